@@ -1,0 +1,47 @@
+"""The arrows of the design: which package may depend on which.
+
+relay_library() turns this table into Bazel visibility, so an arrow that is not here does not build.
+"""
+
+# package -> the packages that it may depend on, directly; what those depend on follows.
+_ARROWS = {
+    "base": [],
+    "runtime": [],
+    "kernel": ["base", "runtime"],
+    "kernel/schedule": ["kernel"],
+    "kernel/print": ["kernel"],
+    "kernel/native": ["kernel/print"],
+    "ir": ["base", "runtime", "kernel"],
+    "ir/text": ["ir"],
+    "op": ["ir", "ir/text", "kernel"],
+    "typecheck": ["op"],
+    "interp": ["op"],
+    "passes": ["typecheck", "interp", "kernel/schedule"],
+    "graph_runtime": ["passes", "kernel/native"],
+    "aot": ["passes", "kernel/print", "kernel/native"],
+    "frontend/data": ["base", "runtime"],
+    "frontend/onnx": ["op", "frontend/data"],
+}
+
+# These may depend on everything.
+_TOP = ["tools", "tests", "bench", "examples", "python"]
+
+def _below(package):
+    """All packages that `package` may depend on."""
+    seen = {}
+    todo = list(_ARROWS[package])
+    for _ in range(1000):  # Starlark has no while
+        if not todo:
+            return seen
+        p = todo.pop()
+        if p not in seen:
+            seen[p] = True
+            todo.extend(_ARROWS[p])
+    fail("bazel/layers.bzl: the arrows below %s do not end" % package)
+
+def users_of(package):
+    """The visibility of `package`: every package that may depend on it."""
+    if package not in _ARROWS:
+        fail("//%s is in no row of bazel/layers.bzl: add one, and its arrow to docs/architecture.md" % package)
+    users = ["//%s:__pkg__" % p for p in _ARROWS if package in _below(p)]
+    return users + ["//%s:__subpackages__" % p for p in _TOP]

@@ -1,0 +1,62 @@
+"""relay_library: a folder of sources is a library and its tests, so that adding a file edits no BUILD file."""
+
+load("@rules_cc//cc:defs.bzl", "cc_library", "cc_test")
+load("//bazel:layers.bzl", "users_of")
+
+def relay_library(
+        name,
+        deps = [],
+        folders = [],
+        generated = [],
+        exclude = [],
+        visibility = None,
+        data = [],
+        linkopts = [],
+        test_deps = [],
+        test_data = [],
+        test_size = "small"):
+    """One cc_library of the folder's *.cc and *.h, and one cc_test for each of its *_test.cc.
+
+    Args:
+      name: of the library; each test is called after its file.
+      deps: of the library, and so of the tests.
+      folders: subfolders (patterns) whose files belong to the library too.
+      generated: targets whose output the sources include.
+      exclude: files that belong to another target.
+      visibility: what bazel/layers.bzl allows, unless given.
+      data: files that the library reads when it runs.
+      linkopts: of the library.
+      test_deps: what only the tests depend on.
+      test_data: files that only the tests read.
+      test_size: 1, 5, 15 or 60 minutes are small, medium, large or enormous.
+    """
+    places = [""] + [f + "/" for f in folders]
+    tests = native.glob([p + "*_test.cc" for p in places], exclude = exclude, allow_empty = True)
+    cc_library(
+        name = name,
+        srcs = native.glob([p + "*.cc" for p in places], exclude = exclude + tests, allow_empty = True),
+        hdrs = native.glob([p + "*.h" for p in places], exclude = exclude, allow_empty = True) + generated,
+        data = data,
+        linkopts = linkopts,
+        visibility = visibility or users_of(native.package_name()),
+        deps = deps,
+    )
+    test_deps = {d: None for d in [":" + name, "//tests/support:gtest_main"] + test_deps}
+    for test in tests:
+        cc_test(
+            name = test[:-len(".cc")],
+            size = test_size,
+            srcs = [test],
+            data = test_data,
+            deps = test_deps.keys(),
+        )
+
+def registry(name, type, namespace, table, srcs):
+    """Generates NAME.inc: every `const TYPE k...` of srcs, declared and in a table. The directory is the registry."""
+    native.genrule(
+        name = name,
+        srcs = srcs,
+        outs = [name + ".inc"],
+        cmd = "/usr/bin/python3 $(execpath //bazel:registry.py) {} {} {} $(SRCS) > $@".format(type, namespace, table),
+        tools = ["//bazel:registry.py"],
+    )
