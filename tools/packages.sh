@@ -2,6 +2,18 @@
 
 relay_root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 
+# Takes --yes out of the arguments: sets `yes`, and `args` to the rest. What follows `--` is left alone.
+take_yes() {
+  yes=no
+  [[ ${CI:-} != true ]] || yes=yes
+  args=()
+  while (($#)) && [[ $1 != -- ]]; do
+    if [[ $1 == --yes ]]; then yes=yes; else args+=("$1"); fi
+    shift
+  done
+  args+=("$@")
+}
+
 # One name a line; nothing if all is there.
 missing_packages() {
   local proof package
@@ -10,57 +22,53 @@ missing_packages() {
   done <"$relay_root/third_party/packages.txt"
 }
 
-# Installs what is missing, after asking. $1: "yes" does not ask.
+# Installs what is missing, and asks first unless `yes` is "yes".
 install_packages() {
-  local missing package answer log
-  missing=$(missing_packages)
-  [[ -n $missing ]] || return 0
-  missing=${missing//$'\n'/ }
+  local missing package answer log as_root=()
+  mapfile -t missing < <(missing_packages)
+  ((${#missing[@]})) || return 0
 
   if ! command -v apt-get >/dev/null; then
-    echo "relay: this needs Debian's packages ($missing), and there is no apt-get here" >&2
+    echo "relay: there is no apt-get here to install Debian's packages: ${missing[*]}" >&2
     exit 2
   fi
-  local as_root=()
   if ((EUID != 0)); then
     if ! command -v sudo >/dev/null; then
-      echo "relay: missing packages, and no sudo: run as root: apt-get install $missing" >&2
+      echo "relay: missing packages, and no sudo: as root, run: apt-get install ${missing[*]}" >&2
       exit 2
     fi
     as_root=(sudo)
   fi
-  if [[ $1 != yes && ! -t 0 ]]; then
-    echo "relay: missing packages: run ${as_root[*]:+sudo }apt-get install $missing (or say --yes)" >&2
+  if [[ $yes != yes && ! -t 0 ]]; then
+    echo "relay: missing packages: say --yes, or run: ${as_root[*]:+sudo }apt-get install ${missing[*]}" >&2
     exit 2
   fi
 
-  for package in $missing; do echo "relay: missing Debian package $package" >&2; done
-  if [[ $1 != yes ]]; then
-    read -r -p "relay: install with ${as_root[*]:+sudo }apt-get? [y/N] " answer
+  for package in "${missing[@]}"; do echo "relay: missing Debian package: $package" >&2; done
+  if [[ $yes != yes ]]; then
+    read -r -p "relay: install with ${as_root[*]:+sudo }apt-get? [y/N] " answer || answer=no
     if [[ $answer != [yY]* ]]; then
-      echo "relay: nothing installed; it needs: apt-get install $missing" >&2
+      echo "relay: nothing was installed; to do it by hand: apt-get install ${missing[*]}" >&2
       exit 2
     fi
   fi
 
-  echo "relay: installing; this takes a minute or two" >&2
+  echo "relay: installing; the first time takes a minute or two" >&2
   log=$(mktemp)
-  # The package lists are fetched only if the ones that are here do not do: none at all, or out of date.
-  if ! apt_install >"$log" 2>&1 && ! { "${as_root[@]}" apt-get update && apt_install; } >"$log" 2>&1; then
+  # The package lists are fetched only if those that are here do not do: none at all, or out of date.
+  if ! apt install "${missing[@]}" >"$log" 2>&1 &&
+    ! { apt update && apt install "${missing[@]}"; } >"$log" 2>&1; then
     tail -n 20 "$log" >&2
     rm -f "$log"
-    echo "relay: apt-get failed (its last lines are above): install $missing by hand" >&2
+    echo "relay: apt-get failed, its last lines are above; to do it by hand: apt-get install ${missing[*]}" >&2
     exit 2
   fi
   rm -f "$log"
-  missing=$(missing_packages)
-  if [[ -n $missing ]]; then
-    echo "relay: apt-get installed" $missing "but not the files named in third_party/packages.txt: is this Debian 12?" >&2
+  mapfile -t missing < <(missing_packages)
+  if ((${#missing[@]})); then
+    echo "relay: ${missing[*]} came without the files in third_party/packages.txt: Relay needs Debian 12" >&2
     exit 2
   fi
 }
 
-# In a variable and not `sudo env ...`, for sudo may be absent; uses the caller's $as_root and $missing.
-apt_install() {
-  "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends $missing
-}
+apt() { "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -y --no-install-recommends "$@"; }

@@ -1,0 +1,117 @@
+#!/usr/bin/python3
+"""Says how many tests passed, failed and were skipped, and why those were. Usage: count_tests.py EVENTS...
+
+Bazel counts test targets; this counts every TEST of GoogleTest in them, whether the target ran or its
+result was cached. EVENTS are files written by `bazel test --build_event_json_file`.
+"""
+
+import collections
+import json
+import re
+import sys
+import urllib.parse
+import xml.etree.ElementTree
+
+
+def main():
+    passed, failed, skipped = 0, [], []
+    for path in sys.argv[1:]:
+        for target in read_targets(path).values():
+            p, f, s = count(target)
+            passed += p
+            failed += f
+            skipped += s
+
+    reasons = collections.defaultdict(list)
+    for name, reason in skipped:
+        reasons[reason].append(name)
+    for reason, names in sorted(reasons.items()):
+        shown = ", ".join(names[:3]) + (", ..." if len(names) > 3 else "")
+        print("skipped %d (%s): %s" % (len(names), shown, reason))
+    for name in failed:
+        print("failed %s" % name)
+    print("%d passed, %d failed, %d skipped" % (passed, len(failed), len(skipped)))
+
+
+def read_targets(path):
+    """label -> {"label", "status", "results"} of every test target that was asked for."""
+    targets = {}
+    with open(path, encoding="utf-8") as file:
+        for event in map(json.loads, file):
+            kind, id_ = next(iter(event["id"].items()))
+            if kind == "targetConfigured" and "testSize" in event.get("configured", {}):
+                targets[id_["label"]] = {"label": id_["label"], "status": "NO_STATUS", "results": {}}
+            elif kind == "targetCompleted" and id_["label"] in targets:
+                if event.get("aborted", {}).get("reason") == "SKIPPED":
+                    targets[id_["label"]]["status"] = "SKIPPED"
+                elif "completed" in event and not event["completed"].get("success"):
+                    targets[id_["label"]]["status"] = "FAILED_TO_BUILD"
+            elif kind == "testResult":  # of each shard, the last attempt counts
+                targets[id_["label"]]["results"][id_.get("shard", 1)] = event["testResult"]
+                targets[id_["label"]]["status"] = "RAN"
+    return targets
+
+
+def count(target):
+    """-> (number of passed, names of failed, (name, reason) of skipped)"""
+    if target["status"] == "SKIPPED":  # the only constraint of this project's targets is NEEDS_CUDA
+        return 0, [], [(target["label"], "no CUDA toolkit here")]
+    if target["status"] != "RAN":
+        return 0, ["%s: %s" % (target["label"], target["status"].lower().replace("_", " "))], []
+    total = [0, [], []]
+    for result in target["results"].values():
+        for i, part in enumerate(count_result(target["label"], result)):
+            total[i] += part
+    return total
+
+
+def count_result(label, result):
+    files = {f["name"]: urllib.parse.unquote(urllib.parse.urlparse(f["uri"]).path)
+             for f in result.get("testActionOutput", []) if "uri" in f}
+    cases = read_gtest_xml(files.get("test.xml"))
+    if cases is None:  # killed half-way, or not of GoogleTest: then the target itself is the test
+        cases = read_log(files.get("test.log")) or [(label, result["status"].lower(), "")]
+    passed = [name for name, verdict, _ in cases if verdict == "passed"]
+    failed = ["%s %s" % (label, name) for name, verdict, _ in cases if verdict == "failed"]
+    skipped = [(name, reason) for name, verdict, reason in cases if verdict == "skipped"]
+    if result["status"] == "PASSED":
+        return len(passed), failed, skipped
+    return len(passed), failed or ["%s: %s" % (label, result["status"].lower())], skipped
+
+
+def read_gtest_xml(path):
+    try:
+        root = xml.etree.ElementTree.parse(path).getroot()
+    except (OSError, TypeError, xml.etree.ElementTree.ParseError):
+        return None
+    if root.get("name") != "AllTests":  # written by Bazel on behalf of a test that wrote none
+        return None
+    cases = []
+    for case in root.iter("testcase"):
+        name = "%s.%s" % (case.get("classname"), case.get("name"))
+        if case.get("status") != "run":
+            cases.append((name, "skipped", "disabled"))
+        elif case.find("failure") is not None:
+            cases.append((name, "failed", ""))
+        elif case.find("skipped") is not None:
+            message = case.find("skipped").get("message", "")
+            cases.append((name, "skipped", message.partition("\n")[2].strip() or "no reason given"))
+        else:
+            cases.append((name, "passed", ""))
+    return cases
+
+
+def read_log(path):
+    try:
+        with open(path, encoding="utf-8", errors="replace") as file:
+            log = file.read()
+    except (OSError, TypeError):
+        return []
+    words = {"OK": "passed", "FAILED": "failed", "SKIPPED": "skipped"}
+    ends = dict((name, words[word]) for word, name in re.findall(r"\[ +(OK|FAILED|SKIPPED) +\] (\w[\w/]*\.[\w/]+)", log))
+    return [(name, ends.get(name, "failed"), "see " + path)
+            for name in re.findall(r"^\[ RUN      \] (\S+)$", log, re.MULTILINE)]
+
+
+if __name__ == "__main__":
+    main()
