@@ -30,7 +30,10 @@ def main():
         print("skipped %d (%s): %s" % (len(names), shown, reason))
     for name in failed:
         print("failed %s" % name)
+    if not (passed or failed or skipped):
+        print("no test matched")
     print("%d passed, %d failed, %d skipped" % (passed, len(failed), len(skipped)))
+    sys.exit(0 if (passed or skipped) and not failed else 1)
 
 
 def read_targets(path):
@@ -46,6 +49,8 @@ def read_targets(path):
                     targets[id_["label"]]["status"] = "SKIPPED"
                 elif "completed" in event and not event["completed"].get("success"):
                     targets[id_["label"]]["status"] = "FAILED_TO_BUILD"
+                elif not any("testSummary" in child for child in event.get("children", [])):
+                    del targets[id_["label"]]  # built, but its tags keep it out of this run
             elif kind == "testResult":  # of each shard, the last attempt counts
                 targets[id_["label"]]["results"][id_.get("shard", 1)] = event["testResult"]
                 targets[id_["label"]]["status"] = "RAN"
