@@ -1,0 +1,99 @@
+#include "base/diagnostics.h"
+
+#include <algorithm>
+
+#include "base/cat.h"
+
+namespace relay {
+namespace {
+
+// Lines of generated text can be megabytes long: show only what is near the caret.
+constexpr size_t kMaxLine = 160;
+
+void render_place(std::string& out, Span span, std::string_view kind, std::string_view message, std::string_view slug,
+                  const SourceMap& sources) {
+  if (!span.known()) {
+    out += cat(kind, ": ", message);
+    if (!slug.empty()) out += cat(" [", slug, "]");
+    out += "\n";
+    return;
+  }
+  const SourceMap::Position at = sources.position(span.file, span.begin);
+  out += cat(sources.name(span.file), ":", at.line, ":", at.column, ": ", kind, ": ", message);
+  if (!slug.empty()) out += cat(" [", slug, "]");
+  out += "\n";
+  std::string_view line = at.text;
+  size_t column = std::min(at.column - 1, line.size());
+  size_t length = span.end > span.begin ? span.end - span.begin : 1;
+  length = std::max<size_t>(1, std::min(length, line.size() - column));
+  if (line.size() > kMaxLine) {
+    const size_t skip = column > kMaxLine / 2 ? column - kMaxLine / 2 : 0;
+    line = line.substr(skip, kMaxLine);
+    column -= skip;
+    length = std::max<size_t>(1, std::min(length, line.size() - column));
+  }
+  std::string shown(line);
+  for (char& c : shown) {
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = ' ';  // tabs too, so that the caret stays in place
+  }
+  out += cat("  ", shown, "\n  ", std::string(column, ' '), "^", std::string(length - 1, '~'), "\n");
+}
+
+}  // namespace
+
+Diagnostic& Diagnostic::label(Span span, std::string text) {
+  labels_.emplace_back(span, std::move(text));
+  return *this;
+}
+
+Diagnostic& Diagnostic::note(std::string text) {
+  notes_.push_back(std::move(text));
+  return *this;
+}
+
+Diagnostic& Diagnostics::error(Span span, std::string_view slug, std::string message) {
+  ++errors_;
+  if (all_.size() >= kMaxKept) all_.pop_back();
+  return all_.emplace_back(Severity::kError, span, std::string(slug), std::move(message));
+}
+
+Diagnostic& Diagnostics::warning(Span span, std::string_view slug, std::string message) {
+  if (all_.size() >= kMaxKept) all_.pop_back();
+  return all_.emplace_back(Severity::kWarning, span, std::string(slug), std::move(message));
+}
+
+void Diagnostics::clear() {
+  all_.clear();
+  errors_ = 0;
+}
+
+std::string render(const Diagnostic& d, const SourceMap& sources) {
+  std::string out;
+  render_place(out, d.span_, d.severity_ == Severity::kError ? "error" : "warning", d.message_, d.slug_, sources);
+  for (const auto& [span, text] : d.labels_) {
+    if (span.known()) {
+      render_place(out, span, "here", text, "", sources);
+    } else {
+      out += cat("  ", text, "\n");
+    }
+  }
+  for (const std::string& note : d.notes_) out += cat("note: ", note, "\n");
+  return out;
+}
+
+std::string Diagnostics::render(const SourceMap& sources) const {
+  std::vector<const Diagnostic*> order;
+  for (const Diagnostic& d : all_) order.push_back(&d);
+  std::stable_sort(order.begin(), order.end(), [](const Diagnostic* a, const Diagnostic* b) {
+    const auto key = [](const Diagnostic* d) {
+      return std::pair(d->span().known() ? d->span().file : UINT32_MAX, d->span().begin);
+    };
+    return key(a) < key(b);
+  });
+  std::string out;
+  for (const Diagnostic* d : order) out += relay::render(*d, sources);
+  if (errors_ > all_.size()) out += cat("note: ", errors_ - all_.size(), " more errors are not shown\n");
+  return out;
+}
+
+}  // namespace relay

@@ -1,0 +1,71 @@
+// Diagnostics: everything that is wrong with the user's program, collected and rendered with carets.
+//
+// Style of a message: lower-case start, no final period, says what was found and what was needed, code in
+// backticks. Each kind of error has a stable slug, which tests and docs refer to.
+#pragma once
+
+#include <deque>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/source.h"
+
+namespace relay {
+
+enum class Severity { kError, kWarning };
+
+class Diagnostic {
+ public:
+  Diagnostic(Severity severity, Span span, std::string slug, std::string message)
+      : severity_(severity), span_(span), slug_(std::move(slug)), message_(std::move(message)) {}
+
+  // Points at a further place that is involved.
+  Diagnostic& label(Span span, std::string text);
+  // Adds a fact or the remedy.
+  Diagnostic& note(std::string text);
+
+  Severity severity() const { return severity_; }
+  Span span() const { return span_; }
+  const std::string& slug() const { return slug_; }
+  const std::string& message() const { return message_; }
+
+ private:
+  friend std::string render(const Diagnostic& d, const SourceMap& sources);
+
+  Severity severity_;
+  Span span_;
+  std::string slug_, message_;
+  std::vector<std::pair<Span, std::string>> labels_;
+  std::vector<std::string> notes_;
+};
+
+// A sink. Functions that report to it return Result<T>, so that a message can neither be lost nor doubled.
+class Diagnostics {
+ public:
+  Diagnostic& error(Span span, std::string_view slug, std::string message);
+  Diagnostic& warning(Span span, std::string_view slug, std::string message);
+
+  bool has_errors() const { return errors_ > 0; }
+  size_t errors() const { return errors_; }
+  const std::deque<Diagnostic>& all() const { return all_; }
+  void clear();
+
+  // All of them in order of their place in the sources; what has no place comes last.
+  std::string render(const SourceMap& sources) const;
+
+  // More errors than this are counted but not kept: a hostile file must not fill the memory.
+  static constexpr size_t kMaxKept = 1000;
+
+ private:
+  std::deque<Diagnostic> all_;
+  size_t errors_ = 0;
+};
+
+// One diagnostic as text, e.g.
+//   net.relay:14:8: error: operands of `add` do not broadcast [broadcast-mismatch]
+//     %3 = add(%1, %2);
+//          ^~~~~~~~~~~
+std::string render(const Diagnostic& d, const SourceMap& sources);
+
+}  // namespace relay

@@ -1,0 +1,59 @@
+// Dim: one extent of a shape: a constant, a symbolic expression over shape variables, or unknown (`?`).
+#pragma once
+
+#include <string>
+
+#include "kernel/expr.h"
+
+namespace relay {
+
+class Dim {
+ public:
+  Dim(int64_t value = 0) : value_(value) {}
+  // A symbolic dim; a constant expression becomes a constant dim.
+  Dim(kernel::Expr e) {
+    if (e->kind == kernel::ExprKind::kInt) {
+      value_ = e->int_value;
+    } else {
+      symbolic_ = e;
+    }
+  }
+  static Dim unknown() {
+    Dim d;
+    d.value_ = kUnknown;
+    return d;
+  }
+
+  bool is_const() const { return !symbolic_ && value_ != kUnknown; }
+  bool is_symbolic() const { return static_cast<bool>(symbolic_); }
+  bool is_unknown() const { return !symbolic_ && value_ == kUnknown; }
+  int64_t value() const { return value_; }            // if is_const()
+  kernel::Expr symbolic() const { return symbolic_; } // if is_symbolic()
+  // As an index expression; the dim must not be unknown.
+  kernel::Expr expr(kernel::ExprPool& pool) const { return symbolic_ ? symbolic_ : pool.integer(value_); }
+
+  // Equal as texts of the type: `?` equals `?` here, though two unknown extents may differ at run time.
+  friend bool operator==(Dim, Dim) = default;
+
+ private:
+  static constexpr int64_t kUnknown = INT64_MIN;
+  int64_t value_ = 0;
+  kernel::Expr symbolic_;
+};
+
+// Arithmetic: unknown if an operand is unknown or a constant result does not fit 64 bits.
+Dim operator+(Dim a, Dim b);
+Dim operator-(Dim a, Dim b);
+Dim operator*(Dim a, Dim b);
+Dim floor_div(Dim a, Dim b);  // unknown for a divisor of zero
+Dim floor_mod(Dim a, Dim b);
+Dim ceil_div(Dim a, Dim b);
+Dim min(Dim a, Dim b);
+Dim max(Dim a, Dim b);
+
+// Are two dims equal for every value of their variables? Unknown dims give kUnknown.
+kernel::Proof prove_equal(Dim a, Dim b);
+
+std::string show(Dim d);  // "8", "2*n + 1", "?"
+
+}  // namespace relay

@@ -1,0 +1,79 @@
+// Types. Interned in a Context: within one context, equal types are the same pointer.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/arena.h"
+#include "base/symbol.h"
+#include "ir/dim.h"
+#include "runtime/dtype.h"
+#include "runtime/tensor.h"
+
+namespace relay {
+
+enum class TypeKind : uint8_t { kTensor, kTuple, kFn, kRef, kVar, kData, kHole };
+
+struct TypeNode {
+  TypeKind kind;
+  uint32_t id;  // in order of creation
+  template <class T>
+  const T* as() const {
+    return kind == T::kKind ? static_cast<const T*>(this) : nullptr;
+  }
+};
+using Type = const TypeNode*;  // null: not known yet
+
+// Tensor[(dims), dtype]; no dims is a scalar.
+struct TensorType : TypeNode {
+  static constexpr TypeKind kKind = TypeKind::kTensor;
+  List<Dim> dims;
+  DType dtype;
+
+  size_t rank() const { return dims.size(); }
+  bool is_static() const;                      // every dim is a constant
+  std::optional<Shape> static_shape() const;   // the extents, if they are all constants
+};
+
+// (T0, T1, ...); the empty tuple is the unit type.
+struct TupleType : TypeNode {
+  static constexpr TypeKind kKind = TypeKind::kTuple;
+  List<Type> fields;
+};
+
+// A type parameter of a generic function or data type, known by its name.
+struct TypeVar : TypeNode {
+  static constexpr TypeKind kKind = TypeKind::kVar;
+  Symbol name;
+};
+
+// fn[type params](args) -> result. The shape variables that occur in `args` are bound by the function type:
+// each call may choose them anew.
+struct FnType : TypeNode {
+  static constexpr TypeKind kKind = TypeKind::kFn;
+  List<const TypeVar*> type_params;
+  List<Type> args;
+  Type result;
+};
+
+// ref(T): a mutable cell.
+struct RefType : TypeNode {
+  static constexpr TypeKind kKind = TypeKind::kRef;
+  Type contents;
+};
+
+// Name[args]: an algebraic data type, declared in the module, applied to arguments.
+struct DataType : TypeNode {
+  static constexpr TypeKind kKind = TypeKind::kData;
+  Symbol name;
+  List<Type> args;
+};
+
+// An unknown of type inference; `_` in a text. Every hole is a different one.
+struct HoleType : TypeNode {
+  static constexpr TypeKind kKind = TypeKind::kHole;
+};
+
+std::string show(Type t);  // "Tensor[(n, 128), float32]", "fn(int32) -> List[A]"; "_" for null and holes
+
+}  // namespace relay

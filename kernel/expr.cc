@@ -1,0 +1,366 @@
+#include "kernel/expr.h"
+
+#include <algorithm>
+#include <bit>
+#include <optional>
+#include <utility>
+
+#include "base/cat.h"
+#include "base/check.h"
+#include "kernel/buffer.h"
+#include "kernel/polynomial.h"
+
+namespace relay::kernel {
+namespace {
+
+constexpr std::string_view kMathNames[] = {
+    "exp",  "expm1", "log",   "log2",  "log10", "log1p", "sqrt", "rsqrt", "sin",   "cos", "tan",
+    "asin", "acos",  "atan",  "sinh",  "cosh",  "tanh",  "asinh", "acosh", "atanh", "erf", "floor",
+    "ceil", "trunc", "round", "abs",   "pow",   "fmod",  "atan2", "isnan", "isinf", "isfinite"};
+
+uint64_t mix(uint64_t h, uint64_t v) { return (h ^ v) * 0x9e3779b97f4a7c15ull + (h << 6) + (h >> 2); }
+
+uint64_t hash_of(const ExprNode& n, const std::vector<const ExprNode*>& args) {
+  uint64_t h = mix(static_cast<uint64_t>(n.kind), (static_cast<uint64_t>(n.dtype.code) << 8) | n.dtype.bits);
+  h = mix(h, static_cast<uint64_t>(n.fn));
+  h = mix(h, static_cast<uint64_t>(n.int_value));
+  h = mix(h, std::bit_cast<uint64_t>(n.float_value));
+  h = mix(h, reinterpret_cast<uintptr_t>(n.buffer));
+  for (const ExprNode* a : args) h = mix(h, a->id);
+  return h;
+}
+
+bool same(const ExprNode& a, const ExprNode& b, const std::vector<const ExprNode*>& args) {
+  return a.kind == b.kind && a.dtype == b.dtype && a.fn == b.fn && a.int_value == b.int_value &&
+         std::bit_cast<uint64_t>(a.float_value) == std::bit_cast<uint64_t>(b.float_value) && a.buffer == b.buffer &&
+         std::equal(a.args.begin(), a.args.end(), args.begin(), args.end());
+}
+
+// The value a dtype holds after wrapping.
+int64_t wrap(DType d, int64_t v) {
+  if (d.is_bool()) return v != 0;
+  if (d.bits >= 64) return v;
+  const auto low = static_cast<uint64_t>(v) & ((uint64_t{1} << d.bits) - 1);
+  const bool negative = d.is_signed_int() && ((low >> (d.bits - 1)) & 1);
+  return negative ? static_cast<int64_t>(low) - (int64_t{1} << d.bits) : static_cast<int64_t>(low);
+}
+
+int64_t floor_div_of(int64_t a, int64_t b) {
+  const int64_t q = a / b;
+  return a % b != 0 && (a % b < 0) != (b < 0) ? q - 1 : q;
+}
+int64_t floor_mod_of(int64_t a, int64_t b) { return b == -1 ? 0 : a - floor_div_of(a, b) * b; }
+
+// The value of an operation on two integer constants; nothing if it has none.
+std::optional<int64_t> fold(ExprKind kind, int64_t a, int64_t b) {
+  const auto ua = static_cast<uint64_t>(a), ub = static_cast<uint64_t>(b);
+  const bool divides = b != 0 && !(a == INT64_MIN && b == -1);
+  switch (kind) {
+    case ExprKind::kAdd: return static_cast<int64_t>(ua + ub);
+    case ExprKind::kSub: return static_cast<int64_t>(ua - ub);
+    case ExprKind::kMul: return static_cast<int64_t>(ua * ub);
+    case ExprKind::kFloorDiv: return divides ? std::optional(floor_div_of(a, b)) : std::nullopt;
+    case ExprKind::kFloorMod: return divides ? std::optional(floor_mod_of(a, b)) : std::nullopt;
+    case ExprKind::kTruncDiv: return divides ? std::optional(a / b) : std::nullopt;
+    case ExprKind::kTruncMod: return divides ? std::optional(a % b) : std::nullopt;
+    case ExprKind::kMin: return std::min(a, b);
+    case ExprKind::kMax: return std::max(a, b);
+    case ExprKind::kBitAnd: return a & b;
+    case ExprKind::kBitOr: return a | b;
+    case ExprKind::kBitXor: return a ^ b;
+    case ExprKind::kEqual: return a == b;
+    case ExprKind::kNotEqual: return a != b;
+    case ExprKind::kLess: return a < b;
+    case ExprKind::kLessEqual: return a <= b;
+    case ExprKind::kAnd: return (a != 0) && (b != 0);
+    case ExprKind::kOr: return (a != 0) || (b != 0);
+    default: return std::nullopt;
+  }
+}
+
+bool commutative(ExprKind kind) {
+  switch (kind) {
+    case ExprKind::kMin:
+    case ExprKind::kMax:
+    case ExprKind::kBitAnd:
+    case ExprKind::kBitOr:
+    case ExprKind::kBitXor:
+    case ExprKind::kEqual:
+    case ExprKind::kNotEqual:
+    case ExprKind::kAnd:
+    case ExprKind::kOr: return true;
+    default: return false;
+  }
+}
+
+Expr binary(ExprKind kind, Expr a, Expr b) {
+  CHECK(a->dtype == b->dtype,
+        cat("operands of a scalar expression differ in dtype: ", a->dtype.name(), " and ", b->dtype.name()));
+  return a->pool->make(kind, a->dtype, {a, b});
+}
+
+Expr comparison(ExprKind kind, Expr a, Expr b) {
+  CHECK(a->dtype == b->dtype,
+        cat("operands of a comparison differ in dtype: ", a->dtype.name(), " and ", b->dtype.name()));
+  return a->pool->make(kind, kBool, {a, b});
+}
+
+}  // namespace
+
+std::string_view name(Math fn) { return kMathNames[static_cast<size_t>(fn)]; }
+
+Expr ExprPool::intern(ExprNode proto, const std::vector<const ExprNode*>& args) {
+  const uint64_t h = hash_of(proto, args);
+  for (auto [it, end] = interned_.equal_range(h); it != end; ++it) {
+    if (same(*it->second, proto, args)) return it->second;
+  }
+  proto.id = next_id_++;
+  proto.pool = this;
+  proto.args = arena_.list(args);
+  const ExprNode* node = arena_.make<ExprNode>(proto);
+  interned_.emplace(h, node);
+  return node;
+}
+
+Expr ExprPool::as_is(ExprKind kind, DType dtype, const std::vector<const ExprNode*>& args) {
+  return intern({.kind = kind, .dtype = dtype}, args);
+}
+
+Expr ExprPool::integer(int64_t value, DType dtype) {
+  return intern({.kind = ExprKind::kInt, .dtype = dtype, .int_value = wrap(dtype, value)}, {});
+}
+
+Expr ExprPool::real(double value, DType dtype) {
+  if (dtype == kFloat32) value = static_cast<float>(value);
+  return intern({.kind = ExprKind::kFloat, .dtype = dtype, .float_value = value}, {});
+}
+
+Expr ExprPool::constant(double value, DType dtype) {
+  return dtype.is_float() ? real(value, dtype) : integer(static_cast<int64_t>(value), dtype);
+}
+
+Expr ExprPool::shape_variable(std::string_view name) {
+  auto it = shape_variables_.find(name);
+  if (it == shape_variables_.end()) {
+    Expr v = variable(name);
+    const_cast<ExprNode*>(v.get())->shape_variable = true;  // just made, seen by nobody
+    it = shape_variables_.emplace(std::string(name), v.get()).first;
+  }
+  return it->second;
+}
+
+Expr ExprPool::variable(std::string_view name, DType dtype) {
+  ExprNode proto{.kind = ExprKind::kVar, .dtype = dtype};
+  proto.id = next_id_++;
+  proto.pool = this;
+  proto.name = symbols_.intern(name);
+  return arena_.make<ExprNode>(proto);
+}
+
+Expr ExprPool::make(ExprKind kind, DType dtype, std::vector<Expr> args) {
+  std::vector<const ExprNode*> nodes;
+  for (Expr a : args) nodes.push_back(a.get());
+  const bool index = dtype == kInt64;
+  if (index && kind == ExprKind::kAdd) return polynomial::add(*this, args);
+  if (index && kind == ExprKind::kSub) return polynomial::add(*this, {args[0], args[1] * -1});
+  if (index && kind == ExprKind::kMul) return polynomial::multiply(*this, args);
+
+  if (nodes.size() == 2) {
+    const ExprNode *a = nodes[0], *b = nodes[1];
+    if (a->kind == ExprKind::kInt && b->kind == ExprKind::kInt) {
+      // Unsigned 64-bit values above INT64_MAX are kept wrapped; order and division would see them negative.
+      const bool ordered = kind == ExprKind::kLess || kind == ExprKind::kLessEqual || kind == ExprKind::kMin ||
+                           kind == ExprKind::kMax || kind >= ExprKind::kFloorDiv;
+      const bool unsafe = a->dtype == kUInt64 && ordered && (a->int_value < 0 || b->int_value < 0);
+      if (auto v = fold(kind, a->int_value, b->int_value); v && !unsafe) return integer(*v, dtype);
+    }
+    if (a->dtype == kInt64) {
+      if (Expr simpler = polynomial::simplify_binary(*this, kind, a, b)) return simpler;
+    }
+    if (kind == ExprKind::kAnd || kind == ExprKind::kOr) {
+      const int64_t neutral = kind == ExprKind::kAnd;
+      if (a->kind == ExprKind::kInt) return a->int_value == neutral ? Expr(b) : Expr(a);
+      if (b->kind == ExprKind::kInt) return b->int_value == neutral ? Expr(a) : Expr(b);
+      if (a == b) return a;
+    }
+    if (a == b && (kind == ExprKind::kMin || kind == ExprKind::kMax)) return a;
+    // Commuting floating min/max could change which NaN or zero comes out.
+    if (commutative(kind) && !a->dtype.is_float() && compare(a, b) > 0) std::swap(nodes[0], nodes[1]);
+  }
+  if (kind == ExprKind::kNot && nodes[0]->kind == ExprKind::kInt) return integer(!nodes[0]->int_value, kBool);
+  if (kind == ExprKind::kSelect) {
+    if (nodes[0]->kind == ExprKind::kInt) return nodes[0]->int_value ? nodes[1] : nodes[2];
+    if (nodes[1] == nodes[2]) return nodes[1];
+  }
+  return intern({.kind = kind, .dtype = dtype}, nodes);
+}
+
+Expr ExprPool::math(Math fn, std::vector<Expr> args) {
+  std::vector<const ExprNode*> nodes;
+  for (Expr a : args) nodes.push_back(a.get());
+  const bool test = fn == Math::kIsNan || fn == Math::kIsInf || fn == Math::kIsFinite;
+  return intern({.kind = ExprKind::kMath, .dtype = test ? kBool : nodes[0]->dtype, .fn = fn}, nodes);
+}
+
+Expr ExprPool::cast(DType dtype, Expr e) {
+  if (e->dtype == dtype) return e;
+  if (e->kind == ExprKind::kInt && !dtype.is_float()) return integer(e->int_value, dtype);
+  if (e->kind == ExprKind::kInt && e->dtype != kUInt64) return real(static_cast<double>(e->int_value), dtype);
+  return intern({.kind = ExprKind::kCast, .dtype = dtype}, {e.get()});
+}
+
+Expr ExprPool::load(const Buffer* buffer, std::vector<Expr> indices) {
+  CHECK(indices.size() == buffer->shape.size(), cat("buffer ", buffer->name.text(), " has rank ", buffer->shape.size(),
+                                                    " and is read with ", indices.size(), " indices"));
+  std::vector<const ExprNode*> nodes;
+  for (Expr i : indices) nodes.push_back(i.get());
+  return intern({.kind = ExprKind::kLoad, .dtype = buffer->dtype, .buffer = buffer}, nodes);
+}
+
+Expr operator+(Expr a, Expr b) { return binary(ExprKind::kAdd, a, b); }
+Expr operator-(Expr a, Expr b) { return binary(ExprKind::kSub, a, b); }
+Expr operator*(Expr a, Expr b) { return binary(ExprKind::kMul, a, b); }
+Expr operator/(Expr a, Expr b) {
+  CHECK(a->dtype.is_float(), "integers have floor_div and trunc_div");
+  return binary(ExprKind::kDiv, a, b);
+}
+Expr operator-(Expr a) {
+  if (a->dtype.is_float()) return a->pool->real(-1, a->dtype) * a;
+  return a->pool->integer(-1, a->dtype) * a;
+}
+Expr operator+(Expr a, int64_t b) { return a + a->pool->constant(static_cast<double>(b), a->dtype); }
+Expr operator-(Expr a, int64_t b) { return a - a->pool->constant(static_cast<double>(b), a->dtype); }
+Expr operator*(Expr a, int64_t b) {
+  return a * (a->dtype.is_float() ? a->pool->real(static_cast<double>(b), a->dtype) : a->pool->integer(b, a->dtype));
+}
+Expr floor_div(Expr a, Expr b) { return binary(ExprKind::kFloorDiv, a, b); }
+Expr floor_mod(Expr a, Expr b) { return binary(ExprKind::kFloorMod, a, b); }
+Expr floor_div(Expr a, int64_t b) { return floor_div(a, a->pool->integer(b, a->dtype)); }
+Expr floor_mod(Expr a, int64_t b) { return floor_mod(a, a->pool->integer(b, a->dtype)); }
+Expr trunc_div(Expr a, Expr b) { return binary(ExprKind::kTruncDiv, a, b); }
+Expr trunc_mod(Expr a, Expr b) { return binary(ExprKind::kTruncMod, a, b); }
+Expr min(Expr a, Expr b) { return binary(ExprKind::kMin, a, b); }
+Expr max(Expr a, Expr b) { return binary(ExprKind::kMax, a, b); }
+Expr bit_and(Expr a, Expr b) { return binary(ExprKind::kBitAnd, a, b); }
+Expr bit_or(Expr a, Expr b) { return binary(ExprKind::kBitOr, a, b); }
+Expr bit_xor(Expr a, Expr b) { return binary(ExprKind::kBitXor, a, b); }
+Expr shift_left(Expr a, Expr b) { return binary(ExprKind::kShiftLeft, a, b); }
+Expr shift_right(Expr a, Expr b) { return binary(ExprKind::kShiftRight, a, b); }
+Expr equal(Expr a, Expr b) { return comparison(ExprKind::kEqual, a, b); }
+Expr not_equal(Expr a, Expr b) { return comparison(ExprKind::kNotEqual, a, b); }
+Expr less(Expr a, Expr b) { return comparison(ExprKind::kLess, a, b); }
+Expr less_equal(Expr a, Expr b) { return comparison(ExprKind::kLessEqual, a, b); }
+Expr logical_and(Expr a, Expr b) { return binary(ExprKind::kAnd, a, b); }
+Expr logical_or(Expr a, Expr b) { return binary(ExprKind::kOr, a, b); }
+Expr logical_not(Expr a) { return a->pool->make(ExprKind::kNot, kBool, {a}); }
+Expr select(Expr condition, Expr then_value, Expr else_value) {
+  CHECK(condition->dtype == kBool && then_value->dtype == else_value->dtype, "select of different dtypes");
+  return condition->pool->make(ExprKind::kSelect, then_value->dtype, {condition, then_value, else_value});
+}
+Expr cast(DType dtype, Expr e) { return e->pool->cast(dtype, e); }
+Expr math(Math fn, Expr a) { return a->pool->math(fn, {a}); }
+Expr math(Math fn, Expr a, Expr b) { return a->pool->math(fn, {a, b}); }
+
+int compare(const ExprNode* a, const ExprNode* b) {
+  if (a == b) return 0;
+  const auto order = [](auto x, auto y) { return x < y ? -1 : x > y ? 1 : 0; };
+  if (int c = order(a->kind, b->kind)) return c;
+  if (int c = order(a->dtype, b->dtype)) return c;
+  switch (a->kind) {
+    case ExprKind::kInt: return order(a->int_value, b->int_value);
+    case ExprKind::kFloat: return order(std::bit_cast<uint64_t>(a->float_value), std::bit_cast<uint64_t>(b->float_value));
+    case ExprKind::kVar:
+      if (a->shape_variable && b->shape_variable) return order(a->name.text(), b->name.text());
+      if (a->shape_variable != b->shape_variable) return a->shape_variable ? -1 : 1;
+      return order(a->id, b->id);
+    default: break;
+  }
+  if (int c = order(a->fn, b->fn)) return c;
+  if (a->buffer && b->buffer) {
+    if (int c = order(a->buffer->id, b->buffer->id)) return c;
+  }
+  if (int c = order(a->args.size(), b->args.size())) return c;
+  for (size_t i = 0; i < a->args.size(); ++i) {
+    if (int c = compare(a->args[i], b->args[i])) return c;
+  }
+  return 0;
+}
+
+Proof prove_equal(Expr a, Expr b) {
+  if (a == b) return Proof::kProved;
+  return polynomial::never_zero(a - b) ? Proof::kRefuted : Proof::kUnknown;
+}
+
+Expr substitute(Expr e, const std::unordered_map<const ExprNode*, Expr>& by) {
+  std::unordered_map<const ExprNode*, Expr> done;
+  const auto visit = [&](auto& self, const ExprNode* n) -> Expr {
+    if (auto it = by.find(n); it != by.end()) return it->second;
+    if (n->args.empty()) return n;
+    if (auto it = done.find(n); it != done.end()) return it->second;
+    std::vector<Expr> args;
+    bool changed = false;
+    for (const ExprNode* a : n->args) {
+      args.push_back(self(self, a));
+      changed |= args.back().get() != a;
+    }
+    Expr result = n;
+    if (changed) {
+      ExprPool& pool = *n->pool;
+      result = n->kind == ExprKind::kLoad   ? pool.load(n->buffer, args)
+               : n->kind == ExprKind::kMath ? pool.math(n->fn, args)
+               : n->kind == ExprKind::kCast ? pool.cast(n->dtype, args[0])
+                                            : pool.make(n->kind, n->dtype, args);
+    }
+    done.emplace(n, result);
+    return result;
+  };
+  return visit(visit, e.get());
+}
+
+std::vector<Expr> variables(Expr e) {
+  std::vector<Expr> found;
+  std::unordered_map<const ExprNode*, bool> seen;
+  std::vector<const ExprNode*> pending{e.get()};
+  while (!pending.empty()) {
+    const ExprNode* n = pending.back();
+    pending.pop_back();
+    if (!seen.emplace(n, true).second) continue;
+    if (n->kind == ExprKind::kVar) found.push_back(n);
+    for (size_t i = n->args.size(); i-- > 0;) pending.push_back(n->args[i]);
+  }
+  return found;
+}
+
+std::optional<int64_t> evaluate(Expr e, const std::unordered_map<const ExprNode*, int64_t>& values) {
+  switch (e->kind) {
+    case ExprKind::kInt: return e->int_value;
+    case ExprKind::kVar: {
+      auto it = values.find(e.get());
+      return it == values.end() ? std::nullopt : std::optional(it->second);
+    }
+    case ExprKind::kSelect: {
+      auto c = evaluate(e->args[0], values);
+      return c ? evaluate(*c ? e->args[1] : e->args[2], values) : std::nullopt;
+    }
+    case ExprKind::kNot: {
+      auto a = evaluate(e->args[0], values);
+      return a ? std::optional<int64_t>(!*a) : std::nullopt;
+    }
+    case ExprKind::kCast: {
+      auto a = evaluate(e->args[0], values);
+      return a ? std::optional(wrap(e->dtype, *a)) : std::nullopt;
+    }
+    case ExprKind::kFloat:
+    case ExprKind::kLoad:
+    case ExprKind::kMath: return std::nullopt;
+    default: break;
+  }
+  auto result = evaluate(e->args[0], values);
+  for (size_t i = 1; i < e->args.size() && result; ++i) {
+    auto next = evaluate(e->args[i], values);
+    result = next ? fold(e->kind, *result, *next) : std::nullopt;
+  }
+  return result ? std::optional(wrap(e->dtype, *result)) : std::nullopt;
+}
+
+}  // namespace relay::kernel

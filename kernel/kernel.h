@@ -1,0 +1,123 @@
+// Kernel: a loop-level program over buffers.
+//
+// Statements are immutable plain structs in an arena, a tree. A computation stands in a Block: iteration
+// variables marked spatial or reduction, the regions it reads and writes, an optional initial value. What a
+// schedule may do to a block follows from that signature alone, without looking at how it is computed.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "kernel/buffer.h"
+#include "kernel/expr.h"
+
+namespace relay::kernel {
+
+enum class StmtKind : uint8_t { kFor, kBlock, kStore, kSeq, kIf, kAllocate, kRequire, kNop };
+
+struct StmtNode {
+  StmtKind kind;
+  template <class T>
+  const T* as() const {
+    return kind == T::kKind ? static_cast<const T*>(this) : nullptr;
+  }
+};
+using Stmt = const StmtNode*;
+
+enum class ForKind : uint8_t {
+  kSerial,
+  kParallel,    // iterations are independent and may run in any order on any thread
+  kVectorized,  // iterations are independent; the extent is a constant
+  kUnrolled,
+  kBlockX, kBlockY, kBlockZ, kThreadX, kThreadY, kThreadZ,  // bound to an index of a GPU's grid
+};
+
+// for (var = 0; var < extent; ++var) body
+struct For : StmtNode {
+  static constexpr StmtKind kKind = StmtKind::kFor;
+  Expr var, extent;
+  ForKind how;
+  Stmt body;
+};
+
+enum class IterKind : uint8_t { kSpatial, kReduction };
+
+// One iteration variable of a block. `var` is used inside the block only; `binding` is its value in terms of
+// the loops around the block. It ranges over [0, extent).
+struct BlockIter {
+  Expr var, extent;
+  IterKind kind;
+  Expr binding;
+};
+
+// buffer[min_0 : min_0 + extent_0, ...] in terms of the block's own iteration variables.
+struct Region {
+  const Buffer* buffer;
+  List<Expr> min, extent;
+};
+
+struct Block : StmtNode {
+  static constexpr StmtKind kKind = StmtKind::kBlock;
+  Symbol name;
+  List<BlockIter> iters;
+  List<Region> reads, writes;
+  Expr predicate;  // over the loops around; the block runs only where it holds; null is "always"
+  Stmt init;       // runs before the first iteration of the reduction; null if there is none
+  Stmt body;
+};
+
+struct Store : StmtNode {
+  static constexpr StmtKind kKind = StmtKind::kStore;
+  const Buffer* buffer;
+  List<Expr> indices;
+  Expr value;
+};
+
+struct Seq : StmtNode {
+  static constexpr StmtKind kKind = StmtKind::kSeq;
+  List<Stmt> body;
+};
+
+struct If : StmtNode {
+  static constexpr StmtKind kKind = StmtKind::kIf;
+  Expr condition;
+  Stmt then_branch;
+  Stmt else_branch;  // may be null
+};
+
+// A buffer of scope kLocal or kShared that exists during `body`.
+struct Allocate : StmtNode {
+  static constexpr StmtKind kKind = StmtKind::kAllocate;
+  const Buffer* buffer;
+  Stmt body;
+};
+
+// The kernel fails with `message` (a trap of the program) where the condition does not hold.
+struct Require : StmtNode {
+  static constexpr StmtKind kKind = StmtKind::kRequire;
+  Expr condition;
+  Symbol message;
+};
+
+struct Nop : StmtNode {
+  static constexpr StmtKind kKind = StmtKind::kNop;
+};
+
+// Parameters in order: inputs, outputs, temporaries. Temporaries are allocated by the caller, so that they are
+// part of its memory plan; their contents mean nothing before and after. Outputs overlap with nothing.
+// The free shape variables of the buffers' shapes are further parameters, see `shape_parameters`.
+struct Kernel {
+  Symbol name;
+  List<const Buffer*> inputs, outputs, temporaries;
+  Stmt body;
+  Symbol origin;  // what it computes, for people: "nn.conv2d + add + nn.relu"
+};
+
+// The shape variables that the kernel's buffers and loops mention, each once, by name.
+std::vector<Expr> shape_parameters(const Kernel& k);
+
+// Text for people and goldens (kernel/show.cc).
+std::string show(const Kernel& k);
+std::string show(Stmt s, int indent = 0);
+
+}  // namespace relay::kernel
