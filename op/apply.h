@@ -1,0 +1,35 @@
+// Applying operators: to types, to values, and in programs under construction.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "ir/builder.h"
+#include "op/op_def.h"
+#include "runtime/value.h"
+
+namespace relay::op {
+
+// The result type of a call with these argument types. Throws RelationError.
+Type infer(Context& context, const OpDef& op, std::span<const Type> args, const Attrs& attrs);
+
+// A call that is typed at once if its arguments are. Throws RelationError if they are and do not fit.
+Expr call(Builder& b, const OpDef& op, std::span<const Expr> args, const std::vector<AttrArg>& attrs = {});
+inline Expr call(Builder& b, const OpDef& op, std::initializer_list<Expr> args, const std::vector<AttrArg>& attrs = {}) {
+  return call(b, op, std::span<const Expr>(args.begin(), args.size()), attrs);
+}
+// The call written out in other operators; null if the operator has no `expand`. Arguments must be typed.
+Expr expand(Builder& b, const OpDef& op, std::span<const Expr> args, const Attrs& attrs);
+
+// What the operator computes. Its relation runs on the concrete shapes first: a violated constraint is a Trap.
+// Operators that are defined by others (`expand`) are evaluated through those.
+Value evaluate(Context& context, const OpDef& op, std::span<const Value> args, const Attrs& attrs);
+
+// Tensors and types in order, tuples taken apart. Types that are not tensors or tuples of them give a bug.
+std::vector<Tensor> flatten(std::span<const Value> values);
+std::vector<const TensorType*> flatten(std::span<const Type> types);
+
+// The type of a value made of tensors and tuples.
+Type type_of(Context& context, const Value& v);
+
+}  // namespace relay::op

@@ -1,0 +1,119 @@
+// OpDef: everything about one operator.
+//
+// The directory is the registry: every `const OpDef k...` of op/*/*.cc is in kAllOps (op/registry.h). Rules are
+// written against a typed attribute struct and made into an OpDef by `define` (op/define.h).
+#pragma once
+
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ir/builder.h"
+#include "ir/expr.h"
+#include "kernel/builder.h"
+#include "op/relation.h"
+#include "runtime/tensor.h"
+
+namespace relay::op {
+
+enum class Effects : uint8_t {
+  kNone,    // a function of its arguments: may be moved, duplicated, dropped, folded
+  kTraps,   // may fail on some values: may be folded where it does not, never moved out of a branch
+  kEffect,  // order and number of evaluations matter
+};
+
+// How an operator may join a fused group, from the freest to the least.
+enum class Fusion : uint8_t {
+  kElementwise,    // element i of the result needs element i of each argument
+  kBroadcast,      // likewise, after broadcasting
+  kInjective,      // each element of the result needs one element of an argument, somewhere
+  kReduction,      // an element needs many
+  kOutputFusable,  // a reduction with expensive arithmetic (convolution, matrix product): elementwise work may follow it
+  kOpaque,         // joins nothing
+};
+
+// How far an engine may be from the interpreter (docs/semantics.md, "Numbers").
+struct Tolerance {
+  enum class Kind : uint8_t {
+    kExact,      // bit for bit
+    kUlps,       // units in the last place of the result's dtype
+    kReduction,  // 2 (n + 2) u S, where n is `length` and S is what `magnitude` says
+  };
+  enum class Magnitude : uint8_t {
+    kAbsoluteInputs,  // the operator applied to the absolute values of its arguments: sum of |terms|
+    kResult,          // the absolute value of the result
+  };
+  Kind kind = Kind::kExact;
+  double ulps = 0;
+  std::function<int64_t(std::span<const Type> args, const Attrs& attrs)> length = {};
+  Magnitude magnitude = Magnitude::kAbsoluteInputs;
+};
+
+struct Param {
+  std::string_view name, doc;
+};
+
+// One field of the attribute struct, for docs and messages.
+struct AttrField {
+  std::string name, type, default_text, doc;
+};
+
+// A mistake in the attributes of a call.
+struct AttrError {
+  std::string name;    // of the attribute
+  std::string reason;  // "expected an integer, found a string"
+};
+
+// Tensor arguments, flattened: a tuple argument contributes its fields.
+using Args = std::span<const Tensor>;
+// Results, flattened likewise, already allocated with the shapes that `relate` gave. Where a shape is not known
+// before the data is (a `?`), the tensor is undefined and `evaluate` makes it.
+using Results = std::span<Tensor>;
+
+// One call that is differentiated or expanded. Arguments and their types are as in the program (not flattened).
+struct Site {
+  std::span<const Expr> args;
+  Expr y = nullptr;   // the call itself
+  Expr dy = nullptr;  // adjoint of y, when differentiating
+  Type type(size_t i) const { return args[i]->type; }
+  const TensorType& tensor(size_t i) const { return *args[i]->type->as<TensorType>(); }
+};
+
+// One call that is lowered.
+struct Lowering {
+  std::span<const kernel::Tensor> in;            // flattened arguments
+  std::span<const TensorType* const> arg_types;  // of `in`
+  std::span<const TensorType* const> out_types;  // flattened results
+  kernel::ExprPool& pool;
+  // The shape of result i as index expressions.
+  std::vector<kernel::Expr> shape(size_t i = 0) const {
+    std::vector<kernel::Expr> out;
+    for (Dim d : out_types[i]->dims) out.push_back(d.expr(pool));
+    return out;
+  }
+  DType dtype(size_t i = 0) const { return out_types[i]->dtype; }
+};
+
+struct OpDef {
+  std::string name, doc;
+  std::vector<Param> params;
+  std::vector<AttrField> attrs;
+  Effects effects = Effects::kNone;
+  Fusion fusion = Fusion::kOpaque;
+  Tolerance tolerance = {};
+  std::vector<int> refines = {};       // arguments whose types the others may determine
+  bool view = false;                   // the result has the elements of argument 0 in their order: only the shape differs
+  std::string not_differentiable = {}; // the reason, for operators that have no gradient
+
+  // Every rule throws RelationError{kAttributes, ...} for attributes it cannot read.
+  std::function<Type(Relation&, const Attrs&)> relate = {};
+  std::function<void(const Attrs&, Args, Results)> evaluate = {};  // exactly one of evaluate and expand is set
+  std::function<Expr(Builder&, const Attrs&, const Site&)> expand = {};
+  std::function<std::vector<Expr>(Builder&, const Attrs&, const Site&)> differentiate = {};  // null: see above
+  std::function<std::vector<kernel::Tensor>(kernel::Builder&, const Attrs&, const Lowering&)> lower = {};
+  std::function<std::vector<AttrError>(const Attrs&)> check_attrs = {};
+};
+
+}  // namespace relay::op
