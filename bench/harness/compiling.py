@@ -1,0 +1,58 @@
+"""Makes the deployed artifact of a model with the `relay` command, as a user does."""
+
+import subprocess
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from .environment import last_line
+
+LONGEST_COMPILE_S = 900
+LONGEST_BUILD_S = 3600
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """An artifact and the seconds it took, or the reason why there is none."""
+
+    artifact: Path | None
+    seconds: float | None
+    reason: str = ""
+
+
+def ready(relay: Path) -> str:
+    """Runs the command once, untimed, because it may build itself first. Gives the reason if it does not work."""
+    return attempt("build", [str(relay), "--help"], LONGEST_BUILD_S)
+
+
+def compile_model(relay: Path, model: Path, artifact: Path, threads: int) -> Compiled:
+    """Compiles one model for a number of threads."""
+    begin = time.perf_counter()
+    command = [str(relay), "compile", str(model), "-o", str(artifact), "--threads", str(threads)]
+    reason = attempt("compile", command, LONGEST_COMPILE_S)
+    seconds = time.perf_counter() - begin
+    if not reason and not artifact.is_file():
+        reason = "compile: ended well but wrote no file"
+    return Compiled(None, None, reason) if reason else Compiled(artifact, seconds)
+
+
+def attempt(what: str, command: list[str], limit: int) -> str:
+    """Runs a command; gives an empty string if it ended well and else why not, in one line."""
+    try:
+        ended = subprocess.run(
+            command, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace", timeout=limit
+        )
+    except OSError as error:
+        return f"{what}: {command[0]}: {error.strerror}"
+    except subprocess.TimeoutExpired:
+        return f"{what}: not finished after {limit} s"
+    if ended.returncode == 0:
+        return ""
+    return f"{what}: {telling_line(ended.stderr or ended.stdout)} (exit {ended.returncode})"
+
+
+def telling_line(text: str) -> str:
+    """The first line that is an error, or else the last line."""
+    lines = [" ".join(line.split()) for line in text.splitlines()]
+    errors = [line for line in lines if "error" in line]
+    return errors[0] if errors else last_line(text)

@@ -1,0 +1,163 @@
+"""Every network in turn: make the model, compile it, let the two engines run against each other, print the row."""
+
+import json
+import os
+import platform
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from dataclasses import asdict, replace
+from pathlib import Path
+
+import numpy
+import onnxruntime
+from zoo import NETWORKS
+
+from . import compiling, environment, models, options, table
+from .duel import Request, Row
+from .options import Options
+
+BENCH = Path(__file__).resolve().parents[1]
+LONGEST_DUEL_S = 1800
+BUSY = 0.3  # load by core above which a warning is due
+
+
+def run(chosen: Options) -> int:
+    """The whole benchmark. 0 is good, 1 says that results differ or a file cannot be written, 2 is a wrong name."""
+    unknown = [name for name in chosen.networks if name not in NETWORKS]
+    if unknown:
+        print(f"bench: no network named `{unknown[0]}` in the zoo", file=sys.stderr)
+        return 2
+    try:
+        return measure_all(chosen)
+    except OSError as error:
+        print(f"bench: {error.filename or 'a file'}: {error.strerror}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print("bench: interrupted", file=sys.stderr)
+        return 130
+
+
+def measure_all(chosen: Options) -> int:
+    """Prints the table, the means and, if asked for, the JSON file."""
+    warn_if_busy()
+    why_not = compiling.ready(chosen.relay)
+    rows: list[Row] = []
+    options.home().mkdir(parents=True, exist_ok=True)
+    folder = Path(tempfile.mkdtemp(prefix="artifacts-", dir=options.home()))
+    print(table.header(), flush=True)
+    try:
+        for name in chosen.networks:
+            for threads in chosen.threads:
+                rows.append(measure(chosen, name, threads, folder, why_not))
+                print(table.line(rows[-1]), flush=True)
+    finally:
+        if rows:
+            finish(chosen, rows)
+        clear(folder, chosen.keep)
+    return 1 if any(row.status == "results differ" for row in rows) else 0
+
+
+def measure(chosen: Options, name: str, threads: int, folder: Path, why_not: str) -> Row:
+    """One row: ours and the peer, or the peer alone with the reason."""
+    model = models.onnx_file(name)
+    artifact = folder / f"{name}-t{threads}.so"
+    made = compiling.Compiled(None, None, why_not)
+    if not why_not:
+        made = compiling.compile_model(chosen.relay, model, artifact, threads)
+    request = Request(
+        network=name,
+        threads=threads,
+        model=str(model),
+        artifact=str(made.artifact) if made.artifact else None,
+        runs=chosen.runs,
+        rounds=chosen.rounds,
+        seconds=chosen.seconds,
+        answer=str(folder / "answer.json"),
+    )
+    row = ask(request, folder)
+    if made.artifact and row.ort_ms is None:  # ours took the process down: the peer has its number all the same
+        row = replace(ask(replace(request, artifact=None), folder), status=row.status)
+    row.compile_s = made.seconds
+    row.status = made.reason or row.status
+    if not chosen.keep:
+        artifact.unlink(missing_ok=True)
+    return row
+
+
+def ask(request: Request, folder: Path) -> Row:
+    """Lets a process of its own answer the request."""
+    question, answer = folder / "request.json", Path(request.answer)
+    question.write_text(json.dumps(asdict(request)))
+    answer.unlink(missing_ok=True)
+    command = [sys.executable, "-m", "harness.duel", str(question)]
+    try:
+        ended = subprocess.run(
+            command, cwd=BENCH, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, timeout=LONGEST_DUEL_S
+        )
+    except subprocess.TimeoutExpired:
+        return Row(request.network, request.threads, status=f"run: not finished after {LONGEST_DUEL_S} s")
+    if ended.returncode == 0 and answer.is_file():
+        return Row(**json.loads(answer.read_text()))
+    return Row(request.network, request.threads, status=how_it_ended(ended))
+
+
+def how_it_ended(ended: subprocess.CompletedProcess[str]) -> str:
+    """Why there is no answer, in one line."""
+    if ended.returncode < 0:
+        return f"run: killed by {signal.Signals(-ended.returncode).name}"
+    return f"run: {environment.last_line(ended.stderr)}"
+
+
+def warn_if_busy() -> None:
+    """Ratios survive some noise, but whoever reads them should know of it."""
+    cores, load = options.cores(), os.getloadavg()[0]
+    if load > BUSY * cores:
+        print(f"bench: load average {load:.1f} on {cores} cores: expect a wide spread of ratios", file=sys.stderr)
+
+
+def finish(chosen: Options, rows: list[Row]) -> None:
+    """The means below the table, and the file with every number."""
+    for threads in chosen.threads:
+        print(table.summary(rows, threads), flush=True)
+    if chosen.json:
+        chosen.json.write_text(json.dumps(everything(chosen, rows), indent=1) + "\n")
+
+
+def everything(chosen: Options, rows: list[Row]) -> dict[str, object]:
+    """All that was measured and what it was measured with."""
+    means = {}
+    for threads in chosen.threads:
+        ratios = table.counted(row for row in rows if row.threads == threads)
+        means[str(threads)] = {"ratio": table.geometric_mean(ratios), "networks": len(ratios)}
+    return {
+        "machine": {"processor": processor(), "cores": options.cores(), "system": platform.system()},
+        "versions": {
+            "onnxruntime": onnxruntime.__version__,
+            "numpy": numpy.__version__,
+            "python": platform.python_version(),
+        },
+        "options": {"runs": chosen.runs, "rounds": chosen.rounds, "seconds": chosen.seconds},
+        "geometric_mean": means,
+        "rows": [asdict(row) for row in rows],
+    }
+
+
+def processor() -> str:
+    """The processor's name as the system gives it."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        return platform.machine()
+    named = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
+    return named[0] if named else platform.machine()
+
+
+def clear(folder: Path, keep: bool) -> None:
+    """Removes what was compiled, or says where it is."""
+    if keep:
+        print(f"bench: the compiled models are in {folder}", file=sys.stderr)
+        return
+    shutil.rmtree(folder, ignore_errors=True)

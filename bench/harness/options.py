@@ -1,0 +1,92 @@
+"""The command line of bench/run. Standard library only: it is read before the virtual environment exists."""
+
+import argparse
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+
+CONVOLUTIONAL = (
+    "resnet18", "resnet50", "mobilenet_v1", "mobilenet_v2", "vgg16",
+    "squeezenet1_1", "densenet121", "efficientnet_b0", "dqn", "dcgan",
+)  # fmt: skip
+OPERATORS = (
+    "op_matmul_1024", "op_matvec_4096", "op_conv3x3_c64_56", "op_conv1x1_c256_28", "op_conv3x3_c512_7",
+    "op_dwconv3x3_c512_14", "op_softmax_12x128x128", "op_elemwise_chain_1m", "op_reduce_transpose",
+)  # fmt: skip
+DEFAULT = (*CONVOLUTIONAL, "lenet", "mlp", "bert_base_s128", *OPERATORS)
+QUICK = ("resnet18", "mobilenet_v2", "dqn", "mlp", "op_matmul_1024", "op_conv3x3_c64_56")
+
+
+@dataclass(frozen=True)
+class Options:
+    """What to measure and how."""
+
+    networks: tuple[str, ...]
+    threads: tuple[int, ...]
+    runs: int
+    rounds: int
+    seconds: float
+    relay: Path
+    json: Path | None
+    keep: bool
+
+
+def home() -> Path:
+    """Where everything that is made lies: the virtual environment, the ONNX files, compiled models."""
+    chosen = os.environ.get("RELAY_BENCH_HOME")
+    return Path(chosen).expanduser().absolute() if chosen else Path.home() / ".cache" / "relay-bench"
+
+
+def parse() -> Options:
+    """Reads the command line."""
+    parser = argparse.ArgumentParser(
+        prog="bench/run",
+        description="Compares the aot-cpp engine with ONNX Runtime, both in one process and in turns.",
+        epilog="What it makes lies in $RELAY_BENCH_HOME, or else in ~/.cache/relay-bench.",
+    )
+    parser.add_argument("--only", metavar="NAME,...", type=names, help="these networks of the zoo")
+    parser.add_argument("--quick", action="store_true", help="six networks, a shorter measurement")
+    parser.add_argument("--threads", metavar="N,...", type=thread_counts, help="default 1,2")
+    parser.add_argument("--runs", metavar="N", type=positive, default=20, help="at least this many timed runs (20)")
+    parser.add_argument("--rounds", metavar="N", type=positive, default=5, help="turns that each engine takes (5)")
+    parser.add_argument("--relay", metavar="PATH", type=Path, default=ROOT / "relay", help="the command to compile with")
+    parser.add_argument("--json", metavar="FILE", type=Path, help="write every number here as well")
+    parser.add_argument("--keep", action="store_true", help="keep the compiled models and say where they are")
+    given = parser.parse_args()
+    return Options(
+        networks=given.only or (QUICK if given.quick else DEFAULT),
+        threads=given.threads or tuple(count for count in (1, 2) if count <= cores()),
+        runs=given.runs,
+        rounds=given.rounds,
+        seconds=0.5 if given.quick else 2.0,
+        relay=given.relay.absolute(),
+        json=given.json,
+        keep=given.keep,
+    )
+
+
+def names(text: str) -> tuple[str, ...]:
+    """A list with commas."""
+    return tuple(name for name in text.split(",") if name)
+
+
+def positive(text: str) -> int:
+    """A number of at least 1."""
+    if not text.isascii() or not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"`{text}` is not a number of at least 1")
+    return int(text)
+
+
+def thread_counts(text: str) -> tuple[int, ...]:
+    """Numbers with commas, none above the cores that this process may use."""
+    counts = tuple(positive(part) for part in text.split(","))
+    if max(counts) > cores():
+        raise argparse.ArgumentTypeError(f"{max(counts)} threads on {cores()} cores would measure the scheduler")
+    return counts
+
+
+def cores() -> int:
+    """How many cores this process may use."""
+    return len(os.sched_getaffinity(0))
