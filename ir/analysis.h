@@ -37,6 +37,7 @@ struct Scopes {
   };
   std::vector<Scope> all;      // all[0] is the root; parents before children
   NodeMap<uint32_t> scope_of;  // of each node: index of the lowest scope that contains all its uses
+  NodeMap<uint32_t> scope_of_body;  // of each body: index of its scope (meaningful only if all[i].body is that body)
   NodeMap<uint32_t> uses;      // how many edges lead to it
 };
 Scopes scopes(Expr root);

@@ -46,6 +46,7 @@ class Context {
 
   // Attributes: sorted by name; a name given twice keeps the last value.
   Attrs attrs(const std::vector<AttrArg>& args);
+  Attrs intern_attrs(std::vector<Attr> items);
   AttrValue attr_value(const decltype(AttrArg::value)& value);
   AttrValue attr_list(std::span<const AttrValue> items);
 
@@ -55,6 +56,7 @@ class Context {
   // A copy of a node description with a fresh id. For Builder and rewrites; use those.
   template <class T>
   const T* node(T proto) {
+    CHECK(next_node_ != UINT32_MAX, "a context holds at most 2^32 nodes");
     proto.kind = T::kKind;
     proto.id = next_node_++;
     return arena_.make<T>(proto);
@@ -69,8 +71,9 @@ class Context {
   const SourceMap& sources() const { return sources_; }
 
  private:
-  template <class T>
-  const T* intern_type(uint64_t hash, T proto, bool (*same)(const T&, const T&));
+  // The type of this hash for which `same` holds, or a new one from `proto`, whose lists `keep` copies to the arena.
+  template <class T, class Same, class Keep>
+  const T* intern_type(uint64_t hash, T proto, Same&& same, Keep&& keep);
 
   Arena arena_;
   SymbolTable symbols_;

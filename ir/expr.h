@@ -8,6 +8,7 @@
 // struct's kFields (ir/fields.h); forgetting a case does not compile.
 #pragma once
 
+#include <string_view>
 #include <tuple>
 
 #include "base/arena.h"
@@ -21,6 +22,7 @@ namespace relay {
 
 namespace op {
 struct OpDef;  // what an operator is: op/op_def.h
+std::string_view name(const OpDef& op);  // defined in op/: all that programs as data need to know of one
 }
 struct Constructor;  // of a data type: ir/module.h
 

@@ -40,9 +40,16 @@ class Module {
   Context& context() const { return *context_; }
   const std::shared_ptr<Context>& shared_context() const { return context_; }
 
-  using Functions = std::map<Symbol, const Fn*>;
-  using Kernels = std::map<Symbol, const kernel::Kernel*>;
-  using DataTypes = std::map<Symbol, const DataTypeDef*>;
+  // Alphabetical; a text finds an entry without becoming a symbol, so that looking writes nothing.
+  struct ByName {
+    using is_transparent = void;
+    bool operator()(Symbol a, Symbol b) const { return a.text() < b.text(); }
+    bool operator()(Symbol a, std::string_view b) const { return a.text() < b; }
+    bool operator()(std::string_view a, Symbol b) const { return a < b.text(); }
+  };
+  using Functions = std::map<Symbol, const Fn*, ByName>;
+  using Kernels = std::map<Symbol, const kernel::Kernel*, ByName>;
+  using DataTypes = std::map<Symbol, const DataTypeDef*, ByName>;
   const Functions& functions() const { return contents_->functions; }
   const Kernels& kernels() const { return contents_->kernels; }
   const DataTypes& data_types() const { return contents_->data_types; }
@@ -52,7 +59,7 @@ class Module {
   const DataTypeDef* data_type(std::string_view name) const;
   const Constructor* constructor(std::string_view name) const;  // constructors share one flat name space
 
-  // Add or replace. A function and a kernel cannot have the same name.
+  // Add or replace. A function and a kernel cannot have the same name: the later one replaces the other.
   void set_function(std::string_view name, const Fn* fn);
   void set_kernel(std::string_view name, const kernel::Kernel* kernel);
   void set_data_type(const DataTypeDef* def);
@@ -66,7 +73,7 @@ class Module {
     Functions functions;
     Kernels kernels;
     DataTypes data_types;
-    std::map<Symbol, const Constructor*> ctors;
+    std::map<Symbol, const Constructor*, ByName> ctors;
   };
   Contents& own();  // for writing: copies what others share
 

@@ -1,6 +1,7 @@
 // Types. Interned in a Context: within one context, equal types are the same pointer.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,10 @@ enum class TypeKind : uint8_t { kTensor, kTuple, kFn, kRef, kVar, kData, kHole }
 struct TypeNode {
   TypeKind kind;
   uint32_t id;  // in order of creation
+  // What occurs anywhere in it, so that a closed type need not be searched again and again.
+  bool has_hole = false;
+  bool has_type_var = false;
+  bool has_symbolic_dim = false;
   template <class T>
   const T* as() const {
     return kind == T::kKind ? static_cast<const T*>(this) : nullptr;
@@ -75,5 +80,7 @@ struct HoleType : TypeNode {
 };
 
 std::string show(Type t);  // "Tensor[(n, 128), float32]", "fn(int32) -> List[A]"; "_" for null and holes
+// At most about `most` characters, with "..." for what is left out: shared parts can make a type's text huge.
+std::string show(Type t, size_t most);
 
 }  // namespace relay

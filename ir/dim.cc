@@ -1,0 +1,102 @@
+// Arithmetic of dims. Constants are computed here; as soon as one side is symbolic, kernel expressions take over,
+// whose canonical form makes equal dims the same pointer.
+#include "ir/dim.h"
+
+#include <algorithm>
+
+#include "base/cat.h"
+
+namespace relay {
+namespace {
+
+using kernel::Proof;
+
+bool any_unknown(Dim a, Dim b) { return a.is_unknown() || b.is_unknown(); }
+bool both_const(Dim a, Dim b) { return a.is_const() && b.is_const(); }
+
+// One of the two is symbolic; both as expressions of its pool.
+template <class F>
+Dim symbolic(Dim a, Dim b, F&& f) {
+  kernel::ExprPool& pool = *(a.is_symbolic() ? a : b).symbolic()->pool;
+  return Dim(f(a.expr(pool), b.expr(pool)));
+}
+
+int64_t floor_quotient(int64_t a, int64_t b) {
+  const int64_t q = a / b;
+  return a % b != 0 && (a < 0) != (b < 0) ? q - 1 : q;
+}
+
+}  // namespace
+
+Dim operator+(Dim a, Dim b) {
+  if (any_unknown(a, b)) return Dim::unknown();
+  if (!both_const(a, b)) return symbolic(a, b, [](kernel::Expr x, kernel::Expr y) { return x + y; });
+  int64_t sum = 0;
+  return __builtin_add_overflow(a.value(), b.value(), &sum) ? Dim::unknown() : Dim(sum);
+}
+
+Dim operator-(Dim a, Dim b) {
+  if (any_unknown(a, b)) return Dim::unknown();
+  if (!both_const(a, b)) return symbolic(a, b, [](kernel::Expr x, kernel::Expr y) { return x - y; });
+  int64_t difference = 0;
+  return __builtin_sub_overflow(a.value(), b.value(), &difference) ? Dim::unknown() : Dim(difference);
+}
+
+Dim operator*(Dim a, Dim b) {
+  if (any_unknown(a, b)) return Dim::unknown();
+  if (!both_const(a, b)) return symbolic(a, b, [](kernel::Expr x, kernel::Expr y) { return x * y; });
+  int64_t product = 0;
+  return __builtin_mul_overflow(a.value(), b.value(), &product) ? Dim::unknown() : Dim(product);
+}
+
+// No constant dim is INT64_MIN (that pattern means unknown), so a division by -1 cannot overflow.
+Dim floor_div(Dim a, Dim b) {
+  if (any_unknown(a, b) || (b.is_const() && b.value() == 0)) return Dim::unknown();
+  if (both_const(a, b)) return Dim(floor_quotient(a.value(), b.value()));
+  return symbolic(a, b, [](kernel::Expr x, kernel::Expr y) { return kernel::floor_div(x, y); });
+}
+
+Dim floor_mod(Dim a, Dim b) {
+  if (any_unknown(a, b) || (b.is_const() && b.value() == 0)) return Dim::unknown();
+  if (both_const(a, b)) {
+    const int64_t rest = a.value() % b.value();
+    return Dim(rest != 0 && (rest < 0) != (b.value() < 0) ? rest + b.value() : rest);
+  }
+  return symbolic(a, b, [](kernel::Expr x, kernel::Expr y) { return kernel::floor_mod(x, y); });
+}
+
+Dim ceil_div(Dim a, Dim b) {
+  if (both_const(a, b) && b.value() != 0) {
+    const int64_t q = floor_quotient(a.value(), b.value());
+    return Dim(a.value() % b.value() != 0 ? q + 1 : q);
+  }
+  // (a + b - 1) // b reads best, and holds for the positive divisors that shapes have.
+  if (b.is_const() && b.value() < 0) return Dim(0) - floor_div(Dim(0) - a, b);
+  return floor_div(a + b - Dim(1), b);
+}
+
+Dim min(Dim a, Dim b) {
+  if (any_unknown(a, b)) return Dim::unknown();
+  if (both_const(a, b)) return Dim(std::min(a.value(), b.value()));
+  return symbolic(a, b, [](kernel::Expr x, kernel::Expr y) { return kernel::min(x, y); });
+}
+
+Dim max(Dim a, Dim b) {
+  if (any_unknown(a, b)) return Dim::unknown();
+  if (both_const(a, b)) return Dim(std::max(a.value(), b.value()));
+  return symbolic(a, b, [](kernel::Expr x, kernel::Expr y) { return kernel::max(x, y); });
+}
+
+Proof prove_equal(Dim a, Dim b) {
+  if (any_unknown(a, b)) return Proof::kUnknown;
+  if (both_const(a, b)) return a.value() == b.value() ? Proof::kProved : Proof::kRefuted;
+  kernel::ExprPool& pool = *(a.is_symbolic() ? a : b).symbolic()->pool;
+  return kernel::prove_equal(a.expr(pool), b.expr(pool));
+}
+
+std::string show(Dim d) {
+  if (d.is_unknown()) return "?";
+  return d.is_const() ? cat(d.value()) : kernel::show(d.symbolic());
+}
+
+}  // namespace relay
