@@ -99,6 +99,7 @@ A read_attrs(const Attrs& attrs, std::vector<AttrError>& errors) {
           }
         };
         (one(f), ...);
+        (void)one;  // an operator without attributes
       },
       A::kFields);
   for (const Attr& a : attrs) {

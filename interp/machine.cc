@@ -1,0 +1,292 @@
+// The semantics of the language, executable.
+//
+// When a backend disagrees with this file, the backend is wrong. Every rule here is the rule of the same name in
+// docs/semantics.md, in the same order; keep them side by side. Clarity beats speed everywhere.
+//
+//   e expression   v value   env activation frame   k pending context
+#include "interp/machine.h"
+
+#include <algorithm>
+
+#include "base/cat.h"
+#include "ir/fields.h"
+#include "kernel/execute.h"
+#include "op/apply.h"
+#include "op/op_def.h"
+
+namespace relay::interp {
+namespace {
+
+// Tries the pattern on the value; binds its variables into `bound`. Iterative: patterns may be deep.
+bool fits(Pattern pattern, const Value& value, std::vector<std::pair<const Var*, Value>>& bound) {
+  std::vector<std::pair<Pattern, Value>> pending{{pattern, value}};
+  while (!pending.empty()) {
+    auto [p, v] = std::move(pending.back());
+    pending.pop_back();
+    switch (p->kind) {
+      case PatternKind::kWildcard: break;
+      case PatternKind::kVar: bound.emplace_back(p->var, v); break;
+      case PatternKind::kCtor:
+        if (v.code() != p->ctor) return false;
+        [[fallthrough]];
+      case PatternKind::kTuple:
+        for (size_t i = p->fields.size(); i-- > 0;) pending.emplace_back(p->fields[i], v.fields()[i]);
+    }
+  }
+  return true;
+}
+
+}  // namespace
+
+Value Machine::call(std::string_view name, std::vector<Value> args) {
+  relay::Builder b(module_.context());
+  stack_.clear();
+  return run(apply(Value::callable(b.global(name)), std::move(args), nullptr));
+}
+
+Value Machine::evaluate(Expr e) {
+  stack_.clear();
+  auto env = std::make_shared<Frame>();
+  env->scopes = &scopes_of(e);
+  return run(enter(e, std::move(env)));
+}
+
+Value Machine::run(State s) {
+  for (;;) {
+    spend_fuel();
+    if (auto* now = std::get_if<Eval>(&s)) {
+      s = step(std::move(*now));
+      continue;
+    }
+    Value v = std::get<Value>(std::move(s));
+    if (stack_.empty()) return v;
+    Context k = std::move(stack_.back());
+    stack_.pop_back();
+    s = std::visit([&](auto& c) { return resume(std::move(c), std::move(v)); }, k);
+  }
+}
+
+void Machine::spend_fuel() {
+  if (++steps_ > options_.fuel) throw Exhausted(cat("the program took more than ", options_.fuel, " steps (--fuel)"));
+  if (options_.cancel && (steps_ & 0xff) == 0 && options_.cancel->load(std::memory_order_relaxed)) {
+    throw Exhausted("the run was cancelled");
+  }
+}
+
+void Machine::push(Context k) {
+  if (stack_.size() >= options_.max_depth) {
+    throw Exhausted(cat("evaluation is nested more than ", options_.max_depth, " deep (--max-depth)"));
+  }
+  stack_.push_back(std::move(k));
+}
+
+// Rule Share. The nodes that are shared in a scope are evaluated first, in evaluation order, each once.
+Machine::State Machine::enter(Expr body, Env env) {
+  const Scopes& all = *env->scopes;
+  const uint32_t scope = all.scope_of_body.get(body);
+  if (all.all[scope].body != body) return Eval{body, std::move(env)};
+  return share(scope, 0, std::move(env));
+}
+
+Machine::State Machine::share(uint32_t scope, size_t index, Env env) {
+  const Scopes::Scope& s = env->scopes->all[scope];
+  // A node that an enclosing function shares has its value already: the closure brought it along.
+  while (index < s.shared.size() && env->values.contains(s.shared[index])) ++index;
+  if (index == s.shared.size()) return Eval{s.body, std::move(env)};
+  push(ScopeK{scope, index, env});
+  return Eval{s.shared[index], std::move(env), /*shared=*/true};
+}
+
+Machine::State Machine::resume(ScopeK k, Value v) {
+  k.env->values[k.env->scopes->all[k.scope].shared[k.index]] = std::move(v);
+  return share(k.scope, k.index + 1, std::move(k.env));
+}
+
+// One rule per form of expression.
+Machine::State Machine::step(Eval now) {
+  Expr e = now.e;
+  Env& env = now.env;
+  if (!now.shared) {
+    if (auto it = env->values.find(e); it != env->values.end()) return it->second;  // a variable or a shared node
+  }
+  if (options_.observe) push(ObserveK{e});
+  return match(
+      e,
+      [&](const Constant& n) -> State { return Value(*n.value); },
+      [&](const Var& n) -> State {
+        CHECK(false, cat("variable %", n.name.text(), " has no value"));
+        return Value();
+      },
+      [&](const Global& n) -> State { return Value::callable(&n); },
+      [&](const OpRef& n) -> State { return Value::callable(&n); },
+      [&](const CtorRef& n) -> State { return Value::callable(&n); },
+      [&](const Tuple& n) -> State {
+        if (n.fields.empty()) return Value::tuple({});
+        push(TupleK{&n, env, {}});
+        return Eval{n.fields[0], env};
+      },
+      [&](const Proj& n) -> State {
+        push(ProjK{&n});
+        return Eval{n.tuple, env};
+      },
+      [&](const Fn& n) -> State { return closure_of(n, *env); },
+      [&](const Call& n) -> State {
+        push(CallK{&n, env, {}});
+        return Eval{n.callee, env};
+      },
+      [&](const Let& n) -> State {
+        if (const auto* fn = n.value->as<Fn>()) self_[fn] = n.x;
+        push(LetK{&n, env});
+        return Eval{n.value, env};
+      },
+      [&](const If& n) -> State {
+        push(IfK{&n, env});
+        return Eval{n.cond, env};
+      },
+      [&](const Match& n) -> State {
+        push(MatchK{&n, env});
+        return Eval{n.value, env};
+      },
+      [&](const RefNew& n) -> State {
+        push(RefNewK{});
+        return Eval{n.value, env};
+      },
+      [&](const RefRead& n) -> State {
+        push(RefReadK{});
+        return Eval{n.ref, env};
+      },
+      [&](const RefWrite& n) -> State {
+        push(RefWriteK{&n, env, {}});
+        return Eval{n.ref, env};
+      });
+}
+
+// One rule per pending context.
+Machine::State Machine::resume(TupleK k, Value v) {
+  k.done.push_back(std::move(v));
+  if (k.done.size() == k.n->fields.size()) return Value::tuple(std::move(k.done));
+  Eval next{k.n->fields[k.done.size()], k.env};
+  push(std::move(k));
+  return next;
+}
+
+Machine::State Machine::resume(ProjK k, Value v) { return v.fields()[k.n->index]; }
+
+Machine::State Machine::resume(CallK k, Value v) {
+  k.done.push_back(std::move(v));
+  if (k.done.size() <= k.n->args.size()) {
+    Eval next{k.n->args[k.done.size() - 1], k.env};
+    push(std::move(k));
+    return next;
+  }
+  Value callee = std::move(k.done.front());
+  k.done.erase(k.done.begin());
+  return apply(callee, std::move(k.done), k.n);
+}
+
+Machine::State Machine::resume(LetK k, Value v) {
+  k.env->values[k.n->x] = std::move(v);
+  return enter(k.n->body, k.env);
+}
+
+Machine::State Machine::resume(IfK k, Value v) {
+  return enter(v.tensor().get_int(0) != 0 ? k.n->then_branch : k.n->else_branch, k.env);
+}
+
+Machine::State Machine::resume(MatchK k, Value v) {
+  for (const Arm& arm : k.n->arms) {
+    std::vector<std::pair<const Var*, Value>> bound;
+    if (!fits(arm.pattern, v, bound)) continue;
+    for (auto& [var, value] : bound) k.env->values[var] = std::move(value);
+    return enter(arm.body, k.env);
+  }
+  throw Trap(cat("no arm of the match fits the value ", show(v, 200)), k.n->span);
+}
+
+Machine::State Machine::resume(RefNewK, Value v) { return Value::cell(std::move(v)); }
+
+Machine::State Machine::resume(RefReadK, Value v) { return v.contents(); }
+
+Machine::State Machine::resume(RefWriteK k, Value v) {
+  if (!k.cell) {
+    k.cell = std::move(v);
+    Eval next{k.n->value, k.env};
+    push(std::move(k));
+    return next;
+  }
+  k.cell.write(std::move(v));
+  return Value::tuple({});
+}
+
+Machine::State Machine::resume(ObserveK k, Value v) {
+  options_.observe(k.e, v);
+  return v;
+}
+
+// Applying a value to arguments: one rule per kind of callee.
+Machine::State Machine::apply(const Value& callee, std::vector<Value> args, const Call* site) {
+  const Span span = site ? site->span : Span::none();
+  if (callee.kind() == ValueKind::kClosure) {
+    return apply_function(*static_cast<const Fn*>(callee.code()), &callee, std::move(args), span);
+  }
+  const auto* code = static_cast<Expr>(callee.code());
+  if (const auto* ref = code->as<OpRef>()) {
+    try {
+      return op::evaluate(module_.context(), *ref->op, args, site ? site->attrs : Attrs());
+    } catch (const Trap& trap) {
+      throw Trap(cat("`", ref->op->name, "`: ", trap.what()), trap.span.known() ? trap.span : span);
+    }
+  }
+  if (const auto* ref = code->as<CtorRef>()) return Value::data(ref->ctor, std::move(args));
+  const Symbol name = code->as<Global>()->name;
+  if (const Fn* fn = module_.function(name.text())) {
+    return apply_function(*fn, nullptr, std::move(args), span);
+  }
+  const kernel::Kernel* kernel = module_.kernel(name.text());
+  CHECK(kernel != nullptr, cat("global @", name.text(), " does not exist"));
+  std::vector<Value> results;
+  for (Tensor& t : kernel::execute(*kernel, op::flatten(args))) results.push_back(Value(std::move(t)));
+  return results.size() == 1 ? results[0] : Value::tuple(std::move(results));
+}
+
+Machine::State Machine::apply_function(const Fn& fn, const Value* closure, std::vector<Value> args, Span span) {
+  CHECK(args.size() == fn.params.size(), "a function was called with the wrong number of arguments");
+  auto env = std::make_shared<Frame>();
+  env->scopes = &scopes_of(fn.body);
+  if (closure) {
+    const std::vector<Expr>& captures = captures_.at(&fn);
+    for (size_t i = 0; i < captures.size(); ++i) env->values[captures[i]] = closure->fields()[i];
+    if (auto own = self_.find(&fn); own != self_.end()) env->values[own->second] = *closure;
+  }
+  std::unordered_map<const kernel::ExprNode*, int64_t> variables;
+  for (size_t i = 0; i < args.size(); ++i) {
+    const Var* p = fn.params[i];
+    if (Type t = p->annotation ? p->annotation : p->type) check_shape(args[i], t, variables, span);
+    env->values[p] = std::move(args[i]);
+  }
+  return enter(fn.body, std::move(env));
+}
+
+// A closure holds the values, at this moment, of the variables and shared nodes that its body mentions. Its own
+// name, if a let gives it one, is bound when it is called instead, so that closures never refer to themselves.
+Value Machine::closure_of(const Fn& fn, const Frame& frame) {
+  auto known = captures_.find(&fn);
+  if (known == captures_.end()) {
+    std::vector<Expr> mentioned;
+    for (Expr e : post_order(fn.body)) {
+      if (frame.values.contains(e)) mentioned.push_back(e);
+    }
+    known = captures_.emplace(&fn, std::move(mentioned)).first;
+  }
+  std::vector<Value> captured;
+  for (Expr e : known->second) captured.push_back(frame.values.at(e));
+  return Value::closure(&fn, std::move(captured));
+}
+
+const Scopes& Machine::scopes_of(Expr body) {
+  auto& entry = scopes_[body];
+  if (!entry) entry = std::make_unique<Scopes>(scopes(body));
+  return *entry;
+}
+
+}  // namespace relay::interp

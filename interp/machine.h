@@ -1,0 +1,111 @@
+// Machine: the semantics of the language, executable.
+//
+// An abstract machine: expressions descend, values return to pending contexts that are held on a heap stack. So
+// tail calls take constant space, programs may be as deep as memory allows, and the machine can stop anywhere.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <string_view>
+#include <unordered_map>
+#include <variant>
+#include <vector>
+
+#include "base/failure.h"
+#include "ir/analysis.h"
+#include "ir/module.h"
+#include "runtime/value.h"
+
+namespace relay::interp {
+
+struct Options {
+  uint64_t fuel = UINT64_MAX;            // steps before "exhausted"
+  size_t max_depth = size_t{1} << 27;    // pending contexts before "exhausted"
+  const std::atomic<bool>* cancel = nullptr;  // when it becomes true the run ends as "exhausted"
+  // Called with each value an expression evaluates to, in evaluation order: traces and comparisons stand on it.
+  std::function<void(Expr, const Value&)> observe = {};
+};
+
+// Runs parts of one module. Throws Trap and Exhausted. The module must be well formed and well typed.
+class Machine {
+ public:
+  explicit Machine(Module module, Options options = {}) : module_(std::move(module)), options_(std::move(options)) {}
+
+  // Calls a global function (or kernel).
+  Value call(std::string_view name, std::vector<Value> args);
+  // Evaluates an expression without free variables.
+  Value evaluate(Expr e);
+
+  uint64_t steps() const { return steps_; }
+
+ private:
+  // The variables and shared nodes of one activation of a function; keys are their nodes.
+  struct Frame {
+    std::unordered_map<Expr, Value> values;
+    const Scopes* scopes;
+  };
+  using Env = std::shared_ptr<Frame>;
+
+  // e is about to be evaluated. `shared` says that its value is wanted for the frame: it is not looked up there.
+  struct Eval {
+    Expr e;
+    Env env;
+    bool shared = false;
+  };
+  using State = std::variant<Eval, Value>;
+
+  // Pending contexts: what happens with the value that comes back.
+  struct ScopeK { uint32_t scope; size_t index; Env env; };         // then the next shared node, then the body
+  struct TupleK { const Tuple* n; Env env; std::vector<Value> done; };
+  struct ProjK { const Proj* n; };
+  struct CallK { const Call* n; Env env; std::vector<Value> done; };  // the callee comes first
+  struct LetK { const Let* n; Env env; };
+  struct IfK { const If* n; Env env; };
+  struct MatchK { const Match* n; Env env; };
+  struct RefNewK {};
+  struct RefReadK {};
+  struct RefWriteK { const RefWrite* n; Env env; Value cell; };      // the cell comes first
+  struct ObserveK { Expr e; };
+  using Context = std::variant<ScopeK, TupleK, ProjK, CallK, LetK, IfK, MatchK, RefNewK, RefReadK, RefWriteK, ObserveK>;
+
+  Value run(State s);
+  State enter(Expr body, Env env);  // a scope: its shared nodes first
+  State share(uint32_t scope, size_t index, Env env);
+  State step(Eval now);
+  State resume(ScopeK k, Value v);
+  State resume(TupleK k, Value v);
+  State resume(ProjK k, Value v);
+  State resume(CallK k, Value v);
+  State resume(LetK k, Value v);
+  State resume(IfK k, Value v);
+  State resume(MatchK k, Value v);
+  State resume(RefNewK k, Value v);
+  State resume(RefReadK k, Value v);
+  State resume(RefWriteK k, Value v);
+  State resume(ObserveK k, Value v);
+  State apply(const Value& callee, std::vector<Value> args, const Call* site);
+  State apply_function(const Fn& fn, const Value* closure, std::vector<Value> args, Span span);
+
+  Value closure_of(const Fn& fn, const Frame& frame);
+  const Scopes& scopes_of(Expr body);
+  void push(Context k);
+  void spend_fuel();
+
+  Module module_;
+  Options options_;
+  std::vector<Context> stack_;
+  uint64_t steps_ = 0;
+  std::unordered_map<Expr, std::unique_ptr<Scopes>> scopes_;
+  std::unordered_map<const Fn*, std::vector<Expr>> captures_;
+  std::unordered_map<const Fn*, const Var*> self_;  // the name by which a let-bound function calls itself
+};
+
+// Traps unless the value fits the type: dtypes, ranks and extents of tensors. Shape variables are bound as they
+// are met, in `variables`; one that is met again must have the same extent.
+void check_shape(const Value& v, Type type, std::unordered_map<const kernel::ExprNode*, int64_t>& variables, Span span);
+
+// A text for people: "(Tensor[(2), float32] [1, 2], Cons(1, Nil))". Iterative; cut after `most` characters.
+std::string show(const Value& v, size_t most = 2000);
+
+}  // namespace relay::interp
