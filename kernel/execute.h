@@ -1,0 +1,32 @@
+// The reference executor: what a kernel means, run naively.
+//
+// Every access is checked against the buffer's bounds and against the regions that its block declares. Floating
+// point arithmetic is rounded to the dtype at each operation and integers wrap, as in compiled code (which may
+// still contract a*b+c, and has its own transcendentals). Loops whose iterations are declared independent run
+// backwards, and memory starts out poisoned, so that a schedule which relies on either shows.
+#pragma once
+
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "kernel/kernel.h"
+#include "runtime/tensor.h"
+
+namespace relay::kernel {
+
+// The kernel is wrong, not its input: an access outside a buffer or a declared region, an unbound variable.
+struct BadKernel : std::logic_error {
+  explicit BadKernel(const std::string& message) : std::logic_error(message) {}
+};
+
+// The values of the kernel's shape variables for these inputs. Throws relay::Trap if a tensor's rank, dtype or
+// shape is not what the kernel asks for, BadKernel if the inputs do not determine a variable.
+std::unordered_map<const ExprNode*, int64_t> bind_shapes(const Kernel& k, std::span<const ::relay::Tensor> inputs);
+
+// The outputs. Throws relay::Trap where a Require fails or an integer is divided by zero, BadKernel as above.
+std::vector<::relay::Tensor> execute(const Kernel& k, std::span<const ::relay::Tensor> inputs);
+
+}  // namespace relay::kernel

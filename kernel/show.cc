@@ -1,0 +1,132 @@
+// The text of kernels, for people and goldens.
+#include <algorithm>
+#include <set>
+
+#include "base/cat.h"
+#include "kernel/kernel.h"
+#include "kernel/statements.h"
+
+namespace relay::kernel {
+namespace {
+
+std::string_view keyword(ForKind how) {
+  switch (how) {
+    case ForKind::kSerial: return "for";
+    case ForKind::kParallel: return "parallel for";
+    case ForKind::kVectorized: return "vectorized for";
+    case ForKind::kUnrolled: return "unrolled for";
+    case ForKind::kBlockX: return "block.x for";
+    case ForKind::kBlockY: return "block.y for";
+    case ForKind::kBlockZ: return "block.z for";
+    case ForKind::kThreadX: return "thread.x for";
+    case ForKind::kThreadY: return "thread.y for";
+    case ForKind::kThreadZ: return "thread.z for";
+  }
+  return "for";
+}
+
+std::string_view word(Scope scope) {
+  switch (scope) {
+    case Scope::kGlobal: return "global";
+    case Scope::kShared: return "shared";
+    case Scope::kLocal: return "local";
+  }
+  return "global";
+}
+
+std::string shape_of(const Buffer* b) {
+  return cat(b->dtype.name(), "[", join(b->shape, ", ", [](Expr e) { return show(e); }), "]");
+}
+std::string declared(const Buffer* b) { return cat(b->name.text(), ": ", shape_of(b)); }
+
+std::string text(const Region& r) {
+  std::string out = cat(r.buffer->name.text(), "[");
+  for (size_t d = 0; d < r.min.size(); ++d) {
+    if (d > 0) out += ", ";
+    out += show(r.min[d]);
+    if (!r.extent[d].is_int(1)) out += cat(" : ", show(r.min[d] + r.extent[d]));
+  }
+  return out + "]";
+}
+
+std::string text(List<Region> regions) {
+  return join(regions, ", ", [](const Region& r) { return text(r); });
+}
+
+std::string line(int indent, std::string_view what) { return cat(std::string(static_cast<size_t>(indent) * 2, ' '), what, "\n"); }
+
+std::string text(const Block& b, int indent) {
+  std::string out = line(indent, cat("block ", b.name.text(), ":"));
+  for (const BlockIter& i : b.iters) {
+    out += line(indent + 1, cat(i.kind == IterKind::kSpatial ? "spatial " : "reduction ", show(i.var), " in ",
+                                show(i.extent), " = ", show(i.binding)));
+  }
+  if (b.predicate) out += line(indent + 1, cat("where ", show(b.predicate)));
+  if (!b.reads.empty()) out += line(indent + 1, cat("reads ", text(b.reads)));
+  if (!b.writes.empty()) out += line(indent + 1, cat("writes ", text(b.writes)));
+  if (b.init) out += line(indent + 1, "init:") + show(b.init, indent + 2);
+  return out + show(b.body, indent + 1);
+}
+
+}  // namespace
+
+std::string show(Stmt s, int indent) {
+  switch (s->kind) {
+    case StmtKind::kFor: {
+      const auto* n = s->as<For>();
+      return line(indent, cat(keyword(n->how), " ", show(n->var), " in ", show(n->extent), ":")) + show(n->body, indent + 1);
+    }
+    case StmtKind::kBlock: return text(*s->as<Block>(), indent);
+    case StmtKind::kStore: {
+      const auto* n = s->as<Store>();
+      const std::string indices = join(n->indices, ", ", [](Expr e) { return show(e); });
+      return line(indent, cat(n->buffer->name.text(), "[", indices, "] = ", show(n->value)));
+    }
+    case StmtKind::kSeq:
+      return join(s->as<Seq>()->body, "", [&](Stmt c) { return show(c, indent); });
+    case StmtKind::kIf: {
+      const auto* n = s->as<If>();
+      std::string out = line(indent, cat("if ", show(n->condition), ":")) + show(n->then_branch, indent + 1);
+      if (n->else_branch) out += line(indent, "else:") + show(n->else_branch, indent + 1);
+      return out;
+    }
+    case StmtKind::kAllocate: {
+      const auto* n = s->as<Allocate>();
+      return line(indent, cat(word(n->buffer->scope), " ", declared(n->buffer))) + show(n->body, indent);
+    }
+    case StmtKind::kRequire: {
+      const auto* n = s->as<Require>();
+      return line(indent, cat("require ", show(n->condition), ", \"", n->message.text(), "\""));
+    }
+    case StmtKind::kNop: return line(indent, "nothing");
+  }
+  return {};
+}
+
+std::string show(const Kernel& k) {
+  const auto list = [](List<const Buffer*> buffers) { return join(buffers, ", ", declared); };
+  std::string out = cat("kernel ", k.name.text(), "(", list(k.inputs), ") -> (", list(k.outputs), ")");
+  if (!k.origin.empty()) out += cat("  // ", k.origin.text());
+  out += "\n";
+  for (const Buffer* t : k.temporaries) out += line(1, cat("temporary ", declared(t)));
+  return out + show(k.body, 1);
+}
+
+std::vector<Expr> shape_parameters(const Kernel& k) {
+  const auto by_name = [](Expr a, Expr b) { return a->name.text() < b->name.text(); };
+  std::set<Expr, decltype(by_name)> found(by_name);
+  const auto collect = [&](Expr e) {
+    for (Expr v : variables(e)) {
+      if (v->shape_variable) found.insert(v);
+    }
+  };
+  for (const Buffer* b : all_buffers(k)) {
+    for (Expr e : b->shape) collect(e);
+  }
+  visit(k.body, [&](Stmt s) {
+    for (Expr e : expressions(s)) collect(e);
+  });
+  return {found.begin(), found.end()};
+}
+
+}  // namespace relay::kernel

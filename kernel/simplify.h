@@ -1,0 +1,58 @@
+// Simplification of index arithmetic that needs the ranges of variables: bounds of loops and of shapes.
+//
+// Sums and products of indices are taken not to wrap: they address memory. Data that was loaded may wrap, so
+// nothing is concluded about a sum of loaded 64-bit values.
+#pragma once
+
+#include <optional>
+#include <unordered_map>
+#include <utility>
+
+#include "kernel/kernel.h"
+
+namespace relay::kernel {
+
+// A closed interval of integers; an absent end is unbounded.
+struct Interval {
+  std::optional<int64_t> low = {}, high = {};
+
+  static Interval single(int64_t v) { return {v, v}; }
+  bool is_single() const { return low && high && *low == *high; }
+  friend bool operator==(const Interval&, const Interval&) = default;
+};
+
+// What is known about variables. A shape variable that was not mentioned is in [0, infinity).
+class Bounds {
+ public:
+  void set(Expr variable, Interval range);
+  // The variable is in [0, extent); the extent may be symbolic.
+  void bind(Expr variable, Expr extent);
+
+  // An interval that holds every value of the integer or boolean expression.
+  Interval of(Expr e) const;
+  // Comparisons of int64 expressions; true only if proved for all values.
+  bool proves_less(Expr a, Expr b) const;
+  bool proves_less_equal(Expr a, Expr b) const;
+  bool proves_equal(Expr a, Expr b) const;
+  bool proves_not_equal(Expr a, Expr b) const;
+
+ private:
+  // Variables with symbolic upper ends are replaced by the end that makes the value largest (or smallest).
+  Expr widen(Expr e, bool upwards) const;
+  // The range of a - b.
+  Interval difference(Expr a, Expr b) const;
+
+  std::unordered_map<const ExprNode*, Interval> ranges_;
+  std::unordered_map<const ExprNode*, Expr> last_;  // symbolic: the largest value
+};
+
+// An equal expression without the divisions, remainders, minima, maxima, comparisons and selections that the
+// bounds decide. Unchanged means the same pointer.
+Expr simplify(Expr e, const Bounds& bounds);
+
+// All expressions of a statement, with the bounds of its loops and of its blocks' iterators; conditions that
+// always (or never) hold are removed with what they guard.
+Stmt simplify(ExprPool& pool, Stmt s, Bounds bounds = {});
+Kernel simplify(const Kernel& k);
+
+}  // namespace relay::kernel

@@ -1,0 +1,72 @@
+// Statements: making, visiting and rewriting the statements of kernels.
+//
+// Statements are trees of immutable structs. A rewrite that changes nothing gives back the same pointer.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "kernel/kernel.h"
+
+namespace relay::kernel {
+
+// Makers. Operands of a sequence that are sequences are flattened, those that do nothing left out.
+Stmt make_for(Arena& arena, Expr var, Expr extent, ForKind how, Stmt body);
+Stmt make_store(Arena& arena, const Buffer* buffer, const std::vector<Expr>& indices, Expr value);
+Stmt make_sequence(Arena& arena, const std::vector<Stmt>& body);
+Stmt make_if(Arena& arena, Expr condition, Stmt then_branch, Stmt else_branch = nullptr);
+Stmt make_allocate(Arena& arena, const Buffer* buffer, Stmt body);
+Stmt make_require(Arena& arena, Expr condition, Symbol message);
+Stmt make_nop(Arena& arena);
+// The regions are derived from `init` and `body`.
+Stmt make_block(ExprPool& pool, std::string_view name, const std::vector<BlockIter>& iters, Expr predicate, Stmt init,
+                Stmt body);
+
+// What `init` and `body` read and write when the iteration variables are in their ranges: one region for each
+// distinct access. An index that is loaded itself stands for its whole dim; one that only a condition keeps
+// inside the buffer is clamped to it.
+struct Regions {
+  std::vector<Region> reads, writes;
+};
+Regions derive_regions(ExprPool& pool, const std::vector<BlockIter>& iters, Stmt init, Stmt body);
+
+// Calls `enter` for the statement and all below it, outer ones first.
+void visit(Stmt s, const std::function<void(Stmt)>& enter);
+// The statements right below, in order.
+std::vector<Stmt> children(Stmt s);
+// The expressions that the statement holds itself (not those of statements below).
+std::vector<Expr> expressions(Stmt s);
+
+// Bottom-up: `f` sees each statement after its children were rewritten.
+Stmt rewrite(Arena& arena, Stmt s, const std::function<Stmt(Stmt)>& f);
+// Every expression e of the statement and of those below it becomes f(e); bound variables are left alone.
+Stmt rewrite_expressions(Arena& arena, Stmt s, const std::function<Expr(Expr)>& f);
+// As `substitute` of expressions; a replaced variable must not be bound within `s`.
+Stmt substitute(Arena& arena, Stmt s, const std::unordered_map<const ExprNode*, Expr>& by);
+// Gives fresh variables to all loops and blocks of `s`, so that it can stand twice in a kernel.
+Stmt refresh(ExprPool& pool, Stmt s);
+
+// Calls `f` for each load below `e`, each node once.
+void for_each_load(Expr e, const std::function<void(const ExprNode*)>& f);
+// Every load node n becomes f(n) after its indices were rewritten; null keeps it.
+Expr rewrite_loads(Expr e, const std::function<Expr(const ExprNode*)>& f);
+bool mentions(Expr e, Expr variable);
+
+// The blocks of a statement, in the order in which they run first.
+std::vector<const Block*> blocks(Stmt s);
+const Block* find_block(Stmt s, std::string_view name);  // null if there is none
+
+// All buffers: parameters and allocated ones, by order of appearance.
+std::vector<const Buffer*> all_buffers(const Kernel& k);
+// A buffer with an id that no other buffer of the kernel has.
+const Buffer* new_buffer(ExprPool& pool, const Kernel& k, std::string_view name, DType dtype,
+                         const std::vector<Expr>& shape, Scope scope);
+// `wanted`, or with a number appended if a block of `s` has that name.
+std::string unused_block_name(Stmt s, std::string_view wanted);
+// The pool that the kernel's expressions live in; null if it has none.
+ExprPool* pool_of(const Kernel& k);
+
+}  // namespace relay::kernel
