@@ -27,7 +27,8 @@ struct RelationError {
 // Two dims that could be neither proved nor refuted equal: compared when the program runs.
 struct DimCheck {
   Dim a, b;
-  int arg;  // the argument it is about
+  int arg;                  // the argument it is about
+  bool broadcasts = false;  // it is enough that one of them is 1
 };
 
 class Relation {
@@ -42,8 +43,8 @@ class Relation {
   size_t size() const { return args_.size(); }
   bool known(int i) const { return args_[static_cast<size_t>(i)] != nullptr; }
   Type type(int i) const { return args_[static_cast<size_t>(i)]; }
-  const TensorType& tensor(int i);                          // fails unless it is a tensor
-  std::vector<const TensorType*> tensors(int i);            // of a tuple of tensors; fails otherwise
+  const TensorType& tensor(int i);                // fails unless it is a tensor
+  std::vector<const TensorType*> tensors(int i);  // of a tuple of tensors; fails otherwise
 
   // Facts that must hold.
   void require(bool holds, int arg, std::string_view reason);
@@ -62,7 +63,9 @@ class Relation {
   void assign(int arg, Type type);
 
   // Results.
-  const TensorType* tensor_of(const std::vector<Dim>& dims, DType dtype) { return context_.tensor_type(dims, dtype); }
+  const TensorType* tensor_of(const std::vector<Dim>& dims, DType dtype) {
+    return context_.tensor_type(dims, dtype);
+  }
   const TupleType* tuple_of(const std::vector<Type>& fields) { return context_.tuple_type(fields); }
 
   // What the caller reads afterwards.

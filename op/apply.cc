@@ -1,0 +1,228 @@
+#include "op/apply.h"
+
+#include <algorithm>
+#include <new>
+#include <unordered_map>
+
+#include "base/cat.h"
+#include "base/check.h"
+#include "base/failure.h"
+#include "ir/traverse.h"
+#include "op/registry.h"
+
+namespace relay::op {
+namespace {
+
+// The leaves below some roots, in order. `children` gives the fields of a tuple, or null for a leaf.
+template <class Item, class Children, class Leaf>
+void for_each_leaf(std::span<const Item> roots, const Children& children, const Leaf& leaf) {
+  std::vector<std::pair<std::span<const Item>, size_t>> pending{{roots, 0}};
+  while (!pending.empty()) {
+    auto& [items, next] = pending.back();
+    if (next == items.size()) {
+      pending.pop_back();
+      continue;
+    }
+    const Item& item = items[next++];
+    if (const std::optional<std::span<const Item>> fields = children(item)) {
+      pending.emplace_back(*fields, 0);
+    } else {
+      leaf(item);
+    }
+  }
+}
+
+std::optional<std::span<const Value>> fields_of(const Value& v) {
+  if (!v || v.kind() != ValueKind::kTuple) return std::nullopt;
+  return std::span<const Value>(v.fields());
+}
+
+std::optional<std::span<const Type>> fields_of(Type t) {
+  const auto* tuple = t ? t->as<TupleType>() : nullptr;
+  if (!tuple) return std::nullopt;
+  return std::span<const Type>(tuple->fields);
+}
+
+bool is_data(const Value& v) {
+  bool ok = true;
+  for_each_leaf<Value>(
+      std::span(&v, 1), [](const Value& x) { return fields_of(x); },
+      [&](const Value& leaf) { ok = ok && leaf.is_tensor(); });
+  return ok;
+}
+
+// The value of type `t` whose tensors are `results[next]` and on.
+Value pack(Type t, Results results) {
+  if (t->as<TensorType>()) return Value(results[0]);
+  // Results are as deep as an operator makes them, not as deep as a user's program: two levels.
+  std::vector<Value> fields;
+  size_t next = 0;
+  for (Type f : t->as<TupleType>()->fields) {
+    const size_t count = flatten(std::span<const Type>(&f, 1)).size();
+    fields.push_back(pack(f, results.subspan(next, count)));
+    next += count;
+  }
+  return Value::tuple(std::move(fields));
+}
+
+std::string show_types(std::span<const Type> types) {
+  return join(types, ", ", [](Type t) { return relay::show(t, 80); });
+}
+
+// An operator that is defined by others: its expansion, evaluated in a context that is thrown away afterwards, so
+// that a loop which calls the operator a million times leaves nothing behind.
+Value evaluate_expansion(const OpDef& op, std::span<const Value> args, const Attrs& attrs) {
+  Context scratch;
+  Builder b(scratch);
+  NodeMap<Value> values;
+  std::vector<Expr> vars;
+  for (const Value& v : args) {
+    vars.push_back(b.var(cat("x", vars.size()), type_of(scratch, v)));
+    values[vars.back()] = v;
+  }
+  const Expr root = expand(b, op, vars, attrs);
+  for (Expr e : post_order(root)) {
+    if (const auto* constant = e->as<Constant>()) {
+      values[e] = Value(*constant->value);
+    } else if (const auto* tuple = e->as<Tuple>()) {
+      std::vector<Value> fields;
+      for (Expr f : tuple->fields) fields.push_back(values.get(f));
+      values[e] = Value::tuple(std::move(fields));
+    } else if (const auto* proj = e->as<Proj>()) {
+      values[e] = values.get(proj->tuple).fields()[proj->index];
+    } else if (const auto* call = e->as<Call>()) {
+      const OpDef* part = callee(*call);
+      CHECK(part, cat("the expansion of `", op.name, "` calls something that is not an operator"));
+      std::vector<Value> inputs;
+      for (Expr a : call->args) inputs.push_back(values.get(a));
+      values[e] = evaluate(scratch, *part, inputs, call->attrs);
+    } else {
+      CHECK(e->as<Var>() || e->as<OpRef>(),
+            cat("the expansion of `", op.name, "` is not made of operator calls"));
+    }
+  }
+  return values.get(root);
+}
+
+}  // namespace
+
+Type infer(Context& context, const OpDef& op, std::span<const Type> args, const Attrs& attrs) {
+  if (args.size() != op.params.size()) {
+    throw RelationError{kAttributes, cat("takes ", op.params.size(), " arguments, not ", args.size())};
+  }
+  Relation r(context, args);
+  const Type result = op.relate(r, attrs);
+  for (const TensorType* t : flatten(std::span<const Type>(&result, 1))) {
+    for (Dim d : t->dims) {
+      if (d.is_const() && d.value() < 0) {
+        throw RelationError{kAttributes, cat("the result would have the shape ", relay::show(t, 80))};
+      }
+    }
+  }
+  return result;
+}
+
+Expr call(Builder& b, const OpDef& op, std::span<const Expr> args, const std::vector<AttrArg>& attrs) {
+  const Attrs interned = b.context().attrs(attrs);
+  std::vector<Type> types;
+  for (Expr a : args) types.push_back(a->type);
+  const bool typed = std::find(types.begin(), types.end(), nullptr) == types.end();
+  return b.call(b.op(op), args, interned, typed ? infer(b.context(), op, types, interned) : nullptr);
+}
+
+Expr expand(Builder& b, const OpDef& op, std::span<const Expr> args, const Attrs& attrs) {
+  if (!op.expand) return nullptr;
+  return op.expand(b, attrs, Site{args});
+}
+
+Value evaluate(Context& context, const OpDef& op, std::span<const Value> args, const Attrs& attrs) {
+  std::vector<Type> types;
+  for (size_t i = 0; i < args.size(); ++i) {
+    if (!is_data(args[i])) throw Trap(cat("`", op.name, "`: argument ", i, " is not a tensor"));
+    types.push_back(type_of(context, args[i]));
+  }
+  Type result;
+  try {
+    result = infer(context, op, types, attrs);
+  } catch (const RelationError& error) {
+    throw Trap(cat("`", op.name, "`: ", error.reason, " (called with ", show_types(types), ")"));
+  }
+  if (op.expand) return evaluate_expansion(op, args, attrs);
+
+  const std::vector<const TensorType*> out_types = flatten(std::span<const Type>(&result, 1));
+  std::vector<Tensor> out(out_types.size());
+  const auto reserve = [&](size_t i) {
+    try {
+      if (const std::optional<Shape> shape = out_types[i]->static_shape())
+        out[i] = Tensor(out_types[i]->dtype, *shape);
+    } catch (const std::bad_alloc&) {
+      throw Exhausted(
+          cat("not enough memory for the result of `", op.name, "`, ", relay::show(out_types[i], 80)));
+    }
+  };
+  for (size_t i = 0; i < out.size(); ++i) reserve(i);
+  op.evaluate(attrs, flatten(args), out);
+  for (size_t i = 0; i < out.size(); ++i) {
+    CHECK(out[i].defined() && out[i].dtype() == out_types[i]->dtype && out[i].rank() == out_types[i]->rank(),
+          cat("`", op.name, "` evaluated to something else than its relation says"));
+  }
+  return pack(result, out);
+}
+
+std::vector<Tensor> flatten(std::span<const Value> values) {
+  std::vector<Tensor> out;
+  for_each_leaf<Value>(
+      values, [](const Value& v) { return fields_of(v); },
+      [&](const Value& v) {
+        CHECK(v.is_tensor(), "flatten: not a tensor");
+        out.push_back(v.tensor());
+      });
+  return out;
+}
+
+std::vector<const TensorType*> flatten(std::span<const Type> types) {
+  std::vector<const TensorType*> out;
+  for_each_leaf<Type>(
+      types, [](Type t) { return fields_of(t); },
+      [&](Type t) {
+        CHECK(t && t->as<TensorType>(), cat("flatten: ", relay::show(t, 80), " is not a tensor"));
+        out.push_back(t->as<TensorType>());
+      });
+  return out;
+}
+
+Type type_of(Context& context, const Value& v) {
+  // Tuples that are being read, each with the types of the fields seen so far.
+  struct Open {
+    const Value* tuple;
+    std::vector<Type> types;
+  };
+  std::vector<Open> open;
+  const Value* now = &v;
+  for (;;) {
+    Type done = nullptr;
+    if (fields_of(*now)) {
+      open.push_back({now, {}});
+    } else {
+      CHECK(now->is_tensor(), "type_of: not a tensor");
+      done = context.tensor_type(now->tensor().shape(), now->tensor().dtype());
+    }
+    // Close what is complete; then go on with the next field.
+    for (;;) {
+      if (done) {
+        if (open.empty()) return done;
+        open.back().types.push_back(done);
+        done = nullptr;
+      }
+      Open& top = open.back();
+      if (top.types.size() < top.tuple->fields().size()) {
+        now = &top.tuple->fields()[top.types.size()];
+        break;
+      }
+      done = context.tuple_type(top.types);
+      open.pop_back();
+    }
+  }
+}
+
+}  // namespace relay::op

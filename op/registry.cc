@@ -1,0 +1,67 @@
+#include "op/registry.h"
+
+#include <algorithm>
+
+#include "op/ops.h"
+
+namespace relay::op {
+namespace {
+
+// Restricted edit distance: single letters, and two neighbours swapped.
+size_t distance(std::string_view a, std::string_view b) {
+  std::vector<std::vector<size_t>> d(a.size() + 1, std::vector<size_t>(b.size() + 1));
+  for (size_t i = 0; i <= a.size(); ++i) {
+    for (size_t j = 0; j <= b.size(); ++j) {
+      if (i == 0 || j == 0) {
+        d[i][j] = i + j;
+        continue;
+      }
+      d[i][j] = std::min({d[i - 1][j] + 1, d[i][j - 1] + 1, d[i - 1][j - 1] + (a[i - 1] != b[j - 1])});
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+        d[i][j] = std::min(d[i][j], d[i - 2][j - 2] + 1);
+    }
+  }
+  return d[a.size()][b.size()];
+}
+
+// "conv2d" of "nn.conv2d".
+std::string_view last_part(std::string_view name) { return name.substr(name.rfind('.') + 1); }
+
+}  // namespace
+
+std::string_view name(const OpDef& op) { return op.name; }
+
+std::span<const OpDef* const> all_ops() {
+  static const std::vector<const OpDef*> sorted = [] {
+    std::vector<const OpDef*> all(std::begin(kAllOps), std::end(kAllOps));
+    std::sort(all.begin(), all.end(), [](const OpDef* a, const OpDef* b) { return a->name < b->name; });
+    return all;
+  }();
+  return sorted;
+}
+
+const OpDef* find(std::string_view name) {
+  const std::span<const OpDef* const> all = all_ops();
+  const auto at =
+      std::lower_bound(all.begin(), all.end(), name,
+                       [](const OpDef* op, std::string_view wanted) { return op->name < wanted; });
+  return at != all.end() && (*at)->name == name ? *at : nullptr;
+}
+
+std::vector<std::string> nearest(std::string_view name, size_t most) {
+  constexpr size_t kLongest = 64;  // no operator's name is longer, so nothing is near a longer one
+  if (name.size() > kLongest) return {};
+  std::vector<std::pair<size_t, const OpDef*>> found;
+  for (const OpDef* op : all_ops()) {
+    // A forgotten or a wrong family is the likeliest mistake.
+    const size_t d = std::min(distance(name, op->name), distance(last_part(name), last_part(op->name)) + 1);
+    if (d <= 1 + name.size() / 4) found.emplace_back(d, op);
+  }
+  std::stable_sort(found.begin(), found.end(),
+                   [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::vector<std::string> out;
+  for (size_t i = 0; i < std::min(most, found.size()); ++i) out.push_back(found[i].second->name);
+  return out;
+}
+
+}  // namespace relay::op
