@@ -1,0 +1,344 @@
+// Copying types, attributes and kernels between contexts, with stacks of our own instead of recursion.
+#include "ir/import.h"
+
+#include <algorithm>
+#include <map>
+
+#include "base/cat.h"
+#include "kernel/statements.h"
+
+namespace relay {
+namespace {
+
+// One import of a type that mentions type variables. The same type means different things in different scopes, so
+// results are kept by (type, scope).
+class TypeCopy {
+ public:
+  TypeCopy(Importer& importer, Context& to, bool rename, std::unordered_map<Type, Type>& closed)
+      : importer_(importer), to_(to), rename_(rename), closed_(closed) {}
+
+  Type operator()(Type root, const TypeScope* scope) {
+    std::vector<Step> stack{{root, scope, false}};
+    while (!stack.empty()) {
+      const Step step = stack.back();
+      stack.pop_back();
+      if (find(step.t, step.scope)) continue;
+      if (step.closing) {
+        result(step.t, step.scope) = build(step.t, step.scope);
+        continue;
+      }
+      stack.push_back({step.t, step.scope, true});
+      const TypeScope* inner = inner_scope(step.t, step.scope);
+      for_each_part(step.t, [&](Type part) { stack.push_back({part, inner, false}); });
+    }
+    return find(root, scope);
+  }
+
+ private:
+  struct Step {
+    Type t;
+    const TypeScope* scope;
+    bool closing;
+  };
+
+  template <class F>
+  static void for_each_part(Type t, F&& f) {
+    const auto each = [&](const List<Type>& parts) {
+      for (Type part : parts) f(part);
+    };
+    if (const auto* tuple = t->as<TupleType>()) {
+      each(tuple->fields);
+    } else if (const auto* fn = t->as<FnType>()) {
+      each(fn->args);
+      f(fn->result);
+    } else if (const auto* ref = t->as<RefType>()) {
+      f(ref->contents);
+    } else if (const auto* data = t->as<DataType>()) {
+      each(data->args);
+    }
+  }
+
+  Type find(Type t, const TypeScope* scope) const {
+    if (!t->has_type_var) {
+      auto it = closed_.find(t);
+      return it == closed_.end() ? nullptr : it->second;
+    }
+    auto it = open_.find({t, scope});
+    return it == open_.end() ? nullptr : it->second;
+  }
+  Type& result(Type t, const TypeScope* scope) { return t->has_type_var ? open_[{t, scope}] : closed_[t]; }
+
+  const TypeScope* inner_scope(Type t, const TypeScope* scope) {
+    const auto* fn = t->as<FnType>();
+    if (!fn || fn->type_params.empty()) return scope;
+    auto [it, made] = inner_.try_emplace({t, scope}, nullptr);
+    if (made) {
+      it->second = to_.arena().make<TypeScope>(TypeScope{scope, fn->type_params, scope ? scope->level + 1 : 0});
+    }
+    return it->second;
+  }
+
+  const TypeVar* variable(const TypeVar* v, const TypeScope* scope) {
+    for (; rename_ && scope; scope = scope->outer) {
+      for (size_t i = 0; i < scope->params.size(); ++i) {
+        if (scope->params[i]->name == v->name) return to_.type_var(cat("#", scope->level, ".", i));
+      }
+    }
+    return to_.type_var(v->name.text());
+  }
+
+  Type build(Type t, const TypeScope* scope) {
+    const TypeScope* inner = inner_scope(t, scope);
+    const auto all = [&](const List<Type>& parts) {
+      std::vector<Type> out;
+      for (Type part : parts) out.push_back(find(part, inner));
+      return out;
+    };
+    switch (t->kind) {
+      case TypeKind::kTensor: {
+        const auto* tensor = t->as<TensorType>();
+        std::vector<Dim> dims;
+        for (Dim d : tensor->dims) dims.push_back(importer_.dim(d));
+        return to_.tensor_type(dims, tensor->dtype);
+      }
+      case TypeKind::kTuple: return to_.tuple_type(all(t->as<TupleType>()->fields));
+      case TypeKind::kFn: {
+        const auto* fn = t->as<FnType>();
+        std::vector<const TypeVar*> params;
+        for (const TypeVar* v : fn->type_params) params.push_back(variable(v, inner));
+        return to_.fn_type(params, all(fn->args), find(fn->result, inner));
+      }
+      case TypeKind::kRef: return to_.ref_type(find(t->as<RefType>()->contents, inner));
+      case TypeKind::kVar: return variable(t->as<TypeVar>(), scope);
+      case TypeKind::kData: return to_.data_type(t->as<DataType>()->name.text(), all(t->as<DataType>()->args));
+      case TypeKind::kHole: break;
+    }
+    return to_.hole_type();
+  }
+
+  Importer& importer_;
+  Context& to_;
+  bool rename_;
+  std::unordered_map<Type, Type>& closed_;
+  std::map<std::pair<Type, const TypeScope*>, Type> open_;
+  std::map<std::pair<Type, const TypeScope*>, const TypeScope*> inner_;
+};
+
+}  // namespace
+
+Type Importer::type(Type t, const TypeScope* scope) {
+  if (!t) return nullptr;
+  if (!t->has_type_var) {
+    if (auto it = closed_types_.find(t); it != closed_types_.end()) return it->second;
+  }
+  return TypeCopy(*this, to_, rename_, closed_types_)(t, scope);
+}
+
+Attrs Importer::attrs(const Attrs& a) {
+  std::vector<Attr> items;
+  for (const Attr& item : a) items.push_back({symbol(item.name), attr_value(item.value)});
+  return to_.intern_attrs(std::move(items));
+}
+
+AttrValue Importer::attr_value(const AttrValue& root) {
+  struct Open {
+    const AttrValue* list;
+    std::vector<AttrValue> done;
+  };
+  std::vector<Open> open;
+  const AttrValue* next = &root;
+  for (;;) {
+    AttrValue value = *next;
+    if (value.kind == AttrKind::kList && !value.list.empty()) {
+      open.push_back({next, {}});
+      next = &open.back().list->list[0];
+      continue;
+    }
+    value.string = symbol(value.string);
+    value.dim = dim(value.dim);
+    // Closes every list that this value is the last item of.
+    for (;;) {
+      if (open.empty()) return value;
+      Open& top = open.back();
+      top.done.push_back(value);
+      if (top.done.size() < top.list->list.size()) break;
+      value = to_.attr_list(top.done);
+      open.pop_back();
+    }
+    next = &open.back().list->list[open.back().done.size()];
+  }
+}
+
+kernel::Expr Importer::expr(kernel::Expr root) {
+  if (!root) return {};
+  kernel::ExprPool& pool = to_.pool();
+  struct Step {
+    const kernel::ExprNode* n;
+    bool closing;
+  };
+  std::vector<Step> stack{{root.get(), false}};
+  while (!stack.empty()) {
+    const auto [n, closing] = stack.back();
+    stack.pop_back();
+    if (exprs_.contains(n)) continue;
+    if (!closing && !n->args.empty()) {
+      stack.push_back({n, true});
+      for (const kernel::ExprNode* a : n->args) stack.push_back({a, false});
+      continue;
+    }
+    std::vector<kernel::Expr> args;
+    for (const kernel::ExprNode* a : n->args) args.push_back(exprs_.at(a));
+    kernel::Expr now;
+    switch (n->kind) {
+      case kernel::ExprKind::kInt: now = pool.integer(n->int_value, n->dtype); break;
+      case kernel::ExprKind::kFloat: now = pool.real(n->float_value, n->dtype); break;
+      case kernel::ExprKind::kVar:
+        now = n->shape_variable ? pool.shape_variable(n->name.text()) : pool.variable(n->name.text(), n->dtype);
+        break;
+      case kernel::ExprKind::kLoad: now = pool.load(buffer(n->buffer), args); break;
+      case kernel::ExprKind::kMath: now = pool.math(n->fn, args); break;
+      case kernel::ExprKind::kCast: now = pool.cast(n->dtype, args[0]); break;
+      default: now = pool.make(n->kind, n->dtype, args);
+    }
+    exprs_.emplace(n, now);
+  }
+  return exprs_.at(root.get());
+}
+
+// The shape of a buffer holds no loads, so this and `expr` do not call each other deeply.
+const kernel::Buffer* Importer::buffer(const kernel::Buffer* b) {
+  if (auto it = buffers_.find(b); it != buffers_.end()) return it->second;
+  std::vector<kernel::Expr> shape;
+  for (kernel::Expr d : b->shape) shape.push_back(expr(d));
+  kernel::Buffer copy = *b;
+  copy.id = to_.next_buffer_id();
+  copy.name = symbol(b->name);
+  copy.shape = to_.arena().list(shape);
+  return buffers_[b] = to_.arena().make<kernel::Buffer>(copy);
+}
+
+kernel::Stmt Importer::statement(kernel::Stmt root) {
+  using namespace kernel;
+  Arena& arena = to_.arena();
+  std::unordered_map<Stmt, Stmt> done;
+  struct Step {
+    Stmt s;
+    bool closing;
+  };
+  const auto exprs = [&](const List<kernel::Expr>& list) {
+    std::vector<kernel::Expr> out;
+    for (kernel::Expr e : list) out.push_back(expr(e));
+    return arena.list(out);
+  };
+  const auto regions = [&](const List<Region>& list) {
+    std::vector<Region> out;
+    for (const Region& r : list) out.push_back({buffer(r.buffer), exprs(r.min), exprs(r.extent)});
+    return arena.list(out);
+  };
+  const auto child = [&](Stmt s) { return s ? done.at(s) : nullptr; };
+  const auto copied = [&](Stmt s) -> Stmt {
+    switch (s->kind) {
+      case StmtKind::kFor: {
+        For n = *s->as<For>();
+        n.var = expr(n.var);
+        n.extent = expr(n.extent);
+        n.body = child(n.body);
+        return arena.make<For>(n);
+      }
+      case StmtKind::kBlock: {
+        Block n = *s->as<Block>();
+        std::vector<BlockIter> iters;
+        for (const BlockIter& i : n.iters) iters.push_back({expr(i.var), expr(i.extent), i.kind, expr(i.binding)});
+        n.name = symbol(n.name);
+        n.iters = arena.list(iters);
+        n.reads = regions(n.reads);
+        n.writes = regions(n.writes);
+        n.predicate = expr(n.predicate);
+        n.init = child(n.init);
+        n.body = child(n.body);
+        return arena.make<Block>(n);
+      }
+      case StmtKind::kStore: {
+        Store n = *s->as<Store>();
+        n.buffer = buffer(n.buffer);
+        n.indices = exprs(n.indices);
+        n.value = expr(n.value);
+        return arena.make<Store>(n);
+      }
+      case StmtKind::kSeq: {
+        Seq n = *s->as<Seq>();
+        std::vector<Stmt> body;
+        for (Stmt part : n.body) body.push_back(child(part));
+        n.body = arena.list(body);
+        return arena.make<Seq>(n);
+      }
+      case StmtKind::kIf: {
+        kernel::If n = *s->as<kernel::If>();
+        n.condition = expr(n.condition);
+        n.then_branch = child(n.then_branch);
+        n.else_branch = child(n.else_branch);
+        return arena.make<kernel::If>(n);
+      }
+      case StmtKind::kAllocate: {
+        Allocate n = *s->as<Allocate>();
+        n.buffer = buffer(n.buffer);
+        n.body = child(n.body);
+        return arena.make<Allocate>(n);
+      }
+      case StmtKind::kRequire: {
+        Require n = *s->as<Require>();
+        n.condition = expr(n.condition);
+        n.message = symbol(n.message);
+        return arena.make<Require>(n);
+      }
+      case StmtKind::kNop: break;
+    }
+    return arena.make<Nop>(*s->as<Nop>());
+  };
+  std::vector<Step> stack{{root, false}};
+  while (!stack.empty()) {
+    const auto [s, closing] = stack.back();
+    stack.pop_back();
+    if (done.contains(s)) continue;
+    if (closing) {
+      done.emplace(s, copied(s));
+      continue;
+    }
+    stack.push_back({s, true});
+    for (Stmt part : kernel::children(s)) stack.push_back({part, false});
+  }
+  return done.at(root);
+}
+
+const kernel::Kernel* Importer::kernel(const kernel::Kernel& k) {
+  // Canonical sums are ordered by the age of variables and buffers: bring them over oldest first, so that the copy
+  // reads like the original.
+  std::vector<const kernel::Buffer*> buffers = kernel::all_buffers(k);
+  std::sort(buffers.begin(), buffers.end(), [](const auto* a, const auto* b) { return a->id < b->id; });
+  for (const kernel::Buffer* b : buffers) buffer(b);
+  std::vector<const kernel::ExprNode*> variables;
+  kernel::visit(k.body, [&](kernel::Stmt s) {
+    if (const auto* loop = s->as<kernel::For>()) variables.push_back(loop->var.get());
+    if (const auto* block = s->as<kernel::Block>()) {
+      for (const kernel::BlockIter& i : block->iters) variables.push_back(i.var.get());
+    }
+  });
+  std::sort(variables.begin(), variables.end(), [](const auto* a, const auto* b) { return a->id < b->id; });
+  for (const kernel::ExprNode* v : variables) expr(v);
+
+  const auto all = [&](const List<const kernel::Buffer*>& list) {
+    std::vector<const kernel::Buffer*> out;
+    for (const kernel::Buffer* b : list) out.push_back(buffer(b));
+    return to_.arena().list(out);
+  };
+  kernel::Kernel copy = k;
+  copy.name = symbol(k.name);
+  copy.origin = symbol(k.origin);
+  copy.inputs = all(k.inputs);
+  copy.outputs = all(k.outputs);
+  copy.temporaries = all(k.temporaries);
+  copy.body = statement(k.body);
+  return to_.arena().make<kernel::Kernel>(copy);
+}
+
+}  // namespace relay
