@@ -16,7 +16,7 @@ enum class Scope : uint8_t {
 };
 
 struct Buffer {
-  uint32_t id;  // dense within its module: gives deterministic order
+  uint32_t id;  // dense within its kernel: gives deterministic order
   Symbol name;
   DType dtype;
   List<Expr> shape;  // int64 expressions over shape variables

@@ -1,0 +1,42 @@
+// How far a result is from the one that was wanted, and whether that is within a bound.
+//
+// NaN must meet NaN and infinities must have the same sign; the bounds are about the other elements.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "runtime/tensor.h"
+
+namespace relay {
+
+struct Comparison {
+  bool ok = true;
+  std::string reason = {};   // why not, if the element with the largest share of its bound does not say it
+  int64_t worst = -1;        // index of the element that used the largest share of its bound; -1 if there are none
+  double got = 0, want = 0;  // there
+  double error = 0;          // |got - want| there
+  double ulps = 0;           // the same in units in the last place of `want`
+  double bound = 0;          // what was allowed there
+  double largest_error = 0;  // anywhere
+  // The factor by which all bounds would have to be multiplied for the results to agree: below 1 is ok. Infinite if a
+  // bound of 0 was not met.
+  double needed = 0;
+};
+
+// The allowed |got - want| of element i.
+using Bound = std::function<double(int64_t i)>;
+Comparison compare(const Tensor& got, const Tensor& want, const Bound& bound);
+
+// Bit for bit, except that any NaN equals any NaN.
+Comparison compare_exact(const Tensor& got, const Tensor& want);
+// At most `ulps` units in the last place.
+Comparison compare_ulps(const Tensor& got, const Tensor& want, double ulps);
+
+// The distance between adjacent numbers of a floating dtype around x; 1 for integers.
+double spacing(DType dtype, double x);
+
+// "worst at [0, 3]: got 1.5, wanted 1.25, error 0.25 (2e+06 ulp), bound 0.1, needed 2.5 times the bound"
+std::string show(const Comparison& c, const Shape& shape);
+
+}  // namespace relay
