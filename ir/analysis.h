@@ -16,8 +16,9 @@ std::vector<const Var*> free_vars(Expr e);
 // Names of the module's globals that e mentions, sorted.
 std::vector<Symbol> mentioned_globals(Expr e);
 
-// Equality up to the names of bound variables and spans; sharing counts: a node used twice equals only a node used
-// twice. Types that the checker filled in do not count, annotations do. Works across contexts.
+// Equality up to spans and the names of bound variables and type parameters (shape variables count by name).
+// Sharing counts: a node used twice equals only a node used twice, but for leaves, which are values. Types that the
+// checker filled in do not count, annotations do. Works across contexts.
 bool alpha_equal(Expr a, Expr b);
 bool alpha_equal(const Module& a, const Module& b);
 bool alpha_equal(Type a, Type b);

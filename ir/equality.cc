@@ -1,0 +1,297 @@
+// Equality up to the names of bound things, in lockstep over both sides.
+//
+// Types, dims, attributes and scalar expressions of both sides are imported into one scratch context, where being
+// equal is being the same pointer.
+#include <deque>
+
+#include "ir/analysis.h"
+#include "ir/import.h"
+#include "kernel/statements.h"
+
+namespace relay {
+namespace {
+
+using kernel::Kernel;
+using kernel::Stmt;
+
+class Comparison {
+ public:
+  Comparison() : a_(scratch_, true), b_(scratch_, true) {}
+
+  bool expressions(Expr a, Expr b) {
+    pending_.push_back({a, b, nullptr, nullptr});
+    while (!pending_.empty()) {
+      const Pair p = pending_.back();
+      pending_.pop_back();
+      if (!p.a || !p.b) {
+        if (p.a != p.b) return false;
+        continue;
+      }
+      if (p.a->kind != p.b->kind) return false;
+      if (p.a->kind == ExprKind::kVar ? !variables(p) : !nodes(p)) return false;
+    }
+    return true;
+  }
+
+  bool types(Type a, Type b, const TypeScope* in_a = nullptr, const TypeScope* in_b = nullptr) {
+    if (!a || !b) return a == b;
+    if (a == b && !a->has_type_var) return true;
+    return a_.type(a, in_a) == b_.type(b, in_b);
+  }
+
+  bool data_types(const DataTypeDef& a, const DataTypeDef& b) {
+    if (!(a.name == b.name) || a.is_extern != b.is_extern || a.params.size() != b.params.size() ||
+        a.ctors.size() != b.ctors.size()) {
+      return false;
+    }
+    const TypeScope *in_a = scope(nullptr, a.params), *in_b = scope(nullptr, b.params);
+    for (size_t i = 0; i < a.ctors.size(); ++i) {
+      const Constructor &x = *a.ctors[i], &y = *b.ctors[i];
+      if (!(x.name == y.name) || x.tag != y.tag || x.fields.size() != y.fields.size()) return false;
+      for (size_t j = 0; j < x.fields.size(); ++j) {
+        if (!types(x.fields[j], y.fields[j], in_a, in_b)) return false;
+      }
+    }
+    return true;
+  }
+
+  bool kernels(const Kernel& a, const Kernel& b) {
+    return parameters(a.inputs, b.inputs) && parameters(a.outputs, b.outputs) &&
+           parameters(a.temporaries, b.temporaries) && statements(a.body, b.body);
+  }
+
+ private:
+  struct Pair {
+    Expr a, b;
+    const TypeScope *in_a, *in_b;  // the type parameters around each
+  };
+
+  const TypeScope* scope(const TypeScope* outer, const List<const TypeVar*>& params) {
+    if (params.empty()) return outer;
+    return &scopes_.emplace_back(TypeScope{outer, params, outer ? outer->level + 1 : 0});
+  }
+
+  // Bound variables correspond; free ones must have the same name and annotation. Each has one partner.
+  bool variables(const Pair& p) {
+    const Expr partner = to_b_.get(p.a), back = to_a_.get(p.b);
+    if (partner || back) return partner == p.b && back == p.a;
+    const auto *x = p.a->as<Var>(), *y = p.b->as<Var>();
+    if (!(x->name == y->name) || !types(x->annotation, y->annotation, p.in_a, p.in_b)) return false;
+    pair_up(p.a, p.b);
+    return true;
+  }
+
+  void pair_up(Expr a, Expr b) {
+    to_b_[a] = b;
+    to_a_[b] = a;
+  }
+
+  bool bind(const Var* a, const Var* b, const Pair& at) {
+    if (!types(a->annotation, b->annotation, at.in_a, at.in_b)) return false;
+    pair_up(a, b);
+    return true;
+  }
+
+  // Leaves are values: how often one node stands for them does not matter.
+  bool nodes(Pair p) {
+    if (p.a->kind == ExprKind::kConstant) {
+      const auto *x = p.a->as<Constant>(), *y = p.b->as<Constant>();
+      return x->value == y->value || identical(*x->value, *y->value);
+    }
+    if (const auto* x = p.a->as<Global>()) return x->name == p.b->as<Global>()->name;
+    if (const auto* x = p.a->as<OpRef>()) return x->op == p.b->as<OpRef>()->op;
+    if (const auto* x = p.a->as<CtorRef>()) return constructors(x->ctor, p.b->as<CtorRef>()->ctor);
+
+    const Expr partner = to_b_.get(p.a), back = to_a_.get(p.b);
+    if (partner || back) return partner == p.b && back == p.a;  // compared before
+    pair_up(p.a, p.b);
+    if (!heads(p)) return false;
+    return children(p);
+  }
+
+  static bool constructors(const Constructor* a, const Constructor* b) {
+    return a == b || (a && b && a->name == b->name && a->data_type == b->data_type);
+  }
+
+  bool attributes(const Attrs& a, const Attrs& b) { return a == b || a_.attrs(a) == b_.attrs(b); }
+
+  // What a node says besides its children. May open a scope of type parameters for them.
+  bool heads(Pair& p) {
+    switch (p.a->kind) {
+      case ExprKind::kProj: return p.a->as<Proj>()->index == p.b->as<Proj>()->index;
+      case ExprKind::kCall: return attributes(p.a->as<Call>()->attrs, p.b->as<Call>()->attrs);
+      case ExprKind::kLet: return bind(p.a->as<Let>()->x, p.b->as<Let>()->x, p);
+      case ExprKind::kFn: {
+        const auto *x = p.a->as<Fn>(), *y = p.b->as<Fn>();
+        if (x->type_params.size() != y->type_params.size() || x->params.size() != y->params.size()) return false;
+        p.in_a = scope(p.in_a, x->type_params);
+        p.in_b = scope(p.in_b, y->type_params);
+        for (size_t i = 0; i < x->params.size(); ++i) {
+          if (!bind(x->params[i], y->params[i], p)) return false;
+        }
+        return types(x->result, y->result, p.in_a, p.in_b) && attributes(x->attrs, y->attrs);
+      }
+      case ExprKind::kMatch: {
+        const auto *x = p.a->as<Match>(), *y = p.b->as<Match>();
+        if (x->total != y->total || x->arms.size() != y->arms.size()) return false;
+        for (size_t i = 0; i < x->arms.size(); ++i) {
+          if (!patterns(x->arms[i].pattern, y->arms[i].pattern, p)) return false;
+        }
+        return true;
+      }
+      default: return true;
+    }
+  }
+
+  bool patterns(Pattern a, Pattern b, const Pair& at) {
+    std::vector<std::pair<Pattern, Pattern>> todo{{a, b}};
+    while (!todo.empty()) {
+      const auto [x, y] = todo.back();
+      todo.pop_back();
+      if (x->kind != y->kind || !constructors(x->ctor, y->ctor) || x->fields.size() != y->fields.size()) return false;
+      if (x->var && !bind(x->var, y->var, at)) return false;
+      for (size_t i = 0; i < x->fields.size(); ++i) todo.emplace_back(x->fields[i], y->fields[i]);
+    }
+    return true;
+  }
+
+  bool children(const Pair& p) {
+    const size_t start = pending_.size();
+    for_each_child(p.a, [&](Expr child) { pending_.push_back({child, nullptr, p.in_a, p.in_b}); });
+    size_t i = start;
+    bool same_number = true;
+    for_each_child(p.b, [&](Expr child) {
+      if (i < pending_.size()) {
+        pending_[i].b = child;
+      } else {
+        same_number = false;
+      }
+      ++i;
+    });
+    return same_number && i == pending_.size();
+  }
+
+  // Kernels.
+
+  bool same(kernel::Expr a, kernel::Expr b) { return a_.expr(a) == b_.expr(b); }
+  bool same(const List<kernel::Expr>& a, const List<kernel::Expr>& b) {
+    if (a.size() != b.size()) return false;
+    for (size_t i = 0; i < a.size(); ++i) {
+      if (!same(a[i], b[i])) return false;
+    }
+    return true;
+  }
+  bool same(const kernel::Buffer* a, const kernel::Buffer* b) { return a_.buffer(a) == b_.buffer(b); }
+
+  bool bind_buffers(const kernel::Buffer* a, const kernel::Buffer* b) {
+    if (a->dtype != b->dtype || a->scope != b->scope || !same(a->shape, b->shape)) return false;
+    b_.bind(b, a_.buffer(a));
+    return true;
+  }
+  bool bind_variables(kernel::Expr a, kernel::Expr b) {
+    if (a->dtype != b->dtype) return false;
+    const kernel::Expr both = scratch_.pool().variable(a->name.text(), a->dtype);
+    a_.bind(a, both);
+    b_.bind(b, both);
+    return true;
+  }
+
+  bool parameters(const List<const kernel::Buffer*>& a, const List<const kernel::Buffer*>& b) {
+    if (a.size() != b.size()) return false;
+    for (size_t i = 0; i < a.size(); ++i) {
+      if (!bind_buffers(a[i], b[i])) return false;
+    }
+    return true;
+  }
+
+  bool regions(const List<kernel::Region>& a, const List<kernel::Region>& b) {
+    if (a.size() != b.size()) return false;
+    for (size_t i = 0; i < a.size(); ++i) {
+      if (!same(a[i].buffer, b[i].buffer) || !same(a[i].min, b[i].min) || !same(a[i].extent, b[i].extent)) return false;
+    }
+    return true;
+  }
+
+  bool statements(Stmt root_a, Stmt root_b) {
+    std::vector<std::pair<Stmt, Stmt>> todo{{root_a, root_b}};
+    while (!todo.empty()) {
+      const auto [a, b] = todo.back();
+      todo.pop_back();
+      if (a->kind != b->kind || !statement_heads(a, b)) return false;
+      const std::vector<Stmt> below_a = kernel::children(a), below_b = kernel::children(b);
+      if (below_a.size() != below_b.size()) return false;
+      for (size_t i = below_a.size(); i-- > 0;) todo.emplace_back(below_a[i], below_b[i]);
+    }
+    return true;
+  }
+
+  bool statement_heads(Stmt a, Stmt b) {
+    if (const auto* x = a->as<kernel::For>()) {
+      const auto* y = b->as<kernel::For>();
+      return x->how == y->how && same(x->extent, y->extent) && bind_variables(x->var, y->var);
+    }
+    if (const auto* x = a->as<kernel::Block>()) return blocks(*x, *b->as<kernel::Block>());
+    if (const auto* x = a->as<kernel::Store>()) {
+      const auto* y = b->as<kernel::Store>();
+      return same(x->buffer, y->buffer) && same(x->indices, y->indices) && same(x->value, y->value);
+    }
+    if (const auto* x = a->as<kernel::If>()) {
+      const auto* y = b->as<kernel::If>();
+      return !x->else_branch == !y->else_branch && same(x->condition, y->condition);
+    }
+    if (const auto* x = a->as<kernel::Allocate>()) return bind_buffers(x->buffer, b->as<kernel::Allocate>()->buffer);
+    if (const auto* x = a->as<kernel::Require>()) {
+      const auto* y = b->as<kernel::Require>();
+      return x->message == y->message && same(x->condition, y->condition);
+    }
+    return true;
+  }
+
+  bool blocks(const kernel::Block& a, const kernel::Block& b) {
+    if (!(a.name == b.name) || a.iters.size() != b.iters.size() || !a.init != !b.init || !same(a.predicate, b.predicate)) {
+      return false;
+    }
+    for (size_t i = 0; i < a.iters.size(); ++i) {
+      const kernel::BlockIter &x = a.iters[i], &y = b.iters[i];
+      if (x.kind != y.kind || !same(x.extent, y.extent) || !same(x.binding, y.binding)) return false;
+    }
+    for (size_t i = 0; i < a.iters.size(); ++i) {
+      if (!bind_variables(a.iters[i].var, b.iters[i].var)) return false;
+    }
+    return regions(a.reads, b.reads) && regions(a.writes, b.writes);
+  }
+
+  Context scratch_;
+  Importer a_, b_;
+  std::deque<TypeScope> scopes_;
+  std::vector<Pair> pending_;
+  NodeMap<Expr> to_b_, to_a_;
+};
+
+// Compares what two sorted maps hold, entry by entry.
+template <class Map, class Same>
+bool same_entries(const Map& a, const Map& b, Same&& same) {
+  if (a.size() != b.size()) return false;
+  for (auto i = a.begin(), j = b.begin(); i != a.end(); ++i, ++j) {
+    if (!(i->first == j->first)) return false;
+    if (i->second != j->second && !same(i->second, j->second)) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+bool alpha_equal(Expr a, Expr b) { return a == b || Comparison().expressions(a, b); }
+bool alpha_equal(Type a, Type b) { return Comparison().types(a, b); }
+bool structurally_equal(const Kernel& a, const Kernel& b) { return &a == &b || Comparison().kernels(a, b); }
+
+bool alpha_equal(const Module& a, const Module& b) {
+  return same_entries(a.functions(), b.functions(), [](const Fn* x, const Fn* y) { return alpha_equal(x, y); }) &&
+         same_entries(a.kernels(), b.kernels(),
+                      [](const Kernel* x, const Kernel* y) { return structurally_equal(*x, *y); }) &&
+         same_entries(a.data_types(), b.data_types(), [](const DataTypeDef* x, const DataTypeDef* y) {
+           return Comparison().data_types(*x, *y);
+         });
+}
+
+}  // namespace relay
