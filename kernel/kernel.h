@@ -66,6 +66,8 @@ struct Block : StmtNode {
   Stmt body;
 };
 
+// What addresses memory should use `flat_offset` (kernel/simplify.h): accesses that look scattered because their
+// loops were fused, like x[q // 7, q % 7], are contiguous there.
 struct Store : StmtNode {
   static constexpr StmtKind kKind = StmtKind::kStore;
   const Buffer* buffer;

@@ -436,6 +436,13 @@ Stmt simplify(ExprPool& pool, Stmt s, Bounds bounds) {
   return s;
 }
 
+Expr flat_offset(const Buffer& buffer, const std::vector<Expr>& indices, const Bounds& bounds) {
+  if (indices.empty()) return {};
+  Expr flat = indices[0];
+  for (size_t d = 1; d < indices.size(); ++d) flat = flat * buffer.shape[d] + indices[d];
+  return simplify(flat, bounds);
+}
+
 Kernel simplify(const Kernel& k) {
   ExprPool* pool = pool_of(k);
   if (pool == nullptr) return k;

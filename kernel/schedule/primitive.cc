@@ -1,0 +1,182 @@
+#include "kernel/schedule/primitive.h"
+
+#include <algorithm>
+#include <unordered_set>
+
+#include "base/cat.h"
+#include "kernel/statements.h"
+
+namespace relay::kernel::schedule {
+namespace {
+
+bool find_path(Stmt s, const Block* block, std::vector<Stmt>& path) {
+  path.push_back(s);
+  if (s == block) return true;
+  for (Stmt c : children(s)) {
+    if (find_path(c, block, path)) return true;
+  }
+  path.pop_back();
+  return false;
+}
+
+bool mentions_buffer(List<Region> regions, const Buffer* buffer) {
+  return std::any_of(regions.begin(), regions.end(), [&](const Region& r) { return r.buffer == buffer; });
+}
+
+}  // namespace
+
+std::vector<Stmt> path_to(Stmt root, const Block* block) {
+  std::vector<Stmt> path;
+  find_path(root, block, path);
+  return path;
+}
+
+std::vector<const For*> loops_around(Stmt root, const Block* block) {
+  std::vector<const For*> out;
+  for (Stmt s : path_to(root, block)) {
+    if (const auto* f = s->as<For>()) out.push_back(f);
+  }
+  return out;
+}
+
+const For* find_loop(const Kernel& k, const LoopName& name, std::string& reason) {
+  const Block* block = find_block(k.body, name.block);
+  if (block == nullptr) {
+    reason = cat("there is no block `", name.block, "`");
+    return nullptr;
+  }
+  const auto loops = loops_around(k.body, block);
+  if (name.depth >= loops.size()) {
+    reason = cat("block `", name.block, "` stands in ", loops.size(), " loops, and loop ", name.depth, " was asked for");
+    return nullptr;
+  }
+  return loops[name.depth];
+}
+
+Stmt replace(Arena& arena, Stmt root, Stmt old, Stmt by) {
+  if (root == old) return by;
+  switch (root->kind) {
+    case StmtKind::kFor: {
+      const auto* n = root->as<For>();
+      Stmt body = replace(arena, n->body, old, by);
+      return body == n->body ? root : make_for(arena, n->var, n->extent, n->how, body);
+    }
+    case StmtKind::kSeq: {
+      std::vector<Stmt> body;
+      bool changed = false;
+      for (Stmt c : root->as<Seq>()->body) {
+        body.push_back(replace(arena, c, old, by));
+        changed |= body.back() != c;
+      }
+      return changed ? make_sequence(arena, body) : root;
+    }
+    case StmtKind::kIf: {
+      const auto* n = root->as<If>();
+      Stmt a = replace(arena, n->then_branch, old, by);
+      Stmt b = n->else_branch ? replace(arena, n->else_branch, old, by) : nullptr;
+      return a == n->then_branch && b == n->else_branch ? root : make_if(arena, n->condition, a, b);
+    }
+    case StmtKind::kAllocate: {
+      const auto* n = root->as<Allocate>();
+      Stmt body = replace(arena, n->body, old, by);
+      return body == n->body ? root : make_allocate(arena, n->buffer, body);
+    }
+    case StmtKind::kBlock:
+    case StmtKind::kStore:
+    case StmtKind::kRequire:
+    case StmtKind::kNop: return root;  // blocks are not looked into: what stands in one belongs to it
+  }
+  return root;
+}
+
+Stmt remove_block(Arena& arena, Stmt root, const Block* block) {
+  const std::vector<Stmt> path = path_to(root, block);
+  // The outermost statement that does nothing but run this block.
+  Stmt outermost = block;
+  for (size_t i = path.size(); i-- > 0;) {
+    if (path[i]->as<Seq>()) break;
+    outermost = path[i];
+  }
+  return replace(arena, root, outermost, make_nop(arena));
+}
+
+Kernel with_body(const Kernel& k, Stmt body) {
+  ExprPool& pool = *pool_of(k);
+  std::unordered_set<const Buffer*> used;
+  for (const Block* b : blocks(body)) {
+    for (const Region& r : b->reads) used.insert(r.buffer);
+    for (const Region& r : b->writes) used.insert(r.buffer);
+  }
+  Kernel out = k;
+  std::vector<const Buffer*> temporaries;
+  for (const Buffer* t : k.temporaries) {
+    if (used.contains(t)) temporaries.push_back(t);
+  }
+  if (temporaries.size() != k.temporaries.size()) out.temporaries = pool.arena().list(temporaries);
+  out.body = body;
+  return out;
+}
+
+const Store* single_store(const Block& b) { return b.body->as<Store>(); }
+
+bool is_plain(const Block& b) {
+  const Store* store = single_store(b);
+  if (store == nullptr || b.init != nullptr || b.predicate || b.iters.size() != store->indices.size()) return false;
+  bool reads_itself = false;
+  for_each_load(store->value, [&](const ExprNode* n) { reads_itself |= n->buffer == store->buffer; });
+  if (reads_itself) return false;
+  for (size_t i = 0; i < b.iters.size(); ++i) {
+    const BlockIter& it = b.iters[i];
+    // An iterator of extent 1 may have been replaced by its only value.
+    const bool indexed = store->indices[i] == it.var || (it.extent.is_int(1) && store->indices[i].is_int(0));
+    if (it.kind != IterKind::kSpatial || !indexed || it.extent != store->buffer->shape[i]) return false;
+  }
+  return true;
+}
+
+bool is_commutative_reduction(const Block& b) {
+  const Store* store = single_store(b);
+  if (store == nullptr) return false;
+  const Expr v = store->value;
+  switch (v->kind) {
+    case ExprKind::kAdd:
+    case ExprKind::kMul:
+    case ExprKind::kMin:
+    case ExprKind::kMax:
+    case ExprKind::kAnd:
+    case ExprKind::kOr: break;
+    default: return false;
+  }
+  const Expr self = v->pool->load(store->buffer, {store->indices.begin(), store->indices.end()});
+  size_t as_operand = 0, elsewhere = 0;
+  for (const ExprNode* a : v->args) {
+    if (self == a) {
+      ++as_operand;
+    } else {
+      for_each_load(a, [&](const ExprNode* n) { elsewhere += n->buffer == store->buffer; });
+    }
+  }
+  return as_operand == 1 && elsewhere == 0;
+}
+
+std::vector<const Block*> readers(Stmt root, const Buffer* buffer) {
+  std::vector<const Block*> out;
+  for (const Block* b : blocks(root)) {
+    if (mentions_buffer(b->reads, buffer)) out.push_back(b);
+  }
+  return out;
+}
+
+std::vector<const Block*> writers(Stmt root, const Buffer* buffer) {
+  std::vector<const Block*> out;
+  for (const Block* b : blocks(root)) {
+    if (mentions_buffer(b->writes, buffer)) out.push_back(b);
+  }
+  return out;
+}
+
+bool is_output(const Kernel& k, const Buffer* buffer) {
+  return std::find(k.outputs.begin(), k.outputs.end(), buffer) != k.outputs.end();
+}
+
+}  // namespace relay::kernel::schedule

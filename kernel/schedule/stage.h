@@ -1,0 +1,41 @@
+// Stages: a kernel as Builder wrote it, taken apart into what it computes, one tensor after the other.
+//
+// The rules for a target look at stages, not at loops: a stage says that t[i...] is f(i), or the combination of
+// f(i, r) over r, and the rules then write the loops that suit the target.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "kernel/kernel.h"
+
+namespace relay::kernel::schedule {
+
+enum class StageKind {
+  kCompute,     // t[i] = value
+  kReduce,      // t[i] = init, then t[i] = value for each r in row-major order, where value loads t[i]
+  kSequential,  // anything else: runs as it is written
+};
+
+struct Axis {
+  Expr var, extent;
+};
+
+struct Stage {
+  StageKind kind = StageKind::kSequential;
+  std::string name;
+  const Buffer* buffer = nullptr;
+  std::vector<Axis> spatial, reduction;
+  Expr init = {};
+  Expr value = {};
+  // For kReduce, if the value is `t[i] op next` with an op that is associative and commutative but for rounding.
+  std::optional<ExprKind> combine = {};
+  Expr next = {};
+  std::vector<Stmt> requirements = {};  // run before each store
+  Stmt statement = nullptr;             // as it was written
+};
+
+// The stages in order. A kernel that is already scheduled is one sequential stage for each top-level statement.
+std::vector<Stage> stages_of(const Kernel& k);
+
+}  // namespace relay::kernel::schedule
