@@ -1,0 +1,158 @@
+/* The C interface of an artifact: a `model.so` that Relay's ahead-of-time compiler made. C99 and C++.
+ *
+ *   relay_open_options options = {0};
+ *   options.struct_size = sizeof options;
+ *   relay_model* model;
+ *   relay_context* context;
+ *   if (relay_model_open(&options, &model) != RELAY_OK) ...
+ *   if (relay_context_create(model, &context) != RELAY_OK) ...
+ *   if (relay_run(context, inputs, 1, outputs, 1) != RELAY_OK) puts(relay_error(context));
+ *   relay_context_free(context);
+ *   relay_model_close(model);
+ *
+ * Laws. Structures that you fill in start with `struct_size`: set it to sizeof and everything else to zero before you
+ * fill it, so that fields can be added. Nothing here keeps global state, installs signal handlers, prints, exits or
+ * throws. Nothing that you pass in is freed, or kept after the call except where it says so.
+ *
+ * Threads. A model is constant: any number of threads may use it at once. A context belongs to one thread at a time;
+ * only relay_cancel may be called from elsewhere. Runs in different contexts of one model do not disturb each other.
+ * Same artifact, input and processor features give the same bits whatever the number of threads.
+ *
+ * Two artifacts in one process: open each with dlopen(RTLD_LOCAL) and take its functions from its own relay_get_api(). */
+#ifndef RELAY_RUNTIME_RELAY_H_
+#define RELAY_RUNTIME_RELAY_H_
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "dlpack.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Raised where a program that was compiled against an older header could no longer run. */
+#define RELAY_ABI_VERSION 1u
+
+/* What a call came to. 2 to 6 mean what the same exit codes of the `relay` command mean. */
+typedef enum {
+  RELAY_OK = 0,
+  RELAY_TRAP = 1,        /* the program ran and failed: an integer divided by zero, an index outside its range */
+  RELAY_USAGE = 2,       /* an argument is wrong: a shape, a dtype, a device, a number of tensors, a null pointer */
+  RELAY_BAD_MODEL = 3,   /* the weights are missing, damaged or another model's */
+  RELAY_UNSUPPORTED = 4, /* this machine lacks what the model was compiled for: a processor feature, a device */
+  RELAY_LIMIT = 5,       /* memory ran out, or there may not be that many threads */
+  RELAY_INTERNAL = 6,    /* a bug of Relay's */
+  RELAY_CANCELLED = 7,   /* relay_cancel stopped the run */
+  RELAY_BUSY = 8         /* the model still has contexts */
+} relay_status;
+
+/* The loaded program and its weights. Constant once opened. */
+typedef struct relay_model relay_model;
+/* The workspace of one run at a time, and the text of the last error. */
+typedef struct relay_context relay_context;
+
+/* Where memory comes from. Both functions may be called from several threads at once. */
+typedef struct relay_allocator {
+  void* self;
+  /* NULL if there is none. `alignment` is a power of two, `size` is positive. */
+  void* (*allocate)(void* self, size_t size, size_t alignment);
+  void (*release)(void* self, void* memory, size_t size);
+} relay_allocator;
+
+/* How the iterations of a parallel loop are spread over threads. */
+typedef struct relay_parallel {
+  void* self;
+  /* Calls body(closure, begin, end) for ranges that cover [0, extent) without overlap, at once or one after the other,
+   * and returns when all have returned: 0, or what the range with the smallest `begin` returned of those that did not
+   * return 0. It may be called from several threads at once, and from inside a body. */
+  int32_t (*run)(void* self, int64_t extent, int32_t (*body)(void* closure, int64_t begin, int64_t end), void* closure);
+} relay_parallel;
+
+typedef enum { RELAY_LOG_INFO = 0, RELAY_LOG_WARNING = 1 } relay_log_level;
+
+typedef struct relay_open_options {
+  uint32_t struct_size;
+  /* Threads that a run may use: 0 means one for each core that the process may run on. Ignored with `parallel`. */
+  uint32_t threads;
+  /* The file with the weights. NULL: those inside the library, else the file beside it that `relay compile` wrote. */
+  const char* weights_path;
+  /* NULL: the C library's memory. Copied; its `self` must outlive the model. */
+  const relay_allocator* allocator;
+  /* NULL: threads of our own, started when the first context is created. Copied; its `self` must outlive the model. */
+  const relay_parallel* parallel;
+  /* NULL: silence. `text` lives as long as the call. Must be callable from any thread until the model is closed. */
+  void (*log)(void* log_self, relay_log_level level, const char* text);
+  void* log_self;
+  /* Room for the text of an error of relay_model_open, which has no context to hold it. It is cut to fit and always
+   * ends in 0; it is empty after a success. May be NULL. */
+  char* error;
+  size_t error_size;
+} relay_open_options;
+
+/* RELAY_ABI_VERSION of the header that the artifact was compiled with. Refuse what is not yours. Any thread. */
+uint32_t relay_abi_version(void);
+
+/* Makes `*model`, to be given to relay_model_close; on failure it is NULL and `options->error` says why. The weights
+ * are mapped or referred to, not copied. `options` may be NULL, and is not kept. Any thread; as often as you like. */
+relay_status relay_model_open(const relay_open_options* options, relay_model** model);
+
+/* What the model is, as JSON in UTF-8 that lives as long as the model: inputs and outputs in order with name, dtype
+ * and dims (numbers, expressions over shape variables such as "2*n", or null if known only after the run), bytes of
+ * workspace and weights, target, compile options, licence. docs/artifacts.md describes each key. Any thread. */
+const char* relay_model_describe(const relay_model* model);
+
+/* Frees the model. RELAY_BUSY, and nothing happens, while it has contexts. NULL is allowed. No other thread may be
+ * using the model. */
+relay_status relay_model_close(relay_model* model);
+
+/* Makes `*context`, to be given to relay_context_free; on failure it is NULL. The model must outlive it. What a run
+ * needs and can be known beforehand is allocated here, so that runs of a model without shape variables allocate
+ * nothing. RELAY_LIMIT if there is not enough memory. Any thread. */
+relay_status relay_context_create(relay_model* model, relay_context** context);
+
+/* Frees the context and the outputs that it holds. NULL is allowed. Not while it runs. */
+void relay_context_free(relay_context* context);
+
+/* Runs the model once.
+ *
+ * Inputs are read where they are and outputs are written where they are: no copies. Tensors must be on the model's
+ * device, dense and row-major (strides NULL or the same thing), aligned for their dtype, and of the shape and dtype
+ * that relay_model_describe gives; 4-bit integers take a byte each. Outputs may not overlap with anything.
+ *
+ * An output whose `data` is NULL is placed in the context instead: the run sets all its fields, and the memory and the
+ * shape live until the context's next run or its end. This is how to get results whose shape depends on the data.
+ *
+ * On failure relay_error says why, and the contents of outputs mean nothing. The context may be used again. */
+relay_status relay_run(relay_context* context, const DLTensor* const* inputs, size_t input_count,
+                       DLTensor* const* outputs, size_t output_count);
+
+/* Asks the run in progress, or else the next one, to stop at the next kernel; that run returns RELAY_CANCELLED and
+ * forgets the request. From any thread, also from a signal handler, until relay_context_free is called. */
+void relay_cancel(relay_context* context);
+
+/* The text of the last failed call on this context, "" if the last one succeeded. It lives until the next call on the
+ * context and must be read by the thread that has the context. */
+const char* relay_error(const relay_context* context);
+
+/* All of the above behind one symbol. The table is constant; fields are only ever added at the end. Any thread. */
+typedef struct relay_api {
+  uint32_t struct_size; /* of the artifact's own table: look before using a field added after version 1 */
+  uint32_t abi_version;
+  relay_status (*model_open)(const relay_open_options* options, relay_model** model);
+  const char* (*model_describe)(const relay_model* model);
+  relay_status (*model_close)(relay_model* model);
+  relay_status (*context_create)(relay_model* model, relay_context** context);
+  void (*context_free)(relay_context* context);
+  relay_status (*run)(relay_context* context, const DLTensor* const* inputs, size_t input_count,
+                      DLTensor* const* outputs, size_t output_count);
+  void (*cancel)(relay_context* context);
+  const char* (*error)(const relay_context* context);
+} relay_api;
+const relay_api* relay_get_api(void);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* RELAY_RUNTIME_RELAY_H_ */
