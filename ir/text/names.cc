@@ -1,0 +1,138 @@
+#include "ir/text/names.h"
+
+#include <re2/re2.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "base/cat.h"
+#include "runtime/dtype.h"
+
+namespace relay::text {
+namespace {
+
+std::string quoted(std::string_view text, char quote) {
+  std::string out(1, quote);
+  for (char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (c == quote || c == '\\') {
+      out += '\\';
+      out += c;
+    } else if (c == '\n') {
+      out += "\\n";
+    } else if (c == '\r') {
+      out += "\\r";
+    } else if (c == '\t') {
+      out += "\\t";
+    } else if (byte < 0x20 || byte == 0x7f) {
+      out += fmt::format("\\x{:02x}", byte);
+    } else {
+      out += c;
+    }
+  }
+  return out + quote;
+}
+
+int hex_digit(char c) {
+  if (c >= '0' && c <= '9') return c - '0';
+  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
+  return -1;
+}
+
+// The number of characters to insert, delete or replace, or to swap with their neighbour.
+size_t distance(std::string_view a, std::string_view b) {
+  std::vector<std::vector<size_t>> d(a.size() + 1, std::vector<size_t>(b.size() + 1));
+  for (size_t i = 0; i <= a.size(); ++i) {
+    for (size_t j = 0; j <= b.size(); ++j) {
+      if (i == 0 || j == 0) {
+        d[i][j] = i + j;
+        continue;
+      }
+      d[i][j] = std::min({d[i - 1][j] + 1, d[i][j - 1] + 1, d[i - 1][j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1)});
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) {
+        d[i][j] = std::min(d[i][j], d[i - 2][j - 2] + 1);
+      }
+    }
+  }
+  return d[a.size()][b.size()];
+}
+
+}  // namespace
+
+bool plain_name(std::string_view name) {
+  static const RE2 kName("[A-Za-z_](?:/?[A-Za-z0-9_])*", RE2::Latin1);
+  return RE2::FullMatch(re2::StringPiece(name.data(), name.size()), kName);
+}
+
+bool keyword(std::string_view name) {
+  static constexpr std::string_view kWords[] = {
+      "let", "fn", "def", "if", "else", "type", "match", "extern", "free_var", "ref", "ref_read", "ref_write",
+      "True", "False", "meta", "tensor", "const", "ctor", "op"};
+  return std::find(std::begin(kWords), std::end(kWords), name) != std::end(kWords);
+}
+
+std::string quoted_name(std::string_view name) {
+  return plain_name(name) ? std::string(name) : quoted(name, '`');
+}
+
+std::string quoted_dotted_name(std::string_view name) {
+  static const RE2 kDotted("[A-Za-z_](?:/?[A-Za-z0-9_])*(?:\\.[A-Za-z_](?:/?[A-Za-z0-9_])*)*", RE2::Latin1);
+  const bool plain = RE2::FullMatch(re2::StringPiece(name.data(), name.size()), kDotted) && !keyword(name);
+  return plain ? std::string(name) : quoted(name, '`');
+}
+
+std::string quoted_word(std::string_view name) {
+  static const RE2 kReserved("Tensor|_|None|nullptr|(?:inf|nan|u?int|float|bfloat|bool)[0-9a-z_]*", RE2::Latin1);
+  const bool reserved = keyword(name) || RE2::FullMatch(re2::StringPiece(name.data(), name.size()), kReserved);
+  return plain_name(name) && !reserved ? std::string(name) : quoted(name, '`');
+}
+
+std::string quoted_string(std::string_view text) { return quoted(text, '"'); }
+
+std::string unescaped(std::string_view inside) {
+  std::string out;
+  for (size_t i = 0; i < inside.size(); ++i) {
+    const char c = inside[i];
+    if (c != '\\' || i + 1 == inside.size()) {
+      out += c;
+      continue;
+    }
+    const char e = inside[++i];
+    if (e == '\\' || e == '"' || e == '`') {
+      out += e;
+    } else if (e == 'n') {
+      out += '\n';
+    } else if (e == 'r') {
+      out += '\r';
+    } else if (e == 't') {
+      out += '\t';
+    } else if (e == 'x' && i + 2 < inside.size() && hex_digit(inside[i + 1]) >= 0 && hex_digit(inside[i + 2]) >= 0) {
+      out += static_cast<char>(hex_digit(inside[i + 1]) * 16 + hex_digit(inside[i + 2]));
+      i += 2;
+    } else {
+      out += '\\';
+      out += e;
+    }
+  }
+  return out;
+}
+
+std::string nearest(std::string_view name, std::span<const std::string> candidates) {
+  constexpr size_t kLongest = 64;  // nobody misspells longer ones by a letter or two, and the cost is quadratic
+  std::string best;
+  if (name.size() > kLongest) return best;
+  size_t least = std::max<size_t>(1, name.size() / 3) + 1;
+  for (const std::string& c : candidates) {
+    const size_t difference = c.size() > name.size() ? c.size() - name.size() : name.size() - c.size();
+    if (c.size() > kLongest || difference >= least) continue;
+    const size_t d = distance(name, c);
+    if (d < least) {
+      least = d;
+      best = c;
+    }
+  }
+  return best;
+}
+
+}  // namespace relay::text

@@ -1,0 +1,120 @@
+// dead-code: lets whose value nobody uses and that nobody can notice, and functions that @main does not reach.
+//
+// What traps, calls an unknown function, or touches a reference cell stays: evaluating it can be noticed.
+#include <set>
+#include <utility>
+
+#include "ir/analysis.h"
+#include "ir/rewrite.h"
+#include "op/registry.h"
+#include "passes/pass.h"
+
+namespace relay::passes {
+namespace {
+
+// Marks the expressions whose evaluation cannot be noticed. Filled children first.
+class Silence {
+ public:
+  explicit Silence(Expr root) {
+    for (Expr e : post_order(root)) silent_[e] = decide(e) ? 1 : 2;
+  }
+  bool operator()(Expr e) const { return silent_.get(e) == 1; }
+
+ private:
+  bool decide(Expr e) const {
+    switch (e->kind) {
+      case ExprKind::kFn: return true;  // making a closure runs nothing
+      case ExprKind::kRefRead:
+      case ExprKind::kRefWrite: return false;
+      case ExprKind::kMatch:
+        if (!e->as<Match>()->total) return false;
+        break;
+      case ExprKind::kCall: {
+        const auto* call = e->as<Call>();
+        const op::OpDef* def = op::callee(*call);
+        const bool harmless = call->callee->as<CtorRef>() || (def && def->effects == op::Effects::kNone);
+        if (!harmless) return false;
+        break;
+      }
+      default: break;
+    }
+    bool all = true;
+    for_each_child(e, [&](Expr child) { all &= silent_.get(child) == 1; });
+    return all;
+  }
+  NodeMap<uint8_t> silent_;
+};
+
+// Variables of lets that can go: nothing live mentions them, and evaluating their value cannot be noticed. Linear:
+// a value is looked into only once its variable turns out to be needed.
+std::set<const Var*> dead_variables(Expr root) {
+  const Silence silent(root);
+  NodeMap<const Let*> binding;
+  const std::vector<Expr> order = post_order(root);
+  for (Expr e : order) {
+    if (const auto* let = e->as<Let>()) binding[let->x] = let;
+  }
+  NodeMap<uint8_t> live;
+  std::vector<Expr> pending{root};
+  while (!pending.empty()) {
+    Expr e = pending.back();
+    pending.pop_back();
+    if (std::exchange(live[e], 1)) continue;
+    if (const auto* let = e->as<Let>()) {
+      if (!silent(let->value)) pending.push_back(let->value);
+      pending.push_back(let->body);
+    } else {
+      if (const Let* let = binding.get(e)) pending.push_back(let->value);
+      for_each_child(e, [&](Expr child) { pending.push_back(child); });
+    }
+  }
+  std::set<const Var*> dead;
+  for (Expr e : order) {
+    const auto* let = e->as<Let>();
+    if (let && live.get(let) && !live.get(let->x) && silent(let->value)) dead.insert(let->x);
+  }
+  return dead;
+}
+
+Expr sweep(Context& context, Expr root) {
+  const std::set<const Var*> dead = dead_variables(root);
+  if (dead.empty()) return root;
+  return rewrite(context, root, [&](relay::Builder&, Expr e) -> Expr {
+    const auto* let = e->as<Let>();
+    return let && dead.contains(let->x) ? let->body : e;
+  });
+}
+
+Module run(const Module& m, const PassContext&) {
+  Module out = m;
+  for (const auto& [name, fn] : m.functions()) {
+    Expr swept = sweep(m.context(), fn);
+    if (swept != fn) out.set_function(name.text(), swept->as<Fn>());
+  }
+  if (!out.function("main")) return out;
+  std::set<Symbol> reached;
+  std::vector<Symbol> pending{m.context().symbol("main")};
+  while (!pending.empty()) {
+    const Symbol name = pending.back();
+    pending.pop_back();
+    if (!reached.insert(name).second) continue;
+    if (const Fn* fn = out.function(name.text())) {
+      for (Symbol other : mentioned_globals(fn)) pending.push_back(other);
+    }
+  }
+  const Module swept = out;
+  for (const auto& [name, fn] : swept.functions()) {
+    if (!reached.contains(name)) out.remove_function(name.text());
+  }
+  return out;
+}
+
+}  // namespace
+
+const Pass kDeadCode = {
+    .name = "dead-code",
+    .doc = "remove lets nobody uses and functions @main does not reach",
+    .run = run,
+};
+
+}  // namespace relay::passes

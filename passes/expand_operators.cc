@@ -1,0 +1,39 @@
+// expand-operators: operators that are defined by others are written out in those.
+//
+// Afterwards every operator call has a lowering of its own, and fusion sees the parts.
+#include "ir/rewrite.h"
+#include "op/apply.h"
+#include "op/registry.h"
+#include "passes/pass.h"
+
+namespace relay::passes {
+namespace {
+
+Module run(const Module& m, const PassContext&) {
+  Module now = m;
+  // An expansion may call further operators that expand: the definitions are not cyclic, so this ends.
+  for (;;) {
+    Module next = rewrite(now, [](relay::Builder& b, Expr e) -> Expr {
+      if (const auto* proj = e->as<Proj>()) {
+        const auto* tuple = proj->tuple->as<Tuple>();
+        return tuple ? tuple->fields[proj->index] : e;
+      }
+      const op::OpDef* def = op::callee(e);
+      if (!def || !def->expand) return e;
+      const auto* call = e->as<Call>();
+      return op::expand(b, *def, call->args, call->attrs);
+    });
+    if (next.same(now)) return now;
+    now = next;
+  }
+}
+
+}  // namespace
+
+const Pass kExpandOperators = {
+    .name = "expand-operators",
+    .doc = "write operators that are defined by others out in those",
+    .run = run,
+};
+
+}  // namespace relay::passes

@@ -1,0 +1,97 @@
+// fold-constants: evaluate operator calls whose arguments are all constants.
+//
+// Folding is interpretation: the answer comes from the operator's own definition, so a folded program cannot
+// disagree with the reference interpreter. Calls that trap are left in place, and so are those whose answer is
+// large: keeping it must not be much more expensive than keeping the question.
+#include <algorithm>
+
+#include "base/failure.h"
+#include "ir/rewrite.h"
+#include "op/apply.h"
+#include "op/ops.h"
+#include "op/registry.h"
+#include "passes/pass.h"
+
+namespace relay::passes {
+namespace {
+
+// The value of a constant, or of a tuple of constants.
+std::optional<Value> value_of(Expr e) {
+  if (const auto* c = e->as<Constant>()) return Value(*c->value);
+  const auto* tuple = e->as<Tuple>();
+  if (!tuple) return std::nullopt;
+  std::vector<Value> fields;
+  for (Expr field : tuple->fields) {
+    const auto* c = field->as<Constant>();
+    if (!c) return std::nullopt;
+    fields.push_back(Value(*c->value));
+  }
+  return Value::tuple(std::move(fields));
+}
+
+std::optional<int64_t> bytes_of(Type t) {
+  const auto* tensor = t ? t->as<TensorType>() : nullptr;
+  if (!tensor) return std::nullopt;
+  const auto shape = tensor->static_shape();
+  const auto count = shape ? element_count(*shape) : std::nullopt;
+  int64_t bytes;
+  if (!count || __builtin_mul_overflow(*count, static_cast<int64_t>(tensor->dtype.bytes()), &bytes)) return std::nullopt;
+  return bytes;
+}
+
+// The shape of a tensor is known from its type, whatever its value.
+bool asks_only_for_shape(const op::OpDef* def) { return def == &op::kShapeOf || def == &op::kNdarraySize; }
+
+std::optional<Value> fold(Context& context, const Call& call, const op::OpDef& def) {
+  std::vector<Value> args;
+  for (Expr a : call.args) {
+    std::optional<Value> v = value_of(a);
+    if (!v && asks_only_for_shape(&def)) {
+      const auto* tensor = a->type ? a->type->as<TensorType>() : nullptr;
+      const auto shape = tensor ? tensor->static_shape() : std::nullopt;
+      if (!shape) return std::nullopt;
+      // Elements are not looked at, so none need exist.
+      v = Value(Tensor(tensor->dtype, *shape, nullptr, nullptr));
+    }
+    if (!v) return std::nullopt;
+    args.push_back(std::move(*v));
+  }
+  try {
+    return op::evaluate(context, def, args, call.attrs);
+  } catch (const Trap&) {
+    return std::nullopt;  // it fails when it runs, not before
+  }
+}
+
+Module run(const Module& m, const PassContext& pass) {
+  const int64_t most = pass.value("max-bytes");
+  return rewrite(m, [&](relay::Builder& b, Expr e) -> Expr {
+    if (const auto* proj = e->as<Proj>()) {
+      const auto* tuple = proj->tuple->as<Tuple>();
+      return tuple && tuple->fields[proj->index]->as<Constant>() ? tuple->fields[proj->index] : e;
+    }
+    const auto* call = e->as<Call>();
+    const op::OpDef* def = call ? op::callee(*call) : nullptr;
+    if (!def || def->effects == op::Effects::kEffect) return e;
+    const auto result_bytes = bytes_of(call->type);
+    if (!result_bytes) return e;
+    int64_t argument_bytes = 0;
+    for (Expr a : call->args) argument_bytes += bytes_of(a->type).value_or(0);
+    if (*result_bytes > std::max(most, 2 * argument_bytes)) return e;
+    const auto value = fold(b.context(), *call, *def);
+    if (!value || !value->is_tensor()) return e;
+    SpanScope at(b, e->span);
+    return b.constant(value->tensor());
+  });
+}
+
+}  // namespace
+
+const Pass kFoldConstants = {
+    .name = "fold-constants",
+    .doc = "evaluate operator calls whose arguments are all constants",
+    .parameters = {{"max-bytes", 1 << 20, "a larger result is folded only if it is no more than twice its arguments"}},
+    .run = run,
+};
+
+}  // namespace relay::passes

@@ -1,0 +1,356 @@
+// fuse: operator calls are gathered into functions marked `Primitive`, each of which becomes one kernel.
+//
+// A call joins the group of its immediate post-dominator (the nearest later call through which all uses of its
+// value flow) if every call on the way can be computed element by element. What may be joined follows from the
+// operators' fusion classes alone. Groups never cross a scope: code in a branch stays in the branch.
+//
+// Operators that only change a shape (OpDef::view) and stand alone stay outside: they need no kernel at all.
+#include <algorithm>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "ir/analysis.h"
+#include "ir/rewrite.h"
+#include "op/apply.h"
+#include "op/registry.h"
+#include "passes/pass.h"
+
+namespace relay::passes {
+namespace {
+
+using op::Fusion;
+
+// One call of the dataflow graph.
+struct Site {
+  const Call* call;
+  const op::OpDef* def;
+  std::vector<size_t> users;   // sites of the same scope, in order; complete unless `escapes`
+  bool escapes = false;        // something else uses the value too
+  // The post-dominator tree: sites come after their producers, so users have higher indices.
+  size_t post_dominator = SIZE_MAX;  // SIZE_MAX: the end of the scope
+  uint32_t depth = 0;
+  Fusion on_the_way = Fusion::kElementwise;  // the most demanding class on any path to it, itself excluded
+  size_t group = 0;                          // union-find parent; the representative is the last site
+  size_t group_size = 1;
+};
+
+class Fuser {
+ public:
+  Fuser(Context& context, Expr root, size_t most) : context_(context), root_(root), most_(most) {}
+
+  Expr run() {
+    collect();
+    find_post_dominators();
+    // Expensive calls choose their elementwise followers first; then elementwise ones join what follows them;
+    // then injective ones, which read elements from elsewhere.
+    for (int phase = 0; phase < 3; ++phase) {
+      for (size_t i = sites_.size(); i-- > 0;) join(i, phase);
+    }
+    return extract();
+  }
+
+ private:
+  // Tensor in, one tensor out, pure enough to be moved next to its use within its scope.
+  static bool eligible(const Call& call, const op::OpDef* def) {
+    if (!def || !def->lower || def->effects == op::Effects::kEffect || !call.type) return false;
+    return true;
+  }
+
+  void collect() {
+    const Scopes scopes = relay::scopes(root_);
+    const std::vector<Expr> order = post_order(root_);
+    std::unordered_set<Expr> fused_before;
+    for (Expr e : order) {
+      const auto* fn = e->as<Fn>();
+      if (!fn || !fn->attrs.flag("Primitive")) continue;
+      for (Expr inner : post_order(fn->body)) fused_before.insert(inner);
+    }
+    for (Expr e : order) {
+      const auto* call = e->as<Call>();
+      const op::OpDef* def = call ? op::callee(*call) : nullptr;
+      if (!call || !eligible(*call, def) || fused_before.contains(e)) continue;
+      site_of_[e] = sites_.size();
+      Site site{call, def, {}};
+      site.group = sites_.size();
+      sites_.push_back(std::move(site));
+    }
+    for (Expr e : order) {
+      const auto user = site_of_.find(e);
+      // Arguments of a call, and the fields of a tuple argument, are uses by the call.
+      const auto use = [&](Expr value) {
+        const auto producer = site_of_.find(value);
+        if (producer == site_of_.end()) return;
+        Site& p = sites_[producer->second];
+        const bool same_scope = user != site_of_.end() && scopes.scope_of.get(value) == scopes.scope_of.get(e);
+        if (same_scope) {
+          if (p.users.empty() || p.users.back() != user->second) p.users.push_back(user->second);
+        } else {
+          p.escapes = true;
+        }
+      };
+      if (user != site_of_.end()) {
+        for (Expr arg : e->as<Call>()->args) {
+          use(arg);
+          if (const auto* tuple = arg->as<Tuple>()) {
+            for (Expr field : tuple->fields) use(field);
+          }
+        }
+      } else if (e->kind == ExprKind::kTuple && only_arguments(e, scopes)) {
+        continue;  // counted above
+      } else {
+        for_each_child(e, use);
+      }
+    }
+    if (auto it = site_of_.find(root_); it != site_of_.end()) sites_[it->second].escapes = true;
+    if (const auto* fn = root_->as<Fn>()) {
+      if (auto it = site_of_.find(fn->body); it != site_of_.end()) sites_[it->second].escapes = true;
+    }
+  }
+
+  // A tuple that is used once, by an eligible call: an argument list rather than a value.
+  bool only_arguments(Expr tuple, const Scopes& scopes) {
+    if (tuple_users_.empty()) {
+      for (const Site& s : sites_) {
+        for (Expr arg : s.call->args) {
+          if (arg->kind == ExprKind::kTuple) ++tuple_users_[arg];
+        }
+      }
+    }
+    auto it = tuple_users_.find(tuple);
+    return it != tuple_users_.end() && it->second == scopes.uses.get(tuple);
+  }
+
+  void find_post_dominators() {
+    for (size_t i = sites_.size(); i-- > 0;) {
+      Site& s = sites_[i];
+      if (s.escapes || s.users.empty()) {
+        s.depth = 1;
+        continue;
+      }
+      size_t meet = s.users[0];
+      Fusion way = sites_[meet].def->fusion;
+      for (size_t k = 1; k < s.users.size(); ++k) meet = common(meet, s.users[k], way);
+      if (s.users.size() > 1) {
+        for (size_t user : s.users) way = std::max(way, sites_[user].def->fusion);
+      }
+      s.post_dominator = meet;
+      s.on_the_way = way;
+      s.depth = meet == SIZE_MAX ? 1 : sites_[meet].depth + 1;
+    }
+  }
+
+  // The nearest common post-dominator of two sites; `way` becomes the most demanding class met on the way there.
+  size_t common(size_t a, size_t b, Fusion& way) {
+    const auto up = [&](size_t x) {
+      way = std::max({way, sites_[x].def->fusion, sites_[x].on_the_way});
+      return sites_[x].post_dominator;
+    };
+    while (a != b) {
+      if (a == SIZE_MAX || b == SIZE_MAX) return SIZE_MAX;
+      if (sites_[a].depth >= sites_[b].depth) {
+        a = up(a);
+      } else {
+        b = up(b);
+      }
+    }
+    return a;
+  }
+
+  size_t find(size_t i) {
+    while (sites_[i].group != i) i = sites_[i].group = sites_[sites_[i].group].group;
+    return i;
+  }
+
+  // The most demanding class within a site's group.
+  Fusion class_of_group(size_t i) {
+    auto it = group_class_.find(find(i));
+    return it == group_class_.end() ? sites_[find(i)].def->fusion : it->second;
+  }
+
+  static bool one_tensor(const Site& s) { return s.call->type->as<TensorType>() != nullptr; }
+
+  static bool same_dims(const Site& a, const Site& b) {
+    const auto* x = a.call->type->as<TensorType>();
+    const auto* y = b.call->type->as<TensorType>();
+    return x && y && x->dims == y->dims;
+  }
+
+  void join(size_t i, int phase) {
+    const Site& s = sites_[i];
+    const size_t sink = s.post_dominator;
+    if (sink == SIZE_MAX || find(i) == find(sink) || !one_tensor(s)) return;
+    const Fusion own = class_of_group(i);
+    const Fusion last = class_of_group(sink);
+    bool fits = false;
+    if (phase == 0) {
+      // After a convolution or a product: elementwise work on exactly its elements.
+      fits = own == Fusion::kOutputFusable && s.on_the_way <= Fusion::kBroadcast && last <= Fusion::kBroadcast &&
+             same_dims(s, sites_[sink]) && way_keeps_shape(i, sink);
+    } else if (phase == 1) {
+      // Elementwise work joins what follows, up to and including a reduction, which reads each element once. It
+      // also joins the elementwise work after a convolution.
+      const bool epilogue = last == Fusion::kOutputFusable && sites_[sink].def->fusion <= Fusion::kBroadcast;
+      fits = own <= Fusion::kBroadcast && s.on_the_way <= Fusion::kInjective &&
+             (last <= Fusion::kReduction || (epilogue && !reaches_anchor(i, sink)));
+      if (last == Fusion::kReduction) fits = fits && way_is_at_most(i, sink, Fusion::kInjective);
+    } else {
+      fits = own <= Fusion::kInjective && s.on_the_way <= Fusion::kInjective && last <= Fusion::kInjective;
+    }
+    if (!fits) return;
+    merge(i, sink);
+  }
+
+  // All sites on paths from i to the sink, both excluded.
+  std::vector<size_t> between(size_t i, size_t sink) {
+    std::vector<size_t> found, pending = sites_[i].users;
+    std::unordered_set<size_t> seen;
+    while (!pending.empty()) {
+      const size_t x = pending.back();
+      pending.pop_back();
+      if (x == sink || !seen.insert(x).second) continue;
+      found.push_back(x);
+      pending.insert(pending.end(), sites_[x].users.begin(), sites_[x].users.end());
+    }
+    return found;
+  }
+
+  bool way_keeps_shape(size_t i, size_t sink) {
+    for (size_t x : between(i, sink)) {
+      if (!same_dims(sites_[i], sites_[x])) return false;
+    }
+    return true;
+  }
+
+  bool way_is_at_most(size_t i, size_t sink, Fusion most) {
+    for (size_t x : between(i, sink)) {
+      if (sites_[x].def->fusion > most) return false;
+    }
+    return true;
+  }
+
+  // Would joining put elementwise work in front of the group's convolution, where it would be done many times?
+  bool reaches_anchor(size_t i, size_t sink) {
+    for (size_t user : sites_[i].users) {
+      if (find(user) == find(sink) && sites_[user].def->fusion == Fusion::kOutputFusable) return true;
+    }
+    for (size_t x : between(i, sink)) {
+      if (sites_[x].def->fusion == Fusion::kOutputFusable) return true;
+    }
+    return false;
+  }
+
+  void merge(size_t i, size_t sink) {
+    const std::vector<size_t> middle = between(i, sink);
+    size_t size = sites_[find(i)].group_size + sites_[find(sink)].group_size;
+    std::unordered_set<size_t> counted{find(i), find(sink)};
+    for (size_t x : middle) {
+      if (!one_tensor(sites_[x])) return;
+      if (counted.insert(find(x)).second) size += sites_[find(x)].group_size;
+    }
+    if (size > most_) return;
+    Fusion highest = std::max(class_of_group(i), class_of_group(sink));
+    for (size_t x : middle) highest = std::max(highest, class_of_group(x));
+    // Two expensive calls cannot share a group.
+    size_t anchors = 0;
+    for (size_t group : counted) anchors += class_of_group(group) >= Fusion::kReduction;
+    if (anchors > 1) return;
+    const size_t target = find(sink);
+    for (size_t group : counted) sites_[group].group = target;
+    sites_[target].group_size = size;
+    group_class_[target] = highest;
+  }
+
+  // Replaces the last call of each group by a call of a function that holds the group.
+  Expr extract() {
+    std::vector<std::vector<size_t>> members(sites_.size());
+    for (size_t i = 0; i < sites_.size(); ++i) members[find(i)].push_back(i);
+    std::unordered_map<Expr, size_t> group_of_last;
+    for (size_t g = 0; g < sites_.size(); ++g) {
+      if (members[g].empty()) continue;
+      const bool only_view = std::all_of(members[g].begin(), members[g].end(), [&](size_t i) { return sites_[i].def->view; });
+      if (!only_view) group_of_last[sites_[members[g].back()].call] = g;
+    }
+    // Bottom-up: when the last call of a group is met its outside arguments have been rewritten already.
+    NodeMap<Expr> now;
+    for (Expr e : post_order(root_)) {
+      const auto it = group_of_last.find(e);
+      if (it != group_of_last.end()) {
+        now[e] = primitive(members[it->second], now);
+        continue;
+      }
+      std::vector<Expr> children;
+      for_each_child(e, [&](Expr child) { children.push_back(now.get(child)); });
+      now[e] = with_children(context_, e, children);
+    }
+    return now.get(root_);
+  }
+
+  Expr primitive(const std::vector<size_t>& members, const NodeMap<Expr>& outside) {
+    relay::Builder b(context_);
+    std::unordered_map<Expr, Expr> inside;  // old expression -> its counterpart in the body
+    std::vector<const Var*> params;
+    std::vector<Expr> args;
+    const auto take = [&](Expr e) -> Expr {
+      if (auto it = inside.find(e); it != inside.end()) return it->second;
+      // Small constants become part of the code.
+      if (const auto* c = e->as<Constant>(); c && c->value->size() == 1) return inside[e] = c;
+      const Var* p = b.var("p" + std::to_string(params.size()), e->type);
+      Expr typed = b.with_type(p, e->type);
+      params.push_back(typed->as<Var>());
+      args.push_back(outside.get(e));
+      return inside[e] = typed;
+    };
+    Expr body = nullptr;
+    for (size_t i : members) {
+      const Call* call = sites_[i].call;
+      b.set_span(call->span);
+      std::vector<Expr> inner;
+      for (Expr arg : call->args) {
+        const auto* tuple = arg->as<Tuple>();
+        if (!tuple) {
+          inner.push_back(take(arg));
+          continue;
+        }
+        std::vector<Expr> fields;
+        for (Expr field : tuple->fields) fields.push_back(take(field));
+        inner.push_back(b.with_type(b.tuple(fields), arg->type));
+      }
+      body = b.call(b.op(*sites_[i].def), inner, call->attrs, call->type);
+      inside[call] = body;
+    }
+    std::vector<Type> param_types;
+    for (const Var* p : params) param_types.push_back(p->type);
+    const Fn* fn = b.fn(params, body, body->type, context_.attrs({{"Primitive", true}}));
+    Expr typed = b.with_type(fn, context_.fn_type({}, param_types, body->type));
+    return b.call(typed, args, {}, body->type);
+  }
+
+  Context& context_;
+  Expr root_;
+  size_t most_;
+  std::vector<Site> sites_;  // in post-order
+  std::unordered_map<Expr, size_t> site_of_;
+  std::unordered_map<Expr, uint32_t> tuple_users_;
+  std::unordered_map<size_t, Fusion> group_class_;
+};
+
+Module run(const Module& m, const PassContext& pass) {
+  Module out = m;
+  for (const auto& [name, fn] : m.functions()) {
+    if (fn->attrs.flag("Primitive")) continue;
+    Expr fused = Fuser(m.context(), fn, static_cast<size_t>(pass.value("max-ops"))).run();
+    if (fused != fn) out.set_function(name.text(), fused->as<Fn>());
+  }
+  return out;
+}
+
+}  // namespace
+
+const Pass kFuse = {
+    .name = "fuse",
+    .doc = "gather operator calls into functions that become one kernel each",
+    .parameters = {{"max-ops", 64, "the most operators in one kernel"}},
+    .run = run,
+};
+
+}  // namespace relay::passes

@@ -1,0 +1,155 @@
+// lower: each function marked `Primitive` becomes a kernel of the module, and its call a call of that kernel.
+//
+// A kernel is what the operators' own lowerings say, one after the other, scheduled for the target. Equal functions
+// give one kernel. Operators that are left outside of primitive functions stay operator calls.
+#include <algorithm>
+#include <map>
+#include <unordered_map>
+
+#include "base/cat.h"
+#include "ir/analysis.h"
+#include "ir/rewrite.h"
+#include "kernel/builder.h"
+#include "kernel/schedule/cpu.h"
+#include "op/apply.h"
+#include "op/registry.h"
+#include "passes/pass.h"
+
+namespace relay::passes {
+namespace {
+
+// "nn.conv2d + add + nn.relu", for people; and a short form of it for the kernel's name.
+std::string describe(const Fn& fn, std::string_view separator, size_t most) {
+  std::vector<std::string> names;
+  for (Expr e : post_order(fn.body)) {
+    if (const op::OpDef* def = op::callee(e)) names.push_back(def->name);
+  }
+  const size_t shown = std::min(names.size(), most);
+  std::string text = join(std::span(names).first(shown), separator);
+  if (shown < names.size()) text += cat(separator, names.size() - shown, separator == "_" ? "_more" : " more");
+  return text;
+}
+
+std::string kernel_name(const Fn& fn, size_t number) {
+  std::string name = describe(fn, "_", 4);
+  for (char& c : name) {
+    if (!std::isalnum(static_cast<unsigned char>(c))) c = '_';
+  }
+  return cat("k", number, "_", name);
+}
+
+class Lowerer {
+ public:
+  Lowerer(Context& context, const kernel::CpuOptions& target) : context_(context), target_(target) {}
+
+  // Throws RelationError if an operator cannot be lowered for these types.
+  kernel::Kernel lower(const Fn& fn, std::string_view name) {
+    kernel::Builder k(context_.pool());
+    std::unordered_map<Expr, std::vector<kernel::Tensor>> tensors;
+    for (size_t i = 0; i < fn.params.size(); ++i) {
+      const Var* p = fn.params[i];
+      for (const TensorType* t : op::flatten(std::vector<Type>{p->type})) {
+        tensors[p].push_back(k.input(cat("x", i), t->dtype, shape_of(*t)));
+      }
+    }
+    for (Expr e : post_order(fn.body)) {
+      if (const auto* c = e->as<Constant>()) {
+        tensors[e] = {literal(k, *c->value)};
+      } else if (const auto* tuple = e->as<Tuple>()) {
+        for (Expr field : tuple->fields) {
+          const auto& parts = tensors.at(field);
+          tensors[e].insert(tensors[e].end(), parts.begin(), parts.end());
+        }
+      } else if (const auto* call = e->as<Call>()) {
+        tensors[e] = lower_call(k, *call, tensors);
+      }
+    }
+    kernel::Kernel plain = k.finish(name, describe(fn, " + ", 12), tensors.at(fn.body));
+    return kernel::schedule_for_cpu(plain, target_);
+  }
+
+ private:
+  std::vector<kernel::Expr> shape_of(const TensorType& t) {
+    std::vector<kernel::Expr> shape;
+    for (Dim d : t.dims) {
+      if (d.is_unknown()) throw op::RelationError{op::kAttributes, "a tensor has an unknown dim `?`"};
+      shape.push_back(d.expr(context_.pool()));
+    }
+    return shape;
+  }
+
+  // A constant of one element is part of the code.
+  kernel::Tensor literal(kernel::Builder& k, const Tensor& value) {
+    const DType d = value.dtype();
+    const kernel::Expr e = d.is_float() ? context_.pool().real(value.get(0), d) : context_.pool().integer(value.get_int(0), d);
+    std::vector<kernel::Expr> ones(value.rank(), k.index(1));
+    return k.compute("literal", d, ones, [&](kernel::Indices) { return e; });
+  }
+
+  std::vector<kernel::Tensor> lower_call(kernel::Builder& k, const Call& call,
+                                         const std::unordered_map<Expr, std::vector<kernel::Tensor>>& tensors) {
+    const op::OpDef& def = *op::callee(call);
+    if (!def.lower) throw op::RelationError{op::kAttributes, cat("operator `", def.name, "` has no lowering")};
+    std::vector<kernel::Tensor> in;
+    std::vector<Type> types;
+    for (Expr arg : call.args) {
+      const auto& parts = tensors.at(arg);
+      in.insert(in.end(), parts.begin(), parts.end());
+      types.push_back(arg->type);
+    }
+    const std::vector<const TensorType*> arg_types = op::flatten(types);
+    const std::vector<const TensorType*> out_types = op::flatten(std::vector<Type>{call.type});
+    return def.lower(k, call.attrs, {in, arg_types, out_types, context_.pool()});
+  }
+
+  Context& context_;
+  kernel::CpuOptions target_;
+};
+
+Module run(const Module& m, const PassContext& pass) {
+  Module out = m;
+  Context& context = m.context();
+  Lowerer lowerer(context, pass.target);
+  // Kernels made so far, by the structural hash of the function they came from.
+  std::multimap<uint64_t, std::pair<const Fn*, std::string>> made;
+  size_t number = m.kernels().size();
+
+  const auto kernel_for = [&](const Fn* fn) -> std::string {
+    const uint64_t hash = structural_hash(fn);
+    for (auto [it, end] = made.equal_range(hash); it != end; ++it) {
+      if (alpha_equal(it->second.first, fn)) return it->second.second;
+    }
+    const std::string name = kernel_name(*fn, number++);
+    const Activity activity("lowering", name);
+    const kernel::Kernel* kernel = context.arena().make<kernel::Kernel>(lowerer.lower(*fn, name));
+    out.set_kernel(name, kernel);
+    made.emplace(hash, std::pair(fn, name));
+    return name;
+  };
+
+  Module rewritten = rewrite(m, [&](relay::Builder& b, Expr e) -> Expr {
+    const auto* call = e->as<Call>();
+    const auto* fn = call ? call->callee->as<Fn>() : nullptr;
+    if (!fn || !fn->attrs.flag("Primitive")) return e;
+    try {
+      const Global* global = b.global(kernel_for(fn), fn->type);
+      return b.call(global, call->args, {}, call->type);
+    } catch (const op::RelationError& error) {
+      pass.diagnostics.error(e->span, "cannot-lower",
+                             cat("cannot lower ", describe(*fn, " + ", 12), ": ", error.reason));
+      return e;
+    }
+  });
+  for (const auto& [name, fn] : rewritten.functions()) out.set_function(name.text(), fn);
+  return out;
+}
+
+}  // namespace
+
+const Pass kLower = {
+    .name = "lower",
+    .doc = "turn primitive functions into kernels, scheduled for the target",
+    .run = run,
+};
+
+}  // namespace relay::passes

@@ -1,0 +1,45 @@
+// Pass: a transformation of modules, as a value.
+//
+// The directory is the registry: every `const Pass k...` of passes/*.cc is in kAllPasses. A pass that changes nothing
+// returns the module it was given (Module::same).
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/diagnostics.h"
+#include "ir/module.h"
+#include "kernel/schedule/cpu.h"
+#include "passes/all_passes.inc"
+
+namespace relay::passes {
+
+// A number that a pipeline may set: "fuse{max-ops=64}".
+struct Parameter {
+  std::string_view name;
+  int64_t default_value;
+  std::string_view doc;
+};
+
+// What a pass may know besides the module.
+struct PassContext {
+  Diagnostics& diagnostics;              // an error here stops the pipeline
+  std::map<std::string, int64_t> values; // of the pass's parameters, all of them
+  kernel::CpuOptions target;             // what the schedules of `lower` are for
+  int64_t value(std::string_view name) const { return values.at(std::string(name)); }
+};
+
+struct Pass {
+  std::string_view name, doc;
+  std::vector<Parameter> parameters = {};
+  Module (*run)(const Module& m, const PassContext& context) = nullptr;
+};
+
+std::span<const Pass* const> all_passes();  // sorted by name
+const Pass* find_pass(std::string_view name);
+
+}  // namespace relay::passes

@@ -1,0 +1,314 @@
+#include "passes/plan_memory.h"
+
+#include <algorithm>
+#include <map>
+#include <unordered_map>
+
+#include "base/cat.h"
+#include "ir/traverse.h"
+#include "op/apply.h"
+#include "op/registry.h"
+
+namespace relay::passes {
+namespace {
+
+uint64_t aligned(uint64_t bytes) { return (bytes + kPlaceAlignment - 1) / kPlaceAlignment * kPlaceAlignment; }
+
+std::string_view construct_name(Expr e) {
+  switch (e->kind) {
+    case ExprKind::kIf: return "`if`";
+    case ExprKind::kMatch: return "`match`";
+    case ExprKind::kFn: return "a function value";
+    case ExprKind::kGlobal: return "a call of another function";
+    case ExprKind::kCtorRef: return "a data type's constructor";
+    case ExprKind::kRefNew:
+    case ExprKind::kRefRead:
+    case ExprKind::kRefWrite: return "a reference";
+    default: return "this expression";
+  }
+}
+
+class Planner {
+ public:
+  Planner(const Module& m, Diagnostics& diagnostics) : module_(m), diagnostics_(diagnostics) {}
+
+  Result<Plan> run(const Fn& fn) {
+    if (!take_inputs(fn) || !take_body(fn)) return kReported;
+    place_outputs(fn);
+    place_workspace();
+    return std::move(plan_);
+  }
+
+ private:
+  using Parts = std::vector<uint32_t>;  // the tensors of a value, tuples taken apart
+
+  bool refuse(Expr e, std::string_view slug, std::string message) {
+    diagnostics_.error(e->span, slug, std::move(message)).note("the engine `interp` runs any program");
+    return false;
+  }
+
+  // The tensor types of a value; empty and reported if they are not all of constant shape.
+  bool static_types(Expr e, std::vector<const TensorType*>& out) {
+    std::vector<Type> pending{e->type};
+    while (!pending.empty()) {
+      Type t = pending.back();
+      pending.pop_back();
+      if (const auto* tuple = t->as<TupleType>()) {
+        for (size_t i = tuple->fields.size(); i-- > 0;) pending.push_back(tuple->fields[i]);
+        continue;
+      }
+      const auto* tensor = t->as<TensorType>();
+      if (!tensor) return refuse(e, "not-static-dataflow", cat("a value of type ", show(t), " is not a tensor"));
+      const auto shape = tensor->static_shape();
+      const auto count = shape ? element_count(*shape) : std::nullopt;
+      if (!count) {
+        return refuse(e, "dynamic-shape",
+                      cat("the shape of ", show(t), " is not constant; give the input shapes (--input-shapes)"));
+      }
+      out.push_back(tensor);
+    }
+    return true;
+  }
+
+  static uint64_t bytes_of(const TensorType& t) {
+    return static_cast<uint64_t>(*element_count(*t.static_shape())) * t.dtype.bytes();
+  }
+
+  uint32_t add_value(Place place, uint64_t at, const TensorType* type) {
+    plan_.values.push_back({place, at, type, bytes_of(*type)});
+    return static_cast<uint32_t>(plan_.values.size() - 1);
+  }
+
+  bool take_inputs(const Fn& fn) {
+    for (const Var* p : fn.params) {
+      std::vector<const TensorType*> types;
+      if (!static_types(p, types)) return false;
+      if (types.size() != 1 || !p->type->as<TensorType>()) {
+        return refuse(p, "not-static-dataflow", cat("parameter %", p->name.text(), " is not a tensor"));
+      }
+      parts_[p] = {add_value(Place::kInput, plan_.inputs.size(), types[0])};
+      plan_.inputs.push_back({p->name.str(), types[0]});
+    }
+    return true;
+  }
+
+  bool take_body(const Fn& fn) {
+    const std::vector<Expr> order = post_order(fn.body);
+    for (Expr e : order) {
+      if (const auto* let = e->as<Let>()) bound_[let->x] = let->value;
+    }
+    for (Expr e : order) {
+      if (!take(e)) return false;
+    }
+    return true;
+  }
+
+  bool take(Expr e) {
+    switch (e->kind) {
+      case ExprKind::kVar:
+        // A let's value comes before its body; what is left are the parameters.
+        if (auto it = bound_.find(e); it != bound_.end()) parts_[e] = parts_.at(it->second);
+        return true;
+      case ExprKind::kLet: parts_[e] = parts_.at(e->as<Let>()->body); return true;
+      case ExprKind::kOpRef:
+      case ExprKind::kGlobal: return true;  // looked at where it is called
+      case ExprKind::kConstant: {
+        const Tensor& t = *e->as<Constant>()->value;
+        parts_[e] = {add_value(Place::kConstant, plan_.constants.size(), e->type->as<TensorType>())};
+        plan_.constants.push_back(t);
+        return true;
+      }
+      case ExprKind::kTuple: {
+        Parts all;
+        for (Expr field : e->as<Tuple>()->fields) {
+          const Parts& p = parts_.at(field);
+          all.insert(all.end(), p.begin(), p.end());
+        }
+        parts_[e] = std::move(all);
+        return true;
+      }
+      case ExprKind::kProj: return take_projection(*e->as<Proj>());
+      case ExprKind::kCall: return take_call(*e->as<Call>());
+      default: break;
+    }
+    return refuse(e, "not-static-dataflow", cat(construct_name(e), " is not static dataflow"));
+  }
+
+  bool take_projection(const Proj& proj) {
+    const auto* tuple = proj.tuple->type->as<TupleType>();
+    const Parts& all = parts_.at(proj.tuple);
+    size_t begin = 0;
+    for (uint32_t i = 0; i < proj.index; ++i) begin += op::flatten(std::vector<Type>{tuple->fields[i]}).size();
+    const size_t count = op::flatten(std::vector<Type>{tuple->fields[proj.index]}).size();
+    parts_[&proj] = Parts(all.begin() + static_cast<long>(begin), all.begin() + static_cast<long>(begin + count));
+    return true;
+  }
+
+  bool take_call(const Call& call) {
+    const op::OpDef* def = op::callee(call);
+    if (def && def->view) {
+      // The same bytes under another shape.
+      std::vector<const TensorType*> types;
+      if (!static_types(&call, types)) return false;
+      const PlanValue source = plan_.values[parts_.at(call.args[0])[0]];
+      const uint32_t root = root_of(parts_.at(call.args[0])[0]);
+      const uint32_t view = add_value(source.place, source.at, types[0]);
+      view_of_[view] = root;
+      parts_[&call] = {view};
+      return true;
+    }
+    const auto* global = call.callee->as<Global>();
+    const kernel::Kernel* kernel = global ? module_.kernel(global->name.text()) : nullptr;
+    if (!kernel) {
+      return refuse(&call, "not-static-dataflow",
+                    def ? cat("operator `", def->name, "` has no kernel here")
+                        : cat(construct_name(call.callee), " is not static dataflow"));
+    }
+    PlanStep step{kernel, {}, {}, {}, &call};
+    for (Expr arg : call.args) {
+      const Parts& p = parts_.at(arg);
+      step.inputs.insert(step.inputs.end(), p.begin(), p.end());
+    }
+    std::vector<const TensorType*> types;
+    if (!static_types(&call, types)) return false;
+    for (const TensorType* t : types) step.outputs.push_back(add_value(Place::kWorkspace, 0, t));
+    parts_[&call] = step.outputs;
+    for (const kernel::Buffer* b : kernel->temporaries) {
+      Shape shape;
+      for (kernel::Expr e : b->shape) {
+        if (e->kind != kernel::ExprKind::kInt) return refuse(&call, "dynamic-shape", "a temporary has no constant shape");
+        shape.push_back(e->int_value);
+      }
+      step.temporaries.push_back(add_value(Place::kWorkspace, 0, module_.context().tensor_type(shape, b->dtype)));
+    }
+    plan_.steps.push_back(std::move(step));
+    return true;
+  }
+
+  uint32_t root_of(uint32_t value) const {
+    auto it = view_of_.find(value);
+    return it == view_of_.end() ? value : it->second;
+  }
+
+  // A value of the workspace that is a whole output goes straight to the caller's memory; anything else is copied.
+  void place_outputs(const Fn& fn) {
+    plan_.tuple_result = fn.body->type->as<TupleType>() != nullptr;
+    const AttrValue* names = fn.attrs.find("output_names");
+    const Parts& results = parts_.at(fn.body);
+    std::unordered_map<uint32_t, bool> taken;
+    std::vector<PlanStep> copies;
+    for (size_t i = 0; i < results.size(); ++i) {
+      const uint32_t value = results[i];
+      const bool named = names && names->kind == AttrKind::kList && i < names->list.size();
+      plan_.outputs.push_back(
+          {named ? names->list[i].string.str() : (results.size() == 1 ? "output" : cat("output_", i)), plan_.values[value].type});
+      const uint32_t root = root_of(value);
+      if (plan_.values[root].place == Place::kWorkspace && !taken[root]) {
+        taken[root] = true;
+        move_to_output(root, i);
+      } else {
+        const uint32_t out = add_value(Place::kOutput, i, plan_.values[value].type);
+        copies.push_back({nullptr, {value}, {out}, {}, fn.body});
+      }
+    }
+    plan_.steps.insert(plan_.steps.end(), copies.begin(), copies.end());
+  }
+
+  void move_to_output(uint32_t root, size_t output) {
+    plan_.values[root].place = Place::kOutput;
+    plan_.values[root].at = output;
+    for (const auto& [view, of] : view_of_) {
+      if (of != root) continue;
+      plan_.values[view].place = Place::kOutput;
+      plan_.values[view].at = output;
+    }
+  }
+
+  // Live ranges over steps, then the largest first, each at the lowest offset where it overlaps with nothing that is
+  // alive at the same time (Pisarchyk and Lee, "Efficient Memory Management for Deep Neural Net Inference", 4.2).
+  void place_workspace() {
+    struct Range {
+      uint32_t value;
+      size_t first, last;
+      uint64_t bytes, offset = 0;
+    };
+    std::map<uint32_t, Range> ranges;
+    const auto touch = [&](uint32_t value, size_t step) {
+      const uint32_t root = root_of(value);
+      if (plan_.values[root].place != Place::kWorkspace) return;
+      auto [it, fresh] = ranges.emplace(root, Range{root, step, step, aligned(std::max<uint64_t>(plan_.values[root].bytes, 1))});
+      it->second.last = step;
+    };
+    for (size_t i = 0; i < plan_.steps.size(); ++i) {
+      for (uint32_t v : plan_.steps[i].inputs) touch(v, i);
+      for (uint32_t v : plan_.steps[i].outputs) touch(v, i);
+      for (uint32_t v : plan_.steps[i].temporaries) touch(v, i);
+    }
+    std::vector<Range> order;
+    for (const auto& [value, range] : ranges) order.push_back(range);
+    std::stable_sort(order.begin(), order.end(), [](const Range& a, const Range& b) { return a.bytes > b.bytes; });
+    std::vector<Range> placed;  // by offset
+    for (Range& r : order) {
+      plan_.workspace_bytes_without_sharing += r.bytes;
+      uint64_t offset = 0;
+      for (const Range& other : placed) {
+        if (other.last < r.first || r.last < other.first) continue;
+        if (other.offset >= offset + r.bytes) break;
+        offset = std::max(offset, other.offset + other.bytes);
+      }
+      r.offset = offset;
+      plan_.values[r.value].at = offset;
+      plan_.workspace_bytes = std::max(plan_.workspace_bytes, offset + r.bytes);
+      placed.insert(std::upper_bound(placed.begin(), placed.end(), r,
+                                     [](const Range& a, const Range& b) { return a.offset < b.offset; }),
+                    r);
+    }
+    for (const auto& [view, root] : view_of_) plan_.values[view].at = plan_.values[root].at;
+  }
+
+  const Module& module_;
+  Diagnostics& diagnostics_;
+  Plan plan_;
+  std::unordered_map<Expr, Parts> parts_;
+  std::unordered_map<Expr, Expr> bound_;  // variable of a let -> its value
+  std::map<uint32_t, uint32_t> view_of_;  // value -> the value whose bytes it shows
+};
+
+std::string show_value(const Plan& plan, uint32_t value) {
+  const PlanValue& v = plan.values[value];
+  switch (v.place) {
+    case Place::kInput: return cat("input ", v.at);
+    case Place::kOutput: return cat("output ", v.at);
+    case Place::kConstant: return cat("constant ", v.at);
+    case Place::kWorkspace: return cat("workspace +", v.at, " (", v.bytes, " bytes)");
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<Plan> plan_memory(const Module& m, std::string_view function, Diagnostics& diagnostics) {
+  const Fn* fn = m.function(function);
+  if (!fn) {
+    diagnostics.error(Span::none(), "no-such-function", cat("the module has no function @", function));
+    return kReported;
+  }
+  return Planner(m, diagnostics).run(*fn);
+}
+
+std::string show(const Plan& plan) {
+  std::string out;
+  const auto values = [&](const std::vector<uint32_t>& list) {
+    return join(list, ", ", [&](uint32_t v) { return show_value(plan, v); });
+  };
+  for (size_t i = 0; i < plan.steps.size(); ++i) {
+    const PlanStep& s = plan.steps[i];
+    out += cat(i, ": ", s.kernel ? s.kernel->name.text() : "copy", "(", values(s.inputs), ") -> ", values(s.outputs));
+    if (!s.temporaries.empty()) out += cat(" using ", values(s.temporaries));
+    out += "\n";
+  }
+  return out + cat("workspace: ", plan.workspace_bytes, " bytes (", plan.workspace_bytes_without_sharing,
+                   " without sharing)\n");
+}
+
+}  // namespace relay::passes

@@ -1,0 +1,64 @@
+// plan-memory: a lowered function as a list of steps over values with fixed places.
+//
+// What the graph runtime executes and the ahead-of-time compiler prints. Static dataflow only: kernel calls, shape
+// changes, tuples and projections over tensors of constant shape. Anything else is refused by its name.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/diagnostics.h"
+#include "base/result.h"
+#include "ir/module.h"
+
+namespace relay::passes {
+
+// A value of the plan has the bytes of one tensor, in one place.
+enum class Place : uint8_t {
+  kInput,      // the caller's, by index
+  kOutput,     // the caller's, by index
+  kConstant,   // of Plan::constants, by index
+  kWorkspace,  // at an offset
+};
+
+struct PlanValue {
+  Place place;
+  uint64_t at;             // index or byte offset
+  const TensorType* type;  // static
+  uint64_t bytes;
+};
+
+struct PlanStep {
+  // The kernel to run, or null: copy inputs[0] to outputs[0] (an output that is an input, a constant, or the same
+  // tensor as another output).
+  const kernel::Kernel* kernel;
+  std::vector<uint32_t> inputs, outputs, temporaries;  // indices into Plan::values
+  Expr origin;                                          // the call, for messages and profiles
+};
+
+struct PlanPort {
+  std::string name;
+  const TensorType* type;
+};
+
+struct Plan {
+  std::vector<PlanPort> inputs, outputs;
+  std::vector<Tensor> constants;
+  std::vector<PlanValue> values;
+  std::vector<PlanStep> steps;
+  uint64_t workspace_bytes = 0;
+  uint64_t workspace_bytes_without_sharing = 0;  // what the workspace would be if no two values shared memory
+  bool tuple_result = false;                     // the function gives a tuple (even of one) rather than a tensor
+};
+
+// Places start at multiples of this many bytes.
+inline constexpr uint64_t kPlaceAlignment = 64;
+
+// Reports "not-static-dataflow" or "dynamic-shape", naming the construct and the engine to use instead.
+Result<Plan> plan_memory(const Module& m, std::string_view function, Diagnostics& diagnostics);
+
+// The steps and places as text, for --emit=plan and goldens.
+std::string show(const Plan& plan);
+
+}  // namespace relay::passes

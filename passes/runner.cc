@@ -1,0 +1,281 @@
+#include "passes/runner.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cmath>
+#include <cstdlib>
+#include <filesystem>
+
+#include "base/cat.h"
+#include "base/file.h"
+#include "interp/machine.h"
+#include "ir/analysis.h"
+#include "ir/text/printer.h"
+#include "runtime/compare.h"
+#include "typecheck/check.h"
+
+namespace relay::passes {
+namespace {
+
+constexpr std::string_view kReproducerLine = "// relay-pipeline: ";
+
+std::string_view trim(std::string_view s) {
+  const auto space = [](char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; };
+  while (!s.empty() && space(s.front())) s.remove_prefix(1);
+  while (!s.empty() && space(s.back())) s.remove_suffix(1);
+  return s;
+}
+
+// Splits at a separator that stands outside of braces.
+std::vector<std::string_view> split(std::string_view text, char separator) {
+  std::vector<std::string_view> parts;
+  int depth = 0;
+  size_t begin = 0;
+  for (size_t i = 0; i <= text.size(); ++i) {
+    if (i == text.size() || (text[i] == separator && depth == 0)) {
+      if (std::string_view part = trim(text.substr(begin, i - begin)); !part.empty()) parts.push_back(part);
+      begin = i + 1;
+    } else if (text[i] == '{') {
+      ++depth;
+    } else if (text[i] == '}') {
+      --depth;
+    }
+  }
+  return parts;
+}
+
+bool parse_values(std::string_view text, Step& step, Diagnostics& diagnostics) {
+  for (std::string_view item : split(text, ',')) {
+    const size_t equal = item.find('=');
+    const std::string name(trim(item.substr(0, equal)));
+    const std::string value(equal == std::string_view::npos ? "" : trim(item.substr(equal + 1)));
+    if (!step.values.contains(name)) {
+      diagnostics.error(Span::none(), "bad-pipeline", cat("pass `", step.pass->name, "` has no parameter `", name, "`"))
+          .note(step.pass->parameters.empty()
+                    ? "it has none"
+                    : cat("it has: ", join(step.pass->parameters, ", ", [](const Parameter& p) { return p.name; })));
+      return false;
+    }
+    char* end = nullptr;
+    errno = 0;
+    const long long number = std::strtoll(value.c_str(), &end, 10);
+    if (value.empty() || *end != '\0' || errno != 0) {
+      diagnostics.error(Span::none(), "bad-pipeline",
+                        cat("parameter `", name, "` of pass `", step.pass->name, "` needs an integer, found `", value, "`"));
+      return false;
+    }
+    step.values[name] = number;
+  }
+  return true;
+}
+
+std::string show_step(const Step& s) {
+  std::string values;
+  for (const Parameter& p : s.pass->parameters) {
+    const int64_t v = s.values.at(std::string(p.name));
+    if (v != p.default_value) values += cat(values.empty() ? "" : ",", p.name, "=", v);
+  }
+  return values.empty() ? std::string(s.pass->name) : cat(s.pass->name, "{", values, "}");
+}
+
+// What the answer of a module may differ by when it is computed in another order: a few roundings of the largest
+// magnitude. Passes do not reorder reductions, so this is generous for them and far below any wrong answer.
+bool agree(const Value& a, const Value& b, std::string& why) {
+  std::vector<std::pair<const Value*, const Value*>> pending{{&a, &b}};
+  while (!pending.empty()) {
+    auto [x, y] = pending.back();
+    pending.pop_back();
+    if (x->kind() != y->kind()) {
+      why = "the answers are of different kinds";
+      return false;
+    }
+    if (x->is_tensor()) {
+      double largest = 0;
+      const Tensor& want = y->tensor();
+      for (int64_t i = 0; i < want.size(); ++i) {
+        const double v = std::fabs(want.get(i));
+        if (std::isfinite(v)) largest = std::max(largest, v);
+      }
+      const double bound = 64 * want.dtype().unit_roundoff() * largest;
+      const Comparison c = compare(x->tensor(), want, [&](int64_t) { return bound; });
+      if (!c.ok) {
+        why = show(c, want.shape());
+        return false;
+      }
+    } else if (x->kind() == ValueKind::kTuple || x->kind() == ValueKind::kData) {
+      if (x->code() != y->code() || x->fields().size() != y->fields().size()) {
+        why = "the answers have different constructors";
+        return false;
+      }
+      for (size_t i = 0; i < x->fields().size(); ++i) pending.emplace_back(&x->fields()[i], &y->fields()[i]);
+    }
+  }
+  return true;
+}
+
+class Runner {
+ public:
+  Runner(const RunnerOptions& options, Diagnostics& diagnostics) : options_(options), diagnostics_(diagnostics) {}
+
+  Result<Module> run(const Module& start, const std::vector<Step>& steps) {
+    Result<Module> checked = typecheck::check(start, diagnostics_);
+    if (!checked) return kReported;
+    Module now = *checked;
+    std::optional<Value> answer;
+    if (options_.verify == Verify::kSemantics) answer = interpret(now);
+    dump(0, "input", now);
+    for (size_t i = 0; i < steps.size(); ++i) {
+      const Activity activity("pass", steps[i].pass->name);
+      std::optional<Module> next = run_one(now, steps[i]);
+      if (!next || !verify(*next, steps[i], answer)) {
+        write_reproducer(now, steps, i);
+        return kReported;
+      }
+      report(now, *next, steps[i], i + 1);
+      now = *next;
+    }
+    if (options_.time) options_.print(times_);
+    return now;
+  }
+
+ private:
+  std::optional<Module> run_one(const Module& m, const Step& step) {
+    const size_t errors = diagnostics_.errors();
+    const auto begin = std::chrono::steady_clock::now();
+    Module next = step.pass->run(m, {diagnostics_, step.values, options_.target});
+    const auto middle = std::chrono::steady_clock::now();
+    if (diagnostics_.errors() > errors) return std::nullopt;
+    Result<Module> checked = typecheck::check(next, diagnostics_);
+    const auto end = std::chrono::steady_clock::now();
+    const auto ms = [](auto d) { return std::chrono::duration<double, std::milli>(d).count(); };
+    times_ += fmt::format("{:<24} {:9.2f} ms   type check {:9.2f} ms\n", show_step(step), ms(middle - begin), ms(end - middle));
+    if (!checked) {
+      diagnostics_.error(Span::none(), "pass-broke-types",
+                         cat("after pass `", step.pass->name, "` the module does not type check: this is a bug of the pass"));
+      return std::nullopt;
+    }
+    return *checked;
+  }
+
+  bool verify(const Module& m, const Step& step, std::optional<Value>& answer) {
+    if (options_.verify == Verify::kNone) return true;
+    if (const std::vector<std::string> problems = well_formed(m); !problems.empty()) {
+      diagnostics_.error(Span::none(), "pass-broke-module",
+                         cat("after pass `", step.pass->name, "` the module is not well formed: ", problems[0]));
+      return false;
+    }
+    if (!answer) return true;
+    const std::optional<Value> now = interpret(m);
+    std::string why;
+    if (!now) why = "it fails when it runs";
+    if (now && agree(*now, *answer, why)) return true;
+    diagnostics_.error(Span::none(), "pass-changed-answer", cat("pass `", step.pass->name, "` changed the answer of @main: ", why));
+    return false;
+  }
+
+  // Nothing if the program traps: then there is no answer to compare with.
+  std::optional<Value> interpret(const Module& m) {
+    try {
+      return interp::Machine(m).call("main", options_.sample_inputs);
+    } catch (const Trap&) {
+      return std::nullopt;
+    }
+  }
+
+  void report(const Module& before, const Module& after, const Step& step, size_t number) {
+    const bool changed = !after.same(before);
+    const auto wants = [&](std::string_view what) { return options_.print_after.contains(std::string(what)); };
+    if (wants("all") || wants(step.pass->name) || (wants("changed") && changed)) {
+      options_.print(changed ? cat("// after ", show_step(step), "\n", text::print(after))
+                             : cat("// after ", show_step(step), ": unchanged\n"));
+    }
+    dump(number, step.pass->name, after);
+  }
+
+  void dump(size_t number, std::string_view name, const Module& m) {
+    if (options_.dump_dir.empty()) return;
+    std::error_code ignored;
+    std::filesystem::create_directories(options_.dump_dir, ignored);
+    const std::string path = fmt::format("{}/{:02}-{}.relay", options_.dump_dir, number, name);
+    if (auto wrong = write_file_atomically(path, text::print(m)); !wrong.empty()) {
+      diagnostics_.warning(Span::none(), "cannot-write", wrong);
+    }
+  }
+
+  void write_reproducer(const Module& m, const std::vector<Step>& steps, size_t from) {
+    if (options_.reproducer.empty()) return;
+    const std::string rest = join(std::span(steps).subspan(from), ",", show_step);
+    const std::string wrong = write_file_atomically(options_.reproducer, cat(kReproducerLine, rest, "\n", text::print(m)));
+    diagnostics_.warning(Span::none(), "reproducer",
+                         wrong.empty() ? cat("wrote ", options_.reproducer, "; `relay opt` runs it again") : wrong);
+  }
+
+  const RunnerOptions& options_;
+  Diagnostics& diagnostics_;
+  std::string times_;
+};
+
+}  // namespace
+
+std::span<const Pass* const> all_passes() {
+  static const std::vector<const Pass*> sorted = [] {
+    std::vector<const Pass*> list(std::begin(kAllPasses), std::end(kAllPasses));
+    std::sort(list.begin(), list.end(), [](const Pass* a, const Pass* b) { return a->name < b->name; });
+    return list;
+  }();
+  return sorted;
+}
+
+const Pass* find_pass(std::string_view name) {
+  for (const Pass* p : all_passes()) {
+    if (p->name == name) return p;
+  }
+  return nullptr;
+}
+
+std::string default_pipeline(int opt_level) {
+  // At -O0 every operator is a kernel of its own, as it was written.
+  if (opt_level <= 0) return "simplify-inference,expand-operators,fuse{max-ops=1},lower";
+  return "simplify-inference,expand-operators,fold-constants,dead-code,fuse,lower,dead-code";
+}
+
+Result<std::vector<Step>> parse_pipeline(std::string_view text, Diagnostics& diagnostics) {
+  std::vector<Step> steps;
+  for (std::string_view item : split(text, ',')) {
+    const size_t brace = item.find('{');
+    const std::string_view name = trim(item.substr(0, brace));
+    const Pass* pass = find_pass(name);
+    if (!pass) {
+      diagnostics.error(Span::none(), "bad-pipeline", cat("there is no pass `", name, "`"))
+          .note(cat("passes: ", join(all_passes(), ", ", [](const Pass* p) { return p->name; })));
+      return kReported;
+    }
+    Step step{pass, {}};
+    for (const Parameter& p : pass->parameters) step.values[std::string(p.name)] = p.default_value;
+    if (brace != std::string_view::npos) {
+      if (item.back() != '}') {
+        diagnostics.error(Span::none(), "bad-pipeline", cat("`", item, "` lacks its closing brace"));
+        return kReported;
+      }
+      if (!parse_values(item.substr(brace + 1, item.size() - brace - 2), step, diagnostics)) return kReported;
+    }
+    steps.push_back(std::move(step));
+  }
+  return steps;
+}
+
+Result<Module> run_pipeline(const Module& m, std::string_view pipeline, const RunnerOptions& options,
+                            Diagnostics& diagnostics) {
+  Result<std::vector<Step>> steps = parse_pipeline(pipeline, diagnostics);
+  if (!steps) return kReported;
+  return Runner(options, diagnostics).run(m, *steps);
+}
+
+std::string pipeline_of_reproducer(std::string_view text) {
+  if (!text.starts_with(kReproducerLine)) return {};
+  text.remove_prefix(kReproducerLine.size());
+  return std::string(trim(text.substr(0, text.find('\n'))));
+}
+
+}  // namespace relay::passes

@@ -1,0 +1,54 @@
+// Runs pipelines of passes: "simplify-inference,fold-constants,fuse{max-ops=64}".
+//
+// After every pass the module is type checked; on any failure the runner can leave a reproducer whose first line is
+// the rest of the pipeline.
+#pragma once
+
+#include <functional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/diagnostics.h"
+#include "base/result.h"
+#include "passes/pass.h"
+#include "runtime/value.h"
+
+namespace relay::passes {
+
+enum class Verify : uint8_t {
+  kNone,
+  kTypes,      // also check that the module is well formed after every pass
+  kSemantics,  // also interpret @main before and after every pass and name the first pass that changed the answer
+};
+
+struct RunnerOptions {
+  std::set<std::string> print_after = {};  // names of passes, "all" or "changed"
+  bool time = false;                       // a table of times at the end
+  std::string dump_dir = {};               // numbered .relay files, one after each pass
+  Verify verify = Verify::kNone;
+  std::vector<Value> sample_inputs = {};   // for Verify::kSemantics
+  std::string reproducer = {};             // file to write when a pass fails; empty: none
+  kernel::CpuOptions target = {};
+  std::function<void(std::string_view)> print = {};  // where print_after and time go; must be set if they are used
+};
+
+// What -O0 to -O3 run before a module is executed by a compiled engine.
+std::string default_pipeline(int opt_level);
+
+struct Step {
+  const Pass* pass;
+  std::map<std::string, int64_t> values;  // of all its parameters
+};
+// Reports "bad-pipeline", naming the pass or parameter and what there is.
+Result<std::vector<Step>> parse_pipeline(std::string_view text, Diagnostics& diagnostics);
+
+// Type checks the module, then runs the pipeline. Errors are in `diagnostics`.
+Result<Module> run_pipeline(const Module& m, std::string_view pipeline, const RunnerOptions& options,
+                            Diagnostics& diagnostics);
+
+// A pipeline line at the head of a file: "// relay-pipeline: fuse,lower". Empty if the text has none.
+std::string pipeline_of_reproducer(std::string_view text);
+
+}  // namespace relay::passes

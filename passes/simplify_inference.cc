@@ -1,0 +1,37 @@
+// simplify-inference: what matters only in training is replaced by what it does at inference.
+//
+// Batch normalisation becomes a multiplication and an addition with statistics that fold into constants; dropout
+// becomes its argument. Both give tuples, of which usually one field is used: projections of tuples go too.
+#include "ir/rewrite.h"
+#include "op/apply.h"
+#include "op/ops.h"
+#include "op/registry.h"
+#include "passes/pass.h"
+
+namespace relay::passes {
+namespace {
+
+bool only_for_training(const op::OpDef* def) { return def == &op::kBatchNorm || def == &op::kDropout; }
+
+Module run(const Module& m, const PassContext&) {
+  return rewrite(m, [](relay::Builder& b, Expr e) -> Expr {
+    if (const auto* proj = e->as<Proj>()) {
+      const auto* tuple = proj->tuple->as<Tuple>();
+      return tuple ? tuple->fields[proj->index] : e;
+    }
+    const op::OpDef* def = op::callee(e);
+    if (!only_for_training(def)) return e;
+    const auto* call = e->as<Call>();
+    return op::expand(b, *def, call->args, call->attrs);
+  });
+}
+
+}  // namespace
+
+const Pass kSimplifyInference = {
+    .name = "simplify-inference",
+    .doc = "replace batch normalisation and dropout by what they do at inference",
+    .run = run,
+};
+
+}  // namespace relay::passes

@@ -1,0 +1,72 @@
+#include "tests/support/test_file.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <stdexcept>
+
+namespace relay::tests {
+namespace {
+constexpr std::string_view kSection = "---- ";
+}
+
+const std::string* TestFile::find(std::string_view section) const {
+  for (const auto& [name, text] : sections) {
+    if (name == section) return &text;
+  }
+  return nullptr;
+}
+
+void TestFile::set(std::string_view section, std::string text) {
+  for (auto& [name, old] : sections) {
+    if (name == section) {
+      old = std::move(text);
+      return;
+    }
+  }
+  sections.emplace_back(section, std::move(text));
+}
+
+std::string TestFile::text() const {
+  std::string out = "RUN " + command + "\n" + about;
+  for (const auto& [name, text] : sections) {
+    out += std::string(kSection) + name + "\n" + text;
+    if (!text.empty() && text.back() != '\n') out += "\n";
+  }
+  return out;
+}
+
+TestFile read_test_file(const std::string& path) {
+  std::ifstream in(path);
+  if (!in) throw std::runtime_error(path + ": cannot be read");
+  TestFile file;
+  file.path = path;
+  std::string line;
+  if (!std::getline(in, line) || !line.starts_with("RUN ")) {
+    throw std::runtime_error(path + ": the first line must be `RUN` and a command");
+  }
+  file.command = line.substr(4);
+  while (std::getline(in, line)) {
+    if (line.starts_with(kSection)) {
+      file.sections.emplace_back(line.substr(kSection.size()), "");
+    } else if (file.sections.empty()) {
+      file.about += line + "\n";
+    } else {
+      file.sections.back().second += line + "\n";
+    }
+  }
+  return file;
+}
+
+std::vector<std::string> test_files_beneath(const std::string& folder) {
+  std::vector<std::string> found;
+  std::error_code ignored;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(folder, ignored)) {
+    if (entry.path().extension() == ".relay") found.push_back(entry.path().string());
+  }
+  std::sort(found.begin(), found.end());
+  return found;
+}
+
+}  // namespace relay::tests
