@@ -1,0 +1,269 @@
+#include "frontend/data/inputs.h"
+
+#include <algorithm>
+#include <charconv>
+#include <filesystem>
+#include <map>
+#include <optional>
+
+#include "base/cat.h"
+#include "frontend/data/input_file.h"
+#include "frontend/data/npy.h"
+#include "frontend/data/npz.h"
+#include "frontend/data/onnx_tensor.h"
+#include "frontend/data/output_file.h"
+#include "frontend/data/safetensors.h"
+
+namespace relay::data {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool safe_in_file_name(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+         std::string_view("_-.:+=@,()[] ").find(c) != std::string_view::npos;
+}
+
+std::string_view prefix(Role role) { return role == Role::kInput ? "input_" : "output_"; }
+
+// K of "input_K.pb".
+std::optional<size_t> number_of(std::string_view file, Role role) {
+  if (!file.starts_with(prefix(role)) || !file.ends_with(".pb")) return std::nullopt;
+  file.remove_prefix(prefix(role).size());
+  file.remove_suffix(3);
+  size_t number = 0;
+  const auto [end, error] = std::from_chars(file.data(), file.data() + file.size(), number);
+  if (error != std::errc() || end != file.data() + file.size()) return std::nullopt;
+  return number;
+}
+
+bool is_test_data_set(const std::string& path) {
+  fs::path p = fs::path(path).lexically_normal();
+  if (!p.has_filename()) p = p.parent_path();
+  return p.filename().string().starts_with("test_data_set");
+}
+
+// The regular files of a folder, sorted by name.
+Result<std::vector<std::string>> files_of(const std::string& folder, const Limits& limits, Diagnostics& diagnostics) {
+  std::vector<std::string> out;
+  std::error_code error;
+  for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
+    if (it->is_regular_file(error)) out.push_back(it->path().filename().string());
+    if (out.size() > limits.tensors) {
+      diagnostics.error(Span::none(), "limit-tensors",
+                        cat("`", folder, "` has more files than the limit of ", limits.tensors));
+      return kReported;
+    }
+  }
+  if (error) {
+    diagnostics.error(Span::none(), "file-unreadable", cat("cannot read the folder `", folder, "`: ", error.message()));
+    return kReported;
+  }
+  std::sort(out.begin(), out.end());
+  return out;
+}
+
+Result<NamedTensor> read_pb(const std::string& path, const Limits& limits, Diagnostics& diagnostics) {
+  Result<std::string> bytes = read_file(path, limits.file_bytes, diagnostics);
+  if (!bytes) return kReported;
+  return parse_onnx_tensor(*bytes, path, diagnostics);
+}
+
+Result<Tensor> read_npy(const std::string& path, const Limits& limits, Diagnostics& diagnostics) {
+  Result<std::string> bytes = read_file(path, limits.file_bytes, diagnostics);
+  if (!bytes) return kReported;
+  return parse_npy(*bytes, path, diagnostics);
+}
+
+// One tensor of what was found, and its number if it comes from a test data set.
+struct Found {
+  NamedTensor tensor;
+  std::optional<size_t> number;
+};
+
+Result<std::vector<Found>> read_folder(const std::string& folder, Role role, const Limits& limits,
+                                       Diagnostics& diagnostics) {
+  Result<std::vector<std::string>> files = files_of(folder, limits, diagnostics);
+  if (!files) return kReported;
+  const bool numbered = std::any_of(files->begin(), files->end(), [&](const std::string& f) { return number_of(f, role).has_value(); });
+  std::vector<Found> out;
+  uint64_t total = 0;
+  for (const std::string& file : *files) {
+    const std::string path = (fs::path(folder) / file).string();
+    if (numbered) {
+      const std::optional<size_t> number = number_of(file, role);
+      if (!number) continue;
+      Result<NamedTensor> t = read_pb(path, limits, diagnostics);
+      if (!t) return kReported;
+      out.push_back({std::move(*t), number});
+    } else {
+      if (!file.ends_with(".npy")) continue;
+      Result<Tensor> t = read_npy(path, limits, diagnostics);
+      if (!t) return kReported;
+      out.push_back({{file.substr(0, file.size() - 4), std::move(*t)}, std::nullopt});
+    }
+    total += out.back().tensor.value.bytes();
+    if (total > limits.total_bytes) {
+      diagnostics.error(Span::none(), "limit-memory",
+                        cat("the tensors of `", folder, "` have more bytes than the limit of ", limits.total_bytes));
+      return kReported;
+    }
+  }
+  if (numbered) {
+    std::sort(out.begin(), out.end(), [](const Found& a, const Found& b) { return a.number < b.number; });
+  }
+  return out;
+}
+
+Result<std::vector<Found>> read_any(const std::string& path, Role role, const Limits& limits, Diagnostics& diagnostics) {
+  std::error_code error;
+  if (fs::is_directory(path, error)) return read_folder(path, role, limits, diagnostics);
+  std::vector<Found> out;
+  if (path.ends_with(".npz")) {
+    Result<std::string> bytes = read_file(path, limits.file_bytes, diagnostics);
+    if (!bytes) return kReported;
+    Result<NamedTensors> tensors = parse_npz(*bytes, path, limits, diagnostics);
+    if (!tensors) return kReported;
+    for (NamedTensor& t : *tensors) out.push_back({std::move(t), std::nullopt});
+  } else if (path.ends_with(".safetensors")) {
+    Result<Safetensors> contents = map_safetensors(path, limits, diagnostics);
+    if (!contents) return kReported;
+    for (NamedTensor& t : contents->tensors) out.push_back({std::move(t), std::nullopt});
+  } else if (path.ends_with(".npy")) {
+    Result<Tensor> t = read_npy(path, limits, diagnostics);
+    if (!t) return kReported;
+    out.push_back({{"", std::move(*t)}, std::nullopt});
+  } else if (path.ends_with(".pb")) {
+    Result<NamedTensor> t = read_pb(path, limits, diagnostics);
+    if (!t) return kReported;
+    out.push_back({std::move(*t), 0});
+  } else {
+    const bool exists = fs::exists(path, error);
+    diagnostics.error(Span::none(), "tensors-unknown-form",
+                      cat("cannot read tensors from `", path, "`: ", exists ? "its form is unknown" : "there is no such file or folder"))
+        .note("give x.npz, x.npy, x.safetensors, x.pb, a folder of NAME.npy, or a test_data_set_N/ folder");
+    return kReported;
+  }
+  return out;
+}
+
+// Like in spelling, for hints: equal but for case and punctuation, or one contains the other.
+bool alike(std::string_view a, std::string_view b) {
+  const auto letters = [](std::string_view s) {
+    std::string out;
+    for (char c : s) {
+      if (c >= 'A' && c <= 'Z') out += static_cast<char>(c - 'A' + 'a');
+      if ((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9')) out += c;
+    }
+    return out;
+  };
+  const std::string x = letters(a), y = letters(b);
+  return !x.empty() && !y.empty() && (x.find(y) != std::string::npos || y.find(x) != std::string::npos);
+}
+
+}  // namespace
+
+std::string file_name_of(std::string_view tensor_name) {
+  std::string out;
+  for (size_t i = 0; i < tensor_name.size(); ++i) {
+    const char c = tensor_name[i];
+    if (safe_in_file_name(c) && !(c == '.' && i == 0)) {
+      out += c;
+    } else {
+      out += fmt::format("%{:02X}", static_cast<unsigned char>(c));
+    }
+  }
+  return out;
+}
+
+Result<NamedTensors> read_tensors(const std::string& path, Role role, const Limits& limits, Diagnostics& diagnostics) {
+  Result<std::vector<Found>> found = read_any(path, role, limits, diagnostics);
+  if (!found) return kReported;
+  NamedTensors out;
+  for (Found& f : *found) out.push_back(std::move(f.tensor));
+  return out;
+}
+
+Result<NamedTensors> read_named(const std::string& path, std::span<const std::string> names, Role role,
+                                const Limits& limits, Diagnostics& diagnostics) {
+  Result<std::vector<Found>> found = read_any(path, role, limits, diagnostics);
+  if (!found) return kReported;
+
+  std::map<std::string_view, size_t> wanted;
+  std::map<std::string, size_t> wanted_files;
+  for (size_t i = 0; i < names.size(); ++i) {
+    wanted.emplace(names[i], i);
+    wanted_files.emplace(file_name_of(names[i]), i);
+  }
+  NamedTensors out(names.size());
+  std::vector<const Found*> unknown;
+  for (Found& f : *found) {
+    std::optional<size_t> place;
+    if (f.number) {
+      if (*f.number < names.size()) place = *f.number;
+    } else if (f.tensor.name.empty() && found->size() == 1 && names.size() == 1) {
+      place = 0;
+    } else if (const auto it = wanted.find(f.tensor.name); it != wanted.end()) {
+      place = it->second;
+    } else if (const auto file = wanted_files.find(f.tensor.name); file != wanted_files.end()) {
+      place = file->second;
+    }
+    if (!place) {
+      unknown.push_back(&f);
+    } else {
+      out[*place] = {names[*place], f.tensor.value};
+    }
+  }
+
+  const std::string_view what = role == Role::kInput ? "input" : "output";
+  bool complete = true;
+  for (const Found* f : unknown) {
+    Diagnostic& d = diagnostics.error(Span::none(), "tensor-unknown",
+                                      f->tensor.name.empty()
+                                          ? cat("`", path, "` holds one tensor without a name, and there are ", names.size(), " ", what, "s")
+                                          : cat("`", path, "` holds `", f->tensor.name, "`, which is no ", what));
+    for (size_t i = 0; i < names.size(); ++i) {
+      if (!out[i].value.defined() && alike(names[i], f->tensor.name)) d.note(cat("is it meant for `", names[i], "`?"));
+    }
+    complete = false;
+  }
+  for (size_t i = 0; i < names.size(); ++i) {
+    if (out[i].value.defined()) continue;
+    diagnostics.error(Span::none(), "tensor-missing", cat("`", path, "` has no tensor for the ", what, " `", names[i], "`"));
+    complete = false;
+  }
+  if (!complete) return kReported;
+  return out;
+}
+
+Result<bool> write_tensors(const std::string& path, const NamedTensors& tensors, Role role, Diagnostics& diagnostics) {
+  const auto write = [&](const std::string& file, Result<std::string> bytes) -> Result<bool> {
+    if (!bytes) return kReported;
+    return write_file(file, *bytes, diagnostics);
+  };
+  if (path.ends_with(".npz")) return write(path, npz_bytes(tensors, diagnostics));
+  if (path.ends_with(".safetensors")) return write(path, safetensors_bytes({tensors, {}}, diagnostics));
+  if (path.ends_with(".npy")) {
+    if (tensors.size() != 1) {
+      diagnostics.error(Span::none(), "tensors-unknown-form", cat("`", path, "` can hold one tensor, not ", tensors.size()))
+          .note("write to x.npz or to a folder");
+      return kReported;
+    }
+    return write(path, npy_bytes(tensors[0].value));
+  }
+  std::error_code error;
+  fs::create_directories(path, error);
+  if (error) {
+    diagnostics.error(Span::none(), "file-unwritable", cat("cannot make the folder `", path, "`: ", error.message()));
+    return kReported;
+  }
+  const bool numbered = is_test_data_set(path);
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    const std::string name = numbered ? cat(prefix(role), i, ".pb") : cat(file_name_of(tensors[i].name), ".npy");
+    const std::string file = (fs::path(path) / name).string();
+    if (!write(file, numbered ? onnx_tensor_bytes(tensors[i]) : npy_bytes(tensors[i].value))) return kReported;
+  }
+  return true;
+}
+
+}  // namespace relay::data

@@ -1,0 +1,269 @@
+#include "frontend/data/onnx_tensor.h"
+
+#include <google/protobuf/io/coded_stream.h>
+#include <google/protobuf/stubs/logging.h>
+#include <onnx/onnx_pb.h>
+
+#include <bit>
+#include <charconv>
+#include <climits>
+#include <cstring>
+#include <new>
+
+#include "base/cat.h"
+#include "frontend/data/elements.h"
+#include "frontend/data/input_file.h"
+
+namespace relay::data {
+namespace {
+
+static_assert(std::endian::native == std::endian::little, "raw_data holds little-endian elements");
+
+struct DataType {
+  int32_t code;
+  std::string_view name;
+  std::optional<DType> dtype;
+};
+constexpr DataType kDataTypes[] = {
+    {1, "FLOAT", kFloat32},   {2, "UINT8", kUInt8},   {3, "INT8", kInt8},
+    {4, "UINT16", kUInt16},   {5, "INT16", kInt16},   {6, "INT32", kInt32},
+    {7, "INT64", kInt64},     {8, "STRING", {}},      {9, "BOOL", kBool},
+    {10, "FLOAT16", kFloat16}, {11, "DOUBLE", kFloat64}, {12, "UINT32", kUInt32},
+    {13, "UINT64", kUInt64},  {14, "COMPLEX64", {}},  {15, "COMPLEX128", {}},
+    {16, "BFLOAT16", kBFloat16}, {17, "FLOAT8E4M3FN", kFloat8E4M3}, {18, "FLOAT8E4M3FNUZ", {}},
+    {19, "FLOAT8E5M2", kFloat8E5M2}, {20, "FLOAT8E5M2FNUZ", {}}, {21, "UINT4", kUInt4},
+    {22, "INT4", kInt4},
+};
+
+// The bytes that the elements take in raw_data and in files: 4-bit integers come in pairs.
+uint64_t stored_bytes(int64_t count, DType dtype) {
+  const auto n = static_cast<uint64_t>(count);
+  return dtype.bits == 4 ? n / 2 + n % 2 : n * dtype.bytes();
+}
+
+void unpack_nibbles(std::string_view bytes, Tensor& out) {
+  for (int64_t i = 0; i < out.size(); ++i) {
+    const auto byte = static_cast<unsigned char>(bytes[static_cast<size_t>(i / 2)]);
+    out.set_int(i, i % 2 == 0 ? byte & 15 : byte >> 4);
+  }
+}
+
+// The elements of a repeated field; each converts to what the tensor stores.
+template <class Items, class Store>
+bool take(const Items& items, Tensor& out, const Store& store) {
+  if (items.size() != out.size()) return false;
+  for (int i = 0; i < items.size(); ++i) store(i, items[i]);
+  return true;
+}
+
+bool take_fields(const onnx::TensorProto& proto, Tensor& out) {
+  const DType dtype = out.dtype();
+  if (dtype == kFloat32) {
+    return take(proto.float_data(), out, [to = out.as<float>()](int i, float v) { to[static_cast<size_t>(i)] = v; });
+  }
+  if (dtype == kFloat64) {
+    return take(proto.double_data(), out, [to = out.as<double>()](int i, double v) { to[static_cast<size_t>(i)] = v; });
+  }
+  if (dtype == kInt64) return take(proto.int64_data(), out, [&](int i, int64_t v) { out.set_int(i, v); });
+  if (dtype == kUInt64 || dtype == kUInt32) {
+    return take(proto.uint64_data(), out, [&](int i, uint64_t v) { out.set_int(i, static_cast<int64_t>(v)); });
+  }
+  if (dtype.bits == 4) {
+    if (static_cast<uint64_t>(proto.int32_data_size()) != stored_bytes(out.size(), dtype)) return false;
+    std::string bytes;
+    for (int32_t v : proto.int32_data()) bytes += static_cast<char>(v);
+    unpack_nibbles(bytes, out);
+    return true;
+  }
+  if (dtype.is_float()) {  // 8 and 16 bits: the bits, in an integer
+    if (dtype.bits == 8) {
+      return take(proto.int32_data(), out,
+                  [to = out.as<uint8_t>()](int i, int32_t v) { to[static_cast<size_t>(i)] = static_cast<uint8_t>(v); });
+    }
+    return take(proto.int32_data(), out,
+                [to = out.as<uint16_t>()](int i, int32_t v) { to[static_cast<size_t>(i)] = static_cast<uint16_t>(v); });
+  }
+  return take(proto.int32_data(), out, [&](int i, int32_t v) { out.set_int(i, v); });
+}
+
+// Where the elements of a tensor lie outside its proto.
+struct Place {
+  std::string location;
+  uint64_t offset = 0;
+  std::optional<uint64_t> length;
+};
+
+std::string read_place(const onnx::TensorProto& proto, Place& out) {
+  bool located = false;
+  for (const onnx::StringStringEntryProto& entry : proto.external_data()) {
+    const std::string& text = entry.value();
+    const auto number = [&](uint64_t& to) {
+      const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), to);
+      return error == std::errc() && end == text.data() + text.size() && !text.empty();
+    };
+    if (entry.key() == "location") {
+      if (std::exchange(located, true)) return "it has two locations";
+      out.location = text;
+    } else if (entry.key() == "offset") {
+      if (!number(out.offset)) return "its offset is no number of bytes";
+    } else if (entry.key() == "length") {
+      if (!number(out.length.emplace())) return "its length is no number of bytes";
+    } else if (entry.key() != "checksum") {
+      return cat("it has the unknown key `", entry.key().substr(0, 100), "`");
+    }
+  }
+  return located ? "" : "it has no location";
+}
+
+}  // namespace
+
+std::optional<DType> dtype_of_onnx(int32_t code) {
+  for (const DataType& t : kDataTypes) {
+    if (t.code == code) return t.dtype;
+  }
+  return std::nullopt;
+}
+
+int32_t onnx_of_dtype(DType dtype) {
+  for (const DataType& t : kDataTypes) {
+    if (t.dtype == dtype) return t.code;
+  }
+  return 0;
+}
+
+std::string onnx_dtype_name(int32_t code) {
+  for (const DataType& t : kDataTypes) {
+    if (t.code == code) return std::string(t.name);
+  }
+  return cat("data type ", code);
+}
+
+Result<Tensor> tensor_of(const onnx::TensorProto& proto, std::string_view source, const std::string* folder, Span span,
+                         Diagnostics& diagnostics) {
+  const auto refuse = [&](std::string why, std::string_view slug = "onnx-tensor-invalid") -> Reported {
+    diagnostics.error(span, slug, cat("tensor `", proto.name().substr(0, 200), "` of `", source, "`: ", why));
+    return kReported;
+  };
+  const std::optional<DType> dtype = dtype_of_onnx(proto.data_type());
+  if (!dtype) return refuse(cat("elements of type ", onnx_dtype_name(proto.data_type()), " are not supported"), "unsupported-dtype");
+  if (proto.has_segment()) return refuse("tensors in segments are not supported", "unsupported-tensor");
+
+  const Shape shape(proto.dims().begin(), proto.dims().end());
+  for (int64_t extent : shape) {
+    if (extent < 0) return refuse(cat("its shape ", show(shape), " has a negative extent"));
+  }
+  const std::optional<int64_t> count = element_count(shape);
+  if (!count || *count > INT64_MAX / 8) return refuse("its shape is too large");
+  const uint64_t needed = stored_bytes(*count, *dtype);
+
+  if (proto.data_location() == onnx::TensorProto::EXTERNAL) {
+    if (!folder) return refuse("its elements are in another file, which is not read here", "external-data-refused");
+    Place place;
+    if (std::string wrong = read_place(proto, place); !wrong.empty()) {
+      return refuse(cat("external data: ", wrong), "external-data-refused");
+    }
+    Result<InputFile> file = InputFile::open_beneath(*folder, place.location, diagnostics);
+    if (!file) return refuse("its external data cannot be read", "external-data-refused");
+    if (place.length && *place.length != needed) {
+      return refuse(cat("its shape ", show(shape), " of ", dtype->name(), " needs ", needed,
+                        " bytes and its external data has ", *place.length),
+                    "external-data-refused");
+    }
+    if (place.offset > file->size() || needed > file->size() - place.offset) {
+      return refuse(cat("its external data at offset ", place.offset, " needs ", needed, " bytes and `",
+                        place.location.substr(0, 200), "` has ", file->size()),
+                    "external-data-refused");
+    }
+    try {
+      if (dtype->bits != 4 && !dtype->is_bool()) {
+        Tensor out(*dtype, shape);
+        if (!file->read_at(place.offset, out.data(), needed, diagnostics)) return kReported;
+        return out;
+      }
+      std::string bytes(needed, '\0');
+      if (!file->read_at(place.offset, bytes.data(), needed, diagnostics)) return kReported;
+      if (dtype->is_bool()) return copy_elements(*dtype, shape, bytes);
+      Tensor out(*dtype, shape);
+      unpack_nibbles(bytes, out);
+      return out;
+    } catch (const std::bad_alloc&) {
+      return refuse(cat("not enough memory for ", needed, " bytes"), "limit-memory");
+    }
+  }
+  if (proto.external_data_size() > 0) return refuse("it has external data and does not say so in `data_location`");
+
+  if (proto.has_raw_data()) {
+    if (proto.raw_data().size() != needed) {
+      return refuse(cat("its shape ", show(shape), " of ", dtype->name(), " needs ", needed, " bytes and it has ",
+                        proto.raw_data().size()));
+    }
+  } else {
+    // At least a byte of the file stands behind each element, so what is allocated is in proportion to the file.
+    const int64_t items = int64_t{proto.float_data_size()} + proto.double_data_size() + proto.int32_data_size() +
+                          proto.int64_data_size() + proto.uint64_data_size();
+    const int64_t expected = dtype->bits == 4 ? static_cast<int64_t>(needed) : *count;
+    if (items != expected) {
+      return refuse(cat("its shape ", show(shape), " needs ", *count, " elements and it has ", items));
+    }
+  }
+  try {
+    if (proto.has_raw_data() && dtype->bits != 4) {
+      Result<Tensor> out = copy_elements(*dtype, shape, proto.raw_data());
+      if (out.ok()) return out;
+      throw std::bad_alloc();
+    }
+    Tensor out(*dtype, shape);
+    if (proto.has_raw_data()) {
+      unpack_nibbles(proto.raw_data(), out);
+    } else if (!take_fields(proto, out)) {
+      return refuse(cat("its elements are not in the field that ", onnx_dtype_name(proto.data_type()), " uses"));
+    }
+    return out;
+  } catch (const std::bad_alloc&) {
+    return refuse(cat("not enough memory for ", needed, " bytes"), "limit-memory");
+  }
+}
+
+Result<NamedTensor> parse_onnx_tensor(std::string_view bytes, std::string_view source, Diagnostics& diagnostics) {
+  onnx::TensorProto proto;
+  if (std::string wrong = parse_message(bytes, proto); !wrong.empty()) {
+    diagnostics.error(Span::none(), "onnx-tensor-invalid", cat("cannot read `", source, "`: ", wrong));
+    return kReported;
+  }
+  Result<Tensor> tensor = tensor_of(proto, source, nullptr, Span::none(), diagnostics);
+  if (!tensor) return kReported;
+  return NamedTensor{proto.name(), std::move(*tensor)};
+}
+
+std::string onnx_tensor_bytes(const NamedTensor& tensor) {
+  onnx::TensorProto proto;
+  proto.set_name(tensor.name);
+  proto.set_data_type(onnx_of_dtype(tensor.value.dtype()));
+  for (int64_t extent : tensor.value.shape()) proto.add_dims(extent);
+  std::string& raw = *proto.mutable_raw_data();
+  if (tensor.value.dtype().bits == 4) {
+    raw.assign(stored_bytes(tensor.value.size(), tensor.value.dtype()), '\0');
+    for (int64_t i = 0; i < tensor.value.size(); ++i) {
+      raw[static_cast<size_t>(i / 2)] |= static_cast<char>((tensor.value.get_int(i) & 15) << (i % 2 * 4));
+    }
+  } else {
+    raw.assign(static_cast<const char*>(tensor.value.data()), tensor.value.bytes());
+  }
+  return proto.SerializeAsString();
+}
+
+std::string parse_message(std::string_view bytes, google::protobuf::MessageLite& out) {
+  constexpr int kMaxNesting = 100;
+  if (bytes.size() > INT_MAX) return cat("a protobuf message has at most ", INT_MAX, " bytes");
+  const google::protobuf::LogSilencer quiet;
+  google::protobuf::io::CodedInputStream input(reinterpret_cast<const uint8_t*>(bytes.data()), static_cast<int>(bytes.size()));
+  input.SetRecursionLimit(kMaxNesting);
+  try {
+    if (out.ParseFromCodedStream(&input) && input.ConsumedEntireMessage()) return {};
+  } catch (const std::bad_alloc&) {
+    return "there is not enough memory for it";
+  }
+  return "it is not a sound protobuf message (damaged, cut short, or nested too deeply)";
+}
+
+}  // namespace relay::data

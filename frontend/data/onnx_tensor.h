@@ -1,0 +1,39 @@
+// ONNX's TensorProto: initialisers and attributes of models, and the files of test_data_set_N/.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/diagnostics.h"
+#include "base/result.h"
+#include "frontend/data/limits.h"
+#include "frontend/data/named_tensors.h"
+
+namespace google::protobuf {
+class MessageLite;
+}
+namespace onnx {
+class TensorProto;
+}
+
+namespace relay::data {
+
+// The numbers of TensorProto.DataType, with those that are newer than the installed headers.
+std::optional<DType> dtype_of_onnx(int32_t code);  // nothing for text, complex numbers and unknown codes
+int32_t onnx_of_dtype(DType dtype);
+std::string onnx_dtype_name(int32_t code);  // "FLOAT", "COMPLEX64", "data type 77"
+
+// The tensor that a proto describes. This is the only place that reads the elements of a proto, whether they
+// are inside it or in a file beneath `folder` (null: a proto that names a file is refused).
+Result<Tensor> tensor_of(const onnx::TensorProto& proto, std::string_view source, const std::string* folder,
+                         Span span, Diagnostics& diagnostics);
+
+// A file that holds one TensorProto.
+Result<NamedTensor> parse_onnx_tensor(std::string_view bytes, std::string_view source, Diagnostics& diagnostics);
+std::string onnx_tensor_bytes(const NamedTensor& tensor);
+
+// Reads a message with limits on nesting, without output of the library; what is wrong, or an empty text.
+std::string parse_message(std::string_view bytes, google::protobuf::MessageLite& out);
+
+}  // namespace relay::data
