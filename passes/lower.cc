@@ -40,7 +40,7 @@ std::string kernel_name(const Fn& fn, size_t number) {
 
 class Lowerer {
  public:
-  Lowerer(Context& context, const kernel::CpuOptions& target) : context_(context), target_(target) {}
+  Lowerer(Context& context, const kernel::schedule::CpuOptions& target) : context_(context), target_(target) {}
 
   // Throws RelationError if an operator cannot be lowered for these types.
   kernel::Kernel lower(const Fn& fn, std::string_view name) {
@@ -65,7 +65,7 @@ class Lowerer {
       }
     }
     kernel::Kernel plain = k.finish(name, describe(fn, " + ", 12), tensors.at(fn.body));
-    return kernel::schedule_for_cpu(plain, target_);
+    return kernel::schedule::schedule_for_cpu(plain, target_);
   }
 
  private:
@@ -103,7 +103,7 @@ class Lowerer {
   }
 
   Context& context_;
-  kernel::CpuOptions target_;
+  kernel::schedule::CpuOptions target_;
 };
 
 Module run(const Module& m, const PassContext& pass) {

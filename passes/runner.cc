@@ -187,7 +187,7 @@ class Runner {
     const bool changed = !after.same(before);
     const auto wants = [&](std::string_view what) { return options_.print_after.contains(std::string(what)); };
     if (wants("all") || wants(step.pass->name) || (wants("changed") && changed)) {
-      options_.print(changed ? cat("// after ", show_step(step), "\n", text::print(after))
+      options_.print(changed ? cat("// after ", show_step(step), "\n", print(after))
                              : cat("// after ", show_step(step), ": unchanged\n"));
     }
     dump(number, step.pass->name, after);
@@ -198,7 +198,7 @@ class Runner {
     std::error_code ignored;
     std::filesystem::create_directories(options_.dump_dir, ignored);
     const std::string path = fmt::format("{}/{:02}-{}.relay", options_.dump_dir, number, name);
-    if (auto wrong = write_file_atomically(path, text::print(m)); !wrong.empty()) {
+    if (auto wrong = write_file_atomically(path, print(m)); !wrong.empty()) {
       diagnostics_.warning(Span::none(), "cannot-write", wrong);
     }
   }
@@ -206,7 +206,7 @@ class Runner {
   void write_reproducer(const Module& m, const std::vector<Step>& steps, size_t from) {
     if (options_.reproducer.empty()) return;
     const std::string rest = join(std::span(steps).subspan(from), ",", show_step);
-    const std::string wrong = write_file_atomically(options_.reproducer, cat(kReproducerLine, rest, "\n", text::print(m)));
+    const std::string wrong = write_file_atomically(options_.reproducer, cat(kReproducerLine, rest, "\n", print(m)));
     diagnostics_.warning(Span::none(), "reproducer",
                          wrong.empty() ? cat("wrote ", options_.reproducer, "; `relay opt` runs it again") : wrong);
   }

@@ -30,7 +30,7 @@ struct RunnerOptions {
   Verify verify = Verify::kNone;
   std::vector<Value> sample_inputs = {};   // for Verify::kSemantics
   std::string reproducer = {};             // file to write when a pass fails; empty: none
-  kernel::CpuOptions target = {};
+  kernel::schedule::CpuOptions target = {};
   std::function<void(std::string_view)> print = {};  // where print_after and time go; must be set if they are used
 };
 
