@@ -12,9 +12,10 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import numpy as np
-from zoo import NETWORKS
+from relay_so import RelayError
+from zoo.catalogue import NETWORKS
 
-from . import timing
+from . import noise, timing
 from .engines import Arrays, Engine, Ours, Peer
 
 LARGEST_DIFFERENCE = 1e-3  # of the largest magnitude of an output; the bound proper is `relay verify`'s business
@@ -36,7 +37,7 @@ class Request:
 
 @dataclass
 class Row:
-    """What was found. Times are medians in milliseconds; `ratio` is ours by the peer's."""
+    """What was found. Times are medians in milliseconds; `ratio` is ours by the peer's; `others` is a share of time."""
 
     network: str
     threads: int
@@ -50,6 +51,7 @@ class Row:
     compile_s: float | None = None
     max_abs_error: float | None = None
     max_rel_error: float | None = None
+    others: float | None = None
     status: str = "ok"
     samples_ms: dict[str, list[list[float]]] | None = None
 
@@ -68,13 +70,18 @@ def duel(request: Request) -> Row:
     inputs = NETWORKS[request.network].graph().sample_inputs()
     engines: list[Engine] = [Peer(Path(request.model), inputs, request.threads)]
     if request.artifact:
-        engines.append(Ours(Path(request.artifact), inputs, shapes_of(engines[0])))
-        for engine in engines:
-            engine.run()
-        compare(row, engines[0].outputs(), engines[1].outputs())
+        try:
+            engines.append(Ours(Path(request.artifact), inputs, request.threads))
+            compare(row, *(results(engine) for engine in engines))
+        except RelayError as error:
+            row.status = f"run: {error}"
+            del engines[1:]
     work = timing.plan(engines, request.runs, request.rounds, request.seconds)
     row.runs, row.repeats = work.rounds * work.samples, work.repeats
-    summarise(row, timing.measure(engines, work))
+    before = noise.read()
+    seconds = timing.measure(engines, work)
+    row.others = noise.others(before, noise.read())
+    summarise(row, seconds)
     return row
 
 
@@ -84,16 +91,17 @@ def pin(threads: int) -> None:
     os.sched_setaffinity(0, cores[-threads:])
 
 
-def shapes_of(engine: Engine) -> dict[str, tuple[int, ...]]:
-    """The shapes of an engine's outputs."""
-    return {name: array.shape for name, array in engine.outputs().items()}
+def results(engine: Engine) -> Arrays:
+    """What the engine computes."""
+    engine.run()
+    return engine.outputs()
 
 
 def compare(row: Row, expected: Arrays, found: Arrays) -> None:
     """Notes the largest difference of any output, and a status if it is too large to be rounding."""
     absolute = relative = 0.0
     for name, reference in expected.items():
-        difference = largest_difference(reference, found[name])
+        difference = largest_difference(reference, found.get(name))
         magnitude = float(np.abs(reference.astype(np.float64)).max(initial=0.0))
         absolute = max(absolute, difference)
         relative = max(relative, difference / magnitude if magnitude else difference)
@@ -102,9 +110,9 @@ def compare(row: Row, expected: Arrays, found: Arrays) -> None:
         row.status = "results differ"
 
 
-def largest_difference(reference: np.ndarray, found: np.ndarray) -> float:
-    """The largest absolute difference; infinite where one side is not a number or the shapes disagree."""
-    if reference.shape != found.shape:
+def largest_difference(reference: np.ndarray, found: np.ndarray | None) -> float:
+    """The largest absolute difference; infinite without a counterpart of that shape, or where one is not a number."""
+    if found is None or reference.shape != found.shape:
         return float("inf")
     difference = np.abs(reference.astype(np.float64) - found.astype(np.float64))
     return float(np.nan_to_num(difference, nan=np.inf).max(initial=0.0))

@@ -5,6 +5,7 @@ from typing import Protocol
 
 import numpy as np
 import onnxruntime as ort
+from relay_so import Model
 
 Arrays = dict[str, np.ndarray]
 
@@ -55,12 +56,17 @@ class Peer:
 
 
 class Ours:
-    """A compiled model, loaded from its `.so` through the C interface."""
+    """A compiled model, loaded from its `.so` through the C interface as an application would."""
 
-    def __init__(self, artifact: Path, inputs: Arrays, shapes: dict[str, tuple[int, ...]]) -> None:
-        raise NotImplementedError
+    def __init__(self, artifact: Path, inputs: Arrays, threads: int) -> None:
+        model = Model(artifact, threads)
+        context = model.context()
+        ordered = [inputs[name] for name in model.names("inputs")]
+        self._results = dict(zip(model.names("outputs"), context.run(ordered)))
+        self._call = context.bind(ordered, list(self._results.values()))
 
-    def run(self) -> None: ...
+    def run(self) -> None:
+        self._call()
 
     def outputs(self) -> Arrays:
-        return {}
+        return self._results

@@ -1,7 +1,7 @@
 """Every network in turn: make the model, compile it, let the two engines run against each other, print the row."""
 
 import json
-import os
+import math
 import platform
 import shutil
 import signal
@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy
 import onnxruntime
-from zoo import NETWORKS
+from zoo.catalogue import NETWORKS
 
 from . import compiling, environment, models, options, table
 from .duel import Request, Row
@@ -21,7 +21,6 @@ from .options import Options
 
 BENCH = Path(__file__).resolve().parents[1]
 LONGEST_DUEL_S = 1800
-BUSY = 0.3  # load by core above which a warning is due
 
 
 def run(chosen: Options) -> int:
@@ -42,7 +41,6 @@ def run(chosen: Options) -> int:
 
 def measure_all(chosen: Options) -> int:
     """Prints the table, the means and, if asked for, the JSON file."""
-    warn_if_busy()
     why_not = compiling.ready(chosen.relay)
     rows: list[Row] = []
     options.home().mkdir(parents=True, exist_ok=True)
@@ -54,16 +52,17 @@ def measure_all(chosen: Options) -> int:
                 rows.append(measure(chosen, name, threads, folder, why_not))
                 print(table.line(rows[-1]), flush=True)
     finally:
-        if rows:
-            finish(chosen, rows)
         clear(folder, chosen.keep)
+        if rows:  # also what was measured before an interruption
+            finish(chosen, rows)
     return 1 if any(row.status == "results differ" for row in rows) else 0
 
 
 def measure(chosen: Options, name: str, threads: int, folder: Path, why_not: str) -> Row:
     """One row: ours and the peer, or the peer alone with the reason."""
     model = models.onnx_file(name)
-    artifact = folder / f"{name}-t{threads}.so"
+    artifact = folder / f"{name}-t{threads}" / "model.so"
+    artifact.parent.mkdir()
     made = compiling.Compiled(None, None, why_not)
     if not why_not:
         made = compiling.compile_model(chosen.relay, model, artifact, threads)
@@ -83,7 +82,7 @@ def measure(chosen: Options, name: str, threads: int, folder: Path, why_not: str
     row.compile_s = made.seconds
     row.status = made.reason or row.status
     if not chosen.keep:
-        artifact.unlink(missing_ok=True)
+        shutil.rmtree(artifact.parent)
     return row
 
 
@@ -111,17 +110,13 @@ def how_it_ended(ended: subprocess.CompletedProcess[str]) -> str:
     return f"run: {environment.last_line(ended.stderr)}"
 
 
-def warn_if_busy() -> None:
-    """Ratios survive some noise, but whoever reads them should know of it."""
-    cores, load = options.cores(), os.getloadavg()[0]
-    if load > BUSY * cores:
-        print(f"bench: load average {load:.1f} on {cores} cores: expect a wide spread of ratios", file=sys.stderr)
-
-
 def finish(chosen: Options, rows: list[Row]) -> None:
     """The means below the table, and the file with every number."""
     for threads in chosen.threads:
         print(table.summary(rows, threads), flush=True)
+    disturbed = table.disturbed(rows)
+    if disturbed:
+        print(f"bench: others used our cores in {disturbed} of {len(rows)} rows: repeat these", file=sys.stderr)
     if chosen.json:
         chosen.json.write_text(json.dumps(everything(chosen, rows), indent=1) + "\n")
 
@@ -141,8 +136,13 @@ def everything(chosen: Options, rows: list[Row]) -> dict[str, object]:
         },
         "options": {"runs": chosen.runs, "rounds": chosen.rounds, "seconds": chosen.seconds},
         "geometric_mean": means,
-        "rows": [asdict(row) for row in rows],
+        "rows": [{key: finite(value) for key, value in asdict(row).items()} for row in rows],
     }
+
+
+def finite(value: object) -> object:
+    """JSON has no infinity: an error without bound is null there."""
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def processor() -> str:

@@ -3,7 +3,7 @@
 import hashlib
 from pathlib import Path
 
-from zoo import NETWORKS
+from zoo.catalogue import NETWORKS
 from zoo.writer import write
 
 from . import options

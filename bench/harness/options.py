@@ -52,7 +52,7 @@ def parse() -> Options:
     parser.add_argument("--runs", metavar="N", type=positive, default=20, help="at least this many timed runs (20)")
     parser.add_argument("--rounds", metavar="N", type=positive, default=5, help="turns that each engine takes (5)")
     parser.add_argument("--relay", metavar="PATH", type=Path, default=ROOT / "relay", help="the command to compile with")
-    parser.add_argument("--json", metavar="FILE", type=Path, help="write every number here as well")
+    parser.add_argument("--json", metavar="FILE", type=file_to_write, help="write every number here as well")
     parser.add_argument("--keep", action="store_true", help="keep the compiled models and say where they are")
     given = parser.parse_args()
     return Options(
@@ -68,8 +68,8 @@ def parse() -> Options:
 
 
 def names(text: str) -> tuple[str, ...]:
-    """A list with commas."""
-    return tuple(name for name in text.split(",") if name)
+    """A list with commas, each name once."""
+    return tuple(dict.fromkeys(name for name in text.split(",") if name))
 
 
 def positive(text: str) -> int:
@@ -79,9 +79,17 @@ def positive(text: str) -> int:
     return int(text)
 
 
+def file_to_write(text: str) -> Path:
+    """A path whose folder is there: better to know before measuring for an hour."""
+    path = Path(text).absolute()
+    if not path.parent.is_dir():
+        raise argparse.ArgumentTypeError(f"there is no folder `{path.parent}`")
+    return path
+
+
 def thread_counts(text: str) -> tuple[int, ...]:
     """Numbers with commas, none above the cores that this process may use."""
-    counts = tuple(positive(part) for part in text.split(","))
+    counts = tuple(dict.fromkeys(positive(part) for part in text.split(",")))
     if max(counts) > cores():
         raise argparse.ArgumentTypeError(f"{max(counts)} threads on {cores()} cores would measure the scheduler")
     return counts

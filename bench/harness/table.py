@@ -5,10 +5,11 @@ from collections.abc import Iterable
 
 from .duel import Row
 
-WIDTHS = (22, 7, 9, 9, 6, 12, 5, 9, 9, 9)
+WIDTHS = (22, 7, 9, 9, 6, 12, 6, 5, 9, 9, 9)
 TITLES = (
-    "network", "threads", "ort ms", "relay ms", "ratio", "least..most", "runs", "compile s", "abs err", "rel err",
+    "network", "threads", "ort ms", "relay ms", "ratio", "least..most", "others", "runs", "compile s", "abs err", "rel err",
 )  # fmt: skip
+DISTURBED = 0.05  # share of our cores' time; above it a row is worth repeating
 
 
 def header() -> str:
@@ -26,6 +27,7 @@ def line(row: Row) -> str:
         significant(row.relay_ms),
         fixed(row.ratio),
         f"{fixed(row.ratio_least)}..{fixed(row.ratio_most)}" if row.ratio else "-",
+        "-" if row.others is None else f"{row.others:.0%}",
         str(row.runs),
         "-" if row.compile_s is None else f"{row.compile_s:.1f}",
         scientific(row.max_abs_error),
@@ -36,8 +38,8 @@ def line(row: Row) -> str:
 
 def cells(texts: Iterable[str]) -> str:
     """The name to the left, everything else to the right."""
-    first, *others = (text.ljust(width) if i == 0 else text.rjust(width) for i, (text, width) in enumerate(zip(texts, WIDTHS)))
-    return " ".join([first, *others])
+    name, *rest = zip(texts, WIDTHS)
+    return " ".join([name[0].ljust(name[1]), *(text.rjust(width) for text, width in rest)])
 
 
 def significant(number: float | None) -> str:
@@ -61,6 +63,11 @@ def scientific(number: float | None) -> str:
 def counted(rows: Iterable[Row]) -> list[float]:
     """The ratios that count: of networks that ran and whose results agree."""
     return [row.ratio for row in rows if row.ratio is not None and row.status == "ok"]
+
+
+def disturbed(rows: Iterable[Row]) -> int:
+    """How many rows were measured while others used our cores."""
+    return sum(row.others is not None and row.others > DISTURBED for row in rows)
 
 
 def geometric_mean(ratios: list[float]) -> float | None:
