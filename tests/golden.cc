@@ -1,0 +1,128 @@
+// Runs tests/golden: the text of an input against the text that is expected of it. `--update` rewrites expectations.
+//
+// Commands (the RUN line): parse, check, opt --passes=..., lower [-O N], plan [-O N]. What is compared is the printed
+// module, or the diagnostics if there are errors; names of inputs that must fail begin with fail_.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "base/diagnostics.h"
+#include "ir/analysis.h"
+#include "ir/text/parser.h"
+#include "ir/text/printer.h"
+#include "op/operators.h"
+#include "passes/plan_memory.h"
+#include "passes/runner.h"
+#include "tests/support/test_file.h"
+#include "typecheck/check.h"
+
+namespace relay::tests {
+namespace {
+
+bool update = false;
+
+struct Command {
+  std::string name, passes;
+  int opt_level = 2;
+};
+
+Command command_of(const TestFile& file) {
+  std::istringstream words(file.command);
+  Command c;
+  words >> c.name;
+  for (std::string w; words >> w;) {
+    if (w.starts_with("--passes=")) c.passes = w.substr(9);
+    if (w.starts_with("-O")) c.opt_level = std::atoi(w.c_str() + 2);
+  }
+  return c;
+}
+
+std::string kernels_of(const Module& m) {
+  std::string out;
+  for (const auto& [name, kernel] : m.kernels()) out += show(*kernel) + "\n";
+  return out;
+}
+
+// The text that the command prints; errors go to `diagnostics`.
+std::string run(const Command& c, const std::string& path, const std::string& input, Diagnostics& diagnostics,
+                const SourceMap*& sources) {
+  ParseOptions options;
+  sources = &options.into.context().sources();
+  static std::vector<Module> keep;  // the sources that diagnostics point into must outlive them
+  keep.push_back(options.into);
+  Result<Module> m = parse(std::filesystem::path(path).filename(), input, diagnostics, op::operators(), options);
+  if (!m) return "";
+  if (c.name == "parse") {
+    const std::string printed = print(*m);
+    Diagnostics again;
+    Result<Module> reparsed = parse("printed", printed, again, op::operators(), {});
+    EXPECT_TRUE(reparsed && alpha_equal(*m, *reparsed)) << path << ": does not survive printing:\n" << printed;
+    return printed;
+  }
+  if (c.name == "check") {
+    Result<Module> checked = typecheck::check(*m, diagnostics);
+    return checked ? print(*checked) : "";
+  }
+  passes::RunnerOptions run_options;
+  run_options.verify = passes::Verify::kTypes;
+  run_options.target.parallel = false;
+  run_options.target.opt_level = c.opt_level;
+  const std::string pipeline = c.name == "opt" ? c.passes : passes::default_pipeline(c.opt_level);
+  Result<Module> done = passes::run_pipeline(*m, pipeline, run_options, diagnostics);
+  if (!done) return "";
+  if (c.name == "opt") return print(*done);
+  if (c.name == "lower") return kernels_of(*done);
+  if (c.name == "plan") {
+    Result<passes::Plan> plan = passes::plan_memory(*done, "main", diagnostics);
+    return plan ? passes::show(*plan) : "";
+  }
+  ADD_FAILURE() << path << ": there is no command `" << c.name << "`";
+  return "";
+}
+
+class GoldenTest : public testing::Test {
+ public:
+  explicit GoldenTest(std::string path) : path_(std::move(path)) {}
+
+  void TestBody() override {
+    TestFile file = read_test_file(path_);
+    const std::string* input = file.find("input");
+    ASSERT_NE(input, nullptr) << path_ << ": has no section `input`";
+    Diagnostics diagnostics;
+    const SourceMap* sources = nullptr;
+    std::string got = run(command_of(file), path_, *input, diagnostics, sources);
+    const bool must_fail = std::filesystem::path(path_).filename().string().starts_with("fail_");
+    EXPECT_EQ(diagnostics.has_errors(), must_fail) << path_ << ":\n" << diagnostics.render(*sources);
+    if (!diagnostics.all().empty()) got = diagnostics.render(*sources) + got;
+    const std::string* want = file.find("output");
+    if (want && *want == got) return;
+    if (update) {
+      file.set("output", got);
+      std::ofstream(path_) << file.text();
+      return;
+    }
+    EXPECT_EQ(got, want ? *want : "") << path_ << ": run `./dev update` and read the difference";
+  }
+
+ private:
+  std::string path_;
+};
+
+}  // namespace
+}  // namespace relay::tests
+
+int main(int argc, char** argv) {
+  testing::InitGoogleTest(&argc, argv);
+  for (int i = 1; i < argc; ++i) relay::tests::update |= std::string_view(argv[i]) == "--update";
+  // Under `bazel run` the files to rewrite are those of the checkout.
+  if (const char* workspace = std::getenv("BUILD_WORKSPACE_DIRECTORY")) std::filesystem::current_path(workspace);
+  for (const std::string& path : relay::tests::test_files_beneath("tests/golden")) {
+    const std::filesystem::path p(path);
+    testing::RegisterTest(p.parent_path().filename().c_str(), p.stem().c_str(), nullptr, nullptr, __FILE__, __LINE__,
+                          [path]() -> testing::Test* { return new relay::tests::GoldenTest(path); });
+  }
+  return RUN_ALL_TESTS();
+}

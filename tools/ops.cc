@@ -1,0 +1,70 @@
+// relay ops: the operators there are.
+#include <CLI/CLI.hpp>
+
+#include <nlohmann/json.hpp>
+
+#include "base/cat.h"
+#include "op/document.h"
+#include "op/registry.h"
+#include "tools/session.h"
+
+namespace relay::tools {
+namespace {
+
+std::string_view first_line(std::string_view doc) { return doc.substr(0, doc.find('\n')); }
+
+bool describe(Session& s, const std::string& name) {
+  const op::OpDef* op = op::find(name);
+  if (!op) {
+    const std::vector<std::string> close = op::nearest(name);
+    return s.fail(kUsage, cat("there is no operator `", name, "`",
+                              close.empty() ? "" : cat("; did you mean ", join(close, " or "), "?")));
+  }
+  std::string out = cat(op->name, ": ", op->doc, "\n");
+  for (const op::Param& p : op->params) out += cat("  argument  ", p.name, ": ", p.doc, "\n");
+  for (const op::AttrField& a : op->attrs) {
+    out += cat("  attribute ", a.name, ": ", a.type, a.default_text.empty() ? " (required)" : cat(" = ", a.default_text),
+               a.doc.empty() ? "" : cat(", ", a.doc), "\n");
+  }
+  s.print(out);
+  return true;
+}
+
+void list(const Session& s) {
+  if (s.json) {
+    nlohmann::ordered_json all = nlohmann::ordered_json::array();
+    for (const op::OpDef* op : op::all_ops()) {
+      all.push_back({{"name", op->name},
+                     {"doc", op->doc},
+                     {"lowers", static_cast<bool>(op->lower) || static_cast<bool>(op->expand)},
+                     {"differentiates", op->not_differentiable.empty()}});
+    }
+    s.print(all.dump(2) + "\n");
+    return;
+  }
+  for (const op::OpDef* op : op::all_ops()) s.print(fmt::format("{:<28} {}\n", op->name, first_line(op->doc)));
+}
+
+}  // namespace
+
+void add_ops(CLI::App& app, Session& session) {
+  struct Options {
+    std::string name;
+    bool markdown = false;
+  };
+  auto o = std::make_shared<Options>();
+  CLI::App* sub = app.add_subcommand("ops", "list the operators, or describe one");
+  sub->add_option("name", o->name, "an operator, as nn.conv2d");
+  sub->add_flag("--markdown", o->markdown, "print docs/operators.md");
+  sub->callback([o, &session] {
+    if (o->markdown) {
+      session.print(op::markdown());
+    } else if (!o->name.empty()) {
+      describe(session, o->name);
+    } else {
+      list(session);
+    }
+  });
+}
+
+}  // namespace relay::tools

@@ -1,0 +1,65 @@
+// What all subcommands share: exit codes, output, options that every one of them has.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "base/diagnostics.h"
+#include "ir/module.h"
+
+namespace CLI {
+class App;
+}
+
+namespace relay::tools {
+
+// docs/command-line.md; the same numbers as relay_status of runtime/relay.h where they overlap.
+enum ExitCode {
+  kOk = 0,
+  kMismatch = 1,     // verify: engines differ. run: the program trapped
+  kUsage = 2,        // wrong options, input names, shapes or dtypes
+  kBadModel = 3,     // the model cannot be read or is wrong
+  kUnsupported = 4,  // the model is right, but something in it is not supported
+  kLimit = 5,        // a limit was reached
+  kInternal = 6,     // a bug of Relay's
+};
+
+struct Session {
+  bool json = false;
+  bool quiet = false;
+  int exit_code = kOk;
+
+  // Results go to standard output, everything else to standard error. `say` is silenced by --quiet.
+  void print(std::string_view text) const;
+  void say(std::string_view text) const;
+  // Renders the diagnostics to standard error and sets the exit code; always false, for `return s.fail(...)`.
+  bool fail(int code, const Diagnostics& diagnostics, const SourceMap& sources);
+  bool fail(int code, std::string_view message);
+};
+
+// One line of progress on a terminal, for what takes more than a second; nothing elsewhere.
+class Progress {
+ public:
+  Progress(const Session& session, std::string what);
+  ~Progress();
+  void step(std::string_view now);  // "3 of 12: verifying graph -O2"
+
+ private:
+  bool shown_;
+  std::string what_;
+};
+
+// One function a subcommand, in a file of its own.
+void add_bench(CLI::App& app, Session& session);
+void add_check(CLI::App& app, Session& session);
+void add_compile(CLI::App& app, Session& session);
+void add_demo(CLI::App& app, Session& session);
+void add_doctor(CLI::App& app, Session& session);
+void add_fmt(CLI::App& app, Session& session);
+void add_import(CLI::App& app, Session& session);
+void add_ops(CLI::App& app, Session& session);
+void add_opt(CLI::App& app, Session& session);
+void add_run(CLI::App& app, Session& session);
+void add_verify(CLI::App& app, Session& session);
+
+}  // namespace relay::tools

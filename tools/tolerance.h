@@ -1,0 +1,29 @@
+// How far an engine's result may be from the interpreter's (docs/semantics.md).
+#pragma once
+
+#include <vector>
+
+#include "ir/module.h"
+#include "runtime/compare.h"
+#include "runtime/value.h"
+
+namespace relay::tools {
+
+// The tensors of a value, tuples and data values taken apart, in order.
+std::vector<Tensor> tensors_of(const Value& v);
+
+// Bounds for each tensor of the result of calling `function` with `args`, where `want` is the interpreter's result. If
+// the function is one operator call, that operator's own tolerance; otherwise a whole network's, with the
+// interpreter's own float32 run in the place of the unoptimised one.
+std::vector<Bound> bounds_for(const Module& m, std::string_view function, const std::vector<Value>& args,
+                              const Value& want);
+
+// The bound of a whole network for one output: 4 max(E, u M), where E is the largest error of the unoptimised run and M the
+// largest magnitude, both against the float64 reference.
+Bound network_bound(const Tensor& reference, const Tensor& unoptimised);
+
+// The module and arguments with float64 in the place of float32.
+Module widened(const Module& m);
+Value widened(const Value& v);
+
+}  // namespace relay::tools
