@@ -1,0 +1,99 @@
+// clip(x, a_min, a_max)[i] = min(max(x[i], a_min), a_max)
+//
+//   (Tensor[s, d]) -> Tensor[s, d]   C1: d is numeric.   C2: neither bound is NaN.
+//
+// NaN stays NaN. If a_min is above a_max the result is a_max. Of integers, a bound with a fraction counts as the
+// nearest integer inside, and one beyond the dtype's range as the end of the range.
+#include <cmath>
+
+#include "op/define.h"
+#include "op/domain.h"
+#include "op/term.h"
+
+namespace relay::op {
+namespace {
+
+struct ClipAttrs {
+  double a_min = 0, a_max = 0;
+  static constexpr auto kFields = fields(field("a_min", &ClipAttrs::a_min, "the least result").required(),
+                                         field("a_max", &ClipAttrs::a_max, "the largest result").required());
+};
+
+Type relate(Relation& r, const ClipAttrs& a) {
+  require(r, 0, Domain::kNumber);                                                                   // C1
+  r.require(!std::isnan(a.a_min) && !std::isnan(a.a_max), kAttributes, "a bound must not be NaN");  // C2
+  return &r.tensor(0);
+}
+
+// A bound as an integer of the dtype; an unsigned 64-bit one by its bits.
+int64_t integer_bound(DType d, double bound) {
+  const bool is_signed = d.is_signed_int();
+  const int magnitude = is_signed ? d.bits - 1 : d.bits;
+  const double end = std::ldexp(1.0, magnitude);
+  if (bound >= end)
+    return static_cast<int64_t>(magnitude == 64 ? UINT64_MAX : (uint64_t{1} << magnitude) - 1);
+  if (is_signed && bound <= -end) return static_cast<int64_t>(-end);
+  if (!is_signed && bound <= 0) return 0;
+  return bound >= 0x1p63 ? static_cast<int64_t>(static_cast<uint64_t>(bound)) : static_cast<int64_t>(bound);
+}
+
+struct Bounds {
+  int64_t low, high;
+};
+Bounds integer_bounds(DType d, const ClipAttrs& a) {
+  return {integer_bound(d, std::ceil(a.a_min)), integer_bound(d, std::floor(a.a_max))};
+}
+
+void evaluate(const ClipAttrs& a, Args in, Results out) {
+  const Tensor& x = in[0];
+  const DType d = x.dtype();
+  if (d.is_float()) {
+    for (int64_t i = 0; i < x.size(); ++i) {
+      const double v = x.get(i), raised = v < a.a_min ? a.a_min : v;
+      out[0].set(i, raised > a.a_max ? a.a_max : raised);
+    }
+    return;
+  }
+  const Bounds bounds = integer_bounds(d, a);
+  const auto less = [&](int64_t p, int64_t q) {
+    return d.is_signed_int() ? p < q : static_cast<uint64_t>(p) < static_cast<uint64_t>(q);
+  };
+  for (int64_t i = 0; i < x.size(); ++i) {
+    const int64_t v = x.get_int(i), raised = less(v, bounds.low) ? bounds.low : v;
+    out[0].set_int(i, less(bounds.high, raised) ? bounds.high : raised);
+  }
+}
+
+// dx = dy where a_min <= x <= a_max, 0 elsewhere
+std::vector<Expr> differentiate(Builder& b, const ClipAttrs& a, const Site& c) {
+  const Term x(b, c.args[0]), dy(b, c.dy), none = dy.number(0);
+  return {where(less(x, x.number(a.a_min)), none, where(less(x.number(a.a_max), x), none, dy))};
+}
+
+std::vector<kernel::Tensor> lower(kernel::Builder& k, const ClipAttrs& a, const Lowering& c) {
+  const DType d = c.dtype();
+  kernel::Expr low = k.constant(d, 0), high = low;
+  if (d.is_float()) {
+    low = k.pool().real(a.a_min, d), high = k.pool().real(a.a_max, d);
+  } else {
+    const Bounds bounds = integer_bounds(d, a);
+    low = k.pool().integer(bounds.low, d), high = k.pool().integer(bounds.high, d);
+  }
+  return {
+      k.compute("clip", d, c.shape(), [&](kernel::Indices i) { return min(max(c.in[0].at(i), low), high); })};
+}
+
+}  // namespace
+
+const OpDef kClip = define<ClipAttrs>({
+    .name = "clip",
+    .doc = "The elements, moved to the nearer end where they are outside of an interval.",
+    .params = {{"data", "the input"}},
+    .fusion = Fusion::kElementwise,
+    .relate = relate,
+    .evaluate = evaluate,
+    .differentiate = differentiate,
+    .lower = lower,
+});
+
+}  // namespace relay::op
