@@ -13,6 +13,7 @@ REQUIREMENTS = Path(__file__).resolve().parents[1] / "requirements.txt"
 
 def enter(script: Path) -> None:
     """Returns inside the environment: makes it if need be and starts `script` again with its Python."""
+    os.environ["ORT_DISABLE_TELEMETRY"] = "1"  # or ONNX Runtime reports each session, from a thread beside ours
     folder = options.home() / "venv"
     if Path(sys.prefix) == folder:
         return
