@@ -33,9 +33,10 @@ def busy_ticks(line: str) -> int:
 
 
 def others(before: Reading | None, after: Reading | None) -> float | None:
-    """The share of our cores' time that went to others."""
+    """The share of our cores' time that went to others, as far as it is certain: the system counts in ticks."""
     if not before or not after:
         return None
-    available = (after.clock - before.clock) * len(os.sched_getaffinity(0))
-    used = (after.busy - before.busy) - (after.own - before.own)
+    cores, tick = len(os.sched_getaffinity(0)), 1 / os.sysconf("SC_CLK_TCK")
+    available = (after.clock - before.clock) * cores
+    used = (after.busy - before.busy) - (after.own - before.own) - cores * tick
     return min(1.0, max(0.0, used / available)) if available else None
