@@ -83,7 +83,7 @@ Split split(Expr e, int64_t c) {
       s.quotient.push_back(std::move(t));
     } else if (t.atoms.empty()) {
       const int64_t low = ((t.coefficient % c) + c) % c;
-      s.quotient.push_back({(t.coefficient - low) / c, {}});
+      if (t.coefficient != low) s.quotient.push_back({(t.coefficient - low) / c, {}});
       s.rest.push_back({low, {}});
     } else {
       s.rest.push_back(std::move(t));

@@ -92,7 +92,16 @@ void Bounds::bind(Expr variable, Expr extent) {
   if (extent->kind == ExprKind::kInt) {
     last_.erase(variable.get());
   } else {
-    last_[variable.get()] = extent - 1;
+    std::vector<Expr>& ends = last_[variable.get()];
+    ends.clear();
+    const auto collect = [&](auto& self, Expr e) -> void {
+      if (e->kind == ExprKind::kMin) {
+        for (const ExprNode* a : e->args) self(self, a);
+      } else {
+        ends.push_back(e - 1);
+      }
+    };
+    collect(collect, extent);
   }
 }
 
@@ -150,7 +159,7 @@ Interval Bounds::of(Expr e) const {
   }
 }
 
-Expr Bounds::widen(Expr e, bool upwards) const {
+Expr Bounds::widen(Expr e, bool upwards, size_t choice) const {
   // Each round replaces one variable by its end; ends mention only variables bound further out.
   for (size_t round = 0; round <= last_.size(); ++round) {
     std::vector<Expr> sum;
@@ -169,7 +178,8 @@ Expr Bounds::widen(Expr e, bool upwards) const {
       if (replaced < t.atoms.size() && of_rest.low && *of_rest.low >= 0) {
         changed = true;
         if ((t.coefficient > 0) != upwards) continue;  // the variable's other end, which is 0
-        product = product * rest * last_.at(t.atoms[replaced]);
+        const std::vector<Expr>& ends = last_.at(t.atoms[replaced]);
+        product = product * rest * ends[choice % ends.size()];
       } else {
         product = product * rest * (replaced < t.atoms.size() ? Expr(t.atoms[replaced]) : e->pool->integer(1));
       }
@@ -188,8 +198,11 @@ Interval Bounds::difference(Expr a, Expr b) const {
   const Expr d = a - b;
   Interval out = of(d);
   if (!last_.empty()) {
-    if (!out.high || *out.high > 0) out.high = of(widen(d, true)).high;
-    if (!out.low || *out.low < 0) out.low = of(widen(d, false)).low;
+    for (size_t choice = 0; choice < 2; ++choice) {
+      const End high = of(widen(d, true, choice)).high, low = of(widen(d, false, choice)).low;
+      if (high && (!out.high || *high < *out.high)) out.high = high;
+      if (low && (!out.low || *low > *out.low)) out.low = low;
+    }
   }
   return out;
 }

@@ -7,6 +7,7 @@
 #include <optional>
 #include <unordered_map>
 #include <utility>
+#include <vector>
 
 #include "kernel/kernel.h"
 
@@ -37,13 +38,14 @@ class Bounds {
   bool proves_not_equal(Expr a, Expr b) const;
 
  private:
-  // Variables with symbolic upper ends are replaced by the end that makes the value largest (or smallest).
-  Expr widen(Expr e, bool upwards) const;
+  // Variables with symbolic upper ends are replaced by the end that makes the value largest (or smallest); of
+  // several upper ends, the one of that number.
+  Expr widen(Expr e, bool upwards, size_t choice) const;
   // The range of a - b.
   Interval difference(Expr a, Expr b) const;
 
   std::unordered_map<const ExprNode*, Interval> ranges_;
-  std::unordered_map<const ExprNode*, Expr> last_;  // symbolic: the largest value
+  std::unordered_map<const ExprNode*, std::vector<Expr>> last_;  // symbolic: values that it does not exceed
 };
 
 // An equal expression without the divisions, remainders, minima, maxima, comparisons and selections that the

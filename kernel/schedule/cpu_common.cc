@@ -1,0 +1,102 @@
+// What the rules of the CPU schedule share.
+#include <algorithm>
+
+#include "kernel/polynomial.h"
+#include "kernel/schedule/cpu_rules.h"
+#include "kernel/statements.h"
+
+namespace relay::kernel::schedule {
+
+Stmt Work::write_back(Writer& w, const std::vector<Expr>& at, Expr result) const {
+  if (!epilogue) return w.store(stage.buffer, at, result);
+  std::unordered_map<const ExprNode*, Expr> by;
+  for (size_t i = 0; i < at.size(); ++i) by[epilogue->spatial[i].var.get()] = at[i];
+  const Expr value = rewrite_loads(substitute(epilogue->value, by),
+                                   [&](const ExprNode* n) { return n->buffer == stage.buffer ? result : Expr(); });
+  return w.store(epilogue->buffer, at, value);
+}
+
+std::vector<Expr> Work::variables() const {
+  std::vector<Expr> out;
+  for (const Axis& a : stage.spatial) out.push_back(a.var);
+  return out;
+}
+
+std::vector<Binding> Work::bind(const std::vector<Expr>& at) const {
+  std::vector<Binding> out;
+  for (size_t i = 0; i < at.size(); ++i) out.push_back({stage.spatial[i], IterKind::kSpatial, at[i]});
+  return out;
+}
+
+bool is_place(Expr index, const Axis& axis) {
+  return index == axis.var || (axis.extent.is_int(1) && index.is_int(0));
+}
+
+Stride stride_along(const ExprNode* load, Expr var) {
+  bool moves = false;
+  for (size_t d = 0; d < load->args.size(); ++d) {
+    if (!mentions(load->args[d], var)) continue;
+    if (d + 1 < load->args.size()) return Stride::kOther;
+    moves = true;
+    const Expr rest = Expr(load->args[d]) - var;
+    if (mentions(rest, var)) return Stride::kOther;
+  }
+  return moves ? Stride::kOne : Stride::kNone;
+}
+
+Stride worst_stride(Expr e, Expr var) {
+  Stride worst = Stride::kNone;
+  for_each_load(e, [&](const ExprNode* n) { worst = std::max(worst, stride_along(n, var)); });
+  // Vector code evaluates both sides of a selection.
+  const auto guarded = [&](auto& self, const ExprNode* n) -> bool {
+    if (n->kind == ExprKind::kSelect && mentions(n->args[0], var)) {
+      bool loads = false;
+      for (size_t i = 1; i < 3; ++i) for_each_load(n->args[i], [&](const ExprNode*) { loads = true; });
+      if (loads) return true;
+    }
+    return std::any_of(n->args.begin(), n->args.end(), [&](const ExprNode* a) { return self(self, a); });
+  };
+  return guarded(guarded, e.get()) ? Stride::kOther : worst;
+}
+
+bool vectorizable(Expr e, Expr var) {
+  if (worst_stride(e, var) == Stride::kOther) return false;
+  bool floats = true;
+  const auto check = [&](auto& self, const ExprNode* n) -> void {
+    // Indices are integers, and no part of the vector computation.
+    if (n->kind == ExprKind::kLoad) {
+      floats &= n->dtype == kFloat32;
+      return;
+    }
+    floats &= n->dtype == kFloat32 || (n->dtype.is_bool() && n->args.size() > 0);
+    for (const ExprNode* a : n->args) self(self, a);
+  };
+  check(check, e.get());
+  return floats;
+}
+
+ForKind outer_kind(const CpuOptions& options, const std::vector<Expr>& space) {
+  constexpr int64_t kWorthThreads = 32768;
+  if (!options.parallel) return ForKind::kSerial;
+  int64_t work = 1;
+  for (Expr e : space) {
+    if (e->kind != ExprKind::kInt) return ForKind::kParallel;
+    if (__builtin_mul_overflow(work, std::max<int64_t>(e->int_value, 1), &work)) return ForKind::kParallel;
+  }
+  return work >= kWorthThreads ? ForKind::kParallel : ForKind::kSerial;
+}
+
+std::vector<Segment> segments(Expr extent, const std::vector<int64_t>& sizes) {
+  std::vector<Segment> out;
+  Expr start = extent->pool->integer(0), rest = extent;
+  for (int64_t size : sizes) {
+    const Expr tiles = floor_div(rest, size);
+    if (!tiles.is_int(0)) out.push_back({start, tiles, size});
+    start = start + tiles * size;
+    rest = floor_mod(rest, size);
+    if (rest.is_int(0)) break;
+  }
+  return out;
+}
+
+}  // namespace relay::kernel::schedule

@@ -1,0 +1,455 @@
+// Contractions in register tiles.
+//
+//   t[.., row, .., column] = sum over r of  A(row, r) * B(r, column)
+//
+// A tile of rows x columns of t is kept in registers while r runs; A is read an element at a time, B a vector at
+// a time. Where the columns of B do not lie side by side (a convolution's windows: they are scattered, padded and
+// strided), the part of B that a tile needs is first packed into a small buffer, which all tiles of rows reuse.
+// This is a convolution as a product of matrices without the large matrix. Each element of t is summed in the
+// order in which it was written down, so results do not depend on the tiling.
+#include <algorithm>
+#include <optional>
+
+#include "base/cat.h"
+#include "kernel/schedule/cpu_rules.h"
+#include "kernel/statements.h"
+
+namespace relay::kernel::schedule {
+namespace {
+
+constexpr int64_t kPackedBytes = 160 * 1024;  // stays in the second-level cache with room to spare
+constexpr int64_t kWorthPacking = 8;          // rows that share a packed element
+constexpr int64_t kEnoughTasks = 16;          // to keep the threads of a machine busy
+constexpr int64_t kUnknownExtent = 64;        // what a symbolic extent is taken to be
+
+struct Plan {
+  size_t row = 0;        // the axis of rows; unused if there are none
+  bool has_rows = false;
+  size_t columns = 0;    // the first axis of the columns, which go to the last
+  Expr packed = {};      // the operand to pack; null to read it where it is
+  int64_t tile_rows = 1, tile_vectors = 1;
+};
+
+int64_t guess(Expr e) { return e->kind == ExprKind::kInt ? e->int_value : kUnknownExtent; }
+
+bool depends(Expr e, const std::vector<Axis>& axes, size_t begin, size_t end) {
+  for (size_t i = begin; i < end; ++i) {
+    if (mentions(e, axes[i].var)) return true;
+  }
+  return false;
+}
+
+std::vector<Expr> factors(Expr e) {
+  if (e->kind != ExprKind::kMul) return {e};
+  std::vector<Expr> out;
+  for (const ExprNode* a : e->args) {
+    for (Expr f : factors(a)) out.push_back(f);
+  }
+  return out;
+}
+
+// The tile that wastes the least: padding of columns, too few sums in flight to hide the latency of an addition,
+// more loads than the machine has time for.
+void choose_tile(Plan& plan, int64_t rows, int64_t columns, int64_t width) {
+  const int64_t registers = width == 16 ? 32 : 16;
+  double best = -1;
+  for (int64_t t = 1; t <= 12; ++t) {
+    for (int64_t m = 1; m <= 4; ++m) {
+      if (t * m + m + 1 > registers || (t > rows && t > 1)) continue;
+      const int64_t c = m * width;
+      const double padding = plan.packed ? static_cast<double>(columns) / static_cast<double>((columns + c - 1) / c * c)
+                                         : (columns >= c || m == 1 ? 1.0 : 0.1);
+      const double remainder = rows % t == 0 ? 1.0 : static_cast<double>(rows - rows % t) / static_cast<double>(rows);
+      const double in_flight = std::min(1.0, static_cast<double>(t * m) / 8);
+      const double loads = std::min(1.0, static_cast<double>(t * m) / (1.25 * static_cast<double>(t + m)));
+      const double score = padding * remainder * in_flight * loads + 1e-4 * static_cast<double>(t * m);
+      if (score > best) {
+        best = score;
+        plan.tile_rows = t;
+        plan.tile_vectors = m;
+      }
+    }
+  }
+}
+
+std::optional<Plan> find_plan(const Stage& s, int64_t width) {
+  if (s.spatial.empty() || s.reduction.empty() || !s.combine || !s.init.is_const() || !s.requirements.empty()) {
+    return std::nullopt;
+  }
+  const size_t last = s.spatial.size() - 1;
+  const std::vector<Expr> operands = factors(s.next);
+  const auto along_columns = [&](Expr e, size_t first) { return depends(e, s.spatial, first, last + 1); };
+
+  Plan plan;
+  // Rows: the largest axis along which some operand that varies along the columns stays the same.
+  for (size_t p = 0; p < last; ++p) {
+    bool separate = true, reused = false;
+    for (Expr e : operands) {
+      const bool row = mentions(e, s.spatial[p].var), column = mentions(e, s.spatial[last].var);
+      separate &= !(row && column);
+      reused |= column && !row;
+    }
+    if (!separate || !reused || s.spatial[p].extent.is_int(1)) continue;
+    if (!plan.has_rows || guess(s.spatial[p].extent) > guess(s.spatial[plan.row].extent)) {
+      plan.has_rows = true;
+      plan.row = p;
+    }
+  }
+  // Columns: as many of the last axes as no operand mixes with the rows.
+  plan.columns = last;
+  while (plan.has_rows && plan.columns > plan.row + 1) {
+    const size_t next = plan.columns - 1;
+    const bool mixed = std::any_of(operands.begin(), operands.end(), [&](Expr e) {
+      return mentions(e, s.spatial[plan.row].var) && mentions(e, s.spatial[next].var);
+    });
+    if (mixed) break;
+    --plan.columns;
+  }
+
+  const Expr last_var = s.spatial[last].var;
+  const bool direct = std::all_of(operands.begin(), operands.end(),
+                                  [&](Expr e) { return worst_stride(e, last_var) != Stride::kOther; });
+  const int64_t rows = plan.has_rows ? guess(s.spatial[plan.row].extent) : 1;
+  // A long contiguous row needs no packing; short rows are better joined to one, and then packed.
+  const bool long_rows = plan.columns == last || guess(s.spatial[last].extent) % (4 * width) == 0;
+  int64_t columns = guess(s.spatial[last].extent);
+  if (direct && (long_rows || rows < kWorthPacking)) {
+    plan.columns = last;
+    if (columns < width) return std::nullopt;
+  } else {
+    if (rows < kWorthPacking || s.spatial[plan.row].extent->kind != ExprKind::kInt) return std::nullopt;
+    for (Expr e : operands) {
+      if (!along_columns(e, plan.columns)) continue;
+      if (plan.packed) return std::nullopt;  // one buffer is enough to ask for
+      plan.packed = e;
+    }
+    if (!plan.packed) return std::nullopt;
+    for (size_t i = 1; i < s.reduction.size(); ++i) {
+      if (s.reduction[i].extent->kind != ExprKind::kInt) return std::nullopt;
+    }
+    columns = 1;
+    for (size_t i = plan.columns; i <= last; ++i) columns *= guess(s.spatial[i].extent);
+    if (columns < width / 2) return std::nullopt;
+  }
+  choose_tile(plan, rows, columns, width);
+  return plan;
+}
+
+class Contraction {
+ public:
+  Contraction(Writer& w, const CpuOptions& options, const Work& work, const Plan& plan)
+      : w_(w), options_(options), work_(work), s_(work.stage), plan_(plan), width_(options.vector_floats) {
+    vectors_ = s_.buffer->dtype == kFloat32 && dtype_is_float(s_.next);
+    for (size_t i = 0; i < s_.spatial.size(); ++i) {
+      if (i < plan_.columns && !(plan_.has_rows && i == plan_.row)) outer_.push_back(i);
+    }
+  }
+
+  Stmt write() { return plan_.packed ? write_packed() : write_direct(); }
+
+ private:
+  static bool dtype_is_float(Expr e) {
+    bool yes = e->dtype == kFloat32;
+    for_each_load(e, [&](const ExprNode* n) { yes &= n->dtype == kFloat32; });
+    return yes;
+  }
+
+  Expr rows() const { return plan_.has_rows ? s_.spatial[plan_.row].extent : w_.index(1); }
+
+  // The coordinates of the result from the outer ones, the row and the coordinates of the column.
+  std::vector<Expr> place(const std::vector<Expr>& outer, Expr row, const std::vector<Expr>& column) const {
+    std::vector<Expr> at(s_.spatial.size());
+    for (size_t i = 0; i < outer_.size(); ++i) at[outer_[i]] = outer[i];
+    if (plan_.has_rows) at[plan_.row] = row;
+    for (size_t i = 0; i < column.size(); ++i) at[plan_.columns + i] = column[i];
+    return at;
+  }
+
+  // One tile: rows [row, row + t) and c columns.
+  struct Tile {
+    int64_t rows = 1, columns = 1;
+    std::vector<Expr> outer;
+    Expr row;                                             // the first one
+    std::function<std::vector<Expr>(Expr)> column;        // the coordinates of column 0, 1, ...
+    Expr valid = {};                                      // how many columns exist; null if all
+    Expr start = {}, all_columns = {};                    // the first column, and how many there are in all tiles
+    const Buffer* packed = nullptr;                       // [first reduction axis within the chunk, others.., columns]
+    Expr chunk_start = {}, chunk_size = {};               // of the first reduction axis; null if not in chunks
+    Expr partial_row = {};                                // where the tile's rows are kept between chunks
+    const Buffer* partial = nullptr;
+    Expr is_first = {}, is_last = {};
+  };
+
+  // Loops over the tile's columns: vectors and lanes.
+  Stmt over_columns(const Tile& t, ForKind across, const std::function<Stmt(Expr)>& body) {
+    if (t.columns % width_ != 0) return w_.loop(ForKind::kSerial, "c", t.columns, body);
+    return w_.loop(across, "v", t.columns / width_, [&](Expr v) {
+      return w_.loop(vectors_ ? ForKind::kVectorized : ForKind::kSerial, "lane", width_,
+                     [&](Expr lane) { return body(v * width_ + lane); });
+    });
+  }
+
+  Stmt write_tile(const Tile& t) {
+    const Buffer* sums = w_.local(s_.name + "_tile", s_.buffer->dtype, {w_.index(t.rows), w_.index(t.columns)});
+    const Axis i = w_.axis("row", w_.index(t.rows)), c = w_.axis("column", w_.index(t.columns));
+    const Expr sum = w_.pool().load(sums, {i.var, c.var});
+    const auto with_sum = [&](Expr e) {
+      return rewrite_loads(e, [&](const ExprNode* n) { return n->buffer == s_.buffer ? sum : Expr(); });
+    };
+    const auto elements = [&](ForKind kind, const std::function<Stmt(Expr, Expr)>& body) {
+      return w_.loop(kind, "t", t.rows, [&](Expr row) { return over_columns(t, kind, [&](Expr column) { return body(row, column); }); });
+    };
+    const auto bindings = [&](Expr row, Expr column) {
+      std::vector<Binding> out{{i, IterKind::kSpatial, row}, {c, IterKind::kSpatial, column}};
+      const std::vector<Expr> at = place(t.outer, t.row + row, t.column(column));
+      for (const Binding& b : work_.bind(at)) out.push_back(b);
+      return out;
+    };
+
+    Stmt init = elements(ForKind::kUnrolled, [&](Expr row, Expr column) {
+      return w_.block(s_.name + "_init", bindings(row, column), w_.store(sums, {i.var, c.var}, s_.init));
+    });
+    Stmt result = write_results(t, bindings, i, c, sum);
+    if (t.partial) {
+      const Axis p = w_.axis("kept", t.partial->shape[0]);
+      const auto kept = [&](Expr row, Expr column) {
+        std::vector<Binding> out = bindings(row, column);
+        out.push_back({p, IterKind::kSpatial, t.partial_row + row});
+        return out;
+      };
+      Stmt resume = elements(ForKind::kUnrolled, [&](Expr row, Expr column) {
+        return w_.block(s_.name + "_resume", kept(row, column),
+                        w_.store(sums, {i.var, c.var}, w_.pool().load(t.partial, {p.var, c.var})));
+      });
+      Stmt keep = elements(ForKind::kUnrolled, [&](Expr row, Expr column) {
+        return w_.block(s_.name + "_keep", kept(row, column), w_.store(t.partial, {p.var, c.var}, sum));
+      });
+      init = w_.choose(t.is_first, init, resume);
+      result = w_.choose(t.is_last, result, keep);
+    }
+
+    Stmt update = over_reduction(t, [&](const std::vector<Expr>& r, Expr within_chunk) {
+      return elements(ForKind::kUnrolled, [&](Expr row, Expr column) {
+        std::vector<Binding> all = bindings(row, column);
+        for (size_t d = 0; d < r.size(); ++d) all.push_back({s_.reduction[d], IterKind::kReduction, r[d]});
+        Expr value = s_.value;
+        if (t.packed) {
+          const Axis k = w_.axis("k", t.packed->shape[0]);
+          all.push_back({k, IterKind::kReduction, within_chunk});
+          std::vector<Expr> at{k.var};
+          for (size_t d = 1; d < r.size(); ++d) at.push_back(s_.reduction[d].var);
+          at.push_back(c.var);
+          value = substitute(value, {{plan_.packed.get(), w_.pool().load(t.packed, at)}});
+        }
+        return w_.block(s_.name, all, w_.store(sums, {i.var, c.var}, with_sum(value)));
+      });
+    });
+    return w_.allocate(sums, w_.sequence({init, update, result}));
+  }
+
+  // Loops over the reduction, or over its part in the chunk.
+  Stmt over_reduction(const Tile& t, const std::function<Stmt(const std::vector<Expr>&, Expr)>& body) {
+    std::vector<Expr> extents;
+    for (const Axis& a : s_.reduction) extents.push_back(a.extent);
+    if (t.chunk_size) extents[0] = t.chunk_size;
+    return w_.loops(ForKind::kSerial, "r", extents, [&](std::vector<Expr> r) {
+      const Expr within = r[0];
+      if (t.chunk_start) r[0] = r[0] + t.chunk_start;
+      return body(r, within);
+    });
+  }
+
+  // Where only some of the columns exist, the tile goes through memory first: an index into the tile that is not
+  // a constant would keep all of it out of registers.
+  Stmt write_results(const Tile& t, const std::function<std::vector<Binding>(Expr, Expr)>& bindings, const Axis& i,
+                     const Axis& c, Expr sum) {
+    const std::string name = s_.name + "_result";
+    const auto over_tile = [&](const std::function<Stmt(Expr, Expr)>& body) {
+      return w_.loop(ForKind::kUnrolled, "t", t.rows, [&](Expr row) {
+        return over_columns(t, ForKind::kUnrolled, [&](Expr column) { return body(row, column); });
+      });
+    };
+    Stmt full = over_tile([&](Expr row, Expr column) {
+      return w_.block(name, bindings(row, column), work_.write_back(w_, work_.variables(), sum));
+    });
+    if (!t.valid) return full;
+    const Buffer* edge = w_.local(s_.name + "_edge", s_.buffer->dtype, {w_.index(t.rows), w_.index(t.columns)});
+    Stmt spill = over_tile([&](Expr row, Expr column) {
+      return w_.block(s_.name + "_spill", bindings(row, column), w_.store(edge, {i.var, c.var}, sum));
+    });
+    const Expr spilled = w_.pool().load(edge, {i.var, c.var});
+    Stmt part = w_.loop(ForKind::kSerial, "t", t.rows, [&](Expr row) {
+      return w_.loop(ForKind::kSerial, "c", t.valid, [&](Expr column) {
+        return w_.block(name, bindings(row, column), work_.write_back(w_, work_.variables(), spilled));
+      });
+    });
+    return w_.choose(less_equal(t.start + t.columns, t.all_columns), full, w_.allocate(edge, w_.sequence({spill, part})));
+  }
+
+  // The operand lies as it is needed: tiles of columns as wide as they fit, then narrower ones.
+  Stmt write_direct() {
+    const Expr columns = s_.spatial.back().extent;
+    std::vector<Stmt> parts;
+    for (const Segment& c : segments(columns, {plan_.tile_vectors * width_, width_, 1})) {
+      for (const Segment& r : segments(rows(), row_sizes())) {
+        std::vector<Expr> space;
+        for (size_t a : outer_) space.push_back(s_.spatial[a].extent);
+        space.push_back(r.tiles);
+        space.push_back(c.tiles);
+        std::vector<Expr> cost = space;
+        for (const Axis& a : s_.reduction) cost.push_back(a.extent);
+        cost.push_back(w_.index(r.size * c.size));
+        parts.push_back(w_.fused(outer_kind(options_, cost), "tile", space, [&](const std::vector<Expr>& at) {
+          Tile t;
+          t.rows = r.size;
+          t.columns = c.size;
+          t.outer.assign(at.begin(), at.end() - 2);
+          t.row = r.start + at[at.size() - 2] * r.size;
+          const Expr first = c.start + at.back() * c.size;
+          t.column = [=](Expr column) { return std::vector<Expr>{first + column}; };
+          return write_tile(t);
+        }));
+      }
+    }
+    return w_.sequence(parts);
+  }
+
+  std::vector<int64_t> row_sizes() const {
+    const Expr n = rows();
+    if (n->kind == ExprKind::kInt) {
+      const int64_t rest = n->int_value % plan_.tile_rows;
+      return rest > 1 ? std::vector<int64_t>{plan_.tile_rows, rest, 1} : std::vector<int64_t>{plan_.tile_rows, 1};
+    }
+    return {plan_.tile_rows, 1};
+  }
+
+  Stmt write_packed() {
+    const int64_t c = plan_.tile_vectors * width_, all_rows = rows()->int_value;
+    std::vector<Expr> column_extents, space;
+    for (size_t i = plan_.columns; i < s_.spatial.size(); ++i) column_extents.push_back(s_.spatial[i].extent);
+    const Expr columns = product(w_.pool(), column_extents), tiles = divide_up(columns, c);
+    int64_t tasks = guess(tiles);
+    for (size_t a : outer_) {
+      space.push_back(s_.spatial[a].extent);
+      tasks *= guess(s_.spatial[a].extent);
+    }
+
+    // The reduction in chunks whose packed operand fits the cache.
+    int64_t others = c * static_cast<int64_t>(plan_.packed->dtype.bytes());
+    for (size_t i = 1; i < s_.reduction.size(); ++i) others *= s_.reduction[i].extent->int_value;
+    const Expr first = s_.reduction[0].extent;
+    int64_t chunk = std::max<int64_t>(1, kPackedBytes / std::max<int64_t>(others, 1));
+    const bool in_chunks = first->kind != ExprKind::kInt || first->int_value > chunk;
+    if (!in_chunks) chunk = first->int_value;
+    if (in_chunks && first->kind == ExprKind::kInt) {  // of equal size
+      const int64_t pieces = (first->int_value + chunk - 1) / chunk;
+      chunk = (first->int_value + pieces - 1) / pieces;
+    }
+
+    // Few tiles: the rows are shared out too, each share packing for itself. Sums that wait between chunks stay small.
+    int64_t share = all_rows;
+    while (tasks * ((all_rows + share - 1) / share) < kEnoughTasks && share > 64) share = (share + 1) / 2;
+    if (in_chunks) share = std::min<int64_t>(share, 128);
+    share = std::min(all_rows, (share + plan_.tile_rows - 1) / plan_.tile_rows * plan_.tile_rows);
+    const int64_t shares = (all_rows + share - 1) / share;
+
+    space.push_back(tiles);
+    space.push_back(w_.index(shares));
+    std::vector<Expr> cost = space;
+    for (const Axis& a : s_.reduction) cost.push_back(a.extent);
+    cost.push_back(w_.index(share * c));
+    return w_.fused(outer_kind(options_, cost), "tile", space, [&](const std::vector<Expr>& at) {
+      Tile t;
+      t.columns = c;
+      t.outer.assign(at.begin(), at.end() - 2);
+      const Expr start = at[at.size() - 2] * c, first_row = at.back() * share;
+      t.start = start;
+      t.all_columns = columns;
+      t.column = [=](Expr column) { return unflatten(start + column, column_extents); };
+      if (!floor_mod(columns, c).is_int(0)) t.valid = kernel::min(columns - start, w_.index(c));
+
+      std::vector<Expr> shape{w_.index(chunk)};
+      for (size_t i = 1; i < s_.reduction.size(); ++i) shape.push_back(s_.reduction[i].extent);
+      shape.push_back(w_.index(c));
+      t.packed = w_.local(s_.name + "_packed", plan_.packed->dtype, shape);
+      if (!in_chunks) return w_.allocate(t.packed, w_.sequence({pack(t), write_rows(t, first_row, share)}));
+
+      t.partial = w_.local(s_.name + "_partial", s_.buffer->dtype, {w_.index(share), w_.index(c)});
+      const Expr pieces = divide_up(first, chunk);
+      // An empty reduction has one empty chunk, which stores the initial values.
+      const Expr at_least_one = kernel::max(pieces, w_.index(1));
+      Stmt chunks = w_.loop(ForKind::kSerial, "piece", at_least_one, [&](Expr piece) {
+        t.chunk_start = piece * chunk;
+        t.chunk_size = kernel::min(first - t.chunk_start, w_.index(chunk));
+        t.is_first = equal(piece, w_.index(0));
+        t.is_last = equal(piece, at_least_one - 1);
+        return w_.sequence({pack(t), write_rows(t, first_row, share)});
+      });
+      return w_.allocate(t.packed, w_.allocate(t.partial, chunks));
+    });
+  }
+
+  // All tiles of the rows [first, first + share), as far as there are so many.
+  Stmt write_rows(Tile& t, Expr first, int64_t share) {
+    const int64_t all = rows()->int_value, rest = all % share;
+    const auto tiles = [&](int64_t count) {
+      std::vector<Stmt> parts;
+      std::vector<int64_t> sizes{plan_.tile_rows};
+      if (count % plan_.tile_rows > 1) sizes.push_back(count % plan_.tile_rows);
+      sizes.push_back(1);
+      for (const Segment& r : segments(w_.index(count), sizes)) {
+        parts.push_back(w_.loop(ForKind::kSerial, "rows", r.tiles, [&](Expr tile) {
+          t.rows = r.size;
+          t.partial_row = r.start + tile * r.size;
+          t.row = first + t.partial_row;
+          return write_tile(t);
+        }));
+      }
+      return w_.sequence(parts);
+    };
+    if (rest == 0) return tiles(share);
+    return w_.choose(less_equal(first + share, w_.index(all)), tiles(share), tiles(rest));
+  }
+
+  // Column by column, so that the coordinates of a column are taken apart once.
+  Stmt pack(const Tile& t) {
+    const Axis c = w_.axis("column", w_.index(t.columns)), k = w_.axis("k", t.packed->shape[0]);
+    return w_.loop(ForKind::kSerial, "c", t.columns, [&](Expr column) {
+      const std::vector<Expr> at = place(t.outer, w_.index(0), t.column(column));
+      const auto copy = [&](bool real) {
+        return over_reduction(t, [&](const std::vector<Expr>& r, Expr within) {
+          std::vector<Binding> all = work_.bind(at);
+          all.push_back({c, IterKind::kSpatial, column});
+          all.push_back({k, IterKind::kSpatial, within});
+          std::vector<Expr> to{k.var};
+          for (size_t d = 0; d < r.size(); ++d) {
+            all.push_back({s_.reduction[d], IterKind::kSpatial, r[d]});
+            if (d > 0) to.push_back(s_.reduction[d].var);
+          }
+          to.push_back(c.var);
+          const Expr value = real ? plan_.packed : w_.pool().constant(0, plan_.packed->dtype);
+          return w_.block(s_.name + (real ? "_pack" : "_fill"), all, w_.store(t.packed, to, value));
+        });
+      };
+      return t.valid ? w_.choose(less(t.start + column, t.all_columns), copy(true), copy(false)) : copy(true);
+    });
+  }
+
+  Writer& w_;
+  const CpuOptions& options_;
+  const Work& work_;
+  const Stage& s_;
+  Plan plan_;
+  int64_t width_;
+  bool vectors_ = false;
+  std::vector<size_t> outer_;  // axes that are neither rows nor columns
+};
+
+}  // namespace
+
+Stmt write_contraction(Writer& w, const CpuOptions& options, const Work& work) {
+  const std::optional<Plan> plan = find_plan(work.stage, options.vector_floats);
+  return plan ? Contraction(w, options, work, *plan).write() : nullptr;
+}
+
+}  // namespace relay::kernel::schedule

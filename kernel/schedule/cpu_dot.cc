@@ -1,0 +1,209 @@
+// Reductions along a contiguous axis: dot products, sums of rows, and products of matrices that share their last
+// axis (y[n, u] = sum x[n, k] * w[u, k]).
+//
+// The lanes of a vector each sum every width-th term; at the end the lanes are added up in order. That changes
+// the order of the sum, the same way on every run and for any number of threads.
+#include <algorithm>
+#include <optional>
+
+#include "kernel/schedule/cpu_rules.h"
+#include "kernel/statements.h"
+
+namespace relay::kernel::schedule {
+namespace {
+
+constexpr int64_t kUnknownExtent = 64;
+int64_t guess(Expr e) { return e->kind == ExprKind::kInt ? e->int_value : kUnknownExtent; }
+
+// Can each lane start with the initial value, and the whole with it once more?
+bool starts_neutral(const Stage& s) {
+  switch (*s.combine) {
+    case ExprKind::kAdd: return s.init.is_int(0) || (s.init->kind == ExprKind::kFloat && s.init->float_value == 0);
+    case ExprKind::kMul: return s.init.is_int(1) || (s.init->kind == ExprKind::kFloat && s.init->float_value == 1);
+    default: return s.init.is_const();  // the others are idempotent
+  }
+}
+
+// Do some loads vary along one axis and not along the other, both ways round, and none along both?
+bool separate(const Stage& s, size_t p, size_t q) {
+  bool only_p = false, only_q = false, both = false;
+  for_each_load(s.next, [&](const ExprNode* n) {
+    const bool a = mentions(n, s.spatial[p].var), b = mentions(n, s.spatial[q].var);
+    only_p |= a && !b;
+    only_q |= b && !a;
+    both |= a && b;
+  });
+  return only_p && only_q && !both;
+}
+
+class Dot {
+ public:
+  Dot(Writer& w, const CpuOptions& options, const Work& work) : w_(w), options_(options), work_(work), s_(work.stage) {
+    width_ = options.vector_floats;
+    const size_t last = s_.spatial.empty() ? 0 : s_.spatial.size() - 1;
+    bool has_rows = false;
+    for (size_t p = 0; p < last; ++p) {
+      if (separate(s_, p, last) && !s_.spatial[p].extent.is_int(1)) {
+        row_axis_ = p;
+        has_rows = true;
+      }
+    }
+    if (!s_.spatial.empty()) {
+      column_tile_ = has_rows ? 4 : 8;
+      row_tile_ = has_rows ? (width_ == 16 ? 4 : 2) : 1;
+      if (!has_rows) row_axis_ = s_.spatial.size();
+      // Elements that share no operand gain nothing from being computed together, but are independent sums.
+      column_tile_ = std::min(column_tile_, guess(s_.spatial[last].extent));
+      if (has_rows) row_tile_ = std::min(row_tile_, guess(s_.spatial[row_axis_].extent));
+    }
+  }
+
+  Stmt write() {
+    if (s_.spatial.empty()) return tile(1, 1, {});
+    const size_t last = s_.spatial.size() - 1;
+    const bool has_rows = row_axis_ < s_.spatial.size();
+    const std::vector<Segment> one{{w_.index(0), w_.index(1), 1}};
+    std::vector<Stmt> parts;
+    for (const Segment& c : segments(s_.spatial[last].extent, {column_tile_, 1})) {
+      for (const Segment& r : has_rows ? segments(s_.spatial[row_axis_].extent, {row_tile_, 1}) : one) {
+        std::vector<Expr> space, cost;
+        for (size_t i = 0; i < s_.spatial.size(); ++i) {
+          space.push_back(i == last ? c.tiles : i == row_axis_ ? r.tiles : s_.spatial[i].extent);
+        }
+        cost = space;
+        for (const Axis& a : s_.reduction) cost.push_back(a.extent);
+        cost.push_back(w_.index(r.size * c.size));
+        parts.push_back(w_.fused(outer_kind(options_, cost), "tile", space, [&](std::vector<Expr> at) {
+          at[last] = c.start + at[last] * c.size;
+          if (has_rows) at[row_axis_] = r.start + at[row_axis_] * r.size;
+          return tile(r.size, c.size, at);
+        }));
+      }
+    }
+    return w_.sequence(parts);
+  }
+
+ private:
+  // The results of `rows` x `columns` elements from `first` on.
+  Stmt tile(int64_t rows, int64_t columns, const std::vector<Expr>& first) {
+    const int64_t count = rows * columns, lanes = width_ * (count >= 4 ? 1 : 4);
+    const bool vectors = s_.buffer->dtype == kFloat32 && vectorizable(s_.next, s_.reduction.back().var);
+    const std::vector<Expr> shape{w_.index(count), w_.index(lanes)};
+    const Buffer* sums = w_.local(s_.name + "_lanes", s_.buffer->dtype, shape);
+    const Buffer* spill = w_.local(s_.name + "_spill", s_.buffer->dtype, shape);
+    const Buffer* total = w_.local(s_.name + "_total", s_.buffer->dtype, {w_.index(1)});
+    const Axis t = w_.axis("t", shape[0]), l = w_.axis("lane", shape[1]);
+    const Expr sum = w_.pool().load(sums, {t.var, l.var}), whole = w_.pool().load(total, {w_.index(0)});
+
+    const auto place = [&](Expr row, Expr column) {
+      std::vector<Expr> at = first;
+      if (!at.empty()) at.back() = at.back() + column;
+      if (row_axis_ + 1 < at.size()) at[row_axis_] = at[row_axis_] + row;
+      return at;
+    };
+    const auto elements = [&](ForKind kind, const std::function<Stmt(Expr, const std::vector<Binding>&)>& body) {
+      return w_.loop(kind, "row", rows, [&](Expr row) {
+        return w_.loop(kind, "column", columns, [&](Expr column) { return body(row * columns + column, work_.bind(place(row, column))); });
+      });
+    };
+    const auto with = [](std::vector<Binding> base, std::initializer_list<Binding> more) {
+      base.insert(base.end(), more);
+      return base;
+    };
+    // All lanes of all elements, in vectors.
+    const auto in_vectors = [&](int64_t used, const std::function<Stmt(Expr, const std::vector<Binding>&, Expr)>& body) {
+      return elements(ForKind::kUnrolled, [&](Expr e, const std::vector<Binding>& at) {
+        return w_.loop(ForKind::kUnrolled, "v", used / width_, [&](Expr v) {
+          return w_.loop(vectors ? ForKind::kVectorized : ForKind::kSerial, "lane", width_,
+                         [&](Expr lane) { return body(e, at, v * width_ + lane); });
+        });
+      });
+    };
+    const auto with_load = [&](Expr e, Expr so_far) {
+      return rewrite_loads(e, [&](const ExprNode* n) { return n->buffer == s_.buffer ? so_far : Expr(); });
+    };
+
+    Stmt init = in_vectors(lanes, [&](Expr e, const std::vector<Binding>&, Expr lane) {
+      return w_.block(s_.name + "_init", {{t, IterKind::kSpatial, e}, {l, IterKind::kSpatial, lane}},
+                      w_.store(sums, {t.var, l.var}, s_.init));
+    });
+    const std::vector<Segment> pieces = segments(s_.reduction.back().extent, lanes > width_ ? std::vector<int64_t>{lanes, width_, 1}
+                                                                                            : std::vector<int64_t>{width_, 1});
+    Stmt update = over_outer([&](const std::vector<Binding>& outer) {
+      std::vector<Stmt> parts;
+      for (const Segment& s : pieces) {
+        if (s.size == 1) continue;
+        parts.push_back(w_.loop(ForKind::kSerial, "k", s.tiles, [&](Expr k) {
+          return in_vectors(s.size, [&](Expr e, const std::vector<Binding>& at, Expr lane) {
+            std::vector<Binding> all = with(at, {{t, IterKind::kSpatial, e}, {l, IterKind::kSpatial, lane}});
+            all.insert(all.end(), outer.begin(), outer.end());
+            all.push_back({s_.reduction.back(), IterKind::kReduction, s.start + k * s.size + lane});
+            return w_.block(s_.name, all, w_.store(sums, {t.var, l.var}, with_load(s_.value, sum)));
+          });
+        }));
+      }
+      return w_.sequence(parts);
+    });
+    Stmt store = in_vectors(lanes, [&](Expr e, const std::vector<Binding>&, Expr lane) {
+      return w_.block(s_.name + "_spill", {{t, IterKind::kSpatial, e}, {l, IterKind::kSpatial, lane}},
+                      w_.store(spill, {t.var, l.var}, sum));
+    });
+    Stmt result = elements(ForKind::kSerial, [&](Expr e, const std::vector<Binding>& at) {
+      Stmt start = w_.block(s_.name + "_start", at, w_.store(total, {w_.index(0)}, s_.init));
+      Stmt add = w_.loop(ForKind::kSerial, "lane", lanes, [&](Expr lane) {
+        const Expr next = w_.pool().load(spill, {t.var, l.var});
+        return w_.block(s_.name + "_add", {{t, IterKind::kSpatial, e}, {l, IterKind::kReduction, lane}},
+                        w_.store(total, {w_.index(0)}, w_.pool().make(*s_.combine, s_.buffer->dtype, {whole, next})));
+      });
+      std::vector<Stmt> parts{start, add};
+      if (pieces.back().size == 1) {
+        const Segment& s = pieces.back();
+        parts.push_back(over_outer([&](const std::vector<Binding>& outer) {
+          return w_.loop(ForKind::kSerial, "k", s.tiles, [&](Expr k) {
+            std::vector<Binding> all = at;
+            all.insert(all.end(), outer.begin(), outer.end());
+            all.push_back({s_.reduction.back(), IterKind::kReduction, s.start + k});
+            return w_.block(s_.name + "_rest", all, w_.store(total, {w_.index(0)}, with_load(s_.value, whole)));
+          });
+        }));
+      }
+      parts.push_back(w_.block(s_.name + "_result", at, work_.write_back(w_, work_.variables(), whole)));
+      return w_.allocate(total, w_.sequence(parts));
+    });
+    return w_.allocate(spill, w_.sequence({w_.allocate(sums, w_.sequence({init, update, store})), result}));
+  }
+
+  // The axes of the reduction but the last.
+  Stmt over_outer(const std::function<Stmt(const std::vector<Binding>&)>& body) {
+    std::vector<Expr> extents;
+    for (size_t i = 0; i + 1 < s_.reduction.size(); ++i) extents.push_back(s_.reduction[i].extent);
+    return w_.loops(ForKind::kSerial, "r", extents, [&](const std::vector<Expr>& r) {
+      std::vector<Binding> out;
+      for (size_t i = 0; i < r.size(); ++i) out.push_back({s_.reduction[i], IterKind::kReduction, r[i]});
+      return body(out);
+    });
+  }
+
+  Writer& w_;
+  const CpuOptions& options_;
+  const Work& work_;
+  const Stage& s_;
+  int64_t width_ = 8;
+  size_t row_axis_ = 0;  // the number of axes if there are no rows
+  int64_t row_tile_ = 1, column_tile_ = 1;
+};
+
+}  // namespace
+
+Stmt write_dot(Writer& w, const CpuOptions& options, const Work& work) {
+  const Stage& s = work.stage;
+  if (s.reduction.empty() || !s.combine || !starts_neutral(s) || !s.requirements.empty()) return nullptr;
+  const Axis& along = s.reduction.back();
+  if (guess(along.extent) < options.vector_floats || worst_stride(s.next, along.var) == Stride::kOther) return nullptr;
+  bool moves = false;
+  for_each_load(s.next, [&](const ExprNode* n) { moves |= stride_along(n, along.var) == Stride::kOne; });
+  if (!moves) return nullptr;
+  return Dot(w, options, work).write();
+}
+
+}  // namespace relay::kernel::schedule

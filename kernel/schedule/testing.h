@@ -1,0 +1,67 @@
+// For tests of schedules: kernels to schedule, and the comparison with the unscheduled kernel.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "kernel/builder.h"
+#include "kernel/execute.h"
+#include "kernel/validate.h"
+
+namespace relay::kernel::schedule {
+
+using Values = ::relay::Tensor;
+
+class ScheduleTest : public ::testing::Test {
+ protected:
+  // Small whole numbers, so that sums are exact in any order.
+  Values random(DType d, Shape shape) {
+    Values t(d, std::move(shape));
+    for (int64_t i = 0; i < t.size(); ++i) t.set_int(i, d.is_bool() ? whole_(random_) & 1 : whole_(random_));
+    return t;
+  }
+  std::vector<Values> inputs_of(const Kernel& k, const std::vector<std::pair<Expr, int64_t>>& dims) {
+    std::unordered_map<const ExprNode*, int64_t> values;
+    for (const auto& [v, n] : dims) values[v.get()] = n;
+    std::vector<Values> out;
+    for (const Buffer* b : k.inputs) {
+      Shape shape;
+      for (Expr e : b->shape) shape.push_back(evaluate(e, values).value());
+      out.push_back(random(b->dtype, shape));
+    }
+    return out;
+  }
+  // Both kernels give the same bits, and the new one is well formed.
+  void expect_same(const Kernel& before, const Kernel& after, const std::vector<std::pair<Expr, int64_t>>& dims = {}) {
+    const std::vector<std::string> problems = validate(after);
+    EXPECT_TRUE(problems.empty()) << problems[0] << "\n" << show(after);
+    const std::vector<Values> in = inputs_of(before, dims);
+    const std::vector<Values> a = execute(before, in);
+    std::vector<Values> b;
+    try {
+      b = execute(after, in);
+    } catch (const std::exception& e) {
+      FAIL() << e.what() << "\n" << show(after);
+    }
+    ASSERT_EQ(a.size(), b.size());
+    for (size_t i = 0; i < a.size(); ++i) {
+      EXPECT_TRUE(identical(a[i], b[i])) << ::relay::show(a[i]) << "\n" << ::relay::show(b[i]) << "\n" << show(after);
+    }
+  }
+
+  Expr index(int64_t v) { return pool_.integer(v); }
+
+  Arena arena_;
+  SymbolTable symbols_{arena_};
+  ExprPool pool_{arena_, symbols_};
+  Builder k_{pool_};
+  std::mt19937 random_{1};
+  std::uniform_int_distribution<int> whole_{-3, 3};
+};
+
+}  // namespace relay::kernel::schedule

@@ -1,0 +1,22 @@
+// Is a kernel well formed?
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "kernel/kernel.h"
+
+namespace relay::kernel {
+
+// What is wrong with the kernel, as sentences that name the block; empty if nothing was found. Checked:
+//  * every variable and allocated buffer is bound once, and used only where it is bound; buffers have distinct ids;
+//  * stores and loads have an index for each dim, of dtype int64, and the dtype of their buffer;
+//  * every access of a block lies inside a region that the block declares;
+//  * regions lie inside their buffers, and iterators inside their extents: reported if they provably do not, or
+//    if the loops exceed an extent and no predicate of the block keeps them from it;
+//  * a loop whose iterations are declared independent separates what is written under it;
+//  * vectorized loops have a constant extent;
+//  * each output is written, and the loops around the writer reach the end of each dim.
+std::vector<std::string> validate(const Kernel& k);
+
+}  // namespace relay::kernel
