@@ -105,6 +105,7 @@ Scopes scopes(Expr root) {
       uint32_t scope = here;
       if (opens_scope(e, position++)) {
         scope = tree.add(here);
+        if (out.opens.get(e) == 0) out.opens[e] = scope;  // scope 0 is opened by nobody
         out.all.push_back({child, here, {}});
       }
       uint32_t& uses = out.uses[child];

@@ -40,6 +40,7 @@ struct Scopes {
   NodeMap<uint32_t> scope_of;  // of each node: index of the lowest scope that contains all its uses
   NodeMap<uint32_t> scope_of_body;  // of each body: index of its scope (meaningful only if all[i].body is that body)
   NodeMap<uint32_t> uses;      // how many edges lead to it
+  NodeMap<uint32_t> opens;     // of fn, let, if, match: the first scope that it opens; its others follow in order
 };
 Scopes scopes(Expr root);
 

@@ -14,6 +14,8 @@ T fresh(Span span, Type type = nullptr) {
   return node;
 }
 
+bool known(Type t) { return t && !t->has_hole; }
+
 }  // namespace
 
 const Constant* Builder::constant(Tensor value) {
@@ -25,7 +27,7 @@ const Constant* Builder::constant(Tensor value) {
 const Constant* Builder::scalar(DType dtype, double value) { return constant(Tensor::scalar(dtype, value)); }
 
 const Var* Builder::var(std::string_view name, Type annotation) {
-  auto n = fresh<Var>(span_, annotation);
+  auto n = fresh<Var>(span_, known(annotation) ? annotation : nullptr);
   n.name = context_.symbol(name);
   n.annotation = annotation;
   return context_.node(n);
@@ -72,6 +74,13 @@ const Proj* Builder::proj(Expr tuple, uint32_t index) {
 const Fn* Builder::fn(std::span<const Var* const> params, Expr body, Type result, Attrs attrs,
                       std::span<const TypeVar* const> type_params) {
   auto n = fresh<Fn>(span_);
+  if (body && known(result ? result : body->type)) {
+    std::vector<Type> args;
+    for (const Var* p : params) {
+      if (known(p->type)) args.push_back(p->type);
+    }
+    if (args.size() == params.size()) n.type = context_.fn_type(type_params, args, result ? result : body->type);
+  }
   n.type_params = context_.arena().list(type_params);
   n.params = context_.arena().list(params);
   n.result = result;
@@ -82,6 +91,14 @@ const Fn* Builder::fn(std::span<const Var* const> params, Expr body, Type result
 
 const Call* Builder::call(Expr callee, std::span<const Expr> args, Attrs attrs, Type type) {
   auto n = fresh<Call>(span_, type);
+  // An operator has the type that it is used at.
+  if (known(type) && callee->kind == ExprKind::kOpRef && !callee->type) {
+    std::vector<Type> types;
+    for (Expr e : args) {
+      if (known(e->type)) types.push_back(e->type);
+    }
+    if (types.size() == args.size()) callee = with_type(callee, context_.fn_type({}, types, type));
+  }
   n.callee = callee;
   n.args = context_.arena().list(args);
   n.attrs = attrs;
@@ -107,6 +124,9 @@ const If* Builder::if_(Expr cond, Expr then_branch, Expr else_branch) {
 
 const Match* Builder::match(Expr value, std::span<const Arm> arms, bool total) {
   auto n = fresh<Match>(span_);
+  bool same = !arms.empty();
+  for (const Arm& arm : arms) same &= arm.body->type == arms[0].body->type;
+  if (same) n.type = arms[0].body->type;
   n.value = value;
   n.arms = context_.arena().list(arms);
   n.total = total;

@@ -7,7 +7,7 @@
 namespace relay {
 namespace {
 
-// What variables become where they are bound; the variable itself if nothing.
+// What variables become where they are bound; the variable itself if nothing changes.
 using MapVar = std::function<const Var*(const Var*)>;
 
 Pattern rebuild_pattern(Context& context, Pattern root, const MapVar& map_var) {
@@ -28,7 +28,7 @@ Pattern rebuild_pattern(Context& context, Pattern root, const MapVar& map_var) {
       continue;
     }
     PatternNode copy = *step.p;
-    if (copy.var) copy.var = map_var(copy.var);
+    if (copy.var && map_var) copy.var = map_var(copy.var);
     const std::span<const Pattern> rebuilt(done.data() + done.size() - fields.size(), fields.size());
     const bool same_fields = std::equal(rebuilt.begin(), rebuilt.end(), fields.begin());
     if (!same_fields) copy.fields = context.arena().list(rebuilt);
@@ -42,12 +42,14 @@ Pattern rebuild_pattern(Context& context, Pattern root, const MapVar& map_var) {
 // Replaces the fields of a node one by one, noting whether anything changed.
 class Rebuild {
  public:
-  Rebuild(Context& context, std::span<const Expr> children, const MapVar& map_var)
-      : context_(context), children_(children), map_var_(map_var) {}
+  Rebuild(Context& context, std::span<const Expr> children, const MapVar& map_var, Type type = nullptr,
+          const std::span<const Type>* type_args = nullptr)
+      : context_(context), children_(children), map_var_(map_var), type_(type), type_args_(type_args) {}
 
   Expr operator()(Expr e) {
     return relay::match(e, [&](const auto& n) -> Expr {
       auto copy = n;
+      if (type_) set(copy.type, type_);
       std::apply([&](auto... field) { (replace(copy.*field), ...); }, std::decay_t<decltype(n)>::kFields);
       return changed_ ? context_.node(copy) : e;
     });
@@ -61,7 +63,9 @@ class Rebuild {
   }
 
   void replace(Expr& field) { set(field, children_[next_++]); }
-  void replace(const Var*& field) { set(field, map_var_(field)); }
+  void replace(const Var*& field) {
+    if (map_var_) set(field, map_var_(field));
+  }
   void replace(List<Expr>& field) {
     const std::span<const Expr> now = children_.subspan(next_, field.size());
     next_ += field.size();
@@ -70,6 +74,7 @@ class Rebuild {
     changed_ = true;
   }
   void replace(List<const Var*>& field) {
+    if (!map_var_) return;
     std::vector<const Var*> now;
     for (const Var* v : field) now.push_back(map_var_(v));
     if (std::equal(now.begin(), now.end(), field.begin())) return;
@@ -87,12 +92,19 @@ class Rebuild {
     field = context_.arena().list(now);
     changed_ = true;
   }
+  void replace(List<Type>& field) {  // only calls have one
+    if (!type_args_ || std::equal(type_args_->begin(), type_args_->end(), field.begin(), field.end())) return;
+    field = context_.arena().list(*type_args_);
+    changed_ = true;
+  }
   template <class Other>
   void replace(const Other&) {}
 
   Context& context_;
   std::span<const Expr> children_;
-  const MapVar& map_var_;
+  MapVar map_var_;
+  Type type_;
+  const std::span<const Type>* type_args_;
   size_t next_ = 0;
   bool changed_ = false;
 };
@@ -165,8 +177,11 @@ Module rewrite(const Module& m, const RewriteFn& f) {
 }
 
 Expr with_children(Context& context, Expr e, std::span<const Expr> children) {
-  static const MapVar same = [](const Var* v) { return v; };
-  return Rebuild(context, children, same)(e);
+  return Rebuild(context, children, nullptr)(e);
+}
+
+Expr rebuild(Context& context, Expr e, const Changes& changes) {
+  return Rebuild(context, changes.children, changes.var, changes.type, &changes.type_args)(e);
 }
 
 Expr substitute(Context& context, Expr e, const std::unordered_map<const Var*, Expr>& by) {

@@ -23,6 +23,16 @@ Module rewrite(const Module& m, const RewriteFn& f);
 // in the order of for_each_child.
 Expr with_children(Context& context, Expr e, std::span<const Expr> children);
 
+// The same with more changes: variables become `var(v)` where they are bound (null: as they are), a call gets
+// `type_args`, and the node gets `type`. The node itself if nothing changes.
+struct Changes {
+  std::span<const Expr> children;
+  std::function<const Var*(const Var*)> var = nullptr;
+  Type type = nullptr;
+  std::span<const Type> type_args = {};
+};
+Expr rebuild(Context& context, Expr e, const Changes& changes);
+
 // Replaces free occurrences of variables. Bound variables are unique, so nothing can be captured.
 Expr substitute(Context& context, Expr e, const std::unordered_map<const Var*, Expr>& by);
 
