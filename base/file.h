@@ -1,0 +1,35 @@
+// Files: read whole, written whole or not at all.
+//
+// Functions return a text that says what went wrong, naming the path and the system's reason; empty if all went well.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace relay {
+
+// Reads a regular file of at most `most_bytes`.
+[[nodiscard]] std::string read_file(const std::string& path, uint64_t most_bytes, std::string& out);
+
+// Writes beside the destination and renames: on any failure nothing is left behind, and a file that was there
+// before is as it was.
+[[nodiscard]] std::string write_file_atomically(const std::string& path, std::string_view bytes);
+
+// A fresh private folder, removed with all its files at the end of the scope.
+class TemporaryFolder {
+ public:
+  TemporaryFolder() = default;
+  ~TemporaryFolder();
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+
+  // Beneath $TMPDIR, or the system's folder for such files.
+  [[nodiscard]] std::string make();
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
+}  // namespace relay

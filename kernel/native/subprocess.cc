@@ -1,0 +1,94 @@
+#include "kernel/native/subprocess.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <thread>
+
+extern char** environ;
+
+namespace relay::kernel::native {
+
+Finished run(const std::vector<std::string>& command, const std::string& folder, int seconds) {
+  Finished done;
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0) {
+    done.problem = std::string("cannot make a pipe: ") + std::strerror(errno);
+    return done;
+  }
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
+  posix_spawn_file_actions_adddup2(&actions, ends[1], 1);
+  posix_spawn_file_actions_adddup2(&actions, ends[1], 2);
+  if (!folder.empty()) posix_spawn_file_actions_addchdir_np(&actions, folder.c_str());
+  // A group of its own, so that what it starts can be stopped with it.
+  posix_spawnattr_t attributes;
+  posix_spawnattr_init(&attributes);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
+  posix_spawnattr_setpgroup(&attributes, 0);
+  std::vector<char*> argv;
+  for (const std::string& word : command) argv.push_back(const_cast<char*>(word.c_str()));
+  argv.push_back(nullptr);
+  pid_t child = 0;
+  const int failed = posix_spawnp(&child, argv[0], &actions, &attributes, argv.data(), environ);
+  posix_spawn_file_actions_destroy(&actions);
+  posix_spawnattr_destroy(&attributes);
+  close(ends[1]);
+  if (failed != 0) {
+    close(ends[0]);
+    done.problem = "cannot run " + command[0] + ": " + std::strerror(failed);
+    return done;
+  }
+  using Clock = std::chrono::steady_clock;
+  const auto deadline = Clock::now() + std::chrono::seconds(seconds);
+  char buffer[4096];
+  for (;;) {
+    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now()).count();
+    pollfd wait{ends[0], POLLIN, 0};
+    const int ready = left > 0 ? poll(&wait, 1, static_cast<int>(left)) : 0;
+    if (ready < 0 && errno == EINTR) continue;
+    if (ready <= 0) {
+      kill(-child, SIGKILL);
+      done.problem = command[0] + " took more than " + std::to_string(seconds) + " s and was stopped";
+      break;
+    }
+    const ssize_t n = read(ends[0], buffer, sizeof buffer);
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) break;
+    if (done.output.size() < kMostOutput) done.output.append(buffer, static_cast<size_t>(n));
+  }
+  close(ends[0]);
+  int status = 0;
+  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  if (WIFEXITED(status)) done.exit_code = WEXITSTATUS(status);
+  if (WIFSIGNALED(status) && done.problem.empty()) {
+    done.problem = command[0] + " was ended by signal " + std::to_string(WTERMSIG(status));
+  }
+  return done;
+}
+
+std::vector<Finished> run_all(const std::vector<std::vector<std::string>>& commands, const std::string& folder,
+                              int seconds, unsigned at_once) {
+  std::vector<Finished> results(commands.size());
+  std::atomic<size_t> next{0};
+  const auto work = [&] {
+    for (size_t i = next++; i < commands.size(); i = next++) results[i] = run(commands[i], folder, seconds);
+  };
+  std::vector<std::thread> threads;
+  for (unsigned i = 1; i < at_once && i < commands.size(); ++i) threads.emplace_back(work);
+  work();
+  for (std::thread& t : threads) t.join();
+  return results;
+}
+
+}  // namespace relay::kernel::native

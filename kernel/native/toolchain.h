@@ -1,0 +1,61 @@
+// The system's C++ compiler, and the processor features it is asked to use.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace relay::kernel::native {
+
+struct Target {
+  std::string name;                     // as the user gave it: "avx2", "native"
+  std::vector<std::string> flags;       // for the compiler: "-mavx2"
+  std::vector<std::string> features;    // as __builtin_cpu_supports knows them; what the code needs to run
+  int vector_floats = 4;                // floats in a vector register
+};
+
+// "native" (what this processor has), "sse2", "avx2", "avx512", with or without "cpu:" before it. Returns what is wrong,
+// or an empty text.
+[[nodiscard]] std::string parse_target(const std::string& text, Target& out);
+std::vector<std::string> target_names();
+
+struct Compiler {
+  std::string program;  // a name in PATH, or a path
+  std::string version;  // its first line of --version
+};
+
+// The best one there is: $RELAY_CXX if set, else clang++-19, clang++, g++. Looked for once. Returns what to do if there is
+// none, or an empty text.
+[[nodiscard]] std::string find_compiler(Compiler& out);
+
+struct CompileOptions {
+  Target target;
+  int opt_level = 2;                           // of kernels; at 0 and 1 multiplication and addition are not contracted
+  std::vector<std::string> link_flags = {};
+  int seconds = 600;                           // for one compiler run
+};
+
+struct Source {
+  std::string name, text;
+};
+
+// Writes the sources into the folder, compiles each *.cc (side by side) and links them to `library`, a path. Everything is
+// hidden that the sources do not export. Returns the first lines of what the compiler said, or an empty text.
+[[nodiscard]] std::string build_library(const std::vector<Source>& sources, const CompileOptions& options,
+                                        const std::string& folder, const std::string& library);
+
+// A library in this process, unloaded at the end of the scope.
+class Library {
+ public:
+  Library() = default;
+  ~Library();
+  Library(Library&& other) noexcept : handle_(other.handle_) { other.handle_ = nullptr; }
+  Library& operator=(Library&& other) noexcept;
+
+  [[nodiscard]] std::string open(const std::string& path);
+  void* find(const std::string& symbol) const;  // null if there is none
+
+ private:
+  void* handle_ = nullptr;
+};
+
+}  // namespace relay::kernel::native
