@@ -249,9 +249,9 @@ class Simplifier {
           : n->kind == ExprKind::kCast ? pool.cast(n->dtype, args[0])
                                        : pool.make(n->kind, n->dtype, args);
     }
-    Expr out = rules(e);
-    // What a rule made may be simplified further; each rule makes the expression smaller, so this ends.
-    if (out != e && !out->args.empty()) out = visit(out.get());
+    // What was rebuilt or made by a rule may be simplified further; rules make expressions smaller, so this ends.
+    Expr out = e.get() == n ? rules(e) : e;
+    if (out.get() != n) out = out->args.empty() ? settle(out.get()) : visit(out.get());
     done_.emplace(n, out);
     return out;
   }
@@ -362,17 +362,25 @@ class Simplifier {
   // k*c*(a // c) + k*(a % c) = k*a.
   Expr rejoin(Expr e) {
     const std::vector<polynomial::Term> terms = polynomial::terms(e);
-    for (const polynomial::Term& mod : terms) {
-      if (mod.atoms.size() != 1 || mod.atoms[0]->kind != ExprKind::kFloorMod) continue;
-      const Expr a = mod.atoms[0]->args[0], c = mod.atoms[0]->args[1];
-      const Expr divided = e->pool->make(ExprKind::kFloorDiv, kInt64, {a, c});
-      const Expr pair = divided * c * mod.coefficient;
-      // Only if the quotient's term stands there with exactly that coefficient.
-      const std::vector<polynomial::Term> wanted = polynomial::terms(pair);
-      if (wanted.size() != 1) continue;
-      for (const polynomial::Term& t : terms) {
-        if (t.atoms == wanted[0].atoms && t.coefficient == wanted[0].coefficient) {
-          return e - pair - Expr(mod.atoms[0]) * mod.coefficient + a * mod.coefficient;
+    for (const polynomial::Term& term : terms) {
+      for (const ExprNode* mod : term.atoms) {
+        if (mod->kind != ExprKind::kFloorMod) continue;
+        Expr k = e->pool->integer(term.coefficient);
+        bool left_out = false;  // one factor, which may stand there twice
+        for (const ExprNode* a : term.atoms) {
+          if (a == mod && !left_out) {
+            left_out = true;
+          } else {
+            k = k * Expr(a);
+          }
+        }
+        const Expr a = mod->args[0], c = mod->args[1];
+        const Expr whole = k * c * e->pool->make(ExprKind::kFloorDiv, kInt64, {a, c});
+        // Only if exactly that term stands there.
+        const std::vector<polynomial::Term> wanted = polynomial::terms(whole);
+        if (wanted.size() != 1) continue;
+        for (const polynomial::Term& t : terms) {
+          if (t.atoms == wanted[0].atoms && t.coefficient == wanted[0].coefficient) return e - whole - k * Expr(mod) + k * a;
         }
       }
     }

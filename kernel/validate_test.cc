@@ -1,0 +1,139 @@
+#include "kernel/validate.h"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+
+#include "kernel/builder.h"
+#include "kernel/statements.h"
+
+namespace relay::kernel {
+namespace {
+
+class Validate : public ::testing::Test {
+ protected:
+  Validate() {
+    const Tensor x = k_.input("x", kFloat32, {pool_.integer(8)});
+    const Tensor y = k_.compute("y", kFloat32, {pool_.integer(8)}, [&](Indices i) { return x.at(i) * 2; });
+    kernel_ = k_.finish("k", "", {y});
+  }
+
+  // The kernel with each statement of type T changed.
+  template <class T>
+  Kernel with(const std::function<void(T&)>& change) {
+    Kernel out = kernel_;
+    out.body = rewrite(arena_, kernel_.body, [&](Stmt s) -> Stmt {
+      const auto* n = s->as<T>();
+      if (n == nullptr) return s;
+      T copy = *n;
+      change(copy);
+      return arena_.make<T>(copy);
+    });
+    return out;
+  }
+  void expect_problem(const Kernel& k, std::string_view problem) {
+    const std::vector<std::string> found = validate(k);
+    for (const std::string& p : found) {
+      if (p.find(problem) != std::string::npos) return;
+    }
+    ADD_FAILURE() << "nobody said: " << problem << "\n" << show(k) << (found.empty() ? "" : found[0]);
+  }
+
+  Arena arena_;
+  SymbolTable symbols_{arena_};
+  ExprPool pool_{arena_, symbols_};
+  Builder k_{pool_};
+  Kernel kernel_;
+};
+
+TEST_F(Validate, WhatBuilderWritesIsWellFormed) { EXPECT_TRUE(validate(kernel_).empty()); }
+
+TEST_F(Validate, AVariableBoundTwice) {
+  Kernel twice = kernel_;
+  twice.body = make_sequence(arena_, {kernel_.body, kernel_.body});
+  expect_problem(twice, "variable `i0` is bound twice");
+}
+TEST_F(Validate, AVariableThatIsNotBound) {
+  expect_problem(with<Store>([&](Store& s) { s.indices = arena_.list(std::vector<Expr>{pool_.variable("z")}); }),
+                 "block `y`: variable `z` is not bound");
+}
+TEST_F(Validate, ABufferThatIsNotKnown) {
+  Kernel k = kernel_;
+  k.inputs = {};
+  expect_problem(k, "block `y`: buffer `x` is not known here");
+}
+TEST_F(Validate, ABufferWithTheIdOfAnotherOne) {
+  Kernel k = kernel_;
+  Buffer same = *kernel_.inputs[0];
+  k.temporaries = arena_.list(std::vector<const Buffer*>{arena_.make<Buffer>(same)});
+  expect_problem(k, "has the id of another one");
+}
+TEST_F(Validate, AReadThatIsNotDeclared) {
+  expect_problem(with<Block>([](Block& b) { b.reads = {}; }), "block `y`: reads `x` outside the declared regions");
+}
+TEST_F(Validate, AWriteOutsideItsRegion) {
+  expect_problem(with<Block>([&](Block& b) {
+                   Region r = b.writes[0];
+                   r.min = arena_.list(std::vector<Expr>{pool_.integer(0)});
+                   b.writes = arena_.list(std::vector<Region>{r});
+                 }),
+                 "block `y`: writes `y` outside the declared regions");
+}
+TEST_F(Validate, ARegionThatLeavesTheBuffer) {
+  expect_problem(with<Block>([&](Block& b) {
+                   Region r = b.reads[0];
+                   r.extent = arena_.list(std::vector<Expr>{pool_.integer(2)});
+                   b.reads = arena_.list(std::vector<Region>{r});
+                 }),
+                 "a region of `x` leaves the buffer in dim 0");
+}
+TEST_F(Validate, ALoopBeyondTheIterator) {
+  expect_problem(with<For>([&](For& f) { f.extent = pool_.integer(9); }), "iterator `vi0` may exceed its extent");
+}
+TEST_F(Validate, APredicateKeepsALongLoopInside) {
+  Kernel k = with<Block>([&](Block& b) { b.predicate = less(b.iters[0].binding, b.iters[0].extent); });
+  k.body = rewrite(arena_, k.body, [&](Stmt s) -> Stmt {
+    const auto* f = s->as<For>();
+    return f ? make_for(arena_, f->var, pool_.integer(9), f->how, f->body) : s;
+  });
+  EXPECT_TRUE(validate(k).empty()) << validate(k)[0];
+}
+TEST_F(Validate, AnIteratorBelowZero) {
+  expect_problem(with<Block>([&](Block& b) {
+                   std::vector<BlockIter> iters(b.iters.begin(), b.iters.end());
+                   iters[0].binding = iters[0].binding - 1;
+                   b.iters = arena_.list(iters);
+                 }),
+                 "iterator `vi0` may be negative");
+}
+TEST_F(Validate, AnOutputThatIsNotWrittenEverywhere) {
+  expect_problem(with<For>([&](For& f) { f.extent = pool_.integer(7); }), "output `y` is not written everywhere");
+}
+TEST_F(Validate, AnOutputThatIsNotWrittenAtAll) {
+  Kernel k = kernel_;
+  k.body = make_nop(arena_);
+  expect_problem(k, "output `y` is not written everywhere");
+}
+TEST_F(Validate, AParallelLoopThatWritesOneElement) {
+  const Tensor x = k_.input("z", kFloat32, {pool_.integer(8)});
+  const Tensor s = k_.reduce("s", kFloat32, {}, {pool_.integer(8)}, k_.sum(kFloat32), [&](Indices, Indices r) { return x(r[0]); });
+  kernel_ = k_.finish("k", "", {s});
+  EXPECT_TRUE(validate(kernel_).empty());
+  expect_problem(with<For>([](For& f) { f.how = ForKind::kParallel; }),
+                 "block `s`: iterations of the independent loop `r0` write the same elements of `s`");
+}
+TEST_F(Validate, AVectorizedLoopOfUnknownExtent) {
+  expect_problem(with<For>([&](For& f) {
+                   f.how = ForKind::kVectorized;
+                   f.extent = pool_.shape_variable("n");
+                 }),
+                 "vectorized loop `i0` has no constant extent");
+}
+TEST_F(Validate, AStoreOutsideAnyBlock) {
+  Kernel k = kernel_;
+  k.body = make_sequence(arena_, {k.body, make_store(arena_, k.outputs[0], {pool_.integer(0)}, pool_.real(1, kFloat32))});
+  expect_problem(k, "`y` is accessed outside any block");
+}
+
+}  // namespace
+}  // namespace relay::kernel
