@@ -18,20 +18,21 @@
 #include <vector>
 
 #include "op/op_def.h"
+#include "op/ops.h"
 
 namespace relay::op {
 
 template <class A, class T>
 struct Field {
   std::string_view name;
-  T A::* member;
+  T A::*member;
   std::string_view doc;
   bool is_required = false;
   constexpr Field required() const { return {name, member, doc, true}; }
 };
 
 template <class A, class T>
-constexpr Field<A, T> field(std::string_view name, T A::* member, std::string_view doc) {
+constexpr Field<A, T> field(std::string_view name, T A::*member, std::string_view doc) {
   return {name, member, doc, false};
 }
 
@@ -115,7 +116,8 @@ template <class A>
 A read_attrs(const Attrs& attrs) {
   std::vector<AttrError> errors;
   A out = read_attrs<A>(attrs, errors);
-  if (!errors.empty()) throw RelationError{kAttributes, "attribute `" + errors[0].name + "` " + errors[0].reason};
+  if (!errors.empty())
+    throw RelationError{kAttributes, "attribute `" + errors[0].name + "` " + errors[0].reason};
   return out;
 }
 
@@ -154,7 +156,8 @@ OpDef define(Spec<A> s) {
         const A defaults;
         const auto one = [&](const auto& field) {
           auto [type, text] = describe_attr(defaults.*field.member);
-          d.attrs.push_back({std::string(field.name), type, field.is_required ? "" : text, std::string(field.doc)});
+          d.attrs.push_back(
+              {std::string(field.name), type, field.is_required ? "" : text, std::string(field.doc)});
         };
         (one(f), ...);
         (void)one;
@@ -162,10 +165,14 @@ OpDef define(Spec<A> s) {
       A::kFields);
   d.relate = [rule = s.relate](Relation& r, const Attrs& a) { return rule(r, read_attrs<A>(a)); };
   if (s.evaluate) {
-    d.evaluate = [rule = s.evaluate](const Attrs& a, Args in, Results out) { rule(read_attrs<A>(a), in, out); };
+    d.evaluate = [rule = s.evaluate](const Attrs& a, Args in, Results out) {
+      rule(read_attrs<A>(a), in, out);
+    };
   }
   if (s.expand) {
-    d.expand = [rule = s.expand](Builder& b, const Attrs& a, const Site& c) { return rule(b, read_attrs<A>(a), c); };
+    d.expand = [rule = s.expand](Builder& b, const Attrs& a, const Site& c) {
+      return rule(b, read_attrs<A>(a), c);
+    };
   }
   if (s.differentiate) {
     d.differentiate = [rule = s.differentiate](Builder& b, const Attrs& a, const Site& c) {

@@ -111,7 +111,9 @@ struct OpDef {
   std::function<Type(Relation&, const Attrs&)> relate = {};
   std::function<void(const Attrs&, Args, Results)> evaluate = {};  // exactly one of evaluate and expand is set
   std::function<Expr(Builder&, const Attrs&, const Site&)> expand = {};
-  std::function<std::vector<Expr>(Builder&, const Attrs&, const Site&)> differentiate = {};  // null: see above
+  // One adjoint for each argument, of the argument's type; null where it is zero everywhere or there is none, as for an
+  // index. The rule itself is null for operators that have no gradient, see above.
+  std::function<std::vector<Expr>(Builder&, const Attrs&, const Site&)> differentiate = {};
   std::function<std::vector<kernel::Tensor>(kernel::Builder&, const Attrs&, const Lowering&)> lower = {};
   std::function<std::vector<AttrError>(const Attrs&)> check_attrs = {};
 };
