@@ -17,4 +17,10 @@ Operators operators() {
   };
 }
 
+std::string text_of(const Module& m, PrintOptions options) {
+  const Operators all = operators();
+  options.operators = &all;
+  return print(m, options);
+}
+
 }  // namespace relay::op

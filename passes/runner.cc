@@ -11,7 +11,7 @@
 #include "base/file.h"
 #include "interp/machine.h"
 #include "ir/analysis.h"
-#include "ir/text/printer.h"
+#include "op/operators.h"
 #include "runtime/compare.h"
 #include "typecheck/check.h"
 
@@ -187,7 +187,7 @@ class Runner {
     const bool changed = !after.same(before);
     const auto wants = [&](std::string_view what) { return options_.print_after.contains(std::string(what)); };
     if (wants("all") || wants(step.pass->name) || (wants("changed") && changed)) {
-      options_.print(changed ? cat("// after ", show_step(step), "\n", print(after))
+      options_.print(changed ? cat("// after ", show_step(step), "\n", op::text_of(after))
                              : cat("// after ", show_step(step), ": unchanged\n"));
     }
     dump(number, step.pass->name, after);
@@ -198,17 +198,19 @@ class Runner {
     std::error_code ignored;
     std::filesystem::create_directories(options_.dump_dir, ignored);
     const std::string path = fmt::format("{}/{:02}-{}.relay", options_.dump_dir, number, name);
-    if (auto wrong = write_file_atomically(path, print(m)); !wrong.empty()) {
-      diagnostics_.warning(Span::none(), "cannot-write", wrong);
-    }
+    if (auto wrong = save(path, "", m); !wrong.empty()) diagnostics_.warning(Span::none(), "cannot-write", wrong);
   }
 
   void write_reproducer(const Module& m, const std::vector<Step>& steps, size_t from) {
     if (options_.reproducer.empty()) return;
     const std::string rest = join(std::span(steps).subspan(from), ",", show_step);
-    const std::string wrong = write_file_atomically(options_.reproducer, cat(kReproducerLine, rest, "\n", print(m)));
+    const std::string wrong = save(options_.reproducer, cat(kReproducerLine, rest, "\n"), m);
     diagnostics_.warning(Span::none(), "reproducer",
                          wrong.empty() ? cat("wrote ", options_.reproducer, "; `relay opt` runs it again") : wrong);
+  }
+
+  std::string save(const std::string& path, const std::string& head, const Module& m) {
+    return options_.save ? options_.save(path, head, m) : write_file_atomically(path, head + op::text_of(m));
   }
 
   const RunnerOptions& options_;

@@ -27,6 +27,9 @@ struct RunnerOptions {
   std::set<std::string> print_after = {};  // names of passes, "all" or "changed"
   bool time = false;                       // a table of times at the end
   std::string dump_dir = {};               // numbered .relay files, one after each pass
+  // How a module is written to a file (with its constants beside it); returns what is wrong, or an empty text.
+  // Without it, large constants are left out of the files.
+  std::function<std::string(const std::string& path, const std::string& head, const Module& m)> save = {};
   Verify verify = Verify::kNone;
   std::vector<Value> sample_inputs = {};   // for Verify::kSemantics
   std::string reproducer = {};             // file to write when a pass fails; empty: none

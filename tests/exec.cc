@@ -12,7 +12,6 @@
 #include "base/failure.h"
 #include "interp/machine.h"
 #include "ir/text/parser.h"
-#include "ir/text/printer.h"
 #include "op/operators.h"
 #include "tests/support/literal.h"
 #include "tests/support/test_file.h"

@@ -12,7 +12,6 @@
 #include "base/diagnostics.h"
 #include "ir/analysis.h"
 #include "ir/text/parser.h"
-#include "ir/text/printer.h"
 #include "op/operators.h"
 #include "passes/plan_memory.h"
 #include "passes/runner.h"
@@ -56,7 +55,7 @@ std::string run(const Command& c, const std::string& path, const std::string& in
   Result<Module> m = parse(std::filesystem::path(path).filename(), input, diagnostics, op::operators(), options);
   if (!m) return "";
   if (c.name == "parse") {
-    const std::string printed = print(*m);
+    const std::string printed = op::text_of(*m, {});
     Diagnostics again;
     Result<Module> reparsed = parse("printed", printed, again, op::operators(), {});
     EXPECT_TRUE(reparsed && alpha_equal(*m, *reparsed)) << path << ": does not survive printing:\n" << printed;
@@ -64,7 +63,7 @@ std::string run(const Command& c, const std::string& path, const std::string& in
   }
   if (c.name == "check") {
     Result<Module> checked = typecheck::check(*m, diagnostics);
-    return checked ? print(*checked) : "";
+    return checked ? op::text_of(*checked) : "";
   }
   passes::RunnerOptions run_options;
   run_options.verify = passes::Verify::kTypes;
@@ -73,7 +72,7 @@ std::string run(const Command& c, const std::string& path, const std::string& in
   const std::string pipeline = c.name == "opt" ? c.passes : passes::default_pipeline(c.opt_level);
   Result<Module> done = passes::run_pipeline(*m, pipeline, run_options, diagnostics);
   if (!done) return "";
-  if (c.name == "opt") return print(*done);
+  if (c.name == "opt") return op::text_of(*done);
   if (c.name == "lower") return kernels_of(*done);
   if (c.name == "plan") {
     Result<passes::Plan> plan = passes::plan_memory(*done, "main", diagnostics);
