@@ -5,13 +5,12 @@
 
 #include <functional>
 #include <span>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "base/diagnostics.h"
 #include "ir/module.h"
-#include "kernel/schedule/cpu.h"
 #include "runtime/value.h"
 
 namespace relay::tools {
@@ -42,13 +41,15 @@ struct Engine {
   Prepared (*prepare)(const Module& checked, std::string_view function, const EngineOptions& options);
 };
 
+// The machine, not the program, is to blame: no compiler, a full disk.
+struct CannotPrepare : std::runtime_error {
+  explicit CannotPrepare(const std::string& why) : std::runtime_error(why) {}
+};
+
 std::span<const Engine> engines();
 const Engine* find_engine(std::string_view name);
 
 // The module with `function` as its @main, and nothing that it does not reach.
 Module with_entry(const Module& m, std::string_view function);
-
-// What schedules are made for. Reports an unknown name as an empty text's opposite: the reason.
-std::string parse_target(std::string_view target, kernel::schedule::CpuOptions& options);
 
 }  // namespace relay::tools

@@ -7,6 +7,7 @@
 #include <new>
 
 #include "base/failure.h"
+#include "tools/engines.h"
 #include "tools/session.h"
 
 int main(int argc, char** argv) {
@@ -40,6 +41,8 @@ int main(int argc, char** argv) {
     session.fail(relay::tools::kMismatch, std::string("the program failed: ") + trap.what());
   } catch (const relay::Exhausted& limit) {
     session.fail(relay::tools::kLimit, limit.what());
+  } catch (const relay::tools::CannotPrepare& e) {
+    session.fail(relay::tools::kUnsupported, e.what());
   } catch (const std::bad_alloc&) {
     session.fail(relay::tools::kLimit, "there is not enough memory for this");
   } catch (const std::exception& e) {

@@ -1,0 +1,11 @@
+#include "aot/embedded.h"
+
+#include "aot/embedded_texts.inc"
+
+namespace relay::aot {
+
+const std::string_view kRelayHeader = texts::kRelayHeader;
+const std::string_view kDlpackHeader = texts::kDlpackHeader;
+const std::string_view kArtifactSource = texts::kArtifactSource;
+
+}  // namespace relay::aot

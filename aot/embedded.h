@@ -1,0 +1,12 @@
+// Texts that go into every artifact, from the files of the same names (see aot/BUILD).
+#pragma once
+
+#include <string_view>
+
+namespace relay::aot {
+
+extern const std::string_view kRelayHeader;    // runtime/relay.h
+extern const std::string_view kDlpackHeader;   // runtime/dlpack.h
+extern const std::string_view kArtifactSource; // aot/support/artifact.cc
+
+}  // namespace relay::aot

@@ -1,0 +1,294 @@
+#include "aot/emit.h"
+
+#include <algorithm>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "aot/embedded.h"
+#include "aot/weights.h"
+#include "base/cat.h"
+#include "kernel/print/dialect.h"
+#include "kernel/print/prelude.h"
+#include "kernel/print/print.h"
+
+namespace relay::aot {
+namespace {
+
+using passes::Place;
+using passes::Plan;
+using passes::PlanStep;
+using passes::PlanValue;
+
+// A C string literal. Whatever is in the text, it stays inside of the quotes.
+std::string c_literal(std::string_view text) {
+  std::string out = "\"";
+  for (char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (c == '"' || c == '\\' || c == '?' || byte < 0x20 || byte >= 0x7f) {
+      out += fmt::format("\\{:03o}", byte);
+    } else {
+      out += c;
+    }
+  }
+  return out + "\"";
+}
+
+int dlpack_code(DType d) {
+  switch (d.code) {
+    case DTypeCode::kInt: return 0;     // kDLInt
+    case DTypeCode::kUInt: return 1;    // kDLUInt
+    case DTypeCode::kFloat: return 2;   // kDLFloat
+    case DTypeCode::kBFloat: return 4;  // kDLBfloat
+    case DTypeCode::kBool: return 6;    // kDLBool
+    case DTypeCode::kFloat8E4M3: return 10;  // kDLFloat8_e4m3fn
+    case DTypeCode::kFloat8E5M2: return 12;  // kDLFloat8_e5m2
+  }
+  return 0;
+}
+
+class Emitter {
+ public:
+  Emitter(const Plan& plan, const EmitOptions& options)
+      : plan_(plan), options_(options), weights_(lay_out_weights(plan.constants)) {}
+
+  Sources run() {
+    for (const PlanStep& s : plan_.steps) {
+      if (s.kernel && !used_.contains(s.kernel->name)) used_[s.kernel->name] = s.kernel;
+    }
+    print_kernels();
+    Sources out;
+    out.description = description();
+    out.header = header();
+    out.weights = options_.weights == Weights::kFile ? weights_.head + weights_.data : weights_.data;
+    out.files.push_back({"relay.h", std::string(kRelayHeader)});
+    out.files.push_back({"dlpack.h", std::string(kDlpackHeader)});
+    out.files.push_back({"kernels.h", kernels_header()});
+    for (SourceFile& f : kernel_sources()) out.files.push_back(std::move(f));
+    out.files.push_back({"model.cc", model_source(out.description)});
+    return out;
+  }
+
+ private:
+  std::string description() const {
+    const auto ports = [](const std::vector<passes::PlanPort>& list) {
+      nlohmann::ordered_json out = nlohmann::ordered_json::array();
+      for (const passes::PlanPort& p : list) {
+        out.push_back({{"name", p.name}, {"dtype", p.type->dtype.name()}, {"dims", *p.type->static_shape()}});
+      }
+      return out;
+    };
+    nlohmann::ordered_json d;
+    d["abi_version"] = 1;
+    d["name"] = options_.model_name;
+    d["inputs"] = ports(plan_.inputs);
+    d["outputs"] = ports(plan_.outputs);
+    d["tuple_result"] = plan_.tuple_result;
+    d["workspace_bytes"] = plan_.workspace_bytes;
+    d["weights_bytes"] = weights_.data.size();
+    d["weights"] = options_.weights == Weights::kFile ? options_.model_name + ".safetensors" : "embedded";
+    d["kernels"] = used_.size();
+    d["target"] = options_.target;
+    d["features"] = options_.features;
+    d["opt_level"] = options_.opt_level;
+    d["threads"] = options_.threads;
+    d["licence"] = options_.licence;
+    return d.dump();
+  }
+
+  // The two headers in one file, so that a program needs nothing else.
+  std::string header() const {
+    std::string relay(kRelayHeader);
+    const std::string include = "#include \"dlpack.h\"\n";
+    if (const size_t at = relay.find(include); at != std::string::npos) {
+      relay.replace(at, include.size(), std::string(kDlpackHeader));
+    }
+    std::string out = cat("/* How to use ", options_.model_name, ", which Relay compiled. The model has these tensors:\n *\n");
+    const auto list = [&](std::string_view role, const std::vector<passes::PlanPort>& ports) {
+      for (size_t i = 0; i < ports.size(); ++i) {
+        out += cat(" *   ", role, " ", i, ": ", comment_safe(ports[i].name), ": ", show(ports[i].type), "\n");
+      }
+    };
+    list("input", plan_.inputs);
+    list("output", plan_.outputs);
+    return out + " */\n\n" + relay;
+  }
+
+  static std::string comment_safe(std::string_view text) {
+    std::string out;
+    for (char c : text) {
+      const auto byte = static_cast<unsigned char>(c);
+      out += byte < 0x20 || byte >= 0x7f || c == '*' || c == '/' || c == '\\' ? '_' : c;
+    }
+    return out;
+  }
+
+  // Kernels are seen by the plan's file and hidden from everybody else.
+  static kernel::Dialect dialect() {
+    kernel::Dialect d = kernel::kCppDialect;
+    d.function = "extern \"C\" __attribute__((visibility(\"hidden\"))) ";
+    return d;
+  }
+
+  void print_kernels() {
+    const kernel::Dialect d = dialect();
+    for (const auto& [name, kernel] : used_) {
+      // Kernel names are identifiers (passes/lower.cc), unique in the module.
+      printed_[name] = kernel::print(*kernel, d, {.function = name.str(), .vector_bytes = 4 * options_.vector_floats});
+    }
+  }
+
+  // The signature of a kernel: its first lines, up to the body.
+  static std::string parameters(const kernel::Kernel& k) {
+    std::vector<std::string> types{"const relay_parallel*"};
+    for (const auto* b : k.inputs) types.push_back(cat("const ", kernel::memory_type(b->dtype), "*"));
+    for (const auto* b : k.outputs) types.push_back(cat(kernel::memory_type(b->dtype), "*"));
+    for (const auto* b : k.temporaries) types.push_back(cat(kernel::memory_type(b->dtype), "*"));
+    return join(types, ", ");
+  }
+
+  std::string kernels_header() const {
+    std::string out =
+        "// The kernels of the model. Generated by Relay.\n#ifndef RELAY_KERNELS_H_\n#define RELAY_KERNELS_H_\n"
+        "#include <stdint.h>\n\n#include \"relay.h\"\n\n";
+    for (const auto& [name, kernel] : used_) {
+      out += cat(dialect().function, "int32_t ", name.text(), "(", parameters(*kernel), ");\n");
+      out += cat("extern \"C\" __attribute__((visibility(\"hidden\"))) const char* const ", name.text(), "_messages[];\n");
+    }
+    return out + "#endif\n";
+  }
+
+  // Kernels go round over the files, the longest first, so that the files take about equally long to compile.
+  std::vector<SourceFile> kernel_sources() const {
+    std::vector<std::string> texts;
+    for (const auto& [name, printed] : printed_) {
+      std::string text = printed.text + cat("\nconst char* const ", name.text(), "_messages[] = {");
+      for (const std::string& message : printed.messages) text += c_literal(message) + ", ";
+      texts.push_back(text + "nullptr};\n\n");
+    }
+    std::stable_sort(texts.begin(), texts.end(), [](const auto& a, const auto& b) { return a.size() > b.size(); });
+    const size_t count = std::clamp<size_t>(options_.kernel_files, 1, std::max<size_t>(texts.size(), 1));
+    std::vector<SourceFile> files;
+    for (size_t i = 0; i < count; ++i) {
+      files.push_back({cat("kernels_", i, ".cc"), "#include \"kernels.h\"\n\n" + kernel::prelude(kernel::kCppDialect) + "\n"});
+    }
+    for (size_t i = 0; i < texts.size(); ++i) files[i % count].text += texts[i];
+    return files;
+  }
+
+  // Where a value is, as a C++ expression of type `const T*` or `T*`.
+  std::string pointer(uint32_t value, bool writes) const {
+    const PlanValue& v = plan_.values[value];
+    const std::string type = std::string(kernel::memory_type(v.type->dtype));
+    const std::string cast = cat("(", writes ? "" : "const ", type, "*)");
+    switch (v.place) {
+      case Place::kInput: return cat(cast, "inputs[", v.at, "]");
+      case Place::kOutput: return cat(cast, "outputs[", v.at, "]");
+      case Place::kConstant: return cat(cast, "(weights + ", weights_.offsets[v.at], ")");
+      case Place::kWorkspace: return cat(cast, "(workspace + ", v.at, ")");
+    }
+    return {};
+  }
+
+  std::string run_function() const {
+    std::string out =
+        "int32_t run_plan(const relay_parallel* parallel, const void* const* inputs, void* const* outputs,\n"
+        "                 const unsigned char* weights, unsigned char* workspace, const int* cancelled,\n"
+        "                 const char** message) {\n"
+        "  (void)parallel, (void)inputs, (void)weights, (void)workspace, (void)message;\n"
+        "  int32_t status = 0;\n";
+    for (size_t i = 0; i < plan_.steps.size(); ++i) {
+      const PlanStep& s = plan_.steps[i];
+      out += "  if (__atomic_load_n(cancelled, __ATOMIC_RELAXED)) return -1;\n";
+      if (!s.kernel) {
+        out += cat("  memcpy(", pointer(s.outputs[0], true), ", ", pointer(s.inputs[0], false), ", ",
+                   plan_.values[s.inputs[0]].bytes, ");\n");
+        continue;
+      }
+      std::vector<std::string> args{"parallel"};
+      for (uint32_t v : s.inputs) args.push_back(pointer(v, false));
+      for (uint32_t v : s.outputs) args.push_back(pointer(v, true));
+      for (uint32_t v : s.temporaries) args.push_back(pointer(v, true));
+      out += cat("  // ", i, ": ", comment_safe(s.kernel->origin.text()), "\n");
+      out += cat("  status = ", s.kernel->name.text(), "(", join(args, ",\n      "), ");\n");
+      out += cat("  if (status != 0) {\n    *message = ", s.kernel->name.text(),
+                 "_messages[status - 1];\n    return status;\n  }\n");
+    }
+    return out + "  return status;\n}\n";
+  }
+
+  std::string port_table(std::string_view name, const std::vector<passes::PlanPort>& ports) const {
+    std::string shapes, table;
+    for (size_t i = 0; i < ports.size(); ++i) {
+      const Shape shape = *ports[i].type->static_shape();
+      const DType d = ports[i].type->dtype;
+      // C++ has no arrays without elements.
+      const std::string extents = shape.empty() ? "0" : join(shape, ", ");
+      shapes += cat("const int64_t ", name, "Shape", i, "[] = {", extents, "};\n");
+      const int64_t bytes = *element_count(shape) * static_cast<int64_t>(d.bytes());
+      table += cat("    {", c_literal(ports[i].name), ", ", shape.size(), ", ", name, "Shape", i, ", ", dlpack_code(d), ", ",
+                   static_cast<int>(d.bits), ", ", c_literal(d.name()), ", ", bytes, "},\n");
+    }
+    return shapes + cat("const Port ", name, "[] = {\n", table, "    {nullptr, 0, nullptr, 0, 0, nullptr, 0},\n};\n");
+  }
+
+  std::string tables(const std::string& description) const {
+    size_t most_dims = 1;
+    for (const auto& p : plan_.outputs) most_dims = std::max(most_dims, p.type->rank());
+    std::string out =
+        "struct Port {\n  const char* name;\n  int32_t rank;\n  const int64_t* shape;\n  uint8_t dtype_code, dtype_bits;\n"
+        "  const char* dtype_name;\n  uint64_t bytes;\n};\n";
+    out += port_table("kInputs", plan_.inputs) + port_table("kOutputs", plan_.outputs);
+    out += cat("constexpr size_t kInputCount = ", plan_.inputs.size(), ";\n");
+    out += cat("constexpr size_t kOutputCount = ", plan_.outputs.size(), ";\n");
+    out += cat("constexpr size_t kMostDims = ", most_dims, ";\n");
+    out += cat("constexpr size_t kWorkspaceBytes = ", plan_.workspace_bytes, ";\n");
+    out += cat("constexpr unsigned kDefaultThreads = ", std::max(options_.threads, 0), ";\n");
+    out += cat("const char kDescription[] = ", c_literal(description), ";\n");
+    out += "const char* missing_feature() {\n";
+    for (const std::string& f : options_.features) {
+      out += cat("  if (!__builtin_cpu_supports(", c_literal(f), ")) return ", c_literal(f), ";\n");
+    }
+    return out + "  return nullptr;\n}\n";
+  }
+
+  std::string weights_text() const {
+    if (options_.weights == Weights::kFile) {
+      return cat("#define RELAY_WEIGHTS_FILE ", c_literal(options_.model_name + ".safetensors"), "\n",
+                 "constexpr uint64_t kWeightsOffset = ", weights_.head.size(), ";\n",
+                 "constexpr uint64_t kWeightsBytes = ", weights_.data.size(), ";\n",
+                 "const char kWeightsHead[] = ", c_literal(weights_.head), ";\n");
+    }
+    // The assembler takes the file as it is: no literals, no time.
+    return "asm(\".section .rodata\\n\"\n"
+           "    \".balign 64\\n\"\n"
+           "    \"relay_weights_begin:\\n\"\n"
+           "    \".incbin \\\"weights.bin\\\"\\n\"\n"
+           "    \".byte 0\\n\"\n"
+           "    \".text\\n\");\n"
+           "extern \"C\" __attribute__((visibility(\"hidden\"))) const unsigned char relay_weights_begin[];\n"
+           "const unsigned char* relay_embedded_weights() { return relay_weights_begin; }\n";
+  }
+
+  std::string model_source(const std::string& description) const {
+    std::string out = cat("// ", comment_safe(options_.model_name), ", compiled by Relay for ", comment_safe(options_.target),
+                          " at -O", options_.opt_level, ".\n");
+    out += "#include \"relay.h\"\n#include \"kernels.h\"\n\n#include <dlfcn.h>\n#include <stddef.h>\n#include <stdint.h>\n#include <string.h>\n\n#include <new>\n\n";
+    out += "#define RELAY_EXPORT __attribute__((visibility(\"default\")))\n\n";
+    out += weights_text() + "\nnamespace {\n\n" + tables(description) + "\n" + run_function() + "\n}  // namespace\n\n";
+    return out + std::string(kArtifactSource);
+  }
+
+  const Plan& plan_;
+  const EmitOptions& options_;
+  WeightsLayout weights_;
+  std::map<Symbol, const kernel::Kernel*> used_;
+  std::map<Symbol, kernel::Printed> printed_;
+};
+
+}  // namespace
+
+Sources emit(const Plan& plan, const EmitOptions& options) {
+  return Emitter(plan, options).run();
+}
+
+}  // namespace relay::aot

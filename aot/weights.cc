@@ -1,0 +1,73 @@
+#include "aot/weights.h"
+
+#include <algorithm>
+#include <cstring>
+#include <nlohmann/json.hpp>
+#include <numeric>
+
+#include "base/cat.h"
+
+namespace relay::aot {
+namespace {
+
+// FNV-1a, 64 bits: http://www.isthe.com/chongo/tech/comp/fnv/.
+uint64_t hash(std::string_view bytes) {
+  uint64_t h = 0xcbf29ce484222325ull;
+  for (unsigned char c : bytes) h = (h ^ c) * 0x100000001b3ull;
+  return h;
+}
+
+// The format's names of dtypes; what it does not know is stored as bytes.
+std::string dtype_name(DType d) {
+  if (d.is_bool()) return "BOOL";
+  if (d.code == DTypeCode::kBFloat) return "BF16";
+  if (d.code == DTypeCode::kFloat8E4M3) return "F8_E4M3";
+  if (d.code == DTypeCode::kFloat8E5M2) return "F8_E5M2";
+  const size_t bits = d.bytes() * 8;
+  return cat(d.is_float() ? "F" : d.is_unsigned_int() ? "U" : "I", bits);
+}
+
+}  // namespace
+
+WeightsLayout lay_out_weights(const std::vector<Tensor>& constants) {
+  WeightsLayout out;
+  out.offsets.resize(constants.size());
+  std::vector<size_t> order(constants.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
+    return constants[a].dtype().bytes() > constants[b].dtype().bytes();
+  });
+  nlohmann::ordered_json head;
+  head["__metadata__"] = nlohmann::ordered_json::object();
+  std::vector<std::pair<uint64_t, size_t>> placed;  // hash of the bytes, which constant
+  for (size_t i : order) {
+    const Tensor& t = constants[i];
+    const std::string_view bytes(static_cast<const char*>(t.data()), t.bytes());
+    const uint64_t h = hash(bytes);
+    const auto same = std::find_if(placed.begin(), placed.end(), [&](const auto& p) {
+      const Tensor& other = constants[p.second];
+      return p.first == h && other.bytes() == t.bytes() && other.dtype().bytes() == t.dtype().bytes() &&
+             (t.bytes() == 0 || std::memcmp(other.data(), t.data(), t.bytes()) == 0);
+    });
+    if (same != placed.end()) {
+      out.offsets[i] = out.offsets[same->second];
+      continue;
+    }
+    placed.emplace_back(h, i);
+    out.offsets[i] = out.data.size();
+    out.data.append(bytes);
+    head[cat("c", i)] = {{"dtype", dtype_name(t.dtype())},
+                         {"shape", t.shape()},
+                         {"data_offsets", {out.offsets[i], out.offsets[i] + bytes.size()}}};
+  }
+  head["__metadata__"] = {{"format", "relay"}, {"hash", fmt::format("{:016x}", hash(out.data))}};
+  std::string json = head.dump();
+  // 8 bytes of length come first; blanks pad the head so that the data are aligned.
+  json.append((64 - (8 + json.size()) % 64) % 64, ' ');
+  uint64_t length = json.size();
+  for (int i = 0; i < 8; ++i) out.head += static_cast<char>((length >> (8 * i)) & 0xff);
+  out.head += json;
+  return out;
+}
+
+}  // namespace relay::aot

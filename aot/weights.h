@@ -1,0 +1,22 @@
+// The layout of an artifact's weights: the same bytes in a section of the library and in a safetensors file.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "runtime/tensor.h"
+
+namespace relay::aot {
+
+struct WeightsLayout {
+  std::vector<uint64_t> offsets;  // of each constant, from the start of the data; equal constants share theirs
+  std::string data;
+  std::string head;               // what stands before the data in a safetensors file; its length is a multiple of 64
+};
+
+// Constants in order of decreasing element size, so that each is aligned for its dtype without gaps between them (the
+// safetensors format allows none). The head's metadata holds a hash of the data.
+WeightsLayout lay_out_weights(const std::vector<Tensor>& constants);
+
+}  // namespace relay::aot

@@ -1,0 +1,86 @@
+#include "kernel/native/kernels.h"
+
+#include "base/cat.h"
+#include "base/failure.h"
+#include "base/file.h"
+#include "kernel/execute.h"
+#include "kernel/print/prelude.h"
+#include "kernel/print/print.h"
+
+namespace relay::kernel::native {
+namespace {
+
+// More kernels than this in one file make compilers slow; fewer leave cores idle.
+constexpr size_t kKernelsPerFile = 6;
+
+// int32_t relay_call_3(const relay_parallel* p, void* const* b, const int64_t* n): a signature that any kernel can have.
+std::string entry(const Kernel& k, const Printed& printed, size_t number) {
+  std::vector<std::string> args{"p"};
+  size_t at = 0;
+  const auto buffers = [&](const List<const Buffer*>& list, std::string_view qualifier) {
+    for (const Buffer* b : list) args.push_back(cat("(", qualifier, memory_type(b->dtype), "*)b[", at++, "]"));
+  };
+  buffers(k.inputs, "const ");
+  buffers(k.outputs, "");
+  buffers(k.temporaries, "");
+  const size_t dims = shape_parameters(k).size();
+  for (size_t i = 0; i < dims; ++i) args.push_back(cat("n[", i, "]"));
+  return cat("extern \"C\" __attribute__((visibility(\"default\"))) int32_t relay_call_", number,
+             "(const relay_parallel* p, void* const* b, const int64_t* n) {\n  (void)b, (void)n;\n  return ",
+             printed.function, "(", join(args, ", "), ");\n}\n\n");
+}
+
+}  // namespace
+
+std::string CompiledKernels::compile(std::span<const Kernel* const> kernels, const CompileOptions& options) {
+  std::vector<Source> sources;
+  entries_.clear();
+  for (size_t i = 0; i < kernels.size(); ++i) {
+    if (i % kKernelsPerFile == 0) sources.push_back({cat("kernels_", i / kKernelsPerFile, ".cc"), prelude(kCppDialect)});
+    const Printed printed = print(*kernels[i], kCppDialect,
+                                  {.function = cat("kernel_", i), .vector_bytes = 4 * options.target.vector_floats});
+    sources.back().text += printed.text + "\n" + entry(*kernels[i], printed, i);
+    entries_.push_back({nullptr, printed.messages});
+  }
+  if (sources.empty()) return {};
+  TemporaryFolder folder;
+  if (std::string wrong = folder.make(); !wrong.empty()) return wrong;
+  const std::string path = folder.path() + "/kernels.so";
+  if (std::string wrong = build_library(sources, options, folder.path(), path); !wrong.empty()) return wrong;
+  if (std::string wrong = library_.open(path); !wrong.empty()) return wrong;
+  for (size_t i = 0; i < entries_.size(); ++i) {
+    entries_[i].function = reinterpret_cast<Function>(library_.find(cat("relay_call_", i)));
+    if (!entries_[i].function) return cat("the compiled kernels lack relay_call_", i);
+  }
+  return {};
+}
+
+std::vector<relay::Tensor> run_natively(const Kernel& k, std::span<const relay::Tensor> inputs,
+                                        const CompileOptions& options, unsigned threads) {
+  const auto variables = bind_shapes(k, inputs);
+  CompiledKernels compiled;
+  const Kernel* const only[] = {&k};
+  const std::string wrong = compiled.compile(only, options);
+  CHECK(wrong.empty(), wrong);
+  std::vector<void*> buffers;
+  for (const relay::Tensor& t : inputs) buffers.push_back(const_cast<void*>(t.data()));
+  std::vector<relay::Tensor> made;
+  for (const auto* list : {&k.outputs, &k.temporaries}) {
+    for (const Buffer* b : *list) {
+      Shape shape;
+      for (Expr e : b->shape) shape.push_back(*evaluate(e, variables));
+      made.emplace_back(b->dtype, shape);
+      buffers.push_back(made.back().data());
+    }
+  }
+  std::vector<int64_t> dims;
+  for (Expr e : shape_parameters(k)) dims.push_back(variables.at(e.get()));
+  Threads pool(threads);
+  if (const int32_t status = compiled.call(0, pool.parallel(), buffers.data(), dims.data())) {
+    throw Trap(compiled.message(0, status));
+  }
+  made.resize(k.outputs.size());
+  return made;
+}
+
+}  // namespace relay::kernel::native

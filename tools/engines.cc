@@ -1,0 +1,236 @@
+#include "tools/engines.h"
+
+#include <dlfcn.h>
+
+#include <array>
+#include <memory>
+
+#include "aot/build.h"
+#include "base/cat.h"
+#include "base/failure.h"
+#include "base/file.h"
+#include "graph_runtime/executor.h"
+#include "interp/machine.h"
+#include "ir/analysis.h"
+#include "ir/rewrite.h"
+#include "passes/runner.h"
+#include "runtime/relay.h"
+
+namespace relay::tools {
+namespace {
+
+namespace native = kernel::native;
+
+template <class F>
+Outcome outcome_of(F&& run) {
+  try {
+    return {Outcome::Kind::kValue, run(), {}};
+  } catch (const Trap& trap) {
+    return {Outcome::Kind::kTrap, {}, trap.what()};
+  } catch (const Exhausted& limit) {
+    return {Outcome::Kind::kExhausted, {}, limit.what()};
+  }
+}
+
+Value result_of(const passes::Plan& plan, std::vector<Tensor> tensors) {
+  if (!plan.tuple_result) return Value(std::move(tensors[0]));
+  std::vector<Value> fields;
+  for (Tensor& t : tensors) fields.push_back(Value(std::move(t)));
+  return Value::tuple(std::move(fields));
+}
+
+std::vector<Tensor> tensors_of_args(const std::vector<Value>& args) {
+  std::vector<Tensor> out;
+  for (const Value& v : args) {
+    if (!v.is_tensor()) throw Trap("a compiled program takes tensors only");
+    out.push_back(v.tensor());
+  }
+  return out;
+}
+
+// --- interp -----------------------------------------------------------------------------------------------------
+
+Prepared prepare_interp(const Module& m, std::string_view function, const EngineOptions&) {
+  return {[m, name = std::string(function)](const std::vector<Value>& args) {
+    return outcome_of([&] { return interp::Machine(m).call(name, args); });
+  }};
+}
+
+// --- what compiled engines share ---------------------------------------------------------------------------------
+
+// A plan for @function, or the reason why there is none.
+std::optional<passes::Plan> plan_for(const Module& m, std::string_view function, const EngineOptions& options,
+                                     const native::Target& target, Module& lowered, std::string& why_not) {
+  Diagnostics diagnostics;
+  passes::RunnerOptions run;
+  run.target.opt_level = options.opt_level;
+  run.target.vector_floats = target.vector_floats;
+  const Module entry = with_entry(m, function);
+  Result<Module> done = passes::run_pipeline(entry, passes::default_pipeline(options.opt_level), run, diagnostics);
+  Result<passes::Plan> plan = done ? passes::plan_memory(*done, "main", diagnostics) : Result<passes::Plan>(kReported);
+  if (!plan) {
+    why_not = diagnostics.all().empty() ? "no plan" : diagnostics.all().front().message();
+    return std::nullopt;
+  }
+  lowered = *done;
+  return std::move(*plan);
+}
+
+// --- graph ------------------------------------------------------------------------------------------------------
+
+Prepared prepare_graph(const Module& m, std::string_view function, const EngineOptions& options) {
+  native::Target target;
+  if (std::string wrong = native::parse_target(options.target, target); !wrong.empty()) return {{}, wrong};
+  Module lowered;
+  std::string why_not;
+  std::optional<passes::Plan> plan = plan_for(m, function, options, target, lowered, why_not);
+  if (!plan) return {{}, why_not};
+  graph_runtime::ExecutorOptions run;
+  run.compile.target = target;
+  run.compile.opt_level = options.opt_level;
+  run.threads = static_cast<unsigned>(options.threads);
+  Diagnostics diagnostics;
+  auto made = graph_runtime::Executor::create(std::move(*plan), lowered.shared_context(), run, diagnostics);
+  if (!made) throw CannotPrepare(diagnostics.all().front().message());
+  std::shared_ptr<graph_runtime::Executor> executor = std::move(*made);
+  return {[executor](const std::vector<Value>& args) {
+    return outcome_of([&] { return result_of(executor->plan(), executor->run(tensors_of_args(args))); });
+  }};
+}
+
+// --- aot-cpp ----------------------------------------------------------------------------------------------------
+
+// An artifact loaded as a user's program loads it: through the C interface and nothing else.
+class Artifact {
+ public:
+  ~Artifact() {
+    if (context_) api_->context_free(context_);
+    if (model_) api_->model_close(model_);
+  }
+
+  std::string open(const std::string& path, unsigned threads) {
+    if (std::string wrong = library_.open(path); !wrong.empty()) return wrong;
+    auto get = reinterpret_cast<const relay_api* (*)()>(library_.find("relay_get_api"));
+    if (!get) return path + " is no artifact of Relay's: it lacks relay_get_api";
+    api_ = get();
+    if (api_->abi_version != RELAY_ABI_VERSION) {
+      return cat(path, " has ABI version ", api_->abi_version, ", this program needs ", RELAY_ABI_VERSION, ": compile the model again");
+    }
+    char error[512] = "";
+    relay_open_options options = {};
+    options.struct_size = sizeof options;
+    options.threads = threads;
+    options.error = error;
+    options.error_size = sizeof error;
+    if (api_->model_open(&options, &model_) != RELAY_OK) return error;
+    if (api_->context_create(model_, &context_) != RELAY_OK) return "there is no memory for the model's workspace";
+    return {};
+  }
+
+  std::vector<Tensor> run(const passes::Plan& plan, std::span<const Tensor> inputs) {
+    std::vector<Tensor> outputs;
+    for (const passes::PlanPort& p : plan.outputs) outputs.emplace_back(p.type->dtype, *p.type->static_shape());
+    std::vector<DLTensor> in, out;
+    for (const Tensor& t : inputs) in.push_back(borrow(t));
+    for (const Tensor& t : outputs) out.push_back(borrow(t));
+    std::vector<const DLTensor*> in_list;
+    std::vector<DLTensor*> out_list;
+    for (const DLTensor& t : in) in_list.push_back(&t);
+    for (DLTensor& t : out) out_list.push_back(&t);
+    const relay_status status = api_->run(context_, in_list.data(), in_list.size(), out_list.data(), out_list.size());
+    if (status != RELAY_OK) throw Trap(api_->error(context_));
+    return outputs;
+  }
+
+ private:
+  static DLTensor borrow(const Tensor& t) {
+    static constexpr uint8_t kCodes[] = {kDLBool, kDLInt, kDLUInt, kDLFloat, kDLBfloat, kDLFloat8_e4m3fn, kDLFloat8_e5m2};
+    DLTensor d = {};
+    d.data = const_cast<void*>(t.data());
+    d.device = {kDLCPU, 0};
+    d.ndim = static_cast<int32_t>(t.rank());
+    d.dtype = {kCodes[static_cast<size_t>(t.dtype().code)], t.dtype().bits, 1};
+    d.shape = const_cast<int64_t*>(t.shape().data());
+    return d;
+  }
+
+  native::Library library_;
+  const relay_api* api_ = nullptr;
+  relay_model* model_ = nullptr;
+  relay_context* context_ = nullptr;
+};
+
+Prepared prepare_aot(const Module& m, std::string_view function, const EngineOptions& options) {
+  native::Target target;
+  if (std::string wrong = native::parse_target(options.target, target); !wrong.empty()) return {{}, wrong};
+  Module lowered;
+  std::string why_not;
+  std::optional<passes::Plan> plan = plan_for(m, function, options, target, lowered, why_not);
+  if (!plan) return {{}, why_not};
+  aot::EmitOptions emit;
+  emit.target = options.target;
+  emit.features = target.features;
+  emit.vector_floats = target.vector_floats;
+  emit.opt_level = options.opt_level;
+  emit.threads = options.threads;
+  emit.kernel_files = native::usable_cores();
+  native::CompileOptions compile;
+  compile.target = target;
+  compile.opt_level = options.opt_level;
+  TemporaryFolder folder;
+  std::string wrong = folder.make();
+  if (!wrong.empty()) throw CannotPrepare(wrong);
+  const std::string path = folder.path() + "/model.so";
+  std::vector<std::string> written;
+  wrong = aot::build(aot::emit(*plan, emit), emit.weights, compile, path, written);
+  if (!wrong.empty()) throw CannotPrepare(wrong);
+  auto artifact = std::make_shared<Artifact>();
+  wrong = artifact->open(path, static_cast<unsigned>(options.threads));
+  if (!wrong.empty()) throw CannotPrepare(wrong);
+  auto shared_plan = std::make_shared<passes::Plan>(std::move(*plan));
+  return {[artifact, shared_plan, context = lowered.shared_context()](const std::vector<Value>& args) {
+    return outcome_of([&] { return result_of(*shared_plan, artifact->run(*shared_plan, tensors_of_args(args))); });
+  }};
+}
+
+// --- the table ----------------------------------------------------------------------------------------------------
+
+constexpr std::array<Engine, 3> kEngines = {{
+    {"interp", "the reference interpreter: defines what programs mean", false, prepare_interp},
+    {"graph", "the graph runtime: static dataflow, compiled kernels, in this process", true, prepare_graph},
+    {"aot-cpp", "the ahead-of-time compiler: C++ to a library, through its C interface", true, prepare_aot},
+}};
+
+}  // namespace
+
+std::span<const Engine> engines() { return kEngines; }
+
+const Engine* find_engine(std::string_view name) {
+  for (const Engine& e : kEngines) {
+    if (e.name == name) return &e;
+  }
+  return nullptr;
+}
+
+Module with_entry(const Module& m, std::string_view function) {
+  Module out = m;
+  const Fn* entry = m.function(function);
+  // A variable is bound once in a module: a function under two names would bind its own twice.
+  if (function != "main") out.set_function("main", refresh(m.context(), entry)->as<Fn>());
+  std::vector<Symbol> pending = mentioned_globals(entry);
+  std::map<Symbol, bool> reached{{m.context().symbol("main"), true}};
+  while (!pending.empty()) {
+    const Symbol name = pending.back();
+    pending.pop_back();
+    if (std::exchange(reached[name], true)) continue;
+    const Fn* fn = m.function(name.text());
+    if (!fn) continue;
+    for (Symbol other : mentioned_globals(fn)) pending.push_back(other);
+  }
+  for (const auto& [name, fn] : m.functions()) {
+    if (!reached.contains(name)) out.remove_function(name.text());
+  }
+  return out;
+}
+
+}  // namespace relay::tools
