@@ -2,6 +2,8 @@
 
 #include <re2/re2.h>
 
+#include <algorithm>
+
 #include "base/cat.h"
 #include "ir/text/names.h"
 
@@ -73,7 +75,7 @@ Token Lexer::token(TokenKind kind, size_t begin, size_t end, std::string_view te
 }
 
 void Lexer::report(size_t begin, size_t end, std::string_view slug, std::string message) {
-  if (begin < reported_until_) return;
+  if (quiet_ || begin < reported_until_) return;
   reported_until_ = end;
   diagnostics_.error({file_, static_cast<uint32_t>(begin), static_cast<uint32_t>(end)}, slug, std::move(message));
 }
@@ -122,9 +124,12 @@ size_t Lexer::skip_blank(size_t at) {
 }
 
 Token Lexer::quoted(size_t at, size_t& after, char quote, TokenKind kind, size_t start) {
-  const size_t length = matched(quote == '"' ? patterns().string : patterns().backquoted, text_, at);
+  // A later quote mark in a string that is never closed begins one that is never closed either: look only once.
+  const bool hopeless = quote == '"' && at > unclosed_;
+  const size_t length = hopeless ? 0 : matched(quote == '"' ? patterns().string : patterns().backquoted, text_, at);
   if (length == 0) {
     // The rest of the line is as good a guess as any of what was meant.
+    if (quote == '"') unclosed_ = std::min(unclosed_, at);
     size_t end = text_.find('\n', at);
     if (end == std::string_view::npos) end = text_.size();
     const std::string what = quote == '"' ? "string" : "name";
@@ -152,8 +157,11 @@ Token Lexer::sigil(size_t at, size_t& after) {
     after = at + 1 + length;
     return token(TokenKind::kGraph, at, after, text_.substr(at + 1, length));
   }
-  return bad(at, at + 1, after, "unexpected-character",
-             cat("`", text_[at], "` must be followed by a name", local ? " or a number" : "", " without a space"));
+  if (local) {
+    after = at + 1;
+    return token(TokenKind::kPunctuation, at, after, text_.substr(at, 1));  // the remainder of index arithmetic
+  }
+  return bad(at, at + 1, after, "unexpected-character", "`@` must be followed by a name without a space");
 }
 
 Token Lexer::lex(size_t at, size_t& after) {

@@ -74,6 +74,9 @@ class Lexer {
     ahead_valid_ = false;
   }
 
+  // Whether bad tokens go unreported: while text is skipped, it is not known what they would mean.
+  void set_quiet(bool on) { quiet_ = on; }
+
   // Where reading goes on; `seek` goes back to such a place.
   size_t position() const { return position_; }
   void seek(size_t position) {
@@ -85,6 +88,7 @@ class Lexer {
   bool digits(Token& out);
 
   uint32_t end_of_last() const { return end_of_last_; }  // offset after the last token that was taken
+  void set_end_of_last(uint32_t offset) { end_of_last_ = offset; }
   uint32_t file() const { return file_; }
   std::string_view text() const { return text_; }
 
@@ -103,8 +107,9 @@ class Lexer {
   size_t position_ = 0, after_ = 0;
   Token ahead_;
   bool ahead_valid_ = false;
-  bool arithmetic_ = false;
+  bool arithmetic_ = false, quiet_ = false;
   uint32_t end_of_last_ = 0;
+  size_t unclosed_ = SIZE_MAX;  // where a string begins that is never closed
   size_t reported_until_ = 0;  // texts are read more than once; each mistake is reported once
 };
 

@@ -3,7 +3,6 @@
 #include <re2/re2.h>
 
 #include <algorithm>
-#include <vector>
 
 #include "base/cat.h"
 #include "runtime/dtype.h"
@@ -40,9 +39,12 @@ int hex_digit(char c) {
   return -1;
 }
 
+// Longer names are not compared: nobody misspells those by a letter or two, and the cost is quadratic.
+constexpr size_t kLongest = 64;
+
 // The number of characters to insert, delete or replace, or to swap with their neighbour.
 size_t distance(std::string_view a, std::string_view b) {
-  std::vector<std::vector<size_t>> d(a.size() + 1, std::vector<size_t>(b.size() + 1));
+  size_t d[kLongest + 1][kLongest + 1];
   for (size_t i = 0; i <= a.size(); ++i) {
     for (size_t j = 0; j <= b.size(); ++j) {
       if (i == 0 || j == 0) {
@@ -119,9 +121,11 @@ std::string unescaped(std::string_view inside) {
 }
 
 std::string nearest(std::string_view name, std::span<const std::string> candidates) {
-  constexpr size_t kLongest = 64;  // nobody misspells longer ones by a letter or two, and the cost is quadratic
+  constexpr size_t kMostCandidates = 2000;
   std::string best;
   if (name.size() > kLongest) return best;
+  // The last ones: of variables those are the innermost.
+  candidates = candidates.last(std::min(candidates.size(), kMostCandidates));
   size_t least = std::max<size_t>(1, name.size() / 3) + 1;
   for (const std::string& c : candidates) {
     const size_t difference = c.size() > name.size() ? c.size() - name.size() : name.size() - c.size();

@@ -1,0 +1,440 @@
+// Definitions, and what all parts of the parser share: tokens, messages, names.
+#include "ir/text/parser.h"
+
+#include <set>
+
+#include "base/cat.h"
+#include "ir/analysis.h"
+#include "ir/text/names.h"
+#include "ir/text/parser_impl.h"
+
+namespace relay {
+namespace text {
+namespace {
+
+// "Did you mean" compares with every candidate: only so many times for one text.
+constexpr size_t kMostSuggestions = 50;
+
+}  // namespace
+
+Parser::Parser(uint32_t file, std::string_view text, Diagnostics& diagnostics, const Operators& operators,
+               const ParseOptions& options)
+    : lexer_(file, text, diagnostics),
+      diagnostics_(diagnostics),
+      operators_(operators),
+      options_(options),
+      module_(options.into),
+      builder_(module_.context()),
+      errors_before_(diagnostics.errors()) {
+  poison_ = builder_.tuple({});
+}
+
+bool Parser::take(std::string_view punctuation) {
+  if (!peek().is(punctuation)) return false;
+  next();
+  return true;
+}
+
+bool Parser::take_word(std::string_view word) {
+  if (!peek().is_word(word)) return false;
+  next();
+  return true;
+}
+
+bool Parser::need(std::string_view punctuation, std::string_view why) {
+  if (take(punctuation)) return true;
+  return expected(cat("`", punctuation, "` ", why));
+}
+
+bool Parser::expected(std::string_view what, std::string_view slug) {
+  const Token& found = peek();
+  if (found.kind != TokenKind::kBad) error(found.span, slug, cat("expected ", what, ", found ", found.show()));
+  return false;
+}
+
+Diagnostic& Parser::error(Span span, std::string_view slug, std::string message) {
+  return diagnostics_.error(span, slug, std::move(message));
+}
+
+void Parser::suggest(Diagnostic& d, std::string_view name, std::string_view sigil,
+                     const std::function<std::vector<std::string>()>& candidates) {
+  if (++suggestions_ > kMostSuggestions) return;
+  const std::string near = nearest(name, candidates());
+  if (!near.empty()) d.note(cat("did you mean `", sigil, near, "`?"));
+}
+
+bool Parser::open(Span at) {
+  if (++depth_ <= options_.max_nesting) return true;
+  error(at, "nesting-too-deep", cat("brackets are nested more than ", options_.max_nesting, " deep here"));
+  return false;
+}
+
+bool Parser::comma_or(std::string_view closer, size_t count) {
+  if (take(",")) return true;
+  if (take(closer)) return false;
+  // The established parser needs a comma after the first element only.
+  const TokenKind kind = peek().kind;
+  if (count > 1 && kind != TokenKind::kPunctuation && kind != TokenKind::kEnd && kind != TokenKind::kBad &&
+      !at_definition()) {
+    diagnostics_.warning(peek().span, "missing-comma", cat("a `,` is missing before ", peek().show()));
+    return true;
+  }
+  failed_ = true;
+  expected(cat("`,` or `", closer, "`"));
+  return false;
+}
+
+bool Parser::at_definition() {
+  const Token& t = peek();
+  if (t.kind == TokenKind::kEnd || t.kind == TokenKind::kMetadata) return true;
+  if (t.is_word("def")) return true;
+  if (t.is_word("kernel")) return lexer_.peek_second().kind == TokenKind::kGlobal;
+  if (t.is_word("type")) return lexer_.peek_second().kind == TokenKind::kName;
+  return t.is_word("extern") && lexer_.peek_second().is_word("type");
+}
+
+void Parser::skip_to_definition() {
+  lexer_.set_quiet(true);
+  lexer_.set_arithmetic(false);
+  while (!at_definition()) next();
+  lexer_.set_quiet(false);
+}
+
+// ---- Modules ----
+
+bool Parser::read_header() {
+  if (peek().kind != TokenKind::kVersion) return true;
+  const Token version = next();
+  if (version.text == "0.0.5") return true;
+  error(version.span, "unsupported-version",
+        cat("version `", version.text, "` of the text format is not known; this is 0.0.5"));
+  return false;
+}
+
+// Reads data types only, and leaves the lexer where it was.
+void Parser::read_data_types() {
+  const size_t start = lexer_.position();
+  for (;;) {
+    skip_to_definition();
+    if (peek().kind == TokenKind::kEnd || peek().kind == TokenKind::kMetadata) break;
+    if (!take_data_type()) next();
+  }
+  lexer_.seek(start);
+}
+
+// `type` or `extern type`; false if something else is next.
+bool Parser::take_data_type() {
+  const bool is_extern = take_word("extern");
+  if (!take_word("type")) return false;
+  depth_ = 0;
+  const DataTypeDef* known = module_.data_type(peek().name());
+  // The first pass may have read it already; where it did not, a `//` that divides looked like a comment to it.
+  if (!(known && known->span == peek().span) && data_type(is_extern)) return true;
+  next();
+  skip_to_definition();
+  return true;
+}
+
+bool Parser::data_type(bool is_extern) {
+  const Token name = next();
+  DataTypeDef def;
+  def.name = module_.context().symbol(name.name());
+  def.span = name.span;
+  def.is_extern = is_extern;
+  std::vector<const TypeVar*> params;
+  const size_t mark = bound_types_.size();
+  bool ok = type_params(params);
+  std::vector<const Constructor*> ctors;
+  ctors_here_.clear();
+  if (ok && !is_extern && take("{")) ok = list("}", [&] { return constructor(def.name, ctors); });
+  if (ok) take(";");
+  leave_types(mark);
+  if (const DataTypeDef* before = module_.data_type(def.name.text())) {
+    error(def.span, "redefined-type", cat("type `", def.name.text(), "` is defined already"))
+        .label(before->span, "defined here first");
+    return true;
+  }
+  def.params = module_.context().arena().list(params);
+  def.ctors = module_.context().arena().list(ctors);
+  module_.set_data_type(module_.context().arena().make<DataTypeDef>(def));
+  return ok;
+}
+
+bool Parser::constructor(Symbol data_type, std::vector<const Constructor*>& ctors) {
+  if (peek().kind != TokenKind::kName) return expected("the name of a constructor", "expected-name");
+  const Token name = next();
+  Constructor c{};
+  c.name = module_.context().symbol(name.name());
+  c.data_type = data_type;
+  c.tag = static_cast<uint32_t>(ctors.size());
+  c.span = name.span;
+  std::vector<Type> fields;
+  if (take("(") && !list(")", [&] {
+        fields.push_back(type());
+        return fields.back() != nullptr;
+      })) {
+    return false;
+  }
+  const Constructor* before = module_.constructor(c.name.text());
+  if (const auto here = ctors_here_.find(c.name); here != ctors_here_.end()) before = here->second;
+  if (before) {
+    error(c.span, "redefined-constructor",
+          cat("constructor `", c.name.text(), "` exists already; constructors of all types share one name space"))
+        .label(before->span, cat("the one of type `", before->data_type.text(), "`"));
+    return true;
+  }
+  c.fields = module_.context().arena().list(fields);
+  ctors.push_back(module_.context().arena().make<Constructor>(c));
+  ctors_here_.emplace(c.name, ctors.back());
+  return true;
+}
+
+Result<Module> Parser::module() {
+  module_mode_ = true;
+  if (!read_header()) return kReported;
+  read_data_types();
+  read_definitions();
+  check_names();
+  if (diagnostics_.errors() != errors_before_) return kReported;
+  return module_;
+}
+
+void Parser::read_definitions() {
+  for (;;) {
+    depth_ = 0;
+    frames_.clear();
+    operands_.clear();
+    items_.clear();
+    headers_.clear();
+    matches_.clear();
+    pending_lets_.clear();
+    leave_scope(0);
+    leave_types(0);
+    lexer_.set_arithmetic(false);
+    const Token& t = peek();
+    if (t.kind == TokenKind::kEnd) return;
+    if (t.kind == TokenKind::kMetadata) {
+      use_metadata(t.span);  // so that mistakes in it are reported even if nothing refers to it
+      return;
+    }
+    bool ok = true;
+    if (t.is_word("def")) {
+      next();
+      ok = function_definition();
+    } else if (at_definition() && t.is_word("kernel")) {
+      next();
+      ok = kernel_definition();
+    } else if (at_definition()) {
+      take_data_type();
+    } else if (t.kind == TokenKind::kBad) {
+      next();
+      ok = false;
+    } else {
+      ok = expected("a definition: `def`, `type`, `extern type` or `kernel`", "expected-definition");
+    }
+    if (!ok) skip_to_definition();
+  }
+}
+
+bool Parser::function_definition() {
+  if (peek().kind != TokenKind::kGlobal) return expected("the name of a function, like `@main`", "expected-name");
+  const Token name = next();
+  graph_.clear();
+  used_graph_ = false;
+  FnHeader header;
+  header.begin = name.span.begin;
+  if (!fn_header(header)) return false;
+  if (!need("{", "before the body of the function")) return false;
+  Expr body = run_expression();
+  if (!body) return false;
+  if (!need("}", "after the body of the function")) return false;
+  leave_scope(header.scope);
+  leave_types(header.types);
+  SpanScope span(builder_, name.span);
+  const Fn* fn = builder_.fn(header.params, body, header.result, header.attrs, header.type_params);
+  if (used_graph_) check_scopes(fn);
+  if (module_.kernel(name.name())) {
+    error(name.span, "redefined-global", cat("`@", name.name(), "` is the name of a kernel already"));
+    return true;
+  }
+  if (module_.function(name.name())) {
+    diagnostics_.warning(name.span, "redefined-global",
+                         cat("`@", name.name(), "` is defined already; this definition replaces the other"));
+  }
+  module_.set_function(name.name(), fn);
+  return true;
+}
+
+void Parser::check_names() {
+  std::set<std::pair<Symbol, uint32_t>> seen;
+  for (const auto& [name, span] : used_types_) {
+    if (module_.data_type(name.text()) || !seen.emplace(name, span.begin).second) continue;
+    suggest(error(span, "unknown-type", cat("there is no type `", name.text(), "`")), name.text(), "", [&] {
+      std::vector<std::string> names{"Tensor"};
+      for (const auto& [known, def] : module_.data_types()) names.push_back(known.str());
+      for (std::string_view dtype : {"bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64",
+                                     "float16", "float32", "float64", "bfloat16"}) {
+        names.emplace_back(dtype);
+      }
+      return names;
+    });
+  }
+  if (!module_mode_) return;
+  for (const auto& [name, span] : used_globals_) {
+    if (module_.function(name.text()) || module_.kernel(name.text())) continue;
+    suggest(error(span, "unknown-global", cat("there is no function or kernel `@", name.text(), "`")), name.text(),
+            "@", [&] {
+              std::vector<std::string> names;
+              for (const auto& [known, fn] : module_.functions()) names.push_back(known.str());
+              for (const auto& [known, kernel] : module_.kernels()) names.push_back(known.str());
+              return names;
+            });
+  }
+}
+
+// A graph binding may be used outside the scope in which it was written, and may then mention variables that do
+// not exist there. Sharing means evaluation in the lowest scope that contains all uses, so that is what is checked.
+void Parser::check_scopes(const Fn* fn) {
+  const Scopes scoped = scopes(fn);
+  // Euler numbers of the tree of scopes: one scope is inside another if its interval is.
+  std::vector<uint32_t> enter(scoped.all.size()), leave(scoped.all.size());
+  std::vector<std::vector<uint32_t>> inner(scoped.all.size());
+  for (uint32_t i = 1; i < scoped.all.size(); ++i) inner[scoped.all[i].parent].push_back(i);
+  uint32_t clock = 0;
+  std::vector<std::pair<uint32_t, bool>> pending{{0, false}};
+  while (!pending.empty()) {
+    const auto [scope, closing] = pending.back();
+    pending.pop_back();
+    (closing ? leave : enter)[scope] = clock++;
+    if (closing) continue;
+    pending.emplace_back(scope, true);
+    for (uint32_t i : inner[scope]) pending.emplace_back(i, false);
+  }
+  // The scopes that each variable is bound in: of its binder, the children that open scopes in which it is known.
+  std::unordered_map<const Var*, std::vector<uint32_t>> known_in;
+  const std::vector<Expr> order = post_order(fn);
+  for (Expr e : order) {
+    if (const auto* f = e->as<Fn>()) {
+      for (const Var* p : f->params) known_in[p].push_back(scoped.opens.get(f));
+    } else if (const auto* let = e->as<Let>()) {
+      known_in[let->x].push_back(scoped.opens.get(let));
+      if (const auto* f = let->value->as<Fn>()) known_in[let->x].push_back(scoped.opens.get(f));
+    } else if (const auto* m = e->as<Match>()) {
+      for (size_t i = 0; i < m->arms.size(); ++i) {
+        std::vector<Pattern> patterns{m->arms[i].pattern};
+        while (!patterns.empty()) {
+          Pattern p = patterns.back();
+          patterns.pop_back();
+          if (p->var) known_in[p->var].push_back(scoped.opens.get(m) + static_cast<uint32_t>(i));
+          patterns.insert(patterns.end(), p->fields.begin(), p->fields.end());
+        }
+      }
+    }
+  }
+  std::set<uint32_t> reported;
+  for (Expr user : order) {
+    const bool is_fn = user->kind == ExprKind::kFn;
+    const bool opens = is_fn || user->kind == ExprKind::kLet || user->kind == ExprKind::kIf || user->kind == ExprKind::kMatch;
+    uint32_t position = 0;
+    for_each_child(user, [&](Expr child) {
+      const uint32_t at = position++;
+      const bool own_scope = opens && (at > 0 || is_fn);
+      const auto* var = child->as<Var>();
+      const auto known = var ? known_in.find(var) : known_in.end();
+      if (known == known_in.end()) return;
+      const uint32_t use = own_scope ? scoped.opens.get(user) + at - (is_fn ? 0 : 1) : scoped.scope_of.get(user);
+      for (uint32_t scope : known->second) {
+        if (enter[scope] <= enter[use] && leave[use] <= leave[scope]) return;
+      }
+      if (!reported.insert(var->id).second) return;
+      error(user->span, "variable-out-of-scope",
+            cat("this is used where `%", var->name.text(), "` is not in scope"))
+          .label(var->span, cat("`%", var->name.text(), "` is bound here"))
+          .note("a graph binding is evaluated in the smallest scope that contains all its uses");
+    });
+  }
+}
+
+void Parser::use_metadata(Span at) {
+  if (metadata_read_) return;
+  metadata_read_ = true;
+  const bool arithmetic = lexer_.arithmetic();
+  const size_t start = lexer_.position();
+  const uint32_t end_of_last = lexer_.end_of_last();
+  lexer_.set_arithmetic(false);
+  lexer_.set_quiet(true);
+  while (peek().kind != TokenKind::kEnd && peek().kind != TokenKind::kMetadata) next();
+  lexer_.set_quiet(false);
+  const Token found = peek();
+  lexer_.seek(start);
+  lexer_.set_end_of_last(end_of_last);
+  lexer_.set_arithmetic(arithmetic);
+  if (found.kind == TokenKind::kMetadata) {
+    metadata_.read(lexer_.text().substr(found.span.end), found.span, diagnostics_);
+  } else {
+    error(at, "unknown-metadata", "this refers to metadata, but the text has no `#[metadata]`");
+  }
+}
+
+Result<Expr> Parser::expression() {
+  if (!read_header()) return kReported;
+  Expr e = run_expression();
+  if (e && peek().kind != TokenKind::kEnd && peek().kind != TokenKind::kMetadata) expected("the end of the expression");
+  check_names();
+  if (!e || diagnostics_.errors() != errors_before_) return kReported;
+  if (used_graph_) {
+    // As the body of a function whose parameters are the free variables.
+    check_scopes(builder_.fn({}, e));
+    if (diagnostics_.errors() != errors_before_) return kReported;
+  }
+  return e;
+}
+
+Result<Type> Parser::whole_type() {
+  Type t = type();
+  if (t && peek().kind != TokenKind::kEnd) expected("the end of the type");
+  if (!t || diagnostics_.errors() != errors_before_) return kReported;
+  return t;
+}
+
+}  // namespace text
+
+namespace {
+
+// Adds the text to the sources of the context; nothing if it is too large for spans.
+std::optional<uint32_t> add_source(std::string name, std::string text, Diagnostics& diagnostics, Context& context) {
+  constexpr size_t kMost = size_t{1} << 31;
+  if (text.size() > kMost) {
+    diagnostics.error({}, "input-too-large", cat("`", name, "` has ", text.size(), " bytes; at most ", kMost, " are read"));
+    return std::nullopt;
+  }
+  return context.sources().add(std::move(name), std::move(text));
+}
+
+}  // namespace
+
+Result<Module> parse(std::string name, std::string text, Diagnostics& diagnostics, const Operators& operators,
+                     const ParseOptions& options) {
+  Context& context = options.into.context();
+  const auto file = add_source(std::move(name), std::move(text), diagnostics, context);
+  if (!file) return kReported;
+  return text::Parser(*file, context.sources().text(*file), diagnostics, operators, options).module();
+}
+
+Result<Expr> parse_expr(std::string name, std::string text, Diagnostics& diagnostics, const Operators& operators,
+                        const ParseOptions& options) {
+  Context& context = options.into.context();
+  const auto file = add_source(std::move(name), std::move(text), diagnostics, context);
+  if (!file) return kReported;
+  return text::Parser(*file, context.sources().text(*file), diagnostics, operators, options).expression();
+}
+
+Result<Type> parse_type(std::string name, std::string text, Diagnostics& diagnostics, const ParseOptions& options) {
+  Context& context = options.into.context();
+  const auto file = add_source(std::move(name), std::move(text), diagnostics, context);
+  if (!file) return kReported;
+  const Operators none;
+  return text::Parser(*file, context.sources().text(*file), diagnostics, none, options).whole_type();
+}
+
+}  // namespace relay

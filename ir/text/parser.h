@@ -1,0 +1,43 @@
+// The parser of `.relay` texts (docs/grammar.ebnf).
+//
+// It accepts what TVM 0.18's Relay parser accepts and a superset of it: symbolic dims, tensor literals, constants by
+// name, kernels. Any bytes give a module or diagnostics, in time and memory linear in their number; nothing recurses
+// on how deeply a program is nested.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/diagnostics.h"
+#include "base/result.h"
+#include "ir/module.h"
+#include "ir/text/operators.h"
+
+namespace relay {
+
+struct ParseOptions {
+  // Definitions are added to a copy of this module, and the text is kept in its context, also when parsing fails:
+  // `options.into.context().sources()` is what diagnostics are rendered with.
+  Module into = {};
+  // How deeply brackets of all kinds may be nested in programs, types and patterns.
+  size_t max_nesting = 20000;
+  // The tensor that `const("name")` stands for; nothing if there is none of that name.
+  std::function<std::optional<Tensor>(std::string_view name)> constants = {};
+};
+
+// A module: definitions, in any order.
+Result<Module> parse(std::string name, std::string text, Diagnostics& diagnostics, const Operators& operators,
+                     const ParseOptions& options = {});
+
+// One expression, over the types and globals of `options.into`. Its free variables are declared with `free_var`.
+Result<Expr> parse_expr(std::string name, std::string text, Diagnostics& diagnostics, const Operators& operators,
+                        const ParseOptions& options = {});
+
+// One type, for options and tests.
+Result<Type> parse_type(std::string name, std::string text, Diagnostics& diagnostics,
+                        const ParseOptions& options = {});
+
+}  // namespace relay

@@ -1,0 +1,234 @@
+// Parser: the state of one run of the parser. Its members are in parser*.cc, by subject.
+//
+// Expressions, patterns and types are read by machines with explicit stacks, so that nesting costs heap and not
+// stack. A member that returns false or null has reported why. After a mistake inside an expression the machine
+// goes on at the next `;` or closing bracket with a poison value, so that later mistakes are found too.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "ir/builder.h"
+#include "ir/text/lexer.h"
+#include "ir/text/literal.h"
+#include "ir/text/metadata.h"
+#include "ir/text/parser.h"
+
+namespace relay::text {
+
+class Parser {
+ public:
+  Parser(uint32_t file, std::string_view text, Diagnostics& diagnostics, const Operators& operators,
+         const ParseOptions& options);
+
+  Result<Module> module();
+  Result<Expr> expression();
+  Result<Type> whole_type();
+
+ private:
+  // ---- parser.cc: tokens, messages, definitions ----
+  const Token& peek() { return lexer_.peek(); }
+  Token next() { return lexer_.next(); }
+  bool take(std::string_view punctuation);   // consumes it if it is next
+  bool take_word(std::string_view word);
+  bool need(std::string_view punctuation, std::string_view why);  // reports if it is not next
+  bool expected(std::string_view what, std::string_view slug = "expected-token");  // reports; returns false
+  Span here_from(uint32_t begin) const { return {lexer_.file(), begin, lexer_.end_of_last()}; }
+  Diagnostic& error(Span span, std::string_view slug, std::string message);
+  // Adds "did you mean" if a candidate is near; `candidates` is called only then.
+  void suggest(Diagnostic& d, std::string_view name, std::string_view sigil,
+               const std::function<std::vector<std::string>()>& candidates);
+  bool open(Span at);  // one bracket deeper; reports and fails beyond the limit
+  void close() { --depth_; }
+  bool at_definition();
+  void skip_to_definition();
+  // Reads the elements of a list up to `closer`, with commas between them and after the last one. False on error.
+  template <class Element>
+  bool list(std::string_view closer, Element&& element);
+  // After element number `count` of a list. True: another one may follow; else check failed_.
+  bool comma_or(std::string_view closer, size_t count);
+
+  bool read_header();
+  void read_data_types();   // a first pass, so that functions may use types defined after them
+  bool take_data_type();
+  bool data_type(bool is_extern);
+  bool constructor(Symbol data_type, std::vector<const Constructor*>& ctors);
+  void read_definitions();
+  bool function_definition();
+  bool kernel_definition();
+  void check_names();
+  void check_scopes(const Fn* fn);
+  void use_metadata(Span at);
+
+  // ---- parser_fn.cc: functions' headers, scopes ----
+  struct FnHeader {
+    std::vector<const TypeVar*> type_params;
+    std::vector<const Var*> params;
+    Type result = nullptr;
+    Attrs attrs;
+    size_t scope = 0;   // undo marks
+    size_t types = 0;
+    uint32_t begin = 0;
+  };
+  bool fn_header(FnHeader& header);
+  bool type_params(std::vector<const TypeVar*>& out);
+  void leave_types(size_t mark);
+  const Var* lookup(Symbol name) const;
+  void bind(const Var* var);
+  void leave_scope(size_t mark);
+
+  // ---- parser_expr.cc: the machine ----
+  enum class Step : uint8_t {
+    kSequence, kLet, kGraph, kBinary, kArgs, kParen, kBlock, kFn, kCondition, kThen, kElse, kScrutinee, kArm, kRef,
+  };
+  enum class State : uint8_t { kItem, kOperand, kValue, kReduce, kEnded, kDone, kFailed };
+  struct Frame {
+    Step step;
+    bool bare = false;        // kElse: an `if` without braces follows; kLet: the variable is in scope already
+    uint8_t precedence = 0;   // kBinary
+    uint32_t begin = 0;       // where its text begins
+    uint32_t operands = 0;    // operands_ from here on are its own
+    uint32_t items = 0;       // kSequence: items_ from here on are its own
+    size_t scope = 0;         // kSequence: undo mark
+    Expr first = nullptr;     // callee, left operand, condition
+    Expr second = nullptr;    // then-branch
+    const Var* var = nullptr; // kLet
+    std::string_view name = {};  // operator, kind of reference, number of a graph binding
+  };
+  struct Item {  // let var = value; (a plain item has no variable)
+    const Var* var;
+    Expr value;
+    uint32_t begin;
+  };
+  struct MatchState {
+    bool total = true;
+    Expr value = nullptr;
+    Pattern pattern = nullptr;
+    std::vector<Arm> arms;
+    size_t scope = 0;
+    uint32_t begin = 0;
+  };
+  Expr run_expression();  // a sequence, as in a function's body; null if it failed beyond repair
+  State begin_item();
+  State let_item();
+  State graph_item();
+  State free_variable();
+  State operand();
+  State name_operand();
+  State special_operand(bool& special);
+  State postfix();
+  State reduce();
+  State deliver();
+  State end_sequence();
+  State closed();          // value_ is what stood inside the bracket of the frame on top
+  State close_if();
+  State next_argument();   // after `(` or `,` of a call
+  State finish_call();
+  State next_arm();
+  State finish_match();
+  State value(Expr e, uint32_t begin);
+  State opened(Step step, uint32_t begin);
+  State sequence();
+  Expr infix(const Frame& f, Expr right);
+  bool recover(State& state);
+  void drop_frame();
+  Frame& top() { return frames_.back(); }
+  void push(Step step, uint32_t begin);
+  void pop() { frames_.pop_back(); }
+
+  // ---- parser_literal.cc ----
+  State number_operand();
+  State tensor_operand();
+  State constant_operand();
+  State metadata_operand();
+  const Constant* constant(Tensor value, std::string_view name, Span span);
+  std::optional<Tensor> scalar(const Token& token, bool negative, uint32_t begin);
+  std::optional<Tensor> tensor_literal();
+  std::optional<DType> dtype();
+  bool element_of_list(std::vector<std::pair<Token, bool>>& elements);
+
+  // ---- parser_pattern.cc, parser_type.cc ----
+  Pattern pattern();
+  Type type();
+  Type tensor_type();
+  const Constructor* find_ctor(std::string_view name) const;
+  std::vector<std::string> ctor_names() const;
+
+  // ---- parser_attrs.cc: attributes and index arithmetic ----
+  bool at_attribute();
+  bool attributes(std::vector<Attr>& out, std::string_view closer);
+  std::optional<AttrValue> attr_value(size_t depth);
+  std::optional<AttrValue> attr_primary(size_t depth);
+  std::optional<AttrValue> meta_attr(const Token& token);
+  std::optional<Dim> dim();
+  struct Arithmetic {  // limits of one expression
+    size_t operators = 0;
+    bool attribute = false;  // `//` begins a comment unless its left operand is symbolic
+  };
+  struct Operand {
+    Dim dim;
+    size_t height = 1;
+  };
+  std::optional<Operand> arithmetic(Arithmetic& limits, int least, size_t depth, const Operand* left);
+  std::optional<Operand> arithmetic_operand(Arithmetic& limits, size_t depth);
+  std::optional<Operand> arithmetic_call(Arithmetic& limits, size_t depth, const Token& name);
+  std::string_view arithmetic_operator(const Arithmetic& limits, const Operand& left);
+  std::optional<Operand> combined(Arithmetic& limits, std::string_view op, const Operand& a, const Operand& b,
+                                  Span span);
+  std::optional<std::pair<std::string, size_t>> meta_key(const Token& token);
+
+  Lexer lexer_;
+  Diagnostics& diagnostics_;
+  const Operators& operators_;
+  const ParseOptions& options_;
+  Module module_;
+  Builder builder_;
+  const size_t errors_before_;
+  size_t depth_ = 0;
+  size_t suggestions_ = 0;
+  bool module_mode_ = false;
+  bool failed_ = false;
+
+  // Scopes: the variables that a name may mean, innermost last; what was bound, for leaving a scope.
+  std::unordered_map<Symbol, std::vector<const Var*>> locals_;
+  std::vector<Symbol> bound_;
+  std::unordered_map<Symbol, size_t> type_vars_;
+  std::unordered_map<Symbol, const Constructor*> ctors_here_;  // of the data type at hand
+  std::vector<Symbol> bound_types_;
+  std::unordered_map<std::string, Expr> graph_;
+  bool used_graph_ = false;  // by the function at hand
+
+  // What was mentioned, to be checked against what is defined.
+  std::vector<std::pair<Symbol, Span>> used_globals_, used_types_;
+
+  Metadata metadata_;
+  bool metadata_read_ = false;
+
+  std::vector<Frame> frames_;
+  std::vector<Expr> operands_;
+  std::vector<Item> items_;
+  std::vector<FnHeader> headers_;
+  std::vector<MatchState> matches_;
+  Expr value_ = nullptr;
+  uint32_t value_begin_ = 0;
+  Expr poison_ = nullptr;
+  Attrs call_attrs_;  // of the call that is about to be finished
+  // Variables of `let %f = fn ...` whose value is being read, and whether it mentions them.
+  std::unordered_map<const Var*, bool> pending_lets_;
+};
+
+template <class Element>
+bool Parser::list(std::string_view closer, Element&& element) {
+  for (size_t count = 1;; ++count) {
+    if (take(closer)) return true;
+    if (!element()) return false;
+    failed_ = false;
+    if (!comma_or(closer, count)) return !failed_;
+  }
+}
+
+}  // namespace relay::text

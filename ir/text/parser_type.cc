@@ -1,0 +1,252 @@
+// Types and patterns.
+#include <re2/re2.h>
+
+#include "base/cat.h"
+#include "ir/text/names.h"
+#include "ir/text/parser_impl.h"
+
+namespace relay::text {
+namespace {
+
+// One type that is being read and whose parts are on the stack of finished types from `parts` on.
+struct OpenType {
+  enum Kind { kTuple, kFnArgs, kFnResult, kRef, kData } kind;
+  size_t parts;
+  std::vector<const TypeVar*> type_params = {};  // of a function type
+  size_t types = 0;                              // undo mark
+  Symbol name = {};                              // of a data type
+  bool comma = false;
+};
+
+bool looks_like_dtype(std::string_view name) {
+  static const RE2 kDType("(?:u?int|float|bool|bfloat)(?:[0-9]+(?:x[0-9]+)?)?(?:_e[0-9]m[0-9])?", RE2::Latin1);
+  return RE2::FullMatch(re2::StringPiece(name.data(), name.size()), kDType);
+}
+
+}  // namespace
+
+// A dtype by its name.
+std::optional<DType> Parser::dtype() {
+  if (peek().kind != TokenKind::kName) {
+    expected("a dtype, like `float32`", "expected-type");
+    return std::nullopt;
+  }
+  const Token name = next();
+  if (name.text == "uint1") return kBool;
+  if (const std::optional<DType> d = DType::parse(name.text)) return d;
+  error(name.span, "unknown-dtype", cat("there is no dtype `", name.text, "`"));
+  return std::nullopt;
+}
+
+// Tensor[(dims), dtype], after the word.
+Type Parser::tensor_type() {
+  if (!need("[", "after `Tensor`") || !need("(", "before the dims of a tensor type")) return nullptr;
+  std::vector<Dim> dims;
+  lexer_.set_arithmetic(true);
+  const bool ok = list(")", [&] {
+    const Span at = peek().span;
+    const std::optional<Dim> d = dim();
+    if (!d) return false;
+    if (d->is_const() && d->value() < 0) {
+      error(cover(at, here_from(at.begin)), "negative-dim", cat("a dim cannot be negative, and this is ", d->value()));
+    }
+    dims.push_back(*d);
+    return true;
+  });
+  lexer_.set_arithmetic(false);
+  if (!ok || !need(",", "between the dims and the dtype of a tensor type")) return nullptr;
+  const std::optional<DType> d = dtype();
+  take(",");
+  if (!d || !need("]", "after the dtype of a tensor type")) return nullptr;
+  return module_.context().tensor_type(dims, *d);
+}
+
+Type Parser::type() {
+  Context& context = module_.context();
+  std::vector<OpenType> open_types;
+  std::vector<Type> parts;
+  for (;;) {
+    // A type begins.
+    Type done = nullptr;
+    const Token t = peek();
+    if (t.is("(")) {
+      next();
+      if (!open(t.span)) return nullptr;
+      if (!take(")")) {
+        open_types.push_back({OpenType::kTuple, parts.size()});
+        continue;
+      }
+      close();
+      done = context.tuple_type({});
+    } else if (t.kind != TokenKind::kName) {
+      expected("a type", "expected-type");
+      return nullptr;
+    } else if (t.is_word("Tensor")) {
+      next();
+      done = tensor_type();
+      if (!done) return nullptr;
+    } else if (t.is_word("fn")) {
+      next();
+      OpenType fn{OpenType::kFnArgs, parts.size()};
+      fn.types = bound_types_.size();
+      if (!open(t.span) || !type_params(fn.type_params)) return nullptr;
+      if (!need("(", "before the argument types of a function type")) return nullptr;
+      if (take(")")) {
+        if (!need("->", "before the result type of a function type")) return nullptr;
+        fn.kind = OpenType::kFnResult;
+      }
+      open_types.push_back(std::move(fn));
+      continue;
+    } else if (t.is_word("ref")) {
+      next();
+      if (!open(t.span) || !need("(", "after `ref`")) return nullptr;
+      open_types.push_back({OpenType::kRef, parts.size()});
+      continue;
+    } else if (t.is_word("_")) {
+      next();
+      done = context.hole_type();
+    } else if (!t.quoted && looks_like_dtype(t.text)) {
+      const std::optional<DType> d = dtype();
+      if (!d) return nullptr;
+      done = context.scalar_type(*d);
+    } else if (!t.quoted && keyword(t.text)) {
+      expected("a type", "expected-type");
+      return nullptr;
+    } else {
+      next();
+      const Symbol name = context.symbol(t.name());
+      const auto var = type_vars_.find(name);
+      const bool is_var = var != type_vars_.end() && var->second > 0;
+      if (peek().is("[")) {
+        const Span at = next().span;
+        used_types_.emplace_back(name, t.span);
+        if (!open(at)) return nullptr;
+        if (!take("]")) {
+          OpenType data{OpenType::kData, parts.size()};
+          data.name = name;
+          open_types.push_back(std::move(data));
+          continue;
+        }
+        close();
+        done = context.data_type(name.text(), {});
+      } else if (is_var) {
+        done = context.type_var(name.text());
+      } else {
+        used_types_.emplace_back(name, t.span);
+        done = context.data_type(name.text(), {});
+      }
+    }
+
+    // A type ended: it may end those around it.
+    for (;;) {
+      if (open_types.empty()) return done;
+      OpenType& o = open_types.back();
+      parts.push_back(done);
+      const auto mine = [&] { return std::span<const Type>(parts.data() + o.parts, parts.size() - o.parts); };
+      if (o.kind == OpenType::kFnResult) {
+        const std::span<const Type> all = mine();
+        done = context.fn_type(o.type_params, all.first(all.size() - 1), all.back());
+        leave_types(o.types);
+      } else if (o.kind == OpenType::kRef) {
+        take(",");
+        if (!need(")", "after the type of a reference's contents")) return nullptr;
+        done = context.ref_type(parts.back());
+      } else {
+        const std::string_view closer = o.kind == OpenType::kData ? "]" : ")";
+        failed_ = false;
+        bool more = comma_or(closer, parts.size() - o.parts);
+        if (failed_) return nullptr;
+        if (more && take(closer)) more = false;
+        if (more) break;
+        if (o.kind == OpenType::kFnArgs) {
+          if (!need("->", "before the result type of a function type")) return nullptr;
+          o.kind = OpenType::kFnResult;
+          break;
+        }
+        done = o.kind == OpenType::kData ? Type(context.data_type(o.name.text(), mine()))
+                                         : Type(context.tuple_type(mine()));
+      }
+      parts.resize(o.parts);
+      close();
+      open_types.pop_back();
+    }
+  }
+}
+
+const Constructor* Parser::find_ctor(std::string_view name) const { return module_.constructor(name); }
+
+std::vector<std::string> Parser::ctor_names() const {
+  std::vector<std::string> names;
+  for (const auto& [name, def] : module_.data_types()) {
+    for (const Constructor* c : def->ctors) names.push_back(c->name.str());
+  }
+  return names;
+}
+
+// _  %x  %x: T  Ctor  Ctor(p, ...)  (p, ...). The variables are in scope afterwards.
+Pattern Parser::pattern() {
+  struct OpenPattern {
+    const Constructor* ctor;  // null for a tuple
+    size_t parts;
+    uint32_t begin;
+  };
+  std::vector<OpenPattern> open_patterns;
+  std::vector<Pattern> parts;
+  for (;;) {
+    Pattern done = nullptr;
+    const Token t = peek();
+    if (t.is_word("_")) {
+      next();
+      SpanScope span(builder_, t.span);
+      done = builder_.wildcard();
+    } else if (t.kind == TokenKind::kLocal) {
+      next();
+      Type annotation = nullptr;
+      if (take(":") && !(annotation = type())) return nullptr;
+      SpanScope span(builder_, t.span);
+      const Var* var = builder_.var(t.name(), annotation);
+      bind(var);
+      done = builder_.bind(var);
+    } else if (t.is("(") || (t.kind == TokenKind::kName && (t.quoted || !keyword(t.text)))) {
+      next();
+      const Constructor* ctor = nullptr;
+      bool fields = t.is("(");
+      if (!fields) {
+        ctor = find_ctor(t.name());
+        if (!ctor) {
+          suggest(error(t.span, "unknown-constructor", cat("there is no constructor `", t.name(), "`")), t.name(), "",
+                  [&] { return ctor_names(); });
+          return nullptr;
+        }
+        fields = take("(");
+      }
+      if (fields && !take(")")) {
+        if (!open(t.span)) return nullptr;
+        open_patterns.push_back({ctor, parts.size(), t.span.begin});
+        continue;
+      }
+      SpanScope span(builder_, here_from(t.span.begin));
+      done = ctor ? builder_.ctor_pattern(*ctor, {}) : builder_.tuple_pattern({});
+    } else {
+      expected("a pattern", "expected-pattern");
+      return nullptr;
+    }
+
+    for (;;) {
+      if (open_patterns.empty()) return done;
+      const OpenPattern o = open_patterns.back();
+      parts.push_back(done);
+      failed_ = false;
+      if (comma_or(")", parts.size() - o.parts) && !take(")")) break;
+      if (failed_) return nullptr;
+      const std::span<const Pattern> fields(parts.data() + o.parts, parts.size() - o.parts);
+      SpanScope span(builder_, here_from(o.begin));
+      done = o.ctor ? builder_.ctor_pattern(*o.ctor, fields) : builder_.tuple_pattern(fields);
+      parts.resize(o.parts);
+      open_patterns.pop_back();
+      close();
+    }
+  }
+}
+
+}  // namespace relay::text
