@@ -1,0 +1,26 @@
+// map_types: a module with other dims or dtypes, everywhere they are written: in annotations, results, type arguments,
+// attributes and constants.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+
+#include "ir/module.h"
+
+namespace relay::passes {
+
+struct TypeMap {
+  std::function<Dim(Dim)> dim;        // null: dims stay
+  std::function<DType(DType)> dtype;  // null: dtypes stay; applied to constants and to attributes that name a dtype
+};
+
+// The result carries mapped types where the module was typed; check it again if dims became better known.
+Module map_types(const Module& m, const TypeMap& map);
+
+// Every shape variable of that name becomes a constant. The result must be type checked: what followed from the
+// variable alone is forgotten.
+Module bind_shape_variables(const Module& m, const std::map<std::string, int64_t>& values);
+
+}  // namespace relay::passes

@@ -1,0 +1,77 @@
+// Models and tensors, as the command line names them.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "frontend/data/named_tensors.h"
+#include "ir/module.h"
+#include "runtime/value.h"
+#include "tools/session.h"
+
+namespace CLI {
+class App;
+}
+
+namespace relay::tools {
+
+// --- models -----------------------------------------------------------------------------------------------------
+
+struct ModelOptions {
+  std::string path;                       // .onnx or .relay
+  std::vector<std::string> input_shapes;  // "x:[1,3,224,224]" or "x:1x3x224x224"; -1, ? and names are dynamic
+  std::string function = "main";
+};
+void add_model_options(CLI::App& sub, ModelOptions& options);
+
+// A model that was read and type checked.
+struct Model {
+  Module module;
+  std::string function;
+  std::vector<std::string> input_names, output_names;
+  bool is_onnx = false;
+
+  const Fn& entry() const { return *module.function(function); }
+};
+
+// Reports to standard error and sets the exit code where it fails.
+Result<Model> load_model(const ModelOptions& options, Session& session);
+// The module before the type check: for fmt and import.
+Result<Module> read_module(const ModelOptions& options, Session& session);
+
+// Writes the module's text and, if it has large constants, PATH with .safetensors in the place of .relay. Returns what is
+// wrong, or an empty text.
+std::string save_module(const std::string& path, const std::string& head, const Module& m);
+
+// --- inputs and outputs -------------------------------------------------------------------------------------------
+
+struct InputOptions {
+  std::string inputs;           // x.npz, a folder of .npy, test_data_set_0/, ...
+  std::string fill = "random";  // random, zeros, ones, range, seed:N
+};
+void add_input_options(CLI::App& sub, InputOptions& options);
+
+// Arguments for the model's parameters, from the file or filled. Shape variables must be fixed by the files' shapes or by
+// --input-shapes.
+Result<std::vector<Value>> make_inputs(const Model& model, const InputOptions& options, Session& session);
+
+// The model with every shape variable replaced by the extents of the given arguments, type checked again: what compiled
+// engines need. The model itself if it has none.
+Result<Model> specialise(const Model& model, const std::vector<Value>& args, Session& session);
+
+// The result's tensors with the names of the model's outputs.
+data::NamedTensors name_outputs(const Model& model, const Value& result);
+
+// --- engines ------------------------------------------------------------------------------------------------------
+
+struct TargetOptions {
+  std::string engine = "interp";
+  std::string target = "native";
+  int opt_level = 2;
+  int threads = 1;
+};
+void add_target_options(CLI::App& sub, TargetOptions& options);
+
+}  // namespace relay::tools
