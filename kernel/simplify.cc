@@ -207,9 +207,36 @@ Interval Bounds::difference(Expr a, Expr b) const {
   return out;
 }
 
-bool Bounds::proves_less(Expr a, Expr b) const {
+void Bounds::assume(Expr condition) {
+  if (condition->kind == ExprKind::kAnd) {
+    for (const ExprNode* a : condition->args) assume(a);
+  }
+  if (condition->args.size() != 2 || condition->args[0]->dtype != kInt64) return;
+  const Expr a = condition->args[0], b = condition->args[1];
+  if (condition->kind == ExprKind::kLess) less_.push_back({a, b});
+  if (condition->kind == ExprKind::kLessEqual) less_.push_back({a, b + 1});
+}
+
+bool Bounds::less_by_range(Expr a, Expr b) const {
   const Interval d = difference(a, b);
   return d.high && *d.high < 0;
+}
+
+bool Bounds::proves_less(Expr a, Expr b) const {
+  if (less_by_range(a, b)) return true;
+  if (may_wrap(a.get()) || may_wrap(b.get())) return false;
+  // p < q is p <= q - 1, so a <= a + (q - 1 - p).
+  for (const auto& [p, q] : less_) {
+    if (!may_wrap(p.get()) && !may_wrap(q.get()) && less_by_range(a + (q - 1 - p), b)) return true;
+  }
+  // rest + x // c < b if rest * c + x < b * c.
+  for (const polynomial::Term& t : polynomial::terms(a)) {
+    if (t.coefficient != 1 || t.atoms.size() != 1 || t.atoms[0]->kind != ExprKind::kFloorDiv) continue;
+    const Expr x = t.atoms[0]->args[0], c = t.atoms[0]->args[1];
+    if (c->kind != ExprKind::kInt || c->int_value < 1) continue;
+    return proves_less((a - Expr(t.atoms[0])) * c + x, b * c);
+  }
+  return false;
 }
 bool Bounds::proves_less_equal(Expr a, Expr b) const {
   if (a == b) return true;

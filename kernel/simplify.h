@@ -29,6 +29,10 @@ class Bounds {
   // The variable is in [0, extent); the extent may be symbolic.
   void bind(Expr variable, Expr extent);
 
+  // What holds where an expression is used: comparisons `a < b` and `a <= b` of int64, joined by `and`; others are
+  // ignored. Only the proofs below make use of it.
+  void assume(Expr condition);
+
   // An interval that holds every value of the integer or boolean expression.
   Interval of(Expr e) const;
   // Comparisons of int64 expressions; true only if proved for all values.
@@ -41,11 +45,13 @@ class Bounds {
   // Variables with symbolic upper ends are replaced by the end that makes the value largest (or smallest); of
   // several upper ends, the one of that number.
   Expr widen(Expr e, bool upwards, size_t choice) const;
+  bool less_by_range(Expr a, Expr b) const;
   // The range of a - b.
   Interval difference(Expr a, Expr b) const;
 
   std::unordered_map<const ExprNode*, Interval> ranges_;
   std::unordered_map<const ExprNode*, std::vector<Expr>> last_;  // symbolic: values that it does not exceed
+  std::vector<std::pair<Expr, Expr>> less_;  // assumed: first < second
 };
 
 // An equal expression without the divisions, remainders, minima, maxima, comparisons and selections that the

@@ -87,11 +87,7 @@ class Validator {
         return;
       }
       case StmtKind::kIf:
-        expression(s->as<If>()->condition);
-        ++conditions_;
-        for (Stmt c : children(s)) statement(c, bounds);
-        --conditions_;
-        return;
+        return conditional(*s->as<If>(), bounds);
       case StmtKind::kRequire:
       case StmtKind::kSeq:
       case StmtKind::kNop:
@@ -101,14 +97,24 @@ class Validator {
     }
   }
 
+  void conditional(const If& n, const Bounds& bounds) {
+    expression(n.condition);
+    Bounds holds = bounds;
+    holds.assume(n.condition);
+    statement(n.then_branch, holds);
+    if (n.else_branch) statement(n.else_branch, bounds);
+  }
+
   void block(const Block& b, Bounds bounds) {
     const Block* outer = std::exchange(block_, &b);
     for (const BlockIter& i : b.iters) {
       expression(i.extent);
       expression(i.binding);
-      iterator(b, i, bounds);
     }
     if (b.predicate) expression(b.predicate);
+    Bounds where = bounds;
+    if (b.predicate) where.assume(b.predicate);
+    for (const BlockIter& i : b.iters) iterator(i, where);
     independence(b);
     cover(b, bounds);
     Bounds inside = bounds;
@@ -125,21 +131,16 @@ class Validator {
     block_ = outer;
   }
 
-  // The binding stays in [0, extent), by the ranges of the loops or by the predicate.
-  void iterator(const Block& b, const BlockIter& i, const Bounds& bounds) {
+  // The binding stays in [0, extent), by the ranges of the loops or by the conditions around it.
+  void iterator(const BlockIter& i, const Bounds& bounds) {
     const Interval range = bounds.of(i.binding);
-    // What a condition around the block excludes is not worked out, nor ranges that stay symbolic.
-    if (conditions_ > 0) return;
-    if (range.low && *range.low < 0) report(cat(place(), "iterator `", show(i.var), "` may be negative"));
-    if (!range.high || i.extent->kind != ExprKind::kInt) return;
-    if (bounds.proves_less(i.binding, i.extent) || (b.predicate && implies(b.predicate, i.binding, i.extent))) return;
-    report(cat(place(), "iterator `", show(i.var), "` may exceed its extent"));
-  }
-  static bool implies(Expr predicate, Expr binding, Expr extent) {
-    if (predicate->kind == ExprKind::kAnd) {
-      return implies(predicate->args[0], binding, extent) || implies(predicate->args[1], binding, extent);
+    const Expr zero = i.binding->pool->integer(0);
+    if (range.low && *range.low < 0 && !bounds.proves_less(zero, i.binding + 1)) {
+      report(cat(place(), "iterator `", show(i.var), "` may be negative"));
     }
-    return predicate->kind == ExprKind::kLess && binding == predicate->args[0] && extent == predicate->args[1];
+    // Of ranges that stay symbolic nothing is said: what is not proved of them need not be wrong.
+    if (!range.high || i.extent->kind != ExprKind::kInt || bounds.proves_less(i.binding, i.extent)) return;
+    report(cat(place(), "iterator `", show(i.var), "` may exceed its extent"));
   }
 
   void region(const Region& r, const Bounds& bounds) {
@@ -217,7 +218,6 @@ class Validator {
   std::unordered_set<const Buffer*> covered_;
   std::unordered_map<const Buffer*, std::vector<const Block*>> partly_;
   const Block* block_ = nullptr;
-  int conditions_ = 0;  // around the statement
 };
 
 }  // namespace

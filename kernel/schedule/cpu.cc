@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "kernel/schedule/cpu_rules.h"
-#include "kernel/schedule/inline.h"
+#include "kernel/schedule/primitives.h"
 #include "kernel/schedule/primitive.h"
 #include "kernel/simplify.h"
 #include "kernel/statements.h"

@@ -1,4 +1,4 @@
-#include "kernel/schedule/inline.h"
+#include "kernel/schedule/primitives.h"
 
 #include <algorithm>
 
@@ -67,7 +67,11 @@ Outcome reverse_compute_inline(const Kernel& k, std::string_view name) {
   bool elsewhere = false;
   for_each_load(store->value, [&](const ExprNode* n) {
     const bool temporary = std::find(k.temporaries.begin(), k.temporaries.end(), n->buffer) != k.temporaries.end();
-    if (!temporary || readers(k.body, n->buffer).size() != 1) return;
+    if (!temporary) return;
+    for (const Block* reader : readers(k.body, n->buffer)) {  // a reduction reads what it writes
+      const auto writes = writers(k.body, n->buffer);
+      if (reader != consumer && std::find(writes.begin(), writes.end(), reader) == writes.end()) return;
+    }
     const bool same = n->args.size() == store->indices.size() &&
                       std::equal(n->args.begin(), n->args.end(), store->indices.begin(),
                                  [](const ExprNode* a, Expr b) { return a == b.get(); }) &&
