@@ -1,0 +1,78 @@
+// Windows over images: what convolution and pooling in two dimensions share. Axis 0 is the height, 1 the width.
+#pragma once
+
+#include <array>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "ir/dim.h"
+#include "kernel/builder.h"
+#include "op/define.h"
+#include "runtime/tensor.h"
+
+namespace relay::op {
+
+// Where each letter stands in a layout: of "NHWC" the letters N, C, H, W are at 0, 3, 1, 2.
+struct Layout {
+  std::array<size_t, 4> place = {0, 1, 2, 3};
+
+  // Values given in the order of the letters, put in the order of the layout.
+  template <class T>
+  std::vector<T> arrange(const std::array<T, 4>& parts) const {
+    std::vector<T> out(4);
+    for (size_t p = 0; p < 4; ++p) out[place[p]] = parts[p];
+    return out;
+  }
+  // The other way round.
+  template <class List>
+  auto parts(const List& list) const {
+    using T = std::decay_t<decltype(list[0])>;
+    return std::array<T, 4>{list[place[0]], list[place[1]], list[place[2]], list[place[3]]};
+  }
+  // The axes that bring a tensor of this layout into the order of the letters, and back.
+  std::vector<int64_t> to_letters() const;
+  std::vector<int64_t> from_letters() const;
+};
+
+// Both throw a RelationError that blames the attributes.
+Layout read_layout(std::string_view attribute, std::string_view text, std::string_view letters);
+// The result has the layout of the data.
+void require_same_layout(std::string_view out_layout, std::string_view layout);
+
+// How a window moves.
+struct Window {
+  std::array<int64_t, 2> stride = {1, 1}, dilation = {1, 1}, before = {0, 0}, after = {0, 0};
+
+  bool pads() const { return before[0] != 0 || before[1] != 0 || after[0] != 0 || after[1] != 0; }
+  // The extent that a window of `kernel` elements covers: (kernel - 1) * dilation + 1.
+  Dim covers(size_t axis, Dim kernel) const;
+  // How many windows fit; with `ceil`, also one that starts inside of the data or the padding before it and ends
+  // outside of the padding. Fails if the window is larger than the padded data.
+  Dim count(size_t axis, Dim extent, Dim kernel, bool ceil = false) const;
+  // The attribute `padding`: top, left, bottom, right.
+  std::vector<int64_t> padding() const { return {before[0], before[1], after[0], after[1]}; }
+  std::vector<int64_t> strides() const { return {stride[0], stride[1]}; }
+  std::vector<int64_t> dilations() const { return {dilation[0], dilation[1]}; }
+};
+
+// Reads the attributes: strides and dilation of 1 or 2 numbers, padding of 1 (all sides), 2 (top and bottom, left
+// and right) or 4 (top, left, bottom, right). Throws a RelationError for others, and for strides below 1.
+Window read_window(std::span<const int64_t> strides, std::span<const int64_t> dilation,
+                   std::span<const int64_t> padding);
+// An attribute of two extents, or of one that stands for both.
+std::array<Dim, 2> read_extents(std::string_view attribute, std::span<const Dim> values);
+// Fails for an extent of a window that is known and not positive, or absurdly large.
+void require_extent(std::string_view what, Dim extent, int arg = kAttributes);
+
+// The strides of a tensor's axes in the order of the layout's letters.
+std::array<int64_t, 4> strides_of(const Shape& shape, const Layout& layout);
+// Traps if the shape of a result could not be computed.
+void require_shape_known(const Tensor& result);
+
+// To lower: x with `before` elements in front of height and width and as many behind that they reach `extents`.
+kernel::Tensor padded(kernel::Builder& k, const kernel::Tensor& x, const Layout& layout,
+                      const std::array<int64_t, 2>& before, const std::array<kernel::Expr, 2>& extents,
+                      kernel::Expr fill);
+
+}  // namespace relay::op
