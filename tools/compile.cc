@@ -1,0 +1,124 @@
+// relay compile: a model to a library that needs nothing of ours.
+#include <CLI/CLI.hpp>
+#include <chrono>
+#include <filesystem>
+
+#include "aot/build.h"
+#include "base/cat.h"
+#include "base/file.h"
+#include "kernel/native/parallel.h"
+#include "op/operators.h"
+#include "passes/runner.h"
+#include "tools/engines.h"
+#include "tools/model.h"
+#include "tools/session.h"
+
+namespace relay::tools {
+namespace {
+
+namespace native = kernel::native;
+
+struct Options {
+  ModelOptions model;
+  TargetOptions target;
+  std::string output = "model.so", emit = "so", licence, passes;
+  bool weights_file = false, time = false;
+};
+
+std::string licence_text(const Options& o, Session& s) {
+  std::string text;
+  if (o.licence.empty()) return text;
+  if (std::string wrong = read_file(o.licence, 1 << 20, text); !wrong.empty()) s.fail(kUsage, wrong);
+  return text;
+}
+
+// The sources as one text for people, each behind a line that names it.
+std::string listing(const aot::Sources& sources) {
+  std::string out;
+  for (const aot::SourceFile& f : sources.files) {
+    if (f.name.ends_with(".cc")) out += cat("// ---- ", f.name, "\n", f.text, "\n");
+  }
+  return out;
+}
+
+void run(const Options& o, Session& s) {
+  const auto begin = std::chrono::steady_clock::now();
+  native::Target target;
+  if (std::string wrong = native::parse_target(o.target.target, target); !wrong.empty()) {
+    s.fail(kUsage, wrong);
+    return;
+  }
+  Result<Model> model = load_model(o.model, s);
+  if (!model) return;
+  Progress progress(s, "compile");
+  progress.step("optimising");
+  passes::RunnerOptions run;
+  run.target.opt_level = o.target.opt_level;
+  run.target.vector_floats = target.vector_floats;
+  run.time = o.time;
+  run.print = [&](std::string_view text) { s.say(text); };
+  Diagnostics diagnostics;
+  const std::string pipeline = o.passes.empty() ? passes::default_pipeline(o.target.opt_level) : o.passes;
+  Result<Module> lowered = passes::run_pipeline(with_entry(model->module, model->function), pipeline, run, diagnostics);
+  Result<passes::Plan> plan = lowered ? passes::plan_memory(*lowered, "main", diagnostics) : Result<passes::Plan>(kReported);
+  if (!plan) {
+    s.fail(kUnsupported, diagnostics, model->module.context().sources());
+    return;
+  }
+  for (size_t i = 0; i < plan->inputs.size() && i < model->input_names.size(); ++i) plan->inputs[i].name = model->input_names[i];
+  const std::filesystem::path output(o.output);
+  aot::EmitOptions emit;
+  emit.model_name = output.stem().string();
+  emit.target = o.target.target;
+  emit.features = target.features;
+  emit.vector_floats = target.vector_floats;
+  emit.opt_level = o.target.opt_level;
+  emit.threads = o.target.threads;
+  emit.weights = o.weights_file ? aot::Weights::kFile : aot::Weights::kEmbedded;
+  emit.licence = licence_text(o, s);
+  emit.kernel_files = 2 * native::usable_cores();
+  if (s.exit_code != kOk) return;
+  const aot::Sources sources = aot::emit(*plan, emit);
+  if (o.emit == "cpp") {
+    if (std::string wrong = write_file_atomically(o.output, listing(sources)); !wrong.empty()) s.fail(kLimit, wrong);
+    return;
+  }
+  progress.step("compiling C++");
+  native::CompileOptions compile;
+  compile.target = target;
+  compile.opt_level = o.target.opt_level;
+  std::vector<std::string> written;
+  if (std::string wrong = aot::build(sources, emit.weights, compile, o.output, written); !wrong.empty()) {
+    s.fail(kLimit, wrong);
+    return;
+  }
+  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  if (s.json) {
+    s.print(sources.description + "\n");
+    return;
+  }
+  s.say(fmt::format("wrote {} in {:.1f} s: {} kernels, {} bytes of weights, {} bytes of workspace\n", join(written, ", "), seconds,
+                    lowered->kernels().size(), plan->constants.empty() ? 0 : sources.weights.size(), plan->workspace_bytes));
+}
+
+}  // namespace
+
+void add_compile(CLI::App& app, Session& session) {
+  auto o = std::make_shared<Options>();
+  CLI::App* sub = app.add_subcommand("compile", "compile a model to a library and a header");
+  add_model_options(*sub, o->model);
+  sub->add_option("-o,--output", o->output, "the library; the header stands beside it")->capture_default_str();
+  sub->add_option("--emit", o->emit, "so, or cpp: the generated C++ as one text")->check(CLI::IsMember({"so", "cpp"}));
+  sub->add_option("--target", o->target.target, "processor features: native, cpu:sse2, cpu:avx2, cpu:avx512")->capture_default_str();
+  sub->add_option("-O,--opt-level", o->target.opt_level, "0: as written, 1, 2, 3")->check(CLI::Range(0, 3))->capture_default_str();
+  sub->add_option("--threads", o->target.threads, "threads of a run, unless the opening program says otherwise")
+      ->check(CLI::Range(1, 1024))
+      ->capture_default_str();
+  sub->add_option("--passes", o->passes, "a pipeline in the place of the level's");
+  sub->add_option("--licence", o->licence, "a file with the model's licence, kept in the library's description");
+  sub->add_flag("--weights-file", o->weights_file, "put the weights into a .safetensors beside the library");
+  sub->add_flag("--time", o->time, "print how long each pass took");
+  sub->callback([o, &session] { run(*o, session); });
+}
+
+}  // namespace relay::tools

@@ -1,0 +1,79 @@
+// relay doctor: what this machine has for Relay, and what is missing.
+#include <CLI/CLI.hpp>
+#include <cstdlib>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "base/cat.h"
+#include "base/file.h"
+#include "kernel/native/parallel.h"
+#include "kernel/native/subprocess.h"
+#include "kernel/native/toolchain.h"
+#include "tools/session.h"
+
+namespace relay::tools {
+namespace {
+
+namespace native = kernel::native;
+
+struct Finding {
+  std::string what, found;
+  bool ok = true;
+};
+
+Finding compiler() {
+  native::Compiler c;
+  const std::string wrong = native::find_compiler(c);
+  return wrong.empty() ? Finding{"C++ compiler", cat(c.program, ": ", c.version)} : Finding{"C++ compiler", wrong, false};
+}
+
+Finding features() {
+  native::Target t;
+  const std::string wrong = native::parse_target("native", t);
+  return {"processor features", wrong.empty() ? join(t.features, " ") : wrong, wrong.empty()};
+}
+
+// Compiling a model goes through a temporary folder and loads what it made: try just that.
+Finding compile_and_load() {
+  TemporaryFolder folder;
+  std::string wrong = folder.make();
+  native::Target t;
+  if (wrong.empty()) wrong = native::parse_target("native", t);
+  const std::string path = folder.path() + "/probe.so";
+  native::CompileOptions options;
+  options.target = t;
+  const std::string text = "extern \"C\" __attribute__((visibility(\"default\"))) int probe() { return 42; }\n";
+  if (wrong.empty()) wrong = native::build_library({{"probe.cc", text}}, options, folder.path(), path);
+  native::Library library;
+  if (wrong.empty()) wrong = library.open(path);
+  if (wrong.empty()) {
+    auto probe = reinterpret_cast<int (*)()>(library.find("probe"));
+    if (!probe || probe() != 42) wrong = "the compiled probe gives a wrong answer";
+  }
+  return {"compile and load", wrong.empty() ? "works" : wrong, wrong.empty()};
+}
+
+Finding cuda() {
+  const char* home = std::getenv("CUDA_HOME");
+  const std::string nvcc = cat(home && *home ? home : "/usr/local/cuda", "/bin/nvcc");
+  return {"CUDA compiler", std::filesystem::exists(nvcc) ? nvcc : "none (only CUDA tests need it)"};
+}
+
+}  // namespace
+
+void add_doctor(CLI::App& app, Session& session) {
+  CLI::App* sub = app.add_subcommand("doctor", "say what this machine has for Relay and what is missing");
+  sub->callback([&session] {
+    const std::vector<Finding> findings{{"cores", cat(native::usable_cores(), " usable")}, compiler(), features(),
+                                        compile_and_load(), cuda()};
+    nlohmann::ordered_json j;
+    for (const Finding& f : findings) {
+      j[f.what] = {{"found", f.found}, {"ok", f.ok}};
+      if (!session.json) session.print(fmt::format("{:<20} {} {}\n", f.what, f.ok ? "ok " : "BAD", f.found));
+      if (!f.ok) session.exit_code = kUnsupported;
+    }
+    if (session.json) session.print(j.dump(2) + "\n");
+  });
+}
+
+}  // namespace relay::tools

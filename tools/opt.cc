@@ -1,0 +1,132 @@
+// relay opt: runs passes on a model and prints what they make of it.
+#include <CLI/CLI.hpp>
+
+#include "base/cat.h"
+#include "base/file.h"
+#include "kernel/native/toolchain.h"
+#include "op/operators.h"
+#include "passes/plan_memory.h"
+#include "passes/runner.h"
+#include "tools/model.h"
+#include "tools/session.h"
+
+namespace relay::tools {
+namespace {
+
+struct Options {
+  ModelOptions model;
+  InputOptions inputs;
+  std::string passes, emit = "relay", output, dump_dir, verify = "none", target = "native", reproducer;
+  std::vector<std::string> print_after;
+  int opt_level = -1;
+  bool time = false, list = false;
+};
+
+void list_passes(const Session& s) {
+  for (const passes::Pass* p : passes::all_passes()) {
+    s.print(fmt::format("{:<20} {}\n", p->name, p->doc));
+    for (const passes::Parameter& q : p->parameters) {
+      s.print(fmt::format("{:<20}   {{{}={}}} {}\n", "", q.name, q.default_value, q.doc));
+    }
+  }
+}
+
+std::string kernels_of(const Module& m) {
+  std::string out;
+  for (const auto& [name, kernel] : m.kernels()) out += show(*kernel) + "\n";
+  return out;
+}
+
+// The pipeline that a reproducer file names in its first line; empty for any other file.
+std::string pipeline_in(const std::string& path) {
+  std::string text;
+  if (!path.ends_with(".relay") || !read_file(path, uint64_t{1} << 30, text).empty()) return {};
+  return passes::pipeline_of_reproducer(text);
+}
+
+void run(const Options& o, Session& s) {
+  Result<Model> model = load_model(o.model, s);
+  if (!model) return;
+  std::string pipeline = o.passes;
+  if (pipeline.empty() && o.opt_level >= 0) pipeline = passes::default_pipeline(o.opt_level);
+  if (pipeline.empty()) pipeline = pipeline_in(o.model.path);
+  passes::RunnerOptions run;
+  run.print_after = {o.print_after.begin(), o.print_after.end()};
+  run.time = o.time;
+  run.dump_dir = o.dump_dir;
+  run.reproducer = o.reproducer;
+  run.save = save_module;
+  run.print = [&](std::string_view text) { s.say(text); };
+  kernel::native::Target target;
+  if (std::string wrong = kernel::native::parse_target(o.target, target); !wrong.empty()) {
+    s.fail(kUsage, wrong);
+    return;
+  }
+  run.target.vector_floats = target.vector_floats;
+  if (o.opt_level >= 0) run.target.opt_level = o.opt_level;
+  if (o.verify == "types") run.verify = passes::Verify::kTypes;
+  if (o.verify == "semantics") {
+    run.verify = passes::Verify::kSemantics;
+    Result<std::vector<Value>> args = make_inputs(*model, o.inputs, s);
+    if (!args) return;
+    run.sample_inputs = *args;
+  }
+  Diagnostics diagnostics;
+  Result<Module> done = passes::run_pipeline(model->module, pipeline, run, diagnostics);
+  if (!diagnostics.all().empty()) s.fail(done ? s.exit_code : kBadModel, diagnostics, model->module.context().sources());
+  if (!done) return;
+  std::string text;
+  if (o.emit == "kernel") {
+    text = kernels_of(*done);
+  } else if (o.emit == "plan") {
+    Result<passes::Plan> plan = passes::plan_memory(*done, o.model.function, diagnostics);
+    if (!plan) {
+      s.fail(kUnsupported, diagnostics, model->module.context().sources());
+      return;
+    }
+    text = passes::show(*plan);
+  } else if (!o.output.empty()) {
+    if (std::string wrong = save_module(o.output, "", *done); !wrong.empty()) s.fail(kLimit, wrong);
+    return;
+  } else {
+    text = op::text_of(*done);
+  }
+  if (o.output.empty()) {
+    s.print(text);
+  } else if (std::string wrong = write_file_atomically(o.output, text); !wrong.empty()) {
+    s.fail(kLimit, wrong);
+  }
+}
+
+}  // namespace
+
+void add_opt(CLI::App& app, Session& session) {
+  auto o = std::make_shared<Options>();
+  CLI::App* sub = app.add_subcommand("opt", "run passes on a model and print the result");
+  sub->add_option("model", o->model.path, "a model: .onnx or .relay (a reproducer runs the passes it names)");
+  sub->add_option("--input-shapes", o->model.input_shapes, "NAME:[1,3,224,224] or NAME:1x3x224x224");
+  sub->add_option("--passes", o->passes, "a pipeline: fold-constants,fuse{max-ops=8}");
+  sub->add_option("-O,--opt-level", o->opt_level, "the pipeline of that level")->check(CLI::Range(0, 3));
+  sub->add_option("--print-after", o->print_after, "a pass, all, or changed")->delimiter(',');
+  sub->add_option("--dump-dir", o->dump_dir, "write a numbered .relay file after each pass");
+  sub->add_option("--verify", o->verify, "none, types, or semantics (interpret before and after each pass)")
+      ->check(CLI::IsMember({"none", "types", "semantics"}));
+  sub->add_option("--reproducer", o->reproducer, "where to write a reproducer if a pass fails");
+  sub->add_option("--emit", o->emit, "relay, kernel or plan")->check(CLI::IsMember({"relay", "kernel", "plan"}));
+  sub->add_option("--target", o->target, "processor features of kernels");
+  sub->add_option("-o,--output", o->output, "a file instead of standard output");
+  sub->add_flag("--time", o->time, "print how long each pass took");
+  sub->add_flag("--list-passes", o->list, "list the passes there are");
+  add_input_options(*sub, o->inputs);
+  sub->callback([o, &session] {
+    if (o->list) {
+      list_passes(session);
+    } else if (o->model.path.empty()) {
+      session.fail(kUsage, "opt needs a model: relay opt MODEL --passes=fold-constants");
+    } else {
+      run(*o, session);
+    }
+  });
+}
+
+}  // namespace relay::tools

@@ -1,0 +1,208 @@
+// relay verify: the same inputs on every engine and level, against the interpreter in float64.
+#include "tools/verify.h"
+
+#include <CLI/CLI.hpp>
+#include <chrono>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "base/cat.h"
+#include "base/failure.h"
+#include "frontend/data/inputs.h"
+#include "interp/machine.h"
+#include "tools/engines.h"
+#include "tools/model.h"
+#include "tools/tolerance.h"
+
+namespace relay::tools {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
+
+// The worst output of a run against the reference.
+void judge(VerifyRow& row, const std::vector<Tensor>& got, const std::vector<Tensor>& reference,
+           const std::vector<Bound>& bounds, const Model& model) {
+  for (size_t i = 0; i < got.size(); ++i) {
+    // Compared in float64, so that the reference is not rounded.
+    const Tensor wide = got[i].dtype().is_float() ? got[i].converted(reference[i].dtype()) : got[i];
+    const Comparison c = compare(wide, reference[i], bounds[i]);
+    row.ok &= c.ok;
+    if (i > 0 && c.needed <= row.worst.needed) continue;
+    row.worst = c;
+    row.output = i < model.output_names.size() ? model.output_names[i] : cat("output ", i);
+    row.shape = reference[i].shape();
+  }
+}
+
+}  // namespace
+
+Result<std::vector<VerifyRow>> verify(const Model& given, const std::vector<Value>& args, const VerifyOptions& options,
+                                      Session& s) {
+  Result<Model> specialised = specialise(given, args, s);
+  if (!specialised) return kReported;
+  const Model& model = *specialised;
+  Progress progress(s, "verify");
+  progress.step("the reference in float64");
+  std::vector<Value> wide_args;
+  for (const Value& v : args) wide_args.push_back(widened(v));
+  const std::vector<Tensor> reference = tensors_of(interp::Machine(widened(model.module)).call(model.function, wide_args));
+
+  struct Run {
+    const Engine* engine;
+    int level;
+  };
+  std::vector<Run> runs;
+  for (const Engine& e : engines()) {
+    if (!options.engines.empty() && std::find(options.engines.begin(), options.engines.end(), e.name) == options.engines.end()) continue;
+    if (!e.compiles) {
+      runs.push_back({&e, 0});
+      continue;
+    }
+    for (int level : options.levels) runs.push_back({&e, level});
+  }
+
+  // What the bounds stand on: every operator on its own, in float32. The interpreter's run takes its place for programs that
+  // the graph runtime cannot run.
+  progress.step("the unoptimised run");
+  const EngineOptions plain{.opt_level = 0, .threads = 1, .target = options.target};
+  const Prepared unoptimised = find_engine("graph")->prepare(model.module, model.function, plain);
+  std::optional<Outcome> base;
+  if (unoptimised.run) base = unoptimised.run(args);
+  if (!base || base->kind != Outcome::Kind::kValue) {
+    base = Outcome{Outcome::Kind::kValue, interp::Machine(model.module).call(model.function, args), {}};
+  }
+  const std::vector<Tensor> base_tensors = tensors_of(base->value);
+  std::vector<Bound> bounds;
+  for (size_t i = 0; i < reference.size(); ++i) {
+    const bool exact = !reference[i].dtype().is_float();
+    bounds.push_back(exact ? Bound([](int64_t) { return 0.0; }) : network_bound(reference[i], base_tensors[i]));
+  }
+
+  std::vector<VerifyRow> rows;
+  for (size_t i = 0; i < runs.size(); ++i) {
+    const auto [engine, level] = runs[i];
+    VerifyRow row;
+    row.engine = engine->compiles ? cat(engine->name, " -O", level) : std::string(engine->name);
+    progress.step(cat(i + 1, " of ", runs.size(), ": ", row.engine));
+    auto begin = Clock::now();
+    const Prepared p = engine->prepare(model.module, model.function,
+                                       {.opt_level = level, .threads = options.threads, .target = options.target});
+    row.prepare_seconds = seconds_since(begin);
+    if (!p.run) {
+      row.skipped = p.skipped;
+      rows.push_back(std::move(row));
+      continue;
+    }
+    if (engine->compiles) p.run(args);  // the first run touches its memory
+    begin = Clock::now();
+    const Outcome outcome = p.run(args);
+    row.seconds = seconds_since(begin);
+    if (outcome.kind != Outcome::Kind::kValue) {
+      row.ok = false;
+      row.failed = outcome.message;
+    } else {
+      judge(row, tensors_of(outcome.value), reference, bounds, model);
+      row.result = outcome.value;
+    }
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+std::string show(const std::vector<VerifyRow>& rows) {
+  std::string out = fmt::format("{:<14} {:>11} {:>11} {:>11} {:>9}  {}\n", "engine", "time", "error", "bound", "needed", "verdict");
+  for (const VerifyRow& r : rows) {
+    if (!r.skipped.empty()) {
+      out += fmt::format("{:<14} {:>11} {:>11} {:>11} {:>9}  skipped: {}\n", r.engine, "", "", "", "", r.skipped);
+      continue;
+    }
+    const std::string verdict = !r.failed.empty() ? "FAILED: " + r.failed : r.ok ? "ok" : "DIFFERS: " + show(r.worst, r.shape);
+    out += fmt::format("{:<14} {:>8.3f} ms {:>11.3g} {:>11.3g} {:>9.3g}  {}\n", r.engine, r.seconds * 1e3, r.worst.error,
+                       r.worst.bound, r.worst.needed, verdict);
+  }
+  return out;
+}
+
+namespace {
+
+nlohmann::ordered_json to_json(const std::vector<VerifyRow>& rows) {
+  nlohmann::ordered_json out = nlohmann::ordered_json::array();
+  for (const VerifyRow& r : rows) {
+    nlohmann::ordered_json j = {{"engine", r.engine}};
+    if (!r.skipped.empty()) {
+      j["skipped"] = r.skipped;
+    } else {
+      j["ok"] = r.ok;
+      j["seconds"] = r.seconds;
+      if (!r.failed.empty()) j["failed"] = r.failed;
+      j["output"] = r.output;
+      j["error"] = r.worst.error;
+      j["bound"] = r.worst.bound;
+      j["needed"] = r.worst.needed;
+      j["index"] = r.worst.worst;
+      j["got"] = r.worst.got;
+      j["wanted"] = r.worst.want;
+      j["ulps"] = r.worst.ulps;
+    }
+    out.push_back(std::move(j));
+  }
+  return out;
+}
+
+// How far results are from outputs that somebody else computed: shown, and judged by the same bounds.
+void against_file(const std::string& path, const Model& model, const VerifyRow& row, Session& s) {
+  Diagnostics diagnostics;
+  Result<data::NamedTensors> expected = data::read_named(path, model.output_names, data::Role::kOutput, {}, diagnostics);
+  if (!expected) {
+    s.fail(kUsage, diagnostics, model.module.context().sources());
+    return;
+  }
+  const std::vector<Tensor> got = tensors_of(row.result);
+  for (size_t i = 0; i < got.size() && i < expected->size(); ++i) {
+    const Tensor& want = (*expected)[i].value;
+    double magnitude = 0;
+    for (int64_t k = 0; k < want.size(); ++k) magnitude = std::max(magnitude, std::fabs(want.get(k)));
+    const Comparison c = compare(got[i], want, [&](int64_t) { return 1e-4 * magnitude; });
+    s.print(fmt::format("{} against {}: largest error {:.3g}, {:.3g} of the largest magnitude{}\n", row.engine,
+                        (*expected)[i].name, c.largest_error, magnitude > 0 ? c.largest_error / magnitude : 0,
+                        c.ok ? "" : ": DIFFERS: " + show(c, want.shape())));
+    if (!c.ok) s.exit_code = kMismatch;
+  }
+}
+
+}  // namespace
+
+void add_verify(CLI::App& app, Session& session) {
+  struct Options {
+    ModelOptions model;
+    InputOptions inputs;
+    VerifyOptions verify;
+    std::string expected;
+  };
+  auto o = std::make_shared<Options>();
+  CLI::App* sub = app.add_subcommand("verify", "run a model on every engine and level and compare with the float64 interpreter");
+  add_model_options(*sub, o->model);
+  add_input_options(*sub, o->inputs);
+  sub->add_option("--engines", o->verify.engines, "only these")->delimiter(',');
+  sub->add_option("--levels", o->verify.levels, "opt levels of compiled engines")->delimiter(',')->check(CLI::Range(0, 3));
+  sub->add_option("--threads", o->verify.threads, "threads of a run")->check(CLI::Range(1, 1024));
+  sub->add_option("--target", o->verify.target, "processor features");
+  sub->add_option("--expected", o->expected, "outputs of another program to compare with: x.npz, a folder, ...");
+  sub->callback([o, &session] {
+    Result<Model> model = load_model(o->model, session);
+    if (!model) return;
+    Result<std::vector<Value>> args = make_inputs(*model, o->inputs, session);
+    if (!args) return;
+    Result<std::vector<VerifyRow>> rows = verify(*model, *args, o->verify, session);
+    if (!rows) return;
+    session.print(session.json ? to_json(*rows).dump(2) + "\n" : show(*rows));
+    for (const VerifyRow& r : *rows) {
+      if (!r.ok) session.exit_code = kMismatch;
+      if (!o->expected.empty() && r.result && r.engine == "interp") against_file(o->expected, *model, r, session);
+    }
+  });
+}
+
+}  // namespace relay::tools
