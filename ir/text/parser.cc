@@ -127,9 +127,8 @@ bool Parser::take_data_type() {
   const bool is_extern = take_word("extern");
   if (!take_word("type")) return false;
   depth_ = 0;
-  const DataTypeDef* known = module_.data_type(peek().name());
   // The first pass may have read it already; where it did not, a `//` that divides looked like a comment to it.
-  if (!(known && known->span == peek().span) && data_type(is_extern)) return true;
+  if (data_types_read_.insert(peek().span.begin).second && data_type(is_extern)) return true;
   next();
   skip_to_definition();
   return true;
@@ -214,7 +213,7 @@ void Parser::read_definitions() {
     const Token& t = peek();
     if (t.kind == TokenKind::kEnd) return;
     if (t.kind == TokenKind::kMetadata) {
-      use_metadata(t.span);  // so that mistakes in it are reported even if nothing refers to it
+      use_metadata();  // so that mistakes in it are reported even if nothing refers to it
       return;
     }
     bool ok = true;
@@ -355,7 +354,7 @@ void Parser::check_scopes(const Fn* fn) {
   }
 }
 
-void Parser::use_metadata(Span at) {
+void Parser::use_metadata() {
   if (metadata_read_) return;
   metadata_read_ = true;
   const bool arithmetic = lexer_.arithmetic();
@@ -371,8 +370,6 @@ void Parser::use_metadata(Span at) {
   lexer_.set_arithmetic(arithmetic);
   if (found.kind == TokenKind::kMetadata) {
     metadata_.read(lexer_.text().substr(found.span.end), found.span, diagnostics_);
-  } else {
-    error(at, "unknown-metadata", "this refers to metadata, but the text has no `#[metadata]`");
   }
 }
 

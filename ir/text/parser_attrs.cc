@@ -163,7 +163,7 @@ std::optional<AttrValue> Parser::attr_primary(size_t depth) {
 
 // The key and index of meta[key][index].
 std::optional<std::pair<std::string, size_t>> Parser::meta_key(const Token& token) {
-  use_metadata(token.span);
+  use_metadata();
   const size_t bracket = token.text.find(']');
   const std::string key(token.text.substr(5, bracket - 5));
   const std::string_view digits = token.text.substr(bracket + 2, token.text.size() - bracket - 3);
@@ -228,9 +228,13 @@ std::optional<Dim> Parser::dim() {
 }
 
 // The operator that is next; "" if there is none. In attributes, where comments are possible, it is `//` only after
-// an operand that is symbolic.
-std::string_view Parser::arithmetic_operator(const Arithmetic& limits, const Operand& left) {
-  if (limits.attribute) lexer_.set_arithmetic(left.dim.is_symbolic());
+// an operand that is symbolic; so `n * 2 // 3` ends before the comment.
+std::string_view Parser::arithmetic_operator(Arithmetic& limits, const Operand& left) {
+  if (limits.attribute) {
+    lexer_.set_arithmetic(false);
+    if (!left.dim.is_symbolic()) limits.comment_at = lexer_.position();
+    lexer_.set_arithmetic(limits.comment_at != lexer_.position());
+  }
   const Token& t = peek();
   return t.kind == TokenKind::kPunctuation && precedence(t.text) > 0 ? t.text : std::string_view();
 }

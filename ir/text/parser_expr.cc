@@ -136,7 +136,11 @@ bool Parser::recover(State& state) {
       const bool round = step == Step::kParen || step == Step::kArgs || step == Step::kCondition || step == Step::kRef;
       if (!closer && step == Step::kSequence) {
         const Step owner = found > 1 ? frames_[found - 2].step : Step::kBlock;
-        if (owner != Step::kArgs && owner != Step::kRef && owner != Step::kCondition) break;
+        // Parentheses are more often left open than they hold several items.
+        const bool binds = frames_.size() > found && (frames_[found].step == Step::kLet || frames_[found].step == Step::kGraph);
+        const bool several = owner == Step::kParen && (binds || items_.size() > frames_[found - 1].items);
+        const bool one = owner == Step::kArgs || owner == Step::kRef || owner == Step::kCondition || owner == Step::kParen;
+        if (!one || several) break;
       }
       if (closer && brace && braced) break;
       // A `)` never ends what stands in braces.
@@ -172,6 +176,10 @@ bool Parser::recover(State& state) {
       graph_[std::string(binding->name)] = poison_;
     }
     state = State::kItem;
+    if (peek().is("}") || peek().is(")")) {
+      value_ = poison_;
+      state = end_sequence();
+    }
     return true;
   }
 }
@@ -615,6 +623,8 @@ Parser::State Parser::closed() {
       f.step = Step::kElse;
       if (!take_word("else")) {
         expected("`else`: every `if` has two branches");
+        pop();
+        close();
         return State::kFailed;
       }
       if (peek().is_word("if")) {

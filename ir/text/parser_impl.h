@@ -6,6 +6,7 @@
 #pragma once
 
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -62,7 +63,7 @@ class Parser {
   bool kernel_definition();
   void check_names();
   void check_scopes(const Fn* fn);
-  void use_metadata(Span at);
+  void use_metadata();
 
   // ---- parser_fn.cc: functions' headers, scopes ----
   struct FnHeader {
@@ -168,6 +169,7 @@ class Parser {
   struct Arithmetic {  // limits of one expression
     size_t operators = 0;
     bool attribute = false;  // `//` begins a comment unless its left operand is symbolic
+    size_t comment_at = SIZE_MAX;  // where that was decided last
   };
   struct Operand {
     Dim dim;
@@ -176,7 +178,7 @@ class Parser {
   std::optional<Operand> arithmetic(Arithmetic& limits, int least, size_t depth, const Operand* left);
   std::optional<Operand> arithmetic_operand(Arithmetic& limits, size_t depth);
   std::optional<Operand> arithmetic_call(Arithmetic& limits, size_t depth, const Token& name);
-  std::string_view arithmetic_operator(const Arithmetic& limits, const Operand& left);
+  std::string_view arithmetic_operator(Arithmetic& limits, const Operand& left);
   std::optional<Operand> combined(Arithmetic& limits, std::string_view op, const Operand& a, const Operand& b,
                                   Span span);
   std::optional<std::pair<std::string, size_t>> meta_key(const Token& token);
@@ -197,6 +199,7 @@ class Parser {
   std::unordered_map<Symbol, std::vector<const Var*>> locals_;
   std::vector<Symbol> bound_;
   std::unordered_map<Symbol, size_t> type_vars_;
+  std::set<uint32_t> data_types_read_;                         // where their names stand
   std::unordered_map<Symbol, const Constructor*> ctors_here_;  // of the data type at hand
   std::vector<Symbol> bound_types_;
   std::unordered_map<std::string, Expr> graph_;
