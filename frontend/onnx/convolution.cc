@@ -1,0 +1,138 @@
+// Conv, ConvTranspose and their relatives on integers.
+#include "base/cat.h"
+#include "frontend/onnx/window.h"
+
+namespace relay::frontend {
+namespace {
+
+using namespace op;
+
+// The extents of the window, from the weight.
+std::vector<int64_t> kernel_of(Node& n, size_t i) {
+  const TensorType& w = n.tensor(i);
+  std::vector<int64_t> out;
+  for (size_t d = 2; d < w.rank(); ++d) {
+    if (!w.dims[d].is_const()) n.unsupported("the shape of its weight must be known");
+    if (w.dims[d].value() < 1) n.invalid("its weight is empty");
+    out.push_back(w.dims[d].value());
+  }
+  return out;
+}
+
+Window window_of(Node& n) {
+  Window w = read_window(n, n.rank(0), kernel_of(n, 1));
+  n.require(n.rank(1) == n.rank(0), "its weight has another number of dimensions than its input");
+  return w;
+}
+
+// A bias for each channel, added along axis 1.
+Expr with_bias(Node& n, Expr y, size_t i) {
+  if (!n.has(i)) return y;
+  n.require(n.rank(i) == 1, "its bias must have one dimension");
+  return n.call(kBiasAdd, {y, n.input(i)}, {{"axis", int64_t{1}}});
+}
+
+int64_t groups_of(Node& n) {
+  const int64_t groups = n.integer("group", 1);
+  n.require(groups >= 1 && groups < (1 << 24), "its attribute `group` is out of range");
+  return groups;
+}
+
+Expr convolve(Node& n, Expr x, Expr weight, Window& w, const std::vector<AttrArg>& more) {
+  const std::string form = n.text("auto_pad", "NOTSET");
+  if (w.begin.empty()) pad_to_same(n, w, n.tensor(0), form == "SAME_UPPER");
+  const Dim channels = type_of(weight).dims[0];
+  std::vector<AttrArg> attrs{{"strides", w.both(w.strides, 1)},
+                             {"padding", w.padding()},
+                             {"dilation", w.both(w.dilations, 1)},
+                             {"groups", groups_of(n)},
+                             {"kernel_size", w.both(w.kernel, 1)}};
+  if (channels.is_const()) attrs.push_back({"channels", channels.value()});
+  attrs.insert(attrs.end(), more.begin(), more.end());
+  return n.call(kConv2d, {as_image(n, x, w), as_image(n, weight, w)}, attrs);
+}
+
+Results convolution(Node& n) {
+  Window w = window_of(n);
+  const Expr y = convolve(n, n.input(0), n.input(1), w, {});
+  return {as_line(n, with_bias(n, y, 2), w)};
+}
+
+Expr without_zero_point(Node& n, size_t value, size_t zero_point, bool per_channel) {
+  const Expr x = n.cast(n.input(value), kInt32);
+  if (!n.has(zero_point)) return x;
+  Expr zero = n.cast(n.input(zero_point), kInt32);
+  const TensorType& t = type_of(zero);
+  if (t.rank() == 1 && per_channel) zero = n.expand_dims(zero, 1, static_cast<int64_t>(type_of(x).rank()) - 1);
+  if (t.rank() > 1) n.invalid("its zero points must have at most one dimension");
+  return n.call(kSubtract, {x, zero});
+}
+
+Results convolution_of_integers(Node& n) {
+  Window w = window_of(n);
+  const Expr x = without_zero_point(n, 0, 2, false), weight = without_zero_point(n, 1, 3, true);
+  return {as_line(n, convolve(n, x, weight, w, {{"out_dtype", kInt32}}), w)};
+}
+
+// A transposed convolution makes (in - 1) * stride + reach + output_padding elements, of which the padding is cut off.
+Results transposed_convolution(Node& n) {
+  Window w = window_of(n);
+  const TensorType& x = n.tensor(0);
+  std::vector<int64_t> more = n.integers("output_padding", std::vector<int64_t>(w.axes, 0));
+  n.require(more.size() == w.axes, "its attribute `output_padding` has another length than there are spatial axes");
+  for (size_t i = 0; i < w.axes; ++i) {
+    n.require(more[i] >= 0 && more[i] < std::max(w.strides[i], w.dilations[i]), "its attribute `output_padding` is out of range");
+  }
+  const std::vector<int64_t> wanted = n.integers("output_shape");
+  const std::string form = n.text("auto_pad", "NOTSET");
+  if (!wanted.empty() || w.begin.empty()) {
+    // The padding follows from the shape that the result shall have.
+    std::vector<int64_t> shape = wanted;
+    if (shape.size() == w.axes + 2) shape.erase(shape.begin(), shape.begin() + 2);
+    n.require(wanted.empty() || shape.size() == w.axes, "its attribute `output_shape` has a wrong length");
+    w.begin.clear();
+    w.end.clear();
+    for (size_t i = 0; i < w.axes; ++i) {
+      const Dim extent = x.dims[i + 2];
+      const int64_t reach = (w.kernel[i] - 1) * w.dilations[i] + 1;
+      int64_t total = reach + more[i] - w.strides[i];  // for a result of in * stride
+      if (!wanted.empty()) {
+        if (!extent.is_const()) n.unsupported("its attribute `output_shape` needs an extent that is known", "fix the dynamic axis with --input-shapes");
+        n.require(shape[i] > 0 && shape[i] < (int64_t{1} << 31) && extent.value() < (int64_t{1} << 31), "its attribute `output_shape` is out of range");
+        total = (extent.value() - 1) * w.strides[i] + reach + more[i] - shape[i];
+      }
+      if (total < 0) {  // nothing to cut off: the result is made longer
+        more[i] -= total;
+        total = 0;
+        if (more[i] >= w.strides[i]) n.unsupported("a result that is longer than what its window reaches is not supported");
+      }
+      const int64_t less = total / 2, rest = total - less;
+      const bool upper = form == "SAME_UPPER";
+      w.begin.push_back(upper ? less : rest);
+      w.end.push_back(upper ? rest : less);
+    }
+  }
+  const int64_t groups = groups_of(n);
+  const TensorType& weight = n.tensor(1);
+  std::vector<AttrArg> attrs{{"strides", w.both(w.strides, 1)},
+                             {"padding", w.padding()},
+                             {"output_padding", w.both(more, 0)},
+                             {"dilation", w.both(w.dilations, 1)},
+                             {"groups", groups},
+                             {"kernel_size", w.both(w.kernel, 1)}};
+  if (weight.dims[1].is_const()) attrs.push_back({"channels", (weight.dims[1] * Dim(groups)).value()});
+  const Expr y = n.call(kConv2dTranspose, {as_image(n, n.input(0), w), as_image(n, n.input(1), w)}, attrs);
+  return {as_line(n, with_bias(n, y, 2), w)};
+}
+
+constexpr Row kRows[] = {
+    {"Conv", 1, convolution},
+    {"ConvInteger", 10, convolution_of_integers},
+    {"ConvTranspose", 1, transposed_convolution},
+};
+
+}  // namespace
+
+std::span<const Row> convolution_rows() { return kRows; }
+
+}  // namespace relay::frontend

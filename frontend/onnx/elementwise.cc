@@ -1,0 +1,169 @@
+// Arithmetic, comparison, logic: one element of the result needs one element of each input.
+#include "base/cat.h"
+#include "frontend/data/onnx_tensor.h"
+#include "frontend/onnx/node.h"
+
+namespace relay::frontend {
+namespace {
+
+using namespace op;
+
+template <const OpDef& op>
+Results unary(Node& n) {
+  return {n.call(op, {n.input(0)})};
+}
+
+template <const OpDef& op>
+Results binary(Node& n) {
+  return {n.call(op, {n.input(0), n.input(1)})};
+}
+
+// Any number of inputs, folded from the left.
+template <const OpDef& op>
+Results variadic(Node& n) {
+  n.require(n.inputs() > 0, "it has no inputs");
+  Expr e = n.input(0);
+  for (size_t i = 1; i < n.inputs(); ++i) e = n.call(op, {e, n.input(i)});
+  return {e};
+}
+
+Results mean(Node& n) {
+  const Expr sum = variadic<kAdd>(n)[0];
+  return {n.call(kDivide, {sum, n.scalar(n.dtype(0), static_cast<double>(n.inputs()))})};
+}
+
+Results reciprocal(Node& n) { return {n.call(kDivide, {n.scalar(n.dtype(0), 1), n.input(0)})}; }
+
+// The result has the dtype of the base.
+Results power(Node& n) {
+  const DType base = n.dtype(0), exponent = n.dtype(1);
+  if (base == exponent) return binary<kPower>(n);
+  if (base.is_float()) return {n.call(kPower, {n.input(0), n.cast(n.input(1), base)})};
+  if (exponent.is_int()) return {n.call(kPower, {n.input(0), n.cast(n.input(1), base)})};
+  return {n.cast(n.call(kPower, {n.cast(n.input(0), exponent), n.input(1)}), base)};
+}
+
+// fmod: the sign of the dividend, as in C; otherwise that of the divisor, as in Python.
+Results modulo(Node& n) {
+  const bool truncating = n.integer("fmod", 0) != 0;
+  if (n.dtype(0).is_float() && !truncating) n.invalid("floating-point numbers need the attribute fmod=1");
+  return truncating ? binary<kMod>(n) : binary<kFloorMod>(n);
+}
+
+Results bit_shift(Node& n) {
+  const std::string direction = n.text("direction", "");
+  if (direction == "LEFT") return binary<kLeftShift>(n);
+  if (direction == "RIGHT") return binary<kRightShift>(n);
+  n.invalid(cat("its direction is neither LEFT nor RIGHT"));
+}
+
+Results is_inf(Node& n) {
+  const bool negative = n.integer("detect_negative", 1) != 0, positive = n.integer("detect_positive", 1) != 0;
+  const Expr x = n.input(0), infinite = n.call(kIsInf, {x}), zero = n.scalar(n.dtype(0), 0);
+  if (negative && positive) return {infinite};
+  const Expr none = n.call(kLogicalAnd, {infinite, n.call(kLogicalNot, {infinite})});
+  if (!negative && !positive) return {none};
+  return {n.call(kLogicalAnd, {infinite, n.call(negative ? kLess : kGreater, {x, zero})})};
+}
+
+Results where(Node& n) { return {n.call(kWhere, {n.input(0), n.input(1), n.input(2)})}; }
+
+Results cast(Node& n) {
+  const int64_t code = n.integer("to");
+  const std::optional<DType> to = data::dtype_of_onnx(static_cast<int32_t>(code));
+  if (!to) n.unsupported(cat("a cast to ", data::onnx_dtype_name(static_cast<int32_t>(code)), " is not supported"));
+  return {n.cast(n.input(0), *to)};
+}
+
+Results cast_like(Node& n) { return {n.cast(n.input(0), n.dtype(1))}; }
+
+Results clip_between(Node& n, Expr x, std::optional<double> low, std::optional<double> high) {
+  if (low && high) return {n.call(kClip, {x}, {{"a_min", *low}, {"a_max", *high}})};
+  if (low) x = n.call(kMaximum, {x, n.scalar(type_of(x).dtype, *low)});
+  if (high) x = n.call(kMinimum, {x, n.scalar(type_of(x).dtype, *high)});
+  return {x};
+}
+
+Results clip_attributes(Node& n) {
+  std::optional<double> low, high;
+  if (n.attribute("min")) low = n.real("min", 0);
+  if (n.attribute("max")) high = n.real("max", 0);
+  return clip_between(n, n.input(0), low, high);
+}
+
+Results clip(Node& n) {
+  const auto bound = [&](size_t i) -> std::optional<double> {
+    const std::optional<Tensor> t = n.known(i);
+    if (!t) return std::nullopt;
+    n.require(t->size() == 1, "its bounds must be single numbers");
+    return t->get(0);
+  };
+  const std::optional<double> low = bound(1), high = bound(2);
+  if (n.has(1) == low.has_value() && n.has(2) == high.has_value()) return clip_between(n, n.input(0), low, high);
+  Expr x = n.input(0);
+  if (n.has(1)) x = n.call(kMaximum, {x, n.reshape(n.input(1), {})});
+  if (n.has(2)) x = n.call(kMinimum, {x, n.reshape(n.input(2), {})});
+  return {x};
+}
+
+constexpr Row kRows[] = {
+    {"Abs", 6, unary<kAbs>},
+    {"Acos", 7, unary<kAcos>},
+    {"Acosh", 9, unary<kAcosh>},
+    {"Add", 7, binary<kAdd>},
+    {"And", 7, binary<kLogicalAnd>},
+    {"Asin", 7, unary<kAsin>},
+    {"Asinh", 9, unary<kAsinh>},
+    {"Atan", 7, unary<kAtan>},
+    {"Atanh", 9, unary<kAtanh>},
+    {"BitShift", 11, bit_shift},
+    {"BitwiseAnd", 18, binary<kBitwiseAnd>},
+    {"BitwiseNot", 18, unary<kBitwiseNot>},
+    {"BitwiseOr", 18, binary<kBitwiseOr>},
+    {"BitwiseXor", 18, binary<kBitwiseXor>},
+    {"Cast", 6, cast},
+    {"CastLike", 15, cast_like},
+    {"Ceil", 6, unary<kCeil>},
+    {"Clip", 6, clip_attributes},
+    {"Clip", 11, clip},
+    {"Cos", 7, unary<kCos>},
+    {"Cosh", 9, unary<kCosh>},
+    {"Div", 7, binary<kDivide>},
+    {"Equal", 7, binary<kEqual>},
+    {"Erf", 9, unary<kErf>},
+    {"Exp", 6, unary<kExp>},
+    {"Floor", 6, unary<kFloor>},
+    {"Greater", 7, binary<kGreater>},
+    {"GreaterOrEqual", 12, binary<kGreaterEqual>},
+    {"IsInf", 10, is_inf},
+    {"IsNaN", 9, unary<kIsNan>},
+    {"Less", 7, binary<kLess>},
+    {"LessOrEqual", 12, binary<kLessEqual>},
+    {"Log", 6, unary<kLog>},
+    {"Max", 6, variadic<kMaximum>},
+    {"Mean", 6, mean},
+    {"Min", 6, variadic<kMinimum>},
+    {"Mod", 10, modulo},
+    {"Mul", 7, binary<kMultiply>},
+    {"Neg", 6, unary<kNegative>},
+    {"Not", 1, unary<kLogicalNot>},
+    {"Or", 7, binary<kLogicalOr>},
+    {"Pow", 7, power},
+    {"Reciprocal", 6, reciprocal},
+    {"Round", 11, unary<kRound>},
+    {"Sign", 9, unary<kSign>},
+    {"Sin", 7, unary<kSin>},
+    {"Sinh", 9, unary<kSinh>},
+    {"Sqrt", 6, unary<kSqrt>},
+    {"Sub", 7, binary<kSubtract>},
+    {"Sum", 6, variadic<kAdd>},
+    {"Tan", 7, unary<kTan>},
+    {"Where", 9, where},
+    {"Xor", 7, binary<kLogicalXor>},
+};
+
+}  // namespace
+
+std::span<const Row> elementwise_rows() { return kRows; }
+
+}  // namespace relay::frontend

@@ -1,0 +1,73 @@
+#include "frontend/onnx/import.h"
+
+#include <onnx/onnx_pb.h>
+
+#include <filesystem>
+
+#include "base/cat.h"
+#include "frontend/data/input_file.h"
+#include "frontend/data/onnx_tensor.h"
+#include "frontend/onnx/importer.h"
+#include "frontend/onnx/wire.h"
+
+namespace relay::frontend {
+
+ImportFailure import_failure(const Diagnostics& diagnostics) {
+  bool bad = false, unsupported = false;
+  for (const Diagnostic& d : diagnostics.all()) {
+    if (d.severity() != Severity::kError) continue;
+    if (d.slug().starts_with("limit-")) return ImportFailure::kLimit;
+    if (d.slug() == "file-unreadable") return ImportFailure::kUnreadable;
+    (d.slug().starts_with("unsupported-") ? unsupported : bad) = true;
+  }
+  // What is unsupported may be why the rest looks wrong.
+  return unsupported || !bad ? ImportFailure::kUnsupported : ImportFailure::kBadModel;
+}
+
+Result<Module> import_onnx(const std::string& path, const Module& empty, const ImportOptions& options,
+                           Diagnostics& diagnostics) {
+  Result<std::string> bytes = data::read_file(path, options.files.file_bytes, diagnostics);
+  if (!bytes) return kReported;
+  const std::string folder = std::filesystem::path(path).parent_path().string();
+  return import_onnx(*bytes, path, &folder, empty, options, diagnostics);
+}
+
+Result<Module> import_onnx(std::string_view bytes, const std::string& name, const std::string* folder,
+                           const Module& empty, const ImportOptions& options, Diagnostics& diagnostics) {
+  const auto refuse = [&](std::string_view slug, std::string why) -> Reported {
+    diagnostics.error(Span::none(), slug, cat("cannot read the model `", name, "`: ", why));
+    return kReported;
+  };
+  if (bytes.empty()) return refuse("onnx-invalid", "it is empty");
+  if (bytes.starts_with("version https://git-lfs")) {
+    return refuse("onnx-invalid", "it is a pointer of Git LFS and not the model; fetch it with `git lfs pull`");
+  }
+  if (const WireFacts facts = scan_model(bytes); !facts.wrong.empty()) {
+    return refuse("onnx-invalid", facts.wrong);
+  } else if (facts.nodes > options.nodes) {
+    return refuse("limit-nodes", cat("it has ", facts.nodes, " nodes, more than the limit of ", options.nodes));
+  } else if (facts.messages > bytes.size() / 16 + 4 * options.nodes) {
+    return refuse("limit-messages", cat("it has ", facts.messages, " parts, too many for its size"));
+  }
+  ::onnx::ModelProto model;
+  if (std::string wrong = data::parse_message(bytes, model); !wrong.empty()) return refuse("onnx-invalid", std::move(wrong));
+  return Importer(model, name, folder, empty, options, diagnostics).run();
+}
+
+std::vector<std::string> importable_operators() {
+  std::vector<std::string> out;
+  std::string_view last;
+  for (const Row& row : all_rows()) {
+    if (row.name == last) {
+      out.back() += cat(", ", row.since);
+    } else {
+      out.push_back(cat(row.name, " ", row.since));
+    }
+    last = row.name;
+  }
+  for (const char* name : {"If 1", "Loop 1"}) out.emplace_back(name);
+  std::sort(out.begin(), out.end());
+  return out;
+}
+
+}  // namespace relay::frontend

@@ -1,0 +1,59 @@
+// From an ONNX model to a module.
+//
+// The module has one function, @main: its parameters are the model's inputs in order and by name, its result is
+// the model's output, or the tuple of them. The attributes `input_names` and `output_names` of @main keep the names.
+// Every expression carries a span into a text that lists the model's nodes, one a line, so that whatever is found wrong
+// later points at the node it comes from.
+//
+// Shapes that the model computes are computed here, over symbolic dims: a dynamic axis called "batch" becomes the shape
+// variable `batch`, and what is reshaped by its extent has a type that says so.
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/diagnostics.h"
+#include "base/result.h"
+#include "frontend/data/limits.h"
+#include "ir/module.h"
+
+namespace relay::frontend {
+
+// One extent of an input's shape, as the user wants it.
+struct InputDim {
+  int64_t extent = -1;  // negative: dynamic
+  std::string name;     // of a dynamic extent; empty: a new one
+};
+
+struct ImportOptions {
+  // By name of the input. Fixing the extent of a named axis fixes it in every input.
+  std::map<std::string, std::vector<InputDim>> input_shapes;
+  data::Limits files;
+  size_t nodes = 1'000'000;        // in all graphs of the model
+  size_t graph_depth = 32;         // of graphs within nodes
+  int64_t unrolled_steps = 4096;   // of one recurrent layer
+};
+
+// Why an import failed: what the diagnostics amount to.
+enum class ImportFailure {
+  kUnreadable,   // there is no such file
+  kBadModel,     // it is no ONNX model, or contradicts itself or the options
+  kUnsupported,  // a sound model that needs what is not there; everything it needs is listed
+  kLimit,        // a limit was reached
+};
+ImportFailure import_failure(const Diagnostics& diagnostics);
+
+// `empty` is a module without contents: the result shares its context, and the diagnostics point into its sources
+// whether or not there is a result.
+Result<Module> import_onnx(const std::string& path, const Module& empty, const ImportOptions& options,
+                           Diagnostics& diagnostics);
+// The same for a model in memory. `folder` is where its external data lies; null refuses external data.
+Result<Module> import_onnx(std::string_view bytes, const std::string& name, const std::string* folder,
+                           const Module& empty, const ImportOptions& options, Diagnostics& diagnostics);
+
+// The operators that can be imported: "Conv 1", "Slice 1, 10", ..., sorted. For docs and messages.
+std::vector<std::string> importable_operators();
+
+}  // namespace relay::frontend

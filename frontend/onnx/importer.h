@@ -1,0 +1,110 @@
+// Importer: from the graphs of one model to expressions. Private to this folder.
+#pragma once
+
+#include <onnx/onnx_pb.h>
+
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "frontend/onnx/import.h"
+#include "frontend/onnx/node.h"
+#include "ir/traverse.h"
+
+namespace relay::frontend {
+
+// The names that one graph defines; a graph within a node sees those of the graphs around it.
+struct NameScope {
+  std::unordered_map<std::string, Operand> names = {};
+  NameScope* outer = nullptr;
+
+  Operand* find(const std::string& name) {
+    for (NameScope* s = this; s; s = s->outer) {
+      if (const auto it = s->names.find(name); it != s->names.end()) return &it->second;
+    }
+    return nullptr;
+  }
+};
+
+class Importer {
+ public:
+  Importer(const ::onnx::ModelProto& model, const std::string& name, const std::string* folder, const Module& empty,
+           const ImportOptions& options, Diagnostics& diagnostics);
+
+  Result<Module> run();
+
+  // --- For nodes.
+  Builder& builder() { return builder_; }
+  Context& context() { return module_.context(); }
+  const ImportOptions& options() const { return options_; }
+  Diagnostics& diagnostics() { return diagnostics_; }
+  // The tensor of an attribute.
+  Tensor tensor(const ::onnx::TensorProto& proto);
+
+  // The operand as an expression.
+  Expr materialise(Operand& operand);
+  // A dim as an expression: a scalar of int64.
+  Expr materialise(Dim dim);
+  // What the operand is, if it depends on constants only and is small enough to be worth evaluating.
+  std::optional<Tensor> known(const Operand& operand);
+  // What is known of the elements of a small tensor.
+  std::optional<IndexTensor> index(Operand& operand);
+  Operand constant(Tensor value);
+  Operand operand(IndexTensor index);
+
+  // Converts a graph in a scope that holds its inputs already: its outputs. Nothing if a node of it was refused.
+  std::optional<std::vector<Operand>> import_graph(const ::onnx::GraphProto& graph, NameScope& scope);
+  // The same for a graph within a node, with its initialisers.
+  std::optional<std::vector<Operand>> import_subgraph(const ::onnx::GraphProto& graph, NameScope& scope);
+  NameScope& scope() { return *scope_; }
+
+  // Where a node stands in the listing.
+  Span span_of(const ::onnx::NodeProto& node) const;
+
+ private:
+  bool check_versions();
+  bool list_nodes();  // the listing, the spans, the limits; every operator that cannot be imported at all
+  bool read_initialisers(const ::onnx::GraphProto& graph, NameScope& scope);
+  bool declare_inputs(std::vector<const Var*>& params);
+  std::optional<std::vector<Dim>> input_dims(const ::onnx::ValueInfoProto& input);
+  void convert(const ::onnx::NodeProto& proto);
+  std::optional<std::vector<Operand>> results_of(Node& node, const Row& row);
+  void report(const ::onnx::NodeProto& proto, const Refusal& refusal);
+  int64_t opset_of(const ::onnx::NodeProto& proto) const;
+
+  const ::onnx::ModelProto& model_;
+  std::string name_;
+  const std::string* folder_;
+  Module module_;
+  const ImportOptions& options_;
+  Diagnostics& diagnostics_;
+  Builder builder_;
+  std::map<std::string, int64_t> opsets_;
+  std::unordered_map<const ::onnx::NodeProto*, Span> spans_;
+  NameScope* scope_ = nullptr;
+
+  // Shape variables: what a name of an axis became, and the parameter that has it as an extent.
+  std::map<std::string, Dim> axes_;
+  std::set<std::string> variables_;
+  struct Place {
+    const Var* param;
+    int64_t axis;
+  };
+  std::unordered_map<const kernel::ExprNode*, Place> places_;
+
+  NodeMap<relay::Value> evaluated_;  // null: cannot be evaluated
+  NodeMap<bool> tried_;
+};
+
+// Which results of a node are known without evaluating it: shape arithmetic over dims. Nothing if the operator is
+// not of that kind, or what it needs is not known.
+std::optional<std::vector<IndexTensor>> evaluate_index(Node& node);
+
+// `If` and `Loop`.
+std::optional<std::vector<Operand>> convert_control_flow(Node& node);
+bool is_control_flow(std::string_view name);
+
+}  // namespace relay::frontend

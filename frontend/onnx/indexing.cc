@@ -1,0 +1,135 @@
+// Elements found by their index.
+#include <algorithm>
+
+#include "base/cat.h"
+#include "frontend/onnx/node.h"
+
+namespace relay::frontend {
+namespace {
+
+using namespace op;
+
+// Indices that count from the end where they are negative, made to count from the front. `extents` has one extent for
+// all of them, or one for each element of their last axis.
+Expr from_front(Node& n, size_t i, const std::vector<Dim>& extents) {
+  const Expr indices = n.input(i);
+  const DType dtype = type_of(indices).dtype;
+  if (!dtype.is_int()) n.invalid("its indices are no integers");
+  if (!dtype.is_signed_int()) return indices;
+  if (const std::optional<Tensor> known = n.known(i)) {
+    const std::vector<int64_t> values = known->ints();
+    if (std::all_of(values.begin(), values.end(), [](int64_t v) { return v >= 0; })) return indices;
+  }
+  std::vector<int64_t> numbers;
+  for (Dim d : extents) {
+    if (!d.is_const()) n.unsupported("negative indices into an axis whose extent is not known are not supported", "fix the dynamic axis with --input-shapes");
+    numbers.push_back(d.value());
+  }
+  const Expr extent = numbers.size() == 1 ? n.builder().constant(Tensor::scalar_int(dtype, numbers[0])) : n.ints(numbers, dtype);
+  return n.call(kWhere, {n.call(kLess, {indices, n.scalar(dtype, 0)}), n.call(kAdd, {indices, extent}), indices});
+}
+
+Results gather(Node& n) {
+  const TensorType& t = n.tensor(0);
+  const size_t axis = n.axis(n.integer("axis", 0), t.rank());
+  const Expr indices = n.input(1);
+  if (!type_of(indices).dtype.is_int()) n.invalid("its indices are no integers");
+  // What is known to be in range needs no care; the rest counts around, which is right for negative indices.
+  std::string mode = "wrap";
+  if (const std::optional<Tensor> known = n.known(1)) {
+    const std::vector<int64_t> values = known->ints();
+    const Dim extent = t.dims[axis];
+    for (int64_t v : values) {
+      if (extent.is_const() && (v < -extent.value() || v >= extent.value())) {
+        n.invalid(cat("its index ", v, " is outside of the ", extent.value(), " elements along axis ", axis));
+      }
+    }
+    if (std::all_of(values.begin(), values.end(), [](int64_t v) { return v >= 0; })) mode = "clip";
+  }
+  return {n.call(kTake, {n.input(0), indices}, {{"axis", static_cast<int64_t>(axis)}, {"mode", mode}})};
+}
+
+Results gather_elements(Node& n) {
+  const TensorType& t = n.tensor(0);
+  const size_t axis = n.axis(n.integer("axis", 0), t.rank());
+  return {n.call(kGather, {n.input(0), from_front(n, 1, {t.dims[axis]})}, {{"axis", static_cast<int64_t>(axis)}})};
+}
+
+// ONNX has the parts of an index along the last axis; the operators have them along the first one.
+Expr parts_first(Node& n, Expr indices) {
+  const auto rank = static_cast<int64_t>(type_of(indices).rank());
+  if (rank < 2) return indices;
+  std::vector<int64_t> axes{rank - 1};
+  for (int64_t i = 0; i + 1 < rank; ++i) axes.push_back(i);
+  return n.transpose(indices, axes);
+}
+
+// The extents that the parts of an index are about.
+std::vector<Dim> indexed_extents(Node& n, size_t batch) {
+  const TensorType &t = n.tensor(0), &indices = n.tensor(1);
+  n.require(indices.rank() > 0 && indices.dims[indices.rank() - 1].is_const(), "the last extent of its indices must be known");
+  const int64_t parts = indices.dims[indices.rank() - 1].value();
+  n.require(parts >= 1 && batch + static_cast<size_t>(parts) <= t.rank(), "its indices have more parts than its input has dimensions");
+  return {t.dims.begin() + batch, t.dims.begin() + batch + parts};
+}
+
+Results gather_nd(Node& n) {
+  const int64_t batch = n.integer("batch_dims", 0);
+  n.require(batch >= 0 && static_cast<size_t>(batch) < n.rank(1), "its attribute `batch_dims` is out of range");
+  const Expr indices = parts_first(n, from_front(n, 1, indexed_extents(n, static_cast<size_t>(batch))));
+  return {n.call(kGatherNd, {n.input(0), indices}, {{"batch_dims", batch}})};
+}
+
+std::string reduction_of(Node& n) {
+  const std::string name = n.text("reduction", "none");
+  if (name == "none") return "update";
+  n.require(name == "add" || name == "mul" || name == "min" || name == "max", "its attribute `reduction` is unknown");
+  return name;
+}
+
+Results scatter_nd(Node& n) {
+  const Expr indices = parts_first(n, from_front(n, 1, indexed_extents(n, 0)));
+  return {n.call(kScatterNd, {n.input(0), indices, n.input(2)}, {{"mode", reduction_of(n)}})};
+}
+
+Results scatter_elements(Node& n) {
+  const TensorType& t = n.tensor(0);
+  const size_t axis = n.axis(n.integer("axis", 0), t.rank());
+  return {n.call(kScatterElements, {n.input(0), from_front(n, 1, {t.dims[axis]}), n.input(2)},
+                 {{"axis", static_cast<int64_t>(axis)}, {"reduction", reduction_of(n)}})};
+}
+
+Results one_hot(Node& n) {
+  const Tensor depth = n.constant(1, "depth");
+  n.require(depth.size() == 1, "its depth must be a single number");
+  const int64_t extent = depth.get_int(0);
+  n.require(extent >= 1 && extent < (int64_t{1} << 40), "its depth is out of range");
+  n.require(n.rank(2) == 1, "its values must be the pair of off and on");
+  const auto value = [&](int64_t i) { return n.reshape(n.slice(n.input(2), 0, i, i + 1), {}); };
+  // A negative index counts from the end; one that is out of range sets nothing.
+  Expr indices = n.input(0);
+  if (!type_of(indices).dtype.is_int()) indices = n.cast(indices, kInt64);
+  const DType dtype = type_of(indices).dtype;
+  if (dtype.is_signed_int()) {
+    const Expr turned = n.call(kAdd, {indices, n.builder().constant(Tensor::scalar_int(dtype, extent))});
+    indices = n.call(kWhere, {n.call(kLess, {indices, n.scalar(dtype, 0)}), turned, indices});
+  }
+  return {n.call(kOneHot, {indices, value(1), value(0)},
+                 {{"depth", extent}, {"axis", n.integer("axis", -1)}, {"dtype", n.dtype(2)}})};
+}
+
+constexpr Row kRows[] = {
+    {"Gather", 1, gather},
+    {"GatherElements", 11, gather_elements},
+    {"GatherND", 11, gather_nd},
+    {"OneHot", 9, one_hot},
+    {"Scatter", 9, scatter_elements},
+    {"ScatterElements", 11, scatter_elements},
+    {"ScatterND", 11, scatter_nd},
+};
+
+}  // namespace
+
+std::span<const Row> indexing_rows() { return kRows; }
+
+}  // namespace relay::frontend

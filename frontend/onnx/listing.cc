@@ -1,0 +1,149 @@
+// The listing of a model: one line a node, the spans that point into it, and all that cannot be imported at once.
+#include <algorithm>
+#include <map>
+
+#include "base/cat.h"
+#include "frontend/data/onnx_tensor.h"
+#include "frontend/onnx/importer.h"
+#include "frontend/onnx/names.h"
+
+namespace relay::frontend {
+namespace {
+
+constexpr size_t kLongestLine = 1000;
+constexpr size_t kLongestListing = size_t{1} << 30;  // spans are 32 bits wide
+
+std::string names_of(const google::protobuf::RepeatedPtrField<std::string>& names) {
+  std::string out;
+  for (const std::string& name : names) {
+    if (out.size() > kLongestLine / 3) return out + ", ...";
+    if (&name != &names[0]) out += ", ";
+    out += printable(name);
+  }
+  return out;
+}
+
+// Conv "conv1" opset 8 (data, weight) -> (out)
+std::string line_of(const ::onnx::NodeProto& node, int64_t opset) {
+  std::string out;
+  if (!node.domain().empty() && node.domain() != "ai.onnx") out += cat(printable(node.domain()), ".");
+  out += printable(node.op_type());
+  if (!node.name().empty()) out += cat(" \"", printable(node.name()), "\"");
+  return out + cat(" opset ", opset, " (", names_of(node.input()), ") -> (", names_of(node.output()), ")");
+}
+
+// The dtypes of tensors as far as a graph says what they are.
+std::map<std::string, int32_t> dtypes_of(const ::onnx::GraphProto& graph) {
+  std::map<std::string, int32_t> out;
+  for (const auto* values : {&graph.input(), &graph.value_info(), &graph.output()}) {
+    for (const ::onnx::ValueInfoProto& v : *values) {
+      if (v.type().has_tensor_type()) out.emplace(v.name(), v.type().tensor_type().elem_type());
+    }
+  }
+  for (const ::onnx::TensorProto& t : graph.initializer()) out.emplace(t.name(), t.data_type());
+  return out;
+}
+
+// What the user can do about an operator that is not there.
+std::string remedy_for(const ::onnx::NodeProto& node, int64_t opset) {
+  const bool own = node.domain().empty() || node.domain() == "ai.onnx";
+  if (!own) {
+    if (find_row(node.op_type(), opset ? opset : 21)) {
+      return cat("ONNX's own `", printable(node.op_type()), "` is supported; the one of `", printable(node.domain()), "` is not");
+    }
+    return "operators outside ONNX's own domain are not supported; export the model without them";
+  }
+  std::vector<std::string> since;
+  for (const Row& row : all_rows()) {
+    if (row.name == node.op_type()) since.push_back(cat(row.since));
+  }
+  if (!since.empty()) return cat("`", node.op_type(), "` is supported from version ", since.front(), " of the operator set on");
+  // A name that looks like it: the same letters at the start.
+  std::vector<std::string> near;
+  for (const Row& row : all_rows()) {
+    size_t same = 0;
+    while (same < row.name.size() && same < node.op_type().size() && row.name[same] == node.op_type()[same]) ++same;
+    if (same >= 4 && same * 2 >= row.name.size() && near.size() < 3 && (near.empty() || near.back() != row.name)) {
+      near.emplace_back(row.name);
+    }
+  }
+  std::string out = near.empty() ? "" : cat("supported and nearest in name: ", join(near, ", "), "; ");
+  return out + "`relay ops --onnx` lists all that are supported";
+}
+
+}  // namespace
+
+bool Importer::list_nodes() {
+  struct Open {
+    const ::onnx::GraphProto* graph;
+    int next;
+    size_t depth;
+  };
+  // Graphs within a node are listed below it, indented. The order is that of the nodes in the file.
+  std::string text;
+  struct Line {
+    const ::onnx::NodeProto* node;
+    const ::onnx::GraphProto* graph;
+    uint32_t begin, end;
+  };
+  std::vector<Line> lines;
+  std::vector<Open> open{{&model_.graph(), 0, 0}};
+  while (!open.empty()) {
+    Open& top = open.back();
+    if (top.next == top.graph->node_size()) {
+      open.pop_back();
+      continue;
+    }
+    const ::onnx::GraphProto* graph = top.graph;
+    const ::onnx::NodeProto& node = graph->node(top.next++);
+    const size_t depth = top.depth;
+    if (lines.size() == options_.nodes || text.size() > kLongestListing) {
+      diagnostics_.error(Span::none(), "limit-nodes", cat("`", name_, "` has more nodes than the limit of ", options_.nodes));
+      return false;
+    }
+    text.append(2 * depth, ' ');
+    const auto begin = static_cast<uint32_t>(text.size());
+    text += line_of(node, opset_of(node)).substr(0, kLongestLine);
+    lines.push_back({&node, graph, begin, static_cast<uint32_t>(text.size())});
+    text += '\n';
+    for (int i = node.attribute_size(); i-- > 0;) {
+      const ::onnx::AttributeProto& a = node.attribute(i);
+      if (!a.has_g() && a.graphs_size() == 0) continue;
+      if (depth == options_.graph_depth) {
+        diagnostics_.error(Span::none(), "limit-graph-depth",
+                           cat("`", name_, "` nests graphs more than ", options_.graph_depth, " deep"));
+        return false;
+      }
+      if (a.has_g()) open.push_back({&a.g(), 0, depth + 1});
+      for (const ::onnx::GraphProto& g : a.graphs()) open.push_back({&g, 0, depth + 1});
+    }
+  }
+
+  const uint32_t file = context().sources().add(name_, std::move(text));
+  bool ok = true;
+  std::map<const ::onnx::GraphProto*, std::map<std::string, int32_t>> dtypes;
+  for (const Line& line : lines) {
+    const ::onnx::NodeProto& node = *line.node;
+    const Span span{file, line.begin, line.end};
+    spans_.emplace(&node, span);
+    const bool own = node.domain().empty() || node.domain() == "ai.onnx";
+    if (own && (is_control_flow(node.op_type()) || find_row(node.op_type(), opset_of(node)))) continue;
+    ok = false;
+    auto [known, fresh] = dtypes.try_emplace(line.graph);
+    if (fresh) known->second = dtypes_of(*line.graph);
+    std::string kinds;
+    for (const std::string& input : node.input()) {
+      const auto it = known->second.find(input);
+      if (it != known->second.end() && kinds.size() < 100) kinds += cat(kinds.empty() ? "" : ", ", data::onnx_dtype_name(it->second));
+    }
+    diagnostics_
+        .error(span, "unsupported-operator",
+               cat("operator `", own ? "" : cat(printable(node.domain()), "."), printable(node.op_type()), "` of version ",
+                   opset_of(node), node.name().empty() ? "" : cat(" (node `", printable(node.name()), "`)"),
+                   kinds.empty() ? "" : cat(" on ", kinds), " is not supported"))
+        .note(remedy_for(node, opset_of(node)));
+  }
+  return ok;
+}
+
+}  // namespace relay::frontend

@@ -1,0 +1,120 @@
+// Matrix products.
+#include "base/cat.h"
+#include "frontend/onnx/node.h"
+
+namespace relay::frontend {
+namespace {
+
+using namespace op;
+
+// The shape to which numpy broadcasts two shapes; what is not the same for sure is left to the operator.
+std::vector<Dim> broadcast(Node& n, std::vector<Dim> a, std::vector<Dim> b) {
+  if (a.size() < b.size()) std::swap(a, b);
+  b.insert(b.begin(), a.size() - b.size(), Dim(1));
+  for (size_t i = 0; i < a.size(); ++i) {
+    if (a[i] == Dim(1)) {
+      a[i] = b[i];
+    } else if (b[i] != Dim(1) && prove_equal(a[i], b[i]) == kernel::Proof::kRefuted) {
+      n.invalid(cat("its inputs have the extents ", show(a[i]), " and ", show(b[i]), " where they must be the same"));
+    }
+  }
+  return a;
+}
+
+Dim product(const std::vector<Dim>& dims) {
+  Dim out = 1;
+  for (Dim d : dims) out = out * d;
+  return out;
+}
+
+// [batch..., rows, columns] as [batch, rows, columns], with the batch broadcast to `batch`; if every extent of its
+// own batch is 1, it stays 1: the operator broadcasts that.
+Expr as_batch(Node& n, Expr e, const std::vector<Dim>& batch) {
+  std::vector<Dim> dims = dims_of(e);
+  const std::vector<Dim> matrix(dims.end() - 2, dims.end());
+  std::vector<Dim> own(dims.begin(), dims.end() - 2);
+  const bool single = product(own) == Dim(1);
+  if (!single && own != batch) {
+    std::vector<Dim> shape = batch;
+    shape.insert(shape.end(), matrix.begin(), matrix.end());
+    e = n.call(kBroadcastTo, {e}, {{"shape", shape}});
+  }
+  const Dim count = single ? Dim(1) : product(batch);
+  return n.reshape(e, {count, matrix[0], matrix[1]});
+}
+
+// numpy.matmul: vectors, matrices, and stacks of matrices that broadcast.
+Expr multiply_matrices(Node& n, Expr a, Expr b, const std::vector<AttrArg>& attrs) {
+  const size_t rank_a = type_of(a).rank(), rank_b = type_of(b).rank();
+  n.require(rank_a > 0 && rank_b > 0, "its inputs must have at least one dimension");
+  if (rank_a == 1) a = n.expand_dims(a, 0);
+  if (rank_b == 1) b = n.expand_dims(b, 1);
+  Expr y;
+  const std::vector<Dim> da = dims_of(a), db = dims_of(b);
+  if (da.size() == 2 && db.size() == 2) {
+    y = n.call(kMatmul, {a, b}, attrs);
+  } else {
+    const std::vector<Dim> batch = broadcast(n, {da.begin(), da.end() - 2}, {db.begin(), db.end() - 2});
+    // Rows of a stack times one matrix are rows of a single matrix, as long as their number can be written down.
+    const std::vector<Dim> rows(da.begin(), da.end() - 1);
+    bool known = db.size() == 2;
+    for (Dim d : rows) known = known && d.is_const();
+    if (known) {
+      y = n.call(kMatmul, {n.reshape(a, {product(rows), da.back()}), b}, attrs);
+    } else {
+      y = n.call(kBatchMatmul, {as_batch(n, a, batch), as_batch(n, b, batch)}, attrs);
+    }
+    std::vector<Dim> shape = batch;
+    shape.push_back(da[da.size() - 2]);
+    shape.push_back(db.back());
+    y = n.reshape(y, shape);
+  }
+  const auto axis = static_cast<int64_t>(type_of(y).rank());
+  if (rank_b == 1) y = n.squeeze(y, {axis - 1});
+  if (rank_a == 1) y = n.squeeze(y, {axis - 2});
+  return y;
+}
+
+Results matrix_product(Node& n) { return {multiply_matrices(n, n.input(0), n.input(1), {})}; }
+
+// A zero point for each row of the first factor, or for each column of the second.
+Expr without_zero_point(Node& n, size_t value, size_t zero_point, bool rows) {
+  const Expr x = n.cast(n.input(value), kInt32);
+  if (!n.has(zero_point)) return x;
+  Expr zero = n.cast(n.input(zero_point), kInt32);
+  if (type_of(zero).rank() == 1 && rows && type_of(zero).dims[0] != Dim(1)) zero = n.expand_dims(zero, 1);
+  return n.call(kSubtract, {x, zero});
+}
+
+Results matrix_product_of_integers(Node& n) {
+  const Expr a = without_zero_point(n, 0, 2, true), b = without_zero_point(n, 1, 3, false);
+  return {multiply_matrices(n, a, b, {{"out_dtype", kInt32}})};
+}
+
+// alpha * a * b + beta * c
+Results gemm(Node& n) {
+  n.require(n.rank(0) == 2 && n.rank(1) == 2, "its factors must be matrices");
+  const DType dtype = n.dtype(0);
+  const double alpha = n.real("alpha", 1), beta = n.real("beta", 1);
+  Expr y = n.call(kMatmul, {n.input(0), n.input(1)},
+                  {{"transpose_a", n.integer("transA", 0) != 0}, {"transpose_b", n.integer("transB", 0) != 0}});
+  if (alpha != 1) y = n.call(kMultiply, {y, n.scalar(dtype, alpha)});
+  if (n.has(2) && beta != 0) {
+    Expr c = n.input(2);
+    if (beta != 1) c = n.call(kMultiply, {c, n.scalar(dtype, beta)});
+    y = n.call(kAdd, {y, c});
+  }
+  return {y};
+}
+
+constexpr Row kRows[] = {
+    {"Gemm", 7, gemm},
+    {"MatMul", 1, matrix_product},
+    {"MatMulInteger", 10, matrix_product_of_integers},
+};
+
+}  // namespace
+
+std::span<const Row> matrix_rows() { return kRows; }
+
+}  // namespace relay::frontend

@@ -1,0 +1,206 @@
+// Elements that change their places: transposing, joining, cutting, padding.
+#include <algorithm>
+#include <numeric>
+
+#include "base/cat.h"
+#include "frontend/onnx/importer.h"
+#include "op/tensor/attributes.h"
+
+namespace relay::frontend {
+namespace {
+
+using namespace op;
+
+Results transpose(Node& n) {
+  const size_t rank = n.rank(0);
+  std::vector<int64_t> axes = n.integers("perm");
+  if (axes.empty()) {
+    for (size_t i = rank; i-- > 0;) axes.push_back(static_cast<int64_t>(i));
+  }
+  n.require(axes.size() == rank, "its attribute `perm` has another length than its input has dimensions");
+  if (rank < 2) return {n.input(0)};
+  return {n.transpose(n.input(0), axes)};
+}
+
+Results concat(Node& n) {
+  n.require(n.inputs() > 0, "it has no inputs");
+  const auto axis = static_cast<int64_t>(n.axis(n.integer("axis", 1), n.rank(0)));
+  return {n.concatenate(n.all_inputs(), axis)};
+}
+
+Results split(Node& n) {
+  const Expr x = n.input(0);
+  const TensorType& t = type_of(x);
+  const size_t axis = n.axis(n.integer("axis", 0), t.rank());
+  const Dim extent = t.dims[axis];
+  std::vector<int64_t> parts;
+  if (n.opset() < 13) {
+    parts = n.integers("split");
+  } else if (n.has(1)) {
+    parts = n.constant_ints(1, "sizes");
+  }
+  const auto count = static_cast<int64_t>(n.outputs());
+  std::vector<AttrArg> attrs{{"axis", static_cast<int64_t>(axis)}};
+  if (parts.empty()) {
+    const int64_t wanted = n.integer("num_outputs", count);
+    n.require(wanted == count && count > 0, "its attribute `num_outputs` is not the number of its outputs");
+    if (!extent.is_const() || extent.value() % count == 0) {
+      attrs.push_back({"indices_or_sections", count});
+    } else {  // the last part is smaller
+      const int64_t each = (extent.value() + count - 1) / count;
+      for (int64_t i = 0; i < count; ++i) parts.push_back(std::clamp<int64_t>(extent.value() - i * each, 0, each));
+    }
+  }
+  if (!parts.empty()) {
+    n.require(static_cast<int64_t>(parts.size()) == count, "it has another number of sizes than outputs");
+    std::vector<int64_t> cuts;
+    int64_t at = 0;
+    for (int64_t p : parts) {
+      n.require(p >= 0 && p <= INT64_MAX - at, "its sizes are out of range");
+      at += p;
+      cuts.push_back(at);
+    }
+    if (extent.is_const()) n.require(at == extent.value(), "its sizes do not add up to the extent of the axis");
+    cuts.pop_back();
+    if (count == 1) return {x};
+    attrs.push_back({"indices_or_sections", cuts});
+  }
+  const Expr all = n.call(kSplit, {x}, attrs);
+  Results out;
+  for (int64_t i = 0; i < count; ++i) out.push_back(n.proj(all, static_cast<uint32_t>(i)));
+  return out;
+}
+
+// Bounds may be symbolic; "the very end" is written in many ways.
+Results slice_between(Node& n, std::vector<Dim> begin, std::vector<Dim> end, std::vector<int64_t> axes, std::vector<int64_t> steps) {
+  const size_t rank = n.rank(0);
+  if (axes.empty()) {
+    axes.resize(begin.size());
+    std::iota(axes.begin(), axes.end(), 0);
+  }
+  if (steps.empty()) steps.assign(begin.size(), 1);
+  n.require(begin.size() == end.size() && axes.size() == begin.size() && steps.size() == begin.size(),
+            "its starts, ends, axes and steps have different lengths");
+  for (size_t i = 0; i < axes.size(); ++i) {
+    axes[i] = static_cast<int64_t>(n.axis(axes[i], rank));
+    n.require(steps[i] != 0, "it has a step of 0");
+    // The smallest integer has no negative; no extent tells it from its neighbour.
+    steps[i] = std::max(steps[i], -INT64_MAX);
+  }
+  if (axes.empty()) return {n.input(0)};
+  return {n.call(kStridedSlice, {n.input(0)}, {{"begin", begin}, {"end", end}, {"strides", steps}, {"axes", axes}})};
+}
+
+std::vector<Dim> as_dims(const std::vector<int64_t>& values) {
+  std::vector<Dim> out;
+  for (int64_t v : values) out.emplace_back(std::max(v, -INT64_MAX));
+  return out;
+}
+
+Results slice_attributes(Node& n) {
+  return slice_between(n, as_dims(n.integers("starts")), as_dims(n.integers("ends")), n.integers("axes"), {});
+}
+
+Results slice(Node& n) {
+  const auto bounds = [&](size_t i, std::string_view what) {
+    return n.known(i) ? as_dims(n.constant_ints(i, what)) : n.dims(i, what);
+  };
+  return slice_between(n, bounds(1, "starts"), bounds(2, "ends"), n.has(3) ? n.constant_ints(3, "axes") : std::vector<int64_t>{},
+                       n.has(4) ? n.constant_ints(4, "steps") : std::vector<int64_t>{});
+}
+
+// `pads`: all that is put before the axes, then all that is put behind them. Negative ones cut off.
+Results pad_by(Node& n, const std::vector<Dim>& pads, std::vector<int64_t> axes, Expr value) {
+  Expr x = n.input(0);
+  const size_t rank = type_of(x).rank();
+  if (axes.empty()) {
+    axes.resize(rank);
+    std::iota(axes.begin(), axes.end(), 0);
+  }
+  n.require(pads.size() == 2 * axes.size(), "its pads have a wrong length");
+  const std::string mode = n.text("mode", "constant");
+  if (mode != "constant" && mode != "reflect" && mode != "edge") {
+    n.unsupported(cat("mode `", mode.substr(0, 40), "` is not supported"), "constant, reflect and edge are");
+  }
+  std::vector<std::pair<Dim, Dim>> width(rank, {Dim(0), Dim(0)});
+  std::vector<Dim> begin, end;
+  std::vector<int64_t> cut;
+  bool any = false;
+  for (size_t i = 0; i < axes.size(); ++i) {
+    const size_t axis = n.axis(axes[i], rank);
+    Dim before = pads[i], after = pads[i + axes.size()];
+    const bool shorter = (before.is_const() && before.value() < 0) || (after.is_const() && after.value() < 0);
+    if (shorter) {
+      const Dim front = max(Dim(0) - before, Dim(0)), back = max(Dim(0) - after, Dim(0));
+      cut.push_back(static_cast<int64_t>(axis));
+      begin.push_back(front);
+      end.push_back(back == Dim(0) ? Dim(INT64_MAX) : Dim(0) - back);
+      before = max(before, Dim(0));
+      after = max(after, Dim(0));
+    }
+    any = any || before != Dim(0) || after != Dim(0);
+    width[axis] = {before, after};
+  }
+  if (!cut.empty()) x = n.call(kStridedSlice, {x}, {{"begin", begin}, {"end", end}, {"axes", cut}});
+  if (!any) return {x};
+  return {n.call(kPad, {x, value}, {{"pad_width", pad_width(n.context(), width)}, {"pad_mode", mode}})};
+}
+
+Results pad_attributes(Node& n) {
+  return pad_by(n, as_dims(n.integers("pads")), {}, n.scalar(n.dtype(0), n.real("value", 0)));
+}
+
+Results pad(Node& n) {
+  const Expr value = n.has(2) ? n.reshape(n.input(2), {}) : n.scalar(n.dtype(0), 0);
+  return pad_by(n, n.dims(1, "pads"), n.has(3) ? n.constant_ints(3, "axes") : std::vector<int64_t>{}, value);
+}
+
+Results tile(Node& n) { return {n.call(kTile, {n.input(0)}, {{"reps", n.dims(1, "repeats")}})}; }
+
+// [n, c, h, w] with squares of channels made squares of pixels.
+Results depth_to_space(Node& n) {
+  const Expr x = n.input(0);
+  const std::vector<Dim> d = dims_of(x);
+  n.require(d.size() == 4, "its input must have four dimensions");
+  const int64_t b = n.integer("blocksize");
+  n.require(b >= 1 && b < (1 << 16), "its attribute `blocksize` is out of range");
+  const std::string mode = n.text("mode", "DCR");
+  n.require(mode == "DCR" || mode == "CRD", "its attribute `mode` is neither DCR nor CRD");
+  if (!d[1].is_const()) n.unsupported("the number of its channels must be known");
+  n.require(d[1].value() % (b * b) == 0, "its channels cannot be divided into squares");
+  const Dim channels = d[1].value() / (b * b);
+  const bool deep = mode == "DCR";
+  const Expr split = n.reshape(x, deep ? std::vector<Dim>{d[0], b, b, channels, d[2], d[3]} : std::vector<Dim>{d[0], channels, b, b, d[2], d[3]});
+  const Expr moved = n.transpose(split, deep ? std::vector<int64_t>{0, 3, 4, 1, 5, 2} : std::vector<int64_t>{0, 1, 4, 2, 5, 3});
+  return {n.reshape(moved, {d[0], channels, d[2] * Dim(b), d[3] * Dim(b)})};
+}
+
+Results space_to_depth(Node& n) {
+  const Expr x = n.input(0);
+  const std::vector<Dim> d = dims_of(x);
+  n.require(d.size() == 4, "its input must have four dimensions");
+  const int64_t b = n.integer("blocksize");
+  n.require(b >= 1 && b < (1 << 16), "its attribute `blocksize` is out of range");
+  const Dim height = floor_div(d[2], Dim(b)), width = floor_div(d[3], Dim(b));
+  const Expr split = n.reshape(x, {d[0], d[1], height, b, width, b});
+  return {n.reshape(n.transpose(split, {0, 3, 5, 1, 2, 4}), {d[0], d[1] * Dim(b * b), height, width})};
+}
+
+constexpr Row kRows[] = {
+    {"Concat", 4, concat},
+    {"DepthToSpace", 1, depth_to_space},
+    {"Pad", 2, pad_attributes},
+    {"Pad", 11, pad},
+    {"Slice", 1, slice_attributes},
+    {"Slice", 10, slice},
+    {"SpaceToDepth", 1, space_to_depth},
+    {"Split", 2, split},
+    {"Tile", 6, tile},
+    {"Transpose", 1, transpose},
+};
+
+}  // namespace
+
+std::span<const Row> movement_rows() { return kRows; }
+
+}  // namespace relay::frontend

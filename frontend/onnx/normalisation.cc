@@ -1,0 +1,154 @@
+// Normalisation.
+#include <numeric>
+
+#include "base/cat.h"
+#include "frontend/onnx/node.h"
+
+namespace relay::frontend {
+namespace {
+
+using namespace op;
+
+Results batch_normalisation(Node& n) {
+  if (n.integer("training_mode", 0) != 0) n.unsupported("training is not supported", "export the model for inference");
+  if (n.opset() < 9 && n.integer("spatial", 1) != 1) n.unsupported("spatial=0 is not supported");
+  for (size_t i = 1; i < n.outputs(); ++i) {
+    if (n.wants(i)) n.unsupported("results of training are not supported", "export the model for inference");
+  }
+  // The statistics may be wider than the data; then so is the arithmetic.
+  const DType dtype = n.dtype(0), wide = n.dtype(3).bits > dtype.bits ? n.dtype(3) : dtype;
+  std::vector<Expr> args;
+  for (size_t i = 0; i < 5; ++i) args.push_back(n.cast(n.input(i), wide));
+  const Expr all = n.call(kBatchNorm, args, {{"axis", int64_t{1}}, {"epsilon", n.real("epsilon", 1e-5f)}});
+  return {n.cast(n.proj(all, 0), dtype)};
+}
+
+Results instance_normalisation(Node& n) {
+  return {n.call(kInstanceNorm, {n.input(0), n.input(1), n.input(2)},
+                 {{"axis", int64_t{1}}, {"epsilon", n.real("epsilon", 1e-5f)}})};
+}
+
+// (x - mean) / sqrt(variance + epsilon) over some axes, in the dtype of the statistics.
+struct Normalised {
+  Expr y, mean, inverse;  // inverse of the standard deviation
+};
+Normalised normalise(Node& n, Expr x, const std::vector<int64_t>& axes, double epsilon) {
+  const std::vector<AttrArg> over{{"axis", axes}, {"keepdims", true}};
+  const DType dtype = type_of(x).dtype;
+  const Expr mean = n.call(kMean, {x}, over), centred = n.call(kSubtract, {x, mean});
+  const Expr variance = n.call(kMean, {n.call(kMultiply, {centred, centred})}, over);
+  const Expr deviation = n.call(kSqrt, {n.call(kAdd, {variance, n.scalar(dtype, epsilon)})});
+  const Expr inverse = n.call(kDivide, {n.scalar(dtype, 1), deviation});
+  return {n.call(kMultiply, {centred, inverse}), mean, inverse};
+}
+
+Results layer_normalisation(Node& n) {
+  const Expr x = n.input(0);
+  const TensorType& t = type_of(x);
+  const size_t first = n.axis(n.integer("axis", -1), t.rank());
+  const double epsilon = n.real("epsilon", 1e-5f);
+  n.require(n.has(1), "its scale is missing");
+  if (!n.wants(1) && !n.wants(2) && first + 1 == t.rank() && n.has(2) && n.rank(1) == 1 && n.rank(2) == 1) {
+    return {n.call(kLayerNorm, {x, n.input(1), n.input(2)}, {{"axis", int64_t{-1}}, {"epsilon", epsilon}})};
+  }
+  std::vector<int64_t> axes(t.rank() - first);
+  std::iota(axes.begin(), axes.end(), static_cast<int64_t>(first));
+  const bool widen = t.dtype.is_float() && t.dtype.bits < 32 && n.integer("stash_type", 1) == 1;
+  const Normalised parts = normalise(n, widen ? n.cast(x, kFloat32) : x, axes, epsilon);
+  Expr y = n.call(kMultiply, {n.cast(parts.y, t.dtype), n.input(1)});
+  if (n.has(2)) y = n.call(kAdd, {y, n.input(2)});
+  return {y, parts.mean, parts.inverse};
+}
+
+// Each group of channels of each example by itself.
+Results group_normalisation(Node& n) {
+  const Expr x = n.input(0);
+  const std::vector<Dim> dims = dims_of(x);
+  n.require(dims.size() >= 2, "its input needs batch and channels");
+  const int64_t groups = n.integer("num_groups");
+  n.require(groups >= 1, "its attribute `num_groups` is out of range");
+  if (!dims[1].is_const()) n.unsupported("the number of its channels must be known");
+  n.require(dims[1].value() % groups == 0, "its channels cannot be divided among its groups");
+  std::vector<Dim> split{dims[0], Dim(groups), Dim(dims[1].value() / groups)};
+  split.insert(split.end(), dims.begin() + 2, dims.end());
+  std::vector<int64_t> axes(split.size() - 2);
+  std::iota(axes.begin(), axes.end(), 2);
+  const DType dtype = type_of(x).dtype;
+  const bool widen = dtype.bits < 32 && n.integer("stash_type", 1) == 1;
+  const Expr wide = n.reshape(widen ? n.cast(x, kFloat32) : x, split);
+  const Expr y = n.cast(n.reshape(normalise(n, wide, axes, n.real("epsilon", 1e-5f)).y, dims), dtype);
+  // Before version 21 there is one scale a group, from then on one a channel.
+  const auto per_channel = [&](size_t i) {
+    Expr e = n.input(i);
+    n.require(type_of(e).rank() == 1, "its scale and bias must have one dimension");
+    if (n.opset() < 21) e = n.call(kRepeat, {e}, {{"repeats", dims[1].value() / groups}, {"axis", int64_t{0}}});
+    return dims.size() > 2 ? n.expand_dims(e, 1, static_cast<int64_t>(dims.size()) - 2) : e;
+  };
+  return {n.call(kAdd, {n.call(kMultiply, {y, per_channel(1)}), per_channel(2)})};
+}
+
+Results local_response_normalisation(Node& n) {
+  const int64_t size = n.integer("size");
+  if (size % 2 == 0) n.unsupported("an even window is not supported");
+  return {n.call(kLrn, {n.input(0)},
+                 {{"size", size},
+                  {"axis", int64_t{1}},
+                  {"bias", n.real("bias", 1)},
+                  {"alpha", n.real("alpha", 1e-4f)},
+                  {"beta", n.real("beta", 0.75)}})};
+}
+
+Results mean_variance_normalisation(Node& n) {
+  const std::vector<int64_t> axes = n.integers("axes", {0, 2, 3});
+  const Expr x = n.input(0);
+  const std::vector<AttrArg> over{{"axis", axes}, {"keepdims", true}};
+  const DType dtype = type_of(x).dtype;
+  const Expr centred = n.call(kSubtract, {x, n.call(kMean, {x}, over)});
+  const Expr deviation = n.call(kSqrt, {n.call(kMean, {n.call(kMultiply, {centred, centred})}, over)});
+  return {n.call(kDivide, {centred, n.call(kAdd, {deviation, n.scalar(dtype, 1e-9)})})};
+}
+
+// x / |x| along an axis, 0 where |x| is 0.
+Results lp_normalisation(Node& n) {
+  const int64_t p = n.integer("p", 2);
+  n.require(p == 1 || p == 2, "its attribute `p` must be 1 or 2");
+  const Expr x = n.input(0);
+  const std::vector<AttrArg> over{{"axis", std::vector<int64_t>{n.integer("axis", -1)}}, {"keepdims", true}};
+  const Expr norm = p == 1 ? n.call(kSum, {n.call(kAbs, {x})}, over)
+                           : n.call(kSqrt, {n.call(kSum, {n.call(kMultiply, {x, x})}, over)});
+  const Expr zero = n.scalar(type_of(x).dtype, 0);
+  return {n.call(kWhere, {n.call(kEqual, {norm, zero}), zero, n.call(kDivide, {x, norm})})};
+}
+
+// Nothing is dropped at inference.
+Results dropout(Node& n) {
+  if (n.opset() >= 12 && n.has(2)) {
+    const Tensor training = n.constant(2, "training mode");
+    n.require(training.size() == 1, "its training mode must be a single value");
+    if (training.get_int(0) != 0) n.unsupported("training is not supported", "export the model for inference");
+  }
+  const Expr x = n.input(0);
+  Results out{x};
+  if (n.wants(1)) {
+    const Expr ones = n.call(kOnesLike, {x});
+    out.push_back(n.cast(ones, n.opset() < 10 ? type_of(x).dtype : kBool));
+  }
+  return out;
+}
+
+constexpr Row kRows[] = {
+    {"BatchNormalization", 7, batch_normalisation},
+    {"Dropout", 7, dropout},
+    {"GroupNormalization", 18, group_normalisation},
+    {"InstanceNormalization", 6, instance_normalisation},
+    {"LRN", 1, local_response_normalisation},
+    {"LayerNormalization", 17, layer_normalisation},
+    {"LpNormalization", 1, lp_normalisation},
+    {"MeanVarianceNormalization", 9, mean_variance_normalisation},
+};
+
+}  // namespace
+
+std::span<const Row> normalisation_rows() { return kRows; }
+
+}  // namespace relay::frontend

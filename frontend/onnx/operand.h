@@ -1,0 +1,35 @@
+// What the name of a tensor stands for while a model is imported.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "ir/expr.h"
+
+namespace relay::frontend {
+
+// A small tensor whose elements are known while the model is imported, as dims: what shapes are computed with.
+// Floating-point elements are known only while they are whole numbers.
+struct IndexTensor {
+  DType dtype = kInt64;
+  Shape shape;
+  std::vector<Dim> elements;  // row-major; `?` for one that is not known
+
+  bool complete() const;  // no element is unknown
+  bool constant() const;  // every element is a number
+};
+
+// More elements are not worth knowing: nobody computes shapes with them.
+inline constexpr int64_t kMaxIndexElements = 4096;
+
+struct Operand {
+  Expr expr = nullptr;               // null: made of `index` when first needed
+  std::optional<IndexTensor> index;  // what is known of the elements
+  bool closed = false;               // depends on constants only
+  bool failed = false;               // its node was refused: users are passed over in silence
+};
+
+std::optional<IndexTensor> index_of(const Tensor& t);  // nothing if too large or not whole
+Tensor tensor_of(const IndexTensor& t);                // of a constant one
+
+}  // namespace relay::frontend

@@ -1,0 +1,47 @@
+// The table of operators: the rows of all families.
+#include <algorithm>
+#include <map>
+
+#include "frontend/onnx/node.h"
+
+namespace relay::frontend {
+namespace {
+
+// Name -> rows, oldest first.
+const std::map<std::string_view, std::vector<const Row*>>& table() {
+  static const auto made = [] {
+    std::map<std::string_view, std::vector<const Row*>> out;
+    for (const auto rows : {elementwise_rows(), activation_rows(), convolution_rows(), pooling_rows(),
+                            normalisation_rows(), matrix_rows(), reduction_rows(), shape_rows(), movement_rows(),
+                            indexing_rows(), resize_rows(), quantisation_rows(), recurrent_rows()}) {
+      for (const Row& row : rows) out[row.name].push_back(&row);
+    }
+    for (auto& [name, rows] : out) {
+      std::sort(rows.begin(), rows.end(), [](const Row* a, const Row* b) { return a->since < b->since; });
+    }
+    return out;
+  }();
+  return made;
+}
+
+}  // namespace
+
+const Row* find_row(std::string_view name, int64_t opset) {
+  const auto it = table().find(name);
+  if (it == table().end()) return nullptr;
+  const Row* found = nullptr;
+  for (const Row* row : it->second) {
+    if (row->since <= opset) found = row;
+  }
+  return found;
+}
+
+std::vector<Row> all_rows() {
+  std::vector<Row> out;
+  for (const auto& [name, rows] : table()) {
+    for (const Row* row : rows) out.push_back(*row);
+  }
+  return out;
+}
+
+}  // namespace relay::frontend

@@ -1,0 +1,272 @@
+// Shapes and constants: what a tensor looks like, and tensors made of nothing.
+#include <algorithm>
+
+#include "base/cat.h"
+#include "frontend/data/onnx_tensor.h"
+#include "frontend/onnx/importer.h"
+
+namespace relay::frontend {
+namespace {
+
+using namespace op;
+
+bool any_unknown(const std::vector<Dim>& dims) {
+  return std::any_of(dims.begin(), dims.end(), [](Dim d) { return d.is_unknown(); });
+}
+
+// The extent that -1 stands for: what is left of `from` when the factors it shares with `given` are gone.
+Dim inferred(std::vector<Dim> from, const std::vector<Dim>& given) {
+  Dim divisor = 1;
+  for (Dim d : given) {
+    const auto same = std::find(from.begin(), from.end(), d);
+    if (same != from.end()) {
+      from.erase(same);
+    } else {
+      divisor = divisor * d;
+    }
+  }
+  Dim all = 1;
+  for (Dim d : from) all = all * d;
+  return divisor == Dim(1) ? all : floor_div(all, divisor);
+}
+
+Results reshape(Node& n) {
+  const bool zero_is_zero = n.integer("allowzero", 0) != 0;
+  const Expr x = n.input(0);
+  const std::vector<Dim> from = dims_of(x);
+  std::optional<IndexTensor> wanted = n.index(1);
+  if (!wanted) n.dims(1, "shape");  // refuses, saying why
+  n.require(wanted->shape.size() == 1 && wanted->dtype.is_int(), "its shape must be a list of integers");
+  std::vector<Dim> dims = wanted->elements;
+  for (Dim d : dims) n.require(!d.is_const() || d.value() >= -1, "its shape has a negative extent");
+  // A single extent that is not known can be inferred from the others.
+  if (std::count_if(dims.begin(), dims.end(), [](Dim d) { return d.is_unknown() || d == Dim(-1); }) == 1) {
+    std::replace(dims.begin(), dims.end(), Dim::unknown(), Dim(-1));
+  }
+  if (any_unknown(dims)) n.dims(1, "shape");
+  if (std::all_of(dims.begin(), dims.end(), [](Dim d) { return d.is_const(); })) {
+    return {n.call(kReshape, {x}, {{"newshape", dims}, {"allowzero", zero_is_zero}})};
+  }
+  std::optional<size_t> hole;
+  std::vector<Dim> given;
+  for (size_t i = 0; i < dims.size(); ++i) {
+    if (dims[i] == Dim(0) && !zero_is_zero) {
+      n.require(i < from.size(), "its shape has a 0 for a dimension that its input does not have");
+      dims[i] = from[i];
+    }
+    if (dims[i] == Dim(-1)) {
+      n.require(!hole, "its shape has more than one -1");
+      hole = i;
+    } else {
+      given.push_back(dims[i]);
+    }
+  }
+  if (any_unknown(from)) return {n.call(kReshape, {x}, {{"newshape", dims}})};
+  if (hole) dims[*hole] = inferred(from, given);
+  return {n.reshape(x, dims)};
+}
+
+Results flatten(Node& n) {
+  const Expr x = n.input(0);
+  const std::vector<Dim> dims = dims_of(x);
+  const int64_t given = n.integer("axis", 1);
+  const size_t axis = given == static_cast<int64_t>(dims.size()) ? dims.size() : n.axis(given, dims.size());
+  if (any_unknown(dims)) {
+    if (axis == 1) return {n.call(kReshape, {x}, {{"newshape", std::vector<int64_t>{0, -1}}})};
+    n.unsupported("the shape of its input depends on the data");
+  }
+  Dim rows = 1, columns = 1;
+  for (size_t i = 0; i < dims.size(); ++i) (i < axis ? rows : columns) = (i < axis ? rows : columns) * dims[i];
+  return {n.reshape(x, {rows, columns})};
+}
+
+// The axes of Squeeze and Unsqueeze: an input from version 13 on, and an attribute before.
+std::optional<std::vector<int64_t>> axes_of(Node& n) {
+  if (n.opset() < 13) {
+    if (!n.attribute("axes")) return std::nullopt;
+    return n.integers("axes");
+  }
+  if (!n.has(1)) return std::nullopt;
+  return n.constant_ints(1, "axes");
+}
+
+Results squeeze(Node& n) {
+  const Expr x = n.input(0);
+  const std::vector<Dim> dims = dims_of(x);
+  std::optional<std::vector<int64_t>> axes = axes_of(n);
+  if (!axes) {
+    axes.emplace();
+    for (size_t i = 0; i < dims.size(); ++i) {
+      if (!dims[i].is_const()) n.unsupported("without axes, which dimensions are 1 must be known", "fix the dynamic axes with --input-shapes");
+      if (dims[i] == Dim(1)) axes->push_back(static_cast<int64_t>(i));
+    }
+  }
+  for (int64_t& a : *axes) a = static_cast<int64_t>(n.axis(a, dims.size()));
+  return {axes->empty() ? x : n.squeeze(x, *axes)};
+}
+
+Results unsqueeze(Node& n) {
+  std::optional<std::vector<int64_t>> axes = axes_of(n);
+  if (!axes) n.invalid("its axes are missing");
+  Expr x = n.input(0);
+  const size_t rank = type_of(x).rank() + axes->size();
+  n.require(rank <= data::kMaxRank, "its result has too many dimensions");
+  for (int64_t& a : *axes) a = static_cast<int64_t>(n.axis(a, rank));
+  std::sort(axes->begin(), axes->end());
+  n.require(std::adjacent_find(axes->begin(), axes->end()) == axes->end(), "its axes name one twice");
+  for (int64_t a : *axes) x = n.expand_dims(x, a);
+  return {x};
+}
+
+Results shape(Node& n) {
+  const Expr whole = n.call(kShapeOf, {n.input(0)}, {{"dtype", kInt64}});
+  if (!n.attribute("start") && !n.attribute("end")) return {whole};
+  const auto rank = static_cast<int64_t>(n.rank(0));
+  const auto bound = [&](std::string_view name, int64_t otherwise) {
+    const int64_t v = n.integer(name, otherwise);
+    return std::clamp<int64_t>(v < 0 ? v + rank : v, 0, rank);
+  };
+  const int64_t begin = bound("start", 0);
+  return {n.slice(whole, 0, begin, std::max(begin, bound("end", rank)))};
+}
+
+Results size(Node& n) { return {n.call(kNdarraySize, {n.input(0)}, {{"dtype", kInt64}})}; }
+
+Results identity(Node& n) { return {n.input(0)}; }
+
+Results constant(Node& n) {
+  const auto list = [&](DType dtype, Shape shape, const auto& values) {
+    Tensor t(dtype, std::move(shape));
+    int64_t i = 0;
+    for (auto v : values) {
+      if (dtype.is_float()) {
+        t.set(i++, static_cast<double>(v));
+      } else {
+        t.set_int(i++, static_cast<int64_t>(v));
+      }
+    }
+    return Results{n.builder().constant(std::move(t))};
+  };
+  if (const auto* a = n.attribute("value")) {
+    n.require(a->has_t(), "its attribute `value` is not a tensor");
+    return {n.builder().constant(n.importer().tensor(a->t()))};
+  }
+  if (n.attribute("value_float")) return list(kFloat32, {}, std::vector<double>{n.real("value_float", 0)});
+  if (n.attribute("value_int")) return list(kInt64, {}, std::vector<int64_t>{n.integer("value_int", 0)});
+  if (const auto* a = n.attribute("value_floats")) return list(kFloat32, {a->floats_size()}, a->floats());
+  if (const auto* a = n.attribute("value_ints")) return list(kInt64, {a->ints_size()}, a->ints());
+  for (const char* name : {"sparse_value", "value_string", "value_strings"}) {
+    if (n.attribute(name)) n.unsupported(cat("its attribute `", name, "` is not supported"), "only dense tensors of numbers are");
+  }
+  n.invalid("it has no value");
+}
+
+Tensor value_of(Node& n) {
+  const auto* a = n.attribute("value");
+  if (!a) return Tensor::scalar(kFloat32, 0);
+  n.require(a->has_t(), "its attribute `value` is not a tensor");
+  const Tensor t = n.importer().tensor(a->t());
+  n.require(t.size() == 1, "its attribute `value` must have one element");
+  return t.reshaped({});
+}
+
+Results constant_of_shape(Node& n) {
+  const std::vector<Dim> dims = n.dims(0, "shape");
+  const Tensor value = value_of(n);
+  return {n.call(kFull, {n.builder().constant(value)}, {{"shape", dims}, {"dtype", value.dtype()}})};
+}
+
+Results range(Node& n) {
+  const DType dtype = n.dtype(0);
+  const std::optional<IndexTensor> first = n.index(0), last = n.index(1), step = n.index(2);
+  const auto whole = [&](const std::optional<IndexTensor>& t) { return t && t->elements.size() == 1 && t->complete(); };
+  if (dtype.is_int() && whole(first) && whole(last) && whole(step) && step->constant() && step->elements[0].value() > 0) {
+    // As many elements as the dims say, so that the type says how many.
+    const Dim by = step->elements[0], begin = first->elements[0];
+    const Dim count = max(ceil_div(last->elements[0] - begin, by), Dim(0));
+    const std::vector<AttrArg> attrs{{"shape", std::vector<Dim>{count}}, {"axis", int64_t{0}}, {"dtype", dtype}};
+    Expr e = n.call(kIota, std::span<const Expr>(), attrs);
+    if (by != Dim(1)) e = n.call(kMultiply, {e, n.reshape(n.input(2), {})});
+    if (begin != Dim(0)) e = n.call(kAdd, {e, n.reshape(n.input(0), {})});
+    return {e};
+  }
+  return {n.call(kArange, {n.reshape(n.input(0), {}), n.reshape(n.input(1), {}), n.reshape(n.input(2), {})}, {{"dtype", dtype}})};
+}
+
+Results expand(Node& n) {
+  const Expr x = n.input(0);
+  std::vector<Dim> from = dims_of(x), to = n.dims(1, "shape");
+  if (from.size() < to.size()) from.insert(from.begin(), to.size() - from.size(), Dim(1));
+  if (to.size() < from.size()) to.insert(to.begin(), from.size() - to.size(), Dim(1));
+  for (size_t i = 0; i < to.size(); ++i) {
+    if (to[i] == Dim(1)) to[i] = from[i];
+    if (from[i] == Dim(1) || from[i] == to[i]) continue;
+    if (from[i].is_const() && to[i].is_symbolic()) {
+      to[i] = from[i];  // 1 or the same
+    } else if (prove_equal(from[i], to[i]) == kernel::Proof::kRefuted) {
+      n.invalid(cat("an extent of ", show(from[i]), " cannot be expanded to ", show(to[i])));
+    } else if (!to[i].is_const()) {
+      n.unsupported(cat("whether an extent of ", show(from[i]), " is to be expanded to ", show(to[i]), " depends on the input"),
+                    "fix the dynamic axes with --input-shapes");
+    }
+  }
+  if (to == dims_of(x) && !any_unknown(to)) return {x};
+  return {n.call(kBroadcastTo, {x}, {{"shape", to}})};
+}
+
+// Row and column numbers of the matrices that the last two axes are.
+std::pair<Expr, Expr> positions(Node& n, Dim rows, Dim columns) {
+  const std::vector<Dim> shape{rows, columns};
+  const auto along = [&](int64_t axis) {
+    return n.call(kIota, std::span<const Expr>(), {{"shape", shape}, {"axis", axis}, {"dtype", kInt64}});
+  };
+  return {along(0), along(1)};
+}
+
+Results triangle(Node& n) {
+  const Expr x = n.input(0);
+  const TensorType& t = type_of(x);
+  n.require(t.rank() >= 2, "its input must have at least two dimensions");
+  const auto [row, column] = positions(n, t.dims[t.rank() - 2], t.dims[t.rank() - 1]);
+  Expr offset = row;
+  if (n.has(1)) offset = n.call(kAdd, {row, n.reshape(n.input(1), {})});
+  const bool upper = n.integer("upper", 1) != 0;
+  return {n.call(kWhere, {n.call(upper ? kGreaterEqual : kLessEqual, {column, offset}), x, n.scalar(t.dtype, 0)})};
+}
+
+Results eye_like(Node& n) {
+  const TensorType& t = n.tensor(0);
+  n.require(t.rank() == 2, "its input must be a matrix");
+  const auto [row, column] = positions(n, t.dims[0], t.dims[1]);
+  DType dtype = t.dtype;
+  if (n.attribute("dtype")) {
+    const std::optional<DType> asked = data::dtype_of_onnx(static_cast<int32_t>(n.integer("dtype", 0)));
+    if (!asked) n.unsupported("its dtype is not supported");
+    dtype = *asked;
+  }
+  const int64_t k = n.integer("k", 0);
+  const Expr diagonal = n.call(kAdd, {row, n.builder().constant(Tensor::scalar_int(kInt64, k))});
+  return {n.cast(n.call(kEqual, {column, diagonal}), dtype)};
+}
+
+constexpr Row kRows[] = {
+    {"Constant", 1, constant},
+    {"ConstantOfShape", 9, constant_of_shape},
+    {"Expand", 8, expand},
+    {"EyeLike", 9, eye_like},
+    {"Flatten", 1, flatten},
+    {"Identity", 1, identity},
+    {"Range", 11, range},
+    {"Reshape", 5, reshape},
+    {"Shape", 1, shape},
+    {"Size", 1, size},
+    {"Squeeze", 1, squeeze},
+    {"Trilu", 14, triangle},
+    {"Unsqueeze", 1, unsqueeze},
+};
+
+}  // namespace
+
+std::span<const Row> shape_rows() { return kRows; }
+
+}  // namespace relay::frontend
