@@ -54,15 +54,15 @@ Value image_value(const Tensor& images, int64_t number) {
 }
 
 // All digits, each on every engine: the rows of the table add up the times and keep the worst errors.
-bool classify(const Model& model, const Tensor& images, const Tensor& labels, int64_t count, Session& s,
+void classify(const Model& model, const Tensor& images, const Tensor& labels, int64_t count, Session& s,
               std::vector<VerifyRow>& total) {
   int64_t right = 0;
+  Verifier verifier(model, {.levels = {2}}, s);
   for (int64_t i = 0; i < count; ++i) {
-    Result<std::vector<VerifyRow>> rows = verify(model, {image_value(images, i)}, {.levels = {2}}, s);
-    if (!rows) return false;
+    const std::vector<VerifyRow> rows = verifier.run({image_value(images, i)});
     std::string seen;
-    for (size_t r = 0; r < rows->size(); ++r) {
-      VerifyRow& row = (*rows)[r];
+    for (size_t r = 0; r < rows.size(); ++r) {
+      const VerifyRow& row = rows[r];
       if (row.result) seen += cat(seen.empty() ? "" : ", ", row.engine, ": ", best_class(tensors_of(row.result)[0]));
       if (i == 0) {
         total.push_back(row);
@@ -72,13 +72,12 @@ bool classify(const Model& model, const Tensor& images, const Tensor& labels, in
       total[r].ok &= row.ok;
       if (row.worst.needed > total[r].worst.needed) total[r].worst = row.worst;
     }
-    const int64_t digit = best_class(tensors_of(rows->front().result)[0]);
+    const int64_t digit = best_class(tensors_of(rows.front().result)[0]);
     right += digit == labels.get_int(i);
     s.print(cat(picture(images, i), "  a ", labels.get_int(i), "; seen as ", seen, "\n\n"));
   }
   for (VerifyRow& row : total) row.seconds /= static_cast<double>(count);
   s.print(cat(right, " of ", count, " digits are right. Time is per image; errors are against the interpreter in float64.\n\n"));
-  return true;
 }
 
 void run(int64_t count, Session& s) {
@@ -95,7 +94,7 @@ void run(int64_t count, Session& s) {
   const Tensor& labels = (*digits)[1].value;
   s.print(cat("MNIST, a small convolutional network from ", folder, "/model.onnx\n\n"));
   std::vector<VerifyRow> rows;
-  if (!classify(*model, images, labels, std::min(count, labels.size()), s, rows)) return;
+  classify(*model, images, labels, std::min(count, labels.size()), s, rows);
   s.print(show(rows));
   for (const VerifyRow& r : rows) {
     if (!r.ok) s.exit_code = kMismatch;

@@ -38,40 +38,39 @@ void judge(VerifyRow& row, const std::vector<Tensor>& got, const std::vector<Ten
 
 }  // namespace
 
-Result<std::vector<VerifyRow>> verify(const Model& given, const std::vector<Value>& args, const VerifyOptions& options,
-                                      Session& s) {
-  Result<Model> specialised = specialise(given, args, s);
-  if (!specialised) return kReported;
-  const Model& model = *specialised;
-  Progress progress(s, "verify");
+Verifier::Verifier(const Model& model, const VerifyOptions& options, Session& session)
+    : model_(model), wide_(widened(model.module)), session_(session) {
+  Progress progress(session, "verify");
+  const auto prepare = [&](const Engine& e, int level) {
+    return e.prepare(model.module, model.function, {.opt_level = level, .threads = options.threads, .target = options.target});
+  };
+  progress.step("preparing the unoptimised run");
+  plain_ = prepare(*find_engine("graph"), 0);
+  for (const Engine& e : engines()) {
+    const auto& only = options.engines;
+    if (!only.empty() && std::find(only.begin(), only.end(), e.name) == only.end()) continue;
+    for (int level : e.compiles ? options.levels : std::vector<int>{0}) {
+      const std::string name = e.compiles ? cat(e.name, " -O", level) : std::string(e.name);
+      progress.step(cat("preparing ", name));
+      const auto begin = Clock::now();
+      Prepared p = prepare(e, level);
+      candidates_.push_back({name, &e, std::move(p), seconds_since(begin)});
+    }
+  }
+}
+
+std::vector<VerifyRow> Verifier::run(const std::vector<Value>& args) {
+  Progress progress(session_, "verify");
   progress.step("the reference in float64");
   std::vector<Value> wide_args;
   for (const Value& v : args) wide_args.push_back(widened(v));
-  const std::vector<Tensor> reference = tensors_of(interp::Machine(widened(model.module)).call(model.function, wide_args));
+  const std::vector<Tensor> reference = tensors_of(interp::Machine(wide_).call(model_.function, wide_args));
 
-  struct Run {
-    const Engine* engine;
-    int level;
-  };
-  std::vector<Run> runs;
-  for (const Engine& e : engines()) {
-    if (!options.engines.empty() && std::find(options.engines.begin(), options.engines.end(), e.name) == options.engines.end()) continue;
-    if (!e.compiles) {
-      runs.push_back({&e, 0});
-      continue;
-    }
-    for (int level : options.levels) runs.push_back({&e, level});
-  }
-
-  // What the bounds stand on: every operator on its own, in float32. The interpreter's run takes its place for programs that
-  // the graph runtime cannot run.
-  progress.step("the unoptimised run");
-  const EngineOptions plain{.opt_level = 0, .threads = 1, .target = options.target};
-  const Prepared unoptimised = find_engine("graph")->prepare(model.module, model.function, plain);
+  // The interpreter's own run takes the place of the unoptimised one for programs that the graph runtime cannot run.
   std::optional<Outcome> base;
-  if (unoptimised.run) base = unoptimised.run(args);
+  if (plain_.run) base = plain_.run(args);
   if (!base || base->kind != Outcome::Kind::kValue) {
-    base = Outcome{Outcome::Kind::kValue, interp::Machine(model.module).call(model.function, args), {}};
+    base = Outcome{Outcome::Kind::kValue, interp::Machine(model_.module).call(model_.function, args), {}};
   }
   const std::vector<Tensor> base_tensors = tensors_of(base->value);
   std::vector<Bound> bounds;
@@ -81,30 +80,24 @@ Result<std::vector<VerifyRow>> verify(const Model& given, const std::vector<Valu
   }
 
   std::vector<VerifyRow> rows;
-  for (size_t i = 0; i < runs.size(); ++i) {
-    const auto [engine, level] = runs[i];
+  for (const Candidate& c : candidates_) {
+    progress.step(c.name);
     VerifyRow row;
-    row.engine = engine->compiles ? cat(engine->name, " -O", level) : std::string(engine->name);
-    progress.step(cat(i + 1, " of ", runs.size(), ": ", row.engine));
-    auto begin = Clock::now();
-    const Prepared p = engine->prepare(model.module, model.function,
-                                       {.opt_level = level, .threads = options.threads, .target = options.target});
-    row.prepare_seconds = seconds_since(begin);
-    if (!p.run) {
-      row.skipped = p.skipped;
-      rows.push_back(std::move(row));
-      continue;
-    }
-    if (engine->compiles) p.run(args);  // the first run touches its memory
-    begin = Clock::now();
-    const Outcome outcome = p.run(args);
-    row.seconds = seconds_since(begin);
-    if (outcome.kind != Outcome::Kind::kValue) {
-      row.ok = false;
-      row.failed = outcome.message;
-    } else {
-      judge(row, tensors_of(outcome.value), reference, bounds, model);
-      row.result = outcome.value;
+    row.engine = c.name;
+    row.prepare_seconds = c.prepare_seconds;
+    row.skipped = c.prepared.skipped;
+    if (c.prepared.run) {
+      if (c.engine->compiles) c.prepared.run(args);  // the first run touches its memory
+      const auto begin = Clock::now();
+      const Outcome outcome = c.prepared.run(args);
+      row.seconds = seconds_since(begin);
+      if (outcome.kind == Outcome::Kind::kValue) {
+        judge(row, tensors_of(outcome.value), reference, bounds, model_);
+        row.result = outcome.value;
+      } else {
+        row.ok = false;
+        row.failed = outcome.message;
+      }
     }
     rows.push_back(std::move(row));
   }
@@ -195,10 +188,11 @@ void add_verify(CLI::App& app, Session& session) {
     if (!model) return;
     Result<std::vector<Value>> args = make_inputs(*model, o->inputs, session);
     if (!args) return;
-    Result<std::vector<VerifyRow>> rows = verify(*model, *args, o->verify, session);
-    if (!rows) return;
-    session.print(session.json ? to_json(*rows).dump(2) + "\n" : show(*rows));
-    for (const VerifyRow& r : *rows) {
+    model = specialise(*model, *args, session);
+    if (!model) return;
+    const std::vector<VerifyRow> rows = Verifier(*model, o->verify, session).run(*args);
+    session.print(session.json ? to_json(rows).dump(2) + "\n" : show(rows));
+    for (const VerifyRow& r : rows) {
       if (!r.ok) session.exit_code = kMismatch;
       if (!o->expected.empty() && r.result && r.engine == "interp") against_file(o->expected, *model, r, session);
     }

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "runtime/compare.h"
+#include "tools/engines.h"
 #include "tools/model.h"
 
 namespace relay::tools {
@@ -29,8 +30,27 @@ struct VerifyRow {
   Value result;
 };
 
-Result<std::vector<VerifyRow>> verify(const Model& model, const std::vector<Value>& args, const VerifyOptions& options,
-                                      Session& session);
+// A model made ready on every engine, to be compared on any number of inputs.
+class Verifier {
+ public:
+  // The model must have constant shapes wherever compiled engines are to run it (see `specialise`).
+  Verifier(const Model& model, const VerifyOptions& options, Session& session);
+
+  std::vector<VerifyRow> run(const std::vector<Value>& args);
+
+ private:
+  struct Candidate {
+    std::string name;
+    const Engine* engine;
+    Prepared prepared;
+    double prepare_seconds;
+  };
+  Model model_;
+  Module wide_;  // the same in float64
+  Prepared plain_;  // every operator on its own, in float32: what bounds stand on
+  std::vector<Candidate> candidates_;
+  Session& session_;
+};
 std::string show(const std::vector<VerifyRow>& rows);  // the table
 
 }  // namespace relay::tools
