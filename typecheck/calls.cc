@@ -1,0 +1,226 @@
+// Calls, and the relations of operators: asked as soon as what they need is known, else kept waiting for it.
+#include <algorithm>
+
+#include "base/cat.h"
+#include "typecheck/inference.h"
+
+namespace relay::typecheck {
+namespace {
+
+bool has_negative_dim(Type root) {
+  std::vector<Type> pending{root};
+  while (!pending.empty()) {
+    const Type t = pending.back();
+    pending.pop_back();
+    if (const auto* tensor = t->as<TensorType>()) {
+      for (Dim d : tensor->dims) {
+        if (d.is_const() && d.value() < 0) return true;
+      }
+    } else if (const auto* tuple = t->as<TupleType>()) {
+      pending.insert(pending.end(), tuple->fields.begin(), tuple->fields.end());
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
+Type Inference::call(const Call* n) {
+  if (const auto* op = n->callee->as<OpRef>()) return operator_call(n, *op->op);
+  const Type callee = unifier_.find(use(n->callee, &type_args_[n]));
+  if (callee->kind == TypeKind::kHole) {
+    std::vector<Type> args;
+    for (Expr arg : n->args) args.push_back(use(arg));
+    if (unifier_.is_poison(callee)) return unifier_.poison();
+    const Type result = unifier_.hole(n);
+    const Type wanted = context_.fn_type({}, args, result);
+    return agree(n->callee->span, "what is called", wanted, callee) ? result : unifier_.poison();
+  }
+  const auto* fn = callee->as<FnType>();
+  if (!fn) {
+    error(n->callee->span, "not-a-function", cat("only a function can be called, this is `", text(callee), "`"));
+    return unifier_.poison();
+  }
+  if (fn->args.size() != n->args.size()) {
+    error(n->span, "wrong-argument-count",
+          cat(name_of(n->callee), " takes ", fn->args.size(), fn->args.size() == 1 ? " argument" : " arguments",
+              ", the call has ", n->args.size()));
+    return fn->result;
+  }
+  for (size_t i = 0; i < fn->args.size(); ++i) {
+    const auto* formal = unifier_.find(fn->args[i])->as<FnType>();
+    const Expr arg = n->args[i];
+    const bool whole = formal && !formal->type_params.empty() && types_.get(arg);
+    agree(arg->span, cat("argument ", i, " of ", name_of(n->callee)), fn->args[i], whole ? types_[arg] : use(arg));
+  }
+  settled(n);
+  note_checks(n);
+  return fn->result;
+}
+
+// Operators.
+
+bool Inference::attributes(const Call* n, const op::OpDef& op) {
+  const std::vector<op::AttrError> errors = op.check_attrs ? op.check_attrs(n->attrs) : std::vector<op::AttrError>();
+  for (const op::AttrError& wrong : errors) {
+    error(n->span, "bad-attribute", cat("attribute `", wrong.name, "` of `", op.name, "` ", wrong.reason));
+  }
+  return errors.empty();
+}
+
+Type Inference::operator_call(const Call* n, const op::OpDef& op) {
+  std::vector<Type> args;
+  for (Expr arg : n->args) args.push_back(use(arg));
+  const bool good = attributes(n, op);
+  if (args.size() != op.params.size()) {
+    error(n->span, "wrong-argument-count",
+          cat("`", op.name, "` takes ", op.params.size(), op.params.size() == 1 ? " argument" : " arguments",
+              ", the call has ", args.size()));
+    return unifier_.poison();
+  }
+  if (!good) return unifier_.poison();
+  const Type result = start({n, &op, args, nullptr});
+  if (!types_.get(n->callee)) set(n->callee, context_.fn_type({}, args, result));
+  return result;
+}
+
+// An operator that is not called here but passed on: a function of unknown tensors until its use says more.
+Type Inference::operator_value(const OpRef* n) {
+  std::vector<Type> args;
+  for (size_t i = 0; i < n->op->params.size(); ++i) args.push_back(unifier_.hole(n));
+  const Type result = start({n, n->op, args, nullptr});
+  const Type t = context_.fn_type({}, args, result);
+  if (!types_.get(n)) set(n, t);
+  return t;
+}
+
+// Relations.
+
+// The result of the task: its type if it could be done at once, else a hole.
+Type Inference::start(Task task) {
+  if (attempt(task, false)) return task.result;
+  if (!task.result) task.result = unifier_.hole(task.e);
+  const auto index = static_cast<uint32_t>(tasks_.size());
+  open_tasks_.push_back(index);
+  tasks_.push_back(std::move(task));
+  // The attempt above could not say who waits.
+  attempt(tasks_[index], false);
+  return tasks_[index].result;
+}
+
+// True once nothing remains to be done. Otherwise the task waits for an unknown, if it has a place in tasks_.
+bool Inference::attempt(Task& task, bool last_chance) {
+  if (task.done) return true;
+  const bool placed = !tasks_.empty() && &task >= tasks_.data() && &task < tasks_.data() + tasks_.size();
+  const auto wait = [&](Type unknown) {
+    if (placed && !last_chance) unifier_.wait(unknown, static_cast<uint32_t>(&task - tasks_.data()));
+    return false;
+  };
+  if (!task.op) {
+    const Type t = unifier_.find(task.args[0]);
+    return t->kind == TypeKind::kHole && t != unifier_.poison() ? wait(t) : attempt_projection(task);
+  }
+  for (size_t i = 0; i < task.args.size(); ++i) {
+    const Type unknown = unifier_.unknown_in(task.args[i]);
+    if (!unknown) continue;
+    if (unknown == unifier_.poison()) {
+      task.done = true;
+      if (task.result) {
+        agree(task.e->span, "", task.result, unifier_.poison());
+      } else {
+        task.result = unifier_.poison();
+      }
+      return true;
+    }
+    const auto& refines = task.op->refines;
+    const bool may_be_null = std::find(refines.begin(), refines.end(), static_cast<int>(i)) != refines.end();
+    if (last_chance && unknown->kind == TypeKind::kTensor) {
+      unifier_.forget_dims(task.args[i]);
+    } else if (!(last_chance && may_be_null)) {
+      return wait(unknown);
+    }
+  }
+  ask(task);
+  return true;
+}
+
+bool Inference::attempt_projection(Task& task) {
+  task.done = true;
+  const auto* proj = task.e->as<Proj>();
+  const Type t = unifier_.find(task.args[0]);
+  if (const auto* tuple = t->as<TupleType>(); tuple && proj->index < tuple->fields.size()) {
+    agree(task.e->span, "the field", task.result, tuple->fields[proj->index]);
+    return true;
+  }
+  if (t != unifier_.poison()) {
+    error(proj->span, "bad-projection",
+          t->kind == TypeKind::kTuple
+              ? cat("field ", proj->index, " does not exist in a tuple of ", t->as<TupleType>()->fields.size())
+              : cat("only a tuple has fields, this is `", text(t), "`"));
+  }
+  agree(task.e->span, "", task.result, unifier_.poison());
+  return true;
+}
+
+// Asks the relation, all that it needs being known.
+void Inference::ask(Task& task) {
+  task.done = true;
+  std::vector<Type> args;
+  for (Type arg : task.args) {
+    const Type t = unifier_.resolve(arg);
+    args.push_back(unifier_.unknown_in(t) ? nullptr : t);
+  }
+  Type result = unifier_.poison();
+  try {
+    op::Relation relation(context_, args);
+    const auto* call = task.e->as<Call>();
+    const Type found = task.op->relate(relation, call ? call->attrs : Attrs());
+    if (has_negative_dim(found)) {
+      throw op::RelationError{op::kAttributes, cat("the result would have the type `", text(found), "`")};
+    }
+    for (const auto& [arg, type] : relation.assigned()) {
+      const Expr at = call ? call->args[static_cast<size_t>(arg)] : task.e;
+      agree(at->span, cat("argument ", arg, " of `", task.op->name, "`"), type, task.args[static_cast<size_t>(arg)]);
+    }
+    for (const op::DimCheck& c : relation.checks()) checks_.push_back({task.e, c.a, c.b, c.broadcasts});
+    result = found;
+  } catch (const op::RelationError& wrong) {
+    relation_error(task, wrong);
+  }
+  if (!task.result) {
+    task.result = result;
+  } else {
+    agree(task.e->span, cat("the result of `", task.op->name, "`"), task.result, result);
+    note_checks(task.e);
+  }
+}
+
+// Tries again what waited for something that is known now.
+void Inference::wake() {
+  for (;;) {
+    const std::vector<uint32_t> woken = unifier_.take_woken();
+    if (woken.empty()) return;
+    for (uint32_t i : woken) attempt(tasks_[i], false);
+  }
+}
+
+void Inference::note_checks(Expr at) {
+  for (const DimPair& pair : unifier_.take_checks()) checks_.push_back({at, pair.first, pair.second});
+}
+
+// What still waits when a level is left is not generalised: its unknowns belong to the level around.
+void Inference::leave_level() {
+  wake();
+  size_t kept = open_at_level_.back();
+  open_at_level_.pop_back();
+  for (size_t i = kept; i < open_tasks_.size(); ++i) {
+    const Task& task = tasks_[open_tasks_[i]];
+    if (task.done) continue;
+    for (Type arg : task.args) unifier_.lower(arg, unifier_.level() - 1);
+    unifier_.lower(task.result, unifier_.level() - 1);
+    open_tasks_[kept++] = open_tasks_[i];
+  }
+  open_tasks_.resize(kept);
+}
+
+}  // namespace relay::typecheck

@@ -1,0 +1,246 @@
+// The order in which the functions of a module are looked at: functions that call each other together, callees
+// first. A function whose type is written down can be called before it is looked at.
+#include <algorithm>
+
+#include "base/cat.h"
+#include "base/check.h"
+#include "ir/traverse.h"
+#include "kernel/kernel.h"
+#include "typecheck/inference.h"
+#include "typecheck/kinds.h"
+
+namespace relay::typecheck {
+bool fully_annotated(const Fn* fn) {
+  const auto known = [](Type t) { return t && !t->has_hole; };
+  return known(fn->result) &&
+         std::all_of(fn->params.begin(), fn->params.end(), [&](const Var* p) { return known(p->annotation); });
+}
+
+Inference::Inference(const Module& m, Diagnostics& diagnostics)
+    : module_(m),
+      context_(m.context()),
+      diagnostics_(diagnostics),
+      errors_before_(diagnostics.errors()),
+      unifier_(m.context()) {}
+
+Result<Checked> Inference::run() {
+  bad_ = check_kinds(module_, diagnostics_);
+  for (const auto& [name, fn] : module_.functions()) {
+    names_[fn] = name;
+    for (const TypeVar* v : fn->type_params) unifier_.reserve(v->name.text());
+  }
+  // Names that are written anywhere are not given to what is generalised.
+  std::vector<Expr> roots;
+  for (const auto& [name, fn] : module_.functions()) roots.push_back(fn);
+  for (Expr e : post_order(roots)) {
+    if (const auto* fn = e->as<Fn>()) {
+      for (const TypeVar* v : fn->type_params) unifier_.reserve(v->name.text());
+    }
+    for_each_binder(e, [&](const Var* v) { reserve_names(v->annotation); });
+  }
+
+  for (const std::vector<const Fn*>& functions : groups()) group(functions);
+  finish_all();
+  if (diagnostics_.errors() > errors_before_) return kReported;
+  return annotate();
+}
+
+// Parameters of function types, and shape variables.
+void Inference::reserve_names(Type root) {
+  if (!root || !(root->has_type_var || root->has_symbolic_dim)) return;
+  std::vector<Type> pending{root};
+  while (!pending.empty()) {
+    const Type t = pending.back();
+    pending.pop_back();
+    if (!(t->has_type_var || t->has_symbolic_dim) || !reserved_.insert(t).second) continue;
+    if (const auto* v = t->as<TypeVar>()) unifier_.reserve(v->name.text());
+    if (const auto* tensor = t->as<TensorType>()) {
+      for (Dim d : tensor->dims) {
+        if (!d.is_symbolic()) continue;
+        for (kernel::Expr v : kernel::variables(d.symbolic())) unifier_.reserve(v->name.text());
+      }
+    }
+    for_each_part(t, [&](Type part) { pending.push_back(part); });
+  }
+}
+
+// Strongly connected components (Tarjan's algorithm, with a stack of its own). Edges lead to the functions that one
+// mentions whose types are not written down.
+std::vector<std::vector<const Fn*>> Inference::groups() {
+  struct Node {
+    const Fn* fn;
+    std::vector<size_t> edges;
+    size_t number = SIZE_MAX, low = 0;
+    bool open = false;
+  };
+  std::vector<Node> nodes;
+  std::map<Symbol, size_t> index;
+  for (const auto& [name, fn] : module_.functions()) {
+    index[name] = nodes.size();
+    nodes.push_back({fn, {}});
+  }
+  for (Node& node : nodes) {
+    for (Symbol name : mentioned_globals(node.fn)) {
+      auto it = index.find(name);
+      if (it != index.end() && !fully_annotated(nodes[it->second].fn)) node.edges.push_back(it->second);
+    }
+  }
+
+  std::vector<std::vector<const Fn*>> out;
+  std::vector<size_t> component;
+  struct Visit {
+    size_t node, next_edge;
+  };
+  size_t numbers = 0;
+  for (size_t root = 0; root < nodes.size(); ++root) {
+    if (nodes[root].number != SIZE_MAX) continue;
+    std::vector<Visit> stack;
+    const auto open = [&](size_t i) {
+      nodes[i].number = nodes[i].low = numbers++;
+      nodes[i].open = true;
+      component.push_back(i);
+      stack.push_back({i, 0});
+    };
+    open(root);
+    while (!stack.empty()) {
+      Visit& top = stack.back();
+      Node& node = nodes[top.node];
+      if (top.next_edge < node.edges.size()) {
+        const size_t to = node.edges[top.next_edge++];
+        if (nodes[to].number == SIZE_MAX) {
+          open(to);
+        } else if (nodes[to].open) {
+          node.low = std::min(node.low, nodes[to].number);
+        }
+        continue;
+      }
+      const size_t done = top.node;
+      stack.pop_back();
+      if (!stack.empty()) nodes[stack.back().node].low = std::min(nodes[stack.back().node].low, node.low);
+      if (node.low != node.number) continue;
+      std::vector<const Fn*> functions;
+      size_t member = 0;
+      do {
+        member = component.back();
+        component.pop_back();
+        nodes[member].open = false;
+        functions.push_back(nodes[member].fn);
+      } while (member != done);
+      std::sort(functions.begin(), functions.end(), [&](const Fn* a, const Fn* b) { return names_[a] < names_[b]; });
+      out.push_back(std::move(functions));
+    }
+  }
+  // The types that are written down are known from the start.
+  for (const Node& node : nodes) {
+    if (!fully_annotated(node.fn)) continue;
+    std::vector<Type> args;
+    for (const Var* p : node.fn->params) args.push_back(annotation(p->annotation, p));
+    globals_[names_[node.fn]] = {context_.fn_type(node.fn->type_params, args, annotation(node.fn->result, node.fn))};
+  }
+  return out;
+}
+
+void Inference::group(const std::vector<const Fn*>& functions) {
+  unifier_.enter({});
+  open_at_level_.push_back(open_tasks_.size());
+  for (const Fn* fn : functions) {
+    function_ = names_[fn];
+    GlobalState& state = globals_[function_];
+    if (state.type || results_.get(fn)) continue;
+    prepare(fn, true);
+    state = {fn_type(fn), true};
+  }
+  for (const Fn* fn : functions) {
+    const Activity activity("type check of", names_[fn].text());
+    function_ = names_[fn];
+    body(fn);
+  }
+  leave_level();
+  std::vector<const TypeVar*> params;
+  for (const Fn* fn : functions) {
+    GlobalState& state = globals_[names_[fn]];
+    state = {unifier_.generalise(types_[fn], params), false};
+    set(fn, state.type);
+  }
+  unifier_.leave();
+}
+
+Type Inference::kernel_type(const kernel::Kernel& k) {
+  const auto tensor = [&](const kernel::Buffer* b) -> Type {
+    const std::vector<Dim> dims(b->shape.begin(), b->shape.end());
+    return context_.tensor_type(dims, b->dtype);
+  };
+  std::vector<Type> args, results;
+  for (const kernel::Buffer* b : k.inputs) args.push_back(tensor(b));
+  for (const kernel::Buffer* b : k.outputs) results.push_back(tensor(b));
+  return context_.fn_type({}, args, results.size() == 1 ? results[0] : context_.tuple_type(results));
+}
+
+void Inference::finish_all() {
+  function_ = {};
+  wake();
+  // Arguments that an operator can work out from the others, in the order of the calls.
+  for (size_t i = 0; i < open_tasks_.size(); ++i) {
+    attempt(tasks_[open_tasks_[i]], true);
+    wake();
+  }
+  // One round may have made another possible.
+  for (bool changed = true; changed;) {
+    changed = false;
+    std::erase_if(open_tasks_, [&](uint32_t i) { return tasks_[i].done; });
+    for (uint32_t i : open_tasks_) {
+      changed |= attempt(tasks_[i], true);
+      wake();
+    }
+  }
+  if (auto wrong = unifier_.settle_end()) {
+    mismatch(Span::none(), "an argument", wrong->expected, wrong->actual, *wrong);
+  }
+  for (uint32_t i : open_tasks_) {
+    Task& task = tasks_[i];
+    if (task.done) continue;
+    task.done = true;
+    size_t arg = 0;
+    while (arg + 1 < task.args.size() && !unifier_.unknown_in(task.args[arg])) ++arg;
+    const Type unknown = unifier_.unknown_in(task.args[arg]);
+    if (unknown != unifier_.poison()) {
+      ambiguous(task.e, task.op ? cat("nothing determines the type of argument ", arg, " of `", task.op->name, "`")
+                                : "nothing determines the type of the tuple");
+    }
+    for (Type t : task.args) agree(task.e->span, "", t, unifier_.poison());
+    agree(task.e->span, "", task.result, unifier_.poison());
+  }
+
+  for (const auto& [name, fn] : module_.functions()) {
+    function_ = name;
+    for (Expr e : post_order(fn)) {
+      for_each_binder(e, [&](const Var* v) { settle_type(types_.get(v), v); });
+      settle_type(types_.get(e), e);
+      for (Type t : type_args_.get(e)) settle_type(t, e);
+    }
+  }
+}
+
+// What is unknown to the very end is an error, reported where it came from, once.
+void Inference::settle_type(Type t, Expr e) {
+  while (const Type unknown = t ? unifier_.unknown_in(t) : nullptr) {
+    if (unknown == unifier_.poison()) return;
+    if (unknown->kind == TypeKind::kTensor) {
+      unifier_.forget_dims(t);
+      continue;
+    }
+    const Expr origin = unifier_.origin(unknown);
+    ambiguous(origin ? origin : e, cat("nothing determines this type: `", text(t), "`"));
+    unifier_.set(unknown, unifier_.poison());
+  }
+}
+
+Result<Checked> infer(const Module& m, Diagnostics& diagnostics) { return Inference(m, diagnostics).run(); }
+
+Result<Module> check(const Module& m, Diagnostics& diagnostics) {
+  Result<Checked> checked = infer(m, diagnostics);
+  if (!checked) return kReported;
+  return std::move(checked->module);
+}
+
+}  // namespace relay::typecheck

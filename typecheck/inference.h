@@ -1,0 +1,137 @@
+// Inference: the state of one run of the checker. Its members are in infer.cc (forms), calls.cc (calls, relations),
+// globals.cc (order of functions), report.cc (messages) and annotate.cc (the typed module).
+#pragma once
+
+#include <map>
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "ir/analysis.h"
+#include "op/op_def.h"
+#include "typecheck/check.h"
+#include "typecheck/unify.h"
+
+namespace relay::typecheck {
+
+// Does the program say everything about the function's type?
+bool fully_annotated(const Fn* fn);
+
+class Inference {
+ public:
+  Inference(const Module& m, Diagnostics& diagnostics);
+  Result<Checked> run();
+
+ private:
+  // ---- globals.cc ----
+  struct GlobalState {
+    Type type = nullptr;      // null until its group is begun
+    bool in_progress = false; // monomorphic: its body is being looked at
+  };
+  std::vector<std::vector<const Fn*>> groups();  // functions that call each other, callees first
+  void group(const std::vector<const Fn*>& functions);
+  Type kernel_type(const kernel::Kernel& k);
+  void reserve_names(Type t);
+  void settle_type(Type t, Expr e);
+  void finish_all();  // relations that can still be asked, then whatever stays unknown
+
+  // ---- infer.cc: one rule a form ----
+  enum class Do : uint8_t { kVisit, kFinish, kScope, kBind, kPatterns };
+  struct Step {
+    Do what;
+    Expr e;
+    uint32_t scope = 0;
+  };
+  void body(const Fn* fn);  // all of a global function
+  void visit(Expr e);
+  void finish(Expr e);
+  void open_scope(uint32_t scope);
+  void prepare(const Fn* fn, bool generalises);
+  bool has_level(const Fn* fn);
+  void finish_fn(const Fn* fn);
+  Type fn_type(const Fn* fn);
+  void let_value(const Let* let);
+  void bind_let(const Let* let);
+  void patterns(const Match* m);
+  bool pattern(Pattern root, Type type, Expr origin);
+  Type ctor_type(const Constructor& ctor);
+  Type proj(const Proj* n);
+  Type branches(const If* n);
+  Type arms(const Match* n);
+  Type ref_read(const RefRead* n);
+  Type ref_write(const RefWrite* n);
+  Type global(const Global* n);
+  void set(Expr e, Type t) { types_[e] = t; }
+  // The type of e where it is used as a value: generic functions are instantiated.
+  Type use(Expr e, std::vector<Type>* type_args = nullptr);
+  Type annotation(Type written, Expr origin);
+  bool is_fixed(kernel::Expr v) const { return fixed_.contains(v.get()); }
+  void bind_dims(const Fn* fn);
+  void release_dims(const Fn* fn);
+  void dims_are_bound(Type t, Span span);
+
+  // ---- calls.cc ----
+  struct Task {  // something that waits for types
+    Expr e;                  // the call, projection, or operator used as a value
+    const op::OpDef* op;     // null for a projection
+    std::vector<Type> args;
+    Type result;
+    bool done = false;
+  };
+  Type call(const Call* n);
+  Type operator_call(const Call* n, const op::OpDef& op);
+  Type operator_value(const OpRef* n);
+  bool attributes(const Call* n, const op::OpDef& op);
+  Type start(Task task);
+  bool attempt(Task& task, bool last_chance);
+  bool attempt_projection(Task& task);
+  void ask(Task& task);
+  void wake();
+  void note_checks(Expr at);
+  void leave_level();
+
+  // ---- report.cc ----
+  Diagnostic& error(Span span, std::string_view slug, std::string message);
+  std::string text(Type t);
+  std::string name_of(Expr callee);
+  void mismatch(Span span, std::string what, Type expected, Type actual, const Mismatch& wrong);
+  // Unifies; reports and returns false if that fails.
+  bool agree(Span span, std::string_view what, Type expected, Type actual);
+  bool settled(Expr at);
+  void relation_error(const Task& task, const op::RelationError& wrong);
+  void ambiguous(Expr at, std::string message);
+
+  // ---- annotate.cc ----
+  Checked annotate();
+
+  Module module_;
+  Context& context_;
+  Diagnostics& diagnostics_;
+  const size_t errors_before_;
+  Unifier unifier_;
+  std::unordered_set<Type> reserved_;
+  std::unordered_set<Type> bad_;  // types that do not make sense, reported by the kind check
+
+  Symbol function_;  // whose body is being looked at
+  std::map<Symbol, GlobalState> globals_;
+  std::unordered_map<const Fn*, Symbol> names_;
+  NodeMap<Type> types_;
+  NodeMap<std::vector<Type>> type_args_;
+  NodeMap<Type> results_;     // of functions that are prepared
+  NodeMap<bool> generalises_; // of functions that are prepared: bound by a let or the module
+  NodeMap<bool> in_progress_; // of variables: a recursive function of which the body is being looked at
+  NodeMap<const Fn*> let_fn_;  // of variables: the function that a let gives them
+  std::unordered_map<const Constructor*, Type> ctor_types_;
+  std::unordered_map<const kernel::ExprNode*, const Fn*> fixed_;  // shape variables bound by the functions around
+  std::unordered_map<const Fn*, std::vector<kernel::Expr>> own_dims_;
+
+  const Scopes* scopes_ = nullptr;
+  std::vector<Step> steps_;
+  std::vector<Task> tasks_;
+  std::vector<uint32_t> open_tasks_;   // not done, oldest first
+  std::vector<size_t> open_at_level_;  // how many there were when the level was entered
+  std::vector<RunTimeCheck> checks_;
+};
+
+}  // namespace relay::typecheck

@@ -1,0 +1,138 @@
+#include "typecheck/kinds.h"
+
+#include <algorithm>
+#include <deque>
+
+#include "base/cat.h"
+#include "ir/traverse.h"
+
+namespace relay::typecheck {
+namespace {
+
+class KindCheck {
+ public:
+  KindCheck(const Module& m, Diagnostics& diagnostics) : module_(m), diagnostics_(diagnostics) {}
+
+  std::unordered_set<Type> run() {
+    for (const auto& [name, def] : module_.data_types()) data_type(*def);
+    for (const auto& [name, fn] : module_.functions()) {
+      walk(
+          fn, [&](Expr e) { return enter(e); }, [&](Expr e) { leave(e); });
+    }
+    return std::move(bad_);
+  }
+
+ private:
+  // The type parameters that a place may mention, innermost scope first.
+  struct Names {
+    const Names* outer;
+    List<const TypeVar*> params;
+  };
+
+  bool declares(const Names* scope, Symbol name) const {
+    for (; scope; scope = scope->outer) {
+      for (const TypeVar* v : scope->params) {
+        if (v->name == name) return true;
+      }
+    }
+    return false;
+  }
+
+  const Names* open(const Names* scope, const List<const TypeVar*>& params, Span span) {
+    if (params.empty()) return scope;
+    for (size_t i = 0; i < params.size(); ++i) {
+      const Symbol name = params[i]->name;
+      const auto before = std::find(params.begin(), params.begin() + i, params[i]);
+      if (before != params.begin() + i || declares(scope, name)) {
+        error(span, "duplicate-type-parameter", cat("type parameter `", name.text(), "` is declared twice"));
+      }
+    }
+    return &names_.emplace_back(Names{scope, params});
+  }
+
+  void data_type(const DataTypeDef& def) {
+    const Names* scope = open(nullptr, def.params, def.span);
+    for (const Constructor* ctor : def.ctors) {
+      for (Type field : ctor->fields) {
+        if (!field || field->has_hole) {
+          error(ctor->span, "hole-in-data-type", cat("the fields of `", ctor->name.text(), "` must have complete types"));
+        } else {
+          check(field, scope, ctor->span);
+        }
+      }
+    }
+  }
+
+  bool enter(Expr e) {
+    if (const auto* fn = e->as<Fn>()) {
+      scopes_.push_back(scope_);
+      scope_ = open(scope_, fn->type_params, fn->span);
+      if (fn->result) check(fn->result, scope_, fn->span);
+    }
+    for_each_binder(e, [&](const Var* v) {
+      if (v->annotation) check(v->annotation, scope_, v->span);
+    });
+    return true;
+  }
+
+  void leave(Expr e) {
+    if (e->kind != ExprKind::kFn) return;
+    scope_ = scopes_.back();
+    scopes_.pop_back();
+  }
+
+  // One written type: the first thing that is wrong with it.
+  void check(Type root, const Names* root_scope, Span span) {
+    if (!root->has_type_var && closed_.contains(root)) return;
+    std::vector<std::pair<Type, const Names*>> pending{{root, root_scope}};
+    std::unordered_set<Type> seen;  // within one scope a type need not be looked at twice
+    while (!pending.empty()) {
+      auto [t, scope] = pending.back();
+      pending.pop_back();
+      if (scope == root_scope && !seen.insert(t).second) continue;
+      if (!t->has_type_var && !closed_.insert(t).second) continue;
+      std::string slug, message;
+      if (const auto* v = t->as<TypeVar>(); v && !declares(scope, v->name)) {
+        slug = "unbound-type-parameter";
+        message = cat("type parameter `", v->name.text(), "` is not declared here");
+      } else if (const auto* data = t->as<DataType>()) {
+        const DataTypeDef* def = module_.data_type(data->name.text());
+        if (!def) {
+          slug = "unknown-type";
+          message = cat("there is no type `", data->name.text(), "`");
+        } else if (def->params.size() != data->args.size()) {
+          slug = "wrong-type-arity";
+          message = cat("`", data->name.text(), "` takes ", def->params.size(), " types, not ", data->args.size());
+        }
+      } else if (const auto* fn = t->as<FnType>()) {
+        scope = open(scope, fn->type_params, span);
+      }
+      if (!slug.empty()) {
+        error(span, slug, std::move(message));
+        bad_.insert(root);
+        closed_.erase(t);
+        closed_.erase(root);
+        return;
+      }
+      const size_t start = pending.size();
+      for_each_part(t, [&](Type part) { pending.emplace_back(part, scope); });
+      std::reverse(pending.begin() + static_cast<ptrdiff_t>(start), pending.end());
+    }
+  }
+
+  void error(Span span, std::string_view slug, std::string message) { diagnostics_.error(span, slug, std::move(message)); }
+
+  const Module& module_;
+  Diagnostics& diagnostics_;
+  std::deque<Names> names_;
+  const Names* scope_ = nullptr;
+  std::vector<const Names*> scopes_;
+  std::unordered_set<Type> closed_;  // good in every scope
+  std::unordered_set<Type> bad_;
+};
+
+}  // namespace
+
+std::unordered_set<Type> check_kinds(const Module& m, Diagnostics& diagnostics) { return KindCheck(m, diagnostics).run(); }
+
+}  // namespace relay::typecheck
