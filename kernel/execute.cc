@@ -5,6 +5,7 @@
 #include <functional>
 #include <limits>
 #include <memory>
+#include <type_traits>
 
 #include "base/cat.h"
 #include "base/failure.h"
@@ -16,8 +17,22 @@ namespace relay::kernel {
 namespace {
 
 using ::relay::Tensor;
-using Int = std::function<int64_t()>;  // a compiled expression of integer or boolean dtype
-using Real = std::function<double()>;  // of floating dtype; the value is exactly one of the dtype's
+
+// A compiled expression. Copies share it: expressions are graphs, and copying closures would make trees of them.
+template <class T>
+class Compiled {
+ public:
+  Compiled() = default;
+  template <class F>
+    requires std::is_invocable_r_v<T, F>
+  Compiled(F f) : f_(std::make_shared<const std::function<T()>>(std::move(f))) {}
+  T operator()() const { return (*f_)(); }
+
+ private:
+  std::shared_ptr<const std::function<T()>> f_;
+};
+using Int = Compiled<int64_t>;  // of integer or boolean dtype
+using Real = Compiled<double>;  // of floating dtype; the value is exactly one of the dtype's
 using Run = std::function<void()>;
 
 // A buffer with memory.
@@ -143,8 +158,21 @@ class Executor {
     return p;
   }
 
-  // Expressions.
+  // Expressions. What is shared within a block is compiled once (and computed at each use).
   Int integer(Expr e) {
+    if (auto it = ints_.find(e.get()); it != ints_.end()) return it->second;
+    return ints_[e.get()] = compile_integer(e);
+  }
+  Real real(Expr e) {
+    if (auto it = reals_.find(e.get()); it != reals_.end()) return it->second;
+    return reals_[e.get()] = compile_real(e);
+  }
+  void forget_expressions() {
+    ints_.clear();
+    reals_.clear();
+  }
+
+  Int compile_integer(Expr e) {
     const DType d = e->dtype;
     switch (e->kind) {
       case ExprKind::kInt: return [v = e->int_value] { return v; };
@@ -187,7 +215,7 @@ class Executor {
     return [fn = e->fn, a = real(e->args[0])] { return scalar::test(fn, a()); };
   }
 
-  Real real(Expr e) {
+  Real compile_real(Expr e) {
     const DType d = e->dtype;
     switch (e->kind) {
       case ExprKind::kFloat: return [v = scalar::round_to(d, e->float_value)] { return v; };
@@ -318,8 +346,10 @@ class Executor {
     for (const Region& r : n.writes) scope->writes.push_back(window(r));
 
     const BlockScope* outer = std::exchange(scope_, scope);
+    forget_expressions();
     const Run init = n.init ? compile(n.init) : Run(), body = compile(n.body);
     scope_ = outer;
+    forget_expressions();
     return [=] {
       if (!predicate()) return;
       bool first = true;
@@ -341,6 +371,8 @@ class Executor {
   std::unordered_map<const ExprNode*, std::unique_ptr<int64_t>> slots_;
   std::unordered_map<const Buffer*, std::unique_ptr<Array>> arrays_;
   std::vector<std::unique_ptr<BlockScope>> scopes_;
+  std::unordered_map<const ExprNode*, Int> ints_;
+  std::unordered_map<const ExprNode*, Real> reals_;
   const BlockScope* scope_ = nullptr;  // of the block being compiled
 };
 

@@ -330,6 +330,15 @@ Stmt refresh(ExprPool& pool, Stmt s) {
   });
 }
 
+void for_each_node(Expr e, const std::function<bool(const ExprNode*)>& f) {
+  std::unordered_set<const ExprNode*> seen;
+  const auto down = [&](auto& self, const ExprNode* n) -> void {
+    if (!seen.insert(n).second || !f(n)) return;
+    for (const ExprNode* a : n->args) self(self, a);
+  };
+  down(down, e.get());
+}
+
 void for_each_load(Expr e, const std::function<void(const ExprNode*)>& f) {
   std::unordered_set<const ExprNode*> seen;
   const auto down = [&](auto& self, const ExprNode* n) -> void {

@@ -49,6 +49,8 @@ Stmt substitute(Arena& arena, Stmt s, const std::unordered_map<const ExprNode*, 
 // Gives fresh variables to all loops and blocks of `s`, so that it can stand twice in a kernel.
 Stmt refresh(ExprPool& pool, Stmt s);
 
+// Calls `f` for `e` and what is below it, each node once, outer ones first; below a node only if `f` says so.
+void for_each_node(Expr e, const std::function<bool(const ExprNode*)>& f);
 // Calls `f` for each load below `e`, each node once.
 void for_each_load(Expr e, const std::function<void(const ExprNode*)>& f);
 // Every load node n becomes f(n) after its indices were rewritten; null keeps it.

@@ -11,6 +11,9 @@
 namespace relay::kernel::schedule {
 namespace {
 
+// Chains in which each tensor is used twice double with every link; this ends them.
+constexpr double kLargestTree = 20000;
+
 // What it costs to compute an expression again.
 struct Cost {
   int operations = 0, loads = 0;
@@ -58,14 +61,26 @@ size_t uses(const Stage& by, const Buffer* buffer) {
 
 bool guards_loads(Expr e) {
   bool found = false;
-  const auto visit = [&](auto& self, const ExprNode* n) -> void {
+  for_each_node(e, [&](const ExprNode* n) {
     if (n->kind == ExprKind::kSelect) {
       for (size_t i = 1; i < 3; ++i) for_each_load(n->args[i], [&](const ExprNode*) { found = true; });
     }
-    for (const ExprNode* a : n->args) self(self, a);
-  };
-  visit(visit, e.get());
+    return !found;
+  });
   return found;
+}
+
+// The nodes of the expression as a tree, in which what is shared stands several times.
+double tree_size(Expr e) {
+  std::unordered_map<const ExprNode*, double> sizes;
+  const auto visit = [&](auto& self, const ExprNode* n) -> double {
+    if (auto it = sizes.find(n); it != sizes.end()) return it->second;
+    double size = 1;
+    for (const ExprNode* a : n->args) size += self(self, a);
+    sizes.emplace(n, size);
+    return size;
+  };
+  return visit(visit, e.get());
 }
 
 // Does some axis of the reduction's result not touch the operand that loads the buffer? Then elements along it
@@ -88,6 +103,7 @@ bool worth_inlining(const Stage& producer, const std::vector<Stage>& all) {
     const size_t n = uses(s, producer.buffer);
     if (n == 0) continue;
     sites += n;
+    if (s.value && tree_size(s.value) * tree_size(producer.value) > kLargestTree) return false;
     if (s.kind == StageKind::kSequential) return false;
     if (s.kind == StageKind::kReduce) {
       // The body of a reduction runs often: only a move of data or light arithmetic on one element.
@@ -162,8 +178,8 @@ std::vector<Work> join_epilogues(const Kernel& k, const std::vector<Stage>& stag
 
 Stmt write(Writer& w, const CpuOptions& options, const Work& work) {
   const Stage& s = work.stage;
-  if (s.kind == StageKind::kSequential || !s.requirements.empty()) return s.statement;
   if (s.kind == StageKind::kCompute) return write_elementwise(w, options, s);
+  if (s.kind == StageKind::kSequential || !s.requirements.empty()) return s.statement;
   if (Stmt tiles = write_contraction(w, options, work)) return tiles;
   if (Stmt lanes = write_dot(w, options, work)) return lanes;
   return write_reduction(w, options, work);

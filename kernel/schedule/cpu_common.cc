@@ -48,30 +48,23 @@ Stride worst_stride(Expr e, Expr var) {
   Stride worst = Stride::kNone;
   for_each_load(e, [&](const ExprNode* n) { worst = std::max(worst, stride_along(n, var)); });
   // Vector code evaluates both sides of a selection.
-  const auto guarded = [&](auto& self, const ExprNode* n) -> bool {
+  bool guarded = false;
+  for_each_node(e, [&](const ExprNode* n) {
     if (n->kind == ExprKind::kSelect && mentions(n->args[0], var)) {
-      bool loads = false;
-      for (size_t i = 1; i < 3; ++i) for_each_load(n->args[i], [&](const ExprNode*) { loads = true; });
-      if (loads) return true;
+      for (size_t i = 1; i < 3; ++i) for_each_load(n->args[i], [&](const ExprNode*) { guarded = true; });
     }
-    return std::any_of(n->args.begin(), n->args.end(), [&](const ExprNode* a) { return self(self, a); });
-  };
-  return guarded(guarded, e.get()) ? Stride::kOther : worst;
+    return !guarded;
+  });
+  return guarded ? Stride::kOther : worst;
 }
 
 bool vectorizable(Expr e, Expr var) {
   if (worst_stride(e, var) == Stride::kOther) return false;
   bool floats = true;
-  const auto check = [&](auto& self, const ExprNode* n) -> void {
-    // Indices are integers, and no part of the vector computation.
-    if (n->kind == ExprKind::kLoad) {
-      floats &= n->dtype == kFloat32;
-      return;
-    }
+  for_each_node(e, [&](const ExprNode* n) {
     floats &= n->dtype == kFloat32 || (n->dtype.is_bool() && n->args.size() > 0);
-    for (const ExprNode* a : n->args) self(self, a);
-  };
-  check(check, e.get());
+    return floats && n->kind != ExprKind::kLoad;  // indices are no part of the vector computation
+  });
   return floats;
 }
 

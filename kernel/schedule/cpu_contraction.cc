@@ -294,8 +294,9 @@ class Contraction {
       for (const Segment& r : segments(rows(), row_sizes())) {
         std::vector<Expr> space;
         for (size_t a : outer_) space.push_back(s_.spatial[a].extent);
-        space.push_back(r.tiles);
+        // Row tiles last: tiles that run one after the other share a panel of columns, which stays in the cache.
         space.push_back(c.tiles);
+        space.push_back(r.tiles);
         std::vector<Expr> cost = space;
         for (const Axis& a : s_.reduction) cost.push_back(a.extent);
         cost.push_back(w_.index(r.size * c.size));
@@ -304,8 +305,8 @@ class Contraction {
           t.rows = r.size;
           t.columns = c.size;
           t.outer.assign(at.begin(), at.end() - 2);
-          t.row = r.start + at[at.size() - 2] * r.size;
-          const Expr first = c.start + at.back() * c.size;
+          t.row = r.start + at.back() * r.size;
+          const Expr first = c.start + at[at.size() - 2] * c.size;
           t.column = [=](Expr column) { return std::vector<Expr>{first + column}; };
           return write_tile(t);
         }));

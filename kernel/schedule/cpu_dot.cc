@@ -66,14 +66,20 @@ class Dot {
     std::vector<Stmt> parts;
     for (const Segment& c : segments(s_.spatial[last].extent, {column_tile_, 1})) {
       for (const Segment& r : has_rows ? segments(s_.spatial[row_axis_].extent, {row_tile_, 1}) : one) {
+        // Tiles of rows last: those that run one after the other share what varies along the columns.
         std::vector<Expr> space, cost;
+        std::vector<size_t> axes;
         for (size_t i = 0; i < s_.spatial.size(); ++i) {
-          space.push_back(i == last ? c.tiles : i == row_axis_ ? r.tiles : s_.spatial[i].extent);
+          if (i != row_axis_) axes.push_back(i);
         }
+        if (has_rows) axes.push_back(row_axis_);
+        for (size_t i : axes) space.push_back(i == last ? c.tiles : i == row_axis_ ? r.tiles : s_.spatial[i].extent);
         cost = space;
         for (const Axis& a : s_.reduction) cost.push_back(a.extent);
         cost.push_back(w_.index(r.size * c.size));
-        parts.push_back(w_.fused(outer_kind(options_, cost), "tile", space, [&](std::vector<Expr> at) {
+        parts.push_back(w_.fused(outer_kind(options_, cost), "tile", space, [&](const std::vector<Expr>& point) {
+          std::vector<Expr> at(point.size());
+          for (size_t i = 0; i < axes.size(); ++i) at[axes[i]] = point[i];
           at[last] = c.start + at[last] * c.size;
           if (has_rows) at[row_axis_] = r.start + at[row_axis_] * r.size;
           return tile(r.size, c.size, at);

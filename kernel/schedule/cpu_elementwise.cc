@@ -22,13 +22,16 @@ bool same_place_everywhere(const Stage& stage) {
     same &= identical || fixed;
   });
   // What depends on the place itself (a range, a triangle) needs the coordinates.
-  const auto uses_place = [&](auto& self, const ExprNode* n) -> bool {
-    if (n->kind == ExprKind::kLoad) return false;
-    if (n->kind == ExprKind::kVar) return !n->shape_variable;
-    return std::any_of(n->args.begin(), n->args.end(), [&](const ExprNode* a) { return self(self, a); });
-  };
-  return same && !uses_place(uses_place, stage.value.get());
+  bool uses_place = false;
+  for_each_node(stage.value, [&](const ExprNode* n) {
+    uses_place |= n->kind == ExprKind::kVar && !n->shape_variable;
+    return n->kind != ExprKind::kLoad;
+  });
+  return same && !uses_place;
 }
+
+// Too few iterations to keep threads busy?
+bool few(Expr iterations) { return iterations->kind == ExprKind::kInt && iterations->int_value < 16; }
 
 std::vector<Expr> extents_of(const std::vector<Axis>& axes) {
   std::vector<Expr> out;
@@ -42,7 +45,9 @@ Stmt write_elementwise(Writer& w, const CpuOptions& options, const Stage& stage)
   const std::vector<Expr> extents = extents_of(stage.spatial);
   const auto element = [&](const std::vector<Expr>& at) {
     const Work work{stage};
-    return w.block(stage.name, work.bind(at), w.store(stage.buffer, work.variables(), stage.value));
+    std::vector<Stmt> body = stage.requirements;
+    body.push_back(w.store(stage.buffer, work.variables(), stage.value));
+    return w.block(stage.name, work.bind(at), w.sequence(body));
   };
   if (extents.empty()) return element({});
   const int64_t width = options.vector_floats;
@@ -50,7 +55,7 @@ Stmt write_elementwise(Writer& w, const CpuOptions& options, const Stage& stage)
 
   const auto all_float = [&] {
     // In one long row every load moves by one element or not at all.
-    return vectorizable(rewrite_loads(stage.value, [&](const ExprNode* n) -> Expr {
+    return stage.requirements.empty() && vectorizable(rewrite_loads(stage.value, [&](const ExprNode* n) -> Expr {
                           return n->dtype == kFloat32 ? w.pool().real(0, kFloat32) : Expr();
                         }), stage.spatial.back().var) &&
            stage.buffer->dtype == kFloat32;
@@ -80,7 +85,7 @@ Stmt write_elementwise(Writer& w, const CpuOptions& options, const Stage& stage)
 
   // Rows: the last axis within a row, the others shared out.
   const std::vector<Expr> rows(extents.begin(), extents.end() - 1);
-  const bool vectors = stage.buffer->dtype == kFloat32 && vectorizable(stage.value, stage.spatial.back().var);
+  const bool vectors = stage.requirements.empty() && stage.buffer->dtype == kFloat32 && vectorizable(stage.value, stage.spatial.back().var);
   const auto row = [&](const std::vector<Expr>& at, ForKind along) {
     std::vector<Stmt> parts;
     const std::vector<int64_t> sizes = vectors ? std::vector<int64_t>{width, 1} : std::vector<int64_t>{1};
@@ -96,6 +101,9 @@ Stmt write_elementwise(Writer& w, const CpuOptions& options, const Stage& stage)
     return w.sequence(parts);
   };
   if (rows.empty()) return row({}, outer);
+  if (few(product(w.pool(), rows))) {
+    return w.fused(ForKind::kSerial, "row", rows, [&](const std::vector<Expr>& at) { return row(at, outer); });
+  }
   return w.fused(outer, "row", rows, [&](const std::vector<Expr>& at) { return row(at, ForKind::kSerial); });
 }
 
@@ -121,7 +129,9 @@ Stmt write_reduction(Writer& w, const CpuOptions& options, const Work& work) {
   const std::vector<Expr> extents = space;
   for (const Axis& a : stage.reduction) space.push_back(a.extent);
   const ForKind outer = outer_kind(options, space);
-  if (extents.size() < 2) return w.fused(outer, "i", extents, element);
+  if (extents.size() < 2 || few(product(w.pool(), {extents.begin(), extents.end() - 1}))) {
+    return w.fused(outer, "i", extents, element);
+  }
   // The last axis stays a loop of its own, so that coordinates are not taken apart for every element.
   return w.fused(outer, "row", {extents.begin(), extents.end() - 1}, [&](const std::vector<Expr>& at) {
     return w.loop(ForKind::kSerial, "column", extents.back(), [&](Expr column) {
