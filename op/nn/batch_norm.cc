@@ -1,0 +1,69 @@
+// nn.batch_norm(data, gamma, beta, moving_mean, moving_var) = (y, moving_mean, moving_var) where
+//
+//   y[.., i, ..] = (data[.., i, ..] - moving_mean[i]) * gamma[i] / sqrt(moving_var[i] + epsilon) + beta[i]
+//
+// and i is the index along `axis`. This is what it does at inference: the statistics stay as they are.
+//
+//   (Tensor[s, d], 4 x Tensor[(s[axis]), d]) -> (Tensor[s, d], Tensor[(s[axis]), d], Tensor[(s[axis]), d])
+//   C1: d is floating.   C2: axis is in [-rank, rank).
+//   C3: gamma, beta, mean and variance have rank 1, the data's dtype and its extent along the axis.
+#include "op/domain.h"
+#include "op/tensor/common.h"
+#include "op/term.h"
+
+namespace relay::op {
+namespace {
+
+struct BatchNormAttrs {
+  int64_t axis = 1;
+  double epsilon = 1e-5;
+  bool center = true;
+  bool scale = true;
+  static constexpr auto kFields =
+      fields(field("axis", &BatchNormAttrs::axis, "of the channels"),
+             field("epsilon", &BatchNormAttrs::epsilon, "is added to the variance"),
+             field("center", &BatchNormAttrs::center, "add beta; else it is ignored"),
+             field("scale", &BatchNormAttrs::scale, "multiply by gamma; else it is ignored"));
+};
+
+Type relate(Relation& r, const BatchNormAttrs& a) {
+  require(r, 0, Domain::kFloat);  // C1
+  const TensorType& x = r.tensor(0);
+  const Type vector = r.tensor_of({x.dims[r.axis(a.axis, x.rank())]}, x.dtype);  // C2
+  for (int i = 1; i < 5; ++i) r.assign(i, vector);                               // C3
+  return r.tuple_of({&x, vector, vector});
+}
+
+// As data * scale + shift: with constant statistics all of scale and shift folds.
+Expr expand(Builder& b, const BatchNormAttrs& a, const Site& c) {
+  const Term x(b, c.args[0]), gamma(b, c.args[1]), beta(b, c.args[2]), mean(b, c.args[3]),
+      variance(b, c.args[4]);
+  const Term deviation = x.apply(kSqrt, {variance + a.epsilon});
+  const Term scale = a.scale ? gamma / deviation : 1 / deviation;
+  const Term shift = a.center ? beta - mean * scale : -(mean * scale);
+  const size_t rank = c.tensor(0).rank(), behind = rank - 1 - from_front(a.axis, rank);
+  const auto along_axis = [&](Term v) {
+    if (behind == 0) return v;
+    return v.apply(kExpandDims, {v}, {{"axis", int64_t{1}}, {"num_newaxis", static_cast<int64_t>(behind)}});
+  };
+  return b.tuple({x * along_axis(scale) + along_axis(shift), mean, variance});
+}
+
+}  // namespace
+
+const OpDef kBatchNorm = define<BatchNormAttrs>({
+    .name = "nn.batch_norm",
+    .doc = "Normalise each channel by given statistics, then scale and shift it.",
+    .params = {{"data", "the input"},
+               {"gamma", "the scale of each channel"},
+               {"beta", "the shift of each channel"},
+               {"moving_mean", "the mean of each channel"},
+               {"moving_var", "the variance of each channel"}},
+    .tolerance = {.kind = Tolerance::Kind::kReduction,
+                  .length = [](auto, const Attrs&) { return int64_t{8}; }},
+    .refines = {1, 2, 3, 4},
+    .relate = relate,
+    .expand = expand,
+});
+
+}  // namespace relay::op

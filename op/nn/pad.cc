@@ -1,0 +1,157 @@
+// nn.pad(data, pad_value): elements before and after each axis.
+//
+//   constant: pad_value    edge: the nearest element    reflect: the elements mirrored at the first and last one
+//
+//   (Tensor[s, d], Tensor[(), e]) -> Tensor[s + before + after, d]
+//   C1: pad_width has a pair for each axis.   C2: no width is negative.
+//   C3: pad_mode is "constant", "edge" or "reflect".   C4: pad_value is a scalar, which is converted to d.
+//   C5: an axis that is padded has an element for edge, and more elements than are added on a side for reflect.
+#include "base/cat.h"
+#include "op/nn/window.h"
+#include "op/tensor/attributes.h"
+#include "op/tensor/common.h"
+#include "op/term.h"
+
+namespace relay::op {
+namespace {
+
+struct PadAttrs {
+  PadWidth pad_width = {};
+  std::string pad_mode = "constant";
+  static constexpr auto kFields = fields(
+      field("pad_width", &PadAttrs::pad_width, "how many elements before and after each axis").required(),
+      field("pad_mode", &PadAttrs::pad_mode, "constant, edge or reflect"));
+};
+
+Type relate(Relation& r, const PadAttrs& a) {
+  const TensorType& x = r.tensor(0);
+  if (a.pad_width.axes.size() != x.rank()) {
+    r.fail(kAttributes,
+           cat("pad_width must have ", x.rank(), " pairs, not ", a.pad_width.axes.size()));  // C1
+  }
+  const bool edge = a.pad_mode == "edge", reflect = a.pad_mode == "reflect";
+  r.require(edge || reflect || a.pad_mode == "constant", kAttributes,
+            cat("pad_mode must be constant, edge or reflect, not `", a.pad_mode, "`"));  // C3
+  r.require_rank(1, 0);                                                                  // C4
+  std::vector<Dim> out;
+  for (size_t d = 0; d < x.rank(); ++d) {
+    const auto& [before, after] = a.pad_width.axes[d];
+    for (const Dim width : {before, after}) {
+      r.require(!width.is_unknown(), kAttributes, "pad_width must not contain `?`");
+      if (!width.is_const()) continue;
+      r.require(width.value() >= 0, kAttributes, "pad_width must not be negative");  // C2
+      if (!x.dims[d].is_const() || width.value() == 0) continue;
+      const int64_t needed = edge ? 1 : reflect && width.value() < INT64_MAX ? width.value() + 1 : 0;
+      r.require(x.dims[d].value() >= needed, 0,
+                cat("axis ", d, " has too few elements to be padded by ", width.value()));  // C5
+    }
+    out.push_back(x.dims[d] + before + after);
+  }
+  return r.tensor_of(out, x.dtype);
+}
+
+void evaluate(const PadAttrs& a, Args in, Results out) {
+  require_shape_known(out[0]);
+  const Tensor& x = in[0];
+  const Tensor fill = in[1].converted(x.dtype());
+  std::vector<int64_t> before, at(x.rank());
+  for (const auto& pair : a.pad_width.axes) before.push_back(extent_of(pair.first, "pad_width"));
+  int64_t number = 0;
+  for_each_index(out[0].shape(), [&](const std::vector<int64_t>& i) {
+    bool inside = true;
+    for (size_t d = 0; d < at.size(); ++d) {
+      const int64_t last = x.shape()[d] - 1;
+      at[d] = i[d] - before[d];
+      if (at[d] >= 0 && at[d] <= last) continue;
+      if (a.pad_mode == "constant") {
+        inside = false;
+      } else if (a.pad_mode == "edge") {
+        at[d] = at[d] < 0 ? 0 : last;
+      } else {
+        at[d] = at[d] < 0 ? -at[d] : 2 * last - at[d];
+      }
+    }
+    copy_element(inside ? x : fill, inside ? offset_of(x.shape(), at) : 0, out[0], number++);
+  });
+}
+
+// Where an element was copied to, its adjoint is the sum of theirs. Axes are independent: one after the other.
+std::vector<Expr> differentiate(Builder& b, const PadAttrs& a, const Site& c) {
+  const TensorType& x = c.tensor(0);
+  Expr dx = c.dy;
+  for (size_t d = 0; d < x.rank(); ++d) {
+    const auto [before, after] = a.pad_width.axes[d];
+    const auto axis = static_cast<int64_t>(d);
+    const Dim extent = x.dims[d], end = before + extent;
+    if (before == Dim(0) && after == Dim(0)) continue;
+    const Expr padded = dx;
+    dx = sliced(b, padded, axis, before, end);
+    // Adds something to the elements that stand after the first `place` ones.
+    const auto add = [&](Expr part, Dim place) {
+      std::vector<std::pair<Dim, Dim>> around(x.rank(), {Dim(0), Dim(0)});
+      around[d] = {place, extent - place - tensor_type_of(part).dims[d]};
+      dx = call(b, kAdd, {dx, zero_padded(b, part, around)});
+    };
+    for (const bool front : {true, false}) {
+      if (a.pad_mode == "constant" || (front ? before : after) == Dim(0)) continue;
+      const Expr part =
+          front ? sliced(b, padded, axis, 0, before) : sliced(b, padded, axis, end, end + after);
+      if (a.pad_mode == "edge") {
+        add(call(b, kSum, {part}, {{"axis", axis}, {"keepdims", true}}), front ? Dim(0) : extent - 1);
+      } else {
+        add(call(b, kReverse, {part}, {{"axis", axis}}), front ? Dim(1) : extent - 1 - after);
+      }
+    }
+  }
+  Expr dvalue = nullptr;
+  const DType d = x.dtype, value = c.tensor(1).dtype;
+  if (a.pad_mode == "constant" && value.is_float()) {
+    const Term all(b, call(b, kSum, {c.dy}));
+    dvalue = all - all.apply(kSum, {dx});
+    if (value != d) dvalue = call(b, kCast, {dvalue}, {{"dtype", value}});
+  }
+  return {dx, dvalue};
+}
+
+std::vector<kernel::Tensor> lower(kernel::Builder& k, const PadAttrs& a, const Lowering& c) {
+  const kernel::Tensor& x = c.in[0];
+  const bool reflect = a.pad_mode == "reflect";
+  return {k.compute("pad", c.dtype(), c.shape(), [&](kernel::Indices i) {
+    std::vector<kernel::Expr> at(i.begin(), i.end());
+    kernel::Expr inside = k.constant(kBool, 1);
+    const kernel::Expr zero = k.index(0);
+    for (size_t d = 0; d < x.rank(); ++d) {
+      const auto& [first, second] = a.pad_width.axes[d];
+      if (first == Dim(0) && second == Dim(0)) continue;
+      const kernel::Expr before = first.expr(c.pool), after = second.expr(c.pool), extent = x.dim(d);
+      at[d] = i[d] - before;
+      if (a.pad_mode == "constant") {
+        inside = logical_and(inside, logical_and(less_equal(zero, at[d]), less(at[d], extent)));
+        continue;
+      }
+      if (extent->kind != kernel::ExprKind::kInt || !first.is_const() || !second.is_const()) {
+        const kernel::Expr most = reflect ? max(before, after) : zero;  // C5
+        k.require(less(most, extent), "an axis has too few elements to be padded");
+      }
+      const kernel::Expr last = extent - 1;
+      at[d] = reflect ? min(max(at[d], -at[d]), last * 2 - at[d]) : min(max(at[d], zero), last);
+    }
+    if (a.pad_mode != "constant") return x.at(at);
+    return select(inside, x.at(at), cast(c.dtype(), c.in[1]()));
+  })};
+}
+
+}  // namespace
+
+const OpDef kPad = define<PadAttrs>({
+    .name = "nn.pad",
+    .doc = "Add elements before and after each axis.",
+    .params = {{"data", "any tensor"}, {"pad_value", "the added elements, if pad_mode is constant"}},
+    .fusion = Fusion::kInjective,
+    .relate = relate,
+    .evaluate = evaluate,
+    .differentiate = differentiate,
+    .lower = lower,
+});
+
+}  // namespace relay::op

@@ -1,0 +1,155 @@
+// nn.max_pool2d_grad, nn.avg_pool2d_grad: the adjoint of pooling's data from the adjoint of its result.
+//
+//   (Tensor[s, d], Tensor[the shape of the pooled data, d]) -> Tensor[s, d]
+//   C1: data is a floating-point tensor of rank 4.   C2: the attributes and the window are as pooling wants them.
+//   C3: grad has the type of the pooled data.
+//
+// The adjoint of a maximum goes to the elements of the window that are it, in equal shares (to none that is NaN);
+// that of a mean to all.
+#include <cmath>
+
+#include "op/domain.h"
+#include "op/nn/pooling.h"
+
+namespace relay::op {
+namespace {
+
+template <class A>
+Type relate(Relation& r, const A& a) {
+  r.require_rank(0, 4);           // C1
+  require(r, 0, Domain::kFloat);  // C1
+  const TensorType& x = r.tensor(0);
+  r.assign(1, r.tensor_of(pooled(read_pool(a), x), x.dtype));  // C2, C3
+  return &x;
+}
+
+void store(const std::vector<double>& values, Tensor& out) {
+  for (size_t i = 0; i < values.size(); ++i) out.set(static_cast<int64_t>(i), values[i]);
+}
+
+DType widened(DType d) { return d.bits < 32 ? kFloat32 : d; }
+
+// --- max ------------------------------------------------------------------------------------------------------
+
+void evaluate_max(const MaxPoolAttrs& a, Args in, Results out) {
+  const Tensor &x = in[0], &dy = in[1];
+  std::vector<double> dx(static_cast<size_t>(x.size()));
+  for_each_window(read_pool(a), x.shape(), dy.shape(),
+                  [&](int64_t i, const std::vector<int64_t>& elements, int64_t) {
+                    double most = -INFINITY, hits = 0;
+                    for (const int64_t e : elements) most = x.get(e) > most ? x.get(e) : most;
+                    for (const int64_t e : elements) hits += x.get(e) == most;
+                    for (const int64_t e : elements) {
+                      if (x.get(e) == most) dx[static_cast<size_t>(e)] += dy.get(i) / hits;
+                    }
+                  });
+  store(dx, out[0]);
+}
+
+std::vector<kernel::Tensor> lower_max(kernel::Builder& k, const MaxPoolAttrs& a, const Lowering& c) {
+  const Pool p = read_pool(a);
+  const DType d = c.dtype(), wide = widened(d);
+  const kernel::Tensor &x = c.in[0], &dy = c.in[1];
+  const std::vector<kernel::Expr> window{k.index(p.size[0]), k.index(p.size[1])};
+  const std::array<kernel::Expr, 4> extents = p.layout.parts(x.shape());
+  // f of the element (r[0], r[1]) of window i, `otherwise` where that is padding.
+  const auto in_window = [&](kernel::Indices i, kernel::Indices r, kernel::Expr otherwise, const auto& f) {
+    std::array<kernel::Expr, 4> at = p.layout.parts(i);
+    kernel::Expr inside = k.constant(kBool, 1);
+    for (size_t axis = 0; axis < 2; ++axis) {
+      at[2 + axis] =
+          at[2 + axis] * p.window.stride[axis] + r[axis] * p.window.dilation[axis] - p.window.before[axis];
+      inside = logical_and(inside, less_equal(k.index(0), at[2 + axis]));
+      inside = logical_and(inside, less(at[2 + axis], extents[2 + axis]));
+    }
+    return select(inside, f(x.at(p.layout.arrange(at))), otherwise);
+  };
+  const kernel::Reducer most{k.lowest(d), [](kernel::Expr so_far, kernel::Expr next) {
+                               return select(less(so_far, next), next, so_far);
+                             }};
+  const kernel::Tensor y =
+      k.reduce("maximum", d, dy.shape(), window, most, [&](kernel::Indices i, kernel::Indices r) {
+        return in_window(i, r, k.lowest(d), [](kernel::Expr e) { return e; });
+      });
+  const kernel::Tensor hits =
+      k.reduce("hits", wide, dy.shape(), window, k.sum(wide), [&](kernel::Indices i, kernel::Indices r) {
+        const kernel::Expr one = k.constant(wide, 1), none = k.constant(wide, 0);
+        return in_window(i, r, none, [&](kernel::Expr e) { return select(equal(e, y.at(i)), one, none); });
+      });
+  const kernel::Tensor dx = k.reduce(
+      "max_pool2d_grad", wide, c.shape(), window, k.sum(wide), [&](kernel::Indices i, kernel::Indices r) {
+        const Covering w = covering(k, p, i, r, dy);
+        const kernel::Expr share = cast(wide, dy.at(w.at)) / hits.at(w.at), none = k.constant(wide, 0);
+        return select(w.exists, select(equal(x.at(i), y.at(w.at)), share, none), none);
+      });
+  return {
+      k.compute("max_pool2d_grad_end", d, c.shape(), [&](kernel::Indices i) { return cast(d, dx.at(i)); })};
+}
+
+// --- avg ------------------------------------------------------------------------------------------------------
+
+void evaluate_avg(const AvgPoolAttrs& a, Args in, Results out) {
+  std::vector<double> dx(static_cast<size_t>(in[0].size()));
+  for_each_window(read_pool(a), in[0].shape(), in[1].shape(),
+                  [&](int64_t i, const std::vector<int64_t>& elements, int64_t divisor) {
+                    for (const int64_t e : elements) {
+                      dx[static_cast<size_t>(e)] += in[1].get(i) / static_cast<double>(divisor);
+                    }
+                  });
+  store(dx, out[0]);
+}
+
+// It is linear in grad, and does not look at the data.
+std::vector<Expr> differentiate_avg(Builder& b, const AvgPoolAttrs& a, const Site& c) {
+  return {nullptr, call(b, kAvgPool2d, {c.dy}, pool_attrs(a))};
+}
+
+std::vector<kernel::Tensor> lower_avg(kernel::Builder& k, const AvgPoolAttrs& a, const Lowering& c) {
+  const Pool p = read_pool(a);
+  const DType d = c.dtype(), wide = widened(d);
+  const kernel::Tensor& dy = c.in[1];
+  const std::array<kernel::Expr, 4> extents = p.layout.parts(c.in[0].shape());
+  const kernel::Tensor share = k.compute("share", wide, dy.shape(), [&](kernel::Indices i) {
+    const std::array<kernel::Expr, 4> at = p.layout.parts(i);
+    const kernel::Expr count = p.count(k, 0, at[2], extents[2]) * p.count(k, 1, at[3], extents[3]);
+    return cast(wide, dy.at(i)) / cast(wide, count);
+  });
+  const kernel::Tensor dx =
+      k.reduce("avg_pool2d_grad", wide, c.shape(), {k.index(p.size[0]), k.index(p.size[1])}, k.sum(wide),
+               [&](kernel::Indices i, kernel::Indices r) {
+                 const Covering w = covering(k, p, i, r, dy);
+                 return select(w.exists, share.at(w.at), k.constant(wide, 0));
+               });
+  return {
+      k.compute("avg_pool2d_grad_end", d, c.shape(), [&](kernel::Indices i) { return cast(d, dx.at(i)); })};
+}
+
+}  // namespace
+
+const OpDef kMaxPool2dGrad = define<MaxPoolAttrs>({
+    .name = "nn.max_pool2d_grad",
+    .doc = "The adjoint of the data of nn.max_pool2d.",
+    .params = {{"data", "what was pooled"}, {"grad", "the adjoint of the result"}},
+    .fusion = Fusion::kOpaque,
+    .tolerance = {.kind = Tolerance::Kind::kReduction, .length = window_length<MaxPoolAttrs>},
+    .refines = {1},
+    .not_differentiable = "second derivatives of a maximum are not offered",
+    .relate = relate<MaxPoolAttrs>,
+    .evaluate = evaluate_max,
+    .lower = lower_max,
+});
+
+const OpDef kAvgPool2dGrad = define<AvgPoolAttrs>({
+    .name = "nn.avg_pool2d_grad",
+    .doc = "The adjoint of the data of nn.avg_pool2d.",
+    .params = {{"data", "what was pooled"}, {"grad", "the adjoint of the result"}},
+    .fusion = Fusion::kOpaque,
+    .tolerance = {.kind = Tolerance::Kind::kReduction, .length = window_length<AvgPoolAttrs>},
+    .refines = {1},
+    .relate = relate<AvgPoolAttrs>,
+    .evaluate = evaluate_avg,
+    .differentiate = differentiate_avg,
+    .lower = lower_avg,
+});
+
+}  // namespace relay::op
