@@ -106,10 +106,22 @@ class ExecTest : public testing::Test {
     const Fn* fn = p.module.function(call.function);
     ASSERT_NE(fn, nullptr) << path_ << ": there is no @" << call.function;
     const FnType& type = *type_of(*fn);
-    std::vector<Value> args;
     ASSERT_EQ(call.args.size(), type.args.size()) << path_ << ": " << line_;
-    for (size_t i = 0; i < call.args.size(); ++i) args.push_back(value_of(call.args[i], type.args[i], p.module));
+    uint64_t repeats = 1;
+    for (const Literal& arg : call.args) repeats = std::max(repeats, arg.repeats);
+    for (uint64_t round = 0; round < repeats && !HasFailure(); ++round) {
+      std::vector<Value> args;
+      for (size_t i = 0; i < call.args.size(); ++i) {
+        Literal arg = call.args[i];
+        arg.seed += round * 1000 + i;  // random arguments of one call differ
+        args.push_back(value_of(arg, type.args[i], p.module));
+      }
+      run_everywhere(p, call, type, args);
+    }
+  }
 
+ private:
+  void run_everywhere(Program& p, const CallLine& call, const FnType& type, const std::vector<Value>& args) {
     const Outcome want = interpret(p.module, call.function, args);
     expect(call, want, type);
     if (HasFailure()) return;
@@ -118,7 +130,6 @@ class ExecTest : public testing::Test {
     }
   }
 
- private:
   // The interpreter against what the file says.
   void expect(const CallLine& call, const Outcome& got, const FnType& type) {
     const std::string where = path_ + ": " + line_;

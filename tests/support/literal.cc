@@ -83,6 +83,11 @@ class Reader {
       need("seed");
       need("=");
       v.seed = std::strtoull(word().c_str(), nullptr, 10);
+      if (take(",")) {
+        need("n");
+        need("=");
+        v.repeats = std::strtoull(word().c_str(), nullptr, 10);
+      }
       need(")");
     } else if (name) {
       v.kind = Literal::Kind::kName;

@@ -18,7 +18,8 @@ struct Literal {
   Kind kind = Kind::kNumber;
   std::string text;             // of a number ("1.5", "nan", "-inf", "True") or the name of a constructor
   std::vector<Literal> items;   // of a list, a tuple, or the arguments of a constructor
-  uint64_t seed = 0;            // kRandom: random(seed=1) fills a tensor of the declared shape
+  uint64_t seed = 0;            // kRandom: random(seed=1, n=5) fills a tensor of the declared shape, n times anew
+  uint64_t repeats = 1;
 };
 
 struct CallLine {

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "op/define.h"
+#include "op/ops.h"
 
 namespace relay::op {
 namespace {

@@ -1,4 +1,4 @@
-// @PATH@ — leave every expression as it is.
+// @PATH@: leave every expression as it is.
 //
 // Unchanged means the same pointer, so that the runner sees that nothing happened.
 #include "ir/rewrite.h"
@@ -7,8 +7,8 @@
 namespace relay::passes {
 namespace {
 
-Module run(const Module& m, const Options&) {
-  return rewrite(m, [&](Builder&, Expr e) -> Expr { return e; });
+Module run(const Module& m, const PassContext&) {
+  return rewrite(m, [&](relay::Builder&, Expr e) -> Expr { return e; });
 }
 
 }  // namespace
