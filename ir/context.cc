@@ -147,6 +147,19 @@ const DataType* Context::data_type(std::string_view name, std::span<const Type> 
       [&](DataType& t) { t.args = arena_.list(args); });
 }
 
+Type Context::with_parts(Type t, std::span<const Type> parts) {
+  switch (t->kind) {
+    case TypeKind::kTuple: return tuple_type(parts);
+    case TypeKind::kFn: return fn_type(t->as<FnType>()->type_params, parts.first(parts.size() - 1), parts.back());
+    case TypeKind::kRef: return ref_type(parts[0]);
+    case TypeKind::kData: return data_type(t->as<DataType>()->name.text(), parts);
+    case TypeKind::kTensor:
+    case TypeKind::kVar:
+    case TypeKind::kHole: break;
+  }
+  return t;
+}
+
 const HoleType* Context::hole_type() {
   HoleType proto{};
   proto.kind = TypeKind::kHole;

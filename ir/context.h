@@ -41,6 +41,8 @@ class Context {
   const RefType* ref_type(Type contents);
   const TypeVar* type_var(std::string_view name);
   const DataType* data_type(std::string_view name, std::span<const Type> args);
+  // The type with other parts, in the order of for_each_part; type parameters stay.
+  Type with_parts(Type t, std::span<const Type> parts);
   const HoleType* hole_type();  // a new one at each call
   Dim shape_variable(std::string_view name) { return Dim(pool_.shape_variable(name)); }
 

@@ -41,23 +41,6 @@ class TypeCopy {
     bool closing;
   };
 
-  template <class F>
-  static void for_each_part(Type t, F&& f) {
-    const auto each = [&](const List<Type>& parts) {
-      for (Type part : parts) f(part);
-    };
-    if (const auto* tuple = t->as<TupleType>()) {
-      each(tuple->fields);
-    } else if (const auto* fn = t->as<FnType>()) {
-      each(fn->args);
-      f(fn->result);
-    } else if (const auto* ref = t->as<RefType>()) {
-      f(ref->contents);
-    } else if (const auto* data = t->as<DataType>()) {
-      each(data->args);
-    }
-  }
-
   Type find(Type t, const TypeScope* scope) const {
     if (!t->has_type_var) {
       auto it = closed_.find(t);

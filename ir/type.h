@@ -79,6 +79,24 @@ struct HoleType : TypeNode {
   static constexpr TypeKind kKind = TypeKind::kHole;
 };
 
+// Calls f on each type that t is made of, in order: fields; arguments, then result; contents; arguments.
+template <class F>
+void for_each_part(Type t, F&& f) {
+  const auto each = [&](const List<Type>& parts) {
+    for (Type part : parts) f(part);
+  };
+  if (const auto* tuple = t->as<TupleType>()) {
+    each(tuple->fields);
+  } else if (const auto* fn = t->as<FnType>()) {
+    each(fn->args);
+    f(fn->result);
+  } else if (const auto* ref = t->as<RefType>()) {
+    f(ref->contents);
+  } else if (const auto* data = t->as<DataType>()) {
+    each(data->args);
+  }
+}
+
 std::string show(Type t);  // "Tensor[(n, 128), float32]", "fn(int32) -> List[A]"; "_" for null and holes
 // At most about `most` characters, with "..." for what is left out: shared parts can make a type's text huge.
 std::string show(Type t, size_t most);
