@@ -202,7 +202,7 @@ Parser::State Parser::let_item() {
   }
   const Token name = next();
   Type annotation = nullptr;
-  if (take(":") && !(annotation = type())) return State::kFailed;
+  if (take(":") && !read_annotation(annotation)) return State::kFailed;
   if (!need("=", "after the variable of a `let`")) return State::kFailed;
   push(Step::kLet, begin);
   SpanScope span(builder_, name.span);
@@ -231,7 +231,7 @@ Parser::State Parser::free_variable() {
   }
   const Token name = next();
   Type annotation = nullptr;
-  if (take(":") && !(annotation = type())) return State::kFailed;
+  if (take(":") && !read_annotation(annotation)) return State::kFailed;
   if (!need(";", "after a free variable")) return State::kFailed;
   if (module_mode_) {
     error(name.span, "free-variable", cat("`%", name.name(), "` is free; functions of a module have none"));
@@ -408,7 +408,6 @@ Parser::State Parser::name_operand() {
 // ---- What may follow an operand ----
 
 Parser::State Parser::postfix() {
-  const bool scrutinee = top().step == Step::kScrutinee;
   if (peek().is(".")) {
     next();
     Token digits;
@@ -426,7 +425,7 @@ Parser::State Parser::postfix() {
     value_ = builder_.proj(value_, static_cast<uint32_t>(*index));
     return State::kValue;
   }
-  if (peek().is("(") && !scrutinee) {
+  if (peek().is("(")) {
     const Span at = next().span;
     push(Step::kArgs, value_begin_);
     top().first = value_;
@@ -437,7 +436,7 @@ Parser::State Parser::postfix() {
 }
 
 Parser::State Parser::reduce() {
-  const Infix* i = top().step == Step::kScrutinee ? nullptr : infix_of(peek());
+  const Infix* i = infix_of(peek());
   while (top().step == Step::kBinary && (!i || top().precedence >= i->precedence)) {
     const Frame f = top();
     pop();

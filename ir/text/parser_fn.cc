@@ -59,14 +59,14 @@ bool Parser::fn_header(FnHeader& header) {
       if (!need("}", "after the attributes of the parameter")) return false;
     }
     Type annotation = nullptr;
-    if (take(":") && !(annotation = type())) return false;
+    if (take(":") && !read_annotation(annotation)) return false;
     SpanScope span(builder_, name.span);
     header.params.push_back(builder_.var(name.name(), annotation));
     return true;
   };
   if (!list(")", param)) return false;
   header.attrs = module_.context().intern_attrs(std::move(attrs));
-  if (take("->") && !(header.result = type())) return false;
+  if (take("->") && !read_annotation(header.result)) return false;
   // Of equal names in one list the first one is meant.
   for (size_t i = header.params.size(); i-- > 0;) bind(header.params[i]);
   return true;

@@ -155,6 +155,7 @@ class Parser {
   // ---- parser_pattern.cc, parser_type.cc ----
   Pattern pattern();
   Type type();
+  bool read_annotation(Type& out);
   Type tensor_type();
   const Constructor* find_ctor(std::string_view name) const;
   std::vector<std::string> ctor_names() const;

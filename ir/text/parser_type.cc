@@ -173,6 +173,14 @@ Type Parser::type() {
   }
 }
 
+// A type after `:` or `->`. A hole alone says no more than nothing at all, which is what it becomes.
+bool Parser::read_annotation(Type& out) {
+  out = type();
+  if (!out) return false;
+  if (out->kind == TypeKind::kHole) out = nullptr;
+  return true;
+}
+
 const Constructor* Parser::find_ctor(std::string_view name) const { return module_.constructor(name); }
 
 std::vector<std::string> Parser::ctor_names() const {
@@ -202,7 +210,7 @@ Pattern Parser::pattern() {
     } else if (t.kind == TokenKind::kLocal) {
       next();
       Type annotation = nullptr;
-      if (take(":") && !(annotation = type())) return nullptr;
+      if (take(":") && !read_annotation(annotation)) return nullptr;
       SpanScope span(builder_, t.span);
       const Var* var = builder_.var(t.name(), annotation);
       bind(var);
