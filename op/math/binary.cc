@@ -14,7 +14,8 @@ OpDef binary(const Binary& f) {
       .tolerance = {.kind = f.ulps > 0 ? Tolerance::Kind::kUlps : Tolerance::Kind::kExact, .ulps = f.ulps},
       .not_differentiable = f.not_differentiable,
   });
-  d.relate = [f](Relation& r, const Attrs&) -> Type {
+  d.relate = [f](Relation& r, const Attrs& attrs) -> Type {
+    read_attrs<NoAttrs>(attrs);
     const TensorType &x = r.tensor(0), &y = r.tensor(1);
     r.require_same_dtype(1, 0);                                       // C1
     const std::vector<Dim> dims = r.broadcast(x.dims, y.dims, 0, 1);  // C2

@@ -127,9 +127,9 @@ TEST(Binary, RelationsBroadcastSymbolicShapes) {
   const auto type = [&](const std::vector<Dim>& dims) { return c.tensor_type(dims, kFloat32); };
   EXPECT_EQ(infer_text(c, kAdd, {type({n, 3}), type({1, 3})}), "Tensor[(n, 3), float32]");
   EXPECT_EQ(infer_text(c, kAdd, {type({n, 3}), type({n, 1})}), "Tensor[(n, 3), float32]");
-  EXPECT_EQ(infer_text(c, kAdd, {type({n}), type({8})}), "Tensor[(8,), float32]");
-  EXPECT_EQ(infer_text(c, kAdd, {type({Dim::unknown()}), type({8})}), "Tensor[(8,), float32]");
-  EXPECT_EQ(infer_text(c, kAdd, {type({Dim::unknown()}), type({1})}), "Tensor[(?,), float32]");
+  EXPECT_EQ(infer_text(c, kAdd, {type({n}), type({8})}), "Tensor[(8), float32]");
+  EXPECT_EQ(infer_text(c, kAdd, {type({Dim::unknown()}), type({8})}), "Tensor[(8), float32]");
+  EXPECT_EQ(infer_text(c, kAdd, {type({Dim::unknown()}), type({1})}), "Tensor[(?), float32]");
   EXPECT_EQ(infer_text(c, kAdd, {type({2, 3}), type({2, 4})}),
             "shapes do not broadcast: dimension 1 is 3 and 4");
   EXPECT_EQ(infer_text(c, kAdd, {type({2}), c.scalar_type(kInt32)}),

@@ -41,7 +41,8 @@ OpDef unary(const Unary& u) {
       .tolerance = u.tolerance,
       .not_differentiable = u.not_differentiable,
   });
-  d.relate = [u](Relation& r, const Attrs&) -> Type {
+  d.relate = [u](Relation& r, const Attrs& attrs) -> Type {
+    read_attrs<NoAttrs>(attrs);
     require(r, 0, u.domain);  // C1
     const TensorType& x = r.tensor(0);
     return u.asks ? r.context().tensor_type(x.dims, kBool) : &x;
