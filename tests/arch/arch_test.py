@@ -1,0 +1,96 @@
+#!/usr/bin/python3
+"""What every source of the project must keep: the arrows, the sizes, the words, and a test for each message."""
+
+import re
+import unittest
+
+import sources
+
+# docs/architecture.md has the arrows; these folders may include anything.
+TOP = ("tools", "tests", "bench", "examples", "python")
+LONGEST = 1200
+MOST_HEADER_LINES = 300
+
+
+def arrows():
+    """folder -> folders that it may include, from the table in docs/architecture.md."""
+    table = {}
+    for line in sources.read("docs/architecture.md").splitlines():
+        cells = [c.strip() for c in line.split("|")]
+        if len(cells) > 3 and cells[1].startswith("`"):
+            for folder in re.findall(r"`([^`]+)`", cells[1]):
+                table[folder] = set(re.findall(r"`([^`]+)`", cells[2])) if cells[2] != "all" else None
+    return table
+
+
+def package(path, table):
+    """The folder of the table that a file belongs to: the longest that is a prefix."""
+    found = [f for f in table if path.startswith(f + "/")]
+    return max(found, key=len) if found else None
+
+
+class ArchTest(unittest.TestCase):
+    def test_includes_follow_the_arrows(self):
+        table = arrows()
+        self.assertGreater(len(table), 10, "docs/architecture.md lost its table")
+        wrong = []
+        for path in sources.files(".h", ".cc"):
+            owner = package(path, table)
+            if owner is None or table[owner] is None or owner in TOP:
+                continue
+            for include in re.findall(r'^#include "([^"]+)"', sources.read(path), re.M):
+                target = package(include, table)
+                if target is None or target == owner or target in table[owner]:
+                    continue
+                wrong.append(f"{path} includes {include}: {owner} may not know {target}")
+        self.assertEqual(wrong, [])
+
+    def test_every_folder_is_in_the_table(self):
+        table = arrows()
+        folders = {p.split("/")[0] for p in sources.files(".h", ".cc")}
+        self.assertEqual(sorted(f for f in folders if not any(t == f or t.startswith(f + "/") for t in table)), [])
+
+    def test_no_file_is_too_long(self):
+        sizes = sorted(((sources.read(p).count("\n"), p) for p in sources.files(".h", ".cc", ".py", ".bzl", ".sh")), reverse=True)
+        print("\nthe ten longest files:")
+        for lines, path in sizes[:10]:
+            print(f"  {lines:5} {path}")
+        self.assertEqual([f"{p}: {n} lines" for n, p in sizes if n > LONGEST], [])
+
+    def test_headers_are_for_reading(self):
+        long = [(sources.read(p).count("\n"), p) for p in sources.files(".h")]
+        self.assertEqual([f"{p}: {n} lines" for n, p in sorted(long) if n > MOST_HEADER_LINES], [])
+
+    def test_every_header_says_what_it_is(self):
+        silent = [p for p in sources.files(".h", ".cc")
+                  if p.endswith(".h") and not re.match(r"(//|/\*) ?\S", sources.read(p))]
+        self.assertEqual(silent, [])
+
+    def test_every_slug_is_tested(self):
+        """A diagnostic that no test has seen is a diagnostic that nobody has read."""
+        emitted = {}
+        for path in sources.files(".h", ".cc"):
+            if path.endswith("_test.cc") or path.startswith("tests/"):
+                continue
+            for slug in re.findall(r'(?:error|warning)\(\s*[^;]*?"([a-z]+(?:-[a-z]+)+)"', sources.read(path)):
+                emitted.setdefault(slug, path)
+        tested = "\n".join(sources.read(p) for p in sources.files("_test.cc", ".relay", "_test.py") if p.startswith("tests/") or "_test." in p)
+        missing = [f"{slug} ({path})" for slug, path in sorted(emitted.items()) if slug not in tested]
+        self.assertEqual(missing, [])
+
+    def test_nothing_is_left_for_later(self):
+        # The words stand apart here so that this file does not find itself.
+        later = re.compile(r"\b(TO" r"DO|FIX" r"ME|XX" r"X|HA" r"CK)\b")
+        found = [f"{p}:{n}" for p in sources.files(".h", ".cc", ".py", ".bzl", ".sh", ".relay")
+                 for n, line in enumerate(sources.read(p).splitlines(), 1) if later.search(line)]
+        self.assertEqual(found, [])
+
+    def test_enough_tests_are_negative(self):
+        """At least 15 % of the golden files must fail, and exec tests must have traps and rejections."""
+        golden = [p for p in sources.files(".relay") if p.startswith("tests/golden/")]
+        failing = [p for p in golden if p.rsplit("/", 1)[1].startswith("fail_")]
+        self.assertGreaterEqual(len(failing), 0.15 * len(golden), f"{len(failing)} of {len(golden)}")
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
