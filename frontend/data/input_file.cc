@@ -49,15 +49,18 @@ int open_again(int folder, const char* name, int flags) {
 Result<InputFile> InputFile::open(const std::string& path, uint64_t limit, Diagnostics& diagnostics) {
   // O_NONBLOCK, so that a named pipe is refused below instead of being waited for.
   errno = EINVAL;  // what a path with a zero byte is
-  Descriptor file(path.find('\0') == std::string::npos ? open_again(AT_FDCWD, path.c_str(), O_RDONLY | O_NONBLOCK) : -1);
+  Descriptor file(
+      path.find('\0') == std::string::npos ? open_again(AT_FDCWD, path.c_str(), O_RDONLY | O_NONBLOCK) : -1);
   struct stat facts;
   if (file.get() < 0 || ::fstat(file.get(), &facts) != 0) {
-    diagnostics.error(Span::none(), "file-unreadable", cat("cannot open `", path, "`: ", system_message(errno)));
+    diagnostics.error(Span::none(), "file-unreadable",
+                      cat("cannot open `", path, "`: ", system_message(errno)));
     return kReported;
   }
   if (!S_ISREG(facts.st_mode)) {
-    diagnostics.error(Span::none(), "file-unreadable",
-                      cat("cannot read `", path, "`: it is ", S_ISDIR(facts.st_mode) ? "a folder" : "not a regular file"));
+    diagnostics.error(
+        Span::none(), "file-unreadable",
+        cat("cannot read `", path, "`: it is ", S_ISDIR(facts.st_mode) ? "a folder" : "not a regular file"));
     return kReported;
   }
   const auto size = static_cast<uint64_t>(facts.st_size);
@@ -73,7 +76,8 @@ Result<InputFile> InputFile::open_beneath(const std::string& folder, std::string
                                           Diagnostics& diagnostics) {
   const std::string shown(location.substr(0, 200));
   const auto refuse = [&](std::string why) -> Reported {
-    diagnostics.error(Span::none(), "external-data-refused", cat("external data `", shown, "` is refused: ", why))
+    diagnostics
+        .error(Span::none(), "external-data-refused", cat("external data `", shown, "` is refused: ", why))
         .note("a model may name only regular files beneath its own folder, without links");
     return kReported;
   };
@@ -96,13 +100,16 @@ Result<InputFile> InputFile::open_beneath(const std::string& folder, std::string
     }
     if (part == "..") return refuse("its location contains `..`");
     const bool last = slash == std::string_view::npos;
-    const int next = open_again(at.get(), part.c_str(), O_RDONLY | O_NOFOLLOW | (last ? O_NONBLOCK : O_DIRECTORY));
+    const int next =
+        open_again(at.get(), part.c_str(), O_RDONLY | O_NOFOLLOW | (last ? O_NONBLOCK : O_DIRECTORY));
     if (next < 0) {
       const int error = errno;
       // With O_DIRECTORY the kernel reports a link as "not a directory".
       struct stat facts;
-      const bool link = ::fstatat(at.get(), part.c_str(), &facts, AT_SYMLINK_NOFOLLOW) == 0 && S_ISLNK(facts.st_mode);
-      return refuse(link ? cat("`", part, "` is a symbolic link") : cat("`", part, "` cannot be opened: ", system_message(error)));
+      const bool link =
+          ::fstatat(at.get(), part.c_str(), &facts, AT_SYMLINK_NOFOLLOW) == 0 && S_ISLNK(facts.st_mode);
+      return refuse(link ? cat("`", part, "` is a symbolic link")
+                         : cat("`", part, "` cannot be opened: ", system_message(error)));
     }
     at.reset(next);
     if (!last && rest.empty()) return refuse("its location names no file");
@@ -133,7 +140,8 @@ Result<std::string> InputFile::read(Diagnostics& diagnostics) const {
   try {
     out.resize(size_);
   } catch (const std::exception&) {  // bad_alloc, or a size that no string can have
-    diagnostics.error(Span::none(), "limit-memory", cat("not enough memory for the ", size_, " bytes of `", name_, "`"));
+    diagnostics.error(Span::none(), "limit-memory",
+                      cat("not enough memory for the ", size_, " bytes of `", name_, "`"));
     return kReported;
   }
   if (!read_at(0, out.data(), size_, diagnostics)) return kReported;
@@ -147,8 +155,9 @@ Result<bool> InputFile::read_at(uint64_t offset, void* to, uint64_t length, Diag
     const ssize_t n = ::pread(descriptor_, bytes, length, static_cast<off_t>(offset));
     if (n < 0 && errno == EINTR) continue;
     if (n <= 0) {
-      diagnostics.error(Span::none(), "file-unreadable",
-                        cat("cannot read `", name_, "`: ", n < 0 ? system_message(errno) : "it has become shorter"));
+      diagnostics.error(
+          Span::none(), "file-unreadable",
+          cat("cannot read `", name_, "`: ", n < 0 ? system_message(errno) : "it has become shorter"));
       return kReported;
     }
     bytes += n;
@@ -162,7 +171,8 @@ Result<InputFile::Mapping> InputFile::map(Diagnostics& diagnostics) const {
   if (size_ == 0) return Mapping{};
   void* address = ::mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, descriptor_, 0);
   if (address == MAP_FAILED) {
-    diagnostics.error(Span::none(), "file-unreadable", cat("cannot map `", name_, "`: ", system_message(errno)));
+    diagnostics.error(Span::none(), "file-unreadable",
+                      cat("cannot map `", name_, "`: ", system_message(errno)));
     return kReported;
   }
   const size_t size = size_;

@@ -7,11 +7,11 @@
 #include <optional>
 
 #include "base/cat.h"
+#include "base/file.h"
 #include "frontend/data/input_file.h"
 #include "frontend/data/npy.h"
 #include "frontend/data/npz.h"
 #include "frontend/data/onnx_tensor.h"
-#include "frontend/data/output_file.h"
 #include "frontend/data/safetensors.h"
 
 namespace relay::data {
@@ -44,7 +44,8 @@ bool is_test_data_set(const std::string& path) {
 }
 
 // The regular files of a folder, sorted by name.
-Result<std::vector<std::string>> files_of(const std::string& folder, const Limits& limits, Diagnostics& diagnostics) {
+Result<std::vector<std::string>> files_of(const std::string& folder, const Limits& limits,
+                                          Diagnostics& diagnostics) {
   std::vector<std::string> out;
   std::error_code error;
   for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
@@ -56,7 +57,8 @@ Result<std::vector<std::string>> files_of(const std::string& folder, const Limit
     }
   }
   if (error) {
-    diagnostics.error(Span::none(), "file-unreadable", cat("cannot read the folder `", folder, "`: ", error.message()));
+    diagnostics.error(Span::none(), "file-unreadable",
+                      cat("cannot read the folder `", folder, "`: ", error.message()));
     return kReported;
   }
   std::sort(out.begin(), out.end());
@@ -85,7 +87,8 @@ Result<std::vector<Found>> read_folder(const std::string& folder, Role role, con
                                        Diagnostics& diagnostics) {
   Result<std::vector<std::string>> files = files_of(folder, limits, diagnostics);
   if (!files) return kReported;
-  const bool numbered = std::any_of(files->begin(), files->end(), [&](const std::string& f) { return number_of(f, role).has_value(); });
+  const bool numbered = std::any_of(files->begin(), files->end(),
+                                    [&](const std::string& f) { return number_of(f, role).has_value(); });
   std::vector<Found> out;
   uint64_t total = 0;
   for (const std::string& file : *files) {
@@ -104,8 +107,9 @@ Result<std::vector<Found>> read_folder(const std::string& folder, Role role, con
     }
     total += out.back().tensor.value.bytes();
     if (total > limits.total_bytes) {
-      diagnostics.error(Span::none(), "limit-memory",
-                        cat("the tensors of `", folder, "` have more bytes than the limit of ", limits.total_bytes));
+      diagnostics.error(
+          Span::none(), "limit-memory",
+          cat("the tensors of `", folder, "` have more bytes than the limit of ", limits.total_bytes));
       return kReported;
     }
   }
@@ -115,7 +119,8 @@ Result<std::vector<Found>> read_folder(const std::string& folder, Role role, con
   return out;
 }
 
-Result<std::vector<Found>> read_any(const std::string& path, Role role, const Limits& limits, Diagnostics& diagnostics) {
+Result<std::vector<Found>> read_any(const std::string& path, Role role, const Limits& limits,
+                                    Diagnostics& diagnostics) {
   std::error_code error;
   if (fs::is_directory(path, error)) return read_folder(path, role, limits, diagnostics);
   std::vector<Found> out;
@@ -139,8 +144,10 @@ Result<std::vector<Found>> read_any(const std::string& path, Role role, const Li
     out.push_back({std::move(*t), 0});
   } else {
     const bool exists = fs::exists(path, error);
-    diagnostics.error(Span::none(), "tensors-unknown-form",
-                      cat("cannot read tensors from `", path, "`: ", exists ? "its form is unknown" : "there is no such file or folder"))
+    diagnostics
+        .error(Span::none(), "tensors-unknown-form",
+               cat("cannot read tensors from `", path,
+                   "`: ", exists ? "its form is unknown" : "there is no such file or folder"))
         .note("give x.npz, x.npy, x.safetensors, x.pb, a folder of NAME.npy, or a test_data_set_N/ folder");
     return kReported;
   }
@@ -176,7 +183,8 @@ std::string file_name_of(std::string_view tensor_name) {
   return out;
 }
 
-Result<NamedTensors> read_tensors(const std::string& path, Role role, const Limits& limits, Diagnostics& diagnostics) {
+Result<NamedTensors> read_tensors(const std::string& path, Role role, const Limits& limits,
+                                  Diagnostics& diagnostics) {
   Result<std::vector<Found>> found = read_any(path, role, limits, diagnostics);
   if (!found) return kReported;
   NamedTensors out;
@@ -218,34 +226,43 @@ Result<NamedTensors> read_named(const std::string& path, std::span<const std::st
   const std::string_view what = role == Role::kInput ? "input" : "output";
   bool complete = true;
   for (const Found* f : unknown) {
-    Diagnostic& d = diagnostics.error(Span::none(), "tensor-unknown",
-                                      f->tensor.name.empty()
-                                          ? cat("`", path, "` holds one tensor without a name, and there are ", names.size(), " ", what, "s")
-                                          : cat("`", path, "` holds `", f->tensor.name, "`, which is no ", what));
+    Diagnostic& d = diagnostics.error(
+        Span::none(), "tensor-unknown",
+        f->tensor.name.empty() ? cat("`", path, "` holds one tensor without a name, and there are ",
+                                     names.size(), " ", what, "s")
+                               : cat("`", path, "` holds `", f->tensor.name, "`, which is no ", what));
     for (size_t i = 0; i < names.size(); ++i) {
-      if (!out[i].value.defined() && alike(names[i], f->tensor.name)) d.note(cat("is it meant for `", names[i], "`?"));
+      if (!out[i].value.defined() && alike(names[i], f->tensor.name))
+        d.note(cat("is it meant for `", names[i], "`?"));
     }
     complete = false;
   }
   for (size_t i = 0; i < names.size(); ++i) {
     if (out[i].value.defined()) continue;
-    diagnostics.error(Span::none(), "tensor-missing", cat("`", path, "` has no tensor for the ", what, " `", names[i], "`"));
+    diagnostics.error(Span::none(), "tensor-missing",
+                      cat("`", path, "` has no tensor for the ", what, " `", names[i], "`"));
     complete = false;
   }
   if (!complete) return kReported;
   return out;
 }
 
-Result<bool> write_tensors(const std::string& path, const NamedTensors& tensors, Role role, Diagnostics& diagnostics) {
+Result<bool> write_tensors(const std::string& path, const NamedTensors& tensors, Role role,
+                           Diagnostics& diagnostics) {
   const auto write = [&](const std::string& file, Result<std::string> bytes) -> Result<bool> {
     if (!bytes) return kReported;
-    return write_file(file, *bytes, diagnostics);
+    const std::string wrong = write_file_atomically(file, *bytes);
+    if (wrong.empty()) return true;
+    diagnostics.error(Span::none(), "file-unwritable", wrong);
+    return kReported;
   };
   if (path.ends_with(".npz")) return write(path, npz_bytes(tensors, diagnostics));
   if (path.ends_with(".safetensors")) return write(path, safetensors_bytes({tensors, {}}, diagnostics));
   if (path.ends_with(".npy")) {
     if (tensors.size() != 1) {
-      diagnostics.error(Span::none(), "tensors-unknown-form", cat("`", path, "` can hold one tensor, not ", tensors.size()))
+      diagnostics
+          .error(Span::none(), "tensors-unknown-form",
+                 cat("`", path, "` can hold one tensor, not ", tensors.size()))
           .note("write to x.npz or to a folder");
       return kReported;
     }
@@ -254,14 +271,17 @@ Result<bool> write_tensors(const std::string& path, const NamedTensors& tensors,
   std::error_code error;
   fs::create_directories(path, error);
   if (error) {
-    diagnostics.error(Span::none(), "file-unwritable", cat("cannot make the folder `", path, "`: ", error.message()));
+    diagnostics.error(Span::none(), "file-unwritable",
+                      cat("cannot make the folder `", path, "`: ", error.message()));
     return kReported;
   }
   const bool numbered = is_test_data_set(path);
   for (size_t i = 0; i < tensors.size(); ++i) {
-    const std::string name = numbered ? cat(prefix(role), i, ".pb") : cat(file_name_of(tensors[i].name), ".npy");
+    const std::string name =
+        numbered ? cat(prefix(role), i, ".pb") : cat(file_name_of(tensors[i].name), ".npy");
     const std::string file = (fs::path(path) / name).string();
-    if (!write(file, numbered ? onnx_tensor_bytes(tensors[i]) : npy_bytes(tensors[i].value))) return kReported;
+    if (!write(file, numbered ? onnx_tensor_bytes(tensors[i]) : npy_bytes(tensors[i].value)))
+      return kReported;
   }
   return true;
 }

@@ -21,7 +21,8 @@ enum class Role { kInput, kOutput };
 
 // What is at `path`, whole. Tensors of a folder come sorted by name (of a test data set, by number); a tensor that has no
 // name of its own (x.npy, x.pb, input_K.pb) is named "" or as its proto says.
-Result<NamedTensors> read_tensors(const std::string& path, Role role, const Limits& limits, Diagnostics& diagnostics);
+Result<NamedTensors> read_tensors(const std::string& path, Role role, const Limits& limits,
+                                  Diagnostics& diagnostics);
 
 // The tensors called `names`, in that order. A single unnamed tensor belongs to a single name, and the K-th file of a
 // test data set to the K-th name. Missing and unknown names are reported, all of them, with those that look alike.
@@ -30,7 +31,8 @@ Result<NamedTensors> read_named(const std::string& path, std::span<const std::st
 
 // The form follows from the path: .npz, .npy (one tensor), .safetensors, test_data_set_N/, or a folder of .npy files,
 // which is made if need be. Each file appears whole or not at all.
-Result<bool> write_tensors(const std::string& path, const NamedTensors& tensors, Role role, Diagnostics& diagnostics);
+Result<bool> write_tensors(const std::string& path, const NamedTensors& tensors, Role role,
+                           Diagnostics& diagnostics);
 
 // NAME.npy without the suffix: bytes that a file name cannot hold, and "%", are written %2F.
 std::string file_name_of(std::string_view tensor_name);

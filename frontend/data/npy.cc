@@ -82,7 +82,8 @@ class HeaderParser {
       int64_t extent = 0;
       skip_space();
       const auto [end, error] = std::from_chars(text_.data() + at_, text_.data() + text_.size(), extent);
-      if (error != std::errc() || extent < 0) return "the `shape` of its header has an extent that is no size";
+      if (error != std::errc() || extent < 0)
+        return "the `shape` of its header has an extent that is no size";
       at_ = static_cast<size_t>(end - text_.data());
       if (out.size() == kMaxRank) return cat("it has more than ", kMaxRank, " dimensions");
       out.push_back(extent);
@@ -189,7 +190,8 @@ Result<Tensor> parse_npy(std::string_view bytes, std::string_view source, Diagno
   const auto byte = [&](size_t i) { return static_cast<size_t>(static_cast<unsigned char>(bytes[i])); };
   const size_t version = byte(6);
   if (version < 1 || version > 3 || byte(7) != 0) {
-    return refuse(cat("its format version ", version, ".", byte(7), " is unknown; 1.0, 2.0 and 3.0 are read"));
+    return refuse(
+        cat("its format version ", version, ".", byte(7), " is unknown; 1.0, 2.0 and 3.0 are read"));
   }
   size_t start = 10, length = byte(8) | byte(9) << 8;
   if (version > 1) {
@@ -232,7 +234,8 @@ std::string npy_bytes(const Tensor& tensor) {
   if (tensor.rank() > 1) shape.resize(shape.size() - 2);
   if (tensor.rank() == 1) shape.resize(shape.size() - 1);  // "(3,)"
   shape += ")";
-  std::string header = cat("{'descr': '", descr_of(dtype), "', 'fortran_order': False, 'shape': ", shape, ", }");
+  std::string header =
+      cat("{'descr': '", descr_of(dtype), "', 'fortran_order': False, 'shape': ", shape, ", }");
   // The elements start at a multiple of 64 bytes, as NumPy wants it.
   constexpr size_t kPrefix = 10;
   header += std::string(63 - (kPrefix + header.size()) % 64, ' ');

@@ -53,7 +53,8 @@ Result<NamedTensors> parse_npz(std::string_view bytes, std::string_view source, 
   if (count > limits.tensors) {
     return refuse(cat("it has ", count, " arrays, more than the limit of ", limits.tensors), "limit-tensors");
   }
-  const uint64_t by_ratio = bytes.size() > UINT64_MAX / limits.archive_ratio ? UINT64_MAX : bytes.size() * limits.archive_ratio;
+  const uint64_t by_ratio =
+      bytes.size() > UINT64_MAX / limits.archive_ratio ? UINT64_MAX : bytes.size() * limits.archive_ratio;
   uint64_t budget = std::min(limits.total_bytes, std::max(limits.small_archive_bytes, by_ratio));
 
   NamedTensors out;
@@ -135,7 +136,8 @@ Result<std::string> npz_bytes(const NamedTensors& tensors, Diagnostics& diagnost
       return refuse(zip_strerror(archive.get()));
     }
   }
-  if (tensors.empty()) {  // libzip writes nothing at all for an empty archive; this is what the format says it is
+  if (tensors
+          .empty()) {  // libzip writes nothing at all for an empty archive; this is what the format says it is
     return std::string("PK\x05\x06", 4) + std::string(18, '\0');
   }
   if (zip_close(archive.get()) != 0) return refuse(zip_strerror(archive.get()));

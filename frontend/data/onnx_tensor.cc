@@ -25,13 +25,27 @@ struct DataType {
   std::optional<DType> dtype;
 };
 constexpr DataType kDataTypes[] = {
-    {1, "FLOAT", kFloat32},   {2, "UINT8", kUInt8},   {3, "INT8", kInt8},
-    {4, "UINT16", kUInt16},   {5, "INT16", kInt16},   {6, "INT32", kInt32},
-    {7, "INT64", kInt64},     {8, "STRING", {}},      {9, "BOOL", kBool},
-    {10, "FLOAT16", kFloat16}, {11, "DOUBLE", kFloat64}, {12, "UINT32", kUInt32},
-    {13, "UINT64", kUInt64},  {14, "COMPLEX64", {}},  {15, "COMPLEX128", {}},
-    {16, "BFLOAT16", kBFloat16}, {17, "FLOAT8E4M3FN", kFloat8E4M3}, {18, "FLOAT8E4M3FNUZ", {}},
-    {19, "FLOAT8E5M2", kFloat8E5M2}, {20, "FLOAT8E5M2FNUZ", {}}, {21, "UINT4", kUInt4},
+    {1, "FLOAT", kFloat32},
+    {2, "UINT8", kUInt8},
+    {3, "INT8", kInt8},
+    {4, "UINT16", kUInt16},
+    {5, "INT16", kInt16},
+    {6, "INT32", kInt32},
+    {7, "INT64", kInt64},
+    {8, "STRING", {}},
+    {9, "BOOL", kBool},
+    {10, "FLOAT16", kFloat16},
+    {11, "DOUBLE", kFloat64},
+    {12, "UINT32", kUInt32},
+    {13, "UINT64", kUInt64},
+    {14, "COMPLEX64", {}},
+    {15, "COMPLEX128", {}},
+    {16, "BFLOAT16", kBFloat16},
+    {17, "FLOAT8E4M3FN", kFloat8E4M3},
+    {18, "FLOAT8E4M3FNUZ", {}},
+    {19, "FLOAT8E5M2", kFloat8E5M2},
+    {20, "FLOAT8E5M2FNUZ", {}},
+    {21, "UINT4", kUInt4},
     {22, "INT4", kInt4},
 };
 
@@ -59,14 +73,17 @@ bool take(const Items& items, Tensor& out, const Store& store) {
 bool take_fields(const onnx::TensorProto& proto, Tensor& out) {
   const DType dtype = out.dtype();
   if (dtype == kFloat32) {
-    return take(proto.float_data(), out, [to = out.as<float>()](int i, float v) { to[static_cast<size_t>(i)] = v; });
+    return take(proto.float_data(), out,
+                [to = out.as<float>()](int i, float v) { to[static_cast<size_t>(i)] = v; });
   }
   if (dtype == kFloat64) {
-    return take(proto.double_data(), out, [to = out.as<double>()](int i, double v) { to[static_cast<size_t>(i)] = v; });
+    return take(proto.double_data(), out,
+                [to = out.as<double>()](int i, double v) { to[static_cast<size_t>(i)] = v; });
   }
   if (dtype == kInt64) return take(proto.int64_data(), out, [&](int i, int64_t v) { out.set_int(i, v); });
   if (dtype == kUInt64 || dtype == kUInt32) {
-    return take(proto.uint64_data(), out, [&](int i, uint64_t v) { out.set_int(i, static_cast<int64_t>(v)); });
+    return take(proto.uint64_data(), out,
+                [&](int i, uint64_t v) { out.set_int(i, static_cast<int64_t>(v)); });
   }
   if (dtype.bits == 4) {
     if (static_cast<uint64_t>(proto.int32_data_size()) != stored_bytes(out.size(), dtype)) return false;
@@ -77,11 +94,13 @@ bool take_fields(const onnx::TensorProto& proto, Tensor& out) {
   }
   if (dtype.is_float()) {  // 8 and 16 bits: the bits, in an integer
     if (dtype.bits == 8) {
-      return take(proto.int32_data(), out,
-                  [to = out.as<uint8_t>()](int i, int32_t v) { to[static_cast<size_t>(i)] = static_cast<uint8_t>(v); });
+      return take(proto.int32_data(), out, [to = out.as<uint8_t>()](int i, int32_t v) {
+        to[static_cast<size_t>(i)] = static_cast<uint8_t>(v);
+      });
     }
-    return take(proto.int32_data(), out,
-                [to = out.as<uint16_t>()](int i, int32_t v) { to[static_cast<size_t>(i)] = static_cast<uint16_t>(v); });
+    return take(proto.int32_data(), out, [to = out.as<uint16_t>()](int i, int32_t v) {
+      to[static_cast<size_t>(i)] = static_cast<uint16_t>(v);
+    });
   }
   return take(proto.int32_data(), out, [&](int i, int32_t v) { out.set_int(i, v); });
 }
@@ -138,14 +157,16 @@ std::string onnx_dtype_name(int32_t code) {
   return cat("data type ", code);
 }
 
-Result<Tensor> tensor_of(const onnx::TensorProto& proto, std::string_view source, const std::string* folder, Span span,
-                         Diagnostics& diagnostics) {
+Result<Tensor> tensor_of(const onnx::TensorProto& proto, std::string_view source, const std::string* folder,
+                         Span span, Diagnostics& diagnostics) {
   const auto refuse = [&](std::string why, std::string_view slug = "onnx-tensor-invalid") -> Reported {
     diagnostics.error(span, slug, cat("tensor `", proto.name().substr(0, 200), "` of `", source, "`: ", why));
     return kReported;
   };
   const std::optional<DType> dtype = dtype_of_onnx(proto.data_type());
-  if (!dtype) return refuse(cat("elements of type ", onnx_dtype_name(proto.data_type()), " are not supported"), "unsupported-dtype");
+  if (!dtype)
+    return refuse(cat("elements of type ", onnx_dtype_name(proto.data_type()), " are not supported"),
+                  "unsupported-dtype");
   if (proto.has_segment()) return refuse("tensors in segments are not supported", "unsupported-tensor");
 
   const Shape shape(proto.dims().begin(), proto.dims().end());
@@ -157,7 +178,8 @@ Result<Tensor> tensor_of(const onnx::TensorProto& proto, std::string_view source
   const uint64_t needed = stored_bytes(*count, *dtype);
 
   if (proto.data_location() == onnx::TensorProto::EXTERNAL) {
-    if (!folder) return refuse("its elements are in another file, which is not read here", "external-data-refused");
+    if (!folder)
+      return refuse("its elements are in another file, which is not read here", "external-data-refused");
     Place place;
     if (std::string wrong = read_place(proto, place); !wrong.empty()) {
       return refuse(cat("external data: ", wrong), "external-data-refused");
@@ -190,17 +212,18 @@ Result<Tensor> tensor_of(const onnx::TensorProto& proto, std::string_view source
       return refuse(cat("not enough memory for ", needed, " bytes"), "limit-memory");
     }
   }
-  if (proto.external_data_size() > 0) return refuse("it has external data and does not say so in `data_location`");
+  if (proto.external_data_size() > 0)
+    return refuse("it has external data and does not say so in `data_location`");
 
   if (proto.has_raw_data()) {
     if (proto.raw_data().size() != needed) {
-      return refuse(cat("its shape ", show(shape), " of ", dtype->name(), " needs ", needed, " bytes and it has ",
-                        proto.raw_data().size()));
+      return refuse(cat("its shape ", show(shape), " of ", dtype->name(), " needs ", needed,
+                        " bytes and it has ", proto.raw_data().size()));
     }
   } else {
     // At least a byte of the file stands behind each element, so what is allocated is in proportion to the file.
-    const int64_t items = int64_t{proto.float_data_size()} + proto.double_data_size() + proto.int32_data_size() +
-                          proto.int64_data_size() + proto.uint64_data_size();
+    const int64_t items = int64_t{proto.float_data_size()} + proto.double_data_size() +
+                          proto.int32_data_size() + proto.int64_data_size() + proto.uint64_data_size();
     const int64_t expected = dtype->bits == 4 ? static_cast<int64_t>(needed) : *count;
     if (items != expected) {
       return refuse(cat("its shape ", show(shape), " needs ", *count, " elements and it has ", items));
@@ -216,7 +239,8 @@ Result<Tensor> tensor_of(const onnx::TensorProto& proto, std::string_view source
     if (proto.has_raw_data()) {
       unpack_nibbles(proto.raw_data(), out);
     } else if (!take_fields(proto, out)) {
-      return refuse(cat("its elements are not in the field that ", onnx_dtype_name(proto.data_type()), " uses"));
+      return refuse(
+          cat("its elements are not in the field that ", onnx_dtype_name(proto.data_type()), " uses"));
     }
     return out;
   } catch (const std::bad_alloc&) {
@@ -224,7 +248,8 @@ Result<Tensor> tensor_of(const onnx::TensorProto& proto, std::string_view source
   }
 }
 
-Result<NamedTensor> parse_onnx_tensor(std::string_view bytes, std::string_view source, Diagnostics& diagnostics) {
+Result<NamedTensor> parse_onnx_tensor(std::string_view bytes, std::string_view source,
+                                      Diagnostics& diagnostics) {
   onnx::TensorProto proto;
   if (std::string wrong = parse_message(bytes, proto); !wrong.empty()) {
     diagnostics.error(Span::none(), "onnx-tensor-invalid", cat("cannot read `", source, "`: ", wrong));
@@ -256,7 +281,8 @@ std::string parse_message(std::string_view bytes, google::protobuf::MessageLite&
   constexpr int kMaxNesting = 100;
   if (bytes.size() > INT_MAX) return cat("a protobuf message has at most ", INT_MAX, " bytes");
   const google::protobuf::LogSilencer quiet;
-  google::protobuf::io::CodedInputStream input(reinterpret_cast<const uint8_t*>(bytes.data()), static_cast<int>(bytes.size()));
+  google::protobuf::io::CodedInputStream input(reinterpret_cast<const uint8_t*>(bytes.data()),
+                                               static_cast<int>(bytes.size()));
   input.SetRecursionLimit(kMaxNesting);
   try {
     if (out.ParseFromCodedStream(&input) && input.ConsumedEntireMessage()) return {};

@@ -30,7 +30,8 @@ Result<Tensor> tensor_of(const onnx::TensorProto& proto, std::string_view source
                          Span span, Diagnostics& diagnostics);
 
 // A file that holds one TensorProto.
-Result<NamedTensor> parse_onnx_tensor(std::string_view bytes, std::string_view source, Diagnostics& diagnostics);
+Result<NamedTensor> parse_onnx_tensor(std::string_view bytes, std::string_view source,
+                                      Diagnostics& diagnostics);
 std::string onnx_tensor_bytes(const NamedTensor& tensor);
 
 // Reads a message with limits on nesting, without output of the library; what is wrong, or an empty text.

@@ -26,9 +26,11 @@ struct DTypeName {
   DType dtype;
 };
 constexpr DTypeName kDTypes[] = {
-    {"BOOL", kBool},       {"U8", kUInt8},    {"I8", kInt8},     {"U16", kUInt16},         {"I16", kInt16},
-    {"U32", kUInt32},      {"I32", kInt32},   {"U64", kUInt64},  {"I64", kInt64},          {"F16", kFloat16},
-    {"BF16", kBFloat16},   {"F32", kFloat32}, {"F64", kFloat64}, {"F8_E4M3", kFloat8E4M3}, {"F8_E5M2", kFloat8E5M2},
+    {"BOOL", kBool},   {"U8", kUInt8},           {"I8", kInt8},
+    {"U16", kUInt16},  {"I16", kInt16},          {"U32", kUInt32},
+    {"I32", kInt32},   {"U64", kUInt64},         {"I64", kInt64},
+    {"F16", kFloat16}, {"BF16", kBFloat16},      {"F32", kFloat32},
+    {"F64", kFloat64}, {"F8_E4M3", kFloat8E4M3}, {"F8_E5M2", kFloat8E5M2},
 };
 
 struct Entry {
@@ -71,7 +73,8 @@ class HeaderReader : public nlohmann::json_sax<json> {
     key_ = name;
     if (state_ != State::kTop) return true;
     metadata_key_ = name == "__metadata__";
-    if (metadata_key_ && std::exchange(metadata_seen_, true)) return fail("its header has `__metadata__` twice");
+    if (metadata_key_ && std::exchange(metadata_seen_, true))
+      return fail("its header has `__metadata__` twice");
     return true;
   }
   bool start_array(size_t) override {
@@ -94,7 +97,8 @@ class HeaderReader : public nlohmann::json_sax<json> {
     if (state_ == State::kShape) {
       Shape& shape = *entries.back().shape;
       if (v > INT64_MAX) return fail(cat("tensor `", entries.back().name, "` has an extent that is no size"));
-      if (shape.size() == kMaxRank) return fail(cat("tensor `", entries.back().name, "` has too many dimensions"));
+      if (shape.size() == kMaxRank)
+        return fail(cat("tensor `", entries.back().name, "` has too many dimensions"));
       shape.push_back(static_cast<int64_t>(v));
       return true;
     }
@@ -107,7 +111,9 @@ class HeaderReader : public nlohmann::json_sax<json> {
     return fail("its header has a number where none belongs");
   }
   bool number_integer(int64_t v) override { return fail(cat("its header has the negative number ", v)); }
-  bool number_float(double, const std::string& text) override { return fail(cat("its header has the fraction ", text)); }
+  bool number_float(double, const std::string& text) override {
+    return fail(cat("its header has the fraction ", text));
+  }
   bool string(std::string& text) override {
     if (state_ == State::kMetadata) {
       if (!metadata.emplace(key_, text).second) return fail(cat("its metadata has `", key_, "` twice"));
@@ -145,8 +151,8 @@ class HeaderReader : public nlohmann::json_sax<json> {
 };
 
 // `owner` is null where elements must be copied.
-Result<Safetensors> parse(std::string_view bytes, const std::shared_ptr<const void>& owner, std::string_view source,
-                          const Limits& limits, Diagnostics& diagnostics) {
+Result<Safetensors> parse(std::string_view bytes, const std::shared_ptr<const void>& owner,
+                          std::string_view source, const Limits& limits, Diagnostics& diagnostics) {
   const auto refuse = [&](std::string why, std::string_view slug = "safetensors-invalid") -> Reported {
     diagnostics.error(Span::none(), slug, cat("cannot read `", source, "`: ", why));
     return kReported;
@@ -155,7 +161,8 @@ Result<Safetensors> parse(std::string_view bytes, const std::shared_ptr<const vo
   uint64_t length;
   std::memcpy(&length, bytes.data(), 8);
   if (length > limits.header_bytes) {
-    return refuse(cat("its header of ", length, " bytes is longer than ", limits.header_bytes), "limit-header");
+    return refuse(cat("its header of ", length, " bytes is longer than ", limits.header_bytes),
+                  "limit-header");
   }
   if (length > bytes.size() - 8) return refuse("it ends within its header");
   const std::string_view text = bytes.substr(8, length);
@@ -183,14 +190,16 @@ Result<Safetensors> parse(std::string_view bytes, const std::shared_ptr<const vo
                         " where the one before ends"));
     }
     if (e.offsets[1] < e.offsets[0] || e.offsets[1] > payload.size()) {
-      return refuse(cat("tensor `", e.name, "` ends at byte ", e.offsets[1], " of ", payload.size(), " bytes of data"));
+      return refuse(
+          cat("tensor `", e.name, "` ends at byte ", e.offsets[1], " of ", payload.size(), " bytes of data"));
     }
     end = e.offsets[1];
     if (std::string wrong = check_size(*e.shape, *e.dtype, end - e.offsets[0]); !wrong.empty()) {
       return refuse(cat("tensor `", e.name, "`: ", wrong));
     }
   }
-  if (end != payload.size()) return refuse(cat("its last ", payload.size() - end, " bytes belong to no tensor"));
+  if (end != payload.size())
+    return refuse(cat("its last ", payload.size() - end, " bytes belong to no tensor"));
 
   Safetensors out;
   out.metadata = std::move(header.metadata);
@@ -213,7 +222,8 @@ Result<Safetensors> parse(std::string_view bytes, const std::shared_ptr<const vo
     const bool aligned = reinterpret_cast<uintptr_t>(data.data()) % dtype.bytes() == 0;
     // A bool must be 0 or 1, which only a copy can ensure.
     if (owner && aligned && !dtype.is_bool() && !data.empty()) {
-      out.tensors.push_back({std::move(e.name), Tensor(dtype, *e.shape, const_cast<char*>(data.data()), owner)});
+      out.tensors.push_back(
+          {std::move(e.name), Tensor(dtype, *e.shape, const_cast<char*>(data.data()), owner)});
       continue;
     }
     Result<Tensor> copied = copy_elements(dtype, *e.shape, data);
@@ -260,9 +270,12 @@ Result<std::string> safetensors_bytes(const Safetensors& contents, Diagnostics& 
   for (const NamedTensor* t : order) {
     DType dtype = t->value.dtype();
     if (dtype.bits == 4) dtype = dtype.is_signed_int() ? kInt8 : kUInt8;
-    const auto* name = std::find_if(std::begin(kDTypes), std::end(kDTypes), [&](const DTypeName& d) { return d.dtype == dtype; });
-    if (name == std::end(kDTypes)) return refuse(cat("it cannot hold ", dtype.name(), ", the dtype of `", t->name, "`"));
-    if (t->name == "__metadata__" || header.contains(t->name)) return refuse(cat("the name `", t->name, "` cannot be used twice"));
+    const auto* name = std::find_if(std::begin(kDTypes), std::end(kDTypes),
+                                    [&](const DTypeName& d) { return d.dtype == dtype; });
+    if (name == std::end(kDTypes))
+      return refuse(cat("it cannot hold ", dtype.name(), ", the dtype of `", t->name, "`"));
+    if (t->name == "__metadata__" || header.contains(t->name))
+      return refuse(cat("the name `", t->name, "` cannot be used twice"));
     const uint64_t end = offset + t->value.bytes();
     header[t->name] = {{"dtype", name->name}, {"shape", t->value.shape()}, {"data_offsets", {offset, end}}};
     offset = end;

@@ -57,7 +57,8 @@ Results elu(Node& n) {
 
 Results selu(Node& n) {
   const Formula f(n);
-  const double alpha = n.real("alpha", 1.67326319217681884765625), gamma = n.real("gamma", 1.05070102214813232421875);
+  const double alpha = n.real("alpha", 1.67326319217681884765625),
+               gamma = n.real("gamma", 1.05070102214813232421875);
   const Expr e = f.multiply(f.number(alpha), f.add(f.exp(f.negative_part()), f.number(-1)));
   return {f.multiply(f.number(gamma), f.below(0, e, f.x))};
 }
@@ -78,7 +79,8 @@ Results thresholded_relu(Node& n) {
 Results shrink(Node& n) {
   const Formula f(n);
   const double bias = n.real("bias", 0), lambda = n.real("lambd", 0.5);
-  const Expr high = n.call(kWhere, {n.call(kGreater, {f.x, f.number(lambda)}), f.add(f.x, f.number(-bias)), f.number(0)});
+  const Expr high =
+      n.call(kWhere, {n.call(kGreater, {f.x, f.number(lambda)}), f.add(f.x, f.number(-bias)), f.number(0)});
   return {f.below(-lambda, f.add(f.x, f.number(bias)), high)};
 }
 
@@ -126,7 +128,8 @@ Results normalise_rows(Node& n) {
   const size_t axis = n.axis(n.integer("axis", 1), dims.size());
   if (axis + 1 == dims.size()) return {n.call(op, {x}, {{"axis", int64_t{-1}}})};
   Dim rows = 1, columns = 1;
-  for (size_t i = 0; i < dims.size(); ++i) (i < axis ? rows : columns) = (i < axis ? rows : columns) * dims[i];
+  for (size_t i = 0; i < dims.size(); ++i)
+    (i < axis ? rows : columns) = (i < axis ? rows : columns) * dims[i];
   const Expr y = n.call(op, {n.reshape(x, {rows, columns})}, {{"axis", int64_t{-1}}});
   return {n.reshape(y, dims)};
 }
@@ -141,7 +144,8 @@ Results hardmax(Node& n) {
   const Expr x = n.input(0);
   const TensorType& t = type_of(x);
   const size_t axis = n.axis(n.integer("axis", n.opset() < 13 ? 1 : -1), t.rank());
-  if (n.opset() < 13 && axis + 1 != t.rank()) n.unsupported("before version 13, only its last axis is supported");
+  if (n.opset() < 13 && axis + 1 != t.rank())
+    n.unsupported("before version 13, only its last axis is supported");
   if (!t.dims[axis].is_const()) n.unsupported("the extent of its axis must be known");
   const auto a = static_cast<int64_t>(axis);
   const Expr where = n.call(kArgmax, {x}, {{"axis", std::vector<int64_t>{a}}});

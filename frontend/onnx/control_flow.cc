@@ -14,11 +14,14 @@ namespace {
 using namespace op;
 
 // Parts of a result: one is itself, several are a tuple.
-Expr pack(Builder& b, const std::vector<Expr>& parts) { return parts.size() == 1 ? parts[0] : b.tuple(parts); }
+Expr pack(Builder& b, const std::vector<Expr>& parts) {
+  return parts.size() == 1 ? parts[0] : b.tuple(parts);
+}
 
 std::vector<Operand> unpack(Builder& b, Expr whole, size_t count) {
   std::vector<Operand> out(count);
-  for (size_t i = 0; i < count; ++i) out[i].expr = count == 1 ? whole : b.proj(whole, static_cast<uint32_t>(i));
+  for (size_t i = 0; i < count; ++i)
+    out[i].expr = count == 1 ? whole : b.proj(whole, static_cast<uint32_t>(i));
   return out;
 }
 
@@ -35,7 +38,8 @@ Type common_type(Context& context, Type a, Type b) {
   const auto *x = a->as<TensorType>(), *y = b->as<TensorType>();
   if (!x || !y || x->rank() != y->rank() || x->dtype != y->dtype) return nullptr;
   std::vector<Dim> dims;
-  for (size_t i = 0; i < x->rank(); ++i) dims.push_back(x->dims[i] == y->dims[i] ? x->dims[i] : Dim::unknown());
+  for (size_t i = 0; i < x->rank(); ++i)
+    dims.push_back(x->dims[i] == y->dims[i] ? x->dims[i] : Dim::unknown());
   return context.tensor_type(dims, x->dtype);
 }
 
@@ -45,16 +49,19 @@ std::optional<std::vector<Operand>> convert_if(Node& n) {
     n.require(condition->size() == 1 && condition->dtype().is_bool(), "its condition must be one bool");
     return import_branch(n, condition->get_int(0) != 0 ? "then_branch" : "else_branch");
   }
-  if (const std::optional<IndexTensor> condition = n.index(0); condition && condition->constant() && condition->elements.size() == 1) {
+  if (const std::optional<IndexTensor> condition = n.index(0);
+      condition && condition->constant() && condition->elements.size() == 1) {
     return import_branch(n, condition->elements[0] != Dim(0) ? "then_branch" : "else_branch");
   }
   Builder& b = n.builder();
   Expr condition = n.input(0);
   n.require(type_of(condition).dtype.is_bool(), "its condition must be one bool");
   if (type_of(condition).rank() > 0) condition = n.reshape(condition, {});
-  std::optional<std::vector<Operand>> yes = import_branch(n, "then_branch"), no = import_branch(n, "else_branch");
+  std::optional<std::vector<Operand>> yes = import_branch(n, "then_branch"),
+                                      no = import_branch(n, "else_branch");
   if (!yes || !no) return std::nullopt;
-  n.require(yes->size() == no->size() && yes->size() == n.outputs(), "its branches and its outputs differ in number");
+  n.require(yes->size() == no->size() && yes->size() == n.outputs(),
+            "its branches and its outputs differ in number");
   std::vector<Expr> then_parts, else_parts;
   std::vector<Type> types;
   for (size_t i = 0; i < yes->size(); ++i) {
@@ -62,8 +69,8 @@ std::optional<std::vector<Operand>> convert_if(Node& n) {
     else_parts.push_back(importer.materialise((*no)[i]));
     types.push_back(common_type(n.context(), then_parts[i]->type, else_parts[i]->type));
     if (!types.back()) {
-      n.unsupported(cat("its branches give ", show(then_parts[i]->type, 80), " and ", show(else_parts[i]->type, 80),
-                        ", and which one depends on the data"),
+      n.unsupported(cat("its branches give ", show(then_parts[i]->type, 80), " and ",
+                        show(else_parts[i]->type, 80), ", and which one depends on the data"),
                     "fixing dynamic axes with --input-shapes may decide the condition");
     }
   }
@@ -84,8 +91,10 @@ std::optional<std::vector<Operand>> convert_loop(Node& n) {
   Context& context = n.context();
   const ::onnx::GraphProto& body = n.graph("body");
   const size_t states = n.inputs() > 2 ? n.inputs() - 2 : 0;
-  n.require(static_cast<size_t>(body.input_size()) == states + 2, "the inputs of its body are not those that a loop gives it");
-  n.require(static_cast<size_t>(body.output_size()) > states, "the outputs of its body are not those that a loop needs");
+  n.require(static_cast<size_t>(body.input_size()) == states + 2,
+            "the inputs of its body are not those that a loop gives it");
+  n.require(static_cast<size_t>(body.output_size()) > states,
+            "the outputs of its body are not those that a loop needs");
   const size_t scanned = static_cast<size_t>(body.output_size()) - states - 1;
   n.require(n.outputs() <= states + scanned, "it has more outputs than its body");
 
@@ -113,7 +122,8 @@ std::optional<std::vector<Operand>> convert_loop(Node& n) {
   for (Operand& r : *results) parts.push_back(importer.materialise(r));
   for (size_t i = 0; i < states; ++i) {
     if (parts[i + 1]->type == types[i + 2]) continue;
-    n.unsupported(cat("its state ", i, " begins as ", show(types[i + 2], 80), " and becomes ", show(parts[i + 1]->type, 80)),
+    n.unsupported(cat("its state ", i, " begins as ", show(types[i + 2], 80), " and becomes ",
+                      show(parts[i + 1]->type, 80)),
                   "states must keep their shapes");
   }
   n.require(type_of(parts[0]).dtype.is_bool(), "the condition of its body must be one bool");
@@ -128,7 +138,8 @@ std::optional<std::vector<Operand>> convert_loop(Node& n) {
     }
     std::vector<Dim> none = dims;
     none.insert(none.begin(), Dim(0));
-    first.push_back(n.call(kZeros, std::span<const Expr>(), {{"shape", none}, {"dtype", type_of(row).dtype}}));
+    first.push_back(
+        n.call(kZeros, std::span<const Expr>(), {{"shape", none}, {"dtype", type_of(row).dtype}}));
     dims.insert(dims.begin(), Dim::unknown());
     row_types.push_back(context.tensor_type(dims, type_of(row).dtype));
     params.push_back(b.var(cat("rows", i), row_types.back()));
@@ -138,9 +149,11 @@ std::optional<std::vector<Operand>> convert_loop(Node& n) {
   std::vector<Type> result_types(types.begin() + 2, types.end());
   const Type result = result_types.size() == 1 ? result_types[0] : context.tuple_type(result_types);
   const Type function = context.fn_type({}, types, result);
-  const Var* step = b.var(cat("loop", n.proto().name().empty() ? "" : "_", identifier(n.proto().name())), function);
+  const Var* step =
+      b.var(cat("loop", n.proto().name().empty() ? "" : "_", identifier(n.proto().name())), function);
 
-  std::vector<Expr> next{n.call(kAdd, {params[0], b.constant(Tensor::scalar_int(kInt64, 1))}), n.reshape(parts[0], {})};
+  std::vector<Expr> next{n.call(kAdd, {params[0], b.constant(Tensor::scalar_int(kInt64, 1))}),
+                         n.reshape(parts[0], {})};
   for (size_t i = 0; i < states; ++i) next.push_back(parts[i + 1]);
   for (size_t i = 0; i < scanned; ++i) {
     const Expr row = n.expand_dims(parts[states + 1 + i], 0);

@@ -63,7 +63,8 @@ Expr without_zero_point(Node& n, size_t value, size_t zero_point, bool per_chann
   if (!n.has(zero_point)) return x;
   Expr zero = n.cast(n.input(zero_point), kInt32);
   const TensorType& t = type_of(zero);
-  if (t.rank() == 1 && per_channel) zero = n.expand_dims(zero, 1, static_cast<int64_t>(type_of(x).rank()) - 1);
+  if (t.rank() == 1 && per_channel)
+    zero = n.expand_dims(zero, 1, static_cast<int64_t>(type_of(x).rank()) - 1);
   if (t.rank() > 1) n.invalid("its zero points must have at most one dimension");
   return n.call(kSubtract, {x, zero});
 }
@@ -79,9 +80,11 @@ Results transposed_convolution(Node& n) {
   Window w = window_of(n);
   const TensorType& x = n.tensor(0);
   std::vector<int64_t> more = n.integers("output_padding", std::vector<int64_t>(w.axes, 0));
-  n.require(more.size() == w.axes, "its attribute `output_padding` has another length than there are spatial axes");
+  n.require(more.size() == w.axes,
+            "its attribute `output_padding` has another length than there are spatial axes");
   for (size_t i = 0; i < w.axes; ++i) {
-    n.require(more[i] >= 0 && more[i] < std::max(w.strides[i], w.dilations[i]), "its attribute `output_padding` is out of range");
+    n.require(more[i] >= 0 && more[i] < std::max(w.strides[i], w.dilations[i]),
+              "its attribute `output_padding` is out of range");
   }
   const std::vector<int64_t> wanted = n.integers("output_shape");
   const std::string form = n.text("auto_pad", "NOTSET");
@@ -97,14 +100,18 @@ Results transposed_convolution(Node& n) {
       const int64_t reach = (w.kernel[i] - 1) * w.dilations[i] + 1;
       int64_t total = reach + more[i] - w.strides[i];  // for a result of in * stride
       if (!wanted.empty()) {
-        if (!extent.is_const()) n.unsupported("its attribute `output_shape` needs an extent that is known", "fix the dynamic axis with --input-shapes");
-        n.require(shape[i] > 0 && shape[i] < (int64_t{1} << 31) && extent.value() < (int64_t{1} << 31), "its attribute `output_shape` is out of range");
+        if (!extent.is_const())
+          n.unsupported("its attribute `output_shape` needs an extent that is known",
+                        "fix the dynamic axis with --input-shapes");
+        n.require(shape[i] > 0 && shape[i] < (int64_t{1} << 31) && extent.value() < (int64_t{1} << 31),
+                  "its attribute `output_shape` is out of range");
         total = (extent.value() - 1) * w.strides[i] + reach + more[i] - shape[i];
       }
       if (total < 0) {  // nothing to cut off: the result is made longer
         more[i] -= total;
         total = 0;
-        if (more[i] >= w.strides[i]) n.unsupported("a result that is longer than what its window reaches is not supported");
+        if (more[i] >= w.strides[i])
+          n.unsupported("a result that is longer than what its window reaches is not supported");
       }
       const int64_t less = total / 2, rest = total - less;
       const bool upper = form == "SAME_UPPER";
@@ -114,12 +121,9 @@ Results transposed_convolution(Node& n) {
   }
   const int64_t groups = groups_of(n);
   const TensorType& weight = n.tensor(1);
-  std::vector<AttrArg> attrs{{"strides", w.both(w.strides, 1)},
-                             {"padding", w.padding()},
-                             {"output_padding", w.both(more, 0)},
-                             {"dilation", w.both(w.dilations, 1)},
-                             {"groups", groups},
-                             {"kernel_size", w.both(w.kernel, 1)}};
+  std::vector<AttrArg> attrs{
+      {"strides", w.both(w.strides, 1)},    {"padding", w.padding()}, {"output_padding", w.both(more, 0)},
+      {"dilation", w.both(w.dilations, 1)}, {"groups", groups},       {"kernel_size", w.both(w.kernel, 1)}};
   if (weight.dims[1].is_const()) attrs.push_back({"channels", (weight.dims[1] * Dim(groups)).value()});
   const Expr y = n.call(kConv2dTranspose, {as_image(n, n.input(0), w), as_image(n, n.input(1), w)}, attrs);
   return {as_line(n, with_bias(n, y, 2), w)};

@@ -71,7 +71,8 @@ Results where(Node& n) { return {n.call(kWhere, {n.input(0), n.input(1), n.input
 Results cast(Node& n) {
   const int64_t code = n.integer("to");
   const std::optional<DType> to = data::dtype_of_onnx(static_cast<int32_t>(code));
-  if (!to) n.unsupported(cat("a cast to ", data::onnx_dtype_name(static_cast<int32_t>(code)), " is not supported"));
+  if (!to)
+    n.unsupported(cat("a cast to ", data::onnx_dtype_name(static_cast<int32_t>(code)), " is not supported"));
   return {n.cast(n.input(0), *to)};
 }
 
@@ -99,7 +100,8 @@ Results clip(Node& n) {
     return t->get(0);
   };
   const std::optional<double> low = bound(1), high = bound(2);
-  if (n.has(1) == low.has_value() && n.has(2) == high.has_value()) return clip_between(n, n.input(0), low, high);
+  if (n.has(1) == low.has_value() && n.has(2) == high.has_value())
+    return clip_between(n, n.input(0), low, high);
   Expr x = n.input(0);
   if (n.has(1)) x = n.call(kMaximum, {x, n.reshape(n.input(1), {})});
   if (n.has(2)) x = n.call(kMinimum, {x, n.reshape(n.input(2), {})});

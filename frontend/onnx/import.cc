@@ -40,17 +40,20 @@ Result<Module> import_onnx(std::string_view bytes, const std::string& name, cons
   };
   if (bytes.empty()) return refuse("onnx-invalid", "it is empty");
   if (bytes.starts_with("version https://git-lfs")) {
-    return refuse("onnx-invalid", "it is a pointer of Git LFS and not the model; fetch it with `git lfs pull`");
+    return refuse("onnx-invalid",
+                  "it is a pointer of Git LFS and not the model; fetch it with `git lfs pull`");
   }
   if (const WireFacts facts = scan_model(bytes); !facts.wrong.empty()) {
     return refuse("onnx-invalid", facts.wrong);
   } else if (facts.nodes > options.nodes) {
-    return refuse("limit-nodes", cat("it has ", facts.nodes, " nodes, more than the limit of ", options.nodes));
+    return refuse("limit-nodes",
+                  cat("it has ", facts.nodes, " nodes, more than the limit of ", options.nodes));
   } else if (facts.messages > bytes.size() / 16 + 4 * options.nodes) {
     return refuse("limit-messages", cat("it has ", facts.messages, " parts, too many for its size"));
   }
   ::onnx::ModelProto model;
-  if (std::string wrong = data::parse_message(bytes, model); !wrong.empty()) return refuse("onnx-invalid", std::move(wrong));
+  if (std::string wrong = data::parse_message(bytes, model); !wrong.empty())
+    return refuse("onnx-invalid", std::move(wrong));
   return Importer(model, name, folder, empty, options, diagnostics).run();
 }
 

@@ -65,14 +65,15 @@ bool Importer::check_versions() {
   const auto own = opsets_.find("");
   if (own == opsets_.end()) {
     if (!opsets_.empty()) return true;  // only other domains: each node will be refused by name
-    diagnostics_.error(Span::none(), "onnx-invalid", cat("`", name_, "` does not say which operator set it uses"));
+    diagnostics_.error(Span::none(), "onnx-invalid",
+                       cat("`", name_, "` does not say which operator set it uses"));
     return false;
   }
   if (own->second < kOldestOpset || own->second > kNewestOpset) {
     diagnostics_
         .error(Span::none(), "unsupported-opset",
-               cat("`", name_, "` uses version ", own->second, " of ONNX's operator set; ", kOldestOpset, " to ",
-                   kNewestOpset, " are supported"))
+               cat("`", name_, "` uses version ", own->second, " of ONNX's operator set; ", kOldestOpset,
+                   " to ", kNewestOpset, " are supported"))
         .note("convert the model with onnx.version_converter, or export it again for such a version");
     return false;
   }
@@ -114,7 +115,9 @@ Operand Importer::operand(IndexTensor index) {
 bool Importer::read_initialisers(const ::onnx::GraphProto& graph, NameScope& scope) {
   bool ok = true;
   if (graph.sparse_initializer_size() > 0) {
-    diagnostics_.error(Span::none(), "unsupported-tensor", cat("`", name_, "` has sparse initialisers, which are not supported"))
+    diagnostics_
+        .error(Span::none(), "unsupported-tensor",
+               cat("`", name_, "` has sparse initialisers, which are not supported"))
         .note("save its weights as dense tensors");
     ok = false;
   }
@@ -124,15 +127,17 @@ bool Importer::read_initialisers(const ::onnx::GraphProto& graph, NameScope& sco
     if (!t) continue;
     Operand value = constant(std::move(*t));
     if (proto.name().empty() || !scope.names.emplace(proto.name(), std::move(value)).second) {
-      diagnostics_.error(Span::none(), "onnx-invalid",
-                         cat("`", name_, "`: there are two initialisers called `", printable(proto.name()), "`"));
+      diagnostics_.error(
+          Span::none(), "onnx-invalid",
+          cat("`", name_, "`: there are two initialisers called `", printable(proto.name()), "`"));
       ok = false;
     }
   }
   return ok;
 }
 
-std::optional<std::vector<Operand>> Importer::import_graph(const ::onnx::GraphProto& graph, NameScope& scope) {
+std::optional<std::vector<Operand>> Importer::import_graph(const ::onnx::GraphProto& graph,
+                                                           NameScope& scope) {
   NameScope* const before = scope_;
   scope_ = &scope;
   for (const ::onnx::NodeProto& node : graph.node()) convert(node);
@@ -157,7 +162,8 @@ std::optional<std::vector<Operand>> Importer::import_graph(const ::onnx::GraphPr
   return out;
 }
 
-std::optional<std::vector<Operand>> Importer::import_subgraph(const ::onnx::GraphProto& graph, NameScope& scope) {
+std::optional<std::vector<Operand>> Importer::import_subgraph(const ::onnx::GraphProto& graph,
+                                                              NameScope& scope) {
   if (!read_initialisers(graph, scope)) return std::nullopt;
   return import_graph(graph, scope);
 }
@@ -177,7 +183,8 @@ void Importer::convert(const ::onnx::NodeProto& proto) {
   for (const std::string& name : proto.input()) {
     inputs.push_back(name.empty() ? nullptr : scope_->find(name));
     if (!name.empty() && !inputs.back()) {
-      report(proto, {"onnx-invalid", cat("it uses `", printable(name), "`, which nothing before it defines"), {}});
+      report(proto,
+             {"onnx-invalid", cat("it uses `", printable(name), "`, which nothing before it defines"), {}});
       failed = true;
     }
     failed = failed || (inputs.back() && inputs.back()->failed);
@@ -194,7 +201,9 @@ void Importer::convert(const ::onnx::NodeProto& proto) {
       results = row ? results_of(node, *row) : convert_control_flow(node);
       failed = !results;
       for (size_t i = failed ? node.outputs() : results->size(); i < node.outputs(); ++i) {
-        if (node.wants(i)) node.unsupported(cat("its output `", printable(proto.output(static_cast<int>(i))), "` is not supported"));
+        if (node.wants(i))
+          node.unsupported(
+              cat("its output `", printable(proto.output(static_cast<int>(i))), "` is not supported"));
       }
     } catch (const Refusal& refusal) {
       report(proto, refusal);
@@ -217,9 +226,12 @@ void Importer::convert(const ::onnx::NodeProto& proto) {
     if (proto.output(i).empty()) continue;
     Operand value;
     value.failed = true;
-    if (results && static_cast<size_t>(i) < results->size()) value = std::move((*results)[static_cast<size_t>(i)]);
+    if (results && static_cast<size_t>(i) < results->size())
+      value = std::move((*results)[static_cast<size_t>(i)]);
     if (!scope_->names.emplace(proto.output(i), std::move(value)).second) {
-      report(proto, {"onnx-invalid", cat("it defines `", printable(proto.output(i)), "`, which is defined already"), {}});
+      report(proto, {"onnx-invalid",
+                     cat("it defines `", printable(proto.output(i)), "`, which is defined already"),
+                     {}});
     }
   }
 }
@@ -229,7 +241,8 @@ std::optional<std::vector<Operand>> Importer::results_of(Node& node, const Row& 
   for (size_t i = 0; i < node.inputs(); ++i) closed = closed && (!node.has(i) || node.operand(i).closed);
 
   std::optional<std::vector<IndexTensor>> known = evaluate_index(node);
-  const bool complete = known && std::all_of(known->begin(), known->end(), [](const IndexTensor& t) { return t.complete(); });
+  const bool complete =
+      known && std::all_of(known->begin(), known->end(), [](const IndexTensor& t) { return t.complete(); });
   std::vector<Operand> out;
   if (complete) {
     for (IndexTensor& t : *known) out.push_back(operand(std::move(t)));
@@ -253,8 +266,12 @@ Expr Importer::materialise(Operand& operand) {
   const IndexTensor& index = *operand.index;
   if (index.constant()) return operand.expr = builder_.constant(tensor_of(index));
   std::vector<Expr> parts;
-  for (Dim d : index.elements) parts.push_back(op::call(builder_, op::kReshape, {materialise(d)}, {{"newshape", std::vector<int64_t>{1}}}));
-  Expr e = parts.size() == 1 ? parts[0] : op::call(builder_, op::kConcatenate, {builder_.tuple(parts)}, {{"axis", int64_t{0}}});
+  for (Dim d : index.elements)
+    parts.push_back(
+        op::call(builder_, op::kReshape, {materialise(d)}, {{"newshape", std::vector<int64_t>{1}}}));
+  Expr e = parts.size() == 1
+               ? parts[0]
+               : op::call(builder_, op::kConcatenate, {builder_.tuple(parts)}, {{"axis", int64_t{0}}});
   if (index.shape.size() != 1) e = op::call(builder_, op::kReshape, {e}, {{"newshape", index.shape}});
   if (index.dtype != kInt64) e = op::call(builder_, op::kCast, {e}, {{"dtype", index.dtype}});
   return operand.expr = e;
@@ -286,7 +303,10 @@ Expr Importer::materialise(Dim dim) {
       case kernel::ExprKind::kInt: done[e] = integer(e->int_value); break;
       case kernel::ExprKind::kVar: {
         const auto place = places_.find(e);
-        if (place == places_.end()) throw Refusal{"unsupported-operator-form", cat("the extent `", show(dim), "` is needed as a number, and no input has it"), {}};
+        if (place == places_.end())
+          throw Refusal{"unsupported-operator-form",
+                        cat("the extent `", show(dim), "` is needed as a number, and no input has it"),
+                        {}};
         const Expr shape = op::call(builder_, op::kShapeOf, {place->second.param}, {{"dtype", kInt64}});
         done[e] = op::call(builder_, op::kTake, {shape, integer(place->second.axis)}, {{"axis", int64_t{0}}});
         break;
@@ -297,7 +317,9 @@ Expr Importer::materialise(Dim dim) {
       case kernel::ExprKind::kFloorMod: done[e] = fold(op::kFloorMod); break;
       case kernel::ExprKind::kMin: done[e] = fold(op::kMinimum); break;
       case kernel::ExprKind::kMax: done[e] = fold(op::kMaximum); break;
-      default: throw Refusal{"unsupported-operator-form", cat("the extent `", show(dim), "` is needed as a number"), {}};
+      default:
+        throw Refusal{
+            "unsupported-operator-form", cat("the extent `", show(dim), "` is needed as a number"), {}};
     }
   }
   return done.at(dim.symbolic().get());

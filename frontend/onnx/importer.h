@@ -31,8 +31,8 @@ struct NameScope {
 
 class Importer {
  public:
-  Importer(const ::onnx::ModelProto& model, const std::string& name, const std::string* folder, const Module& empty,
-           const ImportOptions& options, Diagnostics& diagnostics);
+  Importer(const ::onnx::ModelProto& model, const std::string& name, const std::string* folder,
+           const Module& empty, const ImportOptions& options, Diagnostics& diagnostics);
 
   Result<Module> run();
 

@@ -34,9 +34,12 @@ Known checked(IndexTensor t) {
 }
 
 // Element by element, with numpy's broadcasting of two small tensors.
-Known broadcast(const IndexTensor& a, const IndexTensor& b, DType dtype, const std::function<Dim(Dim, Dim)>& f) {
+Known broadcast(const IndexTensor& a, const IndexTensor& b, DType dtype,
+                const std::function<Dim(Dim, Dim)>& f) {
   const size_t rank = std::max(a.shape.size(), b.shape.size());
-  const auto extent = [&](const Shape& s, size_t i) { return i + s.size() < rank ? 1 : s[i + s.size() - rank]; };
+  const auto extent = [&](const Shape& s, size_t i) {
+    return i + s.size() < rank ? 1 : s[i + s.size() - rank];
+  };
   IndexTensor out{dtype, {}, {}};
   int64_t count = 1;
   for (size_t i = 0; i < rank; ++i) {
@@ -67,7 +70,8 @@ bool symbolic(Dim d) { return d.is_symbolic(); }
 Dim divide(Dim a, Dim b) {
   if (!b.is_const() || b.value() == 0) return Dim::unknown();
   if (a.is_const()) return b.value() == -1 ? Dim(0) - a : Dim(a.value() / b.value());
-  return b.value() > 0 && a.is_symbolic() && a.symbolic()->kind == kernel::ExprKind::kVar ? floor_div(a, b) : Dim::unknown();
+  return b.value() > 0 && a.is_symbolic() && a.symbolic()->kind == kernel::ExprKind::kVar ? floor_div(a, b)
+                                                                                          : Dim::unknown();
 }
 
 Known arithmetic(Node& n, const Inputs& in) {
@@ -92,7 +96,9 @@ Known comparison(Node& n, const Inputs& in) {
       return n.proto().op_type() == "Less" ? a.value() < b.value() : a.value() > b.value();
     }
     // A shape variable is never negative.
-    const auto never = [](Dim s, Dim v) { return symbolic(s) && s.symbolic()->kind == kernel::ExprKind::kVar && v.is_const() && v.value() < 0; };
+    const auto never = [](Dim s, Dim v) {
+      return symbolic(s) && s.symbolic()->kind == kernel::ExprKind::kVar && v.is_const() && v.value() < 0;
+    };
     if (!equal) return Dim::unknown();
     if (never(a, b) || never(b, a)) return 0;
     switch (prove_equal(a, b)) {
@@ -110,7 +116,8 @@ Known choice(Node&, const Inputs& in) {
   const Known first = broadcast(in[0], in[1], in[1].dtype, [](Dim, Dim b) { return b; });
   const Known second = broadcast(in[0], in[2], in[2].dtype, [](Dim, Dim b) { return b; });
   const Known chosen = broadcast(in[0], in[1], kInt64, [](Dim c, Dim) { return c; });
-  if (!first || !second || !chosen || first->shape != second->shape || first->shape != chosen->shape) return std::nullopt;
+  if (!first || !second || !chosen || first->shape != second->shape || first->shape != chosen->shape)
+    return std::nullopt;
   IndexTensor out = *first;
   for (size_t i = 0; i < out.elements.size(); ++i) {
     if (chosen->elements[i] == Dim(0)) out.elements[i] = second->elements[i];
@@ -184,7 +191,8 @@ Known reshaped(Node& n, const Inputs& in) {
 }
 
 Known gather(Node& n, const Inputs& in) {
-  if (in.size() != 2 || in[0].shape.size() != 1 || !in[1].constant() || n.integer("axis", 0) != 0) return std::nullopt;
+  if (in.size() != 2 || in[0].shape.size() != 1 || !in[1].constant() || n.integer("axis", 0) != 0)
+    return std::nullopt;
   IndexTensor out{in[0].dtype, in[1].shape, {}};
   const auto extent = static_cast<int64_t>(in[0].elements.size());
   for (Dim d : in[1].elements) {
@@ -214,7 +222,8 @@ Known slice(Node& n, const Inputs& in) {
     return list.size() <= 1;
   };
   if (n.opset() < 10) {
-    if (!one(n.integers("starts"), begin) || !one(n.integers("ends"), end) || !one(n.integers("axes"), axis)) return std::nullopt;
+    if (!one(n.integers("starts"), begin) || !one(n.integers("ends"), end) || !one(n.integers("axes"), axis))
+      return std::nullopt;
   } else {
     const auto read = [&](size_t i, int64_t& to) {
       if (!n.has(i)) return i > 2;
@@ -226,14 +235,18 @@ Known slice(Node& n, const Inputs& in) {
     if (!read(1, begin) || !read(2, end) || !read(3, axis) || !read(4, step)) return std::nullopt;
   }
   if ((axis != 0 && axis != -1) || step == 0 || step == INT64_MIN) return std::nullopt;
-  const auto bound = [&](int64_t v, int64_t low, int64_t high) { return std::clamp(v < 0 && v >= -extent ? v + extent : v, low, high); };
+  const auto bound = [&](int64_t v, int64_t low, int64_t high) {
+    return std::clamp(v < 0 && v >= -extent ? v + extent : v, low, high);
+  };
   IndexTensor out{in[0].dtype, {0}, {}};
   if (step > 0) {
-    for (int64_t i = bound(begin, 0, extent), stop = bound(end, 0, extent); i < stop; i += std::min(step, extent)) {
+    for (int64_t i = bound(begin, 0, extent), stop = bound(end, 0, extent); i < stop;
+         i += std::min(step, extent)) {
       out.elements.push_back(in[0].elements[static_cast<size_t>(i)]);
     }
   } else {
-    for (int64_t i = bound(begin, -1, extent - 1), stop = end < -extent ? -1 : bound(end, -1, extent - 1); i > stop; i += std::max(step, -extent)) {
+    for (int64_t i = bound(begin, -1, extent - 1), stop = end < -extent ? -1 : bound(end, -1, extent - 1);
+         i > stop; i += std::max(step, -extent)) {
       out.elements.push_back(in[0].elements[static_cast<size_t>(i)]);
     }
   }
@@ -242,7 +255,8 @@ Known slice(Node& n, const Inputs& in) {
 }
 
 Known constant_of_shape(Node& n, const Inputs& in) {
-  if (!in[0].constant() || in[0].shape.size() != 1 || in[0].elements.size() > data::kMaxRank) return std::nullopt;
+  if (!in[0].constant() || in[0].shape.size() != 1 || in[0].elements.size() > data::kMaxRank)
+    return std::nullopt;
   const auto* a = n.attribute("value");
   if (!a || !a->has_t()) return std::nullopt;  // zeros of float32 are no index
   const Tensor value = n.importer().tensor(a->t());
@@ -252,7 +266,8 @@ Known constant_of_shape(Node& n, const Inputs& in) {
   int64_t count = 1;
   for (Dim d : in[0].elements) {
     out.shape.push_back(d.value());
-    if (d.value() < 0 || d.value() > kMaxIndexElements || (count *= d.value()) > kMaxIndexElements) return std::nullopt;
+    if (d.value() < 0 || d.value() > kMaxIndexElements || (count *= d.value()) > kMaxIndexElements)
+      return std::nullopt;
   }
   out.elements.assign(static_cast<size_t>(count), one->elements[0]);
   return out;
@@ -263,9 +278,11 @@ Known range(Node&, const Inputs& in) {
   for (const IndexTensor& t : in) {
     if (!t.constant() || t.elements.size() != 1 || !t.dtype.is_int()) return std::nullopt;
   }
-  const int64_t begin = in[0].elements[0].value(), end = in[1].elements[0].value(), step = in[2].elements[0].value();
+  const int64_t begin = in[0].elements[0].value(), end = in[1].elements[0].value(),
+                step = in[2].elements[0].value();
   constexpr int64_t kFar = int64_t{1} << 40;  // so that nothing overflows
-  if (step == 0 || std::abs(begin) > kFar || std::abs(end) > kFar || std::abs(step) > kFar) return std::nullopt;
+  if (step == 0 || std::abs(begin) > kFar || std::abs(end) > kFar || std::abs(step) > kFar)
+    return std::nullopt;
   IndexTensor out{in[0].dtype, {0}, {}};
   for (int64_t i = begin; step > 0 ? i < end : i > end; i += step) {
     if (out.elements.size() == static_cast<size_t>(kMaxIndexElements)) return std::nullopt;
@@ -287,14 +304,29 @@ struct Rule {
   Known (*evaluate)(Node& n, const Inputs& in);
 };
 constexpr Rule kRules[] = {
-    {"Add", arithmetic},   {"Cast", cast},         {"Ceil", same},
-    {"Concat", concat},    {"ConstantOfShape", constant_of_shape},
-    {"Div", arithmetic},   {"Equal", comparison},  {"Floor", same},
-    {"Gather", gather},    {"Greater", comparison}, {"Identity", same},
-    {"Less", comparison},  {"Max", arithmetic},    {"Min", arithmetic},
-    {"Mul", arithmetic},   {"Range", range},       {"ReduceProd", product},
-    {"Reshape", reshaped}, {"Round", same},        {"Slice", slice},
-    {"Squeeze", reshaped}, {"Sub", arithmetic},    {"Unsqueeze", reshaped},
+    {"Add", arithmetic},
+    {"Cast", cast},
+    {"Ceil", same},
+    {"Concat", concat},
+    {"ConstantOfShape", constant_of_shape},
+    {"Div", arithmetic},
+    {"Equal", comparison},
+    {"Floor", same},
+    {"Gather", gather},
+    {"Greater", comparison},
+    {"Identity", same},
+    {"Less", comparison},
+    {"Max", arithmetic},
+    {"Min", arithmetic},
+    {"Mul", arithmetic},
+    {"Range", range},
+    {"ReduceProd", product},
+    {"Reshape", reshaped},
+    {"Round", same},
+    {"Slice", slice},
+    {"Squeeze", reshaped},
+    {"Sub", arithmetic},
+    {"Unsqueeze", reshaped},
     {"Where", choice},
 };
 
@@ -329,7 +361,8 @@ std::optional<std::vector<IndexTensor>> evaluate_index(Node& n) {
   if (name == "Shape" || name == "Size") {
     result = shape_of(n);
   } else {
-    const auto* rule = std::find_if(std::begin(kRules), std::end(kRules), [&](const Rule& r) { return r.name == name; });
+    const auto* rule =
+        std::find_if(std::begin(kRules), std::end(kRules), [&](const Rule& r) { return r.name == name; });
     if (rule == std::end(kRules) || n.inputs() == 0) return std::nullopt;
     Inputs in;
     for (size_t i = 0; i < n.inputs(); ++i) {

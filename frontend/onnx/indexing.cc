@@ -22,11 +22,15 @@ Expr from_front(Node& n, size_t i, const std::vector<Dim>& extents) {
   }
   std::vector<int64_t> numbers;
   for (Dim d : extents) {
-    if (!d.is_const()) n.unsupported("negative indices into an axis whose extent is not known are not supported", "fix the dynamic axis with --input-shapes");
+    if (!d.is_const())
+      n.unsupported("negative indices into an axis whose extent is not known are not supported",
+                    "fix the dynamic axis with --input-shapes");
     numbers.push_back(d.value());
   }
-  const Expr extent = numbers.size() == 1 ? n.builder().constant(Tensor::scalar_int(dtype, numbers[0])) : n.ints(numbers, dtype);
-  return n.call(kWhere, {n.call(kLess, {indices, n.scalar(dtype, 0)}), n.call(kAdd, {indices, extent}), indices});
+  const Expr extent = numbers.size() == 1 ? n.builder().constant(Tensor::scalar_int(dtype, numbers[0]))
+                                          : n.ints(numbers, dtype);
+  return n.call(kWhere,
+                {n.call(kLess, {indices, n.scalar(dtype, 0)}), n.call(kAdd, {indices, extent}), indices});
 }
 
 Results gather(Node& n) {
@@ -52,7 +56,8 @@ Results gather(Node& n) {
 Results gather_elements(Node& n) {
   const TensorType& t = n.tensor(0);
   const size_t axis = n.axis(n.integer("axis", 0), t.rank());
-  return {n.call(kGather, {n.input(0), from_front(n, 1, {t.dims[axis]})}, {{"axis", static_cast<int64_t>(axis)}})};
+  return {n.call(kGather, {n.input(0), from_front(n, 1, {t.dims[axis]})},
+                 {{"axis", static_cast<int64_t>(axis)}})};
 }
 
 // ONNX has the parts of an index along the last axis; the operators have them along the first one.
@@ -67,15 +72,18 @@ Expr parts_first(Node& n, Expr indices) {
 // The extents that the parts of an index are about.
 std::vector<Dim> indexed_extents(Node& n, size_t batch) {
   const TensorType &t = n.tensor(0), &indices = n.tensor(1);
-  n.require(indices.rank() > 0 && indices.dims[indices.rank() - 1].is_const(), "the last extent of its indices must be known");
+  n.require(indices.rank() > 0 && indices.dims[indices.rank() - 1].is_const(),
+            "the last extent of its indices must be known");
   const int64_t parts = indices.dims[indices.rank() - 1].value();
-  n.require(parts >= 1 && batch + static_cast<size_t>(parts) <= t.rank(), "its indices have more parts than its input has dimensions");
+  n.require(parts >= 1 && batch + static_cast<size_t>(parts) <= t.rank(),
+            "its indices have more parts than its input has dimensions");
   return {t.dims.begin() + batch, t.dims.begin() + batch + parts};
 }
 
 Results gather_nd(Node& n) {
   const int64_t batch = n.integer("batch_dims", 0);
-  n.require(batch >= 0 && static_cast<size_t>(batch) < n.rank(1), "its attribute `batch_dims` is out of range");
+  n.require(batch >= 0 && static_cast<size_t>(batch) < n.rank(1),
+            "its attribute `batch_dims` is out of range");
   const Expr indices = parts_first(n, from_front(n, 1, indexed_extents(n, static_cast<size_t>(batch))));
   return {n.call(kGatherNd, {n.input(0), indices}, {{"batch_dims", batch}})};
 }
@@ -83,7 +91,8 @@ Results gather_nd(Node& n) {
 std::string reduction_of(Node& n) {
   const std::string name = n.text("reduction", "none");
   if (name == "none") return "update";
-  n.require(name == "add" || name == "mul" || name == "min" || name == "max", "its attribute `reduction` is unknown");
+  n.require(name == "add" || name == "mul" || name == "min" || name == "max",
+            "its attribute `reduction` is unknown");
   return name;
 }
 

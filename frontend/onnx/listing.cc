@@ -49,7 +49,8 @@ std::string remedy_for(const ::onnx::NodeProto& node, int64_t opset) {
   const bool own = node.domain().empty() || node.domain() == "ai.onnx";
   if (!own) {
     if (find_row(node.op_type(), opset ? opset : 21)) {
-      return cat("ONNX's own `", printable(node.op_type()), "` is supported; the one of `", printable(node.domain()), "` is not");
+      return cat("ONNX's own `", printable(node.op_type()), "` is supported; the one of `",
+                 printable(node.domain()), "` is not");
     }
     return "operators outside ONNX's own domain are not supported; export the model without them";
   }
@@ -57,13 +58,16 @@ std::string remedy_for(const ::onnx::NodeProto& node, int64_t opset) {
   for (const Row& row : all_rows()) {
     if (row.name == node.op_type()) since.push_back(cat(row.since));
   }
-  if (!since.empty()) return cat("`", node.op_type(), "` is supported from version ", since.front(), " of the operator set on");
+  if (!since.empty())
+    return cat("`", node.op_type(), "` is supported from version ", since.front(), " of the operator set on");
   // A name that looks like it: the same letters at the start.
   std::vector<std::string> near;
   for (const Row& row : all_rows()) {
     size_t same = 0;
-    while (same < row.name.size() && same < node.op_type().size() && row.name[same] == node.op_type()[same]) ++same;
-    if (same >= 4 && same * 2 >= row.name.size() && near.size() < 3 && (near.empty() || near.back() != row.name)) {
+    while (same < row.name.size() && same < node.op_type().size() && row.name[same] == node.op_type()[same])
+      ++same;
+    if (same >= 4 && same * 2 >= row.name.size() && near.size() < 3 &&
+        (near.empty() || near.back() != row.name)) {
       near.emplace_back(row.name);
     }
   }
@@ -98,7 +102,8 @@ bool Importer::list_nodes() {
     const ::onnx::NodeProto& node = graph->node(top.next++);
     const size_t depth = top.depth;
     if (lines.size() == options_.nodes || text.size() > kLongestListing) {
-      diagnostics_.error(Span::none(), "limit-nodes", cat("`", name_, "` has more nodes than the limit of ", options_.nodes));
+      diagnostics_.error(Span::none(), "limit-nodes",
+                         cat("`", name_, "` has more nodes than the limit of ", options_.nodes));
       return false;
     }
     text.append(2 * depth, ' ');
@@ -134,12 +139,14 @@ bool Importer::list_nodes() {
     std::string kinds;
     for (const std::string& input : node.input()) {
       const auto it = known->second.find(input);
-      if (it != known->second.end() && kinds.size() < 100) kinds += cat(kinds.empty() ? "" : ", ", data::onnx_dtype_name(it->second));
+      if (it != known->second.end() && kinds.size() < 100)
+        kinds += cat(kinds.empty() ? "" : ", ", data::onnx_dtype_name(it->second));
     }
     diagnostics_
         .error(span, "unsupported-operator",
-               cat("operator `", own ? "" : cat(printable(node.domain()), "."), printable(node.op_type()), "` of version ",
-                   opset_of(node), node.name().empty() ? "" : cat(" (node `", printable(node.name()), "`)"),
+               cat("operator `", own ? "" : cat(printable(node.domain()), "."), printable(node.op_type()),
+                   "` of version ", opset_of(node),
+                   node.name().empty() ? "" : cat(" (node `", printable(node.name()), "`)"),
                    kinds.empty() ? "" : cat(" on ", kinds), " is not supported"))
         .note(remedy_for(node, opset_of(node)));
   }

@@ -15,7 +15,8 @@ std::vector<Dim> broadcast(Node& n, std::vector<Dim> a, std::vector<Dim> b) {
     if (a[i] == Dim(1)) {
       a[i] = b[i];
     } else if (b[i] != Dim(1) && prove_equal(a[i], b[i]) == kernel::Proof::kRefuted) {
-      n.invalid(cat("its inputs have the extents ", show(a[i]), " and ", show(b[i]), " where they must be the same"));
+      n.invalid(cat("its inputs have the extents ", show(a[i]), " and ", show(b[i]),
+                    " where they must be the same"));
     }
   }
   return a;
@@ -96,8 +97,9 @@ Results gemm(Node& n) {
   n.require(n.rank(0) == 2 && n.rank(1) == 2, "its factors must be matrices");
   const DType dtype = n.dtype(0);
   const double alpha = n.real("alpha", 1), beta = n.real("beta", 1);
-  Expr y = n.call(kMatmul, {n.input(0), n.input(1)},
-                  {{"transpose_a", n.integer("transA", 0) != 0}, {"transpose_b", n.integer("transB", 0) != 0}});
+  Expr y =
+      n.call(kMatmul, {n.input(0), n.input(1)},
+             {{"transpose_a", n.integer("transA", 0) != 0}, {"transpose_b", n.integer("transB", 0) != 0}});
   if (alpha != 1) y = n.call(kMultiply, {y, n.scalar(dtype, alpha)});
   if (n.has(2) && beta != 0) {
     Expr c = n.input(2);

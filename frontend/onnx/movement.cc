@@ -48,7 +48,8 @@ Results split(Node& n) {
       attrs.push_back({"indices_or_sections", count});
     } else {  // the last part is smaller
       const int64_t each = (extent.value() + count - 1) / count;
-      for (int64_t i = 0; i < count; ++i) parts.push_back(std::clamp<int64_t>(extent.value() - i * each, 0, each));
+      for (int64_t i = 0; i < count; ++i)
+        parts.push_back(std::clamp<int64_t>(extent.value() - i * each, 0, each));
     }
   }
   if (!parts.empty()) {
@@ -60,7 +61,8 @@ Results split(Node& n) {
       at += p;
       cuts.push_back(at);
     }
-    if (extent.is_const()) n.require(at == extent.value(), "its sizes do not add up to the extent of the axis");
+    if (extent.is_const())
+      n.require(at == extent.value(), "its sizes do not add up to the extent of the axis");
     cuts.pop_back();
     if (count == 1) return {x};
     attrs.push_back({"indices_or_sections", cuts});
@@ -72,7 +74,8 @@ Results split(Node& n) {
 }
 
 // Bounds may be symbolic; "the very end" is written in many ways.
-Results slice_between(Node& n, std::vector<Dim> begin, std::vector<Dim> end, std::vector<int64_t> axes, std::vector<int64_t> steps) {
+Results slice_between(Node& n, std::vector<Dim> begin, std::vector<Dim> end, std::vector<int64_t> axes,
+                      std::vector<int64_t> steps) {
   const size_t rank = n.rank(0);
   if (axes.empty()) {
     axes.resize(begin.size());
@@ -88,7 +91,8 @@ Results slice_between(Node& n, std::vector<Dim> begin, std::vector<Dim> end, std
     steps[i] = std::max(steps[i], -INT64_MAX);
   }
   if (axes.empty()) return {n.input(0)};
-  return {n.call(kStridedSlice, {n.input(0)}, {{"begin", begin}, {"end", end}, {"strides", steps}, {"axes", axes}})};
+  return {n.call(kStridedSlice, {n.input(0)},
+                 {{"begin", begin}, {"end", end}, {"strides", steps}, {"axes", axes}})};
 }
 
 std::vector<Dim> as_dims(const std::vector<int64_t>& values) {
@@ -105,7 +109,8 @@ Results slice(Node& n) {
   const auto bounds = [&](size_t i, std::string_view what) {
     return n.known(i) ? as_dims(n.constant_ints(i, what)) : n.dims(i, what);
   };
-  return slice_between(n, bounds(1, "starts"), bounds(2, "ends"), n.has(3) ? n.constant_ints(3, "axes") : std::vector<int64_t>{},
+  return slice_between(n, bounds(1, "starts"), bounds(2, "ends"),
+                       n.has(3) ? n.constant_ints(3, "axes") : std::vector<int64_t>{},
                        n.has(4) ? n.constant_ints(4, "steps") : std::vector<int64_t>{});
 }
 
@@ -170,8 +175,10 @@ Results depth_to_space(Node& n) {
   n.require(d[1].value() % (b * b) == 0, "its channels cannot be divided into squares");
   const Dim channels = d[1].value() / (b * b);
   const bool deep = mode == "DCR";
-  const Expr split = n.reshape(x, deep ? std::vector<Dim>{d[0], b, b, channels, d[2], d[3]} : std::vector<Dim>{d[0], channels, b, b, d[2], d[3]});
-  const Expr moved = n.transpose(split, deep ? std::vector<int64_t>{0, 3, 4, 1, 5, 2} : std::vector<int64_t>{0, 1, 4, 2, 5, 3});
+  const Expr split = n.reshape(x, deep ? std::vector<Dim>{d[0], b, b, channels, d[2], d[3]}
+                                       : std::vector<Dim>{d[0], channels, b, b, d[2], d[3]});
+  const Expr moved = n.transpose(
+      split, deep ? std::vector<int64_t>{0, 3, 4, 1, 5, 2} : std::vector<int64_t>{0, 1, 4, 2, 5, 3});
   return {n.reshape(moved, {d[0], channels, d[2] * Dim(b), d[3] * Dim(b)})};
 }
 

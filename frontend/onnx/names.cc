@@ -21,9 +21,9 @@ std::string printable(std::string_view text, size_t most) {
 
 std::string identifier(std::string_view text) {
   constexpr size_t kLongest = 60;
-  constexpr std::string_view kWords[] = {"def",  "let",   "fn",     "if",    "else", "match", "type", "extern",
-                                         "meta", "True",  "False",  "min",   "max",  "ref",   "None", "Tensor",
-                                         "true", "false", "select", "where", "nat"};
+  constexpr std::string_view kWords[] = {"def",    "let",    "fn",   "if",    "else",   "match", "type",
+                                         "extern", "meta",   "True", "False", "min",    "max",   "ref",
+                                         "None",   "Tensor", "true", "false", "select", "where", "nat"};
   std::string out;
   for (char c : text.substr(0, kLongest)) {
     const bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');

@@ -48,7 +48,9 @@ const TensorType& Node::tensor(size_t i) { return type_of(input(i)); }
 
 std::optional<Tensor> Node::known(size_t i) { return has(i) ? importer_.known(*inputs_[i]) : std::nullopt; }
 
-std::optional<IndexTensor> Node::index(size_t i) { return has(i) ? importer_.index(*inputs_[i]) : std::nullopt; }
+std::optional<IndexTensor> Node::index(size_t i) {
+  return has(i) ? importer_.index(*inputs_[i]) : std::nullopt;
+}
 
 Tensor Node::constant(size_t i, std::string_view what) {
   operand(i);
@@ -59,7 +61,8 @@ Tensor Node::constant(size_t i, std::string_view what) {
 
 std::vector<int64_t> Node::constant_ints(size_t i, std::string_view what) {
   const Tensor t = constant(i, what);
-  if (!t.dtype().is_int() || t.rank() > 1) invalid(cat("its ", what, " (input ", i, ") must be a list of integers"));
+  if (!t.dtype().is_int() || t.rank() > 1)
+    invalid(cat("its ", what, " (input ", i, ") must be a list of integers"));
   if (t.size() > kMaxIndexElements) invalid(cat("its ", what, " (input ", i, ") are too many"));
   return t.ints();
 }
@@ -74,7 +77,8 @@ std::vector<Dim> Node::dims(size_t i, std::string_view what) {
   operand(i);
   const std::optional<IndexTensor> t = index(i);
   if (t && t->shape.size() <= 1 && t->complete() && t->dtype.is_int()) return t->elements;
-  if (t && (t->shape.size() > 1 || !t->dtype.is_int())) invalid(cat("its ", what, " (input ", i, ") must be a list of integers"));
+  if (t && (t->shape.size() > 1 || !t->dtype.is_int()))
+    invalid(cat("its ", what, " (input ", i, ") must be a list of integers"));
   unsupported(cat("its ", what, " (input ", i, ") depends on the data"),
               "it must follow from constants and shapes; fixing dynamic axes with --input-shapes may help");
 }
@@ -84,7 +88,8 @@ std::vector<Dim> Node::dims(size_t i, std::string_view what) {
 const AttributeProto* Node::attribute(std::string_view name) {
   for (const AttributeProto& a : proto_.attribute()) {
     if (a.name() != name) continue;
-    if (!a.ref_attr_name().empty()) unsupported(cat("its attribute `", name, "` refers to a parameter of a model function"));
+    if (!a.ref_attr_name().empty())
+      unsupported(cat("its attribute `", name, "` refers to a parameter of a model function"));
     return &a;
   }
   return nullptr;
@@ -149,7 +154,8 @@ const ::onnx::GraphProto& Node::graph(std::string_view name) {
 
 size_t Node::axis(int64_t axis, size_t rank) {
   const auto r = static_cast<int64_t>(rank);
-  if (axis < -r || axis >= r) invalid(cat("axis ", axis, " does not exist in a tensor of ", rank, " dimensions"));
+  if (axis < -r || axis >= r)
+    invalid(cat("axis ", axis, " does not exist in a tensor of ", rank, " dimensions"));
   return static_cast<size_t>(axis < 0 ? axis + r : axis);
 }
 
@@ -183,7 +189,9 @@ Expr Node::cast(Expr e, DType dtype) {
 Expr Node::reshape(Expr e, const std::vector<Dim>& dims) {
   const std::vector<Dim> from = dims_of(e);
   if (from == dims && std::none_of(dims.begin(), dims.end(), [](Dim d) { return d.is_unknown(); })) return e;
-  const auto plain = [&](std::vector<Dim> shape) { return call(op::kReshape, {e}, {{"newshape", std::move(shape)}}); };
+  const auto plain = [&](std::vector<Dim> shape) {
+    return call(op::kReshape, {e}, {{"newshape", std::move(shape)}});
+  };
   const auto symbolic = [](Dim d) { return !d.is_const(); };
   const bool empty = std::find(dims.begin(), dims.end(), Dim(0)) != dims.end();
   if (empty) return call(op::kReshape, {e}, {{"newshape", dims}, {"allowzero", true}});
@@ -192,8 +200,11 @@ Expr Node::reshape(Expr e, const std::vector<Dim>& dims) {
   // Dims that both shapes share at either end are copied with the code 0; between them one dim may be -1.
   size_t front = 0, back = 0;
   while (front < from.size() && front < dims.size() && from[front] == dims[front]) ++front;
-  while (back + front < from.size() && back + front < dims.size() && from[from.size() - 1 - back] == dims[dims.size() - 1 - back]) ++back;
-  const std::vector<Dim> middle(dims.begin() + static_cast<ptrdiff_t>(front), dims.end() - static_cast<ptrdiff_t>(back));
+  while (back + front < from.size() && back + front < dims.size() &&
+         from[from.size() - 1 - back] == dims[dims.size() - 1 - back])
+    ++back;
+  const std::vector<Dim> middle(dims.begin() + static_cast<ptrdiff_t>(front),
+                                dims.end() - static_cast<ptrdiff_t>(back));
   const auto symbols = std::count_if(middle.begin(), middle.end(), symbolic);
   const bool tail = std::any_of(dims.end() - static_cast<ptrdiff_t>(back), dims.end(), symbolic);
   const size_t replaced = from.size() - front - back;
@@ -223,7 +234,9 @@ Expr Node::expand_dims(Expr e, int64_t axis, int64_t count) {
   return call(op::kExpandDims, {e}, {{"axis", axis}, {"num_newaxis", count}});
 }
 
-Expr Node::squeeze(Expr e, std::vector<int64_t> axes) { return call(op::kSqueeze, {e}, {{"axis", std::move(axes)}}); }
+Expr Node::squeeze(Expr e, std::vector<int64_t> axes) {
+  return call(op::kSqueeze, {e}, {{"axis", std::move(axes)}});
+}
 
 Expr Node::transpose(Expr e, std::vector<int64_t> axes) {
   return call(op::kTranspose, {e}, {{"axes", std::move(axes)}});

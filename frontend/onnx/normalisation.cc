@@ -10,7 +10,8 @@ namespace {
 using namespace op;
 
 Results batch_normalisation(Node& n) {
-  if (n.integer("training_mode", 0) != 0) n.unsupported("training is not supported", "export the model for inference");
+  if (n.integer("training_mode", 0) != 0)
+    n.unsupported("training is not supported", "export the model for inference");
   if (n.opset() < 9 && n.integer("spatial", 1) != 1) n.unsupported("spatial=0 is not supported");
   for (size_t i = 1; i < n.outputs(); ++i) {
     if (n.wants(i)) n.unsupported("results of training are not supported", "export the model for inference");
@@ -81,7 +82,8 @@ Results group_normalisation(Node& n) {
   const auto per_channel = [&](size_t i) {
     Expr e = n.input(i);
     n.require(type_of(e).rank() == 1, "its scale and bias must have one dimension");
-    if (n.opset() < 21) e = n.call(kRepeat, {e}, {{"repeats", dims[1].value() / groups}, {"axis", int64_t{0}}});
+    if (n.opset() < 21)
+      e = n.call(kRepeat, {e}, {{"repeats", dims[1].value() / groups}, {"axis", int64_t{0}}});
     return dims.size() > 2 ? n.expand_dims(e, 1, static_cast<int64_t>(dims.size()) - 2) : e;
   };
   return {n.call(kAdd, {n.call(kMultiply, {y, per_channel(1)}), per_channel(2)})};
@@ -125,7 +127,8 @@ Results dropout(Node& n) {
   if (n.opset() >= 12 && n.has(2)) {
     const Tensor training = n.constant(2, "training mode");
     n.require(training.size() == 1, "its training mode must be a single value");
-    if (training.get_int(0) != 0) n.unsupported("training is not supported", "export the model for inference");
+    if (training.get_int(0) != 0)
+      n.unsupported("training is not supported", "export the model for inference");
   }
   const Expr x = n.input(0);
   Results out{x};

@@ -8,9 +8,13 @@ namespace relay::frontend {
 namespace {
 
 std::string show_wanted(const std::vector<InputDim>& dims) {
-  return cat("[", join(dims, ", ", [](const InputDim& d) {
-               return d.extent >= 0 ? std::to_string(d.extent) : d.name.empty() ? std::string("?") : d.name;
-             }), "]");
+  return cat(
+      "[",
+      join(dims, ", ",
+           [](const InputDim& d) {
+             return d.extent >= 0 ? std::to_string(d.extent) : d.name.empty() ? std::string("?") : d.name;
+           }),
+      "]");
 }
 
 }  // namespace
@@ -20,10 +24,12 @@ std::optional<std::vector<Dim>> Importer::input_dims(const ::onnx::ValueInfoProt
   const ::onnx::TypeProto::Tensor& type = input.type().tensor_type();
   const auto wanted = options_.input_shapes.find(input.name());
   const auto refuse = [&](std::string_view slug, std::string why) -> Diagnostic& {
-    return diagnostics_.error(Span::none(), slug, cat("input `", printable(input.name()), "` of `", name_, "`: ", why));
+    return diagnostics_.error(Span::none(), slug,
+                              cat("input `", printable(input.name()), "` of `", name_, "`: ", why));
   };
   if (!type.has_shape() && wanted == options_.input_shapes.end()) {
-    refuse("unsupported-rank", "the model does not say what its shape is").note("give it with --input-shapes NAME:[...]");
+    refuse("unsupported-rank", "the model does not say what its shape is")
+        .note("give it with --input-shapes NAME:[...]");
     return std::nullopt;
   }
   const size_t rank = type.has_shape() ? static_cast<size_t>(type.shape().dim_size()) : wanted->second.size();
@@ -32,7 +38,8 @@ std::optional<std::vector<Dim>> Importer::input_dims(const ::onnx::ValueInfoProt
     return std::nullopt;
   }
   if (wanted != options_.input_shapes.end() && wanted->second.size() != rank) {
-    refuse("input-shape-mismatch", cat("the shape ", show_wanted(wanted->second), " was asked for, and it has ", rank, " dimensions"));
+    refuse("input-shape-mismatch", cat("the shape ", show_wanted(wanted->second),
+                                       " was asked for, and it has ", rank, " dimensions"));
     return std::nullopt;
   }
   const auto variable = [&](std::string_view name) {
@@ -47,11 +54,14 @@ std::optional<std::vector<Dim>> Importer::input_dims(const ::onnx::ValueInfoProt
   std::vector<Dim> out;
   for (size_t i = 0; i < rank; ++i) {
     const InputDim* wish = wanted != options_.input_shapes.end() ? &wanted->second[i] : nullptr;
-    const ::onnx::TensorShapeProto::Dimension* declared = type.has_shape() ? &type.shape().dim(static_cast<int>(i)) : nullptr;
+    const ::onnx::TensorShapeProto::Dimension* declared =
+        type.has_shape() ? &type.shape().dim(static_cast<int>(i)) : nullptr;
     const bool fixed = declared && declared->has_dim_value() && declared->dim_value() >= 0;
     if (fixed) {
       if (wish && wish->extent != declared->dim_value()) {
-        refuse("input-shape-mismatch", cat("the shape ", show_wanted(wanted->second), " was asked for, and its extent ", i, " is always ", declared->dim_value()));
+        refuse("input-shape-mismatch",
+               cat("the shape ", show_wanted(wanted->second), " was asked for, and its extent ", i,
+                   " is always ", declared->dim_value()));
         return std::nullopt;
       }
       out.emplace_back(declared->dim_value());
@@ -77,7 +87,9 @@ bool Importer::declare_inputs(std::vector<const Var*>& params) {
     const bool is_new = names.insert(input.name()).second;
     if (!is_new || input.name().empty()) {
       diagnostics_.error(Span::none(), "onnx-invalid",
-                         cat("`", name_, "`: ", is_new ? "an input has no name" : cat("two inputs are called `", printable(input.name()), "`")));
+                         cat("`", name_, "`: ",
+                             is_new ? "an input has no name"
+                                    : cat("two inputs are called `", printable(input.name()), "`")));
       ok = false;
     } else if (!scope_->find(input.name())) {  // an input with a default is a constant
       inputs.push_back(&input);
@@ -85,7 +97,9 @@ bool Importer::declare_inputs(std::vector<const Var*>& params) {
   }
   for (const auto& [name, dims] : options_.input_shapes) {
     if (names.contains(name) && !scope_->find(name)) continue;
-    diagnostics_.error(Span::none(), "input-unknown", cat("a shape was given for `", printable(name), "`, which is no input of `", name_, "`"))
+    diagnostics_
+        .error(Span::none(), "input-unknown",
+               cat("a shape was given for `", printable(name), "`, which is no input of `", name_, "`"))
         .note(cat("its inputs: ", join(inputs, ", ", [](const auto* i) { return printable(i->name()); })));
     ok = false;
   }
@@ -101,7 +115,8 @@ bool Importer::declare_inputs(std::vector<const Var*>& params) {
       const auto [it, fresh] = axes_.emplace(name, Dim(extent));
       if (!fresh && it->second != Dim(extent)) {
         diagnostics_.error(Span::none(), "input-shape-mismatch",
-                           cat("the axis `", printable(name), "` of `", name_, "` cannot be both ", show(it->second), " and ", extent));
+                           cat("the axis `", printable(name), "` of `", name_, "` cannot be both ",
+                               show(it->second), " and ", extent));
         ok = false;
       }
     }
@@ -109,7 +124,8 @@ bool Importer::declare_inputs(std::vector<const Var*>& params) {
   for (const ::onnx::ValueInfoProto* input : inputs) {
     if (!input->type().has_tensor_type()) {
       diagnostics_.error(Span::none(), "unsupported-input",
-                         cat("input `", printable(input->name()), "` of `", name_, "` is not a tensor; sequences, maps and optional values are not supported"));
+                         cat("input `", printable(input->name()), "` of `", name_,
+                             "` is not a tensor; sequences, maps and optional values are not supported"));
       ok = false;
       continue;
     }
@@ -117,7 +133,8 @@ bool Importer::declare_inputs(std::vector<const Var*>& params) {
     const std::optional<DType> dtype = data::dtype_of_onnx(code);
     if (!dtype) {
       diagnostics_.error(Span::none(), "unsupported-dtype",
-                         cat("input `", printable(input->name()), "` of `", name_, "` has elements of type ", data::onnx_dtype_name(code), ", which is not supported"));
+                         cat("input `", printable(input->name()), "` of `", name_, "` has elements of type ",
+                             data::onnx_dtype_name(code), ", which is not supported"));
       ok = false;
       continue;
     }

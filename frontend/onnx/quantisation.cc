@@ -31,7 +31,8 @@ Expr zero_point(Node& n, Expr scale) {
 
 void require_small_integer(Node& n, DType dtype) {
   if (dtype.is_int()) return;
-  n.unsupported(cat("quantisation to ", dtype.name(), " is not supported"), "int8, uint8, int16 and uint16 are");
+  n.unsupported(cat("quantisation to ", dtype.name(), " is not supported"),
+                "int8, uint8, int16 and uint16 are");
 }
 
 Results quantize_linear(Node& n) {
@@ -44,7 +45,8 @@ Results quantize_linear(Node& n) {
   require_small_integer(n, dtype);
   const Expr scale = parameter(n, 1);
   const Expr x = n.cast(n.input(0), type_of(scale).dtype);
-  return {n.call(kQuantize, {x, scale, zero_point(n, scale)}, {{"axis", axis_of(n, scale)}, {"out_dtype", dtype}})};
+  return {n.call(kQuantize, {x, scale, zero_point(n, scale)},
+                 {{"axis", axis_of(n, scale)}, {"out_dtype", dtype}})};
 }
 
 Results dequantize_linear(Node& n) {
@@ -58,10 +60,13 @@ Results dequantize_linear(Node& n) {
 Results dynamic_quantize_linear(Node& n) {
   const Expr x = n.input(0), zero = n.scalar(kFloat32, 0), most = n.scalar(kFloat32, 255);
   n.require(type_of(x).dtype == kFloat32, "its input must be float32");
-  const Expr high = n.call(kMaximum, {n.call(kMax, {x}), zero}), low = n.call(kMinimum, {n.call(kMin, {x}), zero});
+  const Expr high = n.call(kMaximum, {n.call(kMax, {x}), zero}),
+             low = n.call(kMinimum, {n.call(kMin, {x}), zero});
   const Expr scale = n.call(kDivide, {n.call(kSubtract, {high, low}), most});
-  const Expr point = n.call(kRound, {n.call(kClip, {n.call(kSubtract, {zero, n.call(kDivide, {low, scale})})}, {{"a_min", 0.0}, {"a_max", 255.0}})});
-  const Expr y = n.call(kQuantize, {x, scale, n.cast(point, kInt32)}, {{"axis", int64_t{-1}}, {"out_dtype", kUInt8}});
+  const Expr point = n.call(kRound, {n.call(kClip, {n.call(kSubtract, {zero, n.call(kDivide, {low, scale})})},
+                                            {{"a_min", 0.0}, {"a_max", 255.0}})});
+  const Expr y =
+      n.call(kQuantize, {x, scale, n.cast(point, kInt32)}, {{"axis", int64_t{-1}}, {"out_dtype", kUInt8}});
   return {y, scale, n.cast(point, kUInt8)};
 }
 

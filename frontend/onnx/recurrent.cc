@@ -33,7 +33,8 @@ struct Layer {
     if (name == "sigmoid") return n.call(kSigmoid, {e});
     if (name == "tanh") return n.call(kTanh, {e});
     if (name == "relu") return n.call(kMaximum, {e, n.scalar(dtype, 0)});
-    n.unsupported(cat("activation `", name.substr(0, 40), "` is not supported"), "Sigmoid, Tanh and Relu are");
+    n.unsupported(cat("activation `", name.substr(0, 40), "` is not supported"),
+                  "Sigmoid, Tanh and Relu are");
   }
 
   // Part `direction` of a tensor whose first axis is the direction.
@@ -58,30 +59,38 @@ Layer read_layer(Node& n, int64_t gates, const std::vector<std::string>& default
   l.dtype = x.dtype;
   const Dim steps = x.dims[l.batch_first ? 1 : 0];
   l.batch = x.dims[l.batch_first ? 0 : 1];
-  if (!steps.is_const()) n.unsupported("the length of its sequence must be known", "fix the dynamic axis with --input-shapes");
+  if (!steps.is_const())
+    n.unsupported("the length of its sequence must be known", "fix the dynamic axis with --input-shapes");
   l.steps = steps.value();
   if (l.steps > n.importer().options().unrolled_steps) {
     throw Refusal{"limit-unrolled-steps",
-                  cat("its sequence of ", l.steps, " steps is longer than the limit of ", n.importer().options().unrolled_steps), {}};
+                  cat("its sequence of ", l.steps, " steps is longer than the limit of ",
+                      n.importer().options().unrolled_steps),
+                  {}};
   }
   n.require(l.steps > 0, "its sequence is empty");
   const Dim hidden = n.tensor(2).dims[2];
   if (!hidden.is_const()) n.unsupported("the shape of its weights must be known");
   l.hidden = hidden.value();
-  n.require(l.hidden > 0 && n.integer("hidden_size", l.hidden) == l.hidden, "its attribute `hidden_size` contradicts its weights");
+  n.require(l.hidden > 0 && n.integer("hidden_size", l.hidden) == l.hidden,
+            "its attribute `hidden_size` contradicts its weights");
 
   const std::string direction = n.text("direction", "forward");
-  n.require(direction == "forward" || direction == "reverse" || direction == "bidirectional", "its attribute `direction` is unknown");
+  n.require(direction == "forward" || direction == "reverse" || direction == "bidirectional",
+            "its attribute `direction` is unknown");
   l.directions = direction == "bidirectional" ? 2 : 1;
-  n.require(n.tensor(1).dims[0] == Dim(l.directions) && n.tensor(2).dims[0] == Dim(l.directions), "its weights are for another number of directions");
+  n.require(n.tensor(1).dims[0] == Dim(l.directions) && n.tensor(2).dims[0] == Dim(l.directions),
+            "its weights are for another number of directions");
 
-  for (int64_t d = 0; d < l.directions; ++d) l.activations.insert(l.activations.end(), defaults.begin(), defaults.end());
+  for (int64_t d = 0; d < l.directions; ++d)
+    l.activations.insert(l.activations.end(), defaults.begin(), defaults.end());
   if (const std::vector<std::string> given = n.texts("activations"); !given.empty()) {
     n.require(given.size() == l.activations.size(), "its attribute `activations` has a wrong length");
     l.activations = given;
   }
   for (std::string& name : l.activations) {
-    std::transform(name.begin(), name.end(), name.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
+    std::transform(name.begin(), name.end(), name.begin(),
+                   [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
   }
   if (n.attribute("clip")) l.clip = n.real("clip", 0);
   if (n.has(4)) {
@@ -95,9 +104,9 @@ Layer read_layer(Node& n, int64_t gates, const std::vector<std::string>& default
 
 // All that one direction needs; the inputs of all steps are multiplied already.
 struct Direction {
-  Expr projected;          // [steps, batch, gates * hidden]
-  Expr recurrent;          // [gates * hidden, hidden]
-  Expr recurrent_bias;     // [gates * hidden] or null
+  Expr projected;       // [steps, batch, gates * hidden]
+  Expr recurrent;       // [gates * hidden, hidden]
+  Expr recurrent_bias;  // [gates * hidden] or null
 };
 
 // `keep_apart`: the bias of the recurrence is not merged with that of the input.
@@ -123,7 +132,8 @@ Direction project(Layer& l, int64_t d, bool keep_apart) {
 Expr initial_state(Layer& l, size_t input, int64_t d) {
   Node& n = l.n;
   if (!n.has(input)) {
-    return n.call(kZeros, std::span<const Expr>(), {{"shape", std::vector<Dim>{l.batch, l.hidden}}, {"dtype", l.dtype}});
+    return n.call(kZeros, std::span<const Expr>(),
+                  {{"shape", std::vector<Dim>{l.batch, l.hidden}}, {"dtype", l.dtype}});
   }
   const Expr e = n.input(input);
   n.require(type_of(e).rank() == 3, "its initial state must have three dimensions");
@@ -137,7 +147,8 @@ template <class Step>
 Results run(Layer& l, bool keep_apart, const std::vector<size_t>& state_inputs, const Step& step) {
   Node& n = l.n;
   const bool reverse = n.text("direction", "forward") == "reverse";
-  std::vector<std::vector<Expr>> outputs(static_cast<size_t>(l.steps));  // of each step, by direction: [1, batch, hidden]
+  std::vector<std::vector<Expr>> outputs(
+      static_cast<size_t>(l.steps));  // of each step, by direction: [1, batch, hidden]
   std::vector<std::vector<Expr>> last(state_inputs.size());
   for (int64_t d = 0; d < l.directions; ++d) {
     const Direction direction = project(l, d, keep_apart);
@@ -145,7 +156,8 @@ Results run(Layer& l, bool keep_apart, const std::vector<size_t>& state_inputs, 
     for (size_t input : state_inputs) states.push_back(initial_state(l, input, d));
     for (int64_t s = 0; s < l.steps; ++s) {
       const int64_t t = reverse || d == 1 ? l.steps - 1 - s : s;
-      const Expr x = n.squeeze(l.steps == 1 ? direction.projected : n.slice(direction.projected, 0, t, t + 1), {0});
+      const Expr x =
+          n.squeeze(l.steps == 1 ? direction.projected : n.slice(direction.projected, 0, t, t + 1), {0});
       step(d, direction, x, states);
       if (n.wants(0)) outputs[static_cast<size_t>(t)].push_back(n.expand_dims(states[0], 0));
     }
@@ -178,24 +190,26 @@ Results rnn(Node& n) {
 Results gru(Node& n) {
   Layer l = read_layer(n, 3, {"sigmoid", "tanh"});
   const bool before_reset = n.integer("linear_before_reset", 0) != 0;
-  return run(l, before_reset, {5}, [&](int64_t d, const Direction& direction, Expr x, std::vector<Expr>& states) {
-    const Expr h = states[0], one = n.scalar(l.dtype, 1);
-    Expr gates, candidate;
-    if (before_reset) {
-      Expr y = l.product(h, direction.recurrent);
-      if (direction.recurrent_bias) y = l.add(y, direction.recurrent_bias);
-      gates = l.activate(d, 0, l.add(l.gate(x, 0, 2), l.gate(y, 0, 2)));
-      candidate = l.multiply(l.gate(gates, 1, 2), l.gate(y, 2, 3));
-    } else {
-      const int64_t size = l.hidden;
-      const Expr first = n.slice(direction.recurrent, 0, 0, 2 * size), second = n.slice(direction.recurrent, 0, 2 * size, 3 * size);
-      gates = l.activate(d, 0, l.add(l.gate(x, 0, 2), l.product(h, first)));
-      candidate = l.product(l.multiply(l.gate(gates, 1, 2), h), second);
-    }
-    const Expr z = l.gate(gates, 0, 1);
-    const Expr next = l.activate(d, 1, l.add(l.gate(x, 2, 3), candidate));
-    states[0] = l.add(l.multiply(n.call(kSubtract, {one, z}), next), l.multiply(z, h));
-  });
+  return run(l, before_reset, {5},
+             [&](int64_t d, const Direction& direction, Expr x, std::vector<Expr>& states) {
+               const Expr h = states[0], one = n.scalar(l.dtype, 1);
+               Expr gates, candidate;
+               if (before_reset) {
+                 Expr y = l.product(h, direction.recurrent);
+                 if (direction.recurrent_bias) y = l.add(y, direction.recurrent_bias);
+                 gates = l.activate(d, 0, l.add(l.gate(x, 0, 2), l.gate(y, 0, 2)));
+                 candidate = l.multiply(l.gate(gates, 1, 2), l.gate(y, 2, 3));
+               } else {
+                 const int64_t size = l.hidden;
+                 const Expr first = n.slice(direction.recurrent, 0, 0, 2 * size),
+                            second = n.slice(direction.recurrent, 0, 2 * size, 3 * size);
+                 gates = l.activate(d, 0, l.add(l.gate(x, 0, 2), l.product(h, first)));
+                 candidate = l.product(l.multiply(l.gate(gates, 1, 2), h), second);
+               }
+               const Expr z = l.gate(gates, 0, 1);
+               const Expr next = l.activate(d, 1, l.add(l.gate(x, 2, 3), candidate));
+               states[0] = l.add(l.multiply(n.call(kSubtract, {one, z}), next), l.multiply(z, h));
+             });
 }
 
 // Gates i, o, f, c.

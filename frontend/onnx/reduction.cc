@@ -100,7 +100,8 @@ Results cumulative_sum(Node& n) {
   const auto axis = static_cast<int64_t>(n.axis(n.constant_int(1, "axis"), n.rank(0)));
   const bool reverse = n.integer("reverse", 0) != 0;
   const auto turn = [&](Expr e) { return reverse ? n.call(kReverse, {e}, {{"axis", axis}}) : e; };
-  return {turn(n.call(kCumsum, {turn(n.input(0))}, {{"axis", axis}, {"exclusive", n.integer("exclusive", 0) != 0}}))};
+  return {turn(
+      n.call(kCumsum, {turn(n.input(0))}, {{"axis", axis}, {"exclusive", n.integer("exclusive", 0) != 0}}))};
 }
 
 constexpr Row kRows[] = {

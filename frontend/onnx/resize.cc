@@ -22,9 +22,11 @@ Results resized(Node& n, Wanted w) {
   const std::vector<Dim> from = dims_of(x);
   if (from == w.size) return {x};
   if (from.size() != 3 && from.size() != 4) {
-    n.unsupported(cat("resizing ", from.size(), " dimensions is not supported"), "images with one or two spatial axes are");
+    n.unsupported(cat("resizing ", from.size(), " dimensions is not supported"),
+                  "images with one or two spatial axes are");
   }
-  if (w.size[0] != from[0] || w.size[1] != from[1]) n.unsupported("resizing batch or channels is not supported");
+  if (w.size[0] != from[0] || w.size[1] != from[1])
+    n.unsupported("resizing batch or channels is not supported");
   std::string method;
   if (w.mode == "nearest") method = "nearest_neighbor";
   if (w.mode == "linear" || w.mode == "bilinear") method = "linear";
@@ -57,10 +59,13 @@ Dim scaled(Node& n, Dim extent, double scale) {
   if (extent.is_const()) {
     const double size = static_cast<double>(extent.value()) * scale;
     // A scale is a float: the ratio of two integers, rounded.
-    if (std::abs(size - std::round(size)) <= 1e-5 * std::max(1.0, size)) return Dim(static_cast<int64_t>(std::round(size)));
-    n.unsupported(cat("a scale of ", scale, " does not make a whole size of ", extent.value()), "give sizes instead of scales");
+    if (std::abs(size - std::round(size)) <= 1e-5 * std::max(1.0, size))
+      return Dim(static_cast<int64_t>(std::round(size)));
+    n.unsupported(cat("a scale of ", scale, " does not make a whole size of ", extent.value()),
+                  "give sizes instead of scales");
   }
-  n.unsupported(cat("a scale of ", scale, " for an extent that is not known is not supported"), "fix the dynamic axis with --input-shapes");
+  n.unsupported(cat("a scale of ", scale, " for an extent that is not known is not supported"),
+                "fix the dynamic axis with --input-shapes");
 }
 
 std::vector<Dim> sizes_by_scale(Node& n, const std::vector<double>& scales, const std::vector<size_t>& axes) {
@@ -72,7 +77,8 @@ std::vector<Dim> sizes_by_scale(Node& n, const std::vector<double>& scales, cons
 
 std::vector<double> scales_of(Node& n, size_t i) {
   const Tensor t = n.constant(i, "scales");
-  n.require(t.dtype().is_float() && t.rank() == 1 && t.size() <= 64, "its scales must be a short list of floats");
+  n.require(t.dtype().is_float() && t.rank() == 1 && t.size() <= 64,
+            "its scales must be a short list of floats");
   return t.doubles();
 }
 
@@ -113,7 +119,8 @@ Results resize(Node& n) {
   w.cubic = n.real("cubic_coeff_a", -0.75);
   w.exclude_outside = n.integer("exclude_outside", 0) != 0;
   if (n.integer("antialias", 0) != 0) n.unsupported("antialias=1 is not supported");
-  if (n.text("keep_aspect_ratio_policy", "stretch") != "stretch") n.unsupported("only keep_aspect_ratio_policy=stretch is supported");
+  if (n.text("keep_aspect_ratio_policy", "stretch") != "stretch")
+    n.unsupported("only keep_aspect_ratio_policy=stretch is supported");
   std::vector<size_t> axes = all_axes(n);
   if (n.attribute("axes")) {
     const size_t rank = axes.size();

@@ -76,7 +76,8 @@ Results flatten(Node& n) {
     n.unsupported("the shape of its input depends on the data");
   }
   Dim rows = 1, columns = 1;
-  for (size_t i = 0; i < dims.size(); ++i) (i < axis ? rows : columns) = (i < axis ? rows : columns) * dims[i];
+  for (size_t i = 0; i < dims.size(); ++i)
+    (i < axis ? rows : columns) = (i < axis ? rows : columns) * dims[i];
   return {n.reshape(x, {rows, columns})};
 }
 
@@ -97,7 +98,9 @@ Results squeeze(Node& n) {
   if (!axes) {
     axes.emplace();
     for (size_t i = 0; i < dims.size(); ++i) {
-      if (!dims[i].is_const()) n.unsupported("without axes, which dimensions are 1 must be known", "fix the dynamic axes with --input-shapes");
+      if (!dims[i].is_const())
+        n.unsupported("without axes, which dimensions are 1 must be known",
+                      "fix the dynamic axes with --input-shapes");
       if (dims[i] == Dim(1)) axes->push_back(static_cast<int64_t>(i));
     }
   }
@@ -156,7 +159,8 @@ Results constant(Node& n) {
   if (const auto* a = n.attribute("value_floats")) return list(kFloat32, {a->floats_size()}, a->floats());
   if (const auto* a = n.attribute("value_ints")) return list(kInt64, {a->ints_size()}, a->ints());
   for (const char* name : {"sparse_value", "value_string", "value_strings"}) {
-    if (n.attribute(name)) n.unsupported(cat("its attribute `", name, "` is not supported"), "only dense tensors of numbers are");
+    if (n.attribute(name))
+      n.unsupported(cat("its attribute `", name, "` is not supported"), "only dense tensors of numbers are");
   }
   n.invalid("it has no value");
 }
@@ -179,18 +183,23 @@ Results constant_of_shape(Node& n) {
 Results range(Node& n) {
   const DType dtype = n.dtype(0);
   const std::optional<IndexTensor> first = n.index(0), last = n.index(1), step = n.index(2);
-  const auto whole = [&](const std::optional<IndexTensor>& t) { return t && t->elements.size() == 1 && t->complete(); };
-  if (dtype.is_int() && whole(first) && whole(last) && whole(step) && step->constant() && step->elements[0].value() > 0) {
+  const auto whole = [&](const std::optional<IndexTensor>& t) {
+    return t && t->elements.size() == 1 && t->complete();
+  };
+  if (dtype.is_int() && whole(first) && whole(last) && whole(step) && step->constant() &&
+      step->elements[0].value() > 0) {
     // As many elements as the dims say, so that the type says how many.
     const Dim by = step->elements[0], begin = first->elements[0];
     const Dim count = max(ceil_div(last->elements[0] - begin, by), Dim(0));
-    const std::vector<AttrArg> attrs{{"shape", std::vector<Dim>{count}}, {"axis", int64_t{0}}, {"dtype", dtype}};
+    const std::vector<AttrArg> attrs{
+        {"shape", std::vector<Dim>{count}}, {"axis", int64_t{0}}, {"dtype", dtype}};
     Expr e = n.call(kIota, std::span<const Expr>(), attrs);
     if (by != Dim(1)) e = n.call(kMultiply, {e, n.reshape(n.input(2), {})});
     if (begin != Dim(0)) e = n.call(kAdd, {e, n.reshape(n.input(0), {})});
     return {e};
   }
-  return {n.call(kArange, {n.reshape(n.input(0), {}), n.reshape(n.input(1), {}), n.reshape(n.input(2), {})}, {{"dtype", dtype}})};
+  return {n.call(kArange, {n.reshape(n.input(0), {}), n.reshape(n.input(1), {}), n.reshape(n.input(2), {})},
+                 {{"dtype", dtype}})};
 }
 
 Results expand(Node& n) {
@@ -206,7 +215,8 @@ Results expand(Node& n) {
     } else if (prove_equal(from[i], to[i]) == kernel::Proof::kRefuted) {
       n.invalid(cat("an extent of ", show(from[i]), " cannot be expanded to ", show(to[i])));
     } else if (!to[i].is_const()) {
-      n.unsupported(cat("whether an extent of ", show(from[i]), " is to be expanded to ", show(to[i]), " depends on the input"),
+      n.unsupported(cat("whether an extent of ", show(from[i]), " is to be expanded to ", show(to[i]),
+                        " depends on the input"),
                     "fix the dynamic axes with --input-shapes");
     }
   }
@@ -231,7 +241,8 @@ Results triangle(Node& n) {
   Expr offset = row;
   if (n.has(1)) offset = n.call(kAdd, {row, n.reshape(n.input(1), {})});
   const bool upper = n.integer("upper", 1) != 0;
-  return {n.call(kWhere, {n.call(upper ? kGreaterEqual : kLessEqual, {column, offset}), x, n.scalar(t.dtype, 0)})};
+  return {n.call(kWhere,
+                 {n.call(upper ? kGreaterEqual : kLessEqual, {column, offset}), x, n.scalar(t.dtype, 0)})};
 }
 
 Results eye_like(Node& n) {
@@ -250,18 +261,12 @@ Results eye_like(Node& n) {
 }
 
 constexpr Row kRows[] = {
-    {"Constant", 1, constant},
-    {"ConstantOfShape", 9, constant_of_shape},
-    {"Expand", 8, expand},
-    {"EyeLike", 9, eye_like},
-    {"Flatten", 1, flatten},
-    {"Identity", 1, identity},
-    {"Range", 11, range},
-    {"Reshape", 5, reshape},
-    {"Shape", 1, shape},
-    {"Size", 1, size},
-    {"Squeeze", 1, squeeze},
-    {"Trilu", 14, triangle},
+    {"Constant", 1, constant},   {"ConstantOfShape", 9, constant_of_shape},
+    {"Expand", 8, expand},       {"EyeLike", 9, eye_like},
+    {"Flatten", 1, flatten},     {"Identity", 1, identity},
+    {"Range", 11, range},        {"Reshape", 5, reshape},
+    {"Shape", 1, shape},         {"Size", 1, size},
+    {"Squeeze", 1, squeeze},     {"Trilu", 14, triangle},
     {"Unsqueeze", 1, unsqueeze},
 };
 

@@ -11,9 +11,11 @@ constexpr int64_t kLargest = 1 << 24;  // of a stride, a dilation or a pad: sums
 
 std::vector<int64_t> numbers(Node& n, std::string_view name, size_t count, int64_t otherwise, int64_t least) {
   std::vector<int64_t> out = n.integers(name, std::vector<int64_t>(count, otherwise));
-  if (out.size() != count) n.invalid(cat("its attribute `", name, "` has ", out.size(), " numbers, not ", count));
+  if (out.size() != count)
+    n.invalid(cat("its attribute `", name, "` has ", out.size(), " numbers, not ", count));
   for (int64_t v : out) {
-    if (v < least || v > kLargest) n.invalid(cat("its attribute `", name, "` holds ", v, ", which is out of range"));
+    if (v < least || v > kLargest)
+      n.invalid(cat("its attribute `", name, "` holds ", v, ", which is out of range"));
   }
   return out;
 }
@@ -34,7 +36,8 @@ std::vector<int64_t> Window::padding() const {
 
 Window read_window(Node& n, size_t rank, std::vector<int64_t> kernel) {
   Window w;
-  if (rank < 3) n.invalid(cat("its input has ", rank, " dimensions and needs batch, channels and at least one more"));
+  if (rank < 3)
+    n.invalid(cat("its input has ", rank, " dimensions and needs batch, channels and at least one more"));
   w.axes = rank - 2;
   if (w.axes > 2) {
     n.unsupported(cat("it has ", w.axes, " spatial axes; one and two are supported"));
@@ -54,7 +57,8 @@ Window read_window(Node& n, size_t rank, std::vector<int64_t> kernel) {
   const std::string form = n.text("auto_pad", "NOTSET");
   if (form == "NOTSET" || form.empty()) {
     const std::vector<int64_t> pads = numbers(n, "pads", 2 * w.axes, 0, -kLargest);
-    if (std::any_of(pads.begin(), pads.end(), [](int64_t p) { return p < 0; })) n.unsupported("negative padding is not supported");
+    if (std::any_of(pads.begin(), pads.end(), [](int64_t p) { return p < 0; }))
+      n.unsupported("negative padding is not supported");
     w.begin.assign(pads.begin(), pads.begin() + static_cast<ptrdiff_t>(w.axes));
     w.end.assign(pads.begin() + static_cast<ptrdiff_t>(w.axes), pads.end());
   } else if (form == "VALID") {

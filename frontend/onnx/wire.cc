@@ -15,14 +15,17 @@ struct Field {
   Kind holds;
 };
 constexpr Field kFields[] = {
-    {Kind::kModel, 7, Kind::kGraph},      {Kind::kModel, 8, Kind::kOther},       {Kind::kModel, 14, Kind::kOther},
-    {Kind::kModel, 20, Kind::kOther},     {Kind::kModel, 25, Kind::kOther},      {Kind::kGraph, 1, Kind::kNode},
-    {Kind::kGraph, 5, Kind::kTensor},     {Kind::kGraph, 11, Kind::kOther},      {Kind::kGraph, 12, Kind::kOther},
-    {Kind::kGraph, 13, Kind::kOther},     {Kind::kGraph, 14, Kind::kOther},      {Kind::kGraph, 15, Kind::kOther},
-    {Kind::kNode, 5, Kind::kAttribute},   {Kind::kAttribute, 5, Kind::kTensor},  {Kind::kAttribute, 6, Kind::kGraph},
-    {Kind::kAttribute, 10, Kind::kTensor}, {Kind::kAttribute, 11, Kind::kGraph}, {Kind::kAttribute, 14, Kind::kOther},
-    {Kind::kAttribute, 15, Kind::kOther}, {Kind::kAttribute, 22, Kind::kOther},  {Kind::kAttribute, 23, Kind::kOther},
-    {Kind::kTensor, 13, Kind::kOther},
+    {Kind::kModel, 7, Kind::kGraph},      {Kind::kModel, 8, Kind::kOther},
+    {Kind::kModel, 14, Kind::kOther},     {Kind::kModel, 20, Kind::kOther},
+    {Kind::kModel, 25, Kind::kOther},     {Kind::kGraph, 1, Kind::kNode},
+    {Kind::kGraph, 5, Kind::kTensor},     {Kind::kGraph, 11, Kind::kOther},
+    {Kind::kGraph, 12, Kind::kOther},     {Kind::kGraph, 13, Kind::kOther},
+    {Kind::kGraph, 14, Kind::kOther},     {Kind::kGraph, 15, Kind::kOther},
+    {Kind::kNode, 5, Kind::kAttribute},   {Kind::kAttribute, 5, Kind::kTensor},
+    {Kind::kAttribute, 6, Kind::kGraph},  {Kind::kAttribute, 10, Kind::kTensor},
+    {Kind::kAttribute, 11, Kind::kGraph}, {Kind::kAttribute, 14, Kind::kOther},
+    {Kind::kAttribute, 15, Kind::kOther}, {Kind::kAttribute, 22, Kind::kOther},
+    {Kind::kAttribute, 23, Kind::kOther}, {Kind::kTensor, 13, Kind::kOther},
 };
 
 std::optional<uint64_t> varint(std::string_view& in) {

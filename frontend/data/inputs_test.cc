@@ -1,0 +1,137 @@
+#include "frontend/data/inputs.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "base/cat.h"
+#include "base/file.h"
+
+namespace relay::data {
+namespace {
+
+class Inputs : public ::testing::Test {
+ protected:
+  void SetUp() override { ASSERT_EQ(folder_.make(), ""); }
+  std::string path(std::string_view name) const { return cat(folder_.path(), "/", name); }
+
+  void write(const std::string& where, const NamedTensors& tensors, Role role = Role::kInput) {
+    Diagnostics d;
+    ASSERT_TRUE(write_tensors(where, tensors, role, d).ok()) << d.render({});
+  }
+  std::string refusal(const std::string& where, const std::vector<std::string>& names) {
+    Diagnostics d;
+    EXPECT_FALSE(read_named(where, names, Role::kInput, {}, d).ok());
+    return d.render({});
+  }
+
+  TemporaryFolder folder_;
+  const NamedTensors two_{{"x", Tensor::scalar(kFloat32, 1)}, {"a/b:0", Tensor::scalar(kInt64, 2)}};
+};
+
+TEST_F(Inputs, EveryFormOfSeveralTensors) {
+  for (const char* name : {"in.npz", "in", "test_data_set_0", "in.safetensors"}) {
+    write(path(name), two_);
+    Diagnostics d;
+    const std::vector<std::string> names{"x", "a/b:0"};
+    const Result<NamedTensors> back = read_named(path(name), names, Role::kInput, {}, d);
+    ASSERT_TRUE(back.ok()) << name << d.render({});
+    ASSERT_EQ(back->size(), 2u);
+    for (size_t i = 0; i < 2; ++i) {
+      EXPECT_EQ((*back)[i].name, two_[i].name);
+      EXPECT_TRUE(identical((*back)[i].value, two_[i].value)) << name;
+    }
+  }
+  EXPECT_TRUE(std::filesystem::exists(path("test_data_set_0/input_1.pb")));
+  EXPECT_TRUE(std::filesystem::exists(path("in/a%2Fb:0.npy")));
+}
+
+TEST_F(Inputs, OneTensorWithoutAName) {
+  write(path("x.npy"), {{"anything", Tensor::scalar(kFloat32, 3)}});
+  Diagnostics d;
+  const std::vector<std::string> names{"input"};
+  const Result<NamedTensors> back = read_named(path("x.npy"), names, Role::kInput, {}, d);
+  ASSERT_TRUE(back.ok()) << d.render({});
+  EXPECT_EQ(back->front().name, "input");
+}
+
+TEST_F(Inputs, RolesOfATestDataSet) {
+  write(path("test_data_set_0"), two_, Role::kInput);
+  write(path("test_data_set_0"), {{"y", Tensor::scalar(kFloat32, 9)}}, Role::kOutput);
+  Diagnostics d;
+  EXPECT_EQ(read_tensors(path("test_data_set_0"), Role::kInput, {}, d)->size(), 2u);
+  EXPECT_EQ(read_tensors(path("test_data_set_0"), Role::kOutput, {}, d)->size(), 1u);
+}
+
+TEST_F(Inputs, EveryMistakeIsReportedWithAHint) {
+  write(path("in.npz"), {{"Input_Ids", Tensor(kInt64, {1})}, {"other", Tensor(kInt64, {1})}});
+  const std::string said = refusal(path("in.npz"), {"input_ids", "mask"});
+  EXPECT_NE(said.find("`Input_Ids`, which is no input"), std::string::npos) << said;
+  EXPECT_NE(said.find("is it meant for `input_ids`?"), std::string::npos) << said;
+  EXPECT_NE(said.find("`other`, which is no input"), std::string::npos) << said;
+  EXPECT_NE(said.find("no tensor for the input `input_ids`"), std::string::npos) << said;
+  EXPECT_NE(said.find("no tensor for the input `mask`"), std::string::npos) << said;
+}
+
+TEST_F(Inputs, RefusesWhatIsNotThere) {
+  EXPECT_NE(refusal(path("nothing.npz"), {"x"}).find("No such file"), std::string::npos);
+  EXPECT_NE(refusal(path("nothing"), {"x"}).find("no such file or folder"), std::string::npos);
+  EXPECT_NE(refusal(path("nothing.npy"), {"x"}).find("No such file"), std::string::npos);
+  EXPECT_NE(refusal(path("nothing.pb"), {"x"}).find("No such file"), std::string::npos);
+  std::filesystem::create_directories(path("empty"));
+  EXPECT_NE(refusal(path("empty"), {"x"}).find("no tensor for the input `x`"), std::string::npos);
+}
+
+TEST_F(Inputs, RefusesAnUnknownForm) {
+  ASSERT_EQ(write_file_atomically(path("x.csv"), "1,2"), "");
+  EXPECT_NE(refusal(path("x.csv"), {"x"}).find("its form is unknown"), std::string::npos);
+}
+
+TEST_F(Inputs, RefusesOneTensorForTwoNames) {
+  write(path("x.npy"), {{"", Tensor::scalar(kFloat32, 3)}});
+  EXPECT_NE(refusal(path("x.npy"), {"x", "y"}).find("one tensor without a name"), std::string::npos);
+}
+
+TEST_F(Inputs, RefusesMoreThanTheLimits) {
+  write(path("in"), two_);
+  Limits few;
+  few.tensors = 1;
+  Diagnostics d;
+  EXPECT_FALSE(read_tensors(path("in"), Role::kInput, few, d).ok());
+  Limits small;
+  small.total_bytes = 6;
+  EXPECT_FALSE(read_tensors(path("in"), Role::kInput, small, d).ok());
+  Limits short_files;
+  short_files.file_bytes = 10;
+  EXPECT_FALSE(read_tensors(path("in"), Role::kInput, short_files, d).ok());
+}
+
+TEST_F(Inputs, RefusesToWriteSeveralTensorsToOneNpy) {
+  Diagnostics d;
+  EXPECT_FALSE(write_tensors(path("x.npy"), two_, Role::kOutput, d).ok());
+}
+
+TEST_F(Inputs, RefusesToWriteWhereThereIsNoFolder) {
+  Diagnostics d;
+  EXPECT_FALSE(write_tensors(path("no/such/folder/x.npz"), two_, Role::kOutput, d).ok());
+  ASSERT_EQ(write_file_atomically(path("file"), "x"), "");
+  EXPECT_FALSE(write_tensors(path("file/inside"), two_, Role::kOutput, d).ok());
+}
+
+TEST_F(Inputs, AFailedWriteLeavesNothingBehind) {
+  std::filesystem::create_directories(path("x.npz"));  // a folder is in the way
+  Diagnostics d;
+  EXPECT_FALSE(write_tensors(path("x.npz"), two_, Role::kOutput, d).ok());
+  size_t files = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(folder_.path())) files += entry.exists();
+  EXPECT_EQ(files, 1u);
+}
+
+TEST(FileNames, AreSafe) {
+  EXPECT_EQ(file_name_of("conv1/weight:0"), "conv1%2Fweight:0");
+  EXPECT_EQ(file_name_of("../x"), "%2E.%2Fx");
+  EXPECT_EQ(file_name_of(std::string("a\0b%", 4)), "a%00b%25");
+}
+
+}  // namespace
+}  // namespace relay::data
