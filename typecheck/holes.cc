@@ -281,7 +281,8 @@ Type Unifier::generalise(Type root, std::vector<const TypeVar*>& group) {
   std::vector<const TypeVar*> params(fn->type_params.begin(), fn->type_params.end());
   walk(t, [&](Type part) {
     if (const auto* v = part->as<TypeVar>()) {
-      if (std::find(group.begin(), group.end(), v) != group.end()) params.push_back(v);
+      const auto among = [&](const auto& list) { return std::find(list.begin(), list.end(), v) != list.end(); };
+      if (among(group) && !among(params)) params.push_back(v);
     } else if (part->kind == TypeKind::kHole && part != poison_ && entry(part).level >= level_) {
       const TypeVar* v = fresh_type_var();
       param_levels_[v->name] = level_;

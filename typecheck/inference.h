@@ -96,6 +96,7 @@ class Inference {
   std::string text(Type t);
   std::string name_of(Expr callee);
   void mismatch(Span span, std::string what, Type expected, Type actual, const Mismatch& wrong);
+  void report(Span span, std::string what, Type expected, Type actual, const Mismatch& wrong);
   // Unifies; reports and returns false if that fails.
   bool agree(Span span, std::string_view what, Type expected, Type actual);
   bool settled(Expr at);

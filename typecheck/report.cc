@@ -25,6 +25,12 @@ std::string Inference::name_of(Expr callee) {
 }
 
 void Inference::mismatch(Span span, std::string what, Type expected, Type actual, const Mismatch& wrong) {
+  report(span, std::move(what), expected, actual, wrong);
+  // What is not known yet would only be reported as ambiguous.
+  for (Type t : {expected, actual}) unifier_.unify(t, unifier_.poison());
+}
+
+void Inference::report(Span span, std::string what, Type expected, Type actual, const Mismatch& wrong) {
   const std::string expected_text = text(expected), actual_text = text(actual);
   switch (wrong.why) {
     case Mismatch::Why::kEndless:
