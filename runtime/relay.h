@@ -60,6 +60,8 @@ typedef struct relay_allocator {
   void (*release)(void* self, void* memory, size_t size);
 } relay_allocator;
 
+#ifndef RELAY_PARALLEL_DECLARED /* generated kernels declare it themselves */
+#define RELAY_PARALLEL_DECLARED
 /* How the iterations of a parallel loop are spread over threads. */
 typedef struct relay_parallel {
   void* self;
@@ -68,6 +70,7 @@ typedef struct relay_parallel {
    * return 0. It may be called from several threads at once, and from inside a body. */
   int32_t (*run)(void* self, int64_t extent, int32_t (*body)(void* closure, int64_t begin, int64_t end), void* closure);
 } relay_parallel;
+#endif
 
 typedef enum { RELAY_LOG_INFO = 0, RELAY_LOG_WARNING = 1 } relay_log_level;
 

@@ -1,0 +1,113 @@
+#include "kernel/print/print.h"
+
+#include <algorithm>
+
+#include "kernel/print/expand.h"
+#include "kernel/print/statements.h"
+#include "kernel/statements.h"
+
+namespace relay::kernel {
+namespace {
+
+using printing::Context;
+using printing::Parameter;
+using printing::Statements;
+using printing::Writer;
+
+std::string function_name(const Kernel& k, const PrintOptions& options) {
+  return options.function.empty() ? identifier(k.name.text()) : options.function;
+}
+
+// Names the parameters and says where their elements are.
+std::vector<Parameter> parameters(const Kernel& k, Context& context) {
+  std::vector<Parameter> out;
+  const auto array = [&](const Buffer* b, std::string_view access) {
+    const std::string name = context.names.unique(b->name.text()), type = cat(access, memory_type(b->dtype), "*");
+    context.places[b] = {.name = name};
+    out.push_back({cat(type, " ", context.dialect.restricted), type, name});
+  };
+  for (const Buffer* b : k.inputs) array(b, "const ");
+  for (const Buffer* b : k.outputs) array(b, "");
+  for (const Buffer* b : k.temporaries) array(b, "");
+  for (Expr v : shape_parameters(k)) {
+    const std::string name = context.names.unique(v->name.text());
+    context.variables[v.get()] = name;
+    out.push_back({"int64_t ", "int64_t", name});
+  }
+  return out;
+}
+
+std::string head(const std::string& function, const std::vector<Parameter>& parameters, const Dialect& dialect,
+                 const PrintOptions& options) {
+  std::string out = cat(options.is_static ? "static " : "", dialect.function, dialect.result, " ", function, "(");
+  if (dialect.parallel) out += "const relay_parallel* parallel";
+  for (const Parameter& p : parameters) out += cat(out.back() == '(' ? "" : ", ", p.declared, p.name);
+  if (dialect.has_grid()) out += cat(out.back() == '(' ? "" : ", ", "int32_t* failure");
+  return out + ")";
+}
+
+std::string one_function(const std::string& function, const std::vector<Parameter>& parameters, const Context& context,
+                         const PrintOptions& options, const std::string& body) {
+  Writer out;
+  out.open(head(function, parameters, context.dialect, options), " {");
+  std::vector<std::string> names;
+  if (context.dialect.parallel) names.push_back("parallel");
+  if (context.dialect.has_grid()) names.push_back("failure");
+  for (const Parameter& p : parameters) names.push_back(p.name);
+  for (const std::string& name : names) {
+    if (!has_word(body, name)) out.line("(void)", name, ";");
+  }
+  out.raw(body);
+  if (!context.dialect.has_grid()) out.line("return 0;");
+  out.close();
+  return out.text();
+}
+
+}  // namespace
+
+Printed print(const Kernel& k, const Dialect& dialect, const PrintOptions& options) {
+  Printed result;
+  result.function = function_name(k, options);
+  Context context{.dialect = dialect};
+  const std::vector<Parameter> all = parameters(k, context);
+
+  result.text = cat("// ", comment(k.origin.empty() ? k.name.text() : k.origin.text()), "\n");
+  ExprPool* pool = pool_of(k);
+  if (pool == nullptr) {  // nothing to compute
+    result.text += one_function(result.function, all, context, options, "");
+    if (dialect.has_grid()) result.launches.push_back({result.function, std::vector<Expr>(kGridIndices)});
+    return result;
+  }
+  Stmt body = printing::expand(*pool, k);
+  Statements statements(context, *pool, result.function, all, options);
+  if (!dialect.has_grid()) {
+    statements.print(body);
+    result.text += statements.before.text();
+    result.text += one_function(result.function, all, context, options, context.out.text());
+  } else {
+    // One launch after the other is the only order between blocks.
+    std::vector<Stmt> stages{body};
+    if (const auto* seq = body->as<Seq>()) stages.assign(seq->body.begin(), seq->body.end());
+    for (size_t i = 0; i < stages.size(); ++i) {
+      const std::string function = stages.size() == 1 ? result.function : cat(result.function, "_", i);
+      context.out = Writer(1);
+      statements.print(stages[i]);
+      result.text += one_function(function, all, context, options, context.out.text());
+      Launch launch{function, statements.launch_extents};
+      for (Expr& e : launch.extents) {
+        if (!e) e = pool->integer(1);
+      }
+      result.launches.push_back(std::move(launch));
+    }
+  }
+  result.messages = std::move(statements.messages);
+  return result;
+}
+
+std::string declaration(const Kernel& k, const Dialect& dialect, const PrintOptions& options) {
+  Context context{.dialect = dialect};
+  const std::vector<Parameter> all = parameters(k, context);
+  return head(function_name(k, options), all, dialect, options);
+}
+
+}  // namespace relay::kernel

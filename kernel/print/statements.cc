@@ -1,0 +1,300 @@
+#include "kernel/print/statements.h"
+
+#include <algorithm>
+#include <set>
+
+#include "base/check.h"
+#include "kernel/print/expressions.h"
+#include "kernel/statements.h"
+
+namespace relay::kernel::printing {
+namespace {
+
+constexpr int64_t kMostLocalBytes = int64_t{1} << 20;  // threads have stacks of a few megabytes
+
+bool is_grid(ForKind how) { return how >= ForKind::kBlockX; }
+size_t grid_index(ForKind how) { return static_cast<size_t>(how) - static_cast<size_t>(ForKind::kBlockX); }
+
+// Buffers that threads can share, read and written by a statement.
+struct Touched {
+  std::set<uint32_t> reads, writes;
+
+  static Touched by(Stmt s) {
+    Touched out;
+    visit(s, [&](Stmt n) {
+      for (Expr e : expressions(n)) {
+        for_each_load(e, [&](const ExprNode* l) {
+          if (l->buffer->scope != Scope::kLocal) out.reads.insert(l->buffer->id);
+        });
+      }
+      if (const auto* st = n->as<Store>(); st && st->buffer->scope != Scope::kLocal) out.writes.insert(st->buffer->id);
+    });
+    return out;
+  }
+  void add(const Touched& more) {
+    reads.insert(more.reads.begin(), more.reads.end());
+    writes.insert(more.writes.begin(), more.writes.end());
+  }
+  // True if a thread in `next` could meet what another thread does in this.
+  bool before(const Touched& next) const {
+    const auto meet = [](const std::set<uint32_t>& a, const std::set<uint32_t>& b) {
+      return std::any_of(a.begin(), a.end(), [&](uint32_t id) { return b.contains(id); });
+    };
+    return meet(writes, next.reads) || meet(writes, next.writes) || meet(reads, next.writes);
+  }
+};
+
+bool has_threads(Stmt s) {
+  bool found = false;
+  visit(s, [&](Stmt n) {
+    if (const auto* f = n->as<For>()) found |= f->how >= ForKind::kThreadX;
+  });
+  return found;
+}
+
+}  // namespace
+
+void Statements::print(Stmt body) {
+  plan_ = VectorPlan(body, context_.dialect.vectors ? options_.vector_bytes : 0);
+  launch_extents.assign(kGridIndices, {});
+  if (context_.dialect.has_grid()) {
+    visit(body, [&](Stmt s) {
+      const auto* f = s->as<For>();
+      if (f == nullptr || !is_grid(f->how)) return;
+      Expr& extent = launch_extents[grid_index(f->how)];
+      extent = extent ? max(extent, f->extent) : f->extent;
+    });
+  }
+  statement(body);
+}
+
+void Statements::statement(Stmt s) {
+  switch (s->kind) {
+    case StmtKind::kFor: return loop(*s->as<For>());
+    case StmtKind::kStore: return store(*s->as<Store>());
+    case StmtKind::kSeq: return sequence(*s->as<Seq>());
+    case StmtKind::kIf: return condition(*s->as<If>());
+    case StmtKind::kAllocate: return allocate(*s->as<Allocate>());
+    case StmtKind::kRequire: return require(*s->as<Require>());
+    case StmtKind::kNop: return;
+    case StmtKind::kBlock: break;
+  }
+  CHECK(false, "a block is left in an expanded body");
+}
+
+// --- Loops ---
+
+std::string Statements::bind(Expr var) {
+  return context_.variables[var.get()] = context_.names.unique(var->name.text());
+}
+
+void Statements::loop(const For& n) {
+  const Bounds outer = context_.bounds;
+  context_.bounds.bind(n.var, n.extent);
+  if (is_grid(n.how) && context_.dialect.has_grid()) {
+    grid_loop(n);
+  } else if (n.how == ForKind::kParallel && context_.dialect.parallel && !in_parallel_) {
+    parallel_loop(n);
+  } else if (n.how == ForKind::kVectorized && plan_.contains(&n)) {
+    vector_loop(n);
+  } else {
+    const bool independent = n.how == ForKind::kVectorized;
+    serial_loop(n, n.how == ForKind::kUnrolled ? context_.dialect.unroll : independent ? context_.dialect.independent : "");
+  }
+  context_.bounds = outer;
+}
+
+void Statements::serial_loop(const For& n, std::string_view hint) {
+  const std::string extent = Expressions(context_, {n.extent}).scalar(n.extent);
+  const std::string var = bind(n.var);
+  if (!hint.empty()) context_.out.line(hint);
+  context_.out.open("for (int64_t ", var, " = 0; ", var, " < ", extent, "; ++", var, ") {");
+  loops_.push_back(n.var);
+  statement(n.body);
+  loops_.pop_back();
+  if (crosses_threads() && has_threads(n.body)) {
+    // The next iteration may not overwrite what a slower thread still reads.
+    const Touched t = Touched::by(n.body);
+    if (t.before(t)) context_.out.line(context_.dialect.barrier);
+  }
+  context_.out.close();
+}
+
+void Statements::vector_loop(const For& n) {
+  for (const Piece& p : plan_.pieces(&n)) {
+    if (p.lanes == 1) {
+      statement(substitute(pool_.arena(), n.body, {{n.var.get(), pool_.integer(p.start)}}));
+      continue;
+    }
+    context_.lanes = Lanes{n.var, p.start, p.lanes};
+    statement(n.body);
+    context_.lanes.reset();
+  }
+}
+
+// The loop's body becomes a function of its own, which each thread calls for a range of iterations.
+void Statements::parallel_loop(const For& n) {
+  const std::string extent = Expressions(context_, {n.extent}).scalar(n.extent);
+  const std::string suffix = cat("_", parallel_loops_++);
+  std::vector<Parameter> shared = parameters_;
+  for (const Local& l : locals_) shared.push_back({cat(l.type, "* ", context_.dialect.restricted), cat(l.type, "*"), l.name});
+  for (Expr v : loops_) shared.push_back({"int64_t ", "int64_t", context_.variables.at(v.get())});
+
+  const std::string var = bind(n.var);
+  Writer outer = std::exchange(context_.out, Writer(1));
+  context_.out.open("for (int64_t ", var, " = begin; ", var, " < end; ++", var, ") {");
+  in_parallel_ = true;
+  statement(n.body);
+  in_parallel_ = false;
+  context_.out.close();
+  const Writer body = std::exchange(context_.out, outer);
+
+  std::erase_if(shared, [&](const Parameter& p) { return !has_word(body.text(), p.name); });
+  const std::string closure = cat(function_, suffix, "_closure"), part = cat(function_, suffix, "_part"),
+                    range = cat(function_, suffix, "_range");
+  std::string parameters, arguments, fields;
+  for (const Parameter& p : shared) {
+    parameters += cat(p.declared, p.name, ", ");
+    arguments += cat("shared->", p.name, ", ");
+    fields += cat(fields.empty() ? "" : ", ", p.name);
+  }
+  before.open("struct ", closure, " {");
+  for (const Parameter& p : shared) before.line(p.type, " ", p.name, ";");
+  before.close("};");
+  before.open(context_.dialect.noinline, "static int32_t ", part, "(", parameters, "int64_t begin, int64_t end) {");
+  before.raw(body.text());
+  before.line("return 0;");
+  before.close();
+  before.open("static int32_t ", range, "(void* closure, int64_t begin, int64_t end) {");
+  before.line(shared.empty() ? "(void)closure;" : cat("const ", closure, "* shared = (const ", closure, "*)closure;"));
+  before.line("return ", part, "(", arguments, "begin, end);");
+  before.close();
+
+  context_.out.open("{");
+  context_.out.line(closure, " closure = {", fields, "};");
+  context_.out.line("const int32_t failure = parallel->run(parallel->self, ", extent, ", ", range, ", &closure);");
+  context_.out.line("if (failure != 0) return failure;");
+  context_.out.close();
+}
+
+// --- Grids ---
+
+void Statements::grid_loop(const For& n) {
+  const size_t index = grid_index(n.how);
+  const std::string var = bind(n.var);
+  context_.out.open("{");
+  context_.out.line("const int64_t ", var, " = ", context_.dialect.grid_index[index], ";");
+  const bool all = n.extent == launch_extents[index];
+  if (!all) context_.out.open("if (", var, " < ", Expressions(context_, {n.extent}).scalar(n.extent), ") {");
+  const bool outer = bound_[index];
+  bound_[index] = true;
+  loops_.push_back(n.var);
+  statement(n.body);
+  loops_.pop_back();
+  bound_[index] = outer;
+  if (!all) context_.out.close();
+  context_.out.close();
+}
+
+bool Statements::crosses_threads() const {
+  if (context_.dialect.barrier.empty()) return false;
+  return std::none_of(bound_.begin() + 3, bound_.end(), [](bool b) { return b; });
+}
+
+std::string Statements::only_first_thread() const {
+  std::string out;
+  if (!context_.dialect.has_grid()) return out;
+  for (size_t i = 0; i < kGridIndices; ++i) {
+    if (!launch_extents[i] || bound_[i] || launch_extents[i].is_int(1)) continue;
+    out += cat(out.empty() ? "" : " && ", context_.dialect.grid_index[i], " == 0");
+  }
+  return out;
+}
+
+void Statements::sequence(const Seq& n) {
+  const bool barriers = crosses_threads() && has_threads(&n);
+  Touched since;
+  for (Stmt s : n.body) {
+    if (barriers) {
+      const Touched t = Touched::by(s);
+      if (since.before(t)) {
+        context_.out.line(context_.dialect.barrier);
+        since = {};
+      }
+      since.add(t);
+    }
+    statement(s);
+  }
+}
+
+// --- Other statements ---
+
+void Statements::store(const Store& n) {
+  const Expr offset = offset_of(*n.buffer, n.indices, context_.bounds, pool_);
+  const std::string guard = n.buffer->scope == Scope::kLocal ? "" : only_first_thread();
+  if (!guard.empty()) context_.out.open("if (", guard, ") {");
+  Expressions(context_, {offset, n.value}).store(*n.buffer, offset, n.value);
+  if (!guard.empty()) context_.out.close();
+}
+
+void Statements::condition(const If& n) {
+  Expressions e(context_, {n.condition});
+  const std::string condition = e.condition(n.condition);
+  context_.out.open("if (", condition, ") {");
+  statement(n.then_branch);
+  if (n.else_branch) {
+    context_.out.reopen("} else {");
+    statement(n.else_branch);
+  }
+  context_.out.close();
+}
+
+void Statements::require(const Require& n) {
+  const std::string message = n.message.str();
+  const auto it = std::find(messages.begin(), messages.end(), message);
+  const auto code = it - messages.begin() + 1;
+  if (it == messages.end()) messages.push_back(message);
+  Expressions e(context_, {n.condition});
+  const std::string condition = e.condition(n.condition);
+  context_.out.open("if (!(", condition, ")) {");
+  if (context_.dialect.has_grid()) {
+    context_.out.line("*failure = ", code, ";");
+    context_.out.line("return;");
+  } else {
+    context_.out.line("return ", code, ";");
+  }
+  context_.out.close();
+}
+
+void Statements::allocate(const Allocate& n) {
+  const Buffer& b = *n.buffer;
+  const std::string name = context_.names.unique(b.name.text());
+  int64_t count = 1;
+  for (Expr e : b.shape) {
+    CHECK(e->kind == ExprKind::kInt, cat("local buffer ", b.name.text(), " of a kernel has no constant size"));
+    count *= std::max<int64_t>(e->int_value, 1);
+    CHECK(count <= kMostLocalBytes, cat("local buffer ", b.name.text(), " of a kernel is too large"));
+  }
+  // A block's shared memory is scarce: there small floats stay small.
+  const bool shared = b.scope == Scope::kShared && !context_.dialect.shared.empty();
+  Place place{.name = name, .as_stored = shared || b.dtype.is_bool()};
+  if (!shared) place.variables = as_variables(n, plan_, context_.dialect.parallel);
+  if (place.variables) {
+    const std::string_view type = value_type(b.dtype);
+    for (const auto& [offset, lanes] : *place.variables) {
+      const std::string variable = cat(name, "_", offset);
+      context_.out.line(lanes == 1 ? std::string(type) : cat("relay_vec<", type, ", ", lanes, ">"), " ", variable, ";");
+    }
+    place.as_stored = false;
+  } else {
+    const std::string type(place.as_stored ? memory_type(b.dtype) : value_type(b.dtype));
+    context_.out.line(shared ? context_.dialect.shared : "alignas(64) ", type, " ", name, "[", count, "];");
+    locals_.push_back({type, name});
+  }
+  const bool array = !place.variables;
+  context_.places[&b] = std::move(place);
+  statement(n.body);
+  if (array) locals_.pop_back();
+}
+
+}  // namespace relay::kernel::printing

@@ -1,0 +1,66 @@
+// Statements of an expanded body (expand.h) as text of a C-like language.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "kernel/print/print.h"
+#include "kernel/print/context.h"
+#include "kernel/print/vectors.h"
+
+namespace relay::kernel::printing {
+
+// A parameter of a kernel's function, and of the functions that its parallel loops become.
+struct Parameter {
+  std::string declared;  // "const float* __restrict "
+  std::string type;      // the same without restriction, for a field: "const float*"
+  std::string name;
+};
+
+class Statements {
+ public:
+  Statements(Context& context, ExprPool& pool, std::string function, const std::vector<Parameter>& parameters,
+             const PrintOptions& options)
+      : context_(context), pool_(pool), function_(std::move(function)), parameters_(parameters), options_(options) {}
+
+  // Prints to context.out. What was found out about grids is in `launch_extents`.
+  void print(Stmt body);
+
+  std::vector<std::string> messages;  // in the order of their codes
+  Writer before = Writer(0);          // functions that the statements call
+  std::vector<Expr> launch_extents = std::vector<Expr>(kGridIndices);  // of the statements printed last; null: 1
+
+ private:
+  void statement(Stmt s);
+  void loop(const For& n);
+  void serial_loop(const For& n, std::string_view hint);
+  void vector_loop(const For& n);
+  void parallel_loop(const For& n);
+  void grid_loop(const For& n);
+  void sequence(const Seq& n);
+  void store(const Store& n);
+  void condition(const If& n);
+  void require(const Require& n);
+  void allocate(const Allocate& n);
+  std::string bind(Expr var);
+
+  bool crosses_threads() const;  // statements here are run by all threads of a block, not by one iteration each
+  std::string only_first_thread() const;
+
+  Context& context_;
+  ExprPool& pool_;
+  std::string function_;
+  const std::vector<Parameter>& parameters_;
+  const PrintOptions& options_;
+  VectorPlan plan_;
+  bool in_parallel_ = false;
+  int parallel_loops_ = 0;
+  std::vector<bool> bound_ = std::vector<bool>(kGridIndices);  // grid indices of the loops around
+  struct Local {  // an array around a parallel loop, which its threads share
+    std::string type, name;
+  };
+  std::vector<Local> locals_;
+  std::vector<Expr> loops_;  // variables of the loops around, as far as they are variables of the text
+};
+
+}  // namespace relay::kernel::printing
