@@ -83,18 +83,6 @@ double tree_size(Expr e) {
   return visit(visit, e.get());
 }
 
-// Does some axis of the reduction's result not touch the operand that loads the buffer? Then elements along it
-// share the operand, and packing it (which computes what is inlined once a tile) pays.
-bool shared_operand(const Stage& reduction, const Buffer* buffer) {
-  for (const Axis& a : reduction.spatial) {
-    bool free = true;
-    for_each_load(reduction.next ? reduction.next : reduction.value,
-                  [&](const ExprNode* n) { free &= n->buffer != buffer || !mentions(n, a.var); });
-    if (free && (a.extent->kind != ExprKind::kInt || a.extent->int_value >= 8)) return true;
-  }
-  return false;
-}
-
 // Should the stage be computed where it is used?
 bool worth_inlining(const Stage& producer, const std::vector<Stage>& all) {
   const Cost cost = cost_of(producer.value);
@@ -108,8 +96,8 @@ bool worth_inlining(const Stage& producer, const std::vector<Stage>& all) {
     if (s.kind == StageKind::kReduce) {
       // The body of a reduction runs often: only a move of data or light arithmetic on one element.
       if (cost.expensive || cost.loads > 1 || cost.operations > 4) return false;
-      // A condition in the body keeps it from being vectorised, unless the operand is packed.
-      if (guards_loads(producer.value) && !shared_operand(s, producer.buffer)) return false;
+      // A condition around a load (padding) would keep the body, or the packing of it, from being vectorised.
+      if (guards_loads(producer.value)) return false;
     } else if (!s.requirements.empty()) {
       return false;
     }

@@ -12,6 +12,7 @@
 
 #include "base/cat.h"
 #include "kernel/schedule/cpu_rules.h"
+#include "kernel/simplify.h"
 #include "kernel/statements.h"
 
 namespace relay::kernel::schedule {
@@ -173,6 +174,7 @@ class Contraction {
     std::function<std::vector<Expr>(Expr)> column;        // the coordinates of column 0, 1, ...
     Expr valid = {};                                      // how many columns exist; null if all
     Expr start = {}, all_columns = {};                    // the first column, and how many there are in all tiles
+    int64_t group = 1;                                    // columns that are packed at once
     const Buffer* packed = nullptr;                       // [first reduction axis within the chunk, others.., columns]
     Expr chunk_start = {}, chunk_size = {};               // of the first reduction axis; null if not in chunks
     Expr partial_row = {};                                // where the tile's rows are kept between chunks
@@ -352,7 +354,7 @@ class Contraction {
     while (tasks * ((all_rows + share - 1) / share) < kEnoughTasks && share > 64) share = (share + 1) / 2;
     if (in_chunks) share = std::min<int64_t>(share, 128);
     share = std::min(all_rows, (share + plan_.tile_rows - 1) / plan_.tile_rows * plan_.tile_rows);
-    const int64_t shares = (all_rows + share - 1) / share;
+    const int64_t shares = (all_rows + share - 1) / share, group = contiguous_columns(columns, column_extents);
 
     space.push_back(tiles);
     space.push_back(w_.index(shares));
@@ -366,6 +368,7 @@ class Contraction {
       const Expr start = at[at.size() - 2] * c, first_row = at.back() * share;
       t.start = start;
       t.all_columns = columns;
+      t.group = group;
       t.column = [=](Expr column) { return unflatten(start + column, column_extents); };
       if (!floor_mod(columns, c).is_int(0)) t.valid = kernel::min(columns - start, w_.index(c));
 
@@ -412,27 +415,49 @@ class Contraction {
     return w_.choose(less_equal(first + share, w_.index(all)), tiles(share), tiles(rest));
   }
 
-  // Column by column, so that the coordinates of a column are taken apart once.
+  // The most columns that start at a multiple of their number and lie side by side in the packed operand.
+  int64_t contiguous_columns(Expr columns, const std::vector<Expr>& extents) const {
+    if (plan_.packed->kind != ExprKind::kLoad || plan_.packed->dtype != kFloat32) return 1;
+    for (int64_t g = width_; g > 1; g /= 2) {
+      if (!floor_mod(columns, g).is_int(0)) continue;
+      const Expr group = w_.variable("group"), lane = w_.variable("lane");
+      Bounds bounds;
+      bounds.set(group, {0, {}});
+      bounds.bind(lane, w_.index(g));
+      const std::vector<Expr> at = unflatten(group * g + lane, extents);
+      std::unordered_map<const ExprNode*, Expr> by;
+      for (size_t i = 0; i < at.size(); ++i) by[s_.spatial[plan_.columns + i].var.get()] = at[i];
+      const Expr load = substitute(plan_.packed, by);
+      const Expr offset = flat_offset(*load->buffer, {load->args.begin(), load->args.end()}, bounds);
+      if (!mentions(simplify(offset - lane, bounds), lane)) return g;
+    }
+    return 1;
+  }
+
+  // Group of columns by group, so that the coordinates of a column are taken apart once.
   Stmt pack(const Tile& t) {
     const Axis c = w_.axis("column", w_.index(t.columns)), k = w_.axis("k", t.packed->shape[0]);
-    return w_.loop(ForKind::kSerial, "c", t.columns, [&](Expr column) {
-      const std::vector<Expr> at = place(t.outer, w_.index(0), t.column(column));
+    const int64_t group = t.group;
+    return w_.loop(ForKind::kSerial, "c", t.columns / group, [&](Expr first) {
       const auto copy = [&](bool real) {
         return over_reduction(t, [&](const std::vector<Expr>& r, Expr within) {
-          std::vector<Binding> all = work_.bind(at);
-          all.push_back({c, IterKind::kSpatial, column});
-          all.push_back({k, IterKind::kSpatial, within});
-          std::vector<Expr> to{k.var};
-          for (size_t d = 0; d < r.size(); ++d) {
-            all.push_back({s_.reduction[d], IterKind::kSpatial, r[d]});
-            if (d > 0) to.push_back(s_.reduction[d].var);
-          }
-          to.push_back(c.var);
-          const Expr value = real ? plan_.packed : w_.pool().constant(0, plan_.packed->dtype);
-          return w_.block(s_.name + (real ? "_pack" : "_fill"), all, w_.store(t.packed, to, value));
+          return w_.loop(ForKind::kVectorized, "lane", group, [&](Expr lane) {
+            const Expr column = first * group + lane;
+            std::vector<Binding> all = work_.bind(place(t.outer, w_.index(0), t.column(column)));
+            all.push_back({c, IterKind::kSpatial, column});
+            all.push_back({k, IterKind::kSpatial, within});
+            std::vector<Expr> to{k.var};
+            for (size_t d = 0; d < r.size(); ++d) {
+              all.push_back({s_.reduction[d], IterKind::kSpatial, r[d]});
+              if (d > 0) to.push_back(s_.reduction[d].var);
+            }
+            to.push_back(c.var);
+            const Expr value = real ? plan_.packed : w_.pool().constant(0, plan_.packed->dtype);
+            return w_.block(s_.name + (real ? "_pack" : "_fill"), all, w_.store(t.packed, to, value));
+          });
         });
       };
-      return t.valid ? w_.choose(less(t.start + column, t.all_columns), copy(true), copy(false)) : copy(true);
+      return t.valid ? w_.choose(less(t.start + first * group, t.all_columns), copy(true), copy(false)) : copy(true);
     });
   }
 
