@@ -21,15 +21,6 @@ constexpr Suffix kSuffixes[] = {
     {"f", kFloat32},   {"f16", kFloat16}, {"f32", kFloat32}, {"f64", kFloat64},    {"bf16", kBFloat16},
     {"i", kInt32},     {"u", kUInt32},    {"f8e4m3", kFloat8E4M3}, {"f8e5m2", kFloat8E5M2}};
 
-// The suffix that is printed: none for int32, the shortest for the others.
-std::string_view suffix_of(DType d) {
-  if (d == kInt32) return "";
-  for (const Suffix& s : kSuffixes) {
-    if (s.dtype == d) return s.text;
-  }
-  return "";
-}
-
 std::optional<uint64_t> magnitude(const Number& n) {
   uint64_t value = 0;
   const std::string_view digits = n.hex ? n.digits.substr(2) : n.digits;
@@ -169,6 +160,14 @@ std::optional<DType> dtype_of_suffix(std::string_view suffix) {
     if (s.text == suffix) return s.dtype;
   }
   return std::nullopt;
+}
+
+std::string_view suffix_of(DType d) {
+  if (d == kInt32) return "";
+  for (const Suffix& s : kSuffixes) {
+    if (s.dtype == d) return s.text;
+  }
+  return "";
 }
 
 std::optional<DType> natural_dtype(const Number& n) {

@@ -29,6 +29,9 @@ std::optional<Number> split_number(std::string_view text, bool negative);
 // The dtype that a suffix stands for.
 std::optional<DType> dtype_of_suffix(std::string_view suffix);
 
+// The suffix that is printed: none for int32 and dtypes without one, the shortest for the others.
+std::string_view suffix_of(DType dtype);
+
 // What is wrong with a number.
 struct LiteralError {
   std::string_view slug;

@@ -22,6 +22,8 @@
 namespace relay::text {
 
 class Parser {
+  friend class KernelReader;  // parser_kernel.cc
+
  public:
   Parser(uint32_t file, std::string_view text, Diagnostics& diagnostics, const Operators& operators,
          const ParseOptions& options);

@@ -1,0 +1,269 @@
+// Kernels as text: what is printed reads back, and each mistake has its place.
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "base/cat.h"
+#include "ir/analysis.h"
+#include "ir/text/parser.h"
+#include "ir/text/printer.h"
+#include "ir/text/test_operators.h"
+#include "kernel/builder.h"
+
+namespace relay::text {
+namespace {
+
+PrintOptions plain() {
+  PrintOptions options;
+  options.header = false;
+  return options;
+}
+
+// The module's text, after checking that it reads back.
+std::string round_trip(const Module& m) {
+  const std::string first = print(m, plain());
+  Diagnostics diagnostics;
+  ParseOptions options;
+  options.validate_kernels = false;
+  const Result<Module> again = parse("printed", first, diagnostics, test_operators(), options);
+  if (!again) {
+    ADD_FAILURE() << first << diagnostics.render(options.into.context().sources());
+    return first;
+  }
+  EXPECT_TRUE(alpha_equal(m, *again)) << first << "\n" << print(*again, plain());
+  EXPECT_EQ(print(*again, plain()), first);
+  return first;
+}
+
+std::string slugs(std::string_view input, bool validate = false) {
+  Diagnostics diagnostics;
+  ParseOptions options;
+  options.validate_kernels = validate;
+  const Result<Module> m = parse("input", std::string(input), diagnostics, test_operators(), options);
+  EXPECT_EQ(static_cast<bool>(m), !diagnostics.has_errors());
+  if (m) round_trip(*m);
+  return join(diagnostics.all(), ", ", [&](const Diagnostic& d) {
+    const auto at = options.into.context().sources().position(d.span().file, d.span().begin);
+    return cat(at.line, ":", at.column, " ", d.slug());
+  });
+}
+
+TEST(KernelText, Dense) {
+  Module m;
+  kernel::ExprPool& pool = m.context().pool();
+  kernel::Builder k(pool);
+  const kernel::Expr n = pool.shape_variable("n");
+  const kernel::Tensor x = k.input("x", kFloat32, {n, k.index(8)}), w = k.input("w", kFloat32, {k.index(4), k.index(8)});
+  const kernel::Tensor dense =
+      k.reduce("dense", kFloat32, {n, k.index(4)}, {k.index(8)}, k.sum(kFloat32),
+               [&](kernel::Indices i, kernel::Indices r) { return x(i[0], r[0]) * w(i[1], r[0]); });
+  const kernel::Tensor y = k.compute("y", kFloat32, {n, k.index(4)},
+                                     [&](kernel::Indices i) { return max(dense.at(i), k.constant(kFloat32, 0)); });
+  m.set_kernel("layer", m.context().arena().make<kernel::Kernel>(k.finish("layer", "nn.dense + nn.relu", {y})));
+  EXPECT_EQ(round_trip(m), R"(kernel @layer(x: float32[n, 8], w: float32[4, 8]) -> (y: float32[n, 4]) {
+  origin "nn.dense + nn.relu";
+  temporary dense: float32[n, 4];
+  for i0 in n {
+    for i1 in 4 {
+      for r0 in 8 {
+        block dense {
+          spatial vi0 in n = i0;
+          spatial vi1 in 4 = i1;
+          reduction vr0 in 8 = r0;
+          reads dense[vi0, vi1], x[vi0, vr0], w[vi1, vr0];
+          writes dense[vi0, vi1];
+          init {
+            dense[vi0, vi1] = 0f;
+          }
+          dense[vi0, vi1] = dense[vi0, vi1] + x[vi0, vr0] * w[vi1, vr0];
+        }
+      }
+    }
+  }
+  for i0 in n {
+    for i1 in 4 {
+      block y {
+        spatial vi0 in n = i0;
+        spatial vi1 in 4 = i1;
+        reads dense[vi0, vi1];
+        writes y[vi0, vi1];
+        y[vi0, vi1] = max(dense[vi0, vi1], 0f);
+      }
+    }
+  }
+}
+)");
+}
+
+// Expressions of every kind, in one store.
+TEST(KernelText, Expressions) {
+  const std::string_view kExprs[] = {
+      "x[i] + 1f", "x[i] - y[0] * 2f", "(x[i] - y[0]) * 2f", "x[i] - (y[0] - 1f)", "x[i] / (y[0] / 3f)",
+      "-x[i]", "-1.5f", "0.1f", "inff", "-nanf", "select(i < 3, x[i], 0f)", "select(i < 3 && (m == 0 || i >= m), x[i], 0f)",
+      "select(!(i == 3), x[i], 0f)", "select(i != 3 && True, x[i], 0f)", "exp(tanh(x[i]))", "pow(x[i], 2f)",
+      "float32(i)", "float32(int32(x[i]) + 2i32)", "float32(trunc_div(int32(x[i]), 2i32) // 3i32 % 4i32)",
+      "float32(shift_left(bit_and(int8(i), 7i8), 1i8))", "float32(bit_xor(uint64(i), 18446744073709551615u64))",
+      "min(x[i], max(y[0], 0.25f))", "x[(i + 3*m - 2) % 8]", "x[max(0, min(i - 1, 7))]", "x[i // 2 + 2*(i // 4)]",
+      "x[(2*i + m) // (m + 1) % 8]", "select(isnan(x[i]), 0f, x[i])", "float32(0.1f16)", "float32(1.5bf16)",
+      "float32(0.1f64)", "x[-i + 7]", "x[0 - 2*i + 14]", "select(-9223372036854775808 < i, 1f, 0f)"};
+  for (std::string_view e : kExprs) {
+    const std::string text = cat(
+        "kernel @k(x: float32[8], y: float32[m]) -> (z: float32[8]) {\n  for i in 8 {\n    z[i] = ", e, ";\n  }\n}\n");
+    EXPECT_EQ(slugs(text), "") << text;
+  }
+}
+
+TEST(KernelText, Statements) {
+  EXPECT_EQ(slugs(R"(
+kernel @`odd name`(x: float32[n, 8], `x y`: int8[]) -> (y: float32[n, 8]) {
+  origin "a \"test\"";
+  shape k;
+  temporary t: float32[n];
+  // comments are possible between statements
+  parallel i in n {  // here too
+    vectorized j in 8 {
+      let a = x[i, j] * 2f;
+      if (a < 0f) { y[i, j] = a; } else { y[i, j] = a + a; }
+    }
+    unrolled j in 8 { require (j < 8 + k, "never"); }
+    local l: float32[8] {
+      for j in 8 { l[j] = 1f; }
+      shared s: float32[] { s[] = float32(`x y`[]); sequence { nothing; } sequence { } t[i] = s[]; }
+    }
+    block b {
+      spatial v in n = i;
+      reduction r in 1 = 0;
+      where i < n;
+      reads t[v];
+      writes t[v];
+      init { t[v] = 0f; }
+      t[v] = t[v] + float32(r);
+    }
+  }
+  block_x a in 1 { block_y b in 1 { block_z c in 1 { thread_x d in 1 { thread_y e in 1 { thread_z f in 1 { nothing; } } } } } }
+}
+def @main(%x: float32) { @`odd name`(%x) }
+)"), "");
+}
+
+TEST(KernelText, SharedAndDeepExpressionsAreAbbreviated) {
+  Module m;
+  kernel::ExprPool& pool = m.context().pool();
+  kernel::Builder k(pool);
+  const kernel::Tensor x = k.input("x", kFloat32, {k.index(8)});
+  const kernel::Tensor y = k.compute("y", kFloat32, {k.index(8)}, [&](kernel::Indices i) {
+    kernel::Expr e = x.at(i);
+    for (int step = 0; step < 60; ++step) e = e * kernel::tanh(e) + kernel::exp(e);
+    return e;
+  });
+  m.set_kernel("k", m.context().arena().make<kernel::Kernel>(k.finish("k", "", {y})));
+  const std::string text = round_trip(m);
+  EXPECT_LT(text.size(), 20000u);
+  EXPECT_NE(text.find("let t = "), std::string::npos);
+}
+
+TEST(KernelText, Mistakes) {
+  struct Row {
+    std::string_view input, slugs;
+  };
+  const Row kRows[] = {
+      {"z[i] = 1f;", ""},
+      {"z[i] = 1;", "3:8 dtype-mismatch"},
+      {"z[i] = x[i] + 1;", "3:8 dtype-mismatch"},
+      {"z[i] = x[i] // 2f;", "3:8 dtype-mismatch"},
+      {"z[i] = float32(i / 2);", "3:16 dtype-mismatch"},
+      {"z[1f] = 1f;", "3:3 dtype-mismatch"},
+      {"z[i, i] = 1f;", "3:3 wrong-rank"},
+      {"z[i] = x[];", "3:8 wrong-rank"},
+      {"z[j] = 1f;", "3:3 unknown-variable"},
+      {"q[i] = 1f;", "3:1 unknown-buffer"},
+      {"z[i] = q[i];", "3:8 unknown-buffer"},
+      {"z[i] = frob(1f);", "3:8 unknown-function"},
+      {"z[i] = exp(1f, 2f);", "3:8 wrong-arguments"},
+      {"z[i] = exp(1);", "3:8 dtype-mismatch"},
+      {"z[i] = select(1, 1f, 2f);", "3:8 dtype-mismatch"},
+      {"z[i] = float32(i // 0);", "3:16 division-by-zero"},
+      {"z[i] = float32(trunc_mod(i, 0));", "3:16 division-by-zero"},
+      {"z[i] = float32(300i8);", "3:16 literal-out-of-range"},
+      {"z[i] = 1.5;", "3:8 missing-suffix"},
+      {"z[i] = 1q;", "3:8 malformed-number"},
+      {"z[i] = ;", "3:8 expected-expression"},
+      {"z[i] 1f;", "3:6 expected-token"},
+      {"frob;", "3:1 expected-statement"},
+      {"1;", "3:1 expected-statement"},
+      {"for j 8 { }", "3:7 expected-token"},
+      {"for j in 1f { }", "3:10 dtype-mismatch"},
+      {"if (i) { }", "3:5 dtype-mismatch"},
+      {"require (i < 2, 3);", "3:17 expected-token"},
+      {"block b { reads q[1]; }", "3:17 unknown-buffer"},
+      {"block b { reads x[1, 2]; }", "3:17 wrong-rank"},
+  };
+  for (const Row& row : kRows) {
+    EXPECT_EQ(slugs(cat("kernel @k(x: float32[8]) -> (z: float32[8]) {\nfor i in 8 { block b { spatial v in 8 = i; writes z[v]; z[v] = 1f; }\n",
+                        row.input, "\n} }")),
+              row.slugs)
+        << row.input;
+  }
+  const auto with_block = [](std::string_view index) {
+    return cat("kernel @k() -> (z: float32[8]) { for i in 8 { block b { spatial v in 8 = i; writes z[v]; z[", index, "] = 1f; } } }");
+  };
+  EXPECT_EQ(slugs(with_block("v"), true), "");
+  EXPECT_EQ(slugs(with_block("v + 8"), true), "1:8 invalid-kernel");
+  EXPECT_EQ(slugs("def @k() { 1 } kernel @k() -> () { }"), "1:23 redefined-global");
+  EXPECT_EQ(slugs("kernel @k() -> () { } def @k() { 1 }"), "1:27 redefined-global");
+  EXPECT_EQ(slugs("kernel @k(x float32[]) -> () { } def @k() { 1.5 }"), "1:13 expected-token, 1:45 missing-suffix");
+}
+
+TEST(KernelText, LimitsHold) {
+  std::string deep_loops, deep_expr = "1f", chain = "1f", sum = "i";
+  for (int i = 0; i < 300; ++i) deep_loops += cat("for i", i, " in 1 { ");
+  for (int i = 0; i < 300; ++i) deep_expr = cat("exp(", deep_expr, ")");
+  for (int i = 0; i < 600; ++i) chain += " + 1f";
+  for (int i = 0; i < 5000; ++i) sum += " + i";
+  const auto with = [](std::string_view e) { return cat("kernel @k() -> (z: float32[8]) { for i in 8 { z[i] = ", e, "; } }"); };
+  EXPECT_EQ(slugs(cat("kernel @k() -> () { ", deep_loops)).substr(7), "nesting-too-deep");
+  EXPECT_EQ(slugs(with(deep_expr)).substr(6), "nesting-too-deep");
+  EXPECT_EQ(slugs(with(chain)), "1:54 expression-too-complex");
+  EXPECT_EQ(slugs(with(cat("float32(", sum, ")"))), "1:62 expression-too-complex");
+}
+
+TEST(KernelText, DamagedTexts) {
+  const std::string good = R"(kernel @k(x: float32[n, 8], w: int8[]) -> (y: float32[n, 8]) {
+  origin "o"; temporary t: float32[n];
+  parallel i in n { vectorized j in 8 {
+      let a = x[i, j] * 2f;
+      if (a < 0f && i // 2 == 3 % n) { y[i, j] = a; } else { y[i, j] = select(isnan(a), -1f, min(a, 2f)); }
+      require (j < 8, "never"); }
+    local l: float32[8] { l[0] = float32(w[]); sequence { nothing; } }
+    block b { spatial v in n = i; reduction r in 4 = 0; where i < n; reads t[v], x[v, 0 : 4]; writes t[v];
+      init { t[v] = 0f; } t[v] = t[v] + x[v, r]; } } }
+)";
+  std::mt19937 random(7);
+  const auto below = [&](size_t n) { return std::uniform_int_distribution<size_t>(0, n - 1)(random); };
+  size_t accepted = 0;
+  for (int i = 0; i < 5000; ++i) {
+    std::string text = good;
+    for (size_t edits = 1; edits > 0; --edits) {
+      const size_t at = below(text.size());
+      switch (below(4)) {
+        case 0: text.erase(at, 1 + below(5)); break;
+        case 1: text[at] = text[below(text.size())]; break;
+        case 2: text.insert(at, 1, "0123456789 abijnxy_,[](){};:=+-*/%<>!&|\"@"[below(42)]); break;
+        default: text.insert(below(text.size()), text.substr(at, 1 + below(8))); break;
+      }
+    }
+    Diagnostics diagnostics;
+    ParseOptions options;
+    options.validate_kernels = i % 2 == 0;
+    const Result<Module> m = parse("input", text, diagnostics, test_operators(), options);
+    ASSERT_EQ(static_cast<bool>(m), !diagnostics.has_errors()) << text;
+    if (!m) continue;
+    ++accepted;
+    round_trip(*m);
+    ASSERT_FALSE(HasFailure()) << text;
+  }
+  EXPECT_GT(accepted, 150u);
+}
+
+}  // namespace
+}  // namespace relay::text
