@@ -6,7 +6,8 @@
 //   return {k.reduce("dense", kFloat32, {n, units}, {width}, k.sum(kFloat32),
 //                    [&](Indices i, Indices r) { return x(i[0], r[0]) * w(i[1], r[0]); })};
 //
-// Each compute/reduce becomes one block in the finished kernel; elementwise ones are inlined by the lowering.
+// Each compute/reduce becomes one block in the finished kernel; elementwise ones are inlined by the schedule. Padding is
+// best a compute of its own, not a condition in the body of a reduction, which would keep that from being vectorised.
 #pragma once
 
 #include <functional>

@@ -213,8 +213,26 @@ void Bounds::assume(Expr condition) {
   }
   if (condition->args.size() != 2 || condition->args[0]->dtype != kInt64) return;
   const Expr a = condition->args[0], b = condition->args[1];
-  if (condition->kind == ExprKind::kLess) less_.push_back({a, b});
-  if (condition->kind == ExprKind::kLessEqual) less_.push_back({a, b + 1});
+  if (condition->kind != ExprKind::kLess && condition->kind != ExprKind::kLessEqual) return;
+  // sum + constant < 0, where g divides the sum: sum / g < ceil(-constant / g).
+  const Expr difference = condition->kind == ExprKind::kLess ? a - b : a - b - 1;
+  int64_t g = 0, constant = 0;
+  for (const polynomial::Term& t : polynomial::terms(difference)) {
+    if (t.atoms.empty()) {
+      constant = t.coefficient;
+    } else {
+      g = std::gcd(g, t.coefficient);
+    }
+  }
+  if (g <= 0 || constant == INT64_MIN) return;
+  Expr sum = a->pool->integer(0);
+  for (const polynomial::Term& t : polynomial::terms(difference)) {
+    if (t.atoms.empty()) continue;
+    Expr product = a->pool->integer(t.coefficient / g);
+    for (const ExprNode* x : t.atoms) product = product * Expr(x);
+    sum = sum + product;
+  }
+  less_.push_back({sum, a->pool->integer(-floor_div_of(constant, g))});
 }
 
 bool Bounds::less_by_range(Expr a, Expr b) const {
@@ -225,9 +243,14 @@ bool Bounds::less_by_range(Expr a, Expr b) const {
 bool Bounds::proves_less(Expr a, Expr b) const {
   if (less_by_range(a, b)) return true;
   if (may_wrap(a.get()) || may_wrap(b.get())) return false;
-  // p < q is p <= q - 1, so a <= a + (q - 1 - p).
+  // p < q is p <= q - 1, so a <= a + c * (q - 1 - p) for c > 0. The c to try is the one that cancels the first term.
   for (const auto& [p, q] : less_) {
-    if (!may_wrap(p.get()) && !may_wrap(q.get()) && less_by_range(a + (q - 1 - p), b)) return true;
+    if (may_wrap(p.get())) continue;
+    const polynomial::Term first = polynomial::terms(p)[0];
+    for (const polynomial::Term& t : polynomial::terms(a - b)) {
+      if (t.atoms != first.atoms || t.coefficient % first.coefficient != 0 || t.coefficient / first.coefficient < 1) continue;
+      if (less_by_range(a + (q - 1 - p) * (t.coefficient / first.coefficient), b)) return true;
+    }
   }
   // rest + x // c < b if rest * c + x < b * c.
   for (const polynomial::Term& t : polynomial::terms(a)) {

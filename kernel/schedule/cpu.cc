@@ -178,10 +178,13 @@ Stmt write(Writer& w, const CpuOptions& options, const Work& work) {
 Kernel schedule_for_cpu(const Kernel& k, const CpuOptions& options) {
   ExprPool* pool = pool_of(k);
   if (options.opt_level <= 0 || pool == nullptr) return k;
-  const Kernel inlined = inline_producers(k);
+  Kernel inlined = inline_producers(k);
   Writer w(inlined);
   std::vector<Stmt> body;
   for (const Work& work : join_epilogues(inlined, stages_of(inlined))) body.push_back(write(w, options, work));
+  std::vector<const Buffer*> temporaries(inlined.temporaries.begin(), inlined.temporaries.end());
+  temporaries.insert(temporaries.end(), w.temporaries().begin(), w.temporaries().end());
+  inlined.temporaries = pool->arena().list(temporaries);
   return with_body(inlined, simplify(*pool, make_sequence(pool->arena(), body)));
 }
 

@@ -5,7 +5,8 @@
 // A tile of rows x columns of t is kept in registers while r runs; A is read an element at a time, B a vector at
 // a time. Where the columns of B do not lie side by side (a convolution's windows: they are scattered, padded and
 // strided), the part of B that a tile needs is first packed into a small buffer, which all tiles of rows reuse.
-// This is a convolution as a product of matrices without the large matrix. Each element of t is summed in the
+// This is a convolution as a product of matrices without the large matrix. If there are so few columns that the rows
+// have to be shared out too, the (then small) matrix is packed once for all of them. Each element of t is summed in the
 // order in which it was written down, so results do not depend on the tiling.
 #include <algorithm>
 #include <optional>
@@ -175,7 +176,9 @@ class Contraction {
     Expr valid = {};                                      // how many columns exist; null if all
     Expr start = {}, all_columns = {};                    // the first column, and how many there are in all tiles
     int64_t group = 1;                                    // columns that are packed at once
-    const Buffer* packed = nullptr;                       // [first reduction axis within the chunk, others.., columns]
+    const Buffer* packed = nullptr;  // [first reduction axis within the chunk, others.., columns]; for all tiles:
+                                     // [outer.., tile of columns, first reduction axis, others.., columns]
+    Expr tile = {};                  // of columns; null if each tile packs for itself
     Expr chunk_start = {}, chunk_size = {};               // of the first reduction axis; null if not in chunks
     Expr partial_row = {};                                // where the tile's rows are kept between chunks
     const Buffer* partial = nullptr;
@@ -236,17 +239,30 @@ class Contraction {
         for (size_t d = 0; d < r.size(); ++d) all.push_back({s_.reduction[d], IterKind::kReduction, r[d]});
         Expr value = s_.value;
         if (t.packed) {
-          const Axis k = w_.axis("k", t.packed->shape[0]);
-          all.push_back({k, IterKind::kReduction, within_chunk});
-          std::vector<Expr> at{k.var};
-          for (size_t d = 1; d < r.size(); ++d) at.push_back(s_.reduction[d].var);
-          at.push_back(c.var);
+          const std::vector<Expr> at = packed_place(t, IterKind::kReduction, r[0], within_chunk, c.var, all);
           value = substitute(value, {{plan_.packed.get(), w_.pool().load(t.packed, at)}});
         }
         return w_.block(s_.name, all, w_.store(sums, {i.var, c.var}, with_sum(value)));
       });
     });
     return w_.allocate(sums, w_.sequence({init, update, result}));
+  }
+
+  // Where an element of the packed operand lies, and the bindings that this needs besides those of the stage's axes.
+  std::vector<Expr> packed_place(const Tile& t, IterKind kind, Expr first, Expr within, Expr column, std::vector<Binding>& all) {
+    std::vector<Expr> at;
+    if (t.tile) {
+      for (size_t a : outer_) at.push_back(s_.spatial[a].var);
+      const Axis tile = w_.axis("tile", t.packed->shape[outer_.size()]);
+      all.push_back({tile, IterKind::kSpatial, t.tile});
+      at.push_back(tile.var);
+    }
+    const Axis k = w_.axis("k", t.packed->shape[at.size()]);
+    all.push_back({k, kind, t.tile ? first : within});
+    at.push_back(k.var);
+    for (size_t d = 1; d < s_.reduction.size(); ++d) at.push_back(s_.reduction[d].var);
+    at.push_back(column);
+    return at;
   }
 
   // Loops over the reduction, or over its part in the chunk.
@@ -361,36 +377,67 @@ class Contraction {
     std::vector<Expr> cost = space;
     for (const Axis& a : s_.reduction) cost.push_back(a.extent);
     cost.push_back(w_.index(share * c));
-    return w_.fused(outer_kind(options_, cost), "tile", space, [&](const std::vector<Expr>& at) {
+    const auto start_tile = [&](const std::vector<Expr>& outer, Expr tile) {
       Tile t;
       t.columns = c;
-      t.outer.assign(at.begin(), at.end() - 2);
-      const Expr start = at[at.size() - 2] * c, first_row = at.back() * share;
+      t.outer = outer;
+      const Expr start = tile * c;
       t.start = start;
       t.all_columns = columns;
       t.group = group;
       t.column = [=](Expr column) { return unflatten(start + column, column_extents); };
       if (!floor_mod(columns, c).is_int(0)) t.valid = kernel::min(columns - start, w_.index(c));
+      return t;
+    };
 
-      std::vector<Expr> shape{w_.index(chunk)};
-      for (size_t i = 1; i < s_.reduction.size(); ++i) shape.push_back(s_.reduction[i].extent);
-      shape.push_back(w_.index(c));
-      t.packed = w_.local(s_.name + "_packed", plan_.packed->dtype, shape);
-      if (!in_chunks) return w_.allocate(t.packed, w_.sequence({pack(t), write_rows(t, first_row, share)}));
+    std::vector<Expr> shape{w_.index(chunk)};
+    for (size_t i = 1; i < s_.reduction.size(); ++i) shape.push_back(s_.reduction[i].extent);
+    shape.push_back(w_.index(c));
+    const Buffer* everything = nullptr;
+    Stmt pack_everything = nullptr;
+    if (shares > 1) {
+      std::vector<Expr> whole;
+      for (size_t a : outer_) whole.push_back(s_.spatial[a].extent);
+      whole.push_back(tiles);
+      whole.push_back(first);
+      std::vector<Expr> pieces = whole;
+      whole.insert(whole.end(), shape.begin() + 1, shape.end());
+      everything = w_.temporary(s_.name + "_packed", plan_.packed->dtype, whole);
+      pack_everything = w_.fused(outer_kind(options_, whole), "piece", pieces, [&](const std::vector<Expr>& at) {
+        Tile t = start_tile({at.begin(), at.end() - 2}, at[at.size() - 2]);
+        t.packed = everything;
+        t.tile = at[at.size() - 2];
+        t.chunk_start = at.back();
+        t.chunk_size = w_.index(1);
+        return pack(t);
+      });
+    }
+
+    Stmt tile_by_tile = w_.fused(outer_kind(options_, cost), "tile", space, [&](const std::vector<Expr>& at) {
+      Tile t = start_tile({at.begin(), at.end() - 2}, at[at.size() - 2]);
+      const Expr first_row = at.back() * share;
+      const auto finish = [&](Stmt body) {
+        if (t.partial) body = w_.allocate(t.partial, body);
+        return everything ? body : w_.allocate(t.packed, body);
+      };
+      t.packed = everything ? everything : w_.local(s_.name + "_packed", plan_.packed->dtype, shape);
+      if (everything) t.tile = at[at.size() - 2];
+      const auto pack_part = [&] { return everything ? w_.sequence({}) : pack(t); };
+      if (!in_chunks) return finish(w_.sequence({pack_part(), write_rows(t, first_row, share)}));
 
       t.partial = w_.local(s_.name + "_partial", s_.buffer->dtype, {w_.index(share), w_.index(c)});
       const Expr pieces = divide_up(first, chunk);
       // An empty reduction has one empty chunk, which stores the initial values.
       const Expr at_least_one = kernel::max(pieces, w_.index(1));
-      Stmt chunks = w_.loop(ForKind::kSerial, "piece", at_least_one, [&](Expr piece) {
+      return finish(w_.loop(ForKind::kSerial, "piece", at_least_one, [&](Expr piece) {
         t.chunk_start = piece * chunk;
         t.chunk_size = kernel::min(first - t.chunk_start, w_.index(chunk));
         t.is_first = equal(piece, w_.index(0));
         t.is_last = equal(piece, at_least_one - 1);
-        return w_.sequence({pack(t), write_rows(t, first_row, share)});
-      });
-      return w_.allocate(t.packed, w_.allocate(t.partial, chunks));
+        return w_.sequence({pack_part(), write_rows(t, first_row, share)});
+      }));
     });
+    return pack_everything ? w_.sequence({pack_everything, tile_by_tile}) : tile_by_tile;
   }
 
   // All tiles of the rows [first, first + share), as far as there are so many.
@@ -436,7 +483,7 @@ class Contraction {
 
   // Group of columns by group, so that the coordinates of a column are taken apart once.
   Stmt pack(const Tile& t) {
-    const Axis c = w_.axis("column", w_.index(t.columns)), k = w_.axis("k", t.packed->shape[0]);
+    const Axis c = w_.axis("column", w_.index(t.columns));
     const int64_t group = t.group;
     return w_.loop(ForKind::kSerial, "c", t.columns / group, [&](Expr first) {
       const auto copy = [&](bool real) {
@@ -445,13 +492,8 @@ class Contraction {
             const Expr column = first * group + lane;
             std::vector<Binding> all = work_.bind(place(t.outer, w_.index(0), t.column(column)));
             all.push_back({c, IterKind::kSpatial, column});
-            all.push_back({k, IterKind::kSpatial, within});
-            std::vector<Expr> to{k.var};
-            for (size_t d = 0; d < r.size(); ++d) {
-              all.push_back({s_.reduction[d], IterKind::kSpatial, r[d]});
-              if (d > 0) to.push_back(s_.reduction[d].var);
-            }
-            to.push_back(c.var);
+            for (size_t d = 0; d < r.size(); ++d) all.push_back({s_.reduction[d], IterKind::kSpatial, r[d]});
+            const std::vector<Expr> to = packed_place(t, IterKind::kSpatial, r[0], within, c.var, all);
             const Expr value = real ? plan_.packed : w_.pool().constant(0, plan_.packed->dtype);
             return w_.block(s_.name + (real ? "_pack" : "_fill"), all, w_.store(t.packed, to, value));
           });

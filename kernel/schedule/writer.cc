@@ -15,10 +15,18 @@ Writer::Writer(const Kernel& k) : pool_(*pool_of(k)) {
 }
 
 const Buffer* Writer::local(std::string_view name, DType dtype, std::vector<Expr> shape) {
+  return buffer(name, dtype, shape, Scope::kLocal);
+}
+const Buffer* Writer::temporary(std::string_view name, DType dtype, std::vector<Expr> shape) {
+  temporaries_.push_back(buffer(name, dtype, shape, Scope::kGlobal));
+  return temporaries_.back();
+}
+
+const Buffer* Writer::buffer(std::string_view name, DType dtype, const std::vector<Expr>& shape, Scope scope) {
   std::string unique(name);
   for (int i = 1; !names_.insert(unique).second; ++i) unique = cat(name, "_", i);
   Arena& arena = pool_.arena();
-  return arena.make<Buffer>(next_buffer_++, pool_.symbols().intern(unique), dtype, arena.list(shape), Scope::kLocal);
+  return arena.make<Buffer>(next_buffer_++, pool_.symbols().intern(unique), dtype, arena.list(shape), scope);
 }
 
 Stmt Writer::block(std::string_view name, const std::vector<Binding>& bindings, Stmt body) {

@@ -30,6 +30,9 @@ class Writer {
   Axis axis(std::string_view name, Expr extent) { return {variable(name), extent}; }
 
   const Buffer* local(std::string_view name, DType dtype, std::vector<Expr> shape);
+  // A buffer that the caller allocates: to be added to the kernel's temporaries.
+  const Buffer* temporary(std::string_view name, DType dtype, std::vector<Expr> shape);
+  const std::vector<const Buffer*>& temporaries() const { return temporaries_; }
   // A block over the axes that `body` mentions, each under a fresh variable.
   Stmt block(std::string_view name, const std::vector<Binding>& bindings, Stmt body);
   Stmt store(const Buffer* buffer, const std::vector<Expr>& indices, Expr value);
@@ -50,7 +53,10 @@ class Writer {
              const std::function<Stmt(const std::vector<Expr>&)>& body);
 
  private:
+  const Buffer* buffer(std::string_view name, DType dtype, const std::vector<Expr>& shape, Scope scope);
+
   ExprPool& pool_;
+  std::vector<const Buffer*> temporaries_;
   uint32_t next_buffer_ = 0;
   std::unordered_set<std::string> names_;  // of buffers and of blocks
 };
