@@ -48,27 +48,19 @@ Expr as_batch(Node& n, Expr e, const std::vector<Dim>& batch) {
 Expr multiply_matrices(Node& n, Expr a, Expr b, const std::vector<AttrArg>& attrs) {
   const size_t rank_a = type_of(a).rank(), rank_b = type_of(b).rank();
   n.require(rank_a > 0 && rank_b > 0, "its inputs must have at least one dimension");
+  if (rank_b == 2) return n.call(kMatmul, {a, b}, attrs);
   if (rank_a == 1) a = n.expand_dims(a, 0);
   if (rank_b == 1) b = n.expand_dims(b, 1);
   Expr y;
   const std::vector<Dim> da = dims_of(a), db = dims_of(b);
-  if (da.size() == 2 && db.size() == 2) {
+  if (db.size() == 2) {
     y = n.call(kMatmul, {a, b}, attrs);
   } else {
     const std::vector<Dim> batch = broadcast(n, {da.begin(), da.end() - 2}, {db.begin(), db.end() - 2});
-    // Rows of a stack times one matrix are rows of a single matrix, as long as their number can be written down.
-    const std::vector<Dim> rows(da.begin(), da.end() - 1);
-    bool known = db.size() == 2;
-    for (Dim d : rows) known = known && d.is_const();
-    if (known) {
-      y = n.call(kMatmul, {n.reshape(a, {product(rows), da.back()}), b}, attrs);
-    } else {
-      y = n.call(kBatchMatmul, {as_batch(n, a, batch), as_batch(n, b, batch)}, attrs);
-    }
     std::vector<Dim> shape = batch;
     shape.push_back(da[da.size() - 2]);
     shape.push_back(db.back());
-    y = n.reshape(y, shape);
+    y = n.reshape(n.call(kBatchMatmul, {as_batch(n, a, batch), as_batch(n, b, batch)}, attrs), shape);
   }
   const auto axis = static_cast<int64_t>(type_of(y).rank());
   if (rank_b == 1) y = n.squeeze(y, {axis - 1});

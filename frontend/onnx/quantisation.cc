@@ -45,14 +45,14 @@ Results quantize_linear(Node& n) {
   require_small_integer(n, dtype);
   const Expr scale = parameter(n, 1);
   const Expr x = n.cast(n.input(0), type_of(scale).dtype);
-  return {n.call(kQuantize, {x, scale, zero_point(n, scale)},
+  return {n.call(kQnnQuantize, {x, scale, zero_point(n, scale)},
                  {{"axis", axis_of(n, scale)}, {"out_dtype", dtype}})};
 }
 
 Results dequantize_linear(Node& n) {
   require_small_integer(n, n.dtype(0));
   const Expr scale = parameter(n, 1);
-  return {n.call(kDequantize, {n.input(0), scale, zero_point(n, scale)},
+  return {n.call(kQnnDequantize, {n.input(0), scale, zero_point(n, scale)},
                  {{"axis", axis_of(n, scale)}, {"out_dtype", type_of(scale).dtype}})};
 }
 
@@ -66,7 +66,7 @@ Results dynamic_quantize_linear(Node& n) {
   const Expr point = n.call(kRound, {n.call(kClip, {n.call(kSubtract, {zero, n.call(kDivide, {low, scale})})},
                                             {{"a_min", 0.0}, {"a_max", 255.0}})});
   const Expr y =
-      n.call(kQuantize, {x, scale, n.cast(point, kInt32)}, {{"axis", int64_t{-1}}, {"out_dtype", kUInt8}});
+      n.call(kQnnQuantize, {x, scale, n.cast(point, kInt32)}, {{"axis", int64_t{-1}}, {"out_dtype", kUInt8}});
   return {y, scale, n.cast(point, kUInt8)};
 }
 

@@ -1,0 +1,431 @@
+#include <gtest/gtest.h>
+
+#include "base/file.h"
+#include "frontend/data/testing.h"
+#include "frontend/onnx/testing.h"
+#include "ir/analysis.h"
+
+namespace relay::frontend {
+namespace {
+
+constexpr int kInt64Code = ::onnx::TensorProto::INT64;
+
+void expect_refused(const TestModel& m, ImportFailure failure, const std::string& expected,
+                    const ImportOptions& options = {}) {
+  const Imported i = import_model(m, options);
+  EXPECT_FALSE(i.ok) << expected;
+  EXPECT_EQ(i.failure, failure) << i.messages;
+  EXPECT_NE(i.messages.find(expected), std::string::npos) << i.messages << " <- " << expected;
+}
+
+TestModel relu() { return TestModel().input("x", {1, 4}).node("Relu", {"x"}, {"y"}).output("y"); }
+
+TEST(Import, KeepsNamesAndOrder) {
+  const Imported i = import_model(TestModel()
+                                      .input("b/1", {2})
+                                      .input("a", {2})
+                                      .node("Add", {"a", "b/1"}, {"s:0"})
+                                      .node("Sub", {"a", "b/1"}, {"d"})
+                                      .output("d")
+                                      .output("s:0"));
+  ASSERT_TRUE(i.ok) << i.messages;
+  const Fn& main = *i.module.function("main");
+  EXPECT_EQ(main.params[0]->name, "b/1");
+  EXPECT_EQ(main.params[1]->name, "a");
+  EXPECT_EQ(show(*main.attrs.find("output_names")), "[\"d\", \"s:0\"]");
+  EXPECT_EQ(show(*main.attrs.find("input_names")), "[\"b/1\", \"a\"]");
+  EXPECT_EQ(i.type, "(Tensor[(2), float32], Tensor[(2), float32])");
+  EXPECT_TRUE(well_formed(i.module).empty());
+}
+
+TEST(Import, InitialisersThatAreInputsAreConstants) {
+  const Imported i = import_model(TestModel()
+                                      .input("x", {2})
+                                      .input("w", {2})
+                                      .floats("w", {2})
+                                      .node("Add", {"x", "w"}, {"y"})
+                                      .output("y"));
+  ASSERT_TRUE(i.ok) << i.messages;
+  EXPECT_EQ(i.module.function("main")->params.size(), 1u);
+}
+
+TEST(Import, NamedAxesAreShapeVariables) {
+  const Imported i = import_model(TestModel()
+                                      .input("x", {"batch", 4})
+                                      .input("y", {"batch", 4})
+                                      .node("Add", {"x", "y"}, {"z"})
+                                      .output("z"));
+  ASSERT_TRUE(i.ok) << i.messages;
+  EXPECT_EQ(i.type, "Tensor[(batch, 4), float32]");
+}
+
+TEST(Import, AxesWithoutAUsableName) {
+  const Imported i = import_model(TestModel()
+                                      .input("in put", {"", "1st.dim", "if", "a b", "a_b"})
+                                      .node("Relu", {"in put"}, {"y"})
+                                      .output("y"));
+  ASSERT_TRUE(i.ok) << i.messages;
+  EXPECT_EQ(i.type, "Tensor[(in_put_0, d1st_dim, if_, a_b, a_b_2), float32]");
+}
+
+TEST(Import, OptionsFixAxesEverywhere) {
+  ImportOptions o;
+  o.input_shapes["x"] = {{3, ""}, {-1, ""}};
+  const Imported i = import_model(
+      TestModel().input("x", {"n", "m"}).input("y", {"n", "m"}).node("Add", {"x", "y"}, {"z"}).output("z"),
+      o);
+  ASSERT_TRUE(i.ok) << i.messages;
+  EXPECT_EQ(i.type, "Tensor[(3, m), float32]");
+}
+
+TEST(Import, ShapesAreComputedOverSymbols) {
+  // reshape(x, [shape(x)[0], shape(x)[1] * 2, -1])
+  const Imported i = import_model(TestModel()
+                                      .input("x", {"n", "m", 8})
+                                      .ints("zero", {0}, true)
+                                      .ints("one", {1}, true)
+                                      .ints("two", {2}, true)
+                                      .ints("axes", {0})
+                                      .ints("rest", {-1})
+                                      .node("Shape", {"x"}, {"s"})
+                                      .node("Gather", {"s", "zero"}, {"n"})
+                                      .node("Gather", {"s", "one"}, {"m"})
+                                      .node("Mul", {"m", "two"}, {"m2"})
+                                      .node("Unsqueeze", {"n", "axes"}, {"n1"})
+                                      .node("Unsqueeze", {"m2", "axes"}, {"m21"})
+                                      .node("Concat", {"n1", "m21", "rest"}, {"shape"})
+                                      .attr("axis", 0)
+                                      .node("Reshape", {"x", "shape"}, {"y"})
+                                      .output("y"));
+  ASSERT_TRUE(i.ok) << i.messages;
+  EXPECT_EQ(i.type, "Tensor[(n, m*2, 4), float32]");
+}
+
+TEST(Import, ShapesThatAreOutputsAreComputedWhenTheyRun) {
+  const Imported i = import_model(TestModel().input("x", {"n", 3}).node("Shape", {"x"}, {"s"}).output("s"));
+  ASSERT_TRUE(i.ok) << i.messages;
+  EXPECT_EQ(i.type, "Tensor[(2), int64]");
+}
+
+TEST(Import, ConditionsThatAreKnownChooseABranch) {
+  ::onnx::GraphProto yes, no;
+  auto* a = yes.add_node();
+  a->set_op_type("Relu");
+  a->add_input("x");
+  a->add_output("t");
+  yes.add_output()->set_name("t");
+  auto* b = no.add_node();
+  b->set_op_type("NoSuchThing");  // refused even though it would not be chosen: all is listed
+  b->add_output("e");
+  no.add_output()->set_name("e");
+  TestModel m;
+  m.input("x", {4})
+      .ints("one", {1})
+      .node("Equal", {"one", "one"}, {"c"})
+      .node("If", {"c"}, {"y"})
+      .attr("then_branch", yes)
+      .attr("else_branch", no)
+      .output("y");
+  expect_refused(m, ImportFailure::kUnsupported, "`NoSuchThing`");
+  m.graph->mutable_node(1)->mutable_attribute(1)->mutable_g()->mutable_node(0)->set_op_type("Constant");
+  const Imported i = import_model(m);
+  ASSERT_TRUE(i.ok) << i.messages;
+  EXPECT_EQ(i.type, "Tensor[(4), float32]");
+}
+
+TEST(Import, EverythingUnsupportedIsListedAtOnce) {
+  const Imported i = import_model(TestModel(17)
+                                      .input("x", {1, 4})
+                                      .node("Frobnicate", {"x"}, {"a"})
+                                      .node("Relu", {"a"}, {"b"})
+                                      .node("StringNormalizer", {"b"}, {"c"})
+                                      .node("ReduceMeen", {"x"}, {"d"})
+                                      .output("c")
+                                      .output("d"));
+  EXPECT_EQ(i.failure, ImportFailure::kUnsupported);
+  EXPECT_NE(i.messages.find("m.onnx:1:1: error: operator `Frobnicate` of version 17 (node `the_Frobnicate`) "
+                            "on FLOAT is not supported"),
+            std::string::npos)
+      << i.messages;
+  EXPECT_NE(i.messages.find("m.onnx:3:1"), std::string::npos);
+  EXPECT_NE(i.messages.find("nearest in name: ReduceMax, ReduceMean"), std::string::npos) << i.messages;
+  EXPECT_EQ(i.messages.find("Relu`"), std::string::npos) << "what only depends on it is not blamed";
+}
+
+TEST(Import, TypeErrorsPointAtTheNode) {
+  expect_refused(TestModel().input("x", {2, 3}).input("y", {4}).node("Add", {"x", "y"}, {"z"}).output("z"),
+                 ImportFailure::kBadModel, "Add \"the_Add\" opset 13 (x, y) -> (z)");
+}
+
+TEST(Import, RefusesBadModels) {
+  expect_refused(TestModel().input("x", {1}).node("Relu", {"nothing"}, {"y"}).output("y"),
+                 ImportFailure::kBadModel, "uses `nothing`, which nothing before it defines");
+  expect_refused(TestModel().input("x", {1}).node("Relu", {"x"}, {"y"}).output("z"), ImportFailure::kBadModel,
+                 "nothing defines the output `z`");
+  expect_refused(TestModel().input("x", {1}).node("Relu", {"x"}, {"y"}), ImportFailure::kBadModel,
+                 "has no outputs");
+  expect_refused(
+      TestModel().input("x", {1}).node("Relu", {"x"}, {"y"}).node("Relu", {"x"}, {"y"}).output("y"),
+      ImportFailure::kBadModel, "is defined already");
+  expect_refused(TestModel().input("x", {1}).input("x", {1}).node("Relu", {"x"}, {"y"}).output("y"),
+                 ImportFailure::kBadModel, "two inputs are called `x`");
+  expect_refused(TestModel().input("", {1}).output("y"), ImportFailure::kBadModel, "an input has no name");
+  expect_refused(TestModel().floats("w", {1}).floats("w", {1}).output("w"), ImportFailure::kBadModel,
+                 "two initialisers");
+  expect_refused(TestModel().input("x", {1}).node("Relu", {}, {"y"}).output("y"), ImportFailure::kBadModel,
+                 "its input 0 is missing");
+  expect_refused(TestModel()
+                     .input("x", {1, 2})
+                     .node("Transpose", {"x"}, {"y"})
+                     .attr("perm", std::vector<int64_t>{0})
+                     .output("y"),
+                 ImportFailure::kBadModel, "`perm`");
+  expect_refused(TestModel().input("x", {1, 2}).node("Softmax", {"x"}, {"y"}).attr("axis", 5).output("y"),
+                 ImportFailure::kBadModel, "axis");
+  expect_refused(TestModel().input("x", {1, 2}).node("Softmax", {"x"}, {"y"}).attr("axis", "one").output("y"),
+                 ImportFailure::kBadModel, "value of another kind");
+  expect_refused(TestModel().input("x", {1, 2}).node("Cast", {"x"}, {"y"}).output("y"),
+                 ImportFailure::kBadModel, "`to` is missing");
+  expect_refused(TestModel()
+                     .input("x", {1, 1, 8, 8})
+                     .floats("w", {1, 1, 3, 3})
+                     .node("Conv", {"x", "w"}, {"y"})
+                     .attr("strides", std::vector<int64_t>{0, 1})
+                     .output("y"),
+                 ImportFailure::kBadModel, "out of range");
+  expect_refused(TestModel()
+                     .input("x", {1, 1, 8, 8})
+                     .floats("w", {1, 1, 3, 3})
+                     .node("Conv", {"x", "w"}, {"y"})
+                     .attr("pads", std::vector<int64_t>{INT64_MAX, 1, 1, 1})
+                     .output("y"),
+                 ImportFailure::kBadModel, "out of range");
+  expect_refused(TestModel()
+                     .input("x", {1, 1, 8, 8})
+                     .floats("w", {1, 1, 3, 3})
+                     .node("Conv", {"x", "w"}, {"y"})
+                     .attr("group", -1)
+                     .output("y"),
+                 ImportFailure::kBadModel, "out of range");
+  expect_refused(TestModel().input("x", {4}).ints("i", {9}).node("Gather", {"x", "i"}, {"y"}).output("y"),
+                 ImportFailure::kBadModel, "outside of the 4 elements");
+  expect_refused(TestModel().input("x", {4}).ints("s", {3}).node("Reshape", {"x", "s"}, {"y"}).output("y"),
+                 ImportFailure::kBadModel, "");
+  expect_refused(
+      TestModel().input("x", {4}).ints("s", {-1, -1}).node("Reshape", {"x", "s"}, {"y"}).output("y"),
+      ImportFailure::kBadModel, "");
+  expect_refused(TestModel().input("x", {4}).ints("s", {-7}).node("Reshape", {"x", "s"}, {"y"}).output("y"),
+                 ImportFailure::kBadModel, "negative extent");
+}
+
+TEST(Import, RefusesWhatIsNotSupported) {
+  expect_refused(TestModel(6).input("x", {1}).node("Relu", {"x"}, {"y"}).output("y"),
+                 ImportFailure::kUnsupported, "version 6 of ONNX's operator set; 7 to 21");
+  expect_refused(TestModel(22).input("x", {1}).node("Relu", {"x"}, {"y"}).output("y"),
+                 ImportFailure::kUnsupported, "version 22");
+  expect_refused(TestModel().input("x", {1}, ::onnx::TensorProto::STRING).output("x"),
+                 ImportFailure::kUnsupported, "type STRING");
+  expect_refused(TestModel()
+                     .input("x", {1, 1, 4, 4, 4})
+                     .floats("w", {1, 1, 3, 3, 3})
+                     .node("Conv", {"x", "w"}, {"y"})
+                     .output("y"),
+                 ImportFailure::kUnsupported, "3 spatial axes");
+  expect_refused(TestModel()
+                     .input("x", {1, 1, 4, 4})
+                     .node("MaxPool", {"x"}, {"y", "i"})
+                     .attr("kernel_shape", std::vector<int64_t>{2, 2})
+                     .output("y"),
+                 ImportFailure::kUnsupported, "indices");
+  expect_refused(
+      TestModel().input("x", {4}).input("s", {1}, kInt64Code).node("Reshape", {"x", "s"}, {"y"}).output("y"),
+      ImportFailure::kUnsupported, "depends on the data");
+  TestModel other = relu();
+  other.last->set_domain("com.example");
+  expect_refused(other, ImportFailure::kUnsupported,
+                 "ONNX's own `Relu` is supported; the one of `com.example` is not");
+  TestModel no_shape = relu();
+  no_shape.graph->mutable_input(0)->mutable_type()->mutable_tensor_type()->clear_shape();
+  expect_refused(no_shape, ImportFailure::kUnsupported, "does not say what its shape is");
+  ImportOptions o;
+  o.input_shapes["x"] = {{2, ""}, {-1, "k"}};
+  EXPECT_EQ(import_model(no_shape, o).type, "Tensor[(2, k), float32]");
+}
+
+TEST(Import, RefusesOptionsThatDoNotFit) {
+  const auto with = [](std::string name, std::vector<InputDim> dims) {
+    ImportOptions o;
+    o.input_shapes[name] = std::move(dims);
+    return o;
+  };
+  expect_refused(relu(), ImportFailure::kBadModel, "no input of `m.onnx`", with("y", {{1, ""}}));
+  expect_refused(relu(), ImportFailure::kBadModel, "it has 2 dimensions", with("x", {{1, ""}}));
+  expect_refused(relu(), ImportFailure::kBadModel, "its extent 1 is always 4", with("x", {{1, ""}, {5, ""}}));
+  ImportOptions o = with("x", {{2, ""}});
+  o.input_shapes["y"] = {{3, ""}};
+  expect_refused(TestModel().input("x", {"n"}).input("y", {"n"}).node("Add", {"x", "y"}, {"z"}).output("z"),
+                 ImportFailure::kBadModel, "cannot be both 2 and 3", o);
+}
+
+TEST(Import, RefusesWhatIsOverTheLimits) {
+  ImportOptions few;
+  few.nodes = 1;
+  expect_refused(
+      TestModel().input("x", {1}).node("Relu", {"x"}, {"y"}).node("Relu", {"y"}, {"z"}).output("z"),
+      ImportFailure::kLimit, "more than the limit of 1", few);
+  ::onnx::GraphProto inner;
+  inner.add_output()->set_name("x");
+  for (int i = 0; i < 40; ++i) {
+    ::onnx::GraphProto outer;
+    auto* n = outer.add_node();
+    n->set_op_type("If");
+    n->add_input("c");
+    n->add_output("y");
+    for (const char* name : {"then_branch", "else_branch"}) {
+      if (i > 10 && std::string(name) == "else_branch") continue;  // or it would be 2^40 graphs
+      auto* a = n->add_attribute();
+      a->set_name(name);
+      a->set_type(::onnx::AttributeProto::GRAPH);
+      *a->mutable_g() = inner;
+    }
+    outer.add_output()->set_name("y");
+    inner = outer;
+  }
+  TestModel deep;
+  deep.input("x", {1}).input("c", {}, ::onnx::TensorProto::BOOL);
+  *deep.graph->mutable_node() = inner.node();
+  deep.output("y");
+  const Imported i = import_model(deep);
+  EXPECT_FALSE(i.ok);
+  TestModel steps;
+  steps.input("x", {5000, 1, 2})
+      .floats("w", {1, 3, 2})
+      .floats("r", {1, 3, 3})
+      .node("RNN", {"x", "w", "r"}, {"y"})
+      .output("y");
+  expect_refused(steps, ImportFailure::kLimit, "longer than the limit of 4096");
+}
+
+TEST(Import, RefusesFilesThatAreNoModels) {
+  EXPECT_NE(import_bytes("").messages.find("it is empty"), std::string::npos);
+  EXPECT_NE(import_bytes("version https://git-lfs.github.com/spec/v1\noid sha256:1").messages.find("Git LFS"),
+            std::string::npos);
+  EXPECT_NE(import_bytes("PK\x03\x04").messages.find("m.onnx"), std::string::npos);
+  const std::string good = relu().bytes();
+  for (size_t n = 1; n < good.size(); ++n) EXPECT_FALSE(import_bytes(good.substr(0, n)).ok) << n;
+  EXPECT_FALSE(import_bytes(std::string(1000, '\x3a')).ok);
+  EXPECT_FALSE(import_bytes(std::string(1 << 20, '\xff')).ok);
+  std::string nested;
+  for (int i = 0; i < 200; ++i)
+    nested = "\x3a" + std::string(1, static_cast<char>(std::min<size_t>(nested.size(), 127))) + nested;
+  EXPECT_FALSE(import_bytes(nested).ok);
+}
+
+TEST(Import, AMillionEmptyNodesAreRefusedByNumber) {
+  // Two bytes a node: an amplification that must be seen before the message is parsed.
+  std::string graph;
+  for (int i = 0; i < 1'000'001; ++i) graph += std::string("\x0a\x00", 2);
+  ::onnx::ModelProto rest;
+  rest.add_opset_import()->set_version(13);
+  std::string bytes = rest.SerializeAsString() + "\x3a";
+  for (size_t n = graph.size(); n > 0; n >>= 7) bytes += static_cast<char>((n & 127) | (n > 127 ? 128 : 0));
+  const Imported i = import_bytes(bytes + graph);
+  EXPECT_EQ(i.failure, ImportFailure::kLimit) << i.messages.substr(0, 300);
+}
+
+TEST(Import, ExternalDataIsRefusedWithoutAFolder) {
+  TestModel m = relu();
+  auto* t = m.graph->add_initializer();
+  t->set_name("w");
+  t->set_data_type(1);
+  t->add_dims(1);
+  t->set_data_location(::onnx::TensorProto::EXTERNAL);
+  auto* e = t->add_external_data();
+  e->set_key("location");
+  e->set_value("../../etc/passwd");
+  EXPECT_NE(import_model(m).messages.find("another file"), std::string::npos);
+  TemporaryFolder folder;
+  ASSERT_EQ(folder.make(), "");
+  ASSERT_EQ(write_file_atomically(folder.path() + "/m.onnx", m.bytes()), "");
+  Diagnostics d;
+  const Module empty;
+  EXPECT_FALSE(import_onnx(folder.path() + "/m.onnx", empty, {}, d).ok());
+  EXPECT_NE(d.render(empty.context().sources()).find("contains `..`"), std::string::npos);
+}
+
+TEST(Import, AFileThatIsNotThere) {
+  Diagnostics d;
+  EXPECT_FALSE(import_onnx("/no/such/file.onnx", Module(), {}, d).ok());
+  EXPECT_EQ(import_failure(d), ImportFailure::kUnreadable);
+}
+
+TEST(Import, IsDeterministic) {
+  const TestModel m = relu();
+  const Imported a = import_model(m), b = import_model(m);
+  EXPECT_TRUE(alpha_equal(a.module, b.module));
+}
+
+TEST(Import, LongChainsOfNodes) {
+  TestModel m;
+  m.input("x", {4});
+  std::string at = "x";
+  for (int i = 0; i < 20'000; ++i) {
+    const std::string next = "t" + std::to_string(i);
+    m.node("Relu", {at}, {next});
+    at = next;
+  }
+  m.output(at);
+  EXPECT_TRUE(import_model(m).ok);
+}
+
+TEST(Import, DamagedModelsDoNoHarm) {
+  std::vector<std::string> seeds{relu().bytes()};
+  seeds.push_back(TestModel()
+                      .input("x", {"n", 3, 8, 8})
+                      .floats("w", {4, 3, 3, 3})
+                      .floats("b", {4})
+                      .node("Conv", {"x", "w", "b"}, {"y"})
+                      .attr("pads", std::vector<int64_t>{1, 1, 1, 1})
+                      .attr("kernel_shape", std::vector<int64_t>{3, 3})
+                      .node("MaxPool", {"y"}, {"p"})
+                      .attr("kernel_shape", std::vector<int64_t>{2, 2})
+                      .attr("ceil_mode", 1)
+                      .ints("s", {0, -1})
+                      .node("Reshape", {"p", "s"}, {"r"})
+                      .node("Softmax", {"r"}, {"q"})
+                      .output("q")
+                      .bytes());
+  seeds.push_back(TestModel()
+                      .input("x", {"n", "m", 8})
+                      .ints("zero", {0}, true)
+                      .ints("axes", {0})
+                      .ints("rest", {-1})
+                      .node("Shape", {"x"}, {"s"})
+                      .node("Gather", {"s", "zero"}, {"n"})
+                      .node("Unsqueeze", {"n", "axes"}, {"n1"})
+                      .node("Concat", {"n1", "rest"}, {"shape"})
+                      .attr("axis", 0)
+                      .node("Reshape", {"x", "shape"}, {"y"})
+                      .node("Slice", {"y", "zero1", "rest"}, {"z"})
+                      .ints("zero1", {0})
+                      .node("Transpose", {"z"}, {"t"})
+                      .output("t")
+                      .bytes());
+  seeds.push_back(TestModel()
+                      .input("x", {3, 1, 2})
+                      .floats("w", {1, 12, 2})
+                      .floats("r", {1, 12, 3})
+                      .floats("b", {1, 24})
+                      .node("LSTM", {"x", "w", "r", "b"}, {"y", "h", "c"})
+                      .attr("hidden_size", 3)
+                      .output("y")
+                      .output("c")
+                      .bytes());
+  data::for_each_mutation(seeds, [](const std::string& bytes) {
+    const Imported i = import_bytes(bytes);
+    EXPECT_TRUE(i.ok || !i.messages.empty());
+  });
+}
+
+}  // namespace
+}  // namespace relay::frontend
