@@ -12,7 +12,8 @@ namespace {
 std::string slugs(std::string_view input) {
   Diagnostics diagnostics;
   ParseOptions options;
-  const bool ok = static_cast<bool>(parse("input", std::string(input), diagnostics, test_operators(), options));
+  const bool ok =
+      static_cast<bool>(parse("input", std::string(input), diagnostics, test_operators(), options));
   EXPECT_EQ(ok, !diagnostics.has_errors());
   std::vector<std::pair<uint32_t, std::string>> found;
   for (const Diagnostic& d : diagnostics.all()) {
@@ -20,7 +21,8 @@ std::string slugs(std::string_view input) {
     found.emplace_back(d.span().begin, cat(at.line, ":", at.column, " ", d.slug(),
                                            d.severity() == Severity::kWarning ? " (warning)" : ""));
   }
-  std::stable_sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::stable_sort(found.begin(), found.end(),
+                   [](const auto& a, const auto& b) { return a.first < b.first; });
   return join(found, ", ", [](const auto& f) { return f.second; });
 }
 
@@ -127,9 +129,11 @@ TEST(Errors, InBodies) {
        "2:13 expected-expression, 2:22 missing-suffix, 2:45 unknown-operator"},
       {"let %a = (; let %b = frob(%a); %b", "2:11 expected-expression, 2:22 unknown-operator"},
       {"if (%q) { %r } else { 1.5 }", "2:5 unknown-variable, 2:11 unknown-variable, 2:23 missing-suffix"},
-      {"fn (%y) { ; } ; match (%x) { _ => ], _ => 1.5 }", "2:11 expected-expression, 2:35 expected-expression"},
+      {"fn (%y) { ; } ; match (%x) { _ => ], _ => 1.5 }",
+       "2:11 expected-expression, 2:35 expected-expression"},
   };
-  for (const Row& row : kRows) EXPECT_EQ(slugs(cat("def @f(%x: int8) {\n", row.input, "\n}")), row.slugs) << row.input;
+  for (const Row& row : kRows)
+    EXPECT_EQ(slugs(cat("def @f(%x: int8) {\n", row.input, "\n}")), row.slugs) << row.input;
 }
 
 TEST(Errors, InDefinitions) {
@@ -180,15 +184,16 @@ TEST(Errors, Rendered) {
             "    nn.rely(%dta)\n"
             "            ^~~~\n"
             "note: did you mean `%data`?\n");
-  EXPECT_EQ(rendered("def @main() { @mian(1.5) }"),
-            "net.relay:1:15: error: there is no function or kernel `@mian` [unknown-global]\n"
-            "  def @main() { @mian(1.5) }\n"
-            "                ^~~~~\n"
-            "note: did you mean `@main`?\n"
-            "net.relay:1:21: error: `1.5` needs a suffix that says which floating dtype it has [missing-suffix]\n"
-            "  def @main() { @mian(1.5) }\n"
-            "                      ^~~\n"
-            "note: `1.5f` is a float32, `1.5f64` a float64\n");
+  EXPECT_EQ(
+      rendered("def @main() { @mian(1.5) }"),
+      "net.relay:1:15: error: there is no function or kernel `@mian` [unknown-global]\n"
+      "  def @main() { @mian(1.5) }\n"
+      "                ^~~~~\n"
+      "note: did you mean `@main`?\n"
+      "net.relay:1:21: error: `1.5` needs a suffix that says which floating dtype it has [missing-suffix]\n"
+      "  def @main() { @mian(1.5) }\n"
+      "                      ^~~\n"
+      "note: `1.5f` is a float32, `1.5f64` a float64\n");
   EXPECT_EQ(rendered("type List { Nil } def @f(%x: Lisr) { match (%x) { Nill => 1 } }"),
             "net.relay:1:30: error: there is no type `Lisr` [unknown-type]\n"
             "  type List { Nil } def @f(%x: Lisr) { match (%x) { Nill => 1 } }\n"

@@ -1,6 +1,7 @@
 // Kernels as text: what is printed reads back, and each mistake has its place.
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <random>
 
 #include "base/cat.h"
@@ -53,13 +54,16 @@ TEST(KernelText, Dense) {
   kernel::ExprPool& pool = m.context().pool();
   kernel::Builder k(pool);
   const kernel::Expr n = pool.shape_variable("n");
-  const kernel::Tensor x = k.input("x", kFloat32, {n, k.index(8)}), w = k.input("w", kFloat32, {k.index(4), k.index(8)});
+  const kernel::Tensor x = k.input("x", kFloat32, {n, k.index(8)}),
+                       w = k.input("w", kFloat32, {k.index(4), k.index(8)});
   const kernel::Tensor dense =
       k.reduce("dense", kFloat32, {n, k.index(4)}, {k.index(8)}, k.sum(kFloat32),
                [&](kernel::Indices i, kernel::Indices r) { return x(i[0], r[0]) * w(i[1], r[0]); });
-  const kernel::Tensor y = k.compute("y", kFloat32, {n, k.index(4)},
-                                     [&](kernel::Indices i) { return max(dense.at(i), k.constant(kFloat32, 0)); });
-  m.set_kernel("layer", m.context().arena().make<kernel::Kernel>(k.finish("layer", "nn.dense + nn.relu", {y})));
+  const kernel::Tensor y = k.compute("y", kFloat32, {n, k.index(4)}, [&](kernel::Indices i) {
+    return max(dense.at(i), k.constant(kFloat32, 0));
+  });
+  m.set_kernel("layer",
+               m.context().arena().make<kernel::Kernel>(k.finish("layer", "nn.dense + nn.relu", {y})));
   EXPECT_EQ(round_trip(m), R"(kernel @layer(x: float32[n, 8], w: float32[4, 8]) -> (y: float32[n, 4]) {
   origin "nn.dense + nn.relu";
   temporary dense: float32[n, 4];
@@ -97,18 +101,43 @@ TEST(KernelText, Dense) {
 
 // Expressions of every kind, in one store.
 TEST(KernelText, Expressions) {
-  const std::string_view kExprs[] = {
-      "x[i] + 1f", "x[i] - y[0] * 2f", "(x[i] - y[0]) * 2f", "x[i] - (y[0] - 1f)", "x[i] / (y[0] / 3f)",
-      "-x[i]", "-1.5f", "0.1f", "inff", "-nanf", "select(i < 3, x[i], 0f)", "select(i < 3 && (m == 0 || i >= m), x[i], 0f)",
-      "select(!(i == 3), x[i], 0f)", "select(i != 3 && True, x[i], 0f)", "exp(tanh(x[i]))", "pow(x[i], 2f)",
-      "float32(i)", "float32(int32(x[i]) + 2i32)", "float32(trunc_div(int32(x[i]), 2i32) // 3i32 % 4i32)",
-      "float32(shift_left(bit_and(int8(i), 7i8), 1i8))", "float32(bit_xor(uint64(i), 18446744073709551615u64))",
-      "min(x[i], max(y[0], 0.25f))", "x[(i + 3*m - 2) % 8]", "x[max(0, min(i - 1, 7))]", "x[i // 2 + 2*(i // 4)]",
-      "x[(2*i + m) // (m + 1) % 8]", "select(isnan(x[i]), 0f, x[i])", "float32(0.1f16)", "float32(1.5bf16)",
-      "float32(0.1f64)", "x[-i + 7]", "x[0 - 2*i + 14]", "select(-9223372036854775808 < i, 1f, 0f)"};
+  const std::string_view kExprs[] = {"x[i] + 1f",
+                                     "x[i] - y[0] * 2f",
+                                     "(x[i] - y[0]) * 2f",
+                                     "x[i] - (y[0] - 1f)",
+                                     "x[i] / (y[0] / 3f)",
+                                     "-x[i]",
+                                     "-1.5f",
+                                     "0.1f",
+                                     "inff",
+                                     "-nanf",
+                                     "select(i < 3, x[i], 0f)",
+                                     "select(i < 3 && (m == 0 || i >= m), x[i], 0f)",
+                                     "select(!(i == 3), x[i], 0f)",
+                                     "select(i != 3 && True, x[i], 0f)",
+                                     "exp(tanh(x[i]))",
+                                     "pow(x[i], 2f)",
+                                     "float32(i)",
+                                     "float32(int32(x[i]) + 2i32)",
+                                     "float32(trunc_div(int32(x[i]), 2i32) // 3i32 % 4i32)",
+                                     "float32(shift_left(bit_and(int8(i), 7i8), 1i8))",
+                                     "float32(bit_xor(uint64(i), 18446744073709551615u64))",
+                                     "min(x[i], max(y[0], 0.25f))",
+                                     "x[(i + 3*m - 2) % 8]",
+                                     "x[max(0, min(i - 1, 7))]",
+                                     "x[i // 2 + 2*(i // 4)]",
+                                     "x[(2*i + m) // (m + 1) % 8]",
+                                     "select(isnan(x[i]), 0f, x[i])",
+                                     "float32(0.1f16)",
+                                     "float32(1.5bf16)",
+                                     "float32(0.1f64)",
+                                     "x[-i + 7]",
+                                     "x[0 - 2*i + 14]",
+                                     "select(-9223372036854775808 < i, 1f, 0f)"};
   for (std::string_view e : kExprs) {
-    const std::string text = cat(
-        "kernel @k(x: float32[8], y: float32[m]) -> (z: float32[8]) {\n  for i in 8 {\n    z[i] = ", e, ";\n  }\n}\n");
+    const std::string text =
+        cat("kernel @k(x: float32[8], y: float32[m]) -> (z: float32[8]) {\n  for i in 8 {\n    z[i] = ", e,
+            ";\n  }\n}\n");
     EXPECT_EQ(slugs(text), "") << text;
   }
 }
@@ -143,7 +172,8 @@ kernel @`odd name`(x: float32[n, 8], `x y`: int8[]) -> (y: float32[n, 8]) {
   block_x a in 1 { block_y b in 1 { block_z c in 1 { thread_x d in 1 { thread_y e in 1 { thread_z f in 1 { nothing; } } } } } }
 }
 def @main(%x: float32) { @`odd name`(%x) }
-)"), "");
+)"),
+            "");
 }
 
 TEST(KernelText, SharedAndDeepExpressionsAreAbbreviated) {
@@ -199,19 +229,22 @@ TEST(KernelText, Mistakes) {
       {"block b { reads x[1, 2]; }", "3:17 wrong-rank"},
   };
   for (const Row& row : kRows) {
-    EXPECT_EQ(slugs(cat("kernel @k(x: float32[8]) -> (z: float32[8]) {\nfor i in 8 { block b { spatial v in 8 = i; writes z[v]; z[v] = 1f; }\n",
+    EXPECT_EQ(slugs(cat("kernel @k(x: float32[8]) -> (z: float32[8]) {\nfor i in 8 { block b { spatial v in "
+                        "8 = i; writes z[v]; z[v] = 1f; }\n",
                         row.input, "\n} }")),
               row.slugs)
         << row.input;
   }
   const auto with_block = [](std::string_view index) {
-    return cat("kernel @k() -> (z: float32[8]) { for i in 8 { block b { spatial v in 8 = i; writes z[v]; z[", index, "] = 1f; } } }");
+    return cat("kernel @k() -> (z: float32[8]) { for i in 8 { block b { spatial v in 8 = i; writes z[v]; z[",
+               index, "] = 1f; } } }");
   };
   EXPECT_EQ(slugs(with_block("v"), true), "");
   EXPECT_EQ(slugs(with_block("v + 8"), true), "1:8 invalid-kernel");
   EXPECT_EQ(slugs("def @k() { 1 } kernel @k() -> () { }"), "1:23 redefined-global");
   EXPECT_EQ(slugs("kernel @k() -> () { } def @k() { 1 }"), "1:27 redefined-global");
-  EXPECT_EQ(slugs("kernel @k(x float32[]) -> () { } def @k() { 1.5 }"), "1:13 expected-token, 1:45 missing-suffix");
+  EXPECT_EQ(slugs("kernel @k(x float32[]) -> () { } def @k() { 1.5 }"),
+            "1:13 expected-token, 1:45 missing-suffix");
 }
 
 TEST(KernelText, LimitsHold) {
@@ -220,11 +253,40 @@ TEST(KernelText, LimitsHold) {
   for (int i = 0; i < 300; ++i) deep_expr = cat("exp(", deep_expr, ")");
   for (int i = 0; i < 600; ++i) chain += " + 1f";
   for (int i = 0; i < 5000; ++i) sum += " + i";
-  const auto with = [](std::string_view e) { return cat("kernel @k() -> (z: float32[8]) { for i in 8 { z[i] = ", e, "; } }"); };
+  const auto with = [](std::string_view e) {
+    return cat("kernel @k() -> (z: float32[8]) { for i in 8 { z[i] = ", e, "; } }");
+  };
   EXPECT_EQ(slugs(cat("kernel @k() -> () { ", deep_loops)).substr(7), "nesting-too-deep");
   EXPECT_EQ(slugs(with(deep_expr)).substr(6), "nesting-too-deep");
   EXPECT_EQ(slugs(with(chain)), "1:54 expression-too-complex");
   EXPECT_EQ(slugs(with(cat("float32(", sum, ")"))), "1:62 expression-too-complex");
+}
+
+// Large kernels, valid and not: reading and checking them takes seconds at most.
+TEST(KernelText, HostileTextsEndSoon) {
+  const auto stores = [](std::string_view index, size_t times) {
+    std::string out =
+        "kernel @k(x: float32[n]) -> (z: float32[8]) { for i in 8 { block b { spatial v in 8 = i; reads "
+        "x[v]; writes z[v]; ";
+    for (size_t i = 0; i < times; ++i) out += cat("z[", index, "] = x[", index, "] + ", i, "f;\n");
+    return out + "} } }";
+  };
+  std::string sum = "0", shapes, blocks;
+  for (size_t i = 0; i < 4000; ++i) sum += cat(" + n", i);
+  for (size_t i = 0; i < 4000; ++i) shapes += cat(i > 0 ? ", " : "", "b", i, ": int8[n", i, "]");
+  for (size_t i = 0; i < 8000; ++i)
+    blocks += cat("for i in 8 { block b", i, " { spatial v in 8 = i; writes z[v]; z[v] = 1f; } }\n");
+  std::string sums = cat("kernel @k(", shapes, ") -> (z: float32[8]) { for i in 8 { ");
+  for (size_t i = 0; i < 40; ++i) sums += cat("z[", sum, "] = 1f; ");
+  for (const std::string& text : {stores("v", 30000), stores("(v + n) % 8", 20000), stores("v // n", 20000),
+                                  sums + "} }", cat("kernel @k() -> (z: float32[8]) { ", blocks, "}")}) {
+    const auto start = std::chrono::steady_clock::now();
+    Diagnostics diagnostics;
+    const Result<Module> m = parse("input", text, diagnostics, test_operators());
+    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
+    EXPECT_LT(took.count(), 5.0) << text.substr(0, 200);
+    std::printf("%zu bytes: %.2f s, %zu errors\n", text.size(), took.count(), diagnostics.errors());
+  }
 }
 
 TEST(KernelText, DamagedTexts) {

@@ -19,7 +19,8 @@ bool operand_position(Expr user, size_t child) {
 }
 
 bool block(Expr e) {
-  return e->kind == ExprKind::kFn || e->kind == ExprKind::kIf || e->kind == ExprKind::kMatch || e->kind == ExprKind::kLet;
+  return e->kind == ExprKind::kFn || e->kind == ExprKind::kIf || e->kind == ExprKind::kMatch ||
+         e->kind == ExprKind::kLet;
 }
 
 }  // namespace
@@ -57,7 +58,8 @@ Layout::Layout(Expr root, uint32_t most_inline) : most_inline_(most_inline), sco
         ++position;
         if (!callee) parts = std::min(kBlock, parts + (is_bound.get(child) ? 1 : parts_.get(child)));
       });
-      if (const auto* c = e->as<Call>()) parts += static_cast<uint32_t>(std::min<size_t>(c->attrs.size(), kBlock));
+      if (const auto* c = e->as<Call>())
+        parts += static_cast<uint32_t>(std::min<size_t>(c->attrs.size(), kBlock));
       if (e->kind == ExprKind::kProj) --parts;
     }
     parts_[e] = parts;
@@ -74,7 +76,8 @@ std::optional<uint32_t> Layout::own_scope(Expr body, uint32_t around) const {
   const uint32_t s = scoped_.scope_of.get(body);
   const Scopes::Scope& scope = scoped_.all[s];
   const bool root = s == 0 && around == 0 && scope.body == body;
-  if (root || (s != 0 && scope.body == body && scope.parent == around && scoped_.uses.get(body) == 1)) return s;
+  if (root || (s != 0 && scope.body == body && scope.parent == around && scoped_.uses.get(body) == 1))
+    return s;
   return std::nullopt;
 }
 

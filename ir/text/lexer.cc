@@ -77,7 +77,8 @@ Token Lexer::token(TokenKind kind, size_t begin, size_t end, std::string_view te
 void Lexer::report(size_t begin, size_t end, std::string_view slug, std::string message) {
   if (quiet_ || begin < reported_until_) return;
   reported_until_ = end;
-  diagnostics_.error({file_, static_cast<uint32_t>(begin), static_cast<uint32_t>(end)}, slug, std::move(message));
+  diagnostics_.error({file_, static_cast<uint32_t>(begin), static_cast<uint32_t>(end)}, slug,
+                     std::move(message));
 }
 
 Token Lexer::bad(size_t begin, size_t end, size_t& after, std::string_view slug, std::string message) {
@@ -126,14 +127,16 @@ size_t Lexer::skip_blank(size_t at) {
 Token Lexer::quoted(size_t at, size_t& after, char quote, TokenKind kind, size_t start) {
   // A later quote mark in a string that is never closed begins one that is never closed either: look only once.
   const bool hopeless = quote == '"' && at > unclosed_;
-  const size_t length = hopeless ? 0 : matched(quote == '"' ? patterns().string : patterns().backquoted, text_, at);
+  const size_t length =
+      hopeless ? 0 : matched(quote == '"' ? patterns().string : patterns().backquoted, text_, at);
   if (length == 0) {
     // The rest of the line is as good a guess as any of what was meant.
     if (quote == '"') unclosed_ = std::min(unclosed_, at);
     size_t end = text_.find('\n', at);
     if (end == std::string_view::npos) end = text_.size();
     const std::string what = quote == '"' ? "string" : "name";
-    return bad(start, end, after, "unterminated-string", cat("this ", what, " is never closed; `", quote, "` is needed"));
+    return bad(start, end, after, "unterminated-string",
+               cat("this ", what, " is never closed; `", quote, "` is needed"));
   }
   after = at + length;
   Token t = token(kind, start, after, text_.substr(at + 1, length - 2));
@@ -159,7 +162,8 @@ Token Lexer::sigil(size_t at, size_t& after) {
   }
   if (local) {
     after = at + 1;
-    return token(TokenKind::kPunctuation, at, after, text_.substr(at, 1));  // the remainder of index arithmetic
+    return token(TokenKind::kPunctuation, at, after,
+                 text_.substr(at, 1));  // the remainder of index arithmetic
   }
   return bad(at, at + 1, after, "unexpected-character", "`@` must be followed by a name without a space");
 }
@@ -210,7 +214,8 @@ Token Lexer::lex(size_t at, size_t& after) {
     if (two == p) return punctuation(2);
   }
   if (arithmetic_ && two == "//") return punctuation(2);
-  if (std::string_view("(){}[],;:.=<>+-*/?!").find(c) != std::string_view::npos || (arithmetic_ && c == '%')) {
+  if (std::string_view("(){}[],;:.=<>+-*/?!").find(c) != std::string_view::npos ||
+      (arithmetic_ && c == '%')) {
     return punctuation(1);
   }
   // One report for a run of bytes that mean nothing.

@@ -34,10 +34,12 @@ struct Token {
   Span span;
   std::string_view text;
 
-  bool is(std::string_view punctuation) const { return kind == TokenKind::kPunctuation && text == punctuation; }
+  bool is(std::string_view punctuation) const {
+    return kind == TokenKind::kPunctuation && text == punctuation;
+  }
   bool is_word(std::string_view word) const { return kind == TokenKind::kName && !quoted && text == word; }
-  std::string name() const;    // the text without escapes
-  std::string show() const;    // for messages: "`)`", "end of file", "number `3`"
+  std::string name() const;  // the text without escapes
+  std::string show() const;  // for messages: "`)`", "end of file", "number `3`"
 };
 
 class Lexer {
@@ -110,7 +112,7 @@ class Lexer {
   bool arithmetic_ = false, quiet_ = false;
   uint32_t end_of_last_ = 0;
   size_t unclosed_ = SIZE_MAX;  // where a string begins that is never closed
-  size_t reported_until_ = 0;  // texts are read more than once; each mistake is reported once
+  size_t reported_until_ = 0;   // texts are read more than once; each mistake is reported once
 };
 
 }  // namespace relay::text

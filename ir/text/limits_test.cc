@@ -79,7 +79,8 @@ TEST(Limits, LongChains) {
   expect_round_trip("operators", cat("1", repeat(" + 1", kLong)));
   expect_round_trip("projections", cat("(1,)", repeat(".0", kLong)));
   expect_round_trip("items", repeat("ref(1);", kLong) + "1");
-  std::string lets = "let %x0 = 1;", bindings = "%0 = 1 + 1;", shared = "%0 = 1 + 1;", same_name = "let %x = 1;";
+  std::string lets = "let %x0 = 1;", bindings = "%0 = 1 + 1;", shared = "%0 = 1 + 1;",
+              same_name = "let %x = 1;";
   for (size_t i = 1; i < kLong; ++i) {
     lets += cat("let %x", i, " = nn.relu(%x", i - 1, ");\n");
     same_name += "let %x = nn.relu(%x);\n";
@@ -92,11 +93,12 @@ TEST(Limits, LongChains) {
   expect_round_trip("shared bindings", shared + "%99999");
   expect_round_trip("wide tuple", "(" + repeat("1, ", kLong) + ")");
   expect_round_trip("wide call", "add(" + repeat("1, ", kLong) + ")");
-  expect_round_trip("attributes", "add(" + [] {
-    std::string out;
-    for (size_t i = 0; i < 20000; ++i) out += cat("a", i, "=", i, ", ");
-    return out;
-  }() + ")");
+  expect_round_trip(
+      "attributes", "add(" + [] {
+        std::string out;
+        for (size_t i = 0; i < 20000; ++i) out += cat("a", i, "=", i, ", ");
+        return out;
+      }() + ")");
 }
 
 TEST(Limits, NestingIsLimited) {
@@ -105,7 +107,8 @@ TEST(Limits, NestingIsLimited) {
        {nested("(", "1", ")", 200), nested("f(", "1", ")", 200), nested("fn () {", "1", "}", 200),
         cat("fn (%x: ", nested("(", "int8", ",)", 200), ") { 1 }"),
         cat("match (1) { ", nested("(", "_", ",)", 200), " => 1 }"), repeat("(", 1000), repeat("{", 1000),
-        cat("zeros(a=", nested("[", "1", "]", 100), ")"), cat("fn (%x: Tensor[(", nested("(", "n", ")", 100), "), int8]) {1}"),
+        cat("zeros(a=", nested("[", "1", "]", 100), ")"),
+        cat("fn (%x: Tensor[(", nested("(", "n", ")", 100), "), int8]) {1}"),
         "tensor(" + nested("[", "1", "]", 100) + ", int8)"}) {
     Diagnostics diagnostics;
     ParseOptions options;
@@ -150,18 +153,36 @@ TEST(Limits, HostileTextsEndSoon) {
     for (size_t i = 0; i < 20000; ++i) out += cat("n", i, " * m", i, " + ");
     return out + "1), int8]) { 1 }";
   }();
-  const std::string products = "def @f(%x: Tensor[(" + repeat("(a + b + c + d) * ", 1000) + "1), int8]) { 1 }";
+  const std::string products =
+      "def @f(%x: Tensor[(" + repeat("(a + b + c + d) * ", 1000) + "1), int8]) { 1 }";
   std::string names = "def @f() { ";
   for (size_t i = 0; i < 50000; ++i) names += cat("unknown", i, "; ");
-  for (const std::string& text :
-       {repeat("\"\\", 300000), repeat("/*", 500000), repeat("(", 1000000), repeat("`", 1000000), repeat("((,", 300000),
-        repeat("#[", 300000), repeat("def ", 250000), repeat("def @f() {", 100000), repeat("def @f( { } ) ", 70000),
-        repeat("type T {", 100000), repeat("meta[a][0]", 100000), repeat("\xff", 1000000), repeat("%", 1000000),
-        repeat("1 +", 300000), "def @f() { " + repeat("x; ", 300000) + "}", "def @f() { " + repeat("x}; ", 200000),
-        "def @f() { " + repeat("{ ) ] ; ", 100000), dims, products, names,
-        "def @f() { " + repeat("tensor([[", 100000), "def @f() { tensor(" + repeat("[1, 2],", 100000),
-        "def @f() { f(" + repeat("a=", 300000), "def @f() { f(a=" + repeat("[", 900000),
-        "def @f() { " + repeat("let %x = fn (%y) { ", 50000), repeat("extern type A ", 70000)}) {
+  for (const std::string& text : {repeat("\"\\", 300000),
+                                  repeat("/*", 500000),
+                                  repeat("(", 1000000),
+                                  repeat("`", 1000000),
+                                  repeat("((,", 300000),
+                                  repeat("#[", 300000),
+                                  repeat("def ", 250000),
+                                  repeat("def @f() {", 100000),
+                                  repeat("def @f( { } ) ", 70000),
+                                  repeat("type T {", 100000),
+                                  repeat("meta[a][0]", 100000),
+                                  repeat("\xff", 1000000),
+                                  repeat("%", 1000000),
+                                  repeat("1 +", 300000),
+                                  "def @f() { " + repeat("x; ", 300000) + "}",
+                                  "def @f() { " + repeat("x}; ", 200000),
+                                  "def @f() { " + repeat("{ ) ] ; ", 100000),
+                                  dims,
+                                  products,
+                                  names,
+                                  "def @f() { " + repeat("tensor([[", 100000),
+                                  "def @f() { tensor(" + repeat("[1, 2],", 100000),
+                                  "def @f() { f(" + repeat("a=", 300000),
+                                  "def @f() { f(a=" + repeat("[", 900000),
+                                  "def @f() { " + repeat("let %x = fn (%y) { ", 50000),
+                                  repeat("extern type A ", 70000)}) {
     Diagnostics diagnostics;
     const auto start = std::chrono::steady_clock::now();
     ParseOptions options;

@@ -16,15 +16,16 @@ struct Suffix {
   DType dtype;
 };
 constexpr Suffix kSuffixes[] = {
-    {"i4", kInt4},     {"i8", kInt8},     {"i16", kInt16},   {"i32", kInt32},      {"i64", kInt64},
-    {"u4", kUInt4},    {"u8", kUInt8},    {"u16", kUInt16},  {"u32", kUInt32},     {"u64", kUInt64},
-    {"f", kFloat32},   {"f16", kFloat16}, {"f32", kFloat32}, {"f64", kFloat64},    {"bf16", kBFloat16},
-    {"i", kInt32},     {"u", kUInt32},    {"f8e4m3", kFloat8E4M3}, {"f8e5m2", kFloat8E5M2}};
+    {"i4", kInt4},   {"i8", kInt8},     {"i16", kInt16},         {"i32", kInt32},        {"i64", kInt64},
+    {"u4", kUInt4},  {"u8", kUInt8},    {"u16", kUInt16},        {"u32", kUInt32},       {"u64", kUInt64},
+    {"f", kFloat32}, {"f16", kFloat16}, {"f32", kFloat32},       {"f64", kFloat64},      {"bf16", kBFloat16},
+    {"i", kInt32},   {"u", kUInt32},    {"f8e4m3", kFloat8E4M3}, {"f8e5m2", kFloat8E5M2}};
 
 std::optional<uint64_t> magnitude(const Number& n) {
   uint64_t value = 0;
   const std::string_view digits = n.hex ? n.digits.substr(2) : n.digits;
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value, n.hex ? 16 : 10);
+  const auto [end, error] =
+      std::from_chars(digits.data(), digits.data() + digits.size(), value, n.hex ? 16 : 10);
   if (error != std::errc() || end != digits.data() + digits.size()) return std::nullopt;
   return value;
 }
@@ -42,7 +43,8 @@ std::optional<T> rounded(std::string_view digits) {
   }
   // Beyond the wide format too: the sign of the exponent decides (0.000...1 without an exponent counts as small).
   const size_t e = digits.find_first_of("eE");
-  const bool small = e != std::string_view::npos ? digits.find('-', e) != std::string_view::npos : digits[0] == '0';
+  const bool small =
+      e != std::string_view::npos ? digits.find('-', e) != std::string_view::npos : digits[0] == '0';
   return small ? std::optional<T>(0) : std::nullopt;
 }
 
@@ -91,7 +93,8 @@ std::optional<LiteralError> store_float(const Number& n, Tensor& into, int64_t i
 std::optional<LiteralError> store_int(const Number& n, Tensor& into, int64_t i) {
   const DType d = into.dtype();
   if (n.floating) {
-    return LiteralError{"malformed-number", cat("a number with a fraction or an exponent is no `", d.name(), "`")};
+    return LiteralError{"malformed-number",
+                        cat("a number with a fraction or an exponent is no `", d.name(), "`")};
   }
   const std::optional<uint64_t> m = magnitude(n);
   if (!m) return out_of_range(n, d);
@@ -142,10 +145,11 @@ bool plain_nan(const Tensor& t, int64_t i, bool negative) {
 }  // namespace
 
 std::optional<Number> split_number(std::string_view text, bool negative) {
-  static const RE2 kNumber("(0[xX][0-9a-fA-F]+|[0-9]+(?:\\.[0-9]*)?(?:[eE][+-]?[0-9]+)?|inf|nan)([A-Za-z0-9_]*)",
-                           RE2::Latin1);
+  static const RE2 kNumber(
+      "(0[xX][0-9a-fA-F]+|[0-9]+(?:\\.[0-9]*)?(?:[eE][+-]?[0-9]+)?|inf|nan)([A-Za-z0-9_]*)", RE2::Latin1);
   re2::StringPiece digits, suffix;
-  if (!RE2::FullMatch(re2::StringPiece(text.data(), text.size()), kNumber, &digits, &suffix)) return std::nullopt;
+  if (!RE2::FullMatch(re2::StringPiece(text.data(), text.size()), kNumber, &digits, &suffix))
+    return std::nullopt;
   Number n;
   n.negative = negative;
   n.digits = text.substr(0, digits.size());

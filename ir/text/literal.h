@@ -17,10 +17,10 @@ namespace relay::text {
 // The number as it stands in the text.
 struct Number {
   bool negative = false;
-  bool hex = false;              // 0x1f: bits
-  bool floating = false;         // has a point or an exponent, or is inf or nan
-  std::string_view digits;       // without sign and suffix; "inf", "nan"
-  std::string_view suffix;       // "" if there is none
+  bool hex = false;         // 0x1f: bits
+  bool floating = false;    // has a point or an exponent, or is inf or nan
+  std::string_view digits;  // without sign and suffix; "inf", "nan"
+  std::string_view suffix;  // "" if there is none
 };
 
 // Splits `1.5f16` or `inff`. Nothing if it is no number.

@@ -18,7 +18,8 @@ std::optional<std::vector<uint8_t>> decode_base64(std::string_view text) {
     std::array<int8_t, 256> values{};
     values.fill(-1);
     constexpr std::string_view kAlphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    for (size_t i = 0; i < kAlphabet.size(); ++i) values[static_cast<uint8_t>(kAlphabet[i])] = static_cast<int8_t>(i);
+    for (size_t i = 0; i < kAlphabet.size(); ++i)
+      values[static_cast<uint8_t>(kAlphabet[i])] = static_cast<int8_t>(i);
     return values;
   }();
   std::vector<uint8_t> bytes;
@@ -123,7 +124,8 @@ const json* member(const json& object, const char* key) {
 }
 
 std::string_view text_of(const json* value) {
-  return value && value->is_string() ? std::string_view(value->get_ref<const std::string&>()) : std::string_view();
+  return value && value->is_string() ? std::string_view(value->get_ref<const std::string&>())
+                                     : std::string_view();
 }
 
 // Indices are numbers in lists and strings in attributes.
@@ -169,14 +171,16 @@ bool Metadata::read(std::string_view text, Span span, Diagnostics& diagnostics) 
   auto graph = std::make_unique<Graph>();
   graph->root = json::parse(text.begin(), text.end(), nullptr, false);
   if (graph->root.is_discarded() || !member(graph->root, "nodes")) {
-    diagnostics.error(span, "malformed-metadata", "the metadata after this is not the JSON of a graph of nodes");
+    diagnostics.error(span, "malformed-metadata",
+                      "the metadata after this is not the JSON of a graph of nodes");
     return false;
   }
   const json* root = graph->node(index_of(member(graph->root, "root")));
   const json* keys = root ? member(*root, "keys") : nullptr;
   const json* data = root ? member(*root, "data") : nullptr;
   if (!keys || !data || !keys->is_array() || !data->is_array()) {
-    diagnostics.error(span, "malformed-metadata", "the root of the metadata is not a map from type keys to lists");
+    diagnostics.error(span, "malformed-metadata",
+                      "the root of the metadata is not a map from type keys to lists");
     return false;
   }
   for (size_t i = 0; i < std::min(keys->size(), data->size()); ++i) {
@@ -203,11 +207,13 @@ std::variant<MetaValue, std::string> Metadata::find(std::string_view key, size_t
   if (type == "relay.Constant") {
     const json* arrays = member(g.root, "b64ndarrays");
     const std::optional<size_t> which = index_of(g.attr(*node, "data"));
-    if (!which || !arrays || !arrays->is_array() || *which >= arrays->size()) return "the constant has no tensor";
+    if (!which || !arrays || !arrays->is_array() || *which >= arrays->size())
+      return "the constant has no tensor";
     Tensor& known = g.tensors[*which];
     if (!known.defined()) {
       auto tensor = read_tensor(text_of(&(*arrays)[*which]));
-      if (auto* message = std::get_if<std::string>(&tensor)) return cat("the constant cannot be read: ", *message);
+      if (auto* message = std::get_if<std::string>(&tensor))
+        return cat("the constant cannot be read: ", *message);
       known = std::get<Tensor>(std::move(tensor));
     }
     return MetaValue(known);

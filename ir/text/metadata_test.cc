@@ -59,8 +59,9 @@ TEST(Metadata, Constants) {
 TEST(Metadata, DimsAndAttributes) {
   EXPECT_EQ(printed("def @f(%x: Tensor[(meta[IntImm][0], meta[tir.Var][0], meta[tir.Any][0]), int8]) { %x }"),
             "def @f(%x: Tensor[(7, batch, ?), int8]) {\n  %x\n}\n");
-  EXPECT_EQ(printed("def @f() { zeros(a=meta[IntImm][0], b=meta[relay.attrs.X][0], c=meta[runtime.String][0]) }"),
-            "def @f() {\n  zeros(a=7, b=\"meta[relay.attrs.X][0]\", c=\"batch\")\n}\n");
+  EXPECT_EQ(
+      printed("def @f() { zeros(a=meta[IntImm][0], b=meta[relay.attrs.X][0], c=meta[runtime.String][0]) }"),
+      "def @f() {\n  zeros(a=7, b=\"meta[relay.attrs.X][0]\", c=\"batch\")\n}\n");
   EXPECT_EQ(printed("def @f() { zeros(meta[relay.attrs.X][0]) }"),
             "def @f() {\n  zeros(attrs=\"meta[relay.attrs.X][0]\")\n}\n");
 }
@@ -78,8 +79,11 @@ TEST(Metadata, Mistakes) {
 // Sizes that lie, in the header of a tensor.
 TEST(Metadata, TensorsAreNotTrusted) {
   const auto with_tensor = [](std::string_view base64) {
-    return cat("#[metadata]{\"root\": 0, \"nodes\": [{\"keys\": [\"relay.Constant\"], \"data\": [1]}, {\"data\": [2]},",
-               "{\"type_key\": \"relay.Constant\", \"attrs\": {\"data\": \"0\"}}], \"b64ndarrays\": [\"", base64, "\"]}");
+    return cat(
+        "#[metadata]{\"root\": 0, \"nodes\": [{\"keys\": [\"relay.Constant\"], \"data\": [1]}, {\"data\": "
+        "[2]},",
+        "{\"type_key\": \"relay.Constant\", \"attrs\": {\"data\": \"0\"}}], \"b64ndarrays\": [\"", base64,
+        "\"]}");
   };
   const std::string good = "P6G0lvBAXt0AAAAAAAAAAAEAAAAAAAAAAQAAAAIgAQACAAAAAAAAAAgAAAAAAAAAAACAPwAAAEA=";
   const std::string_view text = "def @f() { meta[relay.Constant][0] }";

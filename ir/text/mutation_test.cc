@@ -44,9 +44,16 @@ def @g() { (const("w", -1f), op add(1, --2), @f, {1u8 - 2u8 / 3u8 >= 4u8}) }
 std::string damaged(std::mt19937& random) {
   const auto below = [&](size_t n) { return std::uniform_int_distribution<size_t>(0, n - 1)(random); };
   static constexpr std::string_view kPieces[] = {
-      "(", ")", "{", "}", "[", "]", ",", ";", "=", "let %x = ", "%0 = ", "%0", "%x", "@f", "fn (", "if (", "else",
-      "match (", "=>", "->", "def @f", "type T", "extern ", "-", "//", "/*", "*/", "\"", "`", "1", "1.5f", "0x", "meta[",
-      "tensor(", "const(\"w\")", "?", "%", "#[metadata]", "\xff", ":", ".", ".0", " ", "\n", "free_var %x;", "n", "kernel @k"};
+      "(",      ")",        "{",           "}",       "[",
+      "]",      ",",        ";",           "=",       "let %x = ",
+      "%0 = ",  "%0",       "%x",          "@f",      "fn (",
+      "if (",   "else",     "match (",     "=>",      "->",
+      "def @f", "type T",   "extern ",     "-",       "//",
+      "/*",     "*/",       "\"",          "`",       "1",
+      "1.5f",   "0x",       "meta[",       "tensor(", "const(\"w\")",
+      "?",      "%",        "#[metadata]", "\xff",    ":",
+      ".",      ".0",       " ",           "\n",      "free_var %x;",
+      "n",      "kernel @k"};
   std::string text(kTexts[below(std::size(kTexts))]);
   for (size_t edits = 1 + below(3) * below(2); edits > 0; --edits) {
     const size_t at = below(text.size());
@@ -94,7 +101,9 @@ TEST(Mutation, DamagedTextsAreReadOrRefused) {
     print_options.operators = &operators;
     const std::string printed = print(*m, print_options);
     const Result<Module> again = parse("printed", printed, diagnostics, operators, again_options);
-    ASSERT_TRUE(again) << text << "\n" << printed << "\n" << diagnostics.render(again_options.into.context().sources());
+    ASSERT_TRUE(again) << text << "\n"
+                       << printed << "\n"
+                       << diagnostics.render(again_options.into.context().sources());
     ASSERT_TRUE(alpha_equal(*m, *again)) << text << "\n" << printed;
     ASSERT_EQ(print(*again, print_options), printed) << text;
   }

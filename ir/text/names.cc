@@ -51,7 +51,8 @@ size_t distance(std::string_view a, std::string_view b) {
         d[i][j] = i + j;
         continue;
       }
-      d[i][j] = std::min({d[i - 1][j] + 1, d[i][j - 1] + 1, d[i - 1][j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1)});
+      d[i][j] =
+          std::min({d[i - 1][j] + 1, d[i][j - 1] + 1, d[i - 1][j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1)});
       if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) {
         d[i][j] = std::min(d[i][j], d[i - 2][j - 2] + 1);
       }
@@ -69,8 +70,8 @@ bool plain_name(std::string_view name) {
 
 bool keyword(std::string_view name) {
   static constexpr std::string_view kWords[] = {
-      "let", "fn", "def", "if", "else", "type", "match", "extern", "free_var", "ref", "ref_read", "ref_write",
-      "True", "False", "meta", "tensor", "const", "ctor", "op"};
+      "let",      "fn",        "def",  "if",    "else", "type",   "match", "extern", "free_var", "ref",
+      "ref_read", "ref_write", "True", "False", "meta", "tensor", "const", "ctor",   "op"};
   return std::find(std::begin(kWords), std::end(kWords), name) != std::end(kWords);
 }
 
@@ -85,8 +86,10 @@ std::string quoted_dotted_name(std::string_view name) {
 }
 
 std::string quoted_word(std::string_view name) {
-  static const RE2 kReserved("Tensor|_|None|nullptr|(?:inf|nan|u?int|float|bfloat|bool)[0-9a-z_]*", RE2::Latin1);
-  const bool reserved = keyword(name) || RE2::FullMatch(re2::StringPiece(name.data(), name.size()), kReserved);
+  static const RE2 kReserved("Tensor|_|None|nullptr|(?:inf|nan|u?int|float|bfloat|bool)[0-9a-z_]*",
+                             RE2::Latin1);
+  const bool reserved =
+      keyword(name) || RE2::FullMatch(re2::StringPiece(name.data(), name.size()), kReserved);
   return plain_name(name) && !reserved ? std::string(name) : quoted(name, '`');
 }
 
@@ -109,7 +112,8 @@ std::string unescaped(std::string_view inside) {
       out += '\r';
     } else if (e == 't') {
       out += '\t';
-    } else if (e == 'x' && i + 2 < inside.size() && hex_digit(inside[i + 1]) >= 0 && hex_digit(inside[i + 2]) >= 0) {
+    } else if (e == 'x' && i + 2 < inside.size() && hex_digit(inside[i + 1]) >= 0 &&
+               hex_digit(inside[i + 2]) >= 0) {
       out += static_cast<char>(hex_digit(inside[i + 1]) * 16 + hex_digit(inside[i + 2]));
       i += 2;
     } else {

@@ -4,7 +4,6 @@
 #include <set>
 
 #include "base/cat.h"
-#include "ir/analysis.h"
 #include "ir/text/names.h"
 #include "ir/text/parser_impl.h"
 
@@ -48,7 +47,8 @@ bool Parser::need(std::string_view punctuation, std::string_view why) {
 
 bool Parser::expected(std::string_view what, std::string_view slug) {
   const Token& found = peek();
-  if (found.kind != TokenKind::kBad) error(found.span, slug, cat("expected ", what, ", found ", found.show()));
+  if (found.kind != TokenKind::kBad)
+    error(found.span, slug, cat("expected ", what, ", found ", found.show()));
   return false;
 }
 
@@ -178,7 +178,8 @@ bool Parser::constructor(Symbol data_type, std::vector<const Constructor*>& ctor
   if (const auto here = ctors_here_.find(c.name); here != ctors_here_.end()) before = here->second;
   if (before) {
     error(c.span, "redefined-constructor",
-          cat("constructor `", c.name.text(), "` exists already; constructors of all types share one name space"))
+          cat("constructor `", c.name.text(),
+              "` exists already; constructors of all types share one name space"))
         .label(before->span, cat("the one of type `", before->data_type.text(), "`"));
     return true;
   }
@@ -236,7 +237,8 @@ void Parser::read_definitions() {
 }
 
 bool Parser::function_definition() {
-  if (peek().kind != TokenKind::kGlobal) return expected("the name of a function, like `@main`", "expected-name");
+  if (peek().kind != TokenKind::kGlobal)
+    return expected("the name of a function, like `@main`", "expected-name");
   const Token name = next();
   graph_.clear();
   used_graph_ = false;
@@ -271,8 +273,8 @@ void Parser::check_names() {
     suggest(error(span, "unknown-type", cat("there is no type `", name.text(), "`")), name.text(), "", [&] {
       std::vector<std::string> names{"Tensor"};
       for (const auto& [known, def] : module_.data_types()) names.push_back(known.str());
-      for (std::string_view dtype : {"bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64",
-                                     "float16", "float32", "float64", "bfloat16"}) {
+      for (std::string_view dtype : {"bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32",
+                                     "uint64", "float16", "float32", "float64", "bfloat16"}) {
         names.emplace_back(dtype);
       }
       return names;
@@ -281,76 +283,13 @@ void Parser::check_names() {
   if (!module_mode_) return;
   for (const auto& [name, span] : used_globals_) {
     if (module_.function(name.text()) || module_.kernel(name.text())) continue;
-    suggest(error(span, "unknown-global", cat("there is no function or kernel `@", name.text(), "`")), name.text(),
-            "@", [&] {
+    suggest(error(span, "unknown-global", cat("there is no function or kernel `@", name.text(), "`")),
+            name.text(), "@", [&] {
               std::vector<std::string> names;
               for (const auto& [known, fn] : module_.functions()) names.push_back(known.str());
               for (const auto& [known, kernel] : module_.kernels()) names.push_back(known.str());
               return names;
             });
-  }
-}
-
-// A graph binding may be used outside the scope in which it was written, and may then mention variables that do
-// not exist there. Sharing means evaluation in the lowest scope that contains all uses, so that is what is checked.
-void Parser::check_scopes(const Fn* fn) {
-  const Scopes scoped = scopes(fn);
-  // Euler numbers of the tree of scopes: one scope is inside another if its interval is.
-  std::vector<uint32_t> enter(scoped.all.size()), leave(scoped.all.size());
-  std::vector<std::vector<uint32_t>> inner(scoped.all.size());
-  for (uint32_t i = 1; i < scoped.all.size(); ++i) inner[scoped.all[i].parent].push_back(i);
-  uint32_t clock = 0;
-  std::vector<std::pair<uint32_t, bool>> pending{{0, false}};
-  while (!pending.empty()) {
-    const auto [scope, closing] = pending.back();
-    pending.pop_back();
-    (closing ? leave : enter)[scope] = clock++;
-    if (closing) continue;
-    pending.emplace_back(scope, true);
-    for (uint32_t i : inner[scope]) pending.emplace_back(i, false);
-  }
-  // The scopes that each variable is bound in: of its binder, the children that open scopes in which it is known.
-  std::unordered_map<const Var*, std::vector<uint32_t>> known_in;
-  const std::vector<Expr> order = post_order(fn);
-  for (Expr e : order) {
-    if (const auto* f = e->as<Fn>()) {
-      for (const Var* p : f->params) known_in[p].push_back(scoped.opens.get(f));
-    } else if (const auto* let = e->as<Let>()) {
-      known_in[let->x].push_back(scoped.opens.get(let));
-      if (const auto* f = let->value->as<Fn>()) known_in[let->x].push_back(scoped.opens.get(f));
-    } else if (const auto* m = e->as<Match>()) {
-      for (size_t i = 0; i < m->arms.size(); ++i) {
-        std::vector<Pattern> patterns{m->arms[i].pattern};
-        while (!patterns.empty()) {
-          Pattern p = patterns.back();
-          patterns.pop_back();
-          if (p->var) known_in[p->var].push_back(scoped.opens.get(m) + static_cast<uint32_t>(i));
-          patterns.insert(patterns.end(), p->fields.begin(), p->fields.end());
-        }
-      }
-    }
-  }
-  std::set<uint32_t> reported;
-  for (Expr user : order) {
-    const bool is_fn = user->kind == ExprKind::kFn;
-    const bool opens = is_fn || user->kind == ExprKind::kLet || user->kind == ExprKind::kIf || user->kind == ExprKind::kMatch;
-    uint32_t position = 0;
-    for_each_child(user, [&](Expr child) {
-      const uint32_t at = position++;
-      const bool own_scope = opens && (at > 0 || is_fn);
-      const auto* var = child->as<Var>();
-      const auto known = var ? known_in.find(var) : known_in.end();
-      if (known == known_in.end()) return;
-      const uint32_t use = own_scope ? scoped.opens.get(user) + at - (is_fn ? 0 : 1) : scoped.scope_of.get(user);
-      for (uint32_t scope : known->second) {
-        if (enter[scope] <= enter[use] && leave[use] <= leave[scope]) return;
-      }
-      if (!reported.insert(var->id).second) return;
-      error(user->span, "variable-out-of-scope",
-            cat("this is used where `%", var->name.text(), "` is not in scope"))
-          .label(var->span, cat("`%", var->name.text(), "` is bound here"))
-          .note("a graph binding is evaluated in the smallest scope that contains all its uses");
-    });
   }
 }
 
@@ -376,7 +315,8 @@ void Parser::use_metadata() {
 Result<Expr> Parser::expression() {
   if (!read_header()) return kReported;
   Expr e = run_expression();
-  if (e && peek().kind != TokenKind::kEnd && peek().kind != TokenKind::kMetadata) expected("the end of the expression");
+  if (e && peek().kind != TokenKind::kEnd && peek().kind != TokenKind::kMetadata)
+    expected("the end of the expression");
   check_names();
   if (!e || diagnostics_.errors() != errors_before_) return kReported;
   if (used_graph_) {
@@ -399,10 +339,12 @@ Result<Type> Parser::whole_type() {
 namespace {
 
 // Adds the text to the sources of the context; nothing if it is too large for spans.
-std::optional<uint32_t> add_source(std::string name, std::string text, Diagnostics& diagnostics, Context& context) {
+std::optional<uint32_t> add_source(std::string name, std::string text, Diagnostics& diagnostics,
+                                   Context& context) {
   constexpr size_t kMost = size_t{1} << 31;
   if (text.size() > kMost) {
-    diagnostics.error({}, "input-too-large", cat("`", name, "` has ", text.size(), " bytes; at most ", kMost, " are read"));
+    diagnostics.error({}, "input-too-large",
+                      cat("`", name, "` has ", text.size(), " bytes; at most ", kMost, " are read"));
     return std::nullopt;
   }
   return context.sources().add(std::move(name), std::move(text));
@@ -418,15 +360,16 @@ Result<Module> parse(std::string name, std::string text, Diagnostics& diagnostic
   return text::Parser(*file, context.sources().text(*file), diagnostics, operators, options).module();
 }
 
-Result<Expr> parse_expr(std::string name, std::string text, Diagnostics& diagnostics, const Operators& operators,
-                        const ParseOptions& options) {
+Result<Expr> parse_expr(std::string name, std::string text, Diagnostics& diagnostics,
+                        const Operators& operators, const ParseOptions& options) {
   Context& context = options.into.context();
   const auto file = add_source(std::move(name), std::move(text), diagnostics, context);
   if (!file) return kReported;
   return text::Parser(*file, context.sources().text(*file), diagnostics, operators, options).expression();
 }
 
-Result<Type> parse_type(std::string name, std::string text, Diagnostics& diagnostics, const ParseOptions& options) {
+Result<Type> parse_type(std::string name, std::string text, Diagnostics& diagnostics,
+                        const ParseOptions& options) {
   Context& context = options.into.context();
   const auto file = add_source(std::move(name), std::move(text), diagnostics, context);
   if (!file) return kReported;

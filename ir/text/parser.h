@@ -34,12 +34,13 @@ struct ParseOptions {
 Result<Module> parse(std::string name, std::string text, Diagnostics& diagnostics, const Operators& operators,
                      const ParseOptions& options = {});
 
-// One expression, over the types and globals of `options.into`. Its free variables are declared with `free_var`.
-Result<Expr> parse_expr(std::string name, std::string text, Diagnostics& diagnostics, const Operators& operators,
-                        const ParseOptions& options = {});
+// One expression, over the types and globals of `options.into`, whose context owns it. Its free variables are declared
+// with `free_var`.
+Result<Expr> parse_expr(std::string name, std::string text, Diagnostics& diagnostics,
+                        const Operators& operators, const ParseOptions& options);
 
-// One type, for options and tests.
+// One type, likewise.
 Result<Type> parse_type(std::string name, std::string text, Diagnostics& diagnostics,
-                        const ParseOptions& options = {});
+                        const ParseOptions& options);
 
 }  // namespace relay

@@ -76,7 +76,8 @@ std::optional<AttrValue> Parser::attr_primary(size_t depth) {
   Context& context = module_.context();
   const Token t = peek();
   if (depth > kDeepestValue) {
-    error(t.span, "nesting-too-deep", cat("attribute values are nested more than ", kDeepestValue, " deep here"));
+    error(t.span, "nesting-too-deep",
+          cat("attribute values are nested more than ", kDeepestValue, " deep here"));
     return std::nullopt;
   }
   if (t.kind == TokenKind::kString) return context.attr_value(next().name());
@@ -135,7 +136,8 @@ std::optional<AttrValue> Parser::attr_primary(size_t depth) {
     } else if (const std::optional<int64_t> integer = to_int64(*n)) {
       return context.attr_value(*integer);
     }
-    error(span, "literal-out-of-range", cat("`", lexer_.text().substr(begin, span.end - begin), "` does not fit 64 bits"));
+    error(span, "literal-out-of-range",
+          cat("`", lexer_.text().substr(begin, span.end - begin), "` does not fit 64 bits"));
     return std::nullopt;
   }
   if (v.kind == TokenKind::kNumber) {
@@ -152,7 +154,8 @@ std::optional<AttrValue> Parser::attr_primary(size_t depth) {
   if (negative && v.is("(")) {
     const std::optional<AttrValue> inside = attr_primary(depth + 1);
     if (!inside) return std::nullopt;
-    if (inside->kind == AttrKind::kInt && inside->integer != INT64_MIN) return context.attr_value(-inside->integer);
+    if (inside->kind == AttrKind::kInt && inside->integer != INT64_MIN)
+      return context.attr_value(-inside->integer);
     if (inside->kind == AttrKind::kDim) return context.attr_value(Dim(0) - inside->dim);
     error(here_from(begin), "expected-attribute-value", "only numbers and dims have a negative");
     return std::nullopt;
@@ -188,7 +191,8 @@ std::optional<AttrValue> Parser::meta_attr(const Token& token) {
   if (const auto* i = std::get_if<MetaInt>(&v)) return context.attr_value(i->value);
   if (const auto* f = std::get_if<MetaFloat>(&v)) return context.attr_value(f->value);
   if (const auto* s = std::get_if<MetaString>(&v)) return context.attr_value(s->value);
-  if (const auto* d = std::get_if<MetaVariable>(&v)) return context.attr_value(context.shape_variable(d->name));
+  if (const auto* d = std::get_if<MetaVariable>(&v))
+    return context.attr_value(context.shape_variable(d->name));
   if (std::get_if<MetaAny>(&v)) return context.attr_value(Dim::unknown());
   return opaque;
 }
@@ -239,7 +243,8 @@ std::string_view Parser::arithmetic_operator(Arithmetic& limits, const Operand& 
   return t.kind == TokenKind::kPunctuation && precedence(t.text) > 0 ? t.text : std::string_view();
 }
 
-std::optional<Parser::Operand> Parser::arithmetic(Arithmetic& limits, int least, size_t depth, const Operand* left) {
+std::optional<Parser::Operand> Parser::arithmetic(Arithmetic& limits, int least, size_t depth,
+                                                  const Operand* left) {
   std::optional<Operand> so_far;
   const uint32_t begin = left ? lexer_.end_of_last() : peek().span.begin;
   if (left) {
@@ -272,10 +277,12 @@ std::optional<Parser::Operand> Parser::combined(Arithmetic& limits, std::string_
   if (flat) out.height = std::max(a.height, b.height + 1);
   if (++limits.operators > kMostOperators || out.height > kHighest) {
     error(span, "dim-too-complex",
-          cat("this has more than ", kMostOperators, " operators, or they are nested more than ", kHighest, " deep"));
+          cat("this has more than ", kMostOperators, " operators, or they are nested more than ", kHighest,
+              " deep"));
     return std::nullopt;
   }
-  if ((op == "//" || op == "floor_div" || op == "%" || op == "floor_mod") && b.dim.is_const() && b.dim.value() == 0) {
+  if ((op == "//" || op == "floor_div" || op == "%" || op == "floor_mod") && b.dim.is_const() &&
+      b.dim.value() == 0) {
     error(span, "division-by-zero", "this divides by zero");
     return std::nullopt;
   }
@@ -356,7 +363,8 @@ std::optional<Parser::Operand> Parser::arithmetic_call(Arithmetic& limits, size_
   });
   if (!ok) return std::nullopt;
   if (args.size() != 2) {
-    error(here_from(name.span.begin), "wrong-arguments", cat("`", op, "` takes 2 operands, and here are ", args.size()));
+    error(here_from(name.span.begin), "wrong-arguments",
+          cat("`", op, "` takes 2 operands, and here are ", args.size()));
     return std::nullopt;
   }
   return combined(limits, op, args[0], args[1], here_from(name.span.begin));

@@ -1,5 +1,8 @@
 // Headers of functions, and the scopes of names.
+#include <set>
+
 #include "base/cat.h"
+#include "ir/analysis.h"
 #include "ir/text/names.h"
 #include "ir/text/parser_impl.h"
 
@@ -70,6 +73,71 @@ bool Parser::fn_header(FnHeader& header) {
   // Of equal names in one list the first one is meant.
   for (size_t i = header.params.size(); i-- > 0;) bind(header.params[i]);
   return true;
+}
+
+// A graph binding may be used outside the scope in which it was written, and may then mention variables that do
+// not exist there. Sharing means evaluation in the lowest scope that contains all uses, so that is what is checked.
+void Parser::check_scopes(const Fn* fn) {
+  const Scopes scoped = scopes(fn);
+  // Euler numbers of the tree of scopes: one scope is inside another if its interval is.
+  std::vector<uint32_t> enter(scoped.all.size()), leave(scoped.all.size());
+  std::vector<std::vector<uint32_t>> inner(scoped.all.size());
+  for (uint32_t i = 1; i < scoped.all.size(); ++i) inner[scoped.all[i].parent].push_back(i);
+  uint32_t clock = 0;
+  std::vector<std::pair<uint32_t, bool>> pending{{0, false}};
+  while (!pending.empty()) {
+    const auto [scope, closing] = pending.back();
+    pending.pop_back();
+    (closing ? leave : enter)[scope] = clock++;
+    if (closing) continue;
+    pending.emplace_back(scope, true);
+    for (uint32_t i : inner[scope]) pending.emplace_back(i, false);
+  }
+  // The scopes that each variable is bound in: of its binder, the children that open scopes in which it is known.
+  std::unordered_map<const Var*, std::vector<uint32_t>> known_in;
+  const std::vector<Expr> order = post_order(fn);
+  for (Expr e : order) {
+    if (const auto* f = e->as<Fn>()) {
+      for (const Var* p : f->params) known_in[p].push_back(scoped.opens.get(f));
+    } else if (const auto* let = e->as<Let>()) {
+      known_in[let->x].push_back(scoped.opens.get(let));
+      if (const auto* f = let->value->as<Fn>()) known_in[let->x].push_back(scoped.opens.get(f));
+    } else if (const auto* m = e->as<Match>()) {
+      for (size_t i = 0; i < m->arms.size(); ++i) {
+        std::vector<Pattern> patterns{m->arms[i].pattern};
+        while (!patterns.empty()) {
+          Pattern p = patterns.back();
+          patterns.pop_back();
+          if (p->var) known_in[p->var].push_back(scoped.opens.get(m) + static_cast<uint32_t>(i));
+          patterns.insert(patterns.end(), p->fields.begin(), p->fields.end());
+        }
+      }
+    }
+  }
+  std::set<uint32_t> reported;
+  for (Expr user : order) {
+    const bool is_fn = user->kind == ExprKind::kFn;
+    const bool opens = is_fn || user->kind == ExprKind::kLet || user->kind == ExprKind::kIf ||
+                       user->kind == ExprKind::kMatch;
+    uint32_t position = 0;
+    for_each_child(user, [&](Expr child) {
+      const uint32_t at = position++;
+      const bool own_scope = opens && (at > 0 || is_fn);
+      const auto* var = child->as<Var>();
+      const auto known = var ? known_in.find(var) : known_in.end();
+      if (known == known_in.end()) return;
+      const uint32_t use =
+          own_scope ? scoped.opens.get(user) + at - (is_fn ? 0 : 1) : scoped.scope_of.get(user);
+      for (uint32_t scope : known->second) {
+        if (enter[scope] <= enter[use] && leave[use] <= leave[scope]) return;
+      }
+      if (!reported.insert(var->id).second) return;
+      error(user->span, "variable-out-of-scope",
+            cat("this is used where `%", var->name.text(), "` is not in scope"))
+          .label(var->span, cat("`%", var->name.text(), "` is bound here"))
+          .note("a graph binding is evaluated in the smallest scope that contains all its uses");
+    });
+  }
 }
 
 }  // namespace relay::text

@@ -36,7 +36,7 @@ class Parser {
   // ---- parser.cc: tokens, messages, definitions ----
   const Token& peek() { return lexer_.peek(); }
   Token next() { return lexer_.next(); }
-  bool take(std::string_view punctuation);   // consumes it if it is next
+  bool take(std::string_view punctuation);  // consumes it if it is next
   bool take_word(std::string_view word);
   bool need(std::string_view punctuation, std::string_view why);  // reports if it is not next
   bool expected(std::string_view what, std::string_view slug = "expected-token");  // reports; returns false
@@ -56,7 +56,7 @@ class Parser {
   bool comma_or(std::string_view closer, size_t count);
 
   bool read_header();
-  void read_data_types();   // a first pass, so that functions may use types defined after them
+  void read_data_types();  // a first pass, so that functions may use types defined after them
   bool take_data_type();
   bool data_type(bool is_extern);
   bool constructor(Symbol data_type, std::vector<const Constructor*>& ctors);
@@ -73,7 +73,7 @@ class Parser {
     std::vector<const Var*> params;
     Type result = nullptr;
     Attrs attrs;
-    size_t scope = 0;   // undo marks
+    size_t scope = 0;  // undo marks
     size_t types = 0;
     uint32_t begin = 0;
   };
@@ -86,20 +86,33 @@ class Parser {
 
   // ---- parser_expr.cc: the machine ----
   enum class Step : uint8_t {
-    kSequence, kLet, kGraph, kBinary, kArgs, kParen, kBlock, kFn, kCondition, kThen, kElse, kScrutinee, kArm, kRef,
+    kSequence,
+    kLet,
+    kGraph,
+    kBinary,
+    kArgs,
+    kParen,
+    kBlock,
+    kFn,
+    kCondition,
+    kThen,
+    kElse,
+    kScrutinee,
+    kArm,
+    kRef,
   };
   enum class State : uint8_t { kItem, kOperand, kValue, kReduce, kEnded, kDone, kFailed };
   struct Frame {
     Step step;
-    bool bare = false;        // kElse: an `if` without braces follows; kLet: the variable is in scope already
-    uint8_t precedence = 0;   // kBinary
-    uint32_t begin = 0;       // where its text begins
-    uint32_t operands = 0;    // operands_ from here on are its own
-    uint32_t items = 0;       // kSequence: items_ from here on are its own
-    size_t scope = 0;         // kSequence: undo mark
-    Expr first = nullptr;     // callee, left operand, condition
-    Expr second = nullptr;    // then-branch
-    const Var* var = nullptr; // kLet
+    bool bare = false;       // kElse: an `if` without braces follows; kLet: the variable is in scope already
+    uint8_t precedence = 0;  // kBinary
+    uint32_t begin = 0;      // where its text begins
+    uint32_t operands = 0;   // operands_ from here on are its own
+    uint32_t items = 0;      // kSequence: items_ from here on are its own
+    size_t scope = 0;        // kSequence: undo mark
+    Expr first = nullptr;    // callee, left operand, condition
+    Expr second = nullptr;   // then-branch
+    const Var* var = nullptr;    // kLet
     std::string_view name = {};  // operator, kind of reference, number of a graph binding
   };
   struct Item {  // let var = value; (a plain item has no variable)
@@ -127,9 +140,9 @@ class Parser {
   State reduce();
   State deliver();
   State end_sequence();
-  State closed();          // value_ is what stood inside the bracket of the frame on top
+  State closed();  // value_ is what stood inside the bracket of the frame on top
   State close_if();
-  State next_argument();   // after `(` or `,` of a call
+  State next_argument();  // after `(` or `,` of a call
   State finish_call();
   State next_arm();
   State finish_match();
@@ -171,7 +184,7 @@ class Parser {
   std::optional<Dim> dim();
   struct Arithmetic {  // limits of one expression
     size_t operators = 0;
-    bool attribute = false;  // `//` begins a comment unless its left operand is symbolic
+    bool attribute = false;        // `//` begins a comment unless its left operand is symbolic
     size_t comment_at = SIZE_MAX;  // where that was decided last
   };
   struct Operand {
@@ -195,6 +208,7 @@ class Parser {
   const size_t errors_before_;
   size_t depth_ = 0;
   size_t suggestions_ = 0;
+  size_t kernel_checks_ = 0;  // how much there was to validate so far
   bool module_mode_ = false;
   bool failed_ = false;
 

@@ -34,7 +34,8 @@ std::optional<Tensor> Parser::scalar(const Token& token, bool negative, uint32_t
     return std::nullopt;
   }
   if (!d) {
-    error(span, "missing-suffix", cat("`", token.text, "` needs a suffix that says which floating dtype it has"))
+    error(span, "missing-suffix",
+          cat("`", token.text, "` needs a suffix that says which floating dtype it has"))
         .note(cat("`", token.text, "f` is a float32, `", token.text, "f64` a float64"));
     return std::nullopt;
   }
@@ -52,7 +53,8 @@ Parser::State Parser::number_operand() {
   while (take("-")) negative = !negative;
   const Token t = peek();
   if (t.kind != TokenKind::kNumber && t.kind != TokenKind::kName) {
-    expected("a number after `-`: there is no unary minus of expressions; write `negative(...)`", "expected-expression");
+    expected("a number after `-`: there is no unary minus of expressions; write `negative(...)`",
+             "expected-expression");
     return State::kFailed;
   }
   if (t.kind == TokenKind::kName) {
@@ -91,7 +93,8 @@ std::optional<Tensor> Parser::tensor_literal() {
   do {
     if (!after_element && take("[")) {
       if (counts.size() == kMostBrackets) {
-        error(word, "nesting-too-deep", cat("a tensor literal has at most ", kMostBrackets, " levels of brackets"))
+        error(word, "nesting-too-deep",
+              cat("a tensor literal has at most ", kMostBrackets, " levels of brackets"))
             .note("the elements may be listed flat, with the shape after the dtype");
         return std::nullopt;
       }
@@ -132,7 +135,8 @@ std::optional<Tensor> Parser::tensor_literal() {
     shape.clear();
     const bool ok = list(")", [&] {
       const std::optional<Number> n = split_number(peek().text, false);
-      const std::optional<int64_t> extent = n && peek().kind == TokenKind::kNumber ? to_int64(*n) : std::nullopt;
+      const std::optional<int64_t> extent =
+          n && peek().kind == TokenKind::kNumber ? to_int64(*n) : std::nullopt;
       if (!extent) return expected("an extent");
       next();
       shape.push_back(*extent);
@@ -148,7 +152,8 @@ std::optional<Tensor> Parser::tensor_literal() {
   }
   const std::optional<int64_t> count = element_count(shape);
   if (!count || static_cast<uint64_t>(*count) != elements.size()) {
-    error(span, "wrong-shape", cat("a tensor of shape ", show(shape), " does not have ", elements.size(), " elements"))
+    error(span, "wrong-shape",
+          cat("a tensor of shape ", show(shape), " does not have ", elements.size(), " elements"))
         .note(flat ? "the elements are listed row by row before the dtype" : "");
     return std::nullopt;
   }
@@ -166,7 +171,8 @@ std::optional<Tensor> Parser::tensor_literal() {
       return std::nullopt;
     }
     if (!n->suffix.empty() && dtype_of_suffix(n->suffix) != d) {
-      error(at, "malformed-number", cat("the suffix of `", token.text, "` does not agree with `", d->name(), "`"));
+      error(at, "malformed-number",
+            cat("the suffix of `", token.text, "` does not agree with `", d->name(), "`"));
       return std::nullopt;
     }
     if (const auto wrong = store_number(*n, t, static_cast<int64_t>(i))) {
@@ -219,7 +225,8 @@ Parser::State Parser::constant_operand() {
     if (options_.constants) tensor = options_.constants(name.name());
     if (!tensor || !tensor->defined()) {
       error(name.span, "unknown-constant",
-            cat("there is no tensor `", name.name(), "`", options_.constants ? "" : "; no file of constants was given"));
+            cat("there is no tensor `", name.name(), "`",
+                options_.constants ? "" : "; no file of constants was given"));
       return value(poison_, begin);
     }
   }

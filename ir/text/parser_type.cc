@@ -19,7 +19,8 @@ struct OpenType {
 };
 
 bool looks_like_dtype(std::string_view name) {
-  static const RE2 kDType("(?:u?int|float|bool|bfloat)(?:[0-9]+(?:x[0-9]+)?)?(?:_e[0-9]m[0-9])?", RE2::Latin1);
+  static const RE2 kDType("(?:u?int|float|bool|bfloat)(?:[0-9]+(?:x[0-9]+)?)?(?:_e[0-9]m[0-9])?",
+                          RE2::Latin1);
   return RE2::FullMatch(re2::StringPiece(name.data(), name.size()), kDType);
 }
 
@@ -48,7 +49,8 @@ Type Parser::tensor_type() {
     const std::optional<Dim> d = dim();
     if (!d) return false;
     if (d->is_const() && d->value() < 0) {
-      error(cover(at, here_from(at.begin)), "negative-dim", cat("a dim cannot be negative, and this is ", d->value()));
+      error(cover(at, here_from(at.begin)), "negative-dim",
+            cat("a dim cannot be negative, and this is ", d->value()));
     }
     dims.push_back(*d);
     return true;
@@ -222,8 +224,8 @@ Pattern Parser::pattern() {
       if (!fields) {
         ctor = find_ctor(t.name());
         if (!ctor) {
-          suggest(error(t.span, "unknown-constructor", cat("there is no constructor `", t.name(), "`")), t.name(), "",
-                  [&] { return ctor_names(); });
+          suggest(error(t.span, "unknown-constructor", cat("there is no constructor `", t.name(), "`")),
+                  t.name(), "", [&] { return ctor_names(); });
           return nullptr;
         }
         fields = take("(");

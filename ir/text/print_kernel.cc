@@ -35,7 +35,9 @@ constexpr uint32_t kDeepest = 40;
 
 enum Level { kOr = 1, kAnd, kCompare, kSum, kProduct, kUnary, kPrimary };
 
-bool negative_factor(const ExprNode* n) { return n->kind == ExprKind::kInt && n->int_value < 0 && n->int_value != INT64_MIN; }
+bool negative_factor(const ExprNode* n) {
+  return n->kind == ExprKind::kInt && n->int_value < 0 && n->int_value != INT64_MIN;
+}
 // A term of a sum that is written after a minus.
 bool negative_term(const ExprNode* n) {
   if (n->dtype != kInt64) return false;
@@ -113,7 +115,9 @@ class KernelText {
     std::string text = {};
   };
   void later(std::string text) { parts_.push_back({nullptr, false, kOr, std::move(text)}); }
-  void later(const ExprNode* n, Level least, bool negate = false) { parts_.push_back({n, negate, least, {}}); }
+  void later(const ExprNode* n, Level least, bool negate = false) {
+    parts_.push_back({n, negate, least, {}});
+  }
 
   std::string out_;
   std::vector<Part> parts_;
@@ -205,9 +209,7 @@ void KernelText::parts_of(const ExprNode* n, bool negate, Level least) {
     case ExprKind::kLessEqual: return infix(n, "<=", kSum, kSum);
     case ExprKind::kAnd: return infix(n, "&&", kAnd, kCompare);
     case ExprKind::kOr: return infix(n, "||", kOr, kAnd);
-    case ExprKind::kNot:
-      later(n->args[0], kPrimary);
-      return later("!");
+    case ExprKind::kNot: later(n->args[0], kPrimary); return later("!");
     case ExprKind::kCast: return call(n->dtype.name(), n);
     case ExprKind::kMath: return call(kernel::name(n->fn), n);
     case ExprKind::kLoad: {
@@ -241,7 +243,7 @@ std::string KernelText::expr(Expr e) {
 // Writes `let`s for parts that occur several times in a long expression or lie deep in it.
 void KernelText::abbreviate(const std::vector<Expr>& roots, int indent) {
   struct Facts {
-    uint64_t parts = 1;   // of its text, with what is abbreviated counted as one
+    uint64_t parts = 1;  // of its text, with what is abbreviated counted as one
     uint32_t depth = 1;
     uint32_t uses = 0;
     bool closed = false;  // its children are known
@@ -328,7 +330,8 @@ void KernelText::statement(Stmt s, int indent) {
       std::vector<Expr> roots(n->indices.begin(), n->indices.end());
       roots.push_back(n->value);
       abbreviate(roots, indent);
-      const std::string name = names_.contains(n->buffer) ? names_[n->buffer] : quoted_word(n->buffer->name.text());
+      const std::string name =
+          names_.contains(n->buffer) ? names_[n->buffer] : quoted_word(n->buffer->name.text());
       line(indent, cat(name, "[", exprs(n->indices), "] = ", expr(n->value), ";"));
       break;
     }
@@ -374,7 +377,8 @@ void KernelText::block(const kernel::Block& b, int indent) {
   for (const kernel::BlockIter& i : b.iters) {
     const std::string extent = expr(i.extent), binding = expr(i.binding);
     const std::string& var = names_.emplace(i.var.get(), unique(i.var->name.text())).first->second;
-    line(indent + 1, cat(i.kind == kernel::IterKind::kSpatial ? "spatial " : "reduction ", var, " in ", extent, " = ", binding, ";"));
+    line(indent + 1, cat(i.kind == kernel::IterKind::kSpatial ? "spatial " : "reduction ", var, " in ",
+                         extent, " = ", binding, ";"));
   }
   if (b.predicate) line(indent + 1, cat("where ", expr(b.predicate), ";"));
   if (!b.reads.empty()) line(indent + 1, cat("reads ", regions(b.reads), ";"));

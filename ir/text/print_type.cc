@@ -144,7 +144,9 @@ class TypeText {
         const auto* fn = t->as<FnType>();
         out_ += "fn";
         if (!fn->type_params.empty()) {
-          out_ += cat("[", join(fn->type_params, ", ", [](const TypeVar* v) { return quoted_word(v->name.text()); }), "]");
+          out_ += cat(
+              "[", join(fn->type_params, ", ", [](const TypeVar* v) { return quoted_word(v->name.text()); }),
+              "]");
         }
         out_ += "(";
         later(fn->result);
@@ -197,7 +199,9 @@ std::string print_dim(Dim d, DimPlace place) {
   return DimText(place).shown(d.symbolic().get()).text;
 }
 
-std::string print_type(Type t, const std::function<bool(Symbol name)>& type_var) { return TypeText(type_var).of(t); }
+std::string print_type(Type t, const std::function<bool(Symbol name)>& type_var) {
+  return TypeText(type_var).of(t);
+}
 
 std::string print_attr(const AttrValue& v) {
   struct Open {
@@ -223,7 +227,8 @@ std::string print_attr(const AttrValue& v) {
 }
 
 std::string print_attrs(const Attrs& attrs) {
-  return join(attrs, ", ", [](const Attr& a) { return cat(quoted_dotted_name(a.name.text()), "=", print_attr(a.value)); });
+  return join(attrs, ", ",
+              [](const Attr& a) { return cat(quoted_dotted_name(a.name.text()), "=", print_attr(a.value)); });
 }
 
 }  // namespace relay::text

@@ -20,8 +20,9 @@ namespace relay {
 namespace text {
 namespace {
 
-constexpr size_t kMostType = 200;   // characters of a type in a comment
-constexpr int kMostIndent = 40;     // levels; deeper ones are not indented further, or texts would grow quadratically
+constexpr size_t kMostType = 200;  // characters of a type in a comment
+constexpr int kMostIndent =
+    40;  // levels; deeper ones are not indented further, or texts would grow quadratically
 
 class Printer {
  public:
@@ -31,12 +32,26 @@ class Printer {
   std::string expression(Expr e);
 
  private:
-  enum class Task : uint8_t { kText, kPart, kBinding, kStatement, kOperand, kScope, kLetItem, kLine, kIn, kOut, kEnd, kBound, kComment,
-                             kLeaveTypes };
+  enum class Task : uint8_t {
+    kText,
+    kPart,
+    kBinding,
+    kStatement,
+    kOperand,
+    kScope,
+    kLetItem,
+    kLine,
+    kIn,
+    kOut,
+    kEnd,
+    kBound,
+    kComment,
+    kLeaveTypes
+  };
   struct Pending {
     Task task;
     Expr e = nullptr;
-    uint32_t number = 0;         // kScope: the scope around it; kEnd: where the text of e begins; kBound: its number
+    uint32_t number = 0;  // kScope: the scope around it; kEnd: where the text of e begins; kBound: its number
     std::string_view text = {};  // of something that outlives the printer
   };
 
@@ -122,7 +137,9 @@ void Printer::annotated(const Var* v) {
 // The constant's entry in the side file.
 std::string Printer::side_name(const Constant& c) {
   std::map<std::string, Tensor>& entries = options_.constants ? *options_.constants : elided_;
-  const auto same = [&](const Tensor& t) { return t.data() == c.value->data() && t.shape() == c.value->shape(); };
+  const auto same = [&](const Tensor& t) {
+    return t.data() == c.value->data() && t.shape() == c.value->shape();
+  };
   const std::string base = c.name.str();
   std::string name = base;
   for (uint32_t i = 1;; ++i) {
@@ -182,7 +199,8 @@ void Printer::attrs_after(bool first, const Attrs& attrs) {
 void Printer::fn_header(const Fn& fn) {
   for (const TypeVar* v : fn.type_params) ++type_params_[v->name];
   if (!fn.type_params.empty()) {
-    out_ += cat("[", join(fn.type_params, ", ", [](const TypeVar* v) { return quoted_word(v->name.text()); }), "]");
+    out_ += cat("[", join(fn.type_params, ", ", [](const TypeVar* v) { return quoted_word(v->name.text()); }),
+                "]");
   }
   out_ += "(";
   for (size_t i = 0; i < fn.params.size(); ++i) {
@@ -251,7 +269,8 @@ void Printer::statement(Expr e) {
   if (graph_.get(e) || is_leaf(e)) return operand(e);
   if (options_.ranges) later(Task::kEnd, e, static_cast<uint32_t>(out_.size()));
   relay::match(
-      e, [&](const Tuple& n) {
+      e,
+      [&](const Tuple& n) {
         out_ += "(";
         later(n.fields.size() == 1 ? ",)" : ")");
         for (size_t i = n.fields.size(); i-- > 0;) {
@@ -449,7 +468,8 @@ void Printer::run() {
       case Task::kComment:
         if (options_.types && p.e->type) {
           std::string shown = relay::show(p.e->type, kMostType);
-          std::replace_if(shown.begin(), shown.end(), [](char c) { return static_cast<unsigned char>(c) < 0x20; }, ' ');
+          std::replace_if(
+              shown.begin(), shown.end(), [](char c) { return static_cast<unsigned char>(c) < 0x20; }, ' ');
           out_ += "  // " + shown;
         }
         break;
@@ -508,7 +528,8 @@ void Printer::data_type(const DataTypeDef& def) {
   for (const TypeVar* v : def.params) ++type_params_[v->name];
   out_ += cat(def.is_extern ? "extern type " : "type ", quoted_word(def.name.text()));
   if (!def.params.empty()) {
-    out_ += cat("[", join(def.params, ", ", [](const TypeVar* v) { return quoted_word(v->name.text()); }), "]");
+    out_ +=
+        cat("[", join(def.params, ", ", [](const TypeVar* v) { return quoted_word(v->name.text()); }), "]");
   }
   if (!def.is_extern) {
     out_ += " {\n";
@@ -555,7 +576,11 @@ std::string Printer::module() {
 }  // namespace
 }  // namespace text
 
-std::string print(const Module& m, const PrintOptions& options) { return text::Printer(options, &m).module(); }
-std::string print(Expr e, const PrintOptions& options) { return text::Printer(options, nullptr).expression(e); }
+std::string print(const Module& m, const PrintOptions& options) {
+  return text::Printer(options, &m).module();
+}
+std::string print(Expr e, const PrintOptions& options) {
+  return text::Printer(options, nullptr).expression(e);
+}
 
 }  // namespace relay

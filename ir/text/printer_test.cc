@@ -72,7 +72,9 @@ TEST(Printer, SharedParts) {
   const Expr one = b.scalar(kInt32, 1);
   const Expr fn = b.fn(std::vector<const Var*>{x}, x);
   const Expr pair = b.tuple({one, one});
-  const Expr e = b.let(other, fn, b.let(empty, b.if_(b.scalar(kBool, 1), pair, pair), b.let(digit, fn, b.tuple({other, empty, digit, fn}))));
+  const Expr e = b.let(other, fn,
+                       b.let(empty, b.if_(b.scalar(kBool, 1), pair, pair),
+                             b.let(digit, fn, b.tuple({other, empty, digit, fn}))));
   const std::string text = print(e);
   EXPECT_EQ(text,
             "%0 = fn (%x) { %x };\n"

@@ -28,7 +28,8 @@ std::string module_text(std::string_view input, PrintOptions print_options = {})
   ParseOptions again_options;
   Result<Module> again = parse("printed", first, diagnostics, operators, again_options);
   if (!again) {
-    ADD_FAILURE() << "printed text does not parse:\n" << first << diagnostics.render(again_options.into.context().sources());
+    ADD_FAILURE() << "printed text does not parse:\n"
+                  << first << diagnostics.render(again_options.into.context().sources());
     return first;
   }
   EXPECT_TRUE(alpha_equal(*m, *again)) << "not the same program:\n" << input << "\n" << first;
@@ -47,7 +48,9 @@ std::string expr_text(std::string_view input, PrintOptions print_options = {}) {
   ParseOptions again_options;
   Result<Expr> again = parse_expr("printed", first, diagnostics, operators, again_options);
   if (!again) {
-    ADD_FAILURE() << "printed text does not parse:\n" << first << "\n" << diagnostics.render(again_options.into.context().sources());
+    ADD_FAILURE() << "printed text does not parse:\n"
+                  << first << "\n"
+                  << diagnostics.render(again_options.into.context().sources());
     return first;
   }
   EXPECT_TRUE(alpha_equal(*e, *again)) << "not the same expression:\n" << input << "\n" << first;
@@ -147,13 +150,15 @@ TEST(RoundTrip, Expressions) {
       {"let %_ = ref(1); 2", "ref(1);\n2"},
       {"let %_ = ref(1); %_", "let %_ = ref(1);\n%_"},
       {"1; 2; 3", "1;\n2;\n3"},
-      {"let %x = match ((1, 2)) { (%a, _) => %a }; %x", "let %x = match ((1, 2)) {\n  (%a, _) => %a,\n};\n%x"},
+      {"let %x = match ((1, 2)) { (%a, _) => %a }; %x",
+       "let %x = match ((1, 2)) {\n  (%a, _) => %a,\n};\n%x"},
       {"%0 = 1 + 2; %0 * %0", "%0 = add(1, 2);\nmultiply(%0, %0)"},
       {"%7 = 1 + 2; %7", "add(1, 2)"},
       {"%0 = 1; %0 + %0", "add(1, 1)"},
       {"(let %x = 1; %x) + 2", "%0 = (\n  let %x = 1;\n  %x\n);\nadd(%0, 2)"},
       {"if (True) { 1 } else { 2 }", "if (True) { 1 } else { 2 }"},
-      {"if (True) { 1 } else if (False) { 2 } else { 3 }", "if (True) {\n  1\n} else if (False) { 2 } else { 3 }"},
+      {"if (True) { 1 } else if (False) { 2 } else { 3 }",
+       "if (True) {\n  1\n} else if (False) { 2 } else { 3 }"},
       {"if (True) { let %x = 1; %x } else { 2 }", "if (True) {\n  let %x = 1;\n  %x\n} else {\n  2\n}"},
       {"fn (%x) { %x }", "fn (%x) { %x }"},
       {"fn[A](%x: A, Primitive=1) -> A { %x }", "fn [A](%x: A, Primitive=1) -> A { %x }"},
@@ -189,13 +194,30 @@ TEST(RoundTrip, Expressions) {
 }
 
 TEST(RoundTrip, Types) {
-  const std::string_view kTypes[] = {
-      "int32", "bool", "float16", "bfloat16", "uint8", "int4", "float8_e4m3",
-      "Tensor[(1, 2), float32]", "Tensor[(5), float32]", "Tensor[(?, 3), bool]",
-      "Tensor[(n, 2*n + 1, min(8, n), ?), float32]", "Tensor[(n // 2, n % 8), int8]",
-      "Tensor[((2*n + 1) // (3*m), m - n), int8]", "Tensor[(`batch size`, `Tensor`), int8]",
-      "()", "(int32,)", "(int32, (bool, int8))", "fn() -> ()", "fn(int32, bool) -> fn(int8) -> bool",
-      "fn[A, B](A, B) -> (A, B)", "ref(int32)", "ref(ref(fn(int32) -> int32))", "_", "fn(_) -> _"};
+  const std::string_view kTypes[] = {"int32",
+                                     "bool",
+                                     "float16",
+                                     "bfloat16",
+                                     "uint8",
+                                     "int4",
+                                     "float8_e4m3",
+                                     "Tensor[(1, 2), float32]",
+                                     "Tensor[(5), float32]",
+                                     "Tensor[(?, 3), bool]",
+                                     "Tensor[(n, 2*n + 1, min(8, n), ?), float32]",
+                                     "Tensor[(n // 2, n % 8), int8]",
+                                     "Tensor[((2*n + 1) // (3*m), m - n), int8]",
+                                     "Tensor[(`batch size`, `Tensor`), int8]",
+                                     "()",
+                                     "(int32,)",
+                                     "(int32, (bool, int8))",
+                                     "fn() -> ()",
+                                     "fn(int32, bool) -> fn(int8) -> bool",
+                                     "fn[A, B](A, B) -> (A, B)",
+                                     "ref(int32)",
+                                     "ref(ref(fn(int32) -> int32))",
+                                     "_",
+                                     "fn(_) -> _"};
   for (std::string_view t : kTypes) {
     Diagnostics diagnostics;
     ParseOptions options;
@@ -216,7 +238,8 @@ TEST(RoundTrip, Types) {
   };
   for (const Row& row : kRows) {
     Diagnostics diagnostics;
-    const Result<Type> parsed = parse_type("type", std::string(row.input), diagnostics);
+    ParseOptions options;
+    const Result<Type> parsed = parse_type("type", std::string(row.input), diagnostics, options);
     if (!parsed) {
       EXPECT_EQ(row.printed, "6:expected-dim");
       continue;
@@ -268,14 +291,16 @@ TEST(RoundTrip, Attributes) {
 TEST(RoundTrip, Modules) {
   const Row kRows[] = {
       {"def @main() { 1 }", "def @main() {\n  1\n}\n"},
-      {"#[version = \"0.0.5\"] def @f[A](%x: A, attr=\"v\") -> A { %x }", "def @f[A](%x: A, attr=\"v\") -> A {\n  %x\n}\n"},
+      {"#[version = \"0.0.5\"] def @f[A](%x: A, attr=\"v\") -> A { %x }",
+       "def @f[A](%x: A, attr=\"v\") -> A {\n  %x\n}\n"},
       {"def @a() { @b() } def @b() { 1 }", "def @a() {\n  @b()\n}\n\ndef @b() {\n  1\n}\n"},
       {"def @f(%x: Tensor[(n, 2), float32]) { reshape(%x, newshape=[2*n]) }",
        "def @f(%x: Tensor[(n, 2), float32]) {\n  reshape(%x, newshape=[2*n])\n}\n"},
       {"type List[A] { Cons(A, List[A]), Nil }\n"
        "def @length[A](%l: List[A]) -> int32 { match (%l) { Nil => 0, Cons(_, %t) => 1 + @length(%t), } }",
        "type List[A] {\n  Cons(A, List[A]),\n  Nil,\n}\n\n"
-       "def @length[A](%l: List[A]) -> int32 {\n  match (%l) {\n    Nil => 0,\n    Cons(_, %t) => add(1, @length(%t)),\n  }\n}\n"},
+       "def @length[A](%l: List[A]) -> int32 {\n  match (%l) {\n    Nil => 0,\n    Cons(_, %t) => add(1, "
+       "@length(%t)),\n  }\n}\n"},
       {"def @f() { Cons(1, Nil) } type List[A] { Nil, Cons(A, List[A]) }",
        "type List[A] {\n  Nil,\n  Cons(A, List[A]),\n}\n\ndef @f() {\n  Cons(1, Nil)\n}\n"},
       {"type T { A, B(int32) } def @f() { (A, A(), ctor A, B, B(1)) }",
@@ -286,7 +311,8 @@ TEST(RoundTrip, Modules) {
        "type Empty {\n}\n\ndef @f[Empty](%x: Empty, %y: Empty[]) {\n  %x\n}\n"},
       {"type `My Type` { `A B`, `add` } def @f(%x: `My Type`) { (`A B`, `add`, op add) }",
        "type `My Type` {\n  `A B`,\n  add,\n}\n\ndef @f(%x: `My Type`) {\n  (`A B`, add, op add)\n}\n"},
-      {"def @f(%x) { %0 = add(%x, 1); %1 = add(%0, 1); multiply(%1, %1) } def @g(%x) { %0 = %x + 1; %0 * %0 }",
+      {"def @f(%x) { %0 = add(%x, 1); %1 = add(%0, 1); multiply(%1, %1) } def @g(%x) { %0 = %x + 1; %0 * %0 "
+       "}",
        "def @f(%x) {\n  %0 = add(add(%x, 1), 1);\n  multiply(%0, %0)\n}\n\n"
        "def @g(%x) {\n  %1 = add(%x, 1);\n  multiply(%1, %1)\n}\n"},
       {"", ""},

@@ -12,9 +12,9 @@ namespace relay::text {
 
 inline const std::vector<std::string>& test_operator_names() {
   static const std::vector<std::string> kNames{
-      "add",     "multiply", "subtract",  "divide",   "less",    "less_equal",    "greater", "greater_equal",
-      "equal",   "not_equal", "nn.conv2d", "nn.dense", "nn.relu", "nn.batch_norm", "reshape", "negative",
-      "concatenate", "zeros", "strange op", "const"};
+      "add",           "multiply", "subtract",    "divide",    "less",       "less_equal", "greater",
+      "greater_equal", "equal",    "not_equal",   "nn.conv2d", "nn.dense",   "nn.relu",    "nn.batch_norm",
+      "reshape",       "negative", "concatenate", "zeros",     "strange op", "const"};
   return kNames;
 }
 
