@@ -1,0 +1,79 @@
+// nn.lrn(x)[.., i, ..] = x[.., i, ..] / (bias + alpha / size * sum of x[.., j, ..]^2)^beta over |i - j| <= size // 2,
+// where i and j are indices along `axis`
+//
+//   (Tensor[s, d]) -> Tensor[s, d]
+//   C1: d is floating.   C2: axis is in [-rank, rank).   C3: size is positive and odd.
+//   C4: not more than one of the numbers of elements before, along and behind the axis is unknown.
+#include "base/cat.h"
+#include "op/domain.h"
+#include "op/tensor/common.h"
+#include "op/term.h"
+
+namespace relay::op {
+namespace {
+
+struct LrnAttrs {
+  int64_t size = 5;
+  int64_t axis = 1;
+  double bias = 2;
+  double alpha = 0.0001;
+  double beta = 0.75;
+  static constexpr auto kFields =
+      fields(field("size", &LrnAttrs::size, "how many neighbours count"),
+             field("axis", &LrnAttrs::axis, "along which they lie"),
+             field("bias", &LrnAttrs::bias, "is added to the mean of the squares"),
+             field("alpha", &LrnAttrs::alpha, "the weight of the squares"),
+             field("beta", &LrnAttrs::beta, "the exponent"));
+};
+
+// The elements before, along and behind the axis.
+std::vector<Dim> parts(const TensorType& x, size_t axis) {
+  const std::vector<Dim> dims = dims_of(x);
+  return {product(std::span(dims).first(axis)), dims[axis], product(std::span(dims).subspan(axis + 1))};
+}
+
+Type relate(Relation& r, const LrnAttrs& a) {
+  require(r, 0, Domain::kFloat);  // C1
+  const TensorType& x = r.tensor(0);
+  const std::vector<Dim> p = parts(x, r.axis(a.axis, x.rank()));  // C2
+  r.require(a.size > 0 && a.size % 2 == 1 && a.size < INT32_MAX, kAttributes,
+            cat("size must be positive and odd, not ", a.size));  // C3
+  r.require(p[0].is_unknown() + p[1].is_unknown() + p[2].is_unknown() < 2, 0,
+            "too many extents are unknown, `?`");  // C4
+  return &x;
+}
+
+// The mean of the squares is that of a window which moves along one axis of an image.
+Expr expand(Builder& b, const LrnAttrs& a, const Site& c) {
+  const TensorType& type = c.tensor(0);
+  const Term x(b, c.args[0]);
+  std::vector<Dim> p = parts(type, from_front(a.axis, type.rank()));
+  const bool known = !any_unknown(p);
+  for (Dim& d : p) {
+    if (d.is_unknown()) d = Dim(-1);
+  }
+  const Term image =
+      x.apply(kReshape, {x * x}, {{"newshape", std::vector<Dim>{p[0], 1, p[1], p[2]}}, {"allowzero", known}});
+  const Term mean = x.apply(kAvgPool2d, {image},
+                            {{"pool_size", std::vector<int64_t>{a.size, 1}},
+                             {"padding", std::vector<int64_t>{a.size / 2, 0}},
+                             {"count_include_pad", true}});
+  const Term squares(b, in_shape_of(b, mean, x));
+  const Term base = squares * squares.number(a.alpha) + a.bias;
+  return x / base.apply(kPower, {base, base.number(a.beta)});
+}
+
+}  // namespace
+
+const OpDef kLrn = define<LrnAttrs>({
+    .name = "nn.lrn",
+    .doc = "Divide each element by a power of the mean square of its neighbours along an axis.",
+    .params = {{"data", "the input"}},
+    .tolerance = {.kind = Tolerance::Kind::kReduction,
+                  .length = [](auto, const Attrs& attrs) { return read_attrs<LrnAttrs>(attrs).size + 16; },
+                  .magnitude = Tolerance::Magnitude::kResult},
+    .relate = relate,
+    .expand = expand,
+});
+
+}  // namespace relay::op
