@@ -27,7 +27,7 @@ bool has_negative_dim(Type root) {
 
 Type Inference::call(const Call* n) {
   if (const auto* op = n->callee->as<OpRef>()) return operator_call(n, *op->op);
-  const Type callee = unifier_.find(use(n->callee, &type_args_[n]));
+  const Type callee = unifier_.find(use_as_callee(n->callee, type_args_[n]));
   if (callee->kind == TypeKind::kHole) {
     std::vector<Type> args;
     for (Expr arg : n->args) args.push_back(use(arg));
@@ -51,7 +51,7 @@ Type Inference::call(const Call* n) {
     const auto* formal = unifier_.find(fn->args[i])->as<FnType>();
     const Expr arg = n->args[i];
     const bool whole = formal && !formal->type_params.empty() && types_.get(arg);
-    agree(arg->span, cat("argument ", i, " of ", name_of(n->callee)), fn->args[i], whole ? types_[arg] : use(arg));
+    agree(arg->span, cat("argument ", i, " of ", name_of(n->callee)), fn->args[i], whole ? scheme(arg) : use(arg));
   }
   settled(n);
   note_checks(n);

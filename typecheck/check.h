@@ -22,7 +22,7 @@ struct RunTimeCheck {
 
 struct Checked {
   Module module;                     // every expression has its type
-  std::vector<RunTimeCheck> checks;  // in evaluation order; `at` is an expression of `module`
+  std::vector<RunTimeCheck> checks;  // `at` is an expression of `module`
 };
 
 // Reports every independent mistake. Types that are there already are checked like everything else; expressions whose

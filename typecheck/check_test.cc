@@ -154,6 +154,22 @@ TEST(Infer, SymbolicDims) {
             "fn(Tensor[(k), float32]) -> Tensor[(k), float32]");
 }
 
+TEST(Infer, FunctionsThatBindShapeVariables) {
+  EXPECT_EQ(type_of("def @main() { fn(%x: Tensor[(n), float32]) { %x } }"),
+            "fn() -> fn(Tensor[(n), float32]) -> Tensor[(n), float32]");
+  const std::string f = "def @f(%x: Tensor[(n), float32]) { %x }\n";
+  // The caller's n is another one.
+  EXPECT_EQ(type_of(f + "def @main(%x: Tensor[(n), float32], %y: Tensor[(3), float32]) { let %g = @f; (%g(%y), %g(%x)) }"),
+            "fn(Tensor[(n), float32], Tensor[(3), float32]) -> (Tensor[(3), float32], Tensor[(n), float32])");
+  EXPECT_EQ(type_of(f + "def @apply(%g, %x) { %g(%x) }\n"
+                        "def @main(%x: Tensor[(n), float32], %y: Tensor[(3), float32]) { (@apply(@f, %y), @apply(@f, %x)) }"),
+            "fn(Tensor[(n), float32], Tensor[(3), float32]) -> (Tensor[(3), float32], Tensor[(n), float32])");
+  // Inside a function its n is fixed; recursion with another one is possible where all is written down.
+  EXPECT_EQ(type_of("def @main(%x: Tensor[(n), float32], %c: bool) -> Tensor[(n), float32] "
+                    "{ if (%c) { %x } else { let %y = @main(concatenate((%x, %x)), %c); %x } }"),
+            "fn(Tensor[(n), float32], bool) -> Tensor[(n), float32]");
+}
+
 TEST(Infer, DimsThatMustAgree) {
   const std::string same = "def @f(%x: Tensor[(n), float32], %y: Tensor[(n), float32]) { %x }\n";
   EXPECT_EQ(slugs(same + "def @main(%x: Tensor[(3), float32], %y: Tensor[(4), float32]) { @f(%x, %y) }"), "type-mismatch");

@@ -21,7 +21,7 @@ Inference::Inference(const Module& m, Diagnostics& diagnostics)
       context_(m.context()),
       diagnostics_(diagnostics),
       errors_before_(diagnostics.errors()),
-      unifier_(m.context()) {}
+      unifier_(m.context(), [this](kernel::Expr v) { return is_fixed(v); }) {}
 
 Result<Checked> Inference::run() {
   bad_ = check_kinds(module_, diagnostics_);
@@ -223,7 +223,9 @@ void Inference::finish_all() {
 
 // What is unknown to the very end is an error, reported where it came from, once.
 void Inference::settle_type(Type t, Expr e) {
-  while (const Type unknown = t ? unifier_.unknown_in(t) : nullptr) {
+  if (!t) return;
+  t = unifier_.resolve(t);
+  while (const Type unknown = unifier_.unknown_in(t)) {
     if (unknown == unifier_.poison()) return;
     if (unknown->kind == TypeKind::kTensor) {
       unifier_.forget_dims(t);

@@ -6,7 +6,7 @@
 
 namespace relay::typecheck {
 
-Unifier::Unifier(Context& context) : context_(context) {
+Unifier::Unifier(Context& context, FixedDim fixed) : context_(context), fixed_(std::move(fixed)) {
   poison_ = context_.hole_type();
   first_id_ = poison_->id;
   index_.push_back(0);
@@ -109,9 +109,29 @@ Type Unifier::resolve(Type root) {
     const auto* tensor = t->as<TensorType>();
     return tensor ? with_dims(tensor, [&](Dim d) { return resolve(d); }) : nullptr;
   });
-  // What holds no unknown will not change any more.
-  if (!unknown_in(now)) resolved_.insert(memo.begin(), memo.end());
+  if (is_final(now)) resolved_.insert(memo.begin(), memo.end());
   return now;
+}
+
+// Does nothing inside but poison stand for something else? What was found final before is not searched again.
+bool Unifier::is_final(Type root) {
+  std::vector<Type> pending{root}, seen;
+  while (!pending.empty()) {
+    const Type t = pending.back();
+    pending.pop_back();
+    if (is_closed(t) || t == poison_ || !final_.insert(t).second) continue;
+    seen.push_back(t);
+    bool open = t->kind == TypeKind::kHole;
+    if (const auto* tensor = t->as<TensorType>()) {
+      for (Dim d : tensor->dims) open |= d.is_symbolic() && (has_open_dim(d) || resolve(d) != d);
+    }
+    if (open) {
+      for (Type s : seen) final_.erase(s);
+      return false;
+    }
+    for_each_part(t, [&](Type part) { pending.push_back(part); });
+  }
+  return true;
 }
 
 Type Unifier::unknown_in(Type root) {
@@ -274,6 +294,23 @@ const TypeVar* Unifier::fresh_type_var() {
   }
 }
 
+Dim Unifier::fresh_shape_variable() {
+  for (;;) {
+    const std::string name = cat("d", next_dim_name_++);
+    if (!reserved_.contains(name)) return context_.shape_variable(name);
+  }
+}
+
+Type Unifier::rename_dims(const FnType* fn, const FixedDim& clashes) {
+  DimMap dims;
+  if (fn->has_symbolic_dim) {
+    for (kernel::Expr v : bound_dims(fn)) {
+      if (clashes(v)) dims.emplace(v.get(), fresh_shape_variable().symbolic());
+    }
+  }
+  return dims.empty() ? fn : substitute(fn, {}, dims);
+}
+
 Type Unifier::generalise(Type root, std::vector<const TypeVar*>& group) {
   const Type t = resolve(root);
   const auto* fn = t->as<FnType>();
@@ -303,11 +340,7 @@ Type Unifier::generalise(Type root, std::vector<const TypeVar*>& group) {
           for (kernel::Expr v : kernel::variables(d.symbolic())) {
             DimHole* h = open_hole(Dim(v));
             if (!h || h->level < level_) continue;
-            std::string name;
-            do {
-              name = cat("d", next_dim_name_++);
-            } while (reserved_.contains(name));
-            answer(*h, context_.shape_variable(name));
+            answer(*h, fresh_shape_variable());
           }
         }
         return true;

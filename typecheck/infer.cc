@@ -113,21 +113,43 @@ void Inference::finish(Expr e) {
   }
 }
 
-Type Inference::use(Expr e, std::vector<Type>* type_args) {
+// The type of e where it is passed on: its type parameters are chosen anew. The shape variables that it binds stay
+// bound, so that whoever calls it may choose them.
+Type Inference::use(Expr e) {
   if (e->kind == ExprKind::kOpRef) return operator_value(e->as<OpRef>());
-  Type t = unifier_.find(types_[e]);
-  if (t->kind != TypeKind::kFn) return t;
-  const auto* global = e->as<Global>();
-  if (global ? globals_[global->name].in_progress : in_progress_.get(e)) return t;
-  t = unifier_.resolve(t);
-  // What a global, a constructor or a recursive function binds is its own, whatever it is called here.
-  const bool closed = global || e->kind == ExprKind::kCtorRef;
+  const Type t = scheme(e);
+  const auto* fn = t->as<FnType>();
+  if (!fn || fn->type_params.empty()) return t;
+  return unifier_.instantiate(fn, e, [](kernel::Expr) { return true; });
+}
+
+// The type of e where it is called: everything that it binds is chosen anew.
+Type Inference::use_as_callee(Expr e, std::vector<Type>& type_args) {
+  const Type t = scheme(e);
   const Fn* own = let_fn_.get(e);
+  // What a recursive function binds is its own, also inside itself; monomorphic ones are left alone.
   const FixedDim fixed = [&](kernel::Expr v) {
     auto it = fixed_.find(v.get());
-    return !closed && it != fixed_.end() && it->second != own;
+    return it != fixed_.end() && (it->second != own || in_progress_.get(e));
   };
-  return unifier_.is_generic(t, fixed) ? unifier_.instantiate(t->as<FnType>(), e, fixed, type_args) : t;
+  return !is_in_progress(e) && unifier_.is_generic(t, fixed)
+             ? unifier_.instantiate(t->as<FnType>(), e, fixed, &type_args)
+             : t;
+}
+
+bool Inference::is_in_progress(Expr e) {
+  const auto* global = e->as<Global>();
+  return global ? globals_[global->name].in_progress : in_progress_.get(e);
+}
+
+// The type of e with all that it binds. What a global or a constructor binds has nothing to do with what is bound
+// here, whatever it is called.
+Type Inference::scheme(Expr e) {
+  const Type t = unifier_.find(types_[e]);
+  if (t->kind != TypeKind::kFn || is_in_progress(e)) return t;
+  const Type now = unifier_.resolve(t);
+  if (e->kind != ExprKind::kGlobal && e->kind != ExprKind::kCtorRef) return now;
+  return unifier_.rename_dims(now->as<FnType>(), [&](kernel::Expr v) { return is_fixed(v); });
 }
 
 Type Inference::annotation(Type written, Expr origin) {
@@ -219,6 +241,7 @@ void Inference::finish_fn(const Fn* fn) {
   const Type result = unifier_.find(results_[fn]);
   // An unknown result is whatever the body is; only a written one (or one that recursion has fixed) can disagree.
   agree(fn->body->span, "the function's body", result, body);
+  settled(fn->body);
   note_checks(fn->body);
   release_dims(fn);
   Type t = fn_type(fn);
@@ -251,7 +274,7 @@ void Inference::bind_let(const Let* let) {
   in_progress_[let->x] = false;
   const Var* x = let->x;
   if (!x->annotation) {
-    set(x, let->value->kind == ExprKind::kOpRef ? use(let->value) : types_[let->value]);
+    set(x, let->value->kind == ExprKind::kOpRef ? use(let->value) : scheme(let->value));
     return;
   }
   dims_are_bound(x->annotation, x->span);
@@ -259,7 +282,8 @@ void Inference::bind_let(const Let* let) {
   const auto* fn = written->as<FnType>();
   const bool generic = fn && !fn->type_params.empty() && let->value->kind != ExprKind::kOpRef;
   agree(let->value->span, cat("the value of `%", x->name.text(), "`"), written,
-        generic ? types_[let->value] : use(let->value));
+        generic ? scheme(let->value) : use(let->value));
+  settled(let->value);
   note_checks(let->value);
   set(x, written);
 }

@@ -63,8 +63,10 @@ class Inference {
   Type ref_write(const RefWrite* n);
   Type global(const Global* n);
   void set(Expr e, Type t) { types_[e] = t; }
-  // The type of e where it is used as a value: generic functions are instantiated.
-  Type use(Expr e, std::vector<Type>* type_args = nullptr);
+  Type use(Expr e);
+  Type use_as_callee(Expr e, std::vector<Type>& type_args);
+  Type scheme(Expr e);
+  bool is_in_progress(Expr e);
   Type annotation(Type written, Expr origin);
   bool is_fixed(kernel::Expr v) const { return fixed_.contains(v.get()); }
   void bind_dims(const Fn* fn);

@@ -79,6 +79,8 @@ std::optional<Mismatch> Unifier::unify(Type root_expected, Type root_actual, boo
           pending.emplace_back(plain_a, plain_b);
           break;
         }
+        // What the found function binds itself may be chosen.
+        if (b->has_symbolic_dim) b = instantiate(b, nullptr, fixed_)->as<FnType>();
         pending.emplace_back(a->result, b->result);
         push_all(a->args, b->args);
         break;

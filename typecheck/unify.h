@@ -12,6 +12,7 @@
 #include <span>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -34,7 +35,8 @@ using FixedDim = std::function<bool(kernel::Expr)>;  // is this shape variable b
 
 class Unifier {
  public:
-  explicit Unifier(Context& context);
+  // `fixed` says which shape variables are bound around the place that is being looked at.
+  Unifier(Context& context, FixedDim fixed);
 
   // Unknowns. `origin` is the expression to blame if nothing ever determines the hole.
   Type hole(Expr origin);
@@ -70,6 +72,8 @@ class Unifier {
   // chooses them anew.
   bool is_generic(Type t, const FixedDim& fixed);
   Type instantiate(const FnType* fn, Expr origin, const FixedDim& fixed, std::vector<Type>* type_args = nullptr);
+  // The shape variables that fn binds and that clash with others get new names.
+  Type rename_dims(const FnType* fn, const FixedDim& clashes);
   // Makes parameters of the unknowns in a function's type that belong to the current level. Functions that call each
   // other share unknowns: `group` holds the parameters made so far for them.
   Type generalise(Type fn, std::vector<const TypeVar*>& group);
@@ -129,14 +133,18 @@ class Unifier {
   Type widen(Type a, Type b);
   std::vector<kernel::Expr> bound_dims(const FnType* fn);
   const TypeVar* fresh_type_var();
+  Dim fresh_shape_variable();
+  bool is_final(Type t);
 
   Context& context_;
+  FixedDim fixed_;
   uint32_t first_id_ = 0;
   Type poison_ = nullptr;
   std::deque<Hole> holes_;
   std::vector<uint32_t> index_;  // of holes_, by type id from first_id_ on
   std::unordered_map<const kernel::ExprNode*, DimHole> dims_;
   TypeMap adopted_, resolved_;
+  std::unordered_set<Type> final_;  // types that will not change any more
   std::unordered_map<const FnType*, std::vector<kernel::Expr>> bound_dims_;
   std::vector<uint32_t> marks_;  // by type id: the walk that saw it last
   uint32_t walks_ = 0;

@@ -1,0 +1,211 @@
+// Large and deeply nested programs: the checker is iterative, and linear in practice.
+#include <gtest/gtest.h>
+
+#include <chrono>
+
+#include "base/cat.h"
+#include "op/apply.h"
+#include "op/ops.h"
+#include "typecheck/check.h"
+
+namespace relay::typecheck {
+namespace {
+
+constexpr int kDepth = 100'000;
+
+double seconds(const std::function<void()>& f) {
+  const auto start = std::chrono::steady_clock::now();
+  f();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+Result<Module> checked(const Module& m) {
+  Diagnostics diagnostics;
+  Result<Module> out = check(m, diagnostics);
+  EXPECT_TRUE(out.ok()) << diagnostics.render(m.context().sources()).substr(0, 2000);
+  return out;
+}
+
+struct Form {
+  const char* name;
+  Expr (*start)(Builder& b);
+  Expr (*wrap)(Builder& b, Expr e);
+};
+
+Expr one(Builder& b) { return b.scalar(kFloat32, 1); }
+Expr unit(Builder& b) { return b.tuple({}); }
+Expr truth(Builder& b) { return b.scalar(kBool, 1); }
+
+Expr in_operator(Builder& b, Expr e) { return b.call(b.op(op::kAdd), {e, b.scalar(kFloat32, 1)}); }
+Expr in_call(Builder& b, Expr e) {
+  const Var* x = b.var("x");
+  return b.call(b.fn(std::vector<const Var*>{x}, x), {e});
+}
+Expr in_tuple(Builder& b, Expr e) { return b.tuple({e}); }
+Expr in_projection(Builder& b, Expr e) { return b.proj(b.tuple({e}), 0); }
+Expr in_function(Builder& b, Expr e) { return b.fn({}, e); }
+Expr in_called_function(Builder& b, Expr e) { return b.call(b.fn({}, e), {}); }
+Expr in_let_value(Builder& b, Expr e) {
+  const Var* x = b.var("x");
+  return b.let(x, e, x);
+}
+Expr in_let_body(Builder& b, Expr e) { return b.let(b.var("x"), b.scalar(kFloat32, 1), e); }
+Expr in_let_function(Builder& b, Expr e) {
+  const Var *f = b.var("f"), *x = b.var("x");
+  return b.let(f, b.fn(std::vector<const Var*>{x}, e), b.call(f, {b.scalar(kFloat32, 1)}));
+}
+Expr in_condition(Builder& b, Expr e) { return b.if_(e, b.scalar(kBool, 1), b.scalar(kBool, 0)); }
+Expr in_branch(Builder& b, Expr e) { return b.if_(b.scalar(kBool, 1), b.scalar(kFloat32, 1), e); }
+Expr in_matched(Builder& b, Expr e) {
+  const Var* x = b.var("x");
+  return b.match(b.tuple({e}), std::vector<Arm>{{b.tuple_pattern(std::vector<Pattern>{b.bind(x)}), x}}, true);
+}
+Expr in_arm(Builder& b, Expr e) {
+  return b.match(b.scalar(kFloat32, 1), std::vector<Arm>{{b.wildcard(), e}}, true);
+}
+Expr in_ref(Builder& b, Expr e) { return b.ref_new(e); }
+Expr in_read(Builder& b, Expr e) { return b.ref_read(b.ref_new(e)); }
+Expr in_write(Builder& b, Expr e) { return b.ref_write(b.ref_new(e), e); }  // shared: 2^depth paths
+
+class Deep : public testing::TestWithParam<Form> {};
+
+TEST_P(Deep, IsChecked) {
+  Module m;
+  Builder b(m.context());
+  Expr e = GetParam().start(b);
+  for (int i = 0; i < kDepth; ++i) e = GetParam().wrap(b, e);
+  m.set_function("main", b.fn({}, e));
+  Result<Module> once = checked(m);
+  ASSERT_TRUE(once);
+  Result<Module> twice = checked(*once);
+  EXPECT_TRUE(twice && twice->same(*once));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Forms, Deep,
+    testing::Values(Form{"operator_call", one, in_operator}, Form{"call", one, in_call}, Form{"tuple", one, in_tuple},
+                    Form{"projection", one, in_projection}, Form{"function", one, in_function},
+                    Form{"called_function", one, in_called_function}, Form{"let_value", one, in_let_value},
+                    Form{"let_body", one, in_let_body}, Form{"let_function", one, in_let_function},
+                    Form{"condition", truth, in_condition}, Form{"branch", one, in_branch},
+                    Form{"matched", one, in_matched}, Form{"arm", one, in_arm}, Form{"ref", one, in_ref},
+                    Form{"read", one, in_read}, Form{"write", unit, in_write}),
+    [](const auto& info) { return std::string(info.param.name); });
+
+// A type whose text would have 2^60 characters.
+TEST(Deep, SharedTypes) {
+  Module m;
+  Builder b(m.context());
+  const Var* x = b.var("x");
+  Expr e = x;
+  for (int i = 0; i < 60; ++i) e = b.tuple({e, e});
+  m.set_function("main", b.fn(std::vector<const Var*>{x}, e));
+  ASSERT_TRUE(checked(m));
+  const Var* y = b.var("y", m.context().scalar_type(kInt8));
+  m.set_function("main", b.fn(std::vector<const Var*>{x}, b.let(y, e, y)));
+  Diagnostics diagnostics;
+  EXPECT_FALSE(check(m, diagnostics));
+}
+
+TEST(Deep, Pattern) {
+  Module m;
+  Context& c = m.context();
+  Builder b(c);
+  const Var* x = b.var("x");
+  Pattern p = b.bind(x);
+  Type t = c.scalar_type(kInt8);
+  for (int i = 0; i < kDepth; ++i) {
+    p = b.tuple_pattern(std::vector<Pattern>{p, b.wildcard()});
+    t = c.tuple_type(std::vector<Type>{t, c.scalar_type(kInt8)});
+  }
+  const Var* v = b.var("v", t);
+  m.set_function("main", b.fn(std::vector<const Var*>{v}, b.match(v, std::vector<Arm>{{p, x}}, true)));
+  ASSERT_TRUE(checked(m));
+}
+
+// 2^30 ways through the patterns: given up, and said so.
+TEST(Deep, PatternsThatAreTooComplex) {
+  Module m;
+  Context& c = m.context();
+  Builder b(c);
+  std::vector<const Constructor*> ctors;
+  for (const char* name : {"T", "F"}) {
+    ctors.push_back(c.arena().make<Constructor>(
+        Constructor{c.symbol(name), c.symbol("B"), static_cast<uint32_t>(ctors.size()), {}, {}}));
+  }
+  m.set_data_type(c.arena().make<DataTypeDef>(DataTypeDef{c.symbol("B"), {}, c.arena().list(ctors)}));
+  constexpr size_t kWidth = 30;
+  const std::vector<Type> fields(kWidth, c.data_type("B", {}));
+  const Var* v = b.var("v", c.tuple_type(fields));
+  std::vector<Arm> arms;
+  for (size_t i = 0; i + 1 < kWidth; ++i) {
+    std::vector<Pattern> row(kWidth, b.wildcard());
+    row[i] = b.ctor_pattern(*ctors[0], {});
+    row[kWidth - 1 - i / 2] = b.ctor_pattern(*ctors[1], {});
+    arms.push_back({b.tuple_pattern(row), b.scalar(kInt8, 1)});
+  }
+  m.set_function("main", b.fn(std::vector<const Var*>{v}, b.match(v, arms, true)));
+  Diagnostics diagnostics;
+  EXPECT_LT(seconds([&] { EXPECT_FALSE(check(m, diagnostics)); }), 20);
+}
+
+// What is measured is printed with --gtest_output; the limits are generous, machines differ.
+void measure(const char* name, const Module& m) {
+  Result<Module> typed = m;
+  const double first = seconds([&] { typed = checked(m); });
+  ASSERT_TRUE(typed);
+  const double again = seconds([&] { EXPECT_TRUE(checked(*typed)->same(*typed)); });
+  std::printf("%s: %u nodes, %.0f ms, typed already %.0f ms\n", name, m.context().node_count(), first * 1e3, again * 1e3);
+  EXPECT_LT(first, 10);
+}
+
+TEST(Speed, Chain) {
+  Module m;
+  Builder b(m.context());
+  const Var* x = b.var("x", m.context().tensor_type({Dim(1), m.context().shape_variable("n")}, kFloat32));
+  Expr e = x;
+  for (int i = 0; i < kDepth; ++i) e = b.call(b.op(op::kAdd), {e, x});
+  m.set_function("main", b.fn(std::vector<const Var*>{x}, e));
+  measure("chain of 100000 additions", m);
+}
+
+TEST(Speed, ResidualNetwork) {
+  Module m;
+  Context& c = m.context();
+  Builder b(c);
+  const Var* x = b.var("x", c.tensor_type({c.shape_variable("n"), Dim(64), Dim(56), Dim(56)}, kFloat32));
+  std::vector<const Var*> params{x};
+  const Attrs attrs = c.attrs({{"channels", int64_t{64}},
+                               {"kernel_size", std::vector<int64_t>{3, 3}},
+                               {"padding", std::vector<int64_t>{1, 1}}});
+  const auto convolution = [&](Expr e) {
+    const Var* w = b.var(cat("w", params.size()), c.tensor_type(Shape{64, 64, 3, 3}, kFloat32));
+    const Var* bias = b.var(cat("b", params.size()), c.tensor_type(Shape{64}, kFloat32));
+    params.push_back(w);
+    params.push_back(bias);
+    return b.call(b.op(op::kBiasAdd), {b.call(b.op(op::kConv2d), {e, w}, attrs), bias});
+  };
+  Expr e = x;
+  for (int i = 0; i < kDepth / 7; ++i) {
+    const Expr inner = convolution(b.call(b.op(op::kRelu), {convolution(e)}));
+    e = b.call(b.op(op::kRelu), {b.call(b.op(op::kAdd), {inner, e})});
+  }
+  m.set_function("main", b.fn(params, e));
+  measure("residual network of 100000 calls", m);
+}
+
+TEST(Speed, ClosuresAndLets) {
+  Module m;
+  Builder b(m.context());
+  const Var* x = b.var("x");
+  Expr e = b.scalar(kFloat32, 1);
+  for (int i = 0; i < kDepth / 5; ++i) {
+    const Var *f = b.var("f"), *y = b.var("y");
+    e = b.let(f, b.fn(std::vector<const Var*>{y}, b.tuple({y, y})), b.let(b.var("z"), b.call(f, {x}), e));
+  }
+  m.set_function("main", b.fn(std::vector<const Var*>{x}, e));
+  measure("20000 polymorphic closures", m);
+}
+
+}  // namespace
+}  // namespace relay::typecheck
