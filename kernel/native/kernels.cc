@@ -10,8 +10,8 @@
 namespace relay::kernel::native {
 namespace {
 
-// More kernels than this in one file make compilers slow; fewer leave cores idle.
-constexpr size_t kKernelsPerFile = 6;
+// Bytes of kernels in one file: more leave cores idle, fewer make them compile the prelude again and again.
+constexpr size_t kBytesPerFile = size_t{24} << 10;
 
 // int32_t relay_call_3(const relay_parallel* p, void* const* b, const int64_t* n): a signature that any kernel can have.
 std::string entry(const Kernel& k, const Printed& printed, size_t number) {
@@ -34,9 +34,12 @@ std::string entry(const Kernel& k, const Printed& printed, size_t number) {
 
 std::string CompiledKernels::compile(std::span<const Kernel* const> kernels, const CompileOptions& options) {
   std::vector<Source> sources;
+  const std::string head = prelude(kCppDialect);
   entries_.clear();
   for (size_t i = 0; i < kernels.size(); ++i) {
-    if (i % kKernelsPerFile == 0) sources.push_back({cat("kernels_", i / kKernelsPerFile, ".cc"), prelude(kCppDialect)});
+    if (sources.empty() || sources.back().text.size() > head.size() + kBytesPerFile) {
+      sources.push_back({cat("kernels_", sources.size(), ".cc"), head});
+    }
     const Printed printed = print(*kernels[i], kCppDialect,
                                   {.function = cat("kernel_", i), .vector_bytes = 4 * options.target.vector_floats});
     sources.back().text += printed.text + "\n" + entry(*kernels[i], printed, i);
@@ -55,13 +58,9 @@ std::string CompiledKernels::compile(std::span<const Kernel* const> kernels, con
   return {};
 }
 
-std::vector<relay::Tensor> run_natively(const Kernel& k, std::span<const relay::Tensor> inputs,
-                                        const CompileOptions& options, unsigned threads) {
+std::vector<relay::Tensor> CompiledKernels::run(size_t i, const Kernel& k, std::span<const relay::Tensor> inputs,
+                                                const relay_parallel* parallel) const {
   const auto variables = bind_shapes(k, inputs);
-  CompiledKernels compiled;
-  const Kernel* const only[] = {&k};
-  const std::string wrong = compiled.compile(only, options);
-  CHECK(wrong.empty(), wrong);
   std::vector<void*> buffers;
   for (const relay::Tensor& t : inputs) buffers.push_back(const_cast<void*>(t.data()));
   std::vector<relay::Tensor> made;
@@ -75,12 +74,18 @@ std::vector<relay::Tensor> run_natively(const Kernel& k, std::span<const relay::
   }
   std::vector<int64_t> dims;
   for (Expr e : shape_parameters(k)) dims.push_back(variables.at(e.get()));
-  Threads pool(threads);
-  if (const int32_t status = compiled.call(0, pool.parallel(), buffers.data(), dims.data())) {
-    throw Trap(compiled.message(0, status));
-  }
+  if (const int32_t status = call(i, parallel, buffers.data(), dims.data())) throw Trap(message(i, status));
   made.resize(k.outputs.size());
   return made;
+}
+
+std::vector<relay::Tensor> run_natively(const Kernel& k, std::span<const relay::Tensor> inputs,
+                                        const CompileOptions& options, unsigned threads) {
+  CompiledKernels compiled;
+  const Kernel* const only[] = {&k};
+  const std::string wrong = compiled.compile(only, options);
+  CHECK(wrong.empty(), wrong);
+  return compiled.run(0, k, inputs, Threads(threads).parallel());
 }
 
 }  // namespace relay::kernel::native

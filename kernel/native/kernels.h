@@ -23,6 +23,9 @@ class CompiledKernels {
   int32_t call(size_t i, const relay_parallel* parallel, void* const* buffers, const int64_t* dims = nullptr) const {
     return entries_[i].function(parallel, buffers, dims);
   }
+  // The same on tensors: `k` is the kernel that was the i-th. Allocates outputs and temporaries. Throws Trap.
+  std::vector<relay::Tensor> run(size_t i, const Kernel& k, std::span<const relay::Tensor> inputs,
+                                 const relay_parallel* parallel) const;
   const std::string& message(size_t i, int32_t status) const {
     return entries_[i].messages[static_cast<size_t>(status - 1)];
   }
@@ -37,7 +40,7 @@ class CompiledKernels {
   std::vector<Entry> entries_;
 };
 
-// One kernel on tensors, for tests and small uses: allocates outputs and temporaries. Throws Trap.
+// Compiles one kernel and runs it once, for small uses. Throws Trap.
 std::vector<relay::Tensor> run_natively(const Kernel& k, std::span<const relay::Tensor> inputs, const CompileOptions& options,
                                  unsigned threads = 1);
 

@@ -46,7 +46,7 @@ const std::string_view kPreludeArithmetic = R"prelude(
 template <class T, bool = std::is_arithmetic_v<T>>
 struct relay_traits {
   using element = T;
-  using wide = std::conditional_t<(sizeof(T) < 4), uint32_t, std::make_unsigned_t<std::conditional_t<std::is_integral_v<T>, T, int64_t>>>;
+  using wide = std::make_unsigned_t<std::conditional_t<std::is_integral_v<T> && sizeof(T) >= 4, T, uint32_t>>;
   template <class U>
   using like = U;
   static constexpr int lanes = 1;

@@ -190,8 +190,13 @@ RELAY_FUNCTION V relay_log(V x) {
 
 template <class V>
 RELAY_FUNCTION V relay_copysign(V magnitude, V sign) {
-  using I = typename relay_traits<V>::template like<uint32_t>;
-  return relay_bits<V>((I)((relay_bits<I>(magnitude) & 0x7fffffffu) | (relay_bits<I>(sign) & 0x80000000u)));
+  if constexpr (relay_traits<V>::lanes == 1) {
+    // Not by bits: where the result is stored as bfloat16, clang 19 vectorises that wrongly for AVX-512.
+    return std::copysign(magnitude, sign);
+  } else {
+    using I = typename relay_traits<V>::template like<uint32_t>;
+    return relay_bits<V>((I)((relay_bits<I>(magnitude) & 0x7fffffffu) | (relay_bits<I>(sign) & 0x80000000u)));
+  }
 }
 
 template <class V>
