@@ -1,0 +1,211 @@
+// One-dimensional convolution and pooling: nn.conv1d, nn.max_pool1d, nn.avg_pool1d. A line is an image of height 1.
+//
+// nn.conv1d: (Tensor[(n, c, w), d], Tensor[(o, c / groups, kw), e]) -> Tensor[(n, o, w'), out_dtype]
+// nn.max_pool1d, nn.avg_pool1d: (Tensor[(n, c, w), d]) -> Tensor[(n, c, w'), d]
+//   C1: data (and the weight) have rank 3.   C2: the layouts are orders of NCW and OIW.
+//   C3: strides, dilation and pool_size are one number, padding is one or two.
+//   C4: what nn.conv2d, nn.max_pool2d and nn.avg_pool2d require.
+#include "base/cat.h"
+#include "op/nn/convolution.h"
+#include "op/nn/pooling.h"
+
+namespace relay::op {
+namespace {
+
+struct Conv1dAttrs {
+  std::vector<int64_t> strides = {1}, padding = {0, 0}, dilation = {1};
+  int64_t groups = 1;
+  std::optional<Dim> channels = {};
+  std::optional<std::vector<Dim>> kernel_size = {};
+  std::string data_layout = "NCW", kernel_layout = "OIW", out_layout = {};
+  MaybeDType out_dtype = {};
+  static constexpr auto kFields = fields(
+      field("strides", &Conv1dAttrs::strides, "how far the window moves"),
+      field("padding", &Conv1dAttrs::padding, "zeros on both sides, or before and after"),
+      field("dilation", &Conv1dAttrs::dilation, "the distance between the elements that a window covers"),
+      field("groups", &Conv1dAttrs::groups, "each group of output channels sees one group of input channels"),
+      field("channels", &Conv1dAttrs::channels, "output channels; None: as the weight says"),
+      field("kernel_size", &Conv1dAttrs::kernel_size, "elements of the window; None: as the weight says"),
+      field("data_layout", &Conv1dAttrs::data_layout, "an order of the letters NCW"),
+      field("kernel_layout", &Conv1dAttrs::kernel_layout, "an order of the letters OIW"),
+      field("out_layout", &Conv1dAttrs::out_layout, "the data's layout, which \"\" stands for"),
+      field("out_dtype", &Conv1dAttrs::out_dtype, "of the result; None: the data's"));
+};
+
+struct MaxPool1dAttrs {
+  std::vector<int64_t> pool_size = {};
+  std::vector<int64_t> strides = {1}, dilation = {1}, padding = {0};
+  std::string layout = "NCW", out_layout = {};
+  bool ceil_mode = false;
+  static constexpr auto kFields = fields(
+      field("pool_size", &MaxPool1dAttrs::pool_size, "elements of the window").required(),
+      field("strides", &MaxPool1dAttrs::strides, "how far the window moves"),
+      field("dilation", &MaxPool1dAttrs::dilation, "the distance between the elements that a window covers"),
+      field("padding", &MaxPool1dAttrs::padding, "on both sides, or before and after"),
+      field("layout", &MaxPool1dAttrs::layout, "an order of the letters NCW"),
+      field("out_layout", &MaxPool1dAttrs::out_layout, "the data's layout, which \"\" stands for"),
+      field("ceil_mode", &MaxPool1dAttrs::ceil_mode,
+            "a last window that starts inside of the line or the padding before it may end outside"));
+};
+
+struct AvgPool1dAttrs : MaxPool1dAttrs {
+  bool count_include_pad = false;
+  static constexpr auto kFields = std::tuple_cat(
+      MaxPool1dAttrs::kFields, fields(field("count_include_pad", &AvgPool1dAttrs::count_include_pad,
+                                            "the padding counts as zeros, and not as nothing")));
+};
+
+// Where the height goes: before the width. The letters are checked here, so that a layout with a height is refused.
+size_t place_of_height(std::string_view attribute, std::string_view layout, std::string_view letters) {
+  bool good = layout.size() == letters.size();
+  for (const char letter : letters) good = good && layout.find(letter) != std::string_view::npos;
+  if (!good)
+    throw RelationError{kAttributes, cat(attribute, " must be an order of the letters of ", letters,
+                                         ", not `", layout, "`")};  // C2
+  return layout.find('W');
+}
+std::string with_height(std::string layout) {
+  const size_t w = layout.find('W');
+  return w == std::string::npos ? layout : layout.insert(w, "H");
+}
+
+std::vector<int64_t> two(std::string_view attribute, const std::vector<int64_t>& values, int64_t height) {
+  if (values.size() != 1)
+    throw RelationError{kAttributes, cat(attribute, " must be one number, not ", values.size())};  // C3
+  return {height, values[0]};
+}
+std::vector<int64_t> padding(const std::vector<int64_t>& values) {
+  if (values.size() != 1 && values.size() != 2) {
+    throw RelationError{kAttributes, cat("padding must be 1 or 2 numbers, not ", values.size())};  // C3
+  }
+  return {0, values.front(), 0, values.back()};
+}
+
+// The same call for images: its attributes, and where the height is inserted into each argument and the result.
+struct Image {
+  std::vector<AttrArg> attrs;
+  std::vector<size_t> height;  // of each argument; the result is like the first
+};
+
+Image image(const Conv1dAttrs& a) {
+  Image out;
+  out.height = {place_of_height("data_layout", a.data_layout, "NCW"),
+                place_of_height("kernel_layout", a.kernel_layout, "OIW")};
+  out.attrs = {{"strides", two("strides", a.strides, 1)},    {"padding", padding(a.padding)},
+               {"dilation", two("dilation", a.dilation, 1)}, {"groups", a.groups},
+               {"data_layout", with_height(a.data_layout)},  {"kernel_layout", with_height(a.kernel_layout)},
+               {"out_layout", with_height(a.out_layout)}};
+  if (a.channels) out.attrs.push_back({"channels", *a.channels});
+  if (a.kernel_size) {
+    if (a.kernel_size->size() != 1) throw RelationError{kAttributes, "kernel_size must be one extent"};  // C3
+    out.attrs.push_back({"kernel_size", std::vector<Dim>{Dim(1), a.kernel_size->front()}});
+  }
+  if (a.out_dtype.given) out.attrs.push_back({"out_dtype", *a.out_dtype.given});
+  return out;
+}
+
+Image image(const MaxPool1dAttrs& a) {
+  Image out;
+  out.height = {place_of_height("layout", a.layout, "NCW")};
+  out.attrs = {{"pool_size", two("pool_size", a.pool_size, 1)},
+               {"strides", two("strides", a.strides, 1)},
+               {"dilation", two("dilation", a.dilation, 1)},
+               {"padding", padding(a.padding)},
+               {"layout", with_height(a.layout)},
+               {"out_layout", with_height(a.out_layout)},
+               {"ceil_mode", a.ceil_mode}};
+  return out;
+}
+
+Image image(const AvgPool1dAttrs& a) {
+  Image out = image(static_cast<const MaxPool1dAttrs&>(a));
+  out.attrs.push_back({"count_include_pad", a.count_include_pad});
+  return out;
+}
+
+Type without_height(Context& context, Type type, size_t height) {
+  const TensorType& t = *type->as<TensorType>();
+  std::vector<Dim> dims = dims_of(t);
+  dims.erase(dims.begin() + static_cast<std::ptrdiff_t>(height));
+  return context.tensor_type(dims, t.dtype);
+}
+
+// The relation of the operator on images, asked about lines.
+template <class A, const OpDef& op>
+Type relate(Relation& r, const A& a) {
+  const Image im = image(a);
+  std::vector<Type> types;
+  for (size_t i = 0; i < im.height.size(); ++i) {
+    const int arg = static_cast<int>(i);
+    if (!r.known(arg)) {
+      types.push_back(nullptr);
+      continue;
+    }
+    r.require_rank(arg, 3);  // C1
+    std::vector<Dim> dims = dims_of(r.tensor(arg));
+    dims.insert(dims.begin() + static_cast<std::ptrdiff_t>(im.height[i]), Dim(1));
+    types.push_back(r.tensor_of(dims, r.tensor(arg).dtype));
+  }
+  Relation inner(r.context(), types);
+  const Type result = op.relate(inner, r.context().attrs(im.attrs));  // C4
+  for (const auto& [arg, type] : inner.assigned()) {
+    r.assign(arg, without_height(r.context(), type, im.height[static_cast<size_t>(arg)]));
+  }
+  for (const DimCheck& check : inner.checks()) r.same(check.a, check.b, check.arg, "extents");
+  return without_height(r.context(), result, im.height[0]);
+}
+
+template <class A, const OpDef& op>
+Expr expand(Builder& b, const A& a, const Site& c) {
+  const Image im = image(a);
+  std::vector<Expr> args;
+  for (size_t i = 0; i < im.height.size(); ++i) {
+    args.push_back(call(b, kExpandDims, {c.args[i]}, {{"axis", static_cast<int64_t>(im.height[i])}}));
+  }
+  const std::vector<int64_t> height{static_cast<int64_t>(im.height[0])};
+  return call(b, kSqueeze, {call(b, op, args, im.attrs)}, {{"axis", height}});
+}
+
+int64_t convolution_length(std::span<const Type> args, const Attrs&) {
+  int64_t n = 1;  // no more products than the weight has elements
+  for (const Dim d : args[1]->as<TensorType>()->dims) n *= d.is_const() ? d.value() : 1;
+  return n;
+}
+
+int64_t pool_length(std::span<const Type>, const Attrs& attrs) {
+  return read_attrs<AvgPool1dAttrs>(attrs).pool_size.at(0);
+}
+
+}  // namespace
+
+const OpDef kConv1d = define<Conv1dAttrs>({
+    .name = "nn.conv1d",
+    .doc = "Convolution along lines: each output channel weighs the neighbourhoods of the input channels.",
+    .params = {{"data", "a batch of lines"}, {"weight", "the windows' weights"}},
+    .fusion = Fusion::kOutputFusable,
+    .tolerance = {.kind = Tolerance::Kind::kReduction, .length = convolution_length},
+    .refines = {1},
+    .relate = relate<Conv1dAttrs, kConv2d>,
+    .expand = expand<Conv1dAttrs, kConv2d>,
+});
+
+const OpDef kMaxPool1d = define<MaxPool1dAttrs>({
+    .name = "nn.max_pool1d",
+    .doc = "The largest element of each window of a line.",
+    .params = {{"data", "a batch of lines"}},
+    .fusion = Fusion::kOutputFusable,
+    .relate = relate<MaxPool1dAttrs, kMaxPool2d>,
+    .expand = expand<MaxPool1dAttrs, kMaxPool2d>,
+});
+
+const OpDef kAvgPool1d = define<AvgPool1dAttrs>({
+    .name = "nn.avg_pool1d",
+    .doc = "The mean of each window of a line.",
+    .params = {{"data", "a batch of lines"}},
+    .fusion = Fusion::kOutputFusable,
+    .tolerance = {.kind = Tolerance::Kind::kReduction, .length = pool_length},
+    .relate = relate<AvgPool1dAttrs, kAvgPool2d>,
+    .expand = expand<AvgPool1dAttrs, kAvgPool2d>,
+});
+
+}  // namespace relay::op
