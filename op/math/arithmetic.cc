@@ -106,7 +106,7 @@ Term truncated_quotient(Term x, Term y) { return x.apply(kTrunc, {x / y}); }
 
 const OpDef kAdd = binary({
     .name = "add",
-    .doc = "The sum.",
+    .doc = "The sum of both operands.",
     .real = [](DType, double x, double y) { return x + y; },
     .integer = [](DType, int64_t x, int64_t y) { return of_bits(bits(x) + bits(y)); },
     .lower = [](kernel::Builder&, kernel::Expr x, kernel::Expr y) { return x + y; },
