@@ -152,7 +152,7 @@ void evaluate_arange(const ArangeAttrs& a, Args in, Results out) {
   const double count = std::ceil((stop - start) / step);
   if (!std::isfinite(start) || !std::isfinite(stop) || std::isnan(step)) throw Trap("a range has a bound that is not finite");
   if (count > kMost) throw Exhausted("a range has more elements than any memory holds");
-  out[0] = Tensor(dtype, {std::max<int64_t>(0, static_cast<int64_t>(count))});
+  out[0] = Tensor(dtype, {count > 0 ? static_cast<int64_t>(count) : 0});
   for (int64_t i = 0; i < out[0].size(); ++i) out[0].set(i, start + static_cast<double>(i) * step);
 }
 

@@ -160,6 +160,8 @@ Type relate_split(Relation& r, const SplitAttrs& a) {
       r.fail(kAttributes, cat("positions must not decrease nor leave the axis: ", relay::show(at[n]), ", then ",
                               relay::show(at[n + 1])));  // C3
     }
+    // What cannot be seen here is looked at when the program runs.
+    r.same(dims[axis], clamp_to_zero(dims[axis]), 0, cat("the extent of part ", n));  // C3
     out.push_back(r.tensor_of(dims, x.dtype));
   }
   return r.tuple_of(out);

@@ -111,6 +111,7 @@ struct ReshapeReader {
     }
     while (next < x.rank()) input.push_back(x.dims[next++]);
     const Dim before = product(input), after = product(given);
+    if (after.is_unknown()) r.fail(kAttributes, "the extents of newshape multiply to more than 63 bits");  // C3
     if (inferred) {
       if (after == Dim(0)) r.fail(kAttributes, "-1 in newshape cannot be inferred: the other extents give 0 elements");  // C1
       out[*inferred] = floor_div(before, after);

@@ -1,8 +1,8 @@
 // strided_slice(x, begin, end, strides)[i] = x[begin + i * strides], along some axes
 //
 //   A bound counts from the end of its axis if it is negative, and is moved into the axis if it lies outside. A bound
-//   of 2^31 - 1 or more is the far end whatever the extent; so is one of at most -(2^31 - 1) at the near end. Symbolic
-//   bounds count from the front.
+//   of 2^31 - 1 or more is the far end whatever the extent; so is one of at most -(2^31 - 1) at the near end. The same
+//   holds of symbolic bounds: which end they count from may only be known at run time.
 #include <algorithm>
 
 #include "base/cat.h"
@@ -36,23 +36,34 @@ struct Range {
 
 bool negative(Dim d) { return d.is_const() && d.value() < 0; }
 
+// A bound counted from the front.
+Dim counted_from_front(Dim bound, Dim extent) {
+  if (bound.is_const()) return negative(bound) ? extent + bound : bound;
+  const Dim clamped = clamp_to_zero(bound);
+  if (clamped == bound) return bound;
+  const Dim is_negative = min(clamp_to_zero(Dim(0) - bound), Dim(1));
+  return bound + extent * is_negative;
+}
+
 Range forward(size_t axis, Dim extent, Dim begin, Dim end, int64_t stride) {
   const bool to_the_end = end.is_const() && end.value() >= kFar;
-  const Dim last = to_the_end ? extent : negative(end) ? extent + end : min(end, extent);
-  // The number of positions from `begin` to `last`, before anything is left out; written so that the extent
-  // cancels out where it can.
-  const Dim span = negative(begin) ? min(last - extent - begin, last) : last - begin;
-  const Dim size = clamp_to_zero(stride == 1 ? span : ceil_div(span, Dim(stride)));
-  const Dim first = negative(begin) ? clamp_to_zero(extent + begin) : begin;  // beyond the axis, the size is 0
-  return {axis, first, size, stride};
+  const Dim last = to_the_end ? extent : negative(end) ? extent + end : min(counted_from_front(end, extent), extent);
+  const Dim first = begin.is_const() && !negative(begin) ? begin : clamp_to_zero(counted_from_front(begin, extent));
+  // The number of positions from `first` to `last`, before any is left out; written so that the extent cancels out
+  // where it can. A `first` beyond the axis gives none.
+  const Dim span = negative(begin) ? min(last - extent - begin, last) : last - first;
+  return {axis, first, clamp_to_zero(stride == 1 ? span : ceil_div(span, Dim(stride))), stride};
 }
 
 Range backward(size_t axis, Dim extent, Dim begin, Dim end, int64_t stride) {
-  const bool from_the_end = begin.is_const() && begin.value() >= kFar;
   const Dim last_place = extent - Dim(1);
-  const Dim first = from_the_end ? last_place : negative(begin) ? max(extent + begin, Dim(-1)) : min(begin, last_place);
-  const bool to_the_front = end.is_const() && end.value() <= -kFar;
-  const Dim last = to_the_front ? Dim(-1) : negative(end) ? max(extent + end, Dim(-1)) : min(end, last_place);
+  const auto place = [&](Dim bound) {  // in [-1, extent - 1]
+    if (bound.is_const() && bound.value() >= kFar) return last_place;
+    if (bound.is_const() && bound.value() <= -kFar) return Dim(-1);
+    const Dim counted = counted_from_front(bound, extent);
+    return negative(bound) ? max(counted, Dim(-1)) : min(bound.is_const() ? counted : max(counted, Dim(-1)), last_place);
+  };
+  const Dim first = place(begin), last = place(end);
   return {axis, first, clamp_to_zero(ceil_div(first - last, Dim(-stride))), stride};
 }
 
@@ -63,7 +74,7 @@ std::vector<Range> ranges(const StridedSliceAttrs& a, std::span<const Dim> exten
     const size_t axis = a.axes ? from_front((*a.axes)[n], extents.size()) : n;
     const Dim extent = extents[axis];
     if (a.slice_mode == "size") {
-      const Dim begin = negative(a.begin[n]) ? extent + a.begin[n] : a.begin[n];
+      const Dim begin = clamp_to_zero(counted_from_front(a.begin[n], extent));
       const Dim end = negative(a.end[n]) ? Dim(kFar) : begin + a.end[n];
       out.push_back(forward(axis, extent, begin, end, 1));
       continue;
