@@ -215,6 +215,7 @@ std::string show_element(const Tensor& t, int64_t i) {
   if (t.dtype().is_int()) return std::to_string(t.get_int(i));
   char buffer[64];
   const double v = t.get(i);
+  if (std::isnan(v)) return "nan";  // its sign means nothing
   const auto end = t.dtype() == kFloat64 ? std::to_chars(buffer, buffer + sizeof buffer, v)
                                          : std::to_chars(buffer, buffer + sizeof buffer, static_cast<float>(v));
   return std::string(buffer, end.ptr);
