@@ -46,6 +46,9 @@ int dlpack_code(DType d) {
   return 0;
 }
 
+// So many kernels compile about as fast as the rest of a model.
+constexpr size_t kFewKernels = 3;
+
 class Emitter {
  public:
   Emitter(const Plan& plan, const EmitOptions& options)
@@ -63,7 +66,13 @@ class Emitter {
     out.files.push_back({"relay.h", std::string(kRelayHeader)});
     out.files.push_back({"dlpack.h", std::string(kDlpackHeader)});
     out.files.push_back({"kernels.h", kernels_header()});
-    for (SourceFile& f : kernel_sources()) out.files.push_back(std::move(f));
+    std::vector<SourceFile> kernels = kernel_sources();
+    if (kernels.size() == 1) {
+      // A small model is one file: starting a compiler twice would take longer than it saves.
+      out.files.push_back({"model.cc", kernels[0].text + model_source(out.description)});
+      return out;
+    }
+    for (SourceFile& f : kernels) out.files.push_back(std::move(f));
     out.files.push_back({"model.cc", model_source(out.description)});
     return out;
   }
@@ -166,7 +175,7 @@ class Emitter {
       texts.push_back(text + "nullptr};\n\n");
     }
     std::stable_sort(texts.begin(), texts.end(), [](const auto& a, const auto& b) { return a.size() > b.size(); });
-    const size_t count = std::clamp<size_t>(options_.kernel_files, 1, std::max<size_t>(texts.size(), 1));
+    const size_t count = texts.size() <= kFewKernels ? 1 : std::clamp<size_t>(options_.kernel_files, 1, texts.size());
     std::vector<SourceFile> files;
     for (size_t i = 0; i < count; ++i) {
       files.push_back({cat("kernels_", i, ".cc"), "#include \"kernels.h\"\n\n" + kernel::prelude(kernel::kCppDialect) + "\n"});
