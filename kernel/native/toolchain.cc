@@ -50,9 +50,11 @@ std::string first_lines(std::string_view text, size_t most) {
 std::string failure(const std::vector<std::string>& command, const Finished& f) {
   if (!f.problem.empty()) return f.problem;
   if (f.exit_code == 0) return {};
-  // Notes and where a text was included from only push the cause out of sight.
+  // Notes and where a text was included from only push the cause out of sight; a linker's cause stands before the
+  // line with that word.
+  const bool compiles = std::find(command.begin(), command.end(), "-c") != command.end();
   std::string_view text = f.output;
-  if (const size_t at = text.find("error:"); at != std::string_view::npos) {
+  if (const size_t at = text.find("error:"); compiles && at != std::string_view::npos) {
     const size_t line = text.rfind('\n', at);
     text.remove_prefix(line == std::string_view::npos ? 0 : line + 1);
   }

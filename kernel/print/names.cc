@@ -83,7 +83,7 @@ std::string quoted(std::string_view text) {
 bool has_word(std::string_view text, std::string_view word) {
   for (size_t at = text.find(word); at != std::string_view::npos; at = text.find(word, at + 1)) {
     const size_t end = at + word.size();
-    if ((at == 0 || !is_word(text[at - 1])) && (end == text.size() || !is_word(text[end]))) return true;
+    if ((at == 0 || (!is_word(text[at - 1]) && text[at - 1] != '.')) && (end == text.size() || !is_word(text[end]))) return true;
   }
   return false;
 }

@@ -17,7 +17,7 @@ std::string comment(std::string_view text);
 // The text as a C string literal, quotes included.
 std::string quoted(std::string_view text);
 
-// True if the identifier occurs in the text as a whole word.
+// True if the identifier occurs in the text as a whole word, and not as a member of something.
 bool has_word(std::string_view text, std::string_view word);
 
 // Hands out identifiers, each only once.

@@ -1,0 +1,102 @@
+#include "kernel/native/toolchain.h"
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include "base/file.h"
+#include "kernel/native/subprocess.h"
+
+namespace relay::kernel::native {
+namespace {
+
+CompileOptions options() {
+  CompileOptions out;
+  EXPECT_EQ(parse_target("sse2", out.target), "");
+  return out;
+}
+
+TEST(Toolchain, TargetsAreKnownByName) {
+  Target t;
+  EXPECT_EQ(parse_target("cpu:avx2", t), "");
+  EXPECT_EQ(t.vector_floats, 8);
+  EXPECT_EQ(parse_target("native", t), "");
+  EXPECT_GE(t.vector_floats, 4);
+  const std::string wrong = parse_target("z80", t);
+  EXPECT_NE(wrong.find("z80"), std::string::npos);
+  EXPECT_NE(wrong.find("avx512"), std::string::npos) << wrong;
+}
+
+TEST(Toolchain, SourcesBecomeALibraryThatHidesWhatItDoesNotExport) {
+  TemporaryFolder folder;
+  ASSERT_EQ(folder.make(), "");
+  const std::string path = folder.path() + "/two.so";
+  ASSERT_EQ(build_library({{"a.h", "int helper();\n"},
+                           {"a.cc", "#include \"a.h\"\nextern \"C\" __attribute__((visibility(\"default\"))) int answer() { return helper() + 1; }\n"},
+                           {"b.cc", "#include \"a.h\"\nint helper() { return 41; }\n"}},
+                          options(), folder.path(), path),
+            "");
+  Library library;
+  ASSERT_EQ(library.open(path), "");
+  auto* answer = reinterpret_cast<int (*)()>(library.find("answer"));
+  ASSERT_NE(answer, nullptr);
+  EXPECT_EQ(answer(), 42);
+  EXPECT_EQ(library.find("_Z6helperv"), nullptr);
+}
+
+TEST(Toolchain, ACompilersFirstErrorIsReported) {
+  TemporaryFolder folder;
+  ASSERT_EQ(folder.make(), "");
+  const std::string wrong = build_library({{"a.cc", "int f() { return undefined_name; }\n"}}, options(), folder.path(), folder.path() + "/a.so");
+  EXPECT_NE(wrong.find("undefined_name"), std::string::npos) << wrong;
+  EXPECT_NE(wrong.find("a.cc:1"), std::string::npos) << wrong;
+  EXPECT_NE(wrong.find("failed"), std::string::npos) << wrong;
+}
+
+TEST(Toolchain, WhatIsNotDefinedIsReportedByTheLinker) {
+  TemporaryFolder folder;
+  ASSERT_EQ(folder.make(), "");
+  const std::string wrong = build_library({{"a.cc", "int elsewhere();\nint f() { return elsewhere(); }\n"}}, options(), folder.path(), folder.path() + "/a.so");
+  EXPECT_NE(wrong.find("elsewhere"), std::string::npos) << wrong;
+}
+
+TEST(Toolchain, LibrariesThatAreNoneAreRefused) {
+  TemporaryFolder folder;
+  ASSERT_EQ(folder.make(), "");
+  ASSERT_EQ(write_file_atomically(folder.path() + "/text.so", "not a library"), "");
+  Library library;
+  EXPECT_NE(library.open(folder.path() + "/text.so").find("text.so"), std::string::npos);
+  EXPECT_NE(library.open(folder.path() + "/missing.so").find("missing.so"), std::string::npos);
+}
+
+TEST(Subprocess, ArgumentsAreNotSeenByAShell) {
+  const Finished f = run({"printf", "%s|", "$HOME", "a b", "`id`", "; false"}, "", 10);
+  EXPECT_EQ(f.exit_code, 0);
+  EXPECT_EQ(f.output, "$HOME|a b|`id`|; false|");
+}
+
+TEST(Subprocess, FailuresAreTold) {
+  EXPECT_EQ(run({"false"}, "", 10).exit_code, 1);
+  const Finished missing = run({"no-such-program-at-all"}, "", 10);
+  EXPECT_NE(missing.exit_code, 0);
+  EXPECT_NE(missing.problem.find("no-such-program-at-all"), std::string::npos) << missing.problem;
+  const Finished slow = run({"sleep", "30"}, "", 1);
+  EXPECT_EQ(slow.exit_code, -1);
+  EXPECT_NE(slow.problem, "");
+}
+
+TEST(Subprocess, OutputIsCut) {
+  const Finished f = run({"head", "-c", "3000000", "/dev/zero"}, "", 20);
+  EXPECT_LE(f.output.size(), kMostOutput);
+  EXPECT_EQ(f.exit_code, 0);
+}
+
+TEST(Subprocess, ResultsKeepTheOrderOfTheCommands) {
+  std::vector<std::vector<std::string>> commands;
+  for (int i = 0; i < 9; ++i) commands.push_back({"printf", "%s", std::to_string(i)});
+  const std::vector<Finished> done = run_all(commands, "", 20, 3);
+  ASSERT_EQ(done.size(), 9u);
+  for (int i = 0; i < 9; ++i) EXPECT_EQ(done[static_cast<size_t>(i)].output, std::to_string(i));
+}
+
+}  // namespace
+}  // namespace relay::kernel::native

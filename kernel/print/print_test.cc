@@ -1,0 +1,231 @@
+#include "kernel/print/print.h"
+
+#include <gtest/gtest.h>
+
+#include "base/cat.h"
+#include "kernel/builder.h"
+#include "kernel/print/names.h"
+#include "kernel/statements.h"
+
+namespace relay::kernel {
+namespace {
+
+class Print : public ::testing::Test {
+ protected:
+  Kernel with(Kernel k, std::string_view name, ForKind how) {
+    k.body = rewrite(arena_, k.body, [&](Stmt s) -> Stmt {
+      const auto* l = s->as<For>();
+      return l && l->var->name == name ? make_for(arena_, l->var, l->extent, how, l->body) : s;
+    });
+    return k;
+  }
+  std::string cpp(const Kernel& k) { return "\n" + print(k, kCppDialect).text; }
+  std::string cuda(const Kernel& k) { return "\n" + print(k, kCudaDialect).text; }
+
+  Arena arena_;
+  SymbolTable symbols_{arena_};
+  ExprPool pool_{arena_, symbols_};
+  Builder k_{pool_};
+  Expr n_ = pool_.shape_variable("n");
+};
+
+TEST_F(Print, AReductionStartsInFrontOfItsLoop) {
+  const Tensor x = k_.input("x", kFloat32, {n_, k_.index(64)}), w = k_.input("w", kFloat32, {k_.index(8), k_.index(64)});
+  const Tensor y = k_.reduce("y", kFloat32, {n_, k_.index(8)}, {k_.index(64)}, k_.sum(kFloat32),
+                             [&](Indices i, Indices r) { return x(i[0], r[0]) * w(i[1], r[0]); });
+  EXPECT_EQ(cpp(k_.finish("dense", "nn.dense", {y})), R"(
+// nn.dense
+int32_t dense(const relay_parallel* parallel, const float* __restrict x, const float* __restrict w, float* __restrict y, int64_t n) {
+  (void)parallel;
+  for (int64_t i0 = 0; i0 < n; ++i0) {
+    for (int64_t i1 = 0; i1 < 8; ++i1) {
+      y[i0 * 8 + i1] = 0.0f;
+      for (int64_t r0 = 0; r0 < 64; ++r0) {
+        y[i0 * 8 + i1] = y[i0 * 8 + i1] + x[i0 * 64 + r0] * w[i1 * 64 + r0];
+      }
+    }
+  }
+  return 0;
+}
+)");
+}
+
+TEST_F(Print, ParallelLoopsAreFunctionsAndVectorsHaveTails) {
+  const Tensor x = k_.input("x", kFloat32, {n_, k_.index(20)}), b = k_.input("b", kFloat32, {k_.index(20)});
+  const Tensor y = k_.compute("y", kFloat32, {n_, k_.index(20)}, [&](Indices i) {
+    return max(x.at(i) + b(i[1]), k_.constant(kFloat32, 0));
+  });
+  const Kernel kernel = with(with(k_.finish("bias", "add + nn.relu", {y}), "i0", ForKind::kParallel), "i1", ForKind::kVectorized);
+  EXPECT_EQ(cpp(kernel), R"(
+// add + nn.relu
+struct bias_0_closure {
+  const float* x;
+  const float* b;
+  float* y;
+};
+RELAY_NOINLINE static int32_t bias_0_part(const float* __restrict x, const float* __restrict b, float* __restrict y, int64_t begin, int64_t end) {
+  for (int64_t i0 = begin; i0 < end; ++i0) {
+    relay_store(y + i0 * 20, relay_max_right_number(relay_load<16>(x + i0 * 20) + relay_load<16>(b), relay_splat<16>(0.0f)));
+    relay_store(y + i0 * 20 + 16, relay_max_right_number(relay_load<4>(x + i0 * 20 + 16) + relay_load<4>(b + 16), relay_splat<4>(0.0f)));
+  }
+  return 0;
+}
+static int32_t bias_0_range(void* closure, int64_t begin, int64_t end) {
+  const bias_0_closure* shared = (const bias_0_closure*)closure;
+  return bias_0_part(shared->x, shared->b, shared->y, begin, end);
+}
+int32_t bias(const relay_parallel* parallel, const float* __restrict x, const float* __restrict b, float* __restrict y, int64_t n) {
+  {
+    bias_0_closure closure = {x, b, y};
+    const int32_t failure = parallel->run(parallel->self, n, bias_0_range, &closure);
+    if (failure != 0) return failure;
+  }
+  return 0;
+}
+)");
+}
+
+TEST_F(Print, RequirementsReturnTheirNumber) {
+  const Tensor x = k_.input("x", kInt32, {n_}), y = k_.input("y", kInt32, {n_});
+  const Tensor z = k_.compute("z", kInt32, {n_}, [&](Indices i) {
+    k_.require(not_equal(y.at(i), k_.constant(kInt32, 0)), "division by zero");
+    return trunc_div(x.at(i) + y.at(i), y.at(i));
+  });
+  const Printed p = print(k_.finish("divide", "divide */ #include", {z}), kCppDialect, {.function = "f", .is_static = true});
+  EXPECT_EQ(p.function, "f");
+  EXPECT_EQ(p.messages, std::vector<std::string>{"division by zero"});
+  EXPECT_EQ("\n" + p.text, R"(
+// divide *_ #include
+static int32_t f(const relay_parallel* parallel, const int32_t* __restrict x, const int32_t* __restrict y, int32_t* __restrict z, int64_t n) {
+  (void)parallel;
+  for (int64_t i0 = 0; i0 < n; ++i0) {
+    if (!(0 != y[i0])) {
+      return 1;
+    }
+    const int32_t t = y[i0];
+    z[i0] = relay_trunc_div(relay_add(x[i0], t), t);
+  }
+  return 0;
+}
+)");
+}
+
+TEST_F(Print, GridsBecomeLaunches) {
+  const Tensor x = k_.input("x", kFloat32, {n_, k_.index(32)});
+  const Tensor t = k_.compute("t", kFloat32, {n_, k_.index(32)}, [&](Indices i) { return exp(x.at(i)); });
+  const Tensor y = k_.compute("y", kFloat32, {n_}, [&](Indices i) { return t(i[0], k_.index(0)); });
+  Kernel kernel = with(with(k_.finish("k", "exp", {t, y}), "i0", ForKind::kBlockX), "i1", ForKind::kThreadX);
+  const Printed p = print(kernel, kCudaDialect);
+  ASSERT_EQ(p.launches.size(), 2u);
+  EXPECT_EQ(p.launches[0].function, "k_0");
+  EXPECT_EQ(join(p.launches[0].extents, " ", [](Expr e) { return show(e); }), "n 1 1 32 1 1");
+  EXPECT_EQ("\n" + p.text, R"(
+// exp
+extern "C" __global__ void k_0(const float* __restrict__ x, float* __restrict__ t, float* __restrict__ y, int64_t n, int32_t* failure) {
+  (void)failure;
+  (void)y;
+  (void)n;
+  {
+    const int64_t i0 = blockIdx.x;
+    {
+      const int64_t i1 = threadIdx.x;
+      t[i0 * 32 + i1] = expf(x[i0 * 32 + i1]);
+    }
+  }
+}
+extern "C" __global__ void k_1(const float* __restrict__ x, float* __restrict__ t, float* __restrict__ y, int64_t n, int32_t* failure) {
+  (void)failure;
+  (void)x;
+  (void)n;
+  {
+    const int64_t i0_2 = blockIdx.x;
+    y[i0_2] = t[i0_2 * 32];
+  }
+}
+)");
+}
+
+TEST_F(Print, SharedMemoryIsGuardedByBarriers) {
+  const Expr width = k_.index(32);
+  const Tensor x = k_.input("x", kFloat32, {n_, width});
+  const Tensor y = k_.compute("y", kFloat32, {n_, width}, [&](Indices i) { return x.at(i); });
+  Kernel kernel = k_.finish("reverse", "reverse", {y});
+  const Buffer* tile = arena_.make<Buffer>(uint32_t{99}, symbols_.intern("tile"), kFloat32, arena_.list(std::vector<Expr>{width}), Scope::kShared);
+  const Expr b = pool_.variable("b"), r = pool_.variable("r"), s = pool_.variable("s"), t = pool_.variable("t");
+  const auto threads = [&](Expr var, Stmt body) { return make_for(arena_, var, width, ForKind::kThreadX, body); };
+  Stmt fill = threads(s, make_store(arena_, tile, {s}, pool_.load(x.buffer(), {r, s})));
+  Stmt drain = threads(t, make_store(arena_, y.buffer(), {r, t}, pool_.load(tile, {pool_.integer(31) - t})));
+  Stmt rows = make_for(arena_, r, n_, ForKind::kSerial, make_sequence(arena_, {fill, drain}));
+  kernel.body = make_for(arena_, b, pool_.integer(1), ForKind::kBlockX, make_allocate(arena_, tile, rows));
+  EXPECT_EQ(cuda(kernel), R"(
+// reverse
+extern "C" __global__ void reverse(const float* __restrict__ x, float* __restrict__ y, int64_t n, int32_t* failure) {
+  (void)failure;
+  {
+    const int64_t b = blockIdx.x;
+    __shared__ float tile[32];
+    for (int64_t r = 0; r < n; ++r) {
+      {
+        const int64_t s = threadIdx.x;
+        tile[s] = x[r * 32 + s];
+      }
+      __syncthreads();
+      {
+        const int64_t t = threadIdx.x;
+        y[r * 32 + t] = tile[-t + 31];
+      }
+      __syncthreads();
+    }
+  }
+}
+)");
+}
+
+TEST_F(Print, TheSameInputGivesTheSameText) {
+  const auto build = [] {
+    Arena arena;
+    SymbolTable symbols(arena);
+    ExprPool pool(arena, symbols);
+    Builder k(pool);
+    const Expr n = pool.shape_variable("n"), m = pool.shape_variable("m");
+    const Tensor x = k.input("x", kFloat16, {n, m});
+    const Tensor y = k.reduce("y", kFloat32, {m}, {n}, k.sum(kFloat32), [&](Indices i, Indices r) { return cast(kFloat32, x(r[0], i[0])); });
+    return print(k.finish("k", "sum", {y}), kCppDialect).text;
+  };
+  EXPECT_EQ(build(), build());
+}
+
+TEST_F(Print, ADeclarationIsTheHeadOfTheFunction) {
+  const Tensor x = k_.input("x", kBFloat16, {n_});
+  const Kernel k = k_.finish("copy", "copy", {x});
+  const std::string head = declaration(k, kCppDialect);
+  EXPECT_EQ(head, "int32_t copy(const relay_parallel* parallel, const uint16_t* __restrict x, uint16_t* __restrict x_copy, int64_t n)");
+  EXPECT_NE(cpp(k).find("\n" + head + " {\n"), std::string::npos);
+}
+
+TEST(Names, AreIdentifiersWhateverTheModelSays) {
+  EXPECT_EQ(identifier("conv_1"), "conv_1");
+  EXPECT_EQ(identifier("a.b/c:0"), "a_b_c_0");
+  EXPECT_EQ(identifier(""), "unnamed");
+  EXPECT_EQ(identifier("\xc3\xa9"), "unnamed");
+  EXPECT_EQ(identifier("1x"), "v_1x");
+  EXPECT_EQ(identifier("while"), "v_while");
+  EXPECT_EQ(identifier("__reserved"), "reserved");
+  EXPECT_EQ(identifier("INFINITY"), "v_INFINITY");
+  EXPECT_EQ(identifier("relay_load"), "v_relay_load");
+  EXPECT_EQ(identifier("uint8_t"), "v_uint8_t");
+  Names names;
+  EXPECT_EQ(names.unique("x"), "x");
+  EXPECT_EQ(names.unique("x"), "x_2");
+  EXPECT_EQ(names.unique("x_2"), "x_2_2");
+  EXPECT_EQ(names.unique("x"), "x_3");
+}
+
+TEST(Names, CommentsAndTextsCannotBeLeft) {
+  EXPECT_EQ(comment("a */ b /* c"), "a *_ b /_ c");
+  EXPECT_EQ(comment("line\nnext \\"), "line?next ?");
+  EXPECT_EQ(quoted("a\"b\\c\n?\xff" "1"), "\"a\\\"b\\\\c\\012\\?\\3771\"");
+}
+
+}  // namespace
+}  // namespace relay::kernel
