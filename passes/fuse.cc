@@ -29,7 +29,7 @@ struct Site {
   // The post-dominator tree: sites come after their producers, so users have higher indices.
   size_t post_dominator = SIZE_MAX;  // SIZE_MAX: the end of the scope
   uint32_t depth = 0;
-  Fusion on_the_way = Fusion::kElementwise;  // the most demanding class on any path to it, itself excluded
+  Fusion on_the_way = Fusion::kElementwise;  // the most demanding class on any path to it, both ends excluded
   size_t group = 0;                          // union-find parent; the representative is the last site
   size_t group_size = 1;
 };
@@ -43,8 +43,9 @@ class Fuser {
     find_post_dominators();
     // Expensive calls choose their elementwise followers first; then elementwise ones join what follows them;
     // then injective ones, which read elements from elsewhere.
+    // Forwards, so that a group that has just grown can go on growing at its new end.
     for (int phase = 0; phase < 3; ++phase) {
-      for (size_t i = sites_.size(); i-- > 0;) join(i, phase);
+      for (size_t i = 0; i < sites_.size(); ++i) join(i, phase);
     }
     return extract();
   }
@@ -128,11 +129,8 @@ class Fuser {
         continue;
       }
       size_t meet = s.users[0];
-      Fusion way = sites_[meet].def->fusion;
+      Fusion way = Fusion::kElementwise;
       for (size_t k = 1; k < s.users.size(); ++k) meet = common(meet, s.users[k], way);
-      if (s.users.size() > 1) {
-        for (size_t user : s.users) way = std::max(way, sites_[user].def->fusion);
-      }
       s.post_dominator = meet;
       s.on_the_way = way;
       s.depth = meet == SIZE_MAX ? 1 : sites_[meet].depth + 1;

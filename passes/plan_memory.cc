@@ -95,6 +95,9 @@ class Planner {
   bool take_body(const Fn& fn) {
     const std::vector<Expr> order = post_order(fn.body);
     for (Expr e : order) {
+      if (!is_dataflow(e->kind)) {
+        return refuse(e, "not-static-dataflow", cat(construct_name(e), " is not static dataflow"));
+      }
       if (const auto* let = e->as<Let>()) bound_[let->x] = let->value;
     }
     for (Expr e : order) {
@@ -131,7 +134,22 @@ class Planner {
       case ExprKind::kCall: return take_call(*e->as<Call>());
       default: break;
     }
-    return refuse(e, "not-static-dataflow", cat(construct_name(e), " is not static dataflow"));
+    CHECK(false, "a form that is no dataflow was not refused");
+    return false;
+  }
+
+  static bool is_dataflow(ExprKind kind) {
+    switch (kind) {
+      case ExprKind::kConstant:
+      case ExprKind::kVar:
+      case ExprKind::kGlobal:
+      case ExprKind::kOpRef:
+      case ExprKind::kTuple:
+      case ExprKind::kProj:
+      case ExprKind::kCall:
+      case ExprKind::kLet: return true;
+      default: return false;
+    }
   }
 
   bool take_projection(const Proj& proj) {
