@@ -15,12 +15,15 @@ std::string build(const Sources& sources, Weights weights, const kernel::native:
   TemporaryFolder folder;
   if (std::string wrong = folder.make(); !wrong.empty()) return wrong;
   if (weights == Weights::kEmbedded) {
-    if (std::string wrong = write_file_atomically(folder.path() + "/weights.bin", sources.weights); !wrong.empty()) return wrong;
+    if (std::string wrong = write_file_atomically(folder.path() + "/weights.bin", sources.weights);
+        !wrong.empty())
+      return wrong;
   }
   std::vector<kernel::native::Source> texts;
   for (const SourceFile& f : sources.files) texts.push_back({f.name, f.text});
   const std::string made = folder.path() + "/model.so";
-  if (std::string wrong = kernel::native::build_library(texts, options, folder.path(), made); !wrong.empty()) return wrong;
+  if (std::string wrong = kernel::native::build_library(texts, options, folder.path(), made); !wrong.empty())
+    return wrong;
   std::string bytes;
   if (std::string wrong = read_file(made, kMostLibraryBytes, bytes); !wrong.empty()) return wrong;
 

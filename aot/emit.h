@@ -17,15 +17,15 @@ enum class Weights : uint8_t {
 };
 
 struct EmitOptions {
-  std::string model_name = "model";      // of the header and of the weights file; letters, digits, `_`, `-`, `.`
-  std::string target = "native";         // as the user gave it, for the description
-  std::vector<std::string> features;     // of the processor that the code needs: "avx2", "fma"
-  int vector_floats = 4;                 // floats in a vector register of the target
+  std::string model_name = "model";   // of the header and of the weights file; letters, digits, `_`, `-`, `.`
+  std::string target = "native";      // as the user gave it, for the description
+  std::vector<std::string> features;  // of the processor that the code needs: "avx2", "fma"
+  int vector_floats = 4;              // floats in a vector register of the target
   int opt_level = 2;
-  int threads = 1;                       // that a run uses unless the program that opens the model says otherwise
+  int threads = 1;  // that a run uses unless the program that opens the model says otherwise
   Weights weights = Weights::kEmbedded;
-  std::string licence;                   // of the model, kept in the description
-  size_t kernel_files = 2;               // over how many files kernels are spread
+  std::string licence;      // of the model, kept in the description
+  size_t kernel_files = 2;  // over how many files kernels are spread
 };
 
 struct SourceFile {

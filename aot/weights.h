@@ -10,9 +10,10 @@
 namespace relay::aot {
 
 struct WeightsLayout {
-  std::vector<uint64_t> offsets;  // of each constant, from the start of the data; equal constants share theirs
+  std::vector<uint64_t>
+      offsets;  // of each constant, from the start of the data; equal constants share theirs
   std::string data;
-  std::string head;               // what stands before the data in a safetensors file; its length is a multiple of 64
+  std::string head;  // what stands before the data in a safetensors file; its length is a multiple of 64
 };
 
 // Constants in order of decreasing element size, so that each is aligned for its dtype without gaps between them (the

@@ -29,9 +29,10 @@ class Activity {
 
 }  // namespace relay
 
-#define CHECK(condition, ...)                                                                    \
-  (static_cast<bool>(condition) ? static_cast<void>(0)                                           \
-                                : ::relay::check_failed(#condition, __FILE__, __LINE__, ::relay::check_message(__VA_ARGS__)))
+#define CHECK(condition, ...)   \
+  (static_cast<bool>(condition) \
+       ? static_cast<void>(0)   \
+       : ::relay::check_failed(#condition, __FILE__, __LINE__, ::relay::check_message(__VA_ARGS__)))
 
 namespace relay {
 inline std::string check_message() { return {}; }

@@ -10,8 +10,8 @@ namespace {
 // Lines of generated text can be megabytes long: show only what is near the caret.
 constexpr size_t kMaxLine = 160;
 
-void render_place(std::string& out, Span span, std::string_view kind, std::string_view message, std::string_view slug,
-                  const SourceMap& sources) {
+void render_place(std::string& out, Span span, std::string_view kind, std::string_view message,
+                  std::string_view slug, const SourceMap& sources) {
   if (!span.known()) {
     out += cat(kind, ": ", message);
     if (!slug.empty()) out += cat(" [", slug, "]");
@@ -34,7 +34,8 @@ void render_place(std::string& out, Span span, std::string_view kind, std::strin
   }
   std::string shown(line);
   for (char& c : shown) {
-    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = ' ';  // tabs too, so that the caret stays in place
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f)
+      c = ' ';  // tabs too, so that the caret stays in place
   }
   out += cat("  ", shown, "\n  ", std::string(column, ' '), "^", std::string(length - 1, '~'), "\n");
 }
@@ -69,7 +70,8 @@ void Diagnostics::clear() {
 
 std::string render(const Diagnostic& d, const SourceMap& sources) {
   std::string out;
-  render_place(out, d.span_, d.severity_ == Severity::kError ? "error" : "warning", d.message_, d.slug_, sources);
+  render_place(out, d.span_, d.severity_ == Severity::kError ? "error" : "warning", d.message_, d.slug_,
+               sources);
   for (const auto& [span, text] : d.labels_) {
     if (span.known()) {
       render_place(out, span, "here", text, "", sources);

@@ -22,7 +22,9 @@ class Symbol {
 
   friend bool operator==(Symbol a, Symbol b) { return a.entry_ == b.entry_ || a.text() == b.text(); }
   friend bool operator==(Symbol a, std::string_view b) { return a.text() == b; }
-  friend auto operator<=>(Symbol a, Symbol b) { return a.text() <=> b.text(); }  // alphabetical: deterministic
+  friend auto operator<=>(Symbol a, Symbol b) {
+    return a.text() <=> b.text();
+  }  // alphabetical: deterministic
 
  private:
   friend class SymbolTable;

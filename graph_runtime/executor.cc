@@ -11,8 +11,8 @@ namespace {
 
 void check_input(const passes::PlanPort& port, const Tensor& t) {
   if (t.dtype() == port.type->dtype && t.shape() == *port.type->static_shape()) return;
-  throw Trap(cat("input `", port.name, "` must be ", show(port.type), ", it is Tensor[", show(t.shape()), ", ",
-                 t.dtype().name(), "]"));
+  throw Trap(cat("input `", port.name, "` must be ", show(port.type), ", it is Tensor[", show(t.shape()),
+                 ", ", t.dtype().name(), "]"));
 }
 
 }  // namespace
@@ -66,7 +66,8 @@ std::vector<Tensor> Executor::run(std::span<const Tensor> inputs) {
   }
   for (size_t i = 0; i < inputs.size(); ++i) check_input(plan_.inputs[i], inputs[i]);
   std::vector<Tensor> outputs;
-  for (const passes::PlanPort& p : plan_.outputs) outputs.emplace_back(p.type->dtype, *p.type->static_shape());
+  for (const passes::PlanPort& p : plan_.outputs)
+    outputs.emplace_back(p.type->dtype, *p.type->static_shape());
   std::vector<void*> buffers;
   for (size_t i = 0; i < plan_.steps.size(); ++i) {
     const passes::PlanStep& s = plan_.steps[i];
@@ -77,7 +78,8 @@ std::vector<Tensor> Executor::run(std::span<const Tensor> inputs) {
     const auto begin = std::chrono::steady_clock::now();
     if (!s.kernel) {
       if (const uint64_t bytes = plan_.values[s.inputs[0]].bytes) std::memcpy(buffers[1], buffers[0], bytes);
-    } else if (const int32_t status = kernels_.call(kernel_of_step_[i], threads_.parallel(), buffers.data())) {
+    } else if (const int32_t status =
+                   kernels_.call(kernel_of_step_[i], threads_.parallel(), buffers.data())) {
       throw Trap(kernels_.message(kernel_of_step_[i], status), s.origin->span);
     }
     if (observer_) {

@@ -67,7 +67,8 @@ Value Machine::run(State s) {
 }
 
 void Machine::spend_fuel() {
-  if (++steps_ > options_.fuel) throw Exhausted(cat("the program took more than ", options_.fuel, " steps (--fuel)"));
+  if (++steps_ > options_.fuel)
+    throw Exhausted(cat("the program took more than ", options_.fuel, " steps (--fuel)"));
   if (options_.cancel && (steps_ & 0xff) == 0 && options_.cancel->load(std::memory_order_relaxed)) {
     throw Exhausted("the run was cancelled");
   }
@@ -107,12 +108,12 @@ Machine::State Machine::step(Eval now) {
   Expr e = now.e;
   Env& env = now.env;
   if (!now.shared) {
-    if (auto it = env->values.find(e); it != env->values.end()) return it->second;  // a variable or a shared node
+    if (auto it = env->values.find(e); it != env->values.end())
+      return it->second;  // a variable or a shared node
   }
   if (options_.observe) push(ObserveK{e});
   return match(
-      e,
-      [&](const Constant& n) -> State { return Value(*n.value); },
+      e, [&](const Constant& n) -> State { return Value(*n.value); },
       [&](const Var& n) -> State {
         CHECK(false, cat("variable %", n.name.text(), " has no value"));
         return Value();
@@ -249,7 +250,8 @@ Machine::State Machine::apply(const Value& callee, std::vector<Value> args, cons
   return results.size() == 1 ? results[0] : Value::tuple(std::move(results));
 }
 
-Machine::State Machine::apply_function(const Fn& fn, const Value* closure, std::vector<Value> args, Span span) {
+Machine::State Machine::apply_function(const Fn& fn, const Value* closure, std::vector<Value> args,
+                                       Span span) {
   CHECK(args.size() == fn.params.size(), "a function was called with the wrong number of arguments");
   auto env = std::make_shared<Frame>();
   env->scopes = &scopes_of(fn.body);

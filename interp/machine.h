@@ -20,8 +20,8 @@
 namespace relay::interp {
 
 struct Options {
-  uint64_t fuel = UINT64_MAX;            // steps before "exhausted"
-  size_t max_depth = size_t{1} << 27;    // pending contexts before "exhausted"
+  uint64_t fuel = UINT64_MAX;                 // steps before "exhausted"
+  size_t max_depth = size_t{1} << 27;         // pending contexts before "exhausted"
   const std::atomic<bool>* cancel = nullptr;  // when it becomes true the run ends as "exhausted"
   // Called with each value an expression evaluates to, in evaluation order: traces and comparisons stand on it.
   std::function<void(Expr, const Value&)> observe = {};
@@ -30,7 +30,8 @@ struct Options {
 // Runs parts of one module. Throws Trap and Exhausted. The module must be well formed and well typed.
 class Machine {
  public:
-  explicit Machine(Module module, Options options = {}) : module_(std::move(module)), options_(std::move(options)) {}
+  explicit Machine(Module module, Options options = {})
+      : module_(std::move(module)), options_(std::move(options)) {}
 
   // Calls a global function (or kernel).
   Value call(std::string_view name, std::vector<Value> args);
@@ -56,18 +57,48 @@ class Machine {
   using State = std::variant<Eval, Value>;
 
   // Pending contexts: what happens with the value that comes back.
-  struct ScopeK { uint32_t scope; size_t index; Env env; };         // then the next shared node, then the body
-  struct TupleK { const Tuple* n; Env env; std::vector<Value> done; };
-  struct ProjK { const Proj* n; };
-  struct CallK { const Call* n; Env env; std::vector<Value> done; };  // the callee comes first
-  struct LetK { const Let* n; Env env; };
-  struct IfK { const If* n; Env env; };
-  struct MatchK { const Match* n; Env env; };
+  struct ScopeK {
+    uint32_t scope;
+    size_t index;
+    Env env;
+  };  // then the next shared node, then the body
+  struct TupleK {
+    const Tuple* n;
+    Env env;
+    std::vector<Value> done;
+  };
+  struct ProjK {
+    const Proj* n;
+  };
+  struct CallK {
+    const Call* n;
+    Env env;
+    std::vector<Value> done;
+  };  // the callee comes first
+  struct LetK {
+    const Let* n;
+    Env env;
+  };
+  struct IfK {
+    const If* n;
+    Env env;
+  };
+  struct MatchK {
+    const Match* n;
+    Env env;
+  };
   struct RefNewK {};
   struct RefReadK {};
-  struct RefWriteK { const RefWrite* n; Env env; Value cell; };      // the cell comes first
-  struct ObserveK { Expr e; };
-  using Context = std::variant<ScopeK, TupleK, ProjK, CallK, LetK, IfK, MatchK, RefNewK, RefReadK, RefWriteK, ObserveK>;
+  struct RefWriteK {
+    const RefWrite* n;
+    Env env;
+    Value cell;
+  };  // the cell comes first
+  struct ObserveK {
+    Expr e;
+  };
+  using Context =
+      std::variant<ScopeK, TupleK, ProjK, CallK, LetK, IfK, MatchK, RefNewK, RefReadK, RefWriteK, ObserveK>;
 
   Value run(State s);
   State enter(Expr body, Env env);  // a scope: its shared nodes first
@@ -103,7 +134,8 @@ class Machine {
 
 // Traps unless the value fits the type: dtypes, ranks and extents of tensors. Shape variables are bound as they
 // are met, in `variables`; one that is met again must have the same extent.
-void check_shape(const Value& v, Type type, std::unordered_map<const kernel::ExprNode*, int64_t>& variables, Span span);
+void check_shape(const Value& v, Type type, std::unordered_map<const kernel::ExprNode*, int64_t>& variables,
+                 Span span);
 
 // A text for people: "(Tensor[(2), float32] [1, 2], Cons(1, Nil))". Iterative; cut after `most` characters.
 std::string show(const Value& v, size_t most = 2000);

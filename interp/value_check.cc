@@ -6,11 +6,11 @@
 namespace relay::interp {
 namespace {
 
-void check_tensor(const Tensor& t, const TensorType& type, std::unordered_map<const kernel::ExprNode*, int64_t>& variables,
-                  Span span) {
+void check_tensor(const Tensor& t, const TensorType& type,
+                  std::unordered_map<const kernel::ExprNode*, int64_t>& variables, Span span) {
   const auto fail = [&](const std::string& why) {
-    throw Trap(cat("expected ", relay::show(&type), ", found Tensor[", relay::show(t.shape()), ", ", t.dtype().name(),
-                   "]: ", why),
+    throw Trap(cat("expected ", relay::show(&type), ", found Tensor[", relay::show(t.shape()), ", ",
+                   t.dtype().name(), "]: ", why),
                span);
   };
   if (t.dtype() != type.dtype) fail("the dtypes differ");
@@ -37,7 +37,8 @@ void check_tensor(const Tensor& t, const TensorType& type, std::unordered_map<co
 
 }  // namespace
 
-void check_shape(const Value& v, Type type, std::unordered_map<const kernel::ExprNode*, int64_t>& variables, Span span) {
+void check_shape(const Value& v, Type type, std::unordered_map<const kernel::ExprNode*, int64_t>& variables,
+                 Span span) {
   std::vector<std::pair<const Value*, Type>> pending{{&v, type}};
   while (!pending.empty()) {
     auto [value, t] = pending.back();
@@ -45,7 +46,8 @@ void check_shape(const Value& v, Type type, std::unordered_map<const kernel::Exp
     if (const auto* tensor = t->as<TensorType>(); tensor && value->is_tensor()) {
       check_tensor(value->tensor(), *tensor, variables, span);
     } else if (const auto* tuple = t->as<TupleType>(); tuple && value->kind() == ValueKind::kTuple) {
-      for (size_t i = tuple->fields.size(); i-- > 0;) pending.emplace_back(&value->fields()[i], tuple->fields[i]);
+      for (size_t i = tuple->fields.size(); i-- > 0;)
+        pending.emplace_back(&value->fields()[i], tuple->fields[i]);
     }
   }
 }

@@ -48,7 +48,8 @@ class ScopeTree {
   }
   uint32_t common(uint32_t a, uint32_t b) const {
     if (up_[a].depth < up_[b].depth) std::swap(a, b);
-    while (up_[a].depth > up_[b].depth) a = up_[up_[a].jump].depth >= up_[b].depth ? up_[a].jump : up_[a].parent;
+    while (up_[a].depth > up_[b].depth)
+      a = up_[up_[a].jump].depth >= up_[b].depth ? up_[a].jump : up_[a].parent;
     while (a != b) {
       const bool far = up_[a].jump != up_[b].jump;
       a = far ? up_[a].jump : up_[a].parent;

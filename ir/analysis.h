@@ -32,15 +32,17 @@ uint64_t structural_hash(Expr e);
 // `if`, or the body of a match arm; it is named by the expression that is its body, the root by itself.
 struct Scopes {
   struct Scope {
-    Expr body;              // the expression evaluated in this scope
-    uint32_t parent;        // index of the enclosing scope; the root is its own parent
+    Expr body;                 // the expression evaluated in this scope
+    uint32_t parent;           // index of the enclosing scope; the root is its own parent
     std::vector<Expr> shared;  // nodes with more than one use that are bound here, in evaluation order
   };
   std::vector<Scope> all;      // all[0] is the root; parents before children
   NodeMap<uint32_t> scope_of;  // of each node: index of the lowest scope that contains all its uses
-  NodeMap<uint32_t> scope_of_body;  // of each body: index of its scope (meaningful only if all[i].body is that body)
-  NodeMap<uint32_t> uses;      // how many edges lead to it
-  NodeMap<uint32_t> opens;     // of fn, let, if, match: the first scope that it opens; its others follow in order
+  NodeMap<uint32_t>
+      scope_of_body;       // of each body: index of its scope (meaningful only if all[i].body is that body)
+  NodeMap<uint32_t> uses;  // how many edges lead to it
+  NodeMap<uint32_t>
+      opens;  // of fn, let, if, match: the first scope that it opens; its others follow in order
 };
 Scopes scopes(Expr root);
 

@@ -79,7 +79,8 @@ const Fn* Builder::fn(std::span<const Var* const> params, Expr body, Type result
     for (const Var* p : params) {
       if (known(p->type)) args.push_back(p->type);
     }
-    if (args.size() == params.size()) n.type = context_.fn_type(type_params, args, result ? result : body->type);
+    if (args.size() == params.size())
+      n.type = context_.fn_type(type_params, args, result ? result : body->type);
   }
   n.type_params = context_.arena().list(type_params);
   n.params = context_.arena().list(params);
@@ -153,7 +154,9 @@ const RefWrite* Builder::ref_write(Expr ref, Expr value) {
   return context_.node(n);
 }
 
-Pattern Builder::wildcard() { return context_.arena().make<PatternNode>(PatternNode{PatternKind::kWildcard, span_}); }
+Pattern Builder::wildcard() {
+  return context_.arena().make<PatternNode>(PatternNode{PatternKind::kWildcard, span_});
+}
 
 Pattern Builder::bind(const Var* var) {
   PatternNode p{PatternKind::kVar, span_};

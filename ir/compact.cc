@@ -82,7 +82,8 @@ class Compactor {
       PatternNode copy = *p;
       if (copy.var) copy.var = var(copy.var);
       if (copy.ctor) copy.ctor = constructor(copy.ctor);
-      copy.fields = to_.arena().list(std::span<const Pattern>(done.data() + done.size() - fields.size(), fields.size()));
+      copy.fields = to_.arena().list(
+          std::span<const Pattern>(done.data() + done.size() - fields.size(), fields.size()));
       done.resize(done.size() - fields.size());
       done.push_back(to_.arena().make<PatternNode>(copy));
     }

@@ -30,7 +30,9 @@ uint64_t hash_of(TypeKind kind, std::span<const Type> parts) {
   return h;
 }
 
-bool equal(std::span<const Type> a, std::span<const Type> b) { return std::equal(a.begin(), a.end(), b.begin(), b.end()); }
+bool equal(std::span<const Type> a, std::span<const Type> b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end());
+}
 
 // The lists of an item are interned before it is, so hashing and comparing look one level deep.
 uint64_t hash_of(const AttrValue& v) {
@@ -71,7 +73,8 @@ const T* Context::intern_type(uint64_t hash, T proto, Same&& same, Keep&& keep) 
 }
 
 const TensorType* Context::tensor_type(std::span<const Dim> dims, DType dtype) {
-  uint64_t h = mix(static_cast<uint64_t>(TypeKind::kTensor), (uint64_t{static_cast<uint8_t>(dtype.code)} << 8) | dtype.bits);
+  uint64_t h = mix(static_cast<uint64_t>(TypeKind::kTensor),
+                   (uint64_t{static_cast<uint8_t>(dtype.code)} << 8) | dtype.bits);
   TensorType proto{};
   proto.dtype = dtype;
   for (Dim d : dims) {
@@ -99,7 +102,8 @@ const TupleType* Context::tuple_type(std::span<const Type> fields) {
       [&](TupleType& t) { t.fields = arena_.list(fields); });
 }
 
-const FnType* Context::fn_type(std::span<const TypeVar* const> type_params, std::span<const Type> args, Type result) {
+const FnType* Context::fn_type(std::span<const TypeVar* const> type_params, std::span<const Type> args,
+                               Type result) {
   FnType proto{};
   proto.result = result;
   for (const TypeVar* v : type_params) inherit(proto, v);
@@ -124,8 +128,8 @@ const RefType* Context::ref_type(Type contents) {
   proto.contents = contents;
   inherit(proto, contents);
   return intern_type(
-      hash_of(TypeKind::kRef, {&contents, 1}), proto, [&](const RefType& t) { return t.contents == contents; },
-      [](RefType&) {});
+      hash_of(TypeKind::kRef, {&contents, 1}), proto,
+      [&](const RefType& t) { return t.contents == contents; }, [](RefType&) {});
 }
 
 const TypeVar* Context::type_var(std::string_view name) {
@@ -150,7 +154,8 @@ const DataType* Context::data_type(std::string_view name, std::span<const Type> 
 Type Context::with_parts(Type t, std::span<const Type> parts) {
   switch (t->kind) {
     case TypeKind::kTuple: return tuple_type(parts);
-    case TypeKind::kFn: return fn_type(t->as<FnType>()->type_params, parts.first(parts.size() - 1), parts.back());
+    case TypeKind::kFn:
+      return fn_type(t->as<FnType>()->type_params, parts.first(parts.size() - 1), parts.back());
     case TypeKind::kRef: return ref_type(parts[0]);
     case TypeKind::kData: return data_type(t->as<DataType>()->name.text(), parts);
     case TypeKind::kTensor:
@@ -186,7 +191,8 @@ Attrs Context::intern_attrs(std::vector<Attr> items) {
   uint64_t h = sorted.size();
   for (const Attr& a : sorted) h = mix(mix(h, hash_of(a.name.text())), hash_of(a.value));
   for (auto [it, end] = attrs_.equal_range(h); it != end; ++it) {
-    if (std::equal(it->second->begin(), it->second->end(), sorted.begin(), sorted.end())) return Attrs(it->second);
+    if (std::equal(it->second->begin(), it->second->end(), sorted.begin(), sorted.end()))
+      return Attrs(it->second);
   }
   const auto* list = arena_.make<List<Attr>>(arena_.list(sorted));
   attrs_.emplace(h, list);

@@ -36,7 +36,9 @@ Expr in_let_value(Builder& b, Module&, Expr e) {
   return b.let(x, e, x);
 }
 Expr in_let_body(Builder& b, Module&, Expr e) { return b.let(b.var("x"), b.scalar(kFloat32, 1), e); }
-Expr in_condition(Builder& b, Module&, Expr e) { return b.if_(e, b.scalar(kFloat32, 1), b.scalar(kFloat32, 2)); }
+Expr in_condition(Builder& b, Module&, Expr e) {
+  return b.if_(e, b.scalar(kFloat32, 1), b.scalar(kFloat32, 2));
+}
 Expr in_branch(Builder& b, Module&, Expr e) { return b.if_(b.scalar(kBool, 1), b.scalar(kFloat32, 1), e); }
 Expr in_matched(Builder& b, Module& m, Expr e) {
   const Var* x = b.var("x");
@@ -92,14 +94,15 @@ TEST_P(Deep, EveryTraversalSurvives) {
   EXPECT_TRUE(alpha_equal(refresh(m.context(), main), main));
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Forms, Deep,
-    testing::Values(Shape{"call", in_call}, Shape{"curried_call", in_curried_call}, Shape{"tuple", in_tuple},
-                    Shape{"projection", in_projection}, Shape{"function", in_function},
-                    Shape{"let_value", in_let_value}, Shape{"let_body", in_let_body},
-                    Shape{"condition", in_condition}, Shape{"branch", in_branch}, Shape{"matched", in_matched},
-                    Shape{"arm", in_arm}, Shape{"ref", in_ref}, Shape{"read", in_read}, Shape{"write", in_write}),
-    [](const auto& info) { return std::string(info.param.name); });
+INSTANTIATE_TEST_SUITE_P(Forms, Deep,
+                         testing::Values(Shape{"call", in_call}, Shape{"curried_call", in_curried_call},
+                                         Shape{"tuple", in_tuple}, Shape{"projection", in_projection},
+                                         Shape{"function", in_function}, Shape{"let_value", in_let_value},
+                                         Shape{"let_body", in_let_body}, Shape{"condition", in_condition},
+                                         Shape{"branch", in_branch}, Shape{"matched", in_matched},
+                                         Shape{"arm", in_arm}, Shape{"ref", in_ref}, Shape{"read", in_read},
+                                         Shape{"write", in_write}),
+                         [](const auto& info) { return std::string(info.param.name); });
 
 TEST(DeepPattern, EveryTraversalSurvives) {
   Module m;
@@ -123,7 +126,8 @@ TEST(DeepType, EveryTraversalSurvives) {
   Type t = c.type_var("A");
   for (int i = 0; i < kDepth; ++i) t = c.tuple_type(std::vector<Type>{t});
   const Var* x = b.var("x", t);
-  m.set_function("main", b.fn(std::vector<const Var*>{x}, x, t, {}, std::vector<const TypeVar*>{c.type_var("A")}));
+  m.set_function("main",
+                 b.fn(std::vector<const Var*>{x}, x, t, {}, std::vector<const TypeVar*>{c.type_var("A")}));
   EXPECT_TRUE(alpha_equal(m, compact(m)));
   EXPECT_EQ(show(t, 10).substr(0, 5), "(((((");
 }

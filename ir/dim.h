@@ -27,8 +27,8 @@ class Dim {
   bool is_const() const { return !symbolic_ && value_ != kUnknown; }
   bool is_symbolic() const { return static_cast<bool>(symbolic_); }
   bool is_unknown() const { return !symbolic_ && value_ == kUnknown; }
-  int64_t value() const { return value_; }            // if is_const()
-  kernel::Expr symbolic() const { return symbolic_; } // if is_symbolic()
+  int64_t value() const { return value_; }             // if is_const()
+  kernel::Expr symbolic() const { return symbolic_; }  // if is_symbolic()
   // As an index expression; the dim must not be unknown.
   kernel::Expr expr(kernel::ExprPool& pool) const { return symbolic_ ? symbolic_ : pool.integer(value_); }
 

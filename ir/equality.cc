@@ -123,7 +123,8 @@ class Comparison {
       case ExprKind::kLet: return bind(p.a->as<Let>()->x, p.b->as<Let>()->x, p);
       case ExprKind::kFn: {
         const auto *x = p.a->as<Fn>(), *y = p.b->as<Fn>();
-        if (x->type_params.size() != y->type_params.size() || x->params.size() != y->params.size()) return false;
+        if (x->type_params.size() != y->type_params.size() || x->params.size() != y->params.size())
+          return false;
         p.in_a = scope(p.in_a, x->type_params);
         p.in_b = scope(p.in_b, y->type_params);
         for (size_t i = 0; i < x->params.size(); ++i) {
@@ -148,7 +149,8 @@ class Comparison {
     while (!todo.empty()) {
       const auto [x, y] = todo.back();
       todo.pop_back();
-      if (x->kind != y->kind || !constructors(x->ctor, y->ctor) || x->fields.size() != y->fields.size()) return false;
+      if (x->kind != y->kind || !constructors(x->ctor, y->ctor) || x->fields.size() != y->fields.size())
+        return false;
       if (x->var && !bind(x->var, y->var, at)) return false;
       for (size_t i = 0; i < x->fields.size(); ++i) todo.emplace_back(x->fields[i], y->fields[i]);
     }
@@ -207,7 +209,8 @@ class Comparison {
   bool regions(const List<kernel::Region>& a, const List<kernel::Region>& b) {
     if (a.size() != b.size()) return false;
     for (size_t i = 0; i < a.size(); ++i) {
-      if (!same(a[i].buffer, b[i].buffer) || !same(a[i].min, b[i].min) || !same(a[i].extent, b[i].extent)) return false;
+      if (!same(a[i].buffer, b[i].buffer) || !same(a[i].min, b[i].min) || !same(a[i].extent, b[i].extent))
+        return false;
     }
     return true;
   }
@@ -239,7 +242,8 @@ class Comparison {
       const auto* y = b->as<kernel::If>();
       return !x->else_branch == !y->else_branch && same(x->condition, y->condition);
     }
-    if (const auto* x = a->as<kernel::Allocate>()) return bind_buffers(x->buffer, b->as<kernel::Allocate>()->buffer);
+    if (const auto* x = a->as<kernel::Allocate>())
+      return bind_buffers(x->buffer, b->as<kernel::Allocate>()->buffer);
     if (const auto* x = a->as<kernel::Require>()) {
       const auto* y = b->as<kernel::Require>();
       return x->message == y->message && same(x->condition, y->condition);
@@ -248,7 +252,8 @@ class Comparison {
   }
 
   bool blocks(const kernel::Block& a, const kernel::Block& b) {
-    if (!(a.name == b.name) || a.iters.size() != b.iters.size() || !a.init != !b.init || !same(a.predicate, b.predicate)) {
+    if (!(a.name == b.name) || a.iters.size() != b.iters.size() || !a.init != !b.init ||
+        !same(a.predicate, b.predicate)) {
       return false;
     }
     for (size_t i = 0; i < a.iters.size(); ++i) {
@@ -286,7 +291,8 @@ bool alpha_equal(Type a, Type b) { return Comparison().types(a, b); }
 bool structurally_equal(const Kernel& a, const Kernel& b) { return &a == &b || Comparison().kernels(a, b); }
 
 bool alpha_equal(const Module& a, const Module& b) {
-  return same_entries(a.functions(), b.functions(), [](const Fn* x, const Fn* y) { return alpha_equal(x, y); }) &&
+  return same_entries(a.functions(), b.functions(),
+                      [](const Fn* x, const Fn* y) { return alpha_equal(x, y); }) &&
          same_entries(a.kernels(), b.kernels(),
                       [](const Kernel* x, const Kernel* y) { return structurally_equal(*x, *y); }) &&
          same_entries(a.data_types(), b.data_types(), [](const DataTypeDef* x, const DataTypeDef* y) {

@@ -21,13 +21,26 @@
 namespace relay {
 
 namespace op {
-struct OpDef;  // what an operator is: op/op_def.h
+struct OpDef;                            // what an operator is: op/op_def.h
 std::string_view name(const OpDef& op);  // defined in op/: all that programs as data need to know of one
-}
+}  // namespace op
 struct Constructor;  // of a data type: ir/module.h
 
 enum class ExprKind : uint8_t {
-  kConstant, kVar, kGlobal, kOpRef, kCtorRef, kTuple, kProj, kFn, kCall, kLet, kIf, kMatch, kRefNew, kRefRead,
+  kConstant,
+  kVar,
+  kGlobal,
+  kOpRef,
+  kCtorRef,
+  kTuple,
+  kProj,
+  kFn,
+  kCall,
+  kLet,
+  kIf,
+  kMatch,
+  kRefNew,
+  kRefRead,
   kRefWrite,
 };
 
@@ -184,7 +197,7 @@ struct RefWrite : ExprNode {
 
 template <class... T>
 struct TypeList {};
-using AllExprs = TypeList<Constant, Var, Global, OpRef, CtorRef, Tuple, Proj, Fn, Call, Let, If, Match, RefNew,
-                          RefRead, RefWrite>;
+using AllExprs = TypeList<Constant, Var, Global, OpRef, CtorRef, Tuple, Proj, Fn, Call, Let, If, Match,
+                          RefNew, RefRead, RefWrite>;
 
 }  // namespace relay

@@ -72,7 +72,8 @@ void visit_field(const Other&, F&) {}
 template <class F>
 void for_each_child(Expr e, F&& f) {
   match(e, [&](const auto& n) {
-    std::apply([&](auto... field) { (detail::visit_field(n.*field, f), ...); }, std::decay_t<decltype(n)>::kFields);
+    std::apply([&](auto... field) { (detail::visit_field(n.*field, f), ...); },
+               std::decay_t<decltype(n)>::kFields);
   });
 }
 

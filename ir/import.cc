@@ -56,7 +56,8 @@ class TypeCopy {
     if (!fn || fn->type_params.empty()) return scope;
     auto [it, made] = inner_.try_emplace({t, scope}, nullptr);
     if (made) {
-      it->second = to_.arena().make<TypeScope>(TypeScope{scope, fn->type_params, scope ? scope->level + 1 : 0});
+      it->second =
+          to_.arena().make<TypeScope>(TypeScope{scope, fn->type_params, scope ? scope->level + 1 : 0});
     }
     return it->second;
   }
@@ -93,7 +94,8 @@ class TypeCopy {
       }
       case TypeKind::kRef: return to_.ref_type(find(t->as<RefType>()->contents, inner));
       case TypeKind::kVar: return variable(t->as<TypeVar>(), scope);
-      case TypeKind::kData: return to_.data_type(t->as<DataType>()->name.text(), all(t->as<DataType>()->args));
+      case TypeKind::kData:
+        return to_.data_type(t->as<DataType>()->name.text(), all(t->as<DataType>()->args));
       case TypeKind::kHole: break;
     }
     return to_.hole_type();
@@ -176,7 +178,8 @@ kernel::Expr Importer::expr(kernel::Expr root) {
       case kernel::ExprKind::kInt: now = pool.integer(n->int_value, n->dtype); break;
       case kernel::ExprKind::kFloat: now = pool.real(n->float_value, n->dtype); break;
       case kernel::ExprKind::kVar:
-        now = n->shape_variable ? pool.shape_variable(n->name.text()) : pool.variable(n->name.text(), n->dtype);
+        now =
+            n->shape_variable ? pool.shape_variable(n->name.text()) : pool.variable(n->name.text(), n->dtype);
         break;
       case kernel::ExprKind::kLoad: now = pool.load(buffer(n->buffer), args); break;
       case kernel::ExprKind::kMath: now = pool.math(n->fn, args); break;
@@ -231,7 +234,8 @@ kernel::Stmt Importer::statement(kernel::Stmt root) {
       case StmtKind::kBlock: {
         Block n = *s->as<Block>();
         std::vector<BlockIter> iters;
-        for (const BlockIter& i : n.iters) iters.push_back({expr(i.var), expr(i.extent), i.kind, expr(i.binding)});
+        for (const BlockIter& i : n.iters)
+          iters.push_back({expr(i.var), expr(i.extent), i.kind, expr(i.binding)});
         n.name = symbol(n.name);
         n.iters = arena.list(iters);
         n.reads = regions(n.reads);

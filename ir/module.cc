@@ -19,7 +19,9 @@ bool holds(const Map& map, std::string_view name, typename Map::mapped_type item
 
 const Fn* Module::function(std::string_view name) const { return find(contents_->functions, name); }
 const kernel::Kernel* Module::kernel(std::string_view name) const { return find(contents_->kernels, name); }
-const DataTypeDef* Module::data_type(std::string_view name) const { return find(contents_->data_types, name); }
+const DataTypeDef* Module::data_type(std::string_view name) const {
+  return find(contents_->data_types, name);
+}
 const Constructor* Module::constructor(std::string_view name) const { return find(contents_->ctors, name); }
 
 Module::Contents& Module::own() {
@@ -66,7 +68,8 @@ void Module::remove_function(std::string_view name) {
 bool Module::same(const Module& other) const {
   if (context_ != other.context_) return false;
   if (contents_ == other.contents_) return true;
-  return contents_->functions == other.contents_->functions && contents_->kernels == other.contents_->kernels &&
+  return contents_->functions == other.contents_->functions &&
+         contents_->kernels == other.contents_->kernels &&
          contents_->data_types == other.contents_->data_types;
 }
 

@@ -18,9 +18,9 @@ namespace relay {
 // One constructor of a data type.
 struct Constructor {
   Symbol name;
-  Symbol data_type;         // the data type it belongs to
-  uint32_t tag;             // its place among the constructors
-  List<Type> fields;        // over the data type's parameters
+  Symbol data_type;   // the data type it belongs to
+  uint32_t tag;       // its place among the constructors
+  List<Type> fields;  // over the data type's parameters
   Span span;
 };
 
@@ -54,7 +54,7 @@ class Module {
   const Kernels& kernels() const { return contents_->kernels; }
   const DataTypes& data_types() const { return contents_->data_types; }
 
-  const Fn* function(std::string_view name) const;              // null if there is none
+  const Fn* function(std::string_view name) const;  // null if there is none
   const kernel::Kernel* kernel(std::string_view name) const;
   const DataTypeDef* data_type(std::string_view name) const;
   const Constructor* constructor(std::string_view name) const;  // constructors share one flat name space

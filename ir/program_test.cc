@@ -72,7 +72,8 @@ TEST_F(Rewrite, CopiesKeepSpanAndType) {
 
 TEST_F(Rewrite, ReplacedVariablesAreReplacedWhereTheyAreBound) {
   const Var *p = b.var("p"), *unused = b.var("unused"), *x = b.var("x"), *y = b.var("y");
-  const Expr arm = b.match(x, std::vector<Arm>{{b.tuple_pattern(std::vector<Pattern>{b.bind(y), b.wildcard()}), y}}, true);
+  const Expr arm =
+      b.match(x, std::vector<Arm>{{b.tuple_pattern(std::vector<Pattern>{b.bind(y), b.wildcard()}), y}}, true);
   const Fn* f = fn({p, unused}, b.let(x, p, arm));
   std::map<Expr, int> asked;
   const Expr now = rewrite(c, f, [&](Builder& b, Expr e) -> Expr {
@@ -154,7 +155,8 @@ TEST_F(Analysis, WellFormedFindsBrokenInvariants) {
   m.remove_function("twice");
 
   m.set_function("unbound", fn({}, b.let(b.var("z"), b.var("free"), one())));
-  EXPECT_EQ(well_formed(m), std::vector<std::string>{"@unbound: variable %free is used outside the scope that binds it"});
+  EXPECT_EQ(well_formed(m),
+            std::vector<std::string>{"@unbound: variable %free is used outside the scope that binds it"});
   m.remove_function("unbound");
 
   // A use before the let that binds it, and one in a branch that another branch binds.
@@ -240,7 +242,9 @@ TEST_F(Equality, TypesUpToNamesOfTypeParameters) {
   const Type outer = c.fn_type(std::vector<const TypeVar*>{a}, std::vector<Type>{identity(c, "B")}, a);
   const Type inner = c.fn_type(std::vector<const TypeVar*>{d}, std::vector<Type>{identity(c, "B")}, d);
   EXPECT_TRUE(alpha_equal(outer, inner));
-  const auto dims = [](Context& c) { return c.tensor_type({c.shape_variable("n") * Dim(2), c.shape_variable("m")}, kInt8); };
+  const auto dims = [](Context& c) {
+    return c.tensor_type({c.shape_variable("n") * Dim(2), c.shape_variable("m")}, kInt8);
+  };
   EXPECT_TRUE(alpha_equal(dims(c), dims(other)));
 }
 
@@ -287,8 +291,9 @@ TEST_F(Modules, CompactDropsGarbageAndKeepsTheRest) {
   m.set_function("f", fn({x}, b.call(b.op(kAdd), {x, x}, c.attrs({{"axis", Dim(c.shape_variable("n"))}}))));
   kernel::Builder k(c.pool(), 0);
   const kernel::Tensor in = k.input("in", kFloat32, {c.pool().shape_variable("n"), c.pool().integer(4)});
-  const kernel::Tensor out = k.reduce("out", kFloat32, {c.pool().shape_variable("n")}, {c.pool().integer(4)},
-                                      k.sum(kFloat32), [&](kernel::Indices i, kernel::Indices r) { return in(i[0], r[0]); });
+  const kernel::Tensor out =
+      k.reduce("out", kFloat32, {c.pool().shape_variable("n")}, {c.pool().integer(4)}, k.sum(kFloat32),
+               [&](kernel::Indices i, kernel::Indices r) { return in(i[0], r[0]); });
   const kernel::Kernel sum = k.finish("k", "sum", {out});
   m.set_kernel("k", c.arena().make<kernel::Kernel>(sum));
 
@@ -297,8 +302,8 @@ TEST_F(Modules, CompactDropsGarbageAndKeepsTheRest) {
   EXPECT_LT(now.context().arena().bytes() * 4, c.arena().bytes());
   EXPECT_EQ(now.context().sources().text(now.function("f")->span.file), "some text");
   EXPECT_EQ(kernel::show(*now.kernel("k")), kernel::show(sum));
-  EXPECT_EQ(now.function("f")->params[0]->annotation, now.context().tensor_type(
-      {now.context().shape_variable("n"), Dim(4)}, kFloat32));
+  EXPECT_EQ(now.function("f")->params[0]->annotation,
+            now.context().tensor_type({now.context().shape_variable("n"), Dim(4)}, kFloat32));
 
   kernel::Builder k2(c.pool(), 100);
   const kernel::Tensor in2 = k2.input("in", kFloat32, {c.pool().shape_variable("n"), c.pool().integer(5)});

@@ -203,9 +203,10 @@ Expr refresh(Context& context, Expr e) {
   // the original. Leaves are values, not evaluations.
   const uint32_t first_new = context.node_count();
   return rewrite(context, e, [&](Builder&, Expr now) -> Expr {
-    const bool leaf = match(now, [](const Constant&) { return true; }, [](const Global&) { return true; },
-                            [](const OpRef&) { return true; }, [](const CtorRef&) { return true; },
-                            [&](const Var& v) { return !bound.get(&v); }, [](const auto&) { return false; });
+    const bool leaf = match(
+        now, [](const Constant&) { return true; }, [](const Global&) { return true; },
+        [](const OpRef&) { return true; }, [](const CtorRef&) { return true; },
+        [&](const Var& v) { return !bound.get(&v); }, [](const auto&) { return false; });
     if (leaf || now->id >= first_new) return now;
     return match(now, [&](const auto& n) -> Expr { return context.node(n); });
   });

@@ -21,7 +21,8 @@ class NodeMap {
     const uint32_t page = e->id / kPageSize;
     if (pages_.empty()) first_ = page;
     if (page < first_) {
-      const uint32_t more = std::min(first_, std::max<uint32_t>(first_ - page, static_cast<uint32_t>(pages_.size())));
+      const uint32_t more =
+          std::min(first_, std::max<uint32_t>(first_ - page, static_cast<uint32_t>(pages_.size())));
       pages_.insert(pages_.begin(), more, {});
       first_ -= more;
     }

@@ -36,8 +36,8 @@ struct TensorType : TypeNode {
   DType dtype;
 
   size_t rank() const { return dims.size(); }
-  bool is_static() const;                      // every dim is a constant
-  std::optional<Shape> static_shape() const;   // the extents, if they are all constants
+  bool is_static() const;                     // every dim is a constant
+  std::optional<Shape> static_shape() const;  // the extents, if they are all constants
 };
 
 // (T0, T1, ...); the empty tuple is the unit type.

@@ -67,7 +67,9 @@ class Checker {
           while (!pending.empty()) {
             const Pattern p = pending.back();
             pending.pop_back();
-            if (!p || (p->kind == PatternKind::kVar && !p->var) || (p->kind == PatternKind::kCtor && !p->ctor)) return false;
+            if (!p || (p->kind == PatternKind::kVar && !p->var) ||
+                (p->kind == PatternKind::kCtor && !p->ctor))
+              return false;
             pending.insert(pending.end(), p->fields.begin(), p->fields.end());
           }
           return true;
@@ -84,7 +86,8 @@ class Checker {
   }
 
   void constructor_exists(const Constructor* c) {
-    if (module_.constructor(c->name.text()) != c) problem(cat("constructor ", c->name.text(), " is not in the module"));
+    if (module_.constructor(c->name.text()) != c)
+      problem(cat("constructor ", c->name.text(), " is not in the module"));
   }
 
   void names_exist(Expr root) {
@@ -127,7 +130,8 @@ class Checker {
     // Scopes that a binder opens carry the binder's index; several may, and then any of them will do.
     NodeMap<std::vector<uint32_t>> opened;  // by variable
     const std::vector<Expr> order = post_order(root);
-    std::map<std::pair<uint32_t, uint32_t>, std::vector<uint32_t>> by_edge;  // (parent scope, body id) -> scopes
+    std::map<std::pair<uint32_t, uint32_t>, std::vector<uint32_t>>
+        by_edge;  // (parent scope, body id) -> scopes
     for (uint32_t i = 1; i < s.all.size(); ++i) by_edge[{s.all[i].parent, s.all[i].body->id}].push_back(i);
     const auto open = [&](const Var* v, Expr binder, Expr body) {
       for (uint32_t scope : by_edge[{s.scope_of.get(binder), body->id}]) opened[v].push_back(scope);
@@ -159,8 +163,9 @@ class Checker {
         if (!v || reported.get(v)) return;
         // A variable that is a body stands in the scope which that body opens.
         std::vector<uint32_t> places{s.scope_of.get(e)};
-        const bool body = e->kind == ExprKind::kFn || (i > 0 && (e->kind == ExprKind::kLet || e->kind == ExprKind::kIf ||
-                                                                   e->kind == ExprKind::kMatch));
+        const bool body =
+            e->kind == ExprKind::kFn ||
+            (i > 0 && (e->kind == ExprKind::kLet || e->kind == ExprKind::kIf || e->kind == ExprKind::kMatch));
         if (body) places = by_edge[{s.scope_of.get(e), v->id}];
         bool good = false;
         for (uint32_t place : places) {

@@ -18,7 +18,8 @@ struct Nest {
   std::vector<Expr> loops;
 
   // Iteration variables `prefix`0, `prefix`1, ... each bound to a loop of its own.
-  std::vector<Expr> add(ExprPool& pool, std::string_view prefix, const std::vector<Expr>& extents, IterKind kind) {
+  std::vector<Expr> add(ExprPool& pool, std::string_view prefix, const std::vector<Expr>& extents,
+                        IterKind kind) {
     std::vector<Expr> vars;
     for (size_t d = 0; d < extents.size(); ++d) {
       const Expr loop = pool.variable(cat(prefix, d)), var = pool.variable(cat("v", prefix, d));
@@ -42,7 +43,6 @@ bool surely_positive(Expr extent) {
   return range.low && *range.low >= 1;
 }
 
-
 }  // namespace
 
 const Buffer* Builder::new_buffer(std::string_view name, DType dtype, std::vector<Expr> shape) {
@@ -53,7 +53,8 @@ const Buffer* Builder::new_buffer(std::string_view name, DType dtype, std::vecto
   };
   for (int i = 1; taken(unique); ++i) unique = cat(name, "_", i);
   Arena& arena = pool_.arena();
-  return arena.make<Buffer>(next_buffer_++, pool_.symbols().intern(unique), dtype, arena.list(shape), Scope::kGlobal);
+  return arena.make<Buffer>(next_buffer_++, pool_.symbols().intern(unique), dtype, arena.list(shape),
+                            Scope::kGlobal);
 }
 
 Tensor Builder::input(std::string_view name, DType dtype, std::vector<Expr> shape) {
@@ -70,7 +71,8 @@ Tensor Builder::compute(std::string_view name, DType dtype, std::vector<Expr> sh
   const Expr value = f(i);
   std::vector<Stmt> body = std::exchange(requirements_, {});
   body.push_back(make_store(pool_.arena(), buffer, i, value));
-  Stmt block = make_block(pool_, buffer->name.text(), nest.iters, {}, nullptr, make_sequence(pool_.arena(), body));
+  Stmt block =
+      make_block(pool_, buffer->name.text(), nest.iters, {}, nullptr, make_sequence(pool_.arena(), body));
   stages_.push_back({buffer, nest.around(pool_, block)});
   return {buffer, &pool_};
 }
@@ -117,8 +119,8 @@ Tensor Builder::update(std::string_view name, DType dtype, std::vector<Expr> sha
   const Expr start = init(i);
   std::vector<Stmt> begin = std::exchange(requirements_, {});
   begin.push_back(make_store(arena, buffer, i, start));
-  Stmt init_block =
-      make_block(pool_, cat(buffer->name.text(), "_init"), first.iters, {}, nullptr, make_sequence(arena, begin));
+  Stmt init_block = make_block(pool_, cat(buffer->name.text(), "_init"), first.iters, {}, nullptr,
+                               make_sequence(arena, begin));
 
   Nest nest;
   const std::vector<Expr> r = nest.add(pool_, "r", extents, IterKind::kReduction);
@@ -127,7 +129,8 @@ Tensor Builder::update(std::string_view name, DType dtype, std::vector<Expr> sha
   std::vector<Stmt> body = std::exchange(requirements_, {});
   body.push_back(make_store(arena, buffer, place, next));
   Stmt block = make_block(pool_, buffer->name.text(), nest.iters, {}, nullptr, make_sequence(arena, body));
-  stages_.push_back({buffer, make_sequence(arena, {first.around(pool_, init_block), nest.around(pool_, block)})});
+  stages_.push_back(
+      {buffer, make_sequence(arena, {first.around(pool_, init_block), nest.around(pool_, block)})});
   return {buffer, &pool_};
 }
 
@@ -172,13 +175,15 @@ Kernel Builder::finish(std::string_view name, std::string_view origin, const std
   // An output must be a buffer of its own: an input or a tensor that is returned twice is copied.
   std::vector<const Buffer*> results;
   for (const Tensor& t : outputs) {
-    const bool ours = std::any_of(stages_.begin(), stages_.end(), [&](const Stage& s) { return s.buffer == t.buffer(); });
+    const bool ours =
+        std::any_of(stages_.begin(), stages_.end(), [&](const Stage& s) { return s.buffer == t.buffer(); });
     const bool twice = std::find(results.begin(), results.end(), t.buffer()) != results.end();
     if (ours && !twice) {
       results.push_back(t.buffer());
     } else {
-      results.push_back(
-          compute(cat(t.buffer()->name.text(), "_copy"), t.dtype(), t.shape(), [&](Indices i) { return t.at(i); }).buffer());
+      results.push_back(compute(cat(t.buffer()->name.text(), "_copy"), t.dtype(), t.shape(), [&](Indices i) {
+                          return t.at(i);
+                        }).buffer());
     }
   }
 
@@ -192,14 +197,15 @@ Kernel Builder::finish(std::string_view name, std::string_view origin, const std
       for (const Region& r : b->reads) needed.insert(r.buffer);
     }
     body.push_back(stage.stmt);
-    if (std::find(results.begin(), results.end(), stage.buffer) == results.end()) temporaries.push_back(stage.buffer);
+    if (std::find(results.begin(), results.end(), stage.buffer) == results.end())
+      temporaries.push_back(stage.buffer);
   }
   std::reverse(body.begin(), body.end());
   std::reverse(temporaries.begin(), temporaries.end());
 
   Arena& arena = pool_.arena();
-  return {pool_.symbols().intern(name), arena.list(inputs_), arena.list(results), arena.list(temporaries),
-          make_sequence(arena, body), pool_.symbols().intern(origin)};
+  return {pool_.symbols().intern(name), arena.list(inputs_),        arena.list(results),
+          arena.list(temporaries),      make_sequence(arena, body), pool_.symbols().intern(origin)};
 }
 
 }  // namespace relay::kernel

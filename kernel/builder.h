@@ -54,7 +54,8 @@ struct Reducer {
 
 class Builder {
  public:
-  explicit Builder(ExprPool& pool, uint32_t first_buffer_id = 0) : pool_(pool), next_buffer_(first_buffer_id) {}
+  explicit Builder(ExprPool& pool, uint32_t first_buffer_id = 0)
+      : pool_(pool), next_buffer_(first_buffer_id) {}
 
   Tensor input(std::string_view name, DType dtype, std::vector<Expr> shape);
 

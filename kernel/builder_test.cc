@@ -13,12 +13,14 @@ TEST(Builder, WritesOneBlockForEachTensor) {
   ExprPool pool(arena, symbols);
   Builder k(pool);
   const Expr n = pool.shape_variable("n");
-  const Tensor x = k.input("x", kFloat32, {n, k.index(8)}), w = k.input("w", kFloat32, {k.index(4), k.index(8)});
+  const Tensor x = k.input("x", kFloat32, {n, k.index(8)}),
+               w = k.input("w", kFloat32, {k.index(4), k.index(8)});
   const Tensor dense = k.reduce("dense", kFloat32, {n, k.index(4)}, {k.index(8)}, k.sum(kFloat32),
                                 [&](Indices i, Indices r) { return x(i[0], r[0]) * w(i[1], r[0]); });
   const Tensor y = k.compute("y", kFloat32, {n, k.index(4)},
                              [&](Indices i) { return max(dense.at(i), k.constant(kFloat32, 0)); });
-  EXPECT_EQ(show(k.finish("layer", "nn.dense + nn.relu", {y})), R"(kernel layer(x: float32[n, 8], w: float32[4, 8]) -> (y: float32[n, 4])  // nn.dense + nn.relu
+  EXPECT_EQ(show(k.finish("layer", "nn.dense + nn.relu", {y})),
+            R"(kernel layer(x: float32[n, 8], w: float32[4, 8]) -> (y: float32[n, 4])  // nn.dense + nn.relu
   temporary dense: float32[n, 4]
   for i0 in n:
     for i1 in 4:

@@ -182,16 +182,20 @@ class Executor {
         return [p] { return p->array->tensor.get_int(p->offset()); };
       }
       case ExprKind::kSelect:
-        return [c = integer(e->args[0]), a = integer(e->args[1]), b = integer(e->args[2])] { return c() ? a() : b(); };
+        return [c = integer(e->args[0]), a = integer(e->args[1]), b = integer(e->args[2])] {
+          return c() ? a() : b();
+        };
       case ExprKind::kNot: return [a = integer(e->args[0])]() -> int64_t { return !a(); };
       case ExprKind::kCast:
-        if (e->args[0]->dtype.is_float()) return [d, a = real(e->args[0])] { return scalar::to_integer(d, a()); };
+        if (e->args[0]->dtype.is_float())
+          return [d, a = real(e->args[0])] { return scalar::to_integer(d, a()); };
         return [d, a = integer(e->args[0])] { return scalar::wrap(d, a()); };
       case ExprKind::kMath: return integer_math(e);
       default: break;
     }
     if (e->args[0]->dtype.is_float()) {
-      return [k = e->kind, a = real(e->args[0]), b = real(e->args[1])] { return scalar::compare(k, a(), b()); };
+      return
+          [k = e->kind, a = real(e->args[0]), b = real(e->args[1])] { return scalar::compare(k, a(), b()); };
     }
     // Sums and products of indices are n-ary.
     Int result = integer(e->args[0]);
@@ -211,7 +215,8 @@ class Executor {
   }
 
   Int integer_math(Expr e) {
-    if (!e->args[0]->dtype.is_float()) return [d = e->dtype, fn = e->fn, a = integer(e->args[0])] { return scalar::math(fn, d, a()); };
+    if (!e->args[0]->dtype.is_float())
+      return [d = e->dtype, fn = e->fn, a = integer(e->args[0])] { return scalar::math(fn, d, a()); };
     return [fn = e->fn, a = real(e->args[0])] { return scalar::test(fn, a()); };
   }
 
@@ -222,18 +227,26 @@ class Executor {
       case ExprKind::kLoad: {
         auto p = place(e->buffer, e->args, false);
         if (d == kFloat32) {
-          return [p] { return static_cast<double>(p->array->tensor.as<float>()[static_cast<size_t>(p->offset())]); };
+          return [p] {
+            return static_cast<double>(p->array->tensor.as<float>()[static_cast<size_t>(p->offset())]);
+          };
         }
         return [p] { return p->array->tensor.get(p->offset()); };
       }
       case ExprKind::kSelect:
-        return [c = integer(e->args[0]), a = real(e->args[1]), b = real(e->args[2])] { return c() ? a() : b(); };
+        return
+            [c = integer(e->args[0]), a = real(e->args[1]), b = real(e->args[2])] { return c() ? a() : b(); };
       case ExprKind::kCast:
-        if (e->args[0]->dtype.is_float()) return [d, a = real(e->args[0])] { return scalar::round_to(d, a()); };
-        return [d, from = e->args[0]->dtype, a = integer(e->args[0])] { return scalar::to_real(d, from, a()); };
+        if (e->args[0]->dtype.is_float())
+          return [d, a = real(e->args[0])] { return scalar::round_to(d, a()); };
+        return
+            [d, from = e->args[0]->dtype, a = integer(e->args[0])] { return scalar::to_real(d, from, a()); };
       case ExprKind::kMath:
-        if (e->args.size() == 1) return [d, fn = e->fn, a = real(e->args[0])] { return scalar::math(fn, d, a()); };
-        return [d, fn = e->fn, a = real(e->args[0]), b = real(e->args[1])] { return scalar::math(fn, d, a(), b()); };
+        if (e->args.size() == 1)
+          return [d, fn = e->fn, a = real(e->args[0])] { return scalar::math(fn, d, a()); };
+        return [d, fn = e->fn, a = real(e->args[0]), b = real(e->args[1])] {
+          return scalar::math(fn, d, a(), b());
+        };
       case ExprKind::kAdd:
         return [d, a = real(e->args[0]), b = real(e->args[1])] { return scalar::round_to(d, a() + b()); };
       case ExprKind::kMul:
@@ -242,8 +255,10 @@ class Executor {
         return [d, a = real(e->args[0]), b = real(e->args[1])] { return scalar::round_to(d, a() - b()); };
       case ExprKind::kDiv:
         return [d, a = real(e->args[0]), b = real(e->args[1])] { return scalar::round_to(d, a() / b()); };
-      case ExprKind::kMin: return [a = real(e->args[0]), b = real(e->args[1])] { return scalar::least(a(), b()); };
-      case ExprKind::kMax: return [a = real(e->args[0]), b = real(e->args[1])] { return scalar::greatest(a(), b()); };
+      case ExprKind::kMin:
+        return [a = real(e->args[0]), b = real(e->args[1])] { return scalar::least(a(), b()); };
+      case ExprKind::kMax:
+        return [a = real(e->args[0]), b = real(e->args[1])] { return scalar::greatest(a(), b()); };
       default: throw BadKernel(cat("`", show(e), "` has no value of dtype ", d.name()));
     }
   }
@@ -328,7 +343,8 @@ class Executor {
     };
     std::vector<Iter> iters;
     for (const BlockIter& i : n.iters) {
-      iters.push_back({&slot(i.var.get()), integer(i.binding), integer(i.extent), i.kind == IterKind::kReduction});
+      iters.push_back(
+          {&slot(i.var.get()), integer(i.binding), integer(i.extent), i.kind == IterKind::kReduction});
     }
     scopes_.push_back(std::make_unique<BlockScope>());
     BlockScope* scope = scopes_.back().get();
@@ -356,7 +372,8 @@ class Executor {
       for (const Iter& i : iters) {
         *i.var = i.binding();
         if (*i.var < 0 || *i.var >= i.extent()) {
-          throw BadKernel(cat("block `", scope->name, "`: an iterator is ", *i.var, ", outside [0, ", i.extent(), ")"));
+          throw BadKernel(
+              cat("block `", scope->name, "`: an iterator is ", *i.var, ", outside [0, ", i.extent(), ")"));
         }
         first &= !i.reduction || *i.var == 0;
       }
@@ -380,7 +397,8 @@ class Executor {
 
 std::unordered_map<const ExprNode*, int64_t> bind_shapes(const Kernel& k, std::span<const Tensor> inputs) {
   if (inputs.size() != k.inputs.size()) {
-    throw Trap(cat("kernel ", k.name.text(), " takes ", k.inputs.size(), " tensors and was given ", inputs.size()));
+    throw Trap(
+        cat("kernel ", k.name.text(), " takes ", k.inputs.size(), " tensors and was given ", inputs.size()));
   }
   std::unordered_map<const ExprNode*, int64_t> values;
   // c*v + d = dim with one unknown v; repeated, because one dim may give what another needs.
@@ -408,8 +426,8 @@ std::unordered_map<const ExprNode*, int64_t> bind_shapes(const Kernel& k, std::s
     for (size_t i = 0; i < inputs.size(); ++i) {
       const Buffer* b = k.inputs[i];
       if (inputs[i].rank() != b->shape.size() || inputs[i].dtype() != b->dtype) {
-        throw Trap(cat("input `", b->name.text(), "` of kernel ", k.name.text(), " is ", inputs[i].dtype().name(),
-                       ::relay::show(inputs[i].shape())));
+        throw Trap(cat("input `", b->name.text(), "` of kernel ", k.name.text(), " is ",
+                       inputs[i].dtype().name(), ::relay::show(inputs[i].shape())));
       }
       for (size_t d = 0; d < b->shape.size(); ++d) again |= solve(b->shape[d], inputs[i].shape()[d]);
     }
@@ -419,8 +437,8 @@ std::unordered_map<const ExprNode*, int64_t> bind_shapes(const Kernel& k, std::s
       const Expr e = k.inputs[i]->shape[d];
       const std::optional<int64_t> value = evaluate(e, values);
       if (value && *value != inputs[i].shape()[d]) {
-        throw Trap(cat("dim ", d, " of input `", k.inputs[i]->name.text(), "` is ", inputs[i].shape()[d], ", and ",
-                       show(e), " = ", *value, " was expected"));
+        throw Trap(cat("dim ", d, " of input `", k.inputs[i]->name.text(), "` is ", inputs[i].shape()[d],
+                       ", and ", show(e), " = ", *value, " was expected"));
       }
     }
   }
@@ -430,6 +448,8 @@ std::unordered_map<const ExprNode*, int64_t> bind_shapes(const Kernel& k, std::s
   return values;
 }
 
-std::vector<Tensor> execute(const Kernel& k, std::span<const Tensor> inputs) { return Executor(k, inputs).run(); }
+std::vector<Tensor> execute(const Kernel& k, std::span<const Tensor> inputs) {
+  return Executor(k, inputs).run();
+}
 
 }  // namespace relay::kernel

@@ -24,7 +24,8 @@ struct BadKernel : std::logic_error {
 
 // The values of the kernel's shape variables for these inputs. Throws relay::Trap if a tensor's rank, dtype or
 // shape is not what the kernel asks for, BadKernel if the inputs do not determine a variable.
-std::unordered_map<const ExprNode*, int64_t> bind_shapes(const Kernel& k, std::span<const ::relay::Tensor> inputs);
+std::unordered_map<const ExprNode*, int64_t> bind_shapes(const Kernel& k,
+                                                         std::span<const ::relay::Tensor> inputs);
 
 // The outputs. Throws relay::Trap where a Require fails or an integer is divided by zero, BadKernel as above.
 std::vector<::relay::Tensor> execute(const Kernel& k, std::span<const ::relay::Tensor> inputs);

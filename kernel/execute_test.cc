@@ -14,7 +14,9 @@ namespace {
 using Values = ::relay::Tensor;
 using ::testing::Test;
 
-Values tensor(DType d, Shape shape, std::vector<double> v) { return Values::of<double>(d, std::move(shape), v); }
+Values tensor(DType d, Shape shape, std::vector<double> v) {
+  return Values::of<double>(d, std::move(shape), v);
+}
 
 class Execute : public Test {
  protected:
@@ -55,7 +57,8 @@ TEST_F(Execute, AReductionOverNothingIsItsInitialValue) {
 TEST_F(Execute, OnlyTheChosenSideOfASelectIsRead) {
   const Tensor x = k_.input("x", kFloat32, {n_});
   const Tensor y = k_.compute("padded", kFloat32, {n_ + 2}, [&](Indices i) {
-    return select(logical_and(less_equal(k_.index(1), i[0]), less(i[0], n_ + 1)), x(i[0] - 1), k_.constant(kFloat32, 0));
+    return select(logical_and(less_equal(k_.index(1), i[0]), less(i[0], n_ + 1)), x(i[0] - 1),
+                  k_.constant(kFloat32, 0));
   });
   EXPECT_EQ(run(y, {tensor(kFloat32, {2}, {5, 6})}), (std::vector<double>{0, 5, 6, 0}));
 }
@@ -102,9 +105,8 @@ TEST_F(Execute, IntegersWrapToTheirDtype) {
 TEST_F(Execute, FloatsAreRoundedAtEachOperation) {
   const Tensor x = k_.input("x", kFloat32, {n_});
   // 2^24 + 1 is not a float32: the sum is rounded before the subtraction sees it.
-  const Tensor y = k_.compute("y", kFloat32, {n_}, [&](Indices i) {
-    return (x.at(i) + k_.constant(kFloat32, 1)) - x.at(i);
-  });
+  const Tensor y = k_.compute("y", kFloat32, {n_},
+                              [&](Indices i) { return (x.at(i) + k_.constant(kFloat32, 1)) - x.at(i); });
   EXPECT_EQ(run(y, {tensor(kFloat32, {2}, {16777216, 1})}), (std::vector<double>{0, 1}));
 }
 
@@ -160,7 +162,8 @@ TEST_F(Execute, ShapesThatDoNotHoldTrap) {
 TEST_F(Execute, IndependentLoopsMayNotDependOnTheirOrder) {
   const Tensor y = k_.update(
       "y", kInt32, {k_.index(3)}, [&](Indices) { return k_.constant(kInt32, 1); }, {k_.index(2)},
-      [&](Indices r) { return std::vector<Expr>{r[0] + 1}; }, [&](Tensor self, Indices r) { return self(r[0]) * 2; });
+      [&](Indices r) { return std::vector<Expr>{r[0] + 1}; },
+      [&](Tensor self, Indices r) { return self(r[0]) * 2; });
   Kernel kernel = k_.finish("test", "", {y});
   EXPECT_EQ(execute(kernel, {})[0].doubles(), (std::vector<double>{1, 2, 4}));
   kernel.body = rewrite(arena_, kernel.body, [&](Stmt s) -> Stmt {

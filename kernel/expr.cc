@@ -14,9 +14,9 @@ namespace relay::kernel {
 namespace {
 
 constexpr std::string_view kMathNames[] = {
-    "exp",  "expm1", "log",   "log2",  "log10", "log1p", "sqrt", "rsqrt", "sin",   "cos", "tan",
-    "asin", "acos",  "atan",  "sinh",  "cosh",  "tanh",  "asinh", "acosh", "atanh", "erf", "floor",
-    "ceil", "trunc", "round", "abs",   "pow",   "fmod",  "atan2", "isnan", "isinf", "isfinite"};
+    "exp",  "expm1", "log",   "log2", "log10", "log1p", "sqrt",  "rsqrt", "sin",   "cos",     "tan",
+    "asin", "acos",  "atan",  "sinh", "cosh",  "tanh",  "asinh", "acosh", "atanh", "erf",     "floor",
+    "ceil", "trunc", "round", "abs",  "pow",   "fmod",  "atan2", "isnan", "isinf", "isfinite"};
 
 uint64_t mix(uint64_t h, uint64_t v) { return (h ^ v) * 0x9e3779b97f4a7c15ull + (h << 6) + (h >> 2); }
 
@@ -32,8 +32,8 @@ uint64_t hash_of(const ExprNode& n, const std::vector<const ExprNode*>& args) {
 
 bool same(const ExprNode& a, const ExprNode& b, const std::vector<const ExprNode*>& args) {
   return a.kind == b.kind && a.dtype == b.dtype && a.fn == b.fn && a.int_value == b.int_value &&
-         std::bit_cast<uint64_t>(a.float_value) == std::bit_cast<uint64_t>(b.float_value) && a.buffer == b.buffer &&
-         std::equal(a.args.begin(), a.args.end(), args.begin(), args.end());
+         std::bit_cast<uint64_t>(a.float_value) == std::bit_cast<uint64_t>(b.float_value) &&
+         a.buffer == b.buffer && std::equal(a.args.begin(), a.args.end(), args.begin(), args.end());
 }
 
 // The value a dtype holds after wrapping.
@@ -169,8 +169,8 @@ Expr ExprPool::make(ExprKind kind, DType dtype, std::vector<Expr> args) {
     const ExprNode *a = nodes[0], *b = nodes[1];
     if (a->kind == ExprKind::kInt && b->kind == ExprKind::kInt) {
       // Unsigned 64-bit values above INT64_MAX are kept wrapped; order and division would see them negative.
-      const bool ordered = kind == ExprKind::kLess || kind == ExprKind::kLessEqual || kind == ExprKind::kMin ||
-                           kind == ExprKind::kMax || kind >= ExprKind::kFloorDiv;
+      const bool ordered = kind == ExprKind::kLess || kind == ExprKind::kLessEqual ||
+                           kind == ExprKind::kMin || kind == ExprKind::kMax || kind >= ExprKind::kFloorDiv;
       const bool unsafe = a->dtype == kUInt64 && ordered && (a->int_value < 0 || b->int_value < 0);
       if (auto v = fold(kind, a->int_value, b->int_value); v && !unsafe) return integer(*v, dtype);
     }
@@ -210,8 +210,9 @@ Expr ExprPool::cast(DType dtype, Expr e) {
 }
 
 Expr ExprPool::load(const Buffer* buffer, std::vector<Expr> indices) {
-  CHECK(indices.size() == buffer->shape.size(), cat("buffer ", buffer->name.text(), " has rank ", buffer->shape.size(),
-                                                    " and is read with ", indices.size(), " indices"));
+  CHECK(indices.size() == buffer->shape.size(),
+        cat("buffer ", buffer->name.text(), " has rank ", buffer->shape.size(), " and is read with ",
+            indices.size(), " indices"));
   std::vector<const ExprNode*> nodes;
   for (Expr i : indices) nodes.push_back(i.get());
   return intern({.kind = ExprKind::kLoad, .dtype = buffer->dtype, .buffer = buffer}, nodes);
@@ -231,7 +232,8 @@ Expr operator-(Expr a) {
 Expr operator+(Expr a, int64_t b) { return a + a->pool->constant(static_cast<double>(b), a->dtype); }
 Expr operator-(Expr a, int64_t b) { return a - a->pool->constant(static_cast<double>(b), a->dtype); }
 Expr operator*(Expr a, int64_t b) {
-  return a * (a->dtype.is_float() ? a->pool->real(static_cast<double>(b), a->dtype) : a->pool->integer(b, a->dtype));
+  return a * (a->dtype.is_float() ? a->pool->real(static_cast<double>(b), a->dtype)
+                                  : a->pool->integer(b, a->dtype));
 }
 Expr floor_div(Expr a, Expr b) { return binary(ExprKind::kFloorDiv, a, b); }
 Expr floor_mod(Expr a, Expr b) { return binary(ExprKind::kFloorMod, a, b); }
@@ -268,7 +270,8 @@ int compare(const ExprNode* a, const ExprNode* b) {
   if (int c = order(a->dtype, b->dtype)) return c;
   switch (a->kind) {
     case ExprKind::kInt: return order(a->int_value, b->int_value);
-    case ExprKind::kFloat: return order(std::bit_cast<uint64_t>(a->float_value), std::bit_cast<uint64_t>(b->float_value));
+    case ExprKind::kFloat:
+      return order(std::bit_cast<uint64_t>(a->float_value), std::bit_cast<uint64_t>(b->float_value));
     case ExprKind::kVar:
       if (a->shape_variable && b->shape_variable) return order(a->name.text(), b->name.text());
       if (a->shape_variable != b->shape_variable) return a->shape_variable ? -1 : 1;

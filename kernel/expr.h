@@ -55,9 +55,38 @@ enum class ExprKind : uint8_t {
 };
 
 enum class Math : uint8_t {
-  kExp, kExpm1, kLog, kLog2, kLog10, kLog1p, kSqrt, kRsqrt, kSin, kCos, kTan, kAsin, kAcos, kAtan, kSinh, kCosh,
-  kTanh, kAsinh, kAcosh, kAtanh, kErf, kFloor, kCeil, kTrunc, kRound /* half to even */, kAbs, kPow, kFmod, kAtan2,
-  kIsNan, kIsInf, kIsFinite,
+  kExp,
+  kExpm1,
+  kLog,
+  kLog2,
+  kLog10,
+  kLog1p,
+  kSqrt,
+  kRsqrt,
+  kSin,
+  kCos,
+  kTan,
+  kAsin,
+  kAcos,
+  kAtan,
+  kSinh,
+  kCosh,
+  kTanh,
+  kAsinh,
+  kAcosh,
+  kAtanh,
+  kErf,
+  kFloor,
+  kCeil,
+  kTrunc,
+  kRound /* half to even */,
+  kAbs,
+  kPow,
+  kFmod,
+  kAtan2,
+  kIsNan,
+  kIsInf,
+  kIsFinite,
 };
 std::string_view name(Math fn);  // "exp"
 
@@ -67,14 +96,14 @@ class ExprPool;
 struct ExprNode {
   ExprKind kind = {};
   DType dtype = {};
-  Math fn = {};                   // kMath
-  bool shape_variable = false;    // kVar: a dim's variable (known by its name, never negative)
-  uint32_t id = 0;                // in order of creation within the pool
+  Math fn = {};                 // kMath
+  bool shape_variable = false;  // kVar: a dim's variable (known by its name, never negative)
+  uint32_t id = 0;              // in order of creation within the pool
   ExprPool* pool = nullptr;
-  int64_t int_value = 0;          // kInt
-  double float_value = 0;         // kFloat
-  Symbol name = {};               // kVar
-  const Buffer* buffer = nullptr; // kLoad
+  int64_t int_value = 0;           // kInt
+  double float_value = 0;          // kFloat
+  Symbol name = {};                // kVar
+  const Buffer* buffer = nullptr;  // kLoad
   List<const ExprNode*> args = {};
 };
 
@@ -105,8 +134,8 @@ class ExprPool {
 
   Expr integer(int64_t value, DType dtype = kInt64);
   Expr real(double value, DType dtype);
-  Expr constant(double value, DType dtype);            // integer() or real(), as the dtype asks
-  Expr shape_variable(std::string_view name);          // the same one for the same name
+  Expr constant(double value, DType dtype);                    // integer() or real(), as the dtype asks
+  Expr shape_variable(std::string_view name);                  // the same one for the same name
   Expr variable(std::string_view name, DType dtype = kInt64);  // a fresh one at each call
 
   // Any expression from its parts, simplified and canonical. Operands must have the dtypes that the kind needs.

@@ -29,7 +29,12 @@ enum class ForKind : uint8_t {
   kParallel,    // iterations are independent and may run in any order on any thread
   kVectorized,  // iterations are independent; the extent is a constant
   kUnrolled,
-  kBlockX, kBlockY, kBlockZ, kThreadX, kThreadY, kThreadZ,  // bound to an index of a GPU's grid
+  kBlockX,
+  kBlockY,
+  kBlockZ,
+  kThreadX,
+  kThreadY,
+  kThreadZ,  // bound to an index of a GPU's grid
 };
 
 // for (var = 0; var < extent; ++var) body

@@ -109,7 +109,8 @@ bool non_negative(const ExprNode* n) {
     case ExprKind::kMul:
     case ExprKind::kMin: return std::all_of(n->args.begin(), n->args.end(), non_negative);
     case ExprKind::kMax: return std::any_of(n->args.begin(), n->args.end(), non_negative);
-    case ExprKind::kFloorDiv: return non_negative(n->args[0]) && n->args[1]->kind == ExprKind::kInt && n->args[1]->int_value > 0;
+    case ExprKind::kFloorDiv:
+      return non_negative(n->args[0]) && n->args[1]->kind == ExprKind::kInt && n->args[1]->int_value > 0;
     case ExprKind::kFloorMod: return n->args[1]->kind == ExprKind::kInt && n->args[1]->int_value > 0;
     default: return false;
   }
@@ -183,7 +184,8 @@ Expr simplify_binary(ExprPool& pool, ExprKind kind, Expr a, Expr b) {
       Split s = split(a, c);
       if (s.quotient.empty()) return {};
       Expr rest = build(pool, std::move(s.rest));
-      return add(pool, {build(pool, std::move(s.quotient)), pool.make(ExprKind::kFloorDiv, kInt64, {rest, b})});
+      return add(pool,
+                 {build(pool, std::move(s.quotient)), pool.make(ExprKind::kFloorDiv, kInt64, {rest, b})});
     }
     case ExprKind::kFloorMod: {
       if (!constant || c <= 0) return {};
@@ -212,7 +214,8 @@ Expr simplify_binary(ExprPool& pool, ExprKind kind, Expr a, Expr b) {
     }
     case ExprKind::kLess:
     case ExprKind::kLessEqual: {
-      if (has_load(a.get()) || has_load(b.get())) return a == b ? pool.integer(kind == ExprKind::kLessEqual, kBool) : Expr();
+      if (has_load(a.get()) || has_load(b.get()))
+        return a == b ? pool.integer(kind == ExprKind::kLessEqual, kBool) : Expr();
       const Sign s = sign(a - b);
       if (s == Sign::kNegative) return pool.integer(1, kBool);
       if (s == Sign::kPositive) return pool.integer(0, kBool);

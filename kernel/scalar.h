@@ -16,7 +16,8 @@ int64_t wrapping_mul(int64_t a, int64_t b);
 // The value that the dtype holds after wrapping; to bool: != 0.
 int64_t wrap(DType d, int64_t v);
 double round_to(DType d, double v);
-int64_t to_integer(DType d, double v);               // truncates; NaN is 0; what does not fit 64 bits is clamped, then wraps
+int64_t to_integer(DType d,
+                   double v);  // truncates; NaN is 0; what does not fit 64 bits is clamped, then wraps
 double to_real(DType d, DType from, int64_t v);
 
 // A binary operation on integers or booleans of dtype d. Throws relay::Trap for a division by zero and for a
@@ -26,8 +27,8 @@ int64_t compare(ExprKind kind, double a, double b);  // kEqual, kNotEqual, kLess
 
 double least(double a, double b);  // NaN if either is
 double greatest(double a, double b);
-int64_t math(Math fn, DType d, int64_t a);           // kAbs and the rounding functions, on integers
-int64_t test(Math fn, double a);                     // kIsNan, kIsInf, kIsFinite
+int64_t math(Math fn, DType d, int64_t a);              // kAbs and the rounding functions, on integers
+int64_t test(Math fn, double a);                        // kIsNan, kIsInf, kIsFinite
 double math(Math fn, DType d, double a, double b = 0);  // computed in float for float32 and below
 
 }  // namespace relay::kernel::scalar

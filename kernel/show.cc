@@ -53,7 +53,9 @@ std::string text(List<Region> regions) {
   return join(regions, ", ", [](const Region& r) { return text(r); });
 }
 
-std::string line(int indent, std::string_view what) { return cat(std::string(static_cast<size_t>(indent) * 2, ' '), what, "\n"); }
+std::string line(int indent, std::string_view what) {
+  return cat(std::string(static_cast<size_t>(indent) * 2, ' '), what, "\n");
+}
 
 std::string text(const Block& b, int indent) {
   std::string out = line(indent, cat("block ", b.name.text(), ":"));
@@ -74,7 +76,8 @@ std::string show(Stmt s, int indent) {
   switch (s->kind) {
     case StmtKind::kFor: {
       const auto* n = s->as<For>();
-      return line(indent, cat(keyword(n->how), " ", show(n->var), " in ", show(n->extent), ":")) + show(n->body, indent + 1);
+      return line(indent, cat(keyword(n->how), " ", show(n->var), " in ", show(n->extent), ":")) +
+             show(n->body, indent + 1);
     }
     case StmtKind::kBlock: return text(*s->as<Block>(), indent);
     case StmtKind::kStore: {
@@ -82,8 +85,7 @@ std::string show(Stmt s, int indent) {
       const std::string indices = join(n->indices, ", ", [](Expr e) { return show(e); });
       return line(indent, cat(n->buffer->name.text(), "[", indices, "] = ", show(n->value)));
     }
-    case StmtKind::kSeq:
-      return join(s->as<Seq>()->body, "", [&](Stmt c) { return show(c, indent); });
+    case StmtKind::kSeq: return join(s->as<Seq>()->body, "", [&](Stmt c) { return show(c, indent); });
     case StmtKind::kIf: {
       const auto* n = s->as<If>();
       std::string out = line(indent, cat("if ", show(n->condition), ":")) + show(n->then_branch, indent + 1);

@@ -14,7 +14,9 @@ struct Shown {
   Precedence level;
 };
 
-std::string at_least(const Shown& s, Precedence level) { return s.level < level ? "(" + s.text + ")" : s.text; }
+std::string at_least(const Shown& s, Precedence level) {
+  return s.level < level ? "(" + s.text + ")" : s.text;
+}
 
 Shown shown(const ExprNode* n);
 
@@ -27,7 +29,8 @@ Shown infix(const ExprNode* n, std::string_view op, Precedence level) {
 }
 
 Shown call(std::string_view name, const ExprNode* n) {
-  return {cat(name, "(", join(n->args, ", ", [](const ExprNode* a) { return shown(a).text; }), ")"), kPrimary};
+  return {cat(name, "(", join(n->args, ", ", [](const ExprNode* a) { return shown(a).text; }), ")"),
+          kPrimary};
 }
 
 Shown sum(const ExprNode* n) {

@@ -43,9 +43,10 @@ Interval times(const Interval& a, const Interval& b) {
     int64_t r;
     return {__builtin_mul_overflow(*a.low, *b.low, &r) ? 0 : r, {}};
   }
-  if (b.is_single()) return *b.low > 0 ? Interval{a.low ? times({a.low, a.low}, b).low : End(),
-                                                  a.high ? times({a.high, a.high}, b).high : End()}
-                                       : -times(a, -b);
+  if (b.is_single())
+    return *b.low > 0 ? Interval{a.low ? times({a.low, a.low}, b).low : End(),
+                                 a.high ? times({a.high, a.high}, b).high : End()}
+                      : -times(a, -b);
   if (a.is_single()) return times(b, a);
   return {};
 }
@@ -107,10 +108,13 @@ void Bounds::bind(Expr variable, Expr extent) {
 
 Interval Bounds::of(Expr e) const {
   const auto arg = [&](size_t i) { return of(e->args[i]); };
-  const auto fit = [&](Interval i) { return e->dtype == kInt64 || inside(i, range_of(e->dtype)) ? i : range_of(e->dtype); };
+  const auto fit = [&](Interval i) {
+    return e->dtype == kInt64 || inside(i, range_of(e->dtype)) ? i : range_of(e->dtype);
+  };
   if (e->dtype.is_float()) return {};
   switch (e->kind) {
-    case ExprKind::kInt: return e->dtype == kUInt64 && e->int_value < 0 ? Interval{} : Interval::single(e->int_value);
+    case ExprKind::kInt:
+      return e->dtype == kUInt64 && e->int_value < 0 ? Interval{} : Interval::single(e->int_value);
     case ExprKind::kVar: {
       if (auto it = ranges_.find(e.get()); it != ranges_.end()) return it->second;
       return e->shape_variable ? Interval{0, {}} : range_of(e->dtype);
@@ -153,7 +157,8 @@ Interval Bounds::of(Expr e) const {
     case ExprKind::kCast: {
       if (e->args[0]->dtype.is_float()) return range_of(e->dtype);
       const Interval a = arg(0);
-      return inside(a, range_of(e->dtype)) && e->dtype != kUInt64 && !e->dtype.is_bool() ? a : range_of(e->dtype);
+      return inside(a, range_of(e->dtype)) && e->dtype != kUInt64 && !e->dtype.is_bool() ? a
+                                                                                         : range_of(e->dtype);
     }
     default: return range_of(e->dtype);
   }
@@ -181,7 +186,8 @@ Expr Bounds::widen(Expr e, bool upwards, size_t choice) const {
         const std::vector<Expr>& ends = last_.at(t.atoms[replaced]);
         product = product * rest * ends[choice % ends.size()];
       } else {
-        product = product * rest * (replaced < t.atoms.size() ? Expr(t.atoms[replaced]) : e->pool->integer(1));
+        product =
+            product * rest * (replaced < t.atoms.size() ? Expr(t.atoms[replaced]) : e->pool->integer(1));
       }
       sum.push_back(product);
     }
@@ -248,7 +254,9 @@ bool Bounds::proves_less(Expr a, Expr b) const {
     if (may_wrap(p.get())) continue;
     const polynomial::Term first = polynomial::terms(p)[0];
     for (const polynomial::Term& t : polynomial::terms(a - b)) {
-      if (t.atoms != first.atoms || t.coefficient % first.coefficient != 0 || t.coefficient / first.coefficient < 1) continue;
+      if (t.atoms != first.atoms || t.coefficient % first.coefficient != 0 ||
+          t.coefficient / first.coefficient < 1)
+        continue;
       if (less_by_range(a + (q - 1 - p) * (t.coefficient / first.coefficient), b)) return true;
     }
   }
@@ -405,7 +413,8 @@ class Simplifier {
       }
       (divided ? q : r) = (divided ? q : r) + product;
     }
-    if (q.is_int(0) || !bounds_.proves_less_equal(e->pool->integer(0), r) || !bounds_.proves_less(r, b)) return e;
+    if (q.is_int(0) || !bounds_.proves_less_equal(e->pool->integer(0), r) || !bounds_.proves_less(r, b))
+      return e;
     return e->kind == ExprKind::kFloorDiv ? q : r;
   }
 
@@ -430,7 +439,8 @@ class Simplifier {
         const std::vector<polynomial::Term> wanted = polynomial::terms(whole);
         if (wanted.size() != 1) continue;
         for (const polynomial::Term& t : terms) {
-          if (t.atoms == wanted[0].atoms && t.coefficient == wanted[0].coefficient) return e - whole - k * Expr(mod) + k * a;
+          if (t.atoms == wanted[0].atoms && t.coefficient == wanted[0].coefficient)
+            return e - whole - k * Expr(mod) + k * a;
         }
       }
     }

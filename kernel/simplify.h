@@ -51,7 +51,7 @@ class Bounds {
 
   std::unordered_map<const ExprNode*, Interval> ranges_;
   std::unordered_map<const ExprNode*, std::vector<Expr>> last_;  // symbolic: values that it does not exceed
-  std::vector<std::pair<Expr, Expr>> less_;  // assumed: first < second
+  std::vector<std::pair<Expr, Expr>> less_;                      // assumed: first < second
 };
 
 // An equal expression without the divisions, remainders, minima, maxima, comparisons and selections that the

@@ -23,7 +23,8 @@ class Simplify : public ::testing::Test {
 };
 
 TEST_F(Simplify, Table) {
-  const Expr i = pool_.variable("i"), j = pool_.variable("j"), k = pool_.variable("k"), u = pool_.variable("u");
+  const Expr i = pool_.variable("i"), j = pool_.variable("j"), k = pool_.variable("k"),
+             u = pool_.variable("u");
   const Expr n = pool_.shape_variable("n"), a = pool_.variable("a"), one = pool_.variable("one");
   bounds_.bind(i, index(16));
   bounds_.bind(j, index(8));
@@ -122,10 +123,11 @@ TEST_F(Simplify, AnExtentThatIsAMinimumBoundsByBoth) {
 }
 
 TEST_F(Simplify, StatementsLoseWhatNeverRuns) {
-  const Buffer* b = arena_.make<Buffer>(0u, symbols_.intern("b"), kFloat32, arena_.list(std::vector<Expr>{index(8)}));
+  const Buffer* b =
+      arena_.make<Buffer>(0u, symbols_.intern("b"), kFloat32, arena_.list(std::vector<Expr>{index(8)}));
   const Expr i = pool_.variable("i"), v = pool_.variable("v");
-  Stmt block = make_block(pool_, "b", {{v, index(8), IterKind::kSpatial, floor_div(i * 2, 2)}}, less(i, index(9)), nullptr,
-                          make_store(arena_, b, {v}, pool_.real(0, kFloat32)));
+  Stmt block = make_block(pool_, "b", {{v, index(8), IterKind::kSpatial, floor_div(i * 2, 2)}},
+                          less(i, index(9)), nullptr, make_store(arena_, b, {v}, pool_.real(0, kFloat32)));
   Stmt loop = make_for(arena_, i, index(8), ForKind::kSerial, make_if(arena_, less(i, index(8)), block));
   EXPECT_EQ(show(simplify(pool_, loop)), R"(for i in 8:
   block b:
@@ -133,7 +135,9 @@ TEST_F(Simplify, StatementsLoseWhatNeverRuns) {
     writes b[v]
     b[v] = 0f
 )");
-  EXPECT_EQ(show(simplify(pool_, make_for(arena_, i, index(8), ForKind::kSerial, make_if(arena_, less(i, index(0)), block)))), "nothing\n");
+  EXPECT_EQ(show(simplify(pool_, make_for(arena_, i, index(8), ForKind::kSerial,
+                                          make_if(arena_, less(i, index(0)), block)))),
+            "nothing\n");
   Stmt once = simplify(pool_, loop);
   EXPECT_EQ(simplify(pool_, once), once);
 }
@@ -141,10 +145,17 @@ TEST_F(Simplify, StatementsLoseWhatNeverRuns) {
 TEST_F(Simplify, OffsetsOfFusedLoopsAreContiguous) {
   const Expr n = pool_.shape_variable("n"), q = pool_.variable("q");
   bounds_.bind(q, n * 49);
-  const Buffer fixed{0, symbols_.intern("b"), kFloat32, arena_.list(std::vector<Expr>{n, index(7), index(7)})};
-  EXPECT_EQ(show(flat_offset(fixed, {floor_div(floor_div(q, 7), 7), floor_mod(floor_div(q, 7), 7), floor_mod(q, 7)}, bounds_)), "q");
+  const Buffer fixed{0, symbols_.intern("b"), kFloat32,
+                     arena_.list(std::vector<Expr>{n, index(7), index(7)})};
+  EXPECT_EQ(
+      show(flat_offset(fixed, {floor_div(floor_div(q, 7), 7), floor_mod(floor_div(q, 7), 7), floor_mod(q, 7)},
+                       bounds_)),
+      "q");
   const Buffer symbolic{1, symbols_.intern("b"), kFloat32, arena_.list(std::vector<Expr>{index(3), n, n})};
-  EXPECT_EQ(show(flat_offset(symbolic, {floor_div(floor_div(q, n), n), floor_mod(floor_div(q, n), n), floor_mod(q, n)}, bounds_)), "q");
+  EXPECT_EQ(show(flat_offset(symbolic,
+                             {floor_div(floor_div(q, n), n), floor_mod(floor_div(q, n), n), floor_mod(q, n)},
+                             bounds_)),
+            "q");
 }
 
 // Random expressions over variables with random ranges, as written and without any simplification.
@@ -157,7 +168,9 @@ class Random {
       high_.push_back(low_.back() + pick(0, 12));
     }
   }
-  int64_t pick(int64_t low, int64_t high) { return std::uniform_int_distribution<int64_t>(low, high)(engine_); }
+  int64_t pick(int64_t low, int64_t high) {
+    return std::uniform_int_distribution<int64_t>(low, high)(engine_);
+  }
 
   Bounds bounds() const {
     Bounds b;
@@ -171,7 +184,8 @@ class Random {
   }
 
   Expr number(int depth) {
-    if (depth == 0) return pick(0, 2) == 0 ? pool_.integer(pick(-8, 8)) : vars_[static_cast<size_t>(pick(0, 2))];
+    if (depth == 0)
+      return pick(0, 2) == 0 ? pool_.integer(pick(-8, 8)) : vars_[static_cast<size_t>(pick(0, 2))];
     const Expr a = number(depth - 1);
     switch (pick(0, 8)) {
       case 0:
@@ -181,12 +195,16 @@ class Random {
       case 4: return raw(ExprKind::kFloorMod, a, pool_.integer(pick(1, 9)));
       case 5: return raw(ExprKind::kMin, a, number(depth - 1));
       case 6: return raw(ExprKind::kMax, a, number(depth - 1));
-      case 7: return raw(pick(0, 1) ? ExprKind::kTruncDiv : ExprKind::kTruncMod, a, pool_.integer(pick(1, 9)));
-      default: return pool_.as_is(ExprKind::kSelect, kInt64, {truth(depth - 1).get(), a.get(), number(depth - 1).get()});
+      case 7:
+        return raw(pick(0, 1) ? ExprKind::kTruncDiv : ExprKind::kTruncMod, a, pool_.integer(pick(1, 9)));
+      default:
+        return pool_.as_is(ExprKind::kSelect, kInt64,
+                           {truth(depth - 1).get(), a.get(), number(depth - 1).get()});
     }
   }
   Expr truth(int depth) {
-    static constexpr ExprKind kCompare[] = {ExprKind::kEqual, ExprKind::kNotEqual, ExprKind::kLess, ExprKind::kLessEqual};
+    static constexpr ExprKind kCompare[] = {ExprKind::kEqual, ExprKind::kNotEqual, ExprKind::kLess,
+                                            ExprKind::kLessEqual};
     const Expr a = number(depth), b = number(depth);
     return pool_.as_is(kCompare[pick(0, 3)], kBool, {a.get(), b.get()});
   }
@@ -218,13 +236,16 @@ TEST_F(Simplify, KeepsTheValueOfRandomExpressions) {
       const auto values = random.values();
       const auto expected = evaluate(raw, values);
       ASSERT_TRUE(expected.has_value()) << show(raw);
-      ASSERT_EQ(expected, evaluate(canonical, values)) << "seed " << seed << ": " << show(raw) << " became " << show(canonical);
-      ASSERT_EQ(expected, evaluate(simple, values)) << "seed " << seed << ": " << show(canonical) << " became " << show(simple);
+      ASSERT_EQ(expected, evaluate(canonical, values))
+          << "seed " << seed << ": " << show(raw) << " became " << show(canonical);
+      ASSERT_EQ(expected, evaluate(simple, values))
+          << "seed " << seed << ": " << show(canonical) << " became " << show(simple);
       ASSERT_TRUE(!range.low || *range.low <= *expected) << "seed " << seed << ": " << show(canonical);
       ASSERT_TRUE(!range.high || *range.high >= *expected) << "seed " << seed << ": " << show(canonical);
     }
     // Simplifying again changes nothing, and what is not changed is the same node.
-    ASSERT_EQ(simplify(simple, bounds).get(), simple.get()) << "seed " << seed << ": " << show(simple) << " became " << show(simplify(simple, bounds));
+    ASSERT_EQ(simplify(simple, bounds).get(), simple.get())
+        << "seed " << seed << ": " << show(simple) << " became " << show(simplify(simple, bounds));
   }
 }
 

@@ -114,8 +114,8 @@ Stmt make_require(Arena& arena, Expr condition, Symbol message) {
 }
 Stmt make_nop(Arena& arena) { return arena.make<Nop>(StmtNode{StmtKind::kNop}); }
 
-Stmt make_block(ExprPool& pool, std::string_view name, const std::vector<BlockIter>& iters, Expr predicate, Stmt init,
-                Stmt body) {
+Stmt make_block(ExprPool& pool, std::string_view name, const std::vector<BlockIter>& iters, Expr predicate,
+                Stmt init, Stmt body) {
   if (predicate && predicate.is_int(1)) predicate = {};
   const Regions r = derive_regions(pool, iters, init, body);
   Arena& arena = pool.arena();
@@ -140,7 +140,8 @@ std::vector<Stmt> children(Stmt s) {
     case StmtKind::kSeq: return {s->as<Seq>()->body.begin(), s->as<Seq>()->body.end()};
     case StmtKind::kIf: {
       const auto* i = s->as<If>();
-      return i->else_branch ? std::vector<Stmt>{i->then_branch, i->else_branch} : std::vector<Stmt>{i->then_branch};
+      return i->else_branch ? std::vector<Stmt>{i->then_branch, i->else_branch}
+                            : std::vector<Stmt>{i->then_branch};
     }
     case StmtKind::kAllocate: return {s->as<Allocate>()->body};
     case StmtKind::kStore:
@@ -318,7 +319,8 @@ Stmt refresh(ExprPool& pool, Stmt s) {
   Arena& arena = pool.arena();
   return rewrite(arena, s, [&](Stmt n) -> Stmt {
     n = map_own(arena, n, renamed);
-    if (const auto* loop = n->as<For>()) return make_for(arena, renamed(loop->var), loop->extent, loop->how, loop->body);
+    if (const auto* loop = n->as<For>())
+      return make_for(arena, renamed(loop->var), loop->extent, loop->how, loop->body);
     if (const auto* block = n->as<Block>()) {
       Block copy = *block;
       std::vector<BlockIter> iters(block->iters.begin(), block->iters.end());
@@ -399,7 +401,8 @@ const Block* find_block(Stmt s, std::string_view name) {
 
 std::vector<const Buffer*> all_buffers(const Kernel& k) {
   std::vector<const Buffer*> out;
-  for (const auto& list : {k.inputs, k.outputs, k.temporaries}) out.insert(out.end(), list.begin(), list.end());
+  for (const auto& list : {k.inputs, k.outputs, k.temporaries})
+    out.insert(out.end(), list.begin(), list.end());
   visit(k.body, [&](Stmt s) {
     if (const auto* a = s->as<Allocate>()) out.push_back(a->buffer);
   });

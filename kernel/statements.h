@@ -22,8 +22,8 @@ Stmt make_allocate(Arena& arena, const Buffer* buffer, Stmt body);
 Stmt make_require(Arena& arena, Expr condition, Symbol message);
 Stmt make_nop(Arena& arena);
 // The regions are derived from `init` and `body`.
-Stmt make_block(ExprPool& pool, std::string_view name, const std::vector<BlockIter>& iters, Expr predicate, Stmt init,
-                Stmt body);
+Stmt make_block(ExprPool& pool, std::string_view name, const std::vector<BlockIter>& iters, Expr predicate,
+                Stmt init, Stmt body);
 
 // What `init` and `body` read and write when the iteration variables are in their ranges: one region for each
 // distinct access. An index that is loaded itself stands for its whole dim; one that only a condition keeps

@@ -41,13 +41,15 @@ class Validator {
 
   void expression(Expr e) {
     for (Expr v : variables(e)) {
-      if (!v->shape_variable && !in_scope_.contains(v.get())) report(cat(place(), "variable `", show(v), "` is not bound"));
+      if (!v->shape_variable && !in_scope_.contains(v.get()))
+        report(cat(place(), "variable `", show(v), "` is not bound"));
     }
     for_each_load(e, [&](const ExprNode* n) { access(n->buffer, n->args.size()); });
   }
   void access(const Buffer* b, size_t indices) {
     if (!buffers_.contains(b)) report(cat(place(), "buffer `", b->name.text(), "` is not known here"));
-    if (indices != b->shape.size()) report(cat(place(), "`", b->name.text(), "` has another number of dims than indices"));
+    if (indices != b->shape.size())
+      report(cat(place(), "`", b->name.text(), "` has another number of dims than indices"));
     if (block_ == nullptr) report(cat("`", b->name.text(), "` is accessed outside any block"));
   }
 
@@ -74,7 +76,9 @@ class Validator {
         for (Expr i : n->indices) {
           if (i->dtype != kInt64) report(cat(place(), "index `", show(i), "` is of dtype ", i->dtype.name()));
         }
-        if (n->value->dtype != n->buffer->dtype) report(cat(place(), "a value of dtype ", n->value->dtype.name(), " is stored to `", n->buffer->name.text(), "`"));
+        if (n->value->dtype != n->buffer->dtype)
+          report(cat(place(), "a value of dtype ", n->value->dtype.name(), " is stored to `",
+                     n->buffer->name.text(), "`"));
         return;
       }
       case StmtKind::kAllocate: {
@@ -86,8 +90,7 @@ class Validator {
         buffers_.erase(n->buffer);
         return;
       }
-      case StmtKind::kIf:
-        return conditional(*s->as<If>(), bounds);
+      case StmtKind::kIf: return conditional(*s->as<If>(), bounds);
       case StmtKind::kRequire:
       case StmtKind::kSeq:
       case StmtKind::kNop:
@@ -122,7 +125,8 @@ class Validator {
     for (const auto& list : {b.reads, b.writes}) {
       for (const Region& r : list) region(r, inside);
     }
-    const Regions needed = derive_regions(*pool_of(kernel_), {b.iters.begin(), b.iters.end()}, b.init, b.body);
+    const Regions needed =
+        derive_regions(*pool_of(kernel_), {b.iters.begin(), b.iters.end()}, b.init, b.body);
     for (const Region& r : needed.reads) declared(r, b.reads, inside, "reads");
     for (const Region& r : needed.writes) declared(r, b.writes, inside, "writes");
     if (b.init) statement(b.init, inside);
@@ -167,7 +171,8 @@ class Validator {
       }
       return true;
     });
-    if (!found) report(cat(place(), what, " `", needed.buffer->name.text(), "` outside the declared regions"));
+    if (!found)
+      report(cat(place(), what, " `", needed.buffer->name.text(), "` outside the declared regions"));
   }
 
   // Different iterations of an independent loop must write different elements, or memory of their own.
@@ -176,14 +181,16 @@ class Validator {
       if (loop->how != ForKind::kParallel && loop->how != ForKind::kVectorized) continue;
       if (loop->extent.is_int(1)) continue;
       for (const Region& w : b.writes) {
-        const bool own = std::find(allocated_.begin() + static_cast<std::ptrdiff_t>(allocated), allocated_.end(), w.buffer) != allocated_.end();
+        const bool own = std::find(allocated_.begin() + static_cast<std::ptrdiff_t>(allocated),
+                                   allocated_.end(), w.buffer) != allocated_.end();
         if (own) continue;
         const bool separated = std::any_of(b.iters.begin(), b.iters.end(), [&](const BlockIter& i) {
           if (!mentions(i.binding, loop->var)) return false;
           return std::any_of(w.min.begin(), w.min.end(), [&](Expr m) { return mentions(m, i.var); });
         });
         if (!separated) {
-          report(cat(place(), "iterations of the independent loop `", show(loop->var), "` write the same elements of `", w.buffer->name.text(), "`"));
+          report(cat(place(), "iterations of the independent loop `", show(loop->var),
+                     "` write the same elements of `", w.buffer->name.text(), "`"));
         }
       }
     }
@@ -192,7 +199,8 @@ class Validator {
   // Each iterator that indexes the output reaches the last element of its dim.
   void cover(const Block& b, const Bounds& bounds) {
     for (const Region& w : b.writes) {
-      if (std::find(kernel_.outputs.begin(), kernel_.outputs.end(), w.buffer) == kernel_.outputs.end()) continue;
+      if (std::find(kernel_.outputs.begin(), kernel_.outputs.end(), w.buffer) == kernel_.outputs.end())
+        continue;
       bool reaches = true;
       for (size_t d = 0; d < w.min.size(); ++d) {
         for (const BlockIter& i : b.iters) {

@@ -54,8 +54,9 @@ TEST_F(Validate, AVariableBoundTwice) {
   expect_problem(twice, "variable `i0` is bound twice");
 }
 TEST_F(Validate, AVariableThatIsNotBound) {
-  expect_problem(with<Store>([&](Store& s) { s.indices = arena_.list(std::vector<Expr>{pool_.variable("z")}); }),
-                 "block `y`: variable `z` is not bound");
+  expect_problem(
+      with<Store>([&](Store& s) { s.indices = arena_.list(std::vector<Expr>{pool_.variable("z")}); }),
+      "block `y`: variable `z` is not bound");
 }
 TEST_F(Validate, ABufferThatIsNotKnown) {
   Kernel k = kernel_;
@@ -69,7 +70,8 @@ TEST_F(Validate, ABufferWithTheIdOfAnotherOne) {
   expect_problem(k, "has the id of another one");
 }
 TEST_F(Validate, AReadThatIsNotDeclared) {
-  expect_problem(with<Block>([](Block& b) { b.reads = {}; }), "block `y`: reads `x` outside the declared regions");
+  expect_problem(with<Block>([](Block& b) { b.reads = {}; }),
+                 "block `y`: reads `x` outside the declared regions");
 }
 TEST_F(Validate, AWriteOutsideItsRegion) {
   expect_problem(with<Block>([&](Block& b) {
@@ -88,7 +90,8 @@ TEST_F(Validate, ARegionThatLeavesTheBuffer) {
                  "a region of `x` leaves the buffer in dim 0");
 }
 TEST_F(Validate, ALoopBeyondTheIterator) {
-  expect_problem(with<For>([&](For& f) { f.extent = pool_.integer(9); }), "iterator `vi0` may exceed its extent");
+  expect_problem(with<For>([&](For& f) { f.extent = pool_.integer(9); }),
+                 "iterator `vi0` may exceed its extent");
 }
 TEST_F(Validate, APredicateKeepsALongLoopInside) {
   Kernel k = with<Block>([&](Block& b) { b.predicate = less(b.iters[0].binding, b.iters[0].extent); });
@@ -107,7 +110,8 @@ TEST_F(Validate, AnIteratorBelowZero) {
                  "iterator `vi0` may be negative");
 }
 TEST_F(Validate, AnOutputThatIsNotWrittenEverywhere) {
-  expect_problem(with<For>([&](For& f) { f.extent = pool_.integer(7); }), "output `y` is not written everywhere");
+  expect_problem(with<For>([&](For& f) { f.extent = pool_.integer(7); }),
+                 "output `y` is not written everywhere");
 }
 TEST_F(Validate, AnOutputThatIsNotWrittenAtAll) {
   Kernel k = kernel_;
@@ -116,7 +120,8 @@ TEST_F(Validate, AnOutputThatIsNotWrittenAtAll) {
 }
 TEST_F(Validate, AParallelLoopThatWritesOneElement) {
   const Tensor x = k_.input("z", kFloat32, {pool_.integer(8)});
-  const Tensor s = k_.reduce("s", kFloat32, {}, {pool_.integer(8)}, k_.sum(kFloat32), [&](Indices, Indices r) { return x(r[0]); });
+  const Tensor s = k_.reduce("s", kFloat32, {}, {pool_.integer(8)}, k_.sum(kFloat32),
+                             [&](Indices, Indices r) { return x(r[0]); });
   kernel_ = k_.finish("k", "", {s});
   EXPECT_TRUE(validate(kernel_).empty());
   expect_problem(with<For>([](For& f) { f.how = ForKind::kParallel; }),
@@ -131,7 +136,8 @@ TEST_F(Validate, AVectorizedLoopOfUnknownExtent) {
 }
 TEST_F(Validate, AStoreOutsideAnyBlock) {
   Kernel k = kernel_;
-  k.body = make_sequence(arena_, {k.body, make_store(arena_, k.outputs[0], {pool_.integer(0)}, pool_.real(1, kFloat32))});
+  k.body = make_sequence(
+      arena_, {k.body, make_store(arena_, k.outputs[0], {pool_.integer(0)}, pool_.real(1, kFloat32))});
   expect_problem(k, "`y` is accessed outside any block");
 }
 

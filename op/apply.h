@@ -15,7 +15,8 @@ Type infer(Context& context, const OpDef& op, std::span<const Type> args, const 
 
 // A call that is typed at once if its arguments are. Throws RelationError if they are and do not fit.
 Expr call(Builder& b, const OpDef& op, std::span<const Expr> args, const std::vector<AttrArg>& attrs = {});
-inline Expr call(Builder& b, const OpDef& op, std::initializer_list<Expr> args, const std::vector<AttrArg>& attrs = {}) {
+inline Expr call(Builder& b, const OpDef& op, std::initializer_list<Expr> args,
+                 const std::vector<AttrArg>& attrs = {}) {
   return call(b, op, std::span<const Expr>(args.begin(), args.size()), attrs);
 }
 // The call written out in other operators; null if the operator has no `expand`. Arguments must be typed.

@@ -25,14 +25,14 @@ namespace relay::op {
 template <class A, class T>
 struct Field {
   std::string_view name;
-  T A::*member;
+  T A::* member;
   std::string_view doc;
   bool is_required = false;
   constexpr Field required() const { return {name, member, doc, true}; }
 };
 
 template <class A, class T>
-constexpr Field<A, T> field(std::string_view name, T A::*member, std::string_view doc) {
+constexpr Field<A, T> field(std::string_view name, T A::* member, std::string_view doc) {
   return {name, member, doc, false};
 }
 

@@ -26,12 +26,12 @@ enum class Effects : uint8_t {
 
 // How an operator may join a fused group, from the freest to the least.
 enum class Fusion : uint8_t {
-  kElementwise,    // element i of the result needs element i of each argument
-  kBroadcast,      // likewise, after broadcasting
-  kInjective,      // each element of the result needs one element of an argument, somewhere
-  kReduction,      // an element needs many
+  kElementwise,  // element i of the result needs element i of each argument
+  kBroadcast,    // likewise, after broadcasting
+  kInjective,    // each element of the result needs one element of an argument, somewhere
+  kReduction,    // an element needs many
   kOutputFusable,  // a reduction with expensive arithmetic (convolution, matrix product): elementwise work may follow it
-  kOpaque,         // joins nothing
+  kOpaque,  // joins nothing
 };
 
 // How far an engine may be from the interpreter (docs/semantics.md, "Numbers").
@@ -103,13 +103,14 @@ struct OpDef {
   Effects effects = Effects::kNone;
   Fusion fusion = Fusion::kOpaque;
   Tolerance tolerance = {};
-  std::vector<int> refines = {};       // arguments whose types the others may determine
-  bool view = false;                   // the result has the elements of argument 0 in their order: only the shape differs
-  std::string not_differentiable = {}; // the reason, for operators that have no gradient
+  std::vector<int> refines = {};  // arguments whose types the others may determine
+  bool view = false;  // the result has the elements of argument 0 in their order: only the shape differs
+  std::string not_differentiable = {};  // the reason, for operators that have no gradient
 
   // Every rule throws RelationError{kAttributes, ...} for attributes it cannot read.
   std::function<Type(Relation&, const Attrs&)> relate = {};
-  std::function<void(const Attrs&, Args, Results)> evaluate = {};  // exactly one of evaluate and expand is set
+  std::function<void(const Attrs&, Args, Results)> evaluate =
+      {};  // exactly one of evaluate and expand is set
   std::function<Expr(Builder&, const Attrs&, const Site&)> expand = {};
   // One adjoint for each argument, of the argument's type; null where it is zero everywhere or there is none, as for an
   // index. The rule itself is null for operators that have no gradient, see above.

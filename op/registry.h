@@ -10,8 +10,8 @@
 
 namespace relay::op {
 
-std::span<const OpDef* const> all_ops();       // sorted by name
-const OpDef* find(std::string_view name);      // null if there is none
+std::span<const OpDef* const> all_ops();                                   // sorted by name
+const OpDef* find(std::string_view name);                                  // null if there is none
 std::vector<std::string> nearest(std::string_view name, size_t most = 3);  // names that look like it
 
 // The operator that a call calls; null if its callee is something else.

@@ -35,7 +35,8 @@ std::optional<int64_t> bytes_of(Type t) {
   const auto shape = tensor->static_shape();
   const auto count = shape ? element_count(*shape) : std::nullopt;
   int64_t bytes;
-  if (!count || __builtin_mul_overflow(*count, static_cast<int64_t>(tensor->dtype.bytes()), &bytes)) return std::nullopt;
+  if (!count || __builtin_mul_overflow(*count, static_cast<int64_t>(tensor->dtype.bytes()), &bytes))
+    return std::nullopt;
   return bytes;
 }
 
@@ -90,7 +91,8 @@ Module run(const Module& m, const PassContext& pass) {
 const Pass kFoldConstants = {
     .name = "fold-constants",
     .doc = "evaluate operator calls whose arguments are all constants",
-    .parameters = {{"max-bytes", 1 << 20, "a larger result is folded only if it is no more than twice its arguments"}},
+    .parameters = {{"max-bytes", 1 << 20,
+                    "a larger result is folded only if it is no more than twice its arguments"}},
     .run = run,
 };
 

@@ -24,8 +24,8 @@ using op::Fusion;
 struct Site {
   const Call* call;
   const op::OpDef* def;
-  std::vector<size_t> users;   // sites of the same scope, in order; complete unless `escapes`
-  bool escapes = false;        // something else uses the value too
+  std::vector<size_t> users;  // sites of the same scope, in order; complete unless `escapes`
+  bool escapes = false;       // something else uses the value too
   // The post-dominator tree: sites come after their producers, so users have higher indices.
   size_t post_dominator = SIZE_MAX;  // SIZE_MAX: the end of the scope
   uint32_t depth = 0;
@@ -82,7 +82,8 @@ class Fuser {
         const auto producer = site_of_.find(value);
         if (producer == site_of_.end()) return;
         Site& p = sites_[producer->second];
-        const bool same_scope = user != site_of_.end() && scopes.scope_of.get(value) == scopes.scope_of.get(e);
+        const bool same_scope =
+            user != site_of_.end() && scopes.scope_of.get(value) == scopes.scope_of.get(e);
         if (same_scope) {
           if (p.users.empty() || p.users.back() != user->second) p.users.push_back(user->second);
         } else {
@@ -182,8 +183,8 @@ class Fuser {
     bool fits = false;
     if (phase == 0) {
       // After a convolution or a product: elementwise work on exactly its elements.
-      fits = own == Fusion::kOutputFusable && s.on_the_way <= Fusion::kBroadcast && last <= Fusion::kBroadcast &&
-             same_dims(s, sites_[sink]) && way_keeps_shape(i, sink);
+      fits = own == Fusion::kOutputFusable && s.on_the_way <= Fusion::kBroadcast &&
+             last <= Fusion::kBroadcast && same_dims(s, sites_[sink]) && way_keeps_shape(i, sink);
     } else if (phase == 1) {
       // Elementwise work joins what follows, up to and including a reduction, which reads each element once. It
       // also joins the elementwise work after a convolution.
@@ -265,7 +266,8 @@ class Fuser {
     std::unordered_map<Expr, size_t> group_of_last;
     for (size_t g = 0; g < sites_.size(); ++g) {
       if (members[g].empty()) continue;
-      const bool only_view = std::all_of(members[g].begin(), members[g].end(), [&](size_t i) { return sites_[i].def->view; });
+      const bool only_view =
+          std::all_of(members[g].begin(), members[g].end(), [&](size_t i) { return sites_[i].def->view; });
       if (!only_view) group_of_last[sites_[members[g].back()].call] = g;
     }
     // Bottom-up: when the last call of a group is met its outside arguments have been rewritten already.

@@ -26,7 +26,8 @@ std::string describe(const Fn& fn, std::string_view separator, size_t most) {
   }
   const size_t shown = std::min(names.size(), most);
   std::string text = join(std::span(names).first(shown), separator);
-  if (shown < names.size()) text += cat(separator, names.size() - shown, separator == "_" ? "_more" : " more");
+  if (shown < names.size())
+    text += cat(separator, names.size() - shown, separator == "_" ? "_more" : " more");
   return text;
 }
 
@@ -40,7 +41,8 @@ std::string kernel_name(const Fn& fn, size_t number) {
 
 class Lowerer {
  public:
-  Lowerer(Context& context, const kernel::schedule::CpuOptions& target) : context_(context), target_(target) {}
+  Lowerer(Context& context, const kernel::schedule::CpuOptions& target)
+      : context_(context), target_(target) {}
 
   // Throws RelationError if an operator cannot be lowered for these types.
   kernel::Kernel lower(const Fn& fn, std::string_view name) {
@@ -81,15 +83,18 @@ class Lowerer {
   // A constant of one element is part of the code.
   kernel::Tensor literal(kernel::Builder& k, const Tensor& value) {
     const DType d = value.dtype();
-    const kernel::Expr e = d.is_float() ? context_.pool().real(value.get(0), d) : context_.pool().integer(value.get_int(0), d);
+    const kernel::Expr e =
+        d.is_float() ? context_.pool().real(value.get(0), d) : context_.pool().integer(value.get_int(0), d);
     std::vector<kernel::Expr> ones(value.rank(), k.index(1));
     return k.compute("literal", d, ones, [&](kernel::Indices) { return e; });
   }
 
-  std::vector<kernel::Tensor> lower_call(kernel::Builder& k, const Call& call,
-                                         const std::unordered_map<Expr, std::vector<kernel::Tensor>>& tensors) {
+  std::vector<kernel::Tensor> lower_call(
+      kernel::Builder& k, const Call& call,
+      const std::unordered_map<Expr, std::vector<kernel::Tensor>>& tensors) {
     const op::OpDef& def = *op::callee(call);
-    if (!def.lower) throw op::RelationError{op::kAttributes, cat("operator `", def.name, "` has no lowering")};
+    if (!def.lower)
+      throw op::RelationError{op::kAttributes, cat("operator `", def.name, "` has no lowering")};
     std::vector<kernel::Tensor> in;
     std::vector<Type> types;
     for (Expr arg : call.args) {

@@ -109,8 +109,9 @@ Module bind_shape_variables(const Module& m, const std::map<std::string, int64_t
   kernel::ExprPool& pool = m.context().pool();
   std::unordered_map<const kernel::ExprNode*, kernel::Expr> by;
   for (const auto& [name, value] : values) by.emplace(pool.shape_variable(name).get(), pool.integer(value));
-  return map_types(m, {.dim = [&](Dim d) { return d.is_symbolic() ? Dim(kernel::substitute(d.symbolic(), by)) : d; },
-                       .dtype = {}});
+  return map_types(
+      m, {.dim = [&](Dim d) { return d.is_symbolic() ? Dim(kernel::substitute(d.symbolic(), by)) : d; },
+          .dtype = {}});
 }
 
 }  // namespace relay::passes

@@ -12,8 +12,9 @@
 namespace relay::passes {
 
 struct TypeMap {
-  std::function<Dim(Dim)> dim;        // null: dims stay
-  std::function<DType(DType)> dtype;  // null: dtypes stay; applied to constants and to attributes that name a dtype
+  std::function<Dim(Dim)> dim;  // null: dims stay
+  std::function<DType(DType)>
+      dtype;  // null: dtypes stay; applied to constants and to attributes that name a dtype
 };
 
 // The result carries mapped types where the module was typed; check it again if dims became better known.

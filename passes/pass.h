@@ -27,9 +27,9 @@ struct Parameter {
 
 // What a pass may know besides the module.
 struct PassContext {
-  Diagnostics& diagnostics;              // an error here stops the pipeline
-  std::map<std::string, int64_t> values; // of the pass's parameters, all of them
-  kernel::schedule::CpuOptions target;             // what the schedules of `lower` are for
+  Diagnostics& diagnostics;               // an error here stops the pipeline
+  std::map<std::string, int64_t> values;  // of the pass's parameters, all of them
+  kernel::schedule::CpuOptions target;    // what the schedules of `lower` are for
   int64_t value(std::string_view name) const { return values.at(std::string(name)); }
 };
 

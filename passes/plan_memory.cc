@@ -58,12 +58,14 @@ class Planner {
         continue;
       }
       const auto* tensor = t->as<TensorType>();
-      if (!tensor) return refuse(e, "not-static-dataflow", cat("a value of type ", show(t), " is not a tensor"));
+      if (!tensor)
+        return refuse(e, "not-static-dataflow", cat("a value of type ", show(t), " is not a tensor"));
       const auto shape = tensor->static_shape();
       const auto count = shape ? element_count(*shape) : std::nullopt;
       if (!count) {
-        return refuse(e, "dynamic-shape",
-                      cat("the shape of ", show(t), " is not constant; give the input shapes (--input-shapes)"));
+        return refuse(
+            e, "dynamic-shape",
+            cat("the shape of ", show(t), " is not constant; give the input shapes (--input-shapes)"));
       }
       out.push_back(tensor);
     }
@@ -156,9 +158,11 @@ class Planner {
     const auto* tuple = proj.tuple->type->as<TupleType>();
     const Parts& all = parts_.at(proj.tuple);
     size_t begin = 0;
-    for (uint32_t i = 0; i < proj.index; ++i) begin += op::flatten(std::vector<Type>{tuple->fields[i]}).size();
+    for (uint32_t i = 0; i < proj.index; ++i)
+      begin += op::flatten(std::vector<Type>{tuple->fields[i]}).size();
     const size_t count = op::flatten(std::vector<Type>{tuple->fields[proj.index]}).size();
-    parts_[&proj] = Parts(all.begin() + static_cast<long>(begin), all.begin() + static_cast<long>(begin + count));
+    parts_[&proj] =
+        Parts(all.begin() + static_cast<long>(begin), all.begin() + static_cast<long>(begin + count));
     return true;
   }
 
@@ -194,10 +198,12 @@ class Planner {
     for (const kernel::Buffer* b : kernel->temporaries) {
       Shape shape;
       for (kernel::Expr e : b->shape) {
-        if (e->kind != kernel::ExprKind::kInt) return refuse(&call, "dynamic-shape", "a temporary has no constant shape");
+        if (e->kind != kernel::ExprKind::kInt)
+          return refuse(&call, "dynamic-shape", "a temporary has no constant shape");
         shape.push_back(e->int_value);
       }
-      step.temporaries.push_back(add_value(Place::kWorkspace, 0, module_.context().tensor_type(shape, b->dtype)));
+      step.temporaries.push_back(
+          add_value(Place::kWorkspace, 0, module_.context().tensor_type(shape, b->dtype)));
     }
     plan_.steps.push_back(std::move(step));
     return true;
@@ -219,7 +225,8 @@ class Planner {
       const uint32_t value = results[i];
       const bool named = names && names->kind == AttrKind::kList && i < names->list.size();
       plan_.outputs.push_back(
-          {named ? names->list[i].string.str() : (results.size() == 1 ? "output" : cat("output_", i)), plan_.values[value].type});
+          {named ? names->list[i].string.str() : (results.size() == 1 ? "output" : cat("output_", i)),
+           plan_.values[value].type});
       const uint32_t root = root_of(value);
       if (plan_.values[root].place == Place::kWorkspace && !taken[root]) {
         taken[root] = true;
@@ -254,7 +261,8 @@ class Planner {
     const auto touch = [&](uint32_t value, size_t step) {
       const uint32_t root = root_of(value);
       if (plan_.values[root].place != Place::kWorkspace) return;
-      auto [it, fresh] = ranges.emplace(root, Range{root, step, step, aligned(std::max<uint64_t>(plan_.values[root].bytes, 1))});
+      auto [it, fresh] = ranges.emplace(
+          root, Range{root, step, step, aligned(std::max<uint64_t>(plan_.values[root].bytes, 1))});
       it->second.last = step;
     };
     for (size_t i = 0; i < plan_.steps.size(); ++i) {
@@ -264,7 +272,8 @@ class Planner {
     }
     std::vector<Range> order;
     for (const auto& [value, range] : ranges) order.push_back(range);
-    std::stable_sort(order.begin(), order.end(), [](const Range& a, const Range& b) { return a.bytes > b.bytes; });
+    std::stable_sort(order.begin(), order.end(),
+                     [](const Range& a, const Range& b) { return a.bytes > b.bytes; });
     std::vector<Range> placed;  // by offset
     for (Range& r : order) {
       plan_.workspace_bytes_without_sharing += r.bytes;
@@ -321,7 +330,8 @@ std::string show(const Plan& plan) {
   };
   for (size_t i = 0; i < plan.steps.size(); ++i) {
     const PlanStep& s = plan.steps[i];
-    out += cat(i, ": ", s.kernel ? s.kernel->name.text() : "copy", "(", values(s.inputs), ") -> ", values(s.outputs));
+    out += cat(i, ": ", s.kernel ? s.kernel->name.text() : "copy", "(", values(s.inputs), ") -> ",
+               values(s.outputs));
     if (!s.temporaries.empty()) out += cat(" using ", values(s.temporaries));
     out += "\n";
   }

@@ -34,7 +34,7 @@ struct PlanStep {
   // tensor as another output).
   const kernel::Kernel* kernel;
   std::vector<uint32_t> inputs, outputs, temporaries;  // indices into Plan::values
-  Expr origin;                                          // the call, for messages and profiles
+  Expr origin;                                         // the call, for messages and profiles
 };
 
 struct PlanPort {
@@ -49,7 +49,7 @@ struct Plan {
   std::vector<PlanStep> steps;
   uint64_t workspace_bytes = 0;
   uint64_t workspace_bytes_without_sharing = 0;  // what the workspace would be if no two values shared memory
-  bool tuple_result = false;                     // the function gives a tuple (even of one) rather than a tensor
+  bool tuple_result = false;  // the function gives a tuple (even of one) rather than a tensor
 };
 
 // Places start at multiples of this many bytes.

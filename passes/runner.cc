@@ -51,10 +51,13 @@ bool parse_values(std::string_view text, Step& step, Diagnostics& diagnostics) {
     const std::string name(trim(item.substr(0, equal)));
     const std::string value(equal == std::string_view::npos ? "" : trim(item.substr(equal + 1)));
     if (!step.values.contains(name)) {
-      diagnostics.error(Span::none(), "bad-pipeline", cat("pass `", step.pass->name, "` has no parameter `", name, "`"))
+      diagnostics
+          .error(Span::none(), "bad-pipeline",
+                 cat("pass `", step.pass->name, "` has no parameter `", name, "`"))
           .note(step.pass->parameters.empty()
                     ? "it has none"
-                    : cat("it has: ", join(step.pass->parameters, ", ", [](const Parameter& p) { return p.name; })));
+                    : cat("it has: ",
+                          join(step.pass->parameters, ", ", [](const Parameter& p) { return p.name; })));
       return false;
     }
     char* end = nullptr;
@@ -62,7 +65,8 @@ bool parse_values(std::string_view text, Step& step, Diagnostics& diagnostics) {
     const long long number = std::strtoll(value.c_str(), &end, 10);
     if (value.empty() || *end != '\0' || errno != 0) {
       diagnostics.error(Span::none(), "bad-pipeline",
-                        cat("parameter `", name, "` of pass `", step.pass->name, "` needs an integer, found `", value, "`"));
+                        cat("parameter `", name, "` of pass `", step.pass->name,
+                            "` needs an integer, found `", value, "`"));
       return false;
     }
     step.values[name] = number;
@@ -116,7 +120,8 @@ bool agree(const Value& a, const Value& b, std::string& why) {
 
 class Runner {
  public:
-  Runner(const RunnerOptions& options, Diagnostics& diagnostics) : options_(options), diagnostics_(diagnostics) {}
+  Runner(const RunnerOptions& options, Diagnostics& diagnostics)
+      : options_(options), diagnostics_(diagnostics) {}
 
   Result<Module> run(const Module& start, const std::vector<Step>& steps) {
     Result<Module> checked = typecheck::check(start, diagnostics_);
@@ -149,10 +154,12 @@ class Runner {
     Result<Module> checked = typecheck::check(next, diagnostics_);
     const auto end = std::chrono::steady_clock::now();
     const auto ms = [](auto d) { return std::chrono::duration<double, std::milli>(d).count(); };
-    times_ += fmt::format("{:<24} {:9.2f} ms   type check {:9.2f} ms\n", show_step(step), ms(middle - begin), ms(end - middle));
+    times_ += fmt::format("{:<24} {:9.2f} ms   type check {:9.2f} ms\n", show_step(step), ms(middle - begin),
+                          ms(end - middle));
     if (!checked) {
       diagnostics_.error(Span::none(), "pass-broke-types",
-                         cat("after pass `", step.pass->name, "` the module does not type check: this is a bug of the pass"));
+                         cat("after pass `", step.pass->name,
+                             "` the module does not type check: this is a bug of the pass"));
       return std::nullopt;
     }
     return *checked;
@@ -161,8 +168,9 @@ class Runner {
   bool verify(const Module& m, const Step& step, std::optional<Value>& answer) {
     if (options_.verify == Verify::kNone) return true;
     if (const std::vector<std::string> problems = well_formed(m); !problems.empty()) {
-      diagnostics_.error(Span::none(), "pass-broke-module",
-                         cat("after pass `", step.pass->name, "` the module is not well formed: ", problems[0]));
+      diagnostics_.error(
+          Span::none(), "pass-broke-module",
+          cat("after pass `", step.pass->name, "` the module is not well formed: ", problems[0]));
       return false;
     }
     if (!answer) return true;
@@ -170,7 +178,8 @@ class Runner {
     std::string why;
     if (!now) why = "it fails when it runs";
     if (now && agree(*now, *answer, why)) return true;
-    diagnostics_.error(Span::none(), "pass-changed-answer", cat("pass `", step.pass->name, "` changed the answer of @main: ", why));
+    diagnostics_.error(Span::none(), "pass-changed-answer",
+                       cat("pass `", step.pass->name, "` changed the answer of @main: ", why));
     return false;
   }
 
@@ -185,7 +194,9 @@ class Runner {
 
   void report(const Module& before, const Module& after, const Step& step, size_t number) {
     const bool changed = !after.same(before);
-    const auto wants = [&](std::string_view what) { return options_.print_after.contains(std::string(what)); };
+    const auto wants = [&](std::string_view what) {
+      return options_.print_after.contains(std::string(what));
+    };
     if (wants("all") || wants(step.pass->name) || (wants("changed") && changed)) {
       options_.print(changed ? cat("// after ", show_step(step), "\n", op::text_of(after))
                              : cat("// after ", show_step(step), ": unchanged\n"));
@@ -198,15 +209,17 @@ class Runner {
     std::error_code ignored;
     std::filesystem::create_directories(options_.dump_dir, ignored);
     const std::string path = fmt::format("{}/{:02}-{}.relay", options_.dump_dir, number, name);
-    if (auto wrong = save(path, "", m); !wrong.empty()) diagnostics_.warning(Span::none(), "cannot-write", wrong);
+    if (auto wrong = save(path, "", m); !wrong.empty())
+      diagnostics_.warning(Span::none(), "cannot-write", wrong);
   }
 
   void write_reproducer(const Module& m, const std::vector<Step>& steps, size_t from) {
     if (options_.reproducer.empty()) return;
     const std::string rest = join(std::span(steps).subspan(from), ",", show_step);
     const std::string wrong = save(options_.reproducer, cat(kReproducerLine, rest, "\n"), m);
-    diagnostics_.warning(Span::none(), "reproducer",
-                         wrong.empty() ? cat("wrote ", options_.reproducer, "; `relay opt` runs it again") : wrong);
+    diagnostics_.warning(
+        Span::none(), "reproducer",
+        wrong.empty() ? cat("wrote ", options_.reproducer, "; `relay opt` runs it again") : wrong);
   }
 
   std::string save(const std::string& path, const std::string& head, const Module& m) {

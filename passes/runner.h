@@ -31,10 +31,11 @@ struct RunnerOptions {
   // Without it, large constants are left out of the files.
   std::function<std::string(const std::string& path, const std::string& head, const Module& m)> save = {};
   Verify verify = Verify::kNone;
-  std::vector<Value> sample_inputs = {};   // for Verify::kSemantics
-  std::string reproducer = {};             // file to write when a pass fails; empty: none
+  std::vector<Value> sample_inputs = {};  // for Verify::kSemantics
+  std::string reproducer = {};            // file to write when a pass fails; empty: none
   kernel::schedule::CpuOptions target = {};
-  std::function<void(std::string_view)> print = {};  // where print_after and time go; must be set if they are used
+  std::function<void(std::string_view)> print =
+      {};  // where print_after and time go; must be set if they are used
 };
 
 // What -O0 to -O3 run before a module is executed by a compiled engine.

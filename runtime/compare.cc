@@ -45,7 +45,8 @@ double spacing(DType dtype, double x) {
   const Precision p = precision_of(dtype);
   const double magnitude = std::fabs(x);
   if (!std::isfinite(magnitude)) return kInfinity;
-  const int exponent = magnitude == 0 ? p.lowest_exponent : std::max(std::ilogb(magnitude), p.lowest_exponent);
+  const int exponent =
+      magnitude == 0 ? p.lowest_exponent : std::max(std::ilogb(magnitude), p.lowest_exponent);
   return std::ldexp(1.0, exponent - p.mantissa);
 }
 
@@ -54,8 +55,8 @@ Comparison compare(const Tensor& got, const Tensor& want, const Bound& bound) {
   if (got.dtype() != want.dtype() || got.shape() != want.shape()) {
     c.ok = false;
     c.needed = kInfinity;
-    c.reason = "got Tensor[" + show(got.shape()) + ", " + got.dtype().name() + "], wanted Tensor[" + show(want.shape()) +
-               ", " + want.dtype().name() + "]";
+    c.reason = "got Tensor[" + show(got.shape()) + ", " + got.dtype().name() + "], wanted Tensor[" +
+               show(want.shape()) + ", " + want.dtype().name() + "]";
     return c;
   }
   for (int64_t i = 0; i < got.size(); ++i) {
@@ -115,8 +116,8 @@ std::string show(const Comparison& c, const Shape& shape) {
     place = std::to_string(shape[d] ? rest % shape[d] : 0) + (place.empty() ? "" : ", ") + place;
     if (shape[d]) rest /= shape[d];
   }
-  std::string out = "worst at [" + place + "]: got " + number(c.got) + ", wanted " + number(c.want) + ", error " +
-                    number(c.error) + " (" + number(c.ulps) + " ulp), bound " + number(c.bound);
+  std::string out = "worst at [" + place + "]: got " + number(c.got) + ", wanted " + number(c.want) +
+                    ", error " + number(c.error) + " (" + number(c.ulps) + " ulp), bound " + number(c.bound);
   if (c.needed > 0) out += ", needed " + number(c.needed) + " times the bound";
   if (!c.reason.empty()) out += "; " + c.reason;
   return out;

@@ -12,8 +12,8 @@ namespace relay {
 
 struct Comparison {
   bool ok = true;
-  std::string reason = {};   // why not, if the element with the largest share of its bound does not say it
-  int64_t worst = -1;        // index of the element that used the largest share of its bound; -1 if there are none
+  std::string reason = {};  // why not, if the element with the largest share of its bound does not say it
+  int64_t worst = -1;  // index of the element that used the largest share of its bound; -1 if there are none
   double got = 0, want = 0;  // there
   double error = 0;          // |got - want| there
   double ulps = 0;           // the same in units in the last place of `want`

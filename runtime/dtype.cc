@@ -47,9 +47,9 @@ std::string DType::name() const {
 }
 
 std::optional<DType> DType::parse(std::string_view name) {
-  static constexpr DType kAll[] = {kBool,   kInt4,   kInt8,    kInt16,   kInt32,   kInt64,    kUInt4,      kUInt8,
-                                   kUInt16, kUInt32, kUInt64, kFloat16, kFloat32, kFloat64, kBFloat16, kFloat8E4M3,
-                                   kFloat8E5M2};
+  static constexpr DType kAll[] = {kBool,    kInt4,    kInt8,     kInt16,      kInt32,     kInt64,
+                                   kUInt4,   kUInt8,   kUInt16,   kUInt32,     kUInt64,    kFloat16,
+                                   kFloat32, kFloat64, kBFloat16, kFloat8E4M3, kFloat8E5M2};
   for (DType d : kAll) {
     if (d.name() == name) return d;
   }
@@ -94,8 +94,8 @@ uint16_t bits_of_double(DType dtype, double value) {
   if (magnitude == 0) return sign;
   if (std::isinf(value)) return sign | beyond;
   int exponent;
-  std::frexp(magnitude, &exponent);                      // magnitude = [0.5, 1) * 2^exponent
-  const int scale = std::max(exponent - 1, 1 - bias);    // subnormal below 1 - bias
+  std::frexp(magnitude, &exponent);                    // magnitude = [0.5, 1) * 2^exponent
+  const int scale = std::max(exponent - 1, 1 - bias);  // subnormal below 1 - bias
   const double units = std::nearbyint(std::ldexp(magnitude, f.mantissa - scale));  // ties to even
   auto whole = static_cast<int64_t>(units);
   int64_t encoded;

@@ -36,8 +36,8 @@ struct DType {
 inline constexpr DType kBool{DTypeCode::kBool, 8};
 inline constexpr DType kInt4{DTypeCode::kInt, 4}, kInt8{DTypeCode::kInt, 8}, kInt16{DTypeCode::kInt, 16},
     kInt32{DTypeCode::kInt, 32}, kInt64{DTypeCode::kInt, 64};
-inline constexpr DType kUInt4{DTypeCode::kUInt, 4}, kUInt8{DTypeCode::kUInt, 8}, kUInt16{DTypeCode::kUInt, 16},
-    kUInt32{DTypeCode::kUInt, 32}, kUInt64{DTypeCode::kUInt, 64};
+inline constexpr DType kUInt4{DTypeCode::kUInt, 4}, kUInt8{DTypeCode::kUInt, 8},
+    kUInt16{DTypeCode::kUInt, 16}, kUInt32{DTypeCode::kUInt, 32}, kUInt64{DTypeCode::kUInt, 64};
 inline constexpr DType kFloat16{DTypeCode::kFloat, 16}, kFloat32{DTypeCode::kFloat, 32},
     kFloat64{DTypeCode::kFloat, 64}, kBFloat16{DTypeCode::kBFloat, 16};
 inline constexpr DType kFloat8E4M3{DTypeCode::kFloat8E4M3, 8}, kFloat8E5M2{DTypeCode::kFloat8E5M2, 8};

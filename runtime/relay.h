@@ -37,14 +37,15 @@ extern "C" {
 /* What a call came to. 2 to 6 mean what the same exit codes of the `relay` command mean. */
 typedef enum {
   RELAY_OK = 0,
-  RELAY_TRAP = 1,        /* the program ran and failed: an integer divided by zero, an index outside its range */
-  RELAY_USAGE = 2,       /* an argument is wrong: a shape, a dtype, a device, a number of tensors, a null pointer */
-  RELAY_BAD_MODEL = 3,   /* the weights are missing, damaged or another model's */
-  RELAY_UNSUPPORTED = 4, /* this machine lacks what the model was compiled for: a processor feature, a device */
-  RELAY_LIMIT = 5,       /* memory ran out, or there may not be that many threads */
-  RELAY_INTERNAL = 6,    /* a bug of Relay's */
-  RELAY_CANCELLED = 7,   /* relay_cancel stopped the run */
-  RELAY_BUSY = 8         /* the model still has contexts */
+  RELAY_TRAP = 1,  /* the program ran and failed: an integer divided by zero, an index outside its range */
+  RELAY_USAGE = 2, /* an argument is wrong: a shape, a dtype, a device, a number of tensors, a null pointer */
+  RELAY_BAD_MODEL = 3, /* the weights are missing, damaged or another model's */
+  RELAY_UNSUPPORTED =
+      4,               /* this machine lacks what the model was compiled for: a processor feature, a device */
+  RELAY_LIMIT = 5,     /* memory ran out, or there may not be that many threads */
+  RELAY_INTERNAL = 6,  /* a bug of Relay's */
+  RELAY_CANCELLED = 7, /* relay_cancel stopped the run */
+  RELAY_BUSY = 8       /* the model still has contexts */
 } relay_status;
 
 /* The loaded program and its weights. Constant once opened. */
@@ -68,7 +69,8 @@ typedef struct relay_parallel {
   /* Calls body(closure, begin, end) for ranges that cover [0, extent) without overlap, at once or one after the other,
    * and returns when all have returned: 0, or what the range with the smallest `begin` returned of those that did not
    * return 0. It may be called from several threads at once, and from inside a body. */
-  int32_t (*run)(void* self, int64_t extent, int32_t (*body)(void* closure, int64_t begin, int64_t end), void* closure);
+  int32_t (*run)(void* self, int64_t extent, int32_t (*body)(void* closure, int64_t begin, int64_t end),
+                 void* closure);
 } relay_parallel;
 #endif
 

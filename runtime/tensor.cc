@@ -216,8 +216,9 @@ std::string show_element(const Tensor& t, int64_t i) {
   char buffer[64];
   const double v = t.get(i);
   if (std::isnan(v)) return "nan";  // its sign means nothing
-  const auto end = t.dtype() == kFloat64 ? std::to_chars(buffer, buffer + sizeof buffer, v)
-                                         : std::to_chars(buffer, buffer + sizeof buffer, static_cast<float>(v));
+  const auto end = t.dtype() == kFloat64
+                       ? std::to_chars(buffer, buffer + sizeof buffer, v)
+                       : std::to_chars(buffer, buffer + sizeof buffer, static_cast<float>(v));
   return std::string(buffer, end.ptr);
 }
 

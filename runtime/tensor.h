@@ -68,8 +68,8 @@ class Tensor {
   void* data() { return data_; }
 
   Tensor copy() const;
-  Tensor reshaped(Shape shape) const;    // shares the elements; the count must agree
-  Tensor converted(DType dtype) const;   // element by element: to bool is != 0, float to integer truncates
+  Tensor reshaped(Shape shape) const;   // shares the elements; the count must agree
+  Tensor converted(DType dtype) const;  // element by element: to bool is != 0, float to integer truncates
 
  private:
   DType dtype_;

@@ -2,7 +2,8 @@
 
 namespace relay {
 
-Value::Value(Tensor tensor) : node_(new Node{.kind = ValueKind::kTensor, .tensor = std::move(tensor), .fields = {}}) {}
+Value::Value(Tensor tensor)
+    : node_(new Node{.kind = ValueKind::kTensor, .tensor = std::move(tensor), .fields = {}}) {}
 
 Value Value::make(ValueKind kind, const void* code, std::vector<Value> fields) {
   return Value(new Node{.kind = kind, .code = code, .tensor = {}, .fields = std::move(fields)});

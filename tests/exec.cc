@@ -27,7 +27,7 @@ using tools::Outcome;
 // One file, parsed and checked once for all of its calls.
 struct Program {
   Module module;
-  std::string problem;  // why there is none
+  std::string problem;                                                     // why there is none
   std::map<std::string, std::map<std::string, tools::Prepared>> prepared;  // engine, function
 };
 
@@ -156,8 +156,8 @@ class ExecTest : public testing::Test {
     if (it == prepared.end()) {
       it = prepared.emplace(call.function, engine.prepare(p.module, call.function, {})).first;
       if (!it->second.skipped.empty()) {
-        std::printf("skip %s %s @%s: %s\n", std::string(engine.name).c_str(), path_.c_str(), call.function.c_str(),
-                    it->second.skipped.c_str());
+        std::printf("skip %s %s @%s: %s\n", std::string(engine.name).c_str(), path_.c_str(),
+                    call.function.c_str(), it->second.skipped.c_str());
       }
     }
     if (!it->second.run) return;

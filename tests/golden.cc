@@ -52,13 +52,15 @@ std::string run(const Command& c, const std::string& path, const std::string& in
   sources = &options.into.context().sources();
   static std::vector<Module> keep;  // the sources that diagnostics point into must outlive them
   keep.push_back(options.into);
-  Result<Module> m = parse(std::filesystem::path(path).filename(), input, diagnostics, op::operators(), options);
+  Result<Module> m =
+      parse(std::filesystem::path(path).filename(), input, diagnostics, op::operators(), options);
   if (!m) return "";
   if (c.name == "parse") {
     const std::string printed = op::text_of(*m, {});
     Diagnostics again;
     Result<Module> reparsed = parse("printed", printed, again, op::operators(), {});
-    EXPECT_TRUE(reparsed && alpha_equal(*m, *reparsed)) << path << ": does not survive printing:\n" << printed;
+    EXPECT_TRUE(reparsed && alpha_equal(*m, *reparsed)) << path << ": does not survive printing:\n"
+                                                        << printed;
     return printed;
   }
   if (c.name == "check") {
@@ -117,10 +119,12 @@ int main(int argc, char** argv) {
   testing::InitGoogleTest(&argc, argv);
   for (int i = 1; i < argc; ++i) relay::tests::update |= std::string_view(argv[i]) == "--update";
   // Under `bazel run` the files to rewrite are those of the checkout.
-  if (const char* workspace = std::getenv("BUILD_WORKSPACE_DIRECTORY")) std::filesystem::current_path(workspace);
+  if (const char* workspace = std::getenv("BUILD_WORKSPACE_DIRECTORY"))
+    std::filesystem::current_path(workspace);
   for (const std::string& path : relay::tests::test_files_beneath("tests/golden")) {
     const std::filesystem::path p(path);
-    testing::RegisterTest(p.parent_path().filename().c_str(), p.stem().c_str(), nullptr, nullptr, __FILE__, __LINE__,
+    testing::RegisterTest(p.parent_path().filename().c_str(), p.stem().c_str(), nullptr, nullptr, __FILE__,
+                          __LINE__,
                           [path]() -> testing::Test* { return new relay::tests::GoldenTest(path); });
   }
   return RUN_ALL_TESTS();

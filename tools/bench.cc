@@ -29,7 +29,9 @@ double percentile(const std::vector<double>& sorted, double percent) {
 
 void run(const Options& o, Session& s) {
   using Clock = std::chrono::steady_clock;
-  const auto seconds = [](Clock::time_point from) { return std::chrono::duration<double>(Clock::now() - from).count(); };
+  const auto seconds = [](Clock::time_point from) {
+    return std::chrono::duration<double>(Clock::now() - from).count();
+  };
   Result<Model> model = load_model(o.model, s);
   if (!model) return;
   const Engine* engine = find_engine(o.target.engine);
@@ -42,8 +44,9 @@ void run(const Options& o, Session& s) {
   model = specialise(*model, *args, s);
   if (!model) return;
   auto begin = Clock::now();
-  const Prepared p = engine->prepare(model->module, model->function,
-                                     {.opt_level = o.target.opt_level, .threads = o.target.threads, .target = o.target.target});
+  const Prepared p = engine->prepare(
+      model->module, model->function,
+      {.opt_level = o.target.opt_level, .threads = o.target.threads, .target = o.target.target});
   const double prepared = seconds(begin);
   if (!p.run) {
     s.fail(kUnsupported, cat("engine `", engine->name, "` cannot run this program: ", p.skipped));
@@ -64,16 +67,18 @@ void run(const Options& o, Session& s) {
   }
   std::sort(times.begin(), times.end());
   if (s.json) {
-    nlohmann::ordered_json j = {{"engine", engine->name}, {"threads", o.target.threads}, {"runs", o.runs},
-                                {"prepare_seconds", prepared}, {"min", times.front()}, {"max", times.back()}};
+    nlohmann::ordered_json j = {{"engine", engine->name}, {"threads", o.target.threads},
+                                {"runs", o.runs},         {"prepare_seconds", prepared},
+                                {"min", times.front()},   {"max", times.back()}};
     for (double q : o.percentiles) j[fmt::format("p{:g}", q)] = percentile(times, q);
     s.print(j.dump(2) + "\n");
     return;
   }
-  s.print(fmt::format("{} -O{}, {} threads: made ready in {:.2f} s; {} runs after {} to warm up\n", engine->name,
-                      o.target.opt_level, o.target.threads, prepared, o.runs, o.warm_up));
+  s.print(fmt::format("{} -O{}, {} threads: made ready in {:.2f} s; {} runs after {} to warm up\n",
+                      engine->name, o.target.opt_level, o.target.threads, prepared, o.runs, o.warm_up));
   s.print(fmt::format("  min  {:10.3f} ms\n", times.front() * 1e3));
-  for (double q : o.percentiles) s.print(fmt::format("  p{:<4g}{:10.3f} ms\n", q, percentile(times, q) * 1e3));
+  for (double q : o.percentiles)
+    s.print(fmt::format("  p{:<4g}{:10.3f} ms\n", q, percentile(times, q) * 1e3));
   s.print(fmt::format("  max  {:10.3f} ms\n", times.back() * 1e3));
 }
 
@@ -85,9 +90,15 @@ void add_bench(CLI::App& app, Session& session) {
   add_model_options(*sub, o->model);
   add_input_options(*sub, o->inputs);
   add_target_options(*sub, o->target);
-  sub->add_option("--repeat", o->runs, "runs that are timed")->check(CLI::Range(1, 1000000))->capture_default_str();
-  sub->add_option("--warmup", o->warm_up, "runs before those")->check(CLI::Range(0, 1000000))->capture_default_str();
-  sub->add_option("--percentiles", o->percentiles, "as 50,90,99")->delimiter(',')->check(CLI::Range(0.0, 100.0));
+  sub->add_option("--repeat", o->runs, "runs that are timed")
+      ->check(CLI::Range(1, 1000000))
+      ->capture_default_str();
+  sub->add_option("--warmup", o->warm_up, "runs before those")
+      ->check(CLI::Range(0, 1000000))
+      ->capture_default_str();
+  sub->add_option("--percentiles", o->percentiles, "as 50,90,99")
+      ->delimiter(',')
+      ->check(CLI::Range(0.0, 100.0));
   sub->callback([o, &session] { run(*o, session); });
 }
 

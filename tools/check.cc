@@ -29,7 +29,8 @@ void report(const Model& model, const Session& s) {
     s.print(j.dump(2) + "\n");
     return;
   }
-  for (size_t i = 0; i < fn.params.size(); ++i) s.print(cat("input  ", model.input_names[i], ": ", show(fn.params[i]->type), "\n"));
+  for (size_t i = 0; i < fn.params.size(); ++i)
+    s.print(cat("input  ", model.input_names[i], ": ", show(fn.params[i]->type), "\n"));
   s.print(cat("result ", show(fn.body->type), "\n"));
   for (const auto& [name, count] : calls) s.print(fmt::format("{:6} {}\n", count, name));
 }

@@ -59,13 +59,16 @@ void run(const Options& o, Session& s) {
   run.print = [&](std::string_view text) { s.say(text); };
   Diagnostics diagnostics;
   const std::string pipeline = o.passes.empty() ? passes::default_pipeline(o.target.opt_level) : o.passes;
-  Result<Module> lowered = passes::run_pipeline(with_entry(model->module, model->function), pipeline, run, diagnostics);
-  Result<passes::Plan> plan = lowered ? passes::plan_memory(*lowered, "main", diagnostics) : Result<passes::Plan>(kReported);
+  Result<Module> lowered =
+      passes::run_pipeline(with_entry(model->module, model->function), pipeline, run, diagnostics);
+  Result<passes::Plan> plan =
+      lowered ? passes::plan_memory(*lowered, "main", diagnostics) : Result<passes::Plan>(kReported);
   if (!plan) {
     s.fail(kUnsupported, diagnostics, model->module.context().sources());
     return;
   }
-  for (size_t i = 0; i < plan->inputs.size() && i < model->input_names.size(); ++i) plan->inputs[i].name = model->input_names[i];
+  for (size_t i = 0; i < plan->inputs.size() && i < model->input_names.size(); ++i)
+    plan->inputs[i].name = model->input_names[i];
   const std::filesystem::path output(o.output);
   aot::EmitOptions emit;
   emit.model_name = output.stem().string();
@@ -80,7 +83,8 @@ void run(const Options& o, Session& s) {
   if (s.exit_code != kOk) return;
   const aot::Sources sources = aot::emit(*plan, emit);
   if (o.emit == "cpp") {
-    if (std::string wrong = write_file_atomically(o.output, listing(sources)); !wrong.empty()) s.fail(kLimit, wrong);
+    if (std::string wrong = write_file_atomically(o.output, listing(sources)); !wrong.empty())
+      s.fail(kLimit, wrong);
     return;
   }
   progress.step("compiling C++");
@@ -97,8 +101,9 @@ void run(const Options& o, Session& s) {
     s.print(sources.description + "\n");
     return;
   }
-  s.say(fmt::format("wrote {} in {:.1f} s: {} kernels, {} bytes of weights, {} bytes of workspace\n", join(written, ", "), seconds,
-                    lowered->kernels().size(), plan->constants.empty() ? 0 : sources.weights.size(), plan->workspace_bytes));
+  s.say(fmt::format("wrote {} in {:.1f} s: {} kernels, {} bytes of weights, {} bytes of workspace\n",
+                    join(written, ", "), seconds, lowered->kernels().size(),
+                    plan->constants.empty() ? 0 : sources.weights.size(), plan->workspace_bytes));
 }
 
 }  // namespace
@@ -107,15 +112,22 @@ void add_compile(CLI::App& app, Session& session) {
   auto o = std::make_shared<Options>();
   CLI::App* sub = app.add_subcommand("compile", "compile a model to a library and a header");
   add_model_options(*sub, o->model);
-  sub->add_option("-o,--output", o->output, "the library; the header stands beside it")->capture_default_str();
-  sub->add_option("--emit", o->emit, "so, or cpp: the generated C++ as one text")->check(CLI::IsMember({"so", "cpp"}));
-  sub->add_option("--target", o->target.target, "processor features: native, cpu:sse2, cpu:avx2, cpu:avx512")->capture_default_str();
-  sub->add_option("-O,--opt-level", o->target.opt_level, "0: as written, 1, 2, 3")->check(CLI::Range(0, 3))->capture_default_str();
-  sub->add_option("--threads", o->target.threads, "threads of a run, unless the opening program says otherwise")
+  sub->add_option("-o,--output", o->output, "the library; the header stands beside it")
+      ->capture_default_str();
+  sub->add_option("--emit", o->emit, "so, or cpp: the generated C++ as one text")
+      ->check(CLI::IsMember({"so", "cpp"}));
+  sub->add_option("--target", o->target.target, "processor features: native, cpu:sse2, cpu:avx2, cpu:avx512")
+      ->capture_default_str();
+  sub->add_option("-O,--opt-level", o->target.opt_level, "0: as written, 1, 2, 3")
+      ->check(CLI::Range(0, 3))
+      ->capture_default_str();
+  sub->add_option("--threads", o->target.threads,
+                  "threads of a run, unless the opening program says otherwise")
       ->check(CLI::Range(1, 1024))
       ->capture_default_str();
   sub->add_option("--passes", o->passes, "a pipeline in the place of the level's");
-  sub->add_option("--licence", o->licence, "a file with the model's licence, kept in the library's description");
+  sub->add_option("--licence", o->licence,
+                  "a file with the model's licence, kept in the library's description");
   sub->add_flag("--weights-file", o->weights_file, "put the weights into a .safetensors beside the library");
   sub->add_flag("--time", o->time, "print how long each pass took");
   sub->callback([o, &session] { run(*o, session); });

@@ -63,7 +63,8 @@ void classify(const Model& model, const Tensor& images, const Tensor& labels, in
     std::string seen;
     for (size_t r = 0; r < rows.size(); ++r) {
       const VerifyRow& row = rows[r];
-      if (row.result) seen += cat(seen.empty() ? "" : ", ", row.engine, ": ", best_class(tensors_of(row.result)[0]));
+      if (row.result)
+        seen += cat(seen.empty() ? "" : ", ", row.engine, ": ", best_class(tensors_of(row.result)[0]));
       if (i == 0) {
         total.push_back(row);
         continue;
@@ -77,7 +78,8 @@ void classify(const Model& model, const Tensor& images, const Tensor& labels, in
     s.print(cat(picture(images, i), "  a ", labels.get_int(i), "; seen as ", seen, "\n\n"));
   }
   for (VerifyRow& row : total) row.seconds /= static_cast<double>(count);
-  s.print(cat(right, " of ", count, " digits are right. Time is per image; errors are against the interpreter in float64.\n\n"));
+  s.print(cat(right, " of ", count,
+              " digits are right. Time is per image; errors are against the interpreter in float64.\n\n"));
 }
 
 void run(int64_t count, Session& s) {
@@ -85,7 +87,8 @@ void run(int64_t count, Session& s) {
   Result<Model> model = load_model({.path = folder + "/model.onnx", .input_shapes = {}}, s);
   if (!model) return;
   Diagnostics diagnostics;
-  Result<data::NamedTensors> digits = data::read_tensors(folder + "/digits", data::Role::kInput, {}, diagnostics);
+  Result<data::NamedTensors> digits =
+      data::read_tensors(folder + "/digits", data::Role::kInput, {}, diagnostics);
   if (!digits || digits->size() != 2) {
     s.fail(kBadModel, diagnostics, model->module.context().sources());
     return;

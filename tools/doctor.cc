@@ -24,7 +24,8 @@ struct Finding {
 Finding compiler() {
   native::Compiler c;
   const std::string wrong = native::find_compiler(c);
-  return wrong.empty() ? Finding{"C++ compiler", cat(c.program, ": ", c.version)} : Finding{"C++ compiler", wrong, false};
+  return wrong.empty() ? Finding{"C++ compiler", cat(c.program, ": ", c.version)}
+                       : Finding{"C++ compiler", wrong, false};
 }
 
 Finding features() {
@@ -42,7 +43,8 @@ Finding compile_and_load() {
   const std::string path = folder.path() + "/probe.so";
   native::CompileOptions options;
   options.target = t;
-  const std::string text = "extern \"C\" __attribute__((visibility(\"default\"))) int probe() { return 42; }\n";
+  const std::string text =
+      "extern \"C\" __attribute__((visibility(\"default\"))) int probe() { return 42; }\n";
   if (wrong.empty()) wrong = native::build_library({{"probe.cc", text}}, options, folder.path(), path);
   native::Library library;
   if (wrong.empty()) wrong = library.open(path);
@@ -64,8 +66,11 @@ Finding cuda() {
 void add_doctor(CLI::App& app, Session& session) {
   CLI::App* sub = app.add_subcommand("doctor", "say what this machine has for Relay and what is missing");
   sub->callback([&session] {
-    const std::vector<Finding> findings{{"cores", cat(native::usable_cores(), " usable")}, compiler(), features(),
-                                        compile_and_load(), cuda()};
+    const std::vector<Finding> findings{{"cores", cat(native::usable_cores(), " usable")},
+                                        compiler(),
+                                        features(),
+                                        compile_and_load(),
+                                        cuda()};
     nlohmann::ordered_json j;
     for (const Finding& f : findings) {
       j[f.what] = {{"found", f.found}, {"ok", f.ok}};

@@ -66,8 +66,10 @@ std::optional<passes::Plan> plan_for(const Module& m, std::string_view function,
   run.target.opt_level = options.opt_level;
   run.target.vector_floats = target.vector_floats;
   const Module entry = with_entry(m, function);
-  Result<Module> done = passes::run_pipeline(entry, passes::default_pipeline(options.opt_level), run, diagnostics);
-  Result<passes::Plan> plan = done ? passes::plan_memory(*done, "main", diagnostics) : Result<passes::Plan>(kReported);
+  Result<Module> done =
+      passes::run_pipeline(entry, passes::default_pipeline(options.opt_level), run, diagnostics);
+  Result<passes::Plan> plan =
+      done ? passes::plan_memory(*done, "main", diagnostics) : Result<passes::Plan>(kReported);
   if (!plan) {
     why_not = diagnostics.all().empty() ? "no plan" : diagnostics.all().front().message();
     return std::nullopt;
@@ -114,7 +116,8 @@ class Artifact {
     if (!get) return path + " is no artifact of Relay's: it lacks relay_get_api";
     api_ = get();
     if (api_->abi_version != RELAY_ABI_VERSION) {
-      return cat(path, " has ABI version ", api_->abi_version, ", this program needs ", RELAY_ABI_VERSION, ": compile the model again");
+      return cat(path, " has ABI version ", api_->abi_version, ", this program needs ", RELAY_ABI_VERSION,
+                 ": compile the model again");
     }
     char error[512] = "";
     relay_open_options options = {};
@@ -123,13 +126,15 @@ class Artifact {
     options.error = error;
     options.error_size = sizeof error;
     if (api_->model_open(&options, &model_) != RELAY_OK) return error;
-    if (api_->context_create(model_, &context_) != RELAY_OK) return "there is no memory for the model's workspace";
+    if (api_->context_create(model_, &context_) != RELAY_OK)
+      return "there is no memory for the model's workspace";
     return {};
   }
 
   std::vector<Tensor> run(const passes::Plan& plan, std::span<const Tensor> inputs) {
     std::vector<Tensor> outputs;
-    for (const passes::PlanPort& p : plan.outputs) outputs.emplace_back(p.type->dtype, *p.type->static_shape());
+    for (const passes::PlanPort& p : plan.outputs)
+      outputs.emplace_back(p.type->dtype, *p.type->static_shape());
     std::vector<DLTensor> in, out;
     for (const Tensor& t : inputs) in.push_back(borrow(t));
     for (const Tensor& t : outputs) out.push_back(borrow(t));
@@ -137,14 +142,16 @@ class Artifact {
     std::vector<DLTensor*> out_list;
     for (const DLTensor& t : in) in_list.push_back(&t);
     for (DLTensor& t : out) out_list.push_back(&t);
-    const relay_status status = api_->run(context_, in_list.data(), in_list.size(), out_list.data(), out_list.size());
+    const relay_status status =
+        api_->run(context_, in_list.data(), in_list.size(), out_list.data(), out_list.size());
     if (status != RELAY_OK) throw Trap(api_->error(context_));
     return outputs;
   }
 
  private:
   static DLTensor borrow(const Tensor& t) {
-    static constexpr uint8_t kCodes[] = {kDLBool, kDLInt, kDLUInt, kDLFloat, kDLBfloat, kDLFloat8_e4m3fn, kDLFloat8_e5m2};
+    static constexpr uint8_t kCodes[] = {kDLBool,   kDLInt,           kDLUInt,       kDLFloat,
+                                         kDLBfloat, kDLFloat8_e4m3fn, kDLFloat8_e5m2};
     DLTensor d = {};
     d.data = const_cast<void*>(t.data());
     d.device = {kDLCPU, 0};
@@ -189,7 +196,8 @@ Prepared prepare_aot(const Module& m, std::string_view function, const EngineOpt
   if (!wrong.empty()) throw CannotPrepare(wrong);
   auto shared_plan = std::make_shared<passes::Plan>(std::move(*plan));
   return {[artifact, shared_plan, context = lowered.shared_context()](const std::vector<Value>& args) {
-    return outcome_of([&] { return result_of(*shared_plan, artifact->run(*shared_plan, tensors_of_args(args))); });
+    return outcome_of(
+        [&] { return result_of(*shared_plan, artifact->run(*shared_plan, tensors_of_args(args))); });
   }};
 }
 

@@ -19,8 +19,10 @@ void add_import(CLI::App& app, Session& session) {
   auto o = std::make_shared<Options>();
   CLI::App* sub = app.add_subcommand("import", "turn an ONNX model into a .relay text");
   sub->add_option("model", o->model.path, "a .onnx file");
-  sub->add_option("--input-shapes", o->model.input_shapes, "NAME:[1,3,224,224] or NAME:1x3x224x224; -1, ? and names are dynamic");
-  sub->add_option("-o,--output", o->output, "the .relay file (large constants go to a .safetensors beside it)");
+  sub->add_option("--input-shapes", o->model.input_shapes,
+                  "NAME:[1,3,224,224] or NAME:1x3x224x224; -1, ? and names are dynamic");
+  sub->add_option("-o,--output", o->output,
+                  "the .relay file (large constants go to a .safetensors beside it)");
   sub->add_flag("--list", o->list, "list the ONNX operators that can be imported");
   sub->callback([o, &session] {
     if (o->list) {

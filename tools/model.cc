@@ -90,7 +90,8 @@ Result<Module> read_text(const std::string& path, Session& session) {
     return it == constants.end() ? std::nullopt : std::optional(it->second);
   };
   Result<Module> m = parse(path, text, diagnostics, op::operators(), options);
-  if (!diagnostics.all().empty()) session.fail(m ? session.exit_code : kBadModel, diagnostics, options.into.context().sources());
+  if (!diagnostics.all().empty())
+    session.fail(m ? session.exit_code : kBadModel, diagnostics, options.into.context().sources());
   return m;
 }
 
@@ -139,7 +140,8 @@ void fill(Tensor& t, const std::string& how, uint64_t& state) {
     } else if (t.dtype().is_float()) {
       t.set(i, static_cast<double>(next_random(state) >> 11) * 0x1p-52 - 1);  // [-1, 1)
     } else {
-      t.set_int(i, static_cast<int64_t>(next_random(state) & (t.dtype().is_bool() ? 1 : 3)));  // small: often an index
+      t.set_int(i, static_cast<int64_t>(next_random(state) &
+                                        (t.dtype().is_bool() ? 1 : 3)));  // small: often an index
     }
   }
 }
@@ -148,20 +150,28 @@ void fill(Tensor& t, const std::string& how, uint64_t& state) {
 
 void add_model_options(CLI::App& sub, ModelOptions& options) {
   sub.add_option("model", options.path, "a model: .onnx or .relay")->required();
-  sub.add_option("--input-shapes", options.input_shapes, "NAME:[1,3,224,224] or NAME:1x3x224x224; -1, ? and names are dynamic");
+  sub.add_option("--input-shapes", options.input_shapes,
+                 "NAME:[1,3,224,224] or NAME:1x3x224x224; -1, ? and names are dynamic");
   sub.add_option("--function", options.function, "the function to run")->capture_default_str();
 }
 
 void add_input_options(CLI::App& sub, InputOptions& options) {
-  sub.add_option("-i,--inputs", options.inputs, "x.npz, x.npy, x.safetensors, a folder of NAME.npy, or test_data_set_0/");
-  sub.add_option("--fill", options.fill, "without --inputs: random, zeros, ones, range or seed:N")->capture_default_str();
+  sub.add_option("-i,--inputs", options.inputs,
+                 "x.npz, x.npy, x.safetensors, a folder of NAME.npy, or test_data_set_0/");
+  sub.add_option("--fill", options.fill, "without --inputs: random, zeros, ones, range or seed:N")
+      ->capture_default_str();
 }
 
 void add_target_options(CLI::App& sub, TargetOptions& options) {
   sub.add_option("--engine", options.engine, "interp, graph or aot-cpp")->capture_default_str();
-  sub.add_option("--target", options.target, "processor features: native, cpu:sse2, cpu:avx2, cpu:avx512")->capture_default_str();
-  sub.add_option("-O,--opt-level", options.opt_level, "0: as written, 1, 2, 3")->check(CLI::Range(0, 3))->capture_default_str();
-  sub.add_option("--threads", options.threads, "threads of a run")->check(CLI::Range(1, 1024))->capture_default_str();
+  sub.add_option("--target", options.target, "processor features: native, cpu:sse2, cpu:avx2, cpu:avx512")
+      ->capture_default_str();
+  sub.add_option("-O,--opt-level", options.opt_level, "0: as written, 1, 2, 3")
+      ->check(CLI::Range(0, 3))
+      ->capture_default_str();
+  sub.add_option("--threads", options.threads, "threads of a run")
+      ->check(CLI::Range(1, 1024))
+      ->capture_default_str();
 }
 
 Result<Module> read_module(const ModelOptions& options, Session& session) {
@@ -178,18 +188,21 @@ Result<Model> load_model(const ModelOptions& options, Session& session) {
   if (!m) return kReported;
   Diagnostics diagnostics;
   Result<Module> checked = typecheck::check(*m, diagnostics);
-  if (!diagnostics.all().empty()) session.fail(checked ? session.exit_code : kBadModel, diagnostics, m->context().sources());
+  if (!diagnostics.all().empty())
+    session.fail(checked ? session.exit_code : kBadModel, diagnostics, m->context().sources());
   if (!checked) return kReported;
   Model model{*checked, options.function, {}, {}, is_onnx(options.path)};
   const Fn* fn = checked->function(options.function);
   if (!fn) {
-    session.fail(kUsage, cat(options.path, " has no function @", options.function, "; it has ",
-                             join(checked->functions(), ", ", [](const auto& f) { return "@" + f.first.str(); })));
+    session.fail(kUsage,
+                 cat(options.path, " has no function @", options.function, "; it has ",
+                     join(checked->functions(), ", ", [](const auto& f) { return "@" + f.first.str(); })));
     return kReported;
   }
   model.input_names = names_of(*fn, "input_names");
   model.output_names = names_of(*fn, "output_names");
-  for (size_t i = model.input_names.size(); i < fn->params.size(); ++i) model.input_names.push_back(fn->params[i]->name.str());
+  for (size_t i = model.input_names.size(); i < fn->params.size(); ++i)
+    model.input_names.push_back(fn->params[i]->name.str());
   return model;
 }
 
@@ -251,7 +264,8 @@ Result<std::vector<Value>> make_inputs(const Model& model, const InputOptions& o
     const auto shape = tensor ? tensor->static_shape() : std::nullopt;
     if (!shape) {
       session.fail(kUsage, cat("input `", model.input_names[i], "` has type ", show(fn.params[i]->type),
-                               tensor ? ": give its extents with --input-shapes, or --inputs" : ", which cannot be filled: give --inputs"));
+                               tensor ? ": give its extents with --input-shapes, or --inputs"
+                                      : ", which cannot be filled: give --inputs"));
       return kReported;
     }
     Tensor t(tensor->dtype, *shape);
@@ -264,7 +278,8 @@ Result<std::vector<Value>> make_inputs(const Model& model, const InputOptions& o
 Result<Model> specialise(const Model& model, const std::vector<Value>& args, Session& session) {
   const Fn& fn = model.entry();
   std::unordered_map<const kernel::ExprNode*, int64_t> variables;
-  for (size_t i = 0; i < args.size(); ++i) interp::check_shape(args[i], fn.params[i]->type, variables, Span::none());
+  for (size_t i = 0; i < args.size(); ++i)
+    interp::check_shape(args[i], fn.params[i]->type, variables, Span::none());
   if (variables.empty()) return model;
   std::map<std::string, int64_t> values;
   for (const auto& [variable, value] : variables) values[variable->name.str()] = value;

@@ -23,7 +23,8 @@ bool describe(Session& s, const std::string& name) {
   std::string out = cat(op->name, ": ", op->doc, "\n");
   for (const op::Param& p : op->params) out += cat("  argument  ", p.name, ": ", p.doc, "\n");
   for (const op::AttrField& a : op->attrs) {
-    out += cat("  attribute ", a.name, ": ", a.type, a.default_text.empty() ? " (required)" : cat(" = ", a.default_text),
+    out += cat("  attribute ", a.name, ": ", a.type,
+               a.default_text.empty() ? " (required)" : cat(" = ", a.default_text),
                a.doc.empty() ? "" : cat(", ", a.doc), "\n");
   }
   s.print(out);
@@ -42,7 +43,8 @@ void list(const Session& s) {
     s.print(all.dump(2) + "\n");
     return;
   }
-  for (const op::OpDef* op : op::all_ops()) s.print(fmt::format("{:<28} {}\n", op->name, first_line(op->doc)));
+  for (const op::OpDef* op : op::all_ops())
+    s.print(fmt::format("{:<28} {}\n", op->name, first_line(op->doc)));
 }
 
 }  // namespace

@@ -73,7 +73,8 @@ void run(const Options& o, Session& s) {
   }
   Diagnostics diagnostics;
   Result<Module> done = passes::run_pipeline(model->module, pipeline, run, diagnostics);
-  if (!diagnostics.all().empty()) s.fail(done ? s.exit_code : kBadModel, diagnostics, model->module.context().sources());
+  if (!diagnostics.all().empty())
+    s.fail(done ? s.exit_code : kBadModel, diagnostics, model->module.context().sources());
   if (!done) return;
   std::string text;
   if (o.emit == "kernel") {
@@ -112,7 +113,8 @@ void add_opt(CLI::App& app, Session& session) {
   sub->add_option("--verify", o->verify, "none, types, or semantics (interpret before and after each pass)")
       ->check(CLI::IsMember({"none", "types", "semantics"}));
   sub->add_option("--reproducer", o->reproducer, "where to write a reproducer if a pass fails");
-  sub->add_option("--emit", o->emit, "relay, kernel or plan")->check(CLI::IsMember({"relay", "kernel", "plan"}));
+  sub->add_option("--emit", o->emit, "relay, kernel or plan")
+      ->check(CLI::IsMember({"relay", "kernel", "plan"}));
   sub->add_option("--target", o->target, "processor features of kernels");
   sub->add_option("-o,--output", o->output, "a file instead of standard output");
   sub->add_flag("--time", o->time, "print how long each pass took");

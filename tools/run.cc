@@ -36,16 +36,21 @@ std::string summary(const Tensor& t) {
     sum += v;
   }
   if (t.size() == bad) return cat(t.size(), " elements, none finite");
-  std::string out = fmt::format("min {:g}, max {:g}, mean {:g}", least, most, sum / static_cast<double>(t.size() - bad));
+  std::string out =
+      fmt::format("min {:g}, max {:g}, mean {:g}", least, most, sum / static_cast<double>(t.size() - bad));
   return bad ? cat(out, ", ", bad, " not finite") : out;
 }
 
-Outcome execute(const Options& o, const Model& model, const Engine& engine, const std::vector<Value>& args, Session& s) {
+Outcome execute(const Options& o, const Model& model, const Engine& engine, const std::vector<Value>& args,
+                Session& s) {
   if (engine.name == "interp" && o.fuel != UINT64_MAX) {
-    return {Outcome::Kind::kValue, interp::Machine(model.module, {.fuel = o.fuel}).call(model.function, args), {}};
+    return {Outcome::Kind::kValue,
+            interp::Machine(model.module, {.fuel = o.fuel}).call(model.function, args),
+            {}};
   }
-  const Prepared p = engine.prepare(model.module, model.function,
-                                    {.opt_level = o.target.opt_level, .threads = o.target.threads, .target = o.target.target});
+  const Prepared p = engine.prepare(
+      model.module, model.function,
+      {.opt_level = o.target.opt_level, .threads = o.target.threads, .target = o.target.target});
   if (!p.run) {
     s.fail(kUnsupported, cat("engine `", engine.name, "` cannot run this program: ", p.skipped));
     return {Outcome::Kind::kExhausted, {}, {}};
@@ -58,14 +63,18 @@ void show_outputs(const Options& o, const Model& model, const Value& result, con
   if (s.json) {
     nlohmann::ordered_json j = nlohmann::ordered_json::array();
     for (const data::NamedTensor& t : outputs) {
-      j.push_back({{"name", t.name}, {"dtype", t.value.dtype().name()}, {"shape", t.value.shape()}, {"values", t.value.doubles()}});
+      j.push_back({{"name", t.name},
+                   {"dtype", t.value.dtype().name()},
+                   {"shape", t.value.shape()},
+                   {"values", t.value.doubles()}});
     }
     s.print(j.dump() + "\n");
     return;
   }
   if (result.kind() == ValueKind::kData) s.print(interp::show(result) + "\n");
   for (const data::NamedTensor& t : outputs) {
-    s.print(cat(t.name, ": ", show(t.value, o.print), t.value.size() > o.print ? cat("\n  ", summary(t.value)) : "", "\n"));
+    s.print(cat(t.name, ": ", show(t.value, o.print),
+                t.value.size() > o.print ? cat("\n  ", summary(t.value)) : "", "\n"));
   }
 }
 
@@ -74,8 +83,8 @@ void run(const Options& o, Session& s) {
   if (!model) return;
   const Engine* engine = find_engine(o.target.engine);
   if (!engine) {
-    s.fail(kUsage, cat("there is no engine `", o.target.engine, "`; there are: ",
-                       join(engines(), ", ", [](const Engine& e) { return e.name; })));
+    s.fail(kUsage, cat("there is no engine `", o.target.engine,
+                       "`; there are: ", join(engines(), ", ", [](const Engine& e) { return e.name; })));
     return;
   }
   Result<std::vector<Value>> args = make_inputs(*model, o.inputs, s);
@@ -87,13 +96,15 @@ void run(const Options& o, Session& s) {
   const Outcome outcome = execute(o, *model, *engine, *args, s);
   if (s.exit_code != kOk) return;
   if (outcome.kind != Outcome::Kind::kValue) {
-    s.fail(outcome.kind == Outcome::Kind::kTrap ? kMismatch : kLimit, cat("the program failed: ", outcome.message));
+    s.fail(outcome.kind == Outcome::Kind::kTrap ? kMismatch : kLimit,
+           cat("the program failed: ", outcome.message));
     return;
   }
   show_outputs(o, *model, outcome.value, s);
   if (o.outputs.empty()) return;
   Diagnostics diagnostics;
-  if (!data::write_tensors(o.outputs, name_outputs(*model, outcome.value), data::Role::kOutput, diagnostics)) {
+  if (!data::write_tensors(o.outputs, name_outputs(*model, outcome.value), data::Role::kOutput,
+                           diagnostics)) {
     s.fail(kLimit, diagnostics, model->module.context().sources());
   }
 }
@@ -106,7 +117,8 @@ void add_run(CLI::App& app, Session& session) {
   add_model_options(*sub, o->model);
   add_input_options(*sub, o->inputs);
   add_target_options(*sub, o->target);
-  sub->add_option("-o,--outputs", o->outputs, "where the results go: x.npz, x.safetensors, a folder, test_data_set_0/");
+  sub->add_option("-o,--outputs", o->outputs,
+                  "where the results go: x.npz, x.safetensors, a folder, test_data_set_0/");
   sub->add_option("--print", o->print, "elements of each result that are printed")->capture_default_str();
   sub->add_option("--fuel", o->fuel, "steps of the interpreter before it gives up");
   sub->callback([o, &session] { run(*o, session); });

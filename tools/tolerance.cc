@@ -39,7 +39,8 @@ Value absolute(const Value& v) {
   return Value(t);
 }
 
-std::vector<Bound> operator_bounds(Context& context, const Call& call, std::span<const Value> args, const Value& want) {
+std::vector<Bound> operator_bounds(Context& context, const Call& call, std::span<const Value> args,
+                                   const Value& want) {
   const op::OpDef& def = *op::callee(call);
   const std::vector<Tensor> results = tensors_of(want);
   std::vector<Bound> out;

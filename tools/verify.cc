@@ -19,7 +19,9 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-double seconds_since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
+double seconds_since(Clock::time_point begin) {
+  return std::chrono::duration<double>(Clock::now() - begin).count();
+}
 
 // The worst output of a run against the reference.
 void judge(VerifyRow& row, const std::vector<Tensor>& got, const std::vector<Tensor>& reference,
@@ -42,7 +44,8 @@ Verifier::Verifier(const Model& model, const VerifyOptions& options, Session& se
     : model_(model), wide_(widened(model.module)), session_(session) {
   Progress progress(session, "verify");
   const auto prepare = [&](const Engine& e, int level) {
-    return e.prepare(model.module, model.function, {.opt_level = level, .threads = options.threads, .target = options.target});
+    return e.prepare(model.module, model.function,
+                     {.opt_level = level, .threads = options.threads, .target = options.target});
   };
   progress.step("preparing the unoptimised run");
   plain_ = prepare(*find_engine("graph"), 0);
@@ -76,7 +79,8 @@ std::vector<VerifyRow> Verifier::run(const std::vector<Value>& args) {
   std::vector<Bound> bounds;
   for (size_t i = 0; i < reference.size(); ++i) {
     const bool exact = !reference[i].dtype().is_float();
-    bounds.push_back(exact ? Bound([](int64_t) { return 0.0; }) : network_bound(reference[i], base_tensors[i]));
+    bounds.push_back(exact ? Bound([](int64_t) { return 0.0; })
+                           : network_bound(reference[i], base_tensors[i]));
   }
 
   std::vector<VerifyRow> rows;
@@ -105,15 +109,19 @@ std::vector<VerifyRow> Verifier::run(const std::vector<Value>& args) {
 }
 
 std::string show(const std::vector<VerifyRow>& rows) {
-  std::string out = fmt::format("{:<14} {:>11} {:>11} {:>11} {:>9}  {}\n", "engine", "time", "error", "bound", "needed", "verdict");
+  std::string out = fmt::format("{:<14} {:>11} {:>11} {:>11} {:>9}  {}\n", "engine", "time", "error", "bound",
+                                "needed", "verdict");
   for (const VerifyRow& r : rows) {
     if (!r.skipped.empty()) {
-      out += fmt::format("{:<14} {:>11} {:>11} {:>11} {:>9}  skipped: {}\n", r.engine, "", "", "", "", r.skipped);
+      out += fmt::format("{:<14} {:>11} {:>11} {:>11} {:>9}  skipped: {}\n", r.engine, "", "", "", "",
+                         r.skipped);
       continue;
     }
-    const std::string verdict = !r.failed.empty() ? "FAILED: " + r.failed : r.ok ? "ok" : "DIFFERS: " + show(r.worst, r.shape);
-    out += fmt::format("{:<14} {:>8.3f} ms {:>11.3g} {:>11.3g} {:>9.3g}  {}\n", r.engine, r.seconds * 1e3, r.worst.error,
-                       r.worst.bound, r.worst.needed, verdict);
+    const std::string verdict = !r.failed.empty() ? "FAILED: " + r.failed
+                                : r.ok            ? "ok"
+                                                  : "DIFFERS: " + show(r.worst, r.shape);
+    out += fmt::format("{:<14} {:>8.3f} ms {:>11.3g} {:>11.3g} {:>9.3g}  {}\n", r.engine, r.seconds * 1e3,
+                       r.worst.error, r.worst.bound, r.worst.needed, verdict);
   }
   return out;
 }
@@ -147,7 +155,8 @@ nlohmann::ordered_json to_json(const std::vector<VerifyRow>& rows) {
 // How far results are from outputs that somebody else computed: shown, and judged by the same bounds.
 void against_file(const std::string& path, const Model& model, const VerifyRow& row, Session& s) {
   Diagnostics diagnostics;
-  Result<data::NamedTensors> expected = data::read_named(path, model.output_names, data::Role::kOutput, {}, diagnostics);
+  Result<data::NamedTensors> expected =
+      data::read_named(path, model.output_names, data::Role::kOutput, {}, diagnostics);
   if (!expected) {
     s.fail(kUsage, diagnostics, model.module.context().sources());
     return;
@@ -158,8 +167,9 @@ void against_file(const std::string& path, const Model& model, const VerifyRow& 
     double magnitude = 0;
     for (int64_t k = 0; k < want.size(); ++k) magnitude = std::max(magnitude, std::fabs(want.get(k)));
     const Comparison c = compare(got[i], want, [&](int64_t) { return 1e-4 * magnitude; });
-    s.print(fmt::format("{} against {}: largest error {:.3g}, {:.3g} of the largest magnitude{}\n", row.engine,
-                        (*expected)[i].name, c.largest_error, magnitude > 0 ? c.largest_error / magnitude : 0,
+    s.print(fmt::format("{} against {}: largest error {:.3g}, {:.3g} of the largest magnitude{}\n",
+                        row.engine, (*expected)[i].name, c.largest_error,
+                        magnitude > 0 ? c.largest_error / magnitude : 0,
                         c.ok ? "" : ": DIFFERS: " + show(c, want.shape())));
     if (!c.ok) s.exit_code = kMismatch;
   }
@@ -175,14 +185,18 @@ void add_verify(CLI::App& app, Session& session) {
     std::string expected;
   };
   auto o = std::make_shared<Options>();
-  CLI::App* sub = app.add_subcommand("verify", "run a model on every engine and level and compare with the float64 interpreter");
+  CLI::App* sub = app.add_subcommand(
+      "verify", "run a model on every engine and level and compare with the float64 interpreter");
   add_model_options(*sub, o->model);
   add_input_options(*sub, o->inputs);
   sub->add_option("--engines", o->verify.engines, "only these")->delimiter(',');
-  sub->add_option("--levels", o->verify.levels, "opt levels of compiled engines")->delimiter(',')->check(CLI::Range(0, 3));
+  sub->add_option("--levels", o->verify.levels, "opt levels of compiled engines")
+      ->delimiter(',')
+      ->check(CLI::Range(0, 3));
   sub->add_option("--threads", o->verify.threads, "threads of a run")->check(CLI::Range(1, 1024));
   sub->add_option("--target", o->verify.target, "processor features");
-  sub->add_option("--expected", o->expected, "outputs of another program to compare with: x.npz, a folder, ...");
+  sub->add_option("--expected", o->expected,
+                  "outputs of another program to compare with: x.npz, a folder, ...");
   sub->callback([o, &session] {
     Result<Model> model = load_model(o->model, session);
     if (!model) return;
@@ -194,7 +208,8 @@ void add_verify(CLI::App& app, Session& session) {
     session.print(session.json ? to_json(rows).dump(2) + "\n" : show(rows));
     for (const VerifyRow& r : rows) {
       if (!r.ok) session.exit_code = kMismatch;
-      if (!o->expected.empty() && r.result && r.engine == "interp") against_file(o->expected, *model, r, session);
+      if (!o->expected.empty() && r.result && r.engine == "interp")
+        against_file(o->expected, *model, r, session);
     }
   });
 }

@@ -19,13 +19,13 @@ struct VerifyOptions {
 
 // One engine at one level.
 struct VerifyRow {
-  std::string engine;      // "graph -O2"
-  std::string skipped;     // why; empty if it ran
-  std::string failed;      // the trap, if it failed
+  std::string engine;   // "graph -O2"
+  std::string skipped;  // why; empty if it ran
+  std::string failed;   // the trap, if it failed
   bool ok = true;
   double prepare_seconds = 0, seconds = 0;
-  Comparison worst;        // of the output that used the largest share of its bound
-  std::string output;      // its name
+  Comparison worst;    // of the output that used the largest share of its bound
+  std::string output;  // its name
   Shape shape;
   Value result;
 };
@@ -46,7 +46,7 @@ class Verifier {
     double prepare_seconds;
   };
   Model model_;
-  Module wide_;  // the same in float64
+  Module wide_;     // the same in float64
   Prepared plain_;  // every operator on its own, in float32: what bounds stand on
   std::vector<Candidate> candidates_;
   Session& session_;

@@ -38,20 +38,22 @@ Type Inference::call(const Call* n) {
   }
   const auto* fn = callee->as<FnType>();
   if (!fn) {
-    error(n->callee->span, "not-a-function", cat("only a function can be called, this is `", text(callee), "`"));
+    error(n->callee->span, "not-a-function",
+          cat("only a function can be called, this is `", text(callee), "`"));
     return unifier_.poison();
   }
   if (fn->args.size() != n->args.size()) {
     error(n->span, "wrong-argument-count",
-          cat(name_of(n->callee), " takes ", fn->args.size(), fn->args.size() == 1 ? " argument" : " arguments",
-              ", the call has ", n->args.size()));
+          cat(name_of(n->callee), " takes ", fn->args.size(),
+              fn->args.size() == 1 ? " argument" : " arguments", ", the call has ", n->args.size()));
     return fn->result;
   }
   for (size_t i = 0; i < fn->args.size(); ++i) {
     const auto* formal = unifier_.find(fn->args[i])->as<FnType>();
     const Expr arg = n->args[i];
     const bool whole = formal && !formal->type_params.empty() && types_.get(arg);
-    agree(arg->span, cat("argument ", i, " of ", name_of(n->callee)), fn->args[i], whole ? scheme(arg) : use(arg));
+    agree(arg->span, cat("argument ", i, " of ", name_of(n->callee)), fn->args[i],
+          whole ? scheme(arg) : use(arg));
   }
   settled(n);
   note_checks(n);
@@ -61,7 +63,8 @@ Type Inference::call(const Call* n) {
 // Operators.
 
 bool Inference::attributes(const Call* n, const op::OpDef& op) {
-  const std::vector<op::AttrError> errors = op.check_attrs ? op.check_attrs(n->attrs) : std::vector<op::AttrError>();
+  const std::vector<op::AttrError> errors =
+      op.check_attrs ? op.check_attrs(n->attrs) : std::vector<op::AttrError>();
   for (const op::AttrError& wrong : errors) {
     error(n->span, "bad-attribute", cat("attribute `", wrong.name, "` of `", op.name, "` ", wrong.reason));
   }
@@ -154,9 +157,9 @@ bool Inference::attempt_projection(Task& task) {
   }
   if (t != unifier_.poison()) {
     error(proj->span, "bad-projection",
-          t->kind == TypeKind::kTuple
-              ? cat("field ", proj->index, " does not exist in a tuple of ", t->as<TupleType>()->fields.size())
-              : cat("only a tuple has fields, this is `", text(t), "`"));
+          t->kind == TypeKind::kTuple ? cat("field ", proj->index, " does not exist in a tuple of ",
+                                            t->as<TupleType>()->fields.size())
+                                      : cat("only a tuple has fields, this is `", text(t), "`"));
   }
   agree(task.e->span, "", task.result, unifier_.poison());
   return true;
@@ -180,7 +183,8 @@ void Inference::ask(Task& task) {
     }
     for (const auto& [arg, type] : relation.assigned()) {
       const Expr at = call ? call->args[static_cast<size_t>(arg)] : task.e;
-      agree(at->span, cat("argument ", arg, " of `", task.op->name, "`"), type, task.args[static_cast<size_t>(arg)]);
+      agree(at->span, cat("argument ", arg, " of `", task.op->name, "`"), type,
+            task.args[static_cast<size_t>(arg)]);
     }
     for (const op::DimCheck& c : relation.checks()) checks_.push_back({task.e, c.a, c.b, c.broadcasts});
     result = found;

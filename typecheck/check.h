@@ -15,7 +15,7 @@ namespace relay::typecheck {
 
 // Two dims that the checker could neither prove nor refute equal, to be compared when the program runs.
 struct RunTimeCheck {
-  Expr at;                  // the call, or else the expression whose value is meant
+  Expr at;  // the call, or else the expression whose value is meant
   Dim expected, actual;
   bool broadcasts = false;  // it is enough that one of them is 1
 };

@@ -60,7 +60,8 @@ TEST(Infer, Forms) {
   EXPECT_EQ(type_of("def @main(%x: Tensor[(2, 3), float32]) { add(%x, %x) }"),
             "fn(Tensor[(2, 3), float32]) -> Tensor[(2, 3), float32]");
   EXPECT_EQ(type_of("def @main(%c: bool) { if (%c) { 1 } else { 2 } }"), "fn(bool) -> int32");
-  EXPECT_EQ(type_of("def @main(%x: int32) { let %r = ref(%x); ref_write(%r, 2); ref_read(%r) }"), "fn(int32) -> int32");
+  EXPECT_EQ(type_of("def @main(%x: int32) { let %r = ref(%x); ref_write(%r, 2); ref_read(%r) }"),
+            "fn(int32) -> int32");
   EXPECT_EQ(type_of("def @main() { fn(%x: int32) { %x } }"), "fn() -> fn(int32) -> int32");
   EXPECT_EQ(type_of("def @main() { (fn(%x: int32) { %x })(3) }"), "fn() -> int32");
   EXPECT_EQ(type_of("def @main(%x: float32) { let %f = add; %f(%x, %x) }"), "fn(float32) -> float32");
@@ -75,20 +76,22 @@ TEST(Infer, WhatIsNotAnnotated) {
   EXPECT_EQ(type_of("def @main(%x) { add(%x, 1f) }\ndef @go() { @main(2f) }"), "fn(float32) -> float32");
   EXPECT_EQ(type_of("def @main(%c) { if (%c) { 1 } else { 2 } }"), "fn(bool) -> int32");
   EXPECT_EQ(type_of("def @main() { let %f = fn(%p) { %p.0 }; %f((1, 2)) }"), "fn() -> int32");
-  EXPECT_EQ(type_of("def @main(%x: _) { let %y: _ = %x; add(%y, 1) } def @go() { @main(1) }"), "fn(int32) -> int32");
+  EXPECT_EQ(type_of("def @main(%x: _) { let %y: _ = %x; add(%y, 1) } def @go() { @main(1) }"),
+            "fn(int32) -> int32");
   EXPECT_EQ(type_of("def @main(%x: Tensor[(2, 3), float32], %w) { nn.dense(%x, %w, units=4) }"),
             "fn(Tensor[(2, 3), float32], Tensor[(4, 3), float32]) -> Tensor[(2, 4), float32]");
 }
 
 TEST(Infer, LetPolymorphism) {
-  EXPECT_EQ(type_of("def @main() { let %id = fn(%x) { %x }; (%id(1), %id(2f)) }"), "fn() -> (int32, float32)");
-  EXPECT_EQ(type_of("def @id(%x) { %x } def @main() { (@id(1), @id(2f)) }", "id"),
-            "fn[A](A) -> A");
+  EXPECT_EQ(type_of("def @main() { let %id = fn(%x) { %x }; (%id(1), %id(2f)) }"),
+            "fn() -> (int32, float32)");
+  EXPECT_EQ(type_of("def @id(%x) { %x } def @main() { (@id(1), @id(2f)) }", "id"), "fn[A](A) -> A");
   EXPECT_EQ(type_of("def @main() { let %k = fn(%x) { fn(%y) { %x } }; (%k(1)(2f), %k(2f)(1)) }"),
             "fn() -> (int32, float32)");
   // What a parameter or a reference holds is not generalised.
   EXPECT_EQ(slugs("def @main() { (fn(%id) { (%id(1), %id(2f)) })(fn(%x) { %x }) }"), "type-mismatch");
-  EXPECT_EQ(slugs("def @main() { let %r = ref(fn(%x) { %x }); (ref_read(%r)(1), ref_read(%r)(2f)) }"), "type-mismatch");
+  EXPECT_EQ(slugs("def @main() { let %r = ref(fn(%x) { %x }); (ref_read(%r)(1), ref_read(%r)(2f)) }"),
+            "type-mismatch");
   // Nor is what an operator still has to be asked about.
   EXPECT_EQ(type_of("def @main() { let %f = fn(%x) { add(%x, %x) }; %f(1f) }"), "fn() -> float32");
   EXPECT_EQ(slugs("def @main() { let %f = fn(%x) { add(%x, %x) }; (%f(1f), %f(1)) }"), "type-mismatch");
@@ -97,12 +100,14 @@ TEST(Infer, LetPolymorphism) {
 }
 
 TEST(Infer, GenericFunctions) {
-  const std::string map = kList +
+  const std::string map =
+      kList +
       "def @map(%f, %l) { match (%l) { Cons(%x, %rest) => Cons(%f(%x), @map(%f, %rest)), Nil => Nil() } }\n";
   EXPECT_EQ(type_of(map, "map"), "fn[A, B](fn(A) -> B, List[A]) -> List[B]");
   EXPECT_EQ(type_of(map + "def @main(%l: List[int32]) { @map(fn(%x) { add(%x, 1) }, %l) }"),
             "fn(List[int32]) -> List[int32]");
-  const Outcome out = run(map + "def @main(%l: List[int32]) -> List[bool] { @map(fn(%x) { less(%x, 1) }, %l) }");
+  const Outcome out =
+      run(map + "def @main(%l: List[int32]) -> List[bool] { @map(fn(%x) { less(%x, 1) }, %l) }");
   ASSERT_TRUE(out.checked) << out.messages;
   const auto* call = out.checked->module.function("main")->body->as<Call>();
   EXPECT_EQ(show(call->type_args[0]), "int32");
@@ -110,28 +115,36 @@ TEST(Infer, GenericFunctions) {
   EXPECT_EQ(show(call->callee->type), "fn[A, B](fn(A) -> B, List[A]) -> List[B]");
   // A parameter that is generic itself must be given a generic function.
   const std::string both = "def @both(%f: fn[A](A) -> A) { (%f(1), %f(2f)) }\n";
-  EXPECT_EQ(type_of(both + "def @id[B](%x: B) -> B { %x } def @main() { @both(@id) }"), "fn() -> (int32, float32)");
+  EXPECT_EQ(type_of(both + "def @id[B](%x: B) -> B { %x } def @main() { @both(@id) }"),
+            "fn() -> (int32, float32)");
   EXPECT_EQ(slugs(both + "def @main() { @both(fn(%x: int32) { %x }) }"), "type-mismatch");
 }
 
 TEST(Infer, Recursion) {
-  EXPECT_EQ(type_of("def @main(%n: int32) { if (equal(%n, 0)) { 1 } else { multiply(%n, @main(subtract(%n, 1))) } }"),
-            "fn(int32) -> int32");
-  EXPECT_EQ(type_of("def @main(%n: int32) { let %f = fn(%i) { if (equal(%i, 0)) { %n } else { %f(subtract(%i, 1)) } }; "
-                    "%f(%n) }"),
-            "fn(int32) -> int32");
+  EXPECT_EQ(
+      type_of(
+          "def @main(%n: int32) { if (equal(%n, 0)) { 1 } else { multiply(%n, @main(subtract(%n, 1))) } }"),
+      "fn(int32) -> int32");
+  EXPECT_EQ(
+      type_of(
+          "def @main(%n: int32) { let %f = fn(%i) { if (equal(%i, 0)) { %n } else { %f(subtract(%i, 1)) } }; "
+          "%f(%n) }"),
+      "fn(int32) -> int32");
   const std::string even =
       "def @even(%n: int32) { if (equal(%n, 0)) { True } else { @odd(subtract(%n, 1)) } }\n"
       "def @odd(%n: int32) { if (equal(%n, 0)) { False } else { @even(subtract(%n, 1)) } }\n";
   EXPECT_EQ(type_of(even, "odd"), "fn(int32) -> bool");
   // Recursion at another type needs the type written down.
-  EXPECT_EQ(type_of(kNat + "def @main[A](%n: Nat, %x: A) -> int32 { match (%n) { Zero => 0, Succ(%m) => @main(%m, (%x, %x)) } }"),
+  EXPECT_EQ(type_of(kNat + "def @main[A](%n: Nat, %x: A) -> int32 { match (%n) { Zero => 0, Succ(%m) => "
+                           "@main(%m, (%x, %x)) } }"),
             "fn[A](Nat, A) -> int32");
-  EXPECT_EQ(slugs(kNat + "def @main(%n: Nat, %x) { match (%n) { Zero => 0, Succ(%m) => @main(%m, (%x, %x)) } }"),
-            "endless-type");
+  EXPECT_EQ(
+      slugs(kNat + "def @main(%n: Nat, %x) { match (%n) { Zero => 0, Succ(%m) => @main(%m, (%x, %x)) } }"),
+      "endless-type");
   EXPECT_EQ(type_of("def @main(%x) { @main(%x) }"), "fn[A, B](A) -> B");
-  const std::string group = "def @f(%x, %n: int32) { if (equal(%n, 0)) { %x } else { @g(%x, %n) } }\n"
-                            "def @g(%x, %n: int32) { @f(%x, subtract(%n, 1)) }\n";
+  const std::string group =
+      "def @f(%x, %n: int32) { if (equal(%n, 0)) { %x } else { @g(%x, %n) } }\n"
+      "def @g(%x, %n: int32) { @f(%x, subtract(%n, 1)) }\n";
   EXPECT_EQ(type_of(group, "f"), "fn[A](A, int32) -> A");
   EXPECT_EQ(type_of(group, "g"), "fn[A](A, int32) -> A");
 }
@@ -149,7 +162,8 @@ TEST(Infer, SymbolicDims) {
   const std::string half = "def @f(%x: Tensor[(2*n), float32]) -> Tensor[(2*n), float32] { %x }\n";
   EXPECT_EQ(type_of(half + "def @main(%x: Tensor[(6), float32]) { @f(%x) }"),
             "fn(Tensor[(6), float32]) -> Tensor[(6), float32]");
-  EXPECT_EQ(type_of("def @f(%x, %y) { let %g = fn(%a: Tensor[(n), float32], %b: Tensor[(n), float32]) { %a }; %g(%x, %y) }\n"
+  EXPECT_EQ(type_of("def @f(%x, %y) { let %g = fn(%a: Tensor[(n), float32], %b: Tensor[(n), float32]) { %a "
+                    "}; %g(%x, %y) }\n"
                     "def @main(%x: Tensor[(k), float32]) { @f(%x, %x) }"),
             "fn(Tensor[(k), float32]) -> Tensor[(k), float32]");
 }
@@ -159,10 +173,14 @@ TEST(Infer, FunctionsThatBindShapeVariables) {
             "fn() -> fn(Tensor[(n), float32]) -> Tensor[(n), float32]");
   const std::string f = "def @f(%x: Tensor[(n), float32]) { %x }\n";
   // The caller's n is another one.
-  EXPECT_EQ(type_of(f + "def @main(%x: Tensor[(n), float32], %y: Tensor[(3), float32]) { let %g = @f; (%g(%y), %g(%x)) }"),
-            "fn(Tensor[(n), float32], Tensor[(3), float32]) -> (Tensor[(3), float32], Tensor[(n), float32])");
+  EXPECT_EQ(
+      type_of(
+          f +
+          "def @main(%x: Tensor[(n), float32], %y: Tensor[(3), float32]) { let %g = @f; (%g(%y), %g(%x)) }"),
+      "fn(Tensor[(n), float32], Tensor[(3), float32]) -> (Tensor[(3), float32], Tensor[(n), float32])");
   EXPECT_EQ(type_of(f + "def @apply(%g, %x) { %g(%x) }\n"
-                        "def @main(%x: Tensor[(n), float32], %y: Tensor[(3), float32]) { (@apply(@f, %y), @apply(@f, %x)) }"),
+                        "def @main(%x: Tensor[(n), float32], %y: Tensor[(3), float32]) { (@apply(@f, %y), "
+                        "@apply(@f, %x)) }"),
             "fn(Tensor[(n), float32], Tensor[(3), float32]) -> (Tensor[(3), float32], Tensor[(n), float32])");
   // Inside a function its n is fixed; recursion with another one is possible where all is written down.
   EXPECT_EQ(type_of("def @main(%x: Tensor[(n), float32], %c: bool) -> Tensor[(n), float32] "
@@ -172,10 +190,12 @@ TEST(Infer, FunctionsThatBindShapeVariables) {
 
 TEST(Infer, DimsThatMustAgree) {
   const std::string same = "def @f(%x: Tensor[(n), float32], %y: Tensor[(n), float32]) { %x }\n";
-  EXPECT_EQ(slugs(same + "def @main(%x: Tensor[(3), float32], %y: Tensor[(4), float32]) { @f(%x, %y) }"), "type-mismatch");
+  EXPECT_EQ(slugs(same + "def @main(%x: Tensor[(3), float32], %y: Tensor[(4), float32]) { @f(%x, %y) }"),
+            "type-mismatch");
   EXPECT_EQ(slugs(same + "def @main(%x: Tensor[(k), float32], %y: Tensor[(k + 1), float32]) { @f(%x, %y) }"),
             "type-mismatch");
-  const Outcome out = run(same + "def @main(%x: Tensor[(k), float32], %y: Tensor[(4), float32]) { @f(%x, %y) }");
+  const Outcome out =
+      run(same + "def @main(%x: Tensor[(k), float32], %y: Tensor[(4), float32]) { @f(%x, %y) }");
   ASSERT_TRUE(out.checked) << out.messages;
   ASSERT_EQ(out.checked->checks.size(), 1u);
   EXPECT_EQ(show(out.checked->checks[0].expected), "k");
@@ -202,7 +222,8 @@ TEST(Infer, UnknownDims) {
 TEST(Errors, EachIsReportedOnce) {
   EXPECT_EQ(slugs("def @main() { add(1, 2f) }"), "bad-argument");
   EXPECT_EQ(slugs("def @main() { let %x = add(1, 2f); add(%x, add(%x, %x)) }"), "bad-argument");
-  EXPECT_EQ(slugs("def @main() { (add(1, 2f), 1(2), (1, 2).5) }"), "bad-argument not-a-function bad-projection");
+  EXPECT_EQ(slugs("def @main() { (add(1, 2f), 1(2), (1, 2).5) }"),
+            "bad-argument not-a-function bad-projection");
   EXPECT_EQ(slugs("def @main() { (1).0 }"), "bad-projection");
   EXPECT_EQ(slugs("def @f() { add(1, 2f) } def @main() { add(@f(), 1) }"), "bad-argument");
 }
@@ -223,9 +244,12 @@ TEST(Errors, Slugs) {
   EXPECT_EQ(slugs("def @main() -> Tensor[(n), float32] { @main() }"), "unbound-shape-variable");
   EXPECT_EQ(slugs(kList + "def @main(%x: List) { 1 }"), "wrong-type-arity");
   EXPECT_EQ(slugs("def @main[A, A](%x: A) { 1 }"), "duplicate-type-parameter");
-  EXPECT_EQ(slugs(kList + "def @main(%x: List[int32]) { match (%x) { Cons(_) => 1, _ => 2 } }"), "wrong-pattern-arity");
-  EXPECT_EQ(slugs(kList + "def @main(%x: int32) { match (%x) { Cons(_, _) => 1, _ => 2 } }"), "type-mismatch");
-  EXPECT_EQ(slugs("def @main() { let %r = ref(fn(%z) { %z }); let %f = fn[A](%x: A) { ref_write(%r, fn(%y: A) { %y }) }; 1 }"),
+  EXPECT_EQ(slugs(kList + "def @main(%x: List[int32]) { match (%x) { Cons(_) => 1, _ => 2 } }"),
+            "wrong-pattern-arity");
+  EXPECT_EQ(slugs(kList + "def @main(%x: int32) { match (%x) { Cons(_, _) => 1, _ => 2 } }"),
+            "type-mismatch");
+  EXPECT_EQ(slugs("def @main() { let %r = ref(fn(%z) { %z }); let %f = fn[A](%x: A) { ref_write(%r, fn(%y: "
+                  "A) { %y }) }; 1 }"),
             "type-parameter-escapes");
 }
 
@@ -242,7 +266,8 @@ TEST(Match, Exhaustiveness) {
   EXPECT_EQ(missing("match (%l) { Nil => 1 }"), "Cons(_, _)");
   EXPECT_EQ(missing("match? (%l) { Nil => 1 }"), "");
   EXPECT_EQ(missing("match (%l) { Nil => 1, Cons(_, Nil) => 2 }"), "Cons(_, Cons(_, _))");
-  EXPECT_EQ(missing("match (%l) { Nil => 1, Cons(Zero, _) => 2, Cons(_, Nil) => 3 }"), "Cons(Succ(_), Cons(_, _))");
+  EXPECT_EQ(missing("match (%l) { Nil => 1, Cons(Zero, _) => 2, Cons(_, Nil) => 3 }"),
+            "Cons(Succ(_), Cons(_, _))");
   EXPECT_EQ(missing("match (%p) { Pair(Nil, Zero) => 1, Pair(Cons(_, _), _) => 2 }"), "Pair(Nil, Succ(_))");
   EXPECT_EQ(missing("match (%t) { (Zero, _) => 1, (Succ(_), (_, Zero)) => 2 }"), "(Succ(_), (_, Succ(_)))");
   EXPECT_EQ(missing("match (%t) { (%a, %b) => 1 }"), "");

@@ -83,13 +83,14 @@ TEST_P(Deep, IsChecked) {
 
 INSTANTIATE_TEST_SUITE_P(
     Forms, Deep,
-    testing::Values(Form{"operator_call", one, in_operator}, Form{"call", one, in_call}, Form{"tuple", one, in_tuple},
-                    Form{"projection", one, in_projection}, Form{"function", one, in_function},
-                    Form{"called_function", one, in_called_function}, Form{"let_value", one, in_let_value},
-                    Form{"let_body", one, in_let_body}, Form{"let_function", one, in_let_function},
-                    Form{"condition", truth, in_condition}, Form{"branch", one, in_branch},
-                    Form{"matched", one, in_matched}, Form{"arm", one, in_arm}, Form{"ref", one, in_ref},
-                    Form{"read", one, in_read}, Form{"write", unit, in_write}),
+    testing::Values(Form{"operator_call", one, in_operator}, Form{"call", one, in_call},
+                    Form{"tuple", one, in_tuple}, Form{"projection", one, in_projection},
+                    Form{"function", one, in_function}, Form{"called_function", one, in_called_function},
+                    Form{"let_value", one, in_let_value}, Form{"let_body", one, in_let_body},
+                    Form{"let_function", one, in_let_function}, Form{"condition", truth, in_condition},
+                    Form{"branch", one, in_branch}, Form{"matched", one, in_matched},
+                    Form{"arm", one, in_arm}, Form{"ref", one, in_ref}, Form{"read", one, in_read},
+                    Form{"write", unit, in_write}),
     [](const auto& info) { return std::string(info.param.name); });
 
 // A type whose text would have 2^60 characters.
@@ -155,7 +156,8 @@ void measure(const char* name, const Module& m) {
   const double first = seconds([&] { typed = checked(m); });
   ASSERT_TRUE(typed);
   const double again = seconds([&] { EXPECT_TRUE(checked(*typed)->same(*typed)); });
-  std::printf("%s: %u nodes, %.0f ms, typed already %.0f ms\n", name, m.context().node_count(), first * 1e3, again * 1e3);
+  std::printf("%s: %u nodes, %.0f ms, typed already %.0f ms\n", name, m.context().node_count(), first * 1e3,
+              again * 1e3);
   EXPECT_LT(first, 10);
 }
 

@@ -50,7 +50,8 @@ class Tree {
  public:
   Tree(const Module& m, const Match& match) : module_(m), reached_(match.arms.size(), false) {
     Problem root{{}, 1, nullptr};
-    for (size_t i = 0; i < match.arms.size(); ++i) root.rows.push_back({i, push(match.arms[i].pattern, nullptr)});
+    for (size_t i = 0; i < match.arms.size(); ++i)
+      root.rows.push_back({i, push(match.arms[i].pattern, nullptr)});
     pending_.push_back(std::move(root));
   }
 
@@ -111,7 +112,8 @@ class Tree {
     if (first->kind == PatternKind::kTuple) {
       const size_t fields = first->fields.size();
       for (Row& row : p.rows) row = expand(row, fields);
-      pending_.push_back({std::move(p.rows), p.columns - 1 + fields, decided(p.path, nullptr, fields, false)});
+      pending_.push_back(
+          {std::move(p.rows), p.columns - 1 + fields, decided(p.path, nullptr, fields, false)});
       return;
     }
     by_constructor(p, *first->ctor);
@@ -146,7 +148,8 @@ class Tree {
     for (size_t tag = count; tag-- > 0;) {
       if (named[tag]) continue;
       // One of the constructors that no arm names stands for all of them.
-      const size_t missing = static_cast<size_t>(std::find(named.begin(), named.end(), false) - named.begin());
+      const size_t missing =
+          static_cast<size_t>(std::find(named.begin(), named.end(), false) - named.begin());
       const Constructor* ctor = def->ctors[missing];
       const Decision* path = decided(p.path, ctor, ctor->fields.size(), false);
       for (size_t i = 0; i < ctor->fields.size(); ++i) path = decided(path, nullptr, 0, true);
@@ -156,7 +159,8 @@ class Tree {
     for (size_t i = used.size(); i-- > 0;) {
       const Constructor* ctor = def->ctors[used[i]];
       const size_t fields = ctor->fields.size();
-      pending_.push_back({std::move(rows[used[i]]), p.columns - 1 + fields, decided(p.path, ctor, fields, false)});
+      pending_.push_back(
+          {std::move(rows[used[i]]), p.columns - 1 + fields, decided(p.path, ctor, fields, false)});
     }
   }
 

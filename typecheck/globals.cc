@@ -12,8 +12,8 @@
 namespace relay::typecheck {
 bool fully_annotated(const Fn* fn) {
   const auto known = [](Type t) { return t && !t->has_hole; };
-  return known(fn->result) &&
-         std::all_of(fn->params.begin(), fn->params.end(), [&](const Var* p) { return known(p->annotation); });
+  return known(fn->result) && std::all_of(fn->params.begin(), fn->params.end(),
+                                          [&](const Var* p) { return known(p->annotation); });
 }
 
 Inference::Inference(const Module& m, Diagnostics& diagnostics)
@@ -126,7 +126,8 @@ std::vector<std::vector<const Fn*>> Inference::groups() {
         nodes[member].open = false;
         functions.push_back(nodes[member].fn);
       } while (member != done);
-      std::sort(functions.begin(), functions.end(), [&](const Fn* a, const Fn* b) { return names_[a] < names_[b]; });
+      std::sort(functions.begin(), functions.end(),
+                [&](const Fn* a, const Fn* b) { return names_[a] < names_[b]; });
       out.push_back(std::move(functions));
     }
   }
@@ -135,7 +136,8 @@ std::vector<std::vector<const Fn*>> Inference::groups() {
     if (!fully_annotated(node.fn)) continue;
     std::vector<Type> args;
     for (const Var* p : node.fn->params) args.push_back(annotation(p->annotation, p));
-    globals_[names_[node.fn]] = {context_.fn_type(node.fn->type_params, args, annotation(node.fn->result, node.fn))};
+    globals_[names_[node.fn]] = {
+        context_.fn_type(node.fn->type_params, args, annotation(node.fn->result, node.fn))};
   }
   return out;
 }
@@ -204,8 +206,9 @@ void Inference::finish_all() {
     while (arg + 1 < task.args.size() && !unifier_.unknown_in(task.args[arg])) ++arg;
     const Type unknown = unifier_.unknown_in(task.args[arg]);
     if (unknown != unifier_.poison()) {
-      ambiguous(task.e, task.op ? cat("nothing determines the type of argument ", arg, " of `", task.op->name, "`")
-                                : "nothing determines the type of the tuple");
+      ambiguous(task.e,
+                task.op ? cat("nothing determines the type of argument ", arg, " of `", task.op->name, "`")
+                        : "nothing determines the type of the tuple");
     }
     for (Type t : task.args) agree(task.e->span, "", t, unifier_.poison());
     agree(task.e->span, "", task.result, unifier_.poison());

@@ -231,7 +231,8 @@ std::vector<kernel::Expr> Unifier::bound_dims(const FnType* fn) {
       for (Dim d : t->as<TensorType>()->dims) {
         if (!d.is_symbolic()) continue;
         for (kernel::Expr v : kernel::variables(d.symbolic())) {
-          if (v->shape_variable && std::find(found.begin(), found.end(), v) == found.end()) found.push_back(v);
+          if (v->shape_variable && std::find(found.begin(), found.end(), v) == found.end())
+            found.push_back(v);
         }
       }
       return true;
@@ -262,11 +263,13 @@ Type Unifier::substitute(Type root, const std::unordered_map<Symbol, Type>& type
     const auto* tensor = t->as<TensorType>();
     if (!tensor) return nullptr;
     if (dims.empty() || !t->has_symbolic_dim) return t;
-    return with_dims(tensor, [&](Dim d) { return d.is_symbolic() ? Dim(kernel::substitute(d.symbolic(), dims)) : d; });
+    return with_dims(
+        tensor, [&](Dim d) { return d.is_symbolic() ? Dim(kernel::substitute(d.symbolic(), dims)) : d; });
   });
 }
 
-Type Unifier::instantiate(const FnType* fn, Expr origin, const FixedDim& fixed, std::vector<Type>* type_args) {
+Type Unifier::instantiate(const FnType* fn, Expr origin, const FixedDim& fixed,
+                          std::vector<Type>* type_args) {
   std::unordered_map<Symbol, Type> types;
   for (const TypeVar* v : fn->type_params) {
     const Type now = hole(origin);
@@ -318,7 +321,9 @@ Type Unifier::generalise(Type root, std::vector<const TypeVar*>& group) {
   std::vector<const TypeVar*> params(fn->type_params.begin(), fn->type_params.end());
   walk(t, [&](Type part) {
     if (const auto* v = part->as<TypeVar>()) {
-      const auto among = [&](const auto& list) { return std::find(list.begin(), list.end(), v) != list.end(); };
+      const auto among = [&](const auto& list) {
+        return std::find(list.begin(), list.end(), v) != list.end();
+      };
       if (among(group) && !among(params)) params.push_back(v);
     } else if (part->kind == TypeKind::kHole && part != poison_ && entry(part).level >= level_) {
       const TypeVar* v = fresh_type_var();

@@ -85,7 +85,8 @@ void Inference::finish(Expr e) {
       break;
     }
     case ExprKind::kVar:  // bound ones have a type before they are met
-      error(e->span, "unbound-variable", cat("variable `%", e->as<Var>()->name.text(), "` is not bound here"));
+      error(e->span, "unbound-variable",
+            cat("variable `%", e->as<Var>()->name.text(), "` is not bound here"));
       set(e, unifier_.poison());
       break;
     case ExprKind::kGlobal: set(e, global(e->as<Global>())); break;
@@ -203,7 +204,8 @@ void Inference::dims_are_bound(Type root, Span span) {
         if (!d.is_symbolic()) continue;
         for (kernel::Expr v : kernel::variables(d.symbolic())) {
           if (is_fixed(v)) continue;
-          error(span, "unbound-shape-variable", cat("shape variable `", v->name.text(), "` is not bound here"))
+          error(span, "unbound-shape-variable",
+                cat("shape variable `", v->name.text(), "` is not bound here"))
               .note("a shape variable is bound by the types of a function's parameters");
           return;
         }
@@ -292,7 +294,8 @@ void Inference::bind_let(const Let* let) {
 
 Type Inference::proj(const Proj* n) {
   const Type t = unifier_.find(use(n->tuple));
-  if (const auto* tuple = t->as<TupleType>(); tuple && n->index < tuple->fields.size()) return tuple->fields[n->index];
+  if (const auto* tuple = t->as<TupleType>(); tuple && n->index < tuple->fields.size())
+    return tuple->fields[n->index];
   return start({n, nullptr, {t}, unifier_.hole(n)});
 }
 
@@ -355,7 +358,9 @@ Type Inference::ctor_type(const Constructor& ctor) {
   if (known) return known;
   const DataTypeDef* def = module_.data_type(ctor.data_type.text());
   bool good = def && ctor.tag < def->ctors.size() && def->ctors[ctor.tag] == &ctor;
-  if (!good) error(ctor.span, "unknown-constructor", cat("`", ctor.name.text(), "` is not a constructor of this module"));
+  if (!good)
+    error(ctor.span, "unknown-constructor",
+          cat("`", ctor.name.text(), "` is not a constructor of this module"));
   for (Type field : ctor.fields) good &= field && !field->has_hole && !bad_.contains(field);
   if (!good) return known = unifier_.poison();
   const std::vector<Type> args(def->params.begin(), def->params.end());

@@ -26,8 +26,8 @@ class Inference {
  private:
   // ---- globals.cc ----
   struct GlobalState {
-    Type type = nullptr;      // null until its group is begun
-    bool in_progress = false; // monomorphic: its body is being looked at
+    Type type = nullptr;       // null until its group is begun
+    bool in_progress = false;  // monomorphic: its body is being looked at
   };
   std::vector<std::vector<const Fn*>> groups();  // functions that call each other, callees first
   void group(const std::vector<const Fn*>& functions);
@@ -74,9 +74,9 @@ class Inference {
   void dims_are_bound(Type t, Span span);
 
   // ---- calls.cc ----
-  struct Task {  // something that waits for types
-    Expr e;                  // the call, projection, or operator used as a value
-    const op::OpDef* op;     // null for a projection
+  struct Task {           // something that waits for types
+    Expr e;               // the call, projection, or operator used as a value
+    const op::OpDef* op;  // null for a projection
     std::vector<Type> args;
     Type result;
     bool done = false;
@@ -121,12 +121,13 @@ class Inference {
   std::unordered_map<const Fn*, Symbol> names_;
   NodeMap<Type> types_;
   NodeMap<std::vector<Type>> type_args_;
-  NodeMap<Type> results_;     // of functions that are prepared
-  NodeMap<bool> generalises_; // of functions that are prepared: bound by a let or the module
-  NodeMap<bool> in_progress_; // of variables: a recursive function of which the body is being looked at
+  NodeMap<Type> results_;      // of functions that are prepared
+  NodeMap<bool> generalises_;  // of functions that are prepared: bound by a let or the module
+  NodeMap<bool> in_progress_;  // of variables: a recursive function of which the body is being looked at
   NodeMap<const Fn*> let_fn_;  // of variables: the function that a let gives them
   std::unordered_map<const Constructor*, Type> ctor_types_;
-  std::unordered_map<const kernel::ExprNode*, const Fn*> fixed_;  // shape variables bound by the functions around
+  std::unordered_map<const kernel::ExprNode*, const Fn*>
+      fixed_;  // shape variables bound by the functions around
   std::unordered_map<const Fn*, std::vector<kernel::Expr>> own_dims_;
 
   const Scopes* scopes_ = nullptr;

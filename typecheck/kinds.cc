@@ -16,8 +16,7 @@ class KindCheck {
   std::unordered_set<Type> run() {
     for (const auto& [name, def] : module_.data_types()) data_type(*def);
     for (const auto& [name, fn] : module_.functions()) {
-      walk(
-          fn, [&](Expr e) { return enter(e); }, [&](Expr e) { leave(e); });
+      walk(fn, [&](Expr e) { return enter(e); }, [&](Expr e) { leave(e); });
     }
     return std::move(bad_);
   }
@@ -55,7 +54,8 @@ class KindCheck {
     for (const Constructor* ctor : def.ctors) {
       for (Type field : ctor->fields) {
         if (!field || field->has_hole) {
-          error(ctor->span, "hole-in-data-type", cat("the fields of `", ctor->name.text(), "` must have complete types"));
+          error(ctor->span, "hole-in-data-type",
+                cat("the fields of `", ctor->name.text(), "` must have complete types"));
         } else {
           check(field, scope, ctor->span);
         }
@@ -102,7 +102,8 @@ class KindCheck {
           message = cat("there is no type `", data->name.text(), "`");
         } else if (def->params.size() != data->args.size()) {
           slug = "wrong-type-arity";
-          message = cat("`", data->name.text(), "` takes ", def->params.size(), " types, not ", data->args.size());
+          message =
+              cat("`", data->name.text(), "` takes ", def->params.size(), " types, not ", data->args.size());
         }
       } else if (const auto* fn = t->as<FnType>()) {
         scope = open(scope, fn->type_params, span);
@@ -120,7 +121,9 @@ class KindCheck {
     }
   }
 
-  void error(Span span, std::string_view slug, std::string message) { diagnostics_.error(span, slug, std::move(message)); }
+  void error(Span span, std::string_view slug, std::string message) {
+    diagnostics_.error(span, slug, std::move(message));
+  }
 
   const Module& module_;
   Diagnostics& diagnostics_;
@@ -133,6 +136,8 @@ class KindCheck {
 
 }  // namespace
 
-std::unordered_set<Type> check_kinds(const Module& m, Diagnostics& diagnostics) { return KindCheck(m, diagnostics).run(); }
+std::unordered_set<Type> check_kinds(const Module& m, Diagnostics& diagnostics) {
+  return KindCheck(m, diagnostics).run();
+}
 
 }  // namespace relay::typecheck

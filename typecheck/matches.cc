@@ -15,16 +15,17 @@ void Inference::patterns(const Match* m) {
   const Coverage found = coverage(module_, *m);
   if (found.too_complex) {
     if (m->total) {
-      error(m->span, "match-too-complex", "it would take too long to prove that this `match` covers all values")
+      error(m->span, "match-too-complex",
+            "it would take too long to prove that this `match` covers all values")
           .note("`match?` is not checked; it traps if no arm fits");
     }
     return;
   }
   if (m->total && !found.missing.empty()) {
     error(m->span, "match-not-exhaustive", cat("`match` does not cover `", found.missing[0], "`"))
-        .note(found.missing.size() > 1 ? cat("neither does it cover `",
-                                             join(std::span(found.missing).subspan(1), "`, `"), "`")
-                                       : "add an arm, or use `match?`, which traps if no arm fits");
+        .note(found.missing.size() > 1
+                  ? cat("neither does it cover `", join(std::span(found.missing).subspan(1), "`, `"), "`")
+                  : "add an arm, or use `match?`, which traps if no arm fits");
   }
   for (size_t i : found.unreachable) {
     diagnostics_.warning(m->arms[i].pattern->span, "unreachable-arm",
@@ -56,7 +57,8 @@ bool Inference::pattern(Pattern root, Type root_type, Expr origin) {
         if (fn) fn = unifier_.instantiate(fn, origin, [](kernel::Expr) { return true; })->as<FnType>();
         if (fn && p->fields.size() != fn->args.size()) {
           error(p->span, "wrong-pattern-arity",
-                cat("`", p->ctor->name.text(), "` has ", fn->args.size(), " fields, the pattern has ", p->fields.size()));
+                cat("`", p->ctor->name.text(), "` has ", fn->args.size(), " fields, the pattern has ",
+                    p->fields.size()));
           fn = nullptr;
         } else if (fn && !agree(p->span, "the value that is matched", fn->result, type)) {
           fn = nullptr;

@@ -45,10 +45,11 @@ void Inference::report(Span span, std::string what, Type expected, Type actual, 
     case Mismatch::Why::kDifferent:
     case Mismatch::Why::kDim: break;
   }
-  Diagnostic& d =
-      error(span, "type-mismatch", cat(what, " has the type `", actual_text, "`, expected `", expected_text, "`"));
+  Diagnostic& d = error(span, "type-mismatch",
+                        cat(what, " has the type `", actual_text, "`, expected `", expected_text, "`"));
   if (wrong.why == Mismatch::Why::kDim) {
-    d.note(cat("dimension ", wrong.dim, " is ", show(wrong.actual_dim), ", expected ", show(wrong.expected_dim)));
+    d.note(cat("dimension ", wrong.dim, " is ", show(wrong.actual_dim), ", expected ",
+               show(wrong.expected_dim)));
     return;
   }
   const auto *t = wrong.expected->as<TensorType>(), *u = wrong.actual->as<TensorType>();
@@ -79,7 +80,8 @@ bool Inference::settled(Expr at) {
 void Inference::relation_error(const Task& task, const op::RelationError& wrong) {
   const auto* call = task.e->as<Call>();
   const auto argument = [&](int i) -> Expr {
-    return call && i >= 0 && static_cast<size_t>(i) < call->args.size() ? call->args[static_cast<size_t>(i)] : nullptr;
+    return call && i >= 0 && static_cast<size_t>(i) < call->args.size() ? call->args[static_cast<size_t>(i)]
+                                                                        : nullptr;
   };
   Diagnostic& d = error(task.e->span, wrong.arg == op::kAttributes ? "bad-attribute" : "bad-argument",
                         cat("`", task.op->name, "`: ", wrong.reason));
@@ -92,7 +94,8 @@ void Inference::relation_error(const Task& task, const op::RelationError& wrong)
   for (int i : involved) {
     const Expr at = argument(i);
     if (static_cast<size_t>(i) < task.args.size()) {
-      d.label(at ? at->span : Span::none(), cat("argument ", i, " is `", text(task.args[static_cast<size_t>(i)]), "`"));
+      d.label(at ? at->span : Span::none(),
+              cat("argument ", i, " is `", text(task.args[static_cast<size_t>(i)]), "`"));
     }
   }
 }

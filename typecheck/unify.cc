@@ -100,7 +100,8 @@ std::optional<Mismatch> Unifier::bind(Type hole, Type t) {
         wrong = Mismatch{Mismatch::Why::kEndless, hole, t};
       } else if (const auto* v = part->as<TypeVar>()) {
         auto it = param_levels_.find(v->name);
-        if (it != param_levels_.end() && it->second > level) wrong = Mismatch{Mismatch::Why::kEscape, hole, part};
+        if (it != param_levels_.end() && it->second > level)
+          wrong = Mismatch{Mismatch::Why::kEscape, hole, part};
       }
       return !wrong;
     });
@@ -178,7 +179,8 @@ std::optional<Mismatch> Unifier::tensors(const TensorType* expected, const Tenso
 std::optional<Mismatch> Unifier::decide(const Later& pair, Agree how) {
   const Dim expected = resolve(pair.dims.first), actual = resolve(pair.dims.second);
   if (how == Agree::kNo) {
-    return Mismatch{Mismatch::Why::kDim, resolve(pair.expected), resolve(pair.actual), pair.dim, expected, actual};
+    return Mismatch{
+        Mismatch::Why::kDim, resolve(pair.expected), resolve(pair.actual), pair.dim, expected, actual};
   }
   if (how == Agree::kAtRunTime && pair.check) checks_.emplace_back(expected, actual);
   return std::nullopt;
@@ -203,7 +205,8 @@ bool Unifier::solve_linear(Dim with_hole, Dim other) {
   const Dim rest = other - b;
   if (floor_mod(rest, a) != Dim(0)) return false;
   const Dim h = floor_div(rest, a);
-  if (h.is_unknown() || (h.is_const() && h.value() < 0) || prove_equal(at(h), other) != Proof::kProved) return false;
+  if (h.is_unknown() || (h.is_const() && h.value() < 0) || prove_equal(at(h), other) != Proof::kProved)
+    return false;
   answer(*open_hole(Dim(unknown)), h);
   return true;
 }
@@ -216,7 +219,8 @@ std::optional<Mismatch> Unifier::settle() {
       const Dim expected = resolve(pair.dims.first), actual = resolve(pair.dims.second);
       const bool left = expected.is_symbolic() && !has_open_dim(actual);
       const bool right = actual.is_symbolic() && !has_open_dim(expected);
-      if ((left && solve_linear(expected, actual)) || (right && solve_linear(actual, expected))) how = Agree::kYes;
+      if ((left && solve_linear(expected, actual)) || (right && solve_linear(actual, expected)))
+        how = Agree::kYes;
     }
     if (how == Agree::kLater) {
       parked_.push_back(pair);
@@ -274,7 +278,8 @@ Type Unifier::widen(Type root_a, Type root_b) {
     } else if (x && y && a != b && x->fields.size() == y->fields.size()) {
       stack.push_back({pair, true});
       for (size_t i = 0; i < x->fields.size(); ++i) stack.push_back({{x->fields[i], y->fields[i]}, false});
-    } else if (const auto *s = a->as<TensorType>(), *t = b->as<TensorType>(); s && t && s->rank() == t->rank()) {
+    } else if (const auto* s = a->as<TensorType>(), *t = b->as<TensorType>();
+               s && t && s->rank() == t->rank()) {
       std::vector<Dim> dims;
       for (size_t i = 0; i < s->rank(); ++i) {
         const Dim p = s->dims[i], q = t->dims[i];

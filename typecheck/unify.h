@@ -30,7 +30,7 @@ struct Mismatch {
   Dim expected_dim = {}, actual_dim = {};
 };
 
-using DimPair = std::pair<Dim, Dim>;                  // what is expected and what is found
+using DimPair = std::pair<Dim, Dim>;                 // what is expected and what is found
 using FixedDim = std::function<bool(kernel::Expr)>;  // is this shape variable bound further out?
 
 class Unifier {
@@ -71,7 +71,8 @@ class Unifier {
   // Generic functions. A function type binds its type parameters and the shape variables in its arguments; each use
   // chooses them anew.
   bool is_generic(Type t, const FixedDim& fixed);
-  Type instantiate(const FnType* fn, Expr origin, const FixedDim& fixed, std::vector<Type>* type_args = nullptr);
+  Type instantiate(const FnType* fn, Expr origin, const FixedDim& fixed,
+                   std::vector<Type>* type_args = nullptr);
   // The shape variables that fn binds and that clash with others get new names.
   Type rename_dims(const FnType* fn, const FixedDim& clashes);
   // Makes parameters of the unknowns in a function's type that belong to the current level. Functions that call each
@@ -83,7 +84,7 @@ class Unifier {
   void declare(const List<const TypeVar*>& params);  // at the current level
   void leave();
   uint32_t level() const { return level_; }
-  void lower(Type t, uint32_t level);                                          // unknowns of t belong no deeper
+  void lower(Type t, uint32_t level);  // unknowns of t belong no deeper
   void reserve(std::string_view name) { reserved_.insert(std::string(name)); }  // generalise must not use it
 
   // Whoever waits for something that unknown_in found is woken when more is known of it.

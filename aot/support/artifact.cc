@@ -188,7 +188,7 @@ struct relay_model {
 struct relay_context {
   relay_model* model;
   unsigned char* workspace;
-  unsigned char* held[kOutputCount + 1];       // outputs that live in the context
+  unsigned char* held[kOutputCount + 1];  // outputs that live in the context
   int64_t held_shapes[kMostDims * kOutputCount + 1];
   int cancelled;
   char error[kErrorSize];
@@ -211,7 +211,8 @@ relay_status map_weights(relay_model* m, const char* path, char* error, size_t e
     }
     const char* slash = strrchr(info.dli_fname, '/');
     const int folder = slash ? static_cast<int>(slash - info.dli_fname) + 1 : 0;
-    if (snprintf(beside, sizeof beside, "%.*s%s", folder, info.dli_fname, RELAY_WEIGHTS_FILE) >= static_cast<int>(sizeof beside)) {
+    if (snprintf(beside, sizeof beside, "%.*s%s", folder, info.dli_fname, RELAY_WEIGHTS_FILE) >=
+        static_cast<int>(sizeof beside)) {
       say(error, error_size, "the path of the weights is too long");
       return RELAY_BAD_MODEL;
     }
@@ -225,7 +226,8 @@ relay_status map_weights(relay_model* m, const char* path, char* error, size_t e
   struct stat about;
   if (fstat(file, &about) != 0 || static_cast<uint64_t>(about.st_size) != kWeightsOffset + kWeightsBytes) {
     say(error, error_size, "the weights %s have %lld bytes, this model's have %llu", path,
-        static_cast<long long>(about.st_size), static_cast<unsigned long long>(kWeightsOffset + kWeightsBytes));
+        static_cast<long long>(about.st_size),
+        static_cast<unsigned long long>(kWeightsOffset + kWeightsBytes));
     close(file);
     return RELAY_BAD_MODEL;
   }
@@ -274,7 +276,8 @@ bool dense(const DLTensor& t) {
 void show_shape(char* to, size_t size, const int64_t* shape, int32_t rank) {
   size_t used = static_cast<size_t>(snprintf(to, size, "("));
   for (int32_t d = 0; d < rank && used < size; ++d) {
-    used += static_cast<size_t>(snprintf(to + used, size - used, d ? ", %lld" : "%lld", static_cast<long long>(shape[d])));
+    used += static_cast<size_t>(
+        snprintf(to + used, size - used, d ? ", %lld" : "%lld", static_cast<long long>(shape[d])));
   }
   if (used < size) snprintf(to + used, size - used, ")");
 }
@@ -321,7 +324,8 @@ relay_status hold_output(relay_context* c, size_t i, DLTensor* t) {
   const Port& port = kOutputs[i];
   if (c->held[i] == nullptr) {
     const relay_allocator& memory = c->model->memory;
-    c->held[i] = static_cast<unsigned char*>(memory.allocate(memory.self, port.bytes ? port.bytes : 1, kAlignment));
+    c->held[i] =
+        static_cast<unsigned char*>(memory.allocate(memory.self, port.bytes ? port.bytes : 1, kAlignment));
     if (c->held[i] == nullptr) {
       say(c->error, kErrorSize, "there is no memory for output `%s` (%llu bytes)", port.name,
           static_cast<unsigned long long>(port.bytes));
@@ -370,7 +374,8 @@ RELAY_EXPORT relay_status relay_model_open(const relay_open_options* given, rela
     return RELAY_USAGE;
   }
   if (const char* missing = missing_feature()) {
-    say(options.error, options.error_size, "this processor has no %s, which the model was compiled for (--target)", missing);
+    say(options.error, options.error_size,
+        "this processor has no %s, which the model was compiled for (--target)", missing);
     return RELAY_UNSUPPORTED;
   }
   const relay_allocator c_memory = {nullptr, c_allocate, c_release};
@@ -390,7 +395,9 @@ RELAY_EXPORT relay_status relay_model_open(const relay_open_options* given, rela
     } else {
       m->parallel.self = &m->pool;
       m->parallel.run = run_in_pool;
-      const unsigned threads = options.threads ? options.threads : kDefaultThreads ? kDefaultThreads : usable_cores();
+      const unsigned threads = options.threads   ? options.threads
+                               : kDefaultThreads ? kDefaultThreads
+                                                 : usable_cores();
       if (!m->pool.start(threads, memory)) {
         say(options.error, options.error_size, "cannot start %u threads", threads);
         status = RELAY_LIMIT;
@@ -427,7 +434,8 @@ RELAY_EXPORT relay_status relay_context_create(relay_model* m, relay_context** c
   relay_context* c = static_cast<relay_context*>(place);
   c->model = m;
   if (kWorkspaceBytes > 0) {
-    c->workspace = static_cast<unsigned char*>(m->memory.allocate(m->memory.self, kWorkspaceBytes, kAlignment));
+    c->workspace =
+        static_cast<unsigned char*>(m->memory.allocate(m->memory.self, kWorkspaceBytes, kAlignment));
     if (c->workspace == nullptr) {
       m->memory.release(m->memory.self, place, sizeof(relay_context));
       return RELAY_LIMIT;
@@ -442,7 +450,8 @@ RELAY_EXPORT void relay_context_free(relay_context* c) {
   if (c == nullptr) return;
   relay_model* m = c->model;
   for (size_t i = 0; i < kOutputCount; ++i) {
-    if (c->held[i] != nullptr) m->memory.release(m->memory.self, c->held[i], kOutputs[i].bytes ? kOutputs[i].bytes : 1);
+    if (c->held[i] != nullptr)
+      m->memory.release(m->memory.self, c->held[i], kOutputs[i].bytes ? kOutputs[i].bytes : 1);
   }
   if (c->workspace != nullptr) m->memory.release(m->memory.self, c->workspace, kWorkspaceBytes);
   m->memory.release(m->memory.self, c, sizeof(relay_context));
@@ -454,8 +463,8 @@ RELAY_EXPORT relay_status relay_run(relay_context* c, const DLTensor* const* inp
   if (c == nullptr) return RELAY_USAGE;
   c->error[0] = 0;
   if (input_count != kInputCount || output_count != kOutputCount) {
-    say(c->error, kErrorSize, "the model has %zu inputs and %zu outputs, %zu and %zu were given", kInputCount, kOutputCount,
-        input_count, output_count);
+    say(c->error, kErrorSize, "the model has %zu inputs and %zu outputs, %zu and %zu were given", kInputCount,
+        kOutputCount, input_count, output_count);
     return RELAY_USAGE;
   }
   const void* in[kInputCount + 1];
@@ -489,12 +498,14 @@ RELAY_EXPORT void relay_cancel(relay_context* c) {
   if (c != nullptr) __atomic_store_n(&c->cancelled, 1, __ATOMIC_RELEASE);
 }
 
-RELAY_EXPORT const char* relay_error(const relay_context* c) { return c != nullptr ? c->error : "the context is null"; }
+RELAY_EXPORT const char* relay_error(const relay_context* c) {
+  return c != nullptr ? c->error : "the context is null";
+}
 
 RELAY_EXPORT const relay_api* relay_get_api(void) {
-  static const relay_api api = {sizeof(relay_api),     RELAY_ABI_VERSION,  relay_model_open, relay_model_describe,
-                                relay_model_close,     relay_context_create, relay_context_free, relay_run,
-                                relay_cancel,          relay_error};
+  static const relay_api api = {
+      sizeof(relay_api),    RELAY_ABI_VERSION,  relay_model_open, relay_model_describe, relay_model_close,
+      relay_context_create, relay_context_free, relay_run,        relay_cancel,         relay_error};
   return &api;
 }
 

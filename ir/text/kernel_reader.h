@@ -100,8 +100,8 @@ class KernelReader {
   Arena& arena_;
   bool in_shapes_ = true;  // shape variables are introduced by the shapes of the parameters
   size_t statements_ = 0, blocks_ = 0;
-  size_t operators_ = 0;   // of the expression at hand
-  size_t steps_ = 0;       // of all canonical sums
+  size_t operators_ = 0;  // of the expression at hand
+  size_t steps_ = 0;      // of all canonical sums
   std::unordered_map<std::string, kernel::Expr> values_;
   std::unordered_map<std::string, const kernel::Buffer*> buffers_;
   std::vector<Scoped> undo_;

@@ -113,7 +113,8 @@ bool KernelReader::kernel() {
   k.origin = origin_;
   p_.kernel_checks_ += statements_ * blocks_;
   if (p_.options_.validate_kernels && p_.kernel_checks_ > kMostChecks) {
-    return fail(token.span, "kernel-too-large", "the kernels of this text have too many blocks and statements");
+    return fail(token.span, "kernel-too-large",
+                "the kernels of this text have too many blocks and statements");
   }
   const std::vector<std::string> wrong =
       p_.options_.validate_kernels ? kernel::validate(k) : std::vector<std::string>();

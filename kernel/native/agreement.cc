@@ -39,7 +39,8 @@ std::string disagreements(const std::vector<Case>& cases, const CompileOptions& 
     if (got.trap != want.trap) out += cat(c.name, ": trap `", got.trap, "`, wanted `", want.trap, "`\n");
     for (size_t r = 0; r < want.results.size() && r < got.results.size(); ++r) {
       const relay::Tensor& a = got.results[r];
-      const Comparison result = c.ulps == 0 ? compare_exact(a, want.results[r]) : compare_ulps(a, want.results[r], c.ulps);
+      const Comparison result =
+          c.ulps == 0 ? compare_exact(a, want.results[r]) : compare_ulps(a, want.results[r], c.ulps);
       if (!result.ok) out += cat(c.name, ": result ", r, ": ", show(result, a.shape()), "\n");
     }
   }

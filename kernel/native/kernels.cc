@@ -18,7 +18,8 @@ std::string entry(const Kernel& k, const Printed& printed, size_t number) {
   std::vector<std::string> args{"p"};
   size_t at = 0;
   const auto buffers = [&](const List<const Buffer*>& list, std::string_view qualifier) {
-    for (const Buffer* b : list) args.push_back(cat("(", qualifier, memory_type(b->dtype), "*)b[", at++, "]"));
+    for (const Buffer* b : list)
+      args.push_back(cat("(", qualifier, memory_type(b->dtype), "*)b[", at++, "]"));
   };
   buffers(k.inputs, "const ");
   buffers(k.outputs, "");
@@ -40,8 +41,9 @@ std::string CompiledKernels::compile(std::span<const Kernel* const> kernels, con
     if (sources.empty() || sources.back().text.size() > head.size() + kBytesPerFile) {
       sources.push_back({cat("kernels_", sources.size(), ".cc"), head});
     }
-    const Printed printed = print(*kernels[i], kCppDialect,
-                                  {.function = cat("kernel_", i), .vector_bytes = 4 * options.target.vector_floats});
+    const Printed printed =
+        print(*kernels[i], kCppDialect,
+              {.function = cat("kernel_", i), .vector_bytes = 4 * options.target.vector_floats});
     sources.back().text += printed.text + "\n" + entry(*kernels[i], printed, i);
     entries_.push_back({nullptr, printed.messages});
   }
@@ -58,7 +60,8 @@ std::string CompiledKernels::compile(std::span<const Kernel* const> kernels, con
   return {};
 }
 
-std::vector<relay::Tensor> CompiledKernels::run(size_t i, const Kernel& k, std::span<const relay::Tensor> inputs,
+std::vector<relay::Tensor> CompiledKernels::run(size_t i, const Kernel& k,
+                                                std::span<const relay::Tensor> inputs,
                                                 const relay_parallel* parallel) const {
   const auto variables = bind_shapes(k, inputs);
   std::vector<void*> buffers;

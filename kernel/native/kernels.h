@@ -20,7 +20,8 @@ class CompiledKernels {
 
   // Runs the i-th kernel on pointers to its inputs, outputs and temporaries, in this order, and the values of its
   // shape parameters. Returns 0, or the number of the requirement that was violated, from 1.
-  int32_t call(size_t i, const relay_parallel* parallel, void* const* buffers, const int64_t* dims = nullptr) const {
+  int32_t call(size_t i, const relay_parallel* parallel, void* const* buffers,
+               const int64_t* dims = nullptr) const {
     return entries_[i].function(parallel, buffers, dims);
   }
   // The same on tensors: `k` is the kernel that was the i-th. Allocates outputs and temporaries. Throws Trap.
@@ -41,7 +42,7 @@ class CompiledKernels {
 };
 
 // Compiles one kernel and runs it once, for small uses. Throws Trap.
-std::vector<relay::Tensor> run_natively(const Kernel& k, std::span<const relay::Tensor> inputs, const CompileOptions& options,
-                                 unsigned threads = 1);
+std::vector<relay::Tensor> run_natively(const Kernel& k, std::span<const relay::Tensor> inputs,
+                                        const CompileOptions& options, unsigned threads = 1);
 
 }  // namespace relay::kernel::native

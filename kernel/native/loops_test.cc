@@ -25,7 +25,8 @@ CompileOptions options_for(const std::string& target, int opt_level) {
 // Small integers, so that no order of summation rounds.
 Values numbers(DType d, Shape shape, int64_t seed = 1) {
   Values t(d, std::move(shape));
-  for (int64_t i = 0; i < t.size(); ++i) t.set(i, static_cast<double>((i * 7 + seed * 3) % 11 - (d.is_unsigned_int() ? 0 : 5)));
+  for (int64_t i = 0; i < t.size(); ++i)
+    t.set(i, static_cast<double>((i * 7 + seed * 3) % 11 - (d.is_unsigned_int() ? 0 : 5)));
   return t;
 }
 
@@ -58,7 +59,8 @@ TEST_F(Loops, SymbolicProductOfMatricesInEveryKindOfLoop) {
   const Tensor x = k_.input("x", kFloat32, {n_, m_}), w = k_.input("w", kFloat32, {k_.index(20), m_});
   const Tensor y = k_.reduce("y", kFloat32, {n_, k_.index(20)}, {m_}, k_.sum(kFloat32),
                              [&](Indices i, Indices r) { return x(i[0], r[0]) * w(i[1], r[0]); });
-  const Tensor z = k_.compute("z", kFloat32, {n_, k_.index(20)}, [&](Indices i) { return max(y.at(i) + 1, k_.constant(kFloat32, 0)); });
+  const Tensor z = k_.compute("z", kFloat32, {n_, k_.index(20)},
+                              [&](Indices i) { return max(y.at(i) + 1, k_.constant(kFloat32, 0)); });
   const Kernel plain = k_.finish("dense", "nn.dense + nn.relu", {z});
   std::vector<Case> cases;
   for (int64_t n : {0, 1, 5}) {
@@ -67,9 +69,11 @@ TEST_F(Loops, SymbolicProductOfMatricesInEveryKindOfLoop) {
       const std::string size = cat(n, "x", m);
       cases.push_back({size, plain, inputs});
       cases.push_back({size + " parallel", with(plain, "i0", ForKind::kParallel), inputs});
-      cases.push_back({size + " vectors", with(with(plain, "i0", ForKind::kParallel), "i1", ForKind::kVectorized), inputs});
+      cases.push_back({size + " vectors",
+                       with(with(plain, "i0", ForKind::kParallel), "i1", ForKind::kVectorized), inputs});
       cases.push_back({size + " unrolled", with(plain, "i1", ForKind::kUnrolled), inputs});
-      cases.push_back({size + " nested parallel", with(with(plain, "i0", ForKind::kParallel), "i1", ForKind::kParallel), inputs});
+      cases.push_back({size + " nested parallel",
+                       with(with(plain, "i0", ForKind::kParallel), "i1", ForKind::kParallel), inputs});
     }
   }
   agree(cases);
@@ -82,7 +86,8 @@ TEST_F(Loops, VectorsOfEveryLengthWithTails) {
     for (DType d : {kFloat32, kInt8, kFloat64, kFloat16}) {
       Builder k(pool_);
       const Tensor x = k.input("x", d, {n_, k.index(extent)}), s = k.input("s", d, {n_});
-      const Tensor y = k.compute("y", d, {n_, k.index(extent)}, [&](Indices i) { return x.at(i) * s(i[0]) + x.at(i); });
+      const Tensor y =
+          k.compute("y", d, {n_, k.index(extent)}, [&](Indices i) { return x.at(i) * s(i[0]) + x.at(i); });
       const Kernel kernel = with(k.finish("tails", "", {y}), "i1", ForKind::kVectorized);
       const bool vectors = text(kernel).find("relay_load<") != std::string::npos;
       EXPECT_TRUE(extent > 100 || vectors == (extent > 1)) << extent;  // 1000 is too many vectors for most
@@ -94,7 +99,8 @@ TEST_F(Loops, VectorsOfEveryLengthWithTails) {
 
 TEST_F(Loops, AccessesThatAreNotContiguousKeepAPlainLoop) {
   const Tensor x = k_.input("x", kFloat32, {k_.index(16), k_.index(16)});
-  const Tensor y = k_.compute("y", kFloat32, {k_.index(16), k_.index(16)}, [&](Indices i) { return x(i[1], i[0]); });
+  const Tensor y =
+      k_.compute("y", kFloat32, {k_.index(16), k_.index(16)}, [&](Indices i) { return x(i[1], i[0]); });
   const Kernel kernel = with(k_.finish("transpose", "", {y}), "i1", ForKind::kVectorized);
   EXPECT_EQ(text(kernel).find("relay_load"), std::string::npos);
   agree({{"transpose", kernel, {numbers(kFloat32, {16, 16})}}});
@@ -114,7 +120,8 @@ TEST_F(Loops, ChoicesByPositionBecomeMasks) {
     return select(less_equal(i[1], i[0]), k.constant(kFloat32, 1), cast(kFloat32, i[1] * 3 + i[0]));
   });
   const Tensor b = k.input("b", kFloat32, {n_});
-  const Tensor out = k.compute("out", kFloat32, {n_, k.index(24)}, [&](Indices i) { return z.at(i) + b(i[0]); });
+  const Tensor out =
+      k.compute("out", kFloat32, {n_, k.index(24)}, [&](Indices i) { return z.at(i) + b(i[0]); });
   kernel = with(k.finish("mask", "", {out}), "i1", ForKind::kVectorized);
   EXPECT_NE(text(kernel).find("relay_iota"), std::string::npos);
   agree({{"mask", kernel, {numbers(kFloat32, {5})}}});
@@ -123,12 +130,15 @@ TEST_F(Loops, ChoicesByPositionBecomeMasks) {
 // A product of matrices as schedules write it: a tile of the result in local buffers, unrolled and vectorised.
 TEST_F(Loops, TilesStayInVariables) {
   const int64_t rows = 4, columns = 32, depth = 6;
-  const Tensor x = k_.input("x", kFloat32, {k_.index(rows), k_.index(depth)}), w = k_.input("w", kFloat32, {k_.index(depth), k_.index(columns)});
-  const Tensor y = k_.compute("y", kFloat32, {k_.index(rows), k_.index(columns)}, [&](Indices) { return k_.constant(kFloat32, 0); });
+  const Tensor x = k_.input("x", kFloat32, {k_.index(rows), k_.index(depth)}),
+               w = k_.input("w", kFloat32, {k_.index(depth), k_.index(columns)});
+  const Tensor y = k_.compute("y", kFloat32, {k_.index(rows), k_.index(columns)},
+                              [&](Indices) { return k_.constant(kFloat32, 0); });
   Kernel kernel = k_.finish("tile", "nn.matmul", {y});
   const Buffer *bx = x.buffer(), *bw = w.buffer(), *by = y.buffer();
   const Buffer* acc = arena_.make<Buffer>(uint32_t{77}, symbols_.intern("acc"), kFloat32,
-                                          arena_.list(std::vector<Expr>{k_.index(rows), k_.index(columns)}), kernel::Scope::kLocal);
+                                          arena_.list(std::vector<Expr>{k_.index(rows), k_.index(columns)}),
+                                          kernel::Scope::kLocal);
   const auto tile = [&](const std::function<Stmt(Expr i, Expr j)>& body) {
     const Expr i = pool_.variable("i"), j = pool_.variable("j");
     Stmt inner = make_for(arena_, j, k_.index(columns), ForKind::kVectorized, body(i, j));
@@ -144,11 +154,16 @@ TEST_F(Loops, TilesStayInVariables) {
     return make_block(pool_, "b", iters, {}, nullptr, substitute(arena_, s, by));
   };
   const Expr r = pool_.variable("r");
-  Stmt zero = tile([&](Expr i, Expr j) { return block(make_store(arena_, acc, {i, j}, k_.constant(kFloat32, 0)), {i, j}); });
-  Stmt step = tile([&](Expr i, Expr j) {
-    return block(make_store(arena_, acc, {i, j}, pool_.load(acc, {i, j}) + pool_.load(bx, {i, r}) * pool_.load(bw, {r, j})), {i, j, r});
+  Stmt zero = tile([&](Expr i, Expr j) {
+    return block(make_store(arena_, acc, {i, j}, k_.constant(kFloat32, 0)), {i, j});
   });
-  Stmt store = tile([&](Expr i, Expr j) { return block(make_store(arena_, by, {i, j}, pool_.load(acc, {i, j})), {i, j}); });
+  Stmt step = tile([&](Expr i, Expr j) {
+    return block(make_store(arena_, acc, {i, j},
+                            pool_.load(acc, {i, j}) + pool_.load(bx, {i, r}) * pool_.load(bw, {r, j})),
+                 {i, j, r});
+  });
+  Stmt store = tile(
+      [&](Expr i, Expr j) { return block(make_store(arena_, by, {i, j}, pool_.load(acc, {i, j})), {i, j}); });
   Stmt loop = make_for(arena_, r, k_.index(depth), ForKind::kSerial, step);
   kernel.body = make_allocate(arena_, acc, make_sequence(arena_, {zero, loop, store}));
   const std::string printed = text(kernel);
@@ -173,22 +188,28 @@ TEST_F(Loops, GatherAndScatterThroughLoadedIndices) {
   const Tensor x = k_.input("x", kFloat32, {n_}), at = k_.input("at", kInt64, {m_});
   const Tensor y = k_.compute("gathered", kFloat32, {m_}, [&](Indices i) {
     const Expr a = at(i[0]);
-    k_.require(logical_and(less_equal(k_.index(-1) * n_, a), less(a, n_)), "index \"outside\" of */ its dim?\n");
+    k_.require(logical_and(less_equal(k_.index(-1) * n_, a), less(a, n_)),
+               "index \"outside\" of */ its dim?\n");
     return x(select(less(a, k_.index(0)), a + n_, a));
   });
   const Kernel gather = k_.finish("gather", "", {y});
   Builder k(pool_);
   const Tensor where = k.input("where", kInt64, {m_});
-  const Tensor s = k.update("sums", kInt32, {n_ * 0 + 5}, [&](Indices) { return k.constant(kInt32, 0); }, {m_},
-                            [&](Indices r) { return std::vector<Expr>{where(r[0])}; },
-                            [&](Tensor self, Indices r) { return self(where(r[0])) + k.constant(kInt32, 1); });
+  const Tensor s = k.update(
+      "sums", kInt32, {n_ * 0 + 5}, [&](Indices) { return k.constant(kInt32, 0); }, {m_},
+      [&](Indices r) { return std::vector<Expr>{where(r[0])}; },
+      [&](Tensor self, Indices r) { return self(where(r[0])) + k.constant(kInt32, 1); });
   const Kernel scatter = k.finish("scatter", "", {s});
-  const auto ints = [](std::vector<double> v) { return Values::of<double>(kInt64, {static_cast<int64_t>(v.size())}, v); };
+  const auto ints = [](std::vector<double> v) {
+    return Values::of<double>(kInt64, {static_cast<int64_t>(v.size())}, v);
+  };
   const std::vector<Case> cases{
       {"inside", gather, {numbers(kFloat32, {6}), ints({0, -1, 5, -6, 3})}},
       {"outside", gather, {numbers(kFloat32, {6}), ints({0, 6})}},
       {"far outside", gather, {numbers(kFloat32, {6}), ints({0, -9e18, 1})}},
-      {"outside, parallel", with(gather, "i0", ForKind::kParallel), {numbers(kFloat32, {6}), ints({0, 1, 7, 2, 8})}},
+      {"outside, parallel",
+       with(gather, "i0", ForKind::kParallel),
+       {numbers(kFloat32, {6}), ints({0, 1, 7, 2, 8})}},
       {"scatter", scatter, {ints({1, 1, 4, 0, 1})}},
   };
   agree(cases);
@@ -226,8 +247,11 @@ TEST_F(Loops, TheFirstRequirementIsReportedWhateverTheThreads) {
 
 TEST_F(Loops, NamesFromModelsAreHarmless) {
   std::vector<Case> cases;
-  for (const char* name : {"", "int", "a*/b", "x\"; abort(); //", "\n#error \\", "\xc3\xa9t\xc3\xa9", "1st", "__FILE__", "NULL", "relay_load",
-                           "for", "parallel", "EOF", "a b", "a.b", "trigraph ?" "?/", "very_long_name_that_goes_on_and_on_and_on_and_on_and_on_and_on_and_on"}) {
+  for (const char* name : {"", "int", "a*/b", "x\"; abort(); //", "\n#error \\", "\xc3\xa9t\xc3\xa9", "1st",
+                           "__FILE__", "NULL", "relay_load", "for", "parallel", "EOF", "a b", "a.b",
+                           "trigraph ?"
+                           "?/",
+                           "very_long_name_that_goes_on_and_on_and_on_and_on_and_on_and_on_and_on"}) {
     Builder k(pool_);
     const Expr n = pool_.shape_variable(cat(name, "#"));
     const Tensor x = k.input(name, kFloat32, {n}), z = k.input(cat(name, "!"), kFloat32, {n});
@@ -249,19 +273,20 @@ TEST_F(Loops, SharedExpressionsAreComputedOnce) {
     Builder k(pool_);
     const Tensor x = k.input("x", kFloat32, {n_});
     return k.finish("chain", "", {k.compute("y", kFloat32, {n_}, [&](Indices i) {
-      Expr v = x.at(i);
-      for (int d = 0; d < depth; ++d) v = v + v;
-      return v;
-    })});
+                      Expr v = x.at(i);
+                      for (int d = 0; d < depth; ++d) v = v + v;
+                      return v;
+                    })});
   };
   const auto chosen = [&](int depth) {
     Builder k(pool_);
     const Tensor x = k.input("x", kFloat32, {n_});
     return k.finish("nest", "", {k.compute("y", kFloat32, {n_}, [&](Indices i) {
-      Expr v = x.at(i);
-      for (int d = 0; d < depth; ++d) v = select(less(v, k.constant(kFloat32, d - 20)), v * 2, v - 1);
-      return v;
-    })});
+                      Expr v = x.at(i);
+                      for (int d = 0; d < depth; ++d)
+                        v = select(less(v, k.constant(kFloat32, d - 20)), v * 2, v - 1);
+                      return v;
+                    })});
   };
   // The executor computes shared expressions again and again; these would keep it busy for years.
   EXPECT_LT(text(doubled(60)).size(), 6000u);
@@ -271,7 +296,9 @@ TEST_F(Loops, SharedExpressionsAreComputedOnce) {
 
 TEST_F(Loops, IntegersOfSixtyFourBitsWrapWithoutUndefinedBehaviour) {
   const Tensor x = k_.input("x", kInt64, {n_});
-  const Tensor y = k_.compute("y", kInt64, {n_}, [&](Indices i) { return x.at(i) * x.at(i) * 3 + x.at(i) - pool_.integer(INT64_MAX) + i[0]; });
+  const Tensor y = k_.compute("y", kInt64, {n_}, [&](Indices i) {
+    return x.at(i) * x.at(i) * 3 + x.at(i) - pool_.integer(INT64_MAX) + i[0];
+  });
   Values v(kInt64, {5});
   const int64_t kValues[] = {INT64_MAX, INT64_MIN, -1, 4611686018427387904, 12345678901};
   for (int64_t i = 0; i < 5; ++i) v.set_int(i, kValues[i]);
@@ -283,8 +310,10 @@ TEST_F(Loops, ScalarsAndEmptyTensors) {
   const Tensor y = k_.compute("y", kFloat64, {}, [&](Indices) { return s() * 2; });
   Builder k(pool_);
   const Tensor x = k.input("x", kFloat32, {n_, k.index(0)});
-  const Tensor sums = k.reduce("sums", kFloat32, {n_}, {k.index(0)}, k.sum(kFloat32), [&](Indices i, Indices r) { return x(i[0], r[0]); });
-  agree({{"scalar", k_.finish("scalar", "", {y}), {Values::scalar(kFloat64, 21)}}, {"empty", k.finish("empty", "", {sums}), {Values(kFloat32, {3, 0})}}});
+  const Tensor sums = k.reduce("sums", kFloat32, {n_}, {k.index(0)}, k.sum(kFloat32),
+                               [&](Indices i, Indices r) { return x(i[0], r[0]); });
+  agree({{"scalar", k_.finish("scalar", "", {y}), {Values::scalar(kFloat64, 21)}},
+         {"empty", k.finish("empty", "", {sums}), {Values(kFloat32, {3, 0})}}});
 }
 
 }  // namespace

@@ -35,15 +35,19 @@ Threads::Threads(unsigned count) {
   }
   arena_ = std::make_unique<Arena>(Arena{tbb::task_arena(static_cast<int>(count)), count});
   parallel_.self = arena_.get();
-  parallel_.run = [](void* self, int64_t extent, int32_t (*body)(void*, int64_t, int64_t), void* closure) -> int32_t {
+  parallel_.run = [](void* self, int64_t extent, int32_t (*body)(void*, int64_t, int64_t),
+                     void* closure) -> int32_t {
     auto& a = *static_cast<Arena*>(self);
     const int64_t parts = std::min(a.count, extent);
     if (parts <= 1) return body(closure, 0, extent);
     std::vector<int32_t> status(static_cast<size_t>(parts));
     a.arena.execute([&] {
-      tbb::parallel_for(int64_t{0}, parts, [&](int64_t p) {
-        status[static_cast<size_t>(p)] = body(closure, extent * p / parts, extent * (p + 1) / parts);
-      }, tbb::static_partitioner());
+      tbb::parallel_for(
+          int64_t{0}, parts,
+          [&](int64_t p) {
+            status[static_cast<size_t>(p)] = body(closure, extent * p / parts, extent * (p + 1) / parts);
+          },
+          tbb::static_partitioner());
     });
     const auto failed = std::find_if(status.begin(), status.end(), [](int32_t s) { return s != 0; });
     return failed == status.end() ? 0 : *failed;

@@ -49,7 +49,9 @@ class Prelude : public ::testing::TestWithParam<const char*> {
     options_.opt_level = 1;  // contraction may differ between scalars and vectors
     ASSERT_EQ(folder_.make(), "");
     const std::string path = folder_.path() + "/prelude.so";
-    ASSERT_EQ(build_library({{"prelude.cc", prelude() + std::string(kExports)}}, options_, folder_.path(), path), "");
+    ASSERT_EQ(
+        build_library({{"prelude.cc", prelude() + std::string(kExports)}}, options_, folder_.path(), path),
+        "");
     ASSERT_EQ(library_.open(path), "");
   }
   template <class From, class To>
@@ -68,7 +70,9 @@ class Prelude : public ::testing::TestWithParam<const char*> {
 
 const std::string kWidths[] = {"", "_4", "_16"};
 
-bool same(float a, float b) { return std::isnan(a) ? std::isnan(b) : std::bit_cast<uint32_t>(a) == std::bit_cast<uint32_t>(b); }
+bool same(float a, float b) {
+  return std::isnan(a) ? std::isnan(b) : std::bit_cast<uint32_t>(a) == std::bit_cast<uint32_t>(b);
+}
 bool is_nan(DType d, uint16_t bits) { return std::isnan(float_of_bits(d, bits)); }
 
 TEST_P(Prelude, EverySixteenBitPatternBecomesItsNumber) {
@@ -88,7 +92,8 @@ TEST_P(Prelude, EverySixteenBitPatternBecomesItsNumber) {
 std::vector<float> floats_around_everything() {
   std::vector<float> out;
   for (uint32_t high = 0; high < 65536; ++high) {
-    for (uint32_t low : {0x0000u, 0x0001u, 0x0fffu, 0x1000u, 0x1001u, 0x2fffu, 0x3000u, 0x7fffu, 0x8000u, 0x8001u, 0xefffu, 0xf000u, 0xf001u, 0xffffu}) {
+    for (uint32_t low : {0x0000u, 0x0001u, 0x0fffu, 0x1000u, 0x1001u, 0x2fffu, 0x3000u, 0x7fffu, 0x8000u,
+                         0x8001u, 0xefffu, 0xf000u, 0xf001u, 0xffffu}) {
       out.push_back(std::bit_cast<float>(high << 16 | low));
     }
   }
@@ -108,7 +113,8 @@ TEST_P(Prelude, FloatsAreRoundedToTheNearestSmallOne) {
       EXPECT_EQ(wrong, 0) << name << width;
     }
   }
-  for (const auto& [name, d] : {std::pair("float8_e4m3", kFloat8E4M3), std::pair("float8_e5m2", kFloat8E5M2)}) {
+  for (const auto& [name, d] :
+       {std::pair("float8_e4m3", kFloat8E4M3), std::pair("float8_e5m2", kFloat8E5M2)}) {
     const auto got = run<float, uint8_t>(cat("to_", name), a);
     int wrong = 0;
     for (size_t i = 0; i < a.size(); ++i) {
@@ -127,9 +133,11 @@ TEST_P(Prelude, DoublesAreRoundedOnce) {
   std::vector<double> a;
   for (uint32_t p = 0; p < 65536; p += 3) {
     for (DType d : {kFloat16, kBFloat16}) {
-      const double v = float_of_bits(d, static_cast<uint16_t>(p)), next = float_of_bits(d, static_cast<uint16_t>(p + 1));
+      const double v = float_of_bits(d, static_cast<uint16_t>(p)),
+                   next = float_of_bits(d, static_cast<uint16_t>(p + 1));
       const double middle = (v + next) / 2;
-      for (double x : {v, middle, std::nextafter(middle, -INFINITY), std::nextafter(middle, INFINITY)}) a.push_back(x);
+      for (double x : {v, middle, std::nextafter(middle, -INFINITY), std::nextafter(middle, INFINITY)})
+        a.push_back(x);
     }
   }
   for (const auto& [name, d] : {std::pair("float16", kFloat16), std::pair("bfloat16", kBFloat16)}) {
@@ -145,9 +153,11 @@ TEST_P(Prelude, DoublesAreRoundedOnce) {
 
 TEST_P(Prelude, FunctionsAreWithinTwoUnitsAndTheSameInVectors) {
   std::vector<float> a;
-  for (uint64_t bits = 0; bits < (uint64_t{1} << 32); bits += 4093) a.push_back(std::bit_cast<float>(static_cast<uint32_t>(bits)));
+  for (uint64_t bits = 0; bits < (uint64_t{1} << 32); bits += 4093)
+    a.push_back(std::bit_cast<float>(static_cast<uint32_t>(bits)));
   while (a.size() % 16) a.push_back(0);
-  const std::pair<const char*, double (*)(double)> functions[] = {{"each_exp", std::exp}, {"each_log", std::log}, {"each_tanh", std::tanh}, {"each_erf", std::erf}};
+  const std::pair<const char*, double (*)(double)> functions[] = {
+      {"each_exp", std::exp}, {"each_log", std::log}, {"each_tanh", std::tanh}, {"each_erf", std::erf}};
   for (const auto& [name, exact] : functions) {
     const auto got = run<float, float>(name, a);
     double worst = 0;
@@ -160,7 +170,8 @@ TEST_P(Prelude, FunctionsAreWithinTwoUnitsAndTheSameInVectors) {
         ASSERT_EQ(got[i], nearest) << name << "(" << a[i] << ")";
         continue;
       }
-      const double unit = std::max(std::ldexp(1.0, std::ilogb(nearest == 0 ? 1e-45f : nearest) - 23), 0x1p-149);
+      const double unit =
+          std::max(std::ldexp(1.0, std::ilogb(nearest == 0 ? 1e-45f : nearest) - 23), 0x1p-149);
       worst = std::max(worst, std::fabs(got[i] - want) / unit);
     }
     EXPECT_LT(worst, 2) << name;
@@ -174,7 +185,8 @@ TEST_P(Prelude, FunctionsAreWithinTwoUnitsAndTheSameInVectors) {
 }
 
 TEST_P(Prelude, FloatsBecomeIntegersByTruncationAndWrapping) {
-  const std::vector<float> a{0.0f, -0.5f, 1.9f, -1.9f, 127.0f, 128.0f, 300.0f, -129.0f, NAN, INFINITY, -INFINITY, 1e30f, -1e30f, 2147483648.0f, 4294967297.0f, -128.9f};
+  const std::vector<float> a{0.0f, -0.5f,    1.9f,      -1.9f, 127.0f, 128.0f,        300.0f,        -129.0f,
+                             NAN,  INFINITY, -INFINITY, 1e30f, -1e30f, 2147483648.0f, 4294967297.0f, -128.9f};
   const std::vector<int8_t> want{0, 0, 1, -1, 127, -128, 44, 127, 0, -1, 0, -1, 0, 0, 0, -128};
   EXPECT_EQ((run<float, int8_t>("to_int8", a)), want);
   EXPECT_EQ((run<float, int8_t>("to_int8_16", a)), want);

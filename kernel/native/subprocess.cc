@@ -77,8 +77,8 @@ Finished run(const std::vector<std::string>& command, const std::string& folder,
   return done;
 }
 
-std::vector<Finished> run_all(const std::vector<std::vector<std::string>>& commands, const std::string& folder,
-                              int seconds, unsigned at_once) {
+std::vector<Finished> run_all(const std::vector<std::vector<std::string>>& commands,
+                              const std::string& folder, int seconds, unsigned at_once) {
   std::vector<Finished> results(commands.size());
   std::atomic<size_t> next{0};
   const auto work = [&] {

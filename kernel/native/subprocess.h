@@ -18,7 +18,7 @@ inline constexpr size_t kMostOutput = size_t{1} << 20;
 Finished run(const std::vector<std::string>& command, const std::string& folder, int seconds);
 
 // All of them, at most `at_once` at a time; results in the order of the commands.
-std::vector<Finished> run_all(const std::vector<std::vector<std::string>>& commands, const std::string& folder,
-                              int seconds, unsigned at_once);
+std::vector<Finished> run_all(const std::vector<std::vector<std::string>>& commands,
+                              const std::string& folder, int seconds, unsigned at_once);
 
 }  // namespace relay::kernel::native

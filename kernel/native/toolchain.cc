@@ -17,18 +17,19 @@ Target sse2() { return {"sse2", {"-msse2"}, {"sse2"}, 4}; }
 Target avx2() { return {"avx2", {"-mavx2", "-mfma", "-mf16c"}, {"avx2", "fma"}, 8}; }
 Target avx512() {
   // Without the last flag the compilers keep to half of a register.
-  return {"avx512",
-          {"-mavx512f", "-mavx512bw", "-mavx512dq", "-mavx512vl", "-mfma", "-mf16c", "-mprefer-vector-width=512"},
-          {"avx512f", "avx512bw", "avx512dq", "avx512vl", "fma"},
-          16};
+  return {
+      "avx512",
+      {"-mavx512f", "-mavx512bw", "-mavx512dq", "-mavx512vl", "-mfma", "-mf16c", "-mprefer-vector-width=512"},
+      {"avx512f", "avx512bw", "avx512dq", "avx512vl", "fma"},
+      16};
 }
 
 // The best of the named sets that this processor has, so that an artifact says exactly what it needs.
 Target native() {
   __builtin_cpu_init();
   Target t = sse2();
-  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
-      __builtin_cpu_supports("avx512vl")) {
+  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+      __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl")) {
     t = avx512();
   } else if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) {
     t = avx2();
@@ -92,27 +93,38 @@ std::string find_compiler(Compiler& out) {
         return std::pair(std::string(), Compiler{program, f.output.substr(0, f.output.find('\n'))});
       }
     }
-    return std::pair(given && *given ? cat("RELAY_CXX is ", given, ", which cannot be run")
-                                     : std::string("there is no C++ compiler: install g++ (apt-get install g++)"),
+    return std::pair(given && *given
+                         ? cat("RELAY_CXX is ", given, ", which cannot be run")
+                         : std::string("there is no C++ compiler: install g++ (apt-get install g++)"),
                      Compiler{});
   }();
   out = found.second;
   return found.first;
 }
 
-std::string build_library(const std::vector<Source>& sources, const CompileOptions& options, const std::string& folder,
-                          const std::string& library) {
+std::string build_library(const std::vector<Source>& sources, const CompileOptions& options,
+                          const std::string& folder, const std::string& library) {
   Compiler compiler;
   if (std::string wrong = find_compiler(compiler); !wrong.empty()) return wrong;
-  std::vector<std::string> flags{compiler.program, "-std=c++17", "-fPIC", "-fvisibility=hidden", "-fno-exceptions",
-                                 "-fno-rtti", "-fno-math-errno", "-fno-trapping-math", "-Wall", "-Wextra", "-I."};
+  std::vector<std::string> flags{compiler.program,
+                                 "-std=c++17",
+                                 "-fPIC",
+                                 "-fvisibility=hidden",
+                                 "-fno-exceptions",
+                                 "-fno-rtti",
+                                 "-fno-math-errno",
+                                 "-fno-trapping-math",
+                                 "-Wall",
+                                 "-Wextra",
+                                 "-I."};
   flags.push_back(options.opt_level <= 0 ? "-O1" : options.opt_level == 1 ? "-O2" : "-O3");
   flags.push_back(options.opt_level >= 2 ? "-ffp-contract=fast" : "-ffp-contract=off");
   flags.insert(flags.end(), options.target.flags.begin(), options.target.flags.end());
   std::vector<std::vector<std::string>> compiles;
   std::vector<std::string> link{compiler.program, "-shared", "-o", library};
   for (const Source& s : sources) {
-    if (std::string wrong = write_file_atomically(cat(folder, "/", s.name), s.text); !wrong.empty()) return wrong;
+    if (std::string wrong = write_file_atomically(cat(folder, "/", s.name), s.text); !wrong.empty())
+      return wrong;
     if (!s.name.ends_with(".cc")) continue;
     std::vector<std::string> command = flags;
     const std::string object = s.name + ".o";
@@ -126,7 +138,8 @@ std::string build_library(const std::vector<Source>& sources, const CompileOptio
     if (std::string wrong = failure(compiles[i], done[i]); !wrong.empty()) return wrong;
   }
   // What the library does not use it shall not need: a compiler's own C++ library among others.
-  link.insert(link.end(), {"-Wl,--as-needed", "-Wl,--no-undefined", "-Wl,-z,noexecstack", "-Wl,--build-id=none"});
+  link.insert(link.end(),
+              {"-Wl,--as-needed", "-Wl,--no-undefined", "-Wl,-z,noexecstack", "-Wl,--build-id=none"});
   link.insert(link.end(), options.link_flags.begin(), options.link_flags.end());
   link.insert(link.end(), {"-lm", "-lpthread", "-ldl"});
   return failure(link, run(link, folder, options.seconds));

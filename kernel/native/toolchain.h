@@ -7,10 +7,10 @@
 namespace relay::kernel::native {
 
 struct Target {
-  std::string name;                     // as the user gave it: "avx2", "native"
-  std::vector<std::string> flags;       // for the compiler: "-mavx2"
-  std::vector<std::string> features;    // as __builtin_cpu_supports knows them; what the code needs to run
-  int vector_floats = 4;                // floats in a vector register
+  std::string name;                   // as the user gave it: "avx2", "native"
+  std::vector<std::string> flags;     // for the compiler: "-mavx2"
+  std::vector<std::string> features;  // as __builtin_cpu_supports knows them; what the code needs to run
+  int vector_floats = 4;              // floats in a vector register
 };
 
 // "native" (what this processor has), "sse2", "avx2", "avx512", with or without "cpu:" before it. Returns what is wrong,
@@ -29,9 +29,9 @@ struct Compiler {
 
 struct CompileOptions {
   Target target;
-  int opt_level = 2;                           // of kernels; at 0 and 1 multiplication and addition are not contracted
+  int opt_level = 2;  // of kernels; at 0 and 1 multiplication and addition are not contracted
   std::vector<std::string> link_flags = {};
-  int seconds = 600;                           // for one compiler run
+  int seconds = 600;  // for one compiler run
 };
 
 struct Source {

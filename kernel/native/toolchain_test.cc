@@ -31,7 +31,9 @@ TEST(Toolchain, SourcesBecomeALibraryThatHidesWhatItDoesNotExport) {
   ASSERT_EQ(folder.make(), "");
   const std::string path = folder.path() + "/two.so";
   ASSERT_EQ(build_library({{"a.h", "int helper();\n"},
-                           {"a.cc", "#include \"a.h\"\nextern \"C\" __attribute__((visibility(\"default\"))) int answer() { return helper() + 1; }\n"},
+                           {"a.cc",
+                            "#include \"a.h\"\nextern \"C\" __attribute__((visibility(\"default\"))) int "
+                            "answer() { return helper() + 1; }\n"},
                            {"b.cc", "#include \"a.h\"\nint helper() { return 41; }\n"}},
                           options(), folder.path(), path),
             "");
@@ -46,7 +48,8 @@ TEST(Toolchain, SourcesBecomeALibraryThatHidesWhatItDoesNotExport) {
 TEST(Toolchain, ACompilersFirstErrorIsReported) {
   TemporaryFolder folder;
   ASSERT_EQ(folder.make(), "");
-  const std::string wrong = build_library({{"a.cc", "int f() { return undefined_name; }\n"}}, options(), folder.path(), folder.path() + "/a.so");
+  const std::string wrong = build_library({{"a.cc", "int f() { return undefined_name; }\n"}}, options(),
+                                          folder.path(), folder.path() + "/a.so");
   EXPECT_NE(wrong.find("undefined_name"), std::string::npos) << wrong;
   EXPECT_NE(wrong.find("a.cc:1"), std::string::npos) << wrong;
   EXPECT_NE(wrong.find("failed"), std::string::npos) << wrong;
@@ -55,7 +58,8 @@ TEST(Toolchain, ACompilersFirstErrorIsReported) {
 TEST(Toolchain, WhatIsNotDefinedIsReportedByTheLinker) {
   TemporaryFolder folder;
   ASSERT_EQ(folder.make(), "");
-  const std::string wrong = build_library({{"a.cc", "int elsewhere();\nint f() { return elsewhere(); }\n"}}, options(), folder.path(), folder.path() + "/a.so");
+  const std::string wrong = build_library({{"a.cc", "int elsewhere();\nint f() { return elsewhere(); }\n"}},
+                                          options(), folder.path(), folder.path() + "/a.so");
   EXPECT_NE(wrong.find("elsewhere"), std::string::npos) << wrong;
 }
 

@@ -50,8 +50,8 @@ class Writer {
 
 // Where a buffer's elements are.
 struct Place {
-  std::string name;              // of the array; of variables, what the offset is appended to
-  bool as_stored = true;         // small floats are bits; in local arrays and variables they are floats
+  std::string name;       // of the array; of variables, what the offset is appended to
+  bool as_stored = true;  // small floats are bits; in local arrays and variables they are floats
   std::optional<std::map<int64_t, int>> variables = {};  // offset -> lanes, see as_variables
 };
 

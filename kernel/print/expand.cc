@@ -12,8 +12,8 @@ namespace {
 using Substitution = std::unordered_map<const ExprNode*, Expr>;
 
 // Beyond these, text grows faster than speed.
-constexpr int64_t kMostUnrolled = 64;       // iterations of one loop
-constexpr int64_t kMostCopies = 1024;       // of one statement
+constexpr int64_t kMostUnrolled = 64;  // iterations of one loop
+constexpr int64_t kMostCopies = 1024;  // of one statement
 
 class Expander {
  public:
@@ -36,8 +36,9 @@ class Expander {
       }
       case StmtKind::kIf: {
         const auto* n = s->as<If>();
-        return guarded(here(n->condition), [&] { return expand(n->then_branch); },
-                       [&] { return n->else_branch ? expand(n->else_branch) : nullptr; });
+        return guarded(
+            here(n->condition), [&] { return expand(n->then_branch); },
+            [&] { return n->else_branch ? expand(n->else_branch) : nullptr; });
       }
       case StmtKind::kAllocate: {
         const auto* n = s->as<Allocate>();
@@ -123,15 +124,19 @@ class Expander {
     for (const BlockIter& i : block->iters) {
       if (i.kind == IterKind::kSpatial && inside(i.binding)) return nullptr;
       at[i.var.get()] = at_start(i.binding);
-      if (i.kind == IterKind::kReduction) condition = logical_and(condition, equal(at_start(i.binding), pool_.integer(0)));
+      if (i.kind == IterKind::kReduction)
+        condition = logical_and(condition, equal(at_start(i.binding), pool_.integer(0)));
     }
     condition = simplify(condition, bounds_);
-    Stmt init = guarded(condition, [&] {
-      const Substitution outer = std::exchange(by_, at);
-      Stmt s = expand(block->init);
-      by_ = outer;
-      return s;
-    }, [] { return nullptr; });
+    Stmt init = guarded(
+        condition,
+        [&] {
+          const Substitution outer = std::exchange(by_, at);
+          Stmt s = expand(block->init);
+          by_ = outer;
+          return s;
+        },
+        [] { return nullptr; });
 
     Block rest = *block;
     rest.init = nullptr;
@@ -144,21 +149,26 @@ class Expander {
 
   Stmt expand(const Block& n) {
     const Expr predicate = n.predicate ? here(n.predicate) : pool_.integer(1, kBool);
-    return guarded(predicate, [&] {
-      Expr first = pool_.integer(1, kBool);
-      Substitution inside = by_;
-      for (const BlockIter& i : n.iters) {
-        const Expr value = here(i.binding);
-        inside[i.var.get()] = value;
-        if (i.kind == IterKind::kReduction) first = logical_and(first, equal(value, pool_.integer(0)));
-      }
-      const Substitution outer = std::exchange(by_, inside);
-      std::vector<Stmt> body;
-      if (n.init) body.push_back(guarded(simplify(first, bounds_), [&] { return expand(n.init); }, [] { return nullptr; }));
-      body.push_back(expand(n.body));
-      by_ = outer;
-      return make_sequence(arena_, body);
-    }, [] { return nullptr; });
+    return guarded(
+        predicate,
+        [&] {
+          Expr first = pool_.integer(1, kBool);
+          Substitution inside = by_;
+          for (const BlockIter& i : n.iters) {
+            const Expr value = here(i.binding);
+            inside[i.var.get()] = value;
+            if (i.kind == IterKind::kReduction) first = logical_and(first, equal(value, pool_.integer(0)));
+          }
+          const Substitution outer = std::exchange(by_, inside);
+          std::vector<Stmt> body;
+          if (n.init)
+            body.push_back(
+                guarded(simplify(first, bounds_), [&] { return expand(n.init); }, [] { return nullptr; }));
+          body.push_back(expand(n.body));
+          by_ = outer;
+          return make_sequence(arena_, body);
+        },
+        [] { return nullptr; });
   }
 
   ExprPool& pool_;

@@ -99,7 +99,9 @@ const std::string* Expressions::known(const ExprNode* n) const {
 
 std::string Expressions::declare(const ExprNode* n, const Text& t) {
   const std::string name = context_.names.unique("t");
-  const std::string type = !is_vector(n) ? std::string(value_type(n->dtype)) : n->dtype.is_bool() ? "auto" : vector_type(n->dtype);
+  const std::string type = !is_vector(n)        ? std::string(value_type(n->dtype))
+                           : n->dtype.is_bool() ? "auto"
+                                                : vector_type(n->dtype);
   context_.out.line("const ", type, " ", name, " = ", t.text, ";");
   return locals_.back()[n] = name;
 }
@@ -110,8 +112,10 @@ Text Expressions::value(const ExprNode* n) {
   if (const std::string* name = known(n)) return {*name, Level::kPrimary};
   if (is_leaf(n)) return t;
   const bool variable = n->kind == ExprKind::kLoad && context_.places.at(n->buffer).variables;
-  const bool short_index = (n->kind == ExprKind::kAdd || n->kind == ExprKind::kMul) && is_index(n) && t.text.size() < kShortText;
-  if ((uses_[n] > 1 && !variable && !short_index) || t.text.size() > kLongText) return {declare(n, t), Level::kPrimary};
+  const bool short_index =
+      (n->kind == ExprKind::kAdd || n->kind == ExprKind::kMul) && is_index(n) && t.text.size() < kShortText;
+  if ((uses_[n] > 1 && !variable && !short_index) || t.text.size() > kLongText)
+    return {declare(n, t), Level::kPrimary};
   return t;
 }
 
@@ -137,7 +141,8 @@ bool Expressions::is_vector(const ExprNode* n) {
   if (!context_.lanes) return false;
   if (n == context_.lanes->var.get()) return true;
   if (auto it = vector_.find(n); it != vector_.end()) return it->second;
-  const bool any = std::any_of(n->args.begin(), n->args.end(), [&](const ExprNode* a) { return is_vector(a); });
+  const bool any =
+      std::any_of(n->args.begin(), n->args.end(), [&](const ExprNode* a) { return is_vector(a); });
   return vector_[n] = any;
 }
 
@@ -164,7 +169,9 @@ Text Expressions::compute(const ExprNode* n) {
     case ExprKind::kInt:
     case ExprKind::kFloat: return constant(n);
     case ExprKind::kVar: {
-      if (is_vector(n)) return {cat("relay_iota<", context_.lanes->count, ">((int64_t)", context_.lanes->base, ")"), Level::kPrimary};
+      if (is_vector(n))
+        return {cat("relay_iota<", context_.lanes->count, ">((int64_t)", context_.lanes->base, ")"),
+                Level::kPrimary};
       auto it = context_.variables.find(n);
       CHECK(it != context_.variables.end(), cat("variable ", n->name.text(), " of a kernel is not bound"));
       return {it->second, Level::kPrimary};
@@ -182,9 +189,14 @@ Text Expressions::compute(const ExprNode* n) {
     case ExprKind::kBitAnd:
     case ExprKind::kBitOr:
     case ExprKind::kBitXor: {
-      const Text t = infix(n, n->kind == ExprKind::kBitAnd ? "&" : n->kind == ExprKind::kBitOr ? "|" : "^", Level::kBits);
+      const Text t = infix(n,
+                           n->kind == ExprKind::kBitAnd  ? "&"
+                           : n->kind == ExprKind::kBitOr ? "|"
+                                                         : "^",
+                           Level::kBits);
       if (is_vector(n) || n->dtype.bits >= 32) return t;
-      return {cat("(", value_type(n->dtype), ")(", t.text, ")"), Level::kUnary};  // undoes the promotion to int
+      return {cat("(", value_type(n->dtype), ")(", t.text, ")"),
+              Level::kUnary};  // undoes the promotion to int
     }
     case ExprKind::kShiftLeft: return rounded(n, call("relay_shift_left", n));
     case ExprKind::kShiftRight: return call("relay_shift_right", n);
@@ -247,7 +259,8 @@ Text Expressions::sum_or_product(const ExprNode* n) {
   const char* function = sum ? "relay_add" : n->kind == ExprKind::kSub ? "relay_sub" : "relay_mul";
   // Sums and products of int64 have any number of operands.
   std::string text = like(n, n->args[0], Level::kChoice);
-  for (size_t i = 1; i < n->args.size(); ++i) text = cat(function, "(", text, ", ", like(n, n->args[i], Level::kChoice), ")");
+  for (size_t i = 1; i < n->args.size(); ++i)
+    text = cat(function, "(", text, ", ", like(n, n->args[i], Level::kChoice), ")");
   return rounded(n, {text, Level::kPrimary});
 }
 
@@ -268,7 +281,8 @@ Text Expressions::index_sum(const ExprNode* n) {
 
 Text Expressions::index_product(const ExprNode* n) {
   const ExprNode* last = n->args.back();
-  if (n->args.size() == 2 && last->kind == ExprKind::kInt && last->int_value == -1) return {"-" + operand(n->args[0], Level::kUnary), Level::kUnary};
+  if (n->args.size() == 2 && last->kind == ExprKind::kInt && last->int_value == -1)
+    return {"-" + operand(n->args[0], Level::kUnary), Level::kUnary};
   std::string text = index_operand(n->args[0], Level::kProduct);
   for (size_t i = 1; i < n->args.size(); ++i) text += cat(" * ", index_operand(n->args[i], Level::kUnary));
   return {text, Level::kProduct};
@@ -279,18 +293,22 @@ Text Expressions::division(const ExprNode* n) {
   if (is_index(n)) {
     const Interval a = context_.bounds.of(n->args[0]), b = context_.bounds.of(n->args[1]);
     if (a.low && *a.low >= 0 && b.low && *b.low >= 1) {
-      std::string left = index_operand(n->args[0], Level::kProduct), right = index_operand(n->args[1], Level::kUnary);
+      std::string left = index_operand(n->args[0], Level::kProduct),
+                  right = index_operand(n->args[1], Level::kUnary);
       return {cat(left, quotient ? " / " : " % ", right), Level::kProduct};
     }
   }
   const bool floor = n->kind == ExprKind::kFloorDiv || n->kind == ExprKind::kFloorMod;
   return rounded(n, call(floor ? (quotient ? "relay_floor_div" : "relay_floor_mod")
-                               : (quotient ? "relay_trunc_div" : "relay_trunc_mod"), n));
+                               : (quotient ? "relay_trunc_div" : "relay_trunc_mod"),
+                         n));
 }
 
 Text Expressions::minimum_or_maximum(const ExprNode* n) {
   std::string function = n->kind == ExprKind::kMin ? "relay_min" : "relay_max";
-  const auto number = [](const ExprNode* a) { return a->kind == ExprKind::kFloat && !std::isnan(a->float_value); };
+  const auto number = [](const ExprNode* a) {
+    return a->kind == ExprKind::kFloat && !std::isnan(a->float_value);
+  };
   if (number(n->args[1])) {
     function += "_right_number";
   } else if (number(n->args[0])) {
@@ -300,8 +318,12 @@ Text Expressions::minimum_or_maximum(const ExprNode* n) {
 }
 
 Text Expressions::comparison(const ExprNode* n) {
-  const char* sign = n->kind == ExprKind::kEqual ? "==" : n->kind == ExprKind::kNotEqual ? "!=" : n->kind == ExprKind::kLess ? "<" : "<=";
-  const Level level = n->kind == ExprKind::kEqual || n->kind == ExprKind::kNotEqual ? Level::kEquality : Level::kOrder;
+  const char* sign = n->kind == ExprKind::kEqual      ? "=="
+                     : n->kind == ExprKind::kNotEqual ? "!="
+                     : n->kind == ExprKind::kLess     ? "<"
+                                                      : "<=";
+  const Level level =
+      n->kind == ExprKind::kEqual || n->kind == ExprKind::kNotEqual ? Level::kEquality : Level::kOrder;
   std::string left = index_operand(n->args[0], Level::kSum), right = index_operand(n->args[1], Level::kSum);
   return {cat(left, " ", sign, " ", right), level};
 }
@@ -331,7 +353,8 @@ Text Expressions::select(const ExprNode* n) {
     locals_.pop_back();
     sides[i] = std::exchange(context_.out, outer).text();
   }
-  if (sides[0].empty() && sides[1].empty()) return {cat(condition, " ? ", texts[0], " : ", texts[1]), Level::kChoice};
+  if (sides[0].empty() && sides[1].empty())
+    return {cat(condition, " ? ", texts[0], " : ", texts[1]), Level::kChoice};
 
   const std::string name = context_.names.unique("t");
   context_.out.line(is_vector(n) ? vector_type(n->dtype) : std::string(value_type(n->dtype)), " ", name, ";");
@@ -350,13 +373,18 @@ Text Expressions::cast(const ExprNode* n) {
   const ExprNode* a = n->args[0];
   const DType to = n->dtype, from = a->dtype;
   const std::string type(value_type(to));
-  const auto converted = [&](std::string_view t) { return Text{cat("(", t, ")", operand(a, Level::kUnary)), Level::kUnary}; };
+  const auto converted = [&](std::string_view t) {
+    return Text{cat("(", t, ")", operand(a, Level::kUnary)), Level::kUnary};
+  };
   if (to.is_bool()) return {cat(operand(a, Level::kSum), " != 0"), Level::kEquality};
   if (to.is_float()) {
     if (!is_small_float(to)) return value_type(from) == type ? value(a) : converted(type);
     // Straight from what does not fit a float, with one rounding.
-    if (from == kFloat64) return rounded(n, {cat("relay_odd_float_of(", operand(a, Level::kChoice), ")"), Level::kPrimary});
-    if (from.is_int() && from.bits > 16) return rounded(n, {cat("relay_odd_float_of((double)", operand(a, Level::kUnary), ")"), Level::kPrimary});
+    if (from == kFloat64)
+      return rounded(n, {cat("relay_odd_float_of(", operand(a, Level::kChoice), ")"), Level::kPrimary});
+    if (from.is_int() && from.bits > 16)
+      return rounded(n,
+                     {cat("relay_odd_float_of((double)", operand(a, Level::kUnary), ")"), Level::kPrimary});
     return rounded(n, from.is_float() ? value(a) : converted("float"));
   }
   if (!from.is_float()) return rounded(n, converted(type));
@@ -416,7 +444,8 @@ Text Expressions::load(const ExprNode* n) {
                            : cat("relay_load<", context_.lanes->count, ">(", pointer(place, first), ")");
     if (d.is_bool()) return {cat(text, " != 0"), Level::kEquality};
   }
-  if (is_small_float(d) && place.as_stored) text = cat("relay_float_of_", small_float_name(d), "(", text, ")");
+  if (is_small_float(d) && place.as_stored)
+    text = cat("relay_float_of_", small_float_name(d), "(", text, ")");
   return {text, Level::kPrimary};
 }
 

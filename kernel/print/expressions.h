@@ -10,7 +10,19 @@
 namespace relay::kernel::printing {
 
 // How tightly a text's outermost operator binds.
-enum class Level : uint8_t { kChoice, kOr, kAnd, kBits, kEquality, kOrder, kShift, kSum, kProduct, kUnary, kPrimary };
+enum class Level : uint8_t {
+  kChoice,
+  kOr,
+  kAnd,
+  kBits,
+  kEquality,
+  kOrder,
+  kShift,
+  kSum,
+  kProduct,
+  kUnary,
+  kPrimary
+};
 
 struct Text {
   std::string text;
@@ -29,17 +41,18 @@ class Expressions {
   // All roots that the statement evaluates unconditionally, in the order in which they will be asked for.
   Expressions(Context& context, const std::vector<Expr>& roots);
 
-  std::string scalar(Expr e);                // not depending on the vectorised loop's variable
-  std::string condition(Expr e);             // the same, for `if`
+  std::string scalar(Expr e);     // not depending on the vectorised loop's variable
+  std::string condition(Expr e);  // the same, for `if`
   void store(const Buffer& buffer, Expr offset, Expr value);
 
  private:
   // Operands: text that binds at least that tightly.
   std::string operand(const ExprNode* n, Level least = Level::kPrimary);
-  std::string index_operand(const ExprNode* n, Level least);                     // constants without their type
+  std::string index_operand(const ExprNode* n, Level least);  // constants without their type
   std::string vector_operand(const ExprNode* n, Level least = Level::kPrimary);  // a scalar is broadcast
-  std::string like(const ExprNode* n, const ExprNode* argument, Level least = Level::kPrimary);  // a vector if n is one
-  std::string mask(const ExprNode* n, int bits);                                 // with lanes of that many bits
+  std::string like(const ExprNode* n, const ExprNode* argument,
+                   Level least = Level::kPrimary);  // a vector if n is one
+  std::string mask(const ExprNode* n, int bits);    // with lanes of that many bits
   Text value(const ExprNode* n);
 
   Text compute(const ExprNode* n);

@@ -33,7 +33,8 @@ int Expressions::mask_bits(const ExprNode* n) {
 std::string Expressions::mask(const ExprNode* n, int bits) {
   const std::string lane = cat("int", bits, "_t");
   if (!is_vector(n)) {
-    return cat("relay_splat<", context_.lanes->count, ">((", lane, ")-(", lane, ")", operand(n, Level::kUnary), ")");
+    return cat("relay_splat<", context_.lanes->count, ">((", lane, ")-(", lane, ")",
+               operand(n, Level::kUnary), ")");
   }
   if (mask_bits(n) == bits) return operand(n);
   return cat("relay_convert<", lane, ">(", operand(n, Level::kChoice), ")");
@@ -67,8 +68,12 @@ Text Expressions::mask_operation(const ExprNode* n) {
         const std::string a = mask(n->args[0], bits), b = mask(n->args[1], bits);
         return {cat("~", a, n->kind == ExprKind::kLess ? " & " : " | ", b), Level::kBits};
       }
-      const char* sign = n->kind == ExprKind::kEqual ? "==" : n->kind == ExprKind::kNotEqual ? "!=" : n->kind == ExprKind::kLess ? "<" : "<=";
-      const std::string a = vector_operand(n->args[0], Level::kSum), b = vector_operand(n->args[1], Level::kSum);
+      const char* sign = n->kind == ExprKind::kEqual      ? "=="
+                         : n->kind == ExprKind::kNotEqual ? "!="
+                         : n->kind == ExprKind::kLess     ? "<"
+                                                          : "<=";
+      const std::string a = vector_operand(n->args[0], Level::kSum),
+                        b = vector_operand(n->args[1], Level::kSum);
       return {cat(a, " ", sign, " ", b), Level::kOrder};
     }
     case ExprKind::kSelect: {
@@ -76,7 +81,8 @@ Text Expressions::mask_operation(const ExprNode* n) {
       return {cat("(", c, " & ", a, ") | (~", c, " & ", b, ")"), Level::kBits};
     }
     case ExprKind::kCast:
-      return {cat(vector_operand(n->args[0], Level::kSum), " != (", value_type(n->args[0]->dtype), ")0"), Level::kEquality};
+      return {cat(vector_operand(n->args[0], Level::kSum), " != (", value_type(n->args[0]->dtype), ")0"),
+              Level::kEquality};
     case ExprKind::kMath: return math(n);
     default: break;
   }
@@ -100,7 +106,8 @@ Text Expressions::vector_cast(const ExprNode* n) {
   if (type == value_type(a->dtype)) return rounded(n, value(a));
   const std::string operand = vector_operand(a, Level::kChoice);
   if (n->dtype.is_int() && a->dtype.is_float()) {
-    return {cat(fits_int32(a) ? "relay_small_int_of_each<" : "relay_int_of_each<", type, ">(", operand, ")"), Level::kPrimary};
+    return {cat(fits_int32(a) ? "relay_small_int_of_each<" : "relay_int_of_each<", type, ">(", operand, ")"),
+            Level::kPrimary};
   }
   return rounded(n, {cat("relay_convert<", type, ">(", operand, ")"), Level::kPrimary});
 }

@@ -15,7 +15,8 @@ namespace relay::kernel {
 std::string prelude(const Dialect& dialect = kCppDialect);
 
 // Its parts, for tests and for those who put them together otherwise.
-extern const std::string_view kPreludeHost;         // includes, macros, relay_parallel (unless runtime/relay.h has it)
+extern const std::string_view
+    kPreludeHost;  // includes, macros, relay_parallel (unless runtime/relay.h has it)
 extern const std::string_view kPreludeCuda;         // the same for device code
 extern const std::string_view kPreludeArithmetic;   // integers, minima, divisions
 extern const std::string_view kPreludeConversions;  // float16, bfloat16, float8, float to integer

@@ -22,7 +22,8 @@ std::string function_name(const Kernel& k, const PrintOptions& options) {
 std::vector<Parameter> parameters(const Kernel& k, Context& context) {
   std::vector<Parameter> out;
   const auto array = [&](const Buffer* b, std::string_view access) {
-    const std::string name = context.names.unique(b->name.text()), type = cat(access, memory_type(b->dtype), "*");
+    const std::string name = context.names.unique(b->name.text()),
+                      type = cat(access, memory_type(b->dtype), "*");
     context.places[b] = {.name = name};
     out.push_back({cat(type, " ", context.dialect.restricted), type, name});
   };
@@ -37,17 +38,18 @@ std::vector<Parameter> parameters(const Kernel& k, Context& context) {
   return out;
 }
 
-std::string head(const std::string& function, const std::vector<Parameter>& parameters, const Dialect& dialect,
-                 const PrintOptions& options) {
-  std::string out = cat(options.is_static ? "static " : "", dialect.function, dialect.result, " ", function, "(");
+std::string head(const std::string& function, const std::vector<Parameter>& parameters,
+                 const Dialect& dialect, const PrintOptions& options) {
+  std::string out =
+      cat(options.is_static ? "static " : "", dialect.function, dialect.result, " ", function, "(");
   if (dialect.parallel) out += "const relay_parallel* parallel";
   for (const Parameter& p : parameters) out += cat(out.back() == '(' ? "" : ", ", p.declared, p.name);
   if (dialect.has_grid()) out += cat(out.back() == '(' ? "" : ", ", "int32_t* failure");
   return out + ")";
 }
 
-std::string one_function(const std::string& function, const std::vector<Parameter>& parameters, const Context& context,
-                         const PrintOptions& options, const std::string& body) {
+std::string one_function(const std::string& function, const std::vector<Parameter>& parameters,
+                         const Context& context, const PrintOptions& options, const std::string& body) {
   Writer out;
   out.open(head(function, parameters, context.dialect, options), " {");
   std::vector<std::string> names;

@@ -41,8 +41,8 @@ struct Launch {
 };
 
 struct Printed {
-  std::string text;                        // the function, and what it alone needs before it
-  std::string function;                    // its name; with a grid, the first part of the names of its launches
+  std::string text;      // the function, and what it alone needs before it
+  std::string function;  // its name; with a grid, the first part of the names of its launches
   std::vector<std::string> messages = {};  // a result of i > 0 means messages[i - 1]
   std::vector<Launch> launches = {};       // with a grid only
 };

@@ -30,7 +30,8 @@ class Print : public ::testing::Test {
 };
 
 TEST_F(Print, AReductionStartsInFrontOfItsLoop) {
-  const Tensor x = k_.input("x", kFloat32, {n_, k_.index(64)}), w = k_.input("w", kFloat32, {k_.index(8), k_.index(64)});
+  const Tensor x = k_.input("x", kFloat32, {n_, k_.index(64)}),
+               w = k_.input("w", kFloat32, {k_.index(8), k_.index(64)});
   const Tensor y = k_.reduce("y", kFloat32, {n_, k_.index(8)}, {k_.index(64)}, k_.sum(kFloat32),
                              [&](Indices i, Indices r) { return x(i[0], r[0]) * w(i[1], r[0]); });
   EXPECT_EQ(cpp(k_.finish("dense", "nn.dense", {y})), R"(
@@ -52,10 +53,10 @@ int32_t dense(const relay_parallel* parallel, const float* __restrict x, const f
 
 TEST_F(Print, ParallelLoopsAreFunctionsAndVectorsHaveTails) {
   const Tensor x = k_.input("x", kFloat32, {n_, k_.index(20)}), b = k_.input("b", kFloat32, {k_.index(20)});
-  const Tensor y = k_.compute("y", kFloat32, {n_, k_.index(20)}, [&](Indices i) {
-    return max(x.at(i) + b(i[1]), k_.constant(kFloat32, 0));
-  });
-  const Kernel kernel = with(with(k_.finish("bias", "add + nn.relu", {y}), "i0", ForKind::kParallel), "i1", ForKind::kVectorized);
+  const Tensor y = k_.compute("y", kFloat32, {n_, k_.index(20)},
+                              [&](Indices i) { return max(x.at(i) + b(i[1]), k_.constant(kFloat32, 0)); });
+  const Kernel kernel = with(with(k_.finish("bias", "add + nn.relu", {y}), "i0", ForKind::kParallel), "i1",
+                             ForKind::kVectorized);
   EXPECT_EQ(cpp(kernel), R"(
 // add + nn.relu
 struct bias_0_closure {
@@ -91,7 +92,8 @@ TEST_F(Print, RequirementsReturnTheirNumber) {
     k_.require(not_equal(y.at(i), k_.constant(kInt32, 0)), "division by zero");
     return trunc_div(x.at(i) + y.at(i), y.at(i));
   });
-  const Printed p = print(k_.finish("divide", "divide */ #include", {z}), kCppDialect, {.function = "f", .is_static = true});
+  const Printed p = print(k_.finish("divide", "divide */ #include", {z}), kCppDialect,
+                          {.function = "f", .is_static = true});
   EXPECT_EQ(p.function, "f");
   EXPECT_EQ(p.messages, std::vector<std::string>{"division by zero"});
   EXPECT_EQ("\n" + p.text, R"(
@@ -150,9 +152,13 @@ TEST_F(Print, SharedMemoryIsGuardedByBarriers) {
   const Tensor x = k_.input("x", kFloat32, {n_, width});
   const Tensor y = k_.compute("y", kFloat32, {n_, width}, [&](Indices i) { return x.at(i); });
   Kernel kernel = k_.finish("reverse", "reverse", {y});
-  const Buffer* tile = arena_.make<Buffer>(uint32_t{99}, symbols_.intern("tile"), kFloat32, arena_.list(std::vector<Expr>{width}), Scope::kShared);
-  const Expr b = pool_.variable("b"), r = pool_.variable("r"), s = pool_.variable("s"), t = pool_.variable("t");
-  const auto threads = [&](Expr var, Stmt body) { return make_for(arena_, var, width, ForKind::kThreadX, body); };
+  const Buffer* tile = arena_.make<Buffer>(uint32_t{99}, symbols_.intern("tile"), kFloat32,
+                                           arena_.list(std::vector<Expr>{width}), Scope::kShared);
+  const Expr b = pool_.variable("b"), r = pool_.variable("r"), s = pool_.variable("s"),
+             t = pool_.variable("t");
+  const auto threads = [&](Expr var, Stmt body) {
+    return make_for(arena_, var, width, ForKind::kThreadX, body);
+  };
   Stmt fill = threads(s, make_store(arena_, tile, {s}, pool_.load(x.buffer(), {r, s})));
   Stmt drain = threads(t, make_store(arena_, y.buffer(), {r, t}, pool_.load(tile, {pool_.integer(31) - t})));
   Stmt rows = make_for(arena_, r, n_, ForKind::kSerial, make_sequence(arena_, {fill, drain}));
@@ -189,7 +195,8 @@ TEST_F(Print, TheSameInputGivesTheSameText) {
     Builder k(pool);
     const Expr n = pool.shape_variable("n"), m = pool.shape_variable("m");
     const Tensor x = k.input("x", kFloat16, {n, m});
-    const Tensor y = k.reduce("y", kFloat32, {m}, {n}, k.sum(kFloat32), [&](Indices i, Indices r) { return cast(kFloat32, x(r[0], i[0])); });
+    const Tensor y = k.reduce("y", kFloat32, {m}, {n}, k.sum(kFloat32),
+                              [&](Indices i, Indices r) { return cast(kFloat32, x(r[0], i[0])); });
     return print(k.finish("k", "sum", {y}), kCppDialect).text;
   };
   EXPECT_EQ(build(), build());
@@ -199,7 +206,9 @@ TEST_F(Print, ADeclarationIsTheHeadOfTheFunction) {
   const Tensor x = k_.input("x", kBFloat16, {n_});
   const Kernel k = k_.finish("copy", "copy", {x});
   const std::string head = declaration(k, kCppDialect);
-  EXPECT_EQ(head, "int32_t copy(const relay_parallel* parallel, const uint16_t* __restrict x, uint16_t* __restrict x_copy, int64_t n)");
+  EXPECT_EQ(head,
+            "int32_t copy(const relay_parallel* parallel, const uint16_t* __restrict x, uint16_t* __restrict "
+            "x_copy, int64_t n)");
   EXPECT_NE(cpp(k).find("\n" + head + " {\n"), std::string::npos);
 }
 
@@ -224,7 +233,9 @@ TEST(Names, AreIdentifiersWhateverTheModelSays) {
 TEST(Names, CommentsAndTextsCannotBeLeft) {
   EXPECT_EQ(comment("a */ b /* c"), "a *_ b /_ c");
   EXPECT_EQ(comment("line\nnext \\"), "line?next ?");
-  EXPECT_EQ(quoted("a\"b\\c\n?\xff" "1"), "\"a\\\"b\\\\c\\012\\?\\3771\"");
+  EXPECT_EQ(quoted("a\"b\\c\n?\xff"
+                   "1"),
+            "\"a\\\"b\\\\c\\012\\?\\3771\"");
 }
 
 }  // namespace

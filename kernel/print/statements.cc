@@ -27,7 +27,8 @@ struct Touched {
           if (l->buffer->scope != Scope::kLocal) out.reads.insert(l->buffer->id);
         });
       }
-      if (const auto* st = n->as<Store>(); st && st->buffer->scope != Scope::kLocal) out.writes.insert(st->buffer->id);
+      if (const auto* st = n->as<Store>(); st && st->buffer->scope != Scope::kLocal)
+        out.writes.insert(st->buffer->id);
     });
     return out;
   }
@@ -99,7 +100,9 @@ void Statements::loop(const For& n) {
     vector_loop(n);
   } else {
     const bool independent = n.how == ForKind::kVectorized;
-    serial_loop(n, n.how == ForKind::kUnrolled ? context_.dialect.unroll : independent ? context_.dialect.independent : "");
+    serial_loop(n, n.how == ForKind::kUnrolled ? context_.dialect.unroll
+                   : independent               ? context_.dialect.independent
+                                               : "");
   }
   context_.bounds = outer;
 }
@@ -137,7 +140,8 @@ void Statements::parallel_loop(const For& n) {
   const std::string extent = Expressions(context_, {n.extent}).scalar(n.extent);
   const std::string suffix = cat("_", parallel_loops_++);
   std::vector<Parameter> shared = parameters_;
-  for (const Local& l : locals_) shared.push_back({cat(l.type, "* ", context_.dialect.restricted), cat(l.type, "*"), l.name});
+  for (const Local& l : locals_)
+    shared.push_back({cat(l.type, "* ", context_.dialect.restricted), cat(l.type, "*"), l.name});
   for (Expr v : loops_) shared.push_back({"int64_t ", "int64_t", context_.variables.at(v.get())});
 
   const std::string var = bind(n.var);
@@ -161,18 +165,21 @@ void Statements::parallel_loop(const For& n) {
   before.open("struct ", closure, " {");
   for (const Parameter& p : shared) before.line(p.type, " ", p.name, ";");
   before.close("};");
-  before.open(context_.dialect.noinline, "static int32_t ", part, "(", parameters, "int64_t begin, int64_t end) {");
+  before.open(context_.dialect.noinline, "static int32_t ", part, "(", parameters,
+              "int64_t begin, int64_t end) {");
   before.raw(body.text());
   before.line("return 0;");
   before.close();
   before.open("static int32_t ", range, "(void* closure, int64_t begin, int64_t end) {");
-  before.line(shared.empty() ? "(void)closure;" : cat("const ", closure, "* shared = (const ", closure, "*)closure;"));
+  before.line(shared.empty() ? "(void)closure;"
+                             : cat("const ", closure, "* shared = (const ", closure, "*)closure;"));
   before.line("return ", part, "(", arguments, "begin, end);");
   before.close();
 
   context_.out.open("{");
   context_.out.line(closure, " closure = {", fields, "};");
-  context_.out.line("const int32_t failure = parallel->run(parallel->self, ", extent, ", ", range, ", &closure);");
+  context_.out.line("const int32_t failure = parallel->run(parallel->self, ", extent, ", ", range,
+                    ", &closure);");
   context_.out.line("if (failure != 0) return failure;");
   context_.out.close();
 }
@@ -271,7 +278,8 @@ void Statements::allocate(const Allocate& n) {
   const std::string name = context_.names.unique(b.name.text());
   int64_t count = 1;
   for (Expr e : b.shape) {
-    CHECK(e->kind == ExprKind::kInt, cat("local buffer ", b.name.text(), " of a kernel has no constant size"));
+    CHECK(e->kind == ExprKind::kInt,
+          cat("local buffer ", b.name.text(), " of a kernel has no constant size"));
     count *= std::max<int64_t>(e->int_value, 1);
     CHECK(count <= kMostLocalBytes, cat("local buffer ", b.name.text(), " of a kernel is too large"));
   }
@@ -283,7 +291,8 @@ void Statements::allocate(const Allocate& n) {
     const std::string_view type = value_type(b.dtype);
     for (const auto& [offset, lanes] : *place.variables) {
       const std::string variable = cat(name, "_", offset);
-      context_.out.line(lanes == 1 ? std::string(type) : cat("relay_vec<", type, ", ", lanes, ">"), " ", variable, ";");
+      context_.out.line(lanes == 1 ? std::string(type) : cat("relay_vec<", type, ", ", lanes, ">"), " ",
+                        variable, ";");
     }
     place.as_stored = false;
   } else {

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "kernel/print/print.h"
 #include "kernel/print/context.h"
+#include "kernel/print/print.h"
 #include "kernel/print/vectors.h"
 
 namespace relay::kernel::printing {
@@ -21,14 +21,19 @@ class Statements {
  public:
   Statements(Context& context, ExprPool& pool, std::string function, const std::vector<Parameter>& parameters,
              const PrintOptions& options)
-      : context_(context), pool_(pool), function_(std::move(function)), parameters_(parameters), options_(options) {}
+      : context_(context),
+        pool_(pool),
+        function_(std::move(function)),
+        parameters_(parameters),
+        options_(options) {}
 
   // Prints to context.out. What was found out about grids is in `launch_extents`.
   void print(Stmt body);
 
   std::vector<std::string> messages;  // in the order of their codes
   Writer before = Writer(0);          // functions that the statements call
-  std::vector<Expr> launch_extents = std::vector<Expr>(kGridIndices);  // of the statements printed last; null: 1
+  std::vector<Expr> launch_extents =
+      std::vector<Expr>(kGridIndices);  // of the statements printed last; null: 1
 
  private:
   void statement(Stmt s);
@@ -44,7 +49,8 @@ class Statements {
   void allocate(const Allocate& n);
   std::string bind(Expr var);
 
-  bool crosses_threads() const;  // statements here are run by all threads of a block, not by one iteration each
+  bool crosses_threads()
+      const;  // statements here are run by all threads of a block, not by one iteration each
   std::string only_first_thread() const;
 
   Context& context_;

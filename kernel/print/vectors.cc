@@ -103,16 +103,20 @@ class Check {
       case ExprKind::kTruncMod: return false;
       case ExprKind::kLoad: {
         std::vector<Expr> list(n->args.begin(), n->args.end());
-        return widen(n->dtype) && is_contiguous(offset_of(*n->buffer, n->args, bounds_, pool_), var_) && indices(list);
+        return widen(n->dtype) && is_contiguous(offset_of(*n->buffer, n->args, bounds_, pool_), var_) &&
+               indices(list);
       }
       case ExprKind::kSelect:
         // Both sides of a choice between lanes or masks are computed, so they may not be what the choice protects.
-        if ((mentions(n->args[0], var_) || n->dtype.is_bool()) && (loads(n->args[1]) || loads(n->args[2]))) return false;
+        if ((mentions(n->args[0], var_) || n->dtype.is_bool()) && (loads(n->args[1]) || loads(n->args[2])))
+          return false;
         return widen(n->dtype) && arguments();
       case ExprKind::kCast: {
         const DType from = n->args[0]->dtype;
         if (!has_vectors(from)) return false;
-        if (n->dtype.is_float() && n->dtype.bits < 32 && (from.bits > 32 || (from.is_int() && from.bits > 16))) return false;
+        if (n->dtype.is_float() && n->dtype.bits < 32 &&
+            (from.bits > 32 || (from.is_int() && from.bits > 16)))
+          return false;
         return widen(n->dtype) && widen(from) && arguments();
       }
       default: return (n->dtype.is_bool() || widen(n->dtype)) && arguments();
@@ -132,7 +136,8 @@ Expr offset_of(const Buffer& buffer, const List<Expr>& indices, const Bounds& bo
   if (indices.empty()) return pool.integer(0);
   return flat_offset(buffer, {indices.begin(), indices.end()}, bounds);
 }
-Expr offset_of(const Buffer& buffer, const List<const ExprNode*>& indices, const Bounds& bounds, ExprPool& pool) {
+Expr offset_of(const Buffer& buffer, const List<const ExprNode*>& indices, const Bounds& bounds,
+               ExprPool& pool) {
   if (indices.empty()) return pool.integer(0);
   return flat_offset(buffer, {indices.begin(), indices.end()}, bounds);
 }
@@ -197,9 +202,12 @@ std::optional<std::map<int64_t, int>> as_variables(const Allocate& a, const Vect
   const auto walk = [&](auto& self, Stmt s, const For* vector) -> void {
     for (Expr e : expressions(s)) {
       pool = e->pool;
-      for_each_load(e, [&](const ExprNode* n) { access(n->buffer, offset_of(*n->buffer, n->args, {}, *pool), vector); });
+      for_each_load(e, [&](const ExprNode* n) {
+        access(n->buffer, offset_of(*n->buffer, n->args, {}, *pool), vector);
+      });
     }
-    if (const auto* n = s->as<Store>()) access(n->buffer, offset_of(*n->buffer, n->indices, {}, *n->value->pool), vector);
+    if (const auto* n = s->as<Store>())
+      access(n->buffer, offset_of(*n->buffer, n->indices, {}, *n->value->pool), vector);
     if (const auto* f = s->as<For>()) {
       if (threads && f->how == ForKind::kParallel) ok = false;  // the threads share it
       if (plan.contains(f)) vector = f;

@@ -44,7 +44,8 @@ std::optional<std::map<int64_t, int>> as_variables(const Allocate& a, const Vect
 bool is_contiguous(Expr offset, Expr var);
 
 // flat_offset, and 0 for a scalar.
-Expr offset_of(const Buffer& buffer, const List<const ExprNode*>& indices, const Bounds& bounds, ExprPool& pool);
+Expr offset_of(const Buffer& buffer, const List<const ExprNode*>& indices, const Bounds& bounds,
+               ExprPool& pool);
 Expr offset_of(const Buffer& buffer, const List<Expr>& indices, const Bounds& bounds, ExprPool& pool);
 
 }  // namespace relay::kernel::printing

@@ -28,7 +28,8 @@ bool disjoint(const For& loop, const Block& b) {
     if (i.kind != IterKind::kSpatial || !mentions(i.binding, loop.var)) continue;
     const Expr step = substitute(i.binding, at_second) - substitute(i.binding, at_start);
     if (step->kind != ExprKind::kInt) return true;  // not linear
-    const Expr varying = substitute(i.binding, at_start) - substitute(substitute(i.binding, at_start), inner_zero);
+    const Expr varying =
+        substitute(i.binding, at_start) - substitute(substitute(i.binding, at_start), inner_zero);
     const Interval spread = inside.of(varying);
     if (spread.low && spread.high && *spread.high - *spread.low < std::abs(step->int_value)) return true;
   }
@@ -47,14 +48,16 @@ std::string dependence(const For& loop) {
       if (!mentions(i.binding, loop.var)) continue;
       if (i.kind == IterKind::kSpatial) {
         spatial = true;
-      } else if (std::any_of(b->writes.begin(), b->writes.end(), [&](const Region& r) { return !own.contains(r.buffer); })) {
+      } else if (std::any_of(b->writes.begin(), b->writes.end(),
+                             [&](const Region& r) { return !own.contains(r.buffer); })) {
         return cat("block `", b->name.text(), "` reduces over the loop");
       }
     }
     for (const Region& w : b->writes) {
       if (own.contains(w.buffer)) continue;
       if (!spatial) return cat("all iterations write the same elements of `", w.buffer->name.text(), "`");
-      if (!disjoint(loop, *b)) return cat("iterations overlap in what they write of `", w.buffer->name.text(), "`");
+      if (!disjoint(loop, *b))
+        return cat("iterations overlap in what they write of `", w.buffer->name.text(), "`");
     }
   }
   return {};
@@ -62,7 +65,8 @@ std::string dependence(const For& loop) {
 
 Outcome annotate(const Kernel& k, const For& loop, ForKind how) {
   ExprPool& pool = *pool_of(k);
-  return with_body(k, replace(pool.arena(), k.body, &loop, make_for(pool.arena(), loop.var, loop.extent, how, loop.body)));
+  return with_body(
+      k, replace(pool.arena(), k.body, &loop, make_for(pool.arena(), loop.var, loop.extent, how, loop.body)));
 }
 
 }  // namespace
@@ -73,7 +77,8 @@ Outcome parallel(const Kernel& k, const LoopName& name) {
   if (loop == nullptr) return Outcome::refused(reason);
   if (std::string why = dependence(*loop); !why.empty()) return Outcome::refused(why);
   for (const For* f : loops_around(k.body, find_block(k.body, name.block))) {
-    if (f->how == ForKind::kParallel) return Outcome::refused(cat("loop `", show(f->var), "` is parallel already"));
+    if (f->how == ForKind::kParallel)
+      return Outcome::refused(cat("loop `", show(f->var), "` is parallel already"));
   }
   return annotate(k, *loop, ForKind::kParallel);
 }
@@ -82,7 +87,8 @@ Outcome vectorize(const Kernel& k, const LoopName& name) {
   std::string reason;
   const For* loop = find_loop(k, name, reason);
   if (loop == nullptr) return Outcome::refused(reason);
-  if (loop->extent->kind != ExprKind::kInt) return Outcome::refused(cat("the extent ", show(loop->extent), " is not constant"));
+  if (loop->extent->kind != ExprKind::kInt)
+    return Outcome::refused(cat("the extent ", show(loop->extent), " is not constant"));
   if (std::string why = dependence(*loop); !why.empty()) return Outcome::refused(why);
   bool nested = false;
   visit(loop->body, [&](Stmt s) { nested |= s->as<For>() != nullptr; });
@@ -94,7 +100,8 @@ Outcome unroll(const Kernel& k, const LoopName& name) {
   std::string reason;
   const For* loop = find_loop(k, name, reason);
   if (loop == nullptr) return Outcome::refused(reason);
-  if (loop->extent->kind != ExprKind::kInt) return Outcome::refused(cat("the extent ", show(loop->extent), " is not constant"));
+  if (loop->extent->kind != ExprKind::kInt)
+    return Outcome::refused(cat("the extent ", show(loop->extent), " is not constant"));
   return annotate(k, *loop, ForKind::kUnrolled);
 }
 

@@ -14,11 +14,15 @@ Outcome cache_write(const Kernel& k, const LoopName& name) {
   const Block* block = find_block(k.body, name.block);
   const Store* store = single_store(*block);
   if (store == nullptr) return Outcome::refused(cat("block `", name.block, "` is more than one store"));
-  if (store->buffer->scope != Scope::kGlobal) return Outcome::refused(cat("`", store->buffer->name.text(), "` is local already"));
-  if (writers(k.body, store->buffer).size() != 1) return Outcome::refused(cat("several blocks write `", store->buffer->name.text(), "`"));
+  if (store->buffer->scope != Scope::kGlobal)
+    return Outcome::refused(cat("`", store->buffer->name.text(), "` is local already"));
+  if (writers(k.body, store->buffer).size() != 1)
+    return Outcome::refused(cat("several blocks write `", store->buffer->name.text(), "`"));
   for (const Block* b : blocks(loop->body)) {
-    const bool reads = std::any_of(b->reads.begin(), b->reads.end(), [&](const Region& r) { return r.buffer == store->buffer; });
-    if (reads && b != block) return Outcome::refused(cat("block `", b->name.text(), "` reads the result inside the loop"));
+    const bool reads = std::any_of(b->reads.begin(), b->reads.end(),
+                                   [&](const Region& r) { return r.buffer == store->buffer; });
+    if (reads && b != block)
+      return Outcome::refused(cat("block `", b->name.text(), "` reads the result inside the loop"));
   }
 
   ExprPool& pool = *pool_of(k);
@@ -29,7 +33,8 @@ Outcome cache_write(const Kernel& k, const LoopName& name) {
                        [&](const BlockIter& i) { return i.kind == kind && mentions(i.binding, var); });
   };
   for (size_t d = 0; d <= name.depth; ++d) {
-    if (binds(IterKind::kReduction, loops[d]->var)) return Outcome::refused(cat("the reduction loop `", show(loops[d]->var), "` stands further out"));
+    if (binds(IterKind::kReduction, loops[d]->var))
+      return Outcome::refused(cat("the reduction loop `", show(loops[d]->var), "` stands further out"));
   }
   std::vector<const For*> tile;
   std::vector<Expr> shape;
@@ -40,28 +45,35 @@ Outcome cache_write(const Kernel& k, const LoopName& name) {
       at_first[loops[d]->var.get()] = pool.integer(0);
       continue;
     }
-    if (binds(IterKind::kReduction, loops[d]->var)) return Outcome::refused(cat("loop `", show(loops[d]->var), "` is spatial and a reduction"));
-    if (loops[d]->extent->kind != ExprKind::kInt) return Outcome::refused(cat("the extent of `", show(loops[d]->var), "` is not constant"));
+    if (binds(IterKind::kReduction, loops[d]->var))
+      return Outcome::refused(cat("loop `", show(loops[d]->var), "` is spatial and a reduction"));
+    if (loops[d]->extent->kind != ExprKind::kInt)
+      return Outcome::refused(cat("the extent of `", show(loops[d]->var), "` is not constant"));
     tile.push_back(loops[d]);
     shape.push_back(loops[d]->extent);
   }
 
   // The block on the tile: a coordinate for each of its loops.
-  const Buffer* cache = new_buffer(pool, k, cat(store->buffer->name.text(), "_local"), store->buffer->dtype, shape, Scope::kLocal);
+  const Buffer* cache = new_buffer(pool, k, cat(store->buffer->name.text(), "_local"), store->buffer->dtype,
+                                   shape, Scope::kLocal);
   std::vector<BlockIter> iters(block->iters.begin(), block->iters.end());
   std::vector<Expr> at;
   for (const For* f : tile) {
     at.push_back(pool.variable(f->var->name.text()));
     iters.push_back({at.back(), f->extent, IterKind::kSpatial, f->var});
   }
-  const auto cached = [&](const ExprNode* n) { return n->buffer == store->buffer ? pool.load(cache, at) : Expr(); };
+  const auto cached = [&](const ExprNode* n) {
+    return n->buffer == store->buffer ? pool.load(cache, at) : Expr();
+  };
   Stmt init = nullptr;
   if (block->init) {
     const auto* start = block->init->as<Store>();
-    if (start == nullptr) return Outcome::refused(cat("the init of block `", name.block, "` is more than one store"));
+    if (start == nullptr)
+      return Outcome::refused(cat("the init of block `", name.block, "` is more than one store"));
     init = make_store(arena, cache, at, start->value);
   }
-  Stmt update = make_block(pool, name.block, iters, block->predicate, init, make_store(arena, cache, at, rewrite_loads(store->value, cached)));
+  Stmt update = make_block(pool, name.block, iters, block->predicate, init,
+                           make_store(arena, cache, at, rewrite_loads(store->value, cached)));
 
   // The copy: the spatial iterators and the coordinates.
   std::vector<BlockIter> outward;
@@ -69,13 +81,17 @@ Outcome cache_write(const Kernel& k, const LoopName& name) {
     if (i.kind == IterKind::kSpatial) outward.push_back(i);
   }
   const Expr predicate = block->predicate ? substitute(block->predicate, at_first) : Expr();
-  Stmt copy = make_block(pool, unused_block_name(k.body, cat(name.block, "_copy")), outward, predicate, nullptr,
-                         make_store(arena, store->buffer, {store->indices.begin(), store->indices.end()}, pool.load(cache, at)));
-  for (size_t i = tile.size(); i-- > 0;) copy = make_for(arena, tile[i]->var, tile[i]->extent, ForKind::kSerial, copy);
+  Stmt copy = make_block(
+      pool, unused_block_name(k.body, cat(name.block, "_copy")), outward, predicate, nullptr,
+      make_store(arena, store->buffer, {store->indices.begin(), store->indices.end()}, pool.load(cache, at)));
+  for (size_t i = tile.size(); i-- > 0;)
+    copy = make_for(arena, tile[i]->var, tile[i]->extent, ForKind::kSerial, copy);
   copy = refresh(pool, copy);
 
-  Stmt body = make_allocate(arena, cache, make_sequence(arena, {replace(arena, loop->body, block, update), copy}));
-  return with_body(k, simplify(pool, replace(arena, k.body, loop, make_for(arena, loop->var, loop->extent, loop->how, body))));
+  Stmt body =
+      make_allocate(arena, cache, make_sequence(arena, {replace(arena, loop->body, block, update), copy}));
+  return with_body(k, simplify(pool, replace(arena, k.body, loop,
+                                             make_for(arena, loop->var, loop->extent, loop->how, body))));
 }
 
 }  // namespace relay::kernel::schedule

@@ -21,7 +21,8 @@ std::optional<Range> range_of(Expr index, const std::vector<const For*>& inner) 
   for (const For* f : inner) {
     if (!mentions(index, f->var)) continue;
     for (const polynomial::Term& t : polynomial::terms(index)) {
-      const bool uses = std::any_of(t.atoms.begin(), t.atoms.end(), [&](const ExprNode* a) { return mentions(a, f->var); });
+      const bool uses =
+          std::any_of(t.atoms.begin(), t.atoms.end(), [&](const ExprNode* a) { return mentions(a, f->var); });
       const bool linear = t.atoms.size() == 1 && f->var == t.atoms[0] && t.coefficient > 0;
       if (uses && !linear) return std::nullopt;
     }
@@ -54,18 +55,23 @@ Outcome compute_at(const Kernel& k, std::string_view name, const LoopName& at) {
   std::string reason;
   const For* loop = find_loop(k, at, reason);
   if (loop == nullptr) return Outcome::refused(reason);
-  if (!is_plain(*block)) return Outcome::refused(cat("block `", name, "` does not write each element once from its iteration variables"));
+  if (!is_plain(*block))
+    return Outcome::refused(
+        cat("block `", name, "` does not write each element once from its iteration variables"));
   const Buffer* buffer = single_store(*block)->buffer;
   if (is_output(k, buffer)) return Outcome::refused(cat("block `", name, "` writes an output"));
-  if (writers(k.body, buffer).size() != 1) return Outcome::refused(cat("block `", name, "` is not the only writer of its tensor"));
-  if (loop->how != ForKind::kSerial) return Outcome::refused(cat("loop `", show(loop->var), "` is not serial"));
+  if (writers(k.body, buffer).size() != 1)
+    return Outcome::refused(cat("block `", name, "` is not the only writer of its tensor"));
+  if (loop->how != ForKind::kSerial)
+    return Outcome::refused(cat("loop `", show(loop->var), "` is not serial"));
 
   ExprPool& pool = *pool_of(k);
   Arena& arena = pool.arena();
   const std::vector<const Block*> inside = blocks(loop->body);
   std::vector<std::optional<Range>> box(buffer->shape.size());
   for (const Block* reader : readers(k.body, buffer)) {
-    if (std::find(inside.begin(), inside.end(), reader) == inside.end()) return Outcome::refused(cat("block `", reader->name.text(), "` reads the tensor outside the loop"));
+    if (std::find(inside.begin(), inside.end(), reader) == inside.end())
+      return Outcome::refused(cat("block `", reader->name.text(), "` reads the tensor outside the loop"));
     std::unordered_map<const ExprNode*, Expr> bindings;
     for (const BlockIter& i : reader->iters) bindings[i.var.get()] = i.binding;
     std::vector<const For*> inner;
@@ -94,12 +100,14 @@ Outcome compute_at(const Kernel& k, std::string_view name, const LoopName& at) {
       if (!why.empty()) return Outcome::refused(why);
     }
   }
-  if (std::any_of(box.begin(), box.end(), [](const auto& r) { return !r; })) return Outcome::refused(cat("nothing in the loop reads `", buffer->name.text(), "`"));
+  if (std::any_of(box.begin(), box.end(), [](const auto& r) { return !r; }))
+    return Outcome::refused(cat("nothing in the loop reads `", buffer->name.text(), "`"));
   // What the block reads itself must be there before the loop.
   const std::vector<const Block*> all = blocks(k.body);
   for (const Region& r : block->reads) {
     for (const Block* w : writers(k.body, r.buffer)) {
-      if (std::find(all.begin(), all.end(), w) > std::find(all.begin(), all.end(), block)) return Outcome::refused(cat("block `", name, "` reads what is written later"));
+      if (std::find(all.begin(), all.end(), w) > std::find(all.begin(), all.end(), block))
+        return Outcome::refused(cat("block `", name, "` reads what is written later"));
     }
   }
 
@@ -119,7 +127,8 @@ Outcome compute_at(const Kernel& k, std::string_view name, const LoopName& at) {
     predicate = logical_and(predicate, simplify(less(iters[d].binding, iters[d].extent), bounds));
   }
   Stmt nest = make_block(pool, name, iters, predicate, nullptr, block->body);
-  for (size_t d = vars.size(); d-- > 0;) nest = make_for(arena, vars[d], box[d]->extent, ForKind::kSerial, nest);
+  for (size_t d = vars.size(); d-- > 0;)
+    nest = make_for(arena, vars[d], box[d]->extent, ForKind::kSerial, nest);
 
   Stmt moved = make_for(arena, loop->var, loop->extent, loop->how, make_sequence(arena, {nest, loop->body}));
   Stmt body = remove_block(arena, replace(arena, k.body, loop, moved), block);

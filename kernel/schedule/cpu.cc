@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "kernel/schedule/cpu_rules.h"
-#include "kernel/schedule/primitives.h"
 #include "kernel/schedule/primitive.h"
+#include "kernel/schedule/primitives.h"
 #include "kernel/simplify.h"
 #include "kernel/statements.h"
 
@@ -31,8 +31,9 @@ Cost cost_of(Expr e) {
       case ExprKind::kVar: return;
       case ExprKind::kLoad: ++cost.loads; break;
       case ExprKind::kMath: {
-        const bool light = n->fn == Math::kAbs || n->fn == Math::kFloor || n->fn == Math::kCeil || n->fn == Math::kTrunc ||
-                           n->fn == Math::kIsNan || n->fn == Math::kIsInf || n->fn == Math::kIsFinite;
+        const bool light = n->fn == Math::kAbs || n->fn == Math::kFloor || n->fn == Math::kCeil ||
+                           n->fn == Math::kTrunc || n->fn == Math::kIsNan || n->fn == Math::kIsInf ||
+                           n->fn == Math::kIsFinite;
         cost.expensive |= !light;
         ++cost.operations;
         break;
@@ -144,7 +145,8 @@ std::vector<Work> join_epilogues(const Kernel& k, const std::vector<Stage>& stag
     if (stages[c].kind != StageKind::kCompute || !stages[c].requirements.empty()) continue;
     for (size_t r = 0; r < c; ++r) {
       const Stage& s = stages[r];
-      if (s.kind != StageKind::kReduce || !s.requirements.empty() || taken[r] || is_output(k, s.buffer)) continue;
+      if (s.kind != StageKind::kReduce || !s.requirements.empty() || taken[r] || is_output(k, s.buffer))
+        continue;
       size_t users = 0;
       for (const Stage& other : stages) users += &other != &s && uses(other, s.buffer) > 0;
       if (users != 1 || !reads_in_place(stages[c], s.buffer)) continue;
@@ -181,7 +183,8 @@ Kernel schedule_for_cpu(const Kernel& k, const CpuOptions& options) {
   Kernel inlined = inline_producers(k);
   Writer w(inlined);
   std::vector<Stmt> body;
-  for (const Work& work : join_epilogues(inlined, stages_of(inlined))) body.push_back(write(w, options, work));
+  for (const Work& work : join_epilogues(inlined, stages_of(inlined)))
+    body.push_back(write(w, options, work));
   std::vector<const Buffer*> temporaries(inlined.temporaries.begin(), inlined.temporaries.end());
   temporaries.insert(temporaries.end(), w.temporaries().begin(), w.temporaries().end());
   inlined.temporaries = pool->arena().list(temporaries);

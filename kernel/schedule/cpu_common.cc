@@ -11,8 +11,9 @@ Stmt Work::write_back(Writer& w, const std::vector<Expr>& at, Expr result) const
   if (!epilogue) return w.store(stage.buffer, at, result);
   std::unordered_map<const ExprNode*, Expr> by;
   for (size_t i = 0; i < at.size(); ++i) by[epilogue->spatial[i].var.get()] = at[i];
-  const Expr value = rewrite_loads(substitute(epilogue->value, by),
-                                   [&](const ExprNode* n) { return n->buffer == stage.buffer ? result : Expr(); });
+  const Expr value = rewrite_loads(substitute(epilogue->value, by), [&](const ExprNode* n) {
+    return n->buffer == stage.buffer ? result : Expr();
+  });
   return w.store(epilogue->buffer, at, value);
 }
 

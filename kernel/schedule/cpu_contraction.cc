@@ -25,10 +25,10 @@ constexpr int64_t kEnoughTasks = 16;          // to keep the threads of a machin
 constexpr int64_t kUnknownExtent = 64;        // what a symbolic extent is taken to be
 
 struct Plan {
-  size_t row = 0;        // the axis of rows; unused if there are none
+  size_t row = 0;  // the axis of rows; unused if there are none
   bool has_rows = false;
-  size_t columns = 0;    // the first axis of the columns, which go to the last
-  Expr packed = {};      // the operand to pack; null to read it where it is
+  size_t columns = 0;  // the first axis of the columns, which go to the last
+  Expr packed = {};    // the operand to pack; null to read it where it is
   int64_t tile_rows = 1, tile_vectors = 1;
 };
 
@@ -59,9 +59,11 @@ void choose_tile(Plan& plan, int64_t rows, int64_t columns, int64_t width) {
     for (int64_t m = 1; m <= 4; ++m) {
       if (t * m + m + 1 > registers || (t > rows && t > 1)) continue;
       const int64_t c = m * width;
-      const double padding = plan.packed ? static_cast<double>(columns) / static_cast<double>((columns + c - 1) / c * c)
-                                         : (columns >= c || m == 1 ? 1.0 : 0.1);
-      const double remainder = rows % t == 0 ? 1.0 : static_cast<double>(rows - rows % t) / static_cast<double>(rows);
+      const double padding =
+          plan.packed ? static_cast<double>(columns) / static_cast<double>((columns + c - 1) / c * c)
+                      : (columns >= c || m == 1 ? 1.0 : 0.1);
+      const double remainder =
+          rows % t == 0 ? 1.0 : static_cast<double>(rows - rows % t) / static_cast<double>(rows);
       const double in_flight = std::min(1.0, static_cast<double>(t * m) / 8);
       const double loads = std::min(1.0, static_cast<double>(t * m) / (1.25 * static_cast<double>(t + m)));
       const double score = padding * remainder * in_flight * loads + 1e-4 * static_cast<double>(t * m);
@@ -75,7 +77,8 @@ void choose_tile(Plan& plan, int64_t rows, int64_t columns, int64_t width) {
 }
 
 std::optional<Plan> find_plan(const Stage& s, int64_t width) {
-  if (s.spatial.empty() || s.reduction.empty() || !s.combine || !s.init.is_const() || !s.requirements.empty()) {
+  if (s.spatial.empty() || s.reduction.empty() || !s.combine || !s.init.is_const() ||
+      !s.requirements.empty()) {
     return std::nullopt;
   }
   const size_t last = s.spatial.size() - 1;
@@ -171,16 +174,17 @@ class Contraction {
   struct Tile {
     int64_t rows = 1, columns = 1;
     std::vector<Expr> outer;
-    Expr row;                                             // the first one
-    std::function<std::vector<Expr>(Expr)> column;        // the coordinates of column 0, 1, ...
-    Expr valid = {};                                      // how many columns exist; null if all
-    Expr start = {}, all_columns = {};                    // the first column, and how many there are in all tiles
-    int64_t group = 1;                                    // columns that are packed at once
-    const Buffer* packed = nullptr;  // [first reduction axis within the chunk, others.., columns]; for all tiles:
-                                     // [outer.., tile of columns, first reduction axis, others.., columns]
-    Expr tile = {};                  // of columns; null if each tile packs for itself
-    Expr chunk_start = {}, chunk_size = {};               // of the first reduction axis; null if not in chunks
-    Expr partial_row = {};                                // where the tile's rows are kept between chunks
+    Expr row;                                       // the first one
+    std::function<std::vector<Expr>(Expr)> column;  // the coordinates of column 0, 1, ...
+    Expr valid = {};                                // how many columns exist; null if all
+    Expr start = {}, all_columns = {};              // the first column, and how many there are in all tiles
+    int64_t group = 1;                              // columns that are packed at once
+    const Buffer* packed =
+        nullptr;     // [first reduction axis within the chunk, others.., columns]; for all tiles:
+                     // [outer.., tile of columns, first reduction axis, others.., columns]
+    Expr tile = {};  // of columns; null if each tile packs for itself
+    Expr chunk_start = {}, chunk_size = {};  // of the first reduction axis; null if not in chunks
+    Expr partial_row = {};                   // where the tile's rows are kept between chunks
     const Buffer* partial = nullptr;
     Expr is_first = {}, is_last = {};
   };
@@ -195,14 +199,17 @@ class Contraction {
   }
 
   Stmt write_tile(const Tile& t) {
-    const Buffer* sums = w_.local(s_.name + "_tile", s_.buffer->dtype, {w_.index(t.rows), w_.index(t.columns)});
+    const Buffer* sums =
+        w_.local(s_.name + "_tile", s_.buffer->dtype, {w_.index(t.rows), w_.index(t.columns)});
     const Axis i = w_.axis("row", w_.index(t.rows)), c = w_.axis("column", w_.index(t.columns));
     const Expr sum = w_.pool().load(sums, {i.var, c.var});
     const auto with_sum = [&](Expr e) {
       return rewrite_loads(e, [&](const ExprNode* n) { return n->buffer == s_.buffer ? sum : Expr(); });
     };
     const auto elements = [&](ForKind kind, const std::function<Stmt(Expr, Expr)>& body) {
-      return w_.loop(kind, "t", t.rows, [&](Expr row) { return over_columns(t, kind, [&](Expr column) { return body(row, column); }); });
+      return w_.loop(kind, "t", t.rows, [&](Expr row) {
+        return over_columns(t, kind, [&](Expr column) { return body(row, column); });
+      });
     };
     const auto bindings = [&](Expr row, Expr column) {
       std::vector<Binding> out{{i, IterKind::kSpatial, row}, {c, IterKind::kSpatial, column}};
@@ -249,7 +256,8 @@ class Contraction {
   }
 
   // Where an element of the packed operand lies, and the bindings that this needs besides those of the stage's axes.
-  std::vector<Expr> packed_place(const Tile& t, IterKind kind, Expr first, Expr within, Expr column, std::vector<Binding>& all) {
+  std::vector<Expr> packed_place(const Tile& t, IterKind kind, Expr first, Expr within, Expr column,
+                                 std::vector<Binding>& all) {
     std::vector<Expr> at;
     if (t.tile) {
       for (size_t a : outer_) at.push_back(s_.spatial[a].var);
@@ -279,8 +287,8 @@ class Contraction {
 
   // Where only some of the columns exist, the tile goes through memory first: an index into the tile that is not
   // a constant would keep all of it out of registers.
-  Stmt write_results(const Tile& t, const std::function<std::vector<Binding>(Expr, Expr)>& bindings, const Axis& i,
-                     const Axis& c, Expr sum) {
+  Stmt write_results(const Tile& t, const std::function<std::vector<Binding>(Expr, Expr)>& bindings,
+                     const Axis& i, const Axis& c, Expr sum) {
     const std::string name = s_.name + "_result";
     const auto over_tile = [&](const std::function<Stmt(Expr, Expr)>& body) {
       return w_.loop(ForKind::kUnrolled, "t", t.rows, [&](Expr row) {
@@ -291,7 +299,8 @@ class Contraction {
       return w_.block(name, bindings(row, column), work_.write_back(w_, work_.variables(), sum));
     });
     if (!t.valid) return full;
-    const Buffer* edge = w_.local(s_.name + "_edge", s_.buffer->dtype, {w_.index(t.rows), w_.index(t.columns)});
+    const Buffer* edge =
+        w_.local(s_.name + "_edge", s_.buffer->dtype, {w_.index(t.rows), w_.index(t.columns)});
     Stmt spill = over_tile([&](Expr row, Expr column) {
       return w_.block(s_.name + "_spill", bindings(row, column), w_.store(edge, {i.var, c.var}, sum));
     });
@@ -301,7 +310,8 @@ class Contraction {
         return w_.block(name, bindings(row, column), work_.write_back(w_, work_.variables(), spilled));
       });
     });
-    return w_.choose(less_equal(t.start + t.columns, t.all_columns), full, w_.allocate(edge, w_.sequence({spill, part})));
+    return w_.choose(less_equal(t.start + t.columns, t.all_columns), full,
+                     w_.allocate(edge, w_.sequence({spill, part})));
   }
 
   // The operand lies as it is needed: tiles of columns as wide as they fit, then narrower ones.
@@ -337,7 +347,8 @@ class Contraction {
     const Expr n = rows();
     if (n->kind == ExprKind::kInt) {
       const int64_t rest = n->int_value % plan_.tile_rows;
-      return rest > 1 ? std::vector<int64_t>{plan_.tile_rows, rest, 1} : std::vector<int64_t>{plan_.tile_rows, 1};
+      return rest > 1 ? std::vector<int64_t>{plan_.tile_rows, rest, 1}
+                      : std::vector<int64_t>{plan_.tile_rows, 1};
     }
     return {plan_.tile_rows, 1};
   }
@@ -370,7 +381,8 @@ class Contraction {
     while (tasks * ((all_rows + share - 1) / share) < kEnoughTasks && share > 64) share = (share + 1) / 2;
     if (in_chunks) share = std::min<int64_t>(share, 128);
     share = std::min(all_rows, (share + plan_.tile_rows - 1) / plan_.tile_rows * plan_.tile_rows);
-    const int64_t shares = (all_rows + share - 1) / share, group = contiguous_columns(columns, column_extents);
+    const int64_t shares = (all_rows + share - 1) / share,
+                  group = contiguous_columns(columns, column_extents);
 
     space.push_back(tiles);
     space.push_back(w_.index(shares));
@@ -403,14 +415,15 @@ class Contraction {
       std::vector<Expr> pieces = whole;
       whole.insert(whole.end(), shape.begin() + 1, shape.end());
       everything = w_.temporary(s_.name + "_packed", plan_.packed->dtype, whole);
-      pack_everything = w_.fused(outer_kind(options_, whole), "piece", pieces, [&](const std::vector<Expr>& at) {
-        Tile t = start_tile({at.begin(), at.end() - 2}, at[at.size() - 2]);
-        t.packed = everything;
-        t.tile = at[at.size() - 2];
-        t.chunk_start = at.back();
-        t.chunk_size = w_.index(1);
-        return pack(t);
-      });
+      pack_everything =
+          w_.fused(outer_kind(options_, whole), "piece", pieces, [&](const std::vector<Expr>& at) {
+            Tile t = start_tile({at.begin(), at.end() - 2}, at[at.size() - 2]);
+            t.packed = everything;
+            t.tile = at[at.size() - 2];
+            t.chunk_start = at.back();
+            t.chunk_size = w_.index(1);
+            return pack(t);
+          });
     }
 
     Stmt tile_by_tile = w_.fused(outer_kind(options_, cost), "tile", space, [&](const std::vector<Expr>& at) {
@@ -499,7 +512,8 @@ class Contraction {
           });
         });
       };
-      return t.valid ? w_.choose(less(t.start + first * group, t.all_columns), copy(true), copy(false)) : copy(true);
+      return t.valid ? w_.choose(less(t.start + first * group, t.all_columns), copy(true), copy(false))
+                     : copy(true);
     });
   }
 

@@ -18,8 +18,10 @@ int64_t guess(Expr e) { return e->kind == ExprKind::kInt ? e->int_value : kUnkno
 // Can each lane start with the initial value, and the whole with it once more?
 bool starts_neutral(const Stage& s) {
   switch (*s.combine) {
-    case ExprKind::kAdd: return s.init.is_int(0) || (s.init->kind == ExprKind::kFloat && s.init->float_value == 0);
-    case ExprKind::kMul: return s.init.is_int(1) || (s.init->kind == ExprKind::kFloat && s.init->float_value == 1);
+    case ExprKind::kAdd:
+      return s.init.is_int(0) || (s.init->kind == ExprKind::kFloat && s.init->float_value == 0);
+    case ExprKind::kMul:
+      return s.init.is_int(1) || (s.init->kind == ExprKind::kFloat && s.init->float_value == 1);
     default: return s.init.is_const();  // the others are idempotent
   }
 }
@@ -38,7 +40,8 @@ bool separate(const Stage& s, size_t p, size_t q) {
 
 class Dot {
  public:
-  Dot(Writer& w, const CpuOptions& options, const Work& work) : w_(w), options_(options), work_(work), s_(work.stage) {
+  Dot(Writer& w, const CpuOptions& options, const Work& work)
+      : w_(w), options_(options), work_(work), s_(work.stage) {
     width_ = options.vector_floats;
     const size_t last = s_.spatial.empty() ? 0 : s_.spatial.size() - 1;
     bool has_rows = false;
@@ -73,17 +76,19 @@ class Dot {
           if (i != row_axis_) axes.push_back(i);
         }
         if (has_rows) axes.push_back(row_axis_);
-        for (size_t i : axes) space.push_back(i == last ? c.tiles : i == row_axis_ ? r.tiles : s_.spatial[i].extent);
+        for (size_t i : axes)
+          space.push_back(i == last ? c.tiles : i == row_axis_ ? r.tiles : s_.spatial[i].extent);
         cost = space;
         for (const Axis& a : s_.reduction) cost.push_back(a.extent);
         cost.push_back(w_.index(r.size * c.size));
-        parts.push_back(w_.fused(outer_kind(options_, cost), "tile", space, [&](const std::vector<Expr>& point) {
-          std::vector<Expr> at(point.size());
-          for (size_t i = 0; i < axes.size(); ++i) at[axes[i]] = point[i];
-          at[last] = c.start + at[last] * c.size;
-          if (has_rows) at[row_axis_] = r.start + at[row_axis_] * r.size;
-          return tile(r.size, c.size, at);
-        }));
+        parts.push_back(
+            w_.fused(outer_kind(options_, cost), "tile", space, [&](const std::vector<Expr>& point) {
+              std::vector<Expr> at(point.size());
+              for (size_t i = 0; i < axes.size(); ++i) at[axes[i]] = point[i];
+              at[last] = c.start + at[last] * c.size;
+              if (has_rows) at[row_axis_] = r.start + at[row_axis_] * r.size;
+              return tile(r.size, c.size, at);
+            }));
       }
     }
     return w_.sequence(parts);
@@ -107,9 +112,12 @@ class Dot {
       if (row_axis_ + 1 < at.size()) at[row_axis_] = at[row_axis_] + row;
       return at;
     };
-    const auto elements = [&](ForKind kind, const std::function<Stmt(Expr, const std::vector<Binding>&)>& body) {
+    const auto elements = [&](ForKind kind,
+                              const std::function<Stmt(Expr, const std::vector<Binding>&)>& body) {
       return w_.loop(kind, "row", rows, [&](Expr row) {
-        return w_.loop(kind, "column", columns, [&](Expr column) { return body(row * columns + column, work_.bind(place(row, column))); });
+        return w_.loop(kind, "column", columns, [&](Expr column) {
+          return body(row * columns + column, work_.bind(place(row, column)));
+        });
       });
     };
     const auto with = [](std::vector<Binding> base, std::initializer_list<Binding> more) {
@@ -117,7 +125,8 @@ class Dot {
       return base;
     };
     // All lanes of all elements, in vectors.
-    const auto in_vectors = [&](int64_t used, const std::function<Stmt(Expr, const std::vector<Binding>&, Expr)>& body) {
+    const auto in_vectors = [&](int64_t used,
+                                const std::function<Stmt(Expr, const std::vector<Binding>&, Expr)>& body) {
       return elements(ForKind::kUnrolled, [&](Expr e, const std::vector<Binding>& at) {
         return w_.loop(ForKind::kUnrolled, "v", used / width_, [&](Expr v) {
           return w_.loop(vectors ? ForKind::kVectorized : ForKind::kSerial, "lane", width_,
@@ -133,8 +142,9 @@ class Dot {
       return w_.block(s_.name + "_init", {{t, IterKind::kSpatial, e}, {l, IterKind::kSpatial, lane}},
                       w_.store(sums, {t.var, l.var}, s_.init));
     });
-    const std::vector<Segment> pieces = segments(s_.reduction.back().extent, lanes > width_ ? std::vector<int64_t>{lanes, width_, 1}
-                                                                                            : std::vector<int64_t>{width_, 1});
+    const std::vector<Segment> pieces =
+        segments(s_.reduction.back().extent,
+                 lanes > width_ ? std::vector<int64_t>{lanes, width_, 1} : std::vector<int64_t>{width_, 1});
     Stmt update = over_outer([&](const std::vector<Binding>& outer) {
       std::vector<Stmt> parts;
       for (const Segment& s : pieces) {
@@ -158,8 +168,9 @@ class Dot {
       Stmt start = w_.block(s_.name + "_start", at, w_.store(total, {w_.index(0)}, s_.init));
       Stmt add = w_.loop(ForKind::kSerial, "lane", lanes, [&](Expr lane) {
         const Expr next = w_.pool().load(spill, {t.var, l.var});
-        return w_.block(s_.name + "_add", {{t, IterKind::kSpatial, e}, {l, IterKind::kReduction, lane}},
-                        w_.store(total, {w_.index(0)}, w_.pool().make(*s_.combine, s_.buffer->dtype, {whole, next})));
+        return w_.block(
+            s_.name + "_add", {{t, IterKind::kSpatial, e}, {l, IterKind::kReduction, lane}},
+            w_.store(total, {w_.index(0)}, w_.pool().make(*s_.combine, s_.buffer->dtype, {whole, next})));
       });
       std::vector<Stmt> parts{start, add};
       if (pieces.back().size == 1) {
@@ -169,7 +180,8 @@ class Dot {
             std::vector<Binding> all = at;
             all.insert(all.end(), outer.begin(), outer.end());
             all.push_back({s_.reduction.back(), IterKind::kReduction, s.start + k});
-            return w_.block(s_.name + "_rest", all, w_.store(total, {w_.index(0)}, with_load(s_.value, whole)));
+            return w_.block(s_.name + "_rest", all,
+                            w_.store(total, {w_.index(0)}, with_load(s_.value, whole)));
           });
         }));
       }
@@ -205,7 +217,8 @@ Stmt write_dot(Writer& w, const CpuOptions& options, const Work& work) {
   const Stage& s = work.stage;
   if (s.reduction.empty() || !s.combine || !starts_neutral(s) || !s.requirements.empty()) return nullptr;
   const Axis& along = s.reduction.back();
-  if (guess(along.extent) < options.vector_floats || worst_stride(s.next, along.var) == Stride::kOther) return nullptr;
+  if (guess(along.extent) < options.vector_floats || worst_stride(s.next, along.var) == Stride::kOther)
+    return nullptr;
   bool moves = false;
   for_each_load(s.next, [&](const ExprNode* n) { moves |= stride_along(n, along.var) == Stride::kOne; });
   if (!moves) return nullptr;

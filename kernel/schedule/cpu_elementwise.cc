@@ -18,7 +18,8 @@ bool same_place_everywhere(const Stage& stage) {
     const bool identical = n->buffer->shape == stage.buffer->shape &&
                            std::equal(n->args.begin(), n->args.end(), stage.spatial.begin(),
                                       [](const ExprNode* a, const Axis& s) { return is_place(a, s); });
-    const bool fixed = std::none_of(stage.spatial.begin(), stage.spatial.end(), [&](const Axis& s) { return mentions(n, s.var); });
+    const bool fixed = std::none_of(stage.spatial.begin(), stage.spatial.end(),
+                                    [&](const Axis& s) { return mentions(n, s.var); });
     same &= identical || fixed;
   });
   // What depends on the place itself (a range, a triangle) needs the coordinates.
@@ -55,9 +56,12 @@ Stmt write_elementwise(Writer& w, const CpuOptions& options, const Stage& stage)
 
   const auto all_float = [&] {
     // In one long row every load moves by one element or not at all.
-    return stage.requirements.empty() && vectorizable(rewrite_loads(stage.value, [&](const ExprNode* n) -> Expr {
-                          return n->dtype == kFloat32 ? w.pool().real(0, kFloat32) : Expr();
-                        }), stage.spatial.back().var) &&
+    return stage.requirements.empty() &&
+           vectorizable(rewrite_loads(stage.value,
+                                      [&](const ExprNode* n) -> Expr {
+                                        return n->dtype == kFloat32 ? w.pool().real(0, kFloat32) : Expr();
+                                      }),
+                        stage.spatial.back().var) &&
            stage.buffer->dtype == kFloat32;
   };
   if (same_place_everywhere(stage) && all_float()) {
@@ -74,9 +78,8 @@ Stmt write_elementwise(Writer& w, const CpuOptions& options, const Stage& stage)
         }));
       } else {
         parts.push_back(w.loop(ForKind::kSerial, "vector", s.tiles, [&](Expr v) {
-          return w.loop(ForKind::kVectorized, "lane", s.size, [&](Expr lane) {
-            return element(unflatten(s.start + v * s.size + lane, extents));
-          });
+          return w.loop(ForKind::kVectorized, "lane", s.size,
+                        [&](Expr lane) { return element(unflatten(s.start + v * s.size + lane, extents)); });
         }));
       }
     }
@@ -85,7 +88,8 @@ Stmt write_elementwise(Writer& w, const CpuOptions& options, const Stage& stage)
 
   // Rows: the last axis within a row, the others shared out.
   const std::vector<Expr> rows(extents.begin(), extents.end() - 1);
-  const bool vectors = stage.requirements.empty() && stage.buffer->dtype == kFloat32 && vectorizable(stage.value, stage.spatial.back().var);
+  const bool vectors = stage.requirements.empty() && stage.buffer->dtype == kFloat32 &&
+                       vectorizable(stage.value, stage.spatial.back().var);
   const auto row = [&](const std::vector<Expr>& at, ForKind along) {
     std::vector<Stmt> parts;
     const std::vector<int64_t> sizes = vectors ? std::vector<int64_t>{width, 1} : std::vector<int64_t>{1};
@@ -102,7 +106,8 @@ Stmt write_elementwise(Writer& w, const CpuOptions& options, const Stage& stage)
   };
   if (rows.empty()) return row({}, outer);
   if (few(product(w.pool(), rows))) {
-    return w.fused(ForKind::kSerial, "row", rows, [&](const std::vector<Expr>& at) { return row(at, outer); });
+    return w.fused(ForKind::kSerial, "row", rows,
+                   [&](const std::vector<Expr>& at) { return row(at, outer); });
   }
   return w.fused(outer, "row", rows, [&](const std::vector<Expr>& at) { return row(at, ForKind::kSerial); });
 }
@@ -117,11 +122,13 @@ Stmt write_reduction(Writer& w, const CpuOptions& options, const Work& work) {
   const auto element = [&](const std::vector<Expr>& at) {
     const std::vector<Binding> place = work.bind(at);
     Stmt init = w.block(stage.name + "_init", place, w.store(sum, {w.index(0)}, stage.init));
-    Stmt update = w.loops(ForKind::kSerial, "r", extents_of(stage.reduction), [&](const std::vector<Expr>& r) {
-      std::vector<Binding> bindings = place;
-      for (size_t i = 0; i < r.size(); ++i) bindings.push_back({stage.reduction[i], IterKind::kReduction, r[i]});
-      return w.block(stage.name, bindings, w.store(sum, {w.index(0)}, with_sum(stage.value)));
-    });
+    Stmt update =
+        w.loops(ForKind::kSerial, "r", extents_of(stage.reduction), [&](const std::vector<Expr>& r) {
+          std::vector<Binding> bindings = place;
+          for (size_t i = 0; i < r.size(); ++i)
+            bindings.push_back({stage.reduction[i], IterKind::kReduction, r[i]});
+          return w.block(stage.name, bindings, w.store(sum, {w.index(0)}, with_sum(stage.value)));
+        });
     Stmt result = w.block(stage.name + "_result", place, work.write_back(w, work.variables(), so_far));
     return w.allocate(sum, w.sequence({init, update, result}));
   };

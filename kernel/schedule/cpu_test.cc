@@ -8,18 +8,21 @@ namespace {
 
 class Cpu : public ScheduleTest {
  protected:
-  Kernel scheduled(const Kernel& k, int width = 4) { return schedule_for_cpu(k, {.opt_level = 2, .vector_floats = width, .parallel = true}); }
+  Kernel scheduled(const Kernel& k, int width = 4) {
+    return schedule_for_cpu(k, {.opt_level = 2, .vector_floats = width, .parallel = true});
+  }
   void check(const Kernel& k, const std::vector<std::pair<Expr, int64_t>>& dims = {}, int width = 4) {
     expect_same(k, scheduled(k, width), dims);
   }
 
   Tensor pad(const Tensor& x, int64_t p) {
-    return k_.compute("pad", x.dtype(), {x.dim(0), x.dim(1), x.dim(2) + 2 * p, x.dim(3) + 2 * p}, [=, this](Indices i) {
-      const Expr h = i[2] - p, w = i[3] - p, zero = index(0);
-      const Expr inside = logical_and(logical_and(less_equal(zero, h), less(h, x.dim(2))),
-                                      logical_and(less_equal(zero, w), less(w, x.dim(3))));
-      return select(inside, x(i[0], i[1], h, w), k_.constant(x.dtype(), 0));
-    });
+    return k_.compute("pad", x.dtype(), {x.dim(0), x.dim(1), x.dim(2) + 2 * p, x.dim(3) + 2 * p},
+                      [=, this](Indices i) {
+                        const Expr h = i[2] - p, w = i[3] - p, zero = index(0);
+                        const Expr inside = logical_and(logical_and(less_equal(zero, h), less(h, x.dim(2))),
+                                                        logical_and(less_equal(zero, w), less(w, x.dim(3))));
+                        return select(inside, x(i[0], i[1], h, w), k_.constant(x.dtype(), 0));
+                      });
   }
   Tensor conv2d(const Tensor& x, const Tensor& w, int64_t stride, int64_t padding, DType out) {
     const Tensor p = padding ? pad(x, padding) : x;
@@ -30,13 +33,16 @@ class Cpu : public ScheduleTest {
                               cast(out, w(i[1], r[0], r[1], r[2]));
                      });
   }
-  Kernel convolution(int64_t channels, int64_t filters, int64_t size, int64_t window, int64_t stride, int64_t padding) {
+  Kernel convolution(int64_t channels, int64_t filters, int64_t size, int64_t window, int64_t stride,
+                     int64_t padding) {
     const Tensor x = k_.input("x", kFloat32, {index(1), index(channels), index(size), index(size)});
     const Tensor w = k_.input("w", kFloat32, {index(filters), index(channels), index(window), index(window)});
     const Tensor b = k_.input("b", kFloat32, {index(filters)});
     const Tensor conv = conv2d(x, w, stride, padding, kFloat32);
-    const Tensor y = k_.compute("bias", kFloat32, conv.shape(), [&](Indices i) { return conv.at(i) + b(i[1]); });
-    const Tensor z = k_.compute("relu", kFloat32, conv.shape(), [&](Indices i) { return max(y.at(i), k_.constant(kFloat32, 0)); });
+    const Tensor y =
+        k_.compute("bias", kFloat32, conv.shape(), [&](Indices i) { return conv.at(i) + b(i[1]); });
+    const Tensor z = k_.compute("relu", kFloat32, conv.shape(),
+                                [&](Indices i) { return max(y.at(i), k_.constant(kFloat32, 0)); });
     return k_.finish("conv", "nn.conv2d + add + nn.relu", {z});
   }
 };
@@ -108,30 +114,33 @@ TEST_F(Cpu, DepthwiseConvolution) {
   const Tensor x = k_.input("x", kFloat32, {index(1), index(5), index(9), index(9)});
   const Tensor w = k_.input("w", kFloat32, {index(5), index(3), index(3)});
   const Tensor p = pad(x, 1);
-  check(k_.finish("k", "", {k_.reduce("depthwise", kFloat32, x.shape(), {index(3), index(3)}, k_.sum(kFloat32),
-                                      [&](Indices i, Indices r) {
-                                        return p(i[0], i[1], i[2] + r[0], i[3] + r[1]) * w(i[1], r[0], r[1]);
-                                      })}));
+  check(k_.finish("k", "",
+                  {k_.reduce("depthwise", kFloat32, x.shape(), {index(3), index(3)}, k_.sum(kFloat32),
+                             [&](Indices i, Indices r) {
+                               return p(i[0], i[1], i[2] + r[0], i[3] + r[1]) * w(i[1], r[0], r[1]);
+                             })}));
 }
 
 TEST_F(Cpu, GroupedConvolution) {
   const Tensor x = k_.input("x", kFloat32, {index(1), index(4), index(5), index(5)});
   const Tensor w = k_.input("w", kFloat32, {index(6), index(2), index(3), index(3)});
-  check(k_.finish("k", "", {k_.reduce("grouped", kFloat32, {index(1), index(6), index(3), index(3)},
-                                      {index(2), index(3), index(3)}, k_.sum(kFloat32), [&](Indices i, Indices r) {
-                                        return x(i[0], floor_div(i[1], 3) * 2 + r[0], i[2] + r[1], i[3] + r[2]) *
-                                               w(i[1], r[0], r[1], r[2]);
-                                      })}));
+  check(k_.finish("k", "",
+                  {k_.reduce("grouped", kFloat32, {index(1), index(6), index(3), index(3)},
+                             {index(2), index(3), index(3)}, k_.sum(kFloat32), [&](Indices i, Indices r) {
+                               return x(i[0], floor_div(i[1], 3) * 2 + r[0], i[2] + r[1], i[3] + r[2]) *
+                                      w(i[1], r[0], r[1], r[2]);
+                             })}));
 }
 
 TEST_F(Cpu, MaxPool) {
   const Tensor x = k_.input("x", kFloat32, {index(1), index(3), index(8), index(8)});
-  check(k_.finish("k", "", {k_.reduce("pool", kFloat32, {index(1), index(3), index(4), index(4)}, {index(3), index(3)},
-                                      k_.maximum(kFloat32), [&](Indices i, Indices r) {
-                                        const Expr h = i[2] * 2 + r[0] - 1, w = i[3] * 2 + r[1] - 1;
-                                        return select(logical_and(less_equal(index(0), h), less_equal(index(0), w)),
-                                                      x(i[0], i[1], h, w), k_.lowest(kFloat32));
-                                      })}));
+  check(k_.finish("k", "",
+                  {k_.reduce("pool", kFloat32, {index(1), index(3), index(4), index(4)}, {index(3), index(3)},
+                             k_.maximum(kFloat32), [&](Indices i, Indices r) {
+                               const Expr h = i[2] * 2 + r[0] - 1, w = i[3] * 2 + r[1] - 1;
+                               return select(logical_and(less_equal(index(0), h), less_equal(index(0), w)),
+                                             x(i[0], i[1], h, w), k_.lowest(kFloat32));
+                             })}));
 }
 
 struct Sizes {
@@ -141,38 +150,51 @@ class CpuDense : public Cpu, public ::testing::WithParamInterface<Sizes> {
  protected:
   Kernel dense(Expr n, Expr units, Expr width, bool transposed) {
     const Tensor x = k_.input("x", kFloat32, {n, width});
-    const Tensor w = transposed ? k_.input("w", kFloat32, {width, units}) : k_.input("w", kFloat32, {units, width});
+    const Tensor w =
+        transposed ? k_.input("w", kFloat32, {width, units}) : k_.input("w", kFloat32, {units, width});
     const Tensor b = k_.input("b", kFloat32, {units});
-    const Tensor y = k_.reduce("dense", kFloat32, {n, units}, {width}, k_.sum(kFloat32), [&](Indices i, Indices r) {
-      return x(i[0], r[0]) * (transposed ? w(r[0], i[1]) : w(i[1], r[0]));
-    });
+    const Tensor y = k_.reduce(
+        "dense", kFloat32, {n, units}, {width}, k_.sum(kFloat32),
+        [&](Indices i, Indices r) { return x(i[0], r[0]) * (transposed ? w(r[0], i[1]) : w(i[1], r[0])); });
     const Tensor z = k_.compute("bias", kFloat32, {n, units}, [&](Indices i) { return y.at(i) + b(i[1]); });
     return k_.finish("k", "", {z});
   }
 };
-TEST_P(CpuDense, Dense) { check(dense(index(GetParam().n), index(GetParam().units), index(GetParam().width), false)); }
-TEST_P(CpuDense, Transposed) { check(dense(index(GetParam().n), index(GetParam().units), index(GetParam().width), true)); }
+TEST_P(CpuDense, Dense) {
+  check(dense(index(GetParam().n), index(GetParam().units), index(GetParam().width), false));
+}
+TEST_P(CpuDense, Transposed) {
+  check(dense(index(GetParam().n), index(GetParam().units), index(GetParam().width), true));
+}
 TEST_P(CpuDense, OfUnknownSizes) {
-  const Expr n = pool_.shape_variable("n"), units = pool_.shape_variable("units"), width = pool_.shape_variable("width");
-  const std::vector<std::pair<Expr, int64_t>> dims{{n, GetParam().n}, {units, GetParam().units}, {width, GetParam().width}};
+  const Expr n = pool_.shape_variable("n"), units = pool_.shape_variable("units"),
+             width = pool_.shape_variable("width");
+  const std::vector<std::pair<Expr, int64_t>> dims{
+      {n, GetParam().n}, {units, GetParam().units}, {width, GetParam().width}};
   check(dense(n, units, width, false), dims);
 }
 TEST_P(CpuDense, TransposedOfUnknownSizes) {
-  const Expr n = pool_.shape_variable("n"), units = pool_.shape_variable("units"), width = pool_.shape_variable("width");
-  const std::vector<std::pair<Expr, int64_t>> dims{{n, GetParam().n}, {units, GetParam().units}, {width, GetParam().width}};
+  const Expr n = pool_.shape_variable("n"), units = pool_.shape_variable("units"),
+             width = pool_.shape_variable("width");
+  const std::vector<std::pair<Expr, int64_t>> dims{
+      {n, GetParam().n}, {units, GetParam().units}, {width, GetParam().width}};
   check(dense(n, units, width, true), dims);
 }
 INSTANTIATE_TEST_SUITE_P(Sizes, CpuDense,
-                         ::testing::Values(Sizes{1, 1, 1}, Sizes{1, 10, 37}, Sizes{5, 9, 16}, Sizes{16, 17, 40},
-                                           Sizes{12, 64, 5}, Sizes{33, 8, 70}, Sizes{2, 3, 0}));
+                         ::testing::Values(Sizes{1, 1, 1}, Sizes{1, 10, 37}, Sizes{5, 9, 16},
+                                           Sizes{16, 17, 40}, Sizes{12, 64, 5}, Sizes{33, 8, 70},
+                                           Sizes{2, 3, 0}));
 
 TEST_F(Cpu, BatchedProductOfMatrices) {
   const Expr n = pool_.shape_variable("n");
-  const Tensor x = k_.input("x", kFloat32, {index(2), n, index(9)}), y = k_.input("y", kFloat32, {index(2), n, index(9)});
-  const Tensor scores = k_.reduce("scores", kFloat32, {index(2), n, n}, {index(9)}, k_.sum(kFloat32),
-                                  [&](Indices i, Indices r) { return x(i[0], i[1], r[0]) * y(i[0], i[2], r[0]); });
-  const Tensor z = k_.reduce("z", kFloat32, {index(2), n, index(9)}, {n}, k_.sum(kFloat32),
-                             [&](Indices i, Indices r) { return scores(i[0], i[1], r[0]) * y(i[0], r[0], i[2]); });
+  const Tensor x = k_.input("x", kFloat32, {index(2), n, index(9)}),
+               y = k_.input("y", kFloat32, {index(2), n, index(9)});
+  const Tensor scores =
+      k_.reduce("scores", kFloat32, {index(2), n, n}, {index(9)}, k_.sum(kFloat32),
+                [&](Indices i, Indices r) { return x(i[0], i[1], r[0]) * y(i[0], i[2], r[0]); });
+  const Tensor z =
+      k_.reduce("z", kFloat32, {index(2), n, index(9)}, {n}, k_.sum(kFloat32),
+                [&](Indices i, Indices r) { return scores(i[0], i[1], r[0]) * y(i[0], r[0], i[2]); });
   const Kernel k = k_.finish("k", "", {z});
   for (int64_t size : {0, 1, 6, 13}) check(k, {{n, size}});
 }
@@ -181,18 +203,24 @@ TEST_F(Cpu, SumsOfRowsAndOfColumnsAndOfEverything) {
   const Expr n = pool_.shape_variable("n"), m = pool_.shape_variable("m");
   const Tensor x = k_.input("x", kFloat32, {n, m});
   const auto value = [&](Expr i, Expr j) { return x(i, j); };
-  const Tensor rows = k_.reduce("rows", kFloat32, {n}, {m}, k_.sum(kFloat32), [&](Indices i, Indices r) { return value(i[0], r[0]); });
-  const Tensor columns = k_.reduce("columns", kFloat32, {m}, {n}, k_.maximum(kFloat32), [&](Indices i, Indices r) { return value(r[0], i[0]); });
-  const Tensor total = k_.reduce("total", kFloat32, {}, {n, m}, k_.sum(kFloat32), [&](Indices, Indices r) { return value(r[0], r[1]); });
+  const Tensor rows = k_.reduce("rows", kFloat32, {n}, {m}, k_.sum(kFloat32),
+                                [&](Indices i, Indices r) { return value(i[0], r[0]); });
+  const Tensor columns = k_.reduce("columns", kFloat32, {m}, {n}, k_.maximum(kFloat32),
+                                   [&](Indices i, Indices r) { return value(r[0], i[0]); });
+  const Tensor total = k_.reduce("total", kFloat32, {}, {n, m}, k_.sum(kFloat32),
+                                 [&](Indices, Indices r) { return value(r[0], r[1]); });
   const Kernel k = k_.finish("k", "", {rows, columns, total});
-  for (auto [a, b] : {std::pair{0, 0}, {1, 1}, {3, 50}, {50, 3}, {0, 4}, {20, 21}}) check(k, {{n, a}, {m, b}});
+  for (auto [a, b] : {std::pair{0, 0}, {1, 1}, {3, 50}, {50, 3}, {0, 4}, {20, 21}})
+    check(k, {{n, a}, {m, b}});
 }
 
 TEST_F(Cpu, SoftmaxKeepsItsExponentials) {
   const Tensor x = k_.input("x", kFloat32, {index(3), index(5)});
-  const Tensor m = k_.reduce("m", kFloat32, {index(3)}, {index(5)}, k_.maximum(kFloat32), [&](Indices i, Indices r) { return x(i[0], r[0]); });
+  const Tensor m = k_.reduce("m", kFloat32, {index(3)}, {index(5)}, k_.maximum(kFloat32),
+                             [&](Indices i, Indices r) { return x(i[0], r[0]); });
   const Tensor e = k_.compute("e", kFloat32, x.shape(), [&](Indices i) { return exp(x.at(i) - m(i[0])); });
-  const Tensor s = k_.reduce("s", kFloat32, {index(3)}, {index(5)}, k_.sum(kFloat32), [&](Indices i, Indices r) { return e(i[0], r[0]); });
+  const Tensor s = k_.reduce("s", kFloat32, {index(3)}, {index(5)}, k_.sum(kFloat32),
+                             [&](Indices i, Indices r) { return e(i[0], r[0]); });
   const Tensor y = k_.compute("y", kFloat32, x.shape(), [&](Indices i) { return e.at(i) / s(i[0]); });
   const Kernel k = k_.finish("softmax", "", {y}), c = scheduled(k);
   EXPECT_EQ(c.temporaries.size(), 3u) << show(c);
@@ -204,7 +232,8 @@ TEST_F(Cpu, SoftmaxKeepsItsExponentials) {
 
 TEST_F(Cpu, AResultThatIsAlsoAnOutputIsStored) {
   const Tensor x = k_.input("x", kFloat32, {index(4), index(9)});
-  const Tensor s = k_.reduce("s", kFloat32, {index(4)}, {index(9)}, k_.sum(kFloat32), [&](Indices i, Indices r) { return x(i[0], r[0]); });
+  const Tensor s = k_.reduce("s", kFloat32, {index(4)}, {index(9)}, k_.sum(kFloat32),
+                             [&](Indices i, Indices r) { return x(i[0], r[0]); });
   const Tensor y = k_.compute("y", kFloat32, {index(4)}, [&](Indices i) { return s.at(i) * 2; });
   check(k_.finish("k", "", {s, y}));
 }
@@ -213,7 +242,8 @@ TEST_F(Cpu, SequentialStagesAndRequirementsStayAsTheyAre) {
   const Expr n = pool_.shape_variable("n");
   const Tensor x = k_.input("x", kFloat32, {n});
   const Tensor y = k_.update(
-      "y", kFloat32, {n}, [&](Indices i) { return x.at(i); }, {n - 1}, [&](Indices r) { return std::vector<Expr>{r[0] + 1}; },
+      "y", kFloat32, {n}, [&](Indices i) { return x.at(i); }, {n - 1},
+      [&](Indices r) { return std::vector<Expr>{r[0] + 1}; },
       [&](Tensor self, Indices r) { return self(r[0]) + self(r[0] + 1); });
   const Tensor z = k_.compute("z", kFloat32, {n}, [&](Indices i) {
     k_.require(less(y.at(i), k_.constant(kFloat32, 1000)), "too large");

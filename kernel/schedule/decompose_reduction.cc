@@ -33,7 +33,8 @@ Outcome decompose_reduction(const Kernel& k, const LoopName& name) {
   std::vector<const For*> needed;
   std::unordered_map<const ExprNode*, Expr> at_first;
   for (size_t d = name.depth; d < loops.size(); ++d) {
-    const bool used = std::any_of(spatial.begin(), spatial.end(), [&](const BlockIter& i) { return mentions(i.binding, loops[d]->var); });
+    const bool used = std::any_of(spatial.begin(), spatial.end(),
+                                  [&](const BlockIter& i) { return mentions(i.binding, loops[d]->var); });
     if (used) {
       needed.push_back(loops[d]);
     } else {
@@ -42,13 +43,15 @@ Outcome decompose_reduction(const Kernel& k, const LoopName& name) {
   }
   // Of the predicate, what speaks of the reduction holds at the first iteration.
   const Expr predicate = block->predicate ? substitute(block->predicate, at_first) : Expr();
-  Stmt init = make_block(pool, unused_block_name(k.body, cat(name.block, "_init")), spatial, predicate, nullptr, block->init);
+  Stmt init = make_block(pool, unused_block_name(k.body, cat(name.block, "_init")), spatial, predicate,
+                         nullptr, block->init);
   for (size_t i = needed.size(); i-- > 0;) {
     const ForKind how = needed[i]->how;
     init = make_for(arena, needed[i]->var, needed[i]->extent, how, init);
   }
   init = refresh(pool, init);
-  Stmt update = make_block(pool, name.block, {block->iters.begin(), block->iters.end()}, block->predicate, nullptr, block->body);
+  Stmt update = make_block(pool, name.block, {block->iters.begin(), block->iters.end()}, block->predicate,
+                           nullptr, block->body);
   Stmt nest = replace(arena, loop, block, update);
   return with_body(k, simplify(pool, replace(arena, k.body, loop, make_sequence(arena, {init, nest}))));
 }

@@ -59,14 +59,16 @@ Outcome compute_inline(const Kernel& k, std::string_view name) {
 Outcome reverse_compute_inline(const Kernel& k, std::string_view name) {
   const Block* consumer = find_block(k.body, name);
   if (consumer == nullptr) return Outcome::refused(cat("there is no block `", name, "`"));
-  if (!is_plain(*consumer)) return refuse(name, "does not write each element once from its iteration variables");
+  if (!is_plain(*consumer))
+    return refuse(name, "does not write each element once from its iteration variables");
   const Store* store = single_store(*consumer);
 
   // The temporary that it reads at its own iteration variables, in their order.
   const Buffer* between = nullptr;
   bool elsewhere = false;
   for_each_load(store->value, [&](const ExprNode* n) {
-    const bool temporary = std::find(k.temporaries.begin(), k.temporaries.end(), n->buffer) != k.temporaries.end();
+    const bool temporary =
+        std::find(k.temporaries.begin(), k.temporaries.end(), n->buffer) != k.temporaries.end();
     if (!temporary) return;
     for (const Block* reader : readers(k.body, n->buffer)) {  // a reduction reads what it writes
       const auto writes = writers(k.body, n->buffer);
@@ -93,7 +95,8 @@ Outcome reverse_compute_inline(const Kernel& k, std::string_view name) {
   for (const Region& r : consumer->reads) {
     const std::vector<const Block*> all = blocks(k.body);
     for (const Block* w : writers(k.body, r.buffer)) {
-      if (w != producer && std::find(all.begin(), all.end(), w) > std::find(all.begin(), all.end(), producer)) {
+      if (w != producer &&
+          std::find(all.begin(), all.end(), w) > std::find(all.begin(), all.end(), producer)) {
         return refuse(name, "reads what is written after the temporary");
       }
     }
@@ -102,10 +105,12 @@ Outcome reverse_compute_inline(const Kernel& k, std::string_view name) {
   ExprPool& pool = *pool_of(k);
   std::unordered_map<const ExprNode*, Expr> by;
   for (size_t i = 0; i < consumer->iters.size(); ++i) by[consumer->iters[i].var.get()] = produced->indices[i];
-  const Expr value = rewrite_loads(substitute(store->value, by),
-                                   [&](const ExprNode* n) { return n->buffer == between ? produced->value : Expr(); });
-  Stmt merged = make_block(pool, name, {producer->iters.begin(), producer->iters.end()}, producer->predicate, nullptr,
-                           make_store(pool.arena(), store->buffer, {produced->indices.begin(), produced->indices.end()}, value));
+  const Expr value = rewrite_loads(substitute(store->value, by), [&](const ExprNode* n) {
+    return n->buffer == between ? produced->value : Expr();
+  });
+  Stmt merged = make_block(
+      pool, name, {producer->iters.begin(), producer->iters.end()}, producer->predicate, nullptr,
+      make_store(pool.arena(), store->buffer, {produced->indices.begin(), produced->indices.end()}, value));
   Stmt body = remove_block(pool.arena(), k.body, consumer);
   return with_body(k, simplify(pool, replace(pool.arena(), body, producer, merged)));
 }

@@ -47,7 +47,8 @@ const For* find_loop(const Kernel& k, const LoopName& name, std::string& reason)
   }
   const auto loops = loops_around(k.body, block);
   if (name.depth >= loops.size()) {
-    reason = cat("block `", name.block, "` stands in ", loops.size(), " loops, and loop ", name.depth, " was asked for");
+    reason = cat("block `", name.block, "` stands in ", loops.size(), " loops, and loop ", name.depth,
+                 " was asked for");
     return nullptr;
   }
   return loops[name.depth];
@@ -121,7 +122,8 @@ const Store* single_store(const Block& b) { return b.body->as<Store>(); }
 
 bool is_plain(const Block& b) {
   const Store* store = single_store(b);
-  if (store == nullptr || b.init != nullptr || b.predicate || b.iters.size() != store->indices.size()) return false;
+  if (store == nullptr || b.init != nullptr || b.predicate || b.iters.size() != store->indices.size())
+    return false;
   bool reads_itself = false;
   for_each_load(store->value, [&](const ExprNode* n) { reads_itself |= n->buffer == store->buffer; });
   if (reads_itself) return false;

@@ -8,8 +8,9 @@ namespace relay::kernel::schedule {
 namespace {
 
 bool reduces_over(const Block& b, Expr loop) {
-  return std::any_of(b.iters.begin(), b.iters.end(),
-                     [&](const BlockIter& i) { return i.kind == IterKind::kReduction && mentions(i.binding, loop); });
+  return std::any_of(b.iters.begin(), b.iters.end(), [&](const BlockIter& i) {
+    return i.kind == IterKind::kReduction && mentions(i.binding, loop);
+  });
 }
 
 }  // namespace
@@ -21,12 +22,15 @@ Outcome reorder(const Kernel& k, std::string_view name, const std::vector<size_t
   std::vector<size_t> depths = order;
   std::sort(depths.begin(), depths.end());
   for (size_t i = 0; i < depths.size(); ++i) {
-    if (depths[i] >= loops.size()) return Outcome::refused(cat("block `", name, "` stands in ", loops.size(), " loops"));
-    if (i > 0 && depths[i] == depths[i - 1]) return Outcome::refused(cat("loop ", depths[i], " is named twice"));
+    if (depths[i] >= loops.size())
+      return Outcome::refused(cat("block `", name, "` stands in ", loops.size(), " loops"));
+    if (i > 0 && depths[i] == depths[i - 1])
+      return Outcome::refused(cat("loop ", depths[i], " is named twice"));
   }
   if (depths.empty()) return k;
   for (size_t d = depths.front(); d < depths.back(); ++d) {
-    if (loops[d]->body != loops[d + 1]) return Outcome::refused(cat("loop `", show(loops[d]->var), "` contains more than one loop"));
+    if (loops[d]->body != loops[d + 1])
+      return Outcome::refused(cat("loop `", show(loops[d]->var), "` contains more than one loop"));
   }
 
   // The new order of all loops from the first named to the last.
@@ -36,7 +40,8 @@ Outcome reorder(const Kernel& k, std::string_view name, const std::vector<size_t
   for (size_t i = 0; i < chain.size(); ++i) {
     for (size_t j = i + 1; j < chain.size(); ++j) {
       if (mentions(chain[i]->extent, chain[j]->var)) {
-        return Outcome::refused(cat("the extent of `", show(chain[i]->var), "` depends on `", show(chain[j]->var), "`"));
+        return Outcome::refused(
+            cat("the extent of `", show(chain[i]->var), "` depends on `", show(chain[j]->var), "`"));
       }
     }
   }
@@ -51,7 +56,8 @@ Outcome reorder(const Kernel& k, std::string_view name, const std::vector<size_t
       if (reduces_over(*b, f->var)) after.push_back(f);
     }
     if (before.empty()) continue;
-    if (inside.size() > 1) return Outcome::refused("the loops contain several blocks, and one reduces over them");
+    if (inside.size() > 1)
+      return Outcome::refused("the loops contain several blocks, and one reduces over them");
     if (before != after && !is_commutative_reduction(*b)) {
       return Outcome::refused(cat("block `", b->name.text(), "` depends on the order of its steps"));
     }
@@ -59,7 +65,8 @@ Outcome reorder(const Kernel& k, std::string_view name, const std::vector<size_t
 
   ExprPool& pool = *pool_of(k);
   Stmt body = loops[depths.back()]->body;
-  for (size_t i = chain.size(); i-- > 0;) body = make_for(pool.arena(), chain[i]->var, chain[i]->extent, chain[i]->how, body);
+  for (size_t i = chain.size(); i-- > 0;)
+    body = make_for(pool.arena(), chain[i]->var, chain[i]->extent, chain[i]->how, body);
   return with_body(k, replace(pool.arena(), k.body, loops[depths.front()], body));
 }
 

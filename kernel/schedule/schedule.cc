@@ -27,7 +27,9 @@ std::optional<LoopName> loop_name(std::string_view text) {
   return LoopName{std::string(text.substr(0, dot)), static_cast<size_t>(*depth)};
 }
 
-Outcome not_understood(const Words& step) { return Outcome::refused(cat("`", join(step, " "), "` is not understood")); }
+Outcome not_understood(const Words& step) {
+  return Outcome::refused(cat("`", join(step, " "), "` is not understood"));
+}
 
 template <Outcome (*f)(const Kernel&, const LoopName&)>
 Outcome on_loop(const Kernel& k, const Words& step) {

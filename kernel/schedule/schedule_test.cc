@@ -13,10 +13,12 @@ class Primitives : public ScheduleTest {
   // y = relu(x * w) with x of shape (7, 6): blocks `dense` and `relu`.
   Kernel layer() {
     Builder k{pool_};
-    const Tensor x = k.input("x", kFloat32, {index(7), index(6)}), w = k.input("w", kFloat32, {index(5), index(6)});
+    const Tensor x = k.input("x", kFloat32, {index(7), index(6)}),
+                 w = k.input("w", kFloat32, {index(5), index(6)});
     const Tensor y = k.reduce("dense", kFloat32, {index(7), index(5)}, {index(6)}, k.sum(kFloat32),
-                               [&](Indices i, Indices r) { return x(i[0], r[0]) * w(i[1], r[0]); });
-    const Tensor z = k.compute("relu", kFloat32, y.shape(), [&](Indices i) { return max(y.at(i), k.constant(kFloat32, 0)); });
+                              [&](Indices i, Indices r) { return x(i[0], r[0]) * w(i[1], r[0]); });
+    const Tensor z = k.compute("relu", kFloat32, y.shape(),
+                               [&](Indices i) { return max(y.at(i), k.constant(kFloat32, 0)); });
     return k.finish("layer", "", {z});
   }
   // b = (2x)[i] + (2x)[i + 1]: blocks `twice` and `pairs`.
@@ -24,7 +26,8 @@ class Primitives : public ScheduleTest {
     Builder k{pool_};
     const Tensor x = k.input("x", kFloat32, {index(9), index(4)});
     const Tensor t = k.compute("twice", kFloat32, x.shape(), [&](Indices i) { return x.at(i) * 2; });
-    const Tensor y = k.compute("pairs", kFloat32, {index(8), index(4)}, [&](Indices i) { return t(i[0], i[1]) + t(i[0] + 1, i[1]); });
+    const Tensor y = k.compute("pairs", kFloat32, {index(8), index(4)},
+                               [&](Indices i) { return t(i[0], i[1]) + t(i[0] + 1, i[1]); });
     return k.finish("stencil", "", {y});
   }
   Kernel running_sum() {
@@ -32,7 +35,8 @@ class Primitives : public ScheduleTest {
     const Tensor x = k.input("x", kFloat32, {index(3), index(6)});
     const Tensor y = k.update(
         "sums", kFloat32, x.shape(), [&](Indices i) { return x.at(i); }, {index(3), index(5)},
-        [&](Indices r) { return std::vector<Expr>{r[0], r[1] + 1}; }, [&](Tensor self, Indices r) { return self(r[0], r[1]) + self(r[0], r[1] + 1); });
+        [&](Indices r) { return std::vector<Expr>{r[0], r[1] + 1}; },
+        [&](Tensor self, Indices r) { return self(r[0], r[1]) + self(r[0], r[1] + 1); });
     return k.finish("running", "", {y});
   }
 
@@ -56,7 +60,9 @@ class Primitives : public ScheduleTest {
     EXPECT_EQ(s.apply(last), reason) << show(s.kernel());
     EXPECT_EQ(s.kernel().body, before);
   }
-  static void expect_text(const std::string& text, std::string_view part) { EXPECT_NE(text.find(part), std::string::npos) << text; }
+  static void expect_text(const std::string& text, std::string_view part) {
+    EXPECT_NE(text.find(part), std::string::npos) << text;
+  }
 };
 
 TEST_F(Primitives, SplitWithoutRemainder) {
@@ -64,7 +70,9 @@ TEST_F(Primitives, SplitWithoutRemainder) {
   expect_text(text, "for r0_outer in 2:\n        for r0_inner in 3:");
   EXPECT_EQ(text.find("where"), std::string::npos) << text;
 }
-TEST_F(Primitives, SplitWithARemainderGetsAPredicate) { expect_text(done(layer(), {"split dense.0 4"}), "where 4*i0_outer + i0_inner < 7"); }
+TEST_F(Primitives, SplitWithARemainderGetsAPredicate) {
+  expect_text(done(layer(), {"split dense.0 4"}), "where 4*i0_outer + i0_inner < 7");
+}
 TEST_F(Primitives, SplitTwice) { done(layer(), {"split dense.0 4", "split dense.1 3", "split dense.4 4"}); }
 TEST_F(Primitives, SplitRefuses) {
   refused(layer(), {"split dense.3 4"}, "block `dense` stands in 3 loops, and loop 3 was asked for");
@@ -92,11 +100,13 @@ TEST_F(Primitives, ReorderRefuses) {
   refused(running_sum(), {"reorder sums 1 0"}, "block `sums` depends on the order of its steps");
   refused(layer(), {"reorder dense 0 3"}, "block `dense` stands in 3 loops");
   refused(layer(), {"reorder dense 1 1"}, "loop 1 is named twice");
-  refused(layer(), {"decompose_reduction dense.1", "reorder dense 2 1 0"}, "loop `i0` contains more than one loop");
+  refused(layer(), {"decompose_reduction dense.1", "reorder dense 2 1 0"},
+          "loop `i0` contains more than one loop");
 }
 
 TEST_F(Primitives, ParallelVectorizeUnroll) {
-  const std::string text = done(layer(), {"parallel dense.0", "unroll dense.2", "parallel relu.0", "vectorize relu.1"});
+  const std::string text =
+      done(layer(), {"parallel dense.0", "unroll dense.2", "parallel relu.0", "vectorize relu.1"});
   expect_text(text, "parallel for i0 in 7:");
   expect_text(text, "unrolled for r0 in 6:");
   expect_text(text, "vectorized for i1 in 5:");
@@ -104,7 +114,8 @@ TEST_F(Primitives, ParallelVectorizeUnroll) {
 TEST_F(Primitives, ParallelRefuses) {
   refused(layer(), {"parallel dense.2"}, "block `dense` reduces over the loop");
   refused(layer(), {"parallel dense.0", "parallel dense.1"}, "loop `i0` is parallel already");
-  refused(stencil(), {"compute_at twice pairs.0", "parallel pairs.0"}, "iterations overlap in what they write of `twice`");
+  refused(stencil(), {"compute_at twice pairs.0", "parallel pairs.0"},
+          "iterations overlap in what they write of `twice`");
 }
 TEST_F(Primitives, VectorizeRefuses) {
   refused(layer(), {"vectorize dense.2"}, "block `dense` reduces over the loop");
@@ -121,7 +132,8 @@ TEST_F(Primitives, ComputeInline) {
   EXPECT_EQ(text.find("temporary"), std::string::npos) << text;
 }
 TEST_F(Primitives, ComputeInlineRefuses) {
-  refused(layer(), {"compute_inline dense"}, "block `dense` does not write each element once from its iteration variables");
+  refused(layer(), {"compute_inline dense"},
+          "block `dense` does not write each element once from its iteration variables");
   refused(layer(), {"compute_inline relu"}, "block `relu` writes an output");
   refused(layer(), {"compute_inline nothing"}, "there is no block `nothing`");
 }
@@ -132,9 +144,12 @@ TEST_F(Primitives, ReverseComputeInline) {
   expect_text(text, "relu[vi0, vi1] = max(dense_local[i1], 0f)");
 }
 TEST_F(Primitives, ReverseComputeInlineRefuses) {
-  refused(layer(), {"reverse_compute_inline relu"}, "block `relu` reads what a reduction writes: cache it first");
-  refused(layer(), {"reverse_compute_inline dense"}, "block `dense` does not write each element once from its iteration variables");
-  refused(stencil(), {"reverse_compute_inline pairs"}, "block `pairs` reads the temporary at other places than its own");
+  refused(layer(), {"reverse_compute_inline relu"},
+          "block `relu` reads what a reduction writes: cache it first");
+  refused(layer(), {"reverse_compute_inline dense"},
+          "block `dense` does not write each element once from its iteration variables");
+  refused(stencil(), {"reverse_compute_inline pairs"},
+          "block `pairs` reads the temporary at other places than its own");
 }
 
 TEST_F(Primitives, DecomposeReduction) {
@@ -146,19 +161,22 @@ TEST_F(Primitives, DecomposeReduction) {
   done(layer(), {"split dense.0 4", "split dense.3 4", "decompose_reduction dense.1"});
 }
 TEST_F(Primitives, DecomposeReductionRefuses) {
-  refused(layer(), {"reorder dense 2 0 1", "decompose_reduction dense.1"}, "the reduction loop `r0` stands further out");
+  refused(layer(), {"reorder dense 2 0 1", "decompose_reduction dense.1"},
+          "the reduction loop `r0` stands further out");
   refused(layer(), {"decompose_reduction relu.0"}, "block `relu` has no init");
 }
 
 TEST_F(Primitives, CacheWrite) {
   expect_text(done(layer(), {"cache_write dense.0"}), "local dense_local: float32[5]");
-  expect_text(done(layer(), {"split dense.0 4", "split dense.2 2", "reorder dense 0 2 4 1 3", "cache_write dense.1", "decompose_reduction dense.2",
-                             "vectorize dense.4", "parallel dense.0"}),
-              "local dense_local: float32[4, 2]");
+  expect_text(
+      done(layer(), {"split dense.0 4", "split dense.2 2", "reorder dense 0 2 4 1 3", "cache_write dense.1",
+                     "decompose_reduction dense.2", "vectorize dense.4", "parallel dense.0"}),
+      "local dense_local: float32[4, 2]");
   done(layer(), {"cache_write relu.1"});
 }
 TEST_F(Primitives, CacheWriteRefuses) {
-  refused(layer(), {"reorder dense 2 0 1", "cache_write dense.1"}, "the reduction loop `r0` stands further out");
+  refused(layer(), {"reorder dense 2 0 1", "cache_write dense.1"},
+          "the reduction loop `r0` stands further out");
   refused(layer(), {"decompose_reduction dense.1", "cache_write dense.0"}, "several blocks write `dense`");
   refused(layer(), {"cache_write dense.0", "cache_write dense.0"}, "`dense_local` is local already");
   const Expr n = pool_.shape_variable("n");
@@ -168,7 +186,8 @@ TEST_F(Primitives, CacheWriteRefuses) {
 }
 
 TEST_F(Primitives, ComputeAt) {
-  expect_text(done(stencil(), {"compute_at twice pairs.0"}), "for i0 in 8:\n    for a0 in 2:\n      for a1 in 4:");
+  expect_text(done(stencil(), {"compute_at twice pairs.0"}),
+              "for i0 in 8:\n    for a0 in 2:\n      for a1 in 4:");
   done(stencil(), {"split pairs.0 3", "compute_at twice pairs.0"});
   done(stencil(), {"compute_at twice pairs.1"});
 }
@@ -181,11 +200,13 @@ TEST_F(Primitives, ComputeAtBeyondTheEdgeComputesOnlyWhatExists) {
   expect_text(done(k_.finish("k", "", {y}), {"split y.0 2", "compute_at t y.0"}), "where ");
 }
 TEST_F(Primitives, ComputeAtRefuses) {
-  refused(layer(), {"compute_at dense relu.0"}, "block `dense` does not write each element once from its iteration variables");
+  refused(layer(), {"compute_at dense relu.0"},
+          "block `dense` does not write each element once from its iteration variables");
   refused(stencil(), {"compute_at pairs twice.0"}, "block `pairs` writes an output");
   refused(stencil(), {"parallel pairs.0", "compute_at twice pairs.0"}, "loop `i0` is not serial");
   refused(stencil(), {"compute_at twice twice.0"}, "block `pairs` reads the tensor outside the loop");
-  refused(stencil(), {"fuse pairs.0", "split pairs.0 8", "compute_at twice pairs.0"}, "what block `pairs` reads in dim 0 is not a range");
+  refused(stencil(), {"fuse pairs.0", "split pairs.0 8", "compute_at twice pairs.0"},
+          "what block `pairs` reads in dim 0 is not a range");
 }
 
 TEST_F(Primitives, StepsThatAreNotUnderstood) {
@@ -195,7 +216,8 @@ TEST_F(Primitives, StepsThatAreNotUnderstood) {
   refused(layer(), {"split dense.-1 4"}, "`split dense.-1 4` is not understood");
   refused(layer(), {""}, "an empty step");
   Schedule s(layer());
-  EXPECT_EQ(s.replay("split dense.0 4\n\nsplit dense.9 1\n"), "split dense.9 1: block `dense` stands in 4 loops, and loop 9 was asked for");
+  EXPECT_EQ(s.replay("split dense.0 4\n\nsplit dense.9 1\n"),
+            "split dense.9 1: block `dense` stands in 4 loops, and loop 9 was asked for");
   EXPECT_EQ(s.trace(), "split dense.0 4\n");
 }
 
@@ -205,7 +227,9 @@ TEST_F(Primitives, RandomSequencesKeepTheValues) {
   const auto pick = [&](size_t n) { return std::uniform_int_distribution<size_t>(0, n - 1)(random); };
   size_t applied = 0;
   const std::vector<std::pair<Kernel, std::vector<std::string>>> kernels = {
-      {layer(), {"dense", "relu", "dense_init", "dense_copy"}}, {stencil(), {"twice", "pairs"}}, {running_sum(), {"sums", "sums_init"}}};
+      {layer(), {"dense", "relu", "dense_init", "dense_copy"}},
+      {stencil(), {"twice", "pairs"}},
+      {running_sum(), {"sums", "sums_init"}}};
   for (int round = 0; round < 150; ++round) {
     const auto& [kernel, names] = kernels[static_cast<size_t>(round) % kernels.size()];
     Schedule s(kernel);
@@ -215,8 +239,10 @@ TEST_F(Primitives, RandomSequencesKeepTheValues) {
       std::string text = cat(primitive, " ", loop);
       if (primitive == "split") text += cat(" ", 1 + pick(5));
       if (primitive == "reorder") text = cat(primitive, " ", block, " ", pick(4), " ", pick(4));
-      if (primitive == "compute_at") text = cat(primitive, " ", block, " ", names[pick(names.size())], ".", pick(3));
-      if (primitive == "compute_inline" || primitive == "reverse_compute_inline") text = cat(primitive, " ", block);
+      if (primitive == "compute_at")
+        text = cat(primitive, " ", block, " ", names[pick(names.size())], ".", pick(3));
+      if (primitive == "compute_inline" || primitive == "reverse_compute_inline")
+        text = cat(primitive, " ", block);
       applied += s.apply(text).empty();
     }
     SCOPED_TRACE(s.trace());

@@ -18,7 +18,8 @@ const Block* plain_nest(Stmt s) {
   const auto* b = s->as<Block>();
   if (b == nullptr || b->predicate || b->iters.size() != loops.size()) return nullptr;
   for (size_t i = 0; i < loops.size(); ++i) {
-    const bool bound = b->iters[i].binding == loops[i] || (b->iters[i].extent.is_int(1) && b->iters[i].binding.is_int(0));
+    const bool bound =
+        b->iters[i].binding == loops[i] || (b->iters[i].extent.is_int(1) && b->iters[i].binding.is_int(0));
     if (!bound) return nullptr;
   }
   return b;
@@ -109,7 +110,8 @@ Stage stage_of(ExprPool& pool, Stmt s, const Block* init_block, const Block* blo
   if (reduces != (init != nullptr)) return stage;
   if (!reduces && loads_own(store->value, store->buffer)) return stage;
 
-  for (const BlockIter& i : block->iters) (i.kind == IterKind::kSpatial ? stage.spatial : stage.reduction).push_back({i.var, i.extent});
+  for (const BlockIter& i : block->iters)
+    (i.kind == IterKind::kSpatial ? stage.spatial : stage.reduction).push_back({i.var, i.extent});
   stage.buffer = store->buffer;
   stage.requirements = requirements;
   stage.value = store->value;
@@ -128,7 +130,8 @@ Stage stage_of(ExprPool& pool, Stmt s, const Block* init_block, const Block* blo
   const Expr so_far = pool.load(store->buffer, {store->indices.begin(), store->indices.end()});
   // It may load its own tensor only where it writes.
   bool elsewhere = loads_own(stage.init, store->buffer);
-  for_each_load(stage.value, [&](const ExprNode* n) { elsewhere |= n->buffer == store->buffer && so_far != n; });
+  for_each_load(stage.value,
+                [&](const ExprNode* n) { elsewhere |= n->buffer == store->buffer && so_far != n; });
   if (elsewhere) return stage;
   stage.kind = StageKind::kReduce;
   find_combination(stage, so_far);
@@ -150,7 +153,8 @@ std::vector<Stage> stages_of(const Kernel& k) {
     const Block* block = plain_nest(items[i]);
     // A nest that starts a tensor and the nest that goes on with it are one stage.
     const Block* next = i + 1 < items.size() ? plain_nest(items[i + 1]) : nullptr;
-    if (block && next && !block->writes.empty() && !next->writes.empty() && block->writes[0].buffer == next->writes[0].buffer) {
+    if (block && next && !block->writes.empty() && !next->writes.empty() &&
+        block->writes[0].buffer == next->writes[0].buffer) {
       out.push_back(stage_of(pool, make_sequence(pool.arena(), {items[i], items[i + 1]}), block, next));
       ++i;
     } else {

@@ -37,7 +37,8 @@ class ScheduleTest : public ::testing::Test {
     return out;
   }
   // Both kernels give the same bits, and the new one is well formed.
-  void expect_same(const Kernel& before, const Kernel& after, const std::vector<std::pair<Expr, int64_t>>& dims = {}) {
+  void expect_same(const Kernel& before, const Kernel& after,
+                   const std::vector<std::pair<Expr, int64_t>>& dims = {}) {
     const std::vector<std::string> problems = validate(after);
     EXPECT_TRUE(problems.empty()) << problems[0] << "\n" << show(after);
     const std::vector<Values> in = inputs_of(before, dims);
@@ -50,7 +51,9 @@ class ScheduleTest : public ::testing::Test {
     }
     ASSERT_EQ(a.size(), b.size());
     for (size_t i = 0; i < a.size(); ++i) {
-      EXPECT_TRUE(identical(a[i], b[i])) << ::relay::show(a[i]) << "\n" << ::relay::show(b[i]) << "\n" << show(after);
+      EXPECT_TRUE(identical(a[i], b[i])) << ::relay::show(a[i]) << "\n"
+                                         << ::relay::show(b[i]) << "\n"
+                                         << show(after);
     }
   }
 

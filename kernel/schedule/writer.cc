@@ -22,7 +22,8 @@ const Buffer* Writer::temporary(std::string_view name, DType dtype, std::vector<
   return temporaries_.back();
 }
 
-const Buffer* Writer::buffer(std::string_view name, DType dtype, const std::vector<Expr>& shape, Scope scope) {
+const Buffer* Writer::buffer(std::string_view name, DType dtype, const std::vector<Expr>& shape,
+                             Scope scope) {
   std::string unique(name);
   for (int i = 1; !names_.insert(unique).second; ++i) unique = cat(name, "_", i);
   Arena& arena = pool_.arena();

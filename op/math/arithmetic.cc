@@ -110,9 +110,7 @@ const OpDef kAdd = binary({
     .real = [](DType, double x, double y) { return x + y; },
     .integer = [](DType, int64_t x, int64_t y) { return of_bits(bits(x) + bits(y)); },
     .lower = [](kernel::Builder&, kernel::Expr x, kernel::Expr y) { return x + y; },
-    .adjoints = [](Term, Term, Term, Term dz) -> Adjoints {
-      return {dz, dz};
-    },
+    .adjoints = [](Term, Term, Term, Term dz) -> Adjoints { return {dz, dz}; },
     .ulps = 1,
 });
 
@@ -122,9 +120,7 @@ const OpDef kSubtract = binary({
     .real = [](DType, double x, double y) { return x - y; },
     .integer = [](DType, int64_t x, int64_t y) { return of_bits(bits(x) - bits(y)); },
     .lower = [](kernel::Builder&, kernel::Expr x, kernel::Expr y) { return x - y; },
-    .adjoints = [](Term, Term, Term, Term dz) -> Adjoints {
-      return {dz, -dz};
-    },
+    .adjoints = [](Term, Term, Term, Term dz) -> Adjoints { return {dz, -dz}; },
     .ulps = 1,
 });
 
@@ -134,9 +130,7 @@ const OpDef kMultiply = binary({
     .real = [](DType, double x, double y) { return x * y; },
     .integer = [](DType, int64_t x, int64_t y) { return of_bits(bits(x) * bits(y)); },
     .lower = [](kernel::Builder&, kernel::Expr x, kernel::Expr y) { return x * y; },
-    .adjoints = [](Term x, Term y, Term, Term dz) -> Adjoints {
-      return {dz * y, dz * x};
-    },
+    .adjoints = [](Term x, Term y, Term, Term dz) -> Adjoints { return {dz * y, dz * x}; },
     .ulps = 1,
 });
 
@@ -146,9 +140,7 @@ const OpDef kDivide = binary({
     .real = [](DType, double x, double y) { return x / y; },
     .integer = truncating_quotient,
     .lower = lower_divide,
-    .adjoints = [](Term, Term y, Term z, Term dz) -> Adjoints {
-      return {dz / y, -(dz * z / y)};
-    },
+    .adjoints = [](Term, Term y, Term z, Term dz) -> Adjoints { return {dz / y, -(dz * z / y)}; },
     .effects = Effects::kTraps,
     .ulps = 1,
 });

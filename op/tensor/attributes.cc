@@ -28,20 +28,24 @@ std::string read_attr(const AttrValue& v, PadWidth& out) {
 }
 
 std::pair<std::string, std::string> describe_attr(const PadWidth& v) {
-  const auto show_pair = [](const auto& pair) { return cat("[", relay::show(pair.first), ", ", relay::show(pair.second), "]"); };
+  const auto show_pair = [](const auto& pair) {
+    return cat("[", relay::show(pair.first), ", ", relay::show(pair.second), "]");
+  };
   return {"pairs of dims", cat("[", join(v.axes, ", ", show_pair), "]")};
 }
 
 AttrValue pad_width(Context& context, const std::vector<std::pair<Dim, Dim>>& axes) {
   std::vector<AttrValue> pairs;
-  for (const auto& [before, after] : axes) pairs.push_back(context.attr_value(std::vector<Dim>{before, after}));
+  for (const auto& [before, after] : axes)
+    pairs.push_back(context.attr_value(std::vector<Dim>{before, after}));
   return context.attr_list(pairs);
 }
 
 std::string read_attr(const AttrValue& v, Cuts& out) {
   out = {};
   if (v.kind == AttrKind::kInt) {
-    if (v.integer <= 0) return cat("must be a positive number of parts or a list of positions, not `", relay::show(v), "`");
+    if (v.integer <= 0)
+      return cat("must be a positive number of parts or a list of positions, not `", relay::show(v), "`");
     out.parts = v.integer;
     return {};
   }

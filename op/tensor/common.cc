@@ -35,7 +35,8 @@ std::vector<size_t> distinct_axes(Relation& r, std::span<const int64_t> axes, si
   std::vector<size_t> out;
   for (int64_t a : axes) {
     const size_t axis = r.axis(a, rank);
-    if (std::find(out.begin(), out.end(), axis) != out.end()) r.fail(kAttributes, cat("axis ", axis, " is given twice"));
+    if (std::find(out.begin(), out.end(), axis) != out.end())
+      r.fail(kAttributes, cat("axis ", axis, " is given twice"));
     out.push_back(axis);
   }
   return out;
@@ -60,7 +61,9 @@ int64_t extent_of(Dim d, std::string_view what) {
 
 std::vector<kernel::Expr> copy_of(kernel::Indices i) { return {i.begin(), i.end()}; }
 
-kernel::Expr index_at(const kernel::Tensor& t, kernel::Indices indices) { return kernel::cast(kInt64, t.at(indices)); }
+kernel::Expr index_at(const kernel::Tensor& t, kernel::Indices indices) {
+  return kernel::cast(kInt64, t.at(indices));
+}
 
 std::vector<kernel::Expr> reindex(kernel::ExprPool& pool, std::span<const Dim> from, std::span<const Dim> to,
                                   kernel::Indices i) {
@@ -74,7 +77,9 @@ std::vector<kernel::Expr> reindex(kernel::ExprPool& pool, std::span<const Dim> f
       for (size_t taken = 0; taken <= sum && !found; ++taken) {
         const size_t left = sum - taken;
         if (f + taken > from.size() || t + left > to.size()) continue;
-        if (prove_equal(product(from.subspan(f, taken)), product(to.subspan(t, left))) != kernel::Proof::kProved) continue;
+        if (prove_equal(product(from.subspan(f, taken)), product(to.subspan(t, left))) !=
+            kernel::Proof::kProved)
+          continue;
         p = f + taken;
         q = t + left;
         found = true;
@@ -116,13 +121,17 @@ Expr transposed(Builder& b, Expr x, const std::vector<int64_t>& axes) {
 
 Expr sliced(Builder& b, Expr x, int64_t axis, Dim begin, Dim end) {
   return call(b, kStridedSlice, {x},
-              {{"begin", std::vector<Dim>{begin}}, {"end", std::vector<Dim>{end}}, {"axes", std::vector<int64_t>{axis}}});
+              {{"begin", std::vector<Dim>{begin}},
+               {"end", std::vector<Dim>{end}},
+               {"axes", std::vector<int64_t>{axis}}});
 }
 
 Expr zero_padded(Builder& b, Expr x, const std::vector<std::pair<Dim, Dim>>& axes) {
-  const bool nothing = std::all_of(axes.begin(), axes.end(), [](const auto& p) { return p.first == Dim(0) && p.second == Dim(0); });
+  const bool nothing = std::all_of(axes.begin(), axes.end(),
+                                   [](const auto& p) { return p.first == Dim(0) && p.second == Dim(0); });
   if (nothing) return x;
-  return call(b, kPad, {x, scalar_of(b, tensor_type_of(x).dtype, 0)}, {{"pad_width", pad_width(b.context(), axes)}});
+  return call(b, kPad, {x, scalar_of(b, tensor_type_of(x).dtype, 0)},
+              {{"pad_width", pad_width(b.context(), axes)}});
 }
 
 }  // namespace relay::op

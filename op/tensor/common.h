@@ -13,7 +13,7 @@ namespace relay::op {
 
 // Shapes.
 std::vector<Dim> dims_of(const TensorType& t);
-Dim product(std::span<const Dim> dims);           // 1 of none
+Dim product(std::span<const Dim> dims);  // 1 of none
 bool any_unknown(std::span<const Dim> dims);
 // max(d, 0), written as d where that is never negative.
 Dim clamp_to_zero(Dim d);
@@ -72,7 +72,8 @@ Expr scalar_of(Builder& b, DType dtype, double value);
 Expr in_shape_of(Builder& b, Expr x, Expr like);
 Expr transposed(Builder& b, Expr x, const std::vector<int64_t>& axes);  // x itself if the axes are in order
 Expr sliced(Builder& b, Expr x, int64_t axis, Dim begin, Dim end);
-Expr zero_padded(Builder& b, Expr x, const std::vector<std::pair<Dim, Dim>>& axes);  // x itself if there is nothing to add
+Expr zero_padded(Builder& b, Expr x,
+                 const std::vector<std::pair<Dim, Dim>>& axes);  // x itself if there is nothing to add
 inline const TensorType& tensor_type_of(Expr e) { return *e->type->as<TensorType>(); }
 
 }  // namespace relay::op

@@ -17,8 +17,9 @@ namespace {
 struct InitAttrs {
   std::vector<Dim> shape = {};
   MaybeDType dtype = {};
-  static constexpr auto kFields = fields(field("shape", &InitAttrs::shape, "of the result").required(),
-                                         field("dtype", &InitAttrs::dtype, "of the result; None: the value's, or float32"));
+  static constexpr auto kFields =
+      fields(field("shape", &InitAttrs::shape, "of the result").required(),
+             field("dtype", &InitAttrs::dtype, "of the result; None: the value's, or float32"));
 };
 
 void require_shape(Relation& r, std::span<const Dim> shape) {
@@ -64,7 +65,8 @@ void evaluate_like(const NoAttrs&, Args, Results out) {
 }
 template <int value>
 std::vector<kernel::Tensor> lower_like(kernel::Builder& k, const NoAttrs&, const Lowering& c) {
-  return {k.compute("constant", c.dtype(), c.shape(), [&](kernel::Indices) { return k.constant(c.dtype(), value); })};
+  return {k.compute("constant", c.dtype(), c.shape(),
+                    [&](kernel::Indices) { return k.constant(c.dtype(), value); })};
 }
 
 std::vector<Expr> no_gradient(Builder&, const NoAttrs&, const Site&) { return {nullptr}; }
@@ -76,7 +78,9 @@ Type relate_full_like(Relation& r, const NoAttrs&) {
   return &r.tensor(0);
 }
 
-Expr expand_full_like(Builder& b, const NoAttrs&, const Site& c) { return call(b, kBroadcastToLike, {c.args[1], c.args[0]}); }
+Expr expand_full_like(Builder& b, const NoAttrs&, const Site& c) {
+  return call(b, kBroadcastToLike, {c.args[1], c.args[0]});
+}
 
 // --- iota -----------------------------------------------------------------------------------------------------
 
@@ -84,16 +88,18 @@ struct IotaAttrs {
   std::vector<Dim> shape = {};
   int64_t axis = 0;
   DType dtype = kInt64;
-  static constexpr auto kFields = fields(field("shape", &IotaAttrs::shape, "of the result").required(),
-                                         field("axis", &IotaAttrs::axis, "whose index is given, from the end if negative"),
-                                         field("dtype", &IotaAttrs::dtype, "of the result"));
+  static constexpr auto kFields =
+      fields(field("shape", &IotaAttrs::shape, "of the result").required(),
+             field("axis", &IotaAttrs::axis, "whose index is given, from the end if negative"),
+             field("dtype", &IotaAttrs::dtype, "of the result"));
 };
 
 // C1: the shape holds extents.   C2: axis is in [-rank, rank).   C3: the dtype is a number's.
 Type relate_iota(Relation& r, const IotaAttrs& a) {
   require_shape(r, a.shape);       // C1
   r.axis(a.axis, a.shape.size());  // C2
-  r.require(holds(Domain::kNumber, a.dtype), kAttributes, cat("dtype must be numeric, not ", a.dtype.name()));  // C3
+  r.require(holds(Domain::kNumber, a.dtype), kAttributes,
+            cat("dtype must be numeric, not ", a.dtype.name()));  // C3
   return r.tensor_of(a.shape, a.dtype);
 }
 
@@ -114,21 +120,23 @@ std::vector<Expr> no_arguments(Builder&, const IotaAttrs&, const Site&) { return
 
 std::vector<kernel::Tensor> lower_iota(kernel::Builder& k, const IotaAttrs& a, const Lowering& c) {
   const size_t axis = from_front(a.axis, a.shape.size());
-  return {k.compute("iota", c.dtype(), c.shape(), [&](kernel::Indices i) { return kernel::cast(c.dtype(), i[axis]); })};
+  return {k.compute("iota", c.dtype(), c.shape(),
+                    [&](kernel::Indices i) { return kernel::cast(c.dtype(), i[axis]); })};
 }
 
 // --- arange ---------------------------------------------------------------------------------------------------
 
 struct ArangeAttrs {
   MaybeDType dtype = {};
-  static constexpr auto kFields = fields(field("dtype", &ArangeAttrs::dtype, "of the result; None: that of start"));
+  static constexpr auto kFields =
+      fields(field("dtype", &ArangeAttrs::dtype, "of the result; None: that of start"));
 };
 
 // C1: start, stop and step have rank 0 and one dtype, a number's.
 Type relate_arange(Relation& r, const ArangeAttrs& a) {
   for (int i = 0; i < 3; ++i) {
-    r.require_rank(i, 0);        // C1
-    r.require_same_dtype(i, 0);  // C1
+    r.require_rank(i, 0);            // C1
+    r.require_same_dtype(i, 0);      // C1
     require(r, i, Domain::kNumber);  // C1
   }
   return r.tensor_of({Dim::unknown()}, a.dtype.value_or(r.tensor(0).dtype));
@@ -143,14 +151,16 @@ void evaluate_arange(const ArangeAttrs& a, Args in, Results out) {
     const __int128 start = in[0].get_int(0), stop = in[1].get_int(0), step = in[2].get_int(0);
     const __int128 way = step > 0 ? stop - start : start - stop, stride = step > 0 ? step : -step;
     const __int128 count = way <= 0 ? 0 : (way + stride - 1) / stride;
-    if (count > static_cast<__int128>(kMost)) throw Exhausted("a range has more elements than any memory holds");
+    if (count > static_cast<__int128>(kMost))
+      throw Exhausted("a range has more elements than any memory holds");
     out[0] = Tensor(dtype, {static_cast<int64_t>(count)});
     for (int64_t i = 0; i < out[0].size(); ++i) out[0].set_int(i, static_cast<int64_t>(start + i * step));
     return;
   }
   const double start = in[0].get(0), stop = in[1].get(0), step = in[2].get(0);
   const double count = std::ceil((stop - start) / step);
-  if (!std::isfinite(start) || !std::isfinite(stop) || std::isnan(step)) throw Trap("a range has a bound that is not finite");
+  if (!std::isfinite(start) || !std::isfinite(stop) || std::isnan(step))
+    throw Trap("a range has a bound that is not finite");
   if (count > kMost) throw Exhausted("a range has more elements than any memory holds");
   out[0] = Tensor(dtype, {count > 0 ? static_cast<int64_t>(count) : 0});
   for (int64_t i = 0; i < out[0].size(); ++i) out[0].set(i, start + static_cast<double>(i) * step);
@@ -160,7 +170,9 @@ void evaluate_arange(const ArangeAttrs& a, Args in, Results out) {
 std::vector<Expr> differentiate_arange(Builder& b, const ArangeAttrs&, const Site& c) {
   const DType of_bounds = c.tensor(0).dtype, dtype = tensor_type_of(c.y).dtype;
   if (!of_bounds.is_float() || !dtype.is_float()) return {nullptr, nullptr, nullptr};
-  const auto as = [&](Expr e, DType to) { return to == tensor_type_of(e).dtype ? e : call(b, kCast, {e}, {{"dtype", to}}); };
+  const auto as = [&](Expr e, DType to) {
+    return to == tensor_type_of(e).dtype ? e : call(b, kCast, {e}, {{"dtype", to}});
+  };
   const Term y(b, as(c.y, of_bounds)), dy(b, as(c.dy, of_bounds)), start(b, c.args[0]), step(b, c.args[2]);
   return {call(b, kSum, {dy}), nullptr, call(b, kSum, {dy * (y - start) / step})};
 }
@@ -171,20 +183,21 @@ struct OneHotAttrs {
   int64_t depth = 1;
   int64_t axis = -1;
   MaybeDType dtype = {};
-  static constexpr auto kFields = fields(field("depth", &OneHotAttrs::depth, "extent of the new axis").required(),
-                                         field("axis", &OneHotAttrs::axis, "where the new axis stands, from the end if negative"),
-                                         field("dtype", &OneHotAttrs::dtype, "of the result; None: that of on_value"));
+  static constexpr auto kFields =
+      fields(field("depth", &OneHotAttrs::depth, "extent of the new axis").required(),
+             field("axis", &OneHotAttrs::axis, "where the new axis stands, from the end if negative"),
+             field("dtype", &OneHotAttrs::dtype, "of the result; None: that of on_value"));
 };
 
 // C1: indices are integers.   C2: on_value and off_value have rank 0 and one dtype.   C3: axis is in [-rank - 1, rank].
 // C4: the depth is not negative.
 Type relate_one_hot(Relation& r, const OneHotAttrs& a) {
   const TensorType& indices = r.tensor(0);
-  require(r, 0, Domain::kInteger);  // C1
-  r.require_rank(1, 0);             // C2
-  r.require_rank(2, 0);             // C2
-  r.require_same_dtype(2, 1);       // C2
-  const size_t axis = r.axis(a.axis, indices.rank() + 1);               // C3
+  require(r, 0, Domain::kInteger);                                     // C1
+  r.require_rank(1, 0);                                                // C2
+  r.require_rank(2, 0);                                                // C2
+  r.require_same_dtype(2, 1);                                          // C2
+  const size_t axis = r.axis(a.axis, indices.rank() + 1);              // C3
   r.require(a.depth >= 0, kAttributes, "depth must not be negative");  // C4
   std::vector<Dim> out = dims_of(indices);
   out.insert(out.begin() + static_cast<std::ptrdiff_t>(axis), Dim(a.depth));
@@ -278,70 +291,116 @@ std::vector<kernel::Tensor> lower_ndarray_size(kernel::Builder& k, const ShapeOf
 }  // namespace
 
 const OpDef kFull = define<InitAttrs>({
-    .name = "full", .doc = "A tensor of a given shape with one value everywhere.",
-    .params = {{"fill_value", "the value, of rank 0"}}, .fusion = Fusion::kBroadcast,
-    .relate = relate_full, .expand = expand_full,
+    .name = "full",
+    .doc = "A tensor of a given shape with one value everywhere.",
+    .params = {{"fill_value", "the value, of rank 0"}},
+    .fusion = Fusion::kBroadcast,
+    .relate = relate_full,
+    .expand = expand_full,
 });
 
 const OpDef kZeros = define<InitAttrs>({
-    .name = "zeros", .doc = "A tensor of zeros.", .params = {}, .fusion = Fusion::kBroadcast,
-    .relate = relate_init, .expand = expand_init<0>,
+    .name = "zeros",
+    .doc = "A tensor of zeros.",
+    .params = {},
+    .fusion = Fusion::kBroadcast,
+    .relate = relate_init,
+    .expand = expand_init<0>,
 });
 
 const OpDef kOnes = define<InitAttrs>({
-    .name = "ones", .doc = "A tensor of ones.", .params = {}, .fusion = Fusion::kBroadcast,
-    .relate = relate_init, .expand = expand_init<1>,
+    .name = "ones",
+    .doc = "A tensor of ones.",
+    .params = {},
+    .fusion = Fusion::kBroadcast,
+    .relate = relate_init,
+    .expand = expand_init<1>,
 });
 
 const OpDef kFullLike = define<NoAttrs>({
-    .name = "full_like", .doc = "One value everywhere, in the shape of another tensor.",
-    .params = {{"data", "only its shape matters"}, {"fill_value", "the value, of rank 0"}}, .fusion = Fusion::kBroadcast,
-    .relate = relate_full_like, .expand = expand_full_like,
+    .name = "full_like",
+    .doc = "One value everywhere, in the shape of another tensor.",
+    .params = {{"data", "only its shape matters"}, {"fill_value", "the value, of rank 0"}},
+    .fusion = Fusion::kBroadcast,
+    .relate = relate_full_like,
+    .expand = expand_full_like,
 });
 
 const OpDef kZerosLike = define<NoAttrs>({
-    .name = "zeros_like", .doc = "Zeros in the shape and dtype of another tensor.",
-    .params = {{"data", "only its type matters"}}, .fusion = Fusion::kElementwise,
-    .relate = relate_like, .evaluate = evaluate_like<0>, .differentiate = no_gradient, .lower = lower_like<0>,
+    .name = "zeros_like",
+    .doc = "Zeros in the shape and dtype of another tensor.",
+    .params = {{"data", "only its type matters"}},
+    .fusion = Fusion::kElementwise,
+    .relate = relate_like,
+    .evaluate = evaluate_like<0>,
+    .differentiate = no_gradient,
+    .lower = lower_like<0>,
 });
 
 const OpDef kOnesLike = define<NoAttrs>({
-    .name = "ones_like", .doc = "Ones in the shape and dtype of another tensor.",
-    .params = {{"data", "only its type matters"}}, .fusion = Fusion::kElementwise,
-    .relate = relate_like, .evaluate = evaluate_like<1>, .differentiate = no_gradient, .lower = lower_like<1>,
+    .name = "ones_like",
+    .doc = "Ones in the shape and dtype of another tensor.",
+    .params = {{"data", "only its type matters"}},
+    .fusion = Fusion::kElementwise,
+    .relate = relate_like,
+    .evaluate = evaluate_like<1>,
+    .differentiate = no_gradient,
+    .lower = lower_like<1>,
 });
 
 const OpDef kIota = define<IotaAttrs>({
-    .name = "iota", .doc = "Each element is its own index along an axis.",
-    .params = {}, .fusion = Fusion::kInjective,
-    .relate = relate_iota, .evaluate = evaluate_iota, .differentiate = no_arguments, .lower = lower_iota,
+    .name = "iota",
+    .doc = "Each element is its own index along an axis.",
+    .params = {},
+    .fusion = Fusion::kInjective,
+    .relate = relate_iota,
+    .evaluate = evaluate_iota,
+    .differentiate = no_arguments,
+    .lower = lower_iota,
 });
 
 const OpDef kArange = define<ArangeAttrs>({
-    .name = "arange", .doc = "The numbers from start up to, but without, stop, in steps.",
+    .name = "arange",
+    .doc = "The numbers from start up to, but without, stop, in steps.",
     .params = {{"start", "the first number"}, {"stop", "not reached"}, {"step", "not 0"}},
     .effects = Effects::kTraps,
-    .relate = relate_arange, .evaluate = evaluate_arange, .differentiate = differentiate_arange,
+    .relate = relate_arange,
+    .evaluate = evaluate_arange,
+    .differentiate = differentiate_arange,
 });
 
 const OpDef kOneHot = define<OneHotAttrs>({
-    .name = "one_hot", .doc = "Each index becomes a row with one value at the index and another one elsewhere.",
+    .name = "one_hot",
+    .doc = "Each index becomes a row with one value at the index and another one elsewhere.",
     .params = {{"indices", "an index outside [0, depth) gives a row without on_value"},
-               {"on_value", "of rank 0"}, {"off_value", "of rank 0"}},
+               {"on_value", "of rank 0"},
+               {"off_value", "of rank 0"}},
     .fusion = Fusion::kInjective,
-    .relate = relate_one_hot, .evaluate = evaluate_one_hot, .differentiate = differentiate_one_hot, .lower = lower_one_hot,
+    .relate = relate_one_hot,
+    .evaluate = evaluate_one_hot,
+    .differentiate = differentiate_one_hot,
+    .lower = lower_one_hot,
 });
 
 const OpDef kShapeOf = define<ShapeOfAttrs>({
-    .name = "shape_of", .doc = "The shape, as a tensor.",
-    .params = {{"data", "only its shape matters"}}, .fusion = Fusion::kInjective,
-    .relate = relate_shape_of, .evaluate = evaluate_shape_of, .differentiate = differentiate_shape, .lower = lower_shape_of,
+    .name = "shape_of",
+    .doc = "The shape, as a tensor.",
+    .params = {{"data", "only its shape matters"}},
+    .fusion = Fusion::kInjective,
+    .relate = relate_shape_of,
+    .evaluate = evaluate_shape_of,
+    .differentiate = differentiate_shape,
+    .lower = lower_shape_of,
 });
 
 const OpDef kNdarraySize = define<ShapeOfAttrs>({
-    .name = "ndarray_size", .doc = "The number of elements.",
-    .params = {{"data", "only its shape matters"}}, .fusion = Fusion::kInjective,
-    .relate = relate_ndarray_size, .evaluate = evaluate_ndarray_size, .differentiate = differentiate_shape,
+    .name = "ndarray_size",
+    .doc = "The number of elements.",
+    .params = {{"data", "only its shape matters"}},
+    .fusion = Fusion::kInjective,
+    .relate = relate_ndarray_size,
+    .evaluate = evaluate_ndarray_size,
+    .differentiate = differentiate_shape,
     .lower = lower_ndarray_size,
 });
 

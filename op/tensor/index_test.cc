@@ -9,7 +9,9 @@ namespace {
 using Ints = std::vector<int64_t>;
 using Attributes = std::vector<AttrArg>;
 
-Tensor indices(Shape shape, const Ints& values, DType dtype = kInt64) { return tensor(dtype, std::move(shape), values); }
+Tensor indices(Shape shape, const Ints& values, DType dtype = kInt64) {
+  return tensor(dtype, std::move(shape), values);
+}
 Attributes mode(const char* name) { return {{"mode", std::string(name)}}; }
 
 struct Take {
@@ -35,7 +37,8 @@ const std::vector<Take> takes() {
 TEST(Index, TakeIsLoweredAndDifferentiated) {
   for (const Take& c : takes()) {
     SCOPED_TRACE(relay::show(c.data) + relay::show(c.indices.shape()));
-    for (const DType d : {kFloat32, kFloat16, kInt8, kBool}) check_lowering(kTake, {random(d, c.data, 1), c.indices}, c.attrs);
+    for (const DType d : {kFloat32, kFloat16, kInt8, kBool})
+      check_lowering(kTake, {random(d, c.data, 1), c.indices}, c.attrs);
     check_gradient(kTake, {random(kFloat64, c.data, 1), c.indices}, c.attrs);
   }
   const Attributes batched{{"axis", int64_t{1}}, {"batch_dims", int64_t{1}}};
@@ -45,15 +48,20 @@ TEST(Index, TakeIsLoweredAndDifferentiated) {
 TEST(Index, IndicesOutOfRangeTrap) {
   const Tensor x = random(kFloat32, {3, 2}, 1);
   for (const int64_t bad : {int64_t{-1}, int64_t{3}, INT64_MIN, INT64_MAX}) {
-    EXPECT_THROW(evaluate(kTake, {x, indices({1}, {bad})}, {{"axis", int64_t{0}}, {"mode", std::string("fast")}}), Trap);
+    EXPECT_THROW(
+        evaluate(kTake, {x, indices({1}, {bad})}, {{"axis", int64_t{0}}, {"mode", std::string("fast")}}),
+        Trap);
     EXPECT_THROW(evaluate(kGather, {x, indices({1, 2}, {0, bad})}, {{"axis", int64_t{0}}}), Trap);
     EXPECT_THROW(evaluate(kGatherNd, {x, indices({1, 1}, {bad})}), Trap);
     EXPECT_THROW(evaluate(kScatterNd, {x, indices({1, 1}, {bad}), random(kFloat32, {1, 2}, 2)}), Trap);
-    EXPECT_THROW(evaluate(kScatterElements, {x, indices({1, 2}, {0, bad}), random(kFloat32, {1, 2}, 2)}), Trap);
+    EXPECT_THROW(evaluate(kScatterElements, {x, indices({1, 2}, {0, bad}), random(kFloat32, {1, 2}, 2)}),
+                 Trap);
   }
   // Whatever the mode, an empty axis has no element.
   for (const char* m : {"clip", "wrap", "fast"}) {
-    EXPECT_THROW(evaluate(kTake, {Tensor(kFloat32, {0, 2}), indices({1}, {0})}, {{"axis", int64_t{0}}, {"mode", std::string(m)}}), Trap);
+    EXPECT_THROW(evaluate(kTake, {Tensor(kFloat32, {0, 2}), indices({1}, {0})},
+                          {{"axis", int64_t{0}}, {"mode", std::string(m)}}),
+                 Trap);
   }
 }
 
@@ -68,8 +76,11 @@ TEST(Index, LoweringsTrapToo) {
   const Tensor x = random(kFloat32, {3, 2}, 1), u = random(kFloat32, {1, 2}, 2);
   for (const Dims dims : {Dims::kConstant, Dims::kSymbolic}) {
     for (const int64_t bad : {int64_t{-1}, int64_t{3}, INT64_MIN}) {
-      EXPECT_THROW(run(kTake, {x, indices({1}, {bad})}, {{"axis", int64_t{0}}, {"mode", std::string("fast")}}, dims), Trap);
-      EXPECT_THROW(run(kGather, {x, indices({1, 2}, {0, bad})}, {{"axis", int64_t{0}}}, Dims::kConstant), std::exception);
+      EXPECT_THROW(
+          run(kTake, {x, indices({1}, {bad})}, {{"axis", int64_t{0}}, {"mode", std::string("fast")}}, dims),
+          Trap);
+      EXPECT_THROW(run(kGather, {x, indices({1, 2}, {0, bad})}, {{"axis", int64_t{0}}}, Dims::kConstant),
+                   std::exception);
       EXPECT_THROW(run(kGatherNd, {x, indices({1, 1}, {bad})}, {}, dims), Trap);
       EXPECT_THROW(run(kScatterNd, {x, indices({1, 1}, {bad}), u}, {}, dims), Trap);
     }
@@ -79,7 +90,10 @@ TEST(Index, LoweringsTrapToo) {
 TEST(Index, WrappingIsExactAtTheEndsOfTheRange) {
   const Tensor x = tensor<double>(kFloat32, {INT8_MAX}, std::vector<double>(INT8_MAX, 0));
   const Tensor row = evaluate(kIota, {}, {{"shape", Ints{7}}});
-  const auto at = [&](int64_t i) { return evaluate(kTake, {row, indices({1}, {i})}, {{"axis", int64_t{0}}, {"mode", std::string("wrap")}}).get_int(0); };
+  const auto at = [&](int64_t i) {
+    return evaluate(kTake, {row, indices({1}, {i})}, {{"axis", int64_t{0}}, {"mode", std::string("wrap")}})
+        .get_int(0);
+  };
   EXPECT_EQ(at(INT64_MAX), INT64_MAX % 7);
   EXPECT_EQ(at(INT64_MIN), 7 + INT64_MIN % 7);
   EXPECT_EQ(at(-7), 0);
@@ -88,7 +102,8 @@ TEST(Index, WrappingIsExactAtTheEndsOfTheRange) {
 TEST(Index, GatherAndScatterElements) {
   const Tensor j = indices({2, 3}, {2, 0, 1, 1, 1, 2});
   for (const DType d : {kFloat32, kInt8, kUInt64}) {
-    check_lowering(kGather, {random(d, {3, 3}, 1), indices({3, 3}, {2, 0, 1, 1, 1, 2, 0, 0, 0}, kInt32)}, {{"axis", int64_t{0}}});
+    check_lowering(kGather, {random(d, {3, 3}, 1), indices({3, 3}, {2, 0, 1, 1, 1, 2, 0, 0, 0}, kInt32)},
+                   {{"axis", int64_t{0}}});
     check_lowering(kGather, {random(d, {2, 5}, 1), j}, {{"axis", int64_t{-1}}});
     for (const char* how : {"update", "add", "mul", "min", "max"}) {
       check_lowering_of(kScatterElements, {random(d, {4, 3}, 1, -9, 9), j, random(d, {2, 3}, 2, -9, 9)},
@@ -99,8 +114,10 @@ TEST(Index, GatherAndScatterElements) {
   check_gradient(kScatterElements, {random(kFloat64, {2, 4}, 1), j, random(kFloat64, {2, 3}, 2)},
                  {{"axis", int64_t{1}}, {"reduction", std::string("add")}});
   // Distinct places, and fewer rows of updates than of data.
-  check_gradient(kScatterElements, {random(kFloat64, {3, 4}, 1), indices({2, 3}, {2, 0, 1, 3, 1, 2}), random(kFloat64, {2, 3}, 2)},
-                 {{"axis", int64_t{1}}});
+  check_gradient(
+      kScatterElements,
+      {random(kFloat64, {3, 4}, 1), indices({2, 3}, {2, 0, 1, 3, 1, 2}), random(kFloat64, {2, 3}, 2)},
+      {{"axis", int64_t{1}}});
 }
 
 TEST(Index, GatherAndScatterByVectors) {
@@ -109,16 +126,18 @@ TEST(Index, GatherAndScatterByVectors) {
   for (const DType d : {kFloat32, kInt16}) {
     check_lowering_of(kGatherNd, {random(d, {2, 3}, 1), pairs}, {}, Dims::kConstant);
     check_lowering(kGatherNd, {random(d, {2, 3, 4}, 1), rows});
-    check_lowering_of(kGatherNd, {random(d, {3, 2, 4}, 1), indices({1, 3, 2}, {1, 0, 1, 1, 0, 0})}, {{"batch_dims", int64_t{1}}},
-                      Dims::kConstant);
+    check_lowering_of(kGatherNd, {random(d, {3, 2, 4}, 1), indices({1, 3, 2}, {1, 0, 1, 1, 0, 0})},
+                      {{"batch_dims", int64_t{1}}}, Dims::kConstant);
     for (const char* how : {"update", "add", "mul", "min", "max"}) {
-      check_lowering_of(kScatterNd, {random(d, {2, 3}, 1, -9, 9), pairs, random(d, {3}, 2, -9, 9)}, mode(how), Dims::kConstant);
+      check_lowering_of(kScatterNd, {random(d, {2, 3}, 1, -9, 9), pairs, random(d, {3}, 2, -9, 9)}, mode(how),
+                        Dims::kConstant);
       check_lowering(kScatterNd, {random(d, {2, 4}, 1, -9, 9), rows, random(d, {3, 4}, 2, -9, 9)}, mode(how));
     }
   }
   check_gradient(kGatherNd, {random(kFloat64, {2, 3}, 1), pairs});
   check_gradient(kGatherNd, {random(kFloat64, {2, 3}, 1), rows});
-  check_gradient(kGatherNd, {random(kFloat64, {3, 2, 2}, 1), indices({1, 3, 2}, {1, 0, 1, 1, 0, 0})}, {{"batch_dims", int64_t{1}}});
+  check_gradient(kGatherNd, {random(kFloat64, {3, 2, 2}, 1), indices({1, 3, 2}, {1, 0, 1, 1, 0, 0})},
+                 {{"batch_dims", int64_t{1}}});
   check_gradient(kScatterNd, {random(kFloat64, {2, 3}, 1), pairs, random(kFloat64, {3}, 2)});
   check_gradient(kScatterNd, {random(kFloat64, {2, 3}, 1), rows, random(kFloat64, {3, 3}, 2)}, mode("add"));
 }
@@ -133,7 +152,8 @@ TEST(Create, LoweringsComputeWhatEvaluationDoes) {
   for (const DType d : {kFloat32, kFloat16, kInt8, kUInt64, kBool}) {
     check_lowering(kZerosLike, {random(d, {2, 3}, 1)});
     check_lowering(kOnesLike, {random(d, {}, 1)});
-    check_lowering(kOneHot, {indices({2, 3}, {0, 3, -1, 1, 2, 7}), Tensor::scalar_int(d, 1), Tensor::scalar_int(d, 0)},
+    check_lowering(kOneHot,
+                   {indices({2, 3}, {0, 3, -1, 1, 2, 7}), Tensor::scalar_int(d, 1), Tensor::scalar_int(d, 0)},
                    {{"depth", int64_t{4}}, {"axis", int64_t{1}}});
     if (!d.is_bool()) check_lowering(kIota, {}, {{"shape", Ints{2, 3}}, {"axis", int64_t{-1}}, {"dtype", d}});
   }
@@ -143,22 +163,27 @@ TEST(Create, LoweringsComputeWhatEvaluationDoes) {
 }
 
 TEST(Create, Gradients) {
-  check_gradient(kOneHot, {indices({2}, {0, 2}), Tensor::scalar(kFloat64, 3), Tensor::scalar(kFloat64, 1)}, {{"depth", int64_t{4}}});
+  check_gradient(kOneHot, {indices({2}, {0, 2}), Tensor::scalar(kFloat64, 3), Tensor::scalar(kFloat64, 1)},
+                 {{"depth", int64_t{4}}});
   check_gradient(kZerosLike, {random(kFloat64, {2}, 1)});
   // Away from where the number of elements jumps.
-  check_gradient(kArange, {Tensor::scalar(kFloat64, 1), Tensor::scalar(kFloat64, 2.9), Tensor::scalar(kFloat64, 0.5)});
+  check_gradient(kArange,
+                 {Tensor::scalar(kFloat64, 1), Tensor::scalar(kFloat64, 2.9), Tensor::scalar(kFloat64, 0.5)});
 }
 
 TEST(Create, Constants) {
   EXPECT_EQ(evaluate(kZeros, {}, {{"shape", Ints{2}}, {"dtype", kInt8}}).dtype(), kInt8);
   EXPECT_EQ(evaluate(kOnes, {}, {{"shape", Ints{2, 0}}}).shape(), (Shape{2, 0}));
-  EXPECT_EQ(evaluate(kFull, {Tensor::scalar(kFloat32, 2.5)}, {{"shape", Ints{2}}, {"dtype", kInt32}}).ints(), (Ints{2, 2}));
-  EXPECT_EQ(evaluate(kFullLike, {random(kInt8, {3}, 1), Tensor::scalar_int(kInt8, 7)}).ints(), (Ints{7, 7, 7}));
+  EXPECT_EQ(evaluate(kFull, {Tensor::scalar(kFloat32, 2.5)}, {{"shape", Ints{2}}, {"dtype", kInt32}}).ints(),
+            (Ints{2, 2}));
+  EXPECT_EQ(evaluate(kFullLike, {random(kInt8, {3}, 1), Tensor::scalar_int(kInt8, 7)}).ints(),
+            (Ints{7, 7, 7}));
 }
 
 TEST(Create, RangesOfNumbers) {
   const auto range = [](DType d, double start, double stop, double step) {
-    return evaluate(kArange, {Tensor::scalar(d, start), Tensor::scalar(d, stop), Tensor::scalar(d, step)}).doubles();
+    return evaluate(kArange, {Tensor::scalar(d, start), Tensor::scalar(d, stop), Tensor::scalar(d, step)})
+        .doubles();
   };
   EXPECT_EQ(range(kInt32, 0, 5, 2), (std::vector<double>{0, 2, 4}));
   EXPECT_EQ(range(kInt32, 5, 0, -2), (std::vector<double>{5, 3, 1}));
@@ -168,7 +193,8 @@ TEST(Create, RangesOfNumbers) {
   EXPECT_THROW(range(kInt32, 0, 5, 0), Trap);
   EXPECT_THROW(range(kFloat32, 0, std::numeric_limits<double>::infinity(), 1), Trap);
   EXPECT_THROW(range(kFloat64, 0, 1e300, 1), Exhausted);
-  EXPECT_THROW(evaluate(kArange, {Tensor::scalar_int(kInt64, INT64_MIN), Tensor::scalar_int(kInt64, INT64_MAX), Tensor::scalar_int(kInt64, 1)}),
+  EXPECT_THROW(evaluate(kArange, {Tensor::scalar_int(kInt64, INT64_MIN),
+                                  Tensor::scalar_int(kInt64, INT64_MAX), Tensor::scalar_int(kInt64, 1)}),
                Exhausted);
 }
 

@@ -23,12 +23,15 @@ Type relate_concatenate(Relation& r, const ConcatenateAttrs& a) {
   const size_t axis = r.axis(a.axis, out.size());  // C2
   for (size_t n = 1; n < xs.size(); ++n) {
     const TensorType& x = *xs[n];
-    if (x.rank() != out.size()) r.fail(0, cat("tensor ", n, " has rank ", x.rank(), ", the first one ", out.size()));  // C3
+    if (x.rank() != out.size())
+      r.fail(0, cat("tensor ", n, " has rank ", x.rank(), ", the first one ", out.size()));  // C3
     if (x.dtype != xs[0]->dtype) {
-      r.fail(0, cat("tensor ", n, " has dtype ", x.dtype.name(), ", the first one ", xs[0]->dtype.name()));  // C3
+      r.fail(0, cat("tensor ", n, " has dtype ", x.dtype.name(), ", the first one ",
+                    xs[0]->dtype.name()));  // C3
     }
     for (size_t d = 0; d < out.size(); ++d) {
-      out[d] = d == axis ? out[d] + x.dims[d] : r.same(out[d], x.dims[d], 0, cat("dimension ", d, " of tensor ", n));  // C4
+      out[d] = d == axis ? out[d] + x.dims[d]
+                         : r.same(out[d], x.dims[d], 0, cat("dimension ", d, " of tensor ", n));  // C4
     }
   }
   return r.tensor_of(out, xs[0]->dtype);
@@ -63,7 +66,8 @@ std::vector<Expr> differentiate_concatenate(Builder& b, const ConcatenateAttrs& 
   return {b.tuple(parts)};
 }
 
-std::vector<kernel::Tensor> lower_concatenate(kernel::Builder& k, const ConcatenateAttrs& a, const Lowering& c) {
+std::vector<kernel::Tensor> lower_concatenate(kernel::Builder& k, const ConcatenateAttrs& a,
+                                              const Lowering& c) {
   const size_t axis = from_front(a.axis, c.in[0].rank());
   return {k.compute("concatenate", c.dtype(), c.shape(), [&](kernel::Indices i) {
     // Built from the last tensor backwards: i < end_0 ? x_0[i] : i < end_1 ? x_1[i - end_0] : ...
@@ -84,7 +88,8 @@ std::vector<kernel::Tensor> lower_concatenate(kernel::Builder& k, const Concaten
 
 struct StackAttrs {
   int64_t axis = 0;
-  static constexpr auto kFields = fields(field("axis", &StackAttrs::axis, "where the new axis stands in the result"));
+  static constexpr auto kFields =
+      fields(field("axis", &StackAttrs::axis, "where the new axis stands in the result"));
 };
 
 // C1: there is at least one tensor.   C2: axis is in [-rank - 1, rank].   C3: all have the same dtype and shape.
@@ -96,9 +101,11 @@ Type relate_stack(Relation& r, const StackAttrs& a) {
   for (size_t n = 1; n < xs.size(); ++n) {
     const TensorType& x = *xs[n];
     if (x.rank() != out.size() || x.dtype != xs[0]->dtype) {
-      r.fail(0, cat("tensor ", n, " is ", relay::show(&x, 80), ", the first one ", relay::show(xs[0], 80)));  // C3
+      r.fail(0, cat("tensor ", n, " is ", relay::show(&x, 80), ", the first one ",
+                    relay::show(xs[0], 80)));  // C3
     }
-    for (size_t d = 0; d < out.size(); ++d) out[d] = r.same(out[d], x.dims[d], 0, cat("dimension ", d, " of tensor ", n));  // C3
+    for (size_t d = 0; d < out.size(); ++d)
+      out[d] = r.same(out[d], x.dims[d], 0, cat("dimension ", d, " of tensor ", n));  // C3
   }
   out.insert(out.begin() + static_cast<std::ptrdiff_t>(axis), Dim(static_cast<int64_t>(xs.size())));
   return r.tensor_of(out, xs[0]->dtype);
@@ -149,7 +156,8 @@ Type relate_split(Relation& r, const SplitAttrs& a) {
   if (parts > kMost) r.fail(kAttributes, cat("at most ", kMost, " parts, not ", parts));
   const Dim extent = x.dims[axis];
   if (parts > 0 && !extent.is_unknown()) {
-    r.same(extent, floor_div(extent, Dim(parts)) * Dim(parts), 0, cat("dimension ", axis, " cut into ", parts, " equal parts"));  // C2
+    r.same(extent, floor_div(extent, Dim(parts)) * Dim(parts), 0,
+           cat("dimension ", axis, " cut into ", parts, " equal parts"));  // C2
   }
   const std::vector<Dim> at = boundaries(a, extent);
   std::vector<Type> out;
@@ -157,8 +165,9 @@ Type relate_split(Relation& r, const SplitAttrs& a) {
     std::vector<Dim> dims = dims_of(x);
     dims[axis] = parts > 0 ? floor_div(extent, Dim(parts)) : at[n + 1] - at[n];
     if (dims[axis].is_const() && dims[axis].value() < 0) {
-      r.fail(kAttributes, cat("positions must not decrease nor leave the axis: ", relay::show(at[n]), ", then ",
-                              relay::show(at[n + 1])));  // C3
+      r.fail(kAttributes,
+             cat("positions must not decrease nor leave the axis: ", relay::show(at[n]), ", then ",
+                 relay::show(at[n + 1])));  // C3
     }
     // What cannot be seen here is looked at when the program runs.
     r.same(dims[axis], clamp_to_zero(dims[axis]), 0, cat("the extent of part ", n));  // C3
@@ -206,22 +215,34 @@ std::vector<kernel::Tensor> lower_split(kernel::Builder& k, const SplitAttrs& a,
 }  // namespace
 
 const OpDef kConcatenate = define<ConcatenateAttrs>({
-    .name = "concatenate", .doc = "Tensors one after the other along an axis.",
-    .params = {{"data", "a tuple of tensors"}}, .fusion = Fusion::kInjective,
-    .relate = relate_concatenate, .evaluate = evaluate_concatenate, .differentiate = differentiate_concatenate,
+    .name = "concatenate",
+    .doc = "Tensors one after the other along an axis.",
+    .params = {{"data", "a tuple of tensors"}},
+    .fusion = Fusion::kInjective,
+    .relate = relate_concatenate,
+    .evaluate = evaluate_concatenate,
+    .differentiate = differentiate_concatenate,
     .lower = lower_concatenate,
 });
 
 const OpDef kStack = define<StackAttrs>({
-    .name = "stack", .doc = "Tensors of one shape one after the other along a new axis.",
-    .params = {{"data", "a tuple of tensors"}}, .fusion = Fusion::kInjective,
-    .relate = relate_stack, .expand = expand_stack,
+    .name = "stack",
+    .doc = "Tensors of one shape one after the other along a new axis.",
+    .params = {{"data", "a tuple of tensors"}},
+    .fusion = Fusion::kInjective,
+    .relate = relate_stack,
+    .expand = expand_stack,
 });
 
 const OpDef kSplit = define<SplitAttrs>({
-    .name = "split", .doc = "Cut a tensor along an axis; the result is the tuple of the parts.",
-    .params = {{"data", "any tensor"}}, .fusion = Fusion::kInjective,
-    .relate = relate_split, .evaluate = evaluate_split, .differentiate = differentiate_split, .lower = lower_split,
+    .name = "split",
+    .doc = "Cut a tensor along an axis; the result is the tuple of the parts.",
+    .params = {{"data", "any tensor"}},
+    .fusion = Fusion::kInjective,
+    .relate = relate_split,
+    .evaluate = evaluate_split,
+    .differentiate = differentiate_split,
+    .lower = lower_split,
 });
 
 }  // namespace relay::op

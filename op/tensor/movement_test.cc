@@ -33,8 +33,12 @@ const std::vector<Case> kSlices = {
     {&kStridedSlice, {7, 4}, slice({INT32_MAX, 0}, {-100, 3}, {-3, 2}, Ints{-2, -1})},
     {&kStridedSlice, {5, 4}, slice({3}, {1})},
     {&kStridedSlice, {5, 4}, slice({9}, {12})},
-    {&kStridedSlice, {5, 4}, {{"begin", Ints{1, 0}}, {"end", Ints{3, -1}}, {"slice_mode", std::string("size")}}},
-    {&kStridedSlice, {5, 4}, {{"begin", Ints{-2, 1}}, {"end", Ints{-1, 2}}, {"slice_mode", std::string("size")}}},
+    {&kStridedSlice,
+     {5, 4},
+     {{"begin", Ints{1, 0}}, {"end", Ints{3, -1}}, {"slice_mode", std::string("size")}}},
+    {&kStridedSlice,
+     {5, 4},
+     {{"begin", Ints{-2, 1}}, {"end", Ints{-1, 2}}, {"slice_mode", std::string("size")}}},
     {&kStridedSlice, {}, slice({}, {})},
     {&kStridedSlice, {0, 3}, slice({0}, {2})},
 };
@@ -68,11 +72,13 @@ TEST(Movement, LoweringsComputeWhatEvaluationDoes) {
         SCOPED_TRACE(relay::show(c.shape));
         // The shape of a broadcast is an attribute, which names constants.
         check_lowering_of(*c.op, {random(d, c.shape, 1)}, c.attrs, Dims::kConstant);
-        if (c.op != &kBroadcastTo) check_lowering_of(*c.op, {random(d, c.shape, 1)}, c.attrs, Dims::kSymbolic);
+        if (c.op != &kBroadcastTo)
+          check_lowering_of(*c.op, {random(d, c.shape, 1)}, c.attrs, Dims::kSymbolic);
       }
     }
   }
-  check_lowering_of(kRepeat, {random(kFloat32, {2, 3}, 1)}, {{"repeats", int64_t{0}}, {"axis", int64_t{0}}}, Dims::kConstant);
+  check_lowering_of(kRepeat, {random(kFloat32, {2, 3}, 1)}, {{"repeats", int64_t{0}}, {"axis", int64_t{0}}},
+                    Dims::kConstant);
 }
 
 // Against a slice taken one element at a time, by the definition of a range in Python.
@@ -85,7 +91,8 @@ TEST(Movement, EverySmallSliceIsThatOfPython) {
         std::vector<double> want;
         const int64_t low = step > 0 ? 0 : -1, high = step > 0 ? kLength : kLength - 1;
         const auto place = [&](int64_t at) { return std::clamp(at < 0 ? at + kLength : at, low, high); };
-        for (int64_t i = place(begin); step > 0 ? i < place(end) : i > place(end); i += step) want.push_back(static_cast<double>(i));
+        for (int64_t i = place(begin); step > 0 ? i < place(end) : i > place(end); i += step)
+          want.push_back(static_cast<double>(i));
         EXPECT_EQ(evaluate(kStridedSlice, {x}, slice({begin}, {end}, {step})).doubles(), want)
             << begin << ":" << end << ":" << step;
       }
@@ -115,17 +122,22 @@ TEST(Movement, SymbolicBoundsMeanWhatTheirValuesMean) {
       for (int64_t extent = 0; extent <= 5; ++extent) {
         const Tensor x = random(kFloat32, {extent}, 1);
         const auto attrs = [&](Dim begin, Dim end) {
-          return Attributes{{"begin", std::vector<Dim>{begin}}, {"end", std::vector<Dim>{end}}, {"strides", Ints{step}}};
+          return Attributes{
+              {"begin", std::vector<Dim>{begin}}, {"end", std::vector<Dim>{end}}, {"strides", Ints{step}}};
         };
         const Dim bound = n + Dim(by);
-        const Tensor want[2] = {evaluate(kStridedSlice, {x}, attrs(Dim(extent + by), Dim(step > 0 ? 100 : -100))),
-                                evaluate(kStridedSlice, {x}, attrs(Dim(step > 0 ? 0 : 100), Dim(extent + by)))};
-        const Attributes symbolic[2] = {attrs(bound, Dim(step > 0 ? 100 : -100)), attrs(Dim(step > 0 ? 0 : 100), bound)};
+        const Tensor want[2] = {
+            evaluate(kStridedSlice, {x}, attrs(Dim(extent + by), Dim(step > 0 ? 100 : -100))),
+            evaluate(kStridedSlice, {x}, attrs(Dim(step > 0 ? 0 : 100), Dim(extent + by)))};
+        const Attributes symbolic[2] = {attrs(bound, Dim(step > 0 ? 100 : -100)),
+                                        attrs(Dim(step > 0 ? 0 : 100), bound)};
         for (int i = 0; i < 2; ++i) {
           const kernel::Kernel k =
-              lower(context, kStridedSlice, {context.tensor_type(std::vector<Dim>{n}, kFloat32)}, context.attrs(symbolic[i]));
+              lower(context, kStridedSlice, {context.tensor_type(std::vector<Dim>{n}, kFloat32)},
+                    context.attrs(symbolic[i]));
           const std::vector<Tensor> got = kernel::execute(k, std::vector<Tensor>{x});
-          EXPECT_TRUE(identical(got[0], want[i])) << by << " step " << step << " extent " << extent << " case " << i;
+          EXPECT_TRUE(identical(got[0], want[i]))
+              << by << " step " << step << " extent " << extent << " case " << i;
         }
       }
     }
@@ -143,22 +155,26 @@ TEST(Movement, TensorsSideBySide) {
     check_lowering_of(kSplit, {random(d, {6, 4}, 1)}, {{"indices_or_sections", int64_t{3}}}, Dims::kConstant);
     check_lowering(kSplit, {random(d, {3, 4}, 1)}, {{"indices_or_sections", Ints{}}, {"axis", int64_t{-1}}});
   }
-  check_gradient(kConcatenate, {Value::tuple({random(kFloat64, {2, 3}, 1), random(kFloat64, {2, 1}, 2)})}, {{"axis", int64_t{-1}}});
+  check_gradient(kConcatenate, {Value::tuple({random(kFloat64, {2, 3}, 1), random(kFloat64, {2, 1}, 2)})},
+                 {{"axis", int64_t{-1}}});
   check_gradient(kSplit, {random(kFloat64, {6, 2}, 1)}, {{"indices_or_sections", Ints{1, 4}}});
-  check_gradient(kSplit, {random(kFloat64, {2, 6}, 1)}, {{"indices_or_sections", int64_t{3}}, {"axis", int64_t{1}}});
+  check_gradient(kSplit, {random(kFloat64, {2, 6}, 1)},
+                 {{"indices_or_sections", int64_t{3}}, {"axis", int64_t{1}}});
 }
 
 TEST(Movement, StackIsConcatenationOfRows) {
   const Tensor a = tensor<double>(kFloat32, {2}, {1, 2}), b = tensor<double>(kFloat32, {2}, {3, 4});
   EXPECT_EQ(evaluate(kStack, {Value::tuple({a, b})}).doubles(), (std::vector<double>{1, 2, 3, 4}));
-  EXPECT_EQ(evaluate(kStack, {Value::tuple({a, b})}, {{"axis", int64_t{-1}}}).doubles(), (std::vector<double>{1, 3, 2, 4}));
+  EXPECT_EQ(evaluate(kStack, {Value::tuple({a, b})}, {{"axis", int64_t{-1}}}).doubles(),
+            (std::vector<double>{1, 3, 2, 4}));
 }
 
 TEST(Movement, SymbolicPartsAddUp) {
   Context context;
   const Dim n = context.shape_variable("n");
   const auto rows = [&](Dim d) { return context.tensor_type({d, Dim(3)}, kFloat32); };
-  EXPECT_EQ(infer_text(context, kConcatenate, {context.tuple_type(std::vector<Type>{rows(n), rows(n), rows(Dim(2))})}),
+  EXPECT_EQ(infer_text(context, kConcatenate,
+                       {context.tuple_type(std::vector<Type>{rows(n), rows(n), rows(Dim(2))})}),
             relay::show(rows(n * Dim(2) + Dim(2))));
   EXPECT_EQ(infer_text(context, kSplit, {rows(n * Dim(2))}, {{"indices_or_sections", int64_t{2}}}),
             relay::show(context.tuple_type(std::vector<Type>{rows(n), rows(n)})));

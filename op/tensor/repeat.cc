@@ -15,9 +15,9 @@ namespace {
 struct BroadcastToAttrs {
   std::vector<Dim> shape = {};
   MaybeDType dtype = {};
-  static constexpr auto kFields =
-      fields(field("shape", &BroadcastToAttrs::shape, "of the result").required(),
-             field("dtype", &BroadcastToAttrs::dtype, "means nothing; texts of the established system have it"));
+  static constexpr auto kFields = fields(
+      field("shape", &BroadcastToAttrs::shape, "of the result").required(),
+      field("dtype", &BroadcastToAttrs::dtype, "means nothing; texts of the established system have it"));
 };
 
 // C1: the shape has no `?`.   C2: the argument's shape broadcasts to it: aligned at the right, equal or 1.
@@ -50,7 +50,8 @@ std::vector<Expr> differentiate_broadcast_to(Builder& b, const BroadcastToAttrs&
   return {collapse_to(b, c.dy, c.args[0])};
 }
 
-std::vector<kernel::Tensor> lower_broadcast_to(kernel::Builder& k, const BroadcastToAttrs&, const Lowering& c) {
+std::vector<kernel::Tensor> lower_broadcast_to(kernel::Builder& k, const BroadcastToAttrs&,
+                                               const Lowering& c) {
   const std::vector<kernel::Expr> shape = c.shape();
   return {k.compute("broadcast", c.dtype(), shape, [&](kernel::Indices i) {
     require_broadcast(k, c.in[0], shape);
@@ -62,8 +63,10 @@ std::vector<kernel::Tensor> lower_broadcast_to(kernel::Builder& k, const Broadca
 
 struct TileAttrs {
   std::vector<Dim> reps = {};
-  static constexpr auto kFields = fields(
-      field("reps", &TileAttrs::reps, "how often each axis is repeated, aligned at the right; 1 where there is none").required());
+  static constexpr auto kFields =
+      fields(field("reps", &TileAttrs::reps,
+                   "how often each axis is repeated, aligned at the right; 1 where there is none")
+                 .required());
 };
 
 // The argument's dim and the repetitions along each axis of the result.
@@ -78,7 +81,8 @@ std::vector<std::pair<Dim, Dim>> tiled(const TileAttrs& a, std::span<const Dim> 
 Type relate_tile(Relation& r, const TileAttrs& a) {
   const TensorType& x = r.tensor(0);
   for (Dim rep : a.reps) {
-    if (rep.is_const() && rep.value() < 0) r.fail(kAttributes, cat("reps must not be negative, found ", rep.value()));  // C1
+    if (rep.is_const() && rep.value() < 0)
+      r.fail(kAttributes, cat("reps must not be negative, found ", rep.value()));  // C1
   }
   std::vector<Dim> out;
   for (const auto& [dim, rep] : tiled(a, x.dims)) out.push_back(dim * rep);
@@ -112,7 +116,8 @@ std::vector<kernel::Tensor> lower_tile(kernel::Builder& k, const TileAttrs&, con
   const kernel::Tensor x = c.in[0];
   return {k.compute("tile", c.dtype(), c.shape(), [&](kernel::Indices i) {
     std::vector<kernel::Expr> from;
-    for (size_t d = 0; d < x.rank(); ++d) from.push_back(kernel::floor_mod(i[d + i.size() - x.rank()], x.dim(d)));
+    for (size_t d = 0; d < x.rank(); ++d)
+      from.push_back(kernel::floor_mod(i[d + i.size() - x.rank()], x.dim(d)));
     return x.at(from);
   })};
 }
@@ -122,9 +127,9 @@ std::vector<kernel::Tensor> lower_tile(kernel::Builder& k, const TileAttrs&, con
 struct RepeatAttrs {
   int64_t repeats = 1;
   std::optional<int64_t> axis = {};
-  static constexpr auto kFields =
-      fields(field("repeats", &RepeatAttrs::repeats, "how often each element is repeated").required(),
-             field("axis", &RepeatAttrs::axis, "the axis, from the end if negative; None: of the flattened tensor"));
+  static constexpr auto kFields = fields(
+      field("repeats", &RepeatAttrs::repeats, "how often each element is repeated").required(),
+      field("axis", &RepeatAttrs::axis, "the axis, from the end if negative; None: of the flattened tensor"));
 };
 
 // C1: repeats is not negative.   C2: axis is in [-rank, rank).
@@ -176,7 +181,8 @@ std::vector<kernel::Tensor> lower_repeat(kernel::Builder& k, const RepeatAttrs& 
 
 struct ReverseAttrs {
   int64_t axis = 0;
-  static constexpr auto kFields = fields(field("axis", &ReverseAttrs::axis, "from the end if negative").required());
+  static constexpr auto kFields =
+      fields(field("axis", &ReverseAttrs::axis, "from the end if negative").required());
 };
 
 // C1: axis is in [-rank, rank).
@@ -212,28 +218,47 @@ std::vector<kernel::Tensor> lower_reverse(kernel::Builder& k, const ReverseAttrs
 }  // namespace
 
 const OpDef kBroadcastTo = define<BroadcastToAttrs>({
-    .name = "broadcast_to", .doc = "Repeat a tensor along axes of extent 1, and along new ones, to a given shape.",
-    .params = {{"data", "any tensor"}}, .fusion = Fusion::kBroadcast,
-    .relate = relate_broadcast_to, .evaluate = evaluate_broadcast_to, .differentiate = differentiate_broadcast_to,
+    .name = "broadcast_to",
+    .doc = "Repeat a tensor along axes of extent 1, and along new ones, to a given shape.",
+    .params = {{"data", "any tensor"}},
+    .fusion = Fusion::kBroadcast,
+    .relate = relate_broadcast_to,
+    .evaluate = evaluate_broadcast_to,
+    .differentiate = differentiate_broadcast_to,
     .lower = lower_broadcast_to,
 });
 
 const OpDef kTile = define<TileAttrs>({
-    .name = "tile", .doc = "Repeat a tensor as a whole along its axes.",
-    .params = {{"data", "any tensor"}}, .fusion = Fusion::kInjective,
-    .relate = relate_tile, .evaluate = evaluate_tile, .differentiate = differentiate_tile, .lower = lower_tile,
+    .name = "tile",
+    .doc = "Repeat a tensor as a whole along its axes.",
+    .params = {{"data", "any tensor"}},
+    .fusion = Fusion::kInjective,
+    .relate = relate_tile,
+    .evaluate = evaluate_tile,
+    .differentiate = differentiate_tile,
+    .lower = lower_tile,
 });
 
 const OpDef kRepeat = define<RepeatAttrs>({
-    .name = "repeat", .doc = "Repeat each element along an axis.",
-    .params = {{"data", "any tensor"}}, .fusion = Fusion::kInjective,
-    .relate = relate_repeat, .evaluate = evaluate_repeat, .differentiate = differentiate_repeat, .lower = lower_repeat,
+    .name = "repeat",
+    .doc = "Repeat each element along an axis.",
+    .params = {{"data", "any tensor"}},
+    .fusion = Fusion::kInjective,
+    .relate = relate_repeat,
+    .evaluate = evaluate_repeat,
+    .differentiate = differentiate_repeat,
+    .lower = lower_repeat,
 });
 
 const OpDef kReverse = define<ReverseAttrs>({
-    .name = "reverse", .doc = "Reverse the order of the elements along an axis.",
-    .params = {{"data", "any tensor"}}, .fusion = Fusion::kInjective,
-    .relate = relate_reverse, .evaluate = evaluate_reverse, .differentiate = differentiate_reverse, .lower = lower_reverse,
+    .name = "reverse",
+    .doc = "Reverse the order of the elements along an axis.",
+    .params = {{"data", "any tensor"}},
+    .fusion = Fusion::kInjective,
+    .relate = relate_reverse,
+    .evaluate = evaluate_reverse,
+    .differentiate = differentiate_reverse,
+    .lower = lower_reverse,
 });
 
 }  // namespace relay::op

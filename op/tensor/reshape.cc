@@ -34,12 +34,13 @@ std::vector<Expr> differentiate_view(Builder& b, const A&, const Site& c) {
 struct ReshapeAttrs {
   std::vector<Dim> newshape = {};
   bool allowzero = false;
-  static constexpr auto kFields = fields(
-      field("newshape", &ReshapeAttrs::newshape,
-            "extents, or codes: 0 keeps the input's dim, -1 is inferred, -2 keeps all dims that are left, -3 merges two "
-            "dims, -4 splits a dim into the two that follow (one of which may be -1)")
-          .required(),
-      field("allowzero", &ReshapeAttrs::allowzero, "0 is an extent and not a code"));
+  static constexpr auto kFields =
+      fields(field("newshape", &ReshapeAttrs::newshape,
+                   "extents, or codes: 0 keeps the input's dim, -1 is inferred, -2 keeps all dims that are "
+                   "left, -3 merges two "
+                   "dims, -4 splits a dim into the two that follow (one of which may be -1)")
+                 .required(),
+             field("allowzero", &ReshapeAttrs::allowzero, "0 is an extent and not a code"));
 };
 
 // Reads the codes from left to right, with the dims of the input beside them.
@@ -54,7 +55,8 @@ struct ReshapeReader {
 
   Dim take() {
     // C2: a code that speaks of a dim of the input finds one.
-    if (next >= x.rank()) r.fail(kAttributes, cat("newshape needs more dims than the ", x.rank(), " of its argument"));
+    if (next >= x.rank())
+      r.fail(kAttributes, cat("newshape needs more dims than the ", x.rank(), " of its argument"));
     return x.dims[next++];
   }
 
@@ -66,14 +68,17 @@ struct ReshapeReader {
 
   // -4: one dim becomes two.
   size_t split(size_t i) {
-    if (i + 2 >= a.newshape.size()) r.fail(kAttributes, "-4 in newshape must be followed by two extents");  // C1
+    if (i + 2 >= a.newshape.size())
+      r.fail(kAttributes, "-4 in newshape must be followed by two extents");  // C1
     const Dim whole = take();
     Dim first = a.newshape[i + 1], second = a.newshape[i + 2];
-    if (first == Dim(-1) && second == Dim(-1)) r.fail(kAttributes, "-4 in newshape can infer one extent, not two");  // C1
+    if (first == Dim(-1) && second == Dim(-1))
+      r.fail(kAttributes, "-4 in newshape can infer one extent, not two");  // C1
     if (first == Dim(-1)) first = floor_div(whole, second);
     if (second == Dim(-1)) second = floor_div(whole, first);
     for (Dim d : {first, second}) {
-      if (d.is_const() && d.value() < 0) r.fail(kAttributes, "-4 in newshape must be followed by two extents");  // C1
+      if (d.is_const() && d.value() < 0)
+        r.fail(kAttributes, "-4 in newshape must be followed by two extents");  // C1
     }
     if (!whole.is_unknown()) r.same(whole, first * second, 0, "the dimension that -4 splits");  // C3
     out.push_back(first);
@@ -106,14 +111,18 @@ struct ReshapeReader {
           break;
         }
         case -4: i = split(i); break;
-        default: r.fail(kAttributes, cat("newshape holds ", d.value(), ", which is neither an extent nor a code"));  // C1
+        default:
+          r.fail(kAttributes,
+                 cat("newshape holds ", d.value(), ", which is neither an extent nor a code"));  // C1
       }
     }
     while (next < x.rank()) input.push_back(x.dims[next++]);
     const Dim before = product(input), after = product(given);
-    if (after.is_unknown()) r.fail(kAttributes, "the extents of newshape multiply to more than 63 bits");  // C3
+    if (after.is_unknown())
+      r.fail(kAttributes, "the extents of newshape multiply to more than 63 bits");  // C3
     if (inferred) {
-      if (after == Dim(0)) r.fail(kAttributes, "-1 in newshape cannot be inferred: the other extents give 0 elements");  // C1
+      if (after == Dim(0))
+        r.fail(kAttributes, "-1 in newshape cannot be inferred: the other extents give 0 elements");  // C1
       out[*inferred] = floor_div(before, after);
       if (!before.is_unknown()) r.same(before, out[*inferred] * after, 0, "number of elements");  // C3
     } else if (!before.is_unknown()) {
@@ -150,17 +159,21 @@ Type relate_reshape_like(Relation& r, const ReshapeLikeAttrs& a) {
   const auto bound = [&](int64_t at, size_t rank) {
     const auto n = static_cast<int64_t>(rank);
     const int64_t counted = at < 0 ? at + n : at;
-    if (counted < 0 || counted > n) r.fail(kAttributes, cat("dim ", at, " is outside a tensor of rank ", rank));  // C1
+    if (counted < 0 || counted > n)
+      r.fail(kAttributes, cat("dim ", at, " is outside a tensor of rank ", rank));  // C1
     return static_cast<size_t>(counted);
   };
   const size_t l0 = bound(a.lhs_begin, x.rank()), l1 = a.lhs_end ? bound(*a.lhs_end, x.rank()) : x.rank();
-  const size_t r0 = bound(a.rhs_begin, like.rank()), r1 = a.rhs_end ? bound(*a.rhs_end, like.rank()) : like.rank();
+  const size_t r0 = bound(a.rhs_begin, like.rank()),
+               r1 = a.rhs_end ? bound(*a.rhs_end, like.rank()) : like.rank();
   if (l0 > l1 || r0 > r1) r.fail(kAttributes, "a range of dims ends before it begins");  // C1
   const std::vector<Dim> from = dims_of(x), by = dims_of(like);
   std::vector<Dim> out(from.begin(), from.begin() + static_cast<std::ptrdiff_t>(l0));
-  out.insert(out.end(), by.begin() + static_cast<std::ptrdiff_t>(r0), by.begin() + static_cast<std::ptrdiff_t>(r1));
+  out.insert(out.end(), by.begin() + static_cast<std::ptrdiff_t>(r0),
+             by.begin() + static_cast<std::ptrdiff_t>(r1));
   out.insert(out.end(), from.begin() + static_cast<std::ptrdiff_t>(l1), from.end());
-  const Dim before = product(std::span(from).subspan(l0, l1 - l0)), after = product(std::span(by).subspan(r0, r1 - r0));
+  const Dim before = product(std::span(from).subspan(l0, l1 - l0)),
+            after = product(std::span(by).subspan(r0, r1 - r0));
   if (!before.is_unknown() && !after.is_unknown()) r.same(before, after, 0, "number of elements", 1);  // C2
   return r.tensor_of(out, x.dtype);
 }
@@ -175,7 +188,9 @@ struct ExpandDimsAttrs {
   int64_t axis = 0;
   int64_t num_newaxis = 1;
   static constexpr auto kFields =
-      fields(field("axis", &ExpandDimsAttrs::axis, "where the first new axis stands in the result, or from the end if negative").required(),
+      fields(field("axis", &ExpandDimsAttrs::axis,
+                   "where the first new axis stands in the result, or from the end if negative")
+                 .required(),
              field("num_newaxis", &ExpandDimsAttrs::num_newaxis, "how many axes are inserted"));
 };
 
@@ -183,8 +198,9 @@ struct ExpandDimsAttrs {
 Type relate_expand_dims(Relation& r, const ExpandDimsAttrs& a) {
   constexpr int64_t kMost = 1024;  // a shape that no program needs, and that a hostile one cannot grow beyond
   const TensorType& x = r.tensor(0);
-  r.require(a.num_newaxis >= 0 && a.num_newaxis <= kMost, kAttributes, cat("num_newaxis must be in [0, ", kMost, "]"));  // C2
-  const size_t axis = r.axis(a.axis, x.rank() + 1);                                                                  // C1
+  r.require(a.num_newaxis >= 0 && a.num_newaxis <= kMost, kAttributes,
+            cat("num_newaxis must be in [0, ", kMost, "]"));  // C2
+  const size_t axis = r.axis(a.axis, x.rank() + 1);           // C1
   std::vector<Dim> out = dims_of(x);
   out.insert(out.begin() + static_cast<std::ptrdiff_t>(axis), static_cast<size_t>(a.num_newaxis), Dim(1));
   return r.tensor_of(out, x.dtype);
@@ -194,8 +210,8 @@ Type relate_expand_dims(Relation& r, const ExpandDimsAttrs& a) {
 
 struct SqueezeAttrs {
   std::optional<std::vector<int64_t>> axis = {};
-  static constexpr auto kFields =
-      fields(field("axis", &SqueezeAttrs::axis, "axes to remove, from the end if negative; None: all of extent 1"));
+  static constexpr auto kFields = fields(
+      field("axis", &SqueezeAttrs::axis, "axes to remove, from the end if negative; None: all of extent 1"));
 };
 
 // C1: axes are in [-rank, rank) and distinct.   C2: each has extent 1.   C3: without axes, every extent is a constant.
@@ -203,12 +219,13 @@ Type relate_squeeze(Relation& r, const SqueezeAttrs& a) {
   const TensorType& x = r.tensor(0);
   std::vector<size_t> gone;
   if (a.axis) {
-    gone = distinct_axes(r, *a.axis, x.rank());  // C1
+    gone = distinct_axes(r, *a.axis, x.rank());                                                     // C1
     for (size_t d : gone) r.same(x.dims[d], Dim(1), 0, cat("the dimension that is removed, ", d));  // C2
   } else {
     for (size_t d = 0; d < x.rank(); ++d) {
       if (!x.dims[d].is_const()) {
-        r.fail(kAttributes, cat("axis is needed: dimension ", d, ", ", relay::show(x.dims[d]), ", may or may not be 1"));  // C3
+        r.fail(kAttributes, cat("axis is needed: dimension ", d, ", ", relay::show(x.dims[d]),
+                                ", may or may not be 1"));  // C3
       }
       if (x.dims[d] == Dim(1)) gone.push_back(d);
     }
@@ -223,28 +240,51 @@ Type relate_squeeze(Relation& r, const SqueezeAttrs& a) {
 }  // namespace
 
 const OpDef kReshape = define<ReshapeAttrs>({
-    .name = "reshape", .doc = "The same elements, in the same order, in another shape.",
-    .params = {{"data", "any tensor"}}, .fusion = Fusion::kInjective, .view = true,
-    .relate = relate_reshape, .evaluate = evaluate_view, .differentiate = differentiate_view, .lower = lower_view,
+    .name = "reshape",
+    .doc = "The same elements, in the same order, in another shape.",
+    .params = {{"data", "any tensor"}},
+    .fusion = Fusion::kInjective,
+    .view = true,
+    .relate = relate_reshape,
+    .evaluate = evaluate_view,
+    .differentiate = differentiate_view,
+    .lower = lower_view,
 });
 
 const OpDef kReshapeLike = define<ReshapeLikeAttrs>({
-    .name = "reshape_like", .doc = "The elements of one tensor in the shape of another, or in a part of it.",
+    .name = "reshape_like",
+    .doc = "The elements of one tensor in the shape of another, or in a part of it.",
     .params = {{"data", "any tensor"}, {"shape_like", "only its shape matters"}},
-    .fusion = Fusion::kInjective, .view = true,
-    .relate = relate_reshape_like, .evaluate = evaluate_view, .differentiate = differentiate_reshape_like, .lower = lower_view,
+    .fusion = Fusion::kInjective,
+    .view = true,
+    .relate = relate_reshape_like,
+    .evaluate = evaluate_view,
+    .differentiate = differentiate_reshape_like,
+    .lower = lower_view,
 });
 
 const OpDef kExpandDims = define<ExpandDimsAttrs>({
-    .name = "expand_dims", .doc = "Insert axes of extent 1.",
-    .params = {{"data", "any tensor"}}, .fusion = Fusion::kBroadcast, .view = true,
-    .relate = relate_expand_dims, .evaluate = evaluate_view, .differentiate = differentiate_view, .lower = lower_view,
+    .name = "expand_dims",
+    .doc = "Insert axes of extent 1.",
+    .params = {{"data", "any tensor"}},
+    .fusion = Fusion::kBroadcast,
+    .view = true,
+    .relate = relate_expand_dims,
+    .evaluate = evaluate_view,
+    .differentiate = differentiate_view,
+    .lower = lower_view,
 });
 
 const OpDef kSqueeze = define<SqueezeAttrs>({
-    .name = "squeeze", .doc = "Remove axes of extent 1.",
-    .params = {{"data", "any tensor"}}, .fusion = Fusion::kInjective, .view = true,
-    .relate = relate_squeeze, .evaluate = evaluate_view, .differentiate = differentiate_view, .lower = lower_view,
+    .name = "squeeze",
+    .doc = "Remove axes of extent 1.",
+    .params = {{"data", "any tensor"}},
+    .fusion = Fusion::kInjective,
+    .view = true,
+    .relate = relate_squeeze,
+    .evaluate = evaluate_view,
+    .differentiate = differentiate_view,
+    .lower = lower_view,
 });
 
 }  // namespace relay::op

@@ -34,10 +34,16 @@ void apply_update(std::string_view mode, Tensor& to, int64_t i, const Tensor& fr
   if (mode == "update") return copy_element(from, j, to, i);
   if (to.dtype().is_float()) {
     const double a = to.get(i), b = from.get(j);
-    to.set(i, mode == "add" ? a + b : mode == "mul" ? a * b : mode == "min" ? scalar::least(a, b) : scalar::greatest(a, b));
+    to.set(i, mode == "add"   ? a + b
+              : mode == "mul" ? a * b
+              : mode == "min" ? scalar::least(a, b)
+                              : scalar::greatest(a, b));
     return;
   }
-  const ExprKind kind = mode == "add" ? ExprKind::kAdd : mode == "mul" ? ExprKind::kMul : mode == "min" ? ExprKind::kMin : ExprKind::kMax;
+  const ExprKind kind = mode == "add"   ? ExprKind::kAdd
+                        : mode == "mul" ? ExprKind::kMul
+                        : mode == "min" ? ExprKind::kMin
+                                        : ExprKind::kMax;
   to.set_int(i, scalar::binary(kind, to.dtype(), to.get_int(i), from.get_int(j)));
 }
 
@@ -54,7 +60,8 @@ kernel::Expr in_range(kernel::Builder& k, kernel::Expr index, kernel::Expr exten
 
 // The gradient for data and updates, given the operators that zero and fetch the places.
 template <class Zeroed, class Fetched>
-std::vector<Expr> differentiate_update(std::string_view mode, Expr dy, const Zeroed& zeroed, const Fetched& fetched) {
+std::vector<Expr> differentiate_update(std::string_view mode, Expr dy, const Zeroed& zeroed,
+                                       const Fetched& fetched) {
   if (mode == "update") return {zeroed(), nullptr, fetched()};  // the places must be distinct
   if (mode == "add") return {dy, nullptr, fetched()};
   throw RelationError{kAttributes, cat("is not differentiable with \"", mode, "\"")};
@@ -69,8 +76,10 @@ struct GatherNdAttrs {
   int64_t batch_dims = 0;
   std::optional<int64_t> index_rank = {};
   static constexpr auto kFields =
-      fields(field("batch_dims", &GatherNdAttrs::batch_dims, "number of leading axes that data and the rest of indices share"),
-             field("index_rank", &GatherNdAttrs::index_rank, "the first dim of indices, where its type does not say it"));
+      fields(field("batch_dims", &GatherNdAttrs::batch_dims,
+                   "number of leading axes that data and the rest of indices share"),
+             field("index_rank", &GatherNdAttrs::index_rank,
+                   "the first dim of indices, where its type does not say it"));
 };
 
 // The number of entries of an index vector; it must be known.
@@ -78,7 +87,8 @@ size_t index_length(Relation& r, const TensorType& indices, std::optional<int64_
   if (indices.rank() == 0) r.fail(1, "expected a tensor of at least rank 1, found rank 0");
   Dim length = indices.dims[0];
   if (given) length = r.same(length, Dim(*given), 1, "length of the index vectors");
-  if (!length.is_const()) r.fail(1, cat("the first dim of indices must be a constant, found ", relay::show(length)));
+  if (!length.is_const())
+    r.fail(1, cat("the first dim of indices must be a constant, found ", relay::show(length)));
   if (length.value() < 0) r.fail(kAttributes, "index_rank must not be negative");
   return static_cast<size_t>(length.value());
 }
@@ -90,18 +100,22 @@ Type relate_gather_nd(Relation& r, const GatherNdAttrs& a) {
   require(r, 1, Domain::kInteger);                         // C1
   const size_t length = index_length(r, j, a.index_rank);  // C2
   const auto most = static_cast<int64_t>(std::min(j.rank() - 1, x.rank()));
-  r.require(a.batch_dims >= 0 && a.batch_dims <= most, kAttributes, cat("batch_dims must be in [0, ", most, "], not ", a.batch_dims));  // C3
+  r.require(a.batch_dims >= 0 && a.batch_dims <= most, kAttributes,
+            cat("batch_dims must be in [0, ", most, "], not ", a.batch_dims));  // C3
   const auto batch = static_cast<size_t>(a.batch_dims);
-  r.require(batch + length <= x.rank(), 1, cat("index vectors of length ", length, " for the ", x.rank() - batch, " axes of data"));  // C3
+  r.require(batch + length <= x.rank(), 1,
+            cat("index vectors of length ", length, " for the ", x.rank() - batch, " axes of data"));  // C3
   std::vector<Dim> out(j.dims.begin() + 1, j.dims.end());
-  for (size_t d = 0; d < batch; ++d) out[d] = r.same(out[d], x.dims[d], 1, cat("batch dimension ", d), 0);  // C4
+  for (size_t d = 0; d < batch; ++d)
+    out[d] = r.same(out[d], x.dims[d], 1, cat("batch dimension ", d), 0);  // C4
   out.insert(out.end(), x.dims.begin() + static_cast<std::ptrdiff_t>(batch + length), x.dims.end());
   return r.tensor_of(out, x.dtype);
 }
 
 void evaluate_gather_nd(const GatherNdAttrs& a, Args in, Results out) {
   const Tensor &x = in[0], &j = in[1];
-  const size_t picked = j.rank() - 1, batch = static_cast<size_t>(a.batch_dims), length = static_cast<size_t>(j.shape()[0]);
+  const size_t picked = j.rank() - 1, batch = static_cast<size_t>(a.batch_dims),
+               length = static_cast<size_t>(j.shape()[0]);
   std::vector<int64_t> from(x.rank()), at(j.rank());
   fill_from(x, out[0], [&](const std::vector<int64_t>& i) -> const std::vector<int64_t>& {
     std::copy_n(i.begin(), picked, at.begin() + 1);
@@ -111,7 +125,8 @@ void evaluate_gather_nd(const GatherNdAttrs& a, Args in, Results out) {
       from[batch + m] = j.get_int(offset_of(j.shape(), at));
       if (from[batch + m] < 0 || from[batch + m] >= x.shape()[batch + m]) throw Trap(kOutOfRange);
     }
-    std::copy(i.begin() + static_cast<std::ptrdiff_t>(picked), i.end(), from.begin() + static_cast<std::ptrdiff_t>(batch + length));
+    std::copy(i.begin() + static_cast<std::ptrdiff_t>(picked), i.end(),
+              from.begin() + static_cast<std::ptrdiff_t>(batch + length));
     return from;
   });
 }
@@ -149,7 +164,8 @@ Expr full_indices(Builder& b, const GatherNdAttrs& a, Expr indices) {
 
 std::vector<Expr> differentiate_gather_nd(Builder& b, const GatherNdAttrs& a, const Site& c) {
   const Expr zeros = call(b, kZerosLike, {c.args[0]});
-  return {call(b, kScatterNd, {zeros, full_indices(b, a, c.args[1]), c.dy}, {{"mode", std::string("add")}}), nullptr};
+  return {call(b, kScatterNd, {zeros, full_indices(b, a, c.args[1]), c.dy}, {{"mode", std::string("add")}}),
+          nullptr};
 }
 
 // --- scatter_nd -----------------------------------------------------------------------------------------------
@@ -158,8 +174,9 @@ std::vector<Expr> differentiate_gather_nd(Builder& b, const GatherNdAttrs& a, co
 
 struct ScatterNdAttrs {
   std::string mode = "update";
-  static constexpr auto kFields = fields(field("mode", &ScatterNdAttrs::mode,
-                                               "what an update does to the element: \"update\" replaces it, \"add\", \"mul\", \"min\", \"max\""));
+  static constexpr auto kFields = fields(field(
+      "mode", &ScatterNdAttrs::mode,
+      "what an update does to the element: \"update\" replaces it, \"add\", \"mul\", \"min\", \"max\""));
 };
 
 // C1: indices are integers.   C2: the first dim of indices is known, and at most the rank of data.
@@ -167,14 +184,15 @@ struct ScatterNdAttrs {
 // C4: mode is one of the five; only "update" takes booleans.
 Type relate_scatter_nd(Relation& r, const ScatterNdAttrs& a) {
   const TensorType &x = r.tensor(0), &j = r.tensor(1), &u = r.tensor(2);
-  require(r, 1, Domain::kInteger);                       // C1
+  require(r, 1, Domain::kInteger);                         // C1
   const size_t length = index_length(r, j, std::nullopt);  // C2
-  r.require(length <= x.rank(), 1, cat("index vectors of length ", length, " for the ", x.rank(), " axes of data"));  // C2
-  require_mode(r, "mode", a.mode);  // C4
-  r.require_same_dtype(2, 0);       // C3
+  r.require(length <= x.rank(), 1,
+            cat("index vectors of length ", length, " for the ", x.rank(), " axes of data"));  // C2
+  require_mode(r, "mode", a.mode);                                                             // C4
+  r.require_same_dtype(2, 0);                                                                  // C3
   std::vector<Dim> wanted(j.dims.begin() + 1, j.dims.end());
   wanted.insert(wanted.end(), x.dims.begin() + static_cast<std::ptrdiff_t>(length), x.dims.end());
-  r.require_rank(2, wanted.size());  // C3
+  r.require_rank(2, wanted.size());                                                                  // C3
   for (size_t d = 0; d < wanted.size(); ++d) r.same(u.dims[d], wanted[d], 2, cat("dimension ", d));  // C3
   return &x;
 }
@@ -192,15 +210,15 @@ void evaluate_scatter_nd(const ScatterNdAttrs& a, Args in, Results out) {
       to[m] = j.get_int(offset_of(j.shape(), at));
       if (to[m] < 0 || to[m] >= x.shape()[m]) throw Trap(kOutOfRange);
     }
-    std::copy(i.begin() + static_cast<std::ptrdiff_t>(picked), i.end(), to.begin() + static_cast<std::ptrdiff_t>(length));
+    std::copy(i.begin() + static_cast<std::ptrdiff_t>(picked), i.end(),
+              to.begin() + static_cast<std::ptrdiff_t>(length));
     apply_update(a.mode, out[0], offset_of(x.shape(), to), u, n++);
   });
 }
 
 std::vector<Expr> differentiate_scatter_nd(Builder& b, const ScatterNdAttrs& a, const Site& c) {
   return differentiate_update(
-      a.mode, c.dy,
-      [&] { return call(b, kScatterNd, {c.dy, c.args[1], call(b, kZerosLike, {c.args[2]})}); },
+      a.mode, c.dy, [&] { return call(b, kScatterNd, {c.dy, c.args[1], call(b, kZerosLike, {c.args[2]})}); },
       [&] { return call(b, kGatherNd, {c.dy, c.args[1]}); });
 }
 
@@ -223,8 +241,9 @@ std::vector<kernel::Tensor> lower_scatter_nd(kernel::Builder& k, const ScatterNd
     for (size_t m = 0; m < length; ++m) k.require(in_range(k, to[m], x.dim(m)), kOutOfRange);
     return to;
   };
-  return {k.update("scatter_nd", c.dtype(), c.shape(), [&](kernel::Indices i) { return x.at(i); }, u.shape(), where,
-                   [&](kernel::Tensor self, kernel::Indices r) { return updated(a.mode, self.at(place(r)), u.at(r)); })};
+  return {k.update(
+      "scatter_nd", c.dtype(), c.shape(), [&](kernel::Indices i) { return x.at(i); }, u.shape(), where,
+      [&](kernel::Tensor self, kernel::Indices r) { return updated(a.mode, self.at(place(r)), u.at(r)); })};
 }
 
 // --- scatter_elements -----------------------------------------------------------------------------------------
@@ -234,10 +253,11 @@ std::vector<kernel::Tensor> lower_scatter_nd(kernel::Builder& k, const ScatterNd
 struct ScatterElementsAttrs {
   int64_t axis = 0;
   std::string reduction = "update";
-  static constexpr auto kFields =
-      fields(field("axis", &ScatterElementsAttrs::axis, "from the end if negative"),
-             field("reduction", &ScatterElementsAttrs::reduction,
-                   "what an update does to the element: \"update\" replaces it, \"add\", \"mul\", \"min\", \"max\""));
+  static constexpr auto kFields = fields(
+      field("axis", &ScatterElementsAttrs::axis, "from the end if negative"),
+      field(
+          "reduction", &ScatterElementsAttrs::reduction,
+          "what an update does to the element: \"update\" replaces it, \"add\", \"mul\", \"min\", \"max\""));
 };
 
 // C1: indices are integers.   C2: axis is in [-rank, rank).   C3: indices and updates have the same shape, data's rank,
@@ -257,7 +277,10 @@ Type relate_scatter_elements(Relation& r, const ScatterElementsAttrs& a) {
     if (!extent.is_const() || !x.dims[d].is_const()) {
       r.same(extent, x.dims[d], 2, cat("dimension ", d), 0);  // C4
     } else if (extent.value() > x.dims[d].value()) {
-      r.fail(2, cat("dimension ", d, ": ", relay::show(extent), " is more than the ", relay::show(x.dims[d]), " of data"), 0);  // C4
+      r.fail(2,
+             cat("dimension ", d, ": ", relay::show(extent), " is more than the ", relay::show(x.dims[d]),
+                 " of data"),
+             0);  // C4
     }
   }
   return &x;
@@ -280,7 +303,10 @@ void evaluate_scatter_elements(const ScatterElementsAttrs& a, Args in, Results o
 std::vector<Expr> differentiate_scatter_elements(Builder& b, const ScatterElementsAttrs& a, const Site& c) {
   return differentiate_update(
       a.reduction, c.dy,
-      [&] { return call(b, kScatterElements, {c.dy, c.args[1], call(b, kZerosLike, {c.args[2]})}, {{"axis", a.axis}}); },
+      [&] {
+        return call(b, kScatterElements, {c.dy, c.args[1], call(b, kZerosLike, {c.args[2]})},
+                    {{"axis", a.axis}});
+      },
       [&] {
         // The part of dy that indices reach along the other axes.
         Expr dy = c.dy;
@@ -293,7 +319,8 @@ std::vector<Expr> differentiate_scatter_elements(Builder& b, const ScatterElemen
       });
 }
 
-std::vector<kernel::Tensor> lower_scatter_elements(kernel::Builder& k, const ScatterElementsAttrs& a, const Lowering& c) {
+std::vector<kernel::Tensor> lower_scatter_elements(kernel::Builder& k, const ScatterElementsAttrs& a,
+                                                   const Lowering& c) {
   const kernel::Tensor x = c.in[0], j = c.in[1], u = c.in[2];
   const size_t axis = from_front(a.axis, x.rank());
   const auto place = [&](kernel::Indices r) {
@@ -306,35 +333,51 @@ std::vector<kernel::Tensor> lower_scatter_elements(kernel::Builder& k, const Sca
     k.require(in_range(k, to[axis], x.dim(axis)), kOutOfRange);
     return to;
   };
-  return {k.update("scatter", c.dtype(), c.shape(), [&](kernel::Indices i) { return x.at(i); }, u.shape(), where,
-                   [&](kernel::Tensor self, kernel::Indices r) { return updated(a.reduction, self.at(place(r)), u.at(r)); })};
+  return {k.update(
+      "scatter", c.dtype(), c.shape(), [&](kernel::Indices i) { return x.at(i); }, u.shape(), where,
+      [&](kernel::Tensor self, kernel::Indices r) {
+        return updated(a.reduction, self.at(place(r)), u.at(r));
+      })};
 }
 
 }  // namespace
 
 const OpDef kGatherNd = define<GatherNdAttrs>({
-    .name = "gather_nd", .doc = "Elements or slices of a tensor, chosen by index vectors.",
+    .name = "gather_nd",
+    .doc = "Elements or slices of a tensor, chosen by index vectors.",
     .params = {{"data", "any tensor"}, {"indices", "integers; the first axis runs along the index vectors"}},
-    .effects = Effects::kTraps, .fusion = Fusion::kInjective,
-    .relate = relate_gather_nd, .evaluate = evaluate_gather_nd, .differentiate = differentiate_gather_nd,
+    .effects = Effects::kTraps,
+    .fusion = Fusion::kInjective,
+    .relate = relate_gather_nd,
+    .evaluate = evaluate_gather_nd,
+    .differentiate = differentiate_gather_nd,
     .lower = lower_gather_nd,
 });
 
 const OpDef kScatterNd = define<ScatterNdAttrs>({
-    .name = "scatter_nd", .doc = "A tensor with elements or slices changed at index vectors.",
-    .params = {{"data", "any tensor"}, {"indices", "integers; the first axis runs along the index vectors"},
+    .name = "scatter_nd",
+    .doc = "A tensor with elements or slices changed at index vectors.",
+    .params = {{"data", "any tensor"},
+               {"indices", "integers; the first axis runs along the index vectors"},
                {"updates", "what comes there"}},
     .effects = Effects::kTraps,
-    .relate = relate_scatter_nd, .evaluate = evaluate_scatter_nd, .differentiate = differentiate_scatter_nd,
+    .relate = relate_scatter_nd,
+    .evaluate = evaluate_scatter_nd,
+    .differentiate = differentiate_scatter_nd,
     .lower = lower_scatter_nd,
 });
 
 const OpDef kScatterElements = define<ScatterElementsAttrs>({
-    .name = "scatter_elements", .doc = "A tensor with elements changed, each at its own index along an axis.",
-    .params = {{"data", "any tensor"}, {"indices", "integers in [0, extent of the axis)"}, {"updates", "what comes there"}},
+    .name = "scatter_elements",
+    .doc = "A tensor with elements changed, each at its own index along an axis.",
+    .params = {{"data", "any tensor"},
+               {"indices", "integers in [0, extent of the axis)"},
+               {"updates", "what comes there"}},
     .effects = Effects::kTraps,
-    .relate = relate_scatter_elements, .evaluate = evaluate_scatter_elements,
-    .differentiate = differentiate_scatter_elements, .lower = lower_scatter_elements,
+    .relate = relate_scatter_elements,
+    .evaluate = evaluate_scatter_elements,
+    .differentiate = differentiate_scatter_elements,
+    .lower = lower_scatter_elements,
 });
 
 }  // namespace relay::op

@@ -74,8 +74,9 @@ TEST(Shapes, ReshapeComputesWithSymbolicDims) {
   EXPECT_EQ(reshaped({n, 8}, {Dim(0), Dim(-4), Dim(-1), Dim(2)}), "Tensor[(n, 4, 2), float32]");
   EXPECT_EQ(reshaped({Dim::unknown(), 8, 8}, {Dim(0), Dim(-1)}), "Tensor[(?, 64), float32]");
   EXPECT_EQ(reshaped({Dim::unknown(), 8}, {Dim(-1), Dim(4)}), "Tensor[(?, 4), float32]");
-  EXPECT_EQ(reshaped({n + Dim(1), 8}, {n + Dim(1), Dim(9)}), "number of elements: " + relay::show((n + Dim(1)) * Dim(8)) + " and " +
-                                                              relay::show((n + Dim(1)) * Dim(9)) + " differ");
+  EXPECT_EQ(reshaped({n + Dim(1), 8}, {n + Dim(1), Dim(9)}),
+            "number of elements: " + relay::show((n + Dim(1)) * Dim(8)) + " and " +
+                relay::show((n + Dim(1)) * Dim(9)) + " differ");
 }
 
 TEST(Shapes, ACommonAxisIsNotTakenApart) {

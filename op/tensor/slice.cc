@@ -17,12 +17,15 @@ struct StridedSliceAttrs {
   std::optional<std::vector<int64_t>> strides = {};
   std::string slice_mode = "end";
   std::optional<std::vector<int64_t>> axes = {};
-  static constexpr auto kFields =
-      fields(field("begin", &StridedSliceAttrs::begin, "first position along each axis").required(),
-             field("end", &StridedSliceAttrs::end, "position after the last; for slice_mode \"size\" the number of elements, -1: all that follow").required(),
-             field("strides", &StridedSliceAttrs::strides, "steps; None or []: 1; not used by slice_mode \"size\""),
-             field("slice_mode", &StridedSliceAttrs::slice_mode, "\"end\" or \"size\""),
-             field("axes", &StridedSliceAttrs::axes, "the axes that are sliced, from the end if negative; None: the first ones"));
+  static constexpr auto kFields = fields(
+      field("begin", &StridedSliceAttrs::begin, "first position along each axis").required(),
+      field("end", &StridedSliceAttrs::end,
+            "position after the last; for slice_mode \"size\" the number of elements, -1: all that follow")
+          .required(),
+      field("strides", &StridedSliceAttrs::strides, "steps; None or []: 1; not used by slice_mode \"size\""),
+      field("slice_mode", &StridedSliceAttrs::slice_mode, "\"end\" or \"size\""),
+      field("axes", &StridedSliceAttrs::axes,
+            "the axes that are sliced, from the end if negative; None: the first ones"));
 };
 
 constexpr int64_t kFar = INT32_MAX;
@@ -47,8 +50,11 @@ Dim counted_from_front(Dim bound, Dim extent) {
 
 Range forward(size_t axis, Dim extent, Dim begin, Dim end, int64_t stride) {
   const bool to_the_end = end.is_const() && end.value() >= kFar;
-  const Dim last = to_the_end ? extent : negative(end) ? extent + end : min(counted_from_front(end, extent), extent);
-  const Dim first = begin.is_const() && !negative(begin) ? begin : clamp_to_zero(counted_from_front(begin, extent));
+  const Dim last = to_the_end      ? extent
+                   : negative(end) ? extent + end
+                                   : min(counted_from_front(end, extent), extent);
+  const Dim first =
+      begin.is_const() && !negative(begin) ? begin : clamp_to_zero(counted_from_front(begin, extent));
   // The number of positions from `first` to `last`, before any is left out; written so that the extent cancels out
   // where it can. A `first` beyond the axis gives none.
   const Dim span = negative(begin) ? min(last - extent - begin, last) : last - first;
@@ -61,7 +67,8 @@ Range backward(size_t axis, Dim extent, Dim begin, Dim end, int64_t stride) {
     if (bound.is_const() && bound.value() >= kFar) return last_place;
     if (bound.is_const() && bound.value() <= -kFar) return Dim(-1);
     const Dim counted = counted_from_front(bound, extent);
-    return negative(bound) ? max(counted, Dim(-1)) : min(bound.is_const() ? counted : max(counted, Dim(-1)), last_place);
+    return negative(bound) ? max(counted, Dim(-1))
+                           : min(bound.is_const() ? counted : max(counted, Dim(-1)), last_place);
   };
   const Dim first = place(begin), last = place(end);
   return {axis, first, clamp_to_zero(ceil_div(first - last, Dim(-stride))), stride};
@@ -79,7 +86,8 @@ std::vector<Range> ranges(const StridedSliceAttrs& a, std::span<const Dim> exten
       out.push_back(forward(axis, extent, begin, end, 1));
       continue;
     }
-    const int64_t stride = !a.strides || a.strides->empty() ? 1 : (*a.strides)[a.strides->size() == 1 ? 0 : n];
+    const int64_t stride =
+        !a.strides || a.strides->empty() ? 1 : (*a.strides)[a.strides->size() == 1 ? 0 : n];
     out.push_back((stride > 0 ? forward : backward)(axis, extent, a.begin[n], a.end[n], stride));
   }
   return out;
@@ -91,15 +99,18 @@ Type relate(Relation& r, const StridedSliceAttrs& a) {
   const TensorType& x = r.tensor(0);
   const size_t n = a.begin.size();
   r.require(a.slice_mode == "end" || a.slice_mode == "size", kAttributes,
-            cat("slice_mode must be \"end\" or \"size\", not \"", a.slice_mode, "\""));  // C4
+            cat("slice_mode must be \"end\" or \"size\", not \"", a.slice_mode, "\""));                 // C4
   r.require(a.end.size() == n, kAttributes, cat("begin has ", n, " entries, and end ", a.end.size()));  // C1
   const bool lengths = !a.strides || a.strides->size() <= 1 || a.strides->size() == n;
-  r.require(lengths, kAttributes, cat("begin has ", n, " entries, and strides ", lengths ? n : a.strides->size()));  // C1
+  r.require(lengths, kAttributes,
+            cat("begin has ", n, " entries, and strides ", lengths ? n : a.strides->size()));  // C1
   if (a.axes) {
-    r.require(a.axes->size() == n, kAttributes, cat("begin has ", n, " entries, and axes ", a.axes->size()));  // C1
-    distinct_axes(r, *a.axes, x.rank());  // C2
+    r.require(a.axes->size() == n, kAttributes,
+              cat("begin has ", n, " entries, and axes ", a.axes->size()));  // C1
+    distinct_axes(r, *a.axes, x.rank());                                     // C2
   } else {
-    r.require(n <= x.rank(), kAttributes, cat("begin has ", n, " entries for a tensor of rank ", x.rank()));  // C1
+    r.require(n <= x.rank(), kAttributes,
+              cat("begin has ", n, " entries for a tensor of rank ", x.rank()));  // C1
   }
   for (int64_t s : a.strides.value_or(std::vector<int64_t>{})) {
     r.require(s != 0 && s != INT64_MIN, kAttributes, "strides must not be 0");  // C3
@@ -158,7 +169,8 @@ std::vector<kernel::Tensor> lower(kernel::Builder& k, const StridedSliceAttrs& a
   const std::vector<Range> taken = ranges(a, c.arg_types[0]->dims);
   return {k.compute("slice", c.dtype(), c.shape(), [&](kernel::Indices i) {
     std::vector<kernel::Expr> from = copy_of(i);
-    for (const Range& range : taken) from[range.axis] = i[range.axis] * range.stride + range.begin.expr(c.pool);
+    for (const Range& range : taken)
+      from[range.axis] = i[range.axis] * range.stride + range.begin.expr(c.pool);
     return x.at(from);
   })};
 }
@@ -166,9 +178,14 @@ std::vector<kernel::Tensor> lower(kernel::Builder& k, const StridedSliceAttrs& a
 }  // namespace
 
 const OpDef kStridedSlice = define<StridedSliceAttrs>({
-    .name = "strided_slice", .doc = "Every so many elements between two positions, along some axes.",
-    .params = {{"data", "any tensor"}}, .fusion = Fusion::kInjective,
-    .relate = relate, .evaluate = evaluate, .differentiate = differentiate, .lower = lower,
+    .name = "strided_slice",
+    .doc = "Every so many elements between two positions, along some axes.",
+    .params = {{"data", "any tensor"}},
+    .fusion = Fusion::kInjective,
+    .relate = relate,
+    .evaluate = evaluate,
+    .differentiate = differentiate,
+    .lower = lower,
 });
 
 }  // namespace relay::op

@@ -23,10 +23,11 @@ struct TakeAttrs {
   int64_t batch_dims = 0;
   std::optional<int64_t> axis = {};
   std::string mode = "clip";
-  static constexpr auto kFields =
-      fields(field("batch_dims", &TakeAttrs::batch_dims, "number of leading axes that data and indices share"),
-             field("axis", &TakeAttrs::axis, "from the end if negative; None: data is flattened"),
-             field("mode", &TakeAttrs::mode, "an index out of range: \"clip\" takes the nearest end, \"wrap\" counts around, \"fast\" traps"));
+  static constexpr auto kFields = fields(
+      field("batch_dims", &TakeAttrs::batch_dims, "number of leading axes that data and indices share"),
+      field("axis", &TakeAttrs::axis, "from the end if negative; None: data is flattened"),
+      field("mode", &TakeAttrs::mode,
+            "an index out of range: \"clip\" takes the nearest end, \"wrap\" counts around, \"fast\" traps"));
 };
 
 // C1: indices are integers.   C2: axis is in [-rank, rank).   C3: mode is "clip", "wrap" or "fast".
@@ -42,10 +43,13 @@ Type relate_take(Relation& r, const TakeAttrs& a) {
   }
   const size_t axis = r.axis(*a.axis, x.rank());  // C2
   const auto most = static_cast<int64_t>(std::min(axis, j.rank()));
-  r.require(a.batch_dims >= 0 && a.batch_dims <= most, kAttributes, cat("batch_dims must be in [0, ", most, "], not ", a.batch_dims));  // C4
+  r.require(a.batch_dims >= 0 && a.batch_dims <= most, kAttributes,
+            cat("batch_dims must be in [0, ", most, "], not ", a.batch_dims));  // C4
   const auto batch = static_cast<size_t>(a.batch_dims);
   std::vector<Dim> out;
-  for (size_t d = 0; d < axis; ++d) out.push_back(d < batch ? r.same(x.dims[d], j.dims[d], 1, cat("batch dimension ", d), 0) : x.dims[d]);  // C4
+  for (size_t d = 0; d < axis; ++d)
+    out.push_back(d < batch ? r.same(x.dims[d], j.dims[d], 1, cat("batch dimension ", d), 0)
+                            : x.dims[d]);  // C4
   for (size_t d = batch; d < j.rank(); ++d) out.push_back(j.dims[d]);
   for (size_t d = axis + 1; d < x.rank(); ++d) out.push_back(x.dims[d]);
   return r.tensor_of(out, x.dtype);
@@ -56,12 +60,15 @@ struct TakeSplit {
   size_t axis, batch, picked;  // picked: axes of the result that come from indices alone
 
   TakeSplit(const TakeAttrs& a, size_t rank, size_t index_rank)
-      : axis(from_front(*a.axis, rank)), batch(static_cast<size_t>(a.batch_dims)), picked(index_rank - batch) {}
+      : axis(from_front(*a.axis, rank)),
+        batch(static_cast<size_t>(a.batch_dims)),
+        picked(index_rank - batch) {}
 
   template <class T>
   std::vector<T> index(std::span<const T> i) const {  // into indices
     std::vector<T> out(i.begin(), i.begin() + static_cast<std::ptrdiff_t>(batch));
-    out.insert(out.end(), i.begin() + static_cast<std::ptrdiff_t>(axis), i.begin() + static_cast<std::ptrdiff_t>(axis + picked));
+    out.insert(out.end(), i.begin() + static_cast<std::ptrdiff_t>(axis),
+               i.begin() + static_cast<std::ptrdiff_t>(axis + picked));
     return out;
   }
   template <class T>
@@ -123,7 +130,8 @@ Term extent_term(Builder& b, Expr x, size_t axis, DType dtype) {
   const Dim d = tensor_type_of(x).dims[axis];
   if (d.is_const()) return {b, b.constant(Tensor::scalar_int(dtype, d.value()))};
   const Expr shape = call(b, kShapeOf, {x}, {{"dtype", dtype}});
-  return {b, call(b, kTake, {shape, b.constant(Tensor::scalar_int(kInt64, static_cast<int64_t>(axis)))}, {{"axis", int64_t{0}}})};
+  return {b, call(b, kTake, {shape, b.constant(Tensor::scalar_int(kInt64, static_cast<int64_t>(axis)))},
+                  {{"axis", int64_t{0}}})};
 }
 
 // dx[j] is the sum of the dy that were taken from there.
@@ -151,7 +159,8 @@ std::vector<Expr> differentiate_take(Builder& b, const TakeAttrs& a, const Site&
   for (size_t d = 0; d < rank; ++d) back[static_cast<size_t>(order[d])] = static_cast<int64_t>(d);
   const Expr zeros = transposed(b, call(b, kZerosLike, {x}), order);
   const Expr rows = call(b, kExpandDims, {index}, {{"axis", int64_t{0}}});
-  const Expr sums = call(b, kScatterNd, {zeros, rows, transposed(b, dy, order_dy)}, {{"mode", std::string("add")}});
+  const Expr sums =
+      call(b, kScatterNd, {zeros, rows, transposed(b, dy, order_dy)}, {{"mode", std::string("add")}});
   return {in_shape_of(b, transposed(b, sums, back), c.args[0]), nullptr};
 }
 
@@ -161,7 +170,8 @@ std::vector<Expr> differentiate_take(Builder& b, const TakeAttrs& a, const Site&
 
 struct GatherAttrs {
   int64_t axis = 0;
-  static constexpr auto kFields = fields(field("axis", &GatherAttrs::axis, "from the end if negative").required());
+  static constexpr auto kFields =
+      fields(field("axis", &GatherAttrs::axis, "from the end if negative").required());
 };
 
 // C1: indices are integers.   C2: axis is in [-rank, rank).   C3: indices have the rank of data, and the same dims
@@ -192,7 +202,9 @@ void evaluate_gather(const GatherAttrs& a, Args in, Results out) {
 
 std::vector<Expr> differentiate_gather(Builder& b, const GatherAttrs& a, const Site& c) {
   const Expr zeros = call(b, kZerosLike, {c.args[0]});
-  return {call(b, kScatterElements, {zeros, c.args[1], c.dy}, {{"axis", a.axis}, {"reduction", std::string("add")}}), nullptr};
+  return {call(b, kScatterElements, {zeros, c.args[1], c.dy},
+               {{"axis", a.axis}, {"reduction", std::string("add")}}),
+          nullptr};
 }
 
 std::vector<kernel::Tensor> lower_gather(kernel::Builder& k, const GatherAttrs& a, const Lowering& c) {
@@ -201,7 +213,9 @@ std::vector<kernel::Tensor> lower_gather(kernel::Builder& k, const GatherAttrs& 
   return {k.compute("gather", c.dtype(), c.shape(), [&](kernel::Indices i) {
     std::vector<kernel::Expr> from = copy_of(i);
     from[axis] = index_at(c.in[1], i);
-    k.require(kernel::logical_and(kernel::less_equal(k.index(0), from[axis]), kernel::less(from[axis], x.dim(axis))), kOutOfRange);
+    k.require(kernel::logical_and(kernel::less_equal(k.index(0), from[axis]),
+                                  kernel::less(from[axis], x.dim(axis))),
+              kOutOfRange);
     return x.at(from);
   })};
 }
@@ -209,17 +223,27 @@ std::vector<kernel::Tensor> lower_gather(kernel::Builder& k, const GatherAttrs& 
 }  // namespace
 
 const OpDef kTake = define<TakeAttrs>({
-    .name = "take", .doc = "Slices of a tensor, chosen by their indices along an axis.",
+    .name = "take",
+    .doc = "Slices of a tensor, chosen by their indices along an axis.",
     .params = {{"data", "any tensor"}, {"indices", "integers"}},
-    .effects = Effects::kTraps, .fusion = Fusion::kInjective,
-    .relate = relate_take, .evaluate = evaluate_take, .differentiate = differentiate_take, .lower = lower_take,
+    .effects = Effects::kTraps,
+    .fusion = Fusion::kInjective,
+    .relate = relate_take,
+    .evaluate = evaluate_take,
+    .differentiate = differentiate_take,
+    .lower = lower_take,
 });
 
 const OpDef kGather = define<GatherAttrs>({
-    .name = "gather", .doc = "Elements of a tensor, each chosen by its own index along an axis.",
+    .name = "gather",
+    .doc = "Elements of a tensor, each chosen by its own index along an axis.",
     .params = {{"data", "any tensor"}, {"indices", "integers in [0, extent of the axis)"}},
-    .effects = Effects::kTraps, .fusion = Fusion::kInjective,
-    .relate = relate_gather, .evaluate = evaluate_gather, .differentiate = differentiate_gather, .lower = lower_gather,
+    .effects = Effects::kTraps,
+    .fusion = Fusion::kInjective,
+    .relate = relate_gather,
+    .evaluate = evaluate_gather,
+    .differentiate = differentiate_gather,
+    .lower = lower_gather,
 });
 
 }  // namespace relay::op

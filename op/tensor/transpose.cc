@@ -12,14 +12,16 @@ namespace {
 struct TransposeAttrs {
   std::optional<std::vector<int64_t>> axes = {};
   static constexpr auto kFields =
-      fields(field("axes", &TransposeAttrs::axes, "the axis of the argument that each axis of the result is; None or []: reversed"));
+      fields(field("axes", &TransposeAttrs::axes,
+                   "the axis of the argument that each axis of the result is; None or []: reversed"));
 };
 
 // The axes counted from the front.
 std::vector<size_t> order(const TransposeAttrs& a, size_t rank) {
   std::vector<size_t> out(rank);
   if (a.axes && !a.axes->empty()) {
-    std::transform(a.axes->begin(), a.axes->end(), out.begin(), [&](int64_t axis) { return from_front(axis, rank); });
+    std::transform(a.axes->begin(), a.axes->end(), out.begin(),
+                   [&](int64_t axis) { return from_front(axis, rank); });
   } else {
     std::iota(out.rbegin(), out.rend(), 0);
   }
@@ -32,7 +34,8 @@ Type relate(Relation& r, const TransposeAttrs& a) {
   if (a.axes && !a.axes->empty()) {
     distinct_axes(r, *a.axes, x.rank());  // C1
     if (a.axes->size() != x.rank()) {
-      r.fail(kAttributes, cat("axes must name each of the ", x.rank(), " axes once, and names ", a.axes->size()));  // C2
+      r.fail(kAttributes,
+             cat("axes must name each of the ", x.rank(), " axes once, and names ", a.axes->size()));  // C2
     }
   }
   std::vector<Dim> out;
@@ -68,9 +71,14 @@ std::vector<kernel::Tensor> lower(kernel::Builder& k, const TransposeAttrs& a, c
 }  // namespace
 
 const OpDef kTranspose = define<TransposeAttrs>({
-    .name = "transpose", .doc = "Permute the axes.",
-    .params = {{"data", "any tensor"}}, .fusion = Fusion::kInjective,
-    .relate = relate, .evaluate = evaluate, .differentiate = differentiate, .lower = lower,
+    .name = "transpose",
+    .doc = "Permute the axes.",
+    .params = {{"data", "any tensor"}},
+    .fusion = Fusion::kInjective,
+    .relate = relate,
+    .evaluate = evaluate,
+    .differentiate = differentiate,
+    .lower = lower,
 });
 
 }  // namespace relay::op

@@ -14,7 +14,8 @@ namespace {
 
 std::set<std::string> stems(const std::string& folder) {
   std::set<std::string> out;
-  for (const std::string& path : test_files_beneath(folder)) out.insert(std::filesystem::path(path).stem().string());
+  for (const std::string& path : test_files_beneath(folder))
+    out.insert(std::filesystem::path(path).stem().string());
   return out;
 }
 
@@ -28,16 +29,19 @@ TEST(Ops, HaveADocLine) {
 TEST(Ops, HaveRules) {
   for (const op::OpDef* op : op::all_ops()) {
     EXPECT_TRUE(op->relate) << op->name;
-    EXPECT_NE(static_cast<bool>(op->evaluate), static_cast<bool>(op->expand)) << op->name << ": evaluate or expand, one of them";
+    EXPECT_NE(static_cast<bool>(op->evaluate), static_cast<bool>(op->expand))
+        << op->name << ": evaluate or expand, one of them";
     EXPECT_TRUE(op->lower || op->expand) << op->name << ": lower or expand";
     const bool gradient = op->differentiate || op->expand;
-    EXPECT_NE(gradient, !op->not_differentiable.empty()) << op->name << ": differentiate, or the reason why not";
+    EXPECT_NE(gradient, !op->not_differentiable.empty())
+        << op->name << ": differentiate, or the reason why not";
   }
 }
 
 TEST(Ops, HaveAnExecTest) {
   const std::set<std::string> tested = stems("tests/exec/op");
-  for (const op::OpDef* op : op::all_ops()) EXPECT_TRUE(tested.contains(op->name)) << "tests/exec/op/" << op->name << ".relay";
+  for (const op::OpDef* op : op::all_ops())
+    EXPECT_TRUE(tested.contains(op->name)) << "tests/exec/op/" << op->name << ".relay";
 }
 
 TEST(Ops, HaveAGoldenForAViolatedConstraint) {
@@ -46,13 +50,15 @@ TEST(Ops, HaveAGoldenForAViolatedConstraint) {
     if (op->params.empty() && op->attrs.empty()) continue;
     const std::string prefix = "fail_" + op->name + "_c";
     const auto it = golden.lower_bound(prefix);
-    EXPECT_TRUE(it != golden.end() && it->starts_with(prefix)) << "tests/golden/typecheck/" << prefix << "1.relay";
+    EXPECT_TRUE(it != golden.end() && it->starts_with(prefix))
+        << "tests/golden/typecheck/" << prefix << "1.relay";
   }
 }
 
 TEST(Ops, AreInTheGeneratedPage) {
   EXPECT_FALSE(op::markdown().empty());
-  for (const op::OpDef* op : op::all_ops()) EXPECT_NE(op::markdown().find(op->name), std::string::npos) << op->name;
+  for (const op::OpDef* op : op::all_ops())
+    EXPECT_NE(op::markdown().find(op->name), std::string::npos) << op->name;
 }
 
 }  // namespace

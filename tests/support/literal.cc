@@ -75,8 +75,8 @@ class Reader {
       return v;
     }
     v.text = word();
-    const bool name = std::isalpha(static_cast<unsigned char>(v.text[0])) && v.text != "True" && v.text != "False" &&
-                      v.text != "nan" && v.text != "inf";
+    const bool name = std::isalpha(static_cast<unsigned char>(v.text[0])) && v.text != "True" &&
+                      v.text != "False" && v.text != "nan" && v.text != "inf";
     if (v.text == "random") {
       v.kind = Literal::Kind::kRandom;
       need("(");
@@ -161,7 +161,8 @@ Value tensor_of(const Literal& literal, const TensorType& type) {
   gather(literal, 0, shape, elements, &type);
   // [] of a type such as (0, 3): the literal cannot say the inner extents, the type does.
   if (elements.empty() && shape.size() < type.rank()) {
-    for (size_t i = shape.size(); i < type.rank(); ++i) shape.push_back(type.dims[i].is_const() ? type.dims[i].value() : 0);
+    for (size_t i = shape.size(); i < type.rank(); ++i)
+      shape.push_back(type.dims[i].is_const() ? type.dims[i].value() : 0);
   }
   Tensor t(type.dtype, shape);
   for (size_t i = 0; i < elements.size(); ++i) {
@@ -210,20 +211,23 @@ Value value_of(const Literal& literal, Type type, const Module& m) {
       misfit("expected a tuple of " + std::to_string(tuple->fields.size()), type);
     }
     std::vector<Value> fields;
-    for (size_t i = 0; i < tuple->fields.size(); ++i) fields.push_back(value_of(literal.items[i], tuple->fields[i], m));
+    for (size_t i = 0; i < tuple->fields.size(); ++i)
+      fields.push_back(value_of(literal.items[i], tuple->fields[i], m));
     return Value::tuple(std::move(fields));
   }
   const auto* data = type->as<DataType>();
   if (!data || literal.kind != Literal::Kind::kName) misfit("expected a constructor", type);
   const Constructor* ctor = m.constructor(literal.text);
-  if (!ctor || !(ctor->data_type == data->name)) misfit("`" + literal.text + "` is not one of its constructors", type);
+  if (!ctor || !(ctor->data_type == data->name))
+    misfit("`" + literal.text + "` is not one of its constructors", type);
   if (ctor->fields.size() != literal.items.size()) misfit("wrong number of fields", type);
   const DataTypeDef* def = m.data_type(data->name.text());
   std::vector<Value> fields;
   for (size_t i = 0; i < ctor->fields.size(); ++i) {
     Type field = ctor->fields[i];
     for (size_t p = 0; p < def->params.size(); ++p) {
-      if (field == def->params[p]) field = data->args[p];  // the cases tests need: a parameter, or the type itself
+      if (field == def->params[p])
+        field = data->args[p];  // the cases tests need: a parameter, or the type itself
       if (const auto* inner = field->as<DataType>(); inner && inner->name == data->name) field = type;
     }
     fields.push_back(value_of(literal.items[i], field, m));

@@ -16,19 +16,19 @@ namespace relay::tests {
 struct Literal {
   enum class Kind { kNumber, kList, kTuple, kName, kRandom };
   Kind kind = Kind::kNumber;
-  std::string text;             // of a number ("1.5", "nan", "-inf", "True") or the name of a constructor
-  std::vector<Literal> items;   // of a list, a tuple, or the arguments of a constructor
-  uint64_t seed = 0;            // kRandom: random(seed=1, n=5) fills a tensor of the declared shape, n times anew
+  std::string text;            // of a number ("1.5", "nan", "-inf", "True") or the name of a constructor
+  std::vector<Literal> items;  // of a list, a tuple, or the arguments of a constructor
+  uint64_t seed = 0;  // kRandom: random(seed=1, n=5) fills a tensor of the declared shape, n times anew
   uint64_t repeats = 1;
 };
 
 struct CallLine {
-  std::string function;          // without the @
+  std::string function;  // without the @
   std::vector<Literal> args;
-  std::string assertion;         // "==", "~", "agrees", "traps", "rejected", "exhausts"
-  Literal expected;              // of == and ~
-  std::string message;           // of traps, rejected and exhausts: a part of the text
-  double tolerance = 0;          // "~ [...] within 1e-3": relative to the largest magnitude; 0 is the default
+  std::string assertion;  // "==", "~", "agrees", "traps", "rejected", "exhausts"
+  Literal expected;       // of == and ~
+  std::string message;    // of traps, rejected and exhausts: a part of the text
+  double tolerance = 0;   // "~ [...] within 1e-3": relative to the largest magnitude; 0 is the default
 };
 
 // Throws std::runtime_error with the line and the place.
