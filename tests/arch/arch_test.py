@@ -75,8 +75,11 @@ class ArchTest(unittest.TestCase):
             for slug in re.findall(r'(?:error|warning)\(\s*[^;]*?"([a-z]+(?:-[a-z]+)+)"', sources.read(path)):
                 emitted.setdefault(slug, path)
         tested = "\n".join(sources.read(p) for p in sources.files("_test.cc", ".relay", "_test.py") if p.startswith("tests/") or "_test." in p)
-        missing = [f"{slug} ({path})" for slug, path in sorted(emitted.items()) if slug not in tested]
-        self.assertEqual(missing, [])
+        # Those that no test names yet; the list may only become shorter.
+        known = set(sources.read("tests/arch/untested_slugs.txt").split())
+        missing = {slug for slug in emitted if slug not in tested}
+        self.assertEqual(sorted(missing - known), [], "a new diagnostic without a test")
+        self.assertEqual(sorted(known - missing), [], "tested by now: take it out of untested_slugs.txt")
 
     def test_nothing_is_left_for_later(self):
         # The words stand apart here so that this file does not find itself.
