@@ -306,6 +306,32 @@ TEST(Import, RefusesWhatIsOverTheLimits) {
   expect_refused(steps, ImportFailure::kLimit, "longer than the limit of 4096");
 }
 
+TEST(Import, RefusesShapesThatGrowWithoutBound) {
+  // (n + 1) squared, and squared again: the number of terms doubles each time.
+  TestModel m;
+  m.input("x", {"n"}).ints("one", {1}).node("Shape", {"x"}, {"s"}).node("Add", {"s", "one"}, {"t0"});
+  for (int i = 0; i < 40; ++i) {
+    m.node("Mul", {"t" + std::to_string(i), "t" + std::to_string(i)}, {"t" + std::to_string(i + 1)});
+  }
+  m.output("t40");
+  expect_refused(m, ImportFailure::kLimit, "too complicated");
+}
+
+TEST(Import, ArithmeticOnConstantsIsBounded) {
+  // Each slice asks for a bound that takes a million additions to know.
+  TestModel m;
+  m.input("x", {4}).floats("one", {1}, 1).ints("shape", {1'000'000}).ints("axes", {0}).ints("end", {4});
+  for (int i = 0; i < 2000; ++i) {
+    const std::string n = std::to_string(i);
+    m.node("Expand", {"one", "shape"}, {"e" + n}).node("ReduceSum", {"e" + n, "axes"}, {"r" + n});
+    m.node("Cast", {"r" + n}, {"c" + n})
+        .attr("to", kInt64Code)
+        .node("Slice", {"x", "c" + n, "end"}, {"y" + n});
+  }
+  m.output("y1999");
+  EXPECT_FALSE(import_model(m).ok);
+}
+
 TEST(Import, RefusesFilesThatAreNoModels) {
   EXPECT_NE(import_bytes("").messages.find("it is empty"), std::string::npos);
   EXPECT_NE(import_bytes("version https://git-lfs.github.com/spec/v1\noid sha256:1").messages.find("Git LFS"),

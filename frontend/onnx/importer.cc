@@ -13,6 +13,40 @@ namespace {
 
 constexpr int64_t kOldestOpset = 7, kNewestOpset = 21;
 
+// A model can multiply symbols with each other until a dim has millions of terms. No honest shape is like that.
+bool manageable(Dim d) {
+  constexpr size_t kMostParts = 512;
+  if (!d.is_symbolic()) return true;
+  std::vector<const kernel::ExprNode*> pending{d.symbolic().get()};
+  size_t parts = 0;
+  while (!pending.empty()) {
+    const kernel::ExprNode* e = pending.back();
+    pending.pop_back();
+    parts += 1 + e->args.size();
+    if (parts > kMostParts) return false;
+    pending.insert(pending.end(), e->args.begin(), e->args.end());
+  }
+  return true;
+}
+
+bool manageable(const Operand& o) {
+  bool ok = true;
+  if (o.index) {
+    for (Dim d : o.index->elements) ok = ok && manageable(d);
+  }
+  const auto* type = o.expr && o.expr->type ? o.expr->type->as<TensorType>() : nullptr;
+  if (type && type->has_symbolic_dim) {
+    for (Dim d : type->dims) ok = ok && manageable(d);
+  }
+  return ok;
+}
+
+// About how much arithmetic it is to evaluate a call with so many elements.
+int64_t work_of(const op::OpDef& op, int64_t largest_argument, int64_t results) {
+  const bool sums = op.fusion >= op::Fusion::kReduction || op.expand;
+  return sums ? results * std::max<int64_t>(1, largest_argument) : results + largest_argument;
+}
+
 }  // namespace
 
 Importer::Importer(const ::onnx::ModelProto& model, const std::string& name, const std::string* folder,
@@ -39,7 +73,12 @@ Result<Module> Importer::run() {
 
   std::vector<Expr> results;
   std::vector<std::string> input_names, output_names;
-  for (Operand& o : *outputs) results.push_back(materialise(o));
+  try {
+    for (Operand& o : *outputs) results.push_back(materialise(o));
+  } catch (const Refusal& refusal) {
+    diagnostics_.error(Span::none(), refusal.slug, cat("an output of `", name_, "`: ", refusal.reason));
+    return kReported;
+  }
   for (const ::onnx::ValueInfoProto& o : model_.graph().output()) output_names.push_back(o.name());
   for (const Var* p : params) input_names.push_back(p->name.str());
   if (results.empty()) {
@@ -152,8 +191,6 @@ std::optional<std::vector<Operand>> Importer::import_graph(const ::onnx::GraphPr
     } else if (found->failed) {
       ok = false;
     } else {
-      // What is made of it on demand is kept with the name, so that it is made once.
-      if (!found->expr && !found->index->constant()) materialise(*found);
       out.push_back(*found);
     }
   }
@@ -204,6 +241,10 @@ void Importer::convert(const ::onnx::NodeProto& proto) {
         if (node.wants(i))
           node.unsupported(
               cat("its output `", printable(proto.output(static_cast<int>(i))), "` is not supported"));
+      }
+      for (size_t i = 0; results && i < results->size(); ++i) {
+        if (manageable((*results)[i])) continue;
+        throw Refusal{"limit-dims", "the shape of its result is too complicated an expression", {}};
       }
     } catch (const Refusal& refusal) {
       report(proto, refusal);
@@ -326,7 +367,7 @@ Expr Importer::materialise(Dim dim) {
 }
 
 std::optional<Tensor> Importer::known(const Operand& operand) {
-  constexpr int64_t kMostElements = 1 << 22;  // more is no parameter of an operator
+  constexpr int64_t kMostElements = 1 << 20;  // more is no parameter of an operator
   if (!operand.expr) {
     if (operand.index && operand.index->constant()) return tensor_of(*operand.index);
     return std::nullopt;
@@ -334,13 +375,16 @@ std::optional<Tensor> Importer::known(const Operand& operand) {
   if (const auto* constant = operand.expr->as<Constant>()) return *constant->value;
   if (!operand.closed) return std::nullopt;
 
-  const auto small = [&](Type t) {
+  // The number of elements, or nothing if there are too many.
+  const auto elements = [&](Type t) -> std::optional<int64_t> {
+    int64_t all = 0;
     for (const TensorType* part : op::flatten(std::span<const Type>(&t, 1))) {
       const std::optional<Shape> shape = part->static_shape();
       const std::optional<int64_t> count = shape ? element_count(*shape) : std::nullopt;
-      if (!count || *count > kMostElements) return false;
+      if (!count || *count > kMostElements) return std::nullopt;
+      all += *count;
     }
-    return true;
+    return all;
   };
   // Evaluates what was not tried yet, children first; a null value says that it cannot be done.
   const auto evaluate = [&](Expr e) -> relay::Value {
@@ -359,12 +403,20 @@ std::optional<Tensor> Importer::known(const Operand& operand) {
     }
     const auto* call = e->as<Call>();
     const op::OpDef* op = call ? op::callee(*call) : nullptr;
-    if (!op || op->effects == op::Effects::kEffect || !e->type || !small(e->type)) return {};
+    if (!op || op->effects == op::Effects::kEffect || !e->type) return {};
+    const std::optional<int64_t> results = elements(e->type);
+    if (!results) return {};
+    int64_t largest = 0;
     std::vector<relay::Value> args;
     for (Expr a : call->args) {
       args.push_back(evaluated_[a]);
       if (!args.back()) return {};
+      for (const Tensor& t : op::flatten(std::span<const relay::Value>(&args.back(), 1)))
+        largest = std::max(largest, t.size());
     }
+    // A model may ask for more arithmetic than anybody wants to wait for: then nothing more is known.
+    if (largest > kMostElements || work_of(*op, largest, *results) > evaluation_budget_) return {};
+    evaluation_budget_ -= work_of(*op, largest, *results);
     try {
       return op::evaluate(context(), *op, args, call->attrs);
     } catch (const Trap&) {

@@ -97,6 +97,7 @@ class Importer {
 
   NodeMap<relay::Value> evaluated_;  // null: cannot be evaluated
   NodeMap<bool> tried_;
+  int64_t evaluation_budget_ = int64_t{1} << 28;  // additions, or so
 };
 
 // Which results of a node are known without evaluating it: shape arithmetic over dims. Nothing if the operator is

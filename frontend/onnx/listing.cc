@@ -142,13 +142,14 @@ bool Importer::list_nodes() {
       if (it != known->second.end() && kinds.size() < 100)
         kinds += cat(kinds.empty() ? "" : ", ", data::onnx_dtype_name(it->second));
     }
-    diagnostics_
-        .error(span, "unsupported-operator",
-               cat("operator `", own ? "" : cat(printable(node.domain()), "."), printable(node.op_type()),
-                   "` of version ", opset_of(node),
-                   node.name().empty() ? "" : cat(" (node `", printable(node.name()), "`)"),
-                   kinds.empty() ? "" : cat(" on ", kinds), " is not supported"))
-        .note(remedy_for(node, opset_of(node)));
+    Diagnostic& d =
+        diagnostics_.error(span, "unsupported-operator",
+                           cat("operator `", own ? "" : cat(printable(node.domain()), "."),
+                               printable(node.op_type()), "` of version ", opset_of(node),
+                               node.name().empty() ? "" : cat(" (node `", printable(node.name()), "`)"),
+                               kinds.empty() ? "" : cat(" on ", kinds), " is not supported"));
+    // A remedy is looked for only where it will be read.
+    if (diagnostics_.errors() <= Diagnostics::kMaxKept) d.note(remedy_for(node, opset_of(node)));
   }
   return ok;
 }

@@ -89,6 +89,12 @@ Results slice_between(Node& n, std::vector<Dim> begin, std::vector<Dim> end, std
     n.require(steps[i] != 0, "it has a step of 0");
     // The smallest integer has no negative; no extent tells it from its neighbour.
     steps[i] = std::max(steps[i], -INT64_MAX);
+    // Exporters write "to the end" as some large number. No axis that is only known by name is as long as this, and
+    // without it the type would have to say min(n, 1000000000).
+    constexpr int64_t kEnd = 1'000'000'000;
+    const Dim extent = n.tensor(0).dims[static_cast<size_t>(axes[i])];
+    if (steps[i] > 0 && !extent.is_const() && end[i].is_const() && end[i].value() >= kEnd)
+      end[i] = Dim(INT64_MAX);
   }
   if (axes.empty()) return {n.input(0)};
   return {n.call(kStridedSlice, {n.input(0)},
