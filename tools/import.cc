@@ -3,7 +3,6 @@
 #include <filesystem>
 
 #include "base/cat.h"
-#include "frontend/onnx/import.h"
 #include "op/operators.h"
 #include "tools/model.h"
 #include "tools/session.h"
@@ -14,25 +13,15 @@ void add_import(CLI::App& app, Session& session) {
   struct Options {
     ModelOptions model;
     std::string output;
-    bool list = false;
   };
   auto o = std::make_shared<Options>();
   CLI::App* sub = app.add_subcommand("import", "turn an ONNX model into a .relay text");
-  sub->add_option("model", o->model.path, "a .onnx file");
+  sub->add_option("model", o->model.path, "a .onnx file")->required();
   sub->add_option("--input-shapes", o->model.input_shapes,
                   "NAME:[1,3,224,224] or NAME:1x3x224x224; -1, ? and names are dynamic");
   sub->add_option("-o,--output", o->output,
                   "the .relay file (large constants go to a .safetensors beside it)");
-  sub->add_flag("--list", o->list, "list the ONNX operators that can be imported");
   sub->callback([o, &session] {
-    if (o->list) {
-      for (const std::string& name : frontend::importable_operators()) session.print(name + "\n");
-      return;
-    }
-    if (o->model.path.empty()) {
-      session.fail(kUsage, "import needs a model: relay import MODEL.onnx -o MODEL.relay");
-      return;
-    }
     Result<Model> model = load_model(o->model, session);
     if (!model) return;
     if (o->output.empty()) {

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/cat.h"
+#include "frontend/onnx/import.h"
 #include "op/document.h"
 #include "op/registry.h"
 #include "tools/session.h"
@@ -52,14 +53,17 @@ void list(const Session& s) {
 void add_ops(CLI::App& app, Session& session) {
   struct Options {
     std::string name;
-    bool markdown = false;
+    bool markdown = false, onnx = false;
   };
   auto o = std::make_shared<Options>();
   CLI::App* sub = app.add_subcommand("ops", "list the operators, or describe one");
   sub->add_option("name", o->name, "an operator, as nn.conv2d");
   sub->add_flag("--markdown", o->markdown, "print docs/operators.md");
+  sub->add_flag("--onnx", o->onnx, "list the ONNX operators that can be imported");
   sub->callback([o, &session] {
-    if (o->markdown) {
+    if (o->onnx) {
+      for (const std::string& name : frontend::importable_operators()) session.print(name + "\n");
+    } else if (o->markdown) {
       session.print(op::markdown());
     } else if (!o->name.empty()) {
       describe(session, o->name);
