@@ -41,7 +41,7 @@ bool fits(Pattern pattern, const Value& value, std::vector<std::pair<const Var*,
 Value Machine::call(std::string_view name, std::vector<Value> args) {
   relay::Builder b(module_.context());
   stack_.clear();
-  return run(apply(Value::callable(b.global(name)), std::move(args), nullptr));
+  return run(apply(Value::callable(b.global(name)), std::move(args), Span::none(), {}));
 }
 
 Value Machine::evaluate(Expr e) {
@@ -182,7 +182,7 @@ Machine::State Machine::resume(CallK k, Value v) {
   }
   Value callee = std::move(k.done.front());
   k.done.erase(k.done.begin());
-  return apply(callee, std::move(k.done), k.n);
+  return apply(callee, std::move(k.done), k.n->span, attrs_at(*k.n, *k.env));
 }
 
 Machine::State Machine::resume(LetK k, Value v) {
@@ -224,16 +224,41 @@ Machine::State Machine::resume(ObserveK k, Value v) {
   return v;
 }
 
+// A dim among the attributes means its value in this activation.
+Attrs Machine::attrs_at(const Call& site, const Frame& frame) {
+  const auto symbolic = [](auto& self, const AttrValue& v) -> bool {
+    return v.kind == AttrKind::kDim ||
+           std::any_of(v.list.begin(), v.list.end(), [&](const AttrValue& item) { return self(self, item); });
+  };
+  if (std::none_of(site.attrs.begin(), site.attrs.end(),
+                   [&](const Attr& a) { return symbolic(symbolic, a.value); })) {
+    return site.attrs;
+  }
+  relay::Context& context = module_.context();
+  const auto concrete = [&](auto& self, const AttrValue& v) -> AttrValue {
+    if (v.kind == AttrKind::kDim && v.dim.is_symbolic()) {
+      const std::optional<int64_t> extent = kernel::evaluate(v.dim.symbolic(), frame.extents);
+      return extent ? context.attr_value(*extent) : v;
+    }
+    if (v.kind != AttrKind::kList) return v;
+    std::vector<AttrValue> items;
+    for (const AttrValue& item : v.list) items.push_back(self(self, item));
+    return context.attr_list(items);
+  };
+  std::vector<AttrArg> out;
+  for (const Attr& a : site.attrs) out.push_back({a.name.str(), concrete(concrete, a.value)});
+  return context.attrs(out);
+}
+
 // Applying a value to arguments: one rule per kind of callee.
-Machine::State Machine::apply(const Value& callee, std::vector<Value> args, const Call* site) {
-  const Span span = site ? site->span : Span::none();
+Machine::State Machine::apply(const Value& callee, std::vector<Value> args, Span span, Attrs attrs) {
   if (callee.kind() == ValueKind::kClosure) {
     return apply_function(*static_cast<const Fn*>(callee.code()), &callee, std::move(args), span);
   }
   const auto* code = static_cast<Expr>(callee.code());
   if (const auto* ref = code->as<OpRef>()) {
     try {
-      return op::evaluate(module_.context(), *ref->op, args, site ? site->attrs : Attrs());
+      return op::evaluate(module_.context(), *ref->op, args, attrs);
     } catch (const Trap& trap) {
       throw Trap(cat("`", ref->op->name, "`: ", trap.what()), trap.span.known() ? trap.span : span);
     }
@@ -258,14 +283,20 @@ Machine::State Machine::apply_function(const Fn& fn, const Value* closure, std::
   if (closure) {
     const std::vector<Expr>& captures = captures_.at(&fn);
     for (size_t i = 0; i < captures.size(); ++i) env->values[captures[i]] = closure->fields()[i];
+    const Tensor& extents = closure->fields().back().tensor();
+    const auto& variables = captured_extents_.at(&fn);
+    for (size_t i = 0; i < variables.size(); ++i)
+      env->extents[variables[i]] = extents.get_int(static_cast<int64_t>(i));
     if (auto own = self_.find(&fn); own != self_.end()) env->values[own->second] = *closure;
   }
-  std::unordered_map<const kernel::ExprNode*, int64_t> variables;
+  // Its own shape variables are bound anew, whatever they are around it.
+  std::unordered_map<const kernel::ExprNode*, int64_t> own_extents;
   for (size_t i = 0; i < args.size(); ++i) {
     const Var* p = fn.params[i];
-    if (Type t = p->annotation ? p->annotation : p->type) check_shape(args[i], t, variables, span);
+    if (Type t = p->annotation ? p->annotation : p->type) check_shape(args[i], t, own_extents, span);
     env->values[p] = std::move(args[i]);
   }
+  for (const auto& [variable, extent] : own_extents) env->extents[variable] = extent;
   return enter(fn.body, std::move(env));
 }
 
@@ -282,6 +313,19 @@ Value Machine::closure_of(const Fn& fn, const Frame& frame) {
   }
   std::vector<Value> captured;
   for (Expr e : known->second) captured.push_back(frame.values.at(e));
+  // The shape variables around it come last, as one tensor: the same ones at each evaluation of this function.
+  auto around = captured_extents_.find(&fn);
+  if (around == captured_extents_.end()) {
+    std::vector<const kernel::ExprNode*> variables;
+    for (const auto& [variable, extent] : frame.extents) variables.push_back(variable);
+    std::sort(variables.begin(), variables.end(), [](const auto* a, const auto* b) { return a->id < b->id; });
+    around = captured_extents_.emplace(&fn, std::move(variables)).first;
+  }
+  Tensor extents(kInt64, {static_cast<int64_t>(around->second.size())});
+  for (size_t i = 0; i < around->second.size(); ++i) {
+    extents.set_int(static_cast<int64_t>(i), frame.extents.at(around->second[i]));
+  }
+  captured.push_back(Value(extents));
   return Value::closure(&fn, std::move(captured));
 }
 

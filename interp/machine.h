@@ -42,9 +42,11 @@ class Machine {
 
  private:
   // The variables and shared nodes of one activation of a function; keys are their nodes.
+  // `extents` are the values of the shape variables that the function's parameters, and those around it, bind.
   struct Frame {
     std::unordered_map<Expr, Value> values;
     const Scopes* scopes;
+    std::unordered_map<const kernel::ExprNode*, int64_t> extents = {};
   };
   using Env = std::shared_ptr<Frame>;
 
@@ -115,7 +117,8 @@ class Machine {
   State resume(RefReadK k, Value v);
   State resume(RefWriteK k, Value v);
   State resume(ObserveK k, Value v);
-  State apply(const Value& callee, std::vector<Value> args, const Call* site);
+  State apply(const Value& callee, std::vector<Value> args, Span span, Attrs attrs);
+  Attrs attrs_at(const Call& site, const Frame& frame);
   State apply_function(const Fn& fn, const Value* closure, std::vector<Value> args, Span span);
 
   Value closure_of(const Fn& fn, const Frame& frame);
@@ -129,6 +132,7 @@ class Machine {
   uint64_t steps_ = 0;
   std::unordered_map<Expr, std::unique_ptr<Scopes>> scopes_;
   std::unordered_map<const Fn*, std::vector<Expr>> captures_;
+  std::unordered_map<const Fn*, std::vector<const kernel::ExprNode*>> captured_extents_;
   std::unordered_map<const Fn*, const Var*> self_;  // the name by which a let-bound function calls itself
 };
 
