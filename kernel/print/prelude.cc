@@ -17,11 +17,12 @@ extern "C" typedef struct relay_parallel {
 #endif
 
 #define RELAY_FUNCTION [[maybe_unused]] static inline
-#define RELAY_DEVICE_FUNCTION RELAY_FUNCTION
 #define RELAY_NOINLINE __attribute__((noinline))
+// Vectors wider than the processor's are passed in memory, which is no one's business: nothing here is exported. Nor is
+// it a mistake if a loop is not vectorised after all.
 #if defined(__clang__)
-// A loop that is not vectorised after all is no mistake.
 #pragma clang diagnostic ignored "-Wpass-failed"
+#pragma clang diagnostic ignored "-Wpsabi"
 #define RELAY_INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
 #define RELAY_UNROLL _Pragma("clang loop unroll(full)")
 #else
@@ -37,8 +38,7 @@ const std::string_view kPreludeCuda = R"prelude(#include <cmath>
 #include <cstring>
 #include <type_traits>
 
-#define RELAY_FUNCTION static __device__ inline
-#define RELAY_DEVICE_FUNCTION static __device__ inline
+#define RELAY_FUNCTION [[maybe_unused]] static __device__ inline
 )prelude";
 
 const std::string_view kPreludeArithmetic = R"prelude(

@@ -31,6 +31,7 @@ struct PrintOptions {
   std::string function = {};
   bool is_static = false;
   // The most bytes of one vector; a vectorised loop that is longer is cut into pieces. 0: no vector types are used.
+  // Give it the width of the machine's registers: wider vectors work, but GCC makes slow code and notes (-Wpsabi) of them.
   int vector_bytes = 64;
 };
 
