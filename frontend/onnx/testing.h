@@ -21,6 +21,11 @@ class TestModel {
     proto.add_opset_import()->set_version(opset);
     graph = proto.mutable_graph();
   }
+  // `graph` and `last` point into the model that they belong to.
+  TestModel(const TestModel& other) : proto(other.proto), graph(proto.mutable_graph()) {
+    if (graph->node_size() > 0) last = graph->mutable_node(graph->node_size() - 1);
+  }
+  TestModel& operator=(const TestModel&) = delete;
 
   TestModel& input(const std::string& name, const std::vector<TestDim>& dims,
                    int type = ::onnx::TensorProto::FLOAT) {
