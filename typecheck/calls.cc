@@ -34,11 +34,11 @@ Type Inference::call(const Call* n) {
     if (unifier_.is_poison(callee)) return unifier_.poison();
     const Type result = unifier_.hole(n);
     const Type wanted = context_.fn_type({}, args, result);
-    return agree(n->callee->span, "what is called", wanted, callee) ? result : unifier_.poison();
+    return agree(place(n->callee, n), "what is called", wanted, callee) ? result : unifier_.poison();
   }
   const auto* fn = callee->as<FnType>();
   if (!fn) {
-    error(n->callee->span, "not-a-function",
+    error(place(n->callee, n), "not-a-function",
           cat("only a function can be called, this is `", text(callee), "`"));
     return unifier_.poison();
   }
@@ -52,7 +52,7 @@ Type Inference::call(const Call* n) {
     const auto* formal = unifier_.find(fn->args[i])->as<FnType>();
     const Expr arg = n->args[i];
     const bool whole = formal && !formal->type_params.empty() && types_.get(arg);
-    agree(arg->span, cat("argument ", i, " of ", name_of(n->callee)), fn->args[i],
+    agree(place(arg, n), cat("argument ", i, " of ", name_of(n->callee)), fn->args[i],
           whole ? scheme(arg) : use(arg));
   }
   settled(n);
@@ -183,7 +183,7 @@ void Inference::ask(Task& task) {
     }
     for (const auto& [arg, type] : relation.assigned()) {
       const Expr at = call ? call->args[static_cast<size_t>(arg)] : task.e;
-      agree(at->span, cat("argument ", arg, " of `", task.op->name, "`"), type,
+      agree(place(at, task.e), cat("argument ", arg, " of `", task.op->name, "`"), type,
             task.args[static_cast<size_t>(arg)]);
     }
     for (const op::DimCheck& c : relation.checks()) checks_.push_back({task.e, c.a, c.b, c.broadcasts});

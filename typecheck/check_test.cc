@@ -3,8 +3,11 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
+
 #include "base/cat.h"
 #include "ir/analysis.h"
+#include "ir/builder.h"
 #include "ir/text/parser.h"
 #include "op/operators.h"
 
@@ -251,6 +254,43 @@ TEST(Errors, Slugs) {
   EXPECT_EQ(slugs("def @main() { let %r = ref(fn(%z) { %z }); let %f = fn[A](%x: A) { ref_write(%r, fn(%y: "
                   "A) { %y }) }; 1 }"),
             "type-parameter-escapes");
+}
+
+// What the parser would not let through.
+TEST(Errors, OfModulesThatNobodyWroteDown) {
+  const auto slugs_of = [](const std::function<void(Module& m, Builder& b)>& make) {
+    Module m;
+    Builder b(m.context());
+    make(m, b);
+    Diagnostics diagnostics;
+    EXPECT_FALSE(check(m, diagnostics));
+    return join(diagnostics.all(), " ", [](const Diagnostic& d) { return d.slug(); });
+  };
+  const auto annotated = [](Module& m, Builder& b, Type t) {
+    const Var* x = b.var("x", t);
+    m.set_function("main", b.fn(std::vector<const Var*>{x}, x));
+  };
+  EXPECT_EQ(slugs_of([&](Module& m, Builder& b) { annotated(m, b, m.context().data_type("Nowhere", {})); }), "unknown-type");
+  EXPECT_EQ(slugs_of([&](Module& m, Builder& b) { annotated(m, b, m.context().type_var("A")); }), "unbound-type-parameter");
+  EXPECT_EQ(slugs_of([&](Module& m, Builder& b) { m.set_function("main", b.fn({}, b.var("x"))); }), "unbound-variable");
+  EXPECT_EQ(slugs_of([&](Module& m, Builder& b) { m.set_function("main", b.fn({}, b.global("nowhere"))); }), "unknown-global");
+  const auto ctor = [](Module& m, Type field) {
+    Context& c = m.context();
+    Constructor made{c.symbol("C"), c.symbol("D"), 0, {}, {}};
+    made.fields = c.arena().list(std::vector<Type>{field});
+    return c.arena().make<Constructor>(made);
+  };
+  EXPECT_EQ(slugs_of([&](Module& m, Builder& b) {
+              m.set_function("main", b.fn({}, b.ctor(*ctor(m, m.context().scalar_type(kInt8)))));
+            }),
+            "unknown-constructor");
+  EXPECT_EQ(slugs_of([&](Module& m, Builder&) {
+              Context& c = m.context();
+              DataTypeDef def{c.symbol("D"), {}, {}};
+              def.ctors = c.arena().list(std::vector<const Constructor*>{ctor(m, c.hole_type())});
+              m.set_data_type(c.arena().make<DataTypeDef>(def));
+            }),
+            "hole-in-data-type");
 }
 
 TEST(Match, Exhaustiveness) {

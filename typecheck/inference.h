@@ -95,6 +95,7 @@ class Inference {
 
   // ---- report.cc ----
   Diagnostic& error(Span span, std::string_view slug, std::string message);
+  Span place(Expr e, Expr user);
   std::string text(Type t);
   std::string name_of(Expr callee);
   void mismatch(Span span, std::string what, Type expected, Type actual, const Mismatch& wrong);

@@ -103,7 +103,8 @@ class KindCheck {
         } else if (def->params.size() != data->args.size()) {
           slug = "wrong-type-arity";
           message =
-              cat("`", data->name.text(), "` takes ", def->params.size(), " types, not ", data->args.size());
+              cat("`", data->name.text(), "` takes ", def->params.size(),
+                  def->params.size() == 1 ? " type, not " : " types, not ", data->args.size());
         }
       } else if (const auto* fn = t->as<FnType>()) {
         scope = open(scope, fn->type_params, span);
