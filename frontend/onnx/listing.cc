@@ -60,17 +60,19 @@ std::string remedy_for(const ::onnx::NodeProto& node, int64_t opset) {
   }
   if (!since.empty())
     return cat("`", node.op_type(), "` is supported from version ", since.front(), " of the operator set on");
-  // A name that looks like it: the same letters at the start.
-  std::vector<std::string> near;
+  // Names that look like it: the most letters in common at the start come first.
+  std::vector<std::pair<size_t, std::string>> alike;
   for (const Row& row : all_rows()) {
     size_t same = 0;
     while (same < row.name.size() && same < node.op_type().size() && row.name[same] == node.op_type()[same])
       ++same;
-    if (same >= 4 && same * 2 >= row.name.size() && near.size() < 3 &&
-        (near.empty() || near.back() != row.name)) {
-      near.emplace_back(row.name);
-    }
+    const bool known = !alike.empty() && alike.back().second == row.name;
+    if (same >= 4 && same * 2 >= row.name.size() && !known) alike.emplace_back(same, std::string(row.name));
   }
+  std::stable_sort(alike.begin(), alike.end(),
+                   [](const auto& x, const auto& y) { return x.first > y.first; });
+  std::vector<std::string> near;
+  for (size_t i = 0; i < alike.size() && i < 3; ++i) near.push_back(alike[i].second);
   std::string out = near.empty() ? "" : cat("supported and nearest in name: ", join(near, ", "), "; ");
   return out + "`relay ops --onnx` lists all that are supported";
 }
