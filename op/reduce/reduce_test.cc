@@ -127,6 +127,30 @@ TEST(Variance, IsTheMeanSquareDistance) {
             (std::vector<double>{2, 18}));
 }
 
+// The count is only known when the program runs.
+TEST(Reduce, SymbolicShapesDifferentiateAndExpand) {
+  Context c;
+  Builder b(c);
+  const Var* x = b.var("x", c.tensor_type({c.shape_variable("n"), Dim(3)}, kFloat64));
+  const std::vector<Expr> args{x};
+  const Expr y = call(b, kMean, args, {{"axis", Axes{0}}});
+  const Var* dy = b.var("dy", y->type);
+  const Attrs attrs = c.attrs({{"axis", Axes{0}}});
+  const Expr dx = kMean.differentiate(b, attrs, Site{args, y, dy})[0];
+  EXPECT_EQ(dx->type, x->type);
+  const Tensor at = random(kFloat64, {4, 3}, 1), adjoint = tensor<double>(kFloat64, {3}, {4, 8, -4});
+  const Tensor got = value_of(c, dx, {{x, Value(at)}, {dy, Value(adjoint)}}).tensor();
+  EXPECT_EQ(got.doubles(), (std::vector<double>{1, 2, -1, 1, 2, -1, 1, 2, -1, 1, 2, -1}));
+
+  const Var* mean = b.var("mean", c.tensor_type(Shape{1, 3}, kFloat64));
+  const std::vector<Expr> pair{x, mean};
+  const Expr v = expand(b, kVariance, pair, c.attrs({{"axis", Axes{0}}, {"unbiased", true}}));
+  const Tensor data = tensor<double>(kFloat64, {2, 3}, {1, 2, 3, 3, 2, 7}),
+               m = tensor<double>(kFloat64, {1, 3}, {2, 2, 5});
+  EXPECT_EQ(value_of(c, v, {{x, Value(data)}, {mean, Value(m)}}).tensor().doubles(),
+            (std::vector<double>{2, 0, 8}));
+}
+
 TEST(Like, CollapseAndBroadcast) {
   for (const auto& [large, small] : std::vector<std::pair<Shape, Shape>>{
            {{2, 3}, {3}}, {{2, 3}, {2, 1}}, {{2, 3}, {}}, {{4, 2, 3}, {1, 3}}, {{2, 3}, {2, 3}}}) {
