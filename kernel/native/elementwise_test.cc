@@ -7,6 +7,7 @@
 #include "base/cat.h"
 #include "kernel/builder.h"
 #include "kernel/native/agreement.h"
+#include "kernel/print/print.h"
 #include "kernel/statements.h"
 
 namespace relay::kernel::native {
@@ -17,7 +18,8 @@ using Values = ::relay::Tensor;
 const DType kAllDTypes[] = {kBool,    kInt4,     kInt8,    kInt16,      kInt32,     kInt64,
                             kUInt4,   kUInt8,    kUInt16,  kUInt32,     kUInt64,    kFloat16,
                             kFloat32, kBFloat16, kFloat64, kFloat8E4M3, kFloat8E5M2};
-constexpr int64_t kCount = 61;  // vectors of 32, 16, 8, 4 and a scalar
+constexpr std::string_view kVectorised = ", vectorised";
+constexpr int64_t kCount = 29;  // vectors of 16, 8, 4 and a scalar
 
 CompileOptions options_for(const std::string& target, int opt_level) {
   CompileOptions options;
@@ -63,17 +65,20 @@ class Elementwise : public ::testing::Test {
       const auto* l = s->as<For>();
       return l ? make_for(arena_, l->var, l->extent, ForKind::kVectorized, l->body) : s;
     });
-    cases_.push_back({name + ", vectorised", kernel, {a, b}, ulps});
+    if (print(kernel, kCppDialect).text.find("relay_store(") == std::string::npos)
+      return;  // it has no vectors
+    cases_.push_back({cat(name, kVectorised), kernel, {a, b}, ulps});
   }
   void check(const std::string& target, int opt_level) {
     SCOPED_TRACE(cat(target, " -O", opt_level));
     EXPECT_EQ(disagreements(cases_, options_for(target, opt_level)), "");
   }
-  // Undefined behaviour in the printed code ends the process.
+  // Undefined behaviour in the printed code ends the process. Plain loops only: lanes do the same, and compile slowly.
   void check_for_undefined_behaviour() {
     CompileOptions options = options_for("sse2", 1);
     options.target.flags.insert(options.target.flags.end(), {"-fsanitize=undefined,float-cast-overflow",
                                                              "-fsanitize-undefined-trap-on-error"});
+    std::erase_if(cases_, [](const Case& c) { return c.name.ends_with(kVectorised); });
     EXPECT_EQ(disagreements(cases_, options), "");
   }
 
