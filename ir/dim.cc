@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/cat.h"
+#include "kernel/polynomial.h"
 
 namespace relay {
 namespace {
@@ -75,6 +76,17 @@ Dim ceil_div(Dim a, Dim b) {
   return floor_div(a + b - Dim(1), b);
 }
 
+Dim exact_quotient(Dim whole, Dim factor) {
+  if (any_unknown(whole, factor)) return Dim::unknown();
+  if (both_const(whole, factor)) {
+    const bool exact = factor.value() != 0 && whole.value() % factor.value() == 0;
+    return exact ? Dim(whole.value() / factor.value()) : Dim::unknown();
+  }
+  kernel::ExprPool& pool = *(whole.is_symbolic() ? whole : factor).symbolic()->pool;
+  const kernel::Expr q = kernel::polynomial::divide_exactly(pool, whole.expr(pool), factor.expr(pool));
+  return q ? Dim(q) : Dim::unknown();
+}
+
 Dim min(Dim a, Dim b) {
   if (any_unknown(a, b)) return Dim::unknown();
   if (both_const(a, b)) return Dim(std::min(a.value(), b.value()));
@@ -85,6 +97,12 @@ Dim max(Dim a, Dim b) {
   if (any_unknown(a, b)) return Dim::unknown();
   if (both_const(a, b)) return Dim(std::max(a.value(), b.value()));
   return symbolic(a, b, [](kernel::Expr x, kernel::Expr y) { return kernel::max(x, y); });
+}
+
+Dim product(std::span<const Dim> dims) {
+  Dim out(1);
+  for (Dim d : dims) out = out * d;
+  return out;
 }
 
 Proof prove_equal(Dim a, Dim b) {

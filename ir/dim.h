@@ -1,6 +1,7 @@
 // Dim: one extent of a shape: a constant, a symbolic expression over shape variables, or unknown (`?`).
 #pragma once
 
+#include <span>
 #include <string>
 
 #include "kernel/expr.h"
@@ -48,8 +49,12 @@ Dim operator*(Dim a, Dim b);
 Dim floor_div(Dim a, Dim b);  // unknown for a divisor of zero
 Dim floor_mod(Dim a, Dim b);
 Dim ceil_div(Dim a, Dim b);
+// The extent e with e * factor == whole for every value of their variables; unknown if there is none that is known. What
+// `-1` in a shape stands for: unlike a floor_div it needs no factor other than zero.
+Dim exact_quotient(Dim whole, Dim factor);
 Dim min(Dim a, Dim b);
 Dim max(Dim a, Dim b);
+Dim product(std::span<const Dim> dims);  // 1 of none
 
 // Are two dims equal for every value of their variables? Unknown dims give kUnknown.
 kernel::Proof prove_equal(Dim a, Dim b);

@@ -43,6 +43,30 @@ TEST(Dim, SymbolicArithmeticIsCanonical) {
   EXPECT_EQ(show(Dim::unknown()), "?");
 }
 
+TEST(Dim, ExactQuotient) {
+  Context c;
+  const Dim n = c.shape_variable("n"), m = c.shape_variable("m");
+  EXPECT_EQ(exact_quotient(n * m * Dim(8), n * m * Dim(2)), Dim(4));
+  EXPECT_EQ(exact_quotient(n * n * m, n), n * m);
+  EXPECT_EQ(exact_quotient((n + Dim(1)) * (m - Dim(2)) * n, n + Dim(1)), (m - Dim(2)) * n);
+  EXPECT_EQ(exact_quotient(n * Dim(INT64_MAX), n * Dim(-1)), Dim(-INT64_MAX));
+  EXPECT_EQ(exact_quotient(Dim(0), n), Dim(0));
+  EXPECT_EQ(exact_quotient(Dim(12), Dim(4)), Dim(3));
+}
+
+TEST(Dim, AQuotientThatDoesNotHoldForAllValuesIsUnknown) {
+  Context c;
+  const Dim n = c.shape_variable("n"), m = c.shape_variable("m");
+  EXPECT_TRUE(exact_quotient(n * Dim(3), n * Dim(2)).is_unknown());
+  EXPECT_TRUE(exact_quotient(n, m).is_unknown());
+  EXPECT_TRUE(exact_quotient(n, n * n).is_unknown());
+  EXPECT_TRUE(exact_quotient(n + Dim(1), n).is_unknown());
+  EXPECT_TRUE(exact_quotient(n, Dim(0)).is_unknown());
+  EXPECT_TRUE(exact_quotient(Dim(5), Dim(0)).is_unknown());
+  EXPECT_TRUE(exact_quotient(Dim(0), Dim(0)).is_unknown());
+  EXPECT_TRUE(exact_quotient(Dim::unknown(), n).is_unknown());
+}
+
 TEST(Dim, ProveEqual) {
   Context c;
   const Dim n = c.shape_variable("n"), m = c.shape_variable("m");

@@ -1,6 +1,8 @@
 #include "kernel/polynomial.h"
 
 #include <algorithm>
+#include <iterator>
+#include <optional>
 
 namespace relay::kernel::polynomial {
 namespace {
@@ -69,6 +71,17 @@ Expr build(ExprPool& pool, std::vector<Term> sum) {
   std::vector<const ExprNode*> parts;
   for (const Term& t : sum) parts.push_back(build(pool, t).get());
   return parts.size() == 1 ? Expr(parts[0]) : pool.as_is(ExprKind::kAdd, kInt64, parts);
+}
+
+// The quotient of two products, if there is one. Both have their atoms in canonical order.
+std::optional<Term> divide(const Term& a, const Term& b) {
+  // -1 apart, because INT64_MIN / -1 overflows.
+  if (b.coefficient != -1 && a.coefficient % b.coefficient != 0) return std::nullopt;
+  Term q{b.coefficient == -1 ? wrapping_mul(a.coefficient, -1) : a.coefficient / b.coefficient, {}};
+  std::set_difference(a.atoms.begin(), a.atoms.end(), b.atoms.begin(), b.atoms.end(),
+                      std::back_inserter(q.atoms), atom_less);
+  if (q.atoms.size() + b.atoms.size() != a.atoms.size()) return std::nullopt;
+  return q;
 }
 
 // Splits e into q*c + r, where r keeps the terms that c does not divide and a constant in [0, c).
@@ -226,6 +239,22 @@ Expr simplify_binary(ExprPool& pool, ExprKind kind, Expr a, Expr b) {
     }
     default: return {};
   }
+}
+
+// Long division by the leading term, which is the first of the canonical order: an order of products that need not
+// respect multiplication, so the number of steps is bounded and only a remainder of zero counts.
+Expr divide_exactly(ExprPool& pool, Expr a, Expr b) {
+  const Term lead = terms(b)[0];
+  if (lead.coefficient == 0) return {};
+  std::vector<Term> quotient;
+  for (Expr rest = a; rest != pool.integer(0);) {
+    const Term t = terms(rest)[0];
+    std::optional<Term> q = divide(t, lead);
+    if (!q || quotient.size() == kMostTerms) return {};
+    rest = rest - build(pool, *q) * b;
+    quotient.push_back(std::move(*q));
+  }
+  return build(pool, std::move(quotient));
 }
 
 bool never_zero(Expr e) {

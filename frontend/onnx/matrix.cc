@@ -22,12 +22,6 @@ std::vector<Dim> broadcast(Node& n, std::vector<Dim> a, std::vector<Dim> b) {
   return a;
 }
 
-Dim product(const std::vector<Dim>& dims) {
-  Dim out = 1;
-  for (Dim d : dims) out = out * d;
-  return out;
-}
-
 // [batch..., rows, columns] as [batch, rows, columns], with the batch broadcast to `batch`; if every extent of its
 // own batch is 1, it stays 1: the operator broadcasts that.
 Expr as_batch(Node& n, Expr e, const std::vector<Dim>& batch) {

@@ -16,6 +16,8 @@ bool any_unknown(const std::vector<Dim>& dims) {
 
 // The extent that -1 stands for: what is left of `from` when the factors it shares with `given` are gone.
 Dim inferred(std::vector<Dim> from, const std::vector<Dim>& given) {
+  const Dim exact = exact_quotient(product(from), product(given));
+  if (!exact.is_unknown()) return exact;
   Dim divisor = 1;
   for (Dim d : given) {
     const auto same = std::find(from.begin(), from.end(), d);
@@ -25,9 +27,7 @@ Dim inferred(std::vector<Dim> from, const std::vector<Dim>& given) {
       divisor = divisor * d;
     }
   }
-  Dim all = 1;
-  for (Dim d : from) all = all * d;
-  return divisor == Dim(1) ? all : floor_div(all, divisor);
+  return divisor == Dim(1) ? product(from) : floor_div(product(from), divisor);
 }
 
 Results reshape(Node& n) {

@@ -70,7 +70,8 @@ Expr expand(Builder& b, const UpsamplingAttrs& a, const Site& c) {
 }
 
 int64_t length(std::span<const Type>, const Attrs& attrs) {
-  const std::string method = read_attrs<UpsamplingAttrs>(attrs).method;
+  const UpsamplingAttrs a = read_attrs<UpsamplingAttrs>(attrs);
+  const std::string& method = a.method;  // g++ 12 warns of a copy, which it takes for uninitialised
   return method == "nearest_neighbor" ? 0 : method == "bilinear" ? 8 : 128;
 }
 

@@ -13,12 +13,6 @@ namespace relay::op {
 
 std::vector<Dim> dims_of(const TensorType& t) { return {t.dims.begin(), t.dims.end()}; }
 
-Dim product(std::span<const Dim> dims) {
-  Dim out(1);
-  for (Dim d : dims) out = out * d;
-  return out;
-}
-
 bool any_unknown(std::span<const Dim> dims) {
   return std::any_of(dims.begin(), dims.end(), [](Dim d) { return d.is_unknown(); });
 }

@@ -13,7 +13,6 @@ namespace relay::op {
 
 // Shapes.
 std::vector<Dim> dims_of(const TensorType& t);
-Dim product(std::span<const Dim> dims);  // 1 of none
 bool any_unknown(std::span<const Dim> dims);
 // max(d, 0), written as d where that is never negative.
 Dim clamp_to_zero(Dim d);

@@ -123,7 +123,8 @@ struct ReshapeReader {
     if (inferred) {
       if (after == Dim(0))
         r.fail(kAttributes, "-1 in newshape cannot be inferred: the other extents give 0 elements");  // C1
-      out[*inferred] = floor_div(before, after);
+      const Dim exact = exact_quotient(before, after);
+      out[*inferred] = exact.is_unknown() ? floor_div(before, after) : exact;
       if (!before.is_unknown()) r.same(before, out[*inferred] * after, 0, "number of elements");  // C3
     } else if (!before.is_unknown()) {
       r.same(before, after, 0, "number of elements");  // C3
