@@ -25,10 +25,11 @@ def ready(relay: Path) -> str:
     return attempt("build", [str(relay), "--help"], LONGEST_BUILD_S)
 
 
-def compile_model(relay: Path, model: Path, artifact: Path, threads: int) -> Compiled:
-    """Compiles one model for a number of threads."""
-    begin = time.perf_counter()
+def compile_model(relay: Path, model: Path, artifact: Path, threads: int, shapes: list[str]) -> Compiled:
+    """Compiles one model for a number of threads and for inputs of the given shapes, where its own are dynamic."""
     command = [str(relay), "compile", str(model), "-o", str(artifact), "--threads", str(threads)]
+    command += [word for shape in shapes for word in ("--input-shapes", shape)]
+    begin = time.perf_counter()
     reason = attempt("compile", command, LONGEST_COMPILE_S)
     seconds = time.perf_counter() - begin
     if not reason and not artifact.is_file():

@@ -65,7 +65,7 @@ def measure(chosen: Options, name: str, threads: int, folder: Path, why_not: str
     artifact.parent.mkdir()
     made = compiling.Compiled(None, None, why_not)
     if not why_not:
-        made = compiling.compile_model(chosen.relay, model, artifact, threads)
+        made = compiling.compile_model(chosen.relay, model, artifact, threads, models.fixed_shapes(name))
     request = Request(
         network=name,
         threads=threads,

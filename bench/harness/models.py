@@ -23,6 +23,14 @@ def onnx_file(name: str) -> Path:
     return path
 
 
+def fixed_shapes(name: str) -> list[str]:
+    """NAME:[DIMS] of the inputs with dynamic axes, as they are measured: an artifact has one shape."""
+    graph = NETWORKS[name].graph()
+    dynamic = {value.name for value in graph.inputs if any(isinstance(dim, str) for dim in value.shape)}
+    samples = graph.sample_inputs() if dynamic else {}
+    return [f"{name}:{list(array.shape)}".replace(" ", "") for name, array in samples.items() if name in dynamic]
+
+
 def generator_hash() -> str:
     """Changes when any file of the generator does."""
     folder = Path(__file__).resolve().parents[1] / "zoo"
