@@ -338,16 +338,17 @@ Result<Type> Parser::whole_type() {
 
 namespace {
 
-// Adds the text to the sources of the context; nothing if it is too large for spans.
+// Adds the text to the sources of the context; nothing if it is too large.
 std::optional<uint32_t> add_source(std::string name, std::string text, Diagnostics& diagnostics,
-                                   Context& context) {
-  constexpr size_t kMost = size_t{1} << 31;
-  if (text.size() > kMost) {
-    diagnostics.error({}, "input-too-large",
-                      cat("`", name, "` has ", text.size(), " bytes; at most ", kMost, " are read"));
+                                   const ParseOptions& options) {
+  if (text.size() > options.max_bytes) {
+    diagnostics
+        .error({}, "input-too-large",
+               cat("`", name, "` has ", text.size(), " bytes; at most ", options.max_bytes, " are read"))
+        .note("large constants belong into a .safetensors file beside the text, as `const(\"name\")`");
     return std::nullopt;
   }
-  return context.sources().add(std::move(name), std::move(text));
+  return options.into.context().sources().add(std::move(name), std::move(text));
 }
 
 }  // namespace
@@ -355,7 +356,7 @@ std::optional<uint32_t> add_source(std::string name, std::string text, Diagnosti
 Result<Module> parse(std::string name, std::string text, Diagnostics& diagnostics, const Operators& operators,
                      const ParseOptions& options) {
   Context& context = options.into.context();
-  const auto file = add_source(std::move(name), std::move(text), diagnostics, context);
+  const auto file = add_source(std::move(name), std::move(text), diagnostics, options);
   if (!file) return kReported;
   return text::Parser(*file, context.sources().text(*file), diagnostics, operators, options).module();
 }
@@ -363,7 +364,7 @@ Result<Module> parse(std::string name, std::string text, Diagnostics& diagnostic
 Result<Expr> parse_expr(std::string name, std::string text, Diagnostics& diagnostics,
                         const Operators& operators, const ParseOptions& options) {
   Context& context = options.into.context();
-  const auto file = add_source(std::move(name), std::move(text), diagnostics, context);
+  const auto file = add_source(std::move(name), std::move(text), diagnostics, options);
   if (!file) return kReported;
   return text::Parser(*file, context.sources().text(*file), diagnostics, operators, options).expression();
 }
@@ -371,7 +372,7 @@ Result<Expr> parse_expr(std::string name, std::string text, Diagnostics& diagnos
 Result<Type> parse_type(std::string name, std::string text, Diagnostics& diagnostics,
                         const ParseOptions& options) {
   Context& context = options.into.context();
-  const auto file = add_source(std::move(name), std::move(text), diagnostics, context);
+  const auto file = add_source(std::move(name), std::move(text), diagnostics, options);
   if (!file) return kReported;
   const Operators none;
   return text::Parser(*file, context.sources().text(*file), diagnostics, none, options).whole_type();

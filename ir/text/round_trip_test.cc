@@ -301,6 +301,9 @@ TEST(RoundTrip, Modules) {
        "type List[A] {\n  Cons(A, List[A]),\n  Nil,\n}\n\n"
        "def @length[A](%l: List[A]) -> int32 {\n  match (%l) {\n    Nil => 0,\n    Cons(_, %t) => add(1, "
        "@length(%t)),\n  }\n}\n"},
+      {"def @f(%x: (_, int8)) -> ref(_) { %x }", "def @f(%x: (_, int8)) -> ref(_) {\n  %x\n}\n"},
+      {"type List { Nil } def @f() { Nil()() } def @g() { %0 = Nil; (%0, %0()) }",
+       "type List {\n  Nil,\n}\n\ndef @f() {\n  Nil()()\n}\n\ndef @g() {\n  %0 = Nil;\n  (%0, %0())\n}\n"},
       {"def @f() { Cons(1, Nil) } type List[A] { Nil, Cons(A, List[A]) }",
        "type List[A] {\n  Nil,\n  Cons(A, List[A]),\n}\n\ndef @f() {\n  Cons(1, Nil)\n}\n"},
       {"type T { A, B(int32) } def @f() { (A, A(), ctor A, B, B(1)) }",
