@@ -16,7 +16,9 @@ Diagnostic& Inference::error(Span span, std::string_view slug, std::string messa
 }
 
 // Where e is used. A variable is one expression for all its uses, and its span is where it is bound.
-Span Inference::place(Expr e, Expr user) { return e->kind == ExprKind::kVar && user->span.known() ? user->span : e->span; }
+Span Inference::place(Expr e, Expr user) {
+  return e->kind == ExprKind::kVar && user->span.known() ? user->span : e->span;
+}
 
 std::string Inference::text(Type t) { return show(unifier_.resolve(t), kMostText); }
 
