@@ -2,11 +2,13 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <cstdio>
 #include <cstring>
 #include <ctime>
@@ -107,6 +109,7 @@ class Child {
     const pid_t pid = ::fork();
     CHECK(pid >= 0, "fork failed");
     if (pid == 0) {
+      ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // whoever is interrupted leaves nothing running
       if (!show) {
         const int nowhere = ::open("/dev/null", O_WRONLY);
         ::dup2(nowhere, STDERR_FILENO);

@@ -76,9 +76,10 @@ int one_mutation(const std::vector<const Reader*>& wanted, uint64_t seed, uint64
 
 int fuzz(const std::vector<const Reader*>& wanted, uint64_t seed, uint64_t count, double seconds) {
   constexpr uint64_t kTurn = 5000;  // readers take turns, so that each has its share of the time
-  const auto end =
-      std::chrono::steady_clock::now() +
-      std::chrono::duration_cast<std::chrono::steady_clock::duration>(std::chrono::duration<double>(seconds));
+  const auto time_of = [](double s) {
+    return std::chrono::duration_cast<std::chrono::steady_clock::duration>(std::chrono::duration<double>(s));
+  };
+  const auto end = std::chrono::steady_clock::now() + time_of(seconds);
   std::printf("seed %lu\n", seed);
   std::vector<Tally> tallies(wanted.size());
   for (bool more = true; more;) {
@@ -89,9 +90,10 @@ int fuzz(const std::vector<const Reader*>& wanted, uint64_t seed, uint64_t count
       if (turn == 0 || tally.findings.size() >= kMostFindings || std::chrono::steady_clock::now() >= end)
         continue;
       // A slow reader must not use up the time of the others.
-      const auto share =
-          std::chrono::steady_clock::now() + std::chrono::seconds(count == UINT64_MAX ? 5 : 3600);
-      const Tally part = run_campaign(*wanted[i], seed, tally.done, turn, std::min(end, share));
+      const auto turn_end = std::chrono::steady_clock::now() +
+                            time_of(std::min(5.0, seconds / static_cast<double>(wanted.size())));
+      const Tally part = run_campaign(*wanted[i], seed, tally.done, turn,
+                                      count == UINT64_MAX ? std::min(end, turn_end) : end);
       for (const Finding& f : part.findings) report(*wanted[i], seed, f, std::chrono::seconds(20));
       tally.add(part);
       more = true;
