@@ -128,7 +128,15 @@ bool Parser::take_data_type() {
   if (!take_word("type")) return false;
   depth_ = 0;
   // The first pass may have read it already; where it did not, a `//` that divides looked like a comment to it.
-  if (data_types_read_.insert(peek().span.begin).second && data_type(is_extern)) return true;
+  const auto [known, fresh] = data_types_read_.emplace(peek().span.begin, 0);
+  if (fresh && data_type(is_extern)) {
+    known->second = lexer_.position();
+    return true;
+  }
+  if (known->second > 0) {
+    lexer_.seek(known->second);
+    return true;
+  }
   next();
   skip_to_definition();
   return true;
