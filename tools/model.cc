@@ -319,7 +319,8 @@ Result<Model> specialise(const Model& model, const std::vector<Value>& args, Ses
   std::map<std::string, int64_t> values;
   for (const auto& [variable, value] : variables) values[variable->name.str()] = value;
   Diagnostics diagnostics;
-  Result<Module> checked = typecheck::check(passes::bind_shape_variables(model.module, values), diagnostics);
+  Result<Module> checked =
+      typecheck::check(passes::bind_shape_variables(model.module, model.function, values), diagnostics);
   if (!checked) {
     session.fail(diagnostics, model.module.context().sources());
     return kReported;
