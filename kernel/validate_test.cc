@@ -127,6 +127,28 @@ TEST_F(Validate, AParallelLoopThatWritesOneElement) {
   expect_problem(with<For>([](For& f) { f.how = ForKind::kParallel; }),
                  "block `s`: iterations of the independent loop `r0` write the same elements of `s`");
 }
+TEST_F(Validate, AParallelLoopOfOneIterationAtMost) {
+  const Expr n = pool_.shape_variable("n");
+  const Tensor x = k_.input("z", kFloat32, {n});
+  const Tensor s =
+      k_.reduce("s", kFloat32, {}, {n}, k_.sum(kFloat32), [&](Indices, Indices r) { return x(r[0]); });
+  kernel_ = k_.finish("k", "", {s});
+  const auto of_extent = [&](Expr extent) {
+    return with<For>([&](For& f) {
+      f.how = ForKind::kParallel;
+      f.extent = extent;
+    });
+  };
+  EXPECT_TRUE(validate(of_extent(floor_mod(n, pool_.integer(2)))).empty());
+  expect_problem(of_extent(floor_mod(n, pool_.integer(3))), "write the same elements of `s`");
+}
+TEST_F(Validate, AnOutputOfNoElements) {
+  const Tensor y = k_.compute("y", kFloat32, {pool_.integer(0), pool_.shape_variable("n")},
+                              [&](Indices) { return k_.constant(kFloat32, 1); });
+  kernel_ = k_.finish("k", "", {y});
+  kernel_.body = make_nop(arena_);
+  EXPECT_TRUE(validate(kernel_).empty());
+}
 TEST_F(Validate, AVectorizedLoopOfUnknownExtent) {
   expect_problem(with<For>([&](For& f) {
                    f.how = ForKind::kVectorized;

@@ -40,6 +40,15 @@ std::string kernel_name(const Fn& fn, size_t number) {
   return cat("k", number, "_", name);
 }
 
+// Constants within the function that are no part of the code: one element is, more are the kernel's further arguments.
+std::vector<Expr> large_constants(const Fn& fn) {
+  std::vector<Expr> out;
+  for (Expr e : post_order(fn.body)) {
+    if (const auto* c = e->as<Constant>(); c && c->value->size() != 1) out.push_back(e);
+  }
+  return out;
+}
+
 class Lowerer {
  public:
   Lowerer(Context& context, const kernel::schedule::CpuOptions& target)
@@ -55,8 +64,12 @@ class Lowerer {
         tensors[p].push_back(k.input(cat("x", i), t->dtype, shape_of(*t)));
       }
     }
+    for (Expr e : large_constants(fn)) {
+      const auto* t = e->type->as<TensorType>();
+      tensors[e] = {k.input("c", t->dtype, shape_of(*t))};
+    }
     for (Expr e : post_order(fn.body)) {
-      if (const auto* c = e->as<Constant>()) {
+      if (const auto* c = e->as<Constant>(); c && c->value->size() == 1) {
         tensors[e] = {literal(k, *c->value)};
       } else if (const auto* tuple = e->as<Tuple>()) {
         for (Expr field : tuple->fields) {
@@ -126,7 +139,7 @@ class Lowerer {
 
 // A call of the kernel with the function's arguments. A kernel takes and gives tensors: tuples are taken apart, and an
 // only result that was in a tuple is put there again.
-Expr call_kernel(relay::Builder& b, Expr kernel, const Call& call) {
+Expr call_kernel(relay::Builder& b, Expr kernel, const Call& call, const Fn& fn) {
   const auto takes_apart = [](Expr arg) { return arg->type->as<TupleType>() && !arg->as<Tuple>(); };
   // A tuple that is not written out is evaluated once, in its turn.
   const bool binds = std::any_of(call.args.begin(), call.args.end(),
@@ -145,6 +158,7 @@ Expr call_kernel(relay::Builder& b, Expr kernel, const Call& call) {
     }
     if (!tuple) args.push_back(arg);
   }
+  for (Expr constant : large_constants(fn)) args.push_back(constant);
   const auto* tuple = call.type->as<TupleType>();
   const bool wraps = tuple && tuple->fields.size() == 1;
   Expr e = b.call(kernel, args, {}, wraps ? tuple->fields[0] : call.type);
@@ -179,7 +193,7 @@ Module run(const Module& m, const PassContext& pass) {
     const auto* fn = call ? call->callee->as<Fn>() : nullptr;
     if (!fn || !fn->attrs.flag("Primitive")) return e;
     try {
-      return call_kernel(b, b.global(kernel_for(fn)), *call);
+      return call_kernel(b, b.global(kernel_for(fn)), *call, *fn);
     } catch (const op::RelationError& error) {
       pass.diagnostics
           .error(e->span, "cannot-lower", cat("cannot lower ", describe(*fn, " + ", 12), ": ", error.reason))

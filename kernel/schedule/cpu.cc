@@ -168,6 +168,12 @@ std::vector<Work> join_epilogues(const Kernel& k, const std::vector<Stage>& stag
 
 Stmt write(Writer& w, const CpuOptions& options, const Work& work) {
   const Stage& s = work.stage;
+  // Of no elements there is nothing to arrange, and the rules divide by extents.
+  if (std::any_of(s.spatial.begin(), s.spatial.end(), [](const Axis& a) { return a.extent.is_int(0); })) {
+    std::vector<Stmt> as_written{s.statement};
+    if (work.epilogue) as_written.push_back(work.epilogue->statement);
+    return make_sequence(w.pool().arena(), as_written);
+  }
   if (s.kind == StageKind::kCompute) return write_elementwise(w, options, s);
   if (s.kind == StageKind::kSequential || !s.requirements.empty()) return s.statement;
   if (Stmt tiles = write_contraction(w, options, work)) return tiles;

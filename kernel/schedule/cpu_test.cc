@@ -143,6 +143,17 @@ TEST_F(Cpu, MaxPool) {
                              })}));
 }
 
+TEST_F(Cpu, ProductsOfNoRows) {
+  const Expr n = pool_.shape_variable("n");
+  const Tensor x = k_.input("x", kFloat32, {n, index(0), n});
+  const Tensor y = k_.input("y", kFloat32, {n, index(2), n});
+  const Tensor product =
+      k_.reduce("product", kFloat32, {n, index(0), index(2)}, {n}, k_.sum(kFloat32),
+                [&](Indices i, Indices r) { return x(i[0], i[1], r[0]) * y(i[0], i[2], r[0]); });
+  const Kernel k = k_.finish("k", "", {product});
+  for (int64_t size : {0, 1, 40}) check(k, {{n, size}});
+}
+
 struct Sizes {
   int64_t n, units, width;
 };

@@ -1,0 +1,33 @@
+// The generator: well-typed programs from bytes.
+//
+// Type-directed: an expression of a wanted type is made from the forms that can have that type, so nothing is thrown
+// away. Every program ends: recursion counts a fuel argument down, cells hold no functions, and no data type contains
+// functions over itself. Floats are small integers and the operators keep them so, which makes results exact.
+//
+// What @main gives is made of tensors, tuples and data values, so that results of two runs can be compared.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "ir/module.h"
+#include "runtime/value.h"
+#include "tests/property/bytes.h"
+
+namespace relay::property {
+
+struct GenerateOptions {
+  // Only tensors, operators, tuples and lets: what engines for dataflow take.
+  bool dataflow = false;
+  uint32_t most_expressions = 120;
+};
+
+struct Program {
+  Module module;            // not type checked
+  std::vector<Value> args;  // of @main
+};
+
+Program generate(std::span<const uint8_t> bytes, const GenerateOptions& options = {});
+
+}  // namespace relay::property

@@ -1,0 +1,93 @@
+// What the generator must be for the laws to mean anything, and the shrinker.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "ir/traverse.h"
+#include "op/registry.h"
+#include "tests/property/generate.h"
+#include "tests/property/laws.h"
+#include "tests/property/run.h"
+#include "tests/property/shrink.h"
+
+namespace relay::property {
+namespace {
+
+TEST(Generator, MakesEveryFormPatternAndManyOperators) {
+  std::map<ExprKind, int> forms;
+  std::map<PatternKind, int> patterns;
+  std::set<std::string_view> operators;
+  int generic = 0, symbolic = 0;
+  for (uint64_t seed = 0; seed < 400; ++seed) {
+    const Program p = generate(bytes_of_seed(seed));
+    for (const auto& [name, fn] : p.module.functions()) {
+      generic += !fn->type_params.empty();
+      for (Expr e : post_order(fn)) {
+        ++forms[e->kind];
+        if (const op::OpDef* def = op::callee(e)) operators.insert(def->name);
+        if (const auto* f = e->as<Fn>()) {
+          for (const Var* x : f->params) symbolic += x->annotation && x->annotation->has_symbolic_dim;
+        }
+        if (const auto* match = e->as<Match>()) {
+          for (const Arm& arm : match->arms) ++patterns[arm.pattern->kind];
+        }
+      }
+    }
+  }
+  for (int kind = 0; kind <= static_cast<int>(ExprKind::kRefWrite); ++kind)
+    EXPECT_GT(forms[static_cast<ExprKind>(kind)], 50) << "form " << kind;
+  for (int kind = 0; kind <= static_cast<int>(PatternKind::kTuple); ++kind)
+    EXPECT_GT(patterns[static_cast<PatternKind>(kind)], 10) << "pattern " << kind;
+  EXPECT_GT(generic, 50);
+  EXPECT_GT(symbolic, 200);
+  EXPECT_GT(operators.size(), 45u);
+}
+
+TEST(Generator, TheSameBytesGiveTheSameProgram) {
+  for (uint64_t seed = 0; seed < 50; ++seed)
+    EXPECT_EQ(show(generate(bytes_of_seed(seed))), show(generate(bytes_of_seed(seed))));
+}
+
+TEST(Generator, NoBytesGiveTheSmallestProgram) {
+  EXPECT_EQ(show(generate({})), "#[version = \"0.0.5\"]\ndef @main() -> float32 {\n  0f\n}\n");
+}
+
+TEST(Shrinker, FindsTheSmallestBytesThatFail) {
+  // Fails where a byte of at least 40 stands anywhere before one of at least 7.
+  const auto fails = [](const Bytes& bytes) {
+    const auto large = std::find_if(bytes.begin(), bytes.end(), [](uint8_t b) { return b >= 40; });
+    return large != bytes.end() && std::any_of(large + 1, bytes.end(), [](uint8_t b) { return b >= 7; });
+  };
+  const Bytes start = bytes_of_seed(3);
+  ASSERT_TRUE(fails(start));
+  EXPECT_EQ(shrink(start, fails), (Bytes{40, 7}));
+}
+
+TEST(Shrinker, AsksNoMoreThanItMay) {
+  size_t asked = 0;
+  shrink(bytes_of_seed(3), [&](const Bytes&) { return ++asked, true; }, 10);
+  EXPECT_LE(asked, 10u);
+}
+
+TEST(Laws, ADifferenceIsSeen) {
+  const auto run_of = [](const char* text) {
+    std::string wrong;
+    const Result<Module> m = read_back(text, wrong);
+    EXPECT_TRUE(m) << wrong;
+    return interpret(*checked(*m, wrong), {});
+  };
+  const property::Run one = run_of("def @main() { (1f, True) }"),
+                      other = run_of("def @main() { (1f, False) }");
+  const property::Run trap = run_of("def @main() { divide(1, 0) }"), half = run_of("def @main() { 0.5f }");
+  EXPECT_EQ(difference(one, one), "");
+  EXPECT_NE(difference(one, other), "");
+  EXPECT_NE(difference(trap, one), "");
+  EXPECT_EQ(difference(trap, trap), "");
+  EXPECT_TRUE(one.exact);
+  EXPECT_FALSE(half.exact);
+}
+
+}  // namespace
+}  // namespace relay::property

@@ -1,0 +1,126 @@
+#include "tests/property/laws.h"
+
+#include <exception>
+
+#include "base/cat.h"
+#include "interp/machine.h"
+#include "tests/property/law_list.h"
+#include "tests/property/run.h"
+
+namespace relay::property {
+namespace {
+
+constexpr uint32_t kOrdinary = 600, kNightly = 100000;
+// Each of these programs is a C++ compilation, so that there are few of them and they are large.
+constexpr GenerateOptions kDataflow{.dataflow = true, .most_expressions = 250};
+
+const Law kLaws[] = {
+    {"types",
+     "a program is well formed and type checks, values have their types, and checking again changes nothing",
+     broken_types,
+     kOrdinary,
+     kNightly,
+     {},
+     "values",
+     60},
+    {"text",
+     "the printed text reads back as the same program with the same types and results, and prints alike",
+     broken_text,
+     kOrdinary,
+     kNightly,
+     {},
+     {},
+     0},
+    {"determinism",
+     "doing everything twice gives the same bytes",
+     broken_determinism,
+     kOrdinary / 2,
+     kNightly,
+     {},
+     {},
+     0},
+    {"copies", "copies equal their originals and hash alike", broken_copies, kOrdinary, kNightly, {}, {}, 0},
+    {"annotations",
+     "a program without its annotations has the same types",
+     broken_annotations,
+     kOrdinary,
+     kNightly,
+     {},
+     "inferred",
+     60},
+    {"mistakes",
+     "an operand of a wrong type is a diagnostic",
+     broken_mistakes,
+     kOrdinary,
+     kNightly,
+     {},
+     "mistakes",
+     60},
+    {"passes",
+     "each pass alone keeps types and results, and says so if it did nothing",
+     broken_passes,
+     kOrdinary / 2,
+     kNightly,
+     {},
+     "values",
+     60},
+    {"pipelines",
+     "passes in any order keep types and results",
+     broken_pipelines,
+     kOrdinary,
+     kNightly,
+     {},
+     "values",
+     60},
+    {"dataflow",
+     "passes in any order keep types and results of programs for dataflow engines",
+     broken_pipelines,
+     kOrdinary / 2,
+     kNightly,
+     {.dataflow = true},
+     "values",
+     60},
+    {"extents",
+     "known extents in the place of shape variables keep types and results",
+     broken_extents,
+     kOrdinary,
+     kNightly,
+     {},
+     "with shape variables",
+     15},
+    {"graph", "the graph runtime agrees with the interpreter", broken_graph, 6, 1000, kDataflow, "agreed", 1,
+     true},
+    {"aot", "a compiled program agrees with the interpreter", broken_aot, 2, 200, kDataflow, "agreed", 1,
+     true},
+};
+
+}  // namespace
+
+std::span<const Law> laws() { return kLaws; }
+
+const Law* find_law(std::string_view name) {
+  for (const Law& law : kLaws) {
+    if (law.name == name) return &law;
+  }
+  return nullptr;
+}
+
+std::string broken(const Law& law, const Bytes& bytes, Tally& tally) {
+  const Program p = generate(bytes, law.options);
+  const Bytes reversed(bytes.rbegin(), bytes.rend());
+  ++tally["programs"];
+  try {
+    return law.broken(p, ByteSource(reversed), tally);
+  } catch (const std::exception& e) {
+    return cat("an exception that nobody expects: ", e.what());
+  }
+}
+
+std::string show(const Program& p) {
+  std::string out = text_of(p.module);
+  if (!p.args.empty())
+    out += cat("// @main(", join(p.args, ", ", [](const Value& v) { return interp::show(v); }), ")\n");
+  return out;
+}
+
+}  // namespace relay::property

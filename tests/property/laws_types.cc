@@ -1,0 +1,231 @@
+// Laws about types.
+#include <algorithm>
+
+#include "base/cat.h"
+#include "interp/machine.h"
+#include "ir/analysis.h"
+#include "ir/rewrite.h"
+#include "op/registry.h"
+#include "tests/property/law_list.h"
+#include "tests/property/run.h"
+#include "typecheck/check.h"
+
+namespace relay::property {
+
+std::string broken_types(const Program& p, ByteSource, Tally& tally) {
+  if (const auto problems = well_formed(p.module); !problems.empty())
+    return cat("not well formed: ", problems[0]);
+  std::string wrong;
+  Result<Module> m = checked(p.module, wrong);
+  if (!m) return wrong;
+  if (const auto problems = well_formed(*m); !problems.empty())
+    return cat("not well formed after the type check: ", problems[0]);
+  for (const auto& [name, fn] : m->functions()) {
+    for (Expr e : post_order(fn)) {
+      if (!e->type) return cat("an expression of @", name.text(), " has no type");
+    }
+  }
+  Result<Module> again = checked(*m, wrong);
+  if (!again) return cat("the checked program does not type check: ", wrong);
+  if (!again->same(*m)) return cat("the type check changed what it had checked:\n", text_of(*again));
+  const Run run = interpret(*m, p.args, /*look_at_types=*/true);
+  ++tally[run.kind == Run::Kind::kValue  ? "values"
+          : run.kind == Run::Kind::kTrap ? "traps"
+                                         : "too many steps"];
+  tally["exact"] += run.exact;
+  return run.wrong_type;
+}
+
+// ---- without annotations ----
+
+namespace {
+
+// Annotations of lets and of functions inside of others go, and the results of all functions but those that need
+// them: what is called before its body is looked at, and generic functions, which may be called at several types.
+Module without_annotations(const Module& m) {
+  Context& context = m.context();
+  Module out = m;
+  for (const auto& [name, fn] : m.functions()) {
+    const Expr inner = rewrite(context, fn->body, [&](Builder& b, Expr e) -> Expr {
+      if (const auto* x = e->as<Var>()) {
+        const bool parameter = std::find(fn->params.begin(), fn->params.end(), x) != fn->params.end();
+        return parameter || !x->annotation ? e : b.var(x->name.text());
+      }
+      const auto* f = e->as<Fn>();
+      if (!f || !f->result || !f->type_params.empty()) return e;
+      return b.fn(f->params, f->body, nullptr, f->attrs, f->type_params);
+    });
+    Builder b(context);
+    out.set_function(name.text(), b.fn(fn->params, inner, fn->result, fn->attrs, fn->type_params));
+  }
+  return out;
+}
+
+bool only_ambiguous(const Diagnostics& diagnostics) {
+  return std::all_of(diagnostics.all().begin(), diagnostics.all().end(),
+                     [](const Diagnostic& d) { return d.slug() == "ambiguous-type"; });
+}
+
+}  // namespace
+
+// An annotation may also be all that says what an empty value holds: then, and only then, it is missed.
+std::string broken_annotations(const Program& p, ByteSource, Tally& tally) {
+  std::string wrong;
+  Result<Module> with = checked(p.module, wrong);
+  if (!with) return wrong;
+  const Module bare = without_annotations(p.module);
+  Diagnostics diagnostics;
+  Result<Module> without = typecheck::check(bare, diagnostics);
+  if (!without) {
+    if (only_ambiguous(diagnostics)) return {};
+    return cat(diagnostics.render(bare.context().sources()), "without annotations:\n", text_of(bare));
+  }
+  ++tally["inferred"];
+  for (const auto& [name, fn] : with->functions()) {
+    const Fn* other = without->function(name.text());
+    // Left to inference, a function may turn out to be more general.
+    if (other->type->as<FnType>()->type_params.size() > fn->type->as<FnType>()->type_params.size()) continue;
+    if (!alpha_equal(fn->type, other->type))
+      return cat("@", name.text(), " has the type ", show(fn->type), ", without annotations ",
+                 show(other->type), "\n", text_of(bare));
+  }
+  return difference(interpret(*without, p.args), interpret(*with, p.args));
+}
+
+// ---- mistakes ----
+
+namespace {
+
+// One operand of one expression, and what would be wrong in its place.
+struct Mistake {
+  Expr at;
+  size_t child;
+  Expr instead;
+  std::string_view what;
+};
+
+bool mentions_type_var(Type t) {
+  bool found = t->has_type_var;
+  if (const auto* fn = t->as<FnType>()) found = found || !fn->type_params.empty();
+  return found;
+}
+
+// What has surely not this type: a value of another kind, or a tensor of another dtype or rank.
+std::vector<Expr> others(Builder& b, Type t, bool shapes) {
+  std::vector<Expr> out;
+  Expr unit = b.tuple(std::span<const Expr>());
+  if (const auto* tensor = t->as<TensorType>()) {
+    out.push_back(unit);
+    out.push_back(b.fn({}, unit));
+    const DType d = tensor->dtype == kInt16 ? kInt32 : kInt16;
+    if (const auto shape = tensor->static_shape()) {
+      out.push_back(b.constant(Tensor(d, *shape)));
+      Shape longer = *shape;
+      longer.push_back(2);
+      out.push_back(b.constant(Tensor(tensor->dtype, longer)));
+      if (shapes && !shape->empty()) {
+        Shape wider = *shape;
+        ++wider[0];
+        out.push_back(b.constant(Tensor(tensor->dtype, wider)));
+      }
+    }
+    return out;
+  }
+  out.push_back(b.scalar(kInt16, 1));
+  const auto* tuple = t->as<TupleType>();
+  if (!tuple || !tuple->fields.empty()) out.push_back(unit);
+  if (t->kind != TypeKind::kRef) out.push_back(b.ref_new(b.scalar(kInt16, 1)));
+  return out;
+}
+
+// Operands whose types are said by something else than themselves.
+std::vector<Mistake> mistakes(const Module& m, Expr root) {
+  Builder b(m.context());
+  std::vector<Mistake> out;
+  // Branches of different extents have a type: the extent is unknown then.
+  enum class Extents : uint8_t { kMatter, kMayDiffer };
+  const auto add = [&](Expr at, size_t child, Type wanted, std::string_view what,
+                       Extents extents = Extents::kMatter) {
+    if (!wanted || mentions_type_var(wanted)) return;
+    for (Expr other : others(b, wanted, extents == Extents::kMatter)) out.push_back({at, child, other, what});
+  };
+  for (Expr e : post_order(root)) {
+    if (const auto* n = e->as<If>()) {
+      add(e, 0, n->cond->type, "condition");
+      add(e, 2, n->then_branch->type, "else branch", Extents::kMayDiffer);
+    } else if (const auto* n = e->as<RefWrite>()) {
+      if (n->ref->kind == ExprKind::kVar) add(e, 1, n->ref->type->as<RefType>()->contents, "value written");
+      add(e, 0, b.context().ref_type(n->value->type), "cell");
+    } else if (const auto* n = e->as<RefRead>()) {
+      add(e, 0, n->ref->type, "cell");
+    } else if (const auto* n = e->as<Let>()) {
+      if (n->x->annotation) add(e, 0, n->x->annotation, "value of a let");
+    } else if (const auto* n = e->as<Fn>()) {
+      if (n->result) add(e, 0, n->result, "body");
+    } else if (e->kind == ExprKind::kProj) {
+      out.push_back({e, 0, b.tuple(std::span<const Expr>()), "tuple"});
+      out.push_back({e, 0, b.scalar(kInt16, 1), "tuple"});
+    } else if (const auto* n = e->as<Match>()) {
+      const bool looks = std::any_of(n->arms.begin(), n->arms.end(), [](const Arm& arm) {
+        return arm.pattern->kind == PatternKind::kCtor || arm.pattern->kind == PatternKind::kTuple;
+      });
+      if (looks && n->value->type->kind != TypeKind::kTensor) {
+        out.push_back({e, 0, b.scalar(kInt16, 1), "value of a match"});
+        out.push_back({e, 0, b.fn({}, b.scalar(kInt16, 1)), "value of a match"});
+      }
+      if (n->arms.size() > 1) add(e, 2, n->arms[0].body->type, "second arm", Extents::kMayDiffer);
+    } else if (const auto* n = e->as<Call>()) {
+      out.push_back({e, 0, b.scalar(kInt16, 1), "callee"});
+      const op::OpDef* def = op::callee(*n);
+      for (size_t i = 0; i < n->args.size(); ++i) {
+        if (def) {
+          // Operators broadcast and convert: only what no operator takes is surely wrong.
+          out.push_back({e, i + 1, b.fn({}, b.scalar(kInt16, 1)), def->name});
+        } else if (n->callee->as<Global>() || n->callee->as<CtorRef>()) {
+          const auto* fn = n->callee->type->as<FnType>();
+          if (fn && fn->type_params.empty() && i < fn->args.size() && !fn->args[i]->has_symbolic_dim)
+            add(e, i + 1, fn->args[i], "argument");
+        }
+      }
+    }
+  }
+  return out;
+}
+
+Expr with_mistake(Context& context, Expr root, const Mistake& wrong) {
+  return rewrite(context, root, [&](Builder&, Expr e) -> Expr {
+    if (e != wrong.at) return e;
+    std::vector<Expr> children;
+    for_each_child(e, [&](Expr child) { children.push_back(child); });
+    children[wrong.child] = wrong.instead;
+    return with_children(context, e, children);
+  });
+}
+
+}  // namespace
+
+std::string broken_mistakes(const Program& p, ByteSource choices, Tally& tally) {
+  std::string wrong;
+  Result<Module> m = checked(p.module, wrong);
+  if (!m) return wrong;
+  for (const auto& [name, fn] : m->functions()) {
+    const std::vector<Mistake> all = mistakes(*m, fn);
+    if (all.empty()) continue;
+    for (int i = 0; i < 4; ++i) {
+      const size_t at = (choices.below(256) * 256 + choices.below(256)) % all.size();
+      // The program without types, so that nothing but the mistake is there to be found.
+      Module bad = p.module;
+      const Expr bad_fn = with_mistake(m->context(), fn, all[at]);
+      bad.set_function(name.text(), bad_fn->as<Fn>());
+      Diagnostics diagnostics;
+      ++tally["mistakes"];
+      Result<Module> found = typecheck::check(bad, diagnostics);
+      if (found) return cat("a wrong ", all[at].what, " of @", name.text(), " is not found:\n", text_of(bad));
+      if (!diagnostics.has_errors()) return cat("a wrong ", all[at].what, " is refused without a message");
+      if (diagnostics.render(bad.context().sources()).empty()) return "a diagnostic without a text";
+    }
+  }
+  return {};
+}
+
+}  // namespace relay::property
