@@ -5,12 +5,14 @@
 #include "ir/text/printer.h"
 
 #include <algorithm>
+#include <set>
 #include <unordered_map>
 #include <unordered_set>
 
 #include "base/cat.h"
 #include "ir/analysis.h"
 #include "ir/text/layout.h"
+#include "ir/text/library.h"
 #include "ir/text/literal.h"
 #include "ir/text/names.h"
 #include "ir/text/print_kernel.h"
@@ -567,7 +569,18 @@ std::string Printer::module() {
     if (!first) out_ += "\n";
     first = false;
   };
+  // The library to import a definition from; empty: it is printed.
+  const auto library = [&](Span span) {
+    return options_.imports ? library_of(module_->context().sources(), span) : std::string_view();
+  };
+  std::set<std::string_view> libraries;
+  for (const auto& [name, def] : module_->data_types()) libraries.insert(library(def->span));
+  for (const auto& [name, fn] : module_->functions()) libraries.insert(library(fn->span));
+  libraries.erase(std::string_view());
+  if (!libraries.empty()) separate();
+  for (std::string_view name : libraries) out_ += cat("import ", quoted_string(name), "\n");
   for (const auto& [name, def] : module_->data_types()) {
+    if (!library(def->span).empty()) continue;
     separate();
     data_type(*def);
   }
@@ -576,6 +589,7 @@ std::string Printer::module() {
     out_ += print_kernel(name.text(), *kernel);
   }
   for (const auto& [name, fn] : module_->functions()) {
+    if (!library(fn->span).empty()) continue;
     separate();
     function(name, *fn);
   }
