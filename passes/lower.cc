@@ -111,6 +111,27 @@ class Lowerer {
   kernel::schedule::CpuOptions target_;
 };
 
+// A kernel takes tensors: an argument that is a tuple is taken apart.
+std::vector<Expr> tensors_of(relay::Builder& b, const List<Expr>& args) {
+  std::vector<Expr> out, pending(args.begin(), args.end());
+  std::reverse(pending.begin(), pending.end());
+  while (!pending.empty()) {
+    const Expr e = pending.back();
+    pending.pop_back();
+    const auto* type = e->type->as<TupleType>();
+    if (!type) {
+      out.push_back(e);
+      continue;
+    }
+    const auto* tuple = e->as<Tuple>();
+    for (size_t i = type->fields.size(); i-- > 0;) {
+      pending.push_back(tuple ? tuple->fields[i]
+                              : b.with_type(b.proj(e, static_cast<uint32_t>(i)), type->fields[i]));
+    }
+  }
+  return out;
+}
+
 Module run(const Module& m, const PassContext& pass) {
   Module out = m;
   Context& context = m.context();
@@ -138,7 +159,7 @@ Module run(const Module& m, const PassContext& pass) {
     if (!fn || !fn->attrs.flag("Primitive")) return e;
     try {
       const Global* global = b.global(kernel_for(fn), fn->type);
-      return b.call(global, call->args, {}, call->type);
+      return b.call(global, tensors_of(b, call->args), {}, call->type);
     } catch (const op::RelationError& error) {
       pass.diagnostics
           .error(e->span, "cannot-lower", cat("cannot lower ", describe(*fn, " + ", 12), ": ", error.reason))
