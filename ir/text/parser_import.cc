@@ -85,7 +85,7 @@ class Mentioned {
 
 }  // namespace
 
-// `import "prelude"`. Read once, in whichever pass comes to it first.
+// `import "prelude"`.
 bool Parser::take_import() {
   if (!peek().is_word("import") || lexer_.peek_second().kind != TokenKind::kString) return false;
   next();
@@ -118,7 +118,7 @@ Parser::Twice Parser::defined_by(Span now, Span before, std::string_view slug, s
   if (here.empty() == there.empty()) return here.empty() ? Twice::kProgram : Twice::kLibrary;
   error(here.empty() ? now : before, slug,
         cat(what, " is defined by the library `", here.empty() ? there : here, "` too"))
-      .label(here.empty() ? before : now, "defined here");
+      .label(here.empty() ? before : now, "the other definition");
   return Twice::kClash;
 }
 

@@ -26,6 +26,9 @@ constexpr size_t kMostType = 200;  // characters of a type in a comment
 constexpr int kMostIndent =
     40;  // levels; deeper ones are not indented further, or texts would grow quadratically
 
+// `None` is a value of attributes too, but no constructor stands among those; and Option is read elsewhere.
+std::string ctor_name(const Constructor& c) { return c.name == "None" ? "None" : quoted_word(c.name.text()); }
+
 class Printer {
  public:
   explicit Printer(const PrintOptions& options, const Module* module) : options_(options), module_(module) {}
@@ -162,7 +165,7 @@ std::string Printer::constant(const Constant& c) {
 }
 
 std::string Printer::callee_name(Expr e) {
-  if (const auto* ref = e->as<CtorRef>()) return quoted_word(ref->ctor->name.text());
+  if (const auto* ref = e->as<CtorRef>()) return ctor_name(*ref->ctor);
   const auto* ref = e->as<OpRef>();
   const std::string_view name = options_.operators ? options_.operators->name(*ref->op) : "?";
   const bool hidden = module_ && module_->constructor(name);
@@ -228,7 +231,7 @@ void Printer::pattern(Pattern p) {
     if (o.next == 0) {
       if (o.p->kind == PatternKind::kWildcard) out_ += "_";
       if (o.p->kind == PatternKind::kVar) annotated(o.p->var);
-      if (o.p->kind == PatternKind::kCtor) out_ += quoted_word(o.p->ctor->name.text());
+      if (o.p->kind == PatternKind::kCtor) out_ += ctor_name(*o.p->ctor);
       const bool fields = !o.p->fields.empty() || o.p->kind == PatternKind::kTuple;
       if (!fields) {
         open.pop_back();
@@ -545,7 +548,7 @@ void Printer::data_type(const DataTypeDef& def) {
   if (!def.is_extern) {
     out_ += " {\n";
     for (const Constructor* c : def.ctors) {
-      out_ += "  " + quoted_word(c->name.text());
+      out_ += "  " + ctor_name(*c);
       if (!c->fields.empty()) {
         out_ += "(";
         for (size_t i = 0; i < c->fields.size(); ++i) {
