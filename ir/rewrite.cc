@@ -9,8 +9,9 @@ namespace {
 
 // What variables become where they are bound; the variable itself if nothing changes.
 using MapVar = std::function<const Var*(const Var*)>;
+using MapCtor = std::function<const Constructor*(const Constructor*)>;
 
-Pattern rebuild_pattern(Context& context, Pattern root, const MapVar& map_var) {
+Pattern rebuild_pattern(Context& context, Pattern root, const MapVar& map_var, const MapCtor& map_ctor) {
   // Children first: `done` holds the finished patterns of what was closed, in order.
   struct Step {
     Pattern p;
@@ -29,10 +30,11 @@ Pattern rebuild_pattern(Context& context, Pattern root, const MapVar& map_var) {
     }
     PatternNode copy = *step.p;
     if (copy.var && map_var) copy.var = map_var(copy.var);
+    if (copy.ctor && map_ctor) copy.ctor = map_ctor(copy.ctor);
     const std::span<const Pattern> rebuilt(done.data() + done.size() - fields.size(), fields.size());
     const bool same_fields = std::equal(rebuilt.begin(), rebuilt.end(), fields.begin());
     if (!same_fields) copy.fields = context.arena().list(rebuilt);
-    const bool same = same_fields && copy.var == step.p->var;
+    const bool same = same_fields && copy.var == step.p->var && copy.ctor == step.p->ctor;
     done.resize(done.size() - fields.size());
     done.push_back(same ? step.p : context.arena().make<PatternNode>(copy));
   }
@@ -42,9 +44,15 @@ Pattern rebuild_pattern(Context& context, Pattern root, const MapVar& map_var) {
 // Replaces the fields of a node one by one, noting whether anything changed.
 class Rebuild {
  public:
-  Rebuild(Context& context, std::span<const Expr> children, const MapVar& map_var, Type type = nullptr,
+  Rebuild(Context& context, std::span<const Expr> children, const MapVar& map_var,
+          const MapCtor& map_ctor = nullptr, Type type = nullptr,
           const std::span<const Type>* type_args = nullptr)
-      : context_(context), children_(children), map_var_(map_var), type_(type), type_args_(type_args) {}
+      : context_(context),
+        children_(children),
+        map_var_(map_var),
+        map_ctor_(map_ctor),
+        type_(type),
+        type_args_(type_args) {}
 
   Expr operator()(Expr e) {
     return relay::match(e, [&](const auto& n) -> Expr {
@@ -66,6 +74,9 @@ class Rebuild {
   void replace(const Var*& field) {
     if (map_var_) set(field, map_var_(field));
   }
+  void replace(const Constructor*& field) {
+    if (map_ctor_) set(field, map_ctor_(field));
+  }
   void replace(List<Expr>& field) {
     const std::span<const Expr> now = children_.subspan(next_, field.size());
     next_ += field.size();
@@ -85,7 +96,7 @@ class Rebuild {
     std::vector<Arm> now;
     bool same = true;
     for (const Arm& arm : field) {
-      now.push_back({rebuild_pattern(context_, arm.pattern, map_var_), children_[next_++]});
+      now.push_back({rebuild_pattern(context_, arm.pattern, map_var_, map_ctor_), children_[next_++]});
       same &= now.back().pattern == arm.pattern && now.back().body == arm.body;
     }
     if (same) return;
@@ -103,6 +114,7 @@ class Rebuild {
   Context& context_;
   std::span<const Expr> children_;
   MapVar map_var_;
+  MapCtor map_ctor_;
   Type type_;
   const std::span<const Type>* type_args_;
   size_t next_ = 0;
@@ -181,7 +193,7 @@ Expr with_children(Context& context, Expr e, std::span<const Expr> children) {
 }
 
 Expr rebuild(Context& context, Expr e, const Changes& changes) {
-  return Rebuild(context, changes.children, changes.var, changes.type, &changes.type_args)(e);
+  return Rebuild(context, changes.children, changes.var, changes.ctor, changes.type, &changes.type_args)(e);
 }
 
 Expr substitute(Context& context, Expr e, const std::unordered_map<const Var*, Expr>& by) {

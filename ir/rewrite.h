@@ -23,11 +23,12 @@ Module rewrite(const Module& m, const RewriteFn& f);
 // in the order of for_each_child.
 Expr with_children(Context& context, Expr e, std::span<const Expr> children);
 
-// The same with more changes: variables become `var(v)` where they are bound (null: as they are), a call gets
-// `type_args`, and the node gets `type`. The node itself if nothing changes.
+// The same with more changes: variables become `var(v)` where they are bound and constructors `ctor(c)` (null: as they
+// are), a call gets `type_args`, and the node gets `type`. The node itself if nothing changes.
 struct Changes {
   std::span<const Expr> children;
   std::function<const Var*(const Var*)> var = nullptr;
+  std::function<const Constructor*(const Constructor*)> ctor = nullptr;
   Type type = nullptr;
   std::span<const Type> type_args = {};
 };

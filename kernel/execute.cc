@@ -1,5 +1,6 @@
 #include "kernel/execute.h"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <functional>
@@ -446,6 +447,29 @@ std::unordered_map<const ExprNode*, int64_t> bind_shapes(const Kernel& k, std::s
     if (!values.contains(v.get())) throw BadKernel(cat("the inputs do not determine `", show(v), "`"));
   }
   return values;
+}
+
+std::unordered_set<const ExprNode*> determined_by(std::span<const Expr> extents) {
+  std::unordered_set<const ExprNode*> known;
+  // c*v + d with one unknown v, as above.
+  const auto solve = [&](Expr e) {
+    const ExprNode* unknown = nullptr;
+    for (const polynomial::Term& t : polynomial::terms(e)) {
+      const auto is_open = [&](const ExprNode* atom) {
+        const std::vector<Expr> all = variables(Expr(atom));
+        return std::any_of(all.begin(), all.end(), [&](Expr v) { return !known.contains(v.get()); });
+      };
+      if (std::none_of(t.atoms.begin(), t.atoms.end(), is_open)) continue;
+      if (unknown || t.atoms.size() != 1 || t.atoms[0]->kind != ExprKind::kVar) return false;
+      unknown = t.atoms[0];
+    }
+    return unknown && known.insert(unknown).second;
+  };
+  for (bool again = true; again;) {
+    again = false;
+    for (Expr e : extents) again |= solve(e);
+  }
+  return known;
 }
 
 std::vector<Tensor> execute(const Kernel& k, std::span<const Tensor> inputs) {

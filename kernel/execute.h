@@ -10,6 +10,7 @@
 #include <stdexcept>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "kernel/kernel.h"
@@ -26,6 +27,9 @@ struct BadKernel : std::logic_error {
 // shape is not what the kernel asks for, BadKernel if the inputs do not determine a variable.
 std::unordered_map<const ExprNode*, int64_t> bind_shapes(const Kernel& k,
                                                          std::span<const ::relay::Tensor> inputs);
+
+// The shape variables whose values follow from extents of these shapes, as bind_shapes works them out.
+std::unordered_set<const ExprNode*> determined_by(std::span<const Expr> extents);
 
 // The outputs. Throws relay::Trap where a Require fails or an integer is divided by zero, BadKernel as above.
 std::vector<::relay::Tensor> execute(const Kernel& k, std::span<const ::relay::Tensor> inputs);

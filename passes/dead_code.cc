@@ -6,49 +6,16 @@
 
 #include "ir/analysis.h"
 #include "ir/rewrite.h"
-#include "op/registry.h"
+#include "passes/effects.h"
 #include "passes/pass.h"
 
 namespace relay::passes {
 namespace {
 
-// Marks the expressions whose evaluation cannot be noticed. Filled children first.
-class Silence {
- public:
-  explicit Silence(Expr root) {
-    for (Expr e : post_order(root)) silent_[e] = decide(e) ? 1 : 2;
-  }
-  bool operator()(Expr e) const { return silent_.get(e) == 1; }
-
- private:
-  bool decide(Expr e) const {
-    switch (e->kind) {
-      case ExprKind::kFn: return true;  // making a closure runs nothing
-      case ExprKind::kRefRead:
-      case ExprKind::kRefWrite: return false;
-      case ExprKind::kMatch:
-        if (!e->as<Match>()->total) return false;
-        break;
-      case ExprKind::kCall: {
-        const auto* call = e->as<Call>();
-        const op::OpDef* def = op::callee(*call);
-        const bool harmless = call->callee->as<CtorRef>() || (def && def->effects == op::Effects::kNone);
-        if (!harmless) return false;
-        break;
-      }
-      default: break;
-    }
-    bool all = true;
-    for_each_child(e, [&](Expr child) { all &= silent_.get(child) == 1; });
-    return all;
-  }
-  NodeMap<uint8_t> silent_;
-};
-
 // Variables of lets that can go: nothing live mentions them, and evaluating their value cannot be noticed. Linear:
 // a value is looked into only once its variable turns out to be needed.
-std::set<const Var*> dead_variables(Expr root) {
-  const Silence silent(root);
+std::set<const Var*> dead_variables(Context& context, Expr root) {
+  Effects effects(context, root);
   NodeMap<const Let*> binding;
   const std::vector<Expr> order = post_order(root);
   for (Expr e : order) {
@@ -61,7 +28,7 @@ std::set<const Var*> dead_variables(Expr root) {
     pending.pop_back();
     if (std::exchange(live[e], 1)) continue;
     if (const auto* let = e->as<Let>()) {
-      if (!silent(let->value)) pending.push_back(let->value);
+      if (!effects.silent(let->value)) pending.push_back(let->value);
       pending.push_back(let->body);
     } else {
       if (const Let* let = binding.get(e)) pending.push_back(let->value);
@@ -71,13 +38,13 @@ std::set<const Var*> dead_variables(Expr root) {
   std::set<const Var*> dead;
   for (Expr e : order) {
     const auto* let = e->as<Let>();
-    if (let && live.get(let) && !live.get(let->x) && silent(let->value)) dead.insert(let->x);
+    if (let && live.get(let) && !live.get(let->x) && effects.silent(let->value)) dead.insert(let->x);
   }
   return dead;
 }
 
 Expr sweep(Context& context, Expr root) {
-  const std::set<const Var*> dead = dead_variables(root);
+  const std::set<const Var*> dead = dead_variables(context, root);
   if (dead.empty()) return root;
   return rewrite(context, root, [&](relay::Builder&, Expr e) -> Expr {
     const auto* let = e->as<Let>();

@@ -2,8 +2,8 @@
 //
 // Afterwards every operator call has a lowering of its own, and fusion sees the parts.
 #include "ir/rewrite.h"
-#include "op/apply.h"
 #include "op/registry.h"
+#include "passes/expand.h"
 #include "passes/pass.h"
 
 namespace relay::passes {
@@ -13,15 +13,11 @@ Module run(const Module& m, const PassContext&) {
   Module now = m;
   // An expansion may call further operators that expand: the definitions are not cyclic, so this ends.
   for (;;) {
-    Module next = rewrite(now, [](relay::Builder& b, Expr e) -> Expr {
-      if (const auto* proj = e->as<Proj>()) {
-        const auto* tuple = proj->tuple->as<Tuple>();
-        return tuple ? tuple->fields[proj->index] : e;
-      }
+    Effects effects(m.context());
+    Module next = rewrite(now, [&](relay::Builder& b, Expr e) -> Expr {
+      if (const auto* proj = e->as<Proj>()) return field_of_tuple(*proj, effects);
       const op::OpDef* def = op::callee(e);
-      if (!def || !def->expand) return e;
-      const auto* call = e->as<Call>();
-      return op::expand(b, *def, call->args, call->attrs);
+      return def && def->expand ? expand_in_place(b, *def, *e->as<Call>(), effects) : e;
     });
     if (next.same(now)) return now;
     now = next;

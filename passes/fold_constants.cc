@@ -10,6 +10,7 @@
 #include "op/apply.h"
 #include "op/ops.h"
 #include "op/registry.h"
+#include "passes/expand.h"
 #include "passes/pass.h"
 
 namespace relay::passes {
@@ -43,11 +44,11 @@ std::optional<int64_t> bytes_of(Type t) {
 // The shape of a tensor is known from its type, whatever its value.
 bool asks_only_for_shape(const op::OpDef* def) { return def == &op::kShapeOf || def == &op::kNdarraySize; }
 
-std::optional<Value> fold(Context& context, const Call& call, const op::OpDef& def) {
+std::optional<Value> fold(Context& context, const Call& call, const op::OpDef& def, Effects& effects) {
   std::vector<Value> args;
   for (Expr a : call.args) {
     std::optional<Value> v = value_of(a);
-    if (!v && asks_only_for_shape(&def)) {
+    if (!v && asks_only_for_shape(&def) && effects.silent(a)) {
       const auto* tensor = a->type ? a->type->as<TensorType>() : nullptr;
       const auto shape = tensor ? tensor->static_shape() : std::nullopt;
       if (!shape) return std::nullopt;
@@ -66,10 +67,11 @@ std::optional<Value> fold(Context& context, const Call& call, const op::OpDef& d
 
 Module run(const Module& m, const PassContext& pass) {
   const int64_t most = pass.value("max-bytes");
+  Effects effects(m.context());
   return rewrite(m, [&](relay::Builder& b, Expr e) -> Expr {
     if (const auto* proj = e->as<Proj>()) {
-      const auto* tuple = proj->tuple->as<Tuple>();
-      return tuple && tuple->fields[proj->index]->as<Constant>() ? tuple->fields[proj->index] : e;
+      const Expr field = field_of_tuple(*proj, effects);
+      return field->as<Constant>() ? field : e;
     }
     const auto* call = e->as<Call>();
     const op::OpDef* def = call ? op::callee(*call) : nullptr;
@@ -79,7 +81,7 @@ Module run(const Module& m, const PassContext& pass) {
     int64_t argument_bytes = 0;
     for (Expr a : call->args) argument_bytes += bytes_of(a->type).value_or(0);
     if (*result_bytes > std::max(most, 2 * argument_bytes)) return e;
-    const auto value = fold(b.context(), *call, *def);
+    const auto value = fold(b.context(), *call, *def, effects);
     if (!value || !value->is_tensor()) return e;
     SpanScope at(b, e->span);
     return b.constant(value->tensor());

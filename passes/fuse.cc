@@ -11,8 +11,10 @@
 
 #include "ir/analysis.h"
 #include "ir/rewrite.h"
+#include "kernel/execute.h"
 #include "op/apply.h"
 #include "op/registry.h"
+#include "passes/effects.h"
 #include "passes/pass.h"
 
 namespace relay::passes {
@@ -36,7 +38,8 @@ struct Site {
 
 class Fuser {
  public:
-  Fuser(Context& context, Expr root, size_t most) : context_(context), root_(root), most_(most) {}
+  Fuser(Context& context, Expr root, size_t most)
+      : context_(context), root_(root), most_(most), effects_(context, root) {}
 
   Expr run() {
     collect();
@@ -52,9 +55,10 @@ class Fuser {
 
  private:
   // Tensor in, one tensor out, pure enough to be moved next to its use within its scope.
-  static bool eligible(const Call& call, const op::OpDef* def) {
-    if (!def || !def->lower || def->effects == op::Effects::kEffect || !call.type) return false;
-    return true;
+  // Kernels do not compare shapes.
+  bool eligible(const Call& call, const op::OpDef* def) {
+    return def && def->lower && def->effects != op::Effects::kEffect && call.type &&
+           !checks_shapes(context_, call, *def);
   }
 
   void collect() {
@@ -74,6 +78,12 @@ class Fuser {
       Site site{call, def, {}};
       site.group = sites_.size();
       sites_.push_back(std::move(site));
+    }
+    // A shared call is evaluated where its scope begins; in a group it would be where the group's last call stands. And
+    // what follows in a group may not need all of a value, so that a trap in it would not happen.
+    for (Site& s : sites_) {
+      s.escapes =
+          (scopes.uses.get(s.call) > 1 && !effects_.steady(s.call)) || may_trap(context_, *s.call, *s.def);
     }
     for (Expr e : order) {
       const auto user = site_of_.find(e);
@@ -268,7 +278,7 @@ class Fuser {
       if (members[g].empty()) continue;
       const bool only_view =
           std::all_of(members[g].begin(), members[g].end(), [&](size_t i) { return sites_[i].def->view; });
-      if (!only_view) group_of_last[sites_[members[g].back()].call] = g;
+      if (!only_view && knows_its_shapes(members[g])) group_of_last[sites_[members[g].back()].call] = g;
     }
     // Bottom-up: when the last call of a group is met its outside arguments have been rewritten already.
     NodeMap<Expr> now;
@@ -285,21 +295,66 @@ class Fuser {
     return now.get(root_);
   }
 
+  // What the group takes from outside, in evaluation order: the effects of arguments happen in that order, too.
+  std::vector<Expr> taken(const std::vector<size_t>& members) {
+    std::unordered_set<Expr> calls, seen;
+    for (size_t i : members) calls.insert(sites_[i].call);
+    std::vector<Expr> out, pending{sites_[members.back()].call};
+    while (!pending.empty()) {
+      const Expr e = pending.back();
+      pending.pop_back();
+      if (!seen.insert(e).second) continue;
+      if (!calls.contains(e)) {
+        out.push_back(e);
+        continue;
+      }
+      const size_t before = pending.size();
+      for (Expr arg : e->as<Call>()->args) {
+        const auto* tuple = arg->as<Tuple>();
+        if (!tuple) pending.push_back(arg);
+        for (size_t i = 0; tuple && i < tuple->fields.size(); ++i) pending.push_back(tuple->fields[i]);
+      }
+      std::reverse(pending.begin() + static_cast<ptrdiff_t>(before), pending.end());
+    }
+    return out;
+  }
+
+  // A kernel is told the shapes of what it takes and nothing else.
+  bool knows_its_shapes(const std::vector<size_t>& members) {
+    std::vector<kernel::Expr> given, needed;
+    const auto dims = [](Type root, std::vector<kernel::Expr>& out) {
+      for (const TensorType* t : op::flatten(std::vector<Type>{root})) {
+        for (Dim d : t->dims) {
+          if (d.is_symbolic()) out.push_back(d.symbolic());
+        }
+      }
+    };
+    for (Expr e : taken(members)) dims(e->type, given);
+    for (size_t i : members) dims(sites_[i].call->type, needed);
+    const auto known = kernel::determined_by(given);
+    return std::all_of(needed.begin(), needed.end(), [&](kernel::Expr e) {
+      const std::vector<kernel::Expr> all = kernel::variables(e);
+      return std::all_of(all.begin(), all.end(), [&](kernel::Expr v) { return known.contains(v.get()); });
+    });
+  }
+
   Expr primitive(const std::vector<size_t>& members, const NodeMap<Expr>& outside) {
     relay::Builder b(context_);
     std::unordered_map<Expr, Expr> inside;  // old expression -> its counterpart in the body
     std::vector<const Var*> params;
     std::vector<Expr> args;
-    const auto take = [&](Expr e) -> Expr {
-      if (auto it = inside.find(e); it != inside.end()) return it->second;
+    for (Expr e : taken(members)) {
       // Small constants become part of the code.
-      if (const auto* c = e->as<Constant>(); c && c->value->size() == 1) return inside[e] = c;
+      if (const auto* c = e->as<Constant>(); c && c->value->size() == 1) {
+        inside[e] = c;
+        continue;
+      }
       const Var* p = b.var("p" + std::to_string(params.size()), e->type);
       Expr typed = b.with_type(p, e->type);
       params.push_back(typed->as<Var>());
       args.push_back(outside.get(e));
-      return inside[e] = typed;
-    };
+      inside[e] = typed;
+    }
     Expr body = nullptr;
     for (size_t i : members) {
       const Call* call = sites_[i].call;
@@ -308,11 +363,11 @@ class Fuser {
       for (Expr arg : call->args) {
         const auto* tuple = arg->as<Tuple>();
         if (!tuple) {
-          inner.push_back(take(arg));
+          inner.push_back(inside.at(arg));
           continue;
         }
         std::vector<Expr> fields;
-        for (Expr field : tuple->fields) fields.push_back(take(field));
+        for (Expr field : tuple->fields) fields.push_back(inside.at(field));
         inner.push_back(b.with_type(b.tuple(fields), arg->type));
       }
       body = b.call(b.op(*sites_[i].def), inner, call->attrs, call->type);
@@ -332,6 +387,7 @@ class Fuser {
   std::unordered_map<Expr, size_t> site_of_;
   std::unordered_map<Expr, uint32_t> tuple_users_;
   std::unordered_map<size_t, Fusion> group_class_;
+  Effects effects_;
 };
 
 Module run(const Module& m, const PassContext& pass) {

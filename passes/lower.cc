@@ -10,6 +10,7 @@
 #include "ir/analysis.h"
 #include "ir/rewrite.h"
 #include "kernel/builder.h"
+#include "kernel/execute.h"
 #include "kernel/schedule/cpu.h"
 #include "op/apply.h"
 #include "op/registry.h"
@@ -67,10 +68,22 @@ class Lowerer {
       }
     }
     kernel::Kernel plain = k.finish(name, describe(fn, " + ", 12), tensors.at(fn.body));
+    require_known_shapes(plain);
     return kernel::schedule::schedule_for_cpu(plain, target_);
   }
 
  private:
+  // A kernel is told its inputs' shapes and nothing else.
+  static void require_known_shapes(const kernel::Kernel& k) {
+    std::vector<kernel::Expr> extents;
+    for (const kernel::Buffer* b : k.inputs) extents.insert(extents.end(), b->shape.begin(), b->shape.end());
+    const auto known = kernel::determined_by(extents);
+    for (kernel::Expr v : kernel::shape_parameters(k)) {
+      if (!known.contains(v.get()))
+        throw op::RelationError{op::kAttributes, cat("its arguments do not determine `", show(v), "`")};
+    }
+  }
+
   std::vector<kernel::Expr> shape_of(const TensorType& t) {
     std::vector<kernel::Expr> shape;
     for (Dim d : t.dims) {
@@ -111,25 +124,33 @@ class Lowerer {
   kernel::schedule::CpuOptions target_;
 };
 
-// A kernel takes tensors: an argument that is a tuple is taken apart.
-std::vector<Expr> tensors_of(relay::Builder& b, const List<Expr>& args) {
-  std::vector<Expr> out, pending(args.begin(), args.end());
-  std::reverse(pending.begin(), pending.end());
-  while (!pending.empty()) {
-    const Expr e = pending.back();
-    pending.pop_back();
-    const auto* type = e->type->as<TupleType>();
-    if (!type) {
-      out.push_back(e);
-      continue;
+// A call of the kernel with the function's arguments. A kernel takes and gives tensors: tuples are taken apart, and an
+// only result that was in a tuple is put there again.
+Expr call_kernel(relay::Builder& b, Expr kernel, const Call& call) {
+  const auto takes_apart = [](Expr arg) { return arg->type->as<TupleType>() && !arg->as<Tuple>(); };
+  // A tuple that is not written out is evaluated once, in its turn.
+  const bool binds = std::any_of(call.args.begin(), call.args.end(),
+                                 [&](Expr arg) { return takes_apart(arg) && !arg->as<Var>(); });
+  std::vector<std::pair<const Var*, Expr>> bound;
+  std::vector<Expr> args;
+  for (Expr arg : call.args) {
+    if (binds && !arg->as<Var>() && !arg->as<Constant>()) {
+      const Var* x = b.with_type(b.var(cat("a", bound.size()), arg->type), arg->type)->as<Var>();
+      bound.emplace_back(x, arg);
+      arg = x;
     }
-    const auto* tuple = e->as<Tuple>();
-    for (size_t i = type->fields.size(); i-- > 0;) {
-      pending.push_back(tuple ? tuple->fields[i]
-                              : b.with_type(b.proj(e, static_cast<uint32_t>(i)), type->fields[i]));
+    const auto* tuple = arg->type->as<TupleType>();
+    for (uint32_t i = 0; tuple && i < tuple->fields.size(); ++i) {
+      args.push_back(arg->as<Tuple>() ? arg->as<Tuple>()->fields[i] : b.proj(arg, i));
     }
+    if (!tuple) args.push_back(arg);
   }
-  return out;
+  const auto* tuple = call.type->as<TupleType>();
+  const bool wraps = tuple && tuple->fields.size() == 1;
+  Expr e = b.call(kernel, args, {}, wraps ? tuple->fields[0] : call.type);
+  if (wraps) e = b.tuple({e});
+  for (size_t i = bound.size(); i-- > 0;) e = b.let(bound[i].first, bound[i].second, e);
+  return e;
 }
 
 Module run(const Module& m, const PassContext& pass) {
@@ -158,8 +179,7 @@ Module run(const Module& m, const PassContext& pass) {
     const auto* fn = call ? call->callee->as<Fn>() : nullptr;
     if (!fn || !fn->attrs.flag("Primitive")) return e;
     try {
-      const Global* global = b.global(kernel_for(fn), fn->type);
-      return b.call(global, tensors_of(b, call->args), {}, call->type);
+      return call_kernel(b, b.global(kernel_for(fn)), *call);
     } catch (const op::RelationError& error) {
       pass.diagnostics
           .error(e->span, "cannot-lower", cat("cannot lower ", describe(*fn, " + ", 12), ": ", error.reason))

@@ -1,7 +1,9 @@
 #include "passes/map_types.h"
 
+#include <algorithm>
 #include <unordered_map>
 
+#include "ir/fields.h"
 #include "ir/rewrite.h"
 
 namespace relay::passes {
@@ -51,8 +53,39 @@ class Mapper {
 
   DType dtype(DType d) const { return map_.dtype ? map_.dtype(d) : d; }
 
+  // Constructors are known by identity: where a field changes, all of its data type are new ones.
+  Module data_types(const Module& m) {
+    Module out = m;
+    for (const auto& [name, def] : m.data_types()) {
+      bool changed = false;
+      std::vector<const Constructor*> ctors;
+      for (const Constructor* c : def->ctors) {
+        std::vector<Type> fields;
+        for (Type t : c->fields) fields.push_back(type(t));
+        changed |= !std::equal(fields.begin(), fields.end(), c->fields.begin());
+        Constructor copy = *c;
+        copy.fields = context_.arena().list(fields);
+        ctors.push_back(context_.arena().make<Constructor>(copy));
+      }
+      if (!changed) continue;
+      for (size_t i = 0; i < ctors.size(); ++i) ctors_[def->ctors[i]] = ctors[i];
+      DataTypeDef copy = *def;
+      copy.ctors = context_.arena().list(ctors);
+      out.set_data_type(context_.arena().make<DataTypeDef>(copy));
+    }
+    return out;
+  }
+
   Expr rewrite_node(relay::Builder& b, Expr e) {
     SpanScope at(b, e->span);
+    if (!ctors_.empty() && (e->kind == ExprKind::kCtorRef || e->kind == ExprKind::kMatch)) {
+      std::vector<Expr> children;
+      for_each_child(e, [&](Expr child) { children.push_back(child); });
+      e = rebuild(context_, e, {.children = children, .ctor = [this](const Constructor* c) {
+                                  auto it = ctors_.find(c);
+                                  return it == ctors_.end() ? c : it->second;
+                                }});
+    }
     if (const auto* c = e->as<Constant>()) {
       const DType d = dtype(c->value->dtype());
       return d == c->value->dtype() ? e : b.constant(c->value->converted(d));
@@ -70,6 +103,11 @@ class Mapper {
     } else if (const auto* call = e->as<Call>()) {
       const Attrs mapped = attrs(call->attrs);
       if (!(mapped == call->attrs)) return b.call(call->callee, call->args, mapped, type(call->type));
+      std::vector<Expr> children;
+      for_each_child(e, [&](Expr child) { children.push_back(child); });
+      std::vector<Type> type_args;
+      for (Type t : call->type_args) type_args.push_back(type(t));
+      return rebuild(context_, e, {.children = children, .type = type(e->type), .type_args = type_args});
     }
     return b.with_type(e, type(e->type));
   }
@@ -96,22 +134,30 @@ class Mapper {
   Context& context_;
   const TypeMap& map_;
   std::unordered_map<Type, Type> types_;
+  std::unordered_map<const Constructor*, const Constructor*> ctors_;
 };
 
 }  // namespace
 
 Module map_types(const Module& m, const TypeMap& map) {
   Mapper mapper(m.context(), map);
-  return rewrite(m, [&](relay::Builder& b, Expr e) { return mapper.rewrite_node(b, e); });
+  return rewrite(mapper.data_types(m), [&](relay::Builder& b, Expr e) { return mapper.rewrite_node(b, e); });
 }
 
-Module bind_shape_variables(const Module& m, const std::map<std::string, int64_t>& values) {
+Module bind_shape_variables(const Module& m, std::string_view function,
+                            const std::map<std::string, int64_t>& values) {
   kernel::ExprPool& pool = m.context().pool();
   std::unordered_map<const kernel::ExprNode*, kernel::Expr> by;
   for (const auto& [name, value] : values) by.emplace(pool.shape_variable(name).get(), pool.integer(value));
-  return map_types(
-      m, {.dim = [&](Dim d) { return d.is_symbolic() ? Dim(kernel::substitute(d.symbolic(), by)) : d; },
-          .dtype = {}});
+  const TypeMap map{
+      .dim = [&](Dim d) { return d.is_symbolic() ? Dim(kernel::substitute(d.symbolic(), by)) : d; },
+      .dtype = {}};
+  Mapper mapper(m.context(), map);
+  const Expr bound = rewrite(m.context(), m.function(function),
+                             [&](relay::Builder& b, Expr e) { return mapper.rewrite_node(b, e); });
+  Module out = m;
+  out.set_function(function, bound->as<Fn>());
+  return out;
 }
 
 }  // namespace relay::passes

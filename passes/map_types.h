@@ -6,6 +6,7 @@
 #include <functional>
 #include <map>
 #include <string>
+#include <string_view>
 
 #include "ir/module.h"
 
@@ -20,8 +21,9 @@ struct TypeMap {
 // The result carries mapped types where the module was typed; check it again if dims became better known.
 Module map_types(const Module& m, const TypeMap& map);
 
-// Every shape variable of that name becomes a constant. The result must be type checked: what followed from the
-// variable alone is forgotten.
-Module bind_shape_variables(const Module& m, const std::map<std::string, int64_t>& values);
+// The shape variables of these names that the function binds become constants; those of other functions have nothing to
+// do with them. The result must be type checked: what followed from a variable alone is forgotten.
+Module bind_shape_variables(const Module& m, std::string_view function,
+                            const std::map<std::string, int64_t>& values);
 
 }  // namespace relay::passes

@@ -3,9 +3,9 @@
 // Batch normalisation becomes a multiplication and an addition with statistics that fold into constants; dropout
 // becomes its argument. Both give tuples, of which usually one field is used: projections of tuples go too.
 #include "ir/rewrite.h"
-#include "op/apply.h"
 #include "op/ops.h"
 #include "op/registry.h"
+#include "passes/expand.h"
 #include "passes/pass.h"
 
 namespace relay::passes {
@@ -14,15 +14,11 @@ namespace {
 bool only_for_training(const op::OpDef* def) { return def == &op::kBatchNorm || def == &op::kDropout; }
 
 Module run(const Module& m, const PassContext&) {
-  return rewrite(m, [](relay::Builder& b, Expr e) -> Expr {
-    if (const auto* proj = e->as<Proj>()) {
-      const auto* tuple = proj->tuple->as<Tuple>();
-      return tuple ? tuple->fields[proj->index] : e;
-    }
+  Effects effects(m.context());
+  return rewrite(m, [&](relay::Builder& b, Expr e) -> Expr {
+    if (const auto* proj = e->as<Proj>()) return field_of_tuple(*proj, effects);
     const op::OpDef* def = op::callee(e);
-    if (!only_for_training(def)) return e;
-    const auto* call = e->as<Call>();
-    return op::expand(b, *def, call->args, call->attrs);
+    return only_for_training(def) ? expand_in_place(b, *def, *e->as<Call>(), effects) : e;
   });
 }
 

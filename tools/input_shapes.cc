@@ -85,8 +85,9 @@ bool parse_input_shape(const std::string& text, InputShapes& out) {
   return out.emplace(text.substr(0, colon), std::move(shape)).second;
 }
 
-Result<Module> bind_input_shapes(const Module& m, const Fn& function, const std::vector<std::string>& names,
-                                 const InputShapes& shapes, Diagnostics& diagnostics) {
+Result<Module> bind_input_shapes(const Module& m, std::string_view function,
+                                 const std::vector<std::string>& names, const InputShapes& shapes,
+                                 Diagnostics& diagnostics) {
   std::map<std::string, int64_t> values;
   const size_t errors = diagnostics.errors();
   for (const auto& [name, wanted] : shapes) {
@@ -97,14 +98,14 @@ Result<Module> bind_input_shapes(const Module& m, const Fn& function, const std:
           .note(cat("the inputs: ", join(names, ", ")));
       continue;
     }
-    const Var* param = function.params[static_cast<size_t>(at - names.begin())];
+    const Var* param = m.function(function)->params[static_cast<size_t>(at - names.begin())];
     if (std::string why = bind(param->type, wanted, values); !why.empty()) {
       diagnostics.error(param->span, "input-shape-mismatch",
                         cat("input `", name, "`: the shape ", show(wanted), " was asked for, and ", why));
     }
   }
   if (diagnostics.errors() > errors) return kReported;
-  return values.empty() ? m : passes::bind_shape_variables(m, values);
+  return values.empty() ? m : passes::bind_shape_variables(m, function, values);
 }
 
 }  // namespace relay::tools

@@ -19,7 +19,8 @@ bool parse_input_shape(const std::string& text, InputShapes& out);
 
 // The module with shape variables of @function's inputs replaced by the extents; it must be type checked again. The module
 // itself if nothing is bound. Reports "input-unknown" and "input-shape-mismatch".
-Result<Module> bind_input_shapes(const Module& m, const Fn& function, const std::vector<std::string>& names,
-                                 const InputShapes& shapes, Diagnostics& diagnostics);
+Result<Module> bind_input_shapes(const Module& m, std::string_view function,
+                                 const std::vector<std::string>& names, const InputShapes& shapes,
+                                 Diagnostics& diagnostics);
 
 }  // namespace relay::tools

@@ -84,7 +84,7 @@ Result<InputShapes> input_shapes(const ModelOptions& options, Session& session) 
 Result<Module> with_input_shapes(const Model& model, const InputShapes& shapes, Session& session) {
   Diagnostics diagnostics;
   Result<Module> bound =
-      bind_input_shapes(model.module, model.entry(), model.input_names, shapes, diagnostics);
+      bind_input_shapes(model.module, model.function, model.input_names, shapes, diagnostics);
   Result<Module> typed = bound ? typecheck::check(*bound, diagnostics) : Result<Module>(kReported);
   if (!typed) session.fail(diagnostics, model.module.context().sources());
   return typed;
@@ -321,7 +321,8 @@ Result<Model> specialise(const Model& model, const std::vector<Value>& args, Ses
   std::map<std::string, int64_t> values;
   for (const auto& [variable, value] : variables) values[variable->name.str()] = value;
   Diagnostics diagnostics;
-  Result<Module> checked = typecheck::check(passes::bind_shape_variables(model.module, values), diagnostics);
+  Result<Module> checked =
+      typecheck::check(passes::bind_shape_variables(model.module, model.function, values), diagnostics);
   if (!checked) {
     session.fail(diagnostics, model.module.context().sources());
     return kReported;

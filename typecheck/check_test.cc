@@ -223,12 +223,12 @@ TEST(Infer, UnknownDims) {
 }
 
 TEST(Errors, EachIsReportedOnce) {
-  EXPECT_EQ(slugs("def @main() { add(1, 2f) }"), "bad-argument");
-  EXPECT_EQ(slugs("def @main() { let %x = add(1, 2f); add(%x, add(%x, %x)) }"), "bad-argument");
+  EXPECT_EQ(slugs("def @main() { add(1, 2f) }"), "dtypes-differ");
+  EXPECT_EQ(slugs("def @main() { let %x = add(1, 2f); add(%x, add(%x, %x)) }"), "dtypes-differ");
   EXPECT_EQ(slugs("def @main() { (add(1, 2f), 1(2), (1, 2).5) }"),
-            "bad-argument not-a-function bad-projection");
+            "dtypes-differ not-a-function bad-projection");
   EXPECT_EQ(slugs("def @main() { (1).0 }"), "bad-projection");
-  EXPECT_EQ(slugs("def @f() { add(1, 2f) } def @main() { add(@f(), 1) }"), "bad-argument");
+  EXPECT_EQ(slugs("def @f() { add(1, 2f) } def @main() { add(@f(), 1) }"), "dtypes-differ");
 }
 
 TEST(Errors, Slugs) {

@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 """What every source of the project must keep: the arrows, the sizes, the words, and a test for each message."""
 
+import importlib.util
 import re
 import unittest
 
@@ -93,6 +94,13 @@ class ArchTest(unittest.TestCase):
         missing = {slug for slug in emitted if slug not in tested}
         self.assertEqual(sorted(missing - known), [], "a new diagnostic without a test")
         self.assertEqual(sorted(known - missing), [], "tested by now: take it out of untested_slugs.txt")
+
+    def test_the_page_of_diagnostics_is_current(self):
+        spec = importlib.util.spec_from_file_location("diagnostics_page", sources.ROOT / "tools/diagnostics_page.py")
+        generator = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(generator)
+        self.assertTrue(generator.page(sources.ROOT) == sources.read("docs/diagnostics.md"),
+                        "run ./dev update: docs/diagnostics.md is not what the golden tests show")
 
     def test_nothing_is_left_for_later(self):
         # The words stand apart here so that this file does not find itself.

@@ -80,7 +80,7 @@ TEST_F(BadModel, ATextThatDoesNotParseIsPointedInto) {
 
 TEST_F(BadModel, ATextThatDoesNotTypeCheckIsPointedInto) {
   write("m.relay", "def @main(%x: Tensor[(2), float32], %y: Tensor[(3), float32]) { add(%x, %y) }");
-  refused_by_all("m.relay", kBadModel, {"m.relay:1:65: error", "[bad-argument]", "2 and 3", "%y"});
+  refused_by_all("m.relay", kBadModel, {"m.relay:1:65: error", "[not-broadcastable]", "2 and 3", "%y"});
 }
 
 TEST_F(BadModel, AnUnknownOperatorOfATextIsNamed) {

@@ -5,10 +5,10 @@ import re
 
 
 def inputs():
-    """(path, text) of each input."""
+    """(path, text) of each input; none that is warned about, because the grammar has what is not."""
     for folder in ("tests/exec", "tests/golden"):
         for path in sorted(pathlib.Path(folder).rglob("*.relay")):
             parts = re.split(r"^---- (\w+)\n", path.read_text(encoding="utf-8"), flags=re.M)
             sections = dict(zip(parts[1::2], parts[2::2]))
-            if "input" in sections:
+            if "input" in sections and "[missing-comma]" not in sections.get("output", ""):
                 yield str(path), sections["input"]

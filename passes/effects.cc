@@ -1,0 +1,110 @@
+#include "passes/effects.h"
+
+#include <algorithm>
+#include <iterator>
+#include <vector>
+
+#include "op/apply.h"
+#include "op/ops.h"
+#include "op/registry.h"
+
+namespace relay::passes {
+namespace {
+
+// Division does for integers only, taking elements only if it is told to.
+bool traps_for_some_values(const Call& call, const op::OpDef& op) {
+  if (op.effects != op::Effects::kTraps) return false;
+  static const op::OpDef* const kDivisions[] = {&op::kDivide,   &op::kFloorDivide, &op::kMod,
+                                                &op::kFloorMod, &op::kTruncDivide, &op::kTruncMod};
+  if (std::find(std::begin(kDivisions), std::end(kDivisions), &op) != std::end(kDivisions)) {
+    const auto* result = call.type ? call.type->as<TensorType>() : nullptr;
+    return !result || !result->dtype.is_float();
+  }
+  const AttrValue* mode = call.attrs.find("mode");
+  return &op != &op::kTake || (mode && mode->string == "fast");
+}
+
+}  // namespace
+
+bool checks_shapes(Context& context, const Call& call, const op::OpDef& op) {
+  std::vector<Type> types;
+  bool is_static = true;
+  for (Expr arg : call.args) {
+    if (!arg->type) return true;
+    types.push_back(arg->type);
+  }
+  for (const TensorType* t : op::flatten(types)) is_static = is_static && t->is_static();
+  if (is_static) return false;
+  try {
+    op::Relation relation(context, types);
+    op.relate(relation, call.attrs);
+    return !relation.checks().empty();
+  } catch (const op::RelationError&) {
+    return true;
+  }
+}
+
+bool may_trap(Context& context, const Call& call, const op::OpDef& op) {
+  return traps_for_some_values(call, op) || checks_shapes(context, call, op);
+}
+
+// What is known of the children first; iterative, and each expression is decided once.
+uint8_t Effects::known(Expr root) {
+  std::vector<Expr> pending{root};
+  while (!pending.empty()) {
+    const Expr e = pending.back();
+    if (bits_.get(e)) {
+      pending.pop_back();
+      continue;
+    }
+    const size_t before = pending.size();
+    for_each_child(e, [&](Expr child) {
+      if (!bits_.get(child)) pending.push_back(child);
+    });
+    if (pending.size() > before) continue;
+    pending.pop_back();
+    bits_[e] = decide(e);
+  }
+  return bits_.get(root);
+}
+
+uint8_t Effects::decide(Expr e) const {
+  uint8_t all = kSilent | kSteady, any = 0;
+  for_each_child(e, [&](Expr child) {
+    all &= bits_.get(child);
+    any |= bits_.get(child);
+  });
+  const uint8_t shares = any & kSharesEffect;
+  uint8_t own = kSilent | kSteady;
+  switch (e->kind) {
+    case ExprKind::kFn: {
+      // Making a closure runs nothing. But it uses what is shared with its surroundings.
+      const bool body_is_steady = bits_.get(e->as<Fn>()->body) & kSteady;
+      const bool silent = uses_ ? !shares : body_is_steady;
+      return static_cast<uint8_t>(kKnown | kSteady | (silent ? kSilent : 0) | shares);
+    }
+    case ExprKind::kRefRead:
+    case ExprKind::kRefWrite: own = 0; break;
+    case ExprKind::kMatch:
+      if (!e->as<Match>()->total) own = kSteady;
+      break;
+    case ExprKind::kCall: {
+      const auto* call = e->as<Call>();
+      if (const op::OpDef* def = op::callee(*call)) {
+        if (may_trap(context_, *call, *def)) own = kSteady;
+        if (def->effects == op::Effects::kEffect) own = 0;
+      } else if (const auto* fn = call->callee->as<Fn>(); fn && fn->attrs.flag("Primitive")) {
+        own = bits_.get(fn->body);
+      } else if (!call->callee->as<CtorRef>()) {
+        own = 0;
+      }
+      break;
+    }
+    default: break;
+  }
+  const uint8_t now = all & own & (kSilent | kSteady);
+  const bool shared = uses_ && uses_->get(e) > 1;
+  return static_cast<uint8_t>(kKnown | now | shares | (shared && !(now & kSteady) ? kSharesEffect : 0));
+}
+
+}  // namespace relay::passes

@@ -1,0 +1,47 @@
+// Effects: what of an evaluation can be noticed. Passes that drop or move expressions ask here.
+//
+// Dropping a use counts as moving, too: a shared expression that keeps one use is no longer evaluated where its scope
+// begins but where it stands (docs/semantics.md, "Sharing").
+#pragma once
+
+#include <optional>
+
+#include "ir/analysis.h"
+#include "op/op_def.h"
+
+namespace relay::passes {
+
+// Could the shapes of the arguments be wrong when the program runs? They were neither proved nor refuted then.
+bool checks_shapes(Context& context, const Call& call, const op::OpDef& op);
+// Could the call trap, for some values or shapes?
+bool may_trap(Context& context, const Call& call, const op::OpDef& op);
+
+class Effects {
+ public:
+  // Of expressions that may still be changing, whose uses are not counted.
+  explicit Effects(Context& context) : context_(context) {}
+  // Of the expressions of this root, where more can be said of closures.
+  Effects(Context& context, Expr root) : context_(context), uses_(scopes(root).uses) {}
+
+  // Evaluating it cannot be noticed: it ends without a trap and touches no cell. It may be dropped.
+  bool silent(Expr e) { return known(e) & kSilent; }
+  // Evaluating it earlier or later in its scope cannot be noticed: it touches no cell and calls nothing unknown, but it
+  // may trap.
+  bool steady(Expr e) { return known(e) & kSteady; }
+
+ private:
+  enum Bits : uint8_t {
+    kKnown = 1,
+    kSilent = 2,
+    kSteady = 4,
+    kSharesEffect = 8,  // there is something shared in it, functions included, that is not steady
+  };
+  uint8_t known(Expr e);
+  uint8_t decide(Expr e) const;
+
+  Context& context_;
+  NodeMap<uint8_t> bits_;
+  std::optional<NodeMap<uint32_t>> uses_;
+};
+
+}  // namespace relay::passes
