@@ -27,7 +27,7 @@ Outcome outcome_of(F&& run) {
   try {
     return {Outcome::Kind::kValue, run(), {}};
   } catch (const Trap& trap) {
-    return {Outcome::Kind::kTrap, {}, trap.what()};
+    return {Outcome::Kind::kTrap, {}, trap.what(), trap.span};
   } catch (const Exhausted& limit) {
     return {Outcome::Kind::kExhausted, {}, limit.what()};
   }

@@ -28,6 +28,7 @@ struct Outcome {
   Kind kind = Kind::kValue;
   Value value = {};
   std::string message = {};  // of a trap, or the limit
+  Span at = {};              // of a trap: the expression, where the engine knows it
 };
 
 // A program made ready to run.

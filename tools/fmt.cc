@@ -15,7 +15,7 @@ namespace {
 // Constants stay where they are: in the file beside the text, or in the text.
 std::string standard_text(const Module& m, const std::string& path) {
   std::map<std::string, Tensor> named;
-  const std::string text = op::text_of(m, {.constants = &named, .most_elements = INT64_MAX});
+  const std::string text = op::text_of(m, {.constants = &named, .most_elements = INT64_MAX, .imports = true});
   std::set<std::string> beside;
   Diagnostics ignored;
   if (!named.empty()) {
@@ -25,7 +25,7 @@ std::string standard_text(const Module& m, const std::string& path) {
   }
   const bool all_beside =
       std::all_of(named.begin(), named.end(), [&](const auto& c) { return beside.contains(c.first); });
-  return all_beside ? text : op::text_of(m, {});
+  return all_beside ? text : op::text_of(m, {.imports = true});
 }
 
 }  // namespace
@@ -48,7 +48,7 @@ void add_fmt(CLI::App& app, Session& session) {
     if (!m) return;
     if (!o->in_place) {
       session.print(standard_text(*m, o->model.path));
-    } else if (std::string wrong = save_module(o->model.path, "", *m); !wrong.empty()) {
+    } else if (std::string wrong = save_module(o->model.path, "", *m, {.imports = true}); !wrong.empty()) {
       session.fail(kLimit, wrong);
     }
   });

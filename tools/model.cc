@@ -237,9 +237,11 @@ void print_module(const Module& m, const Session& session) {
           " large constants are only named here; -o FILE.relay keeps them in a file beside the text\n"));
 }
 
-std::string save_module(const std::string& path, const std::string& head, const Module& m) {
+std::string save_module(const std::string& path, const std::string& head, const Module& m,
+                        PrintOptions options) {
   std::map<std::string, Tensor> constants;
-  const std::string text = head + op::text_of(m, {.constants = &constants});
+  options.constants = &constants;
+  const std::string text = head + op::text_of(m, options);
   if (constants.empty()) return write_file_atomically(path, text);
   data::Safetensors side;
   for (const auto& [name, value] : constants) side.tensors.push_back({name, value});

@@ -8,6 +8,7 @@
 #include "base/result.h"
 #include "frontend/data/named_tensors.h"
 #include "ir/module.h"
+#include "ir/text/printer.h"
 #include "runtime/value.h"
 #include "tools/session.h"
 
@@ -47,7 +48,8 @@ std::string side_file(const std::string& path);
 // For people: large constants are named only, and that is said.
 void print_module(const Module& m, const Session& session);
 // Writes the module's text and, if it has large constants, its side file. Returns what is wrong, or an empty text.
-std::string save_module(const std::string& path, const std::string& head, const Module& m);
+std::string save_module(const std::string& path, const std::string& head, const Module& m,
+                        PrintOptions options = {});
 
 // --- inputs and outputs -------------------------------------------------------------------------------------------
 

@@ -66,7 +66,9 @@ void run(const Options& o, Session& s) {
   run.time = o.time;
   run.dump_dir = o.dump_dir;
   run.reproducer = o.reproducer;
-  run.save = save_module;
+  run.save = [](const std::string& path, const std::string& head, const Module& m) {
+    return save_module(path, head, m);
+  };
   run.print = [&](std::string_view text) { s.say(text); };
   kernel::native::Target target;
   CHECK(kernel::native::parse_target(o.target, target).empty(), "the option was checked");

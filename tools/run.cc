@@ -66,6 +66,13 @@ Outcome execute(const Options& o, const Model& model, const Engine& engine, cons
   return p.run(args);
 }
 
+// " at net.relay:3:7", in the text of the program or of a library.
+std::string place_of(Span span, const SourceMap& sources) {
+  if (!span.known()) return {};
+  const SourceMap::Position at = sources.position(span.file, span.begin);
+  return cat(" at ", sources.name(span.file), ":", at.line, ":", at.column);
+}
+
 void show_outputs(const Options& o, const Model& model, const Value& result, const Session& s) {
   const data::NamedTensors outputs = name_outputs(model, result);
   if (s.json) {
@@ -106,7 +113,8 @@ void run(const Options& o, Session& s) {
   if (s.exit_code != kOk) return;
   if (outcome.kind != Outcome::Kind::kValue) {
     s.fail(outcome.kind == Outcome::Kind::kTrap ? kMismatch : kLimit,
-           cat("the program failed: ", outcome.message));
+           cat("the program failed: ", outcome.message,
+               place_of(outcome.at, model->module.context().sources())));
     return;
   }
   show_outputs(o, *model, outcome.value, s);

@@ -46,6 +46,7 @@ Type Inference::call(const Call* n) {
     error(n->span, "wrong-argument-count",
           cat(name_of(n->callee), " takes ", fn->args.size(),
               fn->args.size() == 1 ? " argument" : " arguments", ", the call has ", n->args.size()));
+    agree(n->span, "", callee, unifier_.poison());  // what the arguments would have determined
     return fn->result;
   }
   for (size_t i = 0; i < fn->args.size(); ++i) {

@@ -17,13 +17,14 @@ constexpr size_t kMostSuggestions = 50;
 }  // namespace
 
 Parser::Parser(uint32_t file, std::string_view text, Diagnostics& diagnostics, const Operators& operators,
-               const ParseOptions& options)
+               const ParseOptions& options, std::set<std::string>* imported)
     : lexer_(file, text, diagnostics),
       diagnostics_(diagnostics),
       operators_(operators),
       options_(options),
       module_(options.into),
       builder_(module_.context()),
+      imported_(imported),
       errors_before_(diagnostics.errors()) {
   poison_ = builder_.tuple({});
 }
@@ -90,6 +91,7 @@ bool Parser::at_definition() {
   if (t.is_word("def")) return true;
   if (t.is_word("kernel")) return lexer_.peek_second().kind == TokenKind::kGlobal;
   if (t.is_word("type")) return lexer_.peek_second().kind == TokenKind::kName;
+  if (t.is_word("import")) return lexer_.peek_second().kind == TokenKind::kString;
   return t.is_word("extern") && lexer_.peek_second().is_word("type");
 }
 
@@ -111,13 +113,14 @@ bool Parser::read_header() {
   return false;
 }
 
-// Reads data types only, and leaves the lexer where it was.
-void Parser::read_data_types() {
+// Calls `take` at each definition, and leaves the lexer where it was.
+template <class Take>
+void Parser::look_ahead(Take&& take) {
   const size_t start = lexer_.position();
   for (;;) {
     skip_to_definition();
     if (peek().kind == TokenKind::kEnd || peek().kind == TokenKind::kMetadata) break;
-    if (!take_data_type()) next();
+    if (!take()) next();
   }
   lexer_.seek(start);
 }
@@ -153,13 +156,20 @@ bool Parser::data_type(bool is_extern) {
   bool ok = type_params(params);
   std::vector<const Constructor*> ctors;
   ctors_here_.clear();
+  const DataTypeDef* before = module_.data_type(def.name.text());
+  redefining_ = before != nullptr;
   if (ok && !is_extern && take("{")) ok = list("}", [&] { return constructor(def.name, ctors); });
   if (ok) take(";");
   leave_types(mark);
-  if (const DataTypeDef* before = module_.data_type(def.name.text())) {
-    error(def.span, "redefined-type", cat("type `", def.name.text(), "` is defined already"))
-        .label(before->span, "defined here first");
-    return true;
+  if (before) {
+    const std::string what = cat("type `", def.name.text(), "`");
+    const Twice by = defined_by(def.span, before->span, "redefined-type", what);
+    if (by == Twice::kProgram) {
+      error(def.span, "redefined-type", cat(what, " is defined already"))
+          .label(before->span, "defined here first");
+    }
+    // After a clash the later one stands, so that what follows it finds its own constructors.
+    if (by != Twice::kClash) return true;
   }
   def.params = module_.context().arena().list(params);
   def.ctors = module_.context().arena().list(ctors);
@@ -182,14 +192,16 @@ bool Parser::constructor(Symbol data_type, std::vector<const Constructor*>& ctor
       })) {
     return false;
   }
-  const Constructor* before = module_.constructor(c.name.text());
+  const Constructor* before = redefining_ ? nullptr : module_.constructor(c.name.text());
   if (const auto here = ctors_here_.find(c.name); here != ctors_here_.end()) before = here->second;
   if (before) {
-    error(c.span, "redefined-constructor",
-          cat("constructor `", c.name.text(),
-              "` exists already; constructors of all types share one name space"))
-        .label(before->span, cat("the one of type `", before->data_type.text(), "`"));
-    return true;
+    const std::string what = cat("constructor `", c.name.text(), "`");
+    if (defined_by(c.span, before->span, "redefined-constructor", what) != Twice::kClash) {
+      error(c.span, "redefined-constructor",
+            cat(what, " exists already; constructors of all types share one name space"))
+          .label(before->span, cat("the one of type `", before->data_type.text(), "`"));
+      return true;
+    }
   }
   c.fields = module_.context().arena().list(fields);
   ctors.push_back(module_.context().arena().make<Constructor>(c));
@@ -199,11 +211,17 @@ bool Parser::constructor(Symbol data_type, std::vector<const Constructor*>& ctor
 
 Result<Module> Parser::module() {
   module_mode_ = true;
+  std::set<std::string> imported;
+  const bool is_library = imported_ != nullptr;
+  if (!is_library) imported_ = &imported;
   if (!read_header()) return kReported;
-  read_data_types();
+  // So that definitions may stand in any order. Imports come first: a name that is theirs is the program's mistake.
+  if (lexer_.text().find("import") != std::string_view::npos) look_ahead([&] { return take_import(); });
+  look_ahead([&] { return take_data_type(); });
   read_definitions();
   check_names();
   if (diagnostics_.errors() != errors_before_) return kReported;
+  if (!is_library && !imported.empty()) keep_mentioned();
   return module_;
 }
 
@@ -233,12 +251,13 @@ void Parser::read_definitions() {
       next();
       ok = kernel_definition();
     } else if (at_definition()) {
-      take_data_type();
+      if (!take_import()) take_data_type();
     } else if (t.kind == TokenKind::kBad) {
       next();
       ok = false;
     } else {
-      ok = expected("a definition: `def`, `type`, `extern type` or `kernel`", "expected-definition");
+      ok =
+          expected("a definition: `def`, `type`, `extern type`, `kernel` or `import`", "expected-definition");
     }
     if (!ok) skip_to_definition();
   }
@@ -266,9 +285,12 @@ bool Parser::function_definition() {
     error(name.span, "redefined-global", cat("`@", name.name(), "` is the name of a kernel already"));
     return true;
   }
-  if (module_.function(name.name())) {
-    diagnostics_.warning(name.span, "redefined-global",
-                         cat("`@", name.name(), "` is defined already; this definition replaces the other"));
+  if (const Fn* before = module_.function(name.name())) {
+    const std::string what = cat("`@", name.name(), "`");
+    if (defined_by(name.span, before->span, "redefined-global", what) == Twice::kProgram) {
+      diagnostics_.warning(name.span, "redefined-global",
+                           cat(what, " is defined already; this definition replaces the other"));
+    }
   }
   module_.set_function(name.name(), fn);
   return true;

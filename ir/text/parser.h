@@ -1,7 +1,7 @@
 // The parser of `.relay` texts (docs/grammar.ebnf).
 //
 // It accepts what TVM 0.18's Relay parser accepts and a superset of it: symbolic dims, tensor literals, constants by
-// name, kernels. Any bytes give a module or diagnostics, in time and memory linear in their number; nothing recurses
+// name, kernels, imports of the standard library. Any bytes give a module or diagnostics, in time and memory linear in their number; nothing recurses
 // on how deeply a program is nested.
 #pragma once
 

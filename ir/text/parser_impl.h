@@ -26,8 +26,9 @@ class Parser {
   friend class KernelReader;  // parser_kernel.cc
 
  public:
+  // `imported`: set if the text is a library's; what has been imported so far by the text that imports it.
   Parser(uint32_t file, std::string_view text, Diagnostics& diagnostics, const Operators& operators,
-         const ParseOptions& options);
+         const ParseOptions& options, std::set<std::string>* imported = nullptr);
 
   Result<Module> module();
   Result<Expr> expression();
@@ -57,7 +58,8 @@ class Parser {
   bool comma_or(std::string_view closer, size_t count);
 
   bool read_header();
-  void read_data_types();  // a first pass, so that functions may use types defined after them
+  template <class Take>
+  void look_ahead(Take&& take);
   bool take_data_type();
   bool data_type(bool is_extern);
   bool constructor(Symbol data_type, std::vector<const Constructor*>& ctors);
@@ -67,6 +69,15 @@ class Parser {
   void check_names();
   void check_scopes(const Fn* fn);
   void use_metadata();
+
+  // ---- parser_import.cc ----
+  bool take_import();  // false if something else is next
+  void import_library(const Token& name);
+  enum class Twice : uint8_t { kProgram, kLibrary, kClash };
+  // Who defines a name for the second time: a program, a library that is imported again, or one of each, which is
+  // reported.
+  Twice defined_by(Span now, Span before, std::string_view slug, std::string_view what);
+  void keep_mentioned();
 
   // ---- parser_fn.cc: functions' headers, scopes ----
   struct FnHeader {
@@ -206,6 +217,8 @@ class Parser {
   const ParseOptions& options_;
   Module module_;
   Builder builder_;
+  std::set<std::string>* imported_;  // names of libraries
+  std::set<uint32_t> imports_read_;  // where their names stand
   const size_t errors_before_;
   size_t depth_ = 0;
   size_t suggestions_ = 0;
@@ -219,6 +232,7 @@ class Parser {
   std::unordered_map<Symbol, size_t> type_vars_;
   std::map<uint32_t, size_t> data_types_read_;  // where their names stand; where they end, 0 if they do not
   std::unordered_map<Symbol, const Constructor*> ctors_here_;  // of the data type at hand
+  bool redefining_ = false;                                    // the data type at hand exists already
   std::vector<Symbol> bound_types_;
   std::unordered_map<std::string, Expr> graph_;
   bool used_graph_ = false;  // by the function at hand

@@ -5,12 +5,14 @@
 #include "ir/text/printer.h"
 
 #include <algorithm>
+#include <set>
 #include <unordered_map>
 #include <unordered_set>
 
 #include "base/cat.h"
 #include "ir/analysis.h"
 #include "ir/text/layout.h"
+#include "ir/text/library.h"
 #include "ir/text/literal.h"
 #include "ir/text/names.h"
 #include "ir/text/print_kernel.h"
@@ -23,6 +25,9 @@ namespace {
 constexpr size_t kMostType = 200;  // characters of a type in a comment
 constexpr int kMostIndent =
     40;  // levels; deeper ones are not indented further, or texts would grow quadratically
+
+// `None` is a value of attributes too, but no constructor stands among those; and Option is read elsewhere.
+std::string ctor_name(const Constructor& c) { return c.name == "None" ? "None" : quoted_word(c.name.text()); }
 
 class Printer {
  public:
@@ -160,7 +165,7 @@ std::string Printer::constant(const Constant& c) {
 }
 
 std::string Printer::callee_name(Expr e) {
-  if (const auto* ref = e->as<CtorRef>()) return quoted_word(ref->ctor->name.text());
+  if (const auto* ref = e->as<CtorRef>()) return ctor_name(*ref->ctor);
   const auto* ref = e->as<OpRef>();
   const std::string_view name = options_.operators ? options_.operators->name(*ref->op) : "?";
   const bool hidden = module_ && module_->constructor(name);
@@ -226,7 +231,7 @@ void Printer::pattern(Pattern p) {
     if (o.next == 0) {
       if (o.p->kind == PatternKind::kWildcard) out_ += "_";
       if (o.p->kind == PatternKind::kVar) annotated(o.p->var);
-      if (o.p->kind == PatternKind::kCtor) out_ += quoted_word(o.p->ctor->name.text());
+      if (o.p->kind == PatternKind::kCtor) out_ += ctor_name(*o.p->ctor);
       const bool fields = !o.p->fields.empty() || o.p->kind == PatternKind::kTuple;
       if (!fields) {
         open.pop_back();
@@ -543,7 +548,7 @@ void Printer::data_type(const DataTypeDef& def) {
   if (!def.is_extern) {
     out_ += " {\n";
     for (const Constructor* c : def.ctors) {
-      out_ += "  " + quoted_word(c->name.text());
+      out_ += "  " + ctor_name(*c);
       if (!c->fields.empty()) {
         out_ += "(";
         for (size_t i = 0; i < c->fields.size(); ++i) {
@@ -567,7 +572,18 @@ std::string Printer::module() {
     if (!first) out_ += "\n";
     first = false;
   };
+  // The library to import a definition from; empty: it is printed.
+  const auto library = [&](Span span) {
+    return options_.imports ? library_of(module_->context().sources(), span) : std::string_view();
+  };
+  std::set<std::string_view> libraries;
+  for (const auto& [name, def] : module_->data_types()) libraries.insert(library(def->span));
+  for (const auto& [name, fn] : module_->functions()) libraries.insert(library(fn->span));
+  libraries.erase(std::string_view());
+  if (!libraries.empty()) separate();
+  for (std::string_view name : libraries) out_ += cat("import ", quoted_string(name), "\n");
   for (const auto& [name, def] : module_->data_types()) {
+    if (!library(def->span).empty()) continue;
     separate();
     data_type(*def);
   }
@@ -576,6 +592,7 @@ std::string Printer::module() {
     out_ += print_kernel(name.text(), *kernel);
   }
   for (const auto& [name, fn] : module_->functions()) {
+    if (!library(fn->span).empty()) continue;
     separate();
     function(name, *fn);
   }

@@ -29,6 +29,9 @@ struct PrintOptions {
   bool types = false;
   // Receives where each node stands in the text (of file 1: set the number after adding the text to a SourceMap).
   NodeMap<Span>* ranges = nullptr;
+  // Definitions that come from a library are not printed; the text imports it. For modules that are as they were read:
+  // a definition that a pass has changed would be printed as it was.
+  bool imports = false;
   // The first line `#[version = "0.0.5"]`.
   bool header = true;
 };

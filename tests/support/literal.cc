@@ -179,6 +179,19 @@ Value tensor_of(const Literal& literal, const TensorType& type) {
   return Value(t);
 }
 
+// The type of a constructor's field, with the arguments of the data type for its parameters.
+Type applied(Type field, const DataTypeDef& def, const DataType& data, Context& context) {
+  if (!field->has_type_var) return field;
+  for (size_t p = 0; p < def.params.size(); ++p) {
+    if (field == def.params[p]) return data.args[p];
+  }
+  std::vector<Type> parts;
+  for_each_part(field, [&](Type part) { parts.push_back(applied(part, def, data, context)); });
+  if (const auto* inner = field->as<DataType>()) return context.data_type(inner->name.text(), parts);
+  if (field->as<TupleType>()) return context.tuple_type(parts);
+  misfit("tests have no literals for a field of this type", field);
+}
+
 }  // namespace
 
 CallLine parse_call(std::string_view line) {
@@ -224,13 +237,7 @@ Value value_of(const Literal& literal, Type type, const Module& m) {
   const DataTypeDef* def = m.data_type(data->name.text());
   std::vector<Value> fields;
   for (size_t i = 0; i < ctor->fields.size(); ++i) {
-    Type field = ctor->fields[i];
-    for (size_t p = 0; p < def->params.size(); ++p) {
-      if (field == def->params[p])
-        field = data->args[p];  // the cases tests need: a parameter, or the type itself
-      if (const auto* inner = field->as<DataType>(); inner && inner->name == data->name) field = type;
-    }
-    fields.push_back(value_of(literal.items[i], field, m));
+    fields.push_back(value_of(literal.items[i], applied(ctor->fields[i], *def, *data, m.context()), m));
   }
   return Value::data(ctor, std::move(fields));
 }
