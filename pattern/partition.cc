@@ -50,7 +50,7 @@ class Nesting {
 
 struct Region {
   std::vector<Expr> inside;  // in evaluation order; the root is the last
-  std::vector<Expr> inputs;  // likewise
+  std::vector<Expr> inputs;  // in the order of the parameters
 };
 
 class Partitioner {
@@ -118,32 +118,46 @@ class Partitioner {
               [&](Expr a, Expr b) { return graph_.position(a) < graph_.position(b); });
     ++mark_;
     for (Expr e : out.inside) inside_[e] = mark_;
-    const auto inside = [&](Expr e) { return inside_.get(e) == mark_; };
 
     NodeMap<uint32_t> used;
-    std::vector<Expr> inputs;
     bool effects = false;
     for (Expr e : out.inside) {
       if (graph_.uses(e) == 0 || (!is_leaf(e) && sealed_.get(e))) return std::nullopt;
       if (region_of_.get(e) != kNone) return std::nullopt;  // P4
       for_each_binder(e, [&](const Var* v) { bound_[v] = mark_; });
+      for_each_child(e, [&](Expr child) { ++used[child]; });
       effects |= has_effect(e);
-      for_each_child(e, [&](Expr child) {
-        if (used[child]++ == 0 && !inside(child) && !is_name(child)) inputs.push_back(child);
-      });
     }
     for (Expr e : out.inside) {
       if (e != root && !is_leaf(e) && used[e] != graph_.uses(e)) return std::nullopt;  // P1
     }
     const uint32_t here = scopes_.scope_of.get(root);
-    for (Expr e : inputs) {
+    for (Expr e : inputs_of(root)) {
       if (e->kind == ExprKind::kVar && bound_.get(e) == mark_) continue;
       if (!is_leaf(e) && !nesting_.inside(here, scopes_.scope_of.get(e))) return std::nullopt;  // P2
       if (effects && effect_below_.get(e)) return std::nullopt;                                 // P3
       out.inputs.push_back(e);
     }
-    std::sort(out.inputs.begin(), out.inputs.end(),
-              [&](Expr a, Expr b) { return graph_.position(a) < graph_.position(b); });
+    return out;
+  }
+
+  // What the region at hand uses and does not hold, in the order in which it is first wanted: effects of arguments
+  // happen in the order in which they did.
+  std::vector<Expr> inputs_of(Expr root) const {
+    std::vector<Expr> out, pending{root}, children;
+    NodeMap<bool> seen;
+    while (!pending.empty()) {
+      const Expr e = pending.back();
+      pending.pop_back();
+      if (std::exchange(seen[e], true) || is_name(e)) continue;
+      if (inside_.get(e) != mark_) {
+        out.push_back(e);
+        continue;
+      }
+      children.clear();
+      for_each_child(e, [&](Expr child) { children.push_back(child); });
+      pending.insert(pending.end(), children.rbegin(), children.rend());
+    }
     return out;
   }
 

@@ -27,7 +27,7 @@ struct PartitionOptions {
 // Matches are taken in reverse evaluation order, so that the outermost of two that overlap wins. A match is left alone
 // if making a function of its region would change what is evaluated, when, or how often (docs/patterns.md, P1 to P5):
 // then the region has one result, so that functions never wait for each other. Inputs that are evaluated, and variables,
-// become parameters in evaluation order; constants do unless the pattern describes them.
+// become parameters in the order in which the region first wants them; so do constants, unless the pattern describes them.
 //
 // Takes the time of matching everywhere (match.h) and O(edges log depth).
 Expr partition(Context& context, const Pattern& pattern, Expr root, const PartitionOptions& options = {});

@@ -60,6 +60,19 @@ TEST_F(Partition, InputsBecomeParametersOnce) {
               %a * %b + %a }(%0, %y))");
 }
 
+TEST_F(Partition, ParametersAreInTheOrderInWhichTheRegionWantsThem) {
+  // Elsewhere %y is used before %x.
+  const Expr e = run("nn.conv2d(_, _)", t_.expr("(tanh(%y), nn.conv2d(%x, %y))"))->as<Tuple>()->fields[1];
+  ASSERT_TRUE(function_of(e));
+  EXPECT_TRUE(match(t_.pattern("_(var(\"x\"), var(\"y\"))"), e));
+  // Effects of arguments keep their order.
+  const Expr cells = run("add(_, nn.relu(_))", t_.expr("ref_read(%x) + nn.relu(ref_read(%y))"));
+  ASSERT_TRUE(function_of(cells));
+  const auto& args = cells->as<Call>()->args;
+  EXPECT_EQ(args[0]->as<RefRead>()->ref->as<Var>()->name, "x");
+  EXPECT_EQ(args[1]->as<RefRead>()->ref->as<Var>()->name, "y");
+}
+
 TEST_F(Partition, ConstantsBecomeParametersUnlessTheyAreDescribed) {
   expect("multiply(_, _)", "%x * 2f",
          R"(fn (%a, %b: float32, Composite="c", PartitionedFromPattern="multiply_") { %a * %b }(%x, 2f))");
