@@ -288,6 +288,10 @@ TEST_F(Kinds, AWrongGuessIsTakenBack) {
   yes("((nn.relu(%a) | tanh(_)), exp(%a)) | _", "(nn.relu(%x), exp(%y))");
   yes("((nn.relu(%a) | nn.relu(_)), exp(%a))", "(nn.relu(%x), exp(%y))");
   no("((nn.relu(%a) | tanh(_)), exp(%a))", "(nn.relu(%x), exp(%y))");
+  // That %b is not %z if %a is %x says nothing of when %a is %y.
+  const std::string p = "(add(%a, _), add(%b, _), add(subtract(%a, %b), _))";
+  yes(p, "(%x + %y, %z + exp(%z), (%x - exp(%x)) + (%y - %z))");
+  no(p, "(%x + %y, %z + exp(%z), (%x - exp(%x)) + (%y - %x))");
 }
 
 TEST_F(Kinds, Bindings) {
