@@ -5,14 +5,16 @@
 #include <vector>
 
 #include "aot/emit.h"
+#include "base/diagnostics.h"
+#include "base/result.h"
 #include "kernel/native/toolchain.h"
 
 namespace relay::aot {
 
-// Writes NAME.so, NAME.h and, if the weights are a file, NAME.safetensors, for `library` = DIR/NAME.so. Each appears whole or
-// not at all. Returns what went wrong, or an empty text; appends the paths it wrote to `written`.
-[[nodiscard]] std::string build(const Sources& sources, Weights weights,
-                                const kernel::native::CompileOptions& options, const std::string& library,
-                                std::vector<std::string>& written);
+// Writes NAME.so, NAME.h and, if the weights are a file, NAME.safetensors, for `library` = DIR/NAME.so: all of them whole, or
+// none. Returns their paths. Reports "cannot-compile" and "file-unwritable".
+Result<std::vector<std::string>> build(const Sources& sources, Weights weights,
+                                       const kernel::native::CompileOptions& options,
+                                       const std::string& library, Diagnostics& diagnostics);
 
 }  // namespace relay::aot

@@ -10,16 +10,30 @@ namespace {
 // Lines of generated text can be megabytes long: show only what is near the caret.
 constexpr size_t kMaxLine = 160;
 
+// Names and texts from a file stand in messages, and a terminal would obey their control characters.
+std::string harmless(std::string_view text) {
+  std::string out;
+  for (char c : text) {
+    if ((static_cast<unsigned char>(c) < 0x20 && c != '\n') || c == 0x7f) {
+      out += fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
+    } else {
+      out += c;
+    }
+  }
+  return out;
+}
+
 void render_place(std::string& out, Span span, std::string_view kind, std::string_view message,
                   std::string_view slug, const SourceMap& sources) {
   if (!span.known()) {
-    out += cat(kind, ": ", message);
+    out += cat(kind, ": ", harmless(message));
     if (!slug.empty()) out += cat(" [", slug, "]");
     out += "\n";
     return;
   }
   const SourceMap::Position at = sources.position(span.file, span.begin);
-  out += cat(sources.name(span.file), ":", at.line, ":", at.column, ": ", kind, ": ", message);
+  out += cat(harmless(sources.name(span.file)), ":", at.line, ":", at.column, ": ", kind, ": ",
+             harmless(message));
   if (!slug.empty()) out += cat(" [", slug, "]");
   out += "\n";
   std::string_view line = at.text;
@@ -76,10 +90,10 @@ std::string render(const Diagnostic& d, const SourceMap& sources) {
     if (span.known()) {
       render_place(out, span, "here", text, "", sources);
     } else {
-      out += cat("  ", text, "\n");
+      out += cat("  ", harmless(text), "\n");
     }
   }
-  for (const std::string& note : d.notes_) out += cat("note: ", note, "\n");
+  for (const std::string& note : d.notes_) out += cat("note: ", harmless(note), "\n");
   return out;
 }
 

@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <vector>
 
 #include "base/cat.h"
 
@@ -35,6 +36,65 @@ bool write_all(int file, std::string_view bytes) {
   return true;
 }
 
+// A file on its way: written under another name beside its destination, then renamed.
+class Staged {
+ public:
+  Staged() = default;
+  Staged(const Staged&) = delete;
+  ~Staged() {
+    if (!temporary_.empty()) unlink(temporary_.c_str());
+  }
+
+  std::string write(const FileContents& file) {
+    path_ = file.path;
+    struct stat about;
+    existed_ = stat(path_.c_str(), &about) == 0;
+    if (existed_ && S_ISDIR(about.st_mode)) return cat("cannot write ", path_, ": it is a folder");
+    // Renaming over a device or a pipe would put a file in its place: /dev/null, for all programs.
+    if (existed_ && !S_ISREG(about.st_mode)) return write_through(file.bytes);
+    if (existed_) {
+      // Renaming over a link would cut it.
+      std::error_code failed;
+      const std::filesystem::path target = std::filesystem::canonical(path_, failed);
+      if (!failed) destination_ = target.string();
+    }
+    if (destination_.empty()) destination_ = path_;
+    std::string name = destination_ + ".XXXXXX";
+    const Descriptor to{mkostemp(name.data(), O_CLOEXEC)};
+    if (to.number < 0) return reason("cannot write", path_);
+    temporary_ = name;
+    // mkostemp makes files for their owner alone; a result is as readable as any other file.
+    const mode_t mask = umask(0);
+    umask(mask);
+    const bool done =
+        fchmod(to.number, 0666 & ~mask) == 0 && write_all(to.number, file.bytes) && fsync(to.number) == 0;
+    return done ? std::string() : reason("cannot write", path_);
+  }
+
+  std::string commit() {
+    if (temporary_.empty()) return {};
+    if (std::rename(temporary_.c_str(), destination_.c_str()) != 0) return reason("cannot write", path_);
+    temporary_.clear();
+    committed_ = true;
+    return {};
+  }
+
+  // What was there before cannot be brought back, what is new can be taken away.
+  void undo() {
+    if (committed_ && !existed_) unlink(destination_.c_str());
+  }
+
+ private:
+  std::string write_through(std::string_view bytes) {
+    const Descriptor to{open(path_.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY)};
+    if (to.number < 0 || !write_all(to.number, bytes)) return reason("cannot write", path_);
+    return {};
+  }
+
+  std::string path_, destination_, temporary_;
+  bool existed_ = false, committed_ = false;
+};
+
 }  // namespace
 
 std::string read_file(const std::string& path, uint64_t most_bytes, std::string& out) {
@@ -60,19 +120,32 @@ std::string read_file(const std::string& path, uint64_t most_bytes, std::string&
   return {};
 }
 
+std::string write_files_atomically(std::span<const FileContents> files) {
+  std::vector<Staged> all(files.size());
+  for (size_t i = 0; i < files.size(); ++i) {
+    if (std::string wrong = all[i].write(files[i]); !wrong.empty()) return wrong;
+  }
+  for (Staged& s : all) {
+    if (std::string wrong = s.commit(); !wrong.empty()) {
+      for (Staged& done : all) done.undo();
+      return wrong;
+    }
+  }
+  return {};
+}
+
 std::string write_file_atomically(const std::string& path, std::string_view bytes) {
-  std::string temporary = path + ".XXXXXX";
-  const Descriptor file{mkostemp(temporary.data(), O_CLOEXEC)};
-  if (file.number < 0) return reason("cannot write", path);
-  // mkostemp makes files for their owner alone; a result is as readable as any other file.
-  const mode_t mask = umask(0);
-  umask(mask);
-  const bool written = fchmod(file.number, 0666 & ~mask) == 0 && write_all(file.number, bytes) &&
-                       fsync(file.number) == 0 && std::rename(temporary.c_str(), path.c_str()) == 0;
-  if (written) return {};
-  const std::string why = reason("cannot write", path);
-  unlink(temporary.c_str());
-  return why;
+  const FileContents one{path, bytes};
+  return write_files_atomically({&one, 1});
+}
+
+std::string cannot_write(const std::string& path) {
+  struct stat about;
+  const bool exists = stat(path.c_str(), &about) == 0;
+  // Whoever reads a pipe would take the probe for all there is.
+  if (exists && !S_ISREG(about.st_mode) && !S_ISDIR(about.st_mode)) return {};
+  Staged probe;
+  return probe.write({path, {}});
 }
 
 TemporaryFolder::~TemporaryFolder() {

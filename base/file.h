@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -12,9 +13,18 @@ namespace relay {
 // Reads a regular file of at most `most_bytes`.
 [[nodiscard]] std::string read_file(const std::string& path, uint64_t most_bytes, std::string& out);
 
-// Writes beside the destination and renames: on any failure nothing is left behind, and a file that was there
-// before is as it was.
+struct FileContents {
+  std::string path;
+  std::string_view bytes;
+};
+
+// Writes beside the destinations and renames, in order, when all are written: on any failure nothing is left behind,
+// and files that were there before are as they were. A link is followed; a device or a pipe is written to.
+[[nodiscard]] std::string write_files_atomically(std::span<const FileContents> files);
 [[nodiscard]] std::string write_file_atomically(const std::string& path, std::string_view bytes);
+
+// What would keep a file from being written, as far as that can be known before there is anything to write.
+[[nodiscard]] std::string cannot_write(const std::string& path);
 
 // A fresh private folder, removed with all its files at the end of the scope.
 class TemporaryFolder {

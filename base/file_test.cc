@@ -1,5 +1,6 @@
 #include "base/file.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -50,6 +51,62 @@ TEST_F(File, AWriteThatFailsLeavesTheOldFileAndNothingElse) {
   EXPECT_TRUE(S_ISDIR(s.st_mode));
   EXPECT_EQ(rmdir(path("x").c_str()), 0);
   EXPECT_EQ(rmdir(folder_.path().c_str()), 0) << "something is left in the folder";
+}
+
+TEST_F(File, APipeIsWrittenToAndNotReplaced) {
+  ASSERT_EQ(mkfifo(path("pipe").c_str(), 0600), 0);
+  const int reader = open(path("pipe").c_str(), O_RDWR | O_NONBLOCK | O_CLOEXEC);
+  ASSERT_GE(reader, 0);
+  EXPECT_EQ(write_file_atomically(path("pipe"), "through"), "");
+  char buffer[16];
+  EXPECT_EQ(read(reader, buffer, sizeof buffer), 7);
+  close(reader);
+  struct stat s;
+  ASSERT_EQ(lstat(path("pipe").c_str(), &s), 0);
+  EXPECT_TRUE(S_ISFIFO(s.st_mode));
+}
+
+TEST_F(File, ALinkIsFollowedAndNotReplaced) {
+  ASSERT_EQ(write_file_atomically(path("x"), "old"), "");
+  ASSERT_EQ(symlink("x", path("link").c_str()), 0);
+  ASSERT_EQ(write_file_atomically(path("link"), "new"), "");
+  ASSERT_EQ(read_file(path("x"), 10, text_), "");
+  EXPECT_EQ(text_, "new");
+  struct stat s;
+  ASSERT_EQ(lstat(path("link").c_str(), &s), 0);
+  EXPECT_TRUE(S_ISLNK(s.st_mode));
+}
+
+TEST_F(File, FilesThatBelongTogetherAreAllWrittenOrNone) {
+  ASSERT_EQ(write_file_atomically(path("old"), "old"), "");
+  ASSERT_EQ(mkdir(path("folder").c_str(), 0700), 0);
+  const FileContents wrong[] = {{path("old"), "new"}, {path("new"), "new"}, {path("folder"), "new"}};
+  const std::string why = write_files_atomically(wrong);
+  EXPECT_NE(why.find(path("folder")), std::string::npos) << why;
+  EXPECT_NE(why.find("it is a folder"), std::string::npos) << why;
+  ASSERT_EQ(read_file(path("old"), 10, text_), "");
+  EXPECT_EQ(text_, "old");
+  EXPECT_NE(access(path("new").c_str(), F_OK), 0);
+  const FileContents right[] = {{path("old"), "new"}, {path("new"), "too"}};
+  EXPECT_EQ(write_files_atomically(right), "");
+  ASSERT_EQ(read_file(path("old"), 10, text_), "");
+  EXPECT_EQ(text_, "new");
+  ASSERT_EQ(read_file(path("new"), 10, text_), "");
+  EXPECT_EQ(text_, "too");
+}
+
+TEST_F(File, AskingWhetherAFileCanBeWrittenLeavesNothing) {
+  EXPECT_EQ(cannot_write(path("x")), "");
+  EXPECT_NE(access(path("x").c_str(), F_OK), 0);
+  ASSERT_EQ(write_file_atomically(path("x"), "old"), "");
+  EXPECT_EQ(cannot_write(path("x")), "");
+  ASSERT_EQ(read_file(path("x"), 10, text_), "");
+  EXPECT_EQ(text_, "old");
+  EXPECT_NE(cannot_write(path("no/such/folder")).find("No such file"), std::string::npos);
+  EXPECT_NE(cannot_write(path("x/y")), "");
+  EXPECT_NE(cannot_write(folder_.path()), "");
+  ASSERT_EQ(mkfifo(path("pipe").c_str(), 0600), 0);
+  EXPECT_EQ(cannot_write(path("pipe")), "");  // and does not wait for a reader
 }
 
 TEST(Folder, IsPrivateAndGoesAwayWithItsFiles) {

@@ -33,7 +33,8 @@ Result<std::unique_ptr<Executor>> Executor::create(passes::Plan plan, std::share
     e->kernel_of_step_.push_back(s.kernel ? index.at(s.kernel) : SIZE_MAX);
   }
   if (std::string wrong = e->kernels_.compile(kernels, options.compile); !wrong.empty()) {
-    diagnostics.error(Span::none(), "cannot-compile", std::move(wrong));
+    diagnostics.error(Span::none(), "cannot-compile", std::move(wrong))
+        .note("`relay doctor` says what this machine lacks; the engine `interp` needs no compiler");
     return kReported;
   }
   return e;

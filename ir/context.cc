@@ -34,8 +34,7 @@ bool equal(std::span<const Type> a, std::span<const Type> b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end());
 }
 
-// The lists of an item are interned before it is, so hashing and comparing look one level deep.
-uint64_t hash_of(const AttrValue& v) {
+uint64_t hash_of_head(const AttrValue& v) {
   const uint64_t h = static_cast<uint64_t>(v.kind);
   switch (v.kind) {
     case AttrKind::kNone: return h;
@@ -45,6 +44,22 @@ uint64_t hash_of(const AttrValue& v) {
     case AttrKind::kString: return mix(h, hash_of(v.string.text()));
     case AttrKind::kDim: return mix(h, hash_of(v.dim));
     case AttrKind::kList: return mix(h, v.list.size());
+  }
+  return h;
+}
+
+// With all that is in its lists: the attributes of a thousand slices differ in nothing else.
+uint64_t hash_of(const AttrValue& root) {
+  uint64_t h = hash_of_head(root);
+  if (root.list.empty()) return h;
+  std::vector<const AttrValue*> pending{&root};
+  while (!pending.empty()) {
+    const AttrValue& v = *pending.back();
+    pending.pop_back();
+    for (const AttrValue& item : v.list) {
+      h = mix(h, hash_of_head(item));
+      if (!item.list.empty()) pending.push_back(&item);
+    }
   }
   return h;
 }

@@ -98,6 +98,8 @@ class TypeCopy {
         return to_.data_type(t->as<DataType>()->name.text(), all(t->as<DataType>()->args));
       case TypeKind::kHole: break;
     }
+    // Each hole is a type of its own, but two that stand at the same place say the same.
+    if (rename_) return to_.type_var("#_");
     return to_.hole_type();
   }
 

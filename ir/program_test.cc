@@ -248,6 +248,17 @@ TEST_F(Equality, TypesUpToNamesOfTypeParameters) {
   EXPECT_TRUE(alpha_equal(dims(c), dims(other)));
 }
 
+TEST_F(Equality, HolesAreEqual) {
+  Context other;
+  const auto pair = [](Context& in) -> Type {
+    return in.tuple_type(std::vector<Type>{in.hole_type(), in.scalar_type(kInt8)});
+  };
+  EXPECT_TRUE(alpha_equal(pair(c), pair(c)));
+  EXPECT_TRUE(alpha_equal(pair(c), pair(other)));
+  EXPECT_FALSE(alpha_equal(Type(c.hole_type()), Type(c.scalar_type(kInt8))));
+  EXPECT_FALSE(alpha_equal(Type(c.hole_type()), Type(c.type_var("A"))));
+}
+
 using Modules = Program;
 TEST_F(Modules, AreValues) {
   m.set_function("f", fn({}, one()));

@@ -1,6 +1,8 @@
 // Dims, types, attributes: interning, arithmetic, text.
 #include <gtest/gtest.h>
 
+#include <ctime>
+
 #include <cmath>
 
 #include "ir/context.h"
@@ -164,6 +166,16 @@ TEST(Attrs, Values) {
   EXPECT_EQ(c.attr_value(std::nan("")), c.attr_value(std::nan("")));
   EXPECT_FALSE(c.attr_value(0.0) == c.attr_value(-0.0));
   EXPECT_FALSE(c.attr_value(1.0) == c.attr_value(int64_t{1}));
+}
+
+TEST(Attrs, ManyListsAreInternedInLinearTime) {
+  Context c;
+  const auto start = std::clock();
+  const auto slice = [&](int64_t i) { return c.attrs({{"begin", std::vector<int64_t>{i, 0}}}); };
+  for (int64_t i = 0; i < 100'000; ++i) slice(i);
+  EXPECT_EQ(slice(5).begin(), slice(5).begin());
+  EXPECT_NE(slice(5).begin(), slice(6).begin());
+  EXPECT_LT(static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC, 5.0);
 }
 
 TEST(Attrs, DeeplyNestedListsDoNotOverflow) {

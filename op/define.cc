@@ -30,6 +30,11 @@ std::string show_list(const std::vector<T>& v) {
 
 }  // namespace
 
+std::string unknown_attr(const std::vector<std::string_view>& known) {
+  if (known.empty()) return "is unknown: the operator has no attributes";
+  return cat("is unknown; there are ", join(known, ", "));
+}
+
 std::string read_attr(const AttrValue& v, bool& out) {
   // Texts of the established system write 0 and 1, too.
   if (v.kind == AttrKind::kInt && (v.integer == 0 || v.integer == 1)) {

@@ -82,6 +82,9 @@ std::pair<std::string, std::string> describe_attr(const std::optional<T>& v) {
   return {type + "?", v ? text : "None"};
 }
 
+// "is none of axis, keepdims"
+std::string unknown_attr(const std::vector<std::string_view>& known);
+
 // Reads all attributes of a call, appending every mistake to `errors`.
 template <class A>
 A read_attrs(const Attrs& attrs, std::vector<AttrError>& errors) {
@@ -96,7 +99,7 @@ A read_attrs(const Attrs& attrs, std::vector<AttrError>& errors) {
               errors.push_back({std::string(field.name), std::move(wrong)});
             }
           } else if (field.is_required) {
-            errors.push_back({std::string(field.name), "is missing"});
+            errors.push_back({std::string(field.name), "is missing", "missing-attribute"});
           }
         };
         (one(f), ...);
@@ -106,7 +109,7 @@ A read_attrs(const Attrs& attrs, std::vector<AttrError>& errors) {
   for (const Attr& a : attrs) {
     bool found = false;
     for (std::string_view name : known) found |= a.name == name;
-    if (!found) errors.push_back({a.name.str(), "is not an attribute of this operator"});
+    if (!found) errors.push_back({a.name.str(), unknown_attr(known), "unknown-attribute"});
   }
   return out;
 }

@@ -22,18 +22,22 @@ Dim more_precise(Dim a, Dim b) {
 const TensorType& Relation::tensor(int i) {
   CHECK(known(i), "a relation asked for a type that is not known yet");
   const auto* t = type(i)->as<TensorType>();
-  if (!t) fail(i, cat("expected a tensor, found ", relay::show(type(i), 80)));
+  if (!t) fail(i, cat("expected a tensor, found ", relay::show(type(i), 80)), -2, "not-a-tensor");
   return *t;
 }
 
 std::vector<const TensorType*> Relation::tensors(int i) {
   CHECK(known(i), "a relation asked for a type that is not known yet");
   const auto* tuple = type(i)->as<TupleType>();
-  if (!tuple) fail(i, cat("expected a tuple of tensors, found ", relay::show(type(i), 80)));
+  if (!tuple)
+    fail(i, cat("expected a tuple of tensors, found ", relay::show(type(i), 80)), -2,
+         "not-a-tuple-of-tensors");
   std::vector<const TensorType*> out;
   for (size_t f = 0; f < tuple->fields.size(); ++f) {
     const auto* t = tuple->fields[f] ? tuple->fields[f]->as<TensorType>() : nullptr;
-    if (!t) fail(i, cat("expected a tuple of tensors, field ", f, " is ", relay::show(tuple->fields[f], 80)));
+    if (!t)
+      fail(i, cat("expected a tuple of tensors, field ", f, " is ", relay::show(tuple->fields[f], 80)), -2,
+           "not-a-tuple-of-tensors");
     out.push_back(t);
   }
   return out;
@@ -45,26 +49,30 @@ void Relation::require(bool holds, int arg, std::string_view reason) {
 
 void Relation::require_rank(int arg, size_t rank) {
   const size_t found = tensor(arg).rank();
-  if (found != rank) fail(arg, cat("expected a tensor of rank ", rank, ", found rank ", found));
+  if (found != rank)
+    fail(arg, cat("expected a tensor of rank ", rank, ", found rank ", found), -2, "wrong-rank");
 }
 
 void Relation::require_float(int arg) {
   const DType d = tensor(arg).dtype;
-  if (!d.is_float()) fail(arg, cat("expected a floating-point tensor, found ", d.name()));
+  if (!d.is_float()) fail(arg, cat("expected a floating-point tensor, found ", d.name()), -2, "wrong-dtype");
 }
 
 void Relation::require_same_dtype(int arg, int other) {
   const DType a = tensor(arg).dtype, b = tensor(other).dtype;
-  if (a != b) fail(arg, cat("expected ", b.name(), " as in argument ", other, ", found ", a.name()), other);
+  if (a != b)
+    fail(arg, cat("expected ", b.name(), " as in argument ", other, ", found ", a.name()), other,
+         "dtypes-differ");
 }
 
-void Relation::fail(int arg, std::string reason, int other) {
-  throw RelationError{arg, std::move(reason), other};
+void Relation::fail(int arg, std::string reason, int other, std::string_view slug) {
+  throw RelationError{arg, std::move(reason), other, slug};
 }
 
 size_t Relation::axis(int64_t axis, size_t rank) {
   const auto r = static_cast<int64_t>(rank);
-  if (axis < -r || axis >= r) fail(kAttributes, cat("axis ", axis, " is out of range for rank ", rank));
+  if (axis < -r || axis >= r)
+    fail(kAttributes, cat("axis ", axis, " is out of range for rank ", rank), -2, "axis-out-of-range");
   return static_cast<size_t>(axis < 0 ? axis + r : axis);
 }
 
@@ -72,7 +80,7 @@ Dim Relation::same(Dim a, Dim b, int arg, std::string_view what, int other) {
   switch (prove_equal(a, b)) {
     case Proof::kProved: break;
     case Proof::kRefuted:
-      fail(arg, cat(what, ": ", relay::show(a), " and ", relay::show(b), " differ"), other);
+      fail(arg, cat(what, ": ", relay::show(a), " and ", relay::show(b), " differ"), other, "dims-differ");
     case Proof::kUnknown: checks_.push_back({a, b, arg}); break;
   }
   return more_precise(a, b);
@@ -94,7 +102,7 @@ std::vector<Dim> Relation::broadcast(std::span<const Dim> a, std::span<const Dim
     } else if (x.is_const() && y.is_const()) {
       fail(arg_b,
            cat("shapes do not broadcast: dimension ", place, " is ", relay::show(x), " and ", relay::show(y)),
-           arg_a);
+           arg_a, "not-broadcastable");
     } else {
       // Either may turn out to be 1, so that even extents which can never be equal may fit. If they fit, the
       // result is a constant other than 1 where there is one, and max(x, y) except that 0 wins over 1.
@@ -115,7 +123,8 @@ void Relation::assign(int arg, Type type) {
   const auto* found = have->as<TensorType>();
   const auto* wanted = type->as<TensorType>();
   if (!found || !wanted || found->rank() != wanted->rank() || found->dtype != wanted->dtype) {
-    fail(arg, cat("expected ", relay::show(type, 80), ", found ", relay::show(have, 80)));
+    fail(arg, cat("expected ", relay::show(type, 80), ", found ", relay::show(have, 80)), -2,
+         "wrong-argument-type");
   }
   for (size_t d = 0; d < found->rank(); ++d) same(found->dims[d], wanted->dims[d], arg, cat("dimension ", d));
 }

@@ -8,6 +8,7 @@
 #include <span>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "ir/context.h"
@@ -19,9 +20,10 @@ namespace relay::op {
 inline constexpr int kAttributes = -1;
 
 struct RelationError {
-  int arg;             // index of an argument, or kAttributes
-  std::string reason;  // lower case, no final period: "expected a floating-point tensor, found int32"
-  int other = -2;      // a second argument that is involved; -2 if there is none
+  int arg;                     // index of an argument, or kAttributes
+  std::string reason;          // lower case, no final period: "expected a floating-point tensor, found int32"
+  int other = -2;              // a second argument that is involved; -2 if there is none
+  std::string_view slug = {};  // of the diagnostic; empty: "bad-argument" or "bad-attribute"
 };
 
 // Two dims that could be neither proved nor refuted equal: compared when the program runs.
@@ -51,7 +53,7 @@ class Relation {
   void require_rank(int arg, size_t rank);
   void require_float(int arg);
   void require_same_dtype(int arg, int other);
-  [[noreturn]] void fail(int arg, std::string reason, int other = -2);
+  [[noreturn]] void fail(int arg, std::string reason, int other = -2, std::string_view slug = {});
   // `axis` counted from the front; fails unless it is in [-rank, rank).
   size_t axis(int64_t axis, size_t rank);
   // The two dims must be equal. Gives the one that says more; unknown ones become run-time checks.

@@ -98,9 +98,7 @@ TEST_F(RelationTest, DeterminesAnArgument) {
   EXPECT_EQ(r.assigned()[0].second, matrix);
   r.assign(2, matrix);  // n may be 4
   EXPECT_EQ(r.checks().size(), 1u);
-  EXPECT_EQ(reason([&] {
-              r.assign(2, c.tensor_type(Shape{4, 5}, kFloat32));
-            }),
+  EXPECT_EQ(reason([&] { r.assign(2, c.tensor_type(Shape{4, 5}, kFloat32)); }),
             "dimension 1: 3 and 5 differ");
   EXPECT_EQ(reason([&] { r.assign(2, c.scalar_type(kInt8)); }),
             "expected int8, found Tensor[(4, 3), float32]");

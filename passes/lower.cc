@@ -140,8 +140,11 @@ Module run(const Module& m, const PassContext& pass) {
       const Global* global = b.global(kernel_for(fn), fn->type);
       return b.call(global, call->args, {}, call->type);
     } catch (const op::RelationError& error) {
-      pass.diagnostics.error(e->span, "cannot-lower",
-                             cat("cannot lower ", describe(*fn, " + ", 12), ": ", error.reason));
+      pass.diagnostics
+          .error(e->span, "cannot-lower", cat("cannot lower ", describe(*fn, " + ", 12), ": ", error.reason))
+          .note(
+              "the engine `interp` runs any program; `expand-operators` before `lower` leaves fewer "
+              "operators");
       return e;
     }
   });

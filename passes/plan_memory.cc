@@ -317,7 +317,8 @@ std::string show_value(const Plan& plan, uint32_t value) {
 Result<Plan> plan_memory(const Module& m, std::string_view function, Diagnostics& diagnostics) {
   const Fn* fn = m.function(function);
   if (!fn) {
-    diagnostics.error(Span::none(), "no-such-function", cat("the module has no function @", function));
+    diagnostics.error(Span::none(), "no-such-function", cat("the module has no function @", function))
+        .note(cat("it has: ", join(m.functions(), ", ", [](const auto& f) { return f.first.text(); })));
     return kReported;
   }
   return Planner(m, diagnostics).run(*fn);

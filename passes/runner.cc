@@ -129,7 +129,7 @@ class Runner {
     Module now = *checked;
     std::optional<Value> answer;
     if (options_.verify == Verify::kSemantics) answer = interpret(now);
-    dump(0, "input", now);
+    if (!dump(0, "input", now)) return kReported;
     for (size_t i = 0; i < steps.size(); ++i) {
       const Activity activity("pass", steps[i].pass->name);
       std::optional<Module> next = run_one(now, steps[i]);
@@ -137,7 +137,7 @@ class Runner {
         write_reproducer(now, steps, i);
         return kReported;
       }
-      report(now, *next, steps[i], i + 1);
+      if (!report(now, *next, steps[i], i + 1)) return kReported;
       now = *next;
     }
     if (options_.time) options_.print(times_);
@@ -168,9 +168,9 @@ class Runner {
   bool verify(const Module& m, const Step& step, std::optional<Value>& answer) {
     if (options_.verify == Verify::kNone) return true;
     if (const std::vector<std::string> problems = well_formed(m); !problems.empty()) {
-      diagnostics_.error(
-          Span::none(), "pass-broke-module",
-          cat("after pass `", step.pass->name, "` the module is not well formed: ", problems[0]));
+      diagnostics_.error(Span::none(), "pass-broke-module",
+                         cat("after pass `", step.pass->name, "` the module is not well formed: ",
+                             problems[0], ": this is a bug of the pass"));
       return false;
     }
     if (!answer) return true;
@@ -179,7 +179,8 @@ class Runner {
     if (!now) why = "it fails when it runs";
     if (now && agree(*now, *answer, why)) return true;
     diagnostics_.error(Span::none(), "pass-changed-answer",
-                       cat("pass `", step.pass->name, "` changed the answer of @main: ", why));
+                       cat("pass `", step.pass->name, "` changed the answer of @main: ", why,
+                           ": this is a bug of the pass"));
     return false;
   }
 
@@ -192,7 +193,7 @@ class Runner {
     }
   }
 
-  void report(const Module& before, const Module& after, const Step& step, size_t number) {
+  bool report(const Module& before, const Module& after, const Step& step, size_t number) {
     const bool changed = !after.same(before);
     const auto wants = [&](std::string_view what) {
       return options_.print_after.contains(std::string(what));
@@ -201,25 +202,29 @@ class Runner {
       options_.print(changed ? cat("// after ", show_step(step), "\n", op::text_of(after))
                              : cat("// after ", show_step(step), ": unchanged\n"));
     }
-    dump(number, step.pass->name, after);
+    return dump(number, step.pass->name, after);
   }
 
-  void dump(size_t number, std::string_view name, const Module& m) {
-    if (options_.dump_dir.empty()) return;
+  bool dump(size_t number, std::string_view name, const Module& m) {
+    if (options_.dump_dir.empty()) return true;
     std::error_code ignored;
     std::filesystem::create_directories(options_.dump_dir, ignored);
     const std::string path = fmt::format("{}/{:02}-{}.relay", options_.dump_dir, number, name);
-    if (auto wrong = save(path, "", m); !wrong.empty())
-      diagnostics_.warning(Span::none(), "cannot-write", wrong);
+    const std::string wrong = save(path, "", m);
+    if (!wrong.empty()) diagnostics_.error(Span::none(), "cannot-write", wrong);
+    return wrong.empty();
   }
 
   void write_reproducer(const Module& m, const std::vector<Step>& steps, size_t from) {
     if (options_.reproducer.empty()) return;
     const std::string rest = join(std::span(steps).subspan(from), ",", show_step);
     const std::string wrong = save(options_.reproducer, cat(kReproducerLine, rest, "\n"), m);
-    diagnostics_.warning(
-        Span::none(), "reproducer",
-        wrong.empty() ? cat("wrote ", options_.reproducer, "; `relay opt` runs it again") : wrong);
+    if (!wrong.empty()) {
+      diagnostics_.error(Span::none(), "cannot-write", wrong);
+    } else {
+      diagnostics_.warning(Span::none(), "reproducer",
+                           cat("wrote ", options_.reproducer, "; `relay opt` runs it again"));
+    }
   }
 
   std::string save(const std::string& path, const std::string& head, const Module& m) {
@@ -284,7 +289,12 @@ Result<Module> run_pipeline(const Module& m, std::string_view pipeline, const Ru
                             Diagnostics& diagnostics) {
   Result<std::vector<Step>> steps = parse_pipeline(pipeline, diagnostics);
   if (!steps) return kReported;
-  return Runner(options, diagnostics).run(m, *steps);
+  return run_steps(m, *steps, options, diagnostics);
+}
+
+Result<Module> run_steps(const Module& m, const std::vector<Step>& steps, const RunnerOptions& options,
+                         Diagnostics& diagnostics) {
+  return Runner(options, diagnostics).run(m, steps);
 }
 
 std::string pipeline_of_reproducer(std::string_view text) {

@@ -48,7 +48,11 @@ struct Step {
 // Reports "bad-pipeline", naming the pass or parameter and what there is.
 Result<std::vector<Step>> parse_pipeline(std::string_view text, Diagnostics& diagnostics);
 
-// Type checks the module, then runs the pipeline. Errors are in `diagnostics`.
+// Type checks the module, then runs the steps. Errors are in `diagnostics`: those of passes, "pass-broke-types",
+// "pass-broke-module" and "pass-changed-answer" of passes that are wrong, "cannot-write" of files.
+Result<Module> run_steps(const Module& m, const std::vector<Step>& steps, const RunnerOptions& options,
+                         Diagnostics& diagnostics);
+// The same for a pipeline's text.
 Result<Module> run_pipeline(const Module& m, std::string_view pipeline, const RunnerOptions& options,
                             Diagnostics& diagnostics);
 

@@ -484,10 +484,10 @@ class Reader {
 
 Result<Pattern> parse(std::string name, std::string text, Diagnostics& diagnostics,
                       const ParseOptions& options) {
-  constexpr size_t kMost = size_t{1} << 31;
-  if (text.size() > kMost) {
-    diagnostics.error({}, "input-too-large",
-                      cat("`", name, "` has ", text.size(), " bytes; at most ", kMost, " are read"));
+  if (text.size() > options.max_bytes) {
+    diagnostics.error(
+        {}, "input-too-large",
+        cat("`", name, "` has ", text.size(), " bytes; at most ", options.max_bytes, " are read"));
     return kReported;
   }
   const size_t errors = diagnostics.errors();

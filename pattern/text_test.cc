@@ -158,6 +158,15 @@ TEST(PatternText, Mistakes) {
   }
 }
 
+TEST(PatternText, LengthIsLimited) {
+  Diagnostics diagnostics;
+  ParseOptions options;
+  options.max_bytes = 3;
+  EXPECT_TRUE(parse("pattern", "var", diagnostics, options));
+  EXPECT_FALSE(parse("pattern", "tanh", diagnostics, options));
+  EXPECT_EQ(diagnostics.all()[0].slug(), "input-too-large");
+}
+
 TEST(PatternText, NestingIsLimited) {
   for (const char* bracket : {"(", "nn.relu(", "if (", "fn () { ", "let _ = ", "let ", "dominates("}) {
     std::string text;

@@ -35,10 +35,6 @@ void run(const Options& o, Session& s) {
   Result<Model> model = load_model(o.model, s);
   if (!model) return;
   const Engine* engine = find_engine(o.target.engine);
-  if (!engine) {
-    s.fail(kUsage, cat("there is no engine `", o.target.engine, "`"));
-    return;
-  }
   Result<std::vector<Value>> args = make_inputs(*model, o.inputs, s);
   if (!args) return;
   model = specialise(*model, *args, s);
@@ -71,7 +67,7 @@ void run(const Options& o, Session& s) {
                                 {"runs", o.runs},         {"prepare_seconds", prepared},
                                 {"min", times.front()},   {"max", times.back()}};
     for (double q : o.percentiles) j[fmt::format("p{:g}", q)] = percentile(times, q);
-    s.print(j.dump(2) + "\n");
+    s.print_json(j);
     return;
   }
   s.print(fmt::format("{} -O{}, {} threads: made ready in {:.2f} s; {} runs after {} to warm up\n",
@@ -98,6 +94,7 @@ void add_bench(CLI::App& app, Session& session) {
       ->capture_default_str();
   sub->add_option("--percentiles", o->percentiles, "as 50,90,99")
       ->delimiter(',')
+      ->allow_extra_args(false)
       ->check(CLI::Range(0.0, 100.0));
   sub->callback([o, &session] { run(*o, session); });
 }

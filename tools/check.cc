@@ -26,7 +26,7 @@ void report(const Model& model, const Session& s) {
     }
     j["result"] = show(fn.body->type);
     j["operators"] = calls;
-    s.print(j.dump(2) + "\n");
+    s.print_json(j);
     return;
   }
   for (size_t i = 0; i < fn.params.size(); ++i)

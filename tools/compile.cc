@@ -21,7 +21,7 @@ namespace native = kernel::native;
 struct Options {
   ModelOptions model;
   TargetOptions target;
-  std::string output = "model.so", emit = "so", licence, passes;
+  std::string output, emit = "so", licence, passes;
   bool weights_file = false, time = false;
 };
 
@@ -44,10 +44,13 @@ std::string listing(const aot::Sources& sources) {
 void run(const Options& o, Session& s) {
   const auto begin = std::chrono::steady_clock::now();
   native::Target target;
-  if (std::string wrong = native::parse_target(o.target.target, target); !wrong.empty()) {
-    s.fail(kUsage, wrong);
-    return;
-  }
+  CHECK(native::parse_target(o.target.target, target).empty(), "the option was checked");
+  const std::string licence = licence_text(o, s);
+  // A long compilation should not end in a folder that is not there.
+  const bool to_file = o.emit == "so" || !o.output.empty();
+  const std::string output = o.output.empty() ? "model.so" : o.output;
+  if (std::string wrong = to_file ? cannot_write(output) : ""; !wrong.empty()) s.fail(kLimit, wrong);
+  if (s.exit_code != kOk) return;
   Result<Model> model = load_model(o.model, s);
   if (!model) return;
   Progress progress(s, "compile");
@@ -64,26 +67,28 @@ void run(const Options& o, Session& s) {
   Result<passes::Plan> plan =
       lowered ? passes::plan_memory(*lowered, "main", diagnostics) : Result<passes::Plan>(kReported);
   if (!plan) {
-    s.fail(kUnsupported, diagnostics, model->module.context().sources());
+    s.fail(diagnostics, model->module.context().sources());
     return;
   }
   for (size_t i = 0; i < plan->inputs.size() && i < model->input_names.size(); ++i)
     plan->inputs[i].name = model->input_names[i];
-  const std::filesystem::path output(o.output);
   aot::EmitOptions emit;
-  emit.model_name = output.stem().string();
+  emit.model_name = std::filesystem::path(output).stem().string();
   emit.target = o.target.target;
   emit.features = target.features;
   emit.vector_floats = target.vector_floats;
   emit.opt_level = o.target.opt_level;
   emit.threads = o.target.threads;
   emit.weights = o.weights_file ? aot::Weights::kFile : aot::Weights::kEmbedded;
-  emit.licence = licence_text(o, s);
+  emit.licence = licence;
   emit.kernel_files = 2 * native::usable_cores();
-  if (s.exit_code != kOk) return;
   const aot::Sources sources = aot::emit(*plan, emit);
+  if (!to_file) {
+    s.print(listing(sources));
+    return;
+  }
   if (o.emit == "cpp") {
-    if (std::string wrong = write_file_atomically(o.output, listing(sources)); !wrong.empty())
+    if (std::string wrong = write_file_atomically(output, listing(sources)); !wrong.empty())
       s.fail(kLimit, wrong);
     return;
   }
@@ -91,9 +96,9 @@ void run(const Options& o, Session& s) {
   native::CompileOptions compile;
   compile.target = target;
   compile.opt_level = o.target.opt_level;
-  std::vector<std::string> written;
-  if (std::string wrong = aot::build(sources, emit.weights, compile, o.output, written); !wrong.empty()) {
-    s.fail(kLimit, wrong);
+  const auto written = aot::build(sources, emit.weights, compile, output, diagnostics);
+  if (!written) {
+    s.fail(diagnostics, model->module.context().sources());
     return;
   }
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
@@ -102,7 +107,7 @@ void run(const Options& o, Session& s) {
     return;
   }
   s.say(fmt::format("wrote {} in {:.1f} s: {} kernels, {} bytes of weights, {} bytes of workspace\n",
-                    join(written, ", "), seconds, lowered->kernels().size(),
+                    join(*written, ", "), seconds, lowered->kernels().size(),
                     plan->constants.empty() ? 0 : sources.weights.size(), plan->workspace_bytes));
 }
 
@@ -112,12 +117,11 @@ void add_compile(CLI::App& app, Session& session) {
   auto o = std::make_shared<Options>();
   CLI::App* sub = app.add_subcommand("compile", "compile a model to a library and a header");
   add_model_options(*sub, o->model);
-  sub->add_option("-o,--output", o->output, "the library; the header stands beside it")
-      ->capture_default_str();
-  sub->add_option("--emit", o->emit, "so, or cpp: the generated C++ as one text")
+  sub->add_option("-o,--output", o->output,
+                  "the library, model.so unless said otherwise; the header stands beside it");
+  sub->add_option("--emit", o->emit, "so, or cpp: the generated C++ as one text, printed without -o")
       ->check(CLI::IsMember({"so", "cpp"}));
-  sub->add_option("--target", o->target.target, "processor features: native, cpu:sse2, cpu:avx2, cpu:avx512")
-      ->capture_default_str();
+  add_target_option(*sub, o->target.target);
   sub->add_option("-O,--opt-level", o->target.opt_level, "0: as written, 1, 2, 3")
       ->check(CLI::Range(0, 3))
       ->capture_default_str();

@@ -84,13 +84,19 @@ void classify(const Model& model, const Tensor& images, const Tensor& labels, in
 
 void run(int64_t count, Session& s) {
   const std::string folder = examples();
+  std::error_code error;
+  if (!std::filesystem::is_directory(folder, error)) {
+    s.fail(kUsage,
+           cat("there is no folder ", folder, ": call ./relay of the checkout, or set RELAY_ROOT to it"));
+    return;
+  }
   Result<Model> model = load_model({.path = folder + "/model.onnx", .input_shapes = {}}, s);
   if (!model) return;
   Diagnostics diagnostics;
   Result<data::NamedTensors> digits =
       data::read_tensors(folder + "/digits", data::Role::kInput, {}, diagnostics);
   if (!digits || digits->size() != 2) {
-    s.fail(kBadModel, diagnostics, model->module.context().sources());
+    s.fail(diagnostics, model->module.context().sources());
     return;
   }
   const Tensor& images = (*digits)[0].value;

@@ -77,7 +77,7 @@ void add_doctor(CLI::App& app, Session& session) {
       if (!session.json) session.print(fmt::format("{:<20} {} {}\n", f.what, f.ok ? "ok " : "BAD", f.found));
       if (!f.ok) session.exit_code = kUnsupported;
     }
-    if (session.json) session.print(j.dump(2) + "\n");
+    if (session.json) session.print_json(j);
   });
 }
 

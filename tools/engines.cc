@@ -7,6 +7,7 @@
 
 #include "aot/build.h"
 #include "base/cat.h"
+#include "base/check.h"
 #include "base/failure.h"
 #include "base/file.h"
 #include "graph_runtime/executor.h"
@@ -71,6 +72,8 @@ std::optional<passes::Plan> plan_for(const Module& m, std::string_view function,
   Result<passes::Plan> plan =
       done ? passes::plan_memory(*done, "main", diagnostics) : Result<passes::Plan>(kReported);
   if (!plan) {
+    // A program may ask for what an engine lacks; that a pass broke it is no reason to skip it.
+    for (const Diagnostic& d : diagnostics.all()) CHECK(!d.slug().starts_with("pass-"), d.message());
     why_not = diagnostics.all().empty() ? "no plan" : diagnostics.all().front().message();
     return std::nullopt;
   }
@@ -93,7 +96,7 @@ Prepared prepare_graph(const Module& m, std::string_view function, const EngineO
   run.threads = static_cast<unsigned>(options.threads);
   Diagnostics diagnostics;
   auto made = graph_runtime::Executor::create(std::move(*plan), lowered.shared_context(), run, diagnostics);
-  if (!made) throw CannotPrepare(diagnostics.all().front().message());
+  if (!made) throw CannotPrepare(diagnostics);
   std::shared_ptr<graph_runtime::Executor> executor = std::move(*made);
   return {[executor](const std::vector<Value>& args) {
     return outcome_of([&] { return result_of(executor->plan(), executor->run(tensors_of_args(args))); });
@@ -184,16 +187,19 @@ Prepared prepare_aot(const Module& m, std::string_view function, const EngineOpt
   native::CompileOptions compile;
   compile.target = target;
   compile.opt_level = options.opt_level;
+  Diagnostics diagnostics;
+  const auto refuse = [&](std::string_view slug, const std::string& why) {
+    diagnostics.error(Span::none(), slug, why);
+    throw CannotPrepare(diagnostics);
+  };
   TemporaryFolder folder;
-  std::string wrong = folder.make();
-  if (!wrong.empty()) throw CannotPrepare(wrong);
+  if (std::string wrong = folder.make(); !wrong.empty()) refuse("cannot-compile", wrong);
   const std::string path = folder.path() + "/model.so";
-  std::vector<std::string> written;
-  wrong = aot::build(aot::emit(*plan, emit), emit.weights, compile, path, written);
-  if (!wrong.empty()) throw CannotPrepare(wrong);
+  if (!aot::build(aot::emit(*plan, emit), emit.weights, compile, path, diagnostics))
+    throw CannotPrepare(diagnostics);
   auto artifact = std::make_shared<Artifact>();
-  wrong = artifact->open(path, static_cast<unsigned>(options.threads));
-  if (!wrong.empty()) throw CannotPrepare(wrong);
+  if (std::string wrong = artifact->open(path, static_cast<unsigned>(options.threads)); !wrong.empty())
+    refuse("cannot-load", wrong);
   auto shared_plan = std::make_shared<passes::Plan>(std::move(*plan));
   return {[artifact, shared_plan, context = lowered.shared_context()](const std::vector<Value>& args) {
     return outcome_of(
@@ -211,6 +217,9 @@ constexpr std::array<Engine, 3> kEngines = {{
 
 }  // namespace
 
+CannotPrepare::CannotPrepare(const Diagnostics& why)
+    : std::runtime_error(why.all().empty() ? "" : why.all().front().message()), diagnostics(why) {}
+
 std::span<const Engine> engines() { return kEngines; }
 
 const Engine* find_engine(std::string_view name) {
@@ -218,6 +227,17 @@ const Engine* find_engine(std::string_view name) {
     if (e.name == name) return &e;
   }
   return nullptr;
+}
+
+std::string wrong_engine(const std::string& name) {
+  if (find_engine(name)) return {};
+  return cat("there is no engine `", name,
+             "`; there are: ", join(engines(), ", ", [](const Engine& e) { return e.name; }));
+}
+
+std::string wrong_target(const std::string& name) {
+  native::Target ignored;
+  return native::parse_target(name, ignored);
 }
 
 Module with_entry(const Module& m, std::string_view function) {

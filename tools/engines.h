@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/diagnostics.h"
 #include "ir/module.h"
 #include "runtime/value.h"
 
@@ -43,11 +44,16 @@ struct Engine {
 
 // The machine, not the program, is to blame: no compiler, a full disk.
 struct CannotPrepare : std::runtime_error {
-  explicit CannotPrepare(const std::string& why) : std::runtime_error(why) {}
+  explicit CannotPrepare(const Diagnostics& why);
+  Diagnostics diagnostics;
 };
 
 std::span<const Engine> engines();
 const Engine* find_engine(std::string_view name);
+
+// What is wrong with a name of an engine or a target that the user gave, with those that there are; empty if nothing is.
+std::string wrong_engine(const std::string& name);
+std::string wrong_target(const std::string& name);
 
 // The module with `function` as its @main, and nothing that it does not reach.
 Module with_entry(const Module& m, std::string_view function);

@@ -1,12 +1,34 @@
 // relay fmt: a text in its printed form.
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <set>
 
 #include "base/cat.h"
+#include "frontend/data/safetensors.h"
 #include "op/operators.h"
 #include "tools/model.h"
 #include "tools/session.h"
 
 namespace relay::tools {
+namespace {
+
+// Constants stay where they are: in the file beside the text, or in the text.
+std::string standard_text(const Module& m, const std::string& path) {
+  std::map<std::string, Tensor> named;
+  const std::string text = op::text_of(m, {.constants = &named, .most_elements = INT64_MAX});
+  std::set<std::string> beside;
+  Diagnostics ignored;
+  if (!named.empty()) {
+    if (Result<data::Safetensors> side = data::map_safetensors(side_file(path), {}, ignored)) {
+      for (const data::NamedTensor& t : side->tensors) beside.insert(t.name);
+    }
+  }
+  const bool all_beside =
+      std::all_of(named.begin(), named.end(), [&](const auto& c) { return beside.contains(c.first); });
+  return all_beside ? text : op::text_of(m, {});
+}
+
+}  // namespace
 
 void add_fmt(CLI::App& app, Session& session) {
   struct Options {
@@ -25,7 +47,7 @@ void add_fmt(CLI::App& app, Session& session) {
     Result<Module> m = read_module(o->model, session);
     if (!m) return;
     if (!o->in_place) {
-      session.print(op::text_of(*m));
+      session.print(standard_text(*m, o->model.path));
     } else if (std::string wrong = save_module(o->model.path, "", *m); !wrong.empty()) {
       session.fail(kLimit, wrong);
     }

@@ -17,15 +17,18 @@ void add_import(CLI::App& app, Session& session) {
   auto o = std::make_shared<Options>();
   CLI::App* sub = app.add_subcommand("import", "turn an ONNX model into a .relay text");
   sub->add_option("model", o->model.path, "a .onnx file")->required();
-  sub->add_option("--input-shapes", o->model.input_shapes,
-                  "NAME:[1,3,224,224] or NAME:1x3x224x224; -1, ? and names are dynamic");
+  add_input_shapes_option(*sub, o->model.input_shapes);
   sub->add_option("-o,--output", o->output,
                   "the .relay file (large constants go to a .safetensors beside it)");
   sub->callback([o, &session] {
+    if (!o->model.path.ends_with(".onnx")) {
+      session.fail(kUsage, cat(o->model.path, ": only .onnx models can be imported"));
+      return;
+    }
     Result<Model> model = load_model(o->model, session);
     if (!model) return;
     if (o->output.empty()) {
-      session.print(op::text_of(model->module));
+      print_module(model->module, session);
     } else if (std::string wrong = save_module(o->output, "", model->module); !wrong.empty()) {
       session.fail(kLimit, wrong);
     } else {

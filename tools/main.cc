@@ -1,4 +1,7 @@
 // The `relay` command. See docs/command-line.md; each subcommand has a file of its own.
+#include <fcntl.h>
+#include <signal.h>
+#include <unistd.h>
 #include <CLI/CLI.hpp>
 
 #include <cstdio>
@@ -6,47 +9,87 @@
 #include <exception>
 #include <new>
 
+#include "base/cat.h"
 #include "base/failure.h"
 #include "tools/engines.h"
 #include "tools/session.h"
 
-int main(int argc, char** argv) {
-  relay::tools::Session session;
-  CLI::App app("Relay: a compiler for deep learning. Runs, checks, compiles and compares models.");
+namespace relay::tools {
+namespace {
+
+// A write that fails is reported by whoever writes, and what it leaves is removed: no signal may end the program first.
+// A file that is opened must not get the number of a standard stream that the caller closed, or results would go there;
+// the place holders cannot be used in their stream's direction, so that writing to one fails.
+void prepare_process() {
+  signal(SIGPIPE, SIG_IGN);
+  signal(SIGXFSZ, SIG_IGN);
+  // A broken invariant aborts when it has said what it is (base/check.h).
+  signal(SIGABRT, [](int) { _exit(kInternal); });
+  for (int number = 0; number <= 2; ++number) {
+    if (fcntl(number, F_GETFD) < 0) open("/dev/null", number == 0 ? O_WRONLY : O_RDONLY);
+  }
+}
+
+// The command line as the user has to write it, up to the options.
+std::string command_of(const CLI::App& app) {
+  std::string out = app.get_name();
+  for (const CLI::App* sub : app.get_subcommands()) out += cat(" ", sub->get_name());
+  return out;
+}
+
+std::string misuse(CLI::App& app, const CLI::ParseError& e) {
+  const std::vector<std::string> rest = app.remaining();
+  if (!app.get_subcommands().empty()) return cat(e.what(), "; see ", command_of(app), " --help");
+  const auto commands = app.get_subcommands([](CLI::App*) { return true; });
+  return cat(rest.empty() ? std::string("a command is needed") : cat("there is no command `", rest[0], "`"),
+             "; there are: ", join(commands, ", ", [](const CLI::App* c) { return c->get_name(); }),
+             "; see relay --help");
+}
+
+void add_commands(CLI::App& app, Session& session) {
   app.name("relay");
   app.require_subcommand(1);
   app.fallthrough();
   app.add_flag("--json", session.json, "print results as JSON");
   app.add_flag("-q,--quiet", session.quiet, "print results only");
-  relay::tools::add_demo(app, session);
-  relay::tools::add_run(app, session);
-  relay::tools::add_compile(app, session);
-  relay::tools::add_check(app, session);
-  relay::tools::add_fmt(app, session);
-  relay::tools::add_opt(app, session);
-  relay::tools::add_import(app, session);
-  relay::tools::add_ops(app, session);
-  relay::tools::add_bench(app, session);
-  relay::tools::add_verify(app, session);
-  relay::tools::add_doctor(app, session);
-  // What a subcommand does not catch ends here; a bug aborts with a message of its own (base/check.h).
+  for (auto* add : {add_demo, add_run, add_compile, add_check, add_fmt, add_opt, add_import, add_ops,
+                    add_bench, add_verify, add_doctor}) {
+    add(app, session);
+  }
+  for (CLI::App* sub : app.get_subcommands([](CLI::App*) { return true; }))
+    sub->footer("Every command has --json (results as JSON) and -q,--quiet (results only).");
+}
+
+// What a subcommand does not catch ends here; a bug aborts with a message of its own (base/check.h).
+void run(int argc, char** argv, Session& session) {
+  CLI::App app("Relay: a compiler for deep learning. Runs, checks, compiles and compares models.");
+  add_commands(app, session);
   try {
     app.parse(argc, argv);
-  } catch (const CLI::Success& e) {
-    return app.exit(e);
+  } catch (const CLI::CallForHelp&) {
+    session.print(app.help());
   } catch (const CLI::ParseError& e) {
-    app.exit(e);
-    return relay::tools::kUsage;
-  } catch (const relay::Trap& trap) {
-    session.fail(relay::tools::kMismatch, std::string("the program failed: ") + trap.what());
-  } catch (const relay::Exhausted& limit) {
-    session.fail(relay::tools::kLimit, limit.what());
-  } catch (const relay::tools::CannotPrepare& e) {
-    session.fail(relay::tools::kUnsupported, e.what());
+    session.fail(kUsage, misuse(app, e));
+  } catch (const Trap& trap) {
+    session.fail(kMismatch, cat("the program failed: ", trap.what()));
+  } catch (const Exhausted& limit) {
+    session.fail(kLimit, limit.what());
+  } catch (const CannotPrepare& e) {
+    session.fail(e.diagnostics, {});
   } catch (const std::bad_alloc&) {
-    session.fail(relay::tools::kLimit, "there is not enough memory for this");
+    session.fail(kLimit, "there is not enough memory for this");
   } catch (const std::exception& e) {
-    session.fail(relay::tools::kInternal, std::string("internal error: ") + e.what());
+    session.fail(kInternal, cat("internal error: ", e.what()));
   }
+}
+
+}  // namespace
+}  // namespace relay::tools
+
+int main(int argc, char** argv) {
+  relay::tools::prepare_process();
+  relay::tools::Session session;
+  relay::tools::run(argc, argv, session);
+  session.finish();
   return session.exit_code;
 }

@@ -16,6 +16,8 @@
 #include "ir/text/parser.h"
 #include "op/operators.h"
 #include "passes/map_types.h"
+#include "tools/engines.h"
+#include "tools/input_shapes.h"
 #include "tools/tolerance.h"
 #include "typecheck/check.h"
 
@@ -23,64 +25,26 @@ namespace relay::tools {
 namespace {
 
 constexpr uint64_t kMostTextBytes = uint64_t{1} << 30;
-
-// "x:[1,3,-1]" or "x:1x3xbatch": the name, then extents; -1, ? and names are dynamic.
-bool parse_input_shape(const std::string& text, std::map<std::string, std::vector<frontend::InputDim>>& out) {
-  // Names of inputs may hold colons themselves: the last one counts.
-  const size_t colon = text.rfind(':');
-  if (colon == std::string::npos || colon == 0) return false;
-  std::string dims = text.substr(colon + 1);
-  const bool brackets = dims.size() >= 2 && dims.front() == '[' && dims.back() == ']';
-  if (brackets) dims = dims.substr(1, dims.size() - 2);
-  const char separator = brackets || dims.find(',') != std::string::npos ? ',' : 'x';
-  std::vector<frontend::InputDim> shape;
-  for (size_t begin = 0; begin <= dims.size() && !dims.empty();) {
-    size_t end = dims.find(separator, begin);
-    if (end == std::string::npos) end = dims.size();
-    std::string dim = dims.substr(begin, end - begin);
-    std::erase(dim, ' ');
-    begin = end + 1;
-    if (dim.empty()) return false;
-    frontend::InputDim d;
-    char* stop = nullptr;
-    const long long value = std::strtoll(dim.c_str(), &stop, 10);
-    if (*stop == '\0') {
-      if (value < -1) return false;
-      d.extent = value;
-    } else if (dim != "?") {
-      d.name = dim;
-    }
-    shape.push_back(d);
-  }
-  out[text.substr(0, colon)] = std::move(shape);
-  return true;
-}
-
-int exit_code_of(const Diagnostics& diagnostics) {
-  switch (frontend::import_failure(diagnostics)) {
-    case frontend::ImportFailure::kUnreadable: return kUsage;
-    case frontend::ImportFailure::kUnsupported: return kUnsupported;
-    case frontend::ImportFailure::kLimit: return kLimit;
-    case frontend::ImportFailure::kBadModel: break;
-  }
-  return kBadModel;
-}
+// What protobuf can hold: larger models keep their weights in other files.
+constexpr uint64_t kMostOnnxBytes = (uint64_t{1} << 31) - 1;
 
 Result<Module> read_text(const std::string& path, Session& session) {
   std::string text;
+  std::error_code unknown;
+  const uintmax_t size = std::filesystem::file_size(path, unknown);
   if (std::string wrong = read_file(path, kMostTextBytes, text); !wrong.empty()) {
-    session.fail(kUsage, wrong);
+    session.fail(!unknown && size > kMostTextBytes ? kLimit : kUsage, wrong);
     return kReported;
   }
   Diagnostics diagnostics;
   ParseOptions options;
   // Large constants stand in a file beside the text.
-  const std::string side = std::filesystem::path(path).replace_extension(".safetensors").string();
+  const std::string side = side_file(path);
   std::map<std::string, Tensor> constants;
   if (std::filesystem::exists(side)) {
     Result<data::Safetensors> read = data::map_safetensors(side, {}, diagnostics);
     if (!read) {
-      session.fail(kBadModel, diagnostics, options.into.context().sources());
+      session.fail(diagnostics, options.into.context().sources());
       return kReported;
     }
     for (data::NamedTensor& t : read->tensors) constants.emplace(t.name, t.value);
@@ -90,25 +54,56 @@ Result<Module> read_text(const std::string& path, Session& session) {
     return it == constants.end() ? std::nullopt : std::optional(it->second);
   };
   Result<Module> m = parse(path, text, diagnostics, op::operators(), options);
-  if (!diagnostics.all().empty())
-    session.fail(m ? session.exit_code : kBadModel, diagnostics, options.into.context().sources());
+  session.fail(diagnostics, options.into.context().sources());
   return m;
 }
 
-Result<Module> read_onnx(const ModelOptions& options, Session& session) {
+Result<Module> read_onnx(const std::string& path, const InputShapes& shapes, Session& session) {
   frontend::ImportOptions import;
-  for (const std::string& text : options.input_shapes) {
-    if (parse_input_shape(text, import.input_shapes)) continue;
-    session.fail(kUsage, cat("--input-shapes ", text, ": expected NAME:[1,3,224,224] or NAME:1x3x224x224"));
-    return kReported;
-  }
+  import.input_shapes = shapes;
+  import.files.file_bytes = kMostOnnxBytes;
   Diagnostics diagnostics;
   const Module empty;
-  Result<Module> m = frontend::import_onnx(options.path, empty, import, diagnostics);
-  if (!diagnostics.all().empty()) {
-    session.fail(m ? session.exit_code : exit_code_of(diagnostics), diagnostics, empty.context().sources());
-  }
+  Result<Module> m = frontend::import_onnx(path, empty, import, diagnostics);
+  session.fail(diagnostics, empty.context().sources());
   return m;
+}
+
+Result<InputShapes> input_shapes(const ModelOptions& options, Session& session) {
+  InputShapes shapes;
+  for (const std::string& text : options.input_shapes) {
+    if (parse_input_shape(text, shapes)) continue;
+    session.fail(kUsage, cat("--input-shapes ", text,
+                             ": expected NAME:[1,3,224,224] or NAME:1x3x224x224, once for each input"));
+    return kReported;
+  }
+  return shapes;
+}
+
+// Shapes are given to a text when it is typed: its shape variables belong to the inputs of one function.
+Result<Module> with_input_shapes(const Model& model, const InputShapes& shapes, Session& session) {
+  Diagnostics diagnostics;
+  Result<Module> bound =
+      bind_input_shapes(model.module, model.entry(), model.input_names, shapes, diagnostics);
+  Result<Module> typed = bound ? typecheck::check(*bound, diagnostics) : Result<Module>(kReported);
+  if (!typed) session.fail(diagnostics, model.module.context().sources());
+  return typed;
+}
+
+std::string output_name(size_t i, size_t count) { return count == 1 ? "output" : cat("output_", i); }
+
+// How many tensors a value of the type has, as far as the type says it.
+size_t tensors_in(Type type) {
+  size_t count = 0;
+  std::vector<Type> pending{type};
+  while (!pending.empty()) {
+    const Type t = pending.back();
+    pending.pop_back();
+    count += t->as<TensorType>() != nullptr;
+    if (const auto* tuple = t->as<TupleType>())
+      pending.insert(pending.end(), tuple->fields.begin(), tuple->fields.end());
+  }
+  return count;
 }
 
 bool is_onnx(const std::string& path) { return path.ends_with(".onnx"); }
@@ -148,10 +143,16 @@ void fill(Tensor& t, const std::string& how, uint64_t& state) {
 
 }  // namespace
 
+void add_input_shapes_option(CLI::App& sub, std::vector<std::string>& shapes) {
+  // One a time: a list would swallow the model that comes after it.
+  sub.add_option("--input-shapes", shapes,
+                 "NAME:[1,3,224,224] or NAME:1x3x224x224; -1, ? and names are dynamic; may be repeated")
+      ->allow_extra_args(false);
+}
+
 void add_model_options(CLI::App& sub, ModelOptions& options) {
   sub.add_option("model", options.path, "a model: .onnx or .relay")->required();
-  sub.add_option("--input-shapes", options.input_shapes,
-                 "NAME:[1,3,224,224] or NAME:1x3x224x224; -1, ? and names are dynamic");
+  add_input_shapes_option(sub, options.input_shapes);
   sub.add_option("--function", options.function, "the function to run")->capture_default_str();
 }
 
@@ -162,10 +163,17 @@ void add_input_options(CLI::App& sub, InputOptions& options) {
       ->capture_default_str();
 }
 
-void add_target_options(CLI::App& sub, TargetOptions& options) {
-  sub.add_option("--engine", options.engine, "interp, graph or aot-cpp")->capture_default_str();
-  sub.add_option("--target", options.target, "processor features: native, cpu:sse2, cpu:avx2, cpu:avx512")
+void add_target_option(CLI::App& sub, std::string& target) {
+  sub.add_option("--target", target, "processor features: native, cpu:sse2, cpu:avx2, cpu:avx512")
+      ->check(wrong_target)
       ->capture_default_str();
+}
+
+void add_target_options(CLI::App& sub, TargetOptions& options) {
+  sub.add_option("--engine", options.engine, "interp, graph or aot-cpp")
+      ->check(wrong_engine)
+      ->capture_default_str();
+  add_target_option(sub, options.target);
   sub.add_option("-O,--opt-level", options.opt_level, "0: as written, 1, 2, 3")
       ->check(CLI::Range(0, 3))
       ->capture_default_str();
@@ -175,7 +183,9 @@ void add_target_options(CLI::App& sub, TargetOptions& options) {
 }
 
 Result<Module> read_module(const ModelOptions& options, Session& session) {
-  if (is_onnx(options.path)) return read_onnx(options, session);
+  Result<InputShapes> shapes = input_shapes(options, session);
+  if (!shapes) return kReported;
+  if (is_onnx(options.path)) return read_onnx(options.path, *shapes, session);
   if (!options.path.ends_with(".relay")) {
     session.fail(kUsage, cat(options.path, ": a model is a .onnx or a .relay file"));
     return kReported;
@@ -188,48 +198,74 @@ Result<Model> load_model(const ModelOptions& options, Session& session) {
   if (!m) return kReported;
   Diagnostics diagnostics;
   Result<Module> checked = typecheck::check(*m, diagnostics);
-  if (!diagnostics.all().empty())
-    session.fail(checked ? session.exit_code : kBadModel, diagnostics, m->context().sources());
-  if (!checked) return kReported;
-  Model model{*checked, options.function, {}, {}, is_onnx(options.path)};
-  const Fn* fn = checked->function(options.function);
-  if (!fn) {
-    session.fail(kUsage,
-                 cat(options.path, " has no function @", options.function, "; it has ",
-                     join(checked->functions(), ", ", [](const auto& f) { return "@" + f.first.str(); })));
-    return kReported;
+  const Fn* fn = checked ? checked->function(options.function) : nullptr;
+  if (checked && !fn) {
+    diagnostics
+        .error(Span::none(), "no-such-function", cat(options.path, " has no function @", options.function))
+        .note(checked->functions().empty()
+                  ? std::string("it has none")
+                  : cat("choose another with --function; there are: ",
+                        join(checked->functions(), ", ", [](const auto& f) { return f.first.text(); })));
   }
+  session.fail(diagnostics, m->context().sources());
+  if (!fn) return kReported;
+  Model model{*checked, options.function, {}, {}, is_onnx(options.path)};
   model.input_names = names_of(*fn, "input_names");
   model.output_names = names_of(*fn, "output_names");
   for (size_t i = model.input_names.size(); i < fn->params.size(); ++i)
     model.input_names.push_back(fn->params[i]->name.str());
+  const size_t outputs = tensors_in(fn->body->type);
+  for (size_t i = model.output_names.size(); i < outputs; ++i)
+    model.output_names.push_back(output_name(i, outputs));
+  if (model.is_onnx || options.input_shapes.empty()) return model;
+  Result<Module> bound = with_input_shapes(model, *input_shapes(options, session), session);
+  if (!bound) return kReported;
+  model.module = *bound;
   return model;
+}
+
+std::string side_file(const std::string& path) {
+  return std::filesystem::path(path).replace_extension(".safetensors").string();
+}
+
+void print_module(const Module& m, const Session& session) {
+  std::map<std::string, Tensor> constants;
+  session.print(op::text_of(m, {.constants = &constants}));
+  if (constants.empty()) return;
+  session.say(
+      cat("relay: ", constants.size(),
+          " large constants are only named here; -o FILE.relay keeps them in a file beside the text\n"));
 }
 
 std::string save_module(const std::string& path, const std::string& head, const Module& m) {
   std::map<std::string, Tensor> constants;
   const std::string text = head + op::text_of(m, {.constants = &constants});
-  if (!constants.empty()) {
-    data::Safetensors side;
-    for (const auto& [name, value] : constants) side.tensors.push_back({name, value});
-    Diagnostics diagnostics;
-    Result<std::string> bytes = data::safetensors_bytes(side, diagnostics);
-    if (!bytes) return diagnostics.all().front().message();
-    const std::string side_path = std::filesystem::path(path).replace_extension(".safetensors").string();
-    if (std::string wrong = write_file_atomically(side_path, *bytes); !wrong.empty()) return wrong;
-  }
-  return write_file_atomically(path, text);
+  if (constants.empty()) return write_file_atomically(path, text);
+  data::Safetensors side;
+  for (const auto& [name, value] : constants) side.tensors.push_back({name, value});
+  Diagnostics diagnostics;
+  Result<std::string> bytes = data::safetensors_bytes(side, diagnostics);
+  if (!bytes) return diagnostics.all().front().message();
+  const FileContents files[] = {{side_file(path), *bytes}, {path, text}};
+  return write_files_atomically(files);
 }
 
 Result<std::vector<Value>> make_inputs(const Model& model, const InputOptions& options, Session& session) {
   const Fn& fn = model.entry();
+  for (size_t i = 0; i < fn.params.size(); ++i) {
+    if (fn.params[i]->type->as<TensorType>()) continue;
+    session.fail(kUsage, cat("input `", model.input_names[i], "` of @", model.function, " has type ",
+                             show(fn.params[i]->type),
+                             ": only tensors can be given; call it from a function that takes tensors"));
+    return kReported;
+  }
   std::vector<Value> args;
   if (!options.inputs.empty()) {
     Diagnostics diagnostics;
     Result<data::NamedTensors> read =
         data::read_named(options.inputs, model.input_names, data::Role::kInput, {}, diagnostics);
     if (!read) {
-      session.fail(kUsage, diagnostics, model.module.context().sources());
+      session.fail(diagnostics, model.module.context().sources(), kUsage);
       return kReported;
     }
     std::unordered_map<const kernel::ExprNode*, int64_t> variables;
@@ -260,15 +296,14 @@ Result<std::vector<Value>> make_inputs(const Model& model, const InputOptions& o
     return kReported;
   }
   for (size_t i = 0; i < fn.params.size(); ++i) {
-    const auto* tensor = fn.params[i]->type->as<TensorType>();
-    const auto shape = tensor ? tensor->static_shape() : std::nullopt;
+    const auto& tensor = *fn.params[i]->type->as<TensorType>();
+    const auto shape = tensor.static_shape();
     if (!shape) {
-      session.fail(kUsage, cat("input `", model.input_names[i], "` has type ", show(fn.params[i]->type),
-                               tensor ? ": give its extents with --input-shapes, or --inputs"
-                                      : ", which cannot be filled: give --inputs"));
+      session.fail(kUsage, cat("input `", model.input_names[i], "` has type ", show(&tensor),
+                               ": give its extents with --input-shapes, or --inputs"));
       return kReported;
     }
-    Tensor t(tensor->dtype, *shape);
+    Tensor t(tensor.dtype, *shape);
     fill(t, how, state);
     args.push_back(Value(t));
   }
@@ -286,7 +321,7 @@ Result<Model> specialise(const Model& model, const std::vector<Value>& args, Ses
   Diagnostics diagnostics;
   Result<Module> checked = typecheck::check(passes::bind_shape_variables(model.module, values), diagnostics);
   if (!checked) {
-    session.fail(kBadModel, diagnostics, model.module.context().sources());
+    session.fail(diagnostics, model.module.context().sources());
     return kReported;
   }
   Model out = model;
@@ -298,8 +333,8 @@ data::NamedTensors name_outputs(const Model& model, const Value& result) {
   data::NamedTensors out;
   const std::vector<Tensor> tensors = tensors_of(result);
   for (size_t i = 0; i < tensors.size(); ++i) {
-    const std::string other = tensors.size() == 1 ? "output" : cat("output_", i);
-    out.push_back({i < model.output_names.size() ? model.output_names[i] : other, tensors[i]});
+    const bool named = i < model.output_names.size();
+    out.push_back({named ? model.output_names[i] : output_name(i, tensors.size()), tensors[i]});
   }
   return out;
 }

@@ -25,6 +25,7 @@ struct ModelOptions {
   std::string function = "main";
 };
 void add_model_options(CLI::App& sub, ModelOptions& options);
+void add_input_shapes_option(CLI::App& sub, std::vector<std::string>& shapes);
 
 // A model that was read and type checked.
 struct Model {
@@ -41,8 +42,11 @@ Result<Model> load_model(const ModelOptions& options, Session& session);
 // The module before the type check: for fmt and import.
 Result<Module> read_module(const ModelOptions& options, Session& session);
 
-// Writes the module's text and, if it has large constants, PATH with .safetensors in the place of .relay. Returns what is
-// wrong, or an empty text.
+// PATH with .safetensors in the place of .relay: where the large constants of a text are.
+std::string side_file(const std::string& path);
+// For people: large constants are named only, and that is said.
+void print_module(const Module& m, const Session& session);
+// Writes the module's text and, if it has large constants, its side file. Returns what is wrong, or an empty text.
 std::string save_module(const std::string& path, const std::string& head, const Module& m);
 
 // --- inputs and outputs -------------------------------------------------------------------------------------------
@@ -73,5 +77,6 @@ struct TargetOptions {
   int threads = 1;
 };
 void add_target_options(CLI::App& sub, TargetOptions& options);
+void add_target_option(CLI::App& sub, std::string& target);
 
 }  // namespace relay::tools

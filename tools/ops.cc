@@ -19,7 +19,8 @@ bool describe(Session& s, const std::string& name) {
   if (!op) {
     const std::vector<std::string> close = op::nearest(name);
     return s.fail(kUsage, cat("there is no operator `", name, "`",
-                              close.empty() ? "" : cat("; did you mean ", join(close, " or "), "?")));
+                              close.empty() ? "" : cat("; did you mean ", join(close, " or "), "?"),
+                              " `relay ops` lists those that there are"));
   }
   std::string out = cat(op->name, ": ", op->doc, "\n");
   for (const op::Param& p : op->params) out += cat("  argument  ", p.name, ": ", p.doc, "\n");
@@ -41,7 +42,7 @@ void list(const Session& s) {
                      {"lowers", static_cast<bool>(op->lower) || static_cast<bool>(op->expand)},
                      {"differentiates", op->not_differentiable.empty()}});
     }
-    s.print(all.dump(2) + "\n");
+    s.print_json(all);
     return;
   }
   for (const op::OpDef* op : op::all_ops())

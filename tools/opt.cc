@@ -7,6 +7,7 @@
 #include "op/operators.h"
 #include "passes/plan_memory.h"
 #include "passes/runner.h"
+#include "tools/engines.h"
 #include "tools/model.h"
 #include "tools/session.h"
 
@@ -44,9 +45,19 @@ std::string pipeline_in(const std::string& path) {
   return passes::pipeline_of_reproducer(text);
 }
 
+std::string wrong_print_after(const std::string& name) {
+  if (name == "all" || name == "changed" || passes::find_pass(name)) return {};
+  return cat("there is no pass `", name, "`; there are: all, changed, ",
+             join(passes::all_passes(), ", ", [](const passes::Pass* p) { return p->name; }));
+}
+
 void run(const Options& o, Session& s) {
   Result<Model> model = load_model(o.model, s);
   if (!model) return;
+  if (model->function != "main") {
+    model->module = with_entry(model->module, model->function);
+    model->function = "main";
+  }
   std::string pipeline = o.passes;
   if (pipeline.empty() && o.opt_level >= 0) pipeline = passes::default_pipeline(o.opt_level);
   if (pipeline.empty()) pipeline = pipeline_in(o.model.path);
@@ -58,10 +69,7 @@ void run(const Options& o, Session& s) {
   run.save = save_module;
   run.print = [&](std::string_view text) { s.say(text); };
   kernel::native::Target target;
-  if (std::string wrong = kernel::native::parse_target(o.target, target); !wrong.empty()) {
-    s.fail(kUsage, wrong);
-    return;
-  }
+  CHECK(kernel::native::parse_target(o.target, target).empty(), "the option was checked");
   run.target.vector_floats = target.vector_floats;
   if (o.opt_level >= 0) run.target.opt_level = o.opt_level;
   if (o.verify == "types") run.verify = passes::Verify::kTypes;
@@ -73,16 +81,15 @@ void run(const Options& o, Session& s) {
   }
   Diagnostics diagnostics;
   Result<Module> done = passes::run_pipeline(model->module, pipeline, run, diagnostics);
-  if (!diagnostics.all().empty())
-    s.fail(done ? s.exit_code : kBadModel, diagnostics, model->module.context().sources());
+  s.fail(diagnostics, model->module.context().sources());
   if (!done) return;
   std::string text;
   if (o.emit == "kernel") {
     text = kernels_of(*done);
   } else if (o.emit == "plan") {
-    Result<passes::Plan> plan = passes::plan_memory(*done, o.model.function, diagnostics);
+    Result<passes::Plan> plan = passes::plan_memory(*done, model->function, diagnostics);
     if (!plan) {
-      s.fail(kUnsupported, diagnostics, model->module.context().sources());
+      s.fail(diagnostics, model->module.context().sources());
       return;
     }
     text = passes::show(*plan);
@@ -90,7 +97,8 @@ void run(const Options& o, Session& s) {
     if (std::string wrong = save_module(o.output, "", *done); !wrong.empty()) s.fail(kLimit, wrong);
     return;
   } else {
-    text = op::text_of(*done);
+    print_module(*done, s);
+    return;
   }
   if (o.output.empty()) {
     s.print(text);
@@ -105,17 +113,23 @@ void add_opt(CLI::App& app, Session& session) {
   auto o = std::make_shared<Options>();
   CLI::App* sub = app.add_subcommand("opt", "run passes on a model and print the result");
   sub->add_option("model", o->model.path, "a model: .onnx or .relay (a reproducer runs the passes it names)");
-  sub->add_option("--input-shapes", o->model.input_shapes, "NAME:[1,3,224,224] or NAME:1x3x224x224");
+  add_input_shapes_option(*sub, o->model.input_shapes);
+  sub->add_option("--function", o->model.function,
+                  "the function that is @main to the passes; others that it needs stay")
+      ->capture_default_str();
   sub->add_option("--passes", o->passes, "a pipeline: fold-constants,fuse{max-ops=8}");
   sub->add_option("-O,--opt-level", o->opt_level, "the pipeline of that level")->check(CLI::Range(0, 3));
-  sub->add_option("--print-after", o->print_after, "a pass, all, or changed")->delimiter(',');
+  sub->add_option("--print-after", o->print_after, "a pass, all, or changed")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->check(wrong_print_after);
   sub->add_option("--dump-dir", o->dump_dir, "write a numbered .relay file after each pass");
   sub->add_option("--verify", o->verify, "none, types, or semantics (interpret before and after each pass)")
       ->check(CLI::IsMember({"none", "types", "semantics"}));
   sub->add_option("--reproducer", o->reproducer, "where to write a reproducer if a pass fails");
   sub->add_option("--emit", o->emit, "relay, kernel or plan")
       ->check(CLI::IsMember({"relay", "kernel", "plan"}));
-  sub->add_option("--target", o->target, "processor features of kernels");
+  add_target_option(*sub, o->target);
   sub->add_option("-o,--output", o->output, "a file instead of standard output");
   sub->add_flag("--time", o->time, "print how long each pass took");
   sub->add_flag("--list-passes", o->list, "list the passes there are");

@@ -1,6 +1,7 @@
 // relay run: runs a model on one engine.
 #include <CLI/CLI.hpp>
 #include <cmath>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "base/cat.h"
@@ -19,7 +20,7 @@ struct Options {
   TargetOptions target;
   std::string outputs;
   int64_t print = 16;
-  uint64_t fuel = UINT64_MAX;
+  interp::Options limits;
 };
 
 std::string summary(const Tensor& t) {
@@ -41,13 +42,20 @@ std::string summary(const Tensor& t) {
   return bad ? cat(out, ", ", bad, " not finite") : out;
 }
 
+// A path that looks like a file of a kind that nobody writes: a folder of that name is not what was meant.
+bool unknown_form(const std::string& path) {
+  const std::filesystem::path p(path);
+  std::error_code error;
+  if (!p.has_filename() || !p.has_extension() || std::filesystem::is_directory(p, error)) return false;
+  const std::string form = p.extension().string();
+  return form != ".npz" && form != ".npy" && form != ".safetensors";
+}
+
 Outcome execute(const Options& o, const Model& model, const Engine& engine, const std::vector<Value>& args,
                 Session& s) {
-  if (engine.name == "interp" && o.fuel != UINT64_MAX) {
-    return {Outcome::Kind::kValue,
-            interp::Machine(model.module, {.fuel = o.fuel}).call(model.function, args),
-            {}};
-  }
+  // Only here have its limits options; what it throws is reported by main.
+  if (engine.name == "interp")
+    return {Outcome::Kind::kValue, interp::Machine(model.module, o.limits).call(model.function, args), {}};
   const Prepared p = engine.prepare(
       model.module, model.function,
       {.opt_level = o.target.opt_level, .threads = o.target.threads, .target = o.target.target});
@@ -68,10 +76,10 @@ void show_outputs(const Options& o, const Model& model, const Value& result, con
                    {"shape", t.value.shape()},
                    {"values", t.value.doubles()}});
     }
-    s.print(j.dump() + "\n");
+    s.print_json(j, -1);
     return;
   }
-  if (result.kind() == ValueKind::kData) s.print(interp::show(result) + "\n");
+  if (result.kind() == ValueKind::kData || outputs.empty()) s.print(interp::show(result) + "\n");
   for (const data::NamedTensor& t : outputs) {
     s.print(cat(t.name, ": ", show(t.value, o.print),
                 t.value.size() > o.print ? cat("\n  ", summary(t.value)) : "", "\n"));
@@ -79,14 +87,15 @@ void show_outputs(const Options& o, const Model& model, const Value& result, con
 }
 
 void run(const Options& o, Session& s) {
+  if (unknown_form(o.outputs)) {
+    s.fail(kUsage,
+           cat("--outputs ", o.outputs,
+               ": expected x.npz, x.npy, x.safetensors or a folder (which ends in / if its name has a dot)"));
+    return;
+  }
   Result<Model> model = load_model(o.model, s);
   if (!model) return;
   const Engine* engine = find_engine(o.target.engine);
-  if (!engine) {
-    s.fail(kUsage, cat("there is no engine `", o.target.engine,
-                       "`; there are: ", join(engines(), ", ", [](const Engine& e) { return e.name; })));
-    return;
-  }
   Result<std::vector<Value>> args = make_inputs(*model, o.inputs, s);
   if (!args) return;
   if (engine->compiles) {
@@ -105,7 +114,7 @@ void run(const Options& o, Session& s) {
   Diagnostics diagnostics;
   if (!data::write_tensors(o.outputs, name_outputs(*model, outcome.value), data::Role::kOutput,
                            diagnostics)) {
-    s.fail(kLimit, diagnostics, model->module.context().sources());
+    s.fail(diagnostics, model->module.context().sources());
   }
 }
 
@@ -119,8 +128,12 @@ void add_run(CLI::App& app, Session& session) {
   add_target_options(*sub, o->target);
   sub->add_option("-o,--outputs", o->outputs,
                   "where the results go: x.npz, x.safetensors, a folder, test_data_set_0/");
-  sub->add_option("--print", o->print, "elements of each result that are printed")->capture_default_str();
-  sub->add_option("--fuel", o->fuel, "steps of the interpreter before it gives up");
+  sub->add_option("--print", o->print, "elements of each result that are printed")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  sub->add_option("--fuel", o->limits.fuel, "steps of the interpreter before it gives up");
+  sub->add_option("--max-depth", o->limits.max_depth,
+                  "how deeply evaluation may be nested in the interpreter");
   sub->callback([o, &session] { run(*o, session); });
 }
 

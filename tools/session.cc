@@ -2,27 +2,76 @@
 
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
+#include <nlohmann/json.hpp>
 
 #include "base/cat.h"
 
 namespace relay::tools {
 namespace {
-void write(FILE* to, std::string_view text) {
-  std::fwrite(text.data(), 1, text.size(), to);
-  std::fflush(to);
+
+bool write(FILE* to, std::string_view text) {
+  return std::fwrite(text.data(), 1, text.size(), to) == text.size() && std::fflush(to) == 0;
 }
+
+// What a slug says about whose fault it is; 0 if nothing. Ordered: of several errors the first of these counts.
+struct Meaning {
+  int code;
+  std::array<std::string_view, 7> slugs;  // a star at an end stands for anything
+};
+constexpr Meaning kMeanings[] = {
+    {kInternal, {"pass-broke-*", "pass-changed-answer"}},
+    {kLimit,
+     {"limit-*", "nesting-too-deep", "*-too-complex", "input-too-large", "*-unwritable", "cannot-write"}},
+    {kUsage,
+     {"file-unreadable", "bad-pipeline", "input-unknown", "input-shape-mismatch", "no-such-function",
+      "tensors-unknown-form"}},
+    // What is unsupported may be why the rest looks wrong.
+    {kUnsupported,
+     {"unsupported-*", "cannot-lower", "cannot-compile", "cannot-load", "dynamic-shape",
+      "not-static-dataflow"}},
+};
+
+bool fits(std::string_view slug, std::string_view pattern) {
+  if (pattern.empty()) return false;
+  if (pattern.front() == '*') return slug.ends_with(pattern.substr(1));
+  if (pattern.back() == '*') return slug.starts_with(pattern.substr(0, pattern.size() - 1));
+  return slug == pattern;
+}
+
 }  // namespace
 
-void Session::print(std::string_view text) const { write(stdout, text); }
+int exit_code_of(const Diagnostics& diagnostics, int other) {
+  for (const Meaning& m : kMeanings) {
+    for (const Diagnostic& d : diagnostics.all()) {
+      if (d.severity() != Severity::kError) continue;
+      if (std::any_of(m.slugs.begin(), m.slugs.end(), [&](auto slug) { return fits(d.slug(), slug); }))
+        return m.code;
+    }
+  }
+  return other;
+}
+
+void Session::print(std::string_view text) const {
+  if (!write(stdout, text) && lost == 0) lost = errno;
+}
+
+// Names in a model may be any bytes.
+void Session::print_json(const nlohmann::ordered_json& json, int indent) const {
+  print(json.dump(indent, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
+}
 
 void Session::say(std::string_view text) const {
   if (!quiet) write(stderr, text);
 }
 
-bool Session::fail(int code, const Diagnostics& diagnostics, const SourceMap& sources) {
+bool Session::fail(const Diagnostics& diagnostics, const SourceMap& sources, int other) {
   write(stderr, diagnostics.render(sources));
-  exit_code = code;
+  if (diagnostics.has_errors()) exit_code = exit_code_of(diagnostics, other);
   return false;
 }
 
@@ -30,6 +79,13 @@ bool Session::fail(int code, std::string_view message) {
   write(stderr, cat("relay: ", message, "\n"));
   exit_code = code;
   return false;
+}
+
+void Session::finish() {
+  if (lost == 0 || lost == EPIPE) return;
+  const int before = exit_code;
+  fail(kLimit, cat("cannot write to standard output: ", std::strerror(lost)));
+  if (before != kOk) exit_code = before;
 }
 
 Progress::Progress(const Session& session, std::string what)

@@ -1,6 +1,7 @@
 // What all subcommands share: exit codes, output, options that every one of them has.
 #pragma once
 
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
 
@@ -19,22 +20,30 @@ enum ExitCode {
   kMismatch = 1,     // verify: engines differ. run: the program trapped
   kUsage = 2,        // wrong options, input names, shapes or dtypes
   kBadModel = 3,     // the model cannot be read or is wrong
-  kUnsupported = 4,  // the model is right, but something in it is not supported
+  kUnsupported = 4,  // the model is right, but something in it, or on this machine, is not supported
   kLimit = 5,        // a limit was reached
   kInternal = 6,     // a bug of Relay's
 };
+
+// What the errors amount to, by their slugs; `other` for those that say nothing about it.
+int exit_code_of(const Diagnostics& diagnostics, int other = kBadModel);
 
 struct Session {
   bool json = false;
   bool quiet = false;
   int exit_code = kOk;
+  mutable int lost = 0;  // errno of the first result that did not reach standard output
 
   // Results go to standard output, everything else to standard error. `say` is silenced by --quiet.
   void print(std::string_view text) const;
+  void print_json(const nlohmann::ordered_json& json, int indent = 2) const;
   void say(std::string_view text) const;
-  // Renders the diagnostics to standard error and sets the exit code; always false, for `return s.fail(...)`.
-  bool fail(int code, const Diagnostics& diagnostics, const SourceMap& sources);
+  // Renders the diagnostics to standard error and, if there are errors, sets the exit code; always false, for
+  // `return s.fail(...)`.
+  bool fail(const Diagnostics& diagnostics, const SourceMap& sources, int other = kBadModel);
   bool fail(int code, std::string_view message);
+  // Reports results that were lost. A reader that went away has seen all it wanted.
+  void finish();
 };
 
 // One line of progress on a terminal, for what takes more than a second; nothing elsewhere.

@@ -17,15 +17,15 @@ struct VerifyOptions {
   std::string target = "native";
 };
 
-// One engine at one level.
+// One engine at one level, or the outputs of another program.
 struct VerifyRow {
-  std::string engine;   // "graph -O2"
+  std::string engine;   // "graph -O2"; "expected"
   std::string skipped;  // why; empty if it ran
   std::string failed;   // the trap, if it failed
   bool ok = true;
-  double prepare_seconds = 0, seconds = 0;
-  Comparison worst;    // of the output that used the largest share of its bound
-  std::string output;  // its name
+  double prepare_seconds = 0, seconds = 0;  // 0 where nothing ran
+  Comparison worst;                         // of the output that used the largest share of its bound
+  std::string output;                       // its name
   Shape shape;
   Value result;
 };
@@ -36,7 +36,8 @@ class Verifier {
   // The model must have constant shapes wherever compiled engines are to run it (see `specialise`).
   Verifier(const Model& model, const VerifyOptions& options, Session& session);
 
-  std::vector<VerifyRow> run(const std::vector<Value>& args);
+  // A row for each engine and level; with `given`, outputs that another program computed, one more for those.
+  std::vector<VerifyRow> run(const std::vector<Value>& args, const data::NamedTensors* given = nullptr);
 
  private:
   struct Candidate {

@@ -66,7 +66,7 @@ bool Inference::attributes(const Call* n, const op::OpDef& op) {
   const std::vector<op::AttrError> errors =
       op.check_attrs ? op.check_attrs(n->attrs) : std::vector<op::AttrError>();
   for (const op::AttrError& wrong : errors) {
-    error(n->span, "bad-attribute", cat("attribute `", wrong.name, "` of `", op.name, "` ", wrong.reason));
+    error(n->span, wrong.slug, cat("attribute `", wrong.name, "` of `", op.name, "` ", wrong.reason));
   }
   return errors.empty();
 }

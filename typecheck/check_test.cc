@@ -223,12 +223,12 @@ TEST(Infer, UnknownDims) {
 }
 
 TEST(Errors, EachIsReportedOnce) {
-  EXPECT_EQ(slugs("def @main() { add(1, 2f) }"), "bad-argument");
-  EXPECT_EQ(slugs("def @main() { let %x = add(1, 2f); add(%x, add(%x, %x)) }"), "bad-argument");
+  EXPECT_EQ(slugs("def @main() { add(1, 2f) }"), "dtypes-differ");
+  EXPECT_EQ(slugs("def @main() { let %x = add(1, 2f); add(%x, add(%x, %x)) }"), "dtypes-differ");
   EXPECT_EQ(slugs("def @main() { (add(1, 2f), 1(2), (1, 2).5) }"),
-            "bad-argument not-a-function bad-projection");
+            "dtypes-differ not-a-function bad-projection");
   EXPECT_EQ(slugs("def @main() { (1).0 }"), "bad-projection");
-  EXPECT_EQ(slugs("def @f() { add(1, 2f) } def @main() { add(@f(), 1) }"), "bad-argument");
+  EXPECT_EQ(slugs("def @f() { add(1, 2f) } def @main() { add(@f(), 1) }"), "dtypes-differ");
 }
 
 TEST(Errors, Slugs) {
@@ -258,7 +258,7 @@ TEST(Errors, Slugs) {
 
 // What the parser would not let through.
 TEST(Errors, OfModulesThatNobodyWroteDown) {
-  const auto slugs_of = [](const std::function<void(Module& m, Builder& b)>& make) {
+  const auto slugs_of = [](const std::function<void(Module & m, Builder & b)>& make) {
     Module m;
     Builder b(m.context());
     make(m, b);
@@ -270,10 +270,14 @@ TEST(Errors, OfModulesThatNobodyWroteDown) {
     const Var* x = b.var("x", t);
     m.set_function("main", b.fn(std::vector<const Var*>{x}, x));
   };
-  EXPECT_EQ(slugs_of([&](Module& m, Builder& b) { annotated(m, b, m.context().data_type("Nowhere", {})); }), "unknown-type");
-  EXPECT_EQ(slugs_of([&](Module& m, Builder& b) { annotated(m, b, m.context().type_var("A")); }), "unbound-type-parameter");
-  EXPECT_EQ(slugs_of([&](Module& m, Builder& b) { m.set_function("main", b.fn({}, b.var("x"))); }), "unbound-variable");
-  EXPECT_EQ(slugs_of([&](Module& m, Builder& b) { m.set_function("main", b.fn({}, b.global("nowhere"))); }), "unknown-global");
+  EXPECT_EQ(slugs_of([&](Module& m, Builder& b) { annotated(m, b, m.context().data_type("Nowhere", {})); }),
+            "unknown-type");
+  EXPECT_EQ(slugs_of([&](Module& m, Builder& b) { annotated(m, b, m.context().type_var("A")); }),
+            "unbound-type-parameter");
+  EXPECT_EQ(slugs_of([&](Module& m, Builder& b) { m.set_function("main", b.fn({}, b.var("x"))); }),
+            "unbound-variable");
+  EXPECT_EQ(slugs_of([&](Module& m, Builder& b) { m.set_function("main", b.fn({}, b.global("nowhere"))); }),
+            "unknown-global");
   const auto ctor = [](Module& m, Type field) {
     Context& c = m.context();
     Constructor made{c.symbol("C"), c.symbol("D"), 0, {}, {}};

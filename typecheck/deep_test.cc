@@ -151,6 +151,43 @@ TEST(Deep, PatternsThatAreTooComplex) {
   EXPECT_LT(seconds([&] { EXPECT_FALSE(check(m, diagnostics)); }), 20);
 }
 
+// let f1 = fn () { (f0, f0) }; let f2 = fn () { (f1, f1) }; ...: each has twice the type parameters of the one before.
+TEST(Deep, TypesThatMultiplyAreGivenUp) {
+  for (int depth : {8, 40}) {
+    Module m;
+    Builder b(m.context());
+    const Var* x = b.var("x");
+    std::vector<std::pair<const Var*, Expr>> lets{{b.var("f"), b.fn(std::vector<const Var*>{x}, x)}};
+    for (int i = 0; i < depth; ++i) {
+      const Var* before = lets.back().first;
+      lets.emplace_back(b.var("f"), b.fn({}, b.tuple({before, before})));
+    }
+    Expr e = b.scalar(kFloat32, 1);
+    for (size_t i = lets.size(); i-- > 0;) e = b.let(lets[i].first, lets[i].second, e);
+    m.set_function("main", b.fn({}, e));
+    Diagnostics diagnostics;
+    EXPECT_LT(seconds([&] { EXPECT_EQ(check(m, diagnostics).ok(), depth == 8); }), 20);
+    if (depth == 8) continue;
+    ASSERT_EQ(diagnostics.errors(), 1u);
+    EXPECT_EQ(diagnostics.all().front().slug(), "limit-types");
+    const std::string said = diagnostics.render(m.context().sources());
+    EXPECT_NE(said.find("inferring the types of `@main` was given up"), std::string::npos) << said;
+    EXPECT_NE(said.find("annotate the types of the functions in it"), std::string::npos) << said;
+  }
+}
+
+// Functions that nest and of which the types are not known are looked at again at each level.
+TEST(Deep, UnknownTypesThatNestAreGivenUp) {
+  Module m;
+  Builder b(m.context());
+  Expr e = b.scalar(kFloat32, 1);
+  for (int i = 0; i < kDepth; ++i) e = b.fn(std::vector<const Var*>{b.var("x")}, e);
+  m.set_function("main", b.fn({}, e));
+  Diagnostics diagnostics;
+  EXPECT_LT(seconds([&] { EXPECT_FALSE(check(m, diagnostics)); }), 20);
+  EXPECT_EQ(diagnostics.all().front().slug(), "limit-types");
+}
+
 // What is measured is printed with --gtest_output; the limits are generous, machines differ.
 void measure(const char* name, const Module& m) {
   Result<Module> typed = m;

@@ -4,6 +4,7 @@
 
 #include "base/cat.h"
 #include "base/check.h"
+#include "base/failure.h"
 #include "ir/traverse.h"
 #include "kernel/kernel.h"
 #include "typecheck/inference.h"
@@ -32,17 +33,29 @@ Result<Checked> Inference::run() {
   // Names that are written anywhere are not given to what is generalised.
   std::vector<Expr> roots;
   for (const auto& [name, fn] : module_.functions()) roots.push_back(fn);
-  for (Expr e : post_order(roots)) {
+  const std::vector<Expr> all = post_order(roots);
+  for (Expr e : all) {
     if (const auto* fn = e->as<Fn>()) {
       for (const TypeVar* v : fn->type_params) unifier_.reserve(v->name.text());
     }
     for_each_binder(e, [&](const Var* v) { reserve_names(v->annotation); });
   }
 
-  for (const std::vector<const Fn*>& functions : groups()) group(functions);
-  finish_all();
-  if (diagnostics_.errors() > errors_before_) return kReported;
-  return annotate();
+  // Programs of people need a quarter of this.
+  constexpr uint64_t kPartsOfAny = 20'000'000, kPartsOfEach = 200;
+  unifier_.allow(kPartsOfAny + kPartsOfEach * all.size());
+  try {
+    for (const std::vector<const Fn*>& functions : groups()) group(functions);
+    finish_all();
+    if (diagnostics_.errors() > errors_before_) return kReported;
+    return annotate();
+  } catch (const Exhausted& limit) {
+    const Fn* fn = module_.function(function_.text());
+    error(fn ? fn->span : Span::none(), "limit-types",
+          cat("inferring the types of `@", function_.text(), "` was given up: ", limit.what()))
+        .note("annotate the types of the functions in it, or make them functions of the module");
+    return kReported;
+  }
 }
 
 // Parameters of function types, and shape variables.

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "base/cat.h"
+#include "base/failure.h"
 #include "typecheck/type_walk.h"
 
 namespace relay::typecheck {
@@ -13,7 +14,10 @@ Unifier::Unifier(Context& context, FixedDim fixed) : context_(context), fixed_(s
   holes_.emplace_back();
 }
 
+void Unifier::exhausted() { throw Exhausted("its types are too large"); }
+
 Type Unifier::hole(Expr origin) {
+  spend(8);
   const Type t = context_.hole_type();
   index_.resize(t->id - first_id_ + 1, 0);
   index_.back() = static_cast<uint32_t>(holes_.size());
@@ -119,6 +123,7 @@ bool Unifier::is_final(Type root) {
   while (!pending.empty()) {
     const Type t = pending.back();
     pending.pop_back();
+    spend(1);
     if (is_closed(t) || t == poison_ || !final_.insert(t).second) continue;
     seen.push_back(t);
     bool open = t->kind == TypeKind::kHole;
@@ -319,13 +324,13 @@ Type Unifier::generalise(Type root, std::vector<const TypeVar*>& group) {
   const auto* fn = t->as<FnType>();
   if (!fn) return t;
   std::vector<const TypeVar*> params(fn->type_params.begin(), fn->type_params.end());
+  const std::unordered_set<Type> shared(group.begin(), group.end());
+  std::unordered_set<Type> own(params.begin(), params.end());
   walk(t, [&](Type part) {
     if (const auto* v = part->as<TypeVar>()) {
-      const auto among = [&](const auto& list) {
-        return std::find(list.begin(), list.end(), v) != list.end();
-      };
-      if (among(group) && !among(params)) params.push_back(v);
+      if (shared.contains(v) && own.insert(v).second) params.push_back(v);
     } else if (part->kind == TypeKind::kHole && part != poison_ && entry(part).level >= level_) {
+      spend(32);
       const TypeVar* v = fresh_type_var();
       param_levels_[v->name] = level_;
       group.push_back(v);

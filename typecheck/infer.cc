@@ -328,7 +328,8 @@ Type Inference::ref_read(const RefRead* n) {
   const Type t = unifier_.find(use(n->ref));
   if (const auto* ref = t->as<RefType>()) return ref->contents;
   const Type contents = unifier_.hole(n);
-  return agree(place(n->ref, n), "what is read", context_.ref_type(contents), t) ? contents : unifier_.poison();
+  return agree(place(n->ref, n), "what is read", context_.ref_type(contents), t) ? contents
+                                                                                 : unifier_.poison();
 }
 
 Type Inference::ref_write(const RefWrite* n) {

@@ -102,9 +102,8 @@ class KindCheck {
           message = cat("there is no type `", data->name.text(), "`");
         } else if (def->params.size() != data->args.size()) {
           slug = "wrong-type-arity";
-          message =
-              cat("`", data->name.text(), "` takes ", def->params.size(),
-                  def->params.size() == 1 ? " type, not " : " types, not ", data->args.size());
+          message = cat("`", data->name.text(), "` takes ", def->params.size(),
+                        def->params.size() == 1 ? " type, not " : " types, not ", data->args.size());
         }
       } else if (const auto* fn = t->as<FnType>()) {
         scope = open(scope, fn->type_params, span);

@@ -16,7 +16,9 @@ Diagnostic& Inference::error(Span span, std::string_view slug, std::string messa
 }
 
 // Where e is used. A variable is one expression for all its uses, and its span is where it is bound.
-Span Inference::place(Expr e, Expr user) { return e->kind == ExprKind::kVar && user->span.known() ? user->span : e->span; }
+Span Inference::place(Expr e, Expr user) {
+  return e->kind == ExprKind::kVar && user->span.known() ? user->span : e->span;
+}
 
 std::string Inference::text(Type t) { return show(unifier_.resolve(t), kMostText); }
 
@@ -80,14 +82,30 @@ bool Inference::settled(Expr at) {
   return false;
 }
 
+namespace {
+
+// What to do about a conflict that many operators have.
+std::string_view remedy(std::string_view slug) {
+  if (slug == "dtypes-differ" || slug == "wrong-dtype") return "`cast` gives a tensor another dtype";
+  if (slug == "wrong-rank") return "`expand_dims`, `squeeze` and `reshape` change the rank";
+  if (slug == "not-broadcastable") return "aligned at the right, two extents must be equal, or one of them 1";
+  if (slug == "axis-out-of-range") return "axes count from 0, or from -1 backwards";
+  return {};
+}
+
+}  // namespace
+
 void Inference::relation_error(const Task& task, const op::RelationError& wrong) {
   const auto* call = task.e->as<Call>();
   const auto argument = [&](int i) -> Expr {
     return call && i >= 0 && static_cast<size_t>(i) < call->args.size() ? call->args[static_cast<size_t>(i)]
                                                                         : nullptr;
   };
-  Diagnostic& d = error(task.e->span, wrong.arg == op::kAttributes ? "bad-attribute" : "bad-argument",
-                        cat("`", task.op->name, "`: ", wrong.reason));
+  const std::string_view slug = !wrong.slug.empty()            ? wrong.slug
+                                : wrong.arg == op::kAttributes ? "bad-attribute"
+                                                               : "bad-argument";
+  Diagnostic& d = error(task.e->span, slug, cat("`", task.op->name, "`: ", wrong.reason));
+  if (const std::string_view what = remedy(slug); !what.empty()) d.note(std::string(what));
   std::vector<int> involved;
   if (wrong.other >= 0) involved.push_back(wrong.other);
   if (wrong.arg >= 0) involved.push_back(wrong.arg);

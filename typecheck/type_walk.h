@@ -12,6 +12,7 @@ void Unifier::walk(Type root, F&& f) {
   while (!pending.empty()) {
     const Type t = find(pending.back());
     pending.pop_back();
+    spend(1);
     if (t->id >= marks_.size()) marks_.resize(t->id + 1 + t->id / 2, 0);
     if (marks_[t->id] == now) continue;
     marks_[t->id] = now;
@@ -34,6 +35,7 @@ Type Unifier::map(Type root, TypeMap& memo, Leaf&& leaf) {
   while (!stack.empty()) {
     const Step step = stack.back();
     stack.pop_back();
+    spend(8);  // it may make a type
     if (memo.contains(step.t)) continue;
     const Type known = find(step.t);
     if (step.closing) {

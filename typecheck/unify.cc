@@ -23,6 +23,7 @@ std::optional<Mismatch> Unifier::unify(Type root_expected, Type root_actual, boo
   while (!pending.empty()) {
     const Type expected = find(pending.back().first), actual = find(pending.back().second);
     pending.pop_back();
+    spend(2);
     if (expected == actual) continue;
     const Mismatch different{Mismatch::Why::kDifferent, expected, actual};
     if (expected == poison_ || actual == poison_) {

@@ -38,6 +38,10 @@ class Unifier {
   // `fixed` says which shape variables are bound around the place that is being looked at.
   Unifier(Context& context, FixedDim fixed);
 
+  // How many parts of types may be looked at before Exhausted is thrown. Types that let-bound functions multiply can
+  // become exponentially larger than the program: a bound is all that helps.
+  void allow(uint64_t parts) { allowed_ += parts; }
+
   // Unknowns. `origin` is the expression to blame if nothing ever determines the hole.
   Type hole(Expr origin);
   Dim dim_hole();
@@ -113,6 +117,11 @@ class Unifier {
   };
   enum class Agree { kYes, kNo, kAtRunTime, kLater };
 
+  void spend(uint64_t parts) {
+    if (parts > allowed_) exhausted();
+    allowed_ -= parts;
+  }
+  [[noreturn]] void exhausted();
   Hole& entry(Type hole) { return holes_[index_[hole->id - first_id_]]; }
   DimHole* open_hole(Dim d);  // null unless d is a single dim hole without an answer
   bool is_closed(Type t) const { return !t->has_hole && !(t->has_symbolic_dim && !dims_.empty()); }
@@ -139,6 +148,7 @@ class Unifier {
 
   Context& context_;
   FixedDim fixed_;
+  uint64_t allowed_ = 0;
   uint32_t first_id_ = 0;
   Type poison_ = nullptr;
   std::deque<Hole> holes_;

@@ -467,6 +467,11 @@ RELAY_EXPORT relay_status relay_run(relay_context* c, const DLTensor* const* inp
         kOutputCount, input_count, output_count);
     return RELAY_USAGE;
   }
+  if ((inputs == nullptr && kInputCount > 0) || (outputs == nullptr && kOutputCount > 0)) {
+    say(c->error, kErrorSize, "the list of %s is null",
+        inputs == nullptr && kInputCount > 0 ? "inputs" : "outputs");
+    return RELAY_USAGE;
+  }
   const void* in[kInputCount + 1];
   void* out[kOutputCount + 1];
   for (size_t i = 0; i < kInputCount; ++i) {
@@ -476,7 +481,7 @@ RELAY_EXPORT relay_status relay_run(relay_context* c, const DLTensor* const* inp
   }
   for (size_t i = 0; i < kOutputCount; ++i) {
     DLTensor* t = outputs[i];
-    const bool held = t != nullptr && t->data == nullptr && kOutputs[i].bytes > 0;
+    const bool held = t != nullptr && t->data == nullptr;
     const relay_status status = held ? hold_output(c, i, t) : check_tensor(c, "output", kOutputs[i], t);
     if (status != RELAY_OK) return status;
     out[i] = static_cast<unsigned char*>(t->data) + t->byte_offset;

@@ -42,7 +42,7 @@ int main(int argc, char** argv) {
   float scores[kDigits];
   if (!read_image(argv[1], atol(argv[2]), pixels)) return 3;
 
-  char error[256];
+  char error[256] = "the library is of another version than its header";
   relay_open_options options;
   memset(&options, 0, sizeof options);
   options.struct_size = sizeof options;

@@ -65,8 +65,10 @@ Result<InputFile> InputFile::open(const std::string& path, uint64_t limit, Diagn
   }
   const auto size = static_cast<uint64_t>(facts.st_size);
   if (size > limit) {
-    diagnostics.error(Span::none(), "limit-file-size",
-                      cat("`", path, "` has ", size, " bytes, more than the limit of ", limit));
+    diagnostics
+        .error(Span::none(), "limit-file-size",
+               cat("`", path, "` has ", size, " bytes, more than the limit of ", limit))
+        .note("divide its tensors among several files");
     return kReported;
   }
   return InputFile(file.release(), path, size);

@@ -224,6 +224,12 @@ Result<NamedTensors> read_named(const std::string& path, std::span<const std::st
   }
 
   const std::string_view what = role == Role::kInput ? "input" : "output";
+  constexpr size_t kMostNames = 20;
+  const auto listed = [&](const auto& items, const auto& name_of) {
+    const std::span first(items.data(), std::min(items.size(), kMostNames));
+    return cat(join(first, ", ", [&](const auto& item) { return cat("`", name_of(item), "`"); }),
+               items.size() > kMostNames ? ", ..." : "");
+  };
   bool complete = true;
   for (const Found* f : unknown) {
     Diagnostic& d = diagnostics.error(
@@ -231,16 +237,21 @@ Result<NamedTensors> read_named(const std::string& path, std::span<const std::st
         f->tensor.name.empty() ? cat("`", path, "` holds one tensor without a name, and there are ",
                                      names.size(), " ", what, "s")
                                : cat("`", path, "` holds `", f->tensor.name, "`, which is no ", what));
+    bool guessed = false;
     for (size_t i = 0; i < names.size(); ++i) {
-      if (!out[i].value.defined() && alike(names[i], f->tensor.name))
-        d.note(cat("is it meant for `", names[i], "`?"));
+      if (out[i].value.defined() || !alike(names[i], f->tensor.name)) continue;
+      d.note(cat("is it meant for `", names[i], "`?"));
+      guessed = true;
     }
+    if (!guessed) d.note(cat("the ", what, "s: ", listed(names, [](const std::string& n) { return n; })));
     complete = false;
   }
   for (size_t i = 0; i < names.size(); ++i) {
     if (out[i].value.defined()) continue;
-    diagnostics.error(Span::none(), "tensor-missing",
-                      cat("`", path, "` has no tensor for the ", what, " `", names[i], "`"));
+    Diagnostic& d = diagnostics.error(Span::none(), "tensor-missing",
+                                      cat("`", path, "` has no tensor for the ", what, " `", names[i], "`"));
+    d.note(found->empty() ? std::string("it holds no tensors")
+                          : cat("it holds ", listed(*found, [](const Found& f) { return f.tensor.name; })));
     complete = false;
   }
   if (!complete) return kReported;

@@ -73,6 +73,21 @@ TEST_F(Inputs, EveryMistakeIsReportedWithAHint) {
   EXPECT_NE(said.find("no tensor for the input `mask`"), std::string::npos) << said;
 }
 
+TEST_F(Inputs, NamesThatDoNotMatchAreListed) {
+  write(path("in.npz"), {{"a", Tensor(kInt64, {1})}, {"b", Tensor(kInt64, {1})}});
+  Diagnostics d;
+  const std::vector<std::string> names{"a", "mask"};
+  EXPECT_FALSE(read_named(path("in.npz"), names, Role::kInput, {}, d).ok());
+  ASSERT_EQ(d.errors(), 2u);
+  const std::string file = cat("`", path("in.npz"), "`");
+  EXPECT_EQ(render(d.all()[0], {}),
+            cat("error: ", file,
+                " holds `b`, which is no input [tensor-unknown]\nnote: the inputs: `a`, `mask`\n"));
+  EXPECT_EQ(render(d.all()[1], {}),
+            cat("error: ", file,
+                " has no tensor for the input `mask` [tensor-missing]\nnote: it holds `a`, `b`\n"));
+}
+
 TEST_F(Inputs, RefusesWhatIsNotThere) {
   EXPECT_NE(refusal(path("nothing.npz"), {"x"}).find("No such file"), std::string::npos);
   EXPECT_NE(refusal(path("nothing"), {"x"}).find("no such file or folder"), std::string::npos);
@@ -84,7 +99,10 @@ TEST_F(Inputs, RefusesWhatIsNotThere) {
 
 TEST_F(Inputs, RefusesAnUnknownForm) {
   ASSERT_EQ(write_file_atomically(path("x.csv"), "1,2"), "");
-  EXPECT_NE(refusal(path("x.csv"), {"x"}).find("its form is unknown"), std::string::npos);
+  EXPECT_EQ(refusal(path("x.csv"), {"x"}), cat("error: cannot read tensors from `", path("x.csv"),
+                                               "`: its form is unknown [tensors-unknown-form]\nnote: give "
+                                               "x.npz, x.npy, x.safetensors, x.pb, a folder of "
+                                               "NAME.npy, or a test_data_set_N/ folder\n"));
 }
 
 TEST_F(Inputs, RefusesOneTensorForTwoNames) {
@@ -104,11 +122,21 @@ TEST_F(Inputs, RefusesMoreThanTheLimits) {
   Limits short_files;
   short_files.file_bytes = 10;
   EXPECT_FALSE(read_tensors(path("in"), Role::kInput, short_files, d).ok());
+  EXPECT_EQ(d.all().back().slug(), "limit-file-size");
+  const std::string said = render(d.all().back(), {});
+  EXPECT_NE(said.find(cat("`", path("in/a%2Fb:0.npy"), "` has 136 bytes, more than the limit of 10")),
+            std::string::npos)
+      << said;
+  EXPECT_NE(said.find("divide its tensors among several files"), std::string::npos) << said;
 }
 
 TEST_F(Inputs, RefusesToWriteSeveralTensorsToOneNpy) {
   Diagnostics d;
   EXPECT_FALSE(write_tensors(path("x.npy"), two_, Role::kOutput, d).ok());
+  EXPECT_EQ(
+      d.render({}),
+      cat("error: `", path("x.npy"),
+          "` can hold one tensor, not 2 [tensors-unknown-form]\nnote: write to x.npz or to a folder\n"));
 }
 
 TEST_F(Inputs, RefusesToWriteWhereThereIsNoFolder) {

@@ -29,6 +29,9 @@ class HeaderParser {
  public:
   explicit HeaderParser(std::string_view text) : text_(text) {}
 
+  // How far it was read.
+  size_t at() const { return at_; }
+
   // What is wrong, or an empty text.
   std::string parse(Header& out) {
     if (!eat('{')) return "its header is not a dictionary";
@@ -54,7 +57,7 @@ class HeaderParser {
       out.has_descr = true;
       if (peek('[')) {
         out.record = true;
-        return "it holds records; only plain numbers are read";
+        return "it holds records; only plain numbers are read: save each field by itself";
       }
       return string(out.descr) ? "" : "the `descr` of its header is not a string";
     }
@@ -154,7 +157,8 @@ std::string why_refused(std::string_view descr) {
   if (descr.find('O') != std::string_view::npos) {
     return "it holds pickled Python objects, which can run code and are never read; save it as a plain array";
   }
-  return cat("its dtype `", descr, "` is not supported; booleans, integers and floats are");
+  return cat("its dtype `", descr,
+             "` is not supported; booleans, integers and floats are: convert it with `astype`");
 }
 
 // Elements in row-major order from elements in column-major order.
@@ -203,8 +207,9 @@ Result<Tensor> parse_npy(std::string_view bytes, std::string_view source, Diagno
   if (length > bytes.size() - start) return refuse("it ends within its header");
 
   Header header;
-  if (std::string wrong = HeaderParser(bytes.substr(start, length)).parse(header); !wrong.empty()) {
-    return refuse(std::move(wrong));
+  HeaderParser parser(bytes.substr(start, length));
+  if (std::string wrong = parser.parse(header); !wrong.empty()) {
+    return refuse(cat(wrong, " (byte ", start + parser.at(), ")"));
   }
   const std::optional<DType> dtype = dtype_of(header.descr);
   if (!dtype) return refuse(why_refused(header.descr));

@@ -118,15 +118,19 @@ Result<std::string> npz_bytes(const NamedTensors& tensors, Diagnostics& diagnost
   std::vector<std::string> contents;  // must live until the archive is closed
   contents.reserve(tensors.size());
   for (const NamedTensor& t : tensors) {
+    if (t.name.find('\0') != std::string::npos)
+      return refuse(
+          cat("the name of tensor ", contents.size(), ", `", t.name, "`, contains a zero byte; rename it"));
     contents.push_back(npy_bytes(t.value));
     const std::string name = cat(t.name, kSuffix);
-    if (t.name.find('\0') != std::string::npos) return refuse("the name of a tensor contains a zero byte");
     zip_source_t* part = zip_source_buffer(archive.get(), contents.back().data(), contents.back().size(), 0);
     if (!part) return refuse(zip_strerror(archive.get()));
     const zip_int64_t index = zip_file_add(archive.get(), name.c_str(), part, ZIP_FL_ENC_UTF_8);
     if (index < 0) {
       zip_source_free(part);
-      return refuse(cat("`", t.name, "`: ", zip_strerror(archive.get())));
+      const bool twice = zip_error_code_zip(zip_get_error(archive.get())) == ZIP_ER_EXISTS;
+      return refuse(twice ? cat("two tensors are called `", t.name, "`; rename one")
+                          : cat("`", t.name, "`: ", zip_strerror(archive.get())));
     }
     const auto i = static_cast<zip_uint64_t>(index);
     // The first day that the format knows; noon, so that no time zone turns it into the day before.

@@ -165,9 +165,11 @@ Result<Tensor> tensor_of(const onnx::TensorProto& proto, std::string_view source
   };
   const std::optional<DType> dtype = dtype_of_onnx(proto.data_type());
   if (!dtype)
-    return refuse(cat("elements of type ", onnx_dtype_name(proto.data_type()), " are not supported"),
+    return refuse(cat("elements of type ", onnx_dtype_name(proto.data_type()),
+                      " are not supported; booleans, integers and floats are"),
                   "unsupported-dtype");
-  if (proto.has_segment()) return refuse("tensors in segments are not supported", "unsupported-tensor");
+  if (proto.has_segment())
+    return refuse("tensors in segments are not supported; save it whole", "unsupported-tensor");
 
   const Shape shape(proto.dims().begin(), proto.dims().end());
   for (int64_t extent : shape) {

@@ -274,17 +274,30 @@ Result<std::string> safetensors_bytes(const Safetensors& contents, Diagnostics& 
                                     [&](const DTypeName& d) { return d.dtype == dtype; });
     if (name == std::end(kDTypes))
       return refuse(cat("it cannot hold ", dtype.name(), ", the dtype of `", t->name, "`"));
-    if (t->name == "__metadata__" || header.contains(t->name))
-      return refuse(cat("the name `", t->name, "` cannot be used twice"));
+    if (t->name == "__metadata__")
+      return refuse("`__metadata__` is a word of the format and cannot name a tensor; rename it");
+    if (header.contains(t->name)) return refuse(cat("two tensors are called `", t->name, "`; rename one"));
     const uint64_t end = offset + t->value.bytes();
     header[t->name] = {{"dtype", name->name}, {"shape", t->value.shape()}, {"data_offsets", {offset, end}}};
     offset = end;
+  }
+  const auto is_utf8 = [](const std::string& name) {
+    try {
+      return !json(name).dump().empty();
+    } catch (const json::exception&) {
+      return false;
+    }
+  };
+  for (const NamedTensor* t : order) {
+    if (!is_utf8(t->name))
+      return refuse(cat("the name of a tensor of ", t->value.dtype().name(), show(t->value.shape()),
+                        " is not UTF-8 text; rename it"));
   }
   std::string text;
   try {
     text = header.dump();
   } catch (const json::exception&) {
-    return refuse("a name is not UTF-8 text");
+    return refuse("a text of its metadata is not UTF-8");
   }
   text.resize((text.size() + 7) / 8 * 8, ' ');  // so that the elements are aligned
 

@@ -34,8 +34,9 @@ Result<Module> import_onnx(const std::string& path, const Module& empty, const I
 
 Result<Module> import_onnx(std::string_view bytes, const std::string& name, const std::string* folder,
                            const Module& empty, const ImportOptions& options, Diagnostics& diagnostics) {
-  const auto refuse = [&](std::string_view slug, std::string why) -> Reported {
-    diagnostics.error(Span::none(), slug, cat("cannot read the model `", name, "`: ", why));
+  const auto refuse = [&](std::string_view slug, std::string why, std::string remedy = {}) -> Reported {
+    Diagnostic& d = diagnostics.error(Span::none(), slug, cat("cannot read the model `", name, "`: ", why));
+    if (!remedy.empty()) d.note(std::move(remedy));
     return kReported;
   };
   if (bytes.empty()) return refuse("onnx-invalid", "it is empty");
@@ -47,7 +48,8 @@ Result<Module> import_onnx(std::string_view bytes, const std::string& name, cons
     return refuse("onnx-invalid", facts.wrong);
   } else if (facts.nodes > options.nodes) {
     return refuse("limit-nodes",
-                  cat("it has ", facts.nodes, " nodes, more than the limit of ", options.nodes));
+                  cat("it has ", facts.nodes, " nodes, more than the limit of ", options.nodes),
+                  "divide the model into several");
   } else if (facts.messages > bytes.size() / 16 + 4 * options.nodes) {
     return refuse("limit-messages", cat("it has ", facts.messages, " parts, too many for its size"));
   }

@@ -31,9 +31,11 @@ struct ImportOptions {
   // By name of the input. Fixing the extent of a named axis fixes it in every input.
   std::map<std::string, std::vector<InputDim>> input_shapes;
   data::Limits files;
-  size_t nodes = 1'000'000;       // in all graphs of the model
-  size_t graph_depth = 32;        // of graphs within nodes
-  int64_t unrolled_steps = 4096;  // of one recurrent layer
+  size_t nodes = 1'000'000;  // in all graphs of the model
+  size_t graph_depth = 32;   // of graphs within nodes
+  // Steps of recurrent layers, each of which becomes a dozen expressions: of one layer, and of all together.
+  int64_t unrolled_steps = 4096;
+  int64_t all_unrolled_steps = 32768;
 };
 
 // Why an import failed: what the diagnostics amount to.

@@ -1,7 +1,6 @@
 #include <gtest/gtest.h>
 
 #include "base/file.h"
-#include "frontend/data/testing.h"
 #include "frontend/onnx/testing.h"
 #include "ir/analysis.h"
 
@@ -402,55 +401,6 @@ TEST(Import, LongChainsOfNodes) {
   }
   m.output(at);
   EXPECT_TRUE(import_model(m).ok);
-}
-
-TEST(Import, DamagedModelsDoNoHarm) {
-  std::vector<std::string> seeds{relu().bytes()};
-  seeds.push_back(TestModel()
-                      .input("x", {"n", 3, 8, 8})
-                      .floats("w", {4, 3, 3, 3})
-                      .floats("b", {4})
-                      .node("Conv", {"x", "w", "b"}, {"y"})
-                      .attr("pads", std::vector<int64_t>{1, 1, 1, 1})
-                      .attr("kernel_shape", std::vector<int64_t>{3, 3})
-                      .node("MaxPool", {"y"}, {"p"})
-                      .attr("kernel_shape", std::vector<int64_t>{2, 2})
-                      .attr("ceil_mode", 1)
-                      .ints("s", {0, -1})
-                      .node("Reshape", {"p", "s"}, {"r"})
-                      .node("Softmax", {"r"}, {"q"})
-                      .output("q")
-                      .bytes());
-  seeds.push_back(TestModel()
-                      .input("x", {"n", "m", 8})
-                      .ints("zero", {0}, true)
-                      .ints("axes", {0})
-                      .ints("rest", {-1})
-                      .node("Shape", {"x"}, {"s"})
-                      .node("Gather", {"s", "zero"}, {"n"})
-                      .node("Unsqueeze", {"n", "axes"}, {"n1"})
-                      .node("Concat", {"n1", "rest"}, {"shape"})
-                      .attr("axis", 0)
-                      .node("Reshape", {"x", "shape"}, {"y"})
-                      .node("Slice", {"y", "zero1", "rest"}, {"z"})
-                      .ints("zero1", {0})
-                      .node("Transpose", {"z"}, {"t"})
-                      .output("t")
-                      .bytes());
-  seeds.push_back(TestModel()
-                      .input("x", {3, 1, 2})
-                      .floats("w", {1, 12, 2})
-                      .floats("r", {1, 12, 3})
-                      .floats("b", {1, 24})
-                      .node("LSTM", {"x", "w", "r", "b"}, {"y", "h", "c"})
-                      .attr("hidden_size", 3)
-                      .output("y")
-                      .output("c")
-                      .bytes());
-  data::for_each_mutation(seeds, [](const std::string& bytes) {
-    const Imported i = import_bytes(bytes);
-    EXPECT_TRUE(i.ok || !i.messages.empty());
-  });
 }
 
 }  // namespace

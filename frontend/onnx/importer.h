@@ -61,6 +61,9 @@ class Importer {
   std::optional<std::vector<Operand>> import_subgraph(const ::onnx::GraphProto& graph, NameScope& scope);
   NameScope& scope() { return *scope_; }
 
+  // Counts steps of recurrent layers; false if there are more than the limit.
+  bool unroll(int64_t steps) { return (unrolled_steps_ += steps) <= options_.all_unrolled_steps; }
+
   // Where a node stands in the listing.
   Span span_of(const ::onnx::NodeProto& node) const;
 
@@ -97,6 +100,7 @@ class Importer {
 
   NodeMap<relay::Value> evaluated_;  // null: cannot be evaluated
   NodeMap<bool> tried_;
+  int64_t unrolled_steps_ = 0;
   int64_t evaluation_budget_ = int64_t{1} << 28;  // additions, or so
 };
 

@@ -104,8 +104,10 @@ bool Importer::list_nodes() {
     const ::onnx::NodeProto& node = graph->node(top.next++);
     const size_t depth = top.depth;
     if (lines.size() == options_.nodes || text.size() > kLongestListing) {
-      diagnostics_.error(Span::none(), "limit-nodes",
-                         cat("`", name_, "` has more nodes than the limit of ", options_.nodes));
+      diagnostics_
+          .error(Span::none(), "limit-nodes",
+                 cat("`", name_, "` has more nodes than the limit of ", options_.nodes))
+          .note("divide the model into several");
       return false;
     }
     text.append(2 * depth, ' ');
@@ -117,8 +119,12 @@ bool Importer::list_nodes() {
       const ::onnx::AttributeProto& a = node.attribute(i);
       if (!a.has_g() && a.graphs_size() == 0) continue;
       if (depth == options_.graph_depth) {
-        diagnostics_.error(Span::none(), "limit-graph-depth",
-                           cat("`", name_, "` nests graphs more than ", options_.graph_depth, " deep"));
+        diagnostics_
+            .error(Span::none(), "limit-graph-depth",
+                   cat("`", name_, "`: `", printable(node.op_type()), "`",
+                       node.name().empty() ? "" : cat(" (node `", printable(node.name()), "`)"),
+                       " has a graph within more than ", options_.graph_depth, " others"))
+            .note("export the model with its inner graphs written out where they are used");
         return false;
       }
       if (a.has_g()) open.push_back({&a.g(), 0, depth + 1});

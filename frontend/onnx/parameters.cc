@@ -123,18 +123,23 @@ bool Importer::declare_inputs(std::vector<const Var*>& params) {
   }
   for (const ::onnx::ValueInfoProto* input : inputs) {
     if (!input->type().has_tensor_type()) {
-      diagnostics_.error(Span::none(), "unsupported-input",
-                         cat("input `", printable(input->name()), "` of `", name_,
-                             "` is not a tensor; sequences, maps and optional values are not supported"));
+      diagnostics_
+          .error(Span::none(), "unsupported-input",
+                 cat("input `", printable(input->name()), "` of `", name_,
+                     "` is not a tensor; sequences, maps and optional values are not supported"))
+          .note("export the model with an input for each tensor");
       ok = false;
       continue;
     }
     const int32_t code = input->type().tensor_type().elem_type();
     const std::optional<DType> dtype = data::dtype_of_onnx(code);
     if (!dtype) {
-      diagnostics_.error(Span::none(), "unsupported-dtype",
-                         cat("input `", printable(input->name()), "` of `", name_, "` has elements of type ",
-                             data::onnx_dtype_name(code), ", which is not supported"));
+      diagnostics_
+          .error(Span::none(), "unsupported-dtype",
+                 cat("input `", printable(input->name()), "` of `", name_, "` has elements of type ",
+                     data::onnx_dtype_name(code), ", which is not supported"))
+          .note(
+              "booleans, integers and floats are supported: move what turns it into these out of the model");
       ok = false;
       continue;
     }

@@ -66,7 +66,7 @@ Layer read_layer(Node& n, int64_t gates, const std::vector<std::string>& default
     throw Refusal{"limit-unrolled-steps",
                   cat("its sequence of ", l.steps, " steps is longer than the limit of ",
                       n.importer().options().unrolled_steps),
-                  {}};
+                  "feed the sequence in parts, with the last state of one as the first of the next"};
   }
   n.require(l.steps > 0, "its sequence is empty");
   const Dim hidden = n.tensor(2).dims[2];
@@ -81,6 +81,13 @@ Layer read_layer(Node& n, int64_t gates, const std::vector<std::string>& default
   l.directions = direction == "bidirectional" ? 2 : 1;
   n.require(n.tensor(1).dims[0] == Dim(l.directions) && n.tensor(2).dims[0] == Dim(l.directions),
             "its weights are for another number of directions");
+
+  if (!n.importer().unroll(l.steps * l.directions)) {
+    throw Refusal{"limit-unrolled-steps",
+                  cat("the recurrent layers up to it have more steps than the limit of ",
+                      n.importer().options().all_unrolled_steps),
+                  "shorten the sequences with --input-shapes, or divide the model"};
+  }
 
   for (int64_t d = 0; d < l.directions; ++d)
     l.activations.insert(l.activations.end(), defaults.begin(), defaults.end());

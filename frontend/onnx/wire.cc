@@ -4,6 +4,8 @@
 #include <optional>
 #include <vector>
 
+#include "base/cat.h"
+
 namespace relay::frontend {
 namespace {
 
@@ -44,15 +46,15 @@ std::optional<uint64_t> varint(std::string_view& in) {
 WireFacts scan_model(std::string_view bytes) {
   constexpr size_t kMaxNesting = 100;
   WireFacts facts;
-  const auto wrong = [&](std::string why) {
-    facts.wrong = std::move(why);
-    return facts;
-  };
   struct Open {
     Kind kind;
     std::string_view rest;
   };
   std::vector<Open> open{{Kind::kModel, bytes}};
+  const auto wrong = [&](std::string_view why) {
+    facts.wrong = cat(why, " (byte ", open.back().rest.data() - bytes.data(), ")");
+    return facts;
+  };
   while (!open.empty()) {
     Open& top = open.back();
     if (top.rest.empty()) {

@@ -152,6 +152,7 @@ TEST(Errors, InDefinitions) {
       {"type T { 1 }", "1:10 expected-name"},
       {"type T { A(U) }", "1:12 unknown-type"},
       {"type T[1] { A }", "1:8 expected-name"},
+      {"type T %x A ] { B } def @f() { 1 }", "1:8 expected-definition"},
       {"def @f() { 1 } #[metadata] {", "1:16 malformed-metadata"},
       {"def @f() { 1 } #[metadata] {\"nodes\": []}", "1:16 malformed-metadata"},
       // One mistake in each definition.

@@ -128,6 +128,24 @@ TEST(Limits, NestingIsLimited) {
   EXPECT_EQ(diagnostics.errors(), 2u);
 }
 
+TEST(Limits, LengthIsLimited) {
+  const Operators operators = test_operators();
+  for (size_t most : {10, 11}) {
+    ParseOptions options;
+    options.max_bytes = most;
+    Diagnostics diagnostics;
+    EXPECT_EQ(static_cast<bool>(parse_type("net.relay", "(int8,    )", diagnostics, options)), most == 11);
+    if (most == 11) continue;
+    EXPECT_EQ(diagnostics.all().front().slug(), "input-too-large");
+    const std::string said = diagnostics.render({});
+    EXPECT_NE(said.find("`net.relay` has 11 bytes; at most 10 are read"), std::string::npos) << said;
+    EXPECT_NE(said.find("belong into a .safetensors file"), std::string::npos) << said;
+    EXPECT_FALSE(parse("net.relay", "def @f() {}", diagnostics, operators, options));
+    EXPECT_FALSE(parse_expr("net.relay", "(1, 2, 3, 4)", diagnostics, operators, options));
+    EXPECT_EQ(diagnostics.errors(), 3u);
+  }
+}
+
 // Programs that no text of their size could hold: a hundred thousand `if`s, as a pass may build them.
 TEST(Limits, PrintsWhatIsNestedBeyondTheLimit) {
   Context context;

@@ -114,6 +114,15 @@ std::variant<Tensor, std::string> read_tensor(std::string_view text) {
   }
   Tensor tensor(*dtype, shape);
   if (need > 0) std::memcpy(tensor.data(), in.here(), need);
+  // Bytes hold more than a bool or a 4-bit integer, and nobody looks again.
+  auto* const elements = static_cast<char*>(tensor.data());
+  for (uint64_t i = 0; dtype->is_bool() && i < need; ++i) elements[i] = elements[i] != 0;
+  for (uint64_t i = 0; dtype->bits == 4 && i < need; ++i) {
+    const int v = dtype->is_signed_int() ? static_cast<signed char>(elements[i])
+                                         : static_cast<unsigned char>(elements[i]);
+    if (v < (dtype->is_signed_int() ? -8 : 0) || v > (dtype->is_signed_int() ? 7 : 15))
+      return "it has elements that 4 bits do not hold";
+  }
   return tensor;
 }
 

@@ -88,6 +88,16 @@ TEST(Metadata, TensorsAreNotTrusted) {
   const std::string good = "P6G0lvBAXt0AAAAAAAAAAAEAAAAAAAAAAQAAAAIgAQACAAAAAAAAAAgAAAAAAAAAAACAPwAAAEA=";
   const std::string_view text = "def @f() { meta[relay.Constant][0] }";
   EXPECT_EQ(printed(text, with_tensor(good)), "def @f() {\n  tensor([1, 2], float32)\n}\n");
+  // A bool of 3 is true, and what 4 bits do not hold is refused.
+  EXPECT_EQ(printed(text, with_tensor("P6G0lvBAXt0AAAAAAAAAAAEAAAAAAAAAAAAAAAEBAQABAAAAAAAAAAM=")),
+            "def @f() {\n  True\n}\n");
+  EXPECT_EQ(printed(text, with_tensor("P6G0lvBAXt0AAAAAAAAAAAEAAAAAAAAAAAAAAAAEAQABAAAAAAAAAAc=")),
+            "def @f() {\n  7i4\n}\n");
+  EXPECT_EQ(printed(text, with_tensor("P6G0lvBAXt0AAAAAAAAAAAEAAAAAAAAAAAAAAAAEAQABAAAAAAAAAPg=")),
+            "def @f() {\n  -8i4\n}\n");
+  for (std::string_view bad : {"P6G0lvBAXt0AAAAAAAAAAAEAAAAAAAAAAAAAAAAEAQABAAAAAAAAAAg=",
+                               "P6G0lvBAXt0AAAAAAAAAAAEAAAAAAAAAAAAAAAEEAQABAAAAAAAAABA="})
+    EXPECT_EQ(printed(text, with_tensor(bad)), "unknown-metadata");
   // Every truncation and every damaged byte is refused or read, never a crash.
   for (size_t length = 0; length + 1 < good.size(); ++length) {
     EXPECT_EQ(printed(text, with_tensor(good.substr(0, length))), "unknown-metadata") << length;

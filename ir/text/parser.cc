@@ -128,7 +128,15 @@ bool Parser::take_data_type() {
   if (!take_word("type")) return false;
   depth_ = 0;
   // The first pass may have read it already; where it did not, a `//` that divides looked like a comment to it.
-  if (data_types_read_.insert(peek().span.begin).second && data_type(is_extern)) return true;
+  const auto [known, fresh] = data_types_read_.emplace(peek().span.begin, 0);
+  if (fresh && data_type(is_extern)) {
+    known->second = lexer_.position();
+    return true;
+  }
+  if (known->second > 0) {
+    lexer_.seek(known->second);
+    return true;
+  }
   next();
   skip_to_definition();
   return true;
@@ -378,16 +386,17 @@ Result<AttrValue> Parser::part_attr_value(size_t& offset) {
 
 namespace {
 
-// Adds the text to the sources of the context; nothing if it is too large for spans.
+// Adds the text to the sources of the context; nothing if it is too large.
 std::optional<uint32_t> add_source(std::string name, std::string text, Diagnostics& diagnostics,
-                                   Context& context) {
-  constexpr size_t kMost = size_t{1} << 31;
-  if (text.size() > kMost) {
-    diagnostics.error({}, "input-too-large",
-                      cat("`", name, "` has ", text.size(), " bytes; at most ", kMost, " are read"));
+                                   const ParseOptions& options) {
+  if (text.size() > options.max_bytes) {
+    diagnostics
+        .error({}, "input-too-large",
+               cat("`", name, "` has ", text.size(), " bytes; at most ", options.max_bytes, " are read"))
+        .note("large constants belong into a .safetensors file beside the text, as `const(\"name\")`");
     return std::nullopt;
   }
-  return context.sources().add(std::move(name), std::move(text));
+  return options.into.context().sources().add(std::move(name), std::move(text));
 }
 
 }  // namespace
@@ -395,7 +404,7 @@ std::optional<uint32_t> add_source(std::string name, std::string text, Diagnosti
 Result<Module> parse(std::string name, std::string text, Diagnostics& diagnostics, const Operators& operators,
                      const ParseOptions& options) {
   Context& context = options.into.context();
-  const auto file = add_source(std::move(name), std::move(text), diagnostics, context);
+  const auto file = add_source(std::move(name), std::move(text), diagnostics, options);
   if (!file) return kReported;
   return text::Parser(*file, context.sources().text(*file), diagnostics, operators, options).module();
 }
@@ -403,7 +412,7 @@ Result<Module> parse(std::string name, std::string text, Diagnostics& diagnostic
 Result<Expr> parse_expr(std::string name, std::string text, Diagnostics& diagnostics,
                         const Operators& operators, const ParseOptions& options) {
   Context& context = options.into.context();
-  const auto file = add_source(std::move(name), std::move(text), diagnostics, context);
+  const auto file = add_source(std::move(name), std::move(text), diagnostics, options);
   if (!file) return kReported;
   return text::Parser(*file, context.sources().text(*file), diagnostics, operators, options).expression();
 }
@@ -411,7 +420,7 @@ Result<Expr> parse_expr(std::string name, std::string text, Diagnostics& diagnos
 Result<Type> parse_type(std::string name, std::string text, Diagnostics& diagnostics,
                         const ParseOptions& options) {
   Context& context = options.into.context();
-  const auto file = add_source(std::move(name), std::move(text), diagnostics, context);
+  const auto file = add_source(std::move(name), std::move(text), diagnostics, options);
   if (!file) return kReported;
   const Operators none;
   return text::Parser(*file, context.sources().text(*file), diagnostics, none, options).whole_type();

@@ -24,6 +24,8 @@ struct ParseOptions {
   Module into = {};
   // How deeply brackets of all kinds may be nested in programs, types and patterns.
   size_t max_nesting = 20000;
+  // The length of the text. Spans have room for no more than the default.
+  size_t max_bytes = size_t{1} << 31;
   // Kernels are checked (kernel/validate.h), because their texts may come from anywhere.
   bool validate_kernels = true;
   // The tensor that `const("name")` stands for; nothing if there is none of that name.

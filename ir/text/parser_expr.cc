@@ -299,11 +299,19 @@ Parser::State Parser::name_operand() {
 
 // ---- What may follow an operand ----
 
+namespace {
+bool is_all_digits(const Token& t) {
+  return t.kind == TokenKind::kNumber && t.text.find_first_not_of("0123456789") == std::string_view::npos;
+}
+}  // namespace
+
 Parser::State Parser::postfix() {
   if (peek().is(".")) {
     next();
+    // `%x.0.1` has two of them, so they are no number of the usual kind.
     Token digits;
-    if (!lexer_.digits(digits)) {
+    if (!lexer_.digits(digits) && is_all_digits(peek())) digits = next();
+    if (digits.text.empty()) {
       expected("the number of a field after `.`");
       return State::kFailed;
     }
@@ -428,9 +436,7 @@ Parser::State Parser::deliver() {
     }
     case Step::kElse: return close_if();  // `else if`, without braces
     case Step::kSequence: {
-      const Step owner = frames_.size() > 1 ? frames_[frames_.size() - 2].step : Step::kBlock;
-      const bool argument = owner == Step::kArgs || owner == Step::kRef || owner == Step::kCondition;
-      if (!argument && take(";")) {
+      if (take(";")) {
         items_.push_back({nullptr, value_, value_begin_});
         return State::kItem;
       }

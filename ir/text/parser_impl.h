@@ -5,6 +5,7 @@
 // goes on at the next `;` or closing bracket with a poison value, so that later mistakes are found too.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -225,7 +226,7 @@ class Parser {
   std::unordered_map<Symbol, std::vector<const Var*>> locals_;
   std::vector<Symbol> bound_;
   std::unordered_map<Symbol, size_t> type_vars_;
-  std::set<uint32_t> data_types_read_;                         // where their names stand
+  std::map<uint32_t, size_t> data_types_read_;  // where their names stand; where they end, 0 if they do not
   std::unordered_map<Symbol, const Constructor*> ctors_here_;  // of the data type at hand
   std::vector<Symbol> bound_types_;
   std::unordered_map<std::string, Expr> graph_;

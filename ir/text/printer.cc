@@ -345,11 +345,17 @@ void Printer::statement(Expr e) {
       [&](const auto&) { CHECK(false, "leaves are operands"); });
 }
 
+// A call of a constructor without fields, which is written as its name alone.
+bool is_name_alone(const Call& c) {
+  const auto* ctor = c.callee->as<CtorRef>();
+  return ctor && ctor->ctor->fields.empty() && c.args.empty() && c.attrs.empty();
+}
+
 void Printer::call(const Call& c) {
   const auto* ctor = c.callee->as<CtorRef>();
   if (ctor || c.callee->kind == ExprKind::kOpRef) {
     out_ += callee_name(c.callee);
-    if (ctor && ctor->ctor->fields.empty() && c.args.empty() && c.attrs.empty()) return;
+    if (is_name_alone(c)) return;
   }
   later(")");
   if (!c.attrs.empty()) later(Task::kPart, &c);
@@ -358,6 +364,9 @@ void Printer::call(const Call& c) {
     if (i > 0) later(", ");
   }
   later("(");
+  // A name alone would take the brackets for its own.
+  const auto* inner = c.callee->as<Call>();
+  if (inner && is_name_alone(*inner) && !graph_.get(inner)) later("()");
   if (!ctor && c.callee->kind != ExprKind::kOpRef) later(Task::kOperand, c.callee);
 }
 

@@ -301,6 +301,12 @@ TEST(RoundTrip, Modules) {
        "type List[A] {\n  Cons(A, List[A]),\n  Nil,\n}\n\n"
        "def @length[A](%l: List[A]) -> int32 {\n  match (%l) {\n    Nil => 0,\n    Cons(_, %t) => add(1, "
        "@length(%t)),\n  }\n}\n"},
+      {"def @f(%x: ((int8,), int8)) { %x . 0 .0 }", "def @f(%x: ((int8,), int8)) {\n  %x.0.0\n}\n"},
+      {"def @f(%x: int8) { add(%x; 1i8, 2i8) }",
+       "def @f(%x: int8) {\n  %0 = (\n    %x;\n    1i8\n  );\n  add(%0, 2i8)\n}\n"},
+      {"def @f(%x: (_, int8)) -> ref(_) { %x }", "def @f(%x: (_, int8)) -> ref(_) {\n  %x\n}\n"},
+      {"type List { Nil } def @f() { Nil()() } def @g() { %0 = Nil; (%0, %0()) }",
+       "type List {\n  Nil,\n}\n\ndef @f() {\n  Nil()()\n}\n\ndef @g() {\n  %0 = Nil;\n  (%0, %0())\n}\n"},
       {"def @f() { Cons(1, Nil) } type List[A] { Nil, Cons(A, List[A]) }",
        "type List[A] {\n  Nil,\n  Cons(A, List[A]),\n}\n\ndef @f() {\n  Cons(1, Nil)\n}\n"},
       {"type T { A, B(int32) } def @f() { (A, A(), ctor A, B, B(1)) }",

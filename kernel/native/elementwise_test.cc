@@ -93,39 +93,26 @@ TEST_F(Elementwise, ArithmeticIsExactOnEveryDType) {
     const Values a = values(d, 1), b = values(d, 2);
     const std::string n = d.name() + " ";
     if (!d.is_bool()) {
-      add(
-          n + "+", d, a, b, [](Expr x, Expr y) { return x + y; }, d);
-      add(
-          n + "-", d, a, b, [](Expr x, Expr y) { return x - y; }, d);
-      add(
-          n + "*", d, a, b, [](Expr x, Expr y) { return x * y; }, d);
+      add(n + "+", d, a, b, [](Expr x, Expr y) { return x + y; }, d);
+      add(n + "-", d, a, b, [](Expr x, Expr y) { return x - y; }, d);
+      add(n + "*", d, a, b, [](Expr x, Expr y) { return x * y; }, d);
     }
-    add(
-        n + "min", d, a, b, [](Expr x, Expr y) { return min(x, y); }, d);
-    add(
-        n + "max", d, a, b, [](Expr x, Expr y) { return max(x, y); }, d);
-    add(
-        n + "==", d, a, b, [](Expr x, Expr y) { return equal(x, y); }, kBool);
-    add(
-        n + "!=", d, a, b, [](Expr x, Expr y) { return not_equal(x, y); }, kBool);
-    add(
-        n + "<", d, a, b, [](Expr x, Expr y) { return less(x, y); }, kBool);
-    add(
-        n + "<=", d, a, b, [](Expr x, Expr y) { return less_equal(x, y); }, kBool);
-    add(
-        n + "select", d, a, b, [](Expr x, Expr y) { return select(logical_not(less(x, y)), x, y); }, d);
+    add(n + "min", d, a, b, [](Expr x, Expr y) { return min(x, y); }, d);
+    add(n + "max", d, a, b, [](Expr x, Expr y) { return max(x, y); }, d);
+    add(n + "==", d, a, b, [](Expr x, Expr y) { return equal(x, y); }, kBool);
+    add(n + "!=", d, a, b, [](Expr x, Expr y) { return not_equal(x, y); }, kBool);
+    add(n + "<", d, a, b, [](Expr x, Expr y) { return less(x, y); }, kBool);
+    add(n + "<=", d, a, b, [](Expr x, Expr y) { return less_equal(x, y); }, kBool);
+    add(n + "select", d, a, b, [](Expr x, Expr y) { return select(logical_not(less(x, y)), x, y); }, d);
     if (d.is_float()) {
-      add(
-          n + "/", d, a, b, [](Expr x, Expr y) { return x / y; }, d);
-      add(
-          n + "abs", d, a, b, [](Expr x, Expr) { return math(Math::kAbs, x); }, d);
+      add(n + "/", d, a, b, [](Expr x, Expr y) { return x / y; }, d);
+      add(n + "abs", d, a, b, [](Expr x, Expr) { return math(Math::kAbs, x); }, d);
       add(
           n + "constants", d, a, b,
           [&](Expr x, Expr y) { return max(min(x, pool_.constant(3, d)), min(pool_.constant(-0.5, d), y)); },
           d);
     } else {
-      add(
-          n + "abs", d, a, b, [](Expr x, Expr) { return math(Math::kAbs, x); }, d);
+      add(n + "abs", d, a, b, [](Expr x, Expr) { return math(Math::kAbs, x); }, d);
     }
   }
   check("native", 1);
@@ -142,19 +129,13 @@ TEST_F(Elementwise, MinimaPropagateNaNAndKeepTheFirstZero) {
     }
     for (double c : kinds) {
       const Expr constant = pool_.real(c, d);
-      add(
-          cat("max ", c), d, a, b, [&](Expr x, Expr) { return max(x, constant); }, d);
-      add(
-          cat("max of ", c), d, a, b, [&](Expr x, Expr) { return max(constant, x); }, d);
-      add(
-          cat("min ", c), d, a, b, [&](Expr x, Expr) { return min(x, constant); }, d);
-      add(
-          cat("min of ", c), d, a, b, [&](Expr x, Expr) { return min(constant, x); }, d);
+      add(cat("max ", c), d, a, b, [&](Expr x, Expr) { return max(x, constant); }, d);
+      add(cat("max of ", c), d, a, b, [&](Expr x, Expr) { return max(constant, x); }, d);
+      add(cat("min ", c), d, a, b, [&](Expr x, Expr) { return min(x, constant); }, d);
+      add(cat("min of ", c), d, a, b, [&](Expr x, Expr) { return min(constant, x); }, d);
     }
-    add(
-        "min", d, a, b, [](Expr x, Expr y) { return min(x, y); }, d);
-    add(
-        "max", d, a, b, [](Expr x, Expr y) { return max(x, y); }, d);
+    add("min", d, a, b, [](Expr x, Expr y) { return min(x, y); }, d);
+    add("max", d, a, b, [](Expr x, Expr y) { return max(x, y); }, d);
   }
   check("native", 3);
   check("avx2", 1);
@@ -170,20 +151,13 @@ TEST_F(Elementwise, IntegerDivisionBitsAndShifts) {
       shift.set_int(i, i % d.bits);
     }
     const std::string n = d.name() + " ";
-    add(
-        n + "floor_div", d, a, b, [](Expr x, Expr y) { return floor_div(x, y); }, d);
-    add(
-        n + "floor_mod", d, a, b, [](Expr x, Expr y) { return floor_mod(x, y); }, d);
-    add(
-        n + "trunc_div", d, a, b, [](Expr x, Expr y) { return trunc_div(x, y); }, d);
-    add(
-        n + "trunc_mod", d, a, b, [](Expr x, Expr y) { return trunc_mod(x, y); }, d);
-    add(
-        n + "&|^", d, a, b, [](Expr x, Expr y) { return bit_xor(bit_and(x, y), bit_or(x, y * 3)); }, d);
-    add(
-        n + "<<", d, a, shift, [](Expr x, Expr y) { return shift_left(x, y); }, d);
-    add(
-        n + ">>", d, a, shift, [](Expr x, Expr y) { return shift_right(x, y); }, d);
+    add(n + "floor_div", d, a, b, [](Expr x, Expr y) { return floor_div(x, y); }, d);
+    add(n + "floor_mod", d, a, b, [](Expr x, Expr y) { return floor_mod(x, y); }, d);
+    add(n + "trunc_div", d, a, b, [](Expr x, Expr y) { return trunc_div(x, y); }, d);
+    add(n + "trunc_mod", d, a, b, [](Expr x, Expr y) { return trunc_mod(x, y); }, d);
+    add(n + "&|^", d, a, b, [](Expr x, Expr y) { return bit_xor(bit_and(x, y), bit_or(x, y * 3)); }, d);
+    add(n + "<<", d, a, shift, [](Expr x, Expr y) { return shift_left(x, y); }, d);
+    add(n + ">>", d, a, shift, [](Expr x, Expr y) { return shift_right(x, y); }, d);
   }
   check("native", 1);
   check_for_undefined_behaviour();
@@ -193,8 +167,7 @@ TEST_F(Elementwise, CastsBetweenAllDTypes) {
   for (DType from : kAllDTypes) {
     const Values a = values(from, 5);
     for (DType to : kAllDTypes) {
-      add(
-          cat(from.name(), " to ", to.name()), from, a, a, [&](Expr x, Expr) { return cast(to, x); }, to);
+      add(cat(from.name(), " to ", to.name()), from, a, a, [&](Expr x, Expr) { return cast(to, x); }, to);
     }
   }
   check("native", 1);
@@ -228,8 +201,7 @@ TEST_F(Elementwise, FunctionsAreWithinTheirUnits) {
           [&](Expr x, Expr y) { return two ? math(fn, x, y) : math(fn, x); }, d, 4);
     }
     for (Math fn : {Math::kIsNan, Math::kIsInf, Math::kIsFinite}) {
-      add(
-          cat(d.name(), " ", name(fn)), d, a, b, [&](Expr x, Expr) { return math(fn, x); }, kBool);
+      add(cat(d.name(), " ", name(fn)), d, a, b, [&](Expr x, Expr) { return math(fn, x); }, kBool);
     }
   }
   check("native", 3);

@@ -1,8 +1,10 @@
 #include "kernel/native/toolchain.h"
 
 #include <gtest/gtest.h>
+#include <signal.h>
 #include <sys/stat.h>
 
+#include "base/cat.h"
 #include "base/file.h"
 #include "kernel/native/subprocess.h"
 
@@ -86,6 +88,14 @@ TEST(Subprocess, FailuresAreTold) {
   const Finished slow = run({"sleep", "30"}, "", 1);
   EXPECT_EQ(slow.exit_code, -1);
   EXPECT_NE(slow.problem, "");
+}
+
+// This program may ignore a signal; a compiler that it starts must still end by it.
+TEST(Subprocess, HasTheUsualSignals) {
+  const auto before = signal(SIGPIPE, SIG_IGN);
+  const Finished done = run({"sh", "-c", "kill -PIPE $$; echo went on"}, "", 20);
+  signal(SIGPIPE, before);
+  EXPECT_NE(done.problem.find(cat("signal ", SIGPIPE)), std::string::npos) << done.problem << done.output;
 }
 
 TEST(Subprocess, OutputIsCut) {

@@ -74,7 +74,7 @@ TEST(Unary, RelationsKeepSymbolicShapes) {
   EXPECT_EQ(infer_text(c, kExp, {c.scalar_type(kInt32)}), "expected a floating-point tensor, found int32");
   EXPECT_EQ(infer_text(c, kExp, {x, x}), "takes 1 arguments, not 2");
   EXPECT_EQ(infer_text(c, kExp, {x}, {{"axis", int64_t{1}}}),
-            "attribute `axis` is not an attribute of this operator");
+            "attribute `axis` is unknown: the operator has no attributes");
 }
 
 TEST(Cast, BetweenAllDTypes) {

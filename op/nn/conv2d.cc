@@ -72,19 +72,9 @@ std::vector<T> convolve(const Convolution& c, const Tensor& data, const Tensor& 
 }
 
 void evaluate(const ConvolutionAttrs& a, Args in, Results out) {
-  require_shape_known(out[0]);
   const Convolution c = read_convolution(a);
-  if (in[0].dtype().is_float()) {
-    const std::vector<double> y = convolve(c, in[0], in[1], out[0], in[0].doubles(), in[1].doubles());
-    for (size_t i = 0; i < y.size(); ++i) out[0].set(static_cast<int64_t>(i), y[i]);
-  } else {
-    const auto bits = [](const Tensor& t) {
-      const std::vector<int64_t> values = t.ints();
-      return std::vector<uint64_t>(values.begin(), values.end());
-    };
-    const std::vector<uint64_t> y = convolve(c, in[0], in[1], out[0], bits(in[0]), bits(in[1]));
-    for (size_t i = 0; i < y.size(); ++i) out[0].set_int(static_cast<int64_t>(i), static_cast<int64_t>(y[i]));
-  }
+  evaluate_products(in, out,
+                    [&](const auto& x, const auto& w) { return convolve(c, in[0], in[1], out[0], x, w); });
 }
 
 std::vector<Expr> differentiate(Builder& b, const ConvolutionAttrs& a, const Site& s) {

@@ -98,19 +98,9 @@ std::vector<T> spread_out(const Convolution& c, const Tensor& data, const Tensor
 }
 
 void evaluate(const Conv2dTransposeAttrs& a, Args in, Results out) {
-  require_shape_known(out[0]);
   const Convolution c = read_convolution(a);
-  if (in[0].dtype().is_float()) {
-    const std::vector<double> y = spread_out(c, in[0], in[1], out[0], in[0].doubles(), in[1].doubles());
-    for (size_t i = 0; i < y.size(); ++i) out[0].set(static_cast<int64_t>(i), y[i]);
-  } else {
-    const auto bits = [](const Tensor& t) {
-      const std::vector<int64_t> values = t.ints();
-      return std::vector<uint64_t>(values.begin(), values.end());
-    };
-    const std::vector<uint64_t> y = spread_out(c, in[0], in[1], out[0], bits(in[0]), bits(in[1]));
-    for (size_t i = 0; i < y.size(); ++i) out[0].set_int(static_cast<int64_t>(i), static_cast<int64_t>(y[i]));
-  }
+  evaluate_products(in, out,
+                    [&](const auto& x, const auto& w) { return spread_out(c, in[0], in[1], out[0], x, w); });
 }
 
 // The operator is the transpose of a convolution with the same weight, so that its gradients are those of that

@@ -57,6 +57,23 @@ void require_weight_dtype(Relation& r, const MaybeDType& wanted, int arg);
 // The dtype of the sums: at least float32 for floating point, that of the result for integers.
 DType sum_dtype(DType data, DType result);
 
+// Evaluates `sum(data, weight)`, two flat arrays, in float64 with one rounding at the end, or modulo 2^64 for integers.
+template <class Sum>
+void evaluate_products(Args in, Results out, Sum&& sum) {
+  require_shape_known(out[0]);
+  if (in[0].dtype().is_float()) {
+    const std::vector<double> y = sum(in[0].doubles(), in[1].doubles());
+    for (size_t i = 0; i < y.size(); ++i) out[0].set(static_cast<int64_t>(i), y[i]);
+  } else {
+    const auto bits = [](const Tensor& t) {
+      const std::vector<int64_t> values = t.ints();
+      return std::vector<uint64_t>(values.begin(), values.end());
+    };
+    const std::vector<uint64_t> y = sum(bits(in[0]), bits(in[1]));
+    for (size_t i = 0; i < y.size(); ++i) out[0].set_int(static_cast<int64_t>(i), static_cast<int64_t>(y[i]));
+  }
+}
+
 // Gradients, everything in the layouts NCHW and OIHW. Of y = conv2d(data, weight):
 Expr data_gradient(Builder& b, Expr dy, Expr weight, const Window& w, int64_t groups, Dim height, Dim width);
 Expr weight_gradient(Builder& b, Expr data, Expr dy, const Window& w, int64_t groups, Dim height, Dim width);

@@ -62,7 +62,8 @@ Type relate(Relation& r, const A& attrs) {
   if (a.transpose_a) {
     r.require_rank(0, 2);  // C1
   } else {
-    r.require(x.rank() >= 1, 0, "expected a tensor of rank 1 or more, found a scalar");  // C1
+    if (x.rank() < 1)
+      r.fail(0, "expected a tensor of rank 1 or more, found a scalar", -2, "wrong-rank");  // C1
   }
   const DType result = result_dtype(r, a.out_dtype);  // C2
   const Dim k = x.dims[a.transpose_a ? 0 : x.rank() - 1];

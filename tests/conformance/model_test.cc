@@ -1,14 +1,16 @@
-// Real trained models with outputs of an independent runtime.
+// Real trained models on every engine, and against the outputs of an independent runtime.
 //
 // Those that may be are under examples/models; the others are read from ../shared where it is there (or from
 // $RELAY_SHARED), and skipped with a printed reason where it is not.
 #include <gtest/gtest.h>
 
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 
 #include "base/cat.h"
-#include "tests/conformance/models.h"
+#include "frontend/data/inputs.h"
+#include "tools/verify.h"
 
 namespace relay::tests {
 namespace {
@@ -19,7 +21,7 @@ std::string shared_models() {
   if (const char* given = std::getenv("RELAY_SHARED")) return cat(given, "/models");
   // From the sources: the link in the test's folder leads there.
   std::error_code ignored;
-  const fs::path here = fs::canonical("tests/conformance/passes.txt", ignored);
+  const fs::path here = fs::canonical("examples/models/mnist_8/model.onnx", ignored);
   for (fs::path at = here; at.has_relative_path(); at = at.parent_path()) {
     if (fs::exists(at.parent_path() / "shared/models", ignored))
       return (at.parent_path() / "shared/models").string();
@@ -27,33 +29,52 @@ std::string shared_models() {
   return "../shared/models";
 }
 
-struct Model {
+struct RealModel {
   const char* name;
-  double absolute;  // what the largest error may be: the outputs were made in float32, ours are
-  bool example;     // under examples/models
+  bool example;                 // under examples/models
+  const char* skipped_by = "";  // the engines that may skip it
 };
 
-class RealModel : public ::testing::TestWithParam<Model> {};
+class RealModels : public ::testing::TestWithParam<RealModel> {};
 
-TEST_P(RealModel, Agrees) {
-  const Model& m = GetParam();
+TEST_P(RealModels, EnginesAgreeWithEachOtherAndWithAnother) {
+  const RealModel& m = GetParam();
   const std::string folder = m.example ? cat("examples/models/", m.name) : cat(shared_models(), "/", m.name);
   if (!fs::exists(folder + "/model.onnx")) GTEST_SKIP() << "there is no " << folder << "/model.onnx";
-  const Verdict v =
-      run_model(folder + "/model.onnx", folder + "/inputs", folder + "/outputs", {}, {m.absolute, 1e-4});
-  std::printf("%-22s worst error %.3g where %.3g is allowed  %s\n", m.name, v.worst, v.bound,
-              v.reason.c_str());
-  EXPECT_EQ(v.kind, Verdict::Kind::kPass) << v.reason;
+
+  tools::Session session;
+  Result<tools::Model> model = tools::load_model({.path = folder + "/model.onnx"}, session);
+  if (session.exit_code == tools::kUnsupported) GTEST_SKIP() << "what it needs is listed above";
+  ASSERT_TRUE(model.ok());
+  const Result<std::vector<Value>> args = tools::make_inputs(*model, {.inputs = folder + "/inputs"}, session);
+  ASSERT_TRUE(args.ok());
+  model = tools::specialise(*model, *args, session);
+  ASSERT_TRUE(model.ok());
+  Diagnostics diagnostics;
+  const Result<data::NamedTensors> expected =
+      data::read_named(folder + "/outputs", model->output_names, data::Role::kOutput, {}, diagnostics);
+  ASSERT_TRUE(expected.ok());
+
+  tools::VerifyOptions options;
+  options.levels = {2};
+  const std::vector<tools::VerifyRow> rows = tools::Verifier(*model, options, session).run(*args, &*expected);
+  std::printf("%s\n%s", m.name, show(rows).c_str());
+  for (const tools::VerifyRow& row : rows) {
+    EXPECT_TRUE(row.ok) << row.engine << ": " << row.failed << show(row.worst, row.shape);
+    const std::string engine = row.engine.substr(0, row.engine.find(' '));
+    const bool may_skip = std::string_view(m.skipped_by).find(engine) != std::string_view::npos;
+    EXPECT_EQ(!row.skipped.empty(), may_skip) << row.engine << ": " << row.skipped;
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(
-    All, RealModel,
-    ::testing::Values(Model{"mnist_8", 1e-2, true}, Model{"yunet_n_320", 1e-4, true},
-                      Model{"ultraface_rfb320", 1e-4, true}, Model{"super_resolution_10", 1e-4, false},
-                      Model{"ppocrv2_cls", 1e-4, false}, Model{"bert_tiny_dyn", 1e-4, false},
-                      Model{"magika_v3_3", 1e-4, false}, Model{"ultraface_rfb320_qdq", 1e-4, false},
-                      Model{"dtln_1", 1e-4, false}, Model{"gtcrn_simple", 1e-4, false},
-                      Model{"silero_vad_v5", 1e-4, false}, Model{"charrnn_loop", 1e-4, false}),
+    All, RealModels,
+    ::testing::Values(RealModel{"mnist_8", true}, RealModel{"yunet_n_320", true},
+                      RealModel{"ultraface_rfb320", true}, RealModel{"super_resolution_10", false},
+                      RealModel{"ppocrv2_cls", false}, RealModel{"bert_tiny_dyn", false},
+                      RealModel{"magika_v3_3", false}, RealModel{"ultraface_rfb320_qdq", false},
+                      RealModel{"dtln_1", false}, RealModel{"gtcrn_simple", false},
+                      RealModel{"silero_vad_v5", false}, RealModel{"charrnn_loop", false, "graph, aot-cpp"}),
     [](const auto& info) { return std::string(info.param.name); });
 
 }  // namespace

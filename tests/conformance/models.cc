@@ -54,18 +54,6 @@ void compare(const std::string& name, const Tensor& got, const Tensor& want, con
 
 }  // namespace
 
-frontend::ImportOptions fixed_shapes(const std::string& inputs) {
-  frontend::ImportOptions out;
-  Diagnostics ignored;
-  const Result<data::NamedTensors> tensors = data::read_tensors(inputs, data::Role::kInput, {}, ignored);
-  if (!tensors) return out;
-  for (const data::NamedTensor& t : *tensors) {
-    for (int64_t extent : t.value.shape()) out.input_shapes[t.name].push_back({extent, ""});
-    if (t.value.rank() == 0) out.input_shapes[t.name] = {};
-  }
-  return out;
-}
-
 Verdict run_model(const std::string& model, const std::string& inputs, const std::string& outputs,
                   const frontend::ImportOptions& options, const Bounds& bounds) {
   const Module empty;

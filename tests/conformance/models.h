@@ -21,9 +21,6 @@ struct Bounds {
   double absolute = 1e-6, relative = 1e-4;
 };
 
-// Options that fix every axis of the inputs to what the tensors in `inputs` have.
-frontend::ImportOptions fixed_shapes(const std::string& inputs);
-
 // Imports, checks types, interprets and compares. A model that needs what is not supported is skipped with the reason.
 // Inputs and outputs are read from `inputs` and `outputs`, in any form that data::read_named reads.
 Verdict run_model(const std::string& model, const std::string& inputs, const std::string& outputs,

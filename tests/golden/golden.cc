@@ -1,7 +1,7 @@
 // Runs tests/golden: the text of an input against the text that is expected of it. `--update` rewrites expectations.
 //
-// Commands (the RUN line): parse, check, opt --passes=..., lower [-O N], plan [-O N], and with a section `pattern`
-// before the input: match, partition; or pattern, whose input is one. What is compared is the printed module, or the
+// Commands (the RUN line): parse, check, opt --passes=..., lower [-O N], plan [-O N], and on a section `pattern`:
+// match and partition, with the input, and pattern, without. What is compared is the printed module, or the
 // diagnostics if there are errors; names of inputs that must fail begin with fail_.
 #include <gtest/gtest.h>
 
@@ -143,8 +143,9 @@ class GoldenTest : public testing::Test {
 
   void TestBody() override {
     TestFile file = read_test_file(path_);
-    const std::string* input = file.find("input");
-    ASSERT_NE(input, nullptr) << path_ << ": has no section `input`";
+    const std::string section = command_of(file).name == "pattern" ? "pattern" : "input";
+    const std::string* input = file.find(section);
+    ASSERT_NE(input, nullptr) << path_ << ": has no section `" << section << "`";
     Diagnostics diagnostics;
     const SourceMap* sources = nullptr;
     std::string got = run(command_of(file), file, *input, diagnostics, sources);

@@ -1,0 +1,195 @@
+// What an import is refused for: each message names the culprit and says what to do instead.
+#include <gtest/gtest.h>
+
+#include <ctime>
+
+#include "base/cat.h"
+#include "frontend/onnx/testing.h"
+
+namespace relay::frontend {
+namespace {
+
+struct Refused {
+  std::string slugs;  // of all errors, in order
+  std::string text;   // as it is rendered
+};
+
+Refused refuse(const std::string& bytes, const ImportOptions& options = {}) {
+  Diagnostics d;
+  const Module empty;
+  EXPECT_FALSE(import_onnx(bytes, "m.onnx", nullptr, empty, options, d).ok());
+  return {join(d.all(), ", ", [](const Diagnostic& one) { return one.slug(); }),
+          d.render(empty.context().sources())};
+}
+Refused refuse(const TestModel& m, const ImportOptions& options = {}) { return refuse(m.bytes(), options); }
+
+void expect_said(const Refused& refused, std::string_view slugs,
+                 std::initializer_list<std::string_view> said) {
+  EXPECT_EQ(refused.slugs, slugs) << refused.text;
+  for (std::string_view part : said)
+    EXPECT_NE(refused.text.find(part), std::string::npos) << refused.text << " <- " << part;
+}
+
+TestModel relu() { return TestModel().input("x", {1, 4}).node("Relu", {"x"}, {"y"}).output("y"); }
+
+::onnx::TensorProto weight(int type) {
+  ::onnx::TensorProto t;
+  t.set_name("w");
+  t.set_data_type(type);
+  t.add_dims(2);
+  return t;
+}
+
+TEST(Refusal, DamagedModelsWithThePlace) {
+  const std::string good = relu().bytes();
+  expect_said(refuse(good.substr(0, good.size() - 1)), "onnx-invalid",
+              {"cannot read the model `m.onnx`: it is cut short", cat("(byte ", good.size() - 2, ")")});
+  expect_said(refuse("\x0f"), "onnx-invalid", {"it is damaged or no ONNX model (byte 1)"});
+  expect_said(refuse("version https://git-lfs.github.com/spec/v1"), "onnx-invalid",
+              {"`m.onnx`", "fetch it with `git lfs pull`"});
+}
+
+TEST(Refusal, NodesThatContradictThemselves) {
+  expect_said(
+      refuse(TestModel().input("x", {1, 2}).node("Softmax", {"x"}, {"y"}).attr("axis", "one").output("y")),
+      "onnx-invalid",
+      {"m.onnx:1:1", "`Softmax` (node `the_Softmax`)",
+       "its attribute `axis` has a value of another kind than it should"});
+  expect_said(refuse(TestModel().input("x", {1}).node("Relu", {"nothing"}, {"y"}).output("y")),
+              "onnx-invalid",
+              {"`Relu` (node `the_Relu`): it uses `nothing`, which nothing before it defines"});
+}
+
+TEST(Refusal, TensorsThatContradictThemselves) {
+  TestModel m = relu();
+  *m.graph->add_initializer() = weight(::onnx::TensorProto::FLOAT);
+  expect_said(refuse(m), "onnx-tensor-invalid",
+              {"tensor `w` of `m.onnx`: its shape (2,) needs 2 elements and it has 0"});
+}
+
+TEST(Refusal, DTypes) {
+  expect_said(refuse(TestModel().input("names", {1}, ::onnx::TensorProto::STRING).output("names")),
+              "unsupported-dtype",
+              {"input `names` of `m.onnx` has elements of type STRING",
+               "booleans, integers and floats are supported"});
+  TestModel m = relu();
+  *m.graph->add_initializer() = weight(::onnx::TensorProto::COMPLEX64);
+  expect_said(refuse(m), "unsupported-dtype",
+              {"tensor `w` of `m.onnx`: elements of type COMPLEX64 are not supported; booleans, integers and "
+               "floats are"});
+}
+
+TEST(Refusal, InputsThatAreNoTensors) {
+  TestModel m = relu();
+  ::onnx::ValueInfoProto& list = *m.graph->add_input();
+  list.set_name("list");
+  TestModel::declare(list, "list", {}, ::onnx::TensorProto::FLOAT);
+  list.mutable_type()->mutable_sequence_type();
+  expect_said(refuse(m), "unsupported-input",
+              {"input `list` of `m.onnx` is not a tensor", "export the model with an input for each tensor"});
+}
+
+TEST(Refusal, TensorsInOtherForms) {
+  TestModel m = relu();
+  *m.graph->add_initializer() = weight(::onnx::TensorProto::FLOAT);
+  m.graph->mutable_initializer(0)->mutable_segment()->set_begin(0);
+  expect_said(refuse(m), "unsupported-tensor",
+              {"tensor `w` of `m.onnx`: tensors in segments are not supported; save it whole"});
+  TestModel sparse = relu();
+  sparse.graph->add_sparse_initializer();
+  expect_said(refuse(sparse), "unsupported-tensor",
+              {"`m.onnx` has sparse initialisers", "save its weights as dense tensors"});
+}
+
+TEST(Refusal, OperatorsAndTheirVersions) {
+  expect_said(
+      refuse(TestModel(17).input("x", {1}).node("Softmix", {"x"}, {"y"}).output("y")), "unsupported-operator",
+      {"m.onnx:1:1: error: operator `Softmix` of version 17 (node `the_Softmix`) on FLOAT is not supported",
+       "supported and nearest in name: Softmax", "`relay ops --onnx` lists all"});
+  for (int64_t version : {6, 22}) {
+    expect_said(refuse(TestModel(version).input("x", {1}).node("Relu", {"x"}, {"y"}).output("y")),
+                "unsupported-opset",
+                {cat("`m.onnx` uses version ", version, " of ONNX's operator set; 7 to 21 are supported"),
+                 "convert the model with onnx.version_converter"});
+  }
+}
+
+TEST(Refusal, TooManyNodes) {
+  ImportOptions one;
+  one.nodes = 1;
+  expect_said(
+      refuse(TestModel().input("x", {1}).node("Relu", {"x"}, {"y"}).node("Relu", {"y"}, {"z"}).output("z"),
+             one),
+      "limit-nodes", {"`m.onnx`: it has 2 nodes, more than the limit of 1", "divide the model"});
+}
+
+TEST(Refusal, GraphsThatAreTooDeep) {
+  ImportOptions two;
+  two.graph_depth = 2;
+  for (size_t depth : {2, 3}) {
+    TestModel m = relu();
+    ::onnx::GraphProto inner;
+    inner.add_output()->set_name("x");
+    for (size_t i = 0; i < depth; ++i) {
+      ::onnx::GraphProto outer;
+      ::onnx::NodeProto& n = *outer.add_node();
+      n.set_op_type("If");
+      n.set_name(cat("if", i));
+      n.add_input("c");
+      n.add_output(cat("y", i));
+      for (const char* name : {"then_branch", "else_branch"}) {
+        ::onnx::AttributeProto& a = *n.add_attribute();
+        a.set_name(name);
+        a.set_type(::onnx::AttributeProto::GRAPH);
+        *a.mutable_g() = inner;
+      }
+      outer.add_output()->set_name(cat("y", i));
+      inner = outer;
+    }
+    m.input("c", {}, ::onnx::TensorProto::BOOL);
+    *m.graph->add_node() = inner.node(0);
+    if (depth == 2) {
+      EXPECT_TRUE(import_model(m, two).ok) << import_model(m, two).messages;
+      continue;
+    }
+    expect_said(refuse(m, two), "limit-graph-depth",
+                {"`m.onnx`: `If` (node `if0`) has a graph within more than 2 others",
+                 "export the model with its inner graphs written out"});
+  }
+}
+
+TEST(Refusal, TooManyStepsOfRecurrentLayers) {
+  TestModel m;
+  m.input("x", {10, 1, 2}).floats("w", {1, 3, 2}).floats("r", {1, 3, 3});
+  for (int i = 0; i < 3; ++i) m.node("RNN", {"x", "w", "r"}, {cat("y", i)});
+  m.output("y2");
+  ImportOptions options;
+  options.all_unrolled_steps = 30;
+  EXPECT_TRUE(import_model(m, options).ok);
+  options.all_unrolled_steps = 29;
+  expect_said(refuse(m, options), "limit-unrolled-steps",
+              {"m.onnx:3:1",
+               "`RNN` (node `the_RNN`): the recurrent layers up to it have more steps than the limit of 29",
+               "divide the model"});
+  options.unrolled_steps = 9;
+  const Refused each = refuse(m, options);
+  EXPECT_NE(each.text.find("its sequence of 10 steps is longer than the limit of 9"), std::string::npos)
+      << each.text;
+  EXPECT_NE(each.text.find("feed the sequence in parts"), std::string::npos) << each.text;
+}
+
+// As many steps as one layer may have are read in a fraction of what a file may take.
+TEST(Refusal, LongSequencesAreReadInLinearTime) {
+  const auto start = std::clock();
+  const Imported i = import_model(TestModel(14)
+                                      .input("x", {4096, 1, 2})
+                                      .floats("w", {1, 9, 2})
+                                      .floats("r", {1, 9, 3})
+                                      .node("GRU", {"x", "w", "r"}, {"", "y"})
+                                      .output("y"));
+  EXPECT_TRUE(i.ok) << i.messages;
+  EXPECT_LT(static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC, 1.5);
+}
+
+}  // namespace
+}  // namespace relay::frontend

@@ -1,0 +1,257 @@
+// The runner against passes that are wrong: it names them, and leaves what is needed to see it again.
+#include "passes/runner.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "base/file.h"
+#include "ir/analysis.h"
+#include "ir/rewrite.h"
+#include "ir/text/parser.h"
+#include "op/operators.h"
+#include "passes/plan_memory.h"
+
+namespace relay::passes {
+namespace {
+
+constexpr std::string_view kProgram =
+    "def @main(%x: Tensor[(2), float32]) { let %y = add(%x, 1f); multiply(%y, 2f) }";
+
+Module parsed(std::string_view text) {
+  Diagnostics diagnostics;
+  ParseOptions options;
+  Result<Module> m = parse("m.relay", std::string(text), diagnostics, op::operators(), options);
+  EXPECT_TRUE(m) << diagnostics.render(options.into.context().sources());
+  return m ? *m : Module();
+}
+
+// Replaces every constant by another of the same type.
+Module doubled(const Module& m, const PassContext&) {
+  return rewrite(m, [](Builder& b, Expr e) -> Expr {
+    const auto* c = e->as<Constant>();
+    return c ? b.scalar(kFloat32, 2 * c->value->get(0)) : e;
+  });
+}
+
+// Replaces every constant by one that fits nowhere.
+Module reshaped(const Module& m, const PassContext&) {
+  return rewrite(m, [](Builder& b, Expr e) -> Expr {
+    return e->as<Constant>() ? b.constant(Tensor(kFloat32, {3})) : e;
+  });
+}
+
+// Binds a variable twice: both functions have it.
+Module copied(const Module& m, const PassContext&) {
+  Module out = m;
+  out.set_function("copy", m.function("main"));
+  return out;
+}
+
+Module unchanged(const Module& m, const PassContext&) { return m; }
+
+Module complaining(const Module& m, const PassContext& context) {
+  context.diagnostics.error(m.function("main")->span, "no-such-slug", "this pass never likes what it sees");
+  return m;
+}
+
+// Gives a program that divides by zero instead.
+Module trapping(const Module&, const PassContext&) {
+  return parsed(
+      "def @main(%x: Tensor[(2), float32]) { multiply(%x, cast(divide(1, 0), dtype=\"float32\")) }");
+}
+
+const Pass kDoubled{.name = "doubled", .doc = "", .run = doubled};
+const Pass kReshaped{.name = "reshaped", .doc = "", .run = reshaped};
+const Pass kCopied{.name = "copied", .doc = "", .run = copied};
+const Pass kUnchanged{.name = "unchanged", .doc = "", .run = unchanged};
+const Pass kComplaining{.name = "complaining", .doc = "", .run = complaining};
+const Pass kTrapping{.name = "trapping", .doc = "", .run = trapping};
+
+struct Ran {
+  bool ok;
+  std::string messages;
+  std::vector<std::string> slugs;
+};
+
+Ran run(const Module& m, const std::vector<const Pass*>& passes, const RunnerOptions& options) {
+  std::vector<Step> steps;
+  for (const Pass* p : passes) {
+    steps.push_back({p, {}});
+    for (const Parameter& q : p->parameters) steps.back().values.emplace(q.name, q.default_value);
+  }
+  Diagnostics diagnostics;
+  Ran out;
+  out.ok = run_steps(m, steps, options, diagnostics).ok();
+  out.messages = diagnostics.render(m.context().sources());
+  for (const Diagnostic& d : diagnostics.all()) out.slugs.push_back(d.slug());
+  return out;
+}
+
+RunnerOptions semantics() {
+  Tensor x(kFloat32, {2});
+  x.set(0, 1);
+  x.set(1, -4);
+  return {.verify = Verify::kSemantics, .sample_inputs = {Value(x)}};
+}
+
+bool has(const Ran& ran, std::string_view slug) {
+  return std::find(ran.slugs.begin(), ran.slugs.end(), slug) != ran.slugs.end();
+}
+
+TEST(Runner, SoundPassesPassEveryVerification) {
+  for (const Verify verify : {Verify::kNone, Verify::kTypes, Verify::kSemantics}) {
+    RunnerOptions options = semantics();
+    options.verify = verify;
+    const Ran ran =
+        run(parsed(kProgram), {&kUnchanged, find_pass("fold-constants"), find_pass("dead-code")}, options);
+    EXPECT_TRUE(ran.ok) << ran.messages;
+    EXPECT_EQ(ran.messages, "");
+  }
+}
+
+TEST(Runner, APassThatBreaksTypesIsNamedWithoutBeingAsked) {
+  const Ran ran = run(parsed(kProgram), {&kUnchanged, &kReshaped, &kUnchanged}, {});
+  EXPECT_FALSE(ran.ok);
+  EXPECT_TRUE(has(ran, "pass-broke-types")) << ran.messages;
+  EXPECT_NE(ran.messages.find("after pass `reshaped`"), std::string::npos) << ran.messages;
+  EXPECT_NE(ran.messages.find("`add`"), std::string::npos) << ran.messages;
+}
+
+TEST(Runner, APassThatBreaksTheModuleIsNamedIfTypesAreVerified) {
+  const Ran ran = run(parsed(kProgram), {&kUnchanged, &kCopied}, {.verify = Verify::kTypes});
+  EXPECT_FALSE(ran.ok);
+  EXPECT_TRUE(has(ran, "pass-broke-module")) << ran.messages;
+  EXPECT_NE(ran.messages.find("after pass `copied`"), std::string::npos) << ran.messages;
+}
+
+TEST(Runner, TheFirstPassThatChangesTheAnswerIsNamedWithTheDifference) {
+  const Ran ran = run(parsed(kProgram), {&kUnchanged, &kDoubled, &kDoubled}, semantics());
+  EXPECT_FALSE(ran.ok);
+  EXPECT_EQ(ran.slugs, std::vector<std::string>{"pass-changed-answer"}) << ran.messages;
+  EXPECT_NE(ran.messages.find("pass `doubled`"), std::string::npos) << ran.messages;
+  // (1 + 2) * 4 and (-4 + 2) * 4 where (1 + 1) * 2 and (-4 + 1) * 2 were.
+  EXPECT_NE(ran.messages.find("got 12, wanted 4"), std::string::npos) << ran.messages;
+}
+
+TEST(Runner, APassThatMakesTheProgramTrapChangesTheAnswer) {
+  const Ran ran = run(parsed(kProgram), {&kTrapping}, semantics());
+  EXPECT_FALSE(ran.ok);
+  EXPECT_TRUE(has(ran, "pass-changed-answer")) << ran.messages;
+  EXPECT_NE(ran.messages.find("`trapping`"), std::string::npos) << ran.messages;
+}
+
+TEST(Runner, AnswersAreOnlyComparedIfThatIsVerified) {
+  EXPECT_TRUE(run(parsed(kProgram), {&kDoubled}, {.verify = Verify::kTypes}).ok);
+}
+
+TEST(Runner, AnErrorOfAPassStopsThePipeline) {
+  const Ran ran = run(parsed(kProgram), {&kComplaining, &kReshaped}, {});
+  EXPECT_FALSE(ran.ok);
+  EXPECT_EQ(ran.slugs, std::vector<std::string>{"no-such-slug"}) << ran.messages;
+}
+
+// --- reproducers ------------------------------------------------------------------------------------------------
+
+class Reproducer : public testing::Test {
+ protected:
+  void SetUp() override { ASSERT_EQ(folder_.make(), ""); }
+
+  // Runs into the fault, reads what is left, and runs that: the same fault must be there, and nothing before it.
+  void reproduces(const std::vector<const Pass*>& passes, RunnerOptions options, std::string_view pipeline,
+                  std::string_view slug) {
+    options.reproducer = folder_.path() + "/repro.relay";
+    const Ran first = run(parsed(kProgram), passes, options);
+    EXPECT_FALSE(first.ok);
+    EXPECT_TRUE(has(first, slug)) << first.messages;
+    EXPECT_NE(first.messages.find(options.reproducer), std::string::npos) << first.messages;
+    std::string text;
+    ASSERT_EQ(read_file(options.reproducer, 1 << 20, text), "");
+    EXPECT_EQ(pipeline_of_reproducer(text), pipeline);
+    const Module again = parsed(text);
+    EXPECT_TRUE(alpha_equal(again, parsed(kProgram))) << text;
+    options.reproducer.clear();
+    const std::vector<const Pass*> rest(passes.begin() + 1, passes.end());
+    const Ran second = run(again, rest, options);
+    EXPECT_FALSE(second.ok);
+    EXPECT_TRUE(has(second, slug)) << second.messages;
+  }
+
+  TemporaryFolder folder_;
+};
+
+TEST_F(Reproducer, ShowsAPassThatBreaksTypes) {
+  reproduces({&kUnchanged, &kReshaped, find_pass("dead-code")}, {}, "reshaped,dead-code", "pass-broke-types");
+}
+
+TEST_F(Reproducer, ShowsAPassThatBreaksTheModule) {
+  reproduces({&kUnchanged, &kCopied}, {.verify = Verify::kTypes}, "copied", "pass-broke-module");
+}
+
+TEST_F(Reproducer, ShowsAPassThatChangesTheAnswer) {
+  reproduces({&kUnchanged, &kDoubled}, semantics(), "doubled", "pass-changed-answer");
+}
+
+TEST_F(Reproducer, ShowsAPassThatReportsAnError) {
+  reproduces({&kUnchanged, &kComplaining}, {}, "complaining", "no-such-slug");
+}
+
+TEST_F(Reproducer, KeepsTheParametersOfPasses) {
+  Diagnostics diagnostics;
+  const Module m = parsed(
+      "def @main(%x: Tensor[(3), float32]) {\n"
+      "  %0 = fn (%y: Tensor[(3), float32], Primitive=1) { nn.leaky_relu(%y) };\n"
+      "  %0(%x)\n"
+      "}");
+  RunnerOptions options;
+  options.reproducer = folder_.path() + "/repro.relay";
+  EXPECT_FALSE(run_pipeline(m, "dead-code,lower,fuse{max-ops=3},dead-code", options, diagnostics));
+  EXPECT_EQ(diagnostics.all().front().slug(), "cannot-lower");
+  std::string text;
+  ASSERT_EQ(read_file(options.reproducer, 1 << 20, text), "");
+  EXPECT_EQ(pipeline_of_reproducer(text), "lower,fuse{max-ops=3},dead-code");
+}
+
+TEST_F(Reproducer, ThatCannotBeWrittenIsAnErrorToo) {
+  const std::string nowhere = folder_.path() + "/none/repro.relay";
+  const Ran ran = run(parsed(kProgram), {&kReshaped}, {.reproducer = nowhere});
+  EXPECT_TRUE(has(ran, "pass-broke-types") && has(ran, "cannot-write")) << ran.messages;
+  EXPECT_NE(ran.messages.find(nowhere), std::string::npos) << ran.messages;
+}
+
+TEST_F(Reproducer, IsNotWrittenForSoundPasses) {
+  const std::string path = folder_.path() + "/repro.relay";
+  EXPECT_TRUE(run(parsed(kProgram), {&kUnchanged}, {.reproducer = path}).ok);
+  std::string text;
+  EXPECT_NE(read_file(path, 1 << 20, text), "");
+}
+
+TEST_F(Reproducer, OtherTextsHaveNoPipeline) {
+  EXPECT_EQ(pipeline_of_reproducer(kProgram), "");
+  EXPECT_EQ(pipeline_of_reproducer(""), "");
+  EXPECT_EQ(pipeline_of_reproducer("// relay-pipeline: \n"), "");
+}
+
+// --- what the runner writes -----------------------------------------------------------------------------------------
+
+TEST_F(Reproducer, DumpsThatCannotBeWrittenStopThePipeline) {
+  ASSERT_EQ(write_file_atomically(folder_.path() + "/file", ""), "");
+  const Ran ran = run(parsed(kProgram), {&kUnchanged}, {.dump_dir = folder_.path() + "/file"});
+  EXPECT_FALSE(ran.ok);
+  EXPECT_EQ(ran.slugs, std::vector<std::string>{"cannot-write"}) << ran.messages;
+  EXPECT_NE(ran.messages.find("/file/00-input.relay"), std::string::npos) << ran.messages;
+}
+
+TEST(Plan, OfAnUnknownFunctionNamesThoseThereAre) {
+  const Module m = parsed("def @f(%x: int32) { %x }\ndef @g(%x: int32) { %x }");
+  Diagnostics diagnostics;
+  EXPECT_FALSE(plan_memory(m, "main", diagnostics));
+  ASSERT_EQ(diagnostics.errors(), 1u);
+  EXPECT_EQ(diagnostics.all().front().slug(), "no-such-function");
+  const std::string messages = diagnostics.render(m.context().sources());
+  EXPECT_NE(messages.find("@main"), std::string::npos) << messages;
+  EXPECT_NE(messages.find("f, g"), std::string::npos) << messages;
+}
+
+}  // namespace
+}  // namespace relay::passes

@@ -1,0 +1,173 @@
+// What works: help, the models that ship with the project, texts that come back as they were.
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <regex>
+#include <set>
+#include <sstream>
+
+#include "tests/cli/cli.h"
+
+namespace relay::tests {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Rows of the tables of docs/command-line.md whose first cell begins with what `first` matches.
+std::vector<std::string> rows(const std::string& first) {
+  std::ifstream in("docs/command-line.md");
+  std::vector<std::string> out;
+  for (std::string line; std::getline(in, line);) {
+    if (std::regex_search(line, std::regex("^\\| `" + first))) out.push_back(line);
+  }
+  return out;
+}
+
+std::set<std::string> options_in(const std::string& text) {
+  static const std::regex option("(^|[ `\\[,])(--?[a-zA-Z][a-z-]*)");
+  std::set<std::string> out;
+  for (std::sregex_iterator it(text.begin(), text.end(), option), end; it != end; ++it) out.insert((*it)[2]);
+  return out;
+}
+
+std::string command_in(const std::string& row) {
+  std::smatch word;
+  return std::regex_search(row, word, std::regex("`([a-z]+)")) ? word[1].str() : "";
+}
+
+class Help : public Cli {};
+
+TEST_F(Help, ListsEveryCommandThatIsDocumented) {
+  const std::string help = works({"--help"});
+  const std::vector<std::string> commands = rows("[a-z]");
+  EXPECT_GE(commands.size(), 11u);
+  for (const std::string& row : commands)
+    EXPECT_NE(help.find("  " + command_in(row) + " "), std::string::npos) << command_in(row) << "\n" << help;
+}
+
+TEST_F(Help, OfACommandListsEveryOptionThatIsDocumented) {
+  for (const std::string& row : rows("[a-z]")) {
+    const std::string help = works({command_in(row), "--help"});
+    const std::set<std::string> listed = options_in(help);
+    for (const std::string& option : options_in(row))
+      EXPECT_TRUE(listed.contains(option)) << command_in(row) << " " << option << "\n" << help;
+    for (const std::string option : {"--help", "--json", "--quiet"})
+      EXPECT_TRUE(listed.contains(option)) << command_in(row) << " " << option << "\n" << help;
+  }
+}
+
+TEST_F(Help, OfRunListsTheOptionsThatManyCommandsHave) {
+  const std::set<std::string> listed = options_in(works({"run", "--help"}));
+  const std::vector<std::string> documented = rows("-");
+  EXPECT_GE(documented.size(), 8u);
+  for (const std::string& row : documented) {
+    for (const std::string& option : options_in(row.substr(0, row.find('|', 1)))) {
+      EXPECT_TRUE(listed.contains(option)) << option;
+    }
+  }
+}
+
+TEST_F(Help, ExitCodesAreDocumented) {
+  std::ifstream in("docs/command-line.md");
+  std::ostringstream text;
+  text << in.rdbuf();
+  for (int code = kOk; code <= kInternal; ++code)
+    EXPECT_NE(text.str().find("\n| " + std::to_string(code) + " | "), std::string::npos) << code;
+}
+
+// --- the models that ship with the project ---------------------------------------------------------------------------
+
+class Examples : public Cli {
+ protected:
+  static std::vector<fs::path> models() {
+    std::vector<fs::path> out;
+    for (const auto& entry : fs::directory_iterator("examples/models")) {
+      if (entry.is_directory()) out.push_back(fs::absolute(entry.path()) / "model.onnx");
+    }
+    return out;
+  }
+};
+
+TEST_F(Examples, AreSound) {
+  EXPECT_GE(models().size(), 3u);
+  for (const fs::path& model : models()) {
+    const std::string facts = works({"check", model});
+    EXPECT_NE(facts.find("input  "), std::string::npos) << model << "\n" << facts;
+    EXPECT_NE(facts.find("result "), std::string::npos) << model << "\n" << facts;
+    const auto json = nlohmann::json::parse(works({"check", model, "--json"}));
+    EXPECT_FALSE(json.at("inputs").empty()) << model;
+    EXPECT_FALSE(json.at("operators").empty()) << model;
+  }
+}
+
+TEST_F(Examples, AnImportedModelIsTheSameModel) {
+  works({"import", mnist(), "-o", "m.relay"});
+  EXPECT_EQ(works({"check", "m.relay"}), works({"check", mnist()}));
+  EXPECT_EQ(works({"run", "m.relay", "-i", mnist_inputs()}), works({"run", mnist(), "-i", mnist_inputs()}));
+}
+
+TEST_F(Examples, FormattingTwiceIsFormattingOnce) {
+  works({"import", mnist(), "-o", "m.relay"});
+  const auto once = contents();
+  works({"fmt", "-w", "m.relay"});
+  EXPECT_EQ(contents(), once);
+  write("untidy.relay", "def   @main( %x:Tensor[(3),float32] ) {add(%x,%x)}");
+  write("tidy.relay", works({"fmt", "untidy.relay"}));
+  EXPECT_EQ(works({"fmt", "tidy.relay"}), read("tidy.relay"));
+  works({"fmt", "-w", "untidy.relay"});
+  EXPECT_EQ(read("untidy.relay"), read("tidy.relay"));
+}
+
+TEST_F(Examples, FormattingKeepsEveryConstant) {
+  std::string elements;
+  for (int i = 0; i < 300; ++i) elements += (i > 0 ? ", " : "") + std::to_string(i) + ".5";
+  write("m.relay",
+        "def @main() { add(tensor([" + elements + "], float32), const(\"half\", tensor(0.5, float32))) }");
+  const std::string values = works({"run", "m.relay", "--print", "300"});
+  EXPECT_NE(values.find("300]"), std::string::npos) << values;
+  write("printed.relay", works({"fmt", "m.relay"}));
+  EXPECT_EQ(works({"run", "printed.relay", "--print", "300"}), values);
+  works({"fmt", "-w", "m.relay"});
+  EXPECT_EQ(works({"run", "m.relay", "--print", "300"}), values);
+  EXPECT_EQ(works({"fmt", "m.relay"}), read("m.relay"));
+}
+
+TEST_F(Examples, ConstantsThatAreNotPrintedAreMentioned) {
+  for (const std::string command : {"import", "opt"}) {
+    const Ended ended = relay({command, mnist()});
+    EXPECT_EQ(ended.exit_code, kOk);
+    EXPECT_NE(ended.err.find("large constants are only named"), std::string::npos) << ended.err;
+    EXPECT_NE(ended.err.find("-o FILE.relay"), std::string::npos) << ended.err;
+  }
+}
+
+TEST_F(Examples, EveryEngineGivesTheSameAnswer) {
+  works({"run", mnist(), "-i", mnist_inputs(), "-o", "interp.npz"});
+  for (const std::string engine : {"graph", "aot-cpp"}) {
+    works({"run", mnist(), "-i", mnist_inputs(), "--engine", engine, "-o", engine + ".npz"});
+    works({"verify", mnist(), "-i", mnist_inputs(), "--engines", "interp", "--expected", engine + ".npz"});
+  }
+}
+
+TEST_F(Examples, ResultsAreJson) {
+  const auto outputs = nlohmann::json::parse(works({"run", mnist(), "-i", mnist_inputs(), "--json"}));
+  ASSERT_EQ(outputs.size(), 1u);
+  EXPECT_EQ(outputs[0].at("shape"), nlohmann::json({1, 10}));
+  EXPECT_EQ(outputs[0].at("values").size(), 10u);
+  for (const auto& row : nlohmann::json::parse(
+           works({"verify", mnist(), "-i", mnist_inputs(), "--engines", "interp", "--json"}))) {
+    EXPECT_TRUE(row.at("ok"));
+  }
+  const auto timed = nlohmann::json::parse(
+      works({"bench", mnist(), "--engine", "interp", "--repeat", "2", "--warmup", "0", "--json"}));
+  EXPECT_GT(timed.at("p50"), 0.0);
+}
+
+TEST_F(Examples, DumpsAreNumberedAndCanBeFedBack) {
+  works({"opt", mnist(), "--passes", "fold-constants,fuse", "--dump-dir", "dumps"});
+  for (const std::string file : {"00-input", "01-fold-constants", "02-fuse"})
+    works({"check", "dumps/" + file + ".relay"});
+}
+
+}  // namespace
+}  // namespace relay::tests

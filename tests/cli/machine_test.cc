@@ -1,0 +1,149 @@
+// What the machine lacks: a compiler, one that works, a place for temporary files, an artifact that is ours.
+#include <filesystem>
+#include <stdexcept>
+
+#include "tests/cli/cli.h"
+
+namespace relay::tests {
+namespace {
+
+namespace fs = std::filesystem;
+
+class Machine : public Cli {
+ protected:
+  void SetUp() override {
+    Cli::SetUp();
+    write_sum("m.relay");
+  }
+
+  // A compiler that gives `library` for whatever it is asked to link.
+  Invocation compiler_that_gives(const std::string& library) const {
+    return compiler(
+        "previous=\n"
+        "for word; do\n"
+        "  case $previous in -o) output=$word ;; esac\n"
+        "  previous=$word\n"
+        "done\n"
+        "case \"$*\" in\n"
+        "  *--version*) echo pretender 1 ;;\n"
+        "  *-shared*) cat '" +
+        path(library) +
+        "' >\"$output\" ;;\n"
+        "  *) : >\"$output\" ;;\n"
+        "esac\n");
+  }
+  Invocation compiler(const std::string& script) const {
+    write("cxx", "#!/bin/sh\n" + script);
+    fs::permissions(path("cxx"), fs::perms::owner_all);
+    return {.environment = {{"RELAY_CXX", path("cxx")}}};
+  }
+  // A library of C, made by the compiler that tests are allowed to need.
+  void make_library(const std::string& name, const std::string& text) const {
+    write(name + ".c", text);
+    const Ended made =
+        run({.command = {"/usr/bin/gcc", "-shared", "-fPIC", "-o", name, name + ".c"}, .folder = path("")});
+    if (made.exit_code != 0) throw std::runtime_error(made.err);
+  }
+
+  const std::vector<std::vector<std::string>> compiling_ = {
+      {"compile", "m.relay", "-o", "x.so"},
+      {"run", "m.relay", "--engine", "graph"},
+      {"run", "m.relay", "--engine", "aot-cpp"},
+      {"bench", "m.relay", "--engine", "graph", "--repeat", "1"},
+      {"verify", "m.relay", "--engines", "graph"}};
+};
+
+TEST_F(Machine, WithoutACompilerTheRemedyIsNamed) {
+  fs::create_directory(path("bin"));
+  const Invocation nothing{.environment = {{"PATH", path("bin")}, {"RELAY_CXX", ""}}};
+  for (const auto& arguments : compiling_) {
+    refused(arguments, kUnsupported,
+            {"[cannot-compile]", "no C++ compiler", "apt-get install g++", "relay doctor", "interp"},
+            nothing);
+  }
+  works({"run", "m.relay"}, nothing);
+  works({"compile", "m.relay", "--emit", "cpp"}, nothing);
+  const Ended doctor = relay({"doctor"}, nothing);
+  EXPECT_EQ(doctor.exit_code, kUnsupported);
+  EXPECT_NE(doctor.out.find("BAD there is no C++ compiler"), std::string::npos) << doctor.out;
+}
+
+TEST_F(Machine, ACompilerThatIsNotThereIsNamed) {
+  for (const auto& arguments : compiling_) {
+    refused(arguments, kUnsupported, {"[cannot-compile]", "RELAY_CXX", "/nowhere/g++"},
+            {.environment = {{"RELAY_CXX", "/nowhere/g++"}}});
+  }
+}
+
+TEST_F(Machine, WhatAFailingCompilerSaysIsShown) {
+  const Invocation broken =
+      compiler("case \"$*\" in *--version*) ;; *) echo 'x.cc:1: error: out of ideas'; exit 1 ;; esac\n");
+  for (const auto& arguments : compiling_)
+    refused(arguments, kUnsupported, {"[cannot-compile]", path("cxx"), "out of ideas"}, broken);
+}
+
+TEST_F(Machine, ACompilerThatMakesNothingIsNoCrash) {
+  const Invocation idle = compiler("exit 0\n");
+  for (const auto& arguments : compiling_) refused(arguments, kUnsupported, {"[cannot-compile]"}, idle);
+}
+
+TEST_F(Machine, WithoutAPlaceForTemporaryFilesItsVariableIsNamed) {
+  const Invocation nowhere{.environment = {{"TMPDIR", "/nowhere"}}};
+  for (const auto& arguments : compiling_) {
+    const Ended ended = refused(arguments, kUnsupported, {"temporary", "TMPDIR"}, nowhere);
+    EXPECT_NE(ended.err.find("No such file"), std::string::npos) << ended.err;
+  }
+}
+
+// --- artifacts that are not what they should be ---------------------------------------------------------------------
+
+TEST_F(Machine, ATextIsNoLibrary) {
+  write("text", "not a library\n");
+  const Invocation pretender = compiler_that_gives("text");
+  refused({"run", "m.relay", "--engine", "aot-cpp"}, kUnsupported,
+          {"[cannot-load]", "model.so", "cannot load"}, pretender);
+  refused({"run", "m.relay", "--engine", "graph"}, kUnsupported, {"cannot load"}, pretender);
+}
+
+TEST_F(Machine, ALibraryOfSomebodyElseIsNoArtifact) {
+  make_library("other.so", "int answer(void) { return 42; }\n");
+  const Invocation pretender = compiler_that_gives("other.so");
+  refused({"run", "m.relay", "--engine", "aot-cpp"}, kUnsupported,
+          {"[cannot-load]", "model.so", "no artifact of Relay's", "relay_get_api"}, pretender);
+}
+
+TEST_F(Machine, AnArtifactOfAnotherVersionIsNotRun) {
+  make_library("other.so",
+               "static const unsigned api[64] = {sizeof api, 999};\n"
+               "const void* relay_get_api(void) { return api; }\n");
+  const Invocation pretender = compiler_that_gives("other.so");
+  refused({"run", "m.relay", "--engine", "aot-cpp"}, kUnsupported,
+          {"[cannot-load]", "model.so", "ABI version 999", "needs 1", "compile the model again"}, pretender);
+}
+
+TEST_F(Machine, AnArtifactThatCannotBeOpenedSaysWhy) {
+  make_library(
+      "other.so",
+      "#include <string.h>\n"
+      "typedef struct { unsigned size, threads; const void *a, *b, *c, *d, *e; char* error; } options;\n"
+      "static int open_model(options* o, void** model) {\n"
+      "  strcpy(o->error, \"it lost its weights\");\n"
+      "  *model = 0;\n"
+      "  return 3;\n"
+      "}\n"
+      "static int close_model(void* model) { return model != 0; }\n"
+      "static const struct { unsigned size, version; const void* functions[8]; } api = {\n"
+      "    sizeof api, 1, {open_model, 0, close_model}};\n"
+      "const void* relay_get_api(void) { return &api; }\n");
+  const Invocation pretender = compiler_that_gives("other.so");
+  refused({"run", "m.relay", "--engine", "aot-cpp"}, kUnsupported, {"[cannot-load]", "it lost its weights"},
+          pretender);
+}
+
+TEST_F(Machine, ALibraryIsNoModelForTheCommands) {
+  works({"compile", "m.relay", "-o", "x.so"});
+  refused({"run", "x.so"}, kUsage, {"x.so", ".onnx or a .relay"});
+}
+
+}  // namespace
+}  // namespace relay::tests

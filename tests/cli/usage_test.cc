@@ -1,0 +1,155 @@
+// Wrong command lines: the message names what is wrong and what there is instead, and nothing runs.
+#include "tests/cli/cli.h"
+
+namespace relay::tests {
+namespace {
+
+// Commands that read a model, with arguments that are right but for the options that a test adds.
+const std::vector<std::string> kModelCommands = {"check", "run", "verify", "compile", "opt", "bench"};
+
+class Usage : public Cli {
+ protected:
+  void SetUp() override {
+    Cli::SetUp();
+    write_sum("m.relay");
+  }
+};
+
+TEST_F(Usage, ACommandIsNeeded) {
+  refused({}, kUsage, {"a command is needed", "verify", "relay --help"});
+  refused({"--json"}, kUsage, {"a command is needed"});
+}
+
+TEST_F(Usage, AnUnknownCommandIsNamedWithThoseThereAre) {
+  refused({"nonsense"}, kUsage, {"no command `nonsense`", "check, fmt", "relay --help"});
+  refused({"--quiet", "nonsense", "m.relay"}, kUsage, {"no command `nonsense`"});
+}
+
+TEST_F(Usage, AnUnknownOptionIsNamedWithWhereToLook) {
+  for (const std::string& command : kModelCommands)
+    refused({command, "m.relay", "--nonsense"}, kUsage, {"--nonsense", "relay " + command + " --help"});
+  for (const std::string command : {"fmt", "import"})
+    refused({command, "m.relay", "--nonsense"}, kUsage, {"--nonsense", "relay " + command + " --help"});
+  for (const std::string command : {"ops", "doctor", "demo"})
+    refused({command, "--nonsense"}, kUsage, {"--nonsense", "relay " + command + " --help"});
+}
+
+TEST_F(Usage, AModelIsNeeded) {
+  for (const std::string& command : kModelCommands) refused({command}, kUsage, {"model", command});
+  refused({"import"}, kUsage, {"model", "relay import --help"});
+  refused({"fmt"}, kUsage, {"file", "relay fmt --help"});
+}
+
+TEST_F(Usage, AnOptionWithoutItsValueIsNamed) {
+  refused({"run", "m.relay", "--engine"}, kUsage, {"--engine", "relay run --help"});
+  refused({"compile", "m.relay", "-o"}, kUsage, {"--output", "relay compile --help"});
+}
+
+TEST_F(Usage, EveryCommandWithEnginesListsThemForAnUnknownOne) {
+  const Words words{"no engine `nonsense`", "interp, graph, aot-cpp"};
+  refused({"run", "m.relay", "--engine", "nonsense"}, kUsage, words);
+  refused({"bench", "m.relay", "--engine", "nonsense"}, kUsage, words);
+  refused({"verify", "m.relay", "--engines", "interp,nonsense"}, kUsage, words);
+}
+
+TEST_F(Usage, EveryCommandWithTargetsListsThemForAnUnknownOne) {
+  for (const std::string command : {"run", "bench", "verify", "compile", "opt"})
+    refused({command, "m.relay", "--target", "cpu:nonsense"}, kUsage,
+            {"no target `cpu:nonsense`", "native, sse2", "--target"});
+}
+
+TEST_F(Usage, AnUnknownPassIsNamedWithThoseThereAre) {
+  for (const std::string command : {"opt", "compile"}) {
+    refused({command, "m.relay", "--passes", "fuse,nonsense"}, kUsage,
+            {"[bad-pipeline]", "no pass `nonsense`", "fold-constants"});
+  }
+  refused({"opt", "m.relay", "--passes", "fuse{nonsense=1}"}, kUsage,
+          {"[bad-pipeline]", "`nonsense`", "max-ops"});
+  refused({"opt", "m.relay", "--passes", "fuse{max-ops=many}"}, kUsage,
+          {"[bad-pipeline]", "max-ops", "many"});
+  refused({"opt", "m.relay", "--passes", "fuse{max-ops=1"}, kUsage, {"[bad-pipeline]", "closing brace"});
+  refused({"opt", "m.relay", "--passes", "fuse", "--print-after", "nonsense"}, kUsage,
+          {"no pass `nonsense`", "changed", "fold-constants"});
+}
+
+TEST_F(Usage, AnUnknownOperatorIsNamedWithWhatLooksLikeIt) {
+  refused({"ops", "nn.conv"}, kUsage, {"no operator `nn.conv`", "nn.conv2d"});
+  refused({"ops", "0"}, kUsage, {"no operator `0`", "`relay ops`"});
+}
+
+TEST_F(Usage, NumbersOutsideTheirRangeAreNamedWithTheRange) {
+  struct {
+    std::vector<std::string> arguments;
+    Words words;
+  } const cases[] = {
+      {{"run", "m.relay", "-O", "7"}, {"opt-level", "7", "0 to 3"}},
+      {{"run", "m.relay", "-O", "fast"}, {"opt-level", "fast"}},
+      {{"compile", "m.relay", "-O", "-1"}, {"opt-level", "-1", "0 to 3"}},
+      {{"run", "m.relay", "--threads", "0"}, {"--threads", "0", "1 to 1024"}},
+      {{"verify", "m.relay", "--threads", "1000000"}, {"--threads", "1000000", "1 to 1024"}},
+      {{"verify", "m.relay", "--levels", "2,4"}, {"--levels", "4", "0 to 3"}},
+      {{"run", "m.relay", "--print", "-1"}, {"--print", "-1"}},
+      {{"run", "m.relay", "--fuel", "much"}, {"--fuel", "much"}},
+      {{"bench", "m.relay", "--repeat", "0"}, {"--repeat", "0", "1 to"}},
+      {{"bench", "m.relay", "--percentiles", "50,101"}, {"--percentiles", "101", "0 to 100"}},
+      {{"demo", "--images", "0"}, {"--images", "0", "1 to 100"}},
+  };
+  for (const auto& c : cases) refused(c.arguments, kUsage, c.words);
+}
+
+TEST_F(Usage, WordsOtherThanThoseOfAnOptionAreNamedWithThem) {
+  refused({"compile", "m.relay", "--emit", "nonsense"}, kUsage, {"--emit", "nonsense", "so,cpp"});
+  refused({"opt", "m.relay", "--emit", "nonsense"}, kUsage, {"--emit", "nonsense", "relay,kernel,plan"});
+  refused({"opt", "m.relay", "--verify", "nonsense"}, kUsage, {"--verify", "nonsense", "semantics"});
+  for (const std::string command : {"run", "verify", "bench"}) {
+    refused({command, "m.relay", "--fill", "nonsense"}, kUsage, {"--fill nonsense", "random, zeros"});
+    refused({command, "m.relay", "--fill", "seed:x"}, kUsage, {"--fill seed:x", "number"});
+  }
+}
+
+TEST_F(Usage, AShapeThatIsNoneIsQuotedWithAnExample) {
+  for (const std::string shape : {"x", ":[1]", "x:[1", "x:1]", "x:[1,,2]", "x:[-2]", "x:1.5", "x:[0x10]",
+                                  "x:[99999999999999999999]", "x:[1,a b]", "x:[3"}) {
+    for (const std::string& command : kModelCommands) {
+      refused({command, "m.relay", "--input-shapes", shape}, kUsage,
+              {"--input-shapes " + shape, "NAME:[1,3,224,224]"});
+    }
+  }
+  refused({"run", "m.relay", "--input-shapes", "x:[3]", "--input-shapes", "x:[3]"}, kUsage,
+          {"--input-shapes x:[3]", "once"});
+}
+
+TEST_F(Usage, FilesOfOtherKindsAreRefusedByName) {
+  write("m.so", "");
+  write("m.txt", "");
+  for (const std::string& command : kModelCommands) {
+    for (const std::string file : {"m.so", "m.txt", "m", "."})
+      refused({command, file}, kUsage, {file, ".onnx or a .relay"});
+  }
+  refused({"import", "m.relay"}, kUsage, {"m.relay", "only .onnx"});
+  write("m.onnx", "");
+  refused({"fmt", "m.onnx"}, kUsage, {"m.onnx", "only .relay"});
+}
+
+TEST_F(Usage, AResultFileOfAnUnknownKindIsRefusedBeforeAnythingRuns) {
+  refused({"run", "m.relay", "-o", "result.txt"}, kUsage, {"result.txt", "x.npz", "folder"});
+  works({"run", "m.relay", "-o", "v1.2/"});
+  EXPECT_TRUE(exists("v1.2/output.npy"));
+}
+
+// Lists take one word an occurrence, or the model that comes after them would be their second.
+TEST_F(Usage, AnOptionLeavesTheModelBehindItAlone) {
+  works({"run", "--input-shapes", "x:[3]", "--input-shapes", "y:3", "m.relay"});
+  works({"verify", "--engines", "interp", "m.relay"});
+  works({"verify", "--engines", "interp", "--levels", "0,1", "m.relay"});
+  works({"opt", "--print-after", "fuse", "m.relay"});
+  works({"bench", "--engine", "interp", "--repeat", "1", "--percentiles", "50", "m.relay"});
+}
+
+TEST_F(Usage, TheDemoSaysWhereItsModelShouldBe) {
+  refused({"demo"}, kUsage, {"/nowhere/examples", "RELAY_ROOT"},
+          {.environment = {{"RELAY_ROOT", "/nowhere"}}});
+}
+
+}  // namespace
+}  // namespace relay::tests
