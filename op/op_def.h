@@ -105,6 +105,8 @@ struct OpDef {
   Fusion fusion = Fusion::kOpaque;
   Tolerance tolerance = {};
   std::vector<int> refines = {};  // arguments whose types the others may determine
+  // Two operands, and exchanging them gives the same bits (a NaN is a NaN). So not maximum: of 0 and -0 it takes the first.
+  bool commutative = false;
   bool view = false;  // the result has the elements of argument 0 in their order: only the shape differs
   std::string not_differentiable = {};  // the reason, for operators that have no gradient
 

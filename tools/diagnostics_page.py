@@ -35,7 +35,7 @@ def examples(root):
     """slug -> (about, input, output): the test that is named after it, or else the shortest of those that show it with the fewest others."""
     found = {}
     for path in sorted((root / "tests/golden").rglob("*.relay")):
-        parts = re.split(r"^---- (?:input|output)\n", path.read_text(encoding="utf-8"), flags=re.M)
+        parts = re.split(r"^---- (?:input|pattern|output)\n", path.read_text(encoding="utf-8"), flags=re.M)
         if len(parts) != 3:
             continue
         head, text, output = parts

@@ -214,7 +214,7 @@ Token Lexer::lex(size_t at, size_t& after) {
     if (two == p) return punctuation(2);
   }
   if (arithmetic_ && two == "//") return punctuation(2);
-  if (std::string_view("(){}[],;:.=<>+-*/?!").find(c) != std::string_view::npos ||
+  if (std::string_view("(){}[],;:.=<>+-*/?!|").find(c) != std::string_view::npos ||
       (arithmetic_ && c == '%')) {
     return punctuation(1);
   }

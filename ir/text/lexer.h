@@ -24,7 +24,7 @@ enum class TokenKind : uint8_t {
   kMeta,         // meta[key][index]; the text is all of it
   kVersion,      // #[version = "0.0.5"]; the text is the version
   kMetadata,     // #[metadata]: the rest of the text is JSON
-  kPunctuation,  // ( ) { } [ ] , ; : . = == != < <= > >= + - * / -> => ? and, in index arithmetic, // and %
+  kPunctuation,  // ( ) { } [ ] , ; : . = == != < <= > >= + - * / -> => ? | and, in index arithmetic, // and %
   kBad,          // reported already
 };
 

@@ -364,6 +364,46 @@ Result<Type> Parser::whole_type() {
   return t;
 }
 
+// `read` gives something that is false after a mistake.
+template <class T, class Read>
+Result<T> Parser::part(size_t& offset, Read&& read) {
+  lexer_.seek(offset);
+  const auto out = read();
+  check_names();
+  if (!out || diagnostics_.errors() != errors_before_) return kReported;
+  offset = lexer_.position();
+  if constexpr (std::is_convertible_v<decltype(out), T>) {
+    return T(out);
+  } else {
+    return *out;
+  }
+}
+
+Result<Expr> Parser::part_expr(size_t& offset) {
+  return part<Expr>(offset, [&] {
+    const Expr e = run_expression();
+    if (e && used_graph_) check_scopes(builder_.fn({}, e));
+    return e;
+  });
+}
+
+Result<Expr> Parser::part_number(size_t& offset) {
+  return part<Expr>(offset, [&] { return number_operand() == State::kValue ? value_ : nullptr; });
+}
+
+Result<Type> Parser::part_type(size_t& offset) {
+  return part<Type>(offset, [&] { return type(); });
+}
+
+Result<Dim> Parser::part_dim(size_t& offset) {
+  lexer_.set_arithmetic(true);
+  return part<Dim>(offset, [&] { return dim(); });
+}
+
+Result<AttrValue> Parser::part_attr_value(size_t& offset) {
+  return part<AttrValue>(offset, [&] { return attr_value(0); });
+}
+
 }  // namespace text
 
 namespace {
@@ -406,6 +446,39 @@ Result<Type> parse_type(std::string name, std::string text, Diagnostics& diagnos
   if (!file) return kReported;
   const Operators none;
   return text::Parser(*file, context.sources().text(*file), diagnostics, none, options).whole_type();
+}
+
+namespace {
+
+const Operators kNoOperators = {};
+
+text::Parser parser_at(const TextPlace& place, Diagnostics& diagnostics, const Operators& operators,
+                       const ParseOptions& options) {
+  const std::string_view text = options.into.context().sources().text(place.file);
+  return text::Parser(place.file, text, diagnostics, operators, options);
+}
+
+}  // namespace
+
+Result<Expr> read_expr(TextPlace& place, Diagnostics& diagnostics, const Operators& operators,
+                       const ParseOptions& options) {
+  return parser_at(place, diagnostics, operators, options).part_expr(place.offset);
+}
+
+Result<Expr> read_number(TextPlace& place, Diagnostics& diagnostics, const ParseOptions& options) {
+  return parser_at(place, diagnostics, kNoOperators, options).part_number(place.offset);
+}
+
+Result<Type> read_type(TextPlace& place, Diagnostics& diagnostics, const ParseOptions& options) {
+  return parser_at(place, diagnostics, kNoOperators, options).part_type(place.offset);
+}
+
+Result<Dim> read_dim(TextPlace& place, Diagnostics& diagnostics, const ParseOptions& options) {
+  return parser_at(place, diagnostics, kNoOperators, options).part_dim(place.offset);
+}
+
+Result<AttrValue> read_attr_value(TextPlace& place, Diagnostics& diagnostics, const ParseOptions& options) {
+  return parser_at(place, diagnostics, kNoOperators, options).part_attr_value(place.offset);
 }
 
 }  // namespace relay

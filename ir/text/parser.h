@@ -45,4 +45,18 @@ Result<Expr> parse_expr(std::string name, std::string text, Diagnostics& diagnos
 Result<Type> parse_type(std::string name, std::string text, Diagnostics& diagnostics,
                         const ParseOptions& options);
 
+// For the readers of other texts that have parts in this language (pattern/text.h). The text is number `file` of the
+// sources of `options.into`; a part is read from `offset` on, which is then where it ends.
+struct TextPlace {
+  uint32_t file;
+  size_t offset;
+};
+// As in the body of a function: bindings, separated by `;`, and an expression.
+Result<Expr> read_expr(TextPlace& place, Diagnostics& diagnostics, const Operators& operators,
+                       const ParseOptions& options);
+Result<Expr> read_number(TextPlace& place, Diagnostics& diagnostics, const ParseOptions& options);
+Result<Type> read_type(TextPlace& place, Diagnostics& diagnostics, const ParseOptions& options);
+Result<Dim> read_dim(TextPlace& place, Diagnostics& diagnostics, const ParseOptions& options);
+Result<AttrValue> read_attr_value(TextPlace& place, Diagnostics& diagnostics, const ParseOptions& options);
+
 }  // namespace relay

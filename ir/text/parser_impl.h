@@ -34,6 +34,13 @@ class Parser {
   Result<Expr> expression();
   Result<Type> whole_type();
 
+  // Parts of a text, from `offset` on.
+  Result<Expr> part_expr(size_t& offset);
+  Result<Expr> part_number(size_t& offset);
+  Result<Type> part_type(size_t& offset);
+  Result<Dim> part_dim(size_t& offset);
+  Result<AttrValue> part_attr_value(size_t& offset);
+
  private:
   // ---- parser.cc: tokens, messages, definitions ----
   const Token& peek() { return lexer_.peek(); }
@@ -57,6 +64,8 @@ class Parser {
   // After element number `count` of a list. True: another one may follow; else check failed_.
   bool comma_or(std::string_view closer, size_t count);
 
+  template <class T, class Read>
+  Result<T> part(size_t& offset, Read&& read);
   bool read_header();
   template <class Take>
   void look_ahead(Take&& take);

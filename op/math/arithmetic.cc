@@ -111,6 +111,7 @@ const OpDef kAdd = binary({
     .integer = [](DType, int64_t x, int64_t y) { return of_bits(bits(x) + bits(y)); },
     .lower = [](kernel::Builder&, kernel::Expr x, kernel::Expr y) { return x + y; },
     .adjoints = [](Term, Term, Term, Term dz) -> Adjoints { return {dz, dz}; },
+    .commutative = true,
     .ulps = 1,
 });
 
@@ -131,6 +132,7 @@ const OpDef kMultiply = binary({
     .integer = [](DType, int64_t x, int64_t y) { return of_bits(bits(x) * bits(y)); },
     .lower = [](kernel::Builder&, kernel::Expr x, kernel::Expr y) { return x * y; },
     .adjoints = [](Term x, Term y, Term, Term dz) -> Adjoints { return {dz * y, dz * x}; },
+    .commutative = true,
     .ulps = 1,
 });
 

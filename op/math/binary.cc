@@ -14,6 +14,7 @@ OpDef binary(const Binary& f) {
       .tolerance = {.kind = f.ulps > 0 ? Tolerance::Kind::kUlps : Tolerance::Kind::kExact, .ulps = f.ulps},
       .not_differentiable = f.not_differentiable,
   });
+  d.commutative = f.commutative;
   d.relate = [f](Relation& r, const Attrs& attrs) -> Type {
     read_attrs<NoAttrs>(attrs);
     const TensorType &x = r.tensor(0), &y = r.tensor(1);

@@ -25,7 +25,8 @@ struct Binary {
   kernel::Expr (*lower)(kernel::Builder& k, kernel::Expr x, kernel::Expr y) = nullptr;
   Adjoints (*adjoints)(Term x, Term y, Term z, Term dz) = nullptr;
   Domain domain = Domain::kNumber;
-  bool asks = false;  // the result is boolean
+  bool asks = false;         // the result is boolean
+  bool commutative = false;  // see OpDef
   Effects effects = Effects::kNone;
   double ulps = 0;  // 0: exact
   std::string not_differentiable = {};

@@ -28,6 +28,7 @@ const OpDef kBitwiseAnd = binary({
     .lower = [](kernel::Builder&, kernel::Expr x,
                 kernel::Expr y) { return x->dtype.is_bool() ? logical_and(x, y) : bit_and(x, y); },
     .domain = Domain::kIntegerOrBool,
+    .commutative = true,
     .not_differentiable = kOnIntegers,
 });
 
@@ -38,6 +39,7 @@ const OpDef kBitwiseOr = binary({
     .lower = [](kernel::Builder&, kernel::Expr x,
                 kernel::Expr y) { return x->dtype.is_bool() ? logical_or(x, y) : bit_or(x, y); },
     .domain = Domain::kIntegerOrBool,
+    .commutative = true,
     .not_differentiable = kOnIntegers,
 });
 
@@ -48,6 +50,7 @@ const OpDef kBitwiseXor = binary({
     .lower = [](kernel::Builder&, kernel::Expr x,
                 kernel::Expr y) { return x->dtype.is_bool() ? not_equal(x, y) : bit_xor(x, y); },
     .domain = Domain::kIntegerOrBool,
+    .commutative = true,
     .not_differentiable = kOnIntegers,
 });
 

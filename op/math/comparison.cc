@@ -11,6 +11,7 @@ const OpDef kEqual = binary({
     .lower = [](kernel::Builder&, kernel::Expr x, kernel::Expr y) { return equal(x, y); },
     .domain = Domain::kAny,
     .asks = true,
+    .commutative = true,
     .not_differentiable = kBooleanResult,
 });
 
@@ -22,6 +23,7 @@ const OpDef kNotEqual = binary({
     .lower = [](kernel::Builder&, kernel::Expr x, kernel::Expr y) { return not_equal(x, y); },
     .domain = Domain::kAny,
     .asks = true,
+    .commutative = true,
     .not_differentiable = kBooleanResult,
 });
 
@@ -71,6 +73,7 @@ const OpDef kLogicalAnd = binary({
     .integer = [](DType, int64_t x, int64_t y) -> int64_t { return x && y; },
     .lower = [](kernel::Builder&, kernel::Expr x, kernel::Expr y) { return logical_and(x, y); },
     .domain = Domain::kBool,
+    .commutative = true,
     .not_differentiable = kBooleanResult,
 });
 
@@ -80,6 +83,7 @@ const OpDef kLogicalOr = binary({
     .integer = [](DType, int64_t x, int64_t y) -> int64_t { return x || y; },
     .lower = [](kernel::Builder&, kernel::Expr x, kernel::Expr y) { return logical_or(x, y); },
     .domain = Domain::kBool,
+    .commutative = true,
     .not_differentiable = kBooleanResult,
 });
 
@@ -89,6 +93,7 @@ const OpDef kLogicalXor = binary({
     .integer = [](DType, int64_t x, int64_t y) -> int64_t { return x != y; },
     .lower = [](kernel::Builder&, kernel::Expr x, kernel::Expr y) { return not_equal(x, y); },
     .domain = Domain::kBool,
+    .commutative = true,
     .not_differentiable = kBooleanResult,
 });
 

@@ -13,6 +13,7 @@
 #include "ir/text/parser.h"
 #include "ir/text/printer.h"
 #include "op/operators.h"
+#include "pattern/text.h"
 #include "typecheck/check.h"
 
 namespace relay::fuzz {
@@ -67,6 +68,23 @@ Outcome read_text(std::string_view bytes) {
 
   const Result<Module> checked = typecheck::check(*m, diagnostics);
   return judge(checked.ok(), diagnostics, sources);
+}
+
+Outcome read_pattern(std::string_view bytes) {
+  Diagnostics diagnostics;
+  const ParseOptions options;
+  const Result<pattern::Pattern> p = pattern::parse("fuzz", std::string(bytes), diagnostics, options);
+  Outcome read = judge(p.ok(), diagnostics, options.into.context().sources());
+  if (read.kind != Kind::kAccepted) return read;
+  const std::string printed = pattern::print(*p);
+  const ParseOptions again_options;
+  const Result<pattern::Pattern> again = pattern::parse("printed", printed, diagnostics, again_options);
+  if (!again)
+    return wrong("what it prints cannot be read:\n" +
+                 diagnostics.render(again_options.into.context().sources()));
+  if (pattern::print(*again) != printed)
+    return wrong(cat("what it prints is another pattern:\n", printed, "\n", pattern::print(*again)));
+  return read;
 }
 
 Outcome read_model(std::string_view bytes) {
@@ -187,6 +205,7 @@ const std::vector<Reader>& readers() {
       {"relay", program_seeds, mutate_text, read_text},
       {"kernel", kernel_seeds, mutate_text, read_text},
       {"metadata", metadata_seeds, mutate_text, read_text},
+      {"pattern", pattern_seeds, mutate_text, read_pattern},
       {"npy", npy_seeds, mutate_npy, read_npy},
       {"npz", npz_seeds, mutate_npz, read_npz},
       {"safetensors", safetensors_seeds, mutate_safetensors, read_safetensors},

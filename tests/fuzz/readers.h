@@ -40,6 +40,7 @@ std::string mutation(const Reader& reader, uint64_t seed, uint64_t index);
 const Seeds& program_seeds();
 const Seeds& kernel_seeds();
 const Seeds& metadata_seeds();
+const Seeds& pattern_seeds();
 const Seeds& npy_seeds();
 const Seeds& npz_seeds();
 const Seeds& safetensors_seeds();

@@ -292,6 +292,17 @@ const Seeds& metadata_seeds() {
   });
 }
 
+const Seeds& pattern_seeds() {
+  return made_once([] {
+    Seeds out;
+    for (const std::string& path : tests::test_files_beneath("tests/golden/pattern")) {
+      const tests::TestFile file = tests::read_test_file(path);
+      if (const std::string* pattern = file.find("pattern")) out.push_back(*pattern);
+    }
+    return out;
+  });
+}
+
 const Seeds& npy_seeds() {
   return made_once([] {
     Seeds out;

@@ -1,7 +1,8 @@
 // Runs tests/golden: the text of an input against the text that is expected of it. `--update` rewrites expectations.
 //
-// Commands (the RUN line): parse, check, opt --passes=..., lower [-O N], plan [-O N]. What is compared is the printed
-// module, or the diagnostics if there are errors; names of inputs that must fail begin with fail_.
+// Commands (the RUN line): parse, check, opt --passes=..., lower [-O N], plan [-O N], and on a section `pattern`:
+// match and partition, with the input, and pattern, without. What is compared is the printed module, or the
+// diagnostics if there are errors; names of inputs that must fail begin with fail_.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -15,6 +16,8 @@
 #include "op/operators.h"
 #include "passes/plan_memory.h"
 #include "passes/runner.h"
+#include "pattern/partition.h"
+#include "pattern/text.h"
 #include "tests/support/test_file.h"
 #include "typecheck/check.h"
 
@@ -45,15 +48,59 @@ std::string kernels_of(const Module& m) {
   return out;
 }
 
+// The expressions of @main that match, by their texts in the source, and what each name is bound to.
+std::string matches_of(const Module& m, const pattern::Pattern& p) {
+  const SourceMap& sources = m.context().sources();
+  const auto source = [&](Expr e) {
+    return std::string(sources.text(e->span.file).substr(e->span.begin, e->span.end - e->span.begin));
+  };
+  std::string out;
+  const pattern::Graph graph(m.function("main"));
+  pattern::Matcher matcher(p, graph);
+  for (Expr e : graph.order()) {
+    const std::optional<pattern::Match> found = matcher.match(e);
+    if (!found) continue;
+    out += source(e) + "\n";
+    for (const pattern::Match::Binding& b : found->bindings()) {
+      if (!b.part->name.empty()) out += "  %" + b.part->name + ": " + source(b.e) + "\n";
+    }
+  }
+  return out;
+}
+
+// The commands about patterns, on a module that was checked.
+std::string run_pattern(const Command& c, const Module& m, const std::string& text,
+                        Diagnostics& diagnostics) {
+  ParseOptions options;
+  options.into = m;
+  const Result<pattern::Pattern> p = pattern::parse("pattern", text, diagnostics, options);
+  if (!p) return "";
+  return c.name == "match" ? matches_of(m, *p) : op::text_of(pattern::partition(m, *p));
+}
+
+std::string reprinted(const std::string& name, const std::string& text, const ParseOptions& options,
+                      Diagnostics& diagnostics) {
+  const Result<pattern::Pattern> p = pattern::parse(name, text, diagnostics, options);
+  if (!p) return "";
+  const std::string printed = pattern::print(*p);
+  Diagnostics none;
+  const Result<pattern::Pattern> again = pattern::parse("printed", printed, none, options);
+  EXPECT_TRUE(again && pattern::print(*again) == printed) << name << ": does not survive printing:\n"
+                                                          << printed;
+  return printed + "\n";
+}
+
 // The text that the command prints; errors go to `diagnostics`.
-std::string run(const Command& c, const std::string& path, const std::string& input, Diagnostics& diagnostics,
+std::string run(const Command& c, const TestFile& file, const std::string& input, Diagnostics& diagnostics,
                 const SourceMap*& sources) {
+  const std::string& path = file.path;
   ParseOptions options;
   sources = &options.into.context().sources();
   static std::vector<Module> keep;  // the sources that diagnostics point into must outlive them
   keep.push_back(options.into);
-  Result<Module> m =
-      parse(std::filesystem::path(path).filename(), input, diagnostics, op::operators(), options);
+  const std::string name = std::filesystem::path(path).filename();
+  if (c.name == "pattern") return reprinted(name, input, options, diagnostics);
+  Result<Module> m = parse(name, input, diagnostics, op::operators(), options);
   if (!m) return "";
   if (c.name == "parse") {
     const std::string printed = op::text_of(*m, {});
@@ -66,6 +113,12 @@ std::string run(const Command& c, const std::string& path, const std::string& in
   if (c.name == "check") {
     Result<Module> checked = typecheck::check(*m, diagnostics);
     return checked ? op::text_of(*checked) : "";
+  }
+  if (c.name == "match" || c.name == "partition") {
+    const std::string* pattern = file.find("pattern");
+    const Result<Module> checked = typecheck::check(*m, diagnostics);
+    EXPECT_TRUE(pattern) << path << ": has no section `pattern`";
+    return pattern && checked ? run_pattern(c, *checked, *pattern, diagnostics) : "";
   }
   passes::RunnerOptions run_options;
   run_options.verify = passes::Verify::kTypes;
@@ -90,11 +143,12 @@ class GoldenTest : public testing::Test {
 
   void TestBody() override {
     TestFile file = read_test_file(path_);
-    const std::string* input = file.find("input");
-    ASSERT_NE(input, nullptr) << path_ << ": has no section `input`";
+    const std::string section = command_of(file).name == "pattern" ? "pattern" : "input";
+    const std::string* input = file.find(section);
+    ASSERT_NE(input, nullptr) << path_ << ": has no section `" << section << "`";
     Diagnostics diagnostics;
     const SourceMap* sources = nullptr;
-    std::string got = run(command_of(file), path_, *input, diagnostics, sources);
+    std::string got = run(command_of(file), file, *input, diagnostics, sources);
     const bool must_fail = std::filesystem::path(path_).filename().string().starts_with("fail_");
     EXPECT_EQ(diagnostics.has_errors(), must_fail) << path_ << ":\n" << diagnostics.render(*sources);
     if (!diagnostics.all().empty()) got = diagnostics.render(*sources) + got;
