@@ -39,31 +39,42 @@ bool fits(Pattern pattern, const Value& value, std::vector<std::pair<const Var*,
 }  // namespace
 
 Value Machine::call(std::string_view name, std::vector<Value> args) {
-  relay::Builder b(module_.context());
-  stack_.clear();
-  return run(apply(Value::callable(b.global(name)), std::move(args), Span::none(), {}));
+  start(name, std::move(args));
+  return run();
 }
 
 Value Machine::evaluate(Expr e) {
   stack_.clear();
   auto env = std::make_shared<Frame>();
   env->scopes = &scopes_of(e);
-  return run(enter(e, std::move(env)));
+  state_ = enter(e, std::move(env));
+  return run();
 }
 
-Value Machine::run(State s) {
-  for (;;) {
-    spend_fuel();
-    if (auto* now = std::get_if<Eval>(&s)) {
-      s = step(std::move(*now));
-      continue;
-    }
-    Value v = std::get<Value>(std::move(s));
-    if (stack_.empty()) return v;
-    Context k = std::move(stack_.back());
-    stack_.pop_back();
-    s = std::visit([&](auto& c) { return resume(std::move(c), std::move(v)); }, k);
+void Machine::start(std::string_view name, std::vector<Value> args) {
+  relay::Builder b(module_.context());
+  stack_.clear();
+  state_ = apply(Value::callable(b.global(name)), std::move(args), Span::none(), {});
+}
+
+Value Machine::run() {
+  while (advance()) {
   }
+  return std::get<Value>(std::move(state_));
+}
+
+bool Machine::advance() {
+  spend_fuel();
+  if (auto* now = std::get_if<Eval>(&state_)) {
+    state_ = step(std::move(*now));
+    return true;
+  }
+  if (stack_.empty()) return false;
+  Value v = std::get<Value>(std::move(state_));
+  Context k = std::move(stack_.back());
+  stack_.pop_back();
+  state_ = std::visit([&](auto& c) { return resume(std::move(c), std::move(v)); }, k);
+  return true;
 }
 
 void Machine::spend_fuel() {
@@ -111,7 +122,7 @@ Machine::State Machine::step(Eval now) {
     if (auto it = env->values.find(e); it != env->values.end())
       return it->second;  // a variable or a shared node
   }
-  if (options_.observe) push(ObserveK{e});
+  if (options_.observe) push(ObserveK{e, env});
   return match(
       e, [&](const Constant& n) -> State { return Value(*n.value); },
       [&](const Var& n) -> State {
@@ -127,7 +138,7 @@ Machine::State Machine::step(Eval now) {
         return Eval{n.fields[0], env};
       },
       [&](const Proj& n) -> State {
-        push(ProjK{&n});
+        push(ProjK{&n, env});
         return Eval{n.tuple, env};
       },
       [&](const Fn& n) -> State { return closure_of(n, *env); },
@@ -149,11 +160,11 @@ Machine::State Machine::step(Eval now) {
         return Eval{n.value, env};
       },
       [&](const RefNew& n) -> State {
-        push(RefNewK{});
+        push(RefNewK{&n, env});
         return Eval{n.value, env};
       },
       [&](const RefRead& n) -> State {
-        push(RefReadK{});
+        push(RefReadK{&n, env});
         return Eval{n.ref, env};
       },
       [&](const RefWrite& n) -> State {
@@ -280,6 +291,7 @@ Machine::State Machine::apply_function(const Fn& fn, const Value* closure, std::
   CHECK(args.size() == fn.params.size(), "a function was called with the wrong number of arguments");
   auto env = std::make_shared<Frame>();
   env->scopes = &scopes_of(fn.body);
+  env->fn = &fn;
   if (closure) {
     const std::vector<Expr>& captures = captures_.at(&fn);
     for (size_t i = 0; i < captures.size(); ++i) env->values[captures[i]] = closure->fields()[i];
@@ -327,6 +339,38 @@ Value Machine::closure_of(const Fn& fn, const Frame& frame) {
   }
   captured.push_back(Value(extents));
   return Value::closure(&fn, std::move(captured));
+}
+
+// --- looking at the machine ---
+
+Machine::Now Machine::now() const {
+  if (const auto* next = std::get_if<Eval>(&state_)) return {next->e, &next->env, nullptr, next->shared};
+  const Value* v = &std::get<Value>(state_);
+  if (stack_.empty()) return {nullptr, nullptr, v};
+  const Waiting k = waiting(stack_.size() - 1);
+  return {k.e, k.env, v};
+}
+
+Machine::Waiting Machine::waiting(size_t i) const {
+  struct Look {
+    Waiting operator()(const ScopeK& k) const {
+      const Scopes::Scope& s = k.env->scopes->all[k.scope];
+      return {s.body, s.shared[k.index], &k.env};
+    }
+    Waiting operator()(const TupleK& k) const { return {k.n, k.n->fields[k.done.size()], &k.env}; }
+    Waiting operator()(const ProjK& k) const { return {k.n, k.n->tuple, &k.env}; }
+    Waiting operator()(const CallK& k) const {
+      return {k.n, k.done.empty() ? k.n->callee : k.n->args[k.done.size() - 1], &k.env};
+    }
+    Waiting operator()(const LetK& k) const { return {k.n, k.n->value, &k.env}; }
+    Waiting operator()(const IfK& k) const { return {k.n, k.n->cond, &k.env}; }
+    Waiting operator()(const MatchK& k) const { return {k.n, k.n->value, &k.env}; }
+    Waiting operator()(const RefNewK& k) const { return {k.n, k.n->value, &k.env}; }
+    Waiting operator()(const RefReadK& k) const { return {k.n, k.n->ref, &k.env}; }
+    Waiting operator()(const RefWriteK& k) const { return {k.n, k.cell ? k.n->value : k.n->ref, &k.env}; }
+    Waiting operator()(const ObserveK& k) const { return {k.e, k.e, &k.env}; }
+  };
+  return std::visit(Look(), stack_[i]);
 }
 
 const Scopes& Machine::scopes_of(Expr body) {

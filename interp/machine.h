@@ -40,16 +40,43 @@ class Machine {
 
   uint64_t steps() const { return steps_; }
 
- private:
   // The variables and shared nodes of one activation of a function; keys are their nodes.
   // `extents` are the values of the shape variables that the function's parameters, and those around it, bind.
   struct Frame {
     std::unordered_map<Expr, Value> values;
     const Scopes* scopes;
     std::unordered_map<const kernel::ExprNode*, int64_t> extents = {};
+    const Fn* fn = nullptr;  // null if an expression is evaluated by itself
   };
   using Env = std::shared_ptr<Frame>;
 
+  // --- one step at a time, to look at the machine in between: `call` is `start`, then `advance` while it is true ---
+
+  void start(std::string_view name, std::vector<Value> args);
+  // The expression at hand descends, or the value at hand returns to what waits for it. False, and nothing changes, if
+  // the value at hand is the result. After a failure only `start` goes on; the pending contexts are still to be seen.
+  bool advance();
+
+  // What the next step is about. References are good until then.
+  struct Now {
+    Expr e =
+        nullptr;  // that descends; if a value returns, the expression whose context takes it, null for the result
+    const Env* env = nullptr;      // the activation of e
+    const Value* value = nullptr;  // that returns; null if e descends
+    bool shared = false;           // e descends because its scope is entered
+  };
+  Now now() const;
+
+  // Pending contexts: 0 waits for the result of all others.
+  struct Waiting {
+    Expr e = nullptr;        // whose context it is; for shared nodes, the body of their scope
+    Expr operand = nullptr;  // whose value it waits for
+    const Env* env = nullptr;
+  };
+  size_t depth() const { return stack_.size(); }
+  Waiting waiting(size_t i) const;
+
+ private:
   // e is about to be evaluated. `shared` says that its value is wanted for the frame: it is not looked up there.
   struct Eval {
     Expr e;
@@ -71,6 +98,7 @@ class Machine {
   };
   struct ProjK {
     const Proj* n;
+    Env env;
   };
   struct CallK {
     const Call* n;
@@ -89,8 +117,14 @@ class Machine {
     const Match* n;
     Env env;
   };
-  struct RefNewK {};
-  struct RefReadK {};
+  struct RefNewK {
+    const RefNew* n;
+    Env env;
+  };
+  struct RefReadK {
+    const RefRead* n;
+    Env env;
+  };
   struct RefWriteK {
     const RefWrite* n;
     Env env;
@@ -98,11 +132,12 @@ class Machine {
   };  // the cell comes first
   struct ObserveK {
     Expr e;
+    Env env;
   };
   using Context =
       std::variant<ScopeK, TupleK, ProjK, CallK, LetK, IfK, MatchK, RefNewK, RefReadK, RefWriteK, ObserveK>;
 
-  Value run(State s);
+  Value run();
   State enter(Expr body, Env env);  // a scope: its shared nodes first
   State share(uint32_t scope, size_t index, Env env);
   State step(Eval now);
@@ -128,6 +163,7 @@ class Machine {
 
   Module module_;
   Options options_;
+  State state_ = Value();
   std::vector<Context> stack_;
   uint64_t steps_ = 0;
   std::unordered_map<Expr, std::unique_ptr<Scopes>> scopes_;

@@ -62,6 +62,7 @@ class Progress {
 void add_bench(CLI::App& app, Session& session);
 void add_check(CLI::App& app, Session& session);
 void add_compile(CLI::App& app, Session& session);
+void add_debug(CLI::App& app, Session& session);
 void add_demo(CLI::App& app, Session& session);
 void add_doctor(CLI::App& app, Session& session);
 void add_fmt(CLI::App& app, Session& session);

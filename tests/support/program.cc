@@ -58,12 +58,12 @@ std::vector<char*> pointers(const std::vector<std::string>& texts) {
 }
 
 // In the child: streams, limits, folder, program. Does not return.
-[[noreturn]] void become(const Invocation& i, Pipe& out, Pipe& err, char** argv, char** environment) {
+[[noreturn]] void become(const Invocation& i, int in, Pipe& out, Pipe& err, char** argv, char** environment) {
   setpgid(0, 0);
   signal(SIGPIPE, SIG_DFL);
   const int full = open("/dev/full", O_WRONLY | O_CLOEXEC);
   const int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
-  dup2(nothing, 0);
+  dup2(i.input.empty() ? nothing : in, 0);
   dup2(i.output == Output::kFull ? full : out.ends[1], 1);
   dup2(err.ends[1], 2);
   if (i.output == Output::kClosed) close(1);
@@ -103,14 +103,20 @@ bool drain(Pipe& out, Pipe& err, Ended& ended) {
 }  // namespace
 
 Ended run(const Invocation& invocation) {
-  Pipe out, err;
+  Pipe in, out, err;
+  // It fits a pipe, so it can be written before there is a reader.
+  if (write(in.ends[1], invocation.input.data(), invocation.input.size()) !=
+      static_cast<ssize_t>(invocation.input.size()))
+    throw std::runtime_error("cannot write the input");
+  in.close_end(1);
   if (invocation.output == Output::kGone) out.close_end(0);
   const std::vector<std::string> environment = environment_with(invocation.environment);
   const std::vector<char*> argv = pointers(invocation.command), envp = pointers(environment);
   const pid_t child = fork();
   if (child < 0) throw std::runtime_error("cannot start a process");
   if (child == 0)
-    become(invocation, out, err, const_cast<char**>(argv.data()), const_cast<char**>(envp.data()));
+    become(invocation, in.ends[0], out, err, const_cast<char**>(argv.data()),
+           const_cast<char**>(envp.data()));
   out.close_end(1);
   err.close_end(1);
   Ended ended;

@@ -21,6 +21,7 @@ struct Invocation {
   std::map<std::string, std::string> environment = {};  // added to ours
   Output output = Output::kRead;                        // where standard output goes
   bool no_input = false;                                // standard input is closed, not merely empty
+  std::string input = {};                               // what stands on standard input, at most 64 KiB
   uint64_t memory = 0, file_bytes = 0;                  // limits of the process; 0: none
 };
 

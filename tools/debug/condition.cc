@@ -1,0 +1,92 @@
+#include "tools/debug/condition.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+
+#include "base/cat.h"
+#include "tools/debug/refused.h"
+#include "tools/debug/statistics.h"
+#include "tools/debug/words.h"
+
+namespace relay::tools::debug {
+namespace {
+
+constexpr std::array<std::string_view, 7> kWhats{"nan", "inf", "min", "max", "mean", "std", "absmax"};
+// In the order of Condition::Is; the longer of two that begin alike is tried first.
+constexpr std::array<std::string_view, 6> kSigns{"<", "<=", ">", ">=", "==", "!="};
+constexpr std::string_view kForm =
+    "a condition is nan, inf, or min, max, mean, std or absmax with < <= > >= == != and a number, like `max "
+    "> 1e3`";
+
+}  // namespace
+
+Condition Condition::parse(std::string_view text) {
+  text = trimmed(text);
+  if (text.empty()) throw Refused(cat("a condition must follow `if`; ", kForm));
+  const size_t end = text.find_first_of(" \t<>=!");
+  const std::string_view word = text.substr(0, end);
+  const auto found = std::find(kWhats.begin(), kWhats.end(), word);
+  if (found == kWhats.end()) throw Refused(cat("there is no condition `", text, "`; ", kForm));
+  Condition c;
+  c.what_ = static_cast<What>(found - kWhats.begin());
+  std::string_view rest = end == std::string_view::npos ? std::string_view() : trimmed(text.substr(end));
+  if (c.what_ == What::kNan || c.what_ == What::kInf) {
+    if (!rest.empty()) throw Refused(cat("`", rest, "` after `", word, "` means nothing; ", kForm));
+    return c;
+  }
+  size_t length = 0;
+  for (size_t i = 0; i < kSigns.size(); ++i) {
+    if (!rest.starts_with(kSigns[i]) || kSigns[i].size() < length) continue;
+    c.is_ = static_cast<Is>(i);
+    length = kSigns[i].size();
+  }
+  if (length == 0) throw Refused(cat("`", word, "` must be compared with a number; ", kForm));
+  rest = trimmed(rest.substr(length));
+  if (rest.starts_with('+')) rest.remove_prefix(1);
+  const auto [stop, wrong] = std::from_chars(rest.data(), rest.data() + rest.size(), c.bound_);
+  if (rest.empty() || wrong != std::errc() || stop != rest.data() + rest.size() || std::isnan(c.bound_))
+    throw Refused(cat("`", rest, "` is no number to compare with; ", kForm));
+  return c;
+}
+
+bool Condition::holds(const Value& v) const {
+  if (v.is_tensor()) return holds(v.tensor());
+  const auto tensors = tensors_in(v);
+  return std::any_of(tensors.begin(), tensors.end(), [&](const Tensor* t) { return holds(*t); });
+}
+
+bool Condition::holds(const Tensor& t) const {
+  if (what_ == What::kNan || what_ == What::kInf) {
+    if (!t.dtype().is_float()) return false;
+    for (int64_t i = 0; i < t.size(); ++i) {
+      if (what_ == What::kNan ? std::isnan(t.get(i)) : std::isinf(t.get(i))) return true;
+    }
+    return false;
+  }
+  const Statistics s = statistics_of(t);
+  const double v = what_ == What::kMin    ? s.min
+                   : what_ == What::kMax  ? s.max
+                   : what_ == What::kMean ? s.mean
+                   : what_ == What::kStd  ? s.std
+                                          : s.absmax;
+  if (std::isnan(v)) return false;
+  switch (is_) {
+    case Is::kLess: return v < bound_;
+    case Is::kLessEqual: return v <= bound_;
+    case Is::kGreater: return v > bound_;
+    case Is::kGreaterEqual: return v >= bound_;
+    case Is::kEqual: return v == bound_;
+    case Is::kNotEqual: break;
+  }
+  return v != bound_;
+}
+
+std::string Condition::text() const {
+  const std::string_view what = kWhats[static_cast<size_t>(what_)];
+  if (what_ == What::kNan || what_ == What::kInf) return std::string(what);
+  return cat(what, " ", kSigns[static_cast<size_t>(is_)], " ", bound_);
+}
+
+}  // namespace relay::tools::debug

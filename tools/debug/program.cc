@@ -1,0 +1,243 @@
+#include "tools/debug/program.h"
+
+#include <algorithm>
+#include <unordered_set>
+
+#include "base/cat.h"
+#include "interp/machine.h"
+#include "ir/fields.h"
+#include "tools/debug/statistics.h"
+
+namespace relay::tools::debug {
+namespace {
+
+// Lines of a text may be as long as a constant.
+constexpr size_t kWidest = 120;
+constexpr size_t kShort = 100;
+constexpr int64_t kFewElements = 16;
+
+std::string_view trimmed_end(std::string_view text, std::string_view blank) {
+  const size_t last = text.find_last_not_of(blank);
+  return last == std::string_view::npos ? std::string_view() : text.substr(0, last + 1);
+}
+
+// The name before `=` where a text binds the expression that begins at `begin`: `%3 = ...`; empty if it does not.
+std::string_view bound_before(std::string_view text, size_t begin) {
+  std::string_view before = trimmed_end(text.substr(0, begin), " \t\r\n");
+  if (!before.ends_with('=')) return {};
+  before = trimmed_end(before.substr(0, before.size() - 1), " \t\r\n");
+  const std::string_view rest = trimmed_end(before, "0123456789");
+  if (rest.size() == before.size() || !rest.ends_with('%')) return {};
+  return before.substr(rest.size() - 1);
+}
+
+// What a line of an ONNX listing ends in, if that is one name.
+std::string_view output_of(std::string_view line) {
+  const size_t arrow = line.rfind(" -> (");
+  if (arrow == std::string_view::npos || !line.ends_with(')')) return {};
+  const std::string_view names = line.substr(arrow + 5, line.size() - arrow - 6);
+  return names.find(", ") == std::string_view::npos ? names : std::string_view();
+}
+
+// At most `most` bytes of a text on one line.
+std::string cut(std::string text, size_t most) {
+  if (text.size() <= most) return text;
+  text.resize(most);
+  return text + " ...";
+}
+
+}  // namespace
+
+bool quiet(Expr e) {
+  switch (e->kind) {
+    case ExprKind::kConstant:
+    case ExprKind::kVar:
+    case ExprKind::kGlobal:
+    case ExprKind::kOpRef:
+    case ExprKind::kCtorRef:
+    case ExprKind::kFn:
+    case ExprKind::kLet: return true;
+    default: return false;
+  }
+}
+
+Program::Program(Module m, bool is_onnx) : module_(std::move(m)) {
+  std::vector<Expr> roots;
+  for (const auto& [name, fn] : module_.functions()) {
+    roots.push_back(fn);
+    function_names_.emplace(fn, cat("@", name.text()));
+  }
+  all_ = post_order(roots);
+  for (Expr e : all_) {
+    for_each_child(e, [&](Expr child) {
+      if (Expr& first = parent_[child]; !first) first = e;
+    });
+    const auto* let = e->as<Let>();
+    if (const Fn* fn = let ? let->value->as<Fn>() : nullptr)
+      function_names_.emplace(fn, cat("%", let->x->name.text()));
+  }
+  name_bindings(is_onnx);
+}
+
+void Program::name_bindings(bool is_onnx) {
+  // Of all that begins at a place, what is bound there is the widest; of equal ones the one around the others.
+  std::unordered_map<uint64_t, Expr> widest;
+  for (Expr e : all_) {
+    if (!e->span.known() || e->kind == ExprKind::kVar) continue;
+    Expr& known = widest[uint64_t{e->span.file} << 32 | e->span.begin];
+    if (!known || e->span.end >= known->span.end) known = e;
+  }
+  for (const auto& [place, e] : widest) {
+    const std::string_view text = sources().text(e->span.file);
+    const std::string_view name = is_onnx ? output_of(text.substr(e->span.begin, e->span.end - e->span.begin))
+                                          : bound_before(text, e->span.begin);
+    if (!name.empty()) bindings_.emplace(e, std::string(name));
+  }
+}
+
+std::string Program::name_of(const Fn* fn) const {
+  if (!fn) return "an expression";
+  const auto it = function_names_.find(fn);
+  if (it != function_names_.end()) return it->second;
+  if (!fn->span.known()) return "fn";
+  return cat("fn at line ", sources().position(fn->span.file, fn->span.begin).line);
+}
+
+const std::string* Program::binding(Expr e) const {
+  const auto it = bindings_.find(e);
+  return it == bindings_.end() ? nullptr : &it->second;
+}
+
+std::vector<const Var*> Program::variables_around(Expr e) const {
+  std::vector<const Var*> inside_out;
+  for (Expr child = e, around = parent_.get(e); around; child = around, around = parent_.get(around)) {
+    std::vector<const Var*> bound;
+    if (const auto* let = around->as<Let>()) {
+      if (child == let->body || let->value->kind == ExprKind::kFn) bound.push_back(let->x);
+    } else if (const auto* m = around->as<Match>()) {
+      for_each_binder(around, [&](const Var* x) { bound.push_back(x); });
+      if (child == m->value) bound.clear();
+    } else {
+      for_each_binder(around, [&](const Var* x) { bound.push_back(x); });
+    }
+    inside_out.insert(inside_out.end(), bound.rbegin(), bound.rend());
+  }
+  std::reverse(inside_out.begin(), inside_out.end());
+  return inside_out;
+}
+
+bool Program::begins_on(Expr e, uint32_t file, uint64_t line) const {
+  return e->span.file == file && sources().position(file, e->span.begin).line == line;
+}
+
+std::vector<Expr> Program::at_line(uint32_t file, uint64_t line, bool within) const {
+  // Functions of the module are not evaluated where they stand, and a variable's place is its binder's.
+  std::unordered_set<Expr> there;
+  std::vector<Expr> in_order;
+  for (Expr e : all_) {
+    if (e->kind == ExprKind::kVar || !parent_.get(e) || !begins_on(e, file, line)) continue;
+    there.insert(e);
+    in_order.push_back(e);
+  }
+  if (within) return in_order;
+  std::vector<Expr> out;
+  for (Expr e : in_order) {
+    const Expr around = parent_.get(e);
+    if (!there.contains(around) || around->kind == ExprKind::kFn) out.push_back(e);
+  }
+  return out;
+}
+
+uint64_t Program::next_line(uint32_t file, uint64_t line) const {
+  uint64_t next = 0;
+  for (Expr e : all_) {
+    if (e->span.file != file || e->kind == ExprKind::kVar || !parent_.get(e)) continue;
+    const uint64_t at = sources().position(file, e->span.begin).line;
+    if (at > line && (next == 0 || at < next)) next = at;
+  }
+  return next;
+}
+
+std::string Program::describe(Expr e) const {
+  return match(
+      e, [](const Constant&) { return std::string("constant"); },
+      [](const Var& n) { return cat("%", n.name.text()); },
+      [](const Global& n) { return cat("@", n.name.text()); },
+      [](const OpRef& n) { return cat("`", op::name(*n.op), "`"); },
+      [](const CtorRef& n) { return cat("`", n.ctor->name.text(), "`"); },
+      [](const Tuple&) { return std::string("tuple"); }, [](const Proj& n) { return cat("field ", n.index); },
+      [](const Fn&) { return std::string("fn"); },
+      [&](const Call& n) {
+        const std::string called = n.callee->kind == ExprKind::kCall || n.callee->kind == ExprKind::kFn
+                                       ? std::string("a function")
+                                       : describe(n.callee);
+        return n.callee->kind == ExprKind::kOpRef ? called : cat("call of ", called);
+      },
+      [](const Let& n) { return cat("let %", n.x->name.text()); },
+      [](const If&) { return std::string("if"); }, [](const Match&) { return std::string("match"); },
+      [](const RefNew&) { return std::string("ref"); },
+      [](const RefRead&) { return std::string("ref_read"); },
+      [](const RefWrite&) { return std::string("ref_write"); });
+}
+
+std::string Program::place(Expr e, const Fn* fn) const {
+  std::string out = describe(e);
+  // A variable's place is where it is bound, which is not where it is used.
+  if (e->span.known() && e->kind != ExprKind::kVar) {
+    const auto at = sources().position(e->span.file, e->span.begin);
+    out += cat(" at ", sources().name(e->span.file), ":", at.line, ":", at.column);
+  }
+  return cat(out, " in ", name_of(fn));
+}
+
+std::string Program::source(Expr e) const {
+  if (!e->span.known() || e->kind == ExprKind::kVar) return "";
+  const auto at = sources().position(e->span.file, e->span.begin);
+  // The part of a long line that begins a little before the expression.
+  const size_t column = at.column - 1;
+  const size_t from = column < kWidest / 2 ? 0 : column - kWidest / 3;
+  const std::string_view shown = at.text.substr(from, kWidest);
+  const size_t end = std::min<size_t>(column - from + (e->span.end - e->span.begin), shown.size());
+  std::string carets(column - from, ' ');
+  for (size_t i = 0; i < carets.size(); ++i) {
+    if (shown[i] == '\t') carets[i] = '\t';
+  }
+  carets += cat("^", end > column - from + 1 ? std::string(end - (column - from) - 1, '~') : "");
+  return fmt::format("  {:>5} | {}\n        | {}\n", at.line, shown, carets);
+}
+
+std::string Program::value(const Value& v) const {
+  if (!v.is_tensor()) return cat("  ", short_value(v), "\n");
+  const Tensor& t = v.tensor();
+  std::string out = cat("  ", relay::show(t, kFewElements), "\n");
+  if (t.size() > 1) out += cat("  ", show(statistics_of(t)), "\n");
+  return out;
+}
+
+std::string Program::short_value(const Value& v) const {
+  if (v.is_tensor()) return cut(relay::show(v.tensor(), kFewElements / 2), kShort);
+  if (v && v.kind() == ValueKind::kClosure)
+    return cat("<closure of ", name_of(static_cast<const Fn*>(v.code())), ">");
+  if (v && v.kind() == ValueKind::kCallable) {
+    const auto e = static_cast<Expr>(v.code());
+    return cat("<", describe(e), ">");
+  }
+  return cut(interp::show(v, kShort), 2 * kShort);
+}
+
+std::string Program::listing(uint32_t file, uint64_t middle, uint64_t around, uint64_t current) const {
+  const std::string_view text = sources().text(file);
+  const uint64_t first = middle > around ? middle - around : 1;
+  std::string out;
+  uint64_t line = 1;
+  for (size_t begin = 0; begin < text.size() && line <= middle + around; ++line) {
+    const size_t end = std::min(text.find('\n', begin), text.size());
+    if (line >= first)
+      out += fmt::format("{} {:>5} | {}\n", line == current ? '>' : ' ', line,
+                         text.substr(begin, std::min(end - begin, kWidest)));
+    begin = end + 1;
+  }
+  return out;
+}
+
+}  // namespace relay::tools::debug
