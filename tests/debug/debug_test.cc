@@ -1,7 +1,7 @@
 // `relay debug` as it is started: options, scripts, exit codes, ONNX models, two versions of a program, the terminal; and
 // the session of docs/debugging.md.
 #include <fcntl.h>
-#include <onnx/onnx-ml.pb.h>
+#include <onnx/onnx_pb.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/ioctl.h>
