@@ -22,17 +22,6 @@ namespace {
 
 namespace native = kernel::native;
 
-template <class F>
-Outcome outcome_of(F&& run) {
-  try {
-    return {Outcome::Kind::kValue, run(), {}};
-  } catch (const Trap& trap) {
-    return {Outcome::Kind::kTrap, {}, trap.what(), trap.span};
-  } catch (const Exhausted& limit) {
-    return {Outcome::Kind::kExhausted, {}, limit.what()};
-  }
-}
-
 Value result_of(const passes::Plan& plan, std::vector<Tensor> tensors) {
   if (!plan.tuple_result) return Value(std::move(tensors[0]));
   std::vector<Value> fields;
@@ -219,6 +208,16 @@ constexpr std::array<Engine, 3> kEngines = {{
 
 CannotPrepare::CannotPrepare(const Diagnostics& why)
     : std::runtime_error(why.all().empty() ? "" : why.all().front().message()), diagnostics(why) {}
+
+Outcome outcome_of(const std::function<Value()>& run) {
+  try {
+    return {Outcome::Kind::kValue, run(), {}};
+  } catch (const Trap& trap) {
+    return {Outcome::Kind::kTrap, {}, trap.what(), trap.span};
+  } catch (const Exhausted& limit) {
+    return {Outcome::Kind::kExhausted, {}, limit.what()};
+  }
+}
 
 std::span<const Engine> engines() { return kEngines; }
 

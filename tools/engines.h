@@ -31,6 +31,9 @@ struct Outcome {
   Span at = {};              // of a trap: the expression, where the engine knows it
 };
 
+// What the run gives, or how it failed.
+Outcome outcome_of(const std::function<Value()>& run);
+
 // A program made ready to run.
 struct Prepared {
   std::function<Outcome(const std::vector<Value>& args)> run;  // null if it is skipped

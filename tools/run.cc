@@ -53,9 +53,9 @@ bool unknown_form(const std::string& path) {
 
 Outcome execute(const Options& o, const Model& model, const Engine& engine, const std::vector<Value>& args,
                 Session& s) {
-  // Only here have its limits options; what it throws is reported by main.
+  // Only here have its limits options.
   if (engine.name == "interp")
-    return {Outcome::Kind::kValue, interp::Machine(model.module, o.limits).call(model.function, args), {}};
+    return outcome_of([&] { return interp::Machine(model.module, o.limits).call(model.function, args); });
   const Prepared p = engine.prepare(
       model.module, model.function,
       {.opt_level = o.target.opt_level, .threads = o.target.threads, .target = o.target.target});
@@ -111,10 +111,12 @@ void run(const Options& o, Session& s) {
   }
   const Outcome outcome = execute(o, *model, *engine, *args, s);
   if (s.exit_code != kOk) return;
-  if (outcome.kind != Outcome::Kind::kValue) {
-    s.fail(outcome.kind == Outcome::Kind::kTrap ? kMismatch : kLimit,
-           cat("the program failed: ", outcome.message,
-               place_of(outcome.at, model->module.context().sources())));
+  if (outcome.kind == Outcome::Kind::kExhausted) {
+    s.fail(kLimit, outcome.message);
+    return;
+  }
+  if (outcome.kind == Outcome::Kind::kTrap) {
+    s.fail(kMismatch, cat("the program failed: ", outcome.message, place_of(outcome.at, model->module.context().sources())));
     return;
   }
   show_outputs(o, *model, outcome.value, s);
