@@ -108,6 +108,8 @@ Scopes scopes(Expr root) {
         scope = tree.add(here);
         if (out.opens.get(e) == 0) out.opens[e] = scope;  // scope 0 is opened by nobody
         out.all.push_back({child, here, {}});
+        // A body that is used elsewhere too is evaluated above, and then no node is shared in its own scope.
+        out.scope_of_body[child] = scope;
       }
       uint32_t& uses = out.uses[child];
       uint32_t& lowest = out.scope_of[child];
