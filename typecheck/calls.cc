@@ -39,13 +39,17 @@ Type Inference::call(const Call* n) {
   const auto* fn = callee->as<FnType>();
   if (!fn) {
     error(place(n->callee, n), "not-a-function",
-          cat("only a function can be called, this is `", text(callee), "`"));
+          cat("only a function can be called, this is `", text(callee), "`"))
+        .label(n->callee->span, "this is what is called");
     return unifier_.poison();
   }
   if (fn->args.size() != n->args.size()) {
     error(n->span, "wrong-argument-count",
           cat(name_of(n->callee), " takes ", fn->args.size(),
-              fn->args.size() == 1 ? " argument" : " arguments", ", the call has ", n->args.size()));
+              fn->args.size() == 1 ? " argument" : " arguments", ", the call has ", n->args.size()))
+        .label(definition_of(n->callee), definition_of(n->callee).known()
+                                             ? cat(name_of(n->callee), " is defined here")
+                                             : cat("its type is `", text(callee), "`"));
     agree(n->span, "", callee, unifier_.poison());  // what the arguments would have determined
     return fn->result;
   }
@@ -53,8 +57,12 @@ Type Inference::call(const Call* n) {
     const auto* formal = unifier_.find(fn->args[i])->as<FnType>();
     const Expr arg = n->args[i];
     const bool whole = formal && !formal->type_params.empty() && types_.get(arg);
-    agree(place(arg, n), cat("argument ", i, " of ", name_of(n->callee)), fn->args[i],
-          whole ? scheme(arg) : use(arg));
+    const auto* literal = n->callee->as<Fn>();
+    agree(place(arg, n),
+          literal ? cat("the value of `%", literal->params[i]->name.text(), "`")
+                  : cat("argument ", i, " of ", name_of(n->callee)),
+          fn->args[i], whole ? scheme(arg) : use(arg),
+          {.slug = "wrong-argument-type", .call = n, .index = i});
   }
   settled(n);
   note_checks(n);
@@ -180,7 +188,8 @@ void Inference::ask(Task& task) {
     const auto* call = task.e->as<Call>();
     const Type found = task.op->relate(relation, call ? call->attrs : Attrs());
     if (has_negative_dim(found)) {
-      throw op::RelationError{op::kAttributes, cat("the result would have the type `", text(found), "`")};
+      throw op::RelationError{op::kAttributes, cat("the result would have the type `", text(found), "`"), -2,
+                              "negative-result-dim"};
     }
     for (const auto& [arg, type] : relation.assigned()) {
       const Expr at = call ? call->args[static_cast<size_t>(arg)] : task.e;

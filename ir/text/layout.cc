@@ -18,6 +18,29 @@ bool operand_position(Expr user, size_t child) {
   }
 }
 
+// The body of a scope that the user opens.
+bool scope_position(Expr user, size_t child) {
+  switch (user->kind) {
+    case ExprKind::kFn: return true;
+    case ExprKind::kLet: return child == 1;
+    case ExprKind::kIf:
+    case ExprKind::kMatch: return child > 0;
+    default: return false;
+  }
+}
+
+// The function of `(fn (%x: Tensor[(n, 4), float32]) { body })(value)`.
+const Fn* matcher(Expr e) {
+  const auto* call = e->as<Call>();
+  const auto* fn = call ? call->callee->as<Fn>() : nullptr;
+  if (!fn || call->args.size() != 1 || !call->attrs.empty()) return nullptr;
+  if (fn->params.size() != 1 || fn->result || !fn->attrs.empty() || !fn->type_params.empty()) return nullptr;
+  const Type t = fn->params[0]->annotation;
+  const bool has_extents =
+      t && (t->has_symbolic_dim || (t->kind == TypeKind::kTensor && t->as<TensorType>()->rank() > 0));
+  return has_extents ? fn : nullptr;
+}
+
 bool block(Expr e) {
   return e->kind == ExprKind::kFn || e->kind == ExprKind::kIf || e->kind == ExprKind::kMatch ||
          e->kind == ExprKind::kLet;
@@ -34,11 +57,18 @@ const std::vector<Expr>& Layout::none() {
 
 Layout::Layout(Expr root, uint32_t most_inline) : most_inline_(most_inline), scoped_(scopes(root)) {
   const std::vector<Expr> order = post_order(root);
-  NodeMap<bool> operand;
-  for (Expr e : order) {
+  NodeMap<bool> operand, opens_scope;
+  opens_scope[root] = true;
+  for (size_t i = order.size(); i-- > 0;) {  // users first
+    const Expr e = order[i];
+    shape_matches_[e] =
+        opens_scope.get(e) && scoped_.uses.get(e) <= 1 && matcher(e) && scoped_.uses.get(matcher(e)) == 1;
     size_t position = 0;
     for_each_child(e, [&](Expr child) {
-      if (operand_position(e, position++)) operand[child] = true;
+      const bool in_place = shape_matches_.get(e) && position == 0;
+      if (operand_position(e, position) && !in_place) operand[child] = true;
+      if (scope_position(e, position)) opens_scope[child] = true;
+      ++position;
     });
   }
   bound_.resize(scoped_.all.size());
@@ -70,6 +100,8 @@ Layout::Layout(Expr root, uint32_t most_inline) : most_inline_(most_inline), sco
     }
   }
 }
+
+const Fn* Layout::shape_match(Expr e) const { return shape_matches_.get(e) ? matcher(e) : nullptr; }
 
 std::optional<uint32_t> Layout::own_scope(Expr body, uint32_t around) const {
   if (is_leaf(body)) return std::nullopt;

@@ -25,6 +25,10 @@ class Layout {
   // belongs further out). Leaves belong nowhere.
   std::optional<uint32_t> own_scope(Expr body, uint32_t around) const;
 
+  // Is e, the body of a scope, written as `match_shape %x: T = value;` and a body? It is a call of a literal function
+  // whose parameter is a tensor with extents; null if not.
+  const Fn* shape_match(Expr e) const;
+
   // What is bound in a scope, in evaluation order.
   const std::vector<Expr>& bound(uint32_t scope) const { return bound_[scope]; }
   static const std::vector<Expr>& none();
@@ -37,6 +41,7 @@ class Layout {
  private:
   uint32_t most_inline_;
   Scopes scoped_;
+  NodeMap<bool> shape_matches_;
   NodeMap<uint32_t> parts_;  // how many parts the text of an expression has, with bindings counted as one
   std::vector<std::vector<Expr>> bound_;
 };

@@ -78,7 +78,14 @@ Expr Parser::run_expression() {
 
 Parser::State Parser::begin_item() {
   const Token& t = peek();
+  errors_at_item_ = diagnostics_.errors();
+  if (t.is("}")) {
+    expected("an expression: what stands in braces has a value", "missing-result",
+             items_.size() > top().items ? "the value is the last expression, with no `;` behind it" : "");
+    return State::kFailed;
+  }
   if (t.is_word("let")) return let_item();
+  if (t.is_word("match_shape") && lexer_.peek_second().kind == TokenKind::kLocal) return match_shape_item();
   if (t.kind == TokenKind::kGraph && lexer_.peek_second().is("=")) return graph_item();
   if (t.is_word("free_var")) return free_variable();
   return State::kOperand;
@@ -87,13 +94,15 @@ Parser::State Parser::begin_item() {
 Parser::State Parser::let_item() {
   const uint32_t begin = next().span.begin;
   if (peek().kind != TokenKind::kLocal && !peek().is_word("_")) {
-    expected("a variable after `let`, like `%x`", "expected-name");
+    expected_name("a variable after `let`, like `%x`", "%");
     return State::kFailed;
   }
   const Token name = next();
   Type annotation = nullptr;
-  if (take(":") && !read_annotation(annotation)) return State::kFailed;
-  if (!need("=", "after the variable of a `let`")) return State::kFailed;
+  if ((take(":") && !read_annotation(annotation)) || !need("=", "after the variable of a `let`")) {
+    bind(builder_.var(name.name()));  // that it is unknown would be no news
+    return State::kFailed;
+  }
   push(Step::kLet, begin);
   SpanScope span(builder_, name.span);
   top().var = builder_.var(name.name(), annotation);
@@ -103,6 +112,27 @@ Parser::State Parser::let_item() {
     pending_lets_.emplace(top().var, false);
   }
   return State::kOperand;
+}
+
+// match_shape %x: T = value; body   is   (fn (%x: T) { body })(value)
+Parser::State Parser::match_shape_item() {
+  const uint32_t begin = next().span.begin;
+  const Token name = next();
+  Type shape = nullptr;
+  if (!need(":", "before the type that `match_shape` looks for") || !read_annotation(shape) ||
+      !need("=", "after the type that `match_shape` looks for")) {
+    bind(builder_.var(name.name()));
+    return State::kFailed;
+  }
+  push(Step::kMatchShape, begin);
+  SpanScope span(builder_, name.span);
+  top().var = builder_.var(name.name(), shape);
+  return State::kOperand;
+}
+
+Parser::State Parser::broken_binding(const Token& name) {
+  bind(builder_.var(name.name()));
+  return State::kFailed;
 }
 
 Parser::State Parser::graph_item() {
@@ -116,7 +146,7 @@ Parser::State Parser::graph_item() {
 Parser::State Parser::free_variable() {
   next();
   if (peek().kind != TokenKind::kLocal) {
-    expected("a variable after `free_var`, like `%x`", "expected-name");
+    expected_name("a variable after `free_var`, like `%x`", "%");
     return State::kFailed;
   }
   const Token name = next();
@@ -124,7 +154,8 @@ Parser::State Parser::free_variable() {
   if (take(":") && !read_annotation(annotation)) return State::kFailed;
   if (!need(";", "after a free variable")) return State::kFailed;
   if (module_mode_) {
-    error(name.span, "free-variable", cat("`%", name.name(), "` is free; functions of a module have none"));
+    error(name.span, "free-variable", cat("`%", name.name(), "` is free; functions of a module have none"))
+        .note("make it a parameter of the function");
   }
   SpanScope span(builder_, name.span);
   const Var* var = builder_.var(name.name(), annotation);
@@ -163,7 +194,8 @@ Parser::State Parser::operand() {
       used_graph_ = true;
       const auto it = graph_.find(std::string(number.text));
       if (it != graph_.end()) return value(it->second, begin);
-      error(number.span, "unknown-variable", cat("`%", number.text, "` is not bound before this"));
+      error(number.span, "unknown-graph-binding", cat("`%", number.text, "` is not bound before this"))
+          .note(cat("a graph binding is written `%", number.text, " = ...;` above its uses"));
       return value(poison_, begin);
     }
     case TokenKind::kGlobal: {
@@ -264,7 +296,8 @@ Parser::State Parser::name_operand() {
   std::string name = first.name();
   Span span = first.span;
   if (keyword(name) && !first.quoted) {
-    error(span, "expected-expression", cat("expected an expression, found keyword `", name, "`"));
+    error(span, "keyword-as-name", cat("expected an expression, found keyword `", name, "`"))
+        .note(cat("a name that is a keyword too is written in backquotes: `` `", name, "` ``"));
     return State::kFailed;
   }
   const Constructor* ctor = only_op ? nullptr : find_ctor(name);
@@ -286,6 +319,9 @@ Parser::State Parser::name_operand() {
   }
   const op::OpDef* op = operators_.find && !only_ctor ? operators_.find(name) : nullptr;
   if (op) return value(builder_.op(*op), begin);
+  if (broken_types_ && !name.empty() && name[0] >= 'A' && name[0] <= 'Z') {
+    return value(poison_, begin);  // most likely of a type that could not be read
+  }
   Diagnostic& d =
       only_ctor ? error(span, "unknown-constructor", cat("there is no constructor `", name, "`"))
                 : error(span, "unknown-operator", cat("there is no operator or constructor `", name, "`"));
@@ -312,7 +348,8 @@ Parser::State Parser::postfix() {
     Token digits;
     if (!lexer_.digits(digits) && is_all_digits(peek())) digits = next();
     if (digits.text.empty()) {
-      expected("the number of a field after `.`");
+      expected("the number of a field after `.`", "expected-field",
+               "the fields of a tuple are numbered: `%x.0`");
       return State::kFailed;
     }
     const std::optional<Number> n = split_number(digits.text, false);
@@ -412,14 +449,21 @@ Parser::State Parser::deliver() {
         pending_lets_.erase(let.var);
         // The value began with a function but is something else, so that the variable is not known inside it.
         if (mentioned && value_->kind != ExprKind::kFn) {
-          error(let.var->span, "variable-out-of-scope",
-                cat("`%", let.var->name.text(), "` is used in its own value, which is not a function"));
+          error(let.var->span, "used-in-own-value",
+                cat("`%", let.var->name.text(), "` is used in its own value, which is not a function"))
+              .label(value_->span, "this is its value");
         }
       }
       if (!let.bare) bind(let.var);
       items_.push_back({let.var, value_, let.begin});
       return State::kItem;
     }
+    case Step::kMatchShape:
+      if (!need(";", "after the value of a `match_shape`")) return State::kFailed;
+      bind(f.var);
+      items_.push_back({f.var, value_, f.begin, true});
+      pop();
+      return State::kItem;
     case Step::kGraph:
       if (!need(";", "after the value of a graph binding")) return State::kFailed;
       graph_[std::string(f.name)] = value_;
@@ -453,6 +497,10 @@ Parser::State Parser::end_sequence() {
   for (size_t i = items_.size(); i-- > f.items;) {
     const Item& item = items_[i];
     SpanScope span(builder_, here_from(item.begin));
+    if (item.matches_shape) {
+      value_ = builder_.call(builder_.fn({&item.var, 1}, value_), {item.value});
+      continue;
+    }
     const Var* var = item.var ? item.var : builder_.var("_");
     value_ = builder_.let(var, item.value, value_);
   }
@@ -520,7 +568,8 @@ Parser::State Parser::closed() {
       f.second = value_;
       f.step = Step::kElse;
       if (!take_word("else")) {
-        expected("`else`: every `if` has two branches");
+        expected("`else`: every `if` has two branches", "missing-else",
+                 "the value of an `if` is that of a branch; `()` is a value with nothing in it");
         pop();
         close();
         return State::kFailed;

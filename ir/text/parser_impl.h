@@ -44,11 +44,14 @@ class Parser {
  private:
   // ---- parser.cc: tokens, messages, definitions ----
   const Token& peek() { return lexer_.peek(); }
-  Token next() { return lexer_.next(); }
+  Token next();
   bool take(std::string_view punctuation);  // consumes it if it is next
   bool take_word(std::string_view word);
   bool need(std::string_view punctuation, std::string_view why);  // reports if it is not next
-  bool expected(std::string_view what, std::string_view slug = "expected-token");  // reports; returns false
+  // Reports what is next instead, unless the item at hand has a mistake already; returns false.
+  bool expected(std::string_view what, std::string_view slug = "expected-token", std::string_view remedy = {});
+  // The same where the innermost open bracket is involved.
+  bool expected_in_bracket(std::string_view what, std::string_view slug);
   Span here_from(uint32_t begin) const { return {lexer_.file(), begin, lexer_.end_of_last()}; }
   Diagnostic& error(Span span, std::string_view slug, std::string message);
   // Adds "did you mean" if a candidate is near; `candidates` is called only then.
@@ -74,6 +77,9 @@ class Parser {
   bool constructor(Symbol data_type, std::vector<const Constructor*>& ctors);
   void read_definitions();
   bool function_definition();
+  bool function_named(const Token& name);
+  // Reports what stands in the place of a name that begins with `sigil`.
+  bool expected_name(std::string_view what, std::string_view sigil);
   bool kernel_definition();
   void check_names();
   void check_scopes(const Fn* fn);
@@ -109,6 +115,7 @@ class Parser {
   enum class Step : uint8_t {
     kSequence,
     kLet,
+    kMatchShape,
     kGraph,
     kBinary,
     kArgs,
@@ -133,13 +140,14 @@ class Parser {
     size_t scope = 0;        // kSequence: undo mark
     Expr first = nullptr;    // callee, left operand, condition
     Expr second = nullptr;   // then-branch
-    const Var* var = nullptr;    // kLet
+    const Var* var = nullptr;    // kLet, kMatchShape
     std::string_view name = {};  // operator, kind of reference, number of a graph binding
   };
-  struct Item {  // let var = value; (a plain item has no variable)
+  struct Item {  // let var = value; or match_shape var = value; (a plain item has no variable)
     const Var* var;
     Expr value;
     uint32_t begin;
+    bool matches_shape = false;
   };
   struct MatchState {
     bool total = true;
@@ -152,7 +160,9 @@ class Parser {
   Expr run_expression();  // a sequence, as in a function's body; null if it failed beyond repair
   State begin_item();
   State let_item();
+  State match_shape_item();
   State graph_item();
+  State broken_binding(const Token& name);  // the variable is known all the same
   State free_variable();
   State operand();
   State name_operand();
@@ -219,6 +229,7 @@ class Parser {
   std::optional<Operand> combined(Arithmetic& limits, std::string_view op, const Operand& a, const Operand& b,
                                   Span span);
   std::optional<std::pair<std::string, size_t>> meta_key(const Token& token);
+  void report_metadata(Span span, const MetaError& wrong);
 
   Lexer lexer_;
   Diagnostics& diagnostics_;
@@ -229,6 +240,10 @@ class Parser {
   std::set<std::string>* imported_;  // names of libraries
   std::set<uint32_t> imports_read_;  // where their names stand
   const size_t errors_before_;
+  size_t errors_at_item_;       // when the item or definition at hand began
+  std::vector<Span> brackets_;  // that are open
+  std::set<std::string> broken_;  // globals and types with mistakes, which are not known although they are defined
+  bool broken_types_ = false;
   size_t depth_ = 0;
   size_t suggestions_ = 0;
   size_t kernel_checks_ = 0;  // how much there was to validate so far

@@ -8,6 +8,7 @@ void Parser::drop_frame() {
   switch (top().step) {
     case Step::kSequence: leave_scope(top().scope); break;
     case Step::kLet:
+    case Step::kMatchShape:
     case Step::kGraph:
     case Step::kBinary: break;
     case Step::kScrutinee: matches_.pop_back(); break;
@@ -68,7 +69,8 @@ bool Parser::recover(State& state) {
         const Step owner = found > 1 ? frames_[found - 2].step : Step::kBlock;
         // Parentheses are more often left open than they hold several items.
         const bool binds = frames_.size() > found &&
-                           (frames_[found].step == Step::kLet || frames_[found].step == Step::kGraph);
+                           (frames_[found].step == Step::kLet || frames_[found].step == Step::kMatchShape ||
+                            frames_[found].step == Step::kGraph);
         const bool several = owner == Step::kParen && (binds || items_.size() > frames_[found - 1].items);
         const bool one =
             owner == Step::kArgs || owner == Step::kRef || owner == Step::kCondition || owner == Step::kParen;

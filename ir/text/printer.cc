@@ -45,6 +45,7 @@ class Printer {
     kOperand,
     kScope,
     kLetItem,
+    kMatchShapeItem,
     kLine,
     kIn,
     kOut,
@@ -85,6 +86,7 @@ class Printer {
   void operand(Expr e);
   void scope(Expr body, uint32_t around);
   void let_item(const Let& let);
+  void match_shape_item(const Call& call);
   void call(const Call& c);
   void match_arms(const Match& m);
   void braces(Expr body, uint32_t around, bool one_line);
@@ -425,6 +427,19 @@ void Printer::let_item(const Let& let) {
   later(Task::kStatement, let.value);
 }
 
+// match_shape x: T = value; body
+void Printer::match_shape_item(const Call& call) {
+  const Fn& fn = *layout_->shape_match(&call);
+  out_ += "match_shape ";
+  annotated(fn.params[0]);
+  out_ += " = ";
+  later(Task::kScope, fn.body, scope_of(&fn));
+  later(Task::kLine);
+  later(Task::kComment, call.args[0]);
+  later(";");
+  later(Task::kStatement, call.args[0]);
+}
+
 // The bindings of a scope, a line each, then its value.
 void Printer::scope(Expr body, uint32_t around) {
   const std::optional<uint32_t> own = layout_->own_scope(body, around);
@@ -432,6 +447,9 @@ void Printer::scope(Expr body, uint32_t around) {
   if (own && body->kind == ExprKind::kLet) {
     if (options_.ranges) later(Task::kEnd, body, static_cast<uint32_t>(out_.size()));
     later(Task::kLetItem, body);
+  } else if (own && layout_->shape_match(body)) {
+    if (options_.ranges) later(Task::kEnd, body, static_cast<uint32_t>(out_.size()));
+    later(Task::kMatchShapeItem, body);
   } else {
     if (own && !simple(body, around)) later(Task::kComment, body);
     later(Task::kStatement, body);
@@ -471,6 +489,7 @@ void Printer::run() {
       case Task::kOperand: operand(p.e); break;
       case Task::kScope: scope(p.e, p.number); break;
       case Task::kLetItem: let_item(*p.e->as<Let>()); break;
+      case Task::kMatchShapeItem: match_shape_item(*p.e->as<Call>()); break;
       case Task::kLine: line(); break;
       case Task::kIn:
         ++indent_;

@@ -49,7 +49,8 @@ class EditorTest(unittest.TestCase):
         self.assertEqual(sorted(set(REPOSITORY) - set(names)), [])
 
     def test_keywords_are_those_of_the_language(self):
-        coloured = words_of("keywords") - {"None", "nullptr", "kernel", "import"}  # words of attributes and definitions
+        only_in_places = {"None", "nullptr", "kernel", "import", "match_shape"}  # other words elsewhere
+        coloured = words_of("keywords") - only_in_places
         self.assertEqual(sorted(coloured), sorted(ebnf.KEYWORDS))
 
     def test_every_token_has_a_kind(self):
