@@ -49,6 +49,7 @@ class Diagnostics {
   bool has_errors() const { return errors_ > 0; }
   size_t errors() const { return errors_; }
   const std::deque<Diagnostic>& all() const { return all_; }
+  Diagnostic& last() { return all_.back(); }
   void clear();
 
   // All of them in order of their place in the sources; what has no place comes last.

@@ -142,7 +142,7 @@ TEST(PatternText, Mistakes) {
       {"_[axis=]", "expected-attribute-value", "expected the value of an attribute"},
       {"expr { %x }", "unknown-variable", "there is no variable `%x` here"},
       {"expr { 1f", "expected-pattern", "expected `}` after an expression"},
-      {"- _", "expected-expression", "expected a number after `-`"},
+      {"- _", "unary-minus", "expected a number after `-`"},
       {"_ $", "unexpected-character", "means nothing here"},
   };
   for (const Mistake& m : mistakes) {

@@ -92,12 +92,12 @@ TEST(Infer, LetPolymorphism) {
   EXPECT_EQ(type_of("def @main() { let %k = fn(%x) { fn(%y) { %x } }; (%k(1)(2f), %k(2f)(1)) }"),
             "fn() -> (int32, float32)");
   // What a parameter or a reference holds is not generalised.
-  EXPECT_EQ(slugs("def @main() { (fn(%id) { (%id(1), %id(2f)) })(fn(%x) { %x }) }"), "type-mismatch");
+  EXPECT_EQ(slugs("def @main() { (fn(%id) { (%id(1), %id(2f)) })(fn(%x) { %x }) }"), "wrong-argument-type");
   EXPECT_EQ(slugs("def @main() { let %r = ref(fn(%x) { %x }); (ref_read(%r)(1), ref_read(%r)(2f)) }"),
-            "type-mismatch");
+            "wrong-argument-type");
   // Nor is what an operator still has to be asked about.
   EXPECT_EQ(type_of("def @main() { let %f = fn(%x) { add(%x, %x) }; %f(1f) }"), "fn() -> float32");
-  EXPECT_EQ(slugs("def @main() { let %f = fn(%x) { add(%x, %x) }; (%f(1f), %f(1)) }"), "type-mismatch");
+  EXPECT_EQ(slugs("def @main() { let %f = fn(%x) { add(%x, %x) }; (%f(1f), %f(1)) }"), "wrong-argument-type");
   EXPECT_EQ(type_of("def @main[A](%x: A) { let %f = fn(%y) { (%x, %y) }; (%f(1), %f(2f)) }"),
             "fn[A](A) -> ((A, int32), (A, float32))");
 }
@@ -120,7 +120,7 @@ TEST(Infer, GenericFunctions) {
   const std::string both = "def @both(%f: fn[A](A) -> A) { (%f(1), %f(2f)) }\n";
   EXPECT_EQ(type_of(both + "def @id[B](%x: B) -> B { %x } def @main() { @both(@id) }"),
             "fn() -> (int32, float32)");
-  EXPECT_EQ(slugs(both + "def @main() { @both(fn(%x: int32) { %x }) }"), "type-mismatch");
+  EXPECT_EQ(slugs(both + "def @main() { @both(fn(%x: int32) { %x }) }"), "wrong-argument-type");
 }
 
 TEST(Infer, Recursion) {
@@ -194,9 +194,9 @@ TEST(Infer, FunctionsThatBindShapeVariables) {
 TEST(Infer, DimsThatMustAgree) {
   const std::string same = "def @f(%x: Tensor[(n), float32], %y: Tensor[(n), float32]) { %x }\n";
   EXPECT_EQ(slugs(same + "def @main(%x: Tensor[(3), float32], %y: Tensor[(4), float32]) { @f(%x, %y) }"),
-            "type-mismatch");
+            "wrong-argument-type");
   EXPECT_EQ(slugs(same + "def @main(%x: Tensor[(k), float32], %y: Tensor[(k + 1), float32]) { @f(%x, %y) }"),
-            "type-mismatch");
+            "wrong-argument-type");
   const Outcome out =
       run(same + "def @main(%x: Tensor[(k), float32], %y: Tensor[(4), float32]) { @f(%x, %y) }");
   ASSERT_TRUE(out.checked) << out.messages;
@@ -219,7 +219,7 @@ TEST(Infer, UnknownDims) {
             "fn(bool, Tensor[(3, 4), float32], Tensor[(?, 4), float32]) -> Tensor[(?, 4), float32]");
   EXPECT_EQ(slugs("def @main(%c: bool, %x: Tensor[(3), float32], %y: Tensor[(4), float32]) "
                   "{ if (%c) { %x } else { %y } }"),
-            "type-mismatch");
+            "branches-differ");
 }
 
 TEST(Errors, EachIsReportedOnce) {
@@ -234,12 +234,12 @@ TEST(Errors, EachIsReportedOnce) {
 TEST(Errors, Slugs) {
   EXPECT_EQ(slugs("def @f(%x: int32) { %x } def @main() { @f(1, 2) }"), "wrong-argument-count");
   EXPECT_EQ(slugs("def @main() { add(1) }"), "wrong-argument-count");
-  EXPECT_EQ(slugs("def @main() -> int32 { 1f }"), "type-mismatch");
-  EXPECT_EQ(slugs("def @main() { let %x: int32 = 1f; %x }"), "type-mismatch");
-  EXPECT_EQ(slugs("def @main() { if (1) { 1 } else { 2 } }"), "type-mismatch");
-  EXPECT_EQ(slugs("def @main() { if (True) { 1 } else { 2f } }"), "type-mismatch");
-  EXPECT_EQ(slugs("def @main() { ref_read(1) }"), "type-mismatch");
-  EXPECT_EQ(slugs("def @main() { ref_write(ref(1), 2f) }"), "type-mismatch");
+  EXPECT_EQ(slugs("def @main() -> int32 { 1f }"), "wrong-result-type");
+  EXPECT_EQ(slugs("def @main() { let %x: int32 = 1f; %x }"), "wrong-value-type");
+  EXPECT_EQ(slugs("def @main() { if (1) { 1 } else { 2 } }"), "condition-not-bool");
+  EXPECT_EQ(slugs("def @main() { if (True) { 1 } else { 2f } }"), "branches-differ");
+  EXPECT_EQ(slugs("def @main() { ref_read(1) }"), "not-a-reference");
+  EXPECT_EQ(slugs("def @main() { ref_write(ref(1), 2f) }"), "wrong-contents-type");
   EXPECT_EQ(slugs("def @main() { let %f = fn(%x) { %x(%x) }; 1 }"), "endless-type");
   EXPECT_EQ(slugs(kList + "def @main() { let %x = Nil(); 1 }"), "ambiguous-type");
   EXPECT_EQ(slugs("def @main(%x) { add(%x, %x) }"), "ambiguous-type");
@@ -250,7 +250,7 @@ TEST(Errors, Slugs) {
   EXPECT_EQ(slugs(kList + "def @main(%x: List[int32]) { match (%x) { Cons(_) => 1, _ => 2 } }"),
             "wrong-pattern-arity");
   EXPECT_EQ(slugs(kList + "def @main(%x: int32) { match (%x) { Cons(_, _) => 1, _ => 2 } }"),
-            "type-mismatch");
+            "wrong-pattern-type");
   EXPECT_EQ(slugs("def @main() { let %r = ref(fn(%z) { %z }); let %f = fn[A](%x: A) { ref_write(%r, fn(%y: "
                   "A) { %y }) }; 1 }"),
             "type-parameter-escapes");

@@ -242,7 +242,10 @@ void Inference::finish_fn(const Fn* fn) {
   const Type body = use(fn->body);
   const Type result = unifier_.find(results_[fn]);
   // An unknown result is whatever the body is; only a written one (or one that recursion has fixed) can disagree.
-  agree(place(fn->body, fn), "the function's body", result, body);
+  agree(place(fn->body, fn), "the function's body", result, body,
+        {.slug = "wrong-result-type",
+         .from = fn->span,
+         .who = fn->result ? "the function whose result has a type" : "the function"});
   settled(fn->body);
   note_checks(fn->body);
   release_dims(fn);
@@ -284,7 +287,8 @@ void Inference::bind_let(const Let* let) {
   const auto* fn = written->as<FnType>();
   const bool generic = fn && !fn->type_params.empty() && let->value->kind != ExprKind::kOpRef;
   agree(place(let->value, let), cat("the value of `%", x->name.text(), "`"), written,
-        generic ? scheme(let->value) : use(let->value));
+        generic ? scheme(let->value) : use(let->value),
+        {.slug = "wrong-value-type", .from = x->span, .who = "its type is written here"});
   settled(let->value);
   note_checks(let->value);
   set(x, written);
@@ -300,12 +304,14 @@ Type Inference::proj(const Proj* n) {
 }
 
 Type Inference::branches(const If* n) {
-  agree(place(n->cond, n), "the condition", context_.scalar_type(kBool), use(n->cond));
+  agree(place(n->cond, n), "the condition", context_.scalar_type(kBool), use(n->cond),
+        {.slug = "condition-not-bool"});
   note_checks(n->cond);
   const Type then_type = use(n->then_branch), else_type = use(n->else_branch);
   Type out = nullptr;
   if (auto wrong = unifier_.join(then_type, else_type, out)) {
-    mismatch(place(n->else_branch, n), "the `else` branch", then_type, else_type, *wrong);
+    mismatch(place(n->else_branch, n), "the `else` branch", then_type, else_type, *wrong,
+             {.slug = "branches-differ", .from = place(n->then_branch, n), .who = "the first branch"});
     return unifier_.poison();
   }
   return out;
@@ -317,7 +323,8 @@ Type Inference::arms(const Match* n) {
   for (size_t i = 1; i < n->arms.size(); ++i) {
     const Type arm = use(n->arms[i].body), before = out;
     if (auto wrong = unifier_.join(before, arm, out)) {
-      mismatch(place(n->arms[i].body, n), "this arm", before, arm, *wrong);
+      mismatch(place(n->arms[i].body, n), "this arm", before, arm, *wrong,
+               {.slug = "arms-differ", .from = place(n->arms[0].body, n), .who = "the first arm"});
       return unifier_.poison();
     }
   }
@@ -328,16 +335,19 @@ Type Inference::ref_read(const RefRead* n) {
   const Type t = unifier_.find(use(n->ref));
   if (const auto* ref = t->as<RefType>()) return ref->contents;
   const Type contents = unifier_.hole(n);
-  return agree(place(n->ref, n), "what is read", context_.ref_type(contents), t) ? contents
-                                                                                 : unifier_.poison();
+  return agree(place(n->ref, n), "what is read", context_.ref_type(contents), t, {.slug = "not-a-reference"})
+             ? contents
+             : unifier_.poison();
 }
 
 Type Inference::ref_write(const RefWrite* n) {
   const Type t = unifier_.find(use(n->ref)), value = use(n->value);
   const auto* ref = t->as<RefType>();
   const Type contents = ref ? ref->contents : unifier_.hole(n);
-  if (ref || agree(place(n->ref, n), "what is written to", context_.ref_type(contents), t)) {
-    agree(place(n->value, n), "the value written", contents, value);
+  if (ref || agree(place(n->ref, n), "what is written to", context_.ref_type(contents), t,
+                   {.slug = "not-a-reference"})) {
+    agree(place(n->value, n), "the value written", contents, value,
+          {.slug = "wrong-contents-type", .from = n->ref->span, .who = "the reference"});
   }
   note_checks(n);
   return context_.tuple_type({});

@@ -18,6 +18,15 @@ namespace relay::typecheck {
 // Does the program say everything about the function's type?
 bool fully_annotated(const Fn* fn);
 
+// Why a type is expected: the slug of what contradicts it, and the place that asks for it.
+struct Expectation {
+  std::string_view slug = "type-mismatch";
+  Span from = Span::none();
+  std::string_view who = {};   // what stands at that place
+  const Call* call = nullptr;  // of whose argument number `index` the type is
+  size_t index = 0;
+};
+
 class Inference {
  public:
   Inference(const Module& m, Diagnostics& diagnostics);
@@ -54,7 +63,7 @@ class Inference {
   void let_value(const Let* let);
   void bind_let(const Let* let);
   void patterns(const Match* m);
-  bool pattern(Pattern root, Type type, Expr origin);
+  bool pattern(Pattern root, Type type, const Match* m);
   Type ctor_type(const Constructor& ctor);
   Type proj(const Proj* n);
   Type branches(const If* n);
@@ -98,10 +107,15 @@ class Inference {
   Span place(Expr e, Expr user);
   std::string text(Type t);
   std::string name_of(Expr callee);
-  void mismatch(Span span, std::string what, Type expected, Type actual, const Mismatch& wrong);
-  void report(Span span, std::string what, Type expected, Type actual, const Mismatch& wrong);
+  void mismatch(Span span, std::string what, Type expected, Type actual, const Mismatch& wrong,
+                const Expectation& why = {});
+  void report(Span span, std::string what, Type expected, Type actual, const Mismatch& wrong,
+              const Expectation& why);
+  Span definition_of(Expr callee);  // where what is called is defined, if that is known
+  Span use_of(const Call* call, size_t index);  // where an argument stands, also if it is bound elsewhere
   // Unifies; reports and returns false if that fails.
   bool agree(Span span, std::string_view what, Type expected, Type actual);
+  bool agree(Span span, std::string_view what, Type expected, Type actual, const Expectation& why);
   bool settled(Expr at);
   void relation_error(const Task& task, const op::RelationError& wrong);
   void ambiguous(Expr at, std::string message);

@@ -55,7 +55,8 @@ class KindCheck {
       for (Type field : ctor->fields) {
         if (!field || field->has_hole) {
           error(ctor->span, "hole-in-data-type",
-                cat("the fields of `", ctor->name.text(), "` must have complete types"));
+                cat("the fields of `", ctor->name.text(), "` must have complete types"))
+              .note("a type parameter stands for a type that may vary: `type T[A] { C(A) }`");
         } else {
           check(field, scope, ctor->span);
         }
@@ -91,10 +92,12 @@ class KindCheck {
       pending.pop_back();
       if (scope == root_scope && !seen.insert(t).second) continue;
       if (!t->has_type_var && !closed_.insert(t).second) continue;
-      std::string slug, message;
+      std::string slug, message, note;
+      Span other = Span::none();
       if (const auto* v = t->as<TypeVar>(); v && !declares(scope, v->name)) {
         slug = "unbound-type-parameter";
         message = cat("type parameter `", v->name.text(), "` is not declared here");
+        note = cat("a function declares it as `fn[", v->name.text(), "](...)`");
       } else if (const auto* data = t->as<DataType>()) {
         const DataTypeDef* def = module_.data_type(data->name.text());
         if (!def) {
@@ -104,12 +107,15 @@ class KindCheck {
           slug = "wrong-type-arity";
           message = cat("`", data->name.text(), "` takes ", def->params.size(),
                         def->params.size() == 1 ? " type, not " : " types, not ", data->args.size());
+          other = def->span;
         }
       } else if (const auto* fn = t->as<FnType>()) {
         scope = open(scope, fn->type_params, span);
       }
       if (!slug.empty()) {
-        error(span, slug, std::move(message));
+        Diagnostic& d = error(span, slug, std::move(message));
+        if (other.known()) d.label(other, "the definition of the type");
+        if (!note.empty()) d.note(note);
         bad_.insert(root);
         closed_.erase(t);
         closed_.erase(root);
@@ -121,8 +127,8 @@ class KindCheck {
     }
   }
 
-  void error(Span span, std::string_view slug, std::string message) {
-    diagnostics_.error(span, slug, std::move(message));
+  Diagnostic& error(Span span, std::string_view slug, std::string message) {
+    return diagnostics_.error(span, slug, std::move(message));
   }
 
   const Module& module_;

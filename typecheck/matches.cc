@@ -33,7 +33,8 @@ void Inference::patterns(const Match* m) {
   }
 }
 
-bool Inference::pattern(Pattern root, Type root_type, Expr origin) {
+bool Inference::pattern(Pattern root, Type root_type, const Match* m) {
+  const Expr origin = m;
   bool good = true;
   std::vector<std::pair<Pattern, Type>> pending{{root, root_type}};
   while (!pending.empty()) {
@@ -46,7 +47,8 @@ bool Inference::pattern(Pattern root, Type root_type, Expr origin) {
         const Type written = p->var->annotation ? annotation(p->var->annotation, p->var) : nullptr;
         if (written) {
           dims_are_bound(p->var->annotation, p->span);
-          good &= agree(p->span, cat("the value of `%", p->var->name.text(), "`"), written, type);
+          good &= agree(p->span, cat("the value of `%", p->var->name.text(), "`"), written, type,
+                        {.slug = "wrong-value-type", .from = m->value->span, .who = "what is matched"});
         }
         set(p->var, written ? written : type);
         continue;
@@ -58,9 +60,11 @@ bool Inference::pattern(Pattern root, Type root_type, Expr origin) {
         if (fn && p->fields.size() != fn->args.size()) {
           error(p->span, "wrong-pattern-arity",
                 cat("`", p->ctor->name.text(), "` has ", fn->args.size(), " fields, the pattern has ",
-                    p->fields.size()));
+                    p->fields.size()))
+              .label(p->ctor->span, "the constructor");
           fn = nullptr;
-        } else if (fn && !agree(p->span, "the value that is matched", fn->result, type)) {
+        } else if (fn && !agree(p->span, "the value that is matched", fn->result, type,
+                                {.slug = "wrong-pattern-type", .from = m->value->span, .who = "what is matched"})) {
           fn = nullptr;
         }
         good &= fn != nullptr;
@@ -74,7 +78,8 @@ bool Inference::pattern(Pattern root, Type root_type, Expr origin) {
           break;
         }
         for (size_t i = 0; i < p->fields.size(); ++i) fields.push_back(unifier_.hole(origin));
-        if (!agree(p->span, "the value that is matched", context_.tuple_type(fields), type)) {
+        if (!agree(p->span, "the value that is matched", context_.tuple_type(fields), type,
+                   {.slug = "wrong-pattern-type", .from = m->value->span, .who = "what is matched"})) {
           good = false;
           std::fill(fields.begin(), fields.end(), unifier_.poison());
         }

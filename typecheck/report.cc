@@ -1,4 +1,6 @@
 // Messages: what was found, what was needed, and where exactly the two part.
+#include <cctype>
+
 #include "base/cat.h"
 #include "typecheck/inference.h"
 
@@ -29,13 +31,81 @@ std::string Inference::name_of(Expr callee) {
   return "the function";
 }
 
-void Inference::mismatch(Span span, std::string what, Type expected, Type actual, const Mismatch& wrong) {
-  report(span, std::move(what), expected, actual, wrong);
+Span Inference::definition_of(Expr callee) {
+  if (const auto* ctor = callee->as<CtorRef>()) return ctor->ctor->span;
+  if (callee->kind == ExprKind::kVar) return callee->span;
+  const auto* global = callee->as<Global>();
+  const Fn* fn = global ? module_.function(global->name.text()) : nullptr;
+  return fn ? fn->span : Span::none();
+}
+
+namespace {
+
+// The pieces between the commas of the brackets that end the text of a call; none if it does not end in brackets.
+std::vector<std::pair<size_t, size_t>> arguments_in(std::string_view text) {
+  std::vector<std::vector<std::pair<size_t, size_t>>> open;  // of each open bracket, its pieces
+  std::vector<std::pair<size_t, size_t>> closed;             // of the bracket that was closed last
+  std::vector<size_t> begin;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (c == '"' || c == '`') {
+      while (++i < text.size() && text[i] != c) i += text[i] == '\\' ? 1 : 0;
+    } else if (text.substr(i, 2) == "//") {
+      while (i + 1 < text.size() && text[i + 1] != '\n') ++i;
+    } else if (c == '(' || c == '[' || c == '{') {
+      open.emplace_back();
+      begin.push_back(i + 1);
+    } else if (open.empty()) {
+      continue;
+    } else if (c == ')' || c == ']' || c == '}' || c == ',') {
+      size_t from = begin.back(), to = i;
+      while (from < to && std::isspace(static_cast<unsigned char>(text[from]))) ++from;
+      while (from < to && std::isspace(static_cast<unsigned char>(text[to - 1]))) --to;
+      open.back().emplace_back(from, to);
+      begin.back() = i + 1;
+      if (c == ',') continue;
+      closed = std::move(open.back());
+      open.pop_back();
+      begin.pop_back();
+      if (i + 1 == text.size()) return closed;
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+Span Inference::use_of(const Call* call, size_t index) {
+  const Expr arg = call->args[index];
+  const Span all = call->span;
+  const bool inside = arg->span.known() && arg->span.file == all.file && all.begin <= arg->span.begin &&
+                      arg->span.end <= all.end;
+  if (inside || !all.known()) return arg->span;
+  const std::string_view text =
+      context_.sources().text(all.file).substr(all.begin, all.end - all.begin);
+  const auto pieces = arguments_in(text);
+  const auto at = [&](size_t from, size_t to) {
+    return Span{all.file, all.begin + static_cast<uint32_t>(from), all.begin + static_cast<uint32_t>(to)};
+  };
+  if (pieces.size() >= call->args.size()) return at(pieces[index].first, pieces[index].second);
+  // Of an infix operator: its operands are at the ends.
+  const auto* var = arg->as<Var>();
+  const std::string name = var ? cat("%", var->name.text()) : std::string();
+  if (var && call->args.size() == 2 && index == 0 && text.starts_with(name)) return at(0, name.size());
+  if (var && call->args.size() == 2 && index == 1 && text.ends_with(name))
+    return at(text.size() - name.size(), text.size());
+  return all;
+}
+
+void Inference::mismatch(Span span, std::string what, Type expected, Type actual, const Mismatch& wrong,
+                         const Expectation& why) {
+  report(why.call ? use_of(why.call, why.index) : span, std::move(what), expected, actual, wrong, why);
   // What is not known yet would only be reported as ambiguous.
   for (Type t : {expected, actual}) unifier_.unify(t, unifier_.poison());
 }
 
-void Inference::report(Span span, std::string what, Type expected, Type actual, const Mismatch& wrong) {
+void Inference::report(Span span, std::string what, Type expected, Type actual, const Mismatch& wrong,
+                       const Expectation& why) {
   const std::string expected_text = text(expected), actual_text = text(actual);
   switch (wrong.why) {
     case Mismatch::Why::kEndless:
@@ -50,8 +120,22 @@ void Inference::report(Span span, std::string what, Type expected, Type actual, 
     case Mismatch::Why::kDifferent:
     case Mismatch::Why::kDim: break;
   }
-  Diagnostic& d = error(span, "type-mismatch",
-                        cat(what, " has the type `", actual_text, "`, expected `", expected_text, "`"));
+  Diagnostic& d =
+      error(span, why.slug, cat(what, " has the type `", actual_text, "`, expected `", expected_text, "`"));
+  if (why.from.known()) d.label(why.from, std::string(why.who));
+  if (why.call) {
+    const Expr callee = why.call->callee;
+    const auto* global = callee->as<Global>();
+    const Fn* fn = global ? module_.function(global->name.text()) : callee->as<Fn>();
+    if (!fn && let_fn_.get(callee)) fn = let_fn_.get(callee);
+    if (fn && why.index < fn->params.size()) {
+      d.label(fn->params[why.index]->span, "the parameter");
+    } else if (definition_of(callee).known()) {
+      d.label(definition_of(callee), cat(name_of(callee), " is defined here"));
+    }
+    const auto* var = why.call->args[why.index]->as<Var>();
+    if (var && var->span.known()) d.label(var->span, cat("`%", var->name.text(), "` is bound here"));
+  }
   if (wrong.why == Mismatch::Why::kDim) {
     d.note(cat("dimension ", wrong.dim, " is ", show(wrong.actual_dim), ", expected ",
                show(wrong.expected_dim)));
@@ -68,9 +152,13 @@ void Inference::report(Span span, std::string what, Type expected, Type actual, 
 }
 
 bool Inference::agree(Span span, std::string_view what, Type expected, Type actual) {
+  return agree(span, what, expected, actual, {});
+}
+
+bool Inference::agree(Span span, std::string_view what, Type expected, Type actual, const Expectation& why) {
   const auto wrong = unifier_.unify(expected, actual);
   if (!wrong) return true;
-  mismatch(span, std::string(what), expected, actual, *wrong);
+  mismatch(span, std::string(what), expected, actual, *wrong, why);
   return false;
 }
 
@@ -89,6 +177,7 @@ std::string_view remedy(std::string_view slug) {
   if (slug == "dtypes-differ" || slug == "wrong-dtype") return "`cast` gives a tensor another dtype";
   if (slug == "wrong-rank") return "`expand_dims`, `squeeze` and `reshape` change the rank";
   if (slug == "not-broadcastable") return "aligned at the right, two extents must be equal, or one of them 1";
+  if (slug == "ambiguous-type") return "a type annotation would settle it";
   if (slug == "axis-out-of-range") return "axes count from 0, or from -1 backwards";
   return {};
 }
@@ -113,16 +202,15 @@ void Inference::relation_error(const Task& task, const op::RelationError& wrong)
     for (size_t i = 0; i < task.args.size() && i < 4; ++i) involved.push_back(static_cast<int>(i));
   }
   for (int i : involved) {
-    const Expr at = argument(i);
     if (static_cast<size_t>(i) < task.args.size()) {
-      d.label(at ? at->span : Span::none(),
+      d.label(argument(i) ? use_of(call, static_cast<size_t>(i)) : Span::none(),
               cat("argument ", i, " is `", text(task.args[static_cast<size_t>(i)]), "`"));
     }
   }
 }
 
 void Inference::ambiguous(Expr at, std::string message) {
-  error(at->span, "ambiguous-type", std::move(message)).note("a type annotation would settle it");
+  error(at->span, "ambiguous-type", std::move(message)).note(std::string(remedy("ambiguous-type")));
 }
 
 }  // namespace relay::typecheck

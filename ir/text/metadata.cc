@@ -199,30 +199,33 @@ bool Metadata::read(std::string_view text, Span span, Diagnostics& diagnostics) 
   return true;
 }
 
-std::variant<MetaValue, std::string> Metadata::find(std::string_view key, size_t index) const {
-  if (!graph_) return "there is no `#[metadata]` in this text";
+std::variant<MetaValue, MetaError> Metadata::find(std::string_view key, size_t index) const {
+  const auto unknown = [](std::string why) { return MetaError{"unknown-metadata", std::move(why)}; };
+  const auto broken = [](std::string why) { return MetaError{"broken-metadata", std::move(why)}; };
+  if (!graph_) return MetaError{"missing-metadata", "there is no `#[metadata]` in this text"};
   const Graph& g = *graph_;
   const auto found = g.lists.find(key);
   const json* list = found == g.lists.end() ? nullptr : found->second;
-  if (!list) return cat("the metadata has no entry `", key, "`");
+  if (!list) return unknown(cat("the metadata has no entry `", key, "`"));
   const json* items = member(*list, "data");
   if (!items || !items->is_array() || index >= items->size()) {
-    return cat("the metadata has ", items && items->is_array() ? items->size() : 0, " objects `", key, "`");
+    return unknown(
+        cat("the metadata has ", items && items->is_array() ? items->size() : 0, " objects `", key, "`"));
   }
   const json* node = g.node(index_of(&(*items)[index]));
-  if (!node) return "the metadata does not hold the object that it refers to";
+  if (!node) return broken("the metadata does not hold the object that it refers to");
 
   const std::string_view type = text_of(member(*node, "type_key"));
   if (type == "relay.Constant") {
     const json* arrays = member(g.root, "b64ndarrays");
     const std::optional<size_t> which = index_of(g.attr(*node, "data"));
     if (!which || !arrays || !arrays->is_array() || *which >= arrays->size())
-      return "the constant has no tensor";
+      return broken("the constant has no tensor");
     Tensor& known = g.tensors[*which];
     if (!known.defined()) {
       auto tensor = read_tensor(text_of(&(*arrays)[*which]));
       if (auto* message = std::get_if<std::string>(&tensor))
-        return cat("the constant cannot be read: ", *message);
+        return broken(cat("the constant cannot be read: ", *message));
       known = std::get<Tensor>(std::move(tensor));
     }
     return MetaValue(known);
@@ -232,14 +235,14 @@ std::variant<MetaValue, std::string> Metadata::find(std::string_view key, size_t
     char* end = nullptr;
     errno = 0;
     const long long parsed = std::strtoll(value.c_str(), &end, 10);
-    if (value.empty() || *end != '\0' || errno != 0) return "the integer is malformed";
+    if (value.empty() || *end != '\0' || errno != 0) return broken("the integer is malformed");
     return MetaValue(MetaInt{parsed});
   }
   if (type == "FloatImm") {
     const std::string value(text_of(g.attr(*node, "value")));
     char* end = nullptr;
     const double parsed = std::strtod(value.c_str(), &end);
-    if (value.empty() || *end != '\0') return "the number is malformed";
+    if (value.empty() || *end != '\0') return broken("the number is malformed");
     return MetaValue(MetaFloat{parsed});
   }
   if (type == "runtime.String") return MetaValue(MetaString{std::string(text_of(member(*node, "repr_str")))});

@@ -34,6 +34,12 @@ struct MetaAny {};     // the dim `?`
 struct MetaOpaque {};  // something that has no counterpart here
 using MetaValue = std::variant<Tensor, MetaInt, MetaFloat, MetaString, MetaVariable, MetaAny, MetaOpaque>;
 
+// Why a reference stands for nothing.
+struct MetaError {
+  std::string_view slug;
+  std::string message;
+};
+
 class Metadata {
  public:
   Metadata();
@@ -44,8 +50,8 @@ class Metadata {
   // Reads the JSON. False if it is malformed, which is reported at `span`.
   bool read(std::string_view json, Span span, Diagnostics& diagnostics);
 
-  // The object that meta[key][index] names; a message instead if there is none.
-  std::variant<MetaValue, std::string> find(std::string_view key, size_t index) const;
+  // The object that meta[key][index] names.
+  std::variant<MetaValue, MetaError> find(std::string_view key, size_t index) const;
 
  private:
   struct Graph;

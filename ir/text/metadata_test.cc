@@ -69,10 +69,10 @@ TEST(Metadata, DimsAndAttributes) {
 TEST(Metadata, Mistakes) {
   EXPECT_EQ(printed("def @f() { meta[relay.Constant][2] }"), "unknown-metadata");
   EXPECT_EQ(printed("def @f() { meta[Other][0] }"), "unknown-metadata");
-  EXPECT_EQ(printed("def @f() { meta[IntImm][0] }"), "unknown-metadata");
+  EXPECT_EQ(printed("def @f() { meta[IntImm][0] }"), "wrong-metadata-kind");
   EXPECT_EQ(printed("def @f() { meta[relay.Constant][99999999999999999999] }"), "literal-out-of-range");
-  EXPECT_EQ(printed("def @f(%x: Tensor[(meta[relay.Constant][0]), int8]) { 1 }"), "unknown-metadata");
-  EXPECT_EQ(printed("def @f() { meta[relay.Constant][0] }", ""), "unknown-metadata");
+  EXPECT_EQ(printed("def @f(%x: Tensor[(meta[relay.Constant][0]), int8]) { 1 }"), "wrong-metadata-kind");
+  EXPECT_EQ(printed("def @f() { meta[relay.Constant][0] }", ""), "missing-metadata");
   EXPECT_EQ(printed("def @f() { 1 }", "#[metadata] []"), "malformed-metadata");
 }
 
@@ -97,10 +97,10 @@ TEST(Metadata, TensorsAreNotTrusted) {
             "def @f() {\n  -8i4\n}\n");
   for (std::string_view bad : {"P6G0lvBAXt0AAAAAAAAAAAEAAAAAAAAAAAAAAAAEAQABAAAAAAAAAAg=",
                                "P6G0lvBAXt0AAAAAAAAAAAEAAAAAAAAAAAAAAAEEAQABAAAAAAAAABA="})
-    EXPECT_EQ(printed(text, with_tensor(bad)), "unknown-metadata");
+    EXPECT_EQ(printed(text, with_tensor(bad)), "broken-metadata");
   // Every truncation and every damaged byte is refused or read, never a crash.
   for (size_t length = 0; length + 1 < good.size(); ++length) {
-    EXPECT_EQ(printed(text, with_tensor(good.substr(0, length))), "unknown-metadata") << length;
+    EXPECT_EQ(printed(text, with_tensor(good.substr(0, length))), "broken-metadata") << length;
   }
   for (size_t i = 0; i < good.size(); ++i) {
     for (char c : {'A', '/', '9', 'g', '='}) {

@@ -25,8 +25,17 @@ Parser::Parser(uint32_t file, std::string_view text, Diagnostics& diagnostics, c
       module_(options.into),
       builder_(module_.context()),
       imported_(imported),
-      errors_before_(diagnostics.errors()) {
+      errors_before_(diagnostics.errors()),
+      errors_at_item_(diagnostics.errors()) {
   poison_ = builder_.tuple({});
+}
+
+Token Parser::next() {
+  const Token t = lexer_.next();
+  if (t.kind != TokenKind::kPunctuation) return t;
+  if (t.is("(") || t.is("[") || t.is("{")) brackets_.push_back(t.span);
+  if ((t.is(")") || t.is("]") || t.is("}")) && !brackets_.empty()) brackets_.pop_back();
+  return t;
 }
 
 bool Parser::take(std::string_view punctuation) {
@@ -43,13 +52,39 @@ bool Parser::take_word(std::string_view word) {
 
 bool Parser::need(std::string_view punctuation, std::string_view why) {
   if (take(punctuation)) return true;
-  return expected(cat("`", punctuation, "` ", why));
+  const std::string what = cat("`", punctuation, "` ", why);
+  if (punctuation == ";") return expected(what, "missing-semicolon");
+  if (punctuation != ")" && punctuation != "]" && punctuation != "}") return expected(what);
+  const Token& t = peek();
+  return expected_in_bracket(
+      what, t.is(")") || t.is("]") || t.is("}") ? "mismatched-bracket" : "unclosed-bracket");
 }
 
-bool Parser::expected(std::string_view what, std::string_view slug) {
+bool Parser::expected(std::string_view what, std::string_view slug, std::string_view remedy) {
   const Token& found = peek();
-  if (found.kind != TokenKind::kBad)
-    error(found.span, slug, cat("expected ", what, ", found ", found.show()));
+  if (found.kind == TokenKind::kBad || diagnostics_.errors() > errors_at_item_) return false;
+  Diagnostic& d = error(found.span, slug, cat("expected ", what, ", found ", found.show()));
+  if (!remedy.empty()) d.note(std::string(remedy));
+  return false;
+}
+
+bool Parser::expected_name(std::string_view what, std::string_view sigil) {
+  const Token t = peek();
+  if (t.kind != TokenKind::kName || (keyword(t.text) && !t.quoted)) return expected(what, "expected-name");
+  const size_t before = diagnostics_.errors();
+  expected(what, "missing-sigil");
+  if (diagnostics_.errors() > before) diagnostics_.last().note(cat("did you mean `", sigil, t.text, "`?"));
+  return false;
+}
+
+bool Parser::expected_in_bracket(std::string_view what, std::string_view slug) {
+  const size_t before = diagnostics_.errors();
+  expected(what, slug);
+  if (diagnostics_.errors() > before && !brackets_.empty()) {
+    const Span at = brackets_.back();
+    diagnostics_.last().label(
+        at, cat("the `", lexer_.text().substr(at.begin, 1), "` that is open here"));
+  }
   return false;
 }
 
@@ -81,7 +116,9 @@ bool Parser::comma_or(std::string_view closer, size_t count) {
     return true;
   }
   failed_ = true;
-  expected(cat("`,` or `", closer, "`"));
+  const Token& t = peek();
+  const bool other = (t.is(")") || t.is("]") || t.is("}")) && !t.is(closer);
+  expected_in_bracket(cat("`,` or `", closer, "`"), other ? "mismatched-bracket" : "unfinished-list");
   return false;
 }
 
@@ -109,7 +146,8 @@ bool Parser::read_header() {
   const Token version = next();
   if (version.text == "0.0.5") return true;
   error(version.span, "unsupported-version",
-        cat("version `", version.text, "` of the text format is not known; this is 0.0.5"));
+        cat("version `", version.text, "` of the text format is not known; this is 0.0.5"))
+      .note("begin the text with `#[version = \"0.0.5\"]`, or leave the line out");
   return false;
 }
 
@@ -130,6 +168,8 @@ bool Parser::take_data_type() {
   const bool is_extern = take_word("extern");
   if (!take_word("type")) return false;
   depth_ = 0;
+  brackets_.clear();
+  errors_at_item_ = diagnostics_.errors();
   // The first pass may have read it already; where it did not, a `//` that divides looked like a comment to it.
   const auto [known, fresh] = data_types_read_.emplace(peek().span.begin, 0);
   if (fresh && data_type(is_extern)) {
@@ -174,6 +214,7 @@ bool Parser::data_type(bool is_extern) {
   def.params = module_.context().arena().list(params);
   def.ctors = module_.context().arena().list(ctors);
   module_.set_data_type(module_.context().arena().make<DataTypeDef>(def));
+  broken_types_ |= !ok;
   return ok;
 }
 
@@ -236,6 +277,9 @@ void Parser::read_definitions() {
     pending_lets_.clear();
     leave_scope(0);
     leave_types(0);
+    brackets_.clear();
+    const bool after_mistake = diagnostics_.errors() > errors_at_item_;
+    errors_at_item_ = diagnostics_.errors();
     lexer_.set_arithmetic(false);
     const Token& t = peek();
     if (t.kind == TokenKind::kEnd) return;
@@ -255,6 +299,11 @@ void Parser::read_definitions() {
     } else if (t.kind == TokenKind::kBad) {
       next();
       ok = false;
+    } else if (t.kind == TokenKind::kVersion) {
+      error(t.span, "misplaced-version", "the version of the text format stands before all definitions");
+      ok = false;
+    } else if (after_mistake) {
+      ok = false;  // what is left of a definition that was given up
     } else {
       ok =
           expected("a definition: `def`, `type`, `extern type`, `kernel` or `import`", "expected-definition");
@@ -264,9 +313,14 @@ void Parser::read_definitions() {
 }
 
 bool Parser::function_definition() {
-  if (peek().kind != TokenKind::kGlobal)
-    return expected("the name of a function, like `@main`", "expected-name");
+  if (peek().kind != TokenKind::kGlobal) return expected_name("the name of a function, like `@main`", "@");
   const Token name = next();
+  const bool ok = function_named(name);
+  if (!ok) broken_.insert(name.name());
+  return ok;
+}
+
+bool Parser::function_named(const Token& name) {
   graph_.clear();
   used_graph_ = false;
   FnHeader header;
@@ -282,14 +336,17 @@ bool Parser::function_definition() {
   const Fn* fn = builder_.fn(header.params, body, header.result, header.attrs, header.type_params);
   if (used_graph_) check_scopes(fn);
   if (module_.kernel(name.name())) {
-    error(name.span, "redefined-global", cat("`@", name.name(), "` is the name of a kernel already"));
+    error(name.span, "redefined-global", cat("`@", name.name(), "` is the name of a kernel already"))
+        .note("functions and kernels share one name space");
     return true;
   }
   if (const Fn* before = module_.function(name.name())) {
     const std::string what = cat("`@", name.name(), "`");
     if (defined_by(name.span, before->span, "redefined-global", what) == Twice::kProgram) {
-      diagnostics_.warning(name.span, "redefined-global",
-                           cat(what, " is defined already; this definition replaces the other"));
+      diagnostics_
+          .warning(name.span, "replaced-global",
+                   cat(what, " is defined already; this definition replaces the other"))
+          .label(before->span, "the other definition");
     }
   }
   module_.set_function(name.name(), fn);
@@ -300,6 +357,7 @@ void Parser::check_names() {
   std::set<std::pair<Symbol, uint32_t>> seen;
   for (const auto& [name, span] : used_types_) {
     if (module_.data_type(name.text()) || !seen.emplace(name, span.begin).second) continue;
+    if (broken_.contains(name.str())) continue;
     suggest(error(span, "unknown-type", cat("there is no type `", name.text(), "`")), name.text(), "", [&] {
       std::vector<std::string> names{"Tensor"};
       for (const auto& [known, def] : module_.data_types()) names.push_back(known.str());
@@ -312,7 +370,7 @@ void Parser::check_names() {
   }
   if (!module_mode_) return;
   for (const auto& [name, span] : used_globals_) {
-    if (module_.function(name.text()) || module_.kernel(name.text())) continue;
+    if (module_.function(name.text()) || module_.kernel(name.text()) || broken_.contains(name.str())) continue;
     suggest(error(span, "unknown-global", cat("there is no function or kernel `@", name.text(), "`")),
             name.text(), "@", [&] {
               std::vector<std::string> names;
@@ -331,7 +389,7 @@ void Parser::use_metadata() {
   const uint32_t end_of_last = lexer_.end_of_last();
   lexer_.set_arithmetic(false);
   lexer_.set_quiet(true);
-  while (peek().kind != TokenKind::kEnd && peek().kind != TokenKind::kMetadata) next();
+  while (peek().kind != TokenKind::kEnd && peek().kind != TokenKind::kMetadata) lexer_.next();
   lexer_.set_quiet(false);
   const Token found = peek();
   lexer_.seek(start);
@@ -346,7 +404,7 @@ Result<Expr> Parser::expression() {
   if (!read_header()) return kReported;
   Expr e = run_expression();
   if (e && peek().kind != TokenKind::kEnd && peek().kind != TokenKind::kMetadata)
-    expected("the end of the expression");
+    expected("the end of the expression", "trailing-text");
   check_names();
   if (!e || diagnostics_.errors() != errors_before_) return kReported;
   if (used_graph_) {
@@ -359,7 +417,7 @@ Result<Expr> Parser::expression() {
 
 Result<Type> Parser::whole_type() {
   Type t = type();
-  if (t && peek().kind != TokenKind::kEnd) expected("the end of the type");
+  if (t && peek().kind != TokenKind::kEnd) expected("the end of the type", "trailing-text");
   if (!t || diagnostics_.errors() != errors_before_) return kReported;
   return t;
 }

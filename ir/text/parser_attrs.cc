@@ -39,7 +39,12 @@ bool Parser::at_attribute() {
 // key=value, ...; up to `closer`, which is left.
 bool Parser::attributes(std::vector<Attr>& out, std::string_view closer) {
   while (!peek().is(closer)) {
-    if (!at_attribute()) return expected(cat("an attribute, like `axis=1`, or `", closer, "`"));
+    if (!at_attribute()) {
+      const bool first = out.empty();
+      return expected(cat("an attribute, like `axis=1`, or `", closer, "`"),
+                      first ? "expected-token" : "argument-after-attribute",
+                      first ? "" : "attributes are the last in a list");
+    }
     Token first = next();
     std::string key = first.name();
     while (take(".")) key += "." + next().name();
@@ -47,8 +52,16 @@ bool Parser::attributes(std::vector<Attr>& out, std::string_view closer) {
     const std::optional<AttrValue> v = attr_value(0);
     if (!v) return false;
     const Symbol name = module_.context().symbol(key);
+    for (const Attr& before : out) {
+      if (before.name != name) continue;
+      diagnostics_.warning(here_from(first.span.begin), "duplicate-attribute",
+                           cat("attribute `", key, "` is given twice"))
+          .note("one of the two has no effect");
+    }
     out.push_back({name, *v});
-    if (!take(",") && !peek().is(closer) && !at_attribute()) return expected(cat("`,` or `", closer, "`"));
+    if (!take(",") && !peek().is(closer) && !at_attribute()) {
+      return expected_in_bracket(cat("`,` or `", closer, "`"), "unfinished-list");
+    }
   }
   return true;
 }
@@ -66,7 +79,7 @@ std::optional<AttrValue> Parser::attr_value(size_t depth) {
   if (!all) return std::nullopt;
   if (limits.operators == 0) return v;
   if (all->dim.is_unknown()) {
-    error(here_from(at.begin), "literal-out-of-range", "the value of this does not fit 64 bits");
+    error(here_from(at.begin), "dim-overflow", "the value of this does not fit 64 bits");
     return std::nullopt;
   }
   return module_.context().attr_value(all->dim);
@@ -128,7 +141,8 @@ std::optional<AttrValue> Parser::attr_primary(size_t depth) {
     next();
     const Span span = here_from(begin);
     if (!n->suffix.empty() && !suffix) {
-      error(span, "malformed-number", cat("`", n->suffix, "` is not the suffix of a number"));
+      error(span, "unknown-suffix", cat("`", n->suffix, "` is not the suffix of a number"))
+          .note("attributes need none: `2`, `2.5`");
       return std::nullopt;
     }
     if (n->floating || (suffix && suffix->is_float())) {
@@ -179,6 +193,11 @@ std::optional<std::pair<std::string, size_t>> Parser::meta_key(const Token& toke
   return std::pair(key, static_cast<size_t>(*index));
 }
 
+void Parser::report_metadata(Span span, const MetaError& wrong) {
+  Diagnostic& d = error(span, wrong.slug, wrong.message);
+  if (wrong.slug == "missing-metadata") d.note("the section `#[metadata]` stands at the end of the text");
+}
+
 std::optional<AttrValue> Parser::meta_attr(const Token& token) {
   Context& context = module_.context();
   const auto key = meta_key(token);
@@ -186,7 +205,7 @@ std::optional<AttrValue> Parser::meta_attr(const Token& token) {
   const auto found = metadata_.find(key->first, key->second);
   // What we do not understand stays as it was written: some tool may.
   const AttrValue opaque = context.attr_value(std::string(token.text));
-  if (std::get_if<std::string>(&found)) return opaque;
+  if (std::get_if<MetaError>(&found)) return opaque;
   const MetaValue& v = std::get<MetaValue>(found);
   if (const auto* i = std::get_if<MetaInt>(&v)) return context.attr_value(i->value);
   if (const auto* f = std::get_if<MetaFloat>(&v)) return context.attr_value(f->value);
@@ -210,22 +229,23 @@ std::optional<Dim> Parser::dim() {
     const auto key = meta_key(t);
     if (!key) return std::nullopt;
     const auto found = metadata_.find(key->first, key->second);
-    if (const auto* message = std::get_if<std::string>(&found)) {
-      error(t.span, "unknown-metadata", *message);
+    if (const auto* wrong = std::get_if<MetaError>(&found)) {
+      report_metadata(t.span, *wrong);
       return std::nullopt;
     }
     const MetaValue& v = std::get<MetaValue>(found);
     if (const auto* i = std::get_if<MetaInt>(&v); i && i->value != INT64_MIN) return Dim(i->value);
     if (const auto* d = std::get_if<MetaVariable>(&v)) return module_.context().shape_variable(d->name);
     if (std::get_if<MetaAny>(&v)) return Dim::unknown();
-    error(t.span, "unknown-metadata", cat("`", t.text, "` is not a dim"));
+    error(t.span, "wrong-metadata-kind", cat("`", t.text, "` is not a dim"))
+        .note("of metadata integers, variables and `tir.Any` are dims");
     return std::nullopt;
   }
   Arithmetic limits;
   const std::optional<Operand> all = arithmetic(limits, 1, 0, nullptr);
   if (!all) return std::nullopt;
   if (all->dim.is_unknown()) {
-    error(here_from(t.span.begin), "literal-out-of-range", "the value of this dim does not fit 64 bits");
+    error(here_from(t.span.begin), "dim-overflow", "the value of this dim does not fit 64 bits");
     return std::nullopt;
   }
   return all->dim;
@@ -295,7 +315,7 @@ std::optional<Parser::Operand> Parser::combined(Arithmetic& limits, std::string_
   if (op == "min") out.dim = min(a.dim, b.dim);
   if (op == "max") out.dim = max(a.dim, b.dim);
   if (out.dim.is_unknown()) {
-    error(span, "literal-out-of-range", "the value of this does not fit 64 bits");
+    error(span, "dim-overflow", "the value of this does not fit 64 bits");
     return std::nullopt;
   }
   return out;
@@ -317,7 +337,7 @@ std::optional<Parser::Operand> Parser::arithmetic_operand(Arithmetic& limits, si
     const std::optional<Number> n = split_number(v.text, negative);
     const std::optional<int64_t> value = n ? to_int64(*n) : std::nullopt;
     if (!n || n->floating || n->hex || !n->suffix.empty()) {
-      error(v.span, "malformed-number", cat("`", v.text, "` is not an integer"));
+      error(v.span, "dim-not-integer", cat("a dim is an integer, and this is `", v.text, "`"));
       return std::nullopt;
     }
     if (!value || *value == INT64_MIN) {

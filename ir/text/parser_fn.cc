@@ -54,7 +54,7 @@ bool Parser::fn_header(FnHeader& header) {
   std::vector<Attr> attrs;
   const auto param = [&]() -> bool {
     if (at_attribute()) return attributes(attrs, ")");
-    if (peek().kind != TokenKind::kLocal) return expected("a parameter, like `%x`", "expected-name");
+    if (peek().kind != TokenKind::kLocal) return expected_name("a parameter, like `%x`", "%");
     const Token name = next();
     if (take("{")) {  // {virtual_device=...}: where it lives is not ours to say
       std::vector<Attr> ignored;

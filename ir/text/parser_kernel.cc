@@ -21,7 +21,12 @@ constexpr size_t kMostChecks = 4'000'000;
 
 }  // namespace
 
-bool Parser::kernel_definition() { return KernelReader(*this).kernel(); }
+bool Parser::kernel_definition() {
+  const std::string name = peek().kind == TokenKind::kGlobal ? peek().name() : std::string();
+  const bool ok = KernelReader(*this).kernel();
+  if (!ok) broken_.insert(name);
+  return ok;
+}
 
 bool KernelReader::name(Token& out, std::string_view what) {
   if (p_.peek().kind != TokenKind::kName) return p_.expected(cat("the name of ", what), "expected-name");
@@ -125,8 +130,13 @@ bool KernelReader::kernel() {
     for (size_t i = 0; i < std::min(kMost, wrong.size()); ++i) d.note(wrong[i]);
   }
   Module& m = p_.module_;
-  if (m.function(token.name()) || m.kernel(token.name())) {
-    return fail(token.span, "redefined-global", cat("`@", token.name(), "` is defined already")), true;
+  const Fn* before = m.function(token.name());
+  if (before || m.kernel(token.name())) {
+    p_.error(token.span, "redefined-global", cat("`@", token.name(), "` is defined already"))
+        .label(before ? before->span : Span::none(),
+               before ? "the other definition" : "the other one is a kernel too")
+        .note("functions and kernels share one name space");
+    return true;
   }
   m.set_kernel(token.name(), arena_.make<kernel::Kernel>(k));
   return true;
@@ -293,7 +303,7 @@ bool KernelReader::regions(std::vector<kernel::Region>& out) {
     });
     if (!ok) return false;
     if (min.size() != it->second->shape.size()) {
-      return fail(token.span, "wrong-rank",
+      return fail(token.span, "wrong-index-count",
                   cat("`", token.name(), "` has rank ", it->second->shape.size(), ", and here are ",
                       min.size(), " indices"));
     }
@@ -350,14 +360,14 @@ bool KernelReader::indices(const Buffer& b, std::vector<Expr>& out, std::string_
     const Expr e = binary(1, 0);
     if (!e) return false;
     if (e->dtype != kInt64)
-      return fail(span, "dtype-mismatch", cat("an index is an int64, and this is `", e->dtype.name(), "`"));
+      return not_an_index(span, e->dtype);
     out.push_back(e);
     return true;
   });
   if (!ok) return false;
   if (out.size() == b.shape.size()) return true;
   return fail(
-      at, "wrong-rank",
+      at, "wrong-index-count",
       cat("`", b.name.text(), "` has rank ", b.shape.size(), ", and here are ", out.size(), " indices"));
 }
 
@@ -388,9 +398,11 @@ Stmt KernelReader::store() {
   s.value = whole();
   if (!s.value) return nullptr;
   if (s.value->dtype != s.buffer->dtype) {
-    fail(span, "dtype-mismatch",
-         cat("`", token.name(), "` holds `", s.buffer->dtype.name(), "`, and the value is `",
-             s.value->dtype.name(), "`"));
+    p_.error(p_.here_from(span.begin), "wrong-stored-dtype",
+             cat("`", token.name(), "` holds `", s.buffer->dtype.name(), "`, and the value is `",
+                 s.value->dtype.name(), "`"))
+        .label(token.span, cat("elements of `", s.buffer->dtype.name(), "` are written here"))
+        .note(cat("`", s.buffer->dtype.name(), "(...)` converts"));
     return nullptr;
   }
   return p_.need(";", "after the value") ? make(s) : nullptr;

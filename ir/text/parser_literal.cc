@@ -53,14 +53,13 @@ Parser::State Parser::number_operand() {
   while (take("-")) negative = !negative;
   const Token t = peek();
   if (t.kind != TokenKind::kNumber && t.kind != TokenKind::kName) {
-    expected("a number after `-`: there is no unary minus of expressions; write `negative(...)`",
-             "expected-expression");
+    expected("a number after `-`", "unary-minus", "expressions have no unary minus; `negative(...)` negates one");
     return State::kFailed;
   }
   if (t.kind == TokenKind::kName) {
     const std::optional<Number> n = t.quoted ? std::nullopt : split_number(t.text, negative);
     if (!n || !dtype_of_suffix(n->suffix)) {
-      expected("a number after `-`", "expected-expression");
+      expected("a number after `-`", "unary-minus", "expressions have no unary minus; `negative(...)` negates one");
       return State::kFailed;
     }
   }
@@ -147,7 +146,8 @@ std::optional<Tensor> Parser::tensor_literal() {
   if (!need(")", "after `tensor(...`")) return std::nullopt;
   const Span span = here_from(word.begin);
   if (ragged) {
-    error(span, "ragged-tensor", "the lists of a tensor literal must all have the same lengths");
+    error(span, "ragged-tensor", "the lists of a tensor literal must all have the same lengths")
+        .note("the elements may be listed flat, with the shape after the dtype");
     return std::nullopt;
   }
   const std::optional<int64_t> count = element_count(shape);
@@ -171,8 +171,8 @@ std::optional<Tensor> Parser::tensor_literal() {
       return std::nullopt;
     }
     if (!n->suffix.empty() && dtype_of_suffix(n->suffix) != d) {
-      error(at, "malformed-number",
-            cat("the suffix of `", token.text, "` does not agree with `", d->name(), "`"));
+      error(at, "wrong-suffix", cat("the suffix of `", token.text, "` does not agree with `", d->name(), "`"))
+          .note("elements need no suffix: the dtype stands behind them");
       return std::nullopt;
     }
     if (const auto wrong = store_number(*n, t, static_cast<int64_t>(i))) {
@@ -239,13 +239,14 @@ Parser::State Parser::metadata_operand() {
   const auto key = meta_key(token);
   if (!key) return State::kFailed;
   const auto found = metadata_.find(key->first, key->second);
-  if (const auto* message = std::get_if<std::string>(&found)) {
-    error(token.span, "unknown-metadata", *message);
+  if (const auto* wrong = std::get_if<MetaError>(&found)) {
+    report_metadata(token.span, *wrong);
     return value(poison_, begin);
   }
   const auto* tensor = std::get_if<Tensor>(&std::get<MetaValue>(found));
   if (!tensor) {
-    error(token.span, "unknown-metadata", cat("`", token.text, "` is not an expression"));
+    error(token.span, "wrong-metadata-kind", cat("`", token.text, "` is not an expression"))
+        .note("of metadata only `relay.Constant` is an expression; other objects are attributes or dims");
     return value(poison_, begin);
   }
   return value(constant(*tensor, {}, token.span), begin);

@@ -33,7 +33,7 @@ Expr KernelReader::index() {
   const Span span = p_.peek().span;
   const Expr e = whole();
   if (!e || e->dtype == kInt64) return e;
-  fail(span, "dtype-mismatch", cat("an int64 is needed here, and this is `", e->dtype.name(), "`"));
+  not_an_index(span, e->dtype);
   return {};
 }
 
@@ -41,8 +41,17 @@ Expr KernelReader::condition() {
   const Span span = p_.peek().span;
   const Expr e = whole();
   if (!e || e->dtype == kBool) return e;
-  fail(span, "dtype-mismatch", cat("a condition is a bool, and this is `", e->dtype.name(), "`"));
+  p_.error(p_.here_from(span.begin), "condition-not-bool",
+           cat("a condition is a bool, and this is `", e->dtype.name(), "`"))
+      .note("a comparison, like `x != 0`, gives a bool");
   return {};
+}
+
+bool KernelReader::not_an_index(Span begin, DType dtype) {
+  p_.error(p_.here_from(begin.begin), "index-not-int64",
+           cat("extents and indices are int64, and this is `", dtype.name(), "`"))
+      .note("`int64(...)` converts; numbers without a suffix are int64");
+  return false;
 }
 
 namespace {
@@ -88,8 +97,9 @@ Expr KernelReader::sized(Expr e, std::initializer_list<Expr> parts, Span span) {
 
 Expr KernelReader::operation(std::string_view op, Expr a, Expr b, Span span) {
   if (a->dtype != b->dtype) {
-    fail(span, "dtype-mismatch",
-         cat("the operands of `", op, "` differ: `", a->dtype.name(), "` and `", b->dtype.name(), "`"));
+    p_.error(span, "operand-dtypes-differ",
+             cat("the operands of `", op, "` differ: `", a->dtype.name(), "` and `", b->dtype.name(), "`"))
+        .note(cat("nothing is converted by itself; `", a->dtype.name(), "(...)` does so"));
     return {};
   }
   const DType d = a->dtype;
@@ -103,9 +113,9 @@ Expr KernelReader::operation(std::string_view op, Expr a, Expr b, Span span) {
                     : bits      ? d.is_int() || d.is_bool()
                                 : compares || !d.is_bool();
   if (!fits) {
-    fail(span, "dtype-mismatch",
-         cat("`", op, "` does not take `", d.name(), "`",
-             op == "/" ? "; integers have `//` and `trunc_div`" : ""));
+    Diagnostic& wrong =
+        p_.error(span, "wrong-operand-dtype", cat("`", op, "` does not take `", d.name(), "`"));
+    if (op == "/") wrong.note("integers are divided by `//` and `trunc_div`");
     return {};
   }
   if ((division || op.starts_with("trunc_")) && b->kind == ExprKind::kInt && b->int_value == 0) {
@@ -154,7 +164,7 @@ Expr KernelReader::unary(size_t depth) {
     const Expr e = unary(depth + 1);
     if (!e) return {};
     if (!e->dtype.is_bool())
-      return fail(t.span, "dtype-mismatch", cat("`!` does not take `", e->dtype.name(), "`")), Expr();
+      return fail(t.span, "wrong-operand-dtype", cat("`!` does not take `", e->dtype.name(), "`")), Expr();
     return sized(logical_not(e), {e}, t.span);
   }
   if (t.is("-")) {
@@ -166,7 +176,7 @@ Expr KernelReader::unary(size_t depth) {
     }
     const Expr e = unary(depth + 1);
     if (!e) return {};
-    if (e->dtype.is_bool()) return fail(t.span, "dtype-mismatch", "`-` does not take `bool`"), Expr();
+    if (e->dtype.is_bool()) return fail(t.span, "wrong-operand-dtype", "`-` does not take `bool`"), Expr();
     return sized(-e, {e}, t.span);
   }
   return primary(depth);
@@ -218,7 +228,9 @@ Expr KernelReader::number(bool negative, uint32_t begin) {
   const std::optional<Number> n = split_number(t.text, negative);
   const std::optional<DType> suffix = n ? dtype_of_suffix(n->suffix) : std::nullopt;
   if (!n || n->hex || (!n->suffix.empty() && !suffix)) {
-    return fail(span, "malformed-number", cat("`", t.text, "` is not a number")), Expr();
+    return fail(span, n && !n->hex ? "unknown-suffix" : "malformed-number",
+                cat("`", t.text, "` is not a number")),
+           Expr();
   }
   if (!suffix && n->floating) {
     return fail(span, "missing-suffix",
@@ -251,14 +263,14 @@ Expr KernelReader::load(const Token& name, size_t depth) {
     const Expr e = binary(1, depth + 1);
     if (!e) return false;
     if (e->dtype != kInt64)
-      return fail(span, "dtype-mismatch", cat("an index is an int64, and this is `", e->dtype.name(), "`"));
+      return not_an_index(span, e->dtype);
     highest = std::max(highest, height(e));
     at.push_back(e);
     return true;
   });
   if (!ok) return {};
   if (at.size() != b.shape.size()) {
-    return fail(name.span, "wrong-rank",
+    return fail(name.span, "wrong-index-count",
                 cat("`", b.name.text(), "` has rank ", b.shape.size(), ", and here are ", at.size(),
                     " indices")),
            Expr();
@@ -294,7 +306,7 @@ Expr KernelReader::call(const Token& name, size_t depth) {
     if (args.size() != w.args) return wrong_arguments(w.args);
     if (w.args == 2) return operation(name.text, args[0], args[1], span);
     if (!args[0]->dtype.is_bool() || args[1]->dtype != args[2]->dtype) {
-      return fail(span, "dtype-mismatch", "`select` takes a bool and two values of one dtype"), Expr();
+      return fail(span, "wrong-operand-dtype", "`select` takes a bool and two values of one dtype"), Expr();
     }
     return sized(select(args[0], args[1], args[2]), {args[0], args[1], args[2]}, span);
   }
@@ -306,7 +318,7 @@ Expr KernelReader::call(const Token& name, size_t depth) {
     const bool any_number = fn == kernel::Math::kAbs || fn == kernel::Math::kPow;
     const bool fits = any_number ? !args[0]->dtype.is_bool() : args[0]->dtype.is_float();
     if (!fits || (two && args[0]->dtype != args[1]->dtype)) {
-      return fail(span, "dtype-mismatch",
+      return fail(span, "wrong-operand-dtype",
                   cat("`", name.text, "` does not take `", args[0]->dtype.name(), "`",
                       two ? cat(" and `", args[1]->dtype.name(), "`") : "")),
              Expr();

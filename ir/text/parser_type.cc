@@ -35,13 +35,23 @@ std::optional<DType> Parser::dtype() {
   const Token name = next();
   if (name.text == "uint1") return kBool;
   if (const std::optional<DType> d = DType::parse(name.text)) return d;
-  error(name.span, "unknown-dtype", cat("there is no dtype `", name.text, "`"));
+  Diagnostic& d = error(name.span, "unknown-dtype", cat("there is no dtype `", name.text, "`"));
+  suggest(d, name.text, "", [] {
+    return std::vector<std::string>{"bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32",
+                                    "uint64", "float16", "float32", "float64", "bfloat16", "int4", "uint4"};
+  });
   return std::nullopt;
 }
 
 // Tensor[(dims), dtype], after the word.
 Type Parser::tensor_type() {
-  if (!need("[", "after `Tensor`") || !need("(", "before the dims of a tensor type")) return nullptr;
+  if (!need("[", "after `Tensor`")) return nullptr;
+  if (!peek().is("(")) {
+    expected("`(` before the dims of a tensor type", "dims-without-parentheses",
+             "the dims stand in parentheses: `Tensor[(2, n), float32]`");
+    return nullptr;
+  }
+  next();
   std::vector<Dim> dims;
   lexer_.set_arithmetic(true);
   const bool ok = list(")", [&] {
@@ -50,13 +60,19 @@ Type Parser::tensor_type() {
     if (!d) return false;
     if (d->is_const() && d->value() < 0) {
       error(cover(at, here_from(at.begin)), "negative-dim",
-            cat("a dim cannot be negative, and this is ", d->value()));
+            cat("a dim cannot be negative, and this is ", d->value()))
+          .note("an extent that is not known is written `?`, or as a shape variable");
     }
     dims.push_back(*d);
     return true;
   });
   lexer_.set_arithmetic(false);
-  if (!ok || !need(",", "between the dims and the dtype of a tensor type")) return nullptr;
+  if (ok && !peek().is(",")) {
+    expected("`,` and a dtype after the dims of a tensor type", "missing-dtype",
+             "the dtype is part of a tensor's type: `Tensor[(2, n), float32]`");
+    return nullptr;
+  }
+  if (!ok || !take(",")) return nullptr;
   const std::optional<DType> d = dtype();
   take(",");
   if (!d || !need("]", "after the dtype of a tensor type")) return nullptr;
@@ -223,6 +239,7 @@ Pattern Parser::pattern() {
       bool fields = t.is("(");
       if (!fields) {
         ctor = find_ctor(t.name());
+        if (!ctor && broken_types_) return nullptr;  // most likely of a type that could not be read
         if (!ctor) {
           suggest(error(t.span, "unknown-constructor", cat("there is no constructor `", t.name(), "`")),
                   t.name(), "", [&] { return ctor_names(); });

@@ -1,23 +1,30 @@
 // Runs tests/golden: the text of an input against the text that is expected of it. `--update` rewrites expectations.
 //
-// Commands (the RUN line): parse, check, opt --passes=..., lower [-O N], plan [-O N], and on a section `pattern`:
-// match and partition, with the input, and pattern, without. What is compared is the printed module, or the
-// diagnostics if there are errors; names of inputs that must fail begin with fail_.
+// Commands (the RUN line), with what they are about in a section:
+//   input      parse [--max-nesting=N] [--max-bytes=N], check, opt --passes=.. [--dump=FOLDER] [--broken=WHAT],
+//              lower [-ON], plan [-ON], and with a section `pattern` too: match, partition
+//   repeated   the same of an input in which <<N|text>> stands for N times the text
+//   pattern    pattern
+//   model, bytes, files    import, read, write: see readers.h
+// What is compared is the printed module, or the diagnostics if there are errors; names of inputs that must fail begin
+// with fail_.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <sstream>
 
 #include "base/diagnostics.h"
 #include "ir/analysis.h"
+#include "ir/builder.h"
 #include "ir/text/parser.h"
 #include "op/operators.h"
+#include "op/registry.h"
 #include "passes/plan_memory.h"
 #include "passes/runner.h"
 #include "pattern/partition.h"
 #include "pattern/text.h"
+#include "tests/golden/readers.h"
 #include "tests/support/test_file.h"
 #include "typecheck/check.h"
 
@@ -25,22 +32,6 @@ namespace relay::tests {
 namespace {
 
 bool update = false;
-
-struct Command {
-  std::string name, passes;
-  int opt_level = 2;
-};
-
-Command command_of(const TestFile& file) {
-  std::istringstream words(file.command);
-  Command c;
-  words >> c.name;
-  for (std::string w; words >> w;) {
-    if (w.starts_with("--passes=")) c.passes = w.substr(9);
-    if (w.starts_with("-O")) c.opt_level = std::atoi(w.c_str() + 2);
-  }
-  return c;
-}
 
 std::string kernels_of(const Module& m) {
   std::string out;
@@ -90,16 +81,71 @@ std::string reprinted(const std::string& name, const std::string& text, const Pa
   return printed + "\n";
 }
 
+// Passes with the bugs that the runner finds: what a pass leaves must be typed, well formed and mean the same.
+Module with_main(const Module& m, Expr body) {
+  const Fn* fn = m.function("main");
+  Module out = m;
+  Builder builder(out.context());
+  out.set_function("main", builder.fn(fn->params, body, fn->result, fn->attrs, fn->type_params));
+  return out;
+}
+const passes::Pass kBreaksTypes = {
+    .name = "breaks-types", .doc = "", .run = [](const Module& m, const passes::PassContext&) {
+      return with_main(m, Builder(m.context()).tuple({}));
+    }};
+const passes::Pass kBreaksModule = {
+    .name = "breaks-module", .doc = "", .run = [](const Module& m, const passes::PassContext&) {
+      Builder builder(m.context());
+      const Fn* main = m.function("main");
+      const Var* x = builder.var("x", main->result);
+      return with_main(m, builder.let(x, main->body, builder.let(x, main->body, x)));
+    }};
+const passes::Pass kBreaksAnswer = {
+    .name = "breaks-answer", .doc = "", .run = [](const Module& m, const passes::PassContext&) {
+      const Expr body = m.function("main")->body;
+      return with_main(m, Builder(m.context()).call(Builder(m.context()).op(*op::find("negative")), {body}));
+    }};
+
+Result<Module> optimised(const Command& c, const Module& m, Diagnostics& diagnostics) {
+  passes::RunnerOptions options;
+  options.verify = passes::Verify::kTypes;
+  options.target.parallel = false;
+  const int level = std::stoi(c.option("O", "2"));
+  options.target.opt_level = level;
+  options.dump_dir = c.option("dump");
+  const std::string broken = c.option("broken");
+  for (const passes::Pass* p : {&kBreaksTypes, &kBreaksModule, &kBreaksAnswer}) {
+    if (p->name != broken) continue;
+    options.verify = passes::Verify::kSemantics;
+    return passes::run_steps(m, {{p, {}}}, options, diagnostics);
+  }
+  return passes::run_pipeline(m, c.name == "opt" ? c.option("passes") : passes::default_pipeline(level), options,
+                              diagnostics);
+}
+
 // The text that the command prints; errors go to `diagnostics`.
-std::string run(const Command& c, const TestFile& file, const std::string& input, Diagnostics& diagnostics,
-                const SourceMap*& sources) {
+std::string run(const Command& c, const TestFile& file, Diagnostics& diagnostics, const SourceMap*& sources) {
   const std::string& path = file.path;
   ParseOptions options;
   sources = &options.into.context().sources();
   static std::vector<Module> keep;  // the sources that diagnostics point into must outlive them
   keep.push_back(options.into);
   const std::string name = std::filesystem::path(path).filename();
-  if (c.name == "pattern") return reprinted(name, input, options, diagnostics);
+  options.max_nesting = c.number("max-nesting", options.max_nesting);
+  options.max_bytes = c.number("max-bytes", options.max_bytes);
+  const auto section = [&](std::string_view wanted) -> const std::string& {
+    static const std::string none;
+    const std::string* found = file.find(wanted);
+    EXPECT_TRUE(found) << path << ": has no section `" << wanted << "`";
+    return found ? *found : none;
+  };
+  if (c.name == "pattern") return reprinted(name, section("pattern"), options, diagnostics);
+  if (c.name == "import" && file.find("bytes"))
+    return import_escaped(c, repeated(section("bytes")), options.into, diagnostics);
+  if (c.name == "import") return import_text(c, repeated(section("model")), options.into, diagnostics);
+  if (c.name == "read") return read_text(c, section("files"), diagnostics);
+  if (c.name == "write") return write_text(c, diagnostics);
+  const std::string input = file.find("repeated") ? repeated(section("repeated")) : section("input");
   Result<Module> m = parse(name, input, diagnostics, op::operators(), options);
   if (!m) return "";
   if (c.name == "parse") {
@@ -115,22 +161,15 @@ std::string run(const Command& c, const TestFile& file, const std::string& input
     return checked ? op::text_of(*checked) : "";
   }
   if (c.name == "match" || c.name == "partition") {
-    const std::string* pattern = file.find("pattern");
     const Result<Module> checked = typecheck::check(*m, diagnostics);
-    EXPECT_TRUE(pattern) << path << ": has no section `pattern`";
-    return pattern && checked ? run_pattern(c, *checked, *pattern, diagnostics) : "";
+    return checked ? run_pattern(c, *checked, section("pattern"), diagnostics) : "";
   }
-  passes::RunnerOptions run_options;
-  run_options.verify = passes::Verify::kTypes;
-  run_options.target.parallel = false;
-  run_options.target.opt_level = c.opt_level;
-  const std::string pipeline = c.name == "opt" ? c.passes : passes::default_pipeline(c.opt_level);
-  Result<Module> done = passes::run_pipeline(*m, pipeline, run_options, diagnostics);
+  const Result<Module> done = optimised(c, *m, diagnostics);
   if (!done) return "";
   if (c.name == "opt") return op::text_of(*done);
   if (c.name == "lower") return kernels_of(*done);
   if (c.name == "plan") {
-    Result<passes::Plan> plan = passes::plan_memory(*done, "main", diagnostics);
+    Result<passes::Plan> plan = passes::plan_memory(*done, c.option("function", "main"), diagnostics);
     return plan ? passes::show(*plan) : "";
   }
   ADD_FAILURE() << path << ": there is no command `" << c.name << "`";
@@ -143,12 +182,9 @@ class GoldenTest : public testing::Test {
 
   void TestBody() override {
     TestFile file = read_test_file(path_);
-    const std::string section = command_of(file).name == "pattern" ? "pattern" : "input";
-    const std::string* input = file.find(section);
-    ASSERT_NE(input, nullptr) << path_ << ": has no section `" << section << "`";
     Diagnostics diagnostics;
     const SourceMap* sources = nullptr;
-    std::string got = run(command_of(file), file, *input, diagnostics, sources);
+    std::string got = run(Command(file.command), file, diagnostics, sources);
     const bool must_fail = std::filesystem::path(path_).filename().string().starts_with("fail_");
     EXPECT_EQ(diagnostics.has_errors(), must_fail) << path_ << ":\n" << diagnostics.render(*sources);
     if (!diagnostics.all().empty()) got = diagnostics.render(*sources) + got;

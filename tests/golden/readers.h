@@ -1,0 +1,45 @@
+// The commands of golden tests that read models and files of tensors, and a text form for what they read.
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/diagnostics.h"
+#include "ir/module.h"
+
+namespace relay::tests {
+
+// The words of a RUN line: "read x.npz --names=a,b" is {"read", {"x.npz"}, {{"names", "a,b"}}}.
+struct Command {
+  std::string name;
+  std::vector<std::string> arguments;
+  std::map<std::string, std::string> options;
+
+  explicit Command(const std::string& line);
+  std::string option(const std::string& key, std::string otherwise = "") const;
+  size_t number(const std::string& key, size_t otherwise) const;
+  std::vector<std::string> list(const std::string& key) const;  // its value, divided at commas
+};
+
+// A text in which `<<N|text>>` stands for N times the text, so that what is too long or too deep can be written down.
+std::string repeated(std::string_view text);
+
+// import: an ONNX model as protobuf's text format says it (`---- model`). Options: --shape=INPUT:2,n --nodes=N
+// --graph-depth=N --unrolled-steps=N. Without a result only diagnostics remain.
+std::string import_text(const Command& c, const std::string& model, const Module& empty,
+                        Diagnostics& diagnostics);
+
+// import, with the bytes of a file (`---- bytes`), escaped as in C; line ends do not count.
+std::string import_escaped(const Command& c, const std::string& bytes, const Module& empty,
+                           Diagnostics& diagnostics);
+
+// read PATH: the tensors of a file. The files (`---- files`) are lines `NAME: escaped bytes`, and lines that go on with
+// spaces. --names=a,b asks for these; --file-bytes=N and so on are the limits of data::Limits.
+std::string read_text(const Command& c, const std::string& files, Diagnostics& diagnostics);
+
+// write PATH --names=a,b: a scalar for each name, so that what cannot be written is refused.
+std::string write_text(const Command& c, Diagnostics& diagnostics);
+
+}  // namespace relay::tests
