@@ -134,7 +134,9 @@ Machine::State Machine::step(Eval now) {
       [&](const CtorRef& n) -> State { return Value::callable(&n); },
       [&](const Tuple& n) -> State {
         if (n.fields.empty()) return Value::tuple({});
-        push(TupleK{&n, env, {}});
+        std::vector<Value> done;
+        done.reserve(n.fields.size());
+        push(TupleK{&n, env, std::move(done)});
         return Eval{n.fields[0], env};
       },
       [&](const Proj& n) -> State {
@@ -143,7 +145,9 @@ Machine::State Machine::step(Eval now) {
       },
       [&](const Fn& n) -> State { return closure_of(n, *env); },
       [&](const Call& n) -> State {
-        push(CallK{&n, env, {}});
+        std::vector<Value> done;
+        done.reserve(1 + n.args.size());
+        push(CallK{&n, env, std::move(done)});
         return Eval{n.callee, env};
       },
       [&](const Let& n) -> State {
@@ -301,14 +305,12 @@ Machine::State Machine::apply_function(const Fn& fn, const Value* closure, std::
       env->extents[variables[i]] = extents.get_int(static_cast<int64_t>(i));
     if (auto own = self_.find(&fn); own != self_.end()) env->values[own->second] = *closure;
   }
-  // Its own shape variables are bound anew, whatever they are around it.
-  std::unordered_map<const kernel::ExprNode*, int64_t> own_extents;
+  // A shape variable that is bound around the function is the same one in its parameters.
   for (size_t i = 0; i < args.size(); ++i) {
     const Var* p = fn.params[i];
-    if (Type t = p->annotation ? p->annotation : p->type) check_shape(args[i], t, own_extents, span);
+    if (Type t = p->annotation ? p->annotation : p->type) check_shape(args[i], t, env->extents, span);
     env->values[p] = std::move(args[i]);
   }
-  for (const auto& [variable, extent] : own_extents) env->extents[variable] = extent;
   return enter(fn.body, std::move(env));
 }
 
@@ -348,7 +350,7 @@ Machine::Now Machine::now() const {
   const Value* v = &std::get<Value>(state_);
   if (stack_.empty()) return {nullptr, nullptr, v};
   const Waiting k = waiting(stack_.size() - 1);
-  return {k.e, k.env, v};
+  return {k.e, k.env, v, /*shared=*/false, k.last};
 }
 
 Machine::Waiting Machine::waiting(size_t i) const {
@@ -357,17 +359,22 @@ Machine::Waiting Machine::waiting(size_t i) const {
       const Scopes::Scope& s = k.env->scopes->all[k.scope];
       return {s.body, s.shared[k.index], &k.env};
     }
-    Waiting operator()(const TupleK& k) const { return {k.n, k.n->fields[k.done.size()], &k.env}; }
-    Waiting operator()(const ProjK& k) const { return {k.n, k.n->tuple, &k.env}; }
+    Waiting operator()(const TupleK& k) const {
+      return {k.n, k.n->fields[k.done.size()], &k.env, k.done.size() + 1 == k.n->fields.size()};
+    }
+    Waiting operator()(const ProjK& k) const { return {k.n, k.n->tuple, &k.env, true}; }
     Waiting operator()(const CallK& k) const {
-      return {k.n, k.done.empty() ? k.n->callee : k.n->args[k.done.size() - 1], &k.env};
+      return {k.n, k.done.empty() ? k.n->callee : k.n->args[k.done.size() - 1], &k.env,
+              k.done.size() == k.n->args.size()};
     }
     Waiting operator()(const LetK& k) const { return {k.n, k.n->value, &k.env}; }
     Waiting operator()(const IfK& k) const { return {k.n, k.n->cond, &k.env}; }
     Waiting operator()(const MatchK& k) const { return {k.n, k.n->value, &k.env}; }
-    Waiting operator()(const RefNewK& k) const { return {k.n, k.n->value, &k.env}; }
-    Waiting operator()(const RefReadK& k) const { return {k.n, k.n->ref, &k.env}; }
-    Waiting operator()(const RefWriteK& k) const { return {k.n, k.cell ? k.n->value : k.n->ref, &k.env}; }
+    Waiting operator()(const RefNewK& k) const { return {k.n, k.n->value, &k.env, true}; }
+    Waiting operator()(const RefReadK& k) const { return {k.n, k.n->ref, &k.env, true}; }
+    Waiting operator()(const RefWriteK& k) const {
+      return {k.n, k.cell ? k.n->value : k.n->ref, &k.env, bool(k.cell)};
+    }
     Waiting operator()(const ObserveK& k) const { return {k.e, k.e, &k.env}; }
   };
   return std::visit(Look(), stack_[i]);

@@ -59,11 +59,11 @@ class Machine {
 
   // What the next step is about. References are good until then.
   struct Now {
-    Expr e =
-        nullptr;  // that descends; if a value returns, the expression whose context takes it, null for the result
+    Expr e = nullptr;              // descends; or takes the value that returns, null if that is the result
     const Env* env = nullptr;      // the activation of e
-    const Value* value = nullptr;  // that returns; null if e descends
+    const Value* value = nullptr;  // returns; null if e descends
     bool shared = false;           // e descends because its scope is entered
+    bool last = false;             // value is the last operand of e, which now does what it does
   };
   Now now() const;
 
@@ -72,6 +72,7 @@ class Machine {
     Expr e = nullptr;        // whose context it is; for shared nodes, the body of their scope
     Expr operand = nullptr;  // whose value it waits for
     const Env* env = nullptr;
+    bool last = false;  // with it e has all of its operands
   };
   size_t depth() const { return stack_.size(); }
   Waiting waiting(size_t i) const;
