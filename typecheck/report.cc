@@ -122,7 +122,9 @@ void Inference::report(Span span, std::string what, Type expected, Type actual, 
   }
   Diagnostic& d =
       error(span, why.slug, cat(what, " has the type `", actual_text, "`, expected `", expected_text, "`"));
-  if (why.from.known()) d.label(why.from, std::string(why.who));
+  if (why.from.known() && (why.from.file != span.file || why.from.begin != span.begin)) {
+    d.label(why.from, std::string(why.who));
+  }
   if (why.call) {
     const Expr callee = why.call->callee;
     const auto* global = callee->as<Global>();
@@ -178,6 +180,7 @@ std::string_view remedy(std::string_view slug) {
   if (slug == "wrong-rank") return "`expand_dims`, `squeeze` and `reshape` change the rank";
   if (slug == "not-broadcastable") return "aligned at the right, two extents must be equal, or one of them 1";
   if (slug == "ambiguous-type") return "a type annotation would settle it";
+  if (slug == "negative-result-dim") return "no extent is negative: the attributes take away more than there is";
   if (slug == "axis-out-of-range") return "axes count from 0, or from -1 backwards";
   return {};
 }

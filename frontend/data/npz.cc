@@ -71,7 +71,7 @@ Result<NamedTensors> parse_npz(std::string_view bytes, std::string_view source, 
     name.remove_suffix(kSuffix.size());
     if (!names.emplace(name).second) return refuse(cat("it holds `", name, "` twice"));
     if ((facts.valid & ZIP_STAT_ENCRYPTION_METHOD) && facts.encryption_method != ZIP_EM_NONE) {
-      return refuse(cat("its entry `", name, "` is encrypted"));
+      return refuse(cat("its entry `", name, "` is encrypted; save it without a password"), "npz-encrypted");
     }
     if (facts.size > budget) {
       return refuse(cat("`", name, "` unpacks to ", facts.size, " bytes, more than the ", budget,

@@ -29,7 +29,7 @@ std::optional<Tensor> Parser::scalar(const Token& token, bool negative, uint32_t
   }
   const std::optional<DType> d = natural_dtype(*n);
   if (!d && !n->suffix.empty()) {
-    error(span, "malformed-number", cat("`", n->suffix, "` is not the suffix of a number"))
+    error(span, "unknown-suffix", cat("`", n->suffix, "` is not the suffix of a number"))
         .note("suffixes are i8 i16 i32 i64, u8 u16 u32 u64, f16 f (float32) f64, bf16");
     return std::nullopt;
   }
