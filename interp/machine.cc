@@ -45,6 +45,7 @@ Value Machine::call(std::string_view name, std::vector<Value> args) {
 
 Value Machine::evaluate(Expr e) {
   stack_.clear();
+  watch_.start();
   auto env = std::make_shared<Frame>();
   env->scopes = &scopes_of(e);
   state_ = enter(e, std::move(env));
@@ -54,6 +55,7 @@ Value Machine::evaluate(Expr e) {
 void Machine::start(std::string_view name, std::vector<Value> args) {
   relay::Builder b(module_.context());
   stack_.clear();
+  watch_.start();
   state_ = apply(Value::callable(b.global(name)), std::move(args), Span::none(), {});
 }
 
@@ -64,7 +66,7 @@ Value Machine::run() {
 }
 
 bool Machine::advance() {
-  spend_fuel();
+  watch_.step();
   if (auto* now = std::get_if<Eval>(&state_)) {
     state_ = step(std::move(*now));
     return true;
@@ -77,18 +79,8 @@ bool Machine::advance() {
   return true;
 }
 
-void Machine::spend_fuel() {
-  if (++steps_ > options_.fuel)
-    throw Exhausted(cat("the program took more than ", options_.fuel, " steps (--fuel)"));
-  if (options_.cancel && (steps_ & 0xff) == 0 && options_.cancel->load(std::memory_order_relaxed)) {
-    throw Exhausted("the run was cancelled");
-  }
-}
-
 void Machine::push(Context k) {
-  if (stack_.size() >= options_.max_depth) {
-    throw Exhausted(cat("evaluation is nested more than ", options_.max_depth, " deep (--max-depth)"));
-  }
+  watch_.depth(stack_.size());
   stack_.push_back(std::move(k));
 }
 
@@ -273,7 +265,9 @@ Machine::State Machine::apply(const Value& callee, std::vector<Value> args, Span
   const auto* code = static_cast<Expr>(callee.code());
   if (const auto* ref = code->as<OpRef>()) {
     try {
-      return op::evaluate(module_.context(), *ref->op, args, attrs);
+      const Value made = op::evaluate(module_.context(), *ref->op, args, attrs);
+      if (made.is_tensor()) watch_.made(made.tensor().bytes());
+      return made;
     } catch (const Trap& trap) {
       throw Trap(cat("`", ref->op->name, "`: ", trap.what()), trap.span.known() ? trap.span : span);
     }

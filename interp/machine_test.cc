@@ -57,9 +57,13 @@ TEST(Stepping, WhatReturnsIsTheOperandThatIsWaitedFor) {
     ASSERT_NE(k.operand, nullptr);
     ASSERT_NE(k.env, nullptr);
     waited.insert(k.e->kind);
-    if (now.value) EXPECT_EQ(now.e, k.e);
+    if (now.value) {
+      EXPECT_EQ(now.e, k.e);
+    }
     // An operand that descends in the activation that waits for it is what is waited for, or ends in its place.
-    if (now.e == k.operand && !now.value) EXPECT_EQ(*now.env, *k.env);
+    if (now.e == k.operand && !now.value) {
+      EXPECT_EQ(*now.env, *k.env);
+    }
   } while (machine.advance());
   for (ExprKind kind : {ExprKind::kLet, ExprKind::kCall, ExprKind::kIf, ExprKind::kMatch, ExprKind::kProj,
                         ExprKind::kTuple, ExprKind::kRefNew, ExprKind::kRefRead, ExprKind::kRefWrite})
