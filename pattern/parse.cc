@@ -174,8 +174,7 @@ class Reader {
     const Token number = next();
     const auto known = parts_.find(number.text);
     if (known != parts_.end()) return known->second;
-    diagnostics_
-        .error(number.span, "unknown-part", cat("`%", number.text, "` is not defined before this"))
+    diagnostics_.error(number.span, "unknown-part", cat("`%", number.text, "` is not defined before this"))
         .note(cat("a part is written `%", number.text, " = ...;` above its uses"));
     return std::nullopt;
   }

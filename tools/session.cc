@@ -25,8 +25,7 @@ struct Meaning {
 };
 constexpr Meaning kMeanings[] = {
     {kInternal, {"pass-broke-*", "pass-changed-answer"}},
-    {kLimit,
-     {"limit-*", "nesting-too-deep", "*-too-complex", "*-too-large", "*-unwritable", "cannot-write"}},
+    {kLimit, {"limit-*", "nesting-too-deep", "*-too-complex", "*-too-large", "*-unwritable", "cannot-write"}},
     {kUsage,
      {"file-unreadable", "bad-pipeline", "input-unknown", "input-shape-mismatch", "no-such-function",
       "tensors-unknown-form", "input-axis-conflict", "too-many-tensors"}},

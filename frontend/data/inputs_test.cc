@@ -134,10 +134,9 @@ TEST_F(Inputs, RefusesMoreThanTheLimits) {
 TEST_F(Inputs, RefusesToWriteSeveralTensorsToOneNpy) {
   Diagnostics d;
   EXPECT_FALSE(write_tensors(path("x.npy"), two_, Role::kOutput, d).ok());
-  EXPECT_EQ(
-      d.render({}),
-      cat("error: `", path("x.npy"),
-          "` can hold one tensor, not 2 [too-many-tensors]\nnote: write to x.npz or to a folder\n"));
+  EXPECT_EQ(d.render({}),
+            cat("error: `", path("x.npy"),
+                "` can hold one tensor, not 2 [too-many-tensors]\nnote: write to x.npz or to a folder\n"));
 }
 
 TEST_F(Inputs, RefusesToWriteWhereThereIsNoFolder) {

@@ -35,7 +35,8 @@ constexpr std::string_view kSuffix = ".npy";
 Result<NamedTensors> parse_npz(std::string_view bytes, std::string_view source, const Limits& limits,
                                Diagnostics& diagnostics) {
   const auto refuse = [&](std::string why, std::string_view slug = "npz-invalid") -> Reported {
-    diagnostics.error(Span::none(), slug, cat("cannot read `", source, "`: ", why));
+    Diagnostic& d = diagnostics.error(Span::none(), slug, cat("cannot read `", source, "`: ", why));
+    if (slug == "limit-archive") d.note("save it without compression, or each array in a file of its own");
     return kReported;
   };
   if (!bytes.starts_with("PK")) return refuse("it is not a .npz archive");

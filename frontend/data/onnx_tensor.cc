@@ -160,7 +160,10 @@ std::string onnx_dtype_name(int32_t code) {
 Result<Tensor> tensor_of(const onnx::TensorProto& proto, std::string_view source, const std::string* folder,
                          Span span, Diagnostics& diagnostics) {
   const auto refuse = [&](std::string why, std::string_view slug = "onnx-tensor-invalid") -> Reported {
-    diagnostics.error(span, slug, cat("tensor `", proto.name().substr(0, 200), "` of `", source, "`: ", why));
+    Diagnostic& d = diagnostics.error(
+        span, slug, cat("tensor `", proto.name().substr(0, 200), "` of `", source, "`: ", why));
+    if (slug == "external-data-size")
+      d.note("the file is cut short, or belongs to another version of the model");
     return kReported;
   };
   const std::optional<DType> dtype = dtype_of_onnx(proto.data_type());

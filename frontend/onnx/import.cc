@@ -41,7 +41,8 @@ Result<Module> import_onnx(std::string_view bytes, const std::string& name, cons
   };
   if (bytes.empty()) return refuse("onnx-empty", "it is empty", "a download or an export was cut short");
   if (bytes.starts_with("version https://git-lfs")) {
-    return refuse("onnx-git-lfs", "it is a pointer of Git LFS and not the model", "`git lfs pull` fetches it");
+    return refuse("onnx-git-lfs", "it is a pointer of Git LFS and not the model",
+                  "`git lfs pull` fetches it");
   }
   if (const WireFacts facts = scan_model(bytes); !facts.wrong.empty()) {
     return refuse("onnx-malformed", facts.wrong);

@@ -218,8 +218,7 @@ void Importer::convert(const ::onnx::NodeProto& proto) {
     inputs.push_back(name.empty() ? nullptr : scope_->find(name));
     if (!name.empty() && !inputs.back()) {
       report(proto,
-             {"onnx-undefined-value",
-              cat("it uses `", printable(name), "`, which nothing before it defines"),
+             {"onnx-undefined-value", cat("it uses `", printable(name), "`, which nothing before it defines"),
               "the nodes of a graph stand in the order in which they are computed"});
       failed = true;
     }
@@ -243,7 +242,8 @@ void Importer::convert(const ::onnx::NodeProto& proto) {
       }
       for (size_t i = 0; results && i < results->size(); ++i) {
         if (manageable((*results)[i])) continue;
-        throw Refusal{"limit-dims", "the shape of its result is too complicated an expression", {}};
+        throw Refusal{"limit-dims", "the shape of its result is too complicated an expression",
+                      "fix dynamic axes with --input-shapes"};
       }
     } catch (const Refusal& refusal) {
       report(proto, refusal);

@@ -55,8 +55,9 @@ std::optional<IndexTensor> Node::index(size_t i) {
 Tensor Node::constant(size_t i, std::string_view what) {
   operand(i);
   if (std::optional<Tensor> t = known(i)) return *t;
-  throw Refusal{"unsupported-computed-input", cat("its ", what, " (input ", i, ") are computed when the model runs"),
-              "they must follow from constants and shapes; fixing dynamic axes with --input-shapes may help"};
+  throw Refusal{
+      "unsupported-computed-input", cat("its ", what, " (input ", i, ") are computed when the model runs"),
+      "they must follow from constants and shapes; fixing dynamic axes with --input-shapes may help"};
 }
 
 std::vector<int64_t> Node::constant_ints(size_t i, std::string_view what) {
@@ -166,7 +167,9 @@ void Node::unsupported(std::string reason, std::string remedy) {
   throw Refusal{"unsupported-operator-form", std::move(reason), std::move(remedy)};
 }
 
-void Node::invalid(std::string reason, std::string_view slug) { throw Refusal{std::string(slug), std::move(reason), {}}; }
+void Node::invalid(std::string reason, std::string_view slug) {
+  throw Refusal{std::string(slug), std::move(reason), {}};
+}
 
 // --- Making expressions ------------------------------------------------------------------------------------------
 

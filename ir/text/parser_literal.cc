@@ -53,13 +53,15 @@ Parser::State Parser::number_operand() {
   while (take("-")) negative = !negative;
   const Token t = peek();
   if (t.kind != TokenKind::kNumber && t.kind != TokenKind::kName) {
-    expected("a number after `-`", "unary-minus", "expressions have no unary minus; `negative(...)` negates one");
+    expected("a number after `-`", "unary-minus",
+             "expressions have no unary minus; `negative(...)` negates one");
     return State::kFailed;
   }
   if (t.kind == TokenKind::kName) {
     const std::optional<Number> n = t.quoted ? std::nullopt : split_number(t.text, negative);
     if (!n || !dtype_of_suffix(n->suffix)) {
-      expected("a number after `-`", "unary-minus", "expressions have no unary minus; `negative(...)` negates one");
+      expected("a number after `-`", "unary-minus",
+               "expressions have no unary minus; `negative(...)` negates one");
       return State::kFailed;
     }
   }

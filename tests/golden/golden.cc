@@ -130,8 +130,8 @@ Result<Module> optimised(const Command& c, const Module& m, Diagnostics& diagnos
     if (p == &kBreaksAnswer) options.verify = passes::Verify::kSemantics;
     return passes::run_steps(m, {{p, {}}}, options, diagnostics);
   }
-  return passes::run_pipeline(m, c.name == "opt" ? c.option("passes") : passes::default_pipeline(level), options,
-                              diagnostics);
+  return passes::run_pipeline(m, c.name == "opt" ? c.option("passes") : passes::default_pipeline(level),
+                              options, diagnostics);
 }
 
 // The text that the command prints; errors go to `diagnostics`.

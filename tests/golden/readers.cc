@@ -94,8 +94,7 @@ std::string imported(const Command& c, const std::string& bytes, const Module& e
     std::ofstream(data.substr(0, colon)) << std::string(std::stoul(data.substr(colon + 1)), '\0');
   }
   const std::string here = ".";
-  const Result<Module> m =
-      frontend::import_onnx(bytes, "model.onnx", &here, empty, options, diagnostics);
+  const Result<Module> m = frontend::import_onnx(bytes, "model.onnx", &here, empty, options, diagnostics);
   if (!m) return "";
   const Result<Module> checked = typecheck::check(*m, diagnostics);
   return checked ? op::text_of(*checked) : "";
