@@ -12,6 +12,7 @@
 #include "tools/debug/refused.h"
 #include "tools/debug/session.h"
 #include "tools/debug/terminal.h"
+#include "tools/limits.h"
 #include "tools/model.h"
 #include "tools/session.h"
 
@@ -122,9 +123,7 @@ void add_debug(CLI::App& app, Session& session) {
   sub->add_option("--break", o->breakpoints,
                   "a line, FILE:LINE, an operator or @global, perhaps with a condition; may be repeated")
       ->allow_extra_args(false);
-  sub->add_option("--fuel", o->limits.fuel, "steps of the interpreter before it gives up");
-  sub->add_option("--max-depth", o->limits.max_depth,
-                  "how deeply evaluation may be nested in the interpreter");
+  add_limit_options(*sub, o->limits);
   sub->callback([o, &session] { run(*o, session); });
 }
 

@@ -8,6 +8,7 @@
 #include "frontend/data/inputs.h"
 #include "interp/machine.h"
 #include "tools/engines.h"
+#include "tools/limits.h"
 #include "tools/model.h"
 #include "tools/session.h"
 
@@ -116,7 +117,8 @@ void run(const Options& o, Session& s) {
     return;
   }
   if (outcome.kind == Outcome::Kind::kTrap) {
-    s.fail(kMismatch, cat("the program failed: ", outcome.message, place_of(outcome.at, model->module.context().sources())));
+    s.fail(kMismatch, cat("the program failed: ", outcome.message,
+                          place_of(outcome.at, model->module.context().sources())));
     return;
   }
   show_outputs(o, *model, outcome.value, s);
@@ -141,9 +143,7 @@ void add_run(CLI::App& app, Session& session) {
   sub->add_option("--print", o->print, "elements of each result that are printed")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
-  sub->add_option("--fuel", o->limits.fuel, "steps of the interpreter before it gives up");
-  sub->add_option("--max-depth", o->limits.max_depth,
-                  "how deeply evaluation may be nested in the interpreter");
+  add_limit_options(*sub, o->limits);
   sub->callback([o, &session] { run(*o, session); });
 }
 

@@ -107,7 +107,7 @@ TEST(Session, VerdictsAreWhatAScriptMustKnow) {
   EXPECT_EQ(trap->verdict(), Verdict::kTrapped);
   trap->execute("restart");
   EXPECT_EQ(trap->verdict(), Verdict::kFine);
-  auto limit = session_of("def @main() { add(1, 2) }", {}, {.fuel = 2});
+  auto limit = session_of("def @main() { add(1, 2) }", {}, {{.fuel = 2}});
   limit->execute("continue");
   EXPECT_EQ(limit->verdict(), Verdict::kExhausted);
 }
