@@ -45,6 +45,7 @@ Value Machine::call(std::string_view name, std::vector<Value> args) {
 
 Value Machine::evaluate(Expr e) {
   stack_.clear();
+  watch_.start();
   auto env = std::make_shared<Frame>();
   env->scopes = &scopes_of(e);
   state_ = enter(e, std::move(env));
@@ -54,6 +55,7 @@ Value Machine::evaluate(Expr e) {
 void Machine::start(std::string_view name, std::vector<Value> args) {
   relay::Builder b(module_.context());
   stack_.clear();
+  watch_.start();
   state_ = apply(Value::callable(b.global(name)), std::move(args), Span::none(), {});
 }
 
@@ -64,7 +66,7 @@ Value Machine::run() {
 }
 
 bool Machine::advance() {
-  spend_fuel();
+  watch_.step();
   if (auto* now = std::get_if<Eval>(&state_)) {
     state_ = step(std::move(*now));
     return true;
@@ -77,18 +79,8 @@ bool Machine::advance() {
   return true;
 }
 
-void Machine::spend_fuel() {
-  if (++steps_ > options_.fuel)
-    throw Exhausted(cat("the program took more than ", options_.fuel, " steps (--fuel)"));
-  if (options_.cancel && (steps_ & 0xff) == 0 && options_.cancel->load(std::memory_order_relaxed)) {
-    throw Exhausted("the run was cancelled");
-  }
-}
-
 void Machine::push(Context k) {
-  if (stack_.size() >= options_.max_depth) {
-    throw Exhausted(cat("evaluation is nested more than ", options_.max_depth, " deep (--max-depth)"));
-  }
+  watch_.depth(stack_.size());
   stack_.push_back(std::move(k));
 }
 
@@ -134,7 +126,9 @@ Machine::State Machine::step(Eval now) {
       [&](const CtorRef& n) -> State { return Value::callable(&n); },
       [&](const Tuple& n) -> State {
         if (n.fields.empty()) return Value::tuple({});
-        push(TupleK{&n, env, {}});
+        std::vector<Value> done;
+        done.reserve(n.fields.size());
+        push(TupleK{&n, env, std::move(done)});
         return Eval{n.fields[0], env};
       },
       [&](const Proj& n) -> State {
@@ -143,7 +137,9 @@ Machine::State Machine::step(Eval now) {
       },
       [&](const Fn& n) -> State { return closure_of(n, *env); },
       [&](const Call& n) -> State {
-        push(CallK{&n, env, {}});
+        std::vector<Value> done;
+        done.reserve(1 + n.args.size());
+        push(CallK{&n, env, std::move(done)});
         return Eval{n.callee, env};
       },
       [&](const Let& n) -> State {
@@ -269,7 +265,9 @@ Machine::State Machine::apply(const Value& callee, std::vector<Value> args, Span
   const auto* code = static_cast<Expr>(callee.code());
   if (const auto* ref = code->as<OpRef>()) {
     try {
-      return op::evaluate(module_.context(), *ref->op, args, attrs);
+      const Value made = op::evaluate(module_.context(), *ref->op, args, attrs);
+      if (made.is_tensor()) watch_.made(made.tensor().bytes());
+      return made;
     } catch (const Trap& trap) {
       throw Trap(cat("`", ref->op->name, "`: ", trap.what()), trap.span.known() ? trap.span : span);
     }
@@ -301,14 +299,12 @@ Machine::State Machine::apply_function(const Fn& fn, const Value* closure, std::
       env->extents[variables[i]] = extents.get_int(static_cast<int64_t>(i));
     if (auto own = self_.find(&fn); own != self_.end()) env->values[own->second] = *closure;
   }
-  // Its own shape variables are bound anew, whatever they are around it.
-  std::unordered_map<const kernel::ExprNode*, int64_t> own_extents;
+  // A shape variable that is bound around the function is the same one in its parameters.
   for (size_t i = 0; i < args.size(); ++i) {
     const Var* p = fn.params[i];
-    if (Type t = p->annotation ? p->annotation : p->type) check_shape(args[i], t, own_extents, span);
+    if (Type t = p->annotation ? p->annotation : p->type) check_shape(args[i], t, env->extents, span);
     env->values[p] = std::move(args[i]);
   }
-  for (const auto& [variable, extent] : own_extents) env->extents[variable] = extent;
   return enter(fn.body, std::move(env));
 }
 
@@ -348,7 +344,7 @@ Machine::Now Machine::now() const {
   const Value* v = &std::get<Value>(state_);
   if (stack_.empty()) return {nullptr, nullptr, v};
   const Waiting k = waiting(stack_.size() - 1);
-  return {k.e, k.env, v};
+  return {k.e, k.env, v, /*shared=*/false, k.last};
 }
 
 Machine::Waiting Machine::waiting(size_t i) const {
@@ -357,17 +353,22 @@ Machine::Waiting Machine::waiting(size_t i) const {
       const Scopes::Scope& s = k.env->scopes->all[k.scope];
       return {s.body, s.shared[k.index], &k.env};
     }
-    Waiting operator()(const TupleK& k) const { return {k.n, k.n->fields[k.done.size()], &k.env}; }
-    Waiting operator()(const ProjK& k) const { return {k.n, k.n->tuple, &k.env}; }
+    Waiting operator()(const TupleK& k) const {
+      return {k.n, k.n->fields[k.done.size()], &k.env, k.done.size() + 1 == k.n->fields.size()};
+    }
+    Waiting operator()(const ProjK& k) const { return {k.n, k.n->tuple, &k.env, true}; }
     Waiting operator()(const CallK& k) const {
-      return {k.n, k.done.empty() ? k.n->callee : k.n->args[k.done.size() - 1], &k.env};
+      return {k.n, k.done.empty() ? k.n->callee : k.n->args[k.done.size() - 1], &k.env,
+              k.done.size() == k.n->args.size()};
     }
     Waiting operator()(const LetK& k) const { return {k.n, k.n->value, &k.env}; }
     Waiting operator()(const IfK& k) const { return {k.n, k.n->cond, &k.env}; }
     Waiting operator()(const MatchK& k) const { return {k.n, k.n->value, &k.env}; }
-    Waiting operator()(const RefNewK& k) const { return {k.n, k.n->value, &k.env}; }
-    Waiting operator()(const RefReadK& k) const { return {k.n, k.n->ref, &k.env}; }
-    Waiting operator()(const RefWriteK& k) const { return {k.n, k.cell ? k.n->value : k.n->ref, &k.env}; }
+    Waiting operator()(const RefNewK& k) const { return {k.n, k.n->value, &k.env, true}; }
+    Waiting operator()(const RefReadK& k) const { return {k.n, k.n->ref, &k.env, true}; }
+    Waiting operator()(const RefWriteK& k) const {
+      return {k.n, k.cell ? k.n->value : k.n->ref, &k.env, bool(k.cell)};
+    }
     Waiting operator()(const ObserveK& k) const { return {k.e, k.e, &k.env}; }
   };
   return std::visit(Look(), stack_[i]);

@@ -13,16 +13,14 @@
 #include <vector>
 
 #include "base/failure.h"
+#include "interp/limits.h"
 #include "ir/analysis.h"
 #include "ir/module.h"
 #include "runtime/value.h"
 
 namespace relay::interp {
 
-struct Options {
-  uint64_t fuel = UINT64_MAX;                 // steps before "exhausted"
-  size_t max_depth = size_t{1} << 27;         // pending contexts before "exhausted"
-  const std::atomic<bool>* cancel = nullptr;  // when it becomes true the run ends as "exhausted"
+struct Options : Limits {
   // Called with each value an expression evaluates to, in evaluation order: traces and comparisons stand on it.
   std::function<void(Expr, const Value&)> observe = {};
 };
@@ -31,14 +29,14 @@ struct Options {
 class Machine {
  public:
   explicit Machine(Module module, Options options = {})
-      : module_(std::move(module)), options_(std::move(options)) {}
+      : module_(std::move(module)), options_(std::move(options)), watch_(options_) {}
 
   // Calls a global function (or kernel).
   Value call(std::string_view name, std::vector<Value> args);
   // Evaluates an expression without free variables.
   Value evaluate(Expr e);
 
-  uint64_t steps() const { return steps_; }
+  uint64_t steps() const { return watch_.steps(); }
 
   // The variables and shared nodes of one activation of a function; keys are their nodes.
   // `extents` are the values of the shape variables that the function's parameters, and those around it, bind.
@@ -59,11 +57,11 @@ class Machine {
 
   // What the next step is about. References are good until then.
   struct Now {
-    Expr e =
-        nullptr;  // that descends; if a value returns, the expression whose context takes it, null for the result
+    Expr e = nullptr;              // descends; or takes the value that returns, null if that is the result
     const Env* env = nullptr;      // the activation of e
-    const Value* value = nullptr;  // that returns; null if e descends
+    const Value* value = nullptr;  // returns; null if e descends
     bool shared = false;           // e descends because its scope is entered
+    bool last = false;             // value is the last operand of e, which now does what it does
   };
   Now now() const;
 
@@ -72,6 +70,7 @@ class Machine {
     Expr e = nullptr;        // whose context it is; for shared nodes, the body of their scope
     Expr operand = nullptr;  // whose value it waits for
     const Env* env = nullptr;
+    bool last = false;  // with it e has all of its operands
   };
   size_t depth() const { return stack_.size(); }
   Waiting waiting(size_t i) const;
@@ -159,13 +158,12 @@ class Machine {
   Value closure_of(const Fn& fn, const Frame& frame);
   const Scopes& scopes_of(Expr body);
   void push(Context k);
-  void spend_fuel();
 
   Module module_;
   Options options_;
   State state_ = Value();
   std::vector<Context> stack_;
-  uint64_t steps_ = 0;
+  Watch watch_;
   std::unordered_map<Expr, std::unique_ptr<Scopes>> scopes_;
   std::unordered_map<const Fn*, std::vector<Expr>> captures_;
   std::unordered_map<const Fn*, std::vector<const kernel::ExprNode*>> captured_extents_;

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <optional>
 #include <set>
 #include <stdexcept>
 
@@ -56,15 +57,43 @@ TEST(Stepping, WhatReturnsIsTheOperandThatIsWaitedFor) {
     ASSERT_NE(k.operand, nullptr);
     ASSERT_NE(k.env, nullptr);
     waited.insert(k.e->kind);
-    if (now.value) EXPECT_EQ(now.e, k.e);
+    if (now.value) {
+      EXPECT_EQ(now.e, k.e);
+    }
     // An operand that descends in the activation that waits for it is what is waited for, or ends in its place.
-    if (now.e == k.operand && !now.value) EXPECT_EQ(*now.env, *k.env);
+    if (now.e == k.operand && !now.value) {
+      EXPECT_EQ(*now.env, *k.env);
+    }
   } while (machine.advance());
   for (ExprKind kind : {ExprKind::kLet, ExprKind::kCall, ExprKind::kIf, ExprKind::kMatch, ExprKind::kProj,
                         ExprKind::kTuple, ExprKind::kRefNew, ExprKind::kRefRead, ExprKind::kRefWrite})
     EXPECT_TRUE(waited.contains(kind)) << static_cast<int>(kind);
   EXPECT_EQ(machine.depth(), 0u);
   EXPECT_EQ(machine.now().e, nullptr);
+}
+
+TEST(Stepping, WithItsLastOperandAnExpressionDoesWhatItDoes) {
+  const Module m = module_of(kEveryForm);
+  Machine machine(m);
+  machine.start("main", {});
+  std::multiset<ExprKind> did;
+  std::optional<size_t> without;  // depth when nothing of the expression waits any more
+  do {
+    if (without) {
+      EXPECT_EQ(machine.depth(), *without);
+    }
+    without.reset();
+    const Machine::Now now = machine.now();
+    if (!now.last) continue;
+    ASSERT_NE(now.value, nullptr);
+    did.insert(now.e->kind);
+    without = machine.depth() - 1;
+  } while (machine.advance());
+  // add, multiply, %f, greater, Some, and add in the arm; the other forms once each but for two reads.
+  EXPECT_EQ(did, (std::multiset<ExprKind>{ExprKind::kTuple, ExprKind::kProj, ExprKind::kCall, ExprKind::kCall,
+                                          ExprKind::kCall, ExprKind::kCall, ExprKind::kCall, ExprKind::kCall,
+                                          ExprKind::kRefNew, ExprKind::kRefRead, ExprKind::kRefRead,
+                                          ExprKind::kRefWrite}));
 }
 
 TEST(Stepping, ATailCallLeavesNothingBehind) {

@@ -27,7 +27,8 @@ void check_tensor(const Tensor& t, const TensorType& type,
   for (size_t i = 0; i < t.rank(); ++i) {
     const Dim d = type.dims[i];
     std::optional<int64_t> want;
-    if (d.is_const()) want = d.value();
+    if (d.is_const() && d.value() != t.shape()[i])
+      fail(cat("dimension ", i, " is ", t.shape()[i], ", not ", d.value()));
     if (d.is_symbolic()) want = kernel::evaluate(d.symbolic(), variables);
     if (want && *want != t.shape()[i]) {
       fail(cat("dimension ", i, " is ", t.shape()[i], " but `", relay::show(d), "` is ", *want));

@@ -222,7 +222,7 @@ class Runner {
     if (!wrong.empty()) {
       diagnostics_.error(Span::none(), "cannot-write", wrong);
     } else {
-      diagnostics_.warning(Span::none(), "reproducer",
+      diagnostics_.warning(Span::none(), "reproducer-written",
                            cat("wrote ", options_.reproducer, "; `relay opt` runs it again"));
     }
   }

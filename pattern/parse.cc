@@ -35,10 +35,13 @@ class Reader {
       next();
       const Maybe p = alternatives();
       if (!p || !need(";", "after a part")) return std::nullopt;
-      if (!parts_.emplace(number.text, *p).second) {
-        diagnostics_.error(number.span, "redefined-part", cat("`%", number.text, "` is defined already"));
+      if (const auto [before, fresh] = places_.emplace(number.text, number.span); !fresh) {
+        diagnostics_.error(number.span, "redefined-part", cat("`%", number.text, "` is defined already"))
+            .label(before->second, "the other definition")
+            .note("a number stands for one part; give this one another number");
         return std::nullopt;
       }
+      parts_.emplace(number.text, *p);
     }
     Maybe p = alternatives();
     if (!p) return p;
@@ -171,8 +174,8 @@ class Reader {
     const Token number = next();
     const auto known = parts_.find(number.text);
     if (known != parts_.end()) return known->second;
-    diagnostics_.error(number.span, "unknown-variable",
-                       cat("`%", number.text, "` is not defined before this"));
+    diagnostics_.error(number.span, "unknown-part", cat("`%", number.text, "` is not defined before this"))
+        .note(cat("a part is written `%", number.text, " = ...;` above its uses"));
     return std::nullopt;
   }
 
@@ -477,6 +480,7 @@ class Reader {
   const Operators operators_;
   text::Lexer lexer_;
   std::map<std::string, Pattern, std::less<>> parts_;
+  std::map<std::string, Span, std::less<>> places_;  // of their numbers
   size_t depth_ = 0;
 };
 

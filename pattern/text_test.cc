@@ -129,7 +129,7 @@ TEST(PatternText, Mistakes) {
       {"%x as %y", "named-twice", "this part has a name"},
       {"%0 = _; %0 as %y", "named-twice", "this part has a name or a number"},
       {"%0 = _; %0 = _; %0", "redefined-part", "`%0` is defined already"},
-      {"%0", "unknown-variable", "`%0` is not defined before this"},
+      {"%0", "unknown-part", "`%0` is not defined before this"},
       {"@g", "unknown-global", "there is no function or kernel `@g`"},
       {"nn.rely(_)", "unknown-operator", "there is no operator or constructor `nn.rely`"},
       {"dominates(_, _)", "wrong-arguments", "here are 2 patterns"},

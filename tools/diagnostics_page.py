@@ -8,62 +8,77 @@ import sys
 HEAD = """# Diagnostics
 
 Every message of Relay about a program or a file ends in a slug, such as `[unknown-variable]`, which stays when words change.
-This page is generated from the golden tests (`./dev update`): what each slug means, a text that has it, and what is said.
+This page is generated from the golden tests (`./dev update`): what each slug means, a text that has it, and what is said,
+with the remedy where there is one. `<<N|text>>` in a text stands for N times the text.
 
 """
-OTHERS = """## Without an example here
-
-These are about files, machines and limits; the tests beside the code that reports them show each.
-
-| slug | reported by |
-|---|---|
-"""
-EMITTED = re.compile(r'(?:error|warning|expected|fail|refuse)\(\s*[^;]*?"([a-z]+(?:-[a-z]+)+)"')
-SHOWN = re.compile(r"(?:error|warning): .*\[([a-z]+(?:-[a-z]+)+)\]$", re.M)
+WORD = re.compile(r'"([a-z]+(?:-[a-z0-9]+)+)"')
+SHOWN = re.compile(r"(?:error|warning): .*\[([a-z]+(?:-[a-z0-9]+)+)\]$", re.M)
+SECTION = re.compile(r"^---- (\w+)\n", re.M)
+# What is written like a slug and is none: passes, their parameters, engines, words of documentation.
+OTHER_WORDS = """
+aot-cpp dead-code expand-operators floating-point fold-constants max-bytes max-ops output-fusable simplify-inference
+widen-floats
+""".split()
+# Those that no golden test can show, because what is said depends on the machine: where it is tested, and what it means.
+ELSEWHERE = {
+    "cannot-load": ("tests/cli/machine_test.cc", "What was compiled is no library that this machine or this version of Relay can load."),
+}
 LONGEST_EXAMPLE = 1500
+LONGEST_LINE = 260
 
 
-def sources(root):
-    """C++ files that may report: no tests."""
-    for path in sorted(root.rglob("*.cc")):
+def emitted(root):
+    """slug -> the files that may report it: all words like it in code that is no test."""
+    found = {}
+    for path in sorted(root.rglob("*.cc")) + sorted(root.rglob("*.h")):
         name = path.relative_to(root).as_posix()
-        if not name.startswith(("bazel-", "tests/")) and not name.endswith("_test.cc"):
-            yield name, path.read_text(encoding="utf-8")
+        if name.startswith(("bazel-", "tests/", "bench/", "docs/", "examples/", "third_party/")) or name.endswith("_test.cc"):
+            continue
+        for slug in WORD.findall(path.read_text(encoding="utf-8")):
+            if slug not in OTHER_WORDS:
+                found.setdefault(slug, set()).add(name)
+    return found
+
+
+def shortened(text):
+    return "".join(line if len(line) <= LONGEST_LINE else line[:LONGEST_LINE] + "...\n" for line in text.splitlines(True))
 
 
 def examples(root):
-    """slug -> (about, input, output): the test that is named after it, or else the shortest of those that show it with the fewest others."""
+    """slug -> (about, run, input, output): the test that is named after it, or else the shortest of those that show it with the fewest
+    others."""
     found = {}
     for path in sorted((root / "tests/golden").rglob("*.relay")):
-        parts = re.split(r"^---- (?:input|pattern|output)\n", path.read_text(encoding="utf-8"), flags=re.M)
-        if len(parts) != 3:
-            continue
-        head, text, output = parts
+        parts = SECTION.split(path.read_text(encoding="utf-8"))
+        head, sections = parts[0], dict(zip(parts[1::2], parts[2::2]))
+        output = sections.pop("output", "")
+        run = head.splitlines()[0]
         about = " ".join(head.splitlines()[1:]).strip()
         slugs = set(SHOWN.findall(output))
+        text, output = shortened("\n".join(sections.values())), shortened(output)
         for slug in slugs:
-            named = path.stem == "fail_" + slug.replace("-", "_")
-            if len(text) + len(output) > LONGEST_EXAMPLE or not about:
+            named = path.stem in ("fail_" + slug.replace("-", "_"), slug.replace("-", "_"))
+            if not about or (not named and len(text) + len(output) > LONGEST_EXAMPLE):
                 continue
             rank = (not named, len(slugs), len(text) + len(output))
             if slug not in found or rank < found[slug][0]:
-                found[slug] = (rank, about, text, output)
+                found[slug] = (rank, about, run, text, output)
     return {slug: example[1:] for slug, example in found.items()}
 
 
 def page(root):
-    shown = examples(root)
-    where = {}
-    for name, text in sources(root):
-        for slug in EMITTED.findall(text):
-            where.setdefault(slug, set()).add(name.rsplit("/", 1)[0])
     out = HEAD
-    for slug, (about, text, output) in sorted(shown.items()):
-        out += f"## {slug}\n\n{about}\n\n```\n{text}```\n```\n{output}```\n\n"
-    out += OTHERS
-    for slug in sorted(set(where) - set(shown)):
-        out += f"| `{slug}` | {', '.join(f'`{folder}`' for folder in sorted(where[slug]))} |\n"
-    return out
+    shown = examples(root)
+    for slug in sorted(set(shown) | set(ELSEWHERE)):
+        if slug in ELSEWHERE:
+            out += f"## {slug}\n\n{ELSEWHERE[slug][1]} Tested by `{ELSEWHERE[slug][0]}`.\n\n"
+            continue
+        about, run, text, output = shown[slug]
+        # How the readers were asked is part of what went wrong.
+        asked = f"{run.removeprefix('RUN ')}\n" if run.split()[1] in ("read", "write", "import", "build") else ""
+        out += f"## {slug}\n\n{about}\n\n```\n{asked}{text}```\n```\n{output}```\n\n"
+    return out.rstrip("\n") + "\n"
 
 
 if __name__ == "__main__":

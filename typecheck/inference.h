@@ -122,7 +122,7 @@ class Inference {
                 const Expectation& why = {});
   void report(Span span, std::string what, Type expected, Type actual, const Mismatch& wrong,
               const Expectation& why);
-  Span definition_of(Expr callee);  // where what is called is defined, if that is known
+  Span definition_of(Expr callee);              // where what is called is defined, if that is known
   Span use_of(const Call* call, size_t index);  // where an argument stands, also if it is bound elsewhere
   // Unifies; reports and returns false if that fails.
   bool agree(Span span, std::string_view what, Type expected, Type actual);

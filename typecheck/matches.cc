@@ -22,10 +22,14 @@ void Inference::patterns(const Match* m) {
     return;
   }
   if (m->total && !found.missing.empty()) {
-    error(m->span, "match-not-exhaustive", cat("`match` does not cover `", found.missing[0], "`"))
-        .note(found.missing.size() > 1
-                  ? cat("neither does it cover `", join(std::span(found.missing).subspan(1), "`, `"), "`")
-                  : "add an arm, or use `match?`, which traps if no arm fits");
+    const auto* data = unifier_.find(value)->as<DataType>();
+    const DataTypeDef* def = data ? module_.data_type(data->name.text()) : nullptr;
+    Diagnostic& d =
+        error(m->span, "match-not-exhaustive", cat("`match` does not cover `", found.missing[0], "`"));
+    if (def) d.label(def->span, cat("the constructors of `", def->name.text(), "`"));
+    d.note(found.missing.size() > 1
+               ? cat("neither does it cover `", join(std::span(found.missing).subspan(1), "`, `"), "`")
+               : "add an arm, or use `match?`, which traps if no arm fits");
   }
   for (size_t i : found.unreachable) {
     diagnostics_.warning(m->arms[i].pattern->span, "unreachable-arm",
@@ -63,8 +67,9 @@ bool Inference::pattern(Pattern root, Type root_type, const Match* m) {
                     p->fields.size()))
               .label(p->ctor->span, "the constructor");
           fn = nullptr;
-        } else if (fn && !agree(p->span, "the value that is matched", fn->result, type,
-                                {.slug = "wrong-pattern-type", .from = m->value->span, .who = "what is matched"})) {
+        } else if (fn &&
+                   !agree(p->span, "the value that is matched", fn->result, type,
+                          {.slug = "wrong-pattern-type", .from = m->value->span, .who = "what is matched"})) {
           fn = nullptr;
         }
         good &= fn != nullptr;

@@ -81,8 +81,7 @@ Span Inference::use_of(const Call* call, size_t index) {
   const bool inside = arg->span.known() && arg->span.file == all.file && all.begin <= arg->span.begin &&
                       arg->span.end <= all.end;
   if (inside || !all.known()) return arg->span;
-  const std::string_view text =
-      context_.sources().text(all.file).substr(all.begin, all.end - all.begin);
+  const std::string_view text = context_.sources().text(all.file).substr(all.begin, all.end - all.begin);
   const auto pieces = arguments_in(text);
   const auto at = [&](size_t from, size_t to) {
     return Span{all.file, all.begin + static_cast<uint32_t>(from), all.begin + static_cast<uint32_t>(to)};
@@ -122,7 +121,9 @@ void Inference::report(Span span, std::string what, Type expected, Type actual, 
   }
   Diagnostic& d =
       error(span, why.slug, cat(what, " has the type `", actual_text, "`, expected `", expected_text, "`"));
-  if (why.from.known()) d.label(why.from, std::string(why.who));
+  if (why.from.known() && (why.from.file != span.file || why.from.begin != span.begin)) {
+    d.label(why.from, std::string(why.who));
+  }
   if (why.call) {
     const Expr callee = why.call->callee;
     const auto* global = callee->as<Global>();
@@ -139,6 +140,10 @@ void Inference::report(Span span, std::string what, Type expected, Type actual, 
   if (wrong.why == Mismatch::Why::kDim) {
     d.note(cat("dimension ", wrong.dim, " is ", show(wrong.actual_dim), ", expected ",
                show(wrong.expected_dim)));
+    return;
+  }
+  if (why.slug == "not-a-reference") {
+    d.note("`ref(...)` makes a reference to a value");
     return;
   }
   const auto *t = wrong.expected->as<TensorType>(), *u = wrong.actual->as<TensorType>();
@@ -178,6 +183,11 @@ std::string_view remedy(std::string_view slug) {
   if (slug == "wrong-rank") return "`expand_dims`, `squeeze` and `reshape` change the rank";
   if (slug == "not-broadcastable") return "aligned at the right, two extents must be equal, or one of them 1";
   if (slug == "ambiguous-type") return "a type annotation would settle it";
+  if (slug == "negative-result-dim")
+    return "no extent is negative: the attributes take away more than there is";
+  if (slug == "not-a-tensor") return "operators take tensors; `%x.0` is the first field of a tuple";
+  if (slug == "not-a-tuple-of-tensors")
+    return "several tensors are written as a tuple: `(%x, %y)`, and one as `(%x,)`";
   if (slug == "axis-out-of-range") return "axes count from 0, or from -1 backwards";
   return {};
 }

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <map>
 #include <optional>
+#include <set>
 
 #include "base/cat.h"
 #include "base/file.h"
@@ -145,7 +146,7 @@ Result<std::vector<Found>> read_any(const std::string& path, Role role, const Li
   } else {
     const bool exists = fs::exists(path, error);
     diagnostics
-        .error(Span::none(), "tensors-unknown-form",
+        .error(Span::none(), exists ? "tensors-unknown-form" : "file-unreadable",
                cat("cannot read tensors from `", path,
                    "`: ", exists ? "its form is unknown" : "there is no such file or folder"))
         .note("give x.npz, x.npy, x.safetensors, x.pb, a folder of NAME.npy, or a test_data_set_N/ folder");
@@ -231,9 +232,10 @@ Result<NamedTensors> read_named(const std::string& path, std::span<const std::st
                items.size() > kMostNames ? ", ..." : "");
   };
   bool complete = true;
+  std::set<std::string_view> guesses;  // names whose tensor is most likely there, under another name
   for (const Found* f : unknown) {
     Diagnostic& d = diagnostics.error(
-        Span::none(), "tensor-unknown",
+        Span::none(), f->tensor.name.empty() ? "tensor-unnamed" : "tensor-unknown",
         f->tensor.name.empty() ? cat("`", path, "` holds one tensor without a name, and there are ",
                                      names.size(), " ", what, "s")
                                : cat("`", path, "` holds `", f->tensor.name, "`, which is no ", what));
@@ -241,13 +243,15 @@ Result<NamedTensors> read_named(const std::string& path, std::span<const std::st
     for (size_t i = 0; i < names.size(); ++i) {
       if (out[i].value.defined() || !alike(names[i], f->tensor.name)) continue;
       d.note(cat("is it meant for `", names[i], "`?"));
+      guesses.insert(names[i]);
       guessed = true;
     }
     if (!guessed) d.note(cat("the ", what, "s: ", listed(names, [](const std::string& n) { return n; })));
     complete = false;
   }
   for (size_t i = 0; i < names.size(); ++i) {
-    if (out[i].value.defined()) continue;
+    const bool unnamed = found->size() == 1 && found->front().tensor.name.empty();
+    if (out[i].value.defined() || guesses.contains(names[i]) || (unnamed && !complete)) continue;
     Diagnostic& d = diagnostics.error(Span::none(), "tensor-missing",
                                       cat("`", path, "` has no tensor for the ", what, " `", names[i], "`"));
     d.note(found->empty() ? std::string("it holds no tensors")
@@ -272,7 +276,7 @@ Result<bool> write_tensors(const std::string& path, const NamedTensors& tensors,
   if (path.ends_with(".npy")) {
     if (tensors.size() != 1) {
       diagnostics
-          .error(Span::none(), "tensors-unknown-form",
+          .error(Span::none(), "too-many-tensors",
                  cat("`", path, "` can hold one tensor, not ", tensors.size()))
           .note("write to x.npz or to a folder");
       return kReported;

@@ -69,7 +69,8 @@ TEST_F(Inputs, EveryMistakeIsReportedWithAHint) {
   EXPECT_NE(said.find("`Input_Ids`, which is no input"), std::string::npos) << said;
   EXPECT_NE(said.find("is it meant for `input_ids`?"), std::string::npos) << said;
   EXPECT_NE(said.find("`other`, which is no input"), std::string::npos) << said;
-  EXPECT_NE(said.find("no tensor for the input `input_ids`"), std::string::npos) << said;
+  // What is there under another name is not reported as missing too.
+  EXPECT_EQ(said.find("no tensor for the input `input_ids`"), std::string::npos) << said;
   EXPECT_NE(said.find("no tensor for the input `mask`"), std::string::npos) << said;
 }
 
@@ -133,10 +134,9 @@ TEST_F(Inputs, RefusesMoreThanTheLimits) {
 TEST_F(Inputs, RefusesToWriteSeveralTensorsToOneNpy) {
   Diagnostics d;
   EXPECT_FALSE(write_tensors(path("x.npy"), two_, Role::kOutput, d).ok());
-  EXPECT_EQ(
-      d.render({}),
-      cat("error: `", path("x.npy"),
-          "` can hold one tensor, not 2 [tensors-unknown-form]\nnote: write to x.npz or to a folder\n"));
+  EXPECT_EQ(d.render({}),
+            cat("error: `", path("x.npy"),
+                "` can hold one tensor, not 2 [too-many-tensors]\nnote: write to x.npz or to a folder\n"));
 }
 
 TEST_F(Inputs, RefusesToWriteWhereThereIsNoFolder) {

@@ -186,8 +186,8 @@ Tensor from_column_major(const Tensor& columns, const Shape& shape) {
 }  // namespace
 
 Result<Tensor> parse_npy(std::string_view bytes, std::string_view source, Diagnostics& diagnostics) {
-  const auto refuse = [&](std::string why) -> Reported {
-    diagnostics.error(Span::none(), "npy-invalid", cat("cannot read `", source, "`: ", why));
+  const auto refuse = [&](std::string why, std::string_view slug = "npy-invalid") -> Reported {
+    diagnostics.error(Span::none(), slug, cat("cannot read `", source, "`: ", why));
     return kReported;
   };
   if (bytes.size() < 10 || !bytes.starts_with(kMagic)) return refuse("it is not a .npy file");
@@ -212,7 +212,10 @@ Result<Tensor> parse_npy(std::string_view bytes, std::string_view source, Diagno
     return refuse(cat(wrong, " (byte ", start + parser.at(), ")"));
   }
   const std::optional<DType> dtype = dtype_of(header.descr);
-  if (!dtype) return refuse(why_refused(header.descr));
+  if (!dtype) {
+    const bool pickled = header.descr.find('O') != std::string::npos;
+    return refuse(why_refused(header.descr), pickled ? "npy-pickled" : "npy-unsupported-dtype");
+  }
   const char order = header.descr[0];
   if (order != '<' && order != '>' && order != '|' && order != '=') {
     return refuse(cat("its dtype `", header.descr, "` has an unknown byte order"));

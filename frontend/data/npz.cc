@@ -35,7 +35,8 @@ constexpr std::string_view kSuffix = ".npy";
 Result<NamedTensors> parse_npz(std::string_view bytes, std::string_view source, const Limits& limits,
                                Diagnostics& diagnostics) {
   const auto refuse = [&](std::string why, std::string_view slug = "npz-invalid") -> Reported {
-    diagnostics.error(Span::none(), slug, cat("cannot read `", source, "`: ", why));
+    Diagnostic& d = diagnostics.error(Span::none(), slug, cat("cannot read `", source, "`: ", why));
+    if (slug == "limit-archive") d.note("save it without compression, or each array in a file of its own");
     return kReported;
   };
   if (!bytes.starts_with("PK")) return refuse("it is not a .npz archive");
@@ -71,7 +72,7 @@ Result<NamedTensors> parse_npz(std::string_view bytes, std::string_view source, 
     name.remove_suffix(kSuffix.size());
     if (!names.emplace(name).second) return refuse(cat("it holds `", name, "` twice"));
     if ((facts.valid & ZIP_STAT_ENCRYPTION_METHOD) && facts.encryption_method != ZIP_EM_NONE) {
-      return refuse(cat("its entry `", name, "` is encrypted"));
+      return refuse(cat("its entry `", name, "` is encrypted; save it without a password"), "npz-encrypted");
     }
     if (facts.size > budget) {
       return refuse(cat("`", name, "` unpacks to ", facts.size, " bytes, more than the ", budget,

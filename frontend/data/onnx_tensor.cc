@@ -160,7 +160,10 @@ std::string onnx_dtype_name(int32_t code) {
 Result<Tensor> tensor_of(const onnx::TensorProto& proto, std::string_view source, const std::string* folder,
                          Span span, Diagnostics& diagnostics) {
   const auto refuse = [&](std::string why, std::string_view slug = "onnx-tensor-invalid") -> Reported {
-    diagnostics.error(span, slug, cat("tensor `", proto.name().substr(0, 200), "` of `", source, "`: ", why));
+    Diagnostic& d = diagnostics.error(
+        span, slug, cat("tensor `", proto.name().substr(0, 200), "` of `", source, "`: ", why));
+    if (slug == "external-data-size")
+      d.note("the file is cut short, or belongs to another version of the model");
     return kReported;
   };
   const std::optional<DType> dtype = dtype_of_onnx(proto.data_type());
@@ -186,17 +189,25 @@ Result<Tensor> tensor_of(const onnx::TensorProto& proto, std::string_view source
     if (std::string wrong = read_place(proto, place); !wrong.empty()) {
       return refuse(cat("external data: ", wrong), "external-data-refused");
     }
-    Result<InputFile> file = InputFile::open_beneath(*folder, place.location, diagnostics);
-    if (!file) return refuse("its external data cannot be read", "external-data-refused");
+    Diagnostics own;
+    Result<InputFile> file = InputFile::open_beneath(*folder, place.location, own);
+    if (!file) {
+      diagnostics
+          .error(span, "external-data-refused",
+                 cat("tensor `", proto.name().substr(0, 200), "` of `", source,
+                     "`: ", own.all().front().message()))
+          .note("a model may name only regular files beneath its own folder, without links");
+      return kReported;
+    }
     if (place.length && *place.length != needed) {
       return refuse(cat("its shape ", show(shape), " of ", dtype->name(), " needs ", needed,
                         " bytes and its external data has ", *place.length),
-                    "external-data-refused");
+                    "external-data-size");
     }
     if (place.offset > file->size() || needed > file->size() - place.offset) {
       return refuse(cat("its external data at offset ", place.offset, " needs ", needed, " bytes and `",
                         place.location.substr(0, 200), "` has ", file->size()),
-                    "external-data-refused");
+                    "external-data-size");
     }
     try {
       if (dtype->bits != 4 && !dtype->is_bool()) {

@@ -187,19 +187,21 @@ Result<Safetensors> parse(std::string_view bytes, const std::shared_ptr<const vo
   for (const Entry& e : entries) {
     if (e.offsets[0] != end) {
       return refuse(cat("tensor `", e.name, "` starts at byte ", e.offsets[0], " of the data, not at ", end,
-                        " where the one before ends"));
+                        " where the one before ends"),
+                    "safetensors-layout");
     }
     if (e.offsets[1] < e.offsets[0] || e.offsets[1] > payload.size()) {
       return refuse(
-          cat("tensor `", e.name, "` ends at byte ", e.offsets[1], " of ", payload.size(), " bytes of data"));
+          cat("tensor `", e.name, "` ends at byte ", e.offsets[1], " of ", payload.size(), " bytes of data"),
+          "safetensors-layout");
     }
     end = e.offsets[1];
     if (std::string wrong = check_size(*e.shape, *e.dtype, end - e.offsets[0]); !wrong.empty()) {
-      return refuse(cat("tensor `", e.name, "`: ", wrong));
+      return refuse(cat("tensor `", e.name, "`: ", wrong), "safetensors-size");
     }
   }
   if (end != payload.size())
-    return refuse(cat("its last ", payload.size() - end, " bytes belong to no tensor"));
+    return refuse(cat("its last ", payload.size() - end, " bytes belong to no tensor"), "safetensors-layout");
 
   Safetensors out;
   out.metadata = std::move(header.metadata);

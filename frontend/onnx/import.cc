@@ -39,13 +39,13 @@ Result<Module> import_onnx(std::string_view bytes, const std::string& name, cons
     if (!remedy.empty()) d.note(std::move(remedy));
     return kReported;
   };
-  if (bytes.empty()) return refuse("onnx-invalid", "it is empty");
+  if (bytes.empty()) return refuse("onnx-empty", "it is empty", "a download or an export was cut short");
   if (bytes.starts_with("version https://git-lfs")) {
-    return refuse("onnx-invalid",
-                  "it is a pointer of Git LFS and not the model; fetch it with `git lfs pull`");
+    return refuse("onnx-git-lfs", "it is a pointer of Git LFS and not the model",
+                  "`git lfs pull` fetches it");
   }
   if (const WireFacts facts = scan_model(bytes); !facts.wrong.empty()) {
-    return refuse("onnx-invalid", facts.wrong);
+    return refuse("onnx-malformed", facts.wrong);
   } else if (facts.nodes > options.nodes) {
     return refuse("limit-nodes",
                   cat("it has ", facts.nodes, " nodes, more than the limit of ", options.nodes),
@@ -55,7 +55,7 @@ Result<Module> import_onnx(std::string_view bytes, const std::string& name, cons
   }
   ::onnx::ModelProto model;
   if (std::string wrong = data::parse_message(bytes, model); !wrong.empty())
-    return refuse("onnx-invalid", std::move(wrong));
+    return refuse("onnx-malformed", std::move(wrong));
   return Importer(model, name, folder, empty, options, diagnostics).run();
 }
 

@@ -57,6 +57,7 @@ Result<Module> Importer::run() {
   if (!check_versions()) return kReported;
   // All that cannot be imported is reported before anything else fails because of it.
   const bool known_operators = list_nodes();
+  if (!known_operators && spans_.empty()) return kReported;  // a limit
 
   NameScope scope;
   scope_ = &scope;
@@ -76,7 +77,8 @@ Result<Module> Importer::run() {
   for (const ::onnx::ValueInfoProto& o : model_.graph().output()) output_names.push_back(o.name());
   for (const Var* p : params) input_names.push_back(p->name.str());
   if (results.empty()) {
-    diagnostics_.error(Span::none(), "onnx-invalid", cat("`", name_, "` has no outputs"));
+    diagnostics_.error(Span::none(), "onnx-no-outputs", cat("`", name_, "` has no outputs"))
+        .note("declare what the model computes as outputs of its graph");
     return kReported;
   }
   const Expr body = results.size() == 1 ? results[0] : builder_.tuple(results);
@@ -88,7 +90,7 @@ Result<Module> Importer::run() {
 
 bool Importer::check_versions() {
   if (!model_.has_graph()) {
-    diagnostics_.error(Span::none(), "onnx-invalid", cat("`", name_, "` is no ONNX model: it has no graph"));
+    diagnostics_.error(Span::none(), "onnx-no-graph", cat("`", name_, "` is no ONNX model: it has no graph"));
     return false;
   }
   for (const ::onnx::OperatorSetIdProto& set : model_.opset_import()) {
@@ -98,8 +100,9 @@ bool Importer::check_versions() {
   const auto own = opsets_.find("");
   if (own == opsets_.end()) {
     if (!opsets_.empty()) return true;  // only other domains: each node will be refused by name
-    diagnostics_.error(Span::none(), "onnx-invalid",
-                       cat("`", name_, "` does not say which operator set it uses"));
+    diagnostics_
+        .error(Span::none(), "onnx-no-opset", cat("`", name_, "` does not say which operator set it uses"))
+        .note("export the model again: what its operators mean depends on the version of their set");
     return false;
   }
   if (own->second < kOldestOpset || own->second > kNewestOpset) {
@@ -161,7 +164,7 @@ bool Importer::read_initialisers(const ::onnx::GraphProto& graph, NameScope& sco
     Operand value = constant(std::move(*t));
     if (proto.name().empty() || !scope.names.emplace(proto.name(), std::move(value)).second) {
       diagnostics_.error(
-          Span::none(), "onnx-invalid",
+          Span::none(), "onnx-redefined-value",
           cat("`", name_, "`: there are two initialisers called `", printable(proto.name()), "`"));
       ok = false;
     }
@@ -179,7 +182,7 @@ std::optional<std::vector<Operand>> Importer::import_graph(const ::onnx::GraphPr
   for (const ::onnx::ValueInfoProto& o : graph.output()) {
     Operand* found = scope.find(o.name());
     if (!found) {
-      diagnostics_.error(Span::none(), "onnx-invalid",
+      diagnostics_.error(Span::none(), "onnx-undefined-output",
                          cat("`", name_, "`: nothing defines the output `", printable(o.name()), "`"));
       ok = false;
     } else if (found->failed) {
@@ -215,7 +218,8 @@ void Importer::convert(const ::onnx::NodeProto& proto) {
     inputs.push_back(name.empty() ? nullptr : scope_->find(name));
     if (!name.empty() && !inputs.back()) {
       report(proto,
-             {"onnx-invalid", cat("it uses `", printable(name), "`, which nothing before it defines"), {}});
+             {"onnx-undefined-value", cat("it uses `", printable(name), "`, which nothing before it defines"),
+              "the nodes of a graph stand in the order in which they are computed"});
       failed = true;
     }
     failed = failed || (inputs.back() && inputs.back()->failed);
@@ -238,7 +242,8 @@ void Importer::convert(const ::onnx::NodeProto& proto) {
       }
       for (size_t i = 0; results && i < results->size(); ++i) {
         if (manageable((*results)[i])) continue;
-        throw Refusal{"limit-dims", "the shape of its result is too complicated an expression", {}};
+        throw Refusal{"limit-dims", "the shape of its result is too complicated an expression",
+                      "fix dynamic axes with --input-shapes"};
       }
     } catch (const Refusal& refusal) {
       report(proto, refusal);
@@ -264,7 +269,7 @@ void Importer::convert(const ::onnx::NodeProto& proto) {
     if (results && static_cast<size_t>(i) < results->size())
       value = std::move((*results)[static_cast<size_t>(i)]);
     if (!scope_->names.emplace(proto.output(i), std::move(value)).second) {
-      report(proto, {"onnx-invalid",
+      report(proto, {"onnx-redefined-value",
                      cat("it defines `", printable(proto.output(i)), "`, which is defined already"),
                      {}});
     }

@@ -28,7 +28,7 @@ bool Node::wants(size_t i) const { return i < outputs() && !proto_.output(static
 // --- Inputs ------------------------------------------------------------------------------------------------------
 
 Operand& Node::operand(size_t i) {
-  if (!has(i)) invalid(cat("its input ", i, " is missing"));
+  if (!has(i)) invalid(cat("its input ", i, " is missing"), "onnx-missing-input");
   return *inputs_[i];
 }
 
@@ -55,8 +55,9 @@ std::optional<IndexTensor> Node::index(size_t i) {
 Tensor Node::constant(size_t i, std::string_view what) {
   operand(i);
   if (std::optional<Tensor> t = known(i)) return *t;
-  unsupported(cat("its ", what, " (input ", i, ") are computed when the model runs"),
-              "they must follow from constants and shapes; fixing dynamic axes with --input-shapes may help");
+  throw Refusal{
+      "unsupported-computed-input", cat("its ", what, " (input ", i, ") are computed when the model runs"),
+      "they must follow from constants and shapes; fixing dynamic axes with --input-shapes may help"};
 }
 
 std::vector<int64_t> Node::constant_ints(size_t i, std::string_view what) {
@@ -79,8 +80,8 @@ std::vector<Dim> Node::dims(size_t i, std::string_view what) {
   if (t && t->shape.size() <= 1 && t->complete() && t->dtype.is_int()) return t->elements;
   if (t && (t->shape.size() > 1 || !t->dtype.is_int()))
     invalid(cat("its ", what, " (input ", i, ") must be a list of integers"));
-  unsupported(cat("its ", what, " (input ", i, ") depends on the data"),
-              "it must follow from constants and shapes; fixing dynamic axes with --input-shapes may help");
+  throw Refusal{"unsupported-computed-input", cat("its ", what, " (input ", i, ") depends on the data"),
+                "it must follow from constants and shapes; fixing dynamic axes with --input-shapes may help"};
 }
 
 // --- Attributes --------------------------------------------------------------------------------------------------
@@ -100,7 +101,8 @@ namespace {
 void expect(Node& node, const AttributeProto& a, int type, bool present) {
   // Old writers leave the type out.
   if (a.type() == type || (a.type() == AttributeProto::UNDEFINED && present)) return;
-  node.invalid(cat("its attribute `", a.name(), "` has a value of another kind than it should"));
+  node.invalid(cat("its attribute `", a.name(), "` has a value of another kind than it should"),
+               "onnx-wrong-attribute-kind");
 }
 
 }  // namespace
@@ -113,7 +115,7 @@ int64_t Node::integer(std::string_view name, int64_t otherwise) {
 }
 
 int64_t Node::integer(std::string_view name) {
-  if (!attribute(name)) invalid(cat("its attribute `", name, "` is missing"));
+  if (!attribute(name)) invalid(cat("its attribute `", name, "` is missing"), "onnx-missing-attribute");
   return integer(name, 0);
 }
 
@@ -148,14 +150,14 @@ std::vector<std::string> Node::texts(std::string_view name) {
 
 const ::onnx::GraphProto& Node::graph(std::string_view name) {
   const AttributeProto* a = attribute(name);
-  if (!a || !a->has_g()) invalid(cat("its attribute `", name, "` is missing"));
+  if (!a || !a->has_g()) invalid(cat("its attribute `", name, "` is missing"), "onnx-missing-attribute");
   return a->g();
 }
 
 size_t Node::axis(int64_t axis, size_t rank) {
   const auto r = static_cast<int64_t>(rank);
   if (axis < -r || axis >= r)
-    invalid(cat("axis ", axis, " does not exist in a tensor of ", rank, " dimensions"));
+    invalid(cat("axis ", axis, " does not exist in a tensor of ", rank, " dimensions"), "axis-out-of-range");
   return static_cast<size_t>(axis < 0 ? axis + r : axis);
 }
 
@@ -165,7 +167,9 @@ void Node::unsupported(std::string reason, std::string remedy) {
   throw Refusal{"unsupported-operator-form", std::move(reason), std::move(remedy)};
 }
 
-void Node::invalid(std::string reason) { throw Refusal{"onnx-invalid", std::move(reason), {}}; }
+void Node::invalid(std::string reason, std::string_view slug) {
+  throw Refusal{std::string(slug), std::move(reason), {}};
+}
 
 // --- Making expressions ------------------------------------------------------------------------------------------
 

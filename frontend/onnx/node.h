@@ -67,7 +67,7 @@ class Node {
 
   // --- Refusing.
   [[noreturn]] void unsupported(std::string reason, std::string remedy = {});
-  [[noreturn]] void invalid(std::string reason);
+  [[noreturn]] void invalid(std::string reason, std::string_view slug = "onnx-invalid");
   void require(bool holds, std::string_view reason) {
     if (!holds) invalid(std::string(reason));
   }

@@ -86,7 +86,7 @@ bool Importer::declare_inputs(std::vector<const Var*>& params) {
   for (const ::onnx::ValueInfoProto& input : graph.input()) {
     const bool is_new = names.insert(input.name()).second;
     if (!is_new || input.name().empty()) {
-      diagnostics_.error(Span::none(), "onnx-invalid",
+      diagnostics_.error(Span::none(), is_new ? "onnx-unnamed-input" : "onnx-redefined-value",
                          cat("`", name_, "`: ",
                              is_new ? "an input has no name"
                                     : cat("two inputs are called `", printable(input.name()), "`")));
@@ -114,7 +114,7 @@ bool Importer::declare_inputs(std::vector<const Var*>& params) {
       if (name.empty() || extent < 0) continue;
       const auto [it, fresh] = axes_.emplace(name, Dim(extent));
       if (!fresh && it->second != Dim(extent)) {
-        diagnostics_.error(Span::none(), "input-shape-mismatch",
+        diagnostics_.error(Span::none(), "input-axis-conflict",
                            cat("the axis `", printable(name), "` of `", name_, "` cannot be both ",
                                show(it->second), " and ", extent));
         ok = false;

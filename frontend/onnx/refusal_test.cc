@@ -42,21 +42,21 @@ TestModel relu() { return TestModel().input("x", {1, 4}).node("Relu", {"x"}, {"y
 
 TEST(Refusal, DamagedModelsWithThePlace) {
   const std::string good = relu().bytes();
-  expect_said(refuse(good.substr(0, good.size() - 1)), "onnx-invalid",
+  expect_said(refuse(good.substr(0, good.size() - 1)), "onnx-malformed",
               {"cannot read the model `m.onnx`: it is cut short", cat("(byte ", good.size() - 2, ")")});
-  expect_said(refuse("\x0f"), "onnx-invalid", {"it is damaged or no ONNX model (byte 1)"});
-  expect_said(refuse("version https://git-lfs.github.com/spec/v1"), "onnx-invalid",
-              {"`m.onnx`", "fetch it with `git lfs pull`"});
+  expect_said(refuse("\x0f"), "onnx-malformed", {"it is damaged or no ONNX model (byte 1)"});
+  expect_said(refuse("version https://git-lfs.github.com/spec/v1"), "onnx-git-lfs",
+              {"`m.onnx`", "`git lfs pull` fetches it"});
 }
 
 TEST(Refusal, NodesThatContradictThemselves) {
   expect_said(
       refuse(TestModel().input("x", {1, 2}).node("Softmax", {"x"}, {"y"}).attr("axis", "one").output("y")),
-      "onnx-invalid",
+      "onnx-wrong-attribute-kind",
       {"m.onnx:1:1", "`Softmax` (node `the_Softmax`)",
        "its attribute `axis` has a value of another kind than it should"});
   expect_said(refuse(TestModel().input("x", {1}).node("Relu", {"nothing"}, {"y"}).output("y")),
-              "onnx-invalid",
+              "onnx-undefined-value",
               {"`Relu` (node `the_Relu`): it uses `nothing`, which nothing before it defines"});
 }
 

@@ -209,8 +209,8 @@ std::variant<MetaValue, MetaError> Metadata::find(std::string_view key, size_t i
   if (!list) return unknown(cat("the metadata has no entry `", key, "`"));
   const json* items = member(*list, "data");
   if (!items || !items->is_array() || index >= items->size()) {
-    return unknown(
-        cat("the metadata has ", items && items->is_array() ? items->size() : 0, " objects `", key, "`"));
+    return unknown(cat("the metadata has ", items && items->is_array() ? items->size() : 0, " objects `", key,
+                       "`, and this is number ", index, ", counted from 0"));
   }
   const json* node = g.node(index_of(&(*items)[index]));
   if (!node) return broken("the metadata does not hold the object that it refers to");

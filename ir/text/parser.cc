@@ -56,8 +56,8 @@ bool Parser::need(std::string_view punctuation, std::string_view why) {
   if (punctuation == ";") return expected(what, "missing-semicolon");
   if (punctuation != ")" && punctuation != "]" && punctuation != "}") return expected(what);
   const Token& t = peek();
-  return expected_in_bracket(
-      what, t.is(")") || t.is("]") || t.is("}") ? "mismatched-bracket" : "unclosed-bracket");
+  return expected_in_bracket(what,
+                             t.is(")") || t.is("]") || t.is("}") ? "mismatched-bracket" : "unclosed-bracket");
 }
 
 bool Parser::expected(std::string_view what, std::string_view slug, std::string_view remedy) {
@@ -82,8 +82,7 @@ bool Parser::expected_in_bracket(std::string_view what, std::string_view slug) {
   expected(what, slug);
   if (diagnostics_.errors() > before && !brackets_.empty()) {
     const Span at = brackets_.back();
-    diagnostics_.last().label(
-        at, cat("the `", lexer_.text().substr(at.begin, 1), "` that is open here"));
+    diagnostics_.last().label(at, cat("the `", lexer_.text().substr(at.begin, 1), "` that is open here"));
   }
   return false;
 }
@@ -346,7 +345,8 @@ bool Parser::function_named(const Token& name) {
       diagnostics_
           .warning(name.span, "replaced-global",
                    cat(what, " is defined already; this definition replaces the other"))
-          .label(before->span, "the other definition");
+          .label(before->span, "the other definition")
+          .note("rename one of the two, or remove it");
     }
   }
   module_.set_function(name.name(), fn);
@@ -370,7 +370,8 @@ void Parser::check_names() {
   }
   if (!module_mode_) return;
   for (const auto& [name, span] : used_globals_) {
-    if (module_.function(name.text()) || module_.kernel(name.text()) || broken_.contains(name.str())) continue;
+    if (module_.function(name.text()) || module_.kernel(name.text()) || broken_.contains(name.str()))
+      continue;
     suggest(error(span, "unknown-global", cat("there is no function or kernel `@", name.text(), "`")),
             name.text(), "@", [&] {
               std::vector<std::string> names;

@@ -54,8 +54,9 @@ bool Parser::attributes(std::vector<Attr>& out, std::string_view closer) {
     const Symbol name = module_.context().symbol(key);
     for (const Attr& before : out) {
       if (before.name != name) continue;
-      diagnostics_.warning(here_from(first.span.begin), "duplicate-attribute",
-                           cat("attribute `", key, "` is given twice"))
+      diagnostics_
+          .warning(here_from(first.span.begin), "duplicate-attribute",
+                   cat("attribute `", key, "` is given twice"))
           .note("one of the two has no effect");
     }
     out.push_back({name, *v});
@@ -337,7 +338,8 @@ std::optional<Parser::Operand> Parser::arithmetic_operand(Arithmetic& limits, si
     const std::optional<Number> n = split_number(v.text, negative);
     const std::optional<int64_t> value = n ? to_int64(*n) : std::nullopt;
     if (!n || n->floating || n->hex || !n->suffix.empty()) {
-      error(v.span, "dim-not-integer", cat("a dim is an integer, and this is `", v.text, "`"));
+      error(v.span, "dim-not-integer", cat("a dim is an integer, and this is `", v.text, "`"))
+          .note("dims are divided by `//`, and rounded up by `ceil_div(n, 2)`");
       return std::nullopt;
     }
     if (!value || *value == INT64_MIN) {
@@ -369,8 +371,9 @@ std::optional<Parser::Operand> Parser::arithmetic_operand(Arithmetic& limits, si
 std::optional<Parser::Operand> Parser::arithmetic_call(Arithmetic& limits, size_t depth, const Token& name) {
   const std::string_view op = name.text;
   if (op != "min" && op != "max" && op != "floor_div" && op != "floor_mod" && op != "ceil_div") {
-    suggest(error(name.span, "unknown-function", cat("there is no function `", op, "` of dims")), op, "",
-            [] { return std::vector<std::string>{"min", "max", "floor_div", "floor_mod", "ceil_div"}; });
+    suggest(error(name.span, "unknown-function", cat("there is no function `", op, "` of dims")), op, "", [] {
+      return std::vector<std::string>{"min", "max", "floor_div", "floor_mod", "ceil_div"};
+    });
     return std::nullopt;
   }
   next();  // (

@@ -451,7 +451,8 @@ Parser::State Parser::deliver() {
         if (mentioned && value_->kind != ExprKind::kFn) {
           error(let.var->span, "used-in-own-value",
                 cat("`%", let.var->name.text(), "` is used in its own value, which is not a function"))
-              .label(value_->span, "this is its value");
+              .label(value_->span, "this is its value")
+              .note("only a function may use itself: `let %f = fn (...) { ... };`");
         }
       }
       if (!let.bare) bind(let.var);

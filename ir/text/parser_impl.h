@@ -49,7 +49,8 @@ class Parser {
   bool take_word(std::string_view word);
   bool need(std::string_view punctuation, std::string_view why);  // reports if it is not next
   // Reports what is next instead, unless the item at hand has a mistake already; returns false.
-  bool expected(std::string_view what, std::string_view slug = "expected-token", std::string_view remedy = {});
+  bool expected(std::string_view what, std::string_view slug = "expected-token",
+                std::string_view remedy = {});
   // The same where the innermost open bracket is involved.
   bool expected_in_bracket(std::string_view what, std::string_view slug);
   Span here_from(uint32_t begin) const { return {lexer_.file(), begin, lexer_.end_of_last()}; }
@@ -244,7 +245,8 @@ class Parser {
   const size_t errors_before_;
   size_t errors_at_item_;       // when the item or definition at hand began
   std::vector<Span> brackets_;  // that are open
-  std::set<std::string> broken_;  // globals and types with mistakes, which are not known although they are defined
+  std::set<std::string>
+      broken_;  // globals and types with mistakes, which are not known although they are defined
   bool broken_types_ = false;
   size_t depth_ = 0;
   size_t suggestions_ = 0;

@@ -118,8 +118,9 @@ bool KernelReader::kernel() {
   k.origin = origin_;
   p_.kernel_checks_ += statements_ * blocks_;
   if (p_.options_.validate_kernels && p_.kernel_checks_ > kMostChecks) {
-    return fail(token.span, "kernel-too-large",
-                "the kernels of this text have too many blocks and statements");
+    p_.error(token.span, "kernel-too-large", "the kernels of this text have too many blocks and statements")
+        .note("divide them among several kernels, or among several texts");
+    return false;
   }
   const std::vector<std::string> wrong =
       p_.options_.validate_kernels ? kernel::validate(k) : std::vector<std::string>();
@@ -359,8 +360,7 @@ bool KernelReader::indices(const Buffer& b, std::vector<Expr>& out, std::string_
     const Span span = p_.peek().span;
     const Expr e = binary(1, 0);
     if (!e) return false;
-    if (e->dtype != kInt64)
-      return not_an_index(span, e->dtype);
+    if (e->dtype != kInt64) return not_an_index(span, e->dtype);
     out.push_back(e);
     return true;
   });

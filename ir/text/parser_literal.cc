@@ -29,7 +29,7 @@ std::optional<Tensor> Parser::scalar(const Token& token, bool negative, uint32_t
   }
   const std::optional<DType> d = natural_dtype(*n);
   if (!d && !n->suffix.empty()) {
-    error(span, "malformed-number", cat("`", n->suffix, "` is not the suffix of a number"))
+    error(span, "unknown-suffix", cat("`", n->suffix, "` is not the suffix of a number"))
         .note("suffixes are i8 i16 i32 i64, u8 u16 u32 u64, f16 f (float32) f64, bf16");
     return std::nullopt;
   }
@@ -53,13 +53,15 @@ Parser::State Parser::number_operand() {
   while (take("-")) negative = !negative;
   const Token t = peek();
   if (t.kind != TokenKind::kNumber && t.kind != TokenKind::kName) {
-    expected("a number after `-`", "unary-minus", "expressions have no unary minus; `negative(...)` negates one");
+    expected("a number after `-`", "unary-minus",
+             "expressions have no unary minus; `negative(...)` negates one");
     return State::kFailed;
   }
   if (t.kind == TokenKind::kName) {
     const std::optional<Number> n = t.quoted ? std::nullopt : split_number(t.text, negative);
     if (!n || !dtype_of_suffix(n->suffix)) {
-      expected("a number after `-`", "unary-minus", "expressions have no unary minus; `negative(...)` negates one");
+      expected("a number after `-`", "unary-minus",
+               "expressions have no unary minus; `negative(...)` negates one");
       return State::kFailed;
     }
   }

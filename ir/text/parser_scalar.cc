@@ -86,9 +86,10 @@ Expr KernelReader::sized(Expr e, std::initializer_list<Expr> parts, Span span) {
   size_t highest = 0;
   for (Expr part : parts) highest = std::max(highest, height(part));
   if (++operators_ > kMostOperators || highest >= kHighest) {
-    fail(span, "expression-too-complex",
-         cat("this has more than ", kMostOperators, " operators, or they are nested more than ", kHighest,
-             " deep"));
+    p_.error(span, "expression-too-complex",
+             cat("this has more than ", kMostOperators, " operators, or they are nested more than ", kHighest,
+                 " deep"))
+        .note("write a part of it to a buffer of its own first");
     return {};
   }
   if (!e->args.empty()) heights_.emplace(e.get(), highest + 1);
@@ -262,8 +263,7 @@ Expr KernelReader::load(const Token& name, size_t depth) {
     const Span span = p_.peek().span;
     const Expr e = binary(1, depth + 1);
     if (!e) return false;
-    if (e->dtype != kInt64)
-      return not_an_index(span, e->dtype);
+    if (e->dtype != kInt64) return not_an_index(span, e->dtype);
     highest = std::max(highest, height(e));
     at.push_back(e);
     return true;

@@ -38,8 +38,9 @@ std::optional<DType> Parser::dtype() {
   if (const std::optional<DType> d = DType::parse(name.text)) return d;
   Diagnostic& d = error(name.span, "unknown-dtype", cat("there is no dtype `", name.text, "`"));
   suggest(d, name.text, "", [] {
-    return std::vector<std::string>{"bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32",
-                                    "uint64", "float16", "float32", "float64", "bfloat16", "int4", "uint4"};
+    return std::vector<std::string>{"bool",    "int8",    "int16",    "int32",  "int64",
+                                    "uint8",   "uint16",  "uint32",   "uint64", "float16",
+                                    "float32", "float64", "bfloat16", "int4",   "uint4"};
   });
   return std::nullopt;
 }

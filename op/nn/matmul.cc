@@ -69,7 +69,7 @@ Type relate(Relation& r, const A& attrs) {
   const Dim k = x.dims[a.transpose_a ? 0 : x.rank() - 1];
   Dim n;
   if (!r.known(1)) {
-    if (!a.units) r.fail(1, "the type follows only if units is given");
+    if (!a.units) r.fail(1, "the type of the weight follows only if units is given", -2, "ambiguous-type");
     n = *a.units;
     r.assign(1, r.tensor_of(a.transpose_b ? std::vector<Dim>{n, k} : std::vector<Dim>{k, n}, x.dtype));
   } else {

@@ -65,7 +65,7 @@ TEST_F(Input, SoundInputsAreTakenInEveryForm) {
 TEST_F(Input, AMissingFileIsNamed) {
   for (const std::string file : {"none.npz", "none.npy", "none.safetensors"})
     refused_by_all(file, kUsage, {"[file-unreadable]", file, "No such file"});
-  refused_by_all("none", kUsage, {"[tensors-unknown-form]", "`none`", "no such file or folder", "x.npz"});
+  refused_by_all("none", kUsage, {"[file-unreadable]", "`none`", "no such file or folder", "x.npz"});
 }
 
 TEST_F(Input, AFileOfAnotherKindIsNamedWithTheKindsThereAre) {

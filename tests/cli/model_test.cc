@@ -148,7 +148,7 @@ TEST_F(BadModel, AnyFunctionMayBeChosen) {
 
 TEST_F(BadModel, AnEmptyModelIsSaidToBeEmpty) {
   write("m.onnx", "");
-  refused_by_all("m.onnx", kBadModel, {"[onnx-invalid]", "`m.onnx`", "empty"});
+  refused_by_all("m.onnx", kBadModel, {"[onnx-empty]", "`m.onnx`", "empty"});
 }
 
 TEST_F(BadModel, ATruncatedModelIsSaidToBeCutShort) {
@@ -156,18 +156,18 @@ TEST_F(BadModel, ATruncatedModelIsSaidToBeCutShort) {
   const std::string whole = read("whole.onnx");
   for (size_t part = 1; part < 8; ++part) {
     write("m.onnx", whole.substr(0, whole.size() * part / 8));
-    refused({"check", "m.onnx"}, kBadModel, {"[onnx-invalid]", "`m.onnx`", "cut short"});
+    refused({"check", "m.onnx"}, kBadModel, {"[onnx-malformed]", "`m.onnx`", "cut short"});
   }
   write("m.onnx", whole.substr(0, whole.size() / 2));
-  refused_by_all("m.onnx", kBadModel, {"[onnx-invalid]", "`m.onnx`"});
-  refused({"import", "m.onnx", "-o", "m.relay"}, kBadModel, {"[onnx-invalid]", "`m.onnx`"});
+  refused_by_all("m.onnx", kBadModel, {"[onnx-malformed]", "`m.onnx`"});
+  refused({"import", "m.onnx", "-o", "m.relay"}, kBadModel, {"[onnx-malformed]", "`m.onnx`"});
 }
 
 TEST_F(BadModel, OtherFilesThatAreCalledOnnxAreRefused) {
   write("m.onnx", "version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 1\n");
-  refused({"check", "m.onnx"}, kBadModel, {"[onnx-invalid]", "git lfs pull"});
+  refused({"check", "m.onnx"}, kBadModel, {"[onnx-git-lfs]", "git lfs pull"});
   write("m.onnx", "just a text\n");
-  refused({"check", "m.onnx"}, kBadModel, {"[onnx-invalid]", "`m.onnx`"});
+  refused({"check", "m.onnx"}, kBadModel, {"[onnx-malformed]", "`m.onnx`"});
 }
 
 TEST_F(BadModel, AModelLargerThanTheFormatAllowsIsNotRead) {

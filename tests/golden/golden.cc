@@ -1,10 +1,11 @@
 // Runs tests/golden: the text of an input against the text that is expected of it. `--update` rewrites expectations.
 //
 // Commands (the RUN line), with what they are about in a section:
-//   input      parse [--max-nesting=N] [--max-bytes=N], check, opt --passes=.. [--dump=FOLDER] [--broken=WHAT],
+//   input      parse [--max-nesting=N] [--max-bytes=N], check, opt --passes=.. [--dump=FOLDER] [--reproducer=FILE] [--broken=PASS],
 //              lower [-ON], plan [-ON], and with a section `pattern` too: match, partition
 //   repeated   the same of an input in which <<N|text>> stands for N times the text
 //   pattern    pattern
+//   expression expression, and build --cxx=COMPILER, which compiles a program of nothing
 //   model, bytes, files    import, read, write: see readers.h
 // What is compared is the printed module, or the diagnostics if there are errors; names of inputs that must fail begin
 // with fail_.
@@ -14,10 +15,12 @@
 #include <filesystem>
 #include <fstream>
 
+#include "aot/build.h"
 #include "base/diagnostics.h"
 #include "ir/analysis.h"
 #include "ir/builder.h"
 #include "ir/text/parser.h"
+#include "ir/text/printer.h"
 #include "op/operators.h"
 #include "op/registry.h"
 #include "passes/plan_memory.h"
@@ -91,7 +94,13 @@ Module with_main(const Module& m, Expr body) {
 }
 const passes::Pass kBreaksTypes = {
     .name = "breaks-types", .doc = "", .run = [](const Module& m, const passes::PassContext&) {
-      return with_main(m, Builder(m.context()).tuple({}));
+      return with_main(m, Builder(m.context()).var("lost"));
+    }};
+const passes::Pass kBreaksParameters = {
+    .name = "breaks-parameters", .doc = "", .run = [](const Module& m, const passes::PassContext&) {
+      Builder builder(m.context());
+      const Var* x = builder.var("x", m.context().type_var("A"));
+      return with_main(m, builder.let(x, m.function("main")->body, x));
     }};
 const passes::Pass kBreaksModule = {
     .name = "breaks-module", .doc = "", .run = [](const Module& m, const passes::PassContext&) {
@@ -113,14 +122,16 @@ Result<Module> optimised(const Command& c, const Module& m, Diagnostics& diagnos
   const int level = std::stoi(c.option("O", "2"));
   options.target.opt_level = level;
   options.dump_dir = c.option("dump");
+  options.reproducer = c.option("reproducer");
+  const ScratchFolder folder;
   const std::string broken = c.option("broken");
-  for (const passes::Pass* p : {&kBreaksTypes, &kBreaksModule, &kBreaksAnswer}) {
+  for (const passes::Pass* p : {&kBreaksTypes, &kBreaksParameters, &kBreaksModule, &kBreaksAnswer}) {
     if (p->name != broken) continue;
-    options.verify = passes::Verify::kSemantics;
+    if (p == &kBreaksAnswer) options.verify = passes::Verify::kSemantics;
     return passes::run_steps(m, {{p, {}}}, options, diagnostics);
   }
-  return passes::run_pipeline(m, c.name == "opt" ? c.option("passes") : passes::default_pipeline(level), options,
-                              diagnostics);
+  return passes::run_pipeline(m, c.name == "opt" ? c.option("passes") : passes::default_pipeline(level),
+                              options, diagnostics);
 }
 
 // The text that the command prints; errors go to `diagnostics`.
@@ -145,6 +156,10 @@ std::string run(const Command& c, const TestFile& file, Diagnostics& diagnostics
   if (c.name == "import") return import_text(c, repeated(section("model")), options.into, diagnostics);
   if (c.name == "read") return read_text(c, section("files"), diagnostics);
   if (c.name == "write") return write_text(c, diagnostics);
+  if (c.name == "expression") {
+    const Result<Expr> e = parse_expr(name, section("expression"), diagnostics, op::operators(), options);
+    return e ? print(*e) + "\n" : "";
+  }
   const std::string input = file.find("repeated") ? repeated(section("repeated")) : section("input");
   Result<Module> m = parse(name, input, diagnostics, op::operators(), options);
   if (!m) return "";
@@ -163,6 +178,12 @@ std::string run(const Command& c, const TestFile& file, Diagnostics& diagnostics
   if (c.name == "match" || c.name == "partition") {
     const Result<Module> checked = typecheck::check(*m, diagnostics);
     return checked ? run_pattern(c, *checked, section("pattern"), diagnostics) : "";
+  }
+  if (c.name == "build") {
+    setenv("RELAY_CXX", c.option("cxx").c_str(), 1);
+    (void)aot::build({}, aot::Weights::kEmbedded, {}, "model.so", diagnostics);
+    unsetenv("RELAY_CXX");
+    return "";
   }
   const Result<Module> done = optimised(c, *m, diagnostics);
   if (!done) return "";

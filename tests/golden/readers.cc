@@ -10,7 +10,6 @@
 #include <sstream>
 
 #include "base/cat.h"
-#include "base/file.h"
 #include "frontend/data/inputs.h"
 #include "frontend/onnx/import.h"
 #include "op/operators.h"
@@ -20,20 +19,6 @@ namespace relay::tests {
 namespace {
 
 namespace fs = std::filesystem;
-
-// Messages name files as they are given, so they are given relative to a folder that is at hand for the time being.
-class Inside {
- public:
-  Inside() : before_(fs::current_path()) {
-    EXPECT_EQ(folder_.make(), "");
-    fs::current_path(folder_.path());
-  }
-  ~Inside() { fs::current_path(before_); }
-
- private:
-  fs::path before_;
-  TemporaryFolder folder_;
-};
 
 std::string unescaped(std::string_view text) {
   std::string out;
@@ -103,16 +88,26 @@ std::string imported(const Command& c, const std::string& bytes, const Module& e
     }
     options.input_shapes[shape.substr(0, colon)] = dims;
   }
-  const Inside folder;
+  const ScratchFolder folder;
+  if (const std::string data = c.option("data"); !data.empty()) {
+    const size_t colon = data.find(':');
+    std::ofstream(data.substr(0, colon)) << std::string(std::stoul(data.substr(colon + 1)), '\0');
+  }
   const std::string here = ".";
-  const Result<Module> m =
-      frontend::import_onnx(bytes, "model.onnx", &here, empty, options, diagnostics);
+  const Result<Module> m = frontend::import_onnx(bytes, "model.onnx", &here, empty, options, diagnostics);
   if (!m) return "";
   const Result<Module> checked = typecheck::check(*m, diagnostics);
   return checked ? op::text_of(*checked) : "";
 }
 
 }  // namespace
+
+ScratchFolder::ScratchFolder() : before_(fs::current_path()) {
+  EXPECT_EQ(folder_.make(), "");
+  fs::current_path(folder_.path());
+}
+
+ScratchFolder::~ScratchFolder() { fs::current_path(before_); }
 
 Command::Command(const std::string& line) {
   std::istringstream words(line);
@@ -172,7 +167,7 @@ std::string import_escaped(const Command& c, const std::string& bytes, const Mod
 }
 
 std::string read_text(const Command& c, const std::string& files, Diagnostics& diagnostics) {
-  const Inside folder;
+  const ScratchFolder folder;
   write_files(files);
   const std::string path = c.arguments.empty() ? "" : c.arguments[0];
   const std::vector<std::string> names = c.list("names");
@@ -188,7 +183,7 @@ std::string read_text(const Command& c, const std::string& files, Diagnostics& d
 }
 
 std::string write_text(const Command& c, Diagnostics& diagnostics) {
-  const Inside folder;
+  const ScratchFolder folder;
   data::NamedTensors tensors;
   for (const std::string& name : c.list("names")) tensors.push_back({name, Tensor(kFloat32, {})});
   const std::string path = c.arguments.empty() ? "" : c.arguments[0];

@@ -1,12 +1,14 @@
 // The commands of golden tests that read models and files of tensors, and a text form for what they read.
 #pragma once
 
+#include <filesystem>
 #include <map>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/diagnostics.h"
+#include "base/file.h"
 #include "ir/module.h"
 
 namespace relay::tests {
@@ -23,11 +25,23 @@ struct Command {
   std::vector<std::string> list(const std::string& key) const;  // its value, divided at commas
 };
 
+// The folder that is the current one for the time being: messages name files as they are given, so they are given
+// relative to it.
+class ScratchFolder {
+ public:
+  ScratchFolder();
+  ~ScratchFolder();
+
+ private:
+  std::filesystem::path before_;
+  TemporaryFolder folder_;
+};
+
 // A text in which `<<N|text>>` stands for N times the text, so that what is too long or too deep can be written down.
 std::string repeated(std::string_view text);
 
 // import: an ONNX model as protobuf's text format says it (`---- model`). Options: --shape=INPUT:2,n --nodes=N
-// --graph-depth=N --unrolled-steps=N. Without a result only diagnostics remain.
+// --graph-depth=N --unrolled-steps=N, and --data=FILE:N, a file of N zeros beside the model.
 std::string import_text(const Command& c, const std::string& model, const Module& empty,
                         Diagnostics& diagnostics);
 

@@ -1,5 +1,7 @@
 // Laws about types.
 #include <algorithm>
+#include <unordered_map>
+#include <unordered_set>
 
 #include "base/cat.h"
 #include "interp/machine.h"
@@ -40,23 +42,53 @@ std::string broken_types(const Program& p, ByteSource, Tally& tally) {
 
 namespace {
 
-// Annotations of lets and of functions inside of others go, and the results of all functions but those that need
-// them: what is called before its body is looked at, and generic functions, which may be called at several types.
-Module without_annotations(const Module& m) {
-  Context& context = m.context();
-  Module out = m;
-  for (const auto& [name, fn] : m.functions()) {
-    const Expr inner = rewrite(context, fn->body, [&](Builder& b, Expr e) -> Expr {
-      if (const auto* x = e->as<Var>()) {
-        const bool parameter = std::find(fn->params.begin(), fn->params.end(), x) != fn->params.end();
-        return parameter || !x->annotation ? e : b.var(x->name.text());
-      }
-      const auto* f = e->as<Fn>();
-      if (!f || !f->result || !f->type_params.empty()) return e;
-      return b.fn(f->params, f->body, nullptr, f->attrs, f->type_params);
+// What is written about types that the checker could find out: variables with annotations, and functions whose results
+// are written down. A shape variable or a type parameter stands for many types only where it is written, so that the
+// functions of the module that have them keep theirs, and so do results of generic functions inside of others.
+std::vector<Expr> annotated(const Module& m) {
+  std::vector<Expr> out;
+  const auto add = [&](Expr e) {
+    for_each_binder(e, [&](const Var* x) {
+      if (x->annotation) out.push_back(x);
     });
-    Builder b(context);
-    out.set_function(name.text(), b.fn(fn->params, inner, fn->result, fn->attrs, fn->type_params));
+    const auto* fn = e->as<Fn>();
+    if (fn && fn->result && fn->type_params.empty()) out.push_back(fn);
+  };
+  for (const auto& [name, fn] : m.functions()) {
+    const bool many =
+        !fn->type_params.empty() || std::any_of(fn->params.begin(), fn->params.end(),
+                                                [](const Var* x) { return x->annotation->has_symbolic_dim; });
+    for (Expr e : post_order(fn)) {
+      if (e != fn || !many) add(e);
+    }
+  }
+  return out;
+}
+
+Module without(const Module& m, const std::unordered_set<Expr>& annotations) {
+  Context& context = m.context();
+  Builder b(context);
+  Module out = m;
+  std::unordered_map<Expr, Expr> now;
+  const auto bare = [&](const Var* x) {
+    Expr& known = now[x];
+    if (!known) known = annotations.contains(x) ? b.var(x->name.text()) : x;
+    return known->as<Var>();
+  };
+  for (const auto& [name, root] : m.functions()) {
+    for (Expr e : post_order(root)) {
+      if (const auto* x = e->as<Var>()) {
+        bare(x);
+        continue;
+      }
+      std::vector<Expr> children;
+      for_each_child(e, [&](Expr child) { children.push_back(now.at(child)); });
+      Expr copy = rebuild(context, e, {.children = children, .var = bare});
+      if (const auto* fn = copy->as<Fn>(); fn && annotations.contains(e))
+        copy = b.fn(fn->params, fn->body, nullptr, fn->attrs, fn->type_params);
+      now[e] = copy;
+    }
+    out.set_function(name.text(), now.at(root)->as<Fn>());
   }
   return out;
 }
@@ -68,28 +100,51 @@ bool only_ambiguous(const Diagnostics& diagnostics) {
 
 }  // namespace
 
-// An annotation may also be all that says what an empty value holds: then, and only then, it is missed.
+// An annotation may also be all that says what an empty value holds, or what a function takes that nobody calls: then,
+// and only then, it is missed. So annotations go together, and where they are missed, in halves.
 std::string broken_annotations(const Program& p, ByteSource, Tally& tally) {
   std::string wrong;
   Result<Module> with = checked(p.module, wrong);
   if (!with) return wrong;
-  const Module bare = without_annotations(p.module);
-  Diagnostics diagnostics;
-  Result<Module> without = typecheck::check(bare, diagnostics);
-  if (!without) {
-    if (only_ambiguous(diagnostics)) return {};
-    return cat(diagnostics.render(bare.context().sources()), "without annotations:\n", text_of(bare));
+  const std::vector<Expr> all = annotated(p.module);
+  std::unordered_set<Expr> gone;
+  Module bare = p.module;
+  Result<Module> without_them = *with;
+  std::vector<std::span<const Expr>> pending{all};
+  while (!pending.empty()) {
+    const std::span<const Expr> some = pending.back();
+    pending.pop_back();
+    std::unordered_set<Expr> more = gone;
+    more.insert(some.begin(), some.end());
+    const Module candidate = without(p.module, more);
+    Diagnostics diagnostics;
+    if (Result<Module> found = typecheck::check(candidate, diagnostics)) {
+      gone = std::move(more);
+      bare = candidate;
+      without_them = *found;
+      continue;
+    }
+    if (!only_ambiguous(diagnostics)) {
+      return cat(diagnostics.render(candidate.context().sources()), "without annotations:\n",
+                 text_of(candidate));
+    }
+    if (some.size() == 1) continue;
+    pending.push_back(some.first(some.size() / 2));
+    pending.push_back(some.subspan(some.size() / 2));
   }
-  ++tally["inferred"];
+  tally["annotations"] += all.size();
+  tally["annotations that are not missed"] += gone.size();
+  tally["without any"] += gone.size() == all.size();
+  tally["inferred"] += gone.size() * 4 >= all.size() * 3;
   for (const auto& [name, fn] : with->functions()) {
-    const Fn* other = without->function(name.text());
+    const Type was = fn->type, is = without_them->function(name.text())->type;
     // Left to inference, a function may turn out to be more general.
-    if (other->type->as<FnType>()->type_params.size() > fn->type->as<FnType>()->type_params.size()) continue;
-    if (!alpha_equal(fn->type, other->type))
-      return cat("@", name.text(), " has the type ", show(fn->type), ", without annotations ",
-                 show(other->type), "\n", text_of(bare));
+    if (is->as<FnType>()->type_params.size() > was->as<FnType>()->type_params.size()) continue;
+    if (!alpha_equal(was, is))
+      return cat("@", name.text(), " has the type ", show(was), ", without annotations ", show(is), "\n",
+                 text_of(bare));
   }
-  return difference(interpret(*without, p.args), interpret(*with, p.args));
+  return difference(interpret(*without_them, p.args), interpret(*with, p.args));
 }
 
 // ---- mistakes ----
@@ -204,24 +259,20 @@ Expr with_mistake(Context& context, Expr root, const Mistake& wrong) {
 
 }  // namespace
 
-std::string broken_mistakes(const Program& p, ByteSource choices, Tally& tally) {
+std::string broken_mistakes(const Program& p, ByteSource, Tally& tally) {
   std::string wrong;
   Result<Module> m = checked(p.module, wrong);
   if (!m) return wrong;
   for (const auto& [name, fn] : m->functions()) {
-    const std::vector<Mistake> all = mistakes(*m, fn);
-    if (all.empty()) continue;
-    for (int i = 0; i < 4; ++i) {
-      const size_t at = (choices.below(256) * 256 + choices.below(256)) % all.size();
-      // The program without types, so that nothing but the mistake is there to be found.
+    for (const Mistake& mistake : mistakes(*m, fn)) {
+      // The other functions without types, so that nothing but the mistake is there to be found.
       Module bad = p.module;
-      const Expr bad_fn = with_mistake(m->context(), fn, all[at]);
-      bad.set_function(name.text(), bad_fn->as<Fn>());
+      bad.set_function(name.text(), with_mistake(m->context(), fn, mistake)->as<Fn>());
       Diagnostics diagnostics;
       ++tally["mistakes"];
       Result<Module> found = typecheck::check(bad, diagnostics);
-      if (found) return cat("a wrong ", all[at].what, " of @", name.text(), " is not found:\n", text_of(bad));
-      if (!diagnostics.has_errors()) return cat("a wrong ", all[at].what, " is refused without a message");
+      if (found) return cat("a wrong ", mistake.what, " of @", name.text(), " is not found:\n", text_of(bad));
+      if (!diagnostics.has_errors()) return cat("a wrong ", mistake.what, " is refused without a message");
       if (diagnostics.render(bad.context().sources()).empty()) return "a diagnostic without a text";
     }
   }

@@ -3,6 +3,10 @@
 // After a step either an expression is about to descend, or a value returns: then the step's expression made it, and
 // the innermost pending context waits for it as the value of its operand. The two are the same unless the first stands
 // in tail position, where it leaves nothing behind: `add` at the end of @f makes the value of the call of @f.
+//
+// A person wants to see an expression when its operands have their values, and it is about to use them: then there is
+// something to look at, and what is shown follows the order of the text. So a value that returns may be two events: it
+// was made, and it was the last that an expression waited for.
 #include "tools/debug/execution.h"
 
 #include <new>
@@ -16,6 +20,12 @@ namespace {
 // These decide what is evaluated next: to go over them would be to go over all that follows.
 bool decides(Expr e) {
   return e->kind == ExprKind::kIf || e->kind == ExprKind::kMatch || e->kind == ExprKind::kLet;
+}
+
+// Others are come to with their last operand.
+bool is_come_to_as_it_descends(Expr e) {
+  const auto* tuple = e->as<Tuple>();
+  return quiet(e) || decides(e) || (tuple && tuple->fields.empty());
 }
 
 }  // namespace
@@ -38,10 +48,12 @@ void Execution::restart() {
   value_ = {};
   message_.clear();
   breakpoint_ = nullptr;
+  interrupted_ = false;
+  seen_ = Seen::kStart;
   machine_.emplace(program_.module(), limits_);
   try {
     machine_->start(function_, args_);
-    stop_before();
+    stop_at_start();
   } catch (const Trap& trap) {
     fail(State::kTrapped, trap.what());
   } catch (const Exhausted& limit) {
@@ -51,7 +63,22 @@ void Execution::restart() {
 
 // --- steps -----------------------------------------------------------------------------------------------------------
 
+// To the next event. False if the program is over.
 bool Execution::move() {
+  if (seen_ == Seen::kStart) {
+    seen_ = Seen::kStep;
+    return true;
+  }
+  if (seen_ == Seen::kStep && machine_->now().last) {
+    seen_ = Seen::kReady;
+    return true;
+  }
+  if (!step_machine()) return false;
+  seen_ = last_.entered ? Seen::kStart : Seen::kStep;
+  return true;
+}
+
+bool Execution::step_machine() {
   const interp::Machine::Now now = machine_->now();
   if (now.e) {
     last_.by.e = now.e;
@@ -99,6 +126,7 @@ void Execution::run(Stops stops, bool with_breakpoints) {
   interrupted_ = false;
   while (move()) {
     if (with_breakpoints && at_breakpoint()) return;
+    if (seen_ == Seen::kStart) continue;  // only a breakpoint stops there
     if (interrupt_ && interrupt_->load(std::memory_order_relaxed) && stop_at_any()) {
       interrupt_->store(false);
       interrupted_ = true;
@@ -110,15 +138,22 @@ void Execution::run(Stops stops, bool with_breakpoints) {
 
 // --- where to stop -----------------------------------------------------------------------------------------------------
 
-bool Execution::stop_before() {
+bool Execution::stop_at_start() {
   const interp::Machine::Now now = machine_->now();
   if (now.value) {  // of a kernel: there is nothing to step through
     state_ = State::kEnded;
     value_ = *now.value;
     return true;
   }
-  state_ = State::kBefore;
+  state_ = State::kStart;
   place_ = {now.e, *now.env};
+  value_ = {};
+  return true;
+}
+
+bool Execution::stop_before(Expr e, const Frame& frame) {
+  state_ = State::kBefore;
+  place_ = {e, frame};
   value_ = {};
   return true;
 }
@@ -130,12 +165,14 @@ bool Execution::stop_with(Expr e, const Frame& frame) {
   return true;
 }
 
-// At whatever is worth a look: where the machine stands, if something happens there.
+// At whatever is worth a look.
 bool Execution::stop_at_any() {
   const interp::Machine::Now now = machine_->now();
+  if (seen_ == Seen::kReady) return stop_before(now.e, *now.env);
   if (!now.value) {
-    if (quiet(now.e) || (!now.shared && (*now.env)->values.contains(now.e))) return false;
-    return stop_before();
+    if (quiet(now.e) || !is_come_to_as_it_descends(now.e)) return false;
+    if (!now.shared && (*now.env)->values.contains(now.e)) return false;
+    return stop_before(now.e, *now.env);
   }
   if (!quiet(last_.by.e) && !last_.known) return stop_with(last_.by.e, last_.by.frame);
   const auto k = waiting();
@@ -149,24 +186,27 @@ void Execution::step() {
 
 void Execution::next() {
   if (over()) return;
-  size_t base = machine_->depth();
   if (state_ == State::kBefore && !decides(place_.e)) {
     const Place place = place_;
+    const size_t without = depth_without_own();
     return run([&] {
-      if (!machine_->now().value || machine_->depth() > base) return false;
+      if (seen_ == Seen::kReady || !machine_->now().value || machine_->depth() > without) return false;
       return stop_with(place.e, place.frame);
     });
   }
   // What the activation at hand does next, or what comes after it has returned.
   Frame current = place_.frame;
-  base = base_of(current);
+  size_t base = base_of(current);
   if (state_ == State::kValue && base == machine_->depth() && base > 0) {
     current = *waiting().env;
     base = base_of(current);
   }
   run([&] {
     const interp::Machine::Now now = machine_->now();
-    if (!now.value) return (*now.env == current || machine_->depth() < base) && stop_at_any();
+    if (seen_ == Seen::kReady || !now.value) {
+      const size_t without = depth_without_own();
+      return (*now.env == current || without < base) && stop_at_any();
+    }
     if (last_.by.frame == current) return stop_at_any();
     const auto k = waiting();
     if (!k.e || quiet(k.operand) || k.operand == last_.by.e) return false;
@@ -178,7 +218,7 @@ void Execution::finish(const Place& frame) {
   if (over()) return;
   const size_t base = base_of(frame.frame);
   const auto returned = [&] {
-    if (!machine_->now().value || machine_->depth() > base) return false;
+    if (seen_ == Seen::kReady || !machine_->now().value || machine_->depth() > base) return false;
     const auto k = waiting();
     return k.e && stop_with(k.operand, *k.env);  // otherwise the program ends
   };
@@ -198,7 +238,9 @@ void Execution::watch(const Observe& observe) {
   run(
       [&] {
         const interp::Machine::Now now = machine_->now();
-        if (!now.value || last_.known || quiet(last_.by.e) || !observe(last_.by.e, *now.value)) return false;
+        if (seen_ == Seen::kReady || !now.value || last_.known || quiet(last_.by.e) ||
+            !observe(last_.by.e, *now.value))
+          return false;
         return stop_with(last_.by.e, last_.by.frame);
       },
       /*with_breakpoints=*/false);
@@ -207,11 +249,18 @@ void Execution::watch(const Observe& observe) {
 bool Execution::at_breakpoint() {
   if (breakpoints_.all().empty()) return false;
   const interp::Machine::Now now = machine_->now();
+  if (seen_ == Seen::kStart) {
+    breakpoint_ = breakpoints_.entered((*now.env)->fn);
+    return breakpoint_ && stop_at_start();
+  }
+  if (seen_ == Seen::kReady) {
+    breakpoint_ = breakpoints_.before(now.e);
+    return breakpoint_ && stop_before(now.e, *now.env);
+  }
   if (!now.value) {
-    if (last_.entered) breakpoint_ = breakpoints_.entered((*now.env)->fn);
-    if (!breakpoint_ && (now.shared || !(*now.env)->values.contains(now.e)))
+    if (is_come_to_as_it_descends(now.e) && (now.shared || !(*now.env)->values.contains(now.e)))
       breakpoint_ = breakpoints_.before(now.e);
-    return breakpoint_ && stop_before();
+    return breakpoint_ && stop_before(now.e, *now.env);
   }
   const Value& v = *now.value;
   if (!last_.known) {
@@ -231,6 +280,8 @@ bool Execution::at_breakpoint() {
 }
 
 // --- looking around ------------------------------------------------------------------------------------------------------
+
+size_t Execution::depth_without_own() const { return machine_->depth() - (seen_ == Seen::kReady ? 1 : 0); }
 
 size_t Execution::base_of(const Frame& frame) const {
   size_t depth = machine_->depth();

@@ -20,7 +20,8 @@ using Frame = std::shared_ptr<const interp::Machine::Frame>;
 class Execution {
  public:
   enum class State {
-    kBefore,     // place().e is about to be evaluated
+    kStart,      // of the function of place(), whose first expression place().e is
+    kBefore,     // place().e is about to do what it does: its operands have their values
     kValue,      // it evaluated to value()
     kEnded,      // value() is the program's
     kTrapped,    // place().e failed, message() says why
@@ -68,6 +69,12 @@ class Execution {
     bool known = false;    // and which had its value before
     bool entered = false;  // an activation of a function
   };
+  // One state of the machine may be two things to see, in this order.
+  enum class Seen {
+    kStart,  // an activation was entered
+    kStep,   // what the last step did: an expression descends, or a value returns
+    kReady,  // the value is the last operand of the expression that takes it
+  };
   struct Kept {
     std::weak_ptr<const interp::Machine::Frame> frame;
     std::unordered_map<Expr, Value> values;
@@ -76,13 +83,16 @@ class Execution {
   template <class Stops>
   void run(Stops stops, bool with_breakpoints = true);
   bool move();
+  bool step_machine();
   void fail(State state, const char* message);
   bool at_breakpoint();
-  bool stop_before();
+  bool stop_at_start();
+  bool stop_before(Expr e, const Frame& frame);
   bool stop_with(Expr e, const Frame& frame);
   bool stop_at_any();
   void keep();
-  size_t base_of(const Frame& frame) const;
+  size_t depth_without_own() const;          // contexts that wait for the expression at hand
+  size_t base_of(const Frame& frame) const;  // and for the frame to return
   interp::Machine::Waiting waiting() const;  // what the value at hand returns to
 
   const Program& program_;
@@ -100,6 +110,7 @@ class Execution {
   const Breakpoint* breakpoint_ = nullptr;
   bool interrupted_ = false;
   Happened last_;
+  Seen seen_ = Seen::kStart;
   std::unordered_map<const interp::Machine::Frame*, Kept> kept_;
   size_t purge_at_ = 64;
 };

@@ -143,9 +143,22 @@ std::vector<Expr> Program::at_line(uint32_t file, uint64_t line, bool within) co
   std::vector<Expr> out;
   for (Expr e : in_order) {
     const Expr around = parent_.get(e);
-    if (!there.contains(around) || around->kind == ExprKind::kFn) out.push_back(e);
+    if (!there.contains(around) || around->kind == ExprKind::kFn) out.push_back(first_on(e, file, line));
   }
   return out;
+}
+
+// What is evaluated first of e, of that which begins on the line: its first operand's first operand, and so on.
+Expr Program::first_on(Expr e, uint32_t file, uint64_t line) const {
+  for (;;) {
+    if (quiet(e) || e->kind == ExprKind::kIf || e->kind == ExprKind::kMatch) return e;
+    Expr first = nullptr;
+    for_each_child(e, [&](Expr operand) {
+      if (!first && !quiet(operand) && begins_on(operand, file, line)) first = operand;
+    });
+    if (!first) return e;
+    e = first;
+  }
 }
 
 uint64_t Program::next_line(uint32_t file, uint64_t line) const {
@@ -187,7 +200,14 @@ std::string Program::place(Expr e, const Fn* fn) const {
     const auto at = sources().position(e->span.file, e->span.begin);
     out += cat(" at ", sources().name(e->span.file), ":", at.line, ":", at.column);
   }
-  return cat(out, " in ", name_of(fn));
+  return cat(out, " in ", name_of(fn), "\n", source(e));
+}
+
+std::string Program::start(const Fn* fn) const {
+  std::string out = cat("start of ", name_of(fn));
+  if (!fn || !fn->span.known()) return out + "\n";
+  const auto at = sources().position(fn->span.file, fn->span.begin);
+  return cat(out, " at ", sources().name(fn->span.file), ":", at.line, ":", at.column, "\n", source(fn));
 }
 
 std::string Program::source(Expr e) const {

@@ -30,15 +30,16 @@ class Program {
   std::string name_of(const Fn* fn) const;                 // "@main", "%loop", "fn"; "an expression" for none
   const std::string* binding(Expr e) const;                // "%3", if the text binds it so; null if not
   std::vector<const Var*> variables_around(Expr e) const;  // that binders around e bind, outermost first
-  // The expressions at which execution comes to a line: not those within others of the line, but for the bodies of
-  // functions. `within`: all that begin there.
+  // The expressions at which execution comes to a line: of each that is not within another of the line, or is the body
+  // of a function there, what is first evaluated of it. `within`: all that begin there.
   std::vector<Expr> at_line(uint32_t file, uint64_t line, bool within) const;
   // The first line after `line` on which an expression begins; 0 if there is none.
   uint64_t next_line(uint32_t file, uint64_t line) const;
 
   // For people.
   std::string describe(Expr e) const;             // "`add`", "call of @f", "if"
-  std::string place(Expr e, const Fn* fn) const;  // "`add` at f.relay:3:5 in @main"
+  std::string place(Expr e, const Fn* fn) const;  // "`add` at f.relay:3:5 in @main", and the line
+  std::string start(const Fn* fn) const;          // "start of @main at f.relay:1:1", and the line
   std::string source(Expr e) const;               // the line with carets beneath; empty if there is none
   std::string value(const Value& v) const;        // in full, as far as it is short, with statistics
   std::string short_value(const Value& v) const;  // on one line
@@ -46,6 +47,7 @@ class Program {
 
  private:
   bool begins_on(Expr e, uint32_t file, uint64_t line) const;
+  Expr first_on(Expr e, uint32_t file, uint64_t line) const;
   void name_bindings(bool is_onnx);
 
   Module module_;

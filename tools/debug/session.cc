@@ -77,6 +77,8 @@ void Session::must_go_on() const {
   if (execution_.over()) throw Refused("the program has failed; `restart` runs it from the beginning");
 }
 
+bool Session::stands() const { return execution_.state() != State::kEnded && execution_.place().e; }
+
 void Session::moved() {
   frame_ = 0;
   if (execution_.value()) result_ = execution_.value();
@@ -88,16 +90,22 @@ void Session::moved() {
 
 std::string Session::standing() const {
   const Execution::Place& at = execution_.place();
-  const std::string place = at.e ? program_.place(at.e, at.fn()) : cat("the call of @", function_);
-  const std::string source = at.e ? program_.source(at.e) : "";
+  const std::string where = at.e ? place(0, at) : cat("the call of @", function_, "\n");
   switch (execution_.state()) {
-    case State::kBefore: return cat("before ", place, "\n", source);
-    case State::kValue: return cat("value of ", place, "\n", source, program_.value(execution_.value()));
+    case State::kStart: return where;
+    case State::kBefore: return cat("before ", where);
+    case State::kValue: return cat("value of ", where, program_.value(execution_.value()));
     case State::kEnded: return cat("the program ended with\n", program_.value(execution_.value()));
-    case State::kTrapped: return cat("trap in ", place, "\n", source, "  ", execution_.message(), "\n");
+    case State::kTrapped: return cat("trap in ", where, "  ", execution_.message(), "\n");
     case State::kExhausted: break;
   }
-  return cat("exhausted in ", place, "\n", source, "  ", execution_.message(), "\n");
+  return cat("exhausted in ", where, "  ", execution_.message(), "\n");
+}
+
+bool Session::at_start(size_t frame) const { return frame == 0 && execution_.state() == State::kStart; }
+
+std::string Session::place(size_t frame, const Execution::Place& at) const {
+  return at_start(frame) ? program_.start(at.fn()) : program_.place(at.e, at.fn());
 }
 
 void Session::step(std::string_view arguments) {
@@ -146,7 +154,7 @@ void Session::list_breakpoints(std::string_view arguments) {
   no_arguments(arguments, "breakpoints");
   if (breakpoints_.all().empty()) out_ += "  none\n";
   for (const Breakpoint& b : breakpoints_.all())
-    out_ += cat("  ", b.number, ": ", b.text(), ", hit ", b.hits, b.hits == 1 ? " time\n" : " times\n");
+    out_ += cat("  ", b.number, ": ", b.text(), ", hit ", counted(b.hits, "time"), "\n");
 }
 
 void Session::delete_breakpoint(std::string_view arguments) {
@@ -167,8 +175,9 @@ void Session::record(std::string_view arguments) {
     return recorder.too_large();
   });
   moved();
+  if (execution_.interrupted()) throw Refused("the run was interrupted, so no trace is written");
   recorder.write(path, execution_);
-  out_ += cat("recorded ", recorder.values(), " values in ", path, "\n");
+  out_ += cat("recorded ", counted(recorder.values(), "value"), " in ", path, "\n");
 }
 
 void Session::replay(std::string_view arguments) {
@@ -184,15 +193,19 @@ void Session::replay(std::string_view arguments) {
   bool differs = false;
   try {
     execution_.watch([&](Expr e, const Value& v) { return differs = replayer.differs(e, v); });
-    if (!differs) differs = replayer.ends_differently(execution_);
+    if (!differs && !execution_.interrupted()) differs = replayer.ends_differently(execution_);
   } catch (const Refused&) {
     execution_.restart();  // where it stood is between two stops
+    frame_ = 0;
     throw;
   }
   differs_ = differs;
   moved();
-  out_ +=
-      differs ? replayer.difference() : cat("all ", replayer.values(), " values are those of the trace\n");
+  if (execution_.interrupted())
+    throw Refused(cat("the run was interrupted; ", counted(replayer.values(), "value"),
+                      " so far, all as in the trace"));
+  out_ += differs ? replayer.difference()
+                  : cat("no difference: ", counted(replayer.values(), "value"), ", all as in the trace\n");
 }
 
 // --- the session -------------------------------------------------------------------------------------------------------
@@ -228,7 +241,7 @@ std::vector<std::string> Session::complete(std::string_view before, std::string_
   }
   if (is("print") || is("shape") || is("dtype") || is("statistics") || is("histogram")) {
     if (result_) all.insert("result");
-    if (execution_.place().e) {
+    if (stands()) {
       for (const Named& n : names(frame())) {
         all.insert(n.name);
         if (n.name.starts_with('%')) all.insert(n.name.substr(1));

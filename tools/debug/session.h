@@ -67,10 +67,13 @@ class Session {
   };
 
   void must_go_on() const;  // throws Refused if the program is over
+  bool stands() const;      // at an expression: it has begun and not ended
   void moved();             // after the program went on: says where it stands
   std::string standing() const;
   Execution::Place frame() const;  // that `up` and `down` chose; throws Refused if there is none
-  uint32_t file() const;           // of the current place; 0 if it has none
+  bool at_start(size_t frame) const;
+  std::string place(size_t frame, const Execution::Place& at) const;  // and its line of the text
+  uint32_t file() const;  // of the current place; 0 if it has none
   void choose(uint64_t number);
   std::vector<Named> names(const Execution::Place& place) const;  // inner ones last
   Named named(std::string_view name) const;                       // with a slice, perhaps

@@ -5,6 +5,7 @@
 #include <sys/resource.h>
 
 #include <algorithm>
+#include <filesystem>
 
 #include "tools/debug/testing.h"
 
@@ -79,6 +80,20 @@ TEST(Session, WhatIsInterruptedStandsSomewhereAndGoesOn) {
             std::string::npos);
 }
 
+TEST(Session, ATraceThatWasInterruptedIsNone) {
+  std::atomic<bool> interrupt = true;
+  Session session(module_of(loop("1000")), false, "main", {}, {}, &interrupt);
+  const std::string path = testing::TempDir() + "interrupted.jsonl";
+  EXPECT_NE(session.execute("record " + path).find("refused: the run was interrupted"), std::string::npos);
+  EXPECT_FALSE(std::filesystem::exists(path));
+  session.execute("record " + path);
+  EXPECT_FALSE(session.refused());
+  interrupt = true;
+  EXPECT_NE(session.execute("replay " + path).find("refused: the run was interrupted; 0 values"),
+            std::string::npos);
+  EXPECT_NE(session.execute("replay " + path).find("no difference: "), std::string::npos);
+}
+
 TEST(Session, VerdictsAreWhatAScriptMustKnow) {
   using Verdict = Session::Verdict;
   auto fine = session_of("def @main() { add(1, 2) }");
@@ -135,7 +150,9 @@ TEST(Commands, EachIsFoundByEveryUniqueBeginning) {
     EXPECT_EQ(&find_command(c.name), &c);
     for (size_t n = 1; n < c.name.size(); ++n) {
       const std::string_view part = c.name.substr(0, n);
-      if (commands_beginning(part).size() == 1) EXPECT_EQ(find_command(part).name, c.name) << part;
+      if (commands_beginning(part).size() == 1) {
+        EXPECT_EQ(find_command(part).name, c.name) << part;
+      }
     }
     EXPECT_NE(help_for_all().find("  " + std::string(c.name)), std::string::npos) << c.name;
     EXPECT_FALSE(c.summary.empty()) << c.name;

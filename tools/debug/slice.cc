@@ -66,7 +66,7 @@ Range range_of(const Slice::Axis& a, size_t dim, int64_t extent) {
   const int64_t first = bound(a.first, 0), last = bound(a.last, extent);
   if (first >= last && extent > 0)
     throw Refused(cat("the slice of dimension ", dim, " is empty: ", first, " is not before ", last));
-  return {first, (last - first - 1) / a.step + (last > first), a.step};
+  return {first, last > first ? (last - first - 1) / a.step + 1 : 0, a.step};
 }
 
 }  // namespace

@@ -33,8 +33,8 @@ Statistics statistics_of(const Tensor& t) {
   Statistics s;
   s.size = t.size();
   s.min = s.max = s.absmax = s.mean = s.std = kNaN;
-  double mean = 0, squares = 0;
   int64_t finite = 0;
+  double largest = 0;
   for (int64_t i = 0; i < t.size(); ++i) {
     const double v = t.get(i);
     if (std::isnan(v)) {
@@ -50,16 +50,28 @@ Statistics statistics_of(const Tensor& t) {
       ++s.inf;
       continue;
     }
-    // Welford's way: no cancellation between large sums.
     ++finite;
-    const double before = v - mean;
-    mean += before / static_cast<double>(finite);
-    squares += before * (v - mean);
+    largest = std::max(largest, std::abs(v));
   }
-  if (finite > 0) {
-    s.mean = mean;
-    s.std = std::sqrt(squares / static_cast<double>(finite));
-  }
+  if (finite == 0) return s;
+  // In units of a power of two, which is exact, no sum is too large for a double. What the first mean misses by rounding
+  // is made good by the second pass.
+  const double unit = largest > 0 ? std::exp2(std::max(std::ilogb(largest), -1000)) : 1;
+  const auto count = static_cast<double>(finite);
+  const auto each_finite = [&](auto&& f) {
+    for (int64_t i = 0; i < t.size(); ++i) {
+      if (const double v = t.get(i); std::isfinite(v)) f(v / unit);
+    }
+  };
+  double sum = 0, rest = 0, squares = 0;
+  each_finite([&](double v) { sum += v; });
+  const double mean = sum / count;
+  each_finite([&](double v) {
+    rest += v - mean;
+    squares += (v - mean) * (v - mean);
+  });
+  s.mean = (mean + rest / count) * unit;
+  s.std = std::sqrt(std::max(0.0, squares - rest * rest / count) / count) * unit;
   return s;
 }
 

@@ -49,6 +49,16 @@ TEST(Statistics, LargeNumbersThatAreCloseHaveAStandardDeviation) {
   EXPECT_NEAR(s.std, std::sqrt(2.0 / 3), 1e-6);
 }
 
+TEST(Statistics, TheWidestRangeOfDoublesIsNoOverflow) {
+  const double most = std::numeric_limits<double>::max(), least = std::numeric_limits<double>::denorm_min();
+  const Statistics wide = statistics_of(floats({-most, most}));
+  EXPECT_EQ(wide.mean, 0);
+  EXPECT_EQ(wide.std, most);
+  const Statistics narrow = statistics_of(floats({0, 4 * least}));
+  EXPECT_EQ(narrow.mean, 2 * least);
+  EXPECT_EQ(narrow.std, 2 * least);
+}
+
 TEST(Statistics, OfEveryKindOfDtype) {
   for (DType d : {kBool, kInt4, kUInt4, kInt8, kUInt64, kFloat16, kBFloat16, kFloat8E4M3, kFloat8E5M2}) {
     const Statistics s = statistics_of(floats({0, 1, 1, 0}, d));

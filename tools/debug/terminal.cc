@@ -38,15 +38,27 @@ char** words_for(const char* word, int, int) {
   return rl_completion_matches(word, next_word);
 }
 
+// Control-C at the prompt throws away the line that was begun; it is not kept for the program to be stopped by.
+int discard_line() {
+  if (!interrupted.exchange(false)) return 0;
+  rl_replace_line("", /*clear_undo=*/1);
+  rl_crlf();
+  rl_on_new_line();
+  rl_redisplay();
+  return 0;
+}
+
 }  // namespace
 
 std::optional<std::string> read_line(const char* prompt, const Complete& complete) {
   completer = &complete;
   rl_readline_name = "relay";
   rl_attempted_completion_function = words_for;
+  rl_signal_event_hook = discard_line;
   rl_basic_word_break_characters = " \t";
   char* line = readline(prompt);
   completer = nullptr;
+  interrupted = false;
   if (!line) return std::nullopt;
   std::string out(line);
   std::free(line);

@@ -9,6 +9,7 @@
 #include "op/registry.h"
 #include "tools/debug/refused.h"
 #include "tools/debug/statistics.h"
+#include "tools/debug/words.h"
 
 namespace relay::tools::debug {
 namespace {
@@ -71,10 +72,12 @@ std::string line_of(const Json& j) { return j.dump(-1, ' ', false, Json::error_h
 
 // A file may have anything in the place of a number or a shape, nested as deeply as it likes: that is not printed.
 std::string plain(const Json& j) {
-  const bool flat =
-      j.is_number() ||
-      (j.is_array() && std::all_of(j.begin(), j.end(), [](const Json& item) { return item.is_number(); }));
-  return j.is_string() ? j.get<std::string>() : flat ? j.dump() : std::string("?");
+  if (j.is_string()) return j.get<std::string>();
+  if (j.is_number_float()) return fmt::format("{:g}", j.get<double>());
+  if (j.is_number()) return j.dump();
+  if (!j.is_array() || !std::all_of(j.begin(), j.end(), [](const Json& n) { return n.is_number_integer(); }))
+    return "?";
+  return relay::show(j.get<Shape>());
 }
 
 std::string show(const Json& t) {
@@ -82,7 +85,7 @@ std::string show(const Json& t) {
     const auto it = t.find(name);
     return it == t.end() ? std::string("?") : plain(*it);
   };
-  return cat("Tensor[", field("shape"), ", ", field("dtype"), "] min ", field("min"), ", max ", field("max"),
+  return cat("Tensor[", field("shape"), ", ", field("dtype"), "]: min ", field("min"), ", max ", field("max"),
              ", mean ", field("mean"), ", std ", field("std"), ", nan ", field("nan"), ", inf ", field("inf"),
              ", checksum ", field("checksum"));
 }
@@ -132,8 +135,8 @@ bool Recorder::too_large() const { return text_.size() > kMostBytes; }
 
 void Recorder::write(const std::string& path, const Execution& ended) {
   if (too_large())
-    throw Refused(cat("the trace is larger than ", kMostBytes >> 20, " MiB after ", values_,
-                      " values and is not kept: record a shorter run"));
+    throw Refused(cat("the trace is larger than ", kMostBytes >> 20, " MiB after ", counted(values_, "value"),
+                      " and is not kept: record a shorter run"));
   text_ += line_of(end_of(ended));
   if (std::string wrong = write_file_atomically(path, text_); !wrong.empty()) throw Refused(wrong);
 }
@@ -194,10 +197,10 @@ bool Replayer::differs(Expr e, const Value& v) {
     difference_ = text;
     return true;
   };
-  if (!was) malformed(cat("the trace is cut off after ", values_, " values"));
+  if (!was) malformed(cat("the trace is cut off after ", counted(values_, "value")));
   if (was->contains("end"))
-    return say(
-        cat("the trace ends (", text_of(*was, "end"), ") after ", values_, " values, the program goes on\n"));
+    return say(cat("the trace ends (", text_of(*was, "end"), ") after ", counted(values_, "value"),
+                   ", the program goes on\n"));
   const Json is = entry(program_, e, v);
   const std::string before = text_of(*was, "operator"), at = text_of(*was, "span");
   const std::string where = cat("value ", values_ + 1, " of the trace, `", before, "`",
@@ -205,7 +208,7 @@ bool Replayer::differs(Expr e, const Value& v) {
   if (before != maker) return say(cat(where, ": the program evaluates `", maker, "`\n"));
   const Json &then = tensors_of(*was), &now = tensors_of(is);
   if (then.size() != now.size())
-    return say(cat(where, ": ", then.size(), " tensors then, ", now.size(), " now\n"));
+    return say(cat(where, ": ", counted(then.size(), "tensor"), " then, ", now.size(), " now\n"));
   for (size_t i = 0; i < now.size(); ++i) {
     if (!same_tensor(then[i], now[i]))
       return say(cat(where, " differs\n  trace ", show(then[i]), "\n  now   ", show(now[i]), "\n"));
@@ -216,7 +219,7 @@ bool Replayer::differs(Expr e, const Value& v) {
 
 bool Replayer::ends_differently(const Execution& ended) {
   const std::optional<Json> was = line();
-  if (!was) malformed(cat("the trace is cut off after ", values_, " values"));
+  if (!was) malformed(cat("the trace is cut off after ", counted(values_, "value")));
   const auto say = [&](const std::string& text) {
     difference_ = text;
     return true;
@@ -224,8 +227,9 @@ bool Replayer::ends_differently(const Execution& ended) {
   const Json is = end_of(ended);
   const std::string then = text_of(*was, "end"), now = text_of(is, "end");
   if (then.empty())
-    return say(cat("the program ends (", now, ") after ", values_, " values, the trace goes on with `",
-                   text_of(*was, "operator"), "` at ", text_of(*was, "span"), "\n"));
+    return say(cat("the program ends (", now, ") after ", counted(values_, "value"),
+                   ", the trace goes on with `", text_of(*was, "operator"), "` at ", text_of(*was, "span"),
+                   "\n"));
   if (then != now || text_of(*was, "message") != text_of(is, "message"))
     return say(cat("the end differs\n  trace ", then, " ", text_of(*was, "message"), "\n  now   ", now, " ",
                    text_of(is, "message"), "\n"));

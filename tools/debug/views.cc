@@ -56,7 +56,9 @@ Session::Named Session::named(std::string_view text) const {
   const std::string_view name = trimmed(text.substr(0, bracket));
   if (name.empty()) throw Refused("the name of a value is needed; `env` lists those that there are");
   std::optional<Named> found;
-  if (execution_.place().e) {
+  if (name == "result" && result_) found = Named{"result", result_};
+  if (name == "result" && !found) throw Refused("there is no result yet: no stop has shown a value");
+  if (!found) {
     const std::vector<Named> all = names(frame());
     for (const auto& exact : {true, false}) {
       for (const Named& n : all) {
@@ -65,8 +67,6 @@ Session::Named Session::named(std::string_view text) const {
       if (found) break;
     }
   }
-  if (name == "result" && result_) found = Named{"result", result_};
-  if (name == "result" && !found) throw Refused("there is no result yet: no stop has shown a value");
   if (!found) {
     const bool bound = std::any_of(program_.expressions().begin(), program_.expressions().end(), [&](Expr e) {
       const std::string* binding = program_.binding(e);
@@ -143,16 +143,14 @@ void Session::backtrace(std::string_view arguments) {
   size_t count = 0;
   const std::vector<Execution::Place> frames = execution_.frames(most, count);
   for (size_t i = 0; i < frames.size(); ++i) {
-    out_ += cat(i == frame_ ? "> " : "  ", "#", i, " ", program_.place(frames[i].e, frames[i].fn()), "\n",
-                program_.source(frames[i].e));
+    out_ += cat(i == frame_ ? "> " : "  ", "#", i, " ", place(i, frames[i]));
   }
   if (count > frames.size()) out_ += cat("  and ", count - frames.size(), " more\n");
 }
 
 void Session::choose(uint64_t number) {
   frame_ = number;
-  const Execution::Place at = frame();
-  out_ += cat("frame ", frame_, ": ", program_.place(at.e, at.fn()), "\n", program_.source(at.e));
+  out_ += cat("frame ", frame_, ": ", place(frame_, frame()));
 }
 
 void Session::up(std::string_view arguments) {
@@ -185,14 +183,17 @@ uint32_t Session::file() const {
   size_t count = 0;
   const std::vector<Execution::Place> frames = execution_.frames(frame_ + 1, count);
   if (frames.size() > frame_ && of(frames[frame_].e)) return of(frames[frame_].e);
-  return of(program_.module().function(function_));
+  // The text of an ONNX model has no line for the function.
+  const Fn* fn = program_.module().function(function_);
+  return of(fn) || !fn ? of(fn) : of(fn->body);
 }
 
 void Session::list(std::string_view arguments) {
   uint32_t in = file();
   uint64_t current = 0, middle = 0;
-  if (execution_.state() != State::kEnded && execution_.place().e) {
-    const Expr e = frame().e;
+  if (stands()) {
+    const Execution::Place at = frame();
+    const Expr e = at_start(frame_) ? at.fn() : at.e;
     if (e->span.known() && e->kind != ExprKind::kVar)
       current = program_.sources().position(e->span.file, e->span.begin).line;
   }

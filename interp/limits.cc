@@ -1,0 +1,83 @@
+#include "interp/limits.h"
+
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+
+#include "base/cat.h"
+#include "base/failure.h"
+
+namespace relay::interp {
+namespace {
+
+// The first number of a file of the system; nothing if it is not there or begins with a word.
+std::optional<uint64_t> number_in(const char* path, int skip) {
+  std::FILE* f = std::fopen(path, "r");
+  if (!f) return std::nullopt;
+  unsigned long long value = 0;
+  bool good = true;
+  for (int i = 0; i <= skip && good; ++i) good = std::fscanf(f, "%llu", &value) == 1;
+  std::fclose(f);
+  return good ? std::optional<uint64_t>(value) : std::nullopt;
+}
+
+std::string mebibytes(uint64_t bytes) { return cat(bytes >> 20, " MiB"); }
+
+}  // namespace
+
+uint64_t resident_bytes() {
+  const auto pages = number_in("/proc/self/statm", 1);
+  return pages ? *pages * static_cast<uint64_t>(::sysconf(_SC_PAGESIZE)) : 0;
+}
+
+namespace {
+
+uint64_t usable_bytes_now() {
+  uint64_t bytes = UINT64_MAX;
+  const long pages = ::sysconf(_SC_PHYS_PAGES), size = ::sysconf(_SC_PAGESIZE);
+  if (pages > 0 && size > 0) bytes = static_cast<uint64_t>(pages) * static_cast<uint64_t>(size);
+  for (const char* path : {"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"}) {
+    if (const auto limit = number_in(path, 0)) bytes = std::min(bytes, *limit);
+  }
+  rlimit address{};
+  if (::getrlimit(RLIMIT_AS, &address) == 0 && address.rlim_cur != RLIM_INFINITY)
+    bytes = std::min<uint64_t>(bytes, address.rlim_cur);
+  return bytes == UINT64_MAX ? bytes : bytes / 4 * 3;
+}
+
+}  // namespace
+
+uint64_t usable_bytes() {
+  static const uint64_t kBytes = usable_bytes_now();
+  return kBytes;
+}
+
+void Watch::look() {
+  if (limits_.cancel && limits_.cancel->load(std::memory_order_relaxed))
+    throw Exhausted("the run was cancelled");
+  if (limits_.max_time && std::chrono::steady_clock::now() - began_ > *limits_.max_time) {
+    const double seconds = std::chrono::duration<double>(*limits_.max_time).count();
+    throw Exhausted(fmt::format("the program ran for more than {:g} s (--max-time)", seconds));
+  }
+  if ((steps_ & kNow) == 0) look_at_memory();
+}
+
+void Watch::look_at_memory() {
+  made_ = 0;
+  if (const uint64_t now = resident_bytes(); now > limits_.max_bytes) {
+    throw Exhausted(
+        cat("the program needs more than ", mebibytes(limits_.max_bytes), " of memory (--max-memory)"));
+  }
+}
+
+void Watch::out_of_fuel() const {
+  throw Exhausted(cat("the program took more than ", limits_.fuel, " steps (--fuel)"));
+}
+
+void Watch::too_deep() const {
+  throw Exhausted(cat("evaluation is nested more than ", limits_.max_depth, " deep (--max-depth)"));
+}
+
+}  // namespace relay::interp
