@@ -72,7 +72,7 @@ const Proj* Builder::proj(Expr tuple, uint32_t index) {
 }
 
 const Fn* Builder::fn(std::span<const Var* const> params, Expr body, Type result, Attrs attrs,
-                      std::span<const TypeVar* const> type_params) {
+                      std::span<const TypeVar* const> type_params, std::span<const Type> where) {
   auto n = fresh<Fn>(span_);
   if (body && known(result ? result : body->type)) {
     std::vector<Type> args;
@@ -80,9 +80,10 @@ const Fn* Builder::fn(std::span<const Var* const> params, Expr body, Type result
       if (known(p->type)) args.push_back(p->type);
     }
     if (args.size() == params.size())
-      n.type = context_.fn_type(type_params, args, result ? result : body->type);
+      n.type = context_.fn_type(type_params, args, result ? result : body->type, where);
   }
   n.type_params = context_.arena().list(type_params);
+  n.where = context_.arena().list(where);
   n.params = context_.arena().list(params);
   n.result = result;
   n.body = body;

@@ -35,7 +35,7 @@ class Builder {
   }
   const Proj* proj(Expr tuple, uint32_t index);
   const Fn* fn(std::span<const Var* const> params, Expr body, Type result = nullptr, Attrs attrs = {},
-               std::span<const TypeVar* const> type_params = {});
+               std::span<const TypeVar* const> type_params = {}, std::span<const Type> where = {});
   const Call* call(Expr callee, std::span<const Expr> args, Attrs attrs = {}, Type type = nullptr);
   const Call* call(Expr callee, std::initializer_list<Expr> args, Attrs attrs = {}, Type type = nullptr) {
     return call(callee, std::span<const Expr>(args.begin(), args.size()), attrs, type);

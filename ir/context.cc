@@ -118,22 +118,25 @@ const TupleType* Context::tuple_type(std::span<const Type> fields) {
 }
 
 const FnType* Context::fn_type(std::span<const TypeVar* const> type_params, std::span<const Type> args,
-                               Type result) {
+                               Type result, std::span<const Type> where) {
   FnType proto{};
   proto.result = result;
   for (const TypeVar* v : type_params) inherit(proto, v);
+  for (Type t : where) inherit(proto, t);
   for (Type t : args) inherit(proto, t);
   inherit(proto, result);
   uint64_t h = mix(hash_of(TypeKind::kFn, args), result->id);
   for (const TypeVar* v : type_params) h = mix(h, v->id);
+  for (Type t : where) h = mix(h, t->id);
   return intern_type(
       h, proto,
       [&](const FnType& t) {
-        return t.result == result && equal(t.args, args) &&
+        return t.result == result && equal(t.args, args) && equal(t.where, where) &&
                std::equal(t.type_params.begin(), t.type_params.end(), type_params.begin(), type_params.end());
       },
       [&](FnType& t) {
         t.type_params = arena_.list(std::span<const TypeVar* const>(type_params));
+        t.where = arena_.list(where);
         t.args = arena_.list(args);
       });
 }
@@ -166,11 +169,28 @@ const DataType* Context::data_type(std::string_view name, std::span<const Type> 
       [&](DataType& t) { t.args = arena_.list(args); });
 }
 
+const RelationType* Context::relation_type(std::string_view name, std::span<const Type> parts,
+                                           const Attrs& attrs) {
+  RelationType proto{};
+  proto.name = symbol(name);
+  proto.attrs = attrs;
+  for (Type t : parts) inherit(proto, t);
+  return intern_type(
+      mix(hash_of(TypeKind::kRelation, parts), hash_of(name)), proto,
+      [&](const RelationType& t) { return t.name == name && t.attrs == attrs && equal(t.parts, parts); },
+      [&](RelationType& t) { t.parts = arena_.list(parts); });
+}
+
 Type Context::with_parts(Type t, std::span<const Type> parts) {
   switch (t->kind) {
     case TypeKind::kTuple: return tuple_type(parts);
-    case TypeKind::kFn:
-      return fn_type(t->as<FnType>()->type_params, parts.first(parts.size() - 1), parts.back());
+    case TypeKind::kFn: {
+      const auto* fn = t->as<FnType>();
+      return fn_type(fn->type_params, parts.subspan(fn->where.size(), fn->args.size()), parts.back(),
+                     parts.first(fn->where.size()));
+    }
+    case TypeKind::kRelation:
+      return relation_type(t->as<RelationType>()->name.text(), parts, t->as<RelationType>()->attrs);
     case TypeKind::kRef: return ref_type(parts[0]);
     case TypeKind::kData: return data_type(t->as<DataType>()->name.text(), parts);
     case TypeKind::kTensor:

@@ -130,6 +130,10 @@ class Comparison {
         for (size_t i = 0; i < x->params.size(); ++i) {
           if (!bind(x->params[i], y->params[i], p)) return false;
         }
+        if (x->where.size() != y->where.size()) return false;
+        for (size_t i = 0; i < x->where.size(); ++i) {
+          if (!types(x->where[i], y->where[i], p.in_a, p.in_b)) return false;
+        }
         return types(x->result, y->result, p.in_a, p.in_b) && attributes(x->attrs, y->attrs);
       }
       case ExprKind::kMatch: {

@@ -114,12 +114,13 @@ struct Proj : ExprNode {
 struct Fn : ExprNode {
   static constexpr ExprKind kKind = ExprKind::kFn;
   List<const TypeVar*> type_params;
+  List<Type> where;  // each a RelationType: what must hold of the type parameters
   List<const Var*> params;
   Type result;  // what the user wrote; null if nothing
   Expr body;
   Attrs attrs;
   static constexpr auto kFields =
-      std::tuple{&Fn::type_params, &Fn::params, &Fn::result, &Fn::body, &Fn::attrs};
+      std::tuple{&Fn::type_params, &Fn::where, &Fn::params, &Fn::result, &Fn::body, &Fn::attrs};
 };
 
 // callee(args), with attributes if the callee is an operator. Calling a global that names a kernel runs the kernel:

@@ -130,6 +130,7 @@ class Hasher {
         [&](const Proj& n) { return uint64_t{n.index}; },
         [&](const Fn& n) {
           uint64_t h = mix(hash_of(n.attrs), mix(n.type_params.size(), hash_of(n.result)));
+          h = mix(h, n.where.size());
           for (const Var* p : n.params) h = mix(h, variable(p));
           return h;
         },

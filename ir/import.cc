@@ -90,7 +90,11 @@ class TypeCopy {
         const auto* fn = t->as<FnType>();
         std::vector<const TypeVar*> params;
         for (const TypeVar* v : fn->type_params) params.push_back(variable(v, inner));
-        return to_.fn_type(params, all(fn->args), find(fn->result, inner));
+        return to_.fn_type(params, all(fn->args), find(fn->result, inner), all(fn->where));
+      }
+      case TypeKind::kRelation: {
+        const auto* relation = t->as<RelationType>();
+        return to_.relation_type(relation->name.text(), all(relation->parts), importer_.attrs(relation->attrs));
       }
       case TypeKind::kRef: return to_.ref_type(find(t->as<RefType>()->contents, inner));
       case TypeKind::kVar: return variable(t->as<TypeVar>(), scope);

@@ -55,6 +55,7 @@ class Rebuild {
         type_args_(type_args) {}
 
   Expr operator()(Expr e) {
+    if (e->kind != ExprKind::kCall) type_args_ = nullptr;
     return relay::match(e, [&](const auto& n) -> Expr {
       auto copy = n;
       if (type_) set(copy.type, type_);
@@ -103,7 +104,7 @@ class Rebuild {
     field = context_.arena().list(now);
     changed_ = true;
   }
-  void replace(List<Type>& field) {  // only calls have one
+  void replace(List<Type>& field) {  // of calls: the relations of a function stay
     if (!type_args_ || std::equal(type_args_->begin(), type_args_->end(), field.begin(), field.end())) return;
     field = context_.arena().list(*type_args_);
     changed_ = true;

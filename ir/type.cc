@@ -63,12 +63,21 @@ class TypeText {
         const auto* fn = t->as<FnType>();
         out_ += "fn";
         if (!fn->type_params.empty()) {
-          out_ += cat("[", join(fn->type_params, ", ", [](const TypeVar* v) { return v->name.text(); }), "]");
+          out_ += cat("[", join(fn->type_params, ", ", [](const TypeVar* v) { return v->name.text(); }));
         }
-        out_ += "(";
         later(fn->result);
         later(") -> ");
         all_later(fn->args);
+        later(fn->type_params.empty() ? "(" : "](");
+        all_later(fn->where);
+        if (!fn->where.empty()) later(" where ");
+        break;
+      }
+      case TypeKind::kRelation: {
+        const auto* relation = t->as<RelationType>();
+        out_ += cat(relation->name.text(), "(");
+        later(")");
+        all_later(relation->parts);
         break;
       }
       case TypeKind::kRef:

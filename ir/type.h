@@ -2,18 +2,20 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "base/arena.h"
 #include "base/symbol.h"
+#include "ir/attrs.h"
 #include "ir/dim.h"
 #include "runtime/dtype.h"
 #include "runtime/tensor.h"
 
 namespace relay {
 
-enum class TypeKind : uint8_t { kTensor, kTuple, kFn, kRef, kVar, kData, kHole };
+enum class TypeKind : uint8_t { kTensor, kTuple, kFn, kRef, kVar, kData, kHole, kRelation };
 
 struct TypeNode {
   TypeKind kind;
@@ -52,11 +54,12 @@ struct TypeVar : TypeNode {
   Symbol name;
 };
 
-// fn[type params](args) -> result. The shape variables that occur in `args` are bound by the function type:
+// fn[type params where relations](args) -> result. The relations say for which types it may be called. The shape variables that occur in `args` are bound by the function type:
 // each call may choose them anew.
 struct FnType : TypeNode {
   static constexpr TypeKind kKind = TypeKind::kFn;
   List<const TypeVar*> type_params;
+  List<Type> where;  // each a RelationType
   List<Type> args;
   Type result;
 };
@@ -79,7 +82,19 @@ struct HoleType : TypeNode {
   static constexpr TypeKind kKind = TypeKind::kHole;
 };
 
-// Calls f on each type that t is made of, in order: fields; arguments, then result; contents; arguments.
+// Name(T0, ..., Tn, attributes): the operator called Name, or each of the family of that name, takes arguments of the
+// types T0 ... Tn-1 and then gives Tn. Not the type of anything; stands only in FnType::where.
+struct RelationType : TypeNode {
+  static constexpr TypeKind kKind = TypeKind::kRelation;
+  Symbol name;
+  List<Type> parts;
+  Attrs attrs;
+
+  std::span<const Type> args() const { return {parts.begin(), parts.size() - 1}; }
+  Type result() const { return parts.back(); }
+};
+
+// Calls f on each type that t is made of, in order: fields; relations, arguments, then result; contents; arguments.
 template <class F>
 void for_each_part(Type t, F&& f) {
   const auto each = [&](const List<Type>& parts) {
@@ -88,12 +103,15 @@ void for_each_part(Type t, F&& f) {
   if (const auto* tuple = t->as<TupleType>()) {
     each(tuple->fields);
   } else if (const auto* fn = t->as<FnType>()) {
+    each(fn->where);
     each(fn->args);
     f(fn->result);
   } else if (const auto* ref = t->as<RefType>()) {
     f(ref->contents);
   } else if (const auto* data = t->as<DataType>()) {
     each(data->args);
+  } else if (const auto* relation = t->as<RelationType>()) {
+    each(relation->parts);
   }
 }
 

@@ -31,6 +31,18 @@ bool holds(Domain domain, DType dtype) {
   return dtype.is_bool();
 }
 
+std::string_view family(Domain domain) {
+  switch (domain) {
+    case Domain::kAny: return "Any";
+    case Domain::kNumber: return "Number";
+    case Domain::kFloat: return "Float";
+    case Domain::kInteger: return "Integer";
+    case Domain::kIntegerOrBool: return "Bits";
+    case Domain::kBool: break;
+  }
+  return "Bool";
+}
+
 void require(Relation& r, int arg, Domain domain) {
   const DType found = r.tensor(arg).dtype;
   if (!holds(domain, found)) {

@@ -15,6 +15,7 @@ enum class Domain : uint8_t {
 };
 
 bool holds(Domain domain, DType dtype);
+std::string_view family(Domain domain);  // "Number", as part of the name of a relation
 // Fails the relation unless the argument is a tensor with such elements.
 void require(Relation& r, int arg, Domain domain);
 

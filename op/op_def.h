@@ -99,6 +99,8 @@ struct Lowering {
 
 struct OpDef {
   std::string name, doc;
+  // The family of operators with this very typing rule, as `where` names it; empty if it is the operator's own.
+  std::string relation = {};
   std::vector<Param> params;
   std::vector<AttrField> attrs;
   Effects effects = Effects::kNone;

@@ -48,6 +48,15 @@ const OpDef* find(std::string_view name) {
   return at != all.end() && (*at)->name == name ? *at : nullptr;
 }
 
+bool is_relation_of(const OpDef& op, std::string_view name) { return op.name == name || op.relation == name; }
+
+const OpDef* find_relation(std::string_view name) {
+  for (const OpDef* op : all_ops()) {
+    if (!name.empty() && is_relation_of(*op, name)) return op;
+  }
+  return nullptr;
+}
+
 std::vector<std::string> nearest(std::string_view name, size_t most) {
   constexpr size_t kLongest = 64;  // no operator's name is longer, so nothing is near a longer one
   if (name.size() > kLongest) return {};

@@ -30,7 +30,9 @@ class Mapper {
     } else if (const auto* tuple = t->as<TupleType>()) {
       out = context_.tuple_type(all(tuple->fields));
     } else if (const auto* fn = t->as<FnType>()) {
-      out = context_.fn_type(fn->type_params, all(fn->args), type(fn->result));
+      out = context_.fn_type(fn->type_params, all(fn->args), type(fn->result), all(fn->where));
+    } else if (const auto* relation = t->as<RelationType>()) {
+      out = context_.relation_type(relation->name.text(), all(relation->parts), attrs(relation->attrs));
     } else if (const auto* ref = t->as<RefType>()) {
       out = context_.ref_type(type(ref->contents));
     } else if (const auto* data = t->as<DataType>()) {
@@ -96,8 +98,11 @@ class Mapper {
     }
     if (const auto* fn = e->as<Fn>()) {
       const Attrs mapped = attrs(fn->attrs);
-      if (type(fn->result) != fn->result || !(mapped == fn->attrs)) {
-        e = b.fn(fn->params, fn->body, type(fn->result), mapped, fn->type_params);
+      std::vector<Type> where;
+      for (Type t : fn->where) where.push_back(type(t));
+      const bool same_where = std::equal(where.begin(), where.end(), fn->where.begin());
+      if (type(fn->result) != fn->result || !(mapped == fn->attrs) || !same_where) {
+        e = b.fn(fn->params, fn->body, type(fn->result), mapped, fn->type_params, where);
         return b.with_type(e, type(fn->type));
       }
     } else if (const auto* call = e->as<Call>()) {

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "base/cat.h"
+#include "op/registry.h"
 #include "typecheck/inference.h"
 
 namespace relay::typecheck {
@@ -91,7 +92,7 @@ Type Inference::operator_call(const Call* n, const op::OpDef& op) {
     return unifier_.poison();
   }
   if (!good) return unifier_.poison();
-  const Type result = start({n, &op, args, nullptr});
+  const Type result = start({n, &op, args, nullptr, givens_});
   if (!types_.get(n->callee)) set(n->callee, context_.fn_type({}, args, result));
   return result;
 }
@@ -100,7 +101,7 @@ Type Inference::operator_call(const Call* n, const op::OpDef& op) {
 Type Inference::operator_value(const OpRef* n) {
   std::vector<Type> args;
   for (size_t i = 0; i < n->op->params.size(); ++i) args.push_back(unifier_.hole(n));
-  const Type result = start({n, n->op, args, nullptr});
+  const Type result = start({n, n->op, args, nullptr, givens_});
   const Type t = context_.fn_type({}, args, result);
   if (!types_.get(n)) set(n, t);
   return t;
@@ -174,6 +175,38 @@ bool Inference::attempt_projection(Task& task) {
   return true;
 }
 
+Attrs Inference::Task::attrs() const {
+  if (relation) return relation->attrs;
+  const auto* call = e->as<Call>();
+  return call ? call->attrs : Attrs();
+}
+
+// What a relation that the functions around declare says the result is; null if none is about these arguments.
+Type Inference::given(const Task& task) {
+  for (const Givens* g = task.givens; g; g = g->outer) {
+    for (Type t : g->where) {
+      const auto* relation = t->as<RelationType>();
+      const std::span<const Type> args = relation->args();
+      const bool same = op::is_relation_of(*task.op, relation->name.text()) &&
+                        relation->attrs == task.attrs() &&
+                        std::equal(args.begin(), args.end(), task.args.begin(), task.args.end(),
+                                   [&](Type a, Type b) { return a == unifier_.resolve(b); });
+      if (same && !bad_.contains(t)) return relation->result();
+    }
+  }
+  return nullptr;
+}
+
+// What the generic functions that `user` uses ask for of the types that they are used at.
+void Inference::owe(Expr user) {
+  for (const RelationType* relation : unifier_.take_obligations()) {
+    const op::OpDef* op = op::find_relation(relation->name.text());
+    const std::span<const Type> args = relation->args();
+    if (!op || args.size() != op->params.size()) continue;  // reported where it is written
+    start({user, op, {args.begin(), args.end()}, relation->result(), givens_, relation});
+  }
+}
+
 // Asks the relation, all that it needs being known.
 void Inference::ask(Task& task) {
   task.done = true;
@@ -183,28 +216,40 @@ void Inference::ask(Task& task) {
     args.push_back(unifier_.unknown_in(t) ? nullptr : t);
   }
   Type result = unifier_.poison();
-  try {
-    op::Relation relation(context_, args);
-    const auto* call = task.e->as<Call>();
-    const Type found = task.op->relate(relation, call ? call->attrs : Attrs());
-    if (has_negative_dim(found)) {
-      throw op::RelationError{op::kAttributes, cat("the result would have the type `", text(found), "`"), -2,
-                              "negative-result-dim"};
+  const auto* call = task.relation ? nullptr : task.e->as<Call>();
+  const bool about_parameters =
+      std::any_of(args.begin(), args.end(), [](Type t) { return t && t->has_type_var; });
+  const Type known = about_parameters ? given(task) : nullptr;
+  if (known) {
+    result = known;
+  } else
+    try {
+      op::Relation relation(context_, args);
+      const Type found = task.op->relate(relation, task.attrs());
+      if (has_negative_dim(found)) {
+        throw op::RelationError{op::kAttributes, cat("the result would have the type `", text(found), "`"),
+                                -2, "negative-result-dim"};
+      }
+      for (const auto& [arg, type] : relation.assigned()) {
+        const Expr at = call ? call->args[static_cast<size_t>(arg)] : task.e;
+        agree(place(at, task.e), cat("argument ", arg, " of `", task.op->name, "`"), type,
+              task.args[static_cast<size_t>(arg)]);
+      }
+      for (const op::DimCheck& c : relation.checks()) checks_.push_back({task.e, c.a, c.b, c.broadcasts});
+      result = found;
+    } catch (const op::RelationError& wrong) {
+      if (about_parameters) {
+        missing_relation(task);
+      } else {
+        relation_error(task, wrong);
+      }
     }
-    for (const auto& [arg, type] : relation.assigned()) {
-      const Expr at = call ? call->args[static_cast<size_t>(arg)] : task.e;
-      agree(place(at, task.e), cat("argument ", arg, " of `", task.op->name, "`"), type,
-            task.args[static_cast<size_t>(arg)]);
-    }
-    for (const op::DimCheck& c : relation.checks()) checks_.push_back({task.e, c.a, c.b, c.broadcasts});
-    result = found;
-  } catch (const op::RelationError& wrong) {
-    relation_error(task, wrong);
-  }
   if (!task.result) {
     task.result = result;
   } else {
-    agree(task.e->span, cat("the result of `", task.op->name, "`"), task.result, result);
+    agree(task.e->span,
+          cat("the result of `", task.relation ? task.relation->name.text() : task.op->name, "`"),
+          task.result, result);
     note_checks(task.e);
   }
 }

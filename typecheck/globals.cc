@@ -150,7 +150,7 @@ std::vector<std::vector<const Fn*>> Inference::groups() {
     std::vector<Type> args;
     for (const Var* p : node.fn->params) args.push_back(annotation(p->annotation, p));
     globals_[names_[node.fn]] = {
-        context_.fn_type(node.fn->type_params, args, annotation(node.fn->result, node.fn))};
+        context_.fn_type(node.fn->type_params, args, annotation(node.fn->result, node.fn), node.fn->where)};
   }
   return out;
 }

@@ -288,8 +288,12 @@ Type Unifier::instantiate(const FnType* fn, Expr origin, const FixedDim& fixed,
     }
   }
   if (types.empty() && dims.empty()) return fn;
-  const Type plain = fn->type_params.empty() ? fn : context_.fn_type({}, fn->args, fn->result);
-  return substitute(plain, types, dims);
+  const Type plain = fn->type_params.empty() ? fn : context_.fn_type({}, fn->args, fn->result, fn->where);
+  const Type chosen = substitute(plain, types, dims);
+  const auto* now = chosen->as<FnType>();
+  if (now->where.empty()) return now;
+  for (Type relation : now->where) obligations_.push_back(relation->as<RelationType>());
+  return context_.fn_type({}, now->args, now->result);
 }
 
 // A, B, ..., Z, A1, B1, ...: each name once in a module, so that an inner one cannot capture an outer one.
@@ -359,7 +363,8 @@ Type Unifier::generalise(Type root, std::vector<const TypeVar*>& group) {
   }
   const Type now = resolve(t);
   if (params.size() == fn->type_params.size()) return now;
-  return context_.fn_type(params, now->as<FnType>()->args, now->as<FnType>()->result);
+  const auto* done = now->as<FnType>();
+  return context_.fn_type(params, done->args, done->result, done->where);
 }
 
 }  // namespace relay::typecheck

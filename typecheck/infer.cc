@@ -20,6 +20,7 @@ void Inference::body(const Fn* fn) {
       case Do::kPatterns: patterns(step.e->as<Match>()); break;
       case Do::kFinish:
         finish(step.e);
+        owe(step.e);
         wake();
         break;
     }
@@ -45,6 +46,8 @@ void Inference::visit(Expr e) {
       if (!results_.get(fn)) prepare(fn, false);
       bind_dims(fn);
       dims_are_bound(fn->result, fn->span);
+      for (Type relation : fn->where) dims_are_bound(relation, fn->span);
+      if (!fn->where.empty()) givens_ = &all_givens_.emplace_back(Givens{givens_, fn->where});
       steps_.push_back({Do::kScope, nullptr, opens});
       return;
     }
@@ -235,7 +238,7 @@ bool Inference::has_level(const Fn* fn) {
 Type Inference::fn_type(const Fn* fn) {
   std::vector<Type> args;
   for (const Var* p : fn->params) args.push_back(types_[p]);
-  return context_.fn_type(fn->type_params, args, results_[fn]);
+  return context_.fn_type(fn->type_params, args, results_[fn], fn->where);
 }
 
 void Inference::finish_fn(const Fn* fn) {
@@ -248,7 +251,9 @@ void Inference::finish_fn(const Fn* fn) {
          .who = fn->result ? "the function whose result has a type" : "the function"});
   settled(fn->body);
   note_checks(fn->body);
+  owe(fn->body);
   release_dims(fn);
+  if (!fn->where.empty()) givens_ = givens_->outer;
   Type t = fn_type(fn);
   if (has_level(fn)) {
     leave_level();

@@ -2,6 +2,7 @@
 // globals.cc (order of functions), report.cc (messages) and annotate.cc (the typed module).
 #pragma once
 
+#include <deque>
 #include <map>
 #include <string>
 #include <unordered_map>
@@ -83,12 +84,20 @@ class Inference {
   void dims_are_bound(Type t, Span span);
 
   // ---- calls.cc ----
+  struct Givens {  // the relations that a function's type parameters are in
+    const Givens* outer;
+    List<Type> where;
+  };
   struct Task {           // something that waits for types
     Expr e;               // the call, projection, or operator used as a value
     const op::OpDef* op;  // null for a projection
     std::vector<Type> args;
     Type result;
+    const Givens* givens = nullptr;  // what may be taken for granted
+    const RelationType* relation =
+        nullptr;  // what a generic function asks for that e uses; null for a call of op
     bool done = false;
+    Attrs attrs() const;
   };
   Type call(const Call* n);
   Type operator_call(const Call* n, const op::OpDef& op);
@@ -98,6 +107,8 @@ class Inference {
   bool attempt(Task& task, bool last_chance);
   bool attempt_projection(Task& task);
   void ask(Task& task);
+  Type given(const Task& task);
+  void owe(Expr user);
   void wake();
   void note_checks(Expr at);
   void leave_level();
@@ -118,6 +129,7 @@ class Inference {
   bool agree(Span span, std::string_view what, Type expected, Type actual, const Expectation& why);
   bool settled(Expr at);
   void relation_error(const Task& task, const op::RelationError& wrong);
+  void missing_relation(const Task& task);
   void ambiguous(Expr at, std::string message);
 
   // ---- annotate.cc ----
@@ -151,6 +163,8 @@ class Inference {
   std::vector<uint32_t> open_tasks_;   // not done, oldest first
   std::vector<size_t> open_at_level_;  // how many there were when the level was entered
   std::vector<RunTimeCheck> checks_;
+  std::deque<Givens> all_givens_;
+  const Givens* givens_ = nullptr;  // of the functions around
 };
 
 }  // namespace relay::typecheck

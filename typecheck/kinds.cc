@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <deque>
+#include <tuple>
 
 #include "base/cat.h"
 #include "ir/traverse.h"
+#include "op/registry.h"
 
 namespace relay::typecheck {
 namespace {
@@ -69,6 +71,7 @@ class KindCheck {
     if (const auto* fn = e->as<Fn>()) {
       scopes_.push_back(scope_);
       scope_ = open(scope_, fn->type_params, fn->span);
+      for (Type relation : fn->where) check(relation, scope_, fn->span);
       if (fn->result) check(fn->result, scope_, fn->span);
     }
     for_each_binder(e, [&](const Var* v) {
@@ -110,6 +113,8 @@ class KindCheck {
                         def->params.size() == 1 ? " type, not " : " types, not ", data->args.size());
           other = def->span;
         }
+      } else if (const auto* relation = t->as<RelationType>()) {
+        std::tie(slug, message) = wrong_relation(*relation);
       } else if (const auto* fn = t->as<FnType>()) {
         scope = open(scope, fn->type_params, span);
       }
@@ -126,6 +131,26 @@ class KindCheck {
       for_each_part(t, [&](Type part) { pending.emplace_back(part, scope); });
       std::reverse(pending.begin() + static_cast<ptrdiff_t>(start), pending.end());
     }
+  }
+
+  // Slug and message; empty if the relation makes sense.
+  static std::pair<std::string, std::string> wrong_relation(const RelationType& r) {
+    const op::OpDef* op = op::find_relation(r.name.text());
+    if (!op) {
+      return {"unknown-relation",
+              cat("there is no operator and no family of operators `", r.name.text(), "`")};
+    }
+    if (r.args().size() != op->params.size()) {
+      return {"wrong-relation-arity", cat("`", r.name.text(), "` is about ", op->params.size() + 1,
+                                          " types, arguments and result, not ", r.parts.size())};
+    }
+    if (r.has_hole) return {"hole-in-relation", cat("the types of `", r.name.text(), "` must be complete")};
+    for (const op::AttrError& wrong :
+         op->check_attrs ? op->check_attrs(r.attrs) : std::vector<op::AttrError>()) {
+      return {std::string(wrong.slug),
+              cat("attribute `", wrong.name, "` of `", r.name.text(), "` ", wrong.reason)};
+    }
+    return {};
   }
 
   Diagnostic& error(Span span, std::string_view slug, std::string message) {

@@ -194,8 +194,22 @@ std::string_view remedy(std::string_view slug) {
 
 }  // namespace
 
+// An operator on types that are type parameters: only a relation of the function says what comes out.
+void Inference::missing_relation(const Task& task) {
+  std::string args;
+  for (Type t : task.args) args += cat(text(t), ", ");
+  const std::string_view name = task.relation               ? task.relation->name.text()
+                                : task.op->relation.empty() ? std::string_view(task.op->name)
+                                                            : task.op->relation;
+  error(task.e->span, "missing-relation",
+        cat("whether `", task.relation ? name : task.op->name, "` takes these types is not known: `",
+            args.substr(0, args.size() - 2), "`"))
+      .note(cat("`where ", name, "(", args,
+                "R)` among the type parameters would say that it does and gives R"));
+}
+
 void Inference::relation_error(const Task& task, const op::RelationError& wrong) {
-  const auto* call = task.e->as<Call>();
+  const auto* call = task.relation ? nullptr : task.e->as<Call>();
   const auto argument = [&](int i) -> Expr {
     return call && i >= 0 && static_cast<size_t>(i) < call->args.size() ? call->args[static_cast<size_t>(i)]
                                                                         : nullptr;
@@ -203,7 +217,11 @@ void Inference::relation_error(const Task& task, const op::RelationError& wrong)
   const std::string_view slug = !wrong.slug.empty()            ? wrong.slug
                                 : wrong.arg == op::kAttributes ? "bad-attribute"
                                                                : "bad-argument";
-  Diagnostic& d = error(task.e->span, slug, cat("`", task.op->name, "`: ", wrong.reason));
+  Diagnostic& d =
+      error(task.e->span, slug,
+            cat("`", task.relation ? task.relation->name.text() : task.op->name, "`: ", wrong.reason));
+  if (task.relation)
+    d.note(cat("asked for by `where ", show(task.relation, kMostText), "` of the function used here"));
   if (const std::string_view what = remedy(slug); !what.empty()) d.note(std::string(what));
   std::vector<int> involved;
   if (wrong.other >= 0) involved.push_back(wrong.other);

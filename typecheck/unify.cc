@@ -77,6 +77,12 @@ std::optional<Mismatch> Unifier::unify(Type root_expected, Type root_actual, boo
           }
           const Type plain_a = substitute(context_.fn_type({}, a->args, a->result), in_a, {});
           const Type plain_b = substitute(context_.fn_type({}, b->args, b->result), in_b, {});
+          // Whoever calls it knows the relations of the expected type, and no others.
+          std::set<Type> known;
+          for (Type relation : a->where) known.insert(resolve(substitute(relation, in_a, {})));
+          for (Type relation : b->where) {
+            if (!known.contains(resolve(substitute(relation, in_b, {})))) return different;
+          }
           pending.emplace_back(plain_a, plain_b);
           break;
         }

@@ -71,6 +71,8 @@ class Unifier {
   std::optional<Mismatch> settle();
   std::optional<Mismatch> settle_end();
   std::vector<DimPair> take_checks() { return std::exchange(checks_, {}); }
+  // The relations of the generic functions that were instantiated: they must hold of the types chosen.
+  std::vector<const RelationType*> take_obligations() { return std::exchange(obligations_, {}); }
 
   // Generic functions. A function type binds its type parameters and the shape variables in its arguments; each use
   // chooses them anew.
@@ -165,6 +167,7 @@ class Unifier {
   uint32_t next_name_ = 0, next_dim_name_ = 0, next_skolem_ = 0;
   std::vector<Later> later_, parked_;
   std::vector<DimPair> checks_;
+  std::vector<const RelationType*> obligations_;
   std::vector<uint32_t> woken_;
 };
 

@@ -556,7 +556,7 @@ Parser::State Parser::closed() {
       leave_scope(h.scope);
       leave_types(h.types);
       SpanScope span(builder_, here_from(h.begin));
-      return value(builder_.fn(h.params, value_, h.result, h.attrs, h.type_params), h.begin);
+      return value(builder_.fn(h.params, value_, h.result, h.attrs, h.type_params, h.where), h.begin);
     }
     case Step::kCondition:
       if (!need(")", "after the condition")) return State::kFailed;

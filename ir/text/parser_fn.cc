@@ -32,8 +32,8 @@ void Parser::leave_types(size_t mark) {
   }
 }
 
-// [A, B]
-bool Parser::type_params(std::vector<const TypeVar*>& out) {
+// [A, B]   [A, B, C where Broadcast(A, B, C)]
+bool Parser::type_params(std::vector<const TypeVar*>& out, std::vector<Type>* where) {
   if (!take("[")) return true;
   return list("]", [&] {
     if (peek().kind != TokenKind::kName) return expected("the name of a type parameter", "expected-name");
@@ -41,15 +41,51 @@ bool Parser::type_params(std::vector<const TypeVar*>& out) {
     out.push_back(v);
     ++type_vars_[v->name];
     bound_types_.push_back(v->name);
-    return true;
+    if (!where || !peek().is_word("where")) return true;
+    const Span at = next().span;
+    if (in_relation_) {
+      error(at, "nested-relation",
+            "a function type among the types of a relation has no relations of its own");
+      return false;
+    }
+    do {
+      if (!relation(*where)) return false;
+    } while (take(",") && !peek().is("]"));
+    return peek().is("]") || expected("`,` or `]`");
   });
+}
+
+// Broadcast(A, B, C)   nn.dense(A, B, C, units=8)
+bool Parser::relation(std::vector<Type>& out) {
+  if (peek().kind != TokenKind::kName)
+    return expected("a relation, like `Broadcast(A, B, C)`", "expected-name");
+  std::string name = next().name();
+  while (peek().is(".") && lexer_.peek_second().kind == TokenKind::kName) {
+    next();
+    name += cat(".", next().name());
+  }
+  if (!need("(", "before the types of a relation")) return false;
+  std::vector<Type> parts;
+  std::vector<Attr> attrs;
+  in_relation_ = true;
+  const bool good = list(")", [&] {
+    if (at_attribute()) return attributes(attrs, ")");
+    parts.push_back(type());
+    return parts.back() != nullptr;
+  });
+  in_relation_ = false;
+  if (!good) return false;
+  if (parts.empty()) return expected("the types of the relation before `)`", "expected-type");
+  Context& context = module_.context();
+  out.push_back(context.relation_type(name, parts, context.intern_attrs(std::move(attrs))));
+  return true;
 }
 
 // [A](%x: T, %y, attr=1) -> R. The parameters are in scope afterwards.
 bool Parser::fn_header(FnHeader& header) {
   header.scope = bound_.size();
   header.types = bound_types_.size();
-  if (!type_params(header.type_params)) return false;
+  if (!type_params(header.type_params, &header.where)) return false;
   if (!need("(", "before the parameters")) return false;
   std::vector<Attr> attrs;
   const auto param = [&]() -> bool {

@@ -98,6 +98,7 @@ class Parser {
   // ---- parser_fn.cc: functions' headers, scopes ----
   struct FnHeader {
     std::vector<const TypeVar*> type_params;
+    std::vector<Type> where;
     std::vector<const Var*> params;
     Type result = nullptr;
     Attrs attrs;
@@ -106,7 +107,8 @@ class Parser {
     uint32_t begin = 0;
   };
   bool fn_header(FnHeader& header);
-  bool type_params(std::vector<const TypeVar*>& out);
+  bool type_params(std::vector<const TypeVar*>& out, std::vector<Type>* where = nullptr);
+  bool relation(std::vector<Type>& out);
   void leave_types(size_t mark);
   const Var* lookup(Symbol name) const;
   void bind(const Var* var);
@@ -268,6 +270,7 @@ class Parser {
 
   Metadata metadata_;
   bool metadata_read_ = false;
+  bool in_relation_ = false;  // between the brackets of `Broadcast(A, B, C)`
 
   std::vector<Frame> frames_;
   std::vector<Expr> operands_;

@@ -13,6 +13,7 @@ struct OpenType {
   enum Kind { kTuple, kFnArgs, kFnResult, kRef, kData } kind;
   size_t parts;
   std::vector<const TypeVar*> type_params = {};  // of a function type
+  std::vector<Type> where = {};                  // likewise
   size_t types = 0;                              // undo mark
   Symbol name = {};                              // of a data type
   bool comma = false;
@@ -108,7 +109,7 @@ Type Parser::type() {
       next();
       OpenType fn{OpenType::kFnArgs, parts.size()};
       fn.types = bound_types_.size();
-      if (!open(t.span) || !type_params(fn.type_params)) return nullptr;
+      if (!open(t.span) || !type_params(fn.type_params, &fn.where)) return nullptr;
       if (!need("(", "before the argument types of a function type")) return nullptr;
       if (take(")")) {
         if (!need("->", "before the result type of a function type")) return nullptr;
@@ -164,7 +165,7 @@ Type Parser::type() {
       const auto mine = [&] { return std::span<const Type>(parts.data() + o.parts, parts.size() - o.parts); };
       if (o.kind == OpenType::kFnResult) {
         const std::span<const Type> all = mine();
-        done = context.fn_type(o.type_params, all.first(all.size() - 1), all.back());
+        done = context.fn_type(o.type_params, all.first(all.size() - 1), all.back(), o.where);
         leave_types(o.types);
       } else if (o.kind == OpenType::kRef) {
         take(",");

@@ -106,9 +106,10 @@ class TypeText {
   struct Item {
     bool is_type;
     Type type;
-    std::string_view text;
+    std::string text;
   };
-  void later(std::string_view text) { pending_.push_back({false, nullptr, text}); }
+  void later(std::string text) { pending_.push_back({false, nullptr, std::move(text)}); }
+  void attrs_later(const Attrs& attrs) { later(", " + print_attrs(attrs)); }
   void later(Type t) { pending_.push_back({true, t, {}}); }
   void all_later(const List<Type>& types) {
     for (size_t i = types.size(); i-- > 0;) {
@@ -145,13 +146,22 @@ class TypeText {
         out_ += "fn";
         if (!fn->type_params.empty()) {
           out_ += cat(
-              "[", join(fn->type_params, ", ", [](const TypeVar* v) { return quoted_word(v->name.text()); }),
-              "]");
+              "[", join(fn->type_params, ", ", [](const TypeVar* v) { return quoted_word(v->name.text()); }));
         }
-        out_ += "(";
         later(fn->result);
         later(") -> ");
         all_later(fn->args);
+        later(fn->type_params.empty() ? "(" : "](");
+        all_later(fn->where);
+        if (!fn->where.empty()) later(" where ");
+        return;
+      }
+      case TypeKind::kRelation: {
+        const auto* relation = t->as<RelationType>();
+        out_ += cat(quoted_dotted_name(relation->name.text()), "(");
+        later(")");
+        if (!relation->attrs.empty()) attrs_later(relation->attrs);
+        all_later(relation->parts);
         return;
       }
       case TypeKind::kRef:

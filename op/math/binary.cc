@@ -1,5 +1,6 @@
 #include "op/math/binary.h"
 
+#include "base/cat.h"
 #include "op/broadcast.h"
 
 namespace relay::op {
@@ -15,6 +16,7 @@ OpDef binary(const Binary& f) {
       .not_differentiable = f.not_differentiable,
   });
   d.commutative = f.commutative;
+  d.relation = cat(f.asks ? "Compare" : "Broadcast", f.domain == Domain::kNumber ? "" : family(f.domain));
   d.relate = [f](Relation& r, const Attrs& attrs) -> Type {
     read_attrs<NoAttrs>(attrs);
     const TensorType &x = r.tensor(0), &y = r.tensor(1);

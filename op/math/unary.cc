@@ -7,6 +7,7 @@
 #include <limits>
 #include <numbers>
 
+#include "base/cat.h"
 #include "op/define.h"
 #include "op/domain.h"
 #include "op/term.h"
@@ -41,6 +42,7 @@ OpDef unary(const Unary& u) {
       .tolerance = u.tolerance,
       .not_differentiable = u.not_differentiable,
   });
+  if (!u.asks) d.relation = cat("Elementwise", u.domain == Domain::kNumber ? "" : family(u.domain));
   d.relate = [u](Relation& r, const Attrs& attrs) -> Type {
     read_attrs<NoAttrs>(attrs);
     require(r, 0, u.domain);  // C1
