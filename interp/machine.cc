@@ -288,7 +288,7 @@ Machine::State Machine::apply_function(const Fn& fn, const Value* closure, std::
                                        Span span) {
   CHECK(args.size() == fn.params.size(), "a function was called with the wrong number of arguments");
   auto env = std::make_shared<Frame>();
-  env->scopes = &scopes_of(fn.body);
+  env->scopes = closure ? scopes_around_.at(&fn) : &scopes_of(fn.body);
   env->fn = &fn;
   if (closure) {
     const std::vector<Expr>& captures = captures_.at(&fn);
@@ -374,9 +374,14 @@ Machine::Waiting Machine::waiting(size_t i) const {
   return std::visit(Look(), stack_[i]);
 }
 
-const Scopes& Machine::scopes_of(Expr body) {
-  auto& entry = scopes_[body];
-  if (!entry) entry = std::make_unique<Scopes>(scopes(body));
+const Scopes& Machine::scopes_of(Expr root) {
+  auto& entry = scopes_[root];
+  if (!entry) {
+    entry = std::make_unique<Scopes>(scopes(root));
+    for (Expr e : post_order(root)) {
+      if (const auto* fn = e->as<Fn>()) scopes_around_.emplace(fn, entry.get());
+    }
+  }
   return *entry;
 }
 

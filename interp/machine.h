@@ -156,7 +156,7 @@ class Machine {
   State apply_function(const Fn& fn, const Value* closure, std::vector<Value> args, Span span);
 
   Value closure_of(const Fn& fn, const Frame& frame);
-  const Scopes& scopes_of(Expr body);
+  const Scopes& scopes_of(Expr root);
   void push(Context k);
 
   Module module_;
@@ -164,7 +164,9 @@ class Machine {
   State state_ = Value();
   std::vector<Context> stack_;
   Watch watch_;
-  std::unordered_map<Expr, std::unique_ptr<Scopes>> scopes_;
+  std::unordered_map<Expr, std::unique_ptr<Scopes>> scopes_;  // of functions of the module
+  // Functions inside of them stand in the same tree: one of its own for each would be quadratic where they nest.
+  std::unordered_map<const Fn*, const Scopes*> scopes_around_;
   std::unordered_map<const Fn*, std::vector<Expr>> captures_;
   std::unordered_map<const Fn*, std::vector<const kernel::ExprNode*>> captured_extents_;
   std::unordered_map<const Fn*, const Var*> self_;  // the name by which a let-bound function calls itself
