@@ -93,6 +93,24 @@ Module without(const Module& m, const std::unordered_set<Expr>& annotations) {
   return out;
 }
 
+// The same type, but for extents that are left open.
+bool covers(Type general, Type special) {
+  if (alpha_equal(general, special)) return true;
+  if (general->kind != special->kind) return false;
+  if (const auto* tensor = general->as<TensorType>()) {
+    const auto* other = special->as<TensorType>();
+    return tensor->dtype == other->dtype &&
+           std::equal(tensor->dims.begin(), tensor->dims.end(), other->dims.begin(), other->dims.end(),
+                      [](Dim a, Dim b) { return a.is_unknown() || a == b; });
+  }
+  const auto* data = general->as<DataType>();
+  if (data && data->name != special->as<DataType>()->name) return false;
+  std::vector<Type> parts, others;
+  for_each_part(general, [&](Type part) { parts.push_back(part); });
+  for_each_part(special, [&](Type part) { others.push_back(part); });
+  return !parts.empty() && std::equal(parts.begin(), parts.end(), others.begin(), others.end(), covers);
+}
+
 bool only_ambiguous(const Diagnostics& diagnostics) {
   return std::all_of(diagnostics.all().begin(), diagnostics.all().end(),
                      [](const Diagnostic& d) { return d.slug() == "ambiguous-type"; });
@@ -140,7 +158,7 @@ std::string broken_annotations(const Program& p, ByteSource, Tally& tally) {
     const Type was = fn->type, is = without_them->function(name.text())->type;
     // Left to inference, a function may turn out to be more general.
     if (is->as<FnType>()->type_params.size() > was->as<FnType>()->type_params.size()) continue;
-    if (!alpha_equal(was, is))
+    if (!covers(is, was))
       return cat("@", name.text(), " has the type ", show(was), ", without annotations ", show(is), "\n",
                  text_of(bare));
   }

@@ -1,5 +1,6 @@
 #include "tests/property/run.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "base/cat.h"
@@ -56,10 +57,11 @@ bool has_type(Context& context, const Module& m, const Value& v, Type t) {
       if (ctor.data_type != data->name || v.fields().size() != ctor.fields.size()) return false;
       const DataTypeDef& def = *m.data_type(data->name.text());
       for (size_t i = 0; i < ctor.fields.size(); ++i) {
-        Type field = ctor.fields[i];
-        for (size_t p = 0; p < def.params.size(); ++p) {
-          if (field == def.params[p]) field = data->args[p];
-        }
+        // An argument may itself be a type parameter, of the function around, and have the name of one of these.
+        const auto param = std::find(def.params.begin(), def.params.end(), ctor.fields[i]);
+        const Type field = param == def.params.end()
+                               ? ctor.fields[i]
+                               : data->args[static_cast<size_t>(param - def.params.begin())];
         if (!has_type(context, m, v.fields()[i], field)) return false;
       }
       return true;
