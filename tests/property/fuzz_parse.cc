@@ -1,6 +1,6 @@
 // libFuzzer: any text gives a module or diagnostics, and a module prints as a text that means the same.
 //
-//   bazel run --config=fuzzer //tests/property:fuzz_parse -- CORPUS -max_len=4000
+//   ./dev fuzz 60s --libfuzzer parse
 #include <cstdio>
 #include <cstdlib>
 

@@ -1,6 +1,6 @@
 // libFuzzer: the bytes are those of the generator, and every law that needs no compiler must hold of their program.
 //
-//   bazel run --config=fuzzer //tests/property:fuzz_program -- CORPUS -max_len=1280
+//   ./dev fuzz 60s --libfuzzer program
 //
 // What it finds: `property --law LAW --bytes ...` with the bytes in hexadecimal shrinks it and shows it.
 #include <cstdio>
