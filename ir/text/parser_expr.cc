@@ -79,7 +79,10 @@ Expr Parser::run_expression() {
 Parser::State Parser::begin_item() {
   const Token& t = peek();
   errors_at_item_ = diagnostics_.errors();
-  if (t.is("}")) {
+  const Step owner = frames_.size() > 1 ? frames_[frames_.size() - 2].step : Step::kBlock;
+  const bool round =
+      owner == Step::kParen || owner == Step::kArgs || owner == Step::kCondition || owner == Step::kRef;
+  if (t.is("}") && !round) {
     expected("an expression: what stands in braces has a value", "missing-result",
              items_.size() > top().items ? "the value is the last expression, with no `;` behind it" : "");
     return State::kFailed;

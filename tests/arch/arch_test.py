@@ -11,7 +11,7 @@ import sources
 TOP = ("tools", "tests", "bench", "examples", "python")
 LONGEST = 1200
 MOST_HEADER_LINES = 300
-FEWEST_SLUGS = 191  # of the page of diagnostics; may only grow
+FEWEST_SLUGS = 192  # of the page of diagnostics; may only grow
 
 
 def arrows():
