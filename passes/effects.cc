@@ -30,7 +30,8 @@ bool checks_shapes(Context& context, const Call& call, const op::OpDef& op) {
   std::vector<Type> types;
   bool is_static = true;
   for (Expr arg : call.args) {
-    if (!arg->type) return true;
+    // What a type parameter stands for is not known here.
+    if (!arg->type || arg->type->has_type_var) return true;
     types.push_back(arg->type);
   }
   for (const TensorType* t : op::flatten(types)) is_static = is_static && t->is_static();

@@ -1,5 +1,6 @@
 #include "passes/expand.h"
 
+#include <algorithm>
 #include <span>
 #include <unordered_set>
 #include <utility>
@@ -30,6 +31,8 @@ bool uses(Expr expansion, Expr part, std::span<const Expr> args) {
 
 Expr expand_in_place(Builder& b, const op::OpDef& op, const Call& call, Effects& effects) {
   std::vector<Expr> args(call.args.begin(), call.args.end());
+  const auto is_generic = [](Expr arg) { return arg->type && arg->type->has_type_var; };
+  if (std::any_of(args.begin(), args.end(), is_generic)) return &call;
   std::vector<std::pair<const Var*, Expr>> bound;
   const auto bind = [&](Expr& arg) {
     const Var* x = b.with_type(b.var(cat("x", bound.size()), arg->type), arg->type)->as<Var>();

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "base/cat.h"
+#include "base/check.h"
 #include "op/registry.h"
 #include "typecheck/inference.h"
 
@@ -191,7 +192,7 @@ Type Inference::given(const Task& task) {
                         relation->attrs == task.attrs() &&
                         std::equal(args.begin(), args.end(), task.args.begin(), task.args.end(),
                                    [&](Type a, Type b) { return a == unifier_.resolve(b); });
-      if (same && !bad_.contains(t)) return relation->result();
+      if (same) return relation->result();
     }
   }
   return nullptr;
@@ -202,7 +203,7 @@ void Inference::owe(Expr user) {
   for (const RelationType* relation : unifier_.take_obligations()) {
     const op::OpDef* op = op::find_relation(relation->name.text());
     const std::span<const Type> args = relation->args();
-    if (!op || args.size() != op->params.size()) continue;  // reported where it is written
+    CHECK(op && args.size() == op->params.size(), "a relation that the kind check refuses was instantiated");
     start({user, op, {args.begin(), args.end()}, relation->result(), givens_, relation});
   }
 }

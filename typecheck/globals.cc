@@ -149,8 +149,8 @@ std::vector<std::vector<const Fn*>> Inference::groups() {
     if (!fully_annotated(node.fn)) continue;
     std::vector<Type> args;
     for (const Var* p : node.fn->params) args.push_back(annotation(p->annotation, p));
-    globals_[names_[node.fn]] = {
-        context_.fn_type(node.fn->type_params, args, annotation(node.fn->result, node.fn), node.fn->where)};
+    globals_[names_[node.fn]] = {context_.fn_type(node.fn->type_params, args,
+                                                  annotation(node.fn->result, node.fn), relations(node.fn))};
   }
   return out;
 }

@@ -47,7 +47,7 @@ void Inference::visit(Expr e) {
       bind_dims(fn);
       dims_are_bound(fn->result, fn->span);
       for (Type relation : fn->where) dims_are_bound(relation, fn->span);
-      if (!fn->where.empty()) givens_ = &all_givens_.emplace_back(Givens{givens_, fn->where});
+      if (!fn->where.empty()) givens_ = &all_givens_.emplace_back(Givens{givens_, relations(fn)});
       steps_.push_back({Do::kScope, nullptr, opens});
       return;
     }
@@ -238,7 +238,16 @@ bool Inference::has_level(const Fn* fn) {
 Type Inference::fn_type(const Fn* fn) {
   std::vector<Type> args;
   for (const Var* p : fn->params) args.push_back(types_[p]);
-  return context_.fn_type(fn->type_params, args, results_[fn], fn->where);
+  return context_.fn_type(fn->type_params, args, results_[fn], relations(fn));
+}
+
+// Those that make sense.
+std::vector<Type> Inference::relations(const Fn* fn) {
+  std::vector<Type> out;
+  for (Type relation : fn->where) {
+    if (!bad_.contains(relation)) out.push_back(relation);
+  }
+  return out;
 }
 
 void Inference::finish_fn(const Fn* fn) {

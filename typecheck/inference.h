@@ -61,6 +61,7 @@ class Inference {
   bool has_level(const Fn* fn);
   void finish_fn(const Fn* fn);
   Type fn_type(const Fn* fn);
+  std::vector<Type> relations(const Fn* fn);
   void let_value(const Let* let);
   void bind_let(const Let* let);
   void patterns(const Match* m);
@@ -86,7 +87,7 @@ class Inference {
   // ---- calls.cc ----
   struct Givens {  // the relations that a function's type parameters are in
     const Givens* outer;
-    List<Type> where;
+    std::vector<Type> where;
   };
   struct Task {           // something that waits for types
     Expr e;               // the call, projection, or operator used as a value

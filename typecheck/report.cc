@@ -220,8 +220,8 @@ void Inference::relation_error(const Task& task, const op::RelationError& wrong)
   Diagnostic& d =
       error(task.e->span, slug,
             cat("`", task.relation ? task.relation->name.text() : task.op->name, "`: ", wrong.reason));
-  if (task.relation)
-    d.note(cat("asked for by `where ", show(task.relation, kMostText), "` of the function used here"));
+  if (const auto* user = task.relation ? task.e->as<Call>() : nullptr)
+    d.note(cat("asked for by a `where` of ", name_of(user->callee)));
   if (const std::string_view what = remedy(slug); !what.empty()) d.note(std::string(what));
   std::vector<int> involved;
   if (wrong.other >= 0) involved.push_back(wrong.other);
