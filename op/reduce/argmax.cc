@@ -2,7 +2,7 @@
 //
 //   (Tensor[s, d]) -> Tensor[s without the reduced axes (or with 1 there, if keepdims), int32]
 //   C1: d is numeric.   C2: every axis is in [-rank, rank).   C3: no axis is named twice.
-//   C4: there is at least one element along the reduced axes.
+//   C4: there is at least one element along the reduced axes, or the result has none either.
 //
 // The position counts row-major over the reduced axes. Of several it is the first, or the last if
 // select_last_index. NaN counts as the extremum.
@@ -28,8 +28,10 @@ Type relate(Relation& r, const ArgReduceAttrs& a) {
   require(r, 0, Domain::kNumber);  // C1
   const TensorType& x = r.tensor(0);
   const std::vector<bool> reduced = reduced_axes(a, x.rank());
-  for (size_t d = 0; d < x.rank(); ++d) r.require(!reduced[d] || x.dims[d] != Dim(0), 0, kNothing);  // C4
-  return reduced_type(r, a, kInt32);                                                                 // C2, C3
+  bool nothing = false, nothing_wanted = false;
+  for (size_t d = 0; d < x.rank(); ++d) (reduced[d] ? nothing : nothing_wanted) |= x.dims[d] == Dim(0);
+  r.require(!nothing || nothing_wanted, 0, kNothing);  // C4
+  return reduced_type(r, a, kInt32);                   // C2, C3
 }
 
 // Both operators find a maximum; for the minimum, order is turned around.
