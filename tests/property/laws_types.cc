@@ -44,12 +44,13 @@ namespace {
 
 // What is written about types that the checker could find out: variables with annotations, and functions whose results
 // are written down. A shape variable or a type parameter stands for many types only where it is written, so that the
-// functions of the module that have them keep theirs, and so do results of generic functions inside of others.
+// functions of the module that have them keep theirs, and so do parameters inside of them, and results of generic ones.
 std::vector<Expr> annotated(const Module& m) {
   std::vector<Expr> out;
   const auto add = [&](Expr e) {
     for_each_binder(e, [&](const Var* x) {
-      if (x->annotation) out.push_back(x);
+      const bool parameter = e->kind == ExprKind::kFn;
+      if (x->annotation && !(parameter && x->annotation->has_symbolic_dim)) out.push_back(x);
     });
     const auto* fn = e->as<Fn>();
     if (fn && fn->result && fn->type_params.empty()) out.push_back(fn);
@@ -93,22 +94,28 @@ Module without(const Module& m, const std::unordered_set<Expr>& annotations) {
   return out;
 }
 
-// The same type, but for extents that are left open.
-bool covers(Type general, Type special) {
+// The same type, but for extents: left to inference, one may be open (`?`), or any (a shape variable).
+using Extents = std::unordered_map<const kernel::ExprNode*, Dim>;  // what shape variables stand for
+bool covers(Type general, Type special, Extents& extents) {
   if (alpha_equal(general, special)) return true;
   if (general->kind != special->kind) return false;
   if (const auto* tensor = general->as<TensorType>()) {
     const auto* other = special->as<TensorType>();
     return tensor->dtype == other->dtype &&
            std::equal(tensor->dims.begin(), tensor->dims.end(), other->dims.begin(), other->dims.end(),
-                      [](Dim a, Dim b) { return a.is_unknown() || a == b; });
+                      [&](Dim a, Dim b) {
+                        if (a.is_unknown() || a == b) return true;
+                        if (!a.is_symbolic() || a.symbolic()->kind != kernel::ExprKind::kVar) return false;
+                        return extents.emplace(a.symbolic().get(), b).first->second == b;
+                      });
   }
   const auto* data = general->as<DataType>();
   if (data && data->name != special->as<DataType>()->name) return false;
   std::vector<Type> parts, others;
   for_each_part(general, [&](Type part) { parts.push_back(part); });
   for_each_part(special, [&](Type part) { others.push_back(part); });
-  return !parts.empty() && std::equal(parts.begin(), parts.end(), others.begin(), others.end(), covers);
+  return !parts.empty() && std::equal(parts.begin(), parts.end(), others.begin(), others.end(),
+                                      [&](Type a, Type b) { return covers(a, b, extents); });
 }
 
 bool only_ambiguous(const Diagnostics& diagnostics) {
@@ -158,7 +165,7 @@ std::string broken_annotations(const Program& p, ByteSource, Tally& tally) {
     const Type was = fn->type, is = without_them->function(name.text())->type;
     // Left to inference, a function may turn out to be more general.
     if (is->as<FnType>()->type_params.size() > was->as<FnType>()->type_params.size()) continue;
-    if (!covers(is, was))
+    if (Extents extents; !covers(is, was, extents))
       return cat("@", name.text(), " has the type ", show(was), ", without annotations ", show(is), "\n",
                  text_of(bare));
   }
