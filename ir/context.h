@@ -39,7 +39,8 @@ class Context {
   const TupleType* tuple_type(std::span<const Type> fields);
   const FnType* fn_type(std::span<const TypeVar* const> type_params, std::span<const Type> args, Type result,
                         std::span<const Type> where = {});
-  const RelationType* relation_type(std::string_view name, std::span<const Type> parts, const Attrs& attrs = {});
+  const RelationType* relation_type(std::string_view name, std::span<const Type> parts,
+                                    const Attrs& attrs = {});
   const RefType* ref_type(Type contents);
   const TypeVar* type_var(std::string_view name);
   const DataType* data_type(std::string_view name, std::span<const Type> args);

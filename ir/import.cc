@@ -94,7 +94,8 @@ class TypeCopy {
       }
       case TypeKind::kRelation: {
         const auto* relation = t->as<RelationType>();
-        return to_.relation_type(relation->name.text(), all(relation->parts), importer_.attrs(relation->attrs));
+        return to_.relation_type(relation->name.text(), all(relation->parts),
+                                 importer_.attrs(relation->attrs));
       }
       case TypeKind::kRef: return to_.ref_type(find(t->as<RefType>()->contents, inner));
       case TypeKind::kVar: return variable(t->as<TypeVar>(), scope);

@@ -10,8 +10,8 @@
 
 namespace relay::op {
 
-std::span<const OpDef* const> all_ops();                                   // sorted by name
-const OpDef* find(std::string_view name);                                  // null if there is none
+std::span<const OpDef* const> all_ops();   // sorted by name
+const OpDef* find(std::string_view name);  // null if there is none
 // The operator called that, or one of the family of that relation; null if there is none.
 const OpDef* find_relation(std::string_view name);
 // May a relation of that name be about the operator?

@@ -18,8 +18,7 @@ class KindCheck {
   std::unordered_set<Type> run() {
     for (const auto& [name, def] : module_.data_types()) data_type(*def);
     for (const auto& [name, fn] : module_.functions()) {
-      walk(
-          fn, [&](Expr e) { return enter(e); }, [&](Expr e) { leave(e); });
+      walk(fn, [&](Expr e) { return enter(e); }, [&](Expr e) { leave(e); });
     }
     return std::move(bad_);
   }

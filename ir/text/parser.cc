@@ -332,7 +332,8 @@ bool Parser::function_named(const Token& name) {
   leave_scope(header.scope);
   leave_types(header.types);
   SpanScope span(builder_, name.span);
-  const Fn* fn = builder_.fn(header.params, body, header.result, header.attrs, header.type_params, header.where);
+  const Fn* fn =
+      builder_.fn(header.params, body, header.result, header.attrs, header.type_params, header.where);
   if (used_graph_) check_scopes(fn);
   if (module_.kernel(name.name())) {
     error(name.span, "redefined-global", cat("`@", name.name(), "` is the name of a kernel already"))

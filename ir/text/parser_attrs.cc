@@ -371,9 +371,8 @@ std::optional<Parser::Operand> Parser::arithmetic_operand(Arithmetic& limits, si
 std::optional<Parser::Operand> Parser::arithmetic_call(Arithmetic& limits, size_t depth, const Token& name) {
   const std::string_view op = name.text;
   if (op != "min" && op != "max" && op != "floor_div" && op != "floor_mod" && op != "ceil_div") {
-    suggest(error(name.span, "unknown-function", cat("there is no function `", op, "` of dims")), op, "", [] {
-      return std::vector<std::string>{"min", "max", "floor_div", "floor_mod", "ceil_div"};
-    });
+    suggest(error(name.span, "unknown-function", cat("there is no function `", op, "` of dims")), op, "",
+            [] { return std::vector<std::string>{"min", "max", "floor_div", "floor_mod", "ceil_div"}; });
     return std::nullopt;
   }
   next();  // (

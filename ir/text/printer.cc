@@ -206,7 +206,8 @@ void Printer::attrs_after(bool first, const Attrs& attrs) {
 void Printer::fn_header(const Fn& fn) {
   for (const TypeVar* v : fn.type_params) ++type_params_[v->name];
   if (!fn.type_params.empty()) {
-    out_ += cat("[", join(fn.type_params, ", ", [](const TypeVar* v) { return quoted_word(v->name.text()); }));
+    out_ +=
+        cat("[", join(fn.type_params, ", ", [](const TypeVar* v) { return quoted_word(v->name.text()); }));
     for (size_t i = 0; i < fn.where.size(); ++i) {
       out_ += i == 0 ? " where " : ", ";
       type(fn.where[i]);

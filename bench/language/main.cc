@@ -1,0 +1,133 @@
+// Times reading, checking and printing of large texts; memory is what the process grew by.
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdio>
+#include <ctime>
+#include <nlohmann/json.hpp>
+
+#include "base/cat.h"
+#include "bench/language/texts.h"
+#include "ir/module.h"
+#include "ir/text/parser.h"
+#include "ir/text/printer.h"
+#include "ir/traverse.h"
+#include "op/operators.h"
+#include "typecheck/check.h"
+
+namespace relay::bench {
+namespace {
+
+// Of the processor, so that what else the machine does counts less.
+double seconds(const std::function<void()>& f) {
+  const std::clock_t start = std::clock();
+  f();
+  return static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
+}
+
+int64_t resident() {
+  long pages = 0;
+  if (std::FILE* f = std::fopen("/proc/self/statm", "r")) {
+    if (std::fscanf(f, "%*s %ld", &pages) != 1) pages = 0;
+    std::fclose(f);
+  }
+  return static_cast<int64_t>(pages) * ::sysconf(_SC_PAGESIZE);
+}
+
+struct Row {
+  std::string name;
+  size_t nodes = 0, bytes = 0;
+  double parse = 0, check = 0, print = 0;  // seconds, the median
+  int64_t memory = 0;                      // bytes of the first round, module and types together
+};
+
+size_t expressions(const Module& m) {
+  std::vector<Expr> roots;
+  for (const auto& [name, fn] : m.functions()) roots.push_back(fn);
+  return post_order(roots).size();
+}
+
+Row measure(const Text& text, int nodes, int rounds) {
+  const std::string source = text.make(nodes);
+  Row row{std::string(text.name), 0, source.size()};
+  std::vector<double> parse_s, check_s, print_s;
+  for (int i = 0; i < rounds; ++i) {
+    const int64_t before = resident();
+    Diagnostics diagnostics;
+    Result<Module> parsed = kReported, checked = kReported;
+    parse_s.push_back(
+        seconds([&] { parsed = parse("bench.relay", source, diagnostics, op::operators(), {}); }));
+    if (parsed) check_s.push_back(seconds([&] { checked = typecheck::check(*parsed, diagnostics); }));
+    if (!checked)
+      throw std::runtime_error(cat("the text `", text.name, "` is wrong: ",
+                                   diagnostics.all().empty() ? "" : diagnostics.all().front().message()));
+    if (i == 0) row.memory = resident() - before;
+    std::string printed;
+    print_s.push_back(seconds([&] { printed = op::text_of(*checked); }));
+    row.nodes = expressions(*checked);
+  }
+  const auto median = [](std::vector<double>& v) {
+    std::nth_element(v.begin(), v.begin() + static_cast<ptrdiff_t>(v.size() / 2), v.end());
+    return v[v.size() / 2];
+  };
+  row.parse = median(parse_s);
+  row.check = median(check_s);
+  row.print = median(print_s);
+  return row;
+}
+
+int run(int argc, char** argv) {
+  CLI::App app("How long large texts take to be read, checked and printed.");
+  std::vector<int> sizes{10'000, 100'000, 1'000'000};
+  int rounds = 5;
+  bool json = false;
+  app.add_option("--nodes", sizes, "about how many expressions")
+      ->delimiter(',')
+      ->check(CLI::Range(100, 10'000'000));
+  app.add_option("--rounds", rounds, "of which the median counts")
+      ->check(CLI::Range(1, 1000))
+      ->capture_default_str();
+  app.add_flag("--json", json, "the rows as JSON");
+  CLI11_PARSE(app, argc, argv);
+  nlohmann::ordered_json rows = nlohmann::ordered_json::array();
+  if (!json) {
+    fmt::print("{:<18}{:>9}{:>9}{:>10}{:>10}{:>10}{:>12}{:>12}\n", "text", "nodes", "MB", "parse s",
+               "check s", "print s", "us a node", "bytes a node");
+  }
+  for (const Text& text : texts()) {
+    for (int nodes : sizes) {
+      const Row r = measure(text, nodes, rounds);
+      const double both = r.parse + r.check, n = static_cast<double>(r.nodes);
+      if (json) {
+        rows.push_back({{"text", r.name},
+                        {"nodes", r.nodes},
+                        {"bytes", r.bytes},
+                        {"parse_s", r.parse},
+                        {"check_s", r.check},
+                        {"print_s", r.print},
+                        {"memory", r.memory}});
+        continue;
+      }
+      fmt::print("{:<18}{:>9}{:>9.2f}{:>10.3f}{:>10.3f}{:>10.3f}{:>12.2f}{:>12.0f}\n", r.name, r.nodes,
+                 static_cast<double>(r.bytes) / 1e6, r.parse, r.check, r.print, both / n * 1e6,
+                 static_cast<double>(r.memory) / n);
+      std::fflush(stdout);
+    }
+  }
+  if (json) fmt::print("{}\n", rows.dump(2));
+  return 0;
+}
+
+}  // namespace
+}  // namespace relay::bench
+
+int main(int argc, char** argv) {
+  try {
+    return relay::bench::run(argc, argv);
+  } catch (const std::exception& e) {
+    std::fprintf(stderr, "language: %s\n", e.what());
+    return 1;
+  }
+}
