@@ -54,15 +54,7 @@ class Rebuild {
         type_(type),
         type_args_(type_args) {}
 
-  Expr operator()(Expr e) {
-    if (e->kind != ExprKind::kCall) type_args_ = nullptr;
-    return relay::match(e, [&](const auto& n) -> Expr {
-      auto copy = n;
-      if (type_) set(copy.type, type_);
-      std::apply([&](auto... field) { (replace(copy.*field), ...); }, std::decay_t<decltype(n)>::kFields);
-      return changed_ ? context_.node(copy) : e;
-    });
-  }
+  Expr operator()(Expr e);
 
  private:
   template <class T>
@@ -121,6 +113,17 @@ class Rebuild {
   size_t next_ = 0;
   bool changed_ = false;
 };
+
+// Outside of the class: clang 19 forgets the templates above if they are first needed before it has read them.
+Expr Rebuild::operator()(Expr e) {
+  if (e->kind != ExprKind::kCall) type_args_ = nullptr;
+  return relay::match(e, [&](const auto& n) -> Expr {
+    auto copy = n;
+    if (type_) set(copy.type, type_);
+    std::apply([&](auto... field) { (replace(copy.*field), ...); }, std::decay_t<decltype(n)>::kFields);
+    return changed_ ? context_.node(copy) : e;
+  });
+}
 
 // The state of one rewrite, which may go over several roots.
 class Rewriter {
