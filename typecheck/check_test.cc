@@ -121,6 +121,9 @@ TEST(Infer, GenericFunctions) {
   EXPECT_EQ(type_of(both + "def @id[B](%x: B) -> B { %x } def @main() { @both(@id) }"),
             "fn() -> (int32, float32)");
   EXPECT_EQ(slugs(both + "def @main() { @both(fn(%x: int32) { %x }) }"), "wrong-argument-type");
+  // So must whoever promises one.
+  EXPECT_EQ(type_of("def @main() -> fn[A](A) -> A { fn[B](%x: B) -> B { %x } }"), "fn() -> fn[A](A) -> A");
+  EXPECT_EQ(slugs("def @main() -> fn[A](A) -> A { fn(%x: int32) { %x } }"), "wrong-result-type");
 }
 
 TEST(Infer, Recursion) {

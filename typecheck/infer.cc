@@ -251,8 +251,10 @@ std::vector<Type> Inference::relations(const Fn* fn) {
 }
 
 void Inference::finish_fn(const Fn* fn) {
-  const Type body = use(fn->body);
   const Type result = unifier_.find(results_[fn]);
+  const auto* written = result->as<FnType>();
+  const bool generic = written && !written->type_params.empty() && fn->body->kind != ExprKind::kOpRef;
+  const Type body = generic ? scheme(fn->body) : use(fn->body);
   // An unknown result is whatever the body is; only a written one (or one that recursion has fixed) can disagree.
   agree(place(fn->body, fn), "the function's body", result, body,
         {.slug = "wrong-result-type",

@@ -158,8 +158,9 @@ std::string run(const Command& c, const TestFile& file, Diagnostics& diagnostics
   if (c.name == "write") return write_text(c, diagnostics);
   if (c.name == "expression") {
     const Result<Expr> e = parse_expr(name, section("expression"), diagnostics, op::operators(), options);
+    const Operators operators = op::operators();
     PrintOptions print_options;
-    print_options.operators = &op::operators();
+    print_options.operators = &operators;
     return e ? print(*e, print_options) + "\n" : "";
   }
   const std::string input = file.find("repeated") ? repeated(section("repeated")) : section("input");
