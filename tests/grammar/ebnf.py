@@ -37,7 +37,7 @@ def tokens(text):
         if text.startswith("/*", at):
             at = after_comment(text, at)
             continue
-        operand = bool(out) and (out[-1][0] in ("word", "number") or before in (")", "]"))
+        operand = bool(out) and before not in KEYWORDS and (out[-1][0] in ("word", "number") or before in (")", "]"))
         if text.startswith("//", at) and not (any(arithmetic) and operand):
             at = text.find("\n", at) % (len(text) + 1)
             continue
