@@ -1,6 +1,5 @@
-// Times reading, checking and printing of large texts; memory is what the process grew by.
-#include <sys/resource.h>
-#include <unistd.h>
+// Times reading, checking and printing of large texts, and counts what the module and its types take of memory.
+#include <malloc.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -27,13 +26,10 @@ double seconds(const std::function<void()>& f) {
   return static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
 }
 
-int64_t resident() {
-  long pages = 0;
-  if (std::FILE* f = std::fopen("/proc/self/statm", "r")) {
-    if (std::fscanf(f, "%*s %ld", &pages) != 1) pages = 0;
-    std::fclose(f);
-  }
-  return static_cast<int64_t>(pages) * ::sysconf(_SC_PAGESIZE);
+// What the allocator has given out.
+int64_t in_use() {
+  const struct mallinfo2 m = ::mallinfo2();
+  return static_cast<int64_t>(m.uordblks + m.hblkhd);
 }
 
 struct Row {
@@ -54,7 +50,7 @@ Row measure(const Text& text, int nodes, int rounds) {
   Row row{std::string(text.name), 0, source.size()};
   std::vector<double> parse_s, check_s, print_s;
   for (int i = 0; i < rounds; ++i) {
-    const int64_t before = resident();
+    const int64_t before = in_use();
     Diagnostics diagnostics;
     Result<Module> parsed = kReported, checked = kReported;
     parse_s.push_back(
@@ -63,7 +59,7 @@ Row measure(const Text& text, int nodes, int rounds) {
     if (!checked)
       throw std::runtime_error(cat("the text `", text.name, "` is wrong: ",
                                    diagnostics.all().empty() ? "" : diagnostics.all().front().message()));
-    if (i == 0) row.memory = resident() - before;
+    if (i == 0) row.memory = in_use() - before;
     std::string printed;
     print_s.push_back(seconds([&] { printed = op::text_of(*checked); }));
     row.nodes = expressions(*checked);
