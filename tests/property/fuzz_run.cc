@@ -51,8 +51,14 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     std::abort();
   }
   const relay::Fn* main = typed ? typed->function("main") : nullptr;
-  if (!main || !main->params.empty() || !is_small(*typed)) return 0;
-  const Run run = interpret(*typed, {}, /*look_at_types=*/true);
+  if (!main || !is_small(*typed)) return 0;
+  std::vector<relay::Value> zeros;
+  for (const relay::Var* x : main->params) {
+    const auto* tensor = x->type->as<relay::TensorType>();
+    if (!tensor) return 0;
+    zeros.emplace_back(relay::Tensor(tensor->dtype, *tensor->static_shape()));
+  }
+  const Run run = interpret(*typed, zeros, /*look_at_types=*/true);
   if (!run.wrong_type.empty()) {
     std::fprintf(stderr, "%s\n%s", run.wrong_type.c_str(), text_of(*typed).c_str());
     std::abort();
