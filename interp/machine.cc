@@ -7,6 +7,7 @@
 #include "interp/machine.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/cat.h"
 #include "ir/fields.h"
@@ -313,9 +314,18 @@ Machine::State Machine::apply_function(const Fn& fn, const Value* closure, std::
 Value Machine::closure_of(const Fn& fn, const Frame& frame) {
   auto known = captures_.find(&fn);
   if (known == captures_.end()) {
-    std::vector<Expr> mentioned;
-    for (Expr e : post_order(fn.body)) {
-      if (frame.values.contains(e)) mentioned.push_back(e);
+    // Not below a value: what it was made from may lie in a branch that another activation does not take.
+    std::vector<Expr> mentioned, pending{fn.body};
+    NodeMap<bool> seen;
+    while (!pending.empty()) {
+      const Expr e = pending.back();
+      pending.pop_back();
+      if (std::exchange(seen[e], true)) continue;
+      if (frame.values.contains(e)) {
+        mentioned.push_back(e);
+        continue;
+      }
+      for_each_child(e, [&](Expr child) { pending.push_back(child); });
     }
     known = captures_.emplace(&fn, std::move(mentioned)).first;
   }
