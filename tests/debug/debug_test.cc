@@ -310,6 +310,8 @@ TEST_F(Debug, OnATerminalLinesAreCompletedAndRepeated) {
   ASSERT_TRUE(t.says("value of `add`")) << t.heard();
   t.type("continue\nprint \t\n");  // of a program that has ended only the result is there
   ASSERT_TRUE(t.says("result = Tensor[(3,), float32] [2, 2, 2]")) << t.heard();
+  // Between two lines the terminal is not the session's, and the end of input would be lost.
+  ASSERT_TRUE(t.says("(relay) ")) << t.heard();
   t.type("\x04");
   EXPECT_EQ(t.exit_code(), kOk);
 }
@@ -323,6 +325,8 @@ TEST_F(Debug, ControlCAtThePromptThrowsTheLineAway) {
   ASSERT_TRUE(t.says("(relay) ")) << t.heard();
   t.type("continue\n");
   ASSERT_TRUE(t.says("continue\r\nthe program ended with")) << t.heard();
+  // Between two lines the terminal is not the session's, and the end of input would be lost.
+  ASSERT_TRUE(t.says("(relay) ")) << t.heard();
   t.type("\x04");
   EXPECT_EQ(t.exit_code(), kOk);
 }
