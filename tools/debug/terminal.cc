@@ -55,6 +55,7 @@ std::optional<std::string> read_line(const char* prompt, const Complete& complet
   rl_readline_name = "relay";
   rl_attempted_completion_function = words_for;
   rl_signal_event_hook = discard_line;
+  rl_event_hook = discard_line;  // ten times a second: a signal just before the wait for a key wakes nobody
   rl_basic_word_break_characters = " \t";
   char* line = readline(prompt);
   completer = nullptr;
