@@ -35,7 +35,8 @@ constexpr std::array<MathNames, kMathFunctions> kDeviceMath = {{
 
 constinit const Dialect kCppDialect = {
     .name = "C++",
-    .prelude = {&kPreludeHost, &kPreludeArithmetic, &kPreludeConversions, &kPreludeVectors, &kPreludeMath},
+    .prelude = {&kPreludeHost, &kPreludeArithmetic, &kPreludeConversions, &kPreludeVectors, &kPreludeMath,
+                &kPreludeFunctions},
     .function = "",
     .result = "int32_t",
     .restricted = "__restrict ",

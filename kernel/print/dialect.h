@@ -18,7 +18,7 @@ struct MathNames {
 
 struct Dialect {
   std::string_view name;  // "C++"
-  std::array<const std::string_view*, 5>
+  std::array<const std::string_view*, 6>
       prelude;                   // its parts, see prelude.h; null from the first that is not used
   std::string_view function;     // before a kernel's return type
   std::string_view result;       // the kernel's return type
