@@ -52,12 +52,19 @@ std::string CompiledKernels::compile(std::span<const Kernel* const> kernels, con
   if (std::string wrong = folder.make(); !wrong.empty()) return wrong;
   const std::string path = folder.path() + "/kernels.so";
   if (std::string wrong = build_library(sources, options, folder.path(), path); !wrong.empty()) return wrong;
-  if (std::string wrong = library_.open(path); !wrong.empty()) return wrong;
+  auto library = std::make_shared<Library>();
+  if (std::string wrong = library->open(path); !wrong.empty()) return wrong;
   for (size_t i = 0; i < entries_.size(); ++i) {
-    entries_[i].function = reinterpret_cast<Function>(library_.find(cat("relay_call_", i)));
+    entries_[i].function = reinterpret_cast<Function>(library->find(cat("relay_call_", i)));
     if (!entries_[i].function) return cat("the compiled kernels lack relay_call_", i);
   }
+  code_ = std::move(library);
   return {};
+}
+
+std::string compile_as_cpp(std::span<const Kernel* const> kernels, const CompileOptions& options,
+                           CompiledKernels& out) {
+  return out.compile(kernels, options);
 }
 
 std::vector<relay::Tensor> CompiledKernels::run(size_t i, const Kernel& k,

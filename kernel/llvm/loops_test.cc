@@ -1,4 +1,4 @@
-// Loops, local buffers, conditions and traps, compiled, against the reference executor.
+// Loops, local buffers, conditions and traps, compiled by each code generator, against the reference executor.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -6,18 +6,23 @@
 #include "base/cat.h"
 #include "base/failure.h"
 #include "kernel/builder.h"
+#include "kernel/llvm/compile.h"
 #include "kernel/native/agreement.h"
 #include "kernel/print/print.h"
 #include "kernel/statements.h"
 
-namespace relay::kernel::native {
+namespace relay::kernel::jit {
 namespace {
+
+using native::Case;
+using native::CompileOptions;
+using native::disagreements;
 
 using Values = ::relay::Tensor;
 
 CompileOptions options_for(const std::string& target, int opt_level) {
   CompileOptions options;
-  EXPECT_EQ(parse_target(target, options.target), "");
+  EXPECT_EQ(native::parse_target(target, options.target), "");
   options.opt_level = opt_level;
   return options;
 }
@@ -43,7 +48,8 @@ class Loops : public ::testing::Test {
   void agree(const std::vector<Case>& cases, unsigned threads = 1) {
     for (const auto& [target, level] : {std::pair("native", 3), std::pair("sse2", 0)}) {
       SCOPED_TRACE(cat(target, " -O", level));
-      EXPECT_EQ(disagreements(cases, options_for(target, level), threads), "");
+      EXPECT_EQ(disagreements(cases, options_for(target, level), threads), "") << "as C++";
+      EXPECT_EQ(disagreements(cases, options_for(target, level), threads, compile), "") << "by LLVM";
     }
   }
   std::string text(const Kernel& k) { return print(k, kCppDialect).text; }
@@ -227,21 +233,24 @@ TEST_F(Loops, TheFirstRequirementIsReportedWhateverTheThreads) {
   Values ones(kInt32, {64}), twos(kInt32, {64});
   ones.set_int(20, 1), ones.set_int(60, 2);
   twos.set_int(20, 2), twos.set_int(21, 1);
-  CompiledKernels compiled;
-  const Kernel* const only[] = {&kernel};
-  ASSERT_EQ(compiled.compile(only, options_for("native", 2)), "");
-  const auto trap = [&](const Values& input, unsigned threads) -> std::string {
-    try {
-      compiled.run(0, kernel, std::vector{input}, Threads(threads).parallel());
-    } catch (const Trap& t) {
-      return t.what();
+  for (const native::CodeGenerator& generator :
+       {native::CodeGenerator(native::compile_as_cpp), native::CodeGenerator(compile)}) {
+    native::CompiledKernels compiled;
+    const Kernel* const only[] = {&kernel};
+    ASSERT_EQ(generator(only, options_for("native", 2), compiled), "");
+    const auto trap = [&](const Values& input, unsigned threads) -> std::string {
+      try {
+        compiled.run(0, kernel, std::vector{input}, native::Threads(threads).parallel());
+      } catch (const Trap& t) {
+        return t.what();
+      }
+      return "none";
+    };
+    for (unsigned threads : {1, 2, 5, 64}) {
+      EXPECT_EQ(trap(ones, threads), "one");
+      EXPECT_EQ(trap(twos, threads), "two");
+      EXPECT_EQ(trap(Values(kInt32, {64}), threads), "none");
     }
-    return "none";
-  };
-  for (unsigned threads : {1, 2, 5, 64}) {
-    EXPECT_EQ(trap(ones, threads), "one");
-    EXPECT_EQ(trap(twos, threads), "two");
-    EXPECT_EQ(trap(Values(kInt32, {64}), threads), "none");
   }
 }
 
@@ -317,4 +326,4 @@ TEST_F(Loops, ScalarsAndEmptyTensors) {
 }
 
 }  // namespace
-}  // namespace relay::kernel::native
+}  // namespace relay::kernel::jit
