@@ -20,6 +20,7 @@ _ARROWS = {
     "interp": ["op"],
     "passes": ["typecheck", "interp", "pattern", "kernel/schedule"],
     "graph_runtime": ["passes", "kernel/llvm"],
+    "jit": ["passes", "kernel/llvm"],
     "aot": ["passes", "kernel/print", "kernel/native"],
     "frontend/data": ["base", "runtime"],
     "frontend/onnx": ["op", "frontend/data"],

@@ -6,6 +6,8 @@
 
 #include "base/cat.h"
 #include "base/file.h"
+#include "kernel/llvm/machine.h"
+#include "kernel/llvm/object_cache.h"
 #include "kernel/native/parallel.h"
 #include "kernel/native/subprocess.h"
 #include "kernel/native/toolchain.h"
@@ -26,6 +28,12 @@ Finding compiler() {
   const std::string wrong = native::find_compiler(c);
   return wrong.empty() ? Finding{"C++ compiler", cat(c.program, ": ", c.version)}
                        : Finding{"C++ compiler", wrong, false};
+}
+
+Finding llvm() {
+  const std::string folder = kernel::jit::ObjectCache::folder_of_environment();
+  return {"LLVM", cat(kernel::jit::code_generator_version(), "; what it compiles is ",
+                      folder.empty() ? "not kept" : "kept in " + folder)};
 }
 
 Finding features() {
@@ -68,6 +76,7 @@ void add_doctor(CLI::App& app, Session& session) {
   sub->callback([&session] {
     const std::vector<Finding> findings{{"cores", cat(native::usable_cores(), " usable")},
                                         compiler(),
+                                        llvm(),
                                         features(),
                                         compile_and_load(),
                                         cuda()};

@@ -170,7 +170,7 @@ void add_target_option(CLI::App& sub, std::string& target) {
 }
 
 void add_target_options(CLI::App& sub, TargetOptions& options) {
-  sub.add_option("--engine", options.engine, "interp, graph or aot-cpp")
+  sub.add_option("--engine", options.engine, "interp, jit, graph or aot-cpp")
       ->check(wrong_engine)
       ->capture_default_str();
   add_target_option(sub, options.target);

@@ -47,10 +47,9 @@ class Machine : public Cli {
 
   const std::vector<std::vector<std::string>> compiling_ = {
       {"compile", "m.relay", "-o", "x.so"},
-      {"run", "m.relay", "--engine", "graph"},
       {"run", "m.relay", "--engine", "aot-cpp"},
-      {"bench", "m.relay", "--engine", "graph", "--repeat", "1"},
-      {"verify", "m.relay", "--engines", "graph"}};
+      {"bench", "m.relay", "--engine", "aot-cpp", "--repeat", "1"},
+      {"verify", "m.relay", "--engines", "aot-cpp"}};
 };
 
 TEST_F(Machine, WithoutACompilerTheRemedyIsNamed) {
@@ -62,6 +61,8 @@ TEST_F(Machine, WithoutACompilerTheRemedyIsNamed) {
             nothing);
   }
   works({"run", "m.relay"}, nothing);
+  works({"run", "m.relay", "--engine", "jit"}, nothing);
+  works({"run", "m.relay", "--engine", "graph"}, nothing);
   works({"compile", "m.relay", "--emit", "cpp"}, nothing);
   const Ended doctor = relay({"doctor"}, nothing);
   EXPECT_EQ(doctor.exit_code, kUnsupported);
@@ -102,7 +103,6 @@ TEST_F(Machine, ATextIsNoLibrary) {
   const Invocation pretender = compiler_that_gives("text");
   refused({"run", "m.relay", "--engine", "aot-cpp"}, kUnsupported,
           {"[cannot-load]", "model.so", "cannot load"}, pretender);
-  refused({"run", "m.relay", "--engine", "graph"}, kUnsupported, {"cannot load"}, pretender);
 }
 
 TEST_F(Machine, ALibraryOfSomebodyElseIsNoArtifact) {
