@@ -70,6 +70,8 @@ struct CompiledOperators::Operator {
 CompiledOperators::CompiledOperators(Module module, const Options& options)
     : module_(std::move(module)), options_(options), threads_(options.threads) {}
 
+CompiledOperators::~CompiledOperators() = default;
+
 Result<std::unique_ptr<CompiledOperators>> CompiledOperators::create(const Module& prepared,
                                                                      const Options& options,
                                                                      Diagnostics& diagnostics) {

@@ -38,6 +38,8 @@ class CompiledOperators {
   static Result<std::unique_ptr<CompiledOperators>> create(const Module& prepared, const Options& options,
                                                            Diagnostics& diagnostics);
 
+  ~CompiledOperators();
+
   // Makes a machine compute with this; it must not outlive it.
   void use_in(interp::Options& machine);
 

@@ -13,6 +13,7 @@
 #include "kernel/llvm/machine.h"
 #include "kernel/llvm/object_cache.h"
 #include "kernel/llvm/requirements.h"
+#include "kernel/print/names.h"
 
 namespace relay::kernel::jit {
 namespace {
@@ -96,7 +97,7 @@ std::string compile(std::span<const Kernel* const> kernels, const native::Compil
 
 std::string show_instructions(const Kernel& k, const native::CompileOptions& options, std::string& out) {
   Emitted code;
-  if (std::string wrong = code.make(k, "kernel_entry", options); !wrong.empty()) return wrong;
+  if (std::string wrong = code.make(k, identifier(k.name.text()), options); !wrong.empty()) return wrong;
   out = code.text();
   return {};
 }
