@@ -34,7 +34,7 @@ Result<std::unique_ptr<Executor>> Executor::create(passes::Plan plan, std::share
   }
   if (std::string wrong = options.code_generator(kernels, options.compile, e->kernels_); !wrong.empty()) {
     diagnostics.error(Span::none(), "cannot-compile", std::move(wrong))
-        .note("`relay doctor` says what this machine lacks; the engine `interp` runs any program");
+        .note("`relay doctor` says what this machine lacks; the engines `interp` and `jit` run any program");
     return kReported;
   }
   return e;

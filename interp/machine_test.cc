@@ -9,6 +9,7 @@
 
 #include "base/diagnostics.h"
 #include "ir/text/parser.h"
+#include "op/op_def.h"
 #include "op/operators.h"
 
 namespace relay::interp {

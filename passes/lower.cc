@@ -198,7 +198,8 @@ Module run(const Module& m, const PassContext& pass) {
       pass.diagnostics
           .error(e->span, "cannot-lower", cat("cannot lower ", describe(*fn, " + ", 12), ": ", error.reason))
           .note(
-              "the engine `interp` runs any program; `expand-operators` before `lower` leaves fewer "
+              "the engines `interp` and `jit` run any program; `expand-operators` before `lower` leaves "
+              "fewer "
               "operators");
       return e;
     }

@@ -43,7 +43,8 @@ class Planner {
   using Parts = std::vector<uint32_t>;  // the tensors of a value, tuples taken apart
 
   bool refuse(Expr e, std::string_view slug, std::string message) {
-    diagnostics_.error(e->span, slug, std::move(message)).note("the engine `interp` runs any program");
+    diagnostics_.error(e->span, slug, std::move(message))
+        .note("the engines `interp` and `jit` run any program");
     return false;
   }
 

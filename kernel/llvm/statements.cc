@@ -46,9 +46,8 @@ void Statements::statement(Stmt s) {
     case StmtKind::kAllocate: return allocate(*s->as<Allocate>());
     case StmtKind::kRequire: return require(*s->as<Require>());
     case StmtKind::kNop: return;
-    case StmtKind::kBlock: break;
+    case StmtKind::kBlock: return statement(s->as<Block>()->body);  // its iterators are substituted
   }
-  CHECK(false, "a block is left in an expanded body");
 }
 
 ::llvm::BasicBlock* Statements::block(const char* name) {
@@ -112,7 +111,17 @@ void Statements::iterate(const For& n, Value* begin, Value* end, bool runs) {
     if (value) words.push_back(value);
     parts.push_back(::llvm::MDNode::get(context, words));
   };
-  if (n.how == ForKind::kUnrolled) hint("llvm.loop.unroll.full", nullptr);
+  // Around vectors the schedule says what is unrolled: more of it, and register tiles do not fit the registers.
+  bool vectors = false;
+  visit(n.body, [&](Stmt s) {
+    const auto* f = s->as<For>();
+    vectors |= f && plan_.contains(f);
+  });
+  if (n.how == ForKind::kUnrolled) {
+    hint("llvm.loop.unroll.full", nullptr);
+  } else if (vectors) {
+    hint("llvm.loop.unroll.disable", nullptr);
+  }
   if (n.how == ForKind::kVectorized) {
     hint("llvm.loop.vectorize.enable", ::llvm::ConstantAsMetadata::get(make_.getTrue()));
     hint("llvm.loop.parallel_accesses", accesses);
