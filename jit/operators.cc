@@ -25,6 +25,34 @@ std::vector<TensorKind> kinds_of(std::span<const Tensor> tensors) {
   return out;
 }
 
+// What a kernel of static shapes makes: results, then temporaries.
+std::vector<TensorKind> made_by(const kernel::Kernel& k) {
+  std::vector<TensorKind> out;
+  for (const auto* list : {&k.outputs, &k.temporaries}) {
+    for (const kernel::Buffer* b : *list) {
+      Shape shape;
+      for (kernel::Expr e : b->shape) shape.push_back(*kernel::evaluate(e, {}));
+      out.emplace_back(b->dtype, shape);
+    }
+  }
+  return out;
+}
+
+std::vector<Tensor> call_static(const kernel::native::CompiledKernels& code, size_t i,
+                                const std::vector<TensorKind>& made_kinds, size_t results,
+                                std::span<const Tensor> inputs, const relay_parallel* parallel) {
+  std::vector<void*> buffers;
+  for (const Tensor& t : inputs) buffers.push_back(const_cast<void*>(t.data()));  // kernels only read it
+  std::vector<Tensor> made;
+  for (const auto& [dtype, shape] : made_kinds) {
+    made.emplace_back(dtype, shape);
+    buffers.push_back(made.back().data());
+  }
+  if (const int32_t status = code.call(i, parallel, buffers.data())) throw Trap(code.message(i, status));
+  made.resize(results);
+  return made;
+}
+
 bool is_data(const Value& v) {
   if (v.is_tensor()) return true;
   if (v.kind() != ValueKind::kTuple) return false;
@@ -78,7 +106,9 @@ Result<std::unique_ptr<CompiledOperators>> CompiledOperators::create(const Modul
   std::unique_ptr<CompiledOperators> made(new CompiledOperators(prepared, options));
   std::vector<const kernel::Kernel*> kernels;
   for (const auto& [name, k] : prepared.kernels()) {
-    if (made->index_.emplace(k, kernels.size()).second) kernels.push_back(k);
+    Known known{.index = kernels.size(), .is_static = kernel::shape_parameters(*k).empty()};
+    if (known.is_static) known.made = made_by(*k);
+    if (made->known_.emplace(k, std::move(known)).second) kernels.push_back(k);
   }
   if (std::string wrong = options.code_generator(kernels, options.compile, made->kernels_); !wrong.empty()) {
     diagnostics.error(Span::none(), "cannot-compile", std::move(wrong))
@@ -98,7 +128,9 @@ void CompiledOperators::use_in(interp::Options& machine) {
 }
 
 std::vector<Tensor> CompiledOperators::run(const kernel::Kernel& k, std::span<const Tensor> inputs) {
-  return kernels_.run(index_.at(&k), k, inputs, threads_.parallel());
+  const Known& known = known_.at(&k);
+  if (!known.is_static) return kernels_.run(known.index, k, inputs, threads_.parallel());
+  return call_static(kernels_, known.index, known.made, k.outputs.size(), inputs, threads_.parallel());
 }
 
 std::optional<Value> CompiledOperators::call(const op::OpDef& def, std::span<const Value> args,
@@ -114,17 +146,8 @@ std::optional<Value> CompiledOperators::call(const op::OpDef& def, std::span<con
     return std::nullopt;
   }
   ++compiled_calls_;
-  const std::vector<Tensor> inputs = op::flatten(args);
-  std::vector<void*> buffers;
-  for (const Tensor& t : inputs) buffers.push_back(const_cast<void*>(t.data()));  // kernels only read it
-  std::vector<Tensor> made;
-  for (const auto& [dtype, shape] : o.made) {
-    made.emplace_back(dtype, shape);
-    buffers.push_back(made.back().data());
-  }
-  if (const int32_t status = o.code->call(0, threads_.parallel(), buffers.data()))
-    throw Trap(o.code->message(0, status));
-  made.resize(o.results);
+  std::vector<Tensor> made =
+      call_static(*o.code, 0, o.made, o.results, op::flatten(args), threads_.parallel());
   if (!o.tuple) return Value(std::move(made[0]));
   std::vector<Value> fields;
   for (Tensor& t : made) fields.push_back(Value(std::move(t)));
@@ -191,13 +214,7 @@ void CompiledOperators::compile(Operator& into, std::span<const Value> args, con
     const kernel::Kernel* const only[] = {&kernel};
     const std::string wrong = options_.code_generator(only, options_.compile, *code);
     if (!wrong.empty()) throw Exhausted(cat("`", into.def->name, "` cannot be compiled: ", wrong));
-    for (const auto* list : {&kernel.outputs, &kernel.temporaries}) {
-      for (const kernel::Buffer* b : *list) {
-        Shape shape;
-        for (kernel::Expr e : b->shape) shape.push_back(*kernel::evaluate(e, {}));
-        into.made.emplace_back(b->dtype, shape);
-      }
-    }
+    into.made = made_by(kernel);
     into.results = kernel.outputs.size();
     into.tuple = tuple != nullptr;
     into.code = std::move(code);

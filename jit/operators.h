@@ -62,8 +62,14 @@ class CompiledOperators {
   const Options options_;
   kernel::native::Threads threads_;
   kernel::native::CompiledKernels kernels_;
-  std::unordered_map<const kernel::Kernel*, size_t> index_;  // into kernels_
-  Operators operators_;                                      // the last used first
+  // A kernel of the module. One of static shapes is called without asking again what they are.
+  struct Known {
+    size_t index;  // into kernels_
+    bool is_static = false;
+    std::vector<std::pair<DType, Shape>> made = {};  // results, then temporaries
+  };
+  std::unordered_map<const kernel::Kernel*, Known> known_;
+  Operators operators_;  // the last used first
   std::unordered_multimap<uint64_t, Operators::iterator> found_;
   size_t compiled_calls_ = 0, interpreted_calls_ = 0;
 };
