@@ -115,7 +115,7 @@ Machine::State Machine::step(Eval now) {
     if (auto it = env->values.find(e); it != env->values.end())
       return it->second;  // a variable or a shared node
   }
-  if (options_.observe) push(ObserveK{e, env});
+  if (observe_) push(ObserveK{e, env});
   return match(
       e, [&](const Constant& n) -> State { return Value(*n.value); },
       [&](const Var& n) -> State {
@@ -228,7 +228,7 @@ Machine::State Machine::resume(RefWriteK k, Value v) {
 }
 
 Machine::State Machine::resume(ObserveK k, Value v) {
-  options_.observe(k.e, v);
+  observe_(k.e, v);
   return v;
 }
 

@@ -29,7 +29,7 @@ struct Options : Limits {
 class Machine {
  public:
   explicit Machine(Module module, Options options = {})
-      : module_(std::move(module)), options_(std::move(options)), watch_(options_) {}
+      : module_(std::move(module)), observe_(std::move(options.observe)), watch_(options) {}
 
   // Calls a global function (or kernel).
   Value call(std::string_view name, std::vector<Value> args);
@@ -160,7 +160,7 @@ class Machine {
   void push(Context k);
 
   Module module_;
-  Options options_;
+  std::function<void(Expr, const Value&)> observe_;
   State state_ = Value();
   std::vector<Context> stack_;
   Watch watch_;

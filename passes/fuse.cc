@@ -83,7 +83,7 @@ class Fuser {
     // what follows in a group may not need all of a value, so that a trap in it would not happen.
     for (Site& s : sites_) {
       s.escapes =
-          (scopes.uses.get(s.call) > 1 && !effects_.steady(s.call)) || may_trap(context_, *s.call, *s.def);
+          (scopes.uses.get(s.call) > 1 && !effects_.steady(s.call)) || may_trap_on_values(*s.call, *s.def);
     }
     for (Expr e : order) {
       const auto user = site_of_.find(e);
