@@ -174,7 +174,10 @@ Stmt write(Writer& w, const CpuOptions& options, const Work& work) {
     if (work.epilogue) as_written.push_back(work.epilogue->statement);
     return make_sequence(w.pool().arena(), as_written);
   }
-  if (s.kind == StageKind::kCompute) return write_elementwise(w, options, s);
+  if (s.kind == StageKind::kCompute) {
+    if (Stmt lanes = write_lanes(w, options, s)) return lanes;
+    return write_elementwise(w, options, s);
+  }
   if (s.kind == StageKind::kSequential || !s.requirements.empty()) return s.statement;
   if (Stmt tiles = write_tiles(w, options, work)) return tiles;
   if (Stmt tiles = write_contraction(w, options, work)) return tiles;

@@ -17,7 +17,6 @@
 namespace relay::kernel::schedule {
 namespace {
 
-constexpr int64_t kMostVectors = 4;   // in a row of lanes
 constexpr double kPerCycle = 2;       // operations that a core begins in a cycle, and loads
 constexpr double kLatency = 4;        // of an operation, in cycles: fewer results in flight leave it waiting
 constexpr double kOverhead = 1;       // of a step's loop, in cycles
@@ -152,10 +151,7 @@ class Chooser {
 std::optional<Plan> find_plan(const Stage& s, int64_t width) {
   if (s.spatial.size() < 2 || s.reduction.empty() || !s.combine || !s.init.is_const()) return std::nullopt;
   const Axis& lanes = s.spatial.back();
-  if (lanes.extent->kind != ExprKind::kInt || lanes.extent->int_value % width != 0 ||
-      lanes.extent->int_value > kMostVectors * width) {
-    return std::nullopt;
-  }
+  if (!has_whole_vectors(lanes, width)) return std::nullopt;
   if (s.buffer->dtype != kFloat32 || !vectorizable(s.next, lanes.var)) return std::nullopt;
   return Chooser(s, width).choose();
 }
