@@ -49,6 +49,9 @@ struct Tolerance {
   double ulps = 0;
   std::function<int64_t(std::span<const Type> args, const Attrs& attrs)> length = {};
   Magnitude magnitude = Magnitude::kAbsoluteInputs;
+  // Of kAbsoluteInputs, where the operator itself subtracts: computes the sum of |terms| instead of it.
+  std::function<void(const Attrs&, std::span<const relay::Tensor> in, std::span<relay::Tensor> out)> terms =
+      {};
 };
 
 struct Param {

@@ -16,6 +16,7 @@
 #include "op/nn/pooling.h"
 #include "op/ops.h"
 #include "op/registry.h"
+#include "passes/convolution_cost.h"
 #include "passes/effects.h"
 #include "passes/pass.h"
 
@@ -34,7 +35,8 @@ bool is_relation_attribute(const Attrs& attrs, std::string_view name, std::strin
 
 class Blocker {
  public:
-  Blocker(Context& context, int64_t block) : block_(block) { (void)context; }
+  // `winograd`: the tile of Winograd's filtering, where that pays; 0: never.
+  Blocker(int64_t block, int64_t winograd) : block_(block), winograd_(winograd) {}
 
   Expr rewrite(Builder& b, Expr e) {
     const auto* call = e->as<Call>();
@@ -88,6 +90,13 @@ class Blocker {
 
   Dim rounded(Dim channels) const { return ceil_div(channels, block_) * block_; }
 
+  // A weight is packed once, here, however large it gets.
+  Expr packed(Builder& b, const op::OpDef& def, Expr constant, const std::vector<AttrArg>& attrs) {
+    const Expr call = op::call(b, def, {constant}, attrs);
+    const std::vector<Value> value{Value(*constant->as<Constant>()->value)};
+    return b.constant(op::evaluate(b.context(), def, value, call->as<Call>()->attrs).tensor());
+  }
+
   Expr transformed(Builder& b, Expr e) {
     return op::call(b, op::kLayoutTransform, {e}, {{"src_layout", "NCHW"}, {"dst_layout", layout()}});
   }
@@ -105,8 +114,21 @@ class Blocker {
     Expr data = known(call.args[0]);
     const bool as_it_is = !data && !depthwise && from < block_;
     if (!data) data = as_it_is ? call.args[0] : transformed(b, call.args[0]);
-    const Expr weight = op::call(b, op::kLayoutTransform, {call.args[1]},
-                                 {{"src_layout", "OIHW"}, {"dst_layout", weight_layout()}});
+    if (!as_it_is && !depthwise && filters_fast(c, *x, *w, *y)) {
+      const Expr points =
+          packed(b, op::kContribConv2dWinogradWeightTransform, call.args[1], {{"tile_size", winograd_}});
+      const std::string in_blocks = cat("HWOI", block_, "o");
+      return op::call(b, op::kContribConv2dWinogradWithoutWeightTransform,
+                      {data, packed(b, op::kLayoutTransform, points,
+                                    {{"src_layout", "HWOI"}, {"dst_layout", in_blocks}})},
+                      {{"tile_size", winograd_},
+                       {"padding", c.window.padding()},
+                       {"data_layout", layout()},
+                       {"kernel_layout", in_blocks},
+                       {"out_layout", layout()}});
+    }
+    const Expr weight = packed(b, op::kLayoutTransform, call.args[1],
+                               {{"src_layout", "OIHW"}, {"dst_layout", weight_layout()}});
     return op::call(b, depthwise ? op::kContribDepthwiseConv2dNCHWc : op::kContribConv2dNCHWc, {data, weight},
                     {{"strides", c.window.strides()},
                      {"padding", c.window.padding()},
@@ -114,6 +136,17 @@ class Blocker {
                      {"data_layout", as_it_is ? std::string("NCHW") : layout()},
                      {"kernel_layout", weight_layout()},
                      {"out_layout", layout()}});
+  }
+
+  // Is Winograd's filtering possible and faster?
+  bool filters_fast(const op::Convolution& c, const TensorType& x, const TensorType& w,
+                    const TensorType& y) const {
+    const std::vector<int64_t> one{1, 1};
+    if (winograd_ <= 0 || c.window.strides() != one || c.window.dilations() != one) return false;
+    if (w.dims[2].value() != 3 || w.dims[3].value() != 3) return false;
+    const ConvolutionShape shape{x.dims[0].value(), w.dims[0].value(), x.dims[1].value(), 3,
+                                 y.dims[2].value(), y.dims[3].value()};
+    return winograd_cycles(shape, block_, winograd_) < direct_cycles(shape, block_);
   }
 
   // Each block of channels is an image of its own, with the elements of the block as its channels.
@@ -244,12 +277,12 @@ class Blocker {
     return transformed(b, type->rank() == 4 ? e : reshape());
   }
 
-  int64_t block_;
+  int64_t block_, winograd_;
   std::unordered_map<Expr, Expr> in_blocks_;  // of a value in its original form
 };
 
 Module run(const Module& m, const PassContext& pass) {
-  Blocker blocker(m.context(), pass.target.vector_floats);
+  Blocker blocker(pass.target.vector_floats, pass.value("winograd"));
   return rewrite(m, [&](relay::Builder& b, Expr e) { return blocker.rewrite(b, e); });
 }
 
@@ -258,6 +291,8 @@ Module run(const Module& m, const PassContext& pass) {
 const Pass kBlockChannels = {
     .name = "block-channels",
     .doc = "lay images out with their channels in blocks of a vector register",
+    .parameters = {{"winograd", 4,
+                    "tiles of so many results where windows are 3x3 and that is faster; 0: never"}},
     .run = run,
 };
 

@@ -12,7 +12,7 @@ namespace relay::kernel::schedule {
 namespace {
 
 // Chains in which each tensor is used twice double with every link; this ends them.
-constexpr double kLargestTree = 20000;
+constexpr double kLargestTree = 100000;
 
 // What it costs to compute an expression again.
 struct Cost {
@@ -71,13 +71,13 @@ bool guards_loads(Expr e) {
   return found;
 }
 
-// The nodes of the expression as a tree, in which what is shared stands several times.
+// The nodes of the expression as a tree, in which what is shared stands several times; without the arithmetic of indices.
 double tree_size(Expr e) {
   std::unordered_map<const ExprNode*, double> sizes;
   const auto visit = [&](auto& self, const ExprNode* n) -> double {
     if (auto it = sizes.find(n); it != sizes.end()) return it->second;
     double size = 1;
-    for (const ExprNode* a : n->args) size += self(self, a);
+    for (const ExprNode* a : n->args) size += n->kind == ExprKind::kLoad ? 0 : self(self, a);
     sizes.emplace(n, size);
     return size;
   };
@@ -104,6 +104,8 @@ bool worth_inlining(const Stage& producer, const std::vector<Stage>& all) {
     }
   }
   if (sites <= 1) return true;
+  // Several elements with a condition each: better one copy with padding around it.
+  if (guards_loads(producer.value)) return false;
   return !cost.expensive && cost.loads <= 2 && cost.operations <= 4;
 }
 
@@ -175,6 +177,7 @@ Stmt write(Writer& w, const CpuOptions& options, const Work& work) {
     return make_sequence(w.pool().arena(), as_written);
   }
   if (s.kind == StageKind::kCompute) {
+    if (Stmt formulas = write_formulas(w, options, s)) return formulas;
     if (Stmt lanes = write_lanes(w, options, s)) return lanes;
     return write_elementwise(w, options, s);
   }

@@ -26,6 +26,8 @@ struct Work {
 Stmt write_elementwise(Writer& w, const CpuOptions& options, const Stage& stage);
 // Tensors in blocks: their last axis is a few whole vectors. t[i] = value, with branches where lanes do not differ.
 Stmt write_lanes(Writer& w, const CpuOptions& options, const Stage& stage);
+// t[i] = one of several formulas, chosen by other axes, which are written out.
+Stmt write_formulas(Writer& w, const CpuOptions& options, const Stage& stage);
 // Reductions into such an axis: register tiles over the others.
 Stmt write_tiles(Writer& w, const CpuOptions& options, const Work& work);
 // Products of an operand that varies along rows and one that varies along columns, summed: register tiles of
