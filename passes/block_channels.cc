@@ -35,7 +35,7 @@ bool is_relation_attribute(const Attrs& attrs, std::string_view name, std::strin
 
 class Blocker {
  public:
-  // `winograd`: the tile of Winograd's filtering, where that pays; 0: never.
+  // `winograd`: the largest tile of Winograd's filtering, where that pays; 0: never.
   Blocker(int64_t block, int64_t winograd) : block_(block), winograd_(winograd) {}
 
   Expr rewrite(Builder& b, Expr e) {
@@ -114,14 +114,14 @@ class Blocker {
     Expr data = known(call.args[0]);
     const bool as_it_is = !data && !depthwise && from < block_;
     if (!data) data = as_it_is ? call.args[0] : transformed(b, call.args[0]);
-    if (!as_it_is && !depthwise && filters_fast(c, *x, *w, *y)) {
+    if (const int64_t tile = as_it_is || depthwise ? 0 : best_tile(c, *x, *w, *y); tile > 0) {
       const Expr points =
-          packed(b, op::kContribConv2dWinogradWeightTransform, call.args[1], {{"tile_size", winograd_}});
+          packed(b, op::kContribConv2dWinogradWeightTransform, call.args[1], {{"tile_size", tile}});
       const std::string in_blocks = cat("HWOI", block_, "o");
       return op::call(b, op::kContribConv2dWinogradWithoutWeightTransform,
                       {data, packed(b, op::kLayoutTransform, points,
                                     {{"src_layout", "HWOI"}, {"dst_layout", in_blocks}})},
-                      {{"tile_size", winograd_},
+                      {{"tile_size", tile},
                        {"padding", c.window.padding()},
                        {"data_layout", layout()},
                        {"kernel_layout", in_blocks},
@@ -138,15 +138,23 @@ class Blocker {
                      {"out_layout", layout()}});
   }
 
-  // Is Winograd's filtering possible and faster?
-  bool filters_fast(const op::Convolution& c, const TensorType& x, const TensorType& w,
+  // The tile of Winograd's filtering that is fastest; 0 if it is not possible or no gain.
+  int64_t best_tile(const op::Convolution& c, const TensorType& x, const TensorType& w,
                     const TensorType& y) const {
     const std::vector<int64_t> one{1, 1};
-    if (winograd_ <= 0 || c.window.strides() != one || c.window.dilations() != one) return false;
-    if (w.dims[2].value() != 3 || w.dims[3].value() != 3) return false;
+    if (c.window.strides() != one || c.window.dilations() != one) return 0;
+    if (w.dims[2].value() != 3 || w.dims[3].value() != 3) return 0;
     const ConvolutionShape shape{x.dims[0].value(), w.dims[0].value(), x.dims[1].value(), 3,
                                  y.dims[2].value(), y.dims[3].value()};
-    return winograd_cycles(shape, block_, winograd_) < direct_cycles(shape, block_);
+    double least = direct_cycles(shape, block_);
+    int64_t best = 0;
+    for (int64_t tile = 2; tile <= winograd_; tile += 2) {
+      const double cycles = winograd_cycles(shape, block_, tile);
+      if (cycles >= least) continue;
+      least = cycles;
+      best = tile;
+    }
+    return best;
   }
 
   // Each block of channels is an image of its own, with the elements of the block as its channels.
@@ -292,7 +300,8 @@ const Pass kBlockChannels = {
     .name = "block-channels",
     .doc = "lay images out with their channels in blocks of a vector register",
     .parameters = {{"winograd", 4,
-                    "tiles of so many results where windows are 3x3 and that is faster; 0: never"}},
+                    "the largest tiles of Winograd's filtering (2, 4, 6), where windows are 3x3 and it is "
+                    "faster; 0: none"}},
     .run = run,
 };
 
