@@ -94,6 +94,12 @@ class Writer {
     const Written& w = child(n, i);
     return w.level < level ? cat("(", w.text, ")") : w.text;
   }
+  // What a field is taken of. `2.0` would be a number.
+  std::string indexed(const Node& n) const {
+    const std::string of = at_least(n, 0, kTight);
+    const bool number = of.front() == '-' || (of.front() >= '0' && of.front() <= '9');
+    return number ? cat("(", of, ")") : of;
+  }
   std::string children(const Node& n, size_t begin, size_t end) const {
     std::string out;
     for (size_t i = begin; i < end; ++i) out += (i > begin ? ", " : "") + child(n, i).text;
@@ -131,7 +137,7 @@ class Writer {
       case Kind::kTuple:
         if (n.any) return "(...)";
         return cat("(", children(n, 0, n.children.size()), n.children.size() == 1 ? ",)" : ")");
-      case Kind::kTupleGetItem: return cat(at_least(n, 0, kTight), ".", n.any ? "_" : cat(n.index));
+      case Kind::kTupleGetItem: return cat(indexed(n), ".", n.any ? "_" : cat(n.index));
       case Kind::kAlt: return cat(at_least(n, 0, kAlt), " | ", at_least(n, 1, kTyped));
       case Kind::kWildcard: return "_";
       case Kind::kType: return cat(at_least(n, 0, kTyped), " : ", print(n.type));

@@ -47,6 +47,8 @@ const char* const kTexts[] = {
     "_.0",
     "_._",
     "split(...)._.3",
+    "(2).0",
+    "(-2f)._",
     "_ : float32",
     "_ : Tensor[(1, n, 2*n + 1), float32]",
     "_ : Tensor[(_, n, ?), _]",
