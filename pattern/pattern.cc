@@ -68,6 +68,11 @@ Pattern Pattern::with_attrs(const std::vector<AttrArg>& attrs) const {
   });
 }
 
+bool same_everywhere(const Node& n) {
+  if (n.kind != Kind::kExpr || !n.name.empty()) return false;
+  return n.op || (is_leaf(n.expr) && n.expr->kind != ExprKind::kVar);
+}
+
 Pattern wildcard() { return make(Kind::kWildcard); }
 Pattern var() { return make(Kind::kVar); }
 Pattern var(std::string_view name) {

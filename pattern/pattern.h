@@ -97,6 +97,11 @@ struct Node {
   std::shared_ptr<const Context> context;                  // keeps alive what the node alone refers to
 };
 
+inline constexpr size_t kPath = 1;  // the place of the path among the children of a dominator
+
+// Is what it matches the same wherever it stands? Then it makes no difference whether two places share it.
+bool same_everywhere(const Node& n);
+
 // ---- Making patterns ----
 
 Pattern wildcard();                  // any expression

@@ -84,9 +84,7 @@ class Writer {
 
   // Written twice it means what it means when it is shared.
   static bool same_by_itself(const Node& n) {
-    if (n.kind == Kind::kWildcard) return !n.name.empty();
-    if (n.kind != Kind::kExpr || !n.name.empty()) return false;
-    return n.op || (is_leaf(n.expr) && n.expr->kind != ExprKind::kVar);
+    return n.kind == Kind::kWildcard ? !n.name.empty() : same_everywhere(n);
   }
 
   const Written& child(const Node& n, size_t i) const { return written_.at(n.children[i].get()); }

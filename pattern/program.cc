@@ -4,12 +4,8 @@
 #include <map>
 #include <unordered_map>
 
-#include "pattern/graph.h"
-
 namespace relay::pattern {
 namespace {
-
-constexpr size_t kPath = 1;  // the place of the path among the children of a dominator
 
 std::vector<const Node*> children_of(const Node& n) {
   std::vector<const Node*> out;
@@ -17,12 +13,6 @@ std::vector<const Node*> children_of(const Node& n) {
     if (n.kind != Kind::kDominator || i != kPath) out.push_back(n.children[i].get());
   }
   return out;
-}
-
-// What it matches is the same in any case, so that nothing need be compared.
-bool always_the_same(const Node& n) {
-  if (n.kind != Kind::kExpr || !n.name.empty()) return false;
-  return n.op || (is_leaf(n.expr) && n.expr->kind != ExprKind::kVar);
 }
 
 }  // namespace
@@ -66,7 +56,7 @@ Program::Program(const Pattern& p) {
     const Node& n = *items[i].node;
     if (!n.name.empty()) {
       by_name[n.name].push_back(i);
-    } else if (occurrences[i] > 1 && !always_the_same(n)) {
+    } else if (occurrences[i] > 1 && !same_everywhere(n)) {
       groups.push_back({i});
     }
   }
