@@ -8,7 +8,6 @@
 #include "ir/text/printer.h"
 #include "op/operators.h"
 #include "op/registry.h"
-#include "pattern/graph.h"
 #include "pattern/text.h"
 
 namespace relay::pattern {
@@ -277,7 +276,13 @@ class Reader {
     std::vector<Pattern> parts;
     const Span at = peek().span;
     if (!list(parts, ")")) return std::nullopt;
-    if (parts.size() == 3) return dominates(parts[0], parts[1], parts[2]);
+    if (parts.size() == 3) {
+      Pattern p = dominates(parts[0], parts[1], parts[2]);
+      if (p->nested_paths <= kMostNestedPaths) return p;
+      diagnostics_.error(at, "nesting-too-deep",
+                         cat("more than ", kMostNestedPaths, " paths of dominators lie in each other here"));
+      return std::nullopt;
+    }
     diagnostics_.error(
         at, "wrong-arguments",
         cat("`dominates` takes a parent, a path and a child, and here are ", parts.size(), " patterns"));

@@ -180,6 +180,21 @@ TEST(PatternText, NestingIsLimited) {
   }
 }
 
+// Parts are nested without brackets.
+TEST(PatternText, NestingOfPathsIsLimited) {
+  const auto nested = [](int n) {
+    std::string text = "%0 = _; ";
+    for (int i = 1; i <= n; ++i) text += cat("%", i, " = dominates(_, %", i - 1, ", _); ");
+    return cat(text, "%", n);
+  };
+  Texts t;
+  EXPECT_EQ(t.pattern(nested(64))->nested_paths, 64u);
+  Diagnostics diagnostics;
+  EXPECT_FALSE(parse("pattern", nested(40'000), diagnostics));
+  ASSERT_EQ(diagnostics.errors(), 1u);
+  EXPECT_EQ(diagnostics.all()[0].slug(), "nesting-too-deep");
+}
+
 // Every prefix of every text, and every text without one of its bytes, is a pattern or a diagnostic.
 TEST(PatternText, AnyTextIsAnswered) {
   for (const char* text : kTexts) {
