@@ -66,15 +66,25 @@ Diagnostic& Diagnostic::note(std::string text) {
   return *this;
 }
 
+// Of a full list an error drives out the last warning, so that min(errors_, kMaxKept) errors are kept.
 Diagnostic& Diagnostics::error(Span span, std::string_view slug, std::string message) {
+  if (all_.size() >= kMaxKept) {
+    auto out = std::prev(all_.end());
+    if (errors_ < kMaxKept) {
+      while (out->severity() == Severity::kError) --out;
+    }
+    all_.erase(out);
+  }
   ++errors_;
-  if (all_.size() >= kMaxKept) all_.pop_back();
   return all_.emplace_back(Severity::kError, span, std::string(slug), std::move(message));
 }
 
 Diagnostic& Diagnostics::warning(Span span, std::string_view slug, std::string message) {
-  if (all_.size() >= kMaxKept) all_.pop_back();
-  return all_.emplace_back(Severity::kWarning, span, std::string(slug), std::move(message));
+  Diagnostic made(Severity::kWarning, span, std::string(slug), std::move(message));
+  if (all_.size() < kMaxKept) return all_.emplace_back(std::move(made));
+  // Its label and notes are still written, and nobody reads them.
+  thread_local Diagnostic dropped = made;
+  return dropped = std::move(made);
 }
 
 void Diagnostics::clear() {
@@ -108,7 +118,7 @@ std::string Diagnostics::render(const SourceMap& sources) const {
   });
   std::string out;
   for (const Diagnostic* d : order) out += relay::render(*d, sources);
-  if (errors_ > all_.size()) out += cat("note: ", errors_ - all_.size(), " more errors are not shown\n");
+  if (errors_ > kMaxKept) out += cat("note: ", errors_ - kMaxKept, " more errors are not shown\n");
   return out;
 }
 
