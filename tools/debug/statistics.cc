@@ -22,9 +22,12 @@ struct Hash {
   }
 };
 
-// Where v lies between the two, from 0 to 1. Halves, because their difference may be too large for a double.
+// Where v lies between the two, from 0 to 1. If their difference is too large for a double, that of their halves is not;
+// if it is very small, that of their halves may be 0.
 double between(double v, double least, double most) {
-  return most == least ? 0 : (v / 2 - least / 2) / (most / 2 - least / 2);
+  if (most == least) return 0;
+  const double range = most - least;
+  return std::isfinite(range) ? (v - least) / range : (v / 2 - least / 2) / (most / 2 - least / 2);
 }
 
 }  // namespace

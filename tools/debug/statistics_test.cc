@@ -108,6 +108,12 @@ TEST(Histogram, TheWidestRangeOfDoublesIsNoOverflow) {
   EXPECT_EQ(text.find("inf"), std::string::npos) << text;
 }
 
+TEST(Histogram, TheNarrowestRangeOfDoublesIsNoDivisionByZero) {
+  const std::string text = histogram(floats({0, 0, std::numeric_limits<double>::denorm_min()}), 2);
+  EXPECT_NE(text.find(" 2 ####"), std::string::npos) << text;
+  EXPECT_NE(text.find(" 1 ####"), std::string::npos) << text;
+}
+
 TEST(TensorsIn, AreThoseOfTuplesInOrder) {
   const Value a(floats({1})), b(floats({2})), c(floats({3}));
   const Value v = Value::tuple({a, Value::tuple({b}), Value::cell(a), Value::data(nullptr, {a}), c});
