@@ -126,6 +126,20 @@ TEST(Session, AProgramThatRefusesItsInputsHasNoFrames) {
 
 using Words = std::vector<std::string>;
 
+TEST(Session, WhatIsRecordedIsReplayed) {
+  // The tensors of one value fill more than a mebibyte of the trace.
+  auto session = session_of(R"(
+def @main() { let %parts = split(zeros(shape=[9000], dtype="float32"), indices_or_sections=9000); %parts.7 }
+)");
+  const std::string path = (std::filesystem::path(::testing::TempDir()) / "long_line.jsonl").string();
+  const std::string recorded = session->execute("record " + path);
+  EXPECT_NE(recorded.find("recorded 2 values"), std::string::npos) << recorded;
+  EXPECT_GT(std::filesystem::file_size(path), size_t{1} << 20);
+  const std::string replayed = session->execute("replay " + path);
+  EXPECT_NE(replayed.find("no difference: 2 values"), std::string::npos) << replayed;
+  std::filesystem::remove(path);
+}
+
 TEST(Completion, IsOfCommandsOperatorsAndGlobals) {
   auto session = session_of(R"(
 def @main() { let %sum = add(1, 2); let %some = @helper(%sum); multiply(%some, 2) }
