@@ -3,25 +3,13 @@
 #include <algorithm>
 
 #include "base/cat.h"
+#include "base/harmless.h"
 
 namespace relay {
 namespace {
 
 // Lines of generated text can be megabytes long: show only what is near the caret.
 constexpr size_t kMaxLine = 160;
-
-// Names and texts from a file stand in messages, and a terminal would obey their control characters.
-std::string harmless(std::string_view text) {
-  std::string out;
-  for (char c : text) {
-    if ((static_cast<unsigned char>(c) < 0x20 && c != '\n') || c == 0x7f) {
-      out += fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
-    } else {
-      out += c;
-    }
-  }
-  return out;
-}
 
 void render_place(std::string& out, Span span, std::string_view kind, std::string_view message,
                   std::string_view slug, const SourceMap& sources) {

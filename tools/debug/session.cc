@@ -8,6 +8,7 @@
 #include <set>
 
 #include "base/cat.h"
+#include "base/harmless.h"
 #include "op/registry.h"
 #include "tools/debug/refused.h"
 #include "tools/debug/trace.h"
@@ -17,6 +18,9 @@ namespace relay::tools::debug {
 namespace {
 
 using State = Execution::State;
+
+// What is said has texts and names of files in it.
+constexpr std::string_view kKept = "\n\t";
 
 void no_arguments(std::string_view arguments, std::string_view command) {
   if (!arguments.empty()) throw Refused(cat("`", arguments, "` after `", command, "` means nothing"));
@@ -39,7 +43,7 @@ Session::Session(Module m, bool is_onnx, std::string function, std::vector<Value
       function_(std::move(function)),
       execution_(program_, function_, std::move(args), std::move(limits), breakpoints_, interrupt) {}
 
-std::string Session::greeting() const { return standing(); }
+std::string Session::greeting() const { return harmless(standing(), kKept); }
 
 std::string Session::execute(std::string_view line) {
   out_.clear();
@@ -50,7 +54,7 @@ std::string Session::execute(std::string_view line) {
     if (line.empty()) {
       if (!last_step_) throw Refused("there is no stepping command to repeat yet; `help` lists the commands");
       (this->*last_step_->run)({});
-      return out_;
+      return harmless(out_, kKept);
     }
     const auto [word, arguments] = first_word(line);
     const Command& command = find_command(word);
@@ -61,7 +65,7 @@ std::string Session::execute(std::string_view line) {
   } catch (const std::bad_alloc&) {
     refuse("there is not enough memory for this");
   }
-  return out_;
+  return harmless(out_, kKept);
 }
 
 void Session::refuse(std::string_view why) {
