@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/cat.h"
 #include "base/failure.h"
 #include "interp/machine.h"
 #include "op/apply.h"
@@ -66,9 +67,15 @@ Value value_of_argument(Expr e, const Fn& fn, const std::vector<Value>& args) {
 std::vector<Tensor> tensors_of(const Value& v) {
   std::vector<Tensor> out;
   std::vector<const Value*> pending{&v};
+  size_t parts = 0;
   while (!pending.empty()) {
     const Value* x = pending.back();
     pending.pop_back();
+    if (++parts > kMostParts) {
+      throw Exhausted(
+          cat("the result has more than ", kMostParts,
+              " parts, counting what is shared each time: that is more than is shown or written"));
+    }
     if (x->is_tensor()) {
       out.push_back(x->tensor());
       continue;
