@@ -106,10 +106,17 @@ std::string build_library(const std::vector<Source>& sources, const CompileOptio
                           const std::string& folder, const std::string& library) {
   Compiler compiler;
   if (std::string wrong = find_compiler(compiler); !wrong.empty()) return wrong;
-  std::vector<std::string> flags{compiler.program, "-std=c++17", "-fPIC", "-fvisibility=hidden",
-                                 "-fno-exceptions", "-fno-rtti", "-fno-math-errno", "-fno-trapping-math",
-                                 // Schedules say what is unrolled. More of it, and register tiles do not fit.
-                                 "-fno-unroll-loops", "-Wall", "-Wextra", "-I."};
+  std::vector<std::string> flags{compiler.program,
+                                 "-std=c++17",
+                                 "-fPIC",
+                                 "-fvisibility=hidden",
+                                 "-fno-exceptions",
+                                 "-fno-rtti",
+                                 "-fno-math-errno",
+                                 "-fno-trapping-math",
+                                 "-Wall",
+                                 "-Wextra",
+                                 "-I."};
   flags.push_back(options.opt_level <= 0 ? "-O1" : options.opt_level == 1 ? "-O2" : "-O3");
   flags.push_back(options.opt_level >= 2 ? "-ffp-contract=fast" : "-ffp-contract=off");
   flags.insert(flags.end(), options.target.flags.begin(), options.target.flags.end());

@@ -25,11 +25,13 @@ extern "C" typedef struct relay_parallel {
 #pragma clang diagnostic ignored "-Wpsabi"
 #define RELAY_INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
 #define RELAY_UNROLL _Pragma("clang loop unroll(full)")
+#define RELAY_ROLLED _Pragma("clang loop unroll(disable)")
 #else
 #pragma GCC diagnostic ignored "-Wpsabi"
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
 #define RELAY_INDEPENDENT _Pragma("GCC ivdep")
 #define RELAY_UNROLL _Pragma("GCC unroll 64")
+#define RELAY_ROLLED _Pragma("GCC unroll 1")
 #endif
 )prelude";
 

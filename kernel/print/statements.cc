@@ -102,9 +102,19 @@ void Statements::loop(const For& n) {
     const bool independent = n.how == ForKind::kVectorized;
     serial_loop(n, n.how == ForKind::kUnrolled ? context_.dialect.unroll
                    : independent               ? context_.dialect.independent
+                   : has_vectors(n.body)       ? context_.dialect.rolled
                                                : "");
   }
   context_.bounds = outer;
+}
+
+bool Statements::has_vectors(Stmt s) const {
+  bool found = false;
+  visit(s, [&](Stmt below) {
+    const auto* f = below->as<For>();
+    found |= f && plan_.contains(f);
+  });
+  return found;
 }
 
 void Statements::serial_loop(const For& n, std::string_view hint) {
