@@ -27,6 +27,7 @@ struct Dialect {
   std::string_view shared;       // before an array that a block of threads shares
   std::string_view unroll;       // before a loop that should be written out
   std::string_view independent;  // before a loop whose iterations are independent
+  std::string_view prefetch;     // a function of a pointer and an offset; empty: there is none
   std::string_view barrier;      // a statement: all threads of the block wait for each other
   std::array<std::string_view, kGridIndices>
       grid_index;                  // the current block's or thread's; empty: there is no grid
