@@ -176,6 +176,7 @@ Stmt write(Writer& w, const CpuOptions& options, const Work& work) {
   }
   if (s.kind == StageKind::kCompute) return write_elementwise(w, options, s);
   if (s.kind == StageKind::kSequential || !s.requirements.empty()) return s.statement;
+  if (Stmt panels = write_product(w, options, work)) return panels;
   if (Stmt tiles = write_contraction(w, options, work)) return tiles;
   if (Stmt lanes = write_dot(w, options, work)) return lanes;
   return write_reduction(w, options, work);

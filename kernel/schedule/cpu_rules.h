@@ -24,6 +24,8 @@ struct Work {
 
 // t[i] = value: rows in parallel, the contiguous axis in vectors.
 Stmt write_elementwise(Writer& w, const CpuOptions& options, const Stage& stage);
+// Products of matrices in panels: an operand whose columns are grouped, two vectors a group, or worth to be put so.
+Stmt write_product(Writer& w, const CpuOptions& options, const Work& work);
 // Products of an operand that varies along rows and one that varies along columns, summed: register tiles of
 // rows x columns; an operand that is not contiguous along the columns is packed first. Also sums down columns.
 Stmt write_contraction(Writer& w, const CpuOptions& options, const Work& work);
