@@ -24,6 +24,8 @@ struct Work {
 
 // t[i] = value: rows in parallel, the contiguous axis in vectors.
 Stmt write_elementwise(Writer& w, const CpuOptions& options, const Stage& stage);
+// A whole kernel whose stages all go along rows, of which it has a reduction and something else: row by row.
+Stmt write_rows(Writer& w, const CpuOptions& options, const Kernel& k, const std::vector<Stage>& stages);
 // Products of matrices in panels: an operand whose columns are grouped, two vectors a group, or worth to be put so.
 Stmt write_product(Writer& w, const CpuOptions& options, const Work& work);
 // Products of an operand that varies along rows and one that varies along columns, summed: register tiles of
