@@ -259,9 +259,9 @@ std::string default_pipeline(int opt_level) {
   if (opt_level <= 0) return "simplify-inference,expand-operators,fuse{max-ops=1},lower";
   if (opt_level == 1)
     return "simplify-inference,expand-operators,fold-constants,dead-code,fuse,lower,dead-code";
-  return "simplify-inference,expand-operators,fold-constants,block-channels,fold-constants,dead-code,fuse,"
-         "lower,"
-         "dead-code";
+  return "simplify-inference,expand-operators,fold-constants,block-channels,fold-constants,pack-weights,dead-"
+         "code,"
+         "fuse,lower,dead-code";
 }
 
 Result<std::vector<Step>> parse_pipeline(std::string_view text, Diagnostics& diagnostics) {

@@ -29,6 +29,7 @@ struct Dialect {
   std::string_view
       rolled;  // before a loop that should not be: a compiler's own unrolling makes register tiles spill
   std::string_view independent;  // before a loop whose iterations are independent
+  std::string_view prefetch;     // a function of a pointer and an offset; empty: there is none
   std::string_view barrier;      // a statement: all threads of the block wait for each other
   std::array<std::string_view, kGridIndices>
       grid_index;                  // the current block's or thread's; empty: there is no grid

@@ -137,12 +137,6 @@ RELAY_FUNCTION auto relay_isfinite(V x) {
   return relay_abs(x) < (typename relay_traits<V>::element)INFINITY;
 }
 
-// 2^n for n in [-126, 127].
-template <class F, class I>
-RELAY_FUNCTION F relay_power_of_two(I n) {
-  return relay_bits<F>((n + 127u) << 23);
-}
-
 // e^x = 2^n e^r with n = round(x / ln 2) and |r| <= ln(2) / 2; ln 2 in two parts, of which the first has zeros to
 // spare, so that n times it is exact.
 template <class V>
@@ -153,15 +147,16 @@ RELAY_FUNCTION V relay_exp(V x) {
     using I = typename relay_traits<V>::template like<uint32_t>;
     const V y = x < -104.0f ? V{} - 104.0f : x;  // e^-104 is 0 and e^89 is infinite; NaN stays NaN
     const V z = y > 89.0f ? V{} + 89.0f : y;
-    const V shifted = z * 1.44269504f + 12582912.0f;  // adding 1.5 * 2^23 rounds to an integer, in the low bits
-    const V n = shifted - 12582912.0f;
+    // Adding 1.5 * 2^23 rounds to an integer, in the low bits; 254 more, so that they hold the biases of two exponents.
+    const V shifted = z * 1.44269504f + 12583166.0f;
+    const V n = shifted - 12583166.0f;
     const V r = (z - n * 0.693145751953125f) - n * 1.428606765330187e-06f;
     const V p = ((((0.00019917874f * r + 0.0013946117f) * r + 0.008333266f) * r + 0.04166627f) * r + 0.16666667f) * r + 0.5f;
     const V e = p * r * r + r + 1.0f;
-    const I whole = relay_bits<I>(shifted) - 0x4b400000u;
-    // In two steps, because 2^n alone may be infinite or subnormal where e^x is not. Shifting keeps the sign.
-    const I half = ((whole + 512u) >> 1) - 256u;
-    return e * relay_power_of_two<V>(half) * relay_power_of_two<V>((I)(whole - half));
+    const I whole = relay_bits<I>(shifted), half = whole >> 1;
+    // In two steps, because 2^n alone may be infinite or subnormal where e^x is not. What is above the low bits is
+    // shifted out.
+    return e * relay_bits<V>((I)(half << 23)) * relay_bits<V>((I)((whole - half) << 23));
   }
 }
 

@@ -77,6 +77,7 @@ void Statements::statement(Stmt s) {
     case StmtKind::kIf: return condition(*s->as<If>());
     case StmtKind::kAllocate: return allocate(*s->as<Allocate>());
     case StmtKind::kRequire: return require(*s->as<Require>());
+    case StmtKind::kPrefetch: return prefetch(*s->as<Prefetch>());
     case StmtKind::kNop: return;
     case StmtKind::kBlock: break;
   }
@@ -281,6 +282,14 @@ void Statements::require(const Require& n) {
     context_.out.line("return ", code, ";");
   }
   context_.out.close();
+}
+
+void Statements::prefetch(const Prefetch& n) {
+  const Place& place = context_.places.at(n.buffer);
+  if (context_.dialect.prefetch.empty() || place.variables) return;
+  const Expr offset = offset_of(*n.buffer, n.indices, context_.bounds, pool_);
+  const std::string text = Expressions(context_, {offset}).scalar(offset);
+  context_.out.line(context_.dialect.prefetch, "(", place.name, ", ", text, ");");
 }
 
 void Statements::allocate(const Allocate& n) {

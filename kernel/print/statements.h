@@ -47,6 +47,7 @@ class Statements {
   void store(const Store& n);
   void condition(const If& n);
   void require(const Require& n);
+  void prefetch(const Prefetch& n);
   void allocate(const Allocate& n);
   std::string bind(Expr var);
 

@@ -183,6 +183,7 @@ Stmt write(Writer& w, const CpuOptions& options, const Work& work) {
   }
   if (s.kind == StageKind::kSequential || !s.requirements.empty()) return s.statement;
   if (Stmt tiles = write_tiles(w, options, work)) return tiles;
+  if (Stmt panels = write_product(w, options, work)) return panels;
   if (Stmt tiles = write_contraction(w, options, work)) return tiles;
   if (Stmt lanes = write_dot(w, options, work)) return lanes;
   return write_reduction(w, options, work);
@@ -195,9 +196,13 @@ Kernel schedule_for_cpu(const Kernel& k, const CpuOptions& options) {
   if (options.opt_level <= 0 || pool == nullptr) return k;
   Kernel inlined = inline_producers(k);
   Writer w(inlined);
+  const std::vector<Stage> stages = stages_of(inlined);
   std::vector<Stmt> body;
-  for (const Work& work : join_epilogues(inlined, stages_of(inlined)))
-    body.push_back(write(w, options, work));
+  if (Stmt rows = write_rows(w, options, inlined, stages)) {
+    body.push_back(rows);
+  } else {
+    for (const Work& work : join_epilogues(inlined, stages)) body.push_back(write(w, options, work));
+  }
   std::vector<const Buffer*> temporaries(inlined.temporaries.begin(), inlined.temporaries.end());
   temporaries.insert(temporaries.end(), w.temporaries().begin(), w.temporaries().end());
   inlined.temporaries = pool->arena().list(temporaries);

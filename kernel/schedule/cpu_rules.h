@@ -30,6 +30,10 @@ Stmt write_lanes(Writer& w, const CpuOptions& options, const Stage& stage);
 Stmt write_formulas(Writer& w, const CpuOptions& options, const Stage& stage);
 // Reductions into such an axis: register tiles over the others.
 Stmt write_tiles(Writer& w, const CpuOptions& options, const Work& work);
+// A whole kernel whose stages all go along rows, of which it has a reduction and something else: row by row.
+Stmt write_rows(Writer& w, const CpuOptions& options, const Kernel& k, const std::vector<Stage>& stages);
+// Products of matrices in panels: an operand whose columns are grouped, two vectors a group, or worth to be put so.
+Stmt write_product(Writer& w, const CpuOptions& options, const Work& work);
 // Products of an operand that varies along rows and one that varies along columns, summed: register tiles of
 // rows x columns; an operand that is not contiguous along the columns is packed first. Also sums down columns.
 Stmt write_contraction(Writer& w, const CpuOptions& options, const Work& work);
