@@ -176,9 +176,9 @@ void profile(const Options& o, Session& s) {
     return;
   }
   s.print(profile->table(columns(), o.top));
-  s.print(fmt::format(
-      "{:.3f} ms a whole run; medians of {} runs, {} -O{}, {} threads\n",
-      profile->run_seconds() * 1e3, o.runs, c->engine->name, o.target.opt_level, o.target.threads));
+  s.print(fmt::format("{:.3f} ms a whole run; medians of {} runs, {} -O{}, {} threads\n",
+                      profile->run_seconds() * 1e3, o.runs, c->engine->name, o.target.opt_level,
+                      o.target.threads));
   s.say(no_roof.empty()
             ? "roof: the least time that this machine's arithmetic or memory allows, as a share of the time\n"
             : cat("no shares of the roof: ", no_roof, "\n"));
@@ -194,14 +194,19 @@ void compare_levels(const Options& o, Session& s) {
     return;
   }
   std::vector<Prepared> levels;
-  for (int level = 0; level <= 3; ++level) {
-    Progress(s, "bench").step(cat("compiling -O", level));
-    levels.push_back(prepare(*c, o, level, s));
-    if (!levels.back().run) return;
-  }
   std::vector<std::function<bool()>> runs;
-  for (const Prepared& p : levels) runs.push_back([&] { return run_once(p, *c, s); });
-  const std::vector<Level> found = time_levels(runs, o.runs, o.warm_up, o.target.threads == 1);
+  std::vector<Level> found;
+  {
+    Progress progress(s, "bench");
+    for (int level = 0; level <= 3; ++level) {
+      progress.step(cat("compiling -O", level));
+      levels.push_back(prepare(*c, o, level, s));
+      if (!levels.back().run) return;
+    }
+    for (const Prepared& p : levels) runs.push_back([&] { return run_once(p, *c, s); });
+    progress.step("all levels, in turns");
+    found = time_levels(runs, o.runs, o.warm_up, o.target.threads == 1);
+  }
   if (found.empty()) return;
   if (s.json) {
     nlohmann::ordered_json j = {{"engine", c->engine->name}, {"threads", o.target.threads}};

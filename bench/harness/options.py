@@ -46,7 +46,7 @@ def parse() -> Options:
     """Reads the command line."""
     parser = argparse.ArgumentParser(
         prog="bench/run",
-        description="Compares the aot-cpp engine with ONNX Runtime, OpenVINO and PyTorch's compiler, all in one process and in turns.",
+        description="Compares the aot-cpp engine with ONNX Runtime, OpenVINO and PyTorch, in one process and in turns.",
         epilog="What it makes lies in $RELAY_BENCH_HOME, or else in ~/.cache/relay-bench.",
     )
     parser.add_argument("--only", metavar="NAME,...", type=names, help="these networks of the zoo")

@@ -186,7 +186,7 @@ class Graph:
     # -- what it costs ---------------------------------------------------------------------------------------------
 
     def flops(self) -> float:
-        """Multiplications and additions of convolutions and products, computed directly; of a network of other layers 0."""
+        """Multiplications and additions of convolutions and products, computed directly; 0 without such nodes."""
         return float(sum(self._flops))
 
     def traffic_bytes(self) -> float:
