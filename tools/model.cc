@@ -165,7 +165,9 @@ void add_input_options(CLI::App& sub, InputOptions& options) {
 }
 
 void add_target_option(CLI::App& sub, std::string& target) {
-  sub.add_option("--target", target, "processor features: native, cpu:sse2, cpu:avx2, cpu:avx512")
+  sub.add_option(
+         "--target", target,
+         "processor features: native, cpu:sse2, cpu:avx2, cpu:avx512, cpu:avx512-vnni, cpu:avx512-bf16")
       ->check(wrong_target)
       ->capture_default_str();
 }

@@ -34,6 +34,9 @@ std::string entry(const Kernel& k, const Printed& printed, size_t number) {
 }  // namespace
 
 std::string CompiledKernels::compile(std::span<const Kernel* const> kernels, const CompileOptions& options) {
+  // Code that the processor does not know ends the process when it runs.
+  if (const std::string missing = missing_feature(options.target); !missing.empty())
+    return cat("this processor has no ", missing, ", which the target `", options.target.name, "` needs");
   std::vector<Source> sources;
   const std::string head = prelude(kCppDialect);
   entries_.clear();
