@@ -267,6 +267,7 @@ class Executor {
   // Statements.
   Run compile(Stmt s) {
     switch (s->kind) {
+      case StmtKind::kPrefetch:  // of no consequence
       case StmtKind::kNop: return [] {};
       case StmtKind::kFor: return compile(*s->as<For>());
       case StmtKind::kBlock: return compile(*s->as<Block>());

@@ -41,6 +41,8 @@ class Planner {
 
  private:
   using Parts = std::vector<uint32_t>;  // the tensors of a value, tuples taken apart
+  // A tuple of tuples that share their fields may have more than any memory holds.
+  static constexpr size_t kMostParts = 65536;
 
   bool refuse(Expr e, std::string_view slug, std::string message) {
     diagnostics_.error(e->span, slug, std::move(message))
@@ -128,6 +130,10 @@ class Planner {
         Parts all;
         for (Expr field : e->as<Tuple>()->fields) {
           const Parts& p = parts_.at(field);
+          if (all.size() + p.size() > kMostParts)
+            return refuse(e, "value-too-large",
+                          cat("a tuple has more than ", kMostParts,
+                              " tensors here, counting what is shared each time"));
           all.insert(all.end(), p.begin(), p.end());
         }
         parts_[e] = std::move(all);

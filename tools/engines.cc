@@ -108,9 +108,15 @@ Prepared prepare_graph(const Module& m, std::string_view function, const EngineO
   auto made = graph_runtime::Executor::create(std::move(*plan), lowered.shared_context(), run, diagnostics);
   if (!made) throw CannotPrepare(diagnostics);
   std::shared_ptr<graph_runtime::Executor> executor = std::move(*made);
-  return {[executor](const std::vector<Value>& args) {
+  Prepared out;
+  out.run = [executor](const std::vector<Value>& args) {
     return outcome_of([&] { return result_of(executor->plan(), executor->run(tensors_of_args(args))); });
-  }};
+  };
+  out.observe = [executor](graph_runtime::Observer observer) -> const passes::Plan& {
+    executor->set_observer(std::move(observer));
+    return executor->plan();
+  };
+  return out;
 }
 
 // --- aot-cpp ----------------------------------------------------------------------------------------------------

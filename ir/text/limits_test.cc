@@ -49,6 +49,16 @@ void expect_round_trip(const std::string& what, const std::string& text) {
 constexpr size_t kDeep = 10000;
 constexpr size_t kLong = 100000;
 
+TEST(Limits, ManyAttributes) {
+  std::string different, alike;
+  for (size_t i = 0; i < kLong; ++i) {
+    different += cat(", a", i, "=1");
+    alike += ", a=1";
+  }
+  expect_round_trip("different attributes", cat("nn.relu(1", different, ")"));
+  expect_round_trip("the same attribute", cat("nn.relu(1", alike, ")"));
+}
+
 TEST(Limits, DeepExpressions) {
   expect_round_trip("parentheses", nested("(", "1", ")", kDeep));
   expect_round_trip("blocks", nested("{", "1", "}", kDeep));

@@ -165,7 +165,7 @@ class Parser {
   State let_item();
   State match_shape_item();
   State graph_item();
-  State broken_binding(const Token& name);  // the variable is known all the same
+  State broken_binding(const Token& name);  // the variable is known: that it is not would be no news
   State free_variable();
   State operand();
   State name_operand();

@@ -210,6 +210,7 @@ Stmt KernelReader::statement(size_t depth) {
     seq.body = arena_.list(all);
     return make(seq);
   }
+  if (first.is_word("prefetch")) return p_.next(), prefetch();
   if (first.is_word("require")) {
     p_.next();
     if (!p_.need("(", "after `require`")) return nullptr;
@@ -371,8 +372,8 @@ bool KernelReader::indices(const Buffer& b, std::vector<Expr>& out, std::string_
       cat("`", b.name.text(), "` has rank ", b.shape.size(), ", and here are ", out.size(), " indices"));
 }
 
-// y[i, j] = value;
-Stmt KernelReader::store() {
+// x[i, j + 1]
+const kernel::Buffer* KernelReader::element(std::vector<Expr>& at) {
   const Token token = p_.next();
   const auto it = buffers_.find(token.name());
   if (it == buffers_.end()) {
@@ -385,14 +386,30 @@ Stmt KernelReader::store() {
                });
     return nullptr;
   }
-  kernel::Store s{};
-  s.buffer = it->second;
-  std::vector<Expr> at;
   operators_ = 0;
   p_.lexer_.set_arithmetic(true);
-  const bool ok = p_.need("[", "after the name of a buffer") && indices(*s.buffer, at, "]");
+  const bool ok = p_.need("[", "after the name of a buffer") && indices(*it->second, at, "]");
   p_.lexer_.set_arithmetic(false);
-  if (!ok || !p_.need("=", "between a buffer's element and its value")) return nullptr;
+  return ok ? it->second : nullptr;
+}
+
+// prefetch x[i, j];
+Stmt KernelReader::prefetch() {
+  std::vector<Expr> at;
+  kernel::Prefetch f{};
+  f.buffer = element(at);
+  if (!f.buffer || !p_.need(";", "after `prefetch ...`")) return nullptr;
+  f.indices = arena_.list(at);
+  return make(f);
+}
+
+// y[i, j] = value;
+Stmt KernelReader::store() {
+  const Token token = p_.peek();
+  std::vector<Expr> at;
+  kernel::Store s{};
+  s.buffer = element(at);
+  if (!s.buffer || !p_.need("=", "between a buffer's element and its value")) return nullptr;
   s.indices = arena_.list(at);
   const Span span = p_.peek().span;
   s.value = whole();

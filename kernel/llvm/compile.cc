@@ -62,6 +62,7 @@ void compile_missing(std::vector<Job*>& jobs, const native::CompileOptions& opti
 
 std::string compile(std::span<const Kernel* const> kernels, const native::CompileOptions& options,
                     native::CompiledKernels& out) {
+  if (std::string wrong = native::cannot_run(options.target); !wrong.empty()) return wrong;
   const std::string same = settings(options);
   const ObjectCache cache;
   std::map<std::string, Job> jobs;

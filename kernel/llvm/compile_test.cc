@@ -117,6 +117,17 @@ TEST_F(Compile, TargetsAndLevelsHaveObjectsOfTheirOwn) {
   EXPECT_EQ(objects().size(), 4u);
 }
 
+TEST_F(Compile, WhatTheProcessorLacksIsNamed) {
+  options_.target.name = "future";
+  options_.target.features.push_back("avx65536");
+  const Kernel k = scaled(2);
+  const Kernel* const only[] = {&k};
+  native::CompiledKernels compiled;
+  const std::string wrong = compile(only, options_, compiled);
+  EXPECT_NE(wrong.find("avx65536"), std::string::npos) << wrong;
+  EXPECT_NE(wrong.find("`future`"), std::string::npos) << wrong;
+}
+
 TEST_F(Compile, KernelsThatDifferInNamesAloneAreOne) {
   const std::string one = describe(scaled(2));
   EXPECT_EQ(one, describe(scaled(2, "other ")));
@@ -133,6 +144,13 @@ TEST_F(Compile, KernelsThatDifferInNamesAloneAreOne) {
     return p;
   }();
   EXPECT_NE(one, describe(parallel));
+  const auto fetching = [&](int64_t at) {
+    Kernel p = k;
+    p.body = make_sequence(arena_, {make_prefetch(arena_, p.inputs[0], {pool_.integer(at)}), p.body});
+    return p;
+  };
+  EXPECT_NE(one, describe(fetching(1)));
+  EXPECT_NE(describe(fetching(1)), describe(fetching(2)));
   EXPECT_EQ(fingerprint(one).size(), 64u);
   EXPECT_EQ(fingerprint("abc"),
             "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");  // FIPS 180-2

@@ -24,6 +24,7 @@ static_assert(sizeof(Seq) == kNode + sizeof(List<Stmt>));
 static_assert(sizeof(If) == kNode + 3 * sizeof(void*));
 static_assert(sizeof(Allocate) == kNode + 2 * sizeof(void*));
 static_assert(sizeof(Require) == kNode + 2 * sizeof(void*));
+static_assert(sizeof(Prefetch) == kNode + sizeof(void*) + sizeof(List<Expr>));
 static_assert(sizeof(Kernel) == 3 * sizeof(void*) + 3 * sizeof(List<const Buffer*>));
 
 class Writer {
@@ -150,6 +151,11 @@ class Writer {
         const auto* n = s->as<Require>();
         put(number(messages_, n->message.str()).first);
         return expression(n->condition.get());
+      }
+      case StmtKind::kPrefetch: {
+        const auto* n = s->as<Prefetch>();
+        buffer(n->buffer);
+        return expressions(n->indices);
       }
       case StmtKind::kNop: return;
     }

@@ -190,6 +190,25 @@ TEST_F(Loops, PaddingReadsOnlyInside) {
   agree({{"one", k_.finish("pad", "", {y}), {numbers(kFloat32, {9})}}});
 }
 
+// What is going to be read may lie outside of the buffer, as far as one likes.
+TEST_F(Loops, HintsToFetchComputeNothing) {
+  const Tensor x = k_.input("x", kFloat32, {n_, k_.index(20)});
+  const Tensor y = k_.compute("y", kFloat32, {n_, k_.index(20)}, [&](Indices i) { return x.at(i) + 1; });
+  Kernel kernel = with(k_.finish("ahead", "", {y}), "i1", ForKind::kVectorized);
+  const auto* loop = kernel.body->as<For>();
+  std::vector<Stmt> body;
+  for (const Expr ahead : {loop->var + 8, loop->var * 1000000007, loop->var - n_ * 1000000007})
+    body.push_back(make_prefetch(arena_, x.buffer(), {ahead, k_.index(3)}));
+  body.push_back(loop->body);
+  kernel.body = make_for(arena_, loop->var, loop->extent, loop->how, make_sequence(arena_, body));
+  EXPECT_NE(text(kernel).find("RELAY_PREFETCH(x, "), std::string::npos) << text(kernel);
+  std::string instructions;
+  ASSERT_EQ(show_instructions(kernel, options_for("native", 2), instructions), "");
+  EXPECT_NE(instructions.find("call void @llvm.prefetch"), std::string::npos) << instructions;
+  agree({{"ahead", kernel, {numbers(kFloat32, {5, 20})}},
+         {"in parallel", with(kernel, "i0", ForKind::kParallel), {numbers(kFloat32, {5, 20})}}});
+}
+
 TEST_F(Loops, GatherAndScatterThroughLoadedIndices) {
   const Tensor x = k_.input("x", kFloat32, {n_}), at = k_.input("at", kInt64, {m_});
   const Tensor y = k_.compute("gathered", kFloat32, {m_}, [&](Indices i) {

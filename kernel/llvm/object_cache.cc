@@ -19,11 +19,6 @@ namespace fs = std::filesystem;
 constexpr std::string_view kHead = "relay object 1\n";  // then the fingerprint of the rest, and the rest
 constexpr size_t kFingerprint = 64;
 
-std::string variable(const char* name) {
-  const char* v = std::getenv(name);
-  return v ? v : "";
-}
-
 }  // namespace
 
 ObjectCache::ObjectCache(std::string folder, uint64_t most_bytes) : most_bytes_(most_bytes) {
@@ -36,10 +31,9 @@ ObjectCache::ObjectCache(std::string folder, uint64_t most_bytes) : most_bytes_(
 }
 
 std::string ObjectCache::folder_of_environment() {
-  if (const std::string given = variable("RELAY_CACHE"); !given.empty()) return given == "off" ? "" : given;
-  if (const std::string cache = variable("XDG_CACHE_HOME"); !cache.empty()) return cache + "/relay";
-  const std::string home = variable("HOME");
-  return home.empty() ? "" : home + "/.cache/relay";
+  const char* given = std::getenv("RELAY_CACHE");
+  const std::string chosen = given ? given : "";
+  return chosen.empty() ? cache_folder() : chosen == "off" ? "" : chosen;
 }
 
 bool ObjectCache::load(const std::string& key, std::string& object) const {

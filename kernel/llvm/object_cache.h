@@ -13,8 +13,8 @@ class ObjectCache {
  public:
   static constexpr uint64_t kMostBytes = uint64_t{256} << 20;
 
-  // Where the environment says: $RELAY_CACHE, or nowhere if that is "off"; else $XDG_CACHE_HOME/relay; else
-  // ~/.cache/relay; nowhere if there is no home either.
+  // Where the environment says: $RELAY_CACHE, or nowhere if that is "off"; else cache_folder(), or nowhere if there is
+  // none.
   ObjectCache() : ObjectCache(folder_of_environment()) {}
   // Empty: nowhere.
   explicit ObjectCache(std::string folder, uint64_t most_bytes = kMostBytes);

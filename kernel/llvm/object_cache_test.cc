@@ -119,6 +119,7 @@ TEST(FolderOfEnvironment, FollowsTheVariables) {
   EXPECT_EQ(with("", "/x", "/h"), "/x/relay");
   EXPECT_EQ(with("", "", "/h"), "/h/.cache/relay");
   EXPECT_EQ(with("", "", ""), "");
+  EXPECT_EQ(with("", "relative", "/h"), "/h/.cache/relay");
   EXPECT_EQ(with("/mine", "/x", "/h"), "/mine");
   EXPECT_EQ(with("off", "/x", "/h"), "");
 }

@@ -45,6 +45,7 @@ void Statements::statement(Stmt s) {
     case StmtKind::kIf: return condition(*s->as<If>());
     case StmtKind::kAllocate: return allocate(*s->as<Allocate>());
     case StmtKind::kRequire: return require(*s->as<Require>());
+    case StmtKind::kPrefetch: return prefetch(*s->as<Prefetch>());
     case StmtKind::kNop: return;
     case StmtKind::kBlock: return statement(s->as<Block>()->body);  // its iterators are substituted
   }
@@ -263,6 +264,17 @@ void Statements::require(const Require& n) {
   make_.SetInsertPoint(failed);
   make_.CreateRet(make_.getInt32(static_cast<uint32_t>(at) + 1));
   make_.SetInsertPoint(after);
+}
+
+void Statements::prefetch(const Prefetch& n) {
+  const Place& place = around_.places.at(n.buffer);
+  const Expr offset = printing::offset_of(*n.buffer, n.indices, around_.bounds, pool_);
+  Value* elements = Expressions(around_, {offset}).scalar(offset);
+  // The address may be anywhere, where a pointer could not point: it is not "in bounds".
+  Value* address = make_.CreateGEP(around_.arithmetic.memory_type(n.buffer->dtype), place.base, elements);
+  // To read, into the second level of cache (the first is small), data.
+  make_.CreateIntrinsic(::llvm::Intrinsic::prefetch, {address->getType()},
+                        {address, make_.getInt32(0), make_.getInt32(2), make_.getInt32(1)});
 }
 
 // Slots are made where the function begins: they stay one slot if the statement is run again.

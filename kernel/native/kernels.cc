@@ -34,6 +34,7 @@ std::string entry(const Kernel& k, const Printed& printed, size_t number) {
 }  // namespace
 
 std::string CompiledKernels::compile(std::span<const Kernel* const> kernels, const CompileOptions& options) {
+  if (std::string wrong = cannot_run(options.target); !wrong.empty()) return wrong;
   std::vector<Source> sources;
   const std::string head = prelude(kCppDialect);
   entries_.clear();

@@ -77,6 +77,7 @@ void Statements::statement(Stmt s) {
     case StmtKind::kIf: return condition(*s->as<If>());
     case StmtKind::kAllocate: return allocate(*s->as<Allocate>());
     case StmtKind::kRequire: return require(*s->as<Require>());
+    case StmtKind::kPrefetch: return prefetch(*s->as<Prefetch>());
     case StmtKind::kNop: return;
     case StmtKind::kBlock: break;
   }
@@ -102,9 +103,19 @@ void Statements::loop(const For& n) {
     const bool independent = n.how == ForKind::kVectorized;
     serial_loop(n, n.how == ForKind::kUnrolled ? context_.dialect.unroll
                    : independent               ? context_.dialect.independent
+                   : has_vectors(n.body)       ? context_.dialect.rolled
                                                : "");
   }
   context_.bounds = outer;
+}
+
+bool Statements::has_vectors(Stmt s) const {
+  bool found = false;
+  visit(s, [&](Stmt below) {
+    const auto* f = below->as<For>();
+    found |= f && plan_.contains(f);
+  });
+  return found;
 }
 
 void Statements::serial_loop(const For& n, std::string_view hint) {
@@ -271,6 +282,14 @@ void Statements::require(const Require& n) {
     context_.out.line("return ", code, ";");
   }
   context_.out.close();
+}
+
+void Statements::prefetch(const Prefetch& n) {
+  const Place& place = context_.places.at(n.buffer);
+  if (context_.dialect.prefetch.empty() || place.variables) return;
+  const Expr offset = offset_of(*n.buffer, n.indices, context_.bounds, pool_);
+  const std::string text = Expressions(context_, {offset}).scalar(offset);
+  context_.out.line(context_.dialect.prefetch, "(", place.name, ", ", text, ");");
 }
 
 void Statements::allocate(const Allocate& n) {

@@ -85,6 +85,7 @@ Stmt replace(Arena& arena, Stmt root, Stmt old, Stmt by) {
     case StmtKind::kBlock:
     case StmtKind::kStore:
     case StmtKind::kRequire:
+    case StmtKind::kPrefetch:
     case StmtKind::kNop: return root;  // blocks are not looked into: what stands in one belongs to it
   }
   return root;
