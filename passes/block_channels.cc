@@ -262,7 +262,7 @@ class Blocker {
     }
     std::vector<AttrArg> attrs;
     for (const Attr& a : call.attrs) {
-      if (a.name == "axis") return nullptr;  // counts the axes of the original
+      if (a.name == "axis" || a.value.kind == AttrKind::kList) return nullptr;  // speaks of the original's axes
       attrs.push_back({a.name.str(), a.value});
     }
     return op::call(b, def, args, attrs);
