@@ -257,7 +257,7 @@ const Pass* find_pass(std::string_view name) {
 std::string default_pipeline(int opt_level) {
   // At -O0 every operator is a kernel of its own, as it was written.
   if (opt_level <= 0) return "simplify-inference,expand-operators,fuse{max-ops=1},lower";
-  return "simplify-inference,expand-operators,fold-constants,dead-code,fuse,lower,dead-code";
+  return "simplify-inference,expand-operators,fold-constants,pack-weights,dead-code,fuse,lower,dead-code";
 }
 
 Result<std::vector<Step>> parse_pipeline(std::string_view text, Diagnostics& diagnostics) {

@@ -17,7 +17,7 @@ SHOWN = re.compile(r"(?:error|warning): .*\[([a-z]+(?:-[a-z0-9]+)+)\]$", re.M)
 SECTION = re.compile(r"^---- (\w+)\n", re.M)
 # What is written like a slug and is none: passes, their parameters, engines, words of documentation.
 OTHER_WORDS = """
-aot-cpp dead-code expand-operators floating-point fold-constants max-bytes max-ops output-fusable simplify-inference
+aot-cpp dead-code expand-operators floating-point fold-constants max-bytes max-ops output-fusable pack-weights simplify-inference
 widen-floats
 """.split()
 # Those that no golden test can show, because what is said depends on the machine: where it is tested, and what it means.
