@@ -262,7 +262,8 @@ class Blocker {
     }
     std::vector<AttrArg> attrs;
     for (const Attr& a : call.attrs) {
-      if (a.name == "axis" || a.value.kind == AttrKind::kList) return nullptr;  // speaks of the original's axes
+      if (a.name == "axis" || a.value.kind == AttrKind::kList)
+        return nullptr;  // speaks of the original's axes
       attrs.push_back({a.name.str(), a.value});
     }
     return op::call(b, def, args, attrs);
