@@ -94,7 +94,8 @@ double operations(Expr value) {
       const bool is_call = e->kind == ExprKind::kMath || e->args.size() < 2;
       total += is_call ? 1 : static_cast<double>(e->args.size() - 1);
     }
-    for (size_t i = e->kind == ExprKind::kSelect ? 1 : 0; i < e->args.size(); ++i) pending.push_back(e->args[i]);
+    for (size_t i = e->kind == ExprKind::kSelect ? 1 : 0; i < e->args.size(); ++i)
+      pending.push_back(e->args[i]);
   }
   return total;
 }
@@ -197,8 +198,10 @@ class Counter {
     const auto decides = [&](Expr e) {
       for (Expr v : variables(e)) {
         const auto at = means.find(v.get());
-        if (at == means.end()) guards_.insert(v.get());
-        else guards_.insert(at->second.begin(), at->second.end());
+        if (at == means.end())
+          guards_.insert(v.get());
+        else
+          guards_.insert(at->second.begin(), at->second.end());
       }
     };
     if (const auto* loop = s->as<For>()) decides(loop->extent);
@@ -209,8 +212,10 @@ class Counter {
         std::vector<const ExprNode*> from;
         for (Expr v : variables(i.binding)) {
           const auto at = means.find(v.get());
-          if (at == means.end()) from.push_back(v.get());
-          else from.insert(from.end(), at->second.begin(), at->second.end());
+          if (at == means.end())
+            from.push_back(v.get());
+          else
+            from.insert(from.end(), at->second.begin(), at->second.end());
         }
         means[i.var.get()] = std::move(from);
       }
@@ -268,8 +273,10 @@ class Counter {
     double reductions = 1;
     for (const BlockIter& i : block.iters) {
       const std::optional<int64_t> value = evaluate(i.binding, values_);
-      if (value) values_[i.var.get()] = *value;
-      else values_.erase(i.var.get());
+      if (value)
+        values_[i.var.get()] = *value;
+      else
+        values_.erase(i.var.get());
       if (i.kind == IterKind::kReduction)
         reductions *= static_cast<double>(std::max<int64_t>(1, bounds_.of(i.extent).high.value_or(1)));
     }

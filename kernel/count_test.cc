@@ -30,7 +30,8 @@ class Counts : public ::testing::Test {
 };
 
 TEST_F(Counts, AProductOfMatrices) {
-  const Tensor a = k_.input("a", kFloat32, {index(5), index(7)}), b = k_.input("b", kFloat32, {index(7), index(3)});
+  const Tensor a = k_.input("a", kFloat32, {index(5), index(7)}),
+               b = k_.input("b", kFloat32, {index(7), index(3)});
   const Tensor c = k_.reduce("c", kFloat32, {index(5), index(3)}, {index(7)}, k_.sum(kFloat32),
                              [&](Indices i, Indices r) { return a(i[0], r[0]) * b(r[0], i[1]); });
   const Count n = count_of({c});
@@ -74,8 +75,8 @@ TEST_F(Counts, TwoStridesOfTwoTouchEveryElement) {
 TEST_F(Counts, AGatherTouchesAtMostWhatItReads) {
   const Tensor table = k_.input("table", kFloat32, {index(30000), index(8)});
   const Tensor ids = k_.input("ids", kInt64, {index(3)});
-  const Tensor y = k_.compute("y", kFloat32, {index(3), index(8)},
-                              [&](Indices i) { return table(ids(i[0]), i[1]); });
+  const Tensor y =
+      k_.compute("y", kFloat32, {index(3), index(8)}, [&](Indices i) { return table(ids(i[0]), i[1]); });
   EXPECT_EQ(count_of({y}).bytes, (std::vector<double>{4 * 3 * 8, 8 * 3, 4 * 24}));
 }
 
@@ -83,7 +84,8 @@ TEST_F(Counts, PaddingIsNotInTheTensor) {
   const Tensor x = vector("x", 10);
   const Tensor y = k_.compute("y", kFloat32, {index(14)}, [&](Indices i) {
     const Expr at = i[0] - 2;
-    return select(logical_and(less_equal(index(0), at), less(at, index(10))), x(at), k_.constant(kFloat32, 0));
+    return select(logical_and(less_equal(index(0), at), less(at, index(10))), x(at),
+                  k_.constant(kFloat32, 0));
   });
   EXPECT_EQ(count_of({y}).bytes, (std::vector<double>{4 * 10, 4 * 14}));
 }
@@ -91,11 +93,13 @@ TEST_F(Counts, PaddingIsNotInTheTensor) {
 // for i in 10: for j in i: if j is odd: y[j] = x[i] + x[j]
 TEST_F(Counts, GuardsAndTrianglesIterationByIteration) {
   const Tensor x = vector("x", 10);
-  const Kernel empty = k_.finish("empty", "", {k_.compute("y", kFloat32, {index(10)}, [&](Indices i) { return x(i[0]); })});
+  const Kernel empty =
+      k_.finish("empty", "", {k_.compute("y", kFloat32, {index(10)}, [&](Indices i) { return x(i[0]); })});
   const Expr i = pool_.variable("i"), j = pool_.variable("j");
   const Stmt store = make_store(arena_, empty.outputs[0], {j}, x(i) + x(j));
   const Stmt odd = make_if(arena_, equal(floor_mod(j, 2), index(1)), store);
-  const Stmt body = make_for(arena_, i, index(10), ForKind::kSerial, make_for(arena_, j, i, ForKind::kSerial, odd));
+  const Stmt body =
+      make_for(arena_, i, index(10), ForKind::kSerial, make_for(arena_, j, i, ForKind::kSerial, odd));
   const std::optional<Count> n = count(kernel(x.buffer(), empty.outputs[0], body));
   ASSERT_TRUE(n.has_value());
   EXPECT_EQ(n->flops, 0 + 0 + 1 + 1 + 2 + 2 + 3 + 3 + 4 + 4);

@@ -28,7 +28,8 @@ const TensorType* image(Expr e) {
   return t && t->rank() == 4 && t->dtype == kFloat32 && t->is_static() ? t : nullptr;
 }
 
-bool is_relation_attribute(const Attrs& attrs, std::string_view name, std::string_view wanted) {
+// Has the attribute this value, or is it left to its default, which is that?
+bool attribute_is(const Attrs& attrs, std::string_view name, std::string_view wanted) {
   const AttrValue* v = attrs.find(name);
   return !v || v->string.empty() || v->string == wanted;
 }
@@ -161,7 +162,7 @@ class Blocker {
   Expr pooling(Builder& b, const Call& call, const op::OpDef& def) {
     const Expr x = known(call.args[0]);
     const TensorType* y = image(&call);
-    if (!x || !y || !is_relation_attribute(call.attrs, "layout", "NCHW")) return nullptr;
+    if (!x || !y || !attribute_is(call.attrs, "layout", "NCHW")) return nullptr;
     const List<Dim>& dims = op::tensor_type_of(x).dims;
     const auto reshaped = [&](Expr e, const std::vector<Dim>& shape) {
       return op::call(b, op::kReshape, {e}, {{"newshape", shape}, {"allowzero", true}});
@@ -261,7 +262,8 @@ class Blocker {
     }
     std::vector<AttrArg> attrs;
     for (const Attr& a : call.attrs) {
-      if (a.name == "axis") return nullptr;  // counts the axes of the original
+      if (a.name == "axis" || a.value.kind == AttrKind::kList)
+        return nullptr;  // speaks of the original's axes
       attrs.push_back({a.name.str(), a.value});
     }
     return op::call(b, def, args, attrs);

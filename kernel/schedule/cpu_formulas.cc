@@ -7,9 +7,7 @@
 #include <algorithm>
 #include <map>
 #include <optional>
-#include <unordered_set>
 
-#include "base/cat.h"
 #include "kernel/schedule/cpu_rules.h"
 #include "kernel/simplify.h"
 #include "kernel/statements.h"

@@ -10,7 +10,6 @@
 #include <algorithm>
 #include <optional>
 
-#include "base/cat.h"
 #include "kernel/schedule/cpu_rules.h"
 #include "kernel/statements.h"
 
