@@ -245,6 +245,7 @@ class Counter {
         return;
       case StmtKind::kStore:
       case StmtKind::kRequire:
+      case StmtKind::kPrefetch:
       case StmtKind::kNop: return;
     }
   }

@@ -301,7 +301,7 @@ Module run(const Module& m, const PassContext& pass) {
 const Pass kBlockChannels = {
     .name = "block-channels",
     .doc = "lay images out with their channels in blocks of a vector register",
-    .parameters = {{"winograd", 4,
+    .parameters = {{"winograd", 2,
                     "the largest tiles of Winograd's filtering (2, 4, 6), where windows are 3x3 and it is "
                     "faster; 0: none"}},
     .run = run,
