@@ -14,6 +14,7 @@
 #include "op/apply.h"
 #include "op/nn/convolution.h"
 #include "op/nn/pooling.h"
+#include "op/nn/winograd.h"
 #include "op/ops.h"
 #include "op/registry.h"
 #include "passes/convolution_cost.h"
@@ -53,8 +54,10 @@ bool has_empty_taps(const Tensor& weight) {
 
 class Blocker {
  public:
-  // `winograd`: the largest tile of Winograd's filtering, where that pays; 0: never.
-  Blocker(int64_t block, int64_t winograd) : block_(block), winograd_(winograd) {}
+  // `winograd`: the largest tile of Winograd's filtering, where that pays; 0: never. `error_growth`: how much larger than
+  // those of the sum its errors may be.
+  Blocker(int64_t block, int64_t winograd, int64_t error_growth)
+      : block_(block), winograd_(winograd), error_growth_(static_cast<double>(error_growth)) {}
 
   Expr rewrite(Builder& b, Expr e) {
     const auto* call = e->as<Call>();
@@ -216,6 +219,7 @@ class Blocker {
     double least = direct_cycles(shape, block_);
     int64_t best = 0;
     for (int64_t tile = 2; tile <= winograd_; tile += 2) {
+      if (op::error_growth(op::winograd(tile, 3), shape.in_channels) > error_growth_) continue;
       const double cycles = winograd_cycles(shape, block_, tile);
       if (cycles >= least) continue;
       least = cycles;
@@ -358,11 +362,12 @@ class Blocker {
   }
 
   int64_t block_, winograd_;
+  double error_growth_;
   std::unordered_map<Expr, Expr> in_blocks_;  // of a value in its original form
 };
 
 Module run(const Module& m, const PassContext& pass) {
-  Blocker blocker(pass.target.vector_floats, pass.value("winograd"));
+  Blocker blocker(pass.target.vector_floats, pass.value("winograd"), pass.value("winograd-error"));
   return rewrite(m, [&](relay::Builder& b, Expr e) { return blocker.rewrite(b, e); });
 }
 
@@ -371,9 +376,10 @@ Module run(const Module& m, const PassContext& pass) {
 const Pass kBlockChannels = {
     .name = "block-channels",
     .doc = "lay images out with their channels in blocks of a vector register",
-    .parameters = {{"winograd", 2,
+    .parameters = {{"winograd", 6,
                     "the largest tiles of Winograd's filtering (2, 4, 6), where windows are 3x3 and it is "
-                    "faster; 0: none"}},
+                    "faster; 0: none"},
+                   {"winograd-error", 4, "how many times the error of the sum it may have, as estimated"}},
     .run = run,
 };
 

@@ -270,6 +270,12 @@ const Engine* find_engine(std::string_view name) {
   return nullptr;
 }
 
+Prepared prepare_unoptimised(const Module& checked, std::string_view function, EngineOptions options) {
+  options.opt_level = 0;
+  Prepared graph = find_engine("graph")->prepare(checked, function, options);
+  return graph.run ? graph : find_engine("jit")->prepare(checked, function, options);
+}
+
 std::string wrong_engine(const std::string& name) {
   if (find_engine(name)) return {};
   return cat("there is no engine `", name,
