@@ -78,8 +78,7 @@ struct Compiled {
     EXPECT_EQ(folder.make(), "");
     path = folder.path() + "/model.so";
     Diagnostics diagnostics;
-    EXPECT_TRUE(
-        build(sources_of(program, features, options), options.weights, {}, path, diagnostics).ok())
+    EXPECT_TRUE(build(sources_of(program, features, options), options.weights, {}, path, diagnostics).ok())
         << diagnostics.render({});
     EXPECT_EQ(library.open(path), "");
     if (auto get = reinterpret_cast<const relay_api* (*)()>(library.find("relay_get_api"))) api = get();

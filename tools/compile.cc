@@ -87,18 +87,18 @@ std::vector<native::Target> targets_of(const Options& o) {
 }
 
 // Why a target would never be chosen; empty if each can be.
-std::string never_chosen(const std::vector<native::Target>& targets) {
-  for (size_t later = 0; later < targets.size(); ++later) {
-    for (size_t i = 0; i < later; ++i) {
-      const std::vector<std::string>&few = targets[i].features, &many = targets[later].features;
-      const bool covered = std::all_of(few.begin(), few.end(), [&](const std::string& f) {
-        return std::find(many.begin(), many.end(), f) != many.end();
-      });
-      if (covered) {
-        return cat("--target: ", targets[later].name, " would never run, as processors that can run it run ",
-                   targets[i].name, ", which stands before it: name the best first");
-      }
-    }
+std::string never_chosen(const std::vector<std::string>& targets) {
+  // Of the names each has what those before it have, but for `native`, which has what this processor has.
+  const auto rank = [](std::string_view name) {
+    if (name.starts_with("cpu:")) name.remove_prefix(4);
+    const std::vector<std::string> names = native::target_names();
+    return name == "native" ? names.end() - names.begin()
+                            : std::find(names.begin(), names.end(), name) - names.begin();
+  };
+  for (size_t later = 1; later < targets.size(); ++later) {
+    if (rank(targets[later]) < rank(targets[later - 1])) continue;
+    return cat("--target: ", targets[later], " would never run, as processors that can run it run ",
+               targets[later - 1], ", which stands before it: name the best first");
   }
   return {};
 }
@@ -133,7 +133,7 @@ std::optional<Lowered> lower(const Options& o, const Model& model, const native:
 void run(const Options& o, Session& s) {
   Stages stages;
   const std::vector<native::Target> targets = targets_of(o);
-  if (std::string wrong = never_chosen(targets); !wrong.empty()) s.fail(kUsage, wrong);
+  if (std::string wrong = never_chosen(o.targets); !wrong.empty()) s.fail(kUsage, wrong);
   const std::string licence = licence_text(o, s);
   // A long compilation should not end in a folder that is not there.
   const bool to_file = o.emit == "so" || !o.output.empty();
@@ -182,6 +182,7 @@ void run(const Options& o, Session& s) {
   stages.next("compile C++ and link");
   native::CompileOptions compile;
   compile.opt_level = o.opt_level;
+  Diagnostics diagnostics;
   const auto written = aot::build(sources, emit.weights, compile, output, diagnostics);
   if (!written) {
     s.fail(diagnostics, model->module.context().sources());
@@ -207,18 +208,18 @@ void add_compile(CLI::App& app, Session& session) {
                   "the library, model.so unless said otherwise; the header stands beside it");
   sub->add_option("--emit", o->emit, "so, or cpp: the generated C++ as one text, printed without -o")
       ->check(CLI::IsMember({"so", "cpp"}));
-  sub->add_option("--target", o->targets,
-                  cat("processor features: ", join(native::target_names(), ", "),
-                      "; several, with commas between them and the best first: the library has code for each and "
-                      "runs the first that the processor can"))
+  sub->add_option(
+         "--target", o->targets,
+         cat("processor features: ", join(native::target_names(), ", "),
+             "; several, with commas between them and the best first: the library has code for each and "
+             "runs the first that the processor can"))
       ->delimiter(',')
       ->check(wrong_target)
       ->capture_default_str();
   sub->add_option("-O,--opt-level", o->opt_level, "0: as written, 1, 2, 3")
       ->check(CLI::Range(0, 3))
       ->capture_default_str();
-  sub->add_option("--threads", o->threads,
-                  "threads of a run, unless the opening program says otherwise")
+  sub->add_option("--threads", o->threads, "threads of a run, unless the opening program says otherwise")
       ->check(CLI::Range(1, 1024))
       ->capture_default_str();
   sub->add_option("--passes", o->passes, "a pipeline in the place of the level's");

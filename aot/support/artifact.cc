@@ -207,6 +207,7 @@ struct relay_model {
   relay_allocator memory;
   Pool pool;
   relay_parallel parallel;
+  const Variant* variant;
   const unsigned char* weights;
   void* mapped;
   size_t mapped_size;
@@ -401,7 +402,13 @@ RELAY_EXPORT relay_status relay_model_open(const relay_open_options* given, rela
     say(options.error, options.error_size, "struct_size of the options is not set");
     return RELAY_USAGE;
   }
-  if (const char* missing = missing_feature()) {
+  const Variant* variant = nullptr;
+  const char* missing = nullptr;
+  for (size_t i = 0; variant == nullptr && i < kVariantCount; ++i) {
+    missing = kVariants[i].missing_feature();
+    if (missing == nullptr) variant = &kVariants[i];
+  }
+  if (variant == nullptr) {
     say(options.error, options.error_size,
         "this processor has no %s, which the model was compiled for (--target)", missing);
     return RELAY_UNSUPPORTED;
@@ -416,6 +423,7 @@ RELAY_EXPORT relay_status relay_model_open(const relay_open_options* given, rela
   memset(place, 0, sizeof(relay_model));
   relay_model* m = new (place) relay_model();
   m->memory = memory;
+  m->variant = variant;
   relay_status status = map_weights(m, options.weights_path, options.error, options.error_size);
   if (status == RELAY_OK) {
     if (options.parallel != nullptr) {
@@ -437,7 +445,12 @@ RELAY_EXPORT relay_status relay_model_open(const relay_open_options* given, rela
     memory.release(memory.self, place, sizeof(relay_model));
     return status;
   }
-  if (options.log != nullptr) options.log(options.log_self, RELAY_LOG_INFO, kDescription);
+  if (options.log != nullptr) {
+    options.log(options.log_self, RELAY_LOG_INFO, kDescription);
+    char runs[128];
+    say(runs, sizeof runs, "runs the code for %s", variant->target);
+    options.log(options.log_self, RELAY_LOG_INFO, runs);
+  }
   *model = m;
   return RELAY_OK;
 }
@@ -519,7 +532,8 @@ RELAY_EXPORT relay_status relay_run(relay_context* c, const DLTensor* const* inp
   const bool ours = m->parallel.run == run_in_pool, entered = ours && m->pool.enter();
   const relay_parallel serial = {nullptr, run_serially};
   const relay_parallel* parallel = ours && !entered ? &serial : &m->parallel;
-  const int32_t status = run_plan(parallel, in, out, m->weights, c->workspace, &c->cancelled, &message);
+  const int32_t status =
+      m->variant->run_plan(parallel, in, out, m->weights, c->workspace, &c->cancelled, &message);
   if (entered) m->pool.leave();
   if (status == 0) return RELAY_OK;
   if (status < 0) {
