@@ -52,7 +52,6 @@ constexpr size_t kFewKernels = 3;
 // A variant's kernels, and where its constants begin among those of all.
 struct Part {
   const Variant* variant;
-  const Plan* plan;
   std::string prefix;  // of its names; empty if there is only one
   size_t first_constant = 0;
   std::map<Symbol, const kernel::Kernel*> kernels = {};
@@ -65,12 +64,12 @@ class Emitter {
       : options_(options), plan_(*variants[0].plan) {
     std::vector<Tensor> constants;
     for (size_t i = 0; i < variants.size(); ++i) {
-      Part part{&variants[i], variants[i].plan, variants.size() == 1 ? "" : cat("v", i, "_"),
-                constants.size()};
-      for (const PlanStep& s : part.plan->steps) {
+      Part part{&variants[i], variants.size() == 1 ? "" : cat("v", i, "_"), constants.size()};
+      for (const PlanStep& s : part.variant->plan->steps) {
         if (s.kernel) part.kernels.emplace(s.kernel->name, s.kernel);
       }
-      constants.insert(constants.end(), part.plan->constants.begin(), part.plan->constants.end());
+      constants.insert(constants.end(), part.variant->plan->constants.begin(),
+                       part.variant->plan->constants.end());
       parts_.push_back(std::move(part));
     }
     weights_ = lay_out_weights(constants);
@@ -129,7 +128,7 @@ class Emitter {
   }
   uint64_t workspace_bytes() const {
     uint64_t most = 0;
-    for (const Part& part : parts_) most = std::max<uint64_t>(most, part.plan->workspace_bytes);
+    for (const Part& part : parts_) most = std::max<uint64_t>(most, part.variant->plan->workspace_bytes);
     return most;
   }
 
@@ -222,7 +221,7 @@ class Emitter {
 
   // Where a value is, as a C++ expression of type `const T*` or `T*`.
   std::string pointer(const Part& part, uint32_t value, bool writes) const {
-    const PlanValue& v = part.plan->values[value];
+    const PlanValue& v = part.variant->plan->values[value];
     const std::string type = std::string(kernel::memory_type(v.type->dtype));
     const std::string cast = cat("(", writes ? "" : "const ", type, "*)");
     switch (v.place) {
@@ -244,12 +243,12 @@ class Emitter {
     std::string out = cat("int32_t ", part.prefix, "run_plan(", kRunParameters, ") {\n",
                           "  (void)parallel, (void)inputs, (void)weights, (void)workspace, (void)message;\n"
                           "  int32_t status = 0;\n");
-    for (size_t i = 0; i < part.plan->steps.size(); ++i) {
-      const PlanStep& s = part.plan->steps[i];
+    for (size_t i = 0; i < part.variant->plan->steps.size(); ++i) {
+      const PlanStep& s = part.variant->plan->steps[i];
       out += "  if (__atomic_load_n(cancelled, __ATOMIC_RELAXED)) return -1;\n";
       if (!s.kernel) {
         out += cat("  memcpy(", pointer(part, s.outputs[0], true), ", ", pointer(part, s.inputs[0], false),
-                   ", ", part.plan->values[s.inputs[0]].bytes, ");\n");
+                   ", ", part.variant->plan->values[s.inputs[0]].bytes, ");\n");
         continue;
       }
       const std::string name = part.name(*s.kernel);

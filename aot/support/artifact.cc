@@ -77,6 +77,8 @@ class Pool {
     if (threads <= 1) return true;
     memory_ = memory;
     count_ = threads - 1;
+    // A thread that waits on the core that another one needs would keep it from working.
+    patient_ = usable_cores() >= threads;
     workers_ = static_cast<Worker*>(memory.allocate(memory.self, count_ * sizeof(Worker), kAlignment));
     if (workers_ == nullptr) return false;
     for (unsigned i = 0; i < count_; ++i) {
@@ -88,8 +90,6 @@ class Pool {
       }
     }
     owner_ = getpid();
-    // A thread that waits on the core that another one needs would keep it from working.
-    __atomic_store_n(&patient_, usable_cores() >= threads, __ATOMIC_RELAXED);
     // Where there is no such file, every model has its threads to itself.
     gate_ = open("/proc/self/status", O_RDONLY | O_CLOEXEC);
     return true;
@@ -169,7 +169,7 @@ class Pool {
   // Until it holds, but not for long.
   template <class Condition>
   void look_again(const Condition& holds) const {
-    if (!__atomic_load_n(&patient_, __ATOMIC_RELAXED)) return;
+    if (!patient_) return;
     const int64_t end = nanoseconds() + kPatienceNanoseconds;
     do {
       for (int i = 0; i < 32; ++i) {
@@ -212,6 +212,7 @@ class Pool {
 
   relay_allocator memory_;
   unsigned count_ = 0;  // besides the thread that calls
+  bool patient_ = false;
   Worker* workers_ = nullptr;
   pid_t owner_ = 0;
   int gate_ = -1;
@@ -219,7 +220,6 @@ class Pool {
   pthread_mutex_t lock_ = PTHREAD_MUTEX_INITIALIZER;  // guards what follows
   pthread_cond_t wake_ = PTHREAD_COND_INITIALIZER;
   pthread_cond_t done_ = PTHREAD_COND_INITIALIZER;
-  bool patient_ = false;
   uint64_t round_ = 0;    // with atomic built-ins: looked at without the lock, too
   unsigned pending_ = 0;  // so is this
   unsigned inside_ = 0;   // runs that hold the gate
