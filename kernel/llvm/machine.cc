@@ -134,6 +134,7 @@ std::string Emitted::make(const Kernel& k, const std::string& entry, const nativ
   EmitOptions emit_options;
   emit_options.entry = entry;
   emit_options.rules.half_instructions = has_flag(options.target, "-mf16c");
+  emit_options.rules.scale_instruction = has_flag(options.target, "-mavx512f");
   emit_options.vector_bytes = 4 * options.target.vector_floats;
   emit_options.contract = contracts(options);
   emit_options.attributes = &attributes;
