@@ -51,13 +51,13 @@ Sources sources_of(std::string_view program, const std::vector<std::vector<std::
   const Result<Module> lowered =
       parsed ? passes::run_pipeline(*parsed, passes::default_pipeline(2), {}, diagnostics)
              : Result<Module>(kReported);
-  const Result<passes::Plan> plan =
-      lowered ? passes::plan_memory(*lowered, "main", diagnostics) : Result<passes::Plan>(kReported);
-  EXPECT_TRUE(plan.ok()) << diagnostics.render(parsing.into.context().sources());
-  if (!plan) return {};
+  const Result<Program> made =
+      lowered ? make_program(*lowered, "main", diagnostics) : Result<Program>(kReported);
+  EXPECT_TRUE(made.ok()) << diagnostics.render(parsing.into.context().sources());
+  if (!made) return {};
   std::vector<Variant> variants;
   for (const std::vector<std::string>& needed : features) {
-    Variant v{&*plan, {}};
+    Variant v{&*made, {}};
     EXPECT_EQ(kernel::native::parse_target("sse2", v.target), "");
     v.target.name = join(needed, "+");
     v.target.features = needed;

@@ -7,5 +7,6 @@ namespace relay::aot {
 const std::string_view kRelayHeader = texts::kRelayHeader;
 const std::string_view kDlpackHeader = texts::kDlpackHeader;
 const std::string_view kArtifactSource = texts::kArtifactSource;
+const std::string_view kValuesSource = texts::kValuesSource;
 
 }  // namespace relay::aot

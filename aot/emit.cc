@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "aot/embedded.h"
+#include "aot/program.h"
 #include "aot/weights.h"
 #include "base/cat.h"
 #include "kernel/print/dialect.h"
@@ -61,15 +62,13 @@ struct Part {
 class Emitter {
  public:
   Emitter(std::span<const Variant> variants, const EmitOptions& options)
-      : options_(options), plan_(*variants[0].plan) {
+      : options_(options), plan_(variants[0].program->plan) {
     std::vector<Tensor> constants;
     for (size_t i = 0; i < variants.size(); ++i) {
       Part part{&variants[i], variants.size() == 1 ? "" : cat("v", i, "_"), constants.size()};
-      for (const PlanStep& s : part.variant->plan->steps) {
-        if (s.kernel) part.kernels.emplace(s.kernel->name, s.kernel);
-      }
-      constants.insert(constants.end(), part.variant->plan->constants.begin(),
-                       part.variant->plan->constants.end());
+      for (const kernel::Kernel* k : part.variant->program->kernels) part.kernels.emplace(k->name, k);
+      constants.insert(constants.end(), part.variant->program->plan.constants.begin(),
+                       part.variant->program->plan.constants.end());
       parts_.push_back(std::move(part));
     }
     weights_ = lay_out_weights(constants);
@@ -126,9 +125,15 @@ class Emitter {
   std::string targets() const {
     return join(parts_, ",", [](const Part& part) { return part.variant->target.name; });
   }
+  bool has_values() const {
+    return std::any_of(parts_.begin(), parts_.end(),
+                       [](const Part& part) { return !part.variant->program->functions.empty(); });
+  }
   uint64_t workspace_bytes() const {
-    uint64_t most = 0;
-    for (const Part& part : parts_) most = std::max<uint64_t>(most, part.variant->plan->workspace_bytes);
+    constexpr uint64_t kHeapBytes = 4096;  // values.cc sees to it that this is enough
+    uint64_t most = has_values() ? kHeapBytes : 0;
+    for (const Part& part : parts_)
+      most = std::max<uint64_t>(most, part.variant->program->plan.workspace_bytes);
     return most;
   }
 
@@ -221,7 +226,7 @@ class Emitter {
 
   // Where a value is, as a C++ expression of type `const T*` or `T*`.
   std::string pointer(const Part& part, uint32_t value, bool writes) const {
-    const PlanValue& v = part.variant->plan->values[value];
+    const PlanValue& v = part.variant->program->plan.values[value];
     const std::string type = std::string(kernel::memory_type(v.type->dtype));
     const std::string cast = cat("(", writes ? "" : "const ", type, "*)");
     switch (v.place) {
@@ -239,16 +244,26 @@ class Emitter {
       "                 const unsigned char* weights, unsigned char* workspace, const int* cancelled,\n"
       "                 const char** message";
 
+  // A program over values: its heap lies in the workspace.
+  std::string program(const Part& part) const {
+    const auto kernel_name = [&](const kernel::Kernel& k) { return part.name(k); };
+    const auto offset = [&](size_t i) { return weights_.offsets[part.first_constant + i]; };
+    return cat(print_functions(*part.variant->program, part.prefix, kernel_name, offset), "int32_t ",
+               part.prefix, "run_plan(", kRunParameters, ") {\n  return run_program(", part.prefix,
+               "run_main, parallel, inputs, outputs, ", "weights, workspace, cancelled, message);\n}\n");
+  }
+
   std::string run_function(const Part& part) const {
+    if (!part.variant->program->functions.empty()) return program(part);
     std::string out = cat("int32_t ", part.prefix, "run_plan(", kRunParameters, ") {\n",
                           "  (void)parallel, (void)inputs, (void)weights, (void)workspace, (void)message;\n"
                           "  int32_t status = 0;\n");
-    for (size_t i = 0; i < part.variant->plan->steps.size(); ++i) {
-      const PlanStep& s = part.variant->plan->steps[i];
+    for (size_t i = 0; i < part.variant->program->plan.steps.size(); ++i) {
+      const PlanStep& s = part.variant->program->plan.steps[i];
       out += "  if (__atomic_load_n(cancelled, __ATOMIC_RELAXED)) return -1;\n";
       if (!s.kernel) {
         out += cat("  memcpy(", pointer(part, s.outputs[0], true), ", ", pointer(part, s.inputs[0], false),
-                   ", ", part.variant->plan->values[s.inputs[0]].bytes, ");\n");
+                   ", ", part.variant->program->plan.values[s.inputs[0]].bytes, ");\n");
         continue;
       }
       const std::string name = part.name(*s.kernel);
@@ -338,10 +353,23 @@ class Emitter {
                           comment_safe(targets()), " at -O", options_.opt_level, ".\n");
     out +=
         "#include \"relay.h\"\n#include \"kernels.h\"\n\n#include <dlfcn.h>\n#include <stddef.h>\n#include "
-        "<stdint.h>\n#include <string.h>\n\n#include <new>\n\n";
+        "<stdint.h>\n#include <pthread.h>\n#include <string.h>\n\n#include <new>\n\n";
     out += "#define RELAY_EXPORT __attribute__((visibility(\"default\")))\n\n";
-    out += weights_text() + "\nnamespace {\n\n" + tables(description) + "\n" + variants() +
-           "\n}  // namespace\n\n";
+    out += weights_text() + "\nnamespace {\n\n" + tables(description) + "\n";
+    out +=
+        "// What a run ends with, if not well. A plan ends with the number of a message instead of "
+        "kTrapped.\n"
+        "constexpr int32_t kTrapped = 1, kCancelled = -1, kLimit = -2;\n\n";
+    if (has_values()) {
+      size_t most = 1;
+      for (const Part& part : parts_) most = std::max(most, most_arguments(*part.variant->program));
+      out += cat("constexpr uint32_t kMostArguments = ", most, ";\n\n", std::string(kValuesSource), "\n");
+    } else {
+      out +=
+          "inline void start_workspace(unsigned char*, const relay_allocator*) {}\n"
+          "inline void end_workspace(unsigned char*) {}\n\n";
+    }
+    out += variants() + "\n}  // namespace\n\n";
     return out + std::string(kArtifactSource);
   }
 

@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "aot/program.h"
 #include "kernel/native/toolchain.h"
-#include "passes/plan_memory.h"
 
 namespace relay::aot {
 
@@ -31,9 +31,9 @@ struct EmitOptions {
   bool join_files = false;
 };
 
-// The model as one kind of processor runs it. The kernels of the plan must be scheduled for the target.
+// The model as one kind of processor runs it. The kernels must be scheduled for the target.
 struct Variant {
-  const passes::Plan* plan = nullptr;
+  const Program* program = nullptr;
   kernel::native::Target target;
 };
 
@@ -50,7 +50,7 @@ struct Sources {
 };
 
 // An artifact with one variant or several, in the order in which they are preferred: it runs the first one whose features the
-// processor has. All are plans of one program.
+// processor has. All are of one program.
 Sources emit(std::span<const Variant> variants, const EmitOptions& options);
 inline Sources emit(const Variant& variant, const EmitOptions& options) {
   return emit(std::span<const Variant>(&variant, 1), options);

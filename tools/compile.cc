@@ -104,12 +104,8 @@ std::string never_chosen(const std::vector<std::string>& targets) {
 }
 
 // The program as it runs on one target.
-struct Lowered {
-  Module module;  // keeps the kernels
-  passes::Plan plan;
-};
-
-std::optional<Lowered> lower(const Options& o, const Model& model, const native::Target& target, Session& s) {
+std::optional<aot::Program> lower(const Options& o, const Model& model, const native::Target& target,
+                                  Session& s) {
   passes::RunnerOptions run;
   run.target.opt_level = o.opt_level;
   run.target.vector_floats = target.vector_floats;
@@ -119,15 +115,15 @@ std::optional<Lowered> lower(const Options& o, const Model& model, const native:
   const std::string pipeline = o.passes.empty() ? passes::default_pipeline(o.opt_level) : o.passes;
   Result<Module> lowered =
       passes::run_pipeline(with_entry(model.module, model.function), pipeline, run, diagnostics);
-  Result<passes::Plan> plan =
-      lowered ? passes::plan_memory(*lowered, "main", diagnostics) : Result<passes::Plan>(kReported);
-  if (!plan) {
+  Result<aot::Program> program =
+      lowered ? aot::make_program(*lowered, "main", diagnostics) : Result<aot::Program>(kReported);
+  if (!program) {
     s.fail(diagnostics, model.module.context().sources());
     return std::nullopt;
   }
-  for (size_t i = 0; i < plan->inputs.size() && i < model.input_names.size(); ++i)
-    plan->inputs[i].name = model.input_names[i];
-  return Lowered{*lowered, std::move(*plan)};
+  for (size_t i = 0; i < program->plan.inputs.size() && i < model.input_names.size(); ++i)
+    program->plan.inputs[i].name = model.input_names[i];
+  return std::move(*program);
 }
 
 void run(const Options& o, Session& s) {
@@ -146,20 +142,20 @@ void run(const Options& o, Session& s) {
   stages.next("passes and plan");
   Progress progress(s, "compile");
   progress.step("optimising");
-  std::vector<Lowered> lowered;
+  std::vector<aot::Program> programs;
   for (const native::Target& target : targets) {
-    std::optional<Lowered> one = lower(o, *model, target, s);
+    std::optional<aot::Program> one = lower(o, *model, target, s);
     if (!one) return;
-    lowered.push_back(std::move(*one));
+    programs.push_back(std::move(*one));
   }
   stages.next("print C++");
   std::vector<aot::Variant> variants;
   size_t kernels = 0;
   uint64_t workspace = 0;
   for (size_t i = 0; i < targets.size(); ++i) {
-    workspace = std::max<uint64_t>(workspace, lowered[i].plan.workspace_bytes);
-    variants.push_back({&lowered[i].plan, targets[i]});
-    kernels += lowered[i].module.kernels().size();
+    workspace = std::max<uint64_t>(workspace, programs[i].plan.workspace_bytes);
+    variants.push_back({&programs[i], targets[i]});
+    kernels += programs[i].kernels.size();
   }
   aot::EmitOptions emit;
   emit.model_name = std::filesystem::path(output).stem().string();
@@ -195,7 +191,7 @@ void run(const Options& o, Session& s) {
   }
   s.say(fmt::format("wrote {} in {:.1f} s: {} kernels, {} bytes of weights, {} bytes of workspace\n",
                     join(*written, ", "), stages.total(), kernels,
-                    lowered[0].plan.constants.empty() ? 0 : sources.weights.size(), workspace));
+                    programs[0].plan.constants.empty() ? 0 : sources.weights.size(), workspace));
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "aot/build.h"
+#include "aot/program.h"
 #include "base/cat.h"
 #include "base/check.h"
 #include "base/failure.h"
@@ -30,13 +31,25 @@ Value result_of(const passes::Plan& plan, std::vector<Tensor> tensors) {
   return Value::tuple(std::move(fields));
 }
 
+void add_tensors(const Value& v, std::vector<Tensor>& out) {
+  if (v.is_tensor()) return out.push_back(v.tensor());
+  if (v.kind() != ValueKind::kTuple) throw Trap("a compiled program takes tensors and tuples of them only");
+  for (const Value& field : v.fields()) add_tensors(field, out);
+}
+
 std::vector<Tensor> tensors_of_args(const std::vector<Value>& args) {
   std::vector<Tensor> out;
-  for (const Value& v : args) {
-    if (!v.is_tensor()) throw Trap("a compiled program takes tensors only");
-    out.push_back(v.tensor());
-  }
+  for (const Value& v : args) add_tensors(v, out);
   return out;
+}
+
+// The tensors from `next` on as a value of the type.
+Value value_of(Type t, const std::vector<Tensor>& tensors, size_t& next) {
+  const auto* tuple = t->as<TupleType>();
+  if (!tuple) return Value(tensors[next++]);
+  std::vector<Value> fields;
+  for (Type field : tuple->fields) fields.push_back(value_of(field, tensors, next));
+  return Value::tuple(std::move(fields));
 }
 
 // --- interp -----------------------------------------------------------------------------------------------------
@@ -47,28 +60,26 @@ Prepared prepare_interp(const Module& m, std::string_view function, const Engine
   }};
 }
 
+// A program may ask for what an engine lacks; that a pass broke it is no reason to skip it.
+std::string reason(const Diagnostics& diagnostics) {
+  for (const Diagnostic& d : diagnostics.all()) CHECK(!d.slug().starts_with("pass-"), d.message());
+  return diagnostics.all().empty() ? "no reason was given" : diagnostics.all().front().message();
+}
+
 // --- what compiled engines share ---------------------------------------------------------------------------------
 
-// A plan for @function, or the reason why there is none.
-std::optional<passes::Plan> plan_for(const Module& m, std::string_view function, const EngineOptions& options,
-                                     const native::Target& target, Module& lowered, std::string& why_not) {
+// The module with @function as its @main, optimised and lowered for the target. Nothing if a pass refuses it.
+std::optional<Module> lower(const Module& m, std::string_view function, const EngineOptions& options,
+                            const native::Target& target, std::string& why_not) {
   Diagnostics diagnostics;
   passes::RunnerOptions run;
   run.target.opt_level = options.opt_level;
   run.target.vector_floats = target.vector_floats;
-  const Module entry = with_entry(m, function);
-  Result<Module> done =
-      passes::run_pipeline(entry, passes::default_pipeline(options.opt_level), run, diagnostics);
-  Result<passes::Plan> plan =
-      done ? passes::plan_memory(*done, "main", diagnostics) : Result<passes::Plan>(kReported);
-  if (!plan) {
-    // A program may ask for what an engine lacks; that a pass broke it is no reason to skip it.
-    for (const Diagnostic& d : diagnostics.all()) CHECK(!d.slug().starts_with("pass-"), d.message());
-    why_not = diagnostics.all().empty() ? "no plan" : diagnostics.all().front().message();
-    return std::nullopt;
-  }
-  lowered = *done;
-  return std::move(*plan);
+  Result<Module> done = passes::run_pipeline(with_entry(m, function),
+                                             passes::default_pipeline(options.opt_level), run, diagnostics);
+  if (done) return *done;
+  why_not = reason(diagnostics);
+  return std::nullopt;
 }
 
 // --- jit --------------------------------------------------------------------------------------------------------
@@ -96,16 +107,18 @@ Prepared prepare_jit(const Module& m, std::string_view function, const EngineOpt
 Prepared prepare_graph(const Module& m, std::string_view function, const EngineOptions& options) {
   native::Target target;
   if (std::string wrong = native::parse_target(options.target, target); !wrong.empty()) return {{}, wrong};
-  Module lowered;
   std::string why_not;
-  std::optional<passes::Plan> plan = plan_for(m, function, options, target, lowered, why_not);
-  if (!plan) return {{}, why_not};
+  const std::optional<Module> lowered = lower(m, function, options, target, why_not);
+  if (!lowered) return {{}, why_not};
+  Diagnostics refused;
+  Result<passes::Plan> plan = passes::plan_memory(*lowered, "main", refused);
+  if (!plan) return {{}, reason(refused)};
   graph_runtime::ExecutorOptions run;
   run.compile.target = target;
   run.compile.opt_level = options.opt_level;
   run.threads = static_cast<unsigned>(options.threads);
   Diagnostics diagnostics;
-  auto made = graph_runtime::Executor::create(std::move(*plan), lowered.shared_context(), run, diagnostics);
+  auto made = graph_runtime::Executor::create(std::move(*plan), lowered->shared_context(), run, diagnostics);
   if (!made) throw CannotPrepare(diagnostics);
   std::shared_ptr<graph_runtime::Executor> executor = std::move(*made);
   Prepared out;
@@ -163,6 +176,7 @@ class Artifact {
     for (DLTensor& t : out) out_list.push_back(&t);
     const relay_status status =
         api_->run(context_, in_list.data(), in_list.size(), out_list.data(), out_list.size());
+    if (status == RELAY_LIMIT) throw Exhausted(api_->error(context_));
     if (status != RELAY_OK) throw Trap(api_->error(context_));
     return outputs;
   }
@@ -189,10 +203,12 @@ class Artifact {
 Prepared prepare_aot(const Module& m, std::string_view function, const EngineOptions& options) {
   native::Target target;
   if (std::string wrong = native::parse_target(options.target, target); !wrong.empty()) return {{}, wrong};
-  Module lowered;
   std::string why_not;
-  std::optional<passes::Plan> plan = plan_for(m, function, options, target, lowered, why_not);
-  if (!plan) return {{}, why_not};
+  const std::optional<Module> lowered = lower(m, function, options, target, why_not);
+  if (!lowered) return {{}, why_not};
+  Diagnostics refused;
+  Result<aot::Program> program = aot::make_program(*lowered, "main", refused);
+  if (!program) return {{}, reason(refused)};
   aot::EmitOptions emit;
   emit.opt_level = options.opt_level;
   emit.threads = options.threads;
@@ -208,15 +224,18 @@ Prepared prepare_aot(const Module& m, std::string_view function, const EngineOpt
   TemporaryFolder folder;
   if (std::string wrong = folder.make(); !wrong.empty()) refuse("cannot-compile", wrong);
   const std::string path = folder.path() + "/model.so";
-  if (!aot::build(aot::emit({&*plan, target}, emit), emit.weights, compile, path, diagnostics))
+  if (!aot::build(aot::emit({&*program, target}, emit), emit.weights, compile, path, diagnostics))
     throw CannotPrepare(diagnostics);
   auto artifact = std::make_shared<Artifact>();
   if (std::string wrong = artifact->open(path, static_cast<unsigned>(options.threads)); !wrong.empty())
     refuse("cannot-load", wrong);
-  auto shared_plan = std::make_shared<passes::Plan>(std::move(*plan));
-  return {[artifact, shared_plan, context = lowered.shared_context()](const std::vector<Value>& args) {
-    return outcome_of(
-        [&] { return result_of(*shared_plan, artifact->run(*shared_plan, tensors_of_args(args))); });
+  auto shared = std::make_shared<aot::Program>(std::move(*program));
+  return {[artifact, shared](const std::vector<Value>& args) {
+    return outcome_of([&] {
+      const std::vector<Tensor> outputs = artifact->run(shared->plan, tensors_of_args(args));
+      size_t next = 0;
+      return value_of(shared->module.function("main")->body->type, outputs, next);
+    });
   }};
 }
 

@@ -32,7 +32,7 @@ constexpr Meaning kMeanings[] = {
     // What is unsupported may be why the rest looks wrong.
     {kUnsupported,
      {"unsupported-*", "cannot-lower", "cannot-compile", "cannot-load", "dynamic-shape",
-      "not-static-dataflow"}},
+      "not-static-dataflow", "not-ahead-of-time"}},
 };
 
 bool fits(std::string_view slug, std::string_view pattern) {

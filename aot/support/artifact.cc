@@ -519,6 +519,7 @@ RELAY_EXPORT relay_status relay_context_create(relay_model* m, relay_context** c
       m->memory.release(m->memory.self, place, sizeof(relay_context));
       return RELAY_LIMIT;
     }
+    start_workspace(c->workspace, &m->memory);
   }
   __atomic_add_fetch(&m->contexts, 1, __ATOMIC_ACQ_REL);
   *context = c;
@@ -532,7 +533,10 @@ RELAY_EXPORT void relay_context_free(relay_context* c) {
     if (c->held[i] != nullptr)
       m->memory.release(m->memory.self, c->held[i], kOutputs[i].bytes ? kOutputs[i].bytes : 1);
   }
-  if (c->workspace != nullptr) m->memory.release(m->memory.self, c->workspace, kWorkspaceBytes);
+  if (c->workspace != nullptr) {
+    end_workspace(c->workspace);
+    m->memory.release(m->memory.self, c->workspace, kWorkspaceBytes);
+  }
   m->memory.release(m->memory.self, c, sizeof(relay_context));
   __atomic_sub_fetch(&m->contexts, 1, __ATOMIC_ACQ_REL);
 }
@@ -574,7 +578,11 @@ RELAY_EXPORT relay_status relay_run(relay_context* c, const DLTensor* const* inp
       m->variant->run_plan(parallel, in, out, m->weights, c->workspace, &c->cancelled, &message);
   if (entered) m->pool.leave();
   if (status == 0) return RELAY_OK;
-  if (status < 0) {
+  if (status == kLimit) {
+    say(c->error, kErrorSize, "%s", message);
+    return RELAY_LIMIT;
+  }
+  if (status == kCancelled) {
     __atomic_store_n(&c->cancelled, 0, __ATOMIC_RELEASE);
     say(c->error, kErrorSize, "the run was cancelled");
     return RELAY_CANCELLED;

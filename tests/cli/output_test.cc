@@ -111,7 +111,7 @@ TEST_F(OutputFile, AModelThatIsRefusedKeepsWhatWasThere) {
   write("closure.relay", "def @main(%x: int32) { fn(%y: int32) { %y } }");
   for (const std::string file : {"x.so", "x.h", "x.relay", "x.npz"}) write(file, "what was there\n");
   refused({"compile", "bad.relay", "-o", "x.so"}, kBadModel, {"bad.relay:1:"});
-  refused({"compile", "closure.relay", "-o", "x.so"}, kUnsupported, {"[not-static-dataflow]", "interp"});
+  refused({"compile", "closure.relay", "-o", "x.so"}, kUnsupported, {"[not-ahead-of-time]", "interp"});
   refused({"opt", "bad.relay", "-o", "x.relay"}, kBadModel, {"bad.relay:1:"});
   refused({"run", "bad.relay", "-o", "x.npz"}, kBadModel, {"bad.relay:1:"});
   refused({"fmt", "-w", "bad.relay"}, kBadModel, {"bad.relay:1:"});

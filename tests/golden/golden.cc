@@ -16,6 +16,7 @@
 #include <fstream>
 
 #include "aot/build.h"
+#include "aot/program.h"
 #include "base/diagnostics.h"
 #include "ir/analysis.h"
 #include "ir/builder.h"
@@ -195,6 +196,12 @@ std::string run(const Command& c, const TestFile& file, Diagnostics& diagnostics
   if (c.name == "plan") {
     Result<passes::Plan> plan = passes::plan_memory(*done, c.option("function", "main"), diagnostics);
     return plan ? passes::show(*plan) : "";
+  }
+  if (c.name == "functions") {
+    const Result<aot::Program> program = aot::make_program(*done, c.option("function", "main"), diagnostics);
+    if (!program || program->functions.empty()) return "";
+    return aot::print_functions(
+        *program, "", [](const kernel::Kernel& k) { return k.name.str(); }, [](size_t i) { return 64 * i; });
   }
   ADD_FAILURE() << path << ": there is no command `" << c.name << "`";
   return "";

@@ -1,0 +1,44 @@
+// What an artifact runs: a plan of static dataflow, or functions over values.
+//
+// A program that is more than static dataflow becomes C++ functions, one for each function of the language, over values
+// that count their references (support/values.cc). What is computed with tensors stays kernels. Calls in the last place
+// of a function take no space; others use the thread's stack, whose end is an error of the run. Closures bring along what
+// they mention.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "base/diagnostics.h"
+#include "base/result.h"
+#include "ir/module.h"
+#include "passes/plan_memory.h"
+
+namespace relay::aot {
+
+struct Program {
+  Module module;  // keeps what the others refer to
+  // Inputs, outputs and constants; and the steps, unless there are functions.
+  passes::Plan plan;
+  std::vector<const kernel::Kernel*> kernels;  // that are called
+  // The functions that are reached; the first one is run.
+  std::vector<Symbol> functions;
+  std::unordered_map<Expr, size_t> constants = {};  // of functions: places in plan.constants
+};
+
+// The lowered module's function as a program. Reports "not-ahead-of-time", naming the construct and the engine to use
+// instead, and what plan_memory reports of shapes.
+Result<Program> make_program(const Module& lowered, std::string_view function, Diagnostics& diagnostics);
+
+// The functions, and `run_main` that calls the first. Names begin with `prefix`; kernels are called what `kernel_name`
+// says; constant i lies at `offset` of it in the weights.
+std::string print_functions(const Program& program, std::string_view prefix,
+                            const std::function<std::string(const kernel::Kernel&)>& kernel_name,
+                            const std::function<uint64_t(size_t)>& offset);
+// The most arguments that a function of the program takes, at least 1.
+size_t most_arguments(const Program& program);
+
+}  // namespace relay::aot

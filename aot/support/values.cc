@@ -1,0 +1,367 @@
+// What a program with control flow computes with: values that count their references, and the heap of one context.
+//
+// Relay's ahead-of-time compiler puts this text in front of the functions that it generates (see aot/functions.cc). A
+// context belongs to one thread at a time, so nothing here is atomic. Memory that is given back is kept for the next
+// value of its size: a program that has run once allocates nothing when it runs again with tensors of the same sizes.
+
+enum class Kind : uint8_t { kTensor, kNode, kClosure, kReference };
+
+class Heap;
+class Value;
+struct Run;
+
+// A function that was made a value: its own value, and its arguments, which it may take away.
+using Code = Value (*)(Run& run, const Value& self, Value* args);
+
+// What a value refers to. In memory it is followed by `count` values that it holds, then, of a tensor, by the extents.
+struct Cell {
+  uint32_t references;
+  uint16_t tag;  // of a data type's constructor
+  Kind kind;
+  uint8_t size;  // class of the heap; kNever: not the heap's
+  uint32_t count, rank;
+  Heap* heap;
+  union {
+    void* data;  // of a tensor
+    Code code;   // of a closure
+  };
+
+  Cell** held() { return reinterpret_cast<Cell**>(this + 1); }
+  int64_t* extents() { return reinterpret_cast<int64_t*>(held() + count); }
+};
+constexpr uint8_t kNever = 255;
+
+// Memory in classes of sizes, four to each power of two, so that at most a fifth of a large block is not used.
+class Heap {
+ public:
+  void start(const relay_allocator* memory) { memory_ = memory; }
+
+  // Null if there is none left.
+  Cell* take(size_t bytes) {
+    const uint8_t size = class_of(bytes);
+    Cell* c = free_[size];
+    ++live_;
+    if (c != nullptr) {
+      free_[size] = next(c);
+    } else {
+      c = static_cast<Cell*>(fresh(bytes_of(size)));
+      if (c == nullptr) {
+        --live_;
+        return nullptr;
+      }
+    }
+    c->size = size;
+    c->heap = this;
+    return c;
+  }
+  void give(Cell* c) {
+    --live_;
+    next(c) = free_[c->size];
+    free_[c->size] = c;
+  }
+
+  // Gives all of it back, whatever refers to it.
+  void end() {
+    while (blocks_ != nullptr) {
+      Block* b = blocks_;
+      blocks_ = b->next;
+      memory_->release(memory_->self, b, b->bytes);
+    }
+    for (Cell*& c : free_) c = nullptr;
+    left_ = 0;
+    live_ = 0;
+  }
+  // After a run nothing is left but references that refer to themselves.
+  void end_run() {
+    if (live_ != 0) end();
+  }
+
+  // How far calls of this thread may go, so that kernels have room, too.
+  const char* stack_end() {
+    const pthread_t self = pthread_self();
+    if (stack_end_ != nullptr && pthread_equal(self, thread_)) return stack_end_;
+    constexpr size_t kRoom = 512 * 1024;
+    const char* here = static_cast<const char*>(__builtin_frame_address(0));
+    pthread_attr_t attributes;
+    void* low = nullptr;
+    size_t size = 0;
+    if (pthread_getattr_np(self, &attributes) == 0) {
+      pthread_attr_getstack(&attributes, &low, &size);
+      pthread_attr_destroy(&attributes);
+    }
+    thread_ = self;
+    stack_end_ =
+        low == nullptr ? here - kRoom : static_cast<const char*>(low) + (size / 2 < kRoom ? size / 2 : kRoom);
+    return stack_end_;
+  }
+
+ private:
+  static constexpr size_t kUnit = 64, kChunk = 64 * 1024;
+  struct alignas(kUnit) Block {
+    Block* next;
+    size_t bytes;
+  };
+
+  static Cell*& next(Cell* c) { return *reinterpret_cast<Cell**>(&c->heap); }
+
+  static uint8_t class_of(size_t bytes) {
+    const size_t units = (bytes + kUnit - 1) / kUnit;
+    if (units <= 4) return static_cast<uint8_t>(units == 0 ? 0 : units - 1);
+    const int power = 63 - __builtin_clzll(units - 1);  // units in (2^power, 2^(power + 1)]
+    const size_t quarter = size_t{1} << (power - 2);
+    return static_cast<uint8_t>(4 * (power - 1) + (units - (size_t{1} << power) + quarter - 1) / quarter - 1);
+  }
+  static size_t bytes_of(uint8_t size) {
+    if (size < 4) return kUnit * (size + 1);
+    const int power = size / 4 + 1;
+    return kUnit * ((size_t{1} << power) + (size_t{1} << (power - 2)) * (size % 4 + 1));
+  }
+
+  void* fresh(size_t bytes) {
+    if (bytes > kChunk / 4) return block(bytes);
+    if (left_ < bytes) {
+      chunk_ = static_cast<unsigned char*>(block(kChunk));
+      left_ = chunk_ != nullptr ? kChunk : 0;
+      if (chunk_ == nullptr) return nullptr;
+    }
+    void* out = chunk_;
+    chunk_ += bytes;
+    left_ -= bytes;
+    return out;
+  }
+  void* block(size_t bytes) {
+    if (bytes > SIZE_MAX / 2) return nullptr;
+    const size_t all = bytes + sizeof(Block);
+    Block* b = static_cast<Block*>(memory_->allocate(memory_->self, all, kUnit));
+    if (b == nullptr) return nullptr;
+    b->next = blocks_;
+    b->bytes = all;
+    blocks_ = b;
+    return b + 1;
+  }
+
+  const relay_allocator* memory_ = nullptr;
+  Block* blocks_ = nullptr;
+  unsigned char* chunk_ = nullptr;
+  size_t left_ = 0;
+  size_t live_ = 0;
+  pthread_t thread_ = {};
+  const char* stack_end_ = nullptr;
+  Cell* free_[4 * 62 + 4] = {};
+};
+
+constexpr uint32_t kForever = UINT32_MAX;  // references of what is never given back
+
+// A reference to a cell. None of them is null unless the run has failed.
+class Value {
+ public:
+  Value() = default;
+  explicit Value(Cell* c) : cell_(c) {}  // takes the reference over
+  Value(const Value& other) : cell_(other.cell_) {
+    if (cell_ != nullptr && cell_->references != kForever) ++cell_->references;
+  }
+  Value(Value&& other) noexcept : cell_(other.cell_) { other.cell_ = nullptr; }
+  Value& operator=(Value other) noexcept {
+    Cell* c = cell_;
+    cell_ = other.cell_;
+    other.cell_ = c;
+    return *this;
+  }
+  ~Value() {
+    if (cell_ != nullptr && cell_->references != kForever && --cell_->references == 0) release(cell_);
+  }
+
+  explicit operator bool() const { return cell_ != nullptr; }
+  Cell* operator->() const { return cell_; }
+  Cell* get() const { return cell_; }
+  Cell* leave() {
+    Cell* c = cell_;
+    cell_ = nullptr;
+    return c;
+  }
+
+ private:
+  // Without recursion: a list may be long. Cells wait in a chain through `heap`, which is the same for all of them.
+  static void release(Cell* first) {
+    Heap* heap = first->heap;
+    first->heap = nullptr;
+    for (Cell* c = first; c != nullptr;) {
+      Cell* rest = reinterpret_cast<Cell*>(c->heap);
+      for (uint32_t i = 0; i < c->count; ++i) {
+        Cell* child = c->held()[i];
+        if (child == nullptr || child->references == kForever || --child->references != 0) continue;
+        child->heap = reinterpret_cast<Heap*>(rest);
+        rest = child;
+      }
+      heap->give(c);
+      c = rest;
+    }
+  }
+
+  Cell* cell_ = nullptr;
+};
+
+inline const Value& field(const Value& v, uint32_t i) { return reinterpret_cast<const Value*>(v->held())[i]; }
+inline uint16_t tag(const Value& v) { return v->tag; }
+template <class T>
+T* data(const Value& v) {
+  return static_cast<T*>(v->data);
+}
+inline int64_t extent(const Value& v, uint32_t i) { return v->extents()[i]; }
+inline void write(const Value& reference, Value v) {
+  Cell*& place = reference->held()[0];
+  const Value before(place);
+  place = v.leave();
+}
+inline bool truth(const Value& v) { return *data<const unsigned char>(v) != 0; }
+
+// One run of the program.
+struct Run {
+  const relay_parallel* parallel;
+  const unsigned char* weights;
+  const int* cancelled;
+  const char** message;
+  Heap* heap;
+  const char* stack_end;  // how far calls may go
+  int32_t status;
+  // A call in the place of another one, which has returned.
+  Code code;
+  Value self;
+  Value args[kMostArguments];
+
+  Value fail(int32_t with, const char* why) {
+    if (status == 0) {
+      status = with;
+      *message = why;
+    }
+    return Value();
+  }
+  Value trap(const char* why) { return fail(kTrapped, why); }
+  Value out_of_memory() { return fail(kLimit, "there is not enough memory"); }
+
+  // At the beginning of every function. False if the run ends here.
+  bool enter() {
+    if (__atomic_load_n(cancelled, __ATOMIC_RELAXED)) {
+      fail(kCancelled, nullptr);
+      return false;
+    }
+    if (static_cast<const char*>(__builtin_frame_address(0)) >= stack_end) return true;
+    fail(kLimit, "the program's calls are nested too deeply for the thread's stack");
+    return false;
+  }
+};
+
+// Of extents, which are not negative.
+inline int64_t floor_div(int64_t a, int64_t b) { return a / b; }
+inline int64_t floor_mod(int64_t a, int64_t b) { return a % b; }
+inline int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
+inline int64_t greatest(int64_t a, int64_t b) { return a < b ? b : a; }
+
+inline Value make_tensor(Run& run, size_t element_bytes, uint32_t rank, const int64_t* extents) {
+  size_t bytes = element_bytes;
+  for (uint32_t i = 0; i < rank; ++i) {
+    if (__builtin_mul_overflow(bytes, static_cast<size_t>(extents[i]), &bytes)) return run.out_of_memory();
+  }
+  const size_t head = (sizeof(Cell) + rank * sizeof(int64_t) + 63) / 64 * 64;
+  if (bytes > SIZE_MAX / 2) return run.out_of_memory();
+  Cell* c = run.heap->take(head + bytes);
+  if (c == nullptr) return run.out_of_memory();
+  c->references = 1;
+  c->tag = 0;
+  c->kind = Kind::kTensor;
+  c->count = 0;
+  c->rank = rank;
+  c->data = reinterpret_cast<unsigned char*>(c) + head;
+  for (uint32_t i = 0; i < rank; ++i) c->extents()[i] = extents[i];
+  return Value(c);
+}
+// Memory that somebody else keeps: the caller's, the model's weights, or that of another tensor.
+inline Value make_view(Run& run, const void* memory, uint32_t rank, const int64_t* extents,
+                       Value keeper = Value()) {
+  const uint32_t count = keeper ? 1 : 0;
+  Cell* c = run.heap->take(sizeof(Cell) + (count + rank) * sizeof(int64_t));
+  if (c == nullptr) return run.out_of_memory();
+  c->references = 1;
+  c->tag = 0;
+  c->kind = Kind::kTensor;
+  c->count = count;
+  c->rank = rank;
+  c->data = const_cast<void*>(memory);
+  if (count > 0) c->held()[0] = keeper.leave();
+  for (uint32_t i = 0; i < rank; ++i) c->extents()[i] = extents[i];
+  return Value(c);
+}
+// A tuple, a constructor's value, a closure or a reference, with what it holds.
+template <class... V>
+Value make_cell(Run& run, Kind kind, uint16_t tag, Code code, V... held) {
+  Cell* c = run.heap->take(sizeof(Cell) + sizeof...(held) * sizeof(Cell*));
+  if (c == nullptr) return run.out_of_memory();
+  c->references = 1;
+  c->tag = tag;
+  c->kind = kind;
+  c->count = sizeof...(held);
+  c->rank = 0;
+  c->code = code;
+  uint32_t i = 0;
+  (void)i;
+  ((c->held()[i++] = held.leave()), ...);
+  return Value(c);
+}
+template <class... V>
+Value make_node(Run& run, uint16_t tag, V... held) {
+  return make_cell(run, Kind::kNode, tag, nullptr, static_cast<V&&>(held)...);
+}
+
+// Calls in the last place of a function are made when it has returned, so that they take no space.
+Cell kLaterCell = {kForever, 0, Kind::kNode, kNever, 0, 0, nullptr, {nullptr}};
+template <class... V>
+Value later(Run& run, Code code, Value self, V... args) {
+  run.code = code;
+  run.self = static_cast<Value&&>(self);
+  uint32_t i = 0;
+  (void)i;
+  ((run.args[i++] = static_cast<V&&>(args)), ...);
+  return Value(&kLaterCell);
+}
+inline Value finish(Run& run, Value v) {
+  while (v.get() == &kLaterCell) {
+    const Value self = static_cast<Value&&>(run.self);
+    Value args[kMostArguments];
+    for (uint32_t i = 0; i < kMostArguments; ++i) args[i] = static_cast<Value&&>(run.args[i]);
+    v = run.code(run, self, args);
+  }
+  return v;
+}
+template <class... V>
+Value call(Run& run, const Value& callee, V... args) {
+  const Value self = callee;
+  Value list[] = {static_cast<V&&>(args)..., Value()};
+  return finish(run, self->code(run, self, list));
+}
+
+static_assert(sizeof(Heap) <= kWorkspaceBytes, "the heap lies in the workspace");
+inline void start_workspace(unsigned char* workspace, const relay_allocator* memory) {
+  (new (workspace) Heap)->start(memory);
+}
+inline void end_workspace(unsigned char* workspace) { reinterpret_cast<Heap*>(workspace)->end(); }
+
+inline int32_t run_program(Value (*main)(Run& run, const void* const* inputs, void* const* outputs),
+                           const relay_parallel* parallel, const void* const* inputs, void* const* outputs,
+                           const unsigned char* weights, unsigned char* workspace, const int* cancelled,
+                           const char** message) {
+  Heap* heap = reinterpret_cast<Heap*>(workspace);
+  int32_t status = 0;
+  {
+    Run run = {};
+    run.parallel = parallel;
+    run.weights = weights;
+    run.cancelled = cancelled;
+    run.message = message;
+    run.heap = heap;
+    run.stack_end = heap->stack_end();
+    const Value result = main(run, inputs, outputs);
+    status = run.status;
+  }
+  heap->end_run();
+  return status;
+}
