@@ -69,6 +69,27 @@ TEST_F(Validate, ABufferWithTheIdOfAnotherOne) {
   k.temporaries = arena_.list(std::vector<const Buffer*>{arena_.make<Buffer>(same)});
   expect_problem(k, "has the id of another one");
 }
+TEST_F(Validate, Strides) {
+  const auto of = [&](std::vector<int64_t> strides) {
+    std::vector<Expr> list;
+    for (int64_t s : strides) list.push_back(pool_.integer(s));
+    Buffer b{9, symbols_.intern("t"), kFloat32,
+             arena_.list(std::vector<Expr>{pool_.integer(4), pool_.integer(8)})};
+    b.strides = arena_.list(list);
+    Kernel k = kernel_;
+    k.temporaries = arena_.list(std::vector<const Buffer*>{arena_.make<Buffer>(b)});
+    return k;
+  };
+  EXPECT_TRUE(validate(of({8, 1})).empty());
+  EXPECT_TRUE(validate(of({24, 2})).empty());
+  expect_problem(of({7, 1}), "the stride 7 of dim 0 of `t` is less than 8");
+  expect_problem(of({8, 2}), "the stride 8 of dim 0 of `t` is less than 16");
+  expect_problem(of({8, 0}), "the stride 0 of dim 1 of `t` is less than 1");
+  expect_problem(of({8}), "`t` has another number of strides than dims");
+  Kernel k = of({9, 1});
+  std::swap(k.inputs, k.temporaries);
+  expect_problem(k, "`t` is not dense, and callers would not know");
+}
 TEST_F(Validate, AReadThatIsNotDeclared) {
   expect_problem(with<Block>([](Block& b) { b.reads = {}; }),
                  "block `y`: reads `x` outside the declared regions");

@@ -196,8 +196,10 @@ class Planner {
     for (const TensorType* t : types) step.outputs.push_back(add_value(Place::kWorkspace, 0, t));
     parts_[&call] = step.outputs;
     for (const kernel::Buffer* b : kernel->temporaries) {
+      std::vector<kernel::Expr> extents(b->shape.begin(), b->shape.end());
+      if (!b->strides.empty()) extents = {b->shape[0], b->strides[0]};  // gaps are memory too
       Shape shape;
-      for (kernel::Expr e : b->shape) {
+      for (kernel::Expr e : extents) {
         if (e->kind != kernel::ExprKind::kInt)
           return refuse(&call, "dynamic-shape", "a temporary has no constant shape");
         shape.push_back(e->int_value);

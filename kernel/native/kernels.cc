@@ -6,6 +6,7 @@
 #include "kernel/execute.h"
 #include "kernel/print/prelude.h"
 #include "kernel/print/print.h"
+#include "kernel/statements.h"
 
 namespace relay::kernel::native {
 namespace {
@@ -67,14 +68,15 @@ std::vector<relay::Tensor> CompiledKernels::run(size_t i, const Kernel& k,
   std::vector<void*> buffers;
   for (const relay::Tensor& t : inputs) buffers.push_back(const_cast<void*>(t.data()));
   std::vector<relay::Tensor> made;
-  for (const auto* list : {&k.outputs, &k.temporaries}) {
-    for (const Buffer* b : *list) {
-      Shape shape;
-      for (Expr e : b->shape) shape.push_back(*evaluate(e, variables));
-      made.emplace_back(b->dtype, shape);
-      buffers.push_back(made.back().data());
-    }
+  for (const Buffer* b : k.outputs) {
+    Shape shape;
+    for (Expr e : b->shape) shape.push_back(*evaluate(e, variables));
+    made.emplace_back(b->dtype, shape);
   }
+  for (const Buffer* b : k.temporaries) {
+    made.emplace_back(b->dtype, Shape{*evaluate(memory_extent(*pool_of(k), *b), variables)});
+  }
+  for (relay::Tensor& t : made) buffers.push_back(t.data());
   std::vector<int64_t> dims;
   for (Expr e : shape_parameters(k)) dims.push_back(variables.at(e.get()));
   if (const int32_t status = call(i, parallel, buffers.data(), dims.data())) throw Trap(message(i, status));

@@ -35,7 +35,8 @@ constexpr std::array<MathNames, kMathFunctions> kDeviceMath = {{
 
 constinit const Dialect kCppDialect = {
     .name = "C++",
-    .prelude = {&kPreludeHost, &kPreludeArithmetic, &kPreludeConversions, &kPreludeVectors, &kPreludeMath},
+    .prelude = {&kPreludeHost, &kPreludeArithmetic, &kPreludeConversions, &kPreludeVectors, &kPreludeMath,
+                &kPreludeInstructions},
     .function = "",
     .result = "int32_t",
     .restricted = "__restrict ",
@@ -47,6 +48,7 @@ constinit const Dialect kCppDialect = {
     .grid_index = {},
     .parallel = true,
     .vectors = true,
+    .instructions = true,
     .infinity = "INFINITY",
     .nan = "NAN",
     .math = kHostMath,
@@ -66,6 +68,7 @@ constinit const Dialect kCudaDialect = {
     .grid_index = {"blockIdx.x", "blockIdx.y", "blockIdx.z", "threadIdx.x", "threadIdx.y", "threadIdx.z"},
     .parallel = false,
     .vectors = false,
+    .instructions = false,
     .infinity = "__int_as_float(0x7f800000)",
     .nan = "__int_as_float(0x7fffffff)",
     .math = kDeviceMath,

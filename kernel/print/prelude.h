@@ -22,5 +22,7 @@ extern const std::string_view kPreludeArithmetic;   // integers, minima, divisio
 extern const std::string_view kPreludeConversions;  // float16, bfloat16, float8, float to integer
 extern const std::string_view kPreludeVectors;      // loads, stores, broadcasts; host only
 extern const std::string_view kPreludeMath;         // exp, tanh, ... of scalars and vectors; host only
+extern const std::string_view
+    kPreludeInstructions;  // RELAY_HAS_X and relay_x for each instruction X of kernel/instructions.h; host only
 
 }  // namespace relay::kernel

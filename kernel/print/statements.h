@@ -44,6 +44,7 @@ class Statements {
   void grid_loop(const For& n);
   void sequence(const Seq& n);
   void store(const Store& n);
+  void instruction(const Block& n);
   void condition(const If& n);
   void require(const Require& n);
   void allocate(const Allocate& n);

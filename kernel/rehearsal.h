@@ -1,0 +1,78 @@
+// Rehearsal: what the reference executor watches besides single accesses, see `rehearse` in execute.h.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <vector>
+
+#include "kernel/kernel.h"
+
+namespace relay::kernel {
+
+// What happened to an element.
+struct ElementHistory {
+  int32_t writer = -1;    // the block that wrote it last
+  bool updated = false;   // as a step of a reduction
+  bool pending = false;   // and no other block has read it since
+  int64_t beginning = 0;  // the number of the last write that was no such step
+  int32_t write_strand = -1, read_strand = -1;
+
+  void forget() { *this = {}; }
+};
+
+// The block that runs.
+struct BlockState {
+  int32_t number = 0;
+  bool goes_on = false;  // it reads what it writes, over a reduction
+  bool in_init = false;
+};
+
+class Rehearsal {
+ public:
+  // Independent loops.
+  int64_t enter_loop() { return ++activations_; }
+  void enter_iteration(int64_t activation, int64_t iteration);
+  void leave_iteration() { strand_ = strands_[index(strand_)].parent; }
+
+  // Says what is wrong with an access, or nothing.
+  std::string_view read(ElementHistory& e, const BlockState& by) const;
+  std::string_view write(ElementHistory& e, const BlockState& by);
+
+  // A step of a reduction into the element, by the values of the iterators. False if it was done before.
+  bool step(const Buffer* buffer, int64_t element, int64_t beginning, const std::vector<int64_t>& iters);
+  // The same step among those that these values of the spatial iterators need, whichever blocks do them: in one
+  // buffer, or, if it is local, in any local ones, where blocks may add up parts of a sum over the same extents.
+  void count(const Buffer* buffer, const std::string& block, const std::vector<int64_t>& extents,
+             const std::vector<int64_t>& spatial, const std::vector<int64_t>& reduction);
+  std::string missing_steps() const;  // at the end; empty if there are none
+
+ private:
+  // An iteration of an independent loop, within others.
+  struct Strand {
+    int32_t parent;
+    int64_t activation, iteration, depth;
+  };
+  struct Steps {
+    std::string block;
+    int64_t all = 1;
+    std::set<std::vector<int64_t>> seen;
+  };
+  static size_t index(int32_t i) { return static_cast<size_t>(i); }
+  bool conflict(int32_t a, int32_t b) const;  // are they different iterations of one loop?
+
+  int64_t activations_ = 0, beginnings_ = 0;
+  int32_t strand_ = -1;
+  std::vector<Strand> strands_;
+  std::set<std::vector<int64_t>> done_;
+  // By buffer (or -1), the extents of the reduction, and the values of the spatial iterators.
+  std::map<std::tuple<int64_t, std::vector<int64_t>, std::vector<int64_t>>, Steps> steps_;
+};
+
+// Is it of constant size, and small enough?
+bool can_rehearse(const Kernel& k);
+
+}  // namespace relay::kernel
