@@ -141,6 +141,7 @@ class Executor {
     arrays_[b] = std::make_unique<Array>(Array{b, std::move(shape), std::move(strides), std::move(t)});
   }
   void allocate(const Buffer* b) {
+    if (arrays_.contains(b)) throw BadKernel(cat("buffer `", b->name.text(), "` is allocated twice"));
     Shape shape;
     if (b->strides.empty()) {
       for (Expr e : b->shape) shape.push_back(integer(e)());

@@ -41,7 +41,10 @@ void Rehearsal::enter_iteration(int64_t activation, int64_t iteration) {
 }
 
 std::string_view Rehearsal::read(ElementHistory& e, const BlockState& by) const {
-  if (by.number != e.writer) e.pending = false;
+  if (by.number != e.writer) {
+    e.pending = false;
+    e.taken |= !by.goes_on;
+  }
   if (conflict(e.write_strand, strand_)) return kShared;
   e.read_strand = strand_;
   return {};
@@ -54,7 +57,9 @@ std::string_view Rehearsal::write(ElementHistory& e, const BlockState& by) {
     // The same block may compute an element again where neighbours both need it; another one has no reason to.
     if (e.pending && (e.updated || e.writer != by.number)) return "over what nothing has read";
     e.beginning = ++beginnings_;
+    e.taken = false;
   }
+  if (step && e.taken) return "which another block has read before the reduction was done";
   e.updated = step;
   e.writer = by.number;
   e.pending = true;

@@ -18,6 +18,7 @@ struct ElementHistory {
   int32_t writer = -1;    // the block that wrote it last
   bool updated = false;   // as a step of a reduction
   bool pending = false;   // and no other block has read it since
+  bool taken = false;     // a block that does not go on with it has read it since the last beginning
   int64_t beginning = 0;  // the number of the last write that was no such step
   int32_t write_strand = -1, read_strand = -1;
 

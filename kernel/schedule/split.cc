@@ -8,11 +8,9 @@ namespace {
 
 // Every block of `s` runs only where the condition holds as well.
 Stmt with_predicate(ExprPool& pool, Stmt s, Expr condition) {
-  return rewrite(pool.arena(), s, [&](Stmt n) -> Stmt {
-    const auto* b = n->as<Block>();
-    if (b == nullptr) return n;
-    Block copy = *b;
-    copy.predicate = b->predicate ? logical_and(b->predicate, condition) : condition;
+  return rewrite_outermost_blocks(pool.arena(), s, [&](const Block& b) -> Stmt {
+    Block copy = b;
+    copy.predicate = b.predicate ? logical_and(b.predicate, condition) : condition;
     return pool.arena().make<Block>(copy);
   });
 }
