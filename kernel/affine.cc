@@ -75,6 +75,23 @@ std::string not_quasi_affine(Expr binding) {
   return {};
 }
 
+std::vector<const BlockIter*> iters_of_tensors(const Block& block) {
+  std::unordered_set<const ExprNode*> used;
+  for (const auto& list : {block.reads, block.writes}) {
+    for (const Region& r : list) {
+      if (r.buffer->scope != Scope::kGlobal) continue;
+      for (Expr m : r.min) {
+        for (Expr v : variables(m)) used.insert(v.get());
+      }
+    }
+  }
+  std::vector<const BlockIter*> out;
+  for (const BlockIter& i : block.iters) {
+    if (used.contains(i.var.get())) out.push_back(&i);
+  }
+  return out;
+}
+
 IndependentIters independent_iters(const Block& block, const Kernel& k) {
   // Variables that index parameters, and temporaries.
   std::unordered_set<const ExprNode*> outside, kept;

@@ -30,6 +30,10 @@ bool overlap(const std::vector<Digits>& a, const std::vector<Digits>& b);
 // Why the expression is not quasi-affine; empty if it is, or may be: minima, maxima and choices are not looked into.
 std::string not_quasi_affine(Expr binding);
 
+// The iterators that index parameters and temporaries: a domain of its own, where those of local buffers only say where
+// something is put for a while.
+std::vector<const BlockIter*> iters_of_tensors(const Block& block);
+
 // The iterators of the block that are independent of each other: those that index parameters first, then those that index
 // temporaries, then what else there is of reductions. What is left over says again what these say, or only where in a
 // local buffer something is. Iterators whose digits cannot be told are left out, too, and `known` is false.

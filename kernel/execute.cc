@@ -110,7 +110,7 @@ class Executor {
       out.push_back(array(b)->tensor);
     }
     if (rehearsal_) {
-      if (std::string missing = rehearsal_->missing_steps(); !missing.empty()) throw BadKernel(missing);
+      if (std::string missing = rehearsal_->missing(); !missing.empty()) throw BadKernel(missing);
     }
     return out;
   }
@@ -403,7 +403,8 @@ class Executor {
     scope->name = n.name.str();
     scope->outer = scope_;
     scope->number = static_cast<int32_t>(scopes_.size());
-    const Run watch = rehearsal_ ? watched_step(n, *scope) : Run();
+    const Run watch = rehearsal_ ? watched_step(n, *scope) : Run(),
+              visit = rehearsal_ ? watched_domain(n) : Run();
     const auto window = [&](const Region& r) {
       auto w = std::make_unique<Window>();
       w->buffer = r.buffer;
@@ -441,8 +442,25 @@ class Executor {
         init();
         scope->in_init = false;
       }
+      if (visit) visit();
       if (watch) watch();
       body();
+    };
+  }
+
+  // Notes for which values of its iterators the block runs.
+  Run watched_domain(const Block& n) {
+    const std::vector<const BlockIter*> iters = iters_of_tensors(n);
+    std::vector<int64_t> extents;
+    std::vector<int64_t*> slots;
+    for (const BlockIter* i : iters) {
+      extents.push_back(integer(i->extent)());
+      slots.push_back(&slot(i->var.get()));
+    }
+    return [this, slots, group = rehearsal_->group_of(n, iters, extents)] {
+      std::vector<int64_t> values;
+      for (const int64_t* s : slots) values.push_back(*s);
+      rehearsal_->visit(group, values);
     };
   }
 

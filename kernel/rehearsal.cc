@@ -15,7 +15,7 @@ constexpr std::string_view kShared = "as other iterations of an independent loop
 
 // How often stores are executed, at most; nothing if that depends on a shape or is too much.
 std::optional<int64_t> steps_of(Stmt s, Bounds bounds) {
-  int64_t total = 1;
+  int64_t total = s->as<Store>() ? 1 : 0;
   if (const auto* f = s->as<For>()) {
     const Interval times = bounds.of(f->extent);
     if (!times.high) return std::nullopt;
@@ -46,12 +46,18 @@ std::string_view Rehearsal::read(ElementHistory& e, const BlockState& by) const 
     e.taken |= !by.goes_on;
   }
   if (conflict(e.write_strand, strand_)) return kShared;
-  e.read_strand = strand_;
+  if (!conflict(e.read_strand, strand_)) {
+    e.read_strand = strand_;
+  } else if (!conflict(e.other_read_strand, strand_)) {
+    e.other_read_strand = strand_;
+  }
   return {};
 }
 
 std::string_view Rehearsal::write(ElementHistory& e, const BlockState& by) {
-  if (conflict(e.write_strand, strand_) || conflict(e.read_strand, strand_)) return kShared;
+  if (conflict(e.write_strand, strand_) || conflict(e.read_strand, strand_) ||
+      conflict(e.other_read_strand, strand_))
+    return kShared;
   const bool step = by.goes_on && !by.in_init;
   if (!step) {
     // The same block may compute an element again where neighbours both need it; another one has no reason to.
@@ -84,7 +90,44 @@ void Rehearsal::count(const Buffer* buffer, const std::string& block, const std:
   s.seen.insert(reduction);
 }
 
-std::string Rehearsal::missing_steps() const {
+size_t Rehearsal::group_of(const Block& b, const std::vector<const BlockIter*>& iters,
+                           const std::vector<int64_t>& extents) {
+  std::set<int64_t> tensors;
+  for (const auto& list : {b.reads, b.writes}) {
+    for (const Region& r : list) {
+      if (r.buffer->scope == Scope::kGlobal) tensors.insert(r.buffer->id);
+    }
+  }
+  std::vector<int64_t> key(tensors.begin(), tensors.end());
+  key.push_back(-1);
+  key.insert(key.end(), extents.begin(), extents.end());
+  const auto [it, fresh] = group_by_key_.emplace(std::move(key), groups_.size());
+  if (fresh) {
+    Group g{b.name.str(), {}, {}, false};
+    for (size_t i = 0; i < iters.size(); ++i) {
+      g.names.push_back(iters[i]->var->name.str());
+      g.seen.emplace_back(static_cast<size_t>(std::max<int64_t>(extents[i], 0)));
+    }
+    groups_.push_back(std::move(g));
+  }
+  return it->second;
+}
+
+void Rehearsal::visit(size_t group, const std::vector<int64_t>& values) {
+  Group& g = groups_[group];
+  g.visited = true;
+  for (size_t i = 0; i < values.size(); ++i) g.seen[i][static_cast<size_t>(values[i])] = true;
+}
+
+std::string Rehearsal::missing() const {
+  for (const Group& g : groups_) {
+    for (size_t i = 0; i < g.seen.size() && g.visited; ++i) {
+      const auto hole = std::find(g.seen[i].begin(), g.seen[i].end(), false);
+      if (hole == g.seen[i].end()) continue;
+      return cat("block `", g.block, "` is never run with ", hole - g.seen[i].begin(), " for iterator `",
+                 g.names[i], "`");
+    }
+  }
   for (const auto& [key, s] : steps_) {
     if (static_cast<int64_t>(s.seen.size()) != s.all) {
       return cat("block `", s.block, "` does ", s.seen.size(), " of the ", s.all,

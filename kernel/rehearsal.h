@@ -20,7 +20,9 @@ struct ElementHistory {
   bool pending = false;   // and no other block has read it since
   bool taken = false;     // a block that does not go on with it has read it since the last beginning
   int64_t beginning = 0;  // the number of the last write that was no such step
-  int32_t write_strand = -1, read_strand = -1;
+  int32_t write_strand = -1;
+  // Two iterations that read it, different ones if there were: whoever writes then is not both.
+  int32_t read_strand = -1, other_read_strand = -1;
 
   void forget() { *this = {}; }
 };
@@ -49,7 +51,13 @@ class Rehearsal {
   // buffer, or, if it is local, in any local ones, where blocks may add up parts of a sum over the same extents.
   void count(const Buffer* buffer, const std::string& block, const std::vector<int64_t>& extents,
              const std::vector<int64_t>& spatial, const std::vector<int64_t>& reduction);
-  std::string missing_steps() const;  // at the end; empty if there are none
+  // Blocks that access the same tensors share a domain between them: the values of these iterators, which all blocks
+  // of a group together must take.
+  size_t group_of(const Block& b, const std::vector<const BlockIter*>& iters,
+                  const std::vector<int64_t>& extents);
+  void visit(size_t group, const std::vector<int64_t>& values);
+
+  std::string missing() const;  // at the end: what was not done; empty if all was
 
  private:
   // An iteration of an independent loop, within others.
@@ -62,6 +70,12 @@ class Rehearsal {
     int64_t all = 1;
     std::set<std::vector<int64_t>> seen;
   };
+  struct Group {
+    std::string block;
+    std::vector<std::string> names;
+    std::vector<std::vector<bool>> seen;  // of each iterator, its values
+    bool visited = false;
+  };
   static size_t index(int32_t i) { return static_cast<size_t>(i); }
   bool conflict(int32_t a, int32_t b) const;  // are they different iterations of one loop?
 
@@ -69,6 +83,8 @@ class Rehearsal {
   int32_t strand_ = -1;
   std::vector<Strand> strands_;
   std::set<std::vector<int64_t>> done_;
+  std::map<std::vector<int64_t>, size_t> group_by_key_;
+  std::vector<Group> groups_;
   // By buffer (or -1), the extents of the reduction, and the values of the spatial iterators.
   std::map<std::tuple<int64_t, std::vector<int64_t>, std::vector<int64_t>>, Steps> steps_;
 };
