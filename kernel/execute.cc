@@ -450,8 +450,7 @@ class Executor {
 
   // Notes for which values of its iterators the block runs.
   Run watched_domain(const Block& n) {
-    std::vector<const BlockIter*> iters;
-    for (const BlockIter& i : n.iters) iters.push_back(&i);
+    const std::vector<const BlockIter*> iters = iters_of_tensors(n);
     std::vector<int64_t> extents;
     std::vector<int64_t*> slots;
     for (const BlockIter* i : iters) {

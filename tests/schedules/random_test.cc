@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 
+#include "kernel/affine.h"
 #include "kernel/rehearsal.h"
 #include "tests/schedules/common.h"
 
@@ -152,17 +153,21 @@ Kernel with(Case& c, Kernel k, Stmt old, Stmt by) {
   return k;
 }
 
-// One iterator of a block with more than one value gets another binding.
+// One iterator over a tensor, with more than one value, gets another binding. Those that only say where in a local buffer
+// something is are left alone: a wrong place there is a sound kernel for something else.
 Kernel rebound(Case& c, const Kernel& k, const std::function<Expr(Expr)>& f) {
-  const auto wide = [](const BlockIter& i) {
-    return !i.extent.is_int(1) && i.binding->kind != ExprKind::kInt;
+  const auto wide = [](const Block& b, const BlockIter& i) {
+    const std::vector<const BlockIter*> all = iters_of_tensors(b);
+    return std::find(all.begin(), all.end(), &i) != all.end() && !i.extent.is_int(1) &&
+           i.binding->kind != ExprKind::kInt;
   };
-  const auto* b = any_of_kind<Block>(
-      c, k.body, [&](const Block& n) { return std::any_of(n.iters.begin(), n.iters.end(), wide); });
+  const auto* b = any_of_kind<Block>(c, k.body, [&](const Block& n) {
+    return std::any_of(n.iters.begin(), n.iters.end(), [&](const BlockIter& i) { return wide(n, i); });
+  });
   if (b == nullptr) return k;
   std::vector<BlockIter> iters(b->iters.begin(), b->iters.end());
   size_t i = c.pick(iters.size());
-  while (!wide(iters[i])) i = (i + 1) % iters.size();
+  while (!wide(*b, b->iters[i])) i = (i + 1) % iters.size();
   iters[i].binding = f(iters[i].binding);
   Block copy = *b;
   copy.iters = c.pool().arena().list(iters);
