@@ -210,13 +210,17 @@ Kernel repeating_loop(Case& c, const Kernel& k) {
   return with(c, k, b, make_for(c.pool().arena(), again, c.pool().integer(2), ForKind::kSerial, b));
 }
 Kernel missing_statement(Case& c, const Kernel& k) {
-  // The only one that writes something: what is left is otherwise a sound kernel, for something else.
+  // The only one that writes a tensor, and nothing else: what is left is otherwise a sound kernel, for something else.
   const auto needed = [&](Stmt n) {
-    bool only = false;
+    bool only = true, any = false;
     for (const Block* b : outermost_blocks(n)) {
-      for (const Region& w : b->writes)
-        only |= writers(n, w.buffer).size() == writers(k.body, w.buffer).size();
+      for (const Region& w : b->writes) {
+        if (w.buffer->scope != Scope::kGlobal) continue;
+        any = true;
+        only &= writers(n, w.buffer).size() == writers(k.body, w.buffer).size();
+      }
     }
+    only &= any;
     return only;
   };
   const auto* s = any_of_kind<Seq>(
