@@ -1,10 +1,16 @@
 // Artifacts through their C interface: what relay.h promises to a program that loads one.
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sched.h>
+#include <sys/file.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
+#include <functional>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <thread>
 
@@ -268,6 +274,121 @@ TEST(Artifact, AChildAfterForkRunsWithoutTheThreadsOfItsParent) {
   EXPECT_EQ(status, 0);
 }
 
+// --- threads ----------------------------------------------------------------------------------------------------
+
+// The threads of this process, each with how often it has waited.
+std::map<std::string, long> waits_by_thread() {
+  std::map<std::string, long> out;
+  for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
+    std::ifstream status(task.path() / "status");
+    for (std::string line; std::getline(status, line);) {
+      if (line.starts_with("voluntary_ctxt_switches:"))
+        out[task.path().filename()] = std::stol(line.substr(24));
+    }
+  }
+  return out;
+}
+
+TEST(Artifact, OneThreadIsTheCallersAndOthersEndWithTheModel) {
+  const size_t before = waits_by_thread().size();
+  {
+    Opened one(embedded(), {.threads = 1});
+    ASSERT_EQ(one.go(), RELAY_OK);
+    EXPECT_EQ(waits_by_thread().size(), before);
+    Opened three(embedded(), {.threads = 3});
+    EXPECT_EQ(waits_by_thread().size(), before + 2);
+  }
+  EXPECT_EQ(waits_by_thread().size(), before);
+}
+
+TEST(Artifact, WithoutANumberThereIsAThreadForEachCoreThatTheProcessMayUse) {
+  const size_t before = waits_by_thread().size();
+  std::thread([&] {
+    const Compiled many(kProgram, {.threads = 0});
+    // Of this thread, and of those that it starts.
+    cpu_set_t all, one;
+    ASSERT_EQ(sched_getaffinity(0, sizeof all, &all), 0);
+    CPU_ZERO(&one);
+    for (int c = 0; CPU_COUNT(&one) == 0; ++c) {
+      if (CPU_ISSET(c, &all)) CPU_SET(c, &one);
+    }
+    {
+      Opened r(many);
+      EXPECT_EQ(waits_by_thread().size(), before + static_cast<size_t>(CPU_COUNT(&all)));
+    }
+    ASSERT_EQ(sched_setaffinity(0, sizeof one, &one), 0);
+    Opened r(many);
+    EXPECT_EQ(waits_by_thread().size(), before + 1) << "this thread and no more";
+  }).join();
+}
+
+// Large enough to be worth threads.
+constexpr std::string_view kWideProgram = "def @main(%x: Tensor[(512, 512), float32]) { nn.softmax(%x) }";
+
+struct Wide {
+  Compiled compiled{kWideProgram, {}};
+  std::vector<float> x = std::vector<float>(512 * 512), y = x;
+  int64_t shape[2] = {512, 512};
+
+  Wide() {
+    for (size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(i % 89) / 8;
+  }
+  // The results of `runs` runs on so many threads; `during` is called between opening and running.
+  std::vector<float> run(unsigned threads, int runs = 1, const std::function<void()>& during = [] {}) {
+    relay_open_options options = {};
+    options.struct_size = sizeof options;
+    options.threads = threads;
+    relay_model* model = nullptr;
+    relay_context* context = nullptr;
+    EXPECT_EQ(compiled.api->model_open(&options, &model), RELAY_OK);
+    EXPECT_EQ(compiled.api->context_create(model, &context), RELAY_OK);
+    DLTensor in = {x.data(), {kDLCPU, 0}, 2, {kDLFloat, 32, 1}, shape, nullptr, 0}, out = in;
+    out.data = y.data();
+    const DLTensor* inputs[] = {&in};
+    DLTensor* outputs[] = {&out};
+    during();
+    for (int i = 0; i < runs; ++i) EXPECT_EQ(compiled.api->run(context, inputs, 1, outputs, 1), RELAY_OK);
+    after = waits_by_thread();
+    compiled.api->context_free(context);
+    EXPECT_EQ(compiled.api->model_close(model), RELAY_OK);
+    return y;
+  }
+  std::map<std::string, long> after;  // the last run
+};
+
+TEST(Artifact, TheSameBitsForEveryNumberOfThreads) {
+  Wide wide;
+  const std::vector<float> one = wide.run(1);
+  for (unsigned threads : {2u, 3u, 7u}) EXPECT_EQ(wide.run(threads), one) << threads;
+}
+
+// While another model of this process computes, a run keeps to the thread that calls.
+TEST(Artifact, ModelsOfOneProcessShareItsCores) {
+  Wide wide;
+  const std::vector<float> alone = wide.run(1);
+  std::map<std::string, long> before;
+  const auto worked = [&] {
+    long total = 0;
+    for (const auto& [thread, waits] : wide.after) total += waits - before[thread];
+    return total;
+  };
+  const auto settle = [&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));  // until new threads wait for work
+    before = waits_by_thread();
+    before.erase(std::to_string(getpid()));
+  };
+  const auto without_caller = [&] { wide.after.erase(std::to_string(getpid())); };
+  EXPECT_EQ(wide.run(3, 5, settle), alone);
+  without_caller();
+  EXPECT_GE(worked(), 5) << "the threads work where nobody else does";
+  const int gate = open("/proc/self/status", O_RDONLY | O_CLOEXEC);
+  ASSERT_EQ(flock(gate, LOCK_EX | LOCK_NB), 0);  // as another model's run does
+  EXPECT_EQ(wide.run(3, 5, settle), alone);
+  without_caller();
+  EXPECT_EQ(worked(), 0);
+  close(gate);
+}
+
 // Counts, and refuses the nth request.
 struct Counting {
   int left;
@@ -355,6 +476,28 @@ TEST(Artifact, DescribesItself) {
   ASSERT_EQ(read_file("docs/artifacts.md", 1 << 20, page), "");
   for (const auto& [key, value] : d.items())
     EXPECT_NE(page.find(cat("`", key, "`")), std::string::npos) << "docs/artifacts.md lacks " << key;
+}
+
+// __builtin_cpu_supports takes a literal, and a name that compilers know.
+std::string absent_feature() {
+  __builtin_cpu_init();
+  if (!__builtin_cpu_supports("xop")) return "xop";
+  return __builtin_cpu_supports("avx512f") ? "" : "avx512f";
+}
+
+TEST(Artifact, AFeatureThatTheProcessorLacksIsNamedWhenTheModelIsOpened) {
+  const std::string absent = absent_feature();
+  if (absent.empty()) GTEST_SKIP() << "this processor has every feature that is asked for";
+  const Compiled c(kProgram, {.features = {"sse2", absent}});
+  char error[256] = "";
+  relay_open_options options = {};
+  options.struct_size = sizeof options;
+  options.error = error;
+  options.error_size = sizeof error;
+  relay_model* model = nullptr;
+  EXPECT_EQ(c.api->model_open(&options, &model), RELAY_UNSUPPORTED);
+  EXPECT_EQ(model, nullptr);
+  EXPECT_NE(std::string(error).find("this processor has no " + absent), std::string::npos) << error;
 }
 
 // --- weights in a file ------------------------------------------------------------------------------------------

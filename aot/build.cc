@@ -15,7 +15,9 @@ Result<std::vector<std::string>> build(const Sources& sources, Weights weights,
                                        const std::string& library, Diagnostics& diagnostics) {
   const auto uncompiled = [&](std::string wrong) -> Reported {
     diagnostics.error(Span::none(), "cannot-compile", std::move(wrong))
-        .note("`relay doctor` says what this machine lacks; the engine `interp` needs no compiler");
+        .note(
+            "`relay doctor` says what this machine lacks; the engines `interp`, `jit` and `graph` need no "
+            "compiler");
     return kReported;
   };
   TemporaryFolder folder;

@@ -3,25 +3,13 @@
 #include <algorithm>
 
 #include "base/cat.h"
+#include "base/harmless.h"
 
 namespace relay {
 namespace {
 
 // Lines of generated text can be megabytes long: show only what is near the caret.
 constexpr size_t kMaxLine = 160;
-
-// Names and texts from a file stand in messages, and a terminal would obey their control characters.
-std::string harmless(std::string_view text) {
-  std::string out;
-  for (char c : text) {
-    if ((static_cast<unsigned char>(c) < 0x20 && c != '\n') || c == 0x7f) {
-      out += fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
-    } else {
-      out += c;
-    }
-  }
-  return out;
-}
 
 void render_place(std::string& out, Span span, std::string_view kind, std::string_view message,
                   std::string_view slug, const SourceMap& sources) {
@@ -66,15 +54,25 @@ Diagnostic& Diagnostic::note(std::string text) {
   return *this;
 }
 
+// Of a full list an error drives out the last warning, so that min(errors_, kMaxKept) errors are kept.
 Diagnostic& Diagnostics::error(Span span, std::string_view slug, std::string message) {
+  if (all_.size() >= kMaxKept) {
+    auto out = std::prev(all_.end());
+    if (errors_ < kMaxKept) {
+      while (out->severity() == Severity::kError) --out;
+    }
+    all_.erase(out);
+  }
   ++errors_;
-  if (all_.size() >= kMaxKept) all_.pop_back();
   return all_.emplace_back(Severity::kError, span, std::string(slug), std::move(message));
 }
 
 Diagnostic& Diagnostics::warning(Span span, std::string_view slug, std::string message) {
-  if (all_.size() >= kMaxKept) all_.pop_back();
-  return all_.emplace_back(Severity::kWarning, span, std::string(slug), std::move(message));
+  Diagnostic made(Severity::kWarning, span, std::string(slug), std::move(message));
+  if (all_.size() < kMaxKept) return all_.emplace_back(std::move(made));
+  // Its label and notes are still written, and nobody reads them.
+  thread_local Diagnostic dropped = made;
+  return dropped = std::move(made);
 }
 
 void Diagnostics::clear() {
@@ -108,7 +106,7 @@ std::string Diagnostics::render(const SourceMap& sources) const {
   });
   std::string out;
   for (const Diagnostic* d : order) out += relay::render(*d, sources);
-  if (errors_ > all_.size()) out += cat("note: ", errors_ - all_.size(), " more errors are not shown\n");
+  if (errors_ > kMaxKept) out += cat("note: ", errors_ - kMaxKept, " more errors are not shown\n");
   return out;
 }
 

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "base/cat.h"
+
 namespace relay {
 namespace {
 
@@ -22,6 +24,41 @@ TEST(Diagnostics, WhatATerminalWouldObeyIsWritten) {
             "  ^\n"
             "  \\x08\n"
             "note: \\x7f\n");
+}
+
+TEST(Diagnostics, WarningsNeverDriveOutAnError) {
+  Diagnostics d;
+  for (size_t i = 0; i < Diagnostics::kMaxKept - 1; ++i) d.warning({}, "some-warning", "a warning");
+  d.error({}, "some-error", "the error");
+  d.warning({}, "some-warning", "one too many").label({}, "label").note("note");
+  EXPECT_EQ(d.all().size(), Diagnostics::kMaxKept);
+  EXPECT_EQ(&d.last(), &d.all().back());
+  const std::string text = d.render({});
+  EXPECT_NE(text.find("the error"), std::string::npos);
+  EXPECT_EQ(text.find("one too many"), std::string::npos);
+  EXPECT_EQ(text.find("more errors"), std::string::npos);
+}
+
+TEST(Diagnostics, AnErrorDrivesOutTheLastWarning) {
+  Diagnostics d;
+  for (size_t i = 0; i < Diagnostics::kMaxKept - 2; ++i) d.error({}, "some-error", cat("error ", i, "."));
+  d.warning({}, "some-warning", "the first warning");
+  d.warning({}, "some-warning", "the second warning");
+  d.error({}, "some-error", "another error");
+  EXPECT_EQ(d.all().size(), Diagnostics::kMaxKept);
+  std::string text = d.render({});
+  EXPECT_NE(text.find("the first warning"), std::string::npos);
+  EXPECT_EQ(text.find("the second warning"), std::string::npos);
+  EXPECT_NE(text.find("another error"), std::string::npos);
+  EXPECT_EQ(text.find("more errors"), std::string::npos);
+
+  for (int i = 0; i < 3; ++i) d.error({}, "some-error", "one of three");
+  d.warning({}, "some-warning", "the third warning");
+  text = d.render({});
+  EXPECT_EQ(text.find("warning"), std::string::npos);
+  EXPECT_NE(text.find("error 997."), std::string::npos);
+  EXPECT_NE(text.find("note: 2 more errors are not shown\n"), std::string::npos);
+  EXPECT_EQ(d.errors(), Diagnostics::kMaxKept + 2);
 }
 
 }  // namespace

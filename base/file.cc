@@ -59,10 +59,8 @@ class Staged {
       if (!failed) destination_ = target.string();
     }
     if (destination_.empty()) destination_ = path_;
-    std::string name = destination_ + ".XXXXXX";
-    const Descriptor to{mkostemp(name.data(), O_CLOEXEC)};
+    const Descriptor to{make_temporary()};
     if (to.number < 0) return reason("cannot write", path_);
-    temporary_ = name;
     // mkostemp makes files for their owner alone; a result is as readable as any other file.
     const mode_t mask = umask(0);
     umask(mask);
@@ -75,6 +73,7 @@ class Staged {
     if (temporary_.empty()) return {};
     if (std::rename(temporary_.c_str(), destination_.c_str()) != 0) return reason("cannot write", path_);
     temporary_.clear();
+    fleeting_.keep();
     committed_ = true;
     return {};
   }
@@ -85,6 +84,17 @@ class Staged {
   }
 
  private:
+  // Opens a file beside the destination; negative if that fails.
+  int make_temporary() {
+    std::string name = destination_ + ".XXXXXX";
+    const Uninterrupted making;
+    const int file = mkostemp(name.data(), O_CLOEXEC);
+    if (file < 0) return file;
+    temporary_ = name;
+    fleeting_.path(name);
+    return file;
+  }
+
   std::string write_through(std::string_view bytes) {
     const Descriptor to{open(path_.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY)};
     if (to.number < 0 || !write_all(to.number, bytes)) return reason("cannot write", path_);
@@ -92,6 +102,7 @@ class Staged {
   }
 
   std::string path_, destination_, temporary_;
+  Fleeting fleeting_;
   bool existed_ = false, committed_ = false;
 };
 
@@ -125,6 +136,7 @@ std::string write_files_atomically(std::span<const FileContents> files) {
   for (size_t i = 0; i < files.size(); ++i) {
     if (std::string wrong = all[i].write(files[i]); !wrong.empty()) return wrong;
   }
+  const Uninterrupted renaming;  // files that belong together
   for (Staged& s : all) {
     if (std::string wrong = s.commit(); !wrong.empty()) {
       for (Staged& done : all) done.undo();
@@ -158,9 +170,29 @@ std::string TemporaryFolder::make() {
   const std::filesystem::path base = std::filesystem::temp_directory_path(failed);
   if (failed) return cat("there is no folder for temporary files: ", failed.message(), " (TMPDIR)");
   std::string name = (base / "relay-XXXXXX").string();
+  const Uninterrupted making;
   if (mkdtemp(name.data()) == nullptr) return reason("cannot make a temporary folder", name);
   path_ = name;
+  fleeting_.path(name);
   return {};
+}
+
+std::string cache_folder() {
+  const auto variable = [](const char* name) {
+    const char* value = std::getenv(name);
+    return std::string(value ? value : "");
+  };
+  // The XDG Base Directory Specification has relative paths ignored.
+  if (const std::string chosen = variable("XDG_CACHE_HOME"); chosen.starts_with("/"))
+    return chosen + "/relay";
+  const std::string home = variable("HOME");
+  return home.starts_with("/") ? home + "/.cache/relay" : std::string();
+}
+
+std::string make_folders(const std::string& path) {
+  std::error_code failed;
+  std::filesystem::create_directories(path, failed);
+  return failed ? cat("cannot make the folder ", path, ": ", failed.message()) : std::string();
 }
 
 }  // namespace relay

@@ -8,6 +8,8 @@
 #include <string>
 #include <string_view>
 
+#include "base/interruption.h"
+
 namespace relay {
 
 // Reads a regular file of at most `most_bytes`.
@@ -26,7 +28,13 @@ struct FileContents {
 // What would keep a file from being written, as far as that can be known before there is anything to write.
 [[nodiscard]] std::string cannot_write(const std::string& path);
 
-// A fresh private folder, removed with all its files at the end of the scope.
+// Where things are kept that can be made again: $XDG_CACHE_HOME/relay, or ~/.cache/relay; empty if neither is known. It
+// need not be there yet; `make_folders` makes it.
+std::string cache_folder();
+// Makes the folder and those around it.
+[[nodiscard]] std::string make_folders(const std::string& path);
+
+// A fresh private folder, removed with all its files at the end of the scope, or when the program is interrupted.
 class TemporaryFolder {
  public:
   TemporaryFolder() = default;
@@ -40,6 +48,7 @@ class TemporaryFolder {
 
  private:
   std::string path_;
+  Fleeting fleeting_;
 };
 
 }  // namespace relay

@@ -5,6 +5,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cstdlib>
+
 namespace relay {
 namespace {
 
@@ -123,6 +125,26 @@ TEST(Folder, IsPrivateAndGoesAwayWithItsFiles) {
     ASSERT_EQ(write_file_atomically(path + "/b/c", "2"), "");
   }
   EXPECT_NE(access(path.c_str(), F_OK), 0);
+}
+
+TEST_F(File, TheCacheIsWhereTheUserSaysOrAtHome) {
+  const auto before = [](const char* name) {
+    return std::string(std::getenv(name) ? std::getenv(name) : "");
+  };
+  const std::string chosen = before("XDG_CACHE_HOME"), home = before("HOME");
+  setenv("XDG_CACHE_HOME", "/chosen", 1);
+  setenv("HOME", "/home/somebody", 1);
+  EXPECT_EQ(cache_folder(), "/chosen/relay");
+  setenv("XDG_CACHE_HOME", "not/absolute", 1);
+  EXPECT_EQ(cache_folder(), "/home/somebody/.cache/relay");
+  unsetenv("HOME");
+  EXPECT_EQ(cache_folder(), "");
+  setenv("XDG_CACHE_HOME", chosen.c_str(), 1);
+  setenv("HOME", home.c_str(), 1);
+  EXPECT_EQ(make_folders(path("a/b/c")), "");
+  EXPECT_EQ(make_folders(path("a/b/c")), "");
+  ASSERT_EQ(write_file_atomically(path("file"), ""), "");
+  EXPECT_NE(make_folders(path("file/a")).find(path("file/a")), std::string::npos);
 }
 
 }  // namespace

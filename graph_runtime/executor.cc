@@ -32,9 +32,9 @@ Result<std::unique_ptr<Executor>> Executor::create(passes::Plan plan, std::share
     if (s.kernel && index.emplace(s.kernel, kernels.size()).second) kernels.push_back(s.kernel);
     e->kernel_of_step_.push_back(s.kernel ? index.at(s.kernel) : SIZE_MAX);
   }
-  if (std::string wrong = e->kernels_.compile(kernels, options.compile); !wrong.empty()) {
+  if (std::string wrong = options.code_generator(kernels, options.compile, e->kernels_); !wrong.empty()) {
     diagnostics.error(Span::none(), "cannot-compile", std::move(wrong))
-        .note("`relay doctor` says what this machine lacks; the engine `interp` needs no compiler");
+        .note("`relay doctor` says what this machine lacks; the engines `interp` and `jit` run any program");
     return kReported;
   }
   return e;

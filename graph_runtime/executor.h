@@ -13,6 +13,7 @@
 #include "base/diagnostics.h"
 #include "base/failure.h"
 #include "base/result.h"
+#include "kernel/llvm/compile.h"
 #include "kernel/native/kernels.h"
 #include "passes/plan_memory.h"
 
@@ -20,6 +21,7 @@ namespace relay::graph_runtime {
 
 struct ExecutorOptions {
   kernel::native::CompileOptions compile;
+  kernel::native::CodeGenerator code_generator = kernel::jit::compile;
   unsigned threads = 1;
 };
 

@@ -3,6 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <filesystem>
+#include <thread>
+
 #include "base/cat.h"
 #include "ir/text/parser.h"
 #include "op/operators.h"
@@ -72,12 +76,65 @@ TEST(Executor, ARunDoesNotDependOnTheOneBefore) {
   }
 }
 
-TEST(Executor, ThreadsGiveTheSameBits) {
-  const auto one = executor_of(kSoftmaxes, 1), three = executor_of(kSoftmaxes, 3);
-  ASSERT_TRUE(one && three);
-  const Tensor x = counting({64, 128});
-  const std::vector<Tensor> a = run(*one, {x}), b = run(*three, {x});
-  for (size_t i = 0; i < a.size(); ++i) EXPECT_TRUE(compare_exact(a[i], b[i]).ok);
+// Large enough for parallel loops, and one small network.
+constexpr std::string_view kParallel[] = {
+    kSoftmaxes, R"(def @main(%x: Tensor[(128, 512), float32]) { nn.softmax(nn.relu(%x)) })",
+    R"(def @main(%x: Tensor[(192, 256), float32]) { (nn.matmul(%x, transpose(%x)), sum(%x, axis=[1]), sum(%x, axis=[0])) })",
+    R"(def @main(%x: Tensor[(1, 32, 40, 40), float32]) {
+      let %w = ones(shape=[48, 32, 3, 3], dtype="float32") * 0.125f;
+      let %y = nn.relu(nn.conv2d(%x, %w, padding=[1, 1]));
+      let %z = nn.max_pool2d(%y, pool_size=[2, 2], strides=[2, 2]);
+      nn.softmax(nn.dense(nn.batch_flatten(%z), ones(shape=[10, 19200], dtype="float32") * 0.0009765625f))
+    })"};
+
+TEST(Executor, EveryNumberOfThreadsGivesTheSameBits) {
+  for (std::string_view program : kParallel) {
+    std::vector<Tensor> alone;
+    for (unsigned threads : {1u, 2u, 3u, 7u}) {
+      const auto e = executor_of(program, threads);
+      ASSERT_NE(e, nullptr) << program;
+      const Tensor x = counting(*e->plan().inputs[0].type->static_shape());
+      const std::vector<Tensor> results = run(*e, {x});
+      if (threads == 1) alone = results;
+      for (size_t i = 0; i < results.size(); ++i)
+        EXPECT_TRUE(compare_exact(alone[i], results[i]).ok) << threads << " threads: " << program;
+    }
+  }
+}
+
+// The threads of this process.
+size_t thread_count() {
+  const std::filesystem::directory_iterator tasks("/proc/self/task");
+  return static_cast<size_t>(std::distance(begin(tasks), end(tasks)));
+}
+
+TEST(Executor, OneThreadStartsNoOther) {
+  const size_t before = thread_count();
+  const auto e = executor_of(kParallel[1], 1);
+  ASSERT_NE(e, nullptr);
+  std::thread([&] { run(*e, {counting({128, 512})}); }).join();
+  EXPECT_EQ(thread_count(), before);
+}
+
+// Both have the threads of one pool, which has as many as the process has cores.
+TEST(Executor, ModelsOfOneProcessShareItsThreads) {
+  const unsigned cores = kernel::native::usable_cores();
+  const auto one = executor_of(kParallel[1], cores), two = executor_of(kParallel[1], cores);
+  ASSERT_TRUE(one && two);
+  const size_t before = thread_count();
+  std::atomic<size_t> most{0};
+  const auto work = [&](Executor& e) {
+    const Tensor x = counting({128, 512});
+    for (int i = 0; i < 50; ++i) {
+      run(e, {x});
+      most = std::max<size_t>(most, thread_count());
+    }
+  };
+  std::thread first([&] { work(*one); }), second([&] { work(*two); });
+  first.join();
+  second.join();
+  // The two that call; a test before this one may have started the pool.
+  EXPECT_LE(most, before + 2 + cores - 1);
 }
 
 TEST(Executor, RefusesOtherInputs) {

@@ -32,25 +32,19 @@ uint64_t resident_bytes() {
   return pages ? *pages * static_cast<uint64_t>(::sysconf(_SC_PAGESIZE)) : 0;
 }
 
-namespace {
-
-uint64_t usable_bytes_now() {
-  uint64_t bytes = UINT64_MAX;
-  const long pages = ::sysconf(_SC_PHYS_PAGES), size = ::sysconf(_SC_PAGESIZE);
-  if (pages > 0 && size > 0) bytes = static_cast<uint64_t>(pages) * static_cast<uint64_t>(size);
-  for (const char* path : {"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"}) {
-    if (const auto limit = number_in(path, 0)) bytes = std::min(bytes, *limit);
-  }
-  rlimit address{};
-  if (::getrlimit(RLIMIT_AS, &address) == 0 && address.rlim_cur != RLIM_INFINITY)
-    bytes = std::min<uint64_t>(bytes, address.rlim_cur);
-  return bytes == UINT64_MAX ? bytes : bytes / 4 * 3;
-}
-
-}  // namespace
-
 uint64_t usable_bytes() {
-  static const uint64_t kBytes = usable_bytes_now();
+  static const uint64_t kBytes = [] {
+    uint64_t bytes = UINT64_MAX;
+    const long pages = ::sysconf(_SC_PHYS_PAGES), size = ::sysconf(_SC_PAGESIZE);
+    if (pages > 0 && size > 0) bytes = static_cast<uint64_t>(pages) * static_cast<uint64_t>(size);
+    for (const char* path : {"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"}) {
+      if (const auto limit = number_in(path, 0)) bytes = std::min(bytes, *limit);
+    }
+    rlimit address{};
+    if (::getrlimit(RLIMIT_AS, &address) == 0 && address.rlim_cur != RLIM_INFINITY)
+      bytes = std::min<uint64_t>(bytes, address.rlim_cur);
+    return bytes == UINT64_MAX ? bytes : bytes / 4 * 3;
+  }();
   return kBytes;
 }
 

@@ -266,7 +266,9 @@ Machine::State Machine::apply(const Value& callee, std::vector<Value> args, Span
   const auto* code = static_cast<Expr>(callee.code());
   if (const auto* ref = code->as<OpRef>()) {
     try {
-      const Value made = op::evaluate(module_.context(), *ref->op, args, attrs);
+      std::optional<Value> elsewhere;
+      if (options_.run_operator) elsewhere = options_.run_operator(*ref->op, args, attrs);
+      const Value made = elsewhere ? *elsewhere : op::evaluate(module_.context(), *ref->op, args, attrs);
       if (made.is_tensor()) watch_.made(made.tensor().bytes());
       return made;
     } catch (const Trap& trap) {
@@ -281,7 +283,13 @@ Machine::State Machine::apply(const Value& callee, std::vector<Value> args, Span
   const kernel::Kernel* kernel = module_.kernel(name.text());
   CHECK(kernel != nullptr, cat("global @", name.text(), " does not exist"));
   std::vector<Value> results;
-  for (Tensor& t : kernel::execute(*kernel, op::flatten(args))) results.push_back(Value(std::move(t)));
+  try {
+    const std::vector<Tensor> inputs = op::flatten(args);
+    auto made = options_.run_kernel ? options_.run_kernel(*kernel, inputs) : kernel::execute(*kernel, inputs);
+    for (Tensor& t : made) results.push_back(Value(std::move(t)));
+  } catch (const Trap& trap) {
+    throw Trap(trap.what(), trap.span.known() ? trap.span : span);
+  }
   return results.size() == 1 ? results[0] : Value::tuple(std::move(results));
 }
 

@@ -7,6 +7,8 @@
 #include <atomic>
 #include <functional>
 #include <memory>
+#include <optional>
+#include <span>
 #include <string_view>
 #include <unordered_map>
 #include <variant>
@@ -23,6 +25,11 @@ namespace relay::interp {
 struct Options : Limits {
   // Called with each value an expression evaluates to, in evaluation order: traces and comparisons stand on it.
   std::function<void(Expr, const Value&)> observe = {};
+  // For engines that stand on this machine: compute operators and kernels by other means than their definitions. An
+  // operator call that gives nothing is evaluated by its definition.
+  std::function<std::optional<Value>(const op::OpDef& def, std::span<const Value> args, const Attrs& attrs)>
+      run_operator = {};
+  std::function<std::vector<Tensor>(const kernel::Kernel& k, std::span<const Tensor> inputs)> run_kernel = {};
 };
 
 // Runs parts of one module. Throws Trap and Exhausted. The module must be well formed and well typed.

@@ -9,6 +9,7 @@
 
 #include "base/diagnostics.h"
 #include "ir/text/parser.h"
+#include "op/op_def.h"
 #include "op/operators.h"
 
 namespace relay::interp {
@@ -130,6 +131,22 @@ TEST(Stepping, FramesKnowTheirFunction) {
     if (!machine.now().value) seen.insert((*machine.now().env)->fn);
   } while (machine.advance());
   EXPECT_EQ(seen, (std::set<const Fn*>{m.function("main"), m.function("f")}));
+}
+
+TEST(Elsewhere, OperatorsMayBeComputedByOtherMeans) {
+  const Module m = module_of(kEveryForm);
+  Options options;
+  std::vector<std::string> asked;
+  options.run_operator = [&](const op::OpDef& def, std::span<const Value> args,
+                             const Attrs&) -> std::optional<Value> {
+    asked.push_back(def.name);
+    if (def.name != "multiply") return std::nullopt;
+    EXPECT_EQ(args.size(), 2u);
+    return Value(Tensor::scalar_int(kInt32, 100));
+  };
+  // 1 + 2 = 3; the product is said to be 100, which is above 8, so that the closure gives it back; 100 + 3.
+  EXPECT_EQ(show(Machine(m, options).call("main", {})), "Tensor[(), int32] 103");
+  EXPECT_EQ(asked, (std::vector<std::string>{"add", "multiply", "greater", "add"}));
 }
 
 }  // namespace

@@ -7,29 +7,6 @@
 namespace relay {
 namespace {
 
-// Leaves are values, not evaluations: using one twice shares nothing.
-bool is_leaf(Expr e) {
-  switch (e->kind) {
-    case ExprKind::kConstant:
-    case ExprKind::kVar:
-    case ExprKind::kGlobal:
-    case ExprKind::kOpRef:
-    case ExprKind::kCtorRef: return true;
-    default: return false;
-  }
-}
-
-// Does the i-th child of e stand in a scope of its own?
-bool opens_scope(Expr e, size_t i) {
-  switch (e->kind) {
-    case ExprKind::kFn: return true;
-    case ExprKind::kLet:
-    case ExprKind::kIf:
-    case ExprKind::kMatch: return i > 0;
-    default: return false;
-  }
-}
-
 // The tree of scopes, with a second, far-reaching pointer upwards from each, so that the lowest common ancestor of
 // two takes logarithmic time (Myers, "An applicative random-access stack", 1983).
 class ScopeTree {
@@ -66,6 +43,16 @@ class ScopeTree {
 };
 
 }  // namespace
+
+bool opens_scope(Expr user, size_t child) {
+  switch (user->kind) {
+    case ExprKind::kFn: return true;
+    case ExprKind::kLet:
+    case ExprKind::kIf:
+    case ExprKind::kMatch: return child > 0;
+    default: return false;
+  }
+}
 
 std::vector<const Var*> free_vars(Expr e) {
   const std::vector<Expr> order = post_order(e);

@@ -45,6 +45,8 @@ struct Scopes {
       opens;  // of fn, let, if, match: the first scope that it opens; its others follow in order
 };
 Scopes scopes(Expr root);
+// Is this child of the user (the number counts as for_each_child does) the body of a scope?
+bool opens_scope(Expr user, size_t child);
 
 // Problems that no user can cause: a variable bound twice or used out of scope, a null where there must be none, a
 // global or constructor that does not exist. Empty if all is well. Checked after every pass in tests.

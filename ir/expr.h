@@ -27,11 +27,13 @@ std::string_view name(const OpDef& op);  // defined in op/: all that programs as
 struct Constructor;  // of a data type: ir/module.h
 
 enum class ExprKind : uint8_t {
+  // Leaves.
   kConstant,
   kVar,
   kGlobal,
   kOpRef,
   kCtorRef,
+  // Evaluations.
   kTuple,
   kProj,
   kFn,
@@ -56,6 +58,9 @@ struct ExprNode {
   }
 };
 using Expr = const ExprNode*;
+
+// A value rather than an evaluation: using one twice shares nothing.
+inline bool is_leaf(Expr e) { return e->kind <= ExprKind::kCtorRef; }
 
 // A tensor known when the program is written.
 struct Constant : ExprNode {

@@ -288,6 +288,12 @@ kernel::Stmt Importer::statement(kernel::Stmt root) {
         n.message = symbol(n.message);
         return arena.make<Require>(n);
       }
+      case StmtKind::kPrefetch: {
+        Prefetch n = *s->as<Prefetch>();
+        n.buffer = buffer(n.buffer);
+        n.indices = exprs(n.indices);
+        return arena.make<Prefetch>(n);
+      }
       case StmtKind::kNop: break;
     }
     return arena.make<Nop>(*s->as<Nop>());

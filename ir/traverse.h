@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <functional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "ir/fields.h"
@@ -12,31 +13,26 @@
 namespace relay {
 
 // A side table over expressions, indexed by their dense ids; grows on demand. Memory and time follow the ids that
-// are used, not the largest one: asking about many small functions of a large module stays linear.
+// are used, wherever they lie: asking about many small functions of a large module stays linear.
 template <class T>
 class NodeMap {
  public:
   // References stay valid while the map lives.
   T& operator[](Expr e) {
-    const uint32_t page = e->id / kPageSize;
-    if (pages_.empty()) first_ = page;
-    if (page < first_) {
-      const uint32_t more =
-          std::min(first_, std::max<uint32_t>(first_ - page, static_cast<uint32_t>(pages_.size())));
-      pages_.insert(pages_.begin(), more, {});
-      first_ -= more;
-    }
-    if (page - first_ >= pages_.size()) pages_.resize(page - first_ + 1);
-    std::vector<Slot>& slots = pages_[page - first_];
-    if (slots.empty()) slots.resize(kPageSize);
-    return slots[e->id % kPageSize].value;
+    const uint32_t number = e->id / kPageSize;
+    if (Page* page = find(number)) return page->slots[e->id % kPageSize].value;
+    if (2 * (used_ + 1) > pages_.size()) grow();
+    Page& page = pages_[place_of(number)];
+    page.number = number;
+    page.slots.resize(kPageSize);
+    ++used_;
+    return page.slots[e->id % kPageSize].value;
   }
   // The value, or a default-made one if none was ever set.
   const T& get(Expr e) const {
     static const T none{};
-    const uint32_t page = e->id / kPageSize;
-    if (page < first_ || page - first_ >= pages_.size() || pages_[page - first_].empty()) return none;
-    return pages_[page - first_][e->id % kPageSize].value;
+    const Page* page = find(e->id / kPageSize);
+    return page ? page->slots[e->id % kPageSize].value : none;
   }
 
  private:
@@ -44,8 +40,36 @@ class NodeMap {
   struct Slot {  // keeps std::vector<bool> away
     T value{};
   };
-  uint32_t first_ = 0;  // number of pages_[0]
-  std::vector<std::vector<Slot>> pages_;
+  struct Page {
+    uint32_t number = 0;
+    std::vector<Slot> slots = {};  // empty: the place is free
+  };
+
+  // Where a page is or would be: a hash table with linear probing, at most half full. The hash is multiplicative: pages
+  // at regular distances, as parts that are made alike have them, would collide in a plainer one.
+  size_t place_of(uint32_t number) const {
+    const size_t mask = pages_.size() - 1;
+    size_t i = (number * uint64_t{0x9e3779b97f4a7c15} >> 32) & mask;
+    while (!pages_[i].slots.empty() && pages_[i].number != number) i = (i + 1) & mask;
+    return i;
+  }
+  const Page* find(uint32_t number) const {
+    if (pages_.empty()) return nullptr;
+    const Page& page = pages_[place_of(number)];
+    return page.slots.empty() ? nullptr : &page;
+  }
+  Page* find(uint32_t number) { return const_cast<Page*>(std::as_const(*this).find(number)); }
+
+  void grow() {
+    std::vector<Page> before =
+        std::exchange(pages_, std::vector<Page>(std::max<size_t>(4, 2 * pages_.size())));
+    for (Page& page : before) {
+      if (!page.slots.empty()) pages_[place_of(page.number)] = std::move(page);
+    }
+  }
+
+  std::vector<Page> pages_;  // a power of two of them
+  size_t used_ = 0;
 };
 
 // Each node reachable from the roots once, children before parents, in evaluation order. Binders (parameters, let

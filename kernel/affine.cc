@@ -35,6 +35,18 @@ bool loads(Expr e) {
   return found;
 }
 
+// What the first indices of regions of parameters and temporaries mention.
+std::unordered_set<const ExprNode*> variables_of_tensors(List<Region> regions) {
+  std::unordered_set<const ExprNode*> out;
+  for (const Region& r : regions) {
+    if (r.buffer->scope != Scope::kGlobal) continue;
+    for (Expr m : r.min) {
+      for (Expr v : variables(m)) out.insert(v.get());
+    }
+  }
+  return out;
+}
+
 }  // namespace
 
 std::optional<std::vector<Digits>> digits_of(Expr binding) {
@@ -76,19 +88,19 @@ std::string not_quasi_affine(Expr binding) {
 }
 
 std::vector<const BlockIter*> iters_of_tensors(const Block& block) {
-  std::unordered_set<const ExprNode*> used;
-  for (const auto& list : {block.reads, block.writes}) {
-    for (const Region& r : list) {
-      if (r.buffer->scope != Scope::kGlobal) continue;
-      for (Expr m : r.min) {
-        for (Expr v : variables(m)) used.insert(v.get());
-      }
-    }
-  }
+  std::unordered_set<const ExprNode*> used = variables_of_tensors(block.reads);
+  used.merge(variables_of_tensors(block.writes));
   std::vector<const BlockIter*> out;
   for (const BlockIter& i : block.iters) {
     if (used.contains(i.var.get())) out.push_back(&i);
   }
+  return out;
+}
+
+std::vector<const BlockIter*> iters_of_sources(const Block& block) {
+  const std::unordered_set<const ExprNode*> written = variables_of_tensors(block.writes);
+  std::vector<const BlockIter*> out = iters_of_tensors(block);
+  std::erase_if(out, [&](const BlockIter* i) { return written.contains(i->var.get()); });
   return out;
 }
 

@@ -30,9 +30,11 @@ bool overlap(const std::vector<Digits>& a, const std::vector<Digits>& b);
 // Why the expression is not quasi-affine; empty if it is, or may be: minima, maxima and choices are not looked into.
 std::string not_quasi_affine(Expr binding);
 
-// The iterators that index parameters and temporaries: a domain of its own, where those of local buffers only say where
-// something is put for a while.
+// The iterators that index parameters and temporaries; those of local buffers only say where something is put for a while.
 std::vector<const BlockIter*> iters_of_tensors(const Block& block);
+// Of these, the ones that index what is read and nothing that is written: if they are wrong, another element is read, and
+// nothing else shows it.
+std::vector<const BlockIter*> iters_of_sources(const Block& block);
 
 // The iterators of the block that are independent of each other: those that index parameters first, then those that index
 // temporaries, then what else there is of reductions. What is left over says again what these say, or only where in a

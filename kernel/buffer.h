@@ -1,6 +1,9 @@
 // Buffer: a typed array in memory that a kernel reads or writes.
 #pragma once
 
+#include <optional>
+#include <vector>
+
 #include "base/arena.h"
 #include "base/symbol.h"
 #include "kernel/expr.h"
@@ -29,7 +32,9 @@ struct Buffer {
 
 // Elements from one index of the dim to the next.
 Expr stride_of(const Buffer& b, size_t dim);
-// Elements of memory that the buffer takes, gaps included.
-Expr memory_extent(ExprPool& pool, const Buffer& b);
+// A dense shape of as much memory as the buffer takes, gaps included.
+std::vector<Expr> memory_shape(const Buffer& b);
+// Its elements, where they are a constant of 64 bits: nothing if they are none, or more.
+std::optional<int64_t> memory_extent(const Buffer& b);
 
 }  // namespace relay::kernel

@@ -314,6 +314,7 @@ class Executor {
   // Statements.
   Run compile(Stmt s) {
     switch (s->kind) {
+      case StmtKind::kPrefetch:  // of no consequence
       case StmtKind::kNop: return [] {};
       case StmtKind::kFor: return compile(*s->as<For>());
       case StmtKind::kBlock: return compile(*s->as<Block>());
@@ -450,7 +451,8 @@ class Executor {
 
   // Notes for which values of its iterators the block runs.
   Run watched_domain(const Block& n) {
-    const std::vector<const BlockIter*> iters = iters_of_tensors(n);
+    const std::vector<const BlockIter*> iters = iters_of_sources(n);
+    if (iters.empty()) return {};
     std::vector<int64_t> extents;
     std::vector<int64_t*> slots;
     for (const BlockIter* i : iters) {
@@ -598,7 +600,7 @@ std::vector<Tensor> execute(const Kernel& k, std::span<const Tensor> inputs) {
 }
 
 std::string rehearse(const Kernel& k) {
-  if (!can_rehearse(k)) return {};
+  if (!rehearsal_work(k)) return {};
   std::vector<Tensor> zeros;
   for (const Buffer* b : k.inputs) {
     Shape shape;

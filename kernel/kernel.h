@@ -13,7 +13,7 @@
 
 namespace relay::kernel {
 
-enum class StmtKind : uint8_t { kFor, kBlock, kStore, kSeq, kIf, kAllocate, kRequire, kNop };
+enum class StmtKind : uint8_t { kFor, kBlock, kStore, kSeq, kIf, kAllocate, kRequire, kNop, kPrefetch };
 
 struct StmtNode {
   StmtKind kind;
@@ -107,6 +107,14 @@ struct Require : StmtNode {
   static constexpr StmtKind kKind = StmtKind::kRequire;
   Expr condition;
   Symbol message;
+};
+
+// The element is going to be read: a hint to fetch its cache line, which computes nothing and may be left out. The
+// indices may lie outside of the buffer, and count as no access of a block.
+struct Prefetch : StmtNode {
+  static constexpr StmtKind kKind = StmtKind::kPrefetch;
+  const Buffer* buffer;  // not a local one, which has no memory of its own
+  List<Expr> indices;
 };
 
 struct Nop : StmtNode {

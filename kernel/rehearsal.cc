@@ -1,7 +1,7 @@
 #include "kernel/rehearsal.h"
 
 #include <algorithm>
-#include <optional>
+#include <unordered_map>
 
 #include "base/cat.h"
 #include "kernel/execute.h"
@@ -13,25 +13,58 @@ namespace {
 
 constexpr std::string_view kShared = "as other iterations of an independent loop do";
 
-// How often stores are executed, at most; nothing if that depends on a shape or is too much.
-std::optional<int64_t> steps_of(Stmt s, Bounds bounds) {
-  int64_t total = s->as<Store>() ? 1 : 0;
-  if (const auto* f = s->as<For>()) {
-    const Interval times = bounds.of(f->extent);
-    if (!times.high) return std::nullopt;
-    bounds.bind(f->var, f->extent);
-    total = std::max<int64_t>(*times.high, 0);
-    const std::optional<int64_t> body = steps_of(f->body, bounds);
-    if (!body || __builtin_mul_overflow(total, *body, &total) || total > kMostRehearsed) return std::nullopt;
+// Counts what running a kernel takes: statements, and operations of expressions, as often as they are evaluated. Counts
+// end at kMostRehearsed + 1.
+class Work {
+ public:
+  int64_t of(Stmt s, const Bounds& bounds) {
+    int64_t total = 1;
+    for (Expr e : expressions(s)) total = sum(total, of(e.get()));
+    if (const auto* f = s->as<For>()) {
+      const Interval times = bounds.of(f->extent);
+      Bounds inside = bounds;
+      inside.bind(f->var, f->extent);
+      return sum(total, product(times.high ? std::max<int64_t>(*times.high, 0) : kTooMuch,
+                                sum(1, of(f->body, inside))));
+    }
+    if (const auto* b = s->as<Block>()) {
+      for (const auto& list : {b->reads, b->writes}) {
+        for (const Region& r : list) {
+          for (const auto& exprs : {r.min, r.extent}) {
+            for (Expr e : exprs) total = sum(total, of(e.get()));
+          }
+        }
+      }
+    }
+    if (const auto* a = s->as<Allocate>()) total = sum(total, elements(*a->buffer));  // they are forgotten
+    for (Stmt c : children(s)) {
+      if (total > kMostRehearsed) break;
+      total = sum(total, of(c, bounds));
+    }
     return total;
   }
-  for (Stmt c : children(s)) {
-    const std::optional<int64_t> below = steps_of(c, bounds);
-    if (!below || __builtin_add_overflow(total, *below, &total) || total > kMostRehearsed)
-      return std::nullopt;
+  static int64_t elements(const Buffer& b) {
+    const std::optional<int64_t> extent = memory_extent(b);
+    return extent ? std::min(*extent, kTooMuch) : kTooMuch;
   }
-  return total;
-}
+  static int64_t sum(int64_t a, int64_t b) { return std::min(a + b, kTooMuch); }
+
+ private:
+  static constexpr int64_t kTooMuch = kMostRehearsed + 1;
+  static int64_t product(int64_t a, int64_t b) {
+    return a > kTooMuch / b ? kTooMuch : std::min(a * b, kTooMuch);
+  }
+
+  // What is shared is evaluated wherever it is used.
+  int64_t of(const ExprNode* e) {
+    if (const auto it = of_.find(e); it != of_.end()) return it->second;
+    int64_t total = 1;
+    for (const ExprNode* a : e->args) total = sum(total, of(a));
+    return of_[e] = total;
+  }
+
+  std::unordered_map<const ExprNode*, int64_t> of_;
+};
 
 }  // namespace
 
@@ -148,23 +181,14 @@ bool Rehearsal::conflict(int32_t a, int32_t b) const {
   return strands_[index(a)].activation == strands_[index(b)].activation;
 }
 
-bool can_rehearse(const Kernel& k) {
-  if (!shape_parameters(k).empty() || !steps_of(k.body, {})) return false;
-  // Memory must be small as well: a kernel may touch little of a large buffer.
-  const auto elements = [](const Buffer& b) {
-    int64_t size = 1;
-    for (size_t d = 0; d < b.shape.size() && size >= 0 && size <= kMostRehearsed; ++d) {
-      const Expr e = d == 0 && !b.strides.empty() ? b.shape[0] * b.strides[0] : b.shape[d];
-      size =
-          e->kind == ExprKind::kInt ? size * std::min(e->int_value, kMostRehearsed + 1) : kMostRehearsed + 1;
-      if (!b.strides.empty()) break;
-    }
-    return size < 0 ? kMostRehearsed + 1 : size;
-  };
-  for (const Buffer* b : all_buffers(k)) {
-    if (elements(*b) > kMostRehearsed) return false;
+std::optional<int64_t> rehearsal_work(const Kernel& k) {
+  if (!shape_parameters(k).empty()) return std::nullopt;
+  Work work;
+  int64_t total = work.of(k.body, {});
+  for (const auto& list : {k.inputs, k.outputs, k.temporaries}) {
+    for (const Buffer* b : list) total = Work::sum(total, Work::elements(*b));
   }
-  return true;
+  return total <= kMostRehearsed ? std::optional(total) : std::nullopt;
 }
 
 }  // namespace relay::kernel

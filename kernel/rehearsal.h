@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -89,7 +90,8 @@ class Rehearsal {
   std::map<std::tuple<int64_t, std::vector<int64_t>, std::vector<int64_t>>, Steps> steps_;
 };
 
-// Is it of constant size, and small enough?
-bool can_rehearse(const Kernel& k);
+// How many operations a rehearsal of the kernel takes, memory that is set up included; nothing if that depends on a
+// shape, or is more than kMostRehearsed.
+std::optional<int64_t> rehearsal_work(const Kernel& k);
 
 }  // namespace relay::kernel

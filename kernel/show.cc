@@ -103,6 +103,11 @@ std::string show(Stmt s, int indent) {
       const auto* n = s->as<Require>();
       return line(indent, cat("require ", show(n->condition), ", \"", n->message.text(), "\""));
     }
+    case StmtKind::kPrefetch: {
+      const auto* n = s->as<Prefetch>();
+      const std::string indices = join(n->indices, ", ", [](Expr e) { return show(e); });
+      return line(indent, cat("prefetch ", n->buffer->name.text(), "[", indices, "]"));
+    }
     case StmtKind::kNop: return line(indent, "nothing");
   }
   return {};

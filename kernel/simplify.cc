@@ -512,7 +512,8 @@ Stmt simplify(ExprPool& pool, Stmt s, Bounds bounds) {
       if (c.is_int(1)) return make_nop(arena);
       return c == n->condition ? s : make_require(arena, c, n->message);
     }
-    case StmtKind::kStore: return rewrite_expressions(arena, s, simple);
+    case StmtKind::kStore:
+    case StmtKind::kPrefetch: return rewrite_expressions(arena, s, simple);
     case StmtKind::kNop: return s;
   }
   return s;

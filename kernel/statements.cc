@@ -76,8 +76,10 @@ class RegionCollector {
         return std::nullopt;
       return range;
     }
-    if (!bounds_.proves_less_equal(pool_.integer(0), index)) index = max(index, pool_.integer(0));
-    if (!bounds_.proves_less(index, size)) index = max(kernel::min(index, size - 1), pool_.integer(0));
+    const bool above = bounds_.proves_less_equal(pool_.integer(0), index),
+               below = bounds_.proves_less(index, size);
+    if (!above) index = max(index, pool_.integer(0));
+    if (!below) index = max(kernel::min(index, size - 1), pool_.integer(0));
     return Range{index, pool_.integer(1)};
   }
 
@@ -126,6 +128,10 @@ Stmt make_allocate(Arena& arena, const Buffer* buffer, Stmt body) {
 }
 Stmt make_require(Arena& arena, Expr condition, Symbol message) {
   return arena.make<Require>(StmtNode{StmtKind::kRequire}, condition, message);
+}
+Stmt make_prefetch(Arena& arena, const Buffer* buffer, const std::vector<Expr>& indices) {
+  CHECK(indices.size() == buffer->shape.size(), "a prefetch needs one index for each dim");
+  return arena.make<Prefetch>(StmtNode{StmtKind::kPrefetch}, buffer, arena.list(indices));
 }
 Stmt make_nop(Arena& arena) { return arena.make<Nop>(StmtNode{StmtKind::kNop}); }
 
@@ -182,6 +188,7 @@ std::vector<Stmt> children(Stmt s) {
     case StmtKind::kAllocate: return {s->as<Allocate>()->body};
     case StmtKind::kStore:
     case StmtKind::kRequire:
+    case StmtKind::kPrefetch:
     case StmtKind::kNop: return {};
   }
   return {};
@@ -208,6 +215,10 @@ std::vector<Expr> expressions(Stmt s) {
     }
     case StmtKind::kIf: return {s->as<If>()->condition};
     case StmtKind::kRequire: return {s->as<Require>()->condition};
+    case StmtKind::kPrefetch: {
+      const auto* n = s->as<Prefetch>();
+      return {n->indices.begin(), n->indices.end()};
+    }
     case StmtKind::kSeq:
     case StmtKind::kAllocate:
     case StmtKind::kNop: return {};
@@ -260,6 +271,7 @@ Stmt rewrite(Arena& arena, Stmt s, const std::function<Stmt(Stmt)>& f) {
     }
     case StmtKind::kStore:
     case StmtKind::kRequire:
+    case StmtKind::kPrefetch:
     case StmtKind::kNop: break;
   }
   return f(out);
@@ -324,6 +336,12 @@ Stmt map_own(Arena& arena, Stmt s, const std::function<Expr(Expr)>& f) {
       const auto* n = s->as<Require>();
       Expr c = f(n->condition);
       return c == n->condition ? s : make_require(arena, c, n->message);
+    }
+    case StmtKind::kPrefetch: {
+      const auto* n = s->as<Prefetch>();
+      List<Expr> indices = map_list(arena, n->indices, f);
+      if (indices.data() == n->indices.data()) return s;
+      return arena.make<Prefetch>(StmtNode{StmtKind::kPrefetch}, n->buffer, indices);
     }
     case StmtKind::kSeq:
     case StmtKind::kAllocate:

@@ -22,6 +22,7 @@ Stmt make_sequence(Arena& arena, const std::vector<Stmt>& body);
 Stmt make_if(Arena& arena, Expr condition, Stmt then_branch, Stmt else_branch = nullptr);
 Stmt make_allocate(Arena& arena, const Buffer* buffer, Stmt body);
 Stmt make_require(Arena& arena, Expr condition, Symbol message);
+Stmt make_prefetch(Arena& arena, const Buffer* buffer, const std::vector<Expr>& indices);
 Stmt make_nop(Arena& arena);
 // The regions are derived from `init` and `body`.
 Stmt make_block(ExprPool& pool, std::string_view name, const std::vector<BlockIter>& iters, Expr predicate,

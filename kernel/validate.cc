@@ -81,10 +81,13 @@ class Validator {
     }
     for_each_load(e, [&](const ExprNode* n) { access(n->buffer, n->args.size()); });
   }
-  void access(const Buffer* b, size_t indices) {
+  void known(const Buffer* b, size_t indices) {
     if (!buffers_.contains(b)) report(cat(place(), "buffer `", b->name.text(), "` is not known here"));
     if (indices != b->shape.size())
       report(cat(place(), "`", b->name.text(), "` has another number of dims than indices"));
+  }
+  void access(const Buffer* b, size_t indices) {
+    known(b, indices);
     if (block_ == nullptr) report(cat("`", b->name.text(), "` is accessed outside any block"));
   }
 
@@ -123,6 +126,14 @@ class Validator {
         statement(n->body, bounds);
         allocated_.pop_back();
         buffers_.erase(n->buffer);
+        return;
+      }
+      case StmtKind::kPrefetch: {
+        const auto* n = s->as<Prefetch>();
+        for (Expr e : expressions(s)) expression(e);
+        known(n->buffer, n->indices.size());
+        if (n->buffer->scope == Scope::kLocal)
+          report(cat(place(), "local buffer `", n->buffer->name.text(), "` is prefetched"));
         return;
       }
       case StmtKind::kIf: return conditional(*s->as<If>(), bounds);

@@ -54,6 +54,17 @@ TEST_F(Validate, AVariableBoundTwice) {
   twice.body = make_sequence(arena_, {kernel_.body, kernel_.body});
   expect_problem(twice, "variable `i0` is bound twice");
 }
+TEST_F(Validate, AHintToFetchALocalBuffer) {
+  const auto fetching = [&](Scope scope, int64_t at) {
+    const Buffer* b = new_buffer(pool_, kernel_, "b", kFloat32, {pool_.integer(4)}, scope);
+    Kernel k = kernel_;
+    const Stmt fetch = make_prefetch(arena_, b, {pool_.integer(at)});
+    k.body = make_sequence(arena_, {make_allocate(arena_, b, fetch), k.body});
+    return k;
+  };
+  expect_problem(fetching(Scope::kLocal, 0), "local buffer `b` is prefetched");
+  EXPECT_TRUE(validate(fetching(Scope::kShared, 100)).empty());  // what is fetched need not exist
+}
 TEST_F(Validate, AVariableThatIsNotBound) {
   expect_problem(
       with<Store>([&](Store& s) { s.indices = arena_.list(std::vector<Expr>{pool_.variable("z")}); }),

@@ -1,6 +1,7 @@
 #include "op/apply.h"
 
 #include <algorithm>
+#include <cmath>
 #include <new>
 #include <unordered_map>
 
@@ -167,6 +168,40 @@ Value evaluate(Context& context, const OpDef& op, std::span<const Value> args, c
           cat("`", op.name, "` evaluated to something else than its relation says"));
   }
   return pack(result, out);
+}
+
+namespace {
+
+Tensor absolute(Tensor t) {
+  if (!t.dtype().is_float()) return t;
+  t = t.copy();
+  for (int64_t i = 0; i < t.size(); ++i) t.set(i, std::fabs(t.get(i)));
+  return t;
+}
+
+Value absolute(const Value& v) {
+  if (v.is_tensor()) return Value(absolute(v.tensor()));
+  std::vector<Value> fields;
+  for (const Value& field : v.fields()) fields.push_back(absolute(field));
+  return Value::tuple(std::move(fields));
+}
+
+}  // namespace
+
+std::vector<Tensor> magnitudes(Context& context, const OpDef& op, std::span<const Value> args,
+                               const Attrs& attrs, std::span<const Tensor> results) {
+  std::vector<Tensor> out;
+  if (op.tolerance.magnitude == Tolerance::Magnitude::kResult) {
+    for (const Tensor& t : results) out.push_back(absolute(t));
+  } else if (op.tolerance.terms) {
+    for (const Tensor& t : results) out.push_back(t.copy());
+    op.tolerance.terms(attrs, flatten(args), out);
+  } else {
+    std::vector<Value> positive;
+    for (const Value& v : args) positive.push_back(absolute(v));
+    out = flatten(std::vector<Value>{evaluate(context, op, positive, attrs)});
+  }
+  return out;
 }
 
 std::vector<Tensor> flatten(std::span<const Value> values) {

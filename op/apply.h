@@ -26,6 +26,11 @@ Expr expand(Builder& b, const OpDef& op, std::span<const Expr> args, const Attrs
 // Operators that are defined by others (`expand`) are evaluated through those.
 Value evaluate(Context& context, const OpDef& op, std::span<const Value> args, const Attrs& attrs);
 
+// What the bound of a reduction is a multiple of (Tolerance::magnitude), for each tensor of the results: their absolute values,
+// or the sums of the absolute values of all terms.
+std::vector<Tensor> magnitudes(Context& context, const OpDef& op, std::span<const Value> args,
+                               const Attrs& attrs, std::span<const Tensor> results);
+
 // Tensors and types in order, tuples taken apart. Types that are not tensors or tuples of them give a bug.
 std::vector<Tensor> flatten(std::span<const Value> values);
 std::vector<const TensorType*> flatten(std::span<const Type> types);

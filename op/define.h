@@ -82,7 +82,7 @@ std::pair<std::string, std::string> describe_attr(const std::optional<T>& v) {
   return {type + "?", v ? text : "None"};
 }
 
-// "is none of axis, keepdims"
+// "is unknown; there are axis, keepdims"
 std::string unknown_attr(const std::vector<std::string_view>& known);
 
 // Reads all attributes of a call, appending every mistake to `errors`.
@@ -137,6 +137,7 @@ struct Spec {
   std::string not_differentiable = {};
   Type (*relate)(Relation& r, const A& a) = nullptr;
   void (*evaluate)(const A& a, Args in, Results out) = nullptr;
+  bool (*traps)(const A& a, Type result) = nullptr;
   Expr (*expand)(Builder& b, const A& a, const Site& c) = nullptr;
   std::vector<Expr> (*differentiate)(Builder& b, const A& a, const Site& c) = nullptr;
   std::vector<kernel::Tensor> (*lower)(kernel::Builder& k, const A& a, const Lowering& c) = nullptr;
@@ -186,6 +187,9 @@ OpDef define(Spec<A> s) {
     d.lower = [rule = s.lower](kernel::Builder& k, const Attrs& a, const Lowering& c) {
       return rule(k, read_attrs<A>(a), c);
     };
+  }
+  if (s.traps) {
+    d.traps = [rule = s.traps](const Attrs& a, Type result) { return rule(read_attrs<A>(a), result); };
   }
   d.check_attrs = [](const Attrs& a) {
     std::vector<AttrError> errors;

@@ -48,7 +48,7 @@ void require(Relation& r, int arg, Domain domain) {
   if (!holds(domain, found)) {
     const std::string_view article =
         domain == Domain::kInteger || domain == Domain::kIntegerOrBool ? "an " : "a ";
-    r.fail(arg, cat("expected ", article, name(domain), " tensor, found ", found.name()), -2, "wrong-dtype");
+    r.fail(arg, cat("expected ", article, name(domain), " tensor, found ", found.name()), "wrong-dtype");
   }
 }
 

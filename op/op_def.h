@@ -19,8 +19,8 @@
 namespace relay::op {
 
 enum class Effects : uint8_t {
-  kNone,    // a function of its arguments: may be moved, duplicated, dropped, folded
-  kTraps,   // may fail on some values: may be folded where it does not, never moved out of a branch
+  kNone,  // a function of its arguments: may be moved, duplicated, dropped, folded
+  kTraps,  // may fail on some values (OpDef::traps): may be folded where it does not, never moved out of a branch
   kEffect,  // order and number of evaluations matter
 };
 
@@ -49,6 +49,9 @@ struct Tolerance {
   double ulps = 0;
   std::function<int64_t(std::span<const Type> args, const Attrs& attrs)> length = {};
   Magnitude magnitude = Magnitude::kAbsoluteInputs;
+  // Of kAbsoluteInputs, where the operator itself subtracts: computes the sum of |terms| instead of it.
+  std::function<void(const Attrs&, std::span<const relay::Tensor> in, std::span<relay::Tensor> out)> terms =
+      {};
 };
 
 struct Param {
@@ -122,6 +125,8 @@ struct OpDef {
   std::function<std::vector<Expr>(Builder&, const Attrs&, const Site&)> differentiate = {};
   std::function<std::vector<kernel::Tensor>(kernel::Builder&, const Attrs&, const Lowering&)> lower = {};
   std::function<std::vector<AttrError>(const Attrs&)> check_attrs = {};
+  // Of Effects::kTraps: could a call with this type of result fail on some values? Null: every call could.
+  std::function<bool(const Attrs&, Type result)> traps = {};
 };
 
 }  // namespace relay::op

@@ -22,7 +22,7 @@ Dim more_precise(Dim a, Dim b) {
 const TensorType& Relation::tensor(int i) {
   CHECK(known(i), "a relation asked for a type that is not known yet");
   const auto* t = type(i)->as<TensorType>();
-  if (!t) fail(i, cat("expected a tensor, found ", relay::show(type(i), 80)), -2, "not-a-tensor");
+  if (!t) fail(i, cat("expected a tensor, found ", relay::show(type(i), 80)), "not-a-tensor");
   return *t;
 }
 
@@ -30,13 +30,12 @@ std::vector<const TensorType*> Relation::tensors(int i) {
   CHECK(known(i), "a relation asked for a type that is not known yet");
   const auto* tuple = type(i)->as<TupleType>();
   if (!tuple)
-    fail(i, cat("expected a tuple of tensors, found ", relay::show(type(i), 80)), -2,
-         "not-a-tuple-of-tensors");
+    fail(i, cat("expected a tuple of tensors, found ", relay::show(type(i), 80)), "not-a-tuple-of-tensors");
   std::vector<const TensorType*> out;
   for (size_t f = 0; f < tuple->fields.size(); ++f) {
     const auto* t = tuple->fields[f] ? tuple->fields[f]->as<TensorType>() : nullptr;
     if (!t)
-      fail(i, cat("expected a tuple of tensors, field ", f, " is ", relay::show(tuple->fields[f], 80)), -2,
+      fail(i, cat("expected a tuple of tensors, field ", f, " is ", relay::show(tuple->fields[f], 80)),
            "not-a-tuple-of-tensors");
     out.push_back(t);
   }
@@ -49,13 +48,12 @@ void Relation::require(bool holds, int arg, std::string_view reason) {
 
 void Relation::require_rank(int arg, size_t rank) {
   const size_t found = tensor(arg).rank();
-  if (found != rank)
-    fail(arg, cat("expected a tensor of rank ", rank, ", found rank ", found), -2, "wrong-rank");
+  if (found != rank) fail(arg, cat("expected a tensor of rank ", rank, ", found rank ", found), "wrong-rank");
 }
 
 void Relation::require_float(int arg) {
   const DType d = tensor(arg).dtype;
-  if (!d.is_float()) fail(arg, cat("expected a floating-point tensor, found ", d.name()), -2, "wrong-dtype");
+  if (!d.is_float()) fail(arg, cat("expected a floating-point tensor, found ", d.name()), "wrong-dtype");
 }
 
 void Relation::require_same_dtype(int arg, int other) {
@@ -65,6 +63,14 @@ void Relation::require_same_dtype(int arg, int other) {
          "dtypes-differ");
 }
 
+void Relation::require_no_scalar(int arg) {
+  if (tensor(arg).rank() == 0) fail(arg, "expected a tensor of rank 1 or more, found a scalar", "wrong-rank");
+}
+
+void Relation::fail(int arg, std::string reason, std::string_view slug) {
+  fail(arg, std::move(reason), kNoOther, slug);
+}
+
 void Relation::fail(int arg, std::string reason, int other, std::string_view slug) {
   throw RelationError{arg, std::move(reason), other, slug};
 }
@@ -72,7 +78,7 @@ void Relation::fail(int arg, std::string reason, int other, std::string_view slu
 size_t Relation::axis(int64_t axis, size_t rank) {
   const auto r = static_cast<int64_t>(rank);
   if (axis < -r || axis >= r)
-    fail(kAttributes, cat("axis ", axis, " is out of range for rank ", rank), -2, "axis-out-of-range");
+    fail(kAttributes, cat("axis ", axis, " is out of range for rank ", rank), "axis-out-of-range");
   return static_cast<size_t>(axis < 0 ? axis + r : axis);
 }
 
@@ -123,7 +129,7 @@ void Relation::assign(int arg, Type type) {
   const auto* found = have->as<TensorType>();
   const auto* wanted = type->as<TensorType>();
   if (!found || !wanted || found->rank() != wanted->rank() || found->dtype != wanted->dtype) {
-    fail(arg, cat("expected ", relay::show(type, 80), ", found ", relay::show(have, 80)), -2,
+    fail(arg, cat("expected ", relay::show(type, 80), ", found ", relay::show(have, 80)),
          "wrong-argument-type");
   }
   for (size_t d = 0; d < found->rank(); ++d) same(found->dims[d], wanted->dims[d], arg, cat("dimension ", d));

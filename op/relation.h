@@ -18,11 +18,12 @@ namespace relay::op {
 
 // Which part of a call is to blame: an argument by its index, or the attributes.
 inline constexpr int kAttributes = -1;
+inline constexpr int kNoOther = -2;  // no second argument is involved
 
 struct RelationError {
   int arg;                     // index of an argument, or kAttributes
   std::string reason;          // lower case, no final period: "expected a floating-point tensor, found int32"
-  int other = -2;              // a second argument that is involved; -2 if there is none
+  int other = kNoOther;        // a second argument that is involved
   std::string_view slug = {};  // of the diagnostic; empty: "bad-argument" or "bad-attribute"
 };
 
@@ -51,13 +52,15 @@ class Relation {
   // Facts that must hold.
   void require(bool holds, int arg, std::string_view reason);
   void require_rank(int arg, size_t rank);
+  void require_no_scalar(int arg);
   void require_float(int arg);
   void require_same_dtype(int arg, int other);
-  [[noreturn]] void fail(int arg, std::string reason, int other = -2, std::string_view slug = {});
+  [[noreturn]] void fail(int arg, std::string reason, std::string_view slug = {});
+  [[noreturn]] void fail(int arg, std::string reason, int other, std::string_view slug = {});
   // `axis` counted from the front; fails unless it is in [-rank, rank).
   size_t axis(int64_t axis, size_t rank);
   // The two dims must be equal. Gives the one that says more; unknown ones become run-time checks.
-  Dim same(Dim a, Dim b, int arg, std::string_view what, int other = -2);
+  Dim same(Dim a, Dim b, int arg, std::string_view what, int other = kNoOther);
   // Numpy broadcasting of two shapes, aligned at the right.
   std::vector<Dim> broadcast(std::span<const Dim> a, std::span<const Dim> b, int arg_a, int arg_b);
 

@@ -179,25 +179,10 @@ inline std::vector<Bound> bounds(Context& context, const OpDef& op, const std::v
   std::vector<Type> types;
   for (const Value& v : args) types.push_back(type_of(context, v));
   const auto n = static_cast<double>(op.tolerance.length(types, attrs));
-  std::vector<Tensor> magnitudes = results;
-  if (op.tolerance.magnitude == Tolerance::Magnitude::kAbsoluteInputs) {
-    const auto absolute = [](Tensor t) {
-      if (!t.dtype().is_float()) return t;
-      t = t.copy();
-      for (int64_t i = 0; i < t.size(); ++i) t.set(i, std::fabs(t.get(i)));
-      return t;
-    };
-    std::vector<Value> positive;
-    for (const Value& v : args) {
-      std::vector<Value> fields;
-      for (const Tensor& t : flatten(std::vector<Value>{v})) fields.push_back(Value(absolute(t)));
-      positive.push_back(v.is_tensor() ? fields[0] : Value::tuple(fields));
-    }
-    magnitudes = flatten(std::vector<Value>{evaluate(context, op, positive, attrs)});
-  }
+  const std::vector<Tensor> all = magnitudes(context, op, args, attrs, results);
   for (size_t i = 0; i < results.size(); ++i) {
     const double factor = 2 * (n + 2) * results[i].dtype().unit_roundoff();
-    out.push_back([factor, m = magnitudes[i]](int64_t k) { return factor * std::fabs(m.get(k)); });
+    out.push_back([factor, m = all[i]](int64_t k) { return factor * std::fabs(m.get(k)); });
   }
   return out;
 }

@@ -1,30 +1,15 @@
 #include "passes/effects.h"
 
-#include <algorithm>
-#include <iterator>
 #include <vector>
 
 #include "op/apply.h"
-#include "op/ops.h"
 #include "op/registry.h"
 
 namespace relay::passes {
-namespace {
-
-// Division does for integers only, taking elements only if it is told to.
-bool traps_for_some_values(const Call& call, const op::OpDef& op) {
+bool may_trap_on_values(const Call& call, const op::OpDef& op) {
   if (op.effects != op::Effects::kTraps) return false;
-  static const op::OpDef* const kDivisions[] = {&op::kDivide,   &op::kFloorDivide, &op::kMod,
-                                                &op::kFloorMod, &op::kTruncDivide, &op::kTruncMod};
-  if (std::find(std::begin(kDivisions), std::end(kDivisions), &op) != std::end(kDivisions)) {
-    const auto* result = call.type ? call.type->as<TensorType>() : nullptr;
-    return !result || !result->dtype.is_float();
-  }
-  const AttrValue* mode = call.attrs.find("mode");
-  return &op != &op::kTake || (mode && mode->string == "fast");
+  return !op.traps || !call.type || op.traps(call.attrs, call.type);
 }
-
-}  // namespace
 
 bool checks_shapes(Context& context, const Call& call, const op::OpDef& op) {
   std::vector<Type> types;
@@ -46,7 +31,7 @@ bool checks_shapes(Context& context, const Call& call, const op::OpDef& op) {
 }
 
 bool may_trap(Context& context, const Call& call, const op::OpDef& op) {
-  return traps_for_some_values(call, op) || checks_shapes(context, call, op);
+  return may_trap_on_values(call, op) || checks_shapes(context, call, op);
 }
 
 // What is known of the children first; iterative, and each expression is decided once.

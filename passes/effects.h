@@ -13,6 +13,8 @@ namespace relay::passes {
 
 // Could the shapes of the arguments be wrong when the program runs? They were neither proved nor refuted then.
 bool checks_shapes(Context& context, const Call& call, const op::OpDef& op);
+// Could it trap for some values of its arguments?
+bool may_trap_on_values(const Call& call, const op::OpDef& op);
 // Could the call trap, for some values or shapes?
 bool may_trap(Context& context, const Call& call, const op::OpDef& op);
 

@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "base/cat.h"
 #include "op/apply.h"
+#include "passes/lets.h"
 
 namespace relay::passes {
 
@@ -33,24 +33,18 @@ Expr expand_in_place(Builder& b, const op::OpDef& op, const Call& call, Effects&
   std::vector<Expr> args(call.args.begin(), call.args.end());
   const auto is_generic = [](Expr arg) { return arg->type && arg->type->has_type_var; };
   if (std::any_of(args.begin(), args.end(), is_generic)) return &call;
-  std::vector<std::pair<const Var*, Expr>> bound;
-  const auto bind = [&](Expr& arg) {
-    const Var* x = b.with_type(b.var(cat("x", bound.size()), arg->type), arg->type)->as<Var>();
-    bound.emplace_back(x, arg);
-    arg = x;
-  };
+  Lets lets(b, "x");
   for (Expr& arg : args) {
-    if (!effects.steady(arg)) bind(arg);
+    if (!effects.steady(arg)) arg = lets.name(arg);
   }
   Expr e = op::expand(b, op, args, call.attrs);
   // Nobody can tell how often something steady is used, but for a trap that never happens.
   const std::vector<Expr> first = args;
   for (Expr& arg : args) {
-    if (!effects.silent(arg) && !uses(e, arg, first)) bind(arg);
+    if (!effects.silent(arg) && !uses(e, arg, first)) arg = lets.name(arg);
   }
   if (args != first) e = op::expand(b, op, args, call.attrs);
-  for (size_t i = bound.size(); i-- > 0;) e = b.let(bound[i].first, bound[i].second, e);
-  return e;
+  return lets.around(e);
 }
 
 Expr field_of_tuple(const Proj& proj, Effects& effects) {

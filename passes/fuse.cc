@@ -45,7 +45,7 @@ class Fuser {
     collect();
     find_post_dominators();
     // Expensive calls choose their elementwise followers first; then elementwise ones join what follows them;
-    // then injective ones, which read elements from elsewhere.
+    // then injective ones, which read elements from elsewhere, join what follows, up to and including a reduction.
     // Forwards, so that a group that has just grown can go on growing at its new end.
     for (int phase = 0; phase < 3; ++phase) {
       for (size_t i = 0; i < sites_.size(); ++i) join(i, phase);
@@ -83,7 +83,7 @@ class Fuser {
     // what follows in a group may not need all of a value, so that a trap in it would not happen.
     for (Site& s : sites_) {
       s.escapes =
-          (scopes.uses.get(s.call) > 1 && !effects_.steady(s.call)) || may_trap(context_, *s.call, *s.def);
+          (scopes.uses.get(s.call) > 1 && !effects_.steady(s.call)) || may_trap_on_values(*s.call, *s.def);
     }
     for (Expr e : order) {
       const auto user = site_of_.find(e);
@@ -203,7 +203,10 @@ class Fuser {
              (last <= Fusion::kReduction || (epilogue && !reaches_anchor(i, sink)));
       if (last == Fusion::kReduction) fits = fits && way_is_at_most(i, sink, Fusion::kInjective);
     } else {
-      fits = own <= Fusion::kInjective && s.on_the_way <= Fusion::kInjective && last <= Fusion::kInjective;
+      // A reduction, too, reads each element once, from wherever it is.
+      fits = own <= Fusion::kInjective && s.on_the_way <= Fusion::kInjective &&
+             (last <= Fusion::kInjective ||
+              (last == Fusion::kReduction && way_is_at_most(i, sink, Fusion::kInjective)));
     }
     if (!fits) return;
     merge(i, sink);

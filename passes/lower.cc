@@ -14,6 +14,7 @@
 #include "kernel/schedule/cpu.h"
 #include "op/apply.h"
 #include "op/registry.h"
+#include "passes/lets.h"
 #include "passes/pass.h"
 
 namespace relay::passes {
@@ -144,14 +145,10 @@ Expr call_kernel(relay::Builder& b, Expr kernel, const Call& call, const Fn& fn)
   // A tuple that is not written out is evaluated once, in its turn.
   const bool binds = std::any_of(call.args.begin(), call.args.end(),
                                  [&](Expr arg) { return takes_apart(arg) && !arg->as<Var>(); });
-  std::vector<std::pair<const Var*, Expr>> bound;
+  Lets lets(b, "a");
   std::vector<Expr> args;
   for (Expr arg : call.args) {
-    if (binds && !arg->as<Var>() && !arg->as<Constant>()) {
-      const Var* x = b.with_type(b.var(cat("a", bound.size()), arg->type), arg->type)->as<Var>();
-      bound.emplace_back(x, arg);
-      arg = x;
-    }
+    if (binds && !arg->as<Var>() && !arg->as<Constant>()) arg = lets.name(arg);
     const auto* tuple = arg->type->as<TupleType>();
     for (uint32_t i = 0; tuple && i < tuple->fields.size(); ++i) {
       args.push_back(arg->as<Tuple>() ? arg->as<Tuple>()->fields[i] : b.proj(arg, i));
@@ -163,8 +160,7 @@ Expr call_kernel(relay::Builder& b, Expr kernel, const Call& call, const Fn& fn)
   const bool wraps = tuple && tuple->fields.size() == 1;
   Expr e = b.call(kernel, args, {}, wraps ? tuple->fields[0] : call.type);
   if (wraps) e = b.tuple({e});
-  for (size_t i = bound.size(); i-- > 0;) e = b.let(bound[i].first, bound[i].second, e);
-  return e;
+  return lets.around(e);
 }
 
 Module run(const Module& m, const PassContext& pass) {
@@ -198,7 +194,8 @@ Module run(const Module& m, const PassContext& pass) {
       pass.diagnostics
           .error(e->span, "cannot-lower", cat("cannot lower ", describe(*fn, " + ", 12), ": ", error.reason))
           .note(
-              "the engine `interp` runs any program; `expand-operators` before `lower` leaves fewer "
+              "the engines `interp` and `jit` run any program; `expand-operators` before `lower` leaves "
+              "fewer "
               "operators");
       return e;
     }

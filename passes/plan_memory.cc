@@ -41,9 +41,12 @@ class Planner {
 
  private:
   using Parts = std::vector<uint32_t>;  // the tensors of a value, tuples taken apart
+  // A tuple of tuples that share their fields may have more than any memory holds.
+  static constexpr size_t kMostParts = 65536;
 
   bool refuse(Expr e, std::string_view slug, std::string message) {
-    diagnostics_.error(e->span, slug, std::move(message)).note("the engine `interp` runs any program");
+    diagnostics_.error(e->span, slug, std::move(message))
+        .note("the engines `interp` and `jit` run any program");
     return false;
   }
 
@@ -127,6 +130,10 @@ class Planner {
         Parts all;
         for (Expr field : e->as<Tuple>()->fields) {
           const Parts& p = parts_.at(field);
+          if (all.size() + p.size() > kMostParts)
+            return refuse(e, "value-too-large",
+                          cat("a tuple has more than ", kMostParts,
+                              " tensors here, counting what is shared each time"));
           all.insert(all.end(), p.begin(), p.end());
         }
         parts_[e] = std::move(all);
@@ -196,10 +203,8 @@ class Planner {
     for (const TensorType* t : types) step.outputs.push_back(add_value(Place::kWorkspace, 0, t));
     parts_[&call] = step.outputs;
     for (const kernel::Buffer* b : kernel->temporaries) {
-      std::vector<kernel::Expr> extents(b->shape.begin(), b->shape.end());
-      if (!b->strides.empty()) extents = {b->shape[0], b->strides[0]};  // gaps are memory too
       Shape shape;
-      for (kernel::Expr e : extents) {
+      for (kernel::Expr e : kernel::memory_shape(*b)) {
         if (e->kind != kernel::ExprKind::kInt)
           return refuse(&call, "dynamic-shape", "a temporary has no constant shape");
         shape.push_back(e->int_value);

@@ -140,11 +140,17 @@ class Runner {
       if (!report(now, *next, steps[i], i + 1)) return kReported;
       now = *next;
     }
-    if (options_.time) options_.print(times_);
+    if (options_.time) options_.print(times());
     return now;
   }
 
  private:
+  // Milliseconds of a step, and of the type check that follows it.
+  struct Time {
+    std::string step;
+    double pass, check;
+  };
+
   std::optional<Module> run_one(const Module& m, const Step& step) {
     const size_t errors = diagnostics_.errors();
     const auto begin = std::chrono::steady_clock::now();
@@ -154,8 +160,7 @@ class Runner {
     Result<Module> checked = typecheck::check(next, diagnostics_);
     const auto end = std::chrono::steady_clock::now();
     const auto ms = [](auto d) { return std::chrono::duration<double, std::milli>(d).count(); };
-    times_ += fmt::format("{:<24} {:9.2f} ms   type check {:9.2f} ms\n", show_step(step), ms(middle - begin),
-                          ms(end - middle));
+    times_.push_back({show_step(step), ms(middle - begin), ms(end - middle)});
     if (!checked) {
       diagnostics_.error(Span::none(), "pass-broke-types",
                          cat("after pass `", step.pass->name,
@@ -163,6 +168,24 @@ class Runner {
       return std::nullopt;
     }
     return *checked;
+  }
+
+  std::string times() const {
+    double all = 0;
+    for (const Time& t : times_) all += t.pass + t.check;
+    std::string out;
+    const auto line = [&](std::string_view name, double pass, double check) {
+      out += fmt::format("{:<24} {:9.2f} ms   type check {:9.2f} ms   {:5.1f} %\n", name, pass, check,
+                         all > 0 ? 100 * (pass + check) / all : 0.0);
+    };
+    Time sum{"all passes", 0, 0};
+    for (const Time& t : times_) {
+      line(t.step, t.pass, t.check);
+      sum.pass += t.pass;
+      sum.check += t.check;
+    }
+    line(sum.step, sum.pass, sum.check);
+    return out;
   }
 
   bool verify(const Module& m, const Step& step, std::optional<Value>& answer) {
@@ -233,7 +256,7 @@ class Runner {
 
   const RunnerOptions& options_;
   Diagnostics& diagnostics_;
-  std::string times_;
+  std::vector<Time> times_;
 };
 
 }  // namespace
@@ -257,7 +280,11 @@ const Pass* find_pass(std::string_view name) {
 std::string default_pipeline(int opt_level) {
   // At -O0 every operator is a kernel of its own, as it was written.
   if (opt_level <= 0) return "simplify-inference,expand-operators,fuse{max-ops=1},lower";
-  return "simplify-inference,expand-operators,fold-constants,dead-code,fuse,lower,dead-code";
+  if (opt_level == 1)
+    return "simplify-inference,expand-operators,fold-constants,dead-code,fuse,lower,dead-code";
+  return "simplify-inference,expand-operators,fold-constants,block-channels,fold-constants,pack-weights,dead-"
+         "code,"
+         "fuse,lower,dead-code";
 }
 
 Result<std::vector<Step>> parse_pipeline(std::string_view text, Diagnostics& diagnostics) {

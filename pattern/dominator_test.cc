@@ -1,4 +1,5 @@
 // Dominators (docs/patterns.md, D1 to D4).
+#include "base/failure.h"
 #include "op/ops.h"
 #include "op/registry.h"
 #include "pattern/testing.h"
@@ -130,6 +131,45 @@ TEST_F(Dominators, Nest) {
   const std::string q = "dominates(nn.conv2d(_, _), dominates(_, nn.relu(_), tanh(_)) | nn.relu(_), exp(_))";
   EXPECT_TRUE(t_.matches(q, "exp(tanh(nn.relu(nn.conv2d(%x, %y))))"));
   EXPECT_FALSE(t_.matches(q, "exp(exp(nn.relu(nn.conv2d(%x, %y))))"));
+}
+
+// Each path is looked at once for an expression, though there are 2^40 ways from the last dominator to the first path.
+TEST(DominatorLimits, PathsThatAreShared) {
+  Texts t;
+  std::string text = "%0 = tanh(_); ";
+  for (int i = 1; i <= 40; ++i) {
+    const std::string path = cat("%", i - 1);
+    text += cat("%", i, " = dominates(var, ", path, ", tanh(_)) | dominates(const, ", path, ", tanh(_)); ");
+  }
+  const Pattern p = t.pattern(text + "%40");
+  EXPECT_TRUE(match(p, t.expr("tanh(%x)")));
+  EXPECT_TRUE(match(p, t.expr("tanh(tanh(tanh(tanh(%x))))")));
+  EXPECT_FALSE(match(p, t.expr("tanh(exp(%x))")));
+}
+
+// The ways of the paths overlap: what a path matched is told once, not once for each way to it.
+TEST(DominatorLimits, WaysThatOverlap) {
+  Texts t;
+  std::string text = "%0 = tanh(_) as %step; ", program = "%x";
+  for (int i = 1; i <= 20; ++i) text += cat("%", i, " = dominates(var, %", i - 1, ", tanh(_)); ");
+  for (int i = 0; i < 40; ++i) program = cat("tanh(", program, ")");
+  const std::optional<Match> m = match(t.pattern(text + "%20"), t.expr(program));
+  ASSERT_TRUE(m);
+  EXPECT_EQ(m->all("step").size(), 20u);
+}
+
+TEST(DominatorLimits, NestedPaths) {
+  Context context;
+  Builder b(context);
+  const Expr e = b.call(b.op(op::kTanh), {b.var("x")});
+  const auto nested = [](uint32_t n) {
+    Pattern p = wildcard();
+    for (uint32_t i = 0; i < n; ++i) p = dominates(wildcard(), p, wildcard());
+    return p;
+  };
+  EXPECT_TRUE(match(nested(kMostNestedPaths), e));
+  EXPECT_THROW(match(nested(kMostNestedPaths + 1), e), Exhausted);
+  EXPECT_THROW(match(nested(40'000), e), Exhausted);
 }
 
 TEST(DominatorLimits, LongPaths) {

@@ -17,8 +17,6 @@ bool is_name(Expr e) {
   return e->kind == ExprKind::kGlobal || e->kind == ExprKind::kOpRef || e->kind == ExprKind::kCtorRef;
 }
 
-bool is_leaf(Expr e) { return is_name(e) || e->kind == ExprKind::kConstant || e->kind == ExprKind::kVar; }
-
 bool same_expression(Expr a, Expr b) {
   if (a == b) return true;
   if (a->kind != b->kind) return false;

@@ -28,8 +28,6 @@ class Graph {
   NodeMap<Facts> facts_;
 };
 
-// Values that are not evaluated: how often one node stands for them means nothing.
-bool is_leaf(Expr e);
 // Leaves that name something, so that they need not be passed to a function.
 bool is_name(Expr e);
 // The same evaluation, or leaves that mean the same.

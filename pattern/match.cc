@@ -66,26 +66,27 @@ void add_to_way(Walk& w, Expr e, const Graph& graph) {
   w.dead_end = true;
 }
 
-}  // namespace
+uint64_t key(uint32_t a, Expr e) { return (uint64_t{a} << 32) | e->id; }
 
-class Matcher::Search {
+// The parts of a match. What a path matches is the same for all dominators that have it, and is there once.
+struct Parts {
+  std::vector<Match::Binding> bindings;
+  std::unordered_set<uint64_t> steps;  // the paths, and the expressions that they matched
+};
+
+// Of one program; `all` has those of the others, by their numbers.
+class Search {
  public:
-  Search(std::unique_ptr<Program> owned, const Graph& graph, const MatchOptions& options)
-      : Search(*owned, graph, options) {
-    owned_ = std::move(owned);
-  }
-  Search(const Program& program, const Graph& graph, const MatchOptions& options)
-      : program_(program), graph_(graph), options_(options), guessed_(program.slots, nullptr) {
-    for (const auto& path : program.paths) paths_.push_back(std::make_unique<Search>(*path, graph, options));
-  }
+  Search(const Program& program, const std::vector<std::unique_ptr<Search>>& all, const Graph& graph,
+         const MatchOptions& options)
+      : program_(program), all_(all), graph_(graph), options_(options), guessed_(program.slots, nullptr) {}
 
-  std::optional<std::vector<Match::Binding>> match(Expr e) {
-    std::vector<Match::Binding> bindings;
+  // Adds to `out` the way in which e matches; false if it does not.
+  bool match(Expr e, Parts& out) {
     const bool found = solve(e);
-    if (found) descend(e, &bindings);
+    if (found) descend(e, &out);
     forget_guesses();
-    if (!found) return std::nullopt;
-    return bindings;
+    return found;
   }
 
  private:
@@ -110,7 +111,6 @@ class Matcher::Search {
   };
   using Pairs = std::vector<std::pair<uint32_t, Expr>>;
 
-  static uint64_t key(uint32_t a, Expr e) { return (uint64_t{a} << 32) | e->id; }
   const Item& item(uint32_t i) const { return program_.items[i]; }
 
   // ---- Guesses ----
@@ -286,7 +286,7 @@ class Matcher::Search {
           return true;
         }
       }
-      if (!paths_[part.path]->matches(e)) return false;  // D1
+      if (!all_[part.path]->matches(e)) return false;  // D1
       w.frontier.erase(graph_.position(e));
       w.path.push_back(e);
       add_to_way(w, e, graph_);
@@ -316,7 +316,7 @@ class Matcher::Search {
   // ---- The way in which it holds ----
 
   // Without `out`: the first slot that is free, if there is one. With it: all parts, with their expressions.
-  std::optional<Guess> descend(Expr root, std::vector<Match::Binding>* out) {
+  std::optional<Guess> descend(Expr root, Parts* out) {
     std::unordered_set<uint64_t> seen;
     Pairs pending{{program_.root(), root}};
     while (!pending.empty()) {
@@ -325,14 +325,14 @@ class Matcher::Search {
       const Item& part = item(i);
       if ((!out && !part.tied) || !seen.insert(key(i, e)).second) continue;
       if (!out && part.slot != Item::kNone && !guessed_[part.slot]) return Guess{part.slot, e};
-      if (out) out->push_back({part.node, e});
+      if (out) out->bindings.push_back({part.node, e});
       const Pairs chosen = choice(part, e, out);
       pending.insert(pending.end(), chosen.rbegin(), chosen.rend());
     }
     return std::nullopt;
   }
 
-  Pairs choice(const Item& part, Expr e, std::vector<Match::Binding>* out) {
+  Pairs choice(const Item& part, Expr e, Parts* out) {
     switch (part.node->kind) {
       case Kind::kType:
       case Kind::kDataType:
@@ -343,9 +343,10 @@ class Matcher::Search {
         Walk w;
         walk(w, part, e, [&](uint32_t i, Expr at) { return std::optional<bool>(holds(i, at)); });
         for (size_t i = out ? w.path.size() : 0; i-- > 0;) {
-          std::vector<Match::Binding> step = *paths_[part.path]->match(w.path[i]);
-          step.front().on_path = true;
-          out->insert(out->end(), step.begin(), step.end());
+          if (!out->steps.insert(key(part.path, w.path[i])).second) continue;
+          const size_t step = out->bindings.size();
+          all_[part.path]->match(w.path[i], *out);
+          out->bindings[step].on_path = true;
         }
         return {{part.children[1], e}, {part.children[0], w.parent}};
       }
@@ -359,11 +360,10 @@ class Matcher::Search {
     return straight;
   }
 
-  std::unique_ptr<Program> owned_;
   const Program& program_;
+  const std::vector<std::unique_ptr<Search>>& all_;
   const Graph& graph_;
   const MatchOptions options_;
-  std::vector<std::unique_ptr<Search>> paths_;
   std::deque<Frame> frames_;  // references to the frames below stay valid
   std::unordered_map<uint64_t, Answer> answers_;
   std::unordered_map<uint32_t, bool> matches_;
@@ -376,16 +376,35 @@ class Matcher::Search {
   std::unordered_set<uint64_t> is_excluded_;
 };
 
-Matcher::Matcher(Pattern pattern, const Graph& graph, MatchOptions options)
-    : pattern_(std::move(pattern)),
-      search_(std::make_unique<Search>(std::make_unique<Program>(pattern_), graph, options)) {}
+}  // namespace
+
+class Matcher::Searches {
+ public:
+  Searches(const Pattern& pattern, const Graph& graph, const MatchOptions& options) : programs_(pattern) {
+    for (const Program& program : programs_.all)
+      all_.push_back(std::make_unique<Search>(program, all_, graph, options));
+  }
+  bool match(Expr e, Parts& out) { return all_.front()->match(e, out); }
+
+ private:
+  const Programs programs_;
+  std::vector<std::unique_ptr<Search>> all_;
+};
+
+Matcher::Matcher(Pattern pattern, const Graph& graph, MatchOptions options) : pattern_(std::move(pattern)) {
+  if (pattern_->nested_paths > kMostNestedPaths) {
+    throw Exhausted(cat("matching a pattern: ", pattern_->nested_paths,
+                        " paths of dominators lie in each other, more than ", kMostNestedPaths));
+  }
+  searches_ = std::make_unique<Searches>(pattern_, graph, options);
+}
 Matcher::~Matcher() = default;
 Matcher::Matcher(Matcher&&) noexcept = default;
 
 std::optional<Match> Matcher::match(Expr e) {
-  std::optional<std::vector<Match::Binding>> bindings = search_->match(e);
-  if (!bindings) return std::nullopt;
-  return Match(pattern_, std::move(*bindings));
+  Parts found;
+  if (!searches_->match(e, found)) return std::nullopt;
+  return Match(pattern_, std::move(found.bindings));
 }
 
 std::optional<Match> match(const Pattern& pattern, Expr e, MatchOptions options) {

@@ -8,8 +8,9 @@
 // program takes O(|P| |E|) in all, because what was found out is kept: alternatives do not multiply. A dominator adds
 // the expressions between parent and child at each child that fits. Each of k parts that occur twice (other than in
 // two alternatives) may multiply the time by the number of expressions it could match (the problem is NP-complete for
-// unbounded k); usually the first guess is right, and `most_guesses` bounds the wrong ones. Nothing recurses over
-// programs, nor over patterns but for dominators in the paths of dominators.
+// unbounded k); usually the first guess is right, and `most_guesses` bounds the wrong ones. Each path is asked about an
+// expression once, however many dominators have it. Nothing recurses over programs, nor over patterns but for dominators
+// in the paths of dominators, of which `kMostNestedPaths` may lie in each other.
 #pragma once
 
 #include <functional>
@@ -65,7 +66,7 @@ struct MatchOptions {
 // Asks about the expressions of one program, one after the other.
 class Matcher {
  public:
-  // The graph must outlive the matcher.
+  // The graph must outlive the matcher. Throws `Exhausted` if paths are nested too deeply.
   Matcher(Pattern pattern, const Graph& graph, MatchOptions options = {});
   ~Matcher();
   Matcher(Matcher&&) noexcept;
@@ -74,9 +75,9 @@ class Matcher {
   std::optional<Match> match(Expr e);
 
  private:
-  class Search;
+  class Searches;
   Pattern pattern_;
-  std::unique_ptr<Search> search_;
+  std::unique_ptr<Searches> searches_;
 };
 
 // For a single question: e is the whole program.

@@ -8,7 +8,6 @@
 #include "ir/text/printer.h"
 #include "op/operators.h"
 #include "op/registry.h"
-#include "pattern/graph.h"
 #include "pattern/text.h"
 
 namespace relay::pattern {
@@ -277,7 +276,13 @@ class Reader {
     std::vector<Pattern> parts;
     const Span at = peek().span;
     if (!list(parts, ")")) return std::nullopt;
-    if (parts.size() == 3) return dominates(parts[0], parts[1], parts[2]);
+    if (parts.size() == 3) {
+      Pattern p = dominates(parts[0], parts[1], parts[2]);
+      if (p->nested_paths <= kMostNestedPaths) return p;
+      diagnostics_.error(at, "nesting-too-deep",
+                         cat("more than ", kMostNestedPaths, " paths of dominators lie in each other here"));
+      return std::nullopt;
+    }
     diagnostics_.error(
         at, "wrong-arguments",
         cat("`dominates` takes a parent, a path and a child, and here are ", parts.size(), " patterns"));
@@ -445,21 +450,31 @@ class Reader {
     if (peek().kind != TokenKind::kName) return false;
     const size_t start = lexer_.position();
     next();
-    while (take(".") && peek().kind == TokenKind::kName) next();
+    while (peek().is(".") && lexer_.peek_second().kind == TokenKind::kName) {
+      next();
+      next();
+    }
     const bool found = peek().is("=");
     lexer_.seek(start);
     return found;
   }
 
   bool attributes(Attributes& out, std::string_view closer) {
+    std::map<std::string, Span> places;
     while (!take(closer)) {
       if (!at_attribute()) {
         expected(cat("an attribute, like `axis=1`, or `", closer, "`"));
         return false;
       }
+      const Span begin = peek().span;
       std::string key = next().name();
       while (take(".")) key += "." + next().name();
-      next();  // =
+      const Span place = cover(begin, next().span);  // with the `=`
+      if (const auto [before, fresh] = places.emplace(key, place); !fresh) {
+        diagnostics_.error(place, "duplicate-attribute", cat("attribute `", key, "` is given twice"))
+            .label(before->second, "the other one");
+        return false;
+      }
       const Result<AttrValue> v =
           language([&](TextPlace& at) { return read_attr_value(at, diagnostics_, options_); });
       if (!v) return false;

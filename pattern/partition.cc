@@ -128,14 +128,21 @@ class Partitioner {
       for_each_child(e, [&](Expr child) { ++used[child]; });
       effects |= has_effect(e);
     }
+    // What is shared is evaluated when its scope is entered. If all its uses are in the region, it would be evaluated
+    // when the function is called.
+    const auto delayed = [&](Expr e) {
+      return effect_below_.get(e) && used[e] > 1 && used[e] == graph_.uses(e);
+    };
     for (Expr e : out.inside) {
-      if (e != root && !is_leaf(e) && used[e] != graph_.uses(e)) return std::nullopt;  // P1
+      if (e == root || is_leaf(e)) continue;
+      if (used[e] != graph_.uses(e)) return std::nullopt;  // P1
+      if (delayed(e)) return std::nullopt;                 // P3
     }
     const uint32_t here = scopes_.scope_of.get(root);
     for (Expr e : inputs_of(root)) {
       if (e->kind == ExprKind::kVar && bound_.get(e) == mark_) continue;
       if (!is_leaf(e) && !nesting_.inside(here, scopes_.scope_of.get(e))) return std::nullopt;  // P2
-      if (effects && effect_below_.get(e)) return std::nullopt;                                 // P3
+      if ((effects && effect_below_.get(e)) || delayed(e)) return std::nullopt;                 // P3
       out.inputs.push_back(e);
     }
     return out;

@@ -154,6 +154,16 @@ TEST_F(Partition, EffectsKeepTheirOrder) {  // P3
   EXPECT_EQ(functions_in(run("add(tanh(_), _)", t_.expr("tanh(%y) + ref_read(%z)"))), 1u);
 }
 
+// What is shared is evaluated first of all in its scope: before this read of the cell.
+TEST_F(Partition, WhatIsSharedAndHasAnEffectIsNotDelayed) {  // P3
+  refused("add(_, _)", "%0 = %x(%y); (ref_read(%y), %0 + %0)");
+  refused("add(tanh(_), _)", "%0 = tanh(%x(%y)); (ref_read(%y), %0 + %0)");
+  refused("add(var(_), _)", "%0 = %x(%y); (ref_read(%y), %0 + %0)");
+  // It stays shared where another use is outside.
+  EXPECT_EQ(functions_in(run("add(_, _)", t_.expr("%0 = %x(%y); (ref_read(%y), %0 + %0, %0)"))), 1u);
+  EXPECT_EQ(functions_in(run("add(_, _)", t_.expr("%0 = tanh(%x); (ref_read(%y), %0 + %0)"))), 1u);
+}
+
 TEST_F(Partition, FunctionsThatALetBindsStayWhatTheyAre) {  // P5
   refused("fn (...) { _ }", "let %f = fn (%a) { %f(%a) }; %f(%x)");
 }

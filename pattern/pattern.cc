@@ -1,6 +1,8 @@
 // Making patterns, and giving them back.
 #include "pattern/pattern.h"
 
+#include <algorithm>
+
 #include "base/cat.h"
 #include "base/check.h"
 #include "ir/builder.h"
@@ -29,6 +31,13 @@ std::vector<Pattern> joined(Pattern first, std::vector<Pattern> rest) {
 void set_any(Node& n) { n.any = true; }
 
 }  // namespace
+
+Node::Node(Kind kind, std::vector<Pattern> parts) : kind(kind), children(std::move(parts)) {
+  for (size_t i = 0; i < children.size(); ++i) {
+    const uint32_t own = kind == Kind::kDominator && i == kPath ? 1 : 0;
+    nested_paths = std::max(nested_paths, children[i]->nested_paths + own);
+  }
+}
 
 Node::~Node() {
   std::vector<Pattern> pending = std::move(children);
@@ -66,6 +75,11 @@ Pattern Pattern::with_attrs(const std::vector<AttrArg>& attrs) const {
   return make(Kind::kAttr, {*this}, [&](Node& n) {
     for (const Attr& a : scratch.attrs(attrs)) n.attrs.emplace_back(a.name.str(), print(a.value));
   });
+}
+
+bool same_everywhere(const Node& n) {
+  if (n.kind != Kind::kExpr || !n.name.empty()) return false;
+  return n.op || (is_leaf(n.expr) && n.expr->kind != ExprKind::kVar);
 }
 
 Pattern wildcard() { return make(Kind::kWildcard); }

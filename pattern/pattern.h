@@ -73,9 +73,12 @@ class Pattern {
   std::shared_ptr<const Node> node_;
 };
 
+// Paths of dominators may have dominators in them, whose paths may ...: the matcher recurses over these.
+inline constexpr uint32_t kMostNestedPaths = 64;
+
 // For reading. Which fields mean something depends on the kind.
 struct Node {
-  Node(Kind kind, std::vector<Pattern> children) : kind(kind), children(std::move(children)) {}
+  Node(Kind kind, std::vector<Pattern> children);
   Node(const Node&) = default;
   ~Node();  // iterative: patterns may be as deep as memory allows
 
@@ -85,6 +88,7 @@ struct Node {
   // kTuple: fields; kTupleGetItem: the tuple; kAlt: both; kDominator: parent, path, child; the constraints kType to
   // kAttr: what they constrain.
   std::vector<Pattern> children;
+  uint32_t nested_paths = 0;      // how many paths lie in each other in it; see kMostNestedPaths
   bool any = false;               // kCall, kFunction, kTuple, kTupleGetItem: arguments etc. are not described
   uint32_t index = 0;             // kTupleGetItem
   const op::OpDef* op = nullptr;  // kExpr: this operator; else `expr`
@@ -96,6 +100,11 @@ struct Node {
   std::vector<std::pair<std::string, std::string>> attrs;  // kAttr: names, and values as in a text
   std::shared_ptr<const Context> context;                  // keeps alive what the node alone refers to
 };
+
+inline constexpr size_t kPath = 1;  // the place of the path among the children of a dominator
+
+// Is what it matches the same wherever it stands? Then it makes no difference whether two places share it.
+bool same_everywhere(const Node& n);
 
 // ---- Making patterns ----
 

@@ -84,15 +84,19 @@ class Writer {
 
   // Written twice it means what it means when it is shared.
   static bool same_by_itself(const Node& n) {
-    if (n.kind == Kind::kWildcard) return !n.name.empty();
-    if (n.kind != Kind::kExpr || !n.name.empty()) return false;
-    return n.op || (is_leaf(n.expr) && n.expr->kind != ExprKind::kVar);
+    return n.kind == Kind::kWildcard ? !n.name.empty() : same_everywhere(n);
   }
 
   const Written& child(const Node& n, size_t i) const { return written_.at(n.children[i].get()); }
   std::string at_least(const Node& n, size_t i, Level level) const {
     const Written& w = child(n, i);
     return w.level < level ? cat("(", w.text, ")") : w.text;
+  }
+  // What a field is taken of. `2.0` would be a number.
+  std::string indexed(const Node& n) const {
+    const std::string of = at_least(n, 0, kTight);
+    const bool number = of.front() == '-' || (of.front() >= '0' && of.front() <= '9');
+    return number ? cat("(", of, ")") : of;
   }
   std::string children(const Node& n, size_t begin, size_t end) const {
     std::string out;
@@ -131,7 +135,7 @@ class Writer {
       case Kind::kTuple:
         if (n.any) return "(...)";
         return cat("(", children(n, 0, n.children.size()), n.children.size() == 1 ? ",)" : ")");
-      case Kind::kTupleGetItem: return cat(at_least(n, 0, kTight), ".", n.any ? "_" : cat(n.index));
+      case Kind::kTupleGetItem: return cat(indexed(n), ".", n.any ? "_" : cat(n.index));
       case Kind::kAlt: return cat(at_least(n, 0, kAlt), " | ", at_least(n, 1, kTyped));
       case Kind::kWildcard: return "_";
       case Kind::kType: return cat(at_least(n, 0, kTyped), " : ", print(n.type));

@@ -4,12 +4,8 @@
 #include <map>
 #include <unordered_map>
 
-#include "pattern/graph.h"
-
 namespace relay::pattern {
 namespace {
-
-constexpr size_t kPath = 1;  // the place of the path among the children of a dominator
 
 std::vector<const Node*> children_of(const Node& n) {
   std::vector<const Node*> out;
@@ -19,21 +15,27 @@ std::vector<const Node*> children_of(const Node& n) {
   return out;
 }
 
-// What it matches is the same in any case, so that nothing need be compared.
-bool always_the_same(const Node& n) {
-  if (n.kind != Kind::kExpr || !n.name.empty()) return false;
-  return n.op || (is_leaf(n.expr) && n.expr->kind != ExprKind::kVar);
-}
-
 }  // namespace
 
-Program::Program(const Pattern& p) {
+Programs::Programs(const Pattern& p) {
+  std::vector<const Node*> wholes{p.get()};
+  std::unordered_map<const Node*, uint32_t> numbers;  // of paths
+  for (size_t i = 0; i < wholes.size(); ++i) {
+    all.emplace_back(wholes[i], [&](const Node* path) {
+      const auto [at, fresh] = numbers.emplace(path, static_cast<uint32_t>(wholes.size()));
+      if (fresh) wholes.push_back(path);
+      return at->second;
+    });
+  }
+}
+
+Program::Program(const Node* whole, const std::function<uint32_t(const Node* path)>& number_of) {
   std::unordered_map<const Node*, uint32_t> numbers;
   struct Step {
     const Node* node;
     bool closing;
   };
-  std::vector<Step> stack{{p.get(), false}};
+  std::vector<Step> stack{{whole, false}};
   while (!stack.empty()) {
     const auto [node, closing] = stack.back();
     stack.pop_back();
@@ -47,10 +49,7 @@ Program::Program(const Pattern& p) {
     numbers.emplace(node, static_cast<uint32_t>(items.size()));
     Item item{node, {}};
     for (const Node* child : children) item.children.push_back(numbers.at(child));
-    if (node->kind == Kind::kDominator) {
-      item.path = static_cast<uint32_t>(paths.size());
-      paths.push_back(std::make_unique<Program>(node->children[kPath]));
-    }
+    if (node->kind == Kind::kDominator) item.path = number_of(node->children[kPath].get());
     items.push_back(std::move(item));
   }
 
@@ -66,7 +65,7 @@ Program::Program(const Pattern& p) {
     const Node& n = *items[i].node;
     if (!n.name.empty()) {
       by_name[n.name].push_back(i);
-    } else if (occurrences[i] > 1 && !always_the_same(n)) {
+    } else if (occurrences[i] > 1 && !same_everywhere(n)) {
       groups.push_back({i});
     }
   }

@@ -20,9 +20,8 @@ struct Rule {
 };
 
 struct RewriteOptions {
-  bool once = false;  // one round instead of as many as change something
-  size_t most_rounds =
-      100;  // if the last of them still changed something, `Exhausted` names a rule that applied
+  bool once = false;         // one round instead of as many as change something
+  size_t most_rounds = 100;  // if a rule still applies after so many, `Exhausted` names it
   MatchOptions match = {};
 };
 

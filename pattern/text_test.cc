@@ -47,6 +47,8 @@ const char* const kTexts[] = {
     "_.0",
     "_._",
     "split(...)._.3",
+    "(2).0",
+    "(-2f)._",
     "_ : float32",
     "_ : Tensor[(1, n, 2*n + 1), float32]",
     "_ : Tensor[(_, n, ?), _]",
@@ -139,6 +141,10 @@ TEST(PatternText, Mistakes) {
       {"_ : Tensor[(_; 1), _]", "expected-pattern", "expected `)` or `,` after a dim"},
       {"_ : NoSuchType", "unknown-type", "there is no type `NoSuchType`"},
       {"_[axis]", "expected-pattern", "expected an attribute"},
+      {"nn.softmax(_, axis=0, axis=1)", "duplicate-attribute", "attribute `axis` is given twice"},
+      {"_[a.b=0, a.c=1, a.b=0]", "duplicate-attribute", "attribute `a.b` is given twice"},
+      {"_[a.=1]", "expected-pattern", "expected an attribute"},
+      {"nn.softmax(_, a.=1 2)", "unknown-operator", "`a`"},
       {"_[axis=]", "expected-attribute-value", "expected the value of an attribute"},
       {"expr { %x }", "unknown-variable", "there is no variable `%x` here"},
       {"expr { 1f", "expected-pattern", "expected `}` after an expression"},
@@ -176,6 +182,21 @@ TEST(PatternText, NestingIsLimited) {
     ASSERT_EQ(diagnostics.errors(), 1u) << bracket;
     EXPECT_EQ(diagnostics.all()[0].slug(), "nesting-too-deep") << bracket;
   }
+}
+
+// Parts are nested without brackets.
+TEST(PatternText, NestingOfPathsIsLimited) {
+  const auto nested = [](int n) {
+    std::string text = "%0 = _; ";
+    for (int i = 1; i <= n; ++i) text += cat("%", i, " = dominates(_, %", i - 1, ", _); ");
+    return cat(text, "%", n);
+  };
+  Texts t;
+  EXPECT_EQ(t.pattern(nested(64))->nested_paths, 64u);
+  Diagnostics diagnostics;
+  EXPECT_FALSE(parse("pattern", nested(40'000), diagnostics));
+  ASSERT_EQ(diagnostics.errors(), 1u);
+  EXPECT_EQ(diagnostics.all()[0].slug(), "nesting-too-deep");
 }
 
 // Every prefix of every text, and every text without one of its bytes, is a pattern or a diagnostic.

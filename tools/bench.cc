@@ -1,13 +1,21 @@
-// relay bench: how long a model takes on an engine.
+// relay bench: how long a model takes on an engine, kernel by kernel if asked, or on every level of optimisation.
+#include <sys/ioctl.h>
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <cstdlib>
 #include <nlohmann/json.hpp>
 
 #include "base/cat.h"
+#include "base/file.h"
 #include "tools/engines.h"
 #include "tools/model.h"
+#include "tools/opt_levels.h"
+#include "tools/profile.h"
+#include "tools/roofs.h"
 #include "tools/session.h"
 
 namespace relay::tools {
@@ -19,7 +27,13 @@ struct Options {
   TargetOptions target{.engine = "aot-cpp"};
   int runs = 20, warm_up = 3;
   std::vector<double> percentiles = {50, 90, 99};
+  bool profile = false, opt_levels = false;
+  std::string trace;
+  size_t top = 20;
 };
+
+using Clock = std::chrono::steady_clock;
+double since(Clock::time_point from) { return std::chrono::duration<double>(Clock::now() - from).count(); }
 
 // The smallest time that at least `percent` of the runs did not exceed.
 double percentile(const std::vector<double>& sorted, double percent) {
@@ -27,55 +41,192 @@ double percentile(const std::vector<double>& sorted, double percent) {
   return sorted[std::clamp<size_t>(rank, 1, sorted.size()) - 1];
 }
 
-void run(const Options& o, Session& s) {
-  using Clock = std::chrono::steady_clock;
-  const auto seconds = [](Clock::time_point from) {
-    return std::chrono::duration<double>(Clock::now() - from).count();
-  };
+// A model, its arguments, and how to make it ready.
+struct Case {
+  Model model;
+  std::vector<Value> args;
+  const Engine* engine;
+};
+
+Result<Case> read_case(const Options& o, Session& s) {
   Result<Model> model = load_model(o.model, s);
-  if (!model) return;
-  const Engine* engine = find_engine(o.target.engine);
+  if (!model) return kReported;
   Result<std::vector<Value>> args = make_inputs(*model, o.inputs, s);
-  if (!args) return;
+  if (!args) return kReported;
   model = specialise(*model, *args, s);
-  if (!model) return;
-  auto begin = Clock::now();
-  const Prepared p = engine->prepare(
-      model->module, model->function,
-      {.opt_level = o.target.opt_level, .threads = o.target.threads, .target = o.target.target});
-  const double prepared = seconds(begin);
-  if (!p.run) {
-    s.fail(kUnsupported, cat("engine `", engine->name, "` cannot run this program: ", p.skipped));
-    return;
-  }
+  if (!model) return kReported;
+  return Case{*model, *args, find_engine(o.target.engine)};
+}
+
+// Ready to run at a level; what cannot run is reported, and the result then has no `run`.
+Prepared prepare(const Case& c, const Options& o, int opt_level, Session& s) {
+  Prepared p =
+      c.engine->prepare(c.model.module, c.model.function,
+                        {.opt_level = opt_level, .threads = o.target.threads, .target = o.target.target});
+  if (!p.run) s.fail(kUnsupported, cat("engine `", c.engine->name, "` cannot run this program: ", p.skipped));
+  return p;
+}
+
+bool run_once(const Prepared& p, const Case& c, Session& s) {
+  const Outcome outcome = p.run(c.args);
+  if (outcome.kind == Outcome::Kind::kValue) return true;
+  return s.fail(kMismatch, cat("the program failed: ", outcome.message));
+}
+
+// Seconds of the timed runs; `before` and `after` each of them. Empty if one failed, which is reported.
+std::vector<double> time_runs(const Prepared& p, const Case& c, const Options& o, Session& s,
+                              const std::function<void()>& before = {},
+                              const std::function<void()>& after = {}) {
   std::vector<double> times;
   Progress progress(s, "bench");
   for (int i = 0; i < o.warm_up + o.runs; ++i) {
     progress.step(cat(i, " of ", o.warm_up + o.runs));
-    begin = Clock::now();
-    const Outcome outcome = p.run(*args);
-    const double took = seconds(begin);
-    if (outcome.kind != Outcome::Kind::kValue) {
-      s.fail(kMismatch, cat("the program failed: ", outcome.message));
-      return;
-    }
-    if (i >= o.warm_up) times.push_back(took);
+    const bool is_timed = i >= o.warm_up;
+    if (is_timed && before) before();
+    const auto begin = Clock::now();
+    if (!run_once(p, c, s)) return {};
+    const double took = since(begin);
+    if (is_timed && after) after();
+    if (is_timed) times.push_back(took);
   }
+  return times;
+}
+
+// --- percentiles ---
+
+void bench(const Options& o, Session& s) {
+  const Result<Case> c = read_case(o, s);
+  if (!c) return;
+  const auto begin = Clock::now();
+  const Prepared p = prepare(*c, o, o.target.opt_level, s);
+  const double prepared = since(begin);
+  if (!p.run) return;
+  std::vector<double> times = time_runs(p, *c, o, s);
+  if (times.empty()) return;
   std::sort(times.begin(), times.end());
   if (s.json) {
-    nlohmann::ordered_json j = {{"engine", engine->name}, {"threads", o.target.threads},
-                                {"runs", o.runs},         {"prepare_seconds", prepared},
-                                {"min", times.front()},   {"max", times.back()}};
+    nlohmann::ordered_json j = {
+        {"engine", c->engine->name},   {"threads", o.target.threads}, {"runs", o.runs},
+        {"prepare_seconds", prepared}, {"min", times.front()},        {"max", times.back()}};
     for (double q : o.percentiles) j[fmt::format("p{:g}", q)] = percentile(times, q);
     s.print_json(j);
     return;
   }
   s.print(fmt::format("{} -O{}, {} threads: made ready in {:.2f} s; {} runs after {} to warm up\n",
-                      engine->name, o.target.opt_level, o.target.threads, prepared, o.runs, o.warm_up));
+                      c->engine->name, o.target.opt_level, o.target.threads, prepared, o.runs, o.warm_up));
   s.print(fmt::format("  min  {:10.3f} ms\n", times.front() * 1e3));
   for (double q : o.percentiles)
     s.print(fmt::format("  p{:<4g}{:10.3f} ms\n", q, percentile(times, q) * 1e3));
   s.print(fmt::format("  max  {:10.3f} ms\n", times.back() * 1e3));
+}
+
+// --- kernels ---
+
+// Of the terminal, or what $COLUMNS says; enough for everything where neither is known.
+size_t columns() {
+  winsize size = {};
+  if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) return size.ws_col;
+  const char* given = std::getenv("COLUMNS");
+  const int wanted = given ? std::atoi(given) : 0;
+  return wanted > 0 ? static_cast<size_t>(wanted) : 120;
+}
+
+void profile(const Options& o, Session& s) {
+  if (std::string wrong = o.trace.empty() ? "" : cannot_write(o.trace); !wrong.empty()) {
+    s.fail(kLimit, wrong);
+    return;
+  }
+  const Result<Case> c = read_case(o, s);
+  if (!c) return;
+  const Prepared p = prepare(*c, o, o.target.opt_level, s);
+  if (!p.run) return;
+  if (!p.observe) {
+    s.fail(kUnsupported, cat("the kernels of engine `", c->engine->name,
+                             "` cannot be watched; `--engine graph` runs the same ones"));
+    return;
+  }
+  Roofs roofs;
+  const std::string no_roof = load_roofs(roofs);
+  std::optional<Profile> profile;
+  bool on = false;
+  const passes::Plan& plan = p.observe([&](const passes::PlanStep& step, auto, auto, double seconds) {
+    if (on) profile->step(step, seconds);
+  });
+  const auto threads = static_cast<unsigned>(o.target.threads);
+  profile.emplace(plan, no_roof.empty() ? &roofs : nullptr, o.target.target, threads);
+  const auto before = [&] {
+    on = true;
+    profile->begin_run();
+  };
+  const auto after = [&] {
+    profile->end_run();
+    on = false;
+  };
+  if (time_runs(p, *c, o, s, before, after).empty()) return;
+  if (!o.trace.empty()) {
+    const std::string text = profile->trace().dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+    if (std::string wrong = write_file_atomically(o.trace, text + "\n"); !wrong.empty())
+      s.fail(kLimit, wrong);
+  }
+  if (s.json) {
+    nlohmann::ordered_json j = {{"engine", c->engine->name}, {"threads", o.target.threads}};
+    j.update(profile->json());
+    if (!no_roof.empty()) j["no_roof"] = no_roof;
+    s.print_json(j);
+    return;
+  }
+  s.print(profile->table(columns(), o.top));
+  s.print(fmt::format("{:.3f} ms a whole run; medians of {} runs, {} -O{}, {} threads\n",
+                      profile->run_seconds() * 1e3, o.runs, c->engine->name, o.target.opt_level,
+                      o.target.threads));
+  s.say(no_roof.empty()
+            ? "roof: the least time that this machine's arithmetic or memory allows, as a share of the time\n"
+            : cat("no shares of the roof: ", no_roof, "\n"));
+}
+
+// --- levels ---
+
+void compare_levels(const Options& o, Session& s) {
+  const Result<Case> c = read_case(o, s);
+  if (!c) return;
+  if (!c->engine->compiles) {
+    s.fail(kUsage, cat("engine `", c->engine->name, "` has no levels of optimisation"));
+    return;
+  }
+  std::vector<Prepared> levels;
+  std::vector<std::function<bool()>> runs;
+  std::vector<Level> found;
+  {
+    Progress progress(s, "bench");
+    for (int level = 0; level <= 3; ++level) {
+      progress.step(cat("compiling -O", level));
+      levels.push_back(prepare(*c, o, level, s));
+      if (!levels.back().run) return;
+    }
+    for (const Prepared& p : levels) runs.push_back([&] { return run_once(p, *c, s); });
+    progress.step("all levels, in turns");
+    found = time_levels(runs, o.runs, o.warm_up, o.target.threads == 1);
+  }
+  if (found.empty()) return;
+  if (s.json) {
+    nlohmann::ordered_json j = {{"engine", c->engine->name}, {"threads", o.target.threads}};
+    j.update(json(found));
+    s.print_json(j);
+  } else {
+    s.print(show(found, o.target.threads == 1));
+  }
+}
+
+void run(const Options& o, Session& s) {
+  if (o.opt_levels && o.profile) {
+    s.fail(kUsage, "--opt-levels and --profile exclude each other");
+  } else if (o.opt_levels) {
+    compare_levels(o, s);
+  } else if (o.profile || !o.trace.empty()) {
+    profile(o, s);
+  } else {
+    bench(o, s);
+  }
 }
 
 }  // namespace
@@ -96,7 +247,20 @@ void add_bench(CLI::App& app, Session& session) {
       ->delimiter(',')
       ->allow_extra_args(false)
       ->check(CLI::Range(0.0, 100.0));
-  sub->callback([o, &session] { run(*o, session); });
+  sub->add_flag(
+      "--profile", o->profile,
+      "each kernel's time, arithmetic and bytes, and its share of what this machine can do; on the engine "
+      "graph unless --engine says otherwise");
+  sub->add_option("--top", o->top, "kernels that --profile lists")
+      ->check(CLI::Range(1, 100000))
+      ->capture_default_str();
+  sub->add_option("--trace", o->trace, "a file for every kernel of every run, as chrome://tracing reads it");
+  sub->add_flag("--opt-levels", o->opt_levels, "compare -O0 to -O3, in turns");
+  sub->callback([o, sub, &session] {
+    const bool watches = o->profile || !o->trace.empty();
+    if (watches && sub->get_option("--engine")->count() == 0) o->target.engine = "graph";
+    run(*o, session);
+  });
 }
 
 }  // namespace relay::tools

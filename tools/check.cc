@@ -11,6 +11,9 @@
 namespace relay::tools {
 namespace {
 
+constexpr size_t kLongestType =
+    10'000;  // in characters: types that share parts can be longer than any memory
+
 void report(const Model& model, const Session& s) {
   std::map<std::string, size_t> calls;
   for (const auto& [name, fn] : model.module.functions()) {
@@ -22,16 +25,17 @@ void report(const Model& model, const Session& s) {
   if (s.json) {
     nlohmann::ordered_json j;
     for (size_t i = 0; i < fn.params.size(); ++i) {
-      j["inputs"].push_back({{"name", model.input_names[i]}, {"type", show(fn.params[i]->type)}});
+      j["inputs"].push_back(
+          {{"name", model.input_names[i]}, {"type", show(fn.params[i]->type, kLongestType)}});
     }
-    j["result"] = show(fn.body->type);
+    j["result"] = show(fn.body->type, kLongestType);
     j["operators"] = calls;
     s.print_json(j);
     return;
   }
   for (size_t i = 0; i < fn.params.size(); ++i)
-    s.print(cat("input  ", model.input_names[i], ": ", show(fn.params[i]->type), "\n"));
-  s.print(cat("result ", show(fn.body->type), "\n"));
+    s.print(cat("input  ", model.input_names[i], ": ", show(fn.params[i]->type, kLongestType), "\n"));
+  s.print(cat("result ", show(fn.body->type, kLongestType), "\n"));
   for (const auto& [name, count] : calls) s.print(fmt::format("{:6} {}\n", count, name));
 }
 

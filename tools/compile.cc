@@ -41,8 +41,38 @@ std::string listing(const aot::Sources& sources) {
   return out;
 }
 
+// How long the stages of a compilation take, for --time.
+class Stages {
+ public:
+  void next(std::string name) {
+    const auto now = std::chrono::steady_clock::now();
+    if (!stages_.empty()) stages_.back().second = seconds(last_, now);
+    stages_.emplace_back(std::move(name), 0);
+    last_ = now;
+  }
+  double total() const { return seconds(begin_, std::chrono::steady_clock::now()); }
+  std::string table() {
+    next("end");
+    double all = 0;
+    for (const auto& [name, took] : stages_) all += took;
+    std::string out;
+    for (const auto& [name, took] : stages_) {
+      if (name != "end")
+        out += fmt::format("{:<24} {:9.2f} ms   {:5.1f} %\n", name, took * 1e3, 100 * took / all);
+    }
+    return out;
+  }
+
+ private:
+  using Moment = std::chrono::steady_clock::time_point;
+  static double seconds(Moment from, Moment to) { return std::chrono::duration<double>(to - from).count(); }
+
+  Moment begin_ = std::chrono::steady_clock::now(), last_ = begin_;
+  std::vector<std::pair<std::string, double>> stages_;
+};
+
 void run(const Options& o, Session& s) {
-  const auto begin = std::chrono::steady_clock::now();
+  Stages stages;
   native::Target target;
   CHECK(native::parse_target(o.target.target, target).empty(), "the option was checked");
   const std::string licence = licence_text(o, s);
@@ -51,8 +81,10 @@ void run(const Options& o, Session& s) {
   const std::string output = o.output.empty() ? "model.so" : o.output;
   if (std::string wrong = to_file ? cannot_write(output) : ""; !wrong.empty()) s.fail(kLimit, wrong);
   if (s.exit_code != kOk) return;
+  stages.next("read and check");
   Result<Model> model = load_model(o.model, s);
   if (!model) return;
+  stages.next("passes");
   Progress progress(s, "compile");
   progress.step("optimising");
   passes::RunnerOptions run;
@@ -64,6 +96,7 @@ void run(const Options& o, Session& s) {
   const std::string pipeline = o.passes.empty() ? passes::default_pipeline(o.target.opt_level) : o.passes;
   Result<Module> lowered =
       passes::run_pipeline(with_entry(model->module, model->function), pipeline, run, diagnostics);
+  stages.next("plan memory");
   Result<passes::Plan> plan =
       lowered ? passes::plan_memory(*lowered, "main", diagnostics) : Result<passes::Plan>(kReported);
   if (!plan) {
@@ -72,6 +105,7 @@ void run(const Options& o, Session& s) {
   }
   for (size_t i = 0; i < plan->inputs.size() && i < model->input_names.size(); ++i)
     plan->inputs[i].name = model->input_names[i];
+  stages.next("print C++");
   aot::EmitOptions emit;
   emit.model_name = std::filesystem::path(output).stem().string();
   emit.target = o.target.target;
@@ -93,6 +127,7 @@ void run(const Options& o, Session& s) {
     return;
   }
   progress.step("compiling C++");
+  stages.next("compile C++ and link");
   native::CompileOptions compile;
   compile.target = target;
   compile.opt_level = o.target.opt_level;
@@ -101,13 +136,13 @@ void run(const Options& o, Session& s) {
     s.fail(diagnostics, model->module.context().sources());
     return;
   }
-  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  if (o.time) s.say(stages.table());
   if (s.json) {
     s.print(sources.description + "\n");
     return;
   }
   s.say(fmt::format("wrote {} in {:.1f} s: {} kernels, {} bytes of weights, {} bytes of workspace\n",
-                    join(*written, ", "), seconds, lowered->kernels().size(),
+                    join(*written, ", "), stages.total(), lowered->kernels().size(),
                     plan->constants.empty() ? 0 : sources.weights.size(), plan->workspace_bytes));
 }
 
@@ -133,7 +168,7 @@ void add_compile(CLI::App& app, Session& session) {
   sub->add_option("--licence", o->licence,
                   "a file with the model's licence, kept in the library's description");
   sub->add_flag("--weights-file", o->weights_file, "put the weights into a .safetensors beside the library");
-  sub->add_flag("--time", o->time, "print how long each pass took");
+  sub->add_flag("--time", o->time, "print how long each pass and each stage took, and its share");
   sub->callback([o, &session] { run(*o, session); });
 }
 

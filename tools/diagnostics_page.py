@@ -15,10 +15,10 @@ with the remedy where there is one. `<<N|text>>` in a text stands for N times th
 WORD = re.compile(r'"([a-z]+(?:-[a-z0-9]+)+)"')
 SHOWN = re.compile(r"(?:error|warning): .*\[([a-z]+(?:-[a-z0-9]+)+)\]$", re.M)
 SECTION = re.compile(r"^---- (\w+)\n", re.M)
-# What is written like a slug and is none: passes, their parameters, engines, words of documentation.
+# What is written like a slug and is none: passes, their parameters, engines, LLVM's attributes, words of documentation.
 OTHER_WORDS = """
-aot-cpp dead-code expand-operators floating-point fold-constants max-bytes max-ops output-fusable simplify-inference
-widen-floats
+aot-cpp block-channels dead-code expand-operators floating-point fold-constants max-bytes max-ops no-trapping-math
+output-fusable pack-weights prefer-vector-width simplify-inference target-cpu target-features widen-floats
 """.split()
 # Those that no golden test can show, because what is said depends on the machine: where it is tested, and what it means.
 ELSEWHERE = {

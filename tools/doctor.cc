@@ -6,9 +6,12 @@
 
 #include "base/cat.h"
 #include "base/file.h"
+#include "kernel/llvm/machine.h"
+#include "kernel/llvm/object_cache.h"
 #include "kernel/native/parallel.h"
 #include "kernel/native/subprocess.h"
 #include "kernel/native/toolchain.h"
+#include "tools/roofs.h"
 #include "tools/session.h"
 
 namespace relay::tools {
@@ -26,6 +29,12 @@ Finding compiler() {
   const std::string wrong = native::find_compiler(c);
   return wrong.empty() ? Finding{"C++ compiler", cat(c.program, ": ", c.version)}
                        : Finding{"C++ compiler", wrong, false};
+}
+
+Finding llvm() {
+  const std::string folder = kernel::jit::ObjectCache::folder_of_environment();
+  return {"LLVM", cat(kernel::jit::code_generator_version(), "; what it compiles is ",
+                      folder.empty() ? "not kept" : "kept in " + folder)};
 }
 
 Finding features() {
@@ -61,15 +70,50 @@ Finding cuda() {
   return {"CUDA compiler", std::filesystem::exists(nvcc) ? nvcc : "none (only CUDA tests need it)"};
 }
 
+Finding roofs() {
+  Roofs measured;
+  const std::string wrong = load_roofs(measured);
+  // Nothing is broken without them.
+  return {"roofs", wrong.empty() ? "measured, in " + roofs_file() : wrong};
+}
+
+void measure(Session& session) {
+  Roofs measured;
+  {
+    Progress progress(session, "measuring");
+    std::string wrong = measure_roofs(measured, [&](std::string_view what) { progress.step(what); });
+    if (!wrong.empty()) {
+      session.fail(kUnsupported, wrong);
+      return;
+    }
+  }
+  session.print(session.json ? json_of(measured) + "\n" : show(measured));
+  if (std::string wrong = save_roofs(measured); !wrong.empty()) {
+    session.fail(kLimit, wrong);
+    return;
+  }
+  session.say(cat("kept in ", roofs_file(), "\n"));
+}
+
 }  // namespace
 
 void add_doctor(CLI::App& app, Session& session) {
   CLI::App* sub = app.add_subcommand("doctor", "say what this machine has for Relay and what is missing");
-  sub->callback([&session] {
+  auto measures = std::make_shared<bool>(false);
+  sub->add_flag(
+      "--measure", *measures,
+      "measure what the processor and its memory can do at best, and keep it for `bench --profile`");
+  sub->callback([measures, &session] {
+    if (*measures) {
+      measure(session);
+      return;
+    }
     const std::vector<Finding> findings{{"cores", cat(native::usable_cores(), " usable")},
                                         compiler(),
+                                        llvm(),
                                         features(),
                                         compile_and_load(),
+                                        roofs(),
                                         cuda()};
     nlohmann::ordered_json j;
     for (const Finding& f : findings) {

@@ -14,6 +14,7 @@
 #include "interp/machine.h"
 #include "ir/analysis.h"
 #include "ir/rewrite.h"
+#include "jit/operators.h"
 #include "passes/runner.h"
 #include "runtime/relay.h"
 
@@ -70,6 +71,26 @@ std::optional<passes::Plan> plan_for(const Module& m, std::string_view function,
   return std::move(*plan);
 }
 
+// --- jit --------------------------------------------------------------------------------------------------------
+
+Prepared prepare_jit(const Module& m, std::string_view function, const EngineOptions& options) {
+  jit::Options run;
+  if (std::string wrong = native::parse_target(options.target, run.compile.target); !wrong.empty())
+    return {{}, wrong};
+  run.compile.opt_level = options.opt_level;
+  run.threads = static_cast<unsigned>(options.threads);
+  const Module prepared = jit::prepare(with_entry(m, function), run);
+  Diagnostics diagnostics;
+  auto made = jit::CompiledOperators::create(prepared, run, diagnostics);
+  if (!made) throw CannotPrepare(diagnostics);
+  std::shared_ptr<jit::CompiledOperators> operators = std::move(*made);
+  return {[prepared, operators](const std::vector<Value>& args) {
+    interp::Options machine;
+    operators->use_in(machine);
+    return outcome_of([&] { return interp::Machine(prepared, machine).call("main", args); });
+  }};
+}
+
 // --- graph ------------------------------------------------------------------------------------------------------
 
 Prepared prepare_graph(const Module& m, std::string_view function, const EngineOptions& options) {
@@ -87,9 +108,15 @@ Prepared prepare_graph(const Module& m, std::string_view function, const EngineO
   auto made = graph_runtime::Executor::create(std::move(*plan), lowered.shared_context(), run, diagnostics);
   if (!made) throw CannotPrepare(diagnostics);
   std::shared_ptr<graph_runtime::Executor> executor = std::move(*made);
-  return {[executor](const std::vector<Value>& args) {
+  Prepared out;
+  out.run = [executor](const std::vector<Value>& args) {
     return outcome_of([&] { return result_of(executor->plan(), executor->run(tensors_of_args(args))); });
-  }};
+  };
+  out.observe = [executor](graph_runtime::Observer observer) -> const passes::Plan& {
+    executor->set_observer(std::move(observer));
+    return executor->plan();
+  };
+  return out;
 }
 
 // --- aot-cpp ----------------------------------------------------------------------------------------------------
@@ -198,8 +225,10 @@ Prepared prepare_aot(const Module& m, std::string_view function, const EngineOpt
 
 // --- the table ----------------------------------------------------------------------------------------------------
 
-constexpr std::array<Engine, 3> kEngines = {{
+constexpr std::array<Engine, 4> kEngines = {{
     {"interp", "the reference interpreter: defines what programs mean", false, prepare_interp},
+    {"jit", "the interpreter with compiled operators: the whole language, in this process", true,
+     prepare_jit},
     {"graph", "the graph runtime: static dataflow, compiled kernels, in this process", true, prepare_graph},
     {"aot-cpp", "the ahead-of-time compiler: C++ to a library, through its C interface", true, prepare_aot},
 }};

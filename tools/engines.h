@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/diagnostics.h"
+#include "graph_runtime/executor.h"
 #include "ir/module.h"
 #include "runtime/value.h"
 
@@ -19,7 +20,7 @@ namespace relay::tools {
 struct EngineOptions {
   int opt_level = 2;
   int threads = 1;
-  std::string target = "native";  // processor features: sse2, avx2, avx512, native
+  std::string target = "native";  // processor features, by a name that parse_target knows
 };
 
 // How a run ended.
@@ -38,6 +39,9 @@ Outcome outcome_of(const std::function<Value()>& run);
 struct Prepared {
   std::function<Outcome(const std::vector<Value>& args)> run;  // null if it is skipped
   std::string skipped = {};                                    // why
+  // Has the observer called after each step of the runs that follow; gives the plan whose steps they are, which lives as long
+  // as this does. Null if the engine's steps cannot be seen from outside.
+  std::function<const passes::Plan&(graph_runtime::Observer)> observe = {};
 };
 
 struct Engine {

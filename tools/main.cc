@@ -11,6 +11,7 @@
 
 #include "base/cat.h"
 #include "base/failure.h"
+#include "base/interruption.h"
 #include "tools/engines.h"
 #include "tools/session.h"
 
@@ -88,6 +89,7 @@ void run(int argc, char** argv, Session& session) {
 
 int main(int argc, char** argv) {
   relay::tools::prepare_process();
+  relay::clean_up_when_interrupted();
   relay::tools::Session session;
   relay::tools::run(argc, argv, session);
   session.finish();

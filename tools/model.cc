@@ -92,11 +92,12 @@ Result<Module> with_input_shapes(const Model& model, const InputShapes& shapes, 
 
 std::string output_name(size_t i, size_t count) { return count == 1 ? "output" : cat("output_", i); }
 
-// How many tensors a value of the type has, as far as the type says it.
+// How many tensors a value of the type has, as far as the type says it; none if that is more than anybody names.
 size_t tensors_in(Type type) {
-  size_t count = 0;
+  size_t count = 0, parts = 0;
   std::vector<Type> pending{type};
   while (!pending.empty()) {
+    if (++parts > kMostParts) return 0;
     const Type t = pending.back();
     pending.pop_back();
     count += t->as<TensorType>() != nullptr;
@@ -164,13 +165,15 @@ void add_input_options(CLI::App& sub, InputOptions& options) {
 }
 
 void add_target_option(CLI::App& sub, std::string& target) {
-  sub.add_option("--target", target, "processor features: native, cpu:sse2, cpu:avx2, cpu:avx512")
+  sub.add_option(
+         "--target", target,
+         "processor features: native, cpu:sse2, cpu:avx2, cpu:avx512, cpu:avx512-vnni, cpu:avx512-bf16")
       ->check(wrong_target)
       ->capture_default_str();
 }
 
 void add_target_options(CLI::App& sub, TargetOptions& options) {
-  sub.add_option("--engine", options.engine, "interp, graph or aot-cpp")
+  sub.add_option("--engine", options.engine, "interp, jit, graph or aot-cpp")
       ->check(wrong_engine)
       ->capture_default_str();
   add_target_option(sub, options.target);

@@ -3,6 +3,7 @@
 
 #include "base/cat.h"
 #include "base/file.h"
+#include "kernel/llvm/compile.h"
 #include "kernel/native/toolchain.h"
 #include "op/operators.h"
 #include "passes/plan_memory.h"
@@ -36,6 +37,18 @@ std::string kernels_of(const Module& m) {
   std::string out;
   for (const auto& [name, kernel] : m.kernels()) out += show(*kernel) + "\n";
   return out;
+}
+
+// The kernels in LLVM's notation. Returns what went wrong, or an empty text.
+std::string instructions_of(const Module& m, const kernel::native::CompileOptions& options,
+                            std::string& out) {
+  for (const auto& [name, kernel] : m.kernels()) {
+    std::string text;
+    if (std::string wrong = kernel::jit::show_instructions(*kernel, options, text); !wrong.empty())
+      return wrong;
+    out += text + "\n";
+  }
+  return {};
 }
 
 // The pipeline that a reproducer file names in its first line; empty for any other file.
@@ -88,6 +101,12 @@ void run(const Options& o, Session& s) {
   std::string text;
   if (o.emit == "kernel") {
     text = kernels_of(*done);
+  } else if (o.emit == "llvm") {
+    kernel::native::CompileOptions compile{.target = target, .opt_level = run.target.opt_level};
+    if (std::string wrong = instructions_of(*done, compile, text); !wrong.empty()) {
+      s.fail(kUnsupported, wrong);
+      return;
+    }
   } else if (o.emit == "plan") {
     Result<passes::Plan> plan = passes::plan_memory(*done, model->function, diagnostics);
     if (!plan) {
@@ -129,8 +148,8 @@ void add_opt(CLI::App& app, Session& session) {
   sub->add_option("--verify", o->verify, "none, types, or semantics (interpret before and after each pass)")
       ->check(CLI::IsMember({"none", "types", "semantics"}));
   sub->add_option("--reproducer", o->reproducer, "where to write a reproducer if a pass fails");
-  sub->add_option("--emit", o->emit, "relay, kernel or plan")
-      ->check(CLI::IsMember({"relay", "kernel", "plan"}));
+  sub->add_option("--emit", o->emit, "relay, kernel, llvm or plan")
+      ->check(CLI::IsMember({"relay", "kernel", "llvm", "plan"}));
   add_target_option(*sub, o->target);
   sub->add_option("-o,--output", o->output, "a file instead of standard output");
   sub->add_flag("--time", o->time, "print how long each pass took");

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/cat.h"
 #include "base/failure.h"
 #include "interp/machine.h"
 #include "op/apply.h"
@@ -27,18 +28,6 @@ const Call* only_call(const Fn& fn) {
   return call;
 }
 
-Value absolute(const Value& v) {
-  if (!v.is_tensor()) {
-    std::vector<Value> fields;
-    for (const Value& field : v.fields()) fields.push_back(absolute(field));
-    return Value::tuple(std::move(fields));
-  }
-  if (!v.tensor().dtype().is_float()) return v;
-  Tensor t = v.tensor().copy();
-  for (int64_t i = 0; i < t.size(); ++i) t.set(i, std::fabs(t.get(i)));
-  return Value(t);
-}
-
 std::vector<Bound> operator_bounds(Context& context, const Call& call, std::span<const Value> args,
                                    const Value& want) {
   const op::OpDef& def = *op::callee(call);
@@ -48,14 +37,7 @@ std::vector<Bound> operator_bounds(Context& context, const Call& call, std::span
     std::vector<Type> types;
     for (const Value& v : args) types.push_back(op::type_of(context, v));
     const auto n = static_cast<double>(def.tolerance.length(types, call.attrs));
-    std::vector<Tensor> magnitudes;
-    if (def.tolerance.magnitude == op::Tolerance::Magnitude::kResult) {
-      for (const Tensor& t : tensors_of(absolute(want))) magnitudes.push_back(t);
-    } else {
-      std::vector<Value> positive;
-      for (const Value& v : args) positive.push_back(absolute(v));
-      magnitudes = tensors_of(op::evaluate(context, def, positive, call.attrs));
-    }
+    const std::vector<Tensor> magnitudes = op::magnitudes(context, def, args, call.attrs, results);
     for (size_t i = 0; i < results.size(); ++i) {
       const double factor = 2 * (n + 2) * results[i].dtype().unit_roundoff();
       out.push_back([factor, m = magnitudes[i]](int64_t k) { return factor * std::fabs(m.get(k)); });
@@ -85,9 +67,15 @@ Value value_of_argument(Expr e, const Fn& fn, const std::vector<Value>& args) {
 std::vector<Tensor> tensors_of(const Value& v) {
   std::vector<Tensor> out;
   std::vector<const Value*> pending{&v};
+  size_t parts = 0;
   while (!pending.empty()) {
     const Value* x = pending.back();
     pending.pop_back();
+    if (++parts > kMostParts) {
+      throw Exhausted(
+          cat("the result has more than ", kMostParts,
+              " parts, counting what is shared each time: that is more than is shown or written"));
+    }
     if (x->is_tensor()) {
       out.push_back(x->tensor());
       continue;

@@ -9,7 +9,9 @@
 
 namespace relay::tools {
 
-// The tensors of a value, tuples and data values taken apart, in order.
+// The tensors of a value, tuples and data values taken apart, in order. Values may share parts, and so be larger than any
+// memory: throws Exhausted if there are more than `kMostParts` parts.
+inline constexpr size_t kMostParts = size_t{1} << 20;
 std::vector<Tensor> tensors_of(const Value& v);
 
 // Bounds for each tensor of the result of calling `function` with `args`, where `want` is the interpreter's result. If

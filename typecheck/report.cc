@@ -1,7 +1,8 @@
 // Messages: what was found, what was needed, and where exactly the two part.
-#include <cctype>
+#include <utility>
 
 #include "base/cat.h"
+#include "ir/text/lexer.h"
 #include "typecheck/inference.h"
 
 namespace relay::typecheck {
@@ -41,34 +42,34 @@ Span Inference::definition_of(Expr callee) {
 
 namespace {
 
-// The pieces between the commas of the brackets that end the text of a call; none if it does not end in brackets.
-std::vector<std::pair<size_t, size_t>> arguments_in(std::string_view text) {
-  std::vector<std::vector<std::pair<size_t, size_t>>> open;  // of each open bracket, its pieces
-  std::vector<std::pair<size_t, size_t>> closed;             // of the bracket that was closed last
-  std::vector<size_t> begin;
-  for (size_t i = 0; i < text.size(); ++i) {
-    const char c = text[i];
-    if (c == '"' || c == '`') {
-      while (++i < text.size() && text[i] != c) i += text[i] == '\\' ? 1 : 0;
-    } else if (text.substr(i, 2) == "//") {
-      while (i + 1 < text.size() && text[i + 1] != '\n') ++i;
-    } else if (c == '(' || c == '[' || c == '{') {
-      open.emplace_back();
-      begin.push_back(i + 1);
-    } else if (open.empty()) {
-      continue;
-    } else if (c == ')' || c == ']' || c == '}' || c == ',') {
-      size_t from = begin.back(), to = i;
-      while (from < to && std::isspace(static_cast<unsigned char>(text[from]))) ++from;
-      while (from < to && std::isspace(static_cast<unsigned char>(text[to - 1]))) --to;
-      open.back().emplace_back(from, to);
-      begin.back() = i + 1;
-      if (c == ',') continue;
-      closed = std::move(open.back());
-      open.pop_back();
-      begin.pop_back();
-      if (i + 1 == text.size()) return closed;
+// What stands between the commas of the brackets that end the text of a call; none if it does not end in brackets.
+std::vector<Span> arguments_in(std::string_view text, Span call) {
+  Diagnostics none;
+  text::Lexer lexer(call.file, text.substr(0, call.end), none);
+  lexer.seek(call.begin);
+  struct Bracket {
+    std::vector<Span> pieces;
+    Span piece = Span::none();
+    void end_piece() {
+      if (piece.known()) pieces.push_back(std::exchange(piece, Span::none()));
     }
+  };
+  std::vector<Bracket> open;
+  while (lexer.peek().kind != text::TokenKind::kEnd) {
+    const text::Token t = lexer.next();
+    const bool closes = t.is(")") || t.is("]") || t.is("}");
+    if (closes && !open.empty()) {
+      open.back().end_piece();
+      if (t.span.end == call.end) return std::move(open.back().pieces);
+      open.pop_back();
+    }
+    if (!open.empty() && t.is(",")) {
+      open.back().end_piece();
+    } else if (!open.empty()) {
+      Span& piece = open.back().piece;
+      piece = piece.known() ? cover(piece, t.span) : t.span;
+    }
+    if (t.is("(") || t.is("[") || t.is("{")) open.emplace_back();
   }
   return {};
 }
@@ -82,11 +83,11 @@ Span Inference::use_of(const Call* call, size_t index) {
                       arg->span.end <= all.end;
   if (inside || !all.known()) return arg->span;
   const std::string_view text = context_.sources().text(all.file).substr(all.begin, all.end - all.begin);
-  const auto pieces = arguments_in(text);
+  const std::vector<Span> pieces = arguments_in(context_.sources().text(all.file), all);
   const auto at = [&](size_t from, size_t to) {
     return Span{all.file, all.begin + static_cast<uint32_t>(from), all.begin + static_cast<uint32_t>(to)};
   };
-  if (pieces.size() >= call->args.size()) return at(pieces[index].first, pieces[index].second);
+  if (pieces.size() >= call->args.size()) return pieces[index];
   // Of an infix operator: its operands are at the ends.
   const auto* var = arg->as<Var>();
   const std::string name = var ? cat("%", var->name.text()) : std::string();

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -61,10 +62,29 @@ class Pool {
       }
     }
     owner_ = getpid();
+    // Where there is no such file, every model has its threads to itself.
+    gate_ = open("/proc/self/status", O_RDONLY | O_CLOEXEC);
     return true;
   }
 
   void stop() { stop(count_); }
+
+  // Models in one process share its cores: the threads of one at a time work, and runs of others meanwhile keep to the
+  // thread that calls. Libraries that know nothing of each other have one thing in common, a file that only this
+  // process has; the lock is on that. True if the threads may work; then `leave` ends it.
+  bool enter() {
+    if (count_ == 0 || owner_ != getpid()) return false;
+    pthread_mutex_lock(&lock_);
+    const bool may = inside_ > 0 || gate_ < 0 || flock(gate_, LOCK_EX | LOCK_NB) == 0;
+    if (may) ++inside_;
+    pthread_mutex_unlock(&lock_);
+    return may;
+  }
+  void leave() {
+    pthread_mutex_lock(&lock_);
+    if (--inside_ == 0 && gate_ >= 0) flock(gate_, LOCK_UN);
+    pthread_mutex_unlock(&lock_);
+  }
 
   int32_t run(int64_t extent, int32_t (*body)(void*, int64_t, int64_t), void* closure) {
     // One loop at a time: a second run, a nested loop, and a child after fork (whose threads are gone) do it all here.
@@ -140,6 +160,8 @@ class Pool {
       for (unsigned i = 0; i < started; ++i) pthread_join(workers_[i].thread, nullptr);
     }
     memory_.release(memory_.self, workers_, count_ * sizeof(Worker));
+    if (gate_ >= 0) close(gate_);
+    gate_ = -1;
     workers_ = nullptr;
     count_ = 0;
   }
@@ -148,12 +170,14 @@ class Pool {
   unsigned count_ = 0;  // besides the thread that calls
   Worker* workers_ = nullptr;
   pid_t owner_ = 0;
+  int gate_ = -1;
   pthread_mutex_t busy_ = PTHREAD_MUTEX_INITIALIZER;  // held during a loop
   pthread_mutex_t lock_ = PTHREAD_MUTEX_INITIALIZER;  // guards what follows
   pthread_cond_t wake_ = PTHREAD_COND_INITIALIZER;
   pthread_cond_t done_ = PTHREAD_COND_INITIALIZER;
   uint64_t round_ = 0;
   unsigned pending_ = 0;
+  unsigned inside_ = 0;  // runs that hold the gate
   bool ending_ = false;
   int32_t (*body_)(void*, int64_t, int64_t) = nullptr;
   void* closure_ = nullptr;
@@ -161,6 +185,10 @@ class Pool {
   int64_t failed_begin_ = 0;
   int32_t failed_status_ = 0;
 };
+
+int32_t run_serially(void*, int64_t extent, int32_t (*body)(void*, int64_t, int64_t), void* closure) {
+  return body(closure, 0, extent);
+}
 
 int32_t run_in_pool(void* self, int64_t extent, int32_t (*body)(void*, int64_t, int64_t), void* closure) {
   return static_cast<Pool*>(self)->run(extent, body, closure);
@@ -487,8 +515,12 @@ RELAY_EXPORT relay_status relay_run(relay_context* c, const DLTensor* const* inp
     out[i] = static_cast<unsigned char*>(t->data) + t->byte_offset;
   }
   const char* message = nullptr;
-  const int32_t status =
-      run_plan(&c->model->parallel, in, out, c->model->weights, c->workspace, &c->cancelled, &message);
+  relay_model* m = c->model;
+  const bool ours = m->parallel.run == run_in_pool, entered = ours && m->pool.enter();
+  const relay_parallel serial = {nullptr, run_serially};
+  const relay_parallel* parallel = ours && !entered ? &serial : &m->parallel;
+  const int32_t status = run_plan(parallel, in, out, m->weights, c->workspace, &c->cancelled, &message);
+  if (entered) m->pool.leave();
   if (status == 0) return RELAY_OK;
   if (status < 0) {
     __atomic_store_n(&c->cancelled, 0, __ATOMIC_RELEASE);

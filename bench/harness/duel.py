@@ -7,53 +7,19 @@ import json
 import os
 import statistics
 import sys
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
 from relay_so import RelayError
 from zoo.catalogue import NETWORKS
 
-from . import noise, timing
-from .engines import Arrays, Engine, Ours, Peer
+from . import noise, peers, timing
+from .engine import Arrays, Engine
+from .ours import Ours
+from .row import OURS, Request, Row, Versus
 
 LARGEST_DIFFERENCE = 1e-3  # of the largest magnitude of an output; the bound proper is `relay verify`'s business
-
-
-@dataclass(frozen=True)
-class Request:
-    """What to measure. Without `artifact` only the peer runs."""
-
-    network: str
-    threads: int
-    model: str
-    artifact: str | None
-    runs: int
-    rounds: int
-    seconds: float
-    answer: str
-
-
-@dataclass
-class Row:
-    """What was found. Times are medians in milliseconds; `ratio` is ours by the peer's; `others` is a share of time."""
-
-    network: str
-    threads: int
-    ort_ms: float | None = None
-    relay_ms: float | None = None
-    ratio: float | None = None
-    ratio_least: float | None = None
-    ratio_most: float | None = None
-    runs: int = 0
-    repeats: int = 0
-    compile_s: float | None = None
-    max_abs_error: float | None = None
-    max_rel_error: float | None = None
-    others: float | None = None
-    status: str = "ok"
-    samples_ms: dict[str, list[list[float]]] | None = None
 
 
 def main() -> None:
@@ -67,19 +33,25 @@ def duel(request: Request) -> Row:
     """Compares the results first and then the speed."""
     pin(request.threads)
     row = Row(request.network, request.threads)
-    inputs = NETWORKS[request.network].graph().sample_inputs()
-    engines: list[Engine] = [Peer(Path(request.model), inputs, request.threads)]
+    graph = NETWORKS[request.network].graph()
+    row.flops, row.bytes = graph.flops(), graph.traffic_bytes()
+    inputs = graph.sample_inputs()
+    engines = start_peers(request, inputs, row)
+    reference = results(engines[peers.REFERENCE])
+    for name, engine in engines.items():
+        if name != peers.REFERENCE and relative_error(reference, results(engine)) > LARGEST_DIFFERENCE:
+            row.versus[name].status = "results differ"
     if request.artifact:
         try:
-            engines.append(Ours(Path(request.artifact), inputs, request.threads))
-            compare(row, *(results(engine) for engine in engines))
+            engines[OURS] = Ours(Path(request.artifact), inputs, request.threads)
+            compare(row, reference, results(engines[OURS]))
         except RelayError as error:
             row.status = f"run: {error}"
-            del engines[1:]
-    work = timing.plan(engines, request.runs, request.rounds, request.seconds)
+            engines.pop(OURS, None)
+    work = timing.plan(list(engines.values()), request.runs, request.rounds, request.seconds)
     row.runs, row.repeats = work.rounds * work.samples, work.repeats
     before = noise.read()
-    seconds = timing.measure(engines, work)
+    seconds = dict(zip(engines, timing.measure(list(engines.values()), work)))
     row.others = noise.others(before, noise.read())
     summarise(row, seconds)
     return row
@@ -91,6 +63,23 @@ def pin(threads: int) -> None:
     os.sched_setaffinity(0, cores[-threads:])
 
 
+def start_peers(request: Request, inputs: Arrays, row: Row) -> dict[str, Engine]:
+    """The peers that take the network; why others do not is noted in the row. The reference must."""
+    engines: dict[str, Engine] = {}
+    for name in request.peers:
+        row.versus[name] = Versus()
+        try:
+            engines[name] = peers.make(name, Path(request.model), inputs, request.threads)
+            engines[name].run()
+        except Exception as error:  # whatever another project raises
+            if name == peers.REFERENCE:
+                raise
+            engines.pop(name, None)
+            lines = str(error).strip().splitlines() or [""]
+            row.versus[name].status = f"{type(error).__name__}: {lines[0][:200]}"
+    return engines
+
+
 def results(engine: Engine) -> Arrays:
     """What the engine computes."""
     engine.run()
@@ -99,15 +88,20 @@ def results(engine: Engine) -> Arrays:
 
 def compare(row: Row, expected: Arrays, found: Arrays) -> None:
     """Notes the largest difference of any output, and a status if it is too large to be rounding."""
-    absolute = relative = 0.0
+    row.max_abs_error = max((largest_difference(a, found.get(name)) for name, a in expected.items()), default=0.0)
+    row.max_rel_error = relative_error(expected, found)
+    if not row.max_rel_error <= LARGEST_DIFFERENCE:
+        row.status = "results differ"
+
+
+def relative_error(expected: Arrays, found: Arrays) -> float:
+    """The largest difference of any output by the largest magnitude of that output."""
+    worst = 0.0
     for name, reference in expected.items():
         difference = largest_difference(reference, found.get(name))
         magnitude = float(np.abs(reference.astype(np.float64)).max(initial=0.0))
-        absolute = max(absolute, difference)
-        relative = max(relative, difference / magnitude if magnitude else difference)
-    row.max_abs_error, row.max_rel_error = absolute, relative
-    if not relative <= LARGEST_DIFFERENCE:
-        row.status = "results differ"
+        worst = max(worst, difference / magnitude if magnitude else difference)
+    return worst
 
 
 def largest_difference(reference: np.ndarray, found: np.ndarray | None) -> float:
@@ -118,17 +112,23 @@ def largest_difference(reference: np.ndarray, found: np.ndarray | None) -> float
     return float(np.nan_to_num(difference, nan=np.inf).max(initial=0.0))
 
 
-def summarise(row: Row, seconds: Sequence[list[list[float]]]) -> None:
+def summarise(row: Row, seconds: dict[str, list[list[float]]]) -> None:
     """Medians over all samples, and the spread of the rounds' own ratios."""
-    milliseconds = [[[1e3 * sample for sample in turn] for turn in engine] for engine in seconds]
-    row.samples_ms = dict(zip(("ort", "relay"), milliseconds))
-    row.ort_ms = overall(milliseconds[0])
-    if len(milliseconds) == 1:
-        return
-    row.relay_ms = overall(milliseconds[1])
-    row.ratio = row.relay_ms / row.ort_ms
-    ratios = [statistics.median(ours) / statistics.median(peer) for peer, ours in zip(*milliseconds)]
-    row.ratio_least, row.ratio_most = min(ratios), max(ratios)
+    row.samples_ms = {
+        name: [[1e3 * sample for sample in turn] for turn in rounds] for name, rounds in seconds.items()
+    }
+    ours = row.samples_ms.get(OURS)
+    row.relay_ms = overall(ours) if ours else None
+    for name, against in row.versus.items():
+        theirs = row.samples_ms.get(name)
+        if not theirs:
+            continue
+        against.ms = overall(theirs)
+        if not ours or row.relay_ms is None:
+            continue
+        against.ratio = row.relay_ms / against.ms
+        ratios = [statistics.median(mine) / statistics.median(peer) for mine, peer in zip(ours, theirs)]
+        against.least, against.most = min(ratios), max(ratios)
 
 
 def overall(rounds: list[list[float]]) -> float:

@@ -1,4 +1,4 @@
-"""Every network in turn: make the model, compile it, let the two engines run against each other, print the row."""
+"""Every network in turn: make the model, compile it, let the engines run against each other, print the row."""
 
 import json
 import math
@@ -12,12 +12,12 @@ from dataclasses import asdict, replace
 from pathlib import Path
 
 import numpy
-import onnxruntime
 from zoo.catalogue import NETWORKS
 
-from . import compiling, environment, models, options, table
-from .duel import Request, Row
+from . import compiling, environment, models, options, peers, roof, table
 from .options import Options
+from .roof import Roof
+from .row import Request, Row
 
 BENCH = Path(__file__).resolve().parents[1]
 LONGEST_DUEL_S = 1800
@@ -42,24 +42,44 @@ def run(chosen: Options) -> int:
 def measure_all(chosen: Options) -> int:
     """Prints the table, the means and, if asked for, the JSON file."""
     why_not = compiling.ready(chosen.relay)
+    chosen = replace(chosen, peers=installed(chosen.peers))
+    limits, no_roof = (None, why_not) if why_not else roof.measure(chosen.relay)
+    if no_roof:
+        print(f"bench: no shares of the roof: {no_roof}", file=sys.stderr)
     rows: list[Row] = []
     options.home().mkdir(parents=True, exist_ok=True)
     folder = Path(tempfile.mkdtemp(prefix="artifacts-", dir=options.home()))
-    print(table.header(), flush=True)
+    if limits:
+        print(table.roof_line(limits), flush=True)
+    print(table.header(chosen.peers), flush=True)
     try:
         for name in chosen.networks:
             for threads in chosen.threads:
                 rows.append(measure(chosen, name, threads, folder, why_not))
-                print(table.line(rows[-1]), flush=True)
+                hold_against(limits, rows[-1])
+                print(table.line(rows[-1], chosen.peers), flush=True)
     finally:
         clear(folder, chosen.keep)
-        if rows:  # also what was measured before an interruption
-            finish(chosen, rows)
+    finish(chosen, rows, limits)
     return 1 if any(row.status == "results differ" for row in rows) else 0
 
 
+def installed(names: tuple[str, ...]) -> tuple[str, ...]:
+    """The peers that can be asked; why others cannot is said."""
+    missing = {name: why for name in names if (why := peers.why_missing(name))}
+    for name, why in missing.items():
+        print(f"bench: no peer {name}: {why}", file=sys.stderr)
+    return tuple(name for name in names if name not in missing)
+
+
+def hold_against(limits: Roof | None, row: Row) -> None:
+    """Adds what share of the roof our time is."""
+    if limits and row.relay_ms and (row.flops or row.bytes):
+        row.roof_share, row.roof_limit = limits.share(row.flops, row.bytes, row.relay_ms, row.threads)
+
+
 def measure(chosen: Options, name: str, threads: int, folder: Path, why_not: str) -> Row:
-    """One row: ours and the peer, or the peer alone with the reason."""
+    """One row: ours and the peers, or the peers alone with the reason."""
     model = models.onnx_file(name)
     artifact = folder / f"{name}-t{threads}" / "model.so"
     artifact.parent.mkdir()
@@ -71,13 +91,14 @@ def measure(chosen: Options, name: str, threads: int, folder: Path, why_not: str
         threads=threads,
         model=str(model),
         artifact=str(made.artifact) if made.artifact else None,
+        peers=list(chosen.peers),
         runs=chosen.runs,
         rounds=chosen.rounds,
         seconds=chosen.seconds,
         answer=str(folder / "answer.json"),
     )
     row = ask(request, folder)
-    if made.artifact and row.ort_ms is None:  # ours took the process down: the peer has its number all the same
+    if made.artifact and not row.best_peer():  # ours took the process down: the peers have their numbers all the same
         row = replace(ask(replace(request, artifact=None), folder), status=row.status)
     row.compile_s = made.seconds
     row.status = made.reason or row.status
@@ -110,30 +131,33 @@ def how_it_ended(ended: subprocess.CompletedProcess[str]) -> str:
     return f"run: {environment.last_line(ended.stderr)}"
 
 
-def finish(chosen: Options, rows: list[Row]) -> None:
-    """The means below the table, and the file with every number."""
+def finish(chosen: Options, rows: list[Row], limits: Roof | None) -> None:
+    """The means below the table, why a peer has no number, and the file with every number."""
     for threads in chosen.threads:
-        print(table.summary(rows, threads), flush=True)
+        print(table.summary(rows, threads, chosen.peers), flush=True)
+    for note in table.notes(rows):
+        print(note, file=sys.stderr)
     disturbed = table.disturbed(rows)
     if disturbed:
         print(f"bench: others used our cores in {disturbed} of {len(rows)} rows: repeat these", file=sys.stderr)
     if chosen.json:
-        chosen.json.write_text(json.dumps(everything(chosen, rows), indent=1) + "\n")
+        chosen.json.write_text(json.dumps(everything(chosen, rows, limits), indent=1) + "\n")
 
 
-def everything(chosen: Options, rows: list[Row]) -> dict[str, object]:
+def everything(chosen: Options, rows: list[Row], limits: Roof | None) -> dict[str, object]:
     """All that was measured and what it was measured with."""
     means = {}
     for threads in chosen.threads:
-        ratios = table.counted(row for row in rows if row.threads == threads)
-        means[str(threads)] = {"ratio": table.geometric_mean(ratios), "networks": len(ratios)}
+        mine = [row for row in rows if row.threads == threads]
+        columns = {name: table.counted(mine, name) for name in (*chosen.peers, table.BEST)}
+        means[str(threads)] = {
+            name: {"ratio": table.geometric_mean(ratios), "networks": len(ratios)} for name, ratios in columns.items()
+        }
+    versions = {name: peers.version(name) for name in chosen.peers}
     return {
         "machine": {"processor": processor(), "cores": options.cores(), "system": platform.system()},
-        "versions": {
-            "onnxruntime": onnxruntime.__version__,
-            "numpy": numpy.__version__,
-            "python": platform.python_version(),
-        },
+        "roof": asdict(limits) if limits else None,
+        "versions": {**versions, "numpy": numpy.__version__, "python": platform.python_version()},
         "options": {"runs": chosen.runs, "rounds": chosen.rounds, "seconds": chosen.seconds},
         "geometric_mean": means,
         "rows": [{key: finite(value) for key, value in asdict(row).items()} for row in rows],

@@ -16,6 +16,8 @@ OPERATORS = (
     "op_dwconv3x3_c512_14", "op_softmax_12x128x128", "op_elemwise_chain_1m", "op_reduce_transpose",
 )  # fmt: skip
 DEFAULT = (*CONVOLUTIONAL, "lenet", "mlp", "bert_base_s128", *OPERATORS)
+PEERS = ("ort", "openvino", "torch")  # ONNX Runtime is what results are compared with: it is always there
+QUICK_PEERS = ("ort", "openvino")  # PyTorch takes minutes to compile
 QUICK = ("resnet18", "mobilenet_v2", "dqn", "mlp", "op_matmul_1024", "op_conv3x3_c64_56")
 
 
@@ -25,6 +27,7 @@ class Options:
 
     networks: tuple[str, ...]
     threads: tuple[int, ...]
+    peers: tuple[str, ...]
     runs: int
     rounds: int
     seconds: float
@@ -43,11 +46,12 @@ def parse() -> Options:
     """Reads the command line."""
     parser = argparse.ArgumentParser(
         prog="bench/run",
-        description="Compares the aot-cpp engine with ONNX Runtime, both in one process and in turns.",
+        description="Compares the aot-cpp engine with ONNX Runtime, OpenVINO and PyTorch, in one process and in turns.",
         epilog="What it makes lies in $RELAY_BENCH_HOME, or else in ~/.cache/relay-bench.",
     )
     parser.add_argument("--only", metavar="NAME,...", type=names, help="these networks of the zoo")
-    parser.add_argument("--quick", action="store_true", help="six networks, a shorter measurement")
+    parser.add_argument("--quick", action="store_true", help="six networks, no PyTorch, a shorter measurement")
+    parser.add_argument("--peers", metavar="NAME,...", type=peer_names, help=f"of {', '.join(PEERS)}; all of them")
     parser.add_argument("--threads", metavar="N,...", type=thread_counts, help="default 1,2")
     parser.add_argument("--runs", metavar="N", type=positive, default=20, help="at least this many timed runs (20)")
     parser.add_argument("--rounds", metavar="N", type=positive, default=5, help="turns that each engine takes (5)")
@@ -58,6 +62,7 @@ def parse() -> Options:
     return Options(
         networks=given.only or (QUICK if given.quick else DEFAULT),
         threads=given.threads or tuple(count for count in (1, 2) if count <= cores()),
+        peers=given.peers or (QUICK_PEERS if given.quick else PEERS),
         runs=given.runs,
         rounds=given.rounds,
         seconds=0.5 if given.quick else 2.0,
@@ -70,6 +75,15 @@ def parse() -> Options:
 def names(text: str) -> tuple[str, ...]:
     """A list with commas, each name once."""
     return tuple(dict.fromkeys(name for name in text.split(",") if name))
+
+
+def peer_names(text: str) -> tuple[str, ...]:
+    """Peers in the order of their columns, with the one that results are compared with."""
+    asked = names(text)
+    unknown = [name for name in asked if name not in PEERS]
+    if unknown:
+        raise argparse.ArgumentTypeError(f"there is no peer `{unknown[0]}`; there are {', '.join(PEERS)}")
+    return tuple(name for name in PEERS if name in asked or name == PEERS[0])
 
 
 def positive(text: str) -> int:

@@ -1,45 +1,73 @@
 """The one table, printed row by row as networks finish."""
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
-from .duel import Row
+from .roof import Roof
+from .row import Row, Versus
 
-WIDTHS = (22, 7, 9, 9, 6, 12, 6, 5, 9, 9, 9)
-TITLES = (
-    "network", "threads", "ort ms", "relay ms", "ratio", "least..most", "others", "runs", "compile s", "abs err", "rel err",
-)  # fmt: skip
+BEST = "best"  # a column: the best peer of each row
 DISTURBED = 0.05  # share of our cores' time; above it a row is worth repeating
 
 
-def header() -> str:
+def columns(peers: Sequence[str]) -> list[tuple[str, int]]:
+    """Titles and widths; a negative width is a column to the left."""
+    return [
+        ("network", -22), ("thr", 3), ("relay ms", 9), *((f"/{name}", max(6, len(name) + 1)) for name in peers),
+        ("best peer", 14), ("least..most", 11), ("GFLOP/s", 7), ("of roof", 11), ("others", 6), ("comp s", 6),
+        ("rel err", 7), ("status", -1),
+    ]  # fmt: skip
+
+
+def header(peers: Sequence[str]) -> str:
     """The titles, with a rule below."""
-    line = cells(TITLES) + "  status"
+    line = cells([title for title, _ in columns(peers)], peers)
     return f"{line}\n{'-' * len(line)}"
 
 
-def line(row: Row) -> str:
+def line(row: Row, peers: Sequence[str]) -> str:
     """One row; a hyphen where there is no number."""
-    texts = (
+    best = row.best_peer()
+    against = row.versus[best] if best else Versus()
+    rate = row.flops / row.relay_ms / 1e6 if row.relay_ms and row.flops else None
+    texts = [
         row.network,
         str(row.threads),
-        significant(row.ort_ms),
         significant(row.relay_ms),
-        fixed(row.ratio),
-        f"{fixed(row.ratio_least)}..{fixed(row.ratio_most)}" if row.ratio else "-",
+        *(ratio_text(row.versus.get(name)) for name in peers),
+        f"{fixed(against.ratio)} {best}" if best and against.ratio else best or "-",
+        f"{fixed(against.least)}..{fixed(against.most)}" if against.ratio else "-",
+        "-" if rate is None else f"{rate:.1f}",
+        "-" if row.roof_share is None else f"{row.roof_share:.0%} {row.roof_limit:<6}",
         "-" if row.others is None else f"{row.others:.0%}",
-        str(row.runs),
         "-" if row.compile_s is None else f"{row.compile_s:.1f}",
-        scientific(row.max_abs_error),
         scientific(row.max_rel_error),
+        row.status,
+    ]
+    return cells(texts, peers)
+
+
+def ratio_text(versus: Versus | None) -> str:
+    """The ratio that counts; a mark where results differ or the peer does not run it."""
+    if versus is None or versus.ms is None:
+        return "no"
+    return "wrong" if versus.status != "ok" else fixed(versus.ratio)
+
+
+def roof_line(roof: Roof) -> str:
+    """What the shares are of."""
+    everyone = f", {roof.peak(roof.cores):.1f} on {roof.cores}" if roof.cores > 1 else ""
+    largest = roof.reads[-1]
+    return (
+        f"roof: {roof.peak(1):.1f} GFLOP/s on one core{everyone}; "
+        f"memory read {largest['one_core_gbs']:.1f} GB/s on one core, {largest['all_cores_gbs']:.1f} on all"
     )
-    return f"{cells(texts)}  {row.status}"
 
 
-def cells(texts: Iterable[str]) -> str:
-    """The name to the left, everything else to the right."""
-    name, *rest = zip(texts, WIDTHS)
-    return " ".join([name[0].ljust(name[1]), *(text.rjust(width) for text, width in rest)])
+def cells(texts: Iterable[str], peers: Sequence[str]) -> str:
+    """Names to the left, numbers to the right."""
+    sized = zip(texts, (width for _, width in columns(peers)))
+    return " ".join(text.ljust(-width) if width < 0 else text.rjust(width) for text, width in sized).rstrip()
 
 
 def significant(number: float | None) -> str:
@@ -57,12 +85,17 @@ def fixed(number: float | None) -> str:
 
 def scientific(number: float | None) -> str:
     """An error."""
-    return "-" if number is None else f"{number:.1e}"
+    return "-" if number is None else f"{number:.0e}"
 
 
-def counted(rows: Iterable[Row]) -> list[float]:
-    """The ratios that count: of networks that ran and whose results agree."""
-    return [row.ratio for row in rows if row.ratio is not None and row.status == "ok"]
+def counted(rows: Iterable[Row], peer: str) -> list[float]:
+    """The ratios that count: of networks that ran and whose results agree, ours and the peer's."""
+    ratios = []
+    for row in rows:
+        versus = row.versus.get((row.best_peer() or "") if peer == BEST else peer)
+        if versus and versus.ratio is not None and versus.status == "ok" and row.status == "ok":
+            ratios.append(versus.ratio)
+    return ratios
 
 
 def disturbed(rows: Iterable[Row]) -> int:
@@ -75,11 +108,24 @@ def geometric_mean(ratios: list[float]) -> float | None:
     return math.exp(math.fsum(map(math.log, ratios)) / len(ratios)) if ratios else None
 
 
-def summary(rows: list[Row], threads: int) -> str:
-    """The last line for one thread count."""
+def summary(rows: list[Row], threads: int, peers: Sequence[str]) -> str:
+    """The last line for one thread count: the geometric means, each over the networks that both ran."""
     mine = [row for row in rows if row.threads == threads]
-    ratios = counted(mine)
-    mean = geometric_mean(ratios)
+    told = []
+    for peer in (*peers, BEST):
+        ratios = counted(mine, peer)
+        mean = geometric_mean(ratios)
+        name = "best peer" if peer == BEST else peer
+        told.append(f"{name} -" if mean is None else f"{name} {mean:.3f} ({len(ratios)} of {len(mine)})")
     word = "thread" if threads == 1 else "threads"
-    told = "no ratio" if mean is None else f"geometric mean of relay / ort {mean:.3f}"
-    return f"{threads} {word}: {told}, over {len(ratios)} of {len(mine)} networks"
+    return f"{threads} {word}: geometric means of relay by " + ", ".join(told)
+
+
+def notes(rows: Iterable[Row]) -> list[str]:
+    """Why a peer has no ratio in some row, each reason once."""
+    told = {}
+    for row in rows:
+        for name, versus in row.versus.items():
+            if versus.status != "ok":
+                told.setdefault((name, row.network), versus.status)
+    return [f"bench: {name} on {network}: {why}" for (name, network), why in told.items()]

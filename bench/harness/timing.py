@@ -1,10 +1,10 @@
-"""Times engines in turns: peer, ours, peer, ours. Whatever disturbs the machine for a while disturbs both."""
+"""Times engines in turns. Whatever disturbs the machine for a while disturbs all of them."""
 
 import math
 import time
 from dataclasses import dataclass
 
-from .engines import Engine
+from .engine import Engine
 
 SHORTEST_SAMPLE = 2e-4  # a faster run is repeated within one sample, so that the clock and the call weigh little
 SLOW_RUN = 1.0  # above this, fewer runs than asked for
@@ -24,7 +24,7 @@ class Plan:
 
 
 def plan(engines: list[Engine], runs: int, rounds: int, seconds: float) -> Plan:
-    """Warms both engines and decides from their speed: at least `runs` samples, more while they fit in `seconds`."""
+    """Warms the engines and decides from their speed: at least `runs` samples, more while they fit in `seconds`."""
     times = [probe(engine) for engine in engines]
     slowest, fastest = max(times), min(times)
     wanted = max(FEWEST_RUNS, math.ceil(runs / slowest)) if slowest > SLOW_RUN else runs
@@ -60,7 +60,7 @@ def timed(engine: Engine, repeats: int) -> float:
 
 
 def settle() -> None:
-    """Waits until the worker threads of the other engine have stopped spinning for work."""
+    """Waits until the worker threads of the engine before have stopped spinning for work."""
     step = 0.01
     for _ in range(int(LONGEST_SETTLING / step)):
         before = time.process_time()

@@ -90,6 +90,7 @@ class Graph:
         self.initializers: list[Initializer] = []
         self.samples: dict[str, Sample] = {}
         self.nodes: list[onnx.NodeProto] = []
+        self._flops: list[int] = []
         self._output_names: dict[str, str] = {}
         self._scopes: list[str] = []
         self._used: dict[str, int] = {}
@@ -164,6 +165,7 @@ class Graph:
         **attributes: Any,
     ) -> Value:
         """One operator with one result."""
+        self._count(op, operands, shape)
         result = Value(self.fresh(op.lower()), shape, dtype, power)
         self.add_node(op, operands, [result], **attributes)
         return result
@@ -180,6 +182,33 @@ class Graph:
         """Gives `value` to the caller of the model under this name."""
         self.outputs.append(value)
         self._output_names[value.name] = name
+
+    # -- what it costs ---------------------------------------------------------------------------------------------
+
+    def flops(self) -> float:
+        """Multiplications and additions of convolutions and products, computed directly; 0 without such nodes."""
+        return float(sum(self._flops))
+
+    def traffic_bytes(self) -> float:
+        """Bytes that any way of computing it reads and writes: inputs, stored tensors, outputs."""
+        ends = [self.samples[value.name].shape for value in self.inputs]
+        ends += [tuple(dim if isinstance(dim, int) else 0 for dim in value.shape) for value in self.outputs]
+        dtypes = [value.dtype for value in (*self.inputs, *self.outputs)]
+        moved = sum(math.prod(shape) * np.dtype(dtype).itemsize for shape, dtype in zip(ends, dtypes))
+        return float(moved + self.stored_bytes())
+
+    def _count(self, op: str, operands: Sequence[Value], shape: Shape) -> None:
+        """Adds the arithmetic of a node whose shapes are known."""
+        shapes = [operand.shape for operand in operands[:2]] + [shape]
+        if op not in ("Conv", "ConvTranspose", "Gemm", "MatMul") or any(isinstance(d, str) for s in shapes for d in s):
+            return
+        x, weight, result = (tuple(map(static, s)) for s in shapes)
+        if op == "Conv":
+            self._flops.append(2 * math.prod(result) * math.prod(weight[1:]))
+        elif op == "ConvTranspose":
+            self._flops.append(2 * math.prod(x) * math.prod(weight[1:]))
+        else:
+            self._flops.append(2 * math.prod(result) * x[-1])
 
     # -- the finished graph --------------------------------------------------------------------------------------
 

@@ -80,7 +80,7 @@ Result<InputFile> InputFile::open_beneath(const std::string& folder, std::string
   const auto refuse = [&](std::string why) -> Reported {
     diagnostics
         .error(Span::none(), "external-data-refused", cat("external data `", shown, "` is refused: ", why))
-        .note("a model may name only regular files beneath its own folder, without links");
+        .note(std::string(kWhatAModelMayName));
     return kReported;
   };
   if (location.empty()) return refuse("it has no location");

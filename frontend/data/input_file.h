@@ -10,6 +10,10 @@
 
 namespace relay::data {
 
+// The remedy where `open_beneath` refuses.
+inline constexpr std::string_view kWhatAModelMayName =
+    "a model may name only regular files beneath its own folder, without links";
+
 class InputFile {
  public:
   // A regular file of at most `limit` bytes. Symbolic links are followed: the user named this file.

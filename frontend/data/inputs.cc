@@ -233,20 +233,28 @@ Result<NamedTensors> read_named(const std::string& path, std::span<const std::st
   };
   bool complete = true;
   std::set<std::string_view> guesses;  // names whose tensor is most likely there, under another name
-  for (const Found* f : unknown) {
-    Diagnostic& d = diagnostics.error(
-        Span::none(), f->tensor.name.empty() ? "tensor-unnamed" : "tensor-unknown",
-        f->tensor.name.empty() ? cat("`", path, "` holds one tensor without a name, and there are ",
-                                     names.size(), " ", what, "s")
-                               : cat("`", path, "` holds `", f->tensor.name, "`, which is no ", what));
-    bool guessed = false;
-    for (size_t i = 0; i < names.size(); ++i) {
-      if (out[i].value.defined() || !alike(names[i], f->tensor.name)) continue;
-      d.note(cat("is it meant for `", names[i], "`?"));
-      guesses.insert(names[i]);
-      guessed = true;
+  const std::string inputs = cat(names.size(), " ", what, names.size() == 1 ? "" : "s");
+  const auto problem = [&](const Found& f) -> std::pair<std::string_view, std::string> {
+    if (f.number) {
+      return {"tensor-unknown", cat("`", path, "` holds tensor number ", *f.number, ", and there are only ",
+                                    inputs, ", numbered from 0")};
     }
-    if (!guessed) d.note(cat("the ", what, "s: ", listed(names, [](const std::string& n) { return n; })));
+    if (f.tensor.name.empty())
+      return {"tensor-unnamed", cat("`", path, "` holds one tensor without a name, and there are ", inputs)};
+    return {"tensor-unknown", cat("`", path, "` holds `", f.tensor.name, "`, which is no ", what)};
+  };
+  for (const Found* f : unknown) {
+    auto [slug, message] = problem(*f);
+    Diagnostic& d = diagnostics.error(Span::none(), slug, std::move(message));
+    std::vector<std::string_view> meant;
+    for (size_t i = 0; i < names.size(); ++i) {
+      if (!out[i].value.defined() && alike(names[i], f->tensor.name)) meant.push_back(names[i]);
+    }
+    for (std::string_view name : meant) d.note(cat("is it meant for `", name, "`?"));
+    // One tensor stands for one name: of several guesses all but one are missing, and nobody knows which.
+    if (meant.size() == 1) guesses.insert(meant.front());
+    if (meant.empty())
+      d.note(cat("the ", what, "s: ", listed(names, [](const std::string& n) { return n; })));
     complete = false;
   }
   for (size_t i = 0; i < names.size(); ++i) {

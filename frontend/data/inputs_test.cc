@@ -74,6 +74,26 @@ TEST_F(Inputs, EveryMistakeIsReportedWithAHint) {
   EXPECT_NE(said.find("no tensor for the input `mask`"), std::string::npos) << said;
 }
 
+TEST_F(Inputs, OneTensorDoesNotHideThatSeveralAreMissing) {
+  write(path("in.npz"), {{"input", Tensor(kInt64, {1})}});
+  const std::string said = refusal(path("in.npz"), {"input_ids", "input_mask"});
+  for (const char* name : {"input_ids", "input_mask"}) {
+    EXPECT_NE(said.find(cat("is it meant for `", name, "`?")), std::string::npos) << said;
+    EXPECT_NE(said.find(cat("no tensor for the input `", name, "`")), std::string::npos) << said;
+  }
+}
+
+TEST_F(Inputs, MoreNumberedTensorsThanInputs) {
+  const NamedTensors three(3, {"", Tensor::scalar(kFloat32, 1)});
+  write(path("test_data_set_0"), three);
+  const std::string said = refusal(path("test_data_set_0"), {"x", "y"});
+  EXPECT_NE(said.find("holds tensor number 2, and there are only 2 inputs, numbered from 0 [tensor-unknown]"),
+            std::string::npos)
+      << said;
+  EXPECT_EQ(said.find("without a name"), std::string::npos) << said;
+  EXPECT_EQ(said.find("no tensor for"), std::string::npos) << said;
+}
+
 TEST_F(Inputs, NamesThatDoNotMatchAreListed) {
   write(path("in.npz"), {{"a", Tensor(kInt64, {1})}, {"b", Tensor(kInt64, {1})}});
   Diagnostics d;

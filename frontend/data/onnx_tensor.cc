@@ -196,7 +196,7 @@ Result<Tensor> tensor_of(const onnx::TensorProto& proto, std::string_view source
           .error(span, "external-data-refused",
                  cat("tensor `", proto.name().substr(0, 200), "` of `", source,
                      "`: ", own.all().front().message()))
-          .note("a model may name only regular files beneath its own folder, without links");
+          .note(std::string(kWhatAModelMayName));
       return kReported;
     }
     if (place.length && *place.length != needed) {

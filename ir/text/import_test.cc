@@ -45,6 +45,12 @@ TEST(Import, KeepsWhatIsMentioned) {
   EXPECT_TRUE(well_formed(m).empty());
 }
 
+TEST(Import, KeepsWhatOnlyARelationMentions) {
+  const Module m = must_parse("import \"prelude\" def @main[A where Identity(A, Option[A])](%x: A) { %x }");
+  EXPECT_EQ(types_of(m), (Names{"Option"}));
+  EXPECT_TRUE(well_formed(m).empty());
+}
+
 TEST(Import, OfNothingUsedIsNothing) {
   const Module m = must_parse("import \"prelude\" import \"nat\"");
   EXPECT_EQ(functions_of(m), Names{});

@@ -36,6 +36,8 @@ class KernelReader {
   kernel::Stmt loop(kernel::ForKind how, size_t depth);
   kernel::Stmt block(size_t depth);
   kernel::Stmt branches(size_t depth);
+  const kernel::Buffer* element(std::vector<kernel::Expr>& at);
+  kernel::Stmt prefetch();
   kernel::Stmt store();
   bool iteration(kernel::IterKind kind, std::vector<kernel::BlockIter>& out);
   bool regions(std::vector<kernel::Region>& out);

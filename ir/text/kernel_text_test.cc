@@ -154,7 +154,7 @@ kernel @`odd name`(x: float32[n, 8], `x y`: int8[]) -> (y: float32[n, 8]) {
       let a = x[i, j] * 2f;
       if (a < 0f) { y[i, j] = a; } else { y[i, j] = a + a; }
     }
-    unrolled j in 8 { require (j < 8 + k, "never"); }
+    unrolled j in 8 { prefetch x[i + 3, j]; require (j < 8 + k, "never"); }
     local l: float32[8] {
       for j in 8 { l[j] = 1f; }
       shared s: float32[] { s[] = float32(`x y`[]); sequence { nothing; } sequence { } t[i] = s[]; }
@@ -251,6 +251,8 @@ TEST(KernelText, Mistakes) {
       {"for j in 1f { }", "3:10 index-not-int64"},
       {"if (i) { }", "3:5 condition-not-bool"},
       {"require (i < 2, 3);", "3:17 expected-token"},
+      {"prefetch w[i];", "3:10 unknown-buffer"},
+      {"prefetch i;", "3:10 unknown-buffer"},
       {"block b { reads q[1]; }", "3:17 unknown-buffer"},
       {"block b { reads x[1, 2]; }", "3:17 wrong-index-count"},
   };
@@ -321,7 +323,7 @@ TEST(KernelText, DamagedTexts) {
   parallel i in n { vectorized j in 8 {
       let a = x[i, j] * 2f;
       if (a < 0f && i // 2 == 3 % n) { y[i, j] = a; } else { y[i, j] = select(isnan(a), -1f, min(a, 2f)); }
-      require (j < 8, "never"); }
+      prefetch x[i + 1, j]; require (j < 8, "never"); }
     local l: float32[8] { l[0] = float32(w[]); sequence { nothing; } }
     block b { spatial v in n = i; reduction r in 4 = 0; where i < n; reads t[v], x[v, 0 : 4]; writes t[v];
       init { t[v] = 0f; } t[v] = t[v] + x[v, r]; } } }

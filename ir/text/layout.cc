@@ -18,17 +18,6 @@ bool operand_position(Expr user, size_t child) {
   }
 }
 
-// The body of a scope that the user opens.
-bool scope_position(Expr user, size_t child) {
-  switch (user->kind) {
-    case ExprKind::kFn: return true;
-    case ExprKind::kLet: return child == 1;
-    case ExprKind::kIf:
-    case ExprKind::kMatch: return child > 0;
-    default: return false;
-  }
-}
-
 // The function of `(fn (%x: Tensor[(n, 4), float32]) { body })(value)`.
 const Fn* matcher(Expr e) {
   const auto* call = e->as<Call>();
@@ -48,8 +37,6 @@ bool block(Expr e) {
 
 }  // namespace
 
-bool is_leaf(Expr e) { return e->kind <= ExprKind::kCtorRef; }
-
 const std::vector<Expr>& Layout::none() {
   static const std::vector<Expr> kNone;
   return kNone;
@@ -57,17 +44,17 @@ const std::vector<Expr>& Layout::none() {
 
 Layout::Layout(Expr root, uint32_t most_inline) : most_inline_(most_inline), scoped_(scopes(root)) {
   const std::vector<Expr> order = post_order(root);
-  NodeMap<bool> operand, opens_scope;
-  opens_scope[root] = true;
+  NodeMap<bool> operand, is_body;
+  is_body[root] = true;
   for (size_t i = order.size(); i-- > 0;) {  // users first
     const Expr e = order[i];
     shape_matches_[e] =
-        opens_scope.get(e) && scoped_.uses.get(e) <= 1 && matcher(e) && scoped_.uses.get(matcher(e)) == 1;
+        is_body.get(e) && scoped_.uses.get(e) <= 1 && matcher(e) && scoped_.uses.get(matcher(e)) == 1;
     size_t position = 0;
     for_each_child(e, [&](Expr child) {
       const bool in_place = shape_matches_.get(e) && position == 0;
       if (operand_position(e, position) && !in_place) operand[child] = true;
-      if (scope_position(e, position)) opens_scope[child] = true;
+      if (opens_scope(e, position)) is_body[child] = true;
       ++position;
     });
   }

@@ -12,9 +12,6 @@
 
 namespace relay::text {
 
-// Written in place however often it is used: a variable, a global, a constant, an operator, a constructor.
-bool is_leaf(Expr e);
-
 class Layout {
  public:
   Layout(Expr root, uint32_t most_inline);

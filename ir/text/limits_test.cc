@@ -49,6 +49,16 @@ void expect_round_trip(const std::string& what, const std::string& text) {
 constexpr size_t kDeep = 10000;
 constexpr size_t kLong = 100000;
 
+TEST(Limits, ManyAttributes) {
+  std::string different, alike;
+  for (size_t i = 0; i < kLong; ++i) {
+    different += cat(", a", i, "=1");
+    alike += ", a=1";
+  }
+  expect_round_trip("different attributes", cat("nn.relu(1", different, ")"));
+  expect_round_trip("the same attribute", cat("nn.relu(1", alike, ")"));
+}
+
 TEST(Limits, DeepExpressions) {
   expect_round_trip("parentheses", nested("(", "1", ")", kDeep));
   expect_round_trip("blocks", nested("{", "1", "}", kDeep));
@@ -144,6 +154,25 @@ TEST(Limits, LengthIsLimited) {
     EXPECT_FALSE(parse_expr("net.relay", "(1, 2, 3, 4)", diagnostics, operators, options));
     EXPECT_EQ(diagnostics.errors(), 3u);
   }
+}
+
+TEST(Limits, RehearsalsAreLimited) {
+  std::string text;
+  for (const char* name : {"a", "b", "c"})
+    text +=
+        cat("kernel @", name, "(x: float32[100]) -> (y: float32[100]) {\n  for i in 100 {\n    block b {\n",
+            "      spatial v in 100 = i;\n      reads x[v];\n      writes y[v];\n      y[v] = x[v];\n",
+            "    }\n  }\n}\n");
+  const auto slug = [&](int64_t most) -> std::string {
+    ParseOptions options;
+    options.max_rehearsed = most;
+    Diagnostics diagnostics;
+    const bool read = static_cast<bool>(parse("input", text, diagnostics, test_operators(), options));
+    EXPECT_EQ(read, !diagnostics.has_errors());
+    return read ? "" : diagnostics.all().front().slug();
+  };
+  EXPECT_EQ(slug(ParseOptions().max_rehearsed), "");
+  EXPECT_EQ(slug(5000), "kernel-too-large");
 }
 
 // Programs that no text of their size could hold: a hundred thousand `if`s, as a pass may build them.

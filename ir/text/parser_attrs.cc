@@ -1,6 +1,8 @@
 // Attributes, and the arithmetic of dims.
 //
 // Both recurse, but only to a depth that is limited to less than a hundred.
+#include <unordered_map>
+
 #include "base/cat.h"
 #include "ir/text/names.h"
 #include "ir/text/parser_impl.h"
@@ -29,7 +31,10 @@ bool Parser::at_attribute() {
   const size_t start = lexer_.position();
   const uint32_t end_of_last = lexer_.end_of_last();
   next();
-  while (take(".") && peek().kind == TokenKind::kName) next();
+  while (peek().is(".") && lexer_.peek_second().kind == TokenKind::kName) {
+    next();
+    next();
+  }
   const bool found = peek().is("=");
   lexer_.seek(start);
   lexer_.set_end_of_last(end_of_last);
@@ -38,6 +43,7 @@ bool Parser::at_attribute() {
 
 // key=value, ...; up to `closer`, which is left.
 bool Parser::attributes(std::vector<Attr>& out, std::string_view closer) {
+  std::unordered_map<Symbol, Span> places;
   while (!peek().is(closer)) {
     if (!at_attribute()) {
       const bool first = out.empty();
@@ -52,12 +58,11 @@ bool Parser::attributes(std::vector<Attr>& out, std::string_view closer) {
     const std::optional<AttrValue> v = attr_value(0);
     if (!v) return false;
     const Symbol name = module_.context().symbol(key);
-    for (const Attr& before : out) {
-      if (before.name != name) continue;
-      diagnostics_
-          .warning(here_from(first.span.begin), "duplicate-attribute",
-                   cat("attribute `", key, "` is given twice"))
-          .note("one of the two has no effect");
+    const Span place = here_from(first.span.begin);
+    if (const auto [before, fresh] = places.emplace(name, place); !fresh) {
+      diagnostics_.warning(place, "duplicate-attribute", cat("attribute `", key, "` is given more than once"))
+          .label(before->second, "the first one")
+          .note("the last one counts");
     }
     out.push_back({name, *v});
     if (!take(",") && !peek().is(closer) && !at_attribute()) {

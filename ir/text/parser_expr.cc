@@ -103,8 +103,7 @@ Parser::State Parser::let_item() {
   const Token name = next();
   Type annotation = nullptr;
   if ((take(":") && !read_annotation(annotation)) || !need("=", "after the variable of a `let`")) {
-    bind(builder_.var(name.name()));  // that it is unknown would be no news
-    return State::kFailed;
+    return broken_binding(name);
   }
   push(Step::kLet, begin);
   SpanScope span(builder_, name.span);
@@ -124,8 +123,7 @@ Parser::State Parser::match_shape_item() {
   Type shape = nullptr;
   if (!need(":", "before the type that `match_shape` looks for") || !read_annotation(shape) ||
       !need("=", "after the type that `match_shape` looks for")) {
-    bind(builder_.var(name.name()));
-    return State::kFailed;
+    return broken_binding(name);
   }
   push(Step::kMatchShape, begin);
   SpanScope span(builder_, name.span);

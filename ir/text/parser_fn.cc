@@ -152,18 +152,13 @@ void Parser::check_scopes(const Fn* fn) {
   }
   std::set<uint32_t> reported;
   for (Expr user : order) {
-    const bool is_fn = user->kind == ExprKind::kFn;
-    const bool opens = is_fn || user->kind == ExprKind::kLet || user->kind == ExprKind::kIf ||
-                       user->kind == ExprKind::kMatch;
-    uint32_t position = 0;
+    uint32_t position = 0, opened = 0;
     for_each_child(user, [&](Expr child) {
-      const uint32_t at = position++;
-      const bool own_scope = opens && (at > 0 || is_fn);
+      const bool own_scope = opens_scope(user, position++);
+      const uint32_t use = own_scope ? scoped.opens.get(user) + opened++ : scoped.scope_of.get(user);
       const auto* var = child->as<Var>();
       const auto known = var ? known_in.find(var) : known_in.end();
       if (known == known_in.end()) return;
-      const uint32_t use =
-          own_scope ? scoped.opens.get(user) + at - (is_fn ? 0 : 1) : scoped.scope_of.get(user);
       for (uint32_t scope : known->second) {
         if (enter[scope] <= enter[use] && leave[use] <= leave[scope]) return;
       }

@@ -165,7 +165,7 @@ class Parser {
   State let_item();
   State match_shape_item();
   State graph_item();
-  State broken_binding(const Token& name);  // the variable is known all the same
+  State broken_binding(const Token& name);  // the variable is known: that it is not would be no news
   State free_variable();
   State operand();
   State name_operand();
@@ -251,6 +251,7 @@ class Parser {
   size_t depth_ = 0;
   size_t suggestions_ = 0;
   size_t kernel_checks_ = 0;  // how much there was to validate so far
+  int64_t rehearsed_ = 0;     // and to rehearse
   bool module_mode_ = false;
   bool failed_ = false;
 

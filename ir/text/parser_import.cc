@@ -60,7 +60,10 @@ class Mentioned {
     for_each_binder(e, [&](const Var* v) { type(v->annotation); });
     if (const auto* global = e->as<Global>()) function(global->name);
     if (const auto* ref = e->as<CtorRef>()) data_type(ref->ctor->data_type);
-    if (const auto* fn = e->as<Fn>()) type(fn->result);
+    if (const auto* fn = e->as<Fn>()) {
+      type(fn->result);
+      for (Type relation : fn->where) type(relation);
+    }
     if (const auto* m = e->as<Match>()) {
       for (const Arm& arm : m->arms) pattern(arm.pattern);
     }

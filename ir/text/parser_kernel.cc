@@ -5,6 +5,7 @@
 #include "ir/text/kernel_reader.h"
 #include "ir/text/kernel_words.h"
 #include "ir/text/names.h"
+#include "kernel/rehearsal.h"
 #include "kernel/statements.h"
 #include "kernel/validate.h"
 
@@ -140,6 +141,12 @@ bool KernelReader::kernel() {
         .note("divide them among several kernels, or among several texts");
     return false;
   }
+  if (p_.options_.validate_kernels) p_.rehearsed_ += kernel::rehearsal_work(k).value_or(0);
+  if (p_.rehearsed_ > p_.options_.max_rehearsed) {
+    p_.error(token.span, "kernel-too-large", "the kernels of this text take too long to rehearse")
+        .note("divide them among several texts");
+    return false;
+  }
   const std::vector<std::string> wrong =
       p_.options_.validate_kernels ? kernel::validate(k) : std::vector<std::string>();
   if (!wrong.empty()) {
@@ -228,6 +235,7 @@ Stmt KernelReader::statement(size_t depth) {
     seq.body = arena_.list(all);
     return make(seq);
   }
+  if (first.is_word("prefetch")) return p_.next(), prefetch();
   if (first.is_word("require")) {
     p_.next();
     if (!p_.need("(", "after `require`")) return nullptr;
@@ -395,8 +403,8 @@ bool KernelReader::indices(const Buffer& b, std::vector<Expr>& out, std::string_
       cat("`", b.name.text(), "` has rank ", b.shape.size(), ", and here are ", out.size(), " indices"));
 }
 
-// y[i, j] = value;
-Stmt KernelReader::store() {
+// x[i, j + 1]
+const kernel::Buffer* KernelReader::element(std::vector<Expr>& at) {
   const Token token = p_.next();
   const auto it = buffers_.find(token.name());
   if (it == buffers_.end()) {
@@ -409,14 +417,30 @@ Stmt KernelReader::store() {
                });
     return nullptr;
   }
-  kernel::Store s{};
-  s.buffer = it->second;
-  std::vector<Expr> at;
   operators_ = 0;
   p_.lexer_.set_arithmetic(true);
-  const bool ok = p_.need("[", "after the name of a buffer") && indices(*s.buffer, at, "]");
+  const bool ok = p_.need("[", "after the name of a buffer") && indices(*it->second, at, "]");
   p_.lexer_.set_arithmetic(false);
-  if (!ok || !p_.need("=", "between a buffer's element and its value")) return nullptr;
+  return ok ? it->second : nullptr;
+}
+
+// prefetch x[i, j];
+Stmt KernelReader::prefetch() {
+  std::vector<Expr> at;
+  kernel::Prefetch f{};
+  f.buffer = element(at);
+  if (!f.buffer || !p_.need(";", "after `prefetch ...`")) return nullptr;
+  f.indices = arena_.list(at);
+  return make(f);
+}
+
+// y[i, j] = value;
+Stmt KernelReader::store() {
+  const Token token = p_.peek();
+  std::vector<Expr> at;
+  kernel::Store s{};
+  s.buffer = element(at);
+  if (!s.buffer || !p_.need("=", "between a buffer's element and its value")) return nullptr;
   s.indices = arena_.list(at);
   const Span span = p_.peek().span;
   s.value = whole();

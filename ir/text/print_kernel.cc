@@ -367,6 +367,14 @@ void KernelText::statement(Stmt s, int indent) {
       line(indent, cat("require (", expr(n->condition), ", ", quoted_string(n->message.text()), ");"));
       break;
     }
+    case kernel::StmtKind::kPrefetch: {
+      const auto* n = s->as<kernel::Prefetch>();
+      abbreviate({n->indices.begin(), n->indices.end()}, indent);
+      const std::string name =
+          names_.contains(n->buffer) ? names_[n->buffer] : quoted_word(n->buffer->name.text());
+      line(indent, cat("prefetch ", name, "[", exprs(n->indices), "];"));
+      break;
+    }
     case kernel::StmtKind::kNop: line(indent, "nothing;"); break;
   }
   abbreviations_ = saved;

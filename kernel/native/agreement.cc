@@ -24,11 +24,12 @@ Outcome outcome(F run) {
 
 }  // namespace
 
-std::string disagreements(const std::vector<Case>& cases, const CompileOptions& options, unsigned threads) {
+std::string disagreements(const std::vector<Case>& cases, const CompileOptions& options, unsigned threads,
+                          const CodeGenerator& compile) {
   std::vector<const Kernel*> kernels;
   for (const Case& c : cases) kernels.push_back(&c.kernel);
   CompiledKernels compiled;
-  if (std::string wrong = compiled.compile(kernels, options); !wrong.empty()) return wrong;
+  if (std::string wrong = compile(kernels, options, compiled); !wrong.empty()) return wrong;
 
   std::string out;
   const Threads pool(threads);

@@ -6,7 +6,6 @@
 #include "kernel/execute.h"
 #include "kernel/print/prelude.h"
 #include "kernel/print/print.h"
-#include "kernel/statements.h"
 
 namespace relay::kernel::native {
 namespace {
@@ -35,6 +34,7 @@ std::string entry(const Kernel& k, const Printed& printed, size_t number) {
 }  // namespace
 
 std::string CompiledKernels::compile(std::span<const Kernel* const> kernels, const CompileOptions& options) {
+  if (std::string wrong = cannot_run(options.target); !wrong.empty()) return wrong;
   std::vector<Source> sources;
   const std::string head = prelude(kCppDialect);
   entries_.clear();
@@ -53,12 +53,19 @@ std::string CompiledKernels::compile(std::span<const Kernel* const> kernels, con
   if (std::string wrong = folder.make(); !wrong.empty()) return wrong;
   const std::string path = folder.path() + "/kernels.so";
   if (std::string wrong = build_library(sources, options, folder.path(), path); !wrong.empty()) return wrong;
-  if (std::string wrong = library_.open(path); !wrong.empty()) return wrong;
+  auto library = std::make_shared<Library>();
+  if (std::string wrong = library->open(path); !wrong.empty()) return wrong;
   for (size_t i = 0; i < entries_.size(); ++i) {
-    entries_[i].function = reinterpret_cast<Function>(library_.find(cat("relay_call_", i)));
+    entries_[i].function = reinterpret_cast<Function>(library->find(cat("relay_call_", i)));
     if (!entries_[i].function) return cat("the compiled kernels lack relay_call_", i);
   }
+  code_ = std::move(library);
   return {};
+}
+
+std::string compile_as_cpp(std::span<const Kernel* const> kernels, const CompileOptions& options,
+                           CompiledKernels& out) {
+  return out.compile(kernels, options);
 }
 
 std::vector<relay::Tensor> CompiledKernels::run(size_t i, const Kernel& k,
@@ -68,15 +75,14 @@ std::vector<relay::Tensor> CompiledKernels::run(size_t i, const Kernel& k,
   std::vector<void*> buffers;
   for (const relay::Tensor& t : inputs) buffers.push_back(const_cast<void*>(t.data()));
   std::vector<relay::Tensor> made;
-  for (const Buffer* b : k.outputs) {
-    Shape shape;
-    for (Expr e : b->shape) shape.push_back(*evaluate(e, variables));
-    made.emplace_back(b->dtype, shape);
+  for (const auto* list : {&k.outputs, &k.temporaries}) {
+    for (const Buffer* b : *list) {
+      Shape shape;
+      for (Expr e : memory_shape(*b)) shape.push_back(*evaluate(e, variables));
+      made.emplace_back(b->dtype, shape);
+      buffers.push_back(made.back().data());
+    }
   }
-  for (const Buffer* b : k.temporaries) {
-    made.emplace_back(b->dtype, Shape{*evaluate(memory_extent(*pool_of(k), *b), variables)});
-  }
-  for (relay::Tensor& t : made) buffers.push_back(t.data());
   std::vector<int64_t> dims;
   for (Expr e : shape_parameters(k)) dims.push_back(variables.at(e.get()));
   if (const int32_t status = call(i, parallel, buffers.data(), dims.data())) throw Trap(message(i, status));

@@ -1,6 +1,7 @@
 // Kernels as machine code in this process.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -15,7 +16,18 @@ namespace relay::kernel::native {
 
 class CompiledKernels {
  public:
-  // Prints, compiles and loads the kernels. Returns what went wrong, or an empty text.
+  using Function = int32_t (*)(const relay_parallel*, void* const* buffers, const int64_t* dims);
+  struct Entry {
+    Function function;
+    std::vector<std::string> messages;  // of the requirements, in the order of their numbers
+  };
+
+  CompiledKernels() = default;
+  // What a code generator made; `code` is kept as long as the functions may be called.
+  CompiledKernels(std::vector<Entry> entries, std::shared_ptr<void> code)
+      : entries_(std::move(entries)), code_(std::move(code)) {}
+
+  // Prints the kernels as C++, compiles and loads them. Returns what went wrong, or an empty text.
   [[nodiscard]] std::string compile(std::span<const Kernel* const> kernels, const CompileOptions& options);
 
   // Runs the i-th kernel on pointers to its inputs, outputs and temporaries, in this order, and the values of its
@@ -32,14 +44,16 @@ class CompiledKernels {
   }
 
  private:
-  using Function = int32_t (*)(const relay_parallel*, void* const*, const int64_t*);
-  struct Entry {
-    Function function;
-    std::vector<std::string> messages;
-  };
-  Library library_;
   std::vector<Entry> entries_;
+  std::shared_ptr<void> code_;
 };
+
+// Makes machine code of kernels. Returns what went wrong, or an empty text.
+using CodeGenerator = std::function<std::string(std::span<const Kernel* const> kernels,
+                                                const CompileOptions& options, CompiledKernels& out)>;
+// By way of C++ and the system's compiler. The other one is kernel/llvm.
+[[nodiscard]] std::string compile_as_cpp(std::span<const Kernel* const> kernels,
+                                         const CompileOptions& options, CompiledKernels& out);
 
 // Compiles one kernel and runs it once, for small uses. Throws Trap.
 std::vector<relay::Tensor> run_natively(const Kernel& k, std::span<const relay::Tensor> inputs,

@@ -23,9 +23,14 @@ int32_t run_serially(void*, int64_t extent, int32_t (*body)(void*, int64_t, int6
 }  // namespace
 
 unsigned usable_cores() {
-  cpu_set_t set;
-  if (sched_getaffinity(0, sizeof set, &set) != 0) return 1;
-  return static_cast<unsigned>(std::max(1, CPU_COUNT(&set)));
+  // The kernel refuses a set that is too small for the machine, and a cpu_set_t has room for 1024 cores.
+  for (size_t sets = 1; sets <= 64; sets *= 2) {
+    std::vector<cpu_set_t> mask(sets);
+    const size_t bytes = sets * sizeof(cpu_set_t);
+    if (sched_getaffinity(0, bytes, mask.data()) == 0)
+      return static_cast<unsigned>(std::max(1, CPU_COUNT_S(bytes, mask.data())));
+  }
+  return 1;
 }
 
 Threads::Threads(unsigned count) {

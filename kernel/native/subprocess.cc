@@ -13,9 +13,31 @@
 #include <cstring>
 #include <thread>
 
+#include "base/interruption.h"
+
 extern char** environ;
 
 namespace relay::kernel::native {
+namespace {
+
+// This program's variables, with another folder for temporary files.
+std::vector<std::string> environment_for(const std::string& folder) {
+  std::vector<std::string> out;
+  for (char** e = environ; *e; ++e) {
+    if (folder.empty() || std::strncmp(*e, "TMPDIR=", 7) != 0) out.push_back(*e);
+  }
+  if (!folder.empty()) out.push_back("TMPDIR=" + folder);
+  return out;
+}
+
+std::vector<char*> pointers(const std::vector<std::string>& texts) {
+  std::vector<char*> out;
+  for (const std::string& t : texts) out.push_back(const_cast<char*>(t.c_str()));
+  out.push_back(nullptr);
+  return out;
+}
+
+}  // namespace
 
 Finished run(const std::vector<std::string>& command, const std::string& folder, int seconds) {
   Finished done;
@@ -33,7 +55,8 @@ Finished run(const std::vector<std::string>& command, const std::string& folder,
   // A group of its own, so that what it starts can be stopped with it.
   posix_spawnattr_t attributes;
   posix_spawnattr_init(&attributes);
-  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGDEF);
+  posix_spawnattr_setflags(&attributes,
+                           POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK);
   posix_spawnattr_setpgroup(&attributes, 0);
   // What this program ignores, another one may count on.
   sigset_t defaults;
@@ -41,11 +64,17 @@ Finished run(const std::vector<std::string>& command, const std::string& folder,
   sigaddset(&defaults, SIGPIPE);
   sigaddset(&defaults, SIGXFSZ);
   posix_spawnattr_setsigdefault(&attributes, &defaults);
-  std::vector<char*> argv;
-  for (const std::string& word : command) argv.push_back(const_cast<char*>(word.c_str()));
-  argv.push_back(nullptr);
+  const std::vector<std::string> variables = environment_for(folder);
+  const std::vector<char*> argv = pointers(command), envp = pointers(variables);
   pid_t child = 0;
-  const int failed = posix_spawnp(&child, argv[0], &actions, &attributes, argv.data(), environ);
+  Fleeting fleeting;
+  int failed = 0;
+  {
+    const Uninterrupted starting;
+    posix_spawnattr_setsigmask(&attributes, &starting.before());
+    failed = posix_spawnp(&child, argv[0], &actions, &attributes, argv.data(), envp.data());
+    if (failed == 0) fleeting.processes(child);
+  }
   posix_spawn_file_actions_destroy(&actions);
   posix_spawnattr_destroy(&attributes);
   close(ends[1]);
@@ -73,6 +102,12 @@ Finished run(const std::vector<std::string>& command, const std::string& folder,
     if (done.output.size() < kMostOutput) done.output.append(buffer, static_cast<size_t>(n));
   }
   close(ends[0]);
+  // Registered as long as the number is the child's own.
+  siginfo_t ended;
+  while (waitid(P_PID, static_cast<id_t>(child), &ended, WEXITED | WNOWAIT) < 0 && errno == EINTR) {
+  }
+  stop_if_interrupted();
+  fleeting.keep();
   int status = 0;
   while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
   }

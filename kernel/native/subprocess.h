@@ -14,7 +14,8 @@ struct Finished {
 
 inline constexpr size_t kMostOutput = size_t{1} << 20;
 
-// Looks the program up in PATH, runs it in `folder` (empty: this one) and waits at most `seconds`.
+// Looks the program up in PATH, runs it in `folder` (empty: this one), which is then also where its temporary files go, and
+// waits at most `seconds`. An interruption of this program ends it.
 Finished run(const std::vector<std::string>& command, const std::string& folder, int seconds);
 
 // All of them, at most `at_once` at a time; results in the order of the commands.

@@ -4,10 +4,10 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <thread>
 
 #include "base/cat.h"
 #include "base/file.h"
+#include "kernel/native/parallel.h"
 #include "kernel/native/subprocess.h"
 
 namespace relay::kernel::native {
@@ -24,19 +24,24 @@ Target avx512() {
       16};
 }
 
-// The best of the named sets that this processor has, so that an artifact says exactly what it needs.
-Target native() {
-  __builtin_cpu_init();
-  Target t = sse2();
-  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-      __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl")) {
-    t = avx512();
-  } else if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) {
-    t = avx2();
-  }
-  t.name = "native";
+// The sets that have all of the one before: what avx512 has, and instructions for dot products besides.
+Target avx512_vnni() {
+  Target t = avx512();
+  t.name = "avx512-vnni";
+  t.flags.push_back("-mavx512vnni");
+  t.features.push_back("avx512vnni");
   return t;
 }
+Target avx512_bf16() {
+  Target t = avx512_vnni();
+  t.name = "avx512-bf16";
+  t.flags.push_back("-mavx512bf16");
+  t.features.push_back("avx512bf16");
+  return t;
+}
+
+// From the least to the most demanding.
+std::vector<Target> all_targets() { return {sse2(), avx2(), avx512(), avx512_vnni(), avx512_bf16()}; }
 
 std::string first_lines(std::string_view text, size_t most) {
   std::string out;
@@ -48,7 +53,31 @@ std::string first_lines(std::string_view text, size_t most) {
   return out;
 }
 
-std::string failure(const std::vector<std::string>& command, const Finished& f) {
+// A word of a command as a shell takes it.
+std::string quoted(const std::string& word) {
+  const std::string_view plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_=+./,:%@";
+  if (!word.empty() && word.find_first_not_of(plain) == std::string::npos) return word;
+  std::string out = "'";
+  for (char c : word) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return out + "'";
+}
+
+// Keeps the sources where the command can be run again. The same failure has the same folder. Says where that is.
+std::string reproducer(const std::vector<Source>& sources, const std::string& command) {
+  const std::string cache = cache_folder();
+  if (cache.empty()) return "no reproducer was kept: neither XDG_CACHE_HOME nor HOME says where";
+  size_t hash = std::hash<std::string>()(command);
+  for (const Source& s : sources) hash = hash * 31 + std::hash<std::string>()(s.name + s.text);
+  const std::string folder = cat(cache, "/rejected/", fmt::format("{:016x}", hash));
+  std::string wrong = make_folders(folder);
+  for (const Source& s : sources) {
+    if (wrong.empty()) wrong = write_file_atomically(cat(folder, "/", s.name), s.text);
+  }
+  return wrong.empty() ? "reproducer: " + folder : "no reproducer was kept: " + wrong;
+}
+
+std::string failure(const std::vector<std::string>& command, const Finished& f,
+                    const std::vector<Source>& sources) {
   if (!f.problem.empty()) return f.problem;
   if (f.exit_code == 0) return {};
   // Notes and where a text was included from only push the cause out of sight; a linker's cause stands before the
@@ -59,27 +88,71 @@ std::string failure(const std::vector<std::string>& command, const Finished& f) 
     const size_t line = text.rfind('\n', at);
     text.remove_prefix(line == std::string_view::npos ? 0 : line + 1);
   }
-  return cat(command[0], " failed:\n", first_lines(text, 8));
+  const std::string line = join(command, " ", quoted);
+  return cat(command[0], " failed:\n", first_lines(text, 8), "  command: ", line, "\n  ",
+             reproducer(sources, line), "\n");
+}
+
+// By name, because the compilers' builtin takes nothing but a literal.
+bool has_feature(const std::string& name) {
+  __builtin_cpu_init();
+  const std::pair<std::string_view, bool> known[] = {{"sse2", __builtin_cpu_supports("sse2")},
+                                                     {"avx2", __builtin_cpu_supports("avx2")},
+                                                     {"fma", __builtin_cpu_supports("fma")},
+                                                     {"avx512f", __builtin_cpu_supports("avx512f")},
+                                                     {"avx512bw", __builtin_cpu_supports("avx512bw")},
+                                                     {"avx512dq", __builtin_cpu_supports("avx512dq")},
+                                                     {"avx512vl", __builtin_cpu_supports("avx512vl")},
+                                                     {"avx512vnni", __builtin_cpu_supports("avx512vnni")},
+                                                     {"avx512bf16", __builtin_cpu_supports("avx512bf16")}};
+  for (const auto& [feature, has] : known) {
+    if (feature == name) return has;
+  }
+  return false;
+}
+
+// The best of the named sets that this processor has, so that an artifact says exactly what it needs.
+Target native() {
+  Target best;
+  for (const Target& t : all_targets()) {
+    if (missing_feature(t).empty()) best = t;
+  }
+  best.name = "native";
+  return best;
 }
 
 }  // namespace
 
-std::vector<std::string> target_names() { return {"native", "sse2", "avx2", "avx512"}; }
+std::string missing_feature(const Target& target) {
+  const auto lacks = [](const std::string& f) { return !has_feature(f); };
+  const auto first = std::find_if(target.features.begin(), target.features.end(), lacks);
+  return first == target.features.end() ? std::string() : *first;
+}
+
+std::string cannot_run(const Target& target) {
+  const std::string missing = missing_feature(target);
+  if (missing.empty()) return {};
+  return cat("this processor has no ", missing, ", which the target `", target.name, "` needs");
+}
+
+std::vector<std::string> target_names() {
+  std::vector<std::string> out{"native"};
+  for (const Target& t : all_targets()) out.push_back(t.name);
+  return out;
+}
 
 std::string parse_target(const std::string& text, Target& out) {
   const std::string name = text.starts_with("cpu:") ? text.substr(4) : text;
   if (name == "native" || name == "cpu" || name.empty()) {
     out = native();
-  } else if (name == "sse2") {
-    out = sse2();
-  } else if (name == "avx2") {
-    out = avx2();
-  } else if (name == "avx512") {
-    out = avx512();
-  } else {
-    return cat("there is no target `", text, "`; there are: ", join(target_names(), ", "));
+    return {};
   }
-  return {};
+  for (const Target& t : all_targets()) {
+    if (t.name != name) continue;
+    out = t;
+    return {};
+  }
+  return cat("there is no target `", text, "`; there are: ", join(target_names(), ", "));
 }
 
 std::string find_compiler(Compiler& out) {
@@ -132,17 +205,16 @@ std::string build_library(const std::vector<Source>& sources, const CompileOptio
     compiles.push_back(std::move(command));
     link.push_back(object);
   }
-  const unsigned cores = std::max(1u, std::thread::hardware_concurrency());
-  const std::vector<Finished> done = run_all(compiles, folder, options.seconds, cores);
+  const std::vector<Finished> done = run_all(compiles, folder, options.seconds, usable_cores());
   for (size_t i = 0; i < done.size(); ++i) {
-    if (std::string wrong = failure(compiles[i], done[i]); !wrong.empty()) return wrong;
+    if (std::string wrong = failure(compiles[i], done[i], sources); !wrong.empty()) return wrong;
   }
   // What the library does not use it shall not need: a compiler's own C++ library among others.
   link.insert(link.end(),
               {"-Wl,--as-needed", "-Wl,--no-undefined", "-Wl,-z,noexecstack", "-Wl,--build-id=none"});
   link.insert(link.end(), options.link_flags.begin(), options.link_flags.end());
   link.insert(link.end(), {"-lm", "-lpthread", "-ldl"});
-  return failure(link, run(link, folder, options.seconds));
+  return failure(link, run(link, folder, options.seconds), sources);
 }
 
 Library::~Library() {

@@ -13,10 +13,14 @@ struct Target {
   int vector_floats = 4;              // floats in a vector register
 };
 
-// "native" (what this processor has), "sse2", "avx2", "avx512", with or without "cpu:" before it. Returns what is wrong,
-// or an empty text.
+// "native" (what this processor has), "sse2", "avx2", "avx512", "avx512-vnni", "avx512-bf16" (each has what those before it
+// have), with or without "cpu:" before it. Returns what is wrong, or an empty text.
 [[nodiscard]] std::string parse_target(const std::string& text, Target& out);
 std::vector<std::string> target_names();
+// The first of the target's features that this processor lacks; empty if its code runs here.
+std::string missing_feature(const Target& target);
+// Says so if there is one: code that the processor does not know ends the process when it runs.
+[[nodiscard]] std::string cannot_run(const Target& target);
 
 struct Compiler {
   std::string program;  // a name in PATH, or a path
@@ -39,7 +43,8 @@ struct Source {
 };
 
 // Writes the sources into the folder, compiles each *.cc (side by side) and links them to `library`, a path. Everything is
-// hidden that the sources do not export. Returns the first lines of what the compiler said, or an empty text.
+// hidden that the sources do not export. Returns an empty text, or what failed: the first lines of what the compiler said,
+// the command, and the folder beneath cache_folder() in which the sources are kept for who wants to look into it.
 [[nodiscard]] std::string build_library(const std::vector<Source>& sources, const CompileOptions& options,
                                         const std::string& folder, const std::string& library);
 

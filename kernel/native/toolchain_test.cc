@@ -4,8 +4,11 @@
 #include <signal.h>
 #include <sys/stat.h>
 
+#include <cstdlib>
+
 #include "base/cat.h"
 #include "base/file.h"
+#include "kernel/native/kernels.h"
 #include "kernel/native/subprocess.h"
 
 namespace relay::kernel::native {
@@ -57,6 +60,49 @@ TEST(Toolchain, ACompilersFirstErrorIsReported) {
   EXPECT_NE(wrong.find("failed"), std::string::npos) << wrong;
 }
 
+TEST(Toolchain, ARejectedSourceIsKeptWithItsCommand) {
+  TemporaryFolder cache, folder;
+  ASSERT_EQ(cache.make() + folder.make(), "");
+  const char* before = std::getenv("XDG_CACHE_HOME");
+  const std::string chosen = before ? before : "";
+  setenv("XDG_CACHE_HOME", cache.path().c_str(), 1);
+  const std::vector<Source> sources{{"a.h", "#define NAME undefined_name\n"},
+                                    {"it's a.cc", "#include \"a.h\"\nint f() { return NAME; }\n"}};
+  const auto rejection = [&] {
+    return build_library(sources, options(), folder.path(), folder.path() + "/a.so");
+  };
+  const std::string wrong = rejection(), again = rejection();
+  setenv("XDG_CACHE_HOME", chosen.c_str(), 1);
+  EXPECT_EQ(wrong, again) << "one failure, one folder";
+  const auto after = [&](const std::string& word) {
+    const size_t at = wrong.find(word);
+    EXPECT_NE(at, std::string::npos) << wrong;
+    return at == std::string::npos ? ""
+                                   : wrong.substr(at + word.size(), wrong.find('\n', at) - at - word.size());
+  };
+  const std::string place = after("reproducer: "), command = after("command: ");
+  EXPECT_TRUE(place.starts_with(cache.path() + "/relay/rejected/")) << place;
+  const Finished repeated = run({"sh", "-c", command}, place, 60);
+  EXPECT_NE(repeated.exit_code, 0);
+  EXPECT_NE(repeated.output.find("undefined_name"), std::string::npos) << repeated.output;
+}
+
+TEST(Toolchain, WhatTheProcessorLacksIsNamed) {
+  Target t;
+  ASSERT_EQ(parse_target("native", t), "");
+  EXPECT_EQ(missing_feature(t), "");
+  t.features.push_back("avx65536");
+  t.features.push_back("another");
+  EXPECT_EQ(missing_feature(t), "avx65536");
+  t.name = "future";
+  CompileOptions impossible;
+  impossible.target = t;
+  CompiledKernels kernels;
+  const std::string wrong = kernels.compile({}, impossible);
+  EXPECT_NE(wrong.find("avx65536"), std::string::npos) << wrong;
+  EXPECT_NE(wrong.find("`future`"), std::string::npos) << wrong;
+}
+
 TEST(Toolchain, WhatIsNotDefinedIsReportedByTheLinker) {
   TemporaryFolder folder;
   ASSERT_EQ(folder.make(), "");
@@ -96,6 +142,13 @@ TEST(Subprocess, HasTheUsualSignals) {
   const Finished done = run({"sh", "-c", "kill -PIPE $$; echo went on"}, "", 20);
   signal(SIGPIPE, before);
   EXPECT_NE(done.problem.find(cat("signal ", SIGPIPE)), std::string::npos) << done.problem << done.output;
+}
+
+TEST(Subprocess, TemporaryFilesGoToItsFolder) {
+  TemporaryFolder folder;
+  ASSERT_EQ(folder.make(), "");
+  EXPECT_EQ(run({"sh", "-c", "echo $TMPDIR; pwd"}, folder.path(), 20).output,
+            cat(folder.path(), "\n", folder.path(), "\n"));
 }
 
 TEST(Subprocess, OutputIsCut) {

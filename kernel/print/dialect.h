@@ -18,15 +18,18 @@ struct MathNames {
 
 struct Dialect {
   std::string_view name;  // "C++"
-  std::array<const std::string_view*, 6>
-      prelude;                   // its parts, see prelude.h; null from the first that is not used
-  std::string_view function;     // before a kernel's return type
-  std::string_view result;       // the kernel's return type
-  std::string_view restricted;   // after a pointer that nothing else points into
-  std::string_view noinline;     // before a function whose pointers stay restricted only if it is not inlined
-  std::string_view shared;       // before an array that a block of threads shares
-  std::string_view unroll;       // before a loop that should be written out
+  std::array<const std::string_view*, 7>
+      prelude;                  // its parts, see prelude.h; null from the first that is not used
+  std::string_view function;    // before a kernel's return type
+  std::string_view result;      // the kernel's return type
+  std::string_view restricted;  // after a pointer that nothing else points into
+  std::string_view noinline;    // before a function whose pointers stay restricted only if it is not inlined
+  std::string_view shared;      // before an array that a block of threads shares
+  std::string_view unroll;      // before a loop that should be written out
+  std::string_view
+      rolled;  // before a loop that should not be: a compiler's own unrolling makes register tiles spill
   std::string_view independent;  // before a loop whose iterations are independent
+  std::string_view prefetch;     // a function of a pointer and an offset; empty: there is none
   std::string_view barrier;      // a statement: all threads of the block wait for each other
   std::array<std::string_view, kGridIndices>
       grid_index;                  // the current block's or thread's; empty: there is no grid

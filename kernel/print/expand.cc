@@ -50,6 +50,12 @@ class Expander {
         const Expr condition = here(n->condition);
         return condition.is_int(1) ? make_nop(arena_) : make_require(arena_, condition, n->message);
       }
+      case StmtKind::kPrefetch: {
+        const auto* n = s->as<Prefetch>();
+        std::vector<Expr> indices;
+        for (Expr i : n->indices) indices.push_back(here(i));
+        return make_prefetch(arena_, n->buffer, indices);
+      }
       case StmtKind::kNop: return s;
     }
     return s;

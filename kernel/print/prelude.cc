@@ -18,6 +18,9 @@ extern "C" typedef struct relay_parallel {
 
 #define RELAY_FUNCTION [[maybe_unused]] static inline
 #define RELAY_NOINLINE __attribute__((noinline))
+// The address may be anywhere, where a pointer could not point. The second level of cache: the first is small.
+#define RELAY_PREFETCH(x, offset) \
+  __builtin_prefetch((const void*)((uintptr_t)(x) + (uintptr_t)(offset) * sizeof *(x)), 0, 2)
 // Vectors wider than the processor's are passed in memory, which is no one's business: nothing here is exported. Nor is
 // it a mistake if a loop is not vectorised after all.
 #if defined(__clang__)
@@ -25,11 +28,13 @@ extern "C" typedef struct relay_parallel {
 #pragma clang diagnostic ignored "-Wpsabi"
 #define RELAY_INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
 #define RELAY_UNROLL _Pragma("clang loop unroll(full)")
+#define RELAY_ROLLED _Pragma("clang loop unroll(disable)")
 #else
 #pragma GCC diagnostic ignored "-Wpsabi"
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
 #define RELAY_INDEPENDENT _Pragma("GCC ivdep")
 #define RELAY_UNROLL _Pragma("GCC unroll 64")
+#define RELAY_ROLLED _Pragma("GCC unroll 1")
 #endif
 )prelude";
 

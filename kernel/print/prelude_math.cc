@@ -1,5 +1,6 @@
-// The prelude's vectors and functions. Polynomials were fitted (weighted minimax) in float64; their errors are
-// measured in kernel/native/prelude_test.cc.
+// The prelude's vectors and functions. Polynomials (functions.inc) were fitted (weighted minimax) in float64; their
+// errors are measured in kernel/native/prelude_test.cc.
+#include "kernel/print/functions_text.inc"
 #include "kernel/print/prelude.h"
 
 namespace relay::kernel {
@@ -66,7 +67,7 @@ RELAY_FUNCTION auto relay_small_int_of_each(V v) {
 )prelude";
 
 const std::string_view kPreludeMath = R"prelude(
-// Functions of float, double and vectors of them. Those of float32 that are written out here are within 4 units in
+// Functions of float, double and vectors of them. Those of float32 that are written out below are within 4 units in
 // the last place and treat a scalar exactly like a lane of a vector.
 #define RELAY_BY_LANES(NAME, FUNCTION)                                 \
   template <class V>                                                   \
@@ -137,57 +138,11 @@ RELAY_FUNCTION auto relay_isfinite(V x) {
   return relay_abs(x) < (typename relay_traits<V>::element)INFINITY;
 }
 
-// 2^n for n in [-126, 127].
-template <class F, class I>
-RELAY_FUNCTION F relay_power_of_two(I n) {
-  return relay_bits<F>((n + 127u) << 23);
+// A choice for each lane; both sides are computed.
+template <class M, class V>
+RELAY_FUNCTION V relay_choose(M condition, V a, V b) {
+  return condition ? a : b;
 }
-
-// e^x = 2^n e^r with n = round(x / ln 2) and |r| <= ln(2) / 2; ln 2 in two parts, of which the first has zeros to
-// spare, so that n times it is exact.
-template <class V>
-RELAY_FUNCTION V relay_exp(V x) {
-  if constexpr (!std::is_same_v<typename relay_traits<V>::element, float>) {
-    return relay_exp_exact(x);
-  } else {
-    using I = typename relay_traits<V>::template like<uint32_t>;
-    const V y = x < -104.0f ? V{} - 104.0f : x;  // e^-104 is 0 and e^89 is infinite; NaN stays NaN
-    const V z = y > 89.0f ? V{} + 89.0f : y;
-    const V shifted = z * 1.44269504f + 12582912.0f;  // adding 1.5 * 2^23 rounds to an integer, in the low bits
-    const V n = shifted - 12582912.0f;
-    const V r = (z - n * 0.693145751953125f) - n * 1.428606765330187e-06f;
-    const V p = ((((0.00019917874f * r + 0.0013946117f) * r + 0.008333266f) * r + 0.04166627f) * r + 0.16666667f) * r + 0.5f;
-    const V e = p * r * r + r + 1.0f;
-    const I whole = relay_bits<I>(shifted) - 0x4b400000u;
-    // In two steps, because 2^n alone may be infinite or subnormal where e^x is not. Shifting keeps the sign.
-    const I half = ((whole + 512u) >> 1) - 256u;
-    return e * relay_power_of_two<V>(half) * relay_power_of_two<V>((I)(whole - half));
-  }
-}
-
-// ln x = k ln 2 + ln(1 + f) with x = 2^k (1 + f) and 1 + f in [sqrt(1/2), sqrt(2)].
-template <class V>
-RELAY_FUNCTION V relay_log(V x) {
-  if constexpr (!std::is_same_v<typename relay_traits<V>::element, float>) {
-    return relay_log_exact(x);
-  } else {
-    using I = typename relay_traits<V>::template like<uint32_t>;
-    const auto tiny = x < 1.17549435e-38f;
-    const V y = tiny ? x * 8388608.0f : x;
-    const V bias = tiny ? V{} + 150.0f : V{} + 127.0f;
-    const I bits = relay_bits<I>(y);
-    const I power = (bits + 0x004afb0du) >> 23;  // the exponent's field, one more from sqrt(2) on
-    const V f = relay_bits<V>((I)(bits - ((power - 127u) << 23))) - 1.0f;
-    // The field is below 2^9: as the low bits of 2^23 it is a float by one subtraction.
-    const V k = relay_bits<V>((I)((power & 0x1ffu) | 0x4b000000u)) - 8388608.0f - bias;
-    const V p = (((((((0.067466013f * f - 0.11675641f) * f + 0.11888175f) * f - 0.12405592f) * f + 0.14219551f) * f - 0.16667996f) * f + 0.20002119f) * f - 0.25000009f) * f + 0.33333313f;
-    const V square = f * f;
-    const V result = k * 0.693145751953125f + (f + (k * 1.428606765330187e-06f + (square * f * p - 0.5f * square)));
-    const V finite = x > 0.0f ? result : (x < 0.0f ? V{} + (float)NAN : V{} - (float)INFINITY);
-    return x < (float)INFINITY ? finite : x;
-  }
-}
-
 template <class V>
 RELAY_FUNCTION V relay_copysign(V magnitude, V sign) {
   if constexpr (relay_traits<V>::lanes == 1) {
@@ -198,37 +153,8 @@ RELAY_FUNCTION V relay_copysign(V magnitude, V sign) {
     return relay_bits<V>((I)((relay_bits<I>(magnitude) & 0x7fffffffu) | (relay_bits<I>(sign) & 0x80000000u)));
   }
 }
-
-template <class V>
-RELAY_FUNCTION V relay_tanh(V x) {
-  if constexpr (!std::is_same_v<typename relay_traits<V>::element, float>) {
-    return relay_tanh_exact(x);
-  } else {
-    const V z = x * x;
-    const V p = (((-0.0055286246f * z + 0.020483306f) * z - 0.053692963f) * z + 0.13330899f) * z - 0.33333263f;
-    const V small = x * z * p + x;
-    const V a = relay_abs(x);
-    const V large = relay_copysign((V)(1.0f - 2.0f / (relay_exp((V)(a + a)) + 1.0f)), x);
-    return a < 0.625f ? small : x != x ? x : large;
-  }
-}
-
-template <class V>
-RELAY_FUNCTION V relay_erf(V x) {
-  if constexpr (!std::is_same_v<typename relay_traits<V>::element, float>) {
-    return relay_erf_exact(x);
-  } else {
-    const V z = x * x;
-    const V q = (((((7.889119e-05f * z - 0.0008020841f) * z + 0.005189535f) * z - 0.026854444f) * z + 0.112836f) * z - 0.37612626f) * z + 0.12837917f;
-    const V small = x * q + x;
-    const V a = relay_abs(x);
-    const V t = a > 4.0f ? V{} + 4.0f : a;
-    // ln(1 - erf t), which is smooth where erf is flat.
-    const V l = ((((((-2.1445601e-05f * t + 0.00043853032f) * t - 0.0041908575f) * t + 0.025171813f) * t - 0.10836156f) * t - 0.63327241f) * t - 1.129552f) * t + 0.00018246063f;
-    const V large = relay_copysign((V)(1.0f - relay_exp(l)), x);
-    return a < 1.0f ? small : x != x ? x : large;
-  }
-}
 )prelude";
+
+const std::string_view kPreludeFunctions = printing::kFunctions;
 
 }  // namespace relay::kernel

@@ -86,6 +86,18 @@ int32_t bias(const relay_parallel* parallel, const float* __restrict x, const fl
 )");
 }
 
+TEST_F(Print, AHintToFetchIsLeftOutWhereThereIsNone) {
+  const Tensor x = k_.input("x", kFloat32, {n_, k_.index(20)});
+  const Tensor y = k_.compute("y", kFloat32, {n_}, [&](Indices i) { return x(i[0], k_.index(0)); });
+  Kernel kernel = k_.finish("first", "take", {y});
+  const auto* loop = kernel.body->as<For>();
+  const Stmt fetch = make_prefetch(arena_, x.buffer(), {loop->var + 8, k_.index(0)});
+  kernel.body =
+      make_for(arena_, loop->var, loop->extent, loop->how, make_sequence(arena_, {fetch, loop->body}));
+  EXPECT_NE(cpp(kernel).find("    RELAY_PREFETCH(x, i0 * 20 + 160);\n"), std::string::npos) << cpp(kernel);
+  EXPECT_EQ(cuda(kernel).find("PREFETCH"), std::string::npos) << cuda(kernel);
+}
+
 TEST_F(Print, RequirementsReturnTheirNumber) {
   const Tensor x = k_.input("x", kInt32, {n_}), y = k_.input("y", kInt32, {n_});
   const Tensor z = k_.compute("z", kInt32, {n_}, [&](Indices i) {

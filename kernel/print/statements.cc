@@ -77,6 +77,7 @@ void Statements::statement(Stmt s) {
     case StmtKind::kIf: return condition(*s->as<If>());
     case StmtKind::kAllocate: return allocate(*s->as<Allocate>());
     case StmtKind::kRequire: return require(*s->as<Require>());
+    case StmtKind::kPrefetch: return prefetch(*s->as<Prefetch>());
     case StmtKind::kNop: return;
     case StmtKind::kBlock: return instruction(*s->as<Block>());
   }
@@ -101,9 +102,19 @@ void Statements::loop(const For& n) {
     const bool independent = n.how == ForKind::kVectorized;
     serial_loop(n, n.how == ForKind::kUnrolled ? context_.dialect.unroll
                    : independent               ? context_.dialect.independent
+                   : has_vectors(n.body)       ? context_.dialect.rolled
                                                : "");
   }
   context_.bounds = outer;
+}
+
+bool Statements::has_vectors(Stmt s) const {
+  bool found = false;
+  visit(s, [&](Stmt below) {
+    const auto* f = below->as<For>();
+    found |= f && plan_.contains(f);
+  });
+  return found;
 }
 
 void Statements::serial_loop(const For& n, std::string_view hint) {
@@ -306,13 +317,20 @@ void Statements::require(const Require& n) {
   context_.out.close();
 }
 
+void Statements::prefetch(const Prefetch& n) {
+  const Place& place = context_.places.at(n.buffer);
+  if (context_.dialect.prefetch.empty() || place.variables) return;
+  const Expr offset = offset_of(*n.buffer, n.indices, context_.bounds, pool_);
+  const std::string text = Expressions(context_, {offset}).scalar(offset);
+  context_.out.line(context_.dialect.prefetch, "(", place.name, ", ", text, ");");
+}
+
 void Statements::allocate(const Allocate& n) {
   const Buffer& b = *n.buffer;
   const std::string name = context_.names.unique(b.name.text());
-  const Expr extent = memory_extent(pool_, b);
-  CHECK(extent->kind == ExprKind::kInt,
-        cat("local buffer ", b.name.text(), " of a kernel has no constant size"));
-  const int64_t count = std::max<int64_t>(extent->int_value, 1);
+  const std::optional<int64_t> extent = memory_extent(b);
+  CHECK(extent, cat("local buffer ", b.name.text(), " of a kernel has no constant size"));
+  const int64_t count = std::max<int64_t>(*extent, 1);
   CHECK(count <= kMostLocalBytes, cat("local buffer ", b.name.text(), " of a kernel is too large"));
   // A block's shared memory is scarce: there small floats stay small.
   const bool shared = b.scope == Scope::kShared && !context_.dialect.shared.empty();

@@ -38,6 +38,7 @@ class Statements {
  private:
   void statement(Stmt s);
   void loop(const For& n);
+  bool has_vectors(Stmt s) const;
   void serial_loop(const For& n, std::string_view hint);
   void vector_loop(const For& n);
   void parallel_loop(const For& n);
@@ -47,6 +48,7 @@ class Statements {
   void instruction(const Block& n);
   void condition(const If& n);
   void require(const Require& n);
+  void prefetch(const Prefetch& n);
   void allocate(const Allocate& n);
   std::string bind(Expr var);
 

@@ -45,6 +45,10 @@ class Check {
                (!n->else_branch || statement(n->else_branch));
       }
       case StmtKind::kRequire: return !mentions(s->as<Require>()->condition, var_);
+      case StmtKind::kPrefetch: {
+        const auto& at = s->as<Prefetch>()->indices;
+        return std::none_of(at.begin(), at.end(), [&](Expr i) { return mentions(i, var_); });
+      }
       case StmtKind::kFor: {
         const auto* n = s->as<For>();
         if (n->how != ForKind::kSerial && n->how != ForKind::kUnrolled) return false;

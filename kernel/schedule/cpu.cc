@@ -12,7 +12,7 @@ namespace relay::kernel::schedule {
 namespace {
 
 // Chains in which each tensor is used twice double with every link; this ends them.
-constexpr double kLargestTree = 20000;
+constexpr double kLargestTree = 100000;
 
 // What it costs to compute an expression again.
 struct Cost {
@@ -71,13 +71,13 @@ bool guards_loads(Expr e) {
   return found;
 }
 
-// The nodes of the expression as a tree, in which what is shared stands several times.
+// The nodes of the expression as a tree, in which what is shared stands several times; without the arithmetic of indices.
 double tree_size(Expr e) {
   std::unordered_map<const ExprNode*, double> sizes;
   const auto visit = [&](auto& self, const ExprNode* n) -> double {
     if (auto it = sizes.find(n); it != sizes.end()) return it->second;
     double size = 1;
-    for (const ExprNode* a : n->args) size += self(self, a);
+    for (const ExprNode* a : n->args) size += n->kind == ExprKind::kLoad ? 0 : self(self, a);
     sizes.emplace(n, size);
     return size;
   };
@@ -104,6 +104,8 @@ bool worth_inlining(const Stage& producer, const std::vector<Stage>& all) {
     }
   }
   if (sites <= 1) return true;
+  // Several elements with a condition each: better one copy with padding around it.
+  if (guards_loads(producer.value)) return false;
   return !cost.expensive && cost.loads <= 2 && cost.operations <= 4;
 }
 
@@ -174,8 +176,14 @@ Stmt write(Writer& w, const CpuOptions& options, const Work& work) {
     if (work.epilogue) as_written.push_back(work.epilogue->statement);
     return make_sequence(w.pool().arena(), as_written);
   }
-  if (s.kind == StageKind::kCompute) return write_elementwise(w, options, s);
+  if (s.kind == StageKind::kCompute) {
+    if (Stmt formulas = write_formulas(w, options, s)) return formulas;
+    if (Stmt lanes = write_lanes(w, options, s)) return lanes;
+    return write_elementwise(w, options, s);
+  }
   if (s.kind == StageKind::kSequential || !s.requirements.empty()) return s.statement;
+  if (Stmt tiles = write_tiles(w, options, work)) return tiles;
+  if (Stmt panels = write_product(w, options, work)) return panels;
   if (Stmt tiles = write_contraction(w, options, work)) return tiles;
   if (Stmt lanes = write_dot(w, options, work)) return lanes;
   return write_reduction(w, options, work);
@@ -188,9 +196,13 @@ Kernel schedule_for_cpu(const Kernel& k, const CpuOptions& options) {
   if (options.opt_level <= 0 || pool == nullptr) return k;
   Kernel inlined = inline_producers(k);
   Writer w(inlined);
+  const std::vector<Stage> stages = stages_of(inlined);
   std::vector<Stmt> body;
-  for (const Work& work : join_epilogues(inlined, stages_of(inlined)))
-    body.push_back(write(w, options, work));
+  if (Stmt rows = write_rows(w, options, inlined, stages)) {
+    body.push_back(rows);
+  } else {
+    for (const Work& work : join_epilogues(inlined, stages)) body.push_back(write(w, options, work));
+  }
   std::vector<const Buffer*> temporaries(inlined.temporaries.begin(), inlined.temporaries.end());
   temporaries.insert(temporaries.end(), w.temporaries().begin(), w.temporaries().end());
   inlined.temporaries = pool->arena().list(temporaries);

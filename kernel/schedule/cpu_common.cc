@@ -29,6 +29,12 @@ std::vector<Binding> Work::bind(const std::vector<Expr>& at) const {
   return out;
 }
 
+bool has_whole_vectors(const Axis& axis, int64_t width) {
+  constexpr int64_t kMostVectors = 4;
+  return axis.extent->kind == ExprKind::kInt && axis.extent->int_value >= width &&
+         axis.extent->int_value % width == 0 && axis.extent->int_value <= kMostVectors * width;
+}
+
 bool is_place(Expr index, const Axis& axis) {
   return index == axis.var || (axis.extent.is_int(1) && index.is_int(0));
 }

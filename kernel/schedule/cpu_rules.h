@@ -24,6 +24,16 @@ struct Work {
 
 // t[i] = value: rows in parallel, the contiguous axis in vectors.
 Stmt write_elementwise(Writer& w, const CpuOptions& options, const Stage& stage);
+// Tensors in blocks: their last axis is a few whole vectors. t[i] = value, with branches where lanes do not differ.
+Stmt write_lanes(Writer& w, const CpuOptions& options, const Stage& stage);
+// t[i] = one of several formulas, chosen by other axes, which are written out.
+Stmt write_formulas(Writer& w, const CpuOptions& options, const Stage& stage);
+// Reductions into such an axis: register tiles over the others.
+Stmt write_tiles(Writer& w, const CpuOptions& options, const Work& work);
+// A whole kernel whose stages all go along rows, of which it has a reduction and something else: row by row.
+Stmt write_rows(Writer& w, const CpuOptions& options, const Kernel& k, const std::vector<Stage>& stages);
+// Products of matrices in panels: an operand whose columns are grouped, two vectors a group, or worth to be put so.
+Stmt write_product(Writer& w, const CpuOptions& options, const Work& work);
 // Products of an operand that varies along rows and one that varies along columns, summed: register tiles of
 // rows x columns; an operand that is not contiguous along the columns is packed first. Also sums down columns.
 Stmt write_contraction(Writer& w, const CpuOptions& options, const Work& work);
@@ -32,6 +42,8 @@ Stmt write_dot(Writer& w, const CpuOptions& options, const Work& work);
 // Any reduction: one accumulator an element.
 Stmt write_reduction(Writer& w, const CpuOptions& options, const Work& work);
 
+// Is the axis a few vectors long, without a remainder?
+bool has_whole_vectors(const Axis& axis, int64_t width);
 // Is the index that of the axis itself? (The only value of an axis of extent 1 may stand for its variable.)
 bool is_place(Expr index, const Axis& axis);
 

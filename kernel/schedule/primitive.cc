@@ -128,6 +128,7 @@ Stmt replace(Arena& arena, Stmt root, Stmt old, Stmt by) {
     }
     case StmtKind::kStore:
     case StmtKind::kRequire:
+    case StmtKind::kPrefetch:
     case StmtKind::kNop: return root;
   }
   return root;

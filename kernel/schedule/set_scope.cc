@@ -113,9 +113,9 @@ Outcome set_scope(const Kernel& k, std::string_view name, Scope scope) {
     out.temporaries = arena.list(all);
     out.body = replace(arena, k.body, allocation, allocation->body);
   } else {
-    const Expr extent = memory_extent(pool, *buffer);
-    if (extent->kind != ExprKind::kInt) return Outcome::refused(cat("`", name, "` is of no constant size"));
-    if (extent->int_value > kMostBytes / static_cast<int64_t>(buffer->dtype.bytes()))
+    const std::optional<int64_t> extent = memory_extent(*buffer);
+    if (!extent) return Outcome::refused(cat("`", name, "` is of no constant size"));
+    if (*extent > kMostBytes / static_cast<int64_t>(buffer->dtype.bytes()))
       return Outcome::refused(cat("`", name, "` is larger than ", kMostBytes, " bytes"));
     Stmt home = allocation ? allocation->body : home_of(k.body, buffer);
     std::string why;

@@ -25,6 +25,10 @@ OpDef binary(const Binary& f) {
     require(r, 0, f.domain);                                          // C3
     return r.tensor_of(dims, f.asks ? kBool : x.dtype);
   };
+  d.traps = [](const Attrs&, Type result) {  // only integers do
+    const auto* tensor = result->as<TensorType>();
+    return !tensor || !tensor->dtype.is_float();
+  };
   d.evaluate = [f](const Attrs&, Args in, Results out) {
     const Tensor &x = in[0], &y = in[1];
     Tensor& z = out[0];

@@ -8,7 +8,7 @@ namespace {
 
 Type relate(Relation& r, const NoAttrs&) {
   const TensorType& x = r.tensor(0);
-  if (x.rank() < 1) r.fail(0, "expected a tensor of rank 1 or more, found a scalar", -2, "wrong-rank");  // C1
+  r.require_no_scalar(0);  // C1
   const std::vector<Dim> dims = dims_of(x);
   return r.tensor_of({dims[0], product(std::span(dims).subspan(1))}, x.dtype);
 }

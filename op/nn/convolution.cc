@@ -51,7 +51,7 @@ std::array<Dim, 4> relate_weight(Relation& r, const ConvolutionAttrs& a, const C
   if (a.kernel_size) size = read_extents("kernel_size", *a.kernel_size);
   if (!r.known(1)) {
     if (!given[0] || !given[1] || !size) {
-      r.fail(1, "the type of the weight follows only if channels and kernel_size are given", -2,
+      r.fail(1, "the type of the weight follows only if channels and kernel_size are given",
              "ambiguous-type");
     }
     const std::array<Dim, 4> dims{*given[0], *given[1], (*size)[0], (*size)[1]};

@@ -62,14 +62,13 @@ Type relate(Relation& r, const A& attrs) {
   if (a.transpose_a) {
     r.require_rank(0, 2);  // C1
   } else {
-    if (x.rank() < 1)
-      r.fail(0, "expected a tensor of rank 1 or more, found a scalar", -2, "wrong-rank");  // C1
+    r.require_no_scalar(0);  // C1
   }
   const DType result = result_dtype(r, a.out_dtype);  // C2
   const Dim k = x.dims[a.transpose_a ? 0 : x.rank() - 1];
   Dim n;
   if (!r.known(1)) {
-    if (!a.units) r.fail(1, "the type of the weight follows only if units is given", -2, "ambiguous-type");
+    if (!a.units) r.fail(1, "the type of the weight follows only if units is given", "ambiguous-type");
     n = *a.units;
     r.assign(1, r.tensor_of(a.transpose_b ? std::vector<Dim>{n, k} : std::vector<Dim>{k, n}, x.dtype));
   } else {

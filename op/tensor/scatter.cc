@@ -84,7 +84,7 @@ struct GatherNdAttrs {
 
 // The number of entries of an index vector; it must be known.
 size_t index_length(Relation& r, const TensorType& indices, std::optional<int64_t> given) {
-  if (indices.rank() == 0) r.fail(1, "expected a tensor of rank 1 or more, found a scalar", -2, "wrong-rank");
+  r.require_no_scalar(1);
   Dim length = indices.dims[0];
   if (given) length = r.same(length, Dim(*given), 1, "length of the index vectors");
   if (!length.is_const())

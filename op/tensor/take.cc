@@ -230,6 +230,7 @@ const OpDef kTake = define<TakeAttrs>({
     .fusion = Fusion::kInjective,
     .relate = relate_take,
     .evaluate = evaluate_take,
+    .traps = [](const TakeAttrs& a, Type) { return a.mode == "fast"; },
     .differentiate = differentiate_take,
     .lower = lower_take,
 });

@@ -40,6 +40,7 @@ void Cli::SetUp() {
   of_checkout("");  // before any test leaves the folder that the tests start in
   ASSERT_EQ(folder_.make(), "");
   ASSERT_EQ(temporary_.make(), "");
+  ASSERT_EQ(cache_.make(), "");
 }
 
 Ended Cli::relay(const std::vector<std::string>& arguments, Invocation how) const {
@@ -47,6 +48,7 @@ Ended Cli::relay(const std::vector<std::string>& arguments, Invocation how) cons
   how.command.insert(how.command.end(), arguments.begin(), arguments.end());
   how.folder = folder_.path();
   how.environment.emplace("TMPDIR", temporary_.path());
+  how.environment.emplace("XDG_CACHE_HOME", cache_.path());
   return run(how);
 }
 

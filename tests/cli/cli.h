@@ -39,11 +39,15 @@ class Cli : public testing::Test {
   bool exists(const std::string& name) const;
   std::map<std::string, std::string> contents() const;
 
+  // What is kept for later runs is here, and in no cache of the user's.
+  const std::string& cache() const { return cache_.path(); }
+  const std::string& temporary() const { return temporary_.path(); }
+
   // A text that adds its two vectors `x` and `y` of three elements.
   void write_sum(const std::string& name) const;
 
  private:
-  TemporaryFolder folder_, temporary_;
+  TemporaryFolder folder_, temporary_, cache_;
 };
 
 // The model that ships with the project, and a folder with its input.

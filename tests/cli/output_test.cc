@@ -32,6 +32,7 @@ class OutputFile : public Cli {
             {"import", mnist(), "-o"},
             {"opt", mnist(), "-O2", "-o"},
             {"opt", "m.relay", "-O2", "--emit", "kernel", "-o"},
+            {"opt", "m.relay", "-O2", "--emit", "llvm", "-o"},
             {"run", "m.relay", "-o"}};
   }
   // Its suffix: `run` tells the form of its results by it.

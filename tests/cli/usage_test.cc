@@ -46,7 +46,7 @@ TEST_F(Usage, AnOptionWithoutItsValueIsNamed) {
 }
 
 TEST_F(Usage, EveryCommandWithEnginesListsThemForAnUnknownOne) {
-  const Words words{"no engine `nonsense`", "interp, graph, aot-cpp"};
+  const Words words{"no engine `nonsense`", "interp, jit, graph, aot-cpp"};
   refused({"run", "m.relay", "--engine", "nonsense"}, kUsage, words);
   refused({"bench", "m.relay", "--engine", "nonsense"}, kUsage, words);
   refused({"verify", "m.relay", "--engines", "interp,nonsense"}, kUsage, words);

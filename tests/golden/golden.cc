@@ -89,7 +89,7 @@ Module with_main(const Module& m, Expr body) {
   const Fn* fn = m.function("main");
   Module out = m;
   Builder builder(out.context());
-  out.set_function("main", builder.fn(fn->params, body, fn->result, fn->attrs, fn->type_params));
+  out.set_function("main", builder.fn(fn->params, body, fn->result, fn->attrs, fn->type_params, fn->where));
   return out;
 }
 const passes::Pass kBreaksTypes = {

@@ -6,21 +6,6 @@
 #include "tests/property/generator.h"
 
 namespace relay::property {
-namespace {
-
-bool is_leaf(Expr e) {
-  switch (e->kind) {
-    case ExprKind::kConstant:
-    case ExprKind::kVar:
-    case ExprKind::kGlobal:
-    case ExprKind::kOpRef:
-    case ExprKind::kCtorRef: return true;
-    default: return false;
-  }
-}
-
-}  // namespace
-
 Expr Generator::expr(Type t, int depth) {
   if (depth <= 0 || in_.exhausted() || expressions_ >= options_.most_expressions) return leaf(t);
   ++expressions_;

@@ -17,6 +17,7 @@ std::string broken_mistakes(const Program& p, ByteSource choices, Tally& tally);
 std::string broken_passes(const Program& p, ByteSource choices, Tally& tally);
 std::string broken_pipelines(const Program& p, ByteSource choices, Tally& tally);
 std::string broken_extents(const Program& p, ByteSource choices, Tally& tally);
+std::string broken_jit(const Program& p, ByteSource choices, Tally& tally);
 std::string broken_graph(const Program& p, ByteSource choices, Tally& tally);
 std::string broken_aot(const Program& p, ByteSource choices, Tally& tally);
 

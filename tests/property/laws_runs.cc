@@ -186,6 +186,10 @@ std::string broken_engine(std::string_view name, const Program& p, ByteSource& c
 
 }  // namespace
 
+std::string broken_jit(const Program& p, ByteSource choices, Tally& tally) {
+  return broken_engine("jit", p, choices, tally);
+}
+
 std::string broken_graph(const Program& p, ByteSource choices, Tally& tally) {
   return broken_engine("graph", p, choices, tally);
 }

@@ -86,7 +86,7 @@ Module without(const Module& m, const std::unordered_set<Expr>& annotations) {
       for_each_child(e, [&](Expr child) { children.push_back(now.at(child)); });
       Expr copy = rebuild(context, e, {.children = children, .var = bare});
       if (const auto* fn = copy->as<Fn>(); fn && annotations.contains(e))
-        copy = b.fn(fn->params, fn->body, nullptr, fn->attrs, fn->type_params);
+        copy = b.fn(fn->params, fn->body, nullptr, fn->attrs, fn->type_params, fn->where);
       now[e] = copy;
     }
     out.set_function(name.text(), now.at(root)->as<Fn>());

@@ -11,6 +11,7 @@
 #include "base/cat.h"
 #include "kernel/builder.h"
 #include "kernel/execute.h"
+#include "kernel/llvm/compile.h"
 #include "kernel/native/agreement.h"
 #include "kernel/schedule/schedule.h"
 #include "kernel/statements.h"
@@ -132,7 +133,8 @@ class SchedulePrimitives : public ::testing::Test {
     if (!state_->cases.empty()) {
       native::CompileOptions options;
       EXPECT_EQ(native::parse_target("native", options.target), "");
-      EXPECT_EQ(native::disagreements(state_->cases, options), "");
+      EXPECT_EQ(native::disagreements(state_->cases, options), "") << "as C++";
+      EXPECT_EQ(native::disagreements(state_->cases, options, 1, jit::compile), "") << "by LLVM";
     }
     delete state_;
     state_ = nullptr;

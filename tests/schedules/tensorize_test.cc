@@ -1,6 +1,7 @@
 // tensorize, the intrinsics, and the machine instructions in compiled code.
 #include "base/file.h"
 #include "kernel/instructions.h"
+#include "kernel/llvm/compile.h"
 #include "kernel/native/subprocess.h"
 #include "kernel/print/prelude.h"
 #include "kernel/print/print.h"
@@ -25,21 +26,33 @@ class Tensorize : public SchedulePrimitives {
   Kernel bytes() { return make().packed_product(kUInt8, kInt8, kInt32, 4); }
   Kernel halves() { return make().packed_product(kBFloat16, kBFloat16, kFloat32, 2); }
 
-  // Compiled with the instruction, on whole numbers, which it does not round.
-  void expect_same_with(const Kernel& k, const std::string& intrinsic, const std::string& flag) {
+  Kernel with_dots(const Kernel& k, const std::string& intrinsic) {
     Schedule s(k);
-    for (const std::string& step : lanes(intrinsic)) ASSERT_EQ(s.apply(step), "");
+    for (const std::string& step : lanes(intrinsic)) EXPECT_EQ(s.apply(step), "");
+    return s.kernel();
+  }
+  static native::CompileOptions options_for(const std::string& target) {
     native::CompileOptions options;
-    ASSERT_EQ(native::parse_target("avx512", options.target), "");
-    options.target.flags.push_back(flag);
-    EXPECT_EQ(native::disagreements({{intrinsic, s.kernel(), some_inputs(k)}}, options), "");
+    EXPECT_EQ(native::parse_target(target, options.target), "");
+    return options;
   }
 
-  // Compiles the kernel for AVX-512 and these options more; gives what the machine will run.
-  std::string disassembly(const Kernel& k, const std::vector<std::string>& flags) {
-    native::CompileOptions options;
-    EXPECT_EQ(native::parse_target("avx512", options.target), "");
-    options.target.flags.insert(options.target.flags.end(), flags.begin(), flags.end());
+  // Compiled with the instruction, on whole numbers, which it does not round.
+  void expect_same_with(const Kernel& k, const std::string& intrinsic, const std::string& target) {
+    const native::CompileOptions options = options_for(target);
+    if (std::string wrong = native::cannot_run(options.target); !wrong.empty()) GTEST_SKIP() << wrong;
+    const std::vector<native::Case> cases = {{intrinsic, with_dots(k, intrinsic), some_inputs(k)}};
+    EXPECT_EQ(native::disagreements(cases, options), "") << "as C++";
+    EXPECT_EQ(native::disagreements(cases, options, 1, jit::compile), "") << "by LLVM";
+  }
+
+  // What both code generators make of the kernel: the library's instructions, and LLVM's.
+  std::string code(const Kernel& k, const std::string& target) {
+    std::string llvm;
+    EXPECT_EQ(jit::show_instructions(k, options_for(target), llvm), "");
+    return disassembly(k, options_for(target)) + llvm;
+  }
+  std::string disassembly(const Kernel& k, const native::CompileOptions& options) {
     TemporaryFolder folder;
     EXPECT_EQ(folder.make(), "");
     const std::string library = folder.path() + "/kernel.so";
@@ -100,28 +113,24 @@ TEST_F(Tensorize, TilesOfFour) {
 TEST_F(Tensorize, DotProductsOfBytes) {
   const std::string text = done(bytes(), lanes("dot_16x4_u8s8"));
   expect_text(text, "instruction vpdpbusd");
-  Schedule s(bytes());
-  for (const std::string& step : lanes("dot_16x4_u8s8")) ASSERT_EQ(s.apply(step), "");
-  expect_text(disassembly(s.kernel(), {"-mavx512vnni"}), "vpdpbusd");
-  expect_no_text(disassembly(s.kernel(), {}), "vpdpbusd");
+  const Kernel k = with_dots(bytes(), "dot_16x4_u8s8");
+  expect_text(code(k, "avx512-vnni"), "vpdpbusd ");
+  expect_text(code(k, "avx512-vnni"), "@llvm.x86.avx512.vpdpbusd.512");
+  expect_no_text(code(k, "avx512"), "vpdpbusd");
 }
 TEST_F(Tensorize, DotProductsOfBFloat16) {
   const std::string text = done(halves(), lanes("dot_16x2_bf16"));
   expect_text(text, "instruction vdpbf16ps");
-  Schedule s(halves());
-  for (const std::string& step : lanes("dot_16x2_bf16")) ASSERT_EQ(s.apply(step), "");
-  expect_text(disassembly(s.kernel(), {"-mavx512bf16"}), "vdpbf16ps");
-  expect_no_text(disassembly(s.kernel(), {}), "vdpbf16ps");
+  const Kernel k = with_dots(halves(), "dot_16x2_bf16");
+  expect_text(code(k, "avx512-bf16"), "vdpbf16ps ");
+  expect_text(code(k, "avx512-bf16"), "@llvm.x86.avx512bf16.dpbf16ps.512");
+  expect_no_text(code(k, "avx512-vnni"), "dpbf16ps");
 }
 TEST_F(Tensorize, TheMachinesDotProductsOfBytesGiveTheSame) {
-  __builtin_cpu_init();
-  if (!__builtin_cpu_supports("avx512vnni")) GTEST_SKIP() << "this processor has no vpdpbusd";
-  expect_same_with(bytes(), "dot_16x4_u8s8", "-mavx512vnni");
+  expect_same_with(bytes(), "dot_16x4_u8s8", "avx512-vnni");
 }
 TEST_F(Tensorize, TheMachinesDotProductsOfBFloat16GiveTheSame) {
-  __builtin_cpu_init();
-  if (!__builtin_cpu_supports("avx512bf16")) GTEST_SKIP() << "this processor has no vdpbf16ps";
-  expect_same_with(halves(), "dot_16x2_bf16", "-mavx512bf16");
+  expect_same_with(halves(), "dot_16x2_bf16", "avx512-bf16");
 }
 
 TEST_F(Tensorize, Refuses) {

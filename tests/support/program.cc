@@ -17,7 +17,6 @@ extern char** environ;
 namespace relay::tests {
 namespace {
 
-constexpr auto kPatience = std::chrono::seconds(60);
 constexpr int kNotStarted = 127;
 
 struct Pipe {
@@ -76,8 +75,8 @@ std::vector<char*> pointers(const std::vector<std::string>& texts) {
 }
 
 // Everything that comes out of both pipes until they are closed; false if that takes too long.
-bool drain(Pipe& out, Pipe& err, Ended& ended) {
-  const auto deadline = std::chrono::steady_clock::now() + kPatience;
+bool drain(Pipe& out, Pipe& err, int seconds, Ended& ended) {
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(seconds);
   pollfd waits[] = {{out.ends[0], POLLIN, 0}, {err.ends[0], POLLIN, 0}};
   std::string* texts[] = {&ended.out, &ended.err};
   while (waits[0].fd >= 0 || waits[1].fd >= 0) {
@@ -120,7 +119,7 @@ Ended run(const Invocation& invocation) {
   out.close_end(1);
   err.close_end(1);
   Ended ended;
-  const bool in_time = drain(out, err, ended);
+  const bool in_time = drain(out, err, invocation.seconds, ended);
   if (!in_time) kill(-child, SIGKILL);
   int status = 0;
   while (waitpid(child, &status, 0) < 0 && errno == EINTR) {

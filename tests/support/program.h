@@ -23,6 +23,7 @@ struct Invocation {
   bool no_input = false;                                // standard input is closed, not merely empty
   std::string input = {};                               // what stands on standard input, at most 64 KiB
   uint64_t memory = 0, file_bytes = 0;                  // limits of the process; 0: none
+  int seconds = 60;                                     // that it may take
 };
 
 struct Ended {
@@ -31,7 +32,7 @@ struct Ended {
   std::string out, err;
 };
 
-// Throws std::runtime_error if the program does not start or takes more than a minute.
+// Throws std::runtime_error if the program does not start or takes too long.
 Ended run(const Invocation& invocation);
 
 }  // namespace relay::tests

@@ -61,10 +61,13 @@ TestFile read_test_file(const std::string& path) {
 
 std::vector<std::string> test_files_beneath(const std::string& folder) {
   std::vector<std::string> found;
-  std::error_code ignored;
-  for (const auto& entry : std::filesystem::recursive_directory_iterator(folder, ignored)) {
+  std::error_code error;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(folder, error)) {
     if (entry.path().extension() == ".relay") found.push_back(entry.path().string());
   }
+  // A suite that has lost its files would pass.
+  if (found.empty())
+    throw std::runtime_error(folder + ": there are no .relay files" + (error ? ": " + error.message() : ""));
   std::sort(found.begin(), found.end());
   return found;
 }

@@ -29,7 +29,7 @@ struct TestFile {
 // Throws std::runtime_error naming the file for what is not such a text.
 TestFile read_test_file(const std::string& path);
 
-// All `*.relay` files beneath a folder, sorted. Paths begin with the folder.
+// All `*.relay` files beneath a folder, sorted. Paths begin with the folder. Throws std::runtime_error if there are none.
 std::vector<std::string> test_files_beneath(const std::string& folder);
 
 }  // namespace relay::tests

@@ -32,6 +32,8 @@ constexpr std::string_view kBreak =
 stops at the first expression of the line, before each call of the operator, when its arguments have their values,
 or where the function is entered. With one it stops at a value of theirs that meets it: nan, inf, or min, max, mean,
 std or absmax compared with a number, as in `break nn.dense if absmax > 1e3`. Of a tuple one tensor is enough.
+A call in tail position gives a value of the function that it calls. It is one of the function that it stands in only
+where a call that names that one waits for it.
 )";
 
 constexpr std::string_view kStatistics = R"(Mean and std are of the finite elements.

@@ -53,7 +53,7 @@ Condition Condition::parse(std::string_view text) {
 
 bool Condition::holds(const Value& v) const {
   if (v.is_tensor()) return holds(v.tensor());
-  const auto tensors = tensors_in(v);
+  const auto tensors = distinct_tensors_in(v);
   return std::any_of(tensors.begin(), tensors.end(), [&](const Tensor* t) { return holds(*t); });
 }
 

@@ -284,8 +284,12 @@ bool Execution::at_breakpoint() {
 size_t Execution::depth_without_own() const { return machine_->depth() - (seen_ == Seen::kReady ? 1 : 0); }
 
 size_t Execution::base_of(const Frame& frame) const {
+  const auto is_of_frame = [&](size_t i) { return *machine_->waiting(i).env == frame; };
   size_t depth = machine_->depth();
-  while (depth > 0 && *machine_->waiting(depth - 1).env == frame) --depth;
+  while (depth > 0 && !is_of_frame(depth - 1)) --depth;  // the frames that it has called
+  // What waits for nothing is the innermost frame, or has just returned.
+  if (depth == 0) return machine_->depth();
+  while (depth > 0 && is_of_frame(depth - 1)) --depth;
   return depth;
 }
 

@@ -4,9 +4,11 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <new>
 #include <set>
 
 #include "base/cat.h"
+#include "base/harmless.h"
 #include "op/registry.h"
 #include "tools/debug/refused.h"
 #include "tools/debug/trace.h"
@@ -16,6 +18,9 @@ namespace relay::tools::debug {
 namespace {
 
 using State = Execution::State;
+
+// What is said has texts and names of files in it.
+constexpr std::string_view kKept = "\n\t";
 
 void no_arguments(std::string_view arguments, std::string_view command) {
   if (!arguments.empty()) throw Refused(cat("`", arguments, "` after `", command, "` means nothing"));
@@ -38,7 +43,7 @@ Session::Session(Module m, bool is_onnx, std::string function, std::vector<Value
       function_(std::move(function)),
       execution_(program_, function_, std::move(args), std::move(limits), breakpoints_, interrupt) {}
 
-std::string Session::greeting() const { return standing(); }
+std::string Session::greeting() const { return harmless(standing(), kKept); }
 
 std::string Session::execute(std::string_view line) {
   out_.clear();
@@ -49,17 +54,23 @@ std::string Session::execute(std::string_view line) {
     if (line.empty()) {
       if (!last_step_) throw Refused("there is no stepping command to repeat yet; `help` lists the commands");
       (this->*last_step_->run)({});
-      return out_;
+      return harmless(out_, kKept);
     }
     const auto [word, arguments] = first_word(line);
     const Command& command = find_command(word);
     (this->*command.run)(arguments);
     if (command.repeats) last_step_ = &command;
   } catch (const Refused& why) {
-    refused_ = ever_refused_ = true;
-    out_ += cat("refused: ", why.what(), "\n");
+    refuse(why.what());
+  } catch (const std::bad_alloc&) {
+    refuse("there is not enough memory for this");
   }
-  return out_;
+  return harmless(out_, kKept);
+}
+
+void Session::refuse(std::string_view why) {
+  refused_ = ever_refused_ = true;
+  out_ += cat("refused: ", why, "\n");
 }
 
 Session::Verdict Session::verdict() const {
@@ -165,14 +176,26 @@ void Session::delete_breakpoint(std::string_view arguments) {
 
 // --- traces ------------------------------------------------------------------------------------------------------------
 
+void Session::from_the_beginning(const std::function<void()>& run) {
+  execution_.restart();
+  try {
+    run();
+  } catch (...) {
+    execution_.restart();  // where it stood is between two stops
+    frame_ = 0;
+    throw;
+  }
+}
+
 void Session::record(std::string_view arguments) {
   if (arguments.empty()) throw Refused("`record` needs a file to write the trace to");
   const std::string path(arguments);
   Recorder recorder(program_, function_);
-  execution_.restart();
-  execution_.watch([&](Expr e, const Value& v) {
-    recorder.add(e, v);
-    return recorder.too_large();
+  from_the_beginning([&] {
+    execution_.watch([&](Expr e, const Value& v) {
+      recorder.add(e, v);
+      return recorder.too_large();
+    });
   });
   moved();
   if (execution_.interrupted()) throw Refused("the run was interrupted, so no trace is written");
@@ -189,16 +212,11 @@ void Session::replay(std::string_view arguments) {
   }
   if (arguments.empty()) throw Refused("`replay` needs a file that `record` wrote");
   Replayer replayer(program_, std::string(arguments), tolerance);
-  execution_.restart();
   bool differs = false;
-  try {
+  from_the_beginning([&] {
     execution_.watch([&](Expr e, const Value& v) { return differs = replayer.differs(e, v); });
     if (!differs && !execution_.interrupted()) differs = replayer.ends_differently(execution_);
-  } catch (const Refused&) {
-    execution_.restart();  // where it stood is between two stops
-    frame_ = 0;
-    throw;
-  }
+  });
   differs_ = differs;
   moved();
   if (execution_.interrupted())

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -66,9 +67,11 @@ class Session {
     Value value;
   };
 
-  void must_go_on() const;  // throws Refused if the program is over
-  bool stands() const;      // at an expression: it has begun and not ended
-  void moved();             // after the program went on: says where it stands
+  void refuse(std::string_view why);
+  void from_the_beginning(const std::function<void()>& run);  // and to there again if it throws
+  void must_go_on() const;                                    // throws Refused if the program is over
+  bool stands() const;                                        // at an expression: it has begun and not ended
+  void moved();  // after the program went on: says where it stands
   std::string standing() const;
   Execution::Place frame() const;  // that `up` and `down` chose; throws Refused if there is none
   bool at_start(size_t frame) const;

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
 
 #include "tools/debug/testing.h"
 
@@ -125,6 +126,39 @@ TEST(Session, AProgramThatRefusesItsInputsHasNoFrames) {
 }
 
 using Words = std::vector<std::string>;
+
+TEST(Session, WhatIsRecordedIsReplayed) {
+  // The tensors of one value fill more than a mebibyte of the trace.
+  auto session = session_of(R"(
+def @main() { let %parts = split(zeros(shape=[9000], dtype="float32"), indices_or_sections=9000); %parts.7 }
+)");
+  const std::string path = (std::filesystem::path(::testing::TempDir()) / "long_line.jsonl").string();
+  const std::string recorded = session->execute("record " + path);
+  EXPECT_NE(recorded.find("recorded 2 values"), std::string::npos) << recorded;
+  EXPECT_GT(std::filesystem::file_size(path), size_t{1} << 20);
+  const std::string replayed = session->execute("replay " + path);
+  EXPECT_NE(replayed.find("no difference: 2 values"), std::string::npos) << replayed;
+  std::filesystem::remove(path);
+}
+
+TEST(Session, WhatATerminalWouldObeyIsWritten) {
+  auto session = session_of("def @main() {\tadd(1, 2) /* \x1b]0;title\x07 */ }\n");
+  EXPECT_NE(session->greeting().find("def @main() {\tadd(1, 2) /* \\x1b]0;title\\x07 */"), std::string::npos)
+      << session->greeting();
+  for (const char* command : {"list", "step", "", "where", "print \x1b[1m", "\x1b[1m"}) {
+    const std::string said = session->execute(command);
+    EXPECT_FALSE(said.empty()) << command;
+    EXPECT_EQ(said.find('\x1b'), std::string::npos) << said;
+  }
+  // Names come from traces too.
+  const std::string path = (std::filesystem::path(::testing::TempDir()) / "hostile.jsonl").string();
+  std::ofstream(path) << R"({"relay_trace": 1})" << "\n"
+                      << R"({"operator": "\u001b[2J", "span": "\u001b[2J", "tensors": []})" << "\n";
+  const std::string said = session->execute("replay " + path);
+  EXPECT_NE(said.find("`\\x1b[2J`"), std::string::npos) << said;
+  EXPECT_EQ(said.find('\x1b'), std::string::npos) << said;
+  std::filesystem::remove(path);
+}
 
 TEST(Completion, IsOfCommandsOperatorsAndGlobals) {
   auto session = session_of(R"(

@@ -4,8 +4,10 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <unordered_set>
 
 #include "base/cat.h"
+#include "tools/debug/refused.h"
 
 namespace relay::tools::debug {
 namespace {
@@ -22,9 +24,28 @@ struct Hash {
   }
 };
 
-// Where v lies between the two, from 0 to 1. Halves, because their difference may be too large for a double.
+// Where v lies between the two, from 0 to 1. If their difference is too large for a double, that of their halves is not;
+// if it is very small, that of their halves may be 0.
 double between(double v, double least, double most) {
-  return most == least ? 0 : (v / 2 - least / 2) / (most / 2 - least / 2);
+  if (most == least) return 0;
+  const double range = most - least;
+  return std::isfinite(range) ? (v - least) / range : (v / 2 - least / 2) / (most / 2 - least / 2);
+}
+
+// Calls `visit` for each tuple and tensor, in order. It says whether to go on into a tuple.
+template <class Visit>
+std::vector<const Tensor*> tensors_where(const Value& v, Visit&& visit) {
+  std::vector<const Tensor*> out;
+  std::vector<const Value*> pending{&v};
+  while (!pending.empty()) {
+    const Value& x = *pending.back();
+    pending.pop_back();
+    if (!x || !visit(x)) continue;
+    if (x.kind() == ValueKind::kTensor) out.push_back(&x.tensor());
+    if (x.kind() != ValueKind::kTuple) continue;
+    for (size_t i = x.fields().size(); i-- > 0;) pending.push_back(&x.fields()[i]);
+  }
+  return out;
 }
 
 }  // namespace
@@ -142,17 +163,19 @@ std::string histogram(const Tensor& t, int bins) {
 }
 
 std::vector<const Tensor*> tensors_in(const Value& v) {
-  std::vector<const Tensor*> out;
-  std::vector<const Value*> pending{&v};
-  while (!pending.empty()) {
-    const Value& x = *pending.back();
-    pending.pop_back();
-    if (!x) continue;
-    if (x.kind() == ValueKind::kTensor) out.push_back(&x.tensor());
-    if (x.kind() != ValueKind::kTuple) continue;
-    for (size_t i = x.fields().size(); i-- > 0;) pending.push_back(&x.fields()[i]);
-  }
-  return out;
+  size_t parts = 0;
+  return tensors_where(v, [&](const Value&) {
+    if (++parts > kMostParts) {
+      throw Refused(cat("a value has more than ", kMostParts,
+                        " parts, counting what is shared each time: that is more than a trace keeps"));
+    }
+    return true;
+  });
+}
+
+std::vector<const Tensor*> distinct_tensors_in(const Value& v) {
+  std::unordered_set<const void*> seen;  // by their fields, which values that are the same share
+  return tensors_where(v, [&](const Value& x) { return seen.insert(&x.fields()).second; });
 }
 
 }  // namespace relay::tools::debug

@@ -27,6 +27,10 @@ uint64_t checksum(const Tensor& t);
 std::string histogram(const Tensor& t, int bins = 10);
 
 // The tensors of a value: itself, or those of a tuple, in order. Data, closures and cells have none: a list may be long.
+// Tuples may share parts, and so be larger than any memory. Throws Refused if there are more than `kMostParts` parts.
+inline constexpr size_t kMostParts = 65536;
 std::vector<const Tensor*> tensors_in(const Value& v);
+// The same, but what is shared is there once.
+std::vector<const Tensor*> distinct_tensors_in(const Value& v);
 
 }  // namespace relay::tools::debug

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <limits>
 
+#include "tools/debug/refused.h"
+
 namespace relay::tools::debug {
 namespace {
 
@@ -108,9 +110,28 @@ TEST(Histogram, TheWidestRangeOfDoublesIsNoOverflow) {
   EXPECT_EQ(text.find("inf"), std::string::npos) << text;
 }
 
+TEST(Histogram, TheNarrowestRangeOfDoublesIsNoDivisionByZero) {
+  const std::string text = histogram(floats({0, 0, std::numeric_limits<double>::denorm_min()}), 2);
+  EXPECT_NE(text.find(" 2 ####"), std::string::npos) << text;
+  EXPECT_NE(text.find(" 1 ####"), std::string::npos) << text;
+}
+
+// 2^40 tensors, or none at all, in 41 values.
+TEST(TensorsIn, OfWhatIsSharedAreBounded) {
+  for (const bool with_tensors : {true, false}) {
+    Value v = with_tensors ? Value(floats({1})) : Value::tuple({});
+    for (int i = 0; i < 40; ++i) v = Value::tuple({v, v});
+    EXPECT_EQ(distinct_tensors_in(v).size(), with_tensors ? 1u : 0u);
+    EXPECT_THROW(tensors_in(v), Refused);
+  }
+  const std::vector<Value> many(kMostParts - 1, Value(floats({1})));
+  EXPECT_EQ(tensors_in(Value::tuple(many)).size(), kMostParts - 1);
+}
+
 TEST(TensorsIn, AreThoseOfTuplesInOrder) {
   const Value a(floats({1})), b(floats({2})), c(floats({3}));
   const Value v = Value::tuple({a, Value::tuple({b}), Value::cell(a), Value::data(nullptr, {a}), c});
+  EXPECT_EQ(tensors_in(v), distinct_tensors_in(v));
   const std::vector<const Tensor*> found = tensors_in(v);
   ASSERT_EQ(found.size(), 3u);
   for (size_t i = 0; i < 3; ++i) EXPECT_EQ(found[i]->get(0), static_cast<double>(i + 1));

@@ -17,7 +17,8 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr uint64_t kMostBytes = uint64_t{1} << 30;
-constexpr size_t kLongestLine = size_t{1} << 20;
+// Of one value: more than tensors_in() gives with shapes of some hundred dimensions.
+constexpr size_t kLongestLine = size_t{1} << 26;
 constexpr int kVersion = 1;
 
 // JSON has no numbers for these.
@@ -127,7 +128,11 @@ Recorder::Recorder(const Program& program, const std::string& function) : progra
 
 void Recorder::add(Expr e, const Value& v) {
   if (made_by(e).empty()) return;
-  text_ += line_of(entry(program_, e, v));
+  const std::string line = line_of(entry(program_, e, v));
+  if (line.size() > kLongestLine)
+    throw Refused(cat("what a trace says of the value of ", program_.describe(e), " is longer than ",
+                      kLongestLine >> 20, " MiB"));
+  text_ += line;
   ++values_;
 }
 

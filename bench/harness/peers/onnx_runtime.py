@@ -1,27 +1,15 @@
-"""The two engines behind one face: fed once, then run again and again into the same output arrays."""
+"""ONNX Runtime with all its optimisations, on as many threads as asked for."""
 
 from pathlib import Path
-from typing import Protocol
 
 import numpy as np
 import onnxruntime as ort
-from relay_so import Model
 
-Arrays = dict[str, np.ndarray]
-
-
-class Engine(Protocol):
-    """Something that runs one model on fixed inputs."""
-
-    def run(self) -> None:
-        """Runs once."""
-
-    def outputs(self) -> Arrays:
-        """What the last run computed."""
+from ..engine import Arrays
 
 
 class Peer:
-    """ONNX Runtime with all its optimisations, on as many threads as asked for."""
+    """A session with everything bound to fixed memory."""
 
     def __init__(self, model: Path, inputs: Arrays, threads: int) -> None:
         settings = ort.SessionOptions()
@@ -53,20 +41,3 @@ class Peer:
         for name, value in self._results.items():
             binding.bind_ortvalue_output(name, value)
         return binding
-
-
-class Ours:
-    """A compiled model, loaded from its `.so` through the C interface as an application would."""
-
-    def __init__(self, artifact: Path, inputs: Arrays, threads: int) -> None:
-        model = Model(artifact, threads)
-        context = model.context()
-        ordered = [inputs[name] for name in model.names("inputs")]
-        self._results = dict(zip(model.names("outputs"), context.run(ordered)))
-        self._call = context.bind(ordered, list(self._results.values()))
-
-    def run(self) -> None:
-        self._call()
-
-    def outputs(self) -> Arrays:
-        return self._results

@@ -1,4 +1,4 @@
-// Loops, local buffers, conditions and traps, compiled, against the reference executor.
+// Loops, local buffers, conditions and traps, compiled by each code generator, against the reference executor.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -6,18 +6,23 @@
 #include "base/cat.h"
 #include "base/failure.h"
 #include "kernel/builder.h"
+#include "kernel/llvm/compile.h"
 #include "kernel/native/agreement.h"
 #include "kernel/print/print.h"
 #include "kernel/statements.h"
 
-namespace relay::kernel::native {
+namespace relay::kernel::jit {
 namespace {
+
+using native::Case;
+using native::CompileOptions;
+using native::disagreements;
 
 using Values = ::relay::Tensor;
 
 CompileOptions options_for(const std::string& target, int opt_level) {
   CompileOptions options;
-  EXPECT_EQ(parse_target(target, options.target), "");
+  EXPECT_EQ(native::parse_target(target, options.target), "");
   options.opt_level = opt_level;
   return options;
 }
@@ -43,7 +48,8 @@ class Loops : public ::testing::Test {
   void agree(const std::vector<Case>& cases, unsigned threads = 1) {
     for (const auto& [target, level] : {std::pair("native", 3), std::pair("sse2", 0)}) {
       SCOPED_TRACE(cat(target, " -O", level));
-      EXPECT_EQ(disagreements(cases, options_for(target, level), threads), "");
+      EXPECT_EQ(disagreements(cases, options_for(target, level), threads), "") << "as C++";
+      EXPECT_EQ(disagreements(cases, options_for(target, level), threads, compile), "") << "by LLVM";
     }
   }
   std::string text(const Kernel& k) { return print(k, kCppDialect).text; }
@@ -215,6 +221,25 @@ TEST_F(Loops, PaddingReadsOnlyInside) {
   agree({{"one", k_.finish("pad", "", {y}), {numbers(kFloat32, {9})}}});
 }
 
+// What is going to be read may lie outside of the buffer, as far as one likes.
+TEST_F(Loops, HintsToFetchComputeNothing) {
+  const Tensor x = k_.input("x", kFloat32, {n_, k_.index(20)});
+  const Tensor y = k_.compute("y", kFloat32, {n_, k_.index(20)}, [&](Indices i) { return x.at(i) + 1; });
+  Kernel kernel = with(k_.finish("ahead", "", {y}), "i1", ForKind::kVectorized);
+  const auto* loop = kernel.body->as<For>();
+  std::vector<Stmt> body;
+  for (const Expr ahead : {loop->var + 8, loop->var * 1000000007, loop->var - n_ * 1000000007})
+    body.push_back(make_prefetch(arena_, x.buffer(), {ahead, k_.index(3)}));
+  body.push_back(loop->body);
+  kernel.body = make_for(arena_, loop->var, loop->extent, loop->how, make_sequence(arena_, body));
+  EXPECT_NE(text(kernel).find("RELAY_PREFETCH(x, "), std::string::npos) << text(kernel);
+  std::string instructions;
+  ASSERT_EQ(show_instructions(kernel, options_for("native", 2), instructions), "");
+  EXPECT_NE(instructions.find("call void @llvm.prefetch"), std::string::npos) << instructions;
+  agree({{"ahead", kernel, {numbers(kFloat32, {5, 20})}},
+         {"in parallel", with(kernel, "i0", ForKind::kParallel), {numbers(kFloat32, {5, 20})}}});
+}
+
 TEST_F(Loops, GatherAndScatterThroughLoadedIndices) {
   const Tensor x = k_.input("x", kFloat32, {n_}), at = k_.input("at", kInt64, {m_});
   const Tensor y = k_.compute("gathered", kFloat32, {m_}, [&](Indices i) {
@@ -258,21 +283,24 @@ TEST_F(Loops, TheFirstRequirementIsReportedWhateverTheThreads) {
   Values ones(kInt32, {64}), twos(kInt32, {64});
   ones.set_int(20, 1), ones.set_int(60, 2);
   twos.set_int(20, 2), twos.set_int(21, 1);
-  CompiledKernels compiled;
-  const Kernel* const only[] = {&kernel};
-  ASSERT_EQ(compiled.compile(only, options_for("native", 2)), "");
-  const auto trap = [&](const Values& input, unsigned threads) -> std::string {
-    try {
-      compiled.run(0, kernel, std::vector{input}, Threads(threads).parallel());
-    } catch (const Trap& t) {
-      return t.what();
+  for (const native::CodeGenerator& generator :
+       {native::CodeGenerator(native::compile_as_cpp), native::CodeGenerator(compile)}) {
+    native::CompiledKernels compiled;
+    const Kernel* const only[] = {&kernel};
+    ASSERT_EQ(generator(only, options_for("native", 2), compiled), "");
+    const auto trap = [&](const Values& input, unsigned threads) -> std::string {
+      try {
+        compiled.run(0, kernel, std::vector{input}, native::Threads(threads).parallel());
+      } catch (const Trap& t) {
+        return t.what();
+      }
+      return "none";
+    };
+    for (unsigned threads : {1, 2, 5, 64}) {
+      EXPECT_EQ(trap(ones, threads), "one");
+      EXPECT_EQ(trap(twos, threads), "two");
+      EXPECT_EQ(trap(Values(kInt32, {64}), threads), "none");
     }
-    return "none";
-  };
-  for (unsigned threads : {1, 2, 5, 64}) {
-    EXPECT_EQ(trap(ones, threads), "one");
-    EXPECT_EQ(trap(twos, threads), "two");
-    EXPECT_EQ(trap(Values(kInt32, {64}), threads), "none");
   }
 }
 
@@ -348,4 +376,4 @@ TEST_F(Loops, ScalarsAndEmptyTensors) {
 }
 
 }  // namespace
-}  // namespace relay::kernel::native
+}  // namespace relay::kernel::jit

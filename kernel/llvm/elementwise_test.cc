@@ -1,4 +1,5 @@
-// Every scalar operation on every dtype, compiled with and without vectors, against the reference executor.
+// Every scalar operation on every dtype, compiled with and without vectors by each code generator, against the reference
+// executor.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -6,12 +7,17 @@
 
 #include "base/cat.h"
 #include "kernel/builder.h"
+#include "kernel/llvm/compile.h"
 #include "kernel/native/agreement.h"
 #include "kernel/print/print.h"
 #include "kernel/statements.h"
 
-namespace relay::kernel::native {
+namespace relay::kernel::jit {
 namespace {
+
+using native::Case;
+using native::CompileOptions;
+using native::disagreements;
 
 using Values = ::relay::Tensor;
 
@@ -23,7 +29,7 @@ constexpr int64_t kCount = 29;  // vectors of 16, 8, 4 and a scalar
 
 CompileOptions options_for(const std::string& target, int opt_level) {
   CompileOptions options;
-  EXPECT_EQ(parse_target(target, options.target), "");
+  EXPECT_EQ(native::parse_target(target, options.target), "");
   options.opt_level = opt_level;
   return options;
 }
@@ -71,7 +77,8 @@ class Elementwise : public ::testing::Test {
   }
   void check(const std::string& target, int opt_level) {
     SCOPED_TRACE(cat(target, " -O", opt_level));
-    EXPECT_EQ(disagreements(cases_, options_for(target, opt_level)), "");
+    EXPECT_EQ(disagreements(cases_, options_for(target, opt_level)), "") << "as C++";
+    EXPECT_EQ(disagreements(cases_, options_for(target, opt_level), 1, compile), "") << "by LLVM";
   }
   // Undefined behaviour in the printed code ends the process. Plain loops only: lanes do the same, and compile slowly.
   void check_for_undefined_behaviour() {
@@ -239,4 +246,4 @@ TEST_F(Elementwise, BooleansAreMasks) {
 }
 
 }  // namespace
-}  // namespace relay::kernel::native
+}  // namespace relay::kernel::jit

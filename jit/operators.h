@@ -1,0 +1,77 @@
+// The engine `jit`: the interpreter's machine, with operators and kernels as machine code.
+//
+// The machine decides what is evaluated and when, so the whole language is there. What it would compute by an operator's
+// definition is computed by compiled code instead: the module's kernels, compiled before the run, and operator calls
+// that no kernel holds, compiled when they are met first with these shapes. What has no lowering (or is only another
+// shape for the same elements) is evaluated as it is defined.
+#pragma once
+
+#include <list>
+#include <memory>
+#include <optional>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "base/diagnostics.h"
+#include "base/result.h"
+#include "interp/machine.h"
+#include "kernel/llvm/compile.h"
+#include "kernel/native/kernels.h"
+#include "op/op_def.h"
+
+namespace relay::jit {
+
+struct Options {
+  kernel::native::CompileOptions compile;
+  kernel::native::CodeGenerator code_generator = kernel::jit::compile;
+  unsigned threads = 1;
+};
+
+// The module for the machine: optimised and lowered as for other engines, as far as it can be. A program that the
+// lowering refuses keeps its operator calls.
+Module prepare(const Module& checked, const Options& options);
+
+class CompiledOperators {
+ public:
+  // Compiles the kernels of the module. Reports "cannot-compile".
+  static Result<std::unique_ptr<CompiledOperators>> create(const Module& prepared, const Options& options,
+                                                           Diagnostics& diagnostics);
+
+  ~CompiledOperators();
+
+  // Makes a machine compute with this; it must not outlive it.
+  void use_in(interp::Options& machine);
+
+  // Operator calls that were compiled, and that were left to their definitions.
+  size_t compiled_calls() const { return compiled_calls_; }
+  size_t interpreted_calls() const { return interpreted_calls_; }
+
+ private:
+  // An operator, compiled for the types and attributes of one call.
+  struct Operator;
+  using Operators = std::list<Operator>;
+
+  CompiledOperators(Module module, const Options& options);
+  std::vector<Tensor> run(const kernel::Kernel& k, std::span<const Tensor> inputs);
+  std::optional<Value> call(const op::OpDef& def, std::span<const Value> args, const Attrs& attrs);
+  const Operator& find(const op::OpDef& def, std::span<const Value> args, const Attrs& attrs);
+  void compile(Operator& into, std::span<const Value> args, const Attrs& attrs);
+
+  Module module_;  // keeps the kernels and the attributes
+  const Options options_;
+  kernel::native::Threads threads_;
+  kernel::native::CompiledKernels kernels_;
+  // A kernel of the module. One of static shapes is called without asking again what they are.
+  struct Known {
+    size_t index;  // into kernels_
+    bool is_static = false;
+    std::vector<std::pair<DType, Shape>> made = {};  // results, then temporaries
+  };
+  std::unordered_map<const kernel::Kernel*, Known> known_;
+  Operators operators_;  // the last used first
+  std::unordered_multimap<uint64_t, Operators::iterator> found_;
+  size_t compiled_calls_ = 0, interpreted_calls_ = 0;
+};
+
+}  // namespace relay::jit

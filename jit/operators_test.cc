@@ -1,0 +1,139 @@
+// Where the engine computes what; that it computes what programs mean is shown by tests/exec.
+#include "jit/operators.h"
+
+#include <gtest/gtest.h>
+
+#include "ir/text/parser.h"
+#include "op/operators.h"
+#include "runtime/compare.h"
+#include "typecheck/check.h"
+
+namespace relay::jit {
+namespace {
+
+class Jit : public ::testing::Test {
+ protected:
+  Options options() const {
+    Options out;
+    EXPECT_EQ(kernel::native::parse_target("sse2", out.compile.target), "");
+    return out;
+  }
+  void load(const std::string& text) {
+    Diagnostics diagnostics;
+    const Result<Module> parsed = parse("p.relay", text, diagnostics, op::operators(), {});
+    const Result<Module> checked =
+        parsed ? typecheck::check(*parsed, diagnostics) : Result<Module>(kReported);
+    ASSERT_TRUE(checked.ok()) << diagnostics.render({});
+    checked_ = *checked;
+    prepared_ = prepare(checked_, options());
+    auto made = CompiledOperators::create(prepared_, options(), diagnostics);
+    ASSERT_TRUE(made.ok()) << diagnostics.render({});
+    operators_ = std::move(*made);
+  }
+  Value run(std::vector<Value> args) {
+    interp::Options machine;
+    operators_->use_in(machine);
+    return interp::Machine(prepared_, machine).call("main", std::move(args));
+  }
+  void expect_the_meaning(const std::vector<Value>& args) {
+    const Value want = interp::Machine(checked_).call("main", args);
+    EXPECT_EQ(interp::show(run(args)), interp::show(want));
+  }
+  static Value numbers(const Shape& shape, DType d = kFloat32) {
+    Tensor t(d, shape);
+    for (int64_t i = 0; i < t.size(); ++i) t.set(i, static_cast<double>(i % 7));
+    return Value(t);
+  }
+  template <class F>
+  static std::string trap_of(F&& f) {
+    try {
+      f();
+    } catch (const Trap& trap) {
+      return trap.what();
+    }
+    return "none";
+  }
+
+  Module checked_, prepared_;
+  std::unique_ptr<CompiledOperators> operators_;
+};
+
+TEST_F(Jit, StaticShapesAreInKernelsBeforeTheRun) {
+  load("def @main(%x: Tensor[(2, 4), float32]) { multiply(add(%x, %x), %x) }");
+  EXPECT_EQ(prepared_.kernels().size(), 1u);
+  expect_the_meaning({numbers({2, 4})});
+  EXPECT_EQ(operators_->compiled_calls() + operators_->interpreted_calls(), 0u) << "it is one kernel";
+}
+
+TEST_F(Jit, ShapesThatBecomeKnownAreCompiledThen) {
+  load("def @main(%x: Tensor[(?, 4), float32]) { multiply(add(%x, %x), %x) }");
+  for (int64_t rows : {3, 5, 3}) expect_the_meaning({numbers({rows, 4})});
+  EXPECT_EQ(operators_->compiled_calls(), 6u);
+  EXPECT_EQ(operators_->interpreted_calls(), 0u);
+}
+
+TEST_F(Jit, AViewIsNoCode) {
+  load("def @main(%x: Tensor[(?, 4), float32]) { reshape(%x, newshape=[-1]) }");
+  expect_the_meaning({numbers({3, 4})});
+  EXPECT_EQ(operators_->compiled_calls(), 0u);
+  EXPECT_EQ(operators_->interpreted_calls(), 1u);
+}
+
+TEST_F(Jit, AttributesAndDtypesTellCallsApart) {
+  load(R"(
+def @main(%x: Tensor[(?, 3), float32], %y: Tensor[(?, 3), int32]) {
+  (sum(%x, axis=[0]), sum(%x, axis=[1]), sum(%y, axis=[0]), negative(%y))
+}
+)");
+  expect_the_meaning({numbers({3, 3}), numbers({3, 3}, kInt32)});
+  EXPECT_EQ(operators_->compiled_calls(), 4u);
+}
+
+TEST_F(Jit, TheWholeLanguageIsThere) {
+  load(R"(
+type Tree { Leaf(Tensor[(2), float32]), Node(Tree, Tree) }
+def @fold(%t: Tree, %f: fn (Tensor[(2), float32], Tensor[(2), float32]) -> Tensor[(2), float32])
+    -> Tensor[(2), float32] {
+  match (%t) { Leaf(%x) => %x, Node(%a, %b) => %f(@fold(%a, %f), @fold(%b, %f)) }
+}
+def @count(%n: int32, %r: ref(int32)) -> int32 {
+  if (equal(%n, 0)) { ref_read(%r) } else {
+    let %u = ref_write(%r, add(ref_read(%r), %n));
+    @count(subtract(%n, 1), %r)
+  }
+}
+def @main(%x: Tensor[(2), float32]) {
+  let %k = multiply(%x, 2f);
+  let %f = fn (%a: Tensor[(2), float32], %b: Tensor[(2), float32]) -> Tensor[(2), float32] { add(multiply(%a, %k), %b) };
+  (@fold(Node(Node(Leaf(%x), Leaf(%k)), Leaf(%x)), %f), @count(100, ref(0)))
+}
+)");
+  expect_the_meaning({numbers({2})});
+  EXPECT_FALSE(prepared_.kernels().empty());
+}
+
+TEST_F(Jit, WhatTrapsTrapsWithTheSameWords) {
+  load("def @main(%x: Tensor[(?), int32], %y: Tensor[(?), int32]) { divide(%x, %y) }");
+  const Value x = numbers({2}, kInt32), zeros{Tensor(kInt32, {2})};
+  const auto meant = trap_of([&] { interp::Machine(checked_).call("main", {x, zeros}); });
+  EXPECT_NE(meant, "none");
+  EXPECT_EQ(trap_of([&] { run({x, zeros}); }), meant);
+  // A violated constraint is told by the operator's rule, not by code.
+  const Value three = numbers({3}, kInt32);
+  EXPECT_EQ(trap_of([&] { run({x, three}); }),
+            trap_of([&] { interp::Machine(checked_).call("main", {x, three}); }));
+}
+
+TEST_F(Jit, OtherCodeGeneratorsFit) {
+  load("def @main(%x: Tensor[(2, 4), float32]) { nn.softmax(%x) }");
+  Options o = options();
+  o.code_generator = [](auto, const auto&, auto&) { return std::string("no machine here"); };
+  Diagnostics diagnostics;
+  EXPECT_FALSE(CompiledOperators::create(prepared_, o, diagnostics).ok());
+  ASSERT_EQ(diagnostics.all().size(), 1u);
+  EXPECT_EQ(diagnostics.all()[0].slug(), "cannot-compile");
+  EXPECT_EQ(diagnostics.all()[0].message(), "no machine here");
+}
+
+}  // namespace
+}  // namespace relay::jit

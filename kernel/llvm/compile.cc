@@ -1,0 +1,106 @@
+#include "kernel/llvm/compile.h"
+
+#include <algorithm>
+#include <atomic>
+#include <map>
+#include <mutex>
+#include <numeric>
+#include <thread>
+
+#include "base/cat.h"
+#include "kernel/llvm/fingerprint.h"
+#include "kernel/llvm/generator_stamp.inc"
+#include "kernel/llvm/machine.h"
+#include "kernel/llvm/object_cache.h"
+#include "kernel/llvm/requirements.h"
+#include "kernel/print/names.h"
+
+namespace relay::kernel::jit {
+namespace {
+
+// Kernels that differ in names alone are one piece of code.
+struct Job {
+  const Kernel* kernel;
+  size_t size;  // of the kernel's description: how long it will take, roughly
+  std::string key, object, wrong;
+};
+
+// Everything but the kernel that decides what the code is.
+std::string settings(const native::CompileOptions& options) {
+  return cat(kGeneratorStamp, "\n", code_generator_version(), "\n", join(options.target.flags, " "), "\n",
+             options.target.vector_floats, "\n", std::clamp(options.opt_level, 0, 2), "\n");
+}
+
+std::string entry_of(const std::string& key) { return "relay_kernel_" + key; }
+
+void compile_missing(std::vector<Job*>& jobs, const native::CompileOptions& options,
+                     const ObjectCache& cache) {
+  // The longest first, so that no thread is left alone with one of them.
+  std::stable_sort(jobs.begin(), jobs.end(), [](const Job* a, const Job* b) { return a->size > b->size; });
+  std::atomic<size_t> next = 0;
+  std::mutex pool;  // of expressions: instructions are made by one thread at a time
+  const auto work = [&] {
+    for (size_t i = next++; i < jobs.size(); i = next++) {
+      Job& job = *jobs[i];
+      Emitted code;
+      {
+        const std::lock_guard lock(pool);
+        job.wrong = code.make(*job.kernel, entry_of(job.key), options);
+      }
+      if (job.wrong.empty()) job.wrong = code.compile(options, job.object);
+      if (job.wrong.empty()) cache.store(job.key, job.object);
+    }
+  };
+  std::vector<std::thread> others;
+  const size_t threads = std::min<size_t>(native::usable_cores(), jobs.size());
+  for (size_t t = 1; t < threads; ++t) others.emplace_back(work);
+  work();
+  for (std::thread& t : others) t.join();
+}
+
+}  // namespace
+
+std::string compile(std::span<const Kernel* const> kernels, const native::CompileOptions& options,
+                    native::CompiledKernels& out) {
+  if (std::string wrong = native::cannot_run(options.target); !wrong.empty()) return wrong;
+  const std::string same = settings(options);
+  const ObjectCache cache;
+  std::map<std::string, Job> jobs;
+  std::vector<Job*> of_kernel, missing;
+  for (const Kernel* k : kernels) {
+    const std::string description = describe(*k);
+    const std::string key = fingerprint(same + description);
+    const auto [it, fresh] = jobs.try_emplace(key, Job{k, description.size(), key, {}, {}});
+    of_kernel.push_back(&it->second);
+    if (fresh && !cache.load(key, it->second.object)) missing.push_back(&it->second);
+  }
+  if (!missing.empty()) {
+    compile_missing(missing, options, cache);
+    cache.trim();
+  }
+  auto linked = std::make_shared<Linked>();
+  if (std::string wrong = linked->start(); !wrong.empty()) return wrong;
+  for (auto& [key, job] : jobs) {
+    if (!job.wrong.empty()) return job.wrong;
+    if (std::string wrong = linked->add(job.object, key); !wrong.empty()) return wrong;
+  }
+  std::vector<native::CompiledKernels::Entry> entries;
+  for (size_t i = 0; i < kernels.size(); ++i) {
+    void* address = nullptr;
+    if (std::string wrong = linked->find(entry_of(of_kernel[i]->key), address); !wrong.empty())
+      return cat("kernel ", kernels[i]->name.text(), " cannot be linked: ", wrong);
+    entries.push_back(
+        {reinterpret_cast<native::CompiledKernels::Function>(address), requirements(*kernels[i])});
+  }
+  out = native::CompiledKernels(std::move(entries), std::move(linked));
+  return {};
+}
+
+std::string show_instructions(const Kernel& k, const native::CompileOptions& options, std::string& out) {
+  Emitted code;
+  if (std::string wrong = code.make(k, identifier(k.name.text()), options); !wrong.empty()) return wrong;
+  out = code.text();
+  return {};
+}
+
+}  // namespace relay::kernel::jit

@@ -1,0 +1,218 @@
+// Compiling through LLVM as a whole: what is refused, what is found again on disk, what counts as the same kernel.
+#include "kernel/llvm/compile.h"
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+#include "base/cat.h"
+#include "base/file.h"
+#include "kernel/builder.h"
+#include "kernel/execute.h"
+#include "kernel/llvm/fingerprint.h"
+#include "kernel/llvm/machine.h"
+#include "kernel/statements.h"
+#include "runtime/compare.h"
+
+namespace relay::kernel::jit {
+namespace {
+
+namespace fs = std::filesystem;
+using Values = ::relay::Tensor;
+
+class Compile : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    ASSERT_EQ(folder_.make(), "");
+    setenv("RELAY_CACHE", folder_.path().c_str(), 1);
+    ASSERT_EQ(native::parse_target("sse2", options_.target), "");
+  }
+  void TearDown() override { unsetenv("RELAY_CACHE"); }
+
+  // y = x * factor + 1, under names of the caller's choice.
+  Kernel scaled(double factor, const std::string& prefix = "", DType d = kFloat32,
+                const char* message = "no") {
+    Builder k(pool_);
+    const Expr n = pool_.shape_variable(prefix + "n");
+    const Tensor x = k.input(prefix + "x", d, {n});
+    const Tensor y = k.compute(prefix + "y", d, {n}, [&](Indices i) {
+      k.require(less(i[0], k.index(100)), message);
+      return x.at(i) * k.constant(d, factor) + k.constant(d, 1);
+    });
+    return k.finish(prefix + "scaled", prefix, {y});
+  }
+  std::vector<std::string> objects() const {
+    std::vector<std::string> out;
+    for (const auto& entry : fs::directory_iterator(folder_.path() + "/objects")) out.push_back(entry.path());
+    return out;
+  }
+  Values result_of(const Kernel& k) {
+    native::CompiledKernels compiled;
+    const Kernel* const only[] = {&k};
+    EXPECT_EQ(compile(only, options_, compiled), "");
+    const native::Threads threads(1);
+    return compiled.run(0, k, std::vector{Values::of<float>(kFloat32, {3}, std::vector<float>{1, 2, 3})},
+                        threads.parallel())[0];
+  }
+
+  Arena arena_;
+  SymbolTable symbols_{arena_};
+  ExprPool pool_{arena_, symbols_};
+  TemporaryFolder folder_;
+  native::CompileOptions options_;
+};
+
+TEST_F(Compile, TheSecondTimeTheObjectIsTakenFromDisk) {
+  const Kernel k = scaled(2);
+  EXPECT_EQ(result_of(k).get(2), 7);
+  ASSERT_EQ(objects().size(), 1u);
+  // What is compiled is written anew, in the place of what was there: another file by the same name.
+  const auto file = [&] {
+    struct stat found = {};
+    EXPECT_EQ(stat(objects()[0].c_str(), &found), 0);
+    return found.st_ino;
+  };
+  const auto before = file();
+  EXPECT_EQ(result_of(k).get(2), 7);
+  EXPECT_EQ(file(), before);
+  EXPECT_EQ(result_of(scaled(5)).get(2), 16);
+  EXPECT_EQ(objects().size(), 2u);
+}
+
+TEST_F(Compile, ADamagedObjectIsCompiledAgain) {
+  const Kernel k = scaled(2);
+  result_of(k);
+  ASSERT_EQ(objects().size(), 1u);
+  const std::string path = objects()[0];
+  std::string good, again;
+  ASSERT_EQ(read_file(path, 1 << 20, good), "");
+  std::string bad = good;
+  bad[bad.size() / 2] = static_cast<char>(bad[bad.size() / 2] ^ 1);
+  std::ofstream(path, std::ios::binary) << bad;
+  EXPECT_EQ(result_of(k).get(2), 7);
+  ASSERT_EQ(read_file(path, 1 << 20, again), "");
+  EXPECT_EQ(again, good);
+}
+
+TEST_F(Compile, TheCacheCanBeTurnedOff) {
+  setenv("RELAY_CACHE", "off", 1);
+  EXPECT_EQ(result_of(scaled(2)).get(2), 7);
+  EXPECT_FALSE(fs::exists(folder_.path() + "/objects"));
+}
+
+TEST_F(Compile, TargetsAndLevelsHaveObjectsOfTheirOwn) {
+  const Kernel k = scaled(2);
+  for (int level : {0, 1, 2, 3}) {
+    options_.opt_level = level;
+    result_of(k);
+  }
+  EXPECT_EQ(objects().size(), 3u) << "2 and 3 are the same to kernels";
+  native::CompiledKernels compiled;
+  const Kernel* const only[] = {&k};
+  ASSERT_EQ(native::parse_target("avx2", options_.target), "");
+  ASSERT_EQ(compile(only, options_, compiled), "");
+  EXPECT_EQ(objects().size(), 4u);
+}
+
+TEST_F(Compile, WhatTheProcessorLacksIsNamed) {
+  options_.target.name = "future";
+  options_.target.features.push_back("avx65536");
+  const Kernel k = scaled(2);
+  const Kernel* const only[] = {&k};
+  native::CompiledKernels compiled;
+  const std::string wrong = compile(only, options_, compiled);
+  EXPECT_NE(wrong.find("avx65536"), std::string::npos) << wrong;
+  EXPECT_NE(wrong.find("`future`"), std::string::npos) << wrong;
+}
+
+TEST_F(Compile, KernelsThatDifferInNamesAloneAreOne) {
+  const std::string one = describe(scaled(2));
+  EXPECT_EQ(one, describe(scaled(2, "other ")));
+  EXPECT_EQ(one, describe(scaled(2, "", kFloat32, "another text")));
+  EXPECT_NE(one, describe(scaled(3)));
+  EXPECT_NE(one, describe(scaled(2, "", kFloat16)));
+  Kernel k = scaled(2);
+  const Kernel parallel = [&] {
+    Kernel p = k;
+    p.body = rewrite(arena_, p.body, [&](Stmt s) -> Stmt {
+      const auto* l = s->as<For>();
+      return l ? make_for(arena_, l->var, l->extent, ForKind::kParallel, l->body) : s;
+    });
+    return p;
+  }();
+  EXPECT_NE(one, describe(parallel));
+  const auto fetching = [&](int64_t at) {
+    Kernel p = k;
+    p.body = make_sequence(arena_, {make_prefetch(arena_, p.inputs[0], {pool_.integer(at)}), p.body});
+    return p;
+  };
+  EXPECT_NE(one, describe(fetching(1)));
+  EXPECT_NE(describe(fetching(1)), describe(fetching(2)));
+  EXPECT_EQ(fingerprint(one).size(), 64u);
+  EXPECT_EQ(fingerprint("abc"),
+            "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");  // FIPS 180-2
+}
+
+TEST_F(Compile, RequirementsOfKernelsThatShareCodeKeepTheirTexts) {
+  const Kernel a = scaled(2, "", kFloat32, "a is too long"), b = scaled(2, "", kFloat32, "b is too long");
+  native::CompiledKernels compiled;
+  const Kernel* const both[] = {&a, &b};
+  ASSERT_EQ(compile(both, options_, compiled), "");
+  EXPECT_EQ(objects().size(), 1u);
+  EXPECT_EQ(compiled.message(0, 1), "a is too long");
+  EXPECT_EQ(compiled.message(1, 1), "b is too long");
+}
+
+TEST_F(Compile, TheSameKernelGivesTheSameBytes) {
+  const Kernel k = scaled(2);
+  std::string objects[2];
+  for (std::string& o : objects) {
+    Emitted code;
+    ASSERT_EQ(code.make(k, "entry", options_), "");
+    ASSERT_EQ(code.compile(options_, o), "");
+  }
+  EXPECT_EQ(objects[0], objects[1]);
+}
+
+TEST_F(Compile, NoKernelsAreNothingToDo) {
+  native::CompiledKernels compiled;
+  EXPECT_EQ(compile({}, options_, compiled), "");
+}
+
+TEST_F(Compile, LocalBuffersThatCannotBeAreRefusedByName) {
+  const auto with_local = [&](Expr extent) {
+    Kernel k = scaled(2);
+    const Buffer* local = new_buffer(pool_, k, "scratch", kFloat32, {extent}, kernel::Scope::kLocal);
+    k.body = make_allocate(arena_, local, k.body);
+    return k;
+  };
+  const auto refusal = [&](const Kernel& k) {
+    native::CompiledKernels compiled;
+    const Kernel* const only[] = {&k};
+    return compile(only, options_, compiled);
+  };
+  EXPECT_EQ(refusal(with_local(pool_.shape_variable("n"))),
+            "kernel scaled cannot be compiled: its local buffer `scratch` has the extent `n`, which is no "
+            "constant: make it a temporary");
+  EXPECT_EQ(
+      refusal(with_local(pool_.integer(int64_t{1} << 40))),
+      "kernel scaled cannot be compiled: its local buffer `scratch` has more than 1048576 elements: make it "
+      "a temporary");
+  EXPECT_TRUE(objects().empty());
+}
+
+TEST_F(Compile, BuffersAreKnownNotToOverlap) {
+  std::string text;
+  ASSERT_EQ(show_instructions(scaled(2), options_, text), "");
+  EXPECT_NE(text.find("ptr noalias"), std::string::npos) << text;
+  EXPECT_NE(text.find("fmul contract"), std::string::npos) << text;
+  options_.opt_level = 1;
+  ASSERT_EQ(show_instructions(scaled(2), options_, text), "");
+  EXPECT_EQ(text.find("contract"), std::string::npos) << text;
+}
+
+}  // namespace
+}  // namespace relay::kernel::jit

@@ -1,0 +1,89 @@
+// Expressions of kernels as LLVM values.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+#include "kernel/kernel.h"
+#include "kernel/llvm/arithmetic.h"
+#include "kernel/simplify.h"
+
+namespace relay::kernel::jit {
+
+// Where a buffer's elements are.
+struct Place {
+  Value* base = nullptr;  // a pointer to the first element; null if `variables` has them
+  bool as_stored = true;  // small floats are bits; in local arrays and variables they are floats
+  std::map<int64_t, Value*> variables = {};  // offset -> stack slot of an element or a vector
+};
+
+// The iterations of a vectorised loop that are computed at once: base, base + 1, ...
+struct Lanes {
+  Expr var;
+  int64_t base;
+  int count;
+};
+
+// What the statements around an expression have said.
+struct Surroundings {
+  Instructions& make;
+  Arithmetic arithmetic;
+  std::unordered_map<const ExprNode*, Value*> variables = {};
+  std::unordered_map<const Buffer*, Place> places = {};
+  Bounds bounds = {};
+  std::optional<Lanes> lanes = {};
+  ::llvm::MDNode* independent = nullptr;  // the access group of a loop whose iterations are independent
+};
+
+// The expressions of one statement. What occurs more than once is computed once; what is on one side of a choice is
+// computed only when that side is taken, unless it is cheap and harmless.
+//
+// Within a vectorised loop (lanes), expressions that depend on its variable are vectors, the others stay single values.
+class Expressions {
+ public:
+  // All roots that the statement evaluates unconditionally.
+  Expressions(Surroundings& around, const std::vector<Expr>& roots);
+
+  Value* scalar(Expr e);  // not depending on the vectorised loop's variable
+  void store(const Buffer& buffer, Expr offset, Expr value);
+
+ private:
+  Value* value(const ExprNode* n);
+  Value* like(const ExprNode* n, const ExprNode* argument);  // a vector if n is one
+  Value* compute(const ExprNode* n);
+  Value* sum_or_product(const ExprNode* n);
+  Value* division(const ExprNode* n);
+  Value* minimum_or_maximum(const ExprNode* n);
+  Value* binary(const ExprNode* n);
+  Value* choice(const ExprNode* n);
+  Value* branches(const ExprNode* n, Value* condition);
+  Value* math(const ExprNode* n);
+  Value* load(const ExprNode* n);
+  Value* address(const Buffer& buffer, const Place& place, Expr offset);
+  Expr at_base(Expr offset) const;  // of the first lane
+  template <class Access>
+  Access* marked(Access* access) const;
+
+  bool is_vector(const ExprNode* n);
+  bool is_index(const ExprNode* n);
+  // Nothing that may fail, and less work than a branch; counts `budget` down.
+  bool is_harmless(const ExprNode* n, int& budget);
+
+  std::vector<const ExprNode*> children(const ExprNode* n);
+  void count(const ExprNode* n);
+  const std::vector<const ExprNode*>& certain(const ExprNode* n);
+  Value* known(const ExprNode* n) const;
+
+  Surroundings& around_;
+  Instructions& make_;
+  Arithmetic& arithmetic_;
+  std::unordered_map<const ExprNode*, int> uses_;
+  std::unordered_map<const ExprNode*, Expr> offsets_;  // of loads
+  std::unordered_map<const ExprNode*, bool> vector_, index_;
+  std::unordered_map<const ExprNode*, std::vector<const ExprNode*>> certain_;
+  std::vector<std::unordered_map<const ExprNode*, Value*>> computed_;  // innermost branch last
+};
+
+}  // namespace relay::kernel::jit

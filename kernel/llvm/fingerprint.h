@@ -1,0 +1,17 @@
+// What a kernel computes, as bytes: equal for kernels that differ in names alone.
+#pragma once
+
+#include <string>
+
+#include "kernel/kernel.h"
+
+namespace relay::kernel::jit {
+
+// A complete description: loops, blocks, accesses, expressions with their sharing. Names of buffers, variables and
+// blocks, the origin, and the texts of requirements are no part of it.
+std::string describe(const Kernel& k);
+
+// 256 bits of SHA-2 over the text, as 64 hexadecimal digits.
+std::string fingerprint(const std::string& text);
+
+}  // namespace relay::kernel::jit

@@ -1,0 +1,224 @@
+#include "kernel/llvm/machine.h"
+
+#include <llvm/ExecutionEngine/Orc/LLJIT.h>
+#include <llvm/ExecutionEngine/Orc/ObjectLinkingLayer.h>
+#include <llvm/IR/DiagnosticInfo.h>
+#include <llvm/IR/DiagnosticPrinter.h>
+#include <llvm/IR/LegacyPassManager.h>
+#include <llvm/IR/Verifier.h>
+#include <llvm/MC/TargetRegistry.h>
+#include <llvm/Passes/PassBuilder.h>
+#include <llvm/Support/TargetSelect.h>
+#include <llvm/Target/TargetMachine.h>
+
+#include <algorithm>
+#include <mutex>
+
+#include "base/cat.h"
+#include "base/check.h"
+#include "kernel/llvm/emit.h"
+
+namespace relay::kernel::jit {
+namespace {
+
+constexpr const char* kTriple = "x86_64-unknown-linux-gnu";
+constexpr const char* kProcessor =
+    "x86-64";  // features are named one by one, as the C++ compiler is told them
+
+void initialise() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    ::llvm::InitializeNativeTarget();
+    ::llvm::InitializeNativeTargetAsmPrinter();
+  });
+}
+
+// The C++ compiler's flags as LLVM's: "-mavx2" is "+avx2", "-mprefer-vector-width=512" an attribute.
+struct Features {
+  std::string list;
+  std::string vector_width;
+};
+Features features_of(const native::Target& target) {
+  constexpr std::string_view kWidth = "-mprefer-vector-width=", kFeature = "-m";
+  Features out;
+  for (const std::string& flag : target.flags) {
+    if (flag.starts_with(kWidth)) {
+      out.vector_width = flag.substr(kWidth.size());
+    } else if (flag.starts_with(kFeature)) {
+      out.list += cat(out.list.empty() ? "+" : ",+", flag.substr(kFeature.size()));
+    }
+  }
+  return out;
+}
+
+bool has_flag(const native::Target& target, std::string_view flag) {
+  return std::find(target.flags.begin(), target.flags.end(), flag) != target.flags.end();
+}
+
+bool contracts(const native::CompileOptions& options) { return options.opt_level >= 2; }
+
+std::unique_ptr<::llvm::TargetMachine> target_machine(const native::CompileOptions& options) {
+  initialise();
+  std::string wrong;
+  const ::llvm::Target* target = ::llvm::TargetRegistry::lookupTarget(kTriple, wrong);
+  CHECK(target, wrong);
+  ::llvm::TargetOptions details;
+  details.AllowFPOpFusion = contracts(options) ? ::llvm::FPOpFusion::Fast : ::llvm::FPOpFusion::Strict;
+  const auto level = options.opt_level <= 0   ? ::llvm::CodeGenOptLevel::Less
+                     : options.opt_level == 1 ? ::llvm::CodeGenOptLevel::Default
+                                              : ::llvm::CodeGenOptLevel::Aggressive;
+  std::unique_ptr<::llvm::TargetMachine> machine(
+      target->createTargetMachine(kTriple, kProcessor, features_of(options.target).list, details,
+                                  ::llvm::Reloc::PIC_, ::llvm::CodeModel::Small, level, /*JIT=*/true));
+  CHECK(machine, "LLVM has no machine for this target");
+  return machine;
+}
+
+void optimise(::llvm::Module& module, ::llvm::TargetMachine& machine, int opt_level) {
+  ::llvm::PipelineTuningOptions tuning;
+  tuning.SLPVectorization = opt_level >= 1;
+  tuning.LoopVectorization = opt_level >= 1;
+  ::llvm::LoopAnalysisManager loops;
+  ::llvm::FunctionAnalysisManager functions;
+  ::llvm::CGSCCAnalysisManager components;
+  ::llvm::ModuleAnalysisManager modules;
+  ::llvm::PassBuilder builder(&machine, tuning);
+  builder.registerModuleAnalyses(modules);
+  builder.registerCGSCCAnalyses(components);
+  builder.registerFunctionAnalyses(functions);
+  builder.registerLoopAnalyses(loops);
+  builder.crossRegisterProxies(loops, functions, components, modules);
+  const ::llvm::OptimizationLevel level = opt_level <= 0   ? ::llvm::OptimizationLevel::O1
+                                          : opt_level == 1 ? ::llvm::OptimizationLevel::O2
+                                                           : ::llvm::OptimizationLevel::O3;
+  builder.buildPerModuleDefaultPipeline(level).run(module, modules);
+}
+
+}  // namespace
+
+std::string code_generator_version() { return "LLVM " LLVM_VERSION_STRING; }
+
+// --- Code -----------------------------------------------------------------------------------------------------------
+
+struct Emitted::Module {
+  ::llvm::LLVMContext context;
+  std::unique_ptr<::llvm::Module> module;
+  std::string wrong;  // what LLVM has reported
+
+  Module() {
+    // By default it prints to stderr and ends the process. Of what it could not optimise nobody needs to hear.
+    context.setDiagnosticHandlerCallBack(
+        [](const ::llvm::DiagnosticInfo* info, void* self) {
+          if (info->getSeverity() != ::llvm::DS_Error) return;
+          ::llvm::raw_string_ostream stream(static_cast<Module*>(self)->wrong);
+          ::llvm::DiagnosticPrinterRawOStream printer(stream);
+          info->print(printer);
+        },
+        this);
+  }
+};
+
+Emitted::Emitted() = default;
+Emitted::Emitted(Emitted&&) noexcept = default;
+Emitted::~Emitted() = default;
+
+std::string Emitted::make(const Kernel& k, const std::string& entry, const native::CompileOptions& options) {
+  module_ = std::make_unique<Module>();
+  const Features features = features_of(options.target);
+  ::llvm::AttrBuilder attributes(module_->context);
+  attributes.addAttribute(::llvm::Attribute::NoUnwind);
+  attributes.addAttribute("target-cpu", kProcessor);
+  attributes.addAttribute("target-features", features.list);
+  attributes.addAttribute("no-trapping-math", "true");
+  if (!features.vector_width.empty()) attributes.addAttribute("prefer-vector-width", features.vector_width);
+  EmitOptions emit_options;
+  emit_options.entry = entry;
+  emit_options.rules.half_instructions = has_flag(options.target, "-mf16c");
+  emit_options.rules.byte_dots = has_flag(options.target, "-mavx512vnni");
+  emit_options.rules.bfloat16_dots = has_flag(options.target, "-mavx512bf16");
+  emit_options.vector_bytes = 4 * options.target.vector_floats;
+  emit_options.contract = contracts(options);
+  emit_options.attributes = &attributes;
+  try {
+    module_->module = emit(k, emit_options, module_->context);
+  } catch (const Unsupported& reason) {
+    return cat("kernel ", k.name.text(), " cannot be compiled: ", reason.what());
+  }
+  module_->module->setTargetTriple(kTriple);
+  std::string wrong;
+  ::llvm::raw_string_ostream report(wrong);
+  CHECK(!::llvm::verifyModule(*module_->module, &report), wrong);
+  return {};
+}
+
+std::string Emitted::text() const {
+  std::string out;
+  ::llvm::raw_string_ostream(out) << *module_->module;
+  return out;
+}
+
+std::string Emitted::compile(const native::CompileOptions& options, std::string& object) {
+  const std::unique_ptr<::llvm::TargetMachine> machine = target_machine(options);
+  ::llvm::Module& module = *module_->module;
+  module.setDataLayout(machine->createDataLayout());
+  module.setPICLevel(::llvm::PICLevel::BigPIC);
+  optimise(module, *machine, options.opt_level);
+  ::llvm::SmallVector<char, 0> bytes;
+  ::llvm::raw_svector_ostream stream(bytes);
+  ::llvm::legacy::PassManager passes;
+  if (machine->addPassesToEmitFile(passes, stream, nullptr, ::llvm::CodeGenFileType::ObjectFile))
+    return "LLVM cannot write object files for this target";
+  passes.run(module);
+  if (!module_->wrong.empty()) return cat("LLVM failed: ", module_->wrong);
+  object.assign(bytes.data(), bytes.size());
+  return {};
+}
+
+// --- Linking --------------------------------------------------------------------------------------------------------
+
+struct Linked::Session {
+  std::unique_ptr<::llvm::orc::LLJIT> jit;
+};
+
+Linked::Linked() = default;
+Linked::~Linked() = default;
+
+std::string Linked::start() {
+  initialise();
+  session_ = std::make_unique<Session>();
+  ::llvm::orc::LLJITBuilder builder;
+  builder.setJITTargetMachineBuilder(::llvm::orc::JITTargetMachineBuilder(::llvm::Triple(kTriple)));
+  // Kernels have no static constructors and throw nothing: there is nothing to set up for them.
+  builder.setPlatformSetUp(::llvm::orc::setUpInactivePlatform);
+  builder.setObjectLinkingLayerCreator(
+      [](::llvm::orc::ExecutionSession& session,
+         const ::llvm::Triple&) -> ::llvm::Expected<std::unique_ptr<::llvm::orc::ObjectLayer>> {
+        return std::make_unique<::llvm::orc::ObjectLinkingLayer>(session);
+      });
+  auto made = builder.create();
+  if (!made) return cat("LLVM cannot link here: ", ::llvm::toString(made.takeError()));
+  session_->jit = std::move(*made);
+  ::llvm::orc::SymbolMap helpers;
+  for (const Helper& h : kHelpers) {
+    helpers[session_->jit->mangleAndIntern(h.name)] = {::llvm::orc::ExecutorAddr::fromPtr(h.address),
+                                                       ::llvm::JITSymbolFlags::Exported};
+  }
+  if (auto error = session_->jit->getMainJITDylib().define(::llvm::orc::absoluteSymbols(std::move(helpers))))
+    return ::llvm::toString(std::move(error));
+  return {};
+}
+
+std::string Linked::add(const std::string& object, const std::string& name) {
+  auto buffer = ::llvm::MemoryBuffer::getMemBufferCopy(object, name);
+  if (auto error = session_->jit->addObjectFile(std::move(buffer))) return ::llvm::toString(std::move(error));
+  return {};
+}
+
+std::string Linked::find(const std::string& symbol, void*& address) {
+  auto found = session_->jit->lookup(symbol);
+  if (!found) return ::llvm::toString(found.takeError());
+  address = found->toPtr<void*>();
+  return {};
+}
+
+}  // namespace relay::kernel::jit

@@ -1,0 +1,350 @@
+#include "kernel/llvm/statements.h"
+
+#include <algorithm>
+
+#include "base/cat.h"
+#include "base/check.h"
+#include "kernel/llvm/instructions.h"
+#include "kernel/llvm/requirements.h"
+#include "kernel/statements.h"
+
+namespace relay::kernel::jit {
+namespace {
+
+constexpr int64_t kMostLocalBytes = int64_t{1} << 20;  // threads have stacks of a few megabytes
+constexpr uint64_t kLocalAlignment = 64;
+
+Value* argument(::llvm::Function* f, size_t i) { return f->getArg(static_cast<unsigned>(i)); }
+
+}  // namespace
+
+std::vector<std::string> requirements(const Kernel& k) {
+  std::vector<std::string> out;
+  visit(k.body, [&](Stmt s) {
+    const auto* n = s->as<Require>();
+    if (n && std::find(out.begin(), out.end(), n->message.text()) == out.end())
+      out.push_back(n->message.str());
+  });
+  return out;
+}
+
+void Statements::emit(Stmt body, ::llvm::Function* function) {
+  plan_ = printing::VectorPlan(body, options_.vector_bytes);
+  function_ = function;
+  make_.SetInsertPoint(::llvm::BasicBlock::Create(make_.getContext(), "entry", function));
+  statement(body);
+  make_.CreateRet(make_.getInt32(0));
+}
+
+void Statements::statement(Stmt s) {
+  switch (s->kind) {
+    case StmtKind::kFor: return loop(*s->as<For>());
+    case StmtKind::kStore: return store(*s->as<Store>());
+    case StmtKind::kSeq:
+      for (Stmt c : s->as<Seq>()->body) statement(c);
+      return;
+    case StmtKind::kIf: return condition(*s->as<If>());
+    case StmtKind::kAllocate: return allocate(*s->as<Allocate>());
+    case StmtKind::kRequire: return require(*s->as<Require>());
+    case StmtKind::kPrefetch: return prefetch(*s->as<Prefetch>());
+    case StmtKind::kNop: return;
+    case StmtKind::kBlock: return instruction(*s->as<Block>());
+  }
+}
+
+::llvm::BasicBlock* Statements::block(const char* name) {
+  return ::llvm::BasicBlock::Create(make_.getContext(), name, function_);
+}
+
+// --- Loops ---
+
+void Statements::loop(const For& n) {
+  const Bounds outer = around_.bounds;
+  around_.bounds.bind(n.var, n.extent);
+  if (n.how == ForKind::kParallel && !in_parallel_) {
+    parallel_loop(n);
+  } else if (n.how == ForKind::kVectorized && plan_.contains(&n)) {
+    vector_loop(n);
+  } else {
+    serial_loop(n);
+  }
+  around_.bounds = outer;
+}
+
+void Statements::serial_loop(const For& n) {
+  Value* extent = Expressions(around_, {n.extent}).scalar(n.extent);
+  const bool runs = n.extent->kind == ExprKind::kInt && n.extent->int_value > 0;
+  ::llvm::MDNode* outer = around_.independent;
+  // What is done in an iteration that depends on no other may be marked so, unless it stands in a further loop.
+  if (n.how == ForKind::kVectorized)
+    around_.independent = ::llvm::MDNode::getDistinct(make_.getContext(), {});
+  iterate(n, make_.getInt64(0), extent, runs);
+  around_.independent = outer;
+}
+
+void Statements::iterate(const For& n, Value* begin, Value* end, bool runs) {
+  ::llvm::BasicBlock* before = make_.GetInsertBlock();
+  ::llvm::BasicBlock *body = block("loop"), *after = block("done");
+  if (runs) {
+    make_.CreateBr(body);
+  } else {
+    make_.CreateCondBr(make_.CreateICmpSLT(begin, end), body, after);
+  }
+  make_.SetInsertPoint(body);
+  ::llvm::PHINode* var = make_.CreatePHI(make_.getInt64Ty(), 2);
+  var->addIncoming(begin, before);
+  around_.variables[n.var.get()] = var;
+  loops_.push_back(n.var);
+  statement(n.body);
+  loops_.pop_back();
+  Value* next = make_.CreateNSWAdd(var, make_.getInt64(1));
+  var->addIncoming(next, make_.GetInsertBlock());
+  auto* back = make_.CreateCondBr(make_.CreateICmpSLT(next, end), body, after);
+  if (::llvm::MDNode* hints = loop_hints(n, around_.independent))
+    back->setMetadata(::llvm::LLVMContext::MD_loop, hints);
+  make_.SetInsertPoint(after);
+}
+
+::llvm::MDNode* Statements::loop_hints(const For& n, ::llvm::MDNode* accesses) {
+  auto& context = make_.getContext();
+  std::vector<::llvm::Metadata*> parts{nullptr};
+  const auto hint = [&](const char* name, ::llvm::Metadata* value) {
+    std::vector<::llvm::Metadata*> words{::llvm::MDString::get(context, name)};
+    if (value) words.push_back(value);
+    parts.push_back(::llvm::MDNode::get(context, words));
+  };
+  // Around vectors the schedule says what is unrolled: more of it, and register tiles do not fit the registers.
+  bool vectors = false;
+  visit(n.body, [&](Stmt s) {
+    const auto* f = s->as<For>();
+    vectors |= f && plan_.contains(f);
+  });
+  if (n.how == ForKind::kUnrolled) {
+    hint("llvm.loop.unroll.full", nullptr);
+  } else if (vectors) {
+    hint("llvm.loop.unroll.disable", nullptr);
+  }
+  if (n.how == ForKind::kVectorized) {
+    hint("llvm.loop.vectorize.enable", ::llvm::ConstantAsMetadata::get(make_.getTrue()));
+    hint("llvm.loop.parallel_accesses", accesses);
+  }
+  if (parts.size() == 1) return nullptr;
+  ::llvm::MDNode* id = ::llvm::MDNode::getDistinct(context, parts);
+  id->replaceOperandWith(0, id);
+  return id;
+}
+
+void Statements::vector_loop(const For& n) {
+  for (const printing::Piece& p : plan_.pieces(&n)) {
+    if (p.lanes == 1) {
+      statement(substitute(pool_.arena(), n.body, {{n.var.get(), pool_.integer(p.start)}}));
+      continue;
+    }
+    around_.lanes = Lanes{n.var, p.start, p.lanes};
+    statement(n.body);
+    around_.lanes.reset();
+  }
+}
+
+// The loop's body becomes a function of its own, which each thread calls for a range of iterations:
+//   int32_t part(parallel, buffers..., local arrays..., loop variables..., shape variables..., begin, end)
+//   int32_t range(void* closure, int64_t begin, int64_t end)      unpacks the closure and calls it
+void Statements::parallel_loop(const For& n) {
+  Value* extent = Expressions(around_, {n.extent}).scalar(n.extent);
+  auto& context = make_.getContext();
+  ::llvm::Module& module = *function_->getParent();
+
+  std::vector<Value*> shared;
+  std::vector<const Buffer*> arrays;
+  std::vector<const ExprNode*> variables;
+  for (const auto& [b, place] : around_.places) {
+    if (place.base) arrays.push_back(b);
+  }
+  std::sort(arrays.begin(), arrays.end(), [](const Buffer* a, const Buffer* b) { return a->id < b->id; });
+  for (const Buffer* b : arrays) shared.push_back(around_.places.at(b).base);
+  for (Expr v : loops_) variables.push_back(v.get());
+  for (const auto& [v, value] : around_.variables) {
+    if (v->shape_variable) variables.push_back(v);
+  }
+  std::sort(variables.begin(), variables.end(),
+            [](const ExprNode* a, const ExprNode* b) { return a->id < b->id; });
+  for (const ExprNode* v : variables) shared.push_back(around_.variables.at(v));
+
+  std::vector<Type*> types;
+  for (Value* v : shared) types.push_back(v->getType());
+  Type *pointer = make_.getPtrTy(), *index = make_.getInt64Ty(), *status = make_.getInt32Ty();
+  ::llvm::StructType* closure_type = ::llvm::StructType::get(context, types);
+  std::vector<Type*> part_types = types;
+  part_types.insert(part_types.end(), {index, index});
+  const auto function = [&](const std::vector<Type*>& parameters, const char* name) {
+    auto* f = ::llvm::Function::Create(::llvm::FunctionType::get(status, parameters, false),
+                                       ::llvm::GlobalValue::InternalLinkage, name, module);
+    f->addFnAttrs(*options_.attributes);
+    return f;
+  };
+  ::llvm::Function* part = function(part_types, "part");
+  part->addFnAttr(::llvm::Attribute::NoInline);  // its pointers would no longer be known not to alias
+  for (size_t i = 0; i < arrays.size(); ++i)
+    part->addParamAttr(static_cast<unsigned>(i), ::llvm::Attribute::NoAlias);
+  ::llvm::Function* range = function({pointer, index, index}, "range");
+
+  // The body, with the function's arguments in the place of what is outside.
+  const auto outer_point = make_.saveIP();
+  const auto outer_variables = around_.variables;
+  const auto outer_places = around_.places;
+  ::llvm::Function* outer_function = std::exchange(function_, part);
+  make_.SetInsertPoint(block("entry"));
+  for (size_t i = 0; i < arrays.size(); ++i) around_.places[arrays[i]].base = argument(part, i);
+  for (size_t i = 0; i < variables.size(); ++i)
+    around_.variables[variables[i]] = argument(part, arrays.size() + i);
+  in_parallel_ = true;
+  iterate(n, argument(part, shared.size()), argument(part, shared.size() + 1), false);
+  in_parallel_ = false;
+  make_.CreateRet(make_.getInt32(0));
+
+  function_ = range;
+  make_.SetInsertPoint(block("entry"));
+  std::vector<Value*> args;
+  for (size_t i = 0; i < shared.size(); ++i) {
+    args.push_back(make_.CreateLoad(
+        types[i], make_.CreateStructGEP(closure_type, argument(range, 0), static_cast<unsigned>(i))));
+  }
+  args.push_back(argument(range, 1));
+  args.push_back(argument(range, 2));
+  make_.CreateRet(make_.CreateCall(part, args));
+
+  function_ = outer_function;
+  around_.variables = outer_variables;
+  around_.places = outer_places;
+  make_.restoreIP(outer_point);
+  Value* closure = stack_slot(closure_type, nullptr, "closure");
+  for (size_t i = 0; i < shared.size(); ++i)
+    make_.CreateStore(shared[i], make_.CreateStructGEP(closure_type, closure, static_cast<unsigned>(i)));
+  // struct relay_parallel { void* self; int32_t (*run)(void* self, int64_t extent, body, void* closure); };
+  ::llvm::StructType* callback = ::llvm::StructType::get(context, {pointer, pointer});
+  Value* parallel = argument(function_, 0);
+  Value* self = make_.CreateLoad(pointer, make_.CreateStructGEP(callback, parallel, 0));
+  Value* run = make_.CreateLoad(pointer, make_.CreateStructGEP(callback, parallel, 1));
+  auto* type = ::llvm::FunctionType::get(status, {pointer, index, pointer, pointer}, false);
+  Value* failure = make_.CreateCall(type, run, {self, extent, range, closure});
+  ::llvm::BasicBlock *failed = block("failed"), *after = block("done");
+  make_.CreateCondBr(make_.CreateICmpNE(failure, make_.getInt32(0)), failed, after);
+  make_.SetInsertPoint(failed);
+  make_.CreateRet(failure);
+  make_.SetInsertPoint(after);
+}
+
+// --- Other statements ---
+
+void Statements::store(const Store& n) {
+  const Expr offset = printing::offset_of(*n.buffer, n.indices, around_.bounds, pool_);
+  Expressions(around_, {offset, n.value}).store(*n.buffer, offset, n.value);
+}
+
+// A block that an instruction does: what else was a block has been expanded.
+void Statements::instruction(const Block& n) {
+  const Rules& rules = options_.rules;
+  const auto in_memory = [&](const Region& r) {
+    return around_.places.at(r.buffer).as_stored ||
+           around_.arithmetic.memory_type(r.buffer->dtype) == around_.arithmetic.value_type(r.buffer->dtype);
+  };
+  std::vector<const Region*> operands;
+  for (const auto& list : {n.reads, n.writes}) {
+    for (const Region& r : list) operands.push_back(&r);
+  }
+  if (!has_instruction(rules, n.instruction.text()) ||
+      !std::all_of(operands.begin(), operands.end(), [&](const Region* r) { return in_memory(*r); }))
+    return statement(n.body);
+  std::vector<Expr> offsets;
+  for (const Region* r : operands)
+    offsets.push_back(printing::offset_of(*r->buffer, r->min, around_.bounds, pool_));
+  Expressions expressions(around_, offsets);
+  std::vector<Value*> addresses;
+  for (size_t i = 0; i < operands.size(); ++i) {
+    const Buffer& b = *operands[i]->buffer;
+    addresses.push_back(make_.CreateInBoundsGEP(around_.arithmetic.memory_type(b.dtype),
+                                                around_.places.at(&b).base, expressions.scalar(offsets[i])));
+  }
+  emit_instruction(make_, n.instruction.text(), addresses);
+}
+
+void Statements::condition(const If& n) {
+  Value* condition = Expressions(around_, {n.condition}).scalar(n.condition);
+  ::llvm::BasicBlock *then_block = block("then"), *else_block = n.else_branch ? block("else") : nullptr;
+  ::llvm::BasicBlock* after = block("after");
+  make_.CreateCondBr(condition, then_block, else_block ? else_block : after);
+  make_.SetInsertPoint(then_block);
+  statement(n.then_branch);
+  make_.CreateBr(after);
+  if (else_block) {
+    make_.SetInsertPoint(else_block);
+    statement(n.else_branch);
+    make_.CreateBr(after);
+  }
+  make_.SetInsertPoint(after);
+}
+
+void Statements::require(const Require& n) {
+  const auto at = std::find(messages_.begin(), messages_.end(), n.message.text()) - messages_.begin();
+  Value* condition = Expressions(around_, {n.condition}).scalar(n.condition);
+  ::llvm::BasicBlock *failed = block("failed"), *after = block("after");
+  make_.CreateCondBr(condition, after, failed);
+  make_.SetInsertPoint(failed);
+  make_.CreateRet(make_.getInt32(static_cast<uint32_t>(at) + 1));
+  make_.SetInsertPoint(after);
+}
+
+void Statements::prefetch(const Prefetch& n) {
+  const Place& place = around_.places.at(n.buffer);
+  const Expr offset = printing::offset_of(*n.buffer, n.indices, around_.bounds, pool_);
+  Value* elements = Expressions(around_, {offset}).scalar(offset);
+  // The address may be anywhere, where a pointer could not point: it is not "in bounds".
+  Value* address = make_.CreateGEP(around_.arithmetic.memory_type(n.buffer->dtype), place.base, elements);
+  // To read, into the second level of cache (the first is small), data.
+  make_.CreateIntrinsic(::llvm::Intrinsic::prefetch, {address->getType()},
+                        {address, make_.getInt32(0), make_.getInt32(2), make_.getInt32(1)});
+}
+
+// Slots are made where the function begins: they stay one slot if the statement is run again.
+Value* Statements::stack_slot(Type* type, Value* count, std::string_view name) {
+  ::llvm::BasicBlock& entry = function_->getEntryBlock();
+  Instructions at(&entry, entry.begin());
+  auto* slot = at.CreateAlloca(type, count, ::llvm::StringRef(name.data(), name.size()));
+  if (count) slot->setAlignment(::llvm::Align(kLocalAlignment));
+  return slot;
+}
+
+void Statements::allocate(const Allocate& n) {
+  const Buffer& b = *n.buffer;
+  const auto constant = [&](std::string_view what, List<Expr> all) {
+    for (Expr e : all) {
+      if (e->kind == ExprKind::kInt) continue;
+      throw Unsupported(cat("its local buffer `", b.name.text(), "` has the ", what, " `", show(e),
+                            "`, which is no constant: make it a temporary"));
+    }
+  };
+  constant("extent", b.shape);
+  constant("stride", b.strides);
+  const std::optional<int64_t> extent = memory_extent(b);
+  if (!extent || *extent > kMostLocalBytes) {
+    throw Unsupported(cat("its local buffer `", b.name.text(), "` has more than ", kMostLocalBytes,
+                          " elements: make it a temporary"));
+  }
+  const int64_t count = std::max<int64_t>(*extent, 1);
+  Place place{.as_stored = b.dtype.is_bool()};
+  if (const auto variables = printing::as_variables(n, plan_, true)) {
+    for (const auto& [offset, lanes] : *variables)
+      place.variables[offset] =
+          stack_slot(around_.arithmetic.value_type(b.dtype, lanes), nullptr, b.name.text());
+    place.as_stored = false;
+  } else {
+    Type* element =
+        place.as_stored ? around_.arithmetic.memory_type(b.dtype) : around_.arithmetic.value_type(b.dtype);
+    place.base = stack_slot(element, make_.getInt32(static_cast<uint32_t>(count)), b.name.text());
+  }
+  around_.places[&b] = std::move(place);
+  statement(n.body);
+  around_.places.erase(&b);
+}
+
+}  // namespace relay::kernel::jit

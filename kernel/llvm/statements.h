@@ -1,0 +1,55 @@
+// Statements of an expanded body (kernel/print/expand.h) as LLVM instructions.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "kernel/llvm/emit.h"
+#include "kernel/llvm/expressions.h"
+#include "kernel/print/vectors.h"
+
+namespace relay::kernel::jit {
+
+class Statements {
+ public:
+  // Instructions go to the end of `function`, whose first argument is the relay_parallel.
+  Statements(Surroundings& around, ExprPool& pool, const EmitOptions& options,
+             std::vector<std::string> messages)
+      : around_(around), make_(around.make), pool_(pool), options_(options), messages_(std::move(messages)) {}
+
+  // The whole body, up to `return 0`.
+  void emit(Stmt body, ::llvm::Function* function);
+
+ private:
+  void statement(Stmt s);
+  void loop(const For& n);
+  void serial_loop(const For& n);
+  // A loop over [begin, end) around the body of n.
+  void iterate(const For& n, Value* begin, Value* end, bool runs);
+  void vector_loop(const For& n);
+  void parallel_loop(const For& n);
+  void condition(const If& n);
+  void require(const Require& n);
+  void allocate(const Allocate& n);
+  void store(const Store& n);
+  void instruction(const Block& n);
+  void prefetch(const Prefetch& n);
+
+  Value* stack_slot(Type* type, Value* count, std::string_view name);
+  ::llvm::BasicBlock* block(const char* name);
+  ::llvm::MDNode* loop_hints(const For& n, ::llvm::MDNode* accesses);
+
+  Surroundings& around_;
+  Instructions& make_;
+  ExprPool& pool_;
+  const EmitOptions& options_;
+  const std::vector<std::string> messages_;
+  ::llvm::Function* function_ = nullptr;
+  printing::VectorPlan plan_;
+  bool in_parallel_ = false;
+  std::vector<Expr> loops_;            // variables of the loops around
+  std::vector<const Buffer*> locals_;  // arrays around, which the threads of a parallel loop share
+  List<const Buffer*> parameters_ = {};
+};
+
+}  // namespace relay::kernel::jit

@@ -1,0 +1,251 @@
+// Kernels that go along rows: softmax, normalisation, sums of what was computed element by element.
+//
+//   m[row] = max over i of x[row, i];  e[row, i] = exp(x[row, i] - m[row]);  s[row] = sum of e[row, i];  ...
+//
+// All stages are computed for one row before the next row begins, so that the row stays in the first level of cache, and
+// what only later stages need never leaves it. A row is reduced in the lanes of several vectors, which are then joined
+// pairwise: the order is the same on every run, for every row and for any number of threads.
+#include <algorithm>
+#include <optional>
+
+#include "kernel/schedule/cost.h"
+#include "kernel/schedule/cpu_rules.h"
+#include "kernel/schedule/primitive.h"
+#include "kernel/statements.h"
+
+namespace relay::kernel::schedule {
+namespace {
+
+constexpr int64_t kAccumulators = 4;  // vectors that a row is reduced in, to hide the latency of an addition
+constexpr int64_t kLongestOnStack = 4096;  // floats of a row that is kept on the stack
+
+class Rows {
+ public:
+  Rows(Writer& w, const CpuOptions& options, const Kernel& k, const std::vector<Stage>& stages)
+      : w_(w), options_(options), kernel_(k), stages_(stages), width_(options.vector_floats) {}
+
+  // Null if some stage does not go along rows.
+  Stmt write() {
+    if (!find_rows()) return nullptr;
+    bool elements = false;  // of a row: a reduction by itself has rules of its own
+    for (const Stage& s : stages_) {
+      if (!fits(s)) return nullptr;
+      written_.push_back(s.buffer);
+      elements |= is_row(s);
+    }
+    if (!elements) return nullptr;
+    std::vector<Expr> extents, cost;
+    for (const Axis& a : rows_) extents.push_back(a.extent);
+    cost = extents;
+    cost.push_back(length_);
+    std::vector<const Buffer*> locals;
+    for (const Stage& s : stages_) {
+      if (is_output(kernel_, s.buffer)) continue;
+      const bool scalar = !is_row(s);
+      if (!scalar && (length_->kind != ExprKind::kInt || length_->int_value > kLongestOnStack)) continue;
+      locals.push_back(w_.local(s.name + "_row", kFloat32, {scalar ? w_.index(1) : length_}));
+      local_[s.buffer] = locals.back();
+    }
+    return w_.fused(outer_kind(options_, cost), "row", extents, [&](const std::vector<Expr>& at) {
+      std::vector<Stmt> parts;
+      for (const Stage& s : stages_) {
+        parts.push_back(s.kind == StageKind::kReduce ? reduce(s, at) : compute(s, at));
+      }
+      Stmt body = w_.sequence(parts);
+      for (const Buffer* b : locals) body = w_.allocate(b, body);
+      return body;
+    });
+  }
+
+ private:
+  // The rows are what the first reduction leaves; axes of extent 1 at the end are what it reduced.
+  bool find_rows() {
+    const auto first = std::find_if(stages_.begin(), stages_.end(),
+                                    [](const Stage& s) { return s.kind == StageKind::kReduce; });
+    if (first == stages_.end() || stages_.size() < 2 || first->reduction.size() != 1) return false;
+    rows_ = first->spatial;
+    if (!rows_.empty() && rows_.back().extent.is_int(1)) rows_.pop_back();
+    length_ = first->reduction[0].extent;
+    return length_->kind != ExprKind::kInt || length_->int_value >= width_;
+  }
+
+  // Does the stage compute elements of the row, rather than one value for all of it?
+  bool is_row(const Stage& s) const {
+    return s.kind == StageKind::kCompute && s.spatial.size() == rows_.size() + 1 &&
+           s.spatial.back().extent == length_;
+  }
+
+  bool fits(const Stage& s) const {
+    if (s.kind == StageKind::kSequential || !s.requirements.empty() || s.buffer->dtype != kFloat32)
+      return false;
+    if (s.spatial.size() < rows_.size()) return false;
+    for (size_t i = 0; i < rows_.size(); ++i) {
+      if (s.spatial[i].extent != rows_[i].extent) return false;
+    }
+    const bool alone = s.spatial.size() == rows_.size() ||
+                       (s.spatial.size() == rows_.size() + 1 && s.spatial.back().extent.is_int(1));
+    Expr along = {};
+    if (s.kind == StageKind::kReduce) {
+      if (!alone || s.reduction.size() != 1 || s.reduction[0].extent != length_ || !s.combine) return false;
+      if (*s.combine != ExprKind::kAdd && *s.combine != ExprKind::kMax && *s.combine != ExprKind::kMin)
+        return false;
+      if (!s.init.is_const() || (*s.combine == ExprKind::kAdd && s.init->float_value != 0)) return false;
+      along = s.reduction[0].var;
+      if (!vectorizable(s.next, along)) return false;
+    } else if (is_row(s)) {
+      along = s.spatial.back().var;
+      if (!vectorizable(s.value, along)) return false;
+    } else if (!alone) {
+      return false;
+    }
+    // Of what other stages wrote, a row may read its own part only, element by element.
+    bool own = true;
+    for_each_load(s.kind == StageKind::kReduce ? s.next : s.value, [&](const ExprNode* n) {
+      if (std::find(written_.begin(), written_.end(), n->buffer) == written_.end()) return;
+      for (size_t d = 0; d < n->args.size(); ++d) {
+        const bool in_row = d < rows_.size()
+                                ? is_place(n->args[d], s.spatial[d])
+                                : Expr(n->args[d]).is_int(0) || (along && Expr(n->args[d]) == along);
+        own = own && in_row;
+      }
+    });
+    return own;
+  }
+
+  // The value with what lies in local buffers read from there.
+  Expr from_locals(Expr e) const {
+    return rewrite_loads(e, [&](const ExprNode* n) -> Expr {
+      const auto it = local_.find(n->buffer);
+      if (it == local_.end()) return {};
+      const bool scalar = it->second->shape[0].is_int(1);
+      return w_.pool().load(it->second, {scalar ? w_.index(0) : Expr(n->args.back())});
+    });
+  }
+
+  std::vector<Binding> in_row(const Stage& s, const std::vector<Expr>& at) const {
+    std::vector<Binding> out;
+    for (size_t i = 0; i < s.spatial.size(); ++i)
+      out.push_back({s.spatial[i], IterKind::kSpatial, i < at.size() ? at[i] : w_.index(0)});
+    return out;
+  }
+
+  Stmt store(const Stage& s, Expr value) const {
+    const auto it = local_.find(s.buffer);
+    std::vector<Expr> to;
+    if (it == local_.end()) {
+      for (const Axis& a : s.spatial) to.push_back(a.var);
+    } else {
+      to.push_back(is_row(s) ? s.spatial.back().var : w_.index(0));
+    }
+    return w_.store(it == local_.end() ? s.buffer : it->second, to, value);
+  }
+
+  Stmt compute(const Stage& s, const std::vector<Expr>& at) const {
+    if (!is_row(s)) return w_.block(s.name, in_row(s, at), store(s, from_locals(s.value)));
+    std::vector<Stmt> parts;
+    for (const Segment& piece : segments(length_, {width_, 1})) {
+      parts.push_back(w_.loop(ForKind::kSerial, "v", piece.tiles, [&](Expr v) {
+        return w_.loop(ForKind::kVectorized, "lane", piece.size, [&](Expr lane) {
+          std::vector<Binding> all = in_row(s, at);
+          all.back().value = piece.start + v * piece.size + lane;
+          return w_.block(s.name, all, store(s, from_locals(s.value)));
+        });
+      }));
+    }
+    return w_.sequence(parts);
+  }
+
+  Stmt reduce(const Stage& s, const std::vector<Expr>& at) const {
+    const int64_t most = length_->kind == ExprKind::kInt ? length_->int_value / width_ : kAccumulators;
+    const int64_t lanes = width_ * std::clamp<int64_t>(most, 1, kAccumulators);
+    const Buffer* sums = w_.local(s.name + "_lanes", kFloat32, {w_.index(lanes)});
+    const Buffer* joined = w_.local(s.name + "_joined", kFloat32, {w_.index(width_)});
+    const Axis l = w_.axis("lane", w_.index(lanes)), j = w_.axis("lane", w_.index(width_));
+    const auto combine = [&](Expr a, Expr b) { return w_.pool().make(*s.combine, kFloat32, {a, b}); };
+    const auto in_vectors = [&](int64_t count, const std::function<Stmt(Expr)>& body) {
+      return w_.loop(ForKind::kUnrolled, "v", count / width_, [&](Expr v) {
+        return w_.loop(ForKind::kVectorized, "lane", width_,
+                       [&](Expr lane) { return body(v * width_ + lane); });
+      });
+    };
+    const auto sum = [&](Expr lane) { return w_.pool().load(sums, {lane}); };
+    const auto lane_of = [&](Expr value) { return std::vector<Binding>{{l, IterKind::kSpatial, value}}; };
+
+    std::vector<Stmt> parts{in_vectors(lanes, [&](Expr lane) {
+      return w_.block(s.name + "_init", lane_of(lane), w_.store(sums, {l.var}, s.init));
+    })};
+    const Expr next = from_locals(s.next);
+    std::vector<int64_t> sizes{lanes};
+    if (lanes > width_) sizes.push_back(width_);
+    sizes.push_back(1);
+    Expr rest_start = {}, rest = w_.index(0);
+    for (const Segment& piece : segments(length_, sizes)) {
+      if (piece.size == 1) {
+        rest_start = piece.start;
+        rest = piece.tiles;
+        break;
+      }
+      parts.push_back(w_.loop(ForKind::kSerial, "k", piece.tiles, [&](Expr k) {
+        return in_vectors(piece.size, [&](Expr lane) {
+          std::vector<Binding> all = in_row(s, at);
+          all.push_back({l, IterKind::kSpatial, lane});
+          all.push_back({s.reduction[0], IterKind::kReduction, piece.start + k * piece.size + lane});
+          return w_.block(s.name, all, w_.store(sums, {l.var}, combine(sum(l.var), next)));
+        });
+      }));
+    }
+    // The vectors into one, and its halves into one element.
+    for (int64_t v = lanes / width_ / 2; v >= 1; v /= 2) {
+      parts.push_back(in_vectors(v * width_, [&](Expr lane) {
+        return w_.block(s.name + "_join", lane_of(lane),
+                        w_.store(sums, {l.var}, combine(sum(l.var), sum(l.var + v * width_))));
+      }));
+    }
+    if (lanes == 3 * width_) {  // three vectors: the loop above joined the first two
+      parts.push_back(in_vectors(width_, [&](Expr lane) {
+        return w_.block(s.name + "_join", lane_of(lane),
+                        w_.store(sums, {l.var}, combine(sum(l.var), sum(l.var + 2 * width_))));
+      }));
+    }
+    const auto half = [&](Expr lane) { return w_.pool().load(joined, {lane}); };
+    parts.push_back(in_vectors(width_, [&](Expr lane) {
+      std::vector<Binding> all = lane_of(lane);
+      all.push_back({j, IterKind::kSpatial, lane});
+      return w_.block(s.name + "_spill", all, w_.store(joined, {j.var}, sum(l.var)));
+    }));
+    for (int64_t h = width_ / 2; h >= 1; h /= 2) {
+      parts.push_back(w_.loop(ForKind::kVectorized, "lane", h, [&](Expr lane) {
+        return w_.block(s.name + "_halve", {{j, IterKind::kSpatial, lane}},
+                        w_.store(joined, {j.var}, combine(half(j.var), half(j.var + h))));
+      }));
+    }
+    if (!rest.is_int(0)) {
+      parts.push_back(w_.loop(ForKind::kSerial, "k", rest, [&](Expr k) {
+        std::vector<Binding> all = in_row(s, at);
+        all.push_back({s.reduction[0], IterKind::kReduction, rest_start + k});
+        return w_.block(s.name + "_rest", all,
+                        w_.store(joined, {w_.index(0)}, combine(half(w_.index(0)), next)));
+      }));
+    }
+    parts.push_back(w_.block(s.name + "_result", in_row(s, at), store(s, half(w_.index(0)))));
+    return w_.allocate(sums, w_.allocate(joined, w_.sequence(parts)));
+  }
+
+  Writer& w_;
+  const CpuOptions& options_;
+  const Kernel& kernel_;
+  const std::vector<Stage>& stages_;
+  int64_t width_;
+  std::vector<Axis> rows_;
+  Expr length_;
+  std::vector<const Buffer*> written_;  // by the stages looked at so far
+  std::unordered_map<const Buffer*, const Buffer*> local_;
+};
+
+}  // namespace
+
+Stmt write_rows(Writer& w, const CpuOptions& options, const Kernel& k, const std::vector<Stage>& stages) {
+  return Rows(w, options, k, stages).write();
+}
+
+}  // namespace relay::kernel::schedule

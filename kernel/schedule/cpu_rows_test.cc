@@ -1,0 +1,86 @@
+#include "kernel/schedule/cpu.h"
+#include "kernel/schedule/testing.h"
+#include "kernel/statements.h"
+
+namespace relay::kernel::schedule {
+namespace {
+
+class RowByRow : public ScheduleTest {
+ protected:
+  Kernel scheduled(const Kernel& k, int width = 4) {
+    return schedule_for_cpu(k, {.opt_level = 2, .vector_floats = width, .parallel = true});
+  }
+  // (x - max x) * sum of (x - max x), along the last axis: a softmax with whole numbers.
+  Kernel normalise(const std::vector<Expr>& outer, Expr length, bool keep = false) {
+    Builder k(pool_);
+    std::vector<Expr> shape = outer, reduced = outer;
+    shape.push_back(length);
+    if (keep) reduced.push_back(index(1));
+    const auto row = [&](Indices i) {
+      std::vector<Expr> at(i.begin(), i.begin() + static_cast<std::ptrdiff_t>(outer.size()));
+      if (keep) at.push_back(index(0));
+      return at;
+    };
+    const auto element = [&](Indices i, Expr r) {
+      std::vector<Expr> at(i.begin(), i.begin() + static_cast<std::ptrdiff_t>(outer.size()));
+      at.push_back(r);
+      return at;
+    };
+    const Tensor x = k.input("x", kFloat32, shape);
+    const Tensor m = k.reduce("m", kFloat32, reduced, {length}, k.maximum(kFloat32),
+                              [&](Indices i, Indices r) { return x.at(element(i, r[0])); });
+    const Tensor e = k.compute("e", kFloat32, shape, [&](Indices i) {
+      return sqrt((x.at(i) - m.at(row(i))) * (x.at(i) - m.at(row(i))));
+    });
+    const Tensor s = k.reduce("s", kFloat32, reduced, {length}, k.sum(kFloat32),
+                              [&](Indices i, Indices r) { return e.at(element(i, r[0])); });
+    const Tensor z = k.compute("z", kFloat32, shape, [&](Indices i) { return e.at(i) * s.at(row(i)); });
+    return k.finish("k", "", {z});
+  }
+};
+
+TEST_F(RowByRow, NothingOfARowGoesToMemory) {
+  const Kernel k = normalise({index(3), index(5)}, index(23)), s = scheduled(k);
+  EXPECT_TRUE(s.temporaries.empty()) << show(s);
+  for (int width : {4, 8, 16}) expect_same(k, scheduled(k, width));
+}
+TEST_F(RowByRow, ReducedAxesMayStay) {
+  const Kernel k = normalise({index(6)}, index(17), true), s = scheduled(k);
+  EXPECT_TRUE(s.temporaries.empty()) << show(s);
+  expect_same(k, s);
+}
+TEST_F(RowByRow, OneRow) {
+  const Kernel k = normalise({}, index(40));
+  expect_same(k, scheduled(k));
+}
+TEST_F(RowByRow, OfAllLengths) {
+  for (int64_t length : {4, 5, 8, 11, 12, 13, 16, 37}) {
+    const Kernel k = normalise({index(2)}, index(length));
+    expect_same(k, scheduled(k));
+  }
+}
+TEST_F(RowByRow, RowsOfUnknownLengthKeepTheirTemporaries) {
+  const Expr n = pool_.shape_variable("n"), l = pool_.shape_variable("l");
+  const Kernel k = normalise({n}, l), s = scheduled(k);
+  EXPECT_EQ(s.temporaries.size(), 1u) << show(s);
+  for (int64_t size : {0, 1, 3, 21}) expect_same(k, s, {{n, 3}, {l, size}});
+}
+TEST_F(RowByRow, LongRowsKeepTheirTemporaries) {
+  EXPECT_EQ(scheduled(normalise({index(2)}, index(5000))).temporaries.size(), 1u);
+}
+// What reads another row cannot run row by row.
+TEST_F(RowByRow, NotIfAnotherRowIsRead) {
+  const Tensor x = k_.input("x", kFloat32, {index(4), index(9)});
+  const Tensor e =
+      k_.compute("e", kFloat32, {index(4), index(9)}, [&](Indices i) { return sqrt(x.at(i) * x.at(i)); });
+  const Tensor s = k_.reduce("s", kFloat32, {index(4)}, {index(9)}, k_.sum(kFloat32),
+                             [&](Indices i, Indices r) { return e(index(3) - i[0], r[0]); });
+  const Tensor z =
+      k_.compute("z", kFloat32, {index(4), index(9)}, [&](Indices i) { return e.at(i) + s(i[0]); });
+  const Kernel k = k_.finish("k", "", {z});
+  EXPECT_FALSE(scheduled(k).temporaries.empty());
+  expect_same(k, scheduled(k));
+}
+
+}  // namespace
+}  // namespace relay::kernel::schedule

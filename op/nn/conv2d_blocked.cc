@@ -1,0 +1,220 @@
+// nn.contrib_conv2d_NCHWc, nn.contrib_depthwise_conv2d_NCHWc: convolutions of images whose channels come in blocks.
+//
+//   conv:      y[n, o, y, x] = sum over i, u, v of data[n, i, y*s + u*d - p, x*s + v*d - p] * weight[o, i, u, v]
+//   depthwise: y[n, o, y, x] = sum over u, v of    data[n, o, y*s + u*d - p, x*s + v*d - p] * weight[o, 0, u, v]
+//
+// Each tensor is in a layout of its own: NCHW or NCHW16c, OIHW16i16o or OIHW16o. A block is what vector registers hold:
+// data in blocks is read an element at a time, the weight and the result a block at a time.
+//
+//   C1: data is a numeric tensor in data_layout, weight one in kernel_layout.   C2: the layouts are ones of NCHW, OIHW, NCHW.
+//   C3: strides and dilation are positive, padding is not negative, of as many numbers as there may be.
+//   C4: out_dtype is floating if the data is; the weight has the data's dtype.
+//   C5: the weight has the data's channels but for what fills the last block up (depthwise: one channel in, and as many out).
+//   C6: channels and kernel_size are what the weight says.   C7: the window fits into the padded data.
+//
+// The result has as many channels as the weight, those included that fill its last block up, or as many as `channels` says.
+#include "base/cat.h"
+#include "kernel/simplify.h"
+#include "op/domain.h"
+#include "op/nn/convolution.h"
+#include "op/tensor/block_layout.h"
+#include "op/tensor/common.h"
+
+namespace relay::op {
+namespace {
+
+struct BlockedAttrs {
+  std::vector<int64_t> strides = {1, 1}, padding = {0, 0}, dilation = {1, 1};
+  std::optional<Dim> channels = {};
+  std::optional<std::vector<Dim>> kernel_size = {};
+  std::string data_layout = "NCHW16c", kernel_layout = "OIHW16i16o", out_layout = {};
+  MaybeDType out_dtype = {};
+  static constexpr auto kFields = fields(
+      field("strides", &BlockedAttrs::strides, "how far the window moves: one number, or height and width"),
+      field("padding", &BlockedAttrs::padding,
+            "zeros around the image: one number, (height, width) or (top, left, bottom, right)"),
+      field("dilation", &BlockedAttrs::dilation, "the distance between the elements that a window covers"),
+      field("channels", &BlockedAttrs::channels, "output channels; None: as the weight says"),
+      field("kernel_size", &BlockedAttrs::kernel_size,
+            "height and width of the window; None: as the weight says"),
+      field("data_layout", &BlockedAttrs::data_layout, "NCHW, or channels in blocks: NCHW16c"),
+      field("kernel_layout", &BlockedAttrs::kernel_layout, "OIHW with blocks of O, of I, or of both"),
+      field("out_layout", &BlockedAttrs::out_layout, "of the result; \"\": the data's"),
+      field("out_dtype", &BlockedAttrs::out_dtype, "of the result; None: the data's"));
+};
+
+struct Blocked {
+  BlockLayout data, weight, out;
+  Window window;
+};
+
+Blocked understood(const BlockedAttrs& a) {
+  return {BlockLayout::read("data_layout", a.data_layout, "NCHW"),
+          BlockLayout::read("kernel_layout", a.kernel_layout, "OIHW"),
+          BlockLayout::read("out_layout", a.out_layout.empty() ? a.data_layout : a.out_layout, "NCHW"),
+          read_window(a.strides, a.dilation, a.padding)};
+}
+
+template <bool depthwise>
+Type relate(Relation& r, const BlockedAttrs& a) {
+  const Blocked c = understood(a);  // C2, C3
+  for (const size_t axis : {2, 3}) {
+    r.require(c.data.block(axis) * c.weight.block(axis) * c.out.block(axis) == 1, kAttributes,
+              "only channels come in blocks: height and width do not");
+  }
+  const TensorType &data = r.tensor(0), &weight = r.tensor(1);
+  require(r, 0, Domain::kNumber);  // C1
+  if (const std::string wrong = c.data.misfit(data.dims); !wrong.empty())
+    r.fail(0, wrong, "wrong-rank");  // C1
+  if (const std::string wrong = c.weight.misfit(weight.dims); !wrong.empty()) r.fail(1, wrong, "wrong-rank");
+  const DType result = result_dtype(r, a.out_dtype);  // C4
+  require_weight_dtype(r, a.out_dtype, 1);            // C4
+  const std::vector<Dim> x = c.data.axes(data.dims), w = c.weight.axes(weight.dims);
+  const auto blocks = [&](Dim channels) { return ceil_div(channels, c.data.block(1)); };
+  if (depthwise) r.same(w[1], 1, 1, "extent I of the weight");                                         // C5
+  r.same(blocks(w[depthwise ? 0 : 1]), blocks(x[1]), 1, "the number of blocks of input channels", 0);  // C5
+  Dim channels = w[0];
+  if (a.channels) {
+    channels = *a.channels;
+    r.same(ceil_div(channels, c.weight.block(0)), ceil_div(w[0], c.weight.block(0)), 1,
+           "the number of blocks of output channels");  // C6
+  }
+  if (a.kernel_size) {
+    const std::array<Dim, 2> size = read_extents("kernel_size", *a.kernel_size);
+    r.same(w[2], size[0], 1, "extent H of the weight");  // C6
+    r.same(w[3], size[1], 1, "extent W of the weight");
+  }
+  const Dim height = c.window.count(0, x[2], w[2]), width = c.window.count(1, x[3], w[3]);  // C7
+  return r.tensor_of(c.out.shape(std::vector<Dim>{x[0], channels, height, width}), result);
+}
+
+template <bool depthwise>
+void evaluate(const BlockedAttrs& a, Args in, Results out) {
+  const Blocked c = understood(a);
+  const Tensor &data = in[0], &weight = in[1];
+  const auto whole = [](const BlockLayout& layout, const Tensor& t) {
+    std::vector<int64_t> last;
+    for (int64_t extent : t.shape()) last.push_back(extent - 1);
+    std::vector<int64_t> extents = layout.coordinates(std::span<const int64_t>(last));
+    for (int64_t& e : extents) ++e;
+    return extents;
+  };
+  evaluate_products(in, out, [&]<class T>(const std::vector<T>& x, const std::vector<T>& w) {
+    std::vector<T> y(static_cast<size_t>(out[0].size()));
+    if (y.empty()) return y;
+    const std::vector<int64_t> image = data.size() == 0 ? std::vector<int64_t>(4) : whole(c.data, data);
+    const std::vector<int64_t> window =
+        weight.size() == 0 ? std::vector<int64_t>(4) : whole(c.weight, weight);
+    size_t place = 0;
+    for_each_index(out[0].shape(), [&](const std::vector<int64_t>& index) {
+      const std::vector<int64_t> at = c.out.coordinates(std::span<const int64_t>(index));
+      T sum = 0;
+      // What fills a block up beyond the weight's channels is 0.
+      for (int64_t i = 0; i < (at[1] < window[0] ? window[1] : 0); ++i) {
+        for (int64_t u = 0; u < window[2]; ++u) {
+          const int64_t row = at[2] * c.window.stride[0] + u * c.window.dilation[0] - c.window.before[0];
+          if (row < 0 || row >= image[2]) continue;
+          for (int64_t v = 0; v < window[3]; ++v) {
+            const int64_t column = at[3] * c.window.stride[1] + v * c.window.dilation[1] - c.window.before[1];
+            if (column < 0 || column >= image[3]) continue;
+            const int64_t from = offset_of(
+                data.shape(), c.data.index(std::vector<int64_t>{at[0], depthwise ? at[1] : i, row, column}));
+            const int64_t by =
+                offset_of(weight.shape(), c.weight.index(std::vector<int64_t>{at[1], i, u, v}));
+            sum += x[static_cast<size_t>(from)] * w[static_cast<size_t>(by)];
+          }
+        }
+      }
+      y[place++] = sum;
+    });
+    return y;
+  });
+}
+
+template <bool depthwise>
+std::vector<kernel::Tensor> lower(kernel::Builder& k, const BlockedAttrs& a, const Lowering& l) {
+  const Blocked c = understood(a);
+  const kernel::Tensor& w = l.in[1];
+  kernel::Tensor x = l.in[0];
+  if (c.window.pads()) {
+    Layout places;
+    std::array<kernel::Expr, 2> extents;
+    for (size_t axis = 0; axis < 2; ++axis) {
+      places.place[2 + axis] = c.data.place(2 + axis);
+      extents[axis] = x.dim(places.place[2 + axis]) + (c.window.before[axis] + c.window.after[axis]);
+    }
+    x = padded(k, x, places, c.window.before, extents, k.constant(x.dtype(), 0));
+  }
+  const std::vector<Dim> window = c.weight.axes(l.arg_types[1]->dims);
+  // Channels block by block, where they come in whole blocks: then no index needs a division.
+  const int64_t block = c.data.block(1);
+  const bool whole_blocks = window[1].is_const() && window[1].value() % block == 0 && block > 1;
+  std::vector<kernel::Expr> extents;
+  if (!depthwise && whole_blocks) {
+    extents = {k.index(window[1].value() / block), k.index(block)};
+  } else if (!depthwise) {
+    extents = {window[1].expr(k.pool())};
+  }
+  extents.push_back(window[2].expr(k.pool()));
+  extents.push_back(window[3].expr(k.pool()));
+
+  const DType sum = sum_dtype(x.dtype(), l.dtype());
+  const auto product = [&](kernel::Indices i, kernel::Indices r) {
+    kernel::Bounds bounds;
+    for (size_t d = 0; d < i.size(); ++d) bounds.bind(i[d], l.shape()[d]);
+    for (size_t d = 0; d < r.size(); ++d) bounds.bind(r[d], extents[d]);
+    const auto simplified = [&](std::vector<kernel::Expr> index) {
+      for (kernel::Expr& e : index) e = simplify(e, bounds);
+      return index;
+    };
+    const std::vector<kernel::Expr> at = c.out.coordinates(i);
+    const kernel::Expr u = r[r.size() - 2], v = r[r.size() - 1];
+    kernel::Expr channel = k.index(0);
+    if (!depthwise) channel = whole_blocks ? r[0] * block + r[1] : r[0];
+    const kernel::Expr row = at[2] * c.window.stride[0] + u * c.window.dilation[0];
+    const kernel::Expr column = at[3] * c.window.stride[1] + v * c.window.dilation[1];
+    const std::vector<kernel::Expr> from{at[0], depthwise ? at[1] : channel, row, column};
+    return cast(sum, x.at(simplified(c.data.index(from)))) *
+           cast(sum, w.at(simplified(c.weight.index(std::vector<kernel::Expr>{at[1], channel, u, v}))));
+  };
+  const kernel::Tensor y = k.reduce("conv2d", sum, l.shape(), extents, k.sum(sum), product);
+  if (sum == l.dtype()) return {y};
+  return {k.compute("conv2d_end", l.dtype(), l.shape(),
+                    [&](kernel::Indices i) { return cast(l.dtype(), y.at(i)); })};
+}
+
+// The number of products in each sum.
+int64_t length(std::span<const Type> args, const Attrs& attrs) {
+  const Blocked c = understood(read_attrs<BlockedAttrs>(attrs));
+  const std::vector<Dim> w = c.weight.axes(args[1]->as<TensorType>()->dims);
+  int64_t n = 1;
+  for (const size_t p : {1, 2, 3}) n *= w[p].is_const() ? w[p].value() : 1;
+  return n;
+}
+
+template <bool depthwise>
+Spec<BlockedAttrs> blocked(std::string name, std::string doc) {
+  return {
+      .name = std::move(name),
+      .doc = std::move(doc),
+      .params = {{"data", "a batch of images, in data_layout"},
+                 {"weight", "the windows' weights, in kernel_layout"}},
+      .fusion = Fusion::kOutputFusable,
+      .tolerance = {.kind = Tolerance::Kind::kReduction, .length = length},
+      .not_differentiable = "it is made from nn.conv2d when a program is compiled",
+      .relate = relate<depthwise>,
+      .evaluate = evaluate<depthwise>,
+      .lower = lower<depthwise>,
+  };
+}
+
+}  // namespace
+
+const OpDef kContribConv2dNCHWc = define(
+    blocked<false>("nn.contrib_conv2d_NCHWc", "Convolution over images whose channels come in blocks."));
+
+const OpDef kContribDepthwiseConv2dNCHWc =
+    define(blocked<true>("nn.contrib_depthwise_conv2d_NCHWc",
+                         "Convolution of each channel by itself, where channels come in blocks."));
+
+}  // namespace relay::op

@@ -1,0 +1,141 @@
+// nn.contrib_dense_pack(data, weight)[.., u] = sum over k of data[.., k] * weight[u / c, k, u % c]
+//
+// nn.dense with the weight in panels of c outputs, as kernels read it; `weight_layout` says c: "NC32n" is 32. Where c does
+// not divide the outputs the last panel is filled up, and what is in there means nothing.
+//
+//   (Tensor[(.., k), d], Tensor[(p, k, c), d]) -> Tensor[(.., units), out_dtype]
+//   C1: data is a numeric tensor of rank 1 or more.   C2: out_dtype is floating if the data is.
+//   C3: weight_layout is NC, a positive number, n.   C4: the weight has rank 3, the data's dtype (or both are integers
+//   and out_dtype is given), and panels of c outputs.   C5: the lengths of the sums agree.
+//   C6: `units` outputs fill p panels, the last one perhaps in part.
+#include <charconv>
+
+#include "base/cat.h"
+#include "op/domain.h"
+#include "op/nn/convolution.h"
+#include "op/tensor/attributes.h"
+#include "op/tensor/common.h"
+
+namespace relay::op {
+namespace {
+
+struct DensePackAttrs {
+  std::optional<Dim> units = {};
+  MaybeDType out_dtype = {};
+  std::string weight_layout = "NC";
+  static constexpr auto kFields = fields(
+      field("units", &DensePackAttrs::units, "outputs; None: all that the panels hold"),
+      field("out_dtype", &DensePackAttrs::out_dtype, "of the result; None: the data's"),
+      field("weight_layout", &DensePackAttrs::weight_layout, "NC32n: panels of 32 outputs").required());
+};
+
+// Outputs in a panel.
+int64_t panel_of(const DensePackAttrs& a) {
+  const std::string& s = a.weight_layout;
+  int64_t c = 0;
+  const char* begin = s.data() + 2;
+  const bool framed = s.size() > 3 && s.starts_with("NC") && s.back() == 'n';
+  const char* end = framed ? s.data() + s.size() - 1 : begin;
+  if (!framed || std::from_chars(begin, end, c).ptr != end || c <= 0 || c > (1 << 16)) {
+    throw RelationError{kAttributes, cat("weight_layout must be like NC32n, not ", s), -2, "bad-attribute"};
+  }
+  return c;
+}
+
+Type relate(Relation& r, const DensePackAttrs& a) {
+  require(r, 0, Domain::kNumber);  // C1
+  const TensorType& x = r.tensor(0);
+  if (x.rank() < 1) r.fail(0, "expected a tensor of rank 1 or more, found a scalar", -2, "wrong-rank");  // C1
+  const DType result = result_dtype(r, a.out_dtype);                                                     // C2
+  const Dim c(panel_of(a));                                                                              // C3
+  r.require_rank(1, 3);                                                                                  // C4
+  require_weight_dtype(r, a.out_dtype, 1);                                                               // C4
+  const TensorType& w = r.tensor(1);
+  r.same(w.dims[2], c, 1, "outputs in a panel");                     // C4
+  r.same(w.dims[1], x.dims.back(), 1, "the length of the sums", 0);  // C5
+  Dim units = w.dims[0].is_unknown() ? Dim::unknown() : w.dims[0] * c;
+  if (a.units) {
+    units = *a.units;
+    if (units.is_const() && w.dims[0].is_const()) {
+      const int64_t held = w.dims[0].value() * c.value();
+      if (units.value() > held || units.value() <= held - c.value()) {
+        r.fail(1, cat(units.value(), " outputs do not fill ", w.dims[0].value(), " panels of ", c.value()),
+               -2, "dims-differ");  // C6
+      }
+    }
+  }
+  std::vector<Dim> out = dims_of(x);
+  out.back() = units;
+  return r.tensor_of(out, result);
+}
+
+template <class T>
+std::vector<T> multiply(int64_t rows, int64_t units, int64_t length, int64_t c, const std::vector<T>& x,
+                        const std::vector<T>& w) {
+  std::vector<T> y;
+  for (int64_t m = 0; m < rows; ++m) {
+    for (int64_t u = 0; u < units; ++u) {
+      T sum = 0;
+      for (int64_t k = 0; k < length; ++k) {
+        sum +=
+            x[static_cast<size_t>(m * length + k)] * w[static_cast<size_t>((u / c * length + k) * c + u % c)];
+      }
+      y.push_back(sum);
+    }
+  }
+  return y;
+}
+
+void evaluate(const DensePackAttrs& a, Args in, Results out) {
+  require_shape_known(out[0]);
+  const int64_t length = in[0].shape().back(), units = out[0].shape().back(), c = panel_of(a);
+  int64_t rows = 1;
+  for (size_t d = 0; d + 1 < in[0].rank(); ++d) rows *= in[0].shape()[d];
+  if (in[0].dtype().is_float()) {
+    const std::vector<double> y = multiply(rows, units, length, c, in[0].doubles(), in[1].doubles());
+    for (size_t i = 0; i < y.size(); ++i) out[0].set(static_cast<int64_t>(i), y[i]);
+  } else {
+    const auto bits = [](const Tensor& t) {
+      const std::vector<int64_t> values = t.ints();
+      return std::vector<uint64_t>(values.begin(), values.end());
+    };
+    const std::vector<uint64_t> y = multiply(rows, units, length, c, bits(in[0]), bits(in[1]));
+    for (size_t i = 0; i < y.size(); ++i) out[0].set_int(static_cast<int64_t>(i), static_cast<int64_t>(y[i]));
+  }
+}
+
+std::vector<kernel::Tensor> lower(kernel::Builder& k, const DensePackAttrs& a, const Lowering& l) {
+  const kernel::Tensor &x = l.in[0], &w = l.in[1];
+  const int64_t c = panel_of(a);
+  const DType sum = sum_dtype(x.dtype(), l.dtype());
+  const kernel::Tensor y = k.reduce(
+      "dense", sum, l.shape(), {x.dim(x.rank() - 1)}, k.sum(sum), [&](kernel::Indices i, kernel::Indices r) {
+        std::vector<kernel::Expr> at(i.begin(), i.end() - 1);
+        at.push_back(r[0]);
+        return cast(sum, x.at(at)) * cast(sum, w(floor_div(i.back(), c), r[0], floor_mod(i.back(), c)));
+      });
+  if (sum == l.dtype()) return {y};
+  return {k.compute("dense_end", l.dtype(), l.shape(),
+                    [&](kernel::Indices i) { return cast(l.dtype(), y.at(i)); })};
+}
+
+int64_t length(std::span<const Type> args, const Attrs&) {
+  const Dim k = args[0]->as<TensorType>()->dims.back();
+  return k.is_const() ? k.value() : 1;
+}
+
+}  // namespace
+
+const OpDef kDensePack = define<DensePackAttrs>({
+    .name = "nn.contrib_dense_pack",
+    .doc = "nn.dense with a weight whose outputs are grouped in panels.",
+    .params = {{"data", "vectors along the last axis"}, {"weight", "(panels, inputs, outputs of a panel)"}},
+    .fusion = Fusion::kOutputFusable,
+    .tolerance = {.kind = Tolerance::Kind::kReduction, .length = length},
+    .not_differentiable = "its weight is laid out for kernels; differentiate nn.dense, and pack afterwards",
+    .relate = relate,
+    .evaluate = evaluate,
+    .lower = lower,
+});
+
+}  // namespace relay::op

@@ -1,0 +1,138 @@
+// layout_transform(x, src_layout, dst_layout): the same elements, with the axes in another order or cut into blocks.
+//
+//   C1: both layouts have the same axes, named by upper-case letters.   C2: data fits src_layout.
+//
+// From NCHW to NCHW16c, element (n, c, h, w) goes to (n, c // 16, h, w, c % 16). Where blocks do not divide an axis, the last
+// one is filled up with zeros; they stay where the blocks are taken apart again.
+#include <algorithm>
+
+#include "op/ops.h"
+#include "op/tensor/block_layout.h"
+#include "op/tensor/common.h"
+
+namespace relay::op {
+namespace {
+
+struct LayoutTransformAttrs {
+  std::string src_layout, dst_layout;
+  static constexpr auto kFields = fields(
+      field("src_layout", &LayoutTransformAttrs::src_layout, "of the data, like NCHW").required(),
+      field("dst_layout", &LayoutTransformAttrs::dst_layout, "of the result, like NCHW16c").required());
+};
+
+struct Layouts {
+  BlockLayout from, to;
+};
+
+Layouts read_layouts(const LayoutTransformAttrs& a) {
+  std::string axes;
+  for (char c : a.src_layout) {
+    if (c >= 'A' && c <= 'Z') axes += c;
+  }
+  return {BlockLayout::read("src_layout", a.src_layout, axes),
+          BlockLayout::read("dst_layout", a.dst_layout, axes)};
+}
+
+Type relate(Relation& r, const LayoutTransformAttrs& a) {
+  const TensorType& x = r.tensor(0);
+  const Layouts l = read_layouts(a);                                                      // C1
+  if (const std::string wrong = l.from.misfit(x.dims); !wrong.empty()) r.fail(0, wrong);  // C2
+  return r.tensor_of(l.to.shape(l.from.axes(x.dims)), x.dtype);
+}
+
+// Where each coordinate along an axis lies: the sum over all axes is the element's offset. -1: there is no such element.
+std::vector<std::vector<int64_t>> offsets(const BlockLayout& layout, const Shape& shape, size_t axes) {
+  std::vector<std::vector<int64_t>> out(axes);
+  for (size_t axis = 0; axis < axes; ++axis) {
+    for (int64_t c = 0;; ++c) {
+      std::vector<int64_t> at(axes, 0);
+      at[axis] = c;
+      const std::vector<int64_t> index = layout.index(at);
+      bool exists = true;
+      for (size_t d = 0; d < index.size(); ++d) exists = exists && index[d] < shape[d];
+      if (!exists) break;
+      out[axis].push_back(offset_of(shape, index));
+    }
+  }
+  return out;
+}
+
+// Weights of networks go through here when programs are compiled, so it looks offsets up.
+void evaluate(const LayoutTransformAttrs& a, Args in, Results out) {
+  const Layouts l = read_layouts(a);
+  const Tensor& x = in[0];
+  if (out[0].size() == 0) return;
+  const size_t axes = l.from.coordinates(std::span<const int64_t>(x.shape())).size();
+  const std::vector<std::vector<int64_t>> from = offsets(l.from, x.shape(), axes);
+  std::vector<size_t> axis_of;  // of each dim of the result, and how far one step goes
+  std::vector<int64_t> step;
+  for (size_t d = 0; d < l.to.rank(); ++d) {
+    std::vector<int64_t> one(l.to.rank(), 0);
+    one[d] = 1;
+    const std::vector<int64_t> moved = l.to.coordinates(std::span<const int64_t>(one));
+    const auto axis = std::find_if(moved.begin(), moved.end(), [](int64_t c) { return c != 0; });
+    axis_of.push_back(static_cast<size_t>(axis - moved.begin()));
+    step.push_back(*axis);
+  }
+  std::vector<int64_t> at(axes);
+  int64_t j = 0;
+  for_each_index(out[0].shape(), [&](const std::vector<int64_t>& i) {
+    std::fill(at.begin(), at.end(), 0);
+    for (size_t d = 0; d < i.size(); ++d) at[axis_of[d]] += i[d] * step[d];
+    int64_t offset = 0;
+    bool exists = true;
+    for (size_t axis = 0; axis < axes && exists; ++axis) {
+      const auto c = static_cast<size_t>(at[axis]);
+      exists = c < from[axis].size();
+      if (exists) offset += from[axis][c];
+    }
+    if (exists) {
+      copy_element(x, offset, out[0], j);
+    } else if (x.dtype().is_float()) {
+      out[0].set(j, 0);
+    } else {
+      out[0].set_int(j, 0);
+    }
+    ++j;
+  });
+}
+
+std::vector<Expr> differentiate(Builder& b, const LayoutTransformAttrs& a, const Site& c) {
+  Expr dx = call(b, kLayoutTransform, {c.dy}, {{"src_layout", a.dst_layout}, {"dst_layout", a.src_layout}});
+  const TensorType& x = c.tensor(0);
+  for (size_t d = 0; d < x.rank(); ++d) {  // less what was filled up
+    if (prove_equal(tensor_type_of(dx).dims[d], x.dims[d]) != kernel::Proof::kProved)
+      dx = sliced(b, dx, static_cast<int64_t>(d), 0, x.dims[d]);
+  }
+  return {dx};
+}
+
+std::vector<kernel::Tensor> lower(kernel::Builder& k, const LayoutTransformAttrs& a, const Lowering& c) {
+  const Layouts l = read_layouts(a);
+  const kernel::Tensor& x = c.in[0];
+  const std::vector<Dim> whole = l.from.shape(l.to.axes(c.out_types[0]->dims));
+  return {k.compute("layout_transform", c.dtype(), c.shape(), [&](kernel::Indices i) {
+    const std::vector<kernel::Expr> from = l.from.index(l.to.coordinates(i));
+    kernel::Expr exists = k.constant(kBool, 1);
+    for (size_t d = 0; d < from.size(); ++d) {
+      if (prove_equal(whole[d], c.arg_types[0]->dims[d]) != kernel::Proof::kProved)
+        exists = logical_and(exists, less(from[d], x.dim(d)));
+    }
+    return exists.is_int(1) ? x.at(from) : select(exists, x.at(from), k.constant(x.dtype(), 0));
+  })};
+}
+
+}  // namespace
+
+const OpDef kLayoutTransform = define<LayoutTransformAttrs>({
+    .name = "layout_transform",
+    .doc = "The same elements, with the axes in another order or cut into blocks.",
+    .params = {{"data", "any tensor in src_layout"}},
+    .fusion = Fusion::kInjective,
+    .relate = relate,
+    .evaluate = evaluate,
+    .differentiate = differentiate,
+    .lower = lower,
+});
+
+}  // namespace relay::op

@@ -1,0 +1,310 @@
+// block-channels: images whose channels come in blocks of a vector register, NCHW16c, as far as they go.
+//
+// A convolution with a constant weight reads and writes blocks; element-wise operators, pooling, concatenation and padding
+// take over the layout of what they read. Each such value has two forms, in blocks and as it was: who cannot use the
+// first one asks for the second, and only what is asked for is computed. So a network is transformed where it begins and ends.
+//
+// Where a block does not divide the channels, the last one is filled up. What is computed there is never read: a
+// convolution sums over the channels that exist, other operators keep channels apart, and operators that could trap stay out.
+#include <optional>
+#include <unordered_map>
+
+#include "base/cat.h"
+#include "ir/rewrite.h"
+#include "op/apply.h"
+#include "op/nn/convolution.h"
+#include "op/nn/pooling.h"
+#include "op/ops.h"
+#include "op/registry.h"
+#include "passes/convolution_cost.h"
+#include "passes/effects.h"
+#include "passes/pass.h"
+
+namespace relay::passes {
+namespace {
+
+const TensorType* image(Expr e) {
+  const auto* t = e->type ? e->type->as<TensorType>() : nullptr;
+  return t && t->rank() == 4 && t->dtype == kFloat32 && t->is_static() ? t : nullptr;
+}
+
+// Has the attribute this value, or is it left to its default, which is that?
+bool attribute_is(const Attrs& attrs, std::string_view name, std::string_view wanted) {
+  const AttrValue* v = attrs.find(name);
+  return !v || v->string.empty() || v->string == wanted;
+}
+
+class Blocker {
+ public:
+  // `winograd`: the largest tile of Winograd's filtering, where that pays; 0: never.
+  Blocker(int64_t block, int64_t winograd) : block_(block), winograd_(winograd) {}
+
+  Expr rewrite(Builder& b, Expr e) {
+    const auto* call = e->as<Call>();
+    const op::OpDef* def = call ? op::callee(*call) : nullptr;
+    if (!def || !call->type) return e;
+    SpanScope at(b, e->span);
+    Expr in_blocks = nullptr;
+    if (def == &op::kConv2d) {
+      in_blocks = convolution(b, *call);
+    } else if (def == &op::kMaxPool2d || def == &op::kAvgPool2d) {
+      in_blocks = pooling(b, *call, *def);
+    } else if (def == &op::kConcatenate) {
+      in_blocks = concatenation(b, *call);
+    } else if (def == &op::kPad) {
+      in_blocks = padding(b, *call);
+    } else if (is_reduction(def)) {
+      return reduction(b, *call, *def);
+    } else if (def->fusion <= op::Fusion::kBroadcast && def->lower && !may_trap_on_values(*call, *def)) {
+      in_blocks = elementwise(b, *call, *def);
+    }
+    return in_blocks ? as_it_was(b, in_blocks, *image(e)) : e;
+  }
+
+ private:
+  std::string layout() const { return cat("NCHW", block_, "c"); }
+  std::string weight_layout() const { return cat("OIHW", block_, "o"); }
+
+  // The form in blocks of a value that is known in both; null otherwise.
+  Expr known(Expr e) const {
+    const auto it = in_blocks_.find(e);
+    return it == in_blocks_.end() ? nullptr : it->second;
+  }
+
+  // The value of the original type, computed from its form in blocks.
+  Expr as_it_was(Builder& b, Expr in_blocks, const TensorType& type) {
+    const Dim channels = type.dims[1];
+    const bool point = type.dims[2].is_const() && type.dims[2].value() == 1 && type.dims[3].is_const() &&
+                       type.dims[3].value() == 1;
+    Expr e;
+    if (point) {  // the same order in memory
+      e = op::call(b, op::kReshape, {in_blocks},
+                   {{"newshape", std::vector<Dim>{type.dims[0], rounded(channels), Dim(1), Dim(1)}},
+                    {"allowzero", true}});
+    } else {
+      e = op::call(b, op::kLayoutTransform, {in_blocks}, {{"src_layout", layout()}, {"dst_layout", "NCHW"}});
+    }
+    if (rounded(channels).value() != channels.value()) e = op::sliced(b, e, 1, 0, channels);
+    in_blocks_[e] = in_blocks;
+    return e;
+  }
+
+  Dim rounded(Dim channels) const { return ceil_div(channels, block_) * block_; }
+
+  // A weight is packed once, here, however large it gets.
+  Expr packed(Builder& b, const op::OpDef& def, Expr constant, const std::vector<AttrArg>& attrs) {
+    const Expr call = op::call(b, def, {constant}, attrs);
+    const std::vector<Value> value{Value(*constant->as<Constant>()->value)};
+    return b.constant(op::evaluate(b.context(), def, value, call->as<Call>()->attrs).tensor());
+  }
+
+  Expr transformed(Builder& b, Expr e) {
+    return op::call(b, op::kLayoutTransform, {e}, {{"src_layout", "NCHW"}, {"dst_layout", layout()}});
+  }
+
+  Expr convolution(Builder& b, const Call& call) {
+    const TensorType *x = image(call.args[0]), *w = image(call.args[1]), *y = image(&call);
+    if (!x || !w || !y || !call.args[1]->as<Constant>()) return nullptr;
+    const auto a = op::read_attrs<op::ConvolutionAttrs>(call.attrs);
+    if (a.data_layout != "NCHW" || a.kernel_layout != "OIHW") return nullptr;
+    const op::Convolution c = op::read_convolution(a);
+    const int64_t from = x->dims[1].value(), to = w->dims[0].value();
+    const bool depthwise = c.groups == from && c.groups == to && c.groups != 1;
+    // Less than half a block would be more filling than channels.
+    if (2 * to < block_ || (c.groups != 1 && !depthwise)) return nullptr;
+    Expr data = known(call.args[0]);
+    const bool as_it_is = !data && !depthwise && from < block_;
+    if (!data) data = as_it_is ? call.args[0] : transformed(b, call.args[0]);
+    if (const int64_t tile = as_it_is || depthwise ? 0 : best_tile(c, *x, *w, *y); tile > 0) {
+      const Expr points =
+          packed(b, op::kContribConv2dWinogradWeightTransform, call.args[1], {{"tile_size", tile}});
+      const std::string in_blocks = cat("HWOI", block_, "o");
+      return op::call(b, op::kContribConv2dWinogradWithoutWeightTransform,
+                      {data, packed(b, op::kLayoutTransform, points,
+                                    {{"src_layout", "HWOI"}, {"dst_layout", in_blocks}})},
+                      {{"tile_size", tile},
+                       {"padding", c.window.padding()},
+                       {"data_layout", layout()},
+                       {"kernel_layout", in_blocks},
+                       {"out_layout", layout()}});
+    }
+    const Expr weight = packed(b, op::kLayoutTransform, call.args[1],
+                               {{"src_layout", "OIHW"}, {"dst_layout", weight_layout()}});
+    return op::call(b, depthwise ? op::kContribDepthwiseConv2dNCHWc : op::kContribConv2dNCHWc, {data, weight},
+                    {{"strides", c.window.strides()},
+                     {"padding", c.window.padding()},
+                     {"dilation", c.window.dilations()},
+                     {"data_layout", as_it_is ? std::string("NCHW") : layout()},
+                     {"kernel_layout", weight_layout()},
+                     {"out_layout", layout()}});
+  }
+
+  // The tile of Winograd's filtering that is fastest; 0 if it is not possible or no gain.
+  int64_t best_tile(const op::Convolution& c, const TensorType& x, const TensorType& w,
+                    const TensorType& y) const {
+    const std::vector<int64_t> one{1, 1};
+    if (c.window.strides() != one || c.window.dilations() != one) return 0;
+    if (w.dims[2].value() != 3 || w.dims[3].value() != 3) return 0;
+    const ConvolutionShape shape{x.dims[0].value(), w.dims[0].value(), x.dims[1].value(), 3,
+                                 y.dims[2].value(), y.dims[3].value()};
+    double least = direct_cycles(shape, block_);
+    int64_t best = 0;
+    for (int64_t tile = 2; tile <= winograd_; tile += 2) {
+      const double cycles = winograd_cycles(shape, block_, tile);
+      if (cycles >= least) continue;
+      least = cycles;
+      best = tile;
+    }
+    return best;
+  }
+
+  // Each block of channels is an image of its own, with the elements of the block as its channels.
+  Expr pooling(Builder& b, const Call& call, const op::OpDef& def) {
+    const Expr x = known(call.args[0]);
+    const TensorType* y = image(&call);
+    if (!x || !y || !attribute_is(call.attrs, "layout", "NCHW")) return nullptr;
+    const List<Dim>& dims = op::tensor_type_of(x).dims;
+    const auto reshaped = [&](Expr e, const std::vector<Dim>& shape) {
+      return op::call(b, op::kReshape, {e}, {{"newshape", shape}, {"allowzero", true}});
+    };
+    const Expr images = reshaped(x, {dims[0] * dims[1], dims[2], dims[3], dims[4]});
+    const bool is_mean = &def == &op::kAvgPool2d;
+    op::AvgPoolAttrs mean;
+    op::MaxPoolAttrs most;
+    if (is_mean) {
+      mean = op::read_attrs<op::AvgPoolAttrs>(call.attrs);
+    } else {
+      most = op::read_attrs<op::MaxPoolAttrs>(call.attrs);
+    }
+    mean.layout = most.layout = "NHWC";
+    const Expr pooled = op::call(b, def, {images}, is_mean ? op::pool_attrs(mean) : op::pool_attrs(most));
+    return reshaped(pooled, {dims[0], dims[1], y->dims[2], y->dims[3], dims[4]});
+  }
+
+  Expr concatenation(Builder& b, const Call& call) {
+    const auto* parts = call.args[0]->as<Tuple>();
+    const AttrValue* axis = call.attrs.find("axis");
+    if (!parts || !image(&call) || !axis || (axis->integer != 1 && axis->integer != -3)) return nullptr;
+    std::vector<Expr> in_blocks;
+    for (size_t i = 0; i < parts->fields.size(); ++i) {
+      const Expr part = known(parts->fields[i]);
+      const TensorType* type = image(parts->fields[i]);
+      const bool whole = type && type->dims[1].value() % block_ == 0;
+      if (!part || (!whole && i + 1 < parts->fields.size())) return nullptr;
+      in_blocks.push_back(part);
+    }
+    const Expr tuple = b.tuple(in_blocks);
+    std::vector<Type> types;
+    for (Expr e : in_blocks) types.push_back(e->type);
+    return op::call(b, op::kConcatenate, {b.with_type(tuple, b.context().tuple_type(types))},
+                    {{"axis", int64_t{1}}});
+  }
+
+  Expr padding(Builder& b, const Call& call) {
+    const Expr x = known(call.args[0]);
+    const AttrValue* width = call.attrs.find("pad_width");
+    if (!x || !image(&call) || !width) return nullptr;
+    op::PadWidth by;
+    if (!op::read_attr(*width, by).empty() || by.axes.size() != 4) return nullptr;
+    for (size_t d : {0, 1}) {
+      for (Dim side : {by.axes[d].first, by.axes[d].second}) {
+        if (!side.is_const() || side.value() != 0) return nullptr;
+      }
+    }
+    by.axes.push_back({Dim(0), Dim(0)});
+    std::vector<AttrArg> attrs;
+    for (const Attr& a : call.attrs) {
+      if (a.name != "pad_width") attrs.push_back({a.name.str(), a.value});
+    }
+    attrs.push_back({"pad_width", op::pad_width(b.context(), by.axes)});
+    std::vector<Expr> args(call.args.begin(), call.args.end());
+    args[0] = x;
+    return op::call(b, op::kPad, args, attrs);
+  }
+
+  static bool is_reduction(const op::OpDef* def) {
+    return def == &op::kMean || def == &op::kSum || def == &op::kMax || def == &op::kMin;
+  }
+
+  // Over height and width, which leaves the channels in their order.
+  Expr reduction(Builder& b, const Call& call, const op::OpDef& def) {
+    const Expr x = known(call.args[0]);
+    const auto* y = call.type->as<TensorType>();
+    const AttrValue* axes = call.attrs.find("axis");
+    if (!x || !y || !axes || axes->kind != AttrKind::kList || axes->list.size() != 2 ||
+        call.attrs.flag("exclude"))
+      return &call;
+    std::vector<int64_t> over;
+    for (const AttrValue& v : axes->list) over.push_back(v.integer < 0 ? v.integer + 4 : v.integer);
+    if (std::min(over[0], over[1]) != 2 || std::max(over[0], over[1]) != 3) return &call;
+    const List<Dim>& dims = op::tensor_type_of(x).dims;
+    const Expr reduced = op::call(
+        b, def, {x}, {{"axis", std::vector<int64_t>{2, 3}}, {"keepdims", call.attrs.flag("keepdims")}});
+    if (y->rank() == 4) return as_it_was(b, reduced, *y);
+    const Expr joined =
+        op::call(b, op::kReshape, {reduced},
+                 {{"newshape", std::vector<Dim>{dims[0], dims[1] * dims[4]}}, {"allowzero", true}});
+    const Dim channels = y->dims[1];
+    return rounded(channels).value() == channels.value() ? joined : op::sliced(b, joined, 1, 0, channels);
+  }
+
+  Expr elementwise(Builder& b, const Call& call, const op::OpDef& def) {
+    const TensorType* y = image(&call);
+    if (!y) return nullptr;
+    bool any = false;
+    for (Expr arg : call.args) any = any || (known(arg) && image(arg)->dims[1].value() == y->dims[1].value());
+    if (!any) return nullptr;
+    std::vector<Expr> args;
+    for (Expr arg : call.args) {
+      const Expr same = operand(b, arg, *y);
+      if (!same) return nullptr;
+      args.push_back(same);
+    }
+    std::vector<AttrArg> attrs;
+    for (const Attr& a : call.attrs) {
+      if (a.name == "axis" || a.value.kind == AttrKind::kList)
+        return nullptr;  // speaks of the original's axes
+      attrs.push_back({a.name.str(), a.value});
+    }
+    return op::call(b, def, args, attrs);
+  }
+
+  // An operand of an element-wise operator on blocks, which broadcasts as it did.
+  Expr operand(Builder& b, Expr e, const TensorType& result) {
+    const auto* type = e->type ? e->type->as<TensorType>() : nullptr;
+    if (!type || type->rank() > 4 || !type->is_static()) return nullptr;
+    if (type->rank() == 0) return e;
+    const bool has_channels = type->rank() >= 3 && type->dims[type->rank() - 3].value() != 1;
+    if (has_channels && known(e)) return known(e);
+    std::vector<Dim> shape(4 - type->rank(), Dim(1));
+    shape.insert(shape.end(), type->dims.begin(), type->dims.end());
+    if (!has_channels) shape.push_back(1);
+    const auto reshape = [&] {
+      return op::call(b, op::kReshape, {e}, {{"newshape", shape}, {"allowzero", true}});
+    };
+    if (!has_channels) return reshape();
+    if (shape[1].value() != result.dims[1].value()) return nullptr;
+    return transformed(b, type->rank() == 4 ? e : reshape());
+  }
+
+  int64_t block_, winograd_;
+  std::unordered_map<Expr, Expr> in_blocks_;  // of a value in its original form
+};
+
+Module run(const Module& m, const PassContext& pass) {
+  Blocker blocker(pass.target.vector_floats, pass.value("winograd"));
+  return rewrite(m, [&](relay::Builder& b, Expr e) { return blocker.rewrite(b, e); });
+}
+
+}  // namespace
+
+const Pass kBlockChannels = {
+    .name = "block-channels",
+    .doc = "lay images out with their channels in blocks of a vector register",
+    .parameters = {{"winograd", 2,
+                    "the largest tiles of Winograd's filtering (2, 4, 6), where windows are 3x3 and it is "
+                    "faster; 0: none"}},
+    .run = run,
+};
+
+}  // namespace relay::passes

@@ -1,0 +1,137 @@
+// `relay bench` and what it stands on: profiles, traces, levels, roofs.
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "tests/cli/cli.h"
+
+namespace relay::tests {
+namespace {
+
+class Bench : public Cli {
+ protected:
+  void SetUp() override {
+    Cli::SetUp();
+    // A product of 2 * 24 * 32 * 40 operations; its softmax; the input as it is.
+    write("m.relay",
+          "def @main(%x: Tensor[(24, 32), float32], %w: Tensor[(32, 40), float32]) {\n"
+          "  (nn.softmax(nn.matmul(%x, %w)), %x)\n"
+          "}\n");
+  }
+  std::vector<std::string> bench(const std::vector<std::string>& more) const {
+    std::vector<std::string> out{"bench", "m.relay", "--repeat", "3", "--warmup", "1"};
+    out.insert(out.end(), more.begin(), more.end());
+    return out;
+  }
+  nlohmann::json json(const std::vector<std::string>& arguments) const {
+    return nlohmann::json::parse(works(arguments));
+  }
+};
+
+TEST_F(Bench, AProfileAddsUp) {
+  const nlohmann::json j = json(bench({"--profile", "--json"}));
+  EXPECT_EQ(j["engine"], "graph");
+  EXPECT_EQ(j["runs"], 3);
+  double seconds = 0, flops = 0, bytes = 0;
+  bool copies = false;
+  for (const auto& k : j["kernels"]) {
+    seconds += k["seconds"].get<double>();
+    flops += k["flops"].get<double>();
+    bytes += k["bytes"].get<double>();
+    copies |= k["kernel"] == "copy" && k["flops"] == 0 && k["bytes"] == 2 * 4 * 24 * 32;
+    EXPECT_GE(k["calls"], 1);
+  }
+  EXPECT_TRUE(copies) << j;
+  EXPECT_GE(flops, 2 * 24 * 32 * 40 + 4 * 24 * 40)
+      << "the product, and of each element a maximum, exp, sum, division";
+  EXPECT_LT(flops, 2 * 24 * 32 * 40 + 10 * 24 * 40);
+  EXPECT_NEAR(j["total"]["seconds"], seconds, 1e-9);
+  EXPECT_EQ(j["total"]["flops"], flops);
+  EXPECT_EQ(j["total"]["bytes"], bytes);
+  EXPECT_GT(j["run_seconds"], 0);
+  EXPECT_NE(j["no_roof"].get<std::string>().find("relay doctor --measure"), std::string::npos);
+}
+
+TEST_F(Bench, AProfileFitsTheTerminal) {
+  for (const char* columns : {"80", "120"}) {
+    const Invocation how{.environment = {{"COLUMNS", columns}}};
+    std::istringstream lines(works(bench({"--profile"}), how));
+    size_t rows = 0;
+    for (std::string line; std::getline(lines, line); ++rows)
+      EXPECT_LE(line.size(), std::stoul(columns)) << line;
+    EXPECT_GE(rows, 5u);
+  }
+  const std::string top = works(bench({"--profile", "--top", "1"}));
+  EXPECT_NE(top.find("more kernels"), std::string::npos) << top;
+}
+
+TEST_F(Bench, ATraceHasEveryStepOfEveryRun) {
+  works(bench({"--trace", "t.json"}));
+  const nlohmann::json t = nlohmann::json::parse(read("t.json"));
+  size_t runs = 0, kernels = 0;
+  double last = 0;
+  for (const auto& e : t["traceEvents"]) {
+    EXPECT_EQ(e["ph"], "X");
+    EXPECT_GE(e["dur"], 0);
+    runs += e["cat"] == "run";
+    if (e["cat"] != "kernel") continue;
+    ++kernels;
+    EXPECT_GE(e["ts"], last) << "steps follow each other";
+    last = e["ts"].get<double>() + e["dur"].get<double>() - 1;
+  }
+  EXPECT_EQ(runs, 3u);
+  EXPECT_GE(kernels, 6u);
+  EXPECT_EQ(kernels % 3, 0u);
+}
+
+TEST_F(Bench, WhatCannotBeWatchedIsSaid) {
+  refused(bench({"--profile", "--engine", "interp"}), kUnsupported, {"`interp`", "--engine graph"});
+  refused(bench({"--profile", "--opt-levels"}), kUsage, {"exclude each other"});
+  refused(bench({"--opt-levels", "--engine", "interp"}), kUsage, {"no levels of optimisation"});
+  refused(bench({"--trace", "nowhere/t.json"}), kLimit, {"nowhere/t.json", "No such file"});
+}
+
+TEST_F(Bench, EveryLevelIsTimed) {
+  const nlohmann::json j = json(bench({"--opt-levels", "--json"}));
+  EXPECT_EQ(j["engine"], "aot-cpp");
+  ASSERT_EQ(j["levels"].size(), 4u);
+  for (const auto& level : j["levels"]) EXPECT_GT(level["min"], 0);
+  EXPECT_TRUE(j["monotone"].is_boolean());
+  EXPECT_NE(works(bench({"--opt-levels", "--engine", "graph"})).find("monotone"), std::string::npos);
+}
+
+TEST_F(Bench, CompilingTellsTheSharesOfItsStages) {
+  const Ended ended = relay({"compile", "m.relay", "-o", "x.so", "--time"});
+  ASSERT_EQ(ended.exit_code, kOk) << ended.err;
+  std::istringstream lines(ended.err);
+  double stages = 0, passes = 0;
+  for (std::string line; std::getline(lines, line);) {
+    const size_t percent = line.rfind(" %");
+    if (percent == std::string::npos) continue;
+    const double share = std::stod(line.substr(line.rfind("  ", percent)));
+    (line.find("type check") == std::string::npos ? stages : passes) += share;
+  }
+  EXPECT_NEAR(stages, 100, 1) << ended.err;
+  EXPECT_NEAR(passes, 200, 2) << "those of the passes, and their sum: " << ended.err;
+}
+
+// The machine's numbers are its own; that they fit each other is not.
+TEST_F(Bench, TheRoofIsMeasuredOnceAndUsed) {
+  const Invocation patient{.seconds = 240};
+  const nlohmann::json roofs = nlohmann::json::parse(works({"doctor", "--measure", "--json"}, patient));
+  ASSERT_FALSE(roofs["peaks"].empty());
+  for (const auto& p : roofs["peaks"]) EXPECT_GT(p["one_core_gops"], 0) << p;
+  ASSERT_GE(roofs["reads"].size(), 8u);
+  EXPECT_GT(roofs["reads"].front()["one_core_gbs"], roofs["reads"].back()["one_core_gbs"])
+      << "a cache is faster than memory";
+  const nlohmann::json j = json(bench({"--profile", "--json"}));
+  EXPECT_FALSE(j.contains("no_roof"));
+  for (const auto& k : j["kernels"]) {
+    const std::string limit = k["limit"];
+    EXPECT_TRUE(limit == "memory" || limit == "arithmetic") << k;
+    EXPECT_GT(k["roof_seconds"], 0);
+  }
+  EXPECT_NE(works({"doctor"}).find("roofs.json"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace relay::tests
