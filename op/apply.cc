@@ -188,6 +188,12 @@ Value absolute(const Value& v) {
 
 }  // namespace
 
+Expr packed(Builder& b, const OpDef& op, Expr constant, const std::vector<AttrArg>& attrs) {
+  const Expr typed = call(b, op, {constant}, attrs);
+  const std::vector<Value> value{Value(*constant->as<Constant>()->value)};
+  return b.constant(evaluate(b.context(), op, value, typed->as<Call>()->attrs).tensor());
+}
+
 std::vector<Tensor> magnitudes(Context& context, const OpDef& op, std::span<const Value> args,
                                const Attrs& attrs, std::span<const Tensor> results) {
   std::vector<Tensor> out;

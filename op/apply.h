@@ -26,6 +26,9 @@ Expr expand(Builder& b, const OpDef& op, std::span<const Expr> args, const Attrs
 // Operators that are defined by others (`expand`) are evaluated through those.
 Value evaluate(Context& context, const OpDef& op, std::span<const Value> args, const Attrs& attrs);
 
+// A call on a constant, evaluated at once however large it is: how passes bring weights into other layouts.
+Expr packed(Builder& b, const OpDef& op, Expr constant, const std::vector<AttrArg>& attrs);
+
 // What the bound of a reduction is a multiple of (Tolerance::magnitude), for each tensor of the results: their absolute values,
 // or the sums of the absolute values of all terms.
 std::vector<Tensor> magnitudes(Context& context, const OpDef& op, std::span<const Value> args,

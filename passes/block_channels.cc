@@ -91,13 +91,6 @@ class Blocker {
 
   Dim rounded(Dim channels) const { return ceil_div(channels, block_) * block_; }
 
-  // A weight is packed once, here, however large it gets.
-  Expr packed(Builder& b, const op::OpDef& def, Expr constant, const std::vector<AttrArg>& attrs) {
-    const Expr call = op::call(b, def, {constant}, attrs);
-    const std::vector<Value> value{Value(*constant->as<Constant>()->value)};
-    return b.constant(op::evaluate(b.context(), def, value, call->as<Call>()->attrs).tensor());
-  }
-
   Expr transformed(Builder& b, Expr e) {
     return op::call(b, op::kLayoutTransform, {e}, {{"src_layout", "NCHW"}, {"dst_layout", layout()}});
   }
@@ -117,19 +110,19 @@ class Blocker {
     if (!data) data = as_it_is ? call.args[0] : transformed(b, call.args[0]);
     if (const int64_t tile = as_it_is || depthwise ? 0 : best_tile(c, *x, *w, *y); tile > 0) {
       const Expr points =
-          packed(b, op::kContribConv2dWinogradWeightTransform, call.args[1], {{"tile_size", tile}});
+          op::packed(b, op::kContribConv2dWinogradWeightTransform, call.args[1], {{"tile_size", tile}});
       const std::string in_blocks = cat("HWOI", block_, "o");
       return op::call(b, op::kContribConv2dWinogradWithoutWeightTransform,
-                      {data, packed(b, op::kLayoutTransform, points,
-                                    {{"src_layout", "HWOI"}, {"dst_layout", in_blocks}})},
+                      {data, op::packed(b, op::kLayoutTransform, points,
+                                        {{"src_layout", "HWOI"}, {"dst_layout", in_blocks}})},
                       {{"tile_size", tile},
                        {"padding", c.window.padding()},
                        {"data_layout", layout()},
                        {"kernel_layout", in_blocks},
                        {"out_layout", layout()}});
     }
-    const Expr weight = packed(b, op::kLayoutTransform, call.args[1],
-                               {{"src_layout", "OIHW"}, {"dst_layout", weight_layout()}});
+    const Expr weight = op::packed(b, op::kLayoutTransform, call.args[1],
+                                   {{"src_layout", "OIHW"}, {"dst_layout", weight_layout()}});
     return op::call(b, depthwise ? op::kContribDepthwiseConv2dNCHWc : op::kContribConv2dNCHWc, {data, weight},
                     {{"strides", c.window.strides()},
                      {"padding", c.window.padding()},

@@ -16,23 +16,6 @@
 namespace relay::passes {
 namespace {
 
-// Panels of c columns of a matrix with `length` rows; what the last one lacks is zero.
-Tensor pack(const Tensor& weight, int64_t length, int64_t columns, int64_t c, bool transposed) {
-  const int64_t panels = (columns + c - 1) / c;
-  Tensor out(kFloat32, {panels, length, c});
-  const std::span<const float> from = weight.as<float>();
-  const std::span<float> to = out.as<float>();
-  std::fill(to.begin(), to.end(), 0.0f);
-  for (int64_t n = 0; n < columns; ++n) {
-    const int64_t start = n / c * length * c + n % c;
-    for (int64_t k = 0; k < length; ++k) {
-      to[static_cast<size_t>(start + k * c)] =
-          from[static_cast<size_t>(transposed ? n * length + k : k * columns + n)];
-    }
-  }
-  return out;
-}
-
 // The weight of a product that can be packed, or null.
 const Constant* packable(const Call& call, const op::OpDef* def) {
   if (def != &op::kDense && def != &op::kMatmul) return nullptr;
@@ -56,12 +39,15 @@ Module run(const Module& m, const PassContext& pass) {
     const Shape& shape = weight->value->shape();
     const int64_t length = shape[transposed ? 1 : 0], columns = shape[transposed ? 0 : 1];
     if (columns < machine.vector_floats || length == 0) return e;
-    const int64_t c = kernel::schedule::kPanelVectors * machine.vector_floats;
+    const std::string layout = cat("NC", kernel::schedule::kPanelVectors * machine.vector_floats, "n");
     Expr& panels = packed[{weight, transposed}];
     SpanScope at(b, e->span);
-    if (!panels) panels = b.constant(pack(*weight->value, length, columns, c, transposed));
+    if (!panels) {
+      panels = op::packed(b, op::kLayoutTransform, call->args[1],
+                          {{"src_layout", transposed ? "NC" : "CN"}, {"dst_layout", layout}});
+    }
     return op::call(b, op::kDensePack, {call->args[0], panels},
-                    {{"units", columns}, {"weight_layout", cat("NC", c, "n")}});
+                    {{"units", columns}, {"weight_layout", layout}});
   });
 }
 

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/cat.h"
+#include "tools/median.h"
 
 namespace relay::tools {
 namespace {
@@ -13,11 +14,6 @@ double now(bool processor_time) {
   timespec t = {};
   clock_gettime(processor_time ? CLOCK_THREAD_CPUTIME_ID : CLOCK_MONOTONIC, &t);
   return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_nsec) * 1e-9;
-}
-
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return values[values.size() / 2];
 }
 
 }  // namespace

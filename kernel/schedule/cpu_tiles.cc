@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "kernel/schedule/cost.h"
 #include "kernel/schedule/cpu_rules.h"
 #include "kernel/statements.h"
 
@@ -32,31 +33,21 @@ struct Plan {
   std::vector<int64_t> tile = {};  // of each axis but the last
 };
 
-void collect_operands(Expr e, std::vector<Expr>& out) {
-  if (e->kind == ExprKind::kLoad) {
-    out.push_back(e);
-    return;
-  }
-  for (const ExprNode* a : e->args) collect_operands(a, out);
-}
-
 class Chooser {
  public:
-  Chooser(const Stage& s, int64_t width) : width_(width) {
+  Chooser(const Stage& s, const Machine& machine) : machine_(machine), width_(machine.vector_floats) {
     for (const Axis& a : s.spatial)
       extents_.push_back(a.extent->kind == ExprKind::kInt ? a.extent->int_value : 1);
     lanes_ = extents_.back();
     extents_.pop_back();
     for (const Axis& a : s.reduction)
       steps_ *= a.extent->kind == ExprKind::kInt ? static_cast<double>(a.extent->int_value) : 64;
-    std::vector<Expr> loads;
-    collect_operands(s.next, loads);
-    for (Expr load : loads) {
+    for_each_load(s.next, [&](const ExprNode* load) {
       Operand o;
       for (size_t a = 0; a + 1 < s.spatial.size(); ++a) o.along.push_back(mentions(load, s.spatial[a].var));
       o.in_lanes = mentions(load, s.spatial.back().var);
       operands_.push_back(o);
-    }
+    });
   }
 
   Plan choose() {
@@ -69,8 +60,6 @@ class Chooser {
   }
 
  private:
-  int64_t registers() const { return width_ == 16 ? 32 : 16; }
-
   static int64_t volume(const std::vector<int64_t>& tile) {
     int64_t n = 1;
     for (int64_t t : tile) n *= t;
@@ -85,7 +74,7 @@ class Chooser {
       const int64_t loaded = loads(o, tile);
       if (loaded < volume(tile) * best_.vectors) least_shared += std::min<int64_t>(loaded, 2 * best_.vectors);
     }
-    return needed + least_shared <= registers();
+    return needed + least_shared <= machine_.registers;
   }
 
   int64_t loads(const Operand& o, const std::vector<int64_t>& tile) const {
@@ -139,6 +128,7 @@ class Chooser {
     tile[axis] = 1;
   }
 
+  const Machine machine_;
   int64_t width_, lanes_ = 1;
   double steps_ = 1;
   std::vector<int64_t> extents_;
@@ -147,12 +137,12 @@ class Chooser {
   double best_cost_ = 0;
 };
 
-std::optional<Plan> find_plan(const Stage& s, int64_t width) {
+std::optional<Plan> find_plan(const Stage& s, const CpuOptions& options) {
   if (s.spatial.size() < 2 || s.reduction.empty() || !s.combine || !s.init.is_const()) return std::nullopt;
   const Axis& lanes = s.spatial.back();
-  if (!has_whole_vectors(lanes, width)) return std::nullopt;
+  if (!has_whole_vectors(lanes, options.vector_floats)) return std::nullopt;
   if (s.buffer->dtype != kFloat32 || !vectorizable(s.next, lanes.var)) return std::nullopt;
-  return Chooser(s, width).choose();
+  return Chooser(s, machine_for(options)).choose();
 }
 
 class Tiles {
@@ -278,7 +268,7 @@ class Tiles {
 }  // namespace
 
 Stmt write_tiles(Writer& w, const CpuOptions& options, const Work& work) {
-  std::optional<Plan> plan = find_plan(work.stage, options.vector_floats);
+  std::optional<Plan> plan = find_plan(work.stage, options);
   return plan ? Tiles(w, options, work, std::move(*plan)).write() : nullptr;
 }
 

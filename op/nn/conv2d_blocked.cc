@@ -14,10 +14,9 @@
 //
 // The result has as many channels as the weight, those included that fill its last block up, or as many as `channels` says.
 #include "base/cat.h"
-#include "kernel/simplify.h"
 #include "op/domain.h"
+#include "op/nn/blocked_convolution.h"
 #include "op/nn/convolution.h"
-#include "op/tensor/block_layout.h"
 #include "op/tensor/common.h"
 
 namespace relay::op {
@@ -43,42 +42,18 @@ struct BlockedAttrs {
       field("out_dtype", &BlockedAttrs::out_dtype, "of the result; None: the data's"));
 };
 
-struct Blocked {
-  BlockLayout data, weight, out;
-  Window window;
-};
-
-Blocked understood(const BlockedAttrs& a) {
-  return {BlockLayout::read("data_layout", a.data_layout, "NCHW"),
-          BlockLayout::read("kernel_layout", a.kernel_layout, "OIHW"),
-          BlockLayout::read("out_layout", a.out_layout.empty() ? a.data_layout : a.out_layout, "NCHW"),
-          read_window(a.strides, a.dilation, a.padding)};
-}
-
 template <bool depthwise>
 Type relate(Relation& r, const BlockedAttrs& a) {
-  const Blocked c = understood(a);  // C2, C3
-  for (const size_t axis : {2, 3}) {
-    r.require(c.data.block(axis) * c.weight.block(axis) * c.out.block(axis) == 1, kAttributes,
-              "only channels come in blocks: height and width do not");
-  }
-  const TensorType &data = r.tensor(0), &weight = r.tensor(1);
-  require(r, 0, Domain::kNumber);  // C1
-  if (const std::string wrong = c.data.misfit(data.dims); !wrong.empty())
-    r.fail(0, wrong, "wrong-rank");  // C1
-  if (const std::string wrong = c.weight.misfit(weight.dims); !wrong.empty()) r.fail(1, wrong, "wrong-rank");
-  const DType result = result_dtype(r, a.out_dtype);  // C4
-  require_weight_dtype(r, a.out_dtype, 1);            // C4
-  const std::vector<Dim> x = c.data.axes(data.dims), w = c.weight.axes(weight.dims);
-  const auto blocks = [&](Dim channels) { return ceil_div(channels, c.data.block(1)); };
-  if (depthwise) r.same(w[1], 1, 1, "extent I of the weight");                                         // C5
-  r.same(blocks(w[depthwise ? 0 : 1]), blocks(x[1]), 1, "the number of blocks of input channels", 0);  // C5
-  Dim channels = w[0];
-  if (a.channels) {
-    channels = *a.channels;
-    r.same(ceil_div(channels, c.weight.block(0)), ceil_div(w[0], c.weight.block(0)), 1,
-           "the number of blocks of output channels");  // C6
-  }
+  const BlockedConvolution c = read_blocked_convolution(a);  // C2, C3
+  require_whole_images(r, c);                                // C2
+  require(r, 0, Domain::kNumber);                            // C1
+  require_layouts(r, c);                                     // C1
+  const DType result = result_dtype(r, a.out_dtype);         // C4
+  require_weight_dtype(r, a.out_dtype, 1);                   // C4
+  const std::vector<Dim> x = c.data.axes(r.tensor(0).dims), w = c.weight.axes(r.tensor(1).dims);
+  if (depthwise) r.same(w[1], 1, 1, "extent I of the weight");   // C5
+  require_input_blocks(r, c, w[depthwise ? 0 : 1], x[1]);        // C5
+  const Dim channels = output_channels(r, c, w[0], a.channels);  // C6
   if (a.kernel_size) {
     const std::array<Dim, 2> size = read_extents("kernel_size", *a.kernel_size);
     r.same(w[2], size[0], 1, "extent H of the weight");  // C6
@@ -90,7 +65,7 @@ Type relate(Relation& r, const BlockedAttrs& a) {
 
 template <bool depthwise>
 void evaluate(const BlockedAttrs& a, Args in, Results out) {
-  const Blocked c = understood(a);
+  const BlockedConvolution c = read_blocked_convolution(a);
   const Tensor &data = in[0], &weight = in[1];
   const auto whole = [](const BlockLayout& layout, const Tensor& t) {
     std::vector<int64_t> last;
@@ -133,49 +108,35 @@ void evaluate(const BlockedAttrs& a, Args in, Results out) {
 
 template <bool depthwise>
 std::vector<kernel::Tensor> lower(kernel::Builder& k, const BlockedAttrs& a, const Lowering& l) {
-  const Blocked c = understood(a);
+  const BlockedConvolution c = read_blocked_convolution(a);
   const kernel::Tensor& w = l.in[1];
   kernel::Tensor x = l.in[0];
   if (c.window.pads()) {
-    Layout places;
     std::array<kernel::Expr, 2> extents;
-    for (size_t axis = 0; axis < 2; ++axis) {
-      places.place[2 + axis] = c.data.place(2 + axis);
-      extents[axis] = x.dim(places.place[2 + axis]) + (c.window.before[axis] + c.window.after[axis]);
-    }
-    x = padded(k, x, places, c.window.before, extents, k.constant(x.dtype(), 0));
+    for (size_t axis = 0; axis < 2; ++axis)
+      extents[axis] = x.dim(c.data.place(2 + axis)) + (c.window.before[axis] + c.window.after[axis]);
+    x = padded(k, x, c, extents);
   }
   const std::vector<Dim> window = c.weight.axes(l.arg_types[1]->dims);
-  // Channels block by block, where they come in whole blocks: then no index needs a division.
-  const int64_t block = c.data.block(1);
-  const bool whole_blocks = window[1].is_const() && window[1].value() % block == 0 && block > 1;
+  const ChannelLoops loops(k, c, window[1]);
   std::vector<kernel::Expr> extents;
-  if (!depthwise && whole_blocks) {
-    extents = {k.index(window[1].value() / block), k.index(block)};
-  } else if (!depthwise) {
-    extents = {window[1].expr(k.pool())};
-  }
+  if (!depthwise) extents = loops.extents();
   extents.push_back(window[2].expr(k.pool()));
   extents.push_back(window[3].expr(k.pool()));
 
   const DType sum = sum_dtype(x.dtype(), l.dtype());
   const auto product = [&](kernel::Indices i, kernel::Indices r) {
-    kernel::Bounds bounds;
-    for (size_t d = 0; d < i.size(); ++d) bounds.bind(i[d], l.shape()[d]);
-    for (size_t d = 0; d < r.size(); ++d) bounds.bind(r[d], extents[d]);
-    const auto simplified = [&](std::vector<kernel::Expr> index) {
-      for (kernel::Expr& e : index) e = simplify(e, bounds);
-      return index;
-    };
+    std::vector<kernel::Expr> variables(i.begin(), i.end()), ranges = l.shape();
+    variables.insert(variables.end(), r.begin(), r.end());
+    ranges.insert(ranges.end(), extents.begin(), extents.end());
     const std::vector<kernel::Expr> at = c.out.coordinates(i);
     const kernel::Expr u = r[r.size() - 2], v = r[r.size() - 1];
-    kernel::Expr channel = k.index(0);
-    if (!depthwise) channel = whole_blocks ? r[0] * block + r[1] : r[0];
+    const kernel::Expr channel = depthwise ? k.index(0) : loops.channel(r);
     const kernel::Expr row = at[2] * c.window.stride[0] + u * c.window.dilation[0];
     const kernel::Expr column = at[3] * c.window.stride[1] + v * c.window.dilation[1];
-    const std::vector<kernel::Expr> from{at[0], depthwise ? at[1] : channel, row, column};
-    return cast(sum, x.at(simplified(c.data.index(from)))) *
-           cast(sum, w.at(simplified(c.weight.index(std::vector<kernel::Expr>{at[1], channel, u, v}))));
+    return cast(sum,
+                x.at(place(c.data, {at[0], depthwise ? at[1] : channel, row, column}, variables, ranges))) *
+           cast(sum, w.at(place(c.weight, {at[1], channel, u, v}, variables, ranges)));
   };
   const kernel::Tensor y = k.reduce("conv2d", sum, l.shape(), extents, k.sum(sum), product);
   if (sum == l.dtype()) return {y};
@@ -185,7 +146,7 @@ std::vector<kernel::Tensor> lower(kernel::Builder& k, const BlockedAttrs& a, con
 
 // The number of products in each sum.
 int64_t length(std::span<const Type> args, const Attrs& attrs) {
-  const Blocked c = understood(read_attrs<BlockedAttrs>(attrs));
+  const BlockedConvolution c = read_blocked_convolution(read_attrs<BlockedAttrs>(attrs));
   const std::vector<Dim> w = c.weight.axes(args[1]->as<TensorType>()->dims);
   int64_t n = 1;
   for (const size_t p : {1, 2, 3}) n *= w[p].is_const() ? w[p].value() : 1;

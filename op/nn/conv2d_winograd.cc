@@ -15,11 +15,10 @@
 #include <cmath>
 
 #include "base/cat.h"
-#include "kernel/simplify.h"
 #include "op/domain.h"
+#include "op/nn/blocked_convolution.h"
 #include "op/nn/convolution.h"
 #include "op/nn/winograd.h"
-#include "op/tensor/block_layout.h"
 #include "op/tensor/common.h"
 
 namespace relay::op {
@@ -157,49 +156,26 @@ struct WinogradAttrs {
       field("out_layout", &WinogradAttrs::out_layout, "of the result; \"\": the data's"));
 };
 
-struct Understood {
-  BlockLayout data, weight, out;
-  Window window;
-};
-
-Understood understood(const WinogradAttrs& a) {
-  return {BlockLayout::read("data_layout", a.data_layout, "NCHW"),
-          BlockLayout::read("kernel_layout", a.kernel_layout, "OIHW"),
-          BlockLayout::read("out_layout", a.out_layout.empty() ? a.data_layout : a.out_layout, "NCHW"),
-          read_window(a.strides, a.dilation, a.padding)};
-}
-
 Type relate(Relation& r, const WinogradAttrs& a) {
-  const Understood c = understood(a);  // C2, C3
-  for (const size_t axis : {2, 3}) {
-    r.require(c.data.block(axis) * c.weight.block(axis) * c.out.block(axis) == 1, kAttributes,
-              "only channels come in blocks: height and width do not");  // C2
-    r.require(c.window.stride[axis - 2] == 1 && c.window.dilation[axis - 2] == 1, kAttributes,
+  const BlockedConvolution c = read_blocked_convolution(a);  // C2, C3
+  require_whole_images(r, c);                                // C2
+  for (const size_t axis : {0, 1}) {
+    r.require(c.window.stride[axis] == 1 && c.window.dilation[axis] == 1, kAttributes,
               "strides and dilation must be 1: nn.conv2d has others");  // C3
   }
   r.require_float(0);
   r.require_same_dtype(1, 0);
-  const TensorType &data = r.tensor(0), &weight = r.tensor(1);
-  if (const std::string wrong = c.data.misfit(data.dims); !wrong.empty())
-    r.fail(0, wrong, "wrong-rank");  // C1
-  if (const std::string wrong = c.weight.misfit(weight.dims); !wrong.empty())
-    r.fail(1, wrong, "wrong-rank");  // C1
-  const std::vector<Dim> x = c.data.axes(data.dims), w = c.weight.axes(weight.dims);
+  require_layouts(r, c);  // C1
+  const std::vector<Dim> x = c.data.axes(r.tensor(0).dims), w = c.weight.axes(r.tensor(1).dims);
   r.require(w[2].is_const(), 1, "the number of products must be known");
-  r.same(w[3], w[2], 1, "extent W of the weight");  // C4
-  require_tile(r, a.tile_size, w[2].value());       // C4
-  r.same(ceil_div(w[1], c.data.block(1)), ceil_div(x[1], c.data.block(1)), 1,
-         "the number of blocks of input channels", 0);  // C5
-  Dim channels = w[0];
-  if (a.channels) {
-    channels = *a.channels;
-    r.same(ceil_div(channels, c.weight.block(0)), ceil_div(w[0], c.weight.block(0)), 1,
-           "the number of blocks of output channels");  // C6
-  }
+  r.same(w[3], w[2], 1, "extent W of the weight");               // C4
+  require_tile(r, a.tile_size, w[2].value());                    // C4
+  require_input_blocks(r, c, w[1], x[1]);                        // C5
+  const Dim channels = output_channels(r, c, w[0], a.channels);  // C6
   const Dim taps = w[2] - a.tile_size + 1;
   return r.tensor_of(c.out.shape(std::vector<Dim>{x[0], channels, c.window.count(0, x[2], taps),
                                                   c.window.count(1, x[3], taps)}),
-                     data.dtype);  // C7
+                     r.tensor(0).dtype);  // C7
 }
 
 Matrix product(const Matrix& a, const Matrix& b, bool transpose_b) {
@@ -216,7 +192,7 @@ Matrix product(const Matrix& a, const Matrix& b, bool transpose_b) {
 // Of the arguments, or of the absolute values of everything: then it is the sum of |terms|.
 void compute(const WinogradAttrs& a, Args in, Results out, bool magnitudes) {
   require_shape_known(out[0]);
-  const Understood c = understood(a);
+  const BlockedConvolution c = read_blocked_convolution(a);
   const Tensor &data = in[0], &weight = in[1];
   Tensor& y = out[0];
   if (y.size() == 0) return;
@@ -285,13 +261,13 @@ void terms(const Attrs& attrs, Args in, Results out) {
 
 // The channels, and both transforms of data and of results, each along two axes.
 int64_t length(std::span<const Type> args, const Attrs& attrs) {
-  const Understood c = understood(read_attrs<WinogradAttrs>(attrs));
+  const BlockedConvolution c = read_blocked_convolution(read_attrs<WinogradAttrs>(attrs));
   const std::vector<Dim> w = c.weight.axes(args[1]->as<TensorType>()->dims);
   return (w[1].is_const() ? w[1].value() : 1) + 4 * kMostProducts;
 }
 
 std::vector<kernel::Tensor> lower(kernel::Builder& k, const WinogradAttrs& a, const Lowering& l) {
-  const Understood c = understood(a);
+  const BlockedConvolution c = read_blocked_convolution(a);
   const std::vector<Dim> weight = c.weight.axes(l.arg_types[1]->dims),
                          image = c.data.axes(l.arg_types[0]->dims), result = c.out.axes(l.out_types[0]->dims);
   const int64_t m = a.tile_size, products = weight[2].value();
@@ -304,25 +280,11 @@ std::vector<kernel::Tensor> lower(kernel::Builder& k, const WinogradAttrs& a, co
     for (Dim d : dims) out.push_back(d.expr(k.pool()));
     return out;
   };
-  // The index of an element of a tensor in a layout, by coordinates of which `known` are bound by these extents.
-  const auto place = [&](const BlockLayout& layout, std::vector<kernel::Expr> at, kernel::Indices known,
-                         const std::vector<kernel::Expr>& extents) {
-    kernel::Bounds bounds;
-    for (size_t d = 0; d < known.size(); ++d) bounds.bind(known[d], extents[d]);
-    std::vector<kernel::Expr> index = layout.index(std::move(at));
-    for (kernel::Expr& e : index) e = simplify(e, bounds);
-    return index;
-  };
 
   // Data, with what padding and whole tiles need.
-  Layout places;
-  std::array<kernel::Expr, 2> reached;
-  for (size_t axis = 0; axis < 2; ++axis) {
-    places.place[2 + axis] = c.data.place(2 + axis);
-    reached[axis] = ((axis == 0 ? down : across) * m + (products - m)).expr(k.pool());
-  }
-  const kernel::Tensor x =
-      padded(k, l.in[0], places, c.window.before, reached, k.constant(l.in[0].dtype(), 0));
+  const std::array<kernel::Expr, 2> reached{(down * m + (products - m)).expr(k.pool()),
+                                            (across * m + (products - m)).expr(k.pool())};
+  const kernel::Tensor x = padded(k, l.in[0], c, reached);
 
   const std::vector<kernel::Expr> data_shape =
       expressions(c.data.shape(std::vector<Dim>{image[0], image[1], down, across}), true);
@@ -339,24 +301,23 @@ std::vector<kernel::Tensor> lower(kernel::Builder& k, const WinogradAttrs& a, co
     return both_ways(f.bt, tile, i[0], i[1]);
   });
 
-  const int64_t block = c.data.block(1);
-  const bool whole_blocks = weight[1].is_const() && weight[1].value() % block == 0 && block > 1;
-  std::vector<kernel::Expr> extents{weight[1].expr(k.pool())};
-  if (whole_blocks) extents = {k.index(weight[1].value() / block), k.index(block)};
+  const ChannelLoops loops(k, c, weight[1]);
   const std::vector<kernel::Expr> sum_shape =
       expressions(c.out.shape(std::vector<Dim>{result[0], result[1], down, across}), true);
-  const kernel::Tensor sums = k.reduce(
-      "winograd_products", wide, sum_shape, extents, k.sum(wide), [&](kernel::Indices i, kernel::Indices r) {
-        const std::vector<kernel::Expr> at = c.out.coordinates(i.subspan(2));
-        const kernel::Expr channel = whole_blocks ? r[0] * block + r[1] : r[0];
-        std::vector<kernel::Expr> known(i.begin(), i.end()), ranges = sum_shape;
-        known.insert(known.end(), r.begin(), r.end());
-        ranges.insert(ranges.end(), extents.begin(), extents.end());
-        std::vector<kernel::Expr> from{i[0], i[1]};
-        for (kernel::Expr e : place(c.data, {at[0], channel, at[2], at[3]}, known, ranges)) from.push_back(e);
-        return v.at(from) *
-               cast(wide, l.in[1].at(place(c.weight, {at[1], channel, i[0], i[1]}, known, ranges)));
-      });
+  const kernel::Tensor sums =
+      k.reduce("winograd_products", wide, sum_shape, loops.extents(), k.sum(wide),
+               [&](kernel::Indices i, kernel::Indices r) {
+                 const std::vector<kernel::Expr> at = c.out.coordinates(i.subspan(2));
+                 const kernel::Expr channel = loops.channel(r);
+                 std::vector<kernel::Expr> known(i.begin(), i.end()), ranges = sum_shape;
+                 known.insert(known.end(), r.begin(), r.end());
+                 ranges.insert(ranges.end(), loops.extents().begin(), loops.extents().end());
+                 std::vector<kernel::Expr> from{i[0], i[1]};
+                 for (kernel::Expr e : place(c.data, {at[0], channel, at[2], at[3]}, known, ranges))
+                   from.push_back(e);
+                 return v.at(from) *
+                        cast(wide, l.in[1].at(place(c.weight, {at[1], channel, i[0], i[1]}, known, ranges)));
+               });
 
   return {k.compute("winograd_results", l.dtype(), l.shape(), [&](kernel::Indices i) {
     const std::vector<kernel::Expr> at = c.out.coordinates(i);

@@ -37,7 +37,8 @@ int64_t panel_of(const DensePackAttrs& a) {
   const bool framed = s.size() > 3 && s.starts_with("NC") && s.back() == 'n';
   const char* end = framed ? s.data() + s.size() - 1 : begin;
   if (!framed || std::from_chars(begin, end, c).ptr != end || c <= 0 || c > (1 << 16)) {
-    throw RelationError{kAttributes, cat("weight_layout must be like NC32n, not ", s), -2, "bad-attribute"};
+    throw RelationError{kAttributes, cat("weight_layout must be like NC32n, not ", s), kNoOther,
+                        "bad-attribute"};
   }
   return c;
 }
@@ -45,11 +46,11 @@ int64_t panel_of(const DensePackAttrs& a) {
 Type relate(Relation& r, const DensePackAttrs& a) {
   require(r, 0, Domain::kNumber);  // C1
   const TensorType& x = r.tensor(0);
-  if (x.rank() < 1) r.fail(0, "expected a tensor of rank 1 or more, found a scalar", -2, "wrong-rank");  // C1
-  const DType result = result_dtype(r, a.out_dtype);                                                     // C2
-  const Dim c(panel_of(a));                                                                              // C3
-  r.require_rank(1, 3);                                                                                  // C4
-  require_weight_dtype(r, a.out_dtype, 1);                                                               // C4
+  r.require_no_scalar(0);                             // C1
+  const DType result = result_dtype(r, a.out_dtype);  // C2
+  const Dim c(panel_of(a));                           // C3
+  r.require_rank(1, 3);                               // C4
+  require_weight_dtype(r, a.out_dtype, 1);            // C4
   const TensorType& w = r.tensor(1);
   r.same(w.dims[2], c, 1, "outputs in a panel");                     // C4
   r.same(w.dims[1], x.dims.back(), 1, "the length of the sums", 0);  // C5
@@ -60,7 +61,7 @@ Type relate(Relation& r, const DensePackAttrs& a) {
       const int64_t held = w.dims[0].value() * c.value();
       if (units.value() > held || units.value() <= held - c.value()) {
         r.fail(1, cat(units.value(), " outputs do not fill ", w.dims[0].value(), " panels of ", c.value()),
-               -2, "dims-differ");  // C6
+               "dims-differ");  // C6
       }
     }
   }
@@ -91,17 +92,8 @@ void evaluate(const DensePackAttrs& a, Args in, Results out) {
   const int64_t length = in[0].shape().back(), units = out[0].shape().back(), c = panel_of(a);
   int64_t rows = 1;
   for (size_t d = 0; d + 1 < in[0].rank(); ++d) rows *= in[0].shape()[d];
-  if (in[0].dtype().is_float()) {
-    const std::vector<double> y = multiply(rows, units, length, c, in[0].doubles(), in[1].doubles());
-    for (size_t i = 0; i < y.size(); ++i) out[0].set(static_cast<int64_t>(i), y[i]);
-  } else {
-    const auto bits = [](const Tensor& t) {
-      const std::vector<int64_t> values = t.ints();
-      return std::vector<uint64_t>(values.begin(), values.end());
-    };
-    const std::vector<uint64_t> y = multiply(rows, units, length, c, bits(in[0]), bits(in[1]));
-    for (size_t i = 0; i < y.size(); ++i) out[0].set_int(static_cast<int64_t>(i), static_cast<int64_t>(y[i]));
-  }
+  evaluate_products(in, out,
+                    [&](const auto& x, const auto& w) { return multiply(rows, units, length, c, x, w); });
 }
 
 std::vector<kernel::Tensor> lower(kernel::Builder& k, const DensePackAttrs& a, const Lowering& l) {

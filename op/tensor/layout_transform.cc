@@ -57,16 +57,15 @@ std::vector<std::vector<int64_t>> offsets(const BlockLayout& layout, const Shape
   return out;
 }
 
-// Weights of networks go through here when programs are compiled, so it looks offsets up.
-void evaluate(const LayoutTransformAttrs& a, Args in, Results out) {
-  const Layouts l = read_layouts(a);
-  const Tensor& x = in[0];
-  if (out[0].size() == 0) return;
-  const size_t axes = l.from.coordinates(std::span<const int64_t>(x.shape())).size();
+// Elements as bits. Weights of networks go through here when programs are compiled: offsets are looked up, and a row of the
+// result, which lies along one axis, is a loop of its own.
+template <class Bits>
+void transform(const Layouts& l, const Tensor& x, Tensor& y) {
+  const size_t axes = l.from.coordinates(std::span<const int64_t>(x.shape())).size(), last = l.to.rank() - 1;
   const std::vector<std::vector<int64_t>> from = offsets(l.from, x.shape(), axes);
   std::vector<size_t> axis_of;  // of each dim of the result, and how far one step goes
   std::vector<int64_t> step;
-  for (size_t d = 0; d < l.to.rank(); ++d) {
+  for (size_t d = 0; d <= last; ++d) {
     std::vector<int64_t> one(l.to.rank(), 0);
     one[d] = 1;
     const std::vector<int64_t> moved = l.to.coordinates(std::span<const int64_t>(one));
@@ -74,27 +73,39 @@ void evaluate(const LayoutTransformAttrs& a, Args in, Results out) {
     axis_of.push_back(static_cast<size_t>(axis - moved.begin()));
     step.push_back(*axis);
   }
+  const std::vector<int64_t>& along = from[axis_of[last]];
+  const std::span<const Bits> source = x.as<Bits>();
+  std::span<Bits> to = y.as<Bits>();  // all zero
+  const auto row = static_cast<size_t>(y.shape()[last]);
   std::vector<int64_t> at(axes);
-  int64_t j = 0;
-  for_each_index(out[0].shape(), [&](const std::vector<int64_t>& i) {
+  for_each_index(Shape(y.shape().begin(), y.shape().end() - 1), [&](const std::vector<int64_t>& i) {
     std::fill(at.begin(), at.end(), 0);
     for (size_t d = 0; d < i.size(); ++d) at[axis_of[d]] += i[d] * step[d];
     int64_t offset = 0;
     bool exists = true;
     for (size_t axis = 0; axis < axes && exists; ++axis) {
+      if (axis == axis_of[last]) continue;
       const auto c = static_cast<size_t>(at[axis]);
       exists = c < from[axis].size();
       if (exists) offset += from[axis][c];
     }
-    if (exists) {
-      copy_element(x, offset, out[0], j);
-    } else if (x.dtype().is_float()) {
-      out[0].set(j, 0);
-    } else {
-      out[0].set_int(j, 0);
-    }
-    ++j;
+    auto c = static_cast<size_t>(at[axis_of[last]]);
+    for (size_t j = 0; exists && j < row && c < along.size(); ++j, c += static_cast<size_t>(step[last]))
+      to[j] = source[static_cast<size_t>(offset + along[c])];
+    to = to.subspan(row);
   });
+}
+
+void evaluate(const LayoutTransformAttrs& a, Args in, Results out) {
+  const Layouts l = read_layouts(a);
+  if (out[0].size() == 0) return;
+  if (l.to.rank() == 0) return copy_element(in[0], 0, out[0], 0);
+  switch (in[0].dtype().bytes()) {
+    case 1: return transform<uint8_t>(l, in[0], out[0]);
+    case 2: return transform<uint16_t>(l, in[0], out[0]);
+    case 4: return transform<uint32_t>(l, in[0], out[0]);
+    default: return transform<uint64_t>(l, in[0], out[0]);
+  }
 }
 
 std::vector<Expr> differentiate(Builder& b, const LayoutTransformAttrs& a, const Site& c) {
