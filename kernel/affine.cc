@@ -98,7 +98,13 @@ std::vector<const BlockIter*> iters_of_tensors(const Block& block) {
 }
 
 std::vector<const BlockIter*> iters_of_sources(const Block& block) {
-  const std::unordered_set<const ExprNode*> written = variables_of_tensors(block.writes);
+  std::vector<Region> afresh;
+  for (const Region& w : block.writes) {
+    const bool read = std::any_of(block.reads.begin(), block.reads.end(),
+                                  [&](const Region& r) { return r.buffer == w.buffer; });
+    if (!read) afresh.push_back(w);
+  }
+  const std::unordered_set<const ExprNode*> written = variables_of_tensors({afresh.data(), afresh.size()});
   std::vector<const BlockIter*> out = iters_of_tensors(block);
   std::erase_if(out, [&](const BlockIter* i) { return written.contains(i->var.get()); });
   return out;

@@ -32,8 +32,8 @@ std::string not_quasi_affine(Expr binding);
 
 // The iterators that index parameters and temporaries; those of local buffers only say where something is put for a while.
 std::vector<const BlockIter*> iters_of_tensors(const Block& block);
-// Of these, the ones that index what is read and nothing that is written: if they are wrong, another element is read, and
-// nothing else shows it.
+// Of these, the ones that index nothing that is written afresh: if they are wrong, another element is read or gone on with,
+// and no element is left unwritten that would show it.
 std::vector<const BlockIter*> iters_of_sources(const Block& block);
 
 // The iterators of the block that are independent of each other: those that index parameters first, then those that index
