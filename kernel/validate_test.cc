@@ -6,6 +6,7 @@
 
 #include "base/cat.h"
 #include "kernel/builder.h"
+#include "kernel/rehearsal.h"
 #include "kernel/statements.h"
 
 namespace relay::kernel {
@@ -189,6 +190,29 @@ TEST_F(Validate, WhatASmallKernelDoesIsWatched) {
   EXPECT_EQ(join(validate(pieces), "\n"), "");
   pieces.body = make_sequence(arena_, {part(0, 4), part(5, 3)});
   expect_problem(pieces, "element 4 of output `y` is not written");
+}
+TEST_F(Validate, WhatTakesTooLongIsNotRehearsed) {
+  // Nothing, done 10^15 times.
+  const Expr i = pool_.variable("i");
+  Kernel idle = kernel_;
+  idle.body = make_sequence(
+      arena_, {make_for(arena_, i, pool_.integer(int64_t{1'000'000'000'000'000}), ForKind::kSerial,
+                        make_require(arena_, less(pool_.integer(-1), i), symbols_.intern("no"))),
+               kernel_.body});
+  EXPECT_EQ(rehearsal_work(idle), std::nullopt);
+  EXPECT_EQ(join(validate(idle), "\n"), "");
+  // A value that is shared on 60 levels.
+  Builder b(pool_, 20);
+  const Tensor x = b.input("x", kFloat32, {pool_.integer(8)});
+  const Tensor y = b.compute("y", kFloat32, x.shape(), [&](Indices at) {
+    Expr value = x.at(at);
+    for (int level = 0; level < 60; ++level) value = value * value;
+    return value;
+  });
+  const Kernel doubled = b.finish("k", "", {y});
+  EXPECT_EQ(rehearsal_work(doubled), std::nullopt);
+  EXPECT_EQ(join(validate(doubled), "\n"), "");
+  EXPECT_LT(rehearsal_work(kernel_).value_or(0), 1000);
 }
 TEST_F(Validate, AReadThatIsNotDeclared) {
   expect_problem(with<Block>([](Block& b) { b.reads = {}; }),

@@ -1,0 +1,54 @@
+// Faults in scheduled kernels that a validator once accepted: what random_test has found.
+#include "tests/schedules/common.h"
+
+namespace relay::kernel::schedule {
+namespace {
+
+class Faults : public SchedulePrimitives {
+ protected:
+  Kernel scheduled(const Kernel& k, const std::vector<std::string>& steps) {
+    Schedule s(k);
+    for (const std::string& step : steps) EXPECT_EQ(s.apply(step), "");
+    EXPECT_EQ(join(validate(s.kernel()), "\n"), "");
+    return s.kernel();
+  }
+  // The block with some of it changed.
+  Kernel with_block(Kernel k, std::string_view name, const std::function<void(Block&)>& change) {
+    Block copy = *find_block(k.body, name);
+    change(copy);
+    Arena& arena = pool().arena();
+    k.body = replace(arena, k.body, find_block(k.body, name), arena.make<Block>(copy));
+    return k;
+  }
+  Kernel with_binding(const Kernel& k, std::string_view name, size_t iter, Expr binding) {
+    return with_block(k, name, [&](Block& b) {
+      std::vector<BlockIter> iters(b.iters.begin(), b.iters.end());
+      iters[iter].binding = binding;
+      b.iters = pool().arena().list(iters);
+    });
+  }
+};
+
+TEST_F(Faults, ACopyOfOneRowWhereOtherBlocksReadAll) {
+  const Kernel k = scheduled(make().chain(), {"compute_inline a", "cache_write c.1"});
+  EXPECT_EQ(join(validate(with_binding(k, "c", 0, make().index(0))), "\n"),
+            "block `c` is never run with 1 for iterator `vi0`");
+}
+TEST_F(Faults, AReductionThatLeavesOutAnElement) {
+  Kernel k = scheduled(make().row_maximum(), {"decompose_reduction top.0"});
+  const For* loop = loops_around(k.body, find_block(k.body, "top"))[0];
+  Arena& arena = pool().arena();
+  k.body = replace(arena, k.body, loop, make_for(arena, loop->var, make().index(4), loop->how, loop->body));
+  EXPECT_EQ(join(validate(k), "\n"), "block `top` is never run with 4 for iterator `vi0`");
+}
+TEST_F(Faults, ABlockWithinABlockThatLeavesOutAnElement) {
+  const Kernel k = scheduled(make().row_maximum(), {"split top.0 1", "reorder top 2 0 1", "blockize top.2"});
+  const Kernel faulty = with_block(k, "top", [&](Block& b) {
+    const Expr row = find_block(k.body, "top_o")->iters[0].var;
+    b.predicate = less(row, make().index(4));
+  });
+  EXPECT_EQ(join(validate(faulty), "\n"), "block `top` is never run with 4 for iterator `vi0`");
+}
+
+}  // namespace
+}  // namespace relay::kernel::schedule
