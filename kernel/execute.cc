@@ -449,10 +449,10 @@ class Executor {
     };
   }
 
-  // Notes for which values of its iterators the block runs. One with blocks inside does nothing but run these.
+  // Notes for which values of its iterators the block runs.
   Run watched_domain(const Block& n) {
     const std::vector<const BlockIter*> iters = iters_of_sources(n);
-    if (iters.empty() || !blocks(n.body).empty()) return {};
+    if (iters.empty()) return {};
     std::vector<int64_t> extents;
     std::vector<int64_t*> slots;
     for (const BlockIter* i : iters) {

@@ -132,7 +132,7 @@ size_t Rehearsal::group_of(const Block& b, const std::vector<const BlockIter*>& 
     }
   }
   std::vector<int64_t> key(tensors.begin(), tensors.end());
-  key.push_back(-1);
+  key.push_back(blocks(b.body).empty() ? -1 : -2);  // ends the tensors
   key.insert(key.end(), extents.begin(), extents.end());
   const auto [it, fresh] = group_by_key_.emplace(std::move(key), groups_.size());
   if (fresh) {

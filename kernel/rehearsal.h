@@ -53,7 +53,7 @@ class Rehearsal {
   void count(const Buffer* buffer, const std::string& block, const std::vector<int64_t>& extents,
              const std::vector<int64_t>& spatial, const std::vector<int64_t>& reduction);
   // Blocks that access the same tensors share a domain between them: the values of these iterators, which all blocks
-  // of a group together must take.
+  // of a group together must take. Blocks that contain others, which access what they do, are groups of their own.
   size_t group_of(const Block& b, const std::vector<const BlockIter*>& iters,
                   const std::vector<int64_t>& extents);
   void visit(size_t group, const std::vector<int64_t>& values);

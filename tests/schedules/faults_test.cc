@@ -50,5 +50,14 @@ TEST_F(Faults, ABlockWithinABlockThatLeavesOutAnElement) {
   EXPECT_EQ(join(validate(faulty), "\n"), "block `top` is never run with 4 for iterator `vi0`");
 }
 
+TEST_F(Faults, ABlockAroundAnInstructionThatLeavesOutAPiece) {
+  const Kernel k =
+      scheduled(make().product(4, 8, 4),
+                {"split y.1 4", "reorder y 1 0 2 3", "decompose_reduction y.1", "tensorize y.1 tile_4x4x4"});
+  const Kernel faulty =
+      with_block(k, "y_o", [&](Block& b) { b.predicate = less(b.iters[0].binding, make().index(1)); });
+  EXPECT_EQ(join(validate(faulty), "\n"), "block `y_o` is never run with 1 for iterator `vi1_o`");
+}
+
 }  // namespace
 }  // namespace relay::kernel::schedule
