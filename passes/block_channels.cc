@@ -1,6 +1,6 @@
 // block-channels: images whose channels come in blocks of a vector register, NCHW16c, as far as they go.
 //
-// A convolution with a constant weight reads and writes blocks; element-wise operators, pooling, concatenation and padding
+// A convolution with a constant weight reads and writes blocks (a transposed one becomes ordinary ones, phases.h); element-wise operators, pooling, concatenation and padding
 // take over the layout of what they read. Each such value has two forms, in blocks and as it was: who cannot use the
 // first one asks for the second, and only what is asked for is computed. So a network is transformed where it begins and ends.
 //
@@ -19,6 +19,7 @@
 #include "passes/convolution_cost.h"
 #include "passes/effects.h"
 #include "passes/pass.h"
+#include "passes/phases.h"
 
 namespace relay::passes {
 namespace {
@@ -34,6 +35,22 @@ bool attribute_is(const Attrs& attrs, std::string_view name, std::string_view wa
   return !v || v->string.empty() || v->string == wanted;
 }
 
+// Does some output channel see nothing at a place of the window (OIHW, float32)? Its sums are short, and more precise than what
+// goes through transforms together with the other places.
+bool has_empty_taps(const Tensor& weight) {
+  const Shape& shape = weight.shape();
+  const std::span<const float> w = weight.as<float>();
+  const auto taps = static_cast<size_t>(shape[2] * shape[3]), inputs = static_cast<size_t>(shape[1]);
+  for (size_t first = 0; first < w.size(); first += taps * inputs) {
+    for (size_t tap = 0; tap < taps; ++tap) {
+      bool empty = true;
+      for (size_t i = 0; i < inputs && empty; ++i) empty = w[first + i * taps + tap] == 0;
+      if (empty) return true;
+    }
+  }
+  return false;
+}
+
 class Blocker {
  public:
   // `winograd`: the largest tile of Winograd's filtering, where that pays; 0: never.
@@ -47,6 +64,8 @@ class Blocker {
     Expr in_blocks = nullptr;
     if (def == &op::kConv2d) {
       in_blocks = convolution(b, *call);
+    } else if (def == &op::kConv2dTranspose) {
+      return transposed_convolution(b, *call);
     } else if (def == &op::kMaxPool2d || def == &op::kAvgPool2d) {
       in_blocks = pooling(b, *call, *def);
     } else if (def == &op::kConcatenate) {
@@ -108,7 +127,9 @@ class Blocker {
     Expr data = known(call.args[0]);
     const bool as_it_is = !data && !depthwise && from < block_;
     if (!data) data = as_it_is ? call.args[0] : transformed(b, call.args[0]);
-    if (const int64_t tile = as_it_is || depthwise ? 0 : best_tile(c, *x, *w, *y); tile > 0) {
+    if (const int64_t tile =
+            as_it_is || depthwise ? 0 : best_tile(c, *x, *call.args[1]->as<Constant>()->value, *y);
+        tile > 0) {
       const Expr points =
           op::packed(b, op::kContribConv2dWinogradWeightTransform, call.args[1], {{"tile_size", tile}});
       const std::string in_blocks = cat("HWOI", block_, "o");
@@ -132,14 +153,66 @@ class Blocker {
                      {"out_layout", layout()}});
   }
 
+  // Phase by phase, each an ordinary convolution; then the phases' results are put between each other.
+  Expr transposed_convolution(Builder& b, const Call& call) {
+    const TensorType *x = image(call.args[0]), *w = image(call.args[1]), *y = image(&call);
+    const auto* weight = call.args[1]->as<Constant>();
+    if (!x || !w || !y || !weight) return &call;
+    const auto a = op::read_attrs<op::TransposedConvolutionAttrs>(call.attrs);
+    const op::Window window = op::read_convolution(a).window;
+    if (a.data_layout != "NCHW" || a.kernel_layout != "IOHW" || a.groups != 1) return &call;
+    TransposedConvolution c{window.stride, window.before, {}, {}};
+    for (size_t axis = 0; axis < 2; ++axis) {
+      // With holes between the windows most phases would be empty.
+      if (window.stride[axis] > w->dims[2 + axis].value() || window.dilation[axis] != 1) return &call;
+      c.data[axis] = x->dims[2 + axis].value();
+      c.results[axis] = y->dims[2 + axis].value();
+    }
+    const Phases phases = split_into_phases(c, *weight->value, block_);
+    std::vector<Expr> parts, in_blocks;
+    for (const PhaseConvolution& phase : phases.convolutions) {
+      const std::vector<int64_t> padding(phase.padding.begin(), phase.padding.end());
+      parts.push_back(rewrite(
+          b, op::call(b, op::kConv2d, {call.args[0], b.constant(phase.weight)}, {{"padding", padding}})));
+      if (Expr blocks = known(parts.back())) in_blocks.push_back(blocks);
+    }
+    const Dim channels = y->dims[1];
+    if (in_blocks.size() == parts.size() && channels.value() % block_ == 0)
+      return as_it_was(b, interleaved(b, phases, in_blocks, channels.value() / block_, *y), *y);
+    return interleaved(b, phases, parts, channels, *y);
+  }
+
+  // From all phases' channels (or blocks of them) of small images to the images of the result.
+  Expr interleaved(Builder& b, const Phases& phases, const std::vector<Expr>& parts, Dim channels,
+                   const TensorType& result) {
+    Expr e = parts.size() == 1 ? parts.front() : concatenated(b, parts);
+    const auto reshaped = [&](std::vector<Dim> shape) {
+      if (op::tensor_type_of(parts.front()).rank() == 5) shape.push_back(block_);
+      return op::call(b, op::kReshape, {e}, {{"newshape", shape}, {"allowzero", true}});
+    };
+    const Dim batch = result.dims[0], down = phases.count[0], across = phases.count[1],
+              height = phases.extents[0], width = phases.extents[1];
+    e = reshaped({batch, down, across, channels, height, width});
+    std::vector<int64_t> axes{0, 3, 4, 1, 5, 2};
+    if (op::tensor_type_of(e).rank() == 7) axes.push_back(6);
+    e = op::transposed(b, e, axes);
+    e = reshaped({batch, channels, height * down, width * across});
+    for (size_t axis : {2, 3}) {
+      if (op::tensor_type_of(e).dims[axis].value() != result.dims[axis].value())
+        e = op::sliced(b, e, static_cast<int64_t>(axis), 0, result.dims[axis]);
+    }
+    return e;
+  }
+
   // The tile of Winograd's filtering that is fastest; 0 if it is not possible or no gain.
-  int64_t best_tile(const op::Convolution& c, const TensorType& x, const TensorType& w,
+  int64_t best_tile(const op::Convolution& c, const TensorType& x, const Tensor& weight,
                     const TensorType& y) const {
     const std::vector<int64_t> one{1, 1};
     if (c.window.strides() != one || c.window.dilations() != one) return 0;
-    if (w.dims[2].value() != 3 || w.dims[3].value() != 3) return 0;
-    const ConvolutionShape shape{x.dims[0].value(), w.dims[0].value(), x.dims[1].value(), 3,
-                                 y.dims[2].value(), y.dims[3].value()};
+    const Shape& w = weight.shape();
+    if (w[2] != 3 || w[3] != 3 || has_empty_taps(weight)) return 0;
+    const ConvolutionShape shape{x.dims[0].value(), w[0], x.dims[1].value(), 3, y.dims[2].value(),
+                                 y.dims[3].value()};
     double least = direct_cycles(shape, block_);
     int64_t best = 0;
     for (int64_t tile = 2; tile <= winograd_; tile += 2) {
@@ -186,10 +259,14 @@ class Blocker {
       if (!part || (!whole && i + 1 < parts->fields.size())) return nullptr;
       in_blocks.push_back(part);
     }
-    const Expr tuple = b.tuple(in_blocks);
+    return concatenated(b, in_blocks);
+  }
+
+  // Along the channels.
+  static Expr concatenated(Builder& b, const std::vector<Expr>& parts) {
     std::vector<Type> types;
-    for (Expr e : in_blocks) types.push_back(e->type);
-    return op::call(b, op::kConcatenate, {b.with_type(tuple, b.context().tuple_type(types))},
+    for (Expr e : parts) types.push_back(e->type);
+    return op::call(b, op::kConcatenate, {b.with_type(b.tuple(parts), b.context().tuple_type(types))},
                     {{"axis", int64_t{1}}});
   }
 

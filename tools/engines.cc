@@ -233,6 +233,19 @@ constexpr std::array<Engine, 4> kEngines = {{
     {"aot-cpp", "the ahead-of-time compiler: C++ to a library, through its C interface", true, prepare_aot},
 }};
 
+// Frees the name for an entry: other functions may call the program's own @main.
+Module with_main_renamed(const Module& m) {
+  std::string name = "main_0";
+  for (int i = 1; m.function(name); ++i) name = cat("main_", i);
+  Module out = rewrite(m, [&](Builder& b, Expr e) -> Expr {
+    const auto* global = e->as<Global>();
+    return global && global->name.text() == "main" ? b.global(name, e->type) : e;
+  });
+  out.set_function(name, out.function("main"));
+  out.remove_function("main");
+  return out;
+}
+
 }  // namespace
 
 CannotPrepare::CannotPrepare(const Diagnostics& why)
@@ -270,20 +283,23 @@ std::string wrong_target(const std::string& name) {
 
 Module with_entry(const Module& m, std::string_view function) {
   Module out = m;
-  const Fn* entry = m.function(function);
-  // A variable is bound once in a module: a function under two names would bind its own twice.
-  if (function != "main") out.set_function("main", refresh(m.context(), entry)->as<Fn>());
-  std::vector<Symbol> pending = mentioned_globals(entry);
-  std::map<Symbol, bool> reached{{m.context().symbol("main"), true}};
+  if (function != "main") {
+    if (m.function("main")) out = with_main_renamed(out);
+    // A variable is bound once in a module: a function under two names would bind its own twice.
+    out.set_function("main", refresh(m.context(), out.function(function))->as<Fn>());
+  }
+  std::vector<Symbol> pending{m.context().symbol("main")};
+  std::map<Symbol, bool> reached;
   while (!pending.empty()) {
     const Symbol name = pending.back();
     pending.pop_back();
     if (std::exchange(reached[name], true)) continue;
-    const Fn* fn = m.function(name.text());
+    const Fn* fn = out.function(name.text());
     if (!fn) continue;
     for (Symbol other : mentioned_globals(fn)) pending.push_back(other);
   }
-  for (const auto& [name, fn] : m.functions()) {
+  const Module whole = out;
+  for (const auto& [name, fn] : whole.functions()) {
     if (!reached.contains(name)) out.remove_function(name.text());
   }
   return out;

@@ -106,12 +106,39 @@ Module widened(const Module& m) {
   return *wide;
 }
 
-Value widened(const Value& v) {
-  if (v.is_tensor()) return v.tensor().dtype() == kFloat32 ? Value(v.tensor().converted(kFloat64)) : v;
-  if (v.kind() != ValueKind::kTuple) return v;
-  std::vector<Value> fields;
-  for (const Value& field : v.fields()) fields.push_back(widened(field));
-  return Value::tuple(std::move(fields));
+Value widened(const Value& v, const Module& wide) {
+  struct Open {  // whose fields are being widened
+    Value value;
+    std::vector<Value> fields = {};
+  };
+  const auto has_parts = [](const Value& x) {
+    return x.kind() == ValueKind::kTuple || x.kind() == ValueKind::kData;
+  };
+  const auto leaf = [](const Value& x) {
+    return x.is_tensor() && x.tensor().dtype() == kFloat32 ? Value(x.tensor().converted(kFloat64)) : x;
+  };
+  if (!has_parts(v)) return leaf(v);
+  std::vector<Open> open{{v}};  // a list is as deep as it is long
+  while (true) {
+    Open& top = open.back();
+    if (top.fields.size() < top.value.fields().size()) {
+      const Value next = top.value.fields()[top.fields.size()];
+      if (has_parts(next)) {
+        open.push_back({next});
+      } else {
+        top.fields.push_back(leaf(next));
+      }
+      continue;
+    }
+    Value done =
+        top.value.kind() == ValueKind::kTuple
+            ? Value::tuple(std::move(top.fields))
+            : Value::data(wide.constructor(static_cast<const Constructor*>(top.value.code())->name.text()),
+                          std::move(top.fields));
+    open.pop_back();
+    if (open.empty()) return done;
+    open.back().fields.push_back(std::move(done));
+  }
 }
 
 std::vector<Bound> bounds_for(const Module& m, std::string_view function, const std::vector<Value>& args,
@@ -122,10 +149,14 @@ std::vector<Bound> bounds_for(const Module& m, std::string_view function, const 
     for (Expr arg : call->args) inner.push_back(value_of_argument(arg, fn, args));
     return operator_bounds(m.context(), *call, inner, want);
   }
-  std::vector<Value> wide_args;
-  for (const Value& v : args) wide_args.push_back(widened(v));
   const std::vector<Tensor> got = tensors_of(want);
-  const std::vector<Tensor> reference = tensors_of(interp::Machine(widened(m)).call(function, wide_args));
+  const bool floats =
+      std::any_of(got.begin(), got.end(), [](const Tensor& t) { return t.dtype().is_float(); });
+  if (!floats) return std::vector<Bound>(got.size(), [](int64_t) { return 0.0; });
+  const Module wide = widened(m);
+  std::vector<Value> wide_args;
+  for (const Value& v : args) wide_args.push_back(widened(v, wide));
+  const std::vector<Tensor> reference = tensors_of(interp::Machine(wide).call(function, wide_args));
   std::vector<Bound> out;
   for (size_t i = 0; i < got.size(); ++i) {
     if (!got[i].dtype().is_float() || i >= reference.size() || reference[i].size() != got[i].size()) {

@@ -24,8 +24,8 @@ std::vector<Bound> bounds_for(const Module& m, std::string_view function, const 
 // largest magnitude, both against the float64 reference.
 Bound network_bound(const Tensor& reference, const Tensor& unoptimised);
 
-// The module and arguments with float64 in the place of float32.
+// The module with float64 in the place of float32, and an argument for that module; functions and references stay.
 Module widened(const Module& m);
-Value widened(const Value& v);
+Value widened(const Value& v, const Module& wide);
 
 }  // namespace relay::tools

@@ -87,6 +87,7 @@ Verifier::Verifier(const Model& model, const VerifyOptions& options, Session& se
   };
   progress.step("preparing the unoptimised run");
   plain_ = prepare(*find_engine("graph"), 0);
+  if (!plain_.run) plain_ = prepare(*find_engine("jit"), 0);  // which runs what is no static dataflow
   for (const Engine& e : engines()) {
     const auto& only = options.engines;
     if (!only.empty() && std::find(only.begin(), only.end(), e.name) == only.end()) continue;
@@ -104,10 +105,10 @@ std::vector<VerifyRow> Verifier::run(const std::vector<Value>& args, const data:
   Progress progress(session_, "verify");
   progress.step("the reference in float64");
   std::vector<Value> wide_args;
-  for (const Value& v : args) wide_args.push_back(widened(v));
+  for (const Value& v : args) wide_args.push_back(widened(v, wide_));
   const std::vector<Tensor> reference = tensors_of(interp::Machine(wide_).call(model_.function, wide_args));
 
-  // The interpreter's own run takes the place of the unoptimised one for programs that the graph runtime cannot run.
+  // The interpreter's own run takes the place of the unoptimised one if that failed.
   std::optional<Outcome> base;
   if (plain_.run) base = plain_.run(args);
   if (!base || base->kind != Outcome::Kind::kValue) {

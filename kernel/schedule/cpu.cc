@@ -85,7 +85,7 @@ double tree_size(Expr e) {
 }
 
 // Should the stage be computed where it is used?
-bool worth_inlining(const Stage& producer, const std::vector<Stage>& all) {
+bool worth_inlining(const CpuOptions& options, const Stage& producer, const std::vector<Stage>& all) {
   const Cost cost = cost_of(producer.value);
   size_t sites = 0;
   for (const Stage& s : all) {
@@ -98,7 +98,8 @@ bool worth_inlining(const Stage& producer, const std::vector<Stage>& all) {
       // The body of a reduction runs often: only a move of data or light arithmetic on one element.
       if (cost.expensive || cost.loads > 1 || cost.operations > 4) return false;
       // A condition around a load (padding) would keep the body, or the packing of it, from being vectorised.
-      if (guards_loads(producer.value)) return false;
+      if (guards_loads(producer.value) && !(n == 1 && is_padding(producer) && is_window(options, s)))
+        return false;
     } else if (!s.requirements.empty()) {
       return false;
     }
@@ -109,13 +110,13 @@ bool worth_inlining(const Stage& producer, const std::vector<Stage>& all) {
   return !cost.expensive && cost.loads <= 2 && cost.operations <= 4;
 }
 
-Kernel inline_producers(Kernel k) {
+Kernel inline_producers(const CpuOptions& options, Kernel k) {
   for (bool again = true; again;) {
     again = false;
     const std::vector<Stage> all = stages_of(k);
     for (const Stage& s : all) {
       if (s.kind != StageKind::kCompute || !s.requirements.empty() || is_output(k, s.buffer)) continue;
-      if (!worth_inlining(s, all)) continue;
+      if (!worth_inlining(options, s, all)) continue;
       if (Outcome next = compute_inline(k, s.name)) {
         k = *next;
         again = true;
@@ -182,6 +183,7 @@ Stmt write(Writer& w, const CpuOptions& options, const Work& work) {
     return write_elementwise(w, options, s);
   }
   if (s.kind == StageKind::kSequential || !s.requirements.empty()) return s.statement;
+  if (Stmt windows = write_windows(w, options, work)) return windows;
   if (Stmt tiles = write_tiles(w, options, work)) return tiles;
   if (Stmt panels = write_product(w, options, work)) return panels;
   if (Stmt tiles = write_contraction(w, options, work)) return tiles;
@@ -194,7 +196,7 @@ Stmt write(Writer& w, const CpuOptions& options, const Work& work) {
 Kernel schedule_for_cpu(const Kernel& k, const CpuOptions& options) {
   ExprPool* pool = pool_of(k);
   if (options.opt_level <= 0 || pool == nullptr) return k;
-  Kernel inlined = inline_producers(k);
+  Kernel inlined = inline_producers(options, k);
   Writer w(inlined);
   const std::vector<Stage> stages = stages_of(inlined);
   std::vector<Stmt> body;

@@ -37,6 +37,23 @@ class CpuBlocks : public ScheduleTest {
       return b->name.text().find(part_of_name) != std::string_view::npos;
     });
   }
+  bool has_prefetch(const Kernel& k) {
+    bool found = false;
+    visit(k.body, [&](Stmt s) { found |= s->as<Prefetch>() != nullptr; });
+    return found;
+  }
+  int count_selections(const Kernel& k) {
+    int count = 0;
+    visit(k.body, [&](Stmt s) {
+      for (Expr e : expressions(s)) {
+        for_each_node(e, [&](const ExprNode* n) {
+          count += n->kind == ExprKind::kSelect;
+          return true;
+        });
+      }
+    });
+    return count;
+  }
   // Is there a loop over the lanes of vectors?
   bool has_vectors(const Kernel& k) {
     bool found = false;
@@ -91,6 +108,53 @@ TEST_F(CpuBlocks, PaddingIsABranch) {
   const Kernel k = k_.finish("k", "", {y}), s = scheduled(k, 4);
   EXPECT_TRUE(has_vectors(s));
   expect_same(k, s);
+}
+
+// What four small images hold, between each other.
+TEST_F(CpuBlocks, WhichOfSeveralImagesIsABranch) {
+  std::vector<Tensor> parts;
+  for (const char* name : {"a", "b", "c", "d"}) parts.push_back(input(name, {3, 3, 8}));
+  const Tensor y = k_.compute("interleaved", kFloat32, {index(6), index(6), index(8)}, [&](Indices i) {
+    const Expr phase = floor_mod(i[0], 2) * 2 + floor_mod(i[1], 2);
+    Expr e = parts[3](floor_div(i[0], 2), floor_div(i[1], 2), i[2]);
+    for (size_t p = 3; p-- > 0;) {
+      const Expr part = parts[p](floor_div(i[0], 2), floor_div(i[1], 2), i[2]);
+      e = select(equal(phase, index(static_cast<int64_t>(p))), part, e);
+    }
+    return max(e, k_.constant(kFloat32, 0));
+  });
+  const Kernel k = k_.finish("k", "", {y}), s = scheduled(k, 4);
+  EXPECT_EQ(count_selections(s), 0) << show(s);
+  expect_same(k, s);
+}
+
+TEST_F(CpuBlocks, WhatIsSelectedByLaneGuardsWhatIsInside) {
+  const Tensor x = input("x", {4, 4, 8});
+  const Tensor y = k_.compute("t", kFloat32, x.shape(), [&](Indices i) {
+    const Expr inner = select(less(i[0], index(2)), x.at(i), -x.at(i));
+    return select(less(i[2], index(3)), inner, x.at(i) * 2);
+  });
+  const Kernel k = k_.finish("k", "", {y});
+  expect_same(k, scheduled(k, 4));
+}
+
+TEST_F(CpuBlocks, ManySelectionsStay) {
+  const Tensor x = input("x", {40, 2, 8});
+  const Tensor y = k_.compute("t", kFloat32, x.shape(), [&](Indices i) {
+    Expr e = x.at(i);
+    for (int64_t p = 0; p < 20; ++p) e = select(equal(i[0], index(2 * p)), e + static_cast<double>(p), e);
+    return e;
+  });
+  const Kernel k = k_.finish("k", "", {y});
+  expect_same(k, scheduled(k, 4));
+}
+
+TEST_F(CpuBlocks, LargeWeightsAreFetchedAhead) {
+  const Kernel large = convolution(16, 8, 16, 3, 3, 1), small = convolution(16, 2, 2, 3, 3, 1);
+  const Kernel s = scheduled(large, 16);
+  EXPECT_TRUE(has_prefetch(s));
+  EXPECT_FALSE(has_prefetch(scheduled(small, 16)));
+  expect_same(large, s);
 }
 
 // t[i, j, l] = the sum or the difference of two elements, by i; j goes in cycles of two, of which the last is cut off.

@@ -30,6 +30,11 @@ Stmt write_lanes(Writer& w, const CpuOptions& options, const Stage& stage);
 Stmt write_formulas(Writer& w, const CpuOptions& options, const Stage& stage);
 // Reductions into such an axis: register tiles over the others.
 Stmt write_tiles(Writer& w, const CpuOptions& options, const Work& work);
+// Reductions over small windows into such an axis, of images with padding around them.
+Stmt write_windows(Writer& w, const CpuOptions& options, const Work& work);
+// Is it one, once what is_padding is computed in it?
+bool is_window(const CpuOptions& options, const Stage& s);
+bool is_padding(const Stage& s);
 // A whole kernel whose stages all go along rows, of which it has a reduction and something else: row by row.
 Stmt write_rows(Writer& w, const CpuOptions& options, const Kernel& k, const std::vector<Stage>& stages);
 // Products of matrices in panels: an operand whose columns are grouped, two vectors a group, or worth to be put so.

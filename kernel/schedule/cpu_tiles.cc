@@ -28,6 +28,9 @@ struct Operand {
   bool in_lanes = false;
 };
 
+// Of the reduction, as far as memory takes to answer.
+constexpr int64_t kStepsAhead = 64;
+
 struct Plan {
   int64_t vectors = 1;             // in the lanes
   std::vector<int64_t> tile = {};  // of each axis but the last
@@ -153,6 +156,7 @@ class Tiles {
         work_(work),
         s_(work.stage),
         plan_(std::move(plan)),
+        machine_(machine_for(options)),
         width_(options.vector_floats) {}
 
   // The last axis that is tiled runs inside one thread; all before it are shared out.
@@ -234,18 +238,60 @@ class Tiles {
     std::vector<Expr> steps;
     for (const Axis& a : s_.reduction) steps.push_back(a.extent);
     const Stmt update = w_.loops(ForKind::kSerial, "r", steps, [&](const std::vector<Expr>& r) {
-      return elements([&](std::vector<Binding> bindings) {
+      std::vector<Stmt> step = fetch_ahead(at, size, r);
+      step.push_back(elements([&](std::vector<Binding> bindings) {
         for (size_t d = 0; d < r.size(); ++d)
           bindings.push_back({s_.reduction[d], IterKind::kReduction, r[d]});
         const Expr next = rewrite_loads(
             s_.value, [&](const ExprNode* n) { return n->buffer == s_.buffer ? result : Expr(); });
         return w_.block(s_.name, bindings, w_.store(results, variables, next));
-      });
+      }));
+      return w_.sequence(step);
     });
     const Stmt write = elements([&](const std::vector<Binding>& bindings) {
       return w_.block(s_.name + "_result", bindings, work_.write_back(w_, work_.variables(), result));
     });
     return w_.allocate(results, w_.sequence({init, update, write}));
+  }
+
+  // Hints to fetch what large operands that are loaded as vectors have some steps ahead: each block of results goes through a
+  // stream of its own, which the processor does not fetch ahead far enough (it stops at the end of a page).
+  std::vector<Stmt> fetch_ahead(const std::vector<Expr>& at, const std::vector<int64_t>& size,
+                                const std::vector<Expr>& r) {
+    std::vector<Stmt> out;
+    const Expr lane = s_.spatial.back().var;
+    for_each_load(s_.next, [&](const ExprNode* n) {
+      if (!mentions(n, lane) || !is_large(*n->buffer)) return;
+      std::unordered_map<const ExprNode*, Expr> here;
+      for (size_t d = 0; d < r.size(); ++d) here[s_.reduction[d].var.get()] = r[d];
+      std::vector<size_t> axes;
+      std::vector<Expr> streams;
+      for (size_t a = 0; a < size.size(); ++a) {
+        here[s_.spatial[a].var.get()] = at[a] * plan_.tile[a];
+        if (!mentions(n, s_.spatial[a].var)) continue;
+        axes.push_back(a);
+        streams.push_back(w_.index(size[a]));
+      }
+      out.push_back(w_.loops(ForKind::kUnrolled, "stream", streams, [&](const std::vector<Expr>& t) {
+        for (size_t i = 0; i < axes.size(); ++i)
+          here[s_.spatial[axes[i]].var.get()] = at[axes[i]] * plan_.tile[axes[i]] + t[i];
+        return w_.loop(ForKind::kUnrolled, "v", plan_.vectors, [&](Expr v) {
+          here[lane.get()] = v * width_;
+          const Expr load = substitute(n, here);
+          std::vector<Expr> place(load->args.begin(), load->args.end());
+          place.back() = place.back() + kStepsAhead * plan_.vectors * width_;
+          return make_prefetch(w_.pool().arena(), n->buffer, place);
+        });
+      }));
+    });
+    return out;
+  }
+
+  // Does it have to come through the second-level cache each time?
+  bool is_large(const Buffer& b) const {
+    int64_t bytes = 4;
+    for (Expr extent : b.shape) bytes *= extent->kind == ExprKind::kInt ? extent->int_value : 1;
+    return bytes > machine_.level_2_bytes / 2 && b.scope != Scope::kLocal;
   }
 
   // Does an operand that is loaded as vectors vary along the axis?
@@ -262,6 +308,7 @@ class Tiles {
   const Work& work_;
   const Stage& s_;
   Plan plan_;
+  const Machine machine_;
   int64_t width_;
 };
 

@@ -19,18 +19,7 @@
 namespace relay::op {
 namespace {
 
-struct Conv2dTransposeAttrs : ConvolutionAttrs {
-  std::vector<int64_t> output_padding = {0, 0};
-  Conv2dTransposeAttrs() { kernel_layout = "IOHW"; }
-  static constexpr auto kFields = std::tuple_cat(
-      ConvolutionAttrs::kFields,
-      fields(
-          field("output_padding", &Conv2dTransposeAttrs::output_padding,
-                "how many rows and columns more the result has: which of the sizes that a convolution would "
-                "have taken to this one")));
-};
-
-std::array<int64_t, 2> read_output_padding(const Conv2dTransposeAttrs& a, const Window& w) {
+std::array<int64_t, 2> read_output_padding(const TransposedConvolutionAttrs& a, const Window& w) {
   const std::vector<int64_t>& p = a.output_padding;
   if (p.size() != 1 && p.size() != 2) {
     throw RelationError{kAttributes, cat("output_padding must be 1 or 2 numbers, not ", p.size())};
@@ -45,7 +34,7 @@ std::array<int64_t, 2> read_output_padding(const Conv2dTransposeAttrs& a, const 
   return out;
 }
 
-Type relate(Relation& r, const Conv2dTransposeAttrs& a) {
+Type relate(Relation& r, const TransposedConvolutionAttrs& a) {
   r.require_rank(0, 4);                                                  // C1
   require(r, 0, Domain::kNumber);                                        // C1
   const Convolution c = read_convolution(a);                             // C2, C3
@@ -97,7 +86,7 @@ std::vector<T> spread_out(const Convolution& c, const Tensor& data, const Tensor
   return y;
 }
 
-void evaluate(const Conv2dTransposeAttrs& a, Args in, Results out) {
+void evaluate(const TransposedConvolutionAttrs& a, Args in, Results out) {
   const Convolution c = read_convolution(a);
   evaluate_products(in, out,
                     [&](const auto& x, const auto& w) { return spread_out(c, in[0], in[1], out[0], x, w); });
@@ -105,7 +94,7 @@ void evaluate(const Conv2dTransposeAttrs& a, Args in, Results out) {
 
 // The operator is the transpose of a convolution with the same weight, so that its gradients are those of that
 // convolution with data and result exchanged.
-std::vector<Expr> differentiate(Builder& b, const Conv2dTransposeAttrs& a, const Site& s) {
+std::vector<Expr> differentiate(Builder& b, const TransposedConvolutionAttrs& a, const Site& s) {
   const Convolution c = read_convolution(a);
   const DType d = s.tensor(0).dtype;
   const std::array<Dim, 4> w = c.weight.parts(s.tensor(1).dims);
@@ -120,7 +109,8 @@ std::vector<Expr> differentiate(Builder& b, const Conv2dTransposeAttrs& a, const
 }
 
 // The data with zeros between (for the stride) and around its elements; then a convolution with the turned window.
-std::vector<kernel::Tensor> lower(kernel::Builder& k, const Conv2dTransposeAttrs& a, const Lowering& l) {
+std::vector<kernel::Tensor> lower(kernel::Builder& k, const TransposedConvolutionAttrs& a,
+                                  const Lowering& l) {
   const Convolution c = read_convolution(a);
   const kernel::Tensor &x = l.in[0], &w = l.in[1];
   const std::array<kernel::Expr, 4> shape = c.data.parts(x.shape()), size = c.weight.parts(w.shape());
@@ -170,7 +160,7 @@ std::vector<kernel::Tensor> lower(kernel::Builder& k, const Conv2dTransposeAttrs
 
 // At most as many products as the window has elements, for each channel of a group.
 int64_t length(std::span<const Type> args, const Attrs& attrs) {
-  const Conv2dTransposeAttrs a = read_attrs<Conv2dTransposeAttrs>(attrs);
+  const TransposedConvolutionAttrs a = read_attrs<TransposedConvolutionAttrs>(attrs);
   const std::array<Dim, 4> w = read_convolution(a).weight.parts(args[1]->as<TensorType>()->dims);
   int64_t n = 1;
   for (const size_t p : {1, 2, 3}) n *= w[p].is_const() ? w[p].value() : 1;
@@ -179,7 +169,7 @@ int64_t length(std::span<const Type> args, const Attrs& attrs) {
 
 }  // namespace
 
-const OpDef kConv2dTranspose = define<Conv2dTransposeAttrs>({
+const OpDef kConv2dTranspose = define<TransposedConvolutionAttrs>({
     .name = "nn.conv2d_transpose",
     .doc = "The transpose of a convolution (a \"deconvolution\"): from small images to large ones.",
     .params = {{"data", "a batch of images"}, {"weight", "the windows' weights"}},

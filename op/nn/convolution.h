@@ -35,6 +35,17 @@ struct ConvolutionAttrs {
              field("out_dtype", &ConvolutionAttrs::out_dtype, "of the result; None: the data's"));
 };
 
+struct TransposedConvolutionAttrs : ConvolutionAttrs {
+  std::vector<int64_t> output_padding = {0, 0};
+  TransposedConvolutionAttrs() { kernel_layout = "IOHW"; }
+  static constexpr auto kFields = std::tuple_cat(
+      ConvolutionAttrs::kFields,
+      fields(
+          field("output_padding", &TransposedConvolutionAttrs::output_padding,
+                "how many rows and columns more the result has: which of the sizes that a convolution would "
+                "have taken to this one")));
+};
+
 // The attributes, understood.
 struct Convolution {
   Layout data, weight;  // letters N, C, H, W and O, I, H, W

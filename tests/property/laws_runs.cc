@@ -71,7 +71,7 @@ std::string broken_passes(const Program& p, ByteSource, Tally& tally) {
     const bool widens = pass->name == "widen-floats";
     if (widens && !want.exact) continue;
     std::vector<Value> args;
-    for (const Value& v : p.args) args.push_back(widens ? tools::widened(v) : v);
+    for (const Value& v : p.args) args.push_back(widens ? tools::widened(v, *out) : v);
     const Run got = interpret(*out, args);
     const std::string differs = difference(widens ? narrowed(got) : got, want);
     if (!differs.empty()) return cat("after ", name, ": ", differs, "\n", text_of(*out));
