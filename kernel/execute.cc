@@ -449,20 +449,35 @@ class Executor {
     };
   }
 
-  // Notes for which values of its iterators the block runs.
+  // Notes for which values of its iterators the block runs: for each by itself, and of those that say which element a
+  // reduction goes on with for all together.
   Run watched_domain(const Block& n) {
     const std::vector<const BlockIter*> iters = iters_of_sources(n);
     if (iters.empty()) return {};
     std::vector<int64_t> extents;
-    std::vector<int64_t*> slots;
-    for (const BlockIter* i : iters) {
-      extents.push_back(integer(i->extent)());
-      slots.push_back(&slot(i->var.get()));
+    std::vector<std::vector<size_t>> choices;
+    std::vector<size_t> gone_on_with;
+    for (size_t i = 0; i < iters.size(); ++i) {
+      extents.push_back(integer(iters[i]->extent)());
+      choices.push_back({i});
+      const bool written = std::any_of(n.writes.begin(), n.writes.end(), [&](const Region& w) {
+        return std::any_of(w.min.begin(), w.min.end(), [&](Expr m) { return mentions(m, iters[i]->var); });
+      });
+      if (written && iters[i]->kind == IterKind::kSpatial) gone_on_with.push_back(i);
     }
-    return [this, slots, group = rehearsal_->group_of(n, iters, extents)] {
-      std::vector<int64_t> values;
-      for (const int64_t* s : slots) values.push_back(*s);
-      rehearsal_->visit(group, values);
+    if (gone_on_with.size() > 1) choices.push_back(gone_on_with);
+    std::vector<std::pair<size_t, std::vector<int64_t*>>> domains;
+    for (const std::vector<size_t>& chosen : choices) {
+      std::vector<int64_t*> slots;
+      for (size_t i : chosen) slots.push_back(&slot(iters[i]->var.get()));
+      domains.emplace_back(rehearsal_->domain_of(n, iters, extents, chosen), std::move(slots));
+    }
+    return [this, domains] {
+      for (const auto& [domain, slots] : domains) {
+        std::vector<int64_t> values;
+        for (const int64_t* s : slots) values.push_back(*s);
+        rehearsal_->visit(domain, std::move(values));
+      }
     };
   }
 

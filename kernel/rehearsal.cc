@@ -123,8 +123,8 @@ void Rehearsal::count(const Buffer* buffer, const std::string& block, const std:
   s.seen.insert(reduction);
 }
 
-size_t Rehearsal::group_of(const Block& b, const std::vector<const BlockIter*>& iters,
-                           const std::vector<int64_t>& extents) {
+size_t Rehearsal::domain_of(const Block& b, const std::vector<const BlockIter*>& among,
+                            const std::vector<int64_t>& extents, const std::vector<size_t>& chosen) {
   std::set<int64_t> tensors;
   for (const auto& list : {b.reads, b.writes}) {
     for (const Region& r : list) {
@@ -134,32 +134,38 @@ size_t Rehearsal::group_of(const Block& b, const std::vector<const BlockIter*>& 
   std::vector<int64_t> key(tensors.begin(), tensors.end());
   key.push_back(blocks(b.body).empty() ? -1 : -2);  // ends the tensors
   key.insert(key.end(), extents.begin(), extents.end());
-  const auto [it, fresh] = group_by_key_.emplace(std::move(key), groups_.size());
+  key.insert(key.end(), chosen.begin(), chosen.end());
+  const auto [it, fresh] = domain_by_key_.emplace(std::move(key), domains_.size());
   if (fresh) {
-    Group g{b.name.str(), {}, {}, false};
-    for (size_t i = 0; i < iters.size(); ++i) {
-      g.names.push_back(iters[i]->var->name.str());
-      g.seen.emplace_back(static_cast<size_t>(std::max<int64_t>(extents[i], 0)));
+    Domain d{b.name.str(), {}, {}, {}};
+    for (size_t i : chosen) {
+      d.names.push_back(among[i]->var->name.str());
+      d.extents.push_back(extents[i]);
     }
-    groups_.push_back(std::move(g));
+    domains_.push_back(std::move(d));
   }
   return it->second;
 }
 
-void Rehearsal::visit(size_t group, const std::vector<int64_t>& values) {
-  Group& g = groups_[group];
-  g.visited = true;
-  for (size_t i = 0; i < values.size(); ++i) g.seen[i][static_cast<size_t>(values[i])] = true;
+std::string Rehearsal::Domain::hole() const {
+  if (seen.empty()) return {};
+  // They come in order: the first that is not the next one leaves a hole before it.
+  std::vector<int64_t> next(extents.size(), 0);
+  auto at = seen.begin();
+  for (; at != seen.end() && *at == next; ++at) {
+    size_t d = next.size();
+    while (d-- > 0 && ++next[d] == extents[d]) next[d] = 0;
+  }
+  const bool all_done =
+      at == seen.end() && std::all_of(next.begin(), next.end(), [](int64_t n) { return n == 0; });
+  if (all_done) return {};
+  return cat("block `", block, "` is never run with ", join(next, ", "), " for ",
+             names.size() == 1 ? "iterator `" : "iterators `", join(names, "`, `"), "`");
 }
 
 std::string Rehearsal::missing() const {
-  for (const Group& g : groups_) {
-    for (size_t i = 0; i < g.seen.size() && g.visited; ++i) {
-      const auto hole = std::find(g.seen[i].begin(), g.seen[i].end(), false);
-      if (hole == g.seen[i].end()) continue;
-      return cat("block `", g.block, "` is never run with ", hole - g.seen[i].begin(), " for iterator `",
-                 g.names[i], "`");
-    }
+  for (const Domain& d : domains_) {
+    if (std::string hole = d.hole(); !hole.empty()) return hole;
   }
   for (const auto& [key, s] : steps_) {
     if (static_cast<int64_t>(s.seen.size()) != s.all) {

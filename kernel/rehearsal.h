@@ -52,11 +52,12 @@ class Rehearsal {
   // buffer, or, if it is local, in any local ones, where blocks may add up parts of a sum over the same extents.
   void count(const Buffer* buffer, const std::string& block, const std::vector<int64_t>& extents,
              const std::vector<int64_t>& spatial, const std::vector<int64_t>& reduction);
-  // Blocks that access the same tensors share a domain between them: the values of these iterators, which all blocks
-  // of a group together must take. Blocks that contain others, which access what they do, are groups of their own.
-  size_t group_of(const Block& b, const std::vector<const BlockIter*>& iters,
-                  const std::vector<int64_t>& extents);
-  void visit(size_t group, const std::vector<int64_t>& values);
+  // Iterators that must take all of their values, those of each with those of the others. Blocks that access the same
+  // tensors share a domain if they have iterators of the same extents: `among` are all that are watched, and `chosen` says
+  // which of them are meant. Blocks that contain others, which access what they do, have domains of their own.
+  size_t domain_of(const Block& b, const std::vector<const BlockIter*>& among,
+                   const std::vector<int64_t>& extents, const std::vector<size_t>& chosen);
+  void visit(size_t domain, std::vector<int64_t> values) { domains_[domain].seen.insert(std::move(values)); }
 
   std::string missing() const;  // at the end: what was not done; empty if all was
 
@@ -71,11 +72,13 @@ class Rehearsal {
     int64_t all = 1;
     std::set<std::vector<int64_t>> seen;
   };
-  struct Group {
+  struct Domain {
     std::string block;
     std::vector<std::string> names;
-    std::vector<std::vector<bool>> seen;  // of each iterator, its values
-    bool visited = false;
+    std::vector<int64_t> extents;
+    std::set<std::vector<int64_t>> seen;
+
+    std::string hole() const;  // what was never run; empty if there is nothing
   };
   static size_t index(int32_t i) { return static_cast<size_t>(i); }
   bool conflict(int32_t a, int32_t b) const;  // are they different iterations of one loop?
@@ -84,8 +87,8 @@ class Rehearsal {
   int32_t strand_ = -1;
   std::vector<Strand> strands_;
   std::set<std::vector<int64_t>> done_;
-  std::map<std::vector<int64_t>, size_t> group_by_key_;
-  std::vector<Group> groups_;
+  std::map<std::vector<int64_t>, size_t> domain_by_key_;
+  std::vector<Domain> domains_;
   // By buffer (or -1), the extents of the reduction, and the values of the spatial iterators.
   std::map<std::tuple<int64_t, std::vector<int64_t>, std::vector<int64_t>>, Steps> steps_;
 };

@@ -41,6 +41,13 @@ TEST_F(Faults, AReductionThatLeavesOutAnElement) {
   k.body = replace(arena, k.body, loop, make_for(arena, loop->var, make().index(4), loop->how, loop->body));
   EXPECT_EQ(join(validate(k), "\n"), "block `top` is never run with 4 for iterator `vi0`");
 }
+TEST_F(Faults, AReductionThatLeavesOutOneOfAllElements) {
+  Kernel k = scheduled(make().product(4, 8, 4), {"decompose_reduction y.0", "fuse y.0"});
+  const For* loop = loops_around(k.body, find_block(k.body, "y"))[0];
+  Arena& arena = pool().arena();
+  k.body = replace(arena, k.body, loop, make_for(arena, loop->var, make().index(31), loop->how, loop->body));
+  EXPECT_EQ(join(validate(k), "\n"), "block `y` is never run with 3, 7 for iterators `vi0`, `vi1`");
+}
 TEST_F(Faults, ABlockWithinABlockThatLeavesOutAnElement) {
   const Kernel k = scheduled(make().row_maximum(), {"split top.0 1", "reorder top 2 0 1", "blockize top.2"});
   const Kernel faulty = with_block(k, "top", [&](Block& b) {

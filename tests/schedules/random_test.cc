@@ -257,17 +257,19 @@ Kernel repeating_loop(Case& c, const Kernel& k) {
 }
 Kernel missing_statement(Case& c, const Kernel& k) {
   // The only one that writes a tensor, and nothing else: what is left is otherwise a sound kernel, for something else.
+  const auto stores = [](Stmt root) {
+    std::map<const Buffer*, size_t> out;
+    visit(root, [&](Stmt n) {
+      const auto* st = n->as<Store>();
+      if (st && st->buffer->scope == Scope::kGlobal) ++out[st->buffer];
+    });
+    return out;
+  };
+  const std::map<const Buffer*, size_t> all = stores(k.body);
   const auto needed = [&](Stmt n) {
-    bool only = true, any = false;
-    for (const Block* b : outermost_blocks(n)) {
-      for (const Region& w : b->writes) {
-        if (w.buffer->scope != Scope::kGlobal) continue;
-        any = true;
-        only &= writers(n, w.buffer).size() == writers(k.body, w.buffer).size();
-      }
-    }
-    only &= any;
-    return only;
+    const std::map<const Buffer*, size_t> own = stores(n);
+    return !own.empty() &&
+           std::all_of(own.begin(), own.end(), [&](const auto& o) { return all.at(o.first) == o.second; });
   };
   const auto* s = any_of_kind<Seq>(
       c, k.body, [&](const Seq& n) { return std::any_of(n.body.begin(), n.body.end(), needed); });
