@@ -481,14 +481,12 @@ class Executor {
     };
   }
 
-  // Notes the step that the block is about to do, if it goes on with a reduction.
+  // Notes the step that the block is about to do, if it goes on from what it writes. A reduction of one step has no
+  // iterator for it.
   Run watched_step(const Block& n, BlockScope& scope) {
-    const bool reduces = std::any_of(n.iters.begin(), n.iters.end(),
-                                     [](const BlockIter& i) { return i.kind == IterKind::kReduction; });
-    const bool reads_own =
-        n.writes.size() == 1 && std::any_of(n.reads.begin(), n.reads.end(),
-                                            [&](const Region& r) { return r.buffer == n.writes[0].buffer; });
-    scope.goes_on = reduces && reads_own;
+    scope.goes_on = n.writes.size() == 1 && std::any_of(n.reads.begin(), n.reads.end(), [&](const Region& r) {
+                      return r.buffer == n.writes[0].buffer;
+                    });
     if (!scope.goes_on) return {};
     const IndependentIters independent = independent_iters(n, kernel_);
     std::vector<int64_t*> every, spatial, reduction;

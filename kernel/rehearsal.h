@@ -31,7 +31,7 @@ struct ElementHistory {
 // The block that runs.
 struct BlockState {
   int32_t number = 0;
-  bool goes_on = false;  // it reads what it writes, over a reduction
+  bool goes_on = false;  // it reads what it writes
   bool in_init = false;
 };
 

@@ -48,6 +48,14 @@ TEST_F(Faults, AReductionThatLeavesOutOneOfAllElements) {
   k.body = replace(arena, k.body, loop, make_for(arena, loop->var, make().index(31), loop->how, loop->body));
   EXPECT_EQ(join(validate(k), "\n"), "block `y` is never run with 3, 7 for iterators `vi0`, `vi1`");
 }
+TEST_F(Faults, AStepThatIsDoneTwice) {
+  Kernel k = scheduled(make().product(4, 8, 4), {"rfactor y.2", "decompose_reduction y_rf.0"});
+  const Block* step = find_block(k.body, "y_rf");
+  Arena& arena = pool().arena();
+  k.body = replace(arena, k.body, step,
+                   make_for(arena, pool().variable("again"), make().index(2), ForKind::kSerial, step));
+  EXPECT_EQ(join(validate(k), "\n"), "block `y_rf` does a step of its reduction again");
+}
 TEST_F(Faults, ABlockWithinABlockThatLeavesOutAnElement) {
   const Kernel k = scheduled(make().row_maximum(), {"split top.0 1", "reorder top 2 0 1", "blockize top.2"});
   const Kernel faulty = with_block(k, "top", [&](Block& b) {
