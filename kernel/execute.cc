@@ -6,6 +6,7 @@
 #include <functional>
 #include <limits>
 #include <memory>
+#include <numeric>
 #include <type_traits>
 
 #include "base/cat.h"
@@ -449,23 +450,25 @@ class Executor {
     };
   }
 
-  // Notes for which values of its iterators the block runs: for each by itself, and of those that say which element a
-  // reduction goes on with for all together.
+  // Notes for which values of its iterators the block runs: for each by itself, and for all together if it goes on with a
+  // reduction in a tensor. What is summed up in a local buffer may be a part.
   Run watched_domain(const Block& n) {
-    const std::vector<const BlockIter*> iters = iters_of_sources(n);
+    std::vector<const BlockIter*> iters = iters_of_sources(n);
+    const bool in_tensor = std::any_of(n.writes.begin(), n.writes.end(), [&](const Region& w) {
+      return w.buffer->scope == Scope::kGlobal && reads(n, w.buffer);
+    });
+    if (!in_tensor) std::erase_if(iters, [](const BlockIter* i) { return i->kind == IterKind::kReduction; });
     if (iters.empty()) return {};
     std::vector<int64_t> extents;
     std::vector<std::vector<size_t>> choices;
-    std::vector<size_t> gone_on_with;
     for (size_t i = 0; i < iters.size(); ++i) {
       extents.push_back(integer(iters[i]->extent)());
       choices.push_back({i});
-      const bool written = std::any_of(n.writes.begin(), n.writes.end(), [&](const Region& w) {
-        return std::any_of(w.min.begin(), w.min.end(), [&](Expr m) { return mentions(m, iters[i]->var); });
-      });
-      if (written && iters[i]->kind == IterKind::kSpatial) gone_on_with.push_back(i);
     }
-    if (gone_on_with.size() > 1) choices.push_back(gone_on_with);
+    if (in_tensor && reduces(n) && iters.size() > 1) {
+      choices.emplace_back(iters.size());
+      std::iota(choices.back().begin(), choices.back().end(), size_t{0});
+    }
     std::vector<std::pair<size_t, std::vector<int64_t*>>> domains;
     for (const std::vector<size_t>& chosen : choices) {
       std::vector<int64_t*> slots;
@@ -481,12 +484,17 @@ class Executor {
     };
   }
 
-  // Notes the step that the block is about to do, if it goes on from what it writes. A reduction of one step has no
-  // iterator for it.
+  static bool reduces(const Block& n) {
+    return std::any_of(n.iters.begin(), n.iters.end(),
+                       [](const BlockIter& i) { return i.kind == IterKind::kReduction; });
+  }
+  static bool reads(const Block& n, const Buffer* buffer) {
+    return std::any_of(n.reads.begin(), n.reads.end(), [&](const Region& r) { return r.buffer == buffer; });
+  }
+
+  // Notes the step that the block is about to do, if it goes on with a reduction.
   Run watched_step(const Block& n, BlockScope& scope) {
-    scope.goes_on = n.writes.size() == 1 && std::any_of(n.reads.begin(), n.reads.end(), [&](const Region& r) {
-                      return r.buffer == n.writes[0].buffer;
-                    });
+    scope.goes_on = n.writes.size() == 1 && reduces(n) && reads(n, n.writes[0].buffer);
     if (!scope.goes_on) return {};
     const IndependentIters independent = independent_iters(n, kernel_);
     std::vector<int64_t*> every, spatial, reduction;
@@ -507,6 +515,16 @@ class Executor {
       return out;
     };
     Array* array = this->array(n.writes[0].buffer);
+    // Several blocks that add to one local buffer need not say in the same words which part of a sum is theirs.
+    const Buffer* sums = n.writes[0].buffer;
+    const std::vector<const Block*> all = blocks(kernel_.body);
+    const auto adds = [&](const Block* b) {
+      return blocks(b->body).empty() && reads(*b, sums) &&
+             std::any_of(b->writes.begin(), b->writes.end(),
+                         [&](const Region& w) { return w.buffer == sums; });
+    };
+    if (sums->scope != Scope::kGlobal && std::count_if(all.begin(), all.end(), adds) > 1)
+      rehearsal_->leave_open(extents);
     return [=, this, known = independent.known, s = &scope] {
       const Window& w = *s->writes[0];
       int64_t element = 0;

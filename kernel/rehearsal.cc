@@ -66,6 +66,22 @@ class Work {
   std::unordered_map<const ExprNode*, int64_t> of_;
 };
 
+// What is computed, as numbers: the operations, and the tensors that are read.
+void append_values(Stmt body, std::vector<int64_t>& out) {
+  visit(body, [&](Stmt s) {
+    const auto* store = s->as<Store>();
+    if (store == nullptr) return;
+    for_each_node(store->value, [&](const ExprNode* n) {
+      if (n->dtype == kInt64 && n->kind != ExprKind::kLoad) return false;  // where, not what
+      out.push_back(static_cast<int64_t>(n->kind));
+      if (n->kind == ExprKind::kMath) out.push_back(static_cast<int64_t>(n->fn));
+      if (n->kind == ExprKind::kLoad) out.push_back(n->buffer->scope == Scope::kGlobal ? n->buffer->id : -1);
+      return n->kind != ExprKind::kLoad;
+    });
+    out.push_back(-1);
+  });
+}
+
 }  // namespace
 
 void Rehearsal::enter_iteration(int64_t activation, int64_t iteration) {
@@ -133,6 +149,7 @@ size_t Rehearsal::domain_of(const Block& b, const std::vector<const BlockIter*>&
   }
   std::vector<int64_t> key(tensors.begin(), tensors.end());
   key.push_back(blocks(b.body).empty() ? -1 : -2);  // ends the tensors
+  append_values(b.body, key);
   key.insert(key.end(), extents.begin(), extents.end());
   key.insert(key.end(), chosen.begin(), chosen.end());
   const auto [it, fresh] = domain_by_key_.emplace(std::move(key), domains_.size());
@@ -168,9 +185,11 @@ std::string Rehearsal::missing() const {
     if (std::string hole = d.hole(); !hole.empty()) return hole;
   }
   for (const auto& [key, s] : steps_) {
+    const auto& [where, extents, spatial] = key;
+    if (where < 0 && open_.contains(extents)) continue;
     if (static_cast<int64_t>(s.seen.size()) != s.all) {
       return cat("block `", s.block, "` does ", s.seen.size(), " of the ", s.all,
-                 " steps of its reduction at [", join(std::get<2>(key), ", "), "]");
+                 " steps of its reduction at [", join(spatial, ", "), "]");
     }
   }
   return {};

@@ -31,7 +31,7 @@ struct ElementHistory {
 // The block that runs.
 struct BlockState {
   int32_t number = 0;
-  bool goes_on = false;  // it reads what it writes
+  bool goes_on = false;  // it reads what it writes, over a reduction
   bool in_init = false;
 };
 
@@ -52,9 +52,11 @@ class Rehearsal {
   // buffer, or, if it is local, in any local ones, where blocks may add up parts of a sum over the same extents.
   void count(const Buffer* buffer, const std::string& block, const std::vector<int64_t>& extents,
              const std::vector<int64_t>& spatial, const std::vector<int64_t>& reduction);
-  // Iterators that must take all of their values, those of each with those of the others. Blocks that access the same
-  // tensors share a domain if they have iterators of the same extents: `among` are all that are watched, and `chosen` says
-  // which of them are meant. Blocks that contain others, which access what they do, have domains of their own.
+  // Parts of sums in local buffers over these extents need not be complete.
+  void leave_open(const std::vector<int64_t>& extents) { open_.insert(extents); }
+  // Iterators that must take all of their values, those of each with those of the others. Blocks that compute the same
+  // from the same tensors share a domain if they have iterators of the same extents: `among` are all that are watched, and
+  // `chosen` says which of them are meant. Blocks that contain others, which access what they do, have domains of their own.
   size_t domain_of(const Block& b, const std::vector<const BlockIter*>& among,
                    const std::vector<int64_t>& extents, const std::vector<size_t>& chosen);
   void visit(size_t domain, std::vector<int64_t> values) { domains_[domain].seen.insert(std::move(values)); }
@@ -86,7 +88,7 @@ class Rehearsal {
   int64_t activations_ = 0, beginnings_ = 0;
   int32_t strand_ = -1;
   std::vector<Strand> strands_;
-  std::set<std::vector<int64_t>> done_;
+  std::set<std::vector<int64_t>> done_, open_;
   std::map<std::vector<int64_t>, size_t> domain_by_key_;
   std::vector<Domain> domains_;
   // By buffer (or -1), the extents of the reduction, and the values of the spatial iterators.

@@ -142,6 +142,10 @@ Outcome rfactor(const Kernel& k, const LoopName& name) {
     }
     of_iter[i.var.get()] = substitute(i.binding, of_loop);
   }
+  // It stays a reduction, if only of one step.
+  if (std::none_of(iters.begin(), iters.end(),
+                   [](const BlockIter& i) { return i.kind == IterKind::kReduction; }))
+    iters.push_back({pool.variable("step"), pool.integer(1), IterKind::kReduction, pool.integer(0)});
   // Steps beyond the end, where the loops were split, are done as well, and change nothing.
   Expr spatial_predicate = pool.integer(1, kBool), real = spatial_predicate;
   for (Expr condition : conjuncts(block->predicate)) {

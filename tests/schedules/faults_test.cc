@@ -46,7 +46,14 @@ TEST_F(Faults, AReductionThatLeavesOutOneOfAllElements) {
   const For* loop = loops_around(k.body, find_block(k.body, "y"))[0];
   Arena& arena = pool().arena();
   k.body = replace(arena, k.body, loop, make_for(arena, loop->var, make().index(31), loop->how, loop->body));
-  EXPECT_EQ(join(validate(k), "\n"), "block `y` is never run with 3, 7 for iterators `vi0`, `vi1`");
+  EXPECT_EQ(join(validate(k), "\n"), "block `y` is never run with 3, 7, 0 for iterators `vi0`, `vi1`, `vr0`");
+}
+TEST_F(Faults, AReductionThatLeavesOutStepsOfOneElement) {
+  Kernel k = scheduled(make().product(4, 8, 4), {"fuse y.1", "split y.1 5"});
+  const For* loop = loops_around(k.body, find_block(k.body, "y"))[1];
+  Arena& arena = pool().arena();
+  k.body = replace(arena, k.body, loop, make_for(arena, loop->var, make().index(6), loop->how, loop->body));
+  EXPECT_EQ(join(validate(k), "\n"), "block `y` is never run with 0, 7, 2 for iterators `vi0`, `vi1`, `vr0`");
 }
 TEST_F(Faults, AStepThatIsDoneTwice) {
   Kernel k = scheduled(make().product(4, 8, 4), {"rfactor y.2", "decompose_reduction y_rf.0"});
