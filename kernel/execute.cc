@@ -178,7 +178,8 @@ class Executor {
       }
       if (!array->past.empty()) {
         ElementHistory& e = array->past[i];
-        const std::string_view wrong = writes ? rehearsal->write(e, *scope) : rehearsal->read(e, *scope);
+        const std::string_view wrong =
+            writes ? rehearsal->write(e, *scope) : rehearsal->read(e, array->buffer, *scope);
         if (!wrong.empty()) fail(wrong);
       }
       return flat;
@@ -494,7 +495,8 @@ class Executor {
 
   // Notes the step that the block is about to do, if it goes on with a reduction.
   Run watched_step(const Block& n, BlockScope& scope) {
-    scope.goes_on = n.writes.size() == 1 && reduces(n) && reads(n, n.writes[0].buffer);
+    if (n.writes.size() == 1 && reduces(n) && reads(n, n.writes[0].buffer))
+      scope.goes_on = n.writes[0].buffer;
     if (!scope.goes_on) return {};
     const IndependentIters independent = independent_iters(n, kernel_);
     std::vector<int64_t*> every, spatial, reduction;

@@ -89,10 +89,10 @@ void Rehearsal::enter_iteration(int64_t activation, int64_t iteration) {
   strand_ = static_cast<int32_t>(strands_.size()) - 1;
 }
 
-std::string_view Rehearsal::read(ElementHistory& e, const BlockState& by) const {
+std::string_view Rehearsal::read(ElementHistory& e, const Buffer* of, const BlockState& by) const {
   if (by.number != e.writer) {
     e.pending = false;
-    e.taken |= !by.goes_on;
+    e.taken |= by.goes_on != of;
   }
   if (conflict(e.write_strand, strand_)) return kShared;
   if (!conflict(e.read_strand, strand_)) {

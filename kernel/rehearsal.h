@@ -31,7 +31,7 @@ struct ElementHistory {
 // The block that runs.
 struct BlockState {
   int32_t number = 0;
-  bool goes_on = false;  // it reads what it writes, over a reduction
+  const Buffer* goes_on = nullptr;  // what it reads and writes, over a reduction
   bool in_init = false;
 };
 
@@ -43,7 +43,7 @@ class Rehearsal {
   void leave_iteration() { strand_ = strands_[index(strand_)].parent; }
 
   // Says what is wrong with an access, or nothing.
-  std::string_view read(ElementHistory& e, const BlockState& by) const;
+  std::string_view read(ElementHistory& e, const Buffer* of, const BlockState& by) const;
   std::string_view write(ElementHistory& e, const BlockState& by);
 
   // A step of a reduction into the element, by the values of the iterators. False if it was done before.

@@ -55,6 +55,15 @@ TEST_F(Faults, AReductionThatLeavesOutStepsOfOneElement) {
   k.body = replace(arena, k.body, loop, make_for(arena, loop->var, make().index(6), loop->how, loop->body));
   EXPECT_EQ(join(validate(k), "\n"), "block `y` is never run with 0, 7, 2 for iterators `vi0`, `vi1`, `vr0`");
 }
+TEST_F(Faults, AReductionOfWhatIsNotDoneYet) {
+  Kernel k = scheduled(make().row_maximum(), {"rfactor top.1", "decompose_reduction top_rf.0"});
+  std::vector<Stmt> parts(k.body->as<Seq>()->body.begin(), k.body->as<Seq>()->body.end());
+  ASSERT_EQ(parts.size(), 3u);
+  std::swap(parts[1], parts[2]);
+  k.body = make_sequence(pool().arena(), parts);
+  EXPECT_EQ(join(validate(k), "\n"),
+            "block `top_rf` writes top_rf[0, 0], which another block has read before the reduction was done");
+}
 TEST_F(Faults, AStepThatIsDoneTwice) {
   Kernel k = scheduled(make().product(4, 8, 4), {"rfactor y.2", "decompose_reduction y_rf.0"});
   const Block* step = find_block(k.body, "y_rf");
