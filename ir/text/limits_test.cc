@@ -172,7 +172,7 @@ TEST(Limits, RehearsalsAreLimited) {
     return read ? "" : diagnostics.all().front().slug();
   };
   EXPECT_EQ(slug(ParseOptions().max_rehearsed), "");
-  EXPECT_EQ(slug(5000), "kernel-too-large");
+  EXPECT_EQ(slug(3000), "kernel-too-large");
 }
 
 // Programs that no text of their size could hold: a hundred thousand `if`s, as a pass may build them.
