@@ -20,8 +20,8 @@ namespace relay::kernel {
 //  * vectorized loops have a constant extent; strides keep elements apart; inputs and outputs have none;
 //  * a block that names an instruction does what that does (instructions.h);
 //  * each output is written, and the loops around the writer reach all of each dim;
-//  * a kernel that is small enough is rehearsed (execute.h), which also looks at what several blocks do together. Places
-//    in local buffers are not compared with anything: a wrong one shows only if it was never written.
+//  * a kernel that is small enough is rehearsed (execute.h), which also looks at what several blocks do together;
+//    docs/schedules.md says what it cannot see.
 std::vector<std::string> validate(const Kernel& k);
 
 }  // namespace relay::kernel
