@@ -39,7 +39,12 @@ def @main(%x: Tensor[(4, 64), float32], %n: Tensor[(8), int32]) {
 }
 )";
 
-Sources sources_of(std::string_view program, const EmitOptions& options) {
+// What code needs that runs anywhere.
+const std::vector<std::string> kAnyProcessor = {"sse2"};
+
+// One variant for each list of features. All of them are compiled for any processor, and say they need more.
+Sources sources_of(std::string_view program, const std::vector<std::vector<std::string>>& features,
+                   const EmitOptions& options) {
   Diagnostics diagnostics;
   ParseOptions parsing;
   const Result<Module> parsed = parse("test", std::string(program), diagnostics, op::operators(), parsing);
@@ -49,13 +54,16 @@ Sources sources_of(std::string_view program, const EmitOptions& options) {
   const Result<passes::Plan> plan =
       lowered ? passes::plan_memory(*lowered, "main", diagnostics) : Result<passes::Plan>(kReported);
   EXPECT_TRUE(plan.ok()) << diagnostics.render(parsing.into.context().sources());
-  return plan ? emit(*plan, options) : Sources{};
-}
-
-kernel::native::CompileOptions for_any_processor() {
-  kernel::native::CompileOptions out;
-  EXPECT_EQ(kernel::native::parse_target("sse2", out.target), "");
-  return out;
+  if (!plan) return {};
+  std::vector<Variant> variants;
+  for (const std::vector<std::string>& needed : features) {
+    Variant v{&*plan, {}};
+    EXPECT_EQ(kernel::native::parse_target("sse2", v.target), "");
+    v.target.name = join(needed, "+");
+    v.target.features = needed;
+    variants.push_back(std::move(v));
+  }
+  return emit(variants, options);
 }
 
 // A compiled program in a folder of its own.
@@ -65,12 +73,12 @@ struct Compiled {
   kernel::native::Library library;
   const relay_api* api = nullptr;
 
-  Compiled(std::string_view program, const EmitOptions& options) {
+  Compiled(std::string_view program, const EmitOptions& options,
+           const std::vector<std::vector<std::string>>& features = {kAnyProcessor}) {
     EXPECT_EQ(folder.make(), "");
     path = folder.path() + "/model.so";
     Diagnostics diagnostics;
-    EXPECT_TRUE(
-        build(sources_of(program, options), options.weights, for_any_processor(), path, diagnostics).ok())
+    EXPECT_TRUE(build(sources_of(program, features, options), options.weights, {}, path, diagnostics).ok())
         << diagnostics.render({});
     EXPECT_EQ(library.open(path), "");
     if (auto get = reinterpret_cast<const relay_api* (*)()>(library.find("relay_get_api"))) api = get();
@@ -488,7 +496,7 @@ std::string absent_feature() {
 TEST(Artifact, AFeatureThatTheProcessorLacksIsNamedWhenTheModelIsOpened) {
   const std::string absent = absent_feature();
   if (absent.empty()) GTEST_SKIP() << "this processor has every feature that is asked for";
-  const Compiled c(kProgram, {.features = {"sse2", absent}});
+  const Compiled c(kProgram, {}, {{"sse2", absent}});
   char error[256] = "";
   relay_open_options options = {};
   options.struct_size = sizeof options;
@@ -498,6 +506,38 @@ TEST(Artifact, AFeatureThatTheProcessorLacksIsNamedWhenTheModelIsOpened) {
   EXPECT_EQ(c.api->model_open(&options, &model), RELAY_UNSUPPORTED);
   EXPECT_EQ(model, nullptr);
   EXPECT_NE(std::string(error).find("this processor has no " + absent), std::string::npos) << error;
+}
+
+TEST(Artifact, OfSeveralVariantsTheFirstThatTheProcessorCanRunDoes) {
+  const std::string absent = absent_feature();
+  if (absent.empty()) GTEST_SKIP() << "this processor has every feature that is asked for";
+  const Compiled c(kProgram, {}, {{"sse2", absent}, {"sse2", "sse"}, {"sse2"}});
+  std::vector<std::string> said;
+  relay_open_options options = {};
+  options.log_self = &said;
+  options.log = [](void* self, relay_log_level, const char* text) {
+    static_cast<std::vector<std::string>*>(self)->push_back(text);
+  };
+  Opened several(c, options), one(embedded());
+  ASSERT_EQ(several.status, RELAY_OK) << several.error;
+  ASSERT_EQ(several.go(), RELAY_OK);
+  ASSERT_EQ(one.go(), RELAY_OK);
+  EXPECT_EQ(several.y, one.y);
+  EXPECT_EQ(several.q, one.q);
+  EXPECT_EQ(said.back(), "runs the code for sse2+sse");
+}
+
+TEST(Artifact, VariantsShareTheWeightsThatAreTheSame) {
+  const auto bytes = [](const std::vector<std::vector<std::string>>& features) {
+    return sources_of(kProgram, features, {}).weights.size();
+  };
+  EXPECT_EQ(bytes({{"sse2"}}), bytes({{"sse2", "sse"}, {"sse2"}}));
+}
+
+TEST(Artifact, WhatOpensAModelRunsOnAnyProcessor) {
+  for (const SourceFile& f : sources_of(kProgram, {{"sse2", "sse"}}, {}).files) {
+    EXPECT_EQ(f.target.has_value(), f.name.find("kernels_") != std::string::npos) << f.name;
+  }
 }
 
 // --- weights in a file ------------------------------------------------------------------------------------------
@@ -534,7 +574,7 @@ TEST(Artifact, MissingCutAndForeignWeightsAreRefused) {
   const std::string cut = folder.path() + "/cut";
   ASSERT_EQ(write_file_atomically(cut, bytes.substr(0, bytes.size() - 1)), "");
   refused(cut, "bytes, this model's have");
-  const Sources other = sources_of(kOtherProgram, {.weights = Weights::kFile});
+  const Sources other = sources_of(kOtherProgram, {kAnyProcessor}, {.weights = Weights::kFile});
   ASSERT_EQ(other.weights.size(), bytes.size()) << "else the size alone tells them apart";
   const std::string foreign = folder.path() + "/foreign";
   ASSERT_EQ(write_file_atomically(foreign, other.weights), "");
@@ -544,7 +584,7 @@ TEST(Artifact, MissingCutAndForeignWeightsAreRefused) {
 // --- files ------------------------------------------------------------------------------------------------------
 
 TEST(Artifact, SameProgramSameBytes) {
-  const Sources a = sources_of(kProgram, {}), b = sources_of(kProgram, {});
+  const Sources a = sources_of(kProgram, {kAnyProcessor}, {}), b = sources_of(kProgram, {kAnyProcessor}, {});
   ASSERT_EQ(a.files.size(), b.files.size());
   for (size_t i = 0; i < a.files.size(); ++i) EXPECT_EQ(a.files[i].text, b.files[i].text) << a.files[i].name;
   EXPECT_EQ(a.header, b.header);
@@ -587,7 +627,7 @@ TEST(Artifact, ALibraryThatCannotBeWrittenLeavesNothingBehind) {
   const std::string blocked = folder.path() + "/model.so";
   std::filesystem::create_directories(blocked + "/in the way");
   Diagnostics diagnostics;
-  EXPECT_FALSE(build(sources_of(kProgram, {.weights = Weights::kFile}), Weights::kFile, for_any_processor(),
+  EXPECT_FALSE(build(sources_of(kProgram, {kAnyProcessor}, {.weights = Weights::kFile}), Weights::kFile, {},
                      blocked, diagnostics)
                    .ok());
   ASSERT_EQ(diagnostics.all().size(), 1);

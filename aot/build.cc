@@ -27,7 +27,7 @@ Result<std::vector<std::string>> build(const Sources& sources, Weights weights,
     if (!wrong.empty()) return uncompiled(std::move(wrong));
   }
   std::vector<kernel::native::Source> texts;
-  for (const SourceFile& f : sources.files) texts.push_back({f.name, f.text});
+  for (const SourceFile& f : sources.files) texts.push_back({f.name, f.text, f.target});
   const std::string made = folder.path() + "/model.so";
   std::string bytes;
   std::string wrong = kernel::native::build_library(texts, options, folder.path(), made);

@@ -12,7 +12,8 @@
 namespace relay::aot {
 
 // Writes NAME.so, NAME.h and, if the weights are a file, NAME.safetensors, for `library` = DIR/NAME.so: all of them whole, or
-// none. Returns their paths. Reports "cannot-compile" and "file-unwritable".
+// none. Returns their paths. A source without a target is compiled for that of the options, so leave it at its default:
+// any processor. Reports "cannot-compile" and "file-unwritable".
 Result<std::vector<std::string>> build(const Sources& sources, Weights weights,
                                        const kernel::native::CompileOptions& options,
                                        const std::string& library, Diagnostics& diagnostics);

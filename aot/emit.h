@@ -4,9 +4,12 @@
 // more, so that they compile side by side. Text depends on the module and the options alone: same input, same bytes.
 #pragma once
 
+#include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
+#include "kernel/native/toolchain.h"
 #include "passes/plan_memory.h"
 
 namespace relay::aot {
@@ -17,19 +20,26 @@ enum class Weights : uint8_t {
 };
 
 struct EmitOptions {
-  std::string model_name = "model";   // of the header and of the weights file; letters, digits, `_`, `-`, `.`
-  std::string target = "native";      // as the user gave it, for the description
-  std::vector<std::string> features;  // of the processor that the code needs: "avx2", "fma"
-  int vector_floats = 4;              // floats in a vector register of the target
+  std::string model_name = "model";  // of the header and of the weights file; letters, digits, `_`, `-`, `.`
   int opt_level = 2;
   int threads = 1;  // that a run uses unless the program that opens the model says otherwise
   Weights weights = Weights::kEmbedded;
   std::string licence;      // of the model, kept in the description
-  size_t kernel_files = 2;  // over how many files kernels are spread
+  size_t kernel_files = 2;  // over how many files the kernels of a variant are spread
+  // One file for everything where kernels are few, which compiles sooner: opening the model then needs the same
+  // processor as running it, and does not end with an error on another one. For libraries that stay in this process.
+  bool join_files = false;
+};
+
+// The model as one kind of processor runs it. The kernels of the plan must be scheduled for the target.
+struct Variant {
+  const passes::Plan* plan = nullptr;
+  kernel::native::Target target;
 };
 
 struct SourceFile {
   std::string name, text;
+  std::optional<kernel::native::Target> target = {};  // none: for any processor
 };
 
 struct Sources {
@@ -39,7 +49,11 @@ struct Sources {
   std::string description;        // JSON
 };
 
-// Kernels of the plan must be scheduled for `features`.
-Sources emit(const passes::Plan& plan, const EmitOptions& options);
+// An artifact with one variant or several, in the order in which they are preferred: it runs the first one whose features the
+// processor has. All are plans of one program.
+Sources emit(std::span<const Variant> variants, const EmitOptions& options);
+inline Sources emit(const Variant& variant, const EmitOptions& options) {
+  return emit(std::span<const Variant>(&variant, 1), options);
+}
 
 }  // namespace relay::aot

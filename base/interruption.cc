@@ -72,19 +72,19 @@ void wait_for_others() {
 }
 
 void on_signal(int signal) {
+  // Another thread has a signal already, and ends the program when it is done: ending it now would leave the rest behind.
+  if (interrupted.exchange(true)) return;
   const int before = errno;
-  if (!interrupted.exchange(true)) {
-    wait_for_others();
-    for (Place& p : places) {
-      if (p.state != Place::kProcesses || p.owner != getpid()) continue;
-      kill(-p.group, SIGKILL);
-      siginfo_t ended;
-      waitid(P_PID, static_cast<id_t>(p.group), &ended,
-             WEXITED | WNOWAIT);  // its status belongs to who started it
-    }
-    for (Place& p : places) {
-      if (p.state == Place::kPath && p.owner == getpid()) remove_at(AT_FDCWD, p.path, 8);
-    }
+  wait_for_others();
+  for (Place& p : places) {
+    if (p.state != Place::kProcesses || p.owner != getpid()) continue;
+    kill(-p.group, SIGKILL);
+    siginfo_t ended;
+    waitid(P_PID, static_cast<id_t>(p.group), &ended,
+           WEXITED | WNOWAIT);  // its status belongs to who started it
+  }
+  for (Place& p : places) {
+    if (p.state == Place::kPath && p.owner == getpid()) remove_at(AT_FDCWD, p.path, 8);
   }
   ::signal(signal, SIG_DFL);
   raise(signal);  // delivered when this handler returns

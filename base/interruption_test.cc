@@ -8,6 +8,8 @@
 #include <unistd.h>
 
 #include <functional>
+#include <string>
+#include <thread>
 
 #include "base/file.h"
 
@@ -60,6 +62,36 @@ TEST(Interruption, RemovesTemporaryFoldersWithAllThatIsInThem) {
     ASSERT_NE(path, "");
     EXPECT_NE(access(path.c_str(), F_OK), 0) << path;
   }
+}
+
+// A second signal finds another thread than the one that is removing things, and must not end the program before that is done.
+TEST(Interruption, SeveralSignalsAreAsGoodAsOne) {
+  std::string path;
+  const int status = status_of(
+      [&](int to) {
+        clean_up_when_interrupted();
+        TemporaryFolder folder;
+        if (!folder.make().empty()) return;
+        for (int i = 0; i < 3000; ++i)
+          close(open((folder.path() + "/" + std::to_string(i)).c_str(), O_CREAT | O_WRONLY, 0600));
+        std::thread other([] {
+          while (true) pause();
+        });
+        say(to, folder.path());
+        const pid_t self = getpid();
+        if (fork() == 0) {
+          for (int i = 0; i < 200; ++i) {
+            kill(self, i % 2 == 0 ? SIGTERM : SIGINT);
+            usleep(100);
+          }
+          _exit(0);
+        }
+        other.join();
+      },
+      path);
+  EXPECT_TRUE(WIFSIGNALED(status)) << status;
+  ASSERT_NE(path, "");
+  EXPECT_NE(access(path.c_str(), F_OK), 0) << path;
 }
 
 TEST(Interruption, EndsProcessesThatWereStarted) {

@@ -6,6 +6,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "base/integers.h"
 #include "kernel/polynomial.h"
 #include "kernel/simplify.h"
 #include "kernel/statements.h"
@@ -174,8 +175,8 @@ class Counter {
     if (!range.low || !range.high) return {0, last, 1};
     Steps s{*range.low, *range.high, range.is_single() ? 0 : stride(index)};
     const int64_t step = std::max<int64_t>(s.stride, 1);
-    if (s.low < 0) s.low += (-s.low + step - 1) / step * step;
-    if (s.high > last) s.high -= (s.high - last + step - 1) / step * step;
+    if (s.low < 0) s.low += ceil_div(-s.low, step) * step;
+    if (s.high > last) s.high -= ceil_div(s.high - last, step) * step;
     return s;
   }
 

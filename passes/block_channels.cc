@@ -14,6 +14,7 @@
 #include "op/apply.h"
 #include "op/nn/convolution.h"
 #include "op/nn/pooling.h"
+#include "op/nn/winograd.h"
 #include "op/ops.h"
 #include "op/registry.h"
 #include "passes/convolution_cost.h"
@@ -27,6 +28,11 @@ namespace {
 const TensorType* image(Expr e) {
   const auto* t = e->type ? e->type->as<TensorType>() : nullptr;
   return t && t->rank() == 4 && t->dtype == kFloat32 && t->is_static() ? t : nullptr;
+}
+
+// Its extents may be 0.
+Expr reshaped(Builder& b, Expr e, std::vector<Dim> shape) {
+  return op::call(b, op::kReshape, {e}, {{"newshape", std::move(shape)}, {"allowzero", true}});
 }
 
 // Has the attribute this value, or is it left to its default, which is that?
@@ -53,8 +59,10 @@ bool has_empty_taps(const Tensor& weight) {
 
 class Blocker {
  public:
-  // `winograd`: the largest tile of Winograd's filtering, where that pays; 0: never.
-  Blocker(int64_t block, int64_t winograd) : block_(block), winograd_(winograd) {}
+  // `winograd`: the largest tile of Winograd's filtering, where that pays; 0: never. `error_growth`: how much larger than
+  // those of the sum its errors may be.
+  Blocker(int64_t block, int64_t winograd, int64_t error_growth)
+      : block_(block), winograd_(winograd), error_growth_(static_cast<double>(error_growth)) {}
 
   Expr rewrite(Builder& b, Expr e) {
     const auto* call = e->as<Call>();
@@ -97,9 +105,7 @@ class Blocker {
                        type.dims[3].value() == 1;
     Expr e;
     if (point) {  // the same order in memory
-      e = op::call(b, op::kReshape, {in_blocks},
-                   {{"newshape", std::vector<Dim>{type.dims[0], rounded(channels), Dim(1), Dim(1)}},
-                    {"allowzero", true}});
+      e = reshaped(b, in_blocks, {type.dims[0], rounded(channels), Dim(1), Dim(1)});
     } else {
       e = op::call(b, op::kLayoutTransform, {in_blocks}, {{"src_layout", layout()}, {"dst_layout", "NCHW"}});
     }
@@ -186,17 +192,17 @@ class Blocker {
   Expr interleaved(Builder& b, const Phases& phases, const std::vector<Expr>& parts, Dim channels,
                    const TensorType& result) {
     Expr e = parts.size() == 1 ? parts.front() : concatenated(b, parts);
-    const auto reshaped = [&](std::vector<Dim> shape) {
+    const auto split = [&](std::vector<Dim> shape) {
       if (op::tensor_type_of(parts.front()).rank() == 5) shape.push_back(block_);
-      return op::call(b, op::kReshape, {e}, {{"newshape", shape}, {"allowzero", true}});
+      return reshaped(b, e, std::move(shape));
     };
     const Dim batch = result.dims[0], down = phases.count[0], across = phases.count[1],
               height = phases.extents[0], width = phases.extents[1];
-    e = reshaped({batch, down, across, channels, height, width});
+    e = split({batch, down, across, channels, height, width});
     std::vector<int64_t> axes{0, 3, 4, 1, 5, 2};
     if (op::tensor_type_of(e).rank() == 7) axes.push_back(6);
     e = op::transposed(b, e, axes);
-    e = reshaped({batch, channels, height * down, width * across});
+    e = split({batch, channels, height * down, width * across});
     for (size_t axis : {2, 3}) {
       if (op::tensor_type_of(e).dims[axis].value() != result.dims[axis].value())
         e = op::sliced(b, e, static_cast<int64_t>(axis), 0, result.dims[axis]);
@@ -216,6 +222,7 @@ class Blocker {
     double least = direct_cycles(shape, block_);
     int64_t best = 0;
     for (int64_t tile = 2; tile <= winograd_; tile += 2) {
+      if (op::error_growth(op::winograd(tile, 3), shape.in_channels) > error_growth_) continue;
       const double cycles = winograd_cycles(shape, block_, tile);
       if (cycles >= least) continue;
       least = cycles;
@@ -230,10 +237,7 @@ class Blocker {
     const TensorType* y = image(&call);
     if (!x || !y || !attribute_is(call.attrs, "layout", "NCHW")) return nullptr;
     const List<Dim>& dims = op::tensor_type_of(x).dims;
-    const auto reshaped = [&](Expr e, const std::vector<Dim>& shape) {
-      return op::call(b, op::kReshape, {e}, {{"newshape", shape}, {"allowzero", true}});
-    };
-    const Expr images = reshaped(x, {dims[0] * dims[1], dims[2], dims[3], dims[4]});
+    const Expr images = reshaped(b, x, {dims[0] * dims[1], dims[2], dims[3], dims[4]});
     const bool is_mean = &def == &op::kAvgPool2d;
     op::AvgPoolAttrs mean;
     op::MaxPoolAttrs most;
@@ -244,7 +248,7 @@ class Blocker {
     }
     mean.layout = most.layout = "NHWC";
     const Expr pooled = op::call(b, def, {images}, is_mean ? op::pool_attrs(mean) : op::pool_attrs(most));
-    return reshaped(pooled, {dims[0], dims[1], y->dims[2], y->dims[3], dims[4]});
+    return reshaped(b, pooled, {dims[0], dims[1], y->dims[2], y->dims[3], dims[4]});
   }
 
   Expr concatenation(Builder& b, const Call& call) {
@@ -311,9 +315,7 @@ class Blocker {
     const Expr reduced = op::call(
         b, def, {x}, {{"axis", std::vector<int64_t>{2, 3}}, {"keepdims", call.attrs.flag("keepdims")}});
     if (y->rank() == 4) return as_it_was(b, reduced, *y);
-    const Expr joined =
-        op::call(b, op::kReshape, {reduced},
-                 {{"newshape", std::vector<Dim>{dims[0], dims[1] * dims[4]}}, {"allowzero", true}});
+    const Expr joined = reshaped(b, reduced, {dims[0], dims[1] * dims[4]});
     const Dim channels = y->dims[1];
     return rounded(channels).value() == channels.value() ? joined : op::sliced(b, joined, 1, 0, channels);
   }
@@ -349,20 +351,18 @@ class Blocker {
     std::vector<Dim> shape(4 - type->rank(), Dim(1));
     shape.insert(shape.end(), type->dims.begin(), type->dims.end());
     if (!has_channels) shape.push_back(1);
-    const auto reshape = [&] {
-      return op::call(b, op::kReshape, {e}, {{"newshape", shape}, {"allowzero", true}});
-    };
-    if (!has_channels) return reshape();
+    if (!has_channels) return reshaped(b, e, shape);
     if (shape[1].value() != result.dims[1].value()) return nullptr;
-    return transformed(b, type->rank() == 4 ? e : reshape());
+    return transformed(b, type->rank() == 4 ? e : reshaped(b, e, shape));
   }
 
   int64_t block_, winograd_;
+  double error_growth_;
   std::unordered_map<Expr, Expr> in_blocks_;  // of a value in its original form
 };
 
 Module run(const Module& m, const PassContext& pass) {
-  Blocker blocker(pass.target.vector_floats, pass.value("winograd"));
+  Blocker blocker(pass.target.vector_floats, pass.value("winograd"), pass.value("winograd-error"));
   return rewrite(m, [&](relay::Builder& b, Expr e) { return blocker.rewrite(b, e); });
 }
 
@@ -371,9 +371,10 @@ Module run(const Module& m, const PassContext& pass) {
 const Pass kBlockChannels = {
     .name = "block-channels",
     .doc = "lay images out with their channels in blocks of a vector register",
-    .parameters = {{"winograd", 2,
+    .parameters = {{"winograd", 6,
                     "the largest tiles of Winograd's filtering (2, 4, 6), where windows are 3x3 and it is "
-                    "faster; 0: none"}},
+                    "faster; 0: none"},
+                   {"winograd-error", 4, "how many times the error of the sum it may have, as estimated"}},
     .run = run,
 };
 

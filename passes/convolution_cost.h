@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "base/integers.h"
+
 namespace relay::passes {
 
 struct ConvolutionShape {
@@ -36,11 +38,11 @@ inline double direct_cycles(const ConvolutionShape& c, int64_t lanes) {
 // By Winograd's minimal filtering, for tiles of m x m results. What the transforms leave is written and read once.
 inline double winograd_cycles(const ConvolutionShape& c, int64_t lanes, int64_t m) {
   const int64_t n = m + c.window - 1;
-  const auto up = [](int64_t a, int64_t b) { return (a + b - 1) / b; };
-  const double tiles = static_cast<double>(c.batch * up(c.height, m) * up(c.width, m)),
+  const double tiles = static_cast<double>(c.batch * ceil_div(c.height, m) * ceil_div(c.width, m)),
                points = static_cast<double>(n * n);
   const double weights = points * static_cast<double>(c.out_channels * c.in_channels);
-  const double vectors = static_cast<double>(up(c.in_channels, lanes) + up(c.out_channels, lanes));
+  const double vectors =
+      static_cast<double>(ceil_div(c.in_channels, lanes) + ceil_div(c.out_channels, lanes));
   const double bytes = 2 * 4 * points * tiles * vectors * static_cast<double>(lanes);
   return weights * tiles / (cost::kProductsPerCycle * static_cast<double>(lanes)) +
          tiles * vectors * cost::kTransformCycles * points / 36 + cost::transfer(bytes) +

@@ -2,13 +2,13 @@
 
 #include <algorithm>
 
+#include "base/integers.h"
+
 namespace relay::passes {
 namespace {
 
 // More convolutions than this are not worth their calls.
 constexpr int64_t kMostConvolutions = 16;
-
-int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 // How often a product is computed for that many channels: for a block of them at a time, or one by one if they would fill
 // less than half of one.

@@ -1,7 +1,9 @@
 // relay compile: a model to a library that needs nothing of ours.
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <chrono>
 #include <filesystem>
+#include <optional>
 
 #include "aot/build.h"
 #include "base/cat.h"
@@ -20,8 +22,9 @@ namespace native = kernel::native;
 
 struct Options {
   ModelOptions model;
-  TargetOptions target;
+  std::vector<std::string> targets = {"native"};
   std::string output, emit = "so", licence, passes;
+  int opt_level = 2, threads = 1;
   bool weights_file = false, time = false;
 };
 
@@ -71,10 +74,66 @@ class Stages {
   std::vector<std::pair<std::string, double>> stages_;
 };
 
+// The targets, as --target names them; it was checked.
+std::vector<native::Target> targets_of(const Options& o) {
+  std::vector<native::Target> out;
+  for (const std::string& name : o.targets) {
+    native::Target target;
+    CHECK(native::parse_target(name, target).empty(), "the option was checked");
+    target.name = name;
+    out.push_back(std::move(target));
+  }
+  return out;
+}
+
+// Why a target would never be chosen; empty if each can be.
+std::string never_chosen(const std::vector<std::string>& targets) {
+  // Of the names each has what those before it have, but for `native`, which has what this processor has.
+  const auto rank = [](std::string_view name) {
+    if (name.starts_with("cpu:")) name.remove_prefix(4);
+    const std::vector<std::string> names = native::target_names();
+    return name == "native" ? names.end() - names.begin()
+                            : std::find(names.begin(), names.end(), name) - names.begin();
+  };
+  for (size_t later = 1; later < targets.size(); ++later) {
+    if (rank(targets[later]) < rank(targets[later - 1])) continue;
+    return cat("--target: ", targets[later], " would never run, as processors that can run it run ",
+               targets[later - 1], ", which stands before it: name the best first");
+  }
+  return {};
+}
+
+// The program as it runs on one target.
+struct Lowered {
+  Module module;  // keeps the kernels
+  passes::Plan plan;
+};
+
+std::optional<Lowered> lower(const Options& o, const Model& model, const native::Target& target, Session& s) {
+  passes::RunnerOptions run;
+  run.target.opt_level = o.opt_level;
+  run.target.vector_floats = target.vector_floats;
+  run.time = o.time;
+  run.print = [&](std::string_view text) { s.say(text); };
+  Diagnostics diagnostics;
+  const std::string pipeline = o.passes.empty() ? passes::default_pipeline(o.opt_level) : o.passes;
+  Result<Module> lowered =
+      passes::run_pipeline(with_entry(model.module, model.function), pipeline, run, diagnostics);
+  Result<passes::Plan> plan =
+      lowered ? passes::plan_memory(*lowered, "main", diagnostics) : Result<passes::Plan>(kReported);
+  if (!plan) {
+    s.fail(diagnostics, model.module.context().sources());
+    return std::nullopt;
+  }
+  for (size_t i = 0; i < plan->inputs.size() && i < model.input_names.size(); ++i)
+    plan->inputs[i].name = model.input_names[i];
+  return Lowered{*lowered, std::move(*plan)};
+}
+
 void run(const Options& o, Session& s) {
   Stages stages;
-  native::Target target;
-  CHECK(native::parse_target(o.target.target, target).empty(), "the option was checked");
+  const std::vector<native::Target> targets = targets_of(o);
+  if (std::string wrong = never_chosen(o.targets); !wrong.empty()) s.fail(kUsage, wrong);
   const std::string licence = licence_text(o, s);
   // A long compilation should not end in a folder that is not there.
   const bool to_file = o.emit == "so" || !o.output.empty();
@@ -84,39 +143,32 @@ void run(const Options& o, Session& s) {
   stages.next("read and check");
   Result<Model> model = load_model(o.model, s);
   if (!model) return;
-  stages.next("passes");
+  stages.next("passes and plan");
   Progress progress(s, "compile");
   progress.step("optimising");
-  passes::RunnerOptions run;
-  run.target.opt_level = o.target.opt_level;
-  run.target.vector_floats = target.vector_floats;
-  run.time = o.time;
-  run.print = [&](std::string_view text) { s.say(text); };
-  Diagnostics diagnostics;
-  const std::string pipeline = o.passes.empty() ? passes::default_pipeline(o.target.opt_level) : o.passes;
-  Result<Module> lowered =
-      passes::run_pipeline(with_entry(model->module, model->function), pipeline, run, diagnostics);
-  stages.next("plan memory");
-  Result<passes::Plan> plan =
-      lowered ? passes::plan_memory(*lowered, "main", diagnostics) : Result<passes::Plan>(kReported);
-  if (!plan) {
-    s.fail(diagnostics, model->module.context().sources());
-    return;
+  std::vector<Lowered> lowered;
+  for (const native::Target& target : targets) {
+    std::optional<Lowered> one = lower(o, *model, target, s);
+    if (!one) return;
+    lowered.push_back(std::move(*one));
   }
-  for (size_t i = 0; i < plan->inputs.size() && i < model->input_names.size(); ++i)
-    plan->inputs[i].name = model->input_names[i];
   stages.next("print C++");
+  std::vector<aot::Variant> variants;
+  size_t kernels = 0;
+  uint64_t workspace = 0;
+  for (size_t i = 0; i < targets.size(); ++i) {
+    workspace = std::max<uint64_t>(workspace, lowered[i].plan.workspace_bytes);
+    variants.push_back({&lowered[i].plan, targets[i]});
+    kernels += lowered[i].module.kernels().size();
+  }
   aot::EmitOptions emit;
   emit.model_name = std::filesystem::path(output).stem().string();
-  emit.target = o.target.target;
-  emit.features = target.features;
-  emit.vector_floats = target.vector_floats;
-  emit.opt_level = o.target.opt_level;
-  emit.threads = o.target.threads;
+  emit.opt_level = o.opt_level;
+  emit.threads = o.threads;
   emit.weights = o.weights_file ? aot::Weights::kFile : aot::Weights::kEmbedded;
   emit.licence = licence;
   emit.kernel_files = 2 * native::usable_cores();
-  const aot::Sources sources = aot::emit(*plan, emit);
+  const aot::Sources sources = aot::emit(variants, emit);
   if (!to_file) {
     s.print(listing(sources));
     return;
@@ -129,8 +181,8 @@ void run(const Options& o, Session& s) {
   progress.step("compiling C++");
   stages.next("compile C++ and link");
   native::CompileOptions compile;
-  compile.target = target;
-  compile.opt_level = o.target.opt_level;
+  compile.opt_level = o.opt_level;
+  Diagnostics diagnostics;
   const auto written = aot::build(sources, emit.weights, compile, output, diagnostics);
   if (!written) {
     s.fail(diagnostics, model->module.context().sources());
@@ -142,8 +194,8 @@ void run(const Options& o, Session& s) {
     return;
   }
   s.say(fmt::format("wrote {} in {:.1f} s: {} kernels, {} bytes of weights, {} bytes of workspace\n",
-                    join(*written, ", "), stages.total(), lowered->kernels().size(),
-                    plan->constants.empty() ? 0 : sources.weights.size(), plan->workspace_bytes));
+                    join(*written, ", "), stages.total(), kernels,
+                    lowered[0].plan.constants.empty() ? 0 : sources.weights.size(), workspace));
 }
 
 }  // namespace
@@ -156,12 +208,18 @@ void add_compile(CLI::App& app, Session& session) {
                   "the library, model.so unless said otherwise; the header stands beside it");
   sub->add_option("--emit", o->emit, "so, or cpp: the generated C++ as one text, printed without -o")
       ->check(CLI::IsMember({"so", "cpp"}));
-  add_target_option(*sub, o->target.target);
-  sub->add_option("-O,--opt-level", o->target.opt_level, "0: as written, 1, 2, 3")
+  sub->add_option(
+         "--target", o->targets,
+         cat("processor features: ", join(native::target_names(), ", "),
+             "; several, with commas between them and the best first: the library has code for each and "
+             "runs the first that the processor can"))
+      ->delimiter(',')
+      ->check(wrong_target)
+      ->capture_default_str();
+  sub->add_option("-O,--opt-level", o->opt_level, "0: as written, 1, 2, 3")
       ->check(CLI::Range(0, 3))
       ->capture_default_str();
-  sub->add_option("--threads", o->target.threads,
-                  "threads of a run, unless the opening program says otherwise")
+  sub->add_option("--threads", o->threads, "threads of a run, unless the opening program says otherwise")
       ->check(CLI::Range(1, 1024))
       ->capture_default_str();
   sub->add_option("--passes", o->passes, "a pipeline in the place of the level's");

@@ -194,14 +194,11 @@ Prepared prepare_aot(const Module& m, std::string_view function, const EngineOpt
   std::optional<passes::Plan> plan = plan_for(m, function, options, target, lowered, why_not);
   if (!plan) return {{}, why_not};
   aot::EmitOptions emit;
-  emit.target = options.target;
-  emit.features = target.features;
-  emit.vector_floats = target.vector_floats;
   emit.opt_level = options.opt_level;
   emit.threads = options.threads;
   emit.kernel_files = native::usable_cores();
+  emit.join_files = true;
   native::CompileOptions compile;
-  compile.target = target;
   compile.opt_level = options.opt_level;
   Diagnostics diagnostics;
   const auto refuse = [&](std::string_view slug, const std::string& why) {
@@ -211,7 +208,7 @@ Prepared prepare_aot(const Module& m, std::string_view function, const EngineOpt
   TemporaryFolder folder;
   if (std::string wrong = folder.make(); !wrong.empty()) refuse("cannot-compile", wrong);
   const std::string path = folder.path() + "/model.so";
-  if (!aot::build(aot::emit(*plan, emit), emit.weights, compile, path, diagnostics))
+  if (!aot::build(aot::emit({&*plan, target}, emit), emit.weights, compile, path, diagnostics))
     throw CannotPrepare(diagnostics);
   auto artifact = std::make_shared<Artifact>();
   if (std::string wrong = artifact->open(path, static_cast<unsigned>(options.threads)); !wrong.empty())
@@ -268,6 +265,12 @@ const Engine* find_engine(std::string_view name) {
     if (e.name == name) return &e;
   }
   return nullptr;
+}
+
+Prepared prepare_unoptimised(const Module& checked, std::string_view function, EngineOptions options) {
+  options.opt_level = 0;
+  Prepared graph = find_engine("graph")->prepare(checked, function, options);
+  return graph.run ? graph : find_engine("jit")->prepare(checked, function, options);
 }
 
 std::string wrong_engine(const std::string& name) {

@@ -142,17 +142,20 @@ Value widened(const Value& v, const Module& wide) {
 }
 
 std::vector<Bound> bounds_for(const Module& m, std::string_view function, const std::vector<Value>& args,
-                              const Value& want) {
+                              const Value& want,
+                              const std::function<Outcome(const std::vector<Value>&)>& unoptimised) {
   const Fn& fn = *m.function(function);
   if (const Call* call = only_call(fn)) {
     std::vector<Value> inner;
     for (Expr arg : call->args) inner.push_back(value_of_argument(arg, fn, args));
     return operator_bounds(m.context(), *call, inner, want);
   }
-  const std::vector<Tensor> got = tensors_of(want);
+  const std::vector<Tensor> exact = tensors_of(want);
   const bool floats =
-      std::any_of(got.begin(), got.end(), [](const Tensor& t) { return t.dtype().is_float(); });
-  if (!floats) return std::vector<Bound>(got.size(), [](int64_t) { return 0.0; });
+      std::any_of(exact.begin(), exact.end(), [](const Tensor& t) { return t.dtype().is_float(); });
+  if (!floats) return std::vector<Bound>(exact.size(), [](int64_t) { return 0.0; });
+  const Outcome run = unoptimised(args);
+  const std::vector<Tensor> got = run.kind == Outcome::Kind::kValue ? tensors_of(run.value) : exact;
   const Module wide = widened(m);
   std::vector<Value> wide_args;
   for (const Value& v : args) wide_args.push_back(widened(v, wide));

@@ -1,11 +1,13 @@
 // How far an engine's result may be from the interpreter's (docs/semantics.md).
 #pragma once
 
+#include <functional>
 #include <vector>
 
 #include "ir/module.h"
 #include "runtime/compare.h"
 #include "runtime/value.h"
+#include "tools/engines.h"
 
 namespace relay::tools {
 
@@ -15,10 +17,11 @@ inline constexpr size_t kMostParts = size_t{1} << 20;
 std::vector<Tensor> tensors_of(const Value& v);
 
 // Bounds for each tensor of the result of calling `function` with `args`, where `want` is the interpreter's result. If
-// the function is one operator call, that operator's own tolerance; otherwise a whole network's, with the
-// interpreter's own float32 run in the place of the unoptimised one.
+// the function is one operator call, that operator's own tolerance; otherwise a whole network's, for which
+// `unoptimised` is run; the interpreter's result takes its place if it fails.
 std::vector<Bound> bounds_for(const Module& m, std::string_view function, const std::vector<Value>& args,
-                              const Value& want);
+                              const Value& want,
+                              const std::function<Outcome(const std::vector<Value>&)>& unoptimised);
 
 // The bound of a whole network for one output: 4 max(E, u M), where E is the largest error of the unoptimised run and M the
 // largest magnitude, both against the float64 reference.

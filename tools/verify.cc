@@ -86,8 +86,8 @@ Verifier::Verifier(const Model& model, const VerifyOptions& options, Session& se
                      {.opt_level = level, .threads = options.threads, .target = options.target});
   };
   progress.step("preparing the unoptimised run");
-  plain_ = prepare(*find_engine("graph"), 0);
-  if (!plain_.run) plain_ = prepare(*find_engine("jit"), 0);  // which runs what is no static dataflow
+  plain_ = prepare_unoptimised(model.module, model.function,
+                               {.threads = options.threads, .target = options.target});
   for (const Engine& e : engines()) {
     const auto& only = options.engines;
     if (!only.empty() && std::find(only.begin(), only.end(), e.name) == only.end()) continue;

@@ -48,7 +48,7 @@ class Verifier {
   };
   Model model_;
   Module wide_;     // the same in float64
-  Prepared plain_;  // every operator on its own, in float32: what bounds stand on
+  Prepared plain_;  // the unoptimised run
   std::vector<Candidate> candidates_;
   Session& session_;
 };

@@ -14,6 +14,7 @@
 #include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 namespace {
@@ -42,6 +43,31 @@ __attribute__((format(printf, 3, 4))) void say(char* to, size_t size, const char
 
 // --- Threads --------------------------------------------------------------------------------------------------------
 
+unsigned usable_cores() {
+  cpu_set_t set;
+  if (sched_getaffinity(0, sizeof set, &set) != 0) return 1;
+  const int count = CPU_COUNT(&set);
+  return count > 0 ? static_cast<unsigned>(count) : 1;
+}
+
+// For how long a thread looks again before it sleeps. The loops of a model follow each other within less than that, and to
+// be woken takes longer than many of them.
+constexpr int64_t kPatienceNanoseconds = 200000;
+
+int64_t nanoseconds() {
+  timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return static_cast<int64_t>(now.tv_sec) * 1000000000 + now.tv_nsec;
+}
+
+void pause_briefly() {
+#if defined(__x86_64__) || defined(__i386__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  asm volatile("yield");
+#endif
+}
+
 // Workers that share the ranges of one parallel loop at a time. The split depends on nothing but the extent and the
 // number of threads, and every range computes the same bits wherever it runs.
 class Pool {
@@ -51,6 +77,8 @@ class Pool {
     if (threads <= 1) return true;
     memory_ = memory;
     count_ = threads - 1;
+    // A thread that waits on the core that another one needs would keep it from working.
+    patient_ = usable_cores() >= threads;
     workers_ = static_cast<Worker*>(memory.allocate(memory.self, count_ * sizeof(Worker), kAlignment));
     if (workers_ == nullptr) return false;
     for (unsigned i = 0; i < count_; ++i) {
@@ -95,15 +123,16 @@ class Pool {
     body_ = body;
     closure_ = closure;
     extent_ = extent;
-    pending_ = count_;
     failed_begin_ = extent;
     failed_status_ = 0;
-    ++round_;
+    __atomic_store_n(&pending_, count_, __ATOMIC_RELAXED);
+    __atomic_add_fetch(&round_, 1, __ATOMIC_RELEASE);
     pthread_cond_broadcast(&wake_);
     pthread_mutex_unlock(&lock_);
     share(0);
+    look_again([&] { return __atomic_load_n(&pending_, __ATOMIC_ACQUIRE) == 0; });
     pthread_mutex_lock(&lock_);
-    while (pending_ != 0) pthread_cond_wait(&done_, &lock_);
+    while (__atomic_load_n(&pending_, __ATOMIC_RELAXED) != 0) pthread_cond_wait(&done_, &lock_);
     const int32_t status = failed_status_;
     pthread_mutex_unlock(&lock_);
     pthread_mutex_unlock(&busy_);
@@ -121,18 +150,33 @@ class Pool {
     Worker* worker = static_cast<Worker*>(argument);
     Pool* pool = worker->pool;
     uint64_t seen = 0;
+    const auto called = [&] { return __atomic_load_n(&pool->round_, __ATOMIC_ACQUIRE) != seen; };
     for (;;) {
+      pool->look_again(called);
       pthread_mutex_lock(&pool->lock_);
-      while (pool->round_ == seen && !pool->ending_) pthread_cond_wait(&pool->wake_, &pool->lock_);
+      while (!called() && !pool->ending_) pthread_cond_wait(&pool->wake_, &pool->lock_);
       const bool ending = pool->ending_;
-      seen = pool->round_;
+      seen = __atomic_load_n(&pool->round_, __ATOMIC_RELAXED);
       pthread_mutex_unlock(&pool->lock_);
       if (ending) return nullptr;
       pool->share(worker->index);
       pthread_mutex_lock(&pool->lock_);
-      if (--pool->pending_ == 0) pthread_cond_signal(&pool->done_);
+      if (__atomic_sub_fetch(&pool->pending_, 1, __ATOMIC_RELEASE) == 0) pthread_cond_signal(&pool->done_);
       pthread_mutex_unlock(&pool->lock_);
     }
+  }
+
+  // Until it holds, but not for long.
+  template <class Condition>
+  void look_again(const Condition& holds) const {
+    if (!patient_) return;
+    const int64_t end = nanoseconds() + kPatienceNanoseconds;
+    do {
+      for (int i = 0; i < 32; ++i) {
+        if (holds()) return;
+        pause_briefly();
+      }
+    } while (nanoseconds() < end);
   }
 
   void share(unsigned index) {
@@ -168,6 +212,7 @@ class Pool {
 
   relay_allocator memory_;
   unsigned count_ = 0;  // besides the thread that calls
+  bool patient_ = false;
   Worker* workers_ = nullptr;
   pid_t owner_ = 0;
   int gate_ = -1;
@@ -175,9 +220,9 @@ class Pool {
   pthread_mutex_t lock_ = PTHREAD_MUTEX_INITIALIZER;  // guards what follows
   pthread_cond_t wake_ = PTHREAD_COND_INITIALIZER;
   pthread_cond_t done_ = PTHREAD_COND_INITIALIZER;
-  uint64_t round_ = 0;
-  unsigned pending_ = 0;
-  unsigned inside_ = 0;  // runs that hold the gate
+  uint64_t round_ = 0;    // with atomic built-ins: looked at without the lock, too
+  unsigned pending_ = 0;  // so is this
+  unsigned inside_ = 0;   // runs that hold the gate
   bool ending_ = false;
   int32_t (*body_)(void*, int64_t, int64_t) = nullptr;
   void* closure_ = nullptr;
@@ -194,19 +239,13 @@ int32_t run_in_pool(void* self, int64_t extent, int32_t (*body)(void*, int64_t, 
   return static_cast<Pool*>(self)->run(extent, body, closure);
 }
 
-unsigned usable_cores() {
-  cpu_set_t set;
-  if (sched_getaffinity(0, sizeof set, &set) != 0) return 1;
-  const int count = CPU_COUNT(&set);
-  return count > 0 ? static_cast<unsigned>(count) : 1;
-}
-
 }  // namespace
 
 struct relay_model {
   relay_allocator memory;
   Pool pool;
   relay_parallel parallel;
+  const Variant* variant;
   const unsigned char* weights;
   void* mapped;
   size_t mapped_size;
@@ -401,7 +440,13 @@ RELAY_EXPORT relay_status relay_model_open(const relay_open_options* given, rela
     say(options.error, options.error_size, "struct_size of the options is not set");
     return RELAY_USAGE;
   }
-  if (const char* missing = missing_feature()) {
+  const Variant* variant = nullptr;
+  const char* missing = nullptr;
+  for (size_t i = 0; variant == nullptr && i < kVariantCount; ++i) {
+    missing = kVariants[i].missing_feature();
+    if (missing == nullptr) variant = &kVariants[i];
+  }
+  if (variant == nullptr) {
     say(options.error, options.error_size,
         "this processor has no %s, which the model was compiled for (--target)", missing);
     return RELAY_UNSUPPORTED;
@@ -416,6 +461,7 @@ RELAY_EXPORT relay_status relay_model_open(const relay_open_options* given, rela
   memset(place, 0, sizeof(relay_model));
   relay_model* m = new (place) relay_model();
   m->memory = memory;
+  m->variant = variant;
   relay_status status = map_weights(m, options.weights_path, options.error, options.error_size);
   if (status == RELAY_OK) {
     if (options.parallel != nullptr) {
@@ -437,7 +483,12 @@ RELAY_EXPORT relay_status relay_model_open(const relay_open_options* given, rela
     memory.release(memory.self, place, sizeof(relay_model));
     return status;
   }
-  if (options.log != nullptr) options.log(options.log_self, RELAY_LOG_INFO, kDescription);
+  if (options.log != nullptr) {
+    options.log(options.log_self, RELAY_LOG_INFO, kDescription);
+    char runs[128];
+    say(runs, sizeof runs, "runs the code for %s", variant->target);
+    options.log(options.log_self, RELAY_LOG_INFO, runs);
+  }
   *model = m;
   return RELAY_OK;
 }
@@ -519,7 +570,8 @@ RELAY_EXPORT relay_status relay_run(relay_context* c, const DLTensor* const* inp
   const bool ours = m->parallel.run == run_in_pool, entered = ours && m->pool.enter();
   const relay_parallel serial = {nullptr, run_serially};
   const relay_parallel* parallel = ours && !entered ? &serial : &m->parallel;
-  const int32_t status = run_plan(parallel, in, out, m->weights, c->workspace, &c->cancelled, &message);
+  const int32_t status =
+      m->variant->run_plan(parallel, in, out, m->weights, c->workspace, &c->cancelled, &message);
   if (entered) m->pool.leave();
   if (status == 0) return RELAY_OK;
   if (status < 0) {

@@ -192,7 +192,6 @@ std::string build_library(const std::vector<Source>& sources, const CompileOptio
                                  "-I."};
   flags.push_back(options.opt_level <= 0 ? "-O1" : options.opt_level == 1 ? "-O2" : "-O3");
   flags.push_back(options.opt_level >= 2 ? "-ffp-contract=fast" : "-ffp-contract=off");
-  flags.insert(flags.end(), options.target.flags.begin(), options.target.flags.end());
   std::vector<std::vector<std::string>> compiles;
   std::vector<std::string> link{compiler.program, "-shared", "-o", library};
   for (const Source& s : sources) {
@@ -200,6 +199,8 @@ std::string build_library(const std::vector<Source>& sources, const CompileOptio
       return wrong;
     if (!s.name.ends_with(".cc")) continue;
     std::vector<std::string> command = flags;
+    const Target& target = s.target ? *s.target : options.target;
+    command.insert(command.end(), target.flags.begin(), target.flags.end());
     const std::string object = s.name + ".o";
     command.insert(command.end(), {"-c", s.name, "-o", object});
     compiles.push_back(std::move(command));

@@ -1,6 +1,7 @@
 // The system's C++ compiler, and the processor features it is asked to use.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -40,6 +41,7 @@ struct CompileOptions {
 
 struct Source {
   std::string name, text;
+  std::optional<Target> target = {};  // in the place of the options'
 };
 
 // Writes the sources into the folder, compiles each *.cc (side by side) and links them to `library`, a path. Everything is

@@ -2,13 +2,13 @@
 
 #include <algorithm>
 
+#include "base/integers.h"
+
 namespace relay::kernel::schedule {
 namespace {
 
 constexpr int64_t kMostPanels = 4;  // streams that the processor follows at once
 constexpr int64_t kStepsBetween = 4;
-
-int64_t divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 }  // namespace
 
@@ -27,7 +27,7 @@ int64_t most_tile_rows(const Machine& m) {
 ProductTile product_tile(const Machine& m, int64_t rows, int64_t panels) {
   const int64_t most = most_tile_rows(m);
   ProductTile tile;
-  tile.rows = divide_up(std::max<int64_t>(rows, 1), divide_up(std::max<int64_t>(rows, 1), most));
+  tile.rows = ceil_div(std::max<int64_t>(rows, 1), ceil_div(std::max<int64_t>(rows, 1), most));
   if (rows > tile.rows) return tile;  // a panel is read by several tiles, and stays in the cache for them
   for (int64_t p = kMostPanels; p > 1; p /= 2) {
     // One row multiplies in memory; more of them need the panels' vectors in registers.
@@ -47,7 +47,7 @@ int64_t rows_kept(const Machine& m, int64_t length) {
 
 FetchAhead fetch_ahead(const Machine& m, int64_t tiles, int64_t panel_floats) {
   const int64_t lines =
-      divide_up(kStepsBetween * divide_up(panel_floats, m.line_floats), std::max<int64_t>(tiles, 1));
+      ceil_div(kStepsBetween * ceil_div(panel_floats, m.line_floats), std::max<int64_t>(tiles, 1));
   return {lines, kStepsBetween};
 }
 

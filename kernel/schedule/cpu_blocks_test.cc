@@ -8,14 +8,6 @@ namespace {
 
 class CpuBlocks : public ScheduleTest {
  protected:
-  Kernel scheduled(const Kernel& k, int width) {
-    return schedule_for_cpu(k, {.opt_level = 2, .vector_floats = width, .parallel = true});
-  }
-  Tensor input(std::string_view name, std::vector<int64_t> shape) {
-    std::vector<Expr> extents;
-    for (int64_t e : shape) extents.push_back(index(e));
-    return k_.input(name, kFloat32, extents);
-  }
   // y[b, h, w, l] = sum of x[c // lanes, h*s + u, w*s + v, c % lanes] * f[b, c, u, v, l]
   Kernel convolution(int64_t lanes, int64_t out, int64_t in, int64_t size, int64_t window, int64_t stride) {
     const Tensor x = input("x", {in, size, size, lanes}),
@@ -36,11 +28,6 @@ class CpuBlocks : public ScheduleTest {
     return std::any_of(all.begin(), all.end(), [&](const Block* b) {
       return b->name.text().find(part_of_name) != std::string_view::npos;
     });
-  }
-  bool has_prefetch(const Kernel& k) {
-    bool found = false;
-    visit(k.body, [&](Stmt s) { found |= s->as<Prefetch>() != nullptr; });
-    return found;
   }
   int count_selections(const Kernel& k) {
     int count = 0;

@@ -11,10 +11,7 @@ Stmt Work::write_back(Writer& w, const std::vector<Expr>& at, Expr result) const
   if (!epilogue) return w.store(stage.buffer, at, result);
   std::unordered_map<const ExprNode*, Expr> by;
   for (size_t i = 0; i < at.size(); ++i) by[epilogue->spatial[i].var.get()] = at[i];
-  const Expr value = rewrite_loads(substitute(epilogue->value, by), [&](const ExprNode* n) {
-    return n->buffer == stage.buffer ? result : Expr();
-  });
-  return w.store(epilogue->buffer, at, value);
+  return w.store(epilogue->buffer, at, replace_loads(substitute(epilogue->value, by), stage.buffer, result));
 }
 
 std::vector<Expr> Work::variables() const {
@@ -74,6 +71,12 @@ bool vectorizable(Expr e, Expr var) {
   });
   return floats;
 }
+
+Expr replace_loads(Expr e, const Buffer* buffer, Expr by) {
+  return rewrite_loads(e, [&](const ExprNode* n) { return n->buffer == buffer ? by : Expr(); });
+}
+
+int64_t guess(Expr extent) { return extent->kind == ExprKind::kInt ? extent->int_value : kUnknownExtent; }
 
 ForKind outer_kind(const CpuOptions& options, const std::vector<Expr>& space) {
   constexpr int64_t kWorthThreads = 32768;

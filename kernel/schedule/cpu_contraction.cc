@@ -12,6 +12,7 @@
 #include <optional>
 
 #include "base/cat.h"
+#include "base/integers.h"
 #include "kernel/schedule/cpu_rules.h"
 #include "kernel/simplify.h"
 #include "kernel/statements.h"
@@ -22,7 +23,6 @@ namespace {
 constexpr int64_t kPackedBytes = 160 * 1024;  // stays in the second-level cache with room to spare
 constexpr int64_t kWorthPacking = 8;          // rows that share a packed element
 constexpr int64_t kEnoughTasks = 16;          // to keep the threads of a machine busy
-constexpr int64_t kUnknownExtent = 64;        // what a symbolic extent is taken to be
 
 struct Plan {
   size_t row = 0;  // the axis of rows; unused if there are none
@@ -31,8 +31,6 @@ struct Plan {
   Expr packed = {};    // the operand to pack; null to read it where it is
   int64_t tile_rows = 1, tile_vectors = 1;
 };
-
-int64_t guess(Expr e) { return e->kind == ExprKind::kInt ? e->int_value : kUnknownExtent; }
 
 bool depends(Expr e, const std::vector<Axis>& axes, size_t begin, size_t end) {
   for (size_t i = begin; i < end; ++i) {
@@ -60,7 +58,7 @@ void choose_tile(Plan& plan, int64_t rows, int64_t columns, int64_t width) {
       if (t * m + m + 1 > registers || (t > rows && t > 1)) continue;
       const int64_t c = m * width;
       const double padding =
-          plan.packed ? static_cast<double>(columns) / static_cast<double>((columns + c - 1) / c * c)
+          plan.packed ? static_cast<double>(columns) / static_cast<double>(ceil_div(columns, c) * c)
                       : (columns >= c || m == 1 ? 1.0 : 0.1);
       const double remainder =
           rows % t == 0 ? 1.0 : static_cast<double>(rows - rows % t) / static_cast<double>(rows);
@@ -203,9 +201,6 @@ class Contraction {
         w_.local(s_.name + "_tile", s_.buffer->dtype, {w_.index(t.rows), w_.index(t.columns)});
     const Axis i = w_.axis("row", w_.index(t.rows)), c = w_.axis("column", w_.index(t.columns));
     const Expr sum = w_.pool().load(sums, {i.var, c.var});
-    const auto with_sum = [&](Expr e) {
-      return rewrite_loads(e, [&](const ExprNode* n) { return n->buffer == s_.buffer ? sum : Expr(); });
-    };
     const auto elements = [&](ForKind kind, const std::function<Stmt(Expr, Expr)>& body) {
       return w_.loop(kind, "t", t.rows, [&](Expr row) {
         return over_columns(t, kind, [&](Expr column) { return body(row, column); });
@@ -249,7 +244,7 @@ class Contraction {
           const std::vector<Expr> at = packed_place(t, IterKind::kReduction, r[0], within_chunk, c.var, all);
           value = substitute(value, {{plan_.packed.get(), w_.pool().load(t.packed, at)}});
         }
-        return w_.block(s_.name, all, w_.store(sums, {i.var, c.var}, with_sum(value)));
+        return w_.block(s_.name, all, w_.store(sums, {i.var, c.var}, replace_loads(value, s_.buffer, sum)));
       });
     });
     return w_.allocate(sums, w_.sequence({init, update, result}));
@@ -372,17 +367,16 @@ class Contraction {
     const bool in_chunks = first->kind != ExprKind::kInt || first->int_value > chunk;
     if (!in_chunks) chunk = first->int_value;
     if (in_chunks && first->kind == ExprKind::kInt) {  // of equal size
-      const int64_t pieces = (first->int_value + chunk - 1) / chunk;
-      chunk = (first->int_value + pieces - 1) / pieces;
+      const int64_t pieces = ceil_div(first->int_value, chunk);
+      chunk = ceil_div(first->int_value, pieces);
     }
 
     // Few tiles: the rows are shared out too, each share packing for itself. Sums that wait between chunks stay small.
     int64_t share = all_rows;
-    while (tasks * ((all_rows + share - 1) / share) < kEnoughTasks && share > 64) share = (share + 1) / 2;
+    while (tasks * ceil_div(all_rows, share) < kEnoughTasks && share > 64) share = (share + 1) / 2;
     if (in_chunks) share = std::min<int64_t>(share, 128);
-    share = std::min(all_rows, (share + plan_.tile_rows - 1) / plan_.tile_rows * plan_.tile_rows);
-    const int64_t shares = (all_rows + share - 1) / share,
-                  group = contiguous_columns(columns, column_extents);
+    share = std::min(all_rows, ceil_div(share, plan_.tile_rows) * plan_.tile_rows);
+    const int64_t shares = ceil_div(all_rows, share), group = contiguous_columns(columns, column_extents);
 
     space.push_back(tiles);
     space.push_back(w_.index(shares));

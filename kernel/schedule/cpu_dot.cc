@@ -12,9 +12,6 @@
 namespace relay::kernel::schedule {
 namespace {
 
-constexpr int64_t kUnknownExtent = 64;
-int64_t guess(Expr e) { return e->kind == ExprKind::kInt ? e->int_value : kUnknownExtent; }
-
 // Can each lane start with the initial value, and the whole with it once more?
 bool starts_neutral(const Stage& s) {
   switch (*s.combine) {
@@ -134,9 +131,6 @@ class Dot {
         });
       });
     };
-    const auto with_load = [&](Expr e, Expr so_far) {
-      return rewrite_loads(e, [&](const ExprNode* n) { return n->buffer == s_.buffer ? so_far : Expr(); });
-    };
 
     Stmt init = in_vectors(lanes, [&](Expr e, const std::vector<Binding>&, Expr lane) {
       return w_.block(s_.name + "_init", {{t, IterKind::kSpatial, e}, {l, IterKind::kSpatial, lane}},
@@ -154,7 +148,8 @@ class Dot {
             std::vector<Binding> all = with(at, {{t, IterKind::kSpatial, e}, {l, IterKind::kSpatial, lane}});
             all.insert(all.end(), outer.begin(), outer.end());
             all.push_back({s_.reduction.back(), IterKind::kReduction, s.start + k * s.size + lane});
-            return w_.block(s_.name, all, w_.store(sums, {t.var, l.var}, with_load(s_.value, sum)));
+            return w_.block(s_.name, all,
+                            w_.store(sums, {t.var, l.var}, replace_loads(s_.value, s_.buffer, sum)));
           });
         }));
       }
@@ -181,7 +176,7 @@ class Dot {
             all.insert(all.end(), outer.begin(), outer.end());
             all.push_back({s_.reduction.back(), IterKind::kReduction, s.start + k});
             return w_.block(s_.name + "_rest", all,
-                            w_.store(total, {w_.index(0)}, with_load(s_.value, whole)));
+                            w_.store(total, {w_.index(0)}, replace_loads(s_.value, s_.buffer, whole)));
           });
         }));
       }

@@ -116,9 +116,6 @@ Stmt write_reduction(Writer& w, const CpuOptions& options, const Work& work) {
   const Stage& stage = work.stage;
   const Buffer* sum = w.local(stage.name + "_sum", stage.buffer->dtype, {w.index(1)});
   const Expr so_far = w.pool().load(sum, {w.index(0)});
-  const auto with_sum = [&](Expr e) {
-    return rewrite_loads(e, [&](const ExprNode* n) { return n->buffer == stage.buffer ? so_far : Expr(); });
-  };
   const auto element = [&](const std::vector<Expr>& at) {
     const std::vector<Binding> place = work.bind(at);
     Stmt init = w.block(stage.name + "_init", place, w.store(sum, {w.index(0)}, stage.init));
@@ -127,7 +124,8 @@ Stmt write_reduction(Writer& w, const CpuOptions& options, const Work& work) {
           std::vector<Binding> bindings = place;
           for (size_t i = 0; i < r.size(); ++i)
             bindings.push_back({stage.reduction[i], IterKind::kReduction, r[i]});
-          return w.block(stage.name, bindings, w.store(sum, {w.index(0)}, with_sum(stage.value)));
+          return w.block(stage.name, bindings,
+                         w.store(sum, {w.index(0)}, replace_loads(stage.value, stage.buffer, so_far)));
         });
     Stmt result = w.block(stage.name + "_result", place, work.write_back(w, work.variables(), so_far));
     return w.allocate(sum, w.sequence({init, update, result}));

@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "base/integers.h"
 #include "kernel/schedule/cost.h"
 #include "kernel/schedule/cpu_rules.h"
 #include "kernel/statements.h"
@@ -22,13 +23,10 @@ namespace relay::kernel::schedule {
 namespace {
 
 constexpr int64_t kWorthPacking = 16;    // rows that share a packed element
-constexpr int64_t kUnknownExtent = 64;   // what a symbolic extent is taken to be
 constexpr int64_t kLongest = 1024;       // terms that are summed in one go
 constexpr int64_t kPiece = 768;          // terms of a piece of a longer sum: its rows of A stay in the cache
 constexpr int64_t kUnrolledSteps = 4;    // of the reduction
 constexpr int64_t kLightOperations = 8;  // an epilogue of so many is written out for every vector of a tile
-
-int64_t guess(Expr e) { return e->kind == ExprKind::kInt ? e->int_value : kUnknownExtent; }
 
 void add_factors(Expr e, std::vector<Expr>& out) {
   if (e->kind != ExprKind::kMul) return out.push_back(e);
@@ -183,8 +181,8 @@ class Product {
     const bool may_wait = work_.output()->dtype == kFloat32;
     const Expr all = length();
     if (!may_wait || all->kind != ExprKind::kInt || all->int_value <= kLongest) return whole_blocks();
-    const int64_t least = (all->int_value + kPiece - 1) / kPiece;
-    const int64_t size = (all->int_value / least + kUnrolledSteps - 1) / kUnrolledSteps * kUnrolledSteps;
+    const int64_t least = ceil_div(all->int_value, kPiece);
+    const int64_t size = ceil_div(all->int_value / least, kUnrolledSteps) * kUnrolledSteps;
     // The pieces that are of one size, and what is left.
     std::vector<Stmt> parts;
     const std::vector<Segment> sizes = segments(all, {size, std::max<int64_t>(all->int_value % size, 1), 1});
@@ -229,7 +227,7 @@ class Product {
     std::vector<Segment> sizes;
     if (count->kind == ExprKind::kInt) {
       // Evenly: so many tiles of `size` rows, and the others of one less.
-      const int64_t n = count->int_value, tiles = (n + most - 1) / most, size = (n + tiles - 1) / tiles,
+      const int64_t n = count->int_value, tiles = ceil_div(n, most), size = ceil_div(n, tiles),
                     smaller = tiles * size - n;
       if (smaller < tiles) sizes.push_back({w_.index(0), w_.index(tiles - smaller), size});
       if (smaller > 0) sizes.push_back({w_.index(size * (tiles - smaller)), w_.index(smaller), size - 1});
@@ -279,9 +277,6 @@ class Product {
     const Buffer* sums = w_.local(s_.name + "_tile", kFloat32, shape);
     const Axis i = w_.axis("row", shape[0]), c = w_.axis("column", shape[1]);
     const Expr sum = w_.pool().load(sums, {i.var, c.var});
-    const auto with_sum = [&](Expr e) {
-      return rewrite_loads(e, [&](const ExprNode* n) { return n->buffer == s_.buffer ? sum : Expr(); });
-    };
     const auto in_tile = [&](Expr row, Expr column) {
       return std::vector<Binding>{{i, IterKind::kSpatial, row}, {c, IterKind::kSpatial, column}};
     };
@@ -305,7 +300,8 @@ class Product {
         const Expr element = in_panel(panel.var, s_.reduction[0].var, lane.var);
         return w_.block(
             s_.name, all,
-            w_.store(sums, {i.var, c.var}, with_sum(substitute(s_.value, {{plan_.operand, element}}))));
+            w_.store(sums, {i.var, c.var},
+                     replace_loads(substitute(s_.value, {{plan_.operand, element}}), s_.buffer, sum)));
       });
     };
     std::vector<Stmt> update;

@@ -1,5 +1,6 @@
 #include <set>
 
+#include "base/integers.h"
 #include "kernel/schedule/cost.h"
 #include "kernel/schedule/cpu.h"
 #include "kernel/schedule/testing.h"
@@ -10,15 +11,12 @@ namespace {
 
 class ProductOfPanels : public ScheduleTest {
  protected:
-  Kernel scheduled(const Kernel& k, int width = 4) {
-    return schedule_for_cpu(k, {.opt_level = 2, .vector_floats = width, .parallel = true});
-  }
   // x[.., k] * w[n / c, k, n % c] + b[n], for the first n of the panels' columns.
   Kernel product(std::vector<Expr> shape, int64_t length, int64_t n, int64_t c, bool heavy = false) {
     Builder k(pool_);
     shape.push_back(index(length));
     const Tensor x = k.input("x", kFloat32, shape);
-    const Tensor w = k.input("w", kFloat32, {index((n + c - 1) / c), index(length), index(c)});
+    const Tensor w = k.input("w", kFloat32, {index(ceil_div(n, c)), index(length), index(c)});
     const Tensor b = k.input("b", kFloat32, {index(n)});
     shape.back() = index(n);
     const Tensor y =
@@ -47,11 +45,6 @@ class ProductOfPanels : public ScheduleTest {
       return x.at(at) * w.at(from);
     });
     return k.finish("k", "", {y});
-  }
-  bool has_prefetch(const Kernel& k) {
-    bool found = false;
-    visit(k.body, [&](Stmt s) { found |= s->as<Prefetch>() != nullptr; });
-    return found;
   }
 };
 

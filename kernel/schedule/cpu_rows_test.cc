@@ -7,9 +7,6 @@ namespace {
 
 class RowByRow : public ScheduleTest {
  protected:
-  Kernel scheduled(const Kernel& k, int width = 4) {
-    return schedule_for_cpu(k, {.opt_level = 2, .vector_floats = width, .parallel = true});
-  }
   // (x - max x) * sum of (x - max x), along the last axis: a softmax with whole numbers.
   Kernel normalise(const std::vector<Expr>& outer, Expr length, bool keep = false) {
     Builder k(pool_);

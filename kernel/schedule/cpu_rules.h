@@ -60,6 +60,13 @@ Stride worst_stride(Expr e, Expr var);
 // Can a loop over the variable be marked as vectorized: float32 throughout, at most unit strides?
 bool vectorizable(Expr e, Expr var);
 
+// The expression with `by` in the place of what it loads from the buffer.
+Expr replace_loads(Expr e, const Buffer* buffer, Expr by);
+
+// What a symbolic extent is taken to be, and any extent then.
+inline constexpr int64_t kUnknownExtent = 64;
+int64_t guess(Expr extent);
+
 // Is it worth starting threads? Unknown sizes are taken to be large.
 ForKind outer_kind(const CpuOptions& options, const std::vector<Expr>& space);
 

@@ -8,9 +8,6 @@ namespace {
 
 class Cpu : public ScheduleTest {
  protected:
-  Kernel scheduled(const Kernel& k, int width = 4) {
-    return schedule_for_cpu(k, {.opt_level = 2, .vector_floats = width, .parallel = true});
-  }
   void check(const Kernel& k, const std::vector<std::pair<Expr, int64_t>>& dims = {}, int width = 4) {
     expect_same(k, scheduled(k, width), dims);
   }

@@ -242,8 +242,7 @@ class Tiles {
       step.push_back(elements([&](std::vector<Binding> bindings) {
         for (size_t d = 0; d < r.size(); ++d)
           bindings.push_back({s_.reduction[d], IterKind::kReduction, r[d]});
-        const Expr next = rewrite_loads(
-            s_.value, [&](const ExprNode* n) { return n->buffer == s_.buffer ? result : Expr(); });
+        const Expr next = replace_loads(s_.value, s_.buffer, result);
         return w_.block(s_.name, bindings, w_.store(results, variables, next));
       }));
       return w_.sequence(step);

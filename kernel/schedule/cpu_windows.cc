@@ -7,6 +7,7 @@
 #include <optional>
 #include <unordered_map>
 
+#include "base/integers.h"
 #include "kernel/schedule/cost.h"
 #include "kernel/schedule/cpu_rules.h"
 #include "kernel/simplify.h"
@@ -73,8 +74,8 @@ class Windows {
     }
     const int64_t vectors = constant(lanes_) / width_, columns = constant(column_);
     const int64_t most = std::max<int64_t>(machine_for(options).registers / 2 / vectors, 1);
-    const int64_t tiles = (columns + most - 1) / most;
-    tile_ = (columns + tiles - 1) / tiles;
+    const int64_t tiles = ceil_div(columns, most);
+    tile_ = ceil_div(columns, tiles);
   }
 
   Stmt write() {
@@ -148,9 +149,7 @@ class Windows {
       return w_.loop(ForKind::kUnrolled, "t", run.columns, body);
     };
     const auto step = [&](Expr value) {
-      return w_.store(results, {i.var, l.var}, rewrite_loads(value, [&](const ExprNode* n) {
-                        return n->buffer == s_.buffer ? result : Expr();
-                      }));
+      return w_.store(results, {i.var, l.var}, replace_loads(value, s_.buffer, result));
     };
 
     const Stmt init = columns([&](Expr t) {

@@ -16,14 +16,6 @@ class CpuWindows : public ScheduleTest {
  protected:
   static constexpr int64_t kLanes = 8;
 
-  Kernel scheduled(const Kernel& k, int width) {
-    return schedule_for_cpu(k, {.opt_level = 2, .vector_floats = width, .parallel = true});
-  }
-  Tensor input(std::string_view name, std::vector<int64_t> shape) {
-    std::vector<Expr> extents;
-    for (int64_t e : shape) extents.push_back(index(e));
-    return k_.input(name, kFloat32, extents);
-  }
   Tensor padded(const Tensor& x, const Shape& s, double fill) {
     const int64_t more = s.before + s.after;
     return k_.compute(

@@ -11,6 +11,8 @@
 
 #include "kernel/builder.h"
 #include "kernel/execute.h"
+#include "kernel/schedule/cpu.h"
+#include "kernel/statements.h"
 #include "kernel/validate.h"
 
 namespace relay::kernel::schedule {
@@ -58,6 +60,19 @@ class ScheduleTest : public ::testing::Test {
   }
 
   Expr index(int64_t v) { return pool_.integer(v); }
+  kernel::Tensor input(std::string_view name, const std::vector<int64_t>& shape) {
+    std::vector<Expr> extents;
+    for (int64_t e : shape) extents.push_back(index(e));
+    return k_.input(name, kFloat32, extents);
+  }
+  Kernel scheduled(const Kernel& k, int width = 4) {
+    return schedule_for_cpu(k, {.opt_level = 2, .vector_floats = width, .parallel = true});
+  }
+  bool has_prefetch(const Kernel& k) {
+    bool found = false;
+    visit(k.body, [&](Stmt s) { found |= s->as<Prefetch>() != nullptr; });
+    return found;
+  }
 
   Arena arena_;
   SymbolTable symbols_{arena_};

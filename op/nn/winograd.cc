@@ -1,5 +1,8 @@
 #include "op/nn/winograd.h"
 
+#include <algorithm>
+#include <cmath>
+
 namespace relay::op {
 namespace {
 
@@ -52,6 +55,26 @@ Winograd winograd(int64_t results, int64_t taps) {
   const std::vector<double> last = product_of_roots(points, n);
   for (size_t k = 0; k < n; ++k) w.bt[n - 1][k] = last[k];
   return w;
+}
+
+double error_growth(const Winograd& w, int64_t channels) {
+  // The sums over channels round what the transforms have enlarged: a product of the transformed data and filter at point j varies
+  // with the squares of its rows, and counts in result i with the square of at[i][j].
+  double largest = 0;
+  for (const std::vector<double>& row : w.at) {
+    double variance = 0;
+    for (size_t j = 0; j < row.size(); ++j) {
+      double data = 0, filter = 0;
+      for (double e : w.bt[j]) data += e * e;
+      for (double e : w.g[j]) filter += e * e;
+      variance += row[j] * row[j] * data * filter;
+    }
+    largest = std::max(largest, variance);  // along both axes, of which the root is taken
+  }
+  // Rounding within the transforms weighs as much as this many channels (winograd_test.cc measures it).
+  constexpr double kTransforms = 11;
+  const double taps = static_cast<double>(w.taps * w.taps);
+  return largest / taps * std::sqrt(1 + kTransforms / static_cast<double>(channels));
 }
 
 }  // namespace relay::op

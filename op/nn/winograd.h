@@ -22,6 +22,10 @@ struct Winograd {
 // There are points for m + r - 1 from 2 to 8; others give matrices of no rows.
 Winograd winograd(int64_t results, int64_t taps);
 
+// In two dimensions, summed over `channels`: how much larger errors are than those of the products added up in order. The ratio of
+// the standard deviations in floating point, for independent data of one size, at the place of a tile where it is largest.
+double error_growth(const Winograd& w, int64_t channels);
+
 // matrix * in, for values of any kind that can be added and multiplied by a number. Rows that differ in signs only, as
 // those of opposite points do, are computed as the sum and the difference of two parts.
 template <class T>

@@ -58,6 +58,12 @@ TEST_F(Usage, EveryCommandWithTargetsListsThemForAnUnknownOne) {
             {"no target `cpu:nonsense`", "native, sse2", "--target"});
 }
 
+TEST_F(Usage, OfSeveralTargetsEachMustExistAndBeAbleToRun) {
+  refused({"compile", "m.relay", "--target", "cpu:avx2,cpu:nonsense"}, kUsage, {"no target `cpu:nonsense`"});
+  refused({"compile", "m.relay", "--target", "cpu:sse2,cpu:avx2"}, kUsage,
+          {"cpu:avx2 would never run", "cpu:sse2", "the best first"});
+}
+
 TEST_F(Usage, AnUnknownPassIsNamedWithThoseThereAre) {
   for (const std::string command : {"opt", "compile"}) {
     refused({command, "m.relay", "--passes", "fuse,nonsense"}, kUsage,

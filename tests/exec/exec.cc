@@ -7,6 +7,7 @@
 #include <cmath>
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <sstream>
 
 #include "base/failure.h"
@@ -29,6 +30,7 @@ struct Program {
   Module module;
   std::string problem;                                                     // why there is none
   std::map<std::string, std::map<std::string, tools::Prepared>> prepared;  // engine, function
+  std::map<std::string, tools::Prepared> unoptimised;                      // function
 };
 
 Program& program_of(const std::string& path) {
@@ -125,9 +127,20 @@ class ExecTest : public testing::Test {
     const Outcome want = interpret(p.module, call.function, args);
     expect(call, want, type);
     if (HasFailure()) return;
+    std::optional<std::vector<Bound>> bounds;  // as soon as somebody needs them
     for (const tools::Engine& engine : tools::engines()) {
-      if (engine.name != "interp") run_on(engine, p, call, args, want);
+      if (engine.name != "interp") run_on(engine, p, call, args, want, bounds);
     }
+  }
+
+  static std::vector<Bound> bounds_of(Program& p, const CallLine& call, const std::vector<Value>& args,
+                                      const Value& want) {
+    return tools::bounds_for(p.module, call.function, args, want, [&](const std::vector<Value>& same) {
+      auto it = p.unoptimised.find(call.function);
+      if (it == p.unoptimised.end())
+        it = p.unoptimised.emplace(call.function, tools::prepare_unoptimised(p.module, call.function)).first;
+      return it->second.run(same);
+    });
   }
 
   // The interpreter against what the file says.
@@ -150,7 +163,7 @@ class ExecTest : public testing::Test {
   }
 
   void run_on(const tools::Engine& engine, Program& p, const CallLine& call, const std::vector<Value>& args,
-              const Outcome& want) {
+              const Outcome& want, std::optional<std::vector<Bound>>& bounds) {
     auto& prepared = p.prepared[std::string(engine.name)];
     auto it = prepared.find(call.function);
     if (it == prepared.end()) {
@@ -167,9 +180,9 @@ class ExecTest : public testing::Test {
     if (want.kind != Outcome::Kind::kValue) return;
     const std::vector<Tensor> a = tools::tensors_of(got.value), b = tools::tensors_of(want.value);
     ASSERT_EQ(a.size(), b.size()) << where;
-    const std::vector<Bound> bounds = tools::bounds_for(p.module, call.function, args, want.value);
+    if (!bounds) bounds = bounds_of(p, call, args, want.value);
     for (size_t i = 0; i < a.size(); ++i) {
-      const Comparison c = compare(a[i], b[i], bounds[i]);
+      const Comparison c = compare(a[i], b[i], (*bounds)[i]);
       EXPECT_TRUE(c.ok) << where << ": " << show(c, b[i].shape());
     }
   }
