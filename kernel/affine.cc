@@ -139,7 +139,7 @@ IndependentIters independent_iters(const Block& block, const Kernel& k) {
     for (const BlockIter& i : block.iters) {
       if (rank(i) != r || (r == 2 && i.kind == IterKind::kSpatial)) continue;
       const std::optional<std::vector<Digits>> digits = digits_of(i.binding);
-      out.known &= digits.has_value();
+      if (!digits) out.untold.push_back(&i);
       if (!digits || overlap(*digits, used)) continue;
       used.insert(used.end(), digits->begin(), digits->end());
       out.iters.push_back(&i);

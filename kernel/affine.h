@@ -38,10 +38,11 @@ std::vector<const BlockIter*> iters_of_sources(const Block& block);
 
 // The iterators of the block that are independent of each other: those that index parameters first, then those that index
 // temporaries, then what else there is of reductions. What is left over says again what these say, or only where in a
-// local buffer something is. Iterators whose digits cannot be told are left out, too, and `known` is false.
+// local buffer something is.
 struct IndependentIters {
   std::vector<const BlockIter*> iters;
-  bool known = true;
+  std::vector<const BlockIter*>
+      untold;  // their digits cannot be told: they may be independent of the others, or not
 };
 IndependentIters independent_iters(const Block& block, const Kernel& k);
 

@@ -6,13 +6,10 @@
 #include <functional>
 #include <limits>
 #include <memory>
-#include <numeric>
 #include <type_traits>
 
 #include "base/cat.h"
 #include "base/failure.h"
-#include "kernel/affine.h"
-#include "kernel/polynomial.h"
 #include "kernel/rehearsal.h"
 #include "kernel/scalar.h"
 #include "kernel/simplify.h"
@@ -406,8 +403,15 @@ class Executor {
     scope->name = n.name.str();
     scope->outer = scope_;
     scope->number = static_cast<int32_t>(scopes_.size());
-    const Run watch = rehearsal_ ? watched_step(n, *scope) : Run(),
-              visit = rehearsal_ ? watched_domain(n) : Run();
+    const auto slot_of = [this](const BlockIter& i) -> const int64_t* { return &slot(i.var.get()); };
+    std::function<void()> note_values;
+    std::function<bool(int64_t, int64_t)> note_step;
+    if (rehearsal_) {
+      scope->goes_on = goes_on_with(n);
+      note_values = rehearsal_->watch_values(n, slot_of);
+      if (scope->goes_on) note_step = rehearsal_->watch_steps(n, enclosing_, slot_of);
+    }
+    const Array* sums = scope->goes_on ? array(scope->goes_on) : nullptr;
     const auto window = [&](const Region& r) {
       auto w = std::make_unique<Window>();
       w->buffer = r.buffer;
@@ -445,98 +449,24 @@ class Executor {
         init();
         scope->in_init = false;
       }
-      if (visit) visit();
-      if (watch) watch();
+      if (note_values) note_values();
+      if (note_step) {
+        const int64_t element = first_of(*scope->writes[0], *sums);
+        if (!note_step(element, beginning_of(*sums, element)))
+          throw BadKernel(cat("block `", scope->name, "` does a step of its reduction again"));
+      }
       body();
     };
   }
 
-  // Notes for which values of its iterators the block runs: for each by itself, and for all together if it goes on with a
-  // reduction in a tensor. What is summed up in a local buffer may be a part.
-  Run watched_domain(const Block& n) {
-    std::vector<const BlockIter*> iters = iters_of_sources(n);
-    const bool in_tensor = std::any_of(n.writes.begin(), n.writes.end(), [&](const Region& w) {
-      return w.buffer->scope == Scope::kGlobal && reads(n, w.buffer);
-    });
-    if (!in_tensor) std::erase_if(iters, [](const BlockIter* i) { return i->kind == IterKind::kReduction; });
-    if (iters.empty()) return {};
-    std::vector<int64_t> extents;
-    std::vector<std::vector<size_t>> choices;
-    for (size_t i = 0; i < iters.size(); ++i) {
-      extents.push_back(integer(iters[i]->extent)());
-      choices.push_back({i});
-    }
-    if (in_tensor && reduces(n) && iters.size() > 1) {
-      choices.emplace_back(iters.size());
-      std::iota(choices.back().begin(), choices.back().end(), size_t{0});
-    }
-    std::vector<std::pair<size_t, std::vector<int64_t*>>> domains;
-    for (const std::vector<size_t>& chosen : choices) {
-      std::vector<int64_t*> slots;
-      for (size_t i : chosen) slots.push_back(&slot(iters[i]->var.get()));
-      domains.emplace_back(rehearsal_->domain_of(n, iters, extents, chosen), std::move(slots));
-    }
-    return [this, domains] {
-      for (const auto& [domain, slots] : domains) {
-        std::vector<int64_t> values;
-        for (const int64_t* s : slots) values.push_back(*s);
-        rehearsal_->visit(domain, std::move(values));
-      }
-    };
+  static int64_t first_of(const Window& w, const Array& a) {
+    int64_t element = 0;
+    for (size_t d = 0; d < w.low.size(); ++d) element += w.low[d] * a.strides[d];
+    return element;
   }
-
-  static bool reduces(const Block& n) {
-    return std::any_of(n.iters.begin(), n.iters.end(),
-                       [](const BlockIter& i) { return i.kind == IterKind::kReduction; });
-  }
-  static bool reads(const Block& n, const Buffer* buffer) {
-    return std::any_of(n.reads.begin(), n.reads.end(), [&](const Region& r) { return r.buffer == buffer; });
-  }
-
-  // Notes the step that the block is about to do, if it goes on with a reduction.
-  Run watched_step(const Block& n, BlockScope& scope) {
-    if (n.writes.size() == 1 && reduces(n) && reads(n, n.writes[0].buffer))
-      scope.goes_on = n.writes[0].buffer;
-    if (!scope.goes_on) return {};
-    const IndependentIters independent = independent_iters(n, kernel_);
-    std::vector<int64_t*> every, spatial, reduction;
-    std::vector<int64_t> extents;
-    // What a block counts within another one starts anew for each iteration of that.
-    for (const BlockIter* i : enclosing_) {
-      every.push_back(&slot(i->var.get()));
-      if (i->kind == IterKind::kSpatial) spatial.push_back(every.back());
-    }
-    for (const BlockIter& i : n.iters) every.push_back(&slot(i.var.get()));
-    for (const BlockIter* i : independent.iters) {
-      (i->kind == IterKind::kSpatial ? spatial : reduction).push_back(&slot(i->var.get()));
-      if (i->kind == IterKind::kReduction) extents.push_back(integer(i->extent)());
-    }
-    const auto values = [](const std::vector<int64_t*>& of) {
-      std::vector<int64_t> out;
-      for (const int64_t* v : of) out.push_back(*v);
-      return out;
-    };
-    Array* array = this->array(n.writes[0].buffer);
-    // Several blocks that add to one local buffer need not say in the same words which part of a sum is theirs.
-    const Buffer* sums = n.writes[0].buffer;
-    const std::vector<const Block*> all = blocks(kernel_.body);
-    const auto adds = [&](const Block* b) {
-      return blocks(b->body).empty() && reads(*b, sums) &&
-             std::any_of(b->writes.begin(), b->writes.end(),
-                         [&](const Region& w) { return w.buffer == sums; });
-    };
-    if (sums->scope != Scope::kGlobal && std::count_if(all.begin(), all.end(), adds) > 1)
-      rehearsal_->leave_open(extents);
-    return [=, this, known = independent.known, s = &scope] {
-      const Window& w = *s->writes[0];
-      int64_t element = 0;
-      for (size_t d = 0; d < w.low.size(); ++d) element += w.low[d] * array->strides[d];
-      const bool one = element >= 0 && element < static_cast<int64_t>(array->past.size());
-      const int64_t beginning = one ? array->past[static_cast<size_t>(element)].beginning : 0;
-      if (!rehearsal_->step(array->buffer, element, beginning, values(every)))
-        throw BadKernel(cat("block `", s->name, "` does a step of its reduction again"));
-      if (known) rehearsal_->count(array->buffer, s->name, extents, values(spatial), values(reduction));
-    };
+  static int64_t beginning_of(const Array& a, int64_t element) {
+    const bool exists = element >= 0 && element < static_cast<int64_t>(a.past.size());
+    return exists ? a.past[static_cast<size_t>(element)].beginning : 0;
   }
 
   const Kernel& kernel_;
@@ -552,82 +482,6 @@ class Executor {
 
 }  // namespace
 
-std::unordered_map<const ExprNode*, int64_t> bind_shapes(const Kernel& k, std::span<const Tensor> inputs) {
-  if (inputs.size() != k.inputs.size()) {
-    throw Trap(
-        cat("kernel ", k.name.text(), " takes ", k.inputs.size(), " tensors and was given ", inputs.size()));
-  }
-  std::unordered_map<const ExprNode*, int64_t> values;
-  // c*v + d = dim with one unknown v; repeated, because one dim may give what another needs.
-  const auto solve = [&](Expr e, int64_t dim) {
-    const ExprNode* unknown = nullptr;
-    int64_t coefficient = 0, rest = 0;
-    for (const polynomial::Term& t : polynomial::terms(e)) {
-      Expr product = e->pool->integer(t.coefficient);
-      for (const ExprNode* a : t.atoms) product = product * Expr(a);
-      if (auto v = evaluate(product, values)) {
-        rest += *v;
-      } else if (unknown != nullptr || t.atoms.size() != 1 || t.atoms[0]->kind != ExprKind::kVar) {
-        return false;
-      } else {
-        unknown = t.atoms[0];
-        coefficient = t.coefficient;
-      }
-    }
-    if (unknown == nullptr || coefficient == 0 || (dim - rest) % coefficient != 0) return false;
-    values[unknown] = (dim - rest) / coefficient;
-    return true;
-  };
-  for (bool again = true; again;) {
-    again = false;
-    for (size_t i = 0; i < inputs.size(); ++i) {
-      const Buffer* b = k.inputs[i];
-      if (inputs[i].rank() != b->shape.size() || inputs[i].dtype() != b->dtype) {
-        throw Trap(cat("input `", b->name.text(), "` of kernel ", k.name.text(), " is ",
-                       inputs[i].dtype().name(), ::relay::show(inputs[i].shape())));
-      }
-      for (size_t d = 0; d < b->shape.size(); ++d) again |= solve(b->shape[d], inputs[i].shape()[d]);
-    }
-  }
-  for (size_t i = 0; i < inputs.size(); ++i) {
-    for (size_t d = 0; d < k.inputs[i]->shape.size(); ++d) {
-      const Expr e = k.inputs[i]->shape[d];
-      const std::optional<int64_t> value = evaluate(e, values);
-      if (value && *value != inputs[i].shape()[d]) {
-        throw Trap(cat("dim ", d, " of input `", k.inputs[i]->name.text(), "` is ", inputs[i].shape()[d],
-                       ", and ", show(e), " = ", *value, " was expected"));
-      }
-    }
-  }
-  for (Expr v : shape_parameters(k)) {
-    if (!values.contains(v.get())) throw BadKernel(cat("the inputs do not determine `", show(v), "`"));
-  }
-  return values;
-}
-
-std::unordered_set<const ExprNode*> determined_by(std::span<const Expr> extents) {
-  std::unordered_set<const ExprNode*> known;
-  // c*v + d with one unknown v, as above.
-  const auto solve = [&](Expr e) {
-    const ExprNode* unknown = nullptr;
-    for (const polynomial::Term& t : polynomial::terms(e)) {
-      const auto is_open = [&](const ExprNode* atom) {
-        const std::vector<Expr> all = variables(Expr(atom));
-        return std::any_of(all.begin(), all.end(), [&](Expr v) { return !known.contains(v.get()); });
-      };
-      if (std::none_of(t.atoms.begin(), t.atoms.end(), is_open)) continue;
-      if (unknown || t.atoms.size() != 1 || t.atoms[0]->kind != ExprKind::kVar) return false;
-      unknown = t.atoms[0];
-    }
-    return unknown && known.insert(unknown).second;
-  };
-  for (bool again = true; again;) {
-    again = false;
-    for (Expr e : extents) again |= solve(e);
-  }
-  return known;
-}
-
 std::vector<Tensor> execute(const Kernel& k, std::span<const Tensor> inputs) {
   return Executor(k, inputs).run();
 }
@@ -641,7 +495,7 @@ std::string rehearse(const Kernel& k) {
     zeros.emplace_back(b->dtype, shape);
   }
   try {
-    Rehearsal watch;
+    Rehearsal watch(k);
     Executor(k, zeros, &watch).run();
   } catch (const BadKernel& bad) {
     return bad.what();

@@ -4,6 +4,7 @@
 #include <unordered_map>
 
 #include "base/cat.h"
+#include "kernel/affine.h"
 #include "kernel/execute.h"
 #include "kernel/simplify.h"
 #include "kernel/statements.h"
@@ -82,7 +83,98 @@ void append_values(Stmt body, std::vector<int64_t>& out) {
   });
 }
 
+bool reduces(const Block& b) {
+  return std::any_of(b.iters.begin(), b.iters.end(),
+                     [](const BlockIter& i) { return i.kind == IterKind::kReduction; });
+}
+bool contains(const std::vector<const BlockIter*>& list, const BlockIter* i) {
+  return std::find(list.begin(), list.end(), i) != list.end();
+}
+bool names(List<Region> regions, const Buffer* buffer) {
+  return std::any_of(regions.begin(), regions.end(), [&](const Region& r) { return r.buffer == buffer; });
+}
+
+using Places = std::vector<const int64_t*>;
+std::vector<int64_t> values_at(const Places& places) {
+  std::vector<int64_t> out;
+  for (const int64_t* p : places) out.push_back(*p);
+  return out;
+}
+
 }  // namespace
+
+const Buffer* goes_on_with(const Block& b) {
+  const bool step = b.writes.size() == 1 && reduces(b) && names(b.reads, b.writes[0].buffer);
+  return step ? b.writes[0].buffer : nullptr;
+}
+
+std::function<void()> Rehearsal::watch_values(const Block& b, const Slots& slot) {
+  std::vector<const BlockIter*> iters = iters_of_sources(b);
+  const bool in_tensor = std::any_of(b.writes.begin(), b.writes.end(), [&](const Region& w) {
+    return w.buffer->scope == Scope::kGlobal && names(b.reads, w.buffer);
+  });
+  std::erase_if(iters, [&](const BlockIter* i) {
+    return i->extent->kind != ExprKind::kInt || (!in_tensor && i->kind == IterKind::kReduction);
+  });
+  if (iters.empty()) return {};
+  std::vector<int64_t> extents;
+  std::vector<std::vector<size_t>> choices;
+  for (size_t i = 0; i < iters.size(); ++i) {
+    extents.push_back(iters[i]->extent->int_value);
+    choices.push_back({i});
+  }
+  if (in_tensor && reduces(b)) {
+    const IndependentIters independent = independent_iters(b, kernel_);
+    std::vector<size_t> together;
+    for (size_t i = 0; i < iters.size(); ++i) {
+      if (contains(independent.iters, iters[i]) || contains(independent.untold, iters[i]))
+        together.push_back(i);
+    }
+    if (together.size() > 1) choices.push_back(std::move(together));
+  }
+  std::vector<std::pair<size_t, Places>> domains;
+  for (const std::vector<size_t>& chosen : choices) {
+    Places places;
+    for (size_t i : chosen) places.push_back(slot(*iters[i]));
+    domains.emplace_back(domain_of(b, iters, extents, chosen), std::move(places));
+  }
+  return [this, domains] {
+    for (const auto& [domain, places] : domains) domains_[domain].seen.insert(values_at(places));
+  };
+}
+
+std::function<bool(int64_t, int64_t)> Rehearsal::watch_steps(const Block& b,
+                                                             const std::vector<const BlockIter*>& enclosing,
+                                                             const Slots& slot) {
+  const Buffer* sums = b.writes[0].buffer;
+  const IndependentIters independent = independent_iters(b, kernel_);
+  bool known = independent.untold.empty();
+  Places every, spatial, reduction;
+  std::vector<int64_t> extents;
+  // What a block counts within another one starts anew for each iteration of that.
+  for (const BlockIter* i : enclosing) {
+    every.push_back(slot(*i));
+    if (i->kind == IterKind::kSpatial) spatial.push_back(every.back());
+  }
+  for (const BlockIter& i : b.iters) every.push_back(slot(i));
+  for (const BlockIter* i : independent.iters) {
+    (i->kind == IterKind::kSpatial ? spatial : reduction).push_back(slot(*i));
+    if (i->kind == IterKind::kSpatial) continue;
+    known &= i->extent->kind == ExprKind::kInt;
+    extents.push_back(i->extent->int_value);
+  }
+  // Several blocks that add to one local buffer need not say in the same words which part of a sum is theirs.
+  const std::vector<const Block*> all = blocks(kernel_.body);
+  const auto adds = [&](const Block* other) {
+    return blocks(other->body).empty() && names(other->reads, sums) && names(other->writes, sums);
+  };
+  if (sums->scope != Scope::kGlobal && std::count_if(all.begin(), all.end(), adds) > 1) open_.insert(extents);
+  return [=, this, name = b.name.str()](int64_t element, int64_t beginning) {
+    if (!is_new_step(*sums, element, beginning, values_at(every))) return false;
+    if (known) count(*sums, name, extents, values_at(spatial), values_at(reduction));
+    return true;
+  };
+}
 
 void Rehearsal::enter_iteration(int64_t activation, int64_t iteration) {
   strands_.push_back({strand_, activation, iteration, strand_ < 0 ? 0 : strands_[index(strand_)].depth + 1});
@@ -122,16 +214,16 @@ std::string_view Rehearsal::write(ElementHistory& e, const BlockState& by) {
   return {};
 }
 
-bool Rehearsal::step(const Buffer* buffer, int64_t element, int64_t beginning,
-                     const std::vector<int64_t>& iters) {
-  std::vector<int64_t> key{static_cast<int64_t>(buffer->id), element, beginning};
+bool Rehearsal::is_new_step(const Buffer& sums, int64_t element, int64_t beginning,
+                            const std::vector<int64_t>& iters) {
+  std::vector<int64_t> key{static_cast<int64_t>(sums.id), element, beginning};
   key.insert(key.end(), iters.begin(), iters.end());
   return done_.insert(std::move(key)).second;
 }
 
-void Rehearsal::count(const Buffer* buffer, const std::string& block, const std::vector<int64_t>& extents,
+void Rehearsal::count(const Buffer& sums, const std::string& block, const std::vector<int64_t>& extents,
                       const std::vector<int64_t>& spatial, const std::vector<int64_t>& reduction) {
-  const int64_t where = buffer->scope == Scope::kGlobal ? static_cast<int64_t>(buffer->id) : -1;
+  const int64_t where = sums.scope == Scope::kGlobal ? static_cast<int64_t>(sums.id) : -1;
   Steps& s = steps_[{where, extents, spatial}];
   s.block = block;
   s.all = 1;

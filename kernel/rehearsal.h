@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -35,8 +36,25 @@ struct BlockState {
   bool in_init = false;
 };
 
+// What the block goes on with if it is a step of a reduction; null if it is none, or writes more than that.
+const Buffer* goes_on_with(const Block& b);
+
 class Rehearsal {
  public:
+  explicit Rehearsal(const Kernel& k) : kernel_(k) {}
+
+  // Where the executor keeps the value of an iterator.
+  using Slots = std::function<const int64_t*(const BlockIter&)>;
+  // What to call at each iteration of the block, or nothing: notes the values of its iterators, of each by itself, and, if
+  // it goes on with a reduction in a tensor, of those that may be independent together. What is summed up in a local
+  // buffer may be a part.
+  std::function<void()> watch_values(const Block& b, const Slots& slot);
+  // What to call before each step of a reduction that the block does, with the number of the element and that of its
+  // `beginning`: gives false if the step was done before. `enclosing` are the iterators of the blocks around.
+  std::function<bool(int64_t, int64_t)> watch_steps(const Block& b,
+                                                    const std::vector<const BlockIter*>& enclosing,
+                                                    const Slots& slot);
+
   // Independent loops.
   int64_t enter_loop() { return ++activations_; }
   void enter_iteration(int64_t activation, int64_t iteration);
@@ -45,21 +63,6 @@ class Rehearsal {
   // Says what is wrong with an access, or nothing.
   std::string_view read(ElementHistory& e, const Buffer* of, const BlockState& by) const;
   std::string_view write(ElementHistory& e, const BlockState& by);
-
-  // A step of a reduction into the element, by the values of the iterators. False if it was done before.
-  bool step(const Buffer* buffer, int64_t element, int64_t beginning, const std::vector<int64_t>& iters);
-  // The same step among those that these values of the spatial iterators need, whichever blocks do them: in one
-  // buffer, or, if it is local, in any local ones, where blocks may add up parts of a sum over the same extents.
-  void count(const Buffer* buffer, const std::string& block, const std::vector<int64_t>& extents,
-             const std::vector<int64_t>& spatial, const std::vector<int64_t>& reduction);
-  // Parts of sums in local buffers over these extents need not be complete.
-  void leave_open(const std::vector<int64_t>& extents) { open_.insert(extents); }
-  // Iterators that must take all of their values, those of each with those of the others. Blocks that compute the same
-  // from the same tensors share a domain if they have iterators of the same extents: `among` are all that are watched, and
-  // `chosen` says which of them are meant. Blocks that contain others, which access what they do, have domains of their own.
-  size_t domain_of(const Block& b, const std::vector<const BlockIter*>& among,
-                   const std::vector<int64_t>& extents, const std::vector<size_t>& chosen);
-  void visit(size_t domain, std::vector<int64_t> values) { domains_[domain].seen.insert(std::move(values)); }
 
   std::string missing() const;  // at the end: what was not done; empty if all was
 
@@ -82,13 +85,28 @@ class Rehearsal {
 
     std::string hole() const;  // what was never run; empty if there is nothing
   };
+  // A step of a reduction into the element, by the values of the iterators: false if it was done before.
+  bool is_new_step(const Buffer& sums, int64_t element, int64_t beginning, const std::vector<int64_t>& iters);
+  // The same step among those that these values of the spatial iterators need, whichever blocks do them: in one
+  // buffer, or, if it is local, in any local ones, where blocks may add up parts of a sum over the same extents.
+  void count(const Buffer& sums, const std::string& block, const std::vector<int64_t>& extents,
+             const std::vector<int64_t>& spatial, const std::vector<int64_t>& reduction);
+  // Iterators that must take all of their values, those of each with those of the others. Blocks that compute the same
+  // from the same tensors share a domain if they have iterators of the same extents: `among` are all that are watched, and
+  // `chosen` says which of them are meant. Blocks that contain others, which access what they do, have domains of their own.
+  size_t domain_of(const Block& b, const std::vector<const BlockIter*>& among,
+                   const std::vector<int64_t>& extents, const std::vector<size_t>& chosen);
+
   static size_t index(int32_t i) { return static_cast<size_t>(i); }
   bool conflict(int32_t a, int32_t b) const;  // are they different iterations of one loop?
 
+  const Kernel& kernel_;
   int64_t activations_ = 0, beginnings_ = 0;
   int32_t strand_ = -1;
   std::vector<Strand> strands_;
-  std::set<std::vector<int64_t>> done_, open_;
+  std::set<std::vector<int64_t>> done_;
+  std::set<std::vector<int64_t>>
+      open_;  // parts of sums in local buffers over these extents need not be complete
   std::map<std::vector<int64_t>, size_t> domain_by_key_;
   std::vector<Domain> domains_;
   // By buffer (or -1), the extents of the reduction, and the values of the spatial iterators.

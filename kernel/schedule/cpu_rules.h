@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "kernel/schedule/cpu.h"
+#include "kernel/schedule/primitive.h"
 #include "kernel/schedule/stage.h"
 #include "kernel/schedule/writer.h"
 

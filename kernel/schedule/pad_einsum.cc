@@ -104,10 +104,7 @@ Outcome pad_einsum(const Kernel& k, std::string_view name, const std::vector<int
   if (!reason.empty()) return Outcome::refused(reason);
 
   // Padded twins of the tensors, as far as they need one.
-  const auto extent = [&](size_t i) {
-    const Expr e = block->iters[i].extent;
-    return floor_div(e + (factors[i] - 1), factors[i]) * factors[i];
-  };
+  const auto extent = [&](size_t i) { return divide_up(block->iters[i].extent, factors[i]) * factors[i]; };
   Kernel out = k;
   const auto twin = [&](const Buffer* b, const auto& indices) -> const Buffer* {
     std::vector<Expr> shape;

@@ -154,10 +154,21 @@ Kernel with_body(const Kernel& k, Stmt body) {
   }
   Kernel out = k;
   std::vector<const Buffer*> temporaries;
+  std::unordered_set<const Buffer*> dropped;
   for (const Buffer* t : k.temporaries) {
-    if (used.contains(t)) temporaries.push_back(t);
+    if (used.contains(t)) {
+      temporaries.push_back(t);
+    } else {
+      dropped.insert(t);
+    }
   }
-  if (temporaries.size() != k.temporaries.size()) out.temporaries = pool.arena().list(temporaries);
+  if (!dropped.empty()) {
+    out.temporaries = pool.arena().list(temporaries);
+    body = rewrite(pool.arena(), body, [&](Stmt s) {
+      const auto* n = s->as<Prefetch>();
+      return n && dropped.contains(n->buffer) ? make_nop(pool.arena()) : s;
+    });
+  }
   out.body = body;
   return out;
 }
@@ -185,6 +196,10 @@ Kernel with_buffer(const Kernel& k, const Buffer* old, const Buffer* by,
     if (const auto* n = s->as<Store>(); n && n->buffer == old)
       return make_store(arena, by, index({n->indices.begin(), n->indices.end()}), n->value);
     if (const auto* n = s->as<Allocate>(); n && n->buffer == old) return make_allocate(arena, by, n->body);
+    if (const auto* n = s->as<Prefetch>(); n && n->buffer == old) {
+      if (by->scope == Scope::kLocal) return make_nop(arena);
+      return make_prefetch(arena, by, index({n->indices.begin(), n->indices.end()}));
+    }
     const auto* b = s->as<Block>();
     if (b == nullptr || !(mentions_buffer(b->reads, old) || mentions_buffer(b->writes, old))) return s;
     return make_block(pool, b->name.text(), {b->iters.begin(), b->iters.end()}, b->predicate, b->init,
@@ -266,5 +281,7 @@ bool is_temporary(const Kernel& k, const Buffer* buffer) {
 bool is_output(const Kernel& k, const Buffer* buffer) {
   return std::find(k.outputs.begin(), k.outputs.end(), buffer) != k.outputs.end();
 }
+
+Expr divide_up(Expr a, int64_t b) { return floor_div(a + (b - 1), b); }
 
 }  // namespace relay::kernel::schedule

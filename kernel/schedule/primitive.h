@@ -60,10 +60,10 @@ Stmt rewrite_outermost_blocks(Arena& arena, Stmt s, const std::function<Stmt(con
 Stmt replace(Arena& arena, Stmt root, Stmt old, Stmt by);
 // `root` without the nest that contains only the block: loops that are left empty go too.
 Stmt remove_block(Arena& arena, Stmt root, const Block* block);
-// The kernel with this body; temporaries that nothing mentions any more are dropped.
+// The kernel with this body; temporaries that no block accesses any more are dropped, and are not prefetched either.
 Kernel with_body(const Kernel& k, Stmt body);
 // The kernel with another buffer in the place of `old`, at index f(i) where it was accessed at i; null: at i. The regions
-// of blocks that access it are worked out anew.
+// of blocks that access it are worked out anew. Local buffers are not prefetched.
 Kernel with_buffer(const Kernel& k, const Buffer* old, const Buffer* by,
                    const std::function<std::vector<Expr>(const std::vector<Expr>&)>& f = nullptr);
 
@@ -82,5 +82,8 @@ std::vector<const Block*> readers(Stmt root, const Buffer* buffer);
 std::vector<const Block*> writers(Stmt root, const Buffer* buffer);
 bool is_output(const Kernel& k, const Buffer* buffer);
 bool is_temporary(const Kernel& k, const Buffer* buffer);
+
+// a / b rounded up.
+Expr divide_up(Expr a, int64_t b);
 
 }  // namespace relay::kernel::schedule

@@ -32,8 +32,7 @@ Outcome split(const Kernel& k, const LoopName& name, int64_t factor) {
   if (!floor_mod(loop->extent, factor).is_int(0))
     body = with_predicate(pool, body, less(value, loop->extent));
   body = make_for(pool.arena(), inner, pool.integer(factor), ForKind::kSerial, body);
-  body =
-      make_for(pool.arena(), outer, floor_div(loop->extent + (factor - 1), factor), ForKind::kSerial, body);
+  body = make_for(pool.arena(), outer, divide_up(loop->extent, factor), ForKind::kSerial, body);
   return with_body(k, simplify(pool, replace(pool.arena(), k.body, loop, body)));
 }
 

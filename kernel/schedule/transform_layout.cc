@@ -40,7 +40,7 @@ Outcome transform_layout(const Kernel& k, std::string_view name, const std::vect
   for (const LayoutDim& l : layout) {
     const Expr extent = buffer->shape[l.dim];
     shape.push_back(l.part == LayoutDim::kWhole      ? extent
-                    : l.part == LayoutDim::kQuotient ? floor_div(extent + (l.factor - 1), l.factor)
+                    : l.part == LayoutDim::kQuotient ? divide_up(extent, l.factor)
                                                      : pool.integer(l.factor));
   }
   Buffer copy = *buffer;

@@ -80,5 +80,19 @@ TEST_F(Buffers, TransformLayoutRefuses) {
           "`a` has strides: align it afterwards");
 }
 
+TEST_F(Buffers, WhatIsPrefetchedMovesWithThem) {
+  Kernel k = make().chain();
+  const Block* b = find_block(k.body, "b");
+  const std::vector<const For*> loops = loops_around(k.body, b);
+  Arena& arena = pool().arena();
+  const Stmt fetch = make_prefetch(arena, find_buffer(k, "a"), {loops[0]->var, loops[1]->var + 1});
+  k.body = replace(arena, k.body, b, make_sequence(arena, {fetch, b}));
+  expect_text(done(k, {"storage_align a 0 16 0"}), "prefetch a[i0, i1 + 1]");
+  expect_text(done(k, {"transform_layout a 1 0"}), "prefetch a[i1 + 1, i0]");
+  // Local buffers are at hand, and what is not there cannot be fetched.
+  expect_no_text(done(k, {"set_scope a local"}), "prefetch");
+  expect_no_text(done(k, {"compute_inline a"}), "prefetch");
+}
+
 }  // namespace
 }  // namespace relay::kernel::schedule
