@@ -10,16 +10,12 @@
 
 #include "base/cat.h"
 #include "kernel/builder.h"
-#include "kernel/execute.h"
 #include "kernel/llvm/compile.h"
 #include "kernel/native/agreement.h"
 #include "kernel/schedule/schedule.h"
-#include "kernel/statements.h"
-#include "kernel/validate.h"
+#include "kernel/schedule/testing.h"
 
 namespace relay::kernel::schedule {
-
-using Values = ::relay::Tensor;
 
 // Small whole numbers, so that sums are exact in any order.
 inline std::vector<Values> some_inputs(const Kernel& k, uint32_t seed = 1) {
@@ -152,7 +148,7 @@ class SchedulePrimitives : public ::testing::Test {
       if (!reason.empty()) return {};
     }
     const std::vector<Values> in = some_inputs(k);
-    expect_same(execute(k, in), s.kernel(), in);
+    expect_results(execute(k, in), s.kernel(), in);
     Schedule again(k);
     EXPECT_EQ(again.replay(s.trace()), "");
     EXPECT_EQ(show(again.kernel()), show(s.kernel()));
@@ -171,18 +167,6 @@ class SchedulePrimitives : public ::testing::Test {
     EXPECT_EQ(s.kernel().body, before);
     EXPECT_EQ(show(s.kernel()), text);
     EXPECT_EQ(s.trace(), trace);
-  }
-  static void expect_same(const std::vector<Values>& want, const Kernel& k, const std::vector<Values>& in) {
-    try {
-      const std::vector<Values> got = execute(k, in);
-      ASSERT_EQ(got.size(), want.size());
-      for (size_t i = 0; i < want.size(); ++i)
-        EXPECT_TRUE(identical(want[i], got[i])) << ::relay::show(want[i]) << "\n"
-                                                << ::relay::show(got[i]) << "\n"
-                                                << show(k);
-    } catch (const std::exception& e) {
-      ADD_FAILURE() << e.what() << "\n" << show(k);
-    }
   }
   static void expect_text(const std::string& text, std::string_view part) {
     EXPECT_NE(text.find(part), std::string::npos) << part << "\nis not in\n" << text;
