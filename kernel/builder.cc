@@ -161,6 +161,10 @@ Reducer Builder::product(DType dtype) {
 Reducer Builder::maximum(DType dtype) {
   return {lowest(dtype), [](Expr a, Expr b) { return kernel::max(a, b); }};
 }
+Reducer Builder::maximum_of_numbers(DType dtype) {
+  if (!dtype.is_float()) return maximum(dtype);
+  return {lowest(dtype), [](Expr a, Expr b) { return select(less(a, b), b, a); }};
+}
 Reducer Builder::minimum(DType dtype) {
   return {highest(dtype), [](Expr a, Expr b) { return kernel::min(a, b); }};
 }

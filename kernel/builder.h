@@ -84,6 +84,7 @@ class Builder {
   Reducer sum(DType dtype);
   Reducer product(DType dtype);
   Reducer maximum(DType dtype);
+  Reducer maximum_of_numbers(DType dtype);  // NaN is left out
   Reducer minimum(DType dtype);
   Reducer all();
   Reducer any();

@@ -405,6 +405,20 @@ void for_each_load(Expr e, const std::function<void(const ExprNode*)>& f) {
   down(down, e.get());
 }
 
+bool protects_loads(const ExprNode* selection) {
+  std::unordered_set<const ExprNode*> loaded;
+  for_each_node(selection->args[0], [&](const ExprNode* n) {
+    if (n->kind == ExprKind::kSelect || n->kind == ExprKind::kAnd || n->kind == ExprKind::kOr) return false;
+    if (n->kind == ExprKind::kLoad) loaded.insert(n);
+    return true;
+  });
+  bool found = false;
+  for (size_t i = 1; i < 3; ++i) {
+    for_each_load(selection->args[i], [&](const ExprNode* n) { found |= !loaded.contains(n); });
+  }
+  return found;
+}
+
 Expr rewrite_loads(Expr e, const std::function<Expr(const ExprNode*)>& f) {
   std::unordered_map<const ExprNode*, Expr> done;
   const auto down = [&](auto& self, const ExprNode* n) -> Expr {

@@ -64,6 +64,8 @@ Stmt refresh(ExprPool& pool, Stmt s);
 void for_each_node(Expr e, const std::function<bool(const ExprNode*)>& f);
 // Calls `f` for each load below `e`, each node once.
 void for_each_load(Expr e, const std::function<void(const ExprNode*)>& f);
+// Does the selection keep an element from being loaded that its condition does not load anyway?
+bool protects_loads(const ExprNode* selection);
 // Every load node n becomes f(n) after its indices were rewritten; null keeps it.
 Expr rewrite_loads(Expr e, const std::function<Expr(const ExprNode*)>& f);
 bool mentions(Expr e, Expr variable);

@@ -20,6 +20,7 @@ using Instructions = ::llvm::IRBuilder<>;
 // What the processor and the options leave open.
 struct Rules {
   bool half_instructions = false;  // F16C
+  bool scale_instruction = false;  // AVX-512F
   bool byte_dots = false;          // AVX512-VNNI
   bool bfloat16_dots = false;      // AVX512-BF16
 };
@@ -27,6 +28,8 @@ struct Rules {
 class Arithmetic {
  public:
   Arithmetic(Instructions& make, const Rules& rules) : make_(make), rules_(rules) {}
+
+  const Rules& rules() const { return rules_; }
 
   // Types of values in expressions, and of elements in memory; of vectors if there are lanes.
   Type* value_type(DType d, int lanes = 1) const;

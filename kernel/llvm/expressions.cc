@@ -259,7 +259,7 @@ Value* Expressions::math(const ExprNode* n) {
   }
   std::vector<Value*> args;
   for (const ExprNode* a : n->args) args.push_back(like(n, a));
-  Value* v = call_math(make_, n->fn, args);
+  Value* v = call_math(make_, arithmetic_.rules(), n->fn, args);
   return n->dtype.is_float() ? arithmetic_.rounded(n->dtype, v) : v;
 }
 

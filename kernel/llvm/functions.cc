@@ -1,6 +1,7 @@
 #include "kernel/llvm/functions.h"
 
 #include <llvm/IR/Intrinsics.h>
+#include <llvm/IR/IntrinsicsX86.h>
 #include <llvm/IR/Module.h>
 
 #include <cmath>
@@ -20,6 +21,7 @@ using ::llvm::Intrinsic::ID;
 struct Place {
   Instructions& make;
   Type* type;  // of V: float, or a vector of floats
+  const Rules& rules;
 };
 thread_local const Place* place = nullptr;
 
@@ -78,6 +80,17 @@ Float relay_copysign(Float magnitude, Float sign) {
   return place->make.CreateBinaryIntrinsic(::llvm::Intrinsic::copysign, magnitude.v, sign.v);
 }
 
+template <class V>
+static V relay_scaled_in_steps(V e, V shifted);
+Float relay_scaled(Float e, Float n, Float shifted) {
+  const auto* vector = ::llvm::dyn_cast<::llvm::FixedVectorType>(place->type);
+  if (!place->rules.scale_instruction || !vector || vector->getNumElements() != 16)
+    return relay_scaled_in_steps(e, shifted);
+  // All lanes, rounded as the processor is set to.
+  return place->make.CreateIntrinsic(::llvm::Intrinsic::x86_avx512_mask_scalef_ps_512, {},
+                                     {e.v, n.v, e.v, place->make.getInt16(0xffff), place->make.getInt32(4)});
+}
+
 #define RELAY_FUNCTION static
 #include "kernel/print/functions.inc"
 #undef RELAY_FUNCTION
@@ -132,11 +145,11 @@ Value* call_library(Instructions& make, Math fn, std::span<Value* const> args) {
 
 }  // namespace
 
-Value* call_math(Instructions& make, Math fn, std::span<Value* const> args) {
+Value* call_math(Instructions& make, const Rules& rules, Math fn, std::span<Value* const> args) {
   Value* x = args[0];
   const auto real = [&](double v) { return ::llvm::ConstantFP::get(x->getType(), v); };
   if (const Formula formula = formula_of(fn); formula && x->getType()->getScalarType()->isFloatTy()) {
-    const Place here{make, x->getType()};
+    const Place here{make, x->getType(), rules};
     place = &here;
     Value* result = formula(Float(x)).v;
     place = nullptr;

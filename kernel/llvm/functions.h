@@ -6,6 +6,6 @@
 namespace relay::kernel::jit {
 
 // fn(args) for float or double, single values or vectors. Booleans for kIsNan and its like. Not rounded to a small dtype.
-Value* call_math(Instructions& make, Math fn, std::span<Value* const> args);
+Value* call_math(Instructions& make, const Rules& rules, Math fn, std::span<Value* const> args);
 
 }  // namespace relay::kernel::jit

@@ -124,6 +124,17 @@ template <class V>
 RELAY_FUNCTION V relay_rsqrt(V x) {
   return 1 / relay_sqrt(x);
 }
+// e 2^n, rounded once; n is a whole number, and `shifted` is n + 12583166.
+template <class V>
+RELAY_FUNCTION V relay_scaled_in_steps(V e, V shifted);
+template <class V>
+RELAY_FUNCTION V relay_scaled(V e, V n, V shifted) {
+#if defined(__AVX512F__) && !defined(__CUDACC__)
+  if constexpr (relay_traits<V>::lanes == 16) return __builtin_ia32_scalefps512_mask(e, n, e, 0xffff, 4);
+#endif
+  (void)n;
+  return relay_scaled_in_steps(e, shifted);
+}
 // bool, or a mask.
 template <class V>
 RELAY_FUNCTION auto relay_isnan(V x) {

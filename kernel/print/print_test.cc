@@ -86,6 +86,26 @@ int32_t bias(const relay_parallel* parallel, const float* __restrict x, const fl
 )");
 }
 
+// Lanes compute both sides of a choice, so what it may protect is not loaded in vectors.
+TEST_F(Print, ChoicesBetweenLanesLoadWhatTheirConditionLoads) {
+  const auto printed = [&](const std::function<Expr(Expr, Expr)>& f) {
+    Builder k(pool_);
+    const Tensor x = k.input("x", kFloat32, {n_, k.index(16)}), z = k.input("z", kFloat32, {n_, k.index(16)});
+    const Tensor y =
+        k.compute("y", kFloat32, {n_, k_.index(16)}, [&](Indices i) { return f(x.at(i), z.at(i)); });
+    return cpp(with(k.finish("choose", "", {y}), "i1", ForKind::kVectorized));
+  };
+  const Expr zero = k_.constant(kFloat32, 0);
+  EXPECT_NE(printed([&](Expr a, Expr) { return select(less(a, zero), a * 2, a); }).find("relay_load<16>(x"),
+            std::string::npos);
+  EXPECT_EQ(printed([&](Expr a, Expr b) { return select(less(a, zero), b, a); }).find("relay_load"),
+            std::string::npos);
+  const auto guarded = [&](Expr a, Expr b) {
+    return select(logical_and(less(a, zero), less(b, zero)), b, a);
+  };
+  EXPECT_EQ(printed(guarded).find("relay_load"), std::string::npos);
+}
+
 TEST_F(Print, AHintToFetchIsLeftOutWhereThereIsNone) {
   const Tensor x = k_.input("x", kFloat32, {n_, k_.index(20)});
   const Tensor y = k_.compute("y", kFloat32, {n_}, [&](Indices i) { return x(i[0], k_.index(0)); });

@@ -83,12 +83,6 @@ class Check {
     });
   }
 
-  static bool loads(const ExprNode* n) {  // what divides is not printed with vectors anyway
-    bool found = false;
-    for_each_load(n, [&](const ExprNode*) { found = true; });
-    return found;
-  }
-
   bool expression(const ExprNode* n) {
     if (!mentions(n, var_)) return true;
     if (auto it = done_.find(n); it != done_.end()) return it->second;
@@ -111,9 +105,9 @@ class Check {
                indices(list);
       }
       case ExprKind::kSelect:
-        // Both sides of a choice between lanes or masks are computed, so they may not be what the choice protects.
-        if ((mentions(n->args[0], var_) || n->dtype.is_bool()) && (loads(n->args[1]) || loads(n->args[2])))
-          return false;
+        // Both sides of a choice between lanes or masks are computed, so they may not be what the choice protects;
+        // what divides is not printed with vectors anyway.
+        if ((mentions(n->args[0], var_) || n->dtype.is_bool()) && protects_loads(n)) return false;
         return widen(n->dtype) && arguments();
       case ExprKind::kCast: {
         const DType from = n->args[0]->dtype;

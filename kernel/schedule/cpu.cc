@@ -63,9 +63,7 @@ size_t uses(const Stage& by, const Buffer* buffer) {
 bool guards_loads(Expr e) {
   bool found = false;
   for_each_node(e, [&](const ExprNode* n) {
-    if (n->kind == ExprKind::kSelect) {
-      for (size_t i = 1; i < 3; ++i) for_each_load(n->args[i], [&](const ExprNode*) { found = true; });
-    }
+    found |= n->kind == ExprKind::kSelect && protects_loads(n);
     return !found;
   });
   return found;

@@ -54,9 +54,7 @@ Stride worst_stride(Expr e, Expr var) {
   // Vector code evaluates both sides of a selection.
   bool guarded = false;
   for_each_node(e, [&](const ExprNode* n) {
-    if (n->kind == ExprKind::kSelect && mentions(n->args[0], var)) {
-      for (size_t i = 1; i < 3; ++i) for_each_load(n->args[i], [&](const ExprNode*) { guarded = true; });
-    }
+    guarded |= n->kind == ExprKind::kSelect && mentions(n->args[0], var) && protects_loads(n);
     return !guarded;
   });
   return guarded ? Stride::kOther : worst;

@@ -14,7 +14,7 @@ namespace {
 
 // Can each lane start with the initial value, and the whole with it once more?
 bool starts_neutral(const Stage& s) {
-  switch (*s.combine) {
+  switch (s.combine->kind) {
     case ExprKind::kAdd:
       return s.init.is_int(0) || (s.init->kind == ExprKind::kFloat && s.init->float_value == 0);
     case ExprKind::kMul:
@@ -163,9 +163,8 @@ class Dot {
       Stmt start = w_.block(s_.name + "_start", at, w_.store(total, {w_.index(0)}, s_.init));
       Stmt add = w_.loop(ForKind::kSerial, "lane", lanes, [&](Expr lane) {
         const Expr next = w_.pool().load(spill, {t.var, l.var});
-        return w_.block(
-            s_.name + "_add", {{t, IterKind::kSpatial, e}, {l, IterKind::kReduction, lane}},
-            w_.store(total, {w_.index(0)}, w_.pool().make(*s_.combine, s_.buffer->dtype, {whole, next})));
+        return w_.block(s_.name + "_add", {{t, IterKind::kSpatial, e}, {l, IterKind::kReduction, lane}},
+                        w_.store(total, {w_.index(0)}, s_.combine->of(w_.pool(), whole, next)));
       });
       std::vector<Stmt> parts{start, add};
       if (pieces.back().size == 1) {

@@ -80,8 +80,8 @@ void look_for_panels(Plan& plan, const Stage& s, int64_t width) {
 }
 
 std::optional<Plan> find_plan(const Stage& s, const Machine& m) {
-  if (s.spatial.empty() || s.reduction.size() != 1 || s.combine != ExprKind::kAdd || !s.init.is_const() ||
-      !s.requirements.empty() || s.buffer->dtype != kFloat32 || !all_float32(s.next)) {
+  if (s.spatial.empty() || s.reduction.size() != 1 || !s.combine || s.combine->kind != ExprKind::kAdd ||
+      !s.init.is_const() || !s.requirements.empty() || s.buffer->dtype != kFloat32 || !all_float32(s.next)) {
     return std::nullopt;
   }
   const Axis& column = s.spatial.back();

@@ -3,8 +3,9 @@
 //   m[row] = max over i of x[row, i];  e[row, i] = exp(x[row, i] - m[row]);  s[row] = sum of e[row, i];  ...
 //
 // All stages are computed for one row before the next row begins, so that the row stays in the first level of cache, and
-// what only later stages need never leaves it. A row is reduced in the lanes of several vectors, which are then joined
-// pairwise: the order is the same on every run, for every row and for any number of threads.
+// what only later stages need never leaves it. Short rows go a few at a time, so that the steps of one fill the time that
+// those of another wait for their operands. A row is reduced in the lanes of vectors, which are then joined pairwise: the
+// order is the same on every run, for every row and for any number of threads.
 #include <algorithm>
 #include <optional>
 
@@ -16,7 +17,9 @@
 namespace relay::kernel::schedule {
 namespace {
 
-constexpr int64_t kAccumulators = 4;  // vectors that a row is reduced in, to hide the latency of an addition
+constexpr int64_t kAccumulators = 4;  // vectors that rows are reduced in, to hide the latency of an addition
+constexpr int64_t kShort =
+    1024;  // floats of a row that others may go beside: all stay in the first-level cache
 constexpr int64_t kLongestOnStack = 4096;  // floats of a row that is kept on the stack
 
 class Rows {
@@ -38,26 +41,47 @@ class Rows {
     for (const Axis& a : rows_) extents.push_back(a.extent);
     cost = extents;
     cost.push_back(length_);
+    const ForKind outer = outer_kind(options_, cost);
+    const bool is_short = length_->kind == ExprKind::kInt && length_->int_value <= kShort;
+    if (extents.empty() || !is_short || guess(extents.back()) < kAccumulators) {
+      vectors_of_row_ = kAccumulators;
+      return w_.fused(outer, "row", extents, [&](const std::vector<Expr>& at) { return write_rows(at, 1); });
+    }
+    const Expr last = extents.back();
+    std::vector<Stmt> parts;
+    for (const Segment& piece : segments(last, {kAccumulators, 1})) {
+      extents.back() = piece.tiles;
+      parts.push_back(w_.fused(outer, "row", extents, [&](std::vector<Expr> at) {
+        at.back() = piece.start + at.back() * piece.size;
+        return write_rows(at, piece.size);
+      }));
+    }
+    return w_.sequence(parts);
+  }
+
+ private:
+  // All stages of the rows from `at` on.
+  Stmt write_rows(const std::vector<Expr>& at, int64_t count) {
+    first_ = at;
+    row_ = w_.axis("row", w_.index(count));
+    local_.clear();
     std::vector<const Buffer*> locals;
     for (const Stage& s : stages_) {
       if (is_output(kernel_, s.buffer)) continue;
       const bool scalar = !is_row(s);
       if (!scalar && (length_->kind != ExprKind::kInt || length_->int_value > kLongestOnStack)) continue;
-      locals.push_back(w_.local(s.name + "_row", kFloat32, {scalar ? w_.index(1) : length_}));
+      std::vector<Expr> shape{row_.extent};
+      if (!scalar) shape.push_back(length_);
+      locals.push_back(w_.local(s.name + "_row", kFloat32, shape));
       local_[s.buffer] = locals.back();
     }
-    return w_.fused(outer_kind(options_, cost), "row", extents, [&](const std::vector<Expr>& at) {
-      std::vector<Stmt> parts;
-      for (const Stage& s : stages_) {
-        parts.push_back(s.kind == StageKind::kReduce ? reduce(s, at) : compute(s, at));
-      }
-      Stmt body = w_.sequence(parts);
-      for (const Buffer* b : locals) body = w_.allocate(b, body);
-      return body;
-    });
+    std::vector<Stmt> parts;
+    for (const Stage& s : stages_) parts.push_back(s.kind == StageKind::kReduce ? reduce(s) : compute(s));
+    Stmt body = w_.sequence(parts);
+    for (const Buffer* b : locals) body = w_.allocate(b, body);
+    return body;
   }
 
- private:
   // The rows are what the first reduction leaves; axes of extent 1 at the end are what it reduced.
   bool find_rows() {
     const auto first = std::find_if(stages_.begin(), stages_.end(),
@@ -87,9 +111,9 @@ class Rows {
     Expr along = {};
     if (s.kind == StageKind::kReduce) {
       if (!alone || s.reduction.size() != 1 || s.reduction[0].extent != length_ || !s.combine) return false;
-      if (*s.combine != ExprKind::kAdd && *s.combine != ExprKind::kMax && *s.combine != ExprKind::kMin)
-        return false;
-      if (!s.init.is_const() || (*s.combine == ExprKind::kAdd && s.init->float_value != 0)) return false;
+      const ExprKind how = s.combine->kind;
+      if (how != ExprKind::kAdd && how != ExprKind::kMax && how != ExprKind::kMin) return false;
+      if (!s.init.is_const() || (how == ExprKind::kAdd && s.init->float_value != 0)) return false;
       along = s.reduction[0].var;
       if (!vectorizable(s.next, along)) return false;
     } else if (is_row(s)) {
@@ -117,15 +141,24 @@ class Rows {
     return rewrite_loads(e, [&](const ExprNode* n) -> Expr {
       const auto it = local_.find(n->buffer);
       if (it == local_.end()) return {};
-      const bool scalar = it->second->shape[0].is_int(1);
-      return w_.pool().load(it->second, {scalar ? w_.index(0) : Expr(n->args.back())});
+      std::vector<Expr> at{row_.var};
+      if (it->second->shape.size() > 1) at.push_back(Expr(n->args.back()));
+      return w_.pool().load(it->second, at);
     });
   }
 
-  std::vector<Binding> in_row(const Stage& s, const std::vector<Expr>& at) const {
-    std::vector<Binding> out;
-    for (size_t i = 0; i < s.spatial.size(); ++i)
-      out.push_back({s.spatial[i], IterKind::kSpatial, i < at.size() ? at[i] : w_.index(0)});
+  // body(which) for each of the rows that are written together.
+  Stmt each_row(const std::function<Stmt(Expr)>& body) const {
+    return w_.loop(ForKind::kUnrolled, "row", row_.extent, body);
+  }
+
+  std::vector<Binding> in_row(const Stage& s, Expr which) const {
+    std::vector<Binding> out{{row_, IterKind::kSpatial, which}};
+    for (size_t i = 0; i < s.spatial.size(); ++i) {
+      Expr at = i < first_.size() ? first_[i] : w_.index(0);
+      if (i + 1 == first_.size()) at = at + which;
+      out.push_back({s.spatial[i], IterKind::kSpatial, at});
+    }
     return out;
   }
 
@@ -135,44 +168,54 @@ class Rows {
     if (it == local_.end()) {
       for (const Axis& a : s.spatial) to.push_back(a.var);
     } else {
-      to.push_back(is_row(s) ? s.spatial.back().var : w_.index(0));
+      to.push_back(row_.var);
+      if (is_row(s)) to.push_back(s.spatial.back().var);
     }
     return w_.store(it == local_.end() ? s.buffer : it->second, to, value);
   }
 
-  Stmt compute(const Stage& s, const std::vector<Expr>& at) const {
-    if (!is_row(s)) return w_.block(s.name, in_row(s, at), store(s, from_locals(s.value)));
+  Stmt compute(const Stage& s) const {
+    const Stmt body = store(s, from_locals(s.value));
+    if (!is_row(s)) return each_row([&](Expr which) { return w_.block(s.name, in_row(s, which), body); });
     std::vector<Stmt> parts;
     for (const Segment& piece : segments(length_, {width_, 1})) {
       parts.push_back(w_.loop(ForKind::kSerial, "v", piece.tiles, [&](Expr v) {
-        return w_.loop(ForKind::kVectorized, "lane", piece.size, [&](Expr lane) {
-          std::vector<Binding> all = in_row(s, at);
-          all.back().value = piece.start + v * piece.size + lane;
-          return w_.block(s.name, all, store(s, from_locals(s.value)));
+        return each_row([&](Expr which) {
+          return w_.loop(ForKind::kVectorized, "lane", piece.size, [&](Expr lane) {
+            std::vector<Binding> all = in_row(s, which);
+            all.back().value = piece.start + v * piece.size + lane;
+            return w_.block(s.name, all, body);
+          });
         });
       }));
     }
     return w_.sequence(parts);
   }
 
-  Stmt reduce(const Stage& s, const std::vector<Expr>& at) const {
-    const int64_t most = length_->kind == ExprKind::kInt ? length_->int_value / width_ : kAccumulators;
-    const int64_t lanes = width_ * std::clamp<int64_t>(most, 1, kAccumulators);
-    const Buffer* sums = w_.local(s.name + "_lanes", kFloat32, {w_.index(lanes)});
-    const Buffer* joined = w_.local(s.name + "_joined", kFloat32, {w_.index(width_)});
+  Stmt reduce(const Stage& s) const {
+    const int64_t most = length_->kind == ExprKind::kInt ? length_->int_value / width_ : vectors_of_row_;
+    const int64_t lanes = width_ * std::clamp<int64_t>(most, 1, vectors_of_row_);
+    const Buffer* sums = w_.local(s.name + "_lanes", kFloat32, {row_.extent, w_.index(lanes)});
+    const Buffer* joined = w_.local(s.name + "_joined", kFloat32, {row_.extent, w_.index(width_)});
     const Axis l = w_.axis("lane", w_.index(lanes)), j = w_.axis("lane", w_.index(width_));
-    const auto combine = [&](Expr a, Expr b) { return w_.pool().make(*s.combine, kFloat32, {a, b}); };
-    const auto in_vectors = [&](int64_t count, const std::function<Stmt(Expr)>& body) {
-      return w_.loop(ForKind::kUnrolled, "v", count / width_, [&](Expr v) {
-        return w_.loop(ForKind::kVectorized, "lane", width_,
-                       [&](Expr lane) { return body(v * width_ + lane); });
+    const auto combine = [&](Expr a, Expr b) { return s.combine->of(w_.pool(), a, b); };
+    const auto in_vectors = [&](int64_t count, const std::function<Stmt(Expr, Expr)>& body) {
+      return each_row([&](Expr which) {
+        return w_.loop(ForKind::kUnrolled, "v", count / width_, [&](Expr v) {
+          return w_.loop(ForKind::kVectorized, "lane", width_,
+                         [&](Expr lane) { return body(which, v * width_ + lane); });
+        });
       });
     };
-    const auto sum = [&](Expr lane) { return w_.pool().load(sums, {lane}); };
-    const auto lane_of = [&](Expr value) { return std::vector<Binding>{{l, IterKind::kSpatial, value}}; };
+    const auto sum = [&](Expr lane) { return w_.pool().load(sums, {row_.var, lane}); };
+    const auto half = [&](Expr lane) { return w_.pool().load(joined, {row_.var, lane}); };
+    const auto store_sum = [&](Expr value) { return w_.store(sums, {row_.var, l.var}, value); };
+    const auto lane_of = [&](Expr which, Expr lane) {
+      return std::vector<Binding>{{row_, IterKind::kSpatial, which}, {l, IterKind::kSpatial, lane}};
+    };
 
-    std::vector<Stmt> parts{in_vectors(lanes, [&](Expr lane) {
-      return w_.block(s.name + "_init", lane_of(lane), w_.store(sums, {l.var}, s.init));
+    std::vector<Stmt> parts{in_vectors(lanes, [&](Expr which, Expr lane) {
+      return w_.block(s.name + "_init", lane_of(which, lane), store_sum(s.init));
     })};
     const Expr next = from_locals(s.next);
     std::vector<int64_t> sizes{lanes};
@@ -186,48 +229,54 @@ class Rows {
         break;
       }
       parts.push_back(w_.loop(ForKind::kSerial, "k", piece.tiles, [&](Expr k) {
-        return in_vectors(piece.size, [&](Expr lane) {
-          std::vector<Binding> all = in_row(s, at);
+        return in_vectors(piece.size, [&](Expr which, Expr lane) {
+          std::vector<Binding> all = in_row(s, which);
           all.push_back({l, IterKind::kSpatial, lane});
           all.push_back({s.reduction[0], IterKind::kReduction, piece.start + k * piece.size + lane});
-          return w_.block(s.name, all, w_.store(sums, {l.var}, combine(sum(l.var), next)));
+          return w_.block(s.name, all, store_sum(combine(sum(l.var), next)));
         });
       }));
     }
     // The vectors into one, and its halves into one element.
     for (int64_t v = lanes / width_ / 2; v >= 1; v /= 2) {
-      parts.push_back(in_vectors(v * width_, [&](Expr lane) {
-        return w_.block(s.name + "_join", lane_of(lane),
-                        w_.store(sums, {l.var}, combine(sum(l.var), sum(l.var + v * width_))));
+      parts.push_back(in_vectors(v * width_, [&](Expr which, Expr lane) {
+        return w_.block(s.name + "_join", lane_of(which, lane),
+                        store_sum(combine(sum(l.var), sum(l.var + v * width_))));
       }));
     }
     if (lanes == 3 * width_) {  // three vectors: the loop above joined the first two
-      parts.push_back(in_vectors(width_, [&](Expr lane) {
-        return w_.block(s.name + "_join", lane_of(lane),
-                        w_.store(sums, {l.var}, combine(sum(l.var), sum(l.var + 2 * width_))));
+      parts.push_back(in_vectors(width_, [&](Expr which, Expr lane) {
+        return w_.block(s.name + "_join", lane_of(which, lane),
+                        store_sum(combine(sum(l.var), sum(l.var + 2 * width_))));
       }));
     }
-    const auto half = [&](Expr lane) { return w_.pool().load(joined, {lane}); };
-    parts.push_back(in_vectors(width_, [&](Expr lane) {
-      std::vector<Binding> all = lane_of(lane);
+    parts.push_back(in_vectors(width_, [&](Expr which, Expr lane) {
+      std::vector<Binding> all = lane_of(which, lane);
       all.push_back({j, IterKind::kSpatial, lane});
-      return w_.block(s.name + "_spill", all, w_.store(joined, {j.var}, sum(l.var)));
+      return w_.block(s.name + "_spill", all, w_.store(joined, {row_.var, j.var}, sum(l.var)));
     }));
     for (int64_t h = width_ / 2; h >= 1; h /= 2) {
-      parts.push_back(w_.loop(ForKind::kVectorized, "lane", h, [&](Expr lane) {
-        return w_.block(s.name + "_halve", {{j, IterKind::kSpatial, lane}},
-                        w_.store(joined, {j.var}, combine(half(j.var), half(j.var + h))));
+      parts.push_back(each_row([&](Expr which) {
+        return w_.loop(ForKind::kVectorized, "lane", h, [&](Expr lane) {
+          return w_.block(s.name + "_halve",
+                          {{row_, IterKind::kSpatial, which}, {j, IterKind::kSpatial, lane}},
+                          w_.store(joined, {row_.var, j.var}, combine(half(j.var), half(j.var + h))));
+        });
       }));
     }
     if (!rest.is_int(0)) {
       parts.push_back(w_.loop(ForKind::kSerial, "k", rest, [&](Expr k) {
-        std::vector<Binding> all = in_row(s, at);
-        all.push_back({s.reduction[0], IterKind::kReduction, rest_start + k});
-        return w_.block(s.name + "_rest", all,
-                        w_.store(joined, {w_.index(0)}, combine(half(w_.index(0)), next)));
+        return each_row([&](Expr which) {
+          std::vector<Binding> all = in_row(s, which);
+          all.push_back({s.reduction[0], IterKind::kReduction, rest_start + k});
+          return w_.block(s.name + "_rest", all,
+                          w_.store(joined, {row_.var, w_.index(0)}, combine(half(w_.index(0)), next)));
+        });
       }));
     }
-    parts.push_back(w_.block(s.name + "_result", in_row(s, at), store(s, half(w_.index(0)))));
+    parts.push_back(each_row([&](Expr which) {
+      return w_.block(s.name + "_result", in_row(s, which), store(s, half(w_.index(0))));
+    }));
     return w_.allocate(sums, w_.allocate(joined, w_.sequence(parts)));
   }
 
@@ -239,6 +288,10 @@ class Rows {
   std::vector<Axis> rows_;
   Expr length_;
   std::vector<const Buffer*> written_;  // by the stages looked at so far
+  int64_t vectors_of_row_ = 1;          // that it is reduced in
+  // The rows that are written together.
+  std::vector<Expr> first_;  // coordinates
+  Axis row_;                 // which of them
   std::unordered_map<const Buffer*, const Buffer*> local_;
 };
 

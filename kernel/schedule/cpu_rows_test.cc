@@ -56,6 +56,38 @@ TEST_F(RowByRow, OfAllLengths) {
     expect_same(k, scheduled(k));
   }
 }
+TEST_F(RowByRow, ShortRowsGoTogether) {
+  const Kernel s = scheduled(normalise({index(3), index(8)}, index(23)));
+  EXPECT_NE(show(s).find("e_row: float32[4, 23]"), std::string::npos) << show(s);
+  for (int64_t rows : {1, 3, 4, 5, 6, 7, 9}) {
+    for (int width : {4, 8}) {
+      const Kernel k = normalise({index(2), index(rows)}, index(23));
+      expect_same(k, scheduled(k, width));
+    }
+  }
+  const Expr n = pool_.shape_variable("n");
+  const Kernel k = normalise({index(2), n}, index(19));
+  for (int64_t rows : {0, 1, 4, 6}) expect_same(k, scheduled(k), {{n, rows}});
+}
+TEST_F(RowByRow, LongRowsGoOneByOne) {
+  const Kernel s = scheduled(normalise({index(8)}, index(2000)));
+  EXPECT_NE(show(s).find("e_row: float32[1, 2000]"), std::string::npos) << show(s);
+}
+TEST_F(RowByRow, MaximaOfNumbersLeaveNanOut) {
+  const Tensor x = k_.input("x", kFloat32, {index(5), index(21)});
+  const Tensor m = k_.reduce("m", kFloat32, {index(5)}, {index(21)}, k_.maximum_of_numbers(kFloat32),
+                             [&](Indices i, Indices r) { return x(i[0], r[0]); });
+  const Tensor d =
+      k_.compute("d", kFloat32, {index(5), index(21)}, [&](Indices i) { return x.at(i) - m(i[0]); });
+  const Kernel k = k_.finish("k", "", {d});
+  std::vector<Values> in{random(kFloat32, {5, 21})};
+  for (int64_t i = 0; i < 105; ++i) {
+    if (i % 4 == 1 || i / 21 == 2) in[0].as<float>()[static_cast<size_t>(i)] = NAN;  // all of one row
+  }
+  const Values want = execute(k, in)[0];
+  EXPECT_FALSE(std::isnan(want.as<float>()[0]));
+  for (int width : {4, 8, 16}) EXPECT_TRUE(identical(want, execute(scheduled(k, width), in)[0])) << width;
+}
 TEST_F(RowByRow, RowsOfUnknownLengthKeepTheirTemporaries) {
   const Expr n = pool_.shape_variable("n"), l = pool_.shape_variable("l");
   const Kernel k = normalise({n}, l), s = scheduled(k);

@@ -1,6 +1,7 @@
 #include "kernel/schedule/stage.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "kernel/statements.h"
 
@@ -58,9 +59,24 @@ bool own_place(const Block& b, const Store& store) {
   return true;
 }
 
+// value = so_far < next ? next : so_far, or the other way round?
+bool find_choice(Stage& stage, Expr so_far) {
+  const Expr v = stage.value;
+  if (v->kind != ExprKind::kSelect || v->args[0]->kind != ExprKind::kLess) return false;
+  const Expr a = v->args[0]->args[0], b = v->args[0]->args[1], next = v->args[1];
+  if (so_far != v->args[2] || loads_own(next, stage.buffer)) return false;
+  if (!(a == so_far && b == next) && !(a == next && b == so_far)) return false;
+  // Else there is nothing to compare with.
+  if (stage.init->kind != ExprKind::kFloat || std::isnan(stage.init->float_value)) return false;
+  stage.combine = Combination{a == so_far ? ExprKind::kMax : ExprKind::kMin, /*skips_nan=*/true};
+  stage.next = next;
+  return true;
+}
+
 // value = so_far op next?
 void find_combination(Stage& stage, Expr so_far) {
   const Expr v = stage.value;
+  if (find_choice(stage, so_far)) return;
   switch (v->kind) {
     case ExprKind::kAdd:
     case ExprKind::kMul:
@@ -75,7 +91,7 @@ void find_combination(Stage& stage, Expr so_far) {
   for (size_t i = 0; i < 2; ++i) {
     const Expr other = v->args[1 - i];
     if (so_far == v->args[i] && !loads_own(other, stage.buffer)) {
-      stage.combine = v->kind;
+      stage.combine = Combination{v->kind};
       stage.next = other;
       return;
     }
@@ -139,6 +155,11 @@ Stage stage_of(ExprPool& pool, Stmt s, const Block* init_block, const Block* blo
 }
 
 }  // namespace
+
+Expr Combination::of(ExprPool& pool, Expr so_far, Expr next) const {
+  if (!skips_nan) return pool.make(kind, so_far->dtype, {so_far, next});
+  return select(kind == ExprKind::kMax ? less(so_far, next) : less(next, so_far), next, so_far);
+}
 
 std::vector<Stage> stages_of(const Kernel& k) {
   ExprPool& pool = *pool_of(k);

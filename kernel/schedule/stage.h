@@ -21,6 +21,14 @@ struct Axis {
   Expr var, extent;
 };
 
+// How a reduction joins two values, where it may do so in any order (but for rounding).
+struct Combination {
+  ExprKind kind = ExprKind::kAdd;
+  bool skips_nan = false;  // a maximum or minimum of what are numbers
+
+  Expr of(ExprPool& pool, Expr so_far, Expr next) const;
+};
+
 struct Stage {
   StageKind kind = StageKind::kSequential;
   std::string name;
@@ -28,8 +36,8 @@ struct Stage {
   std::vector<Axis> spatial, reduction;
   Expr init = {};
   Expr value = {};
-  // For kReduce, if the value is `t[i] op next` with an op that is associative and commutative but for rounding.
-  std::optional<ExprKind> combine = {};
+  // For kReduce, if the value joins t[i] and `next` so.
+  std::optional<Combination> combine = {};
   Expr next = {};
   std::vector<Stmt> requirements = {};  // run before each store
   Stmt statement = nullptr;             // as it was written

@@ -116,8 +116,9 @@ struct Lines {
     return k.reduce(name, d, outer, {x.dim(axis)}, how,
                     [&](kernel::Indices o, kernel::Indices r) { return f(o, element(o, r[0])); });
   }
+  // Where an element is NaN, so is the sum of the exponentials, whatever was subtracted.
   kernel::Tensor maximum() const {
-    return reduce("softmax_max", x.dtype(), k.maximum(x.dtype()),
+    return reduce("softmax_max", x.dtype(), k.maximum_of_numbers(x.dtype()),
                   [](kernel::Indices, kernel::Expr e) { return e; });
   }
   kernel::Expr below(const kernel::Tensor& m, kernel::Indices o, kernel::Expr e) const {
