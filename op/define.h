@@ -138,6 +138,7 @@ struct Spec {
   Type (*relate)(Relation& r, const A& a) = nullptr;
   void (*evaluate)(const A& a, Args in, Results out) = nullptr;
   bool (*traps)(const A& a, Type result) = nullptr;
+  bool (*by_rows)(const A& a, size_t rank) = nullptr;
   Expr (*expand)(Builder& b, const A& a, const Site& c) = nullptr;
   std::vector<Expr> (*differentiate)(Builder& b, const A& a, const Site& c) = nullptr;
   std::vector<kernel::Tensor> (*lower)(kernel::Builder& k, const A& a, const Lowering& c) = nullptr;
@@ -168,6 +169,9 @@ OpDef define(Spec<A> s) {
       },
       A::kFields);
   d.relate = [rule = s.relate](Relation& r, const Attrs& a) { return rule(r, read_attrs<A>(a)); };
+  if (s.by_rows) {
+    d.by_rows = [rule = s.by_rows](const Attrs& a, size_t rank) { return rule(read_attrs<A>(a), rank); };
+  }
   if (s.evaluate) {
     d.evaluate = [rule = s.evaluate](const Attrs& a, Args in, Results out) {
       rule(read_attrs<A>(a), in, out);

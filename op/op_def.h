@@ -112,6 +112,9 @@ struct OpDef {
   std::vector<int> refines = {};  // arguments whose types the others may determine
   // Two operands, and exchanging them gives the same bits (a NaN is a NaN). So not maximum: of 0 and -0 it takes the first.
   bool commutative = false;
+  // Of operators that are not elementwise: does each row of the result, along the last axis, need the row of the argument
+  // in the same place and nothing else? A row of a result may have one element. Null: no.
+  std::function<bool(const Attrs&, size_t rank)> by_rows = {};
   bool view = false;  // the result has the elements of argument 0 in their order: only the shape differs
   std::string not_differentiable = {};  // the reason, for operators that have no gradient
 

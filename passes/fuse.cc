@@ -4,6 +4,9 @@
 // value flow) if every call on the way can be computed element by element. What may be joined follows from the
 // operators' fusion classes alone. Groups never cross a scope: code in a branch stays in the branch.
 //
+// Reductions share a group where everything goes along the same rows, as in a normalisation: a row is computed from one
+// end to the other while it is in the cache.
+//
 // Operators that only change a shape (OpDef::view) and stand alone stay outside: they need no kernel at all.
 #include <algorithm>
 #include <unordered_map>
@@ -50,6 +53,8 @@ class Fuser {
     for (int phase = 0; phase < 3; ++phase) {
       for (size_t i = 0; i < sites_.size(); ++i) join(i, phase);
     }
+    for (size_t i = 0; i < sites_.size(); ++i) members_[find(i)].push_back(i);
+    for (size_t i = 0; i < sites_.size(); ++i) join_rows(i);
     return extract();
   }
 
@@ -251,25 +256,89 @@ class Fuser {
     return false;
   }
 
-  void merge(size_t i, size_t sink) {
-    const std::vector<size_t> middle = between(i, sink);
-    size_t size = sites_[find(i)].group_size + sites_[find(sink)].group_size;
-    std::unordered_set<size_t> counted{find(i), find(sink)};
-    for (size_t x : middle) {
-      if (!one_tensor(sites_[x])) return;
-      if (counted.insert(find(x)).second) size += sites_[find(x)].group_size;
+  // The groups of two sites and of all between them; none if some of these gives more than one tensor.
+  std::vector<size_t> groups_between(size_t i, size_t sink) {
+    std::vector<size_t> groups{find(i)};
+    const auto add = [&](size_t x) {
+      if (std::find(groups.begin(), groups.end(), find(x)) == groups.end()) groups.push_back(find(x));
+    };
+    add(sink);
+    for (size_t x : between(i, sink)) {
+      if (!one_tensor(sites_[x])) return {};
+      add(x);
     }
-    if (size > most_) return;
-    Fusion highest = std::max(class_of_group(i), class_of_group(sink));
-    for (size_t x : middle) highest = std::max(highest, class_of_group(x));
+    return groups;
+  }
+
+  void merge(size_t i, size_t sink) {
+    const std::vector<size_t> groups = groups_between(i, sink);
     // Two expensive calls cannot share a group.
-    size_t anchors = 0;
-    for (size_t group : counted) anchors += class_of_group(group) >= Fusion::kReduction;
-    if (anchors > 1) return;
-    const size_t target = find(sink);
-    for (size_t group : counted) sites_[group].group = target;
+    const auto anchors = std::count_if(groups.begin(), groups.end(), [&](size_t group) {
+      return class_of_group(group) >= Fusion::kReduction;
+    });
+    if (anchors <= 1) unite(groups, find(sink));
+  }
+
+  // Makes them one, with `target` as its name, unless that would be too large.
+  void unite(const std::vector<size_t>& groups, size_t target) {
+    size_t size = 0;
+    Fusion highest = Fusion::kElementwise;
+    for (size_t group : groups) {
+      size += sites_[group].group_size;
+      highest = std::max(highest, class_of_group(group));
+    }
+    if (size > most_ || groups.empty()) return;
+    std::vector<size_t> members;
+    for (size_t group : groups) {
+      members.insert(members.end(), members_[group].begin(), members_[group].end());
+      sites_[group].group = target;
+    }
+    members_[target] = std::move(members);
     sites_[target].group_size = size;
     group_class_[target] = highest;
+  }
+
+  // The rows that a call goes along by its own nature: those of its argument.
+  static const TensorType* rows_of(const Site& s) {
+    if (!s.def->by_rows || s.call->args.empty()) return nullptr;
+    const auto* x = s.call->args[0]->type->as<TensorType>();
+    return x && s.def->by_rows(s.call->attrs, x->rank()) ? x : nullptr;
+  }
+
+  // A row that does not stay in the cache gains nothing, and threads had better share it.
+  static bool is_long(const TensorType& rows) {
+    constexpr int64_t kLongest = 16384;
+    const Dim length = rows.dims[rows.rank() - 1];
+    return length.is_const() && length.value() > kLongest;
+  }
+
+  // Is every row of the call's result made of the rows in the same places of its arguments?
+  static bool goes_along(const Site& s, const List<Dim>& rows) {
+    if (const TensorType* own = rows_of(s)) return own->dims == rows;
+    const auto* y = s.call->type->as<TensorType>();
+    if (!y || s.def->fusion > Fusion::kBroadcast || y->rank() != rows.size() || rows.empty()) return false;
+    for (size_t d = 0; d + 1 < rows.size(); ++d) {
+      if (y->dims[d] != rows[d]) return false;
+    }
+    return y->dims[rows.size() - 1] == rows[rows.size() - 1] || y->dims[rows.size() - 1] == Dim(1);
+  }
+
+  // What goes along rows joins what comes after it along the same rows, whatever is reduced on the way.
+  void join_rows(size_t i) {
+    const size_t sink = sites_[i].post_dominator;
+    if (sink == SIZE_MAX || find(i) == find(sink) || !one_tensor(sites_[i])) return;
+    const std::vector<size_t> groups = groups_between(i, sink);
+    const TensorType* rows = nullptr;
+    for (size_t group : groups) {
+      for (size_t x : members_[group]) rows = rows == nullptr ? rows_of(sites_[x]) : rows;
+    }
+    if (rows == nullptr || is_long(*rows)) return;
+    for (size_t group : groups) {
+      for (size_t x : members_[group]) {
+        if (!goes_along(sites_[x], rows->dims)) return;
+      }
+    }
+    unite(groups, find(sink));
   }
 
   // Replaces the last call of each group by a call of a function that holds the group.
@@ -390,6 +459,8 @@ class Fuser {
   std::unordered_map<Expr, size_t> site_of_;
   std::unordered_map<Expr, uint32_t> tuple_users_;
   std::unordered_map<size_t, Fusion> group_class_;
+  std::unordered_map<size_t, std::vector<size_t>>
+      members_;  // of groups, once operators have joined by their classes
   Effects effects_;
 };
 

@@ -69,6 +69,8 @@ void evaluate_log_softmax(const SoftmaxAttrs& a, Args in, Results out) {
   });
 }
 
+bool along_last_axis(const SoftmaxAttrs& a, size_t rank) { return from_front(a.axis, rank) + 1 == rank; }
+
 Term total(Term x, const SoftmaxAttrs& a) {
   return x.apply(kSum, {x}, {{"axis", a.axis}, {"keepdims", true}});
 }
@@ -189,6 +191,7 @@ const OpDef kSoftmax = define<SoftmaxAttrs>({
     .tolerance = kTolerance,
     .relate = relate,
     .evaluate = evaluate_softmax,
+    .by_rows = along_last_axis,
     .differentiate = differentiate_softmax,
     .lower = lower_softmax,
 });
@@ -201,6 +204,7 @@ const OpDef kLogSoftmax = define<SoftmaxAttrs>({
     .tolerance = kTolerance,
     .relate = relate,
     .evaluate = evaluate_log_softmax,
+    .by_rows = along_last_axis,
     .differentiate = differentiate_log_softmax,
     .lower = lower_log_softmax,
 });

@@ -41,6 +41,12 @@ OpDef reduction(const Reduction& f) {
     require(r, 0, f.domain);                                                    // C1
     return reduced_type(r, read_attrs<ReduceAttrs>(attrs), r.tensor(0).dtype);  // C2, C3
   };
+  d.by_rows = [](const Attrs& attrs, size_t rank) {
+    const ReduceAttrs a = read_attrs<ReduceAttrs>(attrs);
+    std::vector<bool> last(rank, false);
+    if (rank > 0) last.back() = true;
+    return a.keepdims && rank > 0 && reduced_axes(a, rank) == last;
+  };
   d.evaluate = [f](const Attrs& attrs, Args in, Results out) {
     const Tensor& x = in[0];
     const Groups g = groups(x.shape(), reduced_axes(read_attrs<ReduceAttrs>(attrs), x.rank()));
