@@ -405,7 +405,20 @@ void for_each_load(Expr e, const std::function<void(const ExprNode*)>& f) {
   down(down, e.get());
 }
 
-bool protects_loads(const ExprNode* selection) {
+namespace {
+
+bool exists(const ExprNode* load, const Bounds& bounds) {
+  for (size_t d = 0; d < load->args.size(); ++d) {
+    const Expr at = load->args[d];
+    const Interval range = bounds.of(at);
+    if (!range.low || *range.low < 0 || !bounds.proves_less(at, load->buffer->shape[d])) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+bool protects_loads(const ExprNode* selection, const Bounds& bounds) {
   std::unordered_set<const ExprNode*> loaded;
   for_each_node(selection->args[0], [&](const ExprNode* n) {
     if (n->kind == ExprKind::kSelect || n->kind == ExprKind::kAnd || n->kind == ExprKind::kOr) return false;
@@ -414,7 +427,8 @@ bool protects_loads(const ExprNode* selection) {
   });
   bool found = false;
   for (size_t i = 1; i < 3; ++i) {
-    for_each_load(selection->args[i], [&](const ExprNode* n) { found |= !loaded.contains(n); });
+    for_each_load(selection->args[i],
+                  [&](const ExprNode* n) { found = found || !(loaded.contains(n) || exists(n, bounds)); });
   }
   return found;
 }

@@ -15,6 +15,8 @@
 
 namespace relay::kernel {
 
+class Bounds;
+
 // Makers. Operands of a sequence that are sequences are flattened, those that do nothing left out.
 Stmt make_for(Arena& arena, Expr var, Expr extent, ForKind how, Stmt body);
 Stmt make_store(Arena& arena, const Buffer* buffer, const std::vector<Expr>& indices, Expr value);
@@ -64,8 +66,8 @@ Stmt refresh(ExprPool& pool, Stmt s);
 void for_each_node(Expr e, const std::function<bool(const ExprNode*)>& f);
 // Calls `f` for each load below `e`, each node once.
 void for_each_load(Expr e, const std::function<void(const ExprNode*)>& f);
-// Does the selection keep an element from being loaded that its condition does not load anyway?
-bool protects_loads(const ExprNode* selection);
+// May the selection keep an element from being loaded that does not exist? Not if its condition loads it anyway.
+bool protects_loads(const ExprNode* selection, const Bounds& bounds);
 // Every load node n becomes f(n) after its indices were rewritten; null keeps it.
 Expr rewrite_loads(Expr e, const std::function<Expr(const ExprNode*)>& f);
 bool mentions(Expr e, Expr variable);

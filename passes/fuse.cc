@@ -5,7 +5,8 @@
 // operators' fusion classes alone. Groups never cross a scope: code in a branch stays in the branch.
 //
 // Reductions share a group where everything goes along the same rows, as in a normalisation: a row is computed from one
-// end to the other while it is in the cache.
+// end to the other while it is in the cache. So do two products of matrices in attention, where the rows of the first, once
+// normalised, are the rows that the second one multiplies.
 //
 // Operators that only change a shape (OpDef::view) and stand alone stay outside: they need no kernel at all.
 #include <algorithm>
@@ -16,6 +17,7 @@
 #include "ir/rewrite.h"
 #include "kernel/execute.h"
 #include "op/apply.h"
+#include "op/ops.h"
 #include "op/registry.h"
 #include "passes/effects.h"
 #include "passes/pass.h"
@@ -41,8 +43,9 @@ struct Site {
 
 class Fuser {
  public:
-  Fuser(Context& context, Expr root, size_t most)
-      : context_(context), root_(root), most_(most), effects_(context, root) {}
+  // `most`: calls in one group; `longest`: a row of scores in attention, 0 for no attention.
+  Fuser(Context& context, Expr root, size_t most, int64_t longest)
+      : context_(context), root_(root), most_(most), longest_(longest), effects_(context, root) {}
 
   Expr run() {
     collect();
@@ -55,6 +58,7 @@ class Fuser {
     }
     for (size_t i = 0; i < sites_.size(); ++i) members_[find(i)].push_back(i);
     for (size_t i = 0; i < sites_.size(); ++i) join_rows(i);
+    for (size_t i = 0; i < sites_.size(); ++i) join_attention(i);
     return extract();
   }
 
@@ -341,6 +345,53 @@ class Fuser {
     unite(groups, find(sink));
   }
 
+  // Does the call keep a matrix of so many rows and columns, or one value for each of its rows?
+  static bool keeps_rows(const Site& s, Dim rows, Dim columns) {
+    const auto* y = s.call->type->as<TensorType>();
+    if (!y || y->dtype != kFloat32 || y->rank() < 2 || y->dims[y->rank() - 2] != rows) return false;
+    const Dim length = y->dims[y->rank() - 1];
+    if (const TensorType* own = rows_of(s)) return own->dims[own->rank() - 1] == columns;
+    if (s.def->view) {
+      const auto* x = s.call->args[0]->type->as<TensorType>();
+      return length == columns && x && x->rank() > 0 && x->dims[x->rank() - 1] == columns;
+    }
+    return s.def->fusion <= Fusion::kBroadcast && (length == columns || length == Dim(1));
+  }
+
+  // The product `i` and the next one, if what lies between goes along the rows of the first and something normalises
+  // them. Of few rows there are few scores, and little is won.
+  void join_attention(size_t i) {
+    constexpr int64_t kFewestRows = 16;
+    const auto is_product = [&](size_t x) { return sites_[x].def == &op::kBatchMatmul; };
+    const auto* scores = sites_[i].call->type->as<TensorType>();
+    if (!is_product(i) || !scores || scores->dtype != kFloat32) return;
+    const Dim rows = scores->dims[1], columns = scores->dims[2];
+    if (!rows.is_const() || !columns.is_const()) return;
+    if (rows.value() < kFewestRows || columns.value() > longest_) return;
+    size_t sink = sites_[i].post_dominator;
+    while (sink != SIZE_MAX && !is_product(sink)) sink = sites_[sink].post_dominator;
+    if (sink == SIZE_MAX) return;
+    const std::vector<size_t> groups = groups_between(i, sink);
+    const auto inside = [&](Expr e) {
+      const auto it = site_of_.find(e);
+      return it != site_of_.end() &&
+             std::find(groups.begin(), groups.end(), find(it->second)) != groups.end();
+    };
+    const Call& last = *sites_[sink].call;
+    const bool multiplies_rows =
+        inside(last.args[0]) && !inside(last.args[1]) && !last.attrs.flag("transpose_a");
+    if (!multiplies_rows || members_[find(sink)].size() != 1) return;
+    bool normalised = false;
+    for (size_t group : groups) {
+      for (size_t x : members_[group]) {
+        if (x == i || x == sink) continue;
+        if (!keeps_rows(sites_[x], rows, columns)) return;
+        normalised |= rows_of(sites_[x]) != nullptr;
+      }
+    }
+    if (normalised) unite(groups, find(sink));
+  }
+
   // Replaces the last call of each group by a call of a function that holds the group.
   Expr extract() {
     std::vector<std::vector<size_t>> members(sites_.size());
@@ -455,6 +506,7 @@ class Fuser {
   Context& context_;
   Expr root_;
   size_t most_;
+  int64_t longest_;
   std::vector<Site> sites_;  // in post-order
   std::unordered_map<Expr, size_t> site_of_;
   std::unordered_map<Expr, uint32_t> tuple_users_;
@@ -468,7 +520,8 @@ Module run(const Module& m, const PassContext& pass) {
   Module out = m;
   for (const auto& [name, fn] : m.functions()) {
     if (fn->attrs.flag("Primitive")) continue;
-    Expr fused = Fuser(m.context(), fn, static_cast<size_t>(pass.value("max-ops"))).run();
+    Expr fused =
+        Fuser(m.context(), fn, static_cast<size_t>(pass.value("max-ops")), pass.value("attention")).run();
     if (fused != fn) out.set_function(name.text(), fused->as<Fn>());
   }
   return out;
@@ -479,7 +532,8 @@ Module run(const Module& m, const PassContext& pass) {
 const Pass kFuse = {
     .name = "fuse",
     .doc = "gather operator calls into functions that become one kernel each",
-    .parameters = {{"max-ops", 64, "the most operators in one kernel"}},
+    .parameters = {{"max-ops", 64, "the most operators in one kernel"},
+                   {"attention", 4096, "the longest row of scores that attention becomes one kernel for"}},
     .run = run,
 };
 

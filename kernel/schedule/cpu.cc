@@ -60,10 +60,10 @@ size_t uses(const Stage& by, const Buffer* buffer) {
   return n;
 }
 
-bool guards_loads(Expr e) {
+bool guards_loads(Expr e, const Bounds& bounds) {
   bool found = false;
   for_each_node(e, [&](const ExprNode* n) {
-    found |= n->kind == ExprKind::kSelect && protects_loads(n);
+    found |= n->kind == ExprKind::kSelect && protects_loads(n, bounds);
     return !found;
   });
   return found;
@@ -96,7 +96,8 @@ bool worth_inlining(const CpuOptions& options, const Stage& producer, const std:
       // The body of a reduction runs often: only a move of data or light arithmetic on one element.
       if (cost.expensive || cost.loads > 1 || cost.operations > 4) return false;
       // A condition around a load (padding) would keep the body, or the packing of it, from being vectorised.
-      if (guards_loads(producer.value) && !(n == 1 && is_padding(producer) && is_window(options, s)))
+      if (guards_loads(producer.value, producer.bounds) &&
+          !(n == 1 && is_padding(producer) && is_window(options, s)))
         return false;
     } else if (!s.requirements.empty()) {
       return false;
@@ -104,7 +105,7 @@ bool worth_inlining(const CpuOptions& options, const Stage& producer, const std:
   }
   if (sites <= 1) return true;
   // Several elements with a condition each: better one copy with padding around it.
-  if (guards_loads(producer.value)) return false;
+  if (guards_loads(producer.value, producer.bounds)) return false;
   return !cost.expensive && cost.loads <= 2 && cost.operations <= 4;
 }
 
@@ -198,7 +199,9 @@ Kernel schedule_for_cpu(const Kernel& k, const CpuOptions& options) {
   Writer w(inlined);
   const std::vector<Stage> stages = stages_of(inlined);
   std::vector<Stmt> body;
-  if (Stmt rows = write_rows(w, options, inlined, stages)) {
+  if (Stmt attention = write_attention(w, options, inlined, stages)) {
+    body.push_back(attention);
+  } else if (Stmt rows = write_rows(w, options, {inlined.outputs.begin(), inlined.outputs.end()}, stages)) {
     body.push_back(rows);
   } else {
     for (const Work& work : join_epilogues(inlined, stages)) body.push_back(write(w, options, work));

@@ -48,20 +48,20 @@ Stride stride_along(const ExprNode* load, Expr var) {
   return moves ? Stride::kOne : Stride::kNone;
 }
 
-Stride worst_stride(Expr e, Expr var) {
+Stride worst_stride(Expr e, Expr var, const Bounds& bounds) {
   Stride worst = Stride::kNone;
   for_each_load(e, [&](const ExprNode* n) { worst = std::max(worst, stride_along(n, var)); });
   // Vector code evaluates both sides of a selection.
   bool guarded = false;
   for_each_node(e, [&](const ExprNode* n) {
-    guarded |= n->kind == ExprKind::kSelect && mentions(n->args[0], var) && protects_loads(n);
+    guarded |= n->kind == ExprKind::kSelect && mentions(n->args[0], var) && protects_loads(n, bounds);
     return !guarded;
   });
   return guarded ? Stride::kOther : worst;
 }
 
-bool vectorizable(Expr e, Expr var) {
-  if (worst_stride(e, var) == Stride::kOther) return false;
+bool vectorizable(Expr e, Expr var, const Bounds& bounds) {
+  if (worst_stride(e, var, bounds) == Stride::kOther) return false;
   bool floats = true;
   for_each_node(e, [&](const ExprNode* n) {
     floats &= n->dtype == kFloat32 || (n->dtype.is_bool() && n->args.size() > 0);

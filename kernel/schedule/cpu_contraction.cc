@@ -110,8 +110,9 @@ std::optional<Plan> find_plan(const Stage& s, int64_t width) {
   }
 
   const Expr last_var = s.spatial[last].var;
-  const bool direct = std::all_of(operands.begin(), operands.end(),
-                                  [&](Expr e) { return worst_stride(e, last_var) != Stride::kOther; });
+  const bool direct = std::all_of(operands.begin(), operands.end(), [&](Expr e) {
+    return worst_stride(e, last_var, s.bounds) != Stride::kOther;
+  });
   const int64_t rows = plan.has_rows ? guess(s.spatial[plan.row].extent) : 1;
   // A long contiguous row needs no packing; short rows are better joined to one, and then packed.
   const bool long_rows = plan.columns == last || guess(s.spatial[last].extent) % (4 * width) == 0;

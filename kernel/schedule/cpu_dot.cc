@@ -95,7 +95,8 @@ class Dot {
   // The results of `rows` x `columns` elements from `first` on.
   Stmt tile(int64_t rows, int64_t columns, const std::vector<Expr>& first) {
     const int64_t count = rows * columns, lanes = width_ * (count >= 4 ? 1 : 4);
-    const bool vectors = s_.buffer->dtype == kFloat32 && vectorizable(s_.next, s_.reduction.back().var);
+    const bool vectors =
+        s_.buffer->dtype == kFloat32 && vectorizable(s_.next, s_.reduction.back().var, s_.bounds);
     const std::vector<Expr> shape{w_.index(count), w_.index(lanes)};
     const Buffer* sums = w_.local(s_.name + "_lanes", s_.buffer->dtype, shape);
     const Buffer* spill = w_.local(s_.name + "_spill", s_.buffer->dtype, shape);
@@ -211,7 +212,8 @@ Stmt write_dot(Writer& w, const CpuOptions& options, const Work& work) {
   const Stage& s = work.stage;
   if (s.reduction.empty() || !s.combine || !starts_neutral(s) || !s.requirements.empty()) return nullptr;
   const Axis& along = s.reduction.back();
-  if (guess(along.extent) < options.vector_floats || worst_stride(s.next, along.var) == Stride::kOther)
+  if (guess(along.extent) < options.vector_floats ||
+      worst_stride(s.next, along.var, s.bounds) == Stride::kOther)
     return nullptr;
   bool moves = false;
   for_each_load(s.next, [&](const ExprNode* n) { moves |= stride_along(n, along.var) == Stride::kOne; });

@@ -61,7 +61,7 @@ Stmt write_elementwise(Writer& w, const CpuOptions& options, const Stage& stage)
                                       [&](const ExprNode* n) -> Expr {
                                         return n->dtype == kFloat32 ? w.pool().real(0, kFloat32) : Expr();
                                       }),
-                        stage.spatial.back().var) &&
+                        stage.spatial.back().var, stage.bounds) &&
            stage.buffer->dtype == kFloat32;
   };
   if (same_place_everywhere(stage) && all_float()) {
@@ -89,7 +89,7 @@ Stmt write_elementwise(Writer& w, const CpuOptions& options, const Stage& stage)
   // Rows: the last axis within a row, the others shared out.
   const std::vector<Expr> rows(extents.begin(), extents.end() - 1);
   const bool vectors = stage.requirements.empty() && stage.buffer->dtype == kFloat32 &&
-                       vectorizable(stage.value, stage.spatial.back().var);
+                       vectorizable(stage.value, stage.spatial.back().var, stage.bounds);
   const auto row = [&](const std::vector<Expr>& at, ForKind along) {
     std::vector<Stmt> parts;
     const std::vector<int64_t> sizes = vectors ? std::vector<int64_t>{width, 1} : std::vector<int64_t>{1};

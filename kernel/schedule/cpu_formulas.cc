@@ -60,7 +60,7 @@ class Formulas {
 
   bool vectorizable() const {
     return std::all_of(elements_.begin(), elements_.end(), [&](const Element& e) {
-      return schedule::vectorizable(e.value, s_.spatial.back().var);
+      return schedule::vectorizable(e.value, s_.spatial.back().var, s_.bounds);
     });
   }
 

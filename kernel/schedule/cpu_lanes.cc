@@ -38,10 +38,10 @@ struct Sides {
 };
 
 // Nothing if there are too many, or one of them does not go by vectors. `count`: of those so far.
-std::optional<Sides> take_apart(Expr value, Expr lane, size_t& count) {
+std::optional<Sides> take_apart(Expr value, Expr lane, const Bounds& bounds, size_t& count) {
   const ExprNode* selection = invariant_selection(value, lane);
   if (!selection) {
-    if (++count > kMostSides || !vectorizable(value, lane)) return std::nullopt;
+    if (++count > kMostSides || !vectorizable(value, lane, bounds)) return std::nullopt;
     return Sides{.value = value};
   }
   Sides out{.condition = selection->args[0]};
@@ -52,7 +52,7 @@ std::optional<Sides> take_apart(Expr value, Expr lane, size_t& count) {
       if (n->kind == ExprKind::kSelect && n->args[0] == selection->args[0]) chosen[n] = n->args[side];
       return true;
     });
-    std::optional<Sides> rest = take_apart(substitute(value, chosen), lane, count);
+    std::optional<Sides> rest = take_apart(substitute(value, chosen), lane, bounds, count);
     if (!rest) return std::nullopt;
     out.sides.push_back(std::move(*rest));
   }
@@ -68,7 +68,7 @@ Stmt write_lanes(Writer& w, const CpuOptions& options, const Stage& stage) {
   const int64_t width = options.vector_floats;
   if (!has_whole_vectors(lanes, width)) return nullptr;
   size_t count = 0;
-  const std::optional<Sides> sides = take_apart(stage.value, lanes.var, count);
+  const std::optional<Sides> sides = take_apart(stage.value, lanes.var, stage.bounds, count);
   if (!sides) return nullptr;
   std::vector<Expr> rows, cost;
   for (const Axis& a : stage.spatial) cost.push_back(a.extent);

@@ -79,7 +79,7 @@ void look_for_panels(Plan& plan, const Stage& s, int64_t width) {
   plan.columns = c->int_value;
 }
 
-std::optional<Plan> find_plan(const Stage& s, const Machine& m) {
+std::optional<Plan> find_plan(const Stage& s, const Machine& m, bool only_if_worth_it = true) {
   if (s.spatial.empty() || s.reduction.size() != 1 || !s.combine || s.combine->kind != ExprKind::kAdd ||
       !s.init.is_const() || !s.requirements.empty() || s.buffer->dtype != kFloat32 || !all_float32(s.next)) {
     return std::nullopt;
@@ -107,12 +107,11 @@ std::optional<Plan> find_plan(const Stage& s, const Machine& m) {
   look_for_panels(plan, s, m.vector_floats);
   if (plan.in_panels) return plan;
   // A matrix that lies as it is read, and stays in the cache, is read where it is.
-  const bool contiguous = worst_stride(plan.operand, column.var) != Stride::kOther;
+  const bool contiguous = worst_stride(plan.operand, column.var, s.bounds) != Stride::kOther;
   const int64_t bytes = 4 * guess(column.extent) * guess(s.reduction[0].extent);
-  if (rows < kWorthPacking || guess(column.extent) < m.vector_floats ||
-      (contiguous && bytes < m.level_2_bytes / 4)) {
-    return std::nullopt;
-  }
+  const bool worth_it = rows >= kWorthPacking && guess(column.extent) >= m.vector_floats &&
+                        !(contiguous && bytes < m.level_2_bytes / 4);
+  if (only_if_worth_it && !worth_it) return std::nullopt;
   plan.columns = kPanelVectors * m.vector_floats;
   return plan;
 }
@@ -126,6 +125,17 @@ class Product {
     panels_ = divide_up(columns(), plan_.columns);
     light_ = !work_.epilogue || is_light(work_.epilogue->value);
     piece_ = {w_.index(0), length(), {}, {}};
+  }
+
+  PackedProduct packed() {
+    if (plan_.in_panels) return {w_.sequence({}), s_};
+    PackedProduct out{pack(), s_};
+    const Expr column = s_.spatial.back().var;
+    const Expr element =
+        in_panel(floor_div(column, plan_.columns), s_.reduction[0].var, floor_mod(column, plan_.columns));
+    out.stage.value = substitute(s_.value, {{plan_.operand, element}});
+    out.stage.next = substitute(s_.next, {{plan_.operand, element}});
+    return out;
   }
 
   Stmt write() {
@@ -377,7 +387,7 @@ class Product {
     const Expr element = in_panel(t.panel + 1, piece_.start, w_.index(0));
     std::unordered_map<const ExprNode*, Expr> here{{s_.reduction[0].var.get(), piece_.start}};
     for (size_t i = 0; i < t.outer.size(); ++i) here[s_.spatial[plan_.outer[i]].var.get()] = t.outer[i];
-    const Expr load = substitute(element, here);
+    const Expr load = w_.here(substitute(element, here));
     // The last tiles have nothing left to fetch, and stay at the end.
     const Expr end = floor_div(piece_.length * plan_.columns, machine_.line_floats) - 1;
     for (int64_t l = 0; l < t.fetch.lines; ++l) {
@@ -473,7 +483,7 @@ class Product {
     space.push_back(panels_);
     std::vector<Expr> cost = space;
     cost.insert(cost.end(), {length(), w_.index(plan_.columns)});
-    const bool by_rows = worst_stride(plan_.operand, column) != Stride::kOther;
+    const bool by_rows = worst_stride(plan_.operand, column, s_.bounds) != Stride::kOther;
     return w_.fused(outer_kind(options_, cost), "panel", space, [&](const std::vector<Expr>& at) {
       if (by_rows) {
         return w_.loop(ForKind::kSerial, "k", length(), [&](Expr row) {
@@ -519,6 +529,14 @@ Stmt write_product(Writer& w, const CpuOptions& options, const Work& work) {
   const Machine machine = machine_for(options);
   const std::optional<Plan> plan = find_plan(work.stage, machine);
   return plan ? Product(w, options, work, *plan, machine).write() : nullptr;
+}
+
+std::optional<PackedProduct> pack_product(Writer& w, const CpuOptions& options, const Stage& stage) {
+  const Machine machine = machine_for(options);
+  const std::optional<Plan> plan = find_plan(stage, machine, /*only_if_worth_it=*/false);
+  if (!plan) return std::nullopt;
+  const Work work{stage};
+  return Product(w, options, work, *plan, machine).packed();
 }
 
 }  // namespace relay::kernel::schedule

@@ -11,7 +11,6 @@
 
 #include "kernel/schedule/cost.h"
 #include "kernel/schedule/cpu_rules.h"
-#include "kernel/schedule/primitive.h"
 #include "kernel/statements.h"
 
 namespace relay::kernel::schedule {
@@ -24,8 +23,9 @@ constexpr int64_t kLongestOnStack = 4096;  // floats of a row that is kept on th
 
 class Rows {
  public:
-  Rows(Writer& w, const CpuOptions& options, const Kernel& k, const std::vector<Stage>& stages)
-      : w_(w), options_(options), kernel_(k), stages_(stages), width_(options.vector_floats) {}
+  Rows(Writer& w, const CpuOptions& options, std::span<const Buffer* const> kept,
+       const std::vector<Stage>& stages)
+      : w_(w), options_(options), kept_(kept), stages_(stages), width_(options.vector_floats) {}
 
   // Null if some stage does not go along rows.
   Stmt write() {
@@ -67,7 +67,7 @@ class Rows {
     local_.clear();
     std::vector<const Buffer*> locals;
     for (const Stage& s : stages_) {
-      if (is_output(kernel_, s.buffer)) continue;
+      if (std::find(kept_.begin(), kept_.end(), s.buffer) != kept_.end()) continue;
       const bool scalar = !is_row(s);
       if (!scalar && (length_->kind != ExprKind::kInt || length_->int_value > kLongestOnStack)) continue;
       std::vector<Expr> shape{row_.extent};
@@ -115,10 +115,10 @@ class Rows {
       if (how != ExprKind::kAdd && how != ExprKind::kMax && how != ExprKind::kMin) return false;
       if (!s.init.is_const() || (how == ExprKind::kAdd && s.init->float_value != 0)) return false;
       along = s.reduction[0].var;
-      if (!vectorizable(s.next, along)) return false;
+      if (!vectorizable(s.next, along, s.bounds)) return false;
     } else if (is_row(s)) {
       along = s.spatial.back().var;
-      if (!vectorizable(s.value, along)) return false;
+      if (!vectorizable(s.value, along, s.bounds)) return false;
     } else if (!alone) {
       return false;
     }
@@ -282,7 +282,7 @@ class Rows {
 
   Writer& w_;
   const CpuOptions& options_;
-  const Kernel& kernel_;
+  std::span<const Buffer* const> kept_;
   const std::vector<Stage>& stages_;
   int64_t width_;
   std::vector<Axis> rows_;
@@ -297,8 +297,9 @@ class Rows {
 
 }  // namespace
 
-Stmt write_rows(Writer& w, const CpuOptions& options, const Kernel& k, const std::vector<Stage>& stages) {
-  return Rows(w, options, k, stages).write();
+Stmt write_rows(Writer& w, const CpuOptions& options, std::span<const Buffer* const> kept,
+                const std::vector<Stage>& stages) {
+  return Rows(w, options, kept, stages).write();
 }
 
 }  // namespace relay::kernel::schedule

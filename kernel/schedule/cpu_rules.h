@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 
 #include "kernel/schedule/cpu.h"
 #include "kernel/schedule/primitive.h"
@@ -36,10 +37,21 @@ Stmt write_windows(Writer& w, const CpuOptions& options, const Work& work);
 // Is it one, once what is_padding is computed in it?
 bool is_window(const CpuOptions& options, const Stage& s);
 bool is_padding(const Stage& s);
-// A whole kernel whose stages all go along rows, of which it has a reduction and something else: row by row.
-Stmt write_rows(Writer& w, const CpuOptions& options, const Kernel& k, const std::vector<Stage>& stages);
+// Stages that all go along rows, of which they have a reduction and something else: row by row. Only the tensors `kept`
+// are looked at afterwards.
+Stmt write_rows(Writer& w, const CpuOptions& options, std::span<const Buffer* const> kept,
+                const std::vector<Stage>& stages);
+// A whole kernel that is a product, what goes along its rows, and a product with the result: a few rows at a time.
+Stmt write_attention(Writer& w, const CpuOptions& options, const Kernel& k, const std::vector<Stage>& stages);
 // Products of matrices in panels: an operand whose columns are grouped, two vectors a group, or worth to be put so.
 Stmt write_product(Writer& w, const CpuOptions& options, const Work& work);
+// The same in two steps, for products that are computed in parts: what puts the operand into panels, and the stage that
+// then reads it there.
+struct PackedProduct {
+  Stmt pack = nullptr;
+  Stage stage;
+};
+std::optional<PackedProduct> pack_product(Writer& w, const CpuOptions& options, const Stage& stage);
 // Products of an operand that varies along rows and one that varies along columns, summed: register tiles of
 // rows x columns; an operand that is not contiguous along the columns is packed first. Also sums down columns.
 Stmt write_contraction(Writer& w, const CpuOptions& options, const Work& work);
@@ -56,10 +68,11 @@ bool is_place(Expr index, const Axis& axis);
 // How a load moves along an axis: not at all, by one element, or in another way.
 enum class Stride { kNone, kOne, kOther };
 Stride stride_along(const ExprNode* load, Expr var);
-// The worst of all loads of the expression. A load that only a condition keeps inside its buffer is kOther.
-Stride worst_stride(Expr e, Expr var);
+// The worst of all loads of the expression. A load that only a condition keeps inside its buffer, for all that is known
+// about the variables, is kOther.
+Stride worst_stride(Expr e, Expr var, const Bounds& bounds);
 // Can a loop over the variable be marked as vectorized: float32 throughout, at most unit strides?
-bool vectorizable(Expr e, Expr var);
+bool vectorizable(Expr e, Expr var, const Bounds& bounds);
 
 // The expression with `by` in the place of what it loads from the buffer.
 Expr replace_loads(Expr e, const Buffer* buffer, Expr by);

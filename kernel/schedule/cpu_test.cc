@@ -54,6 +54,18 @@ TEST_F(Cpu, ElementwiseChainsBecomeOneLoop) {
   for (int64_t size : {0, 1, 5, 400}) check(k, {{n, size}});
 }
 
+// Both sides of a choice are computed for all lanes, which is right where both exist.
+TEST_F(Cpu, ChoicesGoInVectors) {
+  const Expr n = pool_.shape_variable("n");
+  const Tensor x = k_.input("x", kFloat32, {n, index(8)}), z = k_.input("z", kFloat32, {n, index(8)});
+  const Tensor y = k_.compute("y", kFloat32, x.shape(), [&](Indices i) {
+    return select(less(z.at(i), k_.constant(kFloat32, 0)), x.at(i), k_.constant(kFloat32, 7));
+  });
+  const Kernel k = k_.finish("k", "", {y});
+  EXPECT_NE(show(scheduled(k)).find("vectorized"), std::string::npos) << show(scheduled(k));
+  for (int64_t size : {0, 1, 5}) check(k, {{n, size}});
+}
+
 TEST_F(Cpu, BroadcastsAndTransposesOfRows) {
   const Expr n = pool_.shape_variable("n");
   const Tensor x = k_.input("x", kFloat32, {n, index(7)}), b = k_.input("b", kFloat32, {index(7)});

@@ -144,7 +144,7 @@ std::optional<Plan> find_plan(const Stage& s, const CpuOptions& options) {
   if (s.spatial.size() < 2 || s.reduction.empty() || !s.combine || !s.init.is_const()) return std::nullopt;
   const Axis& lanes = s.spatial.back();
   if (!has_whole_vectors(lanes, options.vector_floats)) return std::nullopt;
-  if (s.buffer->dtype != kFloat32 || !vectorizable(s.next, lanes.var)) return std::nullopt;
+  if (s.buffer->dtype != kFloat32 || !vectorizable(s.next, lanes.var, s.bounds)) return std::nullopt;
   return Chooser(s, machine_for(options)).choose();
 }
 

@@ -213,7 +213,7 @@ bool is_window(const CpuOptions& options, const Stage& s) {
   if (!has_whole_vectors(lanes, options.vector_floats) || constant(column) == 0) return false;
   int64_t taps = 1;
   for (const Axis& a : s.reduction) taps *= std::min(constant(a), kMostTaps + 1);
-  bool by_lanes = taps > 0 && taps <= kMostTaps && vectorizable(s.next, lanes.var);
+  bool by_lanes = taps > 0 && taps <= kMostTaps && vectorizable(s.next, lanes.var, s.bounds);
   for_each_load(s.next, [&](const ExprNode* n) { by_lanes &= mentions(n, lanes.var); });
   for_each_node(s.next, [&](const ExprNode* n) {
     by_lanes &= n->kind != ExprKind::kSelect;

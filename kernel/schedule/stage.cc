@@ -126,8 +126,10 @@ Stage stage_of(ExprPool& pool, Stmt s, const Block* init_block, const Block* blo
   if (reduces != (init != nullptr)) return stage;
   if (!reduces && loads_own(store->value, store->buffer)) return stage;
 
-  for (const BlockIter& i : block->iters)
+  for (const BlockIter& i : block->iters) {
     (i.kind == IterKind::kSpatial ? stage.spatial : stage.reduction).push_back({i.var, i.extent});
+    stage.bounds.bind(i.var, i.extent);
+  }
   stage.buffer = store->buffer;
   stage.requirements = requirements;
   stage.value = store->value;

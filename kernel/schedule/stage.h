@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "kernel/kernel.h"
+#include "kernel/simplify.h"
 
 namespace relay::kernel::schedule {
 
@@ -34,6 +35,7 @@ struct Stage {
   std::string name;
   const Buffer* buffer = nullptr;
   std::vector<Axis> spatial, reduction;
+  Bounds bounds;  // of the axes
   Expr init = {};
   Expr value = {};
   // For kReduce, if the value joins t[i] and `next` so.

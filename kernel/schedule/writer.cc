@@ -30,6 +30,20 @@ const Buffer* Writer::buffer(std::string_view name, DType dtype, const std::vect
   return arena.make<Buffer>(next_buffer_++, pool_.symbols().intern(unique), dtype, arena.list(shape), scope);
 }
 
+Stmt Writer::around(const std::vector<Binding>& places, const std::function<Stmt()>& body) {
+  const size_t before = places_.size();
+  places_.insert(places_.end(), places.begin(), places.end());
+  Stmt s = body();
+  places_.resize(before);
+  return s;
+}
+
+Expr Writer::here(Expr e) const {
+  std::unordered_map<const ExprNode*, Expr> by;
+  for (const Binding& b : places_) by[b.axis.var.get()] = b.value;
+  return substitute(e, by);
+}
+
 Stmt Writer::block(std::string_view name, const std::vector<Binding>& bindings, Stmt body) {
   std::string unique(name);
   for (int i = 1; !names_.insert("block " + unique).second; ++i) unique = cat(name, "_", i);
@@ -41,7 +55,9 @@ Stmt Writer::block(std::string_view name, const std::vector<Binding>& bindings, 
   });
   std::vector<BlockIter> iters;
   std::unordered_map<const ExprNode*, Expr> fresh;
-  for (const Binding& b : bindings) {
+  std::vector<Binding> all = bindings;
+  all.insert(all.end(), places_.begin(), places_.end());
+  for (const Binding& b : all) {
     if (!used.contains(b.axis.var.get())) continue;
     const Expr var = pool_.variable(b.axis.var->name.text());
     fresh[b.axis.var.get()] = var;

@@ -33,6 +33,10 @@ class Writer {
   // A buffer that the caller allocates: to be added to the kernel's temporaries.
   const Buffer* temporary(std::string_view name, DType dtype, std::vector<Expr> shape);
   const std::vector<const Buffer*>& temporaries() const { return temporaries_; }
+  // What `body` writes stands at these places of these axes: all its blocks that mention one of them are bound to it.
+  Stmt around(const std::vector<Binding>& places, const std::function<Stmt()>& body);
+  // The expression at those places, for what stands outside of blocks.
+  Expr here(Expr e) const;
   // A block over the axes that `body` mentions, each under a fresh variable.
   Stmt block(std::string_view name, const std::vector<Binding>& bindings, Stmt body);
   Stmt store(const Buffer* buffer, const std::vector<Expr>& indices, Expr value);
@@ -57,6 +61,7 @@ class Writer {
 
   ExprPool& pool_;
   std::vector<const Buffer*> temporaries_;
+  std::vector<Binding> places_;  // of the axes around what is being written
   uint32_t next_buffer_ = 0;
   std::unordered_set<std::string> names_;  // of buffers and of blocks
 };
