@@ -190,7 +190,9 @@ class Comparison {
   bool same(const kernel::Buffer* a, const kernel::Buffer* b) { return a_.buffer(a) == b_.buffer(b); }
 
   bool bind_buffers(const kernel::Buffer* a, const kernel::Buffer* b) {
-    if (a->dtype != b->dtype || a->scope != b->scope || !same(a->shape, b->shape)) return false;
+    if (a->dtype != b->dtype || a->scope != b->scope || !same(a->shape, b->shape) ||
+        !same(a->strides, b->strides))
+      return false;
     b_.bind(b, a_.buffer(a));
     return true;
   }
@@ -256,8 +258,8 @@ class Comparison {
   }
 
   bool blocks(const kernel::Block& a, const kernel::Block& b) {
-    if (!(a.name == b.name) || a.iters.size() != b.iters.size() || !a.init != !b.init ||
-        !same(a.predicate, b.predicate)) {
+    if (!(a.name == b.name) || !(a.instruction == b.instruction) || a.iters.size() != b.iters.size() ||
+        !a.init != !b.init || !same(a.predicate, b.predicate)) {
       return false;
     }
     for (size_t i = 0; i < a.iters.size(); ++i) {

@@ -201,12 +201,14 @@ kernel::Expr Importer::expr(kernel::Expr root) {
 // The shape of a buffer holds no loads, so this and `expr` do not call each other deeply.
 const kernel::Buffer* Importer::buffer(const kernel::Buffer* b) {
   if (auto it = buffers_.find(b); it != buffers_.end()) return it->second;
-  std::vector<kernel::Expr> shape;
+  std::vector<kernel::Expr> shape, strides;
   for (kernel::Expr d : b->shape) shape.push_back(expr(d));
+  for (kernel::Expr d : b->strides) strides.push_back(expr(d));
   kernel::Buffer copy = *b;
   copy.id = to_.next_buffer_id();
   copy.name = symbol(b->name);
   copy.shape = to_.arena().list(shape);
+  copy.strides = to_.arena().list(strides);
   return buffers_[b] = to_.arena().make<kernel::Buffer>(copy);
 }
 
@@ -244,6 +246,7 @@ kernel::Stmt Importer::statement(kernel::Stmt root) {
         for (const BlockIter& i : n.iters)
           iters.push_back({expr(i.var), expr(i.extent), i.kind, expr(i.binding)});
         n.name = symbol(n.name);
+        n.instruction = symbol(n.instruction);
         n.iters = arena.list(iters);
         n.reads = regions(n.reads);
         n.writes = regions(n.writes);

@@ -31,7 +31,7 @@ std::vector<TensorKind> made_by(const kernel::Kernel& k) {
   for (const auto* list : {&k.outputs, &k.temporaries}) {
     for (const kernel::Buffer* b : *list) {
       Shape shape;
-      for (kernel::Expr e : b->shape) shape.push_back(*kernel::evaluate(e, {}));
+      for (kernel::Expr e : kernel::memory_shape(*b)) shape.push_back(*kernel::evaluate(e, {}));
       out.emplace_back(b->dtype, shape);
     }
   }

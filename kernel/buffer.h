@@ -1,5 +1,8 @@
-// Buffer: a typed, dense, row-major array that a kernel reads or writes.
+// Buffer: a typed array in memory that a kernel reads or writes.
 #pragma once
+
+#include <optional>
+#include <vector>
 
 #include "base/arena.h"
 #include "base/symbol.h"
@@ -21,6 +24,17 @@ struct Buffer {
   DType dtype;
   List<Expr> shape;  // int64 expressions over shape variables
   Scope scope = Scope::kGlobal;
+  // Elements from one index of a dim to the next; none: dense and row-major. Row-major they are in any case, so that no
+  // two elements share a place: a stride is at least the stride times the extent of the dim inside. What lies in the
+  // gaps is nobody's. Inputs and outputs are dense, because callers know them by their shapes alone.
+  List<Expr> strides = {};
 };
+
+// Elements from one index of the dim to the next.
+Expr stride_of(const Buffer& b, size_t dim);
+// A dense shape of as much memory as the buffer takes, gaps included.
+std::vector<Expr> memory_shape(const Buffer& b);
+// Its elements, where they are a constant of 64 bits: nothing if they are none, or more.
+std::optional<int64_t> memory_extent(const Buffer& b);
 
 }  // namespace relay::kernel

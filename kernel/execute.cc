@@ -10,8 +10,9 @@
 
 #include "base/cat.h"
 #include "base/failure.h"
-#include "kernel/polynomial.h"
+#include "kernel/rehearsal.h"
 #include "kernel/scalar.h"
+#include "kernel/simplify.h"
 #include "kernel/statements.h"
 
 namespace relay::kernel {
@@ -39,8 +40,10 @@ using Run = std::function<void()>;
 // A buffer with memory.
 struct Array {
   const Buffer* buffer = nullptr;
-  std::vector<int64_t> shape;
-  Tensor tensor;
+  std::vector<int64_t> shape, strides;
+  Tensor tensor;                          // of the buffer's shape, or flat if it has strides
+  std::vector<uint8_t> defined = {};      // has the element been written? None for inputs
+  std::vector<ElementHistory> past = {};  // in a rehearsal only
 };
 
 // A declared region of the block that is running.
@@ -64,26 +67,28 @@ struct Window {
 };
 
 // What the accesses of a block are checked against.
-struct BlockScope {
+struct BlockScope : BlockState {
   std::string name;
   std::vector<std::unique_ptr<Window>> reads, writes;
-};
+  const BlockScope* outer = nullptr;           // the block that it stands in
+  std::unordered_set<const Buffer*> own = {};  // allocated inside, so of no concern to others
 
-// Poison: a NaN, or an integer that is nobody's zero.
-void poison(Tensor& t) {
-  for (int64_t i = 0; i < t.size(); ++i) {
-    if (t.dtype().is_float()) {
-      t.set(i, std::numeric_limits<double>::quiet_NaN());
-    } else {
-      t.set_int(i, t.dtype().is_bool() ? 1 : 0x5a5a5a5a5a5a5a5a);
+  bool allows(const Buffer* buffer, const std::vector<int64_t>& at, bool writing) const {
+    if (own.contains(buffer)) return true;
+    for (const auto& w : writing ? writes : reads) {
+      if (w->buffer == buffer && w->contains(at))
+        return outer == nullptr || outer->allows(buffer, at, writing);
     }
+    return false;
   }
-}
+};
 
 // Compiles a kernel's statements to closures over its own state, then runs them.
 class Executor {
  public:
-  Executor(const Kernel& k, std::span<const Tensor> inputs) : kernel_(k) {
+  // With a rehearsal, it also watches the order and the number of the steps.
+  Executor(const Kernel& k, std::span<const Tensor> inputs, Rehearsal* rehearsal = nullptr)
+      : kernel_(k), rehearsal_(rehearsal) {
     for (const auto& [var, value] : bind_shapes(k, inputs)) slot(var) = value;
     for (size_t i = 0; i < k.inputs.size(); ++i) add(k.inputs[i], inputs[i]);
     for (const Buffer* b : k.outputs) allocate(b);
@@ -93,7 +98,18 @@ class Executor {
   std::vector<Tensor> run() {
     compile(kernel_.body)();
     std::vector<Tensor> out;
-    for (const Buffer* b : kernel_.outputs) out.push_back(array(b)->tensor);
+    for (const Buffer* b : kernel_.outputs) {
+      const std::vector<uint8_t>& defined = array(b)->defined;
+      const auto hole = std::find(defined.begin(), defined.end(), 0);
+      if (hole != defined.end()) {
+        throw BadKernel(
+            cat("element ", hole - defined.begin(), " of output `", b->name.text(), "` is not written"));
+      }
+      out.push_back(array(b)->tensor);
+    }
+    if (rehearsal_) {
+      if (std::string missing = rehearsal_->missing(); !missing.empty()) throw BadKernel(missing);
+    }
     return out;
   }
 
@@ -115,14 +131,30 @@ class Executor {
     return it->second.get();
   }
   void add(const Buffer* b, Tensor t) {
-    arrays_[b] = std::make_unique<Array>(Array{b, t.shape(), std::move(t)});
+    std::vector<int64_t> shape, strides;
+    for (size_t d = 0; d < b->shape.size(); ++d) {
+      shape.push_back(integer(b->shape[d])());
+      strides.push_back(integer(stride_of(*b, d))());
+    }
+    arrays_[b] = std::make_unique<Array>(Array{b, std::move(shape), std::move(strides), std::move(t)});
   }
   void allocate(const Buffer* b) {
+    if (arrays_.contains(b)) throw BadKernel(cat("buffer `", b->name.text(), "` is allocated twice"));
     Shape shape;
-    for (Expr e : b->shape) shape.push_back(integer(e)());
-    Tensor t(b->dtype, shape);
-    poison(t);
-    add(b, std::move(t));
+    if (b->strides.empty()) {
+      for (Expr e : b->shape) shape.push_back(integer(e)());
+    } else {
+      shape.push_back(integer(b->shape[0] * b->strides[0])());
+    }
+    add(b, Tensor(b->dtype, shape));
+    Array& a = *array(b);
+    a.defined.resize(static_cast<size_t>(a.tensor.size()));
+    if (rehearsal_) a.past.resize(a.defined.size());
+    forget(a);
+  }
+  static void forget(Array& a) {
+    std::fill(a.defined.begin(), a.defined.end(), 0);
+    for (ElementHistory& e : a.past) e.forget();
   }
 
   // Accesses.
@@ -131,19 +163,33 @@ class Executor {
     std::vector<Int> indices;
     const BlockScope* scope;
     bool writes;
+    Rehearsal* rehearsal;
     std::vector<int64_t> at;
 
     int64_t offset() {
+      const int64_t flat = checked_offset();
+      const auto i = static_cast<size_t>(flat);
+      if (!array->defined.empty()) {
+        if (!writes && !array->defined[i]) fail("which nothing has written");
+        array->defined[i] = 1;
+      }
+      if (!array->past.empty()) {
+        ElementHistory& e = array->past[i];
+        const std::string_view wrong =
+            writes ? rehearsal->write(e, *scope) : rehearsal->read(e, array->buffer, *scope);
+        if (!wrong.empty()) fail(wrong);
+      }
+      return flat;
+    }
+    int64_t checked_offset() {
       int64_t flat = 0;
       for (size_t d = 0; d < indices.size(); ++d) {
         at[d] = indices[d]();
         if (at[d] < 0 || at[d] >= array->shape[d]) fail("outside the buffer");
-        flat = flat * array->shape[d] + at[d];
+        flat += at[d] * array->strides[d];
       }
       if (scope == nullptr) fail("outside any block");
-      for (const auto& w : writes ? scope->writes : scope->reads) {
-        if (w->buffer == array->buffer && w->contains(at)) return flat;
-      }
+      if (scope->allows(array->buffer, at, writes)) return flat;
       fail("outside the declared regions");
     }
     [[noreturn]] void fail(std::string_view what) const {
@@ -153,7 +199,7 @@ class Executor {
   };
   template <class Indices>
   std::shared_ptr<Place> place(const Buffer* b, const Indices& indices, bool writes) {
-    auto p = std::make_shared<Place>(Place{array(b), {}, scope_, writes, {}});
+    auto p = std::make_shared<Place>(Place{array(b), {}, scope_, writes, rehearsal_, {}});
     for (Expr i : indices) p->indices.push_back(integer(i));
     p->at.resize(p->indices.size());
     return p;
@@ -287,8 +333,9 @@ class Executor {
       case StmtKind::kAllocate: {
         const auto* n = s->as<Allocate>();
         allocate(n->buffer);
+        if (scope_) scope_->own.insert(n->buffer);
         return [a = array(n->buffer), body = compile(n->body)] {
-          poison(a->tensor);
+          forget(*a);
           body();
         };
       }
@@ -306,12 +353,15 @@ class Executor {
     const Int extent = integer(n.extent);
     int64_t* var = &slot(n.var.get());
     const Run body = compile(n.body);
-    const bool independent = n.how == ForKind::kParallel || n.how == ForKind::kVectorized;
+    const bool independent = n.how != ForKind::kSerial && n.how != ForKind::kUnrolled;
+    Rehearsal* watch = independent ? rehearsal_ : nullptr;
     return [=] {
-      const int64_t end = extent();
+      const int64_t end = extent(), activation = watch ? watch->enter_loop() : 0;
       for (int64_t i = 0; i < end; ++i) {
         *var = independent ? end - 1 - i : i;
+        if (watch) watch->enter_iteration(activation, i);
         body();
+        if (watch) watch->leave_iteration();
       }
     };
   }
@@ -351,6 +401,17 @@ class Executor {
     scopes_.push_back(std::make_unique<BlockScope>());
     BlockScope* scope = scopes_.back().get();
     scope->name = n.name.str();
+    scope->outer = scope_;
+    scope->number = static_cast<int32_t>(scopes_.size());
+    const auto slot_of = [this](const BlockIter& i) -> const int64_t* { return &slot(i.var.get()); };
+    std::function<void()> note_values;
+    std::function<bool(int64_t, int64_t)> note_step;
+    if (rehearsal_) {
+      scope->goes_on = goes_on_with(n);
+      note_values = rehearsal_->watch_values(n, slot_of);
+      if (scope->goes_on) note_step = rehearsal_->watch_steps(n, enclosing_, slot_of);
+    }
+    const Array* sums = scope->goes_on ? array(scope->goes_on) : nullptr;
     const auto window = [&](const Region& r) {
       auto w = std::make_unique<Window>();
       w->buffer = r.buffer;
@@ -363,9 +424,11 @@ class Executor {
     for (const Region& r : n.reads) scope->reads.push_back(window(r));
     for (const Region& r : n.writes) scope->writes.push_back(window(r));
 
-    const BlockScope* outer = std::exchange(scope_, scope);
+    BlockScope* outer = std::exchange(scope_, scope);
     forget_expressions();
+    for (const BlockIter& i : n.iters) enclosing_.push_back(&i);
     const Run init = n.init ? compile(n.init) : Run(), body = compile(n.body);
+    enclosing_.resize(enclosing_.size() - n.iters.size());
     scope_ = outer;
     forget_expressions();
     return [=] {
@@ -381,100 +444,65 @@ class Executor {
       }
       for (const auto& w : scope->reads) w->update();
       for (const auto& w : scope->writes) w->update();
-      if (init && first) init();
+      if (init && first) {
+        scope->in_init = true;
+        init();
+        scope->in_init = false;
+      }
+      if (note_values) note_values();
+      if (note_step) {
+        const int64_t element = first_of(*scope->writes[0], *sums);
+        if (!note_step(element, beginning_of(*sums, element)))
+          throw BadKernel(cat("block `", scope->name, "` does a step of its reduction again"));
+      }
       body();
     };
   }
 
+  static int64_t first_of(const Window& w, const Array& a) {
+    int64_t element = 0;
+    for (size_t d = 0; d < w.low.size(); ++d) element += w.low[d] * a.strides[d];
+    return element;
+  }
+  static int64_t beginning_of(const Array& a, int64_t element) {
+    const bool exists = element >= 0 && element < static_cast<int64_t>(a.past.size());
+    return exists ? a.past[static_cast<size_t>(element)].beginning : 0;
+  }
+
   const Kernel& kernel_;
+  Rehearsal* rehearsal_;
   std::unordered_map<const ExprNode*, std::unique_ptr<int64_t>> slots_;
   std::unordered_map<const Buffer*, std::unique_ptr<Array>> arrays_;
   std::vector<std::unique_ptr<BlockScope>> scopes_;
   std::unordered_map<const ExprNode*, Int> ints_;
   std::unordered_map<const ExprNode*, Real> reals_;
-  const BlockScope* scope_ = nullptr;  // of the block being compiled
+  std::vector<const BlockIter*> enclosing_;  // of the blocks around
+  BlockScope* scope_ = nullptr;              // of the block being compiled
 };
 
 }  // namespace
 
-std::unordered_map<const ExprNode*, int64_t> bind_shapes(const Kernel& k, std::span<const Tensor> inputs) {
-  if (inputs.size() != k.inputs.size()) {
-    throw Trap(
-        cat("kernel ", k.name.text(), " takes ", k.inputs.size(), " tensors and was given ", inputs.size()));
-  }
-  std::unordered_map<const ExprNode*, int64_t> values;
-  // c*v + d = dim with one unknown v; repeated, because one dim may give what another needs.
-  const auto solve = [&](Expr e, int64_t dim) {
-    const ExprNode* unknown = nullptr;
-    int64_t coefficient = 0, rest = 0;
-    for (const polynomial::Term& t : polynomial::terms(e)) {
-      Expr product = e->pool->integer(t.coefficient);
-      for (const ExprNode* a : t.atoms) product = product * Expr(a);
-      if (auto v = evaluate(product, values)) {
-        rest += *v;
-      } else if (unknown != nullptr || t.atoms.size() != 1 || t.atoms[0]->kind != ExprKind::kVar) {
-        return false;
-      } else {
-        unknown = t.atoms[0];
-        coefficient = t.coefficient;
-      }
-    }
-    if (unknown == nullptr || coefficient == 0 || (dim - rest) % coefficient != 0) return false;
-    values[unknown] = (dim - rest) / coefficient;
-    return true;
-  };
-  for (bool again = true; again;) {
-    again = false;
-    for (size_t i = 0; i < inputs.size(); ++i) {
-      const Buffer* b = k.inputs[i];
-      if (inputs[i].rank() != b->shape.size() || inputs[i].dtype() != b->dtype) {
-        throw Trap(cat("input `", b->name.text(), "` of kernel ", k.name.text(), " is ",
-                       inputs[i].dtype().name(), ::relay::show(inputs[i].shape())));
-      }
-      for (size_t d = 0; d < b->shape.size(); ++d) again |= solve(b->shape[d], inputs[i].shape()[d]);
-    }
-  }
-  for (size_t i = 0; i < inputs.size(); ++i) {
-    for (size_t d = 0; d < k.inputs[i]->shape.size(); ++d) {
-      const Expr e = k.inputs[i]->shape[d];
-      const std::optional<int64_t> value = evaluate(e, values);
-      if (value && *value != inputs[i].shape()[d]) {
-        throw Trap(cat("dim ", d, " of input `", k.inputs[i]->name.text(), "` is ", inputs[i].shape()[d],
-                       ", and ", show(e), " = ", *value, " was expected"));
-      }
-    }
-  }
-  for (Expr v : shape_parameters(k)) {
-    if (!values.contains(v.get())) throw BadKernel(cat("the inputs do not determine `", show(v), "`"));
-  }
-  return values;
-}
-
-std::unordered_set<const ExprNode*> determined_by(std::span<const Expr> extents) {
-  std::unordered_set<const ExprNode*> known;
-  // c*v + d with one unknown v, as above.
-  const auto solve = [&](Expr e) {
-    const ExprNode* unknown = nullptr;
-    for (const polynomial::Term& t : polynomial::terms(e)) {
-      const auto is_open = [&](const ExprNode* atom) {
-        const std::vector<Expr> all = variables(Expr(atom));
-        return std::any_of(all.begin(), all.end(), [&](Expr v) { return !known.contains(v.get()); });
-      };
-      if (std::none_of(t.atoms.begin(), t.atoms.end(), is_open)) continue;
-      if (unknown || t.atoms.size() != 1 || t.atoms[0]->kind != ExprKind::kVar) return false;
-      unknown = t.atoms[0];
-    }
-    return unknown && known.insert(unknown).second;
-  };
-  for (bool again = true; again;) {
-    again = false;
-    for (Expr e : extents) again |= solve(e);
-  }
-  return known;
-}
-
 std::vector<Tensor> execute(const Kernel& k, std::span<const Tensor> inputs) {
   return Executor(k, inputs).run();
+}
+
+std::string rehearse(const Kernel& k) {
+  if (!rehearsal_work(k)) return {};
+  std::vector<Tensor> zeros;
+  for (const Buffer* b : k.inputs) {
+    Shape shape;
+    for (Expr e : b->shape) shape.push_back(e->int_value);
+    zeros.emplace_back(b->dtype, shape);
+  }
+  try {
+    Rehearsal watch(k);
+    Executor(k, zeros, &watch).run();
+  } catch (const BadKernel& bad) {
+    return bad.what();
+  } catch (const Trap&) {
+    // Zeros are not what it takes.
+  }
+  return {};
 }
 
 }  // namespace relay::kernel

@@ -3,7 +3,8 @@
 // Every access is checked against the buffer's bounds and against the regions that its block declares. Floating
 // point arithmetic is rounded to the dtype at each operation and integers wrap, as in compiled code (which may
 // still contract a*b+c, and has its own transcendentals). Loops whose iterations are declared independent run
-// backwards, and memory starts out poisoned, so that a schedule which relies on either shows.
+// backwards, so that a schedule which relies on their order shows; reading what was never written is an error, and so is
+// leaving an output unwritten.
 #pragma once
 
 #include <span>
@@ -33,5 +34,11 @@ std::unordered_set<const ExprNode*> determined_by(std::span<const Expr> extents)
 
 // The outputs. Throws relay::Trap where a Require fails or an integer is divided by zero, BadKernel as above.
 std::vector<::relay::Tensor> execute(const Kernel& k, std::span<const ::relay::Tensor> inputs);
+
+// What goes wrong when the kernel runs on zeros, watched more closely: independent iterations that meet in an element, a
+// step of a reduction that is done twice or never, a result that is written over before anything read it. Empty if nothing
+// does; also for kernels that are not of constant size, take more than kMostRehearsed operations or trap on zeros.
+std::string rehearse(const Kernel& k);
+inline constexpr int64_t kMostRehearsed = int64_t{1} << 20;  // a tenth of a second
 
 }  // namespace relay::kernel

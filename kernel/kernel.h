@@ -69,6 +69,9 @@ struct Block : StmtNode {
   Expr predicate;  // over the loops around; the block runs only where it holds; null is "always"
   Stmt init;       // runs before the first iteration of the reduction; null if there is none
   Stmt body;
+  // The machine instruction that does the same as the body (instructions.h); empty if there is none. What does not know
+  // it, or has no such instruction, runs the body.
+  Symbol instruction = {};
 };
 
 // What addresses memory should use `flat_offset` (kernel/simplify.h): accesses that look scattered because their

@@ -35,7 +35,9 @@ std::string_view word(Scope scope) {
 }
 
 std::string shape_of(const Buffer* b) {
-  return cat(b->dtype.name(), "[", join(b->shape, ", ", [](Expr e) { return show(e); }), "]");
+  const auto list = [](List<Expr> all) { return join(all, ", ", [](Expr e) { return show(e); }); };
+  const std::string strides = b->strides.empty() ? "" : cat(" strides [", list(b->strides), "]");
+  return cat(b->dtype.name(), "[", list(b->shape), "]", strides);
 }
 std::string declared(const Buffer* b) { return cat(b->name.text(), ": ", shape_of(b)); }
 
@@ -64,6 +66,7 @@ std::string text(const Block& b, int indent) {
                                 show(i.extent), " = ", show(i.binding)));
   }
   if (b.predicate) out += line(indent + 1, cat("where ", show(b.predicate)));
+  if (!b.instruction.empty()) out += line(indent + 1, cat("instruction ", b.instruction.text()));
   if (!b.reads.empty()) out += line(indent + 1, cat("reads ", text(b.reads)));
   if (!b.writes.empty()) out += line(indent + 1, cat("writes ", text(b.writes)));
   if (b.init) out += line(indent + 1, "init:") + show(b.init, indent + 2);
@@ -128,7 +131,9 @@ std::vector<Expr> shape_parameters(const Kernel& k) {
     }
   };
   for (const Buffer* b : all_buffers(k)) {
-    for (Expr e : b->shape) collect(e);
+    for (const auto& list : {b->shape, b->strides}) {
+      for (Expr e : list) collect(e);
+    }
   }
   visit(k.body, [&](Stmt s) {
     for (Expr e : expressions(s)) collect(e);

@@ -483,7 +483,8 @@ Stmt simplify(ExprPool& pool, Stmt s, Bounds bounds) {
       // An iterator of extent 1 stays a variable: regions and accesses name it.
       Stmt init = n->init ? simplify(pool, n->init, inner) : nullptr, body = simplify(pool, n->body, inner);
       changed |= init != n->init || body != n->body;
-      return changed ? make_block(pool, n->name.text(), iters, predicate, init, body) : s;
+      if (!changed) return s;
+      return make_block(pool, n->name.text(), iters, predicate, init, body, n->instruction);
     }
     case StmtKind::kIf: {
       const auto* n = s->as<If>();
@@ -520,8 +521,14 @@ Stmt simplify(ExprPool& pool, Stmt s, Bounds bounds) {
 
 Expr flat_offset(const Buffer& buffer, const std::vector<Expr>& indices, const Bounds& bounds) {
   if (indices.empty()) return {};
-  Expr flat = indices[0];
-  for (size_t d = 1; d < indices.size(); ++d) flat = flat * buffer.shape[d] + indices[d];
+  Expr flat;
+  if (buffer.strides.empty()) {
+    flat = indices[0];
+    for (size_t d = 1; d < indices.size(); ++d) flat = flat * buffer.shape[d] + indices[d];
+  } else {
+    flat = indices[0] * buffer.strides[0];
+    for (size_t d = 1; d < indices.size(); ++d) flat = flat + indices[d] * buffer.strides[d];
+  }
   return simplify(flat, bounds);
 }
 

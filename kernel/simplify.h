@@ -64,7 +64,8 @@ Stmt simplify(ExprPool& pool, Stmt s, Bounds bounds = {});
 Kernel simplify(const Kernel& k);
 
 // The position of an element in the buffer's memory, simplified: it rejoins what fused loops took apart, so
-// that x[q // 7, q % 7] of a buffer of shape (n, 7) is at q. What prints accesses should print this.
+// that x[q // 7, q % 7] of a buffer of shape (n, 7) is at q; it knows the buffer's strides. What prints accesses should
+// print this.
 Expr flat_offset(const Buffer& buffer, const std::vector<Expr>& indices, const Bounds& bounds);
 
 }  // namespace relay::kernel

@@ -1,10 +1,12 @@
 #include "kernel/statements.h"
 
 #include <algorithm>
+#include <set>
 #include <unordered_set>
 
 #include "base/cat.h"
 #include "base/check.h"
+#include "kernel/polynomial.h"
 #include "kernel/simplify.h"
 
 namespace relay::kernel {
@@ -25,53 +27,68 @@ class RegionCollector {
 
   void statement(Stmt s) {
     if (s == nullptr) return;
-    for (Expr e : expressions(s)) expression(e);
-    if (const auto* store = s->as<Store>()) add(found_.writes, store->buffer, store->indices, bounds_);
-    if (const auto* loop = s->as<For>()) inner_loop(*loop);
+    for (Expr e : expressions(s)) {
+      for_each_load(e, [&](const ExprNode* n) { add(found_.reads, n->buffer, n->args, false); });
+    }
+    if (const auto* store = s->as<Store>()) add(found_.writes, store->buffer, store->indices, true);
+    // The variables of what stands inside are no iteration variables, so regions must not mention them.
+    if (const auto* loop = s->as<For>()) {
+      const Expr extent = substitute(loop->extent, inner_block_);
+      bounds_.bind(loop->var, extent);
+      inner_.emplace_back(loop->var, extent);
+    }
+    if (const auto* block = s->as<Block>()) {
+      for (const BlockIter& i : block->iters) inner_block_[i.var.get()] = substitute(i.binding, inner_block_);
+    }
+    if (const auto* a = s->as<Allocate>()) own_.insert(a->buffer);
     for (Stmt c : children(s)) statement(c);
   }
   Regions take() { return std::move(found_); }
 
  private:
-  // A loop within a block: its variable is no iteration variable, so regions must not mention it.
-  void inner_loop(const For& loop) {
-    bounds_.bind(loop.var, loop.extent);
-    inner_.push_back(loop.var);
-  }
-  void expression(Expr e) {
-    for_each_load(e, [&](const ExprNode* n) {
-      std::vector<Expr> indices(n->args.begin(), n->args.end());
-      add(found_.reads, n->buffer, pool_.arena().list(indices), bounds_);
-    });
-  }
-  void add(std::vector<Region>& to, const Buffer* buffer, List<Expr> indices, const Bounds& bounds) {
+  template <class Indices>
+  void add(std::vector<Region>& to, const Buffer* buffer, const Indices& indices, bool writes) {
+    if (own_.contains(buffer)) return;
     std::vector<Expr> min, extent;
     for (size_t d = 0; d < indices.size(); ++d) {
-      const Expr index = indices[d], size = buffer->shape[d];
-      const bool whole = has_load(index) || std::any_of(inner_.begin(), inner_.end(),
-                                                        [&](Expr v) { return mentions(index, v); });
-      if (whole) {
-        min.push_back(pool_.integer(0));
-        extent.push_back(size);
-        continue;
-      }
-      Expr inside = index;
-      if (!bounds.proves_less_equal(pool_.integer(0), index)) inside = max(inside, pool_.integer(0));
-      if (!bounds.proves_less(index, size)) inside = max(min_of(inside, size - 1), pool_.integer(0));
-      min.push_back(inside);
-      extent.push_back(pool_.integer(1));
+      const Expr size = buffer->shape[d];
+      const std::optional<Range> range = inside(indices[d], size);
+      min.push_back(range ? range->min : pool_.integer(0));
+      extent.push_back(range ? range->extent : size);
     }
-    const Region region{buffer, pool_.arena().list(min), pool_.arena().list(extent)};
-    const bool known = std::any_of(to.begin(), to.end(), [&](const Region& r) {
-      return r.buffer == buffer && r.min == region.min && r.extent == region.extent;
-    });
-    if (!known) to.push_back(region);
+    // Expressions are interned: equal regions have the same pointers.
+    std::vector<const void*> key{buffer, writes ? &found_.writes : &found_.reads};
+    for (Expr e : min) key.push_back(e.get());
+    for (Expr e : extent) key.push_back(e.get());
+    if (known_.insert(std::move(key)).second)
+      to.push_back({buffer, pool_.arena().list(min), pool_.arena().list(extent)});
   }
-  static Expr min_of(Expr a, Expr b) { return kernel::min(a, b); }
+  // Nothing means the whole dim.
+  std::optional<Range> inside(Expr index, Expr size) {
+    index = substitute(index, inner_block_);
+    if (has_load(index)) return std::nullopt;
+    const bool inner =
+        std::any_of(inner_.begin(), inner_.end(), [&](const auto& l) { return mentions(index, l.first); });
+    if (inner) {
+      const std::optional<Range> range = range_over(index, inner_);
+      if (!range || !bounds_.proves_less_equal(pool_.integer(0), range->min) ||
+          !bounds_.proves_less_equal(range->min + range->extent, size))
+        return std::nullopt;
+      return range;
+    }
+    const bool above = bounds_.proves_less_equal(pool_.integer(0), index),
+               below = bounds_.proves_less(index, size);
+    if (!above) index = max(index, pool_.integer(0));
+    if (!below) index = max(kernel::min(index, size - 1), pool_.integer(0));
+    return Range{index, pool_.integer(1)};
+  }
 
   ExprPool& pool_;
   Bounds bounds_;
-  std::vector<Expr> inner_;
+  std::vector<std::pair<Expr, Expr>> inner_;  // loops within
+  std::unordered_map<const ExprNode*, Expr> inner_block_;
+  std::unordered_set<const Buffer*> own_;
+  std::set<std::vector<const void*>> known_;
   Regions found_;
 };
 
@@ -119,12 +136,33 @@ Stmt make_prefetch(Arena& arena, const Buffer* buffer, const std::vector<Expr>& 
 Stmt make_nop(Arena& arena) { return arena.make<Nop>(StmtNode{StmtKind::kNop}); }
 
 Stmt make_block(ExprPool& pool, std::string_view name, const std::vector<BlockIter>& iters, Expr predicate,
-                Stmt init, Stmt body) {
+                Stmt init, Stmt body, Symbol instruction) {
   if (predicate && predicate.is_int(1)) predicate = {};
   const Regions r = derive_regions(pool, iters, init, body);
   Arena& arena = pool.arena();
   return arena.make<Block>(StmtNode{StmtKind::kBlock}, pool.symbols().intern(name), arena.list(iters),
-                           arena.list(r.reads), arena.list(r.writes), predicate, init, body);
+                           arena.list(r.reads), arena.list(r.writes), predicate, init, body, instruction);
+}
+
+std::optional<Range> range_over(Expr index, const std::vector<std::pair<Expr, Expr>>& loops) {
+  if (has_load(index)) return std::nullopt;
+  std::unordered_map<const ExprNode*, Expr> first, last;
+  for (const auto& [var, extent] : loops) {
+    if (!mentions(index, var)) continue;
+    for (const polynomial::Term& t : polynomial::terms(index)) {
+      const bool uses =
+          std::any_of(t.atoms.begin(), t.atoms.end(), [&](const ExprNode* a) { return mentions(a, var); });
+      const bool linear = t.atoms.size() == 1 && var == t.atoms[0] && t.coefficient > 0;
+      if (uses && !linear) return std::nullopt;
+    }
+    first[var.get()] = index->pool->integer(0);
+    last[var.get()] = extent - 1;
+  }
+  const Expr min = substitute(index, first), extent = substitute(index, last) - min + 1;
+  for (const auto& [var, unused] : loops) {
+    if (mentions(extent, var) || mentions(min, var)) return std::nullopt;
+  }
+  return Range{min, extent};
 }
 
 Regions derive_regions(ExprPool& pool, const std::vector<BlockIter>& iters, Stmt init, Stmt body) {

@@ -4,9 +4,11 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "kernel/kernel.h"
@@ -26,11 +28,19 @@ Stmt make_prefetch(Arena& arena, const Buffer* buffer, const std::vector<Expr>& 
 Stmt make_nop(Arena& arena);
 // The regions are derived from `init` and `body`.
 Stmt make_block(ExprPool& pool, std::string_view name, const std::vector<BlockIter>& iters, Expr predicate,
-                Stmt init, Stmt body);
+                Stmt init, Stmt body, Symbol instruction = {});
+
+// The values [min, min + extent) that an index takes while the loop variables run over [0, their extents), if it rises
+// with each of them and loads nothing.
+struct Range {
+  Expr min, extent;
+};
+std::optional<Range> range_over(Expr index, const std::vector<std::pair<Expr, Expr>>& loops);
 
 // What `init` and `body` read and write when the iteration variables are in their ranges: one region for each
-// distinct access. An index that is loaded itself stands for its whole dim; one that only a condition keeps
-// inside the buffer is clamped to it.
+// distinct access, without those to buffers that exist only inside. An index that is loaded itself, or takes no range
+// of values in the loops inside, stands for its whole dim; one that only a condition keeps inside the buffer is clamped
+// to it.
 struct Regions {
   std::vector<Region> reads, writes;
 };

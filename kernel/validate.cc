@@ -1,9 +1,13 @@
 #include "kernel/validate.h"
 
 #include <algorithm>
+#include <set>
 #include <unordered_set>
 
 #include "base/cat.h"
+#include "kernel/affine.h"
+#include "kernel/execute.h"
+#include "kernel/instructions.h"
 #include "kernel/simplify.h"
 #include "kernel/statements.h"
 
@@ -12,12 +16,22 @@ namespace {
 
 class Validator {
  public:
-  explicit Validator(const Kernel& k) : kernel_(k) {}
+  explicit Validator(const Kernel& k) : kernel_(k), pool_(pool_of(k)) {}
 
   std::vector<std::string> run() {
-    for (const auto& list : {kernel_.inputs, kernel_.outputs, kernel_.temporaries}) {
-      for (const Buffer* b : list) declare(b);
+    visit(kernel_.body, [&](Stmt s) {
+      const auto* b = s->as<Block>();
+      if (b == nullptr || !reduces(*b)) return;
+      for (const Region& w : b->writes) ++updaters_[w.buffer];
+    });
+    for (const auto& list : {kernel_.inputs, kernel_.outputs}) {
+      for (const Buffer* b : list) {
+        declare(b);
+        if (!b->strides.empty())
+          report(cat("`", b->name.text(), "` is not dense, and callers would not know"));
+      }
     }
+    for (const Buffer* b : kernel_.temporaries) declare(b);
     statement(kernel_.body, {});
     for (const Buffer* b : kernel_.outputs) {
       // A tensor of no elements has nothing to be written.
@@ -25,6 +39,9 @@ class Validator {
           std::any_of(b->shape.begin(), b->shape.end(), [](const Expr& e) { return e.is_int(0); });
       if (!empty && !covered_.contains(b))
         report(cat("output `", b->name.text(), "` is not written everywhere"));
+    }
+    if (problems_.empty()) {
+      if (std::string wrong = rehearse(kernel_); !wrong.empty()) report(std::move(wrong));
     }
     return std::move(problems_);
   }
@@ -36,6 +53,20 @@ class Validator {
   void declare(const Buffer* b) {
     if (!buffers_.insert(b).second) report(cat("buffer `", b->name.text(), "` is declared twice"));
     if (!ids_.insert(b->id).second) report(cat("buffer `", b->name.text(), "` has the id of another one"));
+    strides(*b);
+  }
+  // No two elements share a place.
+  void strides(const Buffer& b) {
+    if (b.strides.empty()) return;
+    if (b.strides.size() != b.shape.size())
+      return report(cat("`", b.name.text(), "` has another number of strides than dims"));
+    for (size_t d = b.shape.size(); d-- > 0;) {
+      const bool last = d + 1 == b.shape.size();
+      const Expr least = last ? b.strides[d]->pool->integer(1) : b.strides[d + 1] * b.shape[d + 1];
+      if (!Bounds().proves_less_equal(least, b.strides[d]))
+        report(cat("the stride ", show(b.strides[d]), " of dim ", d, " of `", b.name.text(),
+                   "` is less than ", show(least)));
+    }
   }
   void bind(Expr var, Expr extent, Bounds& bounds) {
     if (!bound_.insert(var.get()).second) report(cat(place(), "variable `", show(var), "` is bound twice"));
@@ -69,7 +100,7 @@ class Validator {
           report(cat("vectorized loop `", show(n->var), "` has no constant extent"));
         }
         bind(n->var, n->extent, bounds);
-        loops_.push_back({n, allocated_.size()});
+        loops_.push_back({n, allocated_.size(), depth_});
         statement(n->body, bounds);
         loops_.pop_back();
         in_scope_.erase(n->var.get());
@@ -125,6 +156,7 @@ class Validator {
 
   void block(const Block& b, Bounds bounds) {
     const Block* outer = std::exchange(block_, &b);
+    ++depth_;
     for (const BlockIter& i : b.iters) {
       expression(i.extent);
       expression(i.binding);
@@ -133,6 +165,9 @@ class Validator {
     Bounds where = bounds;
     if (b.predicate) where.assume(b.predicate);
     for (const BlockIter& i : b.iters) iterator(i, where);
+    bindings(b);
+    reduction(b, bounds);
+    if (!b.instruction.empty()) instruction(b);
     independence(b);
     cover(b, bounds);
     Bounds inside = bounds;
@@ -140,14 +175,16 @@ class Validator {
     for (const auto& list : {b.reads, b.writes}) {
       for (const Region& r : list) region(r, inside);
     }
-    const Regions needed =
-        derive_regions(*pool_of(kernel_), {b.iters.begin(), b.iters.end()}, b.init, b.body);
-    for (const Region& r : needed.reads) declared(r, b.reads, inside, "reads");
-    for (const Region& r : needed.writes) declared(r, b.writes, inside, "writes");
+    if (pool_) {
+      const Regions needed = derive_regions(*pool_, {b.iters.begin(), b.iters.end()}, b.init, b.body);
+      declared(needed.reads, b.reads, inside, "reads");
+      declared(needed.writes, b.writes, inside, "writes");
+    }
     if (b.init) statement(b.init, inside);
     statement(b.body, inside);
     for (const BlockIter& i : b.iters) in_scope_.erase(i.var.get());
     block_ = outer;
+    --depth_;
   }
 
   // The binding stays in [0, extent), by the ranges of the loops or by the conditions around it.
@@ -176,6 +213,22 @@ class Validator {
     }
   }
 
+  static std::vector<const void*> key_of(const Region& r) {
+    std::vector<const void*> key{r.buffer};
+    for (const auto& list : {r.min, r.extent}) {
+      for (Expr e : list) key.push_back(e.get());
+    }
+    return key;
+  }
+  void declared(const std::vector<Region>& needed, List<Region> regions, const Bounds& bounds,
+                std::string_view what) {
+    // Expressions are interned, and most regions are declared as they are derived.
+    std::set<std::vector<const void*>> known;
+    for (const Region& r : regions) known.insert(key_of(r));
+    for (const Region& n : needed) {
+      if (!known.contains(key_of(n))) declared(n, regions, bounds, what);
+    }
+  }
   void declared(const Region& needed, List<Region> regions, const Bounds& bounds, std::string_view what) {
     const bool found = std::any_of(regions.begin(), regions.end(), [&](const Region& r) {
       if (r.buffer != needed.buffer) return false;
@@ -192,8 +245,9 @@ class Validator {
 
   // Different iterations of an independent loop must write different elements, or memory of their own.
   void independence(const Block& b) {
-    for (const auto& [loop, allocated] : loops_) {
-      if (loop->how != ForKind::kParallel && loop->how != ForKind::kVectorized) continue;
+    for (const auto& [loop, allocated, depth] : loops_) {
+      if (depth + 1 != depth_) continue;  // of the block around, which was looked at
+      if (loop->how == ForKind::kSerial || loop->how == ForKind::kUnrolled) continue;
       // One iteration at most, as of the `n % 2` rows that tiles of two leave.
       if (const Interval times = Bounds().of(loop->extent); times.high && *times.high <= 1) continue;
       for (const Region& w : b.writes) {
@@ -212,7 +266,69 @@ class Validator {
     }
   }
 
-  // Each iterator that indexes the output reaches the last element of its dim.
+  static bool reduces(const Block& b) {
+    return std::any_of(b.iters.begin(), b.iters.end(),
+                       [](const BlockIter& i) { return i.kind == IterKind::kReduction; });
+  }
+
+  // Bindings are quasi-affine, and the iterators that say where the block writes are independent.
+  void bindings(const Block& b) {
+    std::unordered_map<const ExprNode*, std::vector<Digits>> digits;
+    for (const BlockIter& i : b.iters) {
+      if (std::string why = not_quasi_affine(i.binding); !why.empty())
+        report(cat(place(), "the binding of iterator `", show(i.var), "` is not quasi-affine: ", why));
+      if (auto found = digits_of(i.binding)) digits[i.var.get()] = std::move(*found);
+    }
+    for (const Region& w : b.writes) {
+      std::vector<Expr> where;
+      for (Expr m : w.min) {
+        for (Expr v : variables(m)) {
+          if (digits.contains(v.get()) && std::find(where.begin(), where.end(), v) == where.end())
+            where.push_back(v);
+        }
+      }
+      for (size_t i = 0; i < where.size(); ++i) {
+        for (size_t j = i + 1; j < where.size(); ++j) {
+          if (overlap(digits[where[i].get()], digits[where[j].get()]))
+            report(cat(place(), "iterators `", show(where[i]), "` and `", show(where[j]),
+                       "` are not independent"));
+        }
+      }
+    }
+  }
+
+  // Can the binding take all values of the extent, as far as constants say?
+  static bool may_fill(Expr binding, Expr extent, const Bounds& bounds) {
+    const Interval range = bounds.of(binding), all = bounds.of(extent);
+    if (!all.is_single()) return true;
+    if ((range.high && *range.high + 1 < *all.low) || (range.low && *range.low > 0 && *all.low > 0))
+      return false;
+    int64_t values = 1;
+    for (Expr v : variables(binding)) {
+      const Interval of = bounds.of(v);
+      if (!of.low || !of.high || __builtin_mul_overflow(values, *of.high - *of.low + 1, &values)) return true;
+    }
+    return values >= *all.low;
+  }
+
+  // A reduction that one block does must go through all of its steps. What is summed up in local memory may be a part.
+  void reduction(const Block& b, const Bounds& bounds) {
+    const bool alone = std::all_of(b.writes.begin(), b.writes.end(), [&](const Region& w) {
+      return updaters_[w.buffer] == 1 && w.buffer->scope == Scope::kGlobal;
+    });
+    if (!alone) return;
+    for (const BlockIter& i : b.iters) {
+      if (i.kind == IterKind::kReduction && !may_fill(i.binding, i.extent, bounds))
+        report(cat(place(), "the reduction over `", show(i.var), "` leaves out steps"));
+    }
+  }
+
+  void instruction(const Block& b) {
+    std::string why;
+    if (!operands_of(b, why)) report(cat(place(), "instruction `", b.instruction.text(), "`: ", why));
+  }
+
+  // Each iterator that indexes the output reaches all of its dim.
   void cover(const Block& b, const Bounds& bounds) {
     for (const Region& w : b.writes) {
       if (std::find(kernel_.outputs.begin(), kernel_.outputs.end(), w.buffer) == kernel_.outputs.end())
@@ -220,27 +336,30 @@ class Validator {
       bool reaches = true;
       for (size_t d = 0; d < w.min.size(); ++d) {
         for (const BlockIter& i : b.iters) {
-          if (w.min[d] != i.var) continue;
-          const Interval range = bounds.of(i.binding), extent = bounds.of(w.buffer->shape[d]);
-          if (range.high && extent.is_single() && *range.high + 1 < *extent.low) reaches = false;
+          if (w.min[d] == i.var && !may_fill(i.binding, w.buffer->shape[d], bounds)) reaches = false;
         }
       }
       if (reaches) covered_.insert(w.buffer);
-      partly_[w.buffer].push_back(&b);
-      // Several blocks may share an output between them: pieces of an axis. Their union is not proved.
-      if (partly_[w.buffer].size() > 1) covered_.insert(w.buffer);
+      // Several blocks may share an output between them: pieces of an axis. Their union is left to the rehearsal.
+      if (++writers_[w.buffer] > 1) covered_.insert(w.buffer);
     }
   }
 
   const Kernel& kernel_;
+  ExprPool* pool_;
   std::vector<std::string> problems_;
   std::unordered_set<const Buffer*> buffers_;
   std::unordered_set<uint32_t> ids_;
   std::unordered_set<const ExprNode*> bound_, in_scope_;
-  std::vector<std::pair<const For*, size_t>> loops_;  // and the number of buffers allocated around it
+  struct Around {
+    const For* loop;
+    size_t allocated, depth;  // the numbers of buffers allocated, and of blocks, around it
+  };
+  std::vector<Around> loops_;
+  size_t depth_ = 0;
   std::vector<const Buffer*> allocated_;
   std::unordered_set<const Buffer*> covered_;
-  std::unordered_map<const Buffer*, std::vector<const Block*>> partly_;
+  std::unordered_map<const Buffer*, size_t> writers_, updaters_;  // how many blocks; those with a reduction
   const Block* block_ = nullptr;
 };
 

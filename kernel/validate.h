@@ -14,9 +14,14 @@ namespace relay::kernel {
 //  * every access of a block lies inside a region that the block declares;
 //  * regions lie inside their buffers, and iterators inside their extents: reported if they provably do not, or
 //    if the loops exceed an extent and no predicate of the block keeps them from it;
+//  * bindings are quasi-affine, and iterators that say where a block writes are independent of each other (affine.h);
+//  * a reduction that one block does takes all of its steps;
 //  * a loop whose iterations are declared independent separates what is written under it;
-//  * vectorized loops have a constant extent;
-//  * each output is written, and the loops around the writer reach the end of each dim.
+//  * vectorized loops have a constant extent; strides keep elements apart; inputs and outputs have none;
+//  * a block that names an instruction does what that does (instructions.h);
+//  * each output is written, and the loops around the writer reach all of each dim;
+//  * a kernel that is small enough is rehearsed (execute.h), which also looks at what several blocks do together;
+//    docs/schedules.md says what it cannot see.
 std::vector<std::string> validate(const Kernel& k);
 
 }  // namespace relay::kernel

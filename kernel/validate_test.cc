@@ -4,7 +4,9 @@
 
 #include <functional>
 
+#include "base/cat.h"
 #include "kernel/builder.h"
+#include "kernel/rehearsal.h"
 #include "kernel/statements.h"
 
 namespace relay::kernel {
@@ -79,6 +81,138 @@ TEST_F(Validate, ABufferWithTheIdOfAnotherOne) {
   Buffer same = *kernel_.inputs[0];
   k.temporaries = arena_.list(std::vector<const Buffer*>{arena_.make<Buffer>(same)});
   expect_problem(k, "has the id of another one");
+}
+TEST_F(Validate, Strides) {
+  const auto of = [&](std::vector<int64_t> strides) {
+    std::vector<Expr> list;
+    for (int64_t s : strides) list.push_back(pool_.integer(s));
+    Buffer b{9, symbols_.intern("t"), kFloat32,
+             arena_.list(std::vector<Expr>{pool_.integer(4), pool_.integer(8)})};
+    b.strides = arena_.list(list);
+    Kernel k = kernel_;
+    k.temporaries = arena_.list(std::vector<const Buffer*>{arena_.make<Buffer>(b)});
+    return k;
+  };
+  EXPECT_TRUE(validate(of({8, 1})).empty());
+  EXPECT_TRUE(validate(of({24, 2})).empty());
+  expect_problem(of({7, 1}), "the stride 7 of dim 0 of `t` is less than 8");
+  expect_problem(of({8, 2}), "the stride 8 of dim 0 of `t` is less than 16");
+  expect_problem(of({8, 0}), "the stride 0 of dim 1 of `t` is less than 1");
+  expect_problem(of({8}), "`t` has another number of strides than dims");
+  Kernel k = of({9, 1});
+  std::swap(k.inputs, k.temporaries);
+  expect_problem(k, "`t` is not dense, and callers would not know");
+}
+// Two iterators over `n` loop iterations, written at y[v0, v1]: too many to be rehearsed.
+TEST_F(Validate, BindingsAreQuasiAffineAndIndependent) {
+  const int64_t n = 400000;
+  const auto problems = [&](int64_t rows, int64_t columns,
+                            const std::function<std::pair<Expr, Expr>(Expr)>& f) {
+    Builder b(pool_, 20);
+    const Tensor y = b.compute("y", kFloat32, {pool_.integer(rows), pool_.integer(columns)},
+                               [&](Indices) { return pool_.real(1, kFloat32); });
+    Kernel k = b.finish("k", "", {y});
+    const Block* block = blocks(k.body)[0];
+    const Expr i = pool_.variable("i");
+    const auto [v0, v1] = f(i);
+    Block copy = *block;
+    std::vector<BlockIter> iters(block->iters.begin(), block->iters.end());
+    iters[0].binding = v0;
+    iters[1].binding = v1;
+    copy.iters = arena_.list(iters);
+    k.body = make_for(arena_, i, pool_.integer(n), ForKind::kSerial, arena_.make<Block>(copy));
+    const std::vector<std::string> found = validate(k);
+    return found.empty() ? std::string() : found[0];
+  };
+  const std::string dependent = "block `y`: iterators `vi0` and `vi1` are not independent";
+  EXPECT_EQ(problems(n / 4, 4, [](Expr i) { return std::pair(floor_div(i, 4), floor_mod(i, 4)); }), "");
+  EXPECT_EQ(problems(8, n, [&](Expr i) { return std::pair(floor_mod(floor_div(i, 2), 8), i); }), dependent);
+  EXPECT_EQ(problems(n, 2 * n, [](Expr i) { return std::pair(i, i * 2); }), dependent);
+  EXPECT_EQ(problems(n / 4, 8, [](Expr i) { return std::pair(floor_div(i, 4), floor_mod(i, 8)); }),
+            dependent);
+  EXPECT_EQ(problems(n, n, [](Expr i) { return std::pair(i, i); }), dependent);
+  EXPECT_EQ(problems(1, n, [&](Expr i) { return std::pair(pool_.integer(0), i); }), "");
+  EXPECT_EQ(problems(1, n * n, [&](Expr i) { return std::pair(pool_.integer(0), i * i); }),
+            "block `y`: the binding of iterator `vi1` is not quasi-affine: it multiplies loop variables");
+  EXPECT_EQ(problems(2, n / 2, [&](Expr i) { return std::pair(pool_.integer(0), floor_mod(i, n / 2)); }),
+            "output `y` is not written everywhere");
+}
+TEST_F(Validate, AReductionOfAnySizeTakesAllItsSteps) {
+  const auto problems = [&](const std::function<Expr(Expr)>& f, int64_t loop) {
+    const int64_t n = 400000;
+    Builder b(pool_, 20);
+    const Tensor x = b.input("x", kFloat32, {pool_.integer(n)});
+    const Tensor s = b.reduce("s", kFloat32, {}, {pool_.integer(n)}, b.sum(kFloat32),
+                              [&](Indices, Indices r) { return x(r[0]); });
+    Kernel k = b.finish("k", "", {s});
+    Block copy = *blocks(k.body)[0];
+    const Expr i = pool_.variable("i");
+    std::vector<BlockIter> iters(copy.iters.begin(), copy.iters.end());
+    iters[0].binding = f(i);
+    copy.iters = arena_.list(iters);
+    k.body = make_for(arena_, i, pool_.integer(loop), ForKind::kSerial, arena_.make<Block>(copy));
+    return join(validate(k), "\n");
+  };
+  const std::string some = "block `s`: the reduction over `vr0` leaves out steps";
+  EXPECT_EQ(problems([](Expr i) { return i; }, 400000), "");
+  EXPECT_EQ(problems([](Expr i) { return i; }, 399999), some);
+  EXPECT_EQ(problems([&](Expr) { return pool_.integer(0); }, 400000), some);
+  EXPECT_EQ(problems([](Expr i) { return floor_div(i, 2); }, 400000), some);
+}
+TEST_F(Validate, WhatASmallKernelDoesIsWatched) {
+  // Two blocks that write the same elements.
+  Kernel twice = kernel_;
+  Stmt again = rewrite(arena_, refresh(pool_, kernel_.body), [&](Stmt s) -> Stmt {
+    const auto* b = s->as<Block>();
+    if (b == nullptr) return s;
+    Block copy = *b;
+    copy.name = symbols_.intern("again");
+    return arena_.make<Block>(copy);
+  });
+  twice.body = make_sequence(arena_, {kernel_.body, again});
+  expect_problem(twice, "block `again` writes y[0], over what nothing has read");
+  // Two that leave a hole between them.
+  const auto part = [&](int64_t from, int64_t count) {
+    return rewrite(arena_, refresh(pool_, kernel_.body), [&](Stmt s) -> Stmt {
+      if (const auto* f = s->as<For>())
+        return make_for(arena_, f->var, pool_.integer(count), f->how, f->body);
+      const auto* b = s->as<Block>();
+      if (b == nullptr) return s;
+      Block copy = *b;
+      std::vector<BlockIter> iters(b->iters.begin(), b->iters.end());
+      iters[0].binding = iters[0].binding + from;
+      copy.iters = arena_.list(iters);
+      return arena_.make<Block>(copy);
+    });
+  };
+  Kernel pieces = kernel_;
+  pieces.body = make_sequence(arena_, {part(0, 4), part(4, 4)});
+  EXPECT_EQ(join(validate(pieces), "\n"), "");
+  pieces.body = make_sequence(arena_, {part(0, 4), part(5, 3)});
+  expect_problem(pieces, "element 4 of output `y` is not written");
+}
+TEST_F(Validate, WhatTakesTooLongIsNotRehearsed) {
+  // Nothing, done 10^15 times.
+  const Expr i = pool_.variable("i");
+  Kernel idle = kernel_;
+  idle.body = make_sequence(
+      arena_, {make_for(arena_, i, pool_.integer(int64_t{1'000'000'000'000'000}), ForKind::kSerial,
+                        make_require(arena_, less(pool_.integer(-1), i), symbols_.intern("no"))),
+               kernel_.body});
+  EXPECT_EQ(rehearsal_work(idle), std::nullopt);
+  EXPECT_EQ(join(validate(idle), "\n"), "");
+  // A value that is shared on 60 levels.
+  Builder b(pool_, 20);
+  const Tensor x = b.input("x", kFloat32, {pool_.integer(8)});
+  const Tensor y = b.compute("y", kFloat32, x.shape(), [&](Indices at) {
+    Expr value = x.at(at);
+    for (int level = 0; level < 60; ++level) value = value * value;
+    return value;
+  });
+  const Kernel doubled = b.finish("k", "", {y});
+  EXPECT_EQ(rehearsal_work(doubled), std::nullopt);
+  EXPECT_EQ(join(validate(doubled), "\n"), "");
+  EXPECT_LT(rehearsal_work(kernel_).value_or(0), 1000);
 }
 TEST_F(Validate, AReadThatIsNotDeclared) {
   expect_problem(with<Block>([](Block& b) { b.reads = {}; }),

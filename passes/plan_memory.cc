@@ -204,7 +204,7 @@ class Planner {
     parts_[&call] = step.outputs;
     for (const kernel::Buffer* b : kernel->temporaries) {
       Shape shape;
-      for (kernel::Expr e : b->shape) {
+      for (kernel::Expr e : kernel::memory_shape(*b)) {
         if (e->kind != kernel::ExprKind::kInt)
           return refuse(&call, "dynamic-shape", "a temporary has no constant shape");
         shape.push_back(e->int_value);

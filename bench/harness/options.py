@@ -13,7 +13,8 @@ CONVOLUTIONAL = (
 )  # fmt: skip
 OPERATORS = (
     "op_matmul_1024", "op_matvec_4096", "op_conv3x3_c64_56", "op_conv1x1_c256_28", "op_conv3x3_c512_7",
-    "op_dwconv3x3_c512_14", "op_softmax_12x128x128", "op_elemwise_chain_1m", "op_reduce_transpose",
+    "op_dwconv3x3_c512_14", "op_softmax_12x128x128", "op_attention_12x512", "op_elemwise_chain_1m",
+    "op_reduce_transpose",
 )  # fmt: skip
 DEFAULT = (*CONVOLUTIONAL, "lenet", "mlp", "bert_base_s128", *OPERATORS)
 PEERS = ("ort", "openvino", "torch")  # ONNX Runtime is what results are compared with: it is always there

@@ -16,6 +16,7 @@ from .mlp import mlp
 from .mobilenet import mobilenet_v1, mobilenet_v2
 from .operators import (
     convolution,
+    op_attention_12x512,
     op_elemwise_chain_1m,
     op_matmul_1024,
     op_matvec_4096,
@@ -80,6 +81,7 @@ NETWORKS: dict[str, Network] = {
         Network("op_conv3x3_c512_7", convolution(512, 512, 7, 3)),
         Network("op_dwconv3x3_c512_14", convolution(512, 512, 14, 3, groups=512)),
         Network("op_softmax_12x128x128", op_softmax_12x128x128),
+        Network("op_attention_12x512", op_attention_12x512),
         Network("op_elemwise_chain_1m", op_elemwise_chain_1m),
         Network("op_reduce_transpose", op_reduce_transpose),
     )

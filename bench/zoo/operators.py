@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 from . import layers as nn
+from .attention import attend
 from .graph import Graph, Shape, Value
 
 
@@ -36,6 +37,12 @@ def convolution(inner: int, outer: int, side: int, kernel: int, groups: int = 1)
 def op_softmax_12x128x128(g: Graph) -> None:
     """The softmax of one BERT-base layer at sequence length 128."""
     g.output("y", nn.softmax(g, g.input("a", (1, 12, 128, 128))))
+
+
+def op_attention_12x512(g: Graph) -> None:
+    """Twelve heads of 64 features that attend to a sequence of 512: the scores are larger than the caches."""
+    q, k, v = (g.input(name, (1, 12, 512, 64)) for name in "qkv")
+    g.output("y", attend(g, q, k, v, None))
 
 
 def op_elemwise_chain_1m(g: Graph) -> None:

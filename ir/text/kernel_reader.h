@@ -102,7 +102,7 @@ class KernelReader {
   kernel::ExprPool& pool_;
   Arena& arena_;
   bool in_shapes_ = true;  // shape variables are introduced by the shapes of the parameters
-  size_t statements_ = 0, blocks_ = 0;
+  size_t statements_ = 0, checks_ = 0;
   size_t operators_ = 0;  // of the expression at hand
   size_t steps_ = 0;      // of all canonical sums
   std::unordered_map<std::string, kernel::Expr> values_;

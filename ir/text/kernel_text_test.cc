@@ -176,6 +176,32 @@ def @main(%x: float32) { @`odd name`(%x) }
             "");
 }
 
+TEST(KernelText, StridesAndInstructions) {
+  const std::string_view text = R"(kernel @k(x: float32[4, 4]) -> (y: float32[4, 4]) {
+  temporary t: float32[4, 4] strides [8, 1];
+  for i in 4 {
+    shared u: float32[4] strides [2] {
+      block b {
+        spatial v in 4 = i;
+        where i < 3;
+        instruction "none";
+        reads x[v, 0];
+        writes t[v, 0], u[0];
+        t[v, 0] = x[v, 0];
+        u[0] = x[v, 0];
+      }
+    }
+  }
+}
+)";
+  Diagnostics diagnostics;
+  ParseOptions options;
+  options.validate_kernels = false;
+  const Result<Module> m = parse("input", std::string(text), diagnostics, test_operators(), options);
+  ASSERT_TRUE(m) << diagnostics.render(options.into.context().sources());
+  EXPECT_EQ(round_trip(*m), text);
+}
+
 TEST(KernelText, SharedAndDeepExpressionsAreAbbreviated) {
   Module m;
   kernel::ExprPool& pool = m.context().pool();

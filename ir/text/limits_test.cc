@@ -156,6 +156,25 @@ TEST(Limits, LengthIsLimited) {
   }
 }
 
+TEST(Limits, RehearsalsAreLimited) {
+  std::string text;
+  for (const char* name : {"a", "b", "c"})
+    text +=
+        cat("kernel @", name, "(x: float32[100]) -> (y: float32[100]) {\n  for i in 100 {\n    block b {\n",
+            "      spatial v in 100 = i;\n      reads x[v];\n      writes y[v];\n      y[v] = x[v];\n",
+            "    }\n  }\n}\n");
+  const auto slug = [&](int64_t most) -> std::string {
+    ParseOptions options;
+    options.max_rehearsed = most;
+    Diagnostics diagnostics;
+    const bool read = static_cast<bool>(parse("input", text, diagnostics, test_operators(), options));
+    EXPECT_EQ(read, !diagnostics.has_errors());
+    return read ? "" : diagnostics.all().front().slug();
+  };
+  EXPECT_EQ(slug(ParseOptions().max_rehearsed), "");
+  EXPECT_EQ(slug(3000), "kernel-too-large");
+}
+
 // Programs that no text of their size could hold: a hundred thousand `if`s, as a pass may build them.
 TEST(Limits, PrintsWhatIsNestedBeyondTheLimit) {
   Context context;

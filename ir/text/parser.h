@@ -1,8 +1,9 @@
 // The parser of `.relay` texts (docs/grammar.ebnf).
 //
 // It accepts what TVM 0.18's Relay parser accepts and a superset of it: symbolic dims, tensor literals, constants by
-// name, kernels, imports of the standard library. Any bytes give a module or diagnostics, in time and memory linear in their number; nothing recurses
-// on how deeply a program is nested.
+// name, kernels, imports of the standard library. Any bytes give a module or diagnostics, in time and memory linear in
+// their number, but for the rehearsals of kernels, which are limited; nothing recurses on how deeply a program is
+// nested.
 #pragma once
 
 #include <cstddef>
@@ -28,6 +29,8 @@ struct ParseOptions {
   size_t max_bytes = size_t{1} << 31;
   // Kernels are checked (kernel/validate.h), because their texts may come from anywhere.
   bool validate_kernels = true;
+  // How many operations the rehearsals of small kernels (kernel/execute.h) may take in all: some seconds.
+  int64_t max_rehearsed = int64_t{1} << 28;
   // The tensor that `const("name")` stands for; nothing if there is none of that name.
   std::function<std::optional<Tensor>(std::string_view name)> constants = {};
 };

@@ -5,6 +5,7 @@
 #include "ir/text/kernel_reader.h"
 #include "ir/text/kernel_words.h"
 #include "ir/text/names.h"
+#include "kernel/rehearsal.h"
 #include "kernel/statements.h"
 #include "kernel/validate.h"
 
@@ -16,7 +17,7 @@ using kernel::Expr;
 using kernel::Stmt;
 
 constexpr size_t kDeepestStatement = 200;
-// The check of a kernel looks at all of it for each block.
+// The check of a block looks at each statement of it, and may compare it with each region that the block declares.
 constexpr size_t kMostChecks = 4'000'000;
 
 }  // namespace
@@ -44,7 +45,7 @@ std::optional<kernel::Scope> KernelReader::scope_word() {
   return std::nullopt;
 }
 
-// x: float32[n, 64]
+// x: float32[n, 64], t: float32[n, 60] strides [64, 1]
 const Buffer* KernelReader::declaration(std::optional<kernel::Scope> scope) {
   Token token;
   if (!name(token, "a buffer") || !p_.need(":", "after the name of a buffer")) return nullptr;
@@ -56,12 +57,29 @@ const Buffer* KernelReader::declaration(std::optional<kernel::Scope> scope) {
     return static_cast<bool>(shape.back());
   });
   if (!ok) return nullptr;
+  std::vector<Expr> strides;
+  if (p_.peek().is_word("strides") && p_.lexer_.peek_second().is("[")) {
+    p_.next();
+    const Span at = p_.next().span;
+    const bool read = p_.list("]", [&] {
+      strides.push_back(index());
+      return static_cast<bool>(strides.back());
+    });
+    if (!read) return nullptr;
+    if (strides.size() != shape.size()) {
+      fail(
+          at, "wrong-stride-count",
+          cat("`", token.name(), "` has rank ", shape.size(), ", and here are ", strides.size(), " strides"));
+      return nullptr;
+    }
+  }
   Buffer b{};
   b.id = context().next_buffer_id();
   b.name = context().symbol(token.name());
   b.dtype = *dtype;
   b.shape = arena_.list(shape);
   b.scope = scope.value_or(kernel::Scope::kGlobal);
+  b.strides = arena_.list(strides);
   const Buffer* made = arena_.make<Buffer>(b);
   bind(token.name(), {}, made);
   return made;
@@ -116,10 +134,17 @@ bool KernelReader::kernel() {
   k.temporaries = arena_.list(temporaries_);
   k.body = code;
   k.origin = origin_;
-  p_.kernel_checks_ += statements_ * blocks_;
+  p_.kernel_checks_ += checks_;
   if (p_.options_.validate_kernels && p_.kernel_checks_ > kMostChecks) {
-    p_.error(token.span, "kernel-too-large", "the kernels of this text have too many blocks and statements")
+    p_.error(token.span, "kernel-too-large",
+             "the kernels of this text have too many statements in blocks of many regions")
         .note("divide them among several kernels, or among several texts");
+    return false;
+  }
+  if (p_.options_.validate_kernels) p_.rehearsed_ += kernel::rehearsal_work(k).value_or(0);
+  if (p_.rehearsed_ > p_.options_.max_rehearsed) {
+    p_.error(token.span, "kernel-too-large", "the kernels of this text take too long to rehearse")
+        .note("divide them among several texts");
     return false;
   }
   const std::vector<std::string> wrong =
@@ -317,7 +342,7 @@ bool KernelReader::regions(std::vector<kernel::Region>& out) {
 Stmt KernelReader::block(size_t depth) {
   Token token;
   if (!name(token, "the block") || !p_.need("{", "after the name of a block")) return nullptr;
-  ++blocks_;
+  const size_t before = statements_;
   kernel::Block b{};
   b.name = context().symbol(token.name());
   const size_t mark = undo_.size();
@@ -337,6 +362,11 @@ Stmt KernelReader::block(size_t depth) {
     b.predicate = condition();
     if (!b.predicate || !p_.need(";", "after the predicate of a block")) return nullptr;
   }
+  if (p_.peek().is_word("instruction") && p_.lexer_.peek_second().kind == TokenKind::kString) {
+    p_.next();
+    b.instruction = context().symbol(p_.next().name());
+    if (!p_.need(";", "after the instruction of a block")) return nullptr;
+  }
   for (const kernel::BlockIter& i : iters) bind(i.var->name.str(), i.var, nullptr);
   std::vector<kernel::Region> reads, writes;
   if (next_is("reads") && !regions(reads)) return nullptr;
@@ -352,6 +382,7 @@ Stmt KernelReader::block(size_t depth) {
   b.writes = arena_.list(writes);
   b.body = body(depth + 1);
   leave(mark);
+  checks_ += (statements_ - before + 1) * (reads.size() + writes.size() + 1);
   return b.body ? make(b) : nullptr;
 }
 

@@ -138,7 +138,8 @@ std::string KernelText::unique(std::string_view wanted) {
 std::string KernelText::declared(const Buffer* b, bool with_scope) {
   const std::string& name = names_.emplace(b, unique(b->name.text())).first->second;
   const std::string scope = with_scope || b->scope != kernel::Scope::kGlobal ? cat(word(b->scope), " ") : "";
-  return cat(scope, name, ": ", b->dtype.name(), "[", exprs(b->shape), "]");
+  return cat(scope, name, ": ", b->dtype.name(), "[", exprs(b->shape), "]",
+             b->strides.empty() ? "" : cat(" strides [", exprs(b->strides), "]"));
 }
 
 // ---- Expressions ----
@@ -389,6 +390,7 @@ void KernelText::block(const kernel::Block& b, int indent) {
                          extent, " = ", binding, ";"));
   }
   if (b.predicate) line(indent + 1, cat("where ", expr(b.predicate), ";"));
+  if (!b.instruction.empty()) line(indent + 1, cat("instruction ", quoted_string(b.instruction.text()), ";"));
   if (!b.reads.empty()) line(indent + 1, cat("reads ", regions(b.reads), ";"));
   if (!b.writes.empty()) line(indent + 1, cat("writes ", regions(b.writes), ";"));
   if (b.init) {

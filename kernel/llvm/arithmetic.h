@@ -21,6 +21,8 @@ using Instructions = ::llvm::IRBuilder<>;
 struct Rules {
   bool half_instructions = false;  // F16C
   bool scale_instruction = false;  // AVX-512F
+  bool byte_dots = false;          // AVX512-VNNI
+  bool bfloat16_dots = false;      // AVX512-BF16
 };
 
 class Arithmetic {

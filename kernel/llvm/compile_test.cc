@@ -151,6 +151,22 @@ TEST_F(Compile, KernelsThatDifferInNamesAloneAreOne) {
   };
   EXPECT_NE(one, describe(fetching(1)));
   EXPECT_NE(describe(fetching(1)), describe(fetching(2)));
+  const auto with_local = [&](int64_t stride, std::string_view instruction) {
+    Buffer b = *new_buffer(pool_, k, "local", kFloat32, {pool_.integer(4)}, kernel::Scope::kLocal);
+    b.strides = arena_.list(std::vector<Expr>{pool_.integer(stride)});
+    Kernel p = k;
+    p.body = rewrite(arena_, p.body, [&](Stmt s) -> Stmt {
+      if (s->as<Block>() == nullptr) return s;
+      Block named = *s->as<Block>();
+      named.instruction = symbols_.intern(instruction);
+      return arena_.make<Block>(named);
+    });
+    p.body = make_allocate(arena_, arena_.make<Buffer>(b), p.body);
+    return p;
+  };
+  EXPECT_EQ(describe(with_local(2, "a")), describe(with_local(2, "a")));
+  EXPECT_NE(describe(with_local(2, "a")), describe(with_local(3, "a")));
+  EXPECT_NE(describe(with_local(2, "a")), describe(with_local(2, "b")));
   EXPECT_EQ(fingerprint(one).size(), 64u);
   EXPECT_EQ(fingerprint("abc"),
             "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");  // FIPS 180-2
@@ -183,10 +199,11 @@ TEST_F(Compile, NoKernelsAreNothingToDo) {
 }
 
 TEST_F(Compile, LocalBuffersThatCannotBeAreRefusedByName) {
-  const auto with_local = [&](Expr extent) {
+  const auto with_local = [&](Expr extent, const std::vector<Expr>& strides = {}) {
     Kernel k = scaled(2);
-    const Buffer* local = new_buffer(pool_, k, "scratch", kFloat32, {extent}, kernel::Scope::kLocal);
-    k.body = make_allocate(arena_, local, k.body);
+    Buffer local = *new_buffer(pool_, k, "scratch", kFloat32, {extent}, kernel::Scope::kLocal);
+    local.strides = arena_.list(strides);
+    k.body = make_allocate(arena_, arena_.make<Buffer>(local), k.body);
     return k;
   };
   const auto refusal = [&](const Kernel& k) {
@@ -201,6 +218,16 @@ TEST_F(Compile, LocalBuffersThatCannotBeAreRefusedByName) {
       refusal(with_local(pool_.integer(int64_t{1} << 40))),
       "kernel scaled cannot be compiled: its local buffer `scratch` has more than 1048576 elements: make it "
       "a temporary");
+  EXPECT_EQ(refusal(with_local(pool_.integer(4), {pool_.shape_variable("n")})),
+            "kernel scaled cannot be compiled: its local buffer `scratch` has the stride `n`, which is no "
+            "constant: make it a temporary");
+  const std::string too_many = "has more than 1048576 elements";
+  EXPECT_NE(refusal(with_local(pool_.integer(4), {pool_.integer(1 << 19)})).find(too_many),
+            std::string::npos);
+  EXPECT_NE(
+      refusal(with_local(pool_.integer(int64_t{1} << 40), {pool_.integer(int64_t{1} << 40)})).find(too_many),
+      std::string::npos)
+      << "and not nothing, which is what 2^80 is in 64 bits";
   EXPECT_TRUE(objects().empty());
 }
 

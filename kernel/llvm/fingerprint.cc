@@ -16,7 +16,7 @@ namespace {
 // on.
 constexpr size_t kNode = sizeof(void*);  // StmtNode, padded
 static_assert(sizeof(For) == kNode + 4 * sizeof(void*));
-static_assert(sizeof(Block) == kNode + 4 * sizeof(void*) + 3 * sizeof(List<BlockIter>));
+static_assert(sizeof(Block) == kNode + 5 * sizeof(void*) + 3 * sizeof(List<BlockIter>));
 static_assert(sizeof(BlockIter) == 4 * sizeof(void*));
 static_assert(sizeof(Region) == sizeof(void*) + 2 * sizeof(List<Expr>));
 static_assert(sizeof(Store) == kNode + 2 * sizeof(void*) + sizeof(List<Expr>));
@@ -60,10 +60,11 @@ class Writer {
     const auto [n, fresh] = number(buffers_, b);
     put(n);
     if (!fresh) return;
-    const auto& [id, name, type, shape, scope] = *b;
+    const auto& [id, name, type, shape, scope, strides] = *b;
     dtype(type);
     put(static_cast<uint64_t>(scope));
     expressions(shape);
+    expressions(strides);
   }
   // A node is written where it is met first, and by its number from then on.
   void expression(const ExprNode* e) {
@@ -110,6 +111,8 @@ class Writer {
       }
       case StmtKind::kBlock: {
         const auto* n = s->as<Block>();
+        put(n->instruction.text().size());
+        text += n->instruction.text();
         put(n->iters.size());
         for (const BlockIter& i : n->iters) {
           put(static_cast<uint64_t>(i.kind));

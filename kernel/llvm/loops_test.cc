@@ -103,6 +103,37 @@ TEST_F(Loops, VectorsOfEveryLengthWithTails) {
   agree(cases);
 }
 
+TEST_F(Loops, BuffersWithStrides) {
+  // A temporary with gaps between its rows, and one with gaps between its elements too.
+  const Tensor x = k_.input("x", kFloat32, {k_.index(5), k_.index(12)});
+  const Tensor t = k_.compute("t", kFloat32, x.shape(), [&](Indices i) { return x.at(i) + 1; });
+  const Tensor y =
+      k_.compute("y", kFloat32, x.shape(), [&](Indices i) { return t.at(i) * t(i[0], k_.index(11) - i[1]); });
+  const Kernel dense = with(k_.finish("strides", "", {y}), "i1", ForKind::kVectorized);
+  std::vector<Case> cases;
+  for (const auto& [rows, columns] : {std::pair(16, 1), std::pair(40, 3)}) {
+    Buffer* b = arena_.make<Buffer>(*t.buffer());
+    b->strides = arena_.list(std::vector<Expr>{k_.index(rows), k_.index(columns)});
+    Kernel k = dense;
+    k.temporaries = arena_.list(std::vector<const Buffer*>{b});
+    k.body = rewrite(arena_, k.body, [&](Stmt s) -> Stmt {
+      const auto with_strides = [&](const ExprNode* n) {
+        return n->buffer == t.buffer() ? pool_.load(b, {n->args.begin(), n->args.end()}) : Expr();
+      };
+      if (const auto* st = s->as<Store>())
+        return make_store(arena_, st->buffer == t.buffer() ? b : st->buffer,
+                          {st->indices.begin(), st->indices.end()}, rewrite_loads(st->value, with_strides));
+      const auto* bl = s->as<Block>();
+      return bl ? make_block(pool_, bl->name.text(), {bl->iters.begin(), bl->iters.end()}, {}, nullptr,
+                             bl->body)
+                : s;
+    });
+    EXPECT_NE(text(k).find(cat("i0 * ", rows)), std::string::npos) << text(k);
+    cases.push_back({cat("strides ", rows, " ", columns), k, {numbers(kFloat32, {5, 12})}});
+  }
+  agree(cases);
+}
+
 TEST_F(Loops, AccessesThatAreNotContiguousKeepAPlainLoop) {
   const Tensor x = k_.input("x", kFloat32, {k_.index(16), k_.index(16)});
   const Tensor y =

@@ -135,6 +135,8 @@ std::string Emitted::make(const Kernel& k, const std::string& entry, const nativ
   emit_options.entry = entry;
   emit_options.rules.half_instructions = has_flag(options.target, "-mf16c");
   emit_options.rules.scale_instruction = has_flag(options.target, "-mavx512f");
+  emit_options.rules.byte_dots = has_flag(options.target, "-mavx512vnni");
+  emit_options.rules.bfloat16_dots = has_flag(options.target, "-mavx512bf16");
   emit_options.vector_bytes = 4 * options.target.vector_floats;
   emit_options.contract = contracts(options);
   emit_options.attributes = &attributes;

@@ -4,6 +4,7 @@
 
 #include "base/cat.h"
 #include "base/check.h"
+#include "kernel/llvm/instructions.h"
 #include "kernel/llvm/requirements.h"
 #include "kernel/statements.h"
 
@@ -47,7 +48,7 @@ void Statements::statement(Stmt s) {
     case StmtKind::kRequire: return require(*s->as<Require>());
     case StmtKind::kPrefetch: return prefetch(*s->as<Prefetch>());
     case StmtKind::kNop: return;
-    case StmtKind::kBlock: return statement(s->as<Block>()->body);  // its iterators are substituted
+    case StmtKind::kBlock: return instruction(*s->as<Block>());
   }
 }
 
@@ -240,6 +241,33 @@ void Statements::store(const Store& n) {
   Expressions(around_, {offset, n.value}).store(*n.buffer, offset, n.value);
 }
 
+// A block that an instruction does: what else was a block has been expanded.
+void Statements::instruction(const Block& n) {
+  const Rules& rules = options_.rules;
+  const auto in_memory = [&](const Region& r) {
+    return around_.places.at(r.buffer).as_stored ||
+           around_.arithmetic.memory_type(r.buffer->dtype) == around_.arithmetic.value_type(r.buffer->dtype);
+  };
+  std::vector<const Region*> operands;
+  for (const auto& list : {n.reads, n.writes}) {
+    for (const Region& r : list) operands.push_back(&r);
+  }
+  if (!has_instruction(rules, n.instruction.text()) ||
+      !std::all_of(operands.begin(), operands.end(), [&](const Region* r) { return in_memory(*r); }))
+    return statement(n.body);
+  std::vector<Expr> offsets;
+  for (const Region* r : operands)
+    offsets.push_back(printing::offset_of(*r->buffer, r->min, around_.bounds, pool_));
+  Expressions expressions(around_, offsets);
+  std::vector<Value*> addresses;
+  for (size_t i = 0; i < operands.size(); ++i) {
+    const Buffer& b = *operands[i]->buffer;
+    addresses.push_back(make_.CreateInBoundsGEP(around_.arithmetic.memory_type(b.dtype),
+                                                around_.places.at(&b).base, expressions.scalar(offsets[i])));
+  }
+  emit_instruction(make_, n.instruction.text(), addresses);
+}
+
 void Statements::condition(const If& n) {
   Value* condition = Expressions(around_, {n.condition}).scalar(n.condition);
   ::llvm::BasicBlock *then_block = block("then"), *else_block = n.else_branch ? block("else") : nullptr;
@@ -288,18 +316,21 @@ Value* Statements::stack_slot(Type* type, Value* count, std::string_view name) {
 
 void Statements::allocate(const Allocate& n) {
   const Buffer& b = *n.buffer;
-  int64_t count = 1;
-  for (Expr e : b.shape) {
-    if (e->kind != ExprKind::kInt) {
-      throw Unsupported(cat("its local buffer `", b.name.text(), "` has the extent `", show(e),
+  const auto constant = [&](std::string_view what, List<Expr> all) {
+    for (Expr e : all) {
+      if (e->kind == ExprKind::kInt) continue;
+      throw Unsupported(cat("its local buffer `", b.name.text(), "` has the ", what, " `", show(e),
                             "`, which is no constant: make it a temporary"));
     }
-    if (__builtin_mul_overflow(count, std::max<int64_t>(e->int_value, 1), &count) ||
-        count > kMostLocalBytes) {
-      throw Unsupported(cat("its local buffer `", b.name.text(), "` has more than ", kMostLocalBytes,
-                            " elements: make it a temporary"));
-    }
+  };
+  constant("extent", b.shape);
+  constant("stride", b.strides);
+  const std::optional<int64_t> extent = memory_extent(b);
+  if (!extent || *extent > kMostLocalBytes) {
+    throw Unsupported(cat("its local buffer `", b.name.text(), "` has more than ", kMostLocalBytes,
+                          " elements: make it a temporary"));
   }
+  const int64_t count = std::max<int64_t>(*extent, 1);
   Place place{.as_stored = b.dtype.is_bool()};
   if (const auto variables = printing::as_variables(n, plan_, true)) {
     for (const auto& [offset, lanes] : *variables)

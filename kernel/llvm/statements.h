@@ -32,6 +32,7 @@ class Statements {
   void require(const Require& n);
   void allocate(const Allocate& n);
   void store(const Store& n);
+  void instruction(const Block& n);
   void prefetch(const Prefetch& n);
 
   Value* stack_slot(Type* type, Value* count, std::string_view name);

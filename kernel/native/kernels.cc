@@ -78,7 +78,7 @@ std::vector<relay::Tensor> CompiledKernels::run(size_t i, const Kernel& k,
   for (const auto* list : {&k.outputs, &k.temporaries}) {
     for (const Buffer* b : *list) {
       Shape shape;
-      for (Expr e : b->shape) shape.push_back(*evaluate(e, variables));
+      for (Expr e : memory_shape(*b)) shape.push_back(*evaluate(e, variables));
       made.emplace_back(b->dtype, shape);
       buffers.push_back(made.back().data());
     }

@@ -18,7 +18,7 @@ struct MathNames {
 
 struct Dialect {
   std::string_view name;  // "C++"
-  std::array<const std::string_view*, 6>
+  std::array<const std::string_view*, 7>
       prelude;                  // its parts, see prelude.h; null from the first that is not used
   std::string_view function;    // before a kernel's return type
   std::string_view result;      // the kernel's return type
@@ -35,6 +35,7 @@ struct Dialect {
       grid_index;                  // the current block's or thread's; empty: there is no grid
   bool parallel;                   // kParallel loops are handed to a relay_parallel
   bool vectors;                    // the compilers' vector types exist
+  bool instructions;               // the prelude has those of kernel/instructions.h that the machine has
   std::string_view infinity, nan;  // as floats
   std::array<MathNames, kMathFunctions> math;
 

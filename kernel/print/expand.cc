@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "kernel/instructions.h"
 #include "kernel/simplify.h"
 #include "kernel/statements.h"
 
@@ -170,11 +171,35 @@ class Expander {
           if (n.init)
             body.push_back(
                 guarded(simplify(first, bounds_), [&] { return expand(n.init); }, [] { return nullptr; }));
-          body.push_back(expand(n.body));
+          body.push_back(instruction(n, expand(n.body)));
           by_ = outer;
           return make_sequence(arena_, body);
         },
         [] { return nullptr; });
+  }
+
+  // A block that an instruction does stays one, without iterators: its regions are where the operands begin, in order.
+  Stmt instruction(const Block& n, Stmt body) {
+    if (n.instruction.empty()) return body;
+    std::string unused;
+    const std::optional<std::vector<Operand>> operands = operands_of(n, unused);
+    if (!operands) return body;
+    std::vector<Region> reads, writes;
+    for (size_t i = 0; i < operands->size(); ++i) {
+      const Operand& o = (*operands)[i];
+      std::vector<Expr> first;
+      for (Expr e : o.first) first.push_back(here(e));
+      const Region at{o.buffer, arena_.list(first), {}};
+      (i + 1 == operands->size() ? writes : reads).push_back(at);
+    }
+    Block copy = n;
+    copy.iters = {};
+    copy.predicate = {};
+    copy.init = nullptr;
+    copy.reads = arena_.list(reads);
+    copy.writes = arena_.list(writes);
+    copy.body = body;
+    return arena_.make<Block>(copy);
   }
 
   ExprPool& pool_;

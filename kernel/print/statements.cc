@@ -79,9 +79,8 @@ void Statements::statement(Stmt s) {
     case StmtKind::kRequire: return require(*s->as<Require>());
     case StmtKind::kPrefetch: return prefetch(*s->as<Prefetch>());
     case StmtKind::kNop: return;
-    case StmtKind::kBlock: break;
+    case StmtKind::kBlock: return instruction(*s->as<Block>());
   }
-  CHECK(false, "a block is left in an expanded body");
 }
 
 // --- Loops ---
@@ -255,6 +254,40 @@ void Statements::store(const Store& n) {
   if (!guard.empty()) context_.out.close();
 }
 
+// Compilers say by a macro of the prelude whether the machine has the instruction.
+void Statements::instruction(const Block& n) {
+  const std::string name = n.instruction.str();
+  const auto in_memory = [&](const Region& r) {
+    const Place& place = context_.places.at(r.buffer);
+    return place.as_stored || memory_type(r.buffer->dtype) == value_type(r.buffer->dtype);
+  };
+  const bool usable = context_.dialect.instructions &&
+                      std::all_of(n.reads.begin(), n.reads.end(), in_memory) &&
+                      std::all_of(n.writes.begin(), n.writes.end(), in_memory);
+  if (!usable) return statement(n.body);
+  std::string macro = "RELAY_HAS_";
+  for (char c : name) macro += static_cast<char>(c >= 'a' && c <= 'z' ? c - 'a' + 'A' : c);
+  context_.out.raw(cat("#ifdef ", macro, "\n"));
+  std::vector<const Region*> operands;
+  std::vector<Expr> offsets;
+  for (const auto& list : {n.reads, n.writes}) {
+    for (const Region& r : list) {
+      operands.push_back(&r);
+      offsets.push_back(offset_of(*r.buffer, r.min, context_.bounds, pool_));
+    }
+  }
+  Expressions e(context_, offsets);
+  std::string arguments;
+  for (size_t i = 0; i < operands.size(); ++i) {
+    arguments += cat(i ? ", " : "", context_.places.at(operands[i]->buffer).name);
+    if (!offsets[i].is_int(0)) arguments += cat(" + (", e.scalar(offsets[i]), ")");
+  }
+  context_.out.line("relay_", name, "(", arguments, ");");
+  context_.out.raw("#else\n");
+  statement(n.body);
+  context_.out.raw("#endif\n");
+}
+
 void Statements::condition(const If& n) {
   Expressions e(context_, {n.condition});
   const std::string condition = e.condition(n.condition);
@@ -295,13 +328,10 @@ void Statements::prefetch(const Prefetch& n) {
 void Statements::allocate(const Allocate& n) {
   const Buffer& b = *n.buffer;
   const std::string name = context_.names.unique(b.name.text());
-  int64_t count = 1;
-  for (Expr e : b.shape) {
-    CHECK(e->kind == ExprKind::kInt,
-          cat("local buffer ", b.name.text(), " of a kernel has no constant size"));
-    count *= std::max<int64_t>(e->int_value, 1);
-    CHECK(count <= kMostLocalBytes, cat("local buffer ", b.name.text(), " of a kernel is too large"));
-  }
+  const std::optional<int64_t> extent = memory_extent(b);
+  CHECK(extent, cat("local buffer ", b.name.text(), " of a kernel has no constant size"));
+  const int64_t count = std::max<int64_t>(*extent, 1);
+  CHECK(count <= kMostLocalBytes, cat("local buffer ", b.name.text(), " of a kernel is too large"));
   // A block's shared memory is scarce: there small floats stay small.
   const bool shared = b.scope == Scope::kShared && !context_.dialect.shared.empty();
   Place place{.name = name, .as_stored = shared || b.dtype.is_bool()};

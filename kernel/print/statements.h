@@ -45,6 +45,7 @@ class Statements {
   void grid_loop(const For& n);
   void sequence(const Seq& n);
   void store(const Store& n);
+  void instruction(const Block& n);
   void condition(const If& n);
   void require(const Require& n);
   void prefetch(const Prefetch& n);

@@ -206,6 +206,11 @@ std::optional<std::map<int64_t, int>> as_variables(const Allocate& a, const Vect
     }
     if (const auto* n = s->as<Store>())
       access(n->buffer, offset_of(*n->buffer, n->indices, {}, *n->value->pool), vector);
+    if (const auto* b = s->as<Block>()) {  // an instruction takes addresses
+      for (const auto& list : {b->reads, b->writes}) {
+        for (const Region& r : list) ok &= r.buffer != a.buffer;
+      }
+    }
     if (const auto* f = s->as<For>()) {
       if (threads && f->how == ForKind::kParallel) ok = false;  // the threads share it
       if (plan.contains(f)) vector = f;

@@ -5,6 +5,7 @@
 #include <span>
 
 #include "kernel/schedule/cpu.h"
+#include "kernel/schedule/primitive.h"
 #include "kernel/schedule/stage.h"
 #include "kernel/schedule/writer.h"
 

@@ -35,6 +35,7 @@ std::vector<const For*> loops_around(Stmt root, const Block* block) {
   std::vector<const For*> out;
   for (Stmt s : path_to(root, block)) {
     if (const auto* f = s->as<For>()) out.push_back(f);
+    if (s != block && s->as<Block>()) out.clear();
   }
   return out;
 }
@@ -52,6 +53,41 @@ const For* find_loop(const Kernel& k, const LoopName& name, std::string& reason)
     return nullptr;
   }
   return loops[name.depth];
+}
+
+std::vector<const For*> perfect_nest(const Kernel& k, const LoopName& name, std::string& reason) {
+  if (find_loop(k, name, reason) == nullptr) return {};
+  const Block* block = find_block(k.body, name.block);
+  std::vector<const For*> loops = loops_around(k.body, block);
+  loops.erase(loops.begin(), loops.begin() + static_cast<std::ptrdiff_t>(name.depth));
+  for (size_t i = 0; i < loops.size(); ++i) {
+    if (loops[i]->body == (i + 1 < loops.size() ? static_cast<Stmt>(loops[i + 1]) : block)) continue;
+    reason = cat("loop `", show(loops[i]->var), "` contains more than one statement");
+    return {};
+  }
+  return loops;
+}
+
+const Buffer* find_buffer(const Kernel& k, std::string_view name) {
+  for (const Buffer* b : all_buffers(k)) {
+    if (b->name == name) return b;
+  }
+  return nullptr;
+}
+
+std::vector<const Block*> outermost_blocks(Stmt s) {
+  if (const auto* b = s->as<Block>()) return {b};
+  std::vector<const Block*> out;
+  for (Stmt c : children(s)) {
+    const std::vector<const Block*> below = outermost_blocks(c);
+    out.insert(out.end(), below.begin(), below.end());
+  }
+  return out;
+}
+
+Stmt rewrite_outermost_blocks(Arena& arena, Stmt s, const std::function<Stmt(const Block&)>& f) {
+  for (const Block* b : outermost_blocks(s)) s = replace(arena, s, b, f(*b));
+  return s;
 }
 
 Stmt replace(Arena& arena, Stmt root, Stmt old, Stmt by) {
@@ -82,11 +118,18 @@ Stmt replace(Arena& arena, Stmt root, Stmt old, Stmt by) {
       Stmt body = replace(arena, n->body, old, by);
       return body == n->body ? root : make_allocate(arena, n->buffer, body);
     }
-    case StmtKind::kBlock:
+    case StmtKind::kBlock: {
+      // What a block reads and writes stays the same, whatever becomes of the loops in it.
+      const auto* n = root->as<Block>();
+      Block copy = *n;
+      copy.init = n->init ? replace(arena, n->init, old, by) : nullptr;
+      copy.body = replace(arena, n->body, old, by);
+      return copy.init == n->init && copy.body == n->body ? root : arena.make<Block>(copy);
+    }
     case StmtKind::kStore:
     case StmtKind::kRequire:
     case StmtKind::kPrefetch:
-    case StmtKind::kNop: return root;  // blocks are not looked into: what stands in one belongs to it
+    case StmtKind::kNop: return root;
   }
   return root;
 }
@@ -111,11 +154,57 @@ Kernel with_body(const Kernel& k, Stmt body) {
   }
   Kernel out = k;
   std::vector<const Buffer*> temporaries;
+  std::unordered_set<const Buffer*> dropped;
   for (const Buffer* t : k.temporaries) {
-    if (used.contains(t)) temporaries.push_back(t);
+    if (used.contains(t)) {
+      temporaries.push_back(t);
+    } else {
+      dropped.insert(t);
+    }
   }
-  if (temporaries.size() != k.temporaries.size()) out.temporaries = pool.arena().list(temporaries);
+  if (!dropped.empty()) {
+    out.temporaries = pool.arena().list(temporaries);
+    body = rewrite(pool.arena(), body, [&](Stmt s) {
+      const auto* n = s->as<Prefetch>();
+      return n && dropped.contains(n->buffer) ? make_nop(pool.arena()) : s;
+    });
+  }
   out.body = body;
+  return out;
+}
+
+Kernel with_buffer(const Kernel& k, const Buffer* old, const Buffer* by,
+                   const std::function<std::vector<Expr>(const std::vector<Expr>&)>& f) {
+  ExprPool& pool = *pool_of(k);
+  Arena& arena = pool.arena();
+  const auto index = [&](const std::vector<Expr>& at) { return f ? f(at) : at; };
+  const auto expression = [&](Expr e) {
+    return rewrite_loads(e, [&](const ExprNode* n) {
+      return n->buffer == old ? pool.load(by, index({n->args.begin(), n->args.end()})) : Expr();
+    });
+  };
+  const auto list = [&](List<const Buffer*> buffers) {
+    std::vector<const Buffer*> out(buffers.begin(), buffers.end());
+    std::replace(out.begin(), out.end(), old, by);
+    return arena.list(out);
+  };
+  Kernel out = k;
+  out.inputs = list(k.inputs);
+  out.outputs = list(k.outputs);
+  out.temporaries = list(k.temporaries);
+  out.body = rewrite(arena, rewrite_expressions(arena, k.body, expression), [&](Stmt s) -> Stmt {
+    if (const auto* n = s->as<Store>(); n && n->buffer == old)
+      return make_store(arena, by, index({n->indices.begin(), n->indices.end()}), n->value);
+    if (const auto* n = s->as<Allocate>(); n && n->buffer == old) return make_allocate(arena, by, n->body);
+    if (const auto* n = s->as<Prefetch>(); n && n->buffer == old) {
+      if (by->scope == Scope::kLocal) return make_nop(arena);
+      return make_prefetch(arena, by, index({n->indices.begin(), n->indices.end()}));
+    }
+    const auto* b = s->as<Block>();
+    if (b == nullptr || !(mentions_buffer(b->reads, old) || mentions_buffer(b->writes, old))) return s;
+    return make_block(pool, b->name.text(), {b->iters.begin(), b->iters.end()}, b->predicate, b->init,
+                      b->body, b->instruction);
+  });
   return out;
 }
 
@@ -137,8 +226,15 @@ bool is_plain(const Block& b) {
   return true;
 }
 
+const Block& innermost(const Block& b) {
+  Stmt s = b.body;
+  while (const auto* f = s->as<For>()) s = f->body;
+  const auto* inner = s->as<Block>();
+  return inner ? innermost(*inner) : b;
+}
+
 bool is_commutative_reduction(const Block& b) {
-  const Store* store = single_store(b);
+  const Store* store = single_store(innermost(b));
   if (store == nullptr) return false;
   const Expr v = store->value;
   switch (v->kind) {
@@ -164,7 +260,7 @@ bool is_commutative_reduction(const Block& b) {
 
 std::vector<const Block*> readers(Stmt root, const Buffer* buffer) {
   std::vector<const Block*> out;
-  for (const Block* b : blocks(root)) {
+  for (const Block* b : outermost_blocks(root)) {
     if (mentions_buffer(b->reads, buffer)) out.push_back(b);
   }
   return out;
@@ -172,14 +268,20 @@ std::vector<const Block*> readers(Stmt root, const Buffer* buffer) {
 
 std::vector<const Block*> writers(Stmt root, const Buffer* buffer) {
   std::vector<const Block*> out;
-  for (const Block* b : blocks(root)) {
+  for (const Block* b : outermost_blocks(root)) {
     if (mentions_buffer(b->writes, buffer)) out.push_back(b);
   }
   return out;
 }
 
+bool is_temporary(const Kernel& k, const Buffer* buffer) {
+  return std::find(k.temporaries.begin(), k.temporaries.end(), buffer) != k.temporaries.end();
+}
+
 bool is_output(const Kernel& k, const Buffer* buffer) {
   return std::find(k.outputs.begin(), k.outputs.end(), buffer) != k.outputs.end();
 }
+
+Expr divide_up(Expr a, int64_t b) { return floor_div(a + (b - 1), b); }
 
 }  // namespace relay::kernel::schedule

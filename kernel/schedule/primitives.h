@@ -31,6 +31,11 @@ Outcome parallel(const Kernel& k, const LoopName& loop);
 Outcome vectorize(const Kernel& k, const LoopName& loop);
 Outcome unroll(const Kernel& k, const LoopName& loop);
 
+// The loop's iterations are those of a grid's index: kBlockX to kThreadZ. Refused as `parallel` is; and if the loop is
+// not serial, its extent depends on the loops around, the index is bound by another loop around or inside, or a block's
+// index would stand inside a thread's.
+Outcome bind(const Kernel& k, const LoopName& loop, ForKind index);
+
 // Blocks.
 
 // The block's value replaces every load of what it writes. Refused unless the block writes each element of a
@@ -54,5 +59,61 @@ Outcome cache_write(const Kernel& k, const LoopName& loop);
 // body reads. Refused unless the block writes each element of a temporary once from its iteration variables, all
 // readers are in the loop, and what they read there is a box.
 Outcome compute_at(const Kernel& k, std::string_view block, const LoopName& loop);
+
+// The block moves to the end of a loop around the writers of what it reads, and computes there only what depends on the
+// part that the loop's body has written. Refused unless the block writes each element once from its iteration variables
+// and runs after the loop, the loop is serial, all writers of a tensor are inside it and done with their part after
+// one iteration, that part is a box, and the block reads it at its own iteration variables.
+Outcome reverse_compute_at(const Kernel& k, std::string_view block, const LoopName& loop);
+
+// Each iteration of the loop begins with copying what the block reads of the buffer to a local or shared one, by a block
+// BUFFER_cache, and the block reads that. Refused if the loop writes the buffer, what is read is no box of constant
+// size, or the block contains loops.
+Outcome cache_read(const Kernel& k, const LoopName& loop, std::string_view buffer, Scope scope);
+
+// The reduction over the loop is done in two steps: block NAME_rf keeps a partial result for each iteration of the loop,
+// which becomes spatial, and NAME combines them. The order of a sum changes. Refused unless the block is a sum, product,
+// minimum, maximum, `and` or `or` with its init, alone in its loops, each index that it writes is an iterator of its own,
+// and the loop is of the reduction alone with an extent that depends on no other loop.
+Outcome rfactor(const Kernel& k, const LoopName& loop);
+
+// The loops from there inwards become the body of a block NAME_o, with an iterator for each piece. Refused unless they stand
+// one in the other around the block alone and are of constant extent, and each iterator divides into pieces that they go
+// through. A predicate must not mention them. An init moves outside if the reduction goes on there.
+Outcome blockize(const Kernel& k, const LoopName& loop);
+
+// As blockize; and the body is replaced by the intrinsic's implementation (intrinsics.h). Refused unless the loops are
+// those of the intrinsic's description and compute what it says; operands of machine instructions must be contiguous.
+Outcome tensorize(const Kernel& k, const LoopName& loop, std::string_view intrinsic);
+
+// Every extent is rounded up to a multiple of the factor for the block's iterator; the operands are copied to
+// BUFFER_pad with zeros around, and NAME_crop takes out what is wanted. Refused unless the block is a sum of products of
+// elements at its iterators, with its init, alone in a plain loop for each iterator, and every operand has a dim for
+// each reduction iterator that grows.
+Outcome pad_einsum(const Kernel& k, std::string_view block, const std::vector<int64_t>& factors);
+
+// Buffers. Refused for inputs and outputs, which are as callers know them.
+
+// Where the buffer lives. A temporary that becomes local or shared is allocated around the innermost statement that it may
+// live in. Refused if that takes a constant size, at most 1 MiB, that it has not, or if threads that share it no longer
+// could.
+Outcome set_scope(const Kernel& k, std::string_view buffer, Scope scope);
+
+// The stride of the dim becomes the least possible that is a multiple of the factor plus the offset. Refused for the
+// innermost dim, if what stands inside the dim is of no constant extent, or if a dim further out was aligned before.
+Outcome storage_align(const Kernel& k, std::string_view buffer, size_t dim, int64_t factor, int64_t offset);
+inline constexpr int64_t kMostAlignment = 1 << 16;
+
+// A dim of a buffer's new layout: dim `dim` of the old one, or its quotient or remainder by the factor.
+struct LayoutDim {
+  enum Part { kWhole, kQuotient, kRemainder };
+  size_t dim = 0;
+  Part part = kWhole;
+  int64_t factor = 1;
+};
+// The elements of the buffer are stored in another order: {0, 1/16, 2, 3, 1%16} makes NCHW16c of NCHW. A dim that the factor
+// does not divide is rounded up. Refused unless each dim stands there once, or once as quotient and once as remainder of
+// one factor, and the buffer has no strides.
+Outcome transform_layout(const Kernel& k, std::string_view buffer, const std::vector<LayoutDim>& layout);
 
 }  // namespace relay::kernel::schedule

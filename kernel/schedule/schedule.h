@@ -2,12 +2,7 @@
 //
 // A step is text: the name of a primitive and its arguments, as in `split conv.2 8`, where conv.2 is the loop at
 // depth 2 around block conv. The trace of all steps, one a line, replays to the same kernel: it is what a database
-// of schedules keeps.
-//
-//   split BLOCK.DEPTH FACTOR     fuse BLOCK.DEPTH            reorder BLOCK DEPTH DEPTH...
-//   parallel BLOCK.DEPTH         vectorize BLOCK.DEPTH       unroll BLOCK.DEPTH
-//   compute_inline BLOCK         reverse_compute_inline BLOCK
-//   decompose_reduction BLOCK.DEPTH     cache_write BLOCK.DEPTH     compute_at BLOCK READER.DEPTH
+// of schedules keeps. docs/schedules.md lists the primitives.
 #pragma once
 
 #include <string>
@@ -20,8 +15,11 @@ namespace relay::kernel::schedule {
 
 // The names of all primitives, in alphabetical order.
 std::vector<std::string_view> primitives();
+// What follows the name in a step: "BLOCK.DEPTH FACTOR". Empty if there is no such primitive.
+std::string_view arguments_of(std::string_view primitive);
 
-// The kernel after one step, or why the step was refused or not understood.
+// The kernel after one step, or why the step was refused or not understood. What a primitive has made is validated
+// (kernel/validate.h), so that a kernel which cannot be shown to be well formed is never given out.
 Outcome apply(const Kernel& k, std::string_view step);
 
 class Schedule {
@@ -33,7 +31,8 @@ class Schedule {
   [[nodiscard]] std::string apply(std::string_view step);
   // The steps that were done, one a line.
   const std::string& trace() const { return trace_; }
-  // Applies a trace; stops at the first step that is refused and gives its line and the reason.
+  // Applies a trace; stops at the first step that is refused and gives its line, the step and the reason. Empty lines, and
+  // what follows a `#`, say nothing.
   [[nodiscard]] std::string replay(std::string_view trace);
 
  private:

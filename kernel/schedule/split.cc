@@ -8,11 +8,9 @@ namespace {
 
 // Every block of `s` runs only where the condition holds as well.
 Stmt with_predicate(ExprPool& pool, Stmt s, Expr condition) {
-  return rewrite(pool.arena(), s, [&](Stmt n) -> Stmt {
-    const auto* b = n->as<Block>();
-    if (b == nullptr) return n;
-    Block copy = *b;
-    copy.predicate = b->predicate ? logical_and(b->predicate, condition) : condition;
+  return rewrite_outermost_blocks(pool.arena(), s, [&](const Block& b) -> Stmt {
+    Block copy = b;
+    copy.predicate = b.predicate ? logical_and(b.predicate, condition) : condition;
     return pool.arena().make<Block>(copy);
   });
 }
@@ -34,8 +32,7 @@ Outcome split(const Kernel& k, const LoopName& name, int64_t factor) {
   if (!floor_mod(loop->extent, factor).is_int(0))
     body = with_predicate(pool, body, less(value, loop->extent));
   body = make_for(pool.arena(), inner, pool.integer(factor), ForKind::kSerial, body);
-  body =
-      make_for(pool.arena(), outer, floor_div(loop->extent + (factor - 1), factor), ForKind::kSerial, body);
+  body = make_for(pool.arena(), outer, divide_up(loop->extent, factor), ForKind::kSerial, body);
   return with_body(k, simplify(pool, replace(pool.arena(), k.body, loop, body)));
 }
 

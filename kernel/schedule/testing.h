@@ -19,6 +19,22 @@ namespace relay::kernel::schedule {
 
 using Values = ::relay::Tensor;
 
+// The kernel gives these results, bit for bit.
+inline void expect_results(const std::vector<Values>& want, const Kernel& k, const std::vector<Values>& in) {
+  std::vector<Values> got;
+  try {
+    got = execute(k, in);
+  } catch (const std::exception& e) {
+    FAIL() << e.what() << "\n" << show(k);
+  }
+  ASSERT_EQ(got.size(), want.size());
+  for (size_t i = 0; i < want.size(); ++i) {
+    EXPECT_TRUE(identical(want[i], got[i])) << ::relay::show(want[i]) << "\n"
+                                            << ::relay::show(got[i]) << "\n"
+                                            << show(k);
+  }
+}
+
 class ScheduleTest : public ::testing::Test {
  protected:
   // Small whole numbers, so that sums are exact in any order.
@@ -44,19 +60,7 @@ class ScheduleTest : public ::testing::Test {
     const std::vector<std::string> problems = validate(after);
     EXPECT_TRUE(problems.empty()) << problems[0] << "\n" << show(after);
     const std::vector<Values> in = inputs_of(before, dims);
-    const std::vector<Values> a = execute(before, in);
-    std::vector<Values> b;
-    try {
-      b = execute(after, in);
-    } catch (const std::exception& e) {
-      FAIL() << e.what() << "\n" << show(after);
-    }
-    ASSERT_EQ(a.size(), b.size());
-    for (size_t i = 0; i < a.size(); ++i) {
-      EXPECT_TRUE(identical(a[i], b[i])) << ::relay::show(a[i]) << "\n"
-                                         << ::relay::show(b[i]) << "\n"
-                                         << show(after);
-    }
+    expect_results(execute(before, in), after, in);
   }
 
   Expr index(int64_t v) { return pool_.integer(v); }

@@ -127,6 +127,4 @@ Expr product(ExprPool& pool, const std::vector<Expr>& extents) {
   return total;
 }
 
-Expr divide_up(Expr a, int64_t b) { return floor_div(a + (b - 1), b); }
-
 }  // namespace relay::kernel::schedule

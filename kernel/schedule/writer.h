@@ -70,6 +70,5 @@ class Writer {
 std::vector<Expr> unflatten(Expr flat, const std::vector<Expr>& extents);
 // The number of points.
 Expr product(ExprPool& pool, const std::vector<Expr>& extents);
-Expr divide_up(Expr a, int64_t b);
 
 }  // namespace relay::kernel::schedule

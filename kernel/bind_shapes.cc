@@ -1,0 +1,88 @@
+// What the shapes of a kernel's inputs say about its shape variables.
+#include "base/cat.h"
+#include "base/failure.h"
+#include "kernel/execute.h"
+#include "kernel/polynomial.h"
+#include "kernel/statements.h"
+
+namespace relay::kernel {
+
+using ::relay::Tensor;
+
+std::unordered_map<const ExprNode*, int64_t> bind_shapes(const Kernel& k, std::span<const Tensor> inputs) {
+  if (inputs.size() != k.inputs.size()) {
+    throw Trap(
+        cat("kernel ", k.name.text(), " takes ", k.inputs.size(), " tensors and was given ", inputs.size()));
+  }
+  std::unordered_map<const ExprNode*, int64_t> values;
+  // c*v + d = dim with one unknown v; repeated, because one dim may give what another needs.
+  const auto solve = [&](Expr e, int64_t dim) {
+    const ExprNode* unknown = nullptr;
+    int64_t coefficient = 0, rest = 0;
+    for (const polynomial::Term& t : polynomial::terms(e)) {
+      Expr product = e->pool->integer(t.coefficient);
+      for (const ExprNode* a : t.atoms) product = product * Expr(a);
+      if (auto v = evaluate(product, values)) {
+        rest += *v;
+      } else if (unknown != nullptr || t.atoms.size() != 1 || t.atoms[0]->kind != ExprKind::kVar) {
+        return false;
+      } else {
+        unknown = t.atoms[0];
+        coefficient = t.coefficient;
+      }
+    }
+    if (unknown == nullptr || coefficient == 0 || (dim - rest) % coefficient != 0) return false;
+    values[unknown] = (dim - rest) / coefficient;
+    return true;
+  };
+  for (bool again = true; again;) {
+    again = false;
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      const Buffer* b = k.inputs[i];
+      if (inputs[i].rank() != b->shape.size() || inputs[i].dtype() != b->dtype) {
+        throw Trap(cat("input `", b->name.text(), "` of kernel ", k.name.text(), " is ",
+                       inputs[i].dtype().name(), ::relay::show(inputs[i].shape())));
+      }
+      for (size_t d = 0; d < b->shape.size(); ++d) again |= solve(b->shape[d], inputs[i].shape()[d]);
+    }
+  }
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    for (size_t d = 0; d < k.inputs[i]->shape.size(); ++d) {
+      const Expr e = k.inputs[i]->shape[d];
+      const std::optional<int64_t> value = evaluate(e, values);
+      if (value && *value != inputs[i].shape()[d]) {
+        throw Trap(cat("dim ", d, " of input `", k.inputs[i]->name.text(), "` is ", inputs[i].shape()[d],
+                       ", and ", show(e), " = ", *value, " was expected"));
+      }
+    }
+  }
+  for (Expr v : shape_parameters(k)) {
+    if (!values.contains(v.get())) throw BadKernel(cat("the inputs do not determine `", show(v), "`"));
+  }
+  return values;
+}
+
+std::unordered_set<const ExprNode*> determined_by(std::span<const Expr> extents) {
+  std::unordered_set<const ExprNode*> known;
+  // c*v + d with one unknown v, as above.
+  const auto solve = [&](Expr e) {
+    const ExprNode* unknown = nullptr;
+    for (const polynomial::Term& t : polynomial::terms(e)) {
+      const auto is_open = [&](const ExprNode* atom) {
+        const std::vector<Expr> all = variables(Expr(atom));
+        return std::any_of(all.begin(), all.end(), [&](Expr v) { return !known.contains(v.get()); });
+      };
+      if (std::none_of(t.atoms.begin(), t.atoms.end(), is_open)) continue;
+      if (unknown || t.atoms.size() != 1 || t.atoms[0]->kind != ExprKind::kVar) return false;
+      unknown = t.atoms[0];
+    }
+    return unknown && known.insert(unknown).second;
+  };
+  for (bool again = true; again;) {
+    again = false;
+    for (Expr e : extents) again |= solve(e);
+  }
+  return known;
+}
+
+}  // namespace relay::kernel

@@ -1,0 +1,115 @@
+#include <algorithm>
+
+#include "base/cat.h"
+#include "kernel/schedule/box.h"
+#include "kernel/schedule/primitives.h"
+#include "kernel/simplify.h"
+#include "kernel/statements.h"
+
+namespace relay::kernel::schedule {
+namespace {
+
+bool contains(const std::vector<const Block*>& list, const Block* b) {
+  return std::find(list.begin(), list.end(), b) != list.end();
+}
+
+// The reduction loop among those around the block, from outside down to and with `until`; null if there is none.
+const For* reduction_outside(Stmt root, const Block* block, const For* until) {
+  for (const For* f : loops_around(root, block)) {
+    for (const BlockIter& i : block->iters) {
+      if (i.kind == IterKind::kReduction && mentions(i.binding, f->var)) return f;
+    }
+    if (f == until) break;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+Outcome reverse_compute_at(const Kernel& k, std::string_view name, const LoopName& at) {
+  const Block* block = find_block(k.body, name);
+  if (block == nullptr) return Outcome::refused(cat("there is no block `", name, "`"));
+  std::string reason;
+  const For* loop = find_loop(k, at, reason);
+  if (loop == nullptr) return Outcome::refused(reason);
+  if (!is_plain(*block))
+    return Outcome::refused(
+        cat("block `", name, "` does not write each element once from its iteration variables"));
+  const std::vector<const Block*> inside = outermost_blocks(loop->body), all = outermost_blocks(k.body);
+  if (contains(inside, block)) return Outcome::refused(cat("block `", name, "` stands in the loop already"));
+  if (loop->how != ForKind::kSerial)
+    return Outcome::refused(cat("loop `", show(loop->var), "` is not serial"));
+  const Store* store = single_store(*block);
+  const auto position = [&](const Block* b) { return std::find(all.begin(), all.end(), b) - all.begin(); };
+  if (position(block) < position(inside.back()))
+    return Outcome::refused(cat("block `", name, "` runs before the loop"));
+
+  // What one iteration of the loop finishes of the tensors that the block reads, in terms of the block's iterators.
+  std::vector<std::optional<Range>> range(block->iters.size());
+  bool reads_loop = false;
+  for (const Region& r : block->reads) {
+    const std::vector<const Block*> from = writers(k.body, r.buffer);
+    const bool in_loop =
+        std::any_of(from.begin(), from.end(), [&](const Block* w) { return contains(inside, w); });
+    for (const Block* w : from) {
+      if (!in_loop && position(w) > position(inside.front()))
+        return Outcome::refused(cat("block `", name, "` reads what is written after the loop"));
+      if (in_loop && !contains(inside, w))
+        return Outcome::refused(
+            cat("block `", w->name.text(), "` writes `", r.buffer->name.text(), "` outside the loop"));
+    }
+    if (!in_loop) continue;
+    reads_loop = true;
+    for (const Block* w : from) {
+      if (const For* f = reduction_outside(k.body, w, loop))
+        return Outcome::refused(cat("block `", w->name.text(),
+                                    "` is not done after an iteration: it reduces over `", show(f->var),
+                                    "`"));
+      const std::optional<Box> box = box_written(loop->body, w, r.buffer, reason);
+      if (!box) return Outcome::refused(reason);
+      for (size_t d = 0; d < box->size(); ++d) {
+        const auto iter = std::find_if(block->iters.begin(), block->iters.end(),
+                                       [&](const BlockIter& i) { return i.var == r.min[d]; });
+        if (iter == block->iters.end() || !r.extent[d].is_int(1) || iter->extent != r.buffer->shape[d])
+          return Outcome::refused(
+              cat("block `", name, "` reads `", r.buffer->name.text(), "` at other places than its own"));
+        std::optional<Range>& known = range[static_cast<size_t>(iter - block->iters.begin())];
+        if (known && (known->min != (*box)[d].min || known->extent != (*box)[d].extent))
+          return Outcome::refused(cat("what the loop writes in dim ", d, " of `", r.buffer->name.text(),
+                                      "` differs between blocks or tensors"));
+        known = (*box)[d];
+      }
+    }
+  }
+  if (!reads_loop) return Outcome::refused(cat("block `", name, "` reads nothing that the loop writes"));
+  for (const Block* b : readers(k.body, store->buffer)) {
+    if (position(b) < position(block))
+      return Outcome::refused(cat("block `", b->name.text(), "` reads its result before"));
+  }
+
+  ExprPool& pool = *pool_of(k);
+  Arena& arena = pool.arena();
+  Bounds bounds;
+  for (const For* f : loops_around(k.body, inside.front())) {
+    bounds.bind(f->var, f->extent);
+    if (f == loop) break;
+  }
+  std::vector<BlockIter> iters(block->iters.begin(), block->iters.end());
+  std::vector<std::pair<Expr, Expr>> loops;  // variables and extents
+  Expr predicate = pool.integer(1, kBool);
+  for (size_t i = 0; i < iters.size(); ++i) {
+    const Range r = range[i].value_or(Range{pool.integer(0), iters[i].extent});
+    const Expr var = pool.variable(cat("a", i));
+    loops.push_back({var, r.extent});
+    bounds.bind(var, r.extent);
+    iters[i].binding = r.min + var;
+    predicate = logical_and(predicate, simplify(less(iters[i].binding, iters[i].extent), bounds));
+  }
+  Stmt nest = make_block(pool, name, iters, predicate, nullptr, block->body);
+  for (size_t i = loops.size(); i-- > 0;)
+    nest = make_for(arena, loops[i].first, loops[i].second, ForKind::kSerial, nest);
+  Stmt moved = make_for(arena, loop->var, loop->extent, loop->how, make_sequence(arena, {loop->body, nest}));
+  return with_body(k, simplify(pool, remove_block(arena, replace(arena, k.body, loop, moved), block)));
+}
+
+}  // namespace relay::kernel::schedule
