@@ -7,6 +7,7 @@
 #include "ir/analysis.h"
 #include "ir/traverse.h"
 #include "kernel/execute.h"
+#include "kernel/print/print.h"
 #include "op/apply.h"
 #include "op/registry.h"
 
@@ -104,7 +105,9 @@ void add_ports(Type t, const std::string& name, std::vector<passes::PlanPort>& o
 
 }  // namespace
 
-Result<Program> make_program(const Module& lowered, std::string_view function, Diagnostics& diagnostics) {
+namespace {
+
+Result<Program> find_program(const Module& lowered, std::string_view function, Diagnostics& diagnostics) {
   Program p{lowered, {}, {}, {}};
   Diagnostics no_plan;
   if (Result<passes::Plan> plan = passes::plan_memory(lowered, function, no_plan)) {
@@ -132,6 +135,21 @@ Result<Program> make_program(const Module& lowered, std::string_view function, D
     }
     diagnostics.error(refusal.span, "not-ahead-of-time", cat("no code ahead of time: ", refusal.why))
         .note("the engines `interp` and `jit` run any program");
+    return kReported;
+  }
+  return p;
+}
+
+}  // namespace
+
+Result<Program> make_program(const Module& lowered, std::string_view function, Diagnostics& diagnostics) {
+  Result<Program> p = find_program(lowered, function, diagnostics);
+  if (!p) return kReported;
+  for (const kernel::Kernel* k : p->kernels) {
+    std::string wrong = kernel::cannot_compile(*k);
+    if (wrong.empty()) continue;
+    diagnostics.error(Span::none(), "cannot-compile", std::move(wrong))
+        .note("the engine `interp` runs any program");
     return kReported;
   }
   return p;

@@ -30,7 +30,7 @@ struct Program {
 };
 
 // The lowered module's function as a program. Reports "not-ahead-of-time", naming the construct and the engine to use
-// instead, and what plan_memory reports of shapes.
+// instead, what plan_memory reports of shapes, and "cannot-compile" for a kernel that cannot be.
 Result<Program> make_program(const Module& lowered, std::string_view function, Diagnostics& diagnostics);
 
 // The functions, and `run_main` that calls the first. Names begin with `prefix`; kernels are called what `kernel_name`

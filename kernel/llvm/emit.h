@@ -16,11 +16,6 @@
 
 namespace relay::kernel::jit {
 
-// What this code generator cannot do, as a sentence for the user.
-struct Unsupported : std::runtime_error {
-  using std::runtime_error::runtime_error;
-};
-
 struct EmitOptions {
   std::string entry;
   Rules rules;
@@ -29,7 +24,7 @@ struct EmitOptions {
   ::llvm::AttrBuilder* attributes = nullptr;  // of every function: the processor's features
 };
 
-// Throws Unsupported.
+// cannot_compile(k) is empty.
 std::unique_ptr<::llvm::Module> emit(const Kernel& k, const EmitOptions& options,
                                      ::llvm::LLVMContext& context);
 

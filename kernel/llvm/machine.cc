@@ -17,6 +17,7 @@
 #include "base/cat.h"
 #include "base/check.h"
 #include "kernel/llvm/emit.h"
+#include "kernel/print/print.h"
 
 namespace relay::kernel::jit {
 namespace {
@@ -140,11 +141,8 @@ std::string Emitted::make(const Kernel& k, const std::string& entry, const nativ
   emit_options.vector_bytes = 4 * options.target.vector_floats;
   emit_options.contract = contracts(options);
   emit_options.attributes = &attributes;
-  try {
-    module_->module = emit(k, emit_options, module_->context);
-  } catch (const Unsupported& reason) {
-    return cat("kernel ", k.name.text(), " cannot be compiled: ", reason.what());
-  }
+  if (std::string wrong = cannot_compile(k); !wrong.empty()) return wrong;
+  module_->module = emit(k, emit_options, module_->context);
   module_->module->setTargetTriple(kTriple);
   std::string wrong;
   ::llvm::raw_string_ostream report(wrong);

@@ -11,7 +11,6 @@
 namespace relay::kernel::jit {
 namespace {
 
-constexpr int64_t kMostLocalBytes = int64_t{1} << 20;  // threads have stacks of a few megabytes
 constexpr uint64_t kLocalAlignment = 64;
 
 Value* argument(::llvm::Function* f, size_t i) { return f->getArg(static_cast<unsigned>(i)); }
@@ -316,20 +315,8 @@ Value* Statements::stack_slot(Type* type, Value* count, std::string_view name) {
 
 void Statements::allocate(const Allocate& n) {
   const Buffer& b = *n.buffer;
-  const auto constant = [&](std::string_view what, List<Expr> all) {
-    for (Expr e : all) {
-      if (e->kind == ExprKind::kInt) continue;
-      throw Unsupported(cat("its local buffer `", b.name.text(), "` has the ", what, " `", show(e),
-                            "`, which is no constant: make it a temporary"));
-    }
-  };
-  constant("extent", b.shape);
-  constant("stride", b.strides);
   const std::optional<int64_t> extent = memory_extent(b);
-  if (!extent || *extent > kMostLocalBytes) {
-    throw Unsupported(cat("its local buffer `", b.name.text(), "` has more than ", kMostLocalBytes,
-                          " elements: make it a temporary"));
-  }
+  CHECK(extent, cat("local buffer ", b.name.text(), " of a kernel has no constant size: ask cannot_compile"));
   const int64_t count = std::max<int64_t>(*extent, 1);
   Place place{.as_stored = b.dtype.is_bool()};
   if (const auto variables = printing::as_variables(n, plan_, true)) {

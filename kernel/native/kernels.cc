@@ -39,6 +39,7 @@ std::string CompiledKernels::compile(std::span<const Kernel* const> kernels, con
   const std::string head = prelude(kCppDialect);
   entries_.clear();
   for (size_t i = 0; i < kernels.size(); ++i) {
+    if (std::string wrong = cannot_compile(*kernels[i]); !wrong.empty()) return wrong;
     if (sources.empty() || sources.back().text.size() > head.size() + kBytesPerFile) {
       sources.push_back({cat("kernels_", sources.size(), ".cc"), head});
     }

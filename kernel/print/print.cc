@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/cat.h"
 #include "kernel/print/expand.h"
 #include "kernel/print/statements.h"
 #include "kernel/statements.h"
@@ -66,6 +67,32 @@ std::string one_function(const std::string& function, const std::vector<Paramete
 }
 
 }  // namespace
+
+std::string cannot_compile(const Kernel& k) {
+  constexpr int64_t kMostElements = int64_t{1} << 20;  // threads have stacks of a few megabytes
+  std::string wrong;
+  visit(k.body, [&](Stmt s) {
+    const auto* n = s->as<Allocate>();
+    if (n == nullptr || !wrong.empty()) return;
+    const Buffer& b = *n->buffer;
+    const auto refuse = [&](const std::string& why) {
+      wrong = cat("kernel ", k.name.text(), " cannot be compiled: its local buffer `", b.name.text(),
+                  "` has ", why, ": make it a temporary");
+    };
+    const auto constant = [&](const char* what, List<Expr> all) {
+      for (Expr e : all) {
+        if (e->kind != ExprKind::kInt && wrong.empty())
+          refuse(cat("the ", what, " `", show(e), "`, which is no constant"));
+      }
+    };
+    constant("extent", b.shape);
+    constant("stride", b.strides);
+    if (!wrong.empty()) return;
+    const std::optional<int64_t> extent = memory_extent(b);
+    if (!extent || *extent > kMostElements) refuse(cat("more than ", kMostElements, " elements"));
+  });
+  return wrong;
+}
 
 Printed print(const Kernel& k, const Dialect& dialect, const PrintOptions& options) {
   Printed result;

@@ -48,6 +48,10 @@ struct Printed {
   std::vector<Launch> launches = {};       // with a grid only
 };
 
+// Why there can be no compiled code of the kernel, as a sentence; empty if there can. It is asked before `print`, and by
+// the other code generator as well.
+std::string cannot_compile(const Kernel& k);
+
 Printed print(const Kernel& k, const Dialect& dialect, const PrintOptions& options = {});
 
 // The head of the function as `print` writes it, without a semicolon. Not for dialects with a grid.

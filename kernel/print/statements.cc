@@ -10,8 +10,6 @@
 namespace relay::kernel::printing {
 namespace {
 
-constexpr int64_t kMostLocalBytes = int64_t{1} << 20;  // threads have stacks of a few megabytes
-
 bool is_grid(ForKind how) { return how >= ForKind::kBlockX; }
 size_t grid_index(ForKind how) { return static_cast<size_t>(how) - static_cast<size_t>(ForKind::kBlockX); }
 
@@ -329,9 +327,8 @@ void Statements::allocate(const Allocate& n) {
   const Buffer& b = *n.buffer;
   const std::string name = context_.names.unique(b.name.text());
   const std::optional<int64_t> extent = memory_extent(b);
-  CHECK(extent, cat("local buffer ", b.name.text(), " of a kernel has no constant size"));
+  CHECK(extent, cat("local buffer ", b.name.text(), " of a kernel has no constant size: ask cannot_compile"));
   const int64_t count = std::max<int64_t>(*extent, 1);
-  CHECK(count <= kMostLocalBytes, cat("local buffer ", b.name.text(), " of a kernel is too large"));
   // A block's shared memory is scarce: there small floats stay small.
   const bool shared = b.scope == Scope::kShared && !context_.dialect.shared.empty();
   Place place{.name = name, .as_stored = shared || b.dtype.is_bool()};
