@@ -111,7 +111,7 @@ bool Parser::comma_or(std::string_view closer, size_t count) {
   const TokenKind kind = peek().kind;
   if (count > 1 && kind != TokenKind::kPunctuation && kind != TokenKind::kEnd && kind != TokenKind::kBad &&
       !at_definition()) {
-    diagnostics_.warning(peek().span, "missing-comma", cat("a `,` is missing before ", peek().show()));
+    warn_of_missing_comma();
     return true;
   }
   failed_ = true;
@@ -119,6 +119,10 @@ bool Parser::comma_or(std::string_view closer, size_t count) {
   const bool other = (t.is(")") || t.is("]") || t.is("}")) && !t.is(closer);
   expected_in_bracket(cat("`,` or `", closer, "`"), other ? "mismatched-bracket" : "unfinished-list");
   return false;
+}
+
+void Parser::warn_of_missing_comma() {
+  diagnostics_.warning(peek().span, "missing-comma", cat("a `,` is missing before ", peek().show()));
 }
 
 bool Parser::at_definition() {

@@ -65,9 +65,9 @@ bool Parser::attributes(std::vector<Attr>& out, std::string_view closer) {
           .note("the last one counts");
     }
     out.push_back({name, *v});
-    if (!take(",") && !peek().is(closer) && !at_attribute()) {
-      return expected_in_bracket(cat("`,` or `", closer, "`"), "unfinished-list");
-    }
+    if (take(",") || peek().is(closer)) continue;
+    if (!at_attribute()) return expected_in_bracket(cat("`,` or `", closer, "`"), "unfinished-list");
+    warn_of_missing_comma();
   }
   return true;
 }

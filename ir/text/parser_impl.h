@@ -67,6 +67,7 @@ class Parser {
   bool list(std::string_view closer, Element&& element);
   // After element number `count` of a list. True: another one may follow; else check failed_.
   bool comma_or(std::string_view closer, size_t count);
+  void warn_of_missing_comma();
 
   template <class T, class Read>
   Result<T> part(size_t& offset, Read&& read);
