@@ -82,7 +82,7 @@ TEST_F(Jit, AViewIsNoCode) {
 TEST_F(Jit, AttributesAndDtypesTellCallsApart) {
   load(R"(
 def @main(%x: Tensor[(?, 3), float32], %y: Tensor[(?, 3), int32]) {
-  (sum(%x, axis=[0]), sum(%x, axis=[1]), sum(%y, axis=[0]), negative(%y))
+  (stack((%x, %x), axis=0), stack((%x, %x), axis=1), stack((%y, %y), axis=0), subtract(%y, %y))
 }
 )");
   expect_the_meaning({numbers({3, 3}), numbers({3, 3}, kInt32)});
@@ -120,8 +120,12 @@ TEST_F(Jit, WhatTrapsTrapsWithTheSameWords) {
   EXPECT_EQ(trap_of([&] { run({x, zeros}); }), meant);
   // A violated constraint is told by the operator's rule, not by code.
   const Value three = numbers({3}, kInt32);
-  EXPECT_EQ(trap_of([&] { run({x, three}); }),
-            trap_of([&] { interp::Machine(checked_).call("main", {x, three}); }));
+  EXPECT_EQ(trap_of([&] {
+              run({x, three});
+            }),
+            trap_of([&] {
+              interp::Machine(checked_).call("main", {x, three});
+            }));
 }
 
 TEST_F(Jit, OtherCodeGeneratorsFit) {

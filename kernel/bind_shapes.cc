@@ -1,4 +1,6 @@
 // What the shapes of a kernel's inputs say about its shape variables.
+#include <algorithm>
+
 #include "base/cat.h"
 #include "base/failure.h"
 #include "kernel/execute.h"
@@ -62,26 +64,40 @@ std::unordered_map<const ExprNode*, int64_t> bind_shapes(const Kernel& k, std::s
   return values;
 }
 
-std::unordered_set<const ExprNode*> determined_by(std::span<const Expr> extents) {
+std::vector<ExtentRule> extent_rules(std::span<const Expr> extents) {
+  std::vector<ExtentRule> rules;
   std::unordered_set<const ExprNode*> known;
   // c*v + d with one unknown v, as above.
-  const auto solve = [&](Expr e) {
-    const ExprNode* unknown = nullptr;
-    for (const polynomial::Term& t : polynomial::terms(e)) {
+  const auto solve = [&](size_t place) {
+    const Expr e = extents[place];
+    const polynomial::Term* unknown = nullptr;
+    const std::vector<polynomial::Term> terms = polynomial::terms(e);
+    for (const polynomial::Term& t : terms) {
       const auto is_open = [&](const ExprNode* atom) {
         const std::vector<Expr> all = variables(Expr(atom));
         return std::any_of(all.begin(), all.end(), [&](Expr v) { return !known.contains(v.get()); });
       };
       if (std::none_of(t.atoms.begin(), t.atoms.end(), is_open)) continue;
       if (unknown || t.atoms.size() != 1 || t.atoms[0]->kind != ExprKind::kVar) return false;
-      unknown = t.atoms[0];
+      unknown = &t;
     }
-    return unknown && known.insert(unknown).second;
+    if (unknown == nullptr) return false;
+    const Expr variable(unknown->atoms[0]);
+    known.insert(variable.get());
+    rules.push_back(
+        {variable, place, unknown->coefficient, e - variable * e->pool->integer(unknown->coefficient)});
+    return true;
   };
   for (bool again = true; again;) {
     again = false;
-    for (Expr e : extents) again |= solve(e);
+    for (size_t i = 0; i < extents.size(); ++i) again |= solve(i);
   }
+  return rules;
+}
+
+std::unordered_set<const ExprNode*> determined_by(std::span<const Expr> extents) {
+  std::unordered_set<const ExprNode*> known;
+  for (const ExtentRule& rule : extent_rules(extents)) known.insert(rule.variable.get());
   return known;
 }
 

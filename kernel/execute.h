@@ -29,7 +29,15 @@ struct BadKernel : std::logic_error {
 std::unordered_map<const ExprNode*, int64_t> bind_shapes(const Kernel& k,
                                                          std::span<const ::relay::Tensor> inputs);
 
-// The shape variables whose values follow from extents of these shapes, as bind_shapes works them out.
+// How a shape variable follows from one of several extents, as bind_shapes works it out: it is (extent - rest) / coefficient.
+struct ExtentRule {
+  Expr variable;
+  size_t extent;  // its place
+  int64_t coefficient;
+  Expr rest;  // mentions variables of earlier rules only
+};
+std::vector<ExtentRule> extent_rules(std::span<const Expr> extents);
+// The variables that have such a rule.
 std::unordered_set<const ExprNode*> determined_by(std::span<const Expr> extents);
 
 // The outputs. Throws relay::Trap where a Require fails or an integer is divided by zero, BadKernel as above.

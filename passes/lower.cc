@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "base/cat.h"
 #include "ir/analysis.h"
@@ -59,9 +60,10 @@ class Lowerer {
   kernel::Kernel lower(const Fn& fn, std::string_view name) {
     kernel::Builder k(context_.pool());
     std::unordered_map<Expr, std::vector<kernel::Tensor>> tensors;
+    const std::unordered_map<Expr, Type> types = named_extents(fn);
     for (size_t i = 0; i < fn.params.size(); ++i) {
       const Var* p = fn.params[i];
-      for (const TensorType* t : op::flatten(std::vector<Type>{p->type})) {
+      for (const TensorType* t : op::flatten(std::vector<Type>{types.at(p)})) {
         tensors[p].push_back(k.input(cat("x", i), t->dtype, shape_of(*t)));
       }
     }
@@ -78,7 +80,7 @@ class Lowerer {
           tensors[e].insert(tensors[e].end(), parts.begin(), parts.end());
         }
       } else if (const auto* call = e->as<Call>()) {
-        tensors[e] = lower_call(k, *call, tensors);
+        tensors[e] = lower_call(k, *call, tensors, types);
       }
     }
     kernel::Kernel plain = k.finish(name, describe(fn, " + ", 12), tensors.at(fn.body));
@@ -98,10 +100,63 @@ class Lowerer {
     }
   }
 
+  // The types of the function's parts, with a shape variable for each extent of a parameter that is not known: a kernel
+  // reads it off its argument.
+  std::unordered_map<Expr, Type> named_extents(const Fn& fn) {
+    std::unordered_set<std::string> taken;
+    for (const Var* p : fn.params) {
+      for (const TensorType* t : op::flatten(std::vector<Type>{p->type})) {
+        for (Dim d : t->dims) {
+          if (!d.is_symbolic()) continue;
+          for (kernel::Expr v : kernel::variables(d.symbolic())) taken.insert(show(v));
+        }
+      }
+    }
+    size_t next = 0;
+    const auto fresh = [&] {
+      std::string name = cat("d", next++);
+      while (taken.contains(name)) name = cat("d", next++);
+      return context_.shape_variable(name);
+    };
+    std::unordered_map<Expr, Type> types;
+    for (const Var* p : fn.params) types[p] = named(p->type, fresh);
+    for (Expr e : post_order(fn.body)) {
+      if (types.contains(e)) continue;
+      Type& type = types[e] = e->type;
+      bool changed = false;
+      std::vector<Type> parts;
+      const auto add = [&](Expr part) {
+        const auto it = types.find(part);
+        parts.push_back(it == types.end() ? part->type : it->second);
+        changed |= parts.back() != part->type;
+      };
+      if (const auto* call = e->as<Call>()) {
+        for (Expr arg : call->args) add(arg);
+        if (changed) type = op::infer(context_, *op::callee(*call), parts, call->attrs);
+      } else if (const auto* tuple = e->as<Tuple>()) {
+        for (Expr field : tuple->fields) add(field);
+        if (changed) type = context_.tuple_type(parts);
+      }
+    }
+    return types;
+  }
+
+  Type named(Type type, const std::function<Dim()>& fresh) {
+    if (const auto* tuple = type->as<TupleType>()) {
+      std::vector<Type> fields;
+      for (Type field : tuple->fields) fields.push_back(named(field, fresh));
+      return context_.tuple_type(fields);
+    }
+    const auto& t = *type->as<TensorType>();
+    std::vector<Dim> dims;
+    for (Dim d : t.dims) dims.push_back(d.is_unknown() ? fresh() : d);
+    return context_.tensor_type(dims, t.dtype);
+  }
+
   std::vector<kernel::Expr> shape_of(const TensorType& t) {
     std::vector<kernel::Expr> shape;
     for (Dim d : t.dims) {
-      if (d.is_unknown()) throw op::RelationError{op::kAttributes, "a tensor has an unknown dim `?`"};
+      if (d.is_unknown()) throw op::RelationError{op::kAttributes, "an extent `?` depends on data"};
       shape.push_back(d.expr(context_.pool()));
     }
     return shape;
@@ -116,9 +171,9 @@ class Lowerer {
     return k.compute("literal", d, ones, [&](kernel::Indices) { return e; });
   }
 
-  std::vector<kernel::Tensor> lower_call(
-      kernel::Builder& k, const Call& call,
-      const std::unordered_map<Expr, std::vector<kernel::Tensor>>& tensors) {
+  std::vector<kernel::Tensor> lower_call(kernel::Builder& k, const Call& call,
+                                         const std::unordered_map<Expr, std::vector<kernel::Tensor>>& tensors,
+                                         const std::unordered_map<Expr, Type>& of) {
     const op::OpDef& def = *op::callee(call);
     if (!def.lower)
       throw op::RelationError{op::kAttributes, cat("operator `", def.name, "` has no lowering")};
@@ -127,10 +182,11 @@ class Lowerer {
     for (Expr arg : call.args) {
       const auto& parts = tensors.at(arg);
       in.insert(in.end(), parts.begin(), parts.end());
-      types.push_back(arg->type);
+      types.push_back(of.at(arg));
     }
     const std::vector<const TensorType*> arg_types = op::flatten(types);
-    const std::vector<const TensorType*> out_types = op::flatten(std::vector<Type>{call.type});
+    const std::vector<const TensorType*> out_types = op::flatten(std::vector<Type>{of.at(&call)});
+    for (const TensorType* t : out_types) (void)shape_of(*t);  // a shape that depends on data has no kernel
     return def.lower(k, call.attrs, {in, arg_types, out_types, context_.pool()});
   }
 
