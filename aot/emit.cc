@@ -4,6 +4,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "aot/c_text.h"
 #include "aot/embedded.h"
 #include "aot/program.h"
 #include "aot/weights.h"
@@ -19,33 +20,6 @@ using passes::Place;
 using passes::Plan;
 using passes::PlanStep;
 using passes::PlanValue;
-
-// A C string literal. Whatever is in the text, it stays inside of the quotes.
-std::string c_literal(std::string_view text) {
-  std::string out = "\"";
-  for (char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (c == '"' || c == '\\' || c == '?' || byte < 0x20 || byte >= 0x7f) {
-      out += fmt::format("\\{:03o}", byte);
-    } else {
-      out += c;
-    }
-  }
-  return out + "\"";
-}
-
-int dlpack_code(DType d) {
-  switch (d.code) {
-    case DTypeCode::kInt: return 0;          // kDLInt
-    case DTypeCode::kUInt: return 1;         // kDLUInt
-    case DTypeCode::kFloat: return 2;        // kDLFloat
-    case DTypeCode::kBFloat: return 4;       // kDLBfloat
-    case DTypeCode::kBool: return 6;         // kDLBool
-    case DTypeCode::kFloat8E4M3: return 10;  // kDLFloat8_e4m3fn
-    case DTypeCode::kFloat8E5M2: return 12;  // kDLFloat8_e5m2
-  }
-  return 0;
-}
 
 // So many kernels compile about as fast as the rest of a model.
 constexpr size_t kFewKernels = 3;
@@ -77,6 +51,7 @@ class Emitter {
   Sources run() {
     Sources out;
     out.description = description();
+    out.workspace_bytes = workspace_bytes();
     out.header = header();
     out.weights = options_.weights == Weights::kFile ? weights_.head + weights_.data : weights_.data;
     out.files.push_back({"relay.h", std::string(kRelayHeader)});
@@ -98,7 +73,17 @@ class Emitter {
     const auto ports = [](const std::vector<passes::PlanPort>& list) {
       nlohmann::ordered_json out = nlohmann::ordered_json::array();
       for (const passes::PlanPort& p : list) {
-        out.push_back({{"name", p.name}, {"dtype", p.type->dtype.name()}, {"dims", *p.type->static_shape()}});
+        nlohmann::ordered_json dims = nlohmann::ordered_json::array();
+        for (Dim dim : p.type->dims) {
+          if (dim.is_const()) {
+            dims.push_back(dim.value());
+          } else if (dim.is_symbolic()) {
+            dims.push_back(show(dim));
+          } else {
+            dims.push_back(nullptr);
+          }
+        }
+        out.push_back({{"name", p.name}, {"dtype", p.type->dtype.name()}, {"dims", dims}});
       }
       return out;
     };
@@ -108,6 +93,7 @@ class Emitter {
     d["inputs"] = ports(plan_.inputs);
     d["outputs"] = ports(plan_.outputs);
     d["tuple_result"] = plan_.tuple_result;
+    if (has_values()) aot::describe(interface(), d);
     d["workspace_bytes"] = workspace_bytes();
     d["weights_bytes"] = weights_.data.size();
     d["weights"] = options_.weights == Weights::kFile ? options_.model_name + ".safetensors" : "embedded";
@@ -129,6 +115,7 @@ class Emitter {
     return std::any_of(parts_.begin(), parts_.end(),
                        [](const Part& part) { return !part.variant->program->functions.empty(); });
   }
+  const Interface& interface() const { return parts_[0].variant->program->interface; }
   uint64_t workspace_bytes() const {
     constexpr uint64_t kHeapBytes = 4096;  // values.cc sees to it that this is enough
     uint64_t most = has_values() ? kHeapBytes : 0;
@@ -153,16 +140,26 @@ class Emitter {
     };
     list("input", plan_.inputs);
     list("output", plan_.outputs);
+    if (has_values()) out += value_types();
     return out + " */\n\n" + relay;
   }
 
-  static std::string comment_safe(std::string_view text) {
-    std::string out;
-    for (char c : text) {
-      const auto byte = static_cast<unsigned char>(c);
-      out += byte < 0x20 || byte >= 0x7f || c == '*' || c == '/' || c == '\\' ? '_' : c;
+  // The types of values, for the header's comment.
+  std::string value_types() const {
+    const Interface& of = interface();
+    std::string out = cat(" *\n * Its values are of these types:\n *\n");
+    for (size_t i = 0; i < of.types.size(); ++i) {
+      out += cat(" *   type ", i, ": ", comment_safe(show(of.types[i].type)), "\n");
+      for (size_t c = 0; of.types[i].data && c < of.types[i].fields.size(); ++c) {
+        out += cat(" *     constructor ", c, ": ", comment_safe(of.types[i].data->ctors[c]->name.text()));
+        if (!of.types[i].fields[c].empty()) out += cat(" of types ", join(of.types[i].fields[c], ", "));
+        out += "\n";
+      }
     }
-    return out;
+    for (size_t i = 0; i < of.parameters.size(); ++i) {
+      out += cat(" *   parameter ", i, ": ", comment_safe(of.names[i]), ": type ", of.parameters[i], "\n");
+    }
+    return out + cat(" *   result: type ", of.result, "\n");
   }
 
   // Kernels are seen by the plan's file and hidden from everybody else.
@@ -178,6 +175,7 @@ class Emitter {
     for (const auto* b : k.inputs) types.push_back(cat("const ", kernel::memory_type(b->dtype), "*"));
     for (const auto* b : k.outputs) types.push_back(cat(kernel::memory_type(b->dtype), "*"));
     for (const auto* b : k.temporaries) types.push_back(cat(kernel::memory_type(b->dtype), "*"));
+    types.insert(types.end(), kernel::shape_parameters(k).size(), "int64_t");
     return join(types, ", ");
   }
 
@@ -244,13 +242,11 @@ class Emitter {
       "                 const unsigned char* weights, unsigned char* workspace, const int* cancelled,\n"
       "                 const char** message";
 
-  // A program over values: its heap lies in the workspace.
+  // A program over values.
   std::string program(const Part& part) const {
     const auto kernel_name = [&](const kernel::Kernel& k) { return part.name(k); };
     const auto offset = [&](size_t i) { return weights_.offsets[part.first_constant + i]; };
-    return cat(print_functions(*part.variant->program, part.prefix, kernel_name, offset), "int32_t ",
-               part.prefix, "run_plan(", kRunParameters, ") {\n  return run_program(", part.prefix,
-               "run_main, parallel, inputs, outputs, ", "weights, workspace, cancelled, message);\n}\n");
+    return print_functions(*part.variant->program, part.prefix, kernel_name, offset);
   }
 
   std::string run_function(const Part& part) const {
@@ -260,7 +256,7 @@ class Emitter {
                           "  int32_t status = 0;\n");
     for (size_t i = 0; i < part.variant->program->plan.steps.size(); ++i) {
       const PlanStep& s = part.variant->program->plan.steps[i];
-      out += "  if (__atomic_load_n(cancelled, __ATOMIC_RELAXED)) return -1;\n";
+      out += "  if (__atomic_load_n(cancelled, __ATOMIC_RELAXED)) return kCancelled;\n";
       if (!s.kernel) {
         out += cat("  memcpy(", pointer(part, s.outputs[0], true), ", ", pointer(part, s.inputs[0], false),
                    ", ", part.variant->program->plan.values[s.inputs[0]].bytes, ");\n");
@@ -289,25 +285,30 @@ class Emitter {
       }
       out += "  return nullptr;\n}\n";
       table += cat("    {", c_literal(part.variant->target.name), ", ", part.prefix, "missing_feature, ",
-                   part.prefix, "run_plan},\n");
+                   part.prefix, has_values() ? "run_main},\n" : "run_plan},\n");
     }
-    return out + cat("struct Variant {\n  const char* target;\n  const char* (*missing_feature)();\n",
-                     "  int32_t (*run_plan)(", kRunParameters, ");\n};\n", "const Variant kVariants[] = {\n",
-                     table, "};\n", "constexpr size_t kVariantCount = ", parts_.size(), ";\n");
+    const std::string run = has_values() ? "Value (*run_main)(Run& run, Value* args)"
+                                         : cat("int32_t (*run_plan)(", kRunParameters, ")");
+    return out + cat("struct Variant {\n  const char* target;\n  const char* (*missing_feature)();\n  ", run,
+                     ";\n};\n", "const Variant kVariants[] = {\n", table, "};\n",
+                     "constexpr size_t kVariantCount = ", parts_.size(), ";\n");
   }
 
-  std::string port_table(std::string_view name, const std::vector<passes::PlanPort>& ports) const {
+  std::string port_table(std::string_view name, const std::vector<passes::PlanPort>& ports,
+                         const PortExtents& extents) const {
     std::string shapes, table;
     for (size_t i = 0; i < ports.size(); ++i) {
-      const Shape shape = *ports[i].type->static_shape();
-      const DType d = ports[i].type->dtype;
+      const TensorType& t = *ports[i].type;
+      std::vector<std::string> entries;
+      for (Dim d : t.dims) entries.push_back(extents.entry(d));
       // C++ has no arrays without elements.
-      const std::string extents = shape.empty() ? "0" : join(shape, ", ");
-      shapes += cat("const int64_t ", name, "Shape", i, "[] = {", extents, "};\n");
-      const int64_t bytes = *element_count(shape) * static_cast<int64_t>(d.bytes());
-      table +=
-          cat("    {", c_literal(ports[i].name), ", ", shape.size(), ", ", name, "Shape", i, ", ",
-              dlpack_code(d), ", ", static_cast<int>(d.bits), ", ", c_literal(d.name()), ", ", bytes, "},\n");
+      if (entries.empty()) entries.push_back("0");
+      shapes += cat("const int64_t ", name, "Shape", i, "[] = {", join(entries, ", "), "};\n");
+      const std::optional<Shape> shape = t.static_shape();
+      const int64_t bytes = shape ? *element_count(*shape) * static_cast<int64_t>(t.dtype.bytes()) : 0;
+      table += cat("    {", c_literal(ports[i].name), ", ", t.rank(), ", ", name, "Shape", i, ", ",
+                   dlpack_code(t.dtype), ", ", static_cast<int>(t.dtype.bits), ", ",
+                   c_literal(t.dtype.name()), ", ", bytes, "},\n");
     }
     return shapes +
            cat("const Port ", name, "[] = {\n", table, "    {nullptr, 0, nullptr, 0, 0, nullptr, 0},\n};\n");
@@ -316,11 +317,17 @@ class Emitter {
   std::string tables(const std::string& description) const {
     size_t most_dims = 1;
     for (const auto& p : plan_.outputs) most_dims = std::max(most_dims, p.type->rank());
+    const PortExtents extents(plan_.inputs, plan_.outputs);
     std::string out =
+        "// An extent that is not constant: -1 - i is number i of those below, and kUnknown may be any.\n"
+        "constexpr int64_t kUnknown = INT64_MIN;\n"
         "struct Port {\n  const char* name;\n  int32_t rank;\n  const int64_t* shape;\n  uint8_t dtype_code, "
         "dtype_bits;\n"
         "  const char* dtype_name;\n  uint64_t bytes;\n};\n";
-    out += port_table("kInputs", plan_.inputs) + port_table("kOutputs", plan_.outputs);
+    out += port_table("kInputs", plan_.inputs, extents) + port_table("kOutputs", plan_.outputs, extents);
+    out +=
+        cat("constexpr bool kTakesTensors = ", !has_values() || interface().tensors_only ? "true" : "false",
+            ";\n");
     out += cat("constexpr size_t kInputCount = ", plan_.inputs.size(), ";\n");
     out += cat("constexpr size_t kOutputCount = ", plan_.outputs.size(), ";\n");
     out += cat("constexpr size_t kMostDims = ", most_dims, ";\n");
@@ -363,14 +370,12 @@ class Emitter {
     if (has_values()) {
       size_t most = 1;
       for (const Part& part : parts_) most = std::max(most, most_arguments(*part.variant->program));
-      out += cat("constexpr uint32_t kMostArguments = ", most, ";\n\n", std::string(kValuesSource), "\n");
-    } else {
-      out +=
-          "inline void start_workspace(unsigned char*, const relay_allocator*) {}\n"
-          "inline void end_workspace(unsigned char*) {}\n\n";
+      out += cat("constexpr uint32_t kMostArguments = ", most, ";\n\n", kValuesSource, "\n",
+                 print_interface(interface()));
     }
-    out += variants() + "\n}  // namespace\n\n";
-    return out + std::string(kArtifactSource);
+    out += PortExtents(plan_.inputs, plan_.outputs).print() + variants() + "\n}  // namespace\n\n";
+    return cat(out, kThreadsSource, "\n", kModelSource, "\n", kTensorsSource, "\n",
+               has_values() ? kValueRunSource : kPlanRunSource, "\n", kArtifactSource);
   }
 
   const EmitOptions& options_;

@@ -47,6 +47,7 @@ struct Sources {
   std::string header;             // model.h: all that a program needs to use the artifact
   std::string weights;            // bytes: of the section, or of the whole safetensors file
   std::string description;        // JSON
+  uint64_t workspace_bytes = 0;   // of a context, from its beginning
 };
 
 // An artifact with one variant or several, in the order in which they are preferred: it runs the first one whose features the

@@ -7,6 +7,8 @@
 #include <map>
 #include <set>
 
+#include "aot/c_text.h"
+#include "aot/extents.h"
 #include "aot/program.h"
 #include "base/cat.h"
 #include "base/check.h"
@@ -36,17 +38,14 @@ struct Function {
   const Scopes* scopes = nullptr;  // of the global function around it
   const Var* self = nullptr;       // by which a closure calls itself
   std::vector<Expr> captures = {};
+  std::vector<const kernel::ExprNode*> extents = {};  // shape variables that it takes from around it
 };
 
 class Printer {
  public:
   Printer(const Program& p, std::string_view prefix, const KernelName& kernel_name,
           const std::function<uint64_t(size_t)>& offset)
-      : p_(p),
-        main_(p.module.function(p.functions.front().text())),
-        prefix_(prefix),
-        kernel_name_(kernel_name),
-        offset_(offset) {}
+      : p_(p), prefix_(prefix), kernel_name_(kernel_name), offset_(offset) {}
 
   std::string print() {
     for (Symbol name : p_.functions) {
@@ -62,65 +61,50 @@ class Printer {
     for (size_t i = 0; i < functions_.size(); ++i) bodies += function(i);  // closures are added on the way
     std::string declarations;
     for (const Function& f : functions_) declarations += cat(signature(f), ";\n", any_signature(f), ";\n");
-    return cat(kernels_, declarations, "\n", bodies, run_plan());
+    return cat(kernels_, declarations, "\n", bodies, "Value ", prefix_,
+               "run_main(Run& run, Value* args) {\n  return finish(run, ", functions_.front().name,
+               "_any(run, Value(), args));\n}\n");
   }
 
  private:
   // --- Kernels: what makes their results and runs them -------------------------------------------------------------
 
-  std::string extent_of(kernel::Expr e, const kernel::Kernel& k) const {
-    if (e->kind == kernel::ExprKind::kInt) return cat(e->int_value);
-    if (e->kind == kernel::ExprKind::kVar) {
-      for (size_t i = 0; i < k.inputs.size(); ++i) {
-        const auto& shape = k.inputs[i]->shape;
-        for (size_t d = 0; d < shape.size(); ++d) {
-          if (shape[d] == e) return cat("extent(x", i, ", ", d, ")");
-        }
-      }
-    }
-    return arithmetic(e, [&](kernel::Expr part) { return extent_of(part, k); });
-  }
-
-  // Sums, products and what else extents are made of.
-  static std::string arithmetic(kernel::Expr e, const std::function<std::string(kernel::Expr)>& print) {
-    const auto joined = [&](const char* sign) {
-      std::vector<std::string> parts;
-      for (const kernel::ExprNode* a : e->args) parts.push_back(print(a));
-      return cat("(", join(parts, sign), ")");
-    };
-    const auto called = [&](const char* name) {
-      return cat(name, "(", print(e->args[0]), ", ", print(e->args[1]), ")");
-    };
-    switch (e->kind) {
-      case kernel::ExprKind::kAdd: return joined(" + ");
-      case kernel::ExprKind::kMul: return joined(" * ");
-      case kernel::ExprKind::kFloorDiv: return called("floor_div");
-      case kernel::ExprKind::kFloorMod: return called("floor_mod");
-      case kernel::ExprKind::kMin: return called("least");
-      case kernel::ExprKind::kMax: return called("greatest");
-      default: CHECK(false, cat("an extent is `", show(e), "`")); return {};
-    }
-  }
-
+  // Makes what the kernel writes and runs it. Its shape variables are worked out from the extents of the arguments.
   void kernel(const kernel::Kernel& k) {
     const std::string name = kernel_name_(k);
-    std::vector<std::string> parameters{"Run& run"}, arguments{"run.parallel"};
+    std::vector<std::string> parameters{"Run& run"}, arguments{"run.parallel"}, places;
+    std::vector<kernel::Expr> extents;
     for (size_t i = 0; i < k.inputs.size(); ++i) {
       parameters.push_back(cat("const Value& x", i));
       arguments.push_back(cat("data<const ", kernel::memory_type(k.inputs[i]->dtype), ">(x", i, ")"));
+      for (size_t d = 0; d < k.inputs[i]->shape.size(); ++d) {
+        extents.push_back(k.inputs[i]->shape[d]);
+        places.push_back(cat("extent(x", i, ", ", d, ")"));
+      }
     }
     std::string out = cat("Value call_", name, "(", join(parameters, ", "), ") {\n");
+    Extents names;
+    const auto print = [&](kernel::Expr e) {
+      return print_extent(e, [&](kernel::Expr v) { return names.at(v.get()); });
+    };
+    for (const kernel::ExtentRule& rule : kernel::extent_rules(extents)) {
+      std::string value = places[rule.extent];
+      if (!is_zero(rule.rest)) value = cat("(", value, " - ", print(rule.rest), ")");
+      if (rule.coefficient != 1) value += cat(" / ", rule.coefficient);
+      const std::string n = names[rule.variable.get()] = cat("n", names.size());
+      out += cat("  [[maybe_unused]] const int64_t ", n, " = ", value, ";\n");
+    }
     size_t made = 0;
     for (const auto* list : {&k.outputs, &k.temporaries}) {
       for (const kernel::Buffer* b : *list) {
         const std::string y = cat("y", made++);
-        std::vector<std::string> extents;
-        for (kernel::Expr e : b->shape) extents.push_back(extent_of(e, k));
-        out += tensor("  ", y, extents, cat("make_tensor(run, ", b->dtype.bytes(), ", "), ")");
+        std::vector<std::string> shape;
+        for (kernel::Expr e : b->shape) shape.push_back(print(e));
+        out += tensor("  ", y, shape, cat("make_tensor(run, ", b->dtype.bytes(), ", "), ")");
         arguments.push_back(cat("data<", kernel::memory_type(b->dtype), ">(", y, ")"));
       }
     }
-    for (kernel::Expr e : kernel::shape_parameters(k)) arguments.push_back(extent_of(e, k));
+    for (kernel::Expr e : kernel::shape_parameters(k)) arguments.push_back(print(e));
     out += cat("  const int32_t status = ", name, "(", join(arguments, ", "), ");\n");
     out += cat("  if (status != 0) return run.trap(", name, "_messages[status - 1]);\n");
     if (k.outputs.size() == 1) {
@@ -132,6 +116,7 @@ class Printer {
     }
     kernels_ += out;
   }
+  static bool is_zero(kernel::Expr e) { return e->kind == kernel::ExprKind::kInt && e->int_value == 0; }
 
   void constant(size_t i) {
     std::vector<std::string> extents;
@@ -175,6 +160,10 @@ class Printer {
     indent_ = "    ";
     current_ = index;
     for (size_t i = 0; i < f.captures.size(); ++i) names_[f.captures[i]] = cat("field(self, ", i, ")");
+    for (size_t i = 0; i < f.extents.size(); ++i) {
+      extents_[f.extents[i]] = cat("n", i);
+      line(cat("const int64_t n", i, " = *data<int64_t>(field(self, ", f.captures.size() + i, "));"));
+    }
     if (f.self) names_[f.self] = "self";
     for (size_t i = 0; i < f.fn->params.size(); ++i) {
       names_[f.fn->params[i]] = cat("a", i);
@@ -189,7 +178,7 @@ class Printer {
                ");\n}\n\n");
   }
 
-  // The shape variables that a parameter's type mentions alone, and a check where one is met again.
+  // The shape variables that a parameter's type mentions alone; a shape that the type does not allow ends the run.
   void bind_extents(Type type, const std::string& value) {
     if (const auto* tuple = type->as<TupleType>()) {
       for (uint32_t i = 0; i < tuple->fields.size(); ++i) {
@@ -198,33 +187,35 @@ class Printer {
       return;
     }
     const auto* t = type->as<TensorType>();
-    for (size_t d = 0; t && d < t->rank(); ++d) {
-      if (!t->dims[d].is_symbolic()) continue;
-      const kernel::Expr e = t->dims[d].symbolic();
-      if (e->kind != kernel::ExprKind::kVar) continue;
-      const auto [it, fresh] = extents_.emplace(e.get(), cat("n", extents_.size()));
-      const std::string found = cat("extent(", value, ", ", d, ")");
-      if (fresh) {
-        line(cat("[[maybe_unused]] const int64_t ", it->second, " = ", found, ";"));
-      } else {
-        line(cat("if (", it->second, " != ", found,
-                 ") return run.trap(\"an argument of a function has another extent than its type says\");"));
+    if (t == nullptr) return;
+    std::vector<size_t> checked;
+    for (size_t d = 0; d < t->rank(); ++d) {
+      const Dim dim = t->dims[d];
+      if (dim.is_symbolic() && dim.symbolic()->kind == kernel::ExprKind::kVar &&
+          extents_.emplace(dim.symbolic().get(), cat("n", extents_.size())).second) {
+        line(cat("[[maybe_unused]] const int64_t ", extent_of(dim), " = extent(", value, ", ", d, ");"));
+      } else if (!dim.is_unknown()) {
+        checked.push_back(d);
       }
+    }
+    const auto known = [&](kernel::Expr v) { return extents_.contains(v.get()); };
+    for (size_t d : checked) {
+      const Dim dim = t->dims[d];
+      if (dim.is_symbolic() && !is_printable(dim.symbolic(), known)) continue;
+      line(cat("if (extent(", value, ", ", d, ") != ", extent_of(dim), ") return run.trap(",
+               c_literal(cat("an argument of a function is not ", show(t), ": dimension ", d, " is not ",
+                             show(dim))),
+               ");"));
     }
   }
 
-  std::string extent_of(Dim d) {
+  std::string extent_of(Dim d) const {
     if (d.is_const()) return cat(d.value());
-    return extent_of(d.symbolic());
-  }
-  std::string extent_of(kernel::Expr e) {
-    if (e->kind == kernel::ExprKind::kInt) return cat(e->int_value);
-    if (e->kind == kernel::ExprKind::kVar) {
-      const auto it = extents_.find(e.get());
-      CHECK(it != extents_.end(), cat("extent `", show(e), "` is not known"));
+    return print_extent(d.symbolic(), [&](kernel::Expr v) {
+      const auto it = extents_.find(v.get());
+      CHECK(it != extents_.end(), cat("extent `", show(v), "` is not known"));
       return it->second;
-    }
-    return arithmetic(e, [&](kernel::Expr part) { return extent_of(part); });
+    });
   }
 
   void line(const std::string& text) { text_ += cat(indent_, text, "\n"); }
@@ -387,7 +378,7 @@ class Printer {
       case ExprKind::kGlobal: {
         const Function* f = direct(e);
         CHECK(f, "a kernel has no value");
-        return variable(cat("make_cell(run, Kind::kClosure, 0, ", f->name, "_any)"));
+        return variable(cat("make_closure(run, ", f->name, "_any)"));
       }
       case ExprKind::kOpRef: CHECK(false, "an operator has no value"); return {};
       case ExprKind::kCtorRef: return constructor(*e->as<CtorRef>()->ctor);
@@ -421,8 +412,7 @@ class Printer {
         return v;
       }
       case ExprKind::kRefNew:
-        return variable(cat("make_cell(run, Kind::kReference, 0, nullptr, ",
-                            copy(evaluate(e->as<RefNew>()->value, false)), ")"));
+        return variable(cat("make_reference(run, ", copy(evaluate(e->as<RefNew>()->value, false)), ")"));
       case ExprKind::kRefRead: return variable(cat("field(", evaluate(e->as<RefRead>()->ref, false), ", 0)"));
       case ExprKind::kRefWrite: {
         const std::string to = evaluate(e->as<RefWrite>()->ref, false);
@@ -436,15 +426,28 @@ class Printer {
 
   static std::string copy(const std::string& value) { return cat("Value(", value, ")"); }
 
+  // The argument's elements under another shape.
+  std::string view(const Call& call, const op::OpDef& def, const View& view) {
+    const std::string x = evaluate(call.args[0], false);
+    for (size_t d = 0; d < view.opened.size(); ++d) {
+      if (view.opened[d]) extents_[view.opened[d].get()] = cat("extent(", x, ", ", d, ")");
+    }
+    for (const op::DimCheck& check : view.checks) {
+      const std::string a = extent_of(check.a), b = extent_of(check.b);
+      const std::string one = check.broadcasts ? cat(" && ", a, " != 1 && ", b, " != 1") : "";
+      line(cat("if (", a, " != ", b, one, ") return run.trap(",
+               c_literal(cat("`", def.name, "`: ", show(check.a), " and ", show(check.b), " differ")), ");"));
+    }
+    std::vector<std::string> extents;
+    for (Dim d : view.dims) extents.push_back(extent_of(d));
+    const std::string v = identifier("v", next_++);
+    text_ += tensor(indent_, v, extents, cat("make_view(run, ", x, "->data, "), cat(", ", copy(x), ")"));
+    return v;
+  }
+
   std::string called(const Call& call) {
     if (const op::OpDef* def = op::callee(call)) {
-      CHECK(def->view, "an operator without a kernel");
-      const std::string x = evaluate(call.args[0], false);
-      std::vector<std::string> extents;
-      for (Dim d : call.type->as<TensorType>()->dims) extents.push_back(extent_of(d));
-      const std::string v = identifier("v", next_++);
-      text_ += tensor(indent_, v, extents, cat("make_view(run, ", x, "->data, "), cat(", ", copy(x), ")"));
-      return v;
+      return view(call, *def, p_.views.at(&call));
     }
     if (const auto* ref = call.callee->as<CtorRef>()) {
       std::vector<std::string> args = arguments(call);
@@ -480,7 +483,7 @@ class Printer {
       kernels_ += cat("Value ", name, "(Run& run, const Value&, Value* args) {\n  return make_node(",
                       join(args, ", "), ");\n}\n");
     }
-    return variable(cat("make_cell(run, Kind::kClosure, 0, ", name, ")"));
+    return variable(cat("make_closure(run, ", name, ")"));
   }
 
   // What the function mentions of what has a value here.
@@ -500,58 +503,43 @@ class Printer {
     return out;
   }
 
+  // The shape variables that the function mentions in what is printed of it, of those that are known here. In the order
+  // in which they were made.
+  std::vector<const kernel::ExprNode*> captured_extents(const Fn& fn) const {
+    std::map<uint32_t, const kernel::ExprNode*> found;
+    const auto add = [&](kernel::Expr v) {
+      if (extents_.contains(v.get())) found[v->id] = v.get();
+    };
+    for (Expr e : post_order(&fn)) {
+      if (const auto* inner = e->as<Fn>()) {
+        for (const Var* p : inner->params) add_extents(p->type, add);
+      } else if (const auto view = p_.views.find(e); view != p_.views.end()) {
+        const auto mention = [&](Dim d) {
+          if (d.is_symbolic()) (void)is_printable(d.symbolic(), [&](kernel::Expr v) { return add(v), true; });
+        };
+        for (Dim d : view->second.dims) mention(d);
+        for (const op::DimCheck& check : view->second.checks) mention(check.a), mention(check.b);
+      }
+    }
+    std::vector<const kernel::ExprNode*> out;
+    for (const auto& [id, variable] : found) out.push_back(variable);
+    return out;
+  }
+
   std::string closure(const Fn& fn, const Var* self) {
     Function f{&fn, cat(prefix_, identifier(self ? self->name.text() : "function", next_++)),
                functions_[current_].scopes, self};
     f.captures = captured(fn, self);
-    std::vector<std::string> held{"run", "Kind::kClosure", "0", f.name + "_any"};
+    f.extents = captured_extents(fn);
+    std::vector<std::string> held{"run", f.name + "_any"};
     for (Expr e : f.captures) held.push_back(copy(names_.at(e)));
+    for (const auto* extent : f.extents)
+      held.push_back(variable(cat("make_extent(run, ", extents_.at(extent), ")"), "extent"));
     functions_.push_back(f);
-    return variable(cat("make_cell(", join(held, ", "), ")"), self ? self->name.text() : "function");
-  }
-
-  // --- The run -----------------------------------------------------------------------------------------------------
-
-  // Inputs taken up, in the order of the ports, as the parameter's type has them.
-  std::string input(Type t, size_t& next) {
-    if (const auto* tensor_type = t->as<TensorType>()) {
-      std::vector<std::string> extents;
-      for (Dim d : tensor_type->dims) extents.push_back(extent_of(d));
-      const std::string v = identifier("v", next_++);
-      text_ += tensor(indent_, v, extents, cat("make_view(run, inputs[", next++, "], "), ")");
-      return v;
-    }
-    std::vector<std::string> parts{"run", "0"};
-    for (Type f : t->as<TupleType>()->fields) parts.push_back(input(f, next));
-    return variable(cat("make_node(", join(parts, ", "), ")"));
-  }
-  void output(Type t, const std::string& value, size_t& next) {
-    if (t->as<TensorType>()) {
-      const size_t i = next++;
-      line(cat("memcpy(outputs[", i, "], ", value, "->data, kOutputs[", i, "].bytes);"));
-      return;
-    }
-    const auto& fields = t->as<TupleType>()->fields;
-    for (uint32_t i = 0; i < fields.size(); ++i) output(fields[i], cat("field(", value, ", ", i, ")"), next);
-  }
-
-  std::string run_plan() {
-    text_.clear();
-    names_.clear();
-    indent_ = "  ";
-    size_t in = 0, out = 0;
-    std::vector<std::string> args{"run", "Value()"};
-    for (const Var* p : main_->params) args.push_back(input(p->type, in));
-    const auto main =
-        std::find_if(functions_.begin(), functions_.end(), [&](const Function& f) { return f.fn == main_; });
-    const std::string v = variable(cat("finish(run, ", main->name, "(", join(args, ", "), "))"), "result");
-    output(main_->body->type, v, out);
-    return cat("Value ", prefix_, "run_main(Run& run, const void* const* inputs, void* const* outputs) {\n",
-               "  (void)inputs, (void)outputs;\n", text_, "  return ", v, ";\n}\n");
+    return variable(cat("make_closure(", join(held, ", "), ")"), self ? self->name.text() : "function");
   }
 
   const Program& p_;
-  const Fn* main_;
   std::string prefix_;
   const KernelName& kernel_name_;
   const std::function<uint64_t(size_t)>& offset_;

@@ -14,19 +14,6 @@
 namespace relay::aot {
 namespace {
 
-// Why something has no code, and where.
-struct Refusal {
-  std::string why;
-  Span span;
-};
-
-// The extents of a type can be worked out while the program runs.
-void require_extents(const TensorType& t, Span span) {
-  for (Dim d : t.dims) {
-    if (d.is_unknown()) throw Refusal{cat("an extent of ", show(&t), " depends on data"), span};
-  }
-}
-
 class Collector {
  public:
   explicit Collector(Program& program) : p_(program) {}
@@ -41,9 +28,31 @@ class Collector {
       if (const auto* call = e->as<Call>()) callees.insert(call->callee);
     }
     for (Expr e : order) expression(e, callees.contains(e));
+    extents(*fn, {});
   }
 
  private:
+  // A function knows the extents that its parameters mention alone, and those that the function around it knows.
+  void extents(const Fn& fn, std::set<const kernel::ExprNode*> known) {
+    for (const Var* param : fn.params)
+      add_extents(param->type, [&](kernel::Expr v) { known.insert(v.get()); });
+    const auto is_known = [&](kernel::Expr v) { return known.contains(v.get()); };
+    std::vector<Expr> pending{fn.body};
+    std::set<Expr> seen;
+    while (!pending.empty()) {
+      const Expr e = pending.back();
+      pending.pop_back();
+      if (!seen.insert(e).second) continue;
+      if (const auto* inner = e->as<Fn>()) {
+        extents(*inner, known);
+        continue;
+      }
+      if (const auto it = p_.views.find(e); it != p_.views.end())
+        require_extents(it->second, is_known, e->span);
+      for_each_child(e, [&](Expr child) { pending.push_back(child); });
+    }
+  }
+
   void expression(Expr e, bool is_callee) {
     if (const auto* c = e->as<Constant>()) {
       constant(c);
@@ -61,11 +70,49 @@ class Collector {
     }
   }
 
+  // All that the view says of extents can be worked out.
+  static void require_extents(const View& view, const std::function<bool(kernel::Expr)>& known, Span span) {
+    const auto is_known = [&](kernel::Expr v) {
+      return known(v) || std::find(view.opened.begin(), view.opened.end(), v) != view.opened.end();
+    };
+    const auto require = [&](Dim d) {
+      if (d.is_unknown()) throw Refusal{"an extent of the result depends on data", span};
+      if (d.is_symbolic() && !is_printable(d.symbolic(), is_known))
+        throw Refusal{cat("extent `", show(d), "` follows from no argument"), span};
+    };
+    for (Dim d : view.dims) require(d);
+    for (const op::DimCheck& check : view.checks) require(check.a), require(check.b);
+  }
+
+  // The shape that the operator gives where each unknown extent of its argument has a name.
+  View view(const Call& call, const op::OpDef& def) {
+    Context& context = p_.module.context();
+    View out;
+    std::vector<Dim> dims;
+    const auto& x = *call.args[0]->type->as<TensorType>();
+    for (Dim d : x.dims) {
+      out.opened.push_back(d.is_unknown() ? context.pool().variable("d") : kernel::Expr());
+      dims.push_back(d.is_unknown() ? Dim(out.opened.back()) : d);
+    }
+    std::vector<Type> types{context.tensor_type(dims, x.dtype)};
+    for (size_t i = 1; i < call.args.size(); ++i) types.push_back(call.args[i]->type);
+    op::Relation relation(context, types);
+    try {
+      const Type result = def.relate(relation, call.attrs);
+      for (Dim d : result->as<TensorType>()->dims) out.dims.push_back(d);
+    } catch (const op::RelationError& error) {
+      throw Refusal{cat("operator `", def.name, "`: ", error.reason), call.span};
+    }
+    out.checks = relation.checks();
+    return out;
+  }
+
   void operator_call(const Call& call, const op::OpDef& def) {
     if (!def.view) throw Refusal{cat("operator `", def.name, "` has no kernel for these types"), call.span};
     const auto* t = call.type ? call.type->as<TensorType>() : nullptr;
-    if (t == nullptr) throw Refusal{cat("operator `", def.name, "` gives no tensor"), call.span};
-    require_extents(*t, call.span);
+    if (t == nullptr || !call.args[0]->type->as<TensorType>())
+      throw Refusal{cat("operator `", def.name, "` takes or gives no tensor"), call.span};
+    p_.views.emplace(&call, view(call, def));
   }
 
   void constant(const Constant* c) {
@@ -74,15 +121,28 @@ class Collector {
     p_.plan.constants.push_back(*c->value);
   }
 
-  // Each shape variable must stand alone as some extent of an input.
+  // Its shape variables follow from the extents of what it reads.
   void kernel(const kernel::Kernel& k, Span span) {
     if (std::find(p_.kernels.begin(), p_.kernels.end(), &k) != p_.kernels.end()) return;
+    std::vector<kernel::Expr> extents;
+    for (const kernel::Buffer* b : k.inputs) extents.insert(extents.end(), b->shape.begin(), b->shape.end());
+    std::set<const kernel::ExprNode*> found;
+    const auto known = [&](kernel::Expr v) { return found.contains(v.get()); };
+    for (const kernel::ExtentRule& rule : kernel::extent_rules(extents)) {
+      if (is_printable(rule.rest, known)) found.insert(rule.variable.get());
+    }
     for (kernel::Expr v : kernel::shape_parameters(k)) {
-      const bool found = std::any_of(k.inputs.begin(), k.inputs.end(), [&](const kernel::Buffer* b) {
-        return std::find(b->shape.begin(), b->shape.end(), v) != b->shape.end();
-      });
-      if (!found)
-        throw Refusal{cat("`", show(v), "` is no extent of what kernel `", k.name.text(), "` reads"), span};
+      if (!known(v))
+        throw Refusal{cat("`", show(v), "` does not follow from what kernel `", k.name.text(), "` reads"),
+                      span};
+    }
+    for (const auto* made : {&k.outputs, &k.temporaries}) {
+      for (const kernel::Buffer* b : *made) {
+        for (kernel::Expr e : b->shape) {
+          if (!is_printable(e, known))
+            throw Refusal{cat("extent `", show(e), "` of kernel `", k.name.text(), "` has no code"), span};
+        }
+      }
     }
     p_.kernels.push_back(&k);
   }
@@ -90,22 +150,6 @@ class Collector {
   Program& p_;
   std::set<std::string> seen_;
 };
-
-void add_ports(Type t, const std::string& name, std::vector<passes::PlanPort>& out, Span span) {
-  if (const auto* tensor = t->as<TensorType>(); tensor && tensor->is_static()) {
-    out.push_back({name, tensor});
-  } else if (const auto* tuple = t->as<TupleType>()) {
-    for (size_t i = 0; i < tuple->fields.size(); ++i)
-      add_ports(tuple->fields[i], cat(name, "_", i), out, span);
-  } else {
-    throw Refusal{cat("the function takes or gives ", show(t), ", which is no tensor of constant shape"),
-                  span};
-  }
-}
-
-}  // namespace
-
-namespace {
 
 Result<Program> find_program(const Module& lowered, std::string_view function, Diagnostics& diagnostics) {
   Program p{lowered, {}, {}, {}};
@@ -123,16 +167,12 @@ Result<Program> find_program(const Module& lowered, std::string_view function, D
   const Fn& fn = *main->second;
   try {
     if (!fn.type_params.empty()) throw Refusal{"the function is generic", fn.span};
-    for (const Var* param : fn.params) add_ports(param->type, param->name.str(), p.plan.inputs, fn.span);
-    add_ports(fn.body->type, "output", p.plan.outputs, fn.span);
+    p.interface = find_interface(p.module, fn);
+    for (const Var* param : fn.params) add_ports(param->type, param->name.str(), p.plan.inputs);
+    add_ports(fn.body->type, "output", p.plan.outputs);
     p.plan.tuple_result = fn.body->type->as<TupleType>() != nullptr;
     Collector(p).function(main->first);
   } catch (const Refusal& refusal) {
-    const bool by_shape = !no_plan.all().empty() && no_plan.all().front().slug() == "dynamic-shape";
-    if (by_shape && p.functions.empty()) {
-      (void)passes::plan_memory(lowered, function, diagnostics);  // says what to do about it
-      return kReported;
-    }
     diagnostics.error(refusal.span, "not-ahead-of-time", cat("no code ahead of time: ", refusal.why))
         .note("the engines `interp` and `jit` run any program");
     return kReported;

@@ -12,28 +12,41 @@
 #include <unordered_map>
 #include <vector>
 
+#include "aot/interface.h"
 #include "base/diagnostics.h"
 #include "base/result.h"
 #include "ir/module.h"
+#include "op/relation.h"
 #include "passes/plan_memory.h"
 
 namespace relay::aot {
 
+// What an operator that changes only the shape asks and gives, in extents that a run knows.
+struct View {
+  std::vector<kernel::Expr>
+      opened;             // for each dim of the argument that its type does not know, a variable; else null
+  std::vector<Dim> dims;  // of the result
+  std::vector<op::DimCheck> checks;
+};
+
 struct Program {
   Module module;  // keeps what the others refer to
-  // Inputs, outputs and constants; and the steps, unless there are functions.
+  // Inputs, outputs and constants; and the steps, unless there are functions. With functions, inputs and outputs are the
+  // tensors that are no part of a data type.
   passes::Plan plan;
   std::vector<const kernel::Kernel*> kernels;  // that are called
   // The functions that are reached; the first one is run.
   std::vector<Symbol> functions;
   std::unordered_map<Expr, size_t> constants = {};  // of functions: places in plan.constants
+  std::unordered_map<Expr, View> views = {};        // the calls of functions that are none of kernels
+  Interface interface = {};
 };
 
 // The lowered module's function as a program. Reports "not-ahead-of-time", naming the construct and the engine to use
 // instead, what plan_memory reports of shapes, and "cannot-compile" for a kernel that cannot be.
 Result<Program> make_program(const Module& lowered, std::string_view function, Diagnostics& diagnostics);
 
-// The functions, and `run_main` that calls the first. Names begin with `prefix`; kernels are called what `kernel_name`
+// The functions, and `run_main` that calls the first one with arguments that it takes away. Names begin with `prefix`; kernels are called what `kernel_name`
 // says; constant i lies at `offset` of it in the weights.
 std::string print_functions(const Program& program, std::string_view prefix,
                             const std::function<std::string(const kernel::Kernel&)>& kernel_name,

@@ -120,12 +120,8 @@ TEST_F(Jit, WhatTrapsTrapsWithTheSameWords) {
   EXPECT_EQ(trap_of([&] { run({x, zeros}); }), meant);
   // A violated constraint is told by the operator's rule, not by code.
   const Value three = numbers({3}, kInt32);
-  EXPECT_EQ(trap_of([&] {
-              run({x, three});
-            }),
-            trap_of([&] {
-              interp::Machine(checked_).call("main", {x, three});
-            }));
+  EXPECT_EQ(trap_of([&] { run({x, three}); }),
+            trap_of([&] { interp::Machine(checked_).call("main", {x, three}); }));
 }
 
 TEST_F(Jit, OtherCodeGeneratorsFit) {

@@ -52,6 +52,8 @@ typedef enum {
 typedef struct relay_model relay_model;
 /* The workspace of one run at a time, and the text of the last error. */
 typedef struct relay_context relay_context;
+/* A value of a context: a tensor, a tuple or a value of a data type. Constant. */
+typedef struct relay_value relay_value;
 
 /* Where memory comes from. Both functions may be called from several threads at once. */
 typedef struct relay_allocator {
@@ -103,8 +105,9 @@ uint32_t relay_abi_version(void);
 relay_status relay_model_open(const relay_open_options* options, relay_model** model);
 
 /* What the model is, as JSON in UTF-8 that lives as long as the model: inputs and outputs in order with name, dtype
- * and dims (numbers, expressions over shape variables such as "2*n", or null if known only after the run), bytes of
- * workspace and weights, target, compile options, licence. docs/artifacts.md describes each key. Any thread. */
+ * and dims (numbers, expressions over shape variables such as "2*n", or null if known only after the run), types of
+ * values, bytes of workspace and weights, target, compile options, licence. docs/artifacts.md describes each key. Any
+ * thread. */
 const char* relay_model_describe(const relay_model* model);
 
 /* Frees the model. RELAY_BUSY, and nothing happens, while it has contexts. NULL is allowed. No other thread may be
@@ -128,6 +131,10 @@ void relay_context_free(relay_context* context);
  * An output whose `data` is NULL is placed in the context instead: the run sets all its fields, and the memory and the
  * shape live until the context's next run or its end. This is how to get results whose shape depends on the data.
  *
+ * A shape variable takes its value from the inputs, and must be the same wherever one mentions it.
+ *
+ * A model that takes or gives more than tensors and tuples of them returns RELAY_UNSUPPORTED: see relay_call.
+ *
  * On failure relay_error says why, and the contents of outputs mean nothing. The context may be used again. */
 relay_status relay_run(relay_context* context, const DLTensor* const* inputs, size_t input_count,
                        DLTensor* const* outputs, size_t output_count);
@@ -139,6 +146,51 @@ void relay_cancel(relay_context* context);
 /* The text of the last failed call on this context, "" if the last one succeeded. It lives until the next call on the
  * context and must be read by the thread that has the context. */
 const char* relay_error(const relay_context* context);
+
+/* Values of a program with control flow.
+ *
+ * Types have numbers, from 0: those among "types" of relay_model_describe, where "parameters" and "result" refer to them. A
+ * value is made with its type and belongs to the context; give it to relay_value_free, or let it end with the context. All
+ * functions on values belong to the thread that has the context. A model of static dataflow has no values: it takes and
+ * gives tensors, and these functions return RELAY_UNSUPPORTED. */
+typedef enum {
+  RELAY_VALUE_TENSOR = 0,
+  RELAY_VALUE_TUPLE = 1,
+  RELAY_VALUE_DATA = 2 /* a constructor of a data type, applied to fields */
+} relay_value_kind;
+
+/* A tensor with a copy of these elements. RELAY_USAGE if the type is no tensor, or another one. */
+relay_status relay_value_tensor(relay_context* context, uint32_t type, const DLTensor* tensor,
+                                relay_value** value);
+
+/* A tuple (`constructor` 0), or a constructor of a data type, by its number among "constructors". The fields stay the
+ * caller's. RELAY_USAGE if they are not as many as the constructor has, or of other types. */
+relay_status relay_value_node(relay_context* context, uint32_t type, uint32_t constructor,
+                              relay_value* const* fields, size_t field_count, relay_value** value);
+
+typedef struct relay_value_view {
+  uint32_t struct_size;
+  uint32_t kind; /* a relay_value_kind */
+  uint32_t type;
+  uint32_t constructor;
+  size_t field_count;
+  DLTensor
+      tensor; /* of RELAY_VALUE_TENSOR: the elements where they are, to be read until the value is freed */
+} relay_value_view;
+
+/* What the value is. Set `struct_size` before. */
+relay_status relay_value_look(relay_context* context, const relay_value* value, relay_value_view* view);
+
+/* A field of a tuple or of a constructor, as a value of its own. */
+relay_status relay_value_field(relay_context* context, const relay_value* value, size_t index,
+                               relay_value** field);
+
+/* NULL is allowed. */
+void relay_value_free(relay_context* context, relay_value* value);
+
+/* Runs the model once, on one value for each parameter; they stay the caller's. As relay_run otherwise. */
+relay_status relay_call(relay_context* context, relay_value* const* arguments, size_t count,
+                        relay_value** result);
 
 /* All of the above behind one symbol. The table is constant; fields are only ever added at the end. Any thread. */
 typedef struct relay_api {
@@ -153,6 +205,16 @@ typedef struct relay_api {
                       DLTensor* const* outputs, size_t output_count);
   void (*cancel)(relay_context* context);
   const char* (*error)(const relay_context* context);
+  relay_status (*value_tensor)(relay_context* context, uint32_t type, const DLTensor* tensor,
+                               relay_value** value);
+  relay_status (*value_node)(relay_context* context, uint32_t type, uint32_t constructor,
+                             relay_value* const* fields, size_t field_count, relay_value** value);
+  relay_status (*value_look)(relay_context* context, const relay_value* value, relay_value_view* view);
+  relay_status (*value_field)(relay_context* context, const relay_value* value, size_t index,
+                              relay_value** field);
+  void (*value_free)(relay_context* context, relay_value* value);
+  relay_status (*call)(relay_context* context, relay_value* const* arguments, size_t count,
+                       relay_value** result);
 } relay_api;
 const relay_api* relay_get_api(void);
 

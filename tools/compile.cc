@@ -151,9 +151,7 @@ void run(const Options& o, Session& s) {
   stages.next("print C++");
   std::vector<aot::Variant> variants;
   size_t kernels = 0;
-  uint64_t workspace = 0;
   for (size_t i = 0; i < targets.size(); ++i) {
-    workspace = std::max<uint64_t>(workspace, programs[i].plan.workspace_bytes);
     variants.push_back({&programs[i], targets[i]});
     kernels += programs[i].kernels.size();
   }
@@ -191,7 +189,8 @@ void run(const Options& o, Session& s) {
   }
   s.say(fmt::format("wrote {} in {:.1f} s: {} kernels, {} bytes of weights, {} bytes of workspace\n",
                     join(*written, ", "), stages.total(), kernels,
-                    programs[0].plan.constants.empty() ? 0 : sources.weights.size(), workspace));
+                    programs[0].plan.constants.empty() ? 0 : sources.weights.size(),
+                    sources.workspace_bytes));
 }
 
 }  // namespace

@@ -1,7 +1,5 @@
 #include "tools/engines.h"
 
-#include <dlfcn.h>
-
 #include <array>
 #include <memory>
 
@@ -17,40 +15,12 @@
 #include "ir/rewrite.h"
 #include "jit/operators.h"
 #include "passes/runner.h"
-#include "runtime/relay.h"
+#include "tools/artifact.h"
 
 namespace relay::tools {
 namespace {
 
 namespace native = kernel::native;
-
-Value result_of(const passes::Plan& plan, std::vector<Tensor> tensors) {
-  if (!plan.tuple_result) return Value(std::move(tensors[0]));
-  std::vector<Value> fields;
-  for (Tensor& t : tensors) fields.push_back(Value(std::move(t)));
-  return Value::tuple(std::move(fields));
-}
-
-void add_tensors(const Value& v, std::vector<Tensor>& out) {
-  if (v.is_tensor()) return out.push_back(v.tensor());
-  if (v.kind() != ValueKind::kTuple) throw Trap("a compiled program takes tensors and tuples of them only");
-  for (const Value& field : v.fields()) add_tensors(field, out);
-}
-
-std::vector<Tensor> tensors_of_args(const std::vector<Value>& args) {
-  std::vector<Tensor> out;
-  for (const Value& v : args) add_tensors(v, out);
-  return out;
-}
-
-// The tensors from `next` on as a value of the type.
-Value value_of(Type t, const std::vector<Tensor>& tensors, size_t& next) {
-  const auto* tuple = t->as<TupleType>();
-  if (!tuple) return Value(tensors[next++]);
-  std::vector<Value> fields;
-  for (Type field : tuple->fields) fields.push_back(value_of(field, tensors, next));
-  return Value::tuple(std::move(fields));
-}
 
 // --- interp -----------------------------------------------------------------------------------------------------
 
@@ -122,8 +92,8 @@ Prepared prepare_graph(const Module& m, std::string_view function, const EngineO
   if (!made) throw CannotPrepare(diagnostics);
   std::shared_ptr<graph_runtime::Executor> executor = std::move(*made);
   Prepared out;
-  out.run = [executor](const std::vector<Value>& args) {
-    return outcome_of([&] { return result_of(executor->plan(), executor->run(tensors_of_args(args))); });
+  out.run = [executor, type = lowered->function("main")->body->type](const std::vector<Value>& args) {
+    return outcome_of([&] { return result_of(type, executor->run(tensors_of_args(args))); });
   };
   out.observe = [executor](graph_runtime::Observer observer) -> const passes::Plan& {
     executor->set_observer(std::move(observer));
@@ -133,72 +103,6 @@ Prepared prepare_graph(const Module& m, std::string_view function, const EngineO
 }
 
 // --- aot-cpp ----------------------------------------------------------------------------------------------------
-
-// An artifact loaded as a user's program loads it: through the C interface and nothing else.
-class Artifact {
- public:
-  ~Artifact() {
-    if (context_) api_->context_free(context_);
-    if (model_) api_->model_close(model_);
-  }
-
-  std::string open(const std::string& path, unsigned threads) {
-    if (std::string wrong = library_.open(path); !wrong.empty()) return wrong;
-    auto get = reinterpret_cast<const relay_api* (*)()>(library_.find("relay_get_api"));
-    if (!get) return path + " is no artifact of Relay's: it lacks relay_get_api";
-    api_ = get();
-    if (api_->abi_version != RELAY_ABI_VERSION) {
-      return cat(path, " has ABI version ", api_->abi_version, ", this program needs ", RELAY_ABI_VERSION,
-                 ": compile the model again");
-    }
-    char error[512] = "";
-    relay_open_options options = {};
-    options.struct_size = sizeof options;
-    options.threads = threads;
-    options.error = error;
-    options.error_size = sizeof error;
-    if (api_->model_open(&options, &model_) != RELAY_OK) return error;
-    if (api_->context_create(model_, &context_) != RELAY_OK)
-      return "there is no memory for the model's workspace";
-    return {};
-  }
-
-  std::vector<Tensor> run(const passes::Plan& plan, std::span<const Tensor> inputs) {
-    std::vector<Tensor> outputs;
-    for (const passes::PlanPort& p : plan.outputs)
-      outputs.emplace_back(p.type->dtype, *p.type->static_shape());
-    std::vector<DLTensor> in, out;
-    for (const Tensor& t : inputs) in.push_back(borrow(t));
-    for (const Tensor& t : outputs) out.push_back(borrow(t));
-    std::vector<const DLTensor*> in_list;
-    std::vector<DLTensor*> out_list;
-    for (const DLTensor& t : in) in_list.push_back(&t);
-    for (DLTensor& t : out) out_list.push_back(&t);
-    const relay_status status =
-        api_->run(context_, in_list.data(), in_list.size(), out_list.data(), out_list.size());
-    if (status == RELAY_LIMIT) throw Exhausted(api_->error(context_));
-    if (status != RELAY_OK) throw Trap(api_->error(context_));
-    return outputs;
-  }
-
- private:
-  static DLTensor borrow(const Tensor& t) {
-    static constexpr uint8_t kCodes[] = {kDLBool,   kDLInt,           kDLUInt,       kDLFloat,
-                                         kDLBfloat, kDLFloat8_e4m3fn, kDLFloat8_e5m2};
-    DLTensor d = {};
-    d.data = const_cast<void*>(t.data());
-    d.device = {kDLCPU, 0};
-    d.ndim = static_cast<int32_t>(t.rank());
-    d.dtype = {kCodes[static_cast<size_t>(t.dtype().code)], t.dtype().bits, 1};
-    d.shape = const_cast<int64_t*>(t.shape().data());
-    return d;
-  }
-
-  native::Library library_;
-  const relay_api* api_ = nullptr;
-  relay_model* model_ = nullptr;
-  relay_context* context_ = nullptr;
-};
 
 Prepared prepare_aot(const Module& m, std::string_view function, const EngineOptions& options) {
   native::Target target;
@@ -231,11 +135,7 @@ Prepared prepare_aot(const Module& m, std::string_view function, const EngineOpt
     refuse("cannot-load", wrong);
   auto shared = std::make_shared<aot::Program>(std::move(*program));
   return {[artifact, shared](const std::vector<Value>& args) {
-    return outcome_of([&] {
-      const std::vector<Tensor> outputs = artifact->run(shared->plan, tensors_of_args(args));
-      size_t next = 0;
-      return value_of(shared->module.function("main")->body->type, outputs, next);
-    });
+    return outcome_of([&] { return artifact->run(*shared, args); });
   }};
 }
 

@@ -13,7 +13,8 @@ struct Run;
 // A function that was made a value: its own value, and its arguments, which it may take away.
 using Code = Value (*)(Run& run, const Value& self, Value* args);
 
-// What a value refers to. In memory it is followed by `count` values that it holds, then, of a tensor, by the extents.
+// What a value refers to. In memory it is followed by `count` values that it holds, then by the extents of a tensor or the
+// links of a reference.
 struct Cell {
   uint32_t references;
   uint16_t tag;  // of a data type's constructor
@@ -28,6 +29,7 @@ struct Cell {
 
   Cell** held() { return reinterpret_cast<Cell**>(this + 1); }
   int64_t* extents() { return reinterpret_cast<int64_t*>(held() + count); }
+  Cell** links() { return held() + count; }  // to the reference after it, and to the one before
 };
 constexpr uint8_t kNever = 255;
 
@@ -40,22 +42,17 @@ class Heap {
   Cell* take(size_t bytes) {
     const uint8_t size = class_of(bytes);
     Cell* c = free_[size];
-    ++live_;
     if (c != nullptr) {
       free_[size] = next(c);
     } else {
       c = static_cast<Cell*>(fresh(bytes_of(size)));
-      if (c == nullptr) {
-        --live_;
-        return nullptr;
-      }
+      if (c == nullptr) return nullptr;
     }
     c->size = size;
     c->heap = this;
     return c;
   }
   void give(Cell* c) {
-    --live_;
     next(c) = free_[c->size];
     free_[c->size] = c;
   }
@@ -69,11 +66,24 @@ class Heap {
     }
     for (Cell*& c : free_) c = nullptr;
     left_ = 0;
-    live_ = 0;
+    references_ = nullptr;
   }
-  // After a run nothing is left but references that refer to themselves.
-  void end_run() {
-    if (live_ != 0) end();
+  // What a run has left are references that refer to themselves: nothing that is handed out has one. Without its contents
+  // each of them goes as anything else does.
+  void end_run();
+
+  void add_reference(Cell* c) {
+    c->links()[0] = references_;
+    c->links()[1] = nullptr;
+    if (references_ != nullptr) references_->links()[1] = c;
+    references_ = c;
+  }
+  void remove_reference(Cell* c) {
+    Cell *after = c->links()[0], *before = c->links()[1];
+    if (before == c) return;  // it was
+    if (after != nullptr) after->links()[1] = before;
+    (before != nullptr ? before->links()[0] : references_) = after;
+    c->links()[1] = c;
   }
 
   // How far calls of this thread may go, so that kernels have room, too.
@@ -144,7 +154,7 @@ class Heap {
   Block* blocks_ = nullptr;
   unsigned char* chunk_ = nullptr;
   size_t left_ = 0;
-  size_t live_ = 0;
+  Cell* references_ = nullptr;  // that are in use, by their links
   pthread_t thread_ = {};
   const char* stack_end_ = nullptr;
   Cell* free_[4 * 62 + 4] = {};
@@ -193,6 +203,7 @@ class Value {
         child->heap = reinterpret_cast<Heap*>(rest);
         rest = child;
       }
+      if (c->kind == Kind::kReference) heap->remove_reference(c);
       heap->give(c);
       c = rest;
     }
@@ -200,6 +211,15 @@ class Value {
 
   Cell* cell_ = nullptr;
 };
+
+inline void Heap::end_run() {
+  while (references_ != nullptr) {
+    Cell* c = references_;
+    remove_reference(c);
+    const Value contents(c->held()[0]);  // which may have been all that kept the reference
+    c->held()[0] = nullptr;
+  }
+}
 
 inline const Value& field(const Value& v, uint32_t i) { return reinterpret_cast<const Value*>(v->held())[i]; }
 inline uint16_t tag(const Value& v) { return v->tag; }
@@ -215,7 +235,7 @@ inline void write(const Value& reference, Value v) {
 }
 inline bool truth(const Value& v) { return *data<const unsigned char>(v) != 0; }
 
-// One run of the program.
+// One run of the program. What there is no value of ends it.
 struct Run {
   const relay_parallel* parallel;
   const unsigned char* weights;
@@ -251,26 +271,44 @@ struct Run {
   }
 };
 
-// Of extents, which are not negative.
-inline int64_t floor_div(int64_t a, int64_t b) { return a / b; }
-inline int64_t floor_mod(int64_t a, int64_t b) { return a % b; }
+// Of extents. What is divided by 0 is no extent.
+inline int64_t floor_div(int64_t a, int64_t b) {
+  if (b == 0) return INT64_MIN;
+  return a / b - (a % b != 0 && (a < 0) != (b < 0));
+}
+inline int64_t floor_mod(int64_t a, int64_t b) { return b == 0 ? INT64_MIN : a - b * floor_div(a, b); }
 inline int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 inline int64_t greatest(int64_t a, int64_t b) { return a < b ? b : a; }
+
+// Where the elements of a tensor begin that has them itself.
+inline size_t tensor_head(uint32_t rank) { return (sizeof(Cell) + rank * sizeof(int64_t) + 63) / 64 * 64; }
+
+// A cell that holds nothing yet, of so many bytes; null if there is no memory for it, which ends the run.
+inline Cell* take_cell(Run& run, Kind kind, uint16_t tag, uint32_t count, uint32_t rank, size_t bytes) {
+  Cell* c = run.heap->take(bytes);
+  if (c == nullptr) {
+    run.out_of_memory();
+    return nullptr;
+  }
+  c->references = 1;
+  c->tag = tag;
+  c->kind = kind;
+  c->count = count;
+  c->rank = rank;
+  c->code = nullptr;
+  return c;
+}
 
 inline Value make_tensor(Run& run, size_t element_bytes, uint32_t rank, const int64_t* extents) {
   size_t bytes = element_bytes;
   for (uint32_t i = 0; i < rank; ++i) {
+    if (extents[i] < 0) return run.trap("an extent of a tensor is negative");
     if (__builtin_mul_overflow(bytes, static_cast<size_t>(extents[i]), &bytes)) return run.out_of_memory();
   }
-  const size_t head = (sizeof(Cell) + rank * sizeof(int64_t) + 63) / 64 * 64;
+  const size_t head = tensor_head(rank);
   if (bytes > SIZE_MAX / 2) return run.out_of_memory();
-  Cell* c = run.heap->take(head + bytes);
-  if (c == nullptr) return run.out_of_memory();
-  c->references = 1;
-  c->tag = 0;
-  c->kind = Kind::kTensor;
-  c->count = 0;
-  c->rank = rank;
+  Cell* c = take_cell(run, Kind::kTensor, 0, 0, rank, head + bytes);
+  if (c == nullptr) return Value();
   c->data = reinterpret_cast<unsigned char*>(c) + head;
   for (uint32_t i = 0; i < rank; ++i) c->extents()[i] = extents[i];
   return Value(c);
@@ -279,37 +317,47 @@ inline Value make_tensor(Run& run, size_t element_bytes, uint32_t rank, const in
 inline Value make_view(Run& run, const void* memory, uint32_t rank, const int64_t* extents,
                        Value keeper = Value()) {
   const uint32_t count = keeper ? 1 : 0;
-  Cell* c = run.heap->take(sizeof(Cell) + (count + rank) * sizeof(int64_t));
-  if (c == nullptr) return run.out_of_memory();
-  c->references = 1;
-  c->tag = 0;
-  c->kind = Kind::kTensor;
-  c->count = count;
-  c->rank = rank;
+  Cell* c = take_cell(run, Kind::kTensor, 0, count, rank, sizeof(Cell) + (count + rank) * sizeof(int64_t));
+  if (c == nullptr) return Value();
   c->data = const_cast<void*>(memory);
   if (count > 0) c->held()[0] = keeper.leave();
   for (uint32_t i = 0; i < rank; ++i) c->extents()[i] = extents[i];
   return Value(c);
 }
-// A tuple, a constructor's value, a closure or a reference, with what it holds.
+// A tuple or a constructor's value whose places are filled afterwards.
+inline Value make_room(Run& run, uint16_t tag, uint32_t count) {
+  Cell* c = take_cell(run, Kind::kNode, tag, count, 0, sizeof(Cell) + count * sizeof(Cell*));
+  for (uint32_t i = 0; c != nullptr && i < count; ++i) c->held()[i] = nullptr;
+  return Value(c);
+}
 template <class... V>
-Value make_cell(Run& run, Kind kind, uint16_t tag, Code code, V... held) {
-  Cell* c = run.heap->take(sizeof(Cell) + sizeof...(held) * sizeof(Cell*));
-  if (c == nullptr) return run.out_of_memory();
-  c->references = 1;
-  c->tag = tag;
-  c->kind = kind;
-  c->count = sizeof...(held);
-  c->rank = 0;
-  c->code = code;
+Value make_node(Run& run, uint16_t tag, V... held) {
+  Cell* c =
+      take_cell(run, Kind::kNode, tag, sizeof...(held), 0, sizeof(Cell) + sizeof...(held) * sizeof(Cell*));
+  if (c == nullptr) return Value();
   uint32_t i = 0;
   (void)i;
   ((c->held()[i++] = held.leave()), ...);
   return Value(c);
 }
 template <class... V>
-Value make_node(Run& run, uint16_t tag, V... held) {
-  return make_cell(run, Kind::kNode, tag, nullptr, static_cast<V&&>(held)...);
+Value make_closure(Run& run, Code code, V... held) {
+  Value v = make_node(run, 0, static_cast<V&&>(held)...);
+  if (v) v->kind = Kind::kClosure, v->code = code;
+  return v;
+}
+inline Value make_reference(Run& run, Value contents) {
+  Cell* c = take_cell(run, Kind::kReference, 0, 1, 0, sizeof(Cell) + 3 * sizeof(Cell*));
+  if (c == nullptr) return Value();
+  c->held()[0] = contents.leave();
+  run.heap->add_reference(c);
+  return Value(c);
+}
+// An extent that a closure takes from around it.
+inline Value make_extent(Run& run, int64_t extent) {
+  Value v = make_tensor(run, sizeof extent, 0, nullptr);
+  if (v) *data<int64_t>(v) = extent;
+  return v;
 }
 
 // Calls in the last place of a function are made when it has returned, so that they take no space.
@@ -344,24 +392,3 @@ inline void start_workspace(unsigned char* workspace, const relay_allocator* mem
   (new (workspace) Heap)->start(memory);
 }
 inline void end_workspace(unsigned char* workspace) { reinterpret_cast<Heap*>(workspace)->end(); }
-
-inline int32_t run_program(Value (*main)(Run& run, const void* const* inputs, void* const* outputs),
-                           const relay_parallel* parallel, const void* const* inputs, void* const* outputs,
-                           const unsigned char* weights, unsigned char* workspace, const int* cancelled,
-                           const char** message) {
-  Heap* heap = reinterpret_cast<Heap*>(workspace);
-  int32_t status = 0;
-  {
-    Run run = {};
-    run.parallel = parallel;
-    run.weights = weights;
-    run.cancelled = cancelled;
-    run.message = message;
-    run.heap = heap;
-    run.stack_end = heap->stack_end();
-    const Value result = main(run, inputs, outputs);
-    status = run.status;
-  }
-  heap->end_run();
-  return status;
-}

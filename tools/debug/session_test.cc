@@ -152,8 +152,10 @@ TEST(Session, WhatATerminalWouldObeyIsWritten) {
   }
   // Names come from traces too.
   const std::string path = (std::filesystem::path(::testing::TempDir()) / "hostile.jsonl").string();
-  std::ofstream(path) << R"({"relay_trace": 1})" << "\n"
-                      << R"({"operator": "\u001b[2J", "span": "\u001b[2J", "tensors": []})" << "\n";
+  std::ofstream(path) << R"({"relay_trace": 1})"
+                      << "\n"
+                      << R"({"operator": "\u001b[2J", "span": "\u001b[2J", "tensors": []})"
+                      << "\n";
   const std::string said = session->execute("replay " + path);
   EXPECT_NE(said.find("`\\x1b[2J`"), std::string::npos) << said;
   EXPECT_EQ(said.find('\x1b'), std::string::npos) << said;

@@ -1,0 +1,31 @@
+// Extents as C++: sums, products and what else they are made of, over names that the caller knows.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <unordered_map>
+
+#include "base/source.h"
+#include "ir/type.h"
+#include "kernel/expr.h"
+
+namespace relay::aot {
+
+// Why something has no code ahead of time, and where.
+struct Refusal {
+  std::string why;
+  Span span;
+};
+
+// What each shape variable is called.
+using Extents = std::unordered_map<const kernel::ExprNode*, std::string>;
+
+// Can it be printed: does it consist of what extents are made of, over variables of which `known` holds?
+bool is_printable(kernel::Expr e, const std::function<bool(kernel::Expr)>& known);
+// The C++ expression; it must be printable. `name` gives that of a variable.
+std::string print_extent(kernel::Expr e, const std::function<std::string(kernel::Expr)>& name);
+
+// Adds the shape variables that tensors of the type mention alone; of a tuple, those of its fields.
+void add_extents(Type t, const std::function<void(kernel::Expr)>& found);
+
+}  // namespace relay::aot

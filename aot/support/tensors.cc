@@ -1,0 +1,180 @@
+// The caller's tensors against what the model takes and gives; part of every artifact (see artifact.cc).
+
+namespace {
+
+bool dense(const DLTensor& t) {
+  if (t.strides == nullptr) return true;
+  int64_t expected = 1;
+  for (int32_t d = t.ndim; d-- > 0;) {
+    if (t.shape[d] != 1 && t.strides[d] != expected) return false;
+    expected *= t.shape[d];
+  }
+  return true;
+}
+
+// The extent that a port asks for where shape variables have these values; kUnknown if it is not known.
+int64_t extent_wanted(int64_t extent, const int64_t* variables) {
+  return extent >= 0 || extent == kUnknown ? extent : dynamic_extent(-1 - extent, variables);
+}
+
+void show_shape(char* to, size_t size, const int64_t* shape, int32_t rank) {
+  size_t used = static_cast<size_t>(snprintf(to, size, "("));
+  for (int32_t d = 0; d < rank && used < size; ++d) {
+    used += static_cast<size_t>(
+        snprintf(to + used, size - used, d ? ", %lld" : "%lld", static_cast<long long>(shape[d])));
+  }
+  if (used < size) snprintf(to + used, size - used, ")");
+}
+
+// "(4, n = 3, ?)"
+void show_wanted(char* to, size_t size, const Port& port, const int64_t* variables) {
+  size_t used = static_cast<size_t>(snprintf(to, size, "("));
+  const auto add = [&](const char* text) {
+    if (used < size) used += static_cast<size_t>(snprintf(to + used, size - used, "%s", text));
+  };
+  for (int32_t d = 0; d < port.rank; ++d) {
+    const int64_t extent = extent_wanted(port.shape[d], variables);
+    char number[32];
+    snprintf(number, sizeof number, "%lld", static_cast<long long>(extent));
+    if (d > 0) add(", ");
+    if (port.shape[d] == kUnknown) {
+      add("?");
+    } else if (port.shape[d] < 0) {
+      add(kExtentTexts[-1 - port.shape[d]]);
+      if (extent != kUnknown) add(" = "), add(number);
+    } else {
+      add(number);
+    }
+  }
+  add(")");
+}
+
+// The bytes of the elements; false if that is too much for a number.
+bool bytes_of(const int64_t* shape, int32_t rank, uint64_t element_bytes, uint64_t* bytes) {
+  *bytes = element_bytes;
+  for (int32_t d = 0; d < rank; ++d) {
+    if (shape[d] == 0) return *bytes = 0, true;
+  }
+  for (int32_t d = 0; d < rank; ++d) {
+    if (__builtin_mul_overflow(*bytes, static_cast<uint64_t>(shape[d]), bytes)) return false;
+  }
+  return *bytes <= INT64_MAX;
+}
+
+uint64_t element_bytes(const Port& port) { return port.dtype_bits < 8 ? 1 : port.dtype_bits / 8; }
+
+relay_status check_tensor(relay_context* c, const char* role, const Port& port, const DLTensor* t,
+                          const int64_t* variables) {
+  if (t == nullptr) {
+    say(c->error, kErrorSize, "%s `%s` is null", role, port.name);
+    return RELAY_USAGE;
+  }
+  if (t->device.device_type != kDLCPU) {
+    say(c->error, kErrorSize, "%s `%s` is on device %d, the model runs on the CPU", role, port.name,
+        static_cast<int>(t->device.device_type));
+    return RELAY_USAGE;
+  }
+  if (t->dtype.code != port.dtype_code || t->dtype.bits != port.dtype_bits || t->dtype.lanes != 1) {
+    say(c->error, kErrorSize, "%s `%s` must be %s", role, port.name, port.dtype_name);
+    return RELAY_USAGE;
+  }
+  bool fits = t->ndim == port.rank && (t->ndim == 0 || t->shape != nullptr);
+  for (int32_t d = 0; fits && d < port.rank; ++d) {
+    const int64_t wanted = extent_wanted(port.shape[d], variables);
+    fits = t->shape[d] >= 0 && (wanted == kUnknown || t->shape[d] == wanted);
+  }
+  if (!fits) {
+    char want[128], got[128];
+    show_wanted(want, sizeof want, port, variables);
+    show_shape(got, sizeof got, t->shape, t->ndim < 0 || t->ndim > 16 || t->shape == nullptr ? 0 : t->ndim);
+    say(c->error, kErrorSize, "%s `%s` must have shape %s, it has %s", role, port.name, want, got);
+    return RELAY_USAGE;
+  }
+  if (!dense(*t)) {
+    say(c->error, kErrorSize, "%s `%s` is not dense and row-major: copy it first", role, port.name);
+    return RELAY_USAGE;
+  }
+  uint64_t bytes;
+  if (!bytes_of(t->shape, t->ndim, element_bytes(port), &bytes)) {
+    say(c->error, kErrorSize, "%s `%s` has more bytes than there can be", role, port.name);
+    return RELAY_USAGE;
+  }
+  const unsigned char* data = static_cast<const unsigned char*>(t->data) + t->byte_offset;
+  if (bytes > 0 && (t->data == nullptr || reinterpret_cast<uintptr_t>(data) % element_bytes(port) != 0)) {
+    say(c->error, kErrorSize, "%s `%s` has %s", role, port.name,
+        t->data == nullptr ? "no data" : "data that is not aligned for its dtype");
+    return RELAY_USAGE;
+  }
+  return RELAY_OK;
+}
+
+// Shape variables take their values where an input mentions them alone, then every input is checked.
+relay_status check_inputs(relay_context* c, const DLTensor* const* inputs, int64_t* variables) {
+  for (size_t i = 0; i < kVariableCount; ++i) variables[i] = kUnknown;
+  for (size_t i = 0; i < kInputCount; ++i) {
+    const DLTensor* t = inputs[i];
+    if (t == nullptr || t->ndim != kInputs[i].rank || t->shape == nullptr) continue;
+    for (int32_t d = 0; d < t->ndim; ++d) {
+      const int64_t extent = kInputs[i].shape[d];
+      if (extent >= 0 || extent == kUnknown) continue;
+      const size_t variable = static_cast<size_t>(-1 - extent);
+      if (variable < kVariableCount && variables[variable] == kUnknown) variables[variable] = t->shape[d];
+    }
+  }
+  for (size_t i = 0; i < kInputCount; ++i) {
+    const relay_status status = check_tensor(c, "input", kInputs[i], inputs[i], variables);
+    if (status != RELAY_OK) return status;
+  }
+  return RELAY_OK;
+}
+
+// An output that the context holds: its memory and its extents.
+void describe_held(relay_context* c, size_t i, void* memory, const int64_t* extents, DLTensor* t) {
+  int64_t* shape = c->held_shapes + i * kMostDims;
+  for (int32_t d = 0; d < kOutputs[i].rank; ++d) shape[d] = extents[d];
+  memset(t, 0, sizeof *t);
+  t->data = memory;
+  t->device.device_type = kDLCPU;
+  t->ndim = kOutputs[i].rank;
+  t->dtype.code = kOutputs[i].dtype_code;
+  t->dtype.bits = kOutputs[i].dtype_bits;
+  t->dtype.lanes = 1;
+  t->shape = shape;
+}
+
+// What a run came to, with its text.
+relay_status report(relay_context* c, int32_t status, const char* message) {
+  if (status == 0) return RELAY_OK;
+  if (status == kLimit) {
+    say(c->error, kErrorSize, "%s", message);
+    return RELAY_LIMIT;
+  }
+  if (status == kCancelled) {
+    __atomic_store_n(&c->cancelled, 0, __ATOMIC_RELEASE);
+    say(c->error, kErrorSize, "the run was cancelled");
+    return RELAY_CANCELLED;
+  }
+  say(c->error, kErrorSize, "%s", message ? message : "the program failed");
+  return RELAY_TRAP;
+}
+
+// The threads that a run may use: those of the model, unless another model in this process has its own at work.
+class Threads {
+ public:
+  explicit Threads(relay_model* m) : model_(m), ours_(m->parallel.run == run_in_pool) {
+    entered_ = ours_ && m->pool.enter();
+  }
+  ~Threads() {
+    if (entered_) model_->pool.leave();
+  }
+  Threads(const Threads&) = delete;
+  Threads& operator=(const Threads&) = delete;
+  const relay_parallel* get() const { return ours_ && !entered_ ? &serial_ : &model_->parallel; }
+
+ private:
+  relay_model* model_;
+  bool ours_, entered_;
+  relay_parallel serial_ = {nullptr, run_serially};
+};
+
+}  // namespace

@@ -1,0 +1,90 @@
+// Programs as artifacts, for tests that call them through the C interface.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "aot/build.h"
+#include "aot/program.h"
+#include "base/cat.h"
+#include "base/file.h"
+#include "ir/text/parser.h"
+#include "kernel/native/toolchain.h"
+#include "op/operators.h"
+#include "passes/runner.h"
+#include "runtime/relay.h"
+
+namespace relay::aot {
+
+// What code needs that runs anywhere.
+inline const std::vector<std::string> kAnyProcessor = {"sse2"};
+
+// The program's @main at -O2, with one variant for each list of features. All of them are compiled for any processor, and
+// say they need more. The test fails if it cannot be compiled.
+inline Sources sources_of(std::string_view program, const std::vector<std::vector<std::string>>& features,
+                          const EmitOptions& options) {
+  Diagnostics diagnostics;
+  ParseOptions parsing;
+  const Result<Module> parsed = parse("test", std::string(program), diagnostics, op::operators(), parsing);
+  const Result<Module> lowered =
+      parsed ? passes::run_pipeline(*parsed, passes::default_pipeline(2), {}, diagnostics)
+             : Result<Module>(kReported);
+  const Result<Program> made =
+      lowered ? make_program(*lowered, "main", diagnostics) : Result<Program>(kReported);
+  EXPECT_TRUE(made.ok()) << diagnostics.render(parsing.into.context().sources());
+  if (!made) return {};
+  std::vector<Variant> variants;
+  for (const std::vector<std::string>& needed : features) {
+    Variant v{&*made, {}};
+    EXPECT_EQ(kernel::native::parse_target("sse2", v.target), "");
+    v.target.name = join(needed, "+");
+    v.target.features = needed;
+    variants.push_back(std::move(v));
+  }
+  return emit(variants, options);
+}
+
+// A compiled program in a folder of its own.
+struct Compiled {
+  TemporaryFolder folder;
+  std::string path;
+  kernel::native::Library library;
+  const relay_api* api = nullptr;
+
+  explicit Compiled(std::string_view program, const EmitOptions& options = {},
+                    const std::vector<std::vector<std::string>>& features = {kAnyProcessor}) {
+    EXPECT_EQ(folder.make(), "");
+    path = folder.path() + "/model.so";
+    Diagnostics diagnostics;
+    EXPECT_TRUE(build(sources_of(program, features, options), options.weights, {}, path, diagnostics).ok())
+        << diagnostics.render({});
+    EXPECT_EQ(library.open(path), "");
+    if (auto get = reinterpret_cast<const relay_api* (*)()>(library.find("relay_get_api"))) api = get();
+  }
+  std::string weights() const { return folder.path() + "/model.safetensors"; }
+};
+
+// Memory that is counted; the request after `left` others is refused, none if that is negative.
+struct Counting {
+  int left;
+  int64_t live = 0;  // bytes
+  int requests = 0;
+  relay_allocator api = {this, allocate, release};
+  static void* allocate(void* self, size_t size, size_t alignment) {
+    Counting& c = *static_cast<Counting*>(self);
+    ++c.requests;
+    if (c.left-- == 0) return nullptr;
+    c.live += static_cast<int64_t>(size);
+    return std::aligned_alloc(alignment, (size + alignment - 1) / alignment * alignment);
+  }
+  static void release(void* self, void* memory, size_t size) {
+    static_cast<Counting*>(self)->live -= static_cast<int64_t>(size);
+    std::free(memory);
+  }
+};
+
+}  // namespace relay::aot

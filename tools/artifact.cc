@@ -1,0 +1,219 @@
+#include "tools/artifact.h"
+
+#include <cstring>
+
+#include "base/cat.h"
+#include "base/check.h"
+#include "base/failure.h"
+
+namespace relay::tools {
+namespace {
+
+DLTensor borrow(const Tensor& t) {
+  static constexpr uint8_t kCodes[] = {kDLBool,   kDLInt,           kDLUInt,       kDLFloat,
+                                       kDLBfloat, kDLFloat8_e4m3fn, kDLFloat8_e5m2};
+  DLTensor d = {};
+  d.data = const_cast<void*>(t.data());
+  d.device = {kDLCPU, 0};
+  d.ndim = static_cast<int32_t>(t.rank());
+  d.dtype = {kCodes[static_cast<size_t>(t.dtype().code)], t.dtype().bits, 1};
+  d.shape = const_cast<int64_t*>(t.shape().data());
+  return d;
+}
+
+Tensor copy_of(const DLTensor& t, DType dtype) {
+  Tensor out(dtype, Shape(t.shape, t.shape + t.ndim));
+  if (out.bytes() > 0)
+    std::memcpy(out.data(), static_cast<const unsigned char*>(t.data) + t.byte_offset, out.bytes());
+  return out;
+}
+
+void add_tensors(const Value& v, std::vector<Tensor>& out) {
+  if (v.is_tensor()) return out.push_back(v.tensor());
+  if (v.kind() != ValueKind::kTuple) throw Trap("a compiled program takes tensors and tuples of them only");
+  for (const Value& field : v.fields()) add_tensors(field, out);
+}
+
+Value value_of(Type t, const std::vector<Tensor>& tensors, size_t& next) {
+  const auto* tuple = t->as<TupleType>();
+  if (!tuple) return Value(tensors[next++]);
+  std::vector<Value> fields;
+  for (Type field : tuple->fields) fields.push_back(value_of(field, tensors, next));
+  return Value::tuple(std::move(fields));
+}
+
+}  // namespace
+
+std::vector<Tensor> tensors_of_args(const std::vector<Value>& args) {
+  std::vector<Tensor> out;
+  for (const Value& v : args) add_tensors(v, out);
+  return out;
+}
+
+Value result_of(Type type, const std::vector<Tensor>& tensors) {
+  size_t next = 0;
+  return value_of(type, tensors, next);
+}
+
+Artifact::~Artifact() {
+  if (context_) api_->context_free(context_);
+  if (model_) api_->model_close(model_);
+}
+
+std::string Artifact::open(const std::string& path, unsigned threads) {
+  if (std::string wrong = library_.open(path); !wrong.empty()) return wrong;
+  auto get = reinterpret_cast<const relay_api* (*)()>(library_.find("relay_get_api"));
+  if (!get) return path + " is no artifact of Relay's: it lacks relay_get_api";
+  api_ = get();
+  if (api_->abi_version != RELAY_ABI_VERSION) {
+    return cat(path, " has ABI version ", api_->abi_version, ", this program needs ", RELAY_ABI_VERSION,
+               ": compile the model again");
+  }
+  char error[512] = "";
+  relay_open_options options = {};
+  options.struct_size = sizeof options;
+  options.threads = threads;
+  options.error = error;
+  options.error_size = sizeof error;
+  if (api_->model_open(&options, &model_) != RELAY_OK) return error;
+  if (api_->context_create(model_, &context_) != RELAY_OK)
+    return "there is no memory for the model's workspace";
+  return {};
+}
+
+void Artifact::check(relay_status status) const {
+  if (status == RELAY_LIMIT) throw Exhausted(api_->error(context_));
+  if (status != RELAY_OK) throw Trap(api_->error(context_));
+}
+
+Value Artifact::run(const aot::Program& program, const std::vector<Value>& args) {
+  return program.interface.tensors_only ? run_tensors(program, args) : call(program.interface, args);
+}
+
+Value Artifact::run_tensors(const aot::Program& program, const std::vector<Value>& args) {
+  const std::vector<Tensor> inputs = tensors_of_args(args);
+  std::vector<DLTensor> in, out;
+  for (const Tensor& t : inputs) in.push_back(borrow(t));
+  std::vector<Tensor> outputs;
+  for (const passes::PlanPort& p : program.plan.outputs) {
+    // Where the shape is not known before the run, the artifact gives the memory.
+    const std::optional<Shape> shape = p.type->static_shape();
+    outputs.push_back(shape ? Tensor(p.type->dtype, *shape) : Tensor());
+    out.push_back(shape ? borrow(outputs.back()) : DLTensor{});
+  }
+  std::vector<const DLTensor*> in_list;
+  std::vector<DLTensor*> out_list;
+  for (const DLTensor& t : in) in_list.push_back(&t);
+  for (DLTensor& t : out) out_list.push_back(&t);
+  check(api_->run(context_, in_list.data(), in_list.size(), out_list.data(), out_list.size()));
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    const TensorType& t = *program.plan.outputs[i].type;
+    if (!t.is_static()) outputs[i] = copy_of(out[i], t.dtype);
+  }
+  return result_of(program.module.function("main")->body->type, outputs);
+}
+
+Value Artifact::call(const aot::Interface& interface, const std::vector<Value>& args) {
+  std::vector<relay_value*> given;
+  const auto free_all = [&] {
+    for (relay_value* v : given) api_->value_free(context_, v);
+  };
+  relay_value* result = nullptr;
+  try {
+    for (size_t i = 0; i < args.size(); ++i)
+      given.push_back(make(interface, interface.parameters[i], args[i]));
+    check(api_->call(context_, given.data(), given.size(), &result));
+  } catch (...) {
+    free_all();
+    throw;
+  }
+  free_all();
+  return look(interface, result);
+}
+
+// Fields first, without recursion: a list may be long.
+relay_value* Artifact::make(const aot::Interface& interface, uint32_t type, const Value& value) {
+  struct Step {
+    const Value* value;
+    uint32_t type;
+    bool fields_made;
+  };
+  const auto constructor_of = [](const Value& v) {
+    return v.kind() == ValueKind::kData ? static_cast<const Constructor*>(v.code())->tag : 0;
+  };
+  std::vector<Step> pending{{&value, type, false}};
+  std::vector<relay_value*> made;
+  try {
+    while (!pending.empty()) {
+      const Step step = pending.back();
+      pending.pop_back();
+      const Value& v = *step.value;
+      relay_value* one = nullptr;
+      if (v.is_tensor()) {
+        const DLTensor tensor = borrow(v.tensor());
+        check(api_->value_tensor(context_, step.type, &tensor, &one));
+        made.push_back(one);
+        continue;
+      }
+      const aot::Interface::Entry& entry = interface.types[step.type];
+      const uint32_t constructor = constructor_of(v);
+      const size_t count = v.fields().size();
+      if (constructor >= entry.fields.size() || entry.fields[constructor].size() != count)
+        throw Trap(cat("the program takes ", show(entry.type), ", and is given something else"));
+      if (!step.fields_made) {
+        pending.push_back({step.value, step.type, true});
+        for (size_t i = count; i-- > 0;)
+          pending.push_back({&v.fields()[i], entry.fields[constructor][i], false});
+        continue;
+      }
+      relay_value** fields = made.data() + (made.size() - count);
+      check(api_->value_node(context_, step.type, constructor, fields, count, &one));
+      for (size_t i = 0; i < count; ++i) api_->value_free(context_, fields[i]);
+      made.resize(made.size() - count);
+      made.push_back(one);
+    }
+  } catch (...) {
+    for (relay_value* v : made) api_->value_free(context_, v);
+    throw;
+  }
+  return made.back();
+}
+
+Value Artifact::look(const aot::Interface& interface, relay_value* value) {
+  struct Step {
+    relay_value* value;  // null: the fields are there
+    relay_value_view view;
+  };
+  std::vector<Step> pending{{value, {}}};
+  std::vector<Value> made;
+  while (!pending.empty()) {
+    Step step = pending.back();
+    pending.pop_back();
+    if (step.value == nullptr) {
+      const auto first = made.end() - static_cast<ptrdiff_t>(step.view.field_count);
+      std::vector<Value> fields(first, made.end());
+      made.erase(first, made.end());
+      const DataTypeDef* data = interface.types[step.view.type].data;
+      made.push_back(data ? Value::data(data->ctors[step.view.constructor], std::move(fields))
+                          : Value::tuple(std::move(fields)));
+      continue;
+    }
+    step.view.struct_size = sizeof step.view;
+    check(api_->value_look(context_, step.value, &step.view));
+    if (step.view.kind == RELAY_VALUE_TENSOR) {
+      const auto* type = interface.types[step.view.type].type->as<TensorType>();
+      made.push_back(Value(copy_of(step.view.tensor, type->dtype)));
+    } else {
+      pending.push_back({nullptr, step.view});
+      for (size_t i = step.view.field_count; i-- > 0;) {
+        relay_value* field = nullptr;
+        check(api_->value_field(context_, step.value, i, &field));
+        pending.push_back({field, {}});
+      }
+    }
+    api_->value_free(context_, step.value);
+  }
+  return made.back();
+}
+
+}  // namespace relay::tools

@@ -1,0 +1,46 @@
+// An artifact as a user's program sees it: loaded, and called through its C interface and nothing else.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "aot/program.h"
+#include "kernel/native/toolchain.h"
+#include "runtime/relay.h"
+#include "runtime/value.h"
+
+namespace relay::tools {
+
+class Artifact {
+ public:
+  Artifact() = default;
+  Artifact(const Artifact&) = delete;
+  Artifact& operator=(const Artifact&) = delete;
+  ~Artifact();
+
+  // What is wrong with it; empty if it can be called.
+  std::string open(const std::string& path, unsigned threads);
+
+  // One run of the program that it was compiled from. Throws Trap and Exhausted.
+  Value run(const aot::Program& program, const std::vector<Value>& args);
+
+ private:
+  Value run_tensors(const aot::Program& program, const std::vector<Value>& args);
+  Value call(const aot::Interface& interface, const std::vector<Value>& args);
+  // A value of the type, to be given to value_free.
+  relay_value* make(const aot::Interface& interface, uint32_t type, const Value& value);
+  Value look(const aot::Interface& interface, relay_value* value);  // takes it away
+  void check(relay_status status) const;
+
+  kernel::native::Library library_;
+  const relay_api* api_ = nullptr;
+  relay_model* model_ = nullptr;
+  relay_context* context_ = nullptr;
+};
+
+// The tensors among arguments, those of tuples in their place. Throws Trap for values of other kinds.
+std::vector<Tensor> tensors_of_args(const std::vector<Value>& args);
+// A result of the type, made of these tensors in order.
+Value result_of(Type type, const std::vector<Tensor>& tensors);
+
+}  // namespace relay::tools
