@@ -7,6 +7,7 @@ namespace relay::aot {
 const std::string_view kRelayHeader = texts::kRelayHeader;
 const std::string_view kDlpackHeader = texts::kDlpackHeader;
 const std::string_view kArtifactSource = texts::kArtifactSource;
+const std::string_view kExtentsSource = texts::kExtentsSource;
 const std::string_view kModelSource = texts::kModelSource;
 const std::string_view kPlanRunSource = texts::kPlanRunSource;
 const std::string_view kTensorsSource = texts::kTensorsSource;

@@ -36,7 +36,7 @@ struct Part {
 class Emitter {
  public:
   Emitter(std::span<const Variant> variants, const EmitOptions& options)
-      : options_(options), plan_(variants[0].program->plan) {
+      : options_(options), plan_(variants[0].program->plan), extents_(plan_.inputs, plan_.outputs) {
     std::vector<Tensor> constants;
     for (size_t i = 0; i < variants.size(); ++i) {
       Part part{&variants[i], variants.size() == 1 ? "" : cat("v", i, "_"), constants.size()};
@@ -94,6 +94,7 @@ class Emitter {
     d["outputs"] = ports(plan_.outputs);
     d["tuple_result"] = plan_.tuple_result;
     if (has_values()) aot::describe(interface(), d);
+    if (!options_.bounds.empty()) d["bounds"] = options_.bounds;
     d["workspace_bytes"] = workspace_bytes();
     d["weights_bytes"] = weights_.data.size();
     d["weights"] = options_.weights == Weights::kFile ? options_.model_name + ".safetensors" : "embedded";
@@ -232,15 +233,17 @@ class Emitter {
       case Place::kOutput: return cat(cast, "outputs[", v.at, "]");
       case Place::kConstant:
         return cat(cast, "(weights + ", weights_.offsets[part.first_constant + v.at], ")");
-      case Place::kWorkspace: return cat(cast, "(workspace + ", v.at, ")");
+      case Place::kWorkspace:
+        return part.variant->program->plan.dynamic ? cat(cast, "(workspace + slots[", v.at, "])")
+                                                   : cat(cast, "(workspace + ", v.at, ")");
     }
     return {};
   }
 
   static constexpr std::string_view kRunParameters =
       "const relay_parallel* parallel, const void* const* inputs, void* const* outputs,\n"
-      "                 const unsigned char* weights, unsigned char* workspace, const int* cancelled,\n"
-      "                 const char** message";
+      "                 const unsigned char* weights, unsigned char* workspace, const int64_t* variables,\n"
+      "                 const size_t* slots, const int* cancelled, const char** message";
 
   // A program over values.
   std::string program(const Part& part) const {
@@ -249,17 +252,47 @@ class Emitter {
     return print_functions(*part.variant->program, part.prefix, kernel_name, offset);
   }
 
+  std::string extent_text(kernel::Expr e) const {
+    return print_extent(e, [&](kernel::Expr v) { return extents_.name(v); });
+  }
+  std::string extent_text(Dim d) const { return d.is_const() ? cat(d.value()) : extent_text(d.symbolic()); }
+  std::string bytes_text(const TensorType& t) const {
+    std::string out = cat(t.dtype.bytes());
+    for (Dim d : t.dims) out += " * " + extent_text(d);
+    return cat("static_cast<size_t>(", out, ")");
+  }
+
+  // Where the slots of a workspace lie for some extents; nothing if it is the same for all.
+  std::string lay_out(const Part& part) const {
+    const Plan& plan = part.variant->program->plan;
+    if (!plan.dynamic) return {};
+    std::string out = cat("int32_t ", part.prefix,
+                          "lay_out(const int64_t* variables, size_t* slots, size_t* bytes) {\n"
+                          "  (void)variables;\n  Layout layout(slots);\n");
+    for (const std::vector<uint32_t>& slot : plan.slots) {
+      out += "  layout.slot();\n";
+      for (uint32_t v : slot) {
+        std::vector<std::string> args{cat(plan.values[v].type->dtype.bytes())};
+        for (Dim d : plan.values[v].type->dims) args.push_back(extent_text(d));
+        out += cat("  layout.holds(", join(args, ", "), ");\n");
+      }
+    }
+    return out + "  return layout.end(bytes);\n}\n";
+  }
+
   std::string run_function(const Part& part) const {
     if (!part.variant->program->functions.empty()) return program(part);
     std::string out = cat("int32_t ", part.prefix, "run_plan(", kRunParameters, ") {\n",
                           "  (void)parallel, (void)inputs, (void)weights, (void)workspace, (void)message;\n"
+                          "  (void)variables, (void)slots;\n"
                           "  int32_t status = 0;\n");
     for (size_t i = 0; i < part.variant->program->plan.steps.size(); ++i) {
       const PlanStep& s = part.variant->program->plan.steps[i];
       out += "  if (__atomic_load_n(cancelled, __ATOMIC_RELAXED)) return kCancelled;\n";
       if (!s.kernel) {
+        const passes::PlanValue& from = part.variant->program->plan.values[s.inputs[0]];
         out += cat("  memcpy(", pointer(part, s.outputs[0], true), ", ", pointer(part, s.inputs[0], false),
-                   ", ", part.variant->program->plan.values[s.inputs[0]].bytes, ");\n");
+                   ", ", from.type->is_static() ? cat(from.bytes) : bytes_text(*from.type), ");\n");
         continue;
       }
       const std::string name = part.name(*s.kernel);
@@ -267,6 +300,7 @@ class Emitter {
       for (uint32_t v : s.inputs) args.push_back(pointer(part, v, false));
       for (uint32_t v : s.outputs) args.push_back(pointer(part, v, true));
       for (uint32_t v : s.temporaries) args.push_back(pointer(part, v, true));
+      for (kernel::Expr e : s.extents) args.push_back(extent_text(e));
       out += cat("  // ", i, ": ", comment_safe(s.kernel->origin.text()), "\n");
       out += cat("  status = ", name, "(", join(args, ",\n      "), ");\n");
       out += cat("  if (status != 0) {\n    *message = ", name,
@@ -279,28 +313,36 @@ class Emitter {
   std::string variants() const {
     std::string out, table;
     for (const Part& part : parts_) {
-      out += run_function(part) + cat("const char* ", part.prefix, "missing_feature() {\n");
+      out += lay_out(part) + run_function(part) + cat("const char* ", part.prefix, "missing_feature() {\n");
       for (const std::string& f : part.variant->target.features) {
         out += cat("  if (!__builtin_cpu_supports(", c_literal(f), ")) return ", c_literal(f), ";\n");
       }
       out += "  return nullptr;\n}\n";
       table += cat("    {", c_literal(part.variant->target.name), ", ", part.prefix, "missing_feature, ",
-                   part.prefix, has_values() ? "run_main},\n" : "run_plan},\n");
+                   part.prefix, has_values() ? "run_main" : "run_plan");
+      if (!has_values())
+        table += part.variant->program->plan.dynamic ? cat(", ", part.prefix, "lay_out") : ", nullptr";
+      table += "},\n";
     }
+    size_t most_slots = 0;
+    for (const Part& part : parts_)
+      most_slots = std::max(most_slots, part.variant->program->plan.slots.size());
+    out += cat("constexpr size_t kMostSlots = ", most_slots, ";\n");
     const std::string run = has_values() ? "Value (*run_main)(Run& run, Value* args)"
-                                         : cat("int32_t (*run_plan)(", kRunParameters, ")");
+                                         : cat("int32_t (*run_plan)(", kRunParameters,
+                                               ");\n  int32_t (*lay_out)(const int64_t* variables, size_t* "
+                                               "slots, size_t* bytes)");
     return out + cat("struct Variant {\n  const char* target;\n  const char* (*missing_feature)();\n  ", run,
                      ";\n};\n", "const Variant kVariants[] = {\n", table, "};\n",
                      "constexpr size_t kVariantCount = ", parts_.size(), ";\n");
   }
 
-  std::string port_table(std::string_view name, const std::vector<passes::PlanPort>& ports,
-                         const PortExtents& extents) const {
+  std::string port_table(std::string_view name, const std::vector<passes::PlanPort>& ports) const {
     std::string shapes, table;
     for (size_t i = 0; i < ports.size(); ++i) {
       const TensorType& t = *ports[i].type;
       std::vector<std::string> entries;
-      for (Dim d : t.dims) entries.push_back(extents.entry(d));
+      for (Dim d : t.dims) entries.push_back(extents_.entry(d));
       // C++ has no arrays without elements.
       if (entries.empty()) entries.push_back("0");
       shapes += cat("const int64_t ", name, "Shape", i, "[] = {", join(entries, ", "), "};\n");
@@ -317,14 +359,13 @@ class Emitter {
   std::string tables(const std::string& description) const {
     size_t most_dims = 1;
     for (const auto& p : plan_.outputs) most_dims = std::max(most_dims, p.type->rank());
-    const PortExtents extents(plan_.inputs, plan_.outputs);
     std::string out =
         "// An extent that is not constant: -1 - i is number i of those below, and kUnknown may be any.\n"
         "constexpr int64_t kUnknown = INT64_MIN;\n"
         "struct Port {\n  const char* name;\n  int32_t rank;\n  const int64_t* shape;\n  uint8_t dtype_code, "
         "dtype_bits;\n"
         "  const char* dtype_name;\n  uint64_t bytes;\n};\n";
-    out += port_table("kInputs", plan_.inputs, extents) + port_table("kOutputs", plan_.outputs, extents);
+    out += port_table("kInputs", plan_.inputs) + port_table("kOutputs", plan_.outputs);
     out +=
         cat("constexpr bool kTakesTensors = ", !has_values() || interface().tensors_only ? "true" : "false",
             ";\n");
@@ -367,19 +408,21 @@ class Emitter {
         "// What a run ends with, if not well. A plan ends with the number of a message instead of "
         "kTrapped.\n"
         "constexpr int32_t kTrapped = 1, kCancelled = -1, kLimit = -2;\n\n";
+    out += std::string(kExtentsSource) + "\n";
     if (has_values()) {
       size_t most = 1;
       for (const Part& part : parts_) most = std::max(most, most_arguments(*part.variant->program));
       out += cat("constexpr uint32_t kMostArguments = ", most, ";\n\n", kValuesSource, "\n",
                  print_interface(interface()));
     }
-    out += PortExtents(plan_.inputs, plan_.outputs).print() + variants() + "\n}  // namespace\n\n";
+    out += extents_.print(options_.bounds) + variants() + "\n}  // namespace\n\n";
     return cat(out, kThreadsSource, "\n", kModelSource, "\n", kTensorsSource, "\n",
                has_values() ? kValueRunSource : kPlanRunSource, "\n", kArtifactSource);
   }
 
   const EmitOptions& options_;
   const Plan& plan_;  // of the first: inputs and outputs are the same for all
+  const PortExtents extents_;
   std::vector<Part> parts_;
   WeightsLayout weights_;
 };

@@ -4,6 +4,7 @@
 // more, so that they compile side by side. Text depends on the module and the options alone: same input, same bytes.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -24,7 +25,10 @@ struct EmitOptions {
   int opt_level = 2;
   int threads = 1;  // that a run uses unless the program that opens the model says otherwise
   Weights weights = Weights::kEmbedded;
-  std::string licence;      // of the model, kept in the description
+  std::string licence;  // of the model, kept in the description
+  // The largest values of shape variables, by name: larger inputs are refused, and if each has one, a context takes all the
+  // memory of a run of static dataflow when it is created.
+  std::map<std::string, int64_t> bounds = {};
   size_t kernel_files = 2;  // over how many files the kernels of a variant are spread
   // One file for everything where kernels are few, which compiles sooner: opening the model then needs the same
   // processor as running it, and does not end with an error on another one. For libraries that stay in this process.

@@ -231,16 +231,25 @@ std::string PortExtents::entry(Dim d) const {
   return it == places_.end() ? "kUnknown" : cat(-1 - static_cast<int64_t>(it->second));
 }
 
-std::string PortExtents::print() const {
-  std::string names, cases;
-  const auto variable = [&](kernel::Expr v) { return cat("variables[", places_.at(v->id), "]"); };
+std::string PortExtents::name(kernel::Expr variable) const {
+  return cat("variables[", places_.at(variable->id), "]");
+}
+
+std::string PortExtents::print(const std::map<std::string, int64_t>& bounds) const {
+  std::string names, cases, most;
   for (size_t i = 0; i < list_.size(); ++i) {
     names += c_literal(show(list_[i])) + ", ";
-    if (i >= variables_) cases += cat("    case ", i, ": return ", print_extent(list_[i], variable), ";\n");
+    if (i < variables_) {
+      const auto bound = bounds.find(show(list_[i]));
+      most += bound == bounds.end() ? "INT64_MAX, " : cat(bound->second, ", ");
+    } else {
+      cases += cat("    case ", i, ": return ",
+                   print_extent(list_[i], [&](kernel::Expr v) { return name(v); }), ";\n");
+    }
   }
   return cat("// Extents that are not constant: shape variables, then expressions over them.\n",
-             "constexpr size_t kVariableCount = ", variables_, ";\nconst char* const kExtentTexts[] = {",
-             names, "nullptr};\n",
+             "constexpr size_t kVariableCount = ", variables_, ";\nconst int64_t kVariableBounds[] = {", most,
+             "0};\nconst char* const kExtentTexts[] = {", names, "nullptr};\n",
              "inline int64_t dynamic_extent(int64_t i, const int64_t* variables) {\n"
              "  for (size_t v = 0; v < kVariableCount; ++v) {\n    if (variables[v] == kUnknown) return "
              "kUnknown;\n  }\n"

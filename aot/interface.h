@@ -47,8 +47,12 @@ class PortExtents {
   // What a port's table has for the dim: the extent if it is constant, else a number of this list, else kUnknown.
   std::string entry(Dim d) const;
   size_t variables() const { return variables_; }
-  // kVariableCount, the texts for messages, and the function that works an extent out.
-  std::string print() const;
+  // kVariableCount, the largest values of variables that have one, the texts for messages, and the function that works an
+  // extent out.
+  std::string print(const std::map<std::string, int64_t>& bounds) const;
+  // The variable as C++, where `variables` has the values of all.
+  std::string name(kernel::Expr variable) const;
+  bool has(kernel::Expr variable) const { return places_.contains(variable->id); }
 
  private:
   std::vector<kernel::Expr> list_;

@@ -151,10 +151,27 @@ class Collector {
   std::set<std::string> seen_;
 };
 
+// Can all extents of the plan be printed?
+bool plan_is_printable(const passes::Plan& plan) {
+  const PortExtents known(plan.inputs, plan.outputs);
+  const auto has = [&](kernel::Expr v) { return known.has(v); };
+  return std::all_of(plan.values.begin(), plan.values.end(),
+                     [&](const passes::PlanValue& v) {
+                       return std::all_of(v.type->dims.begin(), v.type->dims.end(), [&](Dim d) {
+                         return d.is_const() || (d.is_symbolic() && is_printable(d.symbolic(), has));
+                       });
+                     }) &&
+         std::all_of(plan.steps.begin(), plan.steps.end(), [&](const passes::PlanStep& s) {
+           return std::all_of(s.extents.begin(), s.extents.end(),
+                              [&](kernel::Expr e) { return is_printable(e, has); });
+         });
+}
+
 Result<Program> find_program(const Module& lowered, std::string_view function, Diagnostics& diagnostics) {
   Program p{lowered, {}, {}, {}};
   Diagnostics no_plan;
-  if (Result<passes::Plan> plan = passes::plan_memory(lowered, function, no_plan)) {
+  Result<passes::Plan> plan = passes::plan_memory(lowered, function, no_plan, passes::Shapes::kSymbolic);
+  if (plan.ok() && plan_is_printable(*plan)) {
     p.plan = std::move(*plan);
     for (const passes::PlanStep& s : p.plan.steps) {
       if (s.kernel && std::find(p.kernels.begin(), p.kernels.end(), s.kernel) == p.kernels.end())

@@ -3,11 +3,14 @@
 #include <algorithm>
 #include <map>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "base/cat.h"
 #include "ir/traverse.h"
+#include "kernel/execute.h"
 #include "op/apply.h"
 #include "op/registry.h"
+#include "passes/effects.h"
 
 namespace relay::passes {
 namespace {
@@ -30,12 +33,17 @@ std::string_view construct_name(Expr e) {
 
 class Planner {
  public:
-  Planner(const Module& m, Diagnostics& diagnostics) : module_(m), diagnostics_(diagnostics) {}
+  Planner(const Module& m, Diagnostics& diagnostics, Shapes shapes)
+      : module_(m), diagnostics_(diagnostics), shapes_(shapes) {}
 
   Result<Plan> run(const Fn& fn) {
     if (!take_inputs(fn) || !take_body(fn)) return kReported;
     place_outputs(fn);
-    place_workspace();
+    if (plan_.dynamic) {
+      fill_slots();
+    } else {
+      place_workspace();
+    }
     return std::move(plan_);
   }
 
@@ -50,8 +58,8 @@ class Planner {
     return false;
   }
 
-  // The tensor types of a value; empty and reported if they are not all of constant shape.
-  bool static_types(Expr e, std::vector<const TensorType*>& out) {
+  // The tensor types of a value; empty and reported if not all of them have a shape that a plan may have.
+  bool shaped_types(Expr e, std::vector<const TensorType*>& out) {
     std::vector<Type> pending{e->type};
     while (!pending.empty()) {
       Type t = pending.back();
@@ -65,7 +73,9 @@ class Planner {
         return refuse(e, "not-static-dataflow", cat("a value of type ", show(t), " is not a tensor"));
       const auto shape = tensor->static_shape();
       const auto count = shape ? element_count(*shape) : std::nullopt;
-      if (!count) {
+      if (!shape && shapes_ == Shapes::kSymbolic && is_known(*tensor)) {
+        plan_.dynamic = true;
+      } else if (!count) {
         return refuse(
             e, "dynamic-shape",
             cat("the shape of ", show(t), " is not constant; give the input shapes (--input-shapes)"));
@@ -75,8 +85,19 @@ class Planner {
     return true;
   }
 
+  // All extents follow from shape variables that inputs mention alone. Those of inputs come before the other values.
+  bool is_known(const TensorType& t) {
+    return std::all_of(t.dims.begin(), t.dims.end(), [&](Dim d) {
+      if (d.is_const()) return true;
+      if (d.is_unknown()) return false;
+      const std::vector<kernel::Expr> all = kernel::variables(d.symbolic());
+      return std::all_of(all.begin(), all.end(), [&](kernel::Expr v) { return known_.contains(v.get()); });
+    });
+  }
+
   static uint64_t bytes_of(const TensorType& t) {
-    return static_cast<uint64_t>(*element_count(*t.static_shape())) * t.dtype.bytes();
+    const std::optional<Shape> shape = t.static_shape();
+    return shape ? static_cast<uint64_t>(*element_count(*shape)) * t.dtype.bytes() : 0;
   }
 
   uint32_t add_value(Place place, uint64_t at, const TensorType* type) {
@@ -86,8 +107,15 @@ class Planner {
 
   bool take_inputs(const Fn& fn) {
     for (const Var* p : fn.params) {
+      const auto* t = p->type->as<TensorType>();
+      for (size_t d = 0; t && d < t->rank(); ++d) {
+        if (t->dims[d].is_symbolic() && t->dims[d].symbolic()->kind == kernel::ExprKind::kVar)
+          known_.insert(t->dims[d].symbolic().get());
+      }
+    }
+    for (const Var* p : fn.params) {
       std::vector<const TensorType*> types;
-      if (!static_types(p, types)) return false;
+      if (!shaped_types(p, types)) return false;
       if (types.size() != 1 || !p->type->as<TensorType>()) {
         return refuse(p, "not-static-dataflow", cat("parameter %", p->name.text(), " is not a tensor"));
       }
@@ -178,7 +206,11 @@ class Planner {
     if (def && def->view) {
       // The same bytes under another shape.
       std::vector<const TensorType*> types;
-      if (!static_types(&call, types)) return false;
+      if (!shaped_types(&call, types)) return false;
+      if (checks_shapes(module_.context(), call, *def)) {
+        return refuse(&call, "dynamic-shape",
+                      cat("operator `", def->name, "` compares extents when the program runs"));
+      }
       const PlanValue source = plan_.values[parts_.at(call.args[0])[0]];
       const uint32_t root = root_of(parts_.at(call.args[0])[0]);
       const uint32_t view = add_value(source.place, source.at, types[0]);
@@ -199,21 +231,38 @@ class Planner {
       step.inputs.insert(step.inputs.end(), p.begin(), p.end());
     }
     std::vector<const TensorType*> types;
-    if (!static_types(&call, types)) return false;
+    if (!shaped_types(&call, types)) return false;
     for (const TensorType* t : types) step.outputs.push_back(add_value(Place::kWorkspace, 0, t));
     parts_[&call] = step.outputs;
+    const std::unordered_map<const kernel::ExprNode*, kernel::Expr> extents = extents_of(step);
+    for (kernel::Expr v : kernel::shape_parameters(*kernel)) step.extents.push_back(extents.at(v.get()));
     for (const kernel::Buffer* b : kernel->temporaries) {
-      Shape shape;
-      for (kernel::Expr e : kernel::memory_shape(*b)) {
-        if (e->kind != kernel::ExprKind::kInt)
-          return refuse(&call, "dynamic-shape", "a temporary has no constant shape");
-        shape.push_back(e->int_value);
-      }
+      std::vector<Dim> dims;
+      for (kernel::Expr e : kernel::memory_shape(*b)) dims.push_back(Dim(kernel::substitute(e, extents)));
       step.temporaries.push_back(
-          add_value(Place::kWorkspace, 0, module_.context().tensor_type(shape, b->dtype)));
+          add_value(Place::kWorkspace, 0, module_.context().tensor_type(dims, b->dtype)));
     }
     plan_.steps.push_back(std::move(step));
     return true;
+  }
+
+  // What the kernel's shape variables are in those of the plan's inputs: its buffers have the shapes of what is given.
+  std::unordered_map<const kernel::ExprNode*, kernel::Expr> extents_of(const PlanStep& step) const {
+    std::vector<kernel::Expr> asked, given;
+    for (size_t i = 0; i < step.inputs.size(); ++i) {
+      const kernel::Buffer* b = step.kernel->inputs[i];
+      const TensorType* t = plan_.values[step.inputs[i]].type;
+      for (size_t d = 0; d < b->shape.size(); ++d) {
+        asked.push_back(b->shape[d]);
+        given.push_back(t->dims[d].expr(module_.context().pool()));
+      }
+    }
+    std::unordered_map<const kernel::ExprNode*, kernel::Expr> found;
+    for (const kernel::ExtentRule& rule : kernel::extent_rules(asked)) {
+      const kernel::Expr left = given[rule.extent] - kernel::substitute(rule.rest, found);
+      found[rule.variable.get()] = floor_div(left, rule.coefficient);
+    }
+    return found;
   }
 
   uint32_t root_of(uint32_t value) const {
@@ -256,6 +305,61 @@ class Planner {
     }
   }
 
+  // The first and the last step that each value of the workspace is alive in, by value; of a view, what it shows is.
+  struct Life {
+    size_t first, last;
+  };
+  std::map<uint32_t, Life> lives() const {
+    std::map<uint32_t, Life> out;
+    for (size_t i = 0; i < plan_.steps.size(); ++i) {
+      const PlanStep& s = plan_.steps[i];
+      for (const auto* list : {&s.inputs, &s.outputs, &s.temporaries}) {
+        for (uint32_t v : *list) {
+          const uint32_t root = root_of(v);
+          if (plan_.values[root].place != Place::kWorkspace) continue;
+          out.emplace(root, Life{i, i}).first->second.last = i;
+        }
+      }
+    }
+    return out;
+  }
+
+  // Where sizes are not known, a value takes the slot that is free and was last given to a value of the same size, else any
+  // that is free: then the slot is as large as the larger one, which is less than both.
+  void fill_slots() {
+    struct Slot {
+      size_t last;
+      const TensorType* type;
+    };
+    std::vector<Slot> slots;
+    const std::map<uint32_t, Life> all = lives();
+    std::vector<std::pair<uint32_t, Life>> order(all.begin(), all.end());
+    std::stable_sort(order.begin(), order.end(),
+                     [](const auto& a, const auto& b) { return a.second.first < b.second.first; });
+    for (const auto& [value, life] : order) {
+      const TensorType* type = plan_.values[value].type;
+      size_t chosen = slots.size();
+      for (size_t s = 0; s < slots.size(); ++s) {
+        if (slots[s].last >= life.first) continue;
+        const bool same = same_bytes(*slots[s].type, *type);
+        if (same || chosen == slots.size()) chosen = s;
+        if (same) break;
+      }
+      if (chosen == slots.size()) {
+        slots.push_back({});
+        plan_.slots.emplace_back();
+      }
+      slots[chosen] = {life.last, type};
+      plan_.slots[chosen].push_back(value);
+      plan_.values[value].at = chosen;
+    }
+    for (const auto& [view, root] : view_of_) plan_.values[view].at = plan_.values[root].at;
+  }
+  static bool same_bytes(const TensorType& a, const TensorType& b) {
+    return a.dtype.bytes() == b.dtype.bytes() &&
+           prove_equal(product(a.dims), product(b.dims)) == kernel::Proof::kProved;
+  }
+
   // Live ranges over steps, then the largest first, each at the lowest offset where it overlaps with nothing that is
   // alive at the same time (Pisarchyk and Lee, "Efficient Memory Management for Deep Neural Net Inference", 4.2).
   void place_workspace() {
@@ -264,21 +368,11 @@ class Planner {
       size_t first, last;
       uint64_t bytes, offset = 0;
     };
-    std::map<uint32_t, Range> ranges;
-    const auto touch = [&](uint32_t value, size_t step) {
-      const uint32_t root = root_of(value);
-      if (plan_.values[root].place != Place::kWorkspace) return;
-      auto [it, fresh] = ranges.emplace(
-          root, Range{root, step, step, aligned(std::max<uint64_t>(plan_.values[root].bytes, 1))});
-      it->second.last = step;
-    };
-    for (size_t i = 0; i < plan_.steps.size(); ++i) {
-      for (uint32_t v : plan_.steps[i].inputs) touch(v, i);
-      for (uint32_t v : plan_.steps[i].outputs) touch(v, i);
-      for (uint32_t v : plan_.steps[i].temporaries) touch(v, i);
-    }
     std::vector<Range> order;
-    for (const auto& [value, range] : ranges) order.push_back(range);
+    for (const auto& [value, life] : lives()) {
+      order.push_back(
+          {value, life.first, life.last, aligned(std::max<uint64_t>(plan_.values[value].bytes, 1))});
+    }
     std::stable_sort(order.begin(), order.end(),
                      [](const Range& a, const Range& b) { return a.bytes > b.bytes; });
     std::vector<Range> placed;  // by offset
@@ -302,7 +396,9 @@ class Planner {
 
   const Module& module_;
   Diagnostics& diagnostics_;
+  Shapes shapes_;
   Plan plan_;
+  std::unordered_set<const kernel::ExprNode*> known_;  // shape variables that inputs mention alone
   std::unordered_map<Expr, Parts> parts_;
   std::unordered_map<Expr, Expr> bound_;  // variable of a let -> its value
   std::map<uint32_t, uint32_t> view_of_;  // value -> the value whose bytes it shows
@@ -314,21 +410,24 @@ std::string show_value(const Plan& plan, uint32_t value) {
     case Place::kInput: return cat("input ", v.at);
     case Place::kOutput: return cat("output ", v.at);
     case Place::kConstant: return cat("constant ", v.at);
-    case Place::kWorkspace: return cat("workspace +", v.at, " (", v.bytes, " bytes)");
+    case Place::kWorkspace:
+      return plan.dynamic ? cat("slot ", v.at, " (", show(v.type), ")")
+                          : cat("workspace +", v.at, " (", v.bytes, " bytes)");
   }
   return {};
 }
 
 }  // namespace
 
-Result<Plan> plan_memory(const Module& m, std::string_view function, Diagnostics& diagnostics) {
+Result<Plan> plan_memory(const Module& m, std::string_view function, Diagnostics& diagnostics,
+                         Shapes shapes) {
   const Fn* fn = m.function(function);
   if (!fn) {
     diagnostics.error(Span::none(), "no-such-function", cat("the module has no function @", function))
         .note(cat("it has: ", join(m.functions(), ", ", [](const auto& f) { return f.first.text(); })));
     return kReported;
   }
-  return Planner(m, diagnostics).run(*fn);
+  return Planner(m, diagnostics, shapes).run(*fn);
 }
 
 std::string show(const Plan& plan) {
@@ -341,8 +440,11 @@ std::string show(const Plan& plan) {
     out += cat(i, ": ", s.kernel ? s.kernel->name.text() : "copy", "(", values(s.inputs), ") -> ",
                values(s.outputs));
     if (!s.temporaries.empty()) out += cat(" using ", values(s.temporaries));
+    if (!s.extents.empty())
+      out += cat(" where ", join(s.extents, ", ", [](kernel::Expr e) { return show(e); }));
     out += "\n";
   }
+  if (plan.dynamic) return out + cat("slots: ", plan.slots.size(), "\n");
   return out + cat("workspace: ", plan.workspace_bytes, " bytes (", plan.workspace_bytes_without_sharing,
                    " without sharing)\n");
 }

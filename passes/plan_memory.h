@@ -1,7 +1,8 @@
 // plan-memory: a lowered function as a list of steps over values with fixed places.
 //
 // What the graph runtime executes and the ahead-of-time compiler prints. Static dataflow only: kernel calls, shape
-// changes, tuples and projections over tensors of constant shape. Anything else is refused by its name.
+// changes, tuples and projections over tensors. Anything else is refused by its name. Shapes are constant, or of extents
+// that follow from shape variables of the inputs, for who asks for that.
 #pragma once
 
 #include <cstdint>
@@ -19,14 +20,14 @@ enum class Place : uint8_t {
   kInput,      // the caller's, by index
   kOutput,     // the caller's, by index
   kConstant,   // of Plan::constants, by index
-  kWorkspace,  // at an offset
+  kWorkspace,  // at an offset, or in a slot
 };
 
 struct PlanValue {
   Place place;
-  uint64_t at;             // index or byte offset
-  const TensorType* type;  // static
-  uint64_t bytes;
+  uint64_t at;  // index or byte offset
+  const TensorType* type;
+  uint64_t bytes;  // 0 if the shape is not constant
 };
 
 struct PlanStep {
@@ -35,6 +36,7 @@ struct PlanStep {
   const kernel::Kernel* kernel;
   std::vector<uint32_t> inputs, outputs, temporaries;  // indices into Plan::values
   Expr origin;                                         // the call, for messages and profiles
+  std::vector<kernel::Expr> extents = {};  // the kernel's shape variables, over those of the plan's inputs
 };
 
 struct PlanPort {
@@ -50,13 +52,20 @@ struct Plan {
   uint64_t workspace_bytes = 0;
   uint64_t workspace_bytes_without_sharing = 0;  // what the workspace would be if no two values shared memory
   bool tuple_result = false;  // the function gives a tuple (even of one) rather than a tensor
+  // Not all shapes are constant. Then each value of the workspace has a slot instead of an offset: the values of a slot are
+  // alive one after the other, and it is as large as the largest of them.
+  bool dynamic = false;
+  std::vector<std::vector<uint32_t>> slots;
 };
 
 // Places start at multiples of this many bytes.
 inline constexpr uint64_t kPlaceAlignment = 64;
 
+enum class Shapes : uint8_t { kConstant, kSymbolic };
+
 // Reports "not-static-dataflow" or "dynamic-shape", naming the construct and the engine to use instead.
-Result<Plan> plan_memory(const Module& m, std::string_view function, Diagnostics& diagnostics);
+Result<Plan> plan_memory(const Module& m, std::string_view function, Diagnostics& diagnostics,
+                         Shapes shapes = Shapes::kConstant);
 
 // The steps and places as text, for --emit=plan and goldens.
 std::string show(const Plan& plan);

@@ -1,9 +1,12 @@
 // relay compile: a model to a library that needs nothing of ours.
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <charconv>
 #include <chrono>
 #include <filesystem>
+#include <map>
 #include <optional>
+#include <set>
 
 #include "aot/build.h"
 #include "base/cat.h"
@@ -23,6 +26,7 @@ namespace native = kernel::native;
 struct Options {
   ModelOptions model;
   std::vector<std::string> targets = {"native"};
+  std::vector<std::string> bounds;
   std::string output, emit = "so", licence, passes;
   int opt_level = 2, threads = 1;
   bool weights_file = false, time = false;
@@ -33,6 +37,29 @@ std::string licence_text(const Options& o, Session& s) {
   if (o.licence.empty()) return text;
   if (std::string wrong = read_file(o.licence, 1 << 20, text); !wrong.empty()) s.fail(kUsage, wrong);
   return text;
+}
+
+// The largest values of shape variables. Fails for what is none of the program's.
+std::map<std::string, int64_t> bounds_of(const Options& o, const aot::Program& program, Session& s) {
+  std::set<std::string> names;
+  for (const passes::PlanPort& port : program.plan.inputs) {
+    aot::add_extents(port.type, [&](kernel::Expr v) { names.insert(show(v)); });
+  }
+  std::map<std::string, int64_t> bounds;
+  for (const std::string& text : o.bounds) {
+    const size_t colon = std::min(text.find(':'), text.size());
+    const std::string name = text.substr(0, colon), number = text.substr(std::min(colon + 1, text.size()));
+    int64_t most = 0;
+    const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), most);
+    if (name.empty() || error != std::errc() || end != number.data() + number.size() || most < 1) {
+      s.fail(kUsage, cat("--bounds: `", text, "` is not NAME:EXTENT, such as n:2048"));
+    } else if (!names.contains(name)) {
+      s.fail(kUsage, cat("--bounds: no input has the shape variable `", name,
+                         "`; there are: ", names.empty() ? "none" : join(names, ", ")));
+    }
+    bounds[name] = most;
+  }
+  return bounds;
 }
 
 // The sources as one text for people, each behind a line that names it.
@@ -161,6 +188,8 @@ void run(const Options& o, Session& s) {
   emit.threads = o.threads;
   emit.weights = o.weights_file ? aot::Weights::kFile : aot::Weights::kEmbedded;
   emit.licence = licence;
+  emit.bounds = bounds_of(o, programs[0], s);
+  if (s.exit_code != kOk) return;
   emit.kernel_files = 2 * native::usable_cores();
   const aot::Sources sources = aot::emit(variants, emit);
   if (!to_file) {
@@ -218,6 +247,11 @@ void add_compile(CLI::App& app, Session& session) {
       ->check(CLI::Range(1, 1024))
       ->capture_default_str();
   sub->add_option("--passes", o->passes, "a pipeline in the place of the level's");
+  sub->add_option(
+         "--bounds", o->bounds,
+         "NAME:EXTENT, the largest value of a shape variable: larger inputs are refused, and if each "
+         "variable has one, a context of static dataflow has all its memory from the beginning")
+      ->delimiter(',');
   sub->add_option("--licence", o->licence,
                   "a file with the model's licence, kept in the library's description");
   sub->add_flag("--weights-file", o->weights_file, "put the weights into a .safetensors beside the library");

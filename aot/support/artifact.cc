@@ -98,15 +98,12 @@ RELAY_EXPORT relay_status relay_context_create(relay_model* m, relay_context** c
   memset(place, 0, sizeof(relay_context));
   relay_context* c = static_cast<relay_context*>(place);
   c->model = m;
-  if (kWorkspaceBytes > 0) {
-    c->workspace =
-        static_cast<unsigned char*>(m->memory.allocate(m->memory.self, kWorkspaceBytes, kAlignment));
-    if (c->workspace == nullptr) {
-      m->memory.release(m->memory.self, place, sizeof(relay_context));
-      return RELAY_LIMIT;
-    }
-    start_workspace(c->workspace, &m->memory);
+  if (!reserve(c, kWorkspaceBytes) || !prepare_workspace(c)) {
+    release_workspace(c);
+    m->memory.release(m->memory.self, place, sizeof(relay_context));
+    return RELAY_LIMIT;
   }
+  if (c->workspace != nullptr) start_workspace(c->workspace, &m->memory);
   __atomic_add_fetch(&m->contexts, 1, __ATOMIC_ACQ_REL);
   *context = c;
   return RELAY_OK;
@@ -116,10 +113,8 @@ RELAY_EXPORT void relay_context_free(relay_context* c) {
   if (c == nullptr) return;
   relay_model* m = c->model;
   release_held(c);
-  if (c->workspace != nullptr) {
-    end_workspace(c->workspace);
-    m->memory.release(m->memory.self, c->workspace, kWorkspaceBytes);
-  }
+  if (c->workspace != nullptr) end_workspace(c->workspace);
+  release_workspace(c);
   m->memory.release(m->memory.self, c, sizeof(relay_context));
   __atomic_sub_fetch(&m->contexts, 1, __ATOMIC_ACQ_REL);
 }

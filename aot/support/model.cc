@@ -48,7 +48,9 @@ struct relay_model {
 struct relay_context {
   relay_model* model;
   unsigned char* workspace;
+  size_t workspace_bytes;
   void* held[kOutputCount + 1];  // outputs that live in the context
+  size_t held_bytes[kOutputCount + 1];
   int64_t held_shapes[kMostDims * kOutputCount + 1];
   int cancelled;
   char error[kErrorSize];

@@ -49,19 +49,7 @@ void show_wanted(char* to, size_t size, const Port& port, const int64_t* variabl
   add(")");
 }
 
-// The bytes of the elements; false if that is too much for a number.
-bool bytes_of(const int64_t* shape, int32_t rank, uint64_t element_bytes, uint64_t* bytes) {
-  *bytes = element_bytes;
-  for (int32_t d = 0; d < rank; ++d) {
-    if (shape[d] == 0) return *bytes = 0, true;
-  }
-  for (int32_t d = 0; d < rank; ++d) {
-    if (__builtin_mul_overflow(*bytes, static_cast<uint64_t>(shape[d]), bytes)) return false;
-  }
-  return *bytes <= INT64_MAX;
-}
-
-uint64_t element_bytes(const Port& port) { return port.dtype_bits < 8 ? 1 : port.dtype_bits / 8; }
+size_t element_bytes(const Port& port) { return port.dtype_bits < 8 ? 1 : port.dtype_bits / 8; }
 
 relay_status check_tensor(relay_context* c, const char* role, const Port& port, const DLTensor* t,
                           const int64_t* variables) {
@@ -94,8 +82,8 @@ relay_status check_tensor(relay_context* c, const char* role, const Port& port, 
     say(c->error, kErrorSize, "%s `%s` is not dense and row-major: copy it first", role, port.name);
     return RELAY_USAGE;
   }
-  uint64_t bytes;
-  if (!bytes_of(t->shape, t->ndim, element_bytes(port), &bytes)) {
+  size_t bytes;
+  if (!count_bytes(element_bytes(port), static_cast<uint32_t>(t->ndim), t->shape, &bytes)) {
     say(c->error, kErrorSize, "%s `%s` has more bytes than there can be", role, port.name);
     return RELAY_USAGE;
   }
@@ -121,6 +109,12 @@ relay_status check_inputs(relay_context* c, const DLTensor* const* inputs, int64
       if (variable < kVariableCount && variables[variable] == kUnknown) variables[variable] = t->shape[d];
     }
   }
+  for (size_t i = 0; i < kVariableCount; ++i) {
+    if (variables[i] <= kVariableBounds[i]) continue;
+    say(c->error, kErrorSize, "`%s` is %lld, the model was compiled for at most %lld", kExtentTexts[i],
+        static_cast<long long>(variables[i]), static_cast<long long>(kVariableBounds[i]));
+    return RELAY_USAGE;
+  }
   for (size_t i = 0; i < kInputCount; ++i) {
     const relay_status status = check_tensor(c, "input", kInputs[i], inputs[i], variables);
     if (status != RELAY_OK) return status;
@@ -140,6 +134,23 @@ void describe_held(relay_context* c, size_t i, void* memory, const int64_t* exte
   t->dtype.bits = kOutputs[i].dtype_bits;
   t->dtype.lanes = 1;
   t->shape = shape;
+}
+
+void release_workspace(relay_context* c) {
+  const relay_allocator& memory = c->model->memory;
+  if (c->workspace != nullptr) memory.release(memory.self, c->workspace, c->workspace_bytes);
+  c->workspace = nullptr;
+  c->workspace_bytes = 0;
+}
+
+// Sees to it that the workspace has so many bytes. What was in it is lost if it has to grow.
+bool reserve(relay_context* c, size_t bytes) {
+  if (bytes <= c->workspace_bytes) return true;
+  release_workspace(c);
+  const relay_allocator& memory = c->model->memory;
+  c->workspace = static_cast<unsigned char*>(memory.allocate(memory.self, bytes, kAlignment));
+  if (c->workspace != nullptr) c->workspace_bytes = bytes;
+  return c->workspace != nullptr;
 }
 
 // What a run came to, with its text.

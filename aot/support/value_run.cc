@@ -7,6 +7,8 @@ namespace {
 
 Heap* heap_of(const relay_context* c) { return reinterpret_cast<Heap*>(c->workspace); }
 
+bool prepare_workspace(relay_context*) { return true; }
+
 // A run that has not begun: what makes values needs one to say why there is none.
 struct Start {
   Run run = {};
@@ -51,16 +53,16 @@ DLTensor tensor_of(Cell* cell, const TypeEntry& type) {
   return t;
 }
 
-uint64_t cell_bytes(Cell* cell, unsigned dtype_bits) {
-  uint64_t bytes = 0;
-  bytes_of(cell->extents(), static_cast<int32_t>(cell->rank), dtype_bits < 8 ? 1 : dtype_bits / 8, &bytes);
+size_t cell_bytes(Cell* cell, unsigned dtype_bits) {
+  size_t bytes = 0;
+  (void)count_bytes(dtype_bits < 8 ? 1 : dtype_bits / 8, cell->rank, cell->extents(), &bytes);
   return bytes;
 }
 
 Value copy_of(Run& run, const void* memory, unsigned dtype_bits, uint32_t rank, const int64_t* extents) {
   Value v = make_tensor(run, dtype_bits < 8 ? 1 : dtype_bits / 8, rank, extents);
   if (v) {
-    const uint64_t bytes = cell_bytes(v.get(), dtype_bits);
+    const size_t bytes = cell_bytes(v.get(), dtype_bits);
     if (bytes > 0) memcpy(v->data, memory, bytes);
   }
   return v;
@@ -110,7 +112,7 @@ relay_status give(relay_context* c, Run& run, size_t i, Cell* cell, DLTensor* t)
         is, has);
     return RELAY_USAGE;
   }
-  const uint64_t bytes = cell_bytes(cell, port.dtype_bits);
+  const size_t bytes = cell_bytes(cell, port.dtype_bits);
   if (bytes > 0) memcpy(static_cast<unsigned char*>(t->data) + t->byte_offset, cell->data, bytes);
   return RELAY_OK;
 }

@@ -271,15 +271,6 @@ struct Run {
   }
 };
 
-// Of extents. What is divided by 0 is no extent.
-inline int64_t floor_div(int64_t a, int64_t b) {
-  if (b == 0) return INT64_MIN;
-  return a / b - (a % b != 0 && (a < 0) != (b < 0));
-}
-inline int64_t floor_mod(int64_t a, int64_t b) { return b == 0 ? INT64_MIN : a - b * floor_div(a, b); }
-inline int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
-inline int64_t greatest(int64_t a, int64_t b) { return a < b ? b : a; }
-
 // Where the elements of a tensor begin that has them itself.
 inline size_t tensor_head(uint32_t rank) { return (sizeof(Cell) + rank * sizeof(int64_t) + 63) / 64 * 64; }
 
@@ -300,13 +291,14 @@ inline Cell* take_cell(Run& run, Kind kind, uint16_t tag, uint32_t count, uint32
 }
 
 inline Value make_tensor(Run& run, size_t element_bytes, uint32_t rank, const int64_t* extents) {
-  size_t bytes = element_bytes;
-  for (uint32_t i = 0; i < rank; ++i) {
-    if (extents[i] < 0) return run.trap("an extent of a tensor is negative");
-    if (__builtin_mul_overflow(bytes, static_cast<size_t>(extents[i]), &bytes)) return run.out_of_memory();
+  size_t bytes = 0;
+  if (!count_bytes(element_bytes, rank, extents, &bytes)) {
+    for (uint32_t i = 0; i < rank; ++i) {
+      if (extents[i] < 0) return run.trap("an extent of a tensor is negative");
+    }
+    return run.out_of_memory();
   }
   const size_t head = tensor_head(rank);
-  if (bytes > SIZE_MAX / 2) return run.out_of_memory();
   Cell* c = take_cell(run, Kind::kTensor, 0, 0, rank, head + bytes);
   if (c == nullptr) return Value();
   c->data = reinterpret_cast<unsigned char*>(c) + head;

@@ -64,6 +64,17 @@ TEST_F(Usage, OfSeveralTargetsEachMustExistAndBeAbleToRun) {
           {"cpu:avx2 would never run", "cpu:sse2", "the best first"});
 }
 
+TEST_F(Usage, ABoundIsOfAShapeVariableThatThereIs) {
+  write("n.relay", "def @main(%x: Tensor[(n), float32], %y: Tensor[(k, 2), float32]) { (negative(%x), %y) }");
+  const auto with = [](const std::string& bound) {
+    return std::vector<std::string>{"compile", "n.relay", "--bounds", bound};
+  };
+  refused(with("m:4"), kUsage, {"no input has the shape variable `m`", "k, n"});
+  refused({"compile", "m.relay", "--bounds", "n:4"}, kUsage, {"no input has the shape variable `n`", "none"});
+  for (const std::string wrong : {"n", "n:", "n:0", "n:-1", "n:4x", "n:99999999999999999999", ":4"})
+    refused(with(wrong), kUsage, {"--bounds", "`" + wrong + "`"});
+}
+
 TEST_F(Usage, AnUnknownPassIsNamedWithThoseThereAre) {
   for (const std::string command : {"opt", "compile"}) {
     refused({command, "m.relay", "--passes", "fuse,nonsense"}, kUsage,

@@ -199,7 +199,8 @@ std::string run(const Command& c, const TestFile& file, Diagnostics& diagnostics
   }
   if (c.name == "functions") {
     const Result<aot::Program> program = aot::make_program(*done, c.option("function", "main"), diagnostics);
-    if (!program || program->functions.empty()) return "";
+    if (!program) return "";
+    if (program->functions.empty()) return passes::show(program->plan);
     return aot::print_functions(
         *program, "", [](const kernel::Kernel& k) { return k.name.str(); }, [](size_t i) { return 64 * i; });
   }

@@ -1,0 +1,194 @@
+// Static dataflow over shape variables: one artifact for all extents, through its C interface.
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <random>
+
+#include "aot/testing.h"
+
+namespace relay::aot {
+namespace {
+
+// Has a workspace, a view, an output that is copied, and extents that follow from n.
+constexpr std::string_view kRows = R"(
+def @main(%x: Tensor[(n, 8), float32], %y: Tensor[(2*n), float32]) {
+  let %h = nn.softmax(add(%x, 1f));
+  (sum(nn.softmax(multiply(%h, %h)), axis=[1]), reshape(%h, newshape=[n*8]), %y)
+}
+)";
+const Compiled& rows() {
+  static const Compiled c(kRows);
+  return c;
+}
+const Compiled& bounded() {
+  static const Compiled c(kRows, {.bounds = {{"n", 100}}});
+  return c;
+}
+
+struct RowRun {
+  const relay_api* api;
+  relay_model* model = nullptr;
+  relay_context* context = nullptr;
+  relay_status status;
+  std::vector<float> x, y;
+  int64_t x_shape[2] = {0, 8}, y_shape[1] = {0};
+  DLTensor out[3] = {};
+
+  explicit RowRun(const Compiled& c, const relay_allocator* memory = nullptr) : api(c.api) {
+    relay_open_options options = {};
+    options.struct_size = sizeof options;
+    options.threads = 1;
+    options.allocator = memory;
+    status = api->model_open(&options, &model);
+    if (status == RELAY_OK) status = api->context_create(model, &context);
+  }
+  RowRun(const RowRun&) = delete;
+  ~RowRun() {
+    api->context_free(context);
+    EXPECT_EQ(api->model_close(model), RELAY_OK);
+  }
+  std::string said() const { return api->error(context); }
+
+  // The context gives the memory of the results.
+  relay_status go(int64_t n, int64_t m) {
+    x.assign(static_cast<size_t>(n * 8), 0.25f);
+    y.assign(static_cast<size_t>(m), 3);
+    x_shape[0] = n, y_shape[0] = m;
+    const DLTensor in[] = {{x.data(), {kDLCPU, 0}, 2, {kDLFloat, 32, 1}, x_shape, nullptr, 0},
+                           {y.data(), {kDLCPU, 0}, 1, {kDLFloat, 32, 1}, y_shape, nullptr, 0}};
+    const DLTensor* inputs[] = {&in[0], &in[1]};
+    DLTensor* outputs[] = {&out[0], &out[1], &out[2]};
+    for (DLTensor& t : out) t = {};
+    return api->run(context, inputs, 2, outputs, 3);
+  }
+  bool right(int64_t n) const {
+    const auto at = [&](size_t i, int64_t k) { return static_cast<const float*>(out[i].data)[k]; };
+    bool same =
+        out[0].ndim == 1 && out[0].shape[0] == n && out[1].shape[0] == 8 * n && out[2].shape[0] == 2 * n;
+    for (int64_t k = 0; same && k < n; ++k)
+      same = std::abs(at(0, k) - 1) < 1e-6f && at(1, 8 * k + 3) == 0.125f;
+    for (int64_t k = 0; same && k < 2 * n; ++k) same = at(2, k) == 3;
+    return same;
+  }
+};
+
+TEST(DynamicPlan, RunsAtEveryExtent) {
+  RowRun r(rows());
+  for (int64_t n : {0, 1, 15, 16, 17, 1000}) {
+    ASSERT_EQ(r.go(n, 2 * n), RELAY_OK) << r.said();
+    EXPECT_TRUE(r.right(n)) << n;
+  }
+}
+
+TEST(DynamicPlan, ExtentsThatDoNotFitAreRefusedByName) {
+  RowRun r(rows());
+  EXPECT_EQ(r.go(4, 9), RELAY_USAGE);
+  EXPECT_NE(r.said().find("input `y` must have shape (2*n = 8), it has (9)"), std::string::npos) << r.said();
+  r.x_shape[1] = 7;
+  EXPECT_EQ(r.go(4, 8), RELAY_USAGE);
+  EXPECT_NE(r.said().find("input `x` must have shape (n = 4, 8), it has (4, 7)"), std::string::npos)
+      << r.said();
+  r.x_shape[1] = 8;
+  ASSERT_EQ(r.go(4, 8), RELAY_OK) << r.said();
+  // A result in memory of the caller has the extents of this run.
+  const DLTensor in[] = {{r.x.data(), {kDLCPU, 0}, 2, {kDLFloat, 32, 1}, r.x_shape, nullptr, 0},
+                         {r.y.data(), {kDLCPU, 0}, 1, {kDLFloat, 32, 1}, r.y_shape, nullptr, 0}};
+  const DLTensor* inputs[] = {&in[0], &in[1]};
+  std::vector<float> sums(5);
+  int64_t shape[] = {5};
+  DLTensor own = {sums.data(), {kDLCPU, 0}, 1, {kDLFloat, 32, 1}, shape, nullptr, 0};
+  DLTensor* outputs[] = {&own, &r.out[1], &r.out[2]};
+  EXPECT_EQ(r.api->run(r.context, inputs, 2, outputs, 3), RELAY_USAGE);
+  EXPECT_NE(r.said().find("must have shape (n = 4), it has (5)"), std::string::npos) << r.said();
+  shape[0] = 4;
+  EXPECT_EQ(r.api->run(r.context, inputs, 2, outputs, 3), RELAY_OK) << r.said();
+  EXPECT_NEAR(sums[3], 1, 1e-6);
+}
+
+TEST(DynamicPlan, DescribesItsExtents) {
+  RowRun r(bounded());
+  const auto d = nlohmann::json::parse(r.api->model_describe(r.model));
+  EXPECT_EQ(d["inputs"][0]["dims"], nlohmann::json::parse(R"(["n", 8])"));
+  EXPECT_EQ(d["inputs"][1]["dims"], nlohmann::json::parse(R"(["2*n"])"));
+  EXPECT_EQ(d["outputs"][1]["dims"], nlohmann::json::parse(R"(["8*n"])"));
+  EXPECT_EQ(d["bounds"], nlohmann::json::parse(R"({"n": 100})"));
+}
+
+TEST(DynamicPlan, MemoryGrowsToTheLargestRunAndNoFurther) {
+  Counting memory{-1};
+  {
+    RowRun r(rows(), &memory.api);
+    std::mt19937 random(5);
+    ASSERT_EQ(r.go(512, 1024), RELAY_OK) << r.said();
+    const int requests = memory.requests;
+    for (int k = 0; k < 2000; ++k) {
+      const auto n = static_cast<int64_t>(random() % 513);
+      ASSERT_EQ(r.go(n, 2 * n), RELAY_OK) << r.said();
+      ASSERT_TRUE(r.right(n)) << n;
+    }
+    EXPECT_EQ(memory.requests, requests);
+    ASSERT_EQ(r.go(2048, 4096), RELAY_OK) << r.said();
+    EXPECT_TRUE(r.right(2048));
+  }
+  EXPECT_EQ(memory.live, 0);
+}
+
+// C: above its bound an extent is refused, and below it a run asks for no workspace.
+TEST(DynamicPlan, BoundsAreKeptAndPaidForAtTheBeginning) {
+  Counting memory{-1};
+  {
+    RowRun r(bounded(), &memory.api);
+    EXPECT_EQ(r.go(101, 202), RELAY_USAGE);
+    EXPECT_NE(r.said().find("`n` is 101, the model was compiled for at most 100"), std::string::npos)
+        << r.said();
+    const int requests = memory.requests;
+    for (int64_t n : {1, 50, 100}) ASSERT_EQ(r.go(n, 2 * n), RELAY_OK) << r.said();
+    EXPECT_TRUE(r.right(100));
+    EXPECT_EQ(memory.requests, requests + 9);  // three held outputs, each of which grew twice: no workspace
+  }
+  EXPECT_EQ(memory.live, 0);
+}
+
+TEST(DynamicPlan, WithoutMemoryThereIsALimitAndNoLeak) {
+  int refusals = 0;
+  for (int nth = 0;; ++nth) {
+    Counting memory{nth};
+    bool refused = false;
+    {
+      RowRun r(rows(), &memory.api);
+      relay_status status = r.status;
+      for (int64_t n : {10, 1000}) {
+        if (status == RELAY_OK) status = r.go(n, 2 * n);
+      }
+      refused = memory.left < 0;
+      if (refused) EXPECT_EQ(status, RELAY_LIMIT) << nth;
+      if (refused && r.status == RELAY_OK) {
+        ASSERT_EQ(r.go(1000, 2000), RELAY_OK) << r.said();
+        EXPECT_TRUE(r.right(1000));
+      }
+    }
+    EXPECT_EQ(memory.live, 0);
+    if (!refused) break;
+    ++refusals;
+  }
+  EXPECT_GE(refusals, 8);  // the model, a context, its workspace and outputs, twice
+}
+
+// Extents whose product is no number of bytes, of tensors without elements.
+TEST(DynamicPlan, ExtentsThatNoMemoryHasAreALimit) {
+  const Compiled c(R"(
+def @main(%x: Tensor[(n, 0), float32], %y: Tensor[(m, 0), float32]) {
+  nn.softmax(add(sum(%x, axis=[1], keepdims=True), reshape(sum(%y, axis=[1]), newshape=[1, m])))
+}
+)");
+  RowRun r(c);
+  int64_t huge[] = {int64_t{1} << 40, 0};
+  const DLTensor in[] = {{nullptr, {kDLCPU, 0}, 2, {kDLFloat, 32, 1}, huge, nullptr, 0},
+                         {nullptr, {kDLCPU, 0}, 2, {kDLFloat, 32, 1}, huge, nullptr, 0}};
+  const DLTensor* inputs[] = {&in[0], &in[1]};
+  DLTensor* outputs[] = {&r.out[0]};
+  EXPECT_EQ(r.api->run(r.context, inputs, 2, outputs, 1), RELAY_LIMIT) << r.said();
+}
+
+}  // namespace
+}  // namespace relay::aot

@@ -1,0 +1,61 @@
+// Extents that are known when the program runs; part of the artifacts that have some (see artifact.cc).
+
+// What is divided by 0 is no extent.
+inline int64_t floor_div(int64_t a, int64_t b) {
+  if (b == 0) return INT64_MIN;
+  return a / b - (a % b != 0 && (a < 0) != (b < 0));
+}
+inline int64_t floor_mod(int64_t a, int64_t b) { return b == 0 ? INT64_MIN : a - b * floor_div(a, b); }
+inline int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
+inline int64_t greatest(int64_t a, int64_t b) { return a < b ? b : a; }
+
+// The bytes of a tensor; false if an extent is negative or there is no number for them.
+inline bool count_bytes(size_t element_bytes, uint32_t rank, const int64_t* extents, size_t* bytes) {
+  *bytes = element_bytes;
+  bool empty = false;
+  for (uint32_t i = 0; i < rank; ++i) {
+    if (extents[i] < 0) return false;
+    empty = empty || extents[i] == 0;
+  }
+  if (empty) return *bytes = 0, true;
+  for (uint32_t i = 0; i < rank; ++i) {
+    if (__builtin_mul_overflow(*bytes, static_cast<size_t>(extents[i]), bytes)) return false;
+  }
+  return *bytes <= SIZE_MAX / 4;
+}
+
+// Lays the slots of a workspace one after the other.
+class Layout {
+ public:
+  explicit Layout(size_t* slots) : slots_(slots) {}
+  // The next slot is as large as the largest of these values, each of so many bytes an element.
+  void slot() {
+    close();
+    *slots_++ = end_;
+    largest_ = 0;
+  }
+  template <class... Extent>
+  void holds(size_t element_bytes, Extent... extents) {
+    const int64_t list[] = {extents..., 1};
+    size_t bytes = 0;
+    for (int64_t extent : list) negative_ = negative_ || extent < 0;
+    fits_ = count_bytes(element_bytes, sizeof...(extents), list, &bytes) && fits_;
+    if (bytes > largest_) largest_ = bytes;
+  }
+  // The bytes of the workspace. Not 0, what the run ends with, if an extent is negative or no memory is that large.
+  int32_t end(size_t* bytes) {
+    close();
+    *bytes = end_;
+    return negative_ ? kTrapped : fits_ ? 0 : kLimit;
+  }
+
+ private:
+  void close() {
+    end_ += (largest_ + 63) / 64 * 64;
+    fits_ = fits_ && end_ <= SIZE_MAX / 4;
+  }
+
+  size_t* slots_;
+  size_t end_ = 0, largest_ = 0;
+  bool fits_ = true, negative_ = false;
+};
