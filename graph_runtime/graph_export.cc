@@ -178,6 +178,16 @@ class Exporter {
       return true;
     }
     std::vector<Expr> args(call.args.begin(), call.args.end());
+    // The inputs and results of a node are in no order but one.
+    const auto is_nested = [](Type t) {
+      const auto* tuple = t->as<TupleType>();
+      return tuple && std::any_of(tuple->fields.begin(), tuple->fields.end(),
+                                  [](Type field) { return field->as<TupleType>() != nullptr; });
+    };
+    if (is_nested(call.type) ||
+        std::any_of(args.begin(), args.end(), [&](Expr arg) { return is_nested(arg->type); }))
+      return passes::refuse_static(&call, "not-static-dataflow",
+                                   "a tuple of tuples is no input or result of a node", diagnostics_);
     if (def) fn = wrapped(call, *def, args);
     fn = without_constants(fn, args);
     Entries inputs;

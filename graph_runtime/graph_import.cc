@@ -302,7 +302,11 @@ class Importer {
   std::vector<Expr> reshaped(size_t at, const std::vector<Expr>& inputs) {
     if (inputs.size() != 1 || first(at + 1) - first(at) != 1)
       throw GraphRefusal{"graph-invalid", cat("`", kReshapeFunction, "` takes one tensor and gives one")};
-    return {op::call(builder_, op::kReshape, inputs, {{"newshape", graph_.shape[first(at)]}})};
+    // A reshape takes an extent of 0 for a word of its own, unless it is told not to.
+    const Shape& shape = graph_.shape[first(at)];
+    std::vector<AttrArg> attrs{{"newshape", shape}};
+    if (std::find(shape.begin(), shape.end(), 0) != shape.end()) attrs.push_back({"allowzero", true});
+    return {op::call(builder_, op::kReshape, inputs, attrs)};
   }
 
   // The function's definition, parsed once; each call has a copy of its own, since a variable is bound once.

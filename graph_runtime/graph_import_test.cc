@@ -207,6 +207,11 @@ TEST(GraphExport, RefusesWhatIsNoStaticDataflow) {
   EXPECT_NE(refusal("def @f(%x: float32) { %x } def @main(%x: float32) { @f(%x) }").find("another function"),
             std::string::npos);
   EXPECT_NE(refusal("def @main(%x: float32) { ref_read(ref(%x)) }").find("a reference"), std::string::npos);
+  EXPECT_NE(
+      refusal(
+          "def @main(%x: float32) { %0 = fn (%p: float32, Primitive=True) { (%p, (abs(%p), %p)) }; %0(%x) }")
+          .find("a tuple of tuples"),
+      std::string::npos);
   Diagnostics d;
   EXPECT_FALSE(export_graph(parsed("def @main() { 1f }"), "none", {}, d).ok());
 }
@@ -378,6 +383,12 @@ TEST(GraphImport, KnowsTheFunctionsOfEveryExecutor) {
   const Import nop = import(defined("", "[2, 2]", "__nop"));
   ASSERT_TRUE(nop.module.ok()) << nop.said();
   EXPECT_EQ(run(*nop.module, {floats({4}, {1, 2, 3, 4})})[0].shape(), (Shape{2, 2}));
+  const Import none = import(R"({"nodes": [{"op": "null", "name": "x", "inputs": []},
+    {"op": "tvm_op", "name": "y", "attrs": {"func_name": "__nop", "num_inputs": "1", "num_outputs": "1",
+     "flatten_data": "0"}, "inputs": [[0, 0, 0]]}], "arg_nodes": [0], "heads": [[1, 0, 0]], "node_row_ptr": [0, 1, 2],
+    "attrs": {"dltype": ["list_str", ["float32", "float32"]], "shape": ["list_shape", [[3, 0], [0, 5]]],
+              "storage_id": ["list_int", [0, 0]]}})");
+  EXPECT_TRUE(none.module.ok()) << "extents of 0 are extents: " << none.said();
   const Import copy = import(defined("", "[4]", "__copy"));
   ASSERT_TRUE(copy.module.ok()) << copy.said();
   EXPECT_NE(refused(defined("", "[3]", "__nop")).find("[graph-type-error]"), std::string::npos);
