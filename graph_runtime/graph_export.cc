@@ -7,6 +7,7 @@
 
 #include "base/cat.h"
 #include "graph_runtime/graph_import.h"
+#include "graph_runtime/unique_names.h"
 #include "ir/analysis.h"
 #include "ir/rewrite.h"
 #include "ir/text/printer.h"
@@ -44,7 +45,7 @@ class Exporter {
   Exporter(const Module& m, Diagnostics& diagnostics)
       : module_(m), diagnostics_(diagnostics), builder_(m.context()), operators_(op::operators()) {}
 
-  Result<ExportedGraph> run(const Fn& fn, const GraphNames& names) {
+  Result<GraphContents> run(const Fn& fn, const GraphNames& names) {
     const std::vector<Expr> order = post_order(fn.body);
     if (!forms_are_known(order) || !add_inputs(fn, names.inputs)) return kReported;
     for (Expr e : order) {
@@ -53,7 +54,7 @@ class Exporter {
     graph_.heads = entries_.at(fn.body);
     name_nodes(names.outputs);
     plan_storage();
-    return ExportedGraph{std::move(graph_), std::move(params_)};
+    return GraphContents{std::move(graph_), std::move(params_)};
   }
 
  private:
@@ -90,12 +91,6 @@ class Exporter {
     return at;
   }
 
-  std::string unique(const std::string& base) {
-    std::string name = base;
-    for (size_t k = 1; !names_.insert(name).second; ++k) name = cat(base, "_", k);
-    return name;
-  }
-
   bool add_inputs(const Fn& fn, const std::vector<std::string>& names) {
     for (size_t i = 0; i < fn.params.size(); ++i) {
       const Var* p = fn.params[i];
@@ -104,7 +99,7 @@ class Exporter {
       if (!p->type->as<TensorType>())
         return passes::refuse_static(p, "not-static-dataflow",
                                      cat("parameter %", p->name.text(), " is not a tensor"), diagnostics_);
-      const std::string name = unique(i < names.size() ? names[i] : p->name.str());
+      const std::string name = names_.take(i < names.size() ? names[i] : p->name.str());
       entries_[p] = {{add_node({"null", name}, types), 0}};
     }
     return true;
@@ -144,7 +139,7 @@ class Exporter {
   }
 
   GraphEntry parameter(const Constant& c) {
-    const std::string name = unique(c.name.text().empty() ? cat("p", params_.size()) : c.name.str());
+    const std::string name = names_.take(c.name.text().empty() ? cat("p", params_.size()) : c.name.str());
     params_.push_back({name, *c.value});
     return {add_node({"null", name}, {module_.context().tensor_type(c.value->shape(), c.value->dtype())}), 0};
   }
@@ -207,10 +202,7 @@ class Exporter {
   std::string function_name(const Fn& fn, const std::string& text) {
     const auto [it, fresh] = functions_.try_emplace(text);
     if (!fresh) return it->second;
-    const std::string base = name_of(fn);
-    std::string name = base;
-    for (size_t k = 1; !function_names_.insert(name).second; ++k) name = cat(base, "_", k);
-    return it->second = name;
+    return it->second = function_names_.take(name_of(fn));
   }
 
   uint32_t add_call(const std::string& function, const std::string& text, const std::string& name,
@@ -274,7 +266,7 @@ class Exporter {
     for (const bool heads : {true, false}) {
       for (uint32_t at = 0; at < graph_.nodes.size(); ++at) {
         GraphNode& n = graph_.nodes[at];
-        if (n.is_call() && is_head(at) == heads) n.name = unique(heads ? wanted.at(at) : n.name);
+        if (n.is_call() && is_head(at) == heads) n.name = names_.take(heads ? wanted.at(at) : n.name);
       }
     }
   }
@@ -341,13 +333,13 @@ class Exporter {
   std::unordered_map<Expr, Expr> bound_;  // variable of a let -> its value
   std::unordered_map<Expr, Entries> entries_;
   std::map<size_t, size_t> views_;  // entry -> the entry whose memory it shows
-  std::unordered_set<std::string> names_, function_names_;
+  UniqueNames names_, function_names_;
   std::unordered_map<std::string, std::string> functions_;  // definition -> name
 };
 
 }  // namespace
 
-Result<ExportedGraph> export_graph(const Module& m, std::string_view function, const GraphNames& names,
+Result<GraphContents> export_graph(const Module& m, std::string_view function, const GraphNames& names,
                                    Diagnostics& diagnostics) {
   const Fn* fn = m.function(function);
   if (!fn) {

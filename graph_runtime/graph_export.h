@@ -11,16 +11,10 @@
 
 #include "base/diagnostics.h"
 #include "base/result.h"
-#include "frontend/data/named_tensors.h"
-#include "graph_runtime/graph_json.h"
+#include "graph_runtime/graph_import.h"
 #include "ir/module.h"
 
 namespace relay::graph_runtime {
-
-struct ExportedGraph {
-  Graph graph;
-  data::NamedTensors params;
-};
 
 // What the nodes of inputs and results are called. Where there is no name: a parameter's own, a function's.
 struct GraphNames {
@@ -30,7 +24,7 @@ struct GraphNames {
 // The module is type checked, and usually fused (passes/fuse.cc). Tuples of the result are taken apart: their tensors become
 // heads. A result has its name if it is the only one of a node.
 // Reports "not-static-dataflow", "dynamic-shape" and "no-such-function".
-Result<ExportedGraph> export_graph(const Module& m, std::string_view function, const GraphNames& names,
+Result<GraphContents> export_graph(const Module& m, std::string_view function, const GraphNames& names,
                                    Diagnostics& diagnostics);
 
 }  // namespace relay::graph_runtime

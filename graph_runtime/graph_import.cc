@@ -11,6 +11,7 @@
 #include "frontend/data/input_file.h"
 #include "frontend/data/params.h"
 #include "graph_runtime/graph_operators.h"
+#include "graph_runtime/unique_names.h"
 #include "ir/analysis.h"
 #include "ir/rewrite.h"
 #include "ir/text/parser.h"
@@ -35,15 +36,15 @@ std::string shown(std::string_view name) {
 
 class Importer {
  public:
-  Importer(const Graph& graph, const data::NamedTensors& params, const std::string& name, const Module& empty,
+  Importer(const GraphContents& contents, const std::string& name, const Module& empty,
            const GraphImportOptions& options, Diagnostics& diagnostics)
-      : graph_(graph),
+      : graph_(contents.graph),
         name_(name),
         module_(empty),
         options_(options),
         diagnostics_(diagnostics),
         builder_(module_.context()) {
-    for (const data::NamedTensor& p : params) params_.emplace(p.name, &p.value);
+    for (const data::NamedTensor& p : contents.params) params_.emplace(p.name, &p.value);
   }
 
   Result<Module> run() {
@@ -376,7 +377,7 @@ class Importer {
   Result<Module> module_of_heads() {
     std::vector<Expr> results;
     std::vector<std::string> input_names, output_names;
-    std::unordered_set<std::string> taken;
+    UniqueNames names;
     for (const GraphEntry& e : graph_.heads) {
       const std::vector<Expr>& from = results_[e.node];
       if (e.index >= from.size()) {
@@ -384,10 +385,8 @@ class Importer {
         return kReported;
       }
       results.push_back(from[e.index]);
-      std::string base = node(e.node).name, name = base;
-      if (e.index) name = base = cat(base, ".", e.index);
-      for (size_t k = 1; !taken.insert(name).second; ++k) name = cat(base, "_", k);
-      output_names.push_back(std::move(name));
+      const std::string& name = node(e.node).name;
+      output_names.push_back(names.take(e.index ? cat(name, ".", e.index) : name));
     }
     for (const Var* x : inputs_) input_names.push_back(x->name.str());
     const Expr body = results.size() == 1 ? results[0] : builder_.tuple(results);
@@ -468,27 +467,32 @@ Result<GraphFiles> graph_files(const std::string& path, Diagnostics& diagnostics
   return out;
 }
 
-Result<Module> import_graph(const Graph& graph, const data::NamedTensors& params, const std::string& name,
-                            const Module& empty, const GraphImportOptions& options,
-                            Diagnostics& diagnostics) {
-  return Importer(graph, params, name, empty, options, diagnostics).run();
+Result<Module> import_graph(const GraphContents& contents, const std::string& name, const Module& empty,
+                            const GraphImportOptions& options, Diagnostics& diagnostics) {
+  return Importer(contents, name, empty, options, diagnostics).run();
 }
 
-Result<Module> import_graph(const GraphFiles& files, const Module& empty, const GraphImportOptions& options,
-                            Diagnostics& diagnostics) {
+Result<GraphContents> read_graph(const GraphFiles& files, const GraphImportOptions& options,
+                                 Diagnostics& diagnostics) {
   Result<std::string> json = data::read_file(files.graph, options.files.file_bytes, diagnostics);
   if (!json) return kReported;
   Result<Graph> graph = parse_graph(*json, files.graph, options.limits, diagnostics);
   if (!graph) return kReported;
-  data::NamedTensors params;
-  if (!files.params.empty()) {
-    Result<std::string> bytes = data::read_file(files.params, options.files.file_bytes, diagnostics);
-    if (!bytes) return kReported;
-    Result<data::NamedTensors> read = data::parse_params(*bytes, files.params, options.files, diagnostics);
-    if (!read) return kReported;
-    params = std::move(*read);
-  }
-  return import_graph(*graph, params, files.graph, empty, options, diagnostics);
+  GraphContents out{std::move(*graph), {}};
+  if (files.params.empty()) return out;
+  Result<std::string> bytes = data::read_file(files.params, options.files.file_bytes, diagnostics);
+  if (!bytes) return kReported;
+  Result<data::NamedTensors> params = data::parse_params(*bytes, files.params, options.files, diagnostics);
+  if (!params) return kReported;
+  out.params = std::move(*params);
+  return out;
+}
+
+Result<Module> import_graph(const GraphFiles& files, const Module& empty, const GraphImportOptions& options,
+                            Diagnostics& diagnostics) {
+  const Result<GraphContents> contents = read_graph(files, options, diagnostics);
+  if (!contents) return kReported;
+  return import_graph(*contents, files.graph, empty, options, diagnostics);
 }
 
 }  // namespace relay::graph_runtime

@@ -39,10 +39,17 @@ struct GraphImportOptions {
   data::Limits files = {};
 };
 
+struct GraphContents {
+  Graph graph;
+  data::NamedTensors params;
+};
+Result<GraphContents> read_graph(const GraphFiles& files, const GraphImportOptions& options,
+                                 Diagnostics& diagnostics);
+
 // `empty` is a module without contents: the result shares its context, and the diagnostics point into its sources whether
 // or not there is a result. Functions of which the graph has code only are all refused at once ("unsupported-function").
-Result<Module> import_graph(const Graph& graph, const data::NamedTensors& params, const std::string& name,
-                            const Module& empty, const GraphImportOptions& options, Diagnostics& diagnostics);
+Result<Module> import_graph(const GraphContents& contents, const std::string& name, const Module& empty,
+                            const GraphImportOptions& options, Diagnostics& diagnostics);
 Result<Module> import_graph(const GraphFiles& files, const Module& empty, const GraphImportOptions& options,
                             Diagnostics& diagnostics);
 

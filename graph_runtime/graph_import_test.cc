@@ -50,7 +50,8 @@ struct Import {
 Import import(const Graph& graph, const data::NamedTensors& params = {},
               const GraphImportOptions& options = {}) {
   Import out;
-  const Result<Module> m = import_graph(graph, params, "g.json", out.empty, options, out.diagnostics);
+  const Result<Module> m =
+      import_graph(GraphContents{graph, params}, "g.json", out.empty, options, out.diagnostics);
   if (m) out.module = typecheck::check(*m, out.diagnostics);
   return out;
 }
@@ -111,7 +112,7 @@ TEST(GraphRoundTrip, GivesTheSameBitsAtEveryLevel) {
   for (int level = 0; level <= 3; ++level) {
     const Module m = fused(parsed(kNet), level);
     Diagnostics d;
-    const Result<ExportedGraph> out = export_graph(m, "main", {}, d);
+    const Result<GraphContents> out = export_graph(m, "main", {}, d);
     ASSERT_TRUE(out.ok()) << d.render({});
     const Result<std::string> text = graph_text(out->graph, d);
     const Result<std::string> params = data::params_bytes(out->params, d);
@@ -125,7 +126,7 @@ TEST(GraphRoundTrip, GivesTheSameBitsAtEveryLevel) {
     for (size_t i = 0; i < want.size(); ++i) EXPECT_TRUE(identical(want[i], got[i])) << level << " " << i;
 
     // What was read is written as it was.
-    const Result<ExportedGraph> twice = export_graph(*back.module, "main", names_of(*back.module), d);
+    const Result<GraphContents> twice = export_graph(*back.module, "main", names_of(*back.module), d);
     ASSERT_TRUE(twice.ok()) << d.render({});
     EXPECT_EQ(*graph_text(twice->graph, d), *text) << level;
     EXPECT_EQ(*data::params_bytes(twice->params, d), *params) << level;
@@ -134,7 +135,7 @@ TEST(GraphRoundTrip, GivesTheSameBitsAtEveryLevel) {
 
 TEST(GraphExport, LooksAsOtherExecutorsExpect) {
   Diagnostics d;
-  const Result<ExportedGraph> out = export_graph(fused(parsed(kNet), 1), "main", {}, d);
+  const Result<GraphContents> out = export_graph(fused(parsed(kNet), 1), "main", {}, d);
   ASSERT_TRUE(out.ok()) << d.render({});
   const Graph& g = out->graph;
   std::vector<std::string> functions;
@@ -159,7 +160,7 @@ TEST(GraphExport, MemoryIsSharedWhereNothingLives) {
     text +=
         cat("  %", i, " = nn.softmax(", i ? cat("%", i - 1) : std::string("%x"), ", axis=", i % 2, ");\n");
   Diagnostics d;
-  const Result<ExportedGraph> out = export_graph(fused(parsed(text + "  add(%11, %0)\n}"), 0), "main", {}, d);
+  const Result<GraphContents> out = export_graph(fused(parsed(text + "  add(%11, %0)\n}"), 0), "main", {}, d);
   ASSERT_TRUE(out.ok()) << d.render({});
   const Graph& g = out->graph;
   std::vector<size_t> last(g.dltype.size(), 0);
@@ -184,7 +185,7 @@ def @main(%x: Tensor[(3), float32]) {
   %0(%x)
 })");
   Diagnostics d;
-  const Result<ExportedGraph> out = export_graph(m, "main", {}, d);
+  const Result<GraphContents> out = export_graph(m, "main", {}, d);
   ASSERT_TRUE(out.ok()) << d.render({});
   ASSERT_EQ(out->params.size(), 1u);
   const Import back = import(out->graph, out->params);

@@ -137,6 +137,9 @@ void run(const Options& o, Session& s) {
   const std::vector<native::Target> targets = targets_of(o);
   if (std::string wrong = never_chosen(o.targets); !wrong.empty()) s.fail(kUsage, wrong);
   if (o.emit == "graph" && targets.size() > 1) s.fail(kUsage, "--target: a graph is for one target");
+  if (o.emit == "graph" && (o.weights_file || !o.licence.empty()))
+    s.fail(kUsage,
+           "--weights-file and --licence: a graph has its weights in a file, and no place for a licence");
   const std::string licence = licence_text(o, s);
   // A long compilation should not end in a folder that is not there.
   const bool to_file = o.emit == "so" || !o.output.empty();

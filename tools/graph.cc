@@ -9,7 +9,6 @@
 #include "base/cat.h"
 #include "base/file.h"
 #include "base/harmless.h"
-#include "frontend/data/input_file.h"
 #include "frontend/data/params.h"
 #include "graph_runtime/graph_export.h"
 #include "graph_runtime/graph_import.h"
@@ -75,33 +74,11 @@ std::string line_of(const Graph& g, size_t at, bool is_parameter) {
   return out + (is_defined(n) ? "\n" : "  (not defined)\n");
 }
 
-struct Read {
-  Graph graph;
-  data::NamedTensors params;
-  graph_runtime::GraphFiles files;
-};
-
-Result<Read> read_files(const std::string& path, Diagnostics& diagnostics) {
-  const data::Limits limits;
-  Result<graph_runtime::GraphFiles> files = graph_runtime::graph_files(path, diagnostics);
-  if (!files) return kReported;
-  Result<std::string> json = data::read_file(files->graph, limits.file_bytes, diagnostics);
-  if (!json) return kReported;
-  Result<Graph> graph = graph_runtime::parse_graph(*json, files->graph, {}, diagnostics);
-  if (!graph) return kReported;
-  Read out{std::move(*graph), {}, std::move(*files)};
-  if (out.files.params.empty()) return out;
-  Result<std::string> bytes = data::read_file(out.files.params, limits.file_bytes, diagnostics);
-  if (!bytes) return kReported;
-  Result<data::NamedTensors> params = data::parse_params(*bytes, out.files.params, limits, diagnostics);
-  if (!params) return kReported;
-  out.params = std::move(*params);
-  return out;
-}
-
 void run(const std::string& path, Session& s) {
   Diagnostics diagnostics;
-  const Result<Read> read = read_files(path, diagnostics);
+  const Result<graph_runtime::GraphFiles> files = graph_runtime::graph_files(path, diagnostics);
+  const Result<graph_runtime::GraphContents> read =
+      files ? graph_runtime::read_graph(*files, {}, diagnostics) : kReported;
   s.fail(diagnostics, {});
   if (!read) return;
   const Graph& g = read->graph;
@@ -153,7 +130,7 @@ void emit_graph(const Model& model, const std::string& pipeline, const passes::R
   const SourceMap& sources = model.module.context().sources();
   const Result<Module> fused =
       passes::run_pipeline(with_entry(model.module, model.function), pipeline, run, diagnostics);
-  const Result<graph_runtime::ExportedGraph> graph =
+  const Result<graph_runtime::GraphContents> graph =
       fused
           ? graph_runtime::export_graph(*fused, "main", {model.input_names, model.output_names}, diagnostics)
           : kReported;
@@ -173,6 +150,12 @@ void emit_graph(const Model& model, const std::string& pipeline, const passes::R
   if (!wrong.empty()) {
     s.fail(kLimit, wrong);
     return;
+  }
+  if (s.json) {
+    s.print_json({{"graph", files[1].path},
+                  {"params", files[0].path},
+                  {"nodes", graph->graph.nodes.size()},
+                  {"parameters", graph->params.size()}});
   }
   s.say(cat("wrote ", files[1].path, " and ", files[0].path, ": ", graph->graph.nodes.size(), " nodes, ",
             graph->params.size(), " parameters\n"));

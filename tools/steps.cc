@@ -1,9 +1,9 @@
 #include "tools/steps.h"
 
 #include <charconv>
-#include <set>
 
 #include "base/cat.h"
+#include "graph_runtime/unique_names.h"
 
 namespace relay::tools {
 namespace {
@@ -19,7 +19,7 @@ std::string_view quoted_in(std::string_view line) {
 
 std::vector<std::string> step_names(const passes::Plan& plan, const Model& model) {
   const SourceMap& sources = model.module.context().sources();
-  std::set<std::string> taken;
+  graph_runtime::UniqueNames names;
   std::vector<std::string> out;
   for (const passes::PlanStep& s : plan.steps) {
     std::string base;
@@ -27,9 +27,7 @@ std::vector<std::string> step_names(const passes::Plan& plan, const Model& model
     if (model.is_listed && at.known())
       base = quoted_in(sources.text(at.file).substr(at.begin, at.end - at.begin));
     if (base.empty()) base = s.kernel ? s.kernel->name.str() : "copy";
-    std::string name = base;
-    for (size_t k = 1; !taken.insert(name).second; ++k) name = cat(base, "_", k);
-    out.push_back(std::move(name));
+    out.push_back(names.take(base));
   }
   return out;
 }

@@ -67,6 +67,10 @@ TEST_F(Graphs, WithoutAFolderAreText) {
   const nlohmann::json j = nlohmann::json::parse(text);
   EXPECT_EQ(j["nodes"].back()["attrs"]["func_name"], "fused_add");
   refused({"compile", "m.relay", "--emit", "graph", "--target", "cpu:avx2,cpu:sse2"}, kUsage, {"one target"});
+  refused({"compile", "m.relay", "--emit", "graph", "--weights-file"}, kUsage, {"--weights-file"});
+  const nlohmann::json said =
+      nlohmann::json::parse(works({"compile", "m.relay", "--emit", "graph", "-o", "g", "--json"}));
+  EXPECT_EQ(said["graph"], "g/graph.json");
 }
 
 TEST_F(Graphs, AreWrittenWholeOrNotAtAll) {

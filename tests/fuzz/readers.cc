@@ -117,7 +117,7 @@ Outcome read_graph(std::string_view bytes) {
   if (!twice || *twice != *text)
     return wrong("what it writes cannot be read:\n" + diagnostics.render(sources));
 
-  const Result<Module> m = graph_runtime::import_graph(*graph, {}, "fuzz.json", empty, {}, diagnostics);
+  const Result<Module> m = graph_runtime::import_graph({*graph, {}}, "fuzz.json", empty, {}, diagnostics);
   if (Outcome imported = judge(m.ok(), diagnostics, sources); imported.kind != Kind::kAccepted)
     return imported;
   if (const std::vector<std::string> faults = well_formed(*m); !faults.empty())

@@ -202,7 +202,7 @@ std::string run(const Command& c, const TestFile& file, Diagnostics& diagnostics
     return plan ? passes::show(*plan) : "";
   }
   if (c.name == "export") {
-    const Result<graph_runtime::ExportedGraph> graph =
+    const Result<graph_runtime::GraphContents> graph =
         graph_runtime::export_graph(*done, "main", {}, diagnostics);
     const Result<std::string> text =
         graph ? graph_runtime::graph_text(graph->graph, diagnostics) : Result<std::string>(kReported);
