@@ -51,7 +51,7 @@ class Exporter {
     for (Expr e : order) {
       if (!inside_.contains(e) && !take(e)) return kReported;
     }
-    graph_.heads = entries_.at(fn.body);
+    graph_.heads = entries_of(fn.body);
     name_nodes(names.outputs);
     plan_storage();
     return GraphContents{std::move(graph_), std::move(params_)};
@@ -108,9 +108,9 @@ class Exporter {
   bool take(Expr e) {
     switch (e->kind) {
       case ExprKind::kVar:
-        if (const auto it = bound_.find(e); it != bound_.end()) entries_[e] = entries_.at(it->second);
+        if (const auto it = bound_.find(e); it != bound_.end()) entries_[e] = Entries(entries_of(it->second));
         return true;
-      case ExprKind::kLet: entries_[e] = entries_.at(e->as<Let>()->body); return true;
+      case ExprKind::kLet: entries_[e] = Entries(entries_of(e->as<Let>()->body)); return true;
       case ExprKind::kConstant: return true;  // a parameter where it is used
       case ExprKind::kTuple: {
         Entries all;

@@ -193,6 +193,19 @@ def @main(%x: Tensor[(3), float32]) {
   EXPECT_EQ(run(*back.module, inputs_of(m))[0].doubles(), (std::vector<double>{0, 2.5, 5}));
 }
 
+TEST(GraphExport, AConstantMayBeAResult) {
+  for (const char* text : {"def @main() { 2f }", "def @main() { let %x = 2f; %x }",
+                           "def @main(%x: float32) { let %y = %x; let %z = (%y, 2f); (%z, 2f) }"}) {
+    const Module m = parsed(text);
+    Diagnostics d;
+    const Result<GraphContents> out = export_graph(m, "main", {}, d);
+    ASSERT_TRUE(out.ok()) << d.render({});
+    const Import back = import(out->graph, out->params);
+    ASSERT_TRUE(back.module.ok()) << back.said();
+    EXPECT_EQ(run(*back.module, inputs_of(m)).back().doubles(), (std::vector<double>{2}));
+  }
+}
+
 TEST(GraphExport, RefusesWhatIsNoStaticDataflow) {
   const auto refusal = [](std::string_view text) {
     const Module m = parsed(text);
