@@ -11,7 +11,7 @@
 
 #include "base/diagnostics.h"
 #include "base/result.h"
-#include "graph_runtime/graph_import.h"
+#include "graph_runtime/graph_files.h"
 #include "ir/module.h"
 
 namespace relay::graph_runtime {

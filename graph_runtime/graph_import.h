@@ -10,9 +10,7 @@
 
 #include "base/diagnostics.h"
 #include "base/result.h"
-#include "frontend/data/limits.h"
-#include "frontend/data/named_tensors.h"
-#include "graph_runtime/graph_json.h"
+#include "graph_runtime/graph_files.h"
 #include "ir/module.h"
 
 namespace relay::graph_runtime {
@@ -23,28 +21,10 @@ inline constexpr const char* kDefinition = "relay";
 inline constexpr const char* kReshapeFunction = "__nop";
 inline constexpr const char* kCopyFunction = "__copy";
 
-// Where a graph and its parameters lie.
-struct GraphFiles {
-  std::string graph;
-  std::string params;  // empty: there are none
-};
-
-// Of a folder or a .json file. A folder's graph is graph.json or its only .json file, the parameters are the .params file
-// of the same name, or the only one beside it. Reports "graph-files" if there is none or a choice.
-Result<GraphFiles> graph_files(const std::string& path, Diagnostics& diagnostics);
-
 struct GraphImportOptions {
   std::map<std::string, Shape> input_shapes = {};  // of inputs whose shapes the graph does not say
-  GraphLimits limits = {};
-  data::Limits files = {};
+  GraphReadLimits limits = {};
 };
-
-struct GraphContents {
-  Graph graph;
-  data::NamedTensors params;
-};
-Result<GraphContents> read_graph(const GraphFiles& files, const GraphImportOptions& options,
-                                 Diagnostics& diagnostics);
 
 // `empty` is a module without contents: the result shares its context, and the diagnostics point into its sources whether
 // or not there is a result. Functions of which the graph has code only are all refused at once ("unsupported-function").

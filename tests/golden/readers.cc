@@ -172,7 +172,7 @@ std::string import_graph_text(const Command& c, const std::string& files, const 
   const ScratchFolder folder;
   write_files(files);
   graph_runtime::GraphImportOptions options;
-  options.limits.nodes = c.number("nodes", options.limits.nodes);
+  options.limits.graph.nodes = c.number("nodes", options.limits.graph.nodes);
   if (const std::string shape = c.option("shape"); !shape.empty()) {
     const size_t colon = shape.find(':');
     std::istringstream extents(shape.substr(colon + 1));

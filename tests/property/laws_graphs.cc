@@ -2,6 +2,7 @@
 #include "base/cat.h"
 #include "frontend/data/params.h"
 #include "graph_runtime/graph_export.h"
+#include "graph_runtime/graph_import.h"
 #include "passes/runner.h"
 #include "tests/property/law_list.h"
 #include "tests/property/run.h"
