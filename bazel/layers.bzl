@@ -19,7 +19,7 @@ _ARROWS = {
     "typecheck": ["op"],
     "interp": ["op"],
     "passes": ["typecheck", "interp", "pattern", "kernel/schedule"],
-    "graph_runtime": ["passes", "kernel/llvm"],
+    "graph_runtime": ["passes", "kernel/llvm", "frontend/data"],
     "jit": ["passes", "kernel/llvm"],
     "aot": ["passes", "kernel/print", "kernel/native"],
     "frontend/data": ["base", "runtime"],

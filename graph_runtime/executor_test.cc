@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <filesystem>
 #include <thread>
@@ -18,10 +19,10 @@ namespace {
 
 using kernel::native::parse_target;
 
-std::unique_ptr<Executor> executor_of(std::string_view program, unsigned threads = 1) {
+std::shared_ptr<const Program> program_of(std::string_view text) {
   Diagnostics diagnostics;
   ParseOptions parsing;
-  const Result<Module> parsed = parse("test", std::string(program), diagnostics, op::operators(), parsing);
+  const Result<Module> parsed = parse("test", std::string(text), diagnostics, op::operators(), parsing);
   const Result<Module> lowered =
       parsed ? passes::run_pipeline(*parsed, passes::default_pipeline(2), {}, diagnostics)
              : Result<Module>(kReported);
@@ -29,12 +30,16 @@ std::unique_ptr<Executor> executor_of(std::string_view program, unsigned threads
       lowered ? passes::plan_memory(*lowered, "main", diagnostics) : Result<passes::Plan>(kReported);
   EXPECT_TRUE(plan.ok()) << diagnostics.render(parsing.into.context().sources());
   if (!plan) return nullptr;
-  ExecutorOptions options;
-  options.threads = threads;
+  ProgramOptions options;
   EXPECT_EQ(parse_target("sse2", options.compile.target), "");
-  auto made = Executor::create(std::move(*plan), lowered->shared_context(), options, diagnostics);
+  auto made = Program::create(std::move(*plan), lowered->shared_context(), options, diagnostics);
   EXPECT_TRUE(made.ok()) << diagnostics.render({});
-  return made ? std::move(*made) : nullptr;
+  return made ? *made : nullptr;
+}
+
+std::unique_ptr<Executor> executor_of(std::string_view text, unsigned threads = 1) {
+  const std::shared_ptr<const Program> program = program_of(text);
+  return program ? std::make_unique<Executor>(program, threads) : nullptr;
 }
 
 std::vector<Tensor> run(Executor& e, const std::vector<Tensor>& inputs) { return e.run(inputs); }
@@ -177,6 +182,137 @@ TEST(Executor, AnObserverSeesEachStepWithItsTensors) {
   const bool first = compare_exact(last, results[0].converted(kFloat64)).ok;
   EXPECT_TRUE(first ||
               (last.shape() == results[1].shape() && compare_exact(last, results[1].converted(kFloat64)).ok));
+}
+
+// --- memory of the caller ----------------------------------------------------------------------------------------------
+
+constexpr std::string_view kTwoInputs = R"(
+def @main(%x: Tensor[(4, 8), float32], %y: Tensor[(4, 8), float32]) {
+  (nn.softmax(add(%x, %y)), %y)
+}
+)";
+
+TEST(Bound, NothingIsCopied) {
+  const auto e = executor_of(kTwoInputs);
+  ASSERT_NE(e, nullptr);
+  Tensor x = counting({4, 8}), y = counting({4, 8});
+  const Tensor out(kFloat32, {4, 8}), same(kFloat32, {4, 8});
+  e->bind_input(*e->input("x"), x);
+  e->bind_input(*e->input("y"), y);
+  e->bind_output(*e->output("output_0"), out);
+  e->bind_output(*e->output("output_1"), same);
+  for (int change = 0; change < 3; ++change) {
+    x.set(change, 5.0 * change);  // seen without binding again
+    e->run();
+    EXPECT_TRUE(compare_exact(out, run(*e, {x, y})[0]).ok) << change;
+    EXPECT_TRUE(compare_exact(same, y).ok);
+  }
+  EXPECT_FALSE(e->input("z") || e->output("x"));
+}
+
+TEST(Bound, OneTensorMayBeTwoInputs) {
+  const auto e = executor_of(kTwoInputs);
+  ASSERT_NE(e, nullptr);
+  const Tensor x = counting({4, 8}), out(kFloat32, {4, 8}), same(kFloat32, {4, 8});
+  for (size_t i = 0; i < 2; ++i) e->bind_input(i, x);
+  e->bind_output(0, out);
+  e->bind_output(1, same);
+  e->run();
+  EXPECT_TRUE(compare_exact(out, run(*e, {x, x})[0]).ok);
+}
+
+TEST(Bound, WhatDoesNotFitIsRefused) {
+  const auto e = executor_of(kTwoInputs);
+  ASSERT_NE(e, nullptr);
+  const Tensor x = counting({4, 8}), out(kFloat32, {4, 8});
+  EXPECT_NE(trap_of([&] {
+              e->bind_input(0, counting({8, 4}));
+            }).find("input `x` must be"),
+            std::string::npos);
+  EXPECT_NE(trap_of([&] {
+              e->bind_output(0, Tensor(kFloat64, {4, 8}));
+            }).find("output `output_0` must be"),
+            std::string::npos);
+  e->bind_input(0, x);
+  EXPECT_EQ(trap_of([&] { e->run(); }), "input `y` is not bound to memory");
+  e->bind_input(1, out);
+  e->bind_output(0, out);
+  e->bind_output(1, Tensor(kFloat32, {4, 8}));
+  EXPECT_EQ(trap_of([&] { e->run(); }), "output `output_0` shares memory with input `y`");
+  e->bind_input(1, x);
+  e->bind_output(1, out);
+  EXPECT_EQ(trap_of([&] { e->run(); }), "output `output_1` shares memory with output `output_0`");
+}
+
+// --- one program, many executors --------------------------------------------------------------------------------------
+
+constexpr std::string_view kWeights = R"(
+def @main(%x: Tensor[(2, 64), float32]) {
+  let %w = cumsum(ones(shape=[64, 64], dtype="float32"), axis=1) * 0.015625f;
+  nn.softmax(nn.relu(nn.dense(%x, %w)))
+}
+)";
+
+TEST(Shared, WeightsAreThereOnce) {
+  const auto program = program_of(kWeights);
+  ASSERT_NE(program, nullptr);
+  ASSERT_FALSE(program->plan().constants.empty());
+  Executor a(program), b(program);
+  EXPECT_EQ(a.plan().constants[0].data(), b.plan().constants[0].data());
+  const Tensor x = counting({2, 64});
+  EXPECT_TRUE(compare_exact(run(a, {x})[0], run(b, {x})[0]).ok);
+}
+
+TEST(Shared, ThreadsAgreeToTheBit) {
+  const auto program = program_of(kWeights);
+  ASSERT_NE(program, nullptr);
+  constexpr size_t kThreads = 8, kRuns = 50;
+  Executor alone(program);
+  std::vector<Tensor> inputs, wanted;
+  for (size_t i = 0; i < kThreads; ++i) {
+    inputs.push_back(counting({2, 64}));
+    inputs.back().set(static_cast<int64_t>(i), 3.5);
+    wanted.push_back(run(alone, {inputs.back()})[0]);
+  }
+  std::atomic<size_t> right{0};
+  std::vector<std::thread> threads;
+  for (size_t i = 0; i < kThreads; ++i) {
+    threads.emplace_back([&, i] {
+      Executor own(program);
+      for (size_t k = 0; k < kRuns; ++k) right += compare_exact(run(own, {inputs[i]})[0], wanted[i]).ok;
+    });
+  }
+  for (std::thread& t : threads) t.join();
+  EXPECT_EQ(right, kThreads * kRuns);
+}
+
+// --- a part of a program ----------------------------------------------------------------------------------------------
+
+// Two softmaxes that do not need each other; the second has two steps.
+TEST(RunTo, GivesWhatTheWholeRunComputed) {
+  const auto e = executor_of(kSoftmaxes);
+  ASSERT_NE(e, nullptr);
+  const Tensor x = counting({64, 128});
+  std::vector<std::vector<Tensor>> whole;
+  e->set_observer([&](const passes::PlanStep&, auto, std::span<const Tensor> outputs, double) {
+    whole.emplace_back();
+    for (const Tensor& t : outputs) whole.back().push_back(t.copy());
+  });
+  run(*e, {x});
+  const size_t steps = e->plan().steps.size();
+  ASSERT_EQ(whole.size(), steps);
+  size_t skipped = 0;
+  for (size_t i = 0; i < steps; ++i) {
+    size_t ran = 0;
+    e->set_observer([&](const passes::PlanStep&, auto, auto, double) { ++ran; });
+    const std::vector<Tensor> part = e->run_to(i, std::vector<Tensor>{x});
+    const std::vector<bool> needed = steps_needed(e->plan(), i);
+    EXPECT_EQ(ran, static_cast<size_t>(std::count(needed.begin(), needed.end(), true)));
+    skipped += i + 1 - ran;
+    ASSERT_EQ(part.size(), whole[i].size());
+    for (size_t k = 0; k < part.size(); ++k) EXPECT_TRUE(compare_exact(part[k], whole[i][k]).ok) << i;
+  }
+  EXPECT_GT(skipped, 0u) << "the softmaxes do not need each other";
 }
 
 }  // namespace

@@ -11,25 +11,12 @@
 #include "op/apply.h"
 #include "op/registry.h"
 #include "passes/effects.h"
+#include "passes/static_dataflow.h"
 
 namespace relay::passes {
 namespace {
 
 uint64_t aligned(uint64_t bytes) { return (bytes + kPlaceAlignment - 1) / kPlaceAlignment * kPlaceAlignment; }
-
-std::string_view construct_name(Expr e) {
-  switch (e->kind) {
-    case ExprKind::kIf: return "`if`";
-    case ExprKind::kMatch: return "`match`";
-    case ExprKind::kFn: return "a function value";
-    case ExprKind::kGlobal: return "a call of another function";
-    case ExprKind::kCtorRef: return "a data type's constructor";
-    case ExprKind::kRefNew:
-    case ExprKind::kRefRead:
-    case ExprKind::kRefWrite: return "a reference";
-    default: return "this expression";
-  }
-}
 
 class Planner {
  public:
@@ -53,36 +40,16 @@ class Planner {
   static constexpr size_t kMostParts = 65536;
 
   bool refuse(Expr e, std::string_view slug, std::string message) {
-    diagnostics_.error(e->span, slug, std::move(message))
-        .note("the engines `interp` and `jit` run any program");
-    return false;
+    return refuse_static(e, slug, std::move(message), diagnostics_);
   }
 
   // The tensor types of a value; empty and reported if not all of them have a shape that a plan may have.
   bool shaped_types(Expr e, std::vector<const TensorType*>& out) {
-    std::vector<Type> pending{e->type};
-    while (!pending.empty()) {
-      Type t = pending.back();
-      pending.pop_back();
-      if (const auto* tuple = t->as<TupleType>()) {
-        for (size_t i = tuple->fields.size(); i-- > 0;) pending.push_back(tuple->fields[i]);
-        continue;
-      }
-      const auto* tensor = t->as<TensorType>();
-      if (!tensor)
-        return refuse(e, "not-static-dataflow", cat("a value of type ", show(t), " is not a tensor"));
-      const auto shape = tensor->static_shape();
-      const auto count = shape ? element_count(*shape) : std::nullopt;
-      if (!shape && shapes_ == Shapes::kSymbolic && is_known(*tensor)) {
-        plan_.dynamic = true;
-      } else if (!count) {
-        return refuse(
-            e, "dynamic-shape",
-            cat("the shape of ", show(t), " is not constant; give the input shapes (--input-shapes)"));
-      }
-      out.push_back(tensor);
-    }
-    return true;
+    return static_tensors(e, out, diagnostics_, [&](const TensorType& t) {
+      if (shapes_ != Shapes::kSymbolic || !is_known(t)) return false;
+      plan_.dynamic = true;
+      return true;
+    });
   }
 
   // All extents follow from shape variables that inputs mention alone. Those of inputs come before the other values.
@@ -127,10 +94,8 @@ class Planner {
 
   bool take_body(const Fn& fn) {
     const std::vector<Expr> order = post_order(fn.body);
+    if (!is_static_dataflow(order, diagnostics_)) return false;
     for (Expr e : order) {
-      if (!is_dataflow(e->kind)) {
-        return refuse(e, "not-static-dataflow", cat(construct_name(e), " is not static dataflow"));
-      }
       if (const auto* let = e->as<Let>()) bound_[let->x] = let->value;
     }
     for (Expr e : order) {
@@ -173,20 +138,6 @@ class Planner {
     }
     CHECK(false, "a form that is no dataflow was not refused");
     return false;
-  }
-
-  static bool is_dataflow(ExprKind kind) {
-    switch (kind) {
-      case ExprKind::kConstant:
-      case ExprKind::kVar:
-      case ExprKind::kGlobal:
-      case ExprKind::kOpRef:
-      case ExprKind::kTuple:
-      case ExprKind::kProj:
-      case ExprKind::kCall:
-      case ExprKind::kLet: return true;
-      default: return false;
-    }
   }
 
   bool take_projection(const Proj& proj) {

@@ -140,7 +140,7 @@ void profile(const Options& o, Session& s) {
   if (!c) return;
   const Prepared p = prepare(*c, o, o.target.opt_level, s);
   if (!p.run) return;
-  if (!p.observe) {
+  if (!p.executor) {
     s.fail(kUnsupported, cat("the kernels of engine `", c->engine->name,
                              "` cannot be watched; `--engine graph` runs the same ones"));
     return;
@@ -149,11 +149,11 @@ void profile(const Options& o, Session& s) {
   const std::string no_roof = load_roofs(roofs);
   std::optional<Profile> profile;
   bool on = false;
-  const passes::Plan& plan = p.observe([&](const passes::PlanStep& step, auto, auto, double seconds) {
+  p.executor->set_observer([&](const passes::PlanStep& step, auto, auto, double seconds) {
     if (on) profile->step(step, seconds);
   });
   const auto threads = static_cast<unsigned>(o.target.threads);
-  profile.emplace(plan, no_roof.empty() ? &roofs : nullptr, o.target.target, threads);
+  profile.emplace(p.executor->plan(), no_roof.empty() ? &roofs : nullptr, o.target.target, threads);
   const auto before = [&] {
     on = true;
     profile->begin_run();

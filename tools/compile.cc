@@ -15,6 +15,7 @@
 #include "op/operators.h"
 #include "passes/runner.h"
 #include "tools/engines.h"
+#include "tools/graph.h"
 #include "tools/model.h"
 #include "tools/session.h"
 
@@ -130,14 +131,19 @@ std::string never_chosen(const std::vector<std::string>& targets) {
   return {};
 }
 
-// The program as it runs on one target.
-std::optional<aot::Program> lower(const Options& o, const Model& model, const native::Target& target,
-                                  Session& s) {
+passes::RunnerOptions runner_options(const Options& o, const native::Target& target, Session& s) {
   passes::RunnerOptions run;
   run.target.opt_level = o.opt_level;
   run.target.vector_floats = target.vector_floats;
   run.time = o.time;
   run.print = [&](std::string_view text) { s.say(text); };
+  return run;
+}
+
+// The program as it runs on one target.
+std::optional<aot::Program> lower(const Options& o, const Model& model, const native::Target& target,
+                                  Session& s) {
+  const passes::RunnerOptions run = runner_options(o, target, s);
   Diagnostics diagnostics;
   const std::string pipeline = o.passes.empty() ? passes::default_pipeline(o.opt_level) : o.passes;
   Result<Module> lowered =
@@ -157,11 +163,17 @@ void run(const Options& o, Session& s) {
   Stages stages;
   const std::vector<native::Target> targets = targets_of(o);
   if (std::string wrong = never_chosen(o.targets); !wrong.empty()) s.fail(kUsage, wrong);
+  if (o.emit == "graph" && targets.size() > 1) s.fail(kUsage, "--target: a graph is for one target");
+  if (o.emit == "graph" && (o.weights_file || !o.licence.empty()))
+    s.fail(kUsage,
+           "--weights-file and --licence: a graph has its weights in a file, and no place for a licence");
   const std::string licence = licence_text(o, s);
   // A long compilation should not end in a folder that is not there.
   const bool to_file = o.emit == "so" || !o.output.empty();
   const std::string output = o.output.empty() ? "model.so" : o.output;
-  if (std::string wrong = to_file ? cannot_write(output) : ""; !wrong.empty()) s.fail(kLimit, wrong);
+  // A graph's folder is made.
+  if (std::string wrong = to_file && o.emit != "graph" ? cannot_write(output) : ""; !wrong.empty())
+    s.fail(kLimit, wrong);
   if (s.exit_code != kOk) return;
   stages.next("read and check");
   Result<Model> model = load_model(o.model, s);
@@ -169,6 +181,11 @@ void run(const Options& o, Session& s) {
   stages.next("passes and plan");
   Progress progress(s, "compile");
   progress.step("optimising");
+  if (o.emit == "graph") {
+    const std::string pipeline = o.passes.empty() ? graph_pipeline(o.opt_level) : o.passes;
+    emit_graph(*model, pipeline, runner_options(o, targets[0], s), o.output, s);
+    return;
+  }
   std::vector<aot::Program> programs;
   for (const native::Target& target : targets) {
     std::optional<aot::Program> one = lower(o, *model, target, s);
@@ -230,8 +247,11 @@ void add_compile(CLI::App& app, Session& session) {
   add_model_options(*sub, o->model);
   sub->add_option("-o,--output", o->output,
                   "the library, model.so unless said otherwise; the header stands beside it");
-  sub->add_option("--emit", o->emit, "so, or cpp: the generated C++ as one text, printed without -o")
-      ->check(CLI::IsMember({"so", "cpp"}));
+  sub->add_option(
+         "--emit", o->emit,
+         "so; cpp: the generated C++ as one text; graph: the folder -o with graph.json and graph.params. "
+         "Without -o, texts are printed")
+      ->check(CLI::IsMember({"so", "cpp", "graph"}));
   sub->add_option(
          "--target", o->targets,
          cat("processor features: ", join(native::target_names(), ", "),

@@ -40,16 +40,13 @@ std::string reason(const Diagnostics& diagnostics) {
 
 // The module with @function as its @main, optimised and lowered for the target. Nothing if a pass refuses it.
 std::optional<Module> lower(const Module& m, std::string_view function, const EngineOptions& options,
-                            const native::Target& target, std::string& why_not) {
-  Diagnostics diagnostics;
+                            const native::Target& target, Diagnostics& diagnostics) {
   passes::RunnerOptions run;
   run.target.opt_level = options.opt_level;
   run.target.vector_floats = target.vector_floats;
   Result<Module> done = passes::run_pipeline(with_entry(m, function),
                                              passes::default_pipeline(options.opt_level), run, diagnostics);
-  if (done) return *done;
-  why_not = reason(diagnostics);
-  return std::nullopt;
+  return done ? std::optional(*done) : std::nullopt;
 }
 
 // --- jit --------------------------------------------------------------------------------------------------------
@@ -77,27 +74,24 @@ Prepared prepare_jit(const Module& m, std::string_view function, const EngineOpt
 Prepared prepare_graph(const Module& m, std::string_view function, const EngineOptions& options) {
   native::Target target;
   if (std::string wrong = native::parse_target(options.target, target); !wrong.empty()) return {{}, wrong};
-  std::string why_not;
-  const std::optional<Module> lowered = lower(m, function, options, target, why_not);
-  if (!lowered) return {{}, why_not};
   Diagnostics refused;
+  const std::optional<Module> lowered = lower(m, function, options, target, refused);
+  if (!lowered) return {{}, reason(refused), refused};
   Result<passes::Plan> plan = passes::plan_memory(*lowered, "main", refused);
-  if (!plan) return {{}, reason(refused)};
-  graph_runtime::ExecutorOptions run;
-  run.compile.target = target;
-  run.compile.opt_level = options.opt_level;
-  run.threads = static_cast<unsigned>(options.threads);
+  if (!plan) return {{}, reason(refused), refused};
+  graph_runtime::ProgramOptions compile;
+  compile.compile.target = target;
+  compile.compile.opt_level = options.opt_level;
   Diagnostics diagnostics;
-  auto made = graph_runtime::Executor::create(std::move(*plan), lowered->shared_context(), run, diagnostics);
-  if (!made) throw CannotPrepare(diagnostics);
-  std::shared_ptr<graph_runtime::Executor> executor = std::move(*made);
+  const auto program =
+      graph_runtime::Program::create(std::move(*plan), lowered->shared_context(), compile, diagnostics);
+  if (!program) throw CannotPrepare(diagnostics);
+  const auto executor =
+      std::make_shared<graph_runtime::Executor>(*program, static_cast<unsigned>(options.threads));
   Prepared out;
+  out.executor = executor;
   out.run = [executor, type = lowered->function("main")->body->type](const std::vector<Value>& args) {
     return outcome_of([&] { return result_of(type, executor->run(tensors_of_args(args))); });
-  };
-  out.observe = [executor](graph_runtime::Observer observer) -> const passes::Plan& {
-    executor->set_observer(std::move(observer));
-    return executor->plan();
   };
   return out;
 }
@@ -107,12 +101,11 @@ Prepared prepare_graph(const Module& m, std::string_view function, const EngineO
 Prepared prepare_aot(const Module& m, std::string_view function, const EngineOptions& options) {
   native::Target target;
   if (std::string wrong = native::parse_target(options.target, target); !wrong.empty()) return {{}, wrong};
-  std::string why_not;
-  const std::optional<Module> lowered = lower(m, function, options, target, why_not);
-  if (!lowered) return {{}, why_not};
   Diagnostics refused;
+  const std::optional<Module> lowered = lower(m, function, options, target, refused);
+  if (!lowered) return {{}, reason(refused), refused};
   Result<aot::Program> program = aot::make_program(*lowered, "main", refused);
-  if (!program) return {{}, reason(refused)};
+  if (!program) return {{}, reason(refused), refused};
   aot::EmitOptions emit;
   emit.opt_level = options.opt_level;
   emit.threads = options.threads;

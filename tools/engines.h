@@ -4,6 +4,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -39,9 +40,9 @@ Outcome outcome_of(const std::function<Value()>& run);
 struct Prepared {
   std::function<Outcome(const std::vector<Value>& args)> run;  // null if it is skipped
   std::string skipped = {};                                    // why
-  // Has the observer called after each step of the runs that follow; gives the plan whose steps they are, which lives as long
-  // as this does. Null if the engine's steps cannot be seen from outside.
-  std::function<const passes::Plan&(graph_runtime::Observer)> observe = {};
+  Diagnostics refusal = {};  // the same in full, where a pass refused the program
+  // Of the graph runtime: its steps can be observed, and run one by one. Null for other engines.
+  std::shared_ptr<graph_runtime::Executor> executor = {};
 };
 
 struct Engine {

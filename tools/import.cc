@@ -1,4 +1,4 @@
-// relay import: an ONNX model as a .relay text.
+// relay import: an ONNX model or a graph as a .relay text.
 #include <CLI/CLI.hpp>
 #include <filesystem>
 
@@ -15,14 +15,14 @@ void add_import(CLI::App& app, Session& session) {
     std::string output;
   };
   auto o = std::make_shared<Options>();
-  CLI::App* sub = app.add_subcommand("import", "turn an ONNX model into a .relay text");
-  sub->add_option("model", o->model.path, "a .onnx file")->required();
+  CLI::App* sub = app.add_subcommand("import", "turn an ONNX model or a graph into a .relay text");
+  sub->add_option("model", o->model.path, "a .onnx file, or a graph: its folder or .json")->required();
   add_input_shapes_option(*sub, o->model.input_shapes);
   sub->add_option("-o,--output", o->output,
                   "the .relay file (large constants go to a .safetensors beside it)");
   sub->callback([o, &session] {
-    if (!o->model.path.ends_with(".onnx")) {
-      session.fail(kUsage, cat(o->model.path, ": only .onnx models can be imported"));
+    if (!o->model.path.ends_with(".onnx") && !is_graph(o->model.path)) {
+      session.fail(kUsage, cat(o->model.path, ": only .onnx models and graphs can be imported"));
       return;
     }
     Result<Model> model = load_model(o->model, session);

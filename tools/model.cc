@@ -12,6 +12,7 @@
 #include "frontend/data/inputs.h"
 #include "frontend/data/safetensors.h"
 #include "frontend/onnx/import.h"
+#include "graph_runtime/graph_import.h"
 #include "interp/machine.h"
 #include "ir/text/parser.h"
 #include "op/operators.h"
@@ -65,6 +66,25 @@ Result<Module> read_onnx(const std::string& path, const InputShapes& shapes, Ses
   Diagnostics diagnostics;
   const Module empty;
   Result<Module> m = frontend::import_onnx(path, empty, import, diagnostics);
+  session.fail(diagnostics, empty.context().sources());
+  return m;
+}
+
+Result<Module> read_graph(const std::string& path, const InputShapes& shapes, Session& session) {
+  graph_runtime::GraphImportOptions import;
+  for (const auto& [name, dims] : shapes) {
+    for (const frontend::InputDim& d : dims) {
+      if (d.extent < 0) {
+        session.fail(kUsage, cat("--input-shapes ", name, ": the extents of a graph's inputs are numbers"));
+        return kReported;
+      }
+      import.input_shapes[name].push_back(d.extent);
+    }
+  }
+  Diagnostics diagnostics;
+  const Module empty;
+  const Result<graph_runtime::GraphFiles> files = graph_runtime::graph_files(path, diagnostics);
+  Result<Module> m = files ? graph_runtime::import_graph(*files, empty, import, diagnostics) : kReported;
   session.fail(diagnostics, empty.context().sources());
   return m;
 }
@@ -144,6 +164,12 @@ void fill(Tensor& t, const std::string& how, uint64_t& state) {
 
 }  // namespace
 
+bool is_graph(const std::string& path) {
+  if (is_onnx(path) || path.ends_with(".relay")) return false;
+  std::error_code error;
+  return path.ends_with(".json") || std::filesystem::is_directory(path, error);
+}
+
 void add_input_shapes_option(CLI::App& sub, std::vector<std::string>& shapes) {
   // One a time: a list would swallow the model that comes after it.
   sub.add_option("--input-shapes", shapes,
@@ -152,14 +178,15 @@ void add_input_shapes_option(CLI::App& sub, std::vector<std::string>& shapes) {
 }
 
 void add_model_options(CLI::App& sub, ModelOptions& options) {
-  sub.add_option("model", options.path, "a model: .onnx or .relay")->required();
+  sub.add_option("model", options.path, "a model: .onnx, .relay, or a graph: its folder or .json")
+      ->required();
   add_input_shapes_option(sub, options.input_shapes);
   sub.add_option("--function", options.function, "the function to run")->capture_default_str();
 }
 
 void add_input_options(CLI::App& sub, InputOptions& options) {
   sub.add_option("-i,--inputs", options.inputs,
-                 "x.npz, x.npy, x.safetensors, a folder of NAME.npy, or test_data_set_0/");
+                 "x.npz, x.npy, x.safetensors, x.params, a folder of NAME.npy, or test_data_set_0/");
   sub.add_option("--fill", options.fill, "without --inputs: random, zeros, ones, range or seed:N")
       ->capture_default_str();
 }
@@ -189,8 +216,9 @@ Result<Module> read_module(const ModelOptions& options, Session& session) {
   Result<InputShapes> shapes = input_shapes(options, session);
   if (!shapes) return kReported;
   if (is_onnx(options.path)) return read_onnx(options.path, *shapes, session);
+  if (is_graph(options.path)) return read_graph(options.path, *shapes, session);
   if (!options.path.ends_with(".relay")) {
-    session.fail(kUsage, cat(options.path, ": a model is a .onnx or a .relay file"));
+    session.fail(kUsage, cat(options.path, ": a model is a .onnx, .relay or .json file, or a graph folder"));
     return kReported;
   }
   return read_text(options.path, session);
@@ -212,7 +240,8 @@ Result<Model> load_model(const ModelOptions& options, Session& session) {
   }
   session.fail(diagnostics, m->context().sources());
   if (!fn) return kReported;
-  Model model{*checked, options.function, {}, {}, is_onnx(options.path)};
+  Model model{*checked, options.function, {}, {}, is_onnx(options.path), false};
+  model.is_listed = model.is_onnx || is_graph(options.path);
   model.input_names = names_of(*fn, "input_names");
   model.output_names = names_of(*fn, "output_names");
   for (size_t i = model.input_names.size(); i < fn->params.size(); ++i)
@@ -220,7 +249,7 @@ Result<Model> load_model(const ModelOptions& options, Session& session) {
   const size_t outputs = tensors_in(fn->body->type);
   for (size_t i = model.output_names.size(); i < outputs; ++i)
     model.output_names.push_back(output_name(i, outputs));
-  if (model.is_onnx || options.input_shapes.empty()) return model;
+  if (model.is_listed || options.input_shapes.empty()) return model;
   Result<Module> bound = with_input_shapes(model, *input_shapes(options, session), session);
   if (!bound) return kReported;
   model.module = *bound;

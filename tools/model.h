@@ -21,7 +21,7 @@ namespace relay::tools {
 // --- models -----------------------------------------------------------------------------------------------------
 
 struct ModelOptions {
-  std::string path;                       // .onnx or .relay
+  std::string path;                       // .onnx, .relay, or a graph: its folder or .json
   std::vector<std::string> input_shapes;  // "x:[1,3,224,224]" or "x:1x3x224x224"; -1, ? and names are dynamic
   std::string function = "main";
 };
@@ -34,9 +34,14 @@ struct Model {
   std::string function;
   std::vector<std::string> input_names, output_names;
   bool is_onnx = false;
+  bool is_listed =
+      false;  // spans point into a list of nodes that an importer made: of an ONNX model or a graph
 
   const Fn& entry() const { return *module.function(function); }
 };
+
+// Does the path name a graph of the graph runtime, by its form?
+bool is_graph(const std::string& path);
 
 // Reports to standard error and sets the exit code where it fails.
 Result<Model> load_model(const ModelOptions& options, Session& session);

@@ -11,6 +11,7 @@
 #include "tools/limits.h"
 #include "tools/model.h"
 #include "tools/session.h"
+#include "tools/steps.h"
 
 namespace relay::tools {
 namespace {
@@ -19,7 +20,7 @@ struct Options {
   ModelOptions model;
   InputOptions inputs;
   TargetOptions target;
-  std::string outputs;
+  std::string outputs, to, dump;
   int64_t print = 16;
   interp::Options limits;
 };
@@ -49,22 +50,59 @@ bool unknown_form(const std::string& path) {
   std::error_code error;
   if (!p.has_filename() || !p.has_extension() || std::filesystem::is_directory(p, error)) return false;
   const std::string form = p.extension().string();
-  return form != ".npz" && form != ".npy" && form != ".safetensors";
+  return form != ".npz" && form != ".npy" && form != ".safetensors" && form != ".params";
 }
 
-Outcome execute(const Options& o, const Model& model, const Engine& engine, const std::vector<Value>& args,
+// --to and --dump: one step's results in the place of the program's, and what all steps gave, in a file.
+Outcome run_steps(const Options& o, Model& model, const Engine& engine, const Prepared& p,
+                  const std::vector<Value>& args, Session& s) {
+  const Outcome failed{Outcome::Kind::kExhausted, {}, {}};
+  if (!p.executor) {
+    s.fail(kUnsupported, cat("engine `", engine.name,
+                             "` has no steps to stop at; `--engine graph` runs the same kernels, and ",
+                             "`relay debug` shows every value of the interpreter"));
+    return failed;
+  }
+  const std::vector<std::string> names = step_names(p.executor->plan(), model);
+  data::NamedTensors kept;
+  if (!o.dump.empty()) keep_results(*p.executor, names, kept);
+  Outcome outcome;
+  if (o.to.empty()) {
+    outcome = p.run(args);
+  } else {
+    const std::optional<size_t> step = find_step(names, o.to, s);
+    if (!step) return failed;
+    outcome = outcome_of([&] {
+      std::vector<Tensor> inputs;
+      for (const Value& v : args) inputs.push_back(v.tensor());
+      std::vector<Value> results;
+      for (const Tensor& t : p.executor->run_to(*step, inputs)) results.push_back(Value(t));
+      model.output_names.clear();
+      for (size_t i = 0; i < results.size(); ++i)
+        model.output_names.push_back(results.size() == 1 ? names[*step] : cat(names[*step], ".", i));
+      return results.size() == 1 ? results[0] : Value::tuple(std::move(results));
+    });
+  }
+  Diagnostics diagnostics;
+  if (!o.dump.empty() && !data::write_tensors(o.dump, kept, data::Role::kOutput, diagnostics))
+    s.fail(diagnostics, model.module.context().sources());
+  return outcome;
+}
+
+Outcome execute(const Options& o, Model& model, const Engine& engine, const std::vector<Value>& args,
                 Session& s) {
   // Only here have its limits options.
-  if (engine.name == "interp")
+  if (engine.name == "interp" && o.to.empty() && o.dump.empty())
     return outcome_of([&] { return interp::Machine(model.module, o.limits).call(model.function, args); });
   const Prepared p = engine.prepare(
       model.module, model.function,
       {.opt_level = o.target.opt_level, .threads = o.target.threads, .target = o.target.target});
   if (!p.run) {
+    s.fail(p.refusal, model.module.context().sources(), kUnsupported);
     s.fail(kUnsupported, cat("engine `", engine.name, "` cannot run this program: ", p.skipped));
     return {Outcome::Kind::kExhausted, {}, {}};
   }
-  return p.run(args);
+  return o.to.empty() && o.dump.empty() ? p.run(args) : run_steps(o, model, engine, p, args, s);
 }
 
 // " at net.relay:3:7", in the text of the program or of a library.
@@ -95,10 +133,11 @@ void show_outputs(const Options& o, const Model& model, const Value& result, con
 }
 
 void run(const Options& o, Session& s) {
-  if (unknown_form(o.outputs)) {
-    s.fail(kUsage,
-           cat("--outputs ", o.outputs,
-               ": expected x.npz, x.npy, x.safetensors or a folder (which ends in / if its name has a dot)"));
+  for (const auto& [option, path] : {std::pair("--outputs ", o.outputs), {"--dump ", o.dump}}) {
+    if (!unknown_form(path)) continue;
+    s.fail(kUsage, cat(option, path,
+                       ": expected x.npz, x.npy, x.safetensors, x.params or a folder (which ends in / if its "
+                       "name has a dot)"));
     return;
   }
   Result<Model> model = load_model(o.model, s);
@@ -139,7 +178,13 @@ void add_run(CLI::App& app, Session& session) {
   add_input_options(*sub, o->inputs);
   add_target_options(*sub, o->target);
   sub->add_option("-o,--outputs", o->outputs,
-                  "where the results go: x.npz, x.safetensors, a folder, test_data_set_0/");
+                  "where the results go: x.npz, x.safetensors, x.params, a folder, test_data_set_0/");
+  sub->add_option(
+      "--to", o->to,
+      "with --engine graph: run only what this step needs, a node's name or a number, and give its results");
+  sub->add_option("--dump", o->dump,
+                  "with --engine graph: where the results of all steps go, in their order: x.npz, x.params, "
+                  "a folder, ...");
   sub->add_option("--print", o->print, "elements of each result that are printed")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();

@@ -66,6 +66,7 @@ void add_debug(CLI::App& app, Session& session);
 void add_demo(CLI::App& app, Session& session);
 void add_doctor(CLI::App& app, Session& session);
 void add_fmt(CLI::App& app, Session& session);
+void add_graph(CLI::App& app, Session& session);
 void add_import(CLI::App& app, Session& session);
 void add_ops(CLI::App& app, Session& session);
 void add_opt(CLI::App& app, Session& session);

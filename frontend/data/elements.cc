@@ -24,6 +24,13 @@ std::string check_size(const Shape& shape, DType dtype, uint64_t bytes) {
   return cat("its shape ", show(shape), " of ", dtype.name(), " needs ", needed, " bytes and it has ", bytes);
 }
 
+bool fits_four_bits(DType dtype, std::string_view bytes) {
+  return std::all_of(bytes.begin(), bytes.end(), [&](char c) {
+    return dtype.is_signed_int() ? static_cast<signed char>(c) >= -8 && static_cast<signed char>(c) < 8
+                                 : static_cast<unsigned char>(c) < 16;
+  });
+}
+
 Result<Tensor> copy_elements(DType dtype, const Shape& shape, std::string_view bytes, bool swapped) {
   try {
     Tensor out(dtype, shape);

@@ -13,6 +13,7 @@
 #include "frontend/data/npy.h"
 #include "frontend/data/npz.h"
 #include "frontend/data/onnx_tensor.h"
+#include "frontend/data/params.h"
 #include "frontend/data/safetensors.h"
 
 namespace relay::data {
@@ -135,6 +136,12 @@ Result<std::vector<Found>> read_any(const std::string& path, Role role, const Li
     Result<Safetensors> contents = map_safetensors(path, limits, diagnostics);
     if (!contents) return kReported;
     for (NamedTensor& t : contents->tensors) out.push_back({std::move(t), std::nullopt});
+  } else if (path.ends_with(".params")) {
+    Result<std::string> bytes = read_file(path, limits.file_bytes, diagnostics);
+    if (!bytes) return kReported;
+    Result<NamedTensors> tensors = parse_params(*bytes, path, limits, diagnostics);
+    if (!tensors) return kReported;
+    for (NamedTensor& t : *tensors) out.push_back({std::move(t), std::nullopt});
   } else if (path.ends_with(".npy")) {
     Result<Tensor> t = read_npy(path, limits, diagnostics);
     if (!t) return kReported;
@@ -149,7 +156,9 @@ Result<std::vector<Found>> read_any(const std::string& path, Role role, const Li
         .error(Span::none(), exists ? "tensors-unknown-form" : "file-unreadable",
                cat("cannot read tensors from `", path,
                    "`: ", exists ? "its form is unknown" : "there is no such file or folder"))
-        .note("give x.npz, x.npy, x.safetensors, x.pb, a folder of NAME.npy, or a test_data_set_N/ folder");
+        .note(
+            "give x.npz, x.npy, x.safetensors, x.params, x.pb, a folder of NAME.npy, or a test_data_set_N/ "
+            "folder");
     return kReported;
   }
   return out;
@@ -281,6 +290,7 @@ Result<bool> write_tensors(const std::string& path, const NamedTensors& tensors,
   };
   if (path.ends_with(".npz")) return write(path, npz_bytes(tensors, diagnostics));
   if (path.ends_with(".safetensors")) return write(path, safetensors_bytes({tensors, {}}, diagnostics));
+  if (path.ends_with(".params")) return write(path, params_bytes(tensors, diagnostics));
   if (path.ends_with(".npy")) {
     if (tensors.size() != 1) {
       diagnostics

@@ -3,6 +3,7 @@
 //   x.npz            an archive               inputs/             a folder of NAME.npy
 //   x.npy            one tensor               test_data_set_0/    a folder of input_K.pb, output_K.pb
 //   x.safetensors    named tensors            x.pb                one tensor
+//   x.params         named tensors, as TVM's graph executor has them
 #pragma once
 
 #include <span>
@@ -29,8 +30,8 @@ Result<NamedTensors> read_tensors(const std::string& path, Role role, const Limi
 Result<NamedTensors> read_named(const std::string& path, std::span<const std::string> names, Role role,
                                 const Limits& limits, Diagnostics& diagnostics);
 
-// The form follows from the path: .npz, .npy (one tensor), .safetensors, test_data_set_N/, or a folder of .npy files,
-// which is made if need be. Each file appears whole or not at all.
+// The form follows from the path: .npz, .npy (one tensor), .safetensors, .params, test_data_set_N/, or a folder of .npy
+// files, which is made if need be. Each file appears whole or not at all.
 Result<bool> write_tensors(const std::string& path, const NamedTensors& tensors, Role role,
                            Diagnostics& diagnostics);
 

@@ -122,8 +122,8 @@ TEST_F(Inputs, RefusesAnUnknownForm) {
   ASSERT_EQ(write_file_atomically(path("x.csv"), "1,2"), "");
   EXPECT_EQ(refusal(path("x.csv"), {"x"}), cat("error: cannot read tensors from `", path("x.csv"),
                                                "`: its form is unknown [tensors-unknown-form]\nnote: give "
-                                               "x.npz, x.npy, x.safetensors, x.pb, a folder of "
-                                               "NAME.npy, or a test_data_set_N/ folder\n"));
+                                               "x.npz, x.npy, x.safetensors, x.params, x.pb, "
+                                               "a folder of NAME.npy, or a test_data_set_N/ folder\n"));
 }
 
 TEST_F(Inputs, RefusesOneTensorForTwoNames) {

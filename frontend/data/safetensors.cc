@@ -214,13 +214,8 @@ Result<Safetensors> parse(std::string_view bytes, const std::shared_ptr<const vo
       out.metadata.erase(narrow);
     }
     const std::string_view data = payload.substr(e.offsets[0], e.offsets[1] - e.offsets[0]);
-    if (dtype.bits == 4) {
-      const bool fits = std::all_of(data.begin(), data.end(), [&](char c) {
-        return dtype.is_signed_int() ? static_cast<signed char>(c) >= -8 && static_cast<signed char>(c) < 8
-                                     : static_cast<unsigned char>(c) < 16;
-      });
-      if (!fits) return refuse(cat("tensor `", e.name, "` has elements that 4 bits do not hold"));
-    }
+    if (dtype.bits == 4 && !fits_four_bits(dtype, data))
+      return refuse(cat("tensor `", e.name, "` has elements that 4 bits do not hold"));
     const bool aligned = reinterpret_cast<uintptr_t>(data.data()) % dtype.bytes() == 0;
     // A bool must be 0 or 1, which only a copy can ensure.
     if (owner && aligned && !dtype.is_bool() && !data.empty()) {

@@ -178,7 +178,7 @@ TEST_F(Machine, AnArtifactThatCannotBeOpenedSaysWhy) {
 
 TEST_F(Machine, ALibraryIsNoModelForTheCommands) {
   works({"compile", "m.relay", "-o", "x.so"});
-  refused({"run", "x.so"}, kUsage, {"x.so", ".onnx or a .relay"});
+  refused({"run", "x.so"}, kUsage, {"x.so", ".onnx, .relay or .json file"});
 }
 
 }  // namespace

@@ -140,10 +140,11 @@ TEST_F(Usage, FilesOfOtherKindsAreRefusedByName) {
   write("m.so", "");
   write("m.txt", "");
   for (const std::string& command : kModelCommands) {
-    for (const std::string file : {"m.so", "m.txt", "m", "."})
-      refused({command, file}, kUsage, {file, ".onnx or a .relay"});
+    for (const std::string file : {"m.so", "m.txt", "m"})
+      refused({command, file}, kUsage, {file, ".onnx, .relay or .json file"});
+    refused({command, "."}, kUsage, {"`.`", "has no graph"});
   }
-  refused({"import", "m.relay"}, kUsage, {"m.relay", "only .onnx"});
+  refused({"import", "m.relay"}, kUsage, {"m.relay", "only .onnx models and graphs"});
   write("m.onnx", "");
   refused({"fmt", "m.onnx"}, kUsage, {"m.onnx", "only .relay"});
 }

@@ -7,8 +7,10 @@
 #include "frontend/data/npy.h"
 #include "frontend/data/npz.h"
 #include "frontend/data/onnx_tensor.h"
+#include "frontend/data/params.h"
 #include "frontend/data/safetensors.h"
 #include "frontend/onnx/import.h"
+#include "graph_runtime/graph_import.h"
 #include "ir/analysis.h"
 #include "ir/text/parser.h"
 #include "ir/text/printer.h"
@@ -100,6 +102,30 @@ Outcome read_model(std::string_view bytes) {
   return judge(checked.ok(), diagnostics, sources);
 }
 
+Outcome read_graph(std::string_view bytes) {
+  Diagnostics diagnostics;
+  const Module empty;
+  const SourceMap& sources = empty.context().sources();
+  const Result<graph_runtime::Graph> graph = graph_runtime::parse_graph(bytes, "fuzz.json", {}, diagnostics);
+  if (!graph) return judge(false, diagnostics, sources);
+
+  // What was read is written, and what is written is read.
+  const Result<std::string> text = graph_runtime::graph_text(*graph, diagnostics);
+  const Result<graph_runtime::Graph> again =
+      text ? graph_runtime::parse_graph(*text, "written", {}, diagnostics) : kReported;
+  const Result<std::string> twice = again ? graph_runtime::graph_text(*again, diagnostics) : kReported;
+  if (!twice || *twice != *text)
+    return wrong("what it writes cannot be read:\n" + diagnostics.render(sources));
+
+  const Result<Module> m = graph_runtime::import_graph({*graph, {}}, "fuzz.json", empty, {}, diagnostics);
+  if (Outcome imported = judge(m.ok(), diagnostics, sources); imported.kind != Kind::kAccepted)
+    return imported;
+  if (const std::vector<std::string> faults = well_formed(*m); !faults.empty())
+    return wrong("the module is not well formed: " + faults.front());
+  const Result<Module> checked = typecheck::check(*m, diagnostics);
+  return judge(checked.ok(), diagnostics, sources);
+}
+
 // --- readers of tensors
 
 template <class Read>
@@ -117,6 +143,9 @@ Outcome read_npz(std::string_view bytes) {
 }
 Outcome read_safetensors(std::string_view bytes) {
   return read_data([&](Diagnostics& d) { return data::parse_safetensors(bytes, "fuzz.safetensors", {}, d); });
+}
+Outcome read_params(std::string_view bytes) {
+  return read_data([&](Diagnostics& d) { return data::parse_params(bytes, "fuzz.params", {}, d); });
 }
 Outcome read_tensor(std::string_view bytes) {
   return read_data([&](Diagnostics& d) { return data::parse_onnx_tensor(bytes, "fuzz.pb", d); });
@@ -158,6 +187,16 @@ std::string mutate_safetensors(const std::string& seed, const Seeds& seeds, Rand
   const uint64_t length = header.size();
   return cat(std::string(reinterpret_cast<const char*>(&length), 8), header,
              mutate_payload(seed.substr(8 + old.size()), random));
+}
+
+// A word of the file becomes another small number: a length, a count, a dtype, an extent.
+std::string mutate_params(const std::string& seed, const Seeds&, Random& random) {
+  constexpr int kNumbers[] = {0, 1, 2, 3, 4, 6, 8, 16, 32, 64, 65, 127, 128, 255};
+  std::string out = seed;
+  constexpr size_t kMagic = 8;
+  for (size_t n = 1 + random.below(3); n > 0; --n)
+    out[kMagic + random.below(out.size() - kMagic)] = static_cast<char>(random.of(kNumbers));
+  return out;
 }
 
 // A sound archive of entries that may not be: seeds are of no use, since their checksums would be wrong.
@@ -209,6 +248,8 @@ const std::vector<Reader>& readers() {
       {"npy", npy_seeds, mutate_npy, read_npy},
       {"npz", npz_seeds, mutate_npz, read_npz},
       {"safetensors", safetensors_seeds, mutate_safetensors, read_safetensors},
+      {"params", params_seeds, mutate_params, read_params},
+      {"graph", graph_seeds, mutate_text, read_graph},
       {"onnx", model_seeds, mutate_model, read_model},
       {"onnx-tensor", tensor_seeds, mutate_tensor, read_tensor},
   };

@@ -46,6 +46,8 @@ const Seeds& npz_seeds();
 const Seeds& safetensors_seeds();
 const Seeds& tensor_seeds();
 const Seeds& model_seeds();
+const Seeds& params_seeds();
+const Seeds& graph_seeds();
 
 // A zip archive of the entries, compressed or not.
 std::string archive_of(const std::vector<std::pair<std::string, std::string>>& entries, bool compressed);

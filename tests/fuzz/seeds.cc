@@ -12,6 +12,7 @@
 #include "frontend/data/npy.h"
 #include "frontend/data/npz.h"
 #include "frontend/data/onnx_tensor.h"
+#include "frontend/data/params.h"
 #include "frontend/data/safetensors.h"
 #include "frontend/onnx/testing.h"
 #include "tests/fuzz/readers.h"
@@ -410,6 +411,43 @@ const Seeds& model_seeds() {
     add_models_beneath("examples/models", size_t{64} << 10, out);
     add_models_beneath("/usr/share/libonnx-testdata/data/node", size_t{2} << 10, out);
     add_models_beneath("/usr/share/libonnx-testdata/data/simple", size_t{2} << 10, out);
+    return out;
+  });
+}
+
+const Seeds& params_seeds() {
+  return made_once([] {
+    Seeds out;
+    NamedTensors all;
+    for (DType dtype : kDTypes) {
+      if (dtype.code == DTypeCode::kFloat8E4M3 || dtype.code == DTypeCode::kFloat8E5M2) continue;
+      Diagnostics d;
+      out.push_back(*data::params_bytes({{"w", numbers(dtype, {3, 2})}, {"none", numbers(dtype, {0})}}, d));
+      all.push_back({cat("t.", dtype.name()), numbers(dtype, {})});
+    }
+    Diagnostics d;
+    out.push_back(*data::params_bytes(all, d));
+    return out;
+  });
+}
+
+// Graphs without parameters, so that a reader has all there is in one text: what the golden tests of writing one show, and
+// what those of reading one read.
+const Seeds& graph_seeds() {
+  return made_once([] {
+    Seeds out;
+    for (const std::string& path : tests::test_files_beneath("tests/golden/graph")) {
+      const tests::TestFile file = tests::read_test_file(path);
+      if (path.find("/fail_") != std::string::npos) continue;
+      if (const std::string* text = file.find("output"); text && text->starts_with('{')) out.push_back(*text);
+      const std::string* files = file.find("files");
+      constexpr std::string_view kName = "graph.json: ";
+      if (files && files->starts_with(kName)) {
+        const size_t end = files->find("graph.params: ");
+        const size_t length = end == std::string::npos ? end : end - kName.size();
+        out.push_back(files->substr(kName.size(), length));
+      }
+    }
     return out;
   });
 }

@@ -2,7 +2,7 @@
 //
 // Commands (the RUN line), with what they are about in a section:
 //   input      parse [--max-nesting=N] [--max-bytes=N], check, opt --passes=.. [--dump=FOLDER] [--reproducer=FILE] [--broken=PASS],
-//              lower [-ON], plan [-ON], and with a section `pattern` too: match, partition
+//              lower [-ON], plan [-ON], export [-ON], and with a section `pattern` too: match, partition
 //   repeated   the same of an input in which <<N|text>> stands for N times the text
 //   pattern    pattern
 //   expression expression, and build --cxx=COMPILER, which compiles a program of nothing
@@ -18,6 +18,7 @@
 #include "aot/build.h"
 #include "aot/program.h"
 #include "base/diagnostics.h"
+#include "graph_runtime/graph_export.h"
 #include "ir/analysis.h"
 #include "ir/builder.h"
 #include "ir/text/parser.h"
@@ -131,8 +132,9 @@ Result<Module> optimised(const Command& c, const Module& m, Diagnostics& diagnos
     if (p == &kBreaksAnswer) options.verify = passes::Verify::kSemantics;
     return passes::run_steps(m, {{p, {}}}, options, diagnostics);
   }
-  return passes::run_pipeline(m, c.name == "opt" ? c.option("passes") : passes::default_pipeline(level),
-                              options, diagnostics);
+  std::string pipeline = c.name == "opt" ? c.option("passes") : passes::default_pipeline(level);
+  if (c.name == "export") pipeline.resize(pipeline.find(",lower"));
+  return passes::run_pipeline(m, pipeline, options, diagnostics);
 }
 
 // The text that the command prints; errors go to `diagnostics`.
@@ -154,6 +156,8 @@ std::string run(const Command& c, const TestFile& file, Diagnostics& diagnostics
   if (c.name == "pattern") return reprinted(name, section("pattern"), options, diagnostics);
   if (c.name == "import" && file.find("bytes"))
     return import_escaped(c, repeated(section("bytes")), options.into, diagnostics);
+  if (c.name == "import" && file.find("files"))
+    return import_graph_text(c, repeated(section("files")), options.into, diagnostics);
   if (c.name == "import") return import_text(c, repeated(section("model")), options.into, diagnostics);
   if (c.name == "read") return read_text(c, section("files"), diagnostics);
   if (c.name == "write") return write_text(c, diagnostics);
@@ -196,6 +200,13 @@ std::string run(const Command& c, const TestFile& file, Diagnostics& diagnostics
   if (c.name == "plan") {
     Result<passes::Plan> plan = passes::plan_memory(*done, c.option("function", "main"), diagnostics);
     return plan ? passes::show(*plan) : "";
+  }
+  if (c.name == "export") {
+    const Result<graph_runtime::GraphContents> graph =
+        graph_runtime::export_graph(*done, "main", {}, diagnostics);
+    const Result<std::string> text =
+        graph ? graph_runtime::graph_text(graph->graph, diagnostics) : Result<std::string>(kReported);
+    return text ? *text : "";
   }
   if (c.name == "functions") {
     const Result<aot::Program> program = aot::make_program(*done, c.option("function", "main"), diagnostics);

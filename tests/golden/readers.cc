@@ -12,6 +12,7 @@
 #include "base/cat.h"
 #include "frontend/data/inputs.h"
 #include "frontend/onnx/import.h"
+#include "graph_runtime/graph_import.h"
 #include "op/operators.h"
 #include "typecheck/check.h"
 
@@ -164,6 +165,25 @@ std::string import_text(const Command& c, const std::string& model, const Module
 std::string import_escaped(const Command& c, const std::string& bytes, const Module& empty,
                            Diagnostics& diagnostics) {
   return imported(c, unescaped(bytes), empty, diagnostics);
+}
+
+std::string import_graph_text(const Command& c, const std::string& files, const Module& empty,
+                              Diagnostics& diagnostics) {
+  const ScratchFolder folder;
+  write_files(files);
+  graph_runtime::GraphImportOptions options;
+  options.limits.graph.nodes = c.number("nodes", options.limits.graph.nodes);
+  if (const std::string shape = c.option("shape"); !shape.empty()) {
+    const size_t colon = shape.find(':');
+    std::istringstream extents(shape.substr(colon + 1));
+    for (std::string e; std::getline(extents, e, ',');)
+      options.input_shapes[shape.substr(0, colon)].push_back(std::stoll(e));
+  }
+  const Result<graph_runtime::GraphFiles> found = graph_runtime::graph_files(c.arguments.at(0), diagnostics);
+  if (!found) return "";
+  const Result<Module> m = graph_runtime::import_graph(*found, empty, options, diagnostics);
+  const Result<Module> checked = m ? typecheck::check(*m, diagnostics) : Result<Module>(kReported);
+  return checked ? op::text_of(*checked) : "";
 }
 
 std::string read_text(const Command& c, const std::string& files, Diagnostics& diagnostics) {

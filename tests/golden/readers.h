@@ -49,6 +49,10 @@ std::string import_text(const Command& c, const std::string& model, const Module
 std::string import_escaped(const Command& c, const std::string& bytes, const Module& empty,
                            Diagnostics& diagnostics);
 
+// import PATH: a graph of the graph runtime; the files (`---- files`) are as for `read`. --shape=INPUT:2,4
+std::string import_graph_text(const Command& c, const std::string& files, const Module& empty,
+                              Diagnostics& diagnostics);
+
 // read PATH: the tensors of a file. The files (`---- files`) are lines `NAME: escaped bytes`, and lines that go on with
 // spaces. --names=a,b asks for these; --file-bytes=N and so on are the limits of data::Limits.
 std::string read_text(const Command& c, const std::string& files, Diagnostics& diagnostics);

@@ -1,0 +1,82 @@
+#include "passes/static_dataflow.h"
+
+#include <set>
+
+#include "base/cat.h"
+
+namespace relay::passes {
+namespace {
+
+bool is_dataflow(ExprKind kind) {
+  switch (kind) {
+    case ExprKind::kConstant:
+    case ExprKind::kVar:
+    case ExprKind::kGlobal:
+    case ExprKind::kOpRef:
+    case ExprKind::kTuple:
+    case ExprKind::kProj:
+    case ExprKind::kCall:
+    case ExprKind::kLet: return true;
+    default: return false;
+  }
+}
+
+}  // namespace
+
+std::string_view construct_name(Expr e) {
+  switch (e->kind) {
+    case ExprKind::kIf: return "`if`";
+    case ExprKind::kMatch: return "`match`";
+    case ExprKind::kFn: return "a function value";
+    case ExprKind::kGlobal: return "a call of another function";
+    case ExprKind::kCtorRef: return "a data type's constructor";
+    case ExprKind::kRefNew:
+    case ExprKind::kRefRead:
+    case ExprKind::kRefWrite: return "a reference";
+    default: return "this expression";
+  }
+}
+
+bool refuse_static(Expr e, std::string_view slug, std::string message, Diagnostics& diagnostics) {
+  diagnostics.error(e->span, slug, std::move(message)).note("the engines `interp` and `jit` run any program");
+  return false;
+}
+
+bool is_static_dataflow(const std::vector<Expr>& post_order, Diagnostics& diagnostics) {
+  std::set<std::string_view> refused;
+  for (Expr e : post_order) {
+    if (is_dataflow(e->kind) || !refused.insert(construct_name(e)).second) continue;
+    refuse_static(e, "not-static-dataflow", cat(construct_name(e), " is not static dataflow"), diagnostics);
+  }
+  return refused.empty();
+}
+
+bool static_tensors(Expr e, std::vector<const TensorType*>& out, Diagnostics& diagnostics,
+                    const std::function<bool(const TensorType&)>& welcome) {
+  std::vector<Type> pending{e->type};
+  while (!pending.empty()) {
+    const Type t = pending.back();
+    pending.pop_back();
+    if (const auto* tuple = t->as<TupleType>()) {
+      for (size_t i = tuple->fields.size(); i-- > 0;) pending.push_back(tuple->fields[i]);
+      continue;
+    }
+    const auto* tensor = t->as<TensorType>();
+    if (!tensor) {
+      return refuse_static(e, "not-static-dataflow", cat("a value of type ", show(t), " is not a tensor"),
+                           diagnostics);
+    }
+    const auto shape = tensor->static_shape();
+    const bool fits = shape ? element_count(*shape).has_value() : welcome && welcome(*tensor);
+    if (!fits) {
+      return refuse_static(
+          e, "dynamic-shape",
+          cat("the shape of ", show(t), " is not constant; give the input shapes (--input-shapes)"),
+          diagnostics);
+    }
+    out.push_back(tensor);
+  }
+  return true;
+}
+
+}  // namespace relay::passes

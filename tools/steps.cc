@@ -1,0 +1,68 @@
+#include "tools/steps.h"
+
+#include <charconv>
+
+#include "base/cat.h"
+#include "graph_runtime/unique_names.h"
+
+namespace relay::tools {
+namespace {
+
+// The first quoted text of a line of the listing that an importer made: the node's name.
+std::string_view quoted_in(std::string_view line) {
+  const size_t begin = line.find('"');
+  const size_t end = begin == std::string_view::npos ? begin : line.find('"', begin + 1);
+  return end == std::string_view::npos ? std::string_view() : line.substr(begin + 1, end - begin - 1);
+}
+
+}  // namespace
+
+std::vector<std::string> step_names(const passes::Plan& plan, const Model& model) {
+  const SourceMap& sources = model.module.context().sources();
+  graph_runtime::UniqueNames names;
+  std::vector<std::string> out;
+  for (const passes::PlanStep& s : plan.steps) {
+    std::string base;
+    const Span at = s.origin->span;
+    if (model.is_listed && at.known())
+      base = quoted_in(sources.text(at.file).substr(at.begin, at.end - at.begin));
+    if (base.empty()) base = s.kernel ? s.kernel->name.str() : "copy";
+    out.push_back(names.take(base));
+  }
+  return out;
+}
+
+std::optional<size_t> find_step(const std::vector<std::string>& names, const std::string& wanted,
+                                Session& session) {
+  for (size_t i = 0; i < names.size(); ++i) {
+    if (names[i] == wanted) return i;
+  }
+  size_t number = 0;
+  const auto [end, error] = std::from_chars(wanted.data(), wanted.data() + wanted.size(), number);
+  const bool is_number = error == std::errc() && end == wanted.data() + wanted.size();
+  if (is_number && number < names.size()) return number;
+  constexpr size_t kMostNames = 20;
+  const std::span few(names.data(), std::min(names.size(), kMostNames));
+  session.fail(kUsage, cat("--to ", wanted, ": there is no such step; there are 0 to ", names.size() - 1,
+                           ": ", join(few, ", "), few.size() < names.size() ? ", ..." : ""));
+  return std::nullopt;
+}
+
+void name_results(const std::string& step, std::span<const Tensor> results, data::NamedTensors& out) {
+  for (size_t i = 0; i < results.size(); ++i)
+    out.push_back({results.size() == 1 ? step : cat(step, ".", i), results[i]});
+}
+
+void keep_results(graph_runtime::Executor& executor, const std::vector<std::string>& names,
+                  data::NamedTensors& out) {
+  const passes::PlanStep* first = executor.plan().steps.data();
+  executor.set_observer(
+      [&out, &names, first](const passes::PlanStep& step, auto, std::span<const Tensor> results, double) {
+        const auto number = static_cast<size_t>(&step - first);
+        std::vector<Tensor> copies;
+        for (const Tensor& t : results) copies.push_back(t.copy());
+        name_results(fmt::format("{:03}_{}", number, names[number]), copies, out);
+      });
+}
+
+}  // namespace relay::tools
