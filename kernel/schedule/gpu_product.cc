@@ -1,0 +1,236 @@
+// Sums of products of two operands that vary along different axes: matrix products and convolutions alike.
+//
+// The axes of the result that only the one operand knows are its rows, those that only the other one knows its columns; those
+// that both know are a batch. A block computes a tile of rows and columns, step by step along the sum: its threads put the
+// pieces of both operands into shared memory, then each adds to a few rows and columns of its own, which stay in registers.
+// An operand may be any expression: what is outside of it, as padding is, is computed where its element is put.
+#include <algorithm>
+
+#include "kernel/schedule/gpu_rules.h"
+#include "kernel/schedule/primitive.h"
+#include "kernel/statements.h"
+
+namespace relay::kernel::schedule::gpu {
+namespace {
+
+constexpr int64_t kSide = 16;  // threads of a block along the rows, and along the columns
+constexpr int64_t kPadding =
+    4;  // elements between the columns of a tile that is put along its rows: other banks
+constexpr int64_t kManyBlocks = 128;  // that keep the machine busy
+
+struct Tile {
+  int64_t rows, columns, steps;
+};
+
+struct Operand {
+  Expr value;
+  std::vector<Axis> axes;  // of the result, that only this operand knows
+  int64_t extent = 1;
+  bool along_sum = false;  // neighbours in memory are neighbours along the sum
+};
+
+class Product {
+ public:
+  Product(Writer& w, const Work& work) : w_(w), work_(work), s_(work.stage) {}
+
+  // Is it one?
+  bool find() {
+    if (!s_.combine || s_.combine->kind != ExprKind::kAdd || s_.reduction.empty() || s_.spatial.empty())
+      return false;
+    if (s_.next->kind != ExprKind::kMul || s_.next->args.size() != 2) return false;
+    Expr first = s_.next->args[0], second = s_.next->args[1];
+    // Neighbouring results should be neighbouring columns.
+    if (mentions(first, s_.spatial.back().var) && !mentions(second, s_.spatial.back().var))
+      std::swap(first, second);
+    rows_.value = first;
+    columns_.value = second;
+    for (const Axis& a : s_.spatial) {
+      const bool row = mentions(first, a.var), column = mentions(second, a.var);
+      if (a.extent.is_int(1) || row == column) {
+        batch_.push_back(a);
+      } else {
+        (row ? rows_ : columns_).axes.push_back(a);
+      }
+    }
+    const std::optional<int64_t> batches = constant_product(extents_of(batch_)),
+                                 steps = constant_product(extents_of(s_.reduction));
+    if (!batches || !steps || !measure(rows_) || !measure(columns_)) return false;
+    batches_ = *batches;
+    steps_ = *steps;
+    return rows_.extent >= kFew && columns_.extent >= kFew && steps_ >= kFew && choose_tile();
+  }
+
+  Stmt write() {
+    const DType d = s_.buffer->dtype;
+    const int64_t rows = tile_.rows / kSide, columns = tile_.columns / kSide;  // of a thread
+    const Buffer* a = piece("_rows", rows_, tile_.rows);
+    const Buffer* b = piece("_columns", columns_, tile_.columns);
+    const Buffer* sums =
+        w_.local(s_.name + "_sums", d, {w_.index(kSide), w_.index(kSide), w_.index(rows), w_.index(columns)});
+    const int64_t down = (rows_.extent + tile_.rows - 1) / tile_.rows,
+                  across = (columns_.extent + tile_.columns - 1) / tile_.columns;
+    const Axis y = w_.axis("y", w_.index(kSide)), x = w_.axis("x", w_.index(kSide)),
+               i = w_.axis("i", w_.index(rows)), j = w_.axis("j", w_.index(columns));
+    const Expr sum = w_.pool().load(sums, {y.var, x.var, i.var, j.var});
+
+    return w_.loop(ForKind::kBlockX, "block", batches_ * down * across, [&](Expr block) {
+      const std::vector<Expr> at = unflatten(block, {w_.index(batches_), w_.index(down), w_.index(across)});
+      const std::vector<Expr> batch = unflatten(at[0], extents_of(batch_));
+      const auto each_sum = [&](Expr ty, Expr tx,
+                                const std::function<Stmt(const std::vector<Binding>&)>& body) {
+        return w_.loop(ForKind::kUnrolled, "i", rows, [&](Expr r) {
+          return w_.loop(ForKind::kUnrolled, "j", columns, [&](Expr c) {
+            return body({{y, IterKind::kSpatial, ty},
+                         {x, IterKind::kSpatial, tx},
+                         {i, IterKind::kSpatial, r},
+                         {j, IterKind::kSpatial, c}});
+          });
+        });
+      };
+      Stmt begin = on_block([&](Expr ty, Expr tx) {
+        return each_sum(ty, tx, [&](const std::vector<Binding>& where) {
+          return w_.block(s_.name + "_init", where,
+                          w_.store(sums, {y.var, x.var, i.var, j.var}, w_.pool().constant(0, d)));
+        });
+      });
+      Stmt add = w_.loop(ForKind::kSerial, "step", (steps_ + tile_.steps - 1) / tile_.steps, [&](Expr step) {
+        Stmt load = on_block([&](Expr ty, Expr tx) {
+          return w_.sequence({fill(a, rows_, tile_.rows, batch, at[1] * tile_.rows, step, ty, tx),
+                              fill(b, columns_, tile_.columns, batch, at[2] * tile_.columns, step, ty, tx)});
+        });
+        Stmt multiply = on_block([&](Expr ty, Expr tx) {
+          const Axis k = w_.axis("k", w_.index(tile_.steps));
+          return w_.loop(ForKind::kSerial, "k", tile_.steps, [&](Expr kk) {
+            return each_sum(ty, tx, [&](const std::vector<Binding>& where) {
+              std::vector<Binding> all = where;
+              all.push_back({k, IterKind::kReduction, kk});
+              const Expr left = w_.pool().load(a, {k.var, y.var * rows + i.var}),
+                         right = w_.pool().load(b, {k.var, x.var * columns + j.var});
+              return w_.block(
+                  s_.name, all,
+                  w_.store(sums, {y.var, x.var, i.var, j.var}, s_.combine->of(w_.pool(), sum, left * right)));
+            });
+          });
+        });
+        return w_.sequence({load, multiply});
+      });
+      Stmt result = on_block([&](Expr ty, Expr tx) {
+        return each_sum(ty, tx, [&](const std::vector<Binding>& where) {
+          const Expr row = at[1] * tile_.rows + ty * rows + where[2].value,
+                     column = at[2] * tile_.columns + tx * columns + where[3].value;
+          std::vector<Binding> all = where;
+          add_places(all, batch_, batch);
+          add_places(all, rows_.axes, unflatten(row, extents_of(rows_.axes)));
+          add_places(all, columns_.axes, unflatten(column, extents_of(columns_.axes)));
+          const Expr total = is_zero(s_.init) ? sum : s_.combine->of(w_.pool(), s_.init, sum);
+          Stmt store = w_.block(s_.name + "_result", all, work_.write_back(w_, work_.variables(), total));
+          return w_.choose(logical_and(inside(row, rows_.extent, tile_.rows),
+                                       inside(column, columns_.extent, tile_.columns)),
+                           store, nullptr);
+        });
+      });
+      return w_.allocate(a, w_.allocate(b, w_.allocate(sums, w_.sequence({begin, add, result}))));
+    });
+  }
+
+ private:
+  static constexpr int64_t kFew = 8;  // of rows, columns or steps: tiles would be mostly empty
+
+  bool measure(Operand& o) {
+    const std::optional<int64_t> extent = constant_product(extents_of(o.axes));
+    if (!extent || o.axes.empty()) return false;
+    o.extent = *extent;
+    // Which way do neighbours in memory lie? Padding does not matter here.
+    Stride sum = Stride::kNone, own = Stride::kNone;
+    for_each_load(o.value, [&](const ExprNode* n) {
+      sum = std::max(sum, stride_along(n, s_.reduction.back().var));
+      own = std::max(own, stride_along(n, o.axes.back().var));
+    });
+    o.along_sum = sum == Stride::kOne && own != Stride::kOne;
+    return true;
+  }
+
+  bool choose_tile() {
+    const auto blocks = [&](const Tile& t) {
+      return batches_ * ((rows_.extent + t.rows - 1) / t.rows) *
+             ((columns_.extent + t.columns - 1) / t.columns);
+    };
+    const int64_t bytes = static_cast<int64_t>(s_.buffer->dtype.bytes());
+    // From the one that uses each loaded element most often to the one that makes most blocks.
+    for (const Tile& t : {Tile{128, 128, 8}, Tile{64, 64, 16}, Tile{32, 64, 16}, Tile{32, 32, 16}}) {
+      if (bytes * t.steps * (t.rows + t.columns + 2 * kPadding) > kSharedBytes) continue;
+      tile_ = t;
+      const bool filled = rows_.extent >= t.rows && columns_.extent >= t.columns;
+      if (filled && blocks(t) >= kManyBlocks) return true;
+    }
+    return true;
+  }
+
+  // Tiles are kept with the sum outermost, so that a thread's rows are neighbours.
+  const Buffer* piece(const std::string& name, const Operand& o, int64_t extent) {
+    return w_.shared(s_.name + name, o.value->dtype,
+                     {w_.index(tile_.steps), w_.index(extent + (o.along_sum ? kPadding : 0))});
+  }
+
+  Stmt on_block(const std::function<Stmt(Expr, Expr)>& body) {
+    return bound(w_, ForKind::kThreadY, kSide, [&](Expr y) {
+      return bound(w_, ForKind::kThreadX, kSide, [&](Expr x) { return body(y, x); });
+    });
+  }
+
+  Expr inside(Expr index, int64_t extent, int64_t tile) {
+    return extent % tile == 0 ? w_.pool().integer(1, kBool) : less(index, w_.index(extent));
+  }
+
+  static bool is_zero(Expr e) {
+    return (e->kind == ExprKind::kFloat && e->float_value == 0) ||
+           (e->kind == ExprKind::kInt && e->int_value == 0);
+  }
+
+  static void add_places(std::vector<Binding>& all, const std::vector<Axis>& axes,
+                         const std::vector<Expr>& at) {
+    for (size_t d = 0; d < axes.size(); ++d) all.push_back({axes[d], IterKind::kSpatial, at[d]});
+  }
+
+  // The operand's elements from row `first` on and of this step, by all threads; zeros where there are none.
+  Stmt fill(const Buffer* to, const Operand& o, int64_t extent, const std::vector<Expr>& batch, Expr first,
+            Expr step, Expr ty, Expr tx) {
+    const int64_t threads = kSide * kSide;
+    const Axis k = w_.axis("k", w_.index(tile_.steps)), i = w_.axis("i", w_.index(extent));
+    return w_.loop(ForKind::kUnrolled, "e", tile_.steps * extent / threads, [&](Expr e) {
+      const Expr element = e * threads + ty * kSide + tx;
+      const Expr kk = o.along_sum ? floor_mod(element, tile_.steps) : floor_div(element, extent),
+                 ii = o.along_sum ? floor_div(element, tile_.steps) : floor_mod(element, extent);
+      const Expr at = first + ii, term = step * tile_.steps + kk;
+      const std::vector<Binding> local = {{k, IterKind::kSpatial, kk}, {i, IterKind::kSpatial, ii}};
+      std::vector<Binding> all = local;
+      add_places(all, batch_, batch);
+      add_places(all, o.axes, unflatten(at, extents_of(o.axes)));
+      const std::vector<Expr> terms = unflatten(term, extents_of(s_.reduction));
+      for (size_t d = 0; d < terms.size(); ++d)
+        all.push_back({s_.reduction[d], IterKind::kSpatial, terms[d]});
+      Stmt load = w_.block(to->name.str() + "_load", all, w_.store(to, {k.var, i.var}, o.value));
+      Stmt zero = w_.block(to->name.str() + "_zero", local,
+                           w_.store(to, {k.var, i.var}, w_.pool().constant(0, o.value->dtype)));
+      return w_.choose(logical_and(inside(at, o.extent, extent), inside(term, steps_, tile_.steps)), load,
+                       zero);
+    });
+  }
+
+  Writer& w_;
+  const Work& work_;
+  const Stage& s_;
+  std::vector<Axis> batch_;
+  Operand rows_, columns_;
+  int64_t batches_ = 1, steps_ = 1;
+  Tile tile_ = {};
+};
+
+}  // namespace
+
+Stmt write_tiled_product(Writer& w, const Work& work) {
+  Product product(w, work);
+  return product.find() ? product.write() : nullptr;
+}
+
+}  // namespace relay::kernel::schedule::gpu
