@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "aot/build.h"
+#include "aot/cuda/target.h"
 #include "aot/program.h"
 #include "base/cat.h"
 #include "base/check.h"
@@ -18,6 +19,7 @@
 #include "jit/operators.h"
 #include "passes/runner.h"
 #include "runtime/relay.h"
+#include "tools/cuda_engine.h"
 
 namespace relay::tools {
 namespace {
@@ -241,12 +243,15 @@ Prepared prepare_aot(const Module& m, std::string_view function, const EngineOpt
 
 // --- the table ----------------------------------------------------------------------------------------------------
 
-constexpr std::array<Engine, 4> kEngines = {{
+constexpr std::array<Engine, 5> kEngines = {{
     {"interp", "the reference interpreter: defines what programs mean", false, prepare_interp},
     {"jit", "the interpreter with compiled operators: the whole language, in this process", true,
      prepare_jit},
     {"graph", "the graph runtime: static dataflow, compiled kernels, in this process", true, prepare_graph},
     {"aot-cpp", "the ahead-of-time compiler: C++ to a library, through its C interface", true, prepare_aot},
+    {"aot-cuda",
+     "the ahead-of-time compiler: CUDA, for static dataflow; emulated on the CPU unless the target is a GPU",
+     true, prepare_aot_cuda},
 }};
 
 // Frees the name for an entry: other functions may call the program's own @main.
@@ -299,6 +304,10 @@ std::string wrong_engine(const std::string& name) {
 }
 
 std::string wrong_target(const std::string& name) {
+  if (aot::cuda::is_target(name)) {
+    aot::cuda::Target ignored;
+    return aot::cuda::parse_target(name, ignored);
+  }
   native::Target ignored;
   return native::parse_target(name, ignored);
 }

@@ -79,6 +79,30 @@ std::vector<Work> without_joining(const std::vector<Stage>& stages) {
   return out;
 }
 
+// The longest run of works from `first` on that blocks of rows can do, as statements; `count` is how many. Null if there is
+// none.
+Stmt write_run(Writer& w, const Kernel& k, const std::vector<Work>& works, size_t first, size_t& count) {
+  const auto stages_of_works = [&](size_t from, size_t to) {
+    std::vector<const Stage*> out;
+    for (size_t i = from; i < to; ++i) {
+      out.push_back(&works[i].stage);
+      if (works[i].epilogue) out.push_back(&*works[i].epilogue);
+    }
+    return out;
+  };
+  size_t end = first;
+  while (end < works.size() && !is_tiled_product(w, works[end])) ++end;
+  for (; end > first; --end) {
+    std::vector<const Stage*> others = stages_of_works(0, first), after = stages_of_works(end, works.size());
+    others.insert(others.end(), after.begin(), after.end());
+    if (Stmt s = write_row_blocks(w, k, stages_of_works(first, end), others)) {
+      count = end - first;
+      return s;
+    }
+  }
+  return nullptr;
+}
+
 }  // namespace
 }  // namespace gpu
 
@@ -91,8 +115,13 @@ Kernel schedule_for_gpu(const Kernel& k, const GpuOptions& options) {
   Writer w(inlined);
   const std::vector<Stage> stages = stages_of(inlined);
   std::vector<Stmt> body;
-  for (const Work& work : joins ? join_epilogues(inlined, stages) : gpu::without_joining(stages))
-    body.push_back(gpu::write(w, options, inlined, work));
+  const std::vector<Work> works = joins ? join_epilogues(inlined, stages) : gpu::without_joining(stages);
+  for (size_t i = 0; i < works.size();) {
+    size_t count = 1;
+    Stmt run = joins ? gpu::write_run(w, inlined, works, i, count) : nullptr;
+    body.push_back(run ? run : gpu::write(w, options, inlined, works[i]));
+    i += count;
+  }
   std::vector<const Buffer*> temporaries(inlined.temporaries.begin(), inlined.temporaries.end());
   temporaries.insert(temporaries.end(), w.temporaries().begin(), w.temporaries().end());
   inlined.temporaries = pool->arena().list(temporaries);

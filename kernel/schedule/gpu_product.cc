@@ -228,6 +228,8 @@ class Product {
 
 }  // namespace
 
+bool is_tiled_product(Writer& w, const Work& work) { return Product(w, work).find(); }
+
 Stmt write_tiled_product(Writer& w, const Work& work) {
   Product product(w, work);
   return product.find() ? product.write() : nullptr;

@@ -28,6 +28,11 @@ Stmt write_reductions(Writer& w, const Work& work);
 Stmt write_row_reduction(Writer& w, const Work& work);
 // Sums of products of two operands: a block computes a tile of results, from tiles of the operands in shared memory.
 Stmt write_tiled_product(Writer& w, const Work& work);
+bool is_tiled_product(Writer& w, const Work& work);
+// Stages that all go along the same rows, at least one of which joins what is in a row. `others` are those of the kernel
+// besides these.
+Stmt write_row_blocks(Writer& w, const Kernel& k, std::span<const Stage* const> stages,
+                      std::span<const Stage* const> others);
 
 // How the threads of a row join their partial results: `partial` is (rows of the block, threads of a row), each element
 // written by its thread. Afterwards element 0 of each row holds the result.

@@ -166,6 +166,41 @@ TEST_F(Gpu, AConvolutionIsAProductAndPadsItself) {
   check(k);
 }
 
+// Softmax and what becomes of it: maximum, exponential, sum, quotient.
+TEST_F(Gpu, WhatGoesAlongRowsIsOneLaunch) {
+  for (const auto& [rows, length] : {std::pair(6, 50), std::pair(40, 300), std::pair(3, 700)}) {
+    const Tensor x = input("x", {rows, length});
+    const Tensor m = k_.reduce("m", kFloat32, {index(rows), index(1)}, {index(length)}, k_.maximum(kFloat32),
+                               [&](Indices i, Indices r) { return x(i[0], r[0]); });
+    const Tensor e = k_.compute("e", kFloat32, x.shape(), [&](Indices i) {
+      const Expr d = x.at(i) - m(i[0], index(0));
+      return select(less(d, k_.constant(kFloat32, -1)), d * d, d);
+    });
+    const Tensor s = k_.reduce("s", kFloat32, {index(rows), index(1)}, {index(length)}, k_.sum(kFloat32),
+                               [&](Indices i, Indices r) { return e(i[0], r[0]); });
+    const Tensor y =
+        k_.compute("y", kFloat32, x.shape(), [&](Indices i) { return e.at(i) - s(i[0], index(0)); });
+    const Kernel k = k_.finish("k", "", {y});
+    const Kernel done = scheduled(k);
+    EXPECT_TRUE(done.temporaries.empty()) << show(done);
+    EXPECT_EQ(done.body->as<Seq>(), nullptr) << show(done);
+    check(k);
+  }
+}
+
+TEST_F(Gpu, AttentionIsTwoProductsAndRows) {
+  const Tensor q = input("q", {2, 16, 8}), key = input("key", {2, 40, 8}), v = input("v", {2, 40, 8});
+  const Tensor s =
+      k_.reduce("s", kFloat32, {index(2), index(16), index(40)}, {index(8)}, k_.sum(kFloat32),
+                [&](Indices i, Indices r) { return q(i[0], i[1], r[0]) * key(i[0], i[2], r[0]); });
+  const Tensor m = k_.reduce("m", kFloat32, {index(2), index(16)}, {index(40)}, k_.maximum(kFloat32),
+                             [&](Indices i, Indices r) { return s(i[0], i[1], r[0]); });
+  const Tensor e = k_.compute("e", kFloat32, s.shape(), [&](Indices i) { return s.at(i) - m(i[0], i[1]); });
+  const Tensor y = k_.reduce("y", kFloat32, {index(2), index(16), index(8)}, {index(40)}, k_.sum(kFloat32),
+                             [&](Indices i, Indices r) { return e(i[0], i[1], r[0]) * v(i[0], r[0], i[2]); });
+  check(k_.finish("k", "", {y}));
+}
+
 TEST_F(Gpu, SharedMemoryIsNoMoreThanThereIs) {
   for (DType d : {kFloat32, kFloat64, kInt64}) {
     const Tensor a = k_.input("a", d, {index(2048), index(64)}),
