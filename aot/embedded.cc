@@ -9,6 +9,7 @@ const std::string_view kDlpackHeader = texts::kDlpackHeader;
 const std::string_view kArtifactSource = texts::kArtifactSource;
 const std::string_view kCudaArtifactSource = texts::kCudaArtifactSource;
 const std::string_view kCudaEmulationHeader = texts::kCudaEmulationHeader;
+const std::string_view kCudaMachineSource = texts::kCudaMachineSource;
 const std::string_view kValuesSource = texts::kValuesSource;
 
 }  // namespace relay::aot

@@ -60,8 +60,8 @@ std::string compile(const Sources& sources, const Target& target, int opt_level,
   for (size_t i = 0; i < done.size(); ++i) {
     if (std::string wrong = failure(commands[i], done[i]); !wrong.empty()) return wrong;
   }
-  link.insert(link.end(),
-              {"-Xlinker", "--no-undefined", "-Xlinker", "--build-id=none", "-lpthread", "-ldl", "-lrt"});
+  link.insert(link.end(), {"-Xlinker", "--as-needed", "-Xlinker", "--no-undefined", "-Xlinker",
+                           "--build-id=none", "-lpthread", "-ldl", "-lrt"});
   return failure(link, native::run(link, folder, kMostSeconds));
 }
 
@@ -113,21 +113,59 @@ Result<std::vector<std::string>> build(const Sources& sources, const Target& tar
   return std::vector<std::string>{results[0].path, results[1].path};
 }
 
+namespace {
+
+// The machine that is emulated is the same for all programs: compiled once in this process.
+struct Machine {
+  TemporaryFolder folder;
+  std::string object, wrong;
+
+  Machine() {
+    wrong = folder.make();
+    native::Compiler compiler;
+    if (wrong.empty()) wrong = native::find_compiler(compiler);
+    const auto put = [&](const char* name, std::string_view text) {
+      if (wrong.empty()) wrong = write_file_atomically(cat(folder.path(), "/", name), text);
+    };
+    put("cuda_emulation.h", kCudaEmulationHeader);
+    put("machine.cc", kCudaMachineSource);
+    if (!wrong.empty()) return;
+    const std::vector<std::string> command{compiler.program,
+                                           "-std=c++17",
+                                           "-O2",
+                                           "-fPIC",
+                                           "-fvisibility=hidden",
+                                           "-fno-exceptions",
+                                           "-fno-rtti",
+                                           "-DRELAY_CUDA_EMULATION",
+                                           "-c",
+                                           "machine.cc",
+                                           "-o",
+                                           "machine.o"};
+    wrong = failure(command, native::run(command, folder.path(), 300));
+    object = folder.path() + "/machine.o";
+  }
+};
+
+}  // namespace
+
 std::string build_emulated(const Sources& sources, const std::string& folder, const std::string& library) {
+  static const Machine machine;
+  if (!machine.wrong.empty()) return machine.wrong;
   if (std::string wrong = write_file_atomically(folder + "/weights.bin", sources.weights); !wrong.empty())
     return wrong;
-  native::Target runtime{
-      "cuda emulation", {"-DRELAY_CUDA_EMULATION", "-DRELAY_CUDA_EMULATION_RUNTIME"}, {}, 4};
-  native::Target watched{"cuda emulation", {"-DRELAY_CUDA_EMULATION", "-fsanitize=thread"}, {}, 4};
+  // What runs once needs no optimisation, which takes longer.
+  const native::Target host{"cuda emulation", {"-DRELAY_CUDA_EMULATION", "-O0"}, {}, 4};
+  const native::Target watched{"cuda emulation", {"-DRELAY_CUDA_EMULATION", "-fsanitize=thread"}, {}, 4};
   std::vector<native::Source> texts{{"cuda_emulation.h", std::string(kCudaEmulationHeader)}};
   for (const SourceFile& f : sources.files) {
     std::string name = f.name;
     if (name.ends_with(".cu")) name.replace(name.size() - 3, 3, ".cc");
-    texts.push_back({name, f.text, name.starts_with("kernels") ? watched : runtime});
+    texts.push_back({name, f.text, name.starts_with("kernels") ? watched : host});
   }
   native::CompileOptions options;
-  options.target = runtime;
   options.opt_level = 0;  // what takes time is what is watched
+  options.link_flags = {machine.object};
   return native::build_library(texts, options, folder, library);
 }
 

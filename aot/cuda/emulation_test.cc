@@ -146,11 +146,12 @@ class Emulation : public ::testing::Test {
     ASSERT_EQ(folder.make(), "");
     const native::Target watched{"", {"-DRELAY_CUDA_EMULATION", "-fsanitize=thread"}, {}, 4};
     native::CompileOptions options;
-    options.target = {"", {"-DRELAY_CUDA_EMULATION", "-DRELAY_CUDA_EMULATION_RUNTIME"}, {}, 4};
+    options.target = {"", {"-DRELAY_CUDA_EMULATION"}, {}, 4};
     options.opt_level = 0;
     ASSERT_EQ(native::build_library({{"cuda_emulation.h", std::string(kCudaEmulationHeader)},
                                      {"kernels.cc", std::string(kKernels), watched},
-                                     {"host.cc", std::string(kHost)}},
+                                     {"host.cc", std::string(kHost)},
+                                     {"machine.cc", std::string(kCudaMachineSource)}},
                                     options, folder.path(), folder.path() + "/test.so"),
               "");
     ASSERT_EQ(library().open(folder.path() + "/test.so"), "");

@@ -56,6 +56,8 @@ template <class T>
 RELAY_FUNCTION T relay_shuffle_down(T value, int distance) {
   return __shfl_down_sync(0xffffffffu, value, distance);
 }
+// Did a launch of the same kernel fail before?
+RELAY_FUNCTION bool relay_failed(const int32_t* failure) { return *(const volatile int32_t*)failure != 0; }
 // The smallest number that any thread fails with counts, whoever comes first.
 RELAY_FUNCTION void relay_fail(int32_t* failure, int32_t number) { atomicMax(failure, 0x7fffffff - number); }
 #endif

@@ -175,7 +175,7 @@ extern "C" __global__ void k_0(const float* __restrict__ x, float* __restrict__ 
     const int64_t i0 = blockIdx.x;
     {
       const int64_t i1 = threadIdx.x;
-      t[i0 * 32 + i1] = expf(x[i0 * 32 + i1]);
+      t[i0 * 32 + i1] = ::expf(x[i0 * 32 + i1]);
     }
   }
 }
@@ -336,6 +336,19 @@ TEST_F(Print, AGridCopiesSixteenBytesAtOnceWhereTheyAreAligned) {
   };
   EXPECT_NE(text(4).find("relay_copy(y + t * 4, x + t * 4 + 4);"), std::string::npos) << text(4);
   EXPECT_EQ(text(1).find("relay_copy"), std::string::npos) << text(1);
+}
+
+TEST_F(Print, ALaunchAfterOneThatFailedDoesNothing) {
+  const Tensor x = k_.input("x", kFloat32, {k_.index(9)}), at = k_.input("at", kInt64, {k_.index(4)});
+  const Tensor checked = k_.compute("checked", kInt64, {k_.index(4)}, [&](Indices i) {
+    k_.require(less(at.at(i), k_.index(9)), "outside");
+    return at.at(i);
+  });
+  const Tensor y = k_.compute("y", kFloat32, {k_.index(4)}, [&](Indices i) { return x(checked.at(i)); });
+  const std::string text = cuda(with(k_.finish("take", "take", {checked, y}), "i0", ForKind::kThreadX));
+  const size_t second = text.find("void take_1(");
+  ASSERT_NE(second, std::string::npos) << text;
+  EXPECT_GT(text.find("if (relay_failed(failure)) return;"), second) << text;
 }
 
 TEST_F(Print, TheSameInputGivesTheSameText) {

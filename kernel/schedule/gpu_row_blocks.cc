@@ -71,7 +71,7 @@ class RowBlocks {
     const std::optional<int64_t> count = constant_product(rows);
     if (!count || *count < 1) return false;
     longest_ = 1;
-    bool joins = false;
+    int64_t joins = 0, partial_bytes = 0;
     std::vector<const Buffer*> written;
     for (const Stage* s : stages_) {
       for (size_t d = 0; d < axes_; ++d) {
@@ -84,7 +84,8 @@ class RowBlocks {
         // Long reductions of which a row has several are better shared out to the whole machine.
         if (*results > 1 && *terms >= kWarp) return false;
         if (is_shared(*s) && !neutral(w_, *s->combine, s->buffer->dtype)) return false;
-        joins |= is_shared(*s);
+        joins += is_shared(*s);
+        partial_bytes += kThreads * static_cast<int64_t>(s->buffer->dtype.bytes());
       }
       longest_ = std::max({longest_, *results, is_shared(*s) ? *terms : int64_t{1}});
       // What was written here is read in its own row.
@@ -100,7 +101,8 @@ class RowBlocks {
       if (!own) return false;
       written.push_back(s->buffer);
     }
-    return joins && (*count >= kFewRows || longest_ < kLongForOneBlock);
+    if (partial_bytes > kSharedBytes - kTemporaryBytes) return false;
+    return joins > 0 && (*count >= kFewRows || longest_ < kLongForOneBlock);
   }
 
   // Temporaries that nothing else reads stay in the block, as far as there is room.
