@@ -16,7 +16,8 @@ namespace {
 constexpr int64_t kSide = 16;  // threads of a block along the rows, and along the columns
 constexpr int64_t kPadding =
     4;  // elements between the columns of a tile that is put along its rows: other banks
-constexpr int64_t kManyBlocks = 128;  // that keep the machine busy
+constexpr int64_t kManyBlocks = 128;    // that keep the machine busy
+constexpr int64_t kTermsOfAPart = 256;  // of a sum that several blocks share
 
 struct Tile {
   int64_t rows, columns, steps;
@@ -67,14 +68,26 @@ class Product {
     const Buffer* b = piece("_columns", columns_, tile_.columns);
     const Buffer* sums =
         w_.local(s_.name + "_sums", d, {w_.index(kSide), w_.index(kSide), w_.index(rows), w_.index(columns)});
-    const int64_t down = (rows_.extent + tile_.rows - 1) / tile_.rows,
-                  across = (columns_.extent + tile_.columns - 1) / tile_.columns;
+    // Where blocks share the sums, each has a part of the terms, and what they have is added up by a launch of its own.
+    const Buffer* parts = nullptr;
+    const Axis part = w_.axis("part", w_.index(parts_));
+    if (parts_ > 1) {
+      std::vector<Expr> shape = extents_of(s_.spatial);
+      shape.insert(shape.begin(), part.extent);
+      parts = w_.temporary(s_.name + "_parts", d, shape);
+    }
+    const int64_t steps = divide_up(divide_up(steps_, tile_.steps), parts_);  // of a part
+    const int64_t down = divide_up(rows_.extent, tile_.rows),
+                  across = divide_up(columns_.extent, tile_.columns);
     const Axis y = w_.axis("y", w_.index(kSide)), x = w_.axis("x", w_.index(kSide)),
                i = w_.axis("i", w_.index(rows)), j = w_.axis("j", w_.index(columns));
     const Expr sum = w_.pool().load(sums, {y.var, x.var, i.var, j.var});
 
-    return w_.loop(ForKind::kBlockX, "block", batches_ * down * across, [&](Expr block) {
-      const std::vector<Expr> at = unflatten(block, {w_.index(batches_), w_.index(down), w_.index(across)});
+    Stmt tiles = w_.loop(ForKind::kBlockX, "block", parts_ * batches_ * down * across, [&](Expr block) {
+      std::vector<Expr> at =
+          unflatten(block, {part.extent, w_.index(batches_), w_.index(down), w_.index(across)});
+      const Expr which = at[0];
+      at.erase(at.begin());
       const std::vector<Expr> batch = unflatten(at[0], extents_of(batch_));
       const auto each_sum = [&](Expr ty, Expr tx,
                                 const std::function<Stmt(const std::vector<Binding>&)>& body) {
@@ -93,7 +106,8 @@ class Product {
                           w_.store(sums, {y.var, x.var, i.var, j.var}, w_.pool().constant(0, d)));
         });
       });
-      Stmt add = w_.loop(ForKind::kSerial, "step", (steps_ + tile_.steps - 1) / tile_.steps, [&](Expr step) {
+      Stmt add = w_.loop(ForKind::kSerial, "step", steps, [&](Expr turn) {
+        const Expr step = which * steps + turn;
         Stmt load = on_block([&](Expr ty, Expr tx) {
           return w_.sequence({fill(a, rows_, tile_.rows, batch, at[1] * tile_.rows, step, ty, tx),
                               fill(b, columns_, tile_.columns, batch, at[2] * tile_.columns, step, ty, tx)});
@@ -122,8 +136,10 @@ class Product {
           add_places(all, batch_, batch);
           add_places(all, rows_.axes, unflatten(row, extents_of(rows_.axes)));
           add_places(all, columns_.axes, unflatten(column, extents_of(columns_.axes)));
-          const Expr total = is_zero(s_.init) ? sum : s_.combine->of(w_.pool(), s_.init, sum);
-          Stmt store = w_.block(s_.name + "_result", all, work_.write_back(w_, work_.variables(), total));
+          if (parts) all.push_back({part, IterKind::kSpatial, which});
+          Stmt store = parts ? w_.store(parts, places_of(part.var), sum)
+                             : work_.write_back(w_, work_.variables(), with_init(sum));
+          store = w_.block(s_.name + "_result", all, store);
           return w_.choose(logical_and(inside(row, rows_.extent, tile_.rows),
                                        inside(column, columns_.extent, tile_.columns)),
                            store, nullptr);
@@ -131,9 +147,40 @@ class Product {
       });
       return w_.allocate(a, w_.allocate(b, w_.allocate(sums, w_.sequence({begin, add, result}))));
     });
+    return parts ? w_.sequence({tiles, add_up(parts, part)}) : tiles;
   }
 
  private:
+  static int64_t divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+  std::vector<Expr> places_of(Expr part) const {
+    std::vector<Expr> out = work_.variables();
+    out.insert(out.begin(), part);
+    return out;
+  }
+  Expr with_init(Expr sum) { return is_zero(s_.init) ? sum : s_.combine->of(w_.pool(), s_.init, sum); }
+
+  Stmt add_up(const Buffer* parts, const Axis& part) {
+    const std::vector<Expr> extents = extents_of(s_.spatial);
+    const Buffer* all = w_.local(s_.name + "_all", s_.buffer->dtype, {w_.index(1)});
+    const Expr so_far = w_.pool().load(all, {w_.index(0)});
+    return on_threads(w_, product(w_.pool(), extents), [&](Expr i) {
+      const std::vector<Binding> place = work_.bind(unflatten(i, extents));
+      Stmt begin = w_.block(s_.name + "_begin", {},
+                            w_.store(all, {w_.index(0)}, w_.pool().constant(0, s_.buffer->dtype)));
+      Stmt terms = w_.loop(ForKind::kSerial, "part", parts_, [&](Expr p) {
+        std::vector<Binding> bindings = place;
+        bindings.push_back({part, IterKind::kReduction, p});
+        const Expr next = w_.pool().load(parts, places_of(part.var));
+        return w_.block(s_.name + "_add", bindings,
+                        w_.store(all, {w_.index(0)}, s_.combine->of(w_.pool(), so_far, next)));
+      });
+      Stmt end =
+          w_.block(s_.name + "_end", place, work_.write_back(w_, work_.variables(), with_init(so_far)));
+      return w_.allocate(all, w_.sequence({begin, terms, end}));
+    });
+  }
+
   static constexpr int64_t kFew = 8;  // of rows, columns or steps: tiles would be mostly empty
 
   bool measure(Operand& o) {
@@ -150,18 +197,24 @@ class Product {
     return true;
   }
 
+  int64_t blocks(const Tile& t) const {
+    return batches_ * divide_up(rows_.extent, t.rows) * divide_up(columns_.extent, t.columns);
+  }
+  // Blocks that share the sums of a tile, if there would be few else.
+  int64_t parts(const Tile& t) const {
+    return std::clamp<int64_t>(divide_up(kManyBlocks, blocks(t)), 1,
+                               std::max<int64_t>(steps_ / kTermsOfAPart, 1));
+  }
+
   bool choose_tile() {
-    const auto blocks = [&](const Tile& t) {
-      return batches_ * ((rows_.extent + t.rows - 1) / t.rows) *
-             ((columns_.extent + t.columns - 1) / t.columns);
-    };
     const int64_t bytes = static_cast<int64_t>(s_.buffer->dtype.bytes());
     // From the one that uses each loaded element most often to the one that makes most blocks.
     for (const Tile& t : {Tile{128, 128, 8}, Tile{64, 64, 16}, Tile{32, 64, 16}, Tile{32, 32, 16}}) {
       if (bytes * t.steps * (t.rows + t.columns + 2 * kPadding) > kSharedBytes) continue;
       tile_ = t;
+      parts_ = parts(t);
       const bool filled = rows_.extent >= t.rows && columns_.extent >= t.columns;
-      if (filled && blocks(t) >= kManyBlocks) return true;
+      if (filled && blocks(t) * parts_ >= kManyBlocks) return true;
     }
     return true;
   }
@@ -180,6 +233,11 @@ class Product {
 
   Expr inside(Expr index, int64_t extent, int64_t tile) {
     return extent % tile == 0 ? w_.pool().integer(1, kBool) : less(index, w_.index(extent));
+  }
+
+  Expr known_term(Expr term) {
+    const int64_t all = divide_up(divide_up(steps_, tile_.steps), parts_) * parts_ * tile_.steps;
+    return all == steps_ ? w_.pool().integer(1, kBool) : less(term, w_.index(steps_));
   }
 
   static bool is_zero(Expr e) {
@@ -212,8 +270,7 @@ class Product {
       Stmt load = w_.block(to->name.str() + "_load", all, w_.store(to, {k.var, i.var}, o.value));
       Stmt zero = w_.block(to->name.str() + "_zero", local,
                            w_.store(to, {k.var, i.var}, w_.pool().constant(0, o.value->dtype)));
-      return w_.choose(logical_and(inside(at, o.extent, extent), inside(term, steps_, tile_.steps)), load,
-                       zero);
+      return w_.choose(logical_and(inside(at, o.extent, extent), known_term(term)), load, zero);
     });
   }
 
@@ -222,7 +279,7 @@ class Product {
   const Stage& s_;
   std::vector<Axis> batch_;
   Operand rows_, columns_;
-  int64_t batches_ = 1, steps_ = 1;
+  int64_t batches_ = 1, steps_ = 1, parts_ = 1;
   Tile tile_ = {};
 };
 

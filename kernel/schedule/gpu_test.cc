@@ -134,6 +134,13 @@ TEST_F(Gpu, ProductsThatTilesDoNotDivide) {
   check(product(37, 45, 19, true));
   check(product(8, 9, 70));
 }
+TEST_F(Gpu, BlocksShareLongSumsOfFewResults) {
+  const Kernel k = scheduled(product(9, 10, 700));
+  EXPECT_EQ(k.temporaries.size(), 1u) << show(k);
+  EXPECT_EQ(extent(k, ForKind::kBlockX), 2);
+  check(product(9, 10, 700));
+  check(product(9, 10, 512, true));
+}
 TEST_F(Gpu, ProductsWithFewRowsAreRowReductions) {
   const Kernel k = scheduled(product(1, 30, 100, true));
   EXPECT_EQ(extent(k, ForKind::kThreadX), 32);
