@@ -44,6 +44,9 @@ const std::string_view kPreludeCuda = R"prelude(#include <cmath>
 #include <type_traits>
 
 #define RELAY_FUNCTION [[maybe_unused]] static __device__ inline
+#ifdef __CUDACC__
+#pragma nv_diag_suppress 39  // the mean of nothing is divided by zero
+#endif
 
 // cuda_emulation.h has its own of these, which watch what threads do.
 #ifndef RELAY_CUDA_EMULATION
