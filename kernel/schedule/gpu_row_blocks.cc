@@ -63,7 +63,7 @@ class RowBlocks {
   bool is_shared(const Stage& s) const {
     const std::optional<int64_t> results = constant_product(rest_of(s.spatial, axes_)),
                                  terms = constant_product(extents_of(s.reduction));
-    return results && terms && *results == 1 && *terms >= kWarp;
+    return results && terms && *results == 1 && *terms >= kWorthSharing;
   }
 
   bool fits() {
@@ -82,7 +82,7 @@ class RowBlocks {
       if (!results || !terms || *results < 1 || *terms < 1) return false;
       if (s->kind == StageKind::kReduce) {
         // Long reductions of which a row has several are better shared out to the whole machine.
-        if (*results > 1 && *terms >= kWarp) return false;
+        if (*results > 1 && *terms >= kWorthSharing) return false;
         if (is_shared(*s) && !neutral(w_, *s->combine, s->buffer->dtype)) return false;
         joins += is_shared(*s);
         partial_bytes += kThreads * static_cast<int64_t>(s->buffer->dtype.bytes());

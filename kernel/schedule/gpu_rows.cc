@@ -9,7 +9,6 @@
 namespace relay::kernel::schedule::gpu {
 namespace {
 
-constexpr int64_t kWorthSharing = 64;        // terms of a reduction that is worth more than one thread
 constexpr int64_t kBlockARow = 1024;         // terms that are worth a whole block
 constexpr int64_t kEnoughThreads = 1 << 14;  // elements that keep the machine busy with a thread each
 

@@ -12,6 +12,7 @@
 namespace relay::kernel::schedule::gpu {
 
 inline constexpr int64_t kWarp = 32;
+inline constexpr int64_t kWorthSharing = 64;        // terms of a reduction that is worth more than one thread
 inline constexpr int64_t kThreads = 256;            // of a block, unless there is less to do
 inline constexpr int64_t kSharedBytes = 48 * 1024;  // that every GPU gives a block
 
