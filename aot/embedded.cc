@@ -7,8 +7,12 @@ namespace relay::aot {
 const std::string_view kRelayHeader = texts::kRelayHeader;
 const std::string_view kDlpackHeader = texts::kDlpackHeader;
 const std::string_view kArtifactSource = texts::kArtifactSource;
+const std::string_view kCudaArtifactSource = texts::kCudaArtifactSource;
+const std::string_view kCudaEmulationHeader = texts::kCudaEmulationHeader;
+const std::string_view kCudaMachineSource = texts::kCudaMachineSource;
 const std::string_view kExtentsSource = texts::kExtentsSource;
 const std::string_view kModelSource = texts::kModelSource;
+const std::string_view kNoValuesSource = texts::kNoValuesSource;
 const std::string_view kPlanRunSource = texts::kPlanRunSource;
 const std::string_view kTensorsSource = texts::kTensorsSource;
 const std::string_view kThreadsSource = texts::kThreadsSource;

@@ -417,7 +417,8 @@ class Emitter {
     }
     out += extents_.print(options_.bounds) + variants() + "\n}  // namespace\n\n";
     return cat(out, kThreadsSource, "\n", kModelSource, "\n", kTensorsSource, "\n",
-               has_values() ? kValueRunSource : kPlanRunSource, "\n", kArtifactSource);
+               has_values() ? kValueRunSource : kPlanRunSource, "\n",
+               has_values() ? "" : kNoValuesSource, "\n", kArtifactSource);
   }
 
   const EmitOptions& options_;

@@ -13,6 +13,7 @@
 #include "kernel/builder.h"
 #include "kernel/execute.h"
 #include "kernel/schedule/cpu.h"
+#include "kernel/schedule/gpu.h"
 #include "op/apply.h"
 #include "op/registry.h"
 #include "passes/lets.h"
@@ -53,8 +54,8 @@ std::vector<Expr> large_constants(const Fn& fn) {
 
 class Lowerer {
  public:
-  Lowerer(Context& context, const kernel::schedule::CpuOptions& target)
-      : context_(context), target_(target) {}
+  Lowerer(Context& context, const PassContext& pass)
+      : context_(context), target_(pass.target), gpu_(pass.gpu) {}
 
   // Throws RelationError if an operator cannot be lowered for these types.
   kernel::Kernel lower(const Fn& fn, std::string_view name) {
@@ -85,7 +86,8 @@ class Lowerer {
     }
     kernel::Kernel plain = k.finish(name, describe(fn, " + ", 12), tensors.at(fn.body));
     require_known_shapes(plain);
-    return kernel::schedule::schedule_for_cpu(plain, target_);
+    return gpu_ ? kernel::schedule::schedule_for_gpu(plain, *gpu_)
+                : kernel::schedule::schedule_for_cpu(plain, target_);
   }
 
  private:
@@ -192,6 +194,7 @@ class Lowerer {
 
   Context& context_;
   kernel::schedule::CpuOptions target_;
+  std::optional<kernel::schedule::GpuOptions> gpu_;
 };
 
 // A call of the kernel with the function's arguments. A kernel takes and gives tensors: tuples are taken apart, and an
@@ -222,7 +225,7 @@ Expr call_kernel(relay::Builder& b, Expr kernel, const Call& call, const Fn& fn)
 Module run(const Module& m, const PassContext& pass) {
   Module out = m;
   Context& context = m.context();
-  Lowerer lowerer(context, pass.target);
+  Lowerer lowerer(context, pass);
   // Kernels made so far, by the structural hash of the function they came from.
   std::multimap<uint64_t, std::pair<const Fn*, std::string>> made;
   size_t number = m.kernels().size();

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -14,6 +15,7 @@
 #include "base/diagnostics.h"
 #include "ir/module.h"
 #include "kernel/schedule/cpu.h"
+#include "kernel/schedule/gpu.h"
 #include "passes/all_passes.inc"
 
 namespace relay::passes {
@@ -27,9 +29,10 @@ struct Parameter {
 
 // What a pass may know besides the module.
 struct PassContext {
-  Diagnostics& diagnostics;               // an error here stops the pipeline
-  std::map<std::string, int64_t> values;  // of the pass's parameters, all of them
-  kernel::schedule::CpuOptions target;    // what the schedules of `lower` are for
+  Diagnostics& diagnostics;                              // an error here stops the pipeline
+  std::map<std::string, int64_t> values;                 // of the pass's parameters, all of them
+  kernel::schedule::CpuOptions target;                   // what the schedules of `lower` are for
+  std::optional<kernel::schedule::GpuOptions> gpu = {};  // if there is one, they are for that
   int64_t value(std::string_view name) const { return values.at(std::string(name)); }
 };
 

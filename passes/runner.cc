@@ -154,7 +154,7 @@ class Runner {
   std::optional<Module> run_one(const Module& m, const Step& step) {
     const size_t errors = diagnostics_.errors();
     const auto begin = std::chrono::steady_clock::now();
-    Module next = step.pass->run(m, {diagnostics_, step.values, options_.target});
+    Module next = step.pass->run(m, {diagnostics_, step.values, options_.target, options_.gpu});
     const auto middle = std::chrono::steady_clock::now();
     if (diagnostics_.errors() > errors) return std::nullopt;
     Result<Module> checked = typecheck::check(next, diagnostics_);

@@ -34,6 +34,7 @@ struct RunnerOptions {
   std::vector<Value> sample_inputs = {};  // for Verify::kSemantics
   std::string reproducer = {};            // file to write when a pass fails; empty: none
   kernel::schedule::CpuOptions target = {};
+  std::optional<kernel::schedule::GpuOptions> gpu = {};  // schedules are for it, if there is one
   std::function<void(std::string_view)> print =
       {};  // where print_after and time go; must be set if they are used
 };

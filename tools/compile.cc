@@ -9,6 +9,8 @@
 #include <set>
 
 #include "aot/build.h"
+#include "aot/cuda/build.h"
+#include "aot/cuda/emit.h"
 #include "base/cat.h"
 #include "base/file.h"
 #include "kernel/native/parallel.h"
@@ -67,7 +69,8 @@ std::map<std::string, int64_t> bounds_of(const Options& o, const aot::Program& p
 std::string listing(const aot::Sources& sources) {
   std::string out;
   for (const aot::SourceFile& f : sources.files) {
-    if (f.name.ends_with(".cc")) out += cat("// ---- ", f.name, "\n", f.text, "\n");
+    if (f.name.ends_with(".cc") || f.name.ends_with(".cu"))
+      out += cat("// ---- ", f.name, "\n", f.text, "\n");
   }
   return out;
 }
@@ -159,7 +162,87 @@ std::optional<aot::Program> lower(const Options& o, const Model& model, const na
   return std::move(*program);
 }
 
+// What of the options means nothing for a GPU; empty if there is no such thing.
+std::string wrong_for_gpu(const Options& o) {
+  if (o.targets.size() > 1) return "--target: a library for a GPU holds code for no other target";
+  if (o.weights_file) return "--weights-file: the weights of a library for a GPU are inside it";
+  if (o.threads != 1) return "--threads: a run on a GPU uses one thread of the host";
+  if (o.emit == "cpp") return "--emit cpp: the source for a GPU is CUDA: --emit cuda";
+  return {};
+}
+
+void run_for_gpu(const Options& o, Session& s) {
+  Stages stages;
+  if (std::string wrong = wrong_for_gpu(o); !wrong.empty()) s.fail(kUsage, wrong);
+  aot::cuda::Target target;
+  CHECK(aot::cuda::parse_target(o.targets[0], target).empty(), "the option was checked");
+  aot::cuda::EmitOptions emit;
+  emit.licence = licence_text(o, s);
+  const bool to_file = o.emit == "so" || !o.output.empty();
+  const std::string output = o.output.empty() ? "model.so" : o.output;
+  if (std::string wrong = to_file ? cannot_write(output) : ""; !wrong.empty()) s.fail(kLimit, wrong);
+  if (s.exit_code != kOk) return;
+  stages.next("read and check");
+  Result<Model> model = load_model(o.model, s);
+  if (!model) return;
+  stages.next("passes and plan");
+  Progress progress(s, "compile");
+  progress.step("optimising");
+  passes::RunnerOptions run;
+  aot::cuda::aim_at_gpu(o.opt_level, run);
+  run.time = o.time;
+  run.print = [&](std::string_view text) { s.say(text); };
+  Diagnostics diagnostics;
+  const Result<Module> lowered = passes::run_pipeline(
+      with_entry(model->module, model->function),
+      o.passes.empty() ? aot::cuda::default_pipeline(o.opt_level) : o.passes, run, diagnostics);
+  Result<passes::Plan> plan =
+      lowered ? passes::plan_memory(*lowered, "main", diagnostics) : Result<passes::Plan>(kReported);
+  stages.next("print CUDA");
+  emit.model_name = std::filesystem::path(output).stem().string();
+  emit.opt_level = o.opt_level;
+  emit.kernel_files = native::usable_cores();
+  if (plan) {
+    for (size_t i = 0; i < plan->inputs.size() && i < model->input_names.size(); ++i)
+      plan->inputs[i].name = model->input_names[i];
+  }
+  const Result<aot::Sources> sources =
+      plan ? aot::cuda::emit(*plan, target, emit, diagnostics) : Result<aot::Sources>(kReported);
+  if (!sources) {
+    s.fail(diagnostics, model->module.context().sources());
+    return;
+  }
+  if (o.emit == "cuda") {
+    if (!to_file) {
+      s.print(listing(*sources));
+    } else if (std::string wrong = write_file_atomically(output, listing(*sources)); !wrong.empty()) {
+      s.fail(kLimit, wrong);
+    }
+    return;
+  }
+  progress.step("compiling CUDA");
+  stages.next("compile CUDA and link");
+  const auto written = aot::cuda::build(*sources, target, o.opt_level, output, diagnostics);
+  if (!written) {
+    s.fail(diagnostics, model->module.context().sources());
+    return;
+  }
+  if (o.time) s.say(stages.table());
+  if (s.json) {
+    s.print(sources->description + "\n");
+    return;
+  }
+  s.say(fmt::format("wrote {} in {:.1f} s: {} bytes of weights, {} bytes of workspace\n",
+                    join(*written, ", "), stages.total(), sources->weights.size(), plan->workspace_bytes));
+}
+
 void run(const Options& o, Session& s) {
+  const auto for_gpu = [](const std::string& name) { return aot::cuda::is_target(name); };
+  if (std::any_of(o.targets.begin(), o.targets.end(), for_gpu)) return run_for_gpu(o, s);
+  if (o.emit == "cuda") {
+    s.fail(kUsage, "--emit cuda: name the GPU, as in --target cuda:sm_90");
+    return;
+  }
   Stages stages;
   const std::vector<native::Target> targets = targets_of(o);
   if (std::string wrong = never_chosen(o.targets); !wrong.empty()) s.fail(kUsage, wrong);
@@ -249,14 +332,14 @@ void add_compile(CLI::App& app, Session& session) {
                   "the library, model.so unless said otherwise; the header stands beside it");
   sub->add_option(
          "--emit", o->emit,
-         "so; cpp: the generated C++ as one text; graph: the folder -o with graph.json and graph.params. "
-         "Without -o, texts are printed")
-      ->check(CLI::IsMember({"so", "cpp", "graph"}));
+         "so; cpp, cuda: the generated source as one text; graph: the folder -o with graph.json and "
+         "graph.params. Without -o, texts are printed")
+      ->check(CLI::IsMember({"so", "cpp", "cuda", "graph"}));
   sub->add_option(
          "--target", o->targets,
          cat("processor features: ", join(native::target_names(), ", "),
              "; several, with commas between them and the best first: the library has code for each and "
-             "runs the first that the processor can"))
+             "runs the first that the processor can; or one GPU: cuda:sm_90 and the like"))
       ->delimiter(',')
       ->check(wrong_target)
       ->capture_default_str();

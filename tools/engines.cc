@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "aot/build.h"
+#include "aot/cuda/target.h"
 #include "aot/program.h"
 #include "base/cat.h"
 #include "base/check.h"
@@ -16,6 +17,7 @@
 #include "jit/operators.h"
 #include "passes/runner.h"
 #include "tools/artifact.h"
+#include "tools/cuda_engine.h"
 
 namespace relay::tools {
 namespace {
@@ -134,12 +136,15 @@ Prepared prepare_aot(const Module& m, std::string_view function, const EngineOpt
 
 // --- the table ----------------------------------------------------------------------------------------------------
 
-constexpr std::array<Engine, 4> kEngines = {{
+constexpr std::array<Engine, 5> kEngines = {{
     {"interp", "the reference interpreter: defines what programs mean", false, prepare_interp},
     {"jit", "the interpreter with compiled operators: the whole language, in this process", true,
      prepare_jit},
     {"graph", "the graph runtime: static dataflow, compiled kernels, in this process", true, prepare_graph},
     {"aot-cpp", "the ahead-of-time compiler: C++ to a library, through its C interface", true, prepare_aot},
+    {"aot-cuda",
+     "the ahead-of-time compiler: CUDA, for static dataflow; emulated on the CPU unless the target is a GPU",
+     true, prepare_aot_cuda},
 }};
 
 // Frees the name for an entry: other functions may call the program's own @main.
@@ -181,6 +186,7 @@ const Engine* find_engine(std::string_view name) {
 
 Prepared prepare_unoptimised(const Module& checked, std::string_view function, EngineOptions options) {
   options.opt_level = 0;
+  if (aot::cuda::is_target(options.target)) options.target = "native";  // these run on the CPU
   Prepared graph = find_engine("graph")->prepare(checked, function, options);
   return graph.run ? graph : find_engine("jit")->prepare(checked, function, options);
 }
@@ -192,6 +198,10 @@ std::string wrong_engine(const std::string& name) {
 }
 
 std::string wrong_target(const std::string& name) {
+  if (aot::cuda::is_target(name)) {
+    aot::cuda::Target ignored;
+    return aot::cuda::parse_target(name, ignored);
+  }
   native::Target ignored;
   return native::parse_target(name, ignored);
 }

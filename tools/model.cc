@@ -192,15 +192,16 @@ void add_input_options(CLI::App& sub, InputOptions& options) {
 }
 
 void add_target_option(CLI::App& sub, std::string& target) {
-  sub.add_option(
-         "--target", target,
-         "processor features: native, cpu:sse2, cpu:avx2, cpu:avx512, cpu:avx512-vnni, cpu:avx512-bf16")
+  sub.add_option("--target", target,
+                 "processor features: native, cpu:sse2, cpu:avx2, cpu:avx512, cpu:avx512-vnni, "
+                 "cpu:avx512-bf16; or a GPU: "
+                 "cuda:sm_90 and the like")
       ->check(wrong_target)
       ->capture_default_str();
 }
 
 void add_target_options(CLI::App& sub, TargetOptions& options) {
-  sub.add_option("--engine", options.engine, "interp, jit, graph or aot-cpp")
+  sub.add_option("--engine", options.engine, "interp, jit, graph, aot-cpp or aot-cuda")
       ->check(wrong_engine)
       ->capture_default_str();
   add_target_option(sub, options.target);

@@ -1,6 +1,7 @@
 // relay opt: runs passes on a model and prints what they make of it.
 #include <CLI/CLI.hpp>
 
+#include "aot/cuda/target.h"
 #include "base/cat.h"
 #include "base/file.h"
 #include "kernel/llvm/compile.h"
@@ -72,7 +73,9 @@ void run(const Options& o, Session& s) {
     model->function = "main";
   }
   std::string pipeline = o.passes;
-  if (pipeline.empty() && o.opt_level >= 0) pipeline = passes::default_pipeline(o.opt_level);
+  const bool for_gpu = aot::cuda::is_target(o.target);
+  if (pipeline.empty() && o.opt_level >= 0)
+    pipeline = for_gpu ? aot::cuda::default_pipeline(o.opt_level) : passes::default_pipeline(o.opt_level);
   if (pipeline.empty()) pipeline = pipeline_in(o.model.path);
   passes::RunnerOptions run;
   run.print_after = {o.print_after.begin(), o.print_after.end()};
@@ -84,8 +87,16 @@ void run(const Options& o, Session& s) {
   };
   run.print = [&](std::string_view text) { s.say(text); };
   kernel::native::Target target;
-  CHECK(kernel::native::parse_target(o.target, target).empty(), "the option was checked");
-  run.target.vector_floats = target.vector_floats;
+  if (for_gpu) {
+    aot::cuda::aim_at_gpu(o.opt_level >= 0 ? o.opt_level : run.target.opt_level, run);
+    if (o.emit == "llvm") {
+      s.fail(kUnsupported, "there is no LLVM code for GPUs: `relay compile --emit cuda` prints the source");
+      return;
+    }
+  } else {
+    CHECK(kernel::native::parse_target(o.target, target).empty(), "the option was checked");
+    run.target.vector_floats = target.vector_floats;
+  }
   if (o.opt_level >= 0) run.target.opt_level = o.opt_level;
   if (o.verify == "types") run.verify = passes::Verify::kTypes;
   if (o.verify == "semantics") {

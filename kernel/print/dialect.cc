@@ -20,15 +20,16 @@ constexpr std::array<MathNames, kMathFunctions> kHostMath = {{
     {"relay_isinf", "relay_isinf"}, {"relay_isfinite", "relay_isfinite"},
 }};
 
+// Of the global namespace: a buffer may be called `sin`.
 constexpr std::array<MathNames, kMathFunctions> kDeviceMath = {{
-    {"expf", "exp"},     {"expm1f", "expm1"}, {"logf", "log"},     {"log2f", "log2"},
-    {"log10f", "log10"}, {"log1pf", "log1p"}, {"sqrtf", "sqrt"},   {"rsqrtf", "rsqrt"},
-    {"sinf", "sin"},     {"cosf", "cos"},     {"tanf", "tan"},     {"asinf", "asin"},
-    {"acosf", "acos"},   {"atanf", "atan"},   {"sinhf", "sinh"},   {"coshf", "cosh"},
-    {"tanhf", "tanh"},   {"asinhf", "asinh"}, {"acoshf", "acosh"}, {"atanhf", "atanh"},
-    {"erff", "erf"},     {"floorf", "floor"}, {"ceilf", "ceil"},   {"truncf", "trunc"},
-    {"rintf", "rint"},   {"fabsf", "fabs"},   {"powf", "pow"},     {"fmodf", "fmod"},
-    {"atan2f", "atan2"}, {"isnan", "isnan"},  {"isinf", "isinf"},  {"isfinite", "isfinite"},
+    {"::expf", "::exp"},     {"::expm1f", "::expm1"}, {"::logf", "::log"},     {"::log2f", "::log2"},
+    {"::log10f", "::log10"}, {"::log1pf", "::log1p"}, {"::sqrtf", "::sqrt"},   {"::rsqrtf", "::rsqrt"},
+    {"::sinf", "::sin"},     {"::cosf", "::cos"},     {"::tanf", "::tan"},     {"::asinf", "::asin"},
+    {"::acosf", "::acos"},   {"::atanf", "::atan"},   {"::sinhf", "::sinh"},   {"::coshf", "::cosh"},
+    {"::tanhf", "::tanh"},   {"::asinhf", "::asinh"}, {"::acoshf", "::acosh"}, {"::atanhf", "::atanh"},
+    {"::erff", "::erf"},     {"::floorf", "::floor"}, {"::ceilf", "::ceil"},   {"::truncf", "::trunc"},
+    {"::rintf", "::rint"},   {"::fabsf", "::fabs"},   {"::powf", "::pow"},     {"::fmodf", "::fmod"},
+    {"::atan2f", "::atan2"}, {"::isnan", "::isnan"},  {"::isinf", "::isinf"},  {"::isfinite", "::isfinite"},
 }};
 
 }  // namespace
@@ -42,6 +43,8 @@ constinit const Dialect kCppDialect = {
     .restricted = "__restrict ",
     .noinline = "RELAY_NOINLINE ",
     .shared = "",
+    .copy = "",
+    .shuffle = "",
     .unroll = "RELAY_UNROLL",
     .rolled = "RELAY_ROLLED",
     .independent = "RELAY_INDEPENDENT",
@@ -63,7 +66,9 @@ constinit const Dialect kCudaDialect = {
     .result = "void",
     .restricted = "__restrict__ ",
     .noinline = "",
-    .shared = "__shared__ ",
+    .shared = "RELAY_SHARED",
+    .copy = "relay_copy",
+    .shuffle = "relay_shuffle_down",
     .unroll = "#pragma unroll",
     .rolled = "",
     .independent = "",

@@ -9,6 +9,7 @@
 namespace relay::kernel {
 
 inline constexpr size_t kMathFunctions = static_cast<size_t>(Math::kIsFinite) + 1;
+inline constexpr int64_t kCopyBytes = 16;  // that a thread of a grid loads or stores at once
 inline constexpr size_t kGridIndices = 6;  // block x, y, z, thread x, y, z: in the order of ForKind
 
 // How one function of kernel/expr.h is called on float32 and on float64.
@@ -24,8 +25,10 @@ struct Dialect {
   std::string_view result;      // the kernel's return type
   std::string_view restricted;  // after a pointer that nothing else points into
   std::string_view noinline;    // before a function whose pointers stay restricted only if it is not inlined
-  std::string_view shared;      // before an array that a block of threads shares
-  std::string_view unroll;      // before a loop that should be written out
+  std::string_view shared;      // declares an array that a block of threads shares: (type, name, elements)
+  std::string_view copy;     // copies kCopyBytes that are aligned: (to, from); empty: there is no such thing
+  std::string_view shuffle;  // the value that the thread so far behind in its warp gives: (value, distance)
+  std::string_view unroll;   // before a loop that should be written out
   std::string_view
       rolled;  // before a loop that should not be: a compiler's own unrolling makes register tiles spill
   std::string_view independent;  // before a loop whose iterations are independent

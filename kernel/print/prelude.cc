@@ -44,6 +44,26 @@ const std::string_view kPreludeCuda = R"prelude(#include <cmath>
 #include <type_traits>
 
 #define RELAY_FUNCTION [[maybe_unused]] static __device__ inline
+#ifdef __CUDACC__
+#pragma nv_diag_suppress 39  // the mean of nothing is divided by zero
+#endif
+
+// cuda_emulation.h has its own of these, which watch what threads do.
+#ifndef RELAY_CUDA_EMULATION
+// An array of a block of threads.
+#define RELAY_SHARED(type, name, count) __shared__ alignas(16) type name[count]
+// 16 bytes at once, from and to aligned addresses.
+RELAY_FUNCTION void relay_copy(void* to, const void* from) { *(float4*)to = *(const float4*)from; }
+// The value of the thread that stands `distance` behind in the warp.
+template <class T>
+RELAY_FUNCTION T relay_shuffle_down(T value, int distance) {
+  return __shfl_down_sync(0xffffffffu, value, distance);
+}
+// Did a launch of the same kernel fail before?
+RELAY_FUNCTION bool relay_failed(const int32_t* failure) { return *(const volatile int32_t*)failure != 0; }
+// The smallest number that any thread fails with counts, whoever comes first.
+RELAY_FUNCTION void relay_fail(int32_t* failure, int32_t number) { atomicMax(failure, 0x7fffffff - number); }
+#endif
 )prelude";
 
 const std::string_view kPreludeArithmetic = R"prelude(

@@ -120,6 +120,8 @@ Printed print(const Kernel& k, const Dialect& dialect, const PrintOptions& optio
     for (size_t i = 0; i < stages.size(); ++i) {
       const std::string function = stages.size() == 1 ? result.function : cat(result.function, "_", i);
       context.out = Writer(1);
+      // A launch may count on what an earlier one has asked for.
+      if (!statements.messages.empty()) context.out.line("if (relay_failed(failure)) return;");
       statements.print(stages[i]);
       result.text += one_function(function, all, context, options, context.out.text());
       Launch launch{function, statements.launch_extents};

@@ -12,7 +12,8 @@
 // for the same input, and free of warnings at -Wall -Wextra as C++17.
 //
 // With a grid (CUDA) each outermost statement becomes a function of its own, to be launched in order: no barrier spans
-// blocks. It takes the same arrays and shape variables, and `int32_t* failure` in place of the result.
+// blocks. It takes the same arrays and shape variables, and `int32_t* failure` in place of the result: a word that is 0, or
+// kNoFailure - i for the smallest number i that a thread failed with. Arrays are then aligned for 16 bytes.
 #pragma once
 
 #include <string>
@@ -24,6 +25,8 @@
 #include "kernel/print/prelude.h"
 
 namespace relay::kernel {
+
+inline constexpr int32_t kNoFailure = 0x7fffffff;
 
 struct PrintOptions {
   // The function's name, which must be an identifier that no other kernel of the text has. "": identifier() of the

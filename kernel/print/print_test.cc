@@ -175,7 +175,7 @@ extern "C" __global__ void k_0(const float* __restrict__ x, float* __restrict__ 
     const int64_t i0 = blockIdx.x;
     {
       const int64_t i1 = threadIdx.x;
-      t[i0 * 32 + i1] = expf(x[i0 * 32 + i1]);
+      t[i0 * 32 + i1] = ::expf(x[i0 * 32 + i1]);
     }
   }
 }
@@ -212,8 +212,7 @@ TEST_F(Print, SharedMemoryIsGuardedByBarriers) {
 extern "C" __global__ void reverse(const float* __restrict__ x, float* __restrict__ y, int64_t n, int32_t* failure) {
   (void)failure;
   {
-    const int64_t b = blockIdx.x;
-    __shared__ float tile[32];
+    RELAY_SHARED(float, tile, 32);
     for (int64_t r = 0; r < n; ++r) {
       {
         const int64_t s = threadIdx.x;
@@ -229,6 +228,127 @@ extern "C" __global__ void reverse(const float* __restrict__ x, float* __restric
   }
 }
 )");
+}
+
+// Partial results of threads are joined by a tree; its last five steps stay within a warp.
+TEST_F(Print, AWarpJoinsInRegisters) {
+  const Tensor x = k_.input("x", kFloat32, {k_.index(64)});
+  const Tensor y = k_.compute("y", kFloat32, {k_.index(1)}, [&](Indices i) { return x.at(i); });
+  Kernel kernel = k_.finish("join", "sum", {y});
+  const auto threads = [&](int64_t n, const std::function<Stmt(Expr)>& body) {
+    const Expr t = pool_.variable("t");
+    return make_for(arena_, t, pool_.integer(n), ForKind::kThreadX, body(t));
+  };
+  const auto text = [&](DType d, Scope scope) {
+    const Buffer* b = arena_.make<Buffer>(uint32_t{99}, symbols_.intern("b"), d,
+                                          arena_.list(std::vector<Expr>{k_.index(64)}), scope);
+    std::vector<Stmt> body{threads(
+        64, [&](Expr t) { return make_store(arena_, b, {t}, cast(d, pool_.load(x.buffer(), {t}))); })};
+    for (int64_t half = 32; half >= 1; half /= 2) {
+      body.push_back(threads(half, [&](Expr t) {
+        return make_store(arena_, b, {t}, pool_.load(b, {t}) + pool_.load(b, {t + half}));
+      }));
+    }
+    body.push_back(threads(1, [&](Expr t) {
+      return make_store(arena_, y.buffer(), {t}, cast(kFloat32, pool_.load(b, {pool_.integer(0)})));
+    }));
+    kernel.body = make_allocate(arena_, b, make_sequence(arena_, body));
+    return cuda(kernel);
+  };
+  EXPECT_EQ(text(kFloat32, Scope::kShared), R"(
+// sum
+extern "C" __global__ void join(const float* __restrict__ x, float* __restrict__ y, int32_t* failure) {
+  (void)failure;
+  RELAY_SHARED(float, b, 64);
+  {
+    const int64_t t = threadIdx.x;
+    b[t] = x[t];
+  }
+  __syncthreads();
+  {
+    const int64_t t_2 = threadIdx.x;
+    if (t_2 < 32) {
+      b[t_2] = b[t_2] + b[t_2 + 32];
+    }
+  }
+  __syncthreads();
+  {
+    const int64_t t_3 = threadIdx.x;
+    if (t_3 < 32) {
+      float mine = b[t_3];
+      for (int half = 16; half > 0; half /= 2) {
+        const float other = relay_shuffle_down(mine, half);
+        if (t_3 < half) mine = mine + other;
+      }
+      b[t_3] = mine;
+    }
+  }
+  __syncthreads();
+  {
+    const int64_t t_4 = threadIdx.x;
+    if (t_4 < 1) {
+      y[0] = b[0];
+    }
+  }
+}
+)");
+  // There are no shuffles of small numbers: their steps are guarded by barriers.
+  EXPECT_EQ(text(kInt8, Scope::kShared).find("shuffle"), std::string::npos);
+}
+
+TEST_F(Print, ThreadsHavePiecesOfALocalBufferAroundThem) {
+  const Expr width = k_.index(32), two = k_.index(2);
+  const Tensor x = k_.input("x", kFloat32, {width, two});
+  const Tensor y = k_.compute("y", kFloat32, {width, two}, [&](Indices i) { return x.at(i); });
+  Kernel kernel = k_.finish("keep", "keep", {y});
+  const Buffer* kept = arena_.make<Buffer>(uint32_t{99}, symbols_.intern("kept"), kFloat32,
+                                           arena_.list(std::vector<Expr>{width, two}), Scope::kLocal);
+  const auto threads = [&](const std::function<Stmt(Expr, Expr)>& body) {
+    const Expr t = pool_.variable("t"), i = pool_.variable("i");
+    return make_for(arena_, t, width, ForKind::kThreadX,
+                    make_for(arena_, i, two, ForKind::kSerial, body(t, i)));
+  };
+  Stmt in = threads([&](Expr t, Expr i) {
+    return make_store(arena_, kept, {t, i}, pool_.load(x.buffer(), {t, i}));
+  });
+  Stmt out = threads([&](Expr t, Expr i) {
+    return make_store(arena_, y.buffer(), {t, i}, pool_.load(kept, {t, i}));
+  });
+  kernel.body = make_allocate(arena_, kept, make_sequence(arena_, {in, out}));
+  const std::string text = cuda(kernel);
+  EXPECT_NE(text.find("float kept[2];"), std::string::npos) << text;
+  EXPECT_NE(text.find("kept[i] = x[t * 2 + i];"), std::string::npos) << text;
+}
+
+TEST_F(Print, AGridCopiesSixteenBytesAtOnceWhereTheyAreAligned) {
+  const Expr width = k_.index(64);
+  const Tensor x = k_.input("x", kFloat32, {width});
+  const Tensor y = k_.compute("y", kFloat32, {width}, [&](Indices i) { return x.at(i); });
+  Kernel kernel = k_.finish("copy", "copy", {y});
+  const auto text = [&](int64_t offset) {
+    const Expr t = pool_.variable("t"), l = pool_.variable("l");
+    const Expr at = t * 4 + l;
+    kernel.body =
+        make_for(arena_, t, pool_.integer(15), ForKind::kThreadX,
+                 make_for(arena_, l, pool_.integer(4), ForKind::kVectorized,
+                          make_store(arena_, y.buffer(), {at}, pool_.load(x.buffer(), {at + offset}))));
+    return cuda(kernel);
+  };
+  EXPECT_NE(text(4).find("relay_copy(y + t * 4, x + t * 4 + 4);"), std::string::npos) << text(4);
+  EXPECT_EQ(text(1).find("relay_copy"), std::string::npos) << text(1);
+}
+
+TEST_F(Print, ALaunchAfterOneThatFailedDoesNothing) {
+  const Tensor x = k_.input("x", kFloat32, {k_.index(9)}), at = k_.input("at", kInt64, {k_.index(4)});
+  const Tensor checked = k_.compute("checked", kInt64, {k_.index(4)}, [&](Indices i) {
+    k_.require(less(at.at(i), k_.index(9)), "outside");
+    return at.at(i);
+  });
+  const Tensor y = k_.compute("y", kFloat32, {k_.index(4)}, [&](Indices i) { return x(checked.at(i)); });
+  const std::string text = cuda(with(k_.finish("take", "take", {checked, y}), "i0", ForKind::kThreadX));
+  const size_t second = text.find("void take_1(");
+  ASSERT_NE(second, std::string::npos) << text;
+  EXPECT_GT(text.find("if (relay_failed(failure)) return;"), second) << text;
 }
 
 TEST_F(Print, TheSameInputGivesTheSameText) {

@@ -5,6 +5,7 @@
 
 #include "base/check.h"
 #include "kernel/print/expressions.h"
+#include "kernel/print/grid.h"
 #include "kernel/statements.h"
 
 namespace relay::kernel::printing {
@@ -63,6 +64,7 @@ void Statements::print(Stmt body) {
       Expr& extent = launch_extents[grid_index(f->how)];
       extent = extent ? max(extent, f->extent) : f->extent;
     });
+    body = give_to_threads(pool_, body);
   }
   statement(body);
 }
@@ -96,6 +98,7 @@ void Statements::loop(const For& n) {
     parallel_loop(n);
   } else if (n.how == ForKind::kVectorized && plan_.contains(&n)) {
     vector_loop(n);
+  } else if (n.how == ForKind::kVectorized && !context_.dialect.copy.empty() && copy_loop(n)) {
   } else {
     const bool independent = n.how == ForKind::kVectorized;
     serial_loop(n, n.how == ForKind::kUnrolled ? context_.dialect.unroll
@@ -197,9 +200,9 @@ void Statements::parallel_loop(const For& n) {
 void Statements::grid_loop(const For& n) {
   const size_t index = grid_index(n.how);
   const std::string var = bind(n.var);
-  context_.out.open("{");
-  context_.out.line("const int64_t ", var, " = ", context_.dialect.grid_index[index], ";");
   const bool all = n.extent == launch_extents[index];
+  context_.out.open("{");
+  Writer outside = std::exchange(context_.out, Writer(context_.out.depth()));
   if (!all) context_.out.open("if (", var, " < ", Expressions(context_, {n.extent}).scalar(n.extent), ") {");
   const bool outer = bound_[index];
   bound_[index] = true;
@@ -208,6 +211,10 @@ void Statements::grid_loop(const For& n) {
   loops_.pop_back();
   bound_[index] = outer;
   if (!all) context_.out.close();
+  const Writer body = std::exchange(context_.out, outside);
+  if (has_word(body.text(), var))
+    context_.out.line("const int64_t ", var, " = ", context_.dialect.grid_index[index], ";");
+  context_.out.raw(body.text());
   context_.out.close();
 }
 
@@ -229,17 +236,98 @@ std::string Statements::only_first_thread() const {
 void Statements::sequence(const Seq& n) {
   const bool barriers = crosses_threads() && has_threads(&n);
   Touched since;
-  for (Stmt s : n.body) {
+  for (size_t i = 0; i < n.body.size(); ++i) {
+    const std::optional<WarpJoin> join =
+        barriers ? find_warp_join(pool_, n.body, i, context_.bounds) : std::nullopt;
     if (barriers) {
-      const Touched t = Touched::by(s);
+      const Touched t = Touched::by(n.body[i]);
       if (since.before(t)) {
         context_.out.line(context_.dialect.barrier);
         since = {};
       }
       since.add(t);
     }
-    statement(s);
+    if (join && whole_warps()) {
+      warp_join(*join);
+      i += kWarpSteps - 1;
+    } else {
+      statement(n.body[i]);
+    }
   }
+}
+
+// Are the threads of a warp neighbours along x?
+bool Statements::whole_warps() const {
+  const Expr x = launch_extents[3];
+  return x && x->kind == ExprKind::kInt && x->int_value % kWarpThreads == 0;
+}
+
+void Statements::warp_join(const WarpJoin& join) {
+  const Bounds outer = context_.bounds;
+  context_.out.open("{");
+  const auto index = [&](Expr var, ForKind how) {
+    const std::string name = bind(var);
+    context_.out.line("const int64_t ", name, " = ", context_.dialect.grid_index[grid_index(how)], ";");
+    return name;
+  };
+  if (join.rows) {
+    context_.bounds.bind(join.row, join.rows->extent);
+    const std::string row = index(join.row, join.rows->how);
+    if (join.rows->extent != launch_extents[grid_index(join.rows->how)])
+      context_.out.open("if (", row, " < ",
+                        Expressions(context_, {join.rows->extent}).scalar(join.rows->extent), ") {");
+  }
+  const std::string lane = index(join.lane, ForKind::kThreadX);
+  context_.bounds.bind(join.lane, pool_.integer(kWarpThreads));
+  const bool all = launch_extents[3].is_int(kWarpThreads);
+  if (!all) context_.out.open("if (", lane, " < ", kWarpThreads, ") {");
+  const List<Expr> at = pool_.arena().list(join.at);
+  const Expr offset = offset_of(*join.buffer, at, context_.bounds, pool_);
+  const std::string type(value_type(join.buffer->dtype)), mine = bind(join.mine), other = bind(join.other);
+  const Expr element = pool_.load(join.buffer, join.at);
+  context_.out.line(type, " ", mine, " = ", Expressions(context_, {element}).scalar(element), ";");
+  context_.out.open("for (int half = ", kWarpThreads / 2, "; half > 0; half /= 2) {");
+  context_.out.line("const ", type, " ", other, " = ", context_.dialect.shuffle, "(", mine, ", half);");
+  Expressions e(context_, {join.joined});
+  const std::string joined = e.scalar(join.joined);
+  context_.out.line("if (", lane, " < half) ", mine, " = ", joined, ";");
+  context_.out.close();
+  Expressions(context_, {offset, join.mine}).store(*join.buffer, offset, join.mine);
+  if (!all) context_.out.close();
+  if (join.rows && join.rows->extent != launch_extents[grid_index(join.rows->how)]) context_.out.close();
+  context_.out.close();
+  context_.bounds = outer;
+}
+
+// A loop that copies as many bytes as a thread moves at once, from where they are aligned to where they are.
+bool Statements::copy_loop(const For& n) {
+  const auto* store = n.body->as<Store>();
+  if (store == nullptr || store->value->kind != ExprKind::kLoad) return false;
+  const Buffer &to = *store->buffer, &from = *store->value->buffer;
+  const auto bytes = static_cast<int64_t>(to.dtype.bytes());
+  if (from.dtype != to.dtype || to.dtype.bits < 8 || n.extent->kind != ExprKind::kInt ||
+      n.extent->int_value * bytes != kCopyBytes)
+    return false;
+  const Expr first = offset_of(to, store->indices, context_.bounds, pool_),
+             second = offset_of(from, store->value->args, context_.bounds, pool_);
+  const auto aligned = [&](Expr offset) {
+    const Expr start = substitute(offset, {{n.var.get(), pool_.integer(0)}});
+    return is_contiguous(offset, n.var) &&
+           simplify(floor_mod(start, n.extent->int_value), context_.bounds).is_int(0);
+  };
+  const auto in_memory = [&](const Buffer& b) {
+    const Place& place = context_.places.at(&b);
+    return !place.variables && (place.as_stored || memory_type(b.dtype) == value_type(b.dtype));
+  };
+  if (!aligned(first) || !aligned(second) || !in_memory(to) || !in_memory(from)) return false;
+  const auto address = [&](const Buffer& b, Expr offset) {
+    const Expr start = substitute(offset, {{n.var.get(), pool_.integer(0)}});
+    const std::string text = Expressions(context_, {start}).scalar(start);
+    return cat(context_.places.at(&b).name, start.is_int(0) ? "" : cat(" + ", text));
+  };
+  const std::string into = address(to, first), out_of = address(from, second);
+  context_.out.line(context_.dialect.copy, "(", into, ", ", out_of, ");");
+  return true;
 }
 
 // --- Other statements ---
@@ -307,7 +395,7 @@ void Statements::require(const Require& n) {
   const std::string condition = e.condition(n.condition);
   context_.out.open("if (!(", condition, ")) {");
   if (context_.dialect.has_grid()) {
-    context_.out.line("*failure = ", code, ";");
+    context_.out.line("relay_fail(failure, ", code, ");");
     context_.out.line("return;");
   } else {
     context_.out.line("return ", code, ";");
@@ -343,7 +431,11 @@ void Statements::allocate(const Allocate& n) {
     place.as_stored = false;
   } else {
     const std::string type(place.as_stored ? memory_type(b.dtype) : value_type(b.dtype));
-    context_.out.line(shared ? context_.dialect.shared : "alignas(64) ", type, " ", name, "[", count, "];");
+    if (shared) {
+      context_.out.line(context_.dialect.shared, "(", type, ", ", name, ", ", count, ");");
+    } else {
+      context_.out.line("alignas(64) ", type, " ", name, "[", count, "];");
+    }
     locals_.push_back({type, name});
   }
   const bool array = !place.variables;

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "kernel/print/context.h"
+#include "kernel/print/grid.h"
 #include "kernel/print/print.h"
 #include "kernel/print/vectors.h"
 
@@ -44,6 +45,9 @@ class Statements {
   void parallel_loop(const For& n);
   void grid_loop(const For& n);
   void sequence(const Seq& n);
+  bool whole_warps() const;
+  void warp_join(const WarpJoin& join);
+  bool copy_loop(const For& n);  // false: it is none
   void store(const Store& n);
   void instruction(const Block& n);
   void condition(const If& n);

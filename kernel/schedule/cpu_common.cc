@@ -7,57 +7,10 @@
 
 namespace relay::kernel::schedule {
 
-Stmt Work::write_back(Writer& w, const std::vector<Expr>& at, Expr result) const {
-  if (!epilogue) return w.store(stage.buffer, at, result);
-  std::unordered_map<const ExprNode*, Expr> by;
-  for (size_t i = 0; i < at.size(); ++i) by[epilogue->spatial[i].var.get()] = at[i];
-  return w.store(epilogue->buffer, at, replace_loads(substitute(epilogue->value, by), stage.buffer, result));
-}
-
-std::vector<Expr> Work::variables() const {
-  std::vector<Expr> out;
-  for (const Axis& a : stage.spatial) out.push_back(a.var);
-  return out;
-}
-
-std::vector<Binding> Work::bind(const std::vector<Expr>& at) const {
-  std::vector<Binding> out;
-  for (size_t i = 0; i < at.size(); ++i) out.push_back({stage.spatial[i], IterKind::kSpatial, at[i]});
-  return out;
-}
-
 bool has_whole_vectors(const Axis& axis, int64_t width) {
   constexpr int64_t kMostVectors = 4;
   return axis.extent->kind == ExprKind::kInt && axis.extent->int_value >= width &&
          axis.extent->int_value % width == 0 && axis.extent->int_value <= kMostVectors * width;
-}
-
-bool is_place(Expr index, const Axis& axis) {
-  return index == axis.var || (axis.extent.is_int(1) && index.is_int(0));
-}
-
-Stride stride_along(const ExprNode* load, Expr var) {
-  bool moves = false;
-  for (size_t d = 0; d < load->args.size(); ++d) {
-    if (!mentions(load->args[d], var)) continue;
-    if (d + 1 < load->args.size()) return Stride::kOther;
-    moves = true;
-    const Expr rest = Expr(load->args[d]) - var;
-    if (mentions(rest, var)) return Stride::kOther;
-  }
-  return moves ? Stride::kOne : Stride::kNone;
-}
-
-Stride worst_stride(Expr e, Expr var, const Bounds& bounds) {
-  Stride worst = Stride::kNone;
-  for_each_load(e, [&](const ExprNode* n) { worst = std::max(worst, stride_along(n, var)); });
-  // Vector code evaluates both sides of a selection.
-  bool guarded = false;
-  for_each_node(e, [&](const ExprNode* n) {
-    guarded |= n->kind == ExprKind::kSelect && mentions(n->args[0], var) && protects_loads(n, bounds);
-    return !guarded;
-  });
-  return guarded ? Stride::kOther : worst;
 }
 
 bool vectorizable(Expr e, Expr var, const Bounds& bounds) {
@@ -69,12 +22,6 @@ bool vectorizable(Expr e, Expr var, const Bounds& bounds) {
   });
   return floats;
 }
-
-Expr replace_loads(Expr e, const Buffer* buffer, Expr by) {
-  return rewrite_loads(e, [&](const ExprNode* n) { return n->buffer == buffer ? by : Expr(); });
-}
-
-int64_t guess(Expr extent) { return extent->kind == ExprKind::kInt ? extent->int_value : kUnknownExtent; }
 
 ForKind outer_kind(const CpuOptions& options, const std::vector<Expr>& space) {
   constexpr int64_t kWorthThreads = 32768;

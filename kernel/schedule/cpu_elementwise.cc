@@ -10,35 +10,8 @@ namespace {
 // Vectors that a thread does at least: enough to pay for starting on them.
 constexpr int64_t kVectorsAtOnce = 256;
 
-// Does every load have the place of the element that is computed, or the same place for all elements? Then the
-// tensor is one long row.
-bool same_place_everywhere(const Stage& stage) {
-  bool same = true;
-  for_each_load(stage.value, [&](const ExprNode* n) {
-    const bool identical = n->buffer->shape == stage.buffer->shape &&
-                           std::equal(n->args.begin(), n->args.end(), stage.spatial.begin(),
-                                      [](const ExprNode* a, const Axis& s) { return is_place(a, s); });
-    const bool fixed = std::none_of(stage.spatial.begin(), stage.spatial.end(),
-                                    [&](const Axis& s) { return mentions(n, s.var); });
-    same &= identical || fixed;
-  });
-  // What depends on the place itself (a range, a triangle) needs the coordinates.
-  bool uses_place = false;
-  for_each_node(stage.value, [&](const ExprNode* n) {
-    uses_place |= n->kind == ExprKind::kVar && !n->shape_variable;
-    return n->kind != ExprKind::kLoad;
-  });
-  return same && !uses_place;
-}
-
 // Too few iterations to keep threads busy?
 bool few(Expr iterations) { return iterations->kind == ExprKind::kInt && iterations->int_value < 16; }
-
-std::vector<Expr> extents_of(const std::vector<Axis>& axes) {
-  std::vector<Expr> out;
-  for (const Axis& a : axes) out.push_back(a.extent);
-  return out;
-}
 
 }  // namespace
 
@@ -114,22 +87,7 @@ Stmt write_elementwise(Writer& w, const CpuOptions& options, const Stage& stage)
 
 Stmt write_reduction(Writer& w, const CpuOptions& options, const Work& work) {
   const Stage& stage = work.stage;
-  const Buffer* sum = w.local(stage.name + "_sum", stage.buffer->dtype, {w.index(1)});
-  const Expr so_far = w.pool().load(sum, {w.index(0)});
-  const auto element = [&](const std::vector<Expr>& at) {
-    const std::vector<Binding> place = work.bind(at);
-    Stmt init = w.block(stage.name + "_init", place, w.store(sum, {w.index(0)}, stage.init));
-    Stmt update =
-        w.loops(ForKind::kSerial, "r", extents_of(stage.reduction), [&](const std::vector<Expr>& r) {
-          std::vector<Binding> bindings = place;
-          for (size_t i = 0; i < r.size(); ++i)
-            bindings.push_back({stage.reduction[i], IterKind::kReduction, r[i]});
-          return w.block(stage.name, bindings,
-                         w.store(sum, {w.index(0)}, replace_loads(stage.value, stage.buffer, so_far)));
-        });
-    Stmt result = w.block(stage.name + "_result", place, work.write_back(w, work.variables(), so_far));
-    return w.allocate(sum, w.sequence({init, update, result}));
-  };
+  const auto element = [&](const std::vector<Expr>& at) { return reduce_element(w, work, at); };
   std::vector<Expr> space = extents_of(stage.spatial);
   const std::vector<Expr> extents = space;
   for (const Axis& a : stage.reduction) space.push_back(a.extent);

@@ -6,23 +6,9 @@
 
 #include "kernel/schedule/cpu.h"
 #include "kernel/schedule/primitive.h"
-#include "kernel/schedule/stage.h"
-#include "kernel/schedule/writer.h"
+#include "kernel/schedule/work.h"
 
 namespace relay::kernel::schedule {
-
-// A stage and the elementwise one that its results go through before they are stored, if any.
-struct Work {
-  Stage stage;
-  std::optional<Stage> epilogue = {};
-
-  const Buffer* output() const { return epilogue ? epilogue->buffer : stage.buffer; }
-  // output[at] = the epilogue of the stage's result there.
-  Stmt write_back(Writer& w, const std::vector<Expr>& at, Expr result) const;
-  // The axes of the stage's spatial iterators as bound to `at`, for blocks that call write_back with their variables.
-  std::vector<Expr> variables() const;
-  std::vector<Binding> bind(const std::vector<Expr>& at) const;
-};
 
 // t[i] = value: rows in parallel, the contiguous axis in vectors.
 Stmt write_elementwise(Writer& w, const CpuOptions& options, const Stage& stage);
@@ -62,24 +48,8 @@ Stmt write_reduction(Writer& w, const CpuOptions& options, const Work& work);
 
 // Is the axis a few vectors long, without a remainder?
 bool has_whole_vectors(const Axis& axis, int64_t width);
-// Is the index that of the axis itself? (The only value of an axis of extent 1 may stand for its variable.)
-bool is_place(Expr index, const Axis& axis);
-
-// How a load moves along an axis: not at all, by one element, or in another way.
-enum class Stride { kNone, kOne, kOther };
-Stride stride_along(const ExprNode* load, Expr var);
-// The worst of all loads of the expression. A load that only a condition keeps inside its buffer, for all that is known
-// about the variables, is kOther.
-Stride worst_stride(Expr e, Expr var, const Bounds& bounds);
 // Can a loop over the variable be marked as vectorized: float32 throughout, at most unit strides?
 bool vectorizable(Expr e, Expr var, const Bounds& bounds);
-
-// The expression with `by` in the place of what it loads from the buffer.
-Expr replace_loads(Expr e, const Buffer* buffer, Expr by);
-
-// What a symbolic extent is taken to be, and any extent then.
-inline constexpr int64_t kUnknownExtent = 64;
-int64_t guess(Expr extent);
 
 // Is it worth starting threads? Unknown sizes are taken to be large.
 ForKind outer_kind(const CpuOptions& options, const std::vector<Expr>& space);

@@ -17,6 +17,9 @@ Writer::Writer(const Kernel& k) : pool_(*pool_of(k)) {
 const Buffer* Writer::local(std::string_view name, DType dtype, std::vector<Expr> shape) {
   return buffer(name, dtype, shape, Scope::kLocal);
 }
+const Buffer* Writer::shared(std::string_view name, DType dtype, std::vector<Expr> shape) {
+  return buffer(name, dtype, shape, Scope::kShared);
+}
 const Buffer* Writer::temporary(std::string_view name, DType dtype, std::vector<Expr> shape) {
   temporaries_.push_back(buffer(name, dtype, shape, Scope::kGlobal));
   return temporaries_.back();

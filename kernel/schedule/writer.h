@@ -30,6 +30,8 @@ class Writer {
   Axis axis(std::string_view name, Expr extent) { return {variable(name), extent}; }
 
   const Buffer* local(std::string_view name, DType dtype, std::vector<Expr> shape);
+  // One for each block of threads.
+  const Buffer* shared(std::string_view name, DType dtype, std::vector<Expr> shape);
   // A buffer that the caller allocates: to be added to the kernel's temporaries.
   const Buffer* temporary(std::string_view name, DType dtype, std::vector<Expr> shape);
   const std::vector<const Buffer*>& temporaries() const { return temporaries_; }

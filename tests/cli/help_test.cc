@@ -143,7 +143,7 @@ TEST_F(Examples, ConstantsThatAreNotPrintedAreMentioned) {
 
 TEST_F(Examples, EveryEngineGivesTheSameAnswer) {
   works({"run", mnist(), "-i", mnist_inputs(), "-o", "interp.npz"});
-  for (const std::string engine : {"jit", "graph", "aot-cpp"}) {
+  for (const std::string engine : {"jit", "graph", "aot-cpp", "aot-cuda"}) {
     works({"run", mnist(), "-i", mnist_inputs(), "--engine", engine, "-o", engine + ".npz"});
     works({"verify", mnist(), "-i", mnist_inputs(), "--engines", "interp", "--expected", engine + ".npz"});
   }

@@ -132,6 +132,14 @@ TEST_F(Machine, WithoutAPlaceForTemporaryFilesItsVariableIsNamed) {
   }
 }
 
+TEST_F(Machine, WithoutNvccTheRemedyIsNamed) {
+  const Invocation nothing{.environment = {{"RELAY_NVCC", path("nvcc")}}};
+  refused({"compile", "m.relay", "--target", "cuda", "-o", "x.so"}, kUnsupported,
+          {"[cannot-compile]", "RELAY_NVCC is", "cannot be run", "--emit cuda"}, nothing);
+  refused({"run", "m.relay", "--engine", "aot-cuda", "--target", "cuda"}, kUnsupported, {"[cannot-compile]"},
+          nothing);
+}
+
 // --- artifacts that are not what they should be ---------------------------------------------------------------------
 
 TEST_F(Machine, ATextIsNoLibrary) {

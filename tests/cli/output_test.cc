@@ -29,6 +29,7 @@ class OutputFile : public Cli {
     return {{"compile", "m.relay", "-o"},
             {"compile", "m.relay", "--weights-file", "-o"},
             {"compile", "m.relay", "--emit", "cpp", "-o"},
+            {"compile", "m.relay", "--target", "cuda", "--emit", "cuda", "-o"},
             {"import", mnist(), "-o"},
             {"opt", mnist(), "-O2", "-o"},
             {"opt", "m.relay", "-O2", "--emit", "kernel", "-o"},
@@ -194,6 +195,8 @@ TEST_F(OutputFile, CodeIsPrintedUnlessAFileIsNamed) {
   const auto before = contents();
   const std::string code = works({"compile", "m.relay", "--emit", "cpp"});
   EXPECT_NE(code.find("relay_get_api"), std::string::npos);
+  EXPECT_NE(works({"compile", "m.relay", "--target", "cuda", "--emit", "cuda"}).find("__global__"),
+            std::string::npos);
   EXPECT_EQ(contents(), before);
 }
 

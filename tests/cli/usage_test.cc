@@ -46,7 +46,7 @@ TEST_F(Usage, AnOptionWithoutItsValueIsNamed) {
 }
 
 TEST_F(Usage, EveryCommandWithEnginesListsThemForAnUnknownOne) {
-  const Words words{"no engine `nonsense`", "interp, jit, graph, aot-cpp"};
+  const Words words{"no engine `nonsense`", "interp, jit, graph, aot-cpp, aot-cuda"};
   refused({"run", "m.relay", "--engine", "nonsense"}, kUsage, words);
   refused({"bench", "m.relay", "--engine", "nonsense"}, kUsage, words);
   refused({"verify", "m.relay", "--engines", "interp,nonsense"}, kUsage, words);
@@ -73,6 +73,17 @@ TEST_F(Usage, ABoundIsOfAShapeVariableThatThereIs) {
   refused({"compile", "m.relay", "--bounds", "n:4"}, kUsage, {"no input has the shape variable `n`", "none"});
   for (const std::string wrong : {"n", "n:", "n:0", "n:-1", "n:4x", "n:99999999999999999999", ":4"})
     refused(with(wrong), kUsage, {"--bounds", "`" + wrong + "`"});
+}
+
+TEST_F(Usage, AGpuIsATargetByItself) {
+  refused({"compile", "m.relay", "--target", "cuda:sm_1"}, kUsage, {"no target `cuda:sm_1`", "cuda:sm_90"});
+  refused({"compile", "m.relay", "--target", "cuda:sm_90,cpu:avx2"}, kUsage, {"--target", "no other target"});
+  refused({"compile", "m.relay", "--target", "cuda", "--weights-file"}, kUsage, {"--weights-file"});
+  refused({"compile", "m.relay", "--target", "cuda", "--threads", "2"}, kUsage, {"--threads"});
+  refused({"compile", "m.relay", "--target", "cuda", "--emit", "cpp"}, kUsage, {"--emit cuda"});
+  refused({"compile", "m.relay", "--emit", "cuda"}, kUsage, {"--target cuda:sm_90"});
+  refused({"run", "m.relay", "--engine", "graph", "--target", "cuda"}, kUnsupported, {"no target `cuda`"});
+  refused({"opt", "m.relay", "-O2", "--target", "cuda", "--emit", "llvm"}, kUnsupported, {"--emit cuda"});
 }
 
 TEST_F(Usage, AnUnknownPassIsNamedWithThoseThereAre) {
@@ -115,7 +126,7 @@ TEST_F(Usage, NumbersOutsideTheirRangeAreNamedWithTheRange) {
 }
 
 TEST_F(Usage, WordsOtherThanThoseOfAnOptionAreNamedWithThem) {
-  refused({"compile", "m.relay", "--emit", "nonsense"}, kUsage, {"--emit", "nonsense", "so,cpp"});
+  refused({"compile", "m.relay", "--emit", "nonsense"}, kUsage, {"--emit", "nonsense", "so,cpp,cuda"});
   refused({"opt", "m.relay", "--emit", "nonsense"}, kUsage, {"--emit", "nonsense", "relay,kernel,llvm,plan"});
   refused({"opt", "m.relay", "--verify", "nonsense"}, kUsage, {"--verify", "nonsense", "semantics"});
   for (const std::string command : {"run", "verify", "bench"}) {

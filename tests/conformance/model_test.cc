@@ -74,7 +74,7 @@ INSTANTIATE_TEST_SUITE_P(
                       RealModel{"ppocrv2_cls", false}, RealModel{"bert_tiny_dyn", false},
                       RealModel{"magika_v3_3", false}, RealModel{"ultraface_rfb320_qdq", false},
                       RealModel{"dtln_1", false}, RealModel{"gtcrn_simple", false},
-                      RealModel{"silero_vad_v5", false}, RealModel{"charrnn_loop", false, "graph, aot-cpp"}),
+                      RealModel{"silero_vad_v5", false}, RealModel{"charrnn_loop", false, "graph, aot-cpp, aot-cuda"}),
     [](const auto& info) { return std::string(info.param.name); });
 
 }  // namespace

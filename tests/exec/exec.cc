@@ -5,11 +5,13 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstdlib>
 #include <filesystem>
 #include <map>
 #include <optional>
 #include <sstream>
 
+#include "base/cat.h"
 #include "base/failure.h"
 #include "interp/machine.h"
 #include "ir/text/parser.h"
@@ -129,8 +131,14 @@ class ExecTest : public testing::Test {
     if (HasFailure()) return;
     std::optional<std::vector<Bound>> bounds;  // as soon as somebody needs them
     for (const tools::Engine& engine : tools::engines()) {
-      if (engine.name != "interp") run_on(engine, p, call, args, want, bounds);
+      if (engine.name != "interp" && is_wanted(engine)) run_on(engine, p, call, args, want, bounds);
     }
+  }
+
+  // RELAY_ENGINES=graph,aot-cuda runs these and no others.
+  static bool is_wanted(const tools::Engine& engine) {
+    const char* only = std::getenv("RELAY_ENGINES");
+    return !only || cat(",", only, ",").find(cat(",", engine.name, ",")) != std::string::npos;
   }
 
   static std::vector<Bound> bounds_of(Program& p, const CallLine& call, const std::vector<Value>& args,

@@ -2,7 +2,7 @@
 //
 // Commands (the RUN line), with what they are about in a section:
 //   input      parse [--max-nesting=N] [--max-bytes=N], check, opt --passes=.. [--dump=FOLDER] [--reproducer=FILE] [--broken=PASS],
-//              lower [-ON], plan [-ON], export [-ON], and with a section `pattern` too: match, partition
+//              lower [-ON], plan [-ON], functions [-ON], export [-ON], cuda [-ON], and with a section `pattern` too: match, partition
 //   repeated   the same of an input in which <<N|text>> stands for N times the text
 //   pattern    pattern
 //   expression expression, and build --cxx=COMPILER, which compiles a program of nothing
@@ -16,13 +16,16 @@
 #include <fstream>
 
 #include "aot/build.h"
+#include "aot/cuda/target.h"
 #include "aot/program.h"
+#include "base/cat.h"
 #include "base/diagnostics.h"
 #include "graph_runtime/graph_export.h"
 #include "ir/analysis.h"
 #include "ir/builder.h"
 #include "ir/text/parser.h"
 #include "ir/text/printer.h"
+#include "kernel/print/print.h"
 #include "op/operators.h"
 #include "op/registry.h"
 #include "passes/plan_memory.h"
@@ -37,6 +40,22 @@ namespace relay::tests {
 namespace {
 
 bool update = false;
+
+// Kernels as CUDA, each launch with its grid.
+std::string cuda_of(const Module& m) {
+  std::string out;
+  for (const auto& [name, kernel] : m.kernels()) {
+    const kernel::Printed printed = kernel::print(*kernel, kernel::kCudaDialect);
+    out += printed.text;
+    for (const kernel::Launch& l : printed.launches) {
+      const auto shown = [](kernel::Expr e) { return e ? kernel::show(e) : std::string("1"); };
+      out += cat("// launch ", l.function, " on ", join(std::span(l.extents).first(3), " x ", shown),
+                 " blocks of ", join(std::span(l.extents).last(3), " x ", shown), " threads\n");
+    }
+    out += "\n";
+  }
+  return out;
+}
 
 std::string kernels_of(const Module& m) {
   std::string out;
@@ -132,6 +151,10 @@ Result<Module> optimised(const Command& c, const Module& m, Diagnostics& diagnos
     if (p == &kBreaksAnswer) options.verify = passes::Verify::kSemantics;
     return passes::run_steps(m, {{p, {}}}, options, diagnostics);
   }
+  if (c.name == "cuda") {
+    aot::cuda::aim_at_gpu(level, options);
+    return passes::run_pipeline(m, aot::cuda::default_pipeline(level), options, diagnostics);
+  }
   std::string pipeline = c.name == "opt" ? c.option("passes") : passes::default_pipeline(level);
   if (c.name == "export") pipeline.resize(pipeline.find(",lower"));
   return passes::run_pipeline(m, pipeline, options, diagnostics);
@@ -197,6 +220,7 @@ std::string run(const Command& c, const TestFile& file, Diagnostics& diagnostics
   if (!done) return "";
   if (c.name == "opt") return op::text_of(*done);
   if (c.name == "lower") return kernels_of(*done);
+  if (c.name == "cuda") return cuda_of(*done);
   if (c.name == "plan") {
     Result<passes::Plan> plan = passes::plan_memory(*done, c.option("function", "main"), diagnostics);
     return plan ? passes::show(*plan) : "";

@@ -20,6 +20,7 @@ std::string broken_extents(const Program& p, ByteSource choices, Tally& tally);
 std::string broken_jit(const Program& p, ByteSource choices, Tally& tally);
 std::string broken_graph(const Program& p, ByteSource choices, Tally& tally);
 std::string broken_aot(const Program& p, ByteSource choices, Tally& tally);
+std::string broken_cuda(const Program& p, ByteSource choices, Tally& tally);
 // laws_graphs.cc
 std::string broken_written_graph(const Program& p, ByteSource choices, Tally& tally);
 

@@ -108,6 +108,8 @@ const Law kLaws[] = {
      50},
     {"aot", "a compiled program agrees with the interpreter", broken_aot, 2, 200, kDataflow, "agreed", 50,
      true},
+    {"cuda", "a program for a GPU, emulated, agrees with the interpreter", broken_cuda, 2, 200, kDataflow,
+     "agreed", 50, true},
 };
 
 }  // namespace

@@ -198,4 +198,8 @@ std::string broken_aot(const Program& p, ByteSource choices, Tally& tally) {
   return broken_engine("aot-cpp", p, choices, tally);
 }
 
+std::string broken_cuda(const Program& p, ByteSource choices, Tally& tally) {
+  return broken_engine("aot-cuda", p, choices, tally);
+}
+
 }  // namespace relay::property

@@ -1,0 +1,262 @@
+// Artifacts for GPUs through their C interface, emulated: what relay.h promises, and what a device adds to it.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <nlohmann/json.hpp>
+
+#include "aot/cuda/build.h"
+#include "aot/cuda/emit.h"
+#include "base/cat.h"
+#include "base/file.h"
+#include "ir/text/parser.h"
+#include "op/operators.h"
+#include "passes/runner.h"
+#include "runtime/relay.h"
+
+namespace relay::aot::cuda {
+namespace {
+
+// Two results, one of which divides integers: 0 among its divisors makes it trap.
+constexpr std::string_view kProgram = R"(
+def @main(%x: Tensor[(4, 64), float32], %n: Tensor[(8), int32]) {
+  (nn.softmax(add(%x, tensor([[0.5]], float32))), floor_divide(%n, tensor([0, 1, 2, 3, 4, 5, 6, 7], int32) + %n))
+}
+)";
+
+Sources sources_of(std::string_view program, const EmitOptions& options = {}) {
+  Diagnostics diagnostics;
+  ParseOptions parsing;
+  passes::RunnerOptions run;
+  aim_at_gpu(2, run);
+  const Result<Module> parsed = parse("test", std::string(program), diagnostics, op::operators(), parsing);
+  const Result<Module> lowered = parsed ? passes::run_pipeline(*parsed, default_pipeline(2), run, diagnostics)
+                                        : Result<Module>(kReported);
+  const Result<passes::Plan> plan =
+      lowered ? passes::plan_memory(*lowered, "main", diagnostics) : Result<passes::Plan>(kReported);
+  const Result<Sources> out = plan ? emit(*plan, {}, options, diagnostics) : Result<Sources>(kReported);
+  EXPECT_TRUE(out.ok()) << diagnostics.render(parsing.into.context().sources());
+  return out ? *out : Sources();
+}
+
+// Compiled once for all tests: they only load it.
+const relay_api* api() {
+  static TemporaryFolder folder;
+  static kernel::native::Library library;
+  static const relay_api* found = [] {
+    EXPECT_EQ(folder.make(), "");
+    const std::string path = folder.path() + "/model.so";
+    EXPECT_EQ(build_emulated(sources_of(kProgram), folder.path(), path), "");
+    EXPECT_EQ(library.open(path), "");
+    return reinterpret_cast<const relay_api* (*)()>(library.find("relay_get_api"))();
+  }();
+  return found;
+}
+
+// For as long as it lives.
+class Environment {
+ public:
+  Environment(const char* name, const char* value) : name_(name) { setenv(name, value, 1); }
+  ~Environment() { unsetenv(name_); }
+
+ private:
+  const char* name_;
+};
+
+struct Opened {
+  relay_model* model = nullptr;
+  relay_context* context = nullptr;
+  char error[256] = "";
+  relay_status status = RELAY_OK;
+  alignas(16) float x[256] = {}, y[256] = {};
+  alignas(16) int32_t n[8] = {7, 7, 7, 7, 7, 7, 7, 7}, q[8] = {};
+  int64_t x_shape[2] = {4, 64}, n_shape[1] = {8};
+  DLTensor in[2] = {}, out[2] = {};
+
+  Opened() {
+    for (int i = 0; i < 256; ++i) x[i] = static_cast<float>(i % 64) / 8;
+    in[0] = {x, {kDLCPU, 0}, 2, {kDLFloat, 32, 1}, x_shape, nullptr, 0};
+    in[1] = {n, {kDLCPU, 0}, 1, {kDLInt, 32, 1}, n_shape, nullptr, 0};
+    out[0] = in[0], out[0].data = y;
+    out[1] = in[1], out[1].data = q;
+    relay_open_options options = {};
+    options.struct_size = sizeof options;
+    options.error = error;
+    options.error_size = sizeof error;
+    status = api()->model_open(&options, &model);
+    if (status == RELAY_OK) status = api()->context_create(model, &context);
+  }
+  ~Opened() {
+    api()->context_free(context);
+    if (model) EXPECT_EQ(api()->model_close(model), RELAY_OK);
+  }
+  relay_status go() {
+    const DLTensor* inputs[] = {&in[0], &in[1]};
+    DLTensor* outputs[] = {&out[0], &out[1]};
+    return api()->run(context, inputs, 2, outputs, 2);
+  }
+  std::string message() const { return api()->error(context); }
+};
+
+TEST(CudaArtifact, RunsOnTensorsOfTheHostAndOfTheDevice) {
+  Opened host, device;
+  ASSERT_EQ(host.go(), RELAY_OK) << host.message();
+  float sum = 0;
+  for (int i = 0; i < 64; ++i) sum += host.y[i];
+  EXPECT_NEAR(sum, 1, 1e-5);
+  EXPECT_EQ(host.q[1], 0);
+  for (DLTensor* t : {&device.in[0], &device.in[1], &device.out[0], &device.out[1]})
+    t->device.device_type = kDLCUDA;
+  ASSERT_EQ(device.go(), RELAY_OK) << device.message();
+  EXPECT_TRUE(std::equal(host.y, host.y + 256, device.y));
+  // What is not aligned for kernels is copied.
+  alignas(16) float shifted[257];
+  std::copy(device.x, device.x + 256, shifted + 1);
+  device.in[0].data = shifted;
+  device.in[0].byte_offset = 4;
+  std::fill(device.y, device.y + 256, 0.0f);
+  ASSERT_EQ(device.go(), RELAY_OK) << device.message();
+  EXPECT_TRUE(std::equal(host.y, host.y + 256, device.y));
+}
+
+TEST(CudaArtifact, OutputsWithoutAPlaceLiveInTheContext) {
+  Opened r;
+  ASSERT_EQ(r.go(), RELAY_OK);
+  r.out[0] = {};
+  ASSERT_EQ(r.go(), RELAY_OK) << r.message();
+  EXPECT_EQ(r.out[0].device.device_type, kDLCPU);
+  EXPECT_EQ(r.out[0].shape[1], 64);
+  EXPECT_TRUE(std::equal(r.y, r.y + 256, static_cast<float*>(r.out[0].data)));
+}
+
+TEST(CudaArtifact, AFailedRequirementIsATrap) {
+  Opened r;
+  r.n[0] = 0;
+  EXPECT_EQ(r.go(), RELAY_TRAP);
+  EXPECT_NE(r.message().find("divi"), std::string::npos) << r.message();
+  r.n[0] = 1;
+  EXPECT_EQ(r.go(), RELAY_OK) << r.message();
+  EXPECT_EQ(r.message(), "");
+}
+
+TEST(CudaArtifact, ACancelledRunSaysSoOnce) {
+  Opened r;
+  api()->cancel(r.context);
+  EXPECT_EQ(r.go(), RELAY_CANCELLED);
+  EXPECT_EQ(r.go(), RELAY_OK);
+}
+
+TEST(CudaArtifact, WrongTensorsAreRefused) {
+  Opened r;
+  const auto refused = [&](const std::string& why) {
+    EXPECT_EQ(r.go(), RELAY_USAGE);
+    EXPECT_EQ(r.message(), why);
+  };
+  r.in[0].device = {kDLCUDA, 3};
+  refused("input `x` is on CUDA device 3, the model runs on CUDA device 0");
+  r.in[0].device = {static_cast<DLDeviceType>(7), 0};
+  refused("input `x` is on device 7, the model takes tensors of the CPU and of CUDA");
+  r.in[0].device = {kDLCPU, 0};
+  r.in[0].dtype.bits = 64;
+  refused("input `x` must be float32");
+  r.in[0].dtype.bits = 32;
+  r.x_shape[1] = 63;
+  refused("input `x` must have shape (4, 64), it has (4, 63)");
+  r.x_shape[1] = 64;
+  EXPECT_EQ(r.go(), RELAY_OK);
+  EXPECT_EQ(api()->run(r.context, nullptr, 2, nullptr, 2), RELAY_USAGE);
+  EXPECT_EQ(api()->run(r.context, nullptr, 0, nullptr, 0), RELAY_USAGE);
+}
+
+TEST(CudaArtifact, AMachineWithoutAGpuIsUnsupported) {
+  const Environment none("RELAY_EMULATED_DEVICES", "0");
+  Opened r;
+  EXPECT_EQ(r.status, RELAY_UNSUPPORTED);
+  EXPECT_EQ(std::string(r.error),
+            "there is no GPU that this model can run on: no CUDA-capable device is detected");
+}
+
+TEST(CudaArtifact, AnOlderGpuIsUnsupported) {
+  const Environment old("RELAY_EMULATED_CAPABILITY", "7");
+  Opened r;
+  EXPECT_EQ(r.status, RELAY_UNSUPPORTED);
+  EXPECT_EQ(std::string(r.error),
+            "CUDA device 0 has compute capability 7.0, the model was compiled for 9.0 (--target)");
+}
+
+TEST(CudaArtifact, ADeviceWithoutMemoryIsALimit) {
+  {
+    const Environment none("RELAY_EMULATED_MEMORY", "16");
+    Opened r;
+    EXPECT_EQ(r.status, RELAY_LIMIT);
+    EXPECT_EQ(r.model, nullptr);
+    EXPECT_NE(std::string(r.error).find("no memory for the weights"), std::string::npos) << r.error;
+  }
+  const Environment little("RELAY_EMULATED_MEMORY", "700");
+  Opened r;
+  EXPECT_NE(r.model, nullptr);
+  EXPECT_EQ(r.status, RELAY_LIMIT);
+  EXPECT_EQ(r.context, nullptr);
+}
+
+TEST(CudaArtifact, WeightsOfAFileAreRefused) {
+  char error[128] = "";
+  relay_open_options options = {};
+  options.struct_size = sizeof options;
+  options.weights_path = "w.safetensors";
+  options.error = error;
+  options.error_size = sizeof error;
+  relay_model* model = nullptr;
+  EXPECT_EQ(api()->model_open(&options, &model), RELAY_USAGE);
+  EXPECT_NE(std::string(error).find("inside its library"), std::string::npos);
+}
+
+TEST(CudaArtifact, IsDescribed) {
+  const auto d = nlohmann::json::parse(api()->model_describe(nullptr));
+  EXPECT_EQ(d["target"], "cuda:sm_90");
+  EXPECT_EQ(d["inputs"][0]["dims"], nlohmann::json({4, 64}));
+  EXPECT_EQ(d["tuple_result"], true);
+}
+
+TEST(CudaArtifact, TheSameProgramGivesTheSameText) {
+  const Sources a = sources_of(kProgram, {.licence = "ours */ \" \\"}),
+                b = sources_of(kProgram, {.licence = "ours */ \" \\"});
+  ASSERT_EQ(a.files.size(), b.files.size());
+  for (size_t i = 0; i < a.files.size(); ++i) EXPECT_EQ(a.files[i].text, b.files[i].text);
+  EXPECT_EQ(a.weights, b.weights);
+}
+
+TEST(CudaArtifact, NvccCompilesTheWhole) {
+  std::string nvcc;
+  if (std::string wrong = find_nvcc(nvcc); !wrong.empty()) GTEST_SKIP() << wrong;
+  TemporaryFolder folder;
+  ASSERT_EQ(folder.make(), "");
+  Diagnostics diagnostics;
+  EXPECT_TRUE(build(sources_of(kProgram), {}, 2, folder.path() + "/model.so", diagnostics).ok())
+      << diagnostics.render({});
+  // Here is no GPU, which is what it says then.
+  kernel::native::Library library;
+  ASSERT_EQ(library.open(folder.path() + "/model.so"), "");
+  const auto* opened = reinterpret_cast<const relay_api* (*)()>(library.find("relay_get_api"))();
+  char error[256] = "";
+  relay_open_options options = {};
+  options.struct_size = sizeof options;
+  options.error = error;
+  options.error_size = sizeof error;
+  relay_model* model = nullptr;
+  const relay_status status = opened->model_open(&options, &model);
+  EXPECT_TRUE(status == RELAY_OK || status == RELAY_UNSUPPORTED) << error;
+  EXPECT_EQ(opened->model_close(model), RELAY_OK);
+}
+
+TEST(CudaTarget, NamesArchitectures) {
+  Target t;
+  EXPECT_EQ(parse_target("cuda:sm_80", t), "");
+  EXPECT_EQ(t.capability, 80);
+  EXPECT_EQ(parse_target("cuda", t), "");
+  EXPECT_EQ(t.name, "cuda:sm_90");
+  EXPECT_NE(parse_target("cuda:sm_12", t).find("there is no target `cuda:sm_12`"), std::string::npos);
+  EXPECT_NE(parse_target("cuda:avx2", t), "");
+}
+
+}  // namespace
+}  // namespace relay::aot::cuda

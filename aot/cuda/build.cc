@@ -1,0 +1,172 @@
+#include "aot/cuda/build.h"
+
+#include <cstdlib>
+
+#include "aot/embedded.h"
+#include "base/cat.h"
+#include "base/file.h"
+#include "kernel/native/parallel.h"
+#include "kernel/native/subprocess.h"
+#include "kernel/native/toolchain.h"
+
+namespace relay::aot::cuda {
+namespace {
+
+namespace native = kernel::native;
+
+constexpr uint64_t kMostLibraryBytes = uint64_t{64} << 30;
+constexpr int kMostSeconds = 1800;  // of one run of nvcc
+
+std::string first_lines(std::string_view text) {
+  std::string out;
+  for (int i = 0; i < 8 && !text.empty(); ++i) {
+    const size_t end = std::min(text.find('\n'), text.size());
+    out += cat("  ", text.substr(0, std::min<size_t>(end, 300)), "\n");
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return out;
+}
+
+std::string failure(const std::vector<std::string>& command, const native::Finished& f) {
+  if (!f.problem.empty()) return f.problem;
+  if (f.exit_code == 0) return {};
+  return cat(command[0], " failed:\n", first_lines(f.output), "  command: ", join(command, " "), "\n");
+}
+
+// Compiles the sources side by side, then links. An empty text, or what failed.
+std::string compile(const Sources& sources, const Target& target, int opt_level, const std::string& folder,
+                    const std::string& library) {
+  std::string nvcc;
+  if (std::string wrong = find_nvcc(nvcc); !wrong.empty()) return wrong;
+  // Code for the device, and what later ones translate.
+  const std::string arch = cat("arch=compute_", target.capability, ",code=[sm_", target.capability,
+                               ",compute_", target.capability, "]");
+  std::vector<std::string> flags{
+      nvcc, "-std=c++17", "-gencode", arch, "-I.", "-Xcompiler", "-fPIC,-fvisibility=hidden,-fno-exceptions",
+      "-O3"};
+  if (opt_level < 2) flags.push_back("-fmad=false");
+  std::vector<std::vector<std::string>> commands;
+  std::vector<std::string> link{nvcc, "-shared", "-cudart", "static", "-gencode", arch, "-o", library};
+  for (const SourceFile& f : sources.files) {
+    if (std::string wrong = write_file_atomically(cat(folder, "/", f.name), f.text); !wrong.empty())
+      return wrong;
+    if (f.name.ends_with(".h")) continue;
+    std::vector<std::string> command = flags;
+    command.insert(command.end(), {"-c", f.name, "-o", f.name + ".o"});
+    commands.push_back(std::move(command));
+    link.push_back(f.name + ".o");
+  }
+  const auto done = native::run_all(commands, folder, kMostSeconds, native::usable_cores());
+  for (size_t i = 0; i < done.size(); ++i) {
+    if (std::string wrong = failure(commands[i], done[i]); !wrong.empty()) return wrong;
+  }
+  link.insert(link.end(), {"-Xlinker", "--as-needed", "-Xlinker", "--no-undefined", "-Xlinker",
+                           "--build-id=none", "-lpthread", "-ldl", "-lrt"});
+  return failure(link, native::run(link, folder, kMostSeconds));
+}
+
+}  // namespace
+
+std::string find_nvcc(std::string& out) {
+  static const std::pair<std::string, std::string> found = [] {
+    const char* given = std::getenv("RELAY_NVCC");
+    const char* home = std::getenv("CUDA_HOME");
+    std::vector<std::string> candidates{"nvcc"};
+    if (home && *home) candidates.push_back(cat(home, "/bin/nvcc"));
+    candidates.push_back("/usr/local/cuda/bin/nvcc");
+    if (given && *given) candidates = {given};
+    for (const std::string& program : candidates) {
+      if (native::run({program, "--version"}, "", 60).exit_code == 0)
+        return std::pair(std::string(), program);
+    }
+    return std::pair(given && *given
+                         ? cat("RELAY_NVCC is ", given, ", which cannot be run")
+                         : std::string("there is no nvcc: install the CUDA Toolkit, or say where it is "
+                                       "by RELAY_NVCC or CUDA_HOME"),
+                     std::string());
+  }();
+  out = found.second;
+  return found.first;
+}
+
+Result<std::vector<std::string>> build(const Sources& sources, const Target& target, int opt_level,
+                                       const std::string& library, Diagnostics& diagnostics) {
+  const auto uncompiled = [&](std::string wrong) -> Reported {
+    diagnostics.error(Span::none(), "cannot-compile", std::move(wrong))
+        .note("`--emit cuda` prints the source without compiling it; the other engines need no GPU");
+    return kReported;
+  };
+  TemporaryFolder folder;
+  if (std::string wrong = folder.make(); !wrong.empty()) return uncompiled(std::move(wrong));
+  std::string wrong = write_file_atomically(folder.path() + "/weights.bin", sources.weights);
+  const std::string made = folder.path() + "/model.so";
+  if (wrong.empty()) wrong = compile(sources, target, opt_level, folder.path(), made);
+  std::string bytes;
+  if (wrong.empty()) wrong = read_file(made, kMostLibraryBytes, bytes);
+  if (!wrong.empty()) return uncompiled(std::move(wrong));
+  const std::string stem = library.ends_with(".so") ? library.substr(0, library.size() - 3) : library;
+  const std::vector<FileContents> results{{stem + ".h", sources.header}, {library, bytes}};
+  if (std::string problem = write_files_atomically(results); !problem.empty()) {
+    diagnostics.error(Span::none(), "file-unwritable", std::move(problem));
+    return kReported;
+  }
+  return std::vector<std::string>{results[0].path, results[1].path};
+}
+
+namespace {
+
+// The machine that is emulated is the same for all programs: compiled once in this process.
+struct Machine {
+  TemporaryFolder folder;
+  std::string object, wrong;
+
+  Machine() {
+    wrong = folder.make();
+    native::Compiler compiler;
+    if (wrong.empty()) wrong = native::find_compiler(compiler);
+    const auto put = [&](const char* name, std::string_view text) {
+      if (wrong.empty()) wrong = write_file_atomically(cat(folder.path(), "/", name), text);
+    };
+    put("cuda_emulation.h", kCudaEmulationHeader);
+    put("machine.cc", kCudaMachineSource);
+    if (!wrong.empty()) return;
+    const std::vector<std::string> command{compiler.program,
+                                           "-std=c++17",
+                                           "-O2",
+                                           "-fPIC",
+                                           "-fvisibility=hidden",
+                                           "-fno-exceptions",
+                                           "-fno-rtti",
+                                           "-DRELAY_CUDA_EMULATION",
+                                           "-c",
+                                           "machine.cc",
+                                           "-o",
+                                           "machine.o"};
+    wrong = failure(command, native::run(command, folder.path(), 300));
+    object = folder.path() + "/machine.o";
+  }
+};
+
+}  // namespace
+
+std::string build_emulated(const Sources& sources, const std::string& folder, const std::string& library) {
+  static const Machine machine;
+  if (!machine.wrong.empty()) return machine.wrong;
+  if (std::string wrong = write_file_atomically(folder + "/weights.bin", sources.weights); !wrong.empty())
+    return wrong;
+  // What runs once needs no optimisation, which takes longer.
+  const native::Target host{"cuda emulation", {"-DRELAY_CUDA_EMULATION", "-O0"}, {}, 4};
+  const native::Target watched{"cuda emulation", {"-DRELAY_CUDA_EMULATION", "-fsanitize=thread"}, {}, 4};
+  std::vector<native::Source> texts{{"cuda_emulation.h", std::string(kCudaEmulationHeader)}};
+  for (const SourceFile& f : sources.files) {
+    std::string name = f.name;
+    if (name.ends_with(".cu")) name.replace(name.size() - 3, 3, ".cc");
+    texts.push_back({name, f.text, name.starts_with("kernels") ? watched : host});
+  }
+  native::CompileOptions options;
+  options.opt_level = 0;  // what takes time is what is watched
+  options.link_flags = {machine.object};
+  return native::build_library(texts, options, folder, library);
+}
+
+}  // namespace relay::aot::cuda

@@ -1,0 +1,28 @@
+// build: CUDA source to a library, by nvcc, or by the system's C++ compiler with the emulation of a GPU.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "aot/cuda/target.h"
+#include "aot/emit.h"
+#include "base/diagnostics.h"
+#include "base/result.h"
+
+namespace relay::aot::cuda {
+
+// $RELAY_NVCC, else `nvcc` in PATH, of $CUDA_HOME, or of /usr/local/cuda. Looked for once. Returns what to do if there is none,
+// or an empty text.
+[[nodiscard]] std::string find_nvcc(std::string& out);
+
+// Writes NAME.so and NAME.h for `library` = DIR/NAME.so, both whole or neither. Returns their paths. The library needs the C
+// library and the driver. Reports "cannot-compile" and "file-unwritable".
+Result<std::vector<std::string>> build(const Sources& sources, const Target& target, int opt_level,
+                                       const std::string& library, Diagnostics& diagnostics);
+
+// The same text as a library that runs on the CPU, at `library`, for which the folder must exist. Returns what went wrong, or
+// an empty text.
+[[nodiscard]] std::string build_emulated(const Sources& sources, const std::string& folder,
+                                         const std::string& library);
+
+}  // namespace relay::aot::cuda

@@ -1,0 +1,412 @@
+#include "aot/cuda/emit.h"
+
+#include <algorithm>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "aot/embedded.h"
+#include "base/cat.h"
+#include "kernel/print/print.h"
+
+namespace relay::aot::cuda {
+namespace {
+
+using passes::Place;
+using passes::Plan;
+using passes::PlanStep;
+using passes::PlanValue;
+
+constexpr uint64_t kPieceAlignment = 256;  // of each piece of the device's memory
+constexpr uint64_t kMostBlocks = 0x7fffffff;
+
+// A C string literal. Whatever is in the text, it stays inside of the quotes.
+std::string c_literal(std::string_view text) {
+  std::string out = "\"";
+  for (char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (c == '"' || c == '\\' || c == '?' || byte < 0x20 || byte >= 0x7f) {
+      out += fmt::format("\\{:03o}", byte);
+    } else {
+      out += c;
+    }
+  }
+  return out + "\"";
+}
+
+std::string comment_safe(std::string_view text) {
+  std::string out;
+  for (char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    out += byte < 0x20 || byte >= 0x7f || c == '*' || c == '/' || c == '\\' ? '_' : c;
+  }
+  return out;
+}
+
+int dlpack_code(DType d) {
+  switch (d.code) {
+    case DTypeCode::kInt: return 0;          // kDLInt
+    case DTypeCode::kUInt: return 1;         // kDLUInt
+    case DTypeCode::kFloat: return 2;        // kDLFloat
+    case DTypeCode::kBFloat: return 4;       // kDLBfloat
+    case DTypeCode::kBool: return 6;         // kDLBool
+    case DTypeCode::kFloat8E4M3: return 10;  // kDLFloat8_e4m3fn
+    case DTypeCode::kFloat8E5M2: return 12;  // kDLFloat8_e5m2
+  }
+  return 0;
+}
+
+uint64_t aligned(uint64_t bytes) { return (bytes + kPieceAlignment - 1) / kPieceAlignment * kPieceAlignment; }
+
+uint64_t bytes_of(const TensorType& t) {
+  return static_cast<uint64_t>(*element_count(*t.static_shape())) * t.dtype.bytes();
+}
+
+constexpr std::string_view kRunTypes = R"(struct Port {
+  const char* name;
+  int32_t rank;
+  const int64_t* shape;
+  uint8_t dtype_code, dtype_bits;
+  const char* dtype_name;
+  uint64_t bytes, at;  // where it is put in a context's memory, if the caller's is not the device's
+};
+struct Weight {
+  uint64_t from, bytes, at;
+};
+)";
+
+constexpr std::string_view kLaunch = R"(// A run: where things are, and how it went.
+struct Run {
+  cudaStream_t stream;
+  unsigned char *weights, *workspace;
+  int32_t* failures;  // a word a step
+  int* cancelled;
+  unsigned char *inputs[kInputCount + 1], *outputs[kOutputCount + 1];
+  cudaError_t error = cudaSuccess;
+  bool stopped = false;
+};
+
+struct Argument {
+  const char* name;
+  unsigned char* memory;
+  uint64_t bytes;
+  uint32_t element_bytes;
+  bool writes;
+};
+
+// The last argument of a kernel is its step's word.
+template <class Kernel, size_t kCount>
+bool launch(Run& r, size_t step, Kernel* kernel, const char* name, dim3 grid, dim3 block,
+            const Argument (&arguments)[kCount]) {
+  void* memory[kCount];
+  void* places[kCount + 1];
+  for (size_t i = 0; i < kCount; ++i) {
+    memory[i] = arguments[i].memory;
+    places[i] = &memory[i];
+  }
+  int32_t* failure = r.failures + step;
+  places[kCount] = &failure;
+#ifdef RELAY_CUDA_EMULATION
+  const relay_emulation::Turn turn;
+  relay_emulation::name_launch(name);
+  for (const Argument& a : arguments)
+    relay_emulation::allow(a.name, a.memory, a.bytes, a.element_bytes, a.writes);
+#else
+  (void)name;
+#endif
+  r.error = cudaLaunchKernel(kernel, grid, block, places, 0, r.stream);
+  return r.error == cudaSuccess;
+}
+)";
+
+class Emitter {
+ public:
+  Emitter(const Plan& plan, const Target& target, const EmitOptions& options)
+      : plan_(plan), target_(target), options_(options) {
+    for (const PlanStep& s : plan.steps) {
+      if (s.kernel) kernels_.emplace(s.kernel->name, s.kernel);
+    }
+    // Equal constants are one; each begins where a thread may load 16 bytes.
+    std::map<std::string, uint64_t> places;
+    for (const Tensor& t : plan.constants) {
+      std::string bytes(static_cast<const char*>(t.data()), t.bytes());
+      const auto [it, fresh] = places.emplace(bytes, device_weights_);
+      constants_.push_back(it->second);
+      if (!fresh || bytes.empty()) continue;
+      weights_.push_back({data_.size(), bytes.size(), device_weights_});
+      device_weights_ += aligned(bytes.size());
+      data_ += bytes;
+    }
+    memory_ = aligned(plan.workspace_bytes);
+    for (const passes::PlanPort& p : plan.inputs) input_places_.push_back(take(bytes_of(*p.type)));
+    for (const passes::PlanPort& p : plan.outputs) output_places_.push_back(take(bytes_of(*p.type)));
+    failures_ = take(plan.steps.size() * sizeof(int32_t));
+  }
+
+  // What no GPU can run; empty if there is no such thing.
+  std::string run(Sources& out) {
+    for (const auto& [name, kernel] : kernels_)
+      printed_.emplace(name, kernel::print(*kernel, kernel::kCudaDialect));
+    for (const auto& [name, p] : printed_) {
+      for (const kernel::Launch& l : p.launches) {
+        if (extent(l, 0) > kMostBlocks)
+          return cat("kernel ", name.text(), " would need a grid of ", extent(l, 0),
+                     " blocks, and there are ", kMostBlocks, " at most");
+      }
+    }
+    out.description = description();
+    out.header = header();
+    out.weights = data_;
+    out.files.push_back({"relay.h", std::string(kRelayHeader)});
+    out.files.push_back({"dlpack.h", std::string(kDlpackHeader)});
+    out.files.push_back({"kernels.h", kernels_header()});
+    add_kernel_sources(out.files);
+    out.files.push_back({"model.cu", model_source(out.description)});
+    // The assembler takes the file as it is: no literals, no time.
+    out.files.push_back({"weights.cc",
+                         "asm(\".section .rodata\\n\"\n"
+                         "    \".balign 64\\n\"\n"
+                         "    \".globl relay_weights_begin\\n\"\n"
+                         "    \".hidden relay_weights_begin\\n\"\n"
+                         "    \"relay_weights_begin:\\n\"\n"
+                         "    \".incbin \\\"weights.bin\\\"\\n\"\n"
+                         "    \".byte 0\\n\"\n"
+                         "    \".text\\n\");\n"});
+    return {};
+  }
+
+ private:
+  struct Weight {
+    uint64_t from, bytes, at;  // in the data, and in the device's memory
+  };
+
+  uint64_t take(uint64_t bytes) {
+    const uint64_t at = memory_;
+    memory_ += aligned(bytes);
+    return at;
+  }
+
+  static uint64_t extent(const kernel::Launch& l, size_t index) {
+    const kernel::Expr e = l.extents[index];
+    return e ? static_cast<uint64_t>(kernel::evaluate(e, {}).value()) : 1;
+  }
+
+  std::string description() const {
+    const auto ports = [](const std::vector<passes::PlanPort>& list) {
+      nlohmann::ordered_json out = nlohmann::ordered_json::array();
+      for (const passes::PlanPort& p : list)
+        out.push_back({{"name", p.name}, {"dtype", p.type->dtype.name()}, {"dims", *p.type->static_shape()}});
+      return out;
+    };
+    nlohmann::ordered_json d;
+    d["abi_version"] = 1;
+    d["name"] = options_.model_name;
+    d["inputs"] = ports(plan_.inputs);
+    d["outputs"] = ports(plan_.outputs);
+    d["tuple_result"] = plan_.tuple_result;
+    d["workspace_bytes"] = plan_.workspace_bytes;
+    d["weights_bytes"] = data_.size();
+    d["weights"] = "embedded";
+    d["kernels"] = kernels_.size();
+    d["target"] = target_.name;
+    d["features"] = nlohmann::ordered_json::array();
+    d["opt_level"] = options_.opt_level;
+    d["threads"] = 1;
+    d["licence"] = options_.licence;
+    return d.dump();
+  }
+
+  // The two headers in one file, so that a program needs nothing else.
+  std::string header() const {
+    std::string relay(kRelayHeader);
+    const std::string include = "#include \"dlpack.h\"\n";
+    if (const size_t at = relay.find(include); at != std::string::npos)
+      relay.replace(at, include.size(), std::string(kDlpackHeader));
+    std::string out = cat("/* How to use ", options_.model_name, ", which Relay compiled for ", target_.name,
+                          ". The model has these tensors:\n *\n");
+    const auto list = [&](std::string_view role, const std::vector<passes::PlanPort>& ports) {
+      for (size_t i = 0; i < ports.size(); ++i)
+        out += cat(" *   ", role, " ", i, ": ", comment_safe(ports[i].name), ": ", show(ports[i].type), "\n");
+    };
+    list("input", plan_.inputs);
+    list("output", plan_.outputs);
+    return out + " */\n\n" + relay;
+  }
+
+  static std::string include_cuda() {
+    return "#ifdef RELAY_CUDA_EMULATION\n#include \"cuda_emulation.h\"\n#else\n#include "
+           "<cuda_runtime.h>\n#endif\n";
+  }
+
+  // Kernels are named by launches: one for each outermost statement.
+  std::string kernels_header() const {
+    std::string out =
+        "// The kernels of the model. Generated by Relay.\n#pragma once\n#include <stdint.h>\n\n" +
+        include_cuda() + "\n";
+    for (const auto& [name, p] : printed_) {
+      const kernel::Kernel& k = *kernels_.at(name);
+      std::vector<std::string> types;
+      for (const auto* b : k.inputs) types.push_back(cat("const ", kernel::memory_type(b->dtype), "*"));
+      for (const auto* b : k.outputs) types.push_back(cat(kernel::memory_type(b->dtype), "*"));
+      for (const auto* b : k.temporaries) types.push_back(cat(kernel::memory_type(b->dtype), "*"));
+      types.push_back("int32_t*");
+      for (const kernel::Launch& l : p.launches)
+        out += cat("extern \"C\" __global__ void ", l.function, "(", join(types, ", "), ");\n");
+    }
+    return out;
+  }
+
+  // Kernels go round over the files, the longest first, so that the files take about equally long to compile.
+  void add_kernel_sources(std::vector<SourceFile>& files) const {
+    std::vector<std::string_view> texts;
+    for (const auto& [name, p] : printed_) texts.push_back(p.text);
+    std::stable_sort(texts.begin(), texts.end(), [](auto a, auto b) { return a.size() > b.size(); });
+    const size_t count = std::clamp<size_t>(options_.kernel_files, 1, std::max<size_t>(texts.size(), 1));
+    const size_t first = files.size();
+    for (size_t i = 0; i < count; ++i) {
+      files.push_back({cat("kernels_", i, ".cu"),
+                       "#include \"kernels.h\"\n\n" + kernel::prelude(kernel::kCudaDialect) + "\n"});
+    }
+    for (size_t i = 0; i < texts.size(); ++i) files[first + i % count].text += cat(texts[i], "\n");
+  }
+
+  std::string place(const PlanValue& v) const {
+    switch (v.place) {
+      case Place::kInput: return cat("r.inputs[", v.at, "]");
+      case Place::kOutput: return cat("r.outputs[", v.at, "]");
+      case Place::kConstant: return cat("r.weights + ", constants_[v.at]);
+      case Place::kWorkspace: return cat("r.workspace + ", v.at);
+    }
+    return {};
+  }
+
+  std::string launches(size_t step, const PlanStep& s) const {
+    const kernel::Printed& p = printed_.at(s.kernel->name);
+    std::string arguments;
+    const auto add = [&](const std::vector<uint32_t>& values, const List<const kernel::Buffer*>& buffers,
+                         bool writes) {
+      for (size_t i = 0; i < values.size(); ++i) {
+        const PlanValue& v = plan_.values[values[i]];
+        arguments += cat("        {", c_literal(buffers[i]->name.text()), ", ", place(v), ", ", v.bytes, ", ",
+                         v.type->dtype.bytes(), ", ", writes ? "true" : "false", "},\n");
+      }
+    };
+    add(s.inputs, s.kernel->inputs, false);
+    add(s.outputs, s.kernel->outputs, true);
+    add(s.temporaries, s.kernel->temporaries, true);
+    std::string out = cat("  // ", step, ": ", comment_safe(s.kernel->origin.text()),
+                          "\n  {\n    const Argument arguments[] = {\n", arguments, "    };\n");
+    for (const kernel::Launch& l : p.launches) {
+      const auto dims = [&](size_t from) {
+        return cat("dim3(", extent(l, from), ", ", extent(l, from + 1), ", ", extent(l, from + 2), ")");
+      };
+      out += cat("    if (!launch(r, ", step, ", ", l.function, ", \"", l.function, "\", ", dims(0), ", ",
+                 dims(3), ", arguments)) return \"", l.function, "\";\n");
+    }
+    return out + "  }\n";
+  }
+
+  std::string steps() const {
+    std::string out =
+        "// Puts the steps into the stream. Null, or what could not be put there; `stopped` if the run was "
+        "cancelled.\n"
+        "const char* run_steps(Run& r) {\n";
+    for (size_t i = 0; i < plan_.steps.size(); ++i) {
+      const PlanStep& s = plan_.steps[i];
+      out +=
+          "  if (__atomic_load_n(r.cancelled, __ATOMIC_RELAXED)) {\n    r.stopped = true;\n    return "
+          "nullptr;\n  }\n";
+      if (s.kernel) {
+        out += launches(i, s);
+      } else if (plan_.values[s.inputs[0]].bytes > 0) {
+        out +=
+            cat("  r.error = cudaMemcpyAsync(", place(plan_.values[s.outputs[0]]), ", ",
+                place(plan_.values[s.inputs[0]]), ", ", plan_.values[s.inputs[0]].bytes,
+                ", cudaMemcpyDeviceToDevice, r.stream);\n  if (r.error != cudaSuccess) return \"a copy\";\n");
+      }
+    }
+    return out + (plan_.steps.empty() ? "  (void)r;\n" : "") + "  return nullptr;\n}\n";
+  }
+
+  std::string port_table(std::string_view name, const std::vector<passes::PlanPort>& ports,
+                         const std::vector<uint64_t>& places) const {
+    std::string shapes, table;
+    for (size_t i = 0; i < ports.size(); ++i) {
+      const Shape shape = *ports[i].type->static_shape();
+      const DType d = ports[i].type->dtype;
+      // C++ has no arrays without elements.
+      shapes +=
+          cat("const int64_t ", name, "Shape", i, "[] = {", shape.empty() ? "0" : join(shape, ", "), "};\n");
+      table += cat("    {", c_literal(ports[i].name), ", ", shape.size(), ", ", name, "Shape", i, ", ",
+                   dlpack_code(d), ", ", static_cast<int>(d.bits), ", ", c_literal(d.name()), ", ",
+                   bytes_of(*ports[i].type), ", ", places[i], "},\n");
+    }
+    return shapes + cat("const Port ", name, "[] = {\n", table,
+                        "    {nullptr, 0, nullptr, 0, 0, nullptr, 0, 0},\n};\n");
+  }
+
+  std::string tables(const std::string& description) const {
+    size_t most_dims = 1;
+    for (const auto& p : plan_.outputs) most_dims = std::max(most_dims, p.type->rank());
+    std::string out(kRunTypes);
+    out += port_table("kInputs", plan_.inputs, input_places_) +
+           port_table("kOutputs", plan_.outputs, output_places_);
+    out += "const Weight kWeights[] = {\n";
+    for (const Weight& w : weights_) out += cat("    {", w.from, ", ", w.bytes, ", ", w.at, "},\n");
+    out += "    {0, 0, 0},\n};\n";
+    for (const auto& [name, p] : printed_) {
+      if (p.messages.empty()) continue;
+      out += cat("const char* const ", name.text(), "_messages[] = {", join(p.messages, ", ", c_literal),
+                 "};\n");
+    }
+    out += "const char* const* const kMessages[] = {\n";
+    for (const PlanStep& s : plan_.steps) {
+      const bool any = s.kernel && !printed_.at(s.kernel->name).messages.empty();
+      out += any ? cat("    ", s.kernel->name.text(), "_messages,\n") : "    nullptr,\n";
+    }
+    out += "    nullptr,\n};\n";
+    out += cat("constexpr size_t kInputCount = ", plan_.inputs.size(), ";\n");
+    out += cat("constexpr size_t kOutputCount = ", plan_.outputs.size(), ";\n");
+    out += cat("constexpr size_t kStepCount = ", plan_.steps.size(), ";\n");
+    out += cat("constexpr size_t kMostDims = ", most_dims, ";\n");
+    out += cat("constexpr size_t kWeightCount = ", weights_.size(), ";\n");
+    out += cat("constexpr uint64_t kWeightsBytes = ", device_weights_, ";\n");
+    out += cat("constexpr uint64_t kFailuresAt = ", failures_, ";\n");
+    out += cat("constexpr uint64_t kDeviceBytes = ", std::max(memory_, kPieceAlignment), ";\n");
+    out += cat("constexpr int kCapability = ", target_.capability, ";\n");
+    return out + cat("const char kDescription[] = ", c_literal(description), ";\n");
+  }
+
+  std::string model_source(const std::string& description) const {
+    return cat("// ", comment_safe(options_.model_name), ", compiled by Relay for ", target_.name, " at -O",
+               options_.opt_level, ".\n#include \"kernels.h\"\n#include \"relay.h\"\n\n#include <stddef.h>\n",
+               "#include <stdint.h>\n\n#define RELAY_EXPORT __attribute__((visibility(\"default\")))\n\n",
+               "extern \"C\" const unsigned char relay_weights_begin[];\n\nnamespace {\n\n",
+               tables(description), "\n", kLaunch, "\n", steps(), "\n}  // namespace\n\n",
+               kCudaArtifactSource, "\n", kNoValuesSource);
+  }
+
+  const Plan& plan_;
+  const Target& target_;
+  const EmitOptions& options_;
+  std::map<Symbol, const kernel::Kernel*> kernels_;
+  std::map<Symbol, kernel::Printed> printed_;
+  std::vector<uint64_t> constants_;  // in the device's memory
+  std::vector<Weight> weights_;
+  std::string data_;
+  uint64_t device_weights_ = 0, memory_ = 0, failures_ = 0;
+  std::vector<uint64_t> input_places_, output_places_;
+};
+
+}  // namespace
+
+Result<Sources> emit(const Plan& plan, const Target& target, const EmitOptions& options,
+                     Diagnostics& diagnostics) {
+  Sources out;
+  const std::string wrong = Emitter(plan, target, options).run(out);
+  if (wrong.empty()) return out;
+  diagnostics.error(Span::none(), "not-ahead-of-time", wrong)
+      .note("the engines `jit` and `graph` have no grids");
+  return kReported;
+}
+
+}  // namespace relay::aot::cuda

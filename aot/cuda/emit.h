@@ -1,0 +1,29 @@
+// emit: a lowered module as CUDA source: kernels, and C++ that launches them one after the other on a stream.
+//
+// Static dataflow only. kernels_*.cu hold the kernels, model.cu the tables, the launches and the C interface of relay.h
+// (aot/support/cuda_artifact.cc); weights.cc refers to weights.bin. The same text runs on the CPU under aot/cuda_emulation.h.
+// Text depends on the plan and the options alone: same input, same bytes.
+#pragma once
+
+#include <string>
+
+#include "aot/cuda/target.h"
+#include "aot/emit.h"
+#include "base/diagnostics.h"
+#include "base/result.h"
+#include "passes/plan_memory.h"
+
+namespace relay::aot::cuda {
+
+struct EmitOptions {
+  std::string model_name = "model";  // letters, digits, `_`, `-`, `.`
+  int opt_level = 2;
+  std::string licence = {};  // of the model, kept in the description
+  size_t kernel_files = 2;   // over how many files the kernels are spread
+};
+
+// The kernels of the plan must be scheduled for GPUs. Reports "not-ahead-of-time" for a grid that no GPU has.
+Result<Sources> emit(const passes::Plan& plan, const Target& target, const EmitOptions& options,
+                     Diagnostics& diagnostics);
+
+}  // namespace relay::aot::cuda

@@ -1,0 +1,131 @@
+#include "kernel/schedule/gpu.h"
+
+#include <algorithm>
+
+#include "kernel/schedule/gpu_rules.h"
+#include "kernel/schedule/primitive.h"
+#include "kernel/simplify.h"
+#include "kernel/statements.h"
+
+namespace relay::kernel::schedule {
+namespace gpu {
+
+std::optional<int64_t> constant_product(const std::vector<Expr>& extents) {
+  int64_t total = 1;
+  for (Expr e : extents) {
+    if (e->kind != ExprKind::kInt || __builtin_mul_overflow(total, e->int_value, &total)) return std::nullopt;
+  }
+  if (total > INT32_MAX) return std::nullopt;
+  return total;
+}
+
+Stmt bound(Writer& w, ForKind index, int64_t extent, const std::function<Stmt(Expr)>& body) {
+  constexpr std::string_view kNames[] = {"block_x", "block_y", "block_z", "thread_x", "thread_y", "thread_z"};
+  const Expr v = w.variable(kNames[static_cast<size_t>(index) - static_cast<size_t>(ForKind::kBlockX)]);
+  return make_for(w.pool().arena(), v, w.index(extent), index, body(v));
+}
+
+Stmt on_threads(Writer& w, Expr count, const std::function<Stmt(Expr)>& body) {
+  const bool constant = count->kind == ExprKind::kInt;
+  int64_t threads = kThreads;
+  if (constant && count->int_value < threads)
+    threads = count->int_value <= 1 ? 1 : (count->int_value + kWarp - 1) / kWarp * kWarp;
+  return w.loop(ForKind::kBlockX, "block", divide_up(count, threads), [&](Expr block) {
+    return w.loop(ForKind::kThreadX, "thread", threads, [&](Expr thread) {
+      const Expr i = block * threads + thread;
+      const bool all = constant && count->int_value % threads == 0;
+      return all ? body(i) : w.choose(less(i, count), body(i), nullptr);
+    });
+  });
+}
+
+namespace {
+
+bool is_empty(const Stage& s) {
+  return std::any_of(s.spatial.begin(), s.spatial.end(), [](const Axis& a) { return a.extent.is_int(0); });
+}
+
+// What must be done in order usually goes on with a tensor that was begun elementwise: the beginning needs no order.
+Stmt write_sequential(Writer& w, const Kernel& k, const Stage& s) {
+  const auto* seq = s.statement->as<Seq>();
+  if (seq == nullptr || seq->body.size() != 2) return s.statement;
+  Kernel first = k;
+  first.body = seq->body[0];
+  const std::vector<Stage> begun = stages_of(first);
+  if (begun.size() != 1 || begun[0].kind != StageKind::kCompute || is_empty(begun[0])) return s.statement;
+  return w.sequence({write_elements(w, begun[0]), seq->body[1]});
+}
+
+Stmt write(Writer& w, const GpuOptions& options, const Kernel& k, const Work& work) {
+  const Stage& s = work.stage;
+  if (is_empty(s)) {
+    std::vector<Stmt> as_written{s.statement};
+    if (work.epilogue) as_written.push_back(work.epilogue->statement);
+    return w.sequence(as_written);
+  }
+  if (s.kind == StageKind::kCompute) return write_elements(w, s);
+  if (s.kind == StageKind::kSequential) return write_sequential(w, k, s);
+  if (!s.requirements.empty()) return s.statement;
+  if (options.opt_level > 0) {
+    if (Stmt tiles = write_tiled_product(w, work)) return tiles;
+    if (Stmt rows = write_row_reduction(w, work)) return rows;
+  }
+  return write_reductions(w, work);
+}
+
+std::vector<Work> without_joining(const std::vector<Stage>& stages) {
+  std::vector<Work> out;
+  for (const Stage& s : stages) out.push_back({s});
+  return out;
+}
+
+// The longest run of works from `first` on that blocks of rows can do, as statements; `count` is how many. Null if there is
+// none.
+Stmt write_run(Writer& w, const Kernel& k, const std::vector<Work>& works, size_t first, size_t& count) {
+  const auto stages_of_works = [&](size_t from, size_t to) {
+    std::vector<const Stage*> out;
+    for (size_t i = from; i < to; ++i) {
+      out.push_back(&works[i].stage);
+      if (works[i].epilogue) out.push_back(&*works[i].epilogue);
+    }
+    return out;
+  };
+  size_t end = first;
+  while (end < works.size() && !is_tiled_product(w, works[end])) ++end;
+  for (; end > first; --end) {
+    std::vector<const Stage*> others = stages_of_works(0, first), after = stages_of_works(end, works.size());
+    others.insert(others.end(), after.begin(), after.end());
+    if (Stmt s = write_row_blocks(w, k, stages_of_works(first, end), others)) {
+      count = end - first;
+      return s;
+    }
+  }
+  return nullptr;
+}
+
+}  // namespace
+}  // namespace gpu
+
+Kernel schedule_for_gpu(const Kernel& k, const GpuOptions& options) {
+  ExprPool* pool = pool_of(k);
+  if (pool == nullptr) return k;
+  const bool joins = options.opt_level > 0;
+  // Tiles of operands are computed element by element, conditions included.
+  Kernel inlined = joins ? inline_producers(k, [](const Stage&, const Stage&) { return true; }) : k;
+  Writer w(inlined);
+  const std::vector<Stage> stages = stages_of(inlined);
+  std::vector<Stmt> body;
+  const std::vector<Work> works = joins ? join_epilogues(inlined, stages) : gpu::without_joining(stages);
+  for (size_t i = 0; i < works.size();) {
+    size_t count = 1;
+    Stmt run = joins ? gpu::write_run(w, inlined, works, i, count) : nullptr;
+    body.push_back(run ? run : gpu::write(w, options, inlined, works[i]));
+    i += count;
+  }
+  std::vector<const Buffer*> temporaries(inlined.temporaries.begin(), inlined.temporaries.end());
+  temporaries.insert(temporaries.end(), w.temporaries().begin(), w.temporaries().end());
+  inlined.temporaries = pool->arena().list(temporaries);
+  return with_body(inlined, simplify(*pool, make_sequence(pool->arena(), body)));
+}
+
+}  // namespace relay::kernel::schedule

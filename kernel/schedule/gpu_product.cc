@@ -1,0 +1,295 @@
+// Sums of products of two operands that vary along different axes: matrix products and convolutions alike.
+//
+// The axes of the result that only the one operand knows are its rows, those that only the other one knows its columns; those
+// that both know are a batch. A block computes a tile of rows and columns, step by step along the sum: its threads put the
+// pieces of both operands into shared memory, then each adds to a few rows and columns of its own, which stay in registers.
+// An operand may be any expression: what is outside of it, as padding is, is computed where its element is put.
+#include <algorithm>
+
+#include "kernel/schedule/gpu_rules.h"
+#include "kernel/schedule/primitive.h"
+#include "kernel/statements.h"
+
+namespace relay::kernel::schedule::gpu {
+namespace {
+
+constexpr int64_t kSide = 16;  // threads of a block along the rows, and along the columns
+constexpr int64_t kPadding =
+    4;  // elements between the columns of a tile that is put along its rows: other banks
+constexpr int64_t kManyBlocks = 128;    // that keep the machine busy
+constexpr int64_t kTermsOfAPart = 256;  // of a sum that several blocks share
+
+struct Tile {
+  int64_t rows, columns, steps;
+};
+
+struct Operand {
+  Expr value;
+  std::vector<Axis> axes;  // of the result, that only this operand knows
+  int64_t extent = 1;
+  bool along_sum = false;  // neighbours in memory are neighbours along the sum
+};
+
+class Product {
+ public:
+  Product(Writer& w, const Work& work) : w_(w), work_(work), s_(work.stage) {}
+
+  // Is it one?
+  bool find() {
+    if (!s_.combine || s_.combine->kind != ExprKind::kAdd || s_.reduction.empty() || s_.spatial.empty())
+      return false;
+    if (s_.next->kind != ExprKind::kMul || s_.next->args.size() != 2) return false;
+    Expr first = s_.next->args[0], second = s_.next->args[1];
+    // Neighbouring results should be neighbouring columns.
+    if (mentions(first, s_.spatial.back().var) && !mentions(second, s_.spatial.back().var))
+      std::swap(first, second);
+    rows_.value = first;
+    columns_.value = second;
+    for (const Axis& a : s_.spatial) {
+      const bool row = mentions(first, a.var), column = mentions(second, a.var);
+      if (a.extent.is_int(1) || row == column) {
+        batch_.push_back(a);
+      } else {
+        (row ? rows_ : columns_).axes.push_back(a);
+      }
+    }
+    const std::optional<int64_t> batches = constant_product(extents_of(batch_)),
+                                 steps = constant_product(extents_of(s_.reduction));
+    if (!batches || !steps || !measure(rows_) || !measure(columns_)) return false;
+    batches_ = *batches;
+    steps_ = *steps;
+    return rows_.extent >= kFew && columns_.extent >= kFew && steps_ >= kFew && choose_tile();
+  }
+
+  Stmt write() {
+    const DType d = s_.buffer->dtype;
+    const int64_t rows = tile_.rows / kSide, columns = tile_.columns / kSide;  // of a thread
+    const Buffer* a = piece("_rows", rows_, tile_.rows);
+    const Buffer* b = piece("_columns", columns_, tile_.columns);
+    const Buffer* sums =
+        w_.local(s_.name + "_sums", d, {w_.index(kSide), w_.index(kSide), w_.index(rows), w_.index(columns)});
+    // Where blocks share the sums, each has a part of the terms, and what they have is added up by a launch of its own.
+    const Buffer* parts = nullptr;
+    const Axis part = w_.axis("part", w_.index(parts_));
+    if (parts_ > 1) {
+      std::vector<Expr> shape = extents_of(s_.spatial);
+      shape.insert(shape.begin(), part.extent);
+      parts = w_.temporary(s_.name + "_parts", d, shape);
+    }
+    const int64_t steps = divide_up(divide_up(steps_, tile_.steps), parts_);  // of a part
+    const int64_t down = divide_up(rows_.extent, tile_.rows),
+                  across = divide_up(columns_.extent, tile_.columns);
+    const Axis y = w_.axis("y", w_.index(kSide)), x = w_.axis("x", w_.index(kSide)),
+               i = w_.axis("i", w_.index(rows)), j = w_.axis("j", w_.index(columns));
+    const Expr sum = w_.pool().load(sums, {y.var, x.var, i.var, j.var});
+
+    Stmt tiles = w_.loop(ForKind::kBlockX, "block", parts_ * batches_ * down * across, [&](Expr block) {
+      std::vector<Expr> at =
+          unflatten(block, {part.extent, w_.index(batches_), w_.index(down), w_.index(across)});
+      const Expr which = at[0];
+      at.erase(at.begin());
+      const std::vector<Expr> batch = unflatten(at[0], extents_of(batch_));
+      const auto each_sum = [&](Expr ty, Expr tx,
+                                const std::function<Stmt(const std::vector<Binding>&)>& body) {
+        return w_.loop(ForKind::kUnrolled, "i", rows, [&](Expr r) {
+          return w_.loop(ForKind::kUnrolled, "j", columns, [&](Expr c) {
+            return body({{y, IterKind::kSpatial, ty},
+                         {x, IterKind::kSpatial, tx},
+                         {i, IterKind::kSpatial, r},
+                         {j, IterKind::kSpatial, c}});
+          });
+        });
+      };
+      Stmt begin = on_block([&](Expr ty, Expr tx) {
+        return each_sum(ty, tx, [&](const std::vector<Binding>& where) {
+          return w_.block(s_.name + "_init", where,
+                          w_.store(sums, {y.var, x.var, i.var, j.var}, w_.pool().constant(0, d)));
+        });
+      });
+      Stmt add = w_.loop(ForKind::kSerial, "step", steps, [&](Expr turn) {
+        const Expr step = which * steps + turn;
+        Stmt load = on_block([&](Expr ty, Expr tx) {
+          return w_.sequence({fill(a, rows_, tile_.rows, batch, at[1] * tile_.rows, step, ty, tx),
+                              fill(b, columns_, tile_.columns, batch, at[2] * tile_.columns, step, ty, tx)});
+        });
+        Stmt multiply = on_block([&](Expr ty, Expr tx) {
+          const Axis k = w_.axis("k", w_.index(tile_.steps));
+          return w_.loop(ForKind::kSerial, "k", tile_.steps, [&](Expr kk) {
+            return each_sum(ty, tx, [&](const std::vector<Binding>& where) {
+              std::vector<Binding> all = where;
+              all.push_back({k, IterKind::kReduction, kk});
+              const Expr left = w_.pool().load(a, {k.var, y.var * rows + i.var}),
+                         right = w_.pool().load(b, {k.var, x.var * columns + j.var});
+              return w_.block(
+                  s_.name, all,
+                  w_.store(sums, {y.var, x.var, i.var, j.var}, s_.combine->of(w_.pool(), sum, left * right)));
+            });
+          });
+        });
+        return w_.sequence({load, multiply});
+      });
+      Stmt result = on_block([&](Expr ty, Expr tx) {
+        return each_sum(ty, tx, [&](const std::vector<Binding>& where) {
+          const Expr row = at[1] * tile_.rows + ty * rows + where[2].value,
+                     column = at[2] * tile_.columns + tx * columns + where[3].value;
+          std::vector<Binding> all = where;
+          add_places(all, batch_, batch);
+          add_places(all, rows_.axes, unflatten(row, extents_of(rows_.axes)));
+          add_places(all, columns_.axes, unflatten(column, extents_of(columns_.axes)));
+          if (parts) all.push_back({part, IterKind::kSpatial, which});
+          Stmt store = parts ? w_.store(parts, places_of(part.var), sum)
+                             : work_.write_back(w_, work_.variables(), with_init(sum));
+          store = w_.block(s_.name + "_result", all, store);
+          return w_.choose(logical_and(inside(row, rows_.extent, tile_.rows),
+                                       inside(column, columns_.extent, tile_.columns)),
+                           store, nullptr);
+        });
+      });
+      return w_.allocate(a, w_.allocate(b, w_.allocate(sums, w_.sequence({begin, add, result}))));
+    });
+    return parts ? w_.sequence({tiles, add_up(parts, part)}) : tiles;
+  }
+
+ private:
+  static int64_t divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+  std::vector<Expr> places_of(Expr part) const {
+    std::vector<Expr> out = work_.variables();
+    out.insert(out.begin(), part);
+    return out;
+  }
+  Expr with_init(Expr sum) { return is_zero(s_.init) ? sum : s_.combine->of(w_.pool(), s_.init, sum); }
+
+  Stmt add_up(const Buffer* parts, const Axis& part) {
+    const std::vector<Expr> extents = extents_of(s_.spatial);
+    const Buffer* all = w_.local(s_.name + "_all", s_.buffer->dtype, {w_.index(1)});
+    const Expr so_far = w_.pool().load(all, {w_.index(0)});
+    return on_threads(w_, product(w_.pool(), extents), [&](Expr i) {
+      const std::vector<Binding> place = work_.bind(unflatten(i, extents));
+      Stmt begin = w_.block(s_.name + "_begin", {},
+                            w_.store(all, {w_.index(0)}, w_.pool().constant(0, s_.buffer->dtype)));
+      Stmt terms = w_.loop(ForKind::kSerial, "part", parts_, [&](Expr p) {
+        std::vector<Binding> bindings = place;
+        bindings.push_back({part, IterKind::kReduction, p});
+        const Expr next = w_.pool().load(parts, places_of(part.var));
+        return w_.block(s_.name + "_add", bindings,
+                        w_.store(all, {w_.index(0)}, s_.combine->of(w_.pool(), so_far, next)));
+      });
+      Stmt end =
+          w_.block(s_.name + "_end", place, work_.write_back(w_, work_.variables(), with_init(so_far)));
+      return w_.allocate(all, w_.sequence({begin, terms, end}));
+    });
+  }
+
+  static constexpr int64_t kFew = 8;  // of rows, columns or steps: tiles would be mostly empty
+
+  bool measure(Operand& o) {
+    const std::optional<int64_t> extent = constant_product(extents_of(o.axes));
+    if (!extent || o.axes.empty()) return false;
+    o.extent = *extent;
+    // Which way do neighbours in memory lie? Padding does not matter here.
+    Stride sum = Stride::kNone, own = Stride::kNone;
+    for_each_load(o.value, [&](const ExprNode* n) {
+      sum = std::max(sum, stride_along(n, s_.reduction.back().var));
+      own = std::max(own, stride_along(n, o.axes.back().var));
+    });
+    o.along_sum = sum == Stride::kOne && own != Stride::kOne;
+    return true;
+  }
+
+  int64_t blocks(const Tile& t) const {
+    return batches_ * divide_up(rows_.extent, t.rows) * divide_up(columns_.extent, t.columns);
+  }
+  // Blocks that share the sums of a tile, if there would be few else.
+  int64_t parts(const Tile& t) const {
+    return std::clamp<int64_t>(divide_up(kManyBlocks, blocks(t)), 1,
+                               std::max<int64_t>(steps_ / kTermsOfAPart, 1));
+  }
+
+  bool choose_tile() {
+    const int64_t bytes = static_cast<int64_t>(s_.buffer->dtype.bytes());
+    // From the one that uses each loaded element most often to the one that makes most blocks.
+    for (const Tile& t : {Tile{128, 128, 8}, Tile{64, 64, 16}, Tile{32, 64, 16}, Tile{32, 32, 16}}) {
+      if (bytes * t.steps * (t.rows + t.columns + 2 * kPadding) > kSharedBytes) continue;
+      tile_ = t;
+      parts_ = parts(t);
+      const bool filled = rows_.extent >= t.rows && columns_.extent >= t.columns;
+      if (filled && blocks(t) * parts_ >= kManyBlocks) return true;
+    }
+    return true;
+  }
+
+  // Tiles are kept with the sum outermost, so that a thread's rows are neighbours.
+  const Buffer* piece(const std::string& name, const Operand& o, int64_t extent) {
+    return w_.shared(s_.name + name, o.value->dtype,
+                     {w_.index(tile_.steps), w_.index(extent + (o.along_sum ? kPadding : 0))});
+  }
+
+  Stmt on_block(const std::function<Stmt(Expr, Expr)>& body) {
+    return bound(w_, ForKind::kThreadY, kSide, [&](Expr y) {
+      return bound(w_, ForKind::kThreadX, kSide, [&](Expr x) { return body(y, x); });
+    });
+  }
+
+  Expr inside(Expr index, int64_t extent, int64_t tile) {
+    return extent % tile == 0 ? w_.pool().integer(1, kBool) : less(index, w_.index(extent));
+  }
+
+  Expr known_term(Expr term) {
+    const int64_t all = divide_up(divide_up(steps_, tile_.steps), parts_) * parts_ * tile_.steps;
+    return all == steps_ ? w_.pool().integer(1, kBool) : less(term, w_.index(steps_));
+  }
+
+  static bool is_zero(Expr e) {
+    return (e->kind == ExprKind::kFloat && e->float_value == 0) ||
+           (e->kind == ExprKind::kInt && e->int_value == 0);
+  }
+
+  static void add_places(std::vector<Binding>& all, const std::vector<Axis>& axes,
+                         const std::vector<Expr>& at) {
+    for (size_t d = 0; d < axes.size(); ++d) all.push_back({axes[d], IterKind::kSpatial, at[d]});
+  }
+
+  // The operand's elements from row `first` on and of this step, by all threads; zeros where there are none.
+  Stmt fill(const Buffer* to, const Operand& o, int64_t extent, const std::vector<Expr>& batch, Expr first,
+            Expr step, Expr ty, Expr tx) {
+    const int64_t threads = kSide * kSide;
+    const Axis k = w_.axis("k", w_.index(tile_.steps)), i = w_.axis("i", w_.index(extent));
+    return w_.loop(ForKind::kUnrolled, "e", tile_.steps * extent / threads, [&](Expr e) {
+      const Expr element = e * threads + ty * kSide + tx;
+      const Expr kk = o.along_sum ? floor_mod(element, tile_.steps) : floor_div(element, extent),
+                 ii = o.along_sum ? floor_div(element, tile_.steps) : floor_mod(element, extent);
+      const Expr at = first + ii, term = step * tile_.steps + kk;
+      const std::vector<Binding> local = {{k, IterKind::kSpatial, kk}, {i, IterKind::kSpatial, ii}};
+      std::vector<Binding> all = local;
+      add_places(all, batch_, batch);
+      add_places(all, o.axes, unflatten(at, extents_of(o.axes)));
+      const std::vector<Expr> terms = unflatten(term, extents_of(s_.reduction));
+      for (size_t d = 0; d < terms.size(); ++d)
+        all.push_back({s_.reduction[d], IterKind::kSpatial, terms[d]});
+      Stmt load = w_.block(to->name.str() + "_load", all, w_.store(to, {k.var, i.var}, o.value));
+      Stmt zero = w_.block(to->name.str() + "_zero", local,
+                           w_.store(to, {k.var, i.var}, w_.pool().constant(0, o.value->dtype)));
+      return w_.choose(logical_and(inside(at, o.extent, extent), known_term(term)), load, zero);
+    });
+  }
+
+  Writer& w_;
+  const Work& work_;
+  const Stage& s_;
+  std::vector<Axis> batch_;
+  Operand rows_, columns_;
+  int64_t batches_ = 1, steps_ = 1, parts_ = 1;
+  Tile tile_ = {};
+};
+
+}  // namespace
+
+bool is_tiled_product(Writer& w, const Work& work) { return Product(w, work).find(); }
+
+Stmt write_tiled_product(Writer& w, const Work& work) {
+  Product product(w, work);
+  return product.find() ? product.write() : nullptr;
+}
+
+}  // namespace relay::kernel::schedule::gpu

@@ -1,0 +1,107 @@
+// nvcc compiles every kernel that is made for a GPU of the programs of tests/exec, without a warning.
+#include <gtest/gtest.h>
+
+#include <map>
+#include <regex>
+#include <set>
+
+#include "aot/cuda/build.h"
+#include "base/cat.h"
+#include "base/file.h"
+#include "ir/text/parser.h"
+#include "kernel/native/parallel.h"
+#include "kernel/native/subprocess.h"
+#include "kernel/print/print.h"
+#include "op/operators.h"
+#include "passes/runner.h"
+#include "tests/support/test_file.h"
+#include "tools/engines.h"
+#include "typecheck/check.h"
+
+namespace relay::tests {
+namespace {
+
+constexpr size_t kKernelsOfAFile = 250;
+constexpr int kMostSeconds = 1500;
+
+// The functions that a file calls.
+std::set<std::string> called(const TestFile& file) {
+  std::set<std::string> out;
+  const std::string* calls = file.find("calls");
+  static const std::regex call("@([A-Za-z0-9_.]+)\\(");
+  for (auto it = std::sregex_iterator(calls->begin(), calls->end(), call); it != std::sregex_iterator(); ++it)
+    out.insert((*it)[1]);
+  return out;
+}
+
+// The kernels' texts under names of their own, each text once.
+class Kernels {
+ public:
+  void add(const TestFile& file) {
+    const std::string* input = file.find("input");
+    if (!input || !file.find("calls")) return;
+    Diagnostics diagnostics;
+    ParseOptions parsing;
+    Result<Module> parsed = parse(file.path, *input, diagnostics, op::operators(), parsing);
+    Result<Module> checked = parsed ? typecheck::check(*parsed, diagnostics) : Result<Module>(kReported);
+    if (!checked) return;  // a program that is to be refused
+    for (const std::string& name : called(file)) {
+      if (!checked->function(name)) continue;
+      passes::RunnerOptions run;
+      aot::cuda::aim_at_gpu(2, run);
+      Diagnostics refused;
+      const Result<Module> lowered = passes::run_pipeline(tools::with_entry(*checked, name),
+                                                          aot::cuda::default_pipeline(2), run, refused);
+      if (!lowered) continue;  // what has no kernel
+      for (const auto& [symbol, kernel] : lowered->kernels()) add(*kernel);
+    }
+  }
+
+  std::vector<std::string> files() const {
+    std::vector<std::string> out;
+    size_t number = 0;
+    for (const auto& [text, name] : texts_) {
+      if (number++ % kKernelsOfAFile == 0) out.push_back(kernel::prelude(kernel::kCudaDialect));
+      std::string named = text;
+      for (size_t at = 0; (at = named.find("KERNEL", at)) != std::string::npos;) named.replace(at, 6, name);
+      out.back() += named;
+    }
+    return out;
+  }
+  size_t size() const { return texts_.size(); }
+
+ private:
+  void add(const kernel::Kernel& k) {
+    if (!kernel::cannot_compile(k).empty()) return;
+    texts_.emplace(kernel::print(k, kernel::kCudaDialect, {.function = "KERNEL"}).text,
+                   cat("k", texts_.size()));
+  }
+
+  std::map<std::string, std::string> texts_;
+};
+
+TEST(Nvcc, CompilesEveryKernelOfTheExecPrograms) {
+  std::string nvcc;
+  if (std::string wrong = aot::cuda::find_nvcc(nvcc); !wrong.empty()) GTEST_SKIP() << wrong;
+  Kernels kernels;
+  for (const std::string& path : test_files_beneath("tests/exec")) kernels.add(read_test_file(path));
+  EXPECT_GT(kernels.size(), 500u);
+  TemporaryFolder folder;
+  ASSERT_EQ(folder.make(), "");
+  std::vector<std::vector<std::string>> commands;
+  for (const std::string& text : kernels.files()) {
+    const std::string name = cat("kernels_", commands.size());
+    ASSERT_EQ(write_file_atomically(cat(folder.path(), "/", name, ".cu"), text), "");
+    commands.push_back({nvcc, "-std=c++17", "-arch=sm_90", "-Werror", "all-warnings", "-cubin", name + ".cu",
+                        "-o", name + ".cubin"});
+  }
+  const auto done =
+      kernel::native::run_all(commands, folder.path(), kMostSeconds, kernel::native::usable_cores());
+  for (size_t i = 0; i < done.size(); ++i)
+    EXPECT_EQ(done[i].exit_code, 0) << join(commands[i], " ") << "\n"
+                                    << done[i].output.substr(0, 4000) << done[i].problem;
+  std::printf("nvcc compiled %zu kernels in %zu files\n", kernels.size(), done.size());
+}
+
+}  // namespace
+}  // namespace relay::tests
