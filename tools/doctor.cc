@@ -1,9 +1,8 @@
 // relay doctor: what this machine has for Relay, and what is missing.
 #include <CLI/CLI.hpp>
-#include <cstdlib>
-#include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "aot/cuda/build.h"
 #include "base/cat.h"
 #include "base/file.h"
 #include "kernel/llvm/machine.h"
@@ -65,9 +64,10 @@ Finding compile_and_load() {
 }
 
 Finding cuda() {
-  const char* home = std::getenv("CUDA_HOME");
-  const std::string nvcc = cat(home && *home ? home : "/usr/local/cuda", "/bin/nvcc");
-  return {"CUDA compiler", std::filesystem::exists(nvcc) ? nvcc : "none (only CUDA tests need it)"};
+  std::string nvcc;
+  const std::string wrong = aot::cuda::find_nvcc(nvcc);
+  // Only `--target cuda` needs it.
+  return {"CUDA compiler", wrong.empty() ? nvcc : wrong};
 }
 
 Finding roofs() {

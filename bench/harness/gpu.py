@@ -39,7 +39,7 @@ class Row:
         def number(value: float | None, form: str) -> str:
             return "-" if value is None else format(value, form)
 
-        ratio = self.torch_ms / self.ms if self.ms and self.torch_ms else None
+        ratio = self.ms / self.torch_ms if self.ms and self.torch_ms else None
         return (
             f"{self.network:<22} {number(self.ms, '9.3f'):>9} {number(self.torch_ms, '9.3f'):>9}"
             f" {number(ratio, '.2f'):>6} {number(self.share, '.1%'):>6}  {self.limit:<7} {self.checked}"
