@@ -7,8 +7,11 @@ namespace relay::aot {
 const std::string_view kRelayHeader = texts::kRelayHeader;
 const std::string_view kDlpackHeader = texts::kDlpackHeader;
 const std::string_view kArtifactSource = texts::kArtifactSource;
+const std::string_view kMainSource = texts::kMainSource;
 const std::string_view kModelSource = texts::kModelSource;
+const std::string_view kNpySource = texts::kNpySource;
 const std::string_view kPlanRunSource = texts::kPlanRunSource;
+const std::string_view kStopSource = texts::kStopSource;
 const std::string_view kTensorsSource = texts::kTensorsSource;
 const std::string_view kThreadsSource = texts::kThreadsSource;
 const std::string_view kValueRunSource = texts::kValueRunSource;

@@ -240,7 +240,7 @@ std::string PortExtents::print() const {
   }
   return cat("// Extents that are not constant: shape variables, then expressions over them.\n",
              "constexpr size_t kVariableCount = ", variables_, ";\nconst char* const kExtentTexts[] = {",
-             names, "nullptr};\n",
+             names, "\"\"};\n",
              "inline int64_t dynamic_extent(int64_t i, const int64_t* variables) {\n"
              "  for (size_t v = 0; v < kVariableCount; ++v) {\n    if (variables[v] == kUnknown) return "
              "kUnknown;\n  }\n"

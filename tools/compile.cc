@@ -44,6 +44,21 @@ std::string listing(const aot::Sources& sources) {
   return out;
 }
 
+// Why the program cannot be one that reads and writes NumPy's files; empty if it can.
+std::string no_executable(const aot::Program& program) {
+  if (!program.interface.tensors_only)
+    return "--emit exe: the model takes or gives values of data types, which are in no file: use --emit so";
+  for (const auto* ports : {&program.plan.inputs, &program.plan.outputs}) {
+    for (const passes::PlanPort& p : *ports) {
+      const DType d = p.type->dtype;
+      if (d.bits < 8 || d.code >= DTypeCode::kBFloat)
+        return cat("--emit exe: `", p.name, "` is ", d.name(),
+                   ", which a .npy file cannot hold: cast it in the model, or use --emit so");
+    }
+  }
+  return {};
+}
+
 // How long the stages of a compilation take, for --time.
 class Stages {
  public:
@@ -79,7 +94,7 @@ std::vector<native::Target> targets_of(const Options& o) {
   std::vector<native::Target> out;
   for (const std::string& name : o.targets) {
     native::Target target;
-    CHECK(native::parse_target(name, target).empty(), "the option was checked");
+    CHECK(native::parse_foreign_target(name, target).empty(), "the option was checked");
     target.name = name;
     out.push_back(std::move(target));
   }
@@ -126,14 +141,32 @@ std::optional<aot::Program> lower(const Options& o, const Model& model, const na
   return std::move(*program);
 }
 
+// One library is of one machine; empty if all targets are.
+std::string several_machines(const std::vector<native::Target>& targets) {
+  for (const native::Target& t : targets) {
+    if (t.machine != targets[0].machine)
+      return cat("--target: ", targets[0].name, " and ", t.name, " are of two machines: compile for each");
+  }
+  return {};
+}
+
+std::string wrong_foreign_target(const std::string& name) {
+  native::Target ignored;
+  return native::parse_foreign_target(name, ignored);
+}
+
 void run(const Options& o, Session& s) {
   Stages stages;
   const std::vector<native::Target> targets = targets_of(o);
+  if (std::string wrong = several_machines(targets); !wrong.empty()) {
+    s.fail(kUsage, wrong);
+    return;
+  }
   if (std::string wrong = never_chosen(o.targets); !wrong.empty()) s.fail(kUsage, wrong);
   const std::string licence = licence_text(o, s);
   // A long compilation should not end in a folder that is not there.
-  const bool to_file = o.emit == "so" || !o.output.empty();
-  const std::string output = o.output.empty() ? "model.so" : o.output;
+  const bool compiles = o.emit == "so" || o.emit == "exe", to_file = compiles || !o.output.empty();
+  const std::string output = !o.output.empty() ? o.output : o.emit == "exe" ? "model" : "model.so";
   if (std::string wrong = to_file ? cannot_write(output) : ""; !wrong.empty()) s.fail(kLimit, wrong);
   if (s.exit_code != kOk) return;
   stages.next("read and check");
@@ -148,6 +181,12 @@ void run(const Options& o, Session& s) {
     if (!one) return;
     programs.push_back(std::move(*one));
   }
+  if (o.emit == "exe") {
+    if (std::string wrong = no_executable(programs[0]); !wrong.empty()) {
+      s.fail(kUnsupported, wrong);
+      return;
+    }
+  }
   stages.next("print C++");
   std::vector<aot::Variant> variants;
   size_t kernels = 0;
@@ -156,26 +195,28 @@ void run(const Options& o, Session& s) {
     kernels += programs[i].kernels.size();
   }
   aot::EmitOptions emit;
-  emit.model_name = std::filesystem::path(output).stem().string();
+  emit.model_name = aot::name_of(compiles ? output : std::filesystem::path(output).stem().string());
+  emit.program = o.emit == "exe";
   emit.opt_level = o.opt_level;
   emit.threads = o.threads;
   emit.weights = o.weights_file ? aot::Weights::kFile : aot::Weights::kEmbedded;
   emit.licence = licence;
   emit.kernel_files = 2 * native::usable_cores();
   const aot::Sources sources = aot::emit(variants, emit);
-  if (!to_file) {
-    s.print(listing(sources));
-    return;
-  }
-  if (o.emit == "cpp") {
-    if (std::string wrong = write_file_atomically(output, listing(sources)); !wrong.empty())
-      s.fail(kLimit, wrong);
+  if (!compiles) {
+    const std::string text = o.emit == "cpp" ? listing(sources) : sources.header;
+    std::string wrong;
+    if (to_file) wrong = write_file_atomically(output, text);
+    if (!to_file) s.print(text);
+    if (!wrong.empty()) s.fail(kLimit, wrong);
     return;
   }
   progress.step("compiling C++");
   stages.next("compile C++ and link");
   native::CompileOptions compile;
   compile.opt_level = o.opt_level;
+  compile.program = emit.program;
+  compile.target.machine = targets[0].machine;
   Diagnostics diagnostics;
   const auto written = aot::build(sources, emit.weights, compile, output, diagnostics);
   if (!written) {
@@ -197,19 +238,25 @@ void run(const Options& o, Session& s) {
 
 void add_compile(CLI::App& app, Session& session) {
   auto o = std::make_shared<Options>();
-  CLI::App* sub = app.add_subcommand("compile", "compile a model to a library and a header");
+  CLI::App* sub = app.add_subcommand("compile", "compile a model to a library and a header, or to a program");
   add_model_options(*sub, o->model);
-  sub->add_option("-o,--output", o->output,
-                  "the library, model.so unless said otherwise; the header stands beside it");
-  sub->add_option("--emit", o->emit, "so, or cpp: the generated C++ as one text, printed without -o")
-      ->check(CLI::IsMember({"so", "cpp"}));
+  sub->add_option(
+      "-o,--output", o->output,
+      "the library, model.so unless said otherwise; the header stands beside it. The program: model");
+  sub->add_option(
+         "--emit", o->emit,
+         "so; exe: a program that reads and writes .npy files; header: what stands beside a library; or cpp: "
+         "the generated C++ as one text; the last two are printed without -o")
+      ->check(CLI::IsMember({"so", "exe", "header", "cpp"}))
+      ->capture_default_str();
   sub->add_option(
          "--target", o->targets,
          cat("processor features: ", join(native::target_names(), ", "),
+             ", or another machine: ", join(native::foreign_target_names(), ", "),
              "; several, with commas between them and the best first: the library has code for each and "
              "runs the first that the processor can"))
       ->delimiter(',')
-      ->check(wrong_target)
+      ->check(wrong_foreign_target)
       ->capture_default_str();
   sub->add_option("-O,--opt-level", o->opt_level, "0: as written, 1, 2, 3")
       ->check(CLI::Range(0, 3))

@@ -50,7 +50,7 @@ struct relay_context {
   unsigned char* workspace;
   void* held[kOutputCount + 1];  // outputs that live in the context
   int64_t held_shapes[kMostDims * kOutputCount + 1];
-  int cancelled;
+  Stop stop;
   char error[kErrorSize];
 };
 

@@ -47,7 +47,7 @@ relay_status run_tensors(relay_context* c, const DLTensor* const* inputs, DLTens
   const Threads threads(c->model);
   const char* message = nullptr;
   const int32_t status = c->model->variant->run_plan(threads.get(), in, out, c->model->weights, c->workspace,
-                                                     &c->cancelled, &message);
+                                                     &c->stop, &message);
   return report(c, status, message);
 }
 

@@ -29,6 +29,8 @@ class OutputFile : public Cli {
     return {{"compile", "m.relay", "-o"},
             {"compile", "m.relay", "--weights-file", "-o"},
             {"compile", "m.relay", "--emit", "cpp", "-o"},
+            {"compile", "m.relay", "--emit", "header", "-o"},
+            {"compile", "m.relay", "--emit", "exe", "-o"},
             {"import", mnist(), "-o"},
             {"opt", mnist(), "-O2", "-o"},
             {"opt", "m.relay", "-O2", "--emit", "kernel", "-o"},
