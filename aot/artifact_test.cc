@@ -182,6 +182,26 @@ TEST(Artifact, CancelStopsOneRun) {
   EXPECT_EQ(r.go(), RELAY_OK);
 }
 
+TEST(Artifact, ARunThatMayTakeNoTimeIsTimedOut) {
+  Opened r(embedded());
+  EXPECT_EQ(r.api->set_timeout(r.context, 1), RELAY_OK);
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_EQ(r.go(), RELAY_TIMED_OUT);
+    EXPECT_EQ(r.said(), "the run took longer than its limit of 1 ns");
+  }
+  EXPECT_EQ(r.api->set_timeout(r.context, -1), RELAY_USAGE);
+  EXPECT_NE(r.said().find("-1 ns"), std::string::npos) << r.said();
+  EXPECT_EQ(r.go(), RELAY_TIMED_OUT) << "the limit is as it was";
+  // A request to stop is told from the time that is over, and comes first.
+  r.api->cancel(r.context);
+  EXPECT_EQ(r.go(), RELAY_CANCELLED);
+  for (const int64_t enough : {INT64_MAX, int64_t{3600} * 1000000000, int64_t{0}}) {
+    EXPECT_EQ(r.api->set_timeout(r.context, enough), RELAY_OK);
+    EXPECT_EQ(r.go(), RELAY_OK) << enough << ": " << r.said();
+  }
+  EXPECT_EQ(r.api->set_timeout(nullptr, 1), RELAY_USAGE);
+}
+
 TEST(Artifact, AModelWithContextsIsBusy) {
   Opened r(embedded());
   EXPECT_EQ(r.api->model_close(r.model), RELAY_BUSY);
@@ -542,7 +562,7 @@ TEST(Artifact, ExportsTheInterfaceAndNeedsTheCLibraryOnly) {
   int exported = 0;
   for (std::string line; std::getline(lines, line); ++exported)
     EXPECT_EQ(line.substr(0, 6), "relay_") << line;
-  EXPECT_EQ(exported, 16) << symbols.output;
+  EXPECT_EQ(exported, 17) << symbols.output;
   const auto head = kernel::native::run({"objdump", "-p", c.path}, "", 60);
   std::istringstream needs(head.output);
   for (std::string line; std::getline(needs, line);) {

@@ -1,5 +1,7 @@
 #include "aot/build.h"
 
+#include <filesystem>
+
 #include "base/cat.h"
 #include "base/file.h"
 
@@ -8,11 +10,28 @@ namespace {
 
 constexpr uint64_t kMostLibraryBytes = uint64_t{64} << 30;
 
+// For whom the file is readable it shall be a program.
+void make_executable(const std::string& path) {
+  namespace fs = std::filesystem;
+  std::error_code ignored;  // of a file system that knows no such thing
+  const fs::perms is = fs::status(path, ignored).permissions();
+  const auto readable_by = [&](fs::perms who) { return (is & who) != fs::perms::none; };
+  fs::perms more = fs::perms::owner_exec;
+  if (readable_by(fs::perms::group_read)) more |= fs::perms::group_exec;
+  if (readable_by(fs::perms::others_read)) more |= fs::perms::others_exec;
+  fs::permissions(path, more, fs::perm_options::add, ignored);
+}
+
 }  // namespace
+
+std::string name_of(const std::string& artifact) {
+  const std::string name = std::filesystem::path(artifact).filename().string();
+  return name.ends_with(".so") ? name.substr(0, name.size() - 3) : name;
+}
 
 Result<std::vector<std::string>> build(const Sources& sources, Weights weights,
                                        const kernel::native::CompileOptions& options,
-                                       const std::string& library, Diagnostics& diagnostics) {
+                                       const std::string& artifact, Diagnostics& diagnostics) {
   const auto uncompiled = [&](std::string wrong) -> Reported {
     diagnostics.error(Span::none(), "cannot-compile", std::move(wrong))
         .note(
@@ -34,15 +53,16 @@ Result<std::vector<std::string>> build(const Sources& sources, Weights weights,
   if (wrong.empty()) wrong = read_file(made, kMostLibraryBytes, bytes);
   if (!wrong.empty()) return uncompiled(std::move(wrong));
 
-  const std::string stem = library.ends_with(".so") ? library.substr(0, library.size() - 3) : library;
+  const std::string stem = (std::filesystem::path(artifact).parent_path() / name_of(artifact)).string();
   std::vector<FileContents> results;
   if (weights == Weights::kFile) results.push_back({stem + ".safetensors", sources.weights});
-  results.push_back({stem + ".h", sources.header});
-  results.push_back({library, bytes});  // last: where it is, the others are
+  if (!options.program) results.push_back({stem + ".h", sources.header});
+  results.push_back({artifact, bytes});  // last: where it is, the others are
   if (std::string problem = write_files_atomically(results); !problem.empty()) {
     diagnostics.error(Span::none(), "file-unwritable", std::move(problem));
     return kReported;
   }
+  if (options.program) make_executable(artifact);
   std::vector<std::string> written;
   for (const FileContents& f : results) written.push_back(f.path);
   return written;

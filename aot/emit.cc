@@ -243,7 +243,7 @@ class Emitter {
   static constexpr std::string_view kRunParameters =
       "const relay_parallel* parallel, const void* const* inputs, void* const* outputs,\n"
       "                 const unsigned char* weights, unsigned char* workspace, const int64_t* variables,\n"
-      "                 const size_t* slots, const int* cancelled, const char** message";
+      "                 const size_t* slots, const Stop* stop, const char** message";
 
   // A program over values.
   std::string program(const Part& part) const {
@@ -283,12 +283,13 @@ class Emitter {
   std::string run_function(const Part& part) const {
     if (!part.variant->program->functions.empty()) return program(part);
     std::string out = cat("int32_t ", part.prefix, "run_plan(", kRunParameters, ") {\n",
-                          "  (void)parallel, (void)inputs, (void)weights, (void)workspace, (void)message;\n"
+                          "  (void)parallel, (void)inputs, (void)weights, (void)workspace, (void)stop, "
+                          "(void)message;\n"
                           "  (void)variables, (void)slots;\n"
                           "  int32_t status = 0;\n");
     for (size_t i = 0; i < part.variant->program->plan.steps.size(); ++i) {
       const PlanStep& s = part.variant->program->plan.steps[i];
-      out += "  if (__atomic_load_n(cancelled, __ATOMIC_RELAXED)) return kCancelled;\n";
+      out += "  if ((status = stop->asked()) != 0) return status;\n";
       if (!s.kernel) {
         const passes::PlanValue& from = part.variant->program->plan.values[s.inputs[0]];
         out += cat("  memcpy(", pointer(part, s.outputs[0], true), ", ", pointer(part, s.inputs[0], false),
@@ -401,14 +402,10 @@ class Emitter {
                           comment_safe(targets()), " at -O", options_.opt_level, ".\n");
     out +=
         "#include \"relay.h\"\n#include \"kernels.h\"\n\n#include <dlfcn.h>\n#include <stddef.h>\n#include "
-        "<stdint.h>\n#include <pthread.h>\n#include <string.h>\n\n#include <new>\n\n";
+        "<stdint.h>\n#include <pthread.h>\n#include <string.h>\n#include <time.h>\n\n#include <new>\n\n";
     out += "#define RELAY_EXPORT __attribute__((visibility(\"default\")))\n\n";
     out += weights_text() + "\nnamespace {\n\n" + tables(description) + "\n";
-    out +=
-        "// What a run ends with, if not well. A plan ends with the number of a message instead of "
-        "kTrapped.\n"
-        "constexpr int32_t kTrapped = 1, kCancelled = -1, kLimit = -2;\n\n";
-    out += std::string(kExtentsSource) + "\n";
+    out += cat(kStopSource, "\n", kExtentsSource, "\n");
     if (has_values()) {
       size_t most = 1;
       for (const Part& part : parts_) most = std::max(most, most_arguments(*part.variant->program));
@@ -417,8 +414,8 @@ class Emitter {
     }
     out += extents_.print(options_.bounds) + variants() + "\n}  // namespace\n\n";
     return cat(out, kThreadsSource, "\n", kModelSource, "\n", kTensorsSource, "\n",
-               has_values() ? kValueRunSource : kPlanRunSource, "\n",
-               has_values() ? "" : kNoValuesSource, "\n", kArtifactSource);
+               has_values() ? kValueRunSource : kPlanRunSource, "\n", has_values() ? "" : kNoValuesSource,
+               "\n", kArtifactSource, options_.program ? cat("\n", kNpySource, "\n", kMainSource) : "");
   }
 
   const EmitOptions& options_;

@@ -33,6 +33,7 @@ struct EmitOptions {
   // One file for everything where kernels are few, which compiles sooner: opening the model then needs the same
   // processor as running it, and does not end with an error on another one. For libraries that stay in this process.
   bool join_files = false;
+  bool program = false;  // a program of its own (support/main.cc), not a library
 };
 
 // The model as one kind of processor runs it. The kernels must be scheduled for the target.

@@ -249,7 +249,7 @@ std::string PortExtents::print(const std::map<std::string, int64_t>& bounds) con
   }
   return cat("// Extents that are not constant: shape variables, then expressions over them.\n",
              "constexpr size_t kVariableCount = ", variables_, ";\nconst int64_t kVariableBounds[] = {", most,
-             "0};\nconst char* const kExtentTexts[] = {", names, "nullptr};\n",
+             "0};\nconst char* const kExtentTexts[] = {", names, "\"\"};\n",
              "inline int64_t dynamic_extent(int64_t i, const int64_t* variables) {\n"
              "  for (size_t v = 0; v < kVariableCount; ++v) {\n    if (variables[v] == kUnknown) return "
              "kUnknown;\n  }\n"

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <chrono>
 #include <nlohmann/json.hpp>
 #include <random>
 #include <thread>
@@ -348,6 +349,30 @@ TEST(ValueRuns, ALoopCanBeCancelled) {
   (void)r.go(1, 1, 1);  // a request that came too late is for the next run
   ASSERT_EQ(r.go(16, 3, 0), RELAY_OK) << r.said();
   EXPECT_TRUE(r.right(16, 3, 0));
+}
+
+TEST(ValueRuns, ALoopThatTakesTooLongIsTimedOut) {
+  LoopRun r(loop());
+  ASSERT_EQ(r.api->set_timeout(r.context, 20000000), RELAY_OK);
+  const auto begin = std::chrono::steady_clock::now();
+  EXPECT_EQ(r.go(16, INT32_MAX, 0), RELAY_TIMED_OUT);
+  EXPECT_GE(std::chrono::steady_clock::now() - begin, std::chrono::milliseconds(20));
+  EXPECT_NE(r.said().find("20000000 ns"), std::string::npos) << r.said();
+  // The time is each run's own.
+  ASSERT_EQ(r.api->set_timeout(r.context, int64_t{60} * 1000000000), RELAY_OK);
+  ASSERT_EQ(r.go(16, 3, 2), RELAY_OK) << r.said();
+  EXPECT_TRUE(r.right(16, 3, 2));
+}
+
+TEST(Values, ACallThatTakesTooLongIsTimedOut) {
+  ListCall s(lists());
+  relay_value* result = nullptr;
+  relay_value *list = s.list(3), *pair = s.pair(2, 2);
+  ASSERT_EQ(s.api->set_timeout(s.context, 1), RELAY_OK);
+  EXPECT_EQ(s.call({list, pair}, &result), RELAY_TIMED_OUT);
+  EXPECT_EQ(result, nullptr);
+  ASSERT_EQ(s.api->set_timeout(s.context, 0), RELAY_OK);
+  EXPECT_EQ(s.call({list, pair}, &result), RELAY_OK) << s.said();
 }
 
 // Each request for memory is refused once: the run ends with a limit, nothing is lost, and the context can be used again.

@@ -225,13 +225,9 @@ TEST(Bound, WhatDoesNotFitIsRefused) {
   const auto e = executor_of(kTwoInputs);
   ASSERT_NE(e, nullptr);
   const Tensor x = counting({4, 8}), out(kFloat32, {4, 8});
-  EXPECT_NE(trap_of([&] {
-              e->bind_input(0, counting({8, 4}));
-            }).find("input `x` must be"),
+  EXPECT_NE(trap_of([&] { e->bind_input(0, counting({8, 4})); }).find("input `x` must be"),
             std::string::npos);
-  EXPECT_NE(trap_of([&] {
-              e->bind_output(0, Tensor(kFloat64, {4, 8}));
-            }).find("output `output_0` must be"),
+  EXPECT_NE(trap_of([&] { e->bind_output(0, Tensor(kFloat64, {4, 8})); }).find("output `output_0` must be"),
             std::string::npos);
   e->bind_input(0, x);
   EXPECT_EQ(trap_of([&] { e->run(); }), "input `y` is not bound to memory");

@@ -45,7 +45,8 @@ typedef enum {
   RELAY_LIMIT = 5,     /* memory ran out, or there may not be that many threads */
   RELAY_INTERNAL = 6,  /* a bug of Relay's */
   RELAY_CANCELLED = 7, /* relay_cancel stopped the run */
-  RELAY_BUSY = 8       /* the model still has contexts */
+  RELAY_BUSY = 8,      /* the model still has contexts */
+  RELAY_TIMED_OUT = 9  /* the run took longer than relay_set_timeout allows */
 } relay_status;
 
 /* The loaded program and its weights. Constant once opened. */
@@ -143,6 +144,11 @@ relay_status relay_run(relay_context* context, const DLTensor* const* inputs, si
  * forgets the request. From any thread, also from a signal handler, until relay_context_free is called. */
 void relay_cancel(relay_context* context);
 
+/* How long each later run of the context may take, from its beginning, in nanoseconds; 0, as at first: as long as it
+ * likes. A run that takes longer returns RELAY_TIMED_OUT where it would begin the next kernel, or call the next function;
+ * one that has come to its end by then succeeds. RELAY_USAGE if the number is negative. */
+relay_status relay_set_timeout(relay_context* context, int64_t nanoseconds);
+
 /* The text of the last failed call on this context, "" if the last one succeeded. It lives until the next call on the
  * context and must be read by the thread that has the context. */
 const char* relay_error(const relay_context* context);
@@ -215,6 +221,7 @@ typedef struct relay_api {
   void (*value_free)(relay_context* context, relay_value* value);
   relay_status (*call)(relay_context* context, relay_value* const* arguments, size_t count,
                        relay_value** result);
+  relay_status (*set_timeout)(relay_context* context, int64_t nanoseconds);
 } relay_api;
 const relay_api* relay_get_api(void);
 

@@ -75,6 +75,21 @@ std::string listing(const aot::Sources& sources) {
   return out;
 }
 
+// Why the program cannot be one that reads and writes NumPy's files; empty if it can.
+std::string no_executable(const aot::Program& program) {
+  if (!program.interface.tensors_only)
+    return "--emit exe: the model takes or gives values of data types, which are in no file: use --emit so";
+  for (const auto* ports : {&program.plan.inputs, &program.plan.outputs}) {
+    for (const passes::PlanPort& p : *ports) {
+      const DType d = p.type->dtype;
+      if (d.bits < 8 || d.code >= DTypeCode::kBFloat)
+        return cat("--emit exe: `", p.name, "` is ", d.name(),
+                   ", which a .npy file cannot hold: cast it in the model, or use --emit so");
+    }
+  }
+  return {};
+}
+
 // How long the stages of a compilation take, for --time.
 class Stages {
  public:
@@ -110,7 +125,7 @@ std::vector<native::Target> targets_of(const Options& o) {
   std::vector<native::Target> out;
   for (const std::string& name : o.targets) {
     native::Target target;
-    CHECK(native::parse_target(name, target).empty(), "the option was checked");
+    CHECK(native::parse_foreign_target(name, target).empty(), "the option was checked");
     target.name = name;
     out.push_back(std::move(target));
   }
@@ -162,12 +177,29 @@ std::optional<aot::Program> lower(const Options& o, const Model& model, const na
   return std::move(*program);
 }
 
+// One library is of one machine; empty if all targets are.
+std::string several_machines(const std::vector<native::Target>& targets) {
+  for (const native::Target& t : targets) {
+    if (t.machine != targets[0].machine)
+      return cat("--target: ", targets[0].name, " and ", t.name, " are of two machines: compile for each");
+  }
+  return {};
+}
+
+std::string wrong_foreign_target(const std::string& name) {
+  if (aot::cuda::is_target(name)) return wrong_target(name);
+  native::Target ignored;
+  return native::parse_foreign_target(name, ignored);
+}
+
 // What of the options means nothing for a GPU; empty if there is no such thing.
 std::string wrong_for_gpu(const Options& o) {
   if (o.targets.size() > 1) return "--target: a library for a GPU holds code for no other target";
   if (o.weights_file) return "--weights-file: the weights of a library for a GPU are inside it";
   if (o.threads != 1) return "--threads: a run on a GPU uses one thread of the host";
   if (o.emit == "cpp") return "--emit cpp: the source for a GPU is CUDA: --emit cuda";
+  if (o.emit == "exe" || o.emit == "header")
+    return cat("--emit ", o.emit, ": for a GPU there are so and cuda; the header stands beside the library");
   return {};
 }
 
@@ -245,6 +277,10 @@ void run(const Options& o, Session& s) {
   }
   Stages stages;
   const std::vector<native::Target> targets = targets_of(o);
+  if (std::string wrong = several_machines(targets); !wrong.empty()) {
+    s.fail(kUsage, wrong);
+    return;
+  }
   if (std::string wrong = never_chosen(o.targets); !wrong.empty()) s.fail(kUsage, wrong);
   if (o.emit == "graph" && targets.size() > 1) s.fail(kUsage, "--target: a graph is for one target");
   if (o.emit == "graph" && (o.weights_file || !o.licence.empty()))
@@ -252,8 +288,8 @@ void run(const Options& o, Session& s) {
            "--weights-file and --licence: a graph has its weights in a file, and no place for a licence");
   const std::string licence = licence_text(o, s);
   // A long compilation should not end in a folder that is not there.
-  const bool to_file = o.emit == "so" || !o.output.empty();
-  const std::string output = o.output.empty() ? "model.so" : o.output;
+  const bool compiles = o.emit == "so" || o.emit == "exe", to_file = compiles || !o.output.empty();
+  const std::string output = !o.output.empty() ? o.output : o.emit == "exe" ? "model" : "model.so";
   // A graph's folder is made.
   if (std::string wrong = to_file && o.emit != "graph" ? cannot_write(output) : ""; !wrong.empty())
     s.fail(kLimit, wrong);
@@ -275,6 +311,12 @@ void run(const Options& o, Session& s) {
     if (!one) return;
     programs.push_back(std::move(*one));
   }
+  if (o.emit == "exe") {
+    if (std::string wrong = no_executable(programs[0]); !wrong.empty()) {
+      s.fail(kUnsupported, wrong);
+      return;
+    }
+  }
   stages.next("print C++");
   std::vector<aot::Variant> variants;
   size_t kernels = 0;
@@ -283,7 +325,8 @@ void run(const Options& o, Session& s) {
     kernels += programs[i].kernels.size();
   }
   aot::EmitOptions emit;
-  emit.model_name = std::filesystem::path(output).stem().string();
+  emit.model_name = aot::name_of(compiles ? output : std::filesystem::path(output).stem().string());
+  emit.program = o.emit == "exe";
   emit.opt_level = o.opt_level;
   emit.threads = o.threads;
   emit.weights = o.weights_file ? aot::Weights::kFile : aot::Weights::kEmbedded;
@@ -292,19 +335,20 @@ void run(const Options& o, Session& s) {
   if (s.exit_code != kOk) return;
   emit.kernel_files = 2 * native::usable_cores();
   const aot::Sources sources = aot::emit(variants, emit);
-  if (!to_file) {
-    s.print(listing(sources));
-    return;
-  }
-  if (o.emit == "cpp") {
-    if (std::string wrong = write_file_atomically(output, listing(sources)); !wrong.empty())
-      s.fail(kLimit, wrong);
+  if (!compiles) {
+    const std::string text = o.emit == "cpp" ? listing(sources) : sources.header;
+    std::string wrong;
+    if (to_file) wrong = write_file_atomically(output, text);
+    if (!to_file) s.print(text);
+    if (!wrong.empty()) s.fail(kLimit, wrong);
     return;
   }
   progress.step("compiling C++");
   stages.next("compile C++ and link");
   native::CompileOptions compile;
   compile.opt_level = o.opt_level;
+  compile.program = emit.program;
+  compile.target.machine = targets[0].machine;
   Diagnostics diagnostics;
   const auto written = aot::build(sources, emit.weights, compile, output, diagnostics);
   if (!written) {
@@ -326,22 +370,27 @@ void run(const Options& o, Session& s) {
 
 void add_compile(CLI::App& app, Session& session) {
   auto o = std::make_shared<Options>();
-  CLI::App* sub = app.add_subcommand("compile", "compile a model to a library and a header");
+  CLI::App* sub = app.add_subcommand("compile", "compile a model to a library and a header, or to a program");
   add_model_options(*sub, o->model);
-  sub->add_option("-o,--output", o->output,
-                  "the library, model.so unless said otherwise; the header stands beside it");
   sub->add_option(
-         "--emit", o->emit,
-         "so; cpp, cuda: the generated source as one text; graph: the folder -o with graph.json and "
-         "graph.params. Without -o, texts are printed")
-      ->check(CLI::IsMember({"so", "cpp", "cuda", "graph"}));
+      "-o,--output", o->output,
+      "the library, model.so unless said otherwise; the header stands beside it. The program: model");
+  sub->add_option("--emit", o->emit,
+                  "so; exe: a program that reads and writes .npy files; header: what stands beside a "
+                  "library; cpp, cuda: "
+                  "the generated source as one text; graph: the folder -o with graph.json and graph.params. "
+                  "Without -o, "
+                  "texts are printed")
+      ->check(CLI::IsMember({"so", "exe", "header", "cpp", "cuda", "graph"}))
+      ->capture_default_str();
   sub->add_option(
          "--target", o->targets,
          cat("processor features: ", join(native::target_names(), ", "),
+             ", or another machine: ", join(native::foreign_target_names(), ", "),
              "; several, with commas between them and the best first: the library has code for each and "
              "runs the first that the processor can; or one GPU: cuda:sm_90 and the like"))
       ->delimiter(',')
-      ->check(wrong_target)
+      ->check(wrong_foreign_target)
       ->capture_default_str();
   sub->add_option("-O,--opt-level", o->opt_level, "0: as written, 1, 2, 3")
       ->check(CLI::Range(0, 3))

@@ -1,8 +1,9 @@
 // The C interface of relay.h over the tables and the code of one model.
 //
 // Relay's ahead-of-time compiler puts an artifact together from what it generates, which defines the tables named in
-// these files (see aot/emit.cc), and the texts of this folder: threads.cc, model.cc, tensors.cc, then plan_run.cc or
-// value_run.cc, and this one. They use the C library and nothing else: no exceptions and no global state.
+// these files (see aot/emit.cc), and the texts of this folder: stop.cc, threads.cc, model.cc, tensors.cc, then plan_run.cc
+// or value_run.cc, and this one; in a program of its own npy.cc and main.cc follow. They use the C library and nothing
+// else: no exceptions and, outside of main.cc, no global state.
 
 extern "C" {
 
@@ -137,13 +138,26 @@ RELAY_EXPORT relay_status relay_run(relay_context* c, const DLTensor* const* inp
         inputs == nullptr && kInputCount > 0 ? "inputs" : "outputs");
     return RELAY_USAGE;
   }
-  int64_t variables[kVariableCount + 1];
+  c->stop.start_run();
+  int64_t variables[kVariableCount + 1] = {};
   const relay_status status = check_inputs(c, inputs, variables);
   return status == RELAY_OK ? run_tensors(c, inputs, outputs, variables) : status;
 }
 
 RELAY_EXPORT void relay_cancel(relay_context* c) {
-  if (c != nullptr) __atomic_store_n(&c->cancelled, 1, __ATOMIC_RELEASE);
+  if (c != nullptr) __atomic_store_n(&c->stop.cancelled, 1, __ATOMIC_RELEASE);
+}
+
+RELAY_EXPORT relay_status relay_set_timeout(relay_context* c, int64_t nanoseconds_of_a_run) {
+  if (c == nullptr) return RELAY_USAGE;
+  c->error[0] = 0;
+  if (nanoseconds_of_a_run < 0) {
+    say(c->error, kErrorSize, "a run cannot take less than no time: %lld ns were given",
+        static_cast<long long>(nanoseconds_of_a_run));
+    return RELAY_USAGE;
+  }
+  c->stop.timeout = nanoseconds_of_a_run;
+  return RELAY_OK;
 }
 
 RELAY_EXPORT const char* relay_error(const relay_context* c) {
@@ -152,10 +166,10 @@ RELAY_EXPORT const char* relay_error(const relay_context* c) {
 
 RELAY_EXPORT const relay_api* relay_get_api(void) {
   static const relay_api api = {
-      sizeof(relay_api), RELAY_ABI_VERSION,    relay_model_open,   relay_model_describe,
-      relay_model_close, relay_context_create, relay_context_free, relay_run,
-      relay_cancel,      relay_error,          relay_value_tensor, relay_value_node,
-      relay_value_look,  relay_value_field,    relay_value_free,   relay_call};
+      sizeof(relay_api),    RELAY_ABI_VERSION,  relay_model_open, relay_model_describe, relay_model_close,
+      relay_context_create, relay_context_free, relay_run,        relay_cancel,         relay_error,
+      relay_value_tensor,   relay_value_node,   relay_value_look, relay_value_field,    relay_value_free,
+      relay_call,           relay_set_timeout};
   return &api;
 }
 

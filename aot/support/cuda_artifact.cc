@@ -410,12 +410,20 @@ RELAY_EXPORT const char* relay_error(const relay_context* c) {
   return c != nullptr ? c->error : "the context is null";
 }
 
+RELAY_EXPORT relay_status relay_set_timeout(relay_context* c, int64_t nanoseconds) {
+  if (c == nullptr || nanoseconds < 0) return RELAY_USAGE;
+  c->error[0] = 0;
+  if (nanoseconds == 0) return RELAY_OK;
+  say(c->error, sizeof c->error, "a run on a GPU takes no time limit: use relay_cancel");
+  return RELAY_UNSUPPORTED;
+}
+
 RELAY_EXPORT const relay_api* relay_get_api(void) {
   static const relay_api api = {
       sizeof(relay_api),    RELAY_ABI_VERSION,  relay_model_open, relay_model_describe, relay_model_close,
       relay_context_create, relay_context_free, relay_run,        relay_cancel,         relay_error,
       relay_value_tensor,   relay_value_node,   relay_value_look, relay_value_field,    relay_value_free,
-      relay_call};
+      relay_call,           relay_set_timeout};
   return &api;
 }
 

@@ -52,7 +52,7 @@ struct relay_context {
   void* held[kOutputCount + 1];  // outputs that live in the context
   size_t held_bytes[kOutputCount + 1];
   int64_t held_shapes[kMostDims * kOutputCount + 1];
-  int cancelled;
+  Stop stop;
   char error[kErrorSize];
 };
 

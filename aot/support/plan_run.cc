@@ -77,7 +77,7 @@ relay_status run_tensors(relay_context* c, const DLTensor* const* inputs, DLTens
   const Threads threads(c->model);
   const char* message = nullptr;
   const int32_t status = c->model->variant->run_plan(threads.get(), in, out, c->model->weights, c->workspace,
-                                                     variables, slots, &c->cancelled, &message);
+                                                     variables, slots, &c->stop, &message);
   return report(c, status, message);
 }
 

@@ -161,9 +161,14 @@ relay_status report(relay_context* c, int32_t status, const char* message) {
     return RELAY_LIMIT;
   }
   if (status == kCancelled) {
-    __atomic_store_n(&c->cancelled, 0, __ATOMIC_RELEASE);
+    __atomic_store_n(&c->stop.cancelled, 0, __ATOMIC_RELEASE);
     say(c->error, kErrorSize, "the run was cancelled");
     return RELAY_CANCELLED;
+  }
+  if (status == kTimedOut) {
+    say(c->error, kErrorSize, "the run took longer than its limit of %lld ns",
+        static_cast<long long>(c->stop.timeout));
+    return RELAY_TIMED_OUT;
   }
   say(c->error, kErrorSize, "%s", message ? message : "the program failed");
   return RELAY_TRAP;

@@ -4,7 +4,6 @@
 #include <pthread.h>
 #include <sched.h>
 #include <sys/file.h>
-#include <time.h>
 #include <unistd.h>
 
 namespace {
@@ -21,12 +20,6 @@ unsigned usable_cores() {
 // For how long a thread looks again before it sleeps. The loops of a model follow each other within less than that, and to
 // be woken takes longer than many of them.
 constexpr int64_t kPatienceNanoseconds = 200000;
-
-int64_t nanoseconds() {
-  timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return static_cast<int64_t>(now.tv_sec) * 1000000000 + now.tv_nsec;
-}
 
 void pause_briefly() {
 #if defined(__x86_64__) || defined(__i386__)

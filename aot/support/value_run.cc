@@ -17,7 +17,7 @@ struct Start {
   Start(relay_context* c, const relay_parallel* parallel) {
     run.parallel = parallel;
     run.weights = c->model->weights;
-    run.cancelled = &c->cancelled;
+    run.stop = &c->stop;
     run.message = &message;
     run.heap = heap_of(c);
     run.stack_end = run.heap->stack_end();
@@ -312,9 +312,10 @@ RELAY_EXPORT relay_status relay_call(relay_context* c, relay_value* const* args,
       ++found;
     });
   }
-  int64_t variables[kVariableCount + 1];
+  int64_t variables[kVariableCount + 1] = {};
   status = check_inputs(c, inputs, variables);
   if (status != RELAY_OK) return status;
+  c->stop.start_run();
   const Threads threads(c->model);
   Start start(c, threads.get());
   {

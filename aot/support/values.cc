@@ -4,6 +4,9 @@
 // context belongs to one thread at a time, so nothing here is atomic. Memory that is given back is kept for the next
 // value of its size: a program that has run once allocates nothing when it runs again with tensors of the same sizes.
 
+// A program uses what it needs of this.
+#pragma GCC diagnostic ignored "-Wunused-function"
+
 enum class Kind : uint8_t { kTensor, kNode, kClosure, kReference };
 
 class Heap;
@@ -21,7 +24,10 @@ struct Cell {
   Kind kind;
   uint8_t size;  // class of the heap; kNever: not the heap's
   uint32_t count, rank;
-  Heap* heap;
+  union {
+    Heap* heap;
+    Cell* next;  // of a cell that nothing refers to
+  };
   union {
     void* data;  // of a tensor
     Code code;   // of a closure
@@ -43,7 +49,7 @@ class Heap {
     const uint8_t size = class_of(bytes);
     Cell* c = free_[size];
     if (c != nullptr) {
-      free_[size] = next(c);
+      free_[size] = c->next;
     } else {
       c = static_cast<Cell*>(fresh(bytes_of(size)));
       if (c == nullptr) return nullptr;
@@ -53,7 +59,7 @@ class Heap {
     return c;
   }
   void give(Cell* c) {
-    next(c) = free_[c->size];
+    c->next = free_[c->size];
     free_[c->size] = c;
   }
 
@@ -111,8 +117,6 @@ class Heap {
     Block* next;
     size_t bytes;
   };
-
-  static Cell*& next(Cell* c) { return *reinterpret_cast<Cell**>(&c->heap); }
 
   static uint8_t class_of(size_t bytes) {
     const size_t units = (bytes + kUnit - 1) / kUnit;
@@ -191,16 +195,16 @@ class Value {
   }
 
  private:
-  // Without recursion: a list may be long. Cells wait in a chain through `heap`, which is the same for all of them.
+  // Without recursion: a list may be long. Cells wait in a chain in the place of `heap`, which is the same for all of them.
   static void release(Cell* first) {
     Heap* heap = first->heap;
-    first->heap = nullptr;
+    first->next = nullptr;
     for (Cell* c = first; c != nullptr;) {
-      Cell* rest = reinterpret_cast<Cell*>(c->heap);
+      Cell* rest = c->next;
       for (uint32_t i = 0; i < c->count; ++i) {
         Cell* child = c->held()[i];
         if (child == nullptr || child->references == kForever || --child->references != 0) continue;
-        child->heap = reinterpret_cast<Heap*>(rest);
+        child->next = rest;
         rest = child;
       }
       if (c->kind == Kind::kReference) heap->remove_reference(c);
@@ -239,7 +243,7 @@ inline bool truth(const Value& v) { return *data<const unsigned char>(v) != 0; }
 struct Run {
   const relay_parallel* parallel;
   const unsigned char* weights;
-  const int* cancelled;
+  const Stop* stop;
   const char** message;
   Heap* heap;
   const char* stack_end;  // how far calls may go
@@ -261,8 +265,8 @@ struct Run {
 
   // At the beginning of every function. False if the run ends here.
   bool enter() {
-    if (__atomic_load_n(cancelled, __ATOMIC_RELAXED)) {
-      fail(kCancelled, nullptr);
+    if (const int32_t asked = stop->asked()) {
+      fail(asked, nullptr);
       return false;
     }
     if (static_cast<const char*>(__builtin_frame_address(0)) >= stack_end) return true;
@@ -353,7 +357,7 @@ inline Value make_extent(Run& run, int64_t extent) {
 }
 
 // Calls in the last place of a function are made when it has returned, so that they take no space.
-Cell kLaterCell = {kForever, 0, Kind::kNode, kNever, 0, 0, nullptr, {nullptr}};
+Cell kLaterCell = {kForever, 0, Kind::kNode, kNever, 0, 0, {nullptr}, {nullptr}};
 template <class... V>
 Value later(Run& run, Code code, Value self, V... args) {
   run.code = code;

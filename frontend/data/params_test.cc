@@ -179,7 +179,8 @@ TEST(Params, FourBitsHoldNoMore) {
 TEST(Params, CannotHoldWhatWritersDisagreeAbout) {
   Diagnostics d;
   EXPECT_FALSE(params_bytes({{"a", Tensor(kFloat8E4M3, {1})}}, d).ok());
-  EXPECT_NE(d.render({}).find("cannot hold float8_e4m3, the dtype of `a`"), std::string::npos) << d.render({});
+  EXPECT_NE(d.render({}).find("cannot hold float8_e4m3, the dtype of `a`"), std::string::npos)
+      << d.render({});
 }
 
 }  // namespace

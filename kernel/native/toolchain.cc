@@ -6,6 +6,7 @@
 #include <cstdlib>
 
 #include "base/cat.h"
+#include "base/check.h"
 #include "base/file.h"
 #include "kernel/native/parallel.h"
 #include "kernel/native/subprocess.h"
@@ -42,6 +43,13 @@ Target avx512_bf16() {
 
 // From the least to the most demanding.
 std::vector<Target> all_targets() { return {sse2(), avx2(), avx512(), avx512_vnni(), avx512_bf16()}; }
+
+// Machines that code can be compiled for here and run elsewhere. All of an aarch64 have vectors of four floats.
+std::vector<Target> foreign_targets() { return {{"aarch64", {"-march=armv8-a"}, {}, 4, "aarch64"}}; }
+
+std::string_view without_cpu(std::string_view name) {
+  return name.starts_with("cpu:") ? name.substr(4) : name;
+}
 
 std::string first_lines(std::string_view text, size_t most) {
   std::string out;
@@ -111,6 +119,28 @@ bool has_feature(const std::string& name) {
   return false;
 }
 
+// The first compiler that can be run: the one that a variable names, or one of several.
+struct Search {
+  Compiler compiler;
+  std::string wrong;  // what to do if there is none
+
+  Search(const char* variable, std::vector<std::string> candidates, std::string none)
+      : wrong(std::move(none)) {
+    const char* given = std::getenv(variable);
+    if (given && *given) {
+      candidates = {given};
+      wrong = cat(variable, " is ", given, ", which cannot be run");
+    }
+    for (const std::string& program : candidates) {
+      const Finished f = run({program, "--version"}, "", 30);
+      if (f.exit_code != 0) continue;
+      compiler = {program, f.output.substr(0, f.output.find('\n'))};
+      wrong.clear();
+      return;
+    }
+  }
+};
+
 // The best of the named sets that this processor has, so that an artifact says exactly what it needs.
 Target native() {
   Target best;
@@ -142,7 +172,7 @@ std::vector<std::string> target_names() {
 }
 
 std::string parse_target(const std::string& text, Target& out) {
-  const std::string name = text.starts_with("cpu:") ? text.substr(4) : text;
+  const std::string_view name = without_cpu(text);
   if (name == "native" || name == "cpu" || name.empty()) {
     out = native();
     return {};
@@ -155,30 +185,43 @@ std::string parse_target(const std::string& text, Target& out) {
   return cat("there is no target `", text, "`; there are: ", join(target_names(), ", "));
 }
 
+std::string parse_foreign_target(const std::string& text, Target& out) {
+  for (const Target& t : foreign_targets()) {
+    if (t.name != without_cpu(text)) continue;
+    out = t;
+    return {};
+  }
+  const std::string wrong = parse_target(text, out);
+  return wrong.empty() ? wrong : cat(wrong, ", ", join(foreign_target_names(), ", "));
+}
+
+std::vector<std::string> foreign_target_names() {
+  std::vector<std::string> out;
+  for (const Target& t : foreign_targets()) out.push_back(t.name);
+  return out;
+}
+
 std::string find_compiler(Compiler& out) {
-  static const std::pair<std::string, Compiler> found = [] {
-    std::vector<std::string> candidates{"clang++-19", "clang++", "g++"};
-    const char* given = std::getenv("RELAY_CXX");
-    if (given && *given) candidates = {given};
-    for (const std::string& program : candidates) {
-      const Finished f = run({program, "--version"}, "", 30);
-      if (f.exit_code == 0) {
-        return std::pair(std::string(), Compiler{program, f.output.substr(0, f.output.find('\n'))});
-      }
-    }
-    return std::pair(given && *given
-                         ? cat("RELAY_CXX is ", given, ", which cannot be run")
-                         : std::string("there is no C++ compiler: install g++ (apt-get install g++)"),
-                     Compiler{});
-  }();
-  out = found.second;
-  return found.first;
+  static const Search found("RELAY_CXX", {"clang++-19", "clang++", "g++"},
+                            "there is no C++ compiler: install g++ (apt-get install g++)");
+  out = found.compiler;
+  return found.wrong;
+}
+
+std::string find_compiler(const Target& target, Compiler& out) {
+  if (target.machine.empty()) return find_compiler(out);
+  CHECK(target.machine == "aarch64", "the only other machine");
+  static const Search found("RELAY_CXX_AARCH64", {"aarch64-linux-gnu-g++"},
+                            "there is no C++ compiler for aarch64: install g++-aarch64-linux-gnu "
+                            "(apt-get install g++-aarch64-linux-gnu)");
+  out = found.compiler;
+  return found.wrong;
 }
 
 std::string build_library(const std::vector<Source>& sources, const CompileOptions& options,
                           const std::string& folder, const std::string& library) {
   Compiler compiler;
-  if (std::string wrong = find_compiler(compiler); !wrong.empty()) return wrong;
+  if (std::string wrong = find_compiler(options.target, compiler); !wrong.empty()) return wrong;
   std::vector<std::string> flags{compiler.program,
                                  "-std=c++17",
                                  "-fPIC",
@@ -193,7 +236,7 @@ std::string build_library(const std::vector<Source>& sources, const CompileOptio
   flags.push_back(options.opt_level <= 0 ? "-O1" : options.opt_level == 1 ? "-O2" : "-O3");
   flags.push_back(options.opt_level >= 2 ? "-ffp-contract=fast" : "-ffp-contract=off");
   std::vector<std::vector<std::string>> compiles;
-  std::vector<std::string> link{compiler.program, "-shared", "-o", library};
+  std::vector<std::string> link{compiler.program, options.program ? "-pie" : "-shared", "-o", library};
   for (const Source& s : sources) {
     if (std::string wrong = write_file_atomically(cat(folder, "/", s.name), s.text); !wrong.empty())
       return wrong;

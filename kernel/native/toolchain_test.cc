@@ -31,6 +31,17 @@ TEST(Toolchain, TargetsAreKnownByName) {
   EXPECT_NE(wrong.find("avx512"), std::string::npos) << wrong;
 }
 
+TEST(Toolchain, OtherMachinesAreNamedOnlyWhereCodeIsForElsewhere) {
+  Target t;
+  EXPECT_EQ(parse_foreign_target("cpu:aarch64", t), "");
+  EXPECT_EQ(t.machine, "aarch64");
+  EXPECT_TRUE(t.features.empty()) << "any such processor runs it";
+  EXPECT_EQ(parse_foreign_target("avx2", t), "");
+  EXPECT_EQ(t.machine, "");
+  EXPECT_NE(parse_target("aarch64", t).find("no target `aarch64`"), std::string::npos);
+  EXPECT_NE(parse_foreign_target("z80", t).find("avx512-bf16, aarch64"), std::string::npos);
+}
+
 TEST(Toolchain, SourcesBecomeALibraryThatHidesWhatItDoesNotExport) {
   TemporaryFolder folder;
   ASSERT_EQ(folder.make(), "");

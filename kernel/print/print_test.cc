@@ -308,12 +308,10 @@ TEST_F(Print, ThreadsHavePiecesOfALocalBufferAroundThem) {
     return make_for(arena_, t, width, ForKind::kThreadX,
                     make_for(arena_, i, two, ForKind::kSerial, body(t, i)));
   };
-  Stmt in = threads([&](Expr t, Expr i) {
-    return make_store(arena_, kept, {t, i}, pool_.load(x.buffer(), {t, i}));
-  });
-  Stmt out = threads([&](Expr t, Expr i) {
-    return make_store(arena_, y.buffer(), {t, i}, pool_.load(kept, {t, i}));
-  });
+  Stmt in = threads(
+      [&](Expr t, Expr i) { return make_store(arena_, kept, {t, i}, pool_.load(x.buffer(), {t, i})); });
+  Stmt out = threads(
+      [&](Expr t, Expr i) { return make_store(arena_, y.buffer(), {t, i}, pool_.load(kept, {t, i})); });
   kernel.body = make_allocate(arena_, kept, make_sequence(arena_, {in, out}));
   const std::string text = cuda(kernel);
   EXPECT_NE(text.find("float kept[2];"), std::string::npos) << text;

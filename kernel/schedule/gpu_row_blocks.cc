@@ -229,7 +229,7 @@ class RowBlocks {
 
   Writer& w_;
   const Kernel& k_;
-  std::span<const Stage*const> stages_, others_;
+  std::span<const Stage* const> stages_, others_;
   size_t axes_ = 0;  // leading ones that say which row it is
   int64_t longest_ = 1, threads_ = kThreads, together_ = 1;
   Axis row_;  // which of those of the block

@@ -13,12 +13,6 @@ namespace fs = std::filesystem;
 // Enough of a file to see that it changed; some are sparse and larger than any memory.
 constexpr uintmax_t kMostCompared = 1 << 20;
 
-// The program runs elsewhere, so what belongs to the checkout needs its whole path.
-std::string of_checkout(const std::string& name) {
-  static const fs::path root = fs::current_path();
-  return (root / name).string();
-}
-
 std::string read_whole(const fs::path& p) {
   std::ostringstream out;
   out << std::ifstream(p, std::ios::binary).rdbuf();
@@ -32,6 +26,12 @@ std::string command_line(const std::vector<std::string>& arguments) {
 }
 
 }  // namespace
+
+// Programs run elsewhere, so what belongs to the checkout needs its whole path.
+std::string of_checkout(const std::string& name) {
+  static const fs::path root = fs::current_path();
+  return (root / name).string();
+}
 
 std::string mnist() { return of_checkout("examples/models/mnist_8/model.onnx"); }
 std::string mnist_inputs() { return of_checkout("examples/models/mnist_8/inputs"); }

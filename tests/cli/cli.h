@@ -50,6 +50,8 @@ class Cli : public testing::Test {
   TemporaryFolder folder_, temporary_, cache_;
 };
 
+// A file of the project, wherever a test runs: "examples/deploy/deploy.c".
+std::string of_checkout(const std::string& name);
 // The model that ships with the project, and a folder with its input.
 std::string mnist();
 std::string mnist_inputs();

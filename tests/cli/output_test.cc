@@ -30,6 +30,8 @@ class OutputFile : public Cli {
             {"compile", "m.relay", "--weights-file", "-o"},
             {"compile", "m.relay", "--emit", "cpp", "-o"},
             {"compile", "m.relay", "--target", "cuda", "--emit", "cuda", "-o"},
+            {"compile", "m.relay", "--emit", "header", "-o"},
+            {"compile", "m.relay", "--emit", "exe", "-o"},
             {"import", mnist(), "-o"},
             {"opt", mnist(), "-O2", "-o"},
             {"opt", "m.relay", "-O2", "--emit", "kernel", "-o"},
