@@ -328,7 +328,7 @@ class Emitter {
     size_t most_slots = 0;
     for (const Part& part : parts_)
       most_slots = std::max(most_slots, part.variant->program->plan.slots.size());
-    out += cat("constexpr size_t kMostSlots = ", most_slots, ";\n");
+    out += cat("[[maybe_unused]] constexpr size_t kMostSlots = ", most_slots, ";\n");
     const std::string run = has_values() ? "Value (*run_main)(Run& run, Value* args)"
                                          : cat("int32_t (*run_plan)(", kRunParameters,
                                                ");\n  int32_t (*lay_out)(const int64_t* variables, size_t* "

@@ -1,13 +1,15 @@
 // Extents that are known when the program runs; part of the artifacts that have some (see artifact.cc).
 
 // What is divided by 0 is no extent.
-inline int64_t floor_div(int64_t a, int64_t b) {
+[[maybe_unused]] inline int64_t floor_div(int64_t a, int64_t b) {
   if (b == 0) return INT64_MIN;
   return a / b - (a % b != 0 && (a < 0) != (b < 0));
 }
-inline int64_t floor_mod(int64_t a, int64_t b) { return b == 0 ? INT64_MIN : a - b * floor_div(a, b); }
-inline int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
-inline int64_t greatest(int64_t a, int64_t b) { return a < b ? b : a; }
+[[maybe_unused]] inline int64_t floor_mod(int64_t a, int64_t b) {
+  return b == 0 ? INT64_MIN : a - b * floor_div(a, b);
+}
+[[maybe_unused]] inline int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
+[[maybe_unused]] inline int64_t greatest(int64_t a, int64_t b) { return a < b ? b : a; }
 
 // The bytes of a tensor; false if an extent is negative or there is no number for them.
 inline bool count_bytes(size_t element_bytes, uint32_t rank, const int64_t* extents, size_t* bytes) {

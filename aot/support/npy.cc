@@ -129,8 +129,9 @@ const char* read_array(FILE* file, Array* array) {
   if (size > sizeof text) return "its header is longer than 64 KiB";
   if (fread(text, 1, size, file) != size) return "it is cut short";
   if (const char* wrong = NpyHeader(text, size).read(array)) return wrong;
-  uint64_t bytes;
-  if (!bytes_of(array->shape, array->tensor.ndim, array->tensor.dtype.bits / 8, &bytes))
+  size_t bytes;
+  if (!count_bytes(array->tensor.dtype.bits / 8, static_cast<uint32_t>(array->tensor.ndim), array->shape,
+                   &bytes))
     return "it has more bytes than there can be";
   // A header can say anything: memory is taken for what is there.
   struct stat about;
@@ -177,8 +178,8 @@ bool write_array(FILE* file, const DLTensor& t) {
                                   0,
                                   static_cast<unsigned char>(size % 256),
                                   static_cast<unsigned char>(size / 256)};
-  uint64_t bytes;
-  return bytes_of(t.shape, t.ndim, t.dtype.bits / 8, &bytes) &&
+  size_t bytes;
+  return count_bytes(t.dtype.bits / 8, static_cast<uint32_t>(t.ndim), t.shape, &bytes) &&
          fwrite(head, 1, sizeof head, file) == sizeof head &&
          fwrite(text, 1, static_cast<size_t>(size), file) == static_cast<size_t>(size) &&
          (bytes == 0 || fwrite(static_cast<unsigned char*>(t.data) + t.byte_offset, 1, bytes, file) == bytes);
