@@ -381,7 +381,7 @@ class Printer {
         return variable(cat("make_closure(run, ", f->name, "_any)"));
       }
       case ExprKind::kOpRef: CHECK(false, "an operator has no value"); return {};
-      case ExprKind::kCtorRef: return constructor(*e->as<CtorRef>()->ctor);
+      case ExprKind::kCtorRef: return constructor(*e->as<CtorRef>());
       case ExprKind::kTuple: {
         std::vector<std::string> parts{"run", "0"};
         for (Expr f : e->as<Tuple>()->fields) parts.push_back(evaluate(f, false));
@@ -473,15 +473,16 @@ class Printer {
     return variable(cat("call(", join(args, ", "), ")"));
   }
 
-  // A constructor as a value: a constant if it has no fields, else a function.
-  std::string constructor(const Constructor& c) {
-    if (c.fields.empty()) return variable(cat("make_node(run, ", c.tag, ")"));
+  // A constructor as a value: without fields its constant, unless `ctor` makes a function of it.
+  std::string constructor(const CtorRef& ref) {
+    const Constructor& c = *ref.ctor;
+    if (c.fields.empty() && !ref.type->as<FnType>()) return variable(cat("make_node(run, ", c.tag, ")"));
     const std::string name = cat(prefix_, "make_", identifier(c.name.text(), c.tag));
     if (constructors_.insert(name).second) {
       std::vector<std::string> args{"run", cat(c.tag)};
       for (size_t i = 0; i < c.fields.size(); ++i) args.push_back(cat("static_cast<Value&&>(args[", i, "])"));
-      kernels_ += cat("Value ", name, "(Run& run, const Value&, Value* args) {\n  return make_node(",
-                      join(args, ", "), ");\n}\n");
+      kernels_ += cat("Value ", name, "(Run& run, const Value&, Value*", c.fields.empty() ? "" : " args",
+                      ") {\n  return make_node(", join(args, ", "), ");\n}\n");
     }
     return variable(cat("make_closure(run, ", name, ")"));
   }
