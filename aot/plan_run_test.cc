@@ -161,7 +161,9 @@ TEST(DynamicPlan, WithoutMemoryThereIsALimitAndNoLeak) {
         if (status == RELAY_OK) status = r.go(n, 2 * n);
       }
       refused = memory.left < 0;
-      if (refused) EXPECT_EQ(status, RELAY_LIMIT) << nth;
+      if (refused) {
+        EXPECT_EQ(status, RELAY_LIMIT) << nth;
+      }
       if (refused && r.status == RELAY_OK) {
         ASSERT_EQ(r.go(1000, 2000), RELAY_OK) << r.said();
         EXPECT_TRUE(r.right(1000));

@@ -386,7 +386,9 @@ TEST(ValueRuns, WithoutMemoryThereIsALimitAndNoLeak) {
       relay_status status = r.status;
       if (status == RELAY_OK) status = r.go(10000, 20, 300);
       refused = memory.left < 0;
-      if (refused) EXPECT_EQ(status, RELAY_LIMIT) << nth;
+      if (refused) {
+        EXPECT_EQ(status, RELAY_LIMIT) << nth;
+      }
       if (refused && r.status == RELAY_OK) {
         ASSERT_EQ(r.go(10000, 20, 300), RELAY_OK) << r.said();
         EXPECT_TRUE(r.right(10000, 20, 300));

@@ -87,7 +87,9 @@ struct Opened {
   }
   ~Opened() {
     api()->context_free(context);
-    if (model) EXPECT_EQ(api()->model_close(model), RELAY_OK);
+    if (model) {
+      EXPECT_EQ(api()->model_close(model), RELAY_OK);
+    }
   }
   relay_status go() {
     const DLTensor* inputs[] = {&in[0], &in[1]};

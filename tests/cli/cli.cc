@@ -60,7 +60,9 @@ Ended Cli::refused(const std::vector<std::string>& arguments, Exit code, const W
   EXPECT_EQ(ended.signal, 0) << line << ": " << strsignal(ended.signal) << "\n" << ended.err;
   EXPECT_EQ(ended.exit_code, code) << line << "\n" << ended.err;
   // A run that fails in the end, or whose result cannot be kept, may have said something before.
-  if (code != kMismatch && code != kLimit) EXPECT_EQ(ended.out, "") << line;
+  if (code != kMismatch && code != kLimit) {
+    EXPECT_EQ(ended.out, "") << line;
+  }
   for (const std::string& word : words)
     EXPECT_NE(ended.err.find(word), std::string::npos) << line << ": no \"" << word << "\" in:\n"
                                                        << ended.err;

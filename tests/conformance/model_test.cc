@@ -67,17 +67,15 @@ TEST_P(RealModels, EnginesAgreeWithEachOtherAndWithAnother) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(All, RealModels,
-                         ::testing::Values(RealModel{"mnist_8", true}, RealModel{"yunet_n_320", true},
-                                           RealModel{"ultraface_rfb320", true},
-                                           RealModel{"super_resolution_10", false},
-                                           RealModel{"ppocrv2_cls", false}, RealModel{"bert_tiny_dyn", false},
-                                           RealModel{"magika_v3_3", false},
-                                           RealModel{"ultraface_rfb320_qdq", false},
-                                           RealModel{"dtln_1", false}, RealModel{"gtcrn_simple", false},
-                                           RealModel{"silero_vad_v5", false},
-                                           RealModel{"charrnn_loop", false, "graph, aot-cpp, aot-cuda"}),
-                         [](const auto& info) { return std::string(info.param.name); });
+INSTANTIATE_TEST_SUITE_P(
+    All, RealModels,
+    ::testing::Values(RealModel{"mnist_8", true}, RealModel{"yunet_n_320", true},
+                      RealModel{"ultraface_rfb320", true}, RealModel{"super_resolution_10", false},
+                      RealModel{"ppocrv2_cls", false}, RealModel{"bert_tiny_dyn", false},
+                      RealModel{"magika_v3_3", false}, RealModel{"ultraface_rfb320_qdq", false},
+                      RealModel{"dtln_1", false}, RealModel{"gtcrn_simple", false},
+                      RealModel{"silero_vad_v5", false}, RealModel{"charrnn_loop", false, "graph, aot-cuda"}),
+    [](const auto& info) { return std::string(info.param.name); });
 
 }  // namespace
 }  // namespace relay::tests
