@@ -19,6 +19,7 @@ const std::string_view kPlanRunSource = texts::kPlanRunSource;
 const std::string_view kStopSource = texts::kStopSource;
 const std::string_view kTensorsSource = texts::kTensorsSource;
 const std::string_view kThreadsSource = texts::kThreadsSource;
+const std::string_view kTurnsSource = texts::kTurnsSource;
 const std::string_view kValueRunSource = texts::kValueRunSource;
 const std::string_view kValuesSource = texts::kValuesSource;
 

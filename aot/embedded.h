@@ -20,6 +20,7 @@ extern const std::string_view kPlanRunSource;        // aot/support/plan_run.cc
 extern const std::string_view kStopSource;           // aot/support/stop.cc
 extern const std::string_view kTensorsSource;        // aot/support/tensors.cc
 extern const std::string_view kThreadsSource;        // aot/support/threads.cc
+extern const std::string_view kTurnsSource;          // aot/support/turns.cc
 extern const std::string_view kValueRunSource;       // aot/support/value_run.cc
 extern const std::string_view kValuesSource;         // aot/support/values.cc
 

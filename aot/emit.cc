@@ -7,6 +7,7 @@
 #include "aot/c_text.h"
 #include "aot/embedded.h"
 #include "aot/program.h"
+#include "aot/turns.h"
 #include "aot/weights.h"
 #include "base/cat.h"
 #include "kernel/print/dialect.h"
@@ -287,6 +288,9 @@ class Emitter {
                           "(void)message;\n"
                           "  (void)variables, (void)slots;\n"
                           "  int32_t status = 0;\n");
+    const std::vector<bool> backwards = backward_steps(part.variant->program->plan);
+    if (std::find(backwards.begin(), backwards.end(), true) != backwards.end())
+      out += "  const relay_parallel backwards = turned(parallel);\n";
     for (size_t i = 0; i < part.variant->program->plan.steps.size(); ++i) {
       const PlanStep& s = part.variant->program->plan.steps[i];
       out += "  if ((status = stop->asked()) != 0) return status;\n";
@@ -297,7 +301,7 @@ class Emitter {
         continue;
       }
       const std::string name = part.name(*s.kernel);
-      std::vector<std::string> args{"parallel"};
+      std::vector<std::string> args{backwards[i] ? "&backwards" : "parallel"};
       for (uint32_t v : s.inputs) args.push_back(pointer(part, v, false));
       for (uint32_t v : s.outputs) args.push_back(pointer(part, v, true));
       for (uint32_t v : s.temporaries) args.push_back(pointer(part, v, true));
@@ -405,7 +409,7 @@ class Emitter {
         "<stdint.h>\n#include <pthread.h>\n#include <string.h>\n#include <time.h>\n\n#include <new>\n\n";
     out += "#define RELAY_EXPORT __attribute__((visibility(\"default\")))\n\n";
     out += weights_text() + "\nnamespace {\n\n" + tables(description) + "\n";
-    out += cat(kStopSource, "\n", kExtentsSource, "\n");
+    out += cat(kStopSource, "\n", kTurnsSource, "\n", kExtentsSource, "\n");
     if (has_values()) {
       size_t most = 1;
       for (const Part& part : parts_) most = std::max(most, most_arguments(*part.variant->program));

@@ -10,6 +10,7 @@
 #include "aot/c_text.h"
 #include "aot/extents.h"
 #include "aot/program.h"
+#include "aot/turns.h"
 #include "base/cat.h"
 #include "base/check.h"
 #include "ir/analysis.h"
@@ -72,7 +73,8 @@ class Printer {
   // Makes what the kernel writes and runs it. Its shape variables are worked out from the extents of the arguments.
   void kernel(const kernel::Kernel& k) {
     const std::string name = kernel_name_(k);
-    std::vector<std::string> parameters{"Run& run"}, arguments{"run.parallel"}, places;
+    std::vector<std::string> parameters{"Run& run"}, places;
+    std::vector<std::string> arguments{turns(k) ? cat("run.turn(", turning_++, ")") : "run.parallel"};
     std::vector<kernel::Expr> extents;
     for (size_t i = 0; i < k.inputs.size(); ++i) {
       parameters.push_back(cat("const Value& x", i));
@@ -550,6 +552,7 @@ class Printer {
   std::set<std::string> constructors_;
   std::string kernels_;
   size_t next_ = 0;
+  size_t turning_ = 0;  // kernels that go to and fro
   // Of the function that is being printed.
   size_t current_ = 0;
   std::string text_, indent_;

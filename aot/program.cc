@@ -187,6 +187,10 @@ Result<Program> find_program(const Module& lowered, std::string_view function, D
     p.interface = find_interface(p.module, fn);
     for (const Var* param : fn.params) add_ports(param->type, param->name.str(), p.plan.inputs);
     add_ports(fn.body->type, "output", p.plan.outputs);
+    if (const AttrValue* names = fn.attrs.find("output_names");
+        names && names->kind == AttrKind::kList && names->list.size() == p.plan.outputs.size()) {
+      for (size_t i = 0; i < names->list.size(); ++i) p.plan.outputs[i].name = names->list[i].string.str();
+    }
     p.plan.tuple_result = fn.body->type->as<TupleType>() != nullptr;
     Collector(p).function(main->first);
   } catch (const Refusal& refusal) {

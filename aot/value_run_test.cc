@@ -417,5 +417,18 @@ TEST(ValueRuns, ThreadsShareAModel) {
   EXPECT_EQ(wrong, 0);
 }
 
+TEST(ValueRuns, OutputsHaveTheNamesThatTheProgramGivesThem) {
+  const Compiled compiled(R"(
+def @go(%n: int32, %x: float32) -> (float32, int32) { if (%n == 0) { (%x, %n) } else { @go(%n - 1, %x * 2f) } }
+def @main(%x: float32, output_names=["last", "left"]) { @go(3, %x) }
+)");
+  relay_model* model = nullptr;
+  ASSERT_EQ(compiled.api->model_open(nullptr, &model), RELAY_OK);
+  const std::string description = compiled.api->model_describe(model);
+  EXPECT_NE(description.find(R"("outputs":[{"name":"last")"), std::string::npos) << description;
+  EXPECT_NE(description.find(R"({"name":"left")"), std::string::npos) << description;
+  EXPECT_EQ(compiled.api->model_close(model), RELAY_OK);
+}
+
 }  // namespace
 }  // namespace relay::aot

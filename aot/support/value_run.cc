@@ -16,6 +16,7 @@ struct Start {
 
   Start(relay_context* c, const relay_parallel* parallel) {
     run.parallel = parallel;
+    run.backwards = turned(parallel);
     run.weights = c->model->weights;
     run.stop = &c->stop;
     run.message = &message;

@@ -247,6 +247,8 @@ struct Run {
   const char** message;
   Heap* heap;
   const char* stack_end;  // how far calls may go
+  relay_parallel backwards;
+  uint64_t turned;  // a bit for each kernel: whether it went backwards last
   int32_t status;
   // A call in the place of another one, which has returned.
   Code code;
@@ -262,6 +264,13 @@ struct Run {
   }
   Value trap(const char* why) { return fail(kTrapped, why); }
   Value out_of_memory() { return fail(kLimit, "there is not enough memory"); }
+
+  // The loops of a kernel that goes to and fro (turns.h).
+  const relay_parallel* turn(uint32_t kernel) {
+    const uint64_t bit = uint64_t{1} << kernel % 64;
+    turned ^= bit;
+    return (turned & bit) != 0 ? &backwards : parallel;
+  }
 
   // At the beginning of every function. False if the run ends here.
   bool enter() {

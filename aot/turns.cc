@@ -1,0 +1,39 @@
+#include "aot/turns.h"
+
+#include <algorithm>
+#include <unordered_map>
+
+namespace relay::aot {
+
+std::vector<bool> backward_steps(const passes::Plan& plan) {
+  std::vector<bool> out(plan.steps.size(), false);
+  std::unordered_map<uint64_t, bool> last;  // by constant: whether its last reader went backwards
+  for (size_t i = 0; i < plan.steps.size(); ++i) {
+    if (plan.steps[i].kernel == nullptr) continue;
+    const passes::PlanValue* largest = nullptr;
+    for (uint32_t v : plan.steps[i].inputs) {
+      const passes::PlanValue& value = plan.values[v];
+      if (value.place == passes::Place::kConstant && value.bytes >= kLeastTurnedBytes &&
+          (largest == nullptr || value.bytes > largest->bytes))
+        largest = &value;
+    }
+    if (largest == nullptr) continue;
+    const auto [it, first] = last.emplace(largest->at, false);
+    if (!first) it->second = !it->second;
+    out[i] = it->second;
+  }
+  return out;
+}
+
+bool turns(const kernel::Kernel& k) {
+  return std::any_of(k.inputs.begin(), k.inputs.end(), [](const kernel::Buffer* b) {
+    uint64_t bytes = b->dtype.bytes();
+    for (kernel::Expr e : b->shape) {
+      if (e->kind != kernel::ExprKind::kInt || e->int_value < 0) return false;
+      if (__builtin_mul_overflow(bytes, static_cast<uint64_t>(e->int_value), &bytes)) return true;
+    }
+    return bytes >= kLeastTurnedBytes;
+  });
+}
+
+}  // namespace relay::aot

@@ -1,0 +1,24 @@
+// Which kernels go through their outermost loop from its end: those that read weights which the kernel before them has just read.
+//
+// Weights that are larger than a cache are gone from it by the time that the next step of a recurrent network begins with
+// their beginning again; their end is still there. In turns forwards and backwards, as much of them as fits is found in
+// the cache. Iterations of a parallel loop are independent, so the results are the same bits (support/threads.cc).
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "passes/plan_memory.h"
+
+namespace relay::aot {
+
+// Less than this stays in the caches of any processor, whichever way it is read.
+constexpr uint64_t kLeastTurnedBytes = 256 << 10;
+
+// Of each step of the plan, whether it goes backwards.
+std::vector<bool> backward_steps(const passes::Plan& plan);
+
+// Whether the kernel reads a tensor so large that it should go to and fro where it is called again and again.
+bool turns(const kernel::Kernel& k);
+
+}  // namespace relay::aot
