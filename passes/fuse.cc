@@ -10,6 +10,7 @@
 //
 // Operators that only change a shape (OpDef::view) and stand alone stay outside: they need no kernel at all.
 #include <algorithm>
+#include <optional>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -401,14 +402,18 @@ class Fuser {
       if (members[g].empty()) continue;
       const bool only_view =
           std::all_of(members[g].begin(), members[g].end(), [&](size_t i) { return sites_[i].def->view; });
-      if (!only_view && knows_its_shapes(members[g])) group_of_last[sites_[members[g].back()].call] = g;
+      if (only_view) continue;
+      if (auto shapes = shape_arguments(members[g])) {
+        group_of_last[sites_[members[g].back()].call] = g;
+        shape_arguments_[g] = std::move(*shapes);
+      }
     }
     // Bottom-up: when the last call of a group is met its outside arguments have been rewritten already.
     NodeMap<Expr> now;
     for (Expr e : post_order(root_)) {
       const auto it = group_of_last.find(e);
       if (it != group_of_last.end()) {
-        now[e] = primitive(members[it->second], now);
+        now[e] = primitive(members[it->second], shape_arguments_[it->second], now);
         continue;
       }
       std::vector<Expr> children;
@@ -442,8 +447,10 @@ class Fuser {
     return out;
   }
 
-  // A kernel is told the shapes of what it takes and nothing else.
-  bool knows_its_shapes(const std::vector<size_t>& members) {
+  // A kernel is told the shapes of what it takes and nothing else. Where these do not determine its own, as of
+  // zeros(shape=[n]), it takes parameters of the function around as well, of which it reads the extents alone. Nothing
+  // if that does not do.
+  std::optional<std::vector<Expr>> shape_arguments(const std::vector<size_t>& members) {
     std::vector<kernel::Expr> given, needed;
     const auto dims = [](Type root, std::vector<kernel::Expr>& out) {
       for (const TensorType* t : op::flatten(std::vector<Type>{root})) {
@@ -454,29 +461,54 @@ class Fuser {
     };
     for (Expr e : taken(members)) dims(e->type, given);
     for (size_t i : members) dims(sites_[i].call->type, needed);
-    const auto known = kernel::determined_by(given);
-    return std::all_of(needed.begin(), needed.end(), [&](kernel::Expr e) {
-      const std::vector<kernel::Expr> all = kernel::variables(e);
-      return std::all_of(all.begin(), all.end(), [&](kernel::Expr v) { return known.contains(v.get()); });
-    });
+    std::vector<Expr> out;
+    for (kernel::Expr e : needed) {
+      for (kernel::Expr v : kernel::variables(e)) {
+        if (kernel::determined_by(given).contains(v.get())) continue;
+        const Var* source = parameter_with(v);
+        if (!source) return std::nullopt;
+        out.push_back(source);
+        dims(source->type, given);
+      }
+    }
+    return out;
   }
 
-  Expr primitive(const std::vector<size_t>& members, const NodeMap<Expr>& outside) {
+  // A parameter of the function around that has this extent, null if none has.
+  const Var* parameter_with(kernel::Expr extent) const {
+    const auto* fn = root_->as<Fn>();
+    for (size_t i = 0; fn && i < fn->params.size(); ++i) {
+      const auto* t = fn->params[i]->type ? fn->params[i]->type->as<TensorType>() : nullptr;
+      if (t && std::any_of(t->dims.begin(), t->dims.end(),
+                           [&](Dim d) { return d.is_symbolic() && d.symbolic() == extent; }))
+        return fn->params[i];
+    }
+    return nullptr;
+  }
+
+  Expr primitive(const std::vector<size_t>& members, const std::vector<Expr>& shapes,
+                 const NodeMap<Expr>& outside) {
     relay::Builder b(context_);
     std::unordered_map<Expr, Expr> inside;  // old expression -> its counterpart in the body
     std::vector<const Var*> params;
     std::vector<Expr> args;
+    const auto add_param = [&](Expr e) {
+      Expr typed = b.with_type(b.var("p" + std::to_string(params.size()), e->type), e->type);
+      params.push_back(typed->as<Var>());
+      return typed;
+    };
     for (Expr e : taken(members)) {
       // Small constants become part of the code.
       if (const auto* c = e->as<Constant>(); c && c->value->size() == 1) {
         inside[e] = c;
         continue;
       }
-      const Var* p = b.var("p" + std::to_string(params.size()), e->type);
-      Expr typed = b.with_type(p, e->type);
-      params.push_back(typed->as<Var>());
       args.push_back(outside.get(e));
-      inside[e] = typed;
+      inside[e] = add_param(e);
+    }
+    for (Expr e : shapes) {
+      args.push_back(e);
+      add_param(e);
     }
     Expr body = nullptr;
     for (size_t i : members) {
@@ -510,6 +542,7 @@ class Fuser {
   std::vector<Site> sites_;  // in post-order
   std::unordered_map<Expr, size_t> site_of_;
   std::unordered_map<Expr, uint32_t> tuple_users_;
+  std::unordered_map<size_t, std::vector<Expr>> shape_arguments_;  // by group
   std::unordered_map<size_t, Fusion> group_class_;
   std::unordered_map<size_t, std::vector<size_t>>
       members_;  // of groups, once operators have joined by their classes

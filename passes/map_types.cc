@@ -37,6 +37,8 @@ class Mapper {
       out = context_.ref_type(type(ref->contents));
     } else if (const auto* data = t->as<DataType>()) {
       out = context_.data_type(data->name.text(), all(data->args));
+    } else if (const auto* variable = t->as<TypeVar>(); variable && map_.variable) {
+      out = map_.variable(variable);
     }
     types_[t] = out;
     return out;
@@ -144,6 +146,11 @@ class Mapper {
 
 }  // namespace
 
+Expr map_types(Context& context, Expr root, const TypeMap& map) {
+  Mapper mapper(context, map);
+  return rewrite(context, root, [&](relay::Builder& b, Expr e) { return mapper.rewrite_node(b, e); });
+}
+
 Module map_types(const Module& m, const TypeMap& map) {
   Mapper mapper(m.context(), map);
   return rewrite(mapper.data_types(m), [&](relay::Builder& b, Expr e) { return mapper.rewrite_node(b, e); });
@@ -157,9 +164,7 @@ Module bind_shape_variables(const Module& m, std::string_view function,
   const TypeMap map{
       .dim = [&](Dim d) { return d.is_symbolic() ? Dim(kernel::substitute(d.symbolic(), by)) : d; },
       .dtype = {}};
-  Mapper mapper(m.context(), map);
-  const Expr bound = rewrite(m.context(), m.function(function),
-                             [&](relay::Builder& b, Expr e) { return mapper.rewrite_node(b, e); });
+  const Expr bound = map_types(m.context(), m.function(function), map);
   Module out = m;
   out.set_function(function, bound->as<Fn>());
   return out;

@@ -16,7 +16,11 @@ struct TypeMap {
   std::function<Dim(Dim)> dim;  // null: dims stay
   std::function<DType(DType)>
       dtype;  // null: dtypes stay; applied to constants and to attributes that name a dtype
+  std::function<Type(const TypeVar*)> variable = {};  // null: type variables stay
 };
+
+// The expression with other types, where its own annotations, results and attributes write them.
+Expr map_types(Context& context, Expr root, const TypeMap& map);
 
 // The result carries mapped types where the module was typed; check it again if dims became better known.
 Module map_types(const Module& m, const TypeMap& map);

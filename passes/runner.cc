@@ -281,8 +281,10 @@ std::string default_pipeline(int opt_level) {
   // At -O0 every operator is a kernel of its own, as it was written.
   if (opt_level <= 0) return "simplify-inference,expand-operators,fuse{max-ops=1},lower";
   if (opt_level == 1)
-    return "simplify-inference,expand-operators,fold-constants,dead-code,fuse,lower,dead-code";
-  return "simplify-inference,expand-operators,fold-constants,block-channels,fold-constants,pack-weights,dead-"
+    return "inline,simplify-inference,expand-operators,inline-lets,fold-constants,dead-code,fuse,lower,dead-"
+           "code";
+  return "inline,simplify-inference,expand-operators,inline-lets,fold-constants,block-channels,fold-"
+         "constants,pack-weights,dead-"
          "code,"
          "fuse,lower,dead-code";
 }

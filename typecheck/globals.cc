@@ -4,6 +4,7 @@
 
 #include "base/cat.h"
 #include "base/check.h"
+#include "base/components.h"
 #include "base/failure.h"
 #include "ir/traverse.h"
 #include "kernel/kernel.h"
@@ -77,80 +78,34 @@ void Inference::reserve_names(Type root) {
   }
 }
 
-// Strongly connected components (Tarjan's algorithm, with a stack of its own). Edges lead to the functions that one
-// mentions whose types are not written down.
+// Functions that need each other's types. Edges lead to the functions that one mentions whose types are not written down.
 std::vector<std::vector<const Fn*>> Inference::groups() {
-  struct Node {
-    const Fn* fn;
-    std::vector<size_t> edges;
-    size_t number = SIZE_MAX, low = 0;
-    bool open = false;
-  };
-  std::vector<Node> nodes;
+  std::vector<const Fn*> nodes;
   std::map<Symbol, size_t> index;
   for (const auto& [name, fn] : module_.functions()) {
     index[name] = nodes.size();
-    nodes.push_back({fn, {}});
+    nodes.push_back(fn);
   }
-  for (Node& node : nodes) {
-    for (Symbol name : mentioned_globals(node.fn)) {
+  std::vector<std::vector<size_t>> edges(nodes.size());
+  for (size_t i = 0; i < nodes.size(); ++i) {
+    for (Symbol name : mentioned_globals(nodes[i])) {
       auto it = index.find(name);
-      if (it != index.end() && !fully_annotated(nodes[it->second].fn)) node.edges.push_back(it->second);
+      if (it != index.end() && !fully_annotated(nodes[it->second])) edges[i].push_back(it->second);
     }
   }
-
   std::vector<std::vector<const Fn*>> out;
-  std::vector<size_t> component;
-  struct Visit {
-    size_t node, next_edge;
-  };
-  size_t numbers = 0;
-  for (size_t root = 0; root < nodes.size(); ++root) {
-    if (nodes[root].number != SIZE_MAX) continue;
-    std::vector<Visit> stack;
-    const auto open = [&](size_t i) {
-      nodes[i].number = nodes[i].low = numbers++;
-      nodes[i].open = true;
-      component.push_back(i);
-      stack.push_back({i, 0});
-    };
-    open(root);
-    while (!stack.empty()) {
-      Visit& top = stack.back();
-      Node& node = nodes[top.node];
-      if (top.next_edge < node.edges.size()) {
-        const size_t to = node.edges[top.next_edge++];
-        if (nodes[to].number == SIZE_MAX) {
-          open(to);
-        } else if (nodes[to].open) {
-          node.low = std::min(node.low, nodes[to].number);
-        }
-        continue;
-      }
-      const size_t done = top.node;
-      stack.pop_back();
-      if (!stack.empty()) nodes[stack.back().node].low = std::min(nodes[stack.back().node].low, node.low);
-      if (node.low != node.number) continue;
-      std::vector<const Fn*> functions;
-      size_t member = 0;
-      do {
-        member = component.back();
-        component.pop_back();
-        nodes[member].open = false;
-        functions.push_back(nodes[member].fn);
-      } while (member != done);
-      std::sort(functions.begin(), functions.end(),
-                [&](const Fn* a, const Fn* b) { return names_[a] < names_[b]; });
-      out.push_back(std::move(functions));
-    }
+  for (const std::vector<size_t>& component : strong_components(edges)) {
+    std::vector<const Fn*>& group = out.emplace_back();
+    for (size_t i : component) group.push_back(nodes[i]);
+    std::sort(group.begin(), group.end(), [&](const Fn* a, const Fn* b) { return names_[a] < names_[b]; });
   }
   // The types that are written down are known from the start.
-  for (const Node& node : nodes) {
-    if (!fully_annotated(node.fn)) continue;
+  for (const Fn* fn : nodes) {
+    if (!fully_annotated(fn)) continue;
     std::vector<Type> args;
-    for (const Var* p : node.fn->params) args.push_back(annotation(p->annotation, p));
-    globals_[names_[node.fn]] = {context_.fn_type(node.fn->type_params, args,
-                                                  annotation(node.fn->result, node.fn), relations(node.fn))};
+    for (const Var* p : fn->params) args.push_back(annotation(p->annotation, p));
+    globals_[names_[fn]] = {
+        context_.fn_type(fn->type_params, args, annotation(fn->result, fn), relations(fn))};
   }
   return out;
 }

@@ -94,6 +94,8 @@ bool worth_inlining(const MayPad& may_pad, const Stage& producer, const std::vec
     if (s.kind == StageKind::kReduce) {
       // The body of a reduction runs often: only a move of data or light arithmetic on one element.
       if (cost.expensive || cost.loads > 1 || cost.operations > 4) return false;
+      // `so_far or true` is true: what it forgets was computed for nothing.
+      if (producer.value.is_const()) return false;
       // A condition around a load (padding) would keep the body, or the packing of it, from being vectorised.
       if (guards_loads(producer.value, producer.bounds) && !(n == 1 && may_pad(producer, s))) return false;
     } else if (!s.requirements.empty()) {

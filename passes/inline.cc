@@ -1,0 +1,197 @@
+// inline: calls of functions become the functions' bodies, so that what is one dataflow is optimised as one.
+//
+// A function that can come back to itself stays, and so does a large one that is called in several places. The types of the
+// parameters must be those of the arguments once the function's own type and shape variables stand for what the call
+// makes of them; the body is typed with these, which is how generic functions become special ones.
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+#include <unordered_map>
+
+#include "base/components.h"
+#include "ir/analysis.h"
+#include "ir/builder.h"
+#include "ir/rewrite.h"
+#include "passes/map_types.h"
+#include "passes/pass.h"
+
+namespace relay::passes {
+namespace {
+
+using DimVariables = std::unordered_map<const kernel::ExprNode*, kernel::Expr>;
+
+// What a call makes of the variables in the types of the function.
+struct Instance {
+  std::unordered_map<const TypeVar*, Type> types;
+  DimVariables dims;
+};
+
+// Binds the shape variables that stand alone in the parameter's type.
+void bind(Context& context, Type param, Type arg, Instance& out) {
+  if (const auto* tuple = param->as<TupleType>()) {
+    const auto* given = arg->as<TupleType>();
+    for (size_t i = 0; given && i < std::min(tuple->fields.size(), given->fields.size()); ++i)
+      bind(context, tuple->fields[i], given->fields[i], out);
+    return;
+  }
+  const auto* tensor = param->as<TensorType>();
+  const auto* given = arg->as<TensorType>();
+  if (!tensor || !given || tensor->rank() != given->rank()) return;
+  for (size_t i = 0; i < tensor->rank(); ++i) {
+    const Dim d = tensor->dims[i], g = given->dims[i];
+    if (d.is_symbolic() && d.symbolic()->kind == kernel::ExprKind::kVar && !g.is_unknown())
+      out.dims.emplace(d.symbolic().get(), g.expr(context.pool()));
+  }
+}
+
+TypeMap map_of(const Instance& instance) {
+  return {
+      .dim =
+          [&](Dim d) { return d.is_symbolic() ? Dim(kernel::substitute(d.symbolic(), instance.dims)) : d; },
+      .dtype = {},
+      .variable = [&](const TypeVar* v) -> Type {
+        const auto it = instance.types.find(v);
+        return it == instance.types.end() ? v : it->second;
+      }};
+}
+
+// The shape variables in the function's types and attributes.
+std::set<const kernel::ExprNode*> shape_variables(Context& context, const Fn* fn) {
+  std::set<const kernel::ExprNode*> out;
+  const TypeMap look{.dim =
+                         [&](Dim d) {
+                           if (d.is_symbolic()) {
+                             for (kernel::Expr v : kernel::variables(d.symbolic())) out.insert(v.get());
+                           }
+                           return d;
+                         },
+                     .dtype = {}};
+  map_types(context, fn, look);
+  return out;
+}
+
+class Inliner {
+ public:
+  Inliner(const Module& m, int64_t most_nodes) : out_(m), most_nodes_(most_nodes) {}
+
+  Module run() {
+    std::vector<Symbol> names;
+    std::map<Symbol, size_t> index;
+    for (const auto& [name, fn] : out_.functions()) {
+      index[name] = names.size();
+      names.push_back(name);
+    }
+    std::vector<std::vector<size_t>> edges(names.size());
+    for (size_t i = 0; i < names.size(); ++i) {
+      for (Symbol other : mentioned_globals(out_.function(names[i].text()))) {
+        if (const auto it = index.find(other); it != index.end()) edges[i].push_back(it->second);
+      }
+      count_uses(out_.function(names[i].text()));
+    }
+    // Callees first, so that what is inlined has been inlined into.
+    for (const std::vector<size_t>& component : strong_components(edges)) {
+      for (size_t i : component) inline_into(names[i]);
+      const size_t i = component.front();
+      const bool recurs =
+          component.size() > 1 || std::find(edges[i].begin(), edges[i].end(), i) != edges[i].end();
+      if (!recurs) offer(names[i]);
+    }
+    return out_;
+  }
+
+ private:
+  void count_uses(const Fn* fn) {
+    for (Expr e : post_order(fn)) {
+      for_each_child(e, [&](Expr child) {
+        if (const auto* global = child->as<Global>()) ++uses_[global->name];
+      });
+    }
+  }
+
+  // The function may be inlined from now on.
+  void offer(Symbol name) {
+    const Fn* fn = out_.function(name.text());
+    if (fn->attrs.flag("Primitive")) return;
+    const size_t size = post_order(fn->body).size();
+    if (uses_[name] > 1 && size > static_cast<size_t>(most_nodes_)) return;
+    offered_[name] = {fn, size};
+  }
+
+  void inline_into(Symbol name) {
+    Context& context = out_.context();
+    const Fn* fn = out_.function(name.text());
+    size_t grown = 0;
+    const Expr inlined = rewrite(context, fn, [&](relay::Builder& b, Expr e) -> Expr {
+      const auto* call = e->as<Call>();
+      const auto* global = call ? call->callee->as<Global>() : nullptr;
+      if (!global) return e;
+      const auto it = offered_.find(global->name);
+      if (it == offered_.end() || grown > kMostGrowth) return e;
+      const auto body = body_for(b, *call, it->second.fn);
+      if (!body) return e;
+      grown += it->second.size;
+      return *body;
+    });
+    if (inlined != fn) out_.set_function(name.text(), inlined->as<Fn>());
+  }
+
+  // let p0 = a0; let p1 = a1; ... body, if the types allow it.
+  std::optional<Expr> body_for(relay::Builder& b, const Call& call, const Fn* callee) {
+    Context& context = out_.context();
+    if (callee->params.size() != call.args.size() || callee->type_params.size() != call.type_args.size())
+      return std::nullopt;
+    Instance instance;
+    for (size_t i = 0; i < callee->type_params.size(); ++i) {
+      if (!call.type_args[i]) return std::nullopt;
+      instance.types[callee->type_params[i]] = call.type_args[i];
+    }
+    for (size_t i = 0; i < call.args.size(); ++i) {
+      if (!callee->params[i]->type || !call.args[i]->type) return std::nullopt;
+      bind(context, callee->params[i]->type, call.args[i]->type, instance);
+    }
+    // A shape variable that the body binds itself would be confused with the caller's of the same name.
+    for (const kernel::ExprNode* v : shape_variables(context, callee)) {
+      if (!instance.dims.contains(v)) return std::nullopt;
+    }
+    const TypeMap map = map_of(instance);
+    const Fn* copy = map_types(context, refresh(context, callee), map)->as<Fn>();
+    for (size_t i = 0; i < call.args.size(); ++i) {
+      if (copy->params[i]->type != call.args[i]->type) return std::nullopt;
+    }
+    SpanScope at(b, call.span);
+    Expr body = copy->body;
+    for (size_t i = call.args.size(); i-- > 0;) {
+      const Type type = body->type;
+      body = b.let(copy->params[i], call.args[i], body);
+      if (type) body = b.with_type(body, type);
+    }
+    return body;
+  }
+
+  static constexpr size_t kMostGrowth = 200000;  // nodes that one function grows by
+
+  struct Offer {
+    const Fn* fn;
+    size_t size;
+  };
+  Module out_;
+  int64_t most_nodes_;
+  std::map<Symbol, size_t> uses_;
+  std::map<Symbol, Offer> offered_;
+};
+
+Module run(const Module& m, const PassContext& context) {
+  return Inliner(m, context.value("max-nodes")).run();
+}
+
+}  // namespace
+
+const Pass kInline = {
+    .name = "inline",
+    .doc = "replace calls of functions that do not recur by their bodies",
+    .parameters = {{"max-nodes", 256, "a larger function is inlined only if it is used once"}},
+    .run = run,
+};
+
+}  // namespace relay::passes
