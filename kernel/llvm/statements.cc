@@ -28,10 +28,11 @@ std::vector<std::string> requirements(const Kernel& k) {
 }
 
 void Statements::emit(Stmt body, ::llvm::Function* function) {
-  plan_ = printing::VectorPlan(body, options_.vector_bytes);
+  quotients_ = printing::name_quotients(pool_, body);
+  plan_ = printing::VectorPlan(quotients_.body, options_.vector_bytes);
   function_ = function;
   make_.SetInsertPoint(::llvm::BasicBlock::Create(make_.getContext(), "entry", function));
-  statement(body);
+  statement(quotients_.body);
   make_.CreateRet(make_.getInt32(0));
 }
 
@@ -93,9 +94,16 @@ void Statements::iterate(const For& n, Value* begin, Value* end, bool runs) {
   ::llvm::PHINode* var = make_.CreatePHI(make_.getInt64Ty(), 2);
   var->addIncoming(begin, before);
   around_.variables[n.var.get()] = var;
+  const size_t outer = loops_.size();
   loops_.push_back(n.var);
+  if (const auto it = quotients_.of_loop.find(n.var.get()); it != quotients_.of_loop.end()) {
+    for (const printing::Quotient& q : it->second) {
+      around_.variables[q.var.get()] = Expressions(around_, {q.value}).scalar(q.value);
+      loops_.push_back(q.var);
+    }
+  }
   statement(n.body);
-  loops_.pop_back();
+  loops_.resize(outer);
   Value* next = make_.CreateNSWAdd(var, make_.getInt64(1));
   var->addIncoming(next, make_.GetInsertBlock());
   auto* back = make_.CreateCondBr(make_.CreateICmpSLT(next, end), body, after);

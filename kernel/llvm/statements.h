@@ -6,6 +6,7 @@
 
 #include "kernel/llvm/emit.h"
 #include "kernel/llvm/expressions.h"
+#include "kernel/print/quotients.h"
 #include "kernel/print/vectors.h"
 
 namespace relay::kernel::jit {
@@ -45,6 +46,7 @@ class Statements {
   const EmitOptions& options_;
   const std::vector<std::string> messages_;
   ::llvm::Function* function_ = nullptr;
+  printing::Quotients quotients_ = {nullptr};
   printing::VectorPlan plan_;
   bool in_parallel_ = false;
   std::vector<Expr> loops_;            // variables of the loops around

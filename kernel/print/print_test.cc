@@ -51,6 +51,25 @@ int32_t dense(const relay_parallel* parallel, const float* __restrict x, const f
 )");
 }
 
+TEST_F(Print, DivisionsByExtentsThatAreNotKnownAreNamedWhereTheirLoopBegins) {
+  const Expr m = pool_.shape_variable("m"), at = pool_.variable("at"), column = pool_.variable("column");
+  const Tensor x = k_.input("x", kFloat32, {n_, m, k_.index(8)});
+  const Tensor y = k_.compute("y", kFloat32, {n_, m, k_.index(8)}, [&](Indices i) { return x.at(i); });
+  const Kernel k = k_.finish("copy", "", {y});
+  const std::vector<Expr> place{floor_div(at, m), floor_mod(at, m), column};
+  const Stmt store = make_store(arena_, y.buffer(), place, pool_.load(x.buffer(), place));
+  Kernel fused = k;
+  fused.body = make_for(arena_, at, n_ * m, ForKind::kSerial,
+                        make_for(arena_, column, pool_.integer(8), ForKind::kSerial, store));
+  const std::string text = cpp(fused);
+  const size_t inner = text.find("for (int64_t column");
+  ASSERT_NE(inner, std::string::npos) << text;
+  for (const char* division : {"relay_floor_div(at", "relay_floor_mod(at", "at / ", "at % "})
+    EXPECT_EQ(text.find(division, inner), std::string::npos) << text;
+  EXPECT_NE(text.find("const int64_t q = "), std::string::npos) << text;
+  EXPECT_LT(text.find("const int64_t q = "), inner) << text;
+}
+
 TEST_F(Print, ParallelLoopsAreFunctionsAndVectorsHaveTails) {
   const Tensor x = k_.input("x", kFloat32, {n_, k_.index(20)}), b = k_.input("b", kFloat32, {k_.index(20)});
   const Tensor y = k_.compute("y", kFloat32, {n_, k_.index(20)},

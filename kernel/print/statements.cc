@@ -55,7 +55,6 @@ bool has_threads(Stmt s) {
 }  // namespace
 
 void Statements::print(Stmt body) {
-  plan_ = VectorPlan(body, context_.dialect.vectors ? options_.vector_bytes : 0);
   launch_extents.assign(kGridIndices, {});
   if (context_.dialect.has_grid()) {
     visit(body, [&](Stmt s) {
@@ -66,7 +65,9 @@ void Statements::print(Stmt body) {
     });
     body = give_to_threads(pool_, body);
   }
-  statement(body);
+  quotients_ = name_quotients(pool_, body);
+  plan_ = VectorPlan(quotients_.body, context_.dialect.vectors ? options_.vector_bytes : 0);
+  statement(quotients_.body);
 }
 
 void Statements::statement(Stmt s) {
@@ -118,14 +119,27 @@ bool Statements::has_vectors(Stmt s) const {
   return found;
 }
 
+// Begins with the divisions that belong to the loop.
+void Statements::body_of(const For& n) {
+  const size_t outer = loops_.size();
+  loops_.push_back(n.var);
+  if (const auto it = quotients_.of_loop.find(n.var.get()); it != quotients_.of_loop.end()) {
+    for (const Quotient& q : it->second) {
+      const std::string value = Expressions(context_, {q.value}).scalar(q.value);
+      context_.out.line("const int64_t ", bind(q.var), " = ", value, ";");
+      loops_.push_back(q.var);
+    }
+  }
+  statement(n.body);
+  loops_.resize(outer);
+}
+
 void Statements::serial_loop(const For& n, std::string_view hint) {
   const std::string extent = Expressions(context_, {n.extent}).scalar(n.extent);
   const std::string var = bind(n.var);
   if (!hint.empty()) context_.out.line(hint);
   context_.out.open("for (int64_t ", var, " = 0; ", var, " < ", extent, "; ++", var, ") {");
-  loops_.push_back(n.var);
-  statement(n.body);
-  loops_.pop_back();
+  body_of(n);
   if (crosses_threads() && has_threads(n.body)) {
     // The next iteration may not overwrite what a slower thread still reads.
     const Touched t = Touched::by(n.body);
@@ -159,7 +173,7 @@ void Statements::parallel_loop(const For& n) {
   Writer outer = std::exchange(context_.out, Writer(1));
   context_.out.open("for (int64_t ", var, " = begin; ", var, " < end; ++", var, ") {");
   in_parallel_ = true;
-  statement(n.body);
+  body_of(n);
   in_parallel_ = false;
   context_.out.close();
   const Writer body = std::exchange(context_.out, outer);
@@ -206,9 +220,7 @@ void Statements::grid_loop(const For& n) {
   if (!all) context_.out.open("if (", var, " < ", Expressions(context_, {n.extent}).scalar(n.extent), ") {");
   const bool outer = bound_[index];
   bound_[index] = true;
-  loops_.push_back(n.var);
-  statement(n.body);
-  loops_.pop_back();
+  body_of(n);
   bound_[index] = outer;
   if (!all) context_.out.close();
   const Writer body = std::exchange(context_.out, outside);

@@ -7,6 +7,7 @@
 #include "kernel/print/context.h"
 #include "kernel/print/grid.h"
 #include "kernel/print/print.h"
+#include "kernel/print/quotients.h"
 #include "kernel/print/vectors.h"
 
 namespace relay::kernel::printing {
@@ -40,6 +41,7 @@ class Statements {
   void statement(Stmt s);
   void loop(const For& n);
   bool has_vectors(Stmt s) const;
+  void body_of(const For& n);
   void serial_loop(const For& n, std::string_view hint);
   void vector_loop(const For& n);
   void parallel_loop(const For& n);
@@ -65,6 +67,7 @@ class Statements {
   std::string function_;
   const std::vector<Parameter>& parameters_;
   const PrintOptions& options_;
+  Quotients quotients_ = {nullptr};
   VectorPlan plan_;
   bool in_parallel_ = false;
   int parallel_loops_ = 0;

@@ -27,7 +27,12 @@ Stmt write(Writer& w, const CpuOptions& options, const Work& work) {
   if (s.kind == StageKind::kSequential || !s.requirements.empty()) return s.statement;
   if (Stmt windows = write_windows(w, options, work)) return windows;
   if (Stmt tiles = write_tiles(w, options, work)) return tiles;
-  if (Stmt panels = write_product(w, options, work)) return panels;
+  if (Stmt panels = write_product(w, options, work)) {
+    // How many rows there are is known when the kernel runs. For few of them it is not worth to make panels.
+    const Expr few = too_few_for_panels(options, work);
+    Stmt direct = few ? write_dot(w, options, work) : nullptr;
+    return direct ? w.choose(few, direct, panels) : panels;
+  }
   if (Stmt tiles = write_contraction(w, options, work)) return tiles;
   if (Stmt lanes = write_dot(w, options, work)) return lanes;
   return write_reduction(w, options, work);

@@ -12,6 +12,7 @@
 // An operand that does not lie in panels is put there first, if enough rows share the work. Every element is summed in the
 // order of k whatever the tiles are, so results do not depend on them.
 #include <algorithm>
+#include <bit>
 #include <optional>
 
 #include "base/integers.h"
@@ -22,9 +23,10 @@
 namespace relay::kernel::schedule {
 namespace {
 
-constexpr int64_t kWorthPacking = 16;    // rows that share a packed element
-constexpr int64_t kLongest = 1024;       // terms that are summed in one go
-constexpr int64_t kPiece = 768;          // terms of a piece of a longer sum: its rows of A stay in the cache
+constexpr int64_t kWorthPacking = 16;  // rows that share a packed element
+constexpr int64_t kFewRows = 3;     // for which it is not worth it, if only the run knows how many there are
+constexpr int64_t kLongest = 1024;  // terms that are summed in one go
+constexpr int64_t kPiece = 768;     // terms of a piece of a longer sum: its rows of A stay in the cache
 constexpr int64_t kUnrolledSteps = 4;    // of the reduction
 constexpr int64_t kLightOperations = 8;  // an epilogue of so many is written out for every vector of a tile
 
@@ -243,7 +245,12 @@ class Product {
       if (smaller > 0) sizes.push_back({w_.index(size * (tiles - smaller)), w_.index(smaller), size - 1});
       if (plan_.in_order && panels == 1) t.fetch = fetch_ahead(machine_, tiles, plan_.columns);
     } else {
-      sizes = segments(count, {most, 1});
+      // So many tiles of the most rows, and what is left in tiles of powers of two: each reads the whole panel.
+      std::vector<int64_t> wanted{most};
+      for (int64_t size = std::bit_floor(static_cast<uint64_t>(std::max<int64_t>(most - 1, 1))); size >= 1;
+           size /= 2)
+        wanted.push_back(size);
+      sizes = segments(count, wanted);
     }
     std::vector<Stmt> parts;
     Expr before = w_.index(0);
@@ -529,6 +536,14 @@ Stmt write_product(Writer& w, const CpuOptions& options, const Work& work) {
   const Machine machine = machine_for(options);
   const std::optional<Plan> plan = find_plan(work.stage, machine);
   return plan ? Product(w, options, work, *plan, machine).write() : nullptr;
+}
+
+Expr too_few_for_panels(const CpuOptions& options, const Work& work) {
+  const std::optional<Plan> plan = find_plan(work.stage, machine_for(options));
+  if (!plan || plan->in_panels) return {};
+  Expr rows = work.stage.init->pool->integer(1);
+  for (size_t a : plan->rows) rows = rows * work.stage.spatial[a].extent;
+  return rows->kind == ExprKind::kInt ? Expr() : less_equal(rows, rows->pool->integer(kFewRows));
 }
 
 std::optional<PackedProduct> pack_product(Writer& w, const CpuOptions& options, const Stage& stage) {

@@ -108,6 +108,30 @@ TEST_F(ProductOfPanels, OfUnknownExtents) {
   const Kernel k = matrices({m, l}, {n, l}, true);
   for (int64_t size : {1, 9}) expect_same(k, scheduled(k), {{m, size + 1}, {n, 2 * size}, {l, size}});
 }
+TEST_F(ProductOfPanels, WhatIsLeftOfUnknownManyRowsIsComputedTogether) {
+  const Expr n = pool_.shape_variable("n");
+  const Kernel k = product({n}, 5, 16, 8), s = scheduled(k);
+  std::set<int64_t> rows;
+  visit(s.body, [&](Stmt below) {
+    const auto* a = below->as<Allocate>();
+    if (a && a->buffer->name.text().starts_with("y_tile")) rows.insert(a->buffer->shape[0]->int_value);
+  });
+  EXPECT_GT(rows.size(), 2u) << show(s);
+  for (int64_t size : {1, 2, 4}) EXPECT_TRUE(rows.contains(size)) << size;
+  for (int64_t size = 0; size < 20; ++size) expect_same(k, s, {{n, size}});
+}
+TEST_F(ProductOfPanels, FewOfUnknownManyRowsNeedNone) {
+  const Expr n = pool_.shape_variable("n");
+  const Kernel k = matrices({n, index(40)}, {index(24), index(40)}, true), s = scheduled(k);
+  EXPECT_NE(find_block(s.body, "y_pack"), nullptr);
+  bool asks = false;
+  visit(s.body, [&](Stmt below) {
+    const auto* c = below->as<If>();
+    asks |= c && c->condition == less_equal(n, index(3));
+  });
+  EXPECT_TRUE(asks) << show(s);
+  for (int64_t size : {0, 1, 3, 4, 17}) expect_same(k, s, {{n, size}});
+}
 TEST_F(ProductOfPanels, OfIntegersStayAsTheyWere) {
   const Tensor x = k_.input("x", kInt32, {index(20), index(4)});
   const Tensor w = k_.input("w", kInt32, {index(2), index(4), index(8)});

@@ -42,11 +42,25 @@ class Rows {
     cost = extents;
     cost.push_back(length_);
     const ForKind outer = outer_kind(options_, cost);
-    const bool is_short = length_->kind == ExprKind::kInt && length_->int_value <= kShort;
-    if (extents.empty() || !is_short || guess(extents.back()) < kAccumulators) {
-      vectors_of_row_ = kAccumulators;
-      return w_.fused(outer, "row", extents, [&](const std::vector<Expr>& at) { return write_rows(at, 1); });
-    }
+    if (extents.empty() || guess(extents.back()) < kAccumulators) return one_by_one(outer, extents);
+    if (length_->kind == ExprKind::kInt)
+      return length_->int_value <= kShort ? several(outer, extents) : one_by_one(outer, extents);
+    // How long rows are is known when the kernel runs. Room for short ones is of one size.
+    Stmt several_rows = several(outer, extents), single_rows = one_by_one(outer, extents);
+    return w_.choose(less_equal(length_, w_.index(kShort)), several_rows, single_rows);
+  }
+
+ private:
+  Stmt one_by_one(ForKind outer, const std::vector<Expr>& extents) {
+    vectors_of_row_ = kAccumulators;
+    most_on_stack_ = kLongestOnStack;
+    return w_.fused(outer, "row", extents, [&](const std::vector<Expr>& at) { return write_rows(at, 1); });
+  }
+
+  Stmt several(ForKind outer, std::vector<Expr> extents) {
+    vectors_of_row_ = 1;
+    most_on_stack_ = kShort;
+    known_to_fit_ = true;
     const Expr last = extents.back();
     std::vector<Stmt> parts;
     for (const Segment& piece : segments(last, {kAccumulators, 1})) {
@@ -56,10 +70,10 @@ class Rows {
         return write_rows(at, piece.size);
       }));
     }
+    known_to_fit_ = false;
     return w_.sequence(parts);
   }
 
- private:
   // All stages of the rows from `at` on.
   Stmt write_rows(const std::vector<Expr>& at, int64_t count) {
     first_ = at;
@@ -69,9 +83,10 @@ class Rows {
     for (const Stage& s : stages_) {
       if (std::find(kept_.begin(), kept_.end(), s.buffer) != kept_.end()) continue;
       const bool scalar = !is_row(s);
-      if (!scalar && (length_->kind != ExprKind::kInt || length_->int_value > kLongestOnStack)) continue;
+      const bool is_constant = length_->kind == ExprKind::kInt;
+      if (!scalar && !known_to_fit_ && (!is_constant || length_->int_value > most_on_stack_)) continue;
       std::vector<Expr> shape{row_.extent};
-      if (!scalar) shape.push_back(length_);
+      if (!scalar) shape.push_back(is_constant ? length_ : w_.index(most_on_stack_));
       locals.push_back(w_.local(s.name + "_row", kFloat32, shape));
       local_[s.buffer] = locals.back();
     }
@@ -289,6 +304,8 @@ class Rows {
   Expr length_;
   std::vector<const Buffer*> written_;  // by the stages looked at so far
   int64_t vectors_of_row_ = 1;          // that it is reduced in
+  int64_t most_on_stack_ = 0;           // floats of a row that is kept there
+  bool known_to_fit_ = false;           // though the length of rows is not known
   // The rows that are written together.
   std::vector<Expr> first_;  // coordinates
   Axis row_;                 // which of them

@@ -94,6 +94,27 @@ TEST_F(RowByRow, RowsOfUnknownLengthKeepTheirTemporaries) {
   EXPECT_EQ(s.temporaries.size(), 1u) << show(s);
   for (int64_t size : {0, 1, 3, 21}) expect_same(k, s, {{n, 3}, {l, size}});
 }
+TEST_F(RowByRow, OfUnknownLengthTheyGoTogetherWhereTheyAreShort) {
+  const Expr n = pool_.shape_variable("n"), m = pool_.shape_variable("m");
+  const Kernel k = normalise({n}, m), s = scheduled(k);
+  size_t ways = 0;
+  visit(s.body, [&](Stmt below) { ways += below->as<If>() != nullptr; });
+  EXPECT_EQ(ways, 1u) << show(s);
+  for (int64_t rows : {1, 4, 7}) {
+    for (int64_t length : {0, 1, 9, 1024, 1025}) expect_same(k, s, {{n, rows}, {m, length}});
+  }
+}
+TEST_F(RowByRow, AnExtentMayBeANumberInThem) {
+  const Expr n = pool_.shape_variable("n"), m = pool_.shape_variable("m");
+  const Tensor x = k_.input("x", kFloat32, {n, m});
+  const Tensor s = k_.reduce("s", kFloat32, {n}, {m}, k_.sum(kFloat32),
+                             [&](Indices i, Indices r) { return x(i[0], r[0]); });
+  const Tensor y = k_.compute("y", kFloat32, {n, m},
+                              [&](Indices i) { return x.at(i) * pool_.cast(kFloat32, m) - s(i[0]); });
+  const Kernel k = k_.finish("k", "", {y}), done = scheduled(k);
+  EXPECT_NE(find_block(done.body, "s_halve"), nullptr) << "rows are not reduced in lanes:\n" << show(done);
+  expect_same(k, done, {{n, 6}, {m, 21}});
+}
 TEST_F(RowByRow, LongRowsKeepTheirTemporaries) {
   EXPECT_EQ(scheduled(normalise({index(2)}, index(5000))).temporaries.size(), 1u);
 }

@@ -31,6 +31,9 @@ Stmt write_rows(Writer& w, const CpuOptions& options, std::span<const Buffer* co
 Stmt write_attention(Writer& w, const CpuOptions& options, const Kernel& k, const std::vector<Stage>& stages);
 // Products of matrices in panels: an operand whose columns are grouped, two vectors a group, or worth to be put so.
 Stmt write_product(Writer& w, const CpuOptions& options, const Work& work);
+// Of a product that write_product puts into panels though the number of its rows is not known: whether they are too few
+// for that. Null of others.
+Expr too_few_for_panels(const CpuOptions& options, const Work& work);
 // The same in two steps, for products that are computed in parts: what puts the operand into panels, and the stage that
 // then reads it there.
 struct PackedProduct {
