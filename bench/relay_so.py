@@ -20,7 +20,7 @@ import numpy as np
 
 ABI_VERSION = 1
 ERROR_SIZE = 1024
-STATUS = ("ok", "trap", "usage", "bad model", "unsupported", "limit", "internal", "cancelled", "busy")
+STATUS = ("ok", "trap", "usage", "bad model", "unsupported", "limit", "internal", "cancelled", "busy", "timed out")
 
 CPU = 1  # kDLCPU
 TYPE_CODES = {"i": 0, "u": 1, "f": 2, "b": 6}  # NumPy's kinds to DLPack's codes
@@ -73,7 +73,21 @@ class OpenOptions(ctypes.Structure):
     ]
 
 
+class ValueView(ctypes.Structure):
+    """relay_value_view: what a value is."""
+
+    _fields_ = [
+        ("struct_size", ctypes.c_uint32),
+        ("kind", ctypes.c_uint32),
+        ("type", ctypes.c_uint32),
+        ("constructor", ctypes.c_uint32),
+        ("field_count", ctypes.c_size_t),
+        ("tensor", DLTensor),
+    ]
+
+
 Handle = ctypes.c_void_p
+Out = ctypes.POINTER(Handle)
 Tensors = ctypes.POINTER(ctypes.POINTER(DLTensor))
 
 
@@ -91,6 +105,18 @@ class Api(ctypes.Structure):
         ("run", ctypes.CFUNCTYPE(ctypes.c_int, Handle, Tensors, ctypes.c_size_t, Tensors, ctypes.c_size_t)),
         ("cancel", ctypes.CFUNCTYPE(None, Handle)),
         ("error", ctypes.CFUNCTYPE(ctypes.c_char_p, Handle)),
+        ("value_tensor", ctypes.CFUNCTYPE(ctypes.c_int, Handle, ctypes.c_uint32, ctypes.POINTER(DLTensor), Out)),
+        (
+            "value_node",
+            ctypes.CFUNCTYPE(
+                ctypes.c_int, Handle, ctypes.c_uint32, ctypes.c_uint32, ctypes.POINTER(Handle), ctypes.c_size_t, Out
+            ),
+        ),
+        ("value_look", ctypes.CFUNCTYPE(ctypes.c_int, Handle, Handle, ctypes.POINTER(ValueView))),
+        ("value_field", ctypes.CFUNCTYPE(ctypes.c_int, Handle, Handle, ctypes.c_size_t, Out)),
+        ("value_free", ctypes.CFUNCTYPE(None, Handle, Handle)),
+        ("call", ctypes.CFUNCTYPE(ctypes.c_int, Handle, ctypes.POINTER(Handle), ctypes.c_size_t, Out)),
+        ("set_timeout", ctypes.CFUNCTYPE(ctypes.c_int, Handle, ctypes.c_int64)),
     ]
 
 

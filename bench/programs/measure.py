@@ -1,0 +1,167 @@
+"""Compiles each program, holds its results against PyTorch's, times both in turns and prints a table."""
+
+import hashlib
+import json
+import shutil
+import statistics
+import struct
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from harness import compiling, noise, options, timing
+from harness.engine import Arrays
+from relay_so import Model, RelayError
+from relay_values import Data, Values
+
+from . import peer
+from .catalogue import PROGRAMS, Program, items_of
+
+LARGEST_DIFFERENCE = 1e-5  # of any element: all states are below one in magnitude
+RUNS, ROUNDS, SECONDS = 50, 9, 4.0
+COLUMNS = (("program", -12), ("relay ms", 9), ("torch ms", 9), ("/torch", 7), ("least..most", 12), ("others", 6),
+           ("comp s", 6), ("error", 8), ("status", -1))  # fmt: skip
+
+
+class Compiled:
+    """Our program as the harness times engines."""
+
+    def __init__(self, artifact: Path, arguments: list[Any]) -> None:
+        model = Model(artifact, 1)
+        self._call = Values(model.context(), model.describe()).bind(arguments)
+
+    def run(self) -> None:
+        """Runs once."""
+        self._call()
+
+    def outputs(self) -> Arrays:
+        """What the last run gave."""
+        return flattened(self._call.result())
+
+
+class Peer:
+    """PyTorch's."""
+
+    def __init__(self, name: str, weights: Arrays, arguments: list[Any]) -> None:
+        self._run = peer.make(name, weights, arguments)
+        self._last: Any = None
+
+    def run(self) -> None:
+        """Runs once."""
+        self._last = self._run()
+
+    def outputs(self) -> Arrays:
+        """What the last run gave."""
+        return flattened(self._last)
+
+
+def run(only: tuple[str, ...], relay: Path, keep: bool) -> int:
+    """0 is good, 1 says that a program did not run or results differ, 2 is a wrong name."""
+    unknown = [name for name in only if name not in PROGRAMS]
+    if unknown:
+        print(f"bench: no program named `{unknown[0]}`; there are {', '.join(PROGRAMS)}", file=sys.stderr)
+        return 2
+    why_not = compiling.ready(relay)
+    if why_not:
+        print(f"bench: {why_not}", file=sys.stderr)
+        return 1
+    torch.set_num_threads(1)
+    options.home().mkdir(parents=True, exist_ok=True)
+    folder = Path(tempfile.mkdtemp(prefix="programs-", dir=options.home()))
+    print(cells([title for title, _ in COLUMNS]), flush=True)
+    good = True
+    for program in PROGRAMS.values():
+        if not only or program.name in only:
+            texts, ok = measure(program, relay, folder)
+            print(cells(texts), flush=True)
+            good &= ok
+    if keep:
+        print(f"bench: the compiled programs are in {folder}", file=sys.stderr)
+    else:
+        shutil.rmtree(folder, ignore_errors=True)
+    return 0 if good else 1
+
+
+def measure(program: Program, relay: Path, folder: Path) -> tuple[list[str], bool]:
+    """The cells of a row, and whether all is well."""
+    seed = int.from_bytes(hashlib.sha256(program.name.encode()).digest()[:8], "little")
+    rng = np.random.default_rng(seed)
+    weights, arguments = program.weights(rng), program.arguments(rng)
+    model = folder / f"{program.name}.relay"
+    model.write_text(program.text, encoding="utf-8")
+    write_safetensors(weights, model.with_suffix(".safetensors"))
+    made = compiling.compile_model(relay, model, folder / f"{program.name}.so", 1, [])
+    if made.artifact is None:
+        return [program.name, *["-"] * 7, made.reason], False
+    try:
+        ours = Compiled(made.artifact, arguments)
+        ours.run()
+    except RelayError as error:
+        return [program.name, *["-"] * 7, f"run: {error}"], False
+    theirs = Peer(program.torch, weights, arguments)
+    theirs.run()
+    error_of = difference(theirs.outputs(), ours.outputs())
+    before = noise.read()
+    engines = [theirs, ours]
+    seconds = timing.measure(engines, timing.plan(engines, RUNS, ROUNDS, SECONDS))
+    others = noise.others(before, noise.read())
+    ratios = [statistics.median(mine) / statistics.median(peers) for peers, mine in zip(*seconds)]
+    torch_ms, relay_ms = (1e3 * statistics.median(s for turn in rounds for s in turn) for rounds in seconds)
+    ok = error_of <= LARGEST_DIFFERENCE
+    texts = [
+        program.name,
+        f"{relay_ms:.3g}",
+        f"{torch_ms:.3g}",
+        f"{relay_ms / torch_ms:.3f}",
+        f"{min(ratios):.3f}..{max(ratios):.3f}",
+        "-" if others is None else f"{others:.0%}",
+        f"{made.seconds:.1f}",
+        f"{error_of:.1e}",
+        "ok" if ok else "results differ",
+    ]
+    return texts, ok
+
+
+def cells(texts: list[str]) -> str:
+    """One line of the table."""
+    out = [text.ljust(-width) if width < 0 else text.rjust(width) for text, (_, width) in zip(texts, COLUMNS)]
+    return " ".join(out).rstrip()
+
+
+def flattened(value: Any) -> Arrays:
+    """The tensors in a value, in order."""
+    found: list[np.ndarray] = []
+    pending = [value]
+    while pending:
+        now = pending.pop()
+        if isinstance(now, Data) and now.constructor in ("Cons", "Nil"):
+            pending.extend(reversed(items_of(now)))
+        elif isinstance(now, (tuple, list)):
+            pending.extend(reversed(now))
+        else:
+            found.append(np.asarray(now))
+    return {str(i): array for i, array in enumerate(found)}
+
+
+def difference(expected: Arrays, found: Arrays) -> float:
+    """The largest of any element; infinite where something is missing or has another shape."""
+    if expected.keys() != found.keys() or any(expected[key].shape != found[key].shape for key in expected):
+        return float("inf")
+    worst = [np.abs(expected[key].astype(np.float64) - found[key]).max(initial=0.0) for key in expected]
+    return float(max(worst, default=0.0))
+
+
+def write_safetensors(arrays: Arrays, path: Path) -> None:
+    """Float32 tensors as the file beside a program holds them."""
+    head, at = {}, 0
+    for name, array in arrays.items():
+        head[name] = {"dtype": "F32", "shape": list(array.shape), "data_offsets": [at, at + array.nbytes]}
+        at += array.nbytes
+    text = json.dumps(head).encode()
+    with path.open("wb") as file:
+        file.write(struct.pack("<Q", len(text)) + text)
+        for array in arrays.values():
+            file.write(np.ascontiguousarray(array, np.float32).tobytes())

@@ -1,0 +1,130 @@
+"""The programs in PyTorch, as one would write them: cells of torch.nn, Python's own loops and recursion."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import torch
+from torch.nn import functional
+
+from .catalogue import STATE, TREE_STATE, Arrays, items_of
+
+Run = Callable[[], Any]
+
+
+def make(name: str, weights: Arrays, arguments: list[Any]) -> Run:
+    """Something to call that gives what the program gives, as tensors in tuples and lists."""
+    tensors = {key: torch.from_numpy(value.copy()) for key, value in weights.items()}
+    function: Callable[[dict[str, torch.Tensor], list[Any]], Run] = PEERS[name]
+    run = function(tensors, arguments)
+
+    def inference() -> Any:
+        with torch.inference_mode():
+            return run()
+
+    return inference
+
+
+def cell_of(cell: Any, w: dict[str, torch.Tensor], bias_ih: torch.Tensor, bias_hh: torch.Tensor) -> Any:
+    """The cell with these weights."""
+    with torch.no_grad():
+        cell.weight_ih.copy_(w["weight_ih"])
+        cell.weight_hh.copy_(w["weight_hh"])
+        cell.bias_ih.copy_(bias_ih)
+        cell.bias_hh.copy_(bias_hh)
+    return cell.eval()
+
+
+def steps_of(arguments: list[Any]) -> list[torch.Tensor]:
+    """The list of vectors."""
+    return [torch.from_numpy(x) for x in items_of(arguments[0])]
+
+
+def rnn(w: dict[str, torch.Tensor], arguments: list[Any]) -> Run:
+    """torch.nn.RNNCell in a loop."""
+    steps = steps_of(arguments)
+    cell = cell_of(torch.nn.RNNCell(steps[0].shape[1], STATE), w, w["bias"], torch.zeros_like(w["bias"]))
+
+    def run() -> torch.Tensor:
+        h = torch.zeros(1, STATE)
+        for x in steps:
+            h = cell(x, h)
+        return h
+
+    return run
+
+
+def gru(w: dict[str, torch.Tensor], arguments: list[Any]) -> Run:
+    """torch.nn.GRUCell in a loop."""
+    steps = steps_of(arguments)
+    cell = cell_of(torch.nn.GRUCell(steps[0].shape[1], STATE), w, w["bias_ih"], w["bias_hh"])
+
+    def run() -> torch.Tensor:
+        h = torch.zeros(1, STATE)
+        for x in steps:
+            h = cell(x, h)
+        return h
+
+    return run
+
+
+def lstm(w: dict[str, torch.Tensor], arguments: list[Any]) -> Run:
+    """torch.nn.LSTMCell in a loop."""
+    steps = steps_of(arguments)
+    cell = cell_of(torch.nn.LSTMCell(steps[0].shape[1], STATE), w, w["bias"], torch.zeros_like(w["bias"]))
+
+    def run() -> tuple[torch.Tensor, torch.Tensor]:
+        h, c = torch.zeros(1, STATE), torch.zeros(1, STATE)
+        for x in steps:
+            h, c = cell(x, (h, c))
+        return h, c
+
+    return run
+
+
+def letters(w: dict[str, torch.Tensor], arguments: list[Any]) -> Run:
+    """The generator."""
+    limit, first = int(arguments[0]), torch.from_numpy(np.asarray(arguments[1]))
+
+    def run() -> list[torch.Tensor]:
+        out: list[torch.Tensor] = []
+        h, letter = torch.zeros(1, w["weight_hh"].shape[0]), first
+        for _ in range(limit):
+            x = functional.embedding(letter, w["embedding"])
+            h = torch.tanh(functional.linear(x, w["weight_ih"], w["bias"]) + functional.linear(h, w["weight_hh"]))
+            letter = functional.linear(h, w["weight_out"], w["bias_out"]).argmax(1)
+            if letter.item() == 0:
+                break
+            out.append(letter)
+        return out
+
+    return run
+
+
+def tree_lstm(w: dict[str, torch.Tensor], arguments: list[Any]) -> Run:
+    """Recursion over the tree, the children of a node together."""
+
+    def convert(tree: Any) -> tuple[torch.Tensor, list[Any]]:
+        x, children = tree.fields
+        return torch.from_numpy(x), [convert(child) for child in items_of(children)]
+
+    def node(tree: tuple[torch.Tensor, list[Any]]) -> tuple[torch.Tensor, torch.Tensor]:
+        x, children = tree
+        a = functional.linear(x, w["weight_in"], w["bias"])
+        if children:
+            states = [node(child) for child in children]
+            h, c = torch.cat([s for s, _ in states]), torch.cat([s for _, s in states])
+            kept = torch.sigmoid(a[:, 3 * TREE_STATE :] + functional.linear(h, w["weight_forget"]))
+            h, c = h.sum(0, keepdim=True), (kept * c).sum(0, keepdim=True)
+        else:
+            h = c = torch.zeros(1, TREE_STATE)
+        gates = a[:, : 3 * TREE_STATE] + functional.linear(h, w["weight_children"])
+        into, out, update = gates.chunk(3, 1)
+        c = torch.sigmoid(into) * torch.tanh(update) + c
+        return torch.sigmoid(out) * torch.tanh(c), c
+
+    tree = convert(arguments[0])
+    return lambda: node(tree)
+
+
+PEERS = {"rnn": rnn, "gru": gru, "lstm": lstm, "letters": letters, "tree_lstm": tree_lstm}
