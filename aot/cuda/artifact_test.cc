@@ -164,6 +164,12 @@ TEST(CudaArtifact, WrongTensorsAreRefused) {
   r.x_shape[1] = 63;
   refused("input `x` must have shape (4, 64), it has (4, 63)");
   r.x_shape[1] = 64;
+  r.in[0].shape = nullptr;
+  refused("input `x` must have shape (4, 64), it has ()");
+  r.in[0].shape = r.x_shape;
+  r.out[1].shape = nullptr;
+  refused("output `output_1` must have shape (8), it has ()");
+  r.out[1].shape = r.n_shape;
   EXPECT_EQ(r.go(), RELAY_OK);
   EXPECT_EQ(api()->run(r.context, nullptr, 2, nullptr, 2), RELAY_USAGE);
   EXPECT_EQ(api()->run(r.context, nullptr, 0, nullptr, 0), RELAY_USAGE);
