@@ -149,13 +149,42 @@ std::string never_chosen(const std::vector<std::string>& targets) {
   return {};
 }
 
-passes::RunnerOptions runner_options(const Options& o, const native::Target& target, Session& s) {
+// But for what depends on the target.
+passes::RunnerOptions runner_options(const Options& o, Session& s) {
   passes::RunnerOptions run;
   run.target.opt_level = o.opt_level;
-  run.target.vector_floats = target.vector_floats;
   run.time = o.time;
   run.print = [&](std::string_view text) { s.say(text); };
   return run;
+}
+
+passes::RunnerOptions runner_options(const Options& o, const native::Target& target, Session& s) {
+  passes::RunnerOptions run = runner_options(o, s);
+  run.target.vector_floats = target.vector_floats;
+  return run;
+}
+
+// Inputs are called what the model's format calls them.
+void name_inputs(const Model& model, passes::Plan& plan) {
+  for (size_t i = 0; i < plan.inputs.size() && i < model.input_names.size(); ++i)
+    plan.inputs[i].name = model.input_names[i];
+}
+
+// Writes a text to the file that -o names; without one, prints it.
+void deliver(const std::string& text, const Options& o, Session& s) {
+  if (o.output.empty()) return s.print(text);
+  if (std::string wrong = write_file_atomically(o.output, text); !wrong.empty()) s.fail(kLimit, wrong);
+}
+
+// Says what was compiled.
+void report(const Options& o, const aot::Sources& sources, const std::vector<std::string>& written,
+            Stages& stages, Session& s) {
+  const double seconds = stages.total();
+  if (o.time) s.say(stages.table());
+  if (s.json) return s.print(sources.description + "\n");
+  s.say(fmt::format("wrote {} in {:.1f} s: {} kernels, {} bytes of weights, {} bytes of workspace\n",
+                    join(written, ", "), seconds, sources.kernels, sources.weights_bytes,
+                    sources.workspace_bytes));
 }
 
 // The program as it runs on one target.
@@ -172,8 +201,7 @@ std::optional<aot::Program> lower(const Options& o, const Model& model, const na
     s.fail(diagnostics, model.module.context().sources());
     return std::nullopt;
   }
-  for (size_t i = 0; i < program->plan.inputs.size() && i < model.input_names.size(); ++i)
-    program->plan.inputs[i].name = model.input_names[i];
+  name_inputs(model, program->plan);
   return std::move(*program);
 }
 
@@ -220,10 +248,8 @@ void run_for_gpu(const Options& o, Session& s) {
   stages.next("passes and plan");
   Progress progress(s, "compile");
   progress.step("optimising");
-  passes::RunnerOptions run;
+  passes::RunnerOptions run = runner_options(o, s);
   aot::cuda::aim_at_gpu(o.opt_level, run);
-  run.time = o.time;
-  run.print = [&](std::string_view text) { s.say(text); };
   Diagnostics diagnostics;
   const Result<Module> lowered = passes::run_pipeline(
       with_entry(model->module, model->function),
@@ -234,24 +260,14 @@ void run_for_gpu(const Options& o, Session& s) {
   emit.model_name = std::filesystem::path(output).stem().string();
   emit.opt_level = o.opt_level;
   emit.kernel_files = native::usable_cores();
-  if (plan) {
-    for (size_t i = 0; i < plan->inputs.size() && i < model->input_names.size(); ++i)
-      plan->inputs[i].name = model->input_names[i];
-  }
+  if (plan) name_inputs(*model, *plan);
   const Result<aot::Sources> sources =
       plan ? aot::cuda::emit(*plan, target, emit, diagnostics) : Result<aot::Sources>(kReported);
   if (!sources) {
     s.fail(diagnostics, model->module.context().sources());
     return;
   }
-  if (o.emit == "cuda") {
-    if (!to_file) {
-      s.print(listing(*sources));
-    } else if (std::string wrong = write_file_atomically(output, listing(*sources)); !wrong.empty()) {
-      s.fail(kLimit, wrong);
-    }
-    return;
-  }
+  if (o.emit == "cuda") return deliver(listing(*sources), o, s);
   progress.step("compiling CUDA");
   stages.next("compile CUDA and link");
   const auto written = aot::cuda::build(*sources, target, o.opt_level, output, diagnostics);
@@ -259,13 +275,7 @@ void run_for_gpu(const Options& o, Session& s) {
     s.fail(diagnostics, model->module.context().sources());
     return;
   }
-  if (o.time) s.say(stages.table());
-  if (s.json) {
-    s.print(sources->description + "\n");
-    return;
-  }
-  s.say(fmt::format("wrote {} in {:.1f} s: {} bytes of weights, {} bytes of workspace\n",
-                    join(*written, ", "), stages.total(), sources->weights.size(), plan->workspace_bytes));
+  report(o, *sources, *written, stages, s);
 }
 
 void run(const Options& o, Session& s) {
@@ -319,11 +329,7 @@ void run(const Options& o, Session& s) {
   }
   stages.next("print C++");
   std::vector<aot::Variant> variants;
-  size_t kernels = 0;
-  for (size_t i = 0; i < targets.size(); ++i) {
-    variants.push_back({&programs[i], targets[i]});
-    kernels += programs[i].kernels.size();
-  }
+  for (size_t i = 0; i < targets.size(); ++i) variants.push_back({&programs[i], targets[i]});
   aot::EmitOptions emit;
   emit.model_name = aot::name_of(compiles ? output : std::filesystem::path(output).stem().string());
   emit.program = o.emit == "exe";
@@ -335,14 +341,7 @@ void run(const Options& o, Session& s) {
   if (s.exit_code != kOk) return;
   emit.kernel_files = 2 * native::usable_cores();
   const aot::Sources sources = aot::emit(variants, emit);
-  if (!compiles) {
-    const std::string text = o.emit == "cpp" ? listing(sources) : sources.header;
-    std::string wrong;
-    if (to_file) wrong = write_file_atomically(output, text);
-    if (!to_file) s.print(text);
-    if (!wrong.empty()) s.fail(kLimit, wrong);
-    return;
-  }
+  if (!compiles) return deliver(o.emit == "cpp" ? listing(sources) : sources.header, o, s);
   progress.step("compiling C++");
   stages.next("compile C++ and link");
   native::CompileOptions compile;
@@ -355,15 +354,7 @@ void run(const Options& o, Session& s) {
     s.fail(diagnostics, model->module.context().sources());
     return;
   }
-  if (o.time) s.say(stages.table());
-  if (s.json) {
-    s.print(sources.description + "\n");
-    return;
-  }
-  s.say(fmt::format("wrote {} in {:.1f} s: {} kernels, {} bytes of weights, {} bytes of workspace\n",
-                    join(*written, ", "), stages.total(), kernels,
-                    programs[0].plan.constants.empty() ? 0 : sources.weights.size(),
-                    sources.workspace_bytes));
+  report(o, sources, *written, stages, s);
 }
 
 }  // namespace
