@@ -34,7 +34,7 @@ Prepared prepare_aot_cuda(const Module& m, std::string_view function, const Engi
   const Result<aot::Sources> sources = aot::cuda::emit(*plan, target, emit, refused);
   if (!sources) return {{}, reason(refused)};
   const auto build = [&](const aot::Program&, const std::string& library, Diagnostics& diagnostics) {
-    if (!emulated) return aot::cuda::build(*sources, target, options.opt_level, library, diagnostics).ok();
+    if (!emulated) return aot::cuda::build(*sources, target, {options.opt_level}, library, diagnostics).ok();
     const std::string folder = std::filesystem::path(library).parent_path().string();
     const std::string wrong = aot::cuda::build_emulated(*sources, folder, library);
     if (!wrong.empty()) diagnostics.error(Span::none(), "cannot-compile", wrong);

@@ -239,7 +239,7 @@ TEST(CudaArtifact, NvccCompilesTheWhole) {
   TemporaryFolder folder;
   ASSERT_EQ(folder.make(), "");
   Diagnostics diagnostics;
-  EXPECT_TRUE(build(sources_of(kProgram), {}, 2, folder.path() + "/model.so", diagnostics).ok())
+  EXPECT_TRUE(build(sources_of(kProgram), {}, {}, folder.path() + "/model.so", diagnostics).ok())
       << diagnostics.render({});
   // Here is no GPU, which is what it says then.
   kernel::native::Library library;
