@@ -2,7 +2,6 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <charconv>
-#include <chrono>
 #include <filesystem>
 #include <map>
 #include <optional>
@@ -21,6 +20,7 @@
 #include "tools/graph.h"
 #include "tools/model.h"
 #include "tools/session.h"
+#include "tools/stages.h"
 #include "tools/targets.h"
 
 namespace relay::tools {
@@ -143,36 +143,6 @@ Product product_of(const Options& o, const std::string& licence, Session& s) {
   if (!wrong.empty()) s.fail(kLimit, wrong);
   return p;
 }
-
-// How long the stages of a compilation take, for --time.
-class Stages {
- public:
-  void next(std::string name) {
-    const auto now = std::chrono::steady_clock::now();
-    if (!stages_.empty()) stages_.back().second = seconds(last_, now);
-    stages_.emplace_back(std::move(name), 0);
-    last_ = now;
-  }
-  double total() const { return seconds(begin_, std::chrono::steady_clock::now()); }
-  std::string table() {
-    next("end");
-    double all = 0;
-    for (const auto& [name, took] : stages_) all += took;
-    std::string out;
-    for (const auto& [name, took] : stages_) {
-      if (name != "end")
-        out += fmt::format("{:<24} {:9.2f} ms   {:5.1f} %\n", name, took * 1e3, 100 * took / all);
-    }
-    return out;
-  }
-
- private:
-  using Moment = std::chrono::steady_clock::time_point;
-  static double seconds(Moment from, Moment to) { return std::chrono::duration<double>(to - from).count(); }
-
-  Moment begin_ = std::chrono::steady_clock::now(), last_ = begin_;
-  std::vector<std::pair<std::string, double>> stages_;
-};
 
 // But for what depends on the target.
 passes::RunnerOptions runner_options(const Options& o, Session& s) {
