@@ -29,9 +29,19 @@ std::string name_of(const std::string& artifact) {
   return name.ends_with(".so") ? name.substr(0, name.size() - 3) : name;
 }
 
-Result<std::vector<std::string>> build(const Sources& sources, Weights weights,
-                                       const kernel::native::CompileOptions& options,
-                                       const std::string& artifact, Diagnostics& diagnostics) {
+Result<std::vector<std::string>> write_files(const std::vector<FileContents>& files,
+                                             Diagnostics& diagnostics) {
+  if (std::string problem = write_files_atomically(files); !problem.empty()) {
+    diagnostics.error(Span::none(), "file-unwritable", std::move(problem));
+    return kReported;
+  }
+  std::vector<std::string> paths;
+  for (const FileContents& f : files) paths.push_back(f.path);
+  return paths;
+}
+
+Result<std::string> compile(const Sources& sources, Weights weights,
+                            const kernel::native::CompileOptions& options, Diagnostics& diagnostics) {
   const auto uncompiled = [&](std::string wrong) -> Reported {
     diagnostics.error(Span::none(), "cannot-compile", std::move(wrong))
         .note(
@@ -52,20 +62,28 @@ Result<std::vector<std::string>> build(const Sources& sources, Weights weights,
   std::string wrong = kernel::native::build_library(texts, options, folder.path(), made);
   if (wrong.empty()) wrong = read_file(made, kMostLibraryBytes, bytes);
   if (!wrong.empty()) return uncompiled(std::move(wrong));
+  return bytes;
+}
 
+Result<std::vector<std::string>> write_artifact(const std::string& artifact, ArtifactKind kind,
+                                                const Sources& sources, std::string_view bytes,
+                                                Diagnostics& diagnostics) {
   const std::string stem = (std::filesystem::path(artifact).parent_path() / name_of(artifact)).string();
-  std::vector<FileContents> results;
-  if (weights == Weights::kFile) results.push_back({stem + ".safetensors", sources.weights});
-  if (!options.program) results.push_back({stem + ".h", sources.header});
-  results.push_back({artifact, bytes});  // last: where it is, the others are
-  if (std::string problem = write_files_atomically(results); !problem.empty()) {
-    diagnostics.error(Span::none(), "file-unwritable", std::move(problem));
-    return kReported;
-  }
-  if (options.program) make_executable(artifact);
-  std::vector<std::string> written;
-  for (const FileContents& f : results) written.push_back(f.path);
+  std::vector<FileContents> files;
+  if (kind.weights == Weights::kFile) files.push_back({stem + ".safetensors", sources.weights});
+  if (!kind.program) files.push_back({stem + ".h", sources.header});
+  files.push_back({artifact, bytes});  // last: where it is, the others are
+  Result<std::vector<std::string>> written = write_files(files, diagnostics);
+  if (written && kind.program) make_executable(artifact);
   return written;
+}
+
+Result<std::vector<std::string>> build(const Sources& sources, Weights weights,
+                                       const kernel::native::CompileOptions& options,
+                                       const std::string& artifact, Diagnostics& diagnostics) {
+  const Result<std::string> bytes = compile(sources, weights, options, diagnostics);
+  if (!bytes) return kReported;
+  return write_artifact(artifact, {weights, options.program}, sources, *bytes, diagnostics);
 }
 
 }  // namespace relay::aot

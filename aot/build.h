@@ -2,10 +2,12 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "aot/emit.h"
 #include "base/diagnostics.h"
+#include "base/file.h"
 #include "base/result.h"
 #include "kernel/native/toolchain.h"
 
@@ -14,9 +16,27 @@ namespace relay::aot {
 // NAME of DIR/NAME.so, or of a program DIR/NAME: what the files beside it are called after.
 std::string name_of(const std::string& artifact);
 
-// Writes NAME.so, NAME.h and, if the weights are a file, NAME.safetensors, for `artifact` = DIR/NAME.so: all of them whole, or
-// none. If the options say that it is a program there is no header. Returns their paths. A source without a target is compiled
-// for that of the options, so leave it at its default: any processor. Reports "cannot-compile" and "file-unwritable".
+// Compiles and links the sources: the bytes of the library, or of the program if the options say that it is one. Reports
+// "cannot-compile".
+Result<std::string> compile(const Sources& sources, Weights weights,
+                            const kernel::native::CompileOptions& options, Diagnostics& diagnostics);
+
+// Writes all files whole, or none, the last one last. Returns their paths. Reports "file-unwritable".
+Result<std::vector<std::string>> write_files(const std::vector<FileContents>& files,
+                                             Diagnostics& diagnostics);
+
+struct ArtifactKind {
+  Weights weights = Weights::kEmbedded;
+  bool program = false;  // it has no header then
+};
+// Writes NAME.so, NAME.h and, if the weights are a file, NAME.safetensors, for `artifact` = DIR/NAME.so, whose bytes these
+// are: all of them whole, or none. Returns their paths. Reports "file-unwritable".
+Result<std::vector<std::string>> write_artifact(const std::string& artifact, ArtifactKind kind,
+                                                const Sources& sources, std::string_view bytes,
+                                                Diagnostics& diagnostics);
+
+// Compiles an artifact and writes it. A source without a target is compiled for that of the options, so leave it at its
+// default: any processor. Reports "cannot-compile" and "file-unwritable".
 Result<std::vector<std::string>> build(const Sources& sources, Weights weights,
                                        const kernel::native::CompileOptions& options,
                                        const std::string& artifact, Diagnostics& diagnostics);

@@ -1,27 +1,34 @@
-// Texts that go into every artifact, from the files of the same names (see aot/BUILD).
+// Texts that go into artifacts, from the files of the same names (see aot/BUILD).
 #pragma once
 
 #include <string_view>
 
 namespace relay::aot {
 
-extern const std::string_view kRelayHeader;          // runtime/relay.h
-extern const std::string_view kDlpackHeader;         // runtime/dlpack.h
-extern const std::string_view kArtifactSource;       // aot/support/artifact.cc
-extern const std::string_view kCudaArtifactSource;   // aot/support/cuda_artifact.cc
-extern const std::string_view kCudaEmulationHeader;  // aot/cuda_emulation.h
-extern const std::string_view kCudaMachineSource;    // aot/support/cuda_machine.cc
-extern const std::string_view kExtentsSource;        // aot/support/extents.cc
-extern const std::string_view kModelSource;          // aot/support/model.cc
-extern const std::string_view kNoValuesSource;       // aot/support/no_values.cc
-extern const std::string_view kMainSource;           // aot/support/main.cc
-extern const std::string_view kNpySource;            // aot/support/npy.cc
-extern const std::string_view kPlanRunSource;        // aot/support/plan_run.cc
-extern const std::string_view kStopSource;           // aot/support/stop.cc
-extern const std::string_view kTensorsSource;        // aot/support/tensors.cc
-extern const std::string_view kThreadsSource;        // aot/support/threads.cc
-extern const std::string_view kTurnsSource;          // aot/support/turns.cc
-extern const std::string_view kValueRunSource;       // aot/support/value_run.cc
-extern const std::string_view kValuesSource;         // aot/support/values.cc
+extern const std::string_view kRelayHeader;           // runtime/relay.h
+extern const std::string_view kDlpackHeader;          // runtime/dlpack.h
+extern const std::string_view kArtifactSource;        // aot/support/artifact.cc
+extern const std::string_view kBaseSource;            // aot/support/base.cc
+extern const std::string_view kCudaArtifactSource;    // aot/support/cuda_artifact.cc
+extern const std::string_view kCudaEmulationHeader;   // aot/cuda_emulation.h
+extern const std::string_view kCudaMachineSource;     // aot/support/cuda_machine.cc
+extern const std::string_view kCudaModelSource;       // aot/support/cuda_model.cc
+extern const std::string_view kExtentsSource;         // aot/support/extents.cc
+extern const std::string_view kInterfaceSource;       // aot/support/interface.cc
+extern const std::string_view kMainSource;            // aot/support/main.cc
+extern const std::string_view kModelSource;           // aot/support/model.cc
+extern const std::string_view kNoValuesSource;        // aot/support/no_values.cc
+extern const std::string_view kNpySource;             // aot/support/npy.cc
+extern const std::string_view kOutputsSource;         // aot/support/outputs.cc
+extern const std::string_view kPackageConfig;         // aot/package/Config.cmake
+extern const std::string_view kPackageConfigVersion;  // aot/package/ConfigVersion.cmake
+extern const std::string_view kPackagePc;             // aot/package/package.pc
+extern const std::string_view kPlanRunSource;         // aot/support/plan_run.cc
+extern const std::string_view kStopSource;            // aot/support/stop.cc
+extern const std::string_view kTensorsSource;         // aot/support/tensors.cc
+extern const std::string_view kThreadsSource;         // aot/support/threads.cc
+extern const std::string_view kTurnsSource;           // aot/support/turns.cc
+extern const std::string_view kValueRunSource;        // aot/support/value_run.cc
+extern const std::string_view kValuesSource;          // aot/support/values.cc
 
 }  // namespace relay::aot

@@ -6,6 +6,8 @@
 
 #include "aot/c_text.h"
 #include "aot/embedded.h"
+#include "aot/kernel_files.h"
+#include "aot/ports.h"
 #include "aot/program.h"
 #include "aot/turns.h"
 #include "aot/weights.h"
@@ -31,6 +33,7 @@ struct Part {
   std::string prefix;  // of its names; empty if there is only one
   size_t first_constant = 0;
   std::map<Symbol, const kernel::Kernel*> kernels = {};
+  const Plan& plan() const { return variant->program->plan; }
   std::string name(const kernel::Kernel& k) const { return prefix + k.name.str(); }
 };
 
@@ -42,8 +45,7 @@ class Emitter {
     for (size_t i = 0; i < variants.size(); ++i) {
       Part part{&variants[i], variants.size() == 1 ? "" : cat("v", i, "_"), constants.size()};
       for (const kernel::Kernel* k : part.variant->program->kernels) part.kernels.emplace(k->name, k);
-      constants.insert(constants.end(), part.variant->program->plan.constants.begin(),
-                       part.variant->program->plan.constants.end());
+      constants.insert(constants.end(), part.plan().constants.begin(), part.plan().constants.end());
       parts_.push_back(std::move(part));
     }
     weights_ = lay_out_weights(constants);
@@ -52,6 +54,8 @@ class Emitter {
   Sources run() {
     Sources out;
     out.description = description();
+    out.kernels = kernel_count();
+    out.weights_bytes = weights_.data.size();
     out.workspace_bytes = workspace_bytes();
     out.header = header();
     out.weights = options_.weights == Weights::kFile ? weights_.head + weights_.data : weights_.data;
@@ -71,37 +75,13 @@ class Emitter {
 
  private:
   std::string description() const {
-    const auto ports = [](const std::vector<passes::PlanPort>& list) {
-      nlohmann::ordered_json out = nlohmann::ordered_json::array();
-      for (const passes::PlanPort& p : list) {
-        nlohmann::ordered_json dims = nlohmann::ordered_json::array();
-        for (Dim dim : p.type->dims) {
-          if (dim.is_const()) {
-            dims.push_back(dim.value());
-          } else if (dim.is_symbolic()) {
-            dims.push_back(show(dim));
-          } else {
-            dims.push_back(nullptr);
-          }
-        }
-        out.push_back({{"name", p.name}, {"dtype", p.type->dtype.name()}, {"dims", dims}});
-      }
-      return out;
-    };
-    nlohmann::ordered_json d;
-    d["abi_version"] = 1;
-    d["name"] = options_.model_name;
-    d["inputs"] = ports(plan_.inputs);
-    d["outputs"] = ports(plan_.outputs);
-    d["tuple_result"] = plan_.tuple_result;
+    nlohmann::ordered_json d = describe_ports(options_.model_name, plan_);
     if (has_values()) aot::describe(interface(), d);
     if (!options_.bounds.empty()) d["bounds"] = options_.bounds;
     d["workspace_bytes"] = workspace_bytes();
     d["weights_bytes"] = weights_.data.size();
     d["weights"] = options_.weights == Weights::kFile ? options_.model_name + ".safetensors" : "embedded";
-    size_t kernels = 0;
-    for (const Part& part : parts_) kernels += part.kernels.size();
-    d["kernels"] = kernels;
+    d["kernels"] = kernel_count();
     d["target"] = targets();
     d["features"] = parts_.back().variant->target.features;
     d["opt_level"] = options_.opt_level;
@@ -118,32 +98,21 @@ class Emitter {
                        [](const Part& part) { return !part.variant->program->functions.empty(); });
   }
   const Interface& interface() const { return parts_[0].variant->program->interface; }
+  size_t kernel_count() const {
+    size_t count = 0;
+    for (const Part& part : parts_) count += part.kernels.size();
+    return count;
+  }
   uint64_t workspace_bytes() const {
     constexpr uint64_t kHeapBytes = 4096;  // values.cc sees to it that this is enough
     uint64_t most = has_values() ? kHeapBytes : 0;
-    for (const Part& part : parts_)
-      most = std::max<uint64_t>(most, part.variant->program->plan.workspace_bytes);
+    for (const Part& part : parts_) most = std::max<uint64_t>(most, part.plan().workspace_bytes);
     return most;
   }
 
-  // The two headers in one file, so that a program needs nothing else.
   std::string header() const {
-    std::string relay(kRelayHeader);
-    const std::string include = "#include \"dlpack.h\"\n";
-    if (const size_t at = relay.find(include); at != std::string::npos) {
-      relay.replace(at, include.size(), std::string(kDlpackHeader));
-    }
-    std::string out = cat("/* How to use ", options_.model_name,
-                          ", which Relay compiled. The model has these tensors:\n *\n");
-    const auto list = [&](std::string_view role, const std::vector<passes::PlanPort>& ports) {
-      for (size_t i = 0; i < ports.size(); ++i) {
-        out += cat(" *   ", role, " ", i, ": ", comment_safe(ports[i].name), ": ", show(ports[i].type), "\n");
-      }
-    };
-    list("input", plan_.inputs);
-    list("output", plan_.outputs);
-    if (has_values()) out += value_types();
-    return out + " */\n\n" + relay;
+    return print_header(cat("How to use ", options_.model_name, ", which Relay compiled"), plan_,
+                        has_values() ? value_types() : "");
   }
 
   // The types of values, for the header's comment.
@@ -173,10 +142,8 @@ class Emitter {
 
   // The signature of a kernel: its first lines, up to the body.
   static std::string parameters(const kernel::Kernel& k) {
-    std::vector<std::string> types{"const relay_parallel*"};
-    for (const auto* b : k.inputs) types.push_back(cat("const ", kernel::memory_type(b->dtype), "*"));
-    for (const auto* b : k.outputs) types.push_back(cat(kernel::memory_type(b->dtype), "*"));
-    for (const auto* b : k.temporaries) types.push_back(cat(kernel::memory_type(b->dtype), "*"));
+    std::vector<std::string> types = pointer_types(k);
+    types.insert(types.begin(), "const relay_parallel*");
     types.insert(types.end(), kernel::shape_parameters(k).size(), "int64_t");
     return join(types, ", ");
   }
@@ -197,7 +164,6 @@ class Emitter {
     return out + "#endif\n";
   }
 
-  // Kernels go round over the files, the longest first, so that the files take about equally long to compile.
   void add_kernel_sources(const Part& part, std::vector<SourceFile>& files) const {
     const kernel::Dialect d = dialect();
     const int vector_bytes = 4 * part.variant->target.vector_floats;
@@ -211,22 +177,16 @@ class Emitter {
       for (const std::string& message : printed.messages) text += c_literal(message) + ", ";
       texts.push_back(text + "nullptr};\n\n");
     }
-    std::stable_sort(texts.begin(), texts.end(),
-                     [](const auto& a, const auto& b) { return a.size() > b.size(); });
-    const size_t first = files.size();
-    const size_t count =
-        texts.size() <= kFewKernels ? 1 : std::clamp<size_t>(options_.kernel_files, 1, texts.size());
-    for (size_t i = 0; i < count; ++i) {
-      files.push_back({cat(part.prefix, "kernels_", i, ".cc"),
-                       "#include \"kernels.h\"\n\n" + kernel::prelude(kernel::kCppDialect) + "\n",
-                       part.variant->target});
+    const size_t most_files = texts.size() <= kFewKernels ? 1 : options_.kernel_files;
+    const std::string prelude = "#include \"kernels.h\"\n\n" + kernel::prelude(kernel::kCppDialect) + "\n";
+    for (size_t i = 0; const std::string& text : spread(std::move(texts), most_files)) {
+      files.push_back({cat(part.prefix, "kernels_", i++, ".cc"), prelude + text, part.variant->target});
     }
-    for (size_t i = 0; i < texts.size(); ++i) files[first + i % count].text += texts[i];
   }
 
   // Where a value is, as a C++ expression of type `const T*` or `T*`.
   std::string pointer(const Part& part, uint32_t value, bool writes) const {
-    const PlanValue& v = part.variant->program->plan.values[value];
+    const PlanValue& v = part.plan().values[value];
     const std::string type = std::string(kernel::memory_type(v.type->dtype));
     const std::string cast = cat("(", writes ? "" : "const ", type, "*)");
     switch (v.place) {
@@ -235,8 +195,8 @@ class Emitter {
       case Place::kConstant:
         return cat(cast, "(weights + ", weights_.offsets[part.first_constant + v.at], ")");
       case Place::kWorkspace:
-        return part.variant->program->plan.dynamic ? cat(cast, "(workspace + slots[", v.at, "])")
-                                                   : cat(cast, "(workspace + ", v.at, ")");
+        return part.plan().dynamic ? cat(cast, "(workspace + slots[", v.at, "])")
+                                   : cat(cast, "(workspace + ", v.at, ")");
     }
     return {};
   }
@@ -265,7 +225,7 @@ class Emitter {
 
   // Where the slots of a workspace lie for some extents; nothing if it is the same for all.
   std::string lay_out(const Part& part) const {
-    const Plan& plan = part.variant->program->plan;
+    const Plan& plan = part.plan();
     if (!plan.dynamic) return {};
     std::string out = cat("int32_t ", part.prefix,
                           "lay_out(const int64_t* variables, size_t* slots, size_t* bytes) {\n"
@@ -288,14 +248,14 @@ class Emitter {
                           "(void)message;\n"
                           "  (void)variables, (void)slots;\n"
                           "  int32_t status = 0;\n");
-    const std::vector<bool> backwards = backward_steps(part.variant->program->plan);
+    const std::vector<bool> backwards = backward_steps(part.plan());
     if (std::find(backwards.begin(), backwards.end(), true) != backwards.end())
       out += "  const relay_parallel backwards = turned(parallel);\n";
-    for (size_t i = 0; i < part.variant->program->plan.steps.size(); ++i) {
-      const PlanStep& s = part.variant->program->plan.steps[i];
+    for (size_t i = 0; i < part.plan().steps.size(); ++i) {
+      const PlanStep& s = part.plan().steps[i];
       out += "  if ((status = stop->asked()) != 0) return status;\n";
       if (!s.kernel) {
-        const passes::PlanValue& from = part.variant->program->plan.values[s.inputs[0]];
+        const passes::PlanValue& from = part.plan().values[s.inputs[0]];
         out += cat("  memcpy(", pointer(part, s.outputs[0], true), ", ", pointer(part, s.inputs[0], false),
                    ", ", from.type->is_static() ? cat(from.bytes) : bytes_text(*from.type), ");\n");
         continue;
@@ -325,13 +285,11 @@ class Emitter {
       out += "  return nullptr;\n}\n";
       table += cat("    {", c_literal(part.variant->target.name), ", ", part.prefix, "missing_feature, ",
                    part.prefix, has_values() ? "run_main" : "run_plan");
-      if (!has_values())
-        table += part.variant->program->plan.dynamic ? cat(", ", part.prefix, "lay_out") : ", nullptr";
+      if (!has_values()) table += part.plan().dynamic ? cat(", ", part.prefix, "lay_out") : ", nullptr";
       table += "},\n";
     }
     size_t most_slots = 0;
-    for (const Part& part : parts_)
-      most_slots = std::max(most_slots, part.variant->program->plan.slots.size());
+    for (const Part& part : parts_) most_slots = std::max(most_slots, part.plan().slots.size());
     out += cat("[[maybe_unused]] constexpr size_t kMostSlots = ", most_slots, ";\n");
     const std::string run = has_values() ? "Value (*run_main)(Run& run, Value* args)"
                                          : cat("int32_t (*run_plan)(", kRunParameters,
@@ -342,45 +300,11 @@ class Emitter {
                      "constexpr size_t kVariantCount = ", parts_.size(), ";\n");
   }
 
-  std::string port_table(std::string_view name, const std::vector<passes::PlanPort>& ports) const {
-    std::string shapes, table;
-    for (size_t i = 0; i < ports.size(); ++i) {
-      const TensorType& t = *ports[i].type;
-      std::vector<std::string> entries;
-      for (Dim d : t.dims) entries.push_back(extents_.entry(d));
-      // C++ has no arrays without elements.
-      if (entries.empty()) entries.push_back("0");
-      shapes += cat("const int64_t ", name, "Shape", i, "[] = {", join(entries, ", "), "};\n");
-      const std::optional<Shape> shape = t.static_shape();
-      const int64_t bytes = shape ? *element_count(*shape) * static_cast<int64_t>(t.dtype.bytes()) : 0;
-      table += cat("    {", c_literal(ports[i].name), ", ", t.rank(), ", ", name, "Shape", i, ", ",
-                   dlpack_code(t.dtype), ", ", static_cast<int>(t.dtype.bits), ", ",
-                   c_literal(t.dtype.name()), ", ", bytes, "},\n");
-    }
-    return shapes +
-           cat("const Port ", name, "[] = {\n", table, "    {nullptr, 0, nullptr, 0, 0, nullptr, 0},\n};\n");
-  }
-
   std::string tables(const std::string& description) const {
-    size_t most_dims = 1;
-    for (const auto& p : plan_.outputs) most_dims = std::max(most_dims, p.type->rank());
-    std::string out =
-        "// An extent that is not constant: -1 - i is number i of those below, and kUnknown may be any.\n"
-        "constexpr int64_t kUnknown = INT64_MIN;\n"
-        "struct Port {\n  const char* name;\n  int32_t rank;\n  const int64_t* shape;\n  uint8_t dtype_code, "
-        "dtype_bits;\n"
-        "  const char* dtype_name;\n  uint64_t bytes;\n};\n";
-    out += port_table("kInputs", plan_.inputs) + port_table("kOutputs", plan_.outputs);
-    out +=
-        cat("constexpr bool kTakesTensors = ", !has_values() || interface().tensors_only ? "true" : "false",
-            ";\n");
-    out += cat("constexpr size_t kInputCount = ", plan_.inputs.size(), ";\n");
-    out += cat("constexpr size_t kOutputCount = ", plan_.outputs.size(), ";\n");
-    out += cat("constexpr size_t kMostDims = ", most_dims, ";\n");
-    out += cat("constexpr size_t kWorkspaceBytes = ", workspace_bytes(), ";\n");
-    out += cat("constexpr unsigned kDefaultThreads = ", std::max(options_.threads, 0), ";\n");
-    out += cat("const char kDescription[] = ", c_literal(description), ";\n");
-    return out;
+    return cat(print_ports(plan_, extents_, !has_values() || interface().tensors_only),
+               "constexpr size_t kWorkspaceBytes = ", workspace_bytes(), ";\n",
+               "constexpr unsigned kDefaultThreads = ", std::max(options_.threads, 0), ";\n",
+               "const char kDescription[] = ", c_literal(description), ";\n");
   }
 
   std::string weights_text() const {
@@ -390,13 +314,7 @@ class Emitter {
                  "constexpr uint64_t kWeightsBytes = ", weights_.data.size(), ";\n",
                  "const char kWeightsHead[] = ", c_literal(weights_.head), ";\n");
     }
-    // The assembler takes the file as it is: no literals, no time.
-    return "asm(\".section .rodata\\n\"\n"
-           "    \".balign 64\\n\"\n"
-           "    \"relay_weights_begin:\\n\"\n"
-           "    \".incbin \\\"weights.bin\\\"\\n\"\n"
-           "    \".byte 0\\n\"\n"
-           "    \".text\\n\");\n"
+    return embed_weights() +
            "extern \"C\" __attribute__((visibility(\"hidden\"))) const unsigned char relay_weights_begin[];\n"
            "const unsigned char* relay_embedded_weights() { return relay_weights_begin; }\n";
   }
@@ -408,7 +326,7 @@ class Emitter {
         "#include \"relay.h\"\n#include \"kernels.h\"\n\n#include <dlfcn.h>\n#include <stddef.h>\n#include "
         "<stdint.h>\n#include <pthread.h>\n#include <string.h>\n#include <time.h>\n\n#include <new>\n\n";
     out += "#define RELAY_EXPORT __attribute__((visibility(\"default\")))\n\n";
-    out += weights_text() + "\nnamespace {\n\n" + tables(description) + "\n";
+    out += cat(weights_text(), "\n", kBaseSource, "\nnamespace {\n\n", tables(description), "\n");
     out += cat(kStopSource, "\n", kTurnsSource, "\n", kExtentsSource, "\n");
     if (has_values()) {
       size_t most = 1;
@@ -418,8 +336,9 @@ class Emitter {
     }
     out += extents_.print(options_.bounds) + variants() + "\n}  // namespace\n\n";
     return cat(out, kThreadsSource, "\n", kModelSource, "\n", kTensorsSource, "\n",
-               has_values() ? kValueRunSource : kPlanRunSource, "\n", has_values() ? "" : kNoValuesSource,
-               "\n", kArtifactSource, options_.program ? cat("\n", kNpySource, "\n", kMainSource) : "");
+               has_values() ? "" : kOutputsSource, "\n", has_values() ? kValueRunSource : kPlanRunSource,
+               "\n", has_values() ? "" : kNoValuesSource, "\n", kArtifactSource, "\n", kInterfaceSource,
+               options_.program ? cat("\n", kNpySource, "\n", kMainSource) : "");
   }
 
   const EmitOptions& options_;

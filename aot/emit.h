@@ -1,6 +1,6 @@
 // emit: a lowered module as C++ source that needs nothing of ours.
 //
-// One file holds the plan, the tables and the C interface (aot/support/artifact.cc); the kernels are spread over a few
+// One file holds the plan, the tables and the C interface (aot/support/interface.cc); the kernels are spread over a few
 // more, so that they compile side by side. Text depends on the module and the options alone: same input, same bytes.
 #pragma once
 
@@ -52,6 +52,8 @@ struct Sources {
   std::string header;             // model.h: all that a program needs to use the artifact
   std::string weights;            // bytes: of the section, or of the whole safetensors file
   std::string description;        // JSON
+  size_t kernels = 0;             // how many different ones there are
+  uint64_t weights_bytes = 0;     // of all weights
   uint64_t workspace_bytes = 0;   // of a context, from its beginning
 };
 

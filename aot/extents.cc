@@ -10,7 +10,7 @@ namespace {
 
 using kernel::ExprKind;
 
-// How an operation on extents is written: between its operands, or as a function of support/values.cc before them.
+// How an operation on extents is written: between its operands, or as a function of support/extents.cc before them.
 struct Operation {
   const char* sign = nullptr;
   const char* function = nullptr;

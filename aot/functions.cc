@@ -557,7 +557,7 @@ class Printer {
   size_t current_ = 0;
   std::string text_, indent_;
   std::unordered_map<Expr, std::string> names_;
-  std::unordered_map<const kernel::ExprNode*, std::string> extents_;
+  Extents extents_;
 };
 
 }  // namespace

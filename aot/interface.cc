@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "aot/c_text.h"
+#include "aot/extents.h"
 #include "base/cat.h"
 #include "base/check.h"
 
@@ -198,63 +199,6 @@ void describe(const Interface& interface, nlohmann::ordered_json& d) {
     }
     d["types"].push_back(std::move(entry));
   }
-}
-
-void add_ports(Type t, const std::string& name, std::vector<passes::PlanPort>& out) {
-  if (const auto* tensor = t->as<TensorType>()) out.push_back({name, tensor});
-  const auto* tuple = t->as<TupleType>();
-  for (size_t i = 0; tuple && i < tuple->fields.size(); ++i) {
-    add_ports(tuple->fields[i], cat(name, "_", i), out);
-  }
-}
-
-PortExtents::PortExtents(const std::vector<passes::PlanPort>& inputs,
-                         const std::vector<passes::PlanPort>& outputs) {
-  const auto add = [&](kernel::Expr e) {
-    if (places_.emplace(e->id, list_.size()).second) list_.push_back(e);
-  };
-  for (const passes::PlanPort& port : inputs) add_extents(port.type, add);
-  variables_ = list_.size();
-  const auto bound = [&](kernel::Expr v) { return places_.contains(v->id); };
-  for (const auto* ports : {&inputs, &outputs}) {
-    for (const passes::PlanPort& port : *ports) {
-      for (Dim d : port.type->dims) {
-        if (d.is_symbolic() && is_printable(d.symbolic(), bound)) add(d.symbolic());
-      }
-    }
-  }
-}
-
-std::string PortExtents::entry(Dim d) const {
-  if (d.is_const()) return cat(d.value());
-  const auto it = d.is_symbolic() ? places_.find(d.symbolic()->id) : places_.end();
-  return it == places_.end() ? "kUnknown" : cat(-1 - static_cast<int64_t>(it->second));
-}
-
-std::string PortExtents::name(kernel::Expr variable) const {
-  return cat("variables[", places_.at(variable->id), "]");
-}
-
-std::string PortExtents::print(const std::map<std::string, int64_t>& bounds) const {
-  std::string names, cases, most;
-  for (size_t i = 0; i < list_.size(); ++i) {
-    names += c_literal(show(list_[i])) + ", ";
-    if (i < variables_) {
-      const auto bound = bounds.find(show(list_[i]));
-      most += bound == bounds.end() ? "INT64_MAX, " : cat(bound->second, ", ");
-    } else {
-      cases += cat("    case ", i, ": return ",
-                   print_extent(list_[i], [&](kernel::Expr v) { return name(v); }), ";\n");
-    }
-  }
-  return cat("// Extents that are not constant: shape variables, then expressions over them.\n",
-             "constexpr size_t kVariableCount = ", variables_, ";\nconst int64_t kVariableBounds[] = {", most,
-             "0};\nconst char* const kExtentTexts[] = {", names, "\"\"};\n",
-             "inline int64_t dynamic_extent(int64_t i, const int64_t* variables) {\n"
-             "  for (size_t v = 0; v < kVariableCount; ++v) {\n    if (variables[v] == kUnknown) return "
-             "kUnknown;\n  }\n"
-             "  switch (i) {\n",
-             cases, "    default: return variables[i];\n  }\n}\n");
 }
 
 }  // namespace relay::aot

@@ -25,29 +25,11 @@ const Compiled& bounded() {
   return c;
 }
 
-struct RowRun {
-  const relay_api* api;
-  relay_model* model = nullptr;
-  relay_context* context = nullptr;
-  relay_status status;
+struct RowRun : Session {
+  using Session::Session;
   std::vector<float> x, y;
   int64_t x_shape[2] = {0, 8}, y_shape[1] = {0};
   DLTensor out[3] = {};
-
-  explicit RowRun(const Compiled& c, const relay_allocator* memory = nullptr) : api(c.api) {
-    relay_open_options options = {};
-    options.struct_size = sizeof options;
-    options.threads = 1;
-    options.allocator = memory;
-    status = api->model_open(&options, &model);
-    if (status == RELAY_OK) status = api->context_create(model, &context);
-  }
-  RowRun(const RowRun&) = delete;
-  ~RowRun() {
-    api->context_free(context);
-    EXPECT_EQ(api->model_close(model), RELAY_OK);
-  }
-  std::string said() const { return api->error(context); }
 
   // The context gives the memory of the results.
   relay_status go(int64_t n, int64_t m) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "aot/ports.h"
 #include "base/cat.h"
 #include "ir/analysis.h"
 #include "ir/traverse.h"

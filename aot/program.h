@@ -12,6 +12,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "aot/extents.h"
 #include "aot/interface.h"
 #include "base/diagnostics.h"
 #include "base/result.h"

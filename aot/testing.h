@@ -68,6 +68,33 @@ struct Compiled {
   std::string weights() const { return folder.path() + "/model.safetensors"; }
 };
 
+// A model that is open, with a context; both are closed with it.
+struct Session {
+  const relay_api* api;
+  relay_model* model = nullptr;
+  relay_context* context = nullptr;
+  relay_status status;
+
+  explicit Session(const Compiled& c, const relay_allocator* memory = nullptr) : api(c.api) {
+    relay_open_options options = {};
+    options.struct_size = sizeof options;
+    options.threads = 1;
+    options.allocator = memory;
+    status = api->model_open(&options, &model);
+    if (status == RELAY_OK) status = api->context_create(model, &context);
+  }
+  // Another context of a model that is open.
+  Session(const relay_api* of, relay_model* shared) : api(of) {
+    status = api->context_create(shared, &context);
+  }
+  Session(const Session&) = delete;
+  ~Session() {
+    api->context_free(context);
+    EXPECT_EQ(api->model_close(model), RELAY_OK);
+  }
+  std::string said() const { return api->error(context); }
+};
+
 // Memory that is counted; the request after `left` others is refused, none if that is negative.
 struct Counting {
   int left;

@@ -70,4 +70,16 @@ WeightsLayout lay_out_weights(const std::vector<Tensor>& constants) {
   return out;
 }
 
+std::string embed_weights() {
+  return R"(asm(".section .rodata\n"
+    ".balign 64\n"
+    ".globl relay_weights_begin\n"
+    ".hidden relay_weights_begin\n"
+    "relay_weights_begin:\n"
+    ".incbin \"weights.bin\"\n"
+    ".byte 0\n"
+    ".text\n");
+)";
+}
+
 }  // namespace relay::aot

@@ -20,4 +20,8 @@ struct WeightsLayout {
 // safetensors format allows none). The head's metadata holds a hash of the data.
 WeightsLayout lay_out_weights(const std::vector<Tensor>& constants);
 
+// C++ that puts the file weights.bin into the library, at relay_weights_begin. The assembler takes the file as it is: no
+// literals, no time.
+std::string embed_weights();
+
 }  // namespace relay::aot

@@ -1,10 +1,12 @@
 #include "tools/artifact.h"
 
 #include <cstring>
+#include <memory>
 
 #include "base/cat.h"
 #include "base/check.h"
 #include "base/failure.h"
+#include "base/file.h"
 
 namespace relay::tools {
 namespace {
@@ -55,6 +57,25 @@ Value result_of(Type type, const std::vector<Tensor>& tensors) {
   return value_of(type, tensors, next);
 }
 
+Prepared prepare_artifact(aot::Program program, int threads, const BuildLibrary& build) {
+  Diagnostics diagnostics;
+  const auto refuse = [&](std::string_view slug, const std::string& why) {
+    diagnostics.error(Span::none(), slug, why);
+    throw CannotPrepare(diagnostics);
+  };
+  TemporaryFolder folder;
+  if (std::string wrong = folder.make(); !wrong.empty()) refuse("cannot-compile", wrong);
+  const std::string library = folder.path() + "/model.so";
+  if (!build(program, library, diagnostics)) throw CannotPrepare(diagnostics);
+  const auto artifact = std::make_shared<Artifact>();
+  if (std::string wrong = artifact->open(library, static_cast<unsigned>(threads)); !wrong.empty())
+    refuse("cannot-load", wrong);
+  const auto shared = std::make_shared<aot::Program>(std::move(program));
+  return {[artifact, shared](const std::vector<Value>& args) {
+    return outcome_of([&] { return artifact->run(*shared, args); });
+  }};
+}
+
 Artifact::~Artifact() {
   if (context_) api_->context_free(context_);
   if (model_) api_->model_close(model_);
@@ -83,6 +104,8 @@ std::string Artifact::open(const std::string& path, unsigned threads) {
 
 void Artifact::check(relay_status status) const {
   if (status == RELAY_LIMIT) throw Exhausted(api_->error(context_));
+  // What the emulation of a GPU finds is a bug of ours, and no failure of the program.
+  CHECK(status != RELAY_INTERNAL, api_->error(context_));
   if (status != RELAY_OK) throw Trap(api_->error(context_));
 }
 

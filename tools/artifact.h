@@ -1,6 +1,7 @@
 // An artifact as a user's program sees it: loaded, and called through its C interface and nothing else.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -8,6 +9,7 @@
 #include "kernel/native/toolchain.h"
 #include "runtime/relay.h"
 #include "runtime/value.h"
+#include "tools/engines.h"
 
 namespace relay::tools {
 
@@ -37,6 +39,11 @@ class Artifact {
   relay_model* model_ = nullptr;
   relay_context* context_ = nullptr;
 };
+
+// The program as an engine runs it: `build` writes its library, which is opened. Throws CannotPrepare.
+using BuildLibrary =
+    std::function<bool(const aot::Program& program, const std::string& library, Diagnostics& diagnostics)>;
+Prepared prepare_artifact(aot::Program program, int threads, const BuildLibrary& build);
 
 // The tensors among arguments, those of tuples in their place. Throws Trap for values of other kinds.
 std::vector<Tensor> tensors_of_args(const std::vector<Value>& args);

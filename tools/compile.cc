@@ -2,7 +2,6 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <charconv>
-#include <chrono>
 #include <filesystem>
 #include <map>
 #include <optional>
@@ -11,6 +10,7 @@
 #include "aot/build.h"
 #include "aot/cuda/build.h"
 #include "aot/cuda/emit.h"
+#include "aot/package.h"
 #include "base/cat.h"
 #include "base/file.h"
 #include "kernel/native/parallel.h"
@@ -20,6 +20,8 @@
 #include "tools/graph.h"
 #include "tools/model.h"
 #include "tools/session.h"
+#include "tools/stages.h"
+#include "tools/targets.h"
 
 namespace relay::tools {
 namespace {
@@ -30,7 +32,7 @@ struct Options {
   ModelOptions model;
   std::vector<std::string> targets = {"native"};
   std::vector<std::string> bounds;
-  std::string output, emit = "so", licence, passes;
+  std::string output, emit = "so", licence, passes, package_name, package_version;
   int opt_level = 2, threads = 1;
   bool weights_file = false, time = false;
 };
@@ -90,72 +92,102 @@ std::string no_executable(const aot::Program& program) {
   return {};
 }
 
-// How long the stages of a compilation take, for --time.
-class Stages {
- public:
-  void next(std::string name) {
-    const auto now = std::chrono::steady_clock::now();
-    if (!stages_.empty()) stages_.back().second = seconds(last_, now);
-    stages_.emplace_back(std::move(name), 0);
-    last_ = now;
-  }
-  double total() const { return seconds(begin_, std::chrono::steady_clock::now()); }
-  std::string table() {
-    next("end");
-    double all = 0;
-    for (const auto& [name, took] : stages_) all += took;
-    std::string out;
-    for (const auto& [name, took] : stages_) {
-      if (name != "end")
-        out += fmt::format("{:<24} {:9.2f} ms   {:5.1f} %\n", name, took * 1e3, 100 * took / all);
-    }
-    return out;
-  }
-
- private:
-  using Moment = std::chrono::steady_clock::time_point;
-  static double seconds(Moment from, Moment to) { return std::chrono::duration<double>(to - from).count(); }
-
-  Moment begin_ = std::chrono::steady_clock::now(), last_ = begin_;
-  std::vector<std::pair<std::string, double>> stages_;
+// The artifact that is asked for: where it is written, as what.
+struct Product {
+  std::string output;                   // a path, with the default for what -o leaves open
+  std::optional<aot::Package> package;  // in the folder `output`
+  std::string name;                     // of the artifact
 };
 
-// The targets, as --target names them; it was checked.
-std::vector<native::Target> targets_of(const Options& o) {
-  std::vector<native::Target> out;
-  for (const std::string& name : o.targets) {
-    native::Target target;
-    CHECK(native::parse_foreign_target(name, target).empty(), "the option was checked");
-    target.name = name;
-    out.push_back(std::move(target));
+// The package that is asked for. Fails for a name or a version that none can have.
+aot::Package package_of(const Options& o, const std::string& folder, const std::string& licence, Session& s) {
+  aot::Package p;
+  p.folder = folder;
+  std::error_code ignored;  // the name is empty then
+  const std::filesystem::path whole = std::filesystem::absolute(std::filesystem::path(folder) / "", ignored);
+  p.name =
+      o.package_name.empty() ? whole.lexically_normal().parent_path().filename().string() : o.package_name;
+  p.version = o.package_version.empty() ? aot::default_package_version() : o.package_version;
+  p.licence = licence;
+  p.weights = o.weights_file ? aot::Weights::kFile : aot::Weights::kEmbedded;
+  if (!aot::is_package_name(p.name)) {
+    s.fail(kUsage,
+           cat("--emit package: `", p.name,
+               "` is no name for a package, which consists of letters of ASCII, digits and `_`, and begins "
+               "with no digit: give another one with --package-name"));
+  } else if (!aot::is_package_version(p.version)) {
+    s.fail(kUsage,
+           cat("--package-version: `", p.version,
+               "` is no version, which is one number to four with points between them, such as 1.2.0"));
   }
-  return out;
+  return p;
 }
 
-// Why a target would never be chosen; empty if each can be.
-std::string never_chosen(const std::vector<std::string>& targets) {
-  // Of the names each has what those before it have, but for `native`, which has what this processor has.
-  const auto rank = [](std::string_view name) {
-    if (name.starts_with("cpu:")) name.remove_prefix(4);
-    const std::vector<std::string> names = native::target_names();
-    return name == "native" ? names.end() - names.begin()
-                            : std::find(names.begin(), names.end(), name) - names.begin();
-  };
-  for (size_t later = 1; later < targets.size(); ++later) {
-    if (rank(targets[later]) < rank(targets[later - 1])) continue;
-    return cat("--target: ", targets[later], " would never run, as processors that can run it run ",
-               targets[later - 1], ", which stands before it: name the best first");
+// Fails for what cannot be written: a long compilation should not end in a folder that is not there.
+Product product_of(const Options& o, const std::string& licence, Session& s) {
+  Product p;
+  p.output = !o.output.empty() ? o.output : o.emit == "so" ? "model.so" : "model";
+  std::string wrong;
+  if (o.emit == "package") {
+    p.package = package_of(o, p.output, licence, s);
+    p.name = p.package->name;
+    if (s.exit_code == kOk) wrong = aot::cannot_write(*p.package);
+  } else {
+    const bool compiles = o.emit == "so" || o.emit == "exe";
+    p.name = aot::name_of(compiles ? p.output : std::filesystem::path(p.output).stem().string());
+    if (!o.package_name.empty() || !o.package_version.empty())
+      s.fail(kUsage, "--package-name and --package-version: only --emit package makes a package");
+    // A graph's folder is made; without -o, texts are printed.
+    if (o.emit != "graph" && (compiles || !o.output.empty())) wrong = cannot_write(p.output);
   }
-  return {};
+  if (!wrong.empty()) s.fail(kLimit, wrong);
+  return p;
 }
 
-passes::RunnerOptions runner_options(const Options& o, const native::Target& target, Session& s) {
+// But for what depends on the target.
+passes::RunnerOptions runner_options(const Options& o, Session& s) {
   passes::RunnerOptions run;
   run.target.opt_level = o.opt_level;
-  run.target.vector_floats = target.vector_floats;
   run.time = o.time;
   run.print = [&](std::string_view text) { s.say(text); };
   return run;
+}
+
+passes::RunnerOptions runner_options(const Options& o, const native::Target& target, Session& s) {
+  passes::RunnerOptions run = runner_options(o, s);
+  run.target.vector_floats = target.vector_floats;
+  return run;
+}
+
+// Inputs are called what the model's format calls them.
+void name_inputs(const Model& model, passes::Plan& plan) {
+  for (size_t i = 0; i < plan.inputs.size() && i < model.input_names.size(); ++i)
+    plan.inputs[i].name = model.input_names[i];
+}
+
+// Writes a text to the file that -o names; without one, prints it.
+void deliver(const std::string& text, const Options& o, Session& s) {
+  if (o.output.empty()) return s.print(text);
+  if (std::string wrong = write_file_atomically(o.output, text); !wrong.empty()) s.fail(kLimit, wrong);
+}
+
+// Writes the artifact whose bytes these are, as what is asked for.
+using Written = Result<std::vector<std::string>>;
+Written write(const Product& product, aot::ArtifactKind kind, const aot::Sources& sources,
+              std::string_view bytes, Diagnostics& diagnostics) {
+  return product.package ? aot::write_package(*product.package, sources, bytes, diagnostics)
+                         : aot::write_artifact(product.output, kind, sources, bytes, diagnostics);
+}
+
+// Says what was compiled.
+void report(const Options& o, const aot::Sources& sources, const std::vector<std::string>& written,
+            Stages& stages, Session& s) {
+  const double seconds = stages.total();
+  if (o.time) s.say(stages.table());
+  if (s.json) return s.print(sources.description + "\n");
+  s.say(fmt::format("wrote {} in {:.1f} s: {} kernels, {} bytes of weights, {} bytes of workspace\n",
+                    join(written, ", "), seconds, sources.kernels, sources.weights_bytes,
+                    sources.workspace_bytes));
 }
 
 // The program as it runs on one target.
@@ -172,24 +204,8 @@ std::optional<aot::Program> lower(const Options& o, const Model& model, const na
     s.fail(diagnostics, model.module.context().sources());
     return std::nullopt;
   }
-  for (size_t i = 0; i < program->plan.inputs.size() && i < model.input_names.size(); ++i)
-    program->plan.inputs[i].name = model.input_names[i];
+  name_inputs(model, program->plan);
   return std::move(*program);
-}
-
-// One library is of one machine; empty if all targets are.
-std::string several_machines(const std::vector<native::Target>& targets) {
-  for (const native::Target& t : targets) {
-    if (t.machine != targets[0].machine)
-      return cat("--target: ", targets[0].name, " and ", t.name, " are of two machines: compile for each");
-  }
-  return {};
-}
-
-std::string wrong_foreign_target(const std::string& name) {
-  if (aot::cuda::is_target(name)) return wrong_target(name);
-  native::Target ignored;
-  return native::parse_foreign_target(name, ignored);
 }
 
 // What of the options means nothing for a GPU; empty if there is no such thing.
@@ -199,7 +215,8 @@ std::string wrong_for_gpu(const Options& o) {
   if (o.threads != 1) return "--threads: a run on a GPU uses one thread of the host";
   if (o.emit == "cpp") return "--emit cpp: the source for a GPU is CUDA: --emit cuda";
   if (o.emit == "exe" || o.emit == "header")
-    return cat("--emit ", o.emit, ": for a GPU there are so and cuda; the header stands beside the library");
+    return cat("--emit ", o.emit,
+               ": for a GPU there are so, package and cuda; the header stands beside the library");
   return {};
 }
 
@@ -210,9 +227,7 @@ void run_for_gpu(const Options& o, Session& s) {
   CHECK(aot::cuda::parse_target(o.targets[0], target).empty(), "the option was checked");
   aot::cuda::EmitOptions emit;
   emit.licence = licence_text(o, s);
-  const bool to_file = o.emit == "so" || !o.output.empty();
-  const std::string output = o.output.empty() ? "model.so" : o.output;
-  if (std::string wrong = to_file ? cannot_write(output) : ""; !wrong.empty()) s.fail(kLimit, wrong);
+  const Product product = product_of(o, emit.licence, s);
   if (s.exit_code != kOk) return;
   stages.next("read and check");
   Result<Model> model = load_model(o.model, s);
@@ -220,10 +235,8 @@ void run_for_gpu(const Options& o, Session& s) {
   stages.next("passes and plan");
   Progress progress(s, "compile");
   progress.step("optimising");
-  passes::RunnerOptions run;
+  passes::RunnerOptions run = runner_options(o, s);
   aot::cuda::aim_at_gpu(o.opt_level, run);
-  run.time = o.time;
-  run.print = [&](std::string_view text) { s.say(text); };
   Diagnostics diagnostics;
   const Result<Module> lowered = passes::run_pipeline(
       with_entry(model->module, model->function),
@@ -231,41 +244,28 @@ void run_for_gpu(const Options& o, Session& s) {
   Result<passes::Plan> plan =
       lowered ? passes::plan_memory(*lowered, "main", diagnostics) : Result<passes::Plan>(kReported);
   stages.next("print CUDA");
-  emit.model_name = std::filesystem::path(output).stem().string();
+  emit.model_name = product.name;
   emit.opt_level = o.opt_level;
   emit.kernel_files = native::usable_cores();
-  if (plan) {
-    for (size_t i = 0; i < plan->inputs.size() && i < model->input_names.size(); ++i)
-      plan->inputs[i].name = model->input_names[i];
-  }
+  if (plan) name_inputs(*model, *plan);
   const Result<aot::Sources> sources =
       plan ? aot::cuda::emit(*plan, target, emit, diagnostics) : Result<aot::Sources>(kReported);
   if (!sources) {
     s.fail(diagnostics, model->module.context().sources());
     return;
   }
-  if (o.emit == "cuda") {
-    if (!to_file) {
-      s.print(listing(*sources));
-    } else if (std::string wrong = write_file_atomically(output, listing(*sources)); !wrong.empty()) {
-      s.fail(kLimit, wrong);
-    }
-    return;
-  }
+  if (o.emit == "cuda") return deliver(listing(*sources), o, s);
   progress.step("compiling CUDA");
   stages.next("compile CUDA and link");
-  const auto written = aot::cuda::build(*sources, target, o.opt_level, output, diagnostics);
+  aot::cuda::CompileOptions compile{.opt_level = o.opt_level};
+  if (product.package) compile.soname = product.package->soname();
+  const Result<std::string> library = aot::cuda::compile(*sources, target, compile, diagnostics);
+  const Written written = library ? write(product, {}, *sources, *library, diagnostics) : Written(kReported);
   if (!written) {
     s.fail(diagnostics, model->module.context().sources());
     return;
   }
-  if (o.time) s.say(stages.table());
-  if (s.json) {
-    s.print(sources->description + "\n");
-    return;
-  }
-  s.say(fmt::format("wrote {} in {:.1f} s: {} bytes of weights, {} bytes of workspace\n",
-                    join(*written, ", "), stages.total(), sources->weights.size(), plan->workspace_bytes));
+  report(o, *sources, *written, stages, s);
 }
 
 void run(const Options& o, Session& s) {
@@ -276,7 +276,7 @@ void run(const Options& o, Session& s) {
     return;
   }
   Stages stages;
-  const std::vector<native::Target> targets = targets_of(o);
+  const std::vector<native::Target> targets = targets_of(o.targets);
   if (std::string wrong = several_machines(targets); !wrong.empty()) {
     s.fail(kUsage, wrong);
     return;
@@ -287,12 +287,7 @@ void run(const Options& o, Session& s) {
     s.fail(kUsage,
            "--weights-file and --licence: a graph has its weights in a file, and no place for a licence");
   const std::string licence = licence_text(o, s);
-  // A long compilation should not end in a folder that is not there.
-  const bool compiles = o.emit == "so" || o.emit == "exe", to_file = compiles || !o.output.empty();
-  const std::string output = !o.output.empty() ? o.output : o.emit == "exe" ? "model" : "model.so";
-  // A graph's folder is made.
-  if (std::string wrong = to_file && o.emit != "graph" ? cannot_write(output) : ""; !wrong.empty())
-    s.fail(kLimit, wrong);
+  const Product product = product_of(o, licence, s);
   if (s.exit_code != kOk) return;
   stages.next("read and check");
   Result<Model> model = load_model(o.model, s);
@@ -319,13 +314,9 @@ void run(const Options& o, Session& s) {
   }
   stages.next("print C++");
   std::vector<aot::Variant> variants;
-  size_t kernels = 0;
-  for (size_t i = 0; i < targets.size(); ++i) {
-    variants.push_back({&programs[i], targets[i]});
-    kernels += programs[i].kernels.size();
-  }
+  for (size_t i = 0; i < targets.size(); ++i) variants.push_back({&programs[i], targets[i]});
   aot::EmitOptions emit;
-  emit.model_name = aot::name_of(compiles ? output : std::filesystem::path(output).stem().string());
+  emit.model_name = product.name;
   emit.program = o.emit == "exe";
   emit.opt_level = o.opt_level;
   emit.threads = o.threads;
@@ -335,14 +326,8 @@ void run(const Options& o, Session& s) {
   if (s.exit_code != kOk) return;
   emit.kernel_files = 2 * native::usable_cores();
   const aot::Sources sources = aot::emit(variants, emit);
-  if (!compiles) {
-    const std::string text = o.emit == "cpp" ? listing(sources) : sources.header;
-    std::string wrong;
-    if (to_file) wrong = write_file_atomically(output, text);
-    if (!to_file) s.print(text);
-    if (!wrong.empty()) s.fail(kLimit, wrong);
-    return;
-  }
+  if (o.emit == "cpp") return deliver(listing(sources), o, s);
+  if (o.emit == "header") return deliver(sources.header, o, s);
   progress.step("compiling C++");
   stages.next("compile C++ and link");
   native::CompileOptions compile;
@@ -350,20 +335,15 @@ void run(const Options& o, Session& s) {
   compile.program = emit.program;
   compile.target.machine = targets[0].machine;
   Diagnostics diagnostics;
-  const auto written = aot::build(sources, emit.weights, compile, output, diagnostics);
+  if (product.package) compile.link_flags.push_back("-Wl,-soname," + product.package->soname());
+  const Result<std::string> bytes = aot::compile(sources, emit.weights, compile, diagnostics);
+  const Written written =
+      bytes ? write(product, {emit.weights, emit.program}, sources, *bytes, diagnostics) : Written(kReported);
   if (!written) {
     s.fail(diagnostics, model->module.context().sources());
     return;
   }
-  if (o.time) s.say(stages.table());
-  if (s.json) {
-    s.print(sources.description + "\n");
-    return;
-  }
-  s.say(fmt::format("wrote {} in {:.1f} s: {} kernels, {} bytes of weights, {} bytes of workspace\n",
-                    join(*written, ", "), stages.total(), kernels,
-                    programs[0].plan.constants.empty() ? 0 : sources.weights.size(),
-                    sources.workspace_bytes));
+  report(o, sources, *written, stages, s);
 }
 
 }  // namespace
@@ -374,14 +354,17 @@ void add_compile(CLI::App& app, Session& session) {
   add_model_options(*sub, o->model);
   sub->add_option(
       "-o,--output", o->output,
-      "the library, model.so unless said otherwise; the header stands beside it. The program: model");
-  sub->add_option("--emit", o->emit,
-                  "so; exe: a program that reads and writes .npy files; header: what stands beside a "
-                  "library; cpp, cuda: "
-                  "the generated source as one text; graph: the folder -o with graph.json and graph.params. "
-                  "Without -o, "
-                  "texts are printed")
-      ->check(CLI::IsMember({"so", "exe", "header", "cpp", "cuda", "graph"}))
+      "the library, model.so unless said otherwise; the header stands beside it. The program or the "
+      "package's folder: model");
+  sub->add_option(
+         "--emit", o->emit,
+         "so; package: a folder with the library and the header for CMake's find_package and for pkg-config; "
+         "exe: a program that reads and writes .npy files; header: what stands beside a "
+         "library; cpp, cuda: "
+         "the generated source as one text; graph: the folder -o with graph.json and graph.params. "
+         "Without -o, "
+         "texts are printed")
+      ->check(CLI::IsMember({"so", "package", "exe", "header", "cpp", "cuda", "graph"}))
       ->capture_default_str();
   sub->add_option(
          "--target", o->targets,
@@ -406,6 +389,11 @@ void add_compile(CLI::App& app, Session& session) {
       ->delimiter(',');
   sub->add_option("--licence", o->licence,
                   "a file with the model's licence, kept in the library's description");
+  sub->add_option("--package-name", o->package_name,
+                  "of the package, a C identifier; the name of its folder unless said otherwise");
+  sub->add_option(
+      "--package-version", o->package_version,
+      "of the package: one number to four, such as 1.2.0; that of the C interface unless said otherwise");
   sub->add_flag("--weights-file", o->weights_file, "put the weights into a .safetensors beside the library");
   sub->add_flag("--time", o->time, "print how long each pass and each stage took, and its share");
   sub->callback([o, &session] { run(*o, session); });

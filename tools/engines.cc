@@ -32,12 +32,6 @@ Prepared prepare_interp(const Module& m, std::string_view function, const Engine
   }};
 }
 
-// A program may ask for what an engine lacks; that a pass broke it is no reason to skip it.
-std::string reason(const Diagnostics& diagnostics) {
-  for (const Diagnostic& d : diagnostics.all()) CHECK(!d.slug().starts_with("pass-"), d.message());
-  return diagnostics.all().empty() ? "no reason was given" : diagnostics.all().front().message();
-}
-
 // --- what compiled engines share ---------------------------------------------------------------------------------
 
 // The module with @function as its @main, optimised and lowered for the target. Nothing if a pass refuses it.
@@ -115,23 +109,10 @@ Prepared prepare_aot(const Module& m, std::string_view function, const EngineOpt
   emit.join_files = true;
   native::CompileOptions compile;
   compile.opt_level = options.opt_level;
-  Diagnostics diagnostics;
-  const auto refuse = [&](std::string_view slug, const std::string& why) {
-    diagnostics.error(Span::none(), slug, why);
-    throw CannotPrepare(diagnostics);
+  const auto build = [&](const aot::Program& made, const std::string& library, Diagnostics& diagnostics) {
+    return aot::build(aot::emit({&made, target}, emit), emit.weights, compile, library, diagnostics).ok();
   };
-  TemporaryFolder folder;
-  if (std::string wrong = folder.make(); !wrong.empty()) refuse("cannot-compile", wrong);
-  const std::string path = folder.path() + "/model.so";
-  if (!aot::build(aot::emit({&*program, target}, emit), emit.weights, compile, path, diagnostics))
-    throw CannotPrepare(diagnostics);
-  auto artifact = std::make_shared<Artifact>();
-  if (std::string wrong = artifact->open(path, static_cast<unsigned>(options.threads)); !wrong.empty())
-    refuse("cannot-load", wrong);
-  auto shared = std::make_shared<aot::Program>(std::move(*program));
-  return {[artifact, shared](const std::vector<Value>& args) {
-    return outcome_of([&] { return artifact->run(*shared, args); });
-  }};
+  return prepare_artifact(std::move(*program), options.threads, build);
 }
 
 // --- the table ----------------------------------------------------------------------------------------------------
@@ -164,6 +145,11 @@ Module with_main_renamed(const Module& m) {
 
 CannotPrepare::CannotPrepare(const Diagnostics& why)
     : std::runtime_error(why.all().empty() ? "" : why.all().front().message()), diagnostics(why) {}
+
+std::string reason(const Diagnostics& diagnostics) {
+  for (const Diagnostic& d : diagnostics.all()) CHECK(!d.slug().starts_with("pass-"), d.message());
+  return diagnostics.all().empty() ? "no reason was given" : diagnostics.all().front().message();
+}
 
 Outcome outcome_of(const std::function<Value()>& run) {
   try {

@@ -164,6 +164,12 @@ TEST(CudaArtifact, WrongTensorsAreRefused) {
   r.x_shape[1] = 63;
   refused("input `x` must have shape (4, 64), it has (4, 63)");
   r.x_shape[1] = 64;
+  r.in[0].shape = nullptr;
+  refused("input `x` must have shape (4, 64), it has ()");
+  r.in[0].shape = r.x_shape;
+  r.out[1].shape = nullptr;
+  refused("output `output_1` must have shape (8), it has ()");
+  r.out[1].shape = r.n_shape;
   EXPECT_EQ(r.go(), RELAY_OK);
   EXPECT_EQ(api()->run(r.context, nullptr, 2, nullptr, 2), RELAY_USAGE);
   EXPECT_EQ(api()->run(r.context, nullptr, 0, nullptr, 0), RELAY_USAGE);
@@ -233,7 +239,7 @@ TEST(CudaArtifact, NvccCompilesTheWhole) {
   TemporaryFolder folder;
   ASSERT_EQ(folder.make(), "");
   Diagnostics diagnostics;
-  EXPECT_TRUE(build(sources_of(kProgram), {}, 2, folder.path() + "/model.so", diagnostics).ok())
+  EXPECT_TRUE(build(sources_of(kProgram), {}, {}, folder.path() + "/model.so", diagnostics).ok())
       << diagnostics.render({});
   // Here is no GPU, which is what it says then.
   kernel::native::Library library;

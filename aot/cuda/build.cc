@@ -2,6 +2,7 @@
 
 #include <cstdlib>
 
+#include "aot/build.h"
 #include "aot/embedded.h"
 #include "base/cat.h"
 #include "base/file.h"
@@ -34,8 +35,8 @@ std::string failure(const std::vector<std::string>& command, const native::Finis
 }
 
 // Compiles the sources side by side, then links. An empty text, or what failed.
-std::string compile(const Sources& sources, const Target& target, int opt_level, const std::string& folder,
-                    const std::string& library) {
+std::string compile_in(const std::string& folder, const Sources& sources, const Target& target,
+                       const CompileOptions& options, const std::string& library) {
   std::string nvcc;
   if (std::string wrong = find_nvcc(nvcc); !wrong.empty()) return wrong;
   // Code for the device, and what later ones translate.
@@ -44,7 +45,7 @@ std::string compile(const Sources& sources, const Target& target, int opt_level,
   std::vector<std::string> flags{
       nvcc, "-std=c++17", "-gencode", arch, "-I.", "-Xcompiler", "-fPIC,-fvisibility=hidden,-fno-exceptions",
       "-O3"};
-  if (opt_level < 2) flags.push_back("-fmad=false");
+  if (options.opt_level < 2) flags.push_back("-fmad=false");
   std::vector<std::vector<std::string>> commands;
   std::vector<std::string> link{nvcc, "-shared", "-cudart", "static", "-gencode", arch, "-o", library};
   for (const SourceFile& f : sources.files) {
@@ -60,6 +61,7 @@ std::string compile(const Sources& sources, const Target& target, int opt_level,
   for (size_t i = 0; i < done.size(); ++i) {
     if (std::string wrong = failure(commands[i], done[i]); !wrong.empty()) return wrong;
   }
+  if (!options.soname.empty()) link.insert(link.end(), {"-Xlinker", "-soname=" + options.soname});
   link.insert(link.end(), {"-Xlinker", "--as-needed", "-Xlinker", "--no-undefined", "-Xlinker",
                            "--build-id=none", "-lpthread", "-ldl", "-lrt"});
   return failure(link, native::run(link, folder, kMostSeconds));
@@ -89,28 +91,27 @@ std::string find_nvcc(std::string& out) {
   return found.first;
 }
 
-Result<std::vector<std::string>> build(const Sources& sources, const Target& target, int opt_level,
-                                       const std::string& library, Diagnostics& diagnostics) {
-  const auto uncompiled = [&](std::string wrong) -> Reported {
-    diagnostics.error(Span::none(), "cannot-compile", std::move(wrong))
-        .note("`--emit cuda` prints the source without compiling it; the other engines need no GPU");
-    return kReported;
-  };
+Result<std::string> compile(const Sources& sources, const Target& target, const CompileOptions& options,
+                            Diagnostics& diagnostics) {
   TemporaryFolder folder;
-  if (std::string wrong = folder.make(); !wrong.empty()) return uncompiled(std::move(wrong));
-  std::string wrong = write_file_atomically(folder.path() + "/weights.bin", sources.weights);
+  std::string wrong = folder.make();
+  if (wrong.empty()) wrong = write_file_atomically(folder.path() + "/weights.bin", sources.weights);
   const std::string made = folder.path() + "/model.so";
-  if (wrong.empty()) wrong = compile(sources, target, opt_level, folder.path(), made);
+  if (wrong.empty()) wrong = compile_in(folder.path(), sources, target, options, made);
   std::string bytes;
   if (wrong.empty()) wrong = read_file(made, kMostLibraryBytes, bytes);
-  if (!wrong.empty()) return uncompiled(std::move(wrong));
-  const std::string stem = library.ends_with(".so") ? library.substr(0, library.size() - 3) : library;
-  const std::vector<FileContents> results{{stem + ".h", sources.header}, {library, bytes}};
-  if (std::string problem = write_files_atomically(results); !problem.empty()) {
-    diagnostics.error(Span::none(), "file-unwritable", std::move(problem));
-    return kReported;
-  }
-  return std::vector<std::string>{results[0].path, results[1].path};
+  if (wrong.empty()) return bytes;
+  diagnostics.error(Span::none(), "cannot-compile", std::move(wrong))
+      .note("`--emit cuda` prints the source without compiling it; the other engines need no GPU");
+  return kReported;
+}
+
+Result<std::vector<std::string>> build(const Sources& sources, const Target& target,
+                                       const CompileOptions& options, const std::string& library,
+                                       Diagnostics& diagnostics) {
+  const Result<std::string> bytes = compile(sources, target, options, diagnostics);
+  if (!bytes) return kReported;
+  return write_artifact(library, {}, sources, *bytes, diagnostics);
 }
 
 namespace {

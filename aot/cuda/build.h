@@ -15,10 +15,20 @@ namespace relay::aot::cuda {
 // or an empty text.
 [[nodiscard]] std::string find_nvcc(std::string& out);
 
-// Writes NAME.so and NAME.h for `library` = DIR/NAME.so, both whole or neither. Returns their paths. The library needs the C
-// library and the driver. Reports "cannot-compile" and "file-unwritable".
-Result<std::vector<std::string>> build(const Sources& sources, const Target& target, int opt_level,
-                                       const std::string& library, Diagnostics& diagnostics);
+struct CompileOptions {
+  int opt_level = 2;        // at 0 and 1 multiplication and addition are not contracted
+  std::string soname = {};  // of the library; empty: none
+};
+
+// Compiles and links by nvcc: the bytes of the library, which needs the C library and the driver. Reports "cannot-compile".
+Result<std::string> compile(const Sources& sources, const Target& target, const CompileOptions& options,
+                            Diagnostics& diagnostics);
+
+// Writes NAME.so and NAME.h for `library` = DIR/NAME.so, both whole or neither. Returns their paths. Reports "cannot-compile"
+// and "file-unwritable".
+Result<std::vector<std::string>> build(const Sources& sources, const Target& target,
+                                       const CompileOptions& options, const std::string& library,
+                                       Diagnostics& diagnostics);
 
 // The same text as a library that runs on the CPU, at `library`, for which the folder must exist. Returns what went wrong, or
 // an empty text.

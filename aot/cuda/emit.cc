@@ -4,7 +4,11 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "aot/c_text.h"
 #include "aot/embedded.h"
+#include "aot/kernel_files.h"
+#include "aot/ports.h"
+#include "aot/weights.h"
 #include "base/cat.h"
 #include "kernel/print/print.h"
 
@@ -19,60 +23,11 @@ using passes::PlanValue;
 constexpr uint64_t kPieceAlignment = 256;  // of each piece of the device's memory
 constexpr uint64_t kMostBlocks = 0x7fffffff;
 
-// A C string literal. Whatever is in the text, it stays inside of the quotes.
-std::string c_literal(std::string_view text) {
-  std::string out = "\"";
-  for (char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (c == '"' || c == '\\' || c == '?' || byte < 0x20 || byte >= 0x7f) {
-      out += fmt::format("\\{:03o}", byte);
-    } else {
-      out += c;
-    }
-  }
-  return out + "\"";
-}
-
-std::string comment_safe(std::string_view text) {
-  std::string out;
-  for (char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    out += byte < 0x20 || byte >= 0x7f || c == '*' || c == '/' || c == '\\' ? '_' : c;
-  }
-  return out;
-}
-
-int dlpack_code(DType d) {
-  switch (d.code) {
-    case DTypeCode::kInt: return 0;          // kDLInt
-    case DTypeCode::kUInt: return 1;         // kDLUInt
-    case DTypeCode::kFloat: return 2;        // kDLFloat
-    case DTypeCode::kBFloat: return 4;       // kDLBfloat
-    case DTypeCode::kBool: return 6;         // kDLBool
-    case DTypeCode::kFloat8E4M3: return 10;  // kDLFloat8_e4m3fn
-    case DTypeCode::kFloat8E5M2: return 12;  // kDLFloat8_e5m2
-  }
-  return 0;
-}
-
 uint64_t aligned(uint64_t bytes) { return (bytes + kPieceAlignment - 1) / kPieceAlignment * kPieceAlignment; }
 
 uint64_t bytes_of(const TensorType& t) {
   return static_cast<uint64_t>(*element_count(*t.static_shape())) * t.dtype.bytes();
 }
-
-constexpr std::string_view kRunTypes = R"(struct Port {
-  const char* name;
-  int32_t rank;
-  const int64_t* shape;
-  uint8_t dtype_code, dtype_bits;
-  const char* dtype_name;
-  uint64_t bytes, at;  // where it is put in a context's memory, if the caller's is not the device's
-};
-struct Weight {
-  uint64_t from, bytes, at;
-};
-)";
 
 constexpr std::string_view kLaunch = R"(// A run: where things are, and how it went.
 struct Run {
@@ -154,6 +109,9 @@ class Emitter {
       }
     }
     out.description = description();
+    out.kernels = kernels_.size();
+    out.weights_bytes = data_.size();
+    out.workspace_bytes = plan_.workspace_bytes;
     out.header = header();
     out.weights = data_;
     out.files.push_back({"relay.h", std::string(kRelayHeader)});
@@ -161,16 +119,7 @@ class Emitter {
     out.files.push_back({"kernels.h", kernels_header()});
     add_kernel_sources(out.files);
     out.files.push_back({"model.cu", model_source(out.description)});
-    // The assembler takes the file as it is: no literals, no time.
-    out.files.push_back({"weights.cc",
-                         "asm(\".section .rodata\\n\"\n"
-                         "    \".balign 64\\n\"\n"
-                         "    \".globl relay_weights_begin\\n\"\n"
-                         "    \".hidden relay_weights_begin\\n\"\n"
-                         "    \"relay_weights_begin:\\n\"\n"
-                         "    \".incbin \\\"weights.bin\\\"\\n\"\n"
-                         "    \".byte 0\\n\"\n"
-                         "    \".text\\n\");\n"});
+    out.files.push_back({"weights.cc", embed_weights()});
     return {};
   }
 
@@ -191,18 +140,7 @@ class Emitter {
   }
 
   std::string description() const {
-    const auto ports = [](const std::vector<passes::PlanPort>& list) {
-      nlohmann::ordered_json out = nlohmann::ordered_json::array();
-      for (const passes::PlanPort& p : list)
-        out.push_back({{"name", p.name}, {"dtype", p.type->dtype.name()}, {"dims", *p.type->static_shape()}});
-      return out;
-    };
-    nlohmann::ordered_json d;
-    d["abi_version"] = 1;
-    d["name"] = options_.model_name;
-    d["inputs"] = ports(plan_.inputs);
-    d["outputs"] = ports(plan_.outputs);
-    d["tuple_result"] = plan_.tuple_result;
+    nlohmann::ordered_json d = describe_ports(options_.model_name, plan_);
     d["workspace_bytes"] = plan_.workspace_bytes;
     d["weights_bytes"] = data_.size();
     d["weights"] = "embedded";
@@ -215,21 +153,9 @@ class Emitter {
     return d.dump();
   }
 
-  // The two headers in one file, so that a program needs nothing else.
   std::string header() const {
-    std::string relay(kRelayHeader);
-    const std::string include = "#include \"dlpack.h\"\n";
-    if (const size_t at = relay.find(include); at != std::string::npos)
-      relay.replace(at, include.size(), std::string(kDlpackHeader));
-    std::string out = cat("/* How to use ", options_.model_name, ", which Relay compiled for ", target_.name,
-                          ". The model has these tensors:\n *\n");
-    const auto list = [&](std::string_view role, const std::vector<passes::PlanPort>& ports) {
-      for (size_t i = 0; i < ports.size(); ++i)
-        out += cat(" *   ", role, " ", i, ": ", comment_safe(ports[i].name), ": ", show(ports[i].type), "\n");
-    };
-    list("input", plan_.inputs);
-    list("output", plan_.outputs);
-    return out + " */\n\n" + relay;
+    return print_header(cat("How to use ", options_.model_name, ", which Relay compiled for ", target_.name),
+                        plan_, "");
   }
 
   static std::string include_cuda() {
@@ -244,10 +170,7 @@ class Emitter {
         include_cuda() + "\n";
     for (const auto& [name, p] : printed_) {
       const kernel::Kernel& k = *kernels_.at(name);
-      std::vector<std::string> types;
-      for (const auto* b : k.inputs) types.push_back(cat("const ", kernel::memory_type(b->dtype), "*"));
-      for (const auto* b : k.outputs) types.push_back(cat(kernel::memory_type(b->dtype), "*"));
-      for (const auto* b : k.temporaries) types.push_back(cat(kernel::memory_type(b->dtype), "*"));
+      std::vector<std::string> types = pointer_types(k);
       types.push_back("int32_t*");
       for (const kernel::Launch& l : p.launches)
         out += cat("extern \"C\" __global__ void ", l.function, "(", join(types, ", "), ");\n");
@@ -255,18 +178,13 @@ class Emitter {
     return out;
   }
 
-  // Kernels go round over the files, the longest first, so that the files take about equally long to compile.
   void add_kernel_sources(std::vector<SourceFile>& files) const {
-    std::vector<std::string_view> texts;
-    for (const auto& [name, p] : printed_) texts.push_back(p.text);
-    std::stable_sort(texts.begin(), texts.end(), [](auto a, auto b) { return a.size() > b.size(); });
-    const size_t count = std::clamp<size_t>(options_.kernel_files, 1, std::max<size_t>(texts.size(), 1));
-    const size_t first = files.size();
-    for (size_t i = 0; i < count; ++i) {
-      files.push_back({cat("kernels_", i, ".cu"),
-                       "#include \"kernels.h\"\n\n" + kernel::prelude(kernel::kCudaDialect) + "\n"});
+    std::vector<std::string> texts;
+    for (const auto& [name, p] : printed_) texts.push_back(p.text + "\n");
+    const std::string prelude = "#include \"kernels.h\"\n\n" + kernel::prelude(kernel::kCudaDialect) + "\n";
+    for (size_t i = 0; const std::string& text : spread(std::move(texts), options_.kernel_files)) {
+      files.push_back({cat("kernels_", i++, ".cu"), prelude + text});
     }
-    for (size_t i = 0; i < texts.size(); ++i) files[first + i % count].text += cat(texts[i], "\n");
   }
 
   std::string place(const PlanValue& v) const {
@@ -327,30 +245,19 @@ class Emitter {
     return out + (plan_.steps.empty() ? "  (void)r;\n" : "") + "  return nullptr;\n}\n";
   }
 
-  std::string port_table(std::string_view name, const std::vector<passes::PlanPort>& ports,
-                         const std::vector<uint64_t>& places) const {
-    std::string shapes, table;
-    for (size_t i = 0; i < ports.size(); ++i) {
-      const Shape shape = *ports[i].type->static_shape();
-      const DType d = ports[i].type->dtype;
-      // C++ has no arrays without elements.
-      shapes +=
-          cat("const int64_t ", name, "Shape", i, "[] = {", shape.empty() ? "0" : join(shape, ", "), "};\n");
-      table += cat("    {", c_literal(ports[i].name), ", ", shape.size(), ", ", name, "Shape", i, ", ",
-                   dlpack_code(d), ", ", static_cast<int>(d.bits), ", ", c_literal(d.name()), ", ",
-                   bytes_of(*ports[i].type), ", ", places[i], "},\n");
-    }
-    return shapes + cat("const Port ", name, "[] = {\n", table,
-                        "    {nullptr, 0, nullptr, 0, 0, nullptr, 0, 0},\n};\n");
+  static std::string place_table(std::string_view name, const std::vector<uint64_t>& places) {
+    std::string list;
+    for (uint64_t at : places) list += cat(at, ", ");
+    return cat("const uint64_t ", name, "[] = {", list, "0};\n");
   }
 
   std::string tables(const std::string& description) const {
-    size_t most_dims = 1;
-    for (const auto& p : plan_.outputs) most_dims = std::max(most_dims, p.type->rank());
-    std::string out(kRunTypes);
-    out += port_table("kInputs", plan_.inputs, input_places_) +
-           port_table("kOutputs", plan_.outputs, output_places_);
-    out += "const Weight kWeights[] = {\n";
+    const PortExtents extents(plan_.inputs, plan_.outputs);
+    std::string out =
+        cat(print_ports(plan_, extents, true), extents.print({}),
+            "// Where ports are put in a context's memory, if the caller's is not the device's.\n",
+            place_table("kInputPlaces", input_places_), place_table("kOutputPlaces", output_places_),
+            "struct Weight {\n  uint64_t from, bytes, at;\n};\nconst Weight kWeights[] = {\n");
     for (const Weight& w : weights_) out += cat("    {", w.from, ", ", w.bytes, ", ", w.at, "},\n");
     out += "    {0, 0, 0},\n};\n";
     for (const auto& [name, p] : printed_) {
@@ -364,10 +271,7 @@ class Emitter {
       out += any ? cat("    ", s.kernel->name.text(), "_messages,\n") : "    nullptr,\n";
     }
     out += "    nullptr,\n};\n";
-    out += cat("constexpr size_t kInputCount = ", plan_.inputs.size(), ";\n");
-    out += cat("constexpr size_t kOutputCount = ", plan_.outputs.size(), ";\n");
     out += cat("constexpr size_t kStepCount = ", plan_.steps.size(), ";\n");
-    out += cat("constexpr size_t kMostDims = ", most_dims, ";\n");
     out += cat("constexpr size_t kWeightCount = ", weights_.size(), ";\n");
     out += cat("constexpr uint64_t kWeightsBytes = ", device_weights_, ";\n");
     out += cat("constexpr uint64_t kFailuresAt = ", failures_, ";\n");
@@ -380,9 +284,10 @@ class Emitter {
     return cat("// ", comment_safe(options_.model_name), ", compiled by Relay for ", target_.name, " at -O",
                options_.opt_level, ".\n#include \"kernels.h\"\n#include \"relay.h\"\n\n#include <stddef.h>\n",
                "#include <stdint.h>\n\n#define RELAY_EXPORT __attribute__((visibility(\"default\")))\n\n",
-               "extern \"C\" const unsigned char relay_weights_begin[];\n\nnamespace {\n\n",
-               tables(description), "\n", kLaunch, "\n", steps(), "\n}  // namespace\n\n",
-               kCudaArtifactSource, "\n", kNoValuesSource);
+               "extern \"C\" const unsigned char relay_weights_begin[];\n\n", kBaseSource,
+               "\nnamespace {\n\n", tables(description), "\n", kLaunch, "\n", steps(),
+               "\n}  // namespace\n\n", kCudaModelSource, "\n", kTensorsSource, "\n", kOutputsSource, "\n",
+               kNoValuesSource, "\n", kCudaArtifactSource, "\n", kInterfaceSource);
   }
 
   const Plan& plan_;

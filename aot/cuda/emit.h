@@ -1,7 +1,7 @@
 // emit: a lowered module as CUDA source: kernels, and C++ that launches them one after the other on a stream.
 //
 // Static dataflow only. kernels_*.cu hold the kernels, model.cu the tables, the launches and the C interface of relay.h
-// (aot/support/cuda_artifact.cc); weights.cc refers to weights.bin. The same text runs on the CPU under aot/cuda_emulation.h.
+// (aot/support/interface.cc); weights.cc refers to weights.bin. The same text runs on the CPU under aot/cuda_emulation.h.
 // Text depends on the plan and the options alone: same input, same bytes.
 #pragma once
 

@@ -1,4 +1,4 @@
-// Extents that are known when the program runs; part of the artifacts that have some (see artifact.cc).
+// Extents that are known when the program runs; part of the artifacts that have some (see interface.cc).
 
 // What is divided by 0 is no extent.
 [[maybe_unused]] inline int64_t floor_div(int64_t a, int64_t b) {
@@ -10,21 +10,6 @@
 }
 [[maybe_unused]] inline int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 [[maybe_unused]] inline int64_t greatest(int64_t a, int64_t b) { return a < b ? b : a; }
-
-// The bytes of a tensor; false if an extent is negative or there is no number for them.
-inline bool count_bytes(size_t element_bytes, uint32_t rank, const int64_t* extents, size_t* bytes) {
-  *bytes = element_bytes;
-  bool empty = false;
-  for (uint32_t i = 0; i < rank; ++i) {
-    if (extents[i] < 0) return false;
-    empty = empty || extents[i] == 0;
-  }
-  if (empty) return *bytes = 0, true;
-  for (uint32_t i = 0; i < rank; ++i) {
-    if (__builtin_mul_overflow(*bytes, static_cast<size_t>(extents[i]), bytes)) return false;
-  }
-  return *bytes <= SIZE_MAX / 4;
-}
 
 // Lays the slots of a workspace one after the other.
 class Layout {

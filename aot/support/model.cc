@@ -1,38 +1,10 @@
-// A model that is open, its contexts and its weights; part of every artifact (see artifact.cc).
+// A model that is open, its contexts and its weights; part of the artifacts for CPUs (see interface.cc).
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-namespace {
-
-// --- Memory ---------------------------------------------------------------------------------------------------------
-
-void* c_allocate(void*, size_t size, size_t alignment) {
-  void* memory = nullptr;
-  return posix_memalign(&memory, alignment, size) == 0 ? memory : nullptr;
-}
-void c_release(void*, void* memory, size_t) { free(memory); }
-
-// --- Errors ---------------------------------------------------------------------------------------------------------
-
-constexpr size_t kErrorSize = 512;
-
-__attribute__((format(printf, 3, 4))) void say(char* to, size_t size, const char* format, ...) {
-  if (to == nullptr || size == 0) return;
-  va_list args;
-  va_start(args, format);
-  vsnprintf(to, size, format, args);
-  va_end(args);
-}
-
-}  // namespace
 
 struct relay_model {
   relay_allocator memory;
@@ -122,5 +94,74 @@ relay_status map_weights(relay_model* m, const char* path, char* error, size_t e
 }
 
 #endif
+
+// --- Memory ---------------------------------------------------------------------------------------------------------
+
+void release_workspace(relay_context* c) {
+  const relay_allocator& memory = c->model->memory;
+  if (c->workspace != nullptr) memory.release(memory.self, c->workspace, c->workspace_bytes);
+  c->workspace = nullptr;
+  c->workspace_bytes = 0;
+}
+
+// Sees to it that the workspace has so many bytes. What was in it is lost if it has to grow.
+bool reserve(relay_context* c, size_t bytes) {
+  if (bytes <= c->workspace_bytes) return true;
+  release_workspace(c);
+  const relay_allocator& memory = c->model->memory;
+  c->workspace = static_cast<unsigned char*>(memory.allocate(memory.self, bytes, kAlignment));
+  if (c->workspace != nullptr) c->workspace_bytes = bytes;
+  return c->workspace != nullptr;
+}
+
+// --- Runs -----------------------------------------------------------------------------------------------------------
+
+// What a run came to, with its text.
+relay_status report(relay_context* c, int32_t status, const char* message) {
+  if (status == 0) return RELAY_OK;
+  if (status == kLimit) {
+    say(c->error, kErrorSize, "%s", message);
+    return RELAY_LIMIT;
+  }
+  if (status == kCancelled) {
+    __atomic_store_n(&c->stop.cancelled, 0, __ATOMIC_RELEASE);
+    say(c->error, kErrorSize, "the run was cancelled");
+    return RELAY_CANCELLED;
+  }
+  if (status == kTimedOut) {
+    say(c->error, kErrorSize, "the run took longer than its limit of %lld ns",
+        static_cast<long long>(c->stop.timeout));
+    return RELAY_TIMED_OUT;
+  }
+  say(c->error, kErrorSize, "%s", message ? message : "the program failed");
+  return RELAY_TRAP;
+}
+
+// Is the tensor where kernels can reach it? Says so if it is not.
+bool check_device(relay_context* c, const char* role, const Port& port, const DLTensor& t) {
+  if (t.device.device_type == kDLCPU) return true;
+  say(c->error, kErrorSize, "%s `%s` is on device %d, the model runs on the CPU", role, port.name,
+      static_cast<int>(t.device.device_type));
+  return false;
+}
+
+// The threads that a run may use: those of the model, unless another model in this process has its own at work.
+class Threads {
+ public:
+  explicit Threads(relay_model* m) : model_(m), ours_(m->parallel.run == run_in_pool) {
+    entered_ = ours_ && m->pool.enter();
+  }
+  ~Threads() {
+    if (entered_) model_->pool.leave();
+  }
+  Threads(const Threads&) = delete;
+  Threads& operator=(const Threads&) = delete;
+  const relay_parallel* get() const { return ours_ && !entered_ ? &serial_ : &model_->parallel; }
+
+ private:
+  relay_model* model_;
+  bool ours_, entered_;
+  relay_parallel serial_ = {nullptr, run_serially};
+};
 
 }  // namespace

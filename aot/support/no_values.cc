@@ -1,11 +1,11 @@
-// Programs of static dataflow take and give tensors, and have no other values; part of their artifacts (see artifact.cc).
+// Programs of static dataflow take and give tensors, and have no other values; part of their artifacts (see interface.cc).
 
 namespace {
 
 relay_status no_values(relay_context* c, relay_value** result) {
   if (result != nullptr) *result = nullptr;
   if (c == nullptr) return RELAY_USAGE;
-  say(c->error, sizeof c->error, "the model takes and gives tensors: use relay_run");
+  say(c->error, kErrorSize, "the model takes and gives tensors: use relay_run");
   return RELAY_UNSUPPORTED;
 }
 

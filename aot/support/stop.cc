@@ -1,4 +1,4 @@
-// What ends a run that is not well, and what ends it from outside; part of every artifact (see artifact.cc).
+// What ends a run that is not well, and what ends it from outside; part of every artifact (see interface.cc).
 
 // A plan ends with the number of a message instead of kTrapped.
 [[maybe_unused]] constexpr int32_t kTrapped = 1, kCancelled = -1, kLimit = -2, kTimedOut = -3;

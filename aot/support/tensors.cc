@@ -1,4 +1,5 @@
-// The caller's tensors against what the model takes and gives; part of every artifact (see artifact.cc).
+// The caller's tensors against what the model takes and gives; part of every artifact (see interface.cc).
+// Where a tensor may be is the machine's to say: check_device of model.cc and cuda_model.cc.
 
 namespace {
 
@@ -57,11 +58,7 @@ relay_status check_tensor(relay_context* c, const char* role, const Port& port, 
     say(c->error, kErrorSize, "%s `%s` is null", role, port.name);
     return RELAY_USAGE;
   }
-  if (t->device.device_type != kDLCPU) {
-    say(c->error, kErrorSize, "%s `%s` is on device %d, the model runs on the CPU", role, port.name,
-        static_cast<int>(t->device.device_type));
-    return RELAY_USAGE;
-  }
+  if (!check_device(c, role, port, *t)) return RELAY_USAGE;
   if (t->dtype.code != port.dtype_code || t->dtype.bits != port.dtype_bits || t->dtype.lanes != 1) {
     say(c->error, kErrorSize, "%s `%s` must be %s", role, port.name, port.dtype_name);
     return RELAY_USAGE;
@@ -135,62 +132,5 @@ void describe_held(relay_context* c, size_t i, void* memory, const int64_t* exte
   t->dtype.lanes = 1;
   t->shape = shape;
 }
-
-void release_workspace(relay_context* c) {
-  const relay_allocator& memory = c->model->memory;
-  if (c->workspace != nullptr) memory.release(memory.self, c->workspace, c->workspace_bytes);
-  c->workspace = nullptr;
-  c->workspace_bytes = 0;
-}
-
-// Sees to it that the workspace has so many bytes. What was in it is lost if it has to grow.
-bool reserve(relay_context* c, size_t bytes) {
-  if (bytes <= c->workspace_bytes) return true;
-  release_workspace(c);
-  const relay_allocator& memory = c->model->memory;
-  c->workspace = static_cast<unsigned char*>(memory.allocate(memory.self, bytes, kAlignment));
-  if (c->workspace != nullptr) c->workspace_bytes = bytes;
-  return c->workspace != nullptr;
-}
-
-// What a run came to, with its text.
-relay_status report(relay_context* c, int32_t status, const char* message) {
-  if (status == 0) return RELAY_OK;
-  if (status == kLimit) {
-    say(c->error, kErrorSize, "%s", message);
-    return RELAY_LIMIT;
-  }
-  if (status == kCancelled) {
-    __atomic_store_n(&c->stop.cancelled, 0, __ATOMIC_RELEASE);
-    say(c->error, kErrorSize, "the run was cancelled");
-    return RELAY_CANCELLED;
-  }
-  if (status == kTimedOut) {
-    say(c->error, kErrorSize, "the run took longer than its limit of %lld ns",
-        static_cast<long long>(c->stop.timeout));
-    return RELAY_TIMED_OUT;
-  }
-  say(c->error, kErrorSize, "%s", message ? message : "the program failed");
-  return RELAY_TRAP;
-}
-
-// The threads that a run may use: those of the model, unless another model in this process has its own at work.
-class Threads {
- public:
-  explicit Threads(relay_model* m) : model_(m), ours_(m->parallel.run == run_in_pool) {
-    entered_ = ours_ && m->pool.enter();
-  }
-  ~Threads() {
-    if (entered_) model_->pool.leave();
-  }
-  Threads(const Threads&) = delete;
-  Threads& operator=(const Threads&) = delete;
-  const relay_parallel* get() const { return ours_ && !entered_ ? &serial_ : &model_->parallel; }
-
- private:
-  relay_model* model_;
-  bool ours_, entered_;
-  relay_parallel serial_ = {nullptr, run_serially};
-};
 
 }  // namespace

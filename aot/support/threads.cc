@@ -1,4 +1,4 @@
-// How the loops of one model are spread over threads; part of every artifact (see artifact.cc).
+// How the loops of one model are spread over threads; part of every artifact (see interface.cc).
 
 #include <fcntl.h>
 #include <pthread.h>
@@ -7,8 +7,6 @@
 #include <unistd.h>
 
 namespace {
-
-constexpr size_t kAlignment = 64;  // of all memory that is asked for
 
 unsigned usable_cores() {
   cpu_set_t set;

@@ -1,4 +1,4 @@
-// A run of functions over values, and values for its caller; part of the artifacts that have them (see artifact.cc).
+// A run of functions over values, and values for its caller; part of the artifacts that have them (see interface.cc).
 //
 // What the caller has of a value is a cell that holds it, with the number of its type as the tag: types are checked where
 // the caller makes a value, so that a call need not look into it.
@@ -126,6 +126,7 @@ relay_status run_main(relay_context* c, Start& start, Value* args, Value* result
 
 relay_status run_tensors(relay_context* c, const DLTensor* const* inputs, DLTensor* const* outputs,
                          const int64_t* variables) {
+  c->stop.start_run();
   for (size_t i = 0; i < kOutputCount; ++i) {
     DLTensor* t = outputs[i];
     if (t != nullptr && t->data == nullptr) continue;

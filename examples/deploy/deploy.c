@@ -4,6 +4,8 @@
  *   cc -I . examples/deploy/deploy.c ./mnist.so -o deploy
  *   ./deploy examples/models/mnist_8/digits/images.npy 7
  *
+ * With CMake: CMakeLists.txt, which stands beside this file.
+ *
  * The second argument is the number of the image. The program prints the digit that the model sees. */
 #include <stdio.h>
 #include <stdlib.h>

@@ -89,17 +89,22 @@ Outcome read_pattern(std::string_view bytes) {
   return read;
 }
 
-Outcome read_model(std::string_view bytes) {
-  Diagnostics diagnostics;
-  const Module empty;
-  const SourceMap& sources = empty.context().sources();
-  const Result<Module> m = frontend::import_onnx(bytes, "fuzz.onnx", nullptr, empty, {}, diagnostics);
+// What a module is like that was made of something else than its text.
+Outcome judge_imported(const Result<Module>& m, Diagnostics& diagnostics, const SourceMap& sources) {
   if (Outcome imported = judge(m.ok(), diagnostics, sources); imported.kind != Kind::kAccepted)
     return imported;
   if (const std::vector<std::string> faults = well_formed(*m); !faults.empty())
     return wrong("the module is not well formed: " + faults.front());
   const Result<Module> checked = typecheck::check(*m, diagnostics);
   return judge(checked.ok(), diagnostics, sources);
+}
+
+Outcome read_model(std::string_view bytes) {
+  Diagnostics diagnostics;
+  const Module empty;
+  const SourceMap& sources = empty.context().sources();
+  const Result<Module> m = frontend::import_onnx(bytes, "fuzz.onnx", nullptr, empty, {}, diagnostics);
+  return judge_imported(m, diagnostics, sources);
 }
 
 Outcome read_graph(std::string_view bytes) {
@@ -118,12 +123,7 @@ Outcome read_graph(std::string_view bytes) {
     return wrong("what it writes cannot be read:\n" + diagnostics.render(sources));
 
   const Result<Module> m = graph_runtime::import_graph({*graph, {}}, "fuzz.json", empty, {}, diagnostics);
-  if (Outcome imported = judge(m.ok(), diagnostics, sources); imported.kind != Kind::kAccepted)
-    return imported;
-  if (const std::vector<std::string> faults = well_formed(*m); !faults.empty())
-    return wrong("the module is not well formed: " + faults.front());
-  const Result<Module> checked = typecheck::check(*m, diagnostics);
-  return judge(checked.ok(), diagnostics, sources);
+  return judge_imported(m, diagnostics, sources);
 }
 
 // --- readers of tensors

@@ -1,0 +1,26 @@
+#include "aot/kernel_files.h"
+
+#include <algorithm>
+
+#include "base/cat.h"
+#include "kernel/print/print.h"
+
+namespace relay::aot {
+
+std::vector<std::string> pointer_types(const kernel::Kernel& k) {
+  std::vector<std::string> types;
+  for (const auto* b : k.inputs) types.push_back(cat("const ", kernel::memory_type(b->dtype), "*"));
+  for (const auto* b : k.outputs) types.push_back(cat(kernel::memory_type(b->dtype), "*"));
+  for (const auto* b : k.temporaries) types.push_back(cat(kernel::memory_type(b->dtype), "*"));
+  return types;
+}
+
+std::vector<std::string> spread(std::vector<std::string> kernels, size_t files) {
+  std::stable_sort(kernels.begin(), kernels.end(),
+                   [](const auto& a, const auto& b) { return a.size() > b.size(); });
+  std::vector<std::string> out(std::clamp<size_t>(files, 1, std::max<size_t>(kernels.size(), 1)));
+  for (size_t i = 0; i < kernels.size(); ++i) out[i % out.size()] += kernels[i];
+  return out;
+}
+
+}  // namespace relay::aot

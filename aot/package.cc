@@ -1,0 +1,142 @@
+#include "aot/package.h"
+
+#include <algorithm>
+#include <filesystem>
+
+#include "aot/build.h"
+#include "aot/embedded.h"
+#include "base/cat.h"
+#include "base/file.h"
+#include "runtime/relay.h"
+
+namespace relay::aot {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr size_t kMostVersionNumbers = 4, kMostVersionDigits = 9;  // that CMake compares
+
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
+
+// The text with the package's values in the place of @NAME@, @VERSION@ and @MAJOR@.
+std::string filled(std::string_view text, const Package& p) {
+  const std::pair<std::string_view, std::string> values[] = {
+      {"@NAME@", p.name},
+      {"@VERSION@", p.version},
+      {"@MAJOR@", p.version.substr(0, p.version.find('.'))},
+  };
+  std::string out(text);
+  for (const auto& [mark, value] : values) {
+    for (size_t at = out.find(mark); at != std::string::npos; at = out.find(mark, at + value.size()))
+      out.replace(at, mark.size(), value);
+  }
+  return out;
+}
+
+struct Places {
+  std::string header, library, weights, config, config_version, pc, licence;
+};
+Places places_of(const Package& p) {
+  const fs::path folder(p.folder), lib = folder / "lib", cmake = lib / "cmake" / p.name;
+  return {
+      .header = folder / "include" / (p.name + ".h"),
+      .library = lib / p.soname(),
+      .weights = p.weights == Weights::kFile ? lib / (p.name + ".safetensors") : "",
+      .config = cmake / (p.name + "Config.cmake"),
+      .config_version = cmake / (p.name + "ConfigVersion.cmake"),
+      .pc = lib / "pkgconfig" / (p.name + ".pc"),
+      .licence = p.licence.empty() ? "" : folder / "share" / "licenses" / p.name / "LICENCE",
+  };
+}
+
+// The folders on the way to a file that are not there, the outermost first.
+std::vector<fs::path> missing_folders(const fs::path& file) {
+  std::vector<fs::path> out;
+  std::error_code ignored;
+  for (fs::path at = file.parent_path(); !at.empty() && !fs::exists(at, ignored); at = at.parent_path()) {
+    out.push_back(at);
+  }
+  std::reverse(out.begin(), out.end());
+  return out;
+}
+
+// Folders that are taken away again unless they are kept: they are empty then.
+class NewFolders {
+ public:
+  NewFolders() = default;
+  NewFolders(const NewFolders&) = delete;
+  NewFolders& operator=(const NewFolders&) = delete;
+  ~NewFolders() {
+    std::error_code ignored;
+    for (size_t i = made_.size(); i-- > 0;) fs::remove(made_[i], ignored);
+  }
+  [[nodiscard]] std::string make_for(const std::string& file) {
+    const std::vector<fs::path> missing = missing_folders(file);
+    made_.insert(made_.end(), missing.begin(), missing.end());
+    return missing.empty() ? std::string() : make_folders(missing.back().string());
+  }
+  void keep() { made_.clear(); }
+
+ private:
+  std::vector<fs::path> made_;
+};
+
+}  // namespace
+
+bool is_package_name(std::string_view name) {
+  return !name.empty() && is_letter(name[0]) &&
+         std::all_of(name.begin(), name.end(), [](char c) { return is_letter(c) || is_digit(c); });
+}
+
+bool is_package_version(std::string_view version) {
+  size_t numbers = 1, digits = 0;
+  for (char c : version) {
+    if (is_digit(c)) {
+      if (++digits > kMostVersionDigits) return false;
+    } else {
+      if (c != '.' || digits == 0 || ++numbers > kMostVersionNumbers) return false;
+      digits = 0;
+    }
+  }
+  return digits > 0;
+}
+
+std::string default_package_version() { return cat(RELAY_ABI_VERSION); }
+
+std::string cannot_write(const Package& package) {
+  const Places to = places_of(package);
+  for (const std::string* file :
+       {&to.header, &to.library, &to.weights, &to.config, &to.config_version, &to.pc, &to.licence}) {
+    if (file->empty()) continue;
+    // Where a folder has to be made, that is as much as can be known.
+    const std::vector<fs::path> missing = missing_folders(*file);
+    std::string wrong = relay::cannot_write(missing.empty() ? *file : missing[0].string());
+    if (!wrong.empty()) return wrong;
+  }
+  return {};
+}
+
+Result<std::vector<std::string>> write_package(const Package& package, const Sources& sources,
+                                               std::string_view library, Diagnostics& diagnostics) {
+  const Places to = places_of(package);
+  const std::string config = filled(kPackageConfig, package), pc = filled(kPackagePc, package),
+                    config_version = filled(kPackageConfigVersion, package);
+  std::vector<FileContents> files{{to.header, sources.header}};
+  if (!to.weights.empty()) files.push_back({to.weights, sources.weights});
+  if (!to.licence.empty()) files.push_back({to.licence, package.licence});
+  files.insert(files.end(), {{to.config_version, config_version}, {to.pc, pc}, {to.library, library}});
+  files.push_back({to.config, config});  // last: where it is found, the others are
+  NewFolders folders;
+  for (const FileContents& f : files) {
+    if (std::string wrong = folders.make_for(f.path); !wrong.empty()) {
+      diagnostics.error(Span::none(), "file-unwritable", std::move(wrong));
+      return kReported;
+    }
+  }
+  Result<std::vector<std::string>> written = write_files(files, diagnostics);
+  if (written) folders.keep();
+  return written;
+}
+
+}  // namespace relay::aot

@@ -1,0 +1,155 @@
+#include "aot/ports.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "aot/c_text.h"
+#include "aot/embedded.h"
+#include "base/cat.h"
+#include "runtime/relay.h"
+
+namespace relay::aot {
+namespace {
+
+using Ports = std::vector<passes::PlanPort>;
+
+nlohmann::ordered_json describe(const Ports& ports) {
+  nlohmann::ordered_json out = nlohmann::ordered_json::array();
+  for (const passes::PlanPort& p : ports) {
+    nlohmann::ordered_json dims = nlohmann::ordered_json::array();
+    for (Dim dim : p.type->dims) {
+      if (dim.is_const()) {
+        dims.push_back(dim.value());
+      } else if (dim.is_symbolic()) {
+        dims.push_back(show(dim));
+      } else {
+        dims.push_back(nullptr);
+      }
+    }
+    out.push_back({{"name", p.name}, {"dtype", p.type->dtype.name()}, {"dims", dims}});
+  }
+  return out;
+}
+
+std::string port_list(std::string_view role, const Ports& ports) {
+  std::string out;
+  for (size_t i = 0; i < ports.size(); ++i) {
+    out += cat(" *   ", role, " ", i, ": ", comment_safe(ports[i].name), ": ", show(ports[i].type), "\n");
+  }
+  return out;
+}
+
+std::string port_table(std::string_view name, const Ports& ports, const PortExtents& extents) {
+  std::string shapes, table;
+  for (size_t i = 0; i < ports.size(); ++i) {
+    const TensorType& t = *ports[i].type;
+    std::vector<std::string> entries;
+    for (Dim d : t.dims) entries.push_back(extents.entry(d));
+    // C++ has no arrays without elements.
+    if (entries.empty()) entries.push_back("0");
+    shapes += cat("const int64_t ", name, "Shape", i, "[] = {", join(entries, ", "), "};\n");
+    const std::optional<Shape> shape = t.static_shape();
+    const int64_t bytes = shape ? *element_count(*shape) * static_cast<int64_t>(t.dtype.bytes()) : 0;
+    table += cat("    {", c_literal(ports[i].name), ", ", t.rank(), ", ", name, "Shape", i, ", ",
+                 dlpack_code(t.dtype), ", ", static_cast<int>(t.dtype.bits), ", ", c_literal(t.dtype.name()),
+                 ", ", bytes, "},\n");
+  }
+  return cat(shapes, "const Port ", name, "[] = {\n", table,
+             "    {nullptr, 0, nullptr, 0, 0, nullptr, 0},\n};\n");
+}
+
+}  // namespace
+
+void add_ports(Type t, const std::string& name, std::vector<passes::PlanPort>& out) {
+  if (const auto* tensor = t->as<TensorType>()) out.push_back({name, tensor});
+  const auto* tuple = t->as<TupleType>();
+  for (size_t i = 0; tuple && i < tuple->fields.size(); ++i) {
+    add_ports(tuple->fields[i], cat(name, "_", i), out);
+  }
+}
+
+PortExtents::PortExtents(const std::vector<passes::PlanPort>& inputs,
+                         const std::vector<passes::PlanPort>& outputs) {
+  const auto add = [&](kernel::Expr e) {
+    if (places_.emplace(e->id, list_.size()).second) list_.push_back(e);
+  };
+  for (const passes::PlanPort& port : inputs) add_extents(port.type, add);
+  variables_ = list_.size();
+  const auto bound = [&](kernel::Expr v) { return places_.contains(v->id); };
+  for (const auto* ports : {&inputs, &outputs}) {
+    for (const passes::PlanPort& port : *ports) {
+      for (Dim d : port.type->dims) {
+        if (d.is_symbolic() && is_printable(d.symbolic(), bound)) add(d.symbolic());
+      }
+    }
+  }
+}
+
+std::string PortExtents::entry(Dim d) const {
+  if (d.is_const()) return cat(d.value());
+  const auto it = d.is_symbolic() ? places_.find(d.symbolic()->id) : places_.end();
+  return it == places_.end() ? "kUnknown" : cat(-1 - static_cast<int64_t>(it->second));
+}
+
+std::string PortExtents::name(kernel::Expr variable) const {
+  return cat("variables[", places_.at(variable->id), "]");
+}
+
+std::string PortExtents::print(const std::map<std::string, int64_t>& bounds) const {
+  std::string names, cases, most;
+  for (size_t i = 0; i < list_.size(); ++i) {
+    names += c_literal(show(list_[i])) + ", ";
+    if (i < variables_) {
+      const auto bound = bounds.find(show(list_[i]));
+      most += bound == bounds.end() ? "INT64_MAX, " : cat(bound->second, ", ");
+    } else {
+      cases += cat("    case ", i, ": return ",
+                   print_extent(list_[i], [&](kernel::Expr v) { return name(v); }), ";\n");
+    }
+  }
+  return cat("// Extents that are not constant: shape variables, then expressions over them.\n",
+             "constexpr size_t kVariableCount = ", variables_, ";\nconst int64_t kVariableBounds[] = {", most,
+             "0};\nconst char* const kExtentTexts[] = {", names, "\"\"};\n",
+             "inline int64_t dynamic_extent(int64_t i, const int64_t* variables) {\n"
+             "  for (size_t v = 0; v < kVariableCount; ++v) {\n    if (variables[v] == kUnknown) return "
+             "kUnknown;\n  }\n"
+             "  switch (i) {\n",
+             cases, "    default: return variables[i];\n  }\n}\n");
+}
+
+nlohmann::ordered_json describe_ports(std::string_view model_name, const passes::Plan& plan) {
+  nlohmann::ordered_json d;
+  d["abi_version"] = RELAY_ABI_VERSION;
+  d["name"] = model_name;
+  d["inputs"] = describe(plan.inputs);
+  d["outputs"] = describe(plan.outputs);
+  d["tuple_result"] = plan.tuple_result;
+  return d;
+}
+
+std::string print_header(std::string_view title, const passes::Plan& plan, std::string_view more) {
+  std::string relay(kRelayHeader);
+  const std::string include = "#include \"dlpack.h\"\n";
+  if (const size_t at = relay.find(include); at != std::string::npos) {
+    relay.replace(at, include.size(), std::string(kDlpackHeader));
+  }
+  return cat("/* ", title, ". The model has these tensors:\n *\n", port_list("input", plan.inputs),
+             port_list("output", plan.outputs), more, " */\n\n", relay);
+}
+
+std::string print_ports(const passes::Plan& plan, const PortExtents& extents, bool takes_tensors) {
+  size_t most_dims = 1;
+  for (const passes::PlanPort& p : plan.outputs) most_dims = std::max(most_dims, p.type->rank());
+  return cat(
+      "// An extent that is not constant: -1 - i is number i of those below, and kUnknown may be any.\n"
+      "constexpr int64_t kUnknown = INT64_MIN;\n"
+      "struct Port {\n  const char* name;\n  int32_t rank;\n  const int64_t* shape;\n"
+      "  uint8_t dtype_code, dtype_bits;\n  const char* dtype_name;\n  uint64_t bytes;\n};\n",
+      port_table("kInputs", plan.inputs, extents), port_table("kOutputs", plan.outputs, extents),
+      "constexpr bool kTakesTensors = ", takes_tensors ? "true" : "false", ";\n",
+      "constexpr size_t kInputCount = ", plan.inputs.size(), ";\n",
+      "constexpr size_t kOutputCount = ", plan.outputs.size(), ";\n",
+      "constexpr size_t kMostDims = ", most_dims, ";\n");
+}
+
+}  // namespace relay::aot

@@ -1,0 +1,97 @@
+// A model in the memory of a GPU, and its contexts; part of the artifacts for GPUs (see interface.cc).
+//
+// A model has its weights in the memory of one device, a context has one stream and one piece of memory there, with
+// places for the workspace, for inputs and outputs that the caller keeps elsewhere, and for a word a step that says whether it
+// failed.
+
+struct relay_model {
+  relay_allocator memory;
+  int device;
+  unsigned char* weights;
+  unsigned contexts;  // changed with atomic built-ins only
+};
+
+struct relay_context {
+  relay_model* model;
+  cudaStream_t stream;
+  unsigned char* device_memory;
+  int32_t failures[kStepCount + 1];
+  void* held[kOutputCount + 1];  // outputs that live in the context, in the host's memory
+  size_t held_bytes[kOutputCount + 1];
+  int64_t held_shapes[kMostDims * kOutputCount + 1];
+  int cancelled;
+  char error[kErrorSize];
+};
+
+namespace {
+
+// --- The device -----------------------------------------------------------------------------------------------------
+
+constexpr uintptr_t kDeviceAlignment = 16;  // that kernels count on
+
+relay_status status_of(cudaError_t error) {
+  return error == cudaErrorMemoryAllocation ? RELAY_LIMIT : RELAY_INTERNAL;
+}
+
+// The device of the model while it is needed; afterwards that of the thread again.
+class OnDevice {
+ public:
+  explicit OnDevice(int device) {
+    if (cudaGetDevice(&before_) != cudaSuccess) before_ = device;
+    error = cudaSetDevice(device);
+  }
+  ~OnDevice() { cudaSetDevice(before_); }
+  cudaError_t error;
+
+ private:
+  int before_ = 0;
+};
+
+relay_status copy_weights(relay_model* m, char* error, size_t error_size) {
+  if (kWeightsBytes == 0) return RELAY_OK;
+  void* memory = nullptr;
+  cudaError_t wrong = cudaMalloc(&memory, kWeightsBytes);
+  if (wrong != cudaSuccess) {
+    say(error, error_size, "device %d has no memory for the weights (%llu bytes): %s", m->device,
+        static_cast<unsigned long long>(kWeightsBytes), cudaGetErrorString(wrong));
+    return status_of(wrong);
+  }
+  m->weights = static_cast<unsigned char*>(memory);
+  cudaStream_t stream;
+  wrong = cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking);
+  if (wrong == cudaSuccess) {
+    for (size_t i = 0; i < kWeightCount && wrong == cudaSuccess; ++i) {
+      wrong = cudaMemcpyAsync(m->weights + kWeights[i].at, relay_weights_begin + kWeights[i].from,
+                              kWeights[i].bytes, cudaMemcpyHostToDevice, stream);
+    }
+    if (wrong == cudaSuccess) wrong = cudaStreamSynchronize(stream);
+    cudaStreamDestroy(stream);
+  }
+  if (wrong == cudaSuccess) return RELAY_OK;
+  say(error, error_size, "the weights could not be copied to device %d: %s", m->device,
+      cudaGetErrorString(wrong));
+  cudaFree(m->weights);
+  return status_of(wrong);
+}
+
+bool on_gpu(const DLTensor& t) {
+  return t.device.device_type == kDLCUDA || t.device.device_type == kDLCUDAManaged;
+}
+
+// Is the tensor where it can be copied from or to? Says so if it is not.
+bool check_device(relay_context* c, const char* role, const Port& port, const DLTensor& t) {
+  const int type = static_cast<int>(t.device.device_type);
+  if (!on_gpu(t) && type != kDLCPU && type != kDLCUDAHost) {
+    say(c->error, kErrorSize, "%s `%s` is on device %d, the model takes tensors of the CPU and of CUDA", role,
+        port.name, type);
+    return false;
+  }
+  if (t.device.device_type == kDLCUDA && t.device.device_id != c->model->device) {
+    say(c->error, kErrorSize, "%s `%s` is on CUDA device %d, the model runs on CUDA device %d", role,
+        port.name, static_cast<int>(t.device.device_id), c->model->device);
+    return false;
+  }
+  return true;
+}
+
+}  // namespace
