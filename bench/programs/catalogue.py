@@ -13,6 +13,7 @@ Arrays = dict[str, np.ndarray]
 FEATURES, STATE = 300, 512  # of the cells
 LETTERS = 128
 TREE_STATE = 150
+LAYERS, WIDTH, HEADS, HIDDEN, VOCABULARY, LONGEST = 4, 256, 4, 1024, 1000, 2048  # of the transformer
 
 
 @dataclass(frozen=True)
@@ -110,6 +111,34 @@ def binary_tree(depth: int) -> Callable[[np.random.Generator], list[Any]]:
     return lambda rng: [node(rng, depth)]
 
 
+def transformer_weights(rng: np.random.Generator) -> Arrays:
+    """Large enough that the scores differ."""
+
+    def wide(*shape: int) -> np.ndarray:
+        return np.float32(np.sqrt(3)) * uniform(rng, *shape)
+
+    def norm(prefix: str, suffix: str = "") -> Arrays:
+        return {f"{prefix}g{suffix}": 1 + wide(WIDTH) / 10, f"{prefix}b{suffix}": wide(WIDTH) / 10}
+
+    out = {
+        "embed": rng.standard_normal((VOCABULARY, WIDTH)).astype(np.float32),
+        "place": rng.standard_normal((LONGEST, WIDTH)).astype(np.float32) / 10,
+        **norm("n"),
+    }
+    for layer in map(str, range(LAYERS)):
+        out.update(norm("n1", layer), **norm("n2", layer))
+        shapes = {"qkv": (3 * WIDTH, WIDTH), "out": (WIDTH, WIDTH), "up": (HIDDEN, WIDTH), "down": (WIDTH, HIDDEN)}
+        for name, shape in shapes.items():
+            out[name + layer] = wide(*shape)
+            out[f"{name}b{layer}"] = wide(shape[0])
+    return out
+
+
+def prompt(tokens: int, left: int) -> Callable[[np.random.Generator], list[Any]]:
+    """So many tokens, to be followed by `left` + 1."""
+    return lambda rng: [np.array(left, np.int32), rng.integers(0, VOCABULARY, (1, tokens))]
+
+
 PROGRAMS: dict[str, Program] = {
     program.name: program
     for program in (
@@ -118,5 +147,6 @@ PROGRAMS: dict[str, Program] = {
         Program("lstm", cell_weights(4, ("bias",)), sequence(32), "lstm"),
         Program("letters", letter_weights, letter_arguments, "letters"),
         Program("tree_lstm", tree_weights, binary_tree(5), "tree_lstm"),
+        Program("transformer", transformer_weights, prompt(64, 63), "transformer"),
     )
 }

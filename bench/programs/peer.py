@@ -7,7 +7,7 @@ import numpy as np
 import torch
 from torch.nn import functional
 
-from .catalogue import STATE, TREE_STATE, Arrays, items_of
+from .catalogue import HEADS, LAYERS, STATE, TREE_STATE, WIDTH, Arrays, items_of
 
 Run = Callable[[], Any]
 
@@ -127,4 +127,43 @@ def tree_lstm(w: dict[str, torch.Tensor], arguments: list[Any]) -> Run:
     return lambda: node(tree)
 
 
-PEERS = {"rnn": rnn, "gru": gru, "lstm": lstm, "letters": letters, "tree_lstm": tree_lstm}
+def transformer(w: dict[str, torch.Tensor], arguments: list[Any]) -> Run:
+    """Prefill and greedy decoding with a cache of keys and values."""
+    left, prompt = int(arguments[0]), torch.from_numpy(arguments[1])
+
+    def norm(x: torch.Tensor, prefix: str, suffix: str = "") -> torch.Tensor:
+        return functional.layer_norm(x, (WIDTH,), w[f"{prefix}g{suffix}"], w[f"{prefix}b{suffix}"], 1e-5)
+
+    def heads(x: torch.Tensor) -> torch.Tensor:
+        return x.view(*x.shape[:2], HEADS, WIDTH // HEADS).transpose(1, 2)
+
+    def step(tokens: torch.Tensor, past: list[torch.Tensor]) -> tuple[torch.Tensor, list[torch.Tensor]]:
+        count, before = tokens.shape[1], past[0].shape[2] if past else 0
+        at = torch.arange(before, before + count)
+        mask = torch.arange(before + count)[None] <= at[:, None]
+        x, kept = w["embed"][tokens] + w["place"][at], []
+        for layer in range(LAYERS):
+            n = str(layer)
+            q, k, v = functional.linear(norm(x, "n1", n), w["qkv" + n], w["qkvb" + n]).split(WIDTH, 2)
+            q, k, v = heads(q), heads(k), heads(v)
+            if past:
+                k, v = torch.cat([past[2 * layer], k], 2), torch.cat([past[2 * layer + 1], v], 2)
+            kept += [k, v]
+            mixed = functional.scaled_dot_product_attention(q, k, v, attn_mask=mask).transpose(1, 2).reshape(x.shape)
+            x = x + functional.linear(mixed, w["out" + n], w["outb" + n])
+            up = functional.linear(norm(x, "n2", n), w["up" + n], w["upb" + n])
+            x = x + functional.linear(up * torch.sigmoid(1.702 * up), w["down" + n], w["downb" + n])
+        return functional.linear(norm(x, "n")[:, -1], w["embed"]), kept
+
+    def run() -> list[torch.Tensor]:
+        scores, past = step(prompt, [])
+        out = [scores.argmax(1, keepdim=True)]
+        for _ in range(left):
+            scores, past = step(out[-1], past)
+            out.append(scores.argmax(1, keepdim=True))
+        return out
+
+    return run
+
+
+PEERS = {"rnn": rnn, "gru": gru, "lstm": lstm, "letters": letters, "tree_lstm": tree_lstm, "transformer": transformer}
