@@ -28,6 +28,11 @@ def @loop(%i: int32, %x: Tensor[(4), float32]) -> Tensor[(4), float32] {
   if (less(%i, 5)) { @loop(add(%i, 1), negative(%x)) } else { %x }
 }
 def @symbolic(%x: Tensor[(n, 2), float32]) { reshape(%x, newshape=[2 * n]) }
+def @norms(%x: Tensor[(1, 4, 2), float32], %v: Tensor[(4), float32]) {
+  %0 = nn.batch_norm(%x, %v, multiply(%v, 0f), negative(%v), multiply(%v, %v)).0;
+  (%0, nn.layer_norm(%x, %v, multiply(%v, 0f), axis=1), nn.instance_norm(%x, %v, multiply(%v, 0f)),
+   nn.group_norm(%x, %v, multiply(%v, 0f), num_groups=2))
+}
 def @trap(%x: Tensor[(4), int32]) { divide(add(%x, 1), subtract(%x, %x)) }
 )";
 
@@ -167,6 +172,24 @@ TEST(EveryOp, ShapeVariablesHaveTheExtentsOfTheRun) {
   ASSERT_EQ(report.operators.size(), 1u);
   EXPECT_EQ(report.operators[0].attributes, "newshape=[6]");
   EXPECT_EQ(report.operators[0].rows[0].verdict(), Verdict::kAgrees) << show(report);
+}
+
+// The absolute values of such arguments cancel in the operator itself; the terms that it adds up do not.
+TEST(EveryOp, TheBoundOfWhatSubtractsIsTheSumOfItsTerms) {
+  Tensor x(kFloat32, {1, 4, 2}), v(kFloat32, {4});
+  for (int64_t i = 0; i < 4; ++i) {
+    v.set(i, 0.7 + 0.3 * static_cast<double>(i));
+    for (int64_t k = 0; k < 2; ++k) x.set(2 * i + k, (k == 0 ? 1.0000001 : -1) * v.get(i));
+  }
+  const OperatorReport report =
+      verify("norms", {Value(x), Value(v)},
+             {{find_engine("interp")}, {find_engine("graph"), 0}, {find_engine("graph"), 2}});
+  EXPECT_TRUE(report.ok()) << show(report);
+  for (const OperatorRow& o : report.operators) {
+    if (!o.op.ends_with("_norm")) continue;
+    EXPECT_GT(o.rows[0].worst.bound, 1e-7) << o.op;
+    EXPECT_LT(o.rows[0].worst.bound, 1e-4) << o.op;
+  }
 }
 
 TEST(EveryOp, ARunThatTrapsIsComparedUpToThere) {
