@@ -72,6 +72,25 @@ TEST_F(Verify, FoldersOfTestsAndModelsTogether) {
   EXPECT_NE(skipped[0].at("reason").get<std::string>().find("not constant"), std::string::npos);
 }
 
+TEST_F(Verify, TheFolderAtHandIsOneToo) {
+  const Json j = report({".", "--engines", "interp"});
+  EXPECT_EQ(j.at("programs").size(), 5u);
+  EXPECT_EQ(j.at("programs")[0].at("program"), "models/net");
+}
+
+// The reference in float64 has the program's own kernels in float64.
+TEST_F(Verify, AProgramWithKernels) {
+  write("k.relay",
+        "kernel @third(x: float32[n]) -> (y: float32[n]) {\n"
+        "  for i in n { block y { spatial v in n = i; reads x[v]; writes y[v]; y[v] = x[v] / 3f; } }\n}\n"
+        "def @main(%x: Tensor[(40), float32]) { exp(@third(add(%x, 1f))) }\n");
+  const Json j = report({"k.relay", "--levels", "0,2", "--every-op"});
+  for (const Json& row : j.at("programs")[0].at("engines")) {
+    EXPECT_EQ(row.at("verdict"), "agrees") << row;
+    EXPECT_GT(row.at("error").get<double>(), 0) << row;  // it rounds, the reference does not
+  }
+}
+
 TEST_F(Verify, ForPeopleThereIsALineAFileAndASummary) {
   const std::string text = works(with_fast({"verify", "tests", "models"}));
   EXPECT_NE(text.find("tests/sum.relay: 5 agree, 1 skipped\n"), std::string::npos) << text;

@@ -27,7 +27,7 @@ std::vector<fs::path> entries_of(const fs::path& folder) {
   std::vector<fs::path> out;
   std::error_code error;
   for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
-    if (!it->path().filename().string().starts_with('.')) out.push_back(it->path());
+    if (!it->path().filename().string().starts_with('.')) out.push_back(it->path().lexically_normal());
   }
   std::sort(out.begin(), out.end());
   return out;
