@@ -378,8 +378,8 @@ class Printer {
         CHECK(false, cat("variable %", e->as<Var>()->name.text(), " has no value"));
         return {};
       case ExprKind::kGlobal: {
+        if (const kernel::Kernel* k = p_.module.kernel(e->as<Global>()->name.text())) return kernel_value(*k);
         const Function* f = direct(e);
-        CHECK(f, "a kernel has no value");
         return variable(cat("make_closure(run, ", f->name, "_any)"));
       }
       case ExprKind::kOpRef: CHECK(false, "an operator has no value"); return {};
@@ -485,6 +485,18 @@ class Printer {
       for (size_t i = 0; i < c.fields.size(); ++i) args.push_back(cat("static_cast<Value&&>(args[", i, "])"));
       kernels_ += cat("Value ", name, "(Run& run, const Value&, Value*", c.fields.empty() ? "" : " args",
                       ") {\n  return make_node(", join(args, ", "), ");\n}\n");
+    }
+    return variable(cat("make_closure(run, ", name, ")"));
+  }
+
+  // A kernel as a value: a function that calls it.
+  std::string kernel_value(const kernel::Kernel& k) {
+    const std::string name = cat(prefix_, "value_", kernel_name_(k));
+    if (constructors_.insert(name).second) {
+      std::vector<std::string> args{"run"};
+      for (size_t i = 0; i < k.inputs.size(); ++i) args.push_back(cat("args[", i, "]"));
+      kernels_ += cat("Value ", name, "(Run& run, const Value&, Value* args) {\n  return call_",
+                      kernel_name_(k), "(", join(args, ", "), ");\n}\n");
     }
     return variable(cat("make_closure(run, ", name, ")"));
   }

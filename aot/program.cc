@@ -59,7 +59,6 @@ class Collector {
       constant(c);
     } else if (const auto* global = e->as<Global>()) {
       if (const kernel::Kernel* k = p_.module.kernel(global->name.text())) {
-        if (!is_callee) throw Refusal{"a kernel is used as a value", e->span};
         kernel(*k, e->span);
       } else {
         function(global->name);

@@ -183,15 +183,15 @@ kernel::Expr Importer::expr(kernel::Expr root) {
     kernel::Expr now;
     switch (n->kind) {
       case kernel::ExprKind::kInt: now = pool.integer(n->int_value, n->dtype); break;
-      case kernel::ExprKind::kFloat: now = pool.real(n->float_value, n->dtype); break;
+      case kernel::ExprKind::kFloat: now = pool.real(n->float_value, dtype(n->dtype)); break;
       case kernel::ExprKind::kVar:
-        now =
-            n->shape_variable ? pool.shape_variable(n->name.text()) : pool.variable(n->name.text(), n->dtype);
+        now = n->shape_variable ? pool.shape_variable(n->name.text())
+                                : pool.variable(n->name.text(), dtype(n->dtype));
         break;
       case kernel::ExprKind::kLoad: now = pool.load(buffer(n->buffer), args); break;
       case kernel::ExprKind::kMath: now = pool.math(n->fn, args); break;
-      case kernel::ExprKind::kCast: now = pool.cast(n->dtype, args[0]); break;
-      default: now = pool.make(n->kind, n->dtype, args);
+      case kernel::ExprKind::kCast: now = pool.cast(dtype(n->dtype), args[0]); break;
+      default: now = pool.make(n->kind, dtype(n->dtype), args);
     }
     exprs_.emplace(n, now);
   }
@@ -207,6 +207,7 @@ const kernel::Buffer* Importer::buffer(const kernel::Buffer* b) {
   kernel::Buffer copy = *b;
   copy.id = to_.next_buffer_id();
   copy.name = symbol(b->name);
+  copy.dtype = dtype(b->dtype);
   copy.shape = to_.arena().list(shape);
   copy.strides = to_.arena().list(strides);
   return buffers_[b] = to_.arena().make<kernel::Buffer>(copy);
@@ -246,7 +247,7 @@ kernel::Stmt Importer::statement(kernel::Stmt root) {
         for (const BlockIter& i : n.iters)
           iters.push_back({expr(i.var), expr(i.extent), i.kind, expr(i.binding)});
         n.name = symbol(n.name);
-        n.instruction = symbol(n.instruction);
+        n.instruction = dtype_ ? Symbol() : symbol(n.instruction);
         n.iters = arena.list(iters);
         n.reads = regions(n.reads);
         n.writes = regions(n.writes);

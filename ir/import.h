@@ -4,7 +4,9 @@
 // equality compares across contexts: import both sides into one context, then compare pointers.
 #pragma once
 
+#include <functional>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "ir/context.h"
@@ -36,13 +38,17 @@ class Importer {
   // From here on `from` is imported as `as`.
   void bind(kernel::Expr from, kernel::Expr as) { exprs_[from.get()] = as; }
   void bind(const kernel::Buffer* from, const kernel::Buffer* as) { buffers_[from] = as; }
+  // Kernels compute in these dtypes from here on. What instructions did, their blocks' bodies do.
+  void map_kernel_dtypes(std::function<DType(DType)> map) { dtype_ = std::move(map); }
 
  private:
   AttrValue attr_value(const AttrValue& v);
   kernel::Stmt statement(kernel::Stmt s);
+  DType dtype(DType d) const { return dtype_ ? dtype_(d) : d; }
 
   Context& to_;
   bool rename_;
+  std::function<DType(DType)> dtype_;
   std::unordered_map<Type, Type> closed_types_;  // without type variables: the same in every scope
   std::unordered_map<const kernel::ExprNode*, kernel::Expr> exprs_;
   std::unordered_map<const kernel::Buffer*, const kernel::Buffer*> buffers_;

@@ -1,7 +1,8 @@
 // lower: each function marked `Primitive` becomes a kernel of the module, and its call a call of that kernel.
 //
 // A kernel is what the operators' own lowerings say, one after the other, scheduled for the target. Equal functions
-// give one kernel. Operators that are left outside of primitive functions stay operator calls.
+// give one kernel. Operators that are left outside of primitive functions stay operator calls. The program's own kernels
+// stay as they are written, for the extents of each call where these are constant; for a GPU they are scheduled too.
 #include <algorithm>
 #include <map>
 #include <unordered_map>
@@ -14,8 +15,10 @@
 #include "kernel/execute.h"
 #include "kernel/schedule/cpu.h"
 #include "kernel/schedule/gpu.h"
+#include "kernel/statements.h"
 #include "op/apply.h"
 #include "op/registry.h"
+#include "passes/kernel_extents.h"
 #include "passes/lets.h"
 #include "passes/pass.h"
 
@@ -50,6 +53,16 @@ std::vector<Expr> large_constants(const Fn& fn) {
     if (const auto* c = e->as<Constant>(); c && c->value->size() != 1) out.push_back(e);
   }
   return out;
+}
+
+// Does the kernel say itself what the threads of a GPU do?
+bool has_launches(const kernel::Kernel& k) {
+  bool found = false;
+  kernel::visit(k.body, [&](kernel::Stmt s) {
+    const auto* loop = s->as<kernel::For>();
+    found |= loop && loop->how >= kernel::ForKind::kBlockX;
+  });
+  return found;
 }
 
 class Lowerer {
@@ -230,12 +243,18 @@ Module run(const Module& m, const PassContext& pass) {
   std::multimap<uint64_t, std::pair<const Fn*, std::string>> made;
   size_t number = m.kernels().size();
 
+  // The program may have a kernel or a function of that name.
+  const auto fresh = [&](const auto& next) {
+    std::string name = next();
+    while (out.kernel(name) || out.function(name)) name = next();
+    return name;
+  };
   const auto kernel_for = [&](const Fn* fn) -> std::string {
     const uint64_t hash = structural_hash(fn);
     for (auto [it, end] = made.equal_range(hash); it != end; ++it) {
       if (alpha_equal(it->second.first, fn)) return it->second.second;
     }
-    const std::string name = kernel_name(*fn, number++);
+    const std::string name = fresh([&] { return kernel_name(*fn, number++); });
     const Activity activity("lowering", name);
     const kernel::Kernel* kernel = context.arena().make<kernel::Kernel>(lowerer.lower(*fn, name));
     out.set_kernel(name, kernel);
@@ -243,8 +262,31 @@ Module run(const Module& m, const PassContext& pass) {
     return name;
   };
 
+  // The program's own kernels, by what they are for.
+  std::map<std::pair<std::string, std::vector<int64_t>>, std::string> own;
+  const auto own_kernel_for = [&](const Call& call, const kernel::Kernel& k) -> std::optional<std::string> {
+    const auto extents = extents_at(call, k);
+    if (!extents || (extents->empty() && !pass.gpu)) return std::nullopt;
+    auto [it, made_now] = own.emplace(std::pair(k.name.str(), *extents), "");
+    if (!made_now) return it->second;
+    const std::string base = cat(k.name.text(), extents->empty() ? "" : "_", join(*extents, "_"));
+    size_t next = 0;
+    it->second = fresh([&] { return next++ == 0 && base != k.name.text() ? base : cat(base, "_", next); });
+    const kernel::Kernel* made = with_extents(context, k, *extents, it->second);
+    if (pass.gpu && !has_launches(*made)) {
+      made = context.arena().make<kernel::Kernel>(kernel::schedule::schedule_for_gpu(*made, *pass.gpu));
+    }
+    out.set_kernel(it->second, made);
+    return it->second;
+  };
+
   Module rewritten = rewrite(m, [&](relay::Builder& b, Expr e) -> Expr {
     const auto* call = e->as<Call>();
+    const auto* global = call ? call->callee->as<Global>() : nullptr;
+    if (const kernel::Kernel* k = global ? m.kernel(global->name.text()) : nullptr) {
+      const std::optional<std::string> name = own_kernel_for(*call, *k);
+      return name ? b.call(b.global(*name), call->args, {}, call->type) : e;
+    }
     const auto* fn = call ? call->callee->as<Fn>() : nullptr;
     if (!fn || !fn->attrs.flag("Primitive")) return e;
     try {

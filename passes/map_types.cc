@@ -4,7 +4,9 @@
 #include <unordered_map>
 
 #include "ir/fields.h"
+#include "ir/import.h"
 #include "ir/rewrite.h"
+#include "kernel/statements.h"
 
 namespace relay::passes {
 namespace {
@@ -151,9 +153,30 @@ Expr map_types(Context& context, Expr root, const TypeMap& map) {
   return rewrite(context, root, [&](relay::Builder& b, Expr e) { return mapper.rewrite_node(b, e); });
 }
 
+namespace {
+
+// Shape variables of a kernel are its own; dtypes are the program's.
+Module map_kernels(const Module& m, const TypeMap& map) {
+  Module out = m;
+  for (const auto& [name, kernel] : m.kernels()) {
+    const std::vector<const kernel::Buffer*> buffers = kernel::all_buffers(*kernel);
+    if (std::all_of(buffers.begin(), buffers.end(),
+                    [&](const auto* b) { return map.dtype(b->dtype) == b->dtype; }))
+      continue;
+    Importer copy(m.context());
+    copy.map_kernel_dtypes(map.dtype);
+    out.set_kernel(name.text(), copy.kernel(*kernel));
+  }
+  return out;
+}
+
+}  // namespace
+
 Module map_types(const Module& m, const TypeMap& map) {
   Mapper mapper(m.context(), map);
-  return rewrite(mapper.data_types(m), [&](relay::Builder& b, Expr e) { return mapper.rewrite_node(b, e); });
+  const Module with_types = mapper.data_types(m);
+  return rewrite(map.dtype ? map_kernels(with_types, map) : with_types,
+                 [&](relay::Builder& b, Expr e) { return mapper.rewrite_node(b, e); });
 }
 
 Module bind_shape_variables(const Module& m, std::string_view function,

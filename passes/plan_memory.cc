@@ -94,12 +94,27 @@ class Planner {
 
   bool take_body(const Fn& fn) {
     const std::vector<Expr> order = post_order(fn.body);
-    if (!is_static_dataflow(order, diagnostics_)) return false;
+    if (!is_static_dataflow(order, diagnostics_) || !only_calls(order)) return false;
     for (Expr e : order) {
       if (const auto* let = e->as<Let>()) bound_[let->x] = let->value;
     }
     for (Expr e : order) {
       if (!take(e)) return false;
+    }
+    return true;
+  }
+
+  // Operators and kernels are called where they stand; as values they would have no place.
+  bool only_calls(const std::vector<Expr>& order) {
+    for (Expr e : order) {
+      const auto* call = e->as<Call>();
+      Expr value = nullptr;
+      for_each_child(e, [&](Expr child) {
+        const bool callable = child->kind == ExprKind::kOpRef || child->kind == ExprKind::kGlobal;
+        if (callable && !(call && child == call->callee)) value = child;
+      });
+      if (value)
+        return refuse(value, "not-static-dataflow", "a callee that is a value is not static dataflow");
     }
     return true;
   }
@@ -187,6 +202,11 @@ class Planner {
     parts_[&call] = step.outputs;
     const std::unordered_map<const kernel::ExprNode*, kernel::Expr> extents = extents_of(step);
     for (kernel::Expr v : kernel::shape_parameters(*kernel)) step.extents.push_back(extents.at(v.get()));
+    // `lower` has put constant extents into kernels, but for those that contradict one another.
+    if (!step.extents.empty() && shapes_ == Shapes::kConstant) {
+      return refuse(&call, "dynamic-shape",
+                    cat("kernel @", kernel->name.text(), " compares extents when the program runs"));
+    }
     for (const kernel::Buffer* b : kernel->temporaries) {
       std::vector<Dim> dims;
       for (kernel::Expr e : kernel::memory_shape(*b)) dims.push_back(Dim(kernel::substitute(e, extents)));

@@ -8,7 +8,7 @@
 #include "tools/model.h"
 #include "tools/session.h"
 #include "tools/tolerance.h"
-#include "tools/verify.h"
+#include "tools/verify/verifier.h"
 
 namespace relay::tools {
 namespace {
@@ -64,7 +64,7 @@ void classify(const Model& model, const Tensor& images, const Tensor& labels, in
     for (size_t r = 0; r < rows.size(); ++r) {
       const VerifyRow& row = rows[r];
       if (row.result)
-        seen += cat(seen.empty() ? "" : ", ", row.engine, ": ", best_class(tensors_of(row.result)[0]));
+        seen += cat(seen.empty() ? "" : ", ", row.label(), ": ", best_class(tensors_of(row.result)[0]));
       if (i == 0) {
         total.push_back(row);
         continue;

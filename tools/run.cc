@@ -105,13 +105,6 @@ Outcome execute(const Options& o, Model& model, const Engine& engine, const std:
   return o.to.empty() && o.dump.empty() ? p.run(args) : run_steps(o, model, engine, p, args, s);
 }
 
-// " at net.relay:3:7", in the text of the program or of a library.
-std::string place_of(Span span, const SourceMap& sources) {
-  if (!span.known()) return {};
-  const SourceMap::Position at = sources.position(span.file, span.begin);
-  return cat(" at ", sources.name(span.file), ":", at.line, ":", at.column);
-}
-
 void show_outputs(const Options& o, const Model& model, const Value& result, const Session& s) {
   const data::NamedTensors outputs = name_outputs(model, result);
   if (s.json) {
@@ -156,8 +149,8 @@ void run(const Options& o, Session& s) {
     return;
   }
   if (outcome.kind == Outcome::Kind::kTrap) {
-    s.fail(kMismatch, cat("the program failed: ", outcome.message,
-                          place_of(outcome.at, model->module.context().sources())));
+    const std::string place = place_of(outcome.at, model->module.context().sources());
+    s.fail(kMismatch, cat("the program failed: ", outcome.message, place.empty() ? "" : " at ", place));
     return;
   }
   show_outputs(o, *model, outcome.value, s);

@@ -99,4 +99,16 @@ void Progress::step(std::string_view now) {
   if (shown_) write(stderr, cat("\r\033[K", what_, ": ", now));
 }
 
+void Progress::step(std::string_view now, size_t done, size_t total) {
+  const double so_far = since_begin_.seconds();
+  std::string left;
+  // Of a first part that is too short nothing follows.
+  if (done > 0 && so_far > 1) {
+    const double seconds = so_far * static_cast<double>(total - done) / static_cast<double>(done);
+    left = seconds < 90 ? fmt::format(", about {:.0f} s left", seconds)
+                        : fmt::format(", about {:.0f} min left", seconds / 60);
+  }
+  step(cat(done, " of ", total, left, ": ", now));
+}
+
 }  // namespace relay::tools

@@ -7,6 +7,7 @@
 
 #include "base/diagnostics.h"
 #include "ir/module.h"
+#include "tools/stopwatch.h"
 
 namespace CLI {
 class App;
@@ -51,11 +52,14 @@ class Progress {
  public:
   Progress(const Session& session, std::string what);
   ~Progress();
-  void step(std::string_view now);  // "3 of 12: verifying graph -O2"
+  void step(std::string_view now);  // "verify: preparing graph -O2"
+  // The same with how many of how many are done, and an estimate of the time that is left.
+  void step(std::string_view now, size_t done, size_t total);
 
  private:
   bool shown_;
   std::string what_;
+  Stopwatch since_begin_;
 };
 
 // One function a subcommand, in a file of its own.

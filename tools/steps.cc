@@ -6,16 +6,20 @@
 #include "graph_runtime/unique_names.h"
 
 namespace relay::tools {
-namespace {
 
-// The first quoted text of a line of the listing that an importer made: the node's name.
-std::string_view quoted_in(std::string_view line) {
+std::string_view node_at(Span at, const SourceMap& sources) {
+  if (!at.known()) return {};
+  const std::string_view line = sources.text(at.file).substr(at.begin, at.end - at.begin);
   const size_t begin = line.find('"');
   const size_t end = begin == std::string_view::npos ? begin : line.find('"', begin + 1);
   return end == std::string_view::npos ? std::string_view() : line.substr(begin + 1, end - begin - 1);
 }
 
-}  // namespace
+std::string place_of(Span at, const SourceMap& sources) {
+  if (!at.known()) return {};
+  const SourceMap::Position p = sources.position(at.file, at.begin);
+  return cat(sources.name(at.file), ":", p.line, ":", p.column);
+}
 
 std::vector<std::string> step_names(const passes::Plan& plan, const Model& model) {
   const SourceMap& sources = model.module.context().sources();
@@ -23,9 +27,7 @@ std::vector<std::string> step_names(const passes::Plan& plan, const Model& model
   std::vector<std::string> out;
   for (const passes::PlanStep& s : plan.steps) {
     std::string base;
-    const Span at = s.origin->span;
-    if (model.is_listed && at.known())
-      base = quoted_in(sources.text(at.file).substr(at.begin, at.end - at.begin));
+    if (model.is_listed) base = node_at(s.origin->span, sources);
     if (base.empty()) base = s.kernel ? s.kernel->name.str() : "copy";
     out.push_back(names.take(base));
   }

@@ -68,6 +68,14 @@ bool Parser::expected(std::string_view what, std::string_view slug, std::string_
   return false;
 }
 
+bool Parser::keyword_as_name(std::string_view what) {
+  const Token& t = peek();
+  if (t.kind != TokenKind::kName || t.quoted || !keyword(t.text)) return false;
+  error(t.span, "keyword-as-name", cat("expected ", what, ", found keyword `", t.text, "`"))
+      .note(cat("a name that is a keyword too is written in backquotes: `` `", t.text, "` ``"));
+  return true;
+}
+
 bool Parser::expected_name(std::string_view what, std::string_view sigil) {
   const Token t = peek();
   if (t.kind != TokenKind::kName || (keyword(t.text) && !t.quoted)) return expected(what, "expected-name");
@@ -189,6 +197,7 @@ bool Parser::take_data_type() {
 }
 
 bool Parser::data_type(bool is_extern) {
+  if (keyword_as_name("the name of a type")) return false;
   const Token name = next();
   DataTypeDef def;
   def.name = module_.context().symbol(name.name());
@@ -223,6 +232,7 @@ bool Parser::data_type(bool is_extern) {
 
 bool Parser::constructor(Symbol data_type, std::vector<const Constructor*>& ctors) {
   if (peek().kind != TokenKind::kName) return expected("the name of a constructor", "expected-name");
+  if (keyword_as_name("the name of a constructor")) return false;
   const Token name = next();
   Constructor c{};
   c.name = module_.context().symbol(name.name());

@@ -293,14 +293,11 @@ Parser::State Parser::name_operand() {
     only_ctor = next().text == "ctor";
     only_op = !only_ctor;
   }
+  const bool reserved = keyword_as_name("an expression");
   const Token first = next();
+  if (reserved) return State::kFailed;
   std::string name = first.name();
   Span span = first.span;
-  if (keyword(name) && !first.quoted) {
-    error(span, "keyword-as-name", cat("expected an expression, found keyword `", name, "`"))
-        .note(cat("a name that is a keyword too is written in backquotes: `` `", name, "` ``"));
-    return State::kFailed;
-  }
   const Constructor* ctor = only_op ? nullptr : find_ctor(name);
   if (!ctor && !only_ctor) {
     // Names of operators may have dots.

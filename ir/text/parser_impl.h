@@ -82,6 +82,7 @@ class Parser {
   bool function_named(const Token& name);
   // Reports what stands in the place of a name that begins with `sigil`.
   bool expected_name(std::string_view what, std::string_view sigil);
+  bool keyword_as_name(std::string_view what);  // is one next where a name is expected? It is reported then
   bool kernel_definition();
   void check_names();
   void check_scopes(const Fn* fn);
@@ -103,8 +104,7 @@ class Parser {
     std::vector<const Var*> params;
     Type result = nullptr;
     Attrs attrs;
-    size_t scope = 0;  // undo marks
-    size_t types = 0;
+    size_t scope = 0, types = 0;  // undo marks
     uint32_t begin = 0;
   };
   bool fn_header(FnHeader& header);

@@ -7,6 +7,8 @@
 //   (Tensor[s, d], 4 x Tensor[(s[axis]), d]) -> (Tensor[s, d], Tensor[(s[axis]), d], Tensor[(s[axis]), d])
 //   C1: d is floating.   C2: axis is in [-rank, rank).
 //   C3: gamma, beta, mean and variance have rank 1, the data's dtype and its extent along the axis.
+#include <cmath>
+
 #include "op/domain.h"
 #include "op/tensor/common.h"
 #include "op/term.h"
@@ -49,6 +51,24 @@ Expr expand(Builder& b, const BatchNormAttrs& a, const Site& c) {
   return b.tuple({x * along_axis(scale) + along_axis(shift), mean, variance});
 }
 
+// What `expand` adds up: the shift is made of beta and the scaled mean, which the scaled data may cancel.
+void terms(const Attrs& attrs, Args in, Results out) {
+  const auto a = read_attrs<BatchNormAttrs>(attrs);
+  const Tensor &x = in[0], &gamma = in[1], &beta = in[2], &mean = in[3], &variance = in[4];
+  const size_t axis = from_front(a.axis, x.rank());
+  int64_t at = 0;
+  for_each_index(x.shape(), [&](const std::vector<int64_t>& index) {
+    const int64_t i = index[axis];
+    const double scale = (a.scale ? std::fabs(gamma.get(i)) : 1) / std::sqrt(variance.get(i) + a.epsilon);
+    const double scaled = (std::fabs(x.get(at)) + std::fabs(mean.get(i))) * scale;
+    out[0].set(at++, scaled + (a.center ? std::fabs(beta.get(i)) : 0));
+  });
+  for (int64_t i = 0; i < mean.size(); ++i) {
+    out[1].set(i, std::fabs(mean.get(i)));
+    out[2].set(i, std::fabs(variance.get(i)));
+  }
+}
+
 }  // namespace
 
 const OpDef kBatchNorm = define<BatchNormAttrs>({
@@ -60,7 +80,8 @@ const OpDef kBatchNorm = define<BatchNormAttrs>({
                {"moving_mean", "the mean of each channel"},
                {"moving_var", "the variance of each channel"}},
     .tolerance = {.kind = Tolerance::Kind::kReduction,
-                  .length = [](auto, const Attrs&) { return int64_t{8}; }},
+                  .length = [](auto, const Attrs&) { return int64_t{8}; },
+                  .terms = terms},
     .refines = {1, 2, 3, 4},
     .relate = relate,
     .expand = expand,

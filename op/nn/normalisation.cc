@@ -9,6 +9,9 @@
 //   C1: d is floating.   C2: axis is in [-rank, rank), and not the first one unless it is a layer's.
 //   C3: gamma and beta have rank 1, the data's dtype and its extent along the axis.
 //   C4: num_groups is positive and divides the extent along the axis.
+#include <cmath>
+#include <map>
+
 #include "base/cat.h"
 #include "op/domain.h"
 #include "op/tensor/common.h"
@@ -128,7 +131,62 @@ int64_t length(std::span<const Type> args, const Attrs&) {
   return n + 2 * elements;
 }
 
-const Tolerance kTolerance = {.kind = Tolerance::Kind::kReduction, .length = length};
+// The mean is subtracted: to the bound belong the absolute values of both, over the deviation of the data as they are.
+// `group` says which elements are normalised together.
+template <class A, class Group>
+void norm_terms(const Attrs& attrs, Args in, Results out, const Group& group) {
+  const auto a = read_attrs<A>(attrs);
+  const Tensor &x = in[0], &gamma = in[1], &beta = in[2];
+  const size_t axis = from_front(a.axis, x.rank());
+  struct Sums {
+    double count = 0, sum = 0, squares = 0, magnitude = 0;
+  };
+  std::map<std::vector<int64_t>, Sums> groups;
+  const auto for_each = [&](const auto& f) {
+    int64_t at = 0;
+    for_each_index(x.shape(), [&](const std::vector<int64_t>& index) {
+      f(at++, groups[group(a, axis, x.shape(), index)], index[axis]);
+    });
+  };
+  for_each([&](int64_t at, Sums& s, int64_t) {
+    ++s.count;
+    s.sum += x.get(at);
+    s.magnitude += std::fabs(x.get(at));
+  });
+  for_each([&](int64_t at, Sums& s, int64_t) { s.squares += std::pow(x.get(at) - s.sum / s.count, 2); });
+  for_each([&](int64_t at, Sums& s, int64_t i) {
+    const double deviation = std::sqrt(s.squares / s.count + a.epsilon);
+    const double y = (std::fabs(x.get(at)) + s.magnitude / s.count) / deviation;
+    out[0].set(at, y * (a.scale ? std::fabs(gamma.get(i)) : 1) + (a.center ? std::fabs(beta.get(i)) : 0));
+  });
+}
+
+using Index = std::vector<int64_t>;
+
+void layer_terms(const Attrs& attrs, Args in, Results out) {
+  norm_terms<LayerNormAttrs>(attrs, in, out, [](const auto&, size_t axis, const Shape&, Index index) {
+    index[axis] = 0;
+    return index;
+  });
+}
+
+void instance_terms(const Attrs& attrs, Args in, Results out) {
+  norm_terms<NormAttrs>(attrs, in, out, [](const auto&, size_t axis, const Shape&, const Index& index) {
+    return Index{index[0], index[axis]};
+  });
+}
+
+void group_terms(const Attrs& attrs, Args in, Results out) {
+  norm_terms<GroupNormAttrs>(
+      attrs, in, out, [](const GroupNormAttrs& a, size_t axis, const Shape& shape, const Index& index) {
+        return Index{index[0], index[axis] / (shape[axis] / a.num_groups)};
+      });
+}
+
+Tolerance tolerance(decltype(Tolerance::terms) terms) {
+  return {.kind = Tolerance::Kind::kReduction, .length = length, .terms = std::move(terms)};
+}
+
 const std::vector<Param> kParams = {
     {"data", "the input"}, {"gamma", "the scale along the axis"}, {"beta", "the shift along the axis"}};
 
@@ -138,7 +196,7 @@ const OpDef kLayerNorm = define<LayerNormAttrs>({
     .name = "nn.layer_norm",
     .doc = "Normalise along one axis, then scale and shift.",
     .params = kParams,
-    .tolerance = kTolerance,
+    .tolerance = tolerance(layer_terms),
     .refines = {1, 2},
     .relate = relate_layer,
     .expand = expand_layer,
@@ -148,7 +206,7 @@ const OpDef kInstanceNorm = define<NormAttrs>({
     .name = "nn.instance_norm",
     .doc = "Normalise each channel of each example, then scale and shift it.",
     .params = kParams,
-    .tolerance = kTolerance,
+    .tolerance = tolerance(instance_terms),
     .refines = {1, 2},
     .relate = relate_instance,
     .expand = expand_instance,
@@ -158,7 +216,7 @@ const OpDef kGroupNorm = define<GroupNormAttrs>({
     .name = "nn.group_norm",
     .doc = "Normalise each group of channels of each example, then scale and shift each channel.",
     .params = kParams,
-    .tolerance = kTolerance,
+    .tolerance = tolerance(group_terms),
     .refines = {1, 2},
     .relate = relate_group,
     .expand = expand_group,

@@ -7,14 +7,14 @@
 
 #include "op/document.h"
 #include "op/registry.h"
-#include "tests/support/test_file.h"
+#include "tools/test_files/test_file.h"
 
 namespace relay::tests {
 namespace {
 
 std::set<std::string> stems(const std::string& folder) {
   std::set<std::string> out;
-  for (const std::string& path : test_files_beneath(folder))
+  for (const std::string& path : tools::test_files_beneath(folder))
     out.insert(std::filesystem::path(path).stem().string());
   return out;
 }

@@ -10,7 +10,7 @@
 
 #include "base/cat.h"
 #include "frontend/data/inputs.h"
-#include "tools/verify.h"
+#include "tools/verify/verifier.h"
 
 namespace relay::tests {
 namespace {
@@ -60,9 +60,8 @@ TEST_P(RealModels, EnginesAgreeWithEachOtherAndWithAnother) {
   const std::vector<tools::VerifyRow> rows = tools::Verifier(*model, options, session).run(*args, &*expected);
   std::printf("%s\n%s", m.name, show(rows).c_str());
   for (const tools::VerifyRow& row : rows) {
-    EXPECT_TRUE(row.ok) << row.engine << ": " << row.failed << show(row.worst, row.shape);
-    const std::string engine = row.engine.substr(0, row.engine.find(' '));
-    const bool may_skip = std::string_view(m.skipped_by).find(engine) != std::string_view::npos;
+    EXPECT_TRUE(row.ok) << row.label() << ": " << row.trouble();
+    const bool may_skip = std::string_view(m.skipped_by).find(row.engine) != std::string_view::npos;
     EXPECT_EQ(!row.skipped.empty(), may_skip) << row.engine << ": " << row.skipped;
   }
 }

@@ -14,8 +14,8 @@
 #include "kernel/print/print.h"
 #include "op/operators.h"
 #include "passes/runner.h"
-#include "tests/support/test_file.h"
 #include "tools/engines.h"
+#include "tools/test_files/test_file.h"
 #include "typecheck/check.h"
 
 namespace relay::tests {
@@ -25,7 +25,7 @@ constexpr size_t kKernelsOfAFile = 250;
 constexpr int kMostSeconds = 1500;
 
 // The functions that a file calls.
-std::set<std::string> called(const TestFile& file) {
+std::set<std::string> called(const tools::TestFile& file) {
   std::set<std::string> out;
   const std::string* calls = file.find("calls");
   static const std::regex call("@([A-Za-z0-9_.]+)\\(");
@@ -37,7 +37,7 @@ std::set<std::string> called(const TestFile& file) {
 // The kernels' texts under names of their own, each text once.
 class Kernels {
  public:
-  void add(const TestFile& file) {
+  void add(const tools::TestFile& file) {
     const std::string* input = file.find("input");
     if (!input || !file.find("calls")) return;
     Diagnostics diagnostics;
@@ -84,7 +84,8 @@ TEST(Nvcc, CompilesEveryKernelOfTheExecPrograms) {
   std::string nvcc;
   if (std::string wrong = aot::cuda::find_nvcc(nvcc); !wrong.empty()) GTEST_SKIP() << wrong;
   Kernels kernels;
-  for (const std::string& path : test_files_beneath("tests/exec")) kernels.add(read_test_file(path));
+  for (const std::string& path : tools::test_files_beneath("tests/exec"))
+    kernels.add(tools::read_test_file(path));
   EXPECT_GT(kernels.size(), 500u);
   TemporaryFolder folder;
   ASSERT_EQ(folder.make(), "");

@@ -11,7 +11,7 @@
 #include <sstream>
 
 #include "tests/cli/cli.h"
-#include "tests/support/test_file.h"
+#include "tools/test_files/test_file.h"
 
 namespace relay::tests {
 namespace {
@@ -34,7 +34,7 @@ class SessionTest : public Cli {
   explicit SessionTest(std::string path) : path_(std::move(path)) {}
 
   void TestBody() override {
-    TestFile file = read_test_file(path_);
+    tools::TestFile file = tools::read_test_file(path_);
     const std::string *input = file.find("input"), *session = file.find("session"),
                       *code = file.find("exit code");
     ASSERT_TRUE(input && session) << path_ << ": needs the sections `input` and `session`";
@@ -76,7 +76,7 @@ int main(int argc, char** argv) {
   for (int i = 1; i < argc; ++i)
     relay::tests::update |=
         std::string_view(argv[i]) == "--update" && std::getenv("BUILD_WORKSPACE_DIRECTORY") != nullptr;
-  for (const std::string& path : relay::tests::test_files_beneath("tests/debug/sessions")) {
+  for (const std::string& path : relay::tools::test_files_beneath("tests/debug/sessions")) {
     testing::RegisterTest("Session", std::filesystem::path(path).stem().c_str(), nullptr, nullptr, __FILE__,
                           __LINE__,
                           [path]() -> relay::tests::Cli* { return new relay::tests::SessionTest(path); });

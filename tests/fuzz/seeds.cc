@@ -16,7 +16,7 @@
 #include "frontend/data/safetensors.h"
 #include "frontend/onnx/testing.h"
 #include "tests/fuzz/readers.h"
-#include "tests/support/test_file.h"
+#include "tools/test_files/test_file.h"
 
 namespace relay::fuzz {
 namespace {
@@ -268,8 +268,8 @@ const Seeds& program_seeds() {
   return made_once([] {
     Seeds out;
     for (const char* folder : {"tests/golden", "tests/exec"}) {
-      for (const std::string& path : tests::test_files_beneath(folder)) {
-        const tests::TestFile file = tests::read_test_file(path);
+      for (const std::string& path : tools::test_files_beneath(folder)) {
+        const tools::TestFile file = tools::read_test_file(path);
         const std::string* input = file.find("input");
         if (!input) continue;
         // Programs that must fail are many, and what starts from one seldom gets past where it fails.
@@ -296,8 +296,8 @@ const Seeds& metadata_seeds() {
 const Seeds& pattern_seeds() {
   return made_once([] {
     Seeds out;
-    for (const std::string& path : tests::test_files_beneath("tests/golden/pattern")) {
-      const tests::TestFile file = tests::read_test_file(path);
+    for (const std::string& path : tools::test_files_beneath("tests/golden/pattern")) {
+      const tools::TestFile file = tools::read_test_file(path);
       if (const std::string* pattern = file.find("pattern")) out.push_back(*pattern);
     }
     return out;
@@ -436,8 +436,8 @@ const Seeds& params_seeds() {
 const Seeds& graph_seeds() {
   return made_once([] {
     Seeds out;
-    for (const std::string& path : tests::test_files_beneath("tests/golden/graph")) {
-      const tests::TestFile file = tests::read_test_file(path);
+    for (const std::string& path : tools::test_files_beneath("tests/golden/graph")) {
+      const tools::TestFile file = tools::read_test_file(path);
       if (path.find("/fail_") != std::string::npos) continue;
       if (const std::string* text = file.find("output"); text && text->starts_with('{')) out.push_back(*text);
       const std::string* files = file.find("files");

@@ -33,7 +33,7 @@
 #include "pattern/partition.h"
 #include "pattern/text.h"
 #include "tests/golden/readers.h"
-#include "tests/support/test_file.h"
+#include "tools/test_files/test_file.h"
 #include "typecheck/check.h"
 
 namespace relay::tests {
@@ -161,7 +161,8 @@ Result<Module> optimised(const Command& c, const Module& m, Diagnostics& diagnos
 }
 
 // The text that the command prints; errors go to `diagnostics`.
-std::string run(const Command& c, const TestFile& file, Diagnostics& diagnostics, const SourceMap*& sources) {
+std::string run(const Command& c, const tools::TestFile& file, Diagnostics& diagnostics,
+                const SourceMap*& sources) {
   const std::string& path = file.path;
   ParseOptions options;
   sources = &options.into.context().sources();
@@ -248,7 +249,7 @@ class GoldenTest : public testing::Test {
   explicit GoldenTest(std::string path) : path_(std::move(path)) {}
 
   void TestBody() override {
-    TestFile file = read_test_file(path_);
+    tools::TestFile file = tools::read_test_file(path_);
     Diagnostics diagnostics;
     const SourceMap* sources = nullptr;
     std::string got = run(Command(file.command), file, diagnostics, sources);
@@ -278,7 +279,7 @@ int main(int argc, char** argv) {
   // Under `bazel run` the files to rewrite are those of the checkout.
   if (const char* workspace = std::getenv("BUILD_WORKSPACE_DIRECTORY"))
     std::filesystem::current_path(workspace);
-  for (const std::string& path : relay::tests::test_files_beneath("tests/golden")) {
+  for (const std::string& path : relay::tools::test_files_beneath("tests/golden")) {
     const std::filesystem::path p(path);
     testing::RegisterTest(p.parent_path().filename().c_str(), p.stem().c_str(), nullptr, nullptr, __FILE__,
                           __LINE__,

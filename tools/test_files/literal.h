@@ -2,15 +2,15 @@
 #pragma once
 
 #include <memory>
-#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "ir/module.h"
 #include "runtime/value.h"
+#include "tools/test_files/malformed.h"
 
-namespace relay::tests {
+namespace relay::tools {
 
 // A value as it is written, before a type says what it is.
 struct Literal {
@@ -31,11 +31,10 @@ struct CallLine {
   double tolerance = 0;   // "~ [...] within 1e-3": relative to the largest magnitude; 0 is the default
 };
 
-// Throws std::runtime_error with the line and the place.
+// Throws Malformed with the line and the place.
 CallLine parse_call(std::string_view line);
 
-// A value of the type. `variables` binds shape variables as they are met. Throws std::runtime_error if the literal does
-// not fit the type.
+// A value of the type. Throws Malformed if the literal does not fit the type.
 Value value_of(const Literal& literal, Type type, const Module& m);
 
-}  // namespace relay::tests
+}  // namespace relay::tools

@@ -13,7 +13,9 @@
 #include <utility>
 #include <vector>
 
-namespace relay::tests {
+#include "tools/test_files/malformed.h"
+
+namespace relay::tools {
 
 struct TestFile {
   std::string path;
@@ -26,10 +28,13 @@ struct TestFile {
   std::string text() const;                                 // as it stands in the file
 };
 
-// Throws std::runtime_error naming the file for what is not such a text.
+// Throws Malformed naming the file for what is not such a text.
 TestFile read_test_file(const std::string& path);
 
-// All `*.relay` files beneath a folder, sorted. Paths begin with the folder. Throws std::runtime_error if there are none.
+// All `*.relay` files beneath a folder, sorted. Paths begin with the folder. Throws Malformed if there are none.
 std::vector<std::string> test_files_beneath(const std::string& folder);
 
-}  // namespace relay::tests
+// The calls of an exec test: the lines of its section `calls`, without comments ("// why") and blank lines.
+std::vector<std::string> call_lines(const TestFile& file);
+
+}  // namespace relay::tools

@@ -1,19 +1,22 @@
-#include "tests/support/literal.h"
+#include "tools/test_files/literal.h"
 
 #include <cctype>
 #include <cmath>
 #include <cstdlib>
 #include <limits>
 
-namespace relay::tests {
+namespace relay::tools {
 namespace {
+
+// Lists in lists: reading them is recursive.
+constexpr int kDeepest = 500;
 
 class Reader {
  public:
   explicit Reader(std::string_view text) : text_(text) {}
 
   [[noreturn]] void fail(const std::string& what) const {
-    throw std::runtime_error("in `" + std::string(text_) + "` at " + std::to_string(at_) + ": " + what);
+    throw Malformed("in `" + std::string(text_) + "` at " + std::to_string(at_) + ": " + what);
   }
   void skip() {
     while (at_ < text_.size() && std::isspace(static_cast<unsigned char>(text_[at_]))) ++at_;
@@ -51,6 +54,7 @@ class Reader {
   }
 
   std::vector<Literal> items(std::string_view close) {
+    if (++depth_ > kDeepest) fail("values are nested more than " + std::to_string(kDeepest) + " deep");
     std::vector<Literal> out;
     while (!take(close)) {
       out.push_back(value());
@@ -59,6 +63,7 @@ class Reader {
         break;
       }
     }
+    --depth_;
     return out;
   }
 
@@ -99,10 +104,11 @@ class Reader {
  private:
   std::string_view text_;
   size_t at_ = 0;
+  int depth_ = 0;
 };
 
 [[noreturn]] void misfit(const std::string& what, Type type) {
-  throw std::runtime_error("the value does not fit " + show(type) + ": " + what);
+  throw Malformed("the value does not fit " + show(type) + ": " + what);
 }
 
 // Collects the elements of nested lists and their shape.
@@ -242,4 +248,4 @@ Value value_of(const Literal& literal, Type type, const Module& m) {
   return Value::data(ctor, std::move(fields));
 }
 
-}  // namespace relay::tests
+}  // namespace relay::tools

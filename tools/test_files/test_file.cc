@@ -1,12 +1,11 @@
-#include "tests/support/test_file.h"
+#include "tools/test_files/test_file.h"
 
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
-#include <stdexcept>
 
-namespace relay::tests {
+namespace relay::tools {
 namespace {
 constexpr std::string_view kSection = "---- ";
 }
@@ -39,12 +38,12 @@ std::string TestFile::text() const {
 
 TestFile read_test_file(const std::string& path) {
   std::ifstream in(path);
-  if (!in) throw std::runtime_error(path + ": cannot be read");
+  if (!in) throw Malformed(path + ": cannot be read");
   TestFile file;
   file.path = path;
   std::string line;
   if (!std::getline(in, line) || !line.starts_with("RUN ")) {
-    throw std::runtime_error(path + ": the first line must be `RUN` and a command");
+    throw Malformed(path + ": the first line must be `RUN` and a command");
   }
   file.command = line.substr(4);
   while (std::getline(in, line)) {
@@ -67,9 +66,20 @@ std::vector<std::string> test_files_beneath(const std::string& folder) {
   }
   // A suite that has lost its files would pass.
   if (found.empty())
-    throw std::runtime_error(folder + ": there are no .relay files" + (error ? ": " + error.message() : ""));
+    throw Malformed(folder + ": there are no .relay files" + (error ? ": " + error.message() : ""));
   std::sort(found.begin(), found.end());
   return found;
 }
 
-}  // namespace relay::tests
+std::vector<std::string> call_lines(const TestFile& file) {
+  std::vector<std::string> out;
+  const std::string* calls = file.find("calls");
+  std::istringstream in(calls ? *calls : "");
+  for (std::string line; std::getline(in, line);) {
+    if (const size_t comment = line.find("//"); comment != std::string::npos) line.resize(comment);
+    if (line.find_first_not_of(" \t\r") != std::string::npos) out.push_back(line);
+  }
+  return out;
+}
+
+}  // namespace relay::tools

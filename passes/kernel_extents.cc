@@ -1,0 +1,49 @@
+#include "passes/kernel_extents.h"
+
+#include <unordered_map>
+
+#include "ir/import.h"
+#include "ir/type.h"
+#include "kernel/execute.h"
+
+namespace relay::passes {
+
+std::optional<std::vector<int64_t>> extents_at(const Call& call, const kernel::Kernel& k) {
+  std::vector<kernel::Expr> asked;
+  std::vector<int64_t> given;
+  for (size_t i = 0; i < call.args.size(); ++i) {
+    const auto* t = call.args[i]->type->as<TensorType>();
+    const auto shape = t ? t->static_shape() : std::nullopt;
+    if (!shape || shape->size() != k.inputs[i]->shape.size()) return std::nullopt;
+    asked.insert(asked.end(), k.inputs[i]->shape.begin(), k.inputs[i]->shape.end());
+    given.insert(given.end(), shape->begin(), shape->end());
+  }
+  std::unordered_map<const kernel::ExprNode*, int64_t> values;
+  for (const kernel::ExtentRule& rule : kernel::extent_rules(asked)) {
+    const std::optional<int64_t> rest = kernel::evaluate(rule.rest, values);
+    if (!rest || (given[rule.extent] - *rest) % rule.coefficient != 0) return std::nullopt;
+    values[rule.variable.get()] = (given[rule.extent] - *rest) / rule.coefficient;
+  }
+  for (size_t i = 0; i < asked.size(); ++i) {
+    if (kernel::evaluate(asked[i], values) != given[i]) return std::nullopt;
+  }
+  std::vector<int64_t> out;
+  for (kernel::Expr v : kernel::shape_parameters(k)) {
+    const auto it = values.find(v.get());
+    if (it == values.end()) return std::nullopt;
+    out.push_back(it->second);
+  }
+  return out;
+}
+
+const kernel::Kernel* with_extents(Context& context, const kernel::Kernel& k,
+                                   const std::vector<int64_t>& extents, std::string_view name) {
+  Importer copy(context);
+  const std::vector<kernel::Expr> variables = kernel::shape_parameters(k);
+  for (size_t i = 0; i < variables.size(); ++i) copy.bind(variables[i], context.pool().integer(extents[i]));
+  kernel::Kernel out = *copy.kernel(k);
+  out.name = context.symbol(name);
+  return context.arena().make<kernel::Kernel>(out);
+}
+
+}  // namespace relay::passes

@@ -1,0 +1,26 @@
+// The program's own kernels, for the extents that their calls give them.
+//
+// A kernel of the program may be generic in its extents. Where a call has constant ones, what compiles the program wants them
+// in the code: plans of constant shapes have no others, and loops of constant length are unrolled.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "ir/context.h"
+#include "ir/expr.h"
+#include "kernel/kernel.h"
+
+namespace relay::passes {
+
+// The values of the kernel's shape variables at the call, in the order of `shape_parameters`; nothing if they are not constant
+// or contradict one another, which the run has to find out.
+std::optional<std::vector<int64_t>> extents_at(const Call& call, const kernel::Kernel& k);
+
+// The kernel with these values in the place of its shape variables, under another name.
+const kernel::Kernel* with_extents(Context& context, const kernel::Kernel& k,
+                                   const std::vector<int64_t>& extents, std::string_view name);
+
+}  // namespace relay::passes

@@ -1,0 +1,242 @@
+#include "tools/verify/every_op.h"
+
+#include <algorithm>
+#include <span>
+
+#include "base/cat.h"
+#include "interp/machine.h"
+#include "op/apply.h"
+#include "tools/steps.h"
+#include "tools/stopwatch.h"
+#include "tools/tolerance.h"
+#include "tools/verify/recorded_calls.h"
+
+namespace relay::tools {
+namespace {
+
+// Calls that are compiled together: enough that a compiler's start does not count, few enough that taking a batch apart,
+// which one call that an engine refuses makes necessary, is soon done.
+constexpr size_t kMostInBatch = 48;
+
+// What one run of a call must give.
+struct Wanted {
+  std::vector<Tensor> tensors;
+  std::vector<Bound> bounds;
+};
+
+struct Call {
+  RecordedCall recorded;
+  std::vector<Wanted> wanted;  // one a run
+};
+
+// The definition in float64, rounded once to the dtypes of the result. What is exact, or no float, is by definition what the
+// interpreter gave: in float64 a rounding might fall elsewhere.
+std::vector<Wanted> wanted_of(const Module& m, const RecordedCall& call) {
+  const Module own = module_of(m, {&call});
+  const bool exact = call.op->tolerance.kind == op::Tolerance::Kind::kExact;
+  const Module wide = exact ? own : widened(own);
+  std::vector<Wanted> out;
+  for (const RecordedCall::Run& run : call.runs) {
+    std::vector<Value> args;
+    append_inputs(call, run, args);
+    Wanted w;
+    w.tensors = tensors_of(run.result);
+    if (!exact) {
+      std::vector<Value> wide_args;
+      for (const Value& v : args) wide_args.push_back(widened(v, wide));
+      const std::vector<Tensor> reference = tensors_of(interp::Machine(wide).call("main", wide_args));
+      for (size_t i = 0; i < w.tensors.size(); ++i) {
+        if (w.tensors[i].dtype().is_float()) w.tensors[i] = reference[i].converted(w.tensors[i].dtype());
+      }
+    }
+    // The bound of one operator needs no run to measure.
+    w.bounds = bounds_for(own, "main", args, run.result, {});
+    out.push_back(std::move(w));
+  }
+  return out;
+}
+
+void compare_run(VerifyRow& row, const Wanted& wanted, std::span<const Tensor> got, size_t run) {
+  for (size_t i = 0; i < wanted.tensors.size(); ++i) {
+    const std::string output = wanted.tensors.size() == 1 ? "output" : cat("output_", i);
+    row.add(compare(got[i], wanted.tensors[i], wanted.bounds[i]),
+            run == 0 ? output : cat(output, " of evaluation ", run + 1), wanted.tensors[i].shape());
+  }
+}
+
+// Runs a batch, whose k-th call has its row at `rows[k]`. False, and the rows are as before, if there is no result and
+// the batch has to be taken apart.
+bool run_batch(const Prepared& prepared, std::span<const Call* const> batch, std::span<VerifyRow> rows) {
+  const bool alone = batch.size() == 1;
+  if (!prepared.run) {
+    if (alone) rows[0].skip(prepared);
+    return alone;
+  }
+  size_t runs = 0;
+  for (const Call* c : batch) runs = std::max(runs, c->wanted.size());
+  for (size_t run = 0; run < runs; ++run) {
+    // A call with fewer runs than others repeats its last one.
+    const auto run_of = [&](const Call& c) { return std::min(run, c.wanted.size() - 1); };
+    std::vector<Value> args;
+    for (const Call* c : batch) append_inputs(c->recorded, c->recorded.runs[run_of(*c)], args);
+    const Outcome outcome = prepared.run(args);
+    if (outcome.kind != Outcome::Kind::kValue) {
+      if (!alone) return false;
+      rows[0].ok = false;
+      rows[0].failed = outcome.message;
+      return true;
+    }
+    const std::vector<Tensor> got = tensors_of(outcome.value);
+    size_t next = 0;
+    for (size_t k = 0; k < batch.size(); ++k) {
+      const std::vector<Wanted>& wanted = batch[k]->wanted;
+      const size_t count = wanted[0].tensors.size();
+      if (run < wanted.size()) compare_run(rows[k], wanted[run], std::span(got).subspan(next, count), run);
+      next += count;
+    }
+  }
+  return true;
+}
+
+// All calls on one engine: in batches, those that have no result halved until only what is to blame is left.
+void run_all(const Module& m, const std::vector<const Call*>& calls, const EngineAt& at,
+             const VerifyOptions& options, const std::function<void(size_t done)>& progress,
+             std::vector<VerifyRow>& rows) {
+  rows.assign(calls.size(), row_of(at));
+  if (at.engine->name == "interp") {  // which has given its results already
+    for (size_t i = 0; i < calls.size(); ++i) {
+      for (size_t run = 0; run < calls[i]->wanted.size(); ++run)
+        compare_run(rows[i], calls[i]->wanted[run], tensors_of(calls[i]->recorded.runs[run].result), run);
+    }
+    return;
+  }
+  struct Range {
+    size_t begin, end;
+  };
+  std::vector<Range> pending;
+  for (size_t begin = 0; begin < calls.size(); begin += kMostInBatch)
+    pending.push_back({begin, std::min(begin + kMostInBatch, calls.size())});
+  std::reverse(pending.begin(), pending.end());
+  while (!pending.empty()) {
+    const Range r = pending.back();
+    pending.pop_back();
+    progress(r.begin);
+    const std::span batch(calls.data() + r.begin, r.end - r.begin);
+    std::vector<const RecordedCall*> recorded;
+    for (const Call* c : batch) recorded.push_back(&c->recorded);
+    const Stopwatch watch;
+    const Prepared prepared = at.engine->prepare(module_of(m, recorded), "main", options.at(at.level));
+    const double seconds = watch.seconds() / static_cast<double>(batch.size());
+    std::vector<VerifyRow> fresh(batch.size(), row_of(at));
+    if (run_batch(prepared, batch, fresh)) {
+      for (size_t k = 0; k < fresh.size(); ++k) {
+        fresh[k].prepare_seconds = seconds;  // its share
+        rows[r.begin + k] = std::move(fresh[k]);
+      }
+      continue;
+    }
+    const size_t middle = r.begin + batch.size() / 2;
+    pending.push_back({middle, r.end});
+    pending.push_back({r.begin, middle});
+  }
+}
+
+OperatorRow describe(const Module& m, const RecordedCall& call, bool is_listed) {
+  OperatorRow out;
+  Context& context = m.context();
+  out.op = call.op->name;
+  const Span at = call.site->span;
+  out.place = place_of(at, context.sources());
+  if (const std::string_view node = is_listed ? node_at(at, context.sources()) : ""; !node.empty())
+    out.place = cat("\"", node, "\"");
+  for (const Value& v : call.runs[0].args) out.arguments.push_back(relay::show(op::type_of(context, v), 80));
+  out.result = relay::show(op::type_of(context, call.runs[0].result), 80);
+  out.attributes =
+      join(call.attrs, ", ", [](const Attr& a) { return cat(a.name.text(), "=", show(a.value)); });
+  out.evaluated = call.evaluated;
+  out.compared = call.runs.size();
+  return out;
+}
+
+}  // namespace
+
+bool OperatorRow::ok() const {
+  return std::all_of(rows.begin(), rows.end(), [](const VerifyRow& r) { return r.ok; });
+}
+
+std::string OperatorRow::name() const { return cat("`", op, "`", place.empty() ? "" : " at ", place); }
+
+std::string OperatorRow::call() const {
+  return cat(name(), ": (", join(arguments, ", "), ")", attributes.empty() ? "" : " ", attributes, " -> ",
+             result);
+}
+
+bool OperatorReport::ok() const {
+  return std::all_of(operators.begin(), operators.end(), [](const OperatorRow& o) { return o.ok(); });
+}
+
+OperatorReport verify_every_op(const Module& m, std::string_view function, const std::vector<Value>& args,
+                               bool is_listed, const std::vector<EngineAt>& engines,
+                               const VerifyOptions& options, const Session& session) {
+  Progress progress(session, "verify");
+  progress.step("the values of every operator");
+  Recording recording = record_calls(m, function, args);
+  OperatorReport report;
+  report.evaluated = recording.evaluated;
+  report.stopped = recording.stopped;
+  std::vector<Call> calls;
+  for (RecordedCall& call : recording.calls) {
+    progress.step("the reference of every operator", calls.size(), recording.calls.size());
+    report.operators.push_back(describe(m, call, is_listed));
+    std::vector<Wanted> wanted = wanted_of(m, call);
+    calls.push_back({std::move(call), std::move(wanted)});
+  }
+  std::vector<const Call*> all;
+  for (const Call& c : calls) all.push_back(&c);
+  for (size_t e = 0; e < engines.size(); ++e) {
+    std::vector<VerifyRow> rows;
+    const std::string what = cat("every operator on ", row_of(engines[e]).label());
+    run_all(
+        m, all, engines[e], options,
+        [&](size_t done) { progress.step(what, e * all.size() + done, engines.size() * all.size()); }, rows);
+    for (size_t i = 0; i < rows.size(); ++i) report.operators[i].rows.push_back(std::move(rows[i]));
+  }
+  return report;
+}
+
+std::string show(const OperatorReport& report) {
+  std::string out = cat("every operator by itself: ", report.evaluated, " calls, ", report.operators.size(),
+                        " that compile differently, against their definitions in float64\n");
+  if (!report.stopped.empty()) out += cat("  only up to where the interpreter ended: ", report.stopped, "\n");
+  if (report.operators.empty()) return out;
+  out += fmt::format("{:<14} {:>7} {:>7} {:>7} {:>7} {:>9}  {}\n", "engine", "agree", "differ", "failed",
+                     "skipped", "needed", "by");
+  for (size_t e = 0; e < report.operators[0].rows.size(); ++e) {
+    size_t count[4] = {};
+    const OperatorRow* worst = nullptr;
+    for (const OperatorRow& o : report.operators) {
+      const VerifyRow& row = o.rows[e];
+      ++count[static_cast<size_t>(row.verdict())];
+      if (row.verdict() == Verdict::kSkipped) continue;
+      if (!worst || row.worst.needed > worst->rows[e].worst.needed) worst = &o;
+    }
+    const auto counted = [&](Verdict v) { return count[static_cast<size_t>(v)]; };
+    out += fmt::format("{:<14} {:>7} {:>7} {:>7} {:>7} {:>9}  {}\n", report.operators[0].rows[e].label(),
+                       counted(Verdict::kAgrees), counted(Verdict::kDiffers), counted(Verdict::kFailed),
+                       counted(Verdict::kSkipped),
+                       worst ? fmt::format("{:.3g}", worst->rows[e].worst.needed) : "",
+                       worst && worst->rows[e].worst.needed > 0 ? worst->name() : "");
+  }
+  for (const OperatorRow& o : report.operators) {
+    if (o.ok()) continue;
+    out += cat("the first to differ: ", o.call(), "\n");
+    for (const VerifyRow& row : o.rows) {
+      if (!row.ok)
+        out += cat("  ", row.label(), ": ", relay::tools::name(row.verdict()), ": ", row.trouble(), "\n");
+    }
+    break;
+  }
+  return out;
+}
+
+}  // namespace relay::tools

@@ -1,0 +1,209 @@
+#include "tools/verify/exec_program.h"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+#include "base/cat.h"
+#include "interp/machine.h"
+#include "ir/text/parser.h"
+#include "op/operators.h"
+#include "tools/stopwatch.h"
+#include "tools/test_files/test_file.h"
+#include "tools/tolerance.h"
+#include "typecheck/check.h"
+
+namespace relay::tools {
+namespace {
+
+// `~` without a tolerance of its own: the digits that people write down, about six.
+constexpr double kWrittenDigits = 2e-6;
+
+// Relative to the element, and a little to the largest one, so that a written 0 may be 1e-17.
+Bound written_bound(const Tensor& want, double tolerance) {
+  double largest = 0;
+  for (int64_t k = 0; k < want.size(); ++k) {
+    if (std::isfinite(want.get(k))) largest = std::max(largest, std::fabs(want.get(k)));
+  }
+  return [want, tolerance, largest](int64_t k) {
+    return tolerance * std::fabs(want.get(k)) + tolerance * 0.01 * largest;
+  };
+}
+
+std::string_view what_it_did(Outcome::Kind kind) {
+  switch (kind) {
+    case Outcome::Kind::kValue: return "gives a value";
+    case Outcome::Kind::kTrap: return "traps";
+    case Outcome::Kind::kExhausted: return "reaches a limit";
+  }
+  return "";
+}
+
+void fail(VerifyRow& row, std::string why) {
+  row.ok = false;
+  if (row.failed.empty()) row.failed = std::move(why);
+}
+
+// Each tensor of a result against the one in its place, by a comparison of two tensors.
+template <class Compare>
+void compare_all(VerifyRow& row, const Value& got, const Value& want, const Compare& compare) {
+  const std::vector<Tensor> a = tensors_of(got), b = tensors_of(want);
+  if (a.size() != b.size()) {
+    fail(row, cat("gives ", a.size(), " tensors where ", b.size(), " are expected"));
+    return;
+  }
+  for (size_t i = 0; i < a.size(); ++i)
+    row.add(compare(a[i], b[i], i), a.size() == 1 ? "output" : cat("output_", i), b[i].shape());
+}
+
+// The interpreter's outcome against what the file says.
+void expect(VerifyRow& row, const CallLine& call, const Outcome& got, const FnType& type, const Module& m) {
+  const bool gives_value = call.assertion == "==" || call.assertion == "~" || call.assertion == "agrees";
+  const auto kind = gives_value                    ? Outcome::Kind::kValue
+                    : call.assertion == "exhausts" ? Outcome::Kind::kExhausted
+                                                   : Outcome::Kind::kTrap;
+  if (got.kind != kind) {
+    fail(row, cat(what_it_did(got.kind), got.message.empty() ? "" : cat(" (", got.message, ")"),
+                  " where the file says that it ", what_it_did(kind)));
+    return;
+  }
+  if (!gives_value) {
+    if (got.message.find(call.message) == std::string::npos)
+      fail(row, cat("the message `", got.message, "` lacks `", call.message, "`"));
+    return;
+  }
+  row.result = got.value;
+  if (call.assertion == "agrees") return;
+  const Value want = value_of(call.expected, type.result, m);
+  if (call.assertion == "~") {
+    const double tolerance = call.tolerance > 0 ? call.tolerance : kWrittenDigits;
+    compare_all(row, got.value, want, [&](const Tensor& a, const Tensor& b, size_t) {
+      return compare(a, b, written_bound(b, tolerance));
+    });
+    return;
+  }
+  compare_all(row, got.value, want,
+              [](const Tensor& a, const Tensor& b, size_t) { return compare_exact(a, b); });
+  // Constructors too.
+  const std::string is = interp::show(got.value), was = interp::show(want);
+  if (row.ok && is != was) fail(row, cat("gives ", is, " where ", was, " is expected"));
+}
+
+}  // namespace
+
+ExecProgram::ExecProgram(const std::string& path) : path_(path) {
+  const TestFile file = read_test_file(path);
+  if (file.command != "exec")
+    throw Malformed(cat(path, ": it is a test of `", file.command, "`, not of `exec`"));
+  const std::string* input = file.find("input");
+  if (!input) throw Malformed(cat(path, ": there is no section `input`"));
+  calls_ = call_lines(file);
+  if (calls_.empty()) throw Malformed(cat(path, ": there is no call"));
+  ParseOptions options;
+  context_ = options.into.shared_context();
+  Result<Module> parsed = parse(path, *input, diagnostics_, op::operators(), options);
+  Result<Module> checked = parsed ? typecheck::check(*parsed, diagnostics_) : Result<Module>(kReported);
+  if (checked) {
+    module_ = *checked;
+  } else {
+    problem_ = diagnostics_.render(sources());
+  }
+}
+
+uint64_t ExecProgram::rounds(const CallLine& call) {
+  uint64_t most = 1;
+  for (const Literal& arg : call.args) most = std::max(most, arg.repeats);
+  return most;
+}
+
+std::vector<Value> ExecProgram::arguments(const CallLine& call, uint64_t round) const {
+  const Fn* fn = module_.function(call.function);
+  if (!fn) throw Malformed(cat(path_, ": there is no @", call.function));
+  const FnType& type = *fn->type->as<FnType>();
+  if (call.args.size() != type.args.size()) {
+    throw Malformed(
+        cat(path_, ": @", call.function, " takes ", type.args.size(), " arguments, not ", call.args.size()));
+  }
+  std::vector<Value> out;
+  for (size_t i = 0; i < call.args.size(); ++i) {
+    Literal arg = call.args[i];
+    arg.seed += round * 1000 + i;  // random arguments of one call differ
+    out.push_back(value_of(arg, type.args[i], module_));
+  }
+  return out;
+}
+
+std::vector<Bound> ExecProgram::bounds_of(const std::string& function, const std::vector<Value>& args,
+                                          const Value& want) {
+  return bounds_for(module_, function, args, want, [&](const std::vector<Value>& same) {
+    auto it = unoptimised_.find(function);
+    if (it == unoptimised_.end())
+      it = unoptimised_.emplace(function, prepare_unoptimised(module_, function)).first;
+    return it->second.run(same);
+  });
+}
+
+Prepared& ExecProgram::prepared(const EngineAt& at, const std::string& function, const VerifyOptions& options,
+                                VerifyRow& row) {
+  const std::pair key(row.label(), function);
+  auto it = prepared_.find(key);
+  if (it == prepared_.end()) {
+    const Stopwatch watch;
+    it = prepared_.emplace(key, at.engine->prepare(module_, function, options.at(at.level))).first;
+    row.prepare_seconds = watch.seconds();
+  }
+  row.skip(it->second);
+  return it->second;
+}
+
+std::vector<VerifyRow> ExecProgram::run(const CallLine& call, const VerifyOptions& options) {
+  if (!problem_.empty()) {
+    VerifyRow row{.engine = "check"};
+    if (call.assertion != "rejected") {
+      fail(row, problem_);
+    } else if (problem_.find(call.message) == std::string::npos) {
+      fail(row, cat("the message `", problem_, "` lacks `", call.message, "`"));
+    }
+    return {row};
+  }
+  std::vector<EngineAt> others;
+  for (const EngineAt& at : engines_at(options)) {
+    if (at.engine->name != "interp") others.push_back(at);
+  }
+  std::vector<VerifyRow> rows{{.engine = "interp"}};
+  for (const EngineAt& at : others) rows.push_back(row_of(at));
+
+  const uint64_t count = rounds(call);
+  for (uint64_t round = 0; round < count; ++round) {
+    const std::vector<Value> args = arguments(call, round);
+    const FnType& type = *module_.function(call.function)->type->as<FnType>();
+    Stopwatch watch;
+    const Outcome want = outcome_of([&] { return interp::Machine(module_).call(call.function, args); });
+    rows[0].seconds = watch.seconds();
+    expect(rows[0], call, want, type, module_);
+    if (!rows[0].ok) return {rows[0]};  // engines cannot be compared with what is wrong
+
+    std::optional<std::vector<Bound>> bounds;  // as soon as somebody needs them
+    for (size_t i = 0; i < others.size(); ++i) {
+      VerifyRow& row = rows[i + 1];
+      Prepared& p = prepared(others[i], call.function, options, row);
+      if (!p.run || !row.ok) continue;
+      watch = Stopwatch();
+      const Outcome got = p.run(args);
+      row.seconds = watch.seconds();
+      if (got.kind != want.kind) {
+        fail(row, cat(what_it_did(got.kind), got.message.empty() ? "" : cat(" (", got.message, ")"),
+                      " where the interpreter ", what_it_did(want.kind)));
+        continue;
+      }
+      if (want.kind != Outcome::Kind::kValue) continue;
+      if (!bounds) bounds = bounds_of(call.function, args, want.value);
+      compare_all(row, got.value, want.value,
+                  [&](const Tensor& a, const Tensor& b, size_t k) { return compare(a, b, (*bounds)[k]); });
+      row.result = got.value;
+    }
+  }
+  return rows;
+}
+
+}  // namespace relay::tools

@@ -1,0 +1,56 @@
+// Exec tests: programs together with calls and the results that these must have (tests/exec), on every engine.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/diagnostics.h"
+#include "ir/module.h"
+#include "tools/test_files/literal.h"
+#include "tools/verify/row.h"
+
+namespace relay::tools {
+
+// One file, parsed and checked once for all of its calls; what an engine has prepared is kept for further calls.
+class ExecProgram {
+ public:
+  // Throws Malformed for what is no exec test. That its program is wrong is no reason: calls may say so.
+  explicit ExecProgram(const std::string& path);
+
+  const std::string& path() const { return path_; }
+  const std::vector<std::string>& calls() const { return calls_; }  // as they are written
+  // The checked program; empty if the checker refused it: `problem` says why.
+  const Module& module() const { return module_; }
+  const Diagnostics& diagnostics() const { return diagnostics_; }
+  const std::string& problem() const { return problem_; }
+  const SourceMap& sources() const { return context_->sources(); }
+
+  // The values of one round of the call: its random arguments differ from round to round. Throws Malformed for a call that
+  // does not fit the program.
+  std::vector<Value> arguments(const CallLine& call, uint64_t round) const;
+  static uint64_t rounds(const CallLine& call);
+
+  // A row for the interpreter against what the file says; if that is right, one for each other engine against the
+  // interpreter. A call that is rejected has one row, `check`. Throws Malformed.
+  std::vector<VerifyRow> run(const CallLine& call, const VerifyOptions& options);
+
+ private:
+  std::vector<Bound> bounds_of(const std::string& function, const std::vector<Value>& args,
+                               const Value& want);
+  Prepared& prepared(const EngineAt& at, const std::string& function, const VerifyOptions& options,
+                     VerifyRow& row);
+
+  std::string path_, problem_;
+  std::vector<std::string> calls_;
+  std::shared_ptr<Context> context_;  // of the text, also if it is no module
+  Module module_;
+  Diagnostics diagnostics_;
+  std::map<std::pair<std::string, std::string>, Prepared> prepared_;  // engine at its level, function
+  std::map<std::string, Prepared> unoptimised_;                       // function
+};
+
+}  // namespace relay::tools

@@ -1,0 +1,89 @@
+#include "tools/verify/row.h"
+
+#include <algorithm>
+
+#include "base/cat.h"
+
+namespace relay::tools {
+
+std::vector<EngineAt> engines_at(const VerifyOptions& options) {
+  std::vector<EngineAt> out;
+  for (const Engine& e : engines()) {
+    const auto& only = options.engines;
+    if (!only.empty() && std::find(only.begin(), only.end(), e.name) == only.end()) continue;
+    if (!e.compiles) out.push_back({&e});
+    for (int level : e.compiles ? options.levels : std::vector<int>()) out.push_back({&e, level});
+  }
+  return out;
+}
+
+std::string_view name(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::kAgrees: return "agrees";
+    case Verdict::kDiffers: return "differs";
+    case Verdict::kFailed: return "failed";
+    case Verdict::kSkipped: return "skipped";
+  }
+  return "";
+}
+
+Verdict VerifyRow::verdict() const {
+  if (!skipped.empty()) return Verdict::kSkipped;
+  if (!failed.empty()) return Verdict::kFailed;
+  return ok ? Verdict::kAgrees : Verdict::kDiffers;
+}
+
+std::string VerifyRow::label() const { return level ? cat(engine, " -O", *level) : engine; }
+
+std::string VerifyRow::trouble() const {
+  switch (verdict()) {
+    case Verdict::kAgrees: return "";
+    case Verdict::kDiffers: return show(worst, shape);
+    case Verdict::kFailed: return failed;
+    case Verdict::kSkipped: return skipped;
+  }
+  return "";
+}
+
+void VerifyRow::skip(const Prepared& prepared) {
+  skipped = prepared.skipped;
+  if (!prepared.refusal.all().empty()) slug = prepared.refusal.all().front().slug();
+}
+
+void VerifyRow::add(const Comparison& c, const std::string& name, const Shape& of_shape) {
+  ok &= c.ok;
+  const bool graver = c.ok != worst.ok ? !c.ok : c.needed > worst.needed;
+  if (!output.empty() && !graver) return;
+  worst = c;
+  output = name;
+  shape = of_shape;
+}
+
+VerifyRow row_of(const EngineAt& at) {
+  VerifyRow row;
+  row.engine = at.engine->name;
+  row.level = at.shown_level();
+  return row;
+}
+
+std::string show(const std::vector<VerifyRow>& rows) {
+  std::string out = fmt::format("{:<14} {:>11} {:>11} {:>11} {:>9}  {}\n", "engine", "time", "error", "bound",
+                                "needed", "verdict");
+  for (const VerifyRow& r : rows) {
+    const Verdict verdict = r.verdict();
+    if (verdict == Verdict::kSkipped) {
+      out += fmt::format("{:<14} {:>11} {:>11} {:>11} {:>9}  skipped: {}\n", r.label(), "", "", "", "",
+                         r.skipped);
+      continue;
+    }
+    const std::string said = verdict == Verdict::kFailed   ? "FAILED: " + r.trouble()
+                             : verdict == Verdict::kAgrees ? "ok"
+                                                           : "DIFFERS: " + r.trouble();
+    const std::string time = r.seconds > 0 ? fmt::format("{:.3f} ms", r.seconds * 1e3) : "";
+    out += fmt::format("{:<14} {:>11} {:>11.3g} {:>11.3g} {:>9.3g}  {}\n", r.label(), time, r.worst.error,
+                       r.worst.bound, r.worst.needed, said);
+  }
+  return out;
+}
+
+}  // namespace relay::tools

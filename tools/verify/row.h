@@ -1,0 +1,62 @@
+// What comparing one engine with the reference gave: a row of the tables of `relay verify`.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "runtime/compare.h"
+#include "tools/engines.h"
+
+namespace relay::tools {
+
+struct VerifyOptions {
+  std::vector<std::string> engines = {};  // empty: all
+  std::vector<int> levels = {0, 1, 2, 3};
+  int threads = 1;
+  std::string target = "native";
+
+  EngineOptions at(int level) const { return {.opt_level = level, .threads = threads, .target = target}; }
+};
+
+// An engine at one of its levels.
+struct EngineAt {
+  const Engine* engine;
+  int level = 0;
+
+  std::optional<int> shown_level() const { return engine->compiles ? std::optional(level) : std::nullopt; }
+};
+std::vector<EngineAt> engines_at(const VerifyOptions& options);
+
+enum class Verdict : uint8_t { kAgrees, kDiffers, kFailed, kSkipped };
+std::string_view name(Verdict verdict);  // "agrees", "differs", "failed", "skipped"
+
+// One engine at one level; or `expected`, the outputs of another program; or `check`, the type check, of a program that
+// it must refuse.
+struct VerifyRow {
+  std::string engine;
+  std::optional<int> level = {};            // of engines that compile
+  std::string skipped = {};                 // why; empty if it ran
+  std::string slug = {};                    // of the diagnostic that says so, if a pass refused the program
+  std::string failed = {};                  // how, if there is no result to compare
+  bool ok = true;                           // no difference was found
+  double prepare_seconds = 0, seconds = 0;  // 0 where nothing ran
+  Comparison worst = {};                    // of the output that used the largest share of its bound
+  std::string output = {};                  // its name
+  Shape shape = {};
+  Value result = {};
+
+  Verdict verdict() const;
+  std::string label() const;  // "graph -O2"
+  // What a person has to know of a row that does not agree: the reason or the worst element; empty if it agrees.
+  std::string trouble() const;
+  void skip(const Prepared& prepared);
+  // Another tensor of the result: the row keeps the one that used the largest share of its bound.
+  void add(const Comparison& c, const std::string& name, const Shape& of_shape);
+};
+
+VerifyRow row_of(const EngineAt& at);
+std::string show(const std::vector<VerifyRow>& rows);  // the table
+
+}  // namespace relay::tools
