@@ -155,7 +155,9 @@ TEST_F(Graphs, ConstructsThatAreNotStaticAreNamed) {
       {"def @main(%x: float32) { ref_read(ref(%x)) }", "a reference is not static"},
       {"def @main(%x: float32) { let %f = fn (%y: float32) { add(%x, %y) }; %f(%f(%x)) }",
        "a function value"},
-      {"def @f(%x: float32) -> float32 { @f(%x) } def @main(%x: float32) { @f(%x) }", "another function"},
+      {"def @f(%x: float32) -> float32 { if (%x < 1f) { %x } else { @f(%x / 2f) } } "
+       "def @main(%x: float32) { @f(%x) }",
+       "another function"},
       {"type T { A(float32) } def @main(%x: float32) { match (A(%x)) { A(%y) => %y } }",
        "`match` is not static"},
   };
