@@ -75,10 +75,11 @@ struct Session {
   relay_context* context = nullptr;
   relay_status status;
 
-  explicit Session(const Compiled& c, const relay_allocator* memory = nullptr) : api(c.api) {
+  explicit Session(const Compiled& c, const relay_allocator* memory = nullptr, unsigned threads = 1)
+      : api(c.api) {
     relay_open_options options = {};
     options.struct_size = sizeof options;
-    options.threads = 1;
+    options.threads = threads;
     options.allocator = memory;
     status = api->model_open(&options, &model);
     if (status == RELAY_OK) status = api->context_create(model, &context);

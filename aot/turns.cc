@@ -1,6 +1,7 @@
 #include "aot/turns.h"
 
 #include <algorithm>
+#include <optional>
 #include <unordered_map>
 
 namespace relay::aot {
@@ -27,12 +28,8 @@ std::vector<bool> backward_steps(const passes::Plan& plan) {
 
 bool turns(const kernel::Kernel& k) {
   return std::any_of(k.inputs.begin(), k.inputs.end(), [](const kernel::Buffer* b) {
-    uint64_t bytes = b->dtype.bytes();
-    for (kernel::Expr e : b->shape) {
-      if (e->kind != kernel::ExprKind::kInt || e->int_value < 0) return false;
-      if (__builtin_mul_overflow(bytes, static_cast<uint64_t>(e->int_value), &bytes)) return true;
-    }
-    return bytes >= kLeastTurnedBytes;
+    const std::optional<int64_t> elements = kernel::memory_extent(*b);
+    return elements && static_cast<uint64_t>(*elements) >= kLeastTurnedBytes / b->dtype.bytes();
   });
 }
 

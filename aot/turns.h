@@ -1,8 +1,8 @@
-// Which kernels go through their outermost loop from its end: those that read weights which the kernel before them has just read.
+// Which kernels go through their outermost loop from its end: those that read weights which have just been read.
 //
 // Weights that are larger than a cache are gone from it by the time that the next step of a recurrent network begins with
 // their beginning again; their end is still there. In turns forwards and backwards, as much of them as fits is found in
-// the cache. Iterations of a parallel loop are independent, so the results are the same bits (support/threads.cc).
+// the cache. Iterations of a parallel loop are independent, so the results are the same bits (support/turns.cc).
 #pragma once
 
 #include <cstdint>

@@ -54,22 +54,15 @@ std::vector<float> input() {
 }
 
 std::vector<float> run(const Compiled& compiled, unsigned threads) {
-  relay_open_options options = {};
-  options.struct_size = sizeof options;
-  options.threads = threads;
-  relay_model* model = nullptr;
-  relay_context* context = nullptr;
-  EXPECT_EQ(compiled.api->model_open(&options, &model), RELAY_OK);
-  EXPECT_EQ(compiled.api->context_create(model, &context), RELAY_OK);
+  const Session s(compiled, nullptr, threads);
+  EXPECT_EQ(s.status, RELAY_OK);
   std::vector<float> x = input(), y(512);
   int64_t shape[] = {1, 512};
   DLTensor in = {x.data(), {kDLCPU, 0}, 2, {kDLFloat, 32, 1}, shape, nullptr, 0}, out = in;
   out.data = y.data();
   const DLTensor* inputs[] = {&in};
   DLTensor* outputs[] = {&out};
-  EXPECT_EQ(compiled.api->run(context, inputs, 1, outputs, 1), RELAY_OK) << compiled.api->error(context);
-  compiled.api->context_free(context);
-  EXPECT_EQ(compiled.api->model_close(model), RELAY_OK);
+  EXPECT_EQ(s.api->run(s.context, inputs, 1, outputs, 1), RELAY_OK) << s.said();
   return y;
 }
 

@@ -462,13 +462,15 @@ class Fuser {
     for (Expr e : taken(members)) dims(e->type, given);
     for (size_t i : members) dims(sites_[i].call->type, needed);
     std::vector<Expr> out;
+    auto known = kernel::determined_by(given);
     for (kernel::Expr e : needed) {
       for (kernel::Expr v : kernel::variables(e)) {
-        if (kernel::determined_by(given).contains(v.get())) continue;
+        if (known.contains(v.get())) continue;
         const Var* source = parameter_with(v);
         if (!source) return std::nullopt;
         out.push_back(source);
         dims(source->type, given);
+        known = kernel::determined_by(given);
       }
     }
     return out;

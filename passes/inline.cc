@@ -19,12 +19,10 @@
 namespace relay::passes {
 namespace {
 
-using DimVariables = std::unordered_map<const kernel::ExprNode*, kernel::Expr>;
-
 // What a call makes of the variables in the types of the function.
 struct Instance {
   std::unordered_map<const TypeVar*, Type> types;
-  DimVariables dims;
+  std::unordered_map<const kernel::ExprNode*, kernel::Expr> dims;
 };
 
 // Binds the shape variables that stand alone in the parameter's type.
@@ -115,7 +113,7 @@ class Inliner {
     if (fn->attrs.flag("Primitive")) return;
     const size_t size = post_order(fn->body).size();
     if (uses_[name] > 1 && size > static_cast<size_t>(most_nodes_)) return;
-    offered_[name] = {fn, size};
+    offered_[name] = {fn, size, shape_variables(out_.context(), fn)};
   }
 
   void inline_into(Symbol name) {
@@ -128,7 +126,7 @@ class Inliner {
       if (!global) return e;
       const auto it = offered_.find(global->name);
       if (it == offered_.end() || grown > kMostGrowth) return e;
-      const auto body = body_for(b, *call, it->second.fn);
+      const auto body = body_for(b, *call, it->second);
       if (!body) return e;
       grown += it->second.size;
       return *body;
@@ -136,9 +134,16 @@ class Inliner {
     if (inlined != fn) out_.set_function(name.text(), inlined->as<Fn>());
   }
 
+  struct Offer {
+    const Fn* fn;
+    size_t size;
+    std::set<const kernel::ExprNode*> shape_variables;
+  };
+
   // let p0 = a0; let p1 = a1; ... body, if the types allow it.
-  std::optional<Expr> body_for(relay::Builder& b, const Call& call, const Fn* callee) {
+  std::optional<Expr> body_for(relay::Builder& b, const Call& call, const Offer& offer) {
     Context& context = out_.context();
+    const Fn* callee = offer.fn;
     if (callee->params.size() != call.args.size() || callee->type_params.size() != call.type_args.size())
       return std::nullopt;
     Instance instance;
@@ -151,7 +156,7 @@ class Inliner {
       bind(context, callee->params[i]->type, call.args[i]->type, instance);
     }
     // A shape variable that the body binds itself would be confused with the caller's of the same name.
-    for (const kernel::ExprNode* v : shape_variables(context, callee)) {
+    for (const kernel::ExprNode* v : offer.shape_variables) {
       if (!instance.dims.contains(v)) return std::nullopt;
     }
     const TypeMap map = map_of(instance);
@@ -171,10 +176,6 @@ class Inliner {
 
   static constexpr size_t kMostGrowth = 200000;  // nodes that one function grows by
 
-  struct Offer {
-    const Fn* fn;
-    size_t size;
-  };
   Module out_;
   int64_t most_nodes_;
   std::map<Symbol, size_t> uses_;

@@ -1,6 +1,7 @@
 """Makes the deployed artifact of a model with the `relay` command, as a user does."""
 
 import subprocess
+import sys
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,6 +24,19 @@ class Compiled:
 def ready(relay: Path) -> str:
     """Runs the command once, untimed, because it may build itself first. Gives the reason if it does not work."""
     return attempt("build", [str(relay), "--help"], LONGEST_BUILD_S)
+
+
+def cannot_begin(only: tuple[str, ...], names: list[str], relay: Path) -> int:
+    """Says what is in the way and gives the exit code for it: 2 for a name that there is not, 1 without the command."""
+    unknown = [name for name in only if name not in names]
+    if unknown:
+        print(f"bench: no program named `{unknown[0]}`; there are {', '.join(names)}", file=sys.stderr)
+        return 2
+    why_not = ready(relay)
+    if why_not:
+        print(f"bench: {why_not}", file=sys.stderr)
+        return 1
+    return 0
 
 
 def compile_model(relay: Path, model: Path, artifact: Path, threads: int, shapes: list[str]) -> Compiled:

@@ -14,71 +14,74 @@ RUNS, ROUNDS, SECONDS = 40, 9, 1.0
 LARGEST_DIFFERENCE = 1e-5  # of the largest magnitude: the two may sum in another order
 
 
+Extents = dict[str, int]
+
+
 @dataclass(frozen=True)
 class Case:
-    """A program whose extents have names, and the values that these are given."""
+    """A program of one function whose extents have names, and the values that these are given."""
 
     name: str
-    program: str
-    extents: tuple[dict[str, int], ...]
+    body: str
+    parameters: dict[str, tuple[int | str, ...]]  # the dims of each, a float32 tensor
+    extents: tuple[Extents, ...]
+
+    def program(self, known: Extents) -> str:
+        """Its text, with these extents in the place of their names."""
+        types = {
+            name: f"Tensor[({', '.join(str(known.get(str(d), d)) for d in dims)}), float32]"
+            for name, dims in self.parameters.items()
+        }
+        parameters = ", ".join(f"%{name}: {kind}" for name, kind in types.items())
+        return f"def @main({parameters}) {{ {self.body} }}\n"
 
 
-def tensor(*dims: int | str) -> str:
-    """The type of a float32 tensor."""
-    return f"Tensor[({', '.join(map(str, dims))}), float32]"
-
-
-def main(body: str, **parameters: str) -> str:
-    """A program of one function."""
-    return f"def @main({', '.join(f'%{name}: {kind}' for name, kind in parameters.items())}) {{ {body} }}\n"
-
-
-def three(b: int, n: int, m: int) -> dict[str, int]:
-    """Extents of products."""
+def batches(b: int, n: int, m: int) -> Extents:
+    """Of products."""
     return {"b": b, "n": n, "m": m}
 
 
 CASES = (
     Case(
         "elementwise",
-        main("tanh(%x * %y + 1f) * %x", x=tensor("n", "m"), y=tensor("n", "m")),
+        "tanh(%x * %y + 1f) * %x",
+        {"x": ("n", "m"), "y": ("n", "m")},
         ({"n": 256, "m": 512}, {"n": 7, "m": 77}),
     ),
     Case(
         "dense",
-        main(
-            "nn.relu(nn.dense(%x, %w) + %b)", x=tensor("n", 256), w=tensor(1024, 256), b=tensor(1024)
-        ),
+        "nn.relu(nn.dense(%x, %w) + %b)",
+        {"x": ("n", 256), "w": (1024, 256), "b": (1024,)},
         tuple({"n": n} for n in (1, 13, 37, 100, 128, 512)),
     ),
     Case(
         "batch_matmul",
-        main("nn.batch_matmul(%q, %k, transpose_b=True)", q=tensor("b", "n", 64), k=tensor("b", "m", 64)),
-        (three(12, 128, 128), three(12, 1, 128), three(4, 33, 77)),
+        "nn.batch_matmul(%q, %k, transpose_b=True)",
+        {"q": ("b", "n", 64), "k": ("b", "m", 64)},
+        (batches(12, 128, 128), batches(12, 1, 128), batches(4, 33, 77)),
     ),
     Case(
         "attention",
-        main(
-            "nn.batch_matmul(nn.softmax(nn.batch_matmul(%q, %k, transpose_b=True) / 8f), %v, transpose_b=False)",
-            q=tensor("b", "n", 64),
-            k=tensor("b", "m", 64),
-            v=tensor("b", "m", 64),
-        ),
-        (three(12, 128, 128), three(12, 1, 300), three(4, 33, 77)),
+        "nn.batch_matmul(nn.softmax(nn.batch_matmul(%q, %k, transpose_b=True) / 8f), %v, transpose_b=False)",
+        {"q": ("b", "n", 64), "k": ("b", "m", 64), "v": ("b", "m", 64)},
+        (batches(12, 128, 128), batches(12, 1, 300), batches(4, 33, 77)),
     ),
     Case(
         "softmax",
-        main("nn.softmax(%x)", x=tensor("n", "m")),
+        "nn.softmax(%x)",
+        {"x": ("n", "m")},
         ({"n": 256, "m": 512}, {"n": 64, "m": 100}, {"n": 12, "m": 2000}),
     ),
     Case(
         "layer_norm",
-        main("nn.layer_norm(%x, %g, %b)", x=tensor("n", "m"), g=tensor("m"), b=tensor("m")),
+        "nn.layer_norm(%x, %g, %b)",
+        {"x": ("n", "m"), "g": ("m",), "b": ("m",)},
         ({"n": 128, "m": 768}, {"n": 5, "m": 250}),
     ),
     Case(
         "layer_norm_768",
-        main("nn.layer_norm(%x, %g, %b)", x=tensor("n", 768), g=tensor(768), b=tensor(768)),
+        "nn.layer_norm(%x, %g, %b)",
+        {"x": ("n", 768), "g": (768,), "b": (768,)},
         ({"n": 128}, {"n": 7}),
     ),
 )
@@ -99,14 +102,8 @@ class Run:
 
 def run(only: tuple[str, ...], relay: Path) -> int:
     """0 is good, 1 says that something did not compile or results differ, 2 is a wrong name."""
-    unknown = set(only) - {case.name for case in CASES}
-    if unknown:
-        print(f"bench: there is no `{min(unknown)}`; there are {', '.join(c.name for c in CASES)}", file=sys.stderr)
-        return 2
-    why_not = compiling.ready(relay)
-    if why_not:
-        print(f"bench: {why_not}", file=sys.stderr)
-        return 1
+    if refused := compiling.cannot_begin(only, [case.name for case in CASES], relay):
+        return refused
     print(f"{'program':<15} {'extents':<20} {'known us':>9} {'open us':>9} {'ratio':>6} {'others':>6}", flush=True)
     ratios: list[float] = []
     options.home().mkdir(parents=True, exist_ok=True)
@@ -124,14 +121,11 @@ def run(only: tuple[str, ...], relay: Path) -> int:
 
 def measure(case: Case, relay: Path, folder: Path) -> list[float]:
     """Prints a row for each choice of extents; gives the ratios."""
-    open_artifact = compiled(case.program, relay, folder / f"{case.name}.so")
+    open_artifact = compiled(case.program({}), relay, folder / f"{case.name}.so")
     ratios = []
     for extents in case.extents:
-        program = case.program
-        for name, value in extents.items():
-            program = program.replace(f"({name}, ", f"({value}, ").replace(f" {name}, ", f" {value}, ")
-            program = program.replace(f" {name})", f" {value})").replace(f"({name})", f"({value})")
-        artifact = compiled(program, relay, folder / f"{case.name}_{'_'.join(map(str, extents.values()))}.so")
+        values = "_".join(map(str, extents.values()))
+        artifact = compiled(case.program(extents), relay, folder / f"{case.name}_{values}.so")
         rng = np.random.default_rng(0)
         shapes = [port["dims"] for port in Model(artifact, 1).describe()["inputs"]]
         inputs = [rng.standard_normal(shape).astype(np.float32) for shape in shapes]

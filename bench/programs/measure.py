@@ -60,14 +60,8 @@ class Peer:
 
 def run(only: tuple[str, ...], relay: Path, keep: bool) -> int:
     """0 is good, 1 says that a program did not run or results differ, 2 is a wrong name."""
-    unknown = [name for name in only if name not in PROGRAMS]
-    if unknown:
-        print(f"bench: no program named `{unknown[0]}`; there are {', '.join(PROGRAMS)}", file=sys.stderr)
-        return 2
-    why_not = compiling.ready(relay)
-    if why_not:
-        print(f"bench: {why_not}", file=sys.stderr)
-        return 1
+    if refused := compiling.cannot_begin(only, list(PROGRAMS), relay):
+        return refused
     torch.set_num_threads(1)
     options.home().mkdir(parents=True, exist_ok=True)
     folder = Path(tempfile.mkdtemp(prefix="programs-", dir=options.home()))

@@ -7,7 +7,7 @@ import numpy as np
 import torch
 from torch.nn import functional
 
-from .catalogue import HEADS, LAYERS, STATE, TREE_STATE, WIDTH, Arrays, items_of
+from .catalogue import FEATURES, HEADS, LAYERS, STATE, TREE_STATE, WIDTH, Arrays, items_of
 
 Run = Callable[[], Any]
 
@@ -40,46 +40,34 @@ def steps_of(arguments: list[Any]) -> list[torch.Tensor]:
     return [torch.from_numpy(x) for x in items_of(arguments[0])]
 
 
-def rnn(w: dict[str, torch.Tensor], arguments: list[Any]) -> Run:
-    """torch.nn.RNNCell in a loop."""
+def recurrence(cell: Any, arguments: list[Any], zeros: Callable[[], Any] = lambda: torch.zeros(1, STATE)) -> Run:
+    """The cell in a loop over the list, from a state of zeros."""
     steps = steps_of(arguments)
-    cell = cell_of(torch.nn.RNNCell(steps[0].shape[1], STATE), w, w["bias"], torch.zeros_like(w["bias"]))
 
-    def run() -> torch.Tensor:
-        h = torch.zeros(1, STATE)
+    def run() -> Any:
+        state = zeros()
         for x in steps:
-            h = cell(x, h)
-        return h
+            state = cell(x, state)
+        return state
 
     return run
+
+
+def rnn(w: dict[str, torch.Tensor], arguments: list[Any]) -> Run:
+    """torch.nn.RNNCell in a loop."""
+    cell = cell_of(torch.nn.RNNCell(FEATURES, STATE), w, w["bias"], torch.zeros_like(w["bias"]))
+    return recurrence(cell, arguments)
 
 
 def gru(w: dict[str, torch.Tensor], arguments: list[Any]) -> Run:
     """torch.nn.GRUCell in a loop."""
-    steps = steps_of(arguments)
-    cell = cell_of(torch.nn.GRUCell(steps[0].shape[1], STATE), w, w["bias_ih"], w["bias_hh"])
-
-    def run() -> torch.Tensor:
-        h = torch.zeros(1, STATE)
-        for x in steps:
-            h = cell(x, h)
-        return h
-
-    return run
+    return recurrence(cell_of(torch.nn.GRUCell(FEATURES, STATE), w, w["bias_ih"], w["bias_hh"]), arguments)
 
 
 def lstm(w: dict[str, torch.Tensor], arguments: list[Any]) -> Run:
     """torch.nn.LSTMCell in a loop."""
-    steps = steps_of(arguments)
-    cell = cell_of(torch.nn.LSTMCell(steps[0].shape[1], STATE), w, w["bias"], torch.zeros_like(w["bias"]))
-
-    def run() -> tuple[torch.Tensor, torch.Tensor]:
-        h, c = torch.zeros(1, STATE), torch.zeros(1, STATE)
-        for x in steps:
-            h, c = cell(x, (h, c))
-        return h, c
-
-    return run
+    cell = cell_of(torch.nn.LSTMCell(FEATURES, STATE), w, w["bias"], torch.zeros_like(w["bias"]))
+    return recurrence(cell, arguments, lambda: (torch.zeros(1, STATE), torch.zeros(1, STATE)))
 
 
 def letters(w: dict[str, torch.Tensor], arguments: list[Any]) -> Run:
