@@ -8,6 +8,7 @@ const std::string_view kRelayHeader = texts::kRelayHeader;
 const std::string_view kDlpackHeader = texts::kDlpackHeader;
 const std::string_view kArtifactSource = texts::kArtifactSource;
 const std::string_view kBaseSource = texts::kBaseSource;
+const std::string_view kBatchesSource = texts::kBatchesSource;
 const std::string_view kCudaArtifactSource = texts::kCudaArtifactSource;
 const std::string_view kCudaEmulationHeader = texts::kCudaEmulationHeader;
 const std::string_view kCudaMachineSource = texts::kCudaMachineSource;

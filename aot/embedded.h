@@ -9,6 +9,7 @@ extern const std::string_view kRelayHeader;           // runtime/relay.h
 extern const std::string_view kDlpackHeader;          // runtime/dlpack.h
 extern const std::string_view kArtifactSource;        // aot/support/artifact.cc
 extern const std::string_view kBaseSource;            // aot/support/base.cc
+extern const std::string_view kBatchesSource;         // aot/support/batches.cc
 extern const std::string_view kCudaArtifactSource;    // aot/support/cuda_artifact.cc
 extern const std::string_view kCudaEmulationHeader;   // aot/cuda_emulation.h
 extern const std::string_view kCudaMachineSource;     // aot/support/cuda_machine.cc

@@ -329,10 +329,15 @@ class Emitter {
     out += cat(weights_text(), "\n", kBaseSource, "\nnamespace {\n\n", tables(description), "\n");
     out += cat(kStopSource, "\n", kTurnsSource, "\n", kExtentsSource, "\n");
     if (has_values()) {
-      size_t most = 1;
-      for (const Part& part : parts_) most = std::max(most, most_arguments(*part.variant->program));
-      out += cat("constexpr uint32_t kMostArguments = ", most, ";\n\n", kValuesSource, "\n",
-                 print_interface(interface()));
+      size_t most = 1, most_batched = 0;
+      for (const Part& part : parts_) {
+        most = std::max(most, most_arguments(*part.variant->program));
+        most_batched = std::max(most_batched, most_batched_inputs(*part.variant->program));
+      }
+      out += cat("constexpr uint32_t kMostArguments = ", most, ";\n\n", kValuesSource, "\n");
+      if (most_batched > 0)
+        out += cat("constexpr uint32_t kMostBatchedInputs = ", most_batched, ";\n\n", kBatchesSource, "\n");
+      out += print_interface(interface());
     }
     out += extents_.print(options_.bounds) + variants() + "\n}  // namespace\n\n";
     return cat(out, kThreadsSource, "\n", kModelSource, "\n", kTensorsSource, "\n",

@@ -15,6 +15,7 @@
 #include "base/check.h"
 #include "ir/analysis.h"
 #include "ir/traverse.h"
+#include "kernel/batched.h"
 #include "kernel/execute.h"
 #include "kernel/print/dialect.h"
 #include "op/apply.h"
@@ -56,15 +57,22 @@ class Printer {
       globals_[std::string(name.text())] = functions_.size();
       functions_.push_back(f);
     }
+    for (const kernel::Kernel* k : p_.kernels) {
+      if (!k->batched.empty()) can_wait_.insert(k), can_wait_.insert(p_.module.kernel(k->batched.text()));
+    }
     for (const kernel::Kernel* k : p_.kernels) kernel(*k);
+    for (const kernel::Kernel* k : p_.kernels) {
+      if (!k->batched.empty()) batched(*k, *p_.module.kernel(k->batched.text()));
+    }
     for (size_t i = 0; i < p_.plan.constants.size(); ++i) constant(i);
     std::string bodies;
     for (size_t i = 0; i < functions_.size(); ++i) bodies += function(i);  // closures are added on the way
     std::string declarations;
     for (const Function& f : functions_) declarations += cat(signature(f), ";\n", any_signature(f), ";\n");
     return cat(kernels_, declarations, "\n", bodies, "Value ", prefix_,
-               "run_main(Run& run, Value* args) {\n  return finish(run, ", functions_.front().name,
-               "_any(run, Value(), args));\n}\n");
+               "run_main(Run& run, Value* args) {\n  return ", can_wait_.empty() ? "" : "settled(run, ",
+               "finish(run, ", functions_.front().name, "_any(run, Value(), args))",
+               can_wait_.empty() ? "" : ")", ";\n}\n");
   }
 
  private:
@@ -85,6 +93,7 @@ class Printer {
       }
     }
     std::string out = cat("Value call_", name, "(", join(parameters, ", "), ") {\n");
+    if (!can_wait_.contains(&k)) out += settle("  ");
     Extents names;
     const auto print = [&](kernel::Expr e) {
       return print_extent(e, [&](kernel::Expr v) { return names.at(v.get()); });
@@ -118,6 +127,52 @@ class Printer {
     }
     kernels_ += out;
   }
+  // Before elements of tensors are read.
+  std::string settle(const std::string& indent) const {
+    return can_wait_.empty() ? "" : cat(indent, "if (!settle(run)) return {};\n");
+  }
+
+  // What a call of the kernel needs to wait for others.
+  void batched(const kernel::Kernel& one, const kernel::Kernel& many) {
+    const std::string name = kernel_name_(one);
+    std::vector<std::string> inputs, outputs, arguments{"run"};
+    const auto bytes = [](const kernel::Buffer& b) {
+      return static_cast<size_t>(*kernel::memory_extent(b)) * b.dtype.bytes();
+    };
+    for (size_t i = 0; i < one.inputs.size(); ++i) {
+      inputs.push_back(
+          cat("{", bytes(*one.inputs[i]), ", ", kernel::varies(one, many, i) ? "true" : "false", "}"));
+      arguments.push_back(cat("x[", i, "]"));
+    }
+    for (const auto& [role, k] : {std::pair("one_", &one), std::pair("many_", &many)}) {
+      kernels_ += cat("Value ", role, name, "(Run& run, const Value* x) {\n  return call_", kernel_name_(*k),
+                      "(", join(arguments, ", "), ");\n}\n");
+    }
+    for (const kernel::Buffer* b : one.outputs) {
+      std::string extents = "nullptr";
+      if (!b->shape.empty()) {
+        extents = cat(name, "_extents_", outputs.size());
+        kernels_ += cat("const int64_t ", extents, "[] = {",
+                        join(b->shape, ", ", [](kernel::Expr e) { return show(e); }), "};\n");
+      }
+      outputs.push_back(
+          cat("{", b->dtype.bytes(), ", ", bytes(*b), ", ", b->shape.size(), ", ", extents, "}"));
+    }
+    kernels_ += cat("const Batched::Input ", name, "_inputs[] = {", join(inputs, ", "), "};\n",
+                    "const Batched::Output ", name, "_outputs[] = {", join(outputs, ", "), "};\n",
+                    "const Batched ", name, "_calls = {", kernel::share_weights(one, many) ? "true" : "false",
+                    ", ", inputs.size(), ", ", outputs.size(), ", ", name, "_inputs, ", name,
+                    "_outputs, one_", name, ", many_", name, "};\n");
+  }
+
+  // A call of the kernel with these arguments.
+  std::string kernel_call(const kernel::Kernel& k, std::vector<std::string> args) const {
+    const std::string name = kernel_name_(k);
+    if (!k.batched.empty()) args.insert(args.begin(), name + "_calls");
+    args.insert(args.begin(), "run");
+    return cat(k.batched.empty() ? "call_" + name : "wait", "(", join(args, ", "), ")");
+  }
+
   static bool is_zero(kernel::Expr e) { return e->kind == kernel::ExprKind::kInt && e->int_value == 0; }
 
   void constant(size_t i) {
@@ -277,6 +332,7 @@ class Printer {
   void branches(const If& n, const std::string& into) {
     const std::string condition = evaluate(n.cond, false);
     const auto before = names_;
+    text_ += settle(indent_);
     open(cat("if (truth(", condition, ")) {"));
     scope(n.then_branch, into);
     names_ = before;
@@ -458,9 +514,7 @@ class Printer {
     }
     if (const auto* g = call.callee->as<Global>()) {
       if (const kernel::Kernel* k = p_.module.kernel(g->name.text())) {
-        std::vector<std::string> args = arguments(call);
-        args.insert(args.begin(), "run");
-        return variable(cat("call_", kernel_name_(*k), "(", join(args, ", "), ")"));
+        return variable(kernel_call(*k, arguments(call)));
       }
     }
     if (const Function* f = direct(call.callee)) {
@@ -493,10 +547,10 @@ class Printer {
   std::string kernel_value(const kernel::Kernel& k) {
     const std::string name = cat(prefix_, "value_", kernel_name_(k));
     if (constructors_.insert(name).second) {
-      std::vector<std::string> args{"run"};
+      std::vector<std::string> args;
       for (size_t i = 0; i < k.inputs.size(); ++i) args.push_back(cat("args[", i, "]"));
-      kernels_ += cat("Value ", name, "(Run& run, const Value&, Value* args) {\n  return call_",
-                      kernel_name_(k), "(", join(args, ", "), ");\n}\n");
+      kernels_ += cat("Value ", name, "(Run& run, const Value&, Value* args) {\n  return ",
+                      kernel_call(k, args), ";\n}\n");
     }
     return variable(cat("make_closure(run, ", name, ")"));
   }
@@ -562,6 +616,8 @@ class Printer {
   std::vector<Function> functions_;
   std::map<std::string, size_t> globals_;
   std::set<std::string> constructors_;
+  std::set<const kernel::Kernel*>
+      can_wait_;  // kernels whose calls wait for each other, and their batched ones
   std::string kernels_;
   size_t next_ = 0;
   size_t turning_ = 0;  // kernels that go to and fro

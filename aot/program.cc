@@ -145,6 +145,7 @@ class Collector {
       }
     }
     p_.kernels.push_back(&k);
+    if (!k.batched.empty()) kernel(*p_.module.kernel(k.batched.text()), span);
   }
 
   Program& p_;
@@ -214,6 +215,14 @@ Result<Program> make_program(const Module& lowered, std::string_view function, D
     return kReported;
   }
   return p;
+}
+
+size_t most_batched_inputs(const Program& program) {
+  size_t most = 0;
+  for (const kernel::Kernel* k : program.kernels) {
+    if (!k->batched.empty()) most = std::max(most, k->inputs.size());
+  }
+  return most;
 }
 
 size_t most_arguments(const Program& program) {

@@ -56,8 +56,9 @@ class Comparison {
   }
 
   bool kernels(const Kernel& a, const Kernel& b) {
-    return parameters(a.inputs, b.inputs) && parameters(a.outputs, b.outputs) &&
-           parameters(a.temporaries, b.temporaries) && statements(a.body, b.body);
+    return a.batched.text() == b.batched.text() && parameters(a.inputs, b.inputs) &&
+           parameters(a.outputs, b.outputs) && parameters(a.temporaries, b.temporaries) &&
+           statements(a.body, b.body);
   }
 
  private:

@@ -338,6 +338,7 @@ const kernel::Kernel* Importer::kernel(const kernel::Kernel& k) {
   kernel::Kernel copy = k;
   copy.name = symbol(k.name);
   copy.origin = symbol(k.origin);
+  copy.batched = symbol(k.batched);
   copy.inputs = all(k.inputs);
   copy.outputs = all(k.outputs);
   copy.temporaries = all(k.temporaries);

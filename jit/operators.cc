@@ -1,9 +1,11 @@
 #include "jit/operators.h"
 
 #include <algorithm>
+#include <set>
 
 #include "base/cat.h"
 #include "base/failure.h"
+#include "ir/analysis.h"
 #include "kernel/builder.h"
 #include "kernel/execute.h"
 #include "kernel/schedule/cpu.h"
@@ -105,7 +107,12 @@ Result<std::unique_ptr<CompiledOperators>> CompiledOperators::create(const Modul
                                                                      Diagnostics& diagnostics) {
   std::unique_ptr<CompiledOperators> made(new CompiledOperators(prepared, options));
   std::vector<const kernel::Kernel*> kernels;
+  std::set<Symbol> called;
+  for (const auto& [name, fn] : prepared.functions()) {
+    for (Symbol global : mentioned_globals(fn)) called.insert(global);
+  }
   for (const auto& [name, k] : prepared.kernels()) {
+    if (!called.contains(name)) continue;
     Known known{.index = kernels.size(), .is_static = kernel::shape_parameters(*k).empty()};
     if (known.is_static) known.made = made_by(*k);
     if (made->known_.emplace(k, std::move(known)).second) kernels.push_back(k);

@@ -129,6 +129,8 @@ struct Kernel {
   List<const Buffer*> inputs, outputs, temporaries;
   Stmt body;
   Symbol origin;  // what it computes, for people: "nn.conv2d + add + nn.relu"
+  // The kernel of the same module that does many calls of this one at once (batched.h); empty if there is none.
+  Symbol batched = {};
 };
 
 // The shape variables that the kernel's buffers and loops mention, each once, by name.

@@ -3,6 +3,7 @@
 // A kernel is what the operators' own lowerings say, one after the other, scheduled for the target. Equal functions
 // give one kernel. Operators that are left outside of primitive functions stay operator calls. The program's own kernels
 // stay as they are written, for the extents of each call where these are constant; for a GPU they are scheduled too.
+// A kernel that is called where recursion branches gets a batched one beside it (recursion.h).
 #include <algorithm>
 #include <map>
 #include <unordered_map>
@@ -11,6 +12,7 @@
 #include "base/cat.h"
 #include "ir/analysis.h"
 #include "ir/rewrite.h"
+#include "kernel/batched.h"
 #include "kernel/builder.h"
 #include "kernel/execute.h"
 #include "kernel/schedule/cpu.h"
@@ -18,9 +20,11 @@
 #include "kernel/statements.h"
 #include "op/apply.h"
 #include "op/registry.h"
+#include "passes/effects.h"
 #include "passes/kernel_extents.h"
 #include "passes/lets.h"
 #include "passes/pass.h"
+#include "passes/recursion.h"
 
 namespace relay::passes {
 namespace {
@@ -65,13 +69,81 @@ bool has_launches(const kernel::Kernel& k) {
   return found;
 }
 
+// Bytes of the smallest and of the largest tensor in the type; nothing if one of them is not known.
+std::optional<std::pair<int64_t, int64_t>> tensor_bytes(Type type) {
+  std::pair<int64_t, int64_t> out{INT64_MAX, 0};
+  for (const TensorType* t : op::flatten(std::vector<Type>{type})) {
+    auto bytes = static_cast<int64_t>(t->dtype.bytes());
+    for (Dim d : t->dims) {
+      if (!d.is_const() || __builtin_mul_overflow(bytes, d.value(), &bytes)) return std::nullopt;
+    }
+    out = {std::min(out.first, bytes), std::max(out.second, bytes)};
+  }
+  return out;
+}
+
+// The primitive functions of which many calls may wait for each other and be made at once: none of them can fail, and the
+// shapes of their results are known before. Empty unless some of them have weights to share.
+std::unordered_set<const Fn*> may_be_batched(const Module& m) {
+  bool shared = false;
+  std::unordered_set<const Fn*> out;
+  for (const Fn* around : branching_functions(m)) {
+    for (Expr e : post_order(around->body)) {
+      const auto* fn = e->as<Fn>();
+      if (!fn || !fn->attrs.flag("Primitive")) continue;
+      const std::vector<Expr> inside = post_order(fn->body);
+      const bool fits = std::all_of(inside.begin(), inside.end(), [&](Expr part) {
+        const auto* call = part->as<Call>();
+        const op::OpDef* def = call ? op::callee(*call) : nullptr;
+        return !def || (tensor_bytes(call->type) && !may_trap(m.context(), *call, *def));
+      });
+      if (!fits) continue;
+      bool varies = false, weights = false, known = true;
+      const auto look = [&](Type type) {
+        const auto bytes = tensor_bytes(type);
+        known &= bytes.has_value();
+        weights |= bytes && bytes->second >= kernel::kWeightBytes;
+        return bytes && bytes->first < kernel::kWeightBytes;
+      };
+      for (const Var* p : fn->params) varies |= look(p->type);
+      for (Expr constant : large_constants(*fn)) look(constant->type);
+      if (!varies || !known) continue;
+      shared |= weights;
+      out.insert(fn);
+    }
+  }
+  return shared ? out : std::unordered_set<const Fn*>();
+}
+
 class Lowerer {
  public:
   Lowerer(Context& context, const PassContext& pass)
       : context_(context), target_(pass.target), gpu_(pass.gpu) {}
 
   // Throws RelationError if an operator cannot be lowered for these types.
-  kernel::Kernel lower(const Fn& fn, std::string_view name) {
+  kernel::Kernel lower(const Fn& fn, std::string_view name) { return scheduled(written(fn, name)); }
+
+  // That which does many calls of the function's kernel at once. Its constants are the same for all of them.
+  kernel::Kernel lower_batched(const Fn& fn, std::string_view name) {
+    const kernel::Kernel one = written(fn, name);
+    const size_t arguments = one.inputs.size() - large_constants(fn).size();
+    std::vector<bool> varies;
+    for (const kernel::Buffer* b : one.inputs) {
+      varies.push_back(varies.size() < arguments &&
+                       *kernel::memory_extent(*b) <
+                           kernel::kWeightBytes / static_cast<int64_t>(b->dtype.bytes()));
+    }
+    return scheduled(kernel::batched(context_.pool(), one, varies, name));
+  }
+
+ private:
+  kernel::Kernel scheduled(const kernel::Kernel& plain) const {
+    return gpu_ ? kernel::schedule::schedule_for_gpu(plain, *gpu_)
+                : kernel::schedule::schedule_for_cpu(plain, target_);
+  }
+
+  // As the operators say.
+  kernel::Kernel written(const Fn& fn, std::string_view name) {
     kernel::Builder k(context_.pool());
     std::unordered_map<Expr, std::vector<kernel::Tensor>> tensors;
     const std::unordered_map<Expr, Type> types = named_extents(fn);
@@ -99,11 +171,9 @@ class Lowerer {
     }
     kernel::Kernel plain = k.finish(name, describe(fn, " + ", 12), tensors.at(fn.body));
     require_known_shapes(plain);
-    return gpu_ ? kernel::schedule::schedule_for_gpu(plain, *gpu_)
-                : kernel::schedule::schedule_for_cpu(plain, target_);
+    return plain;
   }
 
- private:
   // A kernel is told its inputs' shapes and nothing else.
   static void require_known_shapes(const kernel::Kernel& k) {
     std::vector<kernel::Expr> extents;
@@ -249,7 +319,7 @@ Module run(const Module& m, const PassContext& pass) {
     while (out.kernel(name) || out.function(name)) name = next();
     return name;
   };
-  const auto kernel_for = [&](const Fn* fn) -> std::string {
+  const auto plain_kernel_for = [&](const Fn* fn) -> std::string {
     const uint64_t hash = structural_hash(fn);
     for (auto [it, end] = made.equal_range(hash); it != end; ++it) {
       if (alpha_equal(it->second.first, fn)) return it->second.second;
@@ -259,6 +329,21 @@ Module run(const Module& m, const PassContext& pass) {
     const kernel::Kernel* kernel = context.arena().make<kernel::Kernel>(lowerer.lower(*fn, name));
     out.set_kernel(name, kernel);
     made.emplace(hash, std::pair(fn, name));
+    return name;
+  };
+
+  const std::unordered_set<const Fn*> many = pass.gpu ? std::unordered_set<const Fn*>() : may_be_batched(m);
+  const auto kernel_for = [&](const Fn* fn) {
+    std::string name = plain_kernel_for(fn);
+    const kernel::Kernel* one = out.kernel(name);
+    if (!many.contains(fn) || !one->batched.empty()) return name;
+    size_t next = 0;
+    const std::string batched =
+        fresh([&] { return next++ == 0 ? cat(name, "_batched") : cat(name, "_batched_", next); });
+    out.set_kernel(batched, context.arena().make<kernel::Kernel>(lowerer.lower_batched(*fn, batched)));
+    kernel::Kernel named = *one;
+    named.batched = context.symbol(batched);
+    out.set_kernel(name, context.arena().make<kernel::Kernel>(named));
     return name;
   };
 

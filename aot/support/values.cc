@@ -11,6 +11,7 @@ enum class Kind : uint8_t { kTensor, kNode, kClosure, kReference };
 
 class Heap;
 class Value;
+struct Batches;
 struct Run;
 
 // A function that was made a value: its own value, and its arguments, which it may take away.
@@ -20,7 +21,8 @@ using Code = Value (*)(Run& run, const Value& self, Value* args);
 // links of a reference.
 struct Cell {
   uint32_t references;
-  uint16_t tag;  // of a data type's constructor
+  uint16_t
+      tag;  // of a data type's constructor; of a tensor, how many calls its elements wait for (batches.cc)
   Kind kind;
   uint8_t size;  // class of the heap; kNever: not the heap's
   uint32_t count, rank;
@@ -63,6 +65,9 @@ class Heap {
     free_[c->size] = c;
   }
 
+  // Memory until the end; null if there is none.
+  void* keep(size_t bytes) { return block(bytes); }
+
   // Gives all of it back, whatever refers to it.
   void end() {
     while (blocks_ != nullptr) {
@@ -73,6 +78,7 @@ class Heap {
     for (Cell*& c : free_) c = nullptr;
     left_ = 0;
     references_ = nullptr;
+    batches = nullptr;
   }
   // What a run has left are references that refer to themselves: nothing that is handed out has one. Without its contents
   // each of them goes as anything else does.
@@ -91,6 +97,8 @@ class Heap {
     (before != nullptr ? before->links()[0] : references_) = after;
     c->links()[1] = c;
   }
+
+  Batches* batches = nullptr;  // of programs in which calls wait: batches.cc; lies in this heap
 
   // How far calls of this thread may go, so that kernels have room, too.
   const char* stack_end() {

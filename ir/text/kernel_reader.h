@@ -110,7 +110,8 @@ class KernelReader {
   std::vector<Scoped> undo_;
   std::unordered_map<const kernel::ExprNode*, size_t> heights_;
   std::vector<const kernel::Buffer*> temporaries_;
-  Symbol origin_;
+  Symbol origin_, batched_;
+  Span batched_span_;
 };
 
 }  // namespace relay::text

@@ -9,6 +9,7 @@
 #include "ir/text/parser.h"
 #include "ir/text/printer.h"
 #include "ir/text/test_operators.h"
+#include "kernel/batched.h"
 #include "kernel/builder.h"
 
 namespace relay::text {
@@ -97,6 +98,22 @@ TEST(KernelText, Dense) {
   }
 }
 )");
+}
+
+TEST(KernelText, ABatchedKernelIsNamed) {
+  Module m;
+  kernel::ExprPool& pool = m.context().pool();
+  kernel::Builder k(pool);
+  const kernel::Tensor x = k.input("x", kFloat32, {k.index(4)});
+  const kernel::Tensor y =
+      k.compute("y", kFloat32, {k.index(4)}, [&](kernel::Indices i) { return x.at(i) * 2; });
+  kernel::Kernel one = k.finish("one", "", {y});
+  one.batched = m.context().symbol("the many");
+  m.set_kernel("one", m.context().arena().make<kernel::Kernel>(one));
+  m.set_kernel("the many",
+               m.context().arena().make<kernel::Kernel>(kernel::batched(pool, one, {true}, "the many")));
+  EXPECT_NE(round_trip(m).find("kernel @one(x: float32[4]) -> (y: float32[4]) {\n  batched @`the many`;\n"),
+            std::string::npos);
 }
 
 // Expressions of every kind, in one store.

@@ -6,6 +6,7 @@
 #include "base/cat.h"
 #include "ir/text/names.h"
 #include "ir/text/parser_impl.h"
+#include "kernel/batched.h"
 
 namespace relay {
 namespace text {
@@ -384,6 +385,22 @@ void Parser::check_names() {
     });
   }
   if (!module_mode_) return;
+  for (const auto& [name, span] : batched_kernels_) {
+    const kernel::Kernel& one = *module_.kernel(name.text());
+    const std::string_view many = one.batched.text();
+    if (module_.function(many)) {
+      error(span, "wrong-batched-kernel", cat("`@", many, "` is a function, not a kernel"));
+    } else if (const kernel::Kernel* k = module_.kernel(many)) {
+      if (std::string why = kernel::cannot_batch(one, *k); !why.empty()) {
+        error(span, "wrong-batched-kernel",
+              cat("`@", many, "` does not do many calls of `@", name.text(), "` at once: ", why))
+            .note(
+                "its outputs, and the inputs that differ from call to call, have the number of calls as a "
+                "dim "
+                "before the others");
+      }
+    }
+  }
   for (const auto& [name, span] : used_globals_) {
     if (module_.function(name.text()) || module_.kernel(name.text()) || broken_.contains(name.str()))
       continue;

@@ -251,8 +251,9 @@ class Parser {
   bool broken_types_ = false;
   size_t depth_ = 0;
   size_t suggestions_ = 0;
-  size_t kernel_checks_ = 0;  // how much there was to validate so far
-  int64_t rehearsed_ = 0;     // and to rehearse
+  std::vector<std::pair<Symbol, Span>> batched_kernels_;  // those that name another, and where
+  size_t kernel_checks_ = 0;                              // how much there was to validate so far
+  int64_t rehearsed_ = 0;                                 // and to rehearse
   bool module_mode_ = false;
   bool failed_ = false;
 

@@ -93,13 +93,19 @@ bool KernelReader::buffers(std::vector<const Buffer*>& out) {
   });
 }
 
-// origin "..."; shape n; temporary t: float32[n];
+// origin "..."; batched @many; shape n; temporary t: float32[n];
 bool KernelReader::header() {
   for (;;) {
     const bool named = p_.lexer_.peek_second().kind == TokenKind::kName;
     if (p_.peek().is_word("origin") && p_.lexer_.peek_second().kind == TokenKind::kString) {
       p_.next();
       origin_ = context().symbol(p_.next().name());
+    } else if (p_.peek().is_word("batched") && p_.lexer_.peek_second().kind == TokenKind::kGlobal) {
+      p_.next();
+      const Token name = p_.next();
+      batched_ = context().symbol(name.name());
+      batched_span_ = name.span;
+      p_.used_globals_.emplace_back(batched_, name.span);
     } else if (p_.peek().is_word("shape") && named) {
       p_.next();
       const std::string v = p_.next().name();
@@ -134,6 +140,7 @@ bool KernelReader::kernel() {
   k.temporaries = arena_.list(temporaries_);
   k.body = code;
   k.origin = origin_;
+  k.batched = batched_;
   p_.kernel_checks_ += checks_;
   if (p_.options_.validate_kernels && p_.kernel_checks_ > kMostChecks) {
     p_.error(token.span, "kernel-too-large",
@@ -165,6 +172,7 @@ bool KernelReader::kernel() {
     return true;
   }
   m.set_kernel(token.name(), arena_.make<kernel::Kernel>(k));
+  if (!batched_.empty()) p_.batched_kernels_.emplace_back(k.name, batched_span_);
   return true;
 }
 

@@ -1,0 +1,206 @@
+// Calls of kernels that wait until something asks for what they compute; part of the programs that have such (see emit.cc).
+//
+// Where recursion branches, calls in different branches do not depend on each other. They are written down instead of made;
+// then those that are as far from what was known run as one, kernel by kernel, level by level. (G. Neubig, Y. Goldberg,
+// C. Dyer, "On-the-fly Operation Batching in Dynamic Computation Graphs", 2017.) No such call can fail, and the shapes of
+// their results are constants, so that nothing but the contents of a tensor has to wait.
+
+// A kernel with one that does many of its calls at once.
+struct Batched {
+  struct Input {
+    size_t bytes;  // of one call
+    bool varies;   // from call to call
+  };
+  struct Output {
+    size_t element_bytes, bytes;
+    uint32_t rank;
+    const int64_t* extents;
+  };
+  bool shares_weights;  // which makes it worth to wait for other calls
+  uint32_t input_count, output_count;
+  const Input* inputs;
+  const Output* outputs;
+  Value (*one)(Run& run, const Value* inputs);
+  Value (*many)(Run& run, const Value* inputs);  // inputs that vary have as many rows as there are calls
+};
+
+// A call that waits. Its inputs and then its outputs are in `operands`.
+struct WaitingCall {
+  const Batched* kernel;
+  uint32_t operands, level;
+};
+
+struct Batches {
+  static constexpr uint32_t kMostCalls = 1024, kMostOperands = 8 * kMostCalls;
+  static constexpr size_t kMostBytes = size_t{16} << 20;  // that results of calls which wait may take
+
+  WaitingCall calls[kMostCalls];
+  Value operands[kMostOperands];
+  uint32_t order[kMostCalls], others[kMostCalls], first_of_level[kMostCalls + 2];
+  uint32_t call_count = 0, operand_count = 0;
+  size_t bytes = 0;
+
+  bool has_room(const Batched& k) const {
+    return call_count < kMostCalls && operand_count + k.input_count + k.output_count <= kMostOperands &&
+           bytes < kMostBytes;
+  }
+  const Value* inputs(uint32_t call) const { return operands + calls[call].operands; }
+  const Value* outputs(uint32_t call) const { return inputs(call) + calls[call].kernel->input_count; }
+
+  void clear() {
+    for (uint32_t i = 0; i < operand_count; ++i) operands[i] = Value();
+    call_count = operand_count = 0;
+    bytes = 0;
+  }
+
+  // Calls of one level beside each other, in the order in which they were written down; how many levels there are.
+  uint32_t sort() {
+    uint32_t levels = 0;
+    for (uint32_t i = 0; i < call_count; ++i) levels = calls[i].level > levels ? calls[i].level : levels;
+    for (uint32_t l = 0; l <= levels + 1; ++l) first_of_level[l] = 0;
+    for (uint32_t i = 0; i < call_count; ++i) ++first_of_level[calls[i].level + 1];
+    for (uint32_t l = 1; l <= levels + 1; ++l) first_of_level[l] += first_of_level[l - 1];
+    for (uint32_t i = 0; i < call_count; ++i) order[first_of_level[calls[i].level]++] = i;
+    // What is now the end of a level was the beginning of the next one.
+    for (uint32_t l = levels + 1; l > 0; --l) first_of_level[l] = first_of_level[l - 1];
+    first_of_level[0] = 0;
+    return levels;
+  }
+};
+
+// How many calls must be made, one after the other, before the elements of a tensor are there. They are in the tag of the
+// cell that has the elements.
+inline uint32_t level_of(const Value& tensor) {
+  Cell* c = tensor.get();
+  while (c->count > 0) c = c->held()[0];
+  return c->tag;
+}
+
+// Do both calls read the same but for what varies?
+inline bool go_together(const Batches& b, uint32_t i, uint32_t j) {
+  const Batched& k = *b.calls[i].kernel;
+  if (b.calls[j].kernel != &k) return false;
+  for (uint32_t x = 0; x < k.input_count; ++x) {
+    if (!k.inputs[x].varies && b.inputs(i)[x]->data != b.inputs(j)[x]->data) return false;
+  }
+  return true;
+}
+
+// Makes these calls, which go together.
+inline bool make_calls(Run& run, Batches& b, const uint32_t* calls, uint32_t count) {
+  const Batched& k = *b.calls[calls[0]].kernel;
+  Value result;
+  if (count == 1) {
+    result = k.one(run, b.inputs(calls[0]));
+  } else {
+    Value rows[kMostBatchedInputs];
+    for (uint32_t x = 0; x < k.input_count; ++x) {
+      const Batched::Input& input = k.inputs[x];
+      if (!input.varies) {
+        rows[x] = b.inputs(calls[0])[x];
+        continue;
+      }
+      const int64_t extents[] = {count, static_cast<int64_t>(input.bytes)};
+      rows[x] = make_tensor(run, 1, 2, extents);
+      if (!rows[x]) return false;
+      for (uint32_t i = 0; input.bytes > 0 && i < count; ++i)
+        memcpy(data<unsigned char>(rows[x]) + i * input.bytes, b.inputs(calls[i])[x]->data, input.bytes);
+    }
+    result = k.many(run, rows);
+  }
+  if (!result) return false;
+  for (uint32_t y = 0; y < k.output_count; ++y) {
+    const size_t bytes = k.outputs[y].bytes;
+    const Value& made = k.output_count == 1 ? result : field(result, y);
+    for (uint32_t i = 0; i < count; ++i) {
+      const Value& to = b.outputs(calls[i])[y];
+      if (bytes > 0) memcpy(to->data, data<unsigned char>(made) + i * bytes, bytes);
+      to->tag = 0;
+    }
+  }
+  return true;
+}
+
+// Makes all calls that wait. False if the run ends.
+inline bool make_all_calls(Run& run) {
+  Batches& b = *run.heap->batches;
+  const uint32_t levels = b.sort();
+  bool good = true;
+  for (uint32_t level = 1; good && level <= levels; ++level) {
+    uint32_t* begin = b.order + b.first_of_level[level];
+    uint32_t* const end = b.order + b.first_of_level[level + 1];
+    while (good && begin != end) {
+      if (const int32_t asked = run.stop->asked()) {
+        run.fail(asked, nullptr);
+        good = false;
+        break;
+      }
+      // Those that go with the first one change places with those that do not, which stay in their order.
+      uint32_t together = 1, others = 0;
+      for (uint32_t* i = begin + 1; i != end; ++i) {
+        if (go_together(b, *begin, *i)) {
+          begin[together++] = *i;
+        } else {
+          b.others[others++] = *i;
+        }
+      }
+      if (others > 0) memcpy(begin + together, b.others, others * sizeof *begin);
+      good = make_calls(run, b, begin, together);
+      begin += together;
+    }
+  }
+  b.clear();
+  return good;
+}
+
+// Before the elements of a tensor are read. False if the run ends.
+inline bool settle(Run& run) {
+  return run.heap->batches == nullptr || run.heap->batches->call_count == 0 || make_all_calls(run);
+}
+
+// The result of the program, or of none if it fails. Nothing waits afterwards.
+inline Value settled(Run& run, Value result) {
+  if (result && settle(run)) return result;
+  if (run.heap->batches != nullptr) run.heap->batches->clear();
+  return Value();
+}
+
+// The result of a call that will be made when it is needed.
+template <class... V>
+Value wait(Run& run, const Batched& k, const V&... inputs) {
+  uint32_t level = 0;
+  ((level = level_of(inputs) > level ? level_of(inputs) : level), ...);
+  if (level == 0 && !k.shares_weights) {
+    const Value ready[] = {inputs...};
+    return k.one(run, ready);
+  }
+  Batches*& b = run.heap->batches;
+  if (b == nullptr) {
+    void* memory = run.heap->keep(sizeof(Batches));
+    if (memory == nullptr) return run.out_of_memory();
+    b = new (memory) Batches;
+  }
+  if (!b->has_room(k)) {
+    if (!make_all_calls(run)) return Value();
+    level = 0;
+  }
+  ++level;
+  const uint32_t first = b->operand_count;
+  Value* to = b->operands + first;
+  ((*to++ = inputs), ...);
+  bool good = true;
+  for (uint32_t y = 0; y < k.output_count; ++y) {
+    const Batched::Output& output = k.outputs[y];
+    *to = make_tensor(run, output.element_bytes, output.rank, output.extents);
+    good &= static_cast<bool>(*to);
+    if (*to) (*to)->tag = static_cast<uint16_t>(level);
+    b->bytes += output.bytes;
+    ++to;
+  }
+  Value result = k.output_count == 1 ? to[-1] : make_room(run, 0, k.output_count);
+  for (uint32_t y = 0; k.output_count > 1 && result && y < k.output_count; ++y)
+    result->held()[y] = Value(b->operands[first + k.input_count + y]).leave();
+  b->operand_count = first + k.input_count + k.output_count;
+  if (good && result) b->calls[b->call_count++] = {&k, first, level};
+  return good ? result : Value();
+}

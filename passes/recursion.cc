@@ -1,0 +1,85 @@
+#include "passes/recursion.h"
+
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <set>
+
+#include "base/components.h"
+#include "ir/analysis.h"
+
+namespace relay::passes {
+namespace {
+
+constexpr uint32_t kSeveral = 2;
+
+// How many calls of the functions one evaluation can make, as far as `kSeveral`. A function literal may be called more than
+// once, and so may a function that is mentioned but not called.
+uint32_t most_calls(Expr body, const std::function<bool(Expr)>& is_one_of_them) {
+  NodeMap<uint32_t> calls;
+  for (Expr e : post_order(body)) {
+    uint32_t& most = calls[e];
+    if (is_one_of_them(e)) {
+      most = kSeveral;
+    } else if (const auto* fn = e->as<Fn>()) {
+      most = calls[fn->body] > 0 ? kSeveral : 0;
+    } else if (const auto* branch = e->as<If>()) {
+      most = calls[branch->cond] + std::max(calls[branch->then_branch], calls[branch->else_branch]);
+    } else if (const auto* choice = e->as<Match>()) {
+      for (const Arm& arm : choice->arms) most = std::max(most, calls[arm.body]);
+      most += calls[choice->value];
+    } else {
+      const auto* call = e->as<Call>();
+      for_each_child(e, [&](Expr child) {
+        most += call && child == call->callee && is_one_of_them(child) ? 1 : calls[child];
+      });
+    }
+    most = std::min(most, kSeveral);
+  }
+  return calls[body];
+}
+
+}  // namespace
+
+std::vector<const Fn*> branching_functions(const Module& m) {
+  std::vector<const Fn*> functions;
+  std::map<Symbol, size_t> index;
+  for (const auto& [name, fn] : m.functions()) {
+    index[name] = functions.size();
+    functions.push_back(fn);
+  }
+  std::vector<std::vector<size_t>> edges(functions.size());
+  for (size_t i = 0; i < functions.size(); ++i) {
+    for (Symbol other : mentioned_globals(functions[i])) {
+      if (const auto it = index.find(other); it != index.end()) edges[i].push_back(it->second);
+    }
+  }
+  std::vector<bool> branches(functions.size());
+  for (const std::vector<size_t>& component : strong_components(edges)) {
+    const std::set<size_t> members(component.begin(), component.end());
+    const auto is_member = [&](Expr e) {
+      const auto* global = e->as<Global>();
+      const auto it = global ? index.find(global->name) : index.end();
+      return it != index.end() && members.contains(it->second);
+    };
+    const bool any = std::any_of(component.begin(), component.end(), [&](size_t i) {
+      return most_calls(functions[i]->body, is_member) >= kSeveral;
+    });
+    for (size_t i : component) branches[i] = any;
+  }
+  std::vector<const Fn*> out;
+  for (size_t i = 0; i < functions.size(); ++i) {
+    if (branches[i]) {
+      out.push_back(functions[i]);
+      continue;
+    }
+    for (Expr e : post_order(functions[i]->body)) {
+      const auto* let = e->as<Let>();
+      const auto* fn = let ? let->value->as<Fn>() : nullptr;
+      if (fn && most_calls(fn->body, [&](Expr x) { return x == let->x; }) >= kSeveral) out.push_back(fn);
+    }
+  }
+  return out;
+}
+
+}  // namespace relay::passes
