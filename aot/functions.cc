@@ -89,12 +89,21 @@ class Printer {
     const auto print = [&](kernel::Expr e) {
       return print_extent(e, [&](kernel::Expr v) { return names.at(v.get()); });
     };
+    const auto name_extent = [&](kernel::Expr variable, const std::string& value) {
+      const std::string n = names[variable.get()] = cat("n", names.size());
+      out += cat("  [[maybe_unused]] const int64_t ", n, " = ", value, ";\n");
+    };
     for (const kernel::ExtentRule& rule : kernel::extent_rules(extents)) {
       std::string value = places[rule.extent];
       if (!is_zero(rule.rest)) value = cat("(", value, " - ", print(rule.rest), ")");
       if (rule.coefficient != 1) value += cat(" / ", rule.coefficient);
-      const std::string n = names[rule.variable.get()] = cat("n", names.size());
-      out += cat("  [[maybe_unused]] const int64_t ", n, " = ", value, ";\n");
+      name_extent(rule.variable, value);
+    }
+    if (p_.compared.contains(&k)) compare_extents(k, extents, places, names, out);
+    for (const kernel::ReadExtent& r : k.read_extents) {
+      name_extent(r.variable, cat("data<const int64_t>(x", r.input, ")[", r.element, "]"));
+      out += cat("  if (", names[r.variable.get()], " < 0) return run.trap(",
+                 c_literal(kernel::no_such_extent(k, r)), ");\n");
     }
     size_t made = 0;
     for (const auto* list : {&k.outputs, &k.temporaries}) {
@@ -117,6 +126,29 @@ class Printer {
       out += cat("  return make_node(", join(results, ", "), ");\n}\n");
     }
     kernels_ += out;
+  }
+  // The arguments have the extents that the kernel asks for, or the run ends.
+  static void compare_extents(const kernel::Kernel& k, const std::vector<kernel::Expr>& extents,
+                              const std::vector<std::string>& places, const Extents& names,
+                              std::string& out) {
+    const std::vector<kernel::ExtentRule> rules = kernel::extent_rules(extents);
+    const auto trap = [&](const std::string& condition, const std::string& why) {
+      out += cat("  if (", condition, ") return run.trap(",
+                 c_literal(cat("the arguments of kernel ", k.name.text(), " ", why)), ");\n");
+    };
+    std::set<size_t> read;  // where a variable stands alone, and has its value from
+    for (const kernel::ExtentRule& rule : rules) {
+      if (rule.coefficient == 1 && is_zero(rule.rest)) {
+        read.insert(rule.extent);
+      } else {
+        trap(cat(names.at(rule.variable.get()), " < 0"), cat("fit no extent ", show(rule.variable)));
+      }
+    }
+    for (size_t i = 0; i < extents.size(); ++i) {
+      if (read.contains(i)) continue;
+      const std::string wanted = print_extent(extents[i], [&](kernel::Expr v) { return names.at(v.get()); });
+      trap(cat(places[i], " != ", wanted), cat("do not have the extent ", show(extents[i])));
+    }
   }
   static bool is_zero(kernel::Expr e) { return e->kind == kernel::ExprKind::kInt && e->int_value == 0; }
 
@@ -167,10 +199,12 @@ class Printer {
       line(cat("const int64_t n", i, " = *data<int64_t>(field(self, ", f.captures.size() + i, "));"));
     }
     if (f.self) names_[f.self] = "self";
+    std::vector<Place> places;
     for (size_t i = 0; i < f.fn->params.size(); ++i) {
       names_[f.fn->params[i]] = cat("a", i);
-      bind_extents(f.fn->params[i]->type, cat("a", i));
+      add_places(f.fn->params[i]->type, cat("a", i), places);
     }
+    bind_extents(places);
     scope(f.fn->body, "");
     std::vector<std::string> args{"run", "self"};
     for (size_t i = 0; i < f.fn->params.size(); ++i)
@@ -180,34 +214,61 @@ class Printer {
                ");\n}\n\n");
   }
 
-  // The shape variables that a parameter's type mentions alone; a shape that the type does not allow ends the run.
-  void bind_extents(Type type, const std::string& value) {
+  // An extent of a parameter, as C++, and the dim that its type has there.
+  struct Place {
+    std::string extent;
+    const TensorType* type;
+    size_t dim;
+    Dim asked() const { return type->dims[dim]; }
+  };
+
+  static void add_places(Type type, const std::string& value, std::vector<Place>& out) {
     if (const auto* tuple = type->as<TupleType>()) {
-      for (uint32_t i = 0; i < tuple->fields.size(); ++i) {
-        bind_extents(tuple->fields[i], cat("field(", value, ", ", i, ")"));
-      }
-      return;
+      for (uint32_t i = 0; i < tuple->fields.size(); ++i)
+        add_places(tuple->fields[i], cat("field(", value, ", ", i, ")"), out);
+    } else if (const auto* t = type->as<TensorType>()) {
+      for (size_t d = 0; d < t->rank(); ++d) out.push_back({cat("extent(", value, ", ", d, ")"), t, d});
     }
-    const auto* t = type->as<TensorType>();
-    if (t == nullptr) return;
-    std::vector<size_t> checked;
-    for (size_t d = 0; d < t->rank(); ++d) {
-      const Dim dim = t->dims[d];
-      if (dim.is_symbolic() && dim.symbolic()->kind == kernel::ExprKind::kVar &&
-          extents_.emplace(dim.symbolic().get(), cat("n", extents_.size())).second) {
-        line(cat("[[maybe_unused]] const int64_t ", extent_of(dim), " = extent(", value, ", ", d, ");"));
-      } else if (!dim.is_unknown()) {
-        checked.push_back(d);
-      }
-    }
-    const auto known = [&](kernel::Expr v) { return extents_.contains(v.get()); };
-    for (size_t d : checked) {
-      const Dim dim = t->dims[d];
-      if (dim.is_symbolic() && !is_printable(dim.symbolic(), known)) continue;
-      line(cat("if (extent(", value, ", ", d, ") != ", extent_of(dim), ") return run.trap(",
-               c_literal(cat("an argument of a function is not ", show(t), ": dimension ", d, " is not ",
-                             show(dim))),
+  }
+
+  // The shape variables of parameters: where one stands alone, or else by a dim like `2*n + 1`. A shape that the types do
+  // not allow ends the run.
+  void bind_extents(const std::vector<Place>& places) {
+    const auto trap = [&](const std::string& condition, const Place& p) {
+      line(cat("if (", condition, ") return run.trap(",
+               c_literal(cat("an argument of a function is not ", show(p.type), ": dimension ", p.dim,
+                             " is not ", show(p.asked()))),
                ");"));
+    };
+    const auto bind = [&](kernel::Expr v, const std::string& value) {
+      const std::string n = extents_[v.get()] = cat("n", extents_.size());
+      line(cat("[[maybe_unused]] const int64_t ", n, " = ", value, ";"));
+      return n;
+    };
+    std::vector<const Place*> others, checked;
+    for (const Place& p : places) {
+      const Dim dim = p.asked();
+      if (dim.is_symbolic() && dim.symbolic()->kind == kernel::ExprKind::kVar &&
+          !extents_.contains(dim.symbolic().get())) {
+        bind(dim.symbolic(), p.extent);
+        continue;
+      }
+      if (dim.is_symbolic()) others.push_back(&p);
+      if (!dim.is_unknown()) checked.push_back(&p);
+    }
+    std::vector<kernel::Expr> asked;
+    for (const Place* p : others) asked.push_back(p->asked().symbolic());
+    std::unordered_set<const kernel::ExprNode*> known;
+    for (const auto& [variable, name] : extents_) known.insert(variable);
+    for (const kernel::ExtentRule& rule : kernel::extent_rules(asked, known)) {
+      const Place& p = *others[rule.extent];
+      const std::string rest = extent_of(Dim(rule.rest));
+      trap(cat(bind(rule.variable, cat("(", p.extent, " - ", rest, ") / ", rule.coefficient)), " < 0"), p);
+    }
+    for (const Place* p : checked) {
+      const auto is_known = [&](kernel::Expr v) { return extents_.contains(v.get()); };
+      if (p->asked().is_symbolic() && !is_printable(p->asked().symbolic(), is_known)) continue;
+      trap(cat(p->extent, " != ", extent_of(p->asked())), *p);
     }
   }
 
@@ -527,7 +588,11 @@ class Printer {
     };
     for (Expr e : post_order(&fn)) {
       if (const auto* inner = e->as<Fn>()) {
-        for (const Var* p : inner->params) add_extents(p->type, add);
+        std::vector<kernel::Expr> dims;
+        for (const Var* p : inner->params) add_extents(p->type, dims);
+        for (kernel::Expr dim : dims) {
+          for (kernel::Expr v : kernel::variables(dim)) add(v);
+        }
       } else if (const auto view = p_.views.find(e); view != p_.views.end()) {
         const auto mention = [&](Dim d) {
           if (d.is_symbolic()) (void)is_printable(d.symbolic(), [&](kernel::Expr v) { return add(v), true; });
