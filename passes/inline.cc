@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <map>
 #include <optional>
-#include <set>
 #include <unordered_map>
 
 #include "base/components.h"
@@ -54,21 +53,6 @@ TypeMap map_of(const Instance& instance) {
         const auto it = instance.types.find(v);
         return it == instance.types.end() ? v : it->second;
       }};
-}
-
-// The shape variables in the function's types and attributes.
-std::set<const kernel::ExprNode*> shape_variables(Context& context, const Fn* fn) {
-  std::set<const kernel::ExprNode*> out;
-  const TypeMap look{.dim =
-                         [&](Dim d) {
-                           if (d.is_symbolic()) {
-                             for (kernel::Expr v : kernel::variables(d.symbolic())) out.insert(v.get());
-                           }
-                           return d;
-                         },
-                     .dtype = {}};
-  map_types(context, fn, look);
-  return out;
 }
 
 class Inliner {
@@ -151,8 +135,8 @@ class Inliner {
       bind(context, callee->params[i]->type, call.args[i]->type, instance);
     }
     // A shape variable that the body binds itself would be confused with the caller's of the same name.
-    for (const kernel::ExprNode* v : shape_variables(context, callee)) {
-      if (!instance.dims.contains(v)) return std::nullopt;
+    for (kernel::Expr v : shape_variables(context, callee)) {
+      if (!instance.dims.contains(v.get())) return std::nullopt;
     }
     const TypeMap map = map_of(instance);
     const Fn* copy = map_types(context, refresh(context, callee), map)->as<Fn>();
