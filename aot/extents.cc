@@ -49,12 +49,12 @@ std::string print_extent(kernel::Expr e, const std::function<std::string(kernel:
   return op.sign ? cat("(", join(parts, op.sign), ")") : cat(op.function, "(", join(parts, ", "), ")");
 }
 
-void add_extents(Type t, const std::function<void(kernel::Expr)>& found) {
+void add_extents(Type t, std::vector<kernel::Expr>& out) {
   if (const auto* tuple = t->as<TupleType>()) {
-    for (Type field : tuple->fields) add_extents(field, found);
+    for (Type field : tuple->fields) add_extents(field, out);
   } else if (const auto* tensor = t->as<TensorType>()) {
     for (Dim d : tensor->dims) {
-      if (d.is_symbolic() && d.symbolic()->kind == ExprKind::kVar) found(d.symbolic());
+      if (d.is_symbolic()) out.push_back(d.symbolic());
     }
   }
 }

@@ -25,7 +25,7 @@ bool is_printable(kernel::Expr e, const std::function<bool(kernel::Expr)>& known
 // The C++ expression; it must be printable. `name` gives that of a variable.
 std::string print_extent(kernel::Expr e, const std::function<std::string(kernel::Expr)>& name);
 
-// Adds the shape variables that tensors of the type mention alone; of a tuple, those of its fields.
-void add_extents(Type t, const std::function<void(kernel::Expr)>& found);
+// Adds the symbolic extents of tensors of the type, in order; of a tuple, those of its fields.
+void add_extents(Type t, std::vector<kernel::Expr>& out);
 
 }  // namespace relay::aot

@@ -8,23 +8,20 @@
 #include <set>
 
 #include "aot/c_text.h"
+#include "aot/decisions.h"
 #include "aot/extents.h"
+#include "aot/kernel_calls.h"
 #include "aot/program.h"
-#include "aot/turns.h"
 #include "base/cat.h"
 #include "base/check.h"
 #include "ir/analysis.h"
 #include "ir/traverse.h"
-#include "kernel/batched.h"
 #include "kernel/execute.h"
-#include "kernel/print/dialect.h"
 #include "op/apply.h"
 #include "op/registry.h"
 
 namespace relay::aot {
 namespace {
-
-using KernelName = std::function<std::string(const kernel::Kernel&)>;
 
 // A letter or digit stays, all else becomes `_`; a number makes it unique.
 std::string identifier(std::string_view name, size_t number) {
@@ -47,7 +44,7 @@ class Printer {
  public:
   Printer(const Program& p, std::string_view prefix, const KernelName& kernel_name,
           const std::function<uint64_t(size_t)>& offset)
-      : p_(p), prefix_(prefix), kernel_name_(kernel_name), offset_(offset) {}
+      : p_(p), prefix_(prefix), kernel_name_(kernel_name), offset_(offset), calls_(p, kernel_name) {}
 
   std::string print() {
     for (Symbol name : p_.functions) {
@@ -57,144 +54,26 @@ class Printer {
       globals_[std::string(name.text())] = functions_.size();
       functions_.push_back(f);
     }
-    for (const kernel::Kernel* k : p_.kernels) {
-      if (!k->batched.empty()) can_wait_.insert(k), can_wait_.insert(p_.module.kernel(k->batched.text()));
-    }
-    for (const kernel::Kernel* k : p_.kernels) kernel(*k);
-    for (const kernel::Kernel* k : p_.kernels) {
-      if (!k->batched.empty()) batched(*k, *p_.module.kernel(k->batched.text()));
-    }
+    kernels_ = calls_.print();
     for (size_t i = 0; i < p_.plan.constants.size(); ++i) constant(i);
     std::string bodies;
     for (size_t i = 0; i < functions_.size(); ++i) bodies += function(i);  // closures are added on the way
     std::string declarations;
     for (const Function& f : functions_) declarations += cat(signature(f), ";\n", any_signature(f), ";\n");
     return cat(kernels_, declarations, "\n", bodies, "Value ", prefix_,
-               "run_main(Run& run, Value* args) {\n  return ", can_wait_.empty() ? "" : "settled(run, ",
+               "run_main(Run& run, Value* args) {\n  return ", calls_.any_waits() ? "settled(run, " : "",
                "finish(run, ", functions_.front().name, "_any(run, Value(), args))",
-               can_wait_.empty() ? "" : ")", ";\n}\n");
+               calls_.any_waits() ? ")" : "", ";\n}\n");
   }
 
  private:
-  // --- Kernels: what makes their results and runs them -------------------------------------------------------------
-
-  // Makes what the kernel writes and runs it. Its shape variables are worked out from the extents of the arguments.
-  void kernel(const kernel::Kernel& k) {
-    const std::string name = kernel_name_(k);
-    std::vector<std::string> parameters{"Run& run"}, places;
-    std::vector<std::string> arguments{turns(k) ? cat("run.turn(", turning_++, ")") : "run.parallel"};
-    std::vector<kernel::Expr> extents;
-    for (size_t i = 0; i < k.inputs.size(); ++i) {
-      parameters.push_back(cat("const Value& x", i));
-      arguments.push_back(cat("data<const ", kernel::memory_type(k.inputs[i]->dtype), ">(x", i, ")"));
-      for (size_t d = 0; d < k.inputs[i]->shape.size(); ++d) {
-        extents.push_back(k.inputs[i]->shape[d]);
-        places.push_back(cat("extent(x", i, ", ", d, ")"));
-      }
-    }
-    std::string out = cat("Value call_", name, "(", join(parameters, ", "), ") {\n");
-    if (!can_wait_.contains(&k)) out += settle("  ");
-    Extents names;
-    const auto print = [&](kernel::Expr e) {
-      return print_extent(e, [&](kernel::Expr v) { return names.at(v.get()); });
-    };
-    for (const kernel::ExtentRule& rule : kernel::extent_rules(extents)) {
-      std::string value = places[rule.extent];
-      if (!is_zero(rule.rest)) value = cat("(", value, " - ", print(rule.rest), ")");
-      if (rule.coefficient != 1) value += cat(" / ", rule.coefficient);
-      const std::string n = names[rule.variable.get()] = cat("n", names.size());
-      out += cat("  [[maybe_unused]] const int64_t ", n, " = ", value, ";\n");
-    }
-    size_t made = 0;
-    for (const auto* list : {&k.outputs, &k.temporaries}) {
-      for (const kernel::Buffer* b : *list) {
-        const std::string y = cat("y", made++);
-        std::vector<std::string> shape;
-        for (kernel::Expr e : b->shape) shape.push_back(print(e));
-        out += tensor("  ", y, shape, cat("make_tensor(run, ", b->dtype.bytes(), ", "), ")");
-        arguments.push_back(cat("data<", kernel::memory_type(b->dtype), ">(", y, ")"));
-      }
-    }
-    for (kernel::Expr e : kernel::shape_parameters(k)) arguments.push_back(print(e));
-    out += cat("  const int32_t status = ", name, "(", join(arguments, ", "), ");\n");
-    out += cat("  if (status != 0) return run.trap(", name, "_messages[status - 1]);\n");
-    if (k.outputs.size() == 1) {
-      out += "  return y0;\n}\n";
-    } else {
-      std::vector<std::string> results{"run", "0"};
-      for (size_t i = 0; i < k.outputs.size(); ++i) results.push_back(cat("y", i));
-      out += cat("  return make_node(", join(results, ", "), ");\n}\n");
-    }
-    kernels_ += out;
-  }
-  // Before elements of tensors are read.
-  std::string settle(const std::string& indent) const {
-    return can_wait_.empty() ? "" : cat(indent, "if (!settle(run)) return {};\n");
-  }
-
-  // What a call of the kernel needs to wait for others.
-  void batched(const kernel::Kernel& one, const kernel::Kernel& many) {
-    const std::string name = kernel_name_(one);
-    std::vector<std::string> inputs, outputs, arguments{"run"};
-    const auto bytes = [](const kernel::Buffer& b) {
-      return static_cast<size_t>(*kernel::memory_extent(b)) * b.dtype.bytes();
-    };
-    for (size_t i = 0; i < one.inputs.size(); ++i) {
-      inputs.push_back(
-          cat("{", bytes(*one.inputs[i]), ", ", kernel::varies(one, many, i) ? "true" : "false", "}"));
-      arguments.push_back(cat("x[", i, "]"));
-    }
-    for (const auto& [role, k] : {std::pair("one_", &one), std::pair("many_", &many)}) {
-      kernels_ += cat("Value ", role, name, "(Run& run, const Value* x) {\n  return call_", kernel_name_(*k),
-                      "(", join(arguments, ", "), ");\n}\n");
-    }
-    for (const kernel::Buffer* b : one.outputs) {
-      std::string extents = "nullptr";
-      if (!b->shape.empty()) {
-        extents = cat(name, "_extents_", outputs.size());
-        kernels_ += cat("const int64_t ", extents, "[] = {",
-                        join(b->shape, ", ", [](kernel::Expr e) { return show(e); }), "};\n");
-      }
-      outputs.push_back(
-          cat("{", b->dtype.bytes(), ", ", bytes(*b), ", ", b->shape.size(), ", ", extents, "}"));
-    }
-    kernels_ += cat("const Batched::Input ", name, "_inputs[] = {", join(inputs, ", "), "};\n",
-                    "const Batched::Output ", name, "_outputs[] = {", join(outputs, ", "), "};\n",
-                    "const Batched ", name, "_calls = {", kernel::share_weights(one, many) ? "true" : "false",
-                    ", ", inputs.size(), ", ", outputs.size(), ", ", name, "_inputs, ", name,
-                    "_outputs, one_", name, ", many_", name, "};\n");
-  }
-
-  // A call of the kernel with these arguments.
-  std::string kernel_call(const kernel::Kernel& k, std::vector<std::string> args) const {
-    const std::string name = kernel_name_(k);
-    if (!k.batched.empty()) args.insert(args.begin(), name + "_calls");
-    args.insert(args.begin(), "run");
-    return cat(k.batched.empty() ? "call_" + name : "wait", "(", join(args, ", "), ")");
-  }
-
-  static bool is_zero(kernel::Expr e) { return e->kind == kernel::ExprKind::kInt && e->int_value == 0; }
-
   void constant(size_t i) {
     std::vector<std::string> extents;
     for (int64_t e : p_.plan.constants[i].shape()) extents.push_back(cat(e));
-    kernels_ += cat("Value constant_", prefix_, i, "(Run& run) {\n",
-                    tensor("  ", "v", extents, cat("make_view(run, run.weights + ", offset_(i), ", "), ")"),
-                    "  return v;\n}\n");
-  }
-
-  // A tensor with these extents, made by `before rank, extents after`; the function ends if there is none.
-  static std::string tensor(const std::string& indent, const std::string& name,
-                            const std::vector<std::string>& extents, const std::string& before,
-                            const std::string& after) {
-    std::string out;
-    std::string list = "nullptr";
-    if (!extents.empty()) {
-      list = name + "_extents";
-      out = cat(indent, "const int64_t ", list, "[] = {", join(extents, ", "), "};\n");
-    }
-    return out + cat(indent, "Value ", name, " = ", before, extents.size(), ", ", list, after, ";\n", indent,
-                     "if (!", name, ") return {};\n");
+    kernels_ +=
+        cat("Value constant_", prefix_, i, "(Run& run) {\n",
+            print_tensor("  ", "v", extents, cat("make_view(run, run.weights + ", offset_(i), ", "), ")"),
+            "  return v;\n}\n");
   }
 
   // --- Functions ---------------------------------------------------------------------------------------------------
@@ -222,10 +101,12 @@ class Printer {
       line(cat("const int64_t n", i, " = *data<int64_t>(field(self, ", f.captures.size() + i, "));"));
     }
     if (f.self) names_[f.self] = "self";
+    std::vector<Place> places;
     for (size_t i = 0; i < f.fn->params.size(); ++i) {
       names_[f.fn->params[i]] = cat("a", i);
-      bind_extents(f.fn->params[i]->type, cat("a", i));
+      add_places(f.fn->params[i]->type, cat("a", i), places);
     }
+    bind_extents(places);
     scope(f.fn->body, "");
     std::vector<std::string> args{"run", "self"};
     for (size_t i = 0; i < f.fn->params.size(); ++i)
@@ -235,34 +116,61 @@ class Printer {
                ");\n}\n\n");
   }
 
-  // The shape variables that a parameter's type mentions alone; a shape that the type does not allow ends the run.
-  void bind_extents(Type type, const std::string& value) {
+  // An extent of a parameter, as C++, and the dim that its type has there.
+  struct Place {
+    std::string extent;
+    const TensorType* type;
+    size_t dim;
+    Dim asked() const { return type->dims[dim]; }
+  };
+
+  static void add_places(Type type, const std::string& value, std::vector<Place>& out) {
     if (const auto* tuple = type->as<TupleType>()) {
-      for (uint32_t i = 0; i < tuple->fields.size(); ++i) {
-        bind_extents(tuple->fields[i], cat("field(", value, ", ", i, ")"));
-      }
-      return;
+      for (uint32_t i = 0; i < tuple->fields.size(); ++i)
+        add_places(tuple->fields[i], cat("field(", value, ", ", i, ")"), out);
+    } else if (const auto* t = type->as<TensorType>()) {
+      for (size_t d = 0; d < t->rank(); ++d) out.push_back({cat("extent(", value, ", ", d, ")"), t, d});
     }
-    const auto* t = type->as<TensorType>();
-    if (t == nullptr) return;
-    std::vector<size_t> checked;
-    for (size_t d = 0; d < t->rank(); ++d) {
-      const Dim dim = t->dims[d];
-      if (dim.is_symbolic() && dim.symbolic()->kind == kernel::ExprKind::kVar &&
-          extents_.emplace(dim.symbolic().get(), cat("n", extents_.size())).second) {
-        line(cat("[[maybe_unused]] const int64_t ", extent_of(dim), " = extent(", value, ", ", d, ");"));
-      } else if (!dim.is_unknown()) {
-        checked.push_back(d);
-      }
-    }
-    const auto known = [&](kernel::Expr v) { return extents_.contains(v.get()); };
-    for (size_t d : checked) {
-      const Dim dim = t->dims[d];
-      if (dim.is_symbolic() && !is_printable(dim.symbolic(), known)) continue;
-      line(cat("if (extent(", value, ", ", d, ") != ", extent_of(dim), ") return run.trap(",
-               c_literal(cat("an argument of a function is not ", show(t), ": dimension ", d, " is not ",
-                             show(dim))),
+  }
+
+  // The shape variables of parameters: where one stands alone, or else by a dim like `2*n + 1`. A shape that the types do
+  // not allow ends the run.
+  void bind_extents(const std::vector<Place>& places) {
+    const auto trap = [&](const std::string& condition, const Place& p) {
+      line(cat("if (", condition, ") return run.trap(",
+               c_literal(cat("an argument of a function is not ", show(p.type), ": dimension ", p.dim,
+                             " is not ", show(p.asked()))),
                ");"));
+    };
+    const auto bind = [&](kernel::Expr v, const std::string& value) {
+      const std::string n = extents_[v.get()] = cat("n", extents_.size());
+      line(cat("[[maybe_unused]] const int64_t ", n, " = ", value, ";"));
+      return n;
+    };
+    std::vector<const Place*> others, checked;
+    for (const Place& p : places) {
+      const Dim dim = p.asked();
+      if (dim.is_symbolic() && dim.symbolic()->kind == kernel::ExprKind::kVar &&
+          !extents_.contains(dim.symbolic().get())) {
+        bind(dim.symbolic(), p.extent);
+        continue;
+      }
+      if (dim.is_symbolic()) others.push_back(&p);
+      if (!dim.is_unknown()) checked.push_back(&p);
+    }
+    std::vector<kernel::Expr> asked;
+    for (const Place* p : others) asked.push_back(p->asked().symbolic());
+    std::unordered_set<const kernel::ExprNode*> known;
+    for (const auto& [variable, name] : extents_) known.insert(variable);
+    for (const kernel::ExtentRule& rule : kernel::extent_rules(asked, known)) {
+      const Place& p = *others[rule.extent];
+      const std::string rest = extent_of(Dim(rule.rest));
+      trap(cat(bind(rule.variable, cat("(", p.extent, " - ", rest, ") / ", rule.coefficient)), " < 0"), p);
+    }
+    for (const Place* p : checked) {
+      const auto is_known = [&](kernel::Expr v) { return extents_.contains(v.get()); };
+      if (p->asked().is_symbolic() && !is_printable(p->asked().symbolic(), is_known)) continue;
+      trap(cat(p->extent, " != ", extent_of(p->asked())), *p);
     }
   }
 
@@ -332,7 +240,7 @@ class Printer {
   void branches(const If& n, const std::string& into) {
     const std::string condition = evaluate(n.cond, false);
     const auto before = names_;
-    text_ += settle(indent_);
+    text_ += calls_.settle(indent_);
     open(cat("if (truth(", condition, ")) {"));
     scope(n.then_branch, into);
     names_ = before;
@@ -343,44 +251,107 @@ class Printer {
     close("}");
   }
 
-  // What the pattern asks of a value, and the variables that it binds.
-  void test(Pattern p, const std::string& value, std::vector<std::string>& conditions) {
-    switch (p->kind) {
-      case PatternKind::kWildcard: return;
-      case PatternKind::kVar: names_[p->var] = value; return;
-      case PatternKind::kCtor: {
-        const DataTypeDef* def = p_.module.data_type(p->ctor->data_type.text());
-        if (def->ctors.size() > 1) conditions.push_back(cat("tag(", value, ") == ", p->ctor->tag));
-        break;
-      }
-      case PatternKind::kTuple: break;
-    }
+  // The variables that the pattern binds of a value which it fits.
+  void bind_pattern(Pattern p, const std::string& value) {
+    if (p->kind == PatternKind::kVar) names_[p->var] = value;
     for (uint32_t i = 0; i < p->fields.size(); ++i)
-      test(p->fields[i], cat("field(", value, ", ", i, ")"), conditions);
+      bind_pattern(p->fields[i], cat("field(", value, ", ", i, ")"));
   }
 
   void arms(const Match& n, const std::string& into) {
     const std::string value = evaluate(n.value, false);
+    const std::optional<Decision> tree = decide(n, p_.module);
+    if (!tree) return arms_in_turn(n, value, into);
+    // An arm that several ways lead to is written once, after the decision.
+    if (most_ways(*tree) <= 1) {
+      return decision(*tree, value, [&](size_t arm) { take_arm(n, arm, value, into); });
+    }
+    const std::string chosen = cat("arm_", next_++);
+    line(cat("uint32_t ", chosen, " = 0;"));
+    decision(*tree, value, [&](size_t arm) { line(cat(chosen, " = ", arm, ";")); });
+    open(cat("switch (", chosen, ") {"));
+    for (size_t i = 0; i < n.arms.size(); ++i) {
+      // The value is one of these: the last one needs no test.
+      open(i + 1 < n.arms.size() ? cat("case ", i, ": {") : "default: {");
+      take_arm(n, i, value, into);
+      line("break;");
+      close("}");
+    }
+    close("}");
+  }
+
+  void take_arm(const Match& n, size_t arm, const std::string& value, const std::string& into) {
     const auto before = names_;
+    bind_pattern(n.arms[arm].pattern, value);
+    scope(n.arms[arm].body, into);
+    names_ = before;
+  }
+
+  static size_t most_ways(const Decision& tree) {
+    std::map<size_t, size_t> ways;
+    const auto count = [&](const auto& self, const Decision& d) -> void {
+      if (d.arm) ++ways[*d.arm];
+      for (const auto& [tag, next] : d.cases) self(self, next);
+      if (d.otherwise) self(self, *d.otherwise);
+    };
+    count(count, tree);
+    size_t most = 0;
+    for (const auto& [arm, number] : ways) most = std::max(most, number);
+    return most;
+  }
+
+  void decision(const Decision& d, const std::string& value, const std::function<void(size_t)>& take) {
+    if (d.arm) return take(*d.arm);
+    if (d.is_leaf()) return line("return run.trap(\"no arm of the match fits the value\");");
+    std::string part = value;
+    for (uint32_t i : d.path) part = cat("field(", part, ", ", i, ")");
+    // The last way needs no test: nothing else is left.
+    std::vector<std::pair<std::string, const Decision*>> ways;
+    for (const auto& [tag, next] : d.cases) ways.emplace_back(cat(tag), &next);
+    if (d.otherwise) ways.emplace_back("", d.otherwise.get());
+    const bool is_switch = ways.size() > 2;
+    if (is_switch) open(cat("switch (tag(", part, ")) {"));
+    for (size_t i = 0; i < ways.size(); ++i) {
+      const bool last = i + 1 == ways.size();
+      if (is_switch) {
+        open(last ? "default: {" : cat("case ", ways[i].first, ": {"));
+      } else {
+        if (last) indent_.resize(indent_.size() - 2);
+        open(last ? "} else {" : cat("if (tag(", part, ") == ", ways[i].first, ") {"));
+      }
+      decision(*ways[i].second, value, take);
+      if (is_switch) line("break;");
+      if (is_switch || last) close("}");
+    }
+    if (is_switch) close("}");
+  }
+
+  // What the pattern asks of a value.
+  void test(Pattern p, const std::string& value, std::vector<std::string>& conditions) const {
+    if (p->kind == PatternKind::kCtor && p_.module.data_type(p->ctor->data_type.text())->ctors.size() > 1)
+      conditions.push_back(cat("tag(", value, ") == ", p->ctor->tag));
+    for (uint32_t i = 0; i < p->fields.size(); ++i)
+      test(p->fields[i], cat("field(", value, ", ", i, ")"), conditions);
+  }
+
+  // One arm after the other.
+  void arms_in_turn(const Match& n, const std::string& value, const std::string& into) {
     bool open_else = false, always = false;
-    for (const Arm& arm : n.arms) {
+    for (size_t i = 0; i < n.arms.size() && !always; ++i) {
       std::vector<std::string> conditions;
-      test(arm.pattern, value, conditions);
+      test(n.arms[i].pattern, value, conditions);
       // Of a match that covers everything, the last arm fits if the others do not.
-      always = conditions.empty() || (n.total && &arm == &n.arms.back());
+      always = conditions.empty() || (n.total && i + 1 == n.arms.size());
       if (open_else) indent_.resize(indent_.size() - 2);
       const std::string head = always ? "{" : cat("if (", join(conditions, " && "), ") {");
       open(open_else ? cat("} else ", head) : head);
       open_else = true;
-      scope(arm.body, into);
-      names_ = before;
-      if (always) break;
+      take_arm(n, i, value, into);
     }
     if (!always) {
       if (open_else) indent_.resize(indent_.size() - 2);
       open(open_else ? "} else {" : "{");
       line("return run.trap(\"no arm of the match fits the value\");");
-      open_else = true;
     }
     close("}");
   }
@@ -499,7 +470,8 @@ class Printer {
     std::vector<std::string> extents;
     for (Dim d : view.dims) extents.push_back(extent_of(d));
     const std::string v = identifier("v", next_++);
-    text_ += tensor(indent_, v, extents, cat("make_view(run, ", x, "->data, "), cat(", ", copy(x), ")"));
+    text_ +=
+        print_tensor(indent_, v, extents, cat("make_view(run, ", x, "->data, "), cat(", ", copy(x), ")"));
     return v;
   }
 
@@ -514,7 +486,7 @@ class Printer {
     }
     if (const auto* g = call.callee->as<Global>()) {
       if (const kernel::Kernel* k = p_.module.kernel(g->name.text())) {
-        return variable(kernel_call(*k, arguments(call)));
+        return variable(calls_.call(*k, arguments(call)));
       }
     }
     if (const Function* f = direct(call.callee)) {
@@ -550,7 +522,7 @@ class Printer {
       std::vector<std::string> args;
       for (size_t i = 0; i < k.inputs.size(); ++i) args.push_back(cat("args[", i, "]"));
       kernels_ += cat("Value ", name, "(Run& run, const Value&, Value* args) {\n  return ",
-                      kernel_call(k, args), ";\n}\n");
+                      calls_.call(k, args), ";\n}\n");
     }
     return variable(cat("make_closure(run, ", name, ")"));
   }
@@ -581,7 +553,11 @@ class Printer {
     };
     for (Expr e : post_order(&fn)) {
       if (const auto* inner = e->as<Fn>()) {
-        for (const Var* p : inner->params) add_extents(p->type, add);
+        std::vector<kernel::Expr> dims;
+        for (const Var* p : inner->params) add_extents(p->type, dims);
+        for (kernel::Expr dim : dims) {
+          for (kernel::Expr v : kernel::variables(dim)) add(v);
+        }
       } else if (const auto view = p_.views.find(e); view != p_.views.end()) {
         const auto mention = [&](Dim d) {
           if (d.is_symbolic()) (void)is_printable(d.symbolic(), [&](kernel::Expr v) { return add(v), true; });
@@ -612,6 +588,7 @@ class Printer {
   std::string prefix_;
   const KernelName& kernel_name_;
   const std::function<uint64_t(size_t)>& offset_;
+  KernelCalls calls_;
   std::vector<std::unique_ptr<Scopes>> scopes_;
   std::vector<Function> functions_;
   std::map<std::string, size_t> globals_;
@@ -620,7 +597,6 @@ class Printer {
       can_wait_;  // kernels whose calls wait for each other, and their batched ones
   std::string kernels_;
   size_t next_ = 0;
-  size_t turning_ = 0;  // kernels that go to and fro
   // Of the function that is being printed.
   size_t current_ = 0;
   std::string text_, indent_;

@@ -73,7 +73,24 @@ PortExtents::PortExtents(const std::vector<passes::PlanPort>& inputs,
   const auto add = [&](kernel::Expr e) {
     if (places_.emplace(e->id, list_.size()).second) list_.push_back(e);
   };
-  for (const passes::PlanPort& port : inputs) add_extents(port.type, add);
+  std::vector<kernel::Expr> asked;
+  std::vector<std::pair<size_t, size_t>> where;
+  std::unordered_set<const kernel::ExprNode*> alone;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    for (size_t d = 0; d < inputs[i].type->rank(); ++d) {
+      const Dim dim = inputs[i].type->dims[d];
+      if (!dim.is_symbolic()) continue;
+      asked.push_back(dim.symbolic());
+      where.emplace_back(i, d);
+      if (dim.symbolic()->kind != kernel::ExprKind::kVar) continue;
+      add(dim.symbolic());
+      alone.insert(dim.symbolic().get());
+    }
+  }
+  for (const kernel::ExtentRule& rule : kernel::extent_rules(asked, alone)) {
+    rules_.push_back({where[rule.extent].first, where[rule.extent].second, rule});
+    add(rule.variable);
+  }
   variables_ = list_.size();
   const auto bound = [&](kernel::Expr v) { return places_.contains(v->id); };
   for (const auto* ports : {&inputs, &outputs}) {
@@ -109,12 +126,29 @@ std::string PortExtents::print(const std::map<std::string, int64_t>& bounds) con
   }
   return cat("// Extents that are not constant: shape variables, then expressions over them.\n",
              "constexpr size_t kVariableCount = ", variables_, ";\nconst int64_t kVariableBounds[] = {", most,
-             "0};\nconst char* const kExtentTexts[] = {", names, "\"\"};\n",
+             "0};\nconst char* const kExtentTexts[] = {", names, "\"\"};\n", print_rules(),
              "inline int64_t dynamic_extent(int64_t i, const int64_t* variables) {\n"
              "  for (size_t v = 0; v < kVariableCount; ++v) {\n    if (variables[v] == kUnknown) return "
              "kUnknown;\n  }\n"
              "  switch (i) {\n",
              cases, "    default: return variables[i];\n  }\n}\n");
+}
+
+std::string PortExtents::print_rules() const {
+  std::string out =
+      "// Shape variables that stand alone nowhere follow from the others and the inputs' extents.\n"
+      "inline void solve_variables(const DLTensor* const* inputs, int64_t* variables) {\n"
+      "  (void)inputs, (void)variables;\n";
+  for (const Rule& r : rules_) {
+    const kernel::Expr variable = r.rule.variable;
+    std::string condition = cat("inputs[", r.input, "] != nullptr && inputs[", r.input, "]->ndim == kInputs[",
+                                r.input, "].rank && inputs[", r.input, "]->shape != nullptr");
+    for (kernel::Expr v : kernel::variables(r.rule.rest)) condition += cat(" && ", name(v), " != kUnknown");
+    const std::string rest = print_extent(r.rule.rest, [&](kernel::Expr v) { return name(v); });
+    out += cat("  if (", condition, ") {\n    ", name(variable), " = (inputs[", r.input, "]->shape[", r.dim,
+               "] - ", rest, ") / ", r.rule.coefficient, ";\n  }\n");
+  }
+  return out + "}\n";
 }
 
 nlohmann::ordered_json describe_ports(std::string_view model_name, const passes::Plan& plan) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "aot/extents.h"
+#include "kernel/execute.h"
 #include "passes/plan_memory.h"
 
 namespace relay::aot {
@@ -15,23 +16,31 @@ namespace relay::aot {
 // The tensors of a type that stand in tuples, in order, as ports called after `name`.
 void add_ports(Type t, const std::string& name, std::vector<passes::PlanPort>& out);
 
-// The extents that ports ask for and that are not constant: first the shape variables that inputs mention alone, then
-// expressions over them. A table of a port has -1 - i for extent i.
+// The extents that ports ask for and that are not constant: first the shape variables that inputs tell, those that stand
+// alone somewhere before the others, then expressions over them. A table of a port has -1 - i for extent i.
 class PortExtents {
  public:
   PortExtents(const std::vector<passes::PlanPort>& inputs, const std::vector<passes::PlanPort>& outputs);
   // What a port's table has for the dim: the extent if it is constant, else a number of this list, else kUnknown.
   std::string entry(Dim d) const;
   size_t variables() const { return variables_; }
-  // kVariableCount, the largest values of variables that have one, the texts for messages, and the function that works an
-  // extent out.
+  // kVariableCount, the largest values of variables that have one, the texts for messages, and the functions that work out
+  // the variables that stand alone nowhere, and extents.
   std::string print(const std::map<std::string, int64_t>& bounds) const;
   // The variable as C++, where `variables` has the values of all.
   std::string name(kernel::Expr variable) const;
   bool has(kernel::Expr variable) const { return places_.contains(variable->id); }
 
  private:
+  // A variable that follows from an extent of an input.
+  struct Rule {
+    size_t input, dim;
+    kernel::ExtentRule rule;
+  };
+  std::string print_rules() const;
+
   std::vector<kernel::Expr> list_;
+  std::vector<Rule> rules_;
   std::map<uint32_t, size_t> places_;  // by the expressions' ids
   size_t variables_ = 0;
 };

@@ -11,6 +11,7 @@
 #include "kernel/print/print.h"
 #include "op/apply.h"
 #include "op/registry.h"
+#include "passes/kernel_extents.h"
 
 namespace relay::aot {
 namespace {
@@ -33,10 +34,11 @@ class Collector {
   }
 
  private:
-  // A function knows the extents that its parameters mention alone, and those that the function around it knows.
-  void extents(const Fn& fn, std::set<const kernel::ExprNode*> known) {
-    for (const Var* param : fn.params)
-      add_extents(param->type, [&](kernel::Expr v) { known.insert(v.get()); });
+  // A function knows the extents that follow from its parameters, and those that the function around it knows.
+  void extents(const Fn& fn, std::unordered_set<const kernel::ExprNode*> known) {
+    std::vector<kernel::Expr> own;
+    for (const Var* param : fn.params) add_extents(param->type, own);
+    for (const kernel::ExtentRule& rule : kernel::extent_rules(own, known)) known.insert(rule.variable.get());
     const auto is_known = [&](kernel::Expr v) { return known.contains(v.get()); };
     std::vector<Expr> pending{fn.body};
     std::set<Expr> seen;
@@ -58,8 +60,9 @@ class Collector {
     if (const auto* c = e->as<Constant>()) {
       constant(c);
     } else if (const auto* global = e->as<Global>()) {
-      if (const kernel::Kernel* k = p_.module.kernel(global->name.text())) {
+      if (const kernel::Kernel* k = kernel_of(e)) {
         kernel(*k, e->span);
+        if (!is_callee) p_.compared.insert(k);  // nobody knows what it will be called with
       } else {
         function(global->name);
       }
@@ -67,7 +70,15 @@ class Collector {
       if (!is_callee) throw Refusal{cat("operator `", op->op->name, "` is used as a value"), e->span};
     } else if (const auto* call = e->as<Call>()) {
       if (const op::OpDef* def = op::callee(*call)) operator_call(*call, *def);
+      if (const kernel::Kernel* k = kernel_of(call->callee);
+          k && !passes::extents_fit(p_.module.context(), *call, *k))
+        p_.compared.insert(k);
     }
+  }
+
+  const kernel::Kernel* kernel_of(Expr callee) const {
+    const auto* global = callee->as<Global>();
+    return global ? p_.module.kernel(global->name.text()) : nullptr;
   }
 
   // All that the view says of extents can be worked out.
@@ -121,12 +132,13 @@ class Collector {
     p_.plan.constants.push_back(*c->value);
   }
 
-  // Its shape variables follow from the extents of what it reads.
+  // Its shape variables follow from the extents of what it reads, and from elements that have extents.
   void kernel(const kernel::Kernel& k, Span span) {
     if (std::find(p_.kernels.begin(), p_.kernels.end(), &k) != p_.kernels.end()) return;
     std::vector<kernel::Expr> extents;
     for (const kernel::Buffer* b : k.inputs) extents.insert(extents.end(), b->shape.begin(), b->shape.end());
     std::set<const kernel::ExprNode*> found;
+    for (const kernel::ReadExtent& r : k.read_extents) found.insert(r.variable.get());
     const auto known = [&](kernel::Expr v) { return found.contains(v.get()); };
     for (const kernel::ExtentRule& rule : kernel::extent_rules(extents)) {
       if (is_printable(rule.rest, known)) found.insert(rule.variable.get());
@@ -136,8 +148,8 @@ class Collector {
         throw Refusal{cat("`", show(v), "` does not follow from what kernel `", k.name.text(), "` reads"),
                       span};
     }
-    for (const auto* made : {&k.outputs, &k.temporaries}) {
-      for (const kernel::Buffer* b : *made) {
+    for (const auto* list : {&k.inputs, &k.outputs, &k.temporaries}) {
+      for (const kernel::Buffer* b : *list) {
         for (kernel::Expr e : b->shape) {
           if (!is_printable(e, known))
             throw Refusal{cat("extent `", show(e), "` of kernel `", k.name.text(), "` has no code"), span};

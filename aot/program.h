@@ -10,6 +10,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "aot/extents.h"
@@ -40,6 +41,8 @@ struct Program {
   std::vector<Symbol> functions;
   std::unordered_map<Expr, size_t> constants = {};  // of functions: places in plan.constants
   std::unordered_map<Expr, View> views = {};        // the calls of functions that are none of kernels
+  // Kernels whose arguments are not proved to have the extents that they ask for: these are compared at each call.
+  std::unordered_set<const kernel::Kernel*> compared = {};
   Interface interface = {};
 };
 

@@ -7,6 +7,7 @@
 #include "interp/machine.h"
 
 #include <algorithm>
+#include <new>
 #include <utility>
 
 #include "base/cat.h"
@@ -289,6 +290,8 @@ Machine::State Machine::apply(const Value& callee, std::vector<Value> args, Span
     for (Tensor& t : made) results.push_back(Value(std::move(t)));
   } catch (const Trap& trap) {
     throw Trap(trap.what(), trap.span.known() ? trap.span : span);
+  } catch (const std::bad_alloc&) {
+    throw Exhausted(cat("not enough memory for the results of kernel @", name.text()));
   }
   return results.size() == 1 ? results[0] : Value::tuple(std::move(results));
 }
@@ -309,11 +312,10 @@ Machine::State Machine::apply_function(const Fn& fn, const Value* closure, std::
     if (auto own = self_.find(&fn); own != self_.end()) env->values[own->second] = *closure;
   }
   // A shape variable that is bound around the function is the same one in its parameters.
-  for (size_t i = 0; i < args.size(); ++i) {
-    const Var* p = fn.params[i];
-    if (Type t = p->annotation ? p->annotation : p->type) check_shape(args[i], t, env->extents, span);
-    env->values[p] = std::move(args[i]);
-  }
+  std::vector<Type> types;
+  for (const Var* p : fn.params) types.push_back(p->annotation ? p->annotation : p->type);
+  check_shapes(args, types, env->extents, span);
+  for (size_t i = 0; i < args.size(); ++i) env->values[fn.params[i]] = std::move(args[i]);
   return enter(fn.body, std::move(env));
 }
 

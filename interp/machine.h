@@ -179,10 +179,10 @@ class Machine {
   std::unordered_map<const Fn*, const Var*> self_;  // the name by which a let-bound function calls itself
 };
 
-// Traps unless the value fits the type: dtypes, ranks and extents of tensors. Shape variables are bound as they
-// are met, in `variables`; one that is met again must have the same extent.
-void check_shape(const Value& v, Type type, std::unordered_map<const kernel::ExprNode*, int64_t>& variables,
-                 Span span);
+// Traps unless the values fit the types: dtypes, ranks and extents of tensors. Shape variables are bound in `variables`:
+// where they are met alone first, or by a dim like `2*n + 1` if they stand alone nowhere. What is met again must agree.
+void check_shapes(std::span<const Value> values, std::span<const Type> types,
+                  std::unordered_map<const kernel::ExprNode*, int64_t>& variables, Span span);
 
 // A text for people: "(Tensor[(2), float32] [1, 2], Cons(1, Nil))". Iterative; cut after `most` characters.
 std::string show(const Value& v, size_t most = 2000);

@@ -2,55 +2,97 @@
 #include "base/cat.h"
 #include "interp/machine.h"
 #include "ir/module.h"
+#include "kernel/execute.h"
 
 namespace relay::interp {
 namespace {
 
-void check_tensor(const Tensor& t, const TensorType& type,
-                  std::unordered_map<const kernel::ExprNode*, int64_t>& variables, Span span) {
-  const auto fail = [&](const std::string& why) {
-    throw Trap(cat("expected ", relay::show(&type), ", found Tensor[", relay::show(t.shape()), ", ",
-                   t.dtype().name(), "]: ", why),
-               span);
-  };
-  if (t.dtype() != type.dtype) fail("the dtypes differ");
-  if (t.rank() != type.rank()) fail("the ranks differ");
-  // Lone variables first: other dims may be expressions over them.
-  for (size_t i = 0; i < t.rank(); ++i) {
-    const Dim d = type.dims[i];
-    if (!d.is_symbolic() || d.symbolic()->kind != kernel::ExprKind::kVar) continue;
-    auto [it, fresh] = variables.emplace(d.symbolic().get(), t.shape()[i]);
-    if (!fresh && it->second != t.shape()[i]) {
-      fail(cat("dimension ", i, " is ", t.shape()[i], " but `", relay::show(d), "` is ", it->second));
-    }
-  }
-  for (size_t i = 0; i < t.rank(); ++i) {
-    const Dim d = type.dims[i];
-    std::optional<int64_t> want;
-    if (d.is_const() && d.value() != t.shape()[i])
-      fail(cat("dimension ", i, " is ", t.shape()[i], ", not ", d.value()));
-    if (d.is_symbolic()) want = kernel::evaluate(d.symbolic(), variables);
-    if (want && *want != t.shape()[i]) {
-      fail(cat("dimension ", i, " is ", t.shape()[i], " but `", relay::show(d), "` is ", *want));
-    }
-  }
+using Extents = std::unordered_map<const kernel::ExprNode*, int64_t>;
+
+// A tensor and the type that it should have.
+struct Place {
+  const Tensor* tensor;
+  const TensorType* type;
+};
+
+[[noreturn]] void fail(const Place& p, Span span, const std::string& why) {
+  throw Trap(cat("expected ", relay::show(p.type), ", found Tensor[", relay::show(p.tensor->shape()), ", ",
+                 p.tensor->dtype().name(), "]: ", why),
+             span);
 }
 
-}  // namespace
-
-void check_shape(const Value& v, Type type, std::unordered_map<const kernel::ExprNode*, int64_t>& variables,
-                 Span span) {
-  std::vector<std::pair<const Value*, Type>> pending{{&v, type}};
+// The tensors that the types name, in order.
+std::vector<Place> places(std::span<const Value> values, std::span<const Type> types) {
+  std::vector<Place> out;
+  std::vector<std::pair<const Value*, Type>> pending;
+  for (size_t i = values.size(); i-- > 0;) pending.emplace_back(&values[i], types[i]);
   while (!pending.empty()) {
     auto [value, t] = pending.back();
     pending.pop_back();
+    if (!t) continue;
     if (const auto* tensor = t->as<TensorType>(); tensor && value->is_tensor()) {
-      check_tensor(value->tensor(), *tensor, variables, span);
+      out.push_back({&value->tensor(), tensor});
     } else if (const auto* tuple = t->as<TupleType>(); tuple && value->kind() == ValueKind::kTuple) {
       for (size_t i = tuple->fields.size(); i-- > 0;)
         pending.emplace_back(&value->fields()[i], tuple->fields[i]);
     }
   }
+  return out;
+}
+
+void bind_lone_variables(const Place& p, Extents& variables, Span span) {
+  for (size_t i = 0; i < p.type->rank(); ++i) {
+    const Dim d = p.type->dims[i];
+    if (!d.is_symbolic() || d.symbolic()->kind != kernel::ExprKind::kVar) continue;
+    const int64_t extent = p.tensor->shape()[i];
+    auto [it, fresh] = variables.emplace(d.symbolic().get(), extent);
+    if (!fresh && it->second != extent)
+      fail(p, span, cat("dimension ", i, " is ", extent, " but `", relay::show(d), "` is ", it->second));
+  }
+}
+
+// Those that stand alone nowhere follow from the dims that mention them.
+void bind_other_variables(std::span<const Place> all, Extents& variables) {
+  std::vector<kernel::Expr> extents;
+  std::vector<int64_t> are;
+  for (const Place& p : all) {
+    for (size_t i = 0; i < p.type->rank(); ++i) {
+      const Dim d = p.type->dims[i];
+      if (!d.is_symbolic() || kernel::evaluate(d.symbolic(), variables)) continue;
+      extents.push_back(d.symbolic());
+      are.push_back(p.tensor->shape()[i]);
+    }
+  }
+  if (!extents.empty()) kernel::solve_extents(extents, are, variables);
+}
+
+void check_extents(const Place& p, const Extents& variables, Span span) {
+  for (size_t i = 0; i < p.type->rank(); ++i) {
+    const Dim d = p.type->dims[i];
+    const int64_t extent = p.tensor->shape()[i];
+    if (d.is_const() && d.value() != extent)
+      fail(p, span, cat("dimension ", i, " is ", extent, ", not ", d.value()));
+    if (!d.is_symbolic()) continue;
+    const std::optional<int64_t> want = kernel::evaluate(d.symbolic(), variables);
+    if (want && *want != extent)
+      fail(p, span, cat("dimension ", i, " is ", extent, " but `", relay::show(d), "` is ", *want));
+    const kernel::Expr only[] = {d.symbolic()};
+    if (!want && !kernel::determined_by(only).empty())
+      fail(p, span, cat("dimension ", i, " is ", extent, ", and no `", relay::show(d), "` is"));
+  }
+}
+
+}  // namespace
+
+void check_shapes(std::span<const Value> values, std::span<const Type> types, Extents& variables, Span span) {
+  const std::vector<Place> all = places(values, types);
+  for (const Place& p : all) {
+    if (p.tensor->dtype() != p.type->dtype) fail(p, span, "the dtypes differ");
+    if (p.tensor->rank() != p.type->rank()) fail(p, span, "the ranks differ");
+  }
+  for (const Place& p : all) bind_lone_variables(p, variables, span);
+  bind_other_variables(all, variables);
+  for (const Place& p : all) check_extents(p, variables, span);
 }
 
 std::string show(const Value& v, size_t most) {

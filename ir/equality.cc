@@ -58,6 +58,7 @@ class Comparison {
   bool kernels(const Kernel& a, const Kernel& b) {
     return a.batched.text() == b.batched.text() && parameters(a.inputs, b.inputs) &&
            parameters(a.outputs, b.outputs) && parameters(a.temporaries, b.temporaries) &&
+           read_extents(a.read_extents, b.read_extents) &&
            statements(a.body, b.body);
   }
 
@@ -209,6 +210,15 @@ class Comparison {
     if (a.size() != b.size()) return false;
     for (size_t i = 0; i < a.size(); ++i) {
       if (!bind_buffers(a[i], b[i])) return false;
+    }
+    return true;
+  }
+
+  bool read_extents(const List<kernel::ReadExtent>& a, const List<kernel::ReadExtent>& b) {
+    if (a.size() != b.size()) return false;
+    for (size_t i = 0; i < a.size(); ++i) {
+      if (!same(a[i].variable, b[i].variable) || a[i].input != b[i].input || a[i].element != b[i].element)
+        return false;
     }
     return true;
   }

@@ -343,6 +343,9 @@ const kernel::Kernel* Importer::kernel(const kernel::Kernel& k) {
   copy.outputs = all(k.outputs);
   copy.temporaries = all(k.temporaries);
   copy.body = statement(k.body);
+  std::vector<kernel::ReadExtent> read(k.read_extents.begin(), k.read_extents.end());
+  for (kernel::ReadExtent& r : read) r.variable = expr(r.variable);
+  copy.read_extents = to_.arena().list(read);
   return to_.arena().make<kernel::Kernel>(copy);
 }
 

@@ -18,14 +18,15 @@ class Jit : public ::testing::Test {
     EXPECT_EQ(kernel::native::parse_target("sse2", out.compile.target), "");
     return out;
   }
-  void load(const std::string& text) {
+  // `lowers`: as for a run; otherwise operators stay as they are, which is what a program becomes that no pass takes.
+  void load(const std::string& text, bool lowers = true) {
     Diagnostics diagnostics;
     const Result<Module> parsed = parse("p.relay", text, diagnostics, op::operators(), {});
     const Result<Module> checked =
         parsed ? typecheck::check(*parsed, diagnostics) : Result<Module>(kReported);
     ASSERT_TRUE(checked.ok()) << diagnostics.render({});
     checked_ = *checked;
-    prepared_ = prepare(checked_, options());
+    prepared_ = lowers ? prepare(checked_, options()) : checked_;
     auto made = CompiledOperators::create(prepared_, options(), diagnostics);
     ASSERT_TRUE(made.ok()) << diagnostics.render({});
     operators_ = std::move(*made);
@@ -65,8 +66,18 @@ TEST_F(Jit, StaticShapesAreInKernelsBeforeTheRun) {
   EXPECT_EQ(operators_->compiled_calls() + operators_->interpreted_calls(), 0u) << "it is one kernel";
 }
 
+TEST_F(Jit, ShapesThatAreNotKnownAreInKernelsToo) {
+  load("def @main(%x: Tensor[(?, 4), float32], %y: Tensor[(?, 4), float32]) { multiply(add(%x, %y), %x) }");
+  EXPECT_EQ(prepared_.kernels().size(), 1u);
+  for (int64_t rows : {3, 1}) expect_the_meaning({numbers({3, 4}), numbers({rows, 4})});
+  EXPECT_EQ(operators_->compiled_calls() + operators_->interpreted_calls(), 0u) << "it is one kernel";
+  EXPECT_EQ(
+      trap_of([&] { run({numbers({2, 4}), numbers({3, 4})}); }),
+      "`add`: d0 and d1 do not broadcast (called with Tensor[(d0, 4), float32], Tensor[(d1, 4), float32])");
+}
+
 TEST_F(Jit, ShapesThatBecomeKnownAreCompiledThen) {
-  load("def @main(%x: Tensor[(?, 4), float32]) { multiply(add(%x, %x), %x) }");
+  load("def @main(%x: Tensor[(?, 4), float32]) { multiply(add(%x, %x), %x) }", false);
   for (int64_t rows : {3, 5, 3}) expect_the_meaning({numbers({rows, 4})});
   EXPECT_EQ(operators_->compiled_calls(), 6u);
   EXPECT_EQ(operators_->interpreted_calls(), 0u);
@@ -84,7 +95,8 @@ TEST_F(Jit, AttributesAndDtypesTellCallsApart) {
 def @main(%x: Tensor[(?, 3), float32], %y: Tensor[(?, 3), int32]) {
   (stack((%x, %x), axis=0), stack((%x, %x), axis=1), stack((%y, %y), axis=0), subtract(%y, %y))
 }
-)");
+)",
+       false);
   expect_the_meaning({numbers({3, 3}), numbers({3, 3}, kInt32)});
   EXPECT_EQ(operators_->compiled_calls(), 4u);
 }
@@ -113,7 +125,7 @@ def @main(%x: Tensor[(2), float32]) {
 }
 
 TEST_F(Jit, WhatTrapsTrapsWithTheSameWords) {
-  load("def @main(%x: Tensor[(?), int32], %y: Tensor[(?), int32]) { divide(%x, %y) }");
+  load("def @main(%x: Tensor[(?), int32], %y: Tensor[(?), int32]) { divide(%x, %y) }", false);
   const Value x = numbers({2}, kInt32), zeros{Tensor(kInt32, {2})};
   const auto meant = trap_of([&] { interp::Machine(checked_).call("main", {x, zeros}); });
   EXPECT_NE(meant, "none");

@@ -11,14 +11,58 @@ namespace relay::kernel {
 
 using ::relay::Tensor;
 
+std::string no_such_extent(const Kernel& k, const ReadExtent& r) {
+  return cat("kernel ", k.name.text(), " reads the extent `", show(r.variable), "` from `",
+             k.inputs[r.input]->name.text(), "`, which has none there");
+}
+
 std::unordered_map<const ExprNode*, int64_t> bind_shapes(const Kernel& k, std::span<const Tensor> inputs) {
   if (inputs.size() != k.inputs.size()) {
     throw Trap(
         cat("kernel ", k.name.text(), " takes ", k.inputs.size(), " tensors and was given ", inputs.size()));
   }
   std::unordered_map<const ExprNode*, int64_t> values;
-  // c*v + d = dim with one unknown v; repeated, because one dim may give what another needs.
-  const auto solve = [&](Expr e, int64_t dim) {
+  for (const ReadExtent& r : k.read_extents) {
+    const Tensor& from = inputs[r.input];
+    const int64_t extent = from.dtype() == kInt64 && r.element < from.size() ? from.get_int(r.element) : -1;
+    if (extent < 0) throw Trap(no_such_extent(k, r));
+    values[r.variable.get()] = extent;
+  }
+  std::vector<Expr> extents;
+  std::vector<int64_t> are;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const Buffer* b = k.inputs[i];
+    if (inputs[i].rank() != b->shape.size() || inputs[i].dtype() != b->dtype) {
+      throw Trap(cat("input `", b->name.text(), "` of kernel ", k.name.text(), " is ",
+                     inputs[i].dtype().name(), ::relay::show(inputs[i].shape())));
+    }
+    extents.insert(extents.end(), b->shape.begin(), b->shape.end());
+    are.insert(are.end(), inputs[i].shape().begin(), inputs[i].shape().end());
+  }
+  solve_extents(extents, are, values);
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    for (size_t d = 0; d < k.inputs[i]->shape.size(); ++d) {
+      const Expr e = k.inputs[i]->shape[d];
+      const std::optional<int64_t> value = evaluate(e, values);
+      if (value && *value != inputs[i].shape()[d]) {
+        throw Trap(cat("dim ", d, " of input `", k.inputs[i]->name.text(), "` is ", inputs[i].shape()[d],
+                       ", and ", show(e), " = ", *value, " was expected"));
+      }
+    }
+  }
+  for (Expr v : shape_parameters(k)) {
+    if (values.contains(v.get())) continue;
+    if (!determined_by(extents).contains(v.get()))
+      throw BadKernel(cat("the inputs do not determine `", show(v), "`"));
+    throw Trap(cat("the shapes of the inputs of kernel ", k.name.text(), " fit no extent `", show(v), "`"));
+  }
+  return values;
+}
+
+void solve_extents(std::span<const Expr> extents, std::span<const int64_t> are,
+                   std::unordered_map<const ExprNode*, int64_t>& values) {
+  // c*v + d = extent with one unknown v; repeated, because one extent may give what another needs.
+  const auto solve = [&](Expr e, int64_t extent) {
     const ExprNode* unknown = nullptr;
     int64_t coefficient = 0, rest = 0;
     for (const polynomial::Term& t : polynomial::terms(e)) {
@@ -33,40 +77,20 @@ std::unordered_map<const ExprNode*, int64_t> bind_shapes(const Kernel& k, std::s
         coefficient = t.coefficient;
       }
     }
-    if (unknown == nullptr || coefficient == 0 || (dim - rest) % coefficient != 0) return false;
-    values[unknown] = (dim - rest) / coefficient;
+    if (unknown == nullptr || coefficient == 0 || (extent - rest) % coefficient != 0) return false;
+    if ((extent - rest) / coefficient < 0) return false;
+    values[unknown] = (extent - rest) / coefficient;
     return true;
   };
   for (bool again = true; again;) {
     again = false;
-    for (size_t i = 0; i < inputs.size(); ++i) {
-      const Buffer* b = k.inputs[i];
-      if (inputs[i].rank() != b->shape.size() || inputs[i].dtype() != b->dtype) {
-        throw Trap(cat("input `", b->name.text(), "` of kernel ", k.name.text(), " is ",
-                       inputs[i].dtype().name(), ::relay::show(inputs[i].shape())));
-      }
-      for (size_t d = 0; d < b->shape.size(); ++d) again |= solve(b->shape[d], inputs[i].shape()[d]);
-    }
+    for (size_t i = 0; i < extents.size(); ++i) again |= solve(extents[i], are[i]);
   }
-  for (size_t i = 0; i < inputs.size(); ++i) {
-    for (size_t d = 0; d < k.inputs[i]->shape.size(); ++d) {
-      const Expr e = k.inputs[i]->shape[d];
-      const std::optional<int64_t> value = evaluate(e, values);
-      if (value && *value != inputs[i].shape()[d]) {
-        throw Trap(cat("dim ", d, " of input `", k.inputs[i]->name.text(), "` is ", inputs[i].shape()[d],
-                       ", and ", show(e), " = ", *value, " was expected"));
-      }
-    }
-  }
-  for (Expr v : shape_parameters(k)) {
-    if (!values.contains(v.get())) throw BadKernel(cat("the inputs do not determine `", show(v), "`"));
-  }
-  return values;
 }
 
-std::vector<ExtentRule> extent_rules(std::span<const Expr> extents) {
+std::vector<ExtentRule> extent_rules(std::span<const Expr> extents,
+                                     std::unordered_set<const ExprNode*> known) {
   std::vector<ExtentRule> rules;
-  std::unordered_set<const ExprNode*> known;
   // c*v + d with one unknown v, as above.
   const auto solve = [&](size_t place) {
     const Expr e = extents[place];

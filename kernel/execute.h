@@ -25,9 +25,12 @@ struct BadKernel : std::logic_error {
 };
 
 // The values of the kernel's shape variables for these inputs. Throws relay::Trap if a tensor's rank, dtype or
-// shape is not what the kernel asks for, BadKernel if the inputs do not determine a variable.
+// shape is not what the kernel asks for or an extent that it reads is negative, BadKernel if the inputs do not determine a variable.
 std::unordered_map<const ExprNode*, int64_t> bind_shapes(const Kernel& k,
                                                          std::span<const ::relay::Tensor> inputs);
+
+// What a run says where an extent that the kernel reads is negative.
+std::string no_such_extent(const Kernel& k, const ReadExtent& r);
 
 // How a shape variable follows from one of several extents, as bind_shapes works it out: it is (extent - rest) / coefficient.
 struct ExtentRule {
@@ -36,9 +39,15 @@ struct ExtentRule {
   int64_t coefficient;
   Expr rest;  // mentions variables of earlier rules only
 };
-std::vector<ExtentRule> extent_rules(std::span<const Expr> extents);
+// Where other variables are known already, these may be mentioned too.
+std::vector<ExtentRule> extent_rules(std::span<const Expr> extents,
+                                     std::unordered_set<const ExprNode*> known = {});
 // The variables that have such a rule.
 std::unordered_set<const ExprNode*> determined_by(std::span<const Expr> extents);
+// Adds the values of variables that follow by such rules where the extents have these values. One that would have to be
+// negative, or no whole number, gets none. That all extents agree is for the caller to see.
+void solve_extents(std::span<const Expr> extents, std::span<const int64_t> are,
+                   std::unordered_map<const ExprNode*, int64_t>& values);
 
 // The outputs. Throws relay::Trap where a Require fails or an integer is divided by zero, BadKernel as above.
 std::vector<::relay::Tensor> execute(const Kernel& k, std::span<const ::relay::Tensor> inputs);

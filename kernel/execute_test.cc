@@ -130,6 +130,37 @@ TEST_F(Execute, WhatNoOutputNeedsIsLeftOut) {
   EXPECT_EQ(kernel.temporaries[0]->name.text(), "t");
 }
 
+TEST_F(Execute, AShapeVariableNeedNotStandAlone) {
+  const Tensor x = k_.input("x", kFloat32, {n_ * 2 + 1});
+  const Tensor y = k_.compute("y", kFloat32, {n_}, [&](Indices i) { return x(i[0] * 2); });
+  EXPECT_EQ(run(y, {tensor(kFloat32, {5}, {1, 2, 3, 4, 5})}), (std::vector<double>{1, 3}));
+  EXPECT_EQ(run(y, {tensor(kFloat32, {1}, {1})}), (std::vector<double>{}));
+  // No whole number, and a negative one.
+  for (int64_t extent : {4, 0}) {
+    EXPECT_THROW(run(y, {tensor(kFloat32, {extent}, std::vector<double>(static_cast<size_t>(extent)))}),
+                 Trap);
+  }
+}
+
+TEST_F(Execute, ExtentsAreReadFromAnInput) {
+  k_.input("e", kInt64, {k_.index(2)});
+  const Tensor y = k_.compute("y", kInt64, {n_ + 1}, [&](Indices i) { return i[0] * n_; });
+  Kernel k = k_.finish("test", "", {y});
+  k.read_extents = arena_.list(std::vector<ReadExtent>{{n_, 0, 1}});
+  EXPECT_NE(show(k).find("shape n = e[1]"), std::string::npos);
+  const auto of = [&](std::vector<double> extents) {
+    return execute(k, std::vector{tensor(kInt64, {2}, extents)})[0].doubles();
+  };
+  EXPECT_EQ(of({9, 2}), (std::vector<double>{0, 2, 4}));
+  EXPECT_EQ(of({9, 0}), (std::vector<double>{0}));
+  try {
+    of({9, -1});
+    ADD_FAILURE() << "there is no extent below 0";
+  } catch (const Trap& trap) {
+    EXPECT_EQ(std::string(trap.what()), "kernel test reads the extent `n` from `e`, which has none there");
+  }
+}
+
 TEST_F(Execute, AnAccessOutsideTheBufferIsTheKernelsFault) {
   const Tensor x = k_.input("x", kFloat32, {n_});
   const Tensor y = k_.compute("y", kFloat32, {n_}, [&](Indices i) { return x(i[0] + 1); });

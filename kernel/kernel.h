@@ -121,9 +121,18 @@ struct Nop : StmtNode {
   static constexpr StmtKind kKind = StmtKind::kNop;
 };
 
+// A shape variable whose value is an element of an input: how large a result is may depend on data. The input is a
+// vector of int64 of constant length, and no input has the variable in its shape.
+struct ReadExtent {
+  Expr variable;
+  uint32_t input;
+  int64_t element;
+};
+
 // Parameters in order: inputs, outputs, temporaries. Temporaries are allocated by the caller, so that they are
 // part of its memory plan; their contents mean nothing before and after. Outputs overlap with nothing.
-// The free shape variables of the buffers' shapes are further parameters, see `shape_parameters`.
+// The free shape variables of the buffers' shapes are further parameters, see `shape_parameters`: who calls the kernel
+// works them out from the shapes of the inputs, and from their elements where `read_extents` says so.
 struct Kernel {
   Symbol name;
   List<const Buffer*> inputs, outputs, temporaries;
@@ -131,6 +140,7 @@ struct Kernel {
   Symbol origin;  // what it computes, for people: "nn.conv2d + add + nn.relu"
   // The kernel of the same module that does many calls of this one at once (batched.h); empty if there is none.
   Symbol batched = {};
+  List<ReadExtent> read_extents = {};
 };
 
 // The shape variables that the kernel's buffers and loops mention, each once, by name.

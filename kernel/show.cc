@@ -118,6 +118,9 @@ std::string show(const Kernel& k) {
   std::string out = cat("kernel ", k.name.text(), "(", list(k.inputs), ") -> (", list(k.outputs), ")");
   if (!k.origin.empty()) out += cat("  // ", k.origin.text());
   out += "\n";
+  for (const ReadExtent& r : k.read_extents)
+    out +=
+        line(1, cat("shape ", show(r.variable), " = ", k.inputs[r.input]->name.text(), "[", r.element, "]"));
   for (const Buffer* t : k.temporaries) out += line(1, cat("temporary ", declared(t)));
   return out + show(k.body, 1);
 }

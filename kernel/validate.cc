@@ -32,6 +32,7 @@ class Validator {
       }
     }
     for (const Buffer* b : kernel_.temporaries) declare(b);
+    read_extents();
     statement(kernel_.body, {});
     for (const Buffer* b : kernel_.outputs) {
       // A tensor of no elements has nothing to be written.
@@ -55,6 +56,25 @@ class Validator {
     if (!ids_.insert(b->id).second) report(cat("buffer `", b->name.text(), "` has the id of another one"));
     strides(*b);
   }
+  void read_extents() {
+    std::unordered_set<const ExprNode*> told;
+    for (const Buffer* b : kernel_.inputs) {
+      for (Expr e : b->shape) {
+        for (Expr v : variables(e)) told.insert(v.get());
+      }
+    }
+    for (const ReadExtent& r : kernel_.read_extents) {
+      if (!told.insert(r.variable.get()).second)
+        report(cat("shape variable `", show(r.variable), "` is read, and told by something else"));
+      const Buffer& from = *kernel_.inputs[r.input];
+      if (from.dtype != kInt64 || from.shape.size() != 1 || from.shape[0]->kind != ExprKind::kInt)
+        report(cat("extents are read from `", from.name.text(),
+                   "`, which is no vector of int64 of constant length"));
+      else if (from.shape[0]->int_value <= r.element)
+        report(cat("the extent `", show(r.variable), "` is read from outside of `", from.name.text(), "`"));
+    }
+  }
+
   // No two elements share a place.
   void strides(const Buffer& b) {
     if (b.strides.empty()) return;

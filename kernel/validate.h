@@ -17,6 +17,7 @@ namespace relay::kernel {
 //  * bindings are quasi-affine, and iterators that say where a block writes are independent of each other (affine.h);
 //  * a reduction that one block does takes all of its steps;
 //  * a loop whose iterations are declared independent separates what is written under it;
+//  * shape variables that are read from an input are told by nothing else, and the input has such elements;
 //  * vectorized loops have a constant extent; strides keep elements apart; inputs and outputs have none;
 //  * a block that names an instruction does what that does (instructions.h);
 //  * each output is written, and the loops around the writer reach all of each dim;

@@ -45,14 +45,6 @@ kernel::Expr broadcast_at(const kernel::Tensor& x, kernel::Indices i, std::span<
   return x.at(at);
 }
 
-void require_broadcast(kernel::Builder& k, const kernel::Tensor& x, std::span<const kernel::Expr> shape) {
-  for (size_t d = 0; d < x.rank(); ++d) {
-    const kernel::Expr extent = x.dim(d), wanted = shape[d + shape.size() - x.rank()];
-    if (extent.is_int(1) || extent == wanted) continue;
-    k.require(logical_or(equal(extent, k.index(1)), equal(extent, wanted)), "shapes do not broadcast");
-  }
-}
-
 Expr collapse_to(Builder& b, Expr dy, Expr like) {
   const auto& from = *dy->type->as<TensorType>();
   const auto& to = *like->type->as<TensorType>();

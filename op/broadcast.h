@@ -15,11 +15,8 @@ namespace relay::op {
 std::vector<int64_t> broadcast_elements(const Shape& from, const Shape& to);
 
 // The element of x that the element `i` of a result of this shape sees. An extent that may or may not be 1 is
-// looked at when the kernel runs; operators with several arguments also call `require_broadcast`.
+// looked at when the kernel runs. That it broadcasts at all is what the operator's relation asks.
 kernel::Expr broadcast_at(const kernel::Tensor& x, kernel::Indices i, std::span<const kernel::Expr> shape);
-
-// Inside a kernel's function: x broadcasts to `shape`, as far as that is not known already.
-void require_broadcast(kernel::Builder& k, const kernel::Tensor& x, std::span<const kernel::Expr> shape);
 
 // The adjoint of an argument that was broadcast: dy summed down to the shape of `like`; dy itself if it has it.
 Expr collapse_to(Builder& b, Expr dy, Expr like);

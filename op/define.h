@@ -142,6 +142,7 @@ struct Spec {
   Expr (*expand)(Builder& b, const A& a, const Site& c) = nullptr;
   std::vector<Expr> (*differentiate)(Builder& b, const A& a, const Site& c) = nullptr;
   std::vector<kernel::Tensor> (*lower)(kernel::Builder& k, const A& a, const Lowering& c) = nullptr;
+  kernel::Tensor (*extents)(kernel::Builder& k, const A& a, const Lowering& c) = nullptr;
 };
 
 template <class A = NoAttrs>
@@ -189,6 +190,11 @@ OpDef define(Spec<A> s) {
   }
   if (s.lower) {
     d.lower = [rule = s.lower](kernel::Builder& k, const Attrs& a, const Lowering& c) {
+      return rule(k, read_attrs<A>(a), c);
+    };
+  }
+  if (s.extents) {
+    d.extents = [rule = s.extents](kernel::Builder& k, const Attrs& a, const Lowering& c) {
       return rule(k, read_attrs<A>(a), c);
     };
   }

@@ -75,6 +75,7 @@ std::string describe(const OpDef& op) {
   }
   facts.push_back(cat("Effects: ", describe(op.effects), "."));
   facts.push_back(cat("Tolerance: ", describe(op.tolerance), "."));
+  if (op.extents) facts.push_back("The extents of the result depend on data.");
   if (op.view) facts.push_back("The result has the elements of the first argument, in their order.");
   return out + join(facts, " ") + "\n";
 }

@@ -127,6 +127,9 @@ struct OpDef {
   // index. The rule itself is null for operators that have no gradient, see above.
   std::function<std::vector<Expr>(Builder&, const Attrs&, const Site&)> differentiate = {};
   std::function<std::vector<kernel::Tensor>(kernel::Builder&, const Attrs&, const Lowering&)> lower = {};
+  // Of operators whose results have extents that data tell, each a `?` of their types: a vector of int64 with these extents,
+  // in order. It traps where there are none, and `lower` is asked for results of these extents. Such an operator is opaque.
+  std::function<kernel::Tensor(kernel::Builder&, const Attrs&, const Lowering&)> extents = {};
   std::function<std::vector<AttrError>(const Attrs&)> check_attrs = {};
   // Of Effects::kTraps: could a call with this type of result fail on some values? Null: every call could.
   std::function<bool(const Attrs&, Type result)> traps = {};

@@ -11,23 +11,26 @@ bool may_trap_on_values(const Call& call, const op::OpDef& op) {
   return !op.traps || !call.type || op.traps(call.attrs, call.type);
 }
 
-bool checks_shapes(Context& context, const Call& call, const op::OpDef& op) {
+Fit fit_of(Context& context, const Call& call, const op::OpDef& op) {
   std::vector<Type> types;
   bool is_static = true;
   for (Expr arg : call.args) {
-    // What a type parameter stands for is not known here.
-    if (!arg->type || arg->type->has_type_var) return true;
+    if (!arg->type || arg->type->has_type_var) return Fit::kUnknown;
     types.push_back(arg->type);
   }
   for (const TensorType* t : op::flatten(types)) is_static = is_static && t->is_static();
-  if (is_static) return false;
+  if (is_static) return Fit::kProved;
   try {
     op::Relation relation(context, types);
     op.relate(relation, call.attrs);
-    return !relation.checks().empty();
+    return relation.checks().empty() ? Fit::kProved : Fit::kChecked;
   } catch (const op::RelationError&) {
-    return true;
+    return Fit::kUnknown;
   }
+}
+
+bool checks_shapes(Context& context, const Call& call, const op::OpDef& op) {
+  return fit_of(context, call, op) != Fit::kProved;
 }
 
 bool may_trap(Context& context, const Call& call, const op::OpDef& op) {

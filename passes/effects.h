@@ -11,6 +11,13 @@
 
 namespace relay::passes {
 
+// What the types of a call's arguments say of its shapes.
+enum class Fit : uint8_t {
+  kProved,   // they fit
+  kChecked,  // extents are compared when the program runs
+  kUnknown,  // nothing: what a type parameter stands for is not known here
+};
+Fit fit_of(Context& context, const Call& call, const op::OpDef& op);
 // Could the shapes of the arguments be wrong when the program runs? They were neither proved nor refuted then.
 bool checks_shapes(Context& context, const Call& call, const op::OpDef& op);
 // Could it trap for some values of its arguments?

@@ -34,6 +34,7 @@ struct Site {
   const op::OpDef* def;
   std::vector<size_t> users;  // sites of the same scope, in order; complete unless `escapes`
   bool escapes = false;       // something else uses the value too
+  bool checked = false;       // compares extents when the program runs: equal ones are not known to be
   // The post-dominator tree: sites come after their producers, so users have higher indices.
   size_t post_dominator = SIZE_MAX;  // SIZE_MAX: the end of the scope
   uint32_t depth = 0;
@@ -44,9 +45,16 @@ struct Site {
 
 class Fuser {
  public:
-  // `most`: calls in one group; `longest`: a row of scores in attention, 0 for no attention.
-  Fuser(Context& context, Expr root, size_t most, int64_t longest)
-      : context_(context), root_(root), most_(most), longest_(longest), effects_(context, root) {}
+  // `most`: calls in one group; `longest`: a row of scores in attention, 0 for no attention. `compares`: can kernels
+  // compare extents?
+  Fuser(Context& context, Expr root, size_t most, int64_t longest, bool compares)
+      : context_(context),
+        root_(root),
+        most_(most),
+        longest_(longest),
+        compares_(compares),
+        scopes_(scopes(root)),
+        effects_(context, root) {}
 
   Expr run() {
     collect();
@@ -64,19 +72,18 @@ class Fuser {
   }
 
  private:
-  // Tensor in, one tensor out, pure enough to be moved next to its use within its scope.
-  // Kernels do not compare shapes.
-  bool eligible(const Call& call, const op::OpDef* def) {
-    return def && def->lower && def->effects != op::Effects::kEffect && call.type &&
-           !checks_shapes(context_, call, *def);
+  // Tensors in, tensors out, pure enough to be moved next to its use within its scope.
+  bool eligible(const Call& call, const op::OpDef* def) const {
+    return def && def->lower && def->effects != op::Effects::kEffect && call.type;
   }
 
   void collect() {
-    const Scopes scopes = relay::scopes(root_);
+    const Scopes& scopes = scopes_;
     const std::vector<Expr> order = post_order(root_);
     std::unordered_set<Expr> fused_before;
     for (Expr e : order) {
       const auto* fn = e->as<Fn>();
+      if (fn) function_with_[fn->body] = fn;
       if (!fn || !fn->attrs.flag("Primitive")) continue;
       for (Expr inner : post_order(fn->body)) fused_before.insert(inner);
     }
@@ -84,8 +91,11 @@ class Fuser {
       const auto* call = e->as<Call>();
       const op::OpDef* def = call ? op::callee(*call) : nullptr;
       if (!call || !eligible(*call, def) || fused_before.contains(e)) continue;
+      const Fit fit = fit_of(context_, *call, *def);
+      if (fit == Fit::kUnknown || (fit == Fit::kChecked && !compares_)) continue;
       site_of_[e] = sites_.size();
       Site site{call, def, {}};
+      site.checked = fit == Fit::kChecked;
       site.group = sites_.size();
       sites_.push_back(std::move(site));
     }
@@ -188,10 +198,11 @@ class Fuser {
 
   static bool one_tensor(const Site& s) { return s.call->type->as<TensorType>() != nullptr; }
 
-  static bool same_dims(const Site& a, const Site& b) {
+  // Does the second have the shape of the first?
+  static bool keeps_shape(const Site& a, const Site& b) {
     const auto* x = a.call->type->as<TensorType>();
     const auto* y = b.call->type->as<TensorType>();
-    return x && y && x->dims == y->dims;
+    return x && y && x->dims == y->dims && !b.checked;
   }
 
   void join(size_t i, int phase) {
@@ -204,7 +215,7 @@ class Fuser {
     if (phase == 0) {
       // After a convolution or a product: elementwise work on exactly its elements.
       fits = own == Fusion::kOutputFusable && s.on_the_way <= Fusion::kBroadcast &&
-             last <= Fusion::kBroadcast && same_dims(s, sites_[sink]) && way_keeps_shape(i, sink);
+             last <= Fusion::kBroadcast && keeps_shape(s, sites_[sink]) && way_keeps_shape(i, sink);
     } else if (phase == 1) {
       // Elementwise work joins what follows, up to and including a reduction, which reads each element once. It
       // also joins the elementwise work after a convolution.
@@ -238,7 +249,7 @@ class Fuser {
 
   bool way_keeps_shape(size_t i, size_t sink) {
     for (size_t x : between(i, sink)) {
-      if (!same_dims(sites_[i], sites_[x])) return false;
+      if (!keeps_shape(sites_[i], sites_[x])) return false;
     }
     return true;
   }
@@ -319,6 +330,7 @@ class Fuser {
 
   // Is every row of the call's result made of the rows in the same places of its arguments?
   static bool goes_along(const Site& s, const List<Dim>& rows) {
+    if (s.checked) return false;
     if (const TensorType* own = rows_of(s)) return own->dims == rows;
     const auto* y = s.call->type->as<TensorType>();
     if (!y || s.def->fusion > Fusion::kBroadcast || y->rank() != rows.size() || rows.empty()) return false;
@@ -349,7 +361,8 @@ class Fuser {
   // Does the call keep a matrix of so many rows and columns, or one value for each of its rows?
   static bool keeps_rows(const Site& s, Dim rows, Dim columns) {
     const auto* y = s.call->type->as<TensorType>();
-    if (!y || y->dtype != kFloat32 || y->rank() < 2 || y->dims[y->rank() - 2] != rows) return false;
+    if (s.checked || !y || y->dtype != kFloat32 || y->rank() < 2 || y->dims[y->rank() - 2] != rows)
+      return false;
     const Dim length = y->dims[y->rank() - 1];
     if (const TensorType* own = rows_of(s)) return own->dims[own->rank() - 1] == columns;
     if (s.def->view) {
@@ -448,7 +461,7 @@ class Fuser {
   }
 
   // A kernel is told the shapes of what it takes and nothing else. Where these do not determine its own, as of
-  // zeros(shape=[n]), it takes parameters of the function around as well, of which it reads the extents alone. Nothing
+  // zeros(shape=[n]), it takes parameters of the functions around as well, of which it reads the extents alone. Nothing
   // if that does not do.
   std::optional<std::vector<Expr>> shape_arguments(const std::vector<size_t>& members) {
     std::vector<kernel::Expr> given, needed;
@@ -466,7 +479,7 @@ class Fuser {
     for (kernel::Expr e : needed) {
       for (kernel::Expr v : kernel::variables(e)) {
         if (known.contains(v.get())) continue;
-        const Var* source = parameter_with(v);
+        const Var* source = parameter_with(v, sites_[members.back()].call);
         if (!source) return std::nullopt;
         out.push_back(source);
         dims(source->type, given);
@@ -476,16 +489,20 @@ class Fuser {
     return out;
   }
 
-  // A parameter of the function around that has this extent, null if none has.
-  const Var* parameter_with(kernel::Expr extent) const {
-    const auto* fn = root_->as<Fn>();
-    for (size_t i = 0; fn && i < fn->params.size(); ++i) {
-      const auto* t = fn->params[i]->type ? fn->params[i]->type->as<TensorType>() : nullptr;
-      if (t && std::any_of(t->dims.begin(), t->dims.end(),
-                           [&](Dim d) { return d.is_symbolic() && d.symbolic() == extent; }))
-        return fn->params[i];
+  // A parameter of a function around the call that has this extent, of the innermost such function; null if none has.
+  const Var* parameter_with(kernel::Expr extent, Expr call) const {
+    for (uint32_t s = scopes_.scope_of.get(call);; s = scopes_.all[s].parent) {
+      const auto fn = function_with_.find(scopes_.all[s].body);
+      if (fn != function_with_.end()) {
+        for (const Var* p : fn->second->params) {
+          const auto* t = p->type ? p->type->as<TensorType>() : nullptr;
+          if (t && std::any_of(t->dims.begin(), t->dims.end(),
+                               [&](Dim d) { return d.is_symbolic() && d.symbolic() == extent; }))
+            return p;
+        }
+      }
+      if (s == scopes_.all[s].parent) return nullptr;
     }
-    return nullptr;
   }
 
   Expr primitive(const std::vector<size_t>& members, const std::vector<Expr>& shapes,
@@ -541,7 +558,10 @@ class Fuser {
   Expr root_;
   size_t most_;
   int64_t longest_;
-  std::vector<Site> sites_;  // in post-order
+  bool compares_;
+  const Scopes scopes_;
+  std::unordered_map<Expr, const Fn*> function_with_;  // by its body
+  std::vector<Site> sites_;                            // in post-order
   std::unordered_map<Expr, size_t> site_of_;
   std::unordered_map<Expr, uint32_t> tuple_users_;
   std::unordered_map<size_t, std::vector<Expr>> shape_arguments_;  // by group
@@ -556,7 +576,8 @@ Module run(const Module& m, const PassContext& pass) {
   for (const auto& [name, fn] : m.functions()) {
     if (fn->attrs.flag("Primitive")) continue;
     Expr fused =
-        Fuser(m.context(), fn, static_cast<size_t>(pass.value("max-ops")), pass.value("attention")).run();
+        Fuser(m.context(), fn, static_cast<size_t>(pass.value("max-ops")), pass.value("attention"), !pass.gpu)
+            .run();
     if (fused != fn) out.set_function(name.text(), fused->as<Fn>());
   }
   return out;

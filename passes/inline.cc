@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <map>
 #include <optional>
-#include <set>
 #include <unordered_map>
 
 #include "base/components.h"
@@ -52,21 +51,6 @@ TypeMap map_of(const Instance& instance) {
         const auto it = instance.types.find(v);
         return it == instance.types.end() ? v : it->second;
       }};
-}
-
-// The shape variables in the function's types and attributes.
-std::set<const kernel::ExprNode*> shape_variables(Context& context, const Fn* fn) {
-  std::set<const kernel::ExprNode*> out;
-  const TypeMap look{.dim =
-                         [&](Dim d) {
-                           if (d.is_symbolic()) {
-                             for (kernel::Expr v : kernel::variables(d.symbolic())) out.insert(v.get());
-                           }
-                           return d;
-                         },
-                     .dtype = {}};
-  map_types(context, fn, look);
-  return out;
 }
 
 class Inliner {
@@ -137,7 +121,7 @@ class Inliner {
   struct Offer {
     const Fn* fn;
     size_t size;
-    std::set<const kernel::ExprNode*> shape_variables;
+    std::vector<kernel::Expr> shape_variables;
   };
 
   // let p0 = a0; let p1 = a1; ... body, if the types allow it.
@@ -156,8 +140,8 @@ class Inliner {
       bind(context, callee->params[i]->type, call.args[i]->type, instance);
     }
     // A shape variable that the body binds itself would be confused with the caller's of the same name.
-    for (const kernel::ExprNode* v : offer.shape_variables) {
-      if (!instance.dims.contains(v)) return std::nullopt;
+    for (kernel::Expr v : offer.shape_variables) {
+      if (!instance.dims.contains(v.get())) return std::nullopt;
     }
     const TypeMap map = map_of(instance);
     const Fn* copy = map_types(context, refresh(context, callee), map)->as<Fn>();

@@ -19,6 +19,9 @@ namespace relay::passes {
 // or contradict one another, which the run has to find out.
 std::optional<std::vector<int64_t>> extents_at(const Call& call, const kernel::Kernel& k);
 
+// Are the extents that the call gives proved to be those that the kernel asks for? If not, the run compares them.
+bool extents_fit(Context& context, const Call& call, const kernel::Kernel& k);
+
 // The kernel with these values in the place of its shape variables, under another name.
 const kernel::Kernel* with_extents(Context& context, const kernel::Kernel& k,
                                    const std::vector<int64_t>& extents, std::string_view name);

@@ -1,15 +1,18 @@
 // lower: each function marked `Primitive` becomes a kernel of the module, and its call a call of that kernel.
 //
-// A kernel is what the operators' own lowerings say, one after the other, scheduled for the target. Equal functions
-// give one kernel. Operators that are left outside of primitive functions stay operator calls. The program's own kernels
-// stay as they are written, for the extents of each call where these are constant; for a GPU they are scheduled too.
-// A kernel that is called where recursion branches gets a batched one beside it (recursion.h).
+// A kernel is what the operators' own lowerings say, one after the other, scheduled for the target. It begins with what the
+// operators' relations leave to be compared when the program runs. Equal functions give one kernel; an operator whose
+// extents depend on data (OpDef::extents) gives two, and the first one tells the second its extents. Operators that are
+// left outside of primitive functions stay operator calls. The program's own kernels stay as they are written, for the
+// extents of each call where these are constant; for a GPU they are scheduled too. A kernel that is called where recursion
+// branches gets a batched one beside it (recursion.h).
 #include <algorithm>
 #include <map>
 #include <unordered_map>
 #include <unordered_set>
 
 #include "base/cat.h"
+#include "base/check.h"
 #include "ir/analysis.h"
 #include "ir/rewrite.h"
 #include "kernel/batched.h"
@@ -125,7 +128,7 @@ class Lowerer {
 
   // That which does many calls of the function's kernel at once. Its constants are the same for all of them.
   kernel::Kernel lower_batched(const Fn& fn, std::string_view name) {
-    const kernel::Kernel one = written(fn, name);
+    const kernel::Kernel one = written(fn, name).kernel;
     const size_t arguments = one.inputs.size() - large_constants(fn).size();
     std::vector<bool> varies;
     for (const kernel::Buffer* b : one.inputs) {
@@ -133,52 +136,121 @@ class Lowerer {
                        *kernel::memory_extent(*b) <
                            kernel::kWeightBytes / static_cast<int64_t>(b->dtype.bytes()));
     }
-    return scheduled(kernel::batched(context_.pool(), one, varies, name));
+    return scheduled({kernel::batched(context_.pool(), one, varies, name)});
+  }
+
+  // The kernel that tells the function's its extents. What has such extents is opaque: it is all of the function.
+  kernel::Kernel lower_extents(const Fn& fn, std::string_view name) {
+    const auto* call = fn.body->as<Call>();
+    CHECK(call, "an operator whose extents depend on data was fused");
+    Function f = named_extents(fn);
+    kernel::Builder k(context_.pool());
+    take_inputs(k, fn, f);
+    for (Expr arg : call->args) {
+      if (const auto* c = arg->as<Constant>(); c && c->value->size() == 1)
+        f.tensors[arg] = {literal(k, *c->value)};
+    }
+    compare_extents(*call, f);
+    const op::OpDef& def = *op::callee(*call);
+    const kernel::Tensor extents = made_by(def.extents, k, *call, f);
+    const kernel::Kernel plain = k.finish(name, cat("extents of ", def.name), {extents});
+    require_known_shapes(plain);
+    return scheduled({plain, f.comparisons});
   }
 
  private:
-  kernel::Kernel scheduled(const kernel::Kernel& plain) const {
-    return gpu_ ? kernel::schedule::schedule_for_gpu(plain, *gpu_)
-                : kernel::schedule::schedule_for_cpu(plain, target_);
-  }
+  // A kernel as the operators say, and what it begins with.
+  struct Written {
+    kernel::Kernel kernel;
+    std::vector<kernel::Stmt> comparisons = {};
+  };
+
+  // A function that is being lowered.
+  struct Function {
+    std::unordered_map<Expr, Type> types;  // of its parts, with names for extents that are not known
+    std::vector<kernel::Expr> read = {};   // the names of those that depend on data
+    std::unordered_map<Expr, std::vector<kernel::Tensor>> tensors = {};
+    std::vector<kernel::Stmt> comparisons = {};  // what a kernel of it begins with
+  };
 
   // As the operators say.
-  kernel::Kernel written(const Fn& fn, std::string_view name) {
+  Written written(const Fn& fn, std::string_view name) {
     kernel::Builder k(context_.pool());
-    std::unordered_map<Expr, std::vector<kernel::Tensor>> tensors;
-    const std::unordered_map<Expr, Type> types = named_extents(fn);
+    Function f = named_extents(fn);
+    take_inputs(k, fn, f);
+    if (!f.read.empty()) k.input("e", kInt64, {k.index(static_cast<int64_t>(f.read.size()))});
+    for (Expr e : post_order(fn.body)) {
+      if (const auto* c = e->as<Constant>(); c && c->value->size() == 1) {
+        f.tensors[e] = {literal(k, *c->value)};
+      } else if (const auto* tuple = e->as<Tuple>()) {
+        for (Expr field : tuple->fields) {
+          const auto& parts = f.tensors.at(field);
+          f.tensors[e].insert(f.tensors[e].end(), parts.begin(), parts.end());
+        }
+      } else if (const auto* call = e->as<Call>()) {
+        compare_extents(*call, f);
+        f.tensors[e] = made_by(op::callee(*call)->lower, k, *call, f);
+      }
+    }
+    kernel::Kernel plain = k.finish(name, describe(fn, " + ", 12), f.tensors.at(fn.body));
+    std::vector<kernel::ReadExtent> read;
+    const auto last = static_cast<uint32_t>(plain.inputs.size() - 1);
+    for (kernel::Expr v : f.read) read.push_back({v, last, static_cast<int64_t>(read.size())});
+    plain.read_extents = context_.arena().list(read);
+    require_known_shapes(plain);
+    return {plain, f.comparisons};
+  }
+
+  void take_inputs(kernel::Builder& k, const Fn& fn, Function& f) {
     for (size_t i = 0; i < fn.params.size(); ++i) {
       const Var* p = fn.params[i];
-      for (const TensorType* t : op::flatten(std::vector<Type>{types.at(p)})) {
-        tensors[p].push_back(k.input(cat("x", i), t->dtype, shape_of(*t)));
+      for (const TensorType* t : op::flatten(std::vector<Type>{f.types.at(p)})) {
+        f.tensors[p].push_back(k.input(cat("x", i), t->dtype, shape_of(*t)));
       }
     }
     for (Expr e : large_constants(fn)) {
       const auto* t = e->type->as<TensorType>();
-      tensors[e] = {k.input("c", t->dtype, shape_of(*t))};
+      f.tensors[e] = {k.input("c", t->dtype, shape_of(*t))};
     }
-    for (Expr e : post_order(fn.body)) {
-      if (const auto* c = e->as<Constant>(); c && c->value->size() == 1) {
-        tensors[e] = {literal(k, *c->value)};
-      } else if (const auto* tuple = e->as<Tuple>()) {
-        for (Expr field : tuple->fields) {
-          const auto& parts = tensors.at(field);
-          tensors[e].insert(tensors[e].end(), parts.begin(), parts.end());
-        }
-      } else if (const auto* call = e->as<Call>()) {
-        tensors[e] = lower_call(k, *call, tensors, types);
-      }
-    }
-    kernel::Kernel plain = k.finish(name, describe(fn, " + ", 12), tensors.at(fn.body));
-    require_known_shapes(plain);
-    return plain;
   }
 
-  // A kernel is told its inputs' shapes and nothing else.
+  kernel::Kernel scheduled(const Written& w) const {
+    kernel::Kernel out = gpu_ ? kernel::schedule::schedule_for_gpu(w.kernel, *gpu_)
+                              : kernel::schedule::schedule_for_cpu(w.kernel, target_);
+    if (w.comparisons.empty()) return out;
+    std::vector<kernel::Stmt> body = w.comparisons;
+    body.push_back(out.body);
+    out.body = kernel::make_sequence(context_.arena(), body);
+    return out;
+  }
+
+  // What the call's relation could neither prove nor refute.
+  void compare_extents(const Call& call, Function& f) {
+    const op::OpDef& def = *op::callee(call);
+    std::vector<Type> types;
+    for (Expr arg : call.args) types.push_back(f.types.at(arg));
+    op::Relation relation(context_, types);
+    def.relate(relation, call.attrs);
+    for (const op::DimCheck& check : relation.checks()) {
+      const kernel::Expr a = check.a.expr(context_.pool()), b = check.b.expr(context_.pool()),
+                         one = context_.pool().integer(1);
+      kernel::Expr holds = equal(a, b);
+      if (check.broadcasts) holds = logical_or(holds, logical_or(equal(a, one), equal(b, one)));
+      const auto asks_so = [&](kernel::Stmt s) { return s->as<kernel::Require>()->condition == holds; };
+      if (std::any_of(f.comparisons.begin(), f.comparisons.end(), asks_so)) continue;
+      const std::string message = cat("`", def.name, "`: ", show(a), " and ", show(b),
+                                      check.broadcasts ? " do not broadcast" : " differ", " (called with ",
+                                      join(types, ", ", [](Type t) { return show(t, 80); }), ")");
+      f.comparisons.push_back(kernel::make_require(context_.arena(), holds, context_.symbol(message)));
+    }
+  }
+
+  // A kernel is told its inputs' shapes, the extents that it reads, and nothing else.
   static void require_known_shapes(const kernel::Kernel& k) {
     std::vector<kernel::Expr> extents;
     for (const kernel::Buffer* b : k.inputs) extents.insert(extents.end(), b->shape.begin(), b->shape.end());
-    const auto known = kernel::determined_by(extents);
+    auto known = kernel::determined_by(extents);
+    for (const kernel::ReadExtent& r : k.read_extents) known.insert(r.variable.get());
     for (kernel::Expr v : kernel::shape_parameters(k)) {
       if (!known.contains(v.get()))
         throw op::RelationError{op::kAttributes, cat("its arguments do not determine `", show(v), "`")};
@@ -186,8 +258,8 @@ class Lowerer {
   }
 
   // The types of the function's parts, with a shape variable for each extent of a parameter that is not known: a kernel
-  // reads it off its argument.
-  std::unordered_map<Expr, Type> named_extents(const Fn& fn) {
+  // reads it off its argument. So has each extent that depends on data, which a kernel reads from its last argument.
+  Function named_extents(const Fn& fn) {
     std::unordered_set<std::string> taken;
     for (const Var* p : fn.params) {
       for (const TensorType* t : op::flatten(std::vector<Type>{p->type})) {
@@ -203,8 +275,14 @@ class Lowerer {
       while (taken.contains(name)) name = cat("d", next++);
       return context_.shape_variable(name);
     };
-    std::unordered_map<Expr, Type> types;
+    Function out;
+    std::unordered_map<Expr, Type>& types = out.types;
     for (const Var* p : fn.params) types[p] = named(p->type, fresh);
+    const auto fresh_to_read = [&] {
+      const Dim d = fresh();
+      out.read.push_back(d.symbolic());
+      return d;
+    };
     for (Expr e : post_order(fn.body)) {
       if (types.contains(e)) continue;
       Type& type = types[e] = e->type;
@@ -218,12 +296,13 @@ class Lowerer {
       if (const auto* call = e->as<Call>()) {
         for (Expr arg : call->args) add(arg);
         if (changed) type = op::infer(context_, *op::callee(*call), parts, call->attrs);
+        if (op::callee(*call)->extents) type = named(type, fresh_to_read);
       } else if (const auto* tuple = e->as<Tuple>()) {
         for (Expr field : tuple->fields) add(field);
         if (changed) type = context_.tuple_type(parts);
       }
     }
-    return types;
+    return out;
   }
 
   Type named(Type type, const std::function<Dim()>& fresh) {
@@ -256,23 +335,24 @@ class Lowerer {
     return k.compute("literal", d, ones, [&](kernel::Indices) { return e; });
   }
 
-  std::vector<kernel::Tensor> lower_call(kernel::Builder& k, const Call& call,
-                                         const std::unordered_map<Expr, std::vector<kernel::Tensor>>& tensors,
-                                         const std::unordered_map<Expr, Type>& of) {
-    const op::OpDef& def = *op::callee(call);
-    if (!def.lower)
-      throw op::RelationError{op::kAttributes, cat("operator `", def.name, "` has no lowering")};
+  // What a rule of the call's operator makes of it.
+  template <class Result>
+  Result made_by(const std::function<Result(kernel::Builder&, const Attrs&, const op::Lowering&)>& rule,
+                 kernel::Builder& k, const Call& call, const Function& f) {
+    if (!rule)
+      throw op::RelationError{op::kAttributes,
+                              cat("operator `", op::callee(call)->name, "` has no lowering")};
     std::vector<kernel::Tensor> in;
     std::vector<Type> types;
     for (Expr arg : call.args) {
-      const auto& parts = tensors.at(arg);
+      const auto& parts = f.tensors.at(arg);
       in.insert(in.end(), parts.begin(), parts.end());
-      types.push_back(of.at(arg));
+      types.push_back(f.types.at(arg));
     }
     const std::vector<const TensorType*> arg_types = op::flatten(types);
-    const std::vector<const TensorType*> out_types = op::flatten(std::vector<Type>{of.at(&call)});
-    for (const TensorType* t : out_types) (void)shape_of(*t);  // a shape that depends on data has no kernel
-    return def.lower(k, call.attrs, {in, arg_types, out_types, context_.pool()});
+    const std::vector<const TensorType*> out_types = op::flatten(std::vector<Type>{f.types.at(&call)});
+    for (const TensorType* t : out_types) (void)shape_of(*t);  // says what is not known
+    return rule(k, call.attrs, op::Lowering{in, arg_types, out_types, context_.pool()});
   }
 
   Context& context_;
@@ -280,13 +360,21 @@ class Lowerer {
   std::optional<kernel::schedule::GpuOptions> gpu_;
 };
 
+// The kernels that a function became.
+struct Made {
+  std::string kernel;
+  std::string extents = {};  // tells the other one its extents; empty if there is none
+  int64_t extent_count = 0;
+};
+
 // A call of the kernel with the function's arguments. A kernel takes and gives tensors: tuples are taken apart, and an
-// only result that was in a tuple is put there again.
-Expr call_kernel(relay::Builder& b, Expr kernel, const Call& call, const Fn& fn) {
+// only result that was in a tuple is put there again. Extents are its last argument.
+Expr call_kernel(relay::Builder& b, const Made& made, const Call& call, const Fn& fn) {
   const auto takes_apart = [](Expr arg) { return arg->type->as<TupleType>() && !arg->as<Tuple>(); };
-  // A tuple that is not written out is evaluated once, in its turn.
-  const bool binds = std::any_of(call.args.begin(), call.args.end(),
-                                 [&](Expr arg) { return takes_apart(arg) && !arg->as<Var>(); });
+  // What is used more than once is evaluated once, in its turn: a tuple that is not written out, and what extents depend on.
+  const bool binds = std::any_of(call.args.begin(), call.args.end(), [&](Expr arg) {
+    return (takes_apart(arg) || !made.extents.empty()) && !arg->as<Var>();
+  });
   Lets lets(b, "a");
   std::vector<Expr> args;
   for (Expr arg : call.args) {
@@ -298,9 +386,13 @@ Expr call_kernel(relay::Builder& b, Expr kernel, const Call& call, const Fn& fn)
     if (!tuple) args.push_back(arg);
   }
   for (Expr constant : large_constants(fn)) args.push_back(constant);
+  if (!made.extents.empty()) {
+    const Type extents = b.context().tensor_type({Dim(made.extent_count)}, kInt64);
+    args.push_back(b.call(b.global(made.extents), args, {}, extents));
+  }
   const auto* tuple = call.type->as<TupleType>();
   const bool wraps = tuple && tuple->fields.size() == 1;
-  Expr e = b.call(kernel, args, {}, wraps ? tuple->fields[0] : call.type);
+  Expr e = b.call(b.global(made.kernel), args, {}, wraps ? tuple->fields[0] : call.type);
   if (wraps) e = b.tuple({e});
   return lets.around(e);
 }
@@ -310,7 +402,7 @@ Module run(const Module& m, const PassContext& pass) {
   Context& context = m.context();
   Lowerer lowerer(context, pass);
   // Kernels made so far, by the structural hash of the function they came from.
-  std::multimap<uint64_t, std::pair<const Fn*, std::string>> made;
+  std::multimap<uint64_t, std::pair<const Fn*, Made>> made;
   size_t number = m.kernels().size();
 
   // The program may have a kernel or a function of that name.
@@ -319,32 +411,34 @@ Module run(const Module& m, const PassContext& pass) {
     while (out.kernel(name) || out.function(name)) name = next();
     return name;
   };
-  const auto plain_kernel_for = [&](const Fn* fn) -> std::string {
+  const auto kernels_for = [&](const Fn* fn) -> Made {
     const uint64_t hash = structural_hash(fn);
     for (auto [it, end] = made.equal_range(hash); it != end; ++it) {
       if (alpha_equal(it->second.first, fn)) return it->second.second;
     }
-    const std::string name = fresh([&] { return kernel_name(*fn, number++); });
-    const Activity activity("lowering", name);
-    const kernel::Kernel* kernel = context.arena().make<kernel::Kernel>(lowerer.lower(*fn, name));
-    out.set_kernel(name, kernel);
-    made.emplace(hash, std::pair(fn, name));
-    return name;
+    Made now{fresh([&] { return kernel_name(*fn, number++); })};
+    const Activity activity("lowering", now.kernel);
+    const auto* kernel = context.arena().make<kernel::Kernel>(lowerer.lower(*fn, now.kernel));
+    out.set_kernel(now.kernel, kernel);
+    if (!kernel->read_extents.empty()) {
+      now.extents = fresh([&] { return kernel_name(*fn, number++) + "_extents"; });
+      now.extent_count = static_cast<int64_t>(kernel->read_extents.size());
+      out.set_kernel(now.extents,
+                     context.arena().make<kernel::Kernel>(lowerer.lower_extents(*fn, now.extents)));
+    }
+    made.emplace(hash, std::pair(fn, now));
+    return now;
   };
 
   const std::unordered_set<const Fn*> many = pass.gpu ? std::unordered_set<const Fn*>() : may_be_batched(m);
-  const auto kernel_for = [&](const Fn* fn) {
-    std::string name = plain_kernel_for(fn);
-    const kernel::Kernel* one = out.kernel(name);
-    if (!many.contains(fn) || !one->batched.empty()) return name;
+  const auto add_batched = [&](const std::string& name, const Fn& fn) {
     size_t next = 0;
     const std::string batched =
         fresh([&] { return next++ == 0 ? cat(name, "_batched") : cat(name, "_batched_", next); });
-    out.set_kernel(batched, context.arena().make<kernel::Kernel>(lowerer.lower_batched(*fn, batched)));
-    kernel::Kernel named = *one;
-    named.batched = context.symbol(batched);
-    out.set_kernel(name, context.arena().make<kernel::Kernel>(named));
-    return name;
+    out.set_kernel(batched, context.arena().make<kernel::Kernel>(lowerer.lower_batched(fn, batched)));
+    kernel::Kernel one = *out.kernel(name);
+    one.batched = context.symbol(batched);
+    out.set_kernel(name, context.arena().make<kernel::Kernel>(one));
   };
 
   // The program's own kernels, by what they are for.
@@ -375,7 +469,9 @@ Module run(const Module& m, const PassContext& pass) {
     const auto* fn = call ? call->callee->as<Fn>() : nullptr;
     if (!fn || !fn->attrs.flag("Primitive")) return e;
     try {
-      return call_kernel(b, b.global(kernel_for(fn)), *call, *fn);
+      const Made kernels = kernels_for(fn);
+      if (many.contains(fn) && out.kernel(kernels.kernel)->batched.empty()) add_batched(kernels.kernel, *fn);
+      return call_kernel(b, kernels, *call, *fn);
     } catch (const op::RelationError& error) {
       pass.diagnostics
           .error(e->span, "cannot-lower", cat("cannot lower ", describe(*fn, " + ", 12), ": ", error.reason))

@@ -148,6 +148,8 @@ class Mapper {
 
 }  // namespace
 
+Type map_type(Context& context, Type type, const TypeMap& map) { return Mapper(context, map).type(type); }
+
 Expr map_types(Context& context, Expr root, const TypeMap& map) {
   Mapper mapper(context, map);
   return rewrite(context, root, [&](relay::Builder& b, Expr e) { return mapper.rewrite_node(b, e); });
@@ -177,6 +179,22 @@ Module map_types(const Module& m, const TypeMap& map) {
   const Module with_types = mapper.data_types(m);
   return rewrite(map.dtype ? map_kernels(with_types, map) : with_types,
                  [&](relay::Builder& b, Expr e) { return mapper.rewrite_node(b, e); });
+}
+
+std::vector<kernel::Expr> shape_variables(Context& context, Expr root) {
+  std::map<uint32_t, kernel::Expr> found;
+  const TypeMap look{.dim =
+                         [&](Dim d) {
+                           if (d.is_symbolic()) {
+                             for (kernel::Expr v : kernel::variables(d.symbolic())) found.emplace(v->id, v);
+                           }
+                           return d;
+                         },
+                     .dtype = {}};
+  map_types(context, root, look);
+  std::vector<kernel::Expr> out;
+  for (const auto& [id, v] : found) out.push_back(v);
+  return out;
 }
 
 Module bind_shape_variables(const Module& m, std::string_view function,

@@ -19,11 +19,16 @@ struct TypeMap {
   std::function<Type(const TypeVar*)> variable = {};  // null: type variables stay
 };
 
+Type map_type(Context& context, Type type, const TypeMap& map);
+
 // The expression with other types, where its own annotations, results and attributes write them.
 Expr map_types(Context& context, Expr root, const TypeMap& map);
 
 // The result carries mapped types where the module was typed; check it again if dims became better known.
 Module map_types(const Module& m, const TypeMap& map);
+
+// The shape variables in the types and attributes of an expression, by age.
+std::vector<kernel::Expr> shape_variables(Context& context, Expr root);
 
 // The shape variables of these names that the function binds become constants; those of other functions have nothing to
 // do with them. The result must be type checked: what followed from a variable alone is forgotten.

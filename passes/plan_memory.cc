@@ -11,6 +11,7 @@
 #include "op/apply.h"
 #include "op/registry.h"
 #include "passes/effects.h"
+#include "passes/kernel_extents.h"
 #include "passes/static_dataflow.h"
 
 namespace relay::passes {
@@ -52,7 +53,7 @@ class Planner {
     });
   }
 
-  // All extents follow from shape variables that inputs mention alone. Those of inputs come before the other values.
+  // All extents follow from shape variables that inputs tell. Those of inputs come before the other values.
   bool is_known(const TensorType& t) {
     return std::all_of(t.dims.begin(), t.dims.end(), [&](Dim d) {
       if (d.is_const()) return true;
@@ -73,13 +74,14 @@ class Planner {
   }
 
   bool take_inputs(const Fn& fn) {
+    std::vector<kernel::Expr> extents;
     for (const Var* p : fn.params) {
       const auto* t = p->type->as<TensorType>();
       for (size_t d = 0; t && d < t->rank(); ++d) {
-        if (t->dims[d].is_symbolic() && t->dims[d].symbolic()->kind == kernel::ExprKind::kVar)
-          known_.insert(t->dims[d].symbolic().get());
+        if (t->dims[d].is_symbolic()) extents.push_back(t->dims[d].symbolic());
       }
     }
+    known_ = kernel::determined_by(extents);
     for (const Var* p : fn.params) {
       std::vector<const TensorType*> types;
       if (!shaped_types(p, types)) return false;
@@ -198,6 +200,14 @@ class Planner {
     }
     std::vector<const TensorType*> types;
     if (!shaped_types(&call, types)) return false;
+    if (!kernel->read_extents.empty()) {
+      return refuse(&call, "dynamic-shape",
+                    cat("extents of kernel @", kernel->name.text(), " depend on data"));
+    }
+    if (shapes_ == Shapes::kSymbolic && !extents_fit(module_.context(), call, *kernel)) {
+      return refuse(&call, "dynamic-shape",
+                    cat("kernel @", kernel->name.text(), " compares extents when the program runs"));
+    }
     for (const TensorType* t : types) step.outputs.push_back(add_value(Place::kWorkspace, 0, t));
     parts_[&call] = step.outputs;
     const std::unordered_map<const kernel::ExprNode*, kernel::Expr> extents = extents_of(step);
@@ -369,7 +379,7 @@ class Planner {
   Diagnostics& diagnostics_;
   Shapes shapes_;
   Plan plan_;
-  std::unordered_set<const kernel::ExprNode*> known_;  // shape variables that inputs mention alone
+  std::unordered_set<const kernel::ExprNode*> known_;  // shape variables that follow from inputs
   std::unordered_map<Expr, Parts> parts_;
   std::unordered_map<Expr, Expr> bound_;  // variable of a let -> its value
   std::map<uint32_t, uint32_t> view_of_;  // value -> the value whose bytes it shows

@@ -279,11 +279,13 @@ const Pass* find_pass(std::string_view name) {
 
 std::string default_pipeline(int opt_level) {
   // At -O0 every operator is a kernel of its own, as it was written.
-  if (opt_level <= 0) return "simplify-inference,expand-operators,fuse{max-ops=1},lower";
+  if (opt_level <= 0) return "specialise,simplify-inference,expand-operators,fuse{max-ops=1},lower";
   if (opt_level == 1)
-    return "inline,simplify-inference,expand-operators,inline-lets,fold-constants,dead-code,fuse,lower,dead-"
+    return "inline,specialise,simplify-inference,expand-operators,inline-lets,fold-constants,dead-code,fuse,"
+           "lower,dead-"
            "code";
-  return "inline,simplify-inference,expand-operators,inline-lets,fold-constants,block-channels,fold-"
+  return "inline,specialise,simplify-inference,expand-operators,inline-lets,fold-constants,block-channels,"
+         "fold-"
          "constants,pack-weights,dead-"
          "code,"
          "fuse,lower,dead-code";

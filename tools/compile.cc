@@ -48,7 +48,11 @@ std::string licence_text(const Options& o, Session& s) {
 std::map<std::string, int64_t> bounds_of(const Options& o, const aot::Program& program, Session& s) {
   std::set<std::string> names;
   for (const passes::PlanPort& port : program.plan.inputs) {
-    aot::add_extents(port.type, [&](kernel::Expr v) { names.insert(show(v)); });
+    std::vector<kernel::Expr> extents;
+    aot::add_extents(port.type, extents);
+    for (kernel::Expr e : extents) {
+      for (kernel::Expr v : kernel::variables(e)) names.insert(show(v));
+    }
   }
   std::map<std::string, int64_t> bounds;
   for (const std::string& text : o.bounds) {

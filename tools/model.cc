@@ -307,7 +307,8 @@ Result<std::vector<Value>> make_inputs(const Model& model, const InputOptions& o
     for (size_t i = 0; i < read->size(); ++i) {
       args.push_back(Value((*read)[i].value));
       try {
-        interp::check_shape(args.back(), fn.params[i]->type, variables, Span::none());
+        const Type type = fn.params[i]->type;
+        interp::check_shapes(std::span(&args.back(), 1), std::span(&type, 1), variables, Span::none());
       } catch (const Trap& trap) {
         session.fail(kUsage, cat("input `", model.input_names[i], "`: ", trap.what()));
         return kReported;
@@ -348,8 +349,9 @@ Result<std::vector<Value>> make_inputs(const Model& model, const InputOptions& o
 Result<Model> specialise(const Model& model, const std::vector<Value>& args, Session& session) {
   const Fn& fn = model.entry();
   std::unordered_map<const kernel::ExprNode*, int64_t> variables;
-  for (size_t i = 0; i < args.size(); ++i)
-    interp::check_shape(args[i], fn.params[i]->type, variables, Span::none());
+  std::vector<Type> types;
+  for (const Var* x : fn.params) types.push_back(x->type);
+  interp::check_shapes(args, types, variables, Span::none());
   if (variables.empty()) return model;
   std::map<std::string, int64_t> values;
   for (const auto& [variable, value] : variables) values[variable->name.str()] = value;

@@ -136,8 +136,17 @@ void Inference::group(const std::vector<const Fn*>& functions) {
 }
 
 Type Inference::kernel_type(const kernel::Kernel& k) {
+  // What is read from an input is known when the program runs.
+  const auto is_read = [&](kernel::Expr v) {
+    return std::any_of(k.read_extents.begin(), k.read_extents.end(),
+                       [&](const kernel::ReadExtent& r) { return r.variable == v; });
+  };
   const auto tensor = [&](const kernel::Buffer* b) -> Type {
-    const std::vector<Dim> dims(b->shape.begin(), b->shape.end());
+    std::vector<Dim> dims;
+    for (kernel::Expr e : b->shape) {
+      const std::vector<kernel::Expr> all = kernel::variables(e);
+      dims.push_back(std::any_of(all.begin(), all.end(), is_read) ? Dim::unknown() : Dim(e));
+    }
     return context_.tensor_type(dims, b->dtype);
   };
   std::vector<Type> args, results;

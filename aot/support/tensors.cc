@@ -93,7 +93,7 @@ relay_status check_tensor(relay_context* c, const char* role, const Port& port, 
   return RELAY_OK;
 }
 
-// Shape variables take their values where an input mentions them alone, then every input is checked.
+// Shape variables take their values where an input mentions them alone, others follow; then every input is checked.
 relay_status check_inputs(relay_context* c, const DLTensor* const* inputs, int64_t* variables) {
   for (size_t i = 0; i < kVariableCount; ++i) variables[i] = kUnknown;
   for (size_t i = 0; i < kInputCount; ++i) {
@@ -106,6 +106,7 @@ relay_status check_inputs(relay_context* c, const DLTensor* const* inputs, int64
       if (variable < kVariableCount && variables[variable] == kUnknown) variables[variable] = t->shape[d];
     }
   }
+  solve_variables(inputs, variables);
   for (size_t i = 0; i < kVariableCount; ++i) {
     if (variables[i] <= kVariableBounds[i]) continue;
     say(c->error, kErrorSize, "`%s` is %lld, the model was compiled for at most %lld", kExtentTexts[i],
@@ -115,6 +116,11 @@ relay_status check_inputs(relay_context* c, const DLTensor* const* inputs, int64
   for (size_t i = 0; i < kInputCount; ++i) {
     const relay_status status = check_tensor(c, "input", kInputs[i], inputs[i], variables);
     if (status != RELAY_OK) return status;
+  }
+  for (size_t i = 0; i < kVariableCount; ++i) {
+    if (variables[i] >= 0 || variables[i] == kUnknown) continue;
+    say(c->error, kErrorSize, "`%s` would be %lld", kExtentTexts[i], static_cast<long long>(variables[i]));
+    return RELAY_USAGE;
   }
   return RELAY_OK;
 }

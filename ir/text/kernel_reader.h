@@ -28,7 +28,8 @@ class KernelReader {
   const kernel::Buffer* declaration(std::optional<kernel::Scope> scope);
   bool buffers(std::vector<const kernel::Buffer*>& out);
   std::optional<kernel::Scope> scope_word();
-  bool header();
+  bool header(const std::vector<const kernel::Buffer*>& inputs);
+  bool read_extent(kernel::Expr variable, const std::vector<const kernel::Buffer*>& inputs);
 
   kernel::Stmt body(size_t depth);  // after `{`, up to and with `}`
   bool statements(std::vector<kernel::Stmt>& out, size_t depth);
@@ -110,6 +111,7 @@ class KernelReader {
   std::vector<Scoped> undo_;
   std::unordered_map<const kernel::ExprNode*, size_t> heights_;
   std::vector<const kernel::Buffer*> temporaries_;
+  std::vector<kernel::ReadExtent> read_extents_;
   Symbol origin_, batched_;
   Span batched_span_;
 };

@@ -235,6 +235,32 @@ TEST(KernelText, SharedAndDeepExpressionsAreAbbreviated) {
   EXPECT_NE(text.find("let t = "), std::string::npos);
 }
 
+TEST(KernelText, ExtentsThatAreReadFromAnInput) {
+  const auto with = [](std::string_view fact, std::string_view input = "e: int64[2]") {
+    return cat(
+        "kernel @k(", input, ") -> (y: int64[m, 2*m]) {\n", fact,
+        "\nfor i in m { for j in 2*m { block y { spatial v in m = i; spatial w in 2*m = j; writes y[v, w]; "
+        "y[v, w] = v; } } }\n}");
+  };
+  EXPECT_EQ(slugs(with("shape m = e[1];"), true), "");
+  EXPECT_EQ(slugs(with("shape m = e[2];"), true), "1:8 invalid-kernel");
+  EXPECT_EQ(slugs(with("shape m = e[0];", "e: int32[2]"), true), "1:8 invalid-kernel");
+  EXPECT_EQ(slugs(with("shape m = e[0];", "e: int64[m]"), true), "1:8 invalid-kernel");
+  EXPECT_EQ(slugs(with("shape m = e[0]; shape m = e[1];"), true), "1:8 invalid-kernel");
+  EXPECT_EQ(slugs(with("shape m = y[0];")), "2:11 unknown-buffer");
+  EXPECT_EQ(slugs(with("shape m = 1;")), "2:11 expected-name");
+  EXPECT_EQ(slugs(with("shape m = e;")), "2:12 expected-token");
+  EXPECT_EQ(slugs(with("shape m = e[m];")), "2:13 expected-expression");
+  EXPECT_EQ(slugs(with("shape m = e[1f];")), "2:13 index-not-int64");
+  // Which input, and which element of it, are part of the kernel.
+  Diagnostics diagnostics;
+  ParseOptions options;
+  const Result<Module> a = parse("a", with("shape m = e[0];"), diagnostics, test_operators(), options),
+                       b = parse("b", with("shape m = e[1];"), diagnostics, test_operators(), options);
+  ASSERT_TRUE(a.ok() && b.ok());
+  EXPECT_FALSE(alpha_equal(*a, *b));
+}
+
 TEST(KernelText, Mistakes) {
   struct Row {
     std::string_view input, slugs;

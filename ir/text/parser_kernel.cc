@@ -93,8 +93,28 @@ bool KernelReader::buffers(std::vector<const Buffer*>& out) {
   });
 }
 
-// origin "..."; batched @many; shape n; temporary t: float32[n];
-bool KernelReader::header() {
+// shape n = e[0]; after the `=`
+bool KernelReader::read_extent(Expr variable, const std::vector<const Buffer*>& inputs) {
+  Token from;
+  if (!name(from, "an input")) return false;
+  const auto buffer = buffers_.find(from.name());
+  const auto at =
+      buffer == buffers_.end() ? inputs.end() : std::find(inputs.begin(), inputs.end(), buffer->second);
+  if (at == inputs.end())
+    return fail(from.span, "unknown-buffer", cat("there is no input `", from.name(), "`"));
+  if (!p_.need("[", "before the number of an element")) return false;
+  if (p_.peek().kind != TokenKind::kNumber)
+    return p_.expected("the number of an element", "expected-expression");
+  const Span span = p_.peek().span;
+  const Expr element = number(false, span.begin);
+  if (!element) return false;
+  if (element->dtype != kInt64) return not_an_index(span, element->dtype);
+  read_extents_.push_back({variable, static_cast<uint32_t>(at - inputs.begin()), element->int_value});
+  return p_.need("]", "after the number of an element");
+}
+
+// origin "..."; batched @many; shape n; shape m = e[0]; temporary t: float32[n];
+bool KernelReader::header(const std::vector<const Buffer*>& inputs) {
   for (;;) {
     const bool named = p_.lexer_.peek_second().kind == TokenKind::kName;
     if (p_.peek().is_word("origin") && p_.lexer_.peek_second().kind == TokenKind::kString) {
@@ -110,6 +130,7 @@ bool KernelReader::header() {
       p_.next();
       const std::string v = p_.next().name();
       bind(v, pool_.shape_variable(v), nullptr);
+      if (p_.take("=") && !read_extent(pool_.shape_variable(v), inputs)) return false;
     } else if (p_.peek().is_word("temporary") && named) {
       p_.next();
       temporaries_.push_back(declaration(scope_word()));
@@ -129,7 +150,7 @@ bool KernelReader::kernel() {
   if (!buffers(inputs) || !p_.need("->", "between the inputs and the outputs of a kernel") ||
       !buffers(outputs))
     return false;
-  if (!p_.need("{", "before the body of a kernel") || !header()) return false;
+  if (!p_.need("{", "before the body of a kernel") || !header(inputs)) return false;
   in_shapes_ = false;
   const Stmt code = body(0);
   if (!code) return false;
@@ -141,6 +162,7 @@ bool KernelReader::kernel() {
   k.body = code;
   k.origin = origin_;
   k.batched = batched_;
+  k.read_extents = arena_.list(read_extents_);
   p_.kernel_checks_ += checks_;
   if (p_.options_.validate_kernels && p_.kernel_checks_ > kMostChecks) {
     p_.error(token.span, "kernel-too-large",

@@ -421,6 +421,11 @@ std::string KernelText::of(std::string_view name, const Kernel& k) {
   line(0, cat("kernel @", quoted_name(name), "(", inputs, ") -> (", outputs, ") {"));
   if (!k.origin.empty()) line(1, cat("origin ", quoted_string(k.origin.text()), ";"));
   if (!k.batched.empty()) line(1, cat("batched @", quoted_name(k.batched.text()), ";"));
+  for (const kernel::ReadExtent& r : k.read_extents) {
+    shapes.erase(r.variable->name.str());
+    line(1, cat("shape ", quoted_word(r.variable->name.text()), " = ", names_[k.inputs[r.input]], "[",
+                r.element, "];"));
+  }
   for (const std::string& v : shapes) line(1, cat("shape ", quoted_word(v), ";"));
   for (const Buffer* t : k.temporaries) line(1, cat("temporary ", declared(t, false), ";"));
   body(k.body, 1);

@@ -25,7 +25,9 @@ static_assert(sizeof(If) == kNode + 3 * sizeof(void*));
 static_assert(sizeof(Allocate) == kNode + 2 * sizeof(void*));
 static_assert(sizeof(Require) == kNode + 2 * sizeof(void*));
 static_assert(sizeof(Prefetch) == kNode + sizeof(void*) + sizeof(List<Expr>));
-static_assert(sizeof(Kernel) == 4 * sizeof(void*) + 3 * sizeof(List<const Buffer*>));
+// What a kernel's caller reads from inputs (read_extents) is no part of its code.
+static_assert(sizeof(Kernel) ==
+              4 * sizeof(void*) + 3 * sizeof(List<const Buffer*>) + sizeof(List<ReadExtent>));
 
 class Writer {
  public:

@@ -46,7 +46,6 @@ OpDef binary(const Binary& f) {
   d.lower = [f](kernel::Builder& k, const Attrs&, const Lowering& c) -> std::vector<kernel::Tensor> {
     const std::vector<kernel::Expr> shape = c.shape();
     return {k.compute(f.name, c.dtype(), shape, [&](kernel::Indices i) {
-      for (const kernel::Tensor& x : c.in) require_broadcast(k, x, shape);
       return f.lower(k, broadcast_at(c.in[0], i, shape), broadcast_at(c.in[1], i, shape));
     })};
   };

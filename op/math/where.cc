@@ -45,7 +45,6 @@ std::vector<Expr> differentiate(Builder& b, const NoAttrs&, const Site& c) {
 std::vector<kernel::Tensor> lower(kernel::Builder& k, const NoAttrs&, const Lowering& c) {
   const std::vector<kernel::Expr> shape = c.shape();
   return {k.compute("where", c.dtype(), shape, [&](kernel::Indices i) {
-    for (const kernel::Tensor& x : c.in) require_broadcast(k, x, shape);
     return select(broadcast_at(c.in[0], i, shape), broadcast_at(c.in[1], i, shape),
                   broadcast_at(c.in[2], i, shape));
   })};

@@ -124,10 +124,8 @@ std::vector<Expr> differentiate_broadcast(Builder& b, const NoAttrs&, const Site
 
 std::vector<kernel::Tensor> lower_broadcast(kernel::Builder& k, const NoAttrs&, const Lowering& c) {
   const std::vector<kernel::Expr> shape = c.shape();
-  return {k.compute("broadcast", c.dtype(), shape, [&](kernel::Indices i) {
-    op::require_broadcast(k, c.in[0], shape);
-    return broadcast_at(c.in[0], i, shape);
-  })};
+  return {k.compute("broadcast", c.dtype(), shape,
+                    [&](kernel::Indices i) { return broadcast_at(c.in[0], i, shape); })};
 }
 
 }  // namespace

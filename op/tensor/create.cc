@@ -142,10 +142,13 @@ Type relate_arange(Relation& r, const ArangeAttrs& a) {
   return r.tensor_of({Dim::unknown()}, a.dtype.value_or(r.tensor(0).dtype));
 }
 
+constexpr double kMost = 1e12;  // elements that no memory holds
+constexpr std::string_view kStepIsZero = "the step of a range is 0";
+constexpr std::string_view kBoundIsNotFinite = "a range has a bound that is not finite";
+
 void evaluate_arange(const ArangeAttrs& a, Args in, Results out) {
-  constexpr double kMost = 1e12;  // what no memory holds
   const DType dtype = a.dtype.value_or(in[0].dtype());
-  if (in[2].get(0) == 0) throw Trap("the step of a range is 0");
+  if (in[2].get(0) == 0) throw Trap(std::string(kStepIsZero));
   if (in[0].dtype().is_int()) {
     // 128 bits: neither the difference nor the rounding up may overflow.
     const __int128 start = in[0].get_int(0), stop = in[1].get_int(0), step = in[2].get_int(0);
@@ -160,11 +163,55 @@ void evaluate_arange(const ArangeAttrs& a, Args in, Results out) {
   const double start = in[0].get(0), stop = in[1].get(0), step = in[2].get(0);
   const double count = std::ceil((stop - start) / step);
   if (!std::isfinite(start) || !std::isfinite(stop) || std::isnan(step))
-    throw Trap("a range has a bound that is not finite");
+    throw Trap(std::string(kBoundIsNotFinite));
   if (count > kMost) throw Exhausted("a range has more elements than any memory holds");
   out[0] = Tensor(dtype, {count > 0 ? static_cast<int64_t>(count) : 0});
   for (int64_t i = 0; i < out[0].size(); ++i) out[0].set(i, start + static_cast<double>(i) * step);
 }
+
+// How many elements there are. What no memory holds becomes an extent that no memory holds either.
+kernel::Tensor extents_of_arange(kernel::Builder& k, const ArangeAttrs&, const Lowering& c) {
+  const bool floating = c.in[0].dtype().is_float();
+  const DType dtype = floating ? kFloat64 : kInt64;
+  const kernel::Expr too_many = k.index(INT64_MAX);
+  return k.compute("extents", kInt64, {k.index(1)}, [&](kernel::Indices) {
+    const kernel::Expr start = cast(dtype, c.in[0]()), stop = cast(dtype, c.in[1]()),
+                       step = cast(dtype, c.in[2]()), zero = k.constant(dtype, 0);
+    k.require(not_equal(step, zero), kStepIsZero);
+    if (floating) {
+      const auto is = [](kernel::Math property, kernel::Expr e) { return math(property, e); };
+      k.require(logical_and(is(kernel::Math::kIsFinite, start), is(kernel::Math::kIsFinite, stop)),
+                kBoundIsNotFinite);
+      k.require(logical_not(is(kernel::Math::kIsNan, step)), kBoundIsNotFinite);
+      const kernel::Expr count = math(kernel::Math::kCeil, (stop - start) / step);
+      return select(less(k.constant(dtype, kMost), count), too_many,
+                    select(less(zero, count), cast(kInt64, count), k.index(0)));
+    }
+    // Without signs: neither the difference nor the rounding up may overflow.
+    const auto bits = [](kernel::Expr e) { return cast(kUInt64, e); };
+    const kernel::Expr none = k.constant(kUInt64, 0), one = k.constant(kUInt64, 1), up = less(zero, step);
+    const kernel::Expr way = select(up, bits(stop) - bits(start), bits(start) - bits(stop)),
+                       stride = max(select(up, bits(step), none - bits(step)), one);
+    const kernel::Expr count = floor_div(way - one, stride) + one;
+    const kernel::Expr any = select(up, less(start, stop), less(stop, start));
+    return select(any, select(less(k.constant(kUInt64, kMost), count), too_many, cast(kInt64, count)),
+                  k.index(0));
+  });
+}
+
+std::vector<kernel::Tensor> lower_arange(kernel::Builder& k, const ArangeAttrs&, const Lowering& c) {
+  const DType dtype = c.in[0].dtype().is_float() ? kFloat64 : kInt64;
+  return {k.compute("arange", c.dtype(), c.shape(), [&](kernel::Indices i) {
+    return cast(c.dtype(), cast(dtype, c.in[0]()) + cast(dtype, i[0]) * cast(dtype, c.in[2]()));
+  })};
+}
+
+// |start| + |i step|: the sum of the two may be far smaller.
+void terms_of_arange(const Attrs&, Args in, Results out) {
+  const double start = std::fabs(in[0].get(0)), step = std::fabs(in[2].get(0));
+  for (int64_t i = 0; i < out[0].size(); ++i) out[0].set(i, start + static_cast<double>(i) * step);
+}
+int64_t one_product(std::span<const Type>, const Attrs&) { return 1; }
 
 // y_i = start + i step, so that dy_i / dstart = 1 and dy_i / dstep = i = (y_i - start) / step
 std::vector<Expr> differentiate_arange(Builder& b, const ArangeAttrs&, const Site& c) {
@@ -364,9 +411,12 @@ const OpDef kArange = define<ArangeAttrs>({
     .doc = "The numbers from start up to, but without, stop, in steps.",
     .params = {{"start", "the first number"}, {"stop", "not reached"}, {"step", "not 0"}},
     .effects = Effects::kTraps,
+    .tolerance = {.kind = Tolerance::Kind::kReduction, .length = one_product, .terms = terms_of_arange},
     .relate = relate_arange,
     .evaluate = evaluate_arange,
     .differentiate = differentiate_arange,
+    .lower = lower_arange,
+    .extents = extents_of_arange,
 });
 
 const OpDef kOneHot = define<OneHotAttrs>({

@@ -53,10 +53,8 @@ std::vector<Expr> differentiate_broadcast_to(Builder& b, const BroadcastToAttrs&
 std::vector<kernel::Tensor> lower_broadcast_to(kernel::Builder& k, const BroadcastToAttrs&,
                                                const Lowering& c) {
   const std::vector<kernel::Expr> shape = c.shape();
-  return {k.compute("broadcast", c.dtype(), shape, [&](kernel::Indices i) {
-    require_broadcast(k, c.in[0], shape);
-    return broadcast_at(c.in[0], i, shape);
-  })};
+  return {k.compute("broadcast", c.dtype(), shape,
+                    [&](kernel::Indices i) { return broadcast_at(c.in[0], i, shape); })};
 }
 
 // --- tile -----------------------------------------------------------------------------------------------------

@@ -26,15 +26,14 @@ TEST(Ops, HaveADocLine) {
   }
 }
 
-// Operators whose result has an extent that only the data tell cannot be kernels yet, and say so by a `?`.
-const std::set<std::string> kDataDependent = {"arange"};
-
 TEST(Ops, HaveRules) {
   for (const op::OpDef* op : op::all_ops()) {
     EXPECT_TRUE(op->relate) << op->name;
     EXPECT_NE(static_cast<bool>(op->evaluate), static_cast<bool>(op->expand))
         << op->name << ": evaluate or expand, one of them";
-    EXPECT_NE(op->lower || op->expand, kDataDependent.contains(op->name)) << op->name << ": lower or expand";
+    EXPECT_TRUE(op->lower || op->expand) << op->name << ": lower or expand";
+    EXPECT_TRUE(!op->extents || (op->lower && op->fusion == op::Fusion::kOpaque))
+        << op->name << ": what has extents of its own is lowered by itself";
     const bool gradient = op->differentiate || op->expand;
     EXPECT_NE(gradient, !op->not_differentiable.empty())
         << op->name << ": differentiate, or the reason why not";

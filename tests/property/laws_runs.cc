@@ -140,8 +140,9 @@ std::string broken_extents(const Program& p, ByteSource, Tally& tally) {
   if (!m) return wrong;
   std::unordered_map<const kernel::ExprNode*, int64_t> variables;
   const Fn& fn = *m->function("main");
-  for (size_t i = 0; i < p.args.size(); ++i)
-    interp::check_shape(p.args[i], fn.params[i]->type, variables, Span::none());
+  std::vector<Type> types;
+  for (const Var* x : fn.params) types.push_back(x->type);
+  interp::check_shapes(p.args, types, variables, Span::none());
   if (variables.empty()) return {};
   ++tally["with shape variables"];
   std::map<std::string, int64_t> values;

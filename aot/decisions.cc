@@ -1,0 +1,97 @@
+#include "aot/decisions.h"
+
+#include <algorithm>
+#include <map>
+
+namespace relay::aot {
+namespace {
+
+using Path = std::vector<uint32_t>;
+
+// An arm that may still fit, and what it asks of parts of the value that are not known yet.
+struct Row {
+  size_t arm;
+  std::map<Path, Pattern> asks = {};
+};
+
+class Decider {
+ public:
+  Decider(const Module& module, size_t most) : module_(module), left_(most) {}
+
+  std::optional<Decision> run(const Match& match) {
+    std::vector<Row> rows;
+    for (const Arm& arm : match.arms) {
+      rows.push_back({rows.size()});
+      ask(rows.back(), {}, arm.pattern);
+    }
+    Decision tree = decide(rows);
+    if (left_ == 0) return std::nullopt;
+    return tree;
+  }
+
+ private:
+  const DataTypeDef& type_of(Pattern p) const { return *module_.data_type(p->ctor->data_type.text()); }
+
+  // Adds what the pattern asks of the part at `path`: of a tuple, and of the only constructor of a type, only their fields.
+  void ask(Row& row, const Path& path, Pattern p) const {
+    if (p->kind == PatternKind::kWildcard || p->kind == PatternKind::kVar) return;
+    if (p->kind == PatternKind::kCtor && type_of(p).ctors.size() > 1) {
+      row.asks[path] = p;
+    } else {
+      ask_fields(row, path, p);
+    }
+  }
+  void ask_fields(Row& row, const Path& path, Pattern p) const {
+    for (uint32_t i = 0; i < p->fields.size(); ++i) {
+      Path field = path;
+      field.push_back(i);
+      ask(row, field, p->fields[i]);
+    }
+  }
+
+  Decision decide(const std::vector<Row>& rows) {
+    Decision out;
+    if (left_ == 0 || rows.empty()) return out;
+    --left_;
+    const Row& first = rows.front();
+    if (first.asks.empty()) {
+      out.arm = first.arm;
+      return out;
+    }
+    out.path = first.asks.begin()->first;
+    const DataTypeDef& type = type_of(first.asks.begin()->second);
+    std::vector<Row> others;
+    std::map<uint32_t, std::vector<Row>> by_tag;
+    for (const Row& row : rows) {
+      const auto asks = row.asks.find(out.path);
+      if (asks != row.asks.end()) by_tag[asks->second->ctor->tag];
+    }
+    for (const Row& row : rows) {
+      const auto asks = row.asks.find(out.path);
+      if (asks == row.asks.end()) {
+        for (auto& [tag, fitting] : by_tag) fitting.push_back(row);
+        others.push_back(row);
+        continue;
+      }
+      Row rest = row;
+      rest.asks.erase(out.path);
+      ask_fields(rest, out.path, asks->second);
+      by_tag[asks->second->ctor->tag].push_back(std::move(rest));
+    }
+    for (const auto& [tag, fitting] : by_tag) out.cases.emplace_back(tag, decide(fitting));
+    if (by_tag.size() < type.ctors.size()) out.otherwise = std::make_unique<Decision>(decide(others));
+    return out;
+  }
+
+  const Module& module_;
+  size_t left_;  // decisions that may still be made
+};
+
+}  // namespace
+
+std::optional<Decision> decide(const Match& match, const Module& module) {
+  constexpr size_t kAlways = 64, kForEachArm = 8;
+  return Decider(module, kAlways + kForEachArm * match.arms.size()).run(match);
+}
+
+}  // namespace relay::aot

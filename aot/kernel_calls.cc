@@ -1,0 +1,170 @@
+#include "aot/kernel_calls.h"
+
+#include "aot/c_text.h"
+#include "aot/extents.h"
+#include "aot/turns.h"
+#include "base/cat.h"
+#include "kernel/batched.h"
+#include "kernel/execute.h"
+#include "kernel/print/dialect.h"
+
+namespace relay::aot {
+namespace {
+
+bool is_zero(kernel::Expr e) { return e->kind == kernel::ExprKind::kInt && e->int_value == 0; }
+
+// The arguments have the extents that the kernel asks for, or the run ends.
+void compare_extents(const kernel::Kernel& k, const std::vector<kernel::Expr>& extents,
+                     const std::vector<std::string>& places, const Extents& names, std::string& out) {
+  const std::vector<kernel::ExtentRule> rules = kernel::extent_rules(extents);
+  const auto trap = [&](const std::string& condition, const std::string& why) {
+    out += cat("  if (", condition, ") return run.trap(",
+               c_literal(cat("the arguments of kernel ", k.name.text(), " ", why)), ");\n");
+  };
+  std::set<size_t> read;  // where a variable stands alone, and has its value from
+  for (const kernel::ExtentRule& rule : rules) {
+    if (rule.coefficient == 1 && is_zero(rule.rest)) {
+      read.insert(rule.extent);
+    } else {
+      trap(cat(names.at(rule.variable.get()), " < 0"), cat("fit no extent ", show(rule.variable)));
+    }
+  }
+  for (size_t i = 0; i < extents.size(); ++i) {
+    if (read.contains(i)) continue;
+    const std::string wanted = print_extent(extents[i], [&](kernel::Expr v) { return names.at(v.get()); });
+    trap(cat(places[i], " != ", wanted), cat("do not have the extent ", show(extents[i])));
+  }
+}
+
+}  // namespace
+
+KernelCalls::KernelCalls(const Program& program, const KernelName& name) : p_(program), name_(name) {
+  for (const kernel::Kernel* k : p_.kernels) {
+    if (!k->batched.empty()) can_wait_.insert(k), can_wait_.insert(p_.module.kernel(k->batched.text()));
+  }
+}
+
+std::string KernelCalls::print() {
+  for (const kernel::Kernel* k : p_.kernels) kernel(*k);
+  for (const kernel::Kernel* k : p_.kernels) {
+    if (!k->batched.empty()) batched(*k, *p_.module.kernel(k->batched.text()));
+  }
+  return std::move(text_);
+}
+
+// Makes what the kernel writes and runs it. Its shape variables are worked out from the extents of the arguments.
+void KernelCalls::kernel(const kernel::Kernel& k) {
+  const std::string name = name_(k);
+  std::vector<std::string> parameters{"Run& run"}, places;
+  std::vector<std::string> arguments{turns(k) ? cat("run.turn(", turning_++, ")") : "run.parallel"};
+  std::vector<kernel::Expr> extents;
+  for (size_t i = 0; i < k.inputs.size(); ++i) {
+    parameters.push_back(cat("const Value& x", i));
+    arguments.push_back(cat("data<const ", kernel::memory_type(k.inputs[i]->dtype), ">(x", i, ")"));
+    for (size_t d = 0; d < k.inputs[i]->shape.size(); ++d) {
+      extents.push_back(k.inputs[i]->shape[d]);
+      places.push_back(cat("extent(x", i, ", ", d, ")"));
+    }
+  }
+  std::string out = cat("Value call_", name, "(", join(parameters, ", "), ") {\n");
+  if (!can_wait_.contains(&k)) out += settle("  ");
+  Extents names;
+  const auto print = [&](kernel::Expr e) {
+    return print_extent(e, [&](kernel::Expr v) { return names.at(v.get()); });
+  };
+  const auto name_extent = [&](kernel::Expr variable, const std::string& value) {
+    const std::string n = names[variable.get()] = cat("n", names.size());
+    out += cat("  [[maybe_unused]] const int64_t ", n, " = ", value, ";\n");
+  };
+  for (const kernel::ExtentRule& rule : kernel::extent_rules(extents)) {
+    std::string value = places[rule.extent];
+    if (!is_zero(rule.rest)) value = cat("(", value, " - ", print(rule.rest), ")");
+    if (rule.coefficient != 1) value += cat(" / ", rule.coefficient);
+    name_extent(rule.variable, value);
+  }
+  if (p_.compared.contains(&k)) compare_extents(k, extents, places, names, out);
+  for (const kernel::ReadExtent& r : k.read_extents) {
+    name_extent(r.variable, cat("data<const int64_t>(x", r.input, ")[", r.element, "]"));
+    out += cat("  if (", names[r.variable.get()], " < 0) return run.trap(",
+               c_literal(kernel::no_such_extent(k, r)), ");\n");
+  }
+  size_t made = 0;
+  for (const auto* list : {&k.outputs, &k.temporaries}) {
+    for (const kernel::Buffer* b : *list) {
+      const std::string y = cat("y", made++);
+      std::vector<std::string> shape;
+      for (kernel::Expr e : b->shape) shape.push_back(print(e));
+      out += print_tensor("  ", y, shape, cat("make_tensor(run, ", b->dtype.bytes(), ", "), ")");
+      arguments.push_back(cat("data<", kernel::memory_type(b->dtype), ">(", y, ")"));
+    }
+  }
+  for (kernel::Expr e : kernel::shape_parameters(k)) arguments.push_back(print(e));
+  out += cat("  const int32_t status = ", name, "(", join(arguments, ", "), ");\n");
+  out += cat("  if (status != 0) return run.trap(", name, "_messages[status - 1]);\n");
+  if (k.outputs.size() == 1) {
+    out += "  return y0;\n}\n";
+  } else {
+    std::vector<std::string> results{"run", "0"};
+    for (size_t i = 0; i < k.outputs.size(); ++i) results.push_back(cat("y", i));
+    out += cat("  return make_node(", join(results, ", "), ");\n}\n");
+  }
+  text_ += out;
+}
+
+std::string KernelCalls::settle(const std::string& indent) const {
+  return can_wait_.empty() ? "" : cat(indent, "if (!settle(run)) return {};\n");
+}
+
+// What a call of the kernel needs to wait for others.
+void KernelCalls::batched(const kernel::Kernel& one, const kernel::Kernel& many) {
+  const std::string name = name_(one);
+  std::vector<std::string> inputs, outputs, arguments{"run"};
+  const auto bytes = [](const kernel::Buffer& b) {
+    return static_cast<size_t>(*kernel::memory_extent(b)) * b.dtype.bytes();
+  };
+  for (size_t i = 0; i < one.inputs.size(); ++i) {
+    inputs.push_back(
+        cat("{", bytes(*one.inputs[i]), ", ", kernel::varies(one, many, i) ? "true" : "false", "}"));
+    arguments.push_back(cat("x[", i, "]"));
+  }
+  for (const auto& [role, k] : {std::pair("one_", &one), std::pair("many_", &many)}) {
+    text_ += cat("Value ", role, name, "(Run& run, const Value* x) {\n  return call_", name_(*k), "(",
+                 join(arguments, ", "), ");\n}\n");
+  }
+  for (const kernel::Buffer* b : one.outputs) {
+    std::string extents = "nullptr";
+    if (!b->shape.empty()) {
+      extents = cat(name, "_extents_", outputs.size());
+      text_ += cat("const int64_t ", extents, "[] = {",
+                   join(b->shape, ", ", [](kernel::Expr e) { return show(e); }), "};\n");
+    }
+    outputs.push_back(cat("{", b->dtype.bytes(), ", ", bytes(*b), ", ", b->shape.size(), ", ", extents, "}"));
+  }
+  text_ +=
+      cat("const Batched::Input ", name, "_inputs[] = {", join(inputs, ", "), "};\n",
+          "const Batched::Output ", name, "_outputs[] = {", join(outputs, ", "), "};\n", "const Batched ",
+          name, "_calls = {", kernel::share_weights(one, many) ? "true" : "false", ", ", inputs.size(), ", ",
+          outputs.size(), ", ", name, "_inputs, ", name, "_outputs, one_", name, ", many_", name, "};\n");
+}
+
+std::string KernelCalls::call(const kernel::Kernel& k, std::vector<std::string> args) const {
+  const std::string name = name_(k);
+  if (!k.batched.empty()) args.insert(args.begin(), name + "_calls");
+  args.insert(args.begin(), "run");
+  return cat(k.batched.empty() ? "call_" + name : "wait", "(", join(args, ", "), ")");
+}
+
+std::string print_tensor(const std::string& indent, const std::string& name,
+                         const std::vector<std::string>& extents, const std::string& before,
+                         const std::string& after) {
+  std::string out;
+  std::string list = "nullptr";
+  if (!extents.empty()) {
+    list = name + "_extents";
+    out = cat(indent, "const int64_t ", list, "[] = {", join(extents, ", "), "};\n");
+  }
+  return out + cat(indent, "Value ", name, " = ", before, extents.size(), ", ", list, after, ";\n", indent,
+                   "if (!", name, ") return {};\n");
+}
+
+}  // namespace relay::aot

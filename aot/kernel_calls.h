@@ -1,0 +1,46 @@
+// How the functions of a program call kernels (see functions.cc): what makes a kernel's results and runs it, and what calls need that
+// wait for each other (support/batches.cc).
+#pragma once
+
+#include <functional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "aot/program.h"
+
+namespace relay::aot {
+
+using KernelName = std::function<std::string(const kernel::Kernel&)>;
+
+class KernelCalls {
+ public:
+  KernelCalls(const Program& program, const KernelName& name);
+
+  // A function `call_NAME` for each kernel, from values to a value, and tables of those that can wait.
+  std::string print();
+
+  // A call of the kernel with these arguments.
+  std::string call(const kernel::Kernel& k, std::vector<std::string> args) const;
+  // A line that stands before elements of tensors are read; empty if no call waits.
+  std::string settle(const std::string& indent) const;
+  bool any_waits() const { return !can_wait_.empty(); }
+
+ private:
+  void kernel(const kernel::Kernel& k);
+  void batched(const kernel::Kernel& one, const kernel::Kernel& many);
+
+  const Program& p_;
+  const KernelName& name_;
+  std::set<const kernel::Kernel*>
+      can_wait_;        // kernels whose calls wait for each other, and their batched ones
+  size_t turning_ = 0;  // kernels that go to and fro
+  std::string text_;
+};
+
+// Lines that make a tensor with these extents, by `before rank, extents after`; the function ends if there is none.
+std::string print_tensor(const std::string& indent, const std::string& name,
+                         const std::vector<std::string>& extents, const std::string& before,
+                         const std::string& after);
+
+}  // namespace relay::aot
