@@ -58,8 +58,8 @@ class Comparison {
   bool kernels(const Kernel& a, const Kernel& b) {
     return a.batched.text() == b.batched.text() && parameters(a.inputs, b.inputs) &&
            parameters(a.outputs, b.outputs) && parameters(a.temporaries, b.temporaries) &&
-           read_extents(a.read_extents, b.read_extents) &&
-           statements(a.body, b.body);
+           read_extents(a.read_extents, b.read_extents) && statements(a.body, b.body) &&
+           externals(a.external, b.external);
   }
 
  private:
@@ -221,6 +221,12 @@ class Comparison {
         return false;
     }
     return true;
+  }
+
+  // Where a function is found is no part of the program.
+  bool externals(const kernel::External* a, const kernel::External* b) {
+    if (a == nullptr || b == nullptr) return a == b;
+    return a->symbol == b->symbol && same(a->extents, b->extents);
   }
 
   bool regions(const List<kernel::Region>& a, const List<kernel::Region>& b) {

@@ -346,6 +346,15 @@ const kernel::Kernel* Importer::kernel(const kernel::Kernel& k) {
   std::vector<kernel::ReadExtent> read(k.read_extents.begin(), k.read_extents.end());
   for (kernel::ReadExtent& r : read) r.variable = expr(r.variable);
   copy.read_extents = to_.arena().list(read);
+  if (k.external) {
+    kernel::External external = *k.external;
+    std::vector<kernel::Expr> extents;
+    for (kernel::Expr e : external.extents) extents.push_back(expr(e));
+    external.symbol = symbol(external.symbol);
+    external.library = symbol(external.library);
+    external.extents = to_.arena().list(extents);
+    copy.external = to_.arena().make<kernel::External>(external);
+  }
   return to_.arena().make<kernel::Kernel>(copy);
 }
 

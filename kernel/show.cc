@@ -122,6 +122,11 @@ std::string show(const Kernel& k) {
     out +=
         line(1, cat("shape ", show(r.variable), " = ", k.inputs[r.input]->name.text(), "[", r.element, "]"));
   for (const Buffer* t : k.temporaries) out += line(1, cat("temporary ", declared(t)));
+  if (k.external) {
+    const auto extent = [](Expr e) { return show(e); };
+    return out + line(1, cat("call \"", k.external->symbol.text(), "\"(",
+                             join(k.external->extents, ", ", extent), ")"));
+  }
   return out + show(k.body, 1);
 }
 
@@ -141,6 +146,9 @@ std::vector<Expr> shape_parameters(const Kernel& k) {
   visit(k.body, [&](Stmt s) {
     for (Expr e : expressions(s)) collect(e);
   });
+  if (k.external) {
+    for (Expr e : k.external->extents) collect(e);
+  }
   return {found.begin(), found.end()};
 }
 

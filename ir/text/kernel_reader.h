@@ -15,7 +15,8 @@ class KernelReader {
   explicit KernelReader(Parser& parser)
       : p_(parser), pool_(parser.module_.context().pool()), arena_(pool_.arena()) {}
 
-  bool kernel();
+  bool kernel();    // after `kernel`
+  bool external();  // after `extern kernel`
 
  private:
   Context& context() { return p_.module_.context(); }
@@ -30,6 +31,11 @@ class KernelReader {
   std::optional<kernel::Scope> scope_word();
   bool header(const std::vector<const kernel::Buffer*>& inputs);
   bool read_extent(kernel::Expr variable, const std::vector<const kernel::Buffer*>& inputs);
+  bool signature(kernel::Kernel& k);  // the name, the inputs and the outputs
+  void check(const kernel::Kernel& k);
+  bool is_good(const kernel::Kernel& k, Span symbol);  // of an external one, besides
+  std::string undetermined(const kernel::Kernel& k) const;
+  void define(const kernel::Kernel& k);
 
   kernel::Stmt body(size_t depth);  // after `{`, up to and with `}`
   bool statements(std::vector<kernel::Stmt>& out, size_t depth);
@@ -114,6 +120,7 @@ class KernelReader {
   std::vector<kernel::ReadExtent> read_extents_;
   Symbol origin_, batched_;
   Span batched_span_;
+  Span at_ = Span::none();  // the kernel's name
 };
 
 }  // namespace relay::text

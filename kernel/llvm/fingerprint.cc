@@ -25,9 +25,9 @@ static_assert(sizeof(If) == kNode + 3 * sizeof(void*));
 static_assert(sizeof(Allocate) == kNode + 2 * sizeof(void*));
 static_assert(sizeof(Require) == kNode + 2 * sizeof(void*));
 static_assert(sizeof(Prefetch) == kNode + sizeof(void*) + sizeof(List<Expr>));
-// What a kernel's caller reads from inputs (read_extents) is no part of its code.
+// An external kernel has no code, and what a kernel's caller reads from inputs (read_extents) is no part of it.
 static_assert(sizeof(Kernel) ==
-              4 * sizeof(void*) + 3 * sizeof(List<const Buffer*>) + sizeof(List<ReadExtent>));
+              5 * sizeof(void*) + 3 * sizeof(List<const Buffer*>) + sizeof(List<ReadExtent>));
 
 class Writer {
  public:
