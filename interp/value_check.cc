@@ -76,8 +76,11 @@ void check_extents(const Place& p, const Extents& variables, Span span) {
     const std::optional<int64_t> want = kernel::evaluate(d.symbolic(), variables);
     if (want && *want != extent)
       fail(p, span, cat("dimension ", i, " is ", extent, " but `", relay::show(d), "` is ", *want));
+    if (want) continue;
     const kernel::Expr only[] = {d.symbolic()};
-    if (!want && !kernel::determined_by(only).empty())
+    std::unordered_set<const kernel::ExprNode*> known;
+    for (const auto& [variable, value] : variables) known.insert(variable);
+    if (!kernel::extent_rules(only, known).empty())
       fail(p, span, cat("dimension ", i, " is ", extent, ", and no `", relay::show(d), "` is"));
   }
 }

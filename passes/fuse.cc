@@ -479,29 +479,42 @@ class Fuser {
     for (kernel::Expr e : needed) {
       for (kernel::Expr v : kernel::variables(e)) {
         if (known.contains(v.get())) continue;
-        const Var* source = parameter_with(v, sites_[members.back()].call);
-        if (!source) return std::nullopt;
-        out.push_back(source);
-        dims(source->type, given);
+        const std::vector<const Var*> sources = parameters_that_tell(v, given, sites_[members.back()].call);
+        if (sources.empty()) return std::nullopt;
+        for (const Var* source : sources) {
+          out.push_back(source);
+          dims(source->type, given);
+        }
         known = kernel::determined_by(given);
       }
     }
     return out;
   }
 
-  // A parameter of a function around the call that has this extent, of the innermost such function; null if none has.
-  const Var* parameter_with(kernel::Expr extent, Expr call) const {
+  // Parameters of a function around the call that tell this extent, where others are given: one of them if that is enough.
+  // Of the innermost such function; none if there is none.
+  std::vector<const Var*> parameters_that_tell(kernel::Expr extent, const std::vector<kernel::Expr>& given,
+                                               Expr call) const {
     for (uint32_t s = scopes_.scope_of.get(call);; s = scopes_.all[s].parent) {
       const auto fn = function_with_.find(scopes_.all[s].body);
       if (fn != function_with_.end()) {
+        std::vector<const Var*> together;
+        std::vector<kernel::Expr> all = given;
         for (const Var* p : fn->second->params) {
+          std::vector<kernel::Expr> own;
           const auto* t = p->type ? p->type->as<TensorType>() : nullptr;
-          if (t && std::any_of(t->dims.begin(), t->dims.end(),
-                               [&](Dim d) { return d.is_symbolic() && d.symbolic() == extent; }))
-            return p;
+          for (size_t d = 0; t && d < t->rank(); ++d) {
+            if (t->dims[d].is_symbolic()) own.push_back(t->dims[d].symbolic());
+          }
+          if (own.empty()) continue;
+          together.push_back(p);
+          all.insert(all.end(), own.begin(), own.end());
+          own.insert(own.end(), given.begin(), given.end());
+          if (kernel::determined_by(own).contains(extent.get())) return {p};
         }
+        if (kernel::determined_by(all).contains(extent.get())) return together;
       }
-      if (s == scopes_.all[s].parent) return nullptr;
+      if (s == scopes_.all[s].parent) return {};
     }
   }
 

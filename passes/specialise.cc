@@ -91,6 +91,13 @@ class Specialiser {
   Module run() {
     find_generic();
     if (generic_.empty()) return out_;
+    // `let %f = @generic; ...` gives another name to what is called at types of its own.
+    out_ = rewrite(out_, [&](relay::Builder&, Expr e) -> Expr {
+      const auto* let = e->as<Let>();
+      const auto* global = let ? let->value->as<Global>() : nullptr;
+      if (!global || !generic_.contains(global->name)) return e;
+      return substitute(context_, let->body, {{let->x, let->value}});
+    });
     for (const auto& [name, fn] : out_.functions()) {
       if (!generic_.contains(name)) pending_.push_back(name);
     }
@@ -126,13 +133,16 @@ class Specialiser {
   // The node with instances in the place of the generic functions among its children.
   Expr with_instances(relay::Builder& b, Expr e) {
     const auto* call = e->as<Call>();
+    const std::vector<Type> wanted = call ? wanted_by(*call) : std::vector<Type>();
     std::vector<Expr> children;
     bool changed = false, is_callee = false;
     for_each_child(e, [&](Expr child) {
       const bool callee = call && children.empty();
       Expr now = child;
       if (const auto* global = child->as<Global>(); global && generic_.contains(global->name)) {
-        now = callee ? instance_for_call(b, *call, *global) : instance_for_value(b, *global);
+        const size_t arg = children.size() - 1;
+        const Type type = call && !callee && arg < wanted.size() ? wanted[arg] : global->type;
+        now = callee ? instance_for_call(b, *call, *global) : instance_for_value(b, *global, type);
         is_callee |= callee && now != child;
       }
       changed |= now != child;
@@ -150,13 +160,27 @@ class Specialiser {
     if (types.size() != out_.function(global.name.text())->type_params.size()) return &global;
     return instance_of(b, global, types);
   }
-  // As a value it is of a type that was made of its own.
-  Expr instance_for_value(relay::Builder& b, const Global& global) {
+  // The types that the callee takes; fewer if it is not known.
+  std::vector<Type> wanted_by(const Call& call) {
+    const auto* type = call.callee->type ? call.callee->type->as<FnType>() : nullptr;
+    if (const auto* global = call.callee->as<Global>()) {
+      const Fn* fn = out_.function(global->name.text());
+      if (fn && fn->type) type = fn->type->as<FnType>();
+    }
+    if (!type || type->type_params.size() != call.type_args.size()) return {};
+    std::unordered_map<const TypeVar*, Type> chosen;
+    for (size_t i = 0; i < call.type_args.size(); ++i) chosen[type->type_params[i]] = call.type_args[i];
+    std::vector<Type> out;
+    for (Type t : type->args) out.push_back(map_type(context_, t, choice_of(chosen)));
+    return out;
+  }
+  // As a value it is wanted as something of a type that is made of its own.
+  Expr instance_for_value(relay::Builder& b, const Global& global, Type type) {
     const Fn* fn = out_.function(global.name.text());
-    if (is_generic(global.type) || !fn->type) return &global;
+    if (is_generic(type) || !fn->type) return &global;
     Matcher matcher(fn->type_params);
     const auto* general = fn->type->as<FnType>();
-    const auto* special = global.type->as<FnType>();
+    const auto* special = type->as<FnType>();
     for (size_t i = 0; general && special && i < std::min(general->args.size(), special->args.size()); ++i)
       matcher.match(general->args[i], special->args[i]);
     if (general && special) matcher.match(general->result, special->result);
@@ -208,14 +232,17 @@ class Specialiser {
     return out;
   }
 
+  static TypeMap choice_of(const std::unordered_map<const TypeVar*, Type>& chosen) {
+    return {.dim = {}, .dtype = {}, .variable = [&chosen](const TypeVar* v) -> Type {
+              const auto it = chosen.find(v);
+              return it == chosen.end() ? v : it->second;
+            }};
+  }
+
   Symbol instantiate(Symbol name, const Fn& fn, const std::vector<Type>& types) {
     std::unordered_map<const TypeVar*, Type> chosen;
     for (size_t i = 0; i < types.size(); ++i) chosen[fn.type_params[i]] = types[i];
-    const TypeMap choose{.dim = {}, .dtype = {}, .variable = [&](const TypeVar* v) -> Type {
-                           const auto it = chosen.find(v);
-                           return it == chosen.end() ? v : it->second;
-                         }};
-    const Fn* body = map_types(context_, refresh(context_, &fn), choose)->as<Fn>();
+    const Fn* body = map_types(context_, refresh(context_, &fn), choice_of(chosen))->as<Fn>();
     relay::Builder b(context_);
     SpanScope at(b, fn.span);
     Expr made = b.fn(body->params, body->body, body->result, body->attrs);

@@ -50,6 +50,7 @@ Expressions::Expressions(Context& context, const std::vector<Expr>& roots) : con
 }
 
 std::string Expressions::scalar(Expr e) { return index_operand(e.get(), Level::kChoice); }
+std::string Expressions::bound(Expr e) { return index_operand(e.get(), Level::kShift); }
 std::string Expressions::condition(Expr e) { return value(e.get()).text; }
 
 // --- Shared subexpressions ---

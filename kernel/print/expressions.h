@@ -42,6 +42,7 @@ class Expressions {
   Expressions(Context& context, const std::vector<Expr>& roots);
 
   std::string scalar(Expr e);     // not depending on the vectorised loop's variable
+  std::string bound(Expr e);      // the same, behind `<`
   std::string condition(Expr e);  // the same, for `if`
   void store(const Buffer& buffer, Expr offset, Expr value);
 

@@ -51,6 +51,15 @@ int32_t dense(const relay_parallel* parallel, const float* __restrict x, const f
 )");
 }
 
+TEST_F(Print, AChoiceAsTheEndOfALoopIsOneOperand) {
+  const Expr one = k_.index(1);
+  const Tensor x = k_.input("x", kFloat32, {n_});
+  const Tensor y = k_.compute("y", kFloat32, {select(equal(n_, one), k_.index(8), n_)},
+                              [&](Indices i) { return x(floor_mod(i[0], n_)); });
+  EXPECT_NE(cpp(k_.finish("choice", "", {y})).find("i0 < (1 == n ? INT64_C(8) : n); ++i0"), std::string::npos)
+      << cpp(k_.finish("choice", "", {y}));
+}
+
 TEST_F(Print, DivisionsByExtentsThatAreNotKnownAreNamedWhereTheirLoopBegins) {
   const Expr m = pool_.shape_variable("m"), at = pool_.variable("at"), column = pool_.variable("column");
   const Tensor x = k_.input("x", kFloat32, {n_, m, k_.index(8)});

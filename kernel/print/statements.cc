@@ -135,7 +135,7 @@ void Statements::body_of(const For& n) {
 }
 
 void Statements::serial_loop(const For& n, std::string_view hint) {
-  const std::string extent = Expressions(context_, {n.extent}).scalar(n.extent);
+  const std::string extent = Expressions(context_, {n.extent}).bound(n.extent);
   const std::string var = bind(n.var);
   if (!hint.empty()) context_.out.line(hint);
   context_.out.open("for (int64_t ", var, " = 0; ", var, " < ", extent, "; ++", var, ") {");
@@ -217,7 +217,7 @@ void Statements::grid_loop(const For& n) {
   const bool all = n.extent == launch_extents[index];
   context_.out.open("{");
   Writer outside = std::exchange(context_.out, Writer(context_.out.depth()));
-  if (!all) context_.out.open("if (", var, " < ", Expressions(context_, {n.extent}).scalar(n.extent), ") {");
+  if (!all) context_.out.open("if (", var, " < ", Expressions(context_, {n.extent}).bound(n.extent), ") {");
   const bool outer = bound_[index];
   bound_[index] = true;
   body_of(n);
@@ -287,7 +287,7 @@ void Statements::warp_join(const WarpJoin& join) {
     const std::string row = index(join.row, join.rows->how);
     if (join.rows->extent != launch_extents[grid_index(join.rows->how)])
       context_.out.open("if (", row, " < ",
-                        Expressions(context_, {join.rows->extent}).scalar(join.rows->extent), ") {");
+                        Expressions(context_, {join.rows->extent}).bound(join.rows->extent), ") {");
   }
   const std::string lane = index(join.lane, ForKind::kThreadX);
   context_.bounds.bind(join.lane, pool_.integer(kWarpThreads));
