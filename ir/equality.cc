@@ -57,7 +57,8 @@ class Comparison {
 
   bool kernels(const Kernel& a, const Kernel& b) {
     return parameters(a.inputs, b.inputs) && parameters(a.outputs, b.outputs) &&
-           parameters(a.temporaries, b.temporaries) && statements(a.body, b.body);
+           parameters(a.temporaries, b.temporaries) && statements(a.body, b.body) &&
+           externals(a.external, b.external);
   }
 
  private:
@@ -210,6 +211,12 @@ class Comparison {
       if (!bind_buffers(a[i], b[i])) return false;
     }
     return true;
+  }
+
+  // Where a function is found is no part of the program.
+  bool externals(const kernel::External* a, const kernel::External* b) {
+    if (a == nullptr || b == nullptr) return a == b;
+    return a->symbol == b->symbol && same(a->extents, b->extents);
   }
 
   bool regions(const List<kernel::Region>& a, const List<kernel::Region>& b) {

@@ -342,6 +342,15 @@ const kernel::Kernel* Importer::kernel(const kernel::Kernel& k) {
   copy.outputs = all(k.outputs);
   copy.temporaries = all(k.temporaries);
   copy.body = statement(k.body);
+  if (k.external) {
+    kernel::External external = *k.external;
+    std::vector<kernel::Expr> extents;
+    for (kernel::Expr e : external.extents) extents.push_back(expr(e));
+    external.symbol = symbol(external.symbol);
+    external.library = symbol(external.library);
+    external.extents = to_.arena().list(extents);
+    copy.external = to_.arena().make<kernel::External>(external);
+  }
   return to_.arena().make<kernel::Kernel>(copy);
 }
 

@@ -303,6 +303,9 @@ class Counter {
 
 double Count::total_bytes() const { return std::accumulate(bytes.begin(), bytes.end(), 0.0); }
 
-std::optional<Count> count(const Kernel& k) { return Counter(k).run(); }
+std::optional<Count> count(const Kernel& k) {
+  if (k.external) return std::nullopt;
+  return Counter(k).run();
+}
 
 }  // namespace relay::kernel

@@ -24,7 +24,7 @@ struct Count {
   double total_bytes() const;
 };
 
-// Nothing if a loop's extent is not known: a kernel of symbolic shape must be specialised first. Loops whose extents or
+// Nothing if a loop's extent is not known: a kernel of symbolic shape must be specialised first. Nor for external kernels. Loops whose extents or
 // guards depend on loops around them are counted iteration by iteration, up to a limit far above what schedules make;
 // beyond it, and where a guard asks for data, the guarded statement counts as if it always ran.
 std::optional<Count> count(const Kernel& k);

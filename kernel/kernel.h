@@ -121,6 +121,21 @@ struct Nop : StmtNode {
   static constexpr StmtKind kKind = StmtKind::kNop;
 };
 
+// A C function in the place of a body (docs/semantics.md):
+//
+//   int32_t symbol(const T* input, ..., T* output, ..., int64_t extent, ...)
+//
+// It gives 0, or the code of a failure, which is a trap. By contract it is pure: it writes its outputs and nothing else,
+// and what it writes follows from what it is given.
+struct External {
+  Symbol symbol;
+  List<Expr> extents;  // over the shape variables
+  // Where this process has it. Empty and null unless a library was named (tools/libraries.h); no part of what the program
+  // means.
+  Symbol library = {};  // a path
+  void* function = nullptr;
+};
+
 // Parameters in order: inputs, outputs, temporaries. Temporaries are allocated by the caller, so that they are
 // part of its memory plan; their contents mean nothing before and after. Outputs overlap with nothing.
 // The free shape variables of the buffers' shapes are further parameters, see `shape_parameters`.
@@ -128,7 +143,8 @@ struct Kernel {
   Symbol name;
   List<const Buffer*> inputs, outputs, temporaries;
   Stmt body;
-  Symbol origin;  // what it computes, for people: "nn.conv2d + add + nn.relu"
+  Symbol origin;                       // what it computes, for people: "nn.conv2d + add + nn.relu"
+  const External* external = nullptr;  // if there is one, the body does nothing
 };
 
 // The shape variables that the kernel's buffers and loops mention, each once, by name.

@@ -299,7 +299,7 @@ bool Rehearsal::conflict(int32_t a, int32_t b) const {
 }
 
 std::optional<int64_t> rehearsal_work(const Kernel& k) {
-  if (!shape_parameters(k).empty()) return std::nullopt;
+  if (k.external || !shape_parameters(k).empty()) return std::nullopt;
   Work work;
   int64_t total = work.of(k.body, {});
   for (const auto& list : {k.inputs, k.outputs, k.temporaries}) {

@@ -114,7 +114,7 @@ class Rehearsal {
 };
 
 // How many operations a rehearsal of the kernel takes, memory that is set up included; nothing if that depends on a
-// shape, or is more than kMostRehearsed.
+// shape, is more than kMostRehearsed, or what the kernel does is not known.
 std::optional<int64_t> rehearsal_work(const Kernel& k);
 
 }  // namespace relay::kernel

@@ -119,6 +119,11 @@ std::string show(const Kernel& k) {
   if (!k.origin.empty()) out += cat("  // ", k.origin.text());
   out += "\n";
   for (const Buffer* t : k.temporaries) out += line(1, cat("temporary ", declared(t)));
+  if (k.external) {
+    const auto extent = [](Expr e) { return show(e); };
+    return out + line(1, cat("call \"", k.external->symbol.text(), "\"(",
+                             join(k.external->extents, ", ", extent), ")"));
+  }
   return out + show(k.body, 1);
 }
 
@@ -138,6 +143,9 @@ std::vector<Expr> shape_parameters(const Kernel& k) {
   visit(k.body, [&](Stmt s) {
     for (Expr e : expressions(s)) collect(e);
   });
+  if (k.external) {
+    for (Expr e : k.external->extents) collect(e);
+  }
   return {found.begin(), found.end()};
 }
 

@@ -7,6 +7,7 @@
 #include "base/cat.h"
 #include "kernel/affine.h"
 #include "kernel/execute.h"
+#include "kernel/external.h"
 #include "kernel/instructions.h"
 #include "kernel/simplify.h"
 #include "kernel/statements.h"
@@ -365,6 +366,8 @@ class Validator {
 
 }  // namespace
 
-std::vector<std::string> validate(const Kernel& k) { return Validator(k).run(); }
+std::vector<std::string> validate(const Kernel& k) {
+  return k.external ? validate_external(k) : Validator(k).run();
+}
 
 }  // namespace relay::kernel

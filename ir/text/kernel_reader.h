@@ -15,7 +15,8 @@ class KernelReader {
   explicit KernelReader(Parser& parser)
       : p_(parser), pool_(parser.module_.context().pool()), arena_(pool_.arena()) {}
 
-  bool kernel();
+  bool kernel();    // after `kernel`
+  bool external();  // after `extern kernel`
 
  private:
   Context& context() { return p_.module_.context(); }
@@ -29,6 +30,11 @@ class KernelReader {
   bool buffers(std::vector<const kernel::Buffer*>& out);
   std::optional<kernel::Scope> scope_word();
   bool header();
+  bool signature(kernel::Kernel& k);  // the name, the inputs and the outputs
+  void check(const kernel::Kernel& k);
+  bool is_good(const kernel::Kernel& k, Span symbol);  // of an external one, besides
+  std::string undetermined(const kernel::Kernel& k) const;
+  void define(const kernel::Kernel& k);
 
   kernel::Stmt body(size_t depth);  // after `{`, up to and with `}`
   bool statements(std::vector<kernel::Stmt>& out, size_t depth);
@@ -111,6 +117,7 @@ class KernelReader {
   std::unordered_map<const kernel::ExprNode*, size_t> heights_;
   std::vector<const kernel::Buffer*> temporaries_;
   Symbol origin_;
+  Span at_ = Span::none();  // the kernel's name
 };
 
 }  // namespace relay::text

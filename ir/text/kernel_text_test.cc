@@ -275,6 +275,38 @@ TEST(KernelText, Mistakes) {
             "1:13 expected-token, 1:45 missing-suffix");
 }
 
+TEST(KernelText, CFunctions) {
+  const auto with = [](std::string_view rest) {
+    return cat("extern kernel @k(x: float32[n, 2 * m + n]) -> (z: float32[m])", rest);
+  };
+  struct Row {
+    std::string_view rest, slugs;
+  };
+  const Row kRows[] = {
+      {R"( symbol "f";)", ""},
+      {R"( symbol "f"();)", ""},
+      {R"( symbol "f"(m, n);)", ""},  // what it would be told anyway
+      {R"( symbol "f"(n, 2 * m // 3, 7);)", ""},
+      {R"( symbol "f"(n))", "1:76 missing-semicolon"},
+      {R"( symbol "f" {})", "1:74 missing-semicolon"},
+      {R"( symbol f;)", "1:70 expected-token"},
+      {R"( "f";)", "1:63 expected-token"},
+      {R"( symbol "f"(k);)", "1:74 unknown-variable"},
+      {R"( symbol "f"(n < m);)", "1:74 index-not-int64"},
+      {R"( symbol "f"(x[0, 0]);)", "1:74 index-not-int64"},
+      {R"( symbol "f g";)", "1:70 bad-symbol"},
+      {R"( symbol "f"; def @k() { 1 })", "1:79 redefined-global"},
+      {R"( symbol "f"; kernel @k() -> () { })", "1:82 redefined-global"},
+  };
+  for (const Row& row : kRows) EXPECT_EQ(slugs(with(row.rest)), row.slugs) << row.rest;
+  EXPECT_EQ(slugs(R"(extern kernel @k(x: int8[n * m]) -> (z: int8[n]) symbol "f";)"),
+            "1:15 undetermined-extent");
+  EXPECT_EQ(slugs(R"(extern kernel @k(x: int64[n]) -> (z: int8[]) symbol "f"(x[0]);)"),
+            "1:15 undetermined-extent");
+  EXPECT_EQ(slugs(R"(extern kernel @k() -> () symbol "f";)", true), "1:15 invalid-kernel");
+  EXPECT_EQ(slugs("extern kernel"), "1:14 expected-name");
+}
+
 TEST(KernelText, LimitsHold) {
   std::string deep_loops, deep_expr = "1f", chain = "1f", sum = "i";
   for (int i = 0; i < 300; ++i) deep_loops += cat("for i", i, " in 1 { ");
@@ -306,8 +338,14 @@ TEST(KernelText, HostileTextsEndSoon) {
     blocks += cat("for i in 8 { block b", i, " { spatial v in 8 = i; writes z[v]; z[v] = 1f; } }\n");
   std::string sums = cat("kernel @k(", shapes, ") -> (z: float32[8]) { for i in 8 { ");
   for (size_t i = 0; i < 40; ++i) sums += cat("z[", sum, "] = 1f; ");
-  for (const std::string& text : {stores("v", 30000), stores("(v + n) % 8", 20000), stores("v // n", 20000),
-                                  sums + "} }", cat("kernel @k() -> (z: float32[8]) { ", blocks, "}")}) {
+  std::string externals,
+      long_extent = cat("extern kernel @k(", shapes, ") -> (z: float32[8]) symbol \"k\"(", sum);
+  for (size_t i = 0; i < 15000; ++i)
+    externals +=
+        cat("extern kernel @k", i, "(x: int8[n]) -> (y: int8[n]) symbol \"k\"", i % 3 ? "" : "(n, n)", ";\n");
+  for (const std::string& text :
+       {stores("v", 30000), stores("(v + n) % 8", 20000), stores("v // n", 20000), sums + "} }", externals,
+        long_extent + ");", cat("kernel @k() -> (z: float32[8]) { ", blocks, "}")}) {
     const auto start = std::clock();
     Diagnostics diagnostics;
     const Result<Module> m = parse("input", text, diagnostics, test_operators());
@@ -327,6 +365,7 @@ TEST(KernelText, DamagedTexts) {
     local l: float32[8] { l[0] = float32(w[]); sequence { nothing; } }
     block b { spatial v in n = i; reduction r in 4 = 0; where i < n; reads t[v], x[v, 0 : 4]; writes t[v];
       init { t[v] = 0f; } t[v] = t[v] + x[v, r]; } } }
+extern kernel @c(x: float32[n, 8], w: int8[]) -> (y: float32[2 * n]) symbol "c_name"(n, 8 * n // 3);
 )";
   std::mt19937 random(7);
   const auto below = [&](size_t n) { return std::uniform_int_distribution<size_t>(0, n - 1)(random); };

@@ -140,7 +140,8 @@ bool Parser::at_definition() {
   if (t.is_word("kernel")) return lexer_.peek_second().kind == TokenKind::kGlobal;
   if (t.is_word("type")) return lexer_.peek_second().kind == TokenKind::kName;
   if (t.is_word("import")) return lexer_.peek_second().kind == TokenKind::kString;
-  return t.is_word("extern") && lexer_.peek_second().is_word("type");
+  return t.is_word("extern") &&
+         (lexer_.peek_second().is_word("type") || lexer_.peek_second().is_word("kernel"));
 }
 
 void Parser::skip_to_definition() {
@@ -306,7 +307,11 @@ void Parser::read_definitions() {
       ok = function_definition();
     } else if (at_definition() && t.is_word("kernel")) {
       next();
-      ok = kernel_definition();
+      ok = kernel_definition(/*is_external=*/false);
+    } else if (t.is_word("extern") && lexer_.peek_second().is_word("kernel")) {
+      next();
+      next();
+      ok = kernel_definition(/*is_external=*/true);
     } else if (at_definition()) {
       if (!take_import()) take_data_type();
     } else if (t.kind == TokenKind::kBad) {
@@ -318,8 +323,8 @@ void Parser::read_definitions() {
     } else if (after_mistake) {
       ok = false;  // what is left of a definition that was given up
     } else {
-      ok =
-          expected("a definition: `def`, `type`, `extern type`, `kernel` or `import`", "expected-definition");
+      ok = expected("a definition: `def`, `type`, `extern type`, `kernel`, `extern kernel` or `import`",
+                    "expected-definition");
     }
     if (!ok) skip_to_definition();
   }

@@ -83,7 +83,7 @@ class Parser {
   // Reports what stands in the place of a name that begins with `sigil`.
   bool expected_name(std::string_view what, std::string_view sigil);
   bool keyword_as_name(std::string_view what);  // is one next where a name is expected? It is reported then
-  bool kernel_definition();
+  bool kernel_definition(bool is_external);
   void check_names();
   void check_scopes(const Fn* fn);
   void use_metadata();
@@ -251,8 +251,9 @@ class Parser {
   bool broken_types_ = false;
   size_t depth_ = 0;
   size_t suggestions_ = 0;
-  size_t kernel_checks_ = 0;  // how much there was to validate so far
-  int64_t rehearsed_ = 0;     // and to rehearse
+  std::map<Symbol, const kernel::Kernel*> externals_;  // the first kernel of each C function
+  size_t kernel_checks_ = 0;                           // how much there was to validate so far
+  int64_t rehearsed_ = 0;                              // and to rehearse
   bool module_mode_ = false;
   bool failed_ = false;
 

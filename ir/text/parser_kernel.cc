@@ -22,9 +22,10 @@ constexpr size_t kMostChecks = 4'000'000;
 
 }  // namespace
 
-bool Parser::kernel_definition() {
+bool Parser::kernel_definition(bool is_external) {
   const std::string name = peek().kind == TokenKind::kGlobal ? peek().name() : std::string();
-  const bool ok = KernelReader(*this).kernel();
+  KernelReader reader(*this);
+  const bool ok = is_external ? reader.external() : reader.kernel();
   if (!ok) broken_.insert(name);
   return ok;
 }
@@ -115,57 +116,67 @@ bool KernelReader::header() {
   }
 }
 
-bool KernelReader::kernel() {
+bool KernelReader::signature(kernel::Kernel& k) {
   if (p_.peek().kind != TokenKind::kGlobal)
     return p_.expected("the name of the kernel, like `@dense`", "expected-name");
   const Token token = p_.next();
+  at_ = token.span;
   std::vector<const Buffer*> inputs, outputs;
   if (!buffers(inputs) || !p_.need("->", "between the inputs and the outputs of a kernel") ||
       !buffers(outputs))
     return false;
-  if (!p_.need("{", "before the body of a kernel") || !header()) return false;
-  in_shapes_ = false;
-  const Stmt code = body(0);
-  if (!code) return false;
-  kernel::Kernel k{};
   k.name = context().symbol(token.name());
   k.inputs = arena_.list(inputs);
   k.outputs = arena_.list(outputs);
+  return true;
+}
+
+bool KernelReader::kernel() {
+  kernel::Kernel k{};
+  if (!signature(k) || !p_.need("{", "before the body of a kernel") || !header()) return false;
+  in_shapes_ = false;
+  k.body = body(0);
+  if (!k.body) return false;
   k.temporaries = arena_.list(temporaries_);
-  k.body = code;
   k.origin = origin_;
   p_.kernel_checks_ += checks_;
   if (p_.options_.validate_kernels && p_.kernel_checks_ > kMostChecks) {
-    p_.error(token.span, "kernel-too-large",
+    p_.error(at_, "kernel-too-large",
              "the kernels of this text have too many statements in blocks of many regions")
         .note("divide them among several kernels, or among several texts");
     return false;
   }
   if (p_.options_.validate_kernels) p_.rehearsed_ += kernel::rehearsal_work(k).value_or(0);
   if (p_.rehearsed_ > p_.options_.max_rehearsed) {
-    p_.error(token.span, "kernel-too-large", "the kernels of this text take too long to rehearse")
+    p_.error(at_, "kernel-too-large", "the kernels of this text take too long to rehearse")
         .note("divide them among several texts");
     return false;
   }
-  const std::vector<std::string> wrong =
-      p_.options_.validate_kernels ? kernel::validate(k) : std::vector<std::string>();
-  if (!wrong.empty()) {
-    constexpr size_t kMost = 5;
-    Diagnostic& d = p_.error(token.span, "invalid-kernel",
-                             cat("kernel `@", token.name(), "` does not do what it declares"));
-    for (size_t i = 0; i < std::min(kMost, wrong.size()); ++i) d.note(wrong[i]);
-  }
+  if (p_.options_.validate_kernels) check(k);
+  define(k);
+  return true;
+}
+
+void KernelReader::check(const kernel::Kernel& k) {
+  const std::vector<std::string> wrong = kernel::validate(k);
+  if (wrong.empty()) return;
+  constexpr size_t kMost = 5;
+  Diagnostic& d =
+      p_.error(at_, "invalid-kernel", cat("kernel `@", k.name.text(), "` does not do what it declares"));
+  for (size_t i = 0; i < std::min(kMost, wrong.size()); ++i) d.note(wrong[i]);
+}
+
+void KernelReader::define(const kernel::Kernel& k) {
   Module& m = p_.module_;
-  const Fn* before = m.function(token.name());
-  if (before || m.kernel(token.name())) {
-    p_.error(token.span, "redefined-global", cat("`@", token.name(), "` is defined already"))
+  const Fn* before = m.function(k.name.text());
+  if (before || m.kernel(k.name.text())) {
+    p_.error(at_, "redefined-global", cat("`@", k.name.text(), "` is defined already"))
         .label(before ? before->span : Span::none(),
                before ? "the other definition" : "the other one is a kernel too")
         .note("functions and kernels share one name space");
-    return true;
+    return;
   }
-  m.set_kernel(token.name(), arena_.make<kernel::Kernel>(k));
-  return true;
+  m.set_kernel(k.name.text(), arena_.make<kernel::Kernel>(k));
 }
 
 // ---- Statements ----

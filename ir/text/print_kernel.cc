@@ -17,6 +17,7 @@
 #include "ir/text/kernel_words.h"
 #include "ir/text/literal.h"
 #include "ir/text/names.h"
+#include "kernel/external.h"
 #include "kernel/statements.h"
 
 namespace relay::text {
@@ -418,6 +419,15 @@ std::string KernelText::of(std::string_view name, const Kernel& k) {
     return join(list, ", ", [&](const Buffer* b) { return declared(b, false); });
   };
   const std::string inputs = all(k.inputs), outputs = all(k.outputs);
+  if (k.external) {
+    const List<Expr>& extents = k.external->extents;
+    const std::vector<Expr> usual = kernel::default_extents(k);
+    const bool says_them = !std::equal(extents.begin(), extents.end(), usual.begin(), usual.end());
+    line(0,
+         cat("extern kernel @", quoted_name(name), "(", inputs, ") -> (", outputs, ") symbol ",
+             quoted_string(k.external->symbol.text()), says_them ? cat("(", exprs(extents), ")") : "", ";"));
+    return std::move(out_);
+  }
   line(0, cat("kernel @", quoted_name(name), "(", inputs, ") -> (", outputs, ") {"));
   if (!k.origin.empty()) line(1, cat("origin ", quoted_string(k.origin.text()), ";"));
   for (const std::string& v : shapes) line(1, cat("shape ", quoted_word(v), ";"));
