@@ -266,14 +266,15 @@ Module run(const Module& m, const PassContext& pass) {
   std::map<std::pair<std::string, std::vector<int64_t>>, std::string> own;
   const auto own_kernel_for = [&](const Call& call, const kernel::Kernel& k) -> std::optional<std::string> {
     const auto extents = extents_at(call, k);
-    if (!extents || (extents->empty() && !pass.gpu)) return std::nullopt;
+    const bool schedules = pass.gpu && !k.external;
+    if (!extents || (extents->empty() && !schedules)) return std::nullopt;
     auto [it, made_now] = own.emplace(std::pair(k.name.str(), *extents), "");
     if (!made_now) return it->second;
     const std::string base = cat(k.name.text(), extents->empty() ? "" : "_", join(*extents, "_"));
     size_t next = 0;
     it->second = fresh([&] { return next++ == 0 && base != k.name.text() ? base : cat(base, "_", next); });
     const kernel::Kernel* made = with_extents(context, k, *extents, it->second);
-    if (pass.gpu && !has_launches(*made)) {
+    if (schedules && !has_launches(*made)) {
       made = context.arena().make<kernel::Kernel>(kernel::schedule::schedule_for_gpu(*made, *pass.gpu));
     }
     out.set_kernel(it->second, made);

@@ -3,10 +3,13 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "base/cat.h"
 #include "ir/fields.h"
 #include "ir/import.h"
 #include "ir/rewrite.h"
 #include "kernel/statements.h"
+#include "op/apply.h"
+#include "op/ops.h"
 
 namespace relay::passes {
 namespace {
@@ -155,14 +158,56 @@ Expr map_types(Context& context, Expr root, const TypeMap& map) {
 
 namespace {
 
+bool changes(const kernel::Kernel& k, const TypeMap& map) {
+  const std::vector<const kernel::Buffer*> buffers = kernel::all_buffers(k);
+  return std::any_of(buffers.begin(), buffers.end(),
+                     [&](const auto* b) { return !(map.dtype(b->dtype) == b->dtype); });
+}
+
+// A C function takes what it takes. The external kernel gets another name, and its own belongs to a function that converts
+// what it is given, and what the kernel gives.
+void convert_around(Module& m, const kernel::Kernel& k, const TypeMap& map) {
+  Context& context = m.context();
+  std::string inner = cat(k.name.text(), "_as_declared");
+  while (m.kernel(inner) || m.function(inner)) inner += "_";
+  kernel::Kernel renamed = k;
+  renamed.name = context.symbol(inner);
+
+  relay::Builder b(context);
+  const auto type_of = [&](const kernel::Buffer* buffer, DType d) {
+    return context.tensor_type(std::vector<Dim>(buffer->shape.begin(), buffer->shape.end()), d);
+  };
+  const auto converted = [&](Expr e, DType from, DType to) {
+    return from == to ? e : op::call(b, op::kCast, {e}, {{"dtype", to}});
+  };
+  std::vector<const Var*> params;
+  std::vector<Expr> args, results;
+  for (const kernel::Buffer* x : k.inputs) {
+    const DType d = map.dtype(x->dtype);
+    params.push_back(b.var(x->name.text(), type_of(x, d)));
+    args.push_back(converted(params.back(), d, x->dtype));
+  }
+  std::vector<Type> given;
+  for (const kernel::Buffer* y : k.outputs) given.push_back(type_of(y, y->dtype));
+  const bool one = given.size() == 1;
+  const Type result = one ? given[0] : context.tuple_type(given);
+  std::vector<Type> taken;
+  for (Expr arg : args) taken.push_back(arg->type);
+  const Expr made = b.call(b.global(inner, context.fn_type({}, taken, result)), args, {}, result);
+  for (uint32_t i = 0; i < k.outputs.size(); ++i) {
+    const DType d = k.outputs[i]->dtype;
+    results.push_back(converted(one ? made : b.proj(made, i), d, map.dtype(d)));
+  }
+  const Expr body = one ? results[0] : b.tuple(results);
+  m.set_kernel(inner, context.arena().make<kernel::Kernel>(renamed));
+  m.set_function(k.name.text(), b.fn(params, body, body->type));
+}
+
 // Shape variables of a kernel are its own; dtypes are the program's.
 Module map_kernels(const Module& m, const TypeMap& map) {
   Module out = m;
   for (const auto& [name, kernel] : m.kernels()) {
-    const std::vector<const kernel::Buffer*> buffers = kernel::all_buffers(*kernel);
-    if (std::all_of(buffers.begin(), buffers.end(),
-                    [&](const auto* b) { return map.dtype(b->dtype) == b->dtype; }))
-      continue;
+    if (kernel->external || !changes(*kernel, map)) continue;
     Importer copy(m.context());
     copy.map_kernel_dtypes(map.dtype);
     out.set_kernel(name.text(), copy.kernel(*kernel));
@@ -175,8 +220,12 @@ Module map_kernels(const Module& m, const TypeMap& map) {
 Module map_types(const Module& m, const TypeMap& map) {
   Mapper mapper(m.context(), map);
   const Module with_types = mapper.data_types(m);
-  return rewrite(map.dtype ? map_kernels(with_types, map) : with_types,
-                 [&](relay::Builder& b, Expr e) { return mapper.rewrite_node(b, e); });
+  Module out = rewrite(map.dtype ? map_kernels(with_types, map) : with_types,
+                       [&](relay::Builder& b, Expr e) { return mapper.rewrite_node(b, e); });
+  for (const auto& [name, kernel] : m.kernels()) {
+    if (map.dtype && kernel->external && changes(*kernel, map)) convert_around(out, *kernel, map);
+  }
+  return out;
 }
 
 Module bind_shape_variables(const Module& m, std::string_view function,

@@ -68,6 +68,10 @@ std::string compile(std::span<const Kernel* const> kernels, const native::Compil
   std::map<std::string, Job> jobs;
   std::vector<Job*> of_kernel, missing;
   for (const Kernel* k : kernels) {
+    if (k->external) {  // it is compiled already
+      of_kernel.push_back(nullptr);
+      continue;
+    }
     const std::string description = describe(*k);
     const std::string key = fingerprint(same + description);
     const auto [it, fresh] = jobs.try_emplace(key, Job{k, description.size(), key, {}, {}});
@@ -86,6 +90,10 @@ std::string compile(std::span<const Kernel* const> kernels, const native::Compil
   }
   std::vector<native::CompiledKernels::Entry> entries;
   for (size_t i = 0; i < kernels.size(); ++i) {
+    if (kernels[i]->external) {
+      entries.push_back({nullptr, {}, kernels[i]});
+      continue;
+    }
     void* address = nullptr;
     if (std::string wrong = linked->find(entry_of(of_kernel[i]->key), address); !wrong.empty())
       return cat("kernel ", kernels[i]->name.text(), " cannot be linked: ", wrong);
@@ -97,6 +105,10 @@ std::string compile(std::span<const Kernel* const> kernels, const native::Compil
 }
 
 std::string show_instructions(const Kernel& k, const native::CompileOptions& options, std::string& out) {
+  if (k.external) {
+    out = cat("; kernel ", k.name.text(), " is the C function `", k.external->symbol.text(), "`\n");
+    return {};
+  }
   Emitted code;
   if (std::string wrong = code.make(k, identifier(k.name.text()), options); !wrong.empty()) return wrong;
   out = code.text();

@@ -25,7 +25,8 @@ static_assert(sizeof(If) == kNode + 3 * sizeof(void*));
 static_assert(sizeof(Allocate) == kNode + 2 * sizeof(void*));
 static_assert(sizeof(Require) == kNode + 2 * sizeof(void*));
 static_assert(sizeof(Prefetch) == kNode + sizeof(void*) + sizeof(List<Expr>));
-static_assert(sizeof(Kernel) == 3 * sizeof(void*) + 3 * sizeof(List<const Buffer*>));
+// An external one has no code.
+static_assert(sizeof(Kernel) == 4 * sizeof(void*) + 3 * sizeof(List<const Buffer*>));
 
 class Writer {
  public:

@@ -39,6 +39,10 @@ std::string CompiledKernels::compile(std::span<const Kernel* const> kernels, con
   const std::string head = prelude(kCppDialect);
   entries_.clear();
   for (size_t i = 0; i < kernels.size(); ++i) {
+    if (kernels[i]->external) {
+      entries_.push_back({nullptr, {}, kernels[i]});
+      continue;
+    }
     if (std::string wrong = cannot_compile(*kernels[i]); !wrong.empty()) return wrong;
     if (sources.empty() || sources.back().text.size() > head.size() + kBytesPerFile) {
       sources.push_back({cat("kernels_", sources.size(), ".cc"), head});
@@ -57,6 +61,7 @@ std::string CompiledKernels::compile(std::span<const Kernel* const> kernels, con
   auto library = std::make_shared<Library>();
   if (std::string wrong = library->open(path); !wrong.empty()) return wrong;
   for (size_t i = 0; i < entries_.size(); ++i) {
+    if (entries_[i].external) continue;
     entries_[i].function = reinterpret_cast<Function>(library->find(cat("relay_call_", i)));
     if (!entries_[i].function) return cat("the compiled kernels lack relay_call_", i);
   }

@@ -249,6 +249,15 @@ std::string build_library(const std::vector<Source>& sources, const CompileOptio
     compiles.push_back(std::move(command));
     link.push_back(object);
   }
+  for (const std::string& path : options.along) {
+    const std::string object = cat("along_", compiles.size(), ".o");
+    std::vector<std::string> command{compiler.program, "-O2", "-fPIC", "-fvisibility=hidden"};
+    command.insert(command.end(), options.target.flags.begin(), options.target.flags.end());
+    if (path.ends_with(".c")) command.insert(command.end(), {"-x", "c"});
+    command.insert(command.end(), {"-c", path, "-o", object});
+    compiles.push_back(std::move(command));
+    link.push_back(object);
+  }
   const std::vector<Finished> done = run_all(compiles, folder, options.seconds, usable_cores());
   for (size_t i = 0; i < done.size(); ++i) {
     if (std::string wrong = failure(compiles[i], done[i], sources); !wrong.empty()) return wrong;

@@ -42,6 +42,8 @@ struct CompileOptions {
   Target target;
   int opt_level = 2;  // of kernels; at 0 and 1 multiplication and addition are not contracted
   std::vector<std::string> link_flags = {};
+  std::vector<std::string> along =
+      {};                // C (.c) and C++ files of others, by absolute paths, that become part of it
   bool program = false;  // with a main, not a library
   int seconds = 600;     // for one compiler run
 };

@@ -24,6 +24,8 @@ bool has_word(std::string_view text, std::string_view word);
 class Names {
  public:
   std::string unique(std::string_view wanted);
+  // Nobody is given this one.
+  void take(std::string_view name) { taken_.try_emplace(std::string(name), 2); }
 
  private:
   std::unordered_map<std::string, int> taken_;  // and the number to try next

@@ -3,7 +3,9 @@
 #include <algorithm>
 
 #include "base/cat.h"
+#include "base/check.h"
 #include "kernel/print/expand.h"
+#include "kernel/print/expressions.h"
 #include "kernel/print/statements.h"
 #include "kernel/statements.h"
 
@@ -50,7 +52,8 @@ std::string head(const std::string& function, const std::vector<Parameter>& para
 }
 
 std::string one_function(const std::string& function, const std::vector<Parameter>& parameters,
-                         const Context& context, const PrintOptions& options, const std::string& body) {
+                         const Context& context, const PrintOptions& options, const std::string& body,
+                         std::string_view result = "0") {
   Writer out;
   out.open(head(function, parameters, context.dialect, options), " {");
   std::vector<std::string> names;
@@ -58,12 +61,37 @@ std::string one_function(const std::string& function, const std::vector<Paramete
   if (context.dialect.has_grid()) names.push_back("failure");
   for (const Parameter& p : parameters) names.push_back(p.name);
   for (const std::string& name : names) {
-    if (!has_word(body, name)) out.line("(void)", name, ";");
+    if (!has_word(body, name) && !has_word(result, name)) out.line("(void)", name, ";");
   }
   out.raw(body);
-  if (!context.dialect.has_grid()) out.line("return 0;");
+  if (!context.dialect.has_grid()) out.line("return ", result, ";");
   out.close();
   return out.text();
+}
+
+// int32_t scale(const relay_parallel* parallel, const float* x, float* y, int64_t n) {
+//   return relay_external_c_name(x, y, n);
+// }
+// By that name nothing of C, C++ or ours can be meant; the linker looks for the other one.
+std::string external_call(const Kernel& k, const std::string& function,
+                          const std::vector<Parameter>& parameters, Context& context,
+                          const PrintOptions& options) {
+  const std::string callee = cat("relay_external_", k.external->symbol.text());
+  const size_t pointers = k.inputs.size() + k.outputs.size();
+  std::vector<std::string> types, args;
+  for (size_t i = 0; i < pointers; ++i) {
+    types.push_back(parameters[i].type);
+    args.push_back(parameters[i].name);
+  }
+  printing::Expressions extents(context, {k.external->extents.begin(), k.external->extents.end()});
+  for (Expr e : k.external->extents) {
+    types.push_back("int64_t");
+    args.push_back(extents.scalar(e));
+  }
+  const std::string result = cat(callee, "(", join(args, ", "), ")");
+  return cat("extern \"C\" int32_t ", callee, "(", join(types, ", "), ") __asm__(\"",
+             k.external->symbol.text(), "\");\n",
+             one_function(function, parameters, context, options, context.out.text(), result));
 }
 
 }  // namespace
@@ -101,6 +129,11 @@ Printed print(const Kernel& k, const Dialect& dialect, const PrintOptions& optio
   const std::vector<Parameter> all = parameters(k, context);
 
   result.text = cat("// ", comment(k.origin.empty() ? k.name.text() : k.origin.text()), "\n");
+  if (k.external) {
+    CHECK(!dialect.has_grid(), "C functions run on the CPU");
+    result.text += external_call(k, result.function, all, context, options);
+    return result;
+  }
   ExprPool* pool = pool_of(k);
   if (pool == nullptr) {  // nothing to compute
     result.text += one_function(result.function, all, context, options, "");

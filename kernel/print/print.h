@@ -11,6 +11,9 @@
 // small floats are their bits. Every text is self-contained after `prelude(dialect)` (kernel/print/prelude.h), the same
 // for the same input, and free of warnings at -Wall -Wextra as C++17.
 //
+// An external kernel becomes a function that calls the C function, which the text declares, and gives what that gives: its
+// result is no number of a message. There is none with a grid.
+//
 // With a grid (CUDA) each outermost statement becomes a function of its own, to be launched in order: no barrier spans
 // blocks. It takes the same arrays and shape variables, and `int32_t* failure` in place of the result: a word that is 0, or
 // kNoFailure - i for the smallest number i that a thread failed with. Arrays are then aligned for 16 bytes.
