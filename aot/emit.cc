@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "aot/c_text.h"
 #include "aot/embedded.h"
@@ -13,6 +14,7 @@
 #include "aot/weights.h"
 #include "base/cat.h"
 #include "kernel/print/dialect.h"
+#include "kernel/print/names.h"
 #include "kernel/print/prelude.h"
 #include "kernel/print/print.h"
 
@@ -33,18 +35,28 @@ struct Part {
   std::string prefix;  // of its names; empty if there is only one
   size_t first_constant = 0;
   std::map<Symbol, const kernel::Kernel*> kernels = {};
+  std::map<Symbol, std::string> names = {};  // of their functions
   const Plan& plan() const { return variant->program->plan; }
-  std::string name(const kernel::Kernel& k) const { return prefix + k.name.str(); }
+  const std::string& name(const kernel::Kernel& k) const { return names.at(k.name); }
 };
 
 class Emitter {
  public:
   Emitter(std::span<const Variant> variants, const EmitOptions& options)
       : options_(options), plan_(variants[0].program->plan), extents_(plan_.inputs, plan_.outputs) {
+    // A kernel of the program may be called like a C function that is called from outside.
+    kernel::Names names;
+    for (const Variant& v : variants) {
+      for (const kernel::Kernel* k : v.program->kernels) {
+        if (k->external) names.take(k->external->symbol.text());
+      }
+    }
     std::vector<Tensor> constants;
     for (size_t i = 0; i < variants.size(); ++i) {
       Part part{&variants[i], variants.size() == 1 ? "" : cat("v", i, "_"), constants.size()};
       for (const kernel::Kernel* k : part.variant->program->kernels) part.kernels.emplace(k->name, k);
+      for (const auto& [symbol, k] : part.kernels)
+        part.names.emplace(symbol, names.unique(cat(part.prefix, symbol.text())));
       constants.insert(constants.end(), part.plan().constants.begin(), part.plan().constants.end());
       parts_.push_back(std::move(part));
     }
@@ -87,6 +99,8 @@ class Emitter {
     d["opt_level"] = options_.opt_level;
     d["threads"] = options_.threads;
     d["licence"] = options_.licence;
+    if (const std::vector<std::string> called = external_functions(); !called.empty())
+      d["external_functions"] = called;
     return d.dump();
   }
 
@@ -103,6 +117,16 @@ class Emitter {
     for (const Part& part : parts_) count += part.kernels.size();
     return count;
   }
+  // The C functions that the artifact calls.
+  std::vector<std::string> external_functions() const {
+    std::set<std::string> out;
+    for (const Part& part : parts_) {
+      for (const auto& [symbol, k] : part.kernels) {
+        if (k->external) out.insert(k->external->symbol.str());
+      }
+    }
+    return {out.begin(), out.end()};
+  }
   uint64_t workspace_bytes() const {
     constexpr uint64_t kHeapBytes = 4096;  // values.cc sees to it that this is enough
     uint64_t most = has_values() ? kHeapBytes : 0;
@@ -112,7 +136,15 @@ class Emitter {
 
   std::string header() const {
     return print_header(cat("How to use ", options_.model_name, ", which Relay compiled"), plan_,
-                        has_values() ? value_types() : "");
+                        cat(has_values() ? value_types() : "", called_functions()));
+  }
+
+  // The same, for the header's comment.
+  std::string called_functions() const {
+    const std::vector<std::string> called = external_functions();
+    if (called.empty()) return {};
+    return cat(" *\n * It calls these C functions, which come from the libraries that it was linked with: ",
+               join(called, ", "), "\n");
   }
 
   // The types of values, for the header's comment.
@@ -157,6 +189,7 @@ class Emitter {
       for (const auto& [symbol, kernel] : part.kernels) {
         const std::string name = part.name(*kernel);
         out += cat(dialect().function, "int32_t ", name, "(", parameters(*kernel), ");\n");
+        if (kernel->external) continue;
         out += cat("extern \"C\" __attribute__((visibility(\"hidden\"))) const char* const ", name,
                    "_messages[];\n");
       }
@@ -169,10 +202,13 @@ class Emitter {
     const int vector_bytes = 4 * part.variant->target.vector_floats;
     std::vector<std::string> texts;
     for (const auto& [symbol, kernel] : part.kernels) {
-      // Kernel names are identifiers (passes/lower.cc), unique in the module.
       const std::string name = part.name(*kernel);
       const kernel::Printed printed =
           kernel::print(*kernel, d, {.function = name, .vector_bytes = vector_bytes});
+      if (kernel->external) {
+        texts.push_back(printed.text + "\n");
+        continue;
+      }
       std::string text = printed.text + cat("\nconst char* const ", name, "_messages[] = {");
       for (const std::string& message : printed.messages) text += c_literal(message) + ", ";
       texts.push_back(text + "nullptr};\n\n");
@@ -204,7 +240,7 @@ class Emitter {
   static constexpr std::string_view kRunParameters =
       "const relay_parallel* parallel, const void* const* inputs, void* const* outputs,\n"
       "                 const unsigned char* weights, unsigned char* workspace, const int64_t* variables,\n"
-      "                 const size_t* slots, const Stop* stop, const char** message";
+      "                 const size_t* slots, Stop* stop, const char** message";
 
   // A program over values.
   std::string program(const Part& part) const {
@@ -268,8 +304,11 @@ class Emitter {
       for (kernel::Expr e : s.extents) args.push_back(extent_text(e));
       out += cat("  // ", i, ": ", comment_safe(s.kernel->origin.text()), "\n");
       out += cat("  status = ", name, "(", join(args, ",\n      "), ");\n");
-      out += cat("  if (status != 0) {\n    *message = ", name,
-                 "_messages[status - 1];\n    return status;\n  }\n");
+      out += s.kernel->external
+                 ? cat("  if (status != 0) {\n    *message = ", c_literal(name_of_function(*s.kernel)),
+                       ";\n    return stop->failed(status);\n  }\n")
+                 : cat("  if (status != 0) {\n    *message = ", name,
+                       "_messages[status - 1];\n    return status;\n  }\n");
     }
     return out + "  return status;\n}\n";
   }

@@ -9,6 +9,7 @@
 
 #include "aot/c_text.h"
 #include "aot/extents.h"
+#include "aot/kernel_files.h"
 #include "aot/program.h"
 #include "aot/turns.h"
 #include "base/cat.h"
@@ -108,7 +109,9 @@ class Printer {
     }
     for (kernel::Expr e : kernel::shape_parameters(k)) arguments.push_back(print(e));
     out += cat("  const int32_t status = ", name, "(", join(arguments, ", "), ");\n");
-    out += cat("  if (status != 0) return run.trap(", name, "_messages[status - 1]);\n");
+    out += k.external ? cat("  if (status != 0) return run.fail(run.stop->failed(status), ",
+                            c_literal(name_of_function(k)), ");\n")
+                      : cat("  if (status != 0) return run.trap(", name, "_messages[status - 1]);\n");
     if (k.outputs.size() == 1) {
       out += "  return y0;\n}\n";
     } else {

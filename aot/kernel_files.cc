@@ -15,6 +15,10 @@ std::vector<std::string> pointer_types(const kernel::Kernel& k) {
   return types;
 }
 
+std::string name_of_function(const kernel::Kernel& k) {
+  return cat("the C function `", k.external->symbol.text(), "`");
+}
+
 std::vector<std::string> spread(std::vector<std::string> kernels, size_t files) {
   std::stable_sort(kernels.begin(), kernels.end(),
                    [](const auto& a, const auto& b) { return a.size() > b.size(); });

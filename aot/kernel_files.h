@@ -11,6 +11,9 @@ namespace relay::aot {
 // The types of a kernel's parameters that are memory: `const float*`, `float*`.
 std::vector<std::string> pointer_types(const kernel::Kernel& k);
 
+// What failed where a run ends with the code of an external kernel's C function.
+std::string name_of_function(const kernel::Kernel& k);
+
 // The texts of kernels as those of so many files, or of fewer if there are fewer kernels; of one if there are none. Kernels
 // go round over the files, the longest first, so that the files take about equally long to compile.
 std::vector<std::string> spread(std::vector<std::string> kernels, size_t files);

@@ -306,6 +306,14 @@ class Emitter {
 
 Result<Sources> emit(const Plan& plan, const Target& target, const EmitOptions& options,
                      Diagnostics& diagnostics) {
+  for (const PlanStep& s : plan.steps) {
+    if (!s.kernel || !s.kernel->external) continue;
+    diagnostics.error(
+        s.origin->span, "not-ahead-of-time",
+        cat("kernel @", s.kernel->name.text(), " is the C function `", s.kernel->external->symbol.text(),
+            "`, which runs on the CPU: use `aot-cpp`, `jit` or `graph`"));
+    return kReported;
+  }
   Sources out;
   const std::string wrong = Emitter(plan, target, options).run(out);
   if (wrong.empty()) return out;

@@ -133,6 +133,10 @@ relay_status report(relay_context* c, int32_t status, const char* message) {
         static_cast<long long>(c->stop.timeout));
     return RELAY_TIMED_OUT;
   }
+  if (status == kExternal) {
+    say(c->error, kErrorSize, "%s failed with code %d", message, static_cast<int>(c->stop.code));
+    return RELAY_TRAP;
+  }
   say(c->error, kErrorSize, "%s", message ? message : "the program failed");
   return RELAY_TRAP;
 }

@@ -1,7 +1,7 @@
 // What ends a run that is not well, and what ends it from outside; part of every artifact (see interface.cc).
 
-// A plan ends with the number of a message instead of kTrapped.
-[[maybe_unused]] constexpr int32_t kTrapped = 1, kCancelled = -1, kLimit = -2, kTimedOut = -3;
+// A plan ends with the number of a message instead of kTrapped. After kExternal, `code` is what a C function has given.
+[[maybe_unused]] constexpr int32_t kTrapped = 1, kCancelled = -1, kLimit = -2, kTimedOut = -3, kExternal = -4;
 
 inline int64_t nanoseconds() {
   timespec now;
@@ -14,6 +14,7 @@ struct Stop {
   int cancelled;     // by any thread: with atomic built-ins only
   int64_t timeout;   // of each run, in nanoseconds; 0: none
   int64_t deadline;  // of this run; 0: none
+  int32_t code;      // of the C function that failed
 
   void start_run() {
     deadline = 0;
@@ -23,5 +24,9 @@ struct Stop {
   int32_t asked() const {
     if (__atomic_load_n(&cancelled, __ATOMIC_RELAXED)) return kCancelled;
     return deadline != 0 && nanoseconds() >= deadline ? kTimedOut : 0;
+  }
+  int32_t failed(int32_t with) {
+    code = with;
+    return kExternal;
   }
 };

@@ -243,7 +243,7 @@ inline bool truth(const Value& v) { return *data<const unsigned char>(v) != 0; }
 struct Run {
   const relay_parallel* parallel;
   const unsigned char* weights;
-  const Stop* stop;
+  Stop* stop;
   const char** message;
   Heap* heap;
   const char* stack_end;  // how far calls may go
