@@ -235,6 +235,7 @@ void add_bench(CLI::App& app, Session& session) {
   auto o = std::make_shared<Options>();
   CLI::App* sub = app.add_subcommand("bench", "time a model on an engine");
   add_model_options(*sub, o->model);
+  add_library_option(*sub, o->model);
   add_input_options(*sub, o->inputs);
   add_target_options(*sub, o->target);
   sub->add_option("--repeat", o->runs, "runs that are timed")

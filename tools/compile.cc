@@ -18,6 +18,7 @@
 #include "passes/runner.h"
 #include "tools/engines.h"
 #include "tools/graph.h"
+#include "tools/libraries.h"
 #include "tools/model.h"
 #include "tools/session.h"
 #include "tools/stages.h"
@@ -31,7 +32,7 @@ namespace native = kernel::native;
 struct Options {
   ModelOptions model;
   std::vector<std::string> targets = {"native"};
-  std::vector<std::string> bounds;
+  std::vector<std::string> bounds, link;
   std::string output, emit = "so", licence, passes, package_name, package_version;
   int opt_level = 2, threads = 1;
   bool weights_file = false, time = false;
@@ -213,6 +214,7 @@ std::string wrong_for_gpu(const Options& o) {
   if (o.targets.size() > 1) return "--target: a library for a GPU holds code for no other target";
   if (o.weights_file) return "--weights-file: the weights of a library for a GPU are inside it";
   if (o.threads != 1) return "--threads: a run on a GPU uses one thread of the host";
+  if (!o.link.empty()) return "--link: what runs on a GPU calls no C functions";
   if (o.emit == "cpp") return "--emit cpp: the source for a GPU is CUDA: --emit cuda";
   if (o.emit == "exe" || o.emit == "header")
     return cat("--emit ", o.emit,
@@ -286,6 +288,10 @@ void run(const Options& o, Session& s) {
   if (o.emit == "graph" && (o.weights_file || !o.licence.empty()))
     s.fail(kUsage,
            "--weights-file and --licence: a graph has its weights in a file, and no place for a licence");
+  const bool links = o.emit == "so" || o.emit == "package" || o.emit == "exe";
+  native::CompileOptions compile;
+  if (!links && !o.link.empty()) s.fail(kUsage, cat("--link: --emit ", o.emit, " links nothing"));
+  if (std::string wrong = link_with(o.link, compile); !wrong.empty()) s.fail(kUsage, wrong);
   const std::string licence = licence_text(o, s);
   const Product product = product_of(o, licence, s);
   if (s.exit_code != kOk) return;
@@ -312,6 +318,11 @@ void run(const Options& o, Session& s) {
       return;
     }
   }
+  Diagnostics diagnostics;
+  if (links && o.link.empty() && report_unresolved(programs[0], "", diagnostics)) {
+    s.fail(diagnostics, model->module.context().sources());
+    return;
+  }
   stages.next("print C++");
   std::vector<aot::Variant> variants;
   for (size_t i = 0; i < targets.size(); ++i) variants.push_back({&programs[i], targets[i]});
@@ -330,20 +341,23 @@ void run(const Options& o, Session& s) {
   if (o.emit == "header") return deliver(sources.header, o, s);
   progress.step("compiling C++");
   stages.next("compile C++ and link");
-  native::CompileOptions compile;
   compile.opt_level = o.opt_level;
   compile.program = emit.program;
   compile.target.machine = targets[0].machine;
-  Diagnostics diagnostics;
   if (product.package) compile.link_flags.push_back("-Wl,-soname," + product.package->soname());
   const Result<std::string> bytes = aot::compile(sources, emit.weights, compile, diagnostics);
   const Written written =
       bytes ? write(product, {emit.weights, emit.program}, sources, *bytes, diagnostics) : Written(kReported);
   if (!written) {
-    s.fail(diagnostics, model->module.context().sources());
+    Diagnostics linking;
+    const bool missed =
+        !bytes && report_unresolved(programs[0], diagnostics.all().front().message(), linking);
+    s.fail(missed ? linking : diagnostics, model->module.context().sources());
     return;
   }
   report(o, sources, *written, stages, s);
+  for (const std::string& name : needed_at_run_time(o.link))
+    s.say(cat(name, " must be there when it is loaded: beside it, or where the system looks\n"));
 }
 
 }  // namespace
@@ -387,6 +401,7 @@ void add_compile(CLI::App& app, Session& session) {
          "NAME:EXTENT, the largest value of a shape variable: larger inputs are refused, and if each "
          "variable has one, a context of static dataflow has all its memory from the beginning")
       ->delimiter(',');
+  add_link_option(*sub, o->link);
   sub->add_option("--licence", o->licence,
                   "a file with the model's licence, kept in the library's description");
   sub->add_option("--package-name", o->package_name,

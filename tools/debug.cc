@@ -117,6 +117,7 @@ void add_debug(CLI::App& app, Session& session) {
   auto o = std::make_shared<Options>();
   CLI::App* sub = app.add_subcommand("debug", "run a model one step at a time, and look at its values");
   add_model_options(*sub, o->model);
+  add_library_option(*sub, o->model);
   add_input_options(*sub, o->inputs);
   sub->add_option("--script", o->script,
                   "a file of commands; without it they come from the terminal or standard input");

@@ -22,6 +22,7 @@ no-trapping-math output-fusable pack-weights prefer-vector-width simplify-infere
 """.split()
 # Those that no golden test can show, because what is said depends on the machine: where it is tested, and what it means.
 ELSEWHERE = {
+    "unresolved-symbol": ("tests/cli/external_test.cc", "No file that `--library` or `--link` names has the C function of an external kernel."),
     "cannot-load": ("tests/cli/machine_test.cc", "What was compiled is no library that this machine or this version of Relay can load."),
 }
 LONGEST_EXAMPLE = 1500

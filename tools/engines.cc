@@ -18,6 +18,7 @@
 #include "passes/runner.h"
 #include "tools/artifact.h"
 #include "tools/cuda_engine.h"
+#include "tools/libraries.h"
 
 namespace relay::tools {
 namespace {
@@ -109,6 +110,7 @@ Prepared prepare_aot(const Module& m, std::string_view function, const EngineOpt
   emit.join_files = true;
   native::CompileOptions compile;
   compile.opt_level = options.opt_level;
+  if (std::string wrong = link_here(*program, compile); !wrong.empty()) return {{}, wrong};
   const auto build = [&](const aot::Program& made, const std::string& library, Diagnostics& diagnostics) {
     return aot::build(aot::emit({&made, target}, emit), emit.weights, compile, library, diagnostics).ok();
   };

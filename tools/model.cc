@@ -19,6 +19,7 @@
 #include "passes/map_types.h"
 #include "tools/engines.h"
 #include "tools/input_shapes.h"
+#include "tools/libraries.h"
 #include "tools/tolerance.h"
 #include "typecheck/check.h"
 
@@ -184,6 +185,14 @@ void add_model_options(CLI::App& sub, ModelOptions& options) {
   sub.add_option("--function", options.function, "the function to run")->capture_default_str();
 }
 
+void add_library_option(CLI::App& sub, ModelOptions& options) {
+  options.runs = true;
+  sub.add_option(
+         "--library", options.libraries,
+         "a shared library with C functions that the program's external kernels name; may be repeated")
+      ->allow_extra_args(false);
+}
+
 void add_input_options(CLI::App& sub, InputOptions& options) {
   sub.add_option("-i,--inputs", options.inputs,
                  "x.npz, x.npy, x.safetensors, x.params, a folder of NAME.npy, or test_data_set_0/");
@@ -241,6 +250,13 @@ Result<Model> load_model(const ModelOptions& options, Session& session) {
   }
   session.fail(diagnostics, m->context().sources());
   if (!fn) return kReported;
+  if (options.runs) {
+    diagnostics = Diagnostics();
+    checked = with_libraries(*checked, options.function, options.libraries, diagnostics);
+    session.fail(diagnostics, m->context().sources());
+    if (!checked) return kReported;
+    fn = checked->function(options.function);
+  }
   Model model{*checked, options.function, {}, {}, is_onnx(options.path), false};
   model.is_listed = model.is_onnx || is_graph(options.path);
   model.input_names = names_of(*fn, "input_names");

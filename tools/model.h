@@ -24,8 +24,12 @@ struct ModelOptions {
   std::string path;                       // .onnx, .relay, or a graph: its folder or .json
   std::vector<std::string> input_shapes;  // "x:[1,3,224,224]" or "x:1x3x224x224"; -1, ? and names are dynamic
   std::string function = "main";
+  bool runs = false;                   // its external kernels need their functions
+  std::vector<std::string> libraries;  // that have them
 };
 void add_model_options(CLI::App& sub, ModelOptions& options);
+// --library, for commands that run models.
+void add_library_option(CLI::App& sub, ModelOptions& options);
 void add_input_shapes_option(CLI::App& sub, std::vector<std::string>& shapes);
 
 // A model that was read and type checked.

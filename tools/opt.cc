@@ -66,7 +66,9 @@ std::string wrong_print_after(const std::string& name) {
 }
 
 void run(const Options& o, Session& s) {
-  Result<Model> model = load_model(o.model, s);
+  ModelOptions options = o.model;
+  options.runs = o.verify == "semantics";
+  Result<Model> model = load_model(options, s);
   if (!model) return;
   if (model->function != "main") {
     model->module = with_entry(model->module, model->function);
@@ -166,6 +168,7 @@ void add_opt(CLI::App& app, Session& session) {
   sub->add_flag("--time", o->time, "print how long each pass took");
   sub->add_flag("--list-passes", o->list, "list the passes there are");
   add_input_options(*sub, o->inputs);
+  add_library_option(*sub, o->model);
   sub->callback([o, &session] {
     if (o->list) {
       list_passes(session);

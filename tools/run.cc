@@ -168,6 +168,7 @@ void add_run(CLI::App& app, Session& session) {
   auto o = std::make_shared<Options>();
   CLI::App* sub = app.add_subcommand("run", "run a model on one engine");
   add_model_options(*sub, o->model);
+  add_library_option(*sub, o->model);
   add_input_options(*sub, o->inputs);
   add_target_options(*sub, o->target);
   sub->add_option("-o,--outputs", o->outputs,

@@ -21,14 +21,15 @@ bool write(FILE* to, std::string_view text) {
 // What a slug says about whose fault it is; 0 if nothing. Ordered: of several errors the first of these counts.
 struct Meaning {
   int code;
-  std::array<std::string_view, 10> slugs;  // a star at an end stands for anything
+  std::array<std::string_view, 11> slugs;  // a star at an end stands for anything
 };
 constexpr Meaning kMeanings[] = {
     {kInternal, {"pass-broke-*", "pass-changed-answer"}},
     {kLimit, {"limit-*", "nesting-too-deep", "*-too-complex", "*-too-large", "*-unwritable", "cannot-write"}},
     {kUsage,
      {"file-unreadable", "bad-pipeline", "input-unknown", "input-shape-mismatch", "no-such-function",
-      "tensors-unknown-form", "input-axis-conflict", "too-many-tensors", "graph-files", "graph-input-shape"}},
+      "tensors-unknown-form", "input-axis-conflict", "too-many-tensors", "graph-files", "graph-input-shape",
+      "unresolved-symbol"}},
     // What is unsupported may be why the rest looks wrong.
     {kUnsupported,
      {"unsupported-*", "cannot-lower", "cannot-compile", "cannot-load", "dynamic-shape",

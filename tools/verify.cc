@@ -77,7 +77,7 @@ std::optional<ProgramReport> verify_model(const Options& o, const VerifySource& 
 }
 
 std::vector<ProgramReport> verify_calls(const Options& o, const VerifySource& source, Session& session) {
-  ExecProgram program(source.name);
+  ExecProgram program(source.name, o.model.libraries);
   std::vector<std::pair<std::string, CallLine>> calls;
   bool all_rejected = true;
   for (const std::string& line : program.calls()) {
@@ -148,6 +148,7 @@ void add_verify(CLI::App& app, Session& session) {
          "models (.onnx, .relay, a graph's folder or .json), exec tests, and folders of them; a model's "
          "folder may have its inputs/ and outputs/")
       ->required();
+  add_library_option(*sub, o->model);
   add_input_shapes_option(*sub, o->model.input_shapes);
   sub->add_option("--function", o->model.function, "the function to run")->capture_default_str();
   add_input_options(*sub, o->inputs);

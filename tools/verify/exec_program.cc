@@ -8,6 +8,7 @@
 #include "interp/machine.h"
 #include "ir/text/parser.h"
 #include "op/operators.h"
+#include "tools/libraries.h"
 #include "tools/stopwatch.h"
 #include "tools/test_files/test_file.h"
 #include "tools/tolerance.h"
@@ -91,7 +92,7 @@ void expect(VerifyRow& row, const CallLine& call, const Outcome& got, const FnTy
 
 }  // namespace
 
-ExecProgram::ExecProgram(const std::string& path) : path_(path) {
+ExecProgram::ExecProgram(const std::string& path, const std::vector<std::string>& libraries) : path_(path) {
   const TestFile file = read_test_file(path);
   if (file.command != "exec")
     throw Malformed(cat(path, ": it is a test of `", file.command, "`, not of `exec`"));
@@ -103,6 +104,7 @@ ExecProgram::ExecProgram(const std::string& path) : path_(path) {
   context_ = options.into.shared_context();
   Result<Module> parsed = parse(path, *input, diagnostics_, op::operators(), options);
   Result<Module> checked = parsed ? typecheck::check(*parsed, diagnostics_) : Result<Module>(kReported);
+  if (checked) checked = with_libraries(*checked, "", libraries, diagnostics_);
   if (checked) {
     module_ = *checked;
   } else {

@@ -18,8 +18,9 @@ namespace relay::tools {
 // One file, parsed and checked once for all of its calls; what an engine has prepared is kept for further calls.
 class ExecProgram {
  public:
-  // Throws Malformed for what is no exec test. That its program is wrong is no reason: calls may say so.
-  explicit ExecProgram(const std::string& path);
+  // Throws Malformed for what is no exec test. That its program is wrong is no reason: calls may say so. `libraries` have the
+  // functions of its external kernels.
+  explicit ExecProgram(const std::string& path, const std::vector<std::string>& libraries = {});
 
   const std::string& path() const { return path_; }
   const std::vector<std::string>& calls() const { return calls_; }  // as they are written
