@@ -100,7 +100,7 @@ TEST_F(External, OnAGpuTheyAreRefused) {
 
 TEST_F(External, AnExecTestMayHaveThem) {
   write("exec.relay", "RUN exec\nThe C functions of a library.\n---- input\n" + read("m.relay") +
-                          "---- calls\n@main([[-1, -1, -1, -1]], [1, 2, 3, 4]) == [0, 0, 0, 0]\n"
+                          "---- calls\n@main([[-1, -1, -1, -1]], [1, 2, 3, 4]) == [[0, 0, 0, 0]]\n"
                           "@main([[-1, -1, -1, -1]], [-1, 2, 3, 4]) traps \"the C function `scale_rows` "
                           "failed with code 7\"\n");
   works({"verify", "exec.relay", "--library", "kernels.so"});
