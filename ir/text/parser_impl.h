@@ -244,10 +244,9 @@ class Parser {
   std::set<std::string>* imported_;  // names of libraries
   std::set<uint32_t> imports_read_;  // where their names stand
   const size_t errors_before_;
-  size_t errors_at_item_;       // when the item or definition at hand began
-  std::vector<Span> brackets_;  // that are open
-  std::set<std::string>
-      broken_;  // globals and types with mistakes, which are not known although they are defined
+  size_t errors_at_item_;         // when the item or definition at hand began
+  std::vector<Span> brackets_;    // that are open
+  std::set<std::string> broken_;  // globals and types with mistakes: not known, although they are defined
   bool broken_types_ = false;
   size_t depth_ = 0;
   size_t suggestions_ = 0;

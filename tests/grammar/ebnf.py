@@ -58,7 +58,8 @@ def tokens(text):
             return out + [("metadata", "#[metadata]"), ("json", "")]
         if found.group() in ("(", "[", "{"):
             kernel = found.group() == "{" and "kernel" in [t for _, t in out[last_definition(out):]]
-            arithmetic.append(before in ("Tensor", "=") or kernel or (bool(arithmetic) and arithmetic[-1]))
+            extents = len(out) > 1 and out[-2][1] == "symbol" and out[-1][0] == "string"
+            arithmetic.append(before in ("Tensor", "=") or kernel or extents or (bool(arithmetic) and arithmetic[-1]))
         if found.group() in (")", "]", "}") and arithmetic:
             arithmetic.pop()
         if kind != "blank":
