@@ -248,14 +248,12 @@ class Parser {
   std::vector<Span> brackets_;    // that are open
   std::set<std::string> broken_;  // globals and types with mistakes: not known, although they are defined
   bool broken_types_ = false;
-  size_t depth_ = 0;
-  size_t suggestions_ = 0;
+  size_t depth_ = 0, suggestions_ = 0;
   std::vector<std::pair<Symbol, Span>> batched_kernels_;  // those that name another, and where
-  std::map<Symbol, const kernel::Kernel*> externals_;  // the first kernel of each C function
-  size_t kernel_checks_ = 0;                           // how much there was to validate so far
-  int64_t rehearsed_ = 0;                              // and to rehearse
-  bool module_mode_ = false;
-  bool failed_ = false;
+  std::map<Symbol, const kernel::Kernel*> externals_;     // the first kernel of each C function
+  size_t kernel_checks_ = 0;                              // how much there was to validate so far
+  int64_t rehearsed_ = 0;                                 // and to rehearse
+  bool module_mode_ = false, failed_ = false;
 
   // Scopes: the variables that a name may mean, innermost last; what was bound, for leaving a scope.
   std::unordered_map<Symbol, std::vector<const Var*>> locals_;
