@@ -94,7 +94,8 @@ void KernelCalls::kernel(const kernel::Kernel& k) {
     for (const kernel::Buffer* b : *list) {
       const std::string y = cat("y", made++);
       std::vector<std::string> shape;
-      for (kernel::Expr e : b->shape) shape.push_back(print(e));
+      // Strides are a temporary's own affair, and part of the memory that it takes.
+      for (kernel::Expr e : kernel::memory_shape(*b)) shape.push_back(print(e));
       out += print_tensor("  ", y, shape, cat("make_tensor(run, ", b->dtype.bytes(), ", "), ")");
       arguments.push_back(cat("data<", kernel::memory_type(b->dtype), ">(", y, ")"));
     }

@@ -93,7 +93,7 @@ TEST_F(Jit, AViewIsNoCode) {
 TEST_F(Jit, AttributesAndDtypesTellCallsApart) {
   load(R"(
 def @main(%x: Tensor[(?, 3), float32], %y: Tensor[(?, 3), int32]) {
-  (stack((%x, %x), axis=0), stack((%x, %x), axis=1), stack((%y, %y), axis=0), subtract(%y, %y))
+  (concatenate((%x, %x), axis=0), concatenate((%x, %x), axis=1), concatenate((%y, %y), axis=0), subtract(%y, %y))
 }
 )",
        false);
