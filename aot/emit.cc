@@ -371,11 +371,11 @@ class Emitter {
       size_t most = 1, most_batched = 0;
       for (const Part& part : parts_) {
         most = std::max(most, most_arguments(*part.variant->program));
-        most_batched = std::max(most_batched, most_batched_inputs(*part.variant->program));
+        most_batched = std::max(most_batched, most_operands(*part.variant->program));
       }
       out += cat("constexpr uint32_t kMostArguments = ", most, ";\n\n", kValuesSource, "\n");
       if (most_batched > 0)
-        out += cat("constexpr uint32_t kMostBatchedInputs = ", most_batched, ";\n\n", kBatchesSource, "\n");
+        out += cat("constexpr uint32_t kMostOperands = ", most_batched, ";\n\n", kBatchesSource, "\n");
       out += print_interface(interface());
     }
     out += extents_.print(options_.bounds) + variants() + "\n}  // namespace\n\n";

@@ -46,18 +46,24 @@ KernelCalls::KernelCalls(const Program& program, const KernelName& name) : p_(pr
 }
 
 std::string KernelCalls::print() {
-  for (const kernel::Kernel* k : p_.kernels) kernel(*k);
+  for (const kernel::Kernel* k : p_.kernels) {
+    if (k->batched.empty()) kernel(*k);
+  }
   for (const kernel::Kernel* k : p_.kernels) {
     if (!k->batched.empty()) batched(*k, *p_.module.kernel(k->batched.text()));
   }
   return std::move(text_);
 }
 
+std::string KernelCalls::parallel(const kernel::Kernel& k) {
+  return turns(k) ? cat("run.turn(", turning_++, ")") : "run.parallel";
+}
+
 // Makes what the kernel writes and runs it. Its shape variables are worked out from the extents of the arguments.
 void KernelCalls::kernel(const kernel::Kernel& k) {
   const std::string name = name_(k);
   std::vector<std::string> parameters{"Run& run"}, places;
-  std::vector<std::string> arguments{turns(k) ? cat("run.turn(", turning_++, ")") : "run.parallel"};
+  std::vector<std::string> arguments{parallel(k)};
   std::vector<kernel::Expr> extents;
   for (size_t i = 0; i < k.inputs.size(); ++i) {
     parameters.push_back(cat("const Value& x", i));
@@ -131,8 +137,27 @@ void KernelCalls::batched(const kernel::Kernel& one, const kernel::Kernel& many)
         cat("{", bytes(*one.inputs[i]), ", ", kernel::varies(one, many, i) ? "true" : "false", "}"));
     arguments.push_back(cat("x[", i, "]"));
   }
-  for (const auto& [role, k] : {std::pair("one_", &one), std::pair("many_", &many)}) {
-    text_ += cat("Value ", role, name, "(Run& run, const Value* x) {\n  return call_", name_(*k), "(",
+  const bool shares = kernel::share_weights(one, many);
+  std::string body;
+  std::vector<std::string> memory{parallel(one)};
+  const auto add = [&](const kernel::Buffer& b, std::string_view access, const std::string& value) {
+    memory.push_back(cat("data<", access, kernel::memory_type(b.dtype), ">(", value, ")"));
+  };
+  for (size_t i = 0; i < one.inputs.size(); ++i) add(*one.inputs[i], "const ", cat("x[", i, "]"));
+  for (size_t i = 0; i < one.outputs.size(); ++i) add(*one.outputs[i], "", cat("y[", i, "]"));
+  for (size_t i = 0; i < one.temporaries.size(); ++i) {
+    const kernel::Buffer& b = *one.temporaries[i];
+    const std::string t = cat("t", i);
+    std::vector<std::string> extents;
+    for (kernel::Expr e : kernel::memory_shape(b)) extents.push_back(show(e));
+    body += print_tensor("  ", t, extents, cat("make_tensor(run, ", b.dtype.bytes(), ", "), ")");
+    add(b, "", t);
+  }
+  text_ += cat("bool one_", name, "(Run& run, const Value* x, const Value* y) {\n", body,
+               "  const int32_t status = ", name, "(", join(memory, ", "), ");\n  if (status != 0) run.trap(",
+               name, "_messages[status - 1]);\n  return status == 0;\n}\n");
+  if (shares) {
+    text_ += cat("Value many_", name, "(Run& run, const Value* x) {\n  return call_", name_(many), "(",
                  join(arguments, ", "), ");\n}\n");
   }
   for (const kernel::Buffer* b : one.outputs) {
@@ -144,11 +169,11 @@ void KernelCalls::batched(const kernel::Kernel& one, const kernel::Kernel& many)
     }
     outputs.push_back(cat("{", b->dtype.bytes(), ", ", bytes(*b), ", ", b->shape.size(), ", ", extents, "}"));
   }
-  text_ +=
-      cat("const Batched::Input ", name, "_inputs[] = {", join(inputs, ", "), "};\n",
-          "const Batched::Output ", name, "_outputs[] = {", join(outputs, ", "), "};\n", "const Batched ",
-          name, "_calls = {", kernel::share_weights(one, many) ? "true" : "false", ", ", inputs.size(), ", ",
-          outputs.size(), ", ", name, "_inputs, ", name, "_outputs, one_", name, ", many_", name, "};\n");
+  text_ += cat("const Batched::Input ", name, "_inputs[] = {", join(inputs, ", "), "};\n",
+               "const Batched::Output ", name, "_outputs[] = {", join(outputs, ", "), "};\n",
+               "const Batched ", name, "_calls = {", shares ? "true" : "false", ", ", inputs.size(), ", ",
+               outputs.size(), ", ", name, "_inputs, ", name, "_outputs, one_", name, ", ",
+               shares ? cat("many_", name) : "nullptr", "};\n");
 }
 
 std::string KernelCalls::call(const kernel::Kernel& k, std::vector<std::string> args) const {

@@ -27,6 +27,7 @@ class KernelCalls {
   bool any_waits() const { return !can_wait_.empty(); }
 
  private:
+  std::string parallel(const kernel::Kernel& k);  // how the kernel's loops are run
   void kernel(const kernel::Kernel& k);
   void batched(const kernel::Kernel& one, const kernel::Kernel& many);
 

@@ -7,6 +7,7 @@
 #include "base/cat.h"
 #include "ir/analysis.h"
 #include "ir/traverse.h"
+#include "kernel/batched.h"
 #include "kernel/execute.h"
 #include "kernel/print/print.h"
 #include "op/apply.h"
@@ -157,7 +158,9 @@ class Collector {
       }
     }
     p_.kernels.push_back(&k);
-    if (!k.batched.empty()) kernel(*p_.module.kernel(k.batched.text()), span);
+    if (k.batched.empty()) return;
+    const kernel::Kernel& many = *p_.module.kernel(k.batched.text());
+    if (kernel::share_weights(k, many)) kernel(many, span);
   }
 
   Program& p_;
@@ -229,10 +232,10 @@ Result<Program> make_program(const Module& lowered, std::string_view function, D
   return p;
 }
 
-size_t most_batched_inputs(const Program& program) {
+size_t most_operands(const Program& program) {
   size_t most = 0;
   for (const kernel::Kernel* k : program.kernels) {
-    if (!k->batched.empty()) most = std::max(most, k->inputs.size());
+    if (!k->batched.empty()) most = std::max(most, k->inputs.size() + k->outputs.size());
   }
   return most;
 }

@@ -57,7 +57,7 @@ std::string print_functions(const Program& program, std::string_view prefix,
                             const std::function<uint64_t(size_t)>& offset);
 // The most arguments that a function of the program takes, at least 1.
 size_t most_arguments(const Program& program);
-// The most inputs of a kernel whose calls wait for each other (support/batches.cc); 0 if there is no such kernel.
-size_t most_batched_inputs(const Program& program);
+// The most inputs and outputs of a kernel whose calls wait (support/batches.cc); 0 if there is no such kernel.
+size_t most_operands(const Program& program);
 
 }  // namespace relay::aot

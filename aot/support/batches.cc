@@ -5,7 +5,8 @@
 // C. Dyer, "On-the-fly Operation Batching in Dynamic Computation Graphs", 2017.) No such call can fail, and the shapes of
 // their results are constants, so that nothing but the contents of a tensor has to wait.
 
-// A kernel with one that does many of its calls at once.
+// A kernel whose calls may wait. Where they share weights, another kernel does many of them at once; without weights there is
+// nothing to gain by laying their inputs side by side.
 struct Batched {
   struct Input {
     size_t bytes;  // of one call
@@ -16,12 +17,13 @@ struct Batched {
     uint32_t rank;
     const int64_t* extents;
   };
-  bool shares_weights;  // which makes it worth to wait for other calls
+  bool shares_weights;  // or waits only for what it reads
   uint32_t input_count, output_count;
   const Input* inputs;
   const Output* outputs;
-  Value (*one)(Run& run, const Value* inputs);
-  Value (*many)(Run& run, const Value* inputs);  // inputs that vary have as many rows as there are calls
+  bool (*one)(Run& run, const Value* inputs, const Value* outputs);  // false if the run ends
+  // Inputs that vary have as many rows as there are calls, and so have the results. Null without weights.
+  Value (*many)(Run& run, const Value* inputs);
 };
 
 // A call that waits. Its inputs and then its outputs are in `operands`.
@@ -31,17 +33,17 @@ struct WaitingCall {
 };
 
 struct Batches {
-  static constexpr uint32_t kMostCalls = 1024, kMostOperands = 8 * kMostCalls;
+  static constexpr uint32_t kMostCalls = 1024, kMostWaiting = 8 * kMostCalls;
   static constexpr size_t kMostBytes = size_t{16} << 20;  // that results of calls which wait may take
 
   WaitingCall calls[kMostCalls];
-  Value operands[kMostOperands];
+  Value operands[kMostWaiting];
   uint32_t order[kMostCalls], others[kMostCalls], first_of_level[kMostCalls + 2];
   uint32_t call_count = 0, operand_count = 0;
   size_t bytes = 0;
 
   bool has_room(const Batched& k) const {
-    return call_count < kMostCalls && operand_count + k.input_count + k.output_count <= kMostOperands &&
+    return call_count < kMostCalls && operand_count + k.input_count + k.output_count <= kMostWaiting &&
            bytes < kMostBytes;
   }
   const Value* inputs(uint32_t call) const { return operands + calls[call].operands; }
@@ -86,38 +88,43 @@ inline bool go_together(const Batches& b, uint32_t i, uint32_t j) {
   return true;
 }
 
-// Makes these calls, which go together.
-inline bool make_calls(Run& run, Batches& b, const uint32_t* calls, uint32_t count) {
-  const Batched& k = *b.calls[calls[0]].kernel;
-  Value result;
-  if (count == 1) {
-    result = k.one(run, b.inputs(calls[0]));
-  } else {
-    Value rows[kMostBatchedInputs];
-    for (uint32_t x = 0; x < k.input_count; ++x) {
-      const Batched::Input& input = k.inputs[x];
-      if (!input.varies) {
-        rows[x] = b.inputs(calls[0])[x];
-        continue;
-      }
-      const int64_t extents[] = {count, static_cast<int64_t>(input.bytes)};
-      rows[x] = make_tensor(run, 1, 2, extents);
-      if (!rows[x]) return false;
-      for (uint32_t i = 0; input.bytes > 0 && i < count; ++i)
-        memcpy(data<unsigned char>(rows[x]) + i * input.bytes, b.inputs(calls[i])[x]->data, input.bytes);
-    }
-    result = k.many(run, rows);
+// The elements of what the call writes are there.
+inline void set_ready(const Batches& b, uint32_t call) {
+  for (uint32_t y = 0; y < b.calls[call].kernel->output_count; ++y) b.outputs(call)[y]->tag = 0;
+}
+
+inline bool make_one_by_one(Run& run, Batches& b, const uint32_t* calls, uint32_t count) {
+  for (uint32_t i = 0; i < count; ++i) {
+    if (!b.calls[calls[i]].kernel->one(run, b.inputs(calls[i]), b.outputs(calls[i]))) return false;
+    set_ready(b, calls[i]);
   }
+  return true;
+}
+
+inline bool make_at_once(Run& run, Batches& b, const uint32_t* calls, uint32_t count) {
+  const Batched& k = *b.calls[calls[0]].kernel;
+  Value rows[kMostOperands];
+  for (uint32_t x = 0; x < k.input_count; ++x) {
+    const Batched::Input& input = k.inputs[x];
+    if (!input.varies) {
+      rows[x] = b.inputs(calls[0])[x];
+      continue;
+    }
+    const int64_t extents[] = {count, static_cast<int64_t>(input.bytes)};
+    rows[x] = make_tensor(run, 1, 2, extents);
+    if (!rows[x]) return false;
+    for (uint32_t i = 0; input.bytes > 0 && i < count; ++i)
+      memcpy(data<unsigned char>(rows[x]) + i * input.bytes, b.inputs(calls[i])[x]->data, input.bytes);
+  }
+  const Value result = k.many(run, rows);
   if (!result) return false;
   for (uint32_t y = 0; y < k.output_count; ++y) {
     const size_t bytes = k.outputs[y].bytes;
-    const Value& made = k.output_count == 1 ? result : field(result, y);
-    for (uint32_t i = 0; i < count; ++i) {
-      const Value& to = b.outputs(calls[i])[y];
-      if (bytes > 0) memcpy(to->data, data<unsigned char>(made) + i * bytes, bytes);
-      to->tag = 0;
-    }
+    const unsigned char* made = data<unsigned char>(k.output_count == 1 ? result : field(result, y));
+    for (uint32_t i = 0; bytes > 0 && i < count; ++i)
+      memcpy(b.outputs(calls[i])[y]->data, made + i * bytes, bytes);
   }
+  for (uint32_t i = 0; i < count; ++i) set_ready(b, calls[i]);
   return true;
 }
 
@@ -145,7 +152,8 @@ inline bool make_all_calls(Run& run) {
         }
       }
       if (others > 0) memcpy(begin + together, b.others, others * sizeof *begin);
-      good = make_calls(run, b, begin, together);
+      const bool at_once = together > 1 && b.calls[*begin].kernel->shares_weights;
+      good = at_once ? make_at_once(run, b, begin, together) : make_one_by_one(run, b, begin, together);
       begin += together;
     }
   }
@@ -165,14 +173,33 @@ inline Value settled(Run& run, Value result) {
   return Value();
 }
 
-// The result of a call that will be made when it is needed.
+// Memory for what a call writes; false if there is none.
+inline bool make_outputs(Run& run, const Batched& k, uint32_t level, Value* to) {
+  for (uint32_t y = 0; y < k.output_count; ++y) {
+    to[y] = make_tensor(run, k.outputs[y].element_bytes, k.outputs[y].rank, k.outputs[y].extents);
+    if (!to[y]) return false;
+    to[y]->tag = static_cast<uint16_t>(level);
+  }
+  return true;
+}
+
+inline Value result_of(Run& run, const Batched& k, const Value* outputs) {
+  if (k.output_count == 1) return outputs[0];
+  Value result = make_room(run, 0, k.output_count);
+  for (uint32_t y = 0; result && y < k.output_count; ++y) result->held()[y] = Value(outputs[y]).leave();
+  return result;
+}
+
+// The result of a call that is made when it is needed, or at once if there is nothing to wait for.
 template <class... V>
 Value wait(Run& run, const Batched& k, const V&... inputs) {
   uint32_t level = 0;
   ((level = level_of(inputs) > level ? level_of(inputs) : level), ...);
   if (level == 0 && !k.shares_weights) {
-    const Value ready[] = {inputs...};
-    return k.one(run, ready);
+    Value operands[kMostOperands] = {inputs...};
+    Value* const outputs = operands + k.input_count;
+    return make_outputs(run, k, 0, outputs) && k.one(run, operands, outputs) ? result_of(run, k, outputs)
+                                                                              : Value();
   }
   Batches*& b = run.heap->batches;
   if (b == nullptr) {
@@ -186,21 +213,13 @@ Value wait(Run& run, const Batched& k, const V&... inputs) {
   }
   ++level;
   const uint32_t first = b->operand_count;
-  Value* to = b->operands + first;
+  Value* const operands = b->operands + first;
+  Value* const outputs = operands + k.input_count;
+  Value* to = operands;
   ((*to++ = inputs), ...);
-  bool good = true;
-  for (uint32_t y = 0; y < k.output_count; ++y) {
-    const Batched::Output& output = k.outputs[y];
-    *to = make_tensor(run, output.element_bytes, output.rank, output.extents);
-    good &= static_cast<bool>(*to);
-    if (*to) (*to)->tag = static_cast<uint16_t>(level);
-    b->bytes += output.bytes;
-    ++to;
-  }
-  Value result = k.output_count == 1 ? to[-1] : make_room(run, 0, k.output_count);
-  for (uint32_t y = 0; k.output_count > 1 && result && y < k.output_count; ++y)
-    result->held()[y] = Value(b->operands[first + k.input_count + y]).leave();
-  b->operand_count = first + k.input_count + k.output_count;
-  if (good && result) b->calls[b->call_count++] = {&k, first, level};
-  return good ? result : Value();
+  b->operand_count += k.input_count + k.output_count;
+  if (!make_outputs(run, k, level, outputs)) return Value();
+  for (uint32_t y = 0; y < k.output_count; ++y) b->bytes += k.outputs[y].bytes;
+  b->calls[b->call_count++] = {&k, first, level};
+  return result_of(run, k, outputs);
 }
