@@ -593,8 +593,6 @@ class Printer {
   std::vector<Function> functions_;
   std::map<std::string, size_t> globals_;
   std::set<std::string> constructors_;
-  std::set<const kernel::Kernel*>
-      can_wait_;  // kernels whose calls wait for each other, and their batched ones
   std::string kernels_;
   size_t next_ = 0;
   // Of the function that is being printed.
