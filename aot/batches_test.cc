@@ -110,29 +110,9 @@ TEST(Batches, ARunThatIsCancelledLeavesNothingWaiting) {
   EXPECT_TRUE(r.right(3));
 }
 
-// Each request for memory is refused once: the run ends with a limit, nothing is lost, and the context can be used again.
 TEST(Batches, WithoutMemoryThereIsALimitAndNoLeak) {
-  int refusals = 0;
-  for (int nth = 0;; ++nth) {
-    Counting memory{nth};
-    bool refused = false;
-    {
-      TreeRun r(tree(), &memory.api);
-      relay_status status = r.status;
-      if (status == RELAY_OK) status = r.go(11);
-      refused = memory.left < 0;
-      if (refused) {
-        EXPECT_EQ(status, RELAY_LIMIT) << nth;
-      }
-      if (refused && r.status == RELAY_OK) {
-        ASSERT_EQ(r.go(11), RELAY_OK) << r.said();
-        EXPECT_TRUE(r.right(11));
-      }
-    }
-    EXPECT_EQ(memory.live, 0);
-    if (!refused) break;
-    ++refusals;
-  }
+  const int refusals = refuse_each_request<TreeRun>(
+      tree(), [](TreeRun& r) { return r.go(11); }, [](const TreeRun& r) { return r.right(11); });
   EXPECT_GE(refusals, 6);  // what runs of any program ask for, and what waits
 }
 

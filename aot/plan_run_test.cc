@@ -132,29 +132,13 @@ TEST(DynamicPlan, BoundsAreKeptAndPaidForAtTheBeginning) {
 }
 
 TEST(DynamicPlan, WithoutMemoryThereIsALimitAndNoLeak) {
-  int refusals = 0;
-  for (int nth = 0;; ++nth) {
-    Counting memory{nth};
-    bool refused = false;
-    {
-      RowRun r(rows(), &memory.api);
-      relay_status status = r.status;
-      for (int64_t n : {10, 1000}) {
-        if (status == RELAY_OK) status = r.go(n, 2 * n);
-      }
-      refused = memory.left < 0;
-      if (refused) {
-        EXPECT_EQ(status, RELAY_LIMIT) << nth;
-      }
-      if (refused && r.status == RELAY_OK) {
-        ASSERT_EQ(r.go(1000, 2000), RELAY_OK) << r.said();
-        EXPECT_TRUE(r.right(1000));
-      }
-    }
-    EXPECT_EQ(memory.live, 0);
-    if (!refused) break;
-    ++refusals;
-  }
+  const int refusals = refuse_each_request<RowRun>(
+      rows(),
+      [](RowRun& r) {
+        const relay_status first = r.go(10, 20);
+        return first == RELAY_OK ? r.go(1000, 2000) : first;
+      },
+      [](RowRun& r) { return r.right(1000); });
   EXPECT_GE(refusals, 8);  // the model, a context, its workspace and outputs, twice
 }
 

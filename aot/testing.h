@@ -115,4 +115,32 @@ struct Counting {
   }
 };
 
+// Each request for memory is refused once: the run ends with a limit, nothing is lost, and the context can be used again.
+// `R` is a Session of the program; `go` runs it for a status, and `is_right` looks at what it gave. How many were refused.
+template <class R, class Go, class IsRight>
+int refuse_each_request(const Compiled& program, const Go& go, const IsRight& is_right) {
+  for (int nth = 0;; ++nth) {
+    Counting memory{nth};
+    bool refused = false;
+    {
+      R r(program, &memory.api);
+      relay_status status = r.status;
+      if (status == RELAY_OK) status = go(r);
+      refused = memory.left < 0;
+      if (refused) {
+        EXPECT_EQ(status, RELAY_LIMIT) << nth;
+      }
+      if (refused && r.status == RELAY_OK) {
+        const relay_status again = go(r);
+        EXPECT_EQ(again, RELAY_OK) << r.said();
+        if (again == RELAY_OK) {
+          EXPECT_TRUE(is_right(r));
+        }
+      }
+    }
+    EXPECT_EQ(memory.live, 0);
+    if (!refused) return nth;
+  }
+}
+
 }  // namespace relay::aot

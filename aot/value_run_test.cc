@@ -349,29 +349,10 @@ TEST(Values, ACallThatTakesTooLongIsTimedOut) {
   EXPECT_EQ(s.call({list, pair}, &result), RELAY_OK) << s.said();
 }
 
-// Each request for memory is refused once: the run ends with a limit, nothing is lost, and the context can be used again.
 TEST(ValueRuns, WithoutMemoryThereIsALimitAndNoLeak) {
-  int refusals = 0;
-  for (int nth = 0;; ++nth) {
-    Counting memory{nth};
-    bool refused = false;
-    {
-      LoopRun r(loop(), &memory.api);
-      relay_status status = r.status;
-      if (status == RELAY_OK) status = r.go(10000, 20, 300);
-      refused = memory.left < 0;
-      if (refused) {
-        EXPECT_EQ(status, RELAY_LIMIT) << nth;
-      }
-      if (refused && r.status == RELAY_OK) {
-        ASSERT_EQ(r.go(10000, 20, 300), RELAY_OK) << r.said();
-        EXPECT_TRUE(r.right(10000, 20, 300));
-      }
-    }
-    EXPECT_EQ(memory.live, 0);
-    if (!refused) break;
-    ++refusals;
-  }
+  const int refusals = refuse_each_request<LoopRun>(
+      loop(), [](LoopRun& r) { return r.go(10000, 20, 300); },
+      [](LoopRun& r) { return r.right(10000, 20, 300); });
   EXPECT_GE(refusals, 5);  // the model, a context, its heap and blocks of that
 }
 

@@ -127,16 +127,18 @@ Kernel batched(ExprPool& pool, const Kernel& k, const std::vector<bool>& varies,
   return Batcher(pool, k).run(varies, name);
 }
 
+bool is_weight(const Buffer& b) {
+  const std::optional<int64_t> elements = memory_extent(b);
+  return elements && *elements >= kWeightBytes / static_cast<int64_t>(b.dtype.bytes());
+}
+
 bool varies(const Kernel& one, const Kernel& many, size_t i) {
   return many.inputs[i]->shape.size() > one.inputs[i]->shape.size();
 }
 
 bool share_weights(const Kernel& one, const Kernel& many) {
   for (size_t i = 0; i < one.inputs.size(); ++i) {
-    const std::optional<int64_t> elements = memory_extent(*one.inputs[i]);
-    if (!varies(one, many, i) && elements &&
-        *elements >= kWeightBytes / static_cast<int64_t>(one.inputs[i]->dtype.bytes()))
-      return true;
+    if (!varies(one, many, i) && is_weight(*one.inputs[i])) return true;
   }
   return false;
 }

@@ -13,6 +13,7 @@ namespace relay::kernel {
 
 // Inputs of so many bytes are weights: the same for all calls that are made at once. Smaller ones are copied side by side.
 inline constexpr int64_t kWeightBytes = 16 * 1024;
+bool is_weight(const Buffer& b);
 
 // Input i has a leading dim, the number of calls, where `varies[i]`; others are the same for all calls. Outputs have it, and
 // temporaries that depend on what varies. `k` is as Builder wrote it and not yet scheduled.

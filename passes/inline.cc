@@ -11,6 +11,7 @@
 #include "base/components.h"
 #include "ir/analysis.h"
 #include "ir/builder.h"
+#include "ir/function_graph.h"
 #include "ir/rewrite.h"
 #include "passes/map_types.h"
 #include "passes/pass.h"
@@ -58,26 +59,16 @@ class Inliner {
   Inliner(const Module& m, int64_t most_nodes) : out_(m), most_nodes_(most_nodes) {}
 
   Module run() {
-    std::vector<Symbol> names;
-    std::map<Symbol, size_t> index;
-    for (const auto& [name, fn] : out_.functions()) {
-      index[name] = names.size();
-      names.push_back(name);
-    }
-    std::vector<std::vector<size_t>> edges(names.size());
-    for (size_t i = 0; i < names.size(); ++i) {
-      for (Symbol other : mentioned_globals(out_.function(names[i].text()))) {
-        if (const auto it = index.find(other); it != index.end()) edges[i].push_back(it->second);
-      }
-      count_uses(out_.function(names[i].text()));
-    }
+    const FunctionGraph graph = function_graph(out_);
+    for (Symbol name : graph.names) count_uses(out_.function(name.text()));
     // Callees first, so that what is inlined has been inlined into.
-    for (const std::vector<size_t>& component : strong_components(edges)) {
-      for (size_t i : component) inline_into(names[i]);
+    for (const std::vector<size_t>& component : strong_components(graph.mentions)) {
+      for (size_t i : component) inline_into(graph.names[i]);
       const size_t i = component.front();
       const bool recurs =
-          component.size() > 1 || std::find(edges[i].begin(), edges[i].end(), i) != edges[i].end();
-      if (!recurs) offer(names[i]);
+          component.size() > 1 ||
+          std::find(graph.mentions[i].begin(), graph.mentions[i].end(), i) != graph.mentions[i].end();
+      if (!recurs) offer(graph.names[i]);
     }
     return out_;
   }

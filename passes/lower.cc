@@ -131,11 +131,8 @@ class Lowerer {
     const kernel::Kernel one = written(fn, name).kernel;
     const size_t arguments = one.inputs.size() - large_constants(fn).size();
     std::vector<bool> varies;
-    for (const kernel::Buffer* b : one.inputs) {
-      varies.push_back(varies.size() < arguments &&
-                       *kernel::memory_extent(*b) <
-                           kernel::kWeightBytes / static_cast<int64_t>(b->dtype.bytes()));
-    }
+    for (const kernel::Buffer* b : one.inputs)
+      varies.push_back(varies.size() < arguments && !kernel::is_weight(*b));
     return scheduled({kernel::batched(context_.pool(), one, varies, name)});
   }
 

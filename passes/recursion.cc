@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <functional>
-#include <map>
 #include <set>
 
 #include "base/components.h"
 #include "ir/analysis.h"
+#include "ir/function_graph.h"
 
 namespace relay::passes {
 namespace {
@@ -42,25 +42,16 @@ uint32_t most_calls(Expr body, const std::function<bool(Expr)>& is_one_of_them) 
 }  // namespace
 
 std::vector<const Fn*> branching_functions(const Module& m) {
+  const FunctionGraph graph = function_graph(m);
   std::vector<const Fn*> functions;
-  std::map<Symbol, size_t> index;
-  for (const auto& [name, fn] : m.functions()) {
-    index[name] = functions.size();
-    functions.push_back(fn);
-  }
-  std::vector<std::vector<size_t>> edges(functions.size());
-  for (size_t i = 0; i < functions.size(); ++i) {
-    for (Symbol other : mentioned_globals(functions[i])) {
-      if (const auto it = index.find(other); it != index.end()) edges[i].push_back(it->second);
-    }
-  }
+  for (Symbol name : graph.names) functions.push_back(m.function(name.text()));
   std::vector<bool> branches(functions.size());
-  for (const std::vector<size_t>& component : strong_components(edges)) {
-    const std::set<size_t> members(component.begin(), component.end());
+  for (const std::vector<size_t>& component : strong_components(graph.mentions)) {
+    std::set<Symbol> members;
+    for (size_t i : component) members.insert(graph.names[i]);
     const auto is_member = [&](Expr e) {
       const auto* global = e->as<Global>();
-      const auto it = global ? index.find(global->name) : index.end();
-      return it != index.end() && members.contains(it->second);
+      return global && members.contains(global->name);
     };
     const bool any = std::any_of(component.begin(), component.end(), [&](size_t i) {
       return most_calls(functions[i]->body, is_member) >= kSeveral;

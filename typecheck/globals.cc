@@ -6,6 +6,7 @@
 #include "base/check.h"
 #include "base/components.h"
 #include "base/failure.h"
+#include "ir/function_graph.h"
 #include "ir/traverse.h"
 #include "kernel/kernel.h"
 #include "typecheck/inference.h"
@@ -80,21 +81,13 @@ void Inference::reserve_names(Type root) {
 
 // Functions that need each other's types. Edges lead to the functions that one mentions whose types are not written down.
 std::vector<std::vector<const Fn*>> Inference::groups() {
+  FunctionGraph graph = function_graph(module_);
   std::vector<const Fn*> nodes;
-  std::map<Symbol, size_t> index;
-  for (const auto& [name, fn] : module_.functions()) {
-    index[name] = nodes.size();
-    nodes.push_back(fn);
-  }
-  std::vector<std::vector<size_t>> edges(nodes.size());
-  for (size_t i = 0; i < nodes.size(); ++i) {
-    for (Symbol name : mentioned_globals(nodes[i])) {
-      auto it = index.find(name);
-      if (it != index.end() && !fully_annotated(nodes[it->second])) edges[i].push_back(it->second);
-    }
-  }
+  for (Symbol name : graph.names) nodes.push_back(module_.function(name.text()));
+  for (std::vector<size_t>& mentions : graph.mentions)
+    std::erase_if(mentions, [&](size_t i) { return fully_annotated(nodes[i]); });
   std::vector<std::vector<const Fn*>> out;
-  for (const std::vector<size_t>& component : strong_components(edges)) {
+  for (const std::vector<size_t>& component : strong_components(graph.mentions)) {
     std::vector<const Fn*>& group = out.emplace_back();
     for (size_t i : component) group.push_back(nodes[i]);
     std::sort(group.begin(), group.end(), [&](const Fn* a, const Fn* b) { return names_[a] < names_[b]; });

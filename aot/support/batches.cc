@@ -199,7 +199,7 @@ Value wait(Run& run, const Batched& k, const V&... inputs) {
     Value operands[kMostOperands] = {inputs...};
     Value* const outputs = operands + k.input_count;
     return make_outputs(run, k, 0, outputs) && k.one(run, operands, outputs) ? result_of(run, k, outputs)
-                                                                              : Value();
+                                                                             : Value();
   }
   Batches*& b = run.heap->batches;
   if (b == nullptr) {
