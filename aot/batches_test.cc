@@ -83,6 +83,41 @@ TEST(Batches, ManyMoreCallsThanFit) {
   }
 }
 
+// Results that wait are handed on under another shape. There are more such views than there is room for.
+TEST(Batches, ViewsOfWhatWaits) {
+  constexpr std::string_view kViews = R"(
+type Column { Column(Tensor[(64, 1), float32]) }
+type Tree { Leaf(Tensor[(1, 64), float32]), Fork(Tree, Tree) }
+def @grow(%depth: int32, %x: Tensor[(1, 64), float32]) -> Tree {
+  if (%depth == 0) { Leaf(%x) } else { Fork(@grow(%depth - 1, %x), @grow(%depth - 1, %x)) }
+}
+def @column(%t: Tree) -> Column { Column(reshape(@state(%t), newshape=[64, 1])) }
+def @state(%t: Tree) -> Tensor[(1, 64), float32] {
+  match (%t) {
+    Leaf(%x) => %x,
+    Fork(%l, %r) => {
+      match (@column(%l)) { Column(%a) => match (@column(%r)) { Column(%b) => {
+        let %sum = reshape(%a + %b, newshape=[1, 64]);
+        (%sum + nn.dense(%sum, full(0.0078125f, shape=[64, 64], dtype="float32"))) * 0.25f
+      } } }
+    }
+  }
+}
+def @main(%depth: int32, %x: Tensor[(1, 64), float32]) { @state(@grow(%depth, %x)) }
+)";
+  const Sources s = sources_of(kViews, {kAnyProcessor}, {});
+  const bool has_views = std::any_of(s.files.begin(), s.files.end(), [](const SourceFile& f) {
+    return f.name == "model.cc" && f.text.find("= view_of(run, ") != std::string::npos;
+  });
+  EXPECT_TRUE(has_views);
+  const Compiled c(kViews);
+  TreeRun r(c);
+  for (int32_t depth : {0, 1, 4, 10, 12}) {
+    ASSERT_EQ(r.go(depth), RELAY_OK) << r.said();
+    EXPECT_TRUE(r.right(depth)) << depth << ": " << r.y[0] << " is not " << expected(depth);
+  }
+}
+
 TEST(Batches, TheSameBytesInEveryRunAndOnEveryThread) {
   TreeRun first(tree());
   ASSERT_EQ(first.go(8), RELAY_OK);

@@ -470,8 +470,9 @@ class Printer {
     std::vector<std::string> extents;
     for (Dim d : view.dims) extents.push_back(extent_of(d));
     const std::string v = identifier("v", next_++);
-    text_ +=
-        print_tensor(indent_, v, extents, cat("make_view(run, ", x, "->data, "), cat(", ", copy(x), ")"));
+    text_ += calls_.any_waits() ? print_tensor(indent_, v, extents, cat("view_of(run, ", x, ", "), ")")
+                                : print_tensor(indent_, v, extents, cat("make_view(run, ", x, "->data, "),
+                                               cat(", ", copy(x), ")"));
     return v;
   }
 

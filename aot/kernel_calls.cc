@@ -156,10 +156,8 @@ void KernelCalls::batched(const kernel::Kernel& one, const kernel::Kernel& many)
   text_ += cat("bool one_", name, "(Run& run, const Value* x, const Value* y) {\n", body,
                "  const int32_t status = ", name, "(", join(memory, ", "), ");\n  if (status != 0) run.trap(",
                name, "_messages[status - 1]);\n  return status == 0;\n}\n");
-  if (shares) {
-    text_ += cat("Value many_", name, "(Run& run, const Value* x) {\n  return call_", name_(many), "(",
-                 join(arguments, ", "), ");\n}\n");
-  }
+  text_ += cat("Value many_", name, "(Run& run, const Value* x) {\n  return call_", name_(many), "(",
+               join(arguments, ", "), ");\n}\n");
   for (const kernel::Buffer* b : one.outputs) {
     std::string extents = "nullptr";
     if (!b->shape.empty()) {
@@ -169,11 +167,11 @@ void KernelCalls::batched(const kernel::Kernel& one, const kernel::Kernel& many)
     }
     outputs.push_back(cat("{", b->dtype.bytes(), ", ", bytes(*b), ", ", b->shape.size(), ", ", extents, "}"));
   }
-  text_ += cat("const Batched::Input ", name, "_inputs[] = {", join(inputs, ", "), "};\n",
-               "const Batched::Output ", name, "_outputs[] = {", join(outputs, ", "), "};\n",
-               "const Batched ", name, "_calls = {", shares ? "true" : "false", ", ", inputs.size(), ", ",
-               outputs.size(), ", ", name, "_inputs, ", name, "_outputs, one_", name, ", ",
-               shares ? cat("many_", name) : "nullptr", "};\n");
+  text_ +=
+      cat("const Batched::Input ", name, "_inputs[] = {", join(inputs, ", "), "};\n",
+          "const Batched::Output ", name, "_outputs[] = {", join(outputs, ", "), "};\n", "const Batched ",
+          name, "_calls = {", shares ? "true" : "false", ", ", inputs.size(), ", ", outputs.size(), ", ",
+          name, "_inputs, ", name, "_outputs, one_", name, ", many_", name, "};\n");
 }
 
 std::string KernelCalls::call(const kernel::Kernel& k, std::vector<std::string> args) const {

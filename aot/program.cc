@@ -159,8 +159,7 @@ class Collector {
     }
     p_.kernels.push_back(&k);
     if (k.batched.empty()) return;
-    const kernel::Kernel& many = *p_.module.kernel(k.batched.text());
-    if (kernel::share_weights(k, many)) kernel(many, span);
+    kernel(*p_.module.kernel(k.batched.text()), span);
   }
 
   Program& p_;

@@ -92,13 +92,14 @@ std::unordered_set<const Fn*> may_be_batched(const Module& m) {
   std::unordered_set<const Fn*> out;
   for (const Fn* around : branching_functions(m)) {
     for (Expr e : post_order(around->body)) {
-      const auto* fn = e->as<Fn>();
+      const auto* call = e->as<Call>();
+      const auto* fn = call ? call->callee->as<Fn>() : nullptr;
       if (!fn || !fn->attrs.flag("Primitive")) continue;
       const std::vector<Expr> inside = post_order(fn->body);
       const bool fits = std::all_of(inside.begin(), inside.end(), [&](Expr part) {
-        const auto* call = part->as<Call>();
-        const op::OpDef* def = call ? op::callee(*call) : nullptr;
-        return !def || (tensor_bytes(call->type) && !may_trap(m.context(), *call, *def));
+        const auto* made = part->as<Call>();
+        const op::OpDef* def = made ? op::callee(*made) : nullptr;
+        return !def || (tensor_bytes(made->type) && !may_trap(m.context(), *made, *def));
       });
       if (!fits) continue;
       bool varies = false, weights = false, known = true;
@@ -108,7 +109,7 @@ std::unordered_set<const Fn*> may_be_batched(const Module& m) {
         weights |= bytes && bytes->second >= kernel::kWeightBytes;
         return bytes && bytes->first < kernel::kWeightBytes;
       };
-      for (const Var* p : fn->params) varies |= look(p->type);
+      for (Expr arg : call->args) varies |= look(arg->type) && !arg->as<Constant>();
       for (Expr constant : large_constants(*fn)) look(constant->type);
       if (!varies || !known) continue;
       shared |= weights;
@@ -126,13 +127,15 @@ class Lowerer {
   // Throws RelationError if an operator cannot be lowered for these types.
   kernel::Kernel lower(const Fn& fn, std::string_view name) { return scheduled(written(fn, name)); }
 
-  // That which does many calls of the function's kernel at once. Its constants are the same for all of them.
-  kernel::Kernel lower_batched(const Fn& fn, std::string_view name) {
+  // That which does many calls of the function's kernel at once; nothing if all that they read is the same, as constants are.
+  std::optional<kernel::Kernel> lower_batched(const Call& call, const Fn& fn, std::string_view name) {
     const kernel::Kernel one = written(fn, name).kernel;
-    const size_t arguments = one.inputs.size() - large_constants(fn).size();
     std::vector<bool> varies;
-    for (const kernel::Buffer* b : one.inputs)
-      varies.push_back(varies.size() < arguments && !kernel::is_weight(*b));
+    for (Expr arg : call.args)
+      varies.resize(varies.size() + op::flatten(std::vector<Type>{arg->type}).size(), !arg->as<Constant>());
+    varies.resize(one.inputs.size());
+    for (size_t i = 0; i < varies.size(); ++i) varies[i] = varies[i] && !kernel::is_weight(*one.inputs[i]);
+    if (std::none_of(varies.begin(), varies.end(), [](bool v) { return v; })) return std::nullopt;
     return scheduled({kernel::batched(context_.pool(), one, varies, name)});
   }
 
@@ -428,11 +431,13 @@ Module run(const Module& m, const PassContext& pass) {
   };
 
   const std::unordered_set<const Fn*> many = pass.gpu ? std::unordered_set<const Fn*>() : may_be_batched(m);
-  const auto add_batched = [&](const std::string& name, const Fn& fn) {
+  const auto add_batched = [&](const std::string& name, const Call& call, const Fn& fn) {
     size_t next = 0;
     const std::string batched =
         fresh([&] { return next++ == 0 ? cat(name, "_batched") : cat(name, "_batched_", next); });
-    out.set_kernel(batched, context.arena().make<kernel::Kernel>(lowerer.lower_batched(fn, batched)));
+    const std::optional<kernel::Kernel> made_of_many = lowerer.lower_batched(call, fn, batched);
+    if (!made_of_many) return;
+    out.set_kernel(batched, context.arena().make<kernel::Kernel>(*made_of_many));
     kernel::Kernel one = *out.kernel(name);
     one.batched = context.symbol(batched);
     out.set_kernel(name, context.arena().make<kernel::Kernel>(one));
@@ -468,7 +473,8 @@ Module run(const Module& m, const PassContext& pass) {
     if (!fn || !fn->attrs.flag("Primitive")) return e;
     try {
       const Made kernels = kernels_for(fn);
-      if (many.contains(fn) && out.kernel(kernels.kernel)->batched.empty()) add_batched(kernels.kernel, *fn);
+      if (many.contains(fn) && out.kernel(kernels.kernel)->batched.empty())
+        add_batched(kernels.kernel, *call, *fn);
       return call_kernel(b, kernels, *call, *fn);
     } catch (const op::RelationError& error) {
       pass.diagnostics

@@ -4,9 +4,12 @@
 // then those that are as far from what was known run as one, kernel by kernel, level by level. (G. Neubig, Y. Goldberg,
 // C. Dyer, "On-the-fly Operation Batching in Dynamic Computation Graphs", 2017.) No such call can fail, and the shapes of
 // their results are constants, so that nothing but the contents of a tensor has to wait.
+//
+// A result that waits is promised: a view of nothing yet. The results of calls that are made one after the other are rows of
+// one tensor, of which the promises become views; the calls that read them then often find their inputs side by side.
 
-// A kernel whose calls may wait. Where they share weights, another kernel does many of them at once; without weights there is
-// nothing to gain by laying their inputs side by side.
+// A kernel whose calls may wait. Where they share weights, another kernel does many of them at once; without weights that is
+// worth it only where their inputs lie side by side already.
 struct Batched {
   struct Input {
     size_t bytes;  // of one call
@@ -22,7 +25,7 @@ struct Batched {
   const Input* inputs;
   const Output* outputs;
   bool (*one)(Run& run, const Value* inputs, const Value* outputs);  // false if the run ends
-  // Inputs that vary have as many rows as there are calls, and so have the results. Null without weights.
+  // Inputs that vary have as many rows as there are calls, and so have the results.
   Value (*many)(Run& run, const Value* inputs);
 };
 
@@ -38,8 +41,9 @@ struct Batches {
 
   WaitingCall calls[kMostCalls];
   Value operands[kMostWaiting];
+  Value views[kMostCalls];  // of results that wait
   uint32_t order[kMostCalls], others[kMostCalls], first_of_level[kMostCalls + 2];
-  uint32_t call_count = 0, operand_count = 0;
+  uint32_t call_count = 0, operand_count = 0, view_count = 0;
   size_t bytes = 0;
 
   bool has_room(const Batched& k) const {
@@ -51,7 +55,8 @@ struct Batches {
 
   void clear() {
     for (uint32_t i = 0; i < operand_count; ++i) operands[i] = Value();
-    call_count = operand_count = 0;
+    for (uint32_t i = 0; i < view_count; ++i) views[i] = Value();
+    call_count = operand_count = view_count = 0;
     bytes = 0;
   }
 
@@ -71,11 +76,19 @@ struct Batches {
 };
 
 // How many calls must be made, one after the other, before the elements of a tensor are there. They are in the tag of the
-// cell that has the elements.
+// promise.
 inline uint32_t level_of(const Value& tensor) {
   Cell* c = tensor.get();
-  while (c->count > 0) c = c->held()[0];
+  while (c->count > 0 && c->held()[0] != nullptr) c = c->held()[0];
   return c->tag;
+}
+
+// Where the elements of a tensor are, which are there. A view that was made before them finds it out here.
+inline unsigned char* elements(const Value& tensor) {
+  Cell* c = tensor.get();
+  while (c->data == nullptr && c->count > 0) c = c->held()[0];
+  tensor->data = c->data;
+  return static_cast<unsigned char*>(c->data);
 }
 
 // Do both calls read the same but for what varies?
@@ -83,20 +96,57 @@ inline bool go_together(const Batches& b, uint32_t i, uint32_t j) {
   const Batched& k = *b.calls[i].kernel;
   if (b.calls[j].kernel != &k) return false;
   for (uint32_t x = 0; x < k.input_count; ++x) {
-    if (!k.inputs[x].varies && b.inputs(i)[x]->data != b.inputs(j)[x]->data) return false;
+    if (!k.inputs[x].varies && elements(b.inputs(i)[x]) != elements(b.inputs(j)[x])) return false;
   }
   return true;
 }
 
-// The elements of what the call writes are there.
-inline void set_ready(const Batches& b, uint32_t call) {
-  for (uint32_t y = 0; y < b.calls[call].kernel->output_count; ++y) b.outputs(call)[y]->tag = 0;
+// Output y of each of the calls is a row of the tensor.
+inline void keep_promises(const Batches& b, const uint32_t* calls, uint32_t count, uint32_t y,
+                          const Value& rows) {
+  const size_t bytes = b.calls[calls[0]].kernel->outputs[y].bytes;
+  for (uint32_t i = 0; i < count; ++i) {
+    Cell* promise = b.outputs(calls[i])[y].get();
+    promise->tag = 0;
+    promise->data = data<unsigned char>(rows) + i * bytes;
+    promise->held()[0] = Value(rows).leave();
+  }
+}
+
+// As many rows as there are calls; null if there is no memory, which ends the run.
+inline Value make_rows(Run& run, uint32_t count, size_t bytes) {
+  const int64_t extents[] = {count, static_cast<int64_t>(bytes)};
+  return make_tensor(run, 1, 2, extents);
 }
 
 inline bool make_one_by_one(Run& run, Batches& b, const uint32_t* calls, uint32_t count) {
+  const Batched& k = *b.calls[calls[0]].kernel;
+  for (uint32_t y = 0; y < k.output_count; ++y) {
+    const Value rows = make_rows(run, count, k.outputs[y].bytes);
+    if (!rows) return false;
+    keep_promises(b, calls, count, y, rows);
+  }
   for (uint32_t i = 0; i < count; ++i) {
-    if (!b.calls[calls[i]].kernel->one(run, b.inputs(calls[i]), b.outputs(calls[i]))) return false;
-    set_ready(b, calls[i]);
+    for (uint32_t x = 0; x < k.input_count; ++x) elements(b.inputs(calls[i])[x]);
+    if (!k.one(run, b.inputs(calls[i]), b.outputs(calls[i]))) return false;
+  }
+  return true;
+}
+
+// Does input x of the calls lie side by side, in their order?
+inline bool is_side_by_side(const Batches& b, const uint32_t* calls, uint32_t count, uint32_t x) {
+  const size_t bytes = b.calls[calls[0]].kernel->inputs[x].bytes;
+  const unsigned char* const first = elements(b.inputs(calls[0])[x]);
+  for (uint32_t i = 1; i < count; ++i) {
+    if (elements(b.inputs(calls[i])[x]) != first + i * bytes) return false;
+  }
+  return true;
+}
+
+inline bool are_side_by_side(const Batches& b, const uint32_t* calls, uint32_t count) {
+  const Batched& k = *b.calls[calls[0]].kernel;
+  for (uint32_t x = 0; x < k.input_count; ++x) {
+    if (k.inputs[x].varies && !is_side_by_side(b, calls, count, x)) return false;
   }
   return true;
 }
@@ -107,24 +157,22 @@ inline bool make_at_once(Run& run, Batches& b, const uint32_t* calls, uint32_t c
   for (uint32_t x = 0; x < k.input_count; ++x) {
     const Batched::Input& input = k.inputs[x];
     if (!input.varies) {
+      elements(b.inputs(calls[0])[x]);
       rows[x] = b.inputs(calls[0])[x];
-      continue;
+    } else if (is_side_by_side(b, calls, count, x)) {
+      const int64_t extents[] = {count, static_cast<int64_t>(input.bytes)};
+      rows[x] = make_view(run, elements(b.inputs(calls[0])[x]), 2, extents);
+    } else {
+      rows[x] = make_rows(run, count, input.bytes);
+      for (uint32_t i = 0; rows[x] && input.bytes > 0 && i < count; ++i)
+        memcpy(data<unsigned char>(rows[x]) + i * input.bytes, elements(b.inputs(calls[i])[x]), input.bytes);
     }
-    const int64_t extents[] = {count, static_cast<int64_t>(input.bytes)};
-    rows[x] = make_tensor(run, 1, 2, extents);
     if (!rows[x]) return false;
-    for (uint32_t i = 0; input.bytes > 0 && i < count; ++i)
-      memcpy(data<unsigned char>(rows[x]) + i * input.bytes, b.inputs(calls[i])[x]->data, input.bytes);
   }
   const Value result = k.many(run, rows);
   if (!result) return false;
-  for (uint32_t y = 0; y < k.output_count; ++y) {
-    const size_t bytes = k.outputs[y].bytes;
-    const unsigned char* made = data<unsigned char>(k.output_count == 1 ? result : field(result, y));
-    for (uint32_t i = 0; bytes > 0 && i < count; ++i)
-      memcpy(b.outputs(calls[i])[y]->data, made + i * bytes, bytes);
-  }
-  for (uint32_t i = 0; i < count; ++i) set_ready(b, calls[i]);
+  for (uint32_t y = 0; y < k.output_count; ++y)
+    keep_promises(b, calls, count, y, k.output_count == 1 ? result : field(result, y));
   return true;
 }
 
@@ -152,11 +200,13 @@ inline bool make_all_calls(Run& run) {
         }
       }
       if (others > 0) memcpy(begin + together, b.others, others * sizeof *begin);
-      const bool at_once = together > 1 && b.calls[*begin].kernel->shares_weights;
+      const bool at_once =
+          together > 1 && (b.calls[*begin].kernel->shares_weights || are_side_by_side(b, begin, together));
       good = at_once ? make_at_once(run, b, begin, together) : make_one_by_one(run, b, begin, together);
       begin += together;
     }
   }
+  for (uint32_t i = 0; good && i < b.view_count; ++i) elements(b.views[i]);
   b.clear();
   return good;
 }
@@ -173,12 +223,40 @@ inline Value settled(Run& run, Value result) {
   return Value();
 }
 
-// Memory for what a call writes; false if there is none.
-inline bool make_outputs(Run& run, const Batched& k, uint32_t level, Value* to) {
+// The elements of a tensor under another shape.
+inline Value view_of(Run& run, const Value& tensor, uint32_t rank, const int64_t* extents) {
+  const Value view = make_view(run, tensor->data, rank, extents, tensor);
+  if (!view || level_of(view) == 0) return view;
+  Batches& b = *run.heap->batches;
+  if (b.view_count == Batches::kMostCalls) {
+    if (!make_all_calls(run)) return Value();
+    elements(view);
+  } else {
+    b.views[b.view_count++] = view;
+  }
+  return view;
+}
+
+// What a call writes at once; false if there is no memory for it.
+inline bool make_outputs(Run& run, const Batched& k, Value* to) {
   for (uint32_t y = 0; y < k.output_count; ++y) {
     to[y] = make_tensor(run, k.outputs[y].element_bytes, k.outputs[y].rank, k.outputs[y].extents);
     if (!to[y]) return false;
-    to[y]->tag = static_cast<uint16_t>(level);
+  }
+  return true;
+}
+
+// What it will write; false if there is no memory for it.
+inline bool promise_outputs(Run& run, const Batched& k, uint32_t level, Value* to) {
+  for (uint32_t y = 0; y < k.output_count; ++y) {
+    const uint32_t rank = k.outputs[y].rank;
+    Cell* c = take_cell(run, Kind::kTensor, static_cast<uint16_t>(level), 1, rank,
+                        sizeof(Cell) + (1 + rank) * sizeof(int64_t));
+    if (c == nullptr) return false;
+    c->data = nullptr;
+    c->held()[0] = nullptr;
+    for (uint32_t i = 0; i < rank; ++i) c->extents()[i] = k.outputs[y].extents[i];
+    to[y] = Value(c);
   }
   return true;
 }
@@ -198,8 +276,8 @@ Value wait(Run& run, const Batched& k, const V&... inputs) {
   if (level == 0 && !k.shares_weights) {
     Value operands[kMostOperands] = {inputs...};
     Value* const outputs = operands + k.input_count;
-    return make_outputs(run, k, 0, outputs) && k.one(run, operands, outputs) ? result_of(run, k, outputs)
-                                                                             : Value();
+    return make_outputs(run, k, outputs) && k.one(run, operands, outputs) ? result_of(run, k, outputs)
+                                                                          : Value();
   }
   Batches*& b = run.heap->batches;
   if (b == nullptr) {
@@ -218,7 +296,7 @@ Value wait(Run& run, const Batched& k, const V&... inputs) {
   Value* to = operands;
   ((*to++ = inputs), ...);
   b->operand_count += k.input_count + k.output_count;
-  if (!make_outputs(run, k, level, outputs)) return Value();
+  if (!promise_outputs(run, k, level, outputs)) return Value();
   for (uint32_t y = 0; y < k.output_count; ++y) b->bytes += k.outputs[y].bytes;
   b->calls[b->call_count++] = {&k, first, level};
   return result_of(run, k, outputs);
