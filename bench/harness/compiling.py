@@ -39,9 +39,11 @@ def cannot_begin(only: tuple[str, ...], names: list[str], relay: Path) -> int:
     return 0
 
 
-def compile_model(relay: Path, model: Path, artifact: Path, threads: int, shapes: list[str]) -> Compiled:
+def compile_model(
+    relay: Path, model: Path, artifact: Path, threads: int, shapes: list[str], function: str = "main"
+) -> Compiled:
     """Compiles one model for a number of threads and for inputs of the given shapes, where its own are dynamic."""
-    command = [str(relay), "compile", str(model), "-o", str(artifact), "--threads", str(threads)]
+    command = [str(relay), "compile", str(model), "-o", str(artifact), "--threads", str(threads), "--function", function]
     command += [word for shape in shapes for word in ("--input-shapes", shape)]
     begin = time.perf_counter()
     reason = attempt("compile", command, LONGEST_COMPILE_S)

@@ -115,9 +115,12 @@ def tree_lstm(w: dict[str, torch.Tensor], arguments: list[Any]) -> Run:
     return lambda: node(tree)
 
 
-def transformer(w: dict[str, torch.Tensor], arguments: list[Any]) -> Run:
-    """Prefill and greedy decoding with a cache of keys and values."""
-    left, prompt = int(arguments[0]), torch.from_numpy(arguments[1])
+Past = list[torch.Tensor]
+Step = Callable[[torch.Tensor, Past], tuple[torch.Tensor, Past]]
+
+
+def transformer_step(w: dict[str, torch.Tensor]) -> Step:
+    """The scores after some tokens, given keys and values of those before; and what is to be kept of all of them."""
 
     def norm(x: torch.Tensor, prefix: str, suffix: str = "") -> torch.Tensor:
         return functional.layer_norm(x, (WIDTH,), w[f"{prefix}g{suffix}"], w[f"{prefix}b{suffix}"], 1e-5)
@@ -125,7 +128,7 @@ def transformer(w: dict[str, torch.Tensor], arguments: list[Any]) -> Run:
     def heads(x: torch.Tensor) -> torch.Tensor:
         return x.view(*x.shape[:2], HEADS, WIDTH // HEADS).transpose(1, 2)
 
-    def step(tokens: torch.Tensor, past: list[torch.Tensor]) -> tuple[torch.Tensor, list[torch.Tensor]]:
+    def step(tokens: torch.Tensor, past: Past) -> tuple[torch.Tensor, Past]:
         count, before = tokens.shape[1], past[0].shape[2] if past else 0
         at = torch.arange(before, before + count)
         mask = torch.arange(before + count)[None] <= at[:, None]
@@ -142,6 +145,14 @@ def transformer(w: dict[str, torch.Tensor], arguments: list[Any]) -> Run:
             up = functional.linear(norm(x, "n2", n), w["up" + n], w["upb" + n])
             x = x + functional.linear(up * torch.sigmoid(1.702 * up), w["down" + n], w["downb" + n])
         return functional.linear(norm(x, "n")[:, -1], w["embed"]), kept
+
+    return step
+
+
+def transformer(w: dict[str, torch.Tensor], arguments: list[Any]) -> Run:
+    """Prefill and greedy decoding with a cache of keys and values."""
+    left, prompt = int(arguments[0]), torch.from_numpy(arguments[1])
+    step = transformer_step(w)
 
     def run() -> list[torch.Tensor]:
         scores, past = step(prompt, [])
