@@ -23,10 +23,8 @@ namespace relay::aot {
 // What code needs that runs anywhere.
 inline const std::vector<std::string> kAnyProcessor = {"sse2"};
 
-// The program's @main at -O2, with one variant for each list of features. All of them are compiled for any processor, and
-// say they need more. The test fails if it cannot be compiled.
-inline Sources sources_of(std::string_view program, const std::vector<std::vector<std::string>>& features,
-                          const EmitOptions& options) {
+// The program's @main at -O2. The test fails if there is no code for it.
+inline Result<Program> program_of(std::string_view program) {
   Diagnostics diagnostics;
   ParseOptions parsing;
   const Result<Module> parsed = parse("test", std::string(program), diagnostics, op::operators(), parsing);
@@ -36,6 +34,13 @@ inline Sources sources_of(std::string_view program, const std::vector<std::vecto
   const Result<Program> made =
       lowered ? make_program(*lowered, "main", diagnostics) : Result<Program>(kReported);
   EXPECT_TRUE(made.ok()) << diagnostics.render(parsing.into.context().sources());
+  return made;
+}
+
+// With one variant for each list of features. All of them are compiled for any processor, and say they need more.
+inline Sources sources_of(std::string_view program, const std::vector<std::vector<std::string>>& features,
+                          const EmitOptions& options) {
+  const Result<Program> made = program_of(program);
   if (!made) return {};
   std::vector<Variant> variants;
   for (const std::vector<std::string>& needed : features) {

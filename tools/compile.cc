@@ -190,9 +190,9 @@ void report(const Options& o, const aot::Sources& sources, const std::vector<std
   const double seconds = stages.total();
   if (o.time) s.say(stages.table());
   if (s.json) return s.print(sources.description + "\n");
-  s.say(fmt::format("wrote {} in {:.1f} s: {} kernels, {} bytes of weights, {} bytes of workspace\n",
+  s.say(fmt::format("wrote {} in {:.1f} s: {} kernels, {} bytes of weights, {} bytes of workspace{}\n",
                     join(written, ", "), seconds, sources.kernels, sources.weights_bytes,
-                    sources.workspace_bytes));
+                    sources.workspace_bytes, sources.workspace_grows ? " at first" : ""));
 }
 
 // The program as it runs on one target.
@@ -402,8 +402,8 @@ void add_compile(CLI::App& app, Session& session) {
   sub->add_option("--passes", o->passes, "a pipeline in the place of the level's");
   sub->add_option(
          "--bounds", o->bounds,
-         "NAME:EXTENT, the largest value of a shape variable: larger inputs are refused, and if each "
-         "variable has one, a context of static dataflow has all its memory from the beginning")
+         "NAME:EXTENT, the largest value of a shape variable: larger inputs are refused, and where each has "
+         "one, a context of static dataflow has all its workspace from the beginning")
       ->delimiter(',');
   add_link_option(*sub, o->link);
   sub->add_option("--licence", o->licence,

@@ -75,7 +75,7 @@ RELAY_EXPORT relay_status relay_context_create(relay_model* m, relay_context** c
   if (place == nullptr) return RELAY_LIMIT;
   relay_context* c = static_cast<relay_context*>(place);
   c->model = m;
-  if (!reserve(c, kWorkspaceBytes) || !prepare_workspace(c)) {
+  if (!reserve(c, kWorkspaceBytes)) {
     release_workspace(c);
     m->memory.release(m->memory.self, place, sizeof(relay_context));
     return RELAY_LIMIT;
