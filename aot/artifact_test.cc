@@ -278,7 +278,18 @@ TEST(Artifact, OneThreadIsTheCallersAndOthersEndWithTheModel) {
   EXPECT_EQ(waits_by_thread().size(), before);
 }
 
-TEST(Artifact, WithoutANumberThereIsAThreadForEachCoreThatTheProcessMayUse) {
+TEST(Artifact, WithoutANumberThereAreTheThreadsThatTheModelWasCompiledFor) {
+  const size_t before = waits_by_thread().size();
+  const Compiled three(kProgram, {.threads = 3});
+  {
+    Opened r(three);
+    EXPECT_EQ(waits_by_thread().size(), before + 2);
+  }
+  Opened one(three, {.threads = 1});
+  EXPECT_EQ(waits_by_thread().size(), before);
+}
+
+TEST(Artifact, CompiledForAnyNumberThereIsAThreadForEachCoreThatTheProcessMayUse) {
   const size_t before = waits_by_thread().size();
   std::thread([&] {
     const Compiled many(kProgram, {.threads = 0});

@@ -23,7 +23,8 @@ enum class Weights : uint8_t {
 struct EmitOptions {
   std::string model_name = "model";  // of the header and of the weights file; letters, digits, `_`, `-`, `.`
   int opt_level = 2;
-  int threads = 1;  // that a run uses unless the program that opens the model says otherwise
+  int threads =
+      1;  // that a run uses unless the program that opens the model says otherwise; 0: one for each core
   Weights weights = Weights::kEmbedded;
   std::string licence;  // of the model, kept in the description
   // The largest values of shape variables, by name: larger inputs are refused. Where they say how large the workspace of

@@ -178,7 +178,7 @@ class Context:
 
 
 class Model:
-    """A library that `relay compile` made. `threads` 0 means one for each core that the process may use."""
+    """A library that `relay compile` made. `threads` 0 means what `relay compile --threads` said."""
 
     def __init__(self, path: Path | str, threads: int = 0) -> None:
         self.api = load(Path(path))

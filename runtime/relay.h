@@ -81,13 +81,14 @@ typedef enum { RELAY_LOG_INFO = 0, RELAY_LOG_WARNING = 1 } relay_log_level;
 
 typedef struct relay_open_options {
   uint32_t struct_size;
-  /* Threads that a run may use: 0 means one for each core that the process may run on. Ignored with `parallel`. */
+  /* Threads that a run may use. 0: what `relay compile --threads` said, and if that was 0, too, one for each core that the
+   * process may run on. Ignored with `parallel`. */
   uint32_t threads;
   /* The file with the weights. NULL: those inside the library, else the file beside it that `relay compile` wrote. */
   const char* weights_path;
   /* NULL: the C library's memory. Copied; its `self` must outlive the model. */
   const relay_allocator* allocator;
-  /* NULL: threads of our own, started when the first context is created. Copied; its `self` must outlive the model. */
+  /* NULL: threads of our own, started by relay_model_open. Copied; its `self` must outlive the model. */
   const relay_parallel* parallel;
   /* NULL: silence. `text` lives as long as the call. Must be callable from any thread until the model is closed. */
   void (*log)(void* log_self, relay_log_level level, const char* text);
