@@ -544,6 +544,34 @@ TEST(Artifact, MissingCutAndForeignWeightsAreRefused) {
   refused(foreign, "belong to another model");
 }
 
+// --- names -----------------------------------------------------------------------------------------------------
+
+// Kernels that are called like each other, or like what else is in the source.
+TEST(Artifact, NamesOfKernelsAreNobodyElses) {
+  std::string program, call = "%x";
+  int count = 0;
+  for (const std::string name : {"`odd name`", "odd_name", "odd_name_messages", "Stop", "relay_model",
+                                 "memcpy", "kVariants", "exp", "k0_own"}) {
+    program += cat("kernel @", name, R"((x: float32[]) -> (y: float32[]) {
+  block b { reads x[]; writes y[]; require(x[] >= 0f, "negative"); y[] = x[] + 1f; }
+}
+)");
+    call = cat("@", name, "(", call, ")");
+    ++count;
+  }
+  const Compiled c(cat(program, "def @main(%x: float32) { ", call, " }\n"));
+  Session r(c);
+  ASSERT_EQ(r.status, RELAY_OK);
+  float x = 3, y = 0;
+  const DLTensor in = {&x, {kDLCPU, 0}, 0, {kDLFloat, 32, 1}, nullptr, nullptr, 0};
+  DLTensor out = in;
+  out.data = &y;
+  const DLTensor* inputs[] = {&in};
+  DLTensor* outputs[] = {&out};
+  EXPECT_EQ(r.api->run(r.context, inputs, 1, outputs, 1), RELAY_OK) << r.said();
+  EXPECT_EQ(y, static_cast<float>(3 + count));
+}
+
 // --- files ------------------------------------------------------------------------------------------------------
 
 TEST(Artifact, SameProgramSameBytes) {

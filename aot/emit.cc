@@ -45,7 +45,7 @@ class Emitter {
   Emitter(std::span<const Variant> variants, const EmitOptions& options)
       : options_(options), plan_(variants[0].program->plan), extents_(plan_.inputs, plan_.outputs) {
     // A kernel of the program may be called like a C function that is called from outside.
-    kernel::Names names;
+    KernelNames names;
     for (const Variant& v : variants) {
       for (const kernel::Kernel* k : v.program->kernels) {
         if (k->external) names.take(k->external->symbol.text());
@@ -56,7 +56,7 @@ class Emitter {
       Part part{&variants[i], variants.size() == 1 ? "" : cat("v", i, "_"), constants.size()};
       for (const kernel::Kernel* k : part.variant->program->kernels) part.kernels.emplace(k->name, k);
       for (const auto& [symbol, k] : part.kernels)
-        part.names.emplace(symbol, names.unique(cat(part.prefix, symbol.text())));
+        part.names.emplace(symbol, names.name(symbol, part.prefix));
       constants.insert(constants.end(), part.plan().constants.begin(), part.plan().constants.end());
       parts_.push_back(std::move(part));
     }

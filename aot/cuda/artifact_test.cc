@@ -225,6 +225,57 @@ TEST(CudaArtifact, IsDescribed) {
   EXPECT_EQ(d["tuple_result"], true);
 }
 
+// Kernels that are called like each other, or like what else is in the source.
+TEST(CudaArtifact, NamesOfKernelsAreNobodyElses) {
+  const std::vector<std::string> names{
+      "`odd name`", "odd_name", "odd_name_messages", "failed", "run_steps", "Run", "dim3", "memcpy",
+      "two_0",      "two_1"};
+  std::string program, call = "@two(%x)";
+  for (const std::string& name : names) {
+    program += cat("kernel @", name, R"((x: float32[4]) -> (y: float32[4]) {
+  for i in 4 {
+    block b { spatial vi in 4 = i; reads x[vi]; writes y[vi]; require(x[vi] >= 0f, ")",
+                   name, R"( failed"); y[vi] = x[vi] + 1f; }
+  }
+}
+)");
+    call = cat("@", name, "(", call, ")");
+  }
+  program += R"(
+kernel @two(x: float32[4]) -> (y: float32[4]) {
+  temporary t: float32[4];
+  for i in 4 { block t { spatial vi in 4 = i; reads x[vi]; writes t[vi]; t[vi] = x[vi] + 1f; } }
+  for i in 4 { block y { spatial vi in 4 = i; reads t[3 - vi]; writes y[vi]; y[vi] = t[3 - vi]; } }
+}
+)";
+  program += cat("def @main(%x: Tensor[(4), float32]) { ", call, " }\n");
+  TemporaryFolder folder;
+  ASSERT_EQ(folder.make(), "");
+  const std::string path = folder.path() + "/model.so";
+  ASSERT_EQ(build_emulated(sources_of(program), folder.path(), path), "");
+  kernel::native::Library library;
+  ASSERT_EQ(library.open(path), "");
+  const auto* named = reinterpret_cast<const relay_api* (*)()>(library.find("relay_get_api"))();
+  relay_model* model = nullptr;
+  relay_context* context = nullptr;
+  ASSERT_EQ(named->model_open(nullptr, &model), RELAY_OK);
+  ASSERT_EQ(named->context_create(model, &context), RELAY_OK);
+  alignas(16) float x[4] = {0, 1, 2, 3}, y[4] = {};
+  int64_t shape[] = {4};
+  const DLTensor in = {x, {kDLCPU, 0}, 1, {kDLFloat, 32, 1}, shape, nullptr, 0};
+  DLTensor out = in;
+  out.data = y;
+  const DLTensor* inputs[] = {&in};
+  DLTensor* outputs[] = {&out};
+  EXPECT_EQ(named->run(context, inputs, 1, outputs, 1), RELAY_OK) << named->error(context);
+  for (int i = 0; i < 4; ++i) EXPECT_EQ(y[i], x[3 - i] + 1 + static_cast<float>(names.size()));
+  x[2] = -2;  // the first kernel of those that require something
+  EXPECT_EQ(named->run(context, inputs, 1, outputs, 1), RELAY_TRAP);
+  EXPECT_NE(std::string(named->error(context)).find("odd name"), std::string::npos) << named->error(context);
+  named->context_free(context);
+  EXPECT_EQ(named->model_close(model), RELAY_OK);
+}
+
 TEST(CudaArtifact, TheSameProgramGivesTheSameText) {
   const Sources a = sources_of(kProgram, {.licence = "ours */ \" \\"}),
                 b = sources_of(kProgram, {.licence = "ours */ \" \\"});
