@@ -392,7 +392,7 @@ class Emitter {
       out += print_interface(interface());
     }
     out += extents_.print(options_.bounds) + variants() + "\n}  // namespace\n\n";
-    return cat(out, kThreadsSource, "\n", kModelSource, "\n", kTensorsSource, "\n",
+    return cat(out, kThreadsSource, "\n", kModelSource, "\n", kReportSource, "\n", kTensorsSource, "\n",
                has_values() ? "" : kOutputsSource, "\n", has_values() ? kValueRunSource : kPlanRunSource,
                "\n", has_values() ? "" : kNoValuesSource, "\n", kArtifactSource, "\n", kInterfaceSource,
                options_.program ? cat("\n", kNpySource, "\n", kMainSource) : "");

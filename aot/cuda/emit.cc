@@ -35,10 +35,10 @@ struct Run {
   cudaStream_t stream;
   unsigned char *weights, *workspace;
   int32_t* failures;  // a word a step
-  int* cancelled;
+  const Stop* stop;
   unsigned char *inputs[kInputCount + 1], *outputs[kOutputCount + 1];
   cudaError_t error = cudaSuccess;
-  bool stopped = false;
+  int32_t stopped = 0;  // what `stop` said, if that ended the run
 };
 
 struct Argument {
@@ -237,14 +237,13 @@ class Emitter {
 
   std::string steps() const {
     std::string out =
-        "// Puts the steps into the stream. Null, or what could not be put there; `stopped` if the run was "
-        "cancelled.\n"
+        "// Puts the steps into the stream. Null, or what could not be put there; `stopped` says whether the "
+        "run "
+        "was.\n"
         "const char* run_steps(Run& r) {\n";
     for (size_t i = 0; i < plan_.steps.size(); ++i) {
       const PlanStep& s = plan_.steps[i];
-      out +=
-          "  if (__atomic_load_n(r.cancelled, __ATOMIC_RELAXED)) {\n    r.stopped = true;\n    return "
-          "nullptr;\n  }\n";
+      out += "  if ((r.stopped = r.stop->asked()) != 0) return nullptr;\n";
       if (s.kernel) {
         out += launches(i, s);
       } else if (plan_.values[s.inputs[0]].bytes > 0) {
@@ -295,11 +294,12 @@ class Emitter {
   std::string model_source(const std::string& description) const {
     return cat("// ", comment_safe(options_.model_name), ", compiled by Relay for ", target_.name, " at -O",
                options_.opt_level, ".\n#include \"kernels.h\"\n#include \"relay.h\"\n\n#include <stddef.h>\n",
-               "#include <stdint.h>\n\n#define RELAY_EXPORT __attribute__((visibility(\"default\")))\n\n",
+               "#include <stdint.h>\n#include <time.h>\n\n#define RELAY_EXPORT "
+               "__attribute__((visibility(\"default\")))\n\n",
                "extern \"C\" const unsigned char relay_weights_begin[];\n\n", kBaseSource,
-               "\nnamespace {\n\n", tables(description), "\n", kLaunch, "\n", steps(),
-               "\n}  // namespace\n\n", kCudaModelSource, "\n", kTensorsSource, "\n", kOutputsSource, "\n",
-               kNoValuesSource, "\n", kCudaArtifactSource, "\n", kInterfaceSource);
+               "\nnamespace {\n\n", tables(description), "\n", kStopSource, "\n", kLaunch, "\n", steps(),
+               "\n}  // namespace\n\n", kCudaModelSource, "\n", kReportSource, "\n", kTensorsSource, "\n",
+               kOutputsSource, "\n", kNoValuesSource, "\n", kCudaArtifactSource, "\n", kInterfaceSource);
   }
 
   const Plan& plan_;
