@@ -106,7 +106,7 @@ struct Counting {
   int left;
   int64_t live = 0;  // bytes
   int requests = 0;
-  relay_allocator api = {this, allocate, release};
+  relay_allocator api = {sizeof(relay_allocator), this, allocate, release};
   static void* allocate(void* self, size_t size, size_t alignment) {
     Counting& c = *static_cast<Counting*>(self);
     ++c.requests;
@@ -121,9 +121,10 @@ struct Counting {
 };
 
 // Each request for memory is refused once: the run ends with a limit, nothing is lost, and the context can be used again.
-// `R` is a Session of the program; `go` runs it for a status, and `is_right` looks at what it gave. How many were refused.
-template <class R, class Go, class IsRight>
-int refuse_each_request(const Compiled& program, const Go& go, const IsRight& is_right) {
+// `R` is a Session of the program, or like one; `go` runs it for a status, and `is_right` looks at what it gave. How many
+// were refused.
+template <class R, class OfProgram, class Go, class IsRight>
+int refuse_each_request(const OfProgram& program, const Go& go, const IsRight& is_right) {
   for (int nth = 0;; ++nth) {
     Counting memory{nth};
     bool refused = false;
