@@ -666,6 +666,19 @@ TEST(Artifact, ExportsTheInterfaceAndNeedsTheCLibraryOnly) {
   EXPECT_GE(needed, 1) << head.output;
 }
 
+TEST(Artifact, WeightsThatNoLibraryHoldsAreRefusedBeforeAnythingIsCompiled) {
+  EXPECT_EQ(too_large_to_embed(uint64_t{1900} << 20), "");
+  Sources sources = sources_of(kProgram, {kAnyProcessor}, {});
+  sources.weights_bytes = uint64_t{1} << 31;
+  sources.files.push_back({"model.cc", "#error it was compiled"});
+  Diagnostics diagnostics;
+  EXPECT_FALSE(compile(sources, Weights::kEmbedded, {}, diagnostics).ok());
+  ASSERT_EQ(diagnostics.all().size(), 1);
+  EXPECT_NE(diagnostics.all()[0].message().find("the weights have 2147483648 bytes"), std::string::npos)
+      << diagnostics.all()[0].message();
+  EXPECT_NE(diagnostics.render({}).find("--weights-file"), std::string::npos);
+}
+
 TEST(Artifact, ALibraryThatCannotBeWrittenLeavesNothingBehind) {
   TemporaryFolder folder;
   ASSERT_EQ(folder.make(), "");
