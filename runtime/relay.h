@@ -79,7 +79,10 @@ typedef struct relay_parallel {
 } relay_parallel;
 #endif
 
-typedef enum { RELAY_LOG_INFO = 0, RELAY_LOG_WARNING = 1 } relay_log_level;
+typedef enum {
+  RELAY_LOG_INFO = 0,   /* what was opened */
+  RELAY_LOG_WARNING = 1 /* why relay_context_create failed */
+} relay_log_level;
 
 typedef struct relay_open_options {
   uint32_t struct_size;
