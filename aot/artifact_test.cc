@@ -278,7 +278,18 @@ TEST(Artifact, OneThreadIsTheCallersAndOthersEndWithTheModel) {
   EXPECT_EQ(waits_by_thread().size(), before);
 }
 
-TEST(Artifact, WithoutANumberThereIsAThreadForEachCoreThatTheProcessMayUse) {
+TEST(Artifact, WithoutANumberThereAreTheThreadsThatTheModelWasCompiledFor) {
+  const size_t before = waits_by_thread().size();
+  const Compiled three(kProgram, {.threads = 3});
+  {
+    Opened r(three);
+    EXPECT_EQ(waits_by_thread().size(), before + 2);
+  }
+  Opened one(three, {.threads = 1});
+  EXPECT_EQ(waits_by_thread().size(), before);
+}
+
+TEST(Artifact, CompiledForAnyNumberThereIsAThreadForEachCoreThatTheProcessMayUse) {
   const size_t before = waits_by_thread().size();
   std::thread([&] {
     const Compiled many(kProgram, {.threads = 0});
@@ -406,10 +417,57 @@ TEST(Artifact, OptionsOfAnOlderProgramAreUnderstood) {
   EXPECT_EQ(embedded().api->model_close(model), RELAY_OK);
 }
 
+// C: structures begin with their size, also those that options point to.
+TEST(Artifact, AllocatorsAndLoopsOfNoVersionAreRefused) {
+  const auto refused = [](const relay_open_options& options, std::string_view what) {
+    Opened r(embedded(), options);
+    EXPECT_EQ(r.status, RELAY_USAGE) << what;
+    EXPECT_EQ(r.model, nullptr);
+    EXPECT_NE(std::string(r.error).find(what), std::string::npos) << r.error;
+  };
+  Counting memory{-1};
+  relay_allocator allocator = memory.api;
+  allocator.struct_size = 0;
+  refused({.allocator = &allocator}, "`allocator` of the options is of no version");
+  allocator = memory.api, allocator.release = nullptr;
+  refused({.allocator = &allocator}, "`allocator` of the options has a function that is null");
+  relay_parallel parallel = {sizeof(relay_parallel) - 1, nullptr,
+                             [](void*, int64_t extent, int32_t (*body)(void*, int64_t, int64_t),
+                                void* closure) { return body(closure, 0, extent); }};
+  refused({.parallel = &parallel}, "`parallel` of the options is of no version");
+  parallel.struct_size = sizeof parallel, parallel.run = nullptr;
+  refused({.parallel = &parallel}, "`parallel` of the options has a function that is null");
+  // A later version has more at the end.
+  allocator = memory.api, allocator.struct_size += 8;
+  Opened r(embedded(), {.allocator = &allocator});
+  EXPECT_EQ(r.status, RELAY_OK) << r.error;
+  EXPECT_GE(memory.requests, 2);
+}
+
+TEST(Artifact, WhyThereIsNoContextIsSaidToTheLog) {
+  std::vector<std::string> said;
+  relay_open_options options = {};
+  options.log_self = &said;
+  options.log = [](void* self, relay_log_level level, const char* text) {
+    if (level == RELAY_LOG_WARNING) static_cast<std::vector<std::string>*>(self)->push_back(text);
+  };
+  const Compiled two("def @main(%x: Tensor[(4, 64), float32]) { nn.softmax(nn.softmax(%x)) }");
+  for (int left : {1, 2}) {  // the model is what is asked for first
+    Counting memory{left};
+    options.allocator = &memory.api;
+    Opened r(two, options);
+    EXPECT_EQ(r.status, RELAY_LIMIT);
+  }
+  ASSERT_EQ(said.size(), 2);
+  EXPECT_EQ(said[0], "there is no memory for a context");
+  EXPECT_NE(said[1].find("for the workspace of a context ("), std::string::npos) << said[1];
+}
+
 TEST(Artifact, LoopsRunOnThreadsOfTheCaller) {
   int calls = 0;
   const relay_parallel backwards = {
-      &calls, [](void* self, int64_t extent, int32_t (*body)(void*, int64_t, int64_t), void* closure) {
+      sizeof(relay_parallel), &calls,
+      [](void* self, int64_t extent, int32_t (*body)(void*, int64_t, int64_t), void* closure) {
         ++*static_cast<int*>(self);
         int32_t status = 0;
         for (int64_t i = extent; i-- > 0;) {
@@ -431,6 +489,8 @@ TEST(Artifact, DescribesItself) {
   EXPECT_EQ(d["inputs"][1]["name"], "n");
   EXPECT_EQ(d["outputs"][1]["dims"], nlohmann::json({8}));
   EXPECT_EQ(d["weights"], "embedded");
+  const Sources licensed = sources_of(kProgram, {kAnyProcessor}, {.licence = "ours */ \" \\ \n"});
+  EXPECT_EQ(nlohmann::json::parse(licensed.description)["licence"], "ours */ \" \\ \n");
   // The page that users read says what each key means.
   std::string page;
   ASSERT_EQ(read_file("docs/artifacts.md", 1 << 20, page), "");
@@ -533,6 +593,34 @@ TEST(Artifact, MissingCutAndForeignWeightsAreRefused) {
   refused(foreign, "belong to another model");
 }
 
+// --- names -----------------------------------------------------------------------------------------------------
+
+// Kernels that are called like each other, or like what else is in the source.
+TEST(Artifact, NamesOfKernelsAreNobodyElses) {
+  std::string program, call = "%x";
+  int count = 0;
+  for (const std::string name : {"`odd name`", "odd_name", "odd_name_messages", "Stop", "relay_model",
+                                 "memcpy", "kVariants", "exp", "k0_own"}) {
+    program += cat("kernel @", name, R"((x: float32[]) -> (y: float32[]) {
+  block b { reads x[]; writes y[]; require(x[] >= 0f, "negative"); y[] = x[] + 1f; }
+}
+)");
+    call = cat("@", name, "(", call, ")");
+    ++count;
+  }
+  const Compiled c(cat(program, "def @main(%x: float32) { ", call, " }\n"));
+  Session r(c);
+  ASSERT_EQ(r.status, RELAY_OK);
+  float x = 3, y = 0;
+  const DLTensor in = {&x, {kDLCPU, 0}, 0, {kDLFloat, 32, 1}, nullptr, nullptr, 0};
+  DLTensor out = in;
+  out.data = &y;
+  const DLTensor* inputs[] = {&in};
+  DLTensor* outputs[] = {&out};
+  EXPECT_EQ(r.api->run(r.context, inputs, 1, outputs, 1), RELAY_OK) << r.said();
+  EXPECT_EQ(y, static_cast<float>(3 + count));
+}
+
 // --- files ------------------------------------------------------------------------------------------------------
 
 TEST(Artifact, SameProgramSameBytes) {
@@ -558,19 +646,37 @@ TEST(Artifact, TheHeaderIsAllThatAProgramNeeds) {
 TEST(Artifact, ExportsTheInterfaceAndNeedsTheCLibraryOnly) {
   const Compiled& c = embedded();
   const auto symbols = kernel::native::run({"nm", "-D", "--defined-only", "-P", c.path}, "", 60);
+  ASSERT_EQ(symbols.exit_code, 0) << symbols.output << symbols.problem;
   std::istringstream lines(symbols.output);
   int exported = 0;
   for (std::string line; std::getline(lines, line); ++exported)
     EXPECT_EQ(line.substr(0, 6), "relay_") << line;
   EXPECT_EQ(exported, 17) << symbols.output;
   const auto head = kernel::native::run({"objdump", "-p", c.path}, "", 60);
+  ASSERT_EQ(head.exit_code, 0) << head.output << head.problem;
   std::istringstream needs(head.output);
+  int needed = 0;
   for (std::string line; std::getline(needs, line);) {
     if (line.find("NEEDED") == std::string::npos) continue;
+    ++needed;
     const bool c_library =
         line.find("libc.so") != std::string::npos || line.find("libm.so") != std::string::npos;
     EXPECT_TRUE(c_library) << line;
   }
+  EXPECT_GE(needed, 1) << head.output;
+}
+
+TEST(Artifact, WeightsThatNoLibraryHoldsAreRefusedBeforeAnythingIsCompiled) {
+  EXPECT_EQ(too_large_to_embed(uint64_t{1900} << 20), "");
+  Sources sources = sources_of(kProgram, {kAnyProcessor}, {});
+  sources.weights_bytes = uint64_t{1} << 31;
+  sources.files.push_back({"model.cc", "#error it was compiled"});
+  Diagnostics diagnostics;
+  EXPECT_FALSE(compile(sources, Weights::kEmbedded, {}, diagnostics).ok());
+  ASSERT_EQ(diagnostics.all().size(), 1);
+  EXPECT_NE(diagnostics.all()[0].message().find("the weights have 2147483648 bytes"), std::string::npos)
+      << diagnostics.all()[0].message();
+  EXPECT_NE(diagnostics.render({}).find("--weights-file"), std::string::npos);
 }
 
 TEST(Artifact, ALibraryThatCannotBeWrittenLeavesNothingBehind) {

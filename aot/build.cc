@@ -8,7 +8,8 @@
 namespace relay::aot {
 namespace {
 
-constexpr uint64_t kMostLibraryBytes = uint64_t{64} << 30;
+// What else is in a library has room beside them.
+constexpr uint64_t kMostEmbeddedBytes = (uint64_t{1} << 31) - (uint64_t{64} << 20);
 
 // For whom the file is readable it shall be a program.
 void make_executable(const std::string& path) {
@@ -23,6 +24,11 @@ void make_executable(const std::string& path) {
 }
 
 }  // namespace
+
+std::string too_large_to_embed(uint64_t weights_bytes) {
+  if (weights_bytes <= kMostEmbeddedBytes) return {};
+  return cat("the weights have ", weights_bytes, " bytes, and a library has room for ", kMostEmbeddedBytes);
+}
 
 std::string name_of(const std::string& artifact) {
   const std::string name = std::filesystem::path(artifact).filename().string();
@@ -49,6 +55,12 @@ Result<std::string> compile(const Sources& sources, Weights weights,
             "compiler");
     return kReported;
   };
+  if (std::string wrong = too_large_to_embed(sources.weights_bytes);
+      weights == Weights::kEmbedded && !wrong.empty()) {
+    diagnostics.error(Span::none(), "cannot-compile", std::move(wrong))
+        .note("`relay compile --weights-file` puts them into a file beside the library");
+    return kReported;
+  }
   TemporaryFolder folder;
   if (std::string wrong = folder.make(); !wrong.empty()) return uncompiled(std::move(wrong));
   if (weights == Weights::kEmbedded) {

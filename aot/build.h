@@ -1,6 +1,7 @@
 // build: sources to the files that a user deploys.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -13,11 +14,17 @@
 
 namespace relay::aot {
 
+inline constexpr uint64_t kMostLibraryBytes = uint64_t{64} << 30;
+
+// Why weights of so many bytes cannot be a part of a library, as a sentence; empty if they can. Code reaches everything in
+// its library over distances of 31 bits.
+std::string too_large_to_embed(uint64_t weights_bytes);
+
 // NAME of DIR/NAME.so, or of a program DIR/NAME: what the files beside it are called after.
 std::string name_of(const std::string& artifact);
 
 // Compiles and links the sources: the bytes of the library, or of the program if the options say that it is one. Reports
-// "cannot-compile".
+// "cannot-compile", before anything is compiled if the weights are too large for where they are to be.
 Result<std::string> compile(const Sources& sources, Weights weights,
                             const kernel::native::CompileOptions& options, Diagnostics& diagnostics);
 

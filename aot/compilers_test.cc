@@ -54,7 +54,7 @@ constexpr std::string_view kDriver = R"(
 struct Memory {
   int refused = -1, requests = 0;
   std::atomic<long> live{0};
-  relay_allocator api = {this,
+  relay_allocator api = {sizeof(relay_allocator), this,
                          [](void* self, size_t size, size_t alignment) -> void* {
                            Memory& m = *static_cast<Memory*>(self);
                            if (m.requests++ == m.refused) return nullptr;

@@ -14,7 +14,10 @@
 //  * 16 bytes at an address that is not aligned for them; a grid or a block that is larger than a GPU's.
 // Local arrays are not looked at: the reference executor of kernels does that.
 //
-// RELAY_EMULATED_DEVICES=0 is a machine without a GPU, RELAY_EMULATED_MEMORY=BYTES one with so much memory.
+// Copies take as long as they may: what is put into a stream happens when something is launched there, or waited for.
+//
+// RELAY_EMULATED_DEVICES=0 is a machine without a GPU, RELAY_EMULATED_MEMORY=BYTES one with so much memory, and with
+// RELAY_EMULATED_COPIES=N a stream takes so many copies before it has to be waited for, and fails at the next.
 #pragma once
 
 #include <math.h>
@@ -74,6 +77,8 @@ void allow(const char* name, const void* begin, uint64_t bytes, uint32_t element
 // How the next launch is called in texts.
 void name_launch(const char* name);
 
+// What was put into the stream happens.
+void catch_up(cudaStream_t stream);
 cudaError_t launch(dim3 grid, dim3 block, void (*body)(void* call), void* call);
 // Launches of several host threads take turns: from the first `allow` to the launch.
 struct Turn {
@@ -100,7 +105,8 @@ void call(void (*kernel)(A...), void** arguments, std::index_sequence<I...>) {
 
 template <class... A>
 cudaError_t cudaLaunchKernel(void (*kernel)(A...), dim3 grid, dim3 block, void** arguments, size_t,
-                             cudaStream_t) {
+                             cudaStream_t stream) {
+  relay_emulation::catch_up(stream);
   struct Call {
     void (*kernel)(A...);
     void** arguments;

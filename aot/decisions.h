@@ -1,7 +1,7 @@
 // Decisions: which arm of a match a value takes, as a tree of tests that looks at each constructor at most once on a way.
 //
-// L. Maranget, "Compiling Pattern Matching to Good Decision Trees", 2008; the constructor that decides next is the first one that
-// the first arm which may still fit asks for.
+// L. Maranget, "Compiling Pattern Matching to Good Decision Trees", 2008; the constructor that decides next is the first
+// one that the first arm which may still fit asks for.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,8 @@ struct Decision {
   bool is_leaf() const { return cases.empty(); }
 };
 
-// Nothing if the tree would be more than a few times as large as the arms: there are patterns for which it grows exponentially.
+// Nothing if the tree would be more than a few times as large as the arms: there are patterns for which it grows
+// exponentially.
 std::optional<Decision> decide(const Match& match, const Module& module);
 
 }  // namespace relay::aot

@@ -24,6 +24,7 @@ const std::string_view kPackageConfig = texts::kPackageConfig;
 const std::string_view kPackageConfigVersion = texts::kPackageConfigVersion;
 const std::string_view kPackagePc = texts::kPackagePc;
 const std::string_view kPlanRunSource = texts::kPlanRunSource;
+const std::string_view kReportSource = texts::kReportSource;
 const std::string_view kStopSource = texts::kStopSource;
 const std::string_view kTensorsSource = texts::kTensorsSource;
 const std::string_view kThreadsSource = texts::kThreadsSource;

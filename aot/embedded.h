@@ -25,6 +25,7 @@ extern const std::string_view kPackageConfig;         // aot/package/Config.cmak
 extern const std::string_view kPackageConfigVersion;  // aot/package/ConfigVersion.cmake
 extern const std::string_view kPackagePc;             // aot/package/package.pc
 extern const std::string_view kPlanRunSource;         // aot/support/plan_run.cc
+extern const std::string_view kReportSource;          // aot/support/report.cc
 extern const std::string_view kStopSource;            // aot/support/stop.cc
 extern const std::string_view kTensorsSource;         // aot/support/tensors.cc
 extern const std::string_view kThreadsSource;         // aot/support/threads.cc

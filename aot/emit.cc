@@ -45,7 +45,7 @@ class Emitter {
   Emitter(std::span<const Variant> variants, const EmitOptions& options)
       : options_(options), plan_(variants[0].program->plan), extents_(plan_.inputs, plan_.outputs) {
     // A kernel of the program may be called like a C function that is called from outside.
-    kernel::Names names;
+    KernelNames names;
     for (const Variant& v : variants) {
       for (const kernel::Kernel* k : v.program->kernels) {
         if (k->external) names.take(k->external->symbol.text());
@@ -56,11 +56,12 @@ class Emitter {
       Part part{&variants[i], variants.size() == 1 ? "" : cat("v", i, "_"), constants.size()};
       for (const kernel::Kernel* k : part.variant->program->kernels) part.kernels.emplace(k->name, k);
       for (const auto& [symbol, k] : part.kernels)
-        part.names.emplace(symbol, names.unique(cat(part.prefix, symbol.text())));
+        part.names.emplace(symbol, names.name(symbol, part.prefix));
       constants.insert(constants.end(), part.plan().constants.begin(), part.plan().constants.end());
       parts_.push_back(std::move(part));
     }
     weights_ = lay_out_weights(constants);
+    workspace_ = workspace();
   }
 
   Sources run() {
@@ -68,7 +69,8 @@ class Emitter {
     out.description = description();
     out.kernels = kernel_count();
     out.weights_bytes = weights_.data.size();
-    out.workspace_bytes = workspace_bytes();
+    out.workspace_bytes = workspace_.bytes;
+    out.workspace_grows = workspace_.grows;
     out.header = header();
     out.weights = options_.weights == Weights::kFile ? weights_.head + weights_.data : weights_.data;
     out.files.push_back({"relay.h", std::string(kRelayHeader)});
@@ -90,7 +92,7 @@ class Emitter {
     nlohmann::ordered_json d = describe_ports(options_.model_name, plan_);
     if (has_values()) aot::describe(interface(), d);
     if (!options_.bounds.empty()) d["bounds"] = options_.bounds;
-    d["workspace_bytes"] = workspace_bytes();
+    d["workspace_bytes"] = workspace_.bytes;
     d["weights_bytes"] = weights_.data.size();
     d["weights"] = options_.weights == Weights::kFile ? options_.model_name + ".safetensors" : "embedded";
     d["kernels"] = kernel_count();
@@ -127,11 +129,22 @@ class Emitter {
     }
     return {out.begin(), out.end()};
   }
-  uint64_t workspace_bytes() const {
+  // What a context takes at its beginning, of the variant that takes the most.
+  struct Workspace {
+    uint64_t bytes = 0;
+    bool grows = false;
+  };
+  Workspace workspace() const {
     constexpr uint64_t kHeapBytes = 4096;  // values.cc sees to it that this is enough
-    uint64_t most = has_values() ? kHeapBytes : 0;
-    for (const Part& part : parts_) most = std::max<uint64_t>(most, part.plan().workspace_bytes);
-    return most;
+    if (has_values()) return {kHeapBytes, true};
+    Workspace out;
+    const kernel::Bounds ranges = extents_.ranges(options_.bounds);
+    for (const Part& part : parts_) {
+      const std::optional<uint64_t> most = passes::most_workspace_bytes(part.plan(), ranges);
+      out.bytes = std::max(out.bytes, most.value_or(0));
+      out.grows = out.grows || !most;
+    }
+    return out;
   }
 
   std::string header() const {
@@ -341,7 +354,7 @@ class Emitter {
 
   std::string tables(const std::string& description) const {
     return cat(print_ports(plan_, extents_, !has_values() || interface().tensors_only),
-               "constexpr size_t kWorkspaceBytes = ", workspace_bytes(), ";\n",
+               "constexpr size_t kWorkspaceBytes = ", workspace_.bytes, ";\n",
                "constexpr unsigned kDefaultThreads = ", std::max(options_.threads, 0), ";\n",
                "const char kDescription[] = ", c_literal(description), ";\n");
   }
@@ -379,7 +392,7 @@ class Emitter {
       out += print_interface(interface());
     }
     out += extents_.print(options_.bounds) + variants() + "\n}  // namespace\n\n";
-    return cat(out, kThreadsSource, "\n", kModelSource, "\n", kTensorsSource, "\n",
+    return cat(out, kThreadsSource, "\n", kModelSource, "\n", kReportSource, "\n", kTensorsSource, "\n",
                has_values() ? "" : kOutputsSource, "\n", has_values() ? kValueRunSource : kPlanRunSource,
                "\n", has_values() ? "" : kNoValuesSource, "\n", kArtifactSource, "\n", kInterfaceSource,
                options_.program ? cat("\n", kNpySource, "\n", kMainSource) : "");
@@ -390,6 +403,7 @@ class Emitter {
   const PortExtents extents_;
   std::vector<Part> parts_;
   WeightsLayout weights_;
+  Workspace workspace_;
 };
 
 }  // namespace

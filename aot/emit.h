@@ -23,11 +23,12 @@ enum class Weights : uint8_t {
 struct EmitOptions {
   std::string model_name = "model";  // of the header and of the weights file; letters, digits, `_`, `-`, `.`
   int opt_level = 2;
-  int threads = 1;  // that a run uses unless the program that opens the model says otherwise
+  int threads =
+      1;  // that a run uses unless the program that opens the model says otherwise; 0: one for each core
   Weights weights = Weights::kEmbedded;
   std::string licence;  // of the model, kept in the description
-  // The largest values of shape variables, by name: larger inputs are refused, and if each has one, a context takes all the
-  // memory of a run of static dataflow when it is created.
+  // The largest values of shape variables, by name: larger inputs are refused. Where they say how large the workspace of
+  // static dataflow can be, a context takes all of it when it is created.
   std::map<std::string, int64_t> bounds = {};
   size_t kernel_files = 2;  // over how many files the kernels of a variant are spread
   // One file for everything where kernels are few, which compiles sooner: opening the model then needs the same
@@ -55,6 +56,7 @@ struct Sources {
   size_t kernels = 0;             // how many different ones there are
   uint64_t weights_bytes = 0;     // of all weights
   uint64_t workspace_bytes = 0;   // of a context, from its beginning
+  bool workspace_grows = false;   // there may be runs that need more
 };
 
 // An artifact with one variant or several, in the order in which they are preferred: it runs the first one whose features the

@@ -1,5 +1,5 @@
-// How the functions of a program call kernels (see functions.cc): what makes a kernel's results and runs it, and what calls need that
-// wait for each other (support/batches.cc).
+// How the functions of a program call kernels (see functions.cc): what makes a kernel's results and runs it, and what
+// calls need that wait for each other (support/batches.cc).
 #pragma once
 
 #include <functional>

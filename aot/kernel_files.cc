@@ -1,11 +1,23 @@
 #include "aot/kernel_files.h"
 
 #include <algorithm>
+#include <cctype>
 
 #include "base/cat.h"
 #include "kernel/print/print.h"
 
 namespace relay::aot {
+
+std::string KernelNames::name(Symbol kernel, std::string_view prefix) {
+  const std::string_view text = kernel.text();
+  // As `lower` calls its kernels; others are called what the program says.
+  const bool numbered =
+      text.size() > 1 && text[0] == 'k' && std::isdigit(static_cast<unsigned char>(text[1]));
+  const std::string wanted = cat(prefix, numbered ? "" : "kernel_", text);
+  std::string out = names_.unique(wanted);
+  while (out.ends_with("_messages")) out = names_.unique(wanted);
+  return out;
+}
 
 std::vector<std::string> pointer_types(const kernel::Kernel& k) {
   std::vector<std::string> types;

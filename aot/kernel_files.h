@@ -1,12 +1,26 @@
-// The kernels of an artifact over a few files, and how they are declared to the file that calls them.
+// The kernels of an artifact over a few files: how they are called, and declared to the file that calls them.
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "kernel/kernel.h"
+#include "kernel/print/names.h"
 
 namespace relay::aot {
+
+// Hands out the names of kernels' functions, whatever the kernels are called: each only once, none that C, CUDA or the
+// texts of aot/support have, and none that ends like NAME_messages, the texts of a kernel's failures.
+class KernelNames {
+ public:
+  // Nobody is given this one.
+  void take(std::string_view name) { names_.take(name); }
+  std::string name(Symbol kernel, std::string_view prefix = "");
+
+ private:
+  kernel::Names names_;
+};
 
 // The types of a kernel's parameters that are memory: `const float*`, `float*`.
 std::vector<std::string> pointer_types(const kernel::Kernel& k);

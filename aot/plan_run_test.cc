@@ -5,6 +5,7 @@
 #include <random>
 
 #include "aot/testing.h"
+#include "kernel/expr.h"
 
 namespace relay::aot {
 namespace {
@@ -129,6 +130,99 @@ TEST(DynamicPlan, BoundsAreKeptAndPaidForAtTheBeginning) {
     EXPECT_EQ(memory.requests, requests + 9);  // three held outputs, each of which grew twice: no workspace
   }
   EXPECT_EQ(memory.live, 0);
+}
+
+// The workspace holds what is left of x from row m on: the more, the smaller m is.
+constexpr std::string_view kRest = R"(
+def @main(%x: Tensor[(n, 8), float32], %y: Tensor[(m, 8), float32]) {
+  nn.softmax(multiply(nn.softmax(strided_slice(%x, begin=[m], end=[n])), 2f))
+}
+)";
+struct RestRun : Session {
+  using Session::Session;
+  std::vector<float> x, result;
+
+  // The result goes to memory of the caller.
+  relay_status go(int64_t n, int64_t m) {
+    const int64_t left = std::max<int64_t>(n - m, 0);
+    x.assign(static_cast<size_t>(8 * std::max(n, m)) + 1, 0.25f);
+    result.assign(static_cast<size_t>(8 * left) + 1, 0);
+    int64_t x_shape[] = {n, 8}, y_shape[] = {m, 8}, shape[] = {left, 8};
+    const DLTensor in[] = {{x.data(), {kDLCPU, 0}, 2, {kDLFloat, 32, 1}, x_shape, nullptr, 0},
+                           {x.data(), {kDLCPU, 0}, 2, {kDLFloat, 32, 1}, y_shape, nullptr, 0}};
+    DLTensor out = {result.data(), {kDLCPU, 0}, 2, {kDLFloat, 32, 1}, shape, nullptr, 0};
+    const DLTensor* inputs[] = {&in[0], &in[1]};
+    DLTensor* outputs[] = {&out};
+    return api->run(context, inputs, 2, outputs, 1);
+  }
+};
+
+TEST(DynamicPlan, BoundsPayForExtentsThatFallWithAVariable) {
+  const Compiled c(kRest, {.bounds = {{"n", 100}, {"m", 100}}});
+  Counting memory{-1};
+  {
+    RestRun r(c, &memory.api);
+    const auto d = nlohmann::json::parse(r.api->model_describe(r.model));
+    EXPECT_GE(d["workspace_bytes"], 100 * 8 * 4);
+    const int requests = memory.requests;
+    const int64_t live = memory.live;
+    for (const auto& [n, m] : {std::pair(100, 100), std::pair(3, 70), std::pair(60, 20), std::pair(100, 0)}) {
+      ASSERT_EQ(r.go(n, m), RELAY_OK) << r.said();
+      if (n > m) {
+        EXPECT_NEAR(r.result[0], 0.125, 1e-6);
+      }
+    }
+    EXPECT_EQ(memory.requests, requests) << "no run allocates";
+    EXPECT_EQ(memory.live, live);
+  }
+  EXPECT_EQ(memory.live, 0);
+}
+
+TEST(DynamicPlan, WithoutABoundForEachVariableTheWorkspaceFollowsTheRuns) {
+  const Compiled c(kRest, {.bounds = {{"m", 100}}});
+  Counting memory{-1};
+  RestRun r(c, &memory.api);
+  EXPECT_EQ(nlohmann::json::parse(r.api->model_describe(r.model))["workspace_bytes"], 0);
+  const int64_t before = memory.live;
+  ASSERT_EQ(r.go(50, 0), RELAY_OK) << r.said();
+  EXPECT_GT(memory.live, before);
+}
+
+// C: a run takes what the formula of the plan says, to the byte.
+TEST(DynamicPlan, TheWorkspaceIsWhatTheFormulaSays) {
+  const Compiled c(kRest);
+  const Result<Program> program = program_of(kRest);
+  ASSERT_TRUE(program.ok());
+  const Dim formula = passes::workspace_formula(program->plan);
+  ASSERT_TRUE(formula.is_symbolic());
+  const TensorType &x = *program->plan.inputs[0].type, &y = *program->plan.inputs[1].type;
+  for (const auto& [n, m] : {std::pair(7, 7), std::pair(1, 0), std::pair(100, 33), std::pair(5000, 1)}) {
+    Counting memory{-1};
+    RestRun r(c, &memory.api);
+    const int64_t before = memory.live;
+    ASSERT_EQ(r.go(n, m), RELAY_OK) << r.said();
+    const auto wanted = kernel::evaluate(formula.symbolic(),
+                                         {{x.dims[0].symbolic().get(), n}, {y.dims[0].symbolic().get(), m}});
+    EXPECT_EQ(memory.live - before, wanted.value()) << show(formula) << " at n = " << n << ", m = " << m;
+  }
+}
+
+// C: what falls with one variable and rises with another has the bounds of each.
+TEST(DynamicPlan, TheLargestWorkspaceFollowsFromBounds) {
+  const Result<Program> program = program_of(kRest);
+  ASSERT_TRUE(program.ok());
+  const passes::Plan& plan = program->plan;
+  const kernel::Expr n = plan.inputs[0].type->dims[0].symbolic(), m = plan.inputs[1].type->dims[0].symbolic();
+  kernel::Bounds bounds;
+  EXPECT_EQ(passes::most_workspace_bytes(plan, bounds), std::nullopt);
+  bounds.set(m, {0, 10});
+  EXPECT_EQ(passes::most_workspace_bytes(plan, bounds), std::nullopt);
+  bounds.set(n, {0, 100});
+  const auto at =
+      kernel::evaluate(passes::workspace_formula(plan).symbolic(), {{n.get(), 100}, {m.get(), 0}});
+  EXPECT_EQ(passes::most_workspace_bytes(plan, bounds), static_cast<uint64_t>(at.value()));
+  bounds.set(n, {0, INT64_MAX / 2});
+  EXPECT_EQ(passes::most_workspace_bytes(plan, bounds), std::nullopt) << "no memory is that large";
 }
 
 TEST(DynamicPlan, WithoutMemoryThereIsALimitAndNoLeak) {

@@ -134,6 +134,15 @@ std::string PortExtents::print(const std::map<std::string, int64_t>& bounds) con
              cases, "    default: return variables[i];\n  }\n}\n");
 }
 
+kernel::Bounds PortExtents::ranges(const std::map<std::string, int64_t>& bounds) const {
+  kernel::Bounds out;
+  for (size_t i = 0; i < variables_; ++i) {
+    if (const auto bound = bounds.find(show(list_[i])); bound != bounds.end())
+      out.set(list_[i], {0, bound->second});
+  }
+  return out;
+}
+
 std::string PortExtents::print_rules() const {
   std::string out =
       "// Shape variables that stand alone nowhere follow from the others and the inputs' extents.\n"

@@ -23,10 +23,11 @@ class PortExtents {
   PortExtents(const std::vector<passes::PlanPort>& inputs, const std::vector<passes::PlanPort>& outputs);
   // What a port's table has for the dim: the extent if it is constant, else a number of this list, else kUnknown.
   std::string entry(Dim d) const;
-  size_t variables() const { return variables_; }
   // kVariableCount, the largest values of variables that have one, the texts for messages, and the functions that work out
   // the variables that stand alone nowhere, and extents.
   std::string print(const std::map<std::string, int64_t>& bounds) const;
+  // What the variables may be, by their largest values.
+  kernel::Bounds ranges(const std::map<std::string, int64_t>& bounds) const;
   // The variable as C++, where `variables` has the values of all.
   std::string name(kernel::Expr variable) const;
   bool has(kernel::Expr variable) const { return places_.contains(variable->id); }

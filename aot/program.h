@@ -50,8 +50,8 @@ struct Program {
 // instead, what plan_memory reports of shapes, and "cannot-compile" for a kernel that cannot be.
 Result<Program> make_program(const Module& lowered, std::string_view function, Diagnostics& diagnostics);
 
-// The functions, and `run_main` that calls the first one with arguments that it takes away. Names begin with `prefix`; kernels are called what `kernel_name`
-// says; constant i lies at `offset` of it in the weights.
+// The functions, and `run_main` that calls the first one with arguments that it takes away. Names begin with `prefix`;
+// kernels are called what `kernel_name` says; constant i lies at `offset` of it in the weights.
 std::string print_functions(const Program& program, std::string_view prefix,
                             const std::function<std::string(const kernel::Kernel&)>& kernel_name,
                             const std::function<uint64_t(size_t)>& offset);

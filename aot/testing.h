@@ -23,10 +23,8 @@ namespace relay::aot {
 // What code needs that runs anywhere.
 inline const std::vector<std::string> kAnyProcessor = {"sse2"};
 
-// The program's @main at -O2, with one variant for each list of features. All of them are compiled for any processor, and
-// say they need more. The test fails if it cannot be compiled.
-inline Sources sources_of(std::string_view program, const std::vector<std::vector<std::string>>& features,
-                          const EmitOptions& options) {
+// The program's @main at -O2. The test fails if there is no code for it.
+inline Result<Program> program_of(std::string_view program) {
   Diagnostics diagnostics;
   ParseOptions parsing;
   const Result<Module> parsed = parse("test", std::string(program), diagnostics, op::operators(), parsing);
@@ -36,6 +34,13 @@ inline Sources sources_of(std::string_view program, const std::vector<std::vecto
   const Result<Program> made =
       lowered ? make_program(*lowered, "main", diagnostics) : Result<Program>(kReported);
   EXPECT_TRUE(made.ok()) << diagnostics.render(parsing.into.context().sources());
+  return made;
+}
+
+// With one variant for each list of features. All of them are compiled for any processor, and say they need more.
+inline Sources sources_of(std::string_view program, const std::vector<std::vector<std::string>>& features,
+                          const EmitOptions& options) {
+  const Result<Program> made = program_of(program);
   if (!made) return {};
   std::vector<Variant> variants;
   for (const std::vector<std::string>& needed : features) {
@@ -101,7 +106,7 @@ struct Counting {
   int left;
   int64_t live = 0;  // bytes
   int requests = 0;
-  relay_allocator api = {this, allocate, release};
+  relay_allocator api = {sizeof(relay_allocator), this, allocate, release};
   static void* allocate(void* self, size_t size, size_t alignment) {
     Counting& c = *static_cast<Counting*>(self);
     ++c.requests;
@@ -116,9 +121,10 @@ struct Counting {
 };
 
 // Each request for memory is refused once: the run ends with a limit, nothing is lost, and the context can be used again.
-// `R` is a Session of the program; `go` runs it for a status, and `is_right` looks at what it gave. How many were refused.
-template <class R, class Go, class IsRight>
-int refuse_each_request(const Compiled& program, const Go& go, const IsRight& is_right) {
+// `R` is a Session of the program, or like one; `go` runs it for a status, and `is_right` looks at what it gave. How many
+// were refused.
+template <class R, class OfProgram, class Go, class IsRight>
+int refuse_each_request(const OfProgram& program, const Go& go, const IsRight& is_right) {
   for (int nth = 0;; ++nth) {
     Counting memory{nth};
     bool refused = false;

@@ -18,7 +18,7 @@ from typing import Any, Self
 
 import numpy as np
 
-ABI_VERSION = 1
+ABI_VERSION = 2
 ERROR_SIZE = 1024
 STATUS = ("ok", "trap", "usage", "bad model", "unsupported", "limit", "internal", "cancelled", "busy", "timed out")
 
@@ -92,7 +92,7 @@ Tensors = ctypes.POINTER(ctypes.POINTER(DLTensor))
 
 
 class Api(ctypes.Structure):
-    """relay_api, as of version 1."""
+    """relay_api, as of version 2."""
 
     _fields_ = [
         ("struct_size", ctypes.c_uint32),
@@ -178,7 +178,7 @@ class Context:
 
 
 class Model:
-    """A library that `relay compile` made. `threads` 0 means one for each core that the process may use."""
+    """A library that `relay compile` made. `threads` 0 means what `relay compile --threads` said."""
 
     def __init__(self, path: Path | str, threads: int = 0) -> None:
         self.api = load(Path(path))

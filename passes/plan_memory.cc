@@ -411,6 +411,45 @@ Result<Plan> plan_memory(const Module& m, std::string_view function, Diagnostics
   return Planner(m, diagnostics, shapes).run(*fn);
 }
 
+Dim workspace_formula(const Plan& plan) {
+  if (!plan.dynamic) return Dim(static_cast<int64_t>(plan.workspace_bytes));
+  const Dim alignment(static_cast<int64_t>(kPlaceAlignment));
+  Dim all(0);
+  for (const std::vector<uint32_t>& slot : plan.slots) {
+    Dim largest(0);
+    for (uint32_t v : slot) {
+      const TensorType& t = *plan.values[v].type;
+      largest = max(largest, product(t.dims) * Dim(static_cast<int64_t>(t.dtype.bytes())));
+    }
+    if (largest.is_symbolic()) largest = Dim(kernel::simplify(largest.symbolic(), {}));
+    all = all + ceil_div(largest, alignment) * alignment;
+  }
+  return all;
+}
+
+// An extent by itself, and not the formula, has bounds: a product of sums would be taken apart, which loses some.
+std::optional<uint64_t> most_workspace_bytes(const Plan& plan, const kernel::Bounds& bounds) {
+  if (!plan.dynamic) return plan.workspace_bytes;
+  constexpr uint64_t kMost = SIZE_MAX / 4;
+  uint64_t all = 0;
+  for (const std::vector<uint32_t>& slot : plan.slots) {
+    uint64_t largest = 0;
+    for (uint32_t v : slot) {
+      const TensorType& t = *plan.values[v].type;
+      uint64_t bytes = t.dtype.bytes();
+      for (Dim d : t.dims) {
+        const std::optional<int64_t> most = d.is_const() ? d.value() : bounds.of(d.symbolic()).high;
+        if (!most ||
+            __builtin_mul_overflow(bytes, static_cast<uint64_t>(std::max<int64_t>(*most, 0)), &bytes))
+          return std::nullopt;
+      }
+      largest = std::max(largest, bytes);
+    }
+    if (largest > kMost || (all += aligned(largest)) > kMost) return std::nullopt;
+  }
+  return all;
+}
+
 std::string show(const Plan& plan) {
   std::string out;
   const auto values = [&](const std::vector<uint32_t>& list) {
@@ -425,7 +464,9 @@ std::string show(const Plan& plan) {
       out += cat(" where ", join(s.extents, ", ", [](kernel::Expr e) { return show(e); }));
     out += "\n";
   }
-  if (plan.dynamic) return out + cat("slots: ", plan.slots.size(), "\n");
+  if (plan.dynamic)
+    return out +
+           cat("slots: ", plan.slots.size(), "\nworkspace: ", show(workspace_formula(plan)), " bytes\n");
   return out + cat("workspace: ", plan.workspace_bytes, " bytes (", plan.workspace_bytes_without_sharing,
                    " without sharing)\n");
 }

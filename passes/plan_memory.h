@@ -6,12 +6,14 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/diagnostics.h"
 #include "base/result.h"
 #include "ir/module.h"
+#include "kernel/simplify.h"
 
 namespace relay::passes {
 
@@ -66,6 +68,12 @@ enum class Shapes : uint8_t { kConstant, kSymbolic };
 // Reports "not-static-dataflow" or "dynamic-shape", naming the construct and the engine to use instead.
 Result<Plan> plan_memory(const Module& m, std::string_view function, Diagnostics& diagnostics,
                          Shapes shapes = Shapes::kConstant);
+
+// The bytes of the workspace: of a dynamic plan over the shape variables of its inputs, and exactly what a run takes.
+// Unknown if no 64 bits hold the number.
+Dim workspace_formula(const Plan& plan);
+// The most that it can be where shape variables have these bounds; nothing if there is no such number.
+std::optional<uint64_t> most_workspace_bytes(const Plan& plan, const kernel::Bounds& bounds);
 
 // The steps and places as text, for --emit=plan and goldens.
 std::string show(const Plan& plan);

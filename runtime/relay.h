@@ -32,14 +32,14 @@ extern "C" {
 #endif
 
 /* Raised where a program that was compiled against an older header could no longer run. */
-#define RELAY_ABI_VERSION 1u
+#define RELAY_ABI_VERSION 2u
 
 /* What a call came to. 2 to 6 mean what the same exit codes of the `relay` command mean. */
 typedef enum {
   RELAY_OK = 0,
   RELAY_TRAP = 1,  /* the program ran and failed: an integer divided by zero, an index outside its range */
   RELAY_USAGE = 2, /* an argument is wrong: a shape, a dtype, a device, a number of tensors, a null pointer */
-  RELAY_BAD_MODEL = 3, /* the weights are missing, damaged or another model's */
+  RELAY_BAD_MODEL = 3, /* the weights are missing, cut short or another model's */
   RELAY_UNSUPPORTED =
       4,               /* this machine lacks what the model was compiled for: a processor feature, a device */
   RELAY_LIMIT = 5,     /* memory ran out, or there may not be that many threads */
@@ -58,6 +58,7 @@ typedef struct relay_value relay_value;
 
 /* Where memory comes from. Both functions may be called from several threads at once. */
 typedef struct relay_allocator {
+  uint32_t struct_size;
   void* self;
   /* NULL if there is none. `alignment` is a power of two, `size` is positive. */
   void* (*allocate)(void* self, size_t size, size_t alignment);
@@ -68,6 +69,7 @@ typedef struct relay_allocator {
 #define RELAY_PARALLEL_DECLARED
 /* How the iterations of a parallel loop are spread over threads. */
 typedef struct relay_parallel {
+  uint32_t struct_size;
   void* self;
   /* Calls body(closure, begin, end) for ranges that cover [0, extent) without overlap, at once or one after the other,
    * and returns when all have returned: 0, or what the range with the smallest `begin` returned of those that did not
@@ -77,17 +79,21 @@ typedef struct relay_parallel {
 } relay_parallel;
 #endif
 
-typedef enum { RELAY_LOG_INFO = 0, RELAY_LOG_WARNING = 1 } relay_log_level;
+typedef enum {
+  RELAY_LOG_INFO = 0,   /* what was opened */
+  RELAY_LOG_WARNING = 1 /* why relay_context_create failed */
+} relay_log_level;
 
 typedef struct relay_open_options {
   uint32_t struct_size;
-  /* Threads that a run may use: 0 means one for each core that the process may run on. Ignored with `parallel`. */
+  /* Threads that a run may use. 0: what `relay compile --threads` said, and if that was 0, too, one for each core that the
+   * process may run on. Ignored with `parallel`. */
   uint32_t threads;
   /* The file with the weights. NULL: those inside the library, else the file beside it that `relay compile` wrote. */
   const char* weights_path;
   /* NULL: the C library's memory. Copied; its `self` must outlive the model. */
   const relay_allocator* allocator;
-  /* NULL: threads of our own, started when the first context is created. Copied; its `self` must outlive the model. */
+  /* NULL: threads of our own, started by relay_model_open. Copied; its `self` must outlive the model. */
   const relay_parallel* parallel;
   /* NULL: silence. `text` lives as long as the call. Must be callable from any thread until the model is closed. */
   void (*log)(void* log_self, relay_log_level level, const char* text);
@@ -115,9 +121,9 @@ const char* relay_model_describe(const relay_model* model);
  * using the model. */
 relay_status relay_model_close(relay_model* model);
 
-/* Makes `*context`, to be given to relay_context_free; on failure it is NULL. The model must outlive it. What a run
- * needs and can be known beforehand is allocated here, so that runs of a model without shape variables allocate
- * nothing. RELAY_LIMIT if there is not enough memory. Any thread. */
+/* Makes `*context`, to be given to relay_context_free; on failure it is NULL, and the model's log function is told why.
+ * The model must outlive it. What a run needs and can be known beforehand is allocated here, so that runs of a model
+ * without shape variables allocate nothing. RELAY_LIMIT if there is not enough memory. Any thread. */
 relay_status relay_context_create(relay_model* model, relay_context** context);
 
 /* Frees the context and the outputs that it holds. NULL is allowed. Not while it runs. */
@@ -125,9 +131,11 @@ void relay_context_free(relay_context* context);
 
 /* Runs the model once.
  *
- * Inputs are read where they are and outputs are written where they are: no copies. Tensors must be on the model's
- * device, dense and row-major (strides NULL or the same thing), aligned for their dtype, and of the shape and dtype
- * that relay_model_describe gives; 4-bit integers take a byte each. Outputs may not overlap with anything.
+ * Inputs are read where they are and never written: memory that may only be read will do. Outputs are written where
+ * they are. Neither is copied, but that a program with control flow copies its results into the outputs, and that a
+ * GPU has to be given what is not in its memory. Tensors must be on the model's device, dense and row-major (strides
+ * NULL or the same thing), aligned for their dtype, and of the shape and dtype that relay_model_describe gives; 4-bit
+ * integers take a byte each. Outputs may not overlap with anything.
  *
  * An output whose `data` is NULL is placed in the context instead: the run sets all its fields, and the memory and the
  * shape live until the context's next run or its end. This is how to get results whose shape depends on the data.
@@ -200,7 +208,7 @@ relay_status relay_call(relay_context* context, relay_value* const* arguments, s
 
 /* All of the above behind one symbol. The table is constant; fields are only ever added at the end. Any thread. */
 typedef struct relay_api {
-  uint32_t struct_size; /* of the artifact's own table: look before using a field added after version 1 */
+  uint32_t struct_size; /* of the artifact's own table: look before using a field added after version 2 */
   uint32_t abi_version;
   relay_status (*model_open)(const relay_open_options* options, relay_model** model);
   const char* (*model_describe)(const relay_model* model);

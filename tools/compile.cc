@@ -190,9 +190,9 @@ void report(const Options& o, const aot::Sources& sources, const std::vector<std
   const double seconds = stages.total();
   if (o.time) s.say(stages.table());
   if (s.json) return s.print(sources.description + "\n");
-  s.say(fmt::format("wrote {} in {:.1f} s: {} kernels, {} bytes of weights, {} bytes of workspace\n",
+  s.say(fmt::format("wrote {} in {:.1f} s: {} kernels, {} bytes of weights, {} bytes of workspace{}\n",
                     join(written, ", "), seconds, sources.kernels, sources.weights_bytes,
-                    sources.workspace_bytes));
+                    sources.workspace_bytes, sources.workspace_grows ? " at first" : ""));
 }
 
 // The program as it runs on one target.
@@ -218,6 +218,8 @@ std::string wrong_for_gpu(const Options& o) {
   if (o.targets.size() > 1) return "--target: a library for a GPU holds code for no other target";
   if (o.weights_file) return "--weights-file: the weights of a library for a GPU are inside it";
   if (o.threads != 1) return "--threads: a run on a GPU uses one thread of the host";
+  if (!o.bounds.empty())
+    return "--bounds: a library for a GPU has constant shapes: give them by --input-shapes";
   if (!o.link.empty()) return "--link: what runs on a GPU calls no C functions";
   if (o.emit == "cpp") return "--emit cpp: the source for a GPU is CUDA: --emit cuda";
   if (o.emit == "exe" || o.emit == "header")
@@ -292,6 +294,10 @@ void run(const Options& o, Session& s) {
   if (o.emit == "graph" && (o.weights_file || !o.licence.empty()))
     s.fail(kUsage,
            "--weights-file and --licence: a graph has its weights in a file, and no place for a licence");
+  if (o.emit == "graph" && !o.bounds.empty())
+    s.fail(kUsage, "--bounds: a graph has constant shapes: give them by --input-shapes");
+  if (o.emit == "graph" && o.threads != 1)
+    s.fail(kUsage, "--threads: who runs a graph says how many: relay run --threads");
   const bool links = o.emit == "so" || o.emit == "package" || o.emit == "exe";
   native::CompileOptions compile;
   if (!links && !o.link.empty()) s.fail(kUsage, cat("--link: --emit ", o.emit, " links nothing"));
@@ -396,14 +402,17 @@ void add_compile(CLI::App& app, Session& session) {
   sub->add_option("-O,--opt-level", o->opt_level, "0: as written, 1, 2, 3")
       ->check(CLI::Range(0, 3))
       ->capture_default_str();
-  sub->add_option("--threads", o->threads, "threads of a run, unless the opening program says otherwise")
-      ->check(CLI::Range(1, 1024))
+  sub->add_option(
+         "--threads", o->threads,
+         "threads of a run, unless the opening program says otherwise; 0: one for each core that it may "
+         "run on")
+      ->check(CLI::Range(0, 1024))
       ->capture_default_str();
   sub->add_option("--passes", o->passes, "a pipeline in the place of the level's");
   sub->add_option(
          "--bounds", o->bounds,
-         "NAME:EXTENT, the largest value of a shape variable: larger inputs are refused, and if each "
-         "variable has one, a context of static dataflow has all its memory from the beginning")
+         "NAME:EXTENT, the largest value of a shape variable: larger inputs are refused, and where each has "
+         "one, a context of static dataflow has all its workspace from the beginning")
       ->delimiter(',');
   add_link_option(*sub, o->link);
   sub->add_option("--licence", o->licence,

@@ -121,7 +121,9 @@ void run(const Options& o, Session& s) {
       return;
     }
   } else if (o.emit == "plan") {
-    Result<passes::Plan> plan = passes::plan_memory(*done, model->function, diagnostics);
+    // As `relay compile` plans: for a GPU there are constant shapes alone.
+    const passes::Shapes shapes = for_gpu ? passes::Shapes::kConstant : passes::Shapes::kSymbolic;
+    Result<passes::Plan> plan = passes::plan_memory(*done, model->function, diagnostics, shapes);
     if (!plan) {
       s.fail(diagnostics, model->module.context().sources());
       return;

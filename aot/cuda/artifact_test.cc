@@ -6,6 +6,7 @@
 
 #include "aot/cuda/build.h"
 #include "aot/cuda/emit.h"
+#include "aot/testing.h"
 #include "base/cat.h"
 #include "base/file.h"
 #include "ir/text/parser.h"
@@ -66,13 +67,16 @@ struct Opened {
   relay_model* model = nullptr;
   relay_context* context = nullptr;
   char error[256] = "";
+  std::string warned;  // by the log
   relay_status status = RELAY_OK;
   alignas(16) float x[256] = {}, y[256] = {};
   alignas(16) int32_t n[8] = {7, 7, 7, 7, 7, 7, 7, 7}, q[8] = {};
   int64_t x_shape[2] = {4, 64}, n_shape[1] = {8};
   DLTensor in[2] = {}, out[2] = {};
 
-  Opened() {
+  Opened() : Opened(*api()) {}
+  explicit Opened(const relay_api& of, const relay_allocator* memory = nullptr) {
+    EXPECT_EQ(&of, api());
     for (int i = 0; i < 256; ++i) x[i] = static_cast<float>(i % 64) / 8;
     in[0] = {x, {kDLCPU, 0}, 2, {kDLFloat, 32, 1}, x_shape, nullptr, 0};
     in[1] = {n, {kDLCPU, 0}, 1, {kDLInt, 32, 1}, n_shape, nullptr, 0};
@@ -80,11 +84,17 @@ struct Opened {
     out[1] = in[1], out[1].data = q;
     relay_open_options options = {};
     options.struct_size = sizeof options;
+    options.allocator = memory;
     options.error = error;
     options.error_size = sizeof error;
+    options.log_self = this;
+    options.log = [](void* self, relay_log_level level, const char* text) {
+      if (level == RELAY_LOG_WARNING) static_cast<Opened*>(self)->warned = text;
+    };
     status = api()->model_open(&options, &model);
     if (status == RELAY_OK) status = api()->context_create(model, &context);
   }
+  Opened(const Opened&) = delete;
   ~Opened() {
     api()->context_free(context);
     if (model) {
@@ -96,19 +106,19 @@ struct Opened {
     DLTensor* outputs[] = {&out[0], &out[1]};
     return api()->run(context, inputs, 2, outputs, 2);
   }
-  std::string message() const { return api()->error(context); }
+  std::string said() const { return api()->error(context); }
 };
 
 TEST(CudaArtifact, RunsOnTensorsOfTheHostAndOfTheDevice) {
   Opened host, device;
-  ASSERT_EQ(host.go(), RELAY_OK) << host.message();
+  ASSERT_EQ(host.go(), RELAY_OK) << host.said();
   float sum = 0;
   for (int i = 0; i < 64; ++i) sum += host.y[i];
   EXPECT_NEAR(sum, 1, 1e-5);
   EXPECT_EQ(host.q[1], 0);
   for (DLTensor* t : {&device.in[0], &device.in[1], &device.out[0], &device.out[1]})
     t->device.device_type = kDLCUDA;
-  ASSERT_EQ(device.go(), RELAY_OK) << device.message();
+  ASSERT_EQ(device.go(), RELAY_OK) << device.said();
   EXPECT_TRUE(std::equal(host.y, host.y + 256, device.y));
   // What is not aligned for kernels is copied.
   alignas(16) float shifted[257];
@@ -116,7 +126,7 @@ TEST(CudaArtifact, RunsOnTensorsOfTheHostAndOfTheDevice) {
   device.in[0].data = shifted;
   device.in[0].byte_offset = 4;
   std::fill(device.y, device.y + 256, 0.0f);
-  ASSERT_EQ(device.go(), RELAY_OK) << device.message();
+  ASSERT_EQ(device.go(), RELAY_OK) << device.said();
   EXPECT_TRUE(std::equal(host.y, host.y + 256, device.y));
 }
 
@@ -124,7 +134,7 @@ TEST(CudaArtifact, OutputsWithoutAPlaceLiveInTheContext) {
   Opened r;
   ASSERT_EQ(r.go(), RELAY_OK);
   r.out[0] = {};
-  ASSERT_EQ(r.go(), RELAY_OK) << r.message();
+  ASSERT_EQ(r.go(), RELAY_OK) << r.said();
   EXPECT_EQ(r.out[0].device.device_type, kDLCPU);
   EXPECT_EQ(r.out[0].shape[1], 64);
   EXPECT_TRUE(std::equal(r.y, r.y + 256, static_cast<float*>(r.out[0].data)));
@@ -134,10 +144,10 @@ TEST(CudaArtifact, AFailedRequirementIsATrap) {
   Opened r;
   r.n[0] = 0;
   EXPECT_EQ(r.go(), RELAY_TRAP);
-  EXPECT_NE(r.message().find("divi"), std::string::npos) << r.message();
+  EXPECT_NE(r.said().find("divi"), std::string::npos) << r.said();
   r.n[0] = 1;
-  EXPECT_EQ(r.go(), RELAY_OK) << r.message();
-  EXPECT_EQ(r.message(), "");
+  EXPECT_EQ(r.go(), RELAY_OK) << r.said();
+  EXPECT_EQ(r.said(), "");
 }
 
 TEST(CudaArtifact, ACancelledRunSaysSoOnce) {
@@ -147,11 +157,60 @@ TEST(CudaArtifact, ACancelledRunSaysSoOnce) {
   EXPECT_EQ(r.go(), RELAY_OK);
 }
 
+TEST(CudaArtifact, ARunThatMayTakeNoTimeIsTimedOut) {
+  Opened r;
+  EXPECT_EQ(api()->set_timeout(r.context, 1), RELAY_OK);
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_EQ(r.go(), RELAY_TIMED_OUT);
+    EXPECT_EQ(r.said(), "the run took longer than its limit of 1 ns");
+  }
+  EXPECT_EQ(api()->set_timeout(r.context, -1), RELAY_USAGE);
+  EXPECT_NE(r.said().find("-1 ns"), std::string::npos) << r.said();
+  EXPECT_EQ(r.go(), RELAY_TIMED_OUT) << "the limit is as it was";
+  api()->cancel(r.context);
+  EXPECT_EQ(r.go(), RELAY_CANCELLED);
+  for (const int64_t enough : {INT64_MAX, int64_t{3600} * 1000000000, int64_t{0}}) {
+    EXPECT_EQ(api()->set_timeout(r.context, enough), RELAY_OK);
+    EXPECT_EQ(r.go(), RELAY_OK) << enough << ": " << r.said();
+  }
+}
+
+// C: however a run ends, nothing of it touches the caller's memory afterwards.
+TEST(CudaArtifact, ARunThatFailedHasLetGoOfTheCallersMemory) {
+  for (const char* copies : {"1", "2", "3", "4"}) {
+    Opened r, other;
+    for (DLTensor* t : {&r.in[0], &r.in[1], &r.out[0], &r.out[1]}) t->device.device_type = kDLCUDAHost;
+    {
+      const Environment failing("RELAY_EMULATED_COPIES", copies);
+      EXPECT_EQ(r.go(), RELAY_INTERNAL) << copies;
+      EXPECT_NE(r.said().find("invalid argument"), std::string::npos) << r.said();
+    }
+    std::fill(r.y, r.y + 256, -1.0f);
+    std::fill(r.q, r.q + 8, -1);
+    // The same context runs again, with other memory of the caller.
+    r.out[0].data = other.y, r.out[1].data = other.q;
+    EXPECT_EQ(r.go(), RELAY_OK) << r.said();
+    EXPECT_EQ(std::count(r.y, r.y + 256, -1.0f), 256) << copies;
+    EXPECT_EQ(std::count(r.q, r.q + 8, -1), 8) << copies;
+  }
+}
+
+TEST(CudaArtifact, WithoutMemoryOfTheHostThereIsALimitAndNoLeak) {
+  const int refusals = refuse_each_request<Opened>(
+      *api(),
+      [](Opened& r) {
+        r.out[0] = r.out[1] = {};
+        return r.go();
+      },
+      [](Opened& r) { return static_cast<int32_t*>(r.out[1].data)[1] == 0; });
+  EXPECT_GE(refusals, 4);  // the model, a context, two outputs
+}
+
 TEST(CudaArtifact, WrongTensorsAreRefused) {
   Opened r;
   const auto refused = [&](const std::string& why) {
     EXPECT_EQ(r.go(), RELAY_USAGE);
-    EXPECT_EQ(r.message(), why);
+    EXPECT_EQ(r.said(), why);
   };
   r.in[0].device = {kDLCUDA, 3};
   refused("input `x` is on CUDA device 3, the model runs on CUDA device 0");
@@ -204,6 +263,7 @@ TEST(CudaArtifact, ADeviceWithoutMemoryIsALimit) {
   EXPECT_NE(r.model, nullptr);
   EXPECT_EQ(r.status, RELAY_LIMIT);
   EXPECT_EQ(r.context, nullptr);
+  EXPECT_NE(r.warned.find("for a context"), std::string::npos) << r.warned;
 }
 
 TEST(CudaArtifact, WeightsOfAFileAreRefused) {
@@ -223,6 +283,59 @@ TEST(CudaArtifact, IsDescribed) {
   EXPECT_EQ(d["target"], "cuda:sm_90");
   EXPECT_EQ(d["inputs"][0]["dims"], nlohmann::json({4, 64}));
   EXPECT_EQ(d["tuple_result"], true);
+  const Sources licensed = sources_of(kProgram, {.licence = "ours */ \" \\"});
+  EXPECT_EQ(nlohmann::json::parse(licensed.description)["licence"], "ours */ \" \\");
+}
+
+// Kernels that are called like each other, or like what else is in the source.
+TEST(CudaArtifact, NamesOfKernelsAreNobodyElses) {
+  const std::vector<std::string> names{
+      "`odd name`", "odd_name", "odd_name_messages", "failed", "run_steps", "Run", "dim3", "memcpy",
+      "two_0",      "two_1"};
+  std::string program, call = "@two(%x)";
+  for (const std::string& name : names) {
+    program += cat("kernel @", name, R"((x: float32[4]) -> (y: float32[4]) {
+  for i in 4 {
+    block b { spatial vi in 4 = i; reads x[vi]; writes y[vi]; require(x[vi] >= 0f, ")",
+                   name, R"( failed"); y[vi] = x[vi] + 1f; }
+  }
+}
+)");
+    call = cat("@", name, "(", call, ")");
+  }
+  program += R"(
+kernel @two(x: float32[4]) -> (y: float32[4]) {
+  temporary t: float32[4];
+  for i in 4 { block t { spatial vi in 4 = i; reads x[vi]; writes t[vi]; t[vi] = x[vi] + 1f; } }
+  for i in 4 { block y { spatial vi in 4 = i; reads t[3 - vi]; writes y[vi]; y[vi] = t[3 - vi]; } }
+}
+)";
+  program += cat("def @main(%x: Tensor[(4), float32]) { ", call, " }\n");
+  TemporaryFolder folder;
+  ASSERT_EQ(folder.make(), "");
+  const std::string path = folder.path() + "/model.so";
+  ASSERT_EQ(build_emulated(sources_of(program), folder.path(), path), "");
+  kernel::native::Library library;
+  ASSERT_EQ(library.open(path), "");
+  const auto* named = reinterpret_cast<const relay_api* (*)()>(library.find("relay_get_api"))();
+  relay_model* model = nullptr;
+  relay_context* context = nullptr;
+  ASSERT_EQ(named->model_open(nullptr, &model), RELAY_OK);
+  ASSERT_EQ(named->context_create(model, &context), RELAY_OK);
+  alignas(16) float x[4] = {0, 1, 2, 3}, y[4] = {};
+  int64_t shape[] = {4};
+  const DLTensor in = {x, {kDLCPU, 0}, 1, {kDLFloat, 32, 1}, shape, nullptr, 0};
+  DLTensor out = in;
+  out.data = y;
+  const DLTensor* inputs[] = {&in};
+  DLTensor* outputs[] = {&out};
+  EXPECT_EQ(named->run(context, inputs, 1, outputs, 1), RELAY_OK) << named->error(context);
+  for (int i = 0; i < 4; ++i) EXPECT_EQ(y[i], x[3 - i] + 1 + static_cast<float>(names.size()));
+  x[2] = -2;  // the first kernel of those that require something
+  EXPECT_EQ(named->run(context, inputs, 1, outputs, 1), RELAY_TRAP);
+  EXPECT_NE(std::string(named->error(context)).find("odd name"), std::string::npos) << named->error(context);
+  named->context_free(context);
+  EXPECT_EQ(named->model_close(model), RELAY_OK);
 }
 
 TEST(CudaArtifact, TheSameProgramGivesTheSameText) {

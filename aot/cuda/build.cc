@@ -15,24 +15,7 @@ namespace {
 
 namespace native = kernel::native;
 
-constexpr uint64_t kMostLibraryBytes = uint64_t{64} << 30;
 constexpr int kMostSeconds = 1800;  // of one run of nvcc
-
-std::string first_lines(std::string_view text) {
-  std::string out;
-  for (int i = 0; i < 8 && !text.empty(); ++i) {
-    const size_t end = std::min(text.find('\n'), text.size());
-    out += cat("  ", text.substr(0, std::min<size_t>(end, 300)), "\n");
-    text.remove_prefix(std::min(end + 1, text.size()));
-  }
-  return out;
-}
-
-std::string failure(const std::vector<std::string>& command, const native::Finished& f) {
-  if (!f.problem.empty()) return f.problem;
-  if (f.exit_code == 0) return {};
-  return cat(command[0], " failed:\n", first_lines(f.output), "  command: ", join(command, " "), "\n");
-}
 
 // Compiles the sources side by side, then links. An empty text, or what failed.
 std::string compile_in(const std::string& folder, const Sources& sources, const Target& target,
@@ -59,12 +42,12 @@ std::string compile_in(const std::string& folder, const Sources& sources, const 
   }
   const auto done = native::run_all(commands, folder, kMostSeconds, native::usable_cores());
   for (size_t i = 0; i < done.size(); ++i) {
-    if (std::string wrong = failure(commands[i], done[i]); !wrong.empty()) return wrong;
+    if (std::string wrong = native::failure(commands[i], done[i]); !wrong.empty()) return wrong;
   }
   if (!options.soname.empty()) link.insert(link.end(), {"-Xlinker", "-soname=" + options.soname});
   link.insert(link.end(), {"-Xlinker", "--as-needed", "-Xlinker", "--no-undefined", "-Xlinker",
                            "--build-id=none", "-lpthread", "-ldl", "-lrt"});
-  return failure(link, native::run(link, folder, kMostSeconds));
+  return native::failure(link, native::run(link, folder, kMostSeconds));
 }
 
 }  // namespace
@@ -93,6 +76,11 @@ std::string find_nvcc(std::string& out) {
 
 Result<std::string> compile(const Sources& sources, const Target& target, const CompileOptions& options,
                             Diagnostics& diagnostics) {
+  if (std::string wrong = too_large_to_embed(sources.weights_bytes); !wrong.empty()) {
+    diagnostics.error(Span::none(), "cannot-compile", std::move(wrong))
+        .note("the weights of a library for a GPU are inside it; one for the CPU may have them in a file");
+    return kReported;
+  }
   TemporaryFolder folder;
   std::string wrong = folder.make();
   if (wrong.empty()) wrong = write_file_atomically(folder.path() + "/weights.bin", sources.weights);
@@ -143,7 +131,7 @@ struct Machine {
                                            "machine.cc",
                                            "-o",
                                            "machine.o"};
-    wrong = failure(command, native::run(command, folder.path(), 300));
+    wrong = native::failure(command, native::run(command, folder.path(), 300));
     object = folder.path() + "/machine.o";
   }
 };

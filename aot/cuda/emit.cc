@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "aot/c_text.h"
 #include "aot/embedded.h"
@@ -34,10 +35,10 @@ struct Run {
   cudaStream_t stream;
   unsigned char *weights, *workspace;
   int32_t* failures;  // a word a step
-  int* cancelled;
+  const Stop* stop;
   unsigned char *inputs[kInputCount + 1], *outputs[kOutputCount + 1];
   cudaError_t error = cudaSuccess;
-  bool stopped = false;
+  int32_t stopped = 0;  // what `stop` said, if that ended the run
 };
 
 struct Argument {
@@ -99,8 +100,8 @@ class Emitter {
 
   // What no GPU can run; empty if there is no such thing.
   std::string run(Sources& out) {
-    for (const auto& [name, kernel] : kernels_)
-      printed_.emplace(name, kernel::print(*kernel, kernel::kCudaDialect));
+    KernelNames names;
+    for (const auto& [name, kernel] : kernels_) printed_.emplace(name, print(*kernel, names));
     for (const auto& [name, p] : printed_) {
       for (const kernel::Launch& l : p.launches) {
         if (extent(l, 0) > kMostBlocks)
@@ -127,6 +128,17 @@ class Emitter {
   struct Weight {
     uint64_t from, bytes, at;  // in the data, and in the device's memory
   };
+
+  // Launches are named after their kernel, with numbers where there are several.
+  kernel::Printed print(const kernel::Kernel& k, KernelNames& names) {
+    const auto is_free = [&](const kernel::Launch& l) { return !launches_.contains(l.function); };
+    kernel::Printed out;
+    do {
+      out = kernel::print(k, kernel::kCudaDialect, {.function = names.name(k.name)});
+    } while (!std::all_of(out.launches.begin(), out.launches.end(), is_free));
+    for (const kernel::Launch& l : out.launches) launches_.insert(l.function);
+    return out;
+  }
 
   uint64_t take(uint64_t bytes) {
     const uint64_t at = memory_;
@@ -225,14 +237,13 @@ class Emitter {
 
   std::string steps() const {
     std::string out =
-        "// Puts the steps into the stream. Null, or what could not be put there; `stopped` if the run was "
-        "cancelled.\n"
+        "// Puts the steps into the stream. Null, or what could not be put there; `stopped` says whether the "
+        "run "
+        "was.\n"
         "const char* run_steps(Run& r) {\n";
     for (size_t i = 0; i < plan_.steps.size(); ++i) {
       const PlanStep& s = plan_.steps[i];
-      out +=
-          "  if (__atomic_load_n(r.cancelled, __ATOMIC_RELAXED)) {\n    r.stopped = true;\n    return "
-          "nullptr;\n  }\n";
+      out += "  if ((r.stopped = r.stop->asked()) != 0) return nullptr;\n";
       if (s.kernel) {
         out += launches(i, s);
       } else if (plan_.values[s.inputs[0]].bytes > 0) {
@@ -262,13 +273,13 @@ class Emitter {
     out += "    {0, 0, 0},\n};\n";
     for (const auto& [name, p] : printed_) {
       if (p.messages.empty()) continue;
-      out += cat("const char* const ", name.text(), "_messages[] = {", join(p.messages, ", ", c_literal),
-                 "};\n");
+      out +=
+          cat("const char* const ", p.function, "_messages[] = {", join(p.messages, ", ", c_literal), "};\n");
     }
     out += "const char* const* const kMessages[] = {\n";
     for (const PlanStep& s : plan_.steps) {
-      const bool any = s.kernel && !printed_.at(s.kernel->name).messages.empty();
-      out += any ? cat("    ", s.kernel->name.text(), "_messages,\n") : "    nullptr,\n";
+      const kernel::Printed* p = s.kernel ? &printed_.at(s.kernel->name) : nullptr;
+      out += p && !p->messages.empty() ? cat("    ", p->function, "_messages,\n") : "    nullptr,\n";
     }
     out += "    nullptr,\n};\n";
     out += cat("constexpr size_t kStepCount = ", plan_.steps.size(), ";\n");
@@ -283,11 +294,12 @@ class Emitter {
   std::string model_source(const std::string& description) const {
     return cat("// ", comment_safe(options_.model_name), ", compiled by Relay for ", target_.name, " at -O",
                options_.opt_level, ".\n#include \"kernels.h\"\n#include \"relay.h\"\n\n#include <stddef.h>\n",
-               "#include <stdint.h>\n\n#define RELAY_EXPORT __attribute__((visibility(\"default\")))\n\n",
+               "#include <stdint.h>\n#include <time.h>\n\n#define RELAY_EXPORT "
+               "__attribute__((visibility(\"default\")))\n\n",
                "extern \"C\" const unsigned char relay_weights_begin[];\n\n", kBaseSource,
-               "\nnamespace {\n\n", tables(description), "\n", kLaunch, "\n", steps(),
-               "\n}  // namespace\n\n", kCudaModelSource, "\n", kTensorsSource, "\n", kOutputsSource, "\n",
-               kNoValuesSource, "\n", kCudaArtifactSource, "\n", kInterfaceSource);
+               "\nnamespace {\n\n", tables(description), "\n", kStopSource, "\n", kLaunch, "\n", steps(),
+               "\n}  // namespace\n\n", kCudaModelSource, "\n", kReportSource, "\n", kTensorsSource, "\n",
+               kOutputsSource, "\n", kNoValuesSource, "\n", kCudaArtifactSource, "\n", kInterfaceSource);
   }
 
   const Plan& plan_;
@@ -295,6 +307,7 @@ class Emitter {
   const EmitOptions& options_;
   std::map<Symbol, const kernel::Kernel*> kernels_;
   std::map<Symbol, kernel::Printed> printed_;
+  std::set<std::string> launches_;
   std::vector<uint64_t> constants_;  // in the device's memory
   std::vector<Weight> weights_;
   std::string data_;

@@ -26,6 +26,8 @@ RELAY_EXPORT relay_status relay_model_open(const relay_open_options* given, rela
   relay_model* m = new (place) relay_model();
   m->memory = memory;
   m->variant = variant;
+  m->log = options.log;
+  m->log_self = options.log_self;
   status = map_weights(m, options.weights_path, options.error, options.error_size);
   if (status == RELAY_OK) {
     if (options.parallel != nullptr) {
@@ -72,13 +74,16 @@ RELAY_EXPORT relay_status relay_context_create(relay_model* m, relay_context** c
   *context = nullptr;
   if (m == nullptr) return RELAY_USAGE;
   void* place = allocate_zeros(m->memory, sizeof(relay_context));
-  if (place == nullptr) return RELAY_LIMIT;
+  if (place == nullptr) return no_context(m, RELAY_LIMIT, "there is no memory for a context");
   relay_context* c = static_cast<relay_context*>(place);
   c->model = m;
-  if (!reserve(c, kWorkspaceBytes) || !prepare_workspace(c)) {
+  if (!reserve(c, kWorkspaceBytes)) {
     release_workspace(c);
     m->memory.release(m->memory.self, place, sizeof(relay_context));
-    return RELAY_LIMIT;
+    char why[96];
+    say(why, sizeof why, "there is no memory for the workspace of a context (%llu bytes)",
+        static_cast<unsigned long long>(kWorkspaceBytes));
+    return no_context(m, RELAY_LIMIT, why);
   }
   if (c->workspace != nullptr) start_workspace(c->workspace, &m->memory);
   __atomic_add_fetch(&m->contexts, 1, __ATOMIC_ACQ_REL);
@@ -94,22 +99,6 @@ RELAY_EXPORT void relay_context_free(relay_context* c) {
   release_workspace(c);
   m->memory.release(m->memory.self, c, sizeof(relay_context));
   __atomic_sub_fetch(&m->contexts, 1, __ATOMIC_ACQ_REL);
-}
-
-RELAY_EXPORT void relay_cancel(relay_context* c) {
-  if (c != nullptr) __atomic_store_n(&c->stop.cancelled, 1, __ATOMIC_RELEASE);
-}
-
-RELAY_EXPORT relay_status relay_set_timeout(relay_context* c, int64_t nanoseconds_of_a_run) {
-  if (c == nullptr) return RELAY_USAGE;
-  c->error[0] = 0;
-  if (nanoseconds_of_a_run < 0) {
-    say(c->error, kErrorSize, "a run cannot take less than no time: %lld ns were given",
-        static_cast<long long>(nanoseconds_of_a_run));
-    return RELAY_USAGE;
-  }
-  c->stop.timeout = nanoseconds_of_a_run;
-  return RELAY_OK;
 }
 
 }  // extern "C"

@@ -68,7 +68,21 @@ relay_status read_options(const relay_open_options* given, relay_model** model, 
     say(options->error, options->error_size, "struct_size of the options is not set");
     return RELAY_USAGE;
   }
-  const relay_allocator c_memory = {nullptr, c_allocate, c_release};
+  const auto refuse = [&](const char* what, const char* why) {
+    say(options->error, options->error_size, "`%s` of the options %s", what, why);
+    return RELAY_USAGE;
+  };
+  const char* unset = "is of no version that there is: set its struct_size to sizeof";
+  const char* null = "has a function that is null";
+  if (const relay_allocator* a = options->allocator) {
+    if (a->struct_size < sizeof *a) return refuse("allocator", unset);
+    if (a->allocate == nullptr || a->release == nullptr) return refuse("allocator", null);
+  }
+  if (const relay_parallel* p = options->parallel) {
+    if (p->struct_size < sizeof *p) return refuse("parallel", unset);
+    if (p->run == nullptr) return refuse("parallel", null);
+  }
+  const relay_allocator c_memory = {sizeof(relay_allocator), nullptr, c_allocate, c_release};
   *memory = options->allocator != nullptr ? *options->allocator : c_memory;
   return RELAY_OK;
 }

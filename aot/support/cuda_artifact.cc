@@ -18,18 +18,38 @@ relay_status failed(relay_context* c, const char* what, cudaError_t error) {
   return status_of(error);
 }
 
+// A run that has begun. What is in the stream has to end before the caller's memory is his again.
+class Begun {
+ public:
+  explicit Begun(cudaStream_t stream) : stream_(stream) {}
+  ~Begun() {
+    if (!ended_) cudaStreamSynchronize(stream_);
+  }
+  Begun(const Begun&) = delete;
+  cudaError_t end() {
+    ended_ = true;
+    return cudaStreamSynchronize(stream_);
+  }
+
+ private:
+  cudaStream_t stream_;
+  bool ended_ = false;
+};
+
 relay_status run_tensors(relay_context* c, const DLTensor* const* inputs, DLTensor* const* outputs,
                          const int64_t* variables) {
+  c->stop.start_run();
   const relay_status placed = place_outputs(c, outputs, variables);
   if (placed != RELAY_OK) return placed;
   const OnDevice here(c->model->device);
   if (here.error != cudaSuccess) return failed(c, "the device of the model cannot be used", here.error);
+  Begun begun(c->stream);
   Run r;
   r.stream = c->stream;
   r.weights = c->model->weights;
   r.workspace = c->device_memory;
   r.failures = reinterpret_cast<int32_t*>(c->device_memory + kFailuresAt);
-  r.cancelled = &c->cancelled;
+  r.stop = &c->stop;
   cudaError_t error =
       kStepCount > 0 ? cudaMemsetAsync(r.failures, 0, kStepCount * sizeof(int32_t), c->stream) : cudaSuccess;
   for (size_t i = 0; i < kInputCount && error == cudaSuccess; ++i) {
@@ -44,16 +64,8 @@ relay_status run_tensors(relay_context* c, const DLTensor* const* inputs, DLTens
   for (size_t i = 0; i < kOutputCount; ++i)
     r.outputs[i] = in_place(*outputs[i]) ? data_of(*outputs[i]) : c->device_memory + kOutputPlaces[i];
   const char* step = run_steps(r);
-  // What was begun has to end before the caller's memory is his again.
-  if (step != nullptr || r.stopped) {
-    error = cudaStreamSynchronize(c->stream);
-    if (r.stopped) {
-      __atomic_store_n(&c->cancelled, 0, __ATOMIC_RELEASE);
-      say(c->error, kErrorSize, "the run was cancelled");
-      return RELAY_CANCELLED;
-    }
-    return failed(c, step, r.error);
-  }
+  if (r.stopped != 0) return report(c, r.stopped, nullptr);
+  if (step != nullptr) return failed(c, step, r.error);
   for (size_t i = 0; i < kOutputCount && error == cudaSuccess; ++i) {
     if (in_place(*outputs[i]) || kOutputs[i].bytes == 0) continue;
     error =
@@ -63,12 +75,10 @@ relay_status run_tensors(relay_context* c, const DLTensor* const* inputs, DLTens
   if (error == cudaSuccess && kStepCount > 0)
     error = cudaMemcpyAsync(c->failures, r.failures, kStepCount * sizeof(int32_t), cudaMemcpyDeviceToHost,
                             c->stream);
-  if (error == cudaSuccess) error = cudaStreamSynchronize(c->stream);
+  if (error == cudaSuccess) error = begun.end();
   if (error != cudaSuccess) return failed(c, "the run failed on the device", error);
   for (size_t i = 0; i < kStepCount; ++i) {
-    if (c->failures[i] == 0) continue;
-    say(c->error, kErrorSize, "%s", kMessages[i][0x7fffffff - c->failures[i] - 1]);
-    return RELAY_TRAP;
+    if (c->failures[i] != 0) return report(c, kTrapped, kMessages[i][0x7fffffff - c->failures[i] - 1]);
   }
   return RELAY_OK;
 }
@@ -115,6 +125,8 @@ RELAY_EXPORT relay_status relay_model_open(const relay_open_options* given, rela
   relay_model* m = static_cast<relay_model*>(place);
   m->memory = memory;
   m->device = device;
+  m->log = options.log;
+  m->log_self = options.log_self;
   status = copy_weights(m, options.error, options.error_size);
   if (status != RELAY_OK) {
     memory.release(memory.self, place, sizeof(relay_model));
@@ -142,7 +154,7 @@ RELAY_EXPORT relay_status relay_context_create(relay_model* m, relay_context** c
   *context = nullptr;
   if (m == nullptr) return RELAY_USAGE;
   void* place = allocate_zeros(m->memory, sizeof(relay_context));
-  if (place == nullptr) return RELAY_LIMIT;
+  if (place == nullptr) return no_context(m, RELAY_LIMIT, "there is no memory for a context");
   relay_context* c = static_cast<relay_context*>(place);
   c->model = m;
   const OnDevice here(m->device);
@@ -155,7 +167,10 @@ RELAY_EXPORT relay_status relay_context_create(relay_model* m, relay_context** c
     cudaGetLastError();
     if (streams) cudaStreamDestroy(c->stream);
     m->memory.release(m->memory.self, place, sizeof(relay_context));
-    return status_of(error);
+    char why[160];
+    say(why, sizeof why, "device %d has no stream or no memory for a context (%llu bytes): %s", m->device,
+        static_cast<unsigned long long>(kDeviceBytes), cudaGetErrorString(error));
+    return no_context(m, status_of(error), why);
   }
   c->device_memory = static_cast<unsigned char*>(memory);
   __atomic_add_fetch(&m->contexts, 1, __ATOMIC_ACQ_REL);
@@ -174,18 +189,6 @@ RELAY_EXPORT void relay_context_free(relay_context* c) {
   release_held(c);
   m->memory.release(m->memory.self, c, sizeof(relay_context));
   __atomic_sub_fetch(&m->contexts, 1, __ATOMIC_ACQ_REL);
-}
-
-RELAY_EXPORT void relay_cancel(relay_context* c) {
-  if (c != nullptr) __atomic_store_n(&c->cancelled, 1, __ATOMIC_RELEASE);
-}
-
-RELAY_EXPORT relay_status relay_set_timeout(relay_context* c, int64_t nanoseconds) {
-  if (c == nullptr || nanoseconds < 0) return RELAY_USAGE;
-  c->error[0] = 0;
-  if (nanoseconds == 0) return RELAY_OK;
-  say(c->error, kErrorSize, "a run on a GPU takes no time limit: use relay_cancel");
-  return RELAY_UNSUPPORTED;
 }
 
 }  // extern "C"

@@ -527,20 +527,57 @@ cudaError_t cudaFree(void* memory) {
   free(place);
   return cudaSuccess;
 }
-cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t size, cudaMemcpyKind, cudaStream_t) {
-  if (size > 0) memcpy(to, from, size);
+
+struct relay_emulated_stream {
+  struct Copy {
+    void* to;
+    const void* from;
+    size_t size;
+  };
+  Copy waiting[32];  // in order
+  unsigned count;
+  uint64_t copies;  // since it was waited for
+};
+
+void relay_emulation::catch_up(cudaStream_t stream) {
+  if (stream == nullptr) return;  // there everything happens at once
+  for (unsigned i = 0; i < stream->count; ++i)
+    memcpy(stream->waiting[i].to, stream->waiting[i].from, stream->waiting[i].size);
+  stream->count = 0;
+}
+
+cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t size, cudaMemcpyKind, cudaStream_t stream) {
+  if (stream == nullptr) {
+    if (size > 0) memcpy(to, from, size);
+    return cudaSuccess;
+  }
+  if (stream->copies == relay_emulated_number("RELAY_EMULATED_COPIES", UINT64_MAX))
+    return cudaErrorInvalidValue;
+  ++stream->copies;
+  if (size == 0) return cudaSuccess;
+  if (stream->count == sizeof stream->waiting / sizeof *stream->waiting) relay_emulation::catch_up(stream);
+  stream->waiting[stream->count++] = {to, from, size};
   return cudaSuccess;
 }
-cudaError_t cudaMemsetAsync(void* to, int value, size_t size, cudaStream_t) {
+cudaError_t cudaMemsetAsync(void* to, int value, size_t size, cudaStream_t stream) {
+  relay_emulation::catch_up(stream);
   if (size > 0) memset(to, value, size);
   return cudaSuccess;
 }
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned) {
-  *stream = nullptr;
+  *stream = static_cast<cudaStream_t>(calloc(1, sizeof(relay_emulated_stream)));
+  return *stream != nullptr ? cudaSuccess : cudaErrorMemoryAllocation;
+}
+cudaError_t cudaStreamDestroy(cudaStream_t stream) {
+  relay_emulation::catch_up(stream);
+  free(stream);
   return cudaSuccess;
 }
-cudaError_t cudaStreamDestroy(cudaStream_t) { return cudaSuccess; }
-cudaError_t cudaStreamSynchronize(cudaStream_t) { return cudaSuccess; }
+cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
+  relay_emulation::catch_up(stream);
+  if (stream != nullptr) stream->copies = 0;
+  return cudaSuccess;
+}
 cudaError_t cudaGetLastError() { return cudaSuccess; }
 const char* cudaGetErrorString(cudaError_t error) {
   switch (error) {

@@ -8,6 +8,8 @@ struct relay_model {
   relay_allocator memory;
   int device;
   unsigned char* weights;
+  void (*log)(void* log_self, relay_log_level level, const char* text);
+  void* log_self;
   unsigned contexts;  // changed with atomic built-ins only
 };
 
@@ -19,7 +21,7 @@ struct relay_context {
   void* held[kOutputCount + 1];  // outputs that live in the context, in the host's memory
   size_t held_bytes[kOutputCount + 1];
   int64_t held_shapes[kMostDims * kOutputCount + 1];
-  int cancelled;
+  Stop stop;
   char error[kErrorSize];
 };
 

@@ -5,9 +5,10 @@
 // the CUDA runtime, and nothing else: no exceptions and, outside of main.cc, no global state. In order:
 //
 //   all        base.cc and the tables
-//   for CPUs   stop.cc, extents.cc and values.cc among the tables; threads.cc, model.cc, tensors.cc; of plans outputs.cc,
-//              plan_run.cc and no_values.cc, of functions over values value_run.cc; artifact.cc
-//   for GPUs   cuda_model.cc, tensors.cc, outputs.cc, no_values.cc, cuda_artifact.cc
+//   for CPUs   among the tables stop.cc, turns.cc, extents.cc and, of functions over values, values.cc and batches.cc;
+//              threads.cc, model.cc, report.cc, tensors.cc; of plans outputs.cc, plan_run.cc and no_values.cc, of functions
+//              value_run.cc; artifact.cc
+//   for GPUs   stop.cc among the tables; cuda_model.cc, report.cc, tensors.cc, outputs.cc, no_values.cc, cuda_artifact.cc
 //   all        this one; in a program of its own npy.cc and main.cc follow
 
 extern "C" {
@@ -37,6 +38,22 @@ RELAY_EXPORT relay_status relay_run(relay_context* c, const DLTensor* const* inp
   int64_t variables[kVariableCount + 1] = {};
   const relay_status status = check_inputs(c, inputs, variables);
   return status == RELAY_OK ? run_tensors(c, inputs, outputs, variables) : status;
+}
+
+RELAY_EXPORT void relay_cancel(relay_context* c) {
+  if (c != nullptr) __atomic_store_n(&c->stop.cancelled, 1, __ATOMIC_RELEASE);
+}
+
+RELAY_EXPORT relay_status relay_set_timeout(relay_context* c, int64_t nanoseconds_of_a_run) {
+  if (c == nullptr) return RELAY_USAGE;
+  c->error[0] = 0;
+  if (nanoseconds_of_a_run < 0) {
+    say(c->error, kErrorSize, "a run cannot take less than no time: %lld ns were given",
+        static_cast<long long>(nanoseconds_of_a_run));
+    return RELAY_USAGE;
+  }
+  c->stop.timeout = nanoseconds_of_a_run;
+  return RELAY_OK;
 }
 
 RELAY_EXPORT const char* relay_error(const relay_context* c) {

@@ -10,7 +10,7 @@ constexpr char kUsage[] =
     "Runs the model that this program was made of, which `relay compile` did.\n\n"
     "  -o, --output [NAME=]FILE   write an output to a .npy file: the next one, or the one that is named;\n"
     "                             what is not written is printed\n"
-    "      --threads N            threads of the run; 0 is one for each core\n"
+    "      --threads N            threads of the run; 0, as without it: what `relay compile --threads` said\n"
     "      --timeout SECONDS      give up after so long\n"
     "%s"
     "      --describe             print what the model is, as JSON, and end\n"
@@ -162,7 +162,7 @@ struct Arguments {
   const char* inputs[kInputCount + 1] = {};
   const char* outputs[kOutputCount + 1] = {};
   const char* weights = nullptr;
-  double threads = kDefaultThreads, timeout = 0;
+  double threads = 0, timeout = 0;
 };
 
 // Negative: go on; else the program ends with that.

@@ -14,6 +14,8 @@ struct relay_model {
   const unsigned char* weights;
   void* mapped;
   size_t mapped_size;
+  void (*log)(void* log_self, relay_log_level level, const char* text);
+  void* log_self;
   unsigned contexts;  // changed with atomic built-ins only
 };
 
@@ -116,31 +118,6 @@ bool reserve(relay_context* c, size_t bytes) {
 
 // --- Runs -----------------------------------------------------------------------------------------------------------
 
-// What a run came to, with its text.
-relay_status report(relay_context* c, int32_t status, const char* message) {
-  if (status == 0) return RELAY_OK;
-  if (status == kLimit) {
-    say(c->error, kErrorSize, "%s", message);
-    return RELAY_LIMIT;
-  }
-  if (status == kCancelled) {
-    __atomic_store_n(&c->stop.cancelled, 0, __ATOMIC_RELEASE);
-    say(c->error, kErrorSize, "the run was cancelled");
-    return RELAY_CANCELLED;
-  }
-  if (status == kTimedOut) {
-    say(c->error, kErrorSize, "the run took longer than its limit of %lld ns",
-        static_cast<long long>(c->stop.timeout));
-    return RELAY_TIMED_OUT;
-  }
-  if (status == kExternal) {
-    say(c->error, kErrorSize, "%s failed with code %d", message, static_cast<int>(c->stop.code));
-    return RELAY_TRAP;
-  }
-  say(c->error, kErrorSize, "%s", message ? message : "the program failed");
-  return RELAY_TRAP;
-}
-
 // Is the tensor where kernels can reach it? Says so if it is not.
 bool check_device(relay_context* c, const char* role, const Port& port, const DLTensor& t) {
   if (t.device.device_type == kDLCPU) return true;
@@ -165,7 +142,7 @@ class Threads {
  private:
   relay_model* model_;
   bool ours_, entered_;
-  relay_parallel serial_ = {nullptr, run_serially};
+  relay_parallel serial_ = {sizeof(relay_parallel), nullptr, run_serially};
 };
 
 }  // namespace

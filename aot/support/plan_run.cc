@@ -16,15 +16,6 @@ relay_status place_slots(relay_context* c, const int64_t* variables, size_t* slo
                                  : "an extent of a tensor is negative");
 }
 
-// Where all extents have a bound, the memory for the largest is there from the beginning.
-bool prepare_workspace(relay_context* c) {
-  for (size_t i = 0; i < kVariableCount; ++i) {
-    if (kVariableBounds[i] == INT64_MAX) return true;
-  }
-  size_t slots[kMostSlots + 1];
-  return place_slots(c, kVariableBounds, slots) == RELAY_OK;
-}
-
 relay_status run_tensors(relay_context* c, const DLTensor* const* inputs, DLTensor* const* outputs,
                          const int64_t* variables) {
   c->stop.start_run();

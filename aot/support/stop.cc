@@ -20,7 +20,7 @@ struct Stop {
     deadline = 0;
     if (timeout > 0 && __builtin_add_overflow(nanoseconds(), timeout, &deadline)) deadline = INT64_MAX;
   }
-  // 0: it may go on.
+  // Where the next kernel would begin. 0: it may go on.
   int32_t asked() const {
     if (__atomic_load_n(&cancelled, __ATOMIC_RELAXED)) return kCancelled;
     return deadline != 0 && nanoseconds() >= deadline ? kTimedOut : 0;

@@ -1,4 +1,4 @@
-// How the loops of one model are spread over threads; part of every artifact (see interface.cc).
+// How the loops of one model are spread over threads; part of the artifacts for CPUs (see interface.cc).
 
 #include <fcntl.h>
 #include <pthread.h>

@@ -1,4 +1,5 @@
-// Loops that go from their end to their beginning (aot/turns.h says why); part of every artifact (see artifact.cc).
+// Loops that go from their end to their beginning (aot/turns.h says why); part of the artifacts for CPUs (see
+// interface.cc).
 
 namespace {
 
@@ -32,7 +33,7 @@ int32_t run_backwards(void* self, int64_t extent, int32_t (*body)(void*, int64_t
 
 // The same loops backwards, spread over the same threads in the same way.
 [[maybe_unused]] relay_parallel turned(const relay_parallel* forwards) {
-  return {const_cast<relay_parallel*>(forwards), run_backwards};
+  return {sizeof(relay_parallel), const_cast<relay_parallel*>(forwards), run_backwards};
 }
 
 }  // namespace

@@ -7,8 +7,6 @@ namespace {
 
 Heap* heap_of(const relay_context* c) { return reinterpret_cast<Heap*>(c->workspace); }
 
-bool prepare_workspace(relay_context*) { return true; }
-
 // A run that has not begun: what makes values needs one to say why there is none.
 struct Start {
   Run run = {};

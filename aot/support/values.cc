@@ -374,7 +374,7 @@ inline Value make_extent(Run& run, int64_t extent) {
 }
 
 // Calls in the last place of a function are made when it has returned, so that they take no space.
-Cell kLaterCell = {kForever, 0, Kind::kNode, kNever, 0, 0, {nullptr}, {nullptr}};
+const Cell kLaterCell = {kForever, 0, Kind::kNode, kNever, 0, 0, {nullptr}, {nullptr}};
 template <class... V>
 Value later(Run& run, Code code, Value self, V... args) {
   run.code = code;
@@ -382,7 +382,7 @@ Value later(Run& run, Code code, Value self, V... args) {
   uint32_t i = 0;
   (void)i;
   ((run.args[i++] = static_cast<V&&>(args)), ...);
-  return Value(&kLaterCell);
+  return Value(const_cast<Cell*>(&kLaterCell));  // nobody counts its references
 }
 inline Value finish(Run& run, Value v) {
   while (v.get() == &kLaterCell) {

@@ -4,11 +4,9 @@ import statistics
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from relay_so import Call, Device, DLTensor, Model, tensor_of
@@ -19,6 +17,7 @@ from .environment import last_line
 from .gpu_machine import CUDA_DEVICE, TO_DEVICE, TO_HOST, Gpu, Options, Runtime, find_gpu, measure_roofs
 
 LONGEST_S = 3600
+WARM_UPS = 8
 HEAD = f"{'network':<22} {'ms':>9} {'PyTorch':>9} {'ratio':>6} {'roof':>6}  {'limit':<7} checked"
 
 
@@ -83,7 +82,7 @@ def measure(row: Row, name: str, chosen: Options, gpu: Gpu, runtime: Runtime, fo
     row.ms = time_artifact(artifact, inputs, chosen.runs, runtime)
     row.checked, good = verify(chosen.relay, model, target, shapes)
     if chosen.torch:
-        row.torch_ms = time_torch(model, inputs, chosen.runs)
+        row.torch_ms = time_torch(model, inputs, chosen.runs, runtime)
     return good
 
 
@@ -99,16 +98,11 @@ def verify(relay: Path, model: Path, target: list[str], shapes: list[str]) -> tu
     return "WRONG: " + last_line(ended.stdout + ended.stderr), False
 
 
-def median_ms(once: Callable[[], Any], runs: int) -> float:
-    """Of runs that end before `once` returns."""
-    for _ in range(5):
+def median_ms(once: Callable[[], object], runs: int, runtime: Runtime) -> float:
+    """Of runs that end before `once` returns, by the device's clock."""
+    for _ in range(WARM_UPS):
         once()
-    samples = []
-    for _ in range(runs):
-        begin = time.perf_counter()
-        once()
-        samples.append(time.perf_counter() - begin)
-    return statistics.median(samples) * 1e3
+    return statistics.median(runtime.milliseconds(once) for _ in range(runs))
 
 
 def time_artifact(artifact: Path, inputs: dict[str, np.ndarray], runs: int, runtime: Runtime) -> float:
@@ -128,7 +122,7 @@ def time_artifact(artifact: Path, inputs: dict[str, np.ndarray], runs: int, runt
         results = context.run(ordered)
         given, made = [on_device(x) for x in ordered], [on_device(y) for y in results]
         call = Call(context, given, made, [*ordered, *results])
-        ms = median_ms(call, runs)
+        ms = median_ms(call, runs, runtime)
         for array, tensor in zip(results, made):  # the same as by way of the host
             again = np.empty_like(array)
             runtime.copy(again.ctypes.data, tensor.data, array.nbytes, TO_HOST)
@@ -139,7 +133,7 @@ def time_artifact(artifact: Path, inputs: dict[str, np.ndarray], runs: int, runt
     return ms
 
 
-def time_torch(model: Path, inputs: dict[str, np.ndarray], runs: int) -> float | None:
+def time_torch(model: Path, inputs: dict[str, np.ndarray], runs: int, runtime: Runtime) -> float | None:
     """The module as torch.compile makes it for the GPU; None where PyTorch or a rule for an operator is missing."""
     try:
         import onnx
@@ -158,7 +152,7 @@ def time_torch(model: Path, inputs: dict[str, np.ndarray], runs: int) -> float |
                 compiled(*given)
             torch.cuda.synchronize()
 
-        return median_ms(once, runs)
+        return median_ms(once, runs, runtime)
     except (ImportError, NotImplementedError) as error:
         print(f"gpu: no PyTorch for {model.stem}: {error}", file=sys.stderr)
         return None

@@ -6,6 +6,7 @@ import ctypes.util
 import os
 import shutil
 import subprocess
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -82,7 +83,7 @@ def missing() -> str:
 
 
 class Runtime:
-    """The little of the CUDA runtime that is needed to place tensors and to find the machine's limits."""
+    """The little of the CUDA runtime that is needed to place tensors, to time runs and to find the machine's limits."""
 
     def __init__(self) -> None:
         nvcc = find_nvcc()
@@ -112,6 +113,21 @@ class Runtime:
     def wait(self) -> None:
         """Until the device has nothing to do."""
         self.call("cudaDeviceSynchronize")
+
+    def milliseconds(self, once: Callable[[], object]) -> float:
+        """Between two events of the device, the first before `once`, the second after it; it ends with the device idle."""
+        events = [ctypes.c_void_p(), ctypes.c_void_p()]
+        for event in events:
+            self.call("cudaEventCreate", ctypes.byref(event))
+        self.call("cudaEventRecord", events[0], None)
+        once()
+        self.call("cudaEventRecord", events[1], None)
+        self.call("cudaEventSynchronize", events[1])
+        elapsed = ctypes.c_float()
+        self.call("cudaEventElapsedTime", ctypes.byref(elapsed), *events)
+        for event in events:
+            self.call("cudaEventDestroy", event)
+        return elapsed.value
 
     def attribute(self, number: int) -> int:
         """Of device 0."""

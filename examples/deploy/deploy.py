@@ -14,7 +14,7 @@ import struct
 import sys
 from ctypes import POINTER, byref, c_char_p, c_int, c_int32, c_int64, c_size_t, c_uint8, c_uint16, c_uint32, c_uint64, c_void_p
 
-ABI_VERSION = 1
+ABI_VERSION = 2
 CPU, FLOAT = 1, 2  # DLDeviceType, DLDataTypeCode
 
 

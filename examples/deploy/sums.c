@@ -72,15 +72,25 @@ static void print(relay_value* l) {
 }
 
 int main(int argc, char** argv) {
+  char error[256] = "the library is of another version than its header";
+  relay_open_options options;
   relay_model* model;
   relay_value *arguments, *result;
   if (argc % 3 != 1) {
     fprintf(stderr, "usage: %s [X Y Z]...\n", argv[0]);
     return 2;
   }
-  if (relay_model_open(NULL, &model) != RELAY_OK || relay_context_create(model, &context) != RELAY_OK) {
-    fprintf(stderr, "sums: the model cannot be opened\n");
+  memset(&options, 0, sizeof options);
+  options.struct_size = sizeof options;
+  options.error = error;
+  options.error_size = sizeof error;
+  if (relay_abi_version() != RELAY_ABI_VERSION || relay_model_open(&options, &model) != RELAY_OK) {
+    fprintf(stderr, "sums: %s\n", error);
     return 3;
+  }
+  if (relay_context_create(model, &context) != RELAY_OK) {
+    fprintf(stderr, "sums: there is not enough memory\n");
+    return 5;
   }
   arguments = list(NULL, NULL);
   for (int i = argc - 3; i > 0; i -= 3) {

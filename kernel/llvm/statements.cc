@@ -227,11 +227,12 @@ void Statements::parallel_loop(const For& n) {
   Value* closure = stack_slot(closure_type, nullptr, "closure");
   for (size_t i = 0; i < shared.size(); ++i)
     make_.CreateStore(shared[i], make_.CreateStructGEP(closure_type, closure, static_cast<unsigned>(i)));
-  // struct relay_parallel { void* self; int32_t (*run)(void* self, int64_t extent, body, void* closure); };
-  ::llvm::StructType* callback = ::llvm::StructType::get(context, {pointer, pointer});
+  // struct relay_parallel { uint32_t struct_size; void* self; int32_t (*run)(void* self, int64_t extent, body, void*
+  // closure); };
+  ::llvm::StructType* callback = ::llvm::StructType::get(context, {make_.getInt32Ty(), pointer, pointer});
   Value* parallel = argument(function_, 0);
-  Value* self = make_.CreateLoad(pointer, make_.CreateStructGEP(callback, parallel, 0));
-  Value* run = make_.CreateLoad(pointer, make_.CreateStructGEP(callback, parallel, 1));
+  Value* self = make_.CreateLoad(pointer, make_.CreateStructGEP(callback, parallel, 1));
+  Value* run = make_.CreateLoad(pointer, make_.CreateStructGEP(callback, parallel, 2));
   auto* type = ::llvm::FunctionType::get(status, {pointer, index, pointer, pointer}, false);
   Value* failure = make_.CreateCall(type, run, {self, extent, range, closure});
   ::llvm::BasicBlock *failed = block("failed"), *after = block("done");

@@ -35,7 +35,7 @@ unsigned usable_cores() {
 
 Threads::Threads(unsigned count) {
   if (count <= 1) {
-    parallel_ = {nullptr, run_serially};
+    parallel_.run = run_serially;
     return;
   }
   arena_ = std::make_unique<Arena>(Arena{tbb::task_arena(static_cast<int>(count)), count});

@@ -23,7 +23,7 @@ class Threads {
  private:
   struct Arena;
   std::unique_ptr<Arena> arena_;
-  relay_parallel parallel_;
+  relay_parallel parallel_ = {sizeof(relay_parallel), nullptr, nullptr};
 };
 
 }  // namespace relay::kernel::native

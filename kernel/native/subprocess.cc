@@ -7,12 +7,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <chrono>
 #include <cstring>
 #include <thread>
 
+#include "base/cat.h"
 #include "base/interruption.h"
 
 extern char** environ;
@@ -35,6 +37,26 @@ std::vector<char*> pointers(const std::vector<std::string>& texts) {
   for (const std::string& t : texts) out.push_back(const_cast<char*>(t.c_str()));
   out.push_back(nullptr);
   return out;
+}
+
+std::string first_lines(std::string_view text) {
+  constexpr int kMost = 8;
+  std::string out;
+  for (int i = 0; i < kMost && !text.empty(); ++i) {
+    const size_t end = std::min(text.find('\n'), text.size());
+    out += cat("  ", text.substr(0, std::min<size_t>(end, 300)), "\n");
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return out;
+}
+
+// A word of a command as a shell takes it.
+std::string quoted(const std::string& word) {
+  const std::string_view plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_=+./,:%@";
+  if (!word.empty() && word.find_first_not_of(plain) == std::string::npos) return word;
+  std::string out = "'";
+  for (char c : word) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return out + "'";
 }
 
 }  // namespace
@@ -130,6 +152,20 @@ std::vector<Finished> run_all(const std::vector<std::vector<std::string>>& comma
   work();
   for (std::thread& t : threads) t.join();
   return results;
+}
+
+std::string failure(const std::vector<std::string>& command, const Finished& f) {
+  if (!f.problem.empty()) return f.problem;
+  if (f.exit_code == 0) return {};
+  // Notes and where a text was included from only push the cause out of sight; a linker's cause stands before the
+  // line with that word.
+  const bool compiles = std::find(command.begin(), command.end(), "-c") != command.end();
+  std::string_view text = f.output;
+  if (const size_t at = text.find("error:"); compiles && at != std::string_view::npos) {
+    const size_t line = text.rfind('\n', at);
+    text.remove_prefix(line == std::string_view::npos ? 0 : line + 1);
+  }
+  return cat(command[0], " failed:\n", first_lines(text), "  command: ", join(command, " ", quoted), "\n");
 }
 
 }  // namespace relay::kernel::native

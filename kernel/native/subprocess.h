@@ -22,4 +22,8 @@ Finished run(const std::vector<std::string>& command, const std::string& folder,
 std::vector<Finished> run_all(const std::vector<std::vector<std::string>>& commands,
                               const std::string& folder, int seconds, unsigned at_once);
 
+// Empty if the command ended well. Else why it did not: the first lines of what it said about the cause, and the command as a
+// shell takes it.
+[[nodiscard]] std::string failure(const std::vector<std::string>& command, const Finished& f);
+
 }  // namespace relay::kernel::native

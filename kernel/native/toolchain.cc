@@ -51,25 +51,6 @@ std::string_view without_cpu(std::string_view name) {
   return name.starts_with("cpu:") ? name.substr(4) : name;
 }
 
-std::string first_lines(std::string_view text, size_t most) {
-  std::string out;
-  for (size_t i = 0; i < most && !text.empty(); ++i) {
-    const size_t end = std::min(text.find('\n'), text.size());
-    out += cat("  ", text.substr(0, std::min<size_t>(end, 300)), "\n");
-    text.remove_prefix(std::min(end + 1, text.size()));
-  }
-  return out;
-}
-
-// A word of a command as a shell takes it.
-std::string quoted(const std::string& word) {
-  const std::string_view plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_=+./,:%@";
-  if (!word.empty() && word.find_first_not_of(plain) == std::string::npos) return word;
-  std::string out = "'";
-  for (char c : word) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return out + "'";
-}
-
 // Keeps the sources where the command can be run again. The same failure has the same folder. Says where that is.
 std::string reproducer(const std::vector<Source>& sources, const std::string& command) {
   const std::string cache = cache_folder();
@@ -84,21 +65,12 @@ std::string reproducer(const std::vector<Source>& sources, const std::string& co
   return wrong.empty() ? "reproducer: " + folder : "no reproducer was kept: " + wrong;
 }
 
+// The same with the folder of a reproducer.
 std::string failure(const std::vector<std::string>& command, const Finished& f,
                     const std::vector<Source>& sources) {
-  if (!f.problem.empty()) return f.problem;
-  if (f.exit_code == 0) return {};
-  // Notes and where a text was included from only push the cause out of sight; a linker's cause stands before the
-  // line with that word.
-  const bool compiles = std::find(command.begin(), command.end(), "-c") != command.end();
-  std::string_view text = f.output;
-  if (const size_t at = text.find("error:"); compiles && at != std::string_view::npos) {
-    const size_t line = text.rfind('\n', at);
-    text.remove_prefix(line == std::string_view::npos ? 0 : line + 1);
-  }
-  const std::string line = join(command, " ", quoted);
-  return cat(command[0], " failed:\n", first_lines(text, 8), "  command: ", line, "\n  ",
-             reproducer(sources, line), "\n");
+  const std::string wrong = native::failure(command, f);
+  if (wrong.empty() || !f.problem.empty()) return wrong;
+  return cat(wrong, "  ", reproducer(sources, join(command, " ")), "\n");
 }
 
 // By name, because the compilers' builtin takes nothing but a literal.

@@ -53,9 +53,10 @@ struct Source {
   std::optional<Target> target = {};  // in the place of the options'
 };
 
-// All targets are of one machine, that of the options. Writes the sources into the folder, compiles each *.cc (side by side) and links them to `library`, a path, or to a program
-// there. Everything is hidden that the sources do not export. Returns an empty text, or what failed: the first lines of what the compiler said,
-// the command, and the folder beneath cache_folder() in which the sources are kept for who wants to look into it.
+// All targets are of one machine, that of the options. Writes the sources into the folder, compiles each *.cc (side by
+// side) and links them to `library`, a path, or to a program there. Everything is hidden that the sources do not export.
+// Returns an empty text, or what failed: the first lines of what the compiler said, the command, and the folder beneath
+// cache_folder() in which the sources are kept for who wants to look into it.
 [[nodiscard]] std::string build_library(const std::vector<Source>& sources, const CompileOptions& options,
                                         const std::string& folder, const std::string& library);
 

@@ -11,6 +11,7 @@ const std::string_view kPreludeHost = R"prelude(#include <cmath>
 #define RELAY_PARALLEL_DECLARED
 // How the iterations of a parallel loop are spread over threads: as in relay.h, which explains it.
 extern "C" typedef struct relay_parallel {
+  uint32_t struct_size;
   void* self;
   int32_t (*run)(void* self, int64_t extent, int32_t (*body)(void* closure, int64_t begin, int64_t end), void* closure);
 } relay_parallel;

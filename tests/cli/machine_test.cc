@@ -162,7 +162,7 @@ TEST_F(Machine, AnArtifactOfAnotherVersionIsNotRun) {
                "const void* relay_get_api(void) { return api; }\n");
   const Invocation pretender = compiler_that_gives("other.so");
   refused({"run", "m.relay", "--engine", "aot-cpp"}, kUnsupported,
-          {"[cannot-load]", "model.so", "ABI version 999", "needs 1", "compile the model again"}, pretender);
+          {"[cannot-load]", "model.so", "ABI version 999", "needs 2", "compile the model again"}, pretender);
 }
 
 TEST_F(Machine, AnArtifactThatCannotBeOpenedSaysWhy) {
@@ -177,7 +177,7 @@ TEST_F(Machine, AnArtifactThatCannotBeOpenedSaysWhy) {
       "}\n"
       "static int close_model(void* model) { return model != 0; }\n"
       "static const struct { unsigned size, version; const void* functions[8]; } api = {\n"
-      "    sizeof api, 1, {open_model, 0, close_model}};\n"
+      "    sizeof api, 2, {open_model, 0, close_model}};\n"
       "const void* relay_get_api(void) { return &api; }\n");
   const Invocation pretender = compiler_that_gives("other.so");
   refused({"run", "m.relay", "--engine", "aot-cpp"}, kUnsupported, {"[cannot-load]", "it lost its weights"},

@@ -75,11 +75,36 @@ TEST_F(Usage, ABoundIsOfAShapeVariableThatThereIs) {
     refused(with(wrong), kUsage, {"--bounds", "`" + wrong + "`"});
 }
 
+TEST_F(Usage, WhatMeansNothingForAGraphIsRefused) {
+  refused({"compile", "m.relay", "--emit", "graph", "--bounds", "n:4"}, kUsage,
+          {"--bounds", "--input-shapes"});
+  refused({"compile", "m.relay", "--emit", "graph", "--threads", "2"}, kUsage, {"--threads", "relay run"});
+}
+
+TEST_F(Usage, ThreadsOfAModelAreThoseOfItsCompilation) {
+  const auto says = [&](const std::string& threads, const std::string& text) {
+    const std::string source = works({"compile", "m.relay", "--emit", "cpp", "--threads", threads});
+    EXPECT_NE(source.find(text), std::string::npos) << threads;
+  };
+  says("0", "kDefaultThreads = 0;");
+  says("3", "kDefaultThreads = 3;");
+  refused({"compile", "m.relay", "--threads", "-1"}, kUsage, {"--threads"});
+}
+
+TEST_F(Usage, ThePlanOfShapeVariablesHasAFormula) {
+  write("n.relay", "def @main(%x: Tensor[(n, 8), float32]) { nn.softmax(multiply(nn.softmax(%x), 2f)) }");
+  const std::string plan = works({"opt", "n.relay", "-O2", "--emit", "plan"});
+  EXPECT_NE(plan.find("\nworkspace: "), std::string::npos) << plan;
+  EXPECT_NE(plan.find("*n"), std::string::npos) << plan;
+}
+
 TEST_F(Usage, AGpuIsATargetByItself) {
   refused({"compile", "m.relay", "--target", "cuda:sm_1"}, kUsage, {"no target `cuda:sm_1`", "cuda:sm_90"});
   refused({"compile", "m.relay", "--target", "cuda:sm_90,cpu:avx2"}, kUsage, {"--target", "no other target"});
   refused({"compile", "m.relay", "--target", "cuda", "--weights-file"}, kUsage, {"--weights-file"});
   refused({"compile", "m.relay", "--target", "cuda", "--threads", "2"}, kUsage, {"--threads"});
+  refused({"compile", "m.relay", "--target", "cuda", "--bounds", "n:4"}, kUsage,
+          {"--bounds", "--input-shapes"});
   refused({"compile", "m.relay", "--target", "cuda", "--emit", "cpp"}, kUsage, {"--emit cuda"});
   refused({"compile", "m.relay", "--emit", "cuda"}, kUsage, {"--target cuda:sm_90"});
   refused({"run", "m.relay", "--engine", "graph", "--target", "cuda"}, kUnsupported, {"no target `cuda`"});
