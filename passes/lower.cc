@@ -3,11 +3,12 @@
 // A kernel is what the operators' own lowerings say, one after the other, scheduled for the target. It begins with what the
 // operators' relations leave to be compared when the program runs. Equal functions give one kernel; an operator whose
 // extents depend on data (OpDef::extents) gives two, and the first one tells the second its extents. Operators that are
-// left outside of primitive functions stay operator calls. The program's own kernels stay as they are written, for the
-// extents of each call where these are constant; for a GPU they are scheduled too. A kernel that is called where recursion
-// branches gets a batched one beside it (recursion.h).
+// left outside of primitive functions stay operator calls. The program's own kernels are made for the extents of each call
+// where these are constant, and scheduled where their form allows it (kernel/schedule/plain_form.h). A kernel that is called
+// where recursion branches gets a batched one beside it (recursion.h).
 #include <algorithm>
 #include <map>
+#include <set>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -20,6 +21,7 @@
 #include "kernel/execute.h"
 #include "kernel/schedule/cpu.h"
 #include "kernel/schedule/gpu.h"
+#include "kernel/schedule/plain_form.h"
 #include "kernel/statements.h"
 #include "op/apply.h"
 #include "op/registry.h"
@@ -126,6 +128,14 @@ class Lowerer {
   // Throws RelationError if an operator cannot be lowered for these types.
   kernel::Kernel lower(const Fn& fn, std::string_view name) { return scheduled(written(fn, name)); }
 
+  // A kernel of the program; as it is written if it cannot be scheduled. For the CPU it gives the same bits as that.
+  const kernel::Kernel* lower_own(const kernel::Kernel* k) const {
+    if (k->external) return k;
+    if (gpu_) return has_launches(*k) ? k : keep(kernel::schedule::schedule_for_gpu(*k, *gpu_));
+    const auto plain = target_.opt_level > 0 ? kernel::schedule::plain_form(*k) : std::nullopt;
+    return plain ? keep(scheduled({plain->kernel, plain->requirements, /*in_order=*/true})) : k;
+  }
+
   // That which does many calls of the function's kernel at once. Its constants are the same for all of them.
   kernel::Kernel lower_batched(const Fn& fn, std::string_view name) {
     const kernel::Kernel one = written(fn, name).kernel;
@@ -160,6 +170,7 @@ class Lowerer {
   struct Written {
     kernel::Kernel kernel;
     std::vector<kernel::Stmt> comparisons = {};
+    bool in_order = false;  // CpuOptions::in_order
   };
 
   // A function that is being lowered.
@@ -211,9 +222,15 @@ class Lowerer {
     }
   }
 
+  const kernel::Kernel* keep(const kernel::Kernel& k) const {
+    return context_.arena().make<kernel::Kernel>(k);
+  }
+
   kernel::Kernel scheduled(const Written& w) const {
+    kernel::schedule::CpuOptions cpu = target_;
+    cpu.in_order = w.in_order;
     kernel::Kernel out = gpu_ ? kernel::schedule::schedule_for_gpu(w.kernel, *gpu_)
-                              : kernel::schedule::schedule_for_cpu(w.kernel, target_);
+                              : kernel::schedule::schedule_for_cpu(w.kernel, cpu);
     if (w.comparisons.empty()) return out;
     std::vector<kernel::Stmt> body = w.comparisons;
     body.push_back(out.body);
@@ -450,10 +467,7 @@ Module run(const Module& m, const PassContext& pass) {
     size_t next = 0;
     it->second = fresh([&] { return next++ == 0 && base != k.name.text() ? base : cat(base, "_", next); });
     const kernel::Kernel* made = with_extents(context, k, *extents, it->second);
-    if (schedules && !has_launches(*made)) {
-      made = context.arena().make<kernel::Kernel>(kernel::schedule::schedule_for_gpu(*made, *pass.gpu));
-    }
-    out.set_kernel(it->second, made);
+    out.set_kernel(it->second, lowerer.lower_own(made));
     return it->second;
   };
 
@@ -481,6 +495,17 @@ Module run(const Module& m, const PassContext& pass) {
     }
   });
   for (const auto& [name, fn] : rewritten.functions()) out.set_function(name.text(), fn);
+  // Kernels of constant extents keep their names; so do those of open ones and those that are values.
+  if (!pass.gpu) {
+    std::set<Symbol> used;
+    for (const auto& [name, fn] : rewritten.functions()) {
+      for (Symbol global : mentioned_globals(fn)) {
+        const kernel::Kernel* k = m.kernel(global.text());
+        if (k && used.insert(global).second && !k->batched.empty()) used.insert(k->batched);
+      }
+    }
+    for (Symbol name : used) out.set_kernel(name.text(), lowerer.lower_own(m.kernel(name.text())));
+  }
   return out;
 }
 
