@@ -166,6 +166,13 @@ class Exporter {
                                    cat(passes::construct_name(call.callee), " is not static dataflow"),
                                    diagnostics_);
     }
+    // The text of a node's function is all that says what it does.
+    for (Expr part : fn ? post_order(fn->body) : std::vector<Expr>()) {
+      if (const auto* global = part->as<Global>())
+        return passes::refuse_static(&call, "not-static-dataflow",
+                                     cat("a node that calls `@", global->name.text(), "` is in no graph"),
+                                     diagnostics_);
+    }
     if (def && def->view) {
       const GraphEntry source = entries_of(call.args[0])[0];
       entries_[&call] = {{add_call(kReshapeFunction, "", "reshape", {source}, types), 0}};

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <unordered_map>
 #include <unordered_set>
 
 #include "base/cat.h"
@@ -37,6 +38,27 @@ struct Nest {
     return body;
   }
 };
+
+// A block with other buffers in the places of its own, under another name.
+Stmt moved_block(ExprPool& pool, const Block& b, std::string_view name,
+                 const std::unordered_map<const Buffer*, const Buffer*>& now) {
+  const auto statement = [&](Stmt s) -> Stmt {
+    if (s == nullptr) return s;
+    s = rewrite_expressions(pool.arena(), s, [&](Expr e) {
+      return rewrite_loads(e, [&](const ExprNode* n) -> Expr {
+        return pool.load(now.at(n->buffer), {n->args.begin(), n->args.end()});
+      });
+    });
+    return rewrite(pool.arena(), s, [&](Stmt inner) -> Stmt {
+      const auto* store = inner->as<Store>();
+      if (!store) return inner;
+      return make_store(pool.arena(), now.at(store->buffer), {store->indices.begin(), store->indices.end()},
+                        store->value);
+    });
+  };
+  return make_block(pool, name, {b.iters.begin(), b.iters.end()}, b.predicate, statement(b.init),
+                    statement(b.body));
+}
 
 bool surely_positive(Expr extent) {
   const Interval range = Bounds().of(extent);
@@ -132,6 +154,42 @@ Tensor Builder::update(std::string_view name, DType dtype, std::vector<Expr> sha
   stages_.push_back(
       {buffer, make_sequence(arena, {first.around(pool_, init_block), nest.around(pool_, block)})});
   return {buffer, &pool_};
+}
+
+std::vector<Tensor> Builder::take_over(const Kernel& k, std::span<const Tensor> inputs,
+                                       const std::unordered_map<const ExprNode*, Expr>& extents) {
+  CHECK(inputs.size() == k.inputs.size(), "a tensor for each input");
+  Arena& arena = pool_.arena();
+  std::unordered_map<const Buffer*, const Buffer*> now;
+  for (size_t i = 0; i < inputs.size(); ++i) now[k.inputs[i]] = inputs[i].buffer();
+  std::vector<Stmt> nests{k.body};
+  if (const auto* seq = k.body->as<Seq>()) nests.assign(seq->body.begin(), seq->body.end());
+  const auto written_by = [](Stmt nest) { return blocks(nest)[0]->writes[0].buffer; };
+  for (size_t i = 0; i < nests.size(); ++i) {
+    const Buffer* buffer = written_by(nests[i]);
+    const bool goes_on = now.contains(buffer);
+    if (!goes_on) {
+      std::vector<Expr> shape;
+      for (Expr e : buffer->shape) shape.push_back(substitute(e, extents));
+      now[buffer] = new_buffer(buffer->name.text(), buffer->dtype, shape);
+    }
+    const Buffer* to = now.at(buffer);
+    const bool begins = i + 1 < nests.size() && written_by(nests[i + 1]) == buffer;
+    const std::string name = cat(to->name.text(), begins ? "_init" : "");
+    Stmt nest = refresh(pool_, substitute(arena, nests[i], extents));
+    nest = rewrite(arena, nest, [&](Stmt s) -> Stmt {
+      const auto* b = s->as<Block>();
+      return b ? moved_block(pool_, *b, name, now) : s;
+    });
+    if (goes_on) {
+      stages_.back().stmt = make_sequence(arena, {stages_.back().stmt, nest});
+    } else {
+      stages_.push_back({to, nest});
+    }
+  }
+  std::vector<Tensor> out;
+  for (const Buffer* b : k.outputs) out.push_back({now.at(b), &pool_});
+  return out;
 }
 
 void Builder::require(Expr condition, std::string_view message) {

@@ -14,6 +14,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "kernel/kernel.h"
@@ -71,6 +72,12 @@ class Builder {
                 const std::function<Expr(Indices i)>& init, std::vector<Expr> extents,
                 const std::function<std::vector<Expr>(Indices r)>& where,
                 const std::function<Expr(Tensor self, Indices r)>& value);
+
+  // What another kernel computes of these inputs, one tensor for each of its outputs: its nests become nests of this kernel.
+  // It is in plain form (kernel/schedule/plain_form.h) and begins with no requirement. `extents` has the values of its shape
+  // variables.
+  std::vector<Tensor> take_over(const Kernel& k, std::span<const Tensor> inputs,
+                                const std::unordered_map<const ExprNode*, Expr>& extents);
 
   // Inside the functions above: the element may be computed only if the condition holds, else the kernel fails.
   void require(Expr condition, std::string_view message);

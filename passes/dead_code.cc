@@ -14,8 +14,8 @@ namespace {
 
 // Variables of lets that can go: nothing live mentions them, and evaluating their value cannot be noticed. Linear:
 // a value is looked into only once its variable turns out to be needed.
-std::set<const Var*> dead_variables(Context& context, Expr root) {
-  Effects effects(context, root);
+std::set<const Var*> dead_variables(const Module& m, Expr root) {
+  Effects effects(m, root);
   NodeMap<const Let*> binding;
   const std::vector<Expr> order = post_order(root);
   for (Expr e : order) {
@@ -43,10 +43,10 @@ std::set<const Var*> dead_variables(Context& context, Expr root) {
   return dead;
 }
 
-Expr sweep(Context& context, Expr root) {
-  const std::set<const Var*> dead = dead_variables(context, root);
+Expr sweep(const Module& m, Expr root) {
+  const std::set<const Var*> dead = dead_variables(m, root);
   if (dead.empty()) return root;
-  return rewrite(context, root, [&](relay::Builder&, Expr e) -> Expr {
+  return rewrite(m.context(), root, [&](relay::Builder&, Expr e) -> Expr {
     const auto* let = e->as<Let>();
     return let && dead.contains(let->x) ? let->body : e;
   });
@@ -55,7 +55,7 @@ Expr sweep(Context& context, Expr root) {
 Module run(const Module& m, const PassContext&) {
   Module out = m;
   for (const auto& [name, fn] : m.functions()) {
-    Expr swept = sweep(m.context(), fn);
+    Expr swept = sweep(m, fn);
     if (swept != fn) out.set_function(name.text(), swept->as<Fn>());
   }
   if (!out.function("main")) return out;

@@ -57,7 +57,7 @@ uint8_t Effects::known(Expr root) {
   return bits_.get(root);
 }
 
-uint8_t Effects::decide(Expr e) const {
+uint8_t Effects::decide(Expr e) {
   uint8_t all = kSilent | kSteady, any = 0;
   for_each_child(e, [&](Expr child) {
     all &= bits_.get(child);
@@ -84,6 +84,9 @@ uint8_t Effects::decide(Expr e) const {
         if (def->effects == op::Effects::kEffect) own = 0;
       } else if (const auto* fn = call->callee->as<Fn>(); fn && fn->attrs.flag("Primitive")) {
         own = bits_.get(fn->body);
+      } else if (const kernel::Kernel* k = kernels_.callee(call)) {
+        // How often a C function runs is nobody's promise, but where it does is the program's.
+        own = k->external ? 0 : kernels_.may_trap(*call, *k) ? kSteady : kSilent | kSteady;
       } else if (!call->callee->as<CtorRef>()) {
         own = 0;
       }

@@ -8,6 +8,7 @@
 
 #include "ir/analysis.h"
 #include "op/op_def.h"
+#include "passes/own_kernels.h"
 
 namespace relay::passes {
 
@@ -28,9 +29,9 @@ bool may_trap(Context& context, const Call& call, const op::OpDef& op);
 class Effects {
  public:
   // Of expressions that may still be changing, whose uses are not counted.
-  explicit Effects(Context& context) : context_(context) {}
+  explicit Effects(const Module& m) : context_(m.context()), kernels_(m) {}
   // Of the expressions of this root, where more can be said of closures.
-  Effects(Context& context, Expr root) : context_(context), uses_(scopes(root).uses) {}
+  Effects(const Module& m, Expr root) : context_(m.context()), kernels_(m), uses_(scopes(root).uses) {}
 
   // Evaluating it cannot be noticed: it ends without a trap and touches no cell. It may be dropped.
   bool silent(Expr e) { return known(e) & kSilent; }
@@ -46,9 +47,10 @@ class Effects {
     kSharesEffect = 8,  // there is something shared in it, functions included, that is not steady
   };
   uint8_t known(Expr e);
-  uint8_t decide(Expr e) const;
+  uint8_t decide(Expr e);
 
   Context& context_;
+  OwnKernels kernels_;
   NodeMap<uint8_t> bits_;
   std::optional<NodeMap<uint32_t>> uses_;
 };

@@ -47,7 +47,7 @@ Module run(const Module& m, const PassContext&) {
   Module now = rewrite(m, name_operators);
   // An expansion may call further operators that expand: the definitions are not cyclic, so this ends.
   for (;;) {
-    Effects effects(m.context());
+    Effects effects(now);
     Module next = rewrite(now, [&](relay::Builder& b, Expr e) -> Expr {
       if (const auto* proj = e->as<Proj>()) return field_of_tuple(*proj, effects);
       const op::OpDef* def = op::callee(e);

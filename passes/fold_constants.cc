@@ -67,7 +67,7 @@ std::optional<Value> fold(Context& context, const Call& call, const op::OpDef& d
 
 Module run(const Module& m, const PassContext& pass) {
   const int64_t most = pass.value("max-bytes");
-  Effects effects(m.context());
+  Effects effects(m);
   return rewrite(m, [&](relay::Builder& b, Expr e) -> Expr {
     if (const auto* proj = e->as<Proj>()) {
       const Expr field = field_of_tuple(*proj, effects);

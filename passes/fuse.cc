@@ -9,6 +9,9 @@
 // normalised, are the rows that the second one multiplies.
 //
 // Operators that only change a shape (OpDef::view) and stand alone stay outside: they need no kernel at all.
+//
+// The program's own kernels join like operators, in the class that follows from what they read and write (own_kernels.h). One
+// that cannot be read so, or may trap, stays as it is, and so does one that nothing joins.
 #include <algorithm>
 #include <optional>
 #include <unordered_map>
@@ -31,7 +34,8 @@ using op::Fusion;
 // One call of the dataflow graph.
 struct Site {
   const Call* call;
-  const op::OpDef* def;
+  const op::OpDef* def;  // null: a kernel of the program
+  Fusion fusion;
   std::vector<size_t> users;  // sites of the same scope, in order; complete unless `escapes`
   bool escapes = false;       // something else uses the value too
   bool checked = false;       // compares extents when the program runs: equal ones are not known to be
@@ -47,14 +51,15 @@ class Fuser {
  public:
   // `most`: calls in one group; `longest`: a row of scores in attention, 0 for no attention. `compares`: can kernels
   // compare extents?
-  Fuser(Context& context, Expr root, size_t most, int64_t longest, bool compares)
-      : context_(context),
+  Fuser(const Module& m, Expr root, size_t most, int64_t longest, bool compares)
+      : context_(m.context()),
+        kernels_(m),
         root_(root),
         most_(most),
         longest_(longest),
         compares_(compares),
         scopes_(scopes(root)),
-        effects_(context, root) {}
+        effects_(m, root) {}
 
   Expr run() {
     collect();
@@ -77,6 +82,20 @@ class Fuser {
     return def && def->lower && def->effects != op::Effects::kEffect && call.type;
   }
 
+  std::optional<Site> site_for(const Call& call) {
+    const op::OpDef* def = op::callee(call);
+    if (const kernel::Kernel* k = kernels_.callee(&call)) {
+      const auto fusion = call.type && !kernels_.may_trap(call, *k) ? kernels_.fusion(*k) : std::nullopt;
+      return fusion ? std::optional(Site{&call, nullptr, *fusion, {}}) : std::nullopt;
+    }
+    if (!eligible(call, def)) return std::nullopt;
+    const Fit fit = fit_of(context_, call, *def);
+    if (fit == Fit::kUnknown || (fit == Fit::kChecked && !compares_)) return std::nullopt;
+    Site site{&call, def, def->fusion, {}};
+    site.checked = fit == Fit::kChecked;
+    return site;
+  }
+
   void collect() {
     const Scopes& scopes = scopes_;
     const std::vector<Expr> order = post_order(root_);
@@ -89,21 +108,17 @@ class Fuser {
     }
     for (Expr e : order) {
       const auto* call = e->as<Call>();
-      const op::OpDef* def = call ? op::callee(*call) : nullptr;
-      if (!call || !eligible(*call, def) || fused_before.contains(e)) continue;
-      const Fit fit = fit_of(context_, *call, *def);
-      if (fit == Fit::kUnknown || (fit == Fit::kChecked && !compares_)) continue;
+      std::optional<Site> site = call && !fused_before.contains(e) ? site_for(*call) : std::nullopt;
+      if (!site) continue;
       site_of_[e] = sites_.size();
-      Site site{call, def, {}};
-      site.checked = fit == Fit::kChecked;
-      site.group = sites_.size();
-      sites_.push_back(std::move(site));
+      site->group = sites_.size();
+      sites_.push_back(std::move(*site));
     }
     // A shared call is evaluated where its scope begins; in a group it would be where the group's last call stands. And
     // what follows in a group may not need all of a value, so that a trap in it would not happen.
     for (Site& s : sites_) {
-      s.escapes =
-          (scopes.uses.get(s.call) > 1 && !effects_.steady(s.call)) || may_trap_on_values(*s.call, *s.def);
+      s.escapes = (scopes.uses.get(s.call) > 1 && !effects_.steady(s.call)) ||
+                  (s.def && may_trap_on_values(*s.call, *s.def));
     }
     for (Expr e : order) {
       const auto user = site_of_.find(e);
@@ -171,7 +186,7 @@ class Fuser {
   // The nearest common post-dominator of two sites; `way` becomes the most demanding class met on the way there.
   size_t common(size_t a, size_t b, Fusion& way) {
     const auto up = [&](size_t x) {
-      way = std::max({way, sites_[x].def->fusion, sites_[x].on_the_way});
+      way = std::max({way, sites_[x].fusion, sites_[x].on_the_way});
       return sites_[x].post_dominator;
     };
     while (a != b) {
@@ -193,7 +208,7 @@ class Fuser {
   // The most demanding class within a site's group.
   Fusion class_of_group(size_t i) {
     auto it = group_class_.find(find(i));
-    return it == group_class_.end() ? sites_[find(i)].def->fusion : it->second;
+    return it == group_class_.end() ? sites_[find(i)].fusion : it->second;
   }
 
   static bool one_tensor(const Site& s) { return s.call->type->as<TensorType>() != nullptr; }
@@ -219,7 +234,7 @@ class Fuser {
     } else if (phase == 1) {
       // Elementwise work joins what follows, up to and including a reduction, which reads each element once. It
       // also joins the elementwise work after a convolution.
-      const bool epilogue = last == Fusion::kOutputFusable && sites_[sink].def->fusion <= Fusion::kBroadcast;
+      const bool epilogue = last == Fusion::kOutputFusable && sites_[sink].fusion <= Fusion::kBroadcast;
       fits = own <= Fusion::kBroadcast && s.on_the_way <= Fusion::kInjective &&
              (last <= Fusion::kReduction || (epilogue && !reaches_anchor(i, sink)));
       if (last == Fusion::kReduction) fits = fits && way_is_at_most(i, sink, Fusion::kInjective);
@@ -256,7 +271,7 @@ class Fuser {
 
   bool way_is_at_most(size_t i, size_t sink, Fusion most) {
     for (size_t x : between(i, sink)) {
-      if (sites_[x].def->fusion > most) return false;
+      if (sites_[x].fusion > most) return false;
     }
     return true;
   }
@@ -264,10 +279,10 @@ class Fuser {
   // Would joining put elementwise work in front of the group's convolution, where it would be done many times?
   bool reaches_anchor(size_t i, size_t sink) {
     for (size_t user : sites_[i].users) {
-      if (find(user) == find(sink) && sites_[user].def->fusion == Fusion::kOutputFusable) return true;
+      if (find(user) == find(sink) && sites_[user].fusion == Fusion::kOutputFusable) return true;
     }
     for (size_t x : between(i, sink)) {
-      if (sites_[x].def->fusion == Fusion::kOutputFusable) return true;
+      if (sites_[x].fusion == Fusion::kOutputFusable) return true;
     }
     return false;
   }
@@ -316,7 +331,7 @@ class Fuser {
 
   // The rows that a call goes along by its own nature: those of its argument.
   static const TensorType* rows_of(const Site& s) {
-    if (!s.def->by_rows || s.call->args.empty()) return nullptr;
+    if (!s.def || !s.def->by_rows || s.call->args.empty()) return nullptr;
     const auto* x = s.call->args[0]->type->as<TensorType>();
     return x && s.def->by_rows(s.call->attrs, x->rank()) ? x : nullptr;
   }
@@ -333,7 +348,7 @@ class Fuser {
     if (s.checked) return false;
     if (const TensorType* own = rows_of(s)) return own->dims == rows;
     const auto* y = s.call->type->as<TensorType>();
-    if (!y || s.def->fusion > Fusion::kBroadcast || y->rank() != rows.size() || rows.empty()) return false;
+    if (!y || s.fusion > Fusion::kBroadcast || y->rank() != rows.size() || rows.empty()) return false;
     for (size_t d = 0; d + 1 < rows.size(); ++d) {
       if (y->dims[d] != rows[d]) return false;
     }
@@ -365,11 +380,11 @@ class Fuser {
       return false;
     const Dim length = y->dims[y->rank() - 1];
     if (const TensorType* own = rows_of(s)) return own->dims[own->rank() - 1] == columns;
-    if (s.def->view) {
+    if (s.def && s.def->view) {
       const auto* x = s.call->args[0]->type->as<TensorType>();
       return length == columns && x && x->rank() > 0 && x->dims[x->rank() - 1] == columns;
     }
-    return s.def->fusion <= Fusion::kBroadcast && (length == columns || length == Dim(1));
+    return s.fusion <= Fusion::kBroadcast && (length == columns || length == Dim(1));
   }
 
   // The product `i` and the next one, if what lies between goes along the rows of the first and something normalises
@@ -413,9 +428,10 @@ class Fuser {
     std::unordered_map<Expr, size_t> group_of_last;
     for (size_t g = 0; g < sites_.size(); ++g) {
       if (members[g].empty()) continue;
-      const bool only_view =
-          std::all_of(members[g].begin(), members[g].end(), [&](size_t i) { return sites_[i].def->view; });
-      if (only_view) continue;
+      const bool only_view = std::all_of(members[g].begin(), members[g].end(),
+                                         [&](size_t i) { return sites_[i].def && sites_[i].def->view; });
+      const bool only_kernel = members[g].size() == 1 && !sites_[members[g][0]].def;
+      if (only_view || only_kernel) continue;
       if (auto shapes = shape_arguments(members[g])) {
         group_of_last[sites_[members[g].back()].call] = g;
         shape_arguments_[g] = std::move(*shapes);
@@ -557,7 +573,7 @@ class Fuser {
         for (Expr field : tuple->fields) fields.push_back(inside.at(field));
         inner.push_back(b.with_type(b.tuple(fields), arg->type));
       }
-      body = b.call(b.op(*sites_[i].def), inner, call->attrs, call->type);
+      body = b.call(sites_[i].def ? b.op(*sites_[i].def) : call->callee, inner, call->attrs, call->type);
       inside[call] = body;
     }
     std::vector<Type> param_types;
@@ -568,6 +584,7 @@ class Fuser {
   }
 
   Context& context_;
+  OwnKernels kernels_;
   Expr root_;
   size_t most_;
   int64_t longest_;
@@ -589,8 +606,7 @@ Module run(const Module& m, const PassContext& pass) {
   for (const auto& [name, fn] : m.functions()) {
     if (fn->attrs.flag("Primitive")) continue;
     Expr fused =
-        Fuser(m.context(), fn, static_cast<size_t>(pass.value("max-ops")), pass.value("attention"), !pass.gpu)
-            .run();
+        Fuser(m, fn, static_cast<size_t>(pass.value("max-ops")), pass.value("attention"), !pass.gpu).run();
     if (fused != fn) out.set_function(name.text(), fused->as<Fn>());
   }
   return out;

@@ -13,12 +13,12 @@ namespace relay::passes {
 namespace {
 
 // Dataflow: what fusion and the memory plan look through.
-bool is_dataflow(Expr e) {
-  if (const auto* call = e->as<Call>()) return op::callee(*call) != nullptr;
+bool is_dataflow(const OwnKernels& kernels, Expr e) {
+  if (const auto* call = e->as<Call>()) return op::callee(*call) || kernels.callee(call);
   return e->kind == ExprKind::kTuple || e->kind == ExprKind::kProj;
 }
 
-Expr inline_lets(Context& context, Expr root) {
+Expr inline_lets(const Module& m, Expr root) {
   // Of each scope, the scope that is the body of the function around.
   const Scopes found = scopes(root);
   std::vector<uint32_t> around(found.all.size(), 0);
@@ -46,11 +46,12 @@ Expr inline_lets(Context& context, Expr root) {
     });
   }
 
-  Effects effects(context);
+  const OwnKernels kernels(m);
+  Effects effects(m);
   const auto goes = [&](const Let* let) {
     if (let->value->type != let->x->type) return false;  // the name is said to be less than the value is
     return is_leaf(let->value) ||
-           (is_dataflow(let->value) && !kept.get(let->x) && effects.silent(let->value));
+           (is_dataflow(kernels, let->value) && !kept.get(let->x) && effects.silent(let->value));
   };
   NodeMap<Expr> now;
   for (Expr e : order) {
@@ -63,7 +64,7 @@ Expr inline_lets(Context& context, Expr root) {
     } else {
       std::vector<Expr> children;
       for_each_child(e, [&](Expr child) { children.push_back(now.get(child)); });
-      now[e] = with_children(context, e, children);
+      now[e] = with_children(m.context(), e, children);
     }
   }
   return now.get(root);
@@ -72,7 +73,7 @@ Expr inline_lets(Context& context, Expr root) {
 Module run(const Module& m, const PassContext&) {
   Module out = m;
   for (const auto& [name, fn] : m.functions()) {
-    const Expr inlined = inline_lets(m.context(), fn);
+    const Expr inlined = inline_lets(m, fn);
     if (inlined != fn) out.set_function(name.text(), inlined->as<Fn>());
   }
   return out;

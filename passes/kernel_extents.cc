@@ -36,28 +36,45 @@ std::optional<std::vector<int64_t>> extents_at(const Call& call, const kernel::K
   return out;
 }
 
-bool extents_fit(Context& context, const Call& call, const kernel::Kernel& k) {
+std::optional<GivenExtents> given_extents(Context& context, std::span<const Type> args,
+                                          const kernel::Kernel& k) {
   std::vector<kernel::Expr> asked;
   std::vector<Dim> given;
-  for (size_t i = 0; i < call.args.size(); ++i) {
-    const auto* t = call.args[i]->type->as<TensorType>();
-    if (!t || t->rank() != k.inputs[i]->shape.size()) return false;
+  for (size_t i = 0; i < args.size(); ++i) {
+    const auto* t = args[i]->as<TensorType>();
+    if (!t || t->rank() != k.inputs[i]->shape.size()) return std::nullopt;
     for (size_t d = 0; d < t->rank(); ++d) {
       asked.push_back(k.inputs[i]->shape[d]);
       // What is not known is equal to nothing else.
       given.push_back(t->dims[d].is_unknown() ? Dim(context.pool().variable("d")) : t->dims[d]);
     }
   }
-  std::unordered_map<const kernel::ExprNode*, kernel::Expr> found;
+  GivenExtents found;
   for (const kernel::ExtentRule& rule : kernel::extent_rules(asked)) {
     const kernel::Expr left = given[rule.extent].expr(context.pool()) - kernel::substitute(rule.rest, found);
     found[rule.variable.get()] = kernel::floor_div(left, rule.coefficient);
   }
   for (size_t i = 0; i < asked.size(); ++i) {
     if (prove_equal(Dim(kernel::substitute(asked[i], found)), given[i]) != kernel::Proof::kProved)
-      return false;
+      return std::nullopt;
   }
-  return true;
+  return found;
+}
+
+bool extents_fit(Context& context, const Call& call, const kernel::Kernel& k) {
+  std::vector<Type> types;
+  for (Expr arg : call.args) types.push_back(arg->type);
+  return given_extents(context, types, k).has_value();
+}
+
+Type result_of(Context& context, const kernel::Kernel& k, const GivenExtents& extents) {
+  std::vector<Type> types;
+  for (const kernel::Buffer* b : k.outputs) {
+    std::vector<Dim> dims;
+    for (kernel::Expr e : b->shape) dims.push_back(Dim(kernel::substitute(e, extents)));
+    types.push_back(context.tensor_type(dims, b->dtype));
+  }
+  return types.size() == 1 ? types[0] : context.tuple_type(types);
 }
 
 const kernel::Kernel* with_extents(Context& context, const kernel::Kernel& k,

@@ -6,7 +6,9 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "ir/context.h"
@@ -19,8 +21,17 @@ namespace relay::passes {
 // or contradict one another, which the run has to find out.
 std::optional<std::vector<int64_t>> extents_at(const Call& call, const kernel::Kernel& k);
 
-// Are the extents that the call gives proved to be those that the kernel asks for? If not, the run compares them.
+// The kernel's shape variables in terms of the extents that arguments of these types have; nothing unless these are proved
+// to be such as the kernel asks for.
+using GivenExtents = std::unordered_map<const kernel::ExprNode*, kernel::Expr>;
+std::optional<GivenExtents> given_extents(Context& context, std::span<const Type> args,
+                                          const kernel::Kernel& k);
+
+// Are they proved so for the arguments of the call? If not, the run compares them.
 bool extents_fit(Context& context, const Call& call, const kernel::Kernel& k);
+
+// The type of what the kernel gives, where it reads no extents.
+Type result_of(Context& context, const kernel::Kernel& k, const GivenExtents& extents);
 
 // The kernel with these values in the place of its shape variables, under another name.
 const kernel::Kernel* with_extents(Context& context, const kernel::Kernel& k,

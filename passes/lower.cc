@@ -3,11 +3,12 @@
 // A kernel is what the operators' own lowerings say, one after the other, scheduled for the target. It begins with what the
 // operators' relations leave to be compared when the program runs. Equal functions give one kernel; an operator whose
 // extents depend on data (OpDef::extents) gives two, and the first one tells the second its extents. Operators that are
-// left outside of primitive functions stay operator calls. The program's own kernels stay as they are written, for the
-// extents of each call where these are constant; for a GPU they are scheduled too. A kernel that is called where recursion
-// branches gets a batched one beside it (recursion.h).
+// left outside of primitive functions stay operator calls. The program's own kernels are made for the extents of each call
+// where these are constant, and scheduled where their form allows it (kernel/schedule/plain_form.h). A kernel that is called
+// where recursion branches gets a batched one beside it (recursion.h).
 #include <algorithm>
 #include <map>
+#include <set>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -20,23 +21,29 @@
 #include "kernel/execute.h"
 #include "kernel/schedule/cpu.h"
 #include "kernel/schedule/gpu.h"
+#include "kernel/schedule/plain_form.h"
+#include "kernel/schedule/stage.h"
 #include "kernel/statements.h"
 #include "op/apply.h"
 #include "op/registry.h"
 #include "passes/effects.h"
 #include "passes/kernel_extents.h"
 #include "passes/lets.h"
+#include "passes/own_kernels.h"
 #include "passes/pass.h"
 #include "passes/recursion.h"
 
 namespace relay::passes {
 namespace {
 
-// "nn.conv2d + add + nn.relu", for people; and a short form of it for the kernel's name.
+// "nn.conv2d + add + @scale", for people; and a short form of it for the kernel's name.
 std::string describe(const Fn& fn, std::string_view separator, size_t most) {
   std::vector<std::string> names;
   for (Expr e : post_order(fn.body)) {
     if (const op::OpDef* def = op::callee(e)) names.push_back(def->name);
+    const auto* call = e->as<Call>();
+    if (const auto* kernel = call ? call->callee->as<Global>() : nullptr)
+      names.push_back(cat("@", kernel->name.text()));
   }
   const size_t shown = std::min(names.size(), most);
   std::string text = join(std::span(names).first(shown), separator);
@@ -47,6 +54,7 @@ std::string describe(const Fn& fn, std::string_view separator, size_t most) {
 
 std::string kernel_name(const Fn& fn, size_t number) {
   std::string name = describe(fn, "_", 4);
+  std::erase(name, '@');
   for (char& c : name) {
     if (!std::isalnum(static_cast<unsigned char>(c))) c = '_';
   }
@@ -99,7 +107,7 @@ std::unordered_set<const Fn*> may_be_batched(const Module& m) {
       const bool fits = std::all_of(inside.begin(), inside.end(), [&](Expr part) {
         const auto* made = part->as<Call>();
         const op::OpDef* def = made ? op::callee(*made) : nullptr;
-        return !def || (tensor_bytes(made->type) && !may_trap(m.context(), *made, *def));
+        return !made || (tensor_bytes(made->type) && (!def || !may_trap(m.context(), *made, *def)));
       });
       if (!fits) continue;
       bool varies = false, weights = false, known = true;
@@ -121,22 +129,32 @@ std::unordered_set<const Fn*> may_be_batched(const Module& m) {
 
 class Lowerer {
  public:
-  Lowerer(Context& context, const PassContext& pass)
-      : context_(context), target_(pass.target), gpu_(pass.gpu) {}
+  Lowerer(const Module& m, const PassContext& pass)
+      : context_(m.context()), own_(m), target_(pass.target), gpu_(pass.gpu) {}
 
   // Throws RelationError if an operator cannot be lowered for these types.
   kernel::Kernel lower(const Fn& fn, std::string_view name) { return scheduled(written(fn, name)); }
 
+  // A kernel of the program; as it is written if it cannot be scheduled. For the CPU it gives the same bits as that.
+  const kernel::Kernel* lower_own(const kernel::Kernel* k) const {
+    if (k->external) return k;
+    if (gpu_) return has_launches(*k) ? k : keep(kernel::schedule::schedule_for_gpu(*k, *gpu_));
+    const auto plain = target_.opt_level > 0 ? kernel::schedule::plain_form(*k) : std::nullopt;
+    return plain ? keep(scheduled({plain->kernel, plain->requirements, /*in_order=*/true})) : k;
+  }
+
   // That which does many calls of the function's kernel at once; nothing if all that they read is the same, as constants are.
   std::optional<kernel::Kernel> lower_batched(const Call& call, const Fn& fn, std::string_view name) {
-    const kernel::Kernel one = written(fn, name).kernel;
+    Written w = written(fn, name);
+    const kernel::Kernel one = w.kernel;
     std::vector<bool> varies;
     for (Expr arg : call.args)
       varies.resize(varies.size() + op::flatten(std::vector<Type>{arg->type}).size(), !arg->as<Constant>());
     varies.resize(one.inputs.size());
     for (size_t i = 0; i < varies.size(); ++i) varies[i] = varies[i] && !kernel::is_weight(*one.inputs[i]);
     if (std::none_of(varies.begin(), varies.end(), [](bool v) { return v; })) return std::nullopt;
-    return scheduled({kernel::batched(context_.pool(), one, varies, name)});
+    w.kernel = kernel::batched(context_.pool(), one, varies, name);
+    return scheduled(w);
   }
 
   // The kernel that tells the function's its extents. What has such extents is opaque: it is all of the function.
@@ -163,6 +181,7 @@ class Lowerer {
   struct Written {
     kernel::Kernel kernel;
     std::vector<kernel::Stmt> comparisons = {};
+    bool in_order = false;  // CpuOptions::in_order
   };
 
   // A function that is being lowered.
@@ -171,6 +190,7 @@ class Lowerer {
     std::vector<kernel::Expr> read = {};   // the names of those that depend on data
     std::unordered_map<Expr, std::vector<kernel::Tensor>> tensors = {};
     std::vector<kernel::Stmt> comparisons = {};  // what a kernel of it begins with
+    bool in_order = false;                       // is there a reduction of the program's own?
   };
 
   // As the operators say.
@@ -187,6 +207,8 @@ class Lowerer {
           const auto& parts = f.tensors.at(field);
           f.tensors[e].insert(f.tensors[e].end(), parts.begin(), parts.end());
         }
+      } else if (const kernel::Kernel* own = own_.callee(e)) {
+        f.tensors[e] = taken_over(k, *own, *e->as<Call>(), f);
       } else if (const auto* call = e->as<Call>()) {
         compare_extents(*call, f);
         f.tensors[e] = made_by(op::callee(*call)->lower, k, *call, f);
@@ -198,7 +220,7 @@ class Lowerer {
     for (kernel::Expr v : f.read) read.push_back({v, last, static_cast<int64_t>(read.size())});
     plain.read_extents = context_.arena().list(read);
     require_known_shapes(plain);
-    return {plain, f.comparisons};
+    return {plain, f.comparisons, f.in_order};
   }
 
   void take_inputs(kernel::Builder& k, const Fn& fn, Function& f) {
@@ -214,9 +236,15 @@ class Lowerer {
     }
   }
 
+  const kernel::Kernel* keep(const kernel::Kernel& k) const {
+    return context_.arena().make<kernel::Kernel>(k);
+  }
+
   kernel::Kernel scheduled(const Written& w) const {
+    kernel::schedule::CpuOptions cpu = target_;
+    cpu.in_order = w.in_order;
     kernel::Kernel out = gpu_ ? kernel::schedule::schedule_for_gpu(w.kernel, *gpu_)
-                              : kernel::schedule::schedule_for_cpu(w.kernel, target_);
+                              : kernel::schedule::schedule_for_cpu(w.kernel, cpu);
     if (w.comparisons.empty()) return out;
     std::vector<kernel::Stmt> body = w.comparisons;
     body.push_back(out.body);
@@ -295,8 +323,15 @@ class Lowerer {
       };
       if (const auto* call = e->as<Call>()) {
         for (Expr arg : call->args) add(arg);
-        if (changed) type = op::infer(context_, *op::callee(*call), parts, call->attrs);
-        if (op::callee(*call)->extents) type = named(type, fresh_to_read);
+        const op::OpDef* def = op::callee(*call);
+        if (const kernel::Kernel* own = own_.callee(call)) {
+          if (changed) type = result_of(context_, *own, extents_of(*own, parts));
+        } else if (!def) {
+          throw op::RelationError{op::kAttributes, "it calls what is neither an operator nor a kernel"};
+        } else if (changed) {
+          type = op::infer(context_, *def, parts, call->attrs);
+        }
+        if (def && def->extents) type = named(type, fresh_to_read);
       } else if (const auto* tuple = e->as<Tuple>()) {
         for (Expr field : tuple->fields) add(field);
         if (changed) type = context_.tuple_type(parts);
@@ -335,6 +370,36 @@ class Lowerer {
     return k.compute("literal", d, ones, [&](kernel::Indices) { return e; });
   }
 
+  // The shape variables of a kernel of the program.
+  GivenExtents extents_of(const kernel::Kernel& own, std::span<const Type> args) const {
+    auto extents = given_extents(context_, args, own);
+    if (!extents)
+      throw op::RelationError{op::kAttributes,
+                              cat("what `@", own.name.text(), "` is called with may not fit")};
+    return *extents;
+  }
+
+  // What a kernel of the program computes becomes a part of this one.
+  std::vector<kernel::Tensor> taken_over(kernel::Builder& k, const kernel::Kernel& own, const Call& call,
+                                         Function& f) {
+    const auto plain = kernel::schedule::plain_form(own);
+    if (!plain || !plain->requirements.empty() || !own.read_extents.empty()) {
+      throw op::RelationError{op::kAttributes,
+                              cat("`@", own.name.text(),
+                                  "` may fail, or is not of a form that can be part of another "
+                                  "kernel: it has to be called outside of the function")};
+    }
+    for (const kernel::schedule::Stage& s : kernel::schedule::stages_of(plain->kernel))
+      f.in_order |= s.kind == kernel::schedule::StageKind::kReduce;
+    std::vector<kernel::Tensor> in;
+    std::vector<Type> types;
+    for (Expr arg : call.args) {
+      in.push_back(f.tensors.at(arg)[0]);
+      types.push_back(f.types.at(arg));
+    }
+    return k.take_over(plain->kernel, in, extents_of(own, types));
+  }
+
   // What a rule of the call's operator makes of it.
   template <class Result>
   Result made_by(const std::function<Result(kernel::Builder&, const Attrs&, const op::Lowering&)>& rule,
@@ -356,6 +421,7 @@ class Lowerer {
   }
 
   Context& context_;
+  OwnKernels own_;
   kernel::schedule::CpuOptions target_;
   std::optional<kernel::schedule::GpuOptions> gpu_;
 };
@@ -400,7 +466,7 @@ Expr call_kernel(relay::Builder& b, const Made& made, const Call& call, const Fn
 Module run(const Module& m, const PassContext& pass) {
   Module out = m;
   Context& context = m.context();
-  Lowerer lowerer(context, pass);
+  Lowerer lowerer(m, pass);
   // Kernels made so far, by the structural hash of the function they came from.
   std::multimap<uint64_t, std::pair<const Fn*, Made>> made;
   size_t number = m.kernels().size();
@@ -455,17 +521,25 @@ Module run(const Module& m, const PassContext& pass) {
     size_t next = 0;
     it->second = fresh([&] { return next++ == 0 && base != k.name.text() ? base : cat(base, "_", next); });
     const kernel::Kernel* made = with_extents(context, k, *extents, it->second);
-    if (schedules && !has_launches(*made)) {
-      made = context.arena().make<kernel::Kernel>(kernel::schedule::schedule_for_gpu(*made, *pass.gpu));
-    }
-    out.set_kernel(it->second, made);
+    out.set_kernel(it->second, lowerer.lower_own(made));
     return it->second;
   };
 
+  // What stands in primitive functions becomes a part of their kernels.
+  std::unordered_set<Expr> inside;
+  for (const auto& [name, function] : m.functions()) {
+    for (Expr e : post_order(function)) {
+      const auto* fn = e->as<Fn>();
+      if (!fn || !fn->attrs.flag("Primitive")) continue;
+      for (Expr part : post_order(fn->body)) inside.insert(part);
+    }
+  }
+
+  const OwnKernels own_kernels(m);
   Module rewritten = rewrite(m, [&](relay::Builder& b, Expr e) -> Expr {
     const auto* call = e->as<Call>();
-    const auto* global = call ? call->callee->as<Global>() : nullptr;
-    if (const kernel::Kernel* k = global ? m.kernel(global->name.text()) : nullptr) {
+    const kernel::Kernel* k = own_kernels.callee(e);
+    if (k && !inside.contains(e)) {
       const std::optional<std::string> name = own_kernel_for(*call, *k);
       return name ? b.call(b.global(*name), call->args, {}, call->type) : e;
     }
@@ -487,6 +561,17 @@ Module run(const Module& m, const PassContext& pass) {
     }
   });
   for (const auto& [name, fn] : rewritten.functions()) out.set_function(name.text(), fn);
+  // Kernels of constant extents keep their names; so do those of open ones and those that are values.
+  if (!pass.gpu) {
+    std::set<Symbol> used;
+    for (const auto& [name, fn] : rewritten.functions()) {
+      for (Symbol global : mentioned_globals(fn)) {
+        const kernel::Kernel* k = m.kernel(global.text());
+        if (k && used.insert(global).second && !k->batched.empty()) used.insert(k->batched);
+      }
+    }
+    for (Symbol name : used) out.set_kernel(name.text(), lowerer.lower_own(m.kernel(name.text())));
+  }
   return out;
 }
 

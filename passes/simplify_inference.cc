@@ -14,7 +14,7 @@ namespace {
 bool only_for_training(const op::OpDef* def) { return def == &op::kBatchNorm || def == &op::kDropout; }
 
 Module run(const Module& m, const PassContext&) {
-  Effects effects(m.context());
+  Effects effects(m);
   return rewrite(m, [&](relay::Builder& b, Expr e) -> Expr {
     if (const auto* proj = e->as<Proj>()) return field_of_tuple(*proj, effects);
     const op::OpDef* def = op::callee(e);

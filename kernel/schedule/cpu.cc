@@ -11,6 +11,11 @@
 namespace relay::kernel::schedule {
 namespace {
 
+// May partial results be combined in the end?
+bool may_reorder(const CpuOptions& options, const Stage& s) {
+  return !options.in_order || s.kind != StageKind::kReduce || !s.buffer->dtype.is_float();
+}
+
 Stmt write(Writer& w, const CpuOptions& options, const Work& work) {
   const Stage& s = work.stage;
   // Of no elements there is nothing to arrange, and the rules divide by extents.
@@ -30,11 +35,13 @@ Stmt write(Writer& w, const CpuOptions& options, const Work& work) {
   if (Stmt panels = write_product(w, options, work)) {
     // How many rows there are is known when the kernel runs. For few of them it is not worth to make panels.
     const Expr few = too_few_for_panels(options, work);
-    Stmt direct = few ? write_dot(w, options, work) : nullptr;
+    Stmt direct = few && may_reorder(options, s) ? write_dot(w, options, work) : nullptr;
     return direct ? w.choose(few, direct, panels) : panels;
   }
   if (Stmt tiles = write_contraction(w, options, work)) return tiles;
-  if (Stmt lanes = write_dot(w, options, work)) return lanes;
+  if (may_reorder(options, s)) {
+    if (Stmt lanes = write_dot(w, options, work)) return lanes;
+  }
   return write_reduction(w, options, work);
 }
 

@@ -316,6 +316,7 @@ class Rows {
 
 Stmt write_rows(Writer& w, const CpuOptions& options, std::span<const Buffer* const> kept,
                 const std::vector<Stage>& stages) {
+  if (options.in_order) return nullptr;  // rows are reduced in lanes
   return Rows(w, options, kept, stages).write();
 }
 

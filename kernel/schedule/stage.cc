@@ -114,14 +114,18 @@ Stage stage_of(ExprPool& pool, Stmt s, const Block* init_block, const Block* blo
   std::vector<Stmt> requirements;
   const Store* store = split_requirements(block->body, requirements);
   if (store == nullptr || !own_place(*block, *store)) return stage;
+  const size_t rank = store->indices.size();
   const Store* init = nullptr;
-  if (block->init) init = block->init->as<Store>();
+  if (block->init) {
+    init = block->init->as<Store>();
+    if (init == nullptr || init->buffer != store->buffer || !(init->indices == store->indices)) return stage;
+  }
   if (init_block) {
+    if (block->init || init_block->init || init_block->iters.size() != rank) return stage;
     std::vector<Stmt> none;
     init = split_requirements(init_block->body, none);
     if (init == nullptr || !none.empty() || !own_place(*init_block, *init)) return stage;
   }
-  const size_t rank = store->indices.size();
   const bool reduces = block->iters.size() > rank;
   if (reduces != (init != nullptr)) return stage;
   if (!reduces && loads_own(store->value, store->buffer)) return stage;

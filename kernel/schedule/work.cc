@@ -51,11 +51,9 @@ Cost cost_of(Expr e) {
 size_t uses(const Stage& by, const Buffer* buffer) {
   size_t n = 0;
   if (by.statement == nullptr) return 0;
-  for (const Block* b : blocks(by.statement)) {
-    visit(b->body, [&](Stmt s) {
-      for (Expr e : expressions(s)) for_each_load(e, [&](const ExprNode* l) { n += l->buffer == buffer; });
-    });
-  }
+  visit(by.statement, [&](Stmt s) {
+    for (Expr e : expressions(s)) for_each_load(e, [&](const ExprNode* l) { n += l->buffer == buffer; });
+  });
   return n;
 }
 
