@@ -16,6 +16,23 @@ bool may_reorder(const CpuOptions& options, const Stage& s) {
   return !options.in_order || s.kind != StageKind::kReduce || !s.buffer->dtype.is_float();
 }
 
+Stmt write(Writer& w, const CpuOptions& options, const Work& work);
+
+// A product in panels, or what suits few rows better, where only the run knows how many there are.
+Stmt choose_by_rows(Writer& w, const CpuOptions& options, const Work& work, Stmt panels) {
+  const ProductRows rows = *rows_of_product(options, work);
+  if (rows.count->kind == ExprKind::kInt) return panels;
+  Stmt chosen = panels;
+  if (rows.too_few > 0) {
+    Stmt direct = write_contraction(w, options, work);
+    if (!direct && may_reorder(options, work.stage)) direct = write_dot(w, options, work);
+    if (direct) chosen = w.choose(less_equal(rows.count, w.index(rows.too_few)), direct, panels);
+  }
+  // One row shares nothing, and is worth loops of its own.
+  if (rows.count->kind != ExprKind::kVar) return chosen;
+  return w.choose(equal(rows.count, w.index(1)), write(w, options, where(work, rows.count, 1)), chosen);
+}
+
 Stmt write(Writer& w, const CpuOptions& options, const Work& work) {
   const Stage& s = work.stage;
   // Of no elements there is nothing to arrange, and the rules divide by extents.
@@ -32,17 +49,20 @@ Stmt write(Writer& w, const CpuOptions& options, const Work& work) {
   if (s.kind == StageKind::kSequential || !s.requirements.empty()) return s.statement;
   if (Stmt windows = write_windows(w, options, work)) return windows;
   if (Stmt tiles = write_tiles(w, options, work)) return tiles;
-  if (Stmt panels = write_product(w, options, work)) {
-    // How many rows there are is known when the kernel runs. For few of them it is not worth to make panels.
-    const Expr few = too_few_for_panels(options, work);
-    Stmt direct = few && may_reorder(options, s) ? write_dot(w, options, work) : nullptr;
-    return direct ? w.choose(few, direct, panels) : panels;
-  }
+  if (Stmt panels = write_product(w, options, work)) return choose_by_rows(w, options, work, panels);
   if (Stmt tiles = write_contraction(w, options, work)) return tiles;
   if (may_reorder(options, s)) {
     if (Stmt lanes = write_dot(w, options, work)) return lanes;
   }
   return write_reduction(w, options, work);
+}
+
+// One after the other, or along rows.
+Stmt write_stages(Writer& w, const CpuOptions& options, const Kernel& k, const std::vector<Stage>& stages) {
+  if (Stmt rows = write_rows(w, options, {k.outputs.begin(), k.outputs.end()}, stages)) return rows;
+  std::vector<Stmt> parts;
+  for (const Work& work : join_epilogues(k, stages)) parts.push_back(write(w, options, work));
+  return w.sequence(parts);
 }
 
 }  // namespace
@@ -56,18 +76,14 @@ Kernel schedule_for_cpu(const Kernel& k, const CpuOptions& options) {
   Kernel inlined = inline_producers(k, may_pad);
   Writer w(inlined);
   const std::vector<Stage> stages = stages_of(inlined);
-  std::vector<Stmt> body;
-  if (Stmt attention = write_attention(w, options, inlined, stages)) {
-    body.push_back(attention);
-  } else if (Stmt rows = write_rows(w, options, {inlined.outputs.begin(), inlined.outputs.end()}, stages)) {
-    body.push_back(rows);
-  } else {
-    for (const Work& work : join_epilogues(inlined, stages)) body.push_back(write(w, options, work));
-  }
+  Stmt body = nullptr;
+  const std::optional<AttentionLoops> attention = write_attention(w, options, inlined, stages);
+  if (!attention || attention->holds) body = write_stages(w, options, inlined, stages);
+  if (attention) body = body ? w.choose(attention->holds, attention->loops, body) : attention->loops;
   std::vector<const Buffer*> temporaries(inlined.temporaries.begin(), inlined.temporaries.end());
   temporaries.insert(temporaries.end(), w.temporaries().begin(), w.temporaries().end());
   inlined.temporaries = pool->arena().list(temporaries);
-  return with_body(inlined, simplify(*pool, make_sequence(pool->arena(), body)));
+  return with_body(inlined, simplify(*pool, body));
 }
 
 }  // namespace relay::kernel::schedule

@@ -5,7 +5,8 @@
 //
 // A few rows at a time go through all stages while they are in the cache, so that the scores, which grow with the square
 // of the sequence's length, never exist as a whole. Rows are whole, so that each is computed as it is without this rule.
-// The operands of both products are put into panels once for all rows.
+// The operands of both products are put into panels once for all rows. Where the run says how long rows are, there is room
+// for rows up to some length, and what is longer is computed without this rule.
 // (Cf. M. Rabe, C. Staats, "Self-attention Does Not Need O(n^2) Memory", 2021.)
 #include <algorithm>
 #include <unordered_map>
@@ -19,10 +20,14 @@
 namespace relay::kernel::schedule {
 namespace {
 
-constexpr int64_t kLongestRow = 4096;     // more rows than four or so should be at work together
-constexpr int64_t kFloatsAtWork = 16384;  // of one tensor: two of these and their operands stay in the cache
-constexpr int64_t kEnoughTasks = 16;      // to keep the threads of a machine busy
-constexpr int64_t kFewestRows = 32;       // that are worth a task of their own
+constexpr int64_t kLongestRow = 4096;      // more rows than four or so should be at work together
+constexpr int64_t kLongestOpenRow = 1024;  // of those whose length only the run knows
+constexpr int64_t kFewOpenRows = 6;        // for which it is not worth to put anything into panels
+constexpr int64_t kOpenRows = 32;          // of them are at work together
+constexpr int64_t kBetweenOpenRows = 16;   // floats
+constexpr int64_t kFloatsAtWork = 16384;   // of one tensor: two of these and their operands stay in the cache
+constexpr int64_t kEnoughTasks = 16;       // to keep the threads of a machine busy
+constexpr int64_t kFewestRows = 32;        // that are worth a task of their own
 
 bool is_product(const Stage& s) {
   return s.kind == StageKind::kReduce && s.combine && s.combine->kind == ExprKind::kAdd &&
@@ -45,35 +50,50 @@ class Attention {
       : w_(w), options_(options), kernel_(k), stages_(stages) {}
 
   // Null if the kernel is something else.
-  Stmt write() {
-    if (!find()) return nullptr;
+  std::optional<AttentionLoops> write() {
+    if (!find()) return std::nullopt;
     const std::optional<PackedProduct> scores = pack_product(w_, options_, stages_.front()),
                                        values = pack_product(w_, options_, stages_.back());
-    if (!scores || !values) return nullptr;
+    if (!scores || !values) return std::nullopt;
     scores_ = scores->stage;
     values_ = values->stage;
     std::vector<Stmt> parts{scores->pack, values->pack};
     const int64_t count = rows_at_work();
-    std::vector<Expr> extents;
-    for (size_t d = 0; d + 2 < values_.spatial.size(); ++d) extents.push_back(values_.spatial[d].extent);
-    for (const Segment& piece : segments(w_.index(rows_), {count, std::max<int64_t>(rows_ % count, 1), 1})) {
-      std::vector<Expr> space = extents;
-      space.push_back(piece.tiles);
-      std::vector<Expr> cost = space;
-      cost.insert(cost.end(), {w_.index(piece.size), w_.index(length_)});
-      start_ = w_.axis("first", w_.index(rows_ - piece.size + 1));
-      parts.push_back(w_.fused(outer_kind(options_, cost), "rows", space, [&](const std::vector<Expr>& at) {
-        std::vector<Binding> places;
-        for (size_t d = 0; d + 1 < at.size(); ++d)
-          places.push_back({values_.spatial[d], IterKind::kSpatial, at[d]});
-        places.push_back({start_, IterKind::kSpatial, piece.start + at.back() * piece.size});
-        return w_.around(places, [&] { return write_rows_at_work(piece.size); });
-      }));
-    }
-    return w_.sequence(parts);
+    const Expr blocks = floor_div(rows_, count), rest = floor_mod(rows_, count);
+    // As many rows at a time as are at work, and what is left of them.
+    add_rows(parts, w_.index(0), blocks, w_.index(count), count);
+    if (!rest.is_int(0)) add_rows(parts, blocks * count, w_.index(1), rest, count);
+    return AttentionLoops{w_.sequence(parts), worth_it()};
   }
 
  private:
+  // When the run has as many rows as are worth the panels, and no longer ones than there is room for; null: always.
+  Expr worth_it() const {
+    Expr holds;
+    const auto add = [&](Expr condition) { holds = holds ? logical_and(holds, condition) : condition; };
+    if (rows_->kind != ExprKind::kInt) add(less(w_.index(kFewOpenRows), rows_));
+    if (length_->kind != ExprKind::kInt) add(less_equal(length_, w_.index(longest_)));
+    return holds;
+  }
+
+  // `tiles` times `size` rows, of each matrix in the batch.
+  void add_rows(std::vector<Stmt>& parts, Expr start, Expr tiles, Expr size, int64_t most) {
+    if (tiles.is_int(0)) return;
+    std::vector<Expr> space;
+    for (size_t d = 0; d + 2 < values_.spatial.size(); ++d) space.push_back(values_.spatial[d].extent);
+    space.push_back(tiles);
+    std::vector<Expr> cost = space;
+    cost.insert(cost.end(), {size, length_});
+    start_ = w_.axis("first", rows_ - size + 1);
+    parts.push_back(w_.fused(outer_kind(options_, cost), "rows", space, [&](const std::vector<Expr>& at) {
+      std::vector<Binding> places;
+      for (size_t d = 0; d + 1 < at.size(); ++d)
+        places.push_back({values_.spatial[d], IterKind::kSpatial, at[d]});
+      places.push_back({start_, IterKind::kSpatial, start + at.back() * size});
+      return w_.around(places, [&] { return write_rows_at_work(size, most); });
+    }));
+  }
+
   bool find() {
     if (stages_.size() < 3 || !is_product(stages_.front()) || !is_product(stages_.back())) return false;
     for (size_t i = 0; i + 1 < stages_.size(); ++i) {
@@ -82,10 +102,11 @@ class Attention {
     }
     const Stage& last = stages_.back();
     const Axis &row = last.spatial[last.spatial.size() - 2], &column = last.reduction[0];
-    if (row.extent->kind != ExprKind::kInt || column.extent->kind != ExprKind::kInt) return false;
-    rows_ = row.extent->int_value;
-    length_ = column.extent->int_value;
-    if (rows_ < 1 || length_ < options_.vector_floats || length_ > kLongestRow) return false;
+    rows_ = row.extent;
+    length_ = column.extent;
+    longest_ = length_->kind == ExprKind::kInt ? length_->int_value : kLongestOpenRow;
+    if (last.spatial.back().extent->kind != ExprKind::kInt) return false;
+    if (rows_.is_int(0) || longest_ < options_.vector_floats || longest_ > kLongestRow) return false;
     for (const Axis& a : last.spatial) bounds_.bind(a.var, a.extent);
     // The batch's axes stand for themselves.
     if (!find_places(last.next, row.var, column.var, {})) return false;
@@ -101,13 +122,12 @@ class Attention {
     const auto it = places_.find(s.buffer);
     if (it == places_.end() || s.kind == StageKind::kSequential || !s.requirements.empty()) return false;
     const Place place = it->second;
-    if (!s.spatial[place.row].extent.is_int(rows_)) return false;
+    if (s.spatial[place.row].extent != rows_) return false;
     const bool has_column = place.column != Place::kNone;
-    if (has_column && !s.spatial[place.column].extent.is_int(length_)) return false;
+    if (has_column && s.spatial[place.column].extent != length_) return false;
     if (first) return has_column && !reads_written(s.next);
     const bool reduces = s.kind == StageKind::kReduce;
-    if (reduces && (has_column || s.reduction.size() != 1 || !s.reduction[0].extent.is_int(length_)))
-      return false;
+    if (reduces && (has_column || s.reduction.size() != 1 || s.reduction[0].extent != length_)) return false;
     const Expr along = reduces ? s.reduction[0].var : has_column ? s.spatial[place.column].var : Expr();
     return find_places(reduces ? s.next : s.value, s.spatial[place.row].var, along, batch_of(s, place));
   }
@@ -153,24 +173,31 @@ class Attention {
   }
 
   int64_t rows_at_work() const {
-    int64_t count = std::clamp<int64_t>(kFloatsAtWork / length_, 1, rows_);
+    const int64_t length = length_->kind == ExprKind::kInt ? longest_ : kFloatsAtWork / kOpenRows;
+    if (rows_->kind != ExprKind::kInt) return std::clamp<int64_t>(kFloatsAtWork / length, 1, kOpenRows);
+    const int64_t rows = rows_->int_value;
+    int64_t count = std::clamp<int64_t>(kFloatsAtWork / length, 1, rows);
     int64_t batch = 1;
     for (size_t d = 0; d + 2 < values_.spatial.size(); ++d) batch *= guess(values_.spatial[d].extent);
-    while (batch * ceil_div(rows_, count) < kEnoughTasks && count >= 2 * kFewestRows) count /= 2;
-    return ceil_div(rows_, ceil_div(rows_, count));  // evenly
+    while (batch * ceil_div(rows, count) < kEnoughTasks && count >= 2 * kFewestRows) count /= 2;
+    return ceil_div(rows, ceil_div(rows, count));  // evenly
   }
 
-  // All stages of `count` rows from start_ on.
-  Stmt write_rows_at_work(int64_t count) {
-    row_ = w_.axis("row", w_.index(count));
+  // All stages of `count` rows, of which there are at most `most`, from start_ on.
+  Stmt write_rows_at_work(Expr count, int64_t most) {
+    row_ = w_.axis("row", count);
+    const Expr room = count->kind == ExprKind::kInt ? count : w_.index(most);
+    // Rows that lie a power of two apart would share a few sets of the cache.
+    const bool is_open = length_->kind != ExprKind::kInt;
+    const Expr row_room = w_.index(is_open ? longest_ + kBetweenOpenRows : longest_);
     local_.clear();
     for (size_t i = 0; i + 1 < stages_.size(); ++i) {
-      std::vector<Expr> shape{row_.extent};
-      if (places_.at(stages_[i].buffer).column != Place::kNone) shape.push_back(w_.index(length_));
+      std::vector<Expr> shape{room};
+      if (places_.at(stages_[i].buffer).column != Place::kNone) shape.push_back(row_room);
       local_[stages_[i].buffer] = w_.local(stages_[i].name + "_rows", kFloat32, shape);
     }
     const Axis d = values_.spatial.back();
-    const Buffer* result = w_.local(values_.name + "_rows", kFloat32, {row_.extent, d.extent});
+    const Buffer* result = w_.local(values_.name + "_rows", kFloat32, {room, d.extent});
     local_[values_.buffer] = result;
     CpuOptions serial = options_;
     serial.parallel = false;
@@ -180,7 +207,7 @@ class Attention {
     const Stage first = at_work(scores_), last = at_work(values_);
     const std::vector<const Buffer*> kept{local_.at(stages_[stages_.size() - 2].buffer)};
     std::vector<const Buffer*> allocated{first.buffer, result};
-    Stmt rows = write_rows(w_, serial, kept, between);
+    Stmt rows = write_rows(w_, serial, kept, between, longest_);
     if (rows) {
       allocated.push_back(kept[0]);
     } else {  // one after the other
@@ -270,7 +297,8 @@ class Attention {
   const Kernel& kernel_;
   const std::vector<Stage>& stages_;
   Stage scores_, values_;                              // the products, with operands in panels
-  int64_t rows_ = 0, length_ = 0;                      // of one matrix of scores
+  Expr rows_, length_;                                 // of one matrix of scores
+  int64_t longest_ = 0;                                // rows that there is room for
   std::unordered_map<const Buffer*, size_t> written_;  // by all stages but the last
   std::unordered_map<const Buffer*, Place> places_;
   Bounds bounds_;  // of the last stage's axes
@@ -281,8 +309,8 @@ class Attention {
 
 }  // namespace
 
-Stmt write_attention(Writer& w, const CpuOptions& options, const Kernel& k,
-                     const std::vector<Stage>& stages) {
+std::optional<AttentionLoops> write_attention(Writer& w, const CpuOptions& options, const Kernel& k,
+                                              const std::vector<Stage>& stages) {
   return Attention(w, options, k, stages).write();
 }
 

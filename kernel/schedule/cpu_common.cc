@@ -35,6 +35,16 @@ ForKind outer_kind(const CpuOptions& options, const std::vector<Expr>& space) {
   return work >= kWorthThreads ? ForKind::kParallel : ForKind::kSerial;
 }
 
+Stmt choose_by(Writer& w, Expr value, int64_t end, const std::function<Stmt(int64_t)>& body) {
+  const auto between = [&](auto& self, int64_t low, int64_t high) -> Stmt {
+    if (low + 1 == high) return body(low);
+    const int64_t middle = low + (high - low) / 2;
+    Stmt below = self(self, low, middle), above = self(self, middle, high);
+    return w.choose(less(value, w.index(middle)), below, above);
+  };
+  return between(between, 0, end);
+}
+
 std::vector<Segment> segments(Expr extent, const std::vector<int64_t>& sizes) {
   std::vector<Segment> out;
   Expr start = extent->pool->integer(0), rest = extent;

@@ -315,38 +315,45 @@ class Contraction {
     const Expr columns = s_.spatial.back().extent;
     std::vector<Stmt> parts;
     for (const Segment& c : segments(columns, {plan_.tile_vectors * width_, width_, 1})) {
-      for (const Segment& r : segments(rows(), row_sizes())) {
-        std::vector<Expr> space;
-        for (size_t a : outer_) space.push_back(s_.spatial[a].extent);
-        // Row tiles last: tiles that run one after the other share a panel of columns, which stays in the cache.
-        space.push_back(c.tiles);
-        space.push_back(r.tiles);
-        std::vector<Expr> cost = space;
-        for (const Axis& a : s_.reduction) cost.push_back(a.extent);
-        cost.push_back(w_.index(r.size * c.size));
-        parts.push_back(w_.fused(outer_kind(options_, cost), "tile", space, [&](const std::vector<Expr>& at) {
-          Tile t;
-          t.rows = r.size;
-          t.columns = c.size;
-          t.outer.assign(at.begin(), at.end() - 2);
-          t.row = r.start + at.back() * r.size;
-          const Expr first = c.start + at[at.size() - 2] * c.size;
-          t.column = [=](Expr column) { return std::vector<Expr>{first + column}; };
-          return write_tile(t);
-        }));
-      }
+      for (const Segment& r : segments(rows(), row_sizes())) parts.push_back(write_tiles_of(r, c));
+      if (rows()->kind == ExprKind::kInt) continue;
+      // One tile for the rows that are left.
+      const Expr rest = floor_mod(rows(), plan_.tile_rows),
+                 start = floor_div(rows(), plan_.tile_rows) * plan_.tile_rows;
+      parts.push_back(choose_by(w_, rest, plan_.tile_rows, [&](int64_t size) {
+        return size == 0 ? w_.sequence({}) : write_tiles_of({start, w_.index(1), size}, c);
+      }));
     }
     return w_.sequence(parts);
   }
 
+  Stmt write_tiles_of(const Segment& r, const Segment& c) {
+    std::vector<Expr> space;
+    for (size_t a : outer_) space.push_back(s_.spatial[a].extent);
+    // Row tiles last: tiles that run one after the other share a panel of columns, which stays in the cache.
+    space.push_back(c.tiles);
+    space.push_back(r.tiles);
+    std::vector<Expr> cost = space;
+    for (const Axis& a : s_.reduction) cost.push_back(a.extent);
+    cost.push_back(w_.index(r.size * c.size));
+    return w_.fused(outer_kind(options_, cost), "tile", space, [&](const std::vector<Expr>& at) {
+      Tile t;
+      t.rows = r.size;
+      t.columns = c.size;
+      t.outer.assign(at.begin(), at.end() - 2);
+      t.row = r.start + at.back() * r.size;
+      const Expr first = c.start + at[at.size() - 2] * c.size;
+      t.column = [=](Expr column) { return std::vector<Expr>{first + column}; };
+      return write_tile(t);
+    });
+  }
+
   std::vector<int64_t> row_sizes() const {
     const Expr n = rows();
-    if (n->kind == ExprKind::kInt) {
-      const int64_t rest = n->int_value % plan_.tile_rows;
-      return rest > 1 ? std::vector<int64_t>{plan_.tile_rows, rest, 1}
-                      : std::vector<int64_t>{plan_.tile_rows, 1};
-    }
-    return {plan_.tile_rows, 1};
+    if (n->kind != ExprKind::kInt) return {plan_.tile_rows};
+    const int64_t rest = n->int_value % plan_.tile_rows;
+    return rest > 1 ? std::vector<int64_t>{plan_.tile_rows, rest, 1}
+                    : std::vector<int64_t>{plan_.tile_rows, 1};
   }
 
   Stmt write_packed() {

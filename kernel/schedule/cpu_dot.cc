@@ -60,38 +60,53 @@ class Dot {
 
   Stmt write() {
     if (s_.spatial.empty()) return tile(1, 1, {});
-    const size_t last = s_.spatial.size() - 1;
-    const bool has_rows = row_axis_ < s_.spatial.size();
-    const std::vector<Segment> one{{w_.index(0), w_.index(1), 1}};
     std::vector<Stmt> parts;
-    for (const Segment& c : segments(s_.spatial[last].extent, {column_tile_, 1})) {
-      for (const Segment& r : has_rows ? segments(s_.spatial[row_axis_].extent, {row_tile_, 1}) : one) {
-        // Tiles of rows last: those that run one after the other share what varies along the columns.
-        std::vector<Expr> space, cost;
-        std::vector<size_t> axes;
-        for (size_t i = 0; i < s_.spatial.size(); ++i) {
-          if (i != row_axis_) axes.push_back(i);
-        }
-        if (has_rows) axes.push_back(row_axis_);
-        for (size_t i : axes)
-          space.push_back(i == last ? c.tiles : i == row_axis_ ? r.tiles : s_.spatial[i].extent);
-        cost = space;
-        for (const Axis& a : s_.reduction) cost.push_back(a.extent);
-        cost.push_back(w_.index(r.size * c.size));
-        parts.push_back(
-            w_.fused(outer_kind(options_, cost), "tile", space, [&](const std::vector<Expr>& point) {
-              std::vector<Expr> at(point.size());
-              for (size_t i = 0; i < axes.size(); ++i) at[axes[i]] = point[i];
-              at[last] = c.start + at[last] * c.size;
-              if (has_rows) at[row_axis_] = r.start + at[row_axis_] * r.size;
-              return tile(r.size, c.size, at);
-            }));
+    for (const Segment& c : segments(s_.spatial.back().extent, {column_tile_, 1})) {
+      if (!has_rows()) {
+        parts.push_back(tiles({w_.index(0), w_.index(1), 1}, c));
+        continue;
       }
+      const Expr rows = s_.spatial[row_axis_].extent;
+      if (rows->kind == ExprKind::kInt) {
+        for (const Segment& r : segments(rows, {row_tile_, 1})) parts.push_back(tiles(r, c));
+        continue;
+      }
+      // One tile for the rows that are left.
+      const Expr whole = floor_div(rows, row_tile_);
+      parts.push_back(tiles({w_.index(0), whole, row_tile_}, c));
+      parts.push_back(choose_by(w_, floor_mod(rows, row_tile_), row_tile_, [&](int64_t size) {
+        return size == 0 ? w_.sequence({}) : tiles({whole * row_tile_, w_.index(1), size}, c);
+      }));
     }
     return w_.sequence(parts);
   }
 
  private:
+  bool has_rows() const { return row_axis_ < s_.spatial.size(); }
+
+  // Tiles of rows last: those that run one after the other share what varies along the columns.
+  Stmt tiles(const Segment& r, const Segment& c) {
+    const size_t last = s_.spatial.size() - 1;
+    std::vector<Expr> space, cost;
+    std::vector<size_t> axes;
+    for (size_t i = 0; i < s_.spatial.size(); ++i) {
+      if (i != row_axis_) axes.push_back(i);
+    }
+    if (has_rows()) axes.push_back(row_axis_);
+    for (size_t i : axes)
+      space.push_back(i == last ? c.tiles : i == row_axis_ ? r.tiles : s_.spatial[i].extent);
+    cost = space;
+    for (const Axis& a : s_.reduction) cost.push_back(a.extent);
+    cost.push_back(w_.index(r.size * c.size));
+    return w_.fused(outer_kind(options_, cost), "tile", space, [&](const std::vector<Expr>& point) {
+      std::vector<Expr> at(point.size());
+      for (size_t i = 0; i < axes.size(); ++i) at[axes[i]] = point[i];
+      at[last] = c.start + at[last] * c.size;
+      if (has_rows()) at[row_axis_] = r.start + at[row_axis_] * r.size;
+      return tile(r.size, c.size, at);
+    });
+  }
+
   // The results of `rows` x `columns` elements from `first` on.
   Stmt tile(int64_t rows, int64_t columns, const std::vector<Expr>& first) {
     const int64_t count = rows * columns, lanes = width_ * (count >= 4 ? 1 : 4);

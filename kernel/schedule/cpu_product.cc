@@ -12,7 +12,6 @@
 // An operand that does not lie in panels is put there first, if enough rows share the work. Every element is summed in the
 // order of k whatever the tiles are, so results do not depend on them.
 #include <algorithm>
-#include <bit>
 #include <optional>
 
 #include "base/integers.h"
@@ -23,10 +22,13 @@
 namespace relay::kernel::schedule {
 namespace {
 
-constexpr int64_t kWorthPacking = 16;  // rows that share a packed element
-constexpr int64_t kFewRows = 3;     // for which it is not worth it, if only the run knows how many there are
-constexpr int64_t kLongest = 1024;  // terms that are summed in one go
-constexpr int64_t kPiece = 768;     // terms of a piece of a longer sum: its rows of A stay in the cache
+// Rows that share a packed element and are too few for it. A matrix whose columns are scattered, as the weight of a dense layer
+// is, can be read along them for a few rows, each time for four of them; one whose columns lie side by side is read as
+// well without panels until it goes through the cache twice.
+constexpr int64_t kFewRows = 6;
+constexpr int64_t kFewRowsOfLines = 17;
+constexpr int64_t kLongest = 1024;       // terms that are summed in one go
+constexpr int64_t kPiece = 768;          // terms of a piece of a longer sum: its rows of A stay in the cache
 constexpr int64_t kUnrolledSteps = 4;    // of the reduction
 constexpr int64_t kLightOperations = 8;  // an epilogue of so many is written out for every vector of a tile
 
@@ -57,6 +59,7 @@ struct Plan {
   const ExprNode* operand = nullptr;  // the factor that varies along the columns
   int64_t columns = 0;                // of a panel
   bool in_panels = false;             // it lies in panels already
+  int64_t few_rows = 0;               // that are not worth to put it there
   bool in_order = false;              // and these lie one after the other, with the rows of each
   std::vector<size_t> outer, rows;    // axes: those along which the operand varies, and the others
 };
@@ -111,7 +114,8 @@ std::optional<Plan> find_plan(const Stage& s, const Machine& m, bool only_if_wor
   // A matrix that lies as it is read, and stays in the cache, is read where it is.
   const bool contiguous = worst_stride(plan.operand, column.var, s.bounds) != Stride::kOther;
   const int64_t bytes = 4 * guess(column.extent) * guess(s.reduction[0].extent);
-  const bool worth_it = rows >= kWorthPacking && guess(column.extent) >= m.vector_floats &&
+  plan.few_rows = contiguous ? kFewRowsOfLines : kFewRows;
+  const bool worth_it = rows > plan.few_rows && guess(column.extent) >= m.vector_floats &&
                         !(contiguous && bytes < m.level_2_bytes / 4);
   if (only_if_worth_it && !worth_it) return std::nullopt;
   plan.columns = kPanelVectors * m.vector_floats;
@@ -245,12 +249,8 @@ class Product {
       if (smaller > 0) sizes.push_back({w_.index(size * (tiles - smaller)), w_.index(smaller), size - 1});
       if (plan_.in_order && panels == 1) t.fetch = fetch_ahead(machine_, tiles, plan_.columns);
     } else {
-      // So many tiles of the most rows, and what is left in tiles of powers of two: each reads the whole panel.
-      std::vector<int64_t> wanted{most};
-      for (int64_t size = std::bit_floor(static_cast<uint64_t>(std::max<int64_t>(most - 1, 1))); size >= 1;
-           size /= 2)
-        wanted.push_back(size);
-      sizes = segments(count, wanted);
+      // So many tiles of the most rows, and one for what is left: each reads the whole panel.
+      sizes.push_back({w_.index(0), floor_div(count, most), most});
     }
     std::vector<Stmt> parts;
     Expr before = w_.index(0);
@@ -262,6 +262,14 @@ class Product {
         return write_tile(t);
       }));
       before = before + r.tiles;
+    }
+    if (count->kind != ExprKind::kInt) {
+      const Expr rest = floor_mod(count, most);
+      t.row = first + floor_div(count, most) * most;
+      parts.push_back(choose_by(w_, rest, most, [&](int64_t rows) {
+        t.rows = rows;
+        return rows == 0 ? w_.sequence({}) : write_tile(t);
+      }));
     }
     return w_.sequence(parts);
   }
@@ -538,12 +546,12 @@ Stmt write_product(Writer& w, const CpuOptions& options, const Work& work) {
   return plan ? Product(w, options, work, *plan, machine).write() : nullptr;
 }
 
-Expr too_few_for_panels(const CpuOptions& options, const Work& work) {
+std::optional<ProductRows> rows_of_product(const CpuOptions& options, const Work& work) {
   const std::optional<Plan> plan = find_plan(work.stage, machine_for(options));
-  if (!plan || plan->in_panels) return {};
-  Expr rows = work.stage.init->pool->integer(1);
-  for (size_t a : plan->rows) rows = rows * work.stage.spatial[a].extent;
-  return rows->kind == ExprKind::kInt ? Expr() : less_equal(rows, rows->pool->integer(kFewRows));
+  if (!plan) return std::nullopt;
+  ProductRows out{work.stage.init->pool->integer(1), plan->few_rows};
+  for (size_t a : plan->rows) out.count = out.count * work.stage.spatial[a].extent;
+  return out;
 }
 
 std::optional<PackedProduct> pack_product(Writer& w, const CpuOptions& options, const Stage& stage) {

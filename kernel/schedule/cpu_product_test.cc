@@ -46,6 +46,20 @@ class ProductOfPanels : public ScheduleTest {
     });
     return k.finish("k", "", {y});
   }
+  // The numbers of rows of its tiles.
+  std::set<int64_t> tile_rows(const Kernel& k) {
+    std::set<int64_t> rows;
+    visit(k.body, [&](Stmt below) {
+      const auto* a = below->as<Allocate>();
+      if (a && a->buffer->name.text().starts_with("y_tile")) rows.insert(a->buffer->shape[0]->int_value);
+    });
+    return rows;
+  }
+  bool asks(const Kernel& k, Expr condition) {
+    bool found = false;
+    visit(k.body, [&](Stmt below) { found |= below->as<If>() && below->as<If>()->condition == condition; });
+    return found;
+  }
 };
 
 TEST_F(ProductOfPanels, OfAllNumbersOfRows) {
@@ -97,6 +111,18 @@ TEST_F(ProductOfPanels, WhatDoesNotLieInPanelsIsPutThereIfEnoughRowsShareIt) {
     expect_same(small, scheduled(small));
   }
 }
+TEST_F(ProductOfPanels, KnownAndUnknownRowsAreEnoughAtTheSameNumber) {
+  const Expr n = pool_.shape_variable("n");
+  const std::vector<Expr> scattered{index(21), index(40)}, lines{index(600), index(120)};
+  for (const auto& [w, few] : {std::pair(scattered, 6), std::pair(lines, 17)}) {
+    const bool transposed = w == scattered;
+    const Expr length = transposed ? w[1] : w[0];
+    EXPECT_EQ(find_block(scheduled(matrices({index(few), length}, w, transposed)).body, "y_pack"), nullptr);
+    EXPECT_NE(find_block(scheduled(matrices({index(few + 1), length}, w, transposed)).body, "y_pack"),
+              nullptr);
+    EXPECT_TRUE(asks(scheduled(matrices({n, length}, w, transposed)), less_equal(n, index(few))));
+  }
+}
 TEST_F(ProductOfPanels, OfBatches) {
   const Kernel k = matrices({index(3), index(18), index(33)}, {index(3), index(10), index(33)}, true);
   const Kernel s = scheduled(k);
@@ -108,29 +134,38 @@ TEST_F(ProductOfPanels, OfUnknownExtents) {
   const Kernel k = matrices({m, l}, {n, l}, true);
   for (int64_t size : {1, 9}) expect_same(k, scheduled(k), {{m, size + 1}, {n, 2 * size}, {l, size}});
 }
-TEST_F(ProductOfPanels, WhatIsLeftOfUnknownManyRowsIsComputedTogether) {
+TEST_F(ProductOfPanels, WhatIsLeftOfUnknownManyRowsIsOneTile) {
   const Expr n = pool_.shape_variable("n");
-  const Kernel k = product({n}, 5, 16, 8), s = scheduled(k);
-  std::set<int64_t> rows;
-  visit(s.body, [&](Stmt below) {
-    const auto* a = below->as<Allocate>();
-    if (a && a->buffer->name.text().starts_with("y_tile")) rows.insert(a->buffer->shape[0]->int_value);
-  });
-  EXPECT_GT(rows.size(), 2u) << show(s);
-  for (int64_t size : {1, 2, 4}) EXPECT_TRUE(rows.contains(size)) << size;
-  for (int64_t size = 0; size < 20; ++size) expect_same(k, s, {{n, size}});
+  const Kernel k = product({n}, 5, 16, 8);
+  for (int width : {4, 16}) {
+    const Kernel s = scheduled(k, width);
+    const int64_t most = width == 16 ? 12 : 6;
+    if (width == 4) {
+      for (int64_t size = 1; size <= most; ++size) EXPECT_TRUE(tile_rows(s).contains(size)) << size;
+      EXPECT_EQ(*tile_rows(s).rbegin(), most);
+    }
+    for (int64_t size = 0; size < 3 * most; ++size) expect_same(k, s, {{n, size}});
+  }
 }
 TEST_F(ProductOfPanels, FewOfUnknownManyRowsNeedNone) {
   const Expr n = pool_.shape_variable("n");
   const Kernel k = matrices({n, index(40)}, {index(24), index(40)}, true), s = scheduled(k);
   EXPECT_NE(find_block(s.body, "y_pack"), nullptr);
-  bool asks = false;
-  visit(s.body, [&](Stmt below) {
-    const auto* c = below->as<If>();
-    asks |= c && c->condition == less_equal(n, index(3));
-  });
-  EXPECT_TRUE(asks) << show(s);
-  for (int64_t size : {0, 1, 3, 4, 17}) expect_same(k, s, {{n, size}});
+  EXPECT_TRUE(asks(s, less_equal(n, index(6)))) << show(s);
+  EXPECT_TRUE(asks(s, equal(n, index(1)))) << show(s);
+  for (int64_t size : {0, 1, 2, 3, 4, 6, 7, 17}) expect_same(k, s, {{n, size}});
+}
+TEST_F(ProductOfPanels, FewRowsOfSeveralUnknownAxesNeedNone) {
+  const Expr b = pool_.shape_variable("b"), n = pool_.shape_variable("n");
+  const Kernel k = matrices({b, n, index(40)}, {index(24), index(40)}, true), s = scheduled(k);
+  EXPECT_TRUE(asks(s, less_equal(b * n, index(6)))) << show(s);
+  for (int64_t size : {0, 1, 6, 7}) expect_same(k, s, {{b, 1}, {n, size}});
+}
+TEST_F(ProductOfPanels, OneOfUnknownManyRowsIsComputedForSeveralPanelsAtOnce) {
+  const Expr n = pool_.shape_variable("n");
+  const Kernel k = product({n}, 6, 85, 8), s = scheduled(k);
+  EXPECT_TRUE(asks(s, equal(n, index(1)))) << show(s);
+  for (int64_t size : {1, 2, 3}) expect_same(k, s, {{n, size}});
 }
 TEST_F(ProductOfPanels, OfIntegersStayAsTheyWere) {
   const Tensor x = k_.input("x", kInt32, {index(20), index(4)});

@@ -24,8 +24,13 @@ constexpr int64_t kLongestOnStack = 4096;  // floats of a row that is kept on th
 class Rows {
  public:
   Rows(Writer& w, const CpuOptions& options, std::span<const Buffer* const> kept,
-       const std::vector<Stage>& stages)
-      : w_(w), options_(options), kept_(kept), stages_(stages), width_(options.vector_floats) {}
+       const std::vector<Stage>& stages, int64_t longest)
+      : w_(w),
+        options_(options),
+        kept_(kept),
+        stages_(stages),
+        longest_(longest),
+        width_(options.vector_floats) {}
 
   // Null if some stage does not go along rows.
   Stmt write() {
@@ -46,20 +51,25 @@ class Rows {
     if (length_->kind == ExprKind::kInt)
       return length_->int_value <= kShort ? several(outer, extents) : one_by_one(outer, extents);
     // How long rows are is known when the kernel runs. Room for short ones is of one size.
-    Stmt several_rows = several(outer, extents), single_rows = one_by_one(outer, extents);
-    return w_.choose(less_equal(length_, w_.index(kShort)), several_rows, single_rows);
+    Stmt several_rows = several(outer, extents);
+    if (longest_ <= kShort) return several_rows;
+    return w_.choose(less_equal(length_, w_.index(kShort)), several_rows, one_by_one(outer, extents));
   }
 
  private:
   Stmt one_by_one(ForKind outer, const std::vector<Expr>& extents) {
     vectors_of_row_ = kAccumulators;
-    most_on_stack_ = kLongestOnStack;
-    return w_.fused(outer, "row", extents, [&](const std::vector<Expr>& at) { return write_rows(at, 1); });
+    most_on_stack_ = std::min(kLongestOnStack, longest_);
+    known_to_fit_ = longest_ <= kLongestOnStack;
+    Stmt rows =
+        w_.fused(outer, "row", extents, [&](const std::vector<Expr>& at) { return write_rows(at, 1); });
+    known_to_fit_ = false;
+    return rows;
   }
 
   Stmt several(ForKind outer, std::vector<Expr> extents) {
     vectors_of_row_ = 1;
-    most_on_stack_ = kShort;
+    most_on_stack_ = std::min(kShort, longest_);
     known_to_fit_ = true;
     const Expr last = extents.back();
     std::vector<Stmt> parts;
@@ -299,6 +309,7 @@ class Rows {
   const CpuOptions& options_;
   std::span<const Buffer* const> kept_;
   const std::vector<Stage>& stages_;
+  int64_t longest_;  // that a row may be
   int64_t width_;
   std::vector<Axis> rows_;
   Expr length_;
@@ -315,9 +326,9 @@ class Rows {
 }  // namespace
 
 Stmt write_rows(Writer& w, const CpuOptions& options, std::span<const Buffer* const> kept,
-                const std::vector<Stage>& stages) {
+                const std::vector<Stage>& stages, int64_t longest) {
   if (options.in_order) return nullptr;  // rows are reduced in lanes
-  return Rows(w, options, kept, stages).write();
+  return Rows(w, options, kept, stages, longest).write();
 }
 
 }  // namespace relay::kernel::schedule

@@ -1,6 +1,7 @@
 // The rules of the CPU schedule, each for one form of stage. A rule that does not apply gives null.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <span>
 
@@ -24,16 +25,24 @@ Stmt write_windows(Writer& w, const CpuOptions& options, const Work& work);
 bool is_window(const CpuOptions& options, const Stage& s);
 bool is_padding(const Stage& s);
 // Stages that all go along rows, of which they have a reduction and something else: row by row. Only the tensors `kept`
-// are looked at afterwards.
+// are looked at afterwards. Where the extents do not say how long a row is, it is no longer than `longest`.
 Stmt write_rows(Writer& w, const CpuOptions& options, std::span<const Buffer* const> kept,
-                const std::vector<Stage>& stages);
+                const std::vector<Stage>& stages, int64_t longest = INT64_MAX);
 // A whole kernel that is a product, what goes along its rows, and a product with the result: a few rows at a time.
-Stmt write_attention(Writer& w, const CpuOptions& options, const Kernel& k, const std::vector<Stage>& stages);
+struct AttentionLoops {
+  Stmt loops;
+  Expr holds;  // what the loops count on, to be asked when the kernel runs; null: nothing
+};
+std::optional<AttentionLoops> write_attention(Writer& w, const CpuOptions& options, const Kernel& k,
+                                              const std::vector<Stage>& stages);
 // Products of matrices in panels: an operand whose columns are grouped, two vectors a group, or worth to be put so.
 Stmt write_product(Writer& w, const CpuOptions& options, const Work& work);
-// Of a product that write_product puts into panels though the number of its rows is not known: whether they are too few
-// for that. Null of others.
-Expr too_few_for_panels(const CpuOptions& options, const Work& work);
+// How many rows write_product shares a panel between, and how many are too few for that. Nothing if it does not apply.
+struct ProductRows {
+  Expr count;
+  int64_t too_few = 0;
+};
+std::optional<ProductRows> rows_of_product(const CpuOptions& options, const Work& work);
 // The same in two steps, for products that are computed in parts: what puts the operand into panels, and the stage that
 // then reads it there.
 struct PackedProduct {
@@ -56,6 +65,9 @@ bool vectorizable(Expr e, Expr var, const Bounds& bounds);
 
 // Is it worth starting threads? Unknown sizes are taken to be large.
 ForKind outer_kind(const CpuOptions& options, const std::vector<Expr>& space);
+
+// body(i) for the i in [0, end) that the value is when the kernel runs, found by halves.
+Stmt choose_by(Writer& w, Expr value, int64_t end, const std::function<Stmt(int64_t)>& body);
 
 // Consecutive pieces of an axis, each cut into tiles of one constant size.
 struct Segment {

@@ -205,6 +205,18 @@ INSTANTIATE_TEST_SUITE_P(Sizes, CpuDense,
                                            Sizes{16, 17, 40}, Sizes{12, 64, 5}, Sizes{33, 8, 70},
                                            Sizes{2, 3, 0}));
 
+// The remainder of rows is a tile of its own: for every remainder, the bits are those of the kernel as it was written.
+TEST_P(CpuDense, OfEveryNumberOfRowsThatATileLeaves) {
+  const Expr n = pool_.shape_variable("n");
+  for (bool transposed : {false, true}) {
+    const Kernel k = dense(n, index(GetParam().units), index(GetParam().width), transposed);
+    for (int width : {4, 16}) {
+      const Kernel s = scheduled(k, width);
+      for (int64_t rows = 0; rows <= 25; ++rows) expect_same(k, s, {{n, rows}});
+    }
+  }
+}
+
 TEST_F(Cpu, BatchedProductOfMatrices) {
   const Expr n = pool_.shape_variable("n");
   const Tensor x = k_.input("x", kFloat32, {index(2), n, index(9)}),

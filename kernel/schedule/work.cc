@@ -185,6 +185,26 @@ std::vector<Binding> Work::bind(const std::vector<Expr>& at) const {
   return out;
 }
 
+Work where(const Work& work, Expr variable, int64_t value) {
+  const std::unordered_map<const ExprNode*, Expr> by{{variable.get(), variable->pool->integer(value)}};
+  const auto known = [&](Expr e) { return e ? substitute(e, by) : e; };
+  const auto stage = [&](Stage s) {
+    for (std::vector<Axis>* axes : {&s.spatial, &s.reduction}) {
+      for (Axis& a : *axes) {
+        a.extent = known(a.extent);
+        s.bounds.bind(a.var, a.extent);
+      }
+    }
+    s.init = known(s.init);
+    s.value = known(s.value);
+    s.next = known(s.next);
+    return s;
+  };
+  Work out{stage(work.stage)};
+  if (work.epilogue) out.epilogue = stage(*work.epilogue);
+  return out;
+}
+
 bool is_place(Expr index, const Axis& axis) {
   return index == axis.var || (axis.extent.is_int(1) && index.is_int(0));
 }
@@ -226,7 +246,9 @@ std::vector<Expr> extents_of(const std::vector<Axis>& axes) {
 }
 
 bool same_place_everywhere(const Stage& stage) {
-  bool same = true;
+  // A local tensor may have more room than there are elements.
+  bool same = std::equal(stage.spatial.begin(), stage.spatial.end(), stage.buffer->shape.begin(),
+                         stage.buffer->shape.end(), [](const Axis& a, Expr e) { return a.extent == e; });
   for_each_load(stage.value, [&](const ExprNode* n) {
     const bool identical = n->buffer->shape == stage.buffer->shape &&
                            std::equal(n->args.begin(), n->args.end(), stage.spatial.begin(),

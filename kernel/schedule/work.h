@@ -32,6 +32,9 @@ Kernel inline_producers(Kernel k, const MayPad& may_pad);
 // Reductions joined with the elementwise stage that alone reads them. The pair runs where that stage stood.
 std::vector<Work> join_epilogues(const Kernel& k, const std::vector<Stage>& stages);
 
+// The same work where a shape variable has this value. Buffers keep their shapes.
+Work where(const Work& work, Expr variable, int64_t value);
+
 std::vector<Expr> extents_of(const std::vector<Axis>& axes);
 
 // One element of a reduction, in a local sum, and what becomes of it.
