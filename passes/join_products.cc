@@ -106,13 +106,13 @@ std::set<const void*> weights_of_products(const Module& m) {
 
 class Joiner {
  public:
-  Joiner(Context& context, Expr root)
-      : context_(context),
+  Joiner(const Module& m, Expr root)
+      : context_(m.context()),
         root_(root),
         order_(post_order(root)),
         scopes_(scopes(root)),
         zones_(zones(scopes_, order_)),
-        effects_(context, root) {
+        effects_(m, root) {
     for (Expr e : order_) {
       for_each_child(e, [&](Expr child) { user_[child] = e; });
       const auto* fn = e->as<Fn>();
@@ -364,7 +364,7 @@ Module run(const Module& m, const PassContext&) {
   Module out = m;
   JoinedWeights joined;
   for (const auto& [name, fn] : m.functions()) {
-    const Expr now = Joiner(m.context(), fn).run(weights, joined);
+    const Expr now = Joiner(m, fn).run(weights, joined);
     if (now != fn) out.set_function(name.text(), now->as<Fn>());
   }
   return out;
