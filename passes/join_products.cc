@@ -11,8 +11,11 @@
 // and one for what follows several products together, as the state of a cell follows its gates. What follows them must not
 // belong to a product that stays alone, which takes elementwise work but no slices.
 //
-// Nothing is computed that was not computed before: products join only if all of them are evaluated whenever one is. A weight
-// that something else reads, too, would be kept twice, and stays.
+// Nothing is computed that was not computed before: products join only if all of them are evaluated whenever one is. No weight is
+// kept twice: one that something else reads, too, or that would be beside others elsewhere, stays.
+#include <algorithm>
+#include <deque>
+#include <functional>
 #include <map>
 #include <numeric>
 #include <optional>
@@ -33,8 +36,8 @@ namespace {
 
 using op::Fusion;
 
-// Weights side by side, by the axis along which they are, where their elements are, and their shapes.
-using JoinedWeights = std::map<std::pair<size_t, std::vector<std::pair<const void*, Shape>>>, Expr>;
+// Weights side by side: the axis along which they are, where their elements are, and their shapes.
+using Weights = std::pair<size_t, std::vector<std::pair<const void*, Shape>>>;
 
 // nn.dense or nn.matmul with a weight that is known, of which the outputs are along one axis.
 struct Product {
@@ -84,24 +87,32 @@ struct End {
   bool is_new;
 };
 
-// Weights that nothing but products which may join uses.
-std::set<const void*> weights_of_products(const Module& m) {
+// What may join: weights that nothing but such products uses, by where their elements are, and the functions with products.
+struct Candidates {
+  std::set<const void*> weights;
+  std::vector<Symbol> functions;
+};
+
+Candidates find_candidates(const Module& m) {
+  Candidates out;
   std::map<const void*, size_t> by_products, by_anything;  // by where the elements are: how often it is used
   for (const auto& [name, fn] : m.functions()) {
+    bool any = false;
     for (Expr e : post_order(fn)) {
       const auto* call = e->as<Call>();
       const Constant* weight = call ? weight_of(m.context(), *call) : nullptr;
       if (weight) ++by_products[weight->value->data()];
+      any |= weight != nullptr;
       for_each_child(e, [&](Expr child) {
         if (const auto* c = child->as<Constant>()) ++by_anything[c->value->data()];
       });
     }
+    if (any) out.functions.push_back(name);
   }
-  std::set<const void*> weights;
   for (const auto& [weight, uses] : by_products) {
-    if (by_anything[weight] == uses) weights.insert(weight);
+    if (by_anything[weight] == uses) out.weights.insert(weight);
   }
-  return weights;
+  return out;
 }
 
 class Joiner {
@@ -121,15 +132,59 @@ class Joiner {
     }
   }
 
-  // `weights` may be joined; `joined` has what was made so far.
-  Expr run(const std::set<const void*>& weights, JoinedWeights& joined) {
+  // Chooses the products that join, among those of these weights.
+  void choose(const std::set<const void*>& weights) {
+    products_.clear();
+    groups_.clear();
+    product_of_.clear();
     collect(weights);
     for (const Group& g : groups_) {
       if (g.products.size() < 2) products_[g.products[0]].joins = false;
     }
     while (any_joins() && drop_some()) {
     }
-    return any_joins() ? rebuild(joined) : root_;
+  }
+
+  // For each weight the one that it becomes part of; none for one that stays, or would be in it twice.
+  void report(const std::function<void(const void* weight, const Weights& whole)>& f) const {
+    for (const Group& g : groups_) {
+      const Weights whole = weights_of(g);
+      std::set<const void*> parts;
+      for (size_t i : g.products) {
+        const Product& p = products_[i];
+        const bool once = parts.insert(p.weight->value->data()).second;
+        f(p.weight->value->data(), p.joins && once ? whole : Weights{});
+      }
+    }
+  }
+
+  // The function with the chosen products joined; `constants` has what was made so far.
+  Expr rebuild(std::map<Weights, Expr>& constants) {
+    if (!any_joins()) return root_;
+    relay::Builder b(context_);
+    std::vector<Expr> product_of_group(groups_.size());
+    std::vector<int64_t> next_output(groups_.size());
+    NodeMap<Expr> now;
+    for (Expr e : order_) {
+      std::vector<Expr> children;
+      for_each_child(e, [&](Expr child) { children.push_back(now.get(child)); });
+      now[e] = with_children(context_, e, children);
+      if (!joins(e)) continue;
+      const Product& p = products_[product_of_.at(e)];
+      SpanScope at(b, e->span);
+      Expr& product = product_of_group[p.group];
+      if (!product) product = product_of(b, groups_[p.group], now.get(p.call->args[0]), constants);
+      // Slices are in evaluation order, as their weights are.
+      int64_t& begin = next_output[p.group];
+      const int64_t end = begin + p.weight->value->shape()[axis_of_outputs(*p.call)];
+      const auto axis = static_cast<int64_t>(e->type->as<TensorType>()->rank()) - 1;
+      now[e] = op::call(b, op::kStridedSlice, {product},
+                        {{"begin", std::vector<int64_t>{begin}},
+                         {"end", std::vector<int64_t>{end}},
+                         {"axes", std::vector<int64_t>{axis}}});
+      begin = end;
+    }
+    return now.get(root_);
   }
 
  private:
@@ -144,13 +199,15 @@ class Joiner {
     for (Expr e : order_) {
       const auto* call = e->as<Call>();
       const Constant* weight = call && !inside_kernel_.get(e) ? weight_of(context_, *call) : nullptr;
-      if (!weight || !weights.contains(weight->value->data()) || !effects_.steady(call->args[0])) continue;
+      if (!weight || !weights.contains(weight->value->data())) continue;
       Group group{op::callee(*call),
                   common_attributes(context_, *call),
                   weight->value->dtype(),
                   zones_[scopes_.scope_of.get(e)],
                   {}};
-      std::vector<size_t>& known = groups_of[input_of(call->args[0])];
+      // What cannot be evaluated at another time is its own input alone.
+      const Expr input = effects_.steady(call->args[0]) ? input_of(call->args[0]) : e;
+      std::vector<size_t>& known = groups_of[input];
       size_t g = groups_.size();
       for (size_t other : known) {
         const Group& o = groups_[other];
@@ -295,45 +352,25 @@ class Joiner {
     return dropped;
   }
 
-  Expr rebuild(JoinedWeights& joined) {
-    relay::Builder b(context_);
-    std::vector<Expr> product_of_group(groups_.size());
-    std::vector<int64_t> next_output(groups_.size());
-    NodeMap<Expr> now;
-    for (Expr e : order_) {
-      std::vector<Expr> children;
-      for_each_child(e, [&](Expr child) { children.push_back(now.get(child)); });
-      now[e] = with_children(context_, e, children);
-      if (!joins(e)) continue;
-      const Product& p = products_[product_of_.at(e)];
-      SpanScope at(b, e->span);
-      Expr& product = product_of_group[p.group];
-      if (!product) product = product_of(b, groups_[p.group], now.get(p.call->args[0]), joined);
-      // Slices are in evaluation order, as their weights are.
-      int64_t& begin = next_output[p.group];
-      const int64_t end = begin + p.weight->value->shape()[axis_of_outputs(*p.call)];
-      const auto axis = static_cast<int64_t>(e->type->as<TensorType>()->rank()) - 1;
-      now[e] = op::call(b, op::kStridedSlice, {product},
-                        {{"begin", std::vector<int64_t>{begin}},
-                         {"end", std::vector<int64_t>{end}},
-                         {"axes", std::vector<int64_t>{axis}}});
-      begin = end;
-    }
-    return now.get(root_);
-  }
-
-  Expr product_of(relay::Builder& b, const Group& group, Expr input, JoinedWeights& joined) {
-    JoinedWeights::key_type key;
-    std::vector<Value> parts;
+  Weights weights_of(const Group& group) const {
+    Weights out;
     for (size_t i : group.products) {
       const Product& p = products_[i];
       if (!p.joins) continue;
-      key.first = axis_of_outputs(*p.call);
-      key.second.emplace_back(p.weight->value->data(), p.weight->value->shape());
-      parts.push_back(Value(*p.weight->value));
+      out.first = axis_of_outputs(*p.call);
+      out.second.emplace_back(p.weight->value->data(), p.weight->value->shape());
     }
-    Expr& weight = joined[key];
+    return out;
+  }
+
+  Expr product_of(relay::Builder& b, const Group& group, Expr input, std::map<Weights, Expr>& constants) {
+    const Weights key = weights_of(group);
+    Expr& weight = constants[key];
     if (!weight) {
+      std::vector<Value> parts;
+      for (size_t i : group.products) {
+        if (products_[i].joins) parts.push_back(Value(*products_[i].weight->value));
+      }
       const std::vector<Value> args{Value::tuple(std::move(parts))};
       const Attrs attrs = context_.attrs({{"axis", static_cast<int64_t>(key.first)}});
       weight = b.constant(op::evaluate(context_, op::kConcatenate, args, attrs).tensor());
@@ -359,13 +396,27 @@ class Joiner {
 };
 
 Module run(const Module& m, const PassContext&) {
-  const std::set<const void*> weights = weights_of_products(m);
-  if (weights.size() < 2) return m;
+  Candidates candidates = find_candidates(m);
+  if (candidates.weights.size() < 2) return m;
+  std::deque<Joiner> joiners;
+  for (Symbol name : candidates.functions) joiners.emplace_back(m, m.function(name.text()));
+  for (bool again = true; again;) {
+    again = false;
+    std::map<const void*, Weights> wholes;
+    for (Joiner& j : joiners) j.choose(candidates.weights);
+    for (Joiner& j : joiners) {
+      j.report([&](const void* weight, const Weights& whole) {
+        if (wholes.try_emplace(weight, whole).first->second != whole)
+          again |= candidates.weights.erase(weight) > 0;
+      });
+    }
+  }
   Module out = m;
-  JoinedWeights joined;
-  for (const auto& [name, fn] : m.functions()) {
-    const Expr now = Joiner(m, fn).run(weights, joined);
-    if (now != fn) out.set_function(name.text(), now->as<Fn>());
+  std::map<Weights, Expr> constants;
+  for (size_t i = 0; i < joiners.size(); ++i) {
+    const std::string_view name = candidates.functions[i].text();
+    const Expr now = joiners[i].rebuild(constants);
+    if (now != m.function(name)) out.set_function(name, now->as<Fn>());
   }
   return out;
 }
