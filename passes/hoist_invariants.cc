@@ -43,14 +43,14 @@ struct Turns {
 
 class Hoister {
  public:
-  Hoister(Context& context, Expr root, size_t most_nodes)
-      : context_(context),
-        builder_(context),
+  Hoister(const Module& m, Expr root, size_t most_nodes)
+      : context_(m.context()),
+        builder_(m.context()),
         most_nodes_(most_nodes),
         order_(post_order(root)),
         scopes_(scopes(root)),
         zones_(zones(scopes_, order_)),
-        effects_(context, root) {}
+        effects_(m, root) {}
 
   // Of the root itself or of a function in it; nothing if it computes nothing again. `rest` names the function of later turns.
   std::optional<Turns> split(const Recursion& r, Expr rest) {
@@ -220,17 +220,17 @@ std::vector<const Let*> recursive_lets(Expr root) {
 }
 
 // The root with one of the lets that bind such a function split; the root itself if there is none.
-Expr split_let(Context& context, Expr root, size_t most_nodes) {
+Expr split_let(const Module& m, Expr root, size_t most_nodes) {
   const std::vector<const Let*> lets = recursive_lets(root);
   if (lets.empty()) return root;
-  Hoister hoister(context, root, most_nodes);
-  relay::Builder b(context);
+  Hoister hoister(m, root, most_nodes);
+  relay::Builder b(m.context());
   for (const Let* let : lets) {
     const Var* rest = b.var(cat(let->x->name.text(), "_rest"));
     const std::optional<Turns> turns =
         hoister.split({let->value->as<Fn>(), [&](Expr e) { return e == let->x; }}, rest);
     if (!turns) continue;
-    return rewrite(context, root, [&](relay::Builder& builder, Expr now) -> Expr {
+    return rewrite(m.context(), root, [&](relay::Builder& builder, Expr now) -> Expr {
       const auto* same = now->as<Let>();
       if (!same || same->x != let->x) return now;
       return builder.let(rest, turns->rest, builder.let(let->x, turns->first, same->body));
@@ -253,7 +253,7 @@ Module run(const Module& m, const PassContext& pass) {
     Expr now = fn;
     for (Expr before = nullptr; before != now;) {
       before = now;
-      now = split_let(context, before, most_nodes);
+      now = split_let(m, before, most_nodes);
     }
     const std::vector<Symbol> mentioned = mentioned_globals(now);
     if (std::find(mentioned.begin(), mentioned.end(), name) != mentioned.end()) {
@@ -263,8 +263,7 @@ Module run(const Module& m, const PassContext& pass) {
         return global && global->name == own;
       };
       relay::Builder b(context);
-      if (const auto turns =
-              Hoister(context, now, most_nodes).split({now->as<Fn>(), is_self}, b.global(rest))) {
+      if (const auto turns = Hoister(m, now, most_nodes).split({now->as<Fn>(), is_self}, b.global(rest))) {
         now = turns->first;
         out.set_function(rest, turns->rest);
       }
