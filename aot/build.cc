@@ -52,7 +52,7 @@ Result<std::string> compile(const Sources& sources, Weights weights,
   TemporaryFolder folder;
   if (std::string wrong = folder.make(); !wrong.empty()) return uncompiled(std::move(wrong));
   if (weights == Weights::kEmbedded) {
-    std::string wrong = write_file_atomically(folder.path() + "/weights.bin", sources.weights);
+    std::string wrong = write_file_atomically(cat(folder.path(), "/", kWeightsSource), sources.weights);
     if (!wrong.empty()) return uncompiled(std::move(wrong));
   }
   std::vector<kernel::native::Source> texts;

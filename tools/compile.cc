@@ -10,6 +10,7 @@
 #include "aot/build.h"
 #include "aot/cuda/build.h"
 #include "aot/cuda/emit.h"
+#include "aot/listing.h"
 #include "aot/package.h"
 #include "base/cat.h"
 #include "base/file.h"
@@ -70,16 +71,6 @@ std::map<std::string, int64_t> bounds_of(const Options& o, const aot::Program& p
     bounds[name] = most;
   }
   return bounds;
-}
-
-// The sources as one text for people, each behind a line that names it.
-std::string listing(const aot::Sources& sources) {
-  std::string out;
-  for (const aot::SourceFile& f : sources.files) {
-    if (f.name.ends_with(".cc") || f.name.ends_with(".cu"))
-      out += cat("// ---- ", f.name, "\n", f.text, "\n");
-  }
-  return out;
 }
 
 // Why the program cannot be one that reads and writes NumPy's files; empty if it can.
@@ -176,6 +167,22 @@ void deliver(const std::string& text, const Options& o, Session& s) {
   if (std::string wrong = write_file_atomically(o.output, text); !wrong.empty()) s.fail(kLimit, wrong);
 }
 
+// The source as one text. Its weights stand in a file beside it, which is needed when the text is compiled or, with --weights-file,
+// when it runs.
+void deliver_source(const aot::Sources& sources, const aot::EmitOptions& emit, const Options& o, Session& s) {
+  const std::string text = aot::listing(sources);
+  if (sources.weights_bytes == 0 && !o.weights_file) return deliver(text, o, s);
+  if (o.output.empty()) {
+    s.print(text);
+    return s.say(cat("relay: the weights are ", sources.weights.size(),
+                     " bytes and not printed; -o FILE.cc keeps them in a file beside the text\n"));
+  }
+  const std::string name = o.weights_file ? emit.model_name + ".safetensors" : emit.weights_source;
+  const std::string beside = (std::filesystem::path(o.output).parent_path() / name).string();
+  const FileContents files[] = {{beside, sources.weights}, {o.output, text}};
+  if (std::string wrong = write_files_atomically(files); !wrong.empty()) s.fail(kLimit, wrong);
+}
+
 // Writes the artifact whose bytes these are, as what is asked for.
 using Written = Result<std::vector<std::string>>;
 Written write(const Product& product, aot::ArtifactKind kind, const aot::Sources& sources,
@@ -260,7 +267,7 @@ void run_for_gpu(const Options& o, Session& s) {
     s.fail(diagnostics, model->module.context().sources());
     return;
   }
-  if (o.emit == "cuda") return deliver(listing(*sources), o, s);
+  if (o.emit == "cuda") return deliver(aot::listing(*sources), o, s);
   progress.step("compiling CUDA");
   stages.next("compile CUDA and link");
   aot::cuda::CompileOptions compile{.opt_level = o.opt_level};
@@ -289,6 +296,8 @@ void run(const Options& o, Session& s) {
   }
   if (std::string wrong = never_chosen(o.targets); !wrong.empty()) s.fail(kUsage, wrong);
   if (o.emit == "graph" && targets.size() > 1) s.fail(kUsage, "--target: a graph is for one target");
+  if (o.emit == "cpp" && targets.size() > 1)
+    s.fail(kUsage, "--target: a text is compiled for one target; print one for each of them");
   if (o.emit == "graph" && (o.weights_file || !o.licence.empty()))
     s.fail(kUsage,
            "--weights-file and --licence: a graph has its weights in a file, and no place for a licence");
@@ -340,8 +349,12 @@ void run(const Options& o, Session& s) {
   emit.bounds = bounds_of(o, programs[0], s);
   if (s.exit_code != kOk) return;
   emit.kernel_files = 2 * native::usable_cores();
+  if (o.emit == "cpp") {
+    emit.kernel_files = 1;  // what stands before kernels may stand there once
+    emit.weights_source = product.name + ".weights";
+  }
   const aot::Sources sources = aot::emit(variants, emit);
-  if (o.emit == "cpp") return deliver(listing(sources), o, s);
+  if (o.emit == "cpp") return deliver_source(sources, emit, o, s);
   if (o.emit == "header") return deliver(sources.header, o, s);
   progress.step("compiling C++");
   stages.next("compile C++ and link");
@@ -378,8 +391,8 @@ void add_compile(CLI::App& app, Session& session) {
          "--emit", o->emit,
          "so; package: a folder with the library and the header for CMake's find_package and for pkg-config; "
          "exe: a program that reads and writes .npy files; header: what stands beside a "
-         "library; cpp, cuda: "
-         "the generated source as one text; graph: the folder -o with graph.json and graph.params. "
+         "library; cpp, cuda: the generated source as one text; that of cpp compiles by itself, with the "
+         "weights beside it; graph: the folder -o with graph.json and graph.params. "
          "Without -o, "
          "texts are printed")
       ->check(CLI::IsMember({"so", "package", "exe", "header", "cpp", "cuda", "graph"}))
