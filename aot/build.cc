@@ -22,13 +22,7 @@ void make_executable(const std::string& path) {
   fs::permissions(path, more, fs::perm_options::add, ignored);
 }
 
-}  // namespace
-
-std::string name_of(const std::string& artifact) {
-  const std::string name = std::filesystem::path(artifact).filename().string();
-  return name.ends_with(".so") ? name.substr(0, name.size() - 3) : name;
-}
-
+// Writes all files whole, or none, the last one last. Returns their paths.
 Result<std::vector<std::string>> write_files(const std::vector<FileContents>& files,
                                              Diagnostics& diagnostics) {
   if (std::string problem = write_files_atomically(files); !problem.empty()) {
@@ -38,6 +32,13 @@ Result<std::vector<std::string>> write_files(const std::vector<FileContents>& fi
   std::vector<std::string> paths;
   for (const FileContents& f : files) paths.push_back(f.path);
   return paths;
+}
+
+}  // namespace
+
+std::string name_of(const std::string& artifact) {
+  const std::string name = std::filesystem::path(artifact).filename().string();
+  return name.ends_with(".so") ? name.substr(0, name.size() - 3) : name;
 }
 
 Result<std::string> compile(const Sources& sources, Weights weights,

@@ -133,8 +133,9 @@ Product product_of(const Options& o, const std::string& licence, Session& s) {
     p.name = aot::name_of(compiles ? p.output : std::filesystem::path(p.output).stem().string());
     if (!o.package_name.empty() || !o.package_version.empty())
       s.fail(kUsage, "--package-name and --package-version: only --emit package makes a package");
-    // A graph's folder is made; without -o, texts are printed.
-    if (o.emit != "graph" && (compiles || !o.output.empty())) wrong = cannot_write(p.output);
+    // Without -o, texts are printed.
+    if (compiles || !o.output.empty())
+      wrong = o.emit == "graph" ? cannot_write_graph(p.output) : cannot_write(p.output);
   }
   if (!wrong.empty()) s.fail(kLimit, wrong);
   return p;

@@ -98,6 +98,12 @@ TEST_F(External, OnAGpuTheyAreRefused) {
   refused({"compile", "loop.relay", "--target", "cuda:sm_90", "--link", "kernels.c"}, kUsage, {"--link"});
 }
 
+TEST_F(External, AGraphHasNoPlaceForThem) {
+  refused(
+      {"compile", "m.relay", "--emit", "graph", "-o", "g", "--input-shapes", "x:2x4"}, kUnsupported,
+      {"m.relay:4:", "no place for the C function `scale_rows` (kernel @scale_rows)", "`aot-cpp`", "--link"});
+}
+
 TEST_F(External, AnExecTestMayHaveThem) {
   write("exec.relay", "RUN exec\nThe C functions of a library.\n---- input\n" + read("m.relay") +
                           "---- calls\n@main([[-1, -1, -1, -1]], [1, 2, 3, 4]) == [[0, 0, 0, 0]]\n"
