@@ -205,6 +205,37 @@ TEST_F(External, APackageCarriesWhatWasLinked) {
   EXPECT_NE(read("scaled/include/scaled.h").find("scale_rows"), std::string::npos);
 }
 
+// The first and the second box lie on the last one, which is the best.
+TEST_F(External, TheExampleDoesWhatItSays) {
+  const std::string program = of_checkout("examples/c_functions/suppress.relay"),
+                    function = of_checkout("examples/c_functions/suppress.c");
+  compile_c({"-std=c99", "-O2", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-shared", "-fPIC", function,
+             "-o", "suppress.so"});
+  for (const char* engine : {"interp", "jit", "graph", "aot-cpp"}) {
+    const std::string out =
+        works({"run", program, "--function", "example", "--engine", engine, "--library", "suppress.so"});
+    EXPECT_NE(out.find("[False, False, True, True]"), std::string::npos) << engine << out;
+    EXPECT_NE(out.find("[0, 0, 0.25, 0.875]"), std::string::npos) << engine << out;
+  }
+  works({"compile", program, "--emit", "exe", "-o", "suppress", "--link", function});
+  write("inputs.relay",
+        "def @main() { (tensor([[0, 0, 2, 2], [0, 0, 2, 2], [5, 5, 6, 6]], float32), tensor([1, 2, 3], "
+        "float32), "
+        "0.5f, 2f) }\n");
+  works({"run", "inputs.relay", "-o", "in/"});
+  const auto runs = [&](const std::string& most) {
+    return run(
+        {.command = {path("suppress"), "in/output_0.npy", "in/output_1.npy", most}, .folder = path("")});
+  };
+  const Ended ended = runs("in/output_2.npy");
+  EXPECT_EQ(ended.exit_code, kOk) << ended.err;
+  EXPECT_NE(ended.out.find("0 2 3"), std::string::npos) << ended.out;
+  const Ended wrong = runs("in/output_3.npy");
+  EXPECT_EQ(wrong.exit_code, kMismatch);
+  EXPECT_NE(wrong.err.find("the C function `suppress_boxes` failed with code 1"), std::string::npos)
+      << wrong.err;
+}
+
 TEST_F(External, WhatCannotBeLinkedIsSaid) {
   refused({"compile", "m.relay", "-o", "m.so"}, kUsage,
           {"kernel @scale_rows", "nothing was given to link with", "--link", "[unresolved-symbol]"});
