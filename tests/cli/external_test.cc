@@ -98,6 +98,25 @@ TEST_F(External, OnAGpuTheyAreRefused) {
   refused({"compile", "loop.relay", "--target", "cuda:sm_90", "--link", "kernels.c"}, kUsage, {"--link"});
 }
 
+TEST_F(External, EveryCallIsComparedByItself) {
+  const Json j = Json::parse(works(Words{"verify", "m.relay", "--library", "kernels.so", "--fill", "range",
+                                         "--every-op", "--levels", "2", "--json"} +
+                                   kTwoRows));
+  size_t kernels = 0;
+  for (const Json& op : j.at("programs").at(0).at("operators").at("list")) {
+    if (op.at("operator") != "@scale_rows") continue;
+    ++kernels;
+    for (const Json& engine : op.at("engines")) {
+      const bool on_gpu = engine.at("engine") == "aot-cuda";
+      EXPECT_EQ(engine.at("verdict"), on_gpu ? "skipped" : "agrees") << engine;
+      if (!on_gpu) {
+        EXPECT_EQ(engine.at("bound"), 0) << engine;
+      }
+    }
+  }
+  EXPECT_EQ(kernels, 2u);
+}
+
 TEST_F(External, AGraphHasNoPlaceForThem) {
   refused(
       {"compile", "m.relay", "--emit", "graph", "-o", "g", "--input-shapes", "x:2x4"}, kUnsupported,
