@@ -156,12 +156,6 @@ passes::RunnerOptions runner_options(const Options& o, const native::Target& tar
   return run;
 }
 
-// Inputs are called what the model's format calls them.
-void name_inputs(const Model& model, passes::Plan& plan) {
-  for (size_t i = 0; i < plan.inputs.size() && i < model.input_names.size(); ++i)
-    plan.inputs[i].name = model.input_names[i];
-}
-
 // Writes a text to the file that -o names; without one, prints it.
 void deliver(const std::string& text, const Options& o, Session& s) {
   if (o.output.empty()) return s.print(text);
@@ -217,7 +211,6 @@ std::optional<aot::Program> lower(const Options& o, const Model& model, const na
     s.fail(diagnostics, model.module.context().sources());
     return std::nullopt;
   }
-  name_inputs(model, program->plan);
   return std::move(*program);
 }
 
@@ -261,7 +254,6 @@ void run_for_gpu(const Options& o, Session& s) {
   emit.model_name = product.name;
   emit.opt_level = o.opt_level;
   emit.kernel_files = native::usable_cores();
-  if (plan) name_inputs(*model, *plan);
   const Result<aot::Sources> sources =
       plan ? aot::cuda::emit(*plan, target, emit, diagnostics) : Result<aot::Sources>(kReported);
   if (!sources) {

@@ -6,6 +6,7 @@
 #include "base/cat.h"
 #include "interp/machine.h"
 #include "op/apply.h"
+#include "passes/port_names.h"
 #include "tools/steps.h"
 #include "tools/stopwatch.h"
 #include "tools/tolerance.h"
@@ -70,7 +71,7 @@ std::vector<Wanted> wanted_of(const Module& m, const RecordedCall& call) {
 
 void compare_run(VerifyRow& row, const Wanted& wanted, std::span<const Tensor> got, size_t run) {
   for (size_t i = 0; i < wanted.tensors.size(); ++i) {
-    const std::string output = wanted.tensors.size() == 1 ? "output" : cat("output_", i);
+    const std::string output = passes::output_name(i, wanted.tensors.size());
     row.add(compare(got[i], wanted.tensors[i], wanted.bounds[i]),
             run == 0 ? output : cat(output, " of evaluation ", run + 1), wanted.tensors[i].shape());
   }
