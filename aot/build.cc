@@ -23,6 +23,18 @@ void make_executable(const std::string& path) {
   fs::permissions(path, more, fs::perm_options::add, ignored);
 }
 
+// Writes all files whole, or none, the last one last. Returns their paths.
+Result<std::vector<std::string>> write_files(const std::vector<FileContents>& files,
+                                             Diagnostics& diagnostics) {
+  if (std::string problem = write_files_atomically(files); !problem.empty()) {
+    diagnostics.error(Span::none(), "file-unwritable", std::move(problem));
+    return kReported;
+  }
+  std::vector<std::string> paths;
+  for (const FileContents& f : files) paths.push_back(f.path);
+  return paths;
+}
+
 }  // namespace
 
 std::string too_large_to_embed(uint64_t weights_bytes) {
@@ -33,17 +45,6 @@ std::string too_large_to_embed(uint64_t weights_bytes) {
 std::string name_of(const std::string& artifact) {
   const std::string name = std::filesystem::path(artifact).filename().string();
   return name.ends_with(".so") ? name.substr(0, name.size() - 3) : name;
-}
-
-Result<std::vector<std::string>> write_files(const std::vector<FileContents>& files,
-                                             Diagnostics& diagnostics) {
-  if (std::string problem = write_files_atomically(files); !problem.empty()) {
-    diagnostics.error(Span::none(), "file-unwritable", std::move(problem));
-    return kReported;
-  }
-  std::vector<std::string> paths;
-  for (const FileContents& f : files) paths.push_back(f.path);
-  return paths;
 }
 
 Result<std::string> compile(const Sources& sources, Weights weights,
@@ -64,7 +65,7 @@ Result<std::string> compile(const Sources& sources, Weights weights,
   TemporaryFolder folder;
   if (std::string wrong = folder.make(); !wrong.empty()) return uncompiled(std::move(wrong));
   if (weights == Weights::kEmbedded) {
-    std::string wrong = write_file_atomically(folder.path() + "/weights.bin", sources.weights);
+    std::string wrong = write_file_atomically(cat(folder.path(), "/", kWeightsSource), sources.weights);
     if (!wrong.empty()) return uncompiled(std::move(wrong));
   }
   std::vector<kernel::native::Source> texts;

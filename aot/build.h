@@ -28,10 +28,6 @@ std::string name_of(const std::string& artifact);
 Result<std::string> compile(const Sources& sources, Weights weights,
                             const kernel::native::CompileOptions& options, Diagnostics& diagnostics);
 
-// Writes all files whole, or none, the last one last. Returns their paths. Reports "file-unwritable".
-Result<std::vector<std::string>> write_files(const std::vector<FileContents>& files,
-                                             Diagnostics& diagnostics);
-
 struct ArtifactKind {
   Weights weights = Weights::kEmbedded;
   bool program = false;  // it has no header then

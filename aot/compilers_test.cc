@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "aot/listing.h"
 #include "aot/testing.h"
 #include "kernel/native/subprocess.h"
 
@@ -269,6 +270,26 @@ TEST_P(Warnings, ThereAreNone) {
         EXPECT_EQ(done.exit_code, 0) << level << "\n" << done.output << done.problem;
       }
     }
+  }
+}
+
+// Without any of the files that the parts come from.
+TEST_P(Warnings, ThereAreNoneInAListing) {
+  if (kernel::native::run({GetParam(), "--version"}, "", 30).exit_code != 0) GTEST_SKIP() << "not installed";
+  TemporaryFolder folder;
+  ASSERT_EQ(folder.make(), "");
+  const auto write = [&](const std::string& name, std::string_view text) {
+    EXPECT_EQ(write_file_atomically(cat(folder.path(), "/", name), text), "");
+  };
+  for (const std::string_view program : {kPlan, kValues}) {
+    const Sources sources =
+        sources_of(program, {kAnyProcessor}, {.weights_source = "the \"weights\"", .kernel_files = 1});
+    write("listing.cc", listing(sources));
+    if (sources.weights_bytes > 0) write("the \"weights\"", sources.weights);
+    const Finished done = kernel::native::run({GetParam(), "-std=c++17", "-Wall", "-Wextra", "-Wpedantic",
+                                               "-Werror", "-fPIC", "-msse2", "-O1", "-c", "listing.cc"},
+                                              folder.path(), 240);
+    EXPECT_EQ(done.exit_code, 0) << done.output << done.problem;
   }
 }
 

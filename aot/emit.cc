@@ -366,7 +366,7 @@ class Emitter {
                  "constexpr uint64_t kWeightsBytes = ", weights_.data.size(), ";\n",
                  "const char kWeightsHead[] = ", c_literal(weights_.head), ";\n");
     }
-    return embed_weights() +
+    return embed_weights(weights_.data.empty() ? std::string_view() : options_.weights_source) +
            "extern \"C\" __attribute__((visibility(\"hidden\"))) const unsigned char relay_weights_begin[];\n"
            "const unsigned char* relay_embedded_weights() { return relay_weights_begin; }\n";
   }

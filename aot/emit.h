@@ -8,6 +8,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "aot/program.h"
@@ -20,12 +21,16 @@ enum class Weights : uint8_t {
   kFile,      // a safetensors file beside it, mapped when the model is opened
 };
 
+// What sources expect the file of embedded weights to be called, beside them.
+inline constexpr std::string_view kWeightsSource = "weights.bin";
+
 struct EmitOptions {
   std::string model_name = "model";  // of the header and of the weights file; letters, digits, `_`, `-`, `.`
   int opt_level = 2;
   int threads =
       1;  // that a run uses unless the program that opens the model says otherwise; 0: one for each core
   Weights weights = Weights::kEmbedded;
+  std::string weights_source = std::string(kWeightsSource);
   std::string licence;  // of the model, kept in the description
   // The largest values of shape variables, by name: larger inputs are refused. Where they say how large the workspace of
   // static dataflow can be, a context takes all of it when it is created.

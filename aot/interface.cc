@@ -6,6 +6,7 @@
 #include "aot/extents.h"
 #include "base/cat.h"
 #include "base/check.h"
+#include "passes/port_names.h"
 
 namespace relay::aot {
 namespace {
@@ -118,10 +119,8 @@ std::vector<std::string> texts(const std::vector<uint32_t>& numbers) {
 Interface find_interface(const Module& m, const Fn& main) {
   Interface out;
   Numbering types(m, out);
-  for (const Var* param : main.params) {
-    out.names.push_back(param->name.str());
-    out.parameters.push_back(types.number(param->type, main.span));
-  }
+  out.names = passes::input_names(main);
+  for (const Var* param : main.params) out.parameters.push_back(types.number(param->type, main.span));
   out.result = types.number(main.body->type, main.span);
   return out;
 }

@@ -5,8 +5,8 @@
 
 #include "aot/build.h"
 #include "aot/embedded.h"
+#include "aot/new_folders.h"
 #include "base/cat.h"
-#include "base/file.h"
 #include "runtime/relay.h"
 
 namespace relay::aot {
@@ -50,38 +50,6 @@ Places places_of(const Package& p) {
   };
 }
 
-// The folders on the way to a file that are not there, the outermost first.
-std::vector<fs::path> missing_folders(const fs::path& file) {
-  std::vector<fs::path> out;
-  std::error_code ignored;
-  for (fs::path at = file.parent_path(); !at.empty() && !fs::exists(at, ignored); at = at.parent_path()) {
-    out.push_back(at);
-  }
-  std::reverse(out.begin(), out.end());
-  return out;
-}
-
-// Folders that are taken away again unless they are kept: they are empty then.
-class NewFolders {
- public:
-  NewFolders() = default;
-  NewFolders(const NewFolders&) = delete;
-  NewFolders& operator=(const NewFolders&) = delete;
-  ~NewFolders() {
-    std::error_code ignored;
-    for (size_t i = made_.size(); i-- > 0;) fs::remove(made_[i], ignored);
-  }
-  [[nodiscard]] std::string make_for(const std::string& file) {
-    const std::vector<fs::path> missing = missing_folders(file);
-    made_.insert(made_.end(), missing.begin(), missing.end());
-    return missing.empty() ? std::string() : make_folders(missing.back().string());
-  }
-  void keep() { made_.clear(); }
-
- private:
-  std::vector<fs::path> made_;
-};
-
 }  // namespace
 
 bool is_package_name(std::string_view name) {
@@ -109,10 +77,7 @@ std::string cannot_write(const Package& package) {
   for (const std::string* file :
        {&to.header, &to.library, &to.weights, &to.config, &to.config_version, &to.pc, &to.licence}) {
     if (file->empty()) continue;
-    // Where a folder has to be made, that is as much as can be known.
-    const std::vector<fs::path> missing = missing_folders(*file);
-    std::string wrong = relay::cannot_write(missing.empty() ? *file : missing[0].string());
-    if (!wrong.empty()) return wrong;
+    if (std::string wrong = cannot_write_in_folders(*file); !wrong.empty()) return wrong;
   }
   return {};
 }
@@ -127,16 +92,13 @@ Result<std::vector<std::string>> write_package(const Package& package, const Sou
   if (!to.licence.empty()) files.push_back({to.licence, package.licence});
   files.insert(files.end(), {{to.config_version, config_version}, {to.pc, pc}, {to.library, library}});
   files.push_back({to.config, config});  // last: where it is found, the others are
-  NewFolders folders;
-  for (const FileContents& f : files) {
-    if (std::string wrong = folders.make_for(f.path); !wrong.empty()) {
-      diagnostics.error(Span::none(), "file-unwritable", std::move(wrong));
-      return kReported;
-    }
+  if (std::string wrong = write_files_in_folders(files); !wrong.empty()) {
+    diagnostics.error(Span::none(), "file-unwritable", std::move(wrong));
+    return kReported;
   }
-  Result<std::vector<std::string>> written = write_files(files, diagnostics);
-  if (written) folders.keep();
-  return written;
+  std::vector<std::string> paths;
+  for (const FileContents& f : files) paths.push_back(f.path);
+  return paths;
 }
 
 }  // namespace relay::aot

@@ -13,6 +13,7 @@
 #include "op/apply.h"
 #include "op/registry.h"
 #include "passes/kernel_extents.h"
+#include "passes/port_names.h"
 
 namespace relay::aot {
 namespace {
@@ -200,12 +201,11 @@ Result<Program> find_program(const Module& lowered, std::string_view function, D
   try {
     if (!fn.type_params.empty()) throw Refusal{"the function is generic", fn.span};
     p.interface = find_interface(p.module, fn);
-    for (const Var* param : fn.params) add_ports(param->type, param->name.str(), p.plan.inputs);
-    add_ports(fn.body->type, "output", p.plan.outputs);
-    if (const AttrValue* names = fn.attrs.find("output_names");
-        names && names->kind == AttrKind::kList && names->list.size() == p.plan.outputs.size()) {
-      for (size_t i = 0; i < names->list.size(); ++i) p.plan.outputs[i].name = names->list[i].string.str();
-    }
+    const std::vector<std::string> names = passes::input_names(fn);
+    for (size_t i = 0; i < names.size(); ++i) add_ports(fn.params[i]->type, names[i], p.plan.inputs);
+    add_ports(fn.body->type, "", p.plan.outputs);
+    const std::vector<std::string> outputs = passes::output_names(fn, p.plan.outputs.size());
+    for (size_t i = 0; i < outputs.size(); ++i) p.plan.outputs[i].name = outputs[i];
     p.plan.tuple_result = fn.body->type->as<TupleType>() != nullptr;
     Collector(p).function(main->first);
   } catch (const Refusal& refusal) {

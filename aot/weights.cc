@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <numeric>
 
+#include "aot/c_text.h"
 #include "base/cat.h"
 
 namespace relay::aot {
@@ -70,16 +71,17 @@ WeightsLayout lay_out_weights(const std::vector<Tensor>& constants) {
   return out;
 }
 
-std::string embed_weights() {
-  return R"(asm(".section .rodata\n"
+std::string embed_weights(std::string_view file) {
+  return cat(R"(asm(".section .rodata\n"
     ".balign 64\n"
     ".globl relay_weights_begin\n"
     ".hidden relay_weights_begin\n"
     "relay_weights_begin:\n"
-    ".incbin \"weights.bin\"\n"
-    ".byte 0\n"
+)",
+             file.empty() ? "" : cat("    ", c_literal(cat(".incbin ", c_literal(file), "\n")), "\n"),
+             R"(    ".byte 0\n"
     ".text\n");
-)";
+)");
 }
 
 }  // namespace relay::aot

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "runtime/tensor.h"
@@ -20,8 +21,8 @@ struct WeightsLayout {
 // safetensors format allows none). The head's metadata holds a hash of the data.
 WeightsLayout lay_out_weights(const std::vector<Tensor>& constants);
 
-// C++ that puts the file weights.bin into the library, at relay_weights_begin. The assembler takes the file as it is: no
-// literals, no time.
-std::string embed_weights();
+// C++ that puts the bytes of a file, if one is named, into the library, at relay_weights_begin. The assembler takes the file as
+// it is: no literals, no time.
+std::string embed_weights(std::string_view file);
 
 }  // namespace relay::aot

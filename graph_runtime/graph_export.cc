@@ -157,6 +157,9 @@ class Exporter {
   }
 
   bool take_call(const Call& call) {
+    const auto* global = call.callee->as<Global>();
+    if (const kernel::Kernel* k = global ? module_.kernel(global->name.text()) : nullptr)
+      return refuse_kernel(call, *k);
     std::vector<const TensorType*> types;
     if (!passes::static_tensors(&call, types, diagnostics_)) return false;
     const op::OpDef* def = op::callee(call);
@@ -222,6 +225,20 @@ class Exporter {
     if (!text.empty()) node.attrs[kDefinition] = text;
     node.inputs = std::move(inputs);
     return add_node(std::move(node), types);
+  }
+
+  // What a node computes is said in operators. That a kernel is called may be all that keeps the program from being a graph.
+  bool refuse_kernel(const Call& call, const kernel::Kernel& k) {
+    const std::string what =
+        k.external ? cat("the C function `", k.external->symbol.text(), "` (kernel @", k.name.text(), ")")
+                   : cat("kernel @", k.name.text());
+    diagnostics_
+        .error(call.span, "not-static-dataflow", cat("a graph calls operators and has no place for ", what))
+        .note(k.external
+                  ? "the engines `interp`, `jit`, `graph` and `aot-cpp` call it: run the program itself with "
+                    "--library, or compile it to a library with --link"
+                  : "every engine runs it: run the program itself, or compile it to a library");
+    return false;
   }
 
   // A function of one operator, as `fuse` makes them; `args` becomes what it is called with.

@@ -14,6 +14,7 @@
 // that cannot be read so, or may trap, stays as it is, and so does one that nothing joins.
 #include <algorithm>
 #include <optional>
+#include <span>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -476,17 +477,25 @@ class Fuser {
     return out;
   }
 
+  // A tensor that a function is given, and the extents that its type tells.
+  struct Source {
+    Expr value;
+    std::vector<kernel::Expr> extents;
+  };
+
+  static void add_extents(const TensorType& t, std::vector<kernel::Expr>& out) {
+    for (Dim d : t.dims) {
+      if (d.is_symbolic()) out.push_back(d.symbolic());
+    }
+  }
+
   // A kernel is told the shapes of what it takes and nothing else. Where these do not determine its own, as of
-  // zeros(shape=[n]), it takes parameters of the functions around as well, of which it reads the extents alone. Nothing
-  // if that does not do.
+  // zeros(shape=[n]), it takes tensors that the functions around are given as well, of which it reads the extents alone.
+  // Nothing if that does not do.
   std::optional<std::vector<Expr>> shape_arguments(const std::vector<size_t>& members) {
     std::vector<kernel::Expr> given, needed;
     const auto dims = [](Type root, std::vector<kernel::Expr>& out) {
-      for (const TensorType* t : op::flatten(std::vector<Type>{root})) {
-        for (Dim d : t->dims) {
-          if (d.is_symbolic()) out.push_back(d.symbolic());
-        }
-      }
+      for (const TensorType* t : op::flatten(std::vector<Type>{root})) add_extents(*t, out);
     };
     for (Expr e : taken(members)) dims(e->type, given);
     for (size_t i : members) dims(sites_[i].call->type, needed);
@@ -495,11 +504,11 @@ class Fuser {
     for (kernel::Expr e : needed) {
       for (kernel::Expr v : kernel::variables(e)) {
         if (known.contains(v.get())) continue;
-        const std::vector<const Var*> sources = parameters_that_tell(v, given, sites_[members.back()].call);
+        const std::vector<Source> sources = sources_that_tell(v, given, sites_[members.back()].call);
         if (sources.empty()) return std::nullopt;
-        for (const Var* source : sources) {
-          out.push_back(source);
-          dims(source->type, given);
+        for (const Source& source : sources) {
+          out.push_back(source.value);
+          given.insert(given.end(), source.extents.begin(), source.extents.end());
         }
         known = kernel::determined_by(given);
       }
@@ -507,31 +516,55 @@ class Fuser {
     return out;
   }
 
-  // Parameters of a function around the call that tell this extent, where others are given: one of them if that is enough.
-  // Of the innermost such function; none if there is none.
-  std::vector<const Var*> parameters_that_tell(kernel::Expr extent, const std::vector<kernel::Expr>& given,
-                                               Expr call) const {
+  // What tells this extent, where others are given: one tensor if that is enough, else no more than are needed. Inner functions
+  // are asked first. None if there is nothing that does.
+  std::vector<Source> sources_that_tell(kernel::Expr extent, const std::vector<kernel::Expr>& given,
+                                        Expr call) const {
+    const auto tell = [&](std::span<const Source> sources) {
+      std::vector<kernel::Expr> all = given;
+      for (const Source& s : sources) all.insert(all.end(), s.extents.begin(), s.extents.end());
+      return kernel::determined_by(all).contains(extent.get());
+    };
+    std::vector<Source> together;
     for (uint32_t s = scopes_.scope_of.get(call);; s = scopes_.all[s].parent) {
-      const auto fn = function_with_.find(scopes_.all[s].body);
-      if (fn != function_with_.end()) {
-        std::vector<const Var*> together;
-        std::vector<kernel::Expr> all = given;
-        for (const Var* p : fn->second->params) {
-          std::vector<kernel::Expr> own;
-          const auto* t = p->type ? p->type->as<TensorType>() : nullptr;
-          for (size_t d = 0; t && d < t->rank(); ++d) {
-            if (t->dims[d].is_symbolic()) own.push_back(t->dims[d].symbolic());
-          }
-          if (own.empty()) continue;
-          together.push_back(p);
-          all.insert(all.end(), own.begin(), own.end());
-          own.insert(own.end(), given.begin(), given.end());
-          if (kernel::determined_by(own).contains(extent.get())) return {p};
+      if (const auto fn = function_with_.find(scopes_.all[s].body); fn != function_with_.end()) {
+        for (Source& source : sources_of(*fn->second)) {
+          if (tell({&source, 1})) return {source};
+          together.push_back(std::move(source));
         }
-        if (kernel::determined_by(all).contains(extent.get())) return together;
+        if (tell(together)) break;
       }
       if (s == scopes_.all[s].parent) return {};
     }
+    for (size_t i = together.size(); i-- > 0;) {
+      Source last = std::move(together[i]);
+      together.erase(together.begin() + static_cast<ptrdiff_t>(i));
+      if (!tell(together)) together.insert(together.begin() + static_cast<ptrdiff_t>(i), std::move(last));
+    }
+    return together;
+  }
+
+  // The function's parameters with extents, and those in tuples.
+  std::vector<Source> sources_of(const Fn& fn) const {
+    relay::Builder b(context_);
+    std::vector<Source> out;
+    std::vector<Expr> pending(fn.params.begin(), fn.params.end());
+    std::reverse(pending.begin(), pending.end());
+    // A tuple of tuples that share their fields may have more than anybody looks at.
+    for (size_t looked = 0; !pending.empty() && looked < kMostSources; ++looked) {
+      const Expr e = pending.back();
+      pending.pop_back();
+      if (!e->type) continue;
+      if (const auto* t = e->type->as<TensorType>()) {
+        Source source{e, {}};
+        add_extents(*t, source.extents);
+        if (!source.extents.empty()) out.push_back(std::move(source));
+      } else if (const auto* tuple = e->type->as<TupleType>()) {
+        for (size_t i = tuple->fields.size(); i-- > 0;)
+          pending.push_back(b.with_type(b.proj(e, static_cast<uint32_t>(i)), tuple->fields[i]));
+      }
+    }
+    return out;
   }
 
   Expr primitive(const std::vector<size_t>& members, const std::vector<Expr>& shapes,
@@ -582,6 +615,8 @@ class Fuser {
     Expr typed = b.with_type(fn, context_.fn_type({}, param_types, body->type));
     return b.call(typed, args, {}, body->type);
   }
+
+  static constexpr size_t kMostSources = 4096;
 
   Context& context_;
   OwnKernels kernels_;

@@ -34,7 +34,9 @@ class Mapper {
       out = context_.tensor_type(dims, dtype(tensor->dtype));
     } else if (const auto* tuple = t->as<TupleType>()) {
       out = context_.tuple_type(all(tuple->fields));
-    } else if (const auto* fn = t->as<FnType>()) {
+    } else if (const auto* fn = t->as<FnType>(); fn && map_.variable && !fn->type_params.empty()) {
+      out = with_own_parameters(*fn);
+    } else if (fn) {
       out = context_.fn_type(fn->type_params, all(fn->args), type(fn->result), all(fn->where));
     } else if (const auto* relation = t->as<RelationType>()) {
       out = context_.relation_type(relation->name.text(), all(relation->parts), attrs(relation->attrs));
@@ -125,6 +127,20 @@ class Mapper {
   }
 
  private:
+  // Type parameters that the type declares itself have nothing to do with others of their names.
+  Type with_own_parameters(const FnType& fn) {
+    const TypeMap inner{.dim = map_.dim, .dtype = map_.dtype, .variable = [&](const TypeVar* v) -> Type {
+                          const bool own = std::find(fn.type_params.begin(), fn.type_params.end(), v) !=
+                                           fn.type_params.end();
+                          return own ? v : map_.variable(v);
+                        }};
+    Mapper mapper(context_, inner);
+    std::vector<Type> args, where;
+    for (Type t : fn.args) args.push_back(mapper.type(t));
+    for (Type t : fn.where) where.push_back(mapper.type(t));
+    return context_.fn_type(fn.type_params, args, mapper.type(fn.result), where);
+  }
+
   Dim dim(Dim d) const { return map_.dim ? map_.dim(d) : d; }
 
   AttrValue value(const AttrValue& v) {

@@ -12,6 +12,7 @@
 #include "op/registry.h"
 #include "passes/effects.h"
 #include "passes/kernel_extents.h"
+#include "passes/port_names.h"
 #include "passes/static_dataflow.h"
 
 namespace relay::passes {
@@ -82,6 +83,7 @@ class Planner {
       }
     }
     known_ = kernel::determined_by(extents);
+    const std::vector<std::string> names = input_names(fn);
     for (const Var* p : fn.params) {
       std::vector<const TensorType*> types;
       if (!shaped_types(p, types)) return false;
@@ -89,7 +91,7 @@ class Planner {
         return refuse(p, "not-static-dataflow", cat("parameter %", p->name.text(), " is not a tensor"));
       }
       parts_[p] = {add_value(Place::kInput, plan_.inputs.size(), types[0])};
-      plan_.inputs.push_back({p->name.str(), types[0]});
+      plan_.inputs.push_back({names[plan_.inputs.size()], types[0]});
     }
     return true;
   }
@@ -254,16 +256,13 @@ class Planner {
   // A value of the workspace that is a whole output goes straight to the caller's memory; anything else is copied.
   void place_outputs(const Fn& fn) {
     plan_.tuple_result = fn.body->type->as<TupleType>() != nullptr;
-    const AttrValue* names = fn.attrs.find("output_names");
     const Parts& results = parts_.at(fn.body);
+    const std::vector<std::string> names = output_names(fn, results.size());
     std::unordered_map<uint32_t, bool> taken;
     std::vector<PlanStep> copies;
     for (size_t i = 0; i < results.size(); ++i) {
       const uint32_t value = results[i];
-      const bool named = names && names->kind == AttrKind::kList && i < names->list.size();
-      plan_.outputs.push_back(
-          {named ? names->list[i].string.str() : (results.size() == 1 ? "output" : cat("output_", i)),
-           plan_.values[value].type});
+      plan_.outputs.push_back({names[i], plan_.values[value].type});
       const uint32_t root = root_of(value);
       if (plan_.values[root].place == Place::kWorkspace && !taken[root]) {
         taken[root] = true;

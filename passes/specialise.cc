@@ -5,7 +5,8 @@
 // what is left here recurs, or is large. A function that only passes such values on, like `map`, stays one function.
 //
 // A call that mentions shape variables gets a function with shape variables of its own, which calls bind again. Recursion
-// that goes on with other types each time has no end of functions: a limit ends it.
+// that goes on with other types each time has no end of functions: a limit ends it. Generic functions that a let binds become
+// several lets (specialise_lets.h).
 #include <algorithm>
 #include <deque>
 #include <map>
@@ -16,69 +17,13 @@
 #include "base/cat.h"
 #include "ir/analysis.h"
 #include "ir/rewrite.h"
-#include "op/registry.h"
 #include "passes/map_types.h"
 #include "passes/pass.h"
+#include "passes/specialise_lets.h"
+#include "passes/type_choices.h"
 
 namespace relay::passes {
 namespace {
-
-bool is_generic(Type t) { return !t || t->has_type_var || t->has_hole; }
-
-// Does the body apply operators to what a type parameter stands for?
-bool computes_with_parameters(const Fn& fn) {
-  for (Expr e : post_order(fn.body)) {
-    const auto* call = e->as<Call>();
-    if (!call || !op::callee(*call)) continue;
-    if (is_generic(call->type)) return true;
-    if (std::any_of(call->args.begin(), call->args.end(), [](Expr arg) { return is_generic(arg->type); }))
-      return true;
-  }
-  return false;
-}
-
-// What the type parameters of a generic type are in another one that was made of it.
-class Matcher {
- public:
-  explicit Matcher(std::span<const TypeVar* const> parameters) : parameters_(parameters) {}
-
-  void match(Type general, Type special) {
-    if (const auto* v = general->as<TypeVar>()) {
-      if (std::find(parameters_.begin(), parameters_.end(), v) != parameters_.end())
-        found_.emplace(v, special);
-      return;
-    }
-    if (general->kind != special->kind) return;
-    if (const auto* tuple = general->as<TupleType>()) {
-      all(tuple->fields, special->as<TupleType>()->fields);
-    } else if (const auto* fn = general->as<FnType>()) {
-      all(fn->args, special->as<FnType>()->args);
-      match(fn->result, special->as<FnType>()->result);
-    } else if (const auto* ref = general->as<RefType>()) {
-      match(ref->contents, special->as<RefType>()->contents);
-    } else if (const auto* data = general->as<DataType>()) {
-      all(data->args, special->as<DataType>()->args);
-    }
-  }
-  // In the order of the parameters; nothing if some was not found.
-  std::optional<std::vector<Type>> found() const {
-    std::vector<Type> out;
-    for (const TypeVar* v : parameters_) {
-      const auto it = found_.find(v);
-      if (it == found_.end()) return std::nullopt;
-      out.push_back(it->second);
-    }
-    return out;
-  }
-
- private:
-  void all(const List<Type>& general, const List<Type>& special) {
-    for (size_t i = 0; i < std::min(general.size(), special.size()); ++i) match(general[i], special[i]);
-  }
-
-  std::span<const TypeVar* const> parameters_;
-  std::unordered_map<const TypeVar*, Type> found_;
-};
 
 class Specialiser {
  public:
@@ -90,14 +35,15 @@ class Specialiser {
 
   Module run() {
     find_generic();
-    if (generic_.empty()) return out_;
-    // `let %f = @generic; ...` gives another name to what is called at types of its own.
-    out_ = rewrite(out_, [&](relay::Builder&, Expr e) -> Expr {
-      const auto* let = e->as<Let>();
-      const auto* global = let ? let->value->as<Global>() : nullptr;
-      if (!global || !generic_.contains(global->name)) return e;
-      return substitute(context_, let->body, {{let->x, let->value}});
-    });
+    if (!generic_.empty()) {
+      // `let %f = @generic; ...` gives another name to what is called at types of its own.
+      out_ = rewrite(out_, [&](relay::Builder&, Expr e) -> Expr {
+        const auto* let = e->as<Let>();
+        const auto* global = let ? let->value->as<Global>() : nullptr;
+        if (!global || !generic_.contains(global->name)) return e;
+        return substitute(context_, let->body, {{let->x, let->value}});
+      });
+    }
     for (const auto& [name, fn] : out_.functions()) {
       if (!generic_.contains(name)) pending_.push_back(name);
     }
@@ -105,7 +51,10 @@ class Specialiser {
       const Symbol name = pending_.front();
       pending_.pop_front();
       const Fn* fn = out_.function(name.text());
-      const Expr now = rewrite(context_, fn, [&](relay::Builder& b, Expr e) { return with_instances(b, e); });
+      // What a let binds comes first: what it is called with says what it calls.
+      Expr now = specialise_lets(context_, fn, generic_, most_, pass_.diagnostics);
+      if (!generic_.empty())
+        now = rewrite(context_, now, [&](relay::Builder& b, Expr e) { return with_instances(b, e); });
       if (now != fn) out_.set_function(name.text(), now->as<Fn>());
     }
     return out_;
@@ -132,17 +81,22 @@ class Specialiser {
 
   // The node with instances in the place of the generic functions among its children.
   Expr with_instances(relay::Builder& b, Expr e) {
+    bool any = false;
+    for_each_child(e, [&](Expr child) {
+      const auto* global = child->as<Global>();
+      any |= global && generic_.contains(global->name);
+    });
+    if (!any) return e;
     const auto* call = e->as<Call>();
-    const std::vector<Type> wanted = call ? wanted_by(*call) : std::vector<Type>();
+    const std::vector<Type> wanted = wanted_types(context_, e, call ? callee_type(*call) : nullptr);
     std::vector<Expr> children;
     bool changed = false, is_callee = false;
     for_each_child(e, [&](Expr child) {
       const bool callee = call && children.empty();
       Expr now = child;
       if (const auto* global = child->as<Global>(); global && generic_.contains(global->name)) {
-        const size_t arg = children.size() - 1;
-        const Type type = call && !callee && arg < wanted.size() ? wanted[arg] : global->type;
-        now = callee ? instance_for_call(b, *call, *global) : instance_for_value(b, *global, type);
+        now = callee ? instance_for_call(b, *call, *global)
+                     : instance_for_value(b, *global, wanted[children.size()]);
         is_callee |= callee && now != child;
       }
       changed |= now != child;
@@ -155,52 +109,37 @@ class Specialiser {
     return b.call(children[0], std::span(children).subspan(1), call->attrs, call->type);
   }
 
+  const FnType* callee_type(const Call& call) const {
+    if (const auto* global = call.callee->as<Global>()) {
+      const Fn* fn = out_.function(global->name.text());
+      if (fn && fn->type) return fn->type->as<FnType>();
+    }
+    return call.callee->type ? call.callee->type->as<FnType>() : nullptr;
+  }
+
   Expr instance_for_call(relay::Builder& b, const Call& call, const Global& global) {
     const std::vector<Type> types(call.type_args.begin(), call.type_args.end());
     if (types.size() != out_.function(global.name.text())->type_params.size()) return &global;
     return instance_of(b, global, types);
   }
-  // The types that the callee takes; fewer if it is not known.
-  std::vector<Type> wanted_by(const Call& call) {
-    const auto* type = call.callee->type ? call.callee->type->as<FnType>() : nullptr;
-    if (const auto* global = call.callee->as<Global>()) {
-      const Fn* fn = out_.function(global->name.text());
-      if (fn && fn->type) type = fn->type->as<FnType>();
-    }
-    if (!type || type->type_params.size() != call.type_args.size()) return {};
-    std::unordered_map<const TypeVar*, Type> chosen;
-    for (size_t i = 0; i < call.type_args.size(); ++i) chosen[type->type_params[i]] = call.type_args[i];
-    std::vector<Type> out;
-    for (Type t : type->args) out.push_back(map_type(context_, t, choice_of(chosen)));
-    return out;
-  }
   // As a value it is wanted as something of a type that is made of its own.
   Expr instance_for_value(relay::Builder& b, const Global& global, Type type) {
     const Fn* fn = out_.function(global.name.text());
-    if (is_generic(type) || !fn->type) return &global;
-    Matcher matcher(fn->type_params);
-    const auto* general = fn->type->as<FnType>();
-    const auto* special = type->as<FnType>();
-    for (size_t i = 0; general && special && i < std::min(general->args.size(), special->args.size()); ++i)
-      matcher.match(general->args[i], special->args[i]);
-    if (general && special) matcher.match(general->result, special->result);
-    const std::optional<std::vector<Type>> types = matcher.found();
+    const auto* general = fn->type ? fn->type->as<FnType>() : nullptr;
+    const std::optional<std::vector<Type>> types =
+        general && general->type_params.size() == fn->type_params.size() ? types_chosen(*general, type)
+                                                                         : std::nullopt;
     return types ? instance_of(b, global, *types) : &global;
   }
 
   Expr instance_of(relay::Builder& b, const Global& global, const std::vector<Type>& types) {
-    if (std::any_of(types.begin(), types.end(), is_generic)) return &global;
+    if (any_is_generic(types)) return &global;
     const Fn* fn = out_.function(global.name.text());
     std::pair key(global.name, with_own_variables(*fn, types));
     auto it = instances_.find(key);
     if (it == instances_.end()) {
       if (++count_[global.name] > most_) {
-        pass_.diagnostics
-            .error(global.span, "too-many-instances",
-                   cat("the generic function `@", global.name.text(), "` computes with more than ", most_,
-                       " choices of types"))
-            .note("a function that calls itself with other types each time has no end of them")
-            .note("the engines `interp` and `jit` run any program");
+        report_too_many(global.span, cat("@", global.name.text()), most_, pass_.diagnostics);
         return &global;
       }
       it = instances_.emplace(key, instantiate(global.name, *fn, key.second)).first;
@@ -232,27 +171,12 @@ class Specialiser {
     return out;
   }
 
-  static TypeMap choice_of(const std::unordered_map<const TypeVar*, Type>& chosen) {
-    return {.dim = {}, .dtype = {}, .variable = [&chosen](const TypeVar* v) -> Type {
-              const auto it = chosen.find(v);
-              return it == chosen.end() ? v : it->second;
-            }};
-  }
-
   Symbol instantiate(Symbol name, const Fn& fn, const std::vector<Type>& types) {
-    std::unordered_map<const TypeVar*, Type> chosen;
-    for (size_t i = 0; i < types.size(); ++i) chosen[fn.type_params[i]] = types[i];
-    const Fn* body = map_types(context_, refresh(context_, &fn), choice_of(chosen))->as<Fn>();
-    relay::Builder b(context_);
-    SpanScope at(b, fn.span);
-    Expr made = b.fn(body->params, body->body, body->result, body->attrs);
-    std::vector<Type> args;
-    for (const Var* p : body->params) args.push_back(p->type);
-    made = b.with_type(made, context_.fn_type({}, args, body->body->type));
+    const Fn* made = with_types(context_, *refresh(context_, &fn)->as<Fn>(), types);
     size_t number = count_[name];
     std::string text = cat(name.text(), "_", number);
     while (out_.function(text) || out_.kernel(text)) text = cat(name.text(), "_", ++number);
-    out_.set_function(text, made->as<Fn>());
+    out_.set_function(text, made);
     const Symbol symbol = context_.symbol(text);
     pending_.push_back(symbol);
     return symbol;

@@ -10,6 +10,7 @@
 #include "aot/build.h"
 #include "aot/cuda/build.h"
 #include "aot/cuda/emit.h"
+#include "aot/listing.h"
 #include "aot/package.h"
 #include "base/cat.h"
 #include "base/file.h"
@@ -72,16 +73,6 @@ std::map<std::string, int64_t> bounds_of(const Options& o, const aot::Program& p
   return bounds;
 }
 
-// The sources as one text for people, each behind a line that names it.
-std::string listing(const aot::Sources& sources) {
-  std::string out;
-  for (const aot::SourceFile& f : sources.files) {
-    if (f.name.ends_with(".cc") || f.name.ends_with(".cu"))
-      out += cat("// ---- ", f.name, "\n", f.text, "\n");
-  }
-  return out;
-}
-
 // Why the program cannot be one that reads and writes NumPy's files; empty if it can.
 std::string no_executable(const aot::Program& program) {
   if (!program.interface.tensors_only)
@@ -142,8 +133,9 @@ Product product_of(const Options& o, const std::string& licence, Session& s) {
     p.name = aot::name_of(compiles ? p.output : std::filesystem::path(p.output).stem().string());
     if (!o.package_name.empty() || !o.package_version.empty())
       s.fail(kUsage, "--package-name and --package-version: only --emit package makes a package");
-    // A graph's folder is made; without -o, texts are printed.
-    if (o.emit != "graph" && (compiles || !o.output.empty())) wrong = cannot_write(p.output);
+    // Without -o, texts are printed.
+    if (compiles || !o.output.empty())
+      wrong = o.emit == "graph" ? cannot_write_graph(p.output) : cannot_write(p.output);
   }
   if (!wrong.empty()) s.fail(kLimit, wrong);
   return p;
@@ -164,16 +156,26 @@ passes::RunnerOptions runner_options(const Options& o, const native::Target& tar
   return run;
 }
 
-// Inputs are called what the model's format calls them.
-void name_inputs(const Model& model, passes::Plan& plan) {
-  for (size_t i = 0; i < plan.inputs.size() && i < model.input_names.size(); ++i)
-    plan.inputs[i].name = model.input_names[i];
-}
-
 // Writes a text to the file that -o names; without one, prints it.
 void deliver(const std::string& text, const Options& o, Session& s) {
   if (o.output.empty()) return s.print(text);
   if (std::string wrong = write_file_atomically(o.output, text); !wrong.empty()) s.fail(kLimit, wrong);
+}
+
+// The source as one text. Its weights stand in a file beside it, which is needed when the text is compiled or, with --weights-file,
+// when it runs.
+void deliver_source(const aot::Sources& sources, const aot::EmitOptions& emit, const Options& o, Session& s) {
+  const std::string text = aot::listing(sources);
+  if (sources.weights_bytes == 0 && !o.weights_file) return deliver(text, o, s);
+  if (o.output.empty()) {
+    s.print(text);
+    return s.say(cat("relay: the weights are ", sources.weights.size(),
+                     " bytes and not printed; -o FILE.cc keeps them in a file beside the text\n"));
+  }
+  const std::string name = o.weights_file ? emit.model_name + ".safetensors" : emit.weights_source;
+  const std::string beside = (std::filesystem::path(o.output).parent_path() / name).string();
+  const FileContents files[] = {{beside, sources.weights}, {o.output, text}};
+  if (std::string wrong = write_files_atomically(files); !wrong.empty()) s.fail(kLimit, wrong);
 }
 
 // Writes the artifact whose bytes these are, as what is asked for.
@@ -209,7 +211,6 @@ std::optional<aot::Program> lower(const Options& o, const Model& model, const na
     s.fail(diagnostics, model.module.context().sources());
     return std::nullopt;
   }
-  name_inputs(model, program->plan);
   return std::move(*program);
 }
 
@@ -255,14 +256,13 @@ void run_for_gpu(const Options& o, Session& s) {
   emit.model_name = product.name;
   emit.opt_level = o.opt_level;
   emit.kernel_files = native::usable_cores();
-  if (plan) name_inputs(*model, *plan);
   const Result<aot::Sources> sources =
       plan ? aot::cuda::emit(*plan, target, emit, diagnostics) : Result<aot::Sources>(kReported);
   if (!sources) {
     s.fail(diagnostics, model->module.context().sources());
     return;
   }
-  if (o.emit == "cuda") return deliver(listing(*sources), o, s);
+  if (o.emit == "cuda") return deliver(aot::listing(*sources), o, s);
   progress.step("compiling CUDA");
   stages.next("compile CUDA and link");
   aot::cuda::CompileOptions compile{.opt_level = o.opt_level};
@@ -291,6 +291,8 @@ void run(const Options& o, Session& s) {
   }
   if (std::string wrong = never_chosen(o.targets); !wrong.empty()) s.fail(kUsage, wrong);
   if (o.emit == "graph" && targets.size() > 1) s.fail(kUsage, "--target: a graph is for one target");
+  if (o.emit == "cpp" && targets.size() > 1)
+    s.fail(kUsage, "--target: a text is compiled for one target; print one for each of them");
   if (o.emit == "graph" && (o.weights_file || !o.licence.empty()))
     s.fail(kUsage,
            "--weights-file and --licence: a graph has its weights in a file, and no place for a licence");
@@ -346,8 +348,12 @@ void run(const Options& o, Session& s) {
   emit.bounds = bounds_of(o, programs[0], s);
   if (s.exit_code != kOk) return;
   emit.kernel_files = 2 * native::usable_cores();
+  if (o.emit == "cpp") {
+    emit.kernel_files = 1;  // what stands before kernels may stand there once
+    emit.weights_source = product.name + ".weights";
+  }
   const aot::Sources sources = aot::emit(variants, emit);
-  if (o.emit == "cpp") return deliver(listing(sources), o, s);
+  if (o.emit == "cpp") return deliver_source(sources, emit, o, s);
   if (o.emit == "header") return deliver(sources.header, o, s);
   progress.step("compiling C++");
   stages.next("compile C++ and link");
@@ -384,8 +390,8 @@ void add_compile(CLI::App& app, Session& session) {
          "--emit", o->emit,
          "so; package: a folder with the library and the header for CMake's find_package and for pkg-config; "
          "exe: a program that reads and writes .npy files; header: what stands beside a "
-         "library; cpp, cuda: "
-         "the generated source as one text; graph: the folder -o with graph.json and graph.params. "
+         "library; cpp, cuda: the generated source as one text; that of cpp compiles by itself, with the "
+         "weights beside it; graph: the folder -o with graph.json and graph.params. "
          "Without -o, "
          "texts are printed")
       ->check(CLI::IsMember({"so", "package", "exe", "header", "cpp", "cuda", "graph"}))

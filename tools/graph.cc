@@ -6,8 +6,8 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "aot/new_folders.h"
 #include "base/cat.h"
-#include "base/file.h"
 #include "base/harmless.h"
 #include "frontend/data/params.h"
 #include "graph_runtime/graph_export.h"
@@ -124,6 +124,24 @@ std::string graph_pipeline(int opt_level) {
   return all.substr(0, all.find(",lower"));
 }
 
+namespace {
+
+struct GraphPaths {
+  std::string graph, params;
+};
+GraphPaths paths_in(const std::string& folder) {
+  const std::filesystem::path in(folder);
+  return {(in / "graph.json").string(), (in / "graph.params").string()};
+}
+
+}  // namespace
+
+std::string cannot_write_graph(const std::string& folder) {
+  const GraphPaths to = paths_in(folder);
+  std::string wrong = aot::cannot_write_in_folders(to.graph);
+  return wrong.empty() ? aot::cannot_write_in_folders(to.params) : wrong;
+}
+
 void emit_graph(const Model& model, const std::string& pipeline, const passes::RunnerOptions& run,
                 const std::string& folder, Session& s) {
   Diagnostics diagnostics;
@@ -142,22 +160,19 @@ void emit_graph(const Model& model, const std::string& pipeline, const passes::R
     s.print(*text);
     return;
   }
-  const std::filesystem::path in(folder);
-  const FileContents files[] = {{(in / "graph.params").string(), *params},
-                                {(in / "graph.json").string(), *text}};
-  std::string wrong = make_folders(folder);
-  if (wrong.empty()) wrong = write_files_atomically(files);
-  if (!wrong.empty()) {
+  const GraphPaths to = paths_in(folder);
+  const FileContents files[] = {{to.params, *params}, {to.graph, *text}};
+  if (std::string wrong = aot::write_files_in_folders(files); !wrong.empty()) {
     s.fail(kLimit, wrong);
     return;
   }
   if (s.json) {
-    s.print_json({{"graph", files[1].path},
-                  {"params", files[0].path},
+    s.print_json({{"graph", to.graph},
+                  {"params", to.params},
                   {"nodes", graph->graph.nodes.size()},
                   {"parameters", graph->params.size()}});
   }
-  s.say(cat("wrote ", files[1].path, " and ", files[0].path, ": ", graph->graph.nodes.size(), " nodes, ",
+  s.say(cat("wrote ", to.graph, " and ", to.params, ": ", graph->graph.nodes.size(), " nodes, ",
             graph->params.size(), " parameters\n"));
 }
 

@@ -17,6 +17,7 @@
 #include "ir/text/parser.h"
 #include "op/operators.h"
 #include "passes/map_types.h"
+#include "passes/port_names.h"
 #include "tools/engines.h"
 #include "tools/input_shapes.h"
 #include "tools/libraries.h"
@@ -111,8 +112,6 @@ Result<Module> with_input_shapes(const Model& model, const InputShapes& shapes, 
   return typed;
 }
 
-std::string output_name(size_t i, size_t count) { return count == 1 ? "output" : cat("output_", i); }
-
 // How many tensors a value of the type has, as far as the type says it; none if that is more than anybody names.
 size_t tensors_in(Type type) {
   size_t count = 0, parts = 0;
@@ -129,15 +128,6 @@ size_t tensors_in(Type type) {
 }
 
 bool is_onnx(const std::string& path) { return path.ends_with(".onnx"); }
-
-std::vector<std::string> names_of(const Fn& fn, std::string_view attribute) {
-  std::vector<std::string> names;
-  const AttrValue* list = fn.attrs.find(attribute);
-  if (list && list->kind == AttrKind::kList) {
-    for (const AttrValue& v : list->list) names.push_back(v.string.str());
-  }
-  return names;
-}
 
 // splitmix64: http://xoshiro.di.unimi.it/splitmix64.c; the same numbers everywhere.
 uint64_t next_random(uint64_t& state) {
@@ -259,13 +249,8 @@ Result<Model> load_model(const ModelOptions& options, Session& session) {
   }
   Model model{*checked, options.function, {}, {}, is_onnx(options.path), false};
   model.is_listed = model.is_onnx || is_graph(options.path);
-  model.input_names = names_of(*fn, "input_names");
-  model.output_names = names_of(*fn, "output_names");
-  for (size_t i = model.input_names.size(); i < fn->params.size(); ++i)
-    model.input_names.push_back(fn->params[i]->name.str());
-  const size_t outputs = tensors_in(fn->body->type);
-  for (size_t i = model.output_names.size(); i < outputs; ++i)
-    model.output_names.push_back(output_name(i, outputs));
+  model.input_names = passes::input_names(*fn);
+  model.output_names = passes::output_names(*fn, tensors_in(fn->body->type));
   if (model.is_listed || options.input_shapes.empty()) return model;
   Result<Module> bound = with_input_shapes(model, *input_shapes(options, session), session);
   if (!bound) return kReported;
@@ -388,7 +373,7 @@ data::NamedTensors name_outputs(const Model& model, const Value& result) {
   const std::vector<Tensor> tensors = tensors_of(result);
   for (size_t i = 0; i < tensors.size(); ++i) {
     const bool named = i < model.output_names.size();
-    out.push_back({named ? model.output_names[i] : output_name(i, tensors.size()), tensors[i]});
+    out.push_back({named ? model.output_names[i] : passes::output_name(i, tensors.size()), tensors[i]});
   }
   return out;
 }

@@ -164,10 +164,10 @@ void add_verify(CLI::App& app, Session& session) {
   add_target_option(*sub, o->verify.target);
   sub->add_option("--expected", o->expected,
                   "outputs of another program to compare with: x.npz, a folder, ...");
-  sub->add_flag(
-      "--every-op", o->every_op,
-      "also compare every operator call by itself, and name the first that differs: each is compiled "
-      "with the values it had, in batches");
+  sub->add_flag("--every-op", o->every_op,
+                "also compare every call of an operator or a kernel by itself, and name the first that "
+                "differs: each is compiled "
+                "with the values it had, in batches");
   sub->callback([o, &session] { run(*o, session); });
 }
 

@@ -83,7 +83,7 @@ Result<std::string> compile(const Sources& sources, const Target& target, const 
   }
   TemporaryFolder folder;
   std::string wrong = folder.make();
-  if (wrong.empty()) wrong = write_file_atomically(folder.path() + "/weights.bin", sources.weights);
+  if (wrong.empty()) wrong = write_file_atomically(cat(folder.path(), "/", kWeightsSource), sources.weights);
   const std::string made = folder.path() + "/model.so";
   if (wrong.empty()) wrong = compile_in(folder.path(), sources, target, options, made);
   std::string bytes;
@@ -141,7 +141,8 @@ struct Machine {
 std::string build_emulated(const Sources& sources, const std::string& folder, const std::string& library) {
   static const Machine machine;
   if (!machine.wrong.empty()) return machine.wrong;
-  if (std::string wrong = write_file_atomically(folder + "/weights.bin", sources.weights); !wrong.empty())
+  if (std::string wrong = write_file_atomically(cat(folder, "/", kWeightsSource), sources.weights);
+      !wrong.empty())
     return wrong;
   // What runs once needs no optimisation, which takes longer.
   const native::Target host{"cuda emulation", {"-DRELAY_CUDA_EMULATION", "-O0"}, {}, 4};

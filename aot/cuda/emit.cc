@@ -120,7 +120,7 @@ class Emitter {
     out.files.push_back({"kernels.h", kernels_header()});
     add_kernel_sources(out.files);
     out.files.push_back({"model.cu", model_source(out.description)});
-    out.files.push_back({"weights.cc", embed_weights()});
+    out.files.push_back({"weights.cc", embed_weights(kWeightsSource)});
     return {};
   }
 

@@ -38,6 +38,25 @@ TEST_F(Deploy, C) {
   fails({path("program")}, 2, "usage");
 }
 
+// The source that `relay` prints is all that the library is made of.
+TEST_F(Deploy, FromTheSource) {
+  for (const bool in_file : {false, true}) {
+    Words command{"compile", mnist(), "--emit", "cpp", "--target", "sse2", "-o", "mnist.cc"};
+    if (in_file) command.push_back("--weights-file");
+    works(command);
+    EXPECT_EQ(exists("mnist.safetensors"), in_file);
+    ASSERT_TRUE(exists("mnist.weights"));
+    const Ended made = runs({"/usr/bin/g++", "-std=c++17", "-O1", "-msse2", "-Wall", "-Wextra", "-Werror",
+                             "-shared", "-fPIC", "mnist.cc", "-o", "mnist.so"});
+    ASSERT_EQ(made.exit_code, 0) << made.err;
+    works({"compile", mnist(), "--emit", "header", "-o", "mnist.h"});
+    compiles({"/usr/bin/gcc", "-std=c99", source("deploy.c")}, "mnist.so");
+    prints({path("program"), images(), "72"}, "7\n");
+  }
+  refused({"compile", mnist(), "--emit", "cpp", "--target", "avx2,sse2", "-o", "other.cc"}, kUsage,
+          {"--target", "one target"});
+}
+
 TEST_F(Deploy, Cpp) {
   works({"compile", mnist(), "-o", "mnist.so", "--weights-file"});
   compiles({"/usr/bin/g++", "-std=c++17", "-pthread", source("deploy.cc")}, "mnist.so");

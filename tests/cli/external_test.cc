@@ -98,6 +98,31 @@ TEST_F(External, OnAGpuTheyAreRefused) {
   refused({"compile", "loop.relay", "--target", "cuda:sm_90", "--link", "kernels.c"}, kUsage, {"--link"});
 }
 
+TEST_F(External, EveryCallIsComparedByItself) {
+  const Json j = Json::parse(works(Words{"verify", "m.relay", "--library", "kernels.so", "--fill", "range",
+                                         "--every-op", "--levels", "2", "--json"} +
+                                   kTwoRows));
+  size_t kernels = 0;
+  for (const Json& op : j.at("programs").at(0).at("operators").at("list")) {
+    if (op.at("operator") != "@scale_rows") continue;
+    ++kernels;
+    for (const Json& engine : op.at("engines")) {
+      const bool on_gpu = engine.at("engine") == "aot-cuda";
+      EXPECT_EQ(engine.at("verdict"), on_gpu ? "skipped" : "agrees") << engine;
+      if (!on_gpu) {
+        EXPECT_EQ(engine.at("bound"), 0) << engine;
+      }
+    }
+  }
+  EXPECT_EQ(kernels, 2u);
+}
+
+TEST_F(External, AGraphHasNoPlaceForThem) {
+  refused(
+      {"compile", "m.relay", "--emit", "graph", "-o", "g", "--input-shapes", "x:2x4"}, kUnsupported,
+      {"m.relay:4:", "no place for the C function `scale_rows` (kernel @scale_rows)", "`aot-cpp`", "--link"});
+}
+
 TEST_F(External, AnExecTestMayHaveThem) {
   write("exec.relay", "RUN exec\nThe C functions of a library.\n---- input\n" + read("m.relay") +
                           "---- calls\n@main([[-1, -1, -1, -1]], [1, 2, 3, 4]) == [[0, 0, 0, 0]]\n"
@@ -197,6 +222,37 @@ TEST_F(External, APackageCarriesWhatWasLinked) {
   works({"compile", "m.relay", "--emit", "package", "-o", "scaled", "--link", "kernels.c"});
   EXPECT_TRUE(exists("scaled/lib/libscaled.so"));
   EXPECT_NE(read("scaled/include/scaled.h").find("scale_rows"), std::string::npos);
+}
+
+// The first and the second box lie on the last one, which is the best.
+TEST_F(External, TheExampleDoesWhatItSays) {
+  const std::string program = of_checkout("examples/c_functions/suppress.relay"),
+                    function = of_checkout("examples/c_functions/suppress.c");
+  compile_c({"-std=c99", "-O2", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-shared", "-fPIC", function,
+             "-o", "suppress.so"});
+  for (const char* engine : {"interp", "jit", "graph", "aot-cpp"}) {
+    const std::string out =
+        works({"run", program, "--function", "example", "--engine", engine, "--library", "suppress.so"});
+    EXPECT_NE(out.find("[False, False, True, True]"), std::string::npos) << engine << out;
+    EXPECT_NE(out.find("[0, 0, 0.25, 0.875]"), std::string::npos) << engine << out;
+  }
+  works({"compile", program, "--emit", "exe", "-o", "suppress", "--link", function});
+  write("inputs.relay",
+        "def @main() { (tensor([[0, 0, 2, 2], [0, 0, 2, 2], [5, 5, 6, 6]], float32), tensor([1, 2, 3], "
+        "float32), "
+        "0.5f, 2f) }\n");
+  works({"run", "inputs.relay", "-o", "in/"});
+  const auto runs = [&](const std::string& most) {
+    return run(
+        {.command = {path("suppress"), "in/output_0.npy", "in/output_1.npy", most}, .folder = path("")});
+  };
+  const Ended ended = runs("in/output_2.npy");
+  EXPECT_EQ(ended.exit_code, kOk) << ended.err;
+  EXPECT_NE(ended.out.find("0 2 3"), std::string::npos) << ended.out;
+  const Ended wrong = runs("in/output_3.npy");
+  EXPECT_EQ(wrong.exit_code, kMismatch);
+  EXPECT_NE(wrong.err.find("the C function `suppress_boxes` failed with code 1"), std::string::npos)
+      << wrong.err;
 }
 
 TEST_F(External, WhatCannotBeLinkedIsSaid) {

@@ -77,6 +77,14 @@ TEST_F(Graphs, AreWrittenWholeOrNotAtAll) {
   write_sum("m.relay");
   write("file", "in the way");
   refused({"compile", "m.relay", "--emit", "graph", "-o", "file"}, kLimit, {"file"});
+  refused({"compile", "m.relay", "--emit", "graph", "-o", "file/in/the/way"}, kLimit, {"file"});
+  fs::create_directories(path("folder/graph.json"));
+  refused({"compile", "m.relay", "--emit", "graph", "-o", "folder"}, kLimit, {"folder/graph.json"});
+  fs::create_directories(path("other/graph.params"));
+  refused({"compile", "m.relay", "--emit", "graph", "-o", "other"}, kLimit, {"other/graph.params"});
+  // That there is no room is known late; what was made until then goes.
+  refused({"compile", "m.relay", "--emit", "graph", "-o", "new/folder"}, kLimit, {"File too large"},
+          {.file_bytes = 64});
   write("if.relay", "def @main(%x: Tensor[(), bool]) { if (%x) { 1f } else { 2f } }\n");
   refused({"compile", "if.relay", "--emit", "graph", "-o", "g"}, kUnsupported,
           {"if.relay:1:", "`if` is not static dataflow", "`interp`"});

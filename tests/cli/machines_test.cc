@@ -78,6 +78,46 @@ TEST_F(Aarch64, ALibraryIsLinkedToAProgramOfThatMachine) {
   }
 }
 
+// The programs of examples/deploy, by CMake and by pkg-config, with the cross compiler.
+TEST_F(Aarch64, APackageIsBuiltWith) {
+  const std::string deploy = of_checkout("examples/deploy"),
+                    images = of_checkout("examples/models/mnist_8/digits/images.npy");
+  works({"compile", mnist(), "--target", "aarch64", "--emit", "package", "-o", "all", "--package-name",
+         "mnist", "--weights-file"});
+  works({"compile", deploy + "/sums.relay", "--target", "aarch64", "--emit", "package", "-o", "all",
+         "--package-name", "sums"});
+  const auto builds = [&](Words command, std::map<std::string, std::string> environment = {}) {
+    const Ended ended =
+        run({.command = std::move(command), .folder = path(""), .environment = std::move(environment)});
+    ASSERT_EQ(ended.exit_code, 0) << ended.out << ended.err;
+  };
+  const auto prints = [&](const Words& command, const std::string& out) {
+    const Ended ended = emulated(command);
+    EXPECT_EQ(ended.exit_code, kOk) << ended.err;
+    EXPECT_EQ(ended.out, out);
+  };
+  builds({"/usr/bin/cmake", "-S", deploy, "-B", "build", "-D", "CMAKE_PREFIX_PATH=" + path("all"), "-D",
+          "CMAKE_SYSTEM_NAME=Linux", "-D", "CMAKE_SYSTEM_PROCESSOR=aarch64", "-D",
+          "CMAKE_C_COMPILER=/usr/bin/aarch64-linux-gnu-gcc", "-D", cat("CMAKE_CXX_COMPILER=", kCompiler)});
+  builds({"/usr/bin/cmake", "--build", "build"});
+  prints({"build/deploy", images, "72"}, "7\n");
+  prints({"build/deploy_threads", images, "0", "31"}, "0\n3\n");
+  prints({"build/sums", "1", "2", "3", "10", "20", "30"}, "1 2 3\n11 22 33\n");
+
+  const std::string by_hand = cat("aarch64-linux-gnu-gcc ", deploy,
+                                  "/deploy.c $(pkg-config --cflags --libs mnist) "
+                                  "-Wl,-rpath,$(pkg-config --variable=libdir mnist) -o by_hand");
+  builds({"/bin/sh", "-c", by_hand}, {{"PKG_CONFIG_PATH", path("all/lib/pkgconfig")}});
+  prints({"./by_hand", images, "45"}, "4\n");
+
+  // It is no package for this machine: the linker does not take its library.
+  const Ended here = run({.command = {"/bin/sh", "-c", by_hand.substr(by_hand.find("gcc"))},
+                          .folder = path(""),
+                          .environment = {{"PKG_CONFIG_PATH", path("all/lib/pkgconfig")}}});
+  EXPECT_NE(here.exit_code, 0);
+  EXPECT_NE(here.err.find("libmnist.so"), std::string::npos) << here.err;
+}
+
 // --- what needs neither ---------------------------------------------------------------------------------------------
 
 class Machines : public Cli {

@@ -200,6 +200,12 @@ TEST_F(OutputFile, CodeIsPrintedUnlessAFileIsNamed) {
   EXPECT_NE(works({"compile", "m.relay", "--target", "cuda", "--emit", "cuda"}).find("__global__"),
             std::string::npos);
   EXPECT_EQ(contents(), before);
+  works({"compile", "m.relay", "--emit", "cpp", "-o", "code.cc"});
+  EXPECT_EQ(read("code.cc").find("#include \"relay.h\""), std::string::npos);
+  EXPECT_FALSE(exists("code.weights")) << "there are none";
+  const Ended printed = relay({"compile", mnist(), "--emit", "cpp"});
+  EXPECT_EQ(printed.exit_code, kOk);
+  EXPECT_NE(printed.err.find("-o FILE.cc keeps them"), std::string::npos) << printed.err;
 }
 
 // --- standard streams -----------------------------------------------------------------------------------------------

@@ -6,6 +6,7 @@
 #include "base/cat.h"
 #include "interp/machine.h"
 #include "op/apply.h"
+#include "passes/port_names.h"
 #include "tools/steps.h"
 #include "tools/stopwatch.h"
 #include "tools/tolerance.h"
@@ -29,11 +30,16 @@ struct Call {
   std::vector<Wanted> wanted;  // one a run
 };
 
+// Is there one right result to the bit? A C function is the same for all who call it.
+bool is_exact(const RecordedCall& call) {
+  return call.op ? call.op->tolerance.kind == op::Tolerance::Kind::kExact : call.kernel->external != nullptr;
+}
+
 // The definition in float64, rounded once to the dtypes of the result. What is exact, or no float, is by definition what the
 // interpreter gave: in float64 a rounding might fall elsewhere.
 std::vector<Wanted> wanted_of(const Module& m, const RecordedCall& call) {
   const Module own = module_of(m, {&call});
-  const bool exact = call.op->tolerance.kind == op::Tolerance::Kind::kExact;
+  const bool exact = is_exact(call);
   const Module wide = exact ? own : widened(own);
   std::vector<Wanted> out;
   for (const RecordedCall::Run& run : call.runs) {
@@ -49,8 +55,15 @@ std::vector<Wanted> wanted_of(const Module& m, const RecordedCall& call) {
         if (w.tensors[i].dtype().is_float()) w.tensors[i] = reference[i].converted(w.tensors[i].dtype());
       }
     }
-    // The bound of one operator needs no run to measure.
-    w.bounds = bounds_for(own, "main", args, run.result, {});
+    // The bound of one operator needs no run to measure. A kernel has that of a network, for which the interpreter has
+    // given the unoptimised result.
+    if (call.kernel && exact) {
+      w.bounds.assign(w.tensors.size(), [](int64_t) { return 0.0; });
+    } else {
+      w.bounds = bounds_for(own, "main", args, run.result, [&](const std::vector<Value>&) {
+        return Outcome{Outcome::Kind::kValue, run.result, ""};
+      });
+    }
     out.push_back(std::move(w));
   }
   return out;
@@ -58,7 +71,7 @@ std::vector<Wanted> wanted_of(const Module& m, const RecordedCall& call) {
 
 void compare_run(VerifyRow& row, const Wanted& wanted, std::span<const Tensor> got, size_t run) {
   for (size_t i = 0; i < wanted.tensors.size(); ++i) {
-    const std::string output = wanted.tensors.size() == 1 ? "output" : cat("output_", i);
+    const std::string output = passes::output_name(i, wanted.tensors.size());
     row.add(compare(got[i], wanted.tensors[i], wanted.bounds[i]),
             run == 0 ? output : cat(output, " of evaluation ", run + 1), wanted.tensors[i].shape());
   }
@@ -144,7 +157,7 @@ void run_all(const Module& m, const std::vector<const Call*>& calls, const Engin
 OperatorRow describe(const Module& m, const RecordedCall& call, bool is_listed) {
   OperatorRow out;
   Context& context = m.context();
-  out.op = call.op->name;
+  out.op = call.op ? call.op->name : cat("@", call.kernel->name.text());
   const Span at = call.site->span;
   out.place = place_of(at, context.sources());
   if (const std::string_view node = is_listed ? node_at(at, context.sources()) : ""; !node.empty())

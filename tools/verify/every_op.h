@@ -1,9 +1,10 @@
-// relay verify --every-op: each operator call of a run by itself, on every engine, so that the first one that differs can be
-// named.
+// relay verify --every-op: each call of an operator or a kernel in a run by itself, on every engine, so that the first one that
+// differs can be named.
 //
 // Engines fuse, so they have no value for each call of the program. Each call is therefore made a program of its own, with the
 // values that the interpreter had for it, and many such calls are compiled at once. The reference is the operator's
-// definition in float64, the bound the operator's own (docs/semantics.md).
+// definition in float64, the bound the operator's own (docs/semantics.md). A kernel has the bound of a network, a C function
+// none: everybody calls the same one.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +20,7 @@ namespace relay::tools {
 
 // Calls that compile alike (tools/verify/recorded_calls.h), and how they did.
 struct OperatorRow {
-  std::string op;
+  std::string op;     // its name; of a kernel with `@` before it
   std::string place;  // of the first: "net.relay:3:7", `"conv1"` of a listed model; empty if not known
   std::vector<std::string> arguments;  // types, as a text has them
   std::string result;                  // likewise

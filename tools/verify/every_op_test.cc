@@ -9,6 +9,7 @@
 #include "interp/machine.h"
 #include "ir/text/parser.h"
 #include "ir/traverse.h"
+#include "kernel/execute.h"
 #include "op/operators.h"
 #include "op/registry.h"
 #include "tools/tolerance.h"
@@ -32,6 +33,20 @@ def @norms(%x: Tensor[(1, 4, 2), float32], %v: Tensor[(4), float32]) {
   %0 = nn.batch_norm(%x, %v, multiply(%v, 0f), negative(%v), multiply(%v, %v)).0;
   (%0, nn.layer_norm(%x, %v, multiply(%v, 0f), axis=1), nn.instance_norm(%x, %v, multiply(%v, 0f)),
    nn.group_norm(%x, %v, multiply(%v, 0f), num_groups=2))
+}
+kernel @halves(x: float32[2*n]) -> (low: float32[n], high: float32[n]) {
+  for i in n {
+    block low { spatial v in n = i; reads x[v]; writes low[v]; low[v] = x[v] * 0.1f; }
+    block high { spatial v in n = i; reads x[v + n]; writes high[v]; high[v] = x[v + n] * 0.1f + 1f; }
+  }
+}
+kernel @count(x: float32[n]) -> (y: int32[n]) {
+  for i in n { block y { spatial v in n = i; reads x[v]; writes y[v]; y[v] = int32(x[v]); } }
+}
+def @kernels(%x: Tensor[(m), float32]) {
+  let %two = @halves(%x);
+  let %f = @halves;
+  (@count(negative(%two.0)), %f(%x).1, @halves(tensor([1, 2], float32)))
 }
 def @trap(%x: Tensor[(4), int32]) { divide(add(%x, 1), subtract(%x, %x)) }
 )";
@@ -90,6 +105,21 @@ Prepared prepare_trapping(const Module& m, std::string_view, const EngineOptions
   }};
 }
 
+// Gives the wrong first element of what the kernel @halves gives first.
+Prepared prepare_wrong_kernel(const Module& m, std::string_view, const EngineOptions&) {
+  ++prepared;
+  return {[m](const std::vector<Value>& args) {
+    interp::Options options;
+    options.run_kernel = [](const kernel::Kernel& k, std::span<const Tensor> inputs) {
+      std::vector<Tensor> out = kernel::execute(k, inputs);
+      if (k.name.text() == "halves") out[0].set(0, out[0].get(0) + 1);
+      return out;
+    };
+    return outcome_of([&] { return interp::Machine(m, options).call("main", args); });
+  }};
+}
+
+constexpr Engine kWrongKernel{"wrong kernel", "", true, prepare_wrong_kernel};
 constexpr Engine kWrong{"wrong", "", true, prepare_wrong};
 constexpr Engine kRefusing{"refusing", "", false, prepare_refusing};
 constexpr Engine kTrapping{"trapping", "", false, prepare_trapping};
@@ -190,6 +220,31 @@ TEST(EveryOp, TheBoundOfWhatSubtractsIsTheSumOfItsTerms) {
     EXPECT_GT(o.rows[0].worst.bound, 1e-7) << o.op;
     EXPECT_LT(o.rows[0].worst.bound, 1e-4) << o.op;
   }
+}
+
+TEST(EveryOp, CallsOfKernelsAreComparedToo) {
+  const std::vector<EngineAt> engines = {
+      {find_engine("interp")}, {find_engine("jit"), 2}, {find_engine("graph"), 0}, {find_engine("graph"), 2}};
+  const OperatorReport report = verify("kernels", {vector4()}, engines);
+  // That of constants is another program than that of an argument.
+  EXPECT_EQ(names(report), (std::vector<std::string>{"@halves", "negative", "@count", "@halves"}));
+  EXPECT_EQ(report.evaluated, 5u);
+  EXPECT_EQ(row(report, "@halves").evaluated, 2u) << "also as a value";
+  EXPECT_EQ(row(report, "@halves").result, "(Tensor[(2), float32], Tensor[(2), float32])");
+  EXPECT_TRUE(report.ok()) << show(report);
+  for (const VerifyRow& r : row(report, "@halves").rows) {
+    EXPECT_EQ(r.verdict(), Verdict::kAgrees);
+    EXPECT_GT(r.worst.bound, 0);
+    EXPECT_LT(r.worst.bound, 1e-5);
+  }
+  for (const VerifyRow& r : row(report, "@count").rows) EXPECT_EQ(r.worst.bound, 0) << "integers are exact";
+}
+
+TEST(EveryOp, TheKernelThatDiffersIsNamedAndNoOther) {
+  const OperatorReport report = verify("kernels", {vector4()}, {{&kWrongKernel, 2}});
+  for (const OperatorRow& o : report.operators) EXPECT_EQ(o.ok(), o.op != "@halves") << o.op;
+  EXPECT_NE(show(report).find("the first to differ: `@halves` at net.relay:"), std::string::npos)
+      << show(report);
 }
 
 TEST(EveryOp, ARunThatTrapsIsComparedUpToThere) {

@@ -8,6 +8,7 @@
 #include "interp/machine.h"
 #include "ir/text/parser.h"
 #include "op/operators.h"
+#include "passes/port_names.h"
 #include "tools/libraries.h"
 #include "tools/stopwatch.h"
 #include "tools/test_files/test_file.h"
@@ -54,7 +55,7 @@ void compare_all(VerifyRow& row, const Value& got, const Value& want, const Comp
     return;
   }
   for (size_t i = 0; i < a.size(); ++i)
-    row.add(compare(a[i], b[i], i), a.size() == 1 ? "output" : cat("output_", i), b[i].shape());
+    row.add(compare(a[i], b[i], i), passes::output_name(i, a.size()), b[i].shape());
 }
 
 // The interpreter's outcome against what the file says.

@@ -10,6 +10,7 @@
 #include "base/failure.h"
 #include "interp/machine.h"
 #include "ir/builder.h"
+#include "kernel/execute.h"
 #include "op/apply.h"
 #include "tools/engines.h"
 #include "typecheck/check.h"
@@ -38,12 +39,14 @@ std::vector<const Tensor*> constants_of(const Call& site, const std::vector<Valu
 }
 
 // What makes two calls compile alike, by the addresses of interned things: only ever looked up.
-using Key = std::tuple<const op::OpDef*, const Attr*, std::vector<const void*>>;
+using Key = std::tuple<const void*, const Attr*, std::vector<const void*>>;
 
 Key key_of(Context& context, const RecordedCall& call, const std::vector<Value>& args) {
   std::vector<const void*> parts(call.constants.begin(), call.constants.end());
   for (const Value& v : args) parts.push_back(op::type_of(context, v));
-  return {call.op, call.attrs.empty() ? nullptr : call.attrs.begin(), std::move(parts)};
+  const void* callee = call.op;
+  if (call.kernel) callee = call.kernel;
+  return {callee, call.attrs.empty() ? nullptr : call.attrs.begin(), std::move(parts)};
 }
 
 // The argument with parameters in the place of what is not constant. Operators take tuples of tensors, no deeper ones.
@@ -65,9 +68,10 @@ Expr argument(Builder& b, const Value& v, const RecordedCall& call, size_t& next
 Recording record_calls(const Module& m, std::string_view function, const std::vector<Value>& args) {
   Recording out;
   std::map<Key, size_t> known;
-  // The machine applies an operator, and then says which call that was.
+  // The machine applies an operator or a kernel, and then says which call that was.
   struct Applied {
     const op::OpDef* op;
+    const kernel::Kernel* kernel;
     std::vector<Value> args;
     Attrs attrs;
   };
@@ -75,13 +79,17 @@ Recording record_calls(const Module& m, std::string_view function, const std::ve
   interp::Options options;
   options.run_operator = [&](const op::OpDef& op, std::span<const Value> with,
                              const Attrs& attrs) -> std::optional<Value> {
-    applied = Applied{&op, {with.begin(), with.end()}, attrs};
+    applied = Applied{&op, nullptr, {with.begin(), with.end()}, attrs};
     return std::nullopt;
+  };
+  options.run_kernel = [&](const kernel::Kernel& k, std::span<const Tensor> inputs) {
+    applied = Applied{nullptr, &k, {inputs.begin(), inputs.end()}, {}};
+    return kernel::execute(k, inputs);
   };
   options.observe = [&](Expr e, const Value& v) {
     if (!applied) return;
     const Applied now = *std::exchange(applied, std::nullopt);
-    RecordedCall call{now.op, now.attrs, e->as<Call>(), {}, {}, 0};
+    RecordedCall call{now.op, now.kernel, now.attrs, e->as<Call>(), {}, {}, 0};
     call.constants = constants_of(*call.site, now.args);
     const auto [it, fresh] = known.emplace(key_of(m.context(), call, now.args), out.calls.size());
     if (fresh) out.calls.push_back(std::move(call));
@@ -106,7 +114,8 @@ Module module_of(const Module& m, const std::vector<const RecordedCall*>& calls)
     std::vector<Expr> args;
     size_t next = 0;
     for (const Value& v : call->runs[0].args) args.push_back(argument(b, v, *call, next, params));
-    const Expr made = b.call(b.op(*call->op), args, call->attrs);
+    const Expr callee = call->op ? Expr(b.op(*call->op)) : b.global(call->kernel->name.text());
+    const Expr made = b.call(callee, args, call->attrs);
     const Value& result = call->runs[0].result;
     if (calls.size() == 1 || result.is_tensor()) {
       results.push_back(made);

@@ -1,4 +1,4 @@
-// The operator calls that the interpreter really evaluates in a run, with the values that they had.
+// The calls of operators and kernels that the interpreter really evaluates in a run, with the values that they had.
 #pragma once
 
 #include <cstdint>
@@ -12,11 +12,12 @@
 
 namespace relay::tools {
 
-// Calls that compile alike: of one operator, with the same attributes, types of arguments and constants among them.
+// Calls that compile alike: of one operator or kernel, with the same attributes, types of arguments and constants among them.
 struct RecordedCall {
-  const op::OpDef* op = nullptr;
-  Attrs attrs;                 // concrete: no shape variables
-  const Call* site = nullptr;  // where the first of them is
+  const op::OpDef* op = nullptr;           // or
+  const kernel::Kernel* kernel = nullptr;  // of the module, its own or a C function's
+  Attrs attrs;                             // concrete: no shape variables
+  const Call* site = nullptr;              // where the first of them is
   // Of the arguments, tuples taken apart: the constant that the program has there, null for what it computes. A call of
   // constants only has none, so that engines compute it too.
   std::vector<const Tensor*> constants;
@@ -30,7 +31,7 @@ struct RecordedCall {
 
 struct Recording {
   std::vector<RecordedCall> calls;  // in the order in which each was evaluated first
-  uint64_t evaluated = 0;           // calls of operators in the whole run
+  uint64_t evaluated = 0;           // calls of operators and kernels in the whole run
   std::string stopped;              // the trap or limit that ended the run before its end
 };
 
