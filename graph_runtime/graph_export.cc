@@ -171,10 +171,10 @@ class Exporter {
     }
     // The text of a node's function is all that says what it does.
     for (Expr part : fn ? post_order(fn->body) : std::vector<Expr>()) {
-      if (const auto* global = part->as<Global>())
-        return passes::refuse_static(&call, "not-static-dataflow",
-                                     cat("a node that calls `@", global->name.text(), "` is in no graph"),
-                                     diagnostics_);
+      const auto* inner = part->as<Call>();
+      const auto* called = inner ? inner->callee->as<Global>() : nullptr;
+      if (const kernel::Kernel* k = called ? module_.kernel(called->name.text()) : nullptr)
+        return refuse_kernel(*inner, *k);
     }
     if (def && def->view) {
       const GraphEntry source = entries_of(call.args[0])[0];
