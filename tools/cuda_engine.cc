@@ -24,15 +24,15 @@ Prepared prepare_aot_cuda(const Module& m, std::string_view function, const Engi
   Diagnostics refused;
   Result<Module> lowered = passes::run_pipeline(with_entry(m, function),
                                                 aot::cuda::default_pipeline(options.opt_level), run, refused);
-  if (!lowered) return {{}, reason(refused)};
+  if (!lowered) return {{}, reason(refused), refused};
   Result<passes::Plan> plan = passes::plan_memory(*lowered, "main", refused);
   if (!plan)
-    return {{}, cat(reason(refused), "; `aot-cpp` and `jit` run on the CPU what is no static dataflow")};
+    return {{}, cat(reason(refused), "; `aot-cpp` and `jit` run on the CPU what is no static dataflow"), refused};
   aot::cuda::EmitOptions emit;
   emit.opt_level = options.opt_level;
   emit.kernel_files = emulated ? 1 : kernel::native::usable_cores();
   const Result<aot::Sources> sources = aot::cuda::emit(*plan, target, emit, refused);
-  if (!sources) return {{}, reason(refused)};
+  if (!sources) return {{}, reason(refused), refused};
   const auto build = [&](const aot::Program&, const std::string& library, Diagnostics& diagnostics) {
     if (!emulated) return aot::cuda::build(*sources, target, {options.opt_level}, library, diagnostics).ok();
     const std::string folder = std::filesystem::path(library).parent_path().string();

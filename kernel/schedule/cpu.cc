@@ -58,11 +58,12 @@ Stmt write(Writer& w, const CpuOptions& options, const Work& work) {
 }
 
 // One after the other, or along rows.
-Stmt write_stages(Writer& w, const CpuOptions& options, const Kernel& k, const std::vector<Stage>& stages) {
+Stmt write_stages(Arena& arena, Writer& w, const CpuOptions& options, const Kernel& k,
+                  const std::vector<Stage>& stages) {
   if (Stmt rows = write_rows(w, options, {k.outputs.begin(), k.outputs.end()}, stages)) return rows;
   std::vector<Stmt> parts;
   for (const Work& work : join_epilogues(k, stages)) parts.push_back(write(w, options, work));
-  return w.sequence(parts);
+  return make_sequence(arena, parts);
 }
 
 }  // namespace
@@ -78,7 +79,7 @@ Kernel schedule_for_cpu(const Kernel& k, const CpuOptions& options) {
   const std::vector<Stage> stages = stages_of(inlined);
   Stmt body = nullptr;
   const std::optional<AttentionLoops> attention = write_attention(w, options, inlined, stages);
-  if (!attention || attention->holds) body = write_stages(w, options, inlined, stages);
+  if (!attention || attention->holds) body = write_stages(pool->arena(), w, options, inlined, stages);
   if (attention) body = body ? w.choose(attention->holds, attention->loops, body) : attention->loops;
   std::vector<const Buffer*> temporaries(inlined.temporaries.begin(), inlined.temporaries.end());
   temporaries.insert(temporaries.end(), w.temporaries().begin(), w.temporaries().end());

@@ -92,7 +92,7 @@ TEST_F(Package, HasAVersion) {
   for (const std::string version : {"1", "2.2", "3", "2.0 EXACT", "1...<2.1", "2.2...3"})
     EXPECT_FALSE(found("net", version)) << version;
   works({"compile", "m.relay", "--emit", "package", "-o", "of_interface", "--package-name", "net"});
-  EXPECT_TRUE(found("of_interface", "1 EXACT"));
+  EXPECT_TRUE(found("of_interface", "2 EXACT"));
   prints({"/usr/bin/pkg-config", "--modversion", "net"}, "2.1\n",
          {{"PKG_CONFIG_PATH", path("net/lib/pkgconfig")}});
 }
@@ -131,7 +131,7 @@ TEST_F(Package, OfALibraryForAGpuIsLikeOthers) {
   const Ended built = runs({"/bin/sh", "-c", "cc main.c $(pkg-config --cflags --libs net) -o main"},
                            {{"PKG_CONFIG_PATH", path("net/lib/pkgconfig")}});
   ASSERT_EQ(built.exit_code, 0) << built.err;
-  prints({path("main")}, "1\n", {{"LD_LIBRARY_PATH", path("net/lib")}});
+  prints({path("main")}, "2\n", {{"LD_LIBRARY_PATH", path("net/lib")}});
 }
 
 TEST_F(Package, IsCalledAfterItsFolder) {
