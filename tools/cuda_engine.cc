@@ -27,7 +27,8 @@ Prepared prepare_aot_cuda(const Module& m, std::string_view function, const Engi
   if (!lowered) return {{}, reason(refused), refused};
   Result<passes::Plan> plan = passes::plan_memory(*lowered, "main", refused);
   if (!plan)
-    return {{}, cat(reason(refused), "; `aot-cpp` and `jit` run on the CPU what is no static dataflow"), refused};
+    return {
+        {}, cat(reason(refused), "; `aot-cpp` and `jit` run on the CPU what is no static dataflow"), refused};
   aot::cuda::EmitOptions emit;
   emit.opt_level = options.opt_level;
   emit.kernel_files = emulated ? 1 : kernel::native::usable_cores();

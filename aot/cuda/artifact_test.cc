@@ -352,7 +352,8 @@ TEST(CudaArtifact, NvccCompilesTheWhole) {
   TemporaryFolder folder;
   ASSERT_EQ(folder.make(), "");
   Diagnostics diagnostics;
-  EXPECT_TRUE(build(sources_of(kProgram), {}, {}, folder.path() + "/model.so", diagnostics).ok())
+  const Target target;
+  EXPECT_TRUE(cuda::build(sources_of(kProgram), target, {}, folder.path() + "/model.so", diagnostics).ok())
       << diagnostics.render({});
   // Here is no GPU, which is what it says then.
   kernel::native::Library library;

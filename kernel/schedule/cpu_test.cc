@@ -296,6 +296,14 @@ TEST_F(Cpu, SequentialStagesAndRequirementsStayAsTheyAre) {
   for (int64_t size : {1, 7}) check(k, {{n, size}});
 }
 
+TEST_F(Cpu, KernelsWithoutElementsDoNothing) {
+  const Tensor x = k_.input("x", kFloat32, {k_.index(0), k_.index(4)});
+  const Tensor one = k_.compute("one", kFloat32, {}, [&](Indices) { return k_.constant(kFloat32, 1); });
+  const Tensor y =
+      k_.compute("y", kFloat32, {k_.index(0), k_.index(4)}, [&](Indices i) { return x.at(i) + one(); });
+  check(k_.finish("k", "", {y}));
+}
+
 TEST_F(Cpu, LevelZeroChangesNothing) {
   const Kernel k = convolution(2, 3, 4, 3, 1, 1);
   EXPECT_EQ(schedule_for_cpu(k, {.opt_level = 0, .vector_floats = 8, .parallel = true}).body, k.body);
