@@ -23,23 +23,22 @@ void make_executable(const std::string& path) {
   fs::permissions(path, more, fs::perm_options::add, ignored);
 }
 
-// Writes all files whole, or none, the last one last. Returns their paths.
-Result<std::vector<std::string>> write_files(const std::vector<FileContents>& files,
-                                             Diagnostics& diagnostics) {
-  if (std::string problem = write_files_atomically(files); !problem.empty()) {
-    diagnostics.error(Span::none(), "file-unwritable", std::move(problem));
-    return kReported;
-  }
-  std::vector<std::string> paths;
-  for (const FileContents& f : files) paths.push_back(f.path);
-  return paths;
-}
-
 }  // namespace
 
 std::string too_large_to_embed(uint64_t weights_bytes) {
   if (weights_bytes <= kMostEmbeddedBytes) return {};
   return cat("the weights have ", weights_bytes, " bytes, and a library has room for ", kMostEmbeddedBytes);
+}
+
+Result<std::vector<std::string>> paths_of(const std::vector<FileContents>& files, std::string wrong,
+                                          Diagnostics& diagnostics) {
+  if (!wrong.empty()) {
+    diagnostics.error(Span::none(), "file-unwritable", std::move(wrong));
+    return kReported;
+  }
+  std::vector<std::string> paths;
+  for (const FileContents& f : files) paths.push_back(f.path);
+  return paths;
 }
 
 std::string name_of(const std::string& artifact) {
@@ -86,7 +85,8 @@ Result<std::vector<std::string>> write_artifact(const std::string& artifact, Art
   if (kind.weights == Weights::kFile) files.push_back({stem + ".safetensors", sources.weights});
   if (!kind.program) files.push_back({stem + ".h", sources.header});
   files.push_back({artifact, bytes});  // last: where it is, the others are
-  Result<std::vector<std::string>> written = write_files(files, diagnostics);
+  // All of them whole, or none, the last one last.
+  Result<std::vector<std::string>> written = paths_of(files, write_files_atomically(files), diagnostics);
   if (written && kind.program) make_executable(artifact);
   return written;
 }

@@ -20,6 +20,10 @@ inline constexpr uint64_t kMostLibraryBytes = uint64_t{64} << 30;
 // its library over distances of 31 bits.
 std::string too_large_to_embed(uint64_t weights_bytes);
 
+// The paths of files that were written; where something is `wrong` with that, it is reported as "file-unwritable".
+Result<std::vector<std::string>> paths_of(const std::vector<FileContents>& files, std::string wrong,
+                                          Diagnostics& diagnostics);
+
 // NAME of DIR/NAME.so, or of a program DIR/NAME: what the files beside it are called after.
 std::string name_of(const std::string& artifact);
 

@@ -27,8 +27,8 @@ inline constexpr std::string_view kWeightsSource = "weights.bin";
 struct EmitOptions {
   std::string model_name = "model";  // of the header and of the weights file; letters, digits, `_`, `-`, `.`
   int opt_level = 2;
-  int threads =
-      1;  // that a run uses unless the program that opens the model says otherwise; 0: one for each core
+  // That a run uses unless the program that opens the model says otherwise; 0: one for each core.
+  int threads = 1;
   Weights weights = Weights::kEmbedded;
   std::string weights_source = std::string(kWeightsSource);
   std::string licence;  // of the model, kept in the description

@@ -92,13 +92,7 @@ Result<std::vector<std::string>> write_package(const Package& package, const Sou
   if (!to.licence.empty()) files.push_back({to.licence, package.licence});
   files.insert(files.end(), {{to.config_version, config_version}, {to.pc, pc}, {to.library, library}});
   files.push_back({to.config, config});  // last: where it is found, the others are
-  if (std::string wrong = write_files_in_folders(files); !wrong.empty()) {
-    diagnostics.error(Span::none(), "file-unwritable", std::move(wrong));
-    return kReported;
-  }
-  std::vector<std::string> paths;
-  for (const FileContents& f : files) paths.push_back(f.path);
-  return paths;
+  return paths_of(files, write_files_in_folders(files), diagnostics);
 }
 
 }  // namespace relay::aot

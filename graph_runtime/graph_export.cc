@@ -15,6 +15,7 @@
 #include "op/apply.h"
 #include "op/operators.h"
 #include "op/registry.h"
+#include "passes/own_kernels.h"
 #include "passes/static_dataflow.h"
 
 namespace relay::graph_runtime {
@@ -43,7 +44,11 @@ std::string name_of(const Fn& fn) {
 class Exporter {
  public:
   Exporter(const Module& m, Diagnostics& diagnostics)
-      : module_(m), diagnostics_(diagnostics), builder_(m.context()), operators_(op::operators()) {}
+      : module_(m),
+        kernels_(m),
+        diagnostics_(diagnostics),
+        builder_(m.context()),
+        operators_(op::operators()) {}
 
   Result<GraphContents> run(const Fn& fn, const GraphNames& names) {
     const std::vector<Expr> order = post_order(fn.body);
@@ -157,9 +162,7 @@ class Exporter {
   }
 
   bool take_call(const Call& call) {
-    const auto* global = call.callee->as<Global>();
-    if (const kernel::Kernel* k = global ? module_.kernel(global->name.text()) : nullptr)
-      return refuse_kernel(call, *k);
+    if (const kernel::Kernel* k = kernels_.callee(&call)) return refuse_kernel(call, *k);
     std::vector<const TensorType*> types;
     if (!passes::static_tensors(&call, types, diagnostics_)) return false;
     const op::OpDef* def = op::callee(call);
@@ -171,10 +174,7 @@ class Exporter {
     }
     // The text of a node's function is all that says what it does.
     for (Expr part : fn ? post_order(fn->body) : std::vector<Expr>()) {
-      const auto* inner = part->as<Call>();
-      const auto* called = inner ? inner->callee->as<Global>() : nullptr;
-      if (const kernel::Kernel* k = called ? module_.kernel(called->name.text()) : nullptr)
-        return refuse_kernel(*inner, *k);
+      if (const kernel::Kernel* k = kernels_.callee(part)) return refuse_kernel(*part->as<Call>(), *k);
     }
     if (def && def->view) {
       const GraphEntry source = entries_of(call.args[0])[0];
@@ -348,6 +348,7 @@ class Exporter {
   }
 
   const Module& module_;
+  passes::OwnKernels kernels_;
   Diagnostics& diagnostics_;
   Builder builder_;
   const Operators operators_;

@@ -91,26 +91,14 @@ class Batcher {
     const Expr var = pool_.variable("vcall");
     std::vector<BlockIter> iters{{var, calls_, IterKind::kSpatial, call}};
     iters.insert(iters.end(), b.iters.begin(), b.iters.end());
-    const auto at_call = [&](const List<Expr>& indices) {
-      std::vector<Expr> at{var};
-      at.insert(at.end(), indices.begin(), indices.end());
-      return at;
-    };
     const auto statement = [&](Stmt s) -> Stmt {
       if (s == nullptr) return s;
-      s = rewrite_expressions(pool_.arena(), s, [&](Expr e) {
-        return rewrite_loads(e, [&](const ExprNode* n) -> Expr {
-          if (!has(n->buffer)) return {};
-          std::vector<Expr> at{var};
-          for (const ExprNode* index : n->args) at.push_back(index);
-          return pool_.load(of(n->buffer), at);
-        });
-      });
-      return rewrite(pool_.arena(), s, [&](Stmt inner) -> Stmt {
-        const auto* store = inner->as<Store>();
-        if (!store || !has(store->buffer)) return inner;
-        return make_store(pool_.arena(), of(store->buffer), at_call(store->indices), store->value);
-      });
+      return move_elements(pool_, s,
+                           [&](const Buffer* buffer, std::vector<Expr> at) -> std::optional<Element> {
+                             if (!has(buffer)) return std::nullopt;
+                             at.insert(at.begin(), var);
+                             return Element{of(buffer), std::move(at)};
+                           });
     };
     return make_block(pool_, b.name.text(), iters, b.predicate, statement(b.init), statement(b.body));
   }

@@ -44,16 +44,8 @@ Stmt moved_block(ExprPool& pool, const Block& b, std::string_view name,
                  const std::unordered_map<const Buffer*, const Buffer*>& now) {
   const auto statement = [&](Stmt s) -> Stmt {
     if (s == nullptr) return s;
-    s = rewrite_expressions(pool.arena(), s, [&](Expr e) {
-      return rewrite_loads(e, [&](const ExprNode* n) -> Expr {
-        return pool.load(now.at(n->buffer), {n->args.begin(), n->args.end()});
-      });
-    });
-    return rewrite(pool.arena(), s, [&](Stmt inner) -> Stmt {
-      const auto* store = inner->as<Store>();
-      if (!store) return inner;
-      return make_store(pool.arena(), now.at(store->buffer), {store->indices.begin(), store->indices.end()},
-                        store->value);
+    return move_elements(pool, s, [&](const Buffer* buffer, const std::vector<Expr>& at) {
+      return std::optional<Element>({now.at(buffer), at});
     });
   };
   return make_block(pool, name, {b.iters.begin(), b.iters.end()}, b.predicate, statement(b.init),

@@ -433,6 +433,21 @@ bool protects_loads(const ExprNode* selection, const Bounds& bounds) {
   return found;
 }
 
+Stmt move_elements(ExprPool& pool, Stmt s, const MovedElement& f) {
+  const Stmt loads = rewrite_expressions(pool.arena(), s, [&](Expr e) {
+    return rewrite_loads(e, [&](const ExprNode* n) -> Expr {
+      const std::optional<Element> to = f(n->buffer, {n->args.begin(), n->args.end()});
+      return to ? pool.load(to->buffer, to->indices) : Expr();
+    });
+  });
+  return rewrite(pool.arena(), loads, [&](Stmt inner) -> Stmt {
+    const auto* store = inner->as<Store>();
+    const std::optional<Element> to =
+        store ? f(store->buffer, {store->indices.begin(), store->indices.end()}) : std::nullopt;
+    return to ? make_store(pool.arena(), to->buffer, to->indices, store->value) : inner;
+  });
+}
+
 Expr rewrite_loads(Expr e, const std::function<Expr(const ExprNode*)>& f) {
   std::unordered_map<const ExprNode*, Expr> done;
   const auto down = [&](auto& self, const ExprNode* n) -> Expr {

@@ -70,6 +70,13 @@ void for_each_load(Expr e, const std::function<void(const ExprNode*)>& f);
 bool protects_loads(const ExprNode* selection, const Bounds& bounds);
 // Every load node n becomes f(n) after its indices were rewritten; null keeps it.
 Expr rewrite_loads(Expr e, const std::function<Expr(const ExprNode*)>& f);
+// Loads and stores of an element become those of the one that `f` gives, after indices were rewritten; nothing keeps them.
+struct Element {
+  const Buffer* buffer;
+  std::vector<Expr> indices;
+};
+using MovedElement = std::function<std::optional<Element>(const Buffer*, const std::vector<Expr>& indices)>;
+Stmt move_elements(ExprPool& pool, Stmt s, const MovedElement& f);
 bool mentions(Expr e, Expr variable);
 
 // The blocks of a statement, in the order in which they run first.

@@ -26,6 +26,7 @@
 #include "op/registry.h"
 #include "passes/effects.h"
 #include "passes/pass.h"
+#include "passes/primitives.h"
 
 namespace relay::passes {
 namespace {
@@ -100,12 +101,9 @@ class Fuser {
   void collect() {
     const Scopes& scopes = scopes_;
     const std::vector<Expr> order = post_order(root_);
-    std::unordered_set<Expr> fused_before;
+    const std::unordered_set<Expr> fused_before = inside_primitives(order);
     for (Expr e : order) {
-      const auto* fn = e->as<Fn>();
-      if (fn) function_with_[fn->body] = fn;
-      if (!fn || !fn->attrs.flag("Primitive")) continue;
-      for (Expr inner : post_order(fn->body)) fused_before.insert(inner);
+      if (const auto* fn = e->as<Fn>()) function_with_[fn->body] = fn;
     }
     for (Expr e : order) {
       const auto* call = e->as<Call>();

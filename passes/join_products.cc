@@ -21,6 +21,7 @@
 #include <optional>
 #include <set>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "ir/analysis.h"
 #include "ir/rewrite.h"
@@ -29,6 +30,7 @@
 #include "op/registry.h"
 #include "passes/effects.h"
 #include "passes/pass.h"
+#include "passes/primitives.h"
 #include "passes/zones.h"
 
 namespace relay::passes {
@@ -123,13 +125,9 @@ class Joiner {
         order_(post_order(root)),
         scopes_(scopes(root)),
         zones_(zones(scopes_, order_)),
-        effects_(m, root) {
-    for (Expr e : order_) {
-      for_each_child(e, [&](Expr child) { user_[child] = e; });
-      const auto* fn = e->as<Fn>();
-      if (!fn || !fn->attrs.flag("Primitive")) continue;
-      for (Expr inner : post_order(fn->body)) inside_kernel_[inner] = true;
-    }
+        effects_(m, root),
+        inside_kernel_(inside_primitives(order_)) {
+    for (Expr e : order_) for_each_child(e, [&](Expr child) { user_[child] = e; });
   }
 
   // Chooses the products that join, among those of these weights.
@@ -198,7 +196,7 @@ class Joiner {
     std::unordered_map<Expr, std::vector<size_t>> groups_of;  // by input
     for (Expr e : order_) {
       const auto* call = e->as<Call>();
-      const Constant* weight = call && !inside_kernel_.get(e) ? weight_of(context_, *call) : nullptr;
+      const Constant* weight = call && !inside_kernel_.contains(e) ? weight_of(context_, *call) : nullptr;
       if (!weight || !weights.contains(weight->value->data())) continue;
       Group group{op::callee(*call),
                   common_attributes(context_, *call),
@@ -386,8 +384,8 @@ class Joiner {
   const Scopes scopes_;
   const std::vector<uint32_t> zones_;
   Effects effects_;
-  NodeMap<Expr> user_;           // of nodes that are used once
-  NodeMap<bool> inside_kernel_;  // in functions that `fuse` has made
+  const std::unordered_set<Expr> inside_kernel_;
+  NodeMap<Expr> user_;  // of nodes that are used once
   NodeMap<std::optional<bool>> fusible_;
   std::map<std::pair<Expr, uint32_t>, Expr> projections_;
   std::vector<Product> products_;

@@ -31,6 +31,7 @@
 #include "passes/lets.h"
 #include "passes/own_kernels.h"
 #include "passes/pass.h"
+#include "passes/primitives.h"
 #include "passes/recursion.h"
 
 namespace relay::passes {
@@ -527,12 +528,8 @@ Module run(const Module& m, const PassContext& pass) {
 
   // What stands in primitive functions becomes a part of their kernels.
   std::unordered_set<Expr> inside;
-  for (const auto& [name, function] : m.functions()) {
-    for (Expr e : post_order(function)) {
-      const auto* fn = e->as<Fn>();
-      if (!fn || !fn->attrs.flag("Primitive")) continue;
-      for (Expr part : post_order(fn->body)) inside.insert(part);
-    }
+  if (!m.kernels().empty()) {
+    for (const auto& [name, function] : m.functions()) inside.merge(inside_primitives(post_order(function)));
   }
 
   const OwnKernels own_kernels(m);

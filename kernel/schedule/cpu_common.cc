@@ -35,14 +35,15 @@ ForKind outer_kind(const CpuOptions& options, const std::vector<Expr>& space) {
   return work >= kWorthThreads ? ForKind::kParallel : ForKind::kSerial;
 }
 
-Stmt choose_by(Writer& w, Expr value, int64_t end, const std::function<Stmt(int64_t)>& body) {
+Stmt write_rest(Writer& w, Expr extent, int64_t size, const std::function<Stmt(Expr, int64_t)>& body) {
+  const Expr rest = floor_mod(extent, size), start = floor_div(extent, size) * size;
   const auto between = [&](auto& self, int64_t low, int64_t high) -> Stmt {
-    if (low + 1 == high) return body(low);
+    if (low + 1 == high) return low == 0 ? w.sequence({}) : body(start, low);
     const int64_t middle = low + (high - low) / 2;
     Stmt below = self(self, low, middle), above = self(self, middle, high);
-    return w.choose(less(value, w.index(middle)), below, above);
+    return w.choose(less(rest, w.index(middle)), below, above);
   };
-  return between(between, 0, end);
+  return between(between, 0, size);
 }
 
 std::vector<Segment> segments(Expr extent, const std::vector<int64_t>& sizes) {

@@ -318,10 +318,8 @@ class Contraction {
       for (const Segment& r : segments(rows(), row_sizes())) parts.push_back(write_tiles_of(r, c));
       if (rows()->kind == ExprKind::kInt) continue;
       // One tile for the rows that are left.
-      const Expr rest = floor_mod(rows(), plan_.tile_rows),
-                 start = floor_div(rows(), plan_.tile_rows) * plan_.tile_rows;
-      parts.push_back(choose_by(w_, rest, plan_.tile_rows, [&](int64_t size) {
-        return size == 0 ? w_.sequence({}) : write_tiles_of({start, w_.index(1), size}, c);
+      parts.push_back(write_rest(w_, rows(), plan_.tile_rows, [&](Expr start, int64_t size) {
+        return write_tiles_of({start, w_.index(1), size}, c);
       }));
     }
     return w_.sequence(parts);

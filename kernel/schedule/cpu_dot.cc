@@ -72,10 +72,9 @@ class Dot {
         continue;
       }
       // One tile for the rows that are left.
-      const Expr whole = floor_div(rows, row_tile_);
-      parts.push_back(tiles({w_.index(0), whole, row_tile_}, c));
-      parts.push_back(choose_by(w_, floor_mod(rows, row_tile_), row_tile_, [&](int64_t size) {
-        return size == 0 ? w_.sequence({}) : tiles({whole * row_tile_, w_.index(1), size}, c);
+      parts.push_back(tiles({w_.index(0), floor_div(rows, row_tile_), row_tile_}, c));
+      parts.push_back(write_rest(w_, rows, row_tile_, [&](Expr start, int64_t size) {
+        return tiles({start, w_.index(1), size}, c);
       }));
     }
     return w_.sequence(parts);

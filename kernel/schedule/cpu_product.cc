@@ -265,11 +265,10 @@ class Product {
       before = before + r.tiles;
     }
     if (count->kind != ExprKind::kInt) {
-      const Expr rest = floor_mod(count, most);
-      t.row = first + floor_div(count, most) * most;
-      parts.push_back(choose_by(w_, rest, most, [&](int64_t rows) {
+      parts.push_back(write_rest(w_, count, most, [&](Expr start, int64_t rows) {
+        t.row = first + start;
         t.rows = rows;
-        return rows == 0 ? w_.sequence({}) : write_tile(t);
+        return write_tile(t);
       }));
     }
     return w_.sequence(parts);

@@ -66,8 +66,9 @@ bool vectorizable(Expr e, Expr var, const Bounds& bounds);
 // Is it worth starting threads? Unknown sizes are taken to be large.
 ForKind outer_kind(const CpuOptions& options, const std::vector<Expr>& space);
 
-// body(i) for the i in [0, end) that the value is when the kernel runs, found by halves.
-Stmt choose_by(Writer& w, Expr value, int64_t end, const std::function<Stmt(int64_t)>& body);
+// What tiles of `size` leave over of an axis: body(start, count), with code for each count that there may be; nothing for none.
+// Which one it is the run finds by halves.
+Stmt write_rest(Writer& w, Expr extent, int64_t size, const std::function<Stmt(Expr, int64_t)>& body);
 
 // Consecutive pieces of an axis, each cut into tiles of one constant size.
 struct Segment {

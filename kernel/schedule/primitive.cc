@@ -178,11 +178,6 @@ Kernel with_buffer(const Kernel& k, const Buffer* old, const Buffer* by,
   ExprPool& pool = *pool_of(k);
   Arena& arena = pool.arena();
   const auto index = [&](const std::vector<Expr>& at) { return f ? f(at) : at; };
-  const auto expression = [&](Expr e) {
-    return rewrite_loads(e, [&](const ExprNode* n) {
-      return n->buffer == old ? pool.load(by, index({n->args.begin(), n->args.end()})) : Expr();
-    });
-  };
   const auto list = [&](List<const Buffer*> buffers) {
     std::vector<const Buffer*> out(buffers.begin(), buffers.end());
     std::replace(out.begin(), out.end(), old, by);
@@ -192,9 +187,12 @@ Kernel with_buffer(const Kernel& k, const Buffer* old, const Buffer* by,
   out.inputs = list(k.inputs);
   out.outputs = list(k.outputs);
   out.temporaries = list(k.temporaries);
-  out.body = rewrite(arena, rewrite_expressions(arena, k.body, expression), [&](Stmt s) -> Stmt {
-    if (const auto* n = s->as<Store>(); n && n->buffer == old)
-      return make_store(arena, by, index({n->indices.begin(), n->indices.end()}), n->value);
+  const Stmt moved = move_elements(
+      pool, k.body, [&](const Buffer* b, const std::vector<Expr>& at) -> std::optional<Element> {
+        if (b != old) return std::nullopt;
+        return Element{by, index(at)};
+      });
+  out.body = rewrite(arena, moved, [&](Stmt s) -> Stmt {
     if (const auto* n = s->as<Allocate>(); n && n->buffer == old) return make_allocate(arena, by, n->body);
     if (const auto* n = s->as<Prefetch>(); n && n->buffer == old) {
       if (by->scope == Scope::kLocal) return make_nop(arena);
