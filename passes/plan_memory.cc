@@ -285,92 +285,57 @@ class Planner {
     }
   }
 
-  // The first and the last step that each value of the workspace is alive in, by value; of a view, what it shows is.
-  struct Life {
-    size_t first, last;
+  // The values of the workspace and when they are alive; of a view, what it shows is.
+  struct Values {
+    std::vector<uint32_t> values;
+    std::vector<Life> lives;
   };
-  std::map<uint32_t, Life> lives() const {
-    std::map<uint32_t, Life> out;
+  Values workspace_values() const {
+    std::map<uint32_t, Life> found;
     for (size_t i = 0; i < plan_.steps.size(); ++i) {
       const PlanStep& s = plan_.steps[i];
       for (const auto* list : {&s.inputs, &s.outputs, &s.temporaries}) {
         for (uint32_t v : *list) {
           const uint32_t root = root_of(v);
           if (plan_.values[root].place != Place::kWorkspace) continue;
-          out.emplace(root, Life{i, i}).first->second.last = i;
+          found.emplace(root, Life{i, i}).first->second.last = i;
         }
       }
     }
+    Values out;
+    for (const auto& [value, life] : found) out.values.push_back(value), out.lives.push_back(life);
     return out;
   }
 
-  // Where sizes are not known, a value takes the slot that is free and was last given to a value of the same size, else any
-  // that is free: then the slot is as large as the larger one, which is less than both.
   void fill_slots() {
-    struct Slot {
-      size_t last;
-      const TensorType* type;
-    };
-    std::vector<Slot> slots;
-    const std::map<uint32_t, Life> all = lives();
-    std::vector<std::pair<uint32_t, Life>> order(all.begin(), all.end());
-    std::stable_sort(order.begin(), order.end(),
-                     [](const auto& a, const auto& b) { return a.second.first < b.second.first; });
-    for (const auto& [value, life] : order) {
-      const TensorType* type = plan_.values[value].type;
-      size_t chosen = slots.size();
-      for (size_t s = 0; s < slots.size(); ++s) {
-        if (slots[s].last >= life.first) continue;
-        const bool same = same_bytes(*slots[s].type, *type);
-        if (same || chosen == slots.size()) chosen = s;
-        if (same) break;
-      }
-      if (chosen == slots.size()) {
-        slots.push_back({});
-        plan_.slots.emplace_back();
-      }
-      slots[chosen] = {life.last, type};
-      plan_.slots[chosen].push_back(value);
-      plan_.values[value].at = chosen;
+    const Values all = workspace_values();
+    const auto type = [&](size_t i) -> const TensorType& { return *plan_.values[all.values[i]].type; };
+    const std::vector<size_t> slots =
+        find_slots(all.lives, [&](size_t a, size_t b) { return same_bytes(type(a), type(b)); });
+    for (size_t i = 0; i < slots.size(); ++i) {
+      plan_.slots.resize(std::max(plan_.slots.size(), slots[i] + 1));
+      plan_.slots[slots[i]].push_back(all.values[i]);
+      plan_.values[all.values[i]].at = slots[i];
     }
-    for (const auto& [view, root] : view_of_) plan_.values[view].at = plan_.values[root].at;
+    place_views();
   }
   static bool same_bytes(const TensorType& a, const TensorType& b) {
     return a.dtype.bytes() == b.dtype.bytes() &&
            prove_equal(product(a.dims), product(b.dims)) == kernel::Proof::kProved;
   }
 
-  // Live ranges over steps, then the largest first, each at the lowest offset where it overlaps with nothing that is
-  // alive at the same time (Pisarchyk and Lee, "Efficient Memory Management for Deep Neural Net Inference", 4.2).
   void place_workspace() {
-    struct Range {
-      uint32_t value;
-      size_t first, last;
-      uint64_t bytes, offset = 0;
-    };
-    std::vector<Range> order;
-    for (const auto& [value, life] : lives()) {
-      order.push_back(
-          {value, life.first, life.last, aligned(std::max<uint64_t>(plan_.values[value].bytes, 1))});
-    }
-    std::stable_sort(order.begin(), order.end(),
-                     [](const Range& a, const Range& b) { return a.bytes > b.bytes; });
-    std::vector<Range> placed;  // by offset
-    for (Range& r : order) {
-      plan_.workspace_bytes_without_sharing += r.bytes;
-      uint64_t offset = 0;
-      for (const Range& other : placed) {
-        if (other.last < r.first || r.last < other.first) continue;
-        if (other.offset >= offset + r.bytes) break;
-        offset = std::max(offset, other.offset + other.bytes);
-      }
-      r.offset = offset;
-      plan_.values[r.value].at = offset;
-      plan_.workspace_bytes = std::max(plan_.workspace_bytes, offset + r.bytes);
-      placed.insert(std::upper_bound(placed.begin(), placed.end(), r,
-                                     [](const Range& a, const Range& b) { return a.offset < b.offset; }),
-                    r);
-    }
+    const Values all = workspace_values();
+    std::vector<uint64_t> bytes;
+    for (uint32_t v : all.values) bytes.push_back(plan_.values[v].bytes);
+    const Places places = find_places(all.lives, bytes);
+    for (size_t i = 0; i < all.values.size(); ++i) plan_.values[all.values[i]].at = places.offsets[i];
+    plan_.workspace_bytes = places.bytes;
+    plan_.workspace_bytes_without_sharing = places.bytes_without_sharing;
+    place_views();
+  }
+
+  void place_views() {
     for (const auto& [view, root] : view_of_) plan_.values[view].at = plan_.values[root].at;
   }
 

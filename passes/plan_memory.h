@@ -14,6 +14,7 @@
 #include "base/result.h"
 #include "ir/module.h"
 #include "kernel/simplify.h"
+#include "passes/places.h"
 
 namespace relay::passes {
 
@@ -59,9 +60,6 @@ struct Plan {
   bool dynamic = false;
   std::vector<std::vector<uint32_t>> slots;
 };
-
-// Places start at multiples of this many bytes.
-inline constexpr uint64_t kPlaceAlignment = 64;
 
 enum class Shapes : uint8_t { kConstant, kSymbolic };
 
