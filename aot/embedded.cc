@@ -6,6 +6,7 @@ namespace relay::aot {
 
 const std::string_view kRelayHeader = texts::kRelayHeader;
 const std::string_view kDlpackHeader = texts::kDlpackHeader;
+const std::string_view kArenasSource = texts::kArenasSource;
 const std::string_view kArtifactSource = texts::kArtifactSource;
 const std::string_view kBaseSource = texts::kBaseSource;
 const std::string_view kBatchesSource = texts::kBatchesSource;

@@ -7,6 +7,7 @@ namespace relay::aot {
 
 extern const std::string_view kRelayHeader;           // runtime/relay.h
 extern const std::string_view kDlpackHeader;          // runtime/dlpack.h
+extern const std::string_view kArenasSource;          // aot/support/arenas.cc
 extern const std::string_view kArtifactSource;        // aot/support/artifact.cc
 extern const std::string_view kBaseSource;            // aot/support/base.cc
 extern const std::string_view kBatchesSource;         // aot/support/batches.cc

@@ -386,7 +386,8 @@ class Emitter {
         most = std::max(most, most_arguments(*part.variant->program));
         most_batched = std::max(most_batched, most_operands(*part.variant->program));
       }
-      out += cat("constexpr uint32_t kMostArguments = ", most, ";\n\n", kValuesSource, "\n");
+      out += cat("constexpr uint32_t kMostArguments = ", most, ";\n\n", kValuesSource, "\n", kArenasSource,
+                 "\n");
       if (most_batched > 0)
         out += cat("constexpr uint32_t kMostOperands = ", most_batched, ";\n\n", kBatchesSource, "\n");
       out += print_interface(interface());

@@ -7,6 +7,7 @@
 #include <map>
 #include <set>
 
+#include "aot/arenas.h"
 #include "aot/c_text.h"
 #include "aot/decisions.h"
 #include "aot/extents.h"
@@ -54,13 +55,12 @@ class Printer {
       globals_[std::string(name.text())] = functions_.size();
       functions_.push_back(f);
     }
-    kernels_ = calls_.print();
     for (size_t i = 0; i < p_.plan.constants.size(); ++i) constant(i);
     std::string bodies;
     for (size_t i = 0; i < functions_.size(); ++i) bodies += function(i);  // closures are added on the way
     std::string declarations;
     for (const Function& f : functions_) declarations += cat(signature(f), ";\n", any_signature(f), ";\n");
-    return cat(kernels_, declarations, "\n", bodies, "Value ", prefix_,
+    return cat(calls_.print(), wrappers_, declarations, "\n", bodies, "Value ", prefix_,
                "run_main(Run& run, Value* args) {\n  return ", calls_.any_waits() ? "settled(run, " : "",
                "finish(run, ", functions_.front().name, "_any(run, Value(), args))",
                calls_.any_waits() ? ")" : "", ";\n}\n");
@@ -70,7 +70,7 @@ class Printer {
   void constant(size_t i) {
     std::vector<std::string> extents;
     for (int64_t e : p_.plan.constants[i].shape()) extents.push_back(cat(e));
-    kernels_ +=
+    wrappers_ +=
         cat("Value constant_", prefix_, i, "(Run& run) {\n",
             print_tensor("  ", "v", extents, cat("make_view(run, run.weights + ", offset_(i), ", "), ")"),
             "  return v;\n}\n");
@@ -88,7 +88,21 @@ class Printer {
     return cat("[[maybe_unused]] Value ", f.name, "_any(Run& run, const Value& self, Value* args)");
   }
 
+  // Twice (arenas.h): what the first time adds for closures and constructors, the second time adds again.
   std::string function(size_t index) {
+    const size_t next = next_, functions = functions_.size(), text = wrappers_.size();
+    const std::set<std::string> constructors = constructors_;
+    arenas_ = {};
+    function_once(index);
+    arenas_.plan([&](kernel::Expr e) { return print_extent(e, at_entry_); });
+    next_ = next;
+    functions_.erase(functions_.begin() + static_cast<ptrdiff_t>(functions), functions_.end());
+    wrappers_.resize(text);
+    constructors_ = constructors;
+    return function_once(index);
+  }
+
+  std::string function_once(size_t index) {
     const Function f = functions_[index];
     text_.clear();
     names_.clear();
@@ -107,6 +121,7 @@ class Printer {
       add_places(f.fn->params[i]->type, cat("a", i), places);
     }
     bind_extents(places);
+    at_entry_ = extents_;
     scope(f.fn->body, "");
     std::vector<std::string> args{"run", "self"};
     for (size_t i = 0; i < f.fn->params.size(); ++i)
@@ -175,10 +190,12 @@ class Printer {
   }
 
   std::string extent_of(Dim d) const {
-    if (d.is_const()) return cat(d.value());
-    return print_extent(d.symbolic(), [&](kernel::Expr v) {
-      const auto it = extents_.find(v.get());
-      CHECK(it != extents_.end(), cat("extent `", show(v), "` is not known"));
+    return d.is_const() ? cat(d.value()) : print_extent(d.symbolic(), extents_);
+  }
+  static std::string print_extent(kernel::Expr e, const Extents& names) {
+    return aot::print_extent(e, [&](kernel::Expr v) {
+      const auto it = names.find(v.get());
+      CHECK(it != names.end(), cat("extent `", show(v), "` is not known"));
       return it->second;
     });
   }
@@ -187,10 +204,18 @@ class Printer {
   void open(const std::string& text) {
     line(text);
     indent_ += "  ";
+    arenas_.begin_block();
   }
   void close(const std::string& text) {
+    arenas_.end_block();
     indent_.resize(indent_.size() - 2);
     line(text);
+  }
+  // Closes a block and opens the next one on the same line.
+  void reopen(const std::string& text) {
+    close(text);
+    indent_ += "  ";
+    arenas_.begin_block();
   }
 
   // A new variable with this value, which ends the function if there is none.
@@ -207,7 +232,7 @@ class Printer {
     const uint32_t s = all.scope_of_body.get(body);
     if (all.all[s].body == body) {
       for (Expr shared : all.all[s].shared) {
-        if (!names_.contains(shared)) names_[shared] = evaluate(shared, /*shared=*/true);
+        if (!names_.contains(shared)) names_[shared] = borrow_shared(shared);
       }
     }
     result(body, into);
@@ -224,7 +249,7 @@ class Printer {
       if (const auto* n = e->as<Match>()) return arms(*n, into);
       if (const auto* call = e->as<Call>(); call && into.empty() && last_call(*call)) return;
     }
-    const std::string value = evaluate(e, false);
+    const std::string value = evaluate(e);
     line(into.empty() ? cat("return ", value, ";") : cat(into, " = ", value, ";"));
   }
 
@@ -233,22 +258,25 @@ class Printer {
       names_[let.x] = closure(*fn, let.x);
     } else {
       // A name of its own, also for what has one: values do not change.
-      names_[let.x] = evaluate(let.value, false);
+      names_[let.x] = borrow(let.value);
     }
   }
 
   void branches(const If& n, const std::string& into) {
-    const std::string condition = evaluate(n.cond, false);
+    const std::string condition = borrow(n.cond);
     const auto before = names_;
     text_ += calls_.settle(indent_);
+    arenas_.use(condition);
+    arenas_.fork();
     open(cat("if (truth(", condition, ")) {"));
     scope(n.then_branch, into);
     names_ = before;
-    indent_.resize(indent_.size() - 2);
-    open("} else {");
+    arenas_.next_way();
+    reopen("} else {");
     scope(n.else_branch, into);
     names_ = before;
     close("}");
+    arenas_.end_fork();
   }
 
   // The variables that the pattern binds of a value which it fits.
@@ -259,7 +287,7 @@ class Printer {
   }
 
   void arms(const Match& n, const std::string& into) {
-    const std::string value = evaluate(n.value, false);
+    const std::string value = evaluate(n.value);
     const std::optional<Decision> tree = decide(n, p_.module);
     if (!tree) return arms_in_turn(n, value, into);
     // An arm that several ways lead to is written once, after the decision.
@@ -270,13 +298,16 @@ class Printer {
     line(cat("uint32_t ", chosen, " = 0;"));
     decision(*tree, value, [&](size_t arm) { line(cat(chosen, " = ", arm, ";")); });
     open(cat("switch (", chosen, ") {"));
+    arenas_.fork();
     for (size_t i = 0; i < n.arms.size(); ++i) {
+      if (i > 0) arenas_.next_way();
       // The value is one of these: the last one needs no test.
       open(i + 1 < n.arms.size() ? cat("case ", i, ": {") : "default: {");
       take_arm(n, i, value, into);
       line("break;");
       close("}");
     }
+    arenas_.end_fork();
     close("}");
   }
 
@@ -311,18 +342,22 @@ class Printer {
     if (d.otherwise) ways.emplace_back("", d.otherwise.get());
     const bool is_switch = ways.size() > 2;
     if (is_switch) open(cat("switch (tag(", part, ")) {"));
+    arenas_.fork();
     for (size_t i = 0; i < ways.size(); ++i) {
       const bool last = i + 1 == ways.size();
+      if (i > 0) arenas_.next_way();
       if (is_switch) {
         open(last ? "default: {" : cat("case ", ways[i].first, ": {"));
+      } else if (i == 0) {
+        open(cat("if (tag(", part, ") == ", ways[i].first, ") {"));
       } else {
-        if (last) indent_.resize(indent_.size() - 2);
-        open(last ? "} else {" : cat("if (tag(", part, ") == ", ways[i].first, ") {"));
+        reopen("} else {");
       }
       decision(*ways[i].second, value, take);
       if (is_switch) line("break;");
       if (is_switch || last) close("}");
     }
+    arenas_.end_fork();
     if (is_switch) close("}");
   }
 
@@ -337,28 +372,35 @@ class Printer {
   // One arm after the other.
   void arms_in_turn(const Match& n, const std::string& value, const std::string& into) {
     bool open_else = false, always = false;
+    const auto begin_way = [&](const std::string& head) {
+      if (open_else) {
+        arenas_.next_way();
+        reopen(cat("} else ", head));
+      } else {
+        open(head);
+      }
+      open_else = true;
+    };
+    arenas_.fork();
     for (size_t i = 0; i < n.arms.size() && !always; ++i) {
       std::vector<std::string> conditions;
       test(n.arms[i].pattern, value, conditions);
       // Of a match that covers everything, the last arm fits if the others do not.
       always = conditions.empty() || (n.total && i + 1 == n.arms.size());
-      if (open_else) indent_.resize(indent_.size() - 2);
-      const std::string head = always ? "{" : cat("if (", join(conditions, " && "), ") {");
-      open(open_else ? cat("} else ", head) : head);
-      open_else = true;
+      begin_way(always ? "{" : cat("if (", join(conditions, " && "), ") {"));
       take_arm(n, i, value, into);
     }
     if (!always) {
-      if (open_else) indent_.resize(indent_.size() - 2);
-      open(open_else ? "} else {" : "{");
+      begin_way("{");
       line("return run.trap(\"no arm of the match fits the value\");");
     }
     close("}");
+    arenas_.end_fork();
   }
 
   std::vector<std::string> arguments(const Call& call) {
     std::vector<std::string> out;
-    for (Expr a : call.args) out.push_back(evaluate(a, false));
+    for (Expr a : call.args) out.push_back(evaluate(a));
     return out;
   }
 
@@ -386,7 +428,7 @@ class Printer {
       line("continue;");
       return true;
     }
-    const std::string callee = f ? "" : evaluate(call.callee, false);
+    const std::string callee = f ? "" : evaluate(call.callee);
     std::vector<std::string> args = arguments(call);
     args.insert(args.begin(), f ? cat(f->name, "_any, Value()") : cat(callee, "->code, ", callee));
     args.insert(args.begin(), "run");
@@ -395,10 +437,17 @@ class Printer {
   }
 
   // The value of an expression as the text of a variable or a path to one.
-  std::string evaluate(Expr e, bool shared) {
-    if (!shared) {
-      if (const auto it = names_.find(e); it != names_.end()) return it->second;
-    }
+  std::string evaluate(Expr e) {
+    std::string value = borrow(e);
+    arenas_.keep(value);
+    return value;
+  }
+  // For a use that tells `arenas_` itself when it reads the value.
+  std::string borrow(Expr e) {
+    const auto it = names_.find(e);
+    return it != names_.end() ? it->second : borrow_shared(e);
+  }
+  std::string borrow_shared(Expr e) {
     switch (e->kind) {
       case ExprKind::kConstant: return cat("constant_", prefix_, p_.constants.at(e), "(run)");
       case ExprKind::kVar:
@@ -413,12 +462,11 @@ class Printer {
       case ExprKind::kCtorRef: return constructor(*e->as<CtorRef>());
       case ExprKind::kTuple: {
         std::vector<std::string> parts{"run", "0"};
-        for (Expr f : e->as<Tuple>()->fields) parts.push_back(evaluate(f, false));
+        for (Expr f : e->as<Tuple>()->fields) parts.push_back(evaluate(f));
         return variable(cat("make_node(", join(parts, ", "), ")"));
       }
       case ExprKind::kProj:
-        return variable(
-            cat("field(", evaluate(e->as<Proj>()->tuple, false), ", ", e->as<Proj>()->index, ")"));
+        return variable(cat("field(", evaluate(e->as<Proj>()->tuple), ", ", e->as<Proj>()->index, ")"));
       case ExprKind::kFn: return closure(*e->as<Fn>(), nullptr);
       case ExprKind::kCall: return called(*e->as<Call>());
       case ExprKind::kLet:
@@ -441,11 +489,11 @@ class Printer {
         return v;
       }
       case ExprKind::kRefNew:
-        return variable(cat("make_reference(run, ", copy(evaluate(e->as<RefNew>()->value, false)), ")"));
-      case ExprKind::kRefRead: return variable(cat("field(", evaluate(e->as<RefRead>()->ref, false), ", 0)"));
+        return variable(cat("make_reference(run, ", copy(evaluate(e->as<RefNew>()->value)), ")"));
+      case ExprKind::kRefRead: return variable(cat("field(", evaluate(e->as<RefRead>()->ref), ", 0)"));
       case ExprKind::kRefWrite: {
-        const std::string to = evaluate(e->as<RefWrite>()->ref, false);
-        const std::string value = evaluate(e->as<RefWrite>()->value, false);
+        const std::string to = evaluate(e->as<RefWrite>()->ref);
+        const std::string value = evaluate(e->as<RefWrite>()->value);
         line(cat("write(", to, ", ", value, ");"));
         return variable("make_node(run, 0)");
       }
@@ -457,7 +505,10 @@ class Printer {
 
   // The argument's elements under another shape.
   std::string view(const Call& call, const op::OpDef& def, const View& view) {
-    const std::string x = evaluate(call.args[0], false);
+    // Elements that wait are waited for by the view, and extents that it opens are asked for later.
+    const bool opens =
+        std::any_of(view.opened.begin(), view.opened.end(), [](kernel::Expr v) { return bool(v); });
+    const std::string x = calls_.any_waits() || opens ? evaluate(call.args[0]) : borrow(call.args[0]);
     for (size_t d = 0; d < view.opened.size(); ++d) {
       if (view.opened[d]) extents_[view.opened[d].get()] = cat("extent(", x, ", ", d, ")");
     }
@@ -470,9 +521,11 @@ class Printer {
     std::vector<std::string> extents;
     for (Dim d : view.dims) extents.push_back(extent_of(d));
     const std::string v = identifier("v", next_++);
-    text_ += calls_.any_waits() ? print_tensor(indent_, v, extents, cat("view_of(run, ", x, ", "), ")")
-                                : print_tensor(indent_, v, extents, cat("make_view(run, ", x, "->data, "),
-                                               cat(", ", copy(x), ")"));
+    const std::string keeper = arenas_.is_borrowed(x) ? "" : cat(", ", copy(x));
+    text_ += calls_.any_waits()
+                 ? print_tensor(indent_, v, extents, cat("view_of(run, ", x, ", "), ")")
+                 : print_tensor(indent_, v, extents, cat("make_view(run, ", x, "->data, "), cat(keeper, ")"));
+    arenas_.show(v, x);
     return v;
   }
 
@@ -487,19 +540,38 @@ class Printer {
     }
     if (const auto* g = call.callee->as<Global>()) {
       if (const kernel::Kernel* k = p_.module.kernel(g->name.text())) {
-        return variable(calls_.call(*k, arguments(call)));
+        return kernel_call(call, *k);
       }
     }
     if (const Function* f = direct(call.callee)) {
       const std::string name = f->name, self = call.callee->as<Global>() ? "Value()" : "self";
       std::vector<std::string> args = arguments(call);
       args.insert(args.begin(), cat("run, ", self));
+      for (const std::string& l : arenas_.call_function()) line(l);
       return variable(cat("finish(run, ", name, "(", join(args, ", "), "))"));
     }
-    const std::string callee = evaluate(call.callee, false);
+    const std::string callee = evaluate(call.callee);
     std::vector<std::string> args = arguments(call);
     args.insert(args.begin(), cat("run, ", callee));
+    for (const std::string& l : arenas_.call_function()) line(l);
     return variable(cat("call(", join(args, ", "), ")"));
+  }
+
+  // A call that waits keeps what it reads.
+  std::string kernel_call(const Call& call, const kernel::Kernel& k) {
+    if (!k.batched.empty()) return variable(calls_.call(k, arguments(call)));
+    std::vector<std::string> args;
+    for (Expr a : call.args) args.push_back(borrow(a));
+    const std::string v = identifier("v", next_++);
+    const auto is_known = [&](kernel::Expr e) { return at_entry_.contains(e.get()); };
+    Arenas::Placed placed = arenas_.call_kernel(k.outputs.size() == 1 ? v : "", args,
+                                                pieces_of(p_.module.context(), call, k, is_known));
+    for (const std::string& l : placed.lines) line(l);
+    const std::string value = calls_.call(k, std::move(args), std::move(placed.places));
+    line(placed.is_borrowed ? cat("const Borrowed ", v, "(", value, ");")
+                            : cat("Value ", v, " = ", value, ";"));
+    line(cat("if (!", v, ") return {};"));
+    return v;
   }
 
   // A constructor as a value: without fields its constant, unless `ctor` makes a function of it.
@@ -510,8 +582,8 @@ class Printer {
     if (constructors_.insert(name).second) {
       std::vector<std::string> args{"run", cat(c.tag)};
       for (size_t i = 0; i < c.fields.size(); ++i) args.push_back(cat("static_cast<Value&&>(args[", i, "])"));
-      kernels_ += cat("Value ", name, "(Run& run, const Value&, Value*", c.fields.empty() ? "" : " args",
-                      ") {\n  return make_node(", join(args, ", "), ");\n}\n");
+      wrappers_ += cat("Value ", name, "(Run& run, const Value&, Value*", c.fields.empty() ? "" : " args",
+                       ") {\n  return make_node(", join(args, ", "), ");\n}\n");
     }
     return variable(cat("make_closure(run, ", name, ")"));
   }
@@ -522,8 +594,8 @@ class Printer {
     if (constructors_.insert(name).second) {
       std::vector<std::string> args;
       for (size_t i = 0; i < k.inputs.size(); ++i) args.push_back(cat("args[", i, "]"));
-      kernels_ += cat("Value ", name, "(Run& run, const Value&, Value* args) {\n  return ",
-                      calls_.call(k, args), ";\n}\n");
+      wrappers_ += cat("Value ", name, "(Run& run, const Value&, Value* args) {\n  return ",
+                       calls_.call(k, args), ";\n}\n");
     }
     return variable(cat("make_closure(run, ", name, ")"));
   }
@@ -578,7 +650,10 @@ class Printer {
     f.captures = captured(fn, self);
     f.extents = captured_extents(fn);
     std::vector<std::string> held{"run", f.name + "_any"};
-    for (Expr e : f.captures) held.push_back(copy(names_.at(e)));
+    for (Expr e : f.captures) {
+      arenas_.keep(names_.at(e));
+      held.push_back(copy(names_.at(e)));
+    }
     for (const auto* extent : f.extents)
       held.push_back(variable(cat("make_extent(run, ", extents_.at(extent), ")"), "extent"));
     functions_.push_back(f);
@@ -594,13 +669,14 @@ class Printer {
   std::vector<Function> functions_;
   std::map<std::string, size_t> globals_;
   std::set<std::string> constructors_;
-  std::string kernels_;
+  std::string wrappers_;  // of constants, constructors and kernels
   size_t next_ = 0;
   // Of the function that is being printed.
   size_t current_ = 0;
   std::string text_, indent_;
   std::unordered_map<Expr, std::string> names_;
-  Extents extents_;
+  Extents extents_, at_entry_;  // those that are known where the function begins
+  Arenas arenas_;
 };
 
 }  // namespace

@@ -37,6 +37,9 @@ void compare_extents(const kernel::Kernel& k, const std::vector<kernel::Expr>& e
   }
 }
 
+// Of what the kernel makes: its outputs, which have none if they are the fields of a value, then its temporaries.
+size_t first_with_place(const kernel::Kernel& k) { return k.outputs.size() == 1 ? 0 : k.outputs.size(); }
+
 }  // namespace
 
 KernelCalls::KernelCalls(const Program& program, const KernelName& name) : p_(program), name_(name) {
@@ -73,6 +76,10 @@ void KernelCalls::kernel(const kernel::Kernel& k) {
       places.push_back(cat("extent(x", i, ", ", d, ")"));
     }
   }
+  const size_t made_count = k.outputs.size() + k.temporaries.size();
+  const size_t first_place = placed_.contains(&k) ? first_with_place(k) : made_count;
+  for (size_t i = first_place; i < made_count; ++i)
+    parameters.push_back(cat("unsigned char* place", i, " = nullptr"));
   std::string out = cat("Value call_", name, "(", join(parameters, ", "), ") {\n");
   if (!can_wait_.contains(&k)) out += settle("  ");
   Extents names;
@@ -98,11 +105,12 @@ void KernelCalls::kernel(const kernel::Kernel& k) {
   size_t made = 0;
   for (const auto* list : {&k.outputs, &k.temporaries}) {
     for (const kernel::Buffer* b : *list) {
+      const std::string place = made >= first_place ? cat(", place", made) : "";
       const std::string y = cat("y", made++);
       std::vector<std::string> shape;
       // Strides are a temporary's own affair, and part of the memory that it takes.
       for (kernel::Expr e : kernel::memory_shape(*b)) shape.push_back(print(e));
-      out += print_tensor("  ", y, shape, cat("make_tensor(run, ", b->dtype.bytes(), ", "), ")");
+      out += print_tensor("  ", y, shape, cat("make_tensor(run, ", b->dtype.bytes(), ", "), place + ")");
       arguments.push_back(cat("data<", kernel::memory_type(b->dtype), ">(", y, ")"));
     }
   }
@@ -174,8 +182,12 @@ void KernelCalls::batched(const kernel::Kernel& one, const kernel::Kernel& many)
           name, "_inputs, ", name, "_outputs, one_", name, ", many_", name, "};\n");
 }
 
-std::string KernelCalls::call(const kernel::Kernel& k, std::vector<std::string> args) const {
+std::string KernelCalls::call(const kernel::Kernel& k, std::vector<std::string> args,
+                              std::vector<std::string> places) {
   const std::string name = name_(k);
+  while (!places.empty() && places.back().empty()) places.pop_back();
+  if (!places.empty()) placed_.insert(&k);
+  for (const std::string& p : places) args.push_back(p.empty() ? "nullptr" : p);
   if (!k.batched.empty()) args.insert(args.begin(), name + "_calls");
   args.insert(args.begin(), "run");
   return cat(k.batched.empty() ? "call_" + name : "wait", "(", join(args, ", "), ")");

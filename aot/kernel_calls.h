@@ -17,14 +17,17 @@ class KernelCalls {
  public:
   KernelCalls(const Program& program, const KernelName& name);
 
-  // A function `call_NAME` for each kernel, from values to a value, and tables of those that can wait.
-  std::string print();
-
-  // A call of the kernel with these arguments.
-  std::string call(const kernel::Kernel& k, std::vector<std::string> args) const;
+  // A call of the kernel with these arguments. What it writes lies at these places, in the order of `pieces_of` (arenas.h),
+  // or by itself where a place is empty.
+  std::string call(const kernel::Kernel& k, std::vector<std::string> args,
+                   std::vector<std::string> places = {});
   // A line that stands before elements of tensors are read; empty if no call waits.
   std::string settle(const std::string& indent) const;
   bool any_waits() const { return !can_wait_.empty(); }
+
+  // When all calls are known: a function `call_NAME` for each kernel, from values to a value, and tables of those that can
+  // wait.
+  std::string print();
 
  private:
   std::string parallel(const kernel::Kernel& k);  // how the kernel's loops are run
@@ -34,8 +37,9 @@ class KernelCalls {
   const Program& p_;
   const KernelName& name_;
   std::set<const kernel::Kernel*>
-      can_wait_;        // kernels whose calls wait for each other, and their batched ones
-  size_t turning_ = 0;  // kernels that go to and fro
+      can_wait_;                            // kernels whose calls wait for each other, and their batched ones
+  std::set<const kernel::Kernel*> placed_;  // a call says where something of theirs lies
+  size_t turning_ = 0;                      // kernels that go to and fro
   std::string text_;
 };
 

@@ -291,7 +291,7 @@ TEST(ValueRuns, MemoryStaysFlat) {
     for (int k = 0; k < 2000; ++k) run();
     const int64_t live = memory.live;
     const int requests = memory.requests;
-    for (int k = 0; k < 20000; ++k) run();
+    for (int k = 0; k < 100000; ++k) run();
     EXPECT_EQ(memory.live, live);
     EXPECT_EQ(memory.requests, requests);
   }

@@ -5,7 +5,7 @@
 // the CUDA runtime, and nothing else: no exceptions and, outside of main.cc, no global state. In order:
 //
 //   all        base.cc and the tables
-//   for CPUs   among the tables stop.cc, turns.cc, extents.cc and, of functions over values, values.cc and batches.cc;
+//   for CPUs   among the tables stop.cc, turns.cc, extents.cc and, of functions over values, values.cc, arenas.cc and batches.cc;
 //              threads.cc, model.cc, report.cc, tensors.cc; of plans outputs.cc, plan_run.cc and no_values.cc, of functions
 //              value_run.cc; artifact.cc
 //   for GPUs   stop.cc among the tables; cuda_model.cc, report.cc, tensors.cc, outputs.cc, no_values.cc, cuda_artifact.cc

@@ -1,0 +1,101 @@
+// Memory for the tensors that a function needs only until it calls another one.
+//
+// What a kernel writes and only kernels read, before the function calls another one or leaves the block, is neither counted
+// nor allocated by itself. It lies in an arena, one block of memory for all such tensors, at a place that is planned as in
+// static dataflow. No arena is held while another function runs, so that recursion takes no more memory than without them.
+//
+// The order in which a function uses its values is the order in which it is printed. So it is printed twice: the first time
+// tells what is used when, the second time what lies where. Every value escapes but for the uses that are told here.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ir/module.h"
+#include "passes/places.h"
+
+namespace relay::aot {
+
+// One tensor that a call of a kernel writes. Its extents are of shape variables that are known where the function begins.
+struct Piece {
+  std::vector<kernel::Expr> extents;
+  size_t element_bytes = 0;
+  bool can_be_placed = false;
+};
+
+// The output of the call, unless there are several, which are the fields of a value; then its temporaries. `is_known` holds
+// for the shape variables that the function knows.
+std::vector<Piece> pieces_of(Context& context, const Call& call, const kernel::Kernel& k,
+                             const std::function<bool(kernel::Expr)>& is_known);
+
+class Arenas {
+ public:
+  // What is told in the same order both times.
+  void begin_block() { blocks_.push_back(++newest_); }
+  void end_block();
+  // Ways of which a run takes one: all of them begin where the first one does.
+  void fork() { forks_.push_back({stretch_, false}); }
+  void next_way();
+  void end_fork();
+
+  // `view` shows the elements of `value`.
+  void show(const std::string& view, const std::string& value);
+  // `value` is read here and not afterwards.
+  void use(const std::string& value);
+  // `value` may live longer than the function.
+  void keep(const std::string& value);
+
+  // Does it lie in an arena? That is known the second time.
+  bool is_borrowed(const std::string& value) const;
+
+  // A kernel is called that reads these. The first of its pieces is `value`; if that is empty, all of them are temporaries.
+  struct Placed {
+    std::vector<std::string> lines;   // that stand before the call
+    std::vector<std::string> places;  // of its pieces, as C++; empty is none
+    bool is_borrowed = false;         // the value is a tensor in an arena
+  };
+  Placed call_kernel(const std::string& value, const std::vector<std::string>& read,
+                     std::vector<Piece> pieces);
+  // A function is called: lines that stand before it.
+  std::vector<std::string> call_function();
+
+  // Between the first time and the second. `print` gives an extent as C++.
+  void plan(const std::function<std::string(kernel::Expr)>& print);
+
+ private:
+  struct Item {
+    Piece piece;
+    passes::Life life;
+    size_t block, stretch;
+    bool escapes = false;
+    std::string place = {};  // empty if it has none
+    size_t arena = 0;        // if it has a place
+  };
+  struct Arena {
+    size_t stretch;
+    std::vector<std::string> lines;  // that declare it
+    bool is_declared = false;
+  };
+  struct Fork {
+    size_t stretch;  // where it begins
+    bool has_calls;  // of functions, in a way
+  };
+
+  void lay_out(const std::vector<size_t>& items, const std::function<std::string(kernel::Expr)>& print);
+
+  std::vector<Item> items_;
+  std::map<std::string, size_t> item_of_;  // by the names of values
+  std::vector<Arena> arenas_;
+  std::vector<size_t> blocks_ = {0};
+  std::vector<Fork> forks_;
+  std::vector<std::vector<size_t>> open_ = {{}};  // for each block, the arenas that it has declared
+  // Between two calls of functions there is a stretch.
+  size_t stretch_ = 0, newest_ = 0, step_ = 0, next_item_ = 0;
+  bool is_planned_ = false;
+  size_t slots_ = 0;
+};
+
+}  // namespace relay::aot
