@@ -20,12 +20,9 @@
 // RELAY_EMULATED_COPIES=N a stream takes so many copies before it has to be waited for, and fails at the next.
 #pragma once
 
-#include <math.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
-
-#include <utility>
 
 #define __global__
 #define __device__
@@ -96,8 +93,18 @@ bool has_failed(const int32_t* failure);
 void fail(int32_t* failure, int32_t number);
 void* enter_shared(void* memory, uint64_t bytes, uint32_t element_bytes, const char* name);
 
+// 0 to kCount - 1, as arguments of a template.
+template <size_t... I>
+struct Indices {};
+template <size_t kCount, size_t... I>
+struct Count : Count<kCount - 1, kCount - 1, I...> {};
+template <size_t... I>
+struct Count<0, I...> {
+  using All = Indices<I...>;
+};
+
 template <class... A, size_t... I>
-void call(void (*kernel)(A...), void** arguments, std::index_sequence<I...>) {
+void call(void (*kernel)(A...), void** arguments, Indices<I...>) {
   kernel(*static_cast<A*>(arguments[I])...);
 }
 
@@ -115,7 +122,8 @@ cudaError_t cudaLaunchKernel(void (*kernel)(A...), dim3 grid, dim3 block, void**
       grid, block,
       [](void* c) {
         const Call* one = static_cast<Call*>(c);
-        relay_emulation::call(one->kernel, one->arguments, std::index_sequence_for<A...>());
+        relay_emulation::call(one->kernel, one->arguments,
+                              typename relay_emulation::Count<sizeof...(A)>::All());
       },
       &call);
 }
@@ -125,6 +133,56 @@ cudaError_t cudaLaunchKernel(void (*kernel)(A...), dim3 grid, dim3 block, void**
 #define blockIdx (relay_emulation::block_index())
 #define threadIdx (relay_emulation::thread_index())
 #define __syncthreads() relay_emulation::barrier(__LINE__)
+
+// As <math.h> has them, which takes compilers longer to read than most kernels.
+#define RELAY_OF_C(name)                      \
+  extern "C" float name##f(float x) noexcept; \
+  extern "C" double name(double x) noexcept;
+#define RELAY_OF_C_2(name)                             \
+  extern "C" float name##f(float x, float y) noexcept; \
+  extern "C" double name(double x, double y) noexcept;
+RELAY_OF_C(exp)
+RELAY_OF_C(expm1)
+RELAY_OF_C(log)
+RELAY_OF_C(log2)
+RELAY_OF_C(log10)
+RELAY_OF_C(log1p)
+RELAY_OF_C(sqrt)
+RELAY_OF_C(sin)
+RELAY_OF_C(cos)
+RELAY_OF_C(tan)
+RELAY_OF_C(asin)
+RELAY_OF_C(acos)
+RELAY_OF_C(atan)
+RELAY_OF_C(sinh)
+RELAY_OF_C(cosh)
+RELAY_OF_C(tanh)
+RELAY_OF_C(asinh)
+RELAY_OF_C(acosh)
+RELAY_OF_C(atanh)
+RELAY_OF_C(erf)
+RELAY_OF_C(floor)
+RELAY_OF_C(ceil)
+RELAY_OF_C(trunc)
+RELAY_OF_C(rint)
+RELAY_OF_C(fabs)
+RELAY_OF_C_2(pow)
+RELAY_OF_C_2(fmod)
+RELAY_OF_C_2(atan2)
+#undef RELAY_OF_C
+#undef RELAY_OF_C_2
+template <class T>
+bool isnan(T x) {
+  return __builtin_isnan(x);
+}
+template <class T>
+bool isinf(T x) {
+  return __builtin_isinf(x);
+}
+template <class T>
+bool isfinite(T x) {
+  return __builtin_isfinite(x);
+}
 
 inline float __int_as_float(int bits) {
   float value;

@@ -10,9 +10,9 @@
 namespace relay::aot {
 namespace {
 
-constexpr int kThreads = 64, kRuns = 10000;
+constexpr int kThreads = 64;
 
-// The same arithmetic as a plan, and as functions over values with a loop.
+// The same arithmetic as a plan, and as functions over values with a loop; a tree whose calls wait for each other.
 constexpr std::string_view kPlan = R"(
 def @main(%x: Tensor[(4, 16), float32]) { nn.softmax(nn.dense(exp(%x), add(%x, tensor([[0.5]], float32)))) }
 )";
@@ -21,6 +21,21 @@ def @again(%x: Tensor[(4, 16), float32], %y: Tensor[(4, 4), float32], %i: int32)
   if (less_equal(%i, 0)) { %y } else { @again(%x, add(%y, nn.softmax(nn.dense(exp(%x), %x))), subtract(%i, 1)) }
 }
 def @main(%x: Tensor[(4, 16), float32]) { @again(%x, tensor([[0, 0, 0, 0]], float32) + nn.dense(%x, %x), 3) }
+)";
+constexpr std::string_view kTree = R"(
+type Tree { Leaf(Tensor[(1, 64), float32]), Fork(Tree, Tree) }
+def @grow(%depth: int32, %x: Tensor[(1, 64), float32]) -> Tree {
+  if (%depth <= 0) { Leaf(%x) } else { Fork(@grow(%depth - 1, %x), @grow(%depth - 2, %x * 0.5f)) }
+}
+def @state(%t: Tree) -> Tensor[(1, 64), float32] {
+  match (%t) {
+    Leaf(%x) => %x,
+    Fork(%l, %r) => tanh(nn.dense(@state(%l) + @state(%r), full(0.015625f, shape=[64, 64], dtype="float32")))
+  }
+}
+def @main(%x: Tensor[(4, 16), float32]) {
+  nn.dense(reshape(@state(@grow(4, reshape(%x, newshape=[1, 64]))), newshape=[4, 16]), %x)
+}
 )";
 
 std::vector<float> run(const relay_api& api, relay_context* context, int variant) {
@@ -36,10 +51,15 @@ std::vector<float> run(const relay_api& api, relay_context* context, int variant
   return y;
 }
 
-class Stress : public testing::TestWithParam<std::string_view> {};
+struct Load {
+  std::string_view name, program;
+  int runs;  // of each thread
+};
+class Stress : public testing::TestWithParam<Load> {};
 
 TEST_P(Stress, ManyThreadsGiveTheBitsOfOne) {
-  const Compiled c(GetParam());
+  const int runs = GetParam().runs;
+  const Compiled c(GetParam().program);
   relay_open_options options = {};
   options.struct_size = sizeof options;
   options.threads = 1;
@@ -60,7 +80,7 @@ TEST_P(Stress, ManyThreadsGiveTheBitsOfOne) {
       relay_context* context = nullptr;
       if (c.api->context_create(model, &context) != RELAY_OK) ++wrong;
       for (++ready; ready < kThreads;) std::this_thread::yield();
-      for (int i = 0; i < kRuns; ++i) {
+      for (int i = 0; i < runs; ++i) {
         const size_t v = static_cast<size_t>(t + i) % kThreads;
         const std::vector<float> y = run(*c.api, context, static_cast<int>(v));
         if (y.size() != 16 || std::memcmp(y.data(), right[v].data(), 16 * sizeof(float)) != 0) ++wrong;
@@ -69,12 +89,22 @@ TEST_P(Stress, ManyThreadsGiveTheBitsOfOne) {
     });
   }
   for (std::thread& t : threads) t.join();
-  EXPECT_EQ(wrong, 0) << "of " << kThreads * kRuns;
+  EXPECT_EQ(wrong, 0) << "of " << kThreads * runs;
   EXPECT_EQ(c.api->model_close(model), RELAY_OK);
 }
 
-INSTANTIATE_TEST_SUITE_P(Programs, Stress, testing::Values(kPlan, kLoop),
-                         [](const auto& test) { return test.param == kPlan ? "plan" : "loop"; });
+INSTANTIATE_TEST_SUITE_P(Programs, Stress,
+                         testing::Values(Load{"plan", kPlan, 10000}, Load{"loop", kLoop, 10000},
+                                         Load{"tree", kTree, 1000}),
+                         [](const auto& test) { return std::string(test.param.name); });
+
+TEST(Tree, Waits) {
+  std::string model;
+  for (const SourceFile& f : sources_of(kTree, {kAnyProcessor}, {}).files) {
+    if (f.name == "model.cc") model = f.text;
+  }
+  EXPECT_NE(model.find("wait(run, "), std::string::npos);
+}
 
 }  // namespace
 }  // namespace relay::aot

@@ -61,11 +61,13 @@ struct Compiled {
   const relay_api* api = nullptr;
 
   explicit Compiled(std::string_view program, const EmitOptions& options = {},
-                    const std::vector<std::vector<std::string>>& features = {kAnyProcessor}) {
+                    const std::vector<std::vector<std::string>>& features = {kAnyProcessor},
+                    const kernel::native::CompileOptions& compile = {}) {
     EXPECT_EQ(folder.make(), "");
     path = folder.path() + "/model.so";
     Diagnostics diagnostics;
-    EXPECT_TRUE(build(sources_of(program, features, options), options.weights, {}, path, diagnostics).ok())
+    EXPECT_TRUE(
+        build(sources_of(program, features, options), options.weights, compile, path, diagnostics).ok())
         << diagnostics.render({});
     EXPECT_EQ(library.open(path), "");
     if (auto get = reinterpret_cast<const relay_api* (*)()>(library.find("relay_get_api"))) api = get();

@@ -1,4 +1,5 @@
-# Sourced by ./relay, ./dev and tools/bazel: what is missing of third_party/packages.txt, and how to get it.
+# Sourced by ./relay, ./dev and tools/bazel: what is missing of the lists in third_party, and how to get it. The list
+# `packages` is what Relay needs, `test_packages` what its tests need besides.
 
 relay_root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 
@@ -14,18 +15,20 @@ take_yes() {
   args+=("$@")
 }
 
-# One name a line; nothing if all is there.
+# missing_packages LIST...: one name a line; nothing if all is there.
 missing_packages() {
-  local proof package
-  while read -r proof package; do
-    [[ -z $proof || $proof == \#* || -e $proof ]] || echo "$package"
-  done <"$relay_root/third_party/packages.txt"
+  local list proof package
+  for list; do
+    while read -r proof package; do
+      [[ -z $proof || $proof == \#* || -e $proof ]] || echo "$package"
+    done <"$relay_root/third_party/$list.txt"
+  done
 }
 
-# Installs what is missing, and asks first unless `yes` is "yes".
+# install_packages LIST...: installs what is missing, and asks first unless `yes` is "yes".
 install_packages() {
   local missing package answer log as_root=()
-  mapfile -t missing < <(missing_packages)
+  mapfile -t missing < <(missing_packages "$@")
   ((${#missing[@]})) || return 0
 
   if ! command -v apt-get >/dev/null; then
@@ -64,9 +67,9 @@ install_packages() {
     exit 2
   fi
   rm -f "$log"
-  mapfile -t missing < <(missing_packages)
+  mapfile -t missing < <(missing_packages "$@")
   if ((${#missing[@]})); then
-    echo "relay: ${missing[*]} came without the files in third_party/packages.txt: Relay needs Debian 12" >&2
+    echo "relay: ${missing[*]} came without the files that third_party names: Relay needs Debian 12" >&2
     exit 2
   fi
 }

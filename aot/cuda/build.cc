@@ -144,15 +144,21 @@ std::string build_emulated(const Sources& sources, const std::string& folder, co
   if (std::string wrong = write_file_atomically(cat(folder, "/", kWeightsSource), sources.weights);
       !wrong.empty())
     return wrong;
-  // What runs once needs no optimisation, which takes longer.
+  // What runs once needs no optimisation, which takes longer; and starting a compiler takes as long as compiling a small kernel.
   const native::Target host{"cuda emulation", {"-DRELAY_CUDA_EMULATION", "-O0"}, {}, 4};
   const native::Target watched{"cuda emulation", {"-DRELAY_CUDA_EMULATION", "-fsanitize=thread"}, {}, 4};
   std::vector<native::Source> texts{{"cuda_emulation.h", std::string(kCudaEmulationHeader)}};
+  std::string model;
   for (const SourceFile& f : sources.files) {
-    std::string name = f.name;
-    if (name.ends_with(".cu")) name.replace(name.size() - 3, 3, ".cc");
-    texts.push_back({name, f.text, name.starts_with("kernels") ? watched : host});
+    if (f.name.ends_with(".h")) {
+      texts.push_back({f.name, f.text});
+    } else if (f.name.starts_with("kernels")) {
+      texts.push_back({f.name.substr(0, f.name.size() - 3) + ".cc", f.text, watched});
+    } else {
+      model += f.text;
+    }
   }
+  texts.push_back({"model.cc", model, host});
   native::CompileOptions options;
   options.opt_level = 0;  // what takes time is what is watched
   options.link_flags = {machine.object};

@@ -54,8 +54,8 @@ constinit const Dialect kCppDialect = {
     .parallel = true,
     .vectors = true,
     .instructions = true,
-    .infinity = "INFINITY",
-    .nan = "NAN",
+    .infinity = "__builtin_inff()",
+    .nan = "__builtin_nanf(\"\")",
     .math = kHostMath,
 };
 

@@ -2,8 +2,7 @@
 
 namespace relay::kernel {
 
-const std::string_view kPreludeHost = R"prelude(#include <cmath>
-#include <cstdint>
+const std::string_view kPreludeHost = R"prelude(#include <cstdint>
 #include <cstring>
 #include <type_traits>
 
@@ -39,8 +38,7 @@ extern "C" typedef struct relay_parallel {
 #endif
 )prelude";
 
-const std::string_view kPreludeCuda = R"prelude(#include <cmath>
-#include <cstdint>
+const std::string_view kPreludeCuda = R"prelude(#include <cstdint>
 #include <cstring>
 #include <type_traits>
 
@@ -51,6 +49,8 @@ const std::string_view kPreludeCuda = R"prelude(#include <cmath>
 
 // cuda_emulation.h has its own of these, which watch what threads do.
 #ifndef RELAY_CUDA_EMULATION
+#include <cmath>
+
 // An array of a block of threads.
 #define RELAY_SHARED(type, name, count) __shared__ alignas(16) type name[count]
 // 16 bytes at once, from and to aligned addresses.

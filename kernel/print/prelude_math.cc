@@ -67,58 +67,69 @@ RELAY_FUNCTION auto relay_small_int_of_each(V v) {
 )prelude";
 
 const std::string_view kPreludeMath = R"prelude(
+// The C library's functions. Of <cmath> compilers read twenty thousand lines, which takes longer than most kernels.
+#define RELAY_OF_C(NAME)                                                                            \
+  RELAY_FUNCTION float relay_c_##NAME(float x) { return __builtin_##NAME##f(x); }                   \
+  RELAY_FUNCTION double relay_c_##NAME(double x) { return __builtin_##NAME(x); }
+#define RELAY_OF_C_2(NAME)                                                                          \
+  RELAY_FUNCTION float relay_c_##NAME(float x, float y) { return __builtin_##NAME##f(x, y); }       \
+  RELAY_FUNCTION double relay_c_##NAME(double x, double y) { return __builtin_##NAME(x, y); }
+
 // Functions of float, double and vectors of them. Those of float32 that are written out below are within 4 units in
 // the last place and treat a scalar exactly like a lane of a vector.
-#define RELAY_BY_LANES(NAME, FUNCTION)                                 \
-  template <class V>                                                   \
-  RELAY_FUNCTION V NAME(V x) {                                         \
-    if constexpr (relay_traits<V>::lanes == 1) {                       \
-      return FUNCTION(x);                                              \
-    } else {                                                           \
-      V r;                                                             \
-      for (int i = 0; i < relay_traits<V>::lanes; ++i) r[i] = FUNCTION(x[i]); \
-      return r;                                                        \
-    }                                                                  \
+#define RELAY_BY_LANES(NAME, FUNCTION)                                                              \
+  RELAY_OF_C(FUNCTION)                                                                              \
+  template <class V>                                                                                \
+  RELAY_FUNCTION V NAME(V x) {                                                                      \
+    if constexpr (relay_traits<V>::lanes == 1) {                                                    \
+      return relay_c_##FUNCTION(x);                                                                 \
+    } else {                                                                                        \
+      V r;                                                                                          \
+      for (int i = 0; i < relay_traits<V>::lanes; ++i) r[i] = relay_c_##FUNCTION(x[i]);             \
+      return r;                                                                                     \
+    }                                                                                               \
   }
-#define RELAY_BY_LANES_2(NAME, FUNCTION)                               \
-  template <class V>                                                   \
-  RELAY_FUNCTION V NAME(V x, V y) {                                    \
-    if constexpr (relay_traits<V>::lanes == 1) {                       \
-      return FUNCTION(x, y);                                           \
-    } else {                                                           \
-      V r;                                                             \
-      for (int i = 0; i < relay_traits<V>::lanes; ++i) r[i] = FUNCTION(x[i], y[i]); \
-      return r;                                                        \
-    }                                                                  \
+#define RELAY_BY_LANES_2(NAME, FUNCTION)                                                            \
+  RELAY_OF_C_2(FUNCTION)                                                                            \
+  template <class V>                                                                                \
+  RELAY_FUNCTION V NAME(V x, V y) {                                                                 \
+    if constexpr (relay_traits<V>::lanes == 1) {                                                    \
+      return relay_c_##FUNCTION(x, y);                                                              \
+    } else {                                                                                        \
+      V r;                                                                                          \
+      for (int i = 0; i < relay_traits<V>::lanes; ++i) r[i] = relay_c_##FUNCTION(x[i], y[i]);       \
+      return r;                                                                                     \
+    }                                                                                               \
   }
-RELAY_BY_LANES(relay_exp_exact, std::exp)
-RELAY_BY_LANES(relay_log_exact, std::log)
-RELAY_BY_LANES(relay_tanh_exact, std::tanh)
-RELAY_BY_LANES(relay_erf_exact, std::erf)
-RELAY_BY_LANES(relay_expm1, std::expm1)
-RELAY_BY_LANES(relay_log2, std::log2)
-RELAY_BY_LANES(relay_log10, std::log10)
-RELAY_BY_LANES(relay_log1p, std::log1p)
-RELAY_BY_LANES(relay_sqrt, std::sqrt)
-RELAY_BY_LANES(relay_sin, std::sin)
-RELAY_BY_LANES(relay_cos, std::cos)
-RELAY_BY_LANES(relay_tan, std::tan)
-RELAY_BY_LANES(relay_asin, std::asin)
-RELAY_BY_LANES(relay_acos, std::acos)
-RELAY_BY_LANES(relay_atan, std::atan)
-RELAY_BY_LANES(relay_sinh, std::sinh)
-RELAY_BY_LANES(relay_cosh, std::cosh)
-RELAY_BY_LANES(relay_asinh, std::asinh)
-RELAY_BY_LANES(relay_acosh, std::acosh)
-RELAY_BY_LANES(relay_atanh, std::atanh)
-RELAY_BY_LANES(relay_floor, std::floor)
-RELAY_BY_LANES(relay_ceil, std::ceil)
-RELAY_BY_LANES(relay_trunc, std::trunc)
-RELAY_BY_LANES(relay_round, std::rint)
-RELAY_BY_LANES(relay_abs, std::fabs)
-RELAY_BY_LANES_2(relay_pow, std::pow)
-RELAY_BY_LANES_2(relay_fmod, std::fmod)
-RELAY_BY_LANES_2(relay_atan2, std::atan2)
+RELAY_BY_LANES(relay_exp_exact, exp)
+RELAY_BY_LANES(relay_log_exact, log)
+RELAY_BY_LANES(relay_tanh_exact, tanh)
+RELAY_BY_LANES(relay_erf_exact, erf)
+RELAY_BY_LANES(relay_expm1, expm1)
+RELAY_BY_LANES(relay_log2, log2)
+RELAY_BY_LANES(relay_log10, log10)
+RELAY_BY_LANES(relay_log1p, log1p)
+RELAY_BY_LANES(relay_sqrt, sqrt)
+RELAY_BY_LANES(relay_sin, sin)
+RELAY_BY_LANES(relay_cos, cos)
+RELAY_BY_LANES(relay_tan, tan)
+RELAY_BY_LANES(relay_asin, asin)
+RELAY_BY_LANES(relay_acos, acos)
+RELAY_BY_LANES(relay_atan, atan)
+RELAY_BY_LANES(relay_sinh, sinh)
+RELAY_BY_LANES(relay_cosh, cosh)
+RELAY_BY_LANES(relay_asinh, asinh)
+RELAY_BY_LANES(relay_acosh, acosh)
+RELAY_BY_LANES(relay_atanh, atanh)
+RELAY_BY_LANES(relay_floor, floor)
+RELAY_BY_LANES(relay_ceil, ceil)
+RELAY_BY_LANES(relay_trunc, trunc)
+RELAY_BY_LANES(relay_round, rint)
+RELAY_BY_LANES(relay_abs, fabs)
+RELAY_BY_LANES_2(relay_pow, pow)
+RELAY_BY_LANES_2(relay_fmod, fmod)
+RELAY_BY_LANES_2(relay_atan2, atan2)
+RELAY_OF_C_2(copysign)
 
 template <class V>
 RELAY_FUNCTION V relay_rsqrt(V x) {
@@ -142,11 +153,11 @@ RELAY_FUNCTION auto relay_isnan(V x) {
 }
 template <class V>
 RELAY_FUNCTION auto relay_isinf(V x) {
-  return relay_abs(x) == (typename relay_traits<V>::element)INFINITY;
+  return relay_abs(x) == (typename relay_traits<V>::element)__builtin_inff();
 }
 template <class V>
 RELAY_FUNCTION auto relay_isfinite(V x) {
-  return relay_abs(x) < (typename relay_traits<V>::element)INFINITY;
+  return relay_abs(x) < (typename relay_traits<V>::element)__builtin_inff();
 }
 
 // A choice for each lane; both sides are computed.
@@ -158,7 +169,7 @@ template <class V>
 RELAY_FUNCTION V relay_copysign(V magnitude, V sign) {
   if constexpr (relay_traits<V>::lanes == 1) {
     // Not by bits: where the result is stored as bfloat16, clang 19 vectorises that wrongly for AVX-512.
-    return std::copysign(magnitude, sign);
+    return relay_c_copysign(magnitude, sign);
   } else {
     using I = typename relay_traits<V>::template like<uint32_t>;
     return relay_bits<V>((I)((relay_bits<I>(magnitude) & 0x7fffffffu) | (relay_bits<I>(sign) & 0x80000000u)));
