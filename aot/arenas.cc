@@ -99,9 +99,17 @@ void Arenas::keep(const std::string& value) {
   if (const auto it = item_of_.find(value); it != item_of_.end()) items_[it->second].escapes = true;
 }
 
+void Arenas::give(const std::string& value, size_t output) {
+  const auto it = item_of_.find(value);
+  // Of the last block alone: what is made before may be another output in another way.
+  if (it == item_of_.end() || items_[it->second].block != blocks_.back()) return;
+  Item& item = items_[it->second];
+  if (!item.output) item.output = output;
+}
+
 bool Arenas::is_borrowed(const std::string& value) const {
   const auto it = item_of_.find(value);
-  return it != item_of_.end() && !items_[it->second].place.empty();
+  return it != item_of_.end() && items_[it->second].arena;
 }
 
 Arenas::Placed Arenas::call_kernel(const std::string& value, const std::vector<std::string>& read,
@@ -117,13 +125,13 @@ Arenas::Placed Arenas::call_kernel(const std::string& value, const std::vector<s
     const bool is_value = i == 0 && !value.empty();
     if (is_value) item_of_[value] = number;
     out.places.push_back(item.place);
-    if (item.place.empty()) continue;
+    if (!item.arena) continue;
     out.is_borrowed |= is_value;
-    Arena& arena = arenas_[item.arena];
+    Arena& arena = arenas_[*item.arena];
     if (!std::exchange(arena.is_declared, true)) {
       out.lines.insert(out.lines.end(), arena.lines.begin(), arena.lines.end());
       open_.resize(blocks_.size());
-      open_.back().push_back(item.arena);
+      open_.back().push_back(*item.arena);
     }
   }
   return out;
@@ -143,7 +151,8 @@ std::vector<std::string> Arenas::call_function() {
 void Arenas::plan(const std::function<std::string(kernel::Expr)>& print) {
   std::map<std::pair<size_t, size_t>, std::vector<size_t>> groups;
   for (size_t i = 0; i < items_.size(); ++i) {
-    const Item& item = items_[i];
+    Item& item = items_[i];
+    if (item.output) item.place = cat("output(run, ", *item.output, ")");
     if (item.piece.can_be_placed && !item.escapes) groups[{item.block, item.stretch}].push_back(i);
   }
   for (const auto& [where, items] : groups) lay_out(items, print);

@@ -1,8 +1,9 @@
-// Memory for the tensors that a function needs only until it calls another one.
+// Memory for the tensors that a function needs only until it calls another one, and for those that it gives the caller.
 //
 // What a kernel writes and only kernels read, before the function calls another one or leaves the block, is neither counted
 // nor allocated by itself. It lies in an arena, one block of memory for all such tensors, at a place that is planned as in
 // static dataflow. No arena is held while another function runs, so that recursion takes no more memory than without them.
+// What a kernel writes in the last block of a program is written to the memory that the caller has for the output.
 //
 // The order in which a function uses its values is the order in which it is printed. So it is printed twice: the first time
 // tells what is used when, the second time what lies where. Every value escapes but for the uses that are told here.
@@ -47,6 +48,8 @@ class Arenas {
   void use(const std::string& value);
   // `value` may live longer than the function.
   void keep(const std::string& value);
+  // `value` is an output of the program, by its number, at the end of this block.
+  void give(const std::string& value, size_t output);
 
   // Does it lie in an arena? That is known the second time.
   bool is_borrowed(const std::string& value) const;
@@ -71,8 +74,9 @@ class Arenas {
     passes::Life life;
     size_t block, stretch;
     bool escapes = false;
+    std::optional<size_t> output = {};
     std::string place = {};  // empty if it has none
-    size_t arena = 0;        // if it has a place
+    std::optional<size_t> arena = {};
   };
   struct Arena {
     size_t stretch;

@@ -123,6 +123,44 @@ def @main(%n: int32, %x: Tensor[(8, 8), float32]) {
   }
 }
 
+// The caller's memory is written by the kernel, where the program gives what one writes at the end of a way.
+TEST(Arenas, ResultsAreWrittenToTheCallersMemory) {
+  const std::string program = R"(
+def @main(%c: bool, %x: Tensor[(n, 8), float32]) {
+  let %y = nn.softmax(%x);
+  if (%c) { (reshape(nn.relu(%x + 1f), newshape=[8, n]), (%y, nn.relu(%y) * 2f)) } else { (reshape(%y, newshape=[8, n]), (%x, %y)) }
+}
+)";
+  const std::string code = text(program);
+  EXPECT_NE(code.find("output(run, 0))"), std::string::npos);
+  EXPECT_NE(code.find("output(run, 2))"), std::string::npos);
+  EXPECT_EQ(code.find("output(run, 1))"), std::string::npos)
+      << "what is made before the condition is given twice";
+
+  const Compiled c(program);
+  Session s(c);
+  std::vector<float> x(24, 1.0f),
+      out[3] = {std::vector<float>(24), std::vector<float>(24), std::vector<float>(24)};
+  int64_t shape[] = {3, 8}, turned[] = {8, 3};
+  for (bool way : {true, false, true}) {
+    const DLTensor in[] = {{&way, {kDLCPU, 0}, 0, {kDLBool, 8, 1}, nullptr, nullptr, 0},
+                           {x.data(), {kDLCPU, 0}, 2, {kDLFloat, 32, 1}, shape, nullptr, 0}};
+    DLTensor to[] = {{out[0].data(), {kDLCPU, 0}, 2, {kDLFloat, 32, 1}, turned, nullptr, 0},
+                     {out[1].data(), {kDLCPU, 0}, 2, {kDLFloat, 32, 1}, shape, nullptr, 0},
+                     {out[2].data(), {kDLCPU, 0}, 2, {kDLFloat, 32, 1}, shape, nullptr, 0}};
+    const DLTensor* inputs[] = {&in[0], &in[1]};
+    DLTensor* outputs[] = {&to[0], &to[1], &to[2]};
+    ASSERT_EQ(s.api->run(s.context, inputs, 2, outputs, 3), RELAY_OK) << s.said();
+    const float wanted[2][3] = {{1.0f / 8, 1.0f, 1.0f / 8}, {2.0f, 1.0f / 8, 2.0f / 8}};
+    for (size_t i = 0; i < 3; ++i) {
+      for (float v : out[i]) EXPECT_NEAR(v, wanted[way][i], 1e-6) << i;
+    }
+    // A tensor of another shape is refused, also after a run that wrote the right ones.
+    to[2].shape = turned;
+    EXPECT_EQ(s.api->run(s.context, inputs, 2, outputs, 3), RELAY_USAGE);
+  }
+}
+
 // A view shows what lies in an arena, and keeps nothing of it.
 TEST(Arenas, AViewOfWhatIsBorrowedDoesNotKeepIt) {
   const std::string code = text(R"(

@@ -12,6 +12,7 @@
 #include "aot/decisions.h"
 #include "aot/extents.h"
 #include "aot/kernel_calls.h"
+#include "aot/ports.h"
 #include "aot/program.h"
 #include "base/cat.h"
 #include "base/check.h"
@@ -56,6 +57,12 @@ class Printer {
       functions_.push_back(f);
     }
     for (size_t i = 0; i < p_.plan.constants.size(); ++i) constant(i);
+    // In a run that comes back to the first function, an output would be written more than once.
+    const Symbol first = p_.functions.front();
+    gives_outputs_ = std::none_of(p_.functions.begin(), p_.functions.end(), [&](Symbol name) {
+      const std::vector<Symbol> mentioned = mentioned_globals(p_.module.function(name.text()));
+      return std::find(mentioned.begin(), mentioned.end(), first) != mentioned.end();
+    });
     std::string bodies;
     for (size_t i = 0; i < functions_.size(); ++i) bodies += function(i);  // closures are added on the way
     std::string declarations;
@@ -249,8 +256,24 @@ class Printer {
       if (const auto* n = e->as<Match>()) return arms(*n, into);
       if (const auto* call = e->as<Call>(); call && into.empty() && last_call(*call)) return;
     }
-    const std::string value = evaluate(e);
+    size_t output = 0;
+    const std::string value = into.empty() && gives_outputs_ && current_ == 0 ? give(e, output) : evaluate(e);
     line(into.empty() ? cat("return ", value, ";") : cat(into, " = ", value, ";"));
+  }
+
+  // What the program gives, from this output on.
+  std::string give(Expr e, size_t& output) {
+    if (const auto* tuple = e->as<Tuple>(); tuple && !names_.contains(e)) {
+      std::vector<std::string> parts{"run", "0"};
+      for (Expr f : tuple->fields) parts.push_back(give(f, output));
+      return variable(cat("make_node(", join(parts, ", "), ")"));
+    }
+    std::string value = evaluate(e);
+    if (e->type->as<TensorType>()) arenas_.give(value, output);
+    std::vector<passes::PlanPort> ports;
+    add_ports(e->type, "", ports);
+    output += ports.size();
+    return value;
   }
 
   void bind(const Let& let) {
@@ -669,7 +692,8 @@ class Printer {
   std::vector<Function> functions_;
   std::map<std::string, size_t> globals_;
   std::set<std::string> constructors_;
-  std::string wrappers_;  // of constants, constructors and kernels
+  bool gives_outputs_ = false;  // the first function is called once in a run
+  std::string wrappers_;        // of constants, constructors and kernels
   size_t next_ = 0;
   // Of the function that is being printed.
   size_t current_ = 0;

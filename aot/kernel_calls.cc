@@ -79,7 +79,7 @@ void KernelCalls::kernel(const kernel::Kernel& k) {
   const size_t made_count = k.outputs.size() + k.temporaries.size();
   const size_t first_place = placed_.contains(&k) ? first_with_place(k) : made_count;
   for (size_t i = first_place; i < made_count; ++i)
-    parameters.push_back(cat("unsigned char* place", i, " = nullptr"));
+    parameters.push_back(cat("const Place& place", i, " = {}"));
   std::string out = cat("Value call_", name, "(", join(parameters, ", "), ") {\n");
   if (!can_wait_.contains(&k)) out += settle("  ");
   Extents names;
@@ -187,7 +187,7 @@ std::string KernelCalls::call(const kernel::Kernel& k, std::vector<std::string> 
   const std::string name = name_(k);
   while (!places.empty() && places.back().empty()) places.pop_back();
   if (!places.empty()) placed_.insert(&k);
-  for (const std::string& p : places) args.push_back(p.empty() ? "nullptr" : p);
+  for (const std::string& p : places) args.push_back(p.empty() ? "Place()" : p);
   if (!k.batched.empty()) args.insert(args.begin(), name + "_calls");
   args.insert(args.begin(), "run");
   return cat(k.batched.empty() ? "call_" + name : "wait", "(", join(args, ", "), ")");

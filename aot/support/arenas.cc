@@ -1,5 +1,11 @@
-// Memory for tensors that a function needs only until it calls another one; part of the programs with functions (see
-// aot/arenas.h).
+// Memory for tensors that a function needs only until it calls another one, and for those that the caller wants; part of the
+// programs with functions (see aot/arenas.h).
+
+// Where a kernel writes a tensor: in an arena, or to the caller's memory for this output.
+struct Place {
+  unsigned char* memory = nullptr;
+  const DLTensor* output = nullptr;
+};
 
 // A tensor in an arena: nobody counts its references, and nothing happens when they go.
 class Borrowed {
@@ -22,7 +28,9 @@ class Arena {
   Arena& operator=(const Arena&) = delete;
 
   explicit operator bool() const { return cell_ != nullptr; }
-  unsigned char* at(size_t offset) const { return reinterpret_cast<unsigned char*>(cell_) + kHead + offset; }
+  Place at(size_t offset) const {
+    return {reinterpret_cast<unsigned char*>(cell_) + kHead + offset, nullptr};
+  }
   void end() {
     if (cell_ != nullptr) cell_->heap->give(cell_);
     cell_ = nullptr;
@@ -36,9 +44,26 @@ class Arena {
 static_assert(sizeof(Cell) == 32, "aot/arenas.cc plans with it");
 constexpr size_t kMostPlaceBytes = size_t{1} << 44;  // so that the bytes of an arena have a number
 
-// In an arena, or by itself if it has no place there.
+inline Place output(Run& run, size_t i) {
+  return {nullptr, run.outputs != nullptr ? run.outputs[i] : nullptr};
+}
+
+// Does the caller's tensor, whose type has been checked, have as many elements?
+inline bool has_room(const DLTensor& output, uint32_t rank, const int64_t* extents) {
+  int64_t here = 1, there = 1;
+  for (uint32_t i = 0; i < rank; ++i) {
+    if (__builtin_mul_overflow(here, extents[i], &here)) return false;
+  }
+  for (int32_t i = 0; i < output.ndim; ++i) there *= output.shape[i];
+  return output.data != nullptr && here == there;
+}
+
+// In its place, or by itself if it has none.
 inline Value make_tensor(Run& run, size_t element_bytes, uint32_t rank, const int64_t* extents,
-                         unsigned char* place) {
+                         const Place& at) {
+  if (at.output != nullptr && has_room(*at.output, rank, extents))
+    return make_view(run, static_cast<unsigned char*>(at.output->data) + at.output->byte_offset, rank, extents);
+  unsigned char* const place = at.memory;
   if (place == nullptr) return make_tensor(run, element_bytes, rank, extents);
   for (uint32_t i = 0; i < rank; ++i) {
     if (extents[i] < 0) return run.trap("an extent of a tensor is negative");

@@ -112,7 +112,8 @@ relay_status give(relay_context* c, Run& run, size_t i, Cell* cell, DLTensor* t)
     return RELAY_USAGE;
   }
   const size_t bytes = cell_bytes(cell, port.dtype_bits);
-  if (bytes > 0) memcpy(static_cast<unsigned char*>(t->data) + t->byte_offset, cell->data, bytes);
+  unsigned char* const to = static_cast<unsigned char*>(t->data) + t->byte_offset;
+  if (bytes > 0 && to != cell->data) memcpy(to, cell->data, bytes);
   return RELAY_OK;
 }
 
@@ -134,6 +135,7 @@ relay_status run_tensors(relay_context* c, const DLTensor* const* inputs, DLTens
   release_held(c);
   const Threads threads(c->model);
   Start start(c, threads.get());
+  start.run.outputs = outputs;
   relay_status status = RELAY_OK;
   {
     Value args[kParameterCount + 1], result;
