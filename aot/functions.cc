@@ -11,6 +11,7 @@
 #include "aot/c_text.h"
 #include "aot/decisions.h"
 #include "aot/extents.h"
+#include "aot/giving.h"
 #include "aot/kernel_calls.h"
 #include "aot/ports.h"
 #include "aot/program.h"
@@ -40,6 +41,7 @@ struct Function {
   const Var* self = nullptr;       // by which a closure calls itself
   std::vector<Expr> captures = {};
   std::vector<const kernel::ExprNode*> extents = {};  // shape variables that it takes from around it
+  bool gives_outputs = false;                         // giving.h
 };
 
 class Printer {
@@ -49,20 +51,16 @@ class Printer {
       : p_(p), prefix_(prefix), kernel_name_(kernel_name), offset_(offset), calls_(p, kernel_name) {}
 
   std::string print() {
+    const std::set<Symbol> giving = giving_functions(p_);
     for (Symbol name : p_.functions) {
       Function f{p_.module.function(name.text()), cat(prefix_, identifier(name.text(), next_++))};
+      f.gives_outputs = giving.contains(name);
       scopes_.push_back(std::make_unique<Scopes>(scopes(f.fn->body)));
       f.scopes = scopes_.back().get();
       globals_[std::string(name.text())] = functions_.size();
       functions_.push_back(f);
     }
     for (size_t i = 0; i < p_.plan.constants.size(); ++i) constant(i);
-    // In a run that comes back to the first function, an output would be written more than once.
-    const Symbol first = p_.functions.front();
-    gives_outputs_ = std::none_of(p_.functions.begin(), p_.functions.end(), [&](Symbol name) {
-      const std::vector<Symbol> mentioned = mentioned_globals(p_.module.function(name.text()));
-      return std::find(mentioned.begin(), mentioned.end(), first) != mentioned.end();
-    });
     std::string bodies;
     for (size_t i = 0; i < functions_.size(); ++i) bodies += function(i);  // closures are added on the way
     std::string declarations;
@@ -257,7 +255,8 @@ class Printer {
       if (const auto* call = e->as<Call>(); call && into.empty() && last_call(*call)) return;
     }
     size_t output = 0;
-    const std::string value = into.empty() && gives_outputs_ && current_ == 0 ? give(e, output) : evaluate(e);
+    const std::string value =
+        into.empty() && functions_[current_].gives_outputs ? give(e, output) : evaluate(e);
     line(into.empty() ? cat("return ", value, ";") : cat(into, " = ", value, ";"));
   }
 
@@ -692,8 +691,7 @@ class Printer {
   std::vector<Function> functions_;
   std::map<std::string, size_t> globals_;
   std::set<std::string> constructors_;
-  bool gives_outputs_ = false;  // the first function is called once in a run
-  std::string wrappers_;        // of constants, constructors and kernels
+  std::string wrappers_;  // of constants, constructors and kernels
   size_t next_ = 0;
   // Of the function that is being printed.
   size_t current_ = 0;

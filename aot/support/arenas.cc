@@ -62,7 +62,8 @@ inline bool has_room(const DLTensor& output, uint32_t rank, const int64_t* exten
 inline Value make_tensor(Run& run, size_t element_bytes, uint32_t rank, const int64_t* extents,
                          const Place& at) {
   if (at.output != nullptr && has_room(*at.output, rank, extents))
-    return make_view(run, static_cast<unsigned char*>(at.output->data) + at.output->byte_offset, rank, extents);
+    return make_view(run, static_cast<unsigned char*>(at.output->data) + at.output->byte_offset, rank,
+                     extents);
   unsigned char* const place = at.memory;
   if (place == nullptr) return make_tensor(run, element_bytes, rank, extents);
   for (uint32_t i = 0; i < rank; ++i) {

@@ -255,7 +255,7 @@ struct Run {
   const char** message;
   Heap* heap;
   DLTensor* const* outputs;  // the caller's, or null
-  const char* stack_end;  // how far calls may go
+  const char* stack_end;     // how far calls may go
   relay_parallel backwards;
   uint64_t turned;  // a bit for each kernel: whether it went backwards last
   int32_t status;
