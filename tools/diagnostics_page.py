@@ -20,8 +20,9 @@ OTHER_WORDS = """
 aot-cpp aot-cuda block-channels dead-code expand-operators floating-point fold-constants hoist-invariants inline-lets join-products
 max-bytes max-instances max-nodes max-ops no-trapping-math output-fusable pack-weights prefer-vector-width simplify-inference target-cpu target-features widen-floats winograd-error
 """.split()
-# Those that no golden test can show, because what is said depends on the machine: where it is tested, and what it means.
+# Those that no golden test can show, because what is said depends on the machine or on files: where it is tested, and what it means.
 ELSEWHERE = {
+    "output-is-input": ("tests/cli/overwriting_test.cc", "An output would replace the model or another file that was read for it."),
     "unresolved-symbol": ("tests/cli/external_test.cc", "No file that `--library` or `--link` names has the C function of an external kernel."),
     "cannot-load": ("tests/cli/machine_test.cc", "What was compiled is no library that this machine or this version of Relay can load."),
 }

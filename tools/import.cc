@@ -5,6 +5,7 @@
 #include "base/cat.h"
 #include "op/operators.h"
 #include "tools/model.h"
+#include "tools/overwriting.h"
 #include "tools/session.h"
 
 namespace relay::tools {
@@ -27,6 +28,8 @@ void add_import(CLI::App& app, Session& session) {
     }
     Result<Model> model = load_model(o->model, session);
     if (!model) return;
+    const std::string written[] = {o->output, side_file(o->output)};
+    if (!o->output.empty() && !spares_inputs(written, model->files, session)) return;
     if (o->output.empty()) {
       print_module(model->module, session);
     } else if (std::string wrong = save_module(o->output, "", model->module); !wrong.empty()) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <set>
 
 #include "base/cat.h"
 #include "base/failure.h"
@@ -31,7 +32,10 @@ constexpr uint64_t kMostTextBytes = uint64_t{1} << 30;
 // What protobuf can hold: larger models keep their weights in other files.
 constexpr uint64_t kMostOnnxBytes = (uint64_t{1} << 31) - 1;
 
-Result<Module> read_text(const std::string& path, Session& session) {
+// Files that a model was read from.
+using Files = std::vector<std::string>;
+
+Result<Module> read_text(const std::string& path, Files& files, Session& session) {
   std::string text;
   std::error_code unknown;
   const uintmax_t size = std::filesystem::file_size(path, unknown);
@@ -39,6 +43,7 @@ Result<Module> read_text(const std::string& path, Session& session) {
     session.fail(!unknown && size > kMostTextBytes ? kLimit : kUsage, wrong);
     return kReported;
   }
+  files.push_back(path);
   Diagnostics diagnostics;
   ParseOptions options;
   // Large constants stand in a file beside the text.
@@ -52,27 +57,36 @@ Result<Module> read_text(const std::string& path, Session& session) {
     }
     for (data::NamedTensor& t : read->tensors) constants.emplace(t.name, t.value);
   }
+  bool takes_from_side = false;  // a file of that name may be there for another reason
   options.constants = [&](std::string_view name) -> std::optional<Tensor> {
     auto it = constants.find(std::string(name));
-    return it == constants.end() ? std::nullopt : std::optional(it->second);
+    if (it == constants.end()) return std::nullopt;
+    takes_from_side = true;
+    return it->second;
   };
   Result<Module> m = parse(path, text, diagnostics, op::operators(), options);
+  if (takes_from_side) files.push_back(side);
   session.fail(diagnostics, options.into.context().sources());
   return m;
 }
 
-Result<Module> read_onnx(const std::string& path, const InputShapes& shapes, Session& session) {
+Result<Module> read_onnx(const std::string& path, const InputShapes& shapes, Files& files,
+                         Session& session) {
   frontend::ImportOptions import;
   import.input_shapes = shapes;
   import.files.file_bytes = kMostOnnxBytes;
+  std::set<std::string> named{path};
+  import.names_file = [&](const std::string& file) { named.insert(file); };
   Diagnostics diagnostics;
   const Module empty;
   Result<Module> m = frontend::import_onnx(path, empty, import, diagnostics);
   session.fail(diagnostics, empty.context().sources());
+  files.assign(named.begin(), named.end());
   return m;
 }
 
-Result<Module> read_graph(const std::string& path, const InputShapes& shapes, Session& session) {
+Result<Module> read_graph(const std::string& path, const InputShapes& shapes, Files& files,
+                          Session& session) {
   graph_runtime::GraphImportOptions import;
   for (const auto& [name, dims] : shapes) {
     for (const frontend::InputDim& d : dims) {
@@ -85,9 +99,12 @@ Result<Module> read_graph(const std::string& path, const InputShapes& shapes, Se
   }
   Diagnostics diagnostics;
   const Module empty;
-  const Result<graph_runtime::GraphFiles> files = graph_runtime::graph_files(path, diagnostics);
-  Result<Module> m = files ? graph_runtime::import_graph(*files, empty, import, diagnostics) : kReported;
+  const Result<graph_runtime::GraphFiles> found = graph_runtime::graph_files(path, diagnostics);
+  Result<Module> m = found ? graph_runtime::import_graph(*found, empty, import, diagnostics) : kReported;
   session.fail(diagnostics, empty.context().sources());
+  if (!m) return kReported;
+  files.push_back(found->graph);
+  if (!found->params.empty()) files.push_back(found->params);
   return m;
 }
 
@@ -212,20 +229,30 @@ void add_target_options(CLI::App& sub, TargetOptions& options) {
       ->capture_default_str();
 }
 
-Result<Module> read_module(const ModelOptions& options, Session& session) {
+namespace {
+
+Result<Module> read(const ModelOptions& options, Files& files, Session& session) {
   Result<InputShapes> shapes = input_shapes(options, session);
   if (!shapes) return kReported;
-  if (is_onnx(options.path)) return read_onnx(options.path, *shapes, session);
-  if (is_graph(options.path)) return read_graph(options.path, *shapes, session);
+  if (is_onnx(options.path)) return read_onnx(options.path, *shapes, files, session);
+  if (is_graph(options.path)) return read_graph(options.path, *shapes, files, session);
   if (!options.path.ends_with(".relay")) {
     session.fail(kUsage, cat(options.path, ": a model is a .onnx, .relay or .json file, or a graph folder"));
     return kReported;
   }
-  return read_text(options.path, session);
+  return read_text(options.path, files, session);
+}
+
+}  // namespace
+
+Result<Module> read_module(const ModelOptions& options, Session& session) {
+  Files files;
+  return read(options, files, session);
 }
 
 Result<Model> load_model(const ModelOptions& options, Session& session) {
-  Result<Module> m = read_module(options, session);
+  Files files;
+  Result<Module> m = read(options, files, session);
   if (!m) return kReported;
   Diagnostics diagnostics;
   Result<Module> checked = typecheck::check(*m, diagnostics);
@@ -247,7 +274,10 @@ Result<Model> load_model(const ModelOptions& options, Session& session) {
     if (!checked) return kReported;
     fn = checked->function(options.function);
   }
-  Model model{*checked, options.function, {}, {}, is_onnx(options.path), false};
+  Model model{.module = *checked,
+              .function = options.function,
+              .files = std::move(files),
+              .is_onnx = is_onnx(options.path)};
   model.is_listed = model.is_onnx || is_graph(options.path);
   model.input_names = passes::input_names(*fn);
   model.output_names = passes::output_names(*fn, tensors_in(fn->body->type));

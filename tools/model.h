@@ -37,6 +37,7 @@ struct Model {
   Module module;
   std::string function;
   std::vector<std::string> input_names, output_names;
+  std::vector<std::string> files;  // that it was read from
   bool is_onnx = false;
   bool is_listed =
       false;  // spans point into a list of nodes that an importer made: of an ONNX model or a graph
@@ -49,7 +50,7 @@ bool is_graph(const std::string& path);
 
 // Reports to standard error and sets the exit code where it fails.
 Result<Model> load_model(const ModelOptions& options, Session& session);
-// The module before the type check: for fmt and import.
+// The module before the type check: for fmt.
 Result<Module> read_module(const ModelOptions& options, Session& session);
 
 // PATH with .safetensors in the place of .relay: where the large constants of a text are.

@@ -378,6 +378,36 @@ TEST(Import, ExternalDataIsRefusedWithoutAFolder) {
   EXPECT_NE(d.render(empty.context().sources()).find("contains `..`"), std::string::npos);
 }
 
+TEST(Import, FilesOfTensorsAreNamedAlsoWhereNobodyReadsThem) {
+  const auto lies_in = [](::onnx::TensorProto& t, const char* name, const char* file) {
+    t.set_name(name);
+    t.set_data_type(::onnx::TensorProto::FLOAT);
+    t.add_dims(4);
+    t.set_data_location(::onnx::TensorProto::EXTERNAL);
+    auto* e = t.add_external_data();
+    e->set_key("location");
+    e->set_value(file);
+  };
+  ::onnx::GraphProto yes, no;
+  yes.add_output()->set_name("x");
+  lies_in(*no.add_initializer(), "w", "never.bin");
+  no.add_output()->set_name("w");
+  TestModel m;
+  m.input("x", {4}).ints("c", {1}).node("Cast", {"c"}, {"b"}).attr("to", 9).node("If", {"b"}, {"y"});
+  m.attr("then_branch", yes).attr("else_branch", no).output("y");
+  lies_in(*m.graph->add_initializer(), "v", "always.bin");
+  TemporaryFolder folder;
+  ASSERT_EQ(folder.make(), "");
+  ASSERT_EQ(write_file_atomically(folder.path() + "/m.onnx", m.bytes()), "");
+  ASSERT_EQ(write_file_atomically(folder.path() + "/always.bin", std::string(16, '\0')), "");
+  std::vector<std::string> named;
+  ImportOptions o;
+  o.names_file = [&](const std::string& file) { named.push_back(file); };
+  Diagnostics d;
+  EXPECT_TRUE(import_onnx(folder.path() + "/m.onnx", Module(), o, d).ok()) << d.render({});
+  EXPECT_EQ(named, (std::vector<std::string>{folder.path() + "/always.bin", folder.path() + "/never.bin"}));
+}
+
 TEST(Import, AFileThatIsNotThere) {
   Diagnostics d;
   EXPECT_FALSE(import_onnx("/no/such/file.onnx", Module(), {}, d).ok());

@@ -70,6 +70,7 @@ class Importer {
  private:
   bool check_versions();
   bool list_nodes();  // the listing, the spans, the limits; every operator that cannot be imported at all
+  void name_file(const ::onnx::TensorProto& proto) const;
   bool read_initialisers(const ::onnx::GraphProto& graph, NameScope& scope);
   bool declare_inputs(std::vector<const Var*>& params);
   std::optional<std::vector<Dim>> input_dims(const ::onnx::ValueInfoProto& input);
