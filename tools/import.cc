@@ -18,7 +18,7 @@ void add_import(CLI::App& app, Session& session) {
   auto o = std::make_shared<Options>();
   CLI::App* sub = app.add_subcommand("import", "turn an ONNX model or a graph into a .relay text");
   sub->add_option("model", o->model.path, "a .onnx file, or a graph: its folder or .json")->required();
-  add_input_shapes_option(*sub, o->model.input_shapes);
+  add_known_input_options(*sub, o->model);
   sub->add_option("-o,--output", o->output,
                   "the .relay file (large constants go to a .safetensors beside it)");
   sub->callback([o, &session] {

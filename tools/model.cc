@@ -21,6 +21,7 @@
 #include "passes/port_names.h"
 #include "tools/engines.h"
 #include "tools/input_shapes.h"
+#include "tools/input_values.h"
 #include "tools/libraries.h"
 #include "tools/tolerance.h"
 #include "typecheck/check.h"
@@ -70,10 +71,11 @@ Result<Module> read_text(const std::string& path, Files& files, Session& session
   return m;
 }
 
-Result<Module> read_onnx(const std::string& path, const InputShapes& shapes, Files& files,
-                         Session& session) {
+Result<Module> read_onnx(const std::string& path, const InputShapes& shapes, const InputValues& values,
+                         Files& files, Session& session) {
   frontend::ImportOptions import;
   import.input_shapes = shapes;
+  import.input_values = values;
   import.files.file_bytes = kMostOnnxBytes;
   std::set<std::string> named{path};
   import.names_file = [&](const std::string& file) { named.insert(file); };
@@ -119,6 +121,18 @@ Result<InputShapes> input_shapes(const ModelOptions& options, Session& session) 
   return shapes;
 }
 
+Result<InputValues> input_values(const ModelOptions& options, Session& session) {
+  InputValues values;
+  for (const std::string& text : options.fixed_inputs) {
+    if (parse_input_value(text, values)) continue;
+    session.fail(kUsage, cat("--fix-input ", text,
+                             ": expected NAME=VALUE, once for each input; a value is a number such as 16000, "
+                             "true, false, or a list of them: [1,2,3]"));
+    return kReported;
+  }
+  return values;
+}
+
 // Shapes are given to a text when it is typed: its shape variables belong to the inputs of one function.
 Result<Module> with_input_shapes(const Model& model, const InputShapes& shapes, Session& session) {
   Diagnostics diagnostics;
@@ -127,6 +141,21 @@ Result<Module> with_input_shapes(const Model& model, const InputShapes& shapes, 
   Result<Module> typed = bound ? typecheck::check(*bound, diagnostics) : Result<Module>(kReported);
   if (!typed) session.fail(diagnostics, model.module.context().sources());
   return typed;
+}
+
+// The model without inputs that are constants. An importer may have used what they are before.
+Result<Model> with_fixed_inputs(Model model, const InputValues& values, Session& session) {
+  Diagnostics diagnostics;
+  Result<FixedInputs> fixed = fix_inputs(model.module, model.function, model.all_inputs, values, diagnostics);
+  Result<Module> typed = fixed ? typecheck::check(fixed->module, diagnostics) : Result<Module>(kReported);
+  if (!typed) {
+    session.fail(diagnostics, model.module.context().sources());
+    return kReported;
+  }
+  model.module = *typed;
+  model.fixed = std::move(fixed->values);
+  model.input_names = passes::input_names(model.entry());
+  return model;
 }
 
 // How many tensors a value of the type has, as far as the type says it; none if that is more than anybody names.
@@ -178,17 +207,21 @@ bool is_graph(const std::string& path) {
   return path.ends_with(".json") || std::filesystem::is_directory(path, error);
 }
 
-void add_input_shapes_option(CLI::App& sub, std::vector<std::string>& shapes) {
+void add_known_input_options(CLI::App& sub, ModelOptions& options) {
   // One a time: a list would swallow the model that comes after it.
-  sub.add_option("--input-shapes", shapes,
+  sub.add_option("--input-shapes", options.input_shapes,
                  "NAME:[1,3,224,224] or NAME:1x3x224x224; -1, ? and names are dynamic; may be repeated")
+      ->allow_extra_args(false);
+  sub.add_option(
+         "--fix-input", options.fixed_inputs,
+         "NAME=16000 or NAME=[1,2,3]: the input is this constant, and no input any more; may be repeated")
       ->allow_extra_args(false);
 }
 
 void add_model_options(CLI::App& sub, ModelOptions& options) {
   sub.add_option("model", options.path, "a model: .onnx, .relay, or a graph: its folder or .json")
       ->required();
-  add_input_shapes_option(sub, options.input_shapes);
+  add_known_input_options(sub, options);
   sub.add_option("--function", options.function, "the function to run")->capture_default_str();
 }
 
@@ -233,8 +266,9 @@ namespace {
 
 Result<Module> read(const ModelOptions& options, Files& files, Session& session) {
   Result<InputShapes> shapes = input_shapes(options, session);
-  if (!shapes) return kReported;
-  if (is_onnx(options.path)) return read_onnx(options.path, *shapes, files, session);
+  Result<InputValues> values = input_values(options, session);
+  if (!shapes || !values) return kReported;
+  if (is_onnx(options.path)) return read_onnx(options.path, *shapes, *values, files, session);
   if (is_graph(options.path)) return read_graph(options.path, *shapes, files, session);
   if (!options.path.ends_with(".relay")) {
     session.fail(kUsage, cat(options.path, ": a model is a .onnx, .relay or .json file, or a graph folder"));
@@ -279,13 +313,15 @@ Result<Model> load_model(const ModelOptions& options, Session& session) {
               .files = std::move(files),
               .is_onnx = is_onnx(options.path)};
   model.is_listed = model.is_onnx || is_graph(options.path);
-  model.input_names = passes::input_names(*fn);
+  model.input_names = model.all_inputs = passes::input_names(*fn);
   model.output_names = passes::output_names(*fn, tensors_in(fn->body->type));
-  if (model.is_listed || options.input_shapes.empty()) return model;
-  Result<Module> bound = with_input_shapes(model, *input_shapes(options, session), session);
-  if (!bound) return kReported;
-  model.module = *bound;
-  return model;
+  if (!model.is_listed && !options.input_shapes.empty()) {
+    Result<Module> bound = with_input_shapes(model, *input_shapes(options, session), session);
+    if (!bound) return kReported;
+    model.module = *bound;
+  }
+  if (options.fixed_inputs.empty()) return model;
+  return with_fixed_inputs(std::move(model), *input_values(options, session), session);
 }
 
 std::string side_file(const std::string& path) {
@@ -329,11 +365,15 @@ Result<std::vector<Value>> make_inputs(const Model& model, const InputOptions& o
   if (!options.inputs.empty()) {
     Diagnostics diagnostics;
     Result<data::NamedTensors> read =
-        data::read_named(options.inputs, model.input_names, data::Role::kInput, {}, diagnostics);
+        data::read_named(options.inputs, model.all_inputs, data::Role::kInput, {}, diagnostics, model.fixed);
     if (!read) {
       session.fail(diagnostics, model.module.context().sources(), kUsage);
       return kReported;
     }
+    std::erase_if(*read, [&](const data::NamedTensor& t) {
+      return std::any_of(model.fixed.begin(), model.fixed.end(),
+                         [&](const auto& f) { return f.name == t.name; });
+    });
     std::unordered_map<const kernel::ExprNode*, int64_t> variables;
     for (size_t i = 0; i < read->size(); ++i) {
       args.push_back(Value((*read)[i].value));

@@ -162,7 +162,7 @@ void add_opt(CLI::App& app, Session& session) {
   auto o = std::make_shared<Options>();
   CLI::App* sub = app.add_subcommand("opt", "run passes on a model and print the result");
   sub->add_option("model", o->model.path, "a model: .onnx or .relay (a reproducer runs the passes it names)");
-  add_input_shapes_option(*sub, o->model.input_shapes);
+  add_known_input_options(*sub, o->model);
   sub->add_option("--function", o->model.function,
                   "the function that is @main to the passes; others that it needs stay")
       ->capture_default_str();

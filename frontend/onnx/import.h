@@ -18,6 +18,7 @@
 #include "base/diagnostics.h"
 #include "base/result.h"
 #include "frontend/data/limits.h"
+#include "frontend/data/written_value.h"
 #include "ir/module.h"
 
 namespace relay::frontend {
@@ -31,6 +32,8 @@ struct InputDim {
 struct ImportOptions {
   // By name of the input. Fixing the extent of a named axis fixes it in every input.
   std::map<std::string, std::vector<InputDim>> input_shapes;
+  // What inputs always are, by name: the import takes it for granted. Their parameters stay, and nothing uses them.
+  std::map<std::string, data::WrittenValue> input_values = {};
   data::Limits files;
   // Is told the path of every file beside the model that one of its tensors lies in, also in branches that are not taken.
   std::function<void(const std::string& path)> names_file = {};
