@@ -11,6 +11,16 @@ namespace {
 // What else is in a library has room beside them.
 constexpr uint64_t kMostEmbeddedBytes = (uint64_t{1} << 31) - (uint64_t{64} << 20);
 
+// NAME.safetensors and NAME.h beside NAME.so; empty: there is none.
+struct Beside {
+  std::string weights, header;
+};
+Beside beside(const std::string& artifact, ArtifactKind kind) {
+  const std::string stem = (std::filesystem::path(artifact).parent_path() / name_of(artifact)).string();
+  return {.weights = kind.weights == Weights::kFile ? stem + ".safetensors" : "",
+          .header = kind.program ? "" : stem + ".h"};
+}
+
 // For whom the file is readable it shall be a program.
 void make_executable(const std::string& path) {
   namespace fs = std::filesystem;
@@ -77,13 +87,20 @@ Result<std::string> compile(const Sources& sources, Weights weights,
   return bytes;
 }
 
+std::vector<std::string> files_of(const std::string& artifact, ArtifactKind kind) {
+  const Beside to = beside(artifact, kind);
+  std::vector<std::string> files{to.weights, to.header, artifact};
+  std::erase(files, "");
+  return files;
+}
+
 Result<std::vector<std::string>> write_artifact(const std::string& artifact, ArtifactKind kind,
                                                 const Sources& sources, std::string_view bytes,
                                                 Diagnostics& diagnostics) {
-  const std::string stem = (std::filesystem::path(artifact).parent_path() / name_of(artifact)).string();
+  const Beside to = beside(artifact, kind);
   std::vector<FileContents> files;
-  if (kind.weights == Weights::kFile) files.push_back({stem + ".safetensors", sources.weights});
-  if (!kind.program) files.push_back({stem + ".h", sources.header});
+  if (!to.weights.empty()) files.push_back({to.weights, sources.weights});
+  if (!to.header.empty()) files.push_back({to.header, sources.header});
   files.push_back({artifact, bytes});  // last: where it is, the others are
   // All of them whole, or none, the last one last.
   Result<std::vector<std::string>> written = paths_of(files, write_files_atomically(files), diagnostics);

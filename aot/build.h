@@ -36,6 +36,8 @@ struct ArtifactKind {
   Weights weights = Weights::kEmbedded;
   bool program = false;  // it has no header then
 };
+// The paths of an artifact's files, in the order in which they are written.
+std::vector<std::string> files_of(const std::string& artifact, ArtifactKind kind);
 // Writes NAME.so, NAME.h and, if the weights are a file, NAME.safetensors, for `artifact` = DIR/NAME.so, whose bytes these
 // are: all of them whole, or none. Returns their paths. Reports "file-unwritable".
 Result<std::vector<std::string>> write_artifact(const std::string& artifact, ArtifactKind kind,

@@ -72,12 +72,17 @@ bool is_package_version(std::string_view version) {
 
 std::string default_package_version() { return cat(RELAY_ABI_VERSION); }
 
-std::string cannot_write(const Package& package) {
+std::vector<std::string> files_of(const Package& package) {
   const Places to = places_of(package);
-  for (const std::string* file :
-       {&to.header, &to.library, &to.weights, &to.config, &to.config_version, &to.pc, &to.licence}) {
-    if (file->empty()) continue;
-    if (std::string wrong = cannot_write_in_folders(*file); !wrong.empty()) return wrong;
+  std::vector<std::string> files{to.header,         to.library, to.weights, to.config,
+                                 to.config_version, to.pc,      to.licence};
+  std::erase(files, "");
+  return files;
+}
+
+std::string cannot_write(const Package& package) {
+  for (const std::string& file : files_of(package)) {
+    if (std::string wrong = cannot_write_in_folders(file); !wrong.empty()) return wrong;
   }
   return {};
 }

@@ -36,6 +36,9 @@ bool is_package_version(std::string_view version);
 // The version of a package that was given none: that of the interface.
 std::string default_package_version();
 
+// The paths of its files.
+std::vector<std::string> files_of(const Package& package);
+
 // What would keep the package from being written, as far as that can be known before there is a library; empty if nothing.
 [[nodiscard]] std::string cannot_write(const Package& package);
 

@@ -21,6 +21,7 @@
 #include "tools/graph.h"
 #include "tools/libraries.h"
 #include "tools/model.h"
+#include "tools/overwriting.h"
 #include "tools/session.h"
 #include "tools/stages.h"
 #include "tools/targets.h"
@@ -88,6 +89,14 @@ std::string no_executable(const aot::Program& program) {
   return {};
 }
 
+// What the weights of a source stand in that is one text.
+std::string weights_source(const Options& o, const std::string& name) {
+  return name + (o.weights_file ? ".safetensors" : ".weights");
+}
+std::string weights_beside_source(const Options& o, const std::string& name) {
+  return (std::filesystem::path(o.output).parent_path() / weights_source(o, name)).string();
+}
+
 // The artifact that is asked for: where it is written, as what.
 struct Product {
   std::string output;                   // a path, with the default for what -o leaves open
@@ -141,6 +150,25 @@ Product product_of(const Options& o, const std::string& licence, Session& s) {
   return p;
 }
 
+// The files that will be written. Empty: the result is printed.
+std::vector<std::string> outputs_of(const Options& o, const Product& p) {
+  if (p.package) return aot::files_of(*p.package);
+  const aot::Weights weights = o.weights_file ? aot::Weights::kFile : aot::Weights::kEmbedded;
+  if (o.emit == "so" || o.emit == "exe") return aot::files_of(p.output, {weights, o.emit == "exe"});
+  if (o.output.empty()) return {};
+  if (o.emit == "graph") return files_of_graph(o.output);
+  if (o.emit == "cpp") return {weights_beside_source(o, p.name), o.output};
+  return {o.output};
+}
+
+// Is all that was read still there when the files are written?
+bool spares_inputs(const Options& o, const Product& product, const Model& model, Session& s) {
+  std::vector<std::string> read = model.files;
+  read.insert(read.end(), o.link.begin(), o.link.end());
+  if (!o.licence.empty()) read.push_back(o.licence);
+  return tools::spares_inputs(outputs_of(o, product), read, s);
+}
+
 // But for what depends on the target.
 passes::RunnerOptions runner_options(const Options& o, Session& s) {
   passes::RunnerOptions run;
@@ -172,9 +200,8 @@ void deliver_source(const aot::Sources& sources, const aot::EmitOptions& emit, c
     return s.say(cat("relay: the weights are ", sources.weights.size(),
                      " bytes and not printed; -o FILE.cc keeps them in a file beside the text\n"));
   }
-  const std::string name = o.weights_file ? emit.model_name + ".safetensors" : emit.weights_source;
-  const std::string beside = (std::filesystem::path(o.output).parent_path() / name).string();
-  const FileContents files[] = {{beside, sources.weights}, {o.output, text}};
+  const FileContents files[] = {{weights_beside_source(o, emit.model_name), sources.weights},
+                                {o.output, text}};
   if (std::string wrong = write_files_atomically(files); !wrong.empty()) s.fail(kLimit, wrong);
 }
 
@@ -240,7 +267,7 @@ void run_for_gpu(const Options& o, Session& s) {
   if (s.exit_code != kOk) return;
   stages.next("read and check");
   Result<Model> model = load_model(o.model, s);
-  if (!model) return;
+  if (!model || !spares_inputs(o, product, *model, s)) return;
   stages.next("passes and plan");
   Progress progress(s, "compile");
   progress.step("optimising");
@@ -309,7 +336,7 @@ void run(const Options& o, Session& s) {
   if (s.exit_code != kOk) return;
   stages.next("read and check");
   Result<Model> model = load_model(o.model, s);
-  if (!model) return;
+  if (!model || !spares_inputs(o, product, *model, s)) return;
   stages.next("passes and plan");
   Progress progress(s, "compile");
   progress.step("optimising");
@@ -350,7 +377,7 @@ void run(const Options& o, Session& s) {
   emit.kernel_files = 2 * native::usable_cores();
   if (o.emit == "cpp") {
     emit.kernel_files = 1;  // what stands before kernels may stand there once
-    emit.weights_source = product.name + ".weights";
+    emit.weights_source = weights_source(o, product.name);
   }
   const aot::Sources sources = aot::emit(variants, emit);
   if (o.emit == "cpp") return deliver_source(sources, emit, o, s);

@@ -20,8 +20,11 @@ OTHER_WORDS = """
 aot-cpp aot-cuda block-channels dead-code expand-operators floating-point fold-constants hoist-invariants inline-lets join-products
 max-bytes max-instances max-nodes max-ops no-trapping-math output-fusable pack-weights prefer-vector-width simplify-inference target-cpu target-features widen-floats winograd-error
 """.split()
-# Those that no golden test can show, because what is said depends on the machine: where it is tested, and what it means.
+# Those that no golden test can show, because what is said depends on the machine or on files: where it is tested, and what it means.
 ELSEWHERE = {
+    "input-not-fixed": ("tests/cli/fixed_input_test.cc", "Another function calls the one whose input should become a constant, and gives it all of its inputs."),
+    "input-value-conflict": ("tests/cli/fixed_input_test.cc", "A file of inputs holds another value for an input than the one it was fixed to."),
+    "output-is-input": ("tests/cli/overwriting_test.cc", "An output would replace the model or another file that was read for it."),
     "unresolved-symbol": ("tests/cli/external_test.cc", "No file that `--library` or `--link` names has the C function of an external kernel."),
     "cannot-load": ("tests/cli/machine_test.cc", "What was compiled is no library that this machine or this version of Relay can load."),
 }

@@ -136,10 +136,16 @@ GraphPaths paths_in(const std::string& folder) {
 
 }  // namespace
 
-std::string cannot_write_graph(const std::string& folder) {
+std::vector<std::string> files_of_graph(const std::string& folder) {
   const GraphPaths to = paths_in(folder);
-  std::string wrong = aot::cannot_write_in_folders(to.graph);
-  return wrong.empty() ? aot::cannot_write_in_folders(to.params) : wrong;
+  return {to.graph, to.params};
+}
+
+std::string cannot_write_graph(const std::string& folder) {
+  for (const std::string& file : files_of_graph(folder)) {
+    if (std::string wrong = aot::cannot_write_in_folders(file); !wrong.empty()) return wrong;
+  }
+  return {};
 }
 
 void emit_graph(const Model& model, const std::string& pipeline, const passes::RunnerOptions& run,

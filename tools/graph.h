@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "passes/runner.h"
 #include "tools/model.h"
@@ -12,6 +13,8 @@ namespace relay::tools {
 // The passes of a level before operators become kernels.
 std::string graph_pipeline(int opt_level);
 
+// The files of a graph in the folder.
+std::vector<std::string> files_of_graph(const std::string& folder);
 // What would keep a graph from being written into the folder, as far as that can be known before there is one.
 std::string cannot_write_graph(const std::string& folder);
 // Writes FOLDER/graph.json and FOLDER/graph.params; with no folder, prints the JSON. Where it fails, the folder is as it was.

@@ -5,6 +5,7 @@
 #include "base/cat.h"
 #include "op/operators.h"
 #include "tools/model.h"
+#include "tools/overwriting.h"
 #include "tools/session.h"
 
 namespace relay::tools {
@@ -17,7 +18,7 @@ void add_import(CLI::App& app, Session& session) {
   auto o = std::make_shared<Options>();
   CLI::App* sub = app.add_subcommand("import", "turn an ONNX model or a graph into a .relay text");
   sub->add_option("model", o->model.path, "a .onnx file, or a graph: its folder or .json")->required();
-  add_input_shapes_option(*sub, o->model.input_shapes);
+  add_known_input_options(*sub, o->model);
   sub->add_option("-o,--output", o->output,
                   "the .relay file (large constants go to a .safetensors beside it)");
   sub->callback([o, &session] {
@@ -27,6 +28,8 @@ void add_import(CLI::App& app, Session& session) {
     }
     Result<Model> model = load_model(o->model, session);
     if (!model) return;
+    const std::string written[] = {o->output, side_file(o->output)};
+    if (!o->output.empty() && !spares_inputs(written, model->files, session)) return;
     if (o->output.empty()) {
       print_module(model->module, session);
     } else if (std::string wrong = save_module(o->output, "", model->module); !wrong.empty()) {

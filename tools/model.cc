@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <set>
 
 #include "base/cat.h"
 #include "base/failure.h"
@@ -20,6 +21,7 @@
 #include "passes/port_names.h"
 #include "tools/engines.h"
 #include "tools/input_shapes.h"
+#include "tools/input_values.h"
 #include "tools/libraries.h"
 #include "tools/tolerance.h"
 #include "typecheck/check.h"
@@ -31,7 +33,10 @@ constexpr uint64_t kMostTextBytes = uint64_t{1} << 30;
 // What protobuf can hold: larger models keep their weights in other files.
 constexpr uint64_t kMostOnnxBytes = (uint64_t{1} << 31) - 1;
 
-Result<Module> read_text(const std::string& path, Session& session) {
+// Files that a model was read from.
+using Files = std::vector<std::string>;
+
+Result<Module> read_text(const std::string& path, Files& files, Session& session) {
   std::string text;
   std::error_code unknown;
   const uintmax_t size = std::filesystem::file_size(path, unknown);
@@ -39,6 +44,7 @@ Result<Module> read_text(const std::string& path, Session& session) {
     session.fail(!unknown && size > kMostTextBytes ? kLimit : kUsage, wrong);
     return kReported;
   }
+  files.push_back(path);
   Diagnostics diagnostics;
   ParseOptions options;
   // Large constants stand in a file beside the text.
@@ -52,27 +58,37 @@ Result<Module> read_text(const std::string& path, Session& session) {
     }
     for (data::NamedTensor& t : read->tensors) constants.emplace(t.name, t.value);
   }
+  bool takes_from_side = false;  // a file of that name may be there for another reason
   options.constants = [&](std::string_view name) -> std::optional<Tensor> {
     auto it = constants.find(std::string(name));
-    return it == constants.end() ? std::nullopt : std::optional(it->second);
+    if (it == constants.end()) return std::nullopt;
+    takes_from_side = true;
+    return it->second;
   };
   Result<Module> m = parse(path, text, diagnostics, op::operators(), options);
+  if (takes_from_side) files.push_back(side);
   session.fail(diagnostics, options.into.context().sources());
   return m;
 }
 
-Result<Module> read_onnx(const std::string& path, const InputShapes& shapes, Session& session) {
+Result<Module> read_onnx(const std::string& path, const InputShapes& shapes, const InputValues& values,
+                         Files& files, Session& session) {
   frontend::ImportOptions import;
   import.input_shapes = shapes;
+  import.input_values = values;
   import.files.file_bytes = kMostOnnxBytes;
+  std::set<std::string> named{path};
+  import.names_file = [&](const std::string& file) { named.insert(file); };
   Diagnostics diagnostics;
   const Module empty;
   Result<Module> m = frontend::import_onnx(path, empty, import, diagnostics);
   session.fail(diagnostics, empty.context().sources());
+  files.assign(named.begin(), named.end());
   return m;
 }
 
-Result<Module> read_graph(const std::string& path, const InputShapes& shapes, Session& session) {
+Result<Module> read_graph(const std::string& path, const InputShapes& shapes, Files& files,
+                          Session& session) {
   graph_runtime::GraphImportOptions import;
   for (const auto& [name, dims] : shapes) {
     for (const frontend::InputDim& d : dims) {
@@ -85,9 +101,12 @@ Result<Module> read_graph(const std::string& path, const InputShapes& shapes, Se
   }
   Diagnostics diagnostics;
   const Module empty;
-  const Result<graph_runtime::GraphFiles> files = graph_runtime::graph_files(path, diagnostics);
-  Result<Module> m = files ? graph_runtime::import_graph(*files, empty, import, diagnostics) : kReported;
+  const Result<graph_runtime::GraphFiles> found = graph_runtime::graph_files(path, diagnostics);
+  Result<Module> m = found ? graph_runtime::import_graph(*found, empty, import, diagnostics) : kReported;
   session.fail(diagnostics, empty.context().sources());
+  if (!m) return kReported;
+  files.push_back(found->graph);
+  if (!found->params.empty()) files.push_back(found->params);
   return m;
 }
 
@@ -102,6 +121,18 @@ Result<InputShapes> input_shapes(const ModelOptions& options, Session& session) 
   return shapes;
 }
 
+Result<InputValues> input_values(const ModelOptions& options, Session& session) {
+  InputValues values;
+  for (const std::string& text : options.fixed_inputs) {
+    if (parse_input_value(text, values)) continue;
+    session.fail(kUsage, cat("--fix-input ", text,
+                             ": expected NAME=VALUE, once for each input; a value is a number such as 16000, "
+                             "true, false, or a list of them: [1,2,3]"));
+    return kReported;
+  }
+  return values;
+}
+
 // Shapes are given to a text when it is typed: its shape variables belong to the inputs of one function.
 Result<Module> with_input_shapes(const Model& model, const InputShapes& shapes, Session& session) {
   Diagnostics diagnostics;
@@ -110,6 +141,21 @@ Result<Module> with_input_shapes(const Model& model, const InputShapes& shapes, 
   Result<Module> typed = bound ? typecheck::check(*bound, diagnostics) : Result<Module>(kReported);
   if (!typed) session.fail(diagnostics, model.module.context().sources());
   return typed;
+}
+
+// The model without inputs that are constants. An importer may have used what they are before.
+Result<Model> with_fixed_inputs(Model model, const InputValues& values, Session& session) {
+  Diagnostics diagnostics;
+  Result<FixedInputs> fixed = fix_inputs(model.module, model.function, model.all_inputs, values, diagnostics);
+  Result<Module> typed = fixed ? typecheck::check(fixed->module, diagnostics) : Result<Module>(kReported);
+  if (!typed) {
+    session.fail(diagnostics, model.module.context().sources());
+    return kReported;
+  }
+  model.module = *typed;
+  model.fixed = std::move(fixed->values);
+  model.input_names = passes::input_names(model.entry());
+  return model;
 }
 
 // How many tensors a value of the type has, as far as the type says it; none if that is more than anybody names.
@@ -161,17 +207,21 @@ bool is_graph(const std::string& path) {
   return path.ends_with(".json") || std::filesystem::is_directory(path, error);
 }
 
-void add_input_shapes_option(CLI::App& sub, std::vector<std::string>& shapes) {
+void add_known_input_options(CLI::App& sub, ModelOptions& options) {
   // One a time: a list would swallow the model that comes after it.
-  sub.add_option("--input-shapes", shapes,
+  sub.add_option("--input-shapes", options.input_shapes,
                  "NAME:[1,3,224,224] or NAME:1x3x224x224; -1, ? and names are dynamic; may be repeated")
+      ->allow_extra_args(false);
+  sub.add_option(
+         "--fix-input", options.fixed_inputs,
+         "NAME=16000 or NAME=[1,2,3]: the input is this constant, and no input any more; may be repeated")
       ->allow_extra_args(false);
 }
 
 void add_model_options(CLI::App& sub, ModelOptions& options) {
   sub.add_option("model", options.path, "a model: .onnx, .relay, or a graph: its folder or .json")
       ->required();
-  add_input_shapes_option(sub, options.input_shapes);
+  add_known_input_options(sub, options);
   sub.add_option("--function", options.function, "the function to run")->capture_default_str();
 }
 
@@ -212,20 +262,31 @@ void add_target_options(CLI::App& sub, TargetOptions& options) {
       ->capture_default_str();
 }
 
-Result<Module> read_module(const ModelOptions& options, Session& session) {
+namespace {
+
+Result<Module> read(const ModelOptions& options, Files& files, Session& session) {
   Result<InputShapes> shapes = input_shapes(options, session);
-  if (!shapes) return kReported;
-  if (is_onnx(options.path)) return read_onnx(options.path, *shapes, session);
-  if (is_graph(options.path)) return read_graph(options.path, *shapes, session);
+  Result<InputValues> values = input_values(options, session);
+  if (!shapes || !values) return kReported;
+  if (is_onnx(options.path)) return read_onnx(options.path, *shapes, *values, files, session);
+  if (is_graph(options.path)) return read_graph(options.path, *shapes, files, session);
   if (!options.path.ends_with(".relay")) {
     session.fail(kUsage, cat(options.path, ": a model is a .onnx, .relay or .json file, or a graph folder"));
     return kReported;
   }
-  return read_text(options.path, session);
+  return read_text(options.path, files, session);
+}
+
+}  // namespace
+
+Result<Module> read_module(const ModelOptions& options, Session& session) {
+  Files files;
+  return read(options, files, session);
 }
 
 Result<Model> load_model(const ModelOptions& options, Session& session) {
-  Result<Module> m = read_module(options, session);
+  Files files;
+  Result<Module> m = read(options, files, session);
   if (!m) return kReported;
   Diagnostics diagnostics;
   Result<Module> checked = typecheck::check(*m, diagnostics);
@@ -247,15 +308,20 @@ Result<Model> load_model(const ModelOptions& options, Session& session) {
     if (!checked) return kReported;
     fn = checked->function(options.function);
   }
-  Model model{*checked, options.function, {}, {}, is_onnx(options.path), false};
+  Model model{.module = *checked,
+              .function = options.function,
+              .files = std::move(files),
+              .is_onnx = is_onnx(options.path)};
   model.is_listed = model.is_onnx || is_graph(options.path);
-  model.input_names = passes::input_names(*fn);
+  model.input_names = model.all_inputs = passes::input_names(*fn);
   model.output_names = passes::output_names(*fn, tensors_in(fn->body->type));
-  if (model.is_listed || options.input_shapes.empty()) return model;
-  Result<Module> bound = with_input_shapes(model, *input_shapes(options, session), session);
-  if (!bound) return kReported;
-  model.module = *bound;
-  return model;
+  if (!model.is_listed && !options.input_shapes.empty()) {
+    Result<Module> bound = with_input_shapes(model, *input_shapes(options, session), session);
+    if (!bound) return kReported;
+    model.module = *bound;
+  }
+  if (options.fixed_inputs.empty()) return model;
+  return with_fixed_inputs(std::move(model), *input_values(options, session), session);
 }
 
 std::string side_file(const std::string& path) {
@@ -299,11 +365,15 @@ Result<std::vector<Value>> make_inputs(const Model& model, const InputOptions& o
   if (!options.inputs.empty()) {
     Diagnostics diagnostics;
     Result<data::NamedTensors> read =
-        data::read_named(options.inputs, model.input_names, data::Role::kInput, {}, diagnostics);
+        data::read_named(options.inputs, model.all_inputs, data::Role::kInput, {}, diagnostics, model.fixed);
     if (!read) {
       session.fail(diagnostics, model.module.context().sources(), kUsage);
       return kReported;
     }
+    std::erase_if(*read, [&](const data::NamedTensor& t) {
+      return std::any_of(model.fixed.begin(), model.fixed.end(),
+                         [&](const auto& f) { return f.name == t.name; });
+    });
     std::unordered_map<const kernel::ExprNode*, int64_t> variables;
     for (size_t i = 0; i < read->size(); ++i) {
       args.push_back(Value((*read)[i].value));

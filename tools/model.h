@@ -23,6 +23,7 @@ namespace relay::tools {
 struct ModelOptions {
   std::string path;                       // .onnx, .relay, or a graph: its folder or .json
   std::vector<std::string> input_shapes;  // "x:[1,3,224,224]" or "x:1x3x224x224"; -1, ? and names are dynamic
+  std::vector<std::string> fixed_inputs;  // "sr=16000" or "w=[1,2,3]": constants, and no inputs any more
   std::string function = "main";
   bool runs = false;                   // its external kernels need their functions
   std::vector<std::string> libraries;  // that have them
@@ -30,13 +31,18 @@ struct ModelOptions {
 void add_model_options(CLI::App& sub, ModelOptions& options);
 // --library, for commands that run models.
 void add_library_option(CLI::App& sub, ModelOptions& options);
-void add_input_shapes_option(CLI::App& sub, std::vector<std::string>& shapes);
+// --input-shapes and --fix-input: what is known of the inputs.
+void add_known_input_options(CLI::App& sub, ModelOptions& options);
 
 // A model that was read and type checked.
 struct Model {
   Module module;
   std::string function;
   std::vector<std::string> input_names, output_names;
+  std::vector<std::string>
+      all_inputs;  // the names of inputs and of those that were fixed, in the model's order
+  data::NamedTensors fixed;
+  std::vector<std::string> files;  // that it was read from
   bool is_onnx = false;
   bool is_listed =
       false;  // spans point into a list of nodes that an importer made: of an ONNX model or a graph
@@ -49,7 +55,7 @@ bool is_graph(const std::string& path);
 
 // Reports to standard error and sets the exit code where it fails.
 Result<Model> load_model(const ModelOptions& options, Session& session);
-// The module before the type check: for fmt and import.
+// The module before the type check: for fmt.
 Result<Module> read_module(const ModelOptions& options, Session& session);
 
 // PATH with .safetensors in the place of .relay: where the large constants of a text are.

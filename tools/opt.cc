@@ -1,5 +1,6 @@
 // relay opt: runs passes on a model and prints what they make of it.
 #include <CLI/CLI.hpp>
+#include <filesystem>
 
 #include "aot/cuda/target.h"
 #include "base/cat.h"
@@ -11,6 +12,7 @@
 #include "passes/runner.h"
 #include "tools/engines.h"
 #include "tools/model.h"
+#include "tools/overwriting.h"
 #include "tools/session.h"
 
 namespace relay::tools {
@@ -65,11 +67,22 @@ std::string wrong_print_after(const std::string& name) {
              join(passes::all_passes(), ", ", [](const passes::Pass* p) { return p->name; }));
 }
 
+// Is all that the model was read from still there when the output is written? A text that is replaced by what becomes of it has
+// its side file replaced with it.
+bool spares_inputs(const Options& o, const Model& model, Session& s) {
+  const auto plain = [](const std::string& path) { return std::filesystem::path(path).lexically_normal(); };
+  const bool in_place = o.emit == "relay" && !model.is_listed && plain(o.output) == plain(o.model.path);
+  if (o.output.empty() || in_place) return true;
+  std::vector<std::string> written{o.output};
+  if (o.emit == "relay") written.push_back(side_file(o.output));
+  return tools::spares_inputs(written, model.files, s);
+}
+
 void run(const Options& o, Session& s) {
   ModelOptions options = o.model;
   options.runs = o.verify == "semantics";
   Result<Model> model = load_model(options, s);
-  if (!model) return;
+  if (!model || !spares_inputs(o, *model, s)) return;
   if (model->function != "main") {
     model->module = with_entry(model->module, model->function);
     model->function = "main";
@@ -149,7 +162,7 @@ void add_opt(CLI::App& app, Session& session) {
   auto o = std::make_shared<Options>();
   CLI::App* sub = app.add_subcommand("opt", "run passes on a model and print the result");
   sub->add_option("model", o->model.path, "a model: .onnx or .relay (a reproducer runs the passes it names)");
-  add_input_shapes_option(*sub, o->model.input_shapes);
+  add_known_input_options(*sub, o->model);
   sub->add_option("--function", o->model.function,
                   "the function that is @main to the passes; others that it needs stay")
       ->capture_default_str();

@@ -21,7 +21,7 @@ bool write(FILE* to, std::string_view text) {
 // What a slug says about whose fault it is; 0 if nothing. Ordered: of several errors the first of these counts.
 struct Meaning {
   int code;
-  std::array<std::string_view, 11> slugs;  // a star at an end stands for anything
+  std::array<std::string_view, 15> slugs;  // a star at an end stands for anything
 };
 constexpr Meaning kMeanings[] = {
     {kInternal, {"pass-broke-*", "pass-changed-answer"}},
@@ -29,7 +29,8 @@ constexpr Meaning kMeanings[] = {
     {kUsage,
      {"file-unreadable", "bad-pipeline", "input-unknown", "input-shape-mismatch", "no-such-function",
       "tensors-unknown-form", "input-axis-conflict", "too-many-tensors", "graph-files", "graph-input-shape",
-      "unresolved-symbol"}},
+      "unresolved-symbol", "output-is-input", "input-value-mismatch", "input-value-conflict",
+      "input-not-fixed"}},
     // What is unsupported may be why the rest looks wrong.
     {kUnsupported,
      {"unsupported-*", "cannot-lower", "cannot-compile", "cannot-load", "dynamic-shape",

@@ -29,6 +29,7 @@ bool fit(const Options& o, const std::vector<VerifySource>& sources, Session& se
   const std::pair<const char*, bool> of_one[] = {{"--inputs", !o.inputs.inputs.empty()},
                                                  {"--expected", !o.expected.empty()},
                                                  {"--input-shapes", !o.model.input_shapes.empty()},
+                                                 {"--fix-input", !o.model.fixed_inputs.empty()},
                                                  {"--function", o.model.function != "main"}};
   for (const auto& [option, given] : of_one) {
     if (!given) continue;
@@ -149,7 +150,7 @@ void add_verify(CLI::App& app, Session& session) {
          "folder may have its inputs/ and outputs/")
       ->required();
   add_library_option(*sub, o->model);
-  add_input_shapes_option(*sub, o->model.input_shapes);
+  add_known_input_options(*sub, o->model);
   sub->add_option("--function", o->model.function, "the function to run")->capture_default_str();
   add_input_options(*sub, o->inputs);
   sub->add_option("--engines", o->verify.engines, "only these")

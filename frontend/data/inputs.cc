@@ -203,7 +203,7 @@ Result<NamedTensors> read_tensors(const std::string& path, Role role, const Limi
 }
 
 Result<NamedTensors> read_named(const std::string& path, std::span<const std::string> names, Role role,
-                                const Limits& limits, Diagnostics& diagnostics) {
+                                const Limits& limits, Diagnostics& diagnostics, const NamedTensors& fixed) {
   Result<std::vector<Found>> found = read_any(path, role, limits, diagnostics);
   if (!found) return kReported;
 
@@ -214,13 +214,19 @@ Result<NamedTensors> read_named(const std::string& path, std::span<const std::st
     wanted_files.emplace(file_name_of(names[i]), i);
   }
   NamedTensors out(names.size());
+  std::map<size_t, const Tensor*> known;
+  for (const NamedTensor& t : fixed) known.emplace(wanted.at(t.name), &t.value);
+  std::vector<size_t> open;  // the places that the file must fill
+  for (size_t i = 0; i < names.size(); ++i) {
+    if (!known.contains(i)) open.push_back(i);
+  }
   std::vector<const Found*> unknown;
   for (Found& f : *found) {
     std::optional<size_t> place;
     if (f.number) {
       if (*f.number < names.size()) place = *f.number;
-    } else if (f.tensor.name.empty() && found->size() == 1 && names.size() == 1) {
-      place = 0;
+    } else if (f.tensor.name.empty() && found->size() == 1 && open.size() == 1) {
+      place = open[0];
     } else if (const auto it = wanted.find(f.tensor.name); it != wanted.end()) {
       place = it->second;
     } else if (const auto file = wanted_files.find(f.tensor.name); file != wanted_files.end()) {
@@ -241,6 +247,18 @@ Result<NamedTensors> read_named(const std::string& path, std::span<const std::st
                items.size() > kMostNames ? ", ..." : "");
   };
   bool complete = true;
+  for (const auto& [i, value] : known) {
+    if (out[i].value.defined() && !identical(out[i].value, *value)) {
+      constexpr int64_t kMostShown = 8;
+      diagnostics
+          .error(Span::none(), "input-value-conflict",
+                 cat("`", path, "` holds another `", names[i], "` than it was fixed to"))
+          .note(cat("it holds ", show(out[i].value, kMostShown)))
+          .note(cat("it was fixed to ", show(*value, kMostShown)));
+      complete = false;
+    }
+    out[i] = {names[i], *value};
+  }
   std::set<std::string_view> guesses;  // names whose tensor is most likely there, under another name
   const std::string inputs = cat(names.size(), " ", what, names.size() == 1 ? "" : "s");
   const auto problem = [&](const Found& f) -> std::pair<std::string_view, std::string> {

@@ -27,8 +27,11 @@ Result<NamedTensors> read_tensors(const std::string& path, Role role, const Limi
 
 // The tensors called `names`, in that order. A single unnamed tensor belongs to a single name, and the K-th file of a
 // test data set to the K-th name. Missing and unknown names are reported, all of them, with those that look alike.
+// Those in `fixed` have their values already: the file may leave them out, and what it says of them must be the same, or it is
+// reported ("input-value-conflict").
 Result<NamedTensors> read_named(const std::string& path, std::span<const std::string> names, Role role,
-                                const Limits& limits, Diagnostics& diagnostics);
+                                const Limits& limits, Diagnostics& diagnostics,
+                                const NamedTensors& fixed = {});
 
 // The form follows from the path: .npz, .npy (one tensor), .safetensors, .params, test_data_set_N/, or a folder of .npy
 // files, which is made if need be. Each file appears whole or not at all.

@@ -83,6 +83,27 @@ TEST_F(Inputs, OneTensorDoesNotHideThatSeveralAreMissing) {
   }
 }
 
+TEST_F(Inputs, FixedTensorsMayBeLeftOutAndMustBeTheSame) {
+  const std::vector<std::string> names{"x", "a/b:0"};
+  const auto read = [&](const NamedTensors& there, const NamedTensors& fixed, Diagnostics& d) {
+    write(path("in.npz"), there);
+    return read_named(path("in.npz"), names, Role::kInput, {}, d, fixed);
+  };
+  for (const NamedTensors& there : {two_, NamedTensors{two_[0]}, NamedTensors{{"", two_[0].value}}}) {
+    Diagnostics d;
+    const Result<NamedTensors> back = read(there, {two_[1]}, d);
+    ASSERT_TRUE(back.ok()) << d.render({});
+    for (size_t i = 0; i < 2; ++i) EXPECT_TRUE(identical((*back)[i].value, two_[i].value)) << i;
+  }
+  for (const Tensor& other : {Tensor::scalar(kInt64, 3), Tensor::scalar(kInt32, 2), Tensor(kInt64, {1})}) {
+    Diagnostics d;
+    EXPECT_FALSE(read(two_, {{"a/b:0", other}}, d).ok());
+    EXPECT_NE(d.render({}).find("another `a/b:0` than it was fixed to [input-value-conflict]"),
+              std::string::npos)
+        << d.render({});
+  }
+}
+
 TEST_F(Inputs, MoreNumberedTensorsThanInputs) {
   const NamedTensors three(3, {"", Tensor::scalar(kFloat32, 1)});
   write(path("test_data_set_0"), three);

@@ -261,6 +261,12 @@ Result<Tensor> tensor_of(const onnx::TensorProto& proto, std::string_view source
   }
 }
 
+std::string external_file(const onnx::TensorProto& proto) {
+  Place place;
+  if (proto.data_location() != onnx::TensorProto::EXTERNAL || !read_place(proto, place).empty()) return {};
+  return place.location;
+}
+
 Result<NamedTensor> parse_onnx_tensor(std::string_view bytes, std::string_view source,
                                       Diagnostics& diagnostics) {
   onnx::TensorProto proto;

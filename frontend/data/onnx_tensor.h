@@ -29,6 +29,9 @@ std::string onnx_dtype_name(int32_t code);  // "FLOAT", "COMPLEX64", "data type 
 Result<Tensor> tensor_of(const onnx::TensorProto& proto, std::string_view source, const std::string* folder,
                          Span span, Diagnostics& diagnostics);
 
+// The file that the elements of a proto lie in, relative to the model's folder; empty: they are in the proto.
+std::string external_file(const onnx::TensorProto& proto);
+
 // A file that holds one TensorProto.
 Result<NamedTensor> parse_onnx_tensor(std::string_view bytes, std::string_view source,
                                       Diagnostics& diagnostics);

@@ -7,6 +7,7 @@
 #include "base/cat.h"
 #include "frontend/onnx/importer.h"
 #include "frontend/onnx/names.h"
+#include "ir/analysis.h"
 
 namespace relay::frontend {
 namespace {
@@ -43,6 +44,14 @@ Type common_type(Context& context, Type a, Type b) {
   return context.tensor_type(dims, x->dtype);
 }
 
+// Inputs by name, the first of them.
+std::string names_of(const std::vector<const Var*>& inputs) {
+  constexpr size_t kMostNames = 3;
+  const std::span first(inputs.data(), std::min(inputs.size(), kMostNames));
+  return cat(join(first, ", ", [](const Var* v) { return cat("`", printable(v->name.text()), "`"); }),
+             inputs.size() > kMostNames ? ", ..." : "");
+}
+
 std::optional<std::vector<Operand>> convert_if(Node& n) {
   Importer& importer = n.importer();
   if (const std::optional<Tensor> condition = n.known(0)) {
@@ -57,6 +66,7 @@ std::optional<std::vector<Operand>> convert_if(Node& n) {
   Expr condition = n.input(0);
   n.require(type_of(condition).dtype.is_bool(), "its condition must be one bool");
   if (type_of(condition).rank() > 0) condition = n.reshape(condition, {});
+  const Importer::Choice choice(importer, n.proto(), n.operand(0));
   std::optional<std::vector<Operand>> yes = import_branch(n, "then_branch"),
                                       no = import_branch(n, "else_branch");
   if (!yes || !no) return std::nullopt;
@@ -70,8 +80,8 @@ std::optional<std::vector<Operand>> convert_if(Node& n) {
     types.push_back(common_type(n.context(), then_parts[i]->type, else_parts[i]->type));
     if (!types.back()) {
       n.unsupported(cat("its branches give ", show(then_parts[i]->type, 80), " and ",
-                        show(else_parts[i]->type, 80), ", and which one depends on the data"),
-                    "fixing dynamic axes with --input-shapes may decide the condition");
+                        show(else_parts[i]->type, 80), ", and which one is not known"),
+                    choice.remedy());
     }
   }
   const Type type = types.size() == 1 ? types[0] : n.context().tuple_type(types);
@@ -176,6 +186,21 @@ std::optional<std::vector<Operand>> convert_loop(Node& n) {
 }
 
 }  // namespace
+
+Importer::Choice::Choice(Importer& importer, const ::onnx::NodeProto& node, Operand& condition)
+    : importer_(importer), node_(node), condition_(condition) {
+  importer_.choices_.push_back(this);
+}
+
+std::string Importer::Choice::remedy() const {
+  if (condition_.index) return "shapes say which branch is taken: fix dynamic axes with --input-shapes";
+  std::vector<const Var*> inputs = free_vars(condition_.expr);
+  std::erase_if(inputs, [&](const Var* v) { return !importer_.switches_.contains(v); });
+  if (inputs.empty()) return {};
+  return cat(inputs.size() == 1 ? "input " : "inputs ", names_of(inputs),
+             inputs.size() == 1 ? " says" : " say",
+             " which branch is taken; what is always the same may be fixed with --fix-input NAME=VALUE");
+}
 
 bool is_control_flow(std::string_view name) { return name == "If" || name == "Loop"; }
 

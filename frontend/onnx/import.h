@@ -9,6 +9,7 @@
 // variable `batch`, and what is reshaped by its extent has a type that says so.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <string>
 #include <string_view>
@@ -17,6 +18,7 @@
 #include "base/diagnostics.h"
 #include "base/result.h"
 #include "frontend/data/limits.h"
+#include "frontend/data/written_value.h"
 #include "ir/module.h"
 
 namespace relay::frontend {
@@ -30,7 +32,11 @@ struct InputDim {
 struct ImportOptions {
   // By name of the input. Fixing the extent of a named axis fixes it in every input.
   std::map<std::string, std::vector<InputDim>> input_shapes;
+  // What inputs always are, by name: the import takes it for granted. Their parameters stay, and nothing uses them.
+  std::map<std::string, data::WrittenValue> input_values = {};
   data::Limits files;
+  // Is told the path of every file beside the model that one of its tensors lies in, also in branches that are not taken.
+  std::function<void(const std::string& path)> names_file = {};
   size_t nodes = 1'000'000;  // in all graphs of the model
   size_t graph_depth = 32;   // of graphs within nodes
   // Steps of recurrent layers, each of which becomes a dozen expressions: of one layer, and of all together.

@@ -132,6 +132,59 @@ TEST(Import, ConditionsThatAreKnownChooseABranch) {
   EXPECT_EQ(i.type, "Tensor[(4), float32]");
 }
 
+// y = `condition` ? squeeze(x) : x, where the condition is a bool that is defined before.
+void add_squeeze_if(TestModel& m, const std::string& condition) {
+  ::onnx::GraphProto yes, no;
+  auto* n = yes.add_node();
+  n->set_op_type("Squeeze");
+  n->add_input("x");
+  n->add_output("t");
+  yes.add_output()->set_name("t");
+  no.add_output()->set_name("x");
+  m.node("If", {condition}, {"y"}).attr("then_branch", yes).attr("else_branch", no).output("y");
+}
+
+TEST(Import, ShapesChooseBetweenBranchesOfOtherRanks) {
+  TestModel m;
+  m.input("x", {"n", 3}).ints("zero", {0}, true).ints("one", {1}, true);
+  m.node("Shape", {"x"}, {"s"}).node("Gather", {"s", "zero"}, {"n"}).node("Equal", {"n", "one"}, {"c"});
+  add_squeeze_if(m, "c");
+  ImportOptions o;
+  o.input_shapes["x"] = {{1, ""}, {3, ""}};
+  EXPECT_EQ(import_model(m, o).type, "Tensor[(3), float32]");
+  o.input_shapes["x"] = {{2, ""}, {3, ""}};
+  EXPECT_EQ(import_model(m, o).type, "Tensor[(2, 3), float32]");
+  expect_refused(m, ImportFailure::kUnsupported,
+                 "shapes say which branch is taken: fix dynamic axes with --input-shapes");
+}
+
+TEST(Import, FixedInputsChooseBetweenBranchesOfOtherRanks) {
+  TestModel m;
+  m.input("x", {1, 3}).input("flat", {1}, ::onnx::TensorProto::BOOL);
+  add_squeeze_if(m, "flat");
+  ImportOptions o;
+  o.input_values["flat"] = {{"true"}};
+  const Imported i = import_model(m, o);
+  EXPECT_EQ(i.type, "Tensor[(3), float32]") << i.messages;
+  // Who takes the parameter away knows all names and their order.
+  EXPECT_EQ(i.module.function("main")->params.size(), 2u);
+  o.input_values["flat"] = {{"false"}};
+  EXPECT_EQ(import_model(m, o).type, "Tensor[(1, 3), float32]");
+  expect_refused(m, ImportFailure::kUnsupported,
+                 "input `flat` says which branch is taken; what is always the same may be fixed with");
+}
+
+TEST(Import, ABranchThatDependsOnDataHasNoRemedy) {
+  TestModel m;
+  m.input("x", {1, 3}).node("ReduceMax", {"x"}, {"r"}).attr("keepdims", 0);
+  m.node("Greater", {"r", "r"}, {"c"});
+  add_squeeze_if(m, "c");
+  const Imported i = import_model(m);
+  EXPECT_EQ(i.failure, ImportFailure::kUnsupported);
+  EXPECT_NE(i.messages.find("and which one is not known"), std::string::npos) << i.messages;
+  EXPECT_EQ(i.messages.find("--fix-input"), std::string::npos) << i.messages;
+}
+
 TEST(Import, EverythingUnsupportedIsListedAtOnce) {
   const Imported i = import_model(TestModel(17)
                                       .input("x", {1, 4})
@@ -260,6 +313,20 @@ TEST(Import, RefusesOptionsThatDoNotFit) {
   expect_refused(relu(), ImportFailure::kBadModel, "no input of `m.onnx`", with("y", {{1, ""}}));
   expect_refused(relu(), ImportFailure::kBadModel, "it has 2 dimensions", with("x", {{1, ""}}));
   expect_refused(relu(), ImportFailure::kBadModel, "its extent 1 is always 4", with("x", {{1, ""}, {5, ""}}));
+  ImportOptions value;
+  value.input_values["y"] = {{"1"}};
+  expect_refused(relu(), ImportFailure::kBadModel, "a value was given for `y`, which is no input", value);
+  value.input_values = {{"x", {{"true"}}}};
+  expect_refused(relu(), ImportFailure::kBadModel, "`true` is no float32", value);
+  value.input_values = {{"x", {{"1", "2"}, true}}};
+  expect_refused(relu(), ImportFailure::kBadModel, "it has 4 elements and the list 2", value);
+  value.input_values = {{"x", {{"1"}}}};
+  expect_refused(TestModel().input("x", {"n"}).node("Relu", {"x"}, {"y"}).output("y"),
+                 ImportFailure::kBadModel, "whose extents are not known", value);
+  value.input_values = {{"w", {{"1"}}}};
+  expect_refused(
+      TestModel().input("x", {2}).input("w", {2}).floats("w", {2}).node("Add", {"x", "w"}, {"y"}).output("y"),
+      ImportFailure::kBadModel, "which is no input", value);
   ImportOptions o = with("x", {{2, ""}});
   o.input_shapes["y"] = {{3, ""}};
   expect_refused(TestModel().input("x", {"n"}).input("y", {"n"}).node("Add", {"x", "y"}, {"z"}).output("z"),
@@ -376,6 +443,36 @@ TEST(Import, ExternalDataIsRefusedWithoutAFolder) {
   const Module empty;
   EXPECT_FALSE(import_onnx(folder.path() + "/m.onnx", empty, {}, d).ok());
   EXPECT_NE(d.render(empty.context().sources()).find("contains `..`"), std::string::npos);
+}
+
+TEST(Import, FilesOfTensorsAreNamedAlsoWhereNobodyReadsThem) {
+  const auto lies_in = [](::onnx::TensorProto& t, const char* name, const char* file) {
+    t.set_name(name);
+    t.set_data_type(::onnx::TensorProto::FLOAT);
+    t.add_dims(4);
+    t.set_data_location(::onnx::TensorProto::EXTERNAL);
+    auto* e = t.add_external_data();
+    e->set_key("location");
+    e->set_value(file);
+  };
+  ::onnx::GraphProto yes, no;
+  yes.add_output()->set_name("x");
+  lies_in(*no.add_initializer(), "w", "never.bin");
+  no.add_output()->set_name("w");
+  TestModel m;
+  m.input("x", {4}).ints("c", {1}).node("Cast", {"c"}, {"b"}).attr("to", 9).node("If", {"b"}, {"y"});
+  m.attr("then_branch", yes).attr("else_branch", no).output("y");
+  lies_in(*m.graph->add_initializer(), "v", "always.bin");
+  TemporaryFolder folder;
+  ASSERT_EQ(folder.make(), "");
+  ASSERT_EQ(write_file_atomically(folder.path() + "/m.onnx", m.bytes()), "");
+  ASSERT_EQ(write_file_atomically(folder.path() + "/always.bin", std::string(16, '\0')), "");
+  std::vector<std::string> named;
+  ImportOptions o;
+  o.names_file = [&](const std::string& file) { named.push_back(file); };
+  Diagnostics d;
+  EXPECT_TRUE(import_onnx(folder.path() + "/m.onnx", Module(), o, d).ok()) << d.render({});
+  EXPECT_EQ(named, (std::vector<std::string>{folder.path() + "/always.bin", folder.path() + "/never.bin"}));
 }
 
 TEST(Import, AFileThatIsNotThere) {

@@ -208,6 +208,14 @@ void Importer::report(const ::onnx::NodeProto& proto, const Refusal& refusal) {
       cat("`", printable(proto.op_type()), "`",
           proto.name().empty() ? "" : cat(" (node `", printable(proto.name()), "`)"), ": ", refusal.reason));
   if (!refusal.remedy.empty()) d.note(refusal.remedy);
+  // A remedy is looked for only where it will be read.
+  if (choices_.empty() || diagnostics_.errors() > Diagnostics::kMaxKept) return;
+  const Choice& choice = *choices_.front();
+  const std::string remedy = choice.remedy();
+  if (remedy.empty()) return;
+  d.note(cat("it is in a branch of `", printable(choice.node().op_type()), "`",
+             choice.node().name().empty() ? "" : cat(" (node `", printable(choice.node().name()), "`)"), ": ",
+             remedy));
 }
 
 void Importer::convert(const ::onnx::NodeProto& proto) {

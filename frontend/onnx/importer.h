@@ -61,6 +61,23 @@ class Importer {
   std::optional<std::vector<Operand>> import_subgraph(const ::onnx::GraphProto& graph, NameScope& scope);
   NameScope& scope() { return *scope_; }
 
+  // While in scope, a branch is imported of a node that chooses when the model runs.
+  class Choice {
+   public:
+    Choice(Importer& importer, const ::onnx::NodeProto& node, Operand& condition);
+    ~Choice() { importer_.choices_.pop_back(); }
+    Choice(const Choice&) = delete;
+
+    // What a user who knows the inputs can do to have it decided now.
+    std::string remedy() const;
+    const ::onnx::NodeProto& node() const { return node_; }
+
+   private:
+    Importer& importer_;
+    const ::onnx::NodeProto& node_;
+    Operand& condition_;
+  };
+
   // Counts steps of recurrent layers; false if there are more than the limit.
   bool unroll(int64_t steps) { return (unrolled_steps_ += steps) <= options_.all_unrolled_steps; }
 
@@ -70,9 +87,11 @@ class Importer {
  private:
   bool check_versions();
   bool list_nodes();  // the listing, the spans, the limits; every operator that cannot be imported at all
+  void name_file(const ::onnx::TensorProto& proto) const;
   bool read_initialisers(const ::onnx::GraphProto& graph, NameScope& scope);
   bool declare_inputs(std::vector<const Var*>& params);
   std::optional<std::vector<Dim>> input_dims(const ::onnx::ValueInfoProto& input);
+  std::optional<Tensor> fixed_input(const Var& input, const data::WrittenValue& value);
   void convert(const ::onnx::NodeProto& proto);
   std::optional<std::vector<Operand>> results_of(Node& node, const Row& row);
   void report(const ::onnx::NodeProto& proto, const Refusal& refusal);
@@ -97,6 +116,9 @@ class Importer {
     int64_t axis;
   };
   std::unordered_map<const kernel::ExprNode*, Place> places_;
+
+  std::set<const Var*> switches_;  // inputs of one element, which may decide what a model does
+  std::vector<const Choice*> choices_;
 
   NodeMap<relay::Value> evaluated_;  // null: cannot be evaluated
   NodeMap<bool> tried_;

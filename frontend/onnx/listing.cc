@@ -1,5 +1,6 @@
 // The listing of a model: one line a node, the spans that point into it, and all that cannot be imported at once.
 #include <algorithm>
+#include <filesystem>
 #include <map>
 
 #include "base/cat.h"
@@ -79,6 +80,12 @@ std::string remedy_for(const ::onnx::NodeProto& node, int64_t opset) {
 
 }  // namespace
 
+void Importer::name_file(const ::onnx::TensorProto& proto) const {
+  if (!folder_ || !options_.names_file) return;
+  if (const std::string file = data::external_file(proto); !file.empty())
+    options_.names_file((std::filesystem::path(*folder_) / file).string());
+}
+
 bool Importer::list_nodes() {
   struct Open {
     const ::onnx::GraphProto* graph;
@@ -96,6 +103,9 @@ bool Importer::list_nodes() {
   std::vector<Open> open{{&model_.graph(), 0, 0}};
   while (!open.empty()) {
     Open& top = open.back();
+    if (top.next == 0) {
+      for (const ::onnx::TensorProto& t : top.graph->initializer()) name_file(t);
+    }
     if (top.next == top.graph->node_size()) {
       open.pop_back();
       continue;
@@ -117,6 +127,7 @@ bool Importer::list_nodes() {
     text += '\n';
     for (int i = node.attribute_size(); i-- > 0;) {
       const ::onnx::AttributeProto& a = node.attribute(i);
+      if (a.has_t()) name_file(a.t());
       if (!a.has_g() && a.graphs_size() == 0) continue;
       if (depth == options_.graph_depth) {
         diagnostics_

@@ -55,9 +55,10 @@ std::optional<IndexTensor> Node::index(size_t i) {
 Tensor Node::constant(size_t i, std::string_view what) {
   operand(i);
   if (std::optional<Tensor> t = known(i)) return *t;
-  throw Refusal{
-      "unsupported-computed-input", cat("its ", what, " (input ", i, ") are computed when the model runs"),
-      "they must follow from constants and shapes; fixing dynamic axes with --input-shapes may help"};
+  throw Refusal{"unsupported-computed-input",
+                cat("its ", what, " (input ", i, ") are computed when the model runs"),
+                "they must follow from constants and shapes; fixing dynamic axes with --input-shapes, or "
+                "inputs with --fix-input, may help"};
 }
 
 std::vector<int64_t> Node::constant_ints(size_t i, std::string_view what) {
@@ -81,7 +82,8 @@ std::vector<Dim> Node::dims(size_t i, std::string_view what) {
   if (t && (t->shape.size() > 1 || !t->dtype.is_int()))
     invalid(cat("its ", what, " (input ", i, ") must be a list of integers"));
   throw Refusal{"unsupported-computed-input", cat("its ", what, " (input ", i, ") depends on the data"),
-                "it must follow from constants and shapes; fixing dynamic axes with --input-shapes may help"};
+                "it must follow from constants and shapes; fixing dynamic axes with --input-shapes, or "
+                "inputs with --fix-input, may help"};
 }
 
 // --- Attributes --------------------------------------------------------------------------------------------------

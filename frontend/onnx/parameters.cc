@@ -17,6 +17,11 @@ std::string show_wanted(const std::vector<InputDim>& dims) {
       "]");
 }
 
+bool is_one_element(const Var& input) {
+  const std::optional<Shape> shape = input.annotation->as<TensorType>()->static_shape();
+  return shape && element_count(*shape) == 1;
+}
+
 }  // namespace
 
 // The dims of an input: what the model declares, as far as the options do not fix them.
@@ -78,6 +83,28 @@ std::optional<std::vector<Dim>> Importer::input_dims(const ::onnx::ValueInfoProt
   return out;
 }
 
+// The value of an input that is always the same.
+std::optional<Tensor> Importer::fixed_input(const Var& input, const data::WrittenValue& value) {
+  const auto refuse = [&](std::string_view why) -> Diagnostic& {
+    return diagnostics_.error(Span::none(), "input-value-mismatch",
+                              cat("input `", printable(input.name.text()), "` of `", name_, "`: the value ",
+                                  data::show(value), " was asked for, and ", why));
+  };
+  const auto& type = *input.annotation->as<TensorType>();
+  const std::optional<Shape> shape = type.static_shape();
+  if (!shape) {
+    refuse(cat("it has type ", show(&type), ", whose extents are not known"))
+        .note("give them with --input-shapes");
+    return std::nullopt;
+  }
+  Tensor out;
+  if (std::string wrong = data::make_tensor(value, type.dtype, *shape, out); !wrong.empty()) {
+    refuse(wrong);
+    return std::nullopt;
+  }
+  return out;
+}
+
 bool Importer::declare_inputs(std::vector<const Var*>& params) {
   const ::onnx::GraphProto& graph = model_.graph();
   bool ok = true;
@@ -95,14 +122,19 @@ bool Importer::declare_inputs(std::vector<const Var*>& params) {
       inputs.push_back(&input);
     }
   }
-  for (const auto& [name, dims] : options_.input_shapes) {
-    if (names.contains(name) && !scope_->find(name)) continue;
-    diagnostics_
-        .error(Span::none(), "input-unknown",
-               cat("a shape was given for `", printable(name), "`, which is no input of `", name_, "`"))
-        .note(cat("its inputs: ", join(inputs, ", ", [](const auto* i) { return printable(i->name()); })));
-    ok = false;
-  }
+  const auto check_given = [&](const auto& given, std::string_view what) {
+    for (const auto& [name, ignored] : given) {
+      if (names.contains(name) && !scope_->find(name)) continue;
+      diagnostics_
+          .error(
+              Span::none(), "input-unknown",
+              cat("a ", what, " was given for `", printable(name), "`, which is no input of `", name_, "`"))
+          .note(cat("its inputs: ", join(inputs, ", ", [](const auto* i) { return printable(i->name()); })));
+      ok = false;
+    }
+  };
+  check_given(options_.input_shapes, "shape");
+  check_given(options_.input_values, "value");
   // Extents that are fixed for a named axis of one input hold for that name everywhere.
   for (const ::onnx::ValueInfoProto* input : inputs) {
     const auto wanted = options_.input_shapes.find(input->name());
@@ -153,10 +185,18 @@ bool Importer::declare_inputs(std::vector<const Var*>& params) {
       const Dim d = (*dims)[i];
       if (d.is_symbolic()) places_.try_emplace(d.symbolic().get(), Place{param, static_cast<int64_t>(i)});
     }
+    params.push_back(param);
     Operand value;
     value.expr = param;
+    if (const auto fixed = options_.input_values.find(input->name()); fixed != options_.input_values.end()) {
+      std::optional<Tensor> t = fixed_input(*param, fixed->second);
+      ok = ok && t;
+      if (!t) continue;
+      value = constant(std::move(*t));
+    } else if (is_one_element(*param)) {
+      switches_.insert(param);
+    }
     scope_->names.emplace(input->name(), std::move(value));
-    params.push_back(param);
   }
   return ok;
 }

@@ -89,6 +89,10 @@ std::string imported(const Command& c, const std::string& bytes, const Module& e
     }
     options.input_shapes[shape.substr(0, colon)] = dims;
   }
+  if (const std::string fixed = c.option("fix"); !fixed.empty()) {
+    const size_t equals = fixed.find('=');
+    options.input_values.emplace(fixed.substr(0, equals), *data::parse_value(fixed.substr(equals + 1)));
+  }
   const ScratchFolder folder;
   if (const std::string data = c.option("data"); !data.empty()) {
     const size_t colon = data.find(':');

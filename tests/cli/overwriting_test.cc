@@ -1,0 +1,117 @@
+// Outputs that would replace what they are made from are refused, by whatever path they are named.
+#include <filesystem>
+
+#include "frontend/data/safetensors.h"
+#include "frontend/onnx/testing.h"
+#include "tests/cli/cli.h"
+
+namespace relay::tests {
+namespace {
+
+namespace fs = std::filesystem;
+using frontend::TestModel;
+
+class Overwriting : public Cli {
+ protected:
+  void SetUp() override {
+    Cli::SetUp();
+    write_sum("sum.relay");
+    write("model.relay", "def @main(%x: Tensor[(3), float32]) { add(%x, const(\"w\")) }\n");
+    Diagnostics diagnostics;
+    const Tensor w = Tensor::of<float>(kFloat32, {3}, std::vector<float>{1, 2, 3});
+    write("model.safetensors", *data::safetensors_bytes({{{"w", w}}, {}}, diagnostics));
+  }
+  // x + w, with w in another file.
+  void write_external(const std::string& name, const std::string& weights) const {
+    TestModel m;
+    m.input("x", {3}).node("Add", {"x", "w"}, {"y"}).output("y");
+    ::onnx::TensorProto& w = *m.graph->add_initializer();
+    w.set_name("w");
+    w.set_data_type(::onnx::TensorProto::FLOAT);
+    w.add_dims(3);
+    w.set_data_location(::onnx::TensorProto::EXTERNAL);
+    auto* at = w.add_external_data();
+    at->set_key("location");
+    at->set_value(weights);
+    write(name, m.bytes());
+    write(weights, std::string(12, '\0'));
+  }
+};
+
+TEST_F(Overwriting, WeightsDoNotReplaceTheSideFileOfTheText) {
+  const Words words{"[output-is-input]", "`model.safetensors`", "would replace", "another name", "-o"};
+  for (const Words& emit : {Words{"--emit", "exe"}, {"--emit", "so", "-o", "model.so"}, {"--emit", "so"}}) {
+    Words command{"compile", "model.relay", "--weights-file"};
+    command.insert(command.end(), emit.begin(), emit.end());
+    refused(command, kUsage, words);
+  }
+  refused({"compile", "model.relay", "--weights-file", "--emit", "cpp", "-o", "model.cc"}, kUsage, words);
+  refused({"opt", "model.relay", "-o", "model.txt"}, kUsage, words);
+}
+
+TEST_F(Overwriting, LinksAndRelativePathsLeadToTheSameFile) {
+  fs::create_directory(path("d"));
+  fs::create_directory_symlink(".", path("here"));
+  fs::create_symlink("model.safetensors", path("link.safetensors"));
+  for (const std::string& output : Words{"d/../model", "here/model", "link", path("model")}) {
+    refused({"compile", "model.relay", "--emit", "exe", "--weights-file", "-o", output}, kUsage,
+            {"[output-is-input]", output + ".safetensors", "`model.safetensors`, which was read"});
+  }
+}
+
+TEST_F(Overwriting, AnotherNameOrFolderIsFree) {
+  fs::create_directory(path("d"));
+  works({"compile", "model.relay", "--emit", "exe", "--weights-file", "-o", "d/model"});
+  works({"compile", "model.relay", "--emit", "exe", "-o", "model"});  // the weights are inside
+  EXPECT_TRUE(exists("d/model.safetensors"));
+  works({"check", "model.relay"});
+}
+
+// The file beside the text is nothing to a text that names no constant of it.
+TEST_F(Overwriting, WeightsReplaceTheirOwnOlderOnes) {
+  for (const std::string value : {"1f", "2f"}) {
+    write("own.relay", "def @main(%x: Tensor[(3), float32]) { add(%x, " + value + ") }\n");
+    works({"compile", "own.relay", "--emit", "exe", "--weights-file", "-o", "own"});
+    EXPECT_TRUE(exists("own.safetensors"));
+  }
+}
+
+TEST_F(Overwriting, NoOutputReplacesTheModel) {
+  for (const std::string emit : {"so", "exe", "header", "cpp"})
+    refused({"compile", "sum.relay", "--emit", emit, "-o", "sum.relay"}, kUsage,
+            {"[output-is-input]", "`sum.relay`", "a file that was read"});
+  refused({"compile", "sum.relay", "--target", "cuda", "--emit", "cuda", "-o", "sum.relay"}, kUsage,
+          {"[output-is-input]", "`sum.relay`"});
+  works({"compile", "sum.relay", "--emit", "graph", "-o", "g"});
+  refused({"compile", "g", "--emit", "graph", "-o", "g"}, kUsage,
+          {"[output-is-input]", "`g/graph.json`", "`g/graph.params`"});
+  fs::create_directories(path("p/include"));
+  fs::create_symlink("../../sum.relay", path("p/include/p.h"));
+  refused({"compile", "sum.relay", "--emit", "package", "-o", "p"}, kUsage,
+          {"[output-is-input]", "p/include/p.h", "`sum.relay`, which was read"});
+}
+
+TEST_F(Overwriting, NoOutputReplacesTheExternalDataOfAModel) {
+  write_external("a.onnx", "a.safetensors");
+  refused({"compile", "a.onnx", "--weights-file", "-o", "a.so"}, kUsage,
+          {"[output-is-input]", "a.safetensors"});
+  refused({"import", "a.onnx", "-o", "a.relay"}, kUsage, {"[output-is-input]", "a.safetensors"});
+  write_external("b.onnx", "b.weights");
+  refused({"compile", "b.onnx", "--emit", "cpp", "-o", "b.cc"}, kUsage, {"[output-is-input]", "b.weights"});
+}
+
+TEST_F(Overwriting, NoOutputReplacesALicenceOrAnObject) {
+  write("LICENCE", "Use it.\n");
+  refused({"compile", "sum.relay", "--licence", "LICENCE", "-o", "LICENCE"}, kUsage,
+          {"[output-is-input]", "`LICENCE`"});
+  write("f.so", "no library, which would be said later");
+  refused({"compile", "sum.relay", "--link", "f.so", "-o", "f.so"}, kUsage, {"[output-is-input]", "`f.so`"});
+}
+
+TEST_F(Overwriting, ATextMayBeReplacedByWhatBecomesOfIt) {
+  works({"opt", "model.relay", "-O1", "-o", "./model.relay"});
+  works({"check", "model.relay"});
+}
+
+}  // namespace
+}  // namespace relay::tests

@@ -1,0 +1,32 @@
+// --fix-input: inputs of a model that a user makes constants.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/diagnostics.h"
+#include "base/result.h"
+#include "frontend/data/named_tensors.h"
+#include "frontend/data/written_value.h"
+#include "ir/module.h"
+
+namespace relay::tools {
+
+using InputValues = std::map<std::string, data::WrittenValue>;
+
+// "sr=16000" or "w=[1,2,3]": the name, then the value. False if it is neither, or the name has a value already.
+bool parse_input_value(const std::string& text, InputValues& out);
+
+// The typed module, whose @function has these constants in the place of inputs, and what they became; it must be type checked
+// again. `names` are those of all its inputs. Reports "input-unknown", "input-value-mismatch", and "input-not-fixed" if
+// another function gives @function all of its inputs.
+struct FixedInputs {
+  Module module;
+  data::NamedTensors values;  // in the order of the inputs
+};
+Result<FixedInputs> fix_inputs(const Module& m, std::string_view function,
+                               const std::vector<std::string>& names, const InputValues& values,
+                               Diagnostics& diagnostics);
+
+}  // namespace relay::tools
