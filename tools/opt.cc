@@ -1,5 +1,6 @@
 // relay opt: runs passes on a model and prints what they make of it.
 #include <CLI/CLI.hpp>
+#include <fmt/format.h>
 
 #include "aot/cuda/target.h"
 #include "base/cat.h"
