@@ -15,7 +15,7 @@ namespace {
 constexpr uint64_t kCellBytes = 32, kAlignment = passes::kPlaceAlignment;
 
 // With its head, which says its extents; nothing if they are not constant, or if no memory holds it.
-std::optional<uint64_t> bytes_of(const Piece& p) {
+std::optional<uint64_t> bytes_of(const Written& p) {
   constexpr uint64_t kMost = uint64_t{1} << 40;
   uint64_t bytes = p.element_bytes;
   for (kernel::Expr e : p.extents) {
@@ -27,13 +27,13 @@ std::optional<uint64_t> bytes_of(const Piece& p) {
   return (head + kAlignment - 1) / kAlignment * kAlignment + bytes;
 }
 
-bool is_constant(const Piece& p) {
+bool is_constant(const Written& p) {
   return std::all_of(p.extents.begin(), p.extents.end(),
                      [](kernel::Expr e) { return e->kind == kernel::ExprKind::kInt; });
 }
 
-bool is_same_size(const Piece& a, const Piece& b) {
-  const auto count = [](const Piece& p) {
+bool is_same_size(const Written& a, const Written& b) {
+  const auto count = [](const Written& p) {
     return product(std::vector<Dim>(p.extents.begin(), p.extents.end()));
   };
   return a.element_bytes == b.element_bytes && a.extents.size() == b.extents.size() &&
@@ -42,16 +42,16 @@ bool is_same_size(const Piece& a, const Piece& b) {
 
 }  // namespace
 
-std::vector<Piece> pieces_of(Context& context, const Call& call, const kernel::Kernel& k,
-                             const std::function<bool(kernel::Expr)>& is_known) {
+std::vector<Written> written_by(Context& context, const Call& call, const kernel::Kernel& k,
+                                const std::function<bool(kernel::Expr)>& is_known) {
   std::vector<Type> types;
   for (Expr arg : call.args) types.push_back(arg->type);
   // Extents that are read, and those that the run compares, are not known before the call.
   std::optional<passes::GivenExtents> given;
   if (k.read_extents.empty()) given = passes::given_extents(context, types, k);
-  std::vector<Piece> out;
+  std::vector<Written> out;
   const auto add = [&](const kernel::Buffer& b) {
-    Piece p{{}, b.dtype.bytes(), given.has_value()};
+    Written p{{}, b.dtype.bytes(), given.has_value()};
     for (kernel::Expr e : kernel::memory_shape(b)) {
       if (given) p.extents.push_back(kernel::substitute(e, *given));
     }
@@ -113,13 +113,13 @@ bool Arenas::is_borrowed(const std::string& value) const {
 }
 
 Arenas::Placed Arenas::call_kernel(const std::string& value, const std::vector<std::string>& read,
-                                   std::vector<Piece> pieces) {
+                                   std::vector<Written> written) {
   ++step_;
   for (const std::string& x : read) use(x);
   Placed out;
-  for (size_t i = 0; i < pieces.size(); ++i) {
+  for (size_t i = 0; i < written.size(); ++i) {
     const size_t number = next_item_++;
-    if (!is_planned_) items_.push_back({std::move(pieces[i]), {step_, step_}, blocks_.back(), stretch_});
+    if (!is_planned_) items_.push_back({std::move(written[i]), {step_, step_}, blocks_.back(), stretch_});
     Item& item = items_.at(number);
     CHECK(item.block == blocks_.back() && item.stretch == stretch_, "a function is printed twice alike");
     const bool is_value = i == 0 && !value.empty();
@@ -153,7 +153,7 @@ void Arenas::plan(const std::function<std::string(kernel::Expr)>& print) {
   for (size_t i = 0; i < items_.size(); ++i) {
     Item& item = items_[i];
     if (item.output) item.place = cat("output(run, ", *item.output, ")");
-    if (item.piece.can_be_placed && !item.escapes) groups[{item.block, item.stretch}].push_back(i);
+    if (item.written.can_be_placed && !item.escapes) groups[{item.block, item.stretch}].push_back(i);
   }
   for (const auto& [where, items] : groups) lay_out(items, print);
   is_planned_ = true;
@@ -169,10 +169,10 @@ void Arenas::lay_out(const std::vector<size_t>& items,
   std::vector<passes::Life> lives, other_lives;
   std::vector<uint64_t> bytes;
   for (size_t i : items) {
-    const bool is_static = is_constant(items_[i].piece);
+    const bool is_static = is_constant(items_[i].written);
     (is_static ? constant : others).push_back(i);
     (is_static ? lives : other_lives).push_back(items_[i].life);
-    if (is_static) bytes.push_back(*bytes_of(items_[i].piece));
+    if (is_static) bytes.push_back(*bytes_of(items_[i].written));
   }
   const std::string name = cat("arena_", arenas_.size());
   const passes::Places places = passes::find_places(lives, bytes);
@@ -183,7 +183,7 @@ void Arenas::lay_out(const std::vector<size_t>& items,
   for (size_t i = 0; i < constant.size(); ++i) put(constant[i], cat(places.offsets[i]));
 
   const std::vector<size_t> slots = passes::find_slots(other_lives, [&](size_t a, size_t b) {
-    return is_same_size(items_[others[a]].piece, items_[others[b]].piece);
+    return is_same_size(items_[others[a]].written, items_[others[b]].written);
   });
   Arena arena{items_[items[0]].stretch, {}};
   std::string end = cat(places.bytes);
@@ -193,7 +193,7 @@ void Arenas::lay_out(const std::vector<size_t>& items,
     arena.lines.push_back(cat("size_t ", end, " = ", begin, ";"));
     for (size_t i = 0; i < others.size(); ++i) {
       if (slots[i] != s) continue;
-      const Piece& p = items_[others[i]].piece;
+      const Written& p = items_[others[i]].written;
       const std::string extents = join(p.extents, "", [&](kernel::Expr e) { return ", " + print(e); });
       std::string grows =
           cat("if (!grow(run, ", begin, ", ", end, ", ", p.element_bytes, extents, ")) return {};");

@@ -21,7 +21,7 @@
 namespace relay::aot {
 
 // One tensor that a call of a kernel writes. Its extents are of shape variables that are known where the function begins.
-struct Piece {
+struct Written {
   std::vector<kernel::Expr> extents;
   size_t element_bytes = 0;
   bool can_be_placed = false;
@@ -29,8 +29,8 @@ struct Piece {
 
 // The output of the call, unless there are several, which are the fields of a value; then its temporaries. `is_known` holds
 // for the shape variables that the function knows.
-std::vector<Piece> pieces_of(Context& context, const Call& call, const kernel::Kernel& k,
-                             const std::function<bool(kernel::Expr)>& is_known);
+std::vector<Written> written_by(Context& context, const Call& call, const kernel::Kernel& k,
+                                const std::function<bool(kernel::Expr)>& is_known);
 
 class Arenas {
  public:
@@ -54,14 +54,15 @@ class Arenas {
   // Does it lie in an arena? That is known the second time.
   bool is_borrowed(const std::string& value) const;
 
-  // A kernel is called that reads these. The first of its pieces is `value`; if that is empty, all of them are temporaries.
+  // A kernel is called that reads these. The first tensor that it writes is `value`; if that is
+  // empty, all of them are temporaries.
   struct Placed {
     std::vector<std::string> lines;   // that stand before the call
-    std::vector<std::string> places;  // of its pieces, as C++; empty is none
+    std::vector<std::string> places;  // of what it writes, as C++; empty is none
     bool is_borrowed = false;         // the value is a tensor in an arena
   };
   Placed call_kernel(const std::string& value, const std::vector<std::string>& read,
-                     std::vector<Piece> pieces);
+                     std::vector<Written> written);
   // A function is called: lines that stand before it.
   std::vector<std::string> call_function();
 
@@ -70,7 +71,7 @@ class Arenas {
 
  private:
   struct Item {
-    Piece piece;
+    Written written;
     passes::Life life;
     size_t block, stretch;
     bool escapes = false;

@@ -587,7 +587,7 @@ class Printer {
     const std::string v = identifier("v", next_++);
     const auto is_known = [&](kernel::Expr e) { return at_entry_.contains(e.get()); };
     Arenas::Placed placed = arenas_.call_kernel(k.outputs.size() == 1 ? v : "", args,
-                                                pieces_of(p_.module.context(), call, k, is_known));
+                                                written_by(p_.module.context(), call, k, is_known));
     for (const std::string& l : placed.lines) line(l);
     const std::string value = calls_.call(k, std::move(args), std::move(placed.places));
     line(placed.is_borrowed ? cat("const Borrowed ", v, "(", value, ");")

@@ -17,7 +17,7 @@ class KernelCalls {
  public:
   KernelCalls(const Program& program, const KernelName& name);
 
-  // A call of the kernel with these arguments. What it writes lies at these places, in the order of `pieces_of` (arenas.h),
+  // A call of the kernel with these arguments. What it writes lies at these places, in the order of `written_by` (arenas.h),
   // or by itself where a place is empty.
   std::string call(const kernel::Kernel& k, std::vector<std::string> args,
                    std::vector<std::string> places = {});

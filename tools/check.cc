@@ -1,5 +1,6 @@
 // relay check: is the model sound, and what does it take and give?
 #include <CLI/CLI.hpp>
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "base/cat.h"

@@ -1,5 +1,6 @@
 // relay ops: the operators there are.
 #include <CLI/CLI.hpp>
+#include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
 

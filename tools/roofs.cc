@@ -1,6 +1,7 @@
 #include "tools/roofs.h"
 
 #include <algorithm>
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "base/cat.h"

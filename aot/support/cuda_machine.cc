@@ -2,9 +2,12 @@
 // runtime that generated code calls. One object for each library; compiled without the flag that puts calls in front of
 // accesses.
 
+#undef _FORTIFY_SOURCE  // its longjmp refuses to change stacks
+
 #include "cuda_emulation.h"
 
 #include <pthread.h>
+#include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,7 +22,7 @@ constexpr size_t kStackBytes = 256 << 10;
 // Memory that a launch may access.
 struct Range {
   uintptr_t begin, end;
-  uint32_t element_bytes;
+  uint32_t shift;  // an element has 2^shift bytes
   bool writes, shared;
   uint32_t stamp;       // of what was noted about its elements; what has another stamp is from before
   uint64_t first_cell;  // of its elements' history
@@ -40,8 +43,9 @@ struct Cell {
 enum class Wait : uint8_t { kNot, kBarrier, kShuffle, kEnded };
 
 struct Fiber {
-  ucontext_t context;
-  bool idle;
+  ucontext_t context;  // how it begins; going on by one would ask the system for the mask of signals
+  jmp_buf rest;        // what is left of it, once it has begun
+  bool begun, idle;
 };
 
 struct Extents {
@@ -63,8 +67,9 @@ struct Machine {
   // The launch.
   char launch_name[64], error[512];
   Range* ranges;  // those of arguments, then those of the block's shared memory
-  size_t range_count, range_room, argument_count, last_range;
-  bool overlap;  // of what is written with what is read
+  size_t range_count, range_room, argument_count;
+  size_t recent[2];  // the ranges that were accessed last
+  bool overlap;      // of what is written with what is read
   Cell* cells;
   uint64_t cells_size, cells_used, argument_cells;
   uint32_t stamp;
@@ -80,7 +85,7 @@ struct Machine {
   unsigned fiber_count;
   unsigned char* stacks;
   Fiber* fiber;  // that runs; null: the scheduler
-  ucontext_t scheduler;
+  jmp_buf scheduler;
 };
 
 // One for this library.
@@ -107,7 +112,7 @@ __attribute__((format(printf, 1, 2))) inline void stop(const char* format, ...) 
   va_start(list, format);
   vsnprintf(m.error + used, sizeof m.error - static_cast<size_t>(used), format, list);
   va_end(list);
-  if (m.fiber != nullptr) setcontext(&m.scheduler);
+  if (m.fiber != nullptr) _longjmp(m.scheduler, 1);
 }
 inline bool stopped() { return machine().error[0] != 0; }
 
@@ -132,7 +137,7 @@ inline Range* add_range(const char* name, const void* begin, uint64_t bytes, uin
   Range& r = m.ranges[m.range_count++];
   r.begin = reinterpret_cast<uintptr_t>(begin);
   r.end = r.begin + bytes;
-  r.element_bytes = element_bytes;
+  r.shift = static_cast<uint32_t>(__builtin_ctz(element_bytes));
   r.writes = writes;
   r.shared = shared;
   r.stamp = m.stamp;
@@ -219,16 +224,21 @@ inline void note(const Range& r, uint64_t element, bool write) {
 // The range that holds the address: one that is written, if there are several.
 inline const Range* find_range(uintptr_t a) {
   Machine& m = machine();
-  if (m.last_range < m.range_count) {
-    const Range& last = m.ranges[m.last_range];
-    if ((last.writes || !m.overlap) && a >= last.begin && a < last.end) return &last;
+  for (const size_t i : m.recent) {
+    if (i >= m.range_count) continue;
+    const Range& r = m.ranges[i];
+    if ((r.writes || !m.overlap) && a >= r.begin && a < r.end) return &r;
   }
   const Range* found = nullptr;
   for (size_t i = 0; i < m.range_count; ++i) {
     const Range& r = m.ranges[i];
     if (a < r.begin || a >= r.end || (found != nullptr && !r.writes)) continue;
     found = &r;
-    m.last_range = i;
+    if (!m.overlap) break;
+  }
+  if (found != nullptr) {
+    m.recent[1] = m.recent[0];
+    m.recent[0] = static_cast<size_t>(found - m.ranges);
   }
   return found;
 }
@@ -241,10 +251,10 @@ inline void access(const void* at, uint64_t bytes, bool write) {
   const Range* r = find_range(a);
   const char* does = write ? "writes" : "reads";
   const auto element = [&](const Range& of) {
-    return static_cast<long long>(a - of.begin) / static_cast<long long>(of.element_bytes);
+    return static_cast<long long>(a - of.begin) / (1ll << of.shift);
   };
   const auto elements = [](const Range& of) {
-    return static_cast<unsigned long long>((of.end - of.begin) / of.element_bytes);
+    return static_cast<unsigned long long>((of.end - of.begin) >> of.shift);
   };
   if (r == nullptr) {
     const Range* near = nullptr;
@@ -263,8 +273,7 @@ inline void access(const void* at, uint64_t bytes, bool write) {
     return stop("%s %llu bytes at element %lld of `%s`, which has %llu", does,
                 static_cast<unsigned long long>(bytes), element(*r), r->name, elements(*r));
   if (!r->writes) return;
-  for (uint64_t e = (a - r->begin) / r->element_bytes; e <= (a + bytes - 1 - r->begin) / r->element_bytes;
-       ++e)
+  for (uint64_t e = (a - r->begin) >> r->shift; e <= (a + bytes - 1 - r->begin) >> r->shift; ++e)
     note(*r, e, write);
 }
 
@@ -296,13 +305,18 @@ void* enter_shared(void* memory, uint64_t bytes, uint32_t element_bytes, const c
 
 // --- Threads ---
 
+// From the current fiber to the scheduler, until it is resumed.
+inline void leave(Machine& m) {
+  if (_setjmp(m.fiber->rest) == 0) _longjmp(m.scheduler, 1);
+}
+
 inline void wait(Wait how, int site) {
   Machine& m = machine();
   Thread& t = m.threads[m.current];
   t.wait = how;
   t.site = site;
   t.fiber = m.fiber;
-  swapcontext(&m.fiber->context, &m.scheduler);
+  leave(m);
 }
 void barrier(int line) { wait(Wait::kBarrier, line); }
 
@@ -324,7 +338,7 @@ inline void work() {
       m.threads[m.current].wait = Wait::kEnded;
     }
     m.fiber->idle = true;
-    swapcontext(&m.fiber->context, &m.scheduler);
+    leave(m);
   }
 }
 
@@ -332,7 +346,11 @@ inline void resume(Fiber* f) {
   Machine& m = machine();
   m.fiber = f;
   f->idle = false;
-  swapcontext(&m.scheduler, &f->context);
+  if (_setjmp(m.scheduler) == 0) {
+    if (f->begun) _longjmp(f->rest, 1);
+    f->begun = true;
+    setcontext(&f->context);
+  }
   m.fiber = nullptr;
 }
 
@@ -347,6 +365,7 @@ inline Fiber* idle_fiber() {
   f.context.uc_stack.ss_size = kStackBytes;
   f.context.uc_link = nullptr;
   makecontext(&f.context, work, 0);
+  f.begun = false;
   f.idle = true;
   ++m.fiber_count;
   return &f;
@@ -454,7 +473,7 @@ cudaError_t launch(dim3 grid, dim3 block, void (*body)(void*), void* call) {
   m.call = call;
   m.argument_count = m.range_count;
   m.argument_cells = m.cells_used;
-  m.last_range = 0;
+  m.recent[0] = m.recent[1] = 0;
   m.fiber_count = 0;
   m.overlap = false;
   for (size_t i = 0; i < m.range_count; ++i) {

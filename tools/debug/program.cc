@@ -1,6 +1,7 @@
 #include "tools/debug/program.h"
 
 #include <algorithm>
+#include <fmt/format.h>
 #include <unordered_set>
 
 #include "base/cat.h"

@@ -1,6 +1,7 @@
 #include "tools/verify/row.h"
 
 #include <algorithm>
+#include <fmt/format.h>
 
 #include "base/cat.h"
 
