@@ -1,8 +1,8 @@
 #include "aot/weights.h"
 
+#include <fmt/format.h>
 #include <algorithm>
 #include <cstring>
-#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 #include <numeric>
 

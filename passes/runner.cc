@@ -1,12 +1,12 @@
 #include "passes/runner.h"
 
+#include <fmt/format.h>
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
-#include <fmt/format.h>
 
 #include "base/cat.h"
 #include "base/file.h"

@@ -1,6 +1,6 @@
 // relay check: is the model sound, and what does it take and give?
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
 #include "base/cat.h"

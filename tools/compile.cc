@@ -1,9 +1,9 @@
 // relay compile: a model to a library that needs nothing of ours.
+#include <fmt/format.h>
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <charconv>
 #include <filesystem>
-#include <fmt/format.h>
 #include <map>
 #include <optional>
 #include <set>

@@ -1,6 +1,6 @@
 // relay doctor: what this machine has for Relay, and what is missing.
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
 #include "aot/cuda/build.h"

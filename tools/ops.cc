@@ -1,6 +1,6 @@
 // relay ops: the operators there are.
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 
 #include <nlohmann/json.hpp>
 

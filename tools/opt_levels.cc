@@ -1,8 +1,8 @@
 #include "tools/opt_levels.h"
 
+#include <fmt/format.h>
 #include <algorithm>
 #include <ctime>
-#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "base/cat.h"

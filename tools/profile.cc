@@ -1,7 +1,7 @@
 #include "tools/profile.h"
 
-#include <algorithm>
 #include <fmt/format.h>
+#include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <unordered_map>

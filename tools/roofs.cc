@@ -1,7 +1,7 @@
 #include "tools/roofs.h"
 
-#include <algorithm>
 #include <fmt/format.h>
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "base/cat.h"

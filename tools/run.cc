@@ -1,8 +1,8 @@
 // relay run: runs a model on one engine.
+#include <fmt/format.h>
 #include <CLI/CLI.hpp>
 #include <cmath>
 #include <filesystem>
-#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "base/cat.h"

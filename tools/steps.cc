@@ -1,7 +1,7 @@
 #include "tools/steps.h"
 
-#include <charconv>
 #include <fmt/format.h>
+#include <charconv>
 
 #include "base/cat.h"
 #include "graph_runtime/unique_names.h"

@@ -1,9 +1,9 @@
 #include "frontend/data/inputs.h"
 
+#include <fmt/format.h>
 #include <algorithm>
 #include <charconv>
 #include <filesystem>
-#include <fmt/format.h>
 #include <map>
 #include <optional>
 #include <set>

@@ -1,8 +1,8 @@
 #include "kernel/print/expressions.h"
 
+#include <fmt/format.h>
 #include <algorithm>
 #include <cmath>
-#include <fmt/format.h>
 
 #include "base/check.h"
 #include "kernel/print/vectors.h"

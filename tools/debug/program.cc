@@ -1,7 +1,7 @@
 #include "tools/debug/program.h"
 
-#include <algorithm>
 #include <fmt/format.h>
+#include <algorithm>
 #include <unordered_set>
 
 #include "base/cat.h"

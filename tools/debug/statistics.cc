@@ -1,9 +1,9 @@
 #include "tools/debug/statistics.h"
 
+#include <fmt/format.h>
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <fmt/format.h>
 #include <limits>
 #include <unordered_set>
 

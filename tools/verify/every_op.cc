@@ -1,7 +1,7 @@
 #include "tools/verify/every_op.h"
 
-#include <algorithm>
 #include <fmt/format.h>
+#include <algorithm>
 #include <span>
 
 #include "base/cat.h"

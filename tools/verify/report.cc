@@ -1,8 +1,8 @@
 #include "tools/verify/report.h"
 
+#include <fmt/format.h>
 #include <algorithm>
 #include <cmath>
-#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "base/cat.h"

@@ -1,7 +1,7 @@
 #include "tools/verify/row.h"
 
-#include <algorithm>
 #include <fmt/format.h>
+#include <algorithm>
 
 #include "base/cat.h"
 
