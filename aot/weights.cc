@@ -1,5 +1,6 @@
 #include "aot/weights.h"
 
+#include <fmt/format.h>
 #include <algorithm>
 #include <cstring>
 #include <nlohmann/json.hpp>

@@ -1,6 +1,7 @@
 // harmless: a text from a file as it may be shown.
 #pragma once
 
+#include <fmt/format.h>
 #include <string>
 #include <string_view>
 

@@ -1,5 +1,6 @@
 #include "interp/limits.h"
 
+#include <fmt/format.h>
 #include <sys/resource.h>
 #include <unistd.h>
 

@@ -1,5 +1,6 @@
 #include "passes/runner.h"
 
+#include <fmt/format.h>
 #include <algorithm>
 #include <cerrno>
 #include <chrono>

@@ -1,4 +1,5 @@
 // relay bench: how long a model takes on an engine, kernel by kernel if asked, or on every level of optimisation.
+#include <fmt/format.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 

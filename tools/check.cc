@@ -1,4 +1,5 @@
 // relay check: is the model sound, and what does it take and give?
+#include <fmt/format.h>
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 

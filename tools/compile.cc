@@ -1,4 +1,5 @@
 // relay compile: a model to a library that needs nothing of ours.
+#include <fmt/format.h>
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <charconv>

@@ -1,4 +1,5 @@
 // relay doctor: what this machine has for Relay, and what is missing.
+#include <fmt/format.h>
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 

@@ -1,6 +1,7 @@
 // relay graph: what a graph of the graph runtime says, also one whose functions are in a library that is not here.
 #include "tools/graph.h"
 
+#include <fmt/format.h>
 #include <CLI/CLI.hpp>
 #include <filesystem>
 #include <map>

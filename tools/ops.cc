@@ -1,4 +1,5 @@
 // relay ops: the operators there are.
+#include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
 #include <nlohmann/json.hpp>

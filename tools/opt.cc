@@ -1,4 +1,5 @@
 // relay opt: runs passes on a model and prints what they make of it.
+#include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
 #include "aot/cuda/target.h"

@@ -1,5 +1,6 @@
 #include "tools/opt_levels.h"
 
+#include <fmt/format.h>
 #include <algorithm>
 #include <ctime>
 #include <nlohmann/json.hpp>

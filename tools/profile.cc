@@ -1,5 +1,6 @@
 #include "tools/profile.h"
 
+#include <fmt/format.h>
 #include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>

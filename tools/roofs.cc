@@ -1,5 +1,6 @@
 #include "tools/roofs.h"
 
+#include <fmt/format.h>
 #include <algorithm>
 #include <nlohmann/json.hpp>
 

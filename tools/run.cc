@@ -1,4 +1,5 @@
 // relay run: runs a model on one engine.
+#include <fmt/format.h>
 #include <CLI/CLI.hpp>
 #include <cmath>
 #include <filesystem>

@@ -1,5 +1,6 @@
 #include "tools/session.h"
 
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>

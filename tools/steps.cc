@@ -1,5 +1,6 @@
 #include "tools/steps.h"
 
+#include <fmt/format.h>
 #include <charconv>
 
 #include "base/cat.h"

@@ -1,5 +1,6 @@
 // Compares LLVM in this process with the system's C++ compiler, on the kernels of a model: the time to compile, from
 // nothing and from disk, and the time of every kernel, both versions in turns within one process.
+#include <fmt/format.h>
 #include <time.h>
 
 #include <CLI/CLI.hpp>

@@ -1,5 +1,6 @@
 #include "frontend/data/inputs.h"
 
+#include <fmt/format.h>
 #include <algorithm>
 #include <charconv>
 #include <filesystem>

@@ -1,5 +1,6 @@
 #include "ir/text/literal.h"
 
+#include <fmt/format.h>
 #include <re2/re2.h>
 
 #include <charconv>

@@ -1,6 +1,7 @@
 #include "kernel/native/toolchain.h"
 
 #include <dlfcn.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <cstdlib>

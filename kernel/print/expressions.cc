@@ -1,5 +1,6 @@
 #include "kernel/print/expressions.h"
 
+#include <fmt/format.h>
 #include <algorithm>
 #include <cmath>
 

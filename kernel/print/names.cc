@@ -1,5 +1,6 @@
 #include "kernel/print/names.h"
 
+#include <fmt/format.h>
 #include <unordered_set>
 
 #include "base/cat.h"

@@ -1,5 +1,7 @@
 #include "tools/debug/commands.h"
 
+#include <fmt/format.h>
+
 #include "base/cat.h"
 #include "tools/debug/refused.h"
 #include "tools/debug/session.h"

@@ -1,5 +1,6 @@
 #include "tools/debug/program.h"
 
+#include <fmt/format.h>
 #include <algorithm>
 #include <unordered_set>
 

@@ -1,5 +1,6 @@
 #include "tools/debug/statistics.h"
 
+#include <fmt/format.h>
 #include <algorithm>
 #include <cmath>
 #include <cstring>

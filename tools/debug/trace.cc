@@ -1,5 +1,6 @@
 #include "tools/debug/trace.h"
 
+#include <fmt/format.h>
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>

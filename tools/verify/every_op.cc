@@ -1,5 +1,6 @@
 #include "tools/verify/every_op.h"
 
+#include <fmt/format.h>
 #include <algorithm>
 #include <span>
 

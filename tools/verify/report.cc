@@ -1,5 +1,6 @@
 #include "tools/verify/report.h"
 
+#include <fmt/format.h>
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>

@@ -1,5 +1,6 @@
 #include "tools/verify/row.h"
 
+#include <fmt/format.h>
 #include <algorithm>
 
 #include "base/cat.h"
