@@ -16,10 +16,14 @@ class Piece {
   Piece(std::string_view text) : kind_(Kind::kText), text_(text) {}
   Piece(const std::string& text) : Piece(std::string_view(text)) {}
   Piece(const char* text) : Piece(std::string_view(text)) {}
-  Piece(bool value) : Piece(value ? std::string_view("true") : std::string_view("false")) {}
+  // No pointer is a bool here.
+  Piece(std::same_as<bool> auto value)
+      : Piece(value ? std::string_view("true") : std::string_view("false")) {}
   Piece(char value) : kind_(Kind::kChar), char_(value) {}
   Piece(std::signed_integral auto value) : kind_(Kind::kSigned), signed_(value) {}
-  Piece(std::unsigned_integral auto value) : kind_(Kind::kUnsigned), unsigned_(value) {}
+  Piece(std::unsigned_integral auto value)
+    requires(!std::same_as<decltype(value), bool>)
+      : kind_(Kind::kUnsigned), unsigned_(value) {}
   Piece(float value) : kind_(Kind::kFloat), float_(value) {}
   Piece(double value) : kind_(Kind::kDouble), double_(value) {}
 

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <limits>
+#include <type_traits>
 #include <vector>
 
 namespace relay {
@@ -20,6 +21,9 @@ TEST(Cat, TextsAndValues) {
             "inf nan");
   EXPECT_EQ(cat(static_cast<double>(0.1f)), "0.10000000149011612");
 }
+
+// As a bool it would be "true" silently.
+static_assert(!std::is_constructible_v<Piece, const void*>);
 
 TEST(Cat, Joins) {
   EXPECT_EQ(join(std::vector<std::string>{"a", "b"}, ", "), "a, b");

@@ -29,7 +29,7 @@ class Naive {
     if (goals.empty()) return true;
     const auto [n, e] = goals.back();
     goals.pop_back();
-    const std::string key = n->name.empty() ? cat("node ", static_cast<const void*>(n)) : n->name;
+    const std::string key = n->name.empty() ? cat("node ", reinterpret_cast<uintptr_t>(n)) : n->name;
     const auto [known, fresh] = bound.emplace(key, e);
     if (!fresh && !same_expression(known->second, e)) return false;  // N1 to N3
     for (const Goals& way : ways(*n, e)) {
