@@ -4,6 +4,7 @@
 // language defines it (docs/semantics.md, "Sharing"). Every function begins by asking whether the run goes on, and what
 // gives no value ends it.
 #include <algorithm>
+#include <deque>
 #include <map>
 #include <set>
 
@@ -233,14 +234,16 @@ class Printer {
 
   // The expression of a scope: to the variable `into`, or as the function's result if that is empty.
   void scope(Expr body, const std::string& into) {
+    begin_scope(body);
+    result(body, into);
+  }
+  void begin_scope(Expr body) {
     const Scopes& all = *functions_[current_].scopes;
     const uint32_t s = all.scope_of_body.get(body);
-    if (all.all[s].body == body) {
-      for (Expr shared : all.all[s].shared) {
-        if (!names_.contains(shared)) names_[shared] = borrow_shared(shared);
-      }
+    if (all.all[s].body != body) return;
+    for (Expr shared : all.all[s].shared) {
+      if (!names_.contains(shared)) names_[shared] = borrow_shared(shared);
     }
-    result(body, into);
   }
 
   // The value of an expression that stands last.
@@ -491,17 +494,25 @@ class Printer {
         return variable(cat("field(", evaluate(e->as<Proj>()->tuple), ", ", e->as<Proj>()->index, ")"));
       case ExprKind::kFn: return closure(*e->as<Fn>(), nullptr);
       case ExprKind::kCall: return called(*e->as<Call>());
-      case ExprKind::kLet:
+      case ExprKind::kLet: {
+        const auto before = names_;
+        Expr body = e;
+        while (const auto* let = body == e || !names_.contains(body) ? body->as<Let>() : nullptr) {
+          bind(*let);
+          body = let->body;
+          begin_scope(body);
+        }
+        const std::string v = borrow(body);
+        names_ = before;
+        return v;
+      }
       case ExprKind::kIf:
       case ExprKind::kMatch: {
         const std::string v = identifier("v", next_++);
         line(cat("Value ", v, ";"));
         open("{");
         const auto before = names_;
-        if (const auto* let = e->as<Let>()) {
-          bind(*let);
-          scope(let->body, v);
-        } else if (const auto* n = e->as<If>()) {
+        if (const auto* n = e->as<If>()) {
           branches(*n, v);
         } else {
           arms(*e->as<Match>(), v);
@@ -688,7 +699,7 @@ class Printer {
   const std::function<uint64_t(size_t)>& offset_;
   KernelCalls calls_;
   std::vector<std::unique_ptr<Scopes>> scopes_;
-  std::vector<Function> functions_;
+  std::deque<Function> functions_;  // which stay where they are while closures are added
   std::map<std::string, size_t> globals_;
   std::set<std::string> constructors_;
   std::string wrappers_;  // of constants, constructors and kernels
