@@ -1,6 +1,7 @@
 #include "aot/arenas.h"
 
 #include <algorithm>
+#include <set>
 
 #include "aot/extents.h"
 #include "base/cat.h"
@@ -191,13 +192,13 @@ void Arenas::lay_out(const std::vector<size_t>& items,
   for (size_t s = 0; s < count; ++s) {
     const std::string begin = std::exchange(end, cat("end_", slots_++));
     arena.lines.push_back(cat("size_t ", end, " = ", begin, ";"));
+    std::set<std::string> sizes;
     for (size_t i = 0; i < others.size(); ++i) {
       if (slots[i] != s) continue;
       const Written& p = items_[others[i]].written;
       const std::string extents = join(p.extents, "", [&](kernel::Expr e) { return ", " + print(e); });
-      std::string grows =
-          cat("if (!grow(run, ", begin, ", ", end, ", ", p.element_bytes, extents, ")) return {};");
-      if (arena.lines.back() != grows) arena.lines.push_back(std::move(grows));
+      if (const std::string size = cat(p.element_bytes, extents); sizes.insert(size).second)
+        arena.lines.push_back(cat("if (!grow(run, ", begin, ", ", end, ", ", size, ")) return {};"));
       put(others[i], begin);
     }
   }

@@ -132,8 +132,8 @@ void relay_context_free(relay_context* context);
 /* Runs the model once.
  *
  * Inputs are read where they are and never written: memory that may only be read will do. Outputs are written where
- * they are. Neither is copied, but that a program with control flow copies its results into the outputs, and that a
- * GPU has to be given what is not in its memory. Tensors must be on the model's device, dense and row-major (strides
+ * they are. Neither is copied, but that a program with control flow copies into the outputs what it has not computed
+ * last, and that a GPU has to be given what is not in its memory. Tensors must be on the model's device, dense and row-major (strides
  * NULL or the same thing), aligned for their dtype, and of the shape and dtype that relay_model_describe gives; 4-bit
  * integers take a byte each. Outputs may not overlap with anything.
  *
