@@ -474,7 +474,8 @@ class Printer {
   }
   std::string borrow_shared(Expr e) {
     switch (e->kind) {
-      case ExprKind::kConstant: return cat("constant_", prefix_, p_.constants.at(e), "(run)");
+      case ExprKind::kConstant:
+        return variable(cat("constant_", prefix_, p_.constants.at(e), "(run)"), "weight");
       case ExprKind::kVar:
         CHECK(false, cat("variable %", e->as<Var>()->name.text(), " has no value"));
         return {};

@@ -356,6 +356,38 @@ TEST(ValueRuns, WithoutMemoryThereIsALimitAndNoLeak) {
   EXPECT_GE(refusals, 5);  // the model, a context, its heap and blocks of that
 }
 
+// Memory comes in chunks of 64 KiB: over many of them each place that takes a cell is the first to find none left.
+TEST(ValueRuns, WithoutMemoryForAConstantThereIsALimit) {
+  const Compiled c(R"(
+type List[A] { Cons(A, List[A]), Nil }
+def @build(%n: int32, %l: List[Tensor[(40), float32]]) -> List[Tensor[(40), float32]] {
+  if (%n == 0) { %l } else {
+    @build(%n - 1, Cons(cumsum(ones(shape=[40], dtype="float32"), axis=0) * cast(%n, dtype="float32"), %l))
+  }
+}
+def @count(%n: int32, %l: List[Tensor[(40), float32]]) -> int32 {
+  match (%l) { Nil => %n, Cons(_, %t) => @count(%n + 1, %t) }
+}
+def @main(%n: int32) { @count(0, @build(%n, Nil)) }
+)");
+  struct Run : Session {
+    DLTensor out = {};
+    using Session::Session;
+  };
+  int32_t n = 20000;
+  const DLTensor in = {&n, {kDLCPU, 0}, 0, {kDLInt, 32, 1}, nullptr, nullptr, 0};
+  const int refused = refuse_each_request<Run>(
+      c,
+      [&](Run& r) {
+        const DLTensor* inputs[] = {&in};
+        DLTensor* outputs[] = {&r.out};
+        r.out = {};
+        return r.api->run(r.context, inputs, 1, outputs, 1);
+      },
+      [&](Run& r) { return *static_cast<const int32_t*>(r.out.data) == n; });
+  EXPECT_GE(refused, 10);
+}
+
 TEST(ValueRuns, ThreadsShareAModel) {
   const Session shared(loop());
   std::vector<std::thread> threads;
