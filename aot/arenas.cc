@@ -114,16 +114,20 @@ bool Arenas::is_borrowed(const std::string& value) const {
 }
 
 Arenas::Placed Arenas::call_kernel(const std::string& value, const std::vector<std::string>& read,
-                                   std::vector<Written> written) {
+                                   const std::function<std::vector<Written>()>& written) {
   ++step_;
   for (const std::string& x : read) use(x);
   Placed out;
-  for (size_t i = 0; i < written.size(); ++i) {
+  if (!is_planned_) {
+    for (Written& w : written()) items_.push_back({std::move(w), {step_, step_}, blocks_.back(), stretch_});
+    ends_.push_back(items_.size());
+  }
+  const size_t first = next_item_;
+  while (next_item_ < ends_.at(step_ - 1)) {
     const size_t number = next_item_++;
-    if (!is_planned_) items_.push_back({std::move(written[i]), {step_, step_}, blocks_.back(), stretch_});
-    Item& item = items_.at(number);
+    Item& item = items_[number];
     CHECK(item.block == blocks_.back() && item.stretch == stretch_, "a function is printed twice alike");
-    const bool is_value = i == 0 && !value.empty();
+    const bool is_value = number == first && !value.empty();
     if (is_value) item_of_[value] = number;
     out.places.push_back(item.place);
     if (!item.arena) continue;

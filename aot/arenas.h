@@ -54,15 +54,15 @@ class Arenas {
   // Does it lie in an arena? That is known the second time.
   bool is_borrowed(const std::string& value) const;
 
-  // A kernel is called that reads these. The first tensor that it writes is `value`; if that is
-  // empty, all of them are temporaries.
+  // A kernel is called that reads these. The first tensor that it writes is `value`; if that is empty, all of them are
+  // temporaries. `written` is asked the first time.
   struct Placed {
     std::vector<std::string> lines;   // that stand before the call
     std::vector<std::string> places;  // of what it writes, as C++; empty is none
     bool is_borrowed = false;         // the value is a tensor in an arena
   };
   Placed call_kernel(const std::string& value, const std::vector<std::string>& read,
-                     std::vector<Written> written);
+                     const std::function<std::vector<Written>()>& written);
   // A function is called: lines that stand before it.
   std::vector<std::string> call_function();
 
@@ -92,13 +92,14 @@ class Arenas {
   void lay_out(const std::vector<size_t>& items, const std::function<std::string(kernel::Expr)>& print);
 
   std::vector<Item> items_;
+  std::vector<size_t> ends_;               // of each call's items
   std::map<std::string, size_t> item_of_;  // by the names of values
   std::vector<Arena> arenas_;
   std::vector<size_t> blocks_ = {0};
   std::vector<Fork> forks_;
   std::vector<std::vector<size_t>> open_ = {{}};  // for each block, the arenas that it has declared
   // Between two calls of functions there is a stretch.
-  size_t stretch_ = 0, newest_ = 0, step_ = 0, next_item_ = 0;
+  size_t stretch_ = 0, newest_ = 0, step_ = 0, next_item_ = 0;  // a step for each call
   bool is_planned_ = false;
   size_t slots_ = 0;
 };

@@ -598,8 +598,9 @@ class Printer {
     for (Expr a : call.args) args.push_back(borrow(a));
     const std::string v = identifier("v", next_++);
     const auto is_known = [&](kernel::Expr e) { return at_entry_.contains(e.get()); };
-    Arenas::Placed placed = arenas_.call_kernel(k.outputs.size() == 1 ? v : "", args,
-                                                written_by(p_.module.context(), call, k, is_known));
+    Arenas::Placed placed = arenas_.call_kernel(k.outputs.size() == 1 ? v : "", args, [&] {
+      return written_by(p_.module.context(), call, k, is_known);
+    });
     for (const std::string& l : placed.lines) line(l);
     const std::string value = calls_.call(k, std::move(args), std::move(placed.places));
     line(placed.is_borrowed ? cat("const Borrowed ", v, "(", value, ");")

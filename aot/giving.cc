@@ -12,10 +12,12 @@ namespace {
 // The calls whose results are the function's.
 std::set<Expr> last_calls(const Fn& fn) {
   std::set<Expr> out;
+  std::set<Expr> seen;
   std::vector<Expr> pending{fn.body};
   while (!pending.empty()) {
     const Expr e = pending.back();
     pending.pop_back();
+    if (!seen.insert(e).second) continue;
     if (const auto* let = e->as<Let>()) {
       pending.push_back(let->body);
     } else if (const auto* n = e->as<If>()) {

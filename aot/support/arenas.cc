@@ -48,38 +48,28 @@ inline Place output(Run& run, size_t i) {
   return {nullptr, run.outputs != nullptr ? run.outputs[i] : nullptr};
 }
 
-// Does the caller's tensor, whose type has been checked, have as many elements?
-inline bool has_room(const DLTensor& output, uint32_t rank, const int64_t* extents) {
-  int64_t here = 1, there = 1;
-  for (uint32_t i = 0; i < rank; ++i) {
-    if (__builtin_mul_overflow(here, extents[i], &here)) return false;
-  }
-  for (int32_t i = 0; i < output.ndim; ++i) there *= output.shape[i];
-  return output.data != nullptr && here == there;
+// Does the caller's tensor, whose type has been checked, have so many bytes?
+inline bool has_room(const DLTensor& output, size_t element_bytes, size_t bytes) {
+  size_t room = 0;
+  return output.data != nullptr &&
+         count_bytes(element_bytes, static_cast<uint32_t>(output.ndim), output.shape, &room) && room == bytes;
 }
 
-// In its place, or by itself if it has none.
+// In its place, or by itself if it has none. By itself also what has no number of bytes: there it is said why.
 inline Value make_tensor(Run& run, size_t element_bytes, uint32_t rank, const int64_t* extents,
                          const Place& at) {
-  if (at.output != nullptr && has_room(*at.output, rank, extents))
-    return make_view(run, static_cast<unsigned char*>(at.output->data) + at.output->byte_offset, rank,
-                     extents);
-  unsigned char* const place = at.memory;
-  if (place == nullptr) return make_tensor(run, element_bytes, rank, extents);
-  for (uint32_t i = 0; i < rank; ++i) {
-    if (extents[i] < 0) return run.trap("an extent of a tensor is negative");
+  size_t bytes = 0;
+  if (count_bytes(element_bytes, rank, extents, &bytes)) {
+    if (at.memory != nullptr) {
+      Cell* c = reinterpret_cast<Cell*>(at.memory);
+      *c = {kForever, 0, Kind::kTensor, kNever, 0, rank, {nullptr}, {nullptr}};
+      return with_elements(c, extents);
+    }
+    if (at.output != nullptr && has_room(*at.output, element_bytes, bytes))
+      return make_view(run, static_cast<unsigned char*>(at.output->data) + at.output->byte_offset, rank,
+                       extents);
   }
-  Cell* c = reinterpret_cast<Cell*>(place);
-  c->references = kForever;
-  c->tag = 0;
-  c->kind = Kind::kTensor;
-  c->size = kNever;
-  c->count = 0;
-  c->rank = rank;
-  c->heap = nullptr;
-  c->data = place + tensor_head(rank);
-  for (uint32_t i = 0; i < rank; ++i) c->extents()[i] = extents[i];
-  return Value(c);
+  return make_tensor(run, element_bytes, rank, extents);
 }
 
 // Makes room from `begin` for a tensor with these extents. False if no memory holds it, which ends the run. A negative extent is

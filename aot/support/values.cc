@@ -312,6 +312,13 @@ inline Cell* take_cell(Run& run, Kind kind, uint16_t tag, uint32_t count, uint32
   return c;
 }
 
+// The cell of a tensor whose elements come after its head.
+inline Value with_elements(Cell* c, const int64_t* extents) {
+  c->data = reinterpret_cast<unsigned char*>(c) + tensor_head(c->rank);
+  for (uint32_t i = 0; i < c->rank; ++i) c->extents()[i] = extents[i];
+  return Value(c);
+}
+
 inline Value make_tensor(Run& run, size_t element_bytes, uint32_t rank, const int64_t* extents) {
   size_t bytes = 0;
   if (!count_bytes(element_bytes, rank, extents, &bytes)) {
@@ -320,12 +327,8 @@ inline Value make_tensor(Run& run, size_t element_bytes, uint32_t rank, const in
     }
     return run.out_of_memory();
   }
-  const size_t head = tensor_head(rank);
-  Cell* c = take_cell(run, Kind::kTensor, 0, 0, rank, head + bytes);
-  if (c == nullptr) return Value();
-  c->data = reinterpret_cast<unsigned char*>(c) + head;
-  for (uint32_t i = 0; i < rank; ++i) c->extents()[i] = extents[i];
-  return Value(c);
+  Cell* c = take_cell(run, Kind::kTensor, 0, 0, rank, tensor_head(rank) + bytes);
+  return c == nullptr ? Value() : with_elements(c, extents);
 }
 // Memory that somebody else keeps: the caller's, the model's weights, or that of another tensor.
 inline Value make_view(Run& run, const void* memory, uint32_t rank, const int64_t* extents,
