@@ -153,12 +153,13 @@ std::vector<std::string> Arenas::call_function() {
   return out;
 }
 
-void Arenas::plan(const std::function<std::string(kernel::Expr)>& print) {
+void Arenas::plan(bool has_arenas, const std::function<std::string(kernel::Expr)>& print) {
   std::map<std::pair<size_t, size_t>, std::vector<size_t>> groups;
   for (size_t i = 0; i < items_.size(); ++i) {
     Item& item = items_[i];
     if (item.output) item.place = cat("output(run, ", *item.output, ")");
-    if (item.written.can_be_placed && !item.escapes) groups[{item.block, item.stretch}].push_back(i);
+    if (has_arenas && item.written.can_be_placed && !item.escapes)
+      groups[{item.block, item.stretch}].push_back(i);
   }
   for (const auto& [where, items] : groups) lay_out(items, print);
   is_planned_ = true;

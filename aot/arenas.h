@@ -66,8 +66,9 @@ class Arenas {
   // A function is called: lines that stand before it.
   std::vector<std::string> call_function();
 
-  // Between the first time and the second. `print` gives an extent as C++.
-  void plan(const std::function<std::string(kernel::Expr)>& print);
+  // Between the first time and the second. Where there are no arenas, tensors are only put into outputs. `print` gives an extent as
+  // C++.
+  void plan(bool has_arenas, const std::function<std::string(kernel::Expr)>& print);
 
  private:
   struct Item {

@@ -11,10 +11,16 @@ extern const std::string_view kArenasSource;          // aot/support/arenas.cc
 extern const std::string_view kArtifactSource;        // aot/support/artifact.cc
 extern const std::string_view kBaseSource;            // aot/support/base.cc
 extern const std::string_view kBatchesSource;         // aot/support/batches.cc
+extern const std::string_view kCpuValueRunSource;     // aot/support/cpu_value_run.cc
+extern const std::string_view kCpuValuesSource;       // aot/support/cpu_values.cc
 extern const std::string_view kCudaArtifactSource;    // aot/support/cuda_artifact.cc
 extern const std::string_view kCudaEmulationHeader;   // aot/cuda_emulation.h
+extern const std::string_view kCudaLaunchSource;      // aot/support/cuda_launch.cc
 extern const std::string_view kCudaMachineSource;     // aot/support/cuda_machine.cc
 extern const std::string_view kCudaModelSource;       // aot/support/cuda_model.cc
+extern const std::string_view kCudaPlanRunSource;     // aot/support/cuda_plan_run.cc
+extern const std::string_view kCudaValueRunSource;    // aot/support/cuda_value_run.cc
+extern const std::string_view kCudaValuesSource;      // aot/support/cuda_values.cc
 extern const std::string_view kExtentsSource;         // aot/support/extents.cc
 extern const std::string_view kInterfaceSource;       // aot/support/interface.cc
 extern const std::string_view kMainSource;            // aot/support/main.cc

@@ -149,7 +149,7 @@ class Emitter {
 
   std::string header() const {
     return print_header(cat("How to use ", options_.model_name, ", which Relay compiled"), plan_,
-                        cat(has_values() ? value_types() : "", called_functions()));
+                        cat(has_values() ? list_types(interface()) : "", called_functions()));
   }
 
   // The same, for the header's comment.
@@ -158,24 +158,6 @@ class Emitter {
     if (called.empty()) return {};
     return cat(" *\n * It calls these C functions, which come from the libraries that it was linked with: ",
                join(called, ", "), "\n");
-  }
-
-  // The types of values, for the header's comment.
-  std::string value_types() const {
-    const Interface& of = interface();
-    std::string out = cat(" *\n * Its values are of these types:\n *\n");
-    for (size_t i = 0; i < of.types.size(); ++i) {
-      out += cat(" *   type ", i, ": ", comment_safe(show(of.types[i].type)), "\n");
-      for (size_t c = 0; of.types[i].data && c < of.types[i].fields.size(); ++c) {
-        out += cat(" *     constructor ", c, ": ", comment_safe(of.types[i].data->ctors[c]->name.text()));
-        if (!of.types[i].fields[c].empty()) out += cat(" of types ", join(of.types[i].fields[c], ", "));
-        out += "\n";
-      }
-    }
-    for (size_t i = 0; i < of.parameters.size(); ++i) {
-      out += cat(" *   parameter ", i, ": ", comment_safe(of.names[i]), ": type ", of.parameters[i], "\n");
-    }
-    return out + cat(" *   result: type ", of.result, "\n");
   }
 
   // Kernels are seen by the plan's file and hidden from everybody else.
@@ -257,9 +239,9 @@ class Emitter {
 
   // A program over values.
   std::string program(const Part& part) const {
-    const auto kernel_name = [&](const kernel::Kernel& k) { return part.name(k); };
+    CpuMachine machine([&](const kernel::Kernel& k) { return part.name(k); });
     const auto offset = [&](size_t i) { return weights_.offsets[part.first_constant + i]; };
-    return print_functions(*part.variant->program, part.prefix, kernel_name, offset);
+    return print_functions(*part.variant->program, part.prefix, machine, offset);
   }
 
   std::string extent_text(kernel::Expr e) const {
@@ -386,15 +368,16 @@ class Emitter {
         most = std::max(most, most_arguments(*part.variant->program));
         most_batched = std::max(most_batched, most_operands(*part.variant->program));
       }
-      out += cat("constexpr uint32_t kMostArguments = ", most, ";\n\n", kValuesSource, "\n", kArenasSource,
-                 "\n");
+      out += cat("constexpr uint32_t kMostArguments = ", most, ";\nconstexpr unsigned kMemories = 1;\n\n",
+                 kValuesSource, "\n", kCpuValuesSource, "\n", kArenasSource, "\n");
       if (most_batched > 0)
         out += cat("constexpr uint32_t kMostOperands = ", most_batched, ";\n\n", kBatchesSource, "\n");
       out += print_interface(interface());
     }
     out += extents_.print(options_.bounds) + variants() + "\n}  // namespace\n\n";
     return cat(out, kThreadsSource, "\n", kModelSource, "\n", kReportSource, "\n", kTensorsSource, "\n",
-               has_values() ? "" : kOutputsSource, "\n", has_values() ? kValueRunSource : kPlanRunSource,
+               has_values() ? "" : kOutputsSource, "\n",
+               has_values() ? cat(kCpuValueRunSource, "\n", kValueRunSource) : std::string(kPlanRunSource),
                "\n", has_values() ? "" : kNoValuesSource, "\n", kArtifactSource, "\n", kInterfaceSource,
                options_.program ? cat("\n", kNpySource, "\n", kMainSource) : "");
   }

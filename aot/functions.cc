@@ -47,9 +47,9 @@ struct Function {
 
 class Printer {
  public:
-  Printer(const Program& p, std::string_view prefix, const KernelName& kernel_name,
+  Printer(const Program& p, std::string_view prefix, Machine& machine,
           const std::function<uint64_t(size_t)>& offset)
-      : p_(p), prefix_(prefix), kernel_name_(kernel_name), offset_(offset), calls_(p, kernel_name) {}
+      : p_(p), prefix_(prefix), machine_(machine), offset_(offset), calls_(p, machine) {}
 
   std::string print() {
     const std::set<Symbol> giving = giving_functions(p_);
@@ -100,7 +100,7 @@ class Printer {
     const std::set<std::string> constructors = constructors_;
     arenas_ = {};
     function_once(index);
-    arenas_.plan([&](kernel::Expr e) { return print_extent(e, at_entry_); });
+    arenas_.plan(machine_.has_arenas(), [&](kernel::Expr e) { return print_extent(e, at_entry_); });
     next_ = next;
     functions_.erase(functions_.begin() + static_cast<ptrdiff_t>(functions), functions_.end());
     wrappers_.resize(text);
@@ -293,7 +293,10 @@ class Printer {
     text_ += calls_.settle(indent_);
     arenas_.use(condition);
     arenas_.fork();
-    open(cat("if (truth(", condition, ")) {"));
+    std::vector<std::string> lines;
+    const std::string is_true = machine_.truth(condition, next_++, lines);
+    for (const std::string& l : lines) line(l);
+    open(cat("if (", is_true, ") {"));
     scope(n.then_branch, into);
     names_ = before;
     arenas_.next_way();
@@ -625,7 +628,7 @@ class Printer {
 
   // A kernel as a value: a function that calls it.
   std::string kernel_value(const kernel::Kernel& k) {
-    const std::string name = cat(prefix_, "value_", kernel_name_(k));
+    const std::string name = cat(prefix_, "value_", machine_.name(k));
     if (constructors_.insert(name).second) {
       std::vector<std::string> args;
       for (size_t i = 0; i < k.inputs.size(); ++i) args.push_back(cat("args[", i, "]"));
@@ -697,7 +700,7 @@ class Printer {
 
   const Program& p_;
   std::string prefix_;
-  const KernelName& kernel_name_;
+  Machine& machine_;
   const std::function<uint64_t(size_t)>& offset_;
   KernelCalls calls_;
   std::vector<std::unique_ptr<Scopes>> scopes_;
@@ -716,9 +719,9 @@ class Printer {
 
 }  // namespace
 
-std::string print_functions(const Program& program, std::string_view prefix, const KernelName& kernel_name,
+std::string print_functions(const Program& program, std::string_view prefix, Machine& machine,
                             const std::function<uint64_t(size_t)>& offset) {
-  return Printer(program, prefix, kernel_name, offset).print();
+  return Printer(program, prefix, machine, offset).print();
 }
 
 }  // namespace relay::aot

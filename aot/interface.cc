@@ -173,6 +173,21 @@ std::string print_interface(const Interface& interface) {
       ";\nconstexpr uint32_t kResult = ", interface.result, ";\n");
 }
 
+std::string list_types(const Interface& of) {
+  std::string out = cat(" *\n * Its values are of these types:\n *\n");
+  for (size_t i = 0; i < of.types.size(); ++i) {
+    out += cat(" *   type ", i, ": ", comment_safe(show(of.types[i].type)), "\n");
+    for (size_t c = 0; of.types[i].data && c < of.types[i].fields.size(); ++c) {
+      out += cat(" *     constructor ", c, ": ", comment_safe(of.types[i].data->ctors[c]->name.text()));
+      if (!of.types[i].fields[c].empty()) out += cat(" of types ", join(of.types[i].fields[c], ", "));
+      out += "\n";
+    }
+  }
+  for (size_t i = 0; i < of.parameters.size(); ++i)
+    out += cat(" *   parameter ", i, ": ", comment_safe(of.names[i]), ": type ", of.parameters[i], "\n");
+  return out + cat(" *   result: type ", of.result, "\n");
+}
+
 void describe(const Interface& interface, nlohmann::ordered_json& d) {
   d["parameters"] = nlohmann::ordered_json::array();
   for (size_t i = 0; i < interface.parameters.size(); ++i) {

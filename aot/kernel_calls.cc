@@ -2,12 +2,9 @@
 
 #include "aot/c_text.h"
 #include "aot/extents.h"
-#include "aot/kernel_files.h"
-#include "aot/turns.h"
 #include "base/cat.h"
 #include "kernel/batched.h"
 #include "kernel/execute.h"
-#include "kernel/print/dialect.h"
 
 namespace relay::aot {
 namespace {
@@ -42,7 +39,7 @@ size_t first_with_place(const kernel::Kernel& k) { return k.outputs.size() == 1 
 
 }  // namespace
 
-KernelCalls::KernelCalls(const Program& program, const KernelName& name) : p_(program), name_(name) {
+KernelCalls::KernelCalls(const Program& program, Machine& machine) : p_(program), machine_(machine) {
   for (const kernel::Kernel* k : p_.kernels) {
     if (!k->batched.empty()) can_wait_.insert(k), can_wait_.insert(p_.module.kernel(k->batched.text()));
   }
@@ -58,19 +55,13 @@ std::string KernelCalls::print() {
   return std::move(text_);
 }
 
-std::string KernelCalls::parallel(const kernel::Kernel& k) {
-  return turns(k) ? cat("run.turn(", turning_++, ")") : "run.parallel";
-}
-
 // Makes what the kernel writes and runs it. Its shape variables are worked out from the extents of the arguments.
 void KernelCalls::kernel(const kernel::Kernel& k) {
-  const std::string name = name_(k);
-  std::vector<std::string> parameters{"Run& run"}, places;
-  std::vector<std::string> arguments{parallel(k)};
+  std::vector<std::string> parameters{"Run& run"}, places, values;
   std::vector<kernel::Expr> extents;
   for (size_t i = 0; i < k.inputs.size(); ++i) {
-    parameters.push_back(cat("const Value& x", i));
-    arguments.push_back(cat("data<const ", kernel::memory_type(k.inputs[i]->dtype), ">(x", i, ")"));
+    values.push_back(cat("x", i));
+    parameters.push_back("const Value& " + values.back());
     for (size_t d = 0; d < k.inputs[i]->shape.size(); ++d) {
       extents.push_back(k.inputs[i]->shape[d]);
       places.push_back(cat("extent(x", i, ", ", d, ")"));
@@ -80,27 +71,26 @@ void KernelCalls::kernel(const kernel::Kernel& k) {
   const size_t first_place = placed_.contains(&k) ? first_with_place(k) : made_count;
   for (size_t i = first_place; i < made_count; ++i)
     parameters.push_back(cat("const Place& place", i, " = {}"));
-  std::string out = cat("Value call_", name, "(", join(parameters, ", "), ") {\n");
+  std::string out = cat("Value call_", machine_.name(k), "(", join(parameters, ", "), ") {\n");
   if (!can_wait_.contains(&k)) out += settle("  ");
   Extents names;
   const auto print = [&](kernel::Expr e) {
     return print_extent(e, [&](kernel::Expr v) { return names.at(v.get()); });
   };
-  const auto name_extent = [&](kernel::Expr variable, const std::string& value) {
-    const std::string n = names[variable.get()] = cat("n", names.size());
-    out += cat("  [[maybe_unused]] const int64_t ", n, " = ", value, ";\n");
+  const auto name_extent = [&](kernel::Expr variable) {
+    return names[variable.get()] = cat("n", names.size());
   };
   for (const kernel::ExtentRule& rule : kernel::extent_rules(extents)) {
     std::string value = places[rule.extent];
     if (!is_zero(rule.rest)) value = cat("(", value, " - ", print(rule.rest), ")");
     if (rule.coefficient != 1) value += cat(" / ", rule.coefficient);
-    name_extent(rule.variable, value);
+    out += cat("  [[maybe_unused]] const int64_t ", name_extent(rule.variable), " = ", value, ";\n");
   }
   if (p_.compared.contains(&k)) compare_extents(k, extents, places, names, out);
   for (const kernel::ReadExtent& r : k.read_extents) {
-    name_extent(r.variable, cat("data<const int64_t>(x", r.input, ")[", r.element, "]"));
-    out += cat("  if (", names[r.variable.get()], " < 0) return run.trap(",
-               c_literal(kernel::no_such_extent(k, r)), ");\n");
+    const std::string n = name_extent(r.variable);
+    out += machine_.read(n, cat("x", r.input), r.element);
+    out += cat("  if (", n, " < 0) return run.trap(", c_literal(kernel::no_such_extent(k, r)), ");\n");
   }
   size_t made = 0;
   for (const auto* list : {&k.outputs, &k.temporaries}) {
@@ -111,14 +101,12 @@ void KernelCalls::kernel(const kernel::Kernel& k) {
       // Strides are a temporary's own affair, and part of the memory that it takes.
       for (kernel::Expr e : kernel::memory_shape(*b)) shape.push_back(print(e));
       out += print_tensor("  ", y, shape, cat("make_tensor(run, ", b->dtype.bytes(), ", "), place + ")");
-      arguments.push_back(cat("data<", kernel::memory_type(b->dtype), ">(", y, ")"));
+      values.push_back(y);
     }
   }
-  for (kernel::Expr e : kernel::shape_parameters(k)) arguments.push_back(print(e));
-  out += cat("  const int32_t status = ", name, "(", join(arguments, ", "), ");\n");
-  out += k.external ? cat("  if (status != 0) return run.fail(run.stop->failed(status), ",
-                          c_literal(name_of_function(k)), ");\n")
-                    : cat("  if (status != 0) return run.trap(", name, "_messages[status - 1]);\n");
+  std::vector<std::string> shape_parameters;
+  for (kernel::Expr e : kernel::shape_parameters(k)) shape_parameters.push_back(print(e));
+  out += machine_.run(k, values, shape_parameters);
   if (k.outputs.size() == 1) {
     out += "  return y0;\n}\n";
   } else {
@@ -135,8 +123,8 @@ std::string KernelCalls::settle(const std::string& indent) const {
 
 // What a call of the kernel needs to wait for others.
 void KernelCalls::batched(const kernel::Kernel& one, const kernel::Kernel& many) {
-  const std::string name = name_(one);
-  std::vector<std::string> inputs, outputs, arguments{"run"};
+  const std::string name = machine_.name(one);
+  std::vector<std::string> inputs, outputs, arguments{"run"}, values;
   const auto bytes = [](const kernel::Buffer& b) {
     return static_cast<size_t>(*kernel::memory_extent(b)) * b.dtype.bytes();
   };
@@ -146,25 +134,19 @@ void KernelCalls::batched(const kernel::Kernel& one, const kernel::Kernel& many)
     arguments.push_back(cat("x[", i, "]"));
   }
   const bool shares = kernel::share_weights(one, many);
+  values.insert(values.end(), arguments.begin() + 1, arguments.end());
+  for (size_t i = 0; i < one.outputs.size(); ++i) values.push_back(cat("y[", i, "]"));
   std::string body;
-  std::vector<std::string> memory{parallel(one)};
-  const auto add = [&](const kernel::Buffer& b, std::string_view access, const std::string& value) {
-    memory.push_back(cat("data<", access, kernel::memory_type(b.dtype), ">(", value, ")"));
-  };
-  for (size_t i = 0; i < one.inputs.size(); ++i) add(*one.inputs[i], "const ", cat("x[", i, "]"));
-  for (size_t i = 0; i < one.outputs.size(); ++i) add(*one.outputs[i], "", cat("y[", i, "]"));
   for (size_t i = 0; i < one.temporaries.size(); ++i) {
     const kernel::Buffer& b = *one.temporaries[i];
-    const std::string t = cat("t", i);
+    values.push_back(cat("t", i));
     std::vector<std::string> extents;
     for (kernel::Expr e : kernel::memory_shape(b)) extents.push_back(show(e));
-    body += print_tensor("  ", t, extents, cat("make_tensor(run, ", b.dtype.bytes(), ", "), ")");
-    add(b, "", t);
+    body += print_tensor("  ", values.back(), extents, cat("make_tensor(run, ", b.dtype.bytes(), ", "), ")");
   }
-  text_ += cat("bool one_", name, "(Run& run, const Value* x, const Value* y) {\n", body,
-               "  const int32_t status = ", name, "(", join(memory, ", "), ");\n  if (status != 0) run.trap(",
-               name, "_messages[status - 1]);\n  return status == 0;\n}\n");
-  text_ += cat("Value many_", name, "(Run& run, const Value* x) {\n  return call_", name_(many), "(",
+  text_ += cat("Value one_", name, "(Run& run, const Value* x, const Value* y) {\n", body,
+               machine_.run(one, values, {}), "  return y[0];\n}\n");
+  text_ += cat("Value many_", name, "(Run& run, const Value* x) {\n  return call_", machine_.name(many), "(",
                join(arguments, ", "), ");\n}\n");
   for (const kernel::Buffer* b : one.outputs) {
     std::string extents = "nullptr";
@@ -184,7 +166,7 @@ void KernelCalls::batched(const kernel::Kernel& one, const kernel::Kernel& many)
 
 std::string KernelCalls::call(const kernel::Kernel& k, std::vector<std::string> args,
                               std::vector<std::string> places) {
-  const std::string name = name_(k);
+  const std::string name = machine_.name(k);
   while (!places.empty() && places.back().empty()) places.pop_back();
   if (!places.empty()) placed_.insert(&k);
   for (const std::string& p : places) args.push_back(p.empty() ? "Place()" : p);

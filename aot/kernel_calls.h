@@ -2,20 +2,18 @@
 // calls need that wait for each other (support/batches.cc).
 #pragma once
 
-#include <functional>
 #include <set>
 #include <string>
 #include <vector>
 
+#include "aot/machine.h"
 #include "aot/program.h"
 
 namespace relay::aot {
 
-using KernelName = std::function<std::string(const kernel::Kernel&)>;
-
 class KernelCalls {
  public:
-  KernelCalls(const Program& program, const KernelName& name);
+  KernelCalls(const Program& program, Machine& machine);
 
   // A call of the kernel with these arguments. What it writes lies at these places, in the order of `written_by` (arenas.h),
   // or by itself where a place is empty.
@@ -30,16 +28,14 @@ class KernelCalls {
   std::string print();
 
  private:
-  std::string parallel(const kernel::Kernel& k);  // how the kernel's loops are run
   void kernel(const kernel::Kernel& k);
   void batched(const kernel::Kernel& one, const kernel::Kernel& many);
 
   const Program& p_;
-  const KernelName& name_;
+  Machine& machine_;
   std::set<const kernel::Kernel*>
       can_wait_;                            // kernels whose calls wait for each other, and their batched ones
   std::set<const kernel::Kernel*> placed_;  // a call says where something of theirs lies
-  size_t turning_ = 0;                      // kernels that go to and fro
   std::string text_;
 };
 

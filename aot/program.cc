@@ -183,10 +183,11 @@ bool plan_is_printable(const passes::Plan& plan) {
          });
 }
 
-Result<Program> find_program(const Module& lowered, std::string_view function, Diagnostics& diagnostics) {
+Result<Program> find_program(const Module& lowered, std::string_view function, Diagnostics& diagnostics,
+                             passes::Shapes plans) {
   Program p{lowered, {}, {}, {}};
   Diagnostics no_plan;
-  Result<passes::Plan> plan = passes::plan_memory(lowered, function, no_plan, passes::Shapes::kSymbolic);
+  Result<passes::Plan> plan = passes::plan_memory(lowered, function, no_plan, plans);
   if (plan.ok() && plan_is_printable(*plan)) {
     p.plan = std::move(*plan);
     for (const passes::PlanStep& s : p.plan.steps) {
@@ -218,8 +219,9 @@ Result<Program> find_program(const Module& lowered, std::string_view function, D
 
 }  // namespace
 
-Result<Program> make_program(const Module& lowered, std::string_view function, Diagnostics& diagnostics) {
-  Result<Program> p = find_program(lowered, function, diagnostics);
+Result<Program> make_program(const Module& lowered, std::string_view function, Diagnostics& diagnostics,
+                             passes::Shapes plans) {
+  Result<Program> p = find_program(lowered, function, diagnostics, plans);
   if (!p) return kReported;
   for (const kernel::Kernel* k : p->kernels) {
     std::string wrong = kernel::cannot_compile(*k);

@@ -15,6 +15,7 @@
 
 #include "aot/extents.h"
 #include "aot/interface.h"
+#include "aot/machine.h"
 #include "base/diagnostics.h"
 #include "base/result.h"
 #include "ir/module.h"
@@ -46,14 +47,15 @@ struct Program {
   Interface interface = {};
 };
 
-// The lowered module's function as a program. Reports "not-ahead-of-time", naming the construct and the engine to use
+// The lowered module's function as a program: a plan if it is static dataflow, of constant shapes where `plans` says so, else
+// functions. Reports "not-ahead-of-time", naming the construct and the engine to use
 // instead, what plan_memory reports of shapes, and "cannot-compile" for a kernel that cannot be.
-Result<Program> make_program(const Module& lowered, std::string_view function, Diagnostics& diagnostics);
+Result<Program> make_program(const Module& lowered, std::string_view function, Diagnostics& diagnostics,
+                             passes::Shapes plans = passes::Shapes::kSymbolic);
 
 // The functions, and `run_main` that calls the first one with arguments that it takes away. Names begin with `prefix`;
-// kernels are called what `kernel_name` says; constant i lies at `offset` of it in the weights.
-std::string print_functions(const Program& program, std::string_view prefix,
-                            const std::function<std::string(const kernel::Kernel&)>& kernel_name,
+// constant i lies at `offset` of it in the weights.
+std::string print_functions(const Program& program, std::string_view prefix, Machine& machine,
                             const std::function<uint64_t(size_t)>& offset);
 // The most arguments that a function of the program takes, at least 1.
 size_t most_arguments(const Program& program);

@@ -62,17 +62,26 @@ struct Compiled {
 
   explicit Compiled(std::string_view program, const EmitOptions& options = {},
                     const std::vector<std::vector<std::string>>& features = {kAnyProcessor},
-                    const kernel::native::CompileOptions& compile = {}) {
-    EXPECT_EQ(folder.make(), "");
-    path = folder.path() + "/model.so";
+                    const kernel::native::CompileOptions& compile = {})
+      : Compiled(NotYet()) {
     Diagnostics diagnostics;
     EXPECT_TRUE(
         build(sources_of(program, features, options), options.weights, compile, path, diagnostics).ok())
         << diagnostics.render({});
+    load();
+  }
+  std::string weights() const { return folder.path() + "/model.safetensors"; }
+
+ protected:
+  struct NotYet {};
+  explicit Compiled(NotYet) {
+    EXPECT_EQ(folder.make(), "");
+    path = folder.path() + "/model.so";
+  }
+  void load() {
     EXPECT_EQ(library.open(path), "");
     if (auto get = reinterpret_cast<const relay_api* (*)()>(library.find("relay_get_api"))) api = get();
   }
-  std::string weights() const { return folder.path() + "/model.safetensors"; }
 };
 
 // A model that is open, with a context; both are closed with it.

@@ -82,7 +82,7 @@ TEST(Turns, EverySecondReaderOfLargeWeightsGoesBackwards) {
   const std::string source = source_of(planned(4));
   EXPECT_EQ(count(source, "const relay_parallel backwards = turned(parallel);"), 1u);
   EXPECT_EQ(count(source, "(&backwards"), 2u);
-  EXPECT_EQ(count(source_of(kLoop), "(run.turn(0)"), 1u);
+  EXPECT_EQ(count(source_of(kLoop), "(run.machine->turn(0)"), 1u);
 }
 
 TEST(Turns, WeightsThatAreReadOnceOrAreSmallAreReadForwards) {

@@ -1,4 +1,5 @@
-// Programs with control flow through their C interface: values, shape variables, limits and memory.
+// Programs with control flow through their C interface, on CPUs and on an emulated GPU: values, shape variables, limits and
+// memory.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -7,10 +8,21 @@
 #include <random>
 #include <thread>
 
-#include "aot/testing.h"
+#include "aot/cuda/testing.h"
 
 namespace relay::aot {
 namespace {
+
+enum class On { kCpu, kGpu };
+std::string name_of(const testing::TestParamInfo<On>& on) { return on.param == On::kCpu ? "cpu" : "gpu"; }
+
+const Compiled& compiled(std::string_view program, On on) {
+  static std::map<std::pair<std::string_view, On>, std::unique_ptr<Compiled>> all;
+  std::unique_ptr<Compiled>& out = all[{program, on}];
+  if (!out && on == On::kCpu) out = std::make_unique<Compiled>(program);
+  if (!out && on == On::kGpu) out = std::make_unique<cuda::Emulated>(program);
+  return *out;
+}
 
 // Doubles the elements of each tensor of a list and counts them.
 constexpr std::string_view kLists = R"(
@@ -25,10 +37,6 @@ def @main(%l: List[Tensor[(2), float32]], %p: (Tensor[(n), float32], Tensor[(n, 
   (@twice(%l), @count(%l, 0), multiply(reshape(%p.0, newshape=[n, 1]), %p.1))
 }
 )";
-const Compiled& lists() {
-  static const Compiled c(kLists);
-  return c;
-}
 
 // How far it counts is in the data; every number goes through a reference that ends in a cycle.
 constexpr std::string_view kLoop = R"(
@@ -45,10 +53,6 @@ def @main(%x: Tensor[(n), float32], %i: int32, %j: int32) {
   (@sum(%x, %i, ref(%x)), @deep(%j))
 }
 )";
-const Compiled& loop() {
-  static const Compiled c(kLoop);
-  return c;
-}
 
 // A tensor of float32 or int32 with its own memory.
 template <class T>
@@ -68,10 +72,10 @@ struct Array {
 };
 
 // Calls that make, look at and free values, which must go well.
-struct Values : Session {
+struct ValueSession : Session {
   using Session::Session;
   std::vector<relay_value*> made;
-  ~Values() {
+  ~ValueSession() {
     for (relay_value* v : made) api->value_free(context, v);
   }
 
@@ -124,9 +128,9 @@ struct Types {
   }
 };
 
-struct ListCall : Values {
+struct ListCall : ValueSession {
   Types types{*this};
-  using Values::Values;
+  using ValueSession::ValueSession;
   relay_value* list(size_t count) {
     relay_value* out = node(types.list, 1, {});
     for (size_t i = 0; i < count; ++i) {
@@ -147,8 +151,13 @@ struct ListCall : Values {
   }
 };
 
-TEST(Values, ListsAndTuplesGoInAndOut) {
-  ListCall s(lists());
+class Values : public testing::TestWithParam<On> {};
+class ValueRuns : public testing::TestWithParam<On> {};
+INSTANTIATE_TEST_SUITE_P(, Values, testing::Values(On::kCpu, On::kGpu), name_of);
+INSTANTIATE_TEST_SUITE_P(, ValueRuns, testing::Values(On::kCpu, On::kGpu), name_of);
+
+TEST_P(Values, ListsAndTuplesGoInAndOut) {
+  ListCall s(compiled(kLists, GetParam()));
   relay_value* result = nullptr;
   ASSERT_EQ(s.call({s.list(3), s.pair(4, 4)}, &result), RELAY_OK) << s.said();
   const relay_value_view view = s.look(result);
@@ -170,8 +179,8 @@ TEST(Values, ListsAndTuplesGoInAndOut) {
 }
 
 // A value lives until it is freed, whatever runs meanwhile, and what was made from it lives on.
-TEST(Values, LiveUntilTheyAreFreed) {
-  ListCall s(lists());
+TEST_P(Values, LiveUntilTheyAreFreed) {
+  ListCall s(compiled(kLists, GetParam()));
   relay_value *first = nullptr, *second = nullptr;
   ASSERT_EQ(s.call({s.list(2), s.pair(1, 1)}, &first), RELAY_OK) << s.said();
   relay_value* again = nullptr;
@@ -182,8 +191,8 @@ TEST(Values, LiveUntilTheyAreFreed) {
   EXPECT_EQ(s.floats(s.field(s.field(second, 0), 0)), (std::vector<float>{4, -4}));
 }
 
-TEST(Values, WhatDoesNotFitIsRefusedByName) {
-  ListCall s(lists());
+TEST_P(Values, WhatDoesNotFitIsRefusedByName) {
+  ListCall s(compiled(kLists, GetParam()));
   relay_value *v = nullptr, *const good = s.list(1);
   const auto refused = [&](relay_status status, std::string_view why) {
     EXPECT_EQ(status, RELAY_USAGE) << why;
@@ -222,9 +231,8 @@ TEST(Values, WhatDoesNotFitIsRefusedByName) {
   EXPECT_EQ(s.call({good, s.pair(2, 2)}, &v), RELAY_OK) << s.said();
 }
 
-TEST(Values, AModelOfStaticDataflowHasNone) {
-  const Compiled c("def @main(%x: Tensor[(2), float32]) { add(%x, %x) }");
-  Session s(c);
+TEST_P(Values, AModelOfStaticDataflowHasNone) {
+  Session s(compiled("def @main(%x: Tensor[(2), float32]) { add(%x, %x) }", GetParam()));
   relay_value* v = nullptr;
   EXPECT_EQ(s.api->call(s.context, nullptr, 0, &v), RELAY_UNSUPPORTED);
   EXPECT_NE(s.said().find("use relay_run"), std::string::npos);
@@ -255,8 +263,8 @@ struct LoopRun : Session {
   }
 };
 
-TEST(ValueRuns, ShapeVariablesTakeAnyExtent) {
-  LoopRun r(loop());
+TEST_P(ValueRuns, ShapeVariablesTakeAnyExtent) {
+  LoopRun r(compiled(kLoop, GetParam()));
   for (int64_t n : {0, 1, 7, 64, 1000}) {
     ASSERT_EQ(r.go(n, 3, 2), RELAY_OK) << r.said();
     EXPECT_TRUE(r.right(n, 3, 2)) << n;
@@ -277,10 +285,10 @@ TEST(ValueRuns, ShapeVariablesTakeAnyExtent) {
 }
 
 // Random lengths: what a run leaves is used by the next ones, so the context stops growing.
-TEST(ValueRuns, MemoryStaysFlat) {
+TEST_P(ValueRuns, MemoryStaysFlat) {
   Counting memory{-1};
   {
-    LoopRun r(loop(), &memory.api);
+    LoopRun r(compiled(kLoop, GetParam()), &memory.api);
     std::mt19937 random(7);
     const auto run = [&] {
       const auto n = static_cast<int64_t>(random() % 2048);
@@ -288,26 +296,29 @@ TEST(ValueRuns, MemoryStaysFlat) {
       ASSERT_EQ(r.go(n, count, 5), RELAY_OK) << r.said();
       ASSERT_TRUE(r.right(n, count, 5));
     };
-    for (int k = 0; k < 2000; ++k) run();
+    // A run under the emulation takes a thousand times as long.
+    const int runs = GetParam() == On::kCpu ? 100000 : 500;
+    for (int k = 0; k < 2000 && k < runs; ++k) run();
     const int64_t live = memory.live;
     const int requests = memory.requests;
-    for (int k = 0; k < 100000; ++k) run();
+    const cuda::Environment no_more("RELAY_EMULATED_MEMORY", "0");
+    for (int k = 0; k < runs; ++k) run();
     EXPECT_EQ(memory.live, live);
     EXPECT_EQ(memory.requests, requests);
   }
   EXPECT_EQ(memory.live, 0);
 }
 
-TEST(ValueRuns, TooDeepARecursionIsALimitAndTheContextLivesOn) {
-  LoopRun r(loop());
+TEST_P(ValueRuns, TooDeepARecursionIsALimitAndTheContextLivesOn) {
+  LoopRun r(compiled(kLoop, GetParam()));
   ASSERT_EQ(r.go(4, 1, 100000000), RELAY_LIMIT);
   EXPECT_NE(r.said().find("nested too deeply"), std::string::npos) << r.said();
   ASSERT_EQ(r.go(4, 1, 100), RELAY_OK) << r.said();
   EXPECT_TRUE(r.right(4, 1, 100));
 }
 
-TEST(ValueRuns, ALoopCanBeCancelled) {
-  LoopRun r(loop());
+TEST_P(ValueRuns, ALoopCanBeCancelled) {
+  LoopRun r(compiled(kLoop, GetParam()));
   std::atomic<bool> ended = false;
   relay_status status = RELAY_OK;
   std::thread worker([&] {
@@ -325,8 +336,8 @@ TEST(ValueRuns, ALoopCanBeCancelled) {
   EXPECT_TRUE(r.right(16, 3, 0));
 }
 
-TEST(ValueRuns, ALoopThatTakesTooLongIsTimedOut) {
-  LoopRun r(loop());
+TEST_P(ValueRuns, ALoopThatTakesTooLongIsTimedOut) {
+  LoopRun r(compiled(kLoop, GetParam()));
   ASSERT_EQ(r.api->set_timeout(r.context, 20000000), RELAY_OK);
   const auto begin = std::chrono::steady_clock::now();
   EXPECT_EQ(r.go(16, INT32_MAX, 0), RELAY_TIMED_OUT);
@@ -338,8 +349,8 @@ TEST(ValueRuns, ALoopThatTakesTooLongIsTimedOut) {
   EXPECT_TRUE(r.right(16, 3, 2));
 }
 
-TEST(Values, ACallThatTakesTooLongIsTimedOut) {
-  ListCall s(lists());
+TEST_P(Values, ACallThatTakesTooLongIsTimedOut) {
+  ListCall s(compiled(kLists, GetParam()));
   relay_value* result = nullptr;
   relay_value *list = s.list(3), *pair = s.pair(2, 2);
   ASSERT_EQ(s.api->set_timeout(s.context, 1), RELAY_OK);
@@ -349,16 +360,16 @@ TEST(Values, ACallThatTakesTooLongIsTimedOut) {
   EXPECT_EQ(s.call({list, pair}, &result), RELAY_OK) << s.said();
 }
 
-TEST(ValueRuns, WithoutMemoryThereIsALimitAndNoLeak) {
+TEST_P(ValueRuns, WithoutMemoryThereIsALimitAndNoLeak) {
   const int refusals = refuse_each_request<LoopRun>(
-      loop(), [](LoopRun& r) { return r.go(10000, 20, 300); },
+      compiled(kLoop, GetParam()), [](LoopRun& r) { return r.go(10000, 20, 300); },
       [](LoopRun& r) { return r.right(10000, 20, 300); });
   EXPECT_GE(refusals, 5);  // the model, a context, its heap and blocks of that
 }
 
 // Memory comes in chunks of 64 KiB: over many of them each place that takes a cell is the first to find none left.
-TEST(ValueRuns, WithoutMemoryForAConstantThereIsALimit) {
-  const Compiled c(R"(
+TEST_P(ValueRuns, WithoutMemoryForAConstantThereIsALimit) {
+  const Compiled& c = compiled(R"(
 type List[A] { Cons(A, List[A]), Nil }
 def @build(%n: int32, %l: List[Tensor[(40), float32]]) -> List[Tensor[(40), float32]] {
   if (%n == 0) { %l } else {
@@ -369,12 +380,13 @@ def @count(%n: int32, %l: List[Tensor[(40), float32]]) -> int32 {
   match (%l) { Nil => %n, Cons(_, %t) => @count(%n + 1, %t) }
 }
 def @main(%n: int32) { @count(0, @build(%n, Nil)) }
-)");
+)",
+                               GetParam());
   struct Run : Session {
     DLTensor out = {};
     using Session::Session;
   };
-  int32_t n = 20000;
+  int32_t n = GetParam() == On::kCpu ? 20000 : 3000;
   const DLTensor in = {&n, {kDLCPU, 0}, 0, {kDLInt, 32, 1}, nullptr, nullptr, 0};
   const int refused = refuse_each_request<Run>(
       c,
@@ -388,8 +400,8 @@ def @main(%n: int32) { @count(0, @build(%n, Nil)) }
   EXPECT_GE(refused, 10);
 }
 
-TEST(ValueRuns, ThreadsShareAModel) {
-  const Session shared(loop());
+TEST_P(ValueRuns, ThreadsShareAModel) {
+  const Session shared(compiled(kLoop, GetParam()));
   std::vector<std::thread> threads;
   std::atomic<int> wrong = 0;
   for (int t = 0; t < 8; ++t) {
@@ -404,17 +416,18 @@ TEST(ValueRuns, ThreadsShareAModel) {
   EXPECT_EQ(wrong, 0);
 }
 
-TEST(ValueRuns, OutputsHaveTheNamesThatTheProgramGivesThem) {
-  const Compiled compiled(R"(
+TEST_P(ValueRuns, OutputsHaveTheNamesThatTheProgramGivesThem) {
+  const Compiled& named = compiled(R"(
 def @go(%n: int32, %x: float32) -> (float32, int32) { if (%n == 0) { (%x, %n) } else { @go(%n - 1, %x * 2f) } }
 def @main(%x: float32, output_names=["last", "left"]) { @go(3, %x) }
-)");
+)",
+                                   GetParam());
   relay_model* model = nullptr;
-  ASSERT_EQ(compiled.api->model_open(nullptr, &model), RELAY_OK);
-  const std::string description = compiled.api->model_describe(model);
+  ASSERT_EQ(named.api->model_open(nullptr, &model), RELAY_OK);
+  const std::string description = named.api->model_describe(model);
   EXPECT_NE(description.find(R"("outputs":[{"name":"last")"), std::string::npos) << description;
   EXPECT_NE(description.find(R"({"name":"left")"), std::string::npos) << description;
-  EXPECT_EQ(compiled.api->model_close(model), RELAY_OK);
+  EXPECT_EQ(named.api->model_close(model), RELAY_OK);
 }
 
 }  // namespace

@@ -51,15 +51,13 @@ struct Site {
 
 class Fuser {
  public:
-  // `most`: calls in one group; `longest`: a row of scores in attention, 0 for no attention. `compares`: can kernels
-  // compare extents?
-  Fuser(const Module& m, Expr root, size_t most, int64_t longest, bool compares)
+  // `most`: calls in one group; `longest`: a row of scores in attention, 0 for no attention.
+  Fuser(const Module& m, Expr root, size_t most, int64_t longest)
       : context_(m.context()),
         kernels_(m),
         root_(root),
         most_(most),
         longest_(longest),
-        compares_(compares),
         scopes_(scopes(root)),
         effects_(m, root) {}
 
@@ -92,7 +90,7 @@ class Fuser {
     }
     if (!eligible(call, def)) return std::nullopt;
     const Fit fit = fit_of(context_, call, *def);
-    if (fit == Fit::kUnknown || (fit == Fit::kChecked && !compares_)) return std::nullopt;
+    if (fit == Fit::kUnknown) return std::nullopt;
     Site site{&call, def, def->fusion, {}};
     site.checked = fit == Fit::kChecked;
     return site;
@@ -621,7 +619,6 @@ class Fuser {
   Expr root_;
   size_t most_;
   int64_t longest_;
-  bool compares_;
   const Scopes scopes_;
   std::unordered_map<Expr, const Fn*> function_with_;  // by its body
   std::vector<Site> sites_;                            // in post-order
@@ -638,8 +635,7 @@ Module run(const Module& m, const PassContext& pass) {
   Module out = m;
   for (const auto& [name, fn] : m.functions()) {
     if (fn->attrs.flag("Primitive")) continue;
-    Expr fused =
-        Fuser(m, fn, static_cast<size_t>(pass.value("max-ops")), pass.value("attention"), !pass.gpu).run();
+    Expr fused = Fuser(m, fn, static_cast<size_t>(pass.value("max-ops")), pass.value("attention")).run();
     if (fused != fn) out.set_function(name.text(), fused->as<Fn>());
   }
   return out;

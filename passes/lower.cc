@@ -559,16 +559,14 @@ Module run(const Module& m, const PassContext& pass) {
   });
   for (const auto& [name, fn] : rewritten.functions()) out.set_function(name.text(), fn);
   // Kernels of constant extents keep their names; so do those of open ones and those that are values.
-  if (!pass.gpu) {
-    std::set<Symbol> used;
-    for (const auto& [name, fn] : rewritten.functions()) {
-      for (Symbol global : mentioned_globals(fn)) {
-        const kernel::Kernel* k = m.kernel(global.text());
-        if (k && used.insert(global).second && !k->batched.empty()) used.insert(k->batched);
-      }
+  std::set<Symbol> used;
+  for (const auto& [name, fn] : rewritten.functions()) {
+    for (Symbol global : mentioned_globals(fn)) {
+      const kernel::Kernel* k = m.kernel(global.text());
+      if (k && used.insert(global).second && !k->batched.empty()) used.insert(k->batched);
     }
-    for (Symbol name : used) out.set_kernel(name.text(), lowerer.lower_own(m.kernel(name.text())));
   }
+  for (Symbol name : used) out.set_kernel(name.text(), lowerer.lower_own(m.kernel(name.text())));
   return out;
 }
 

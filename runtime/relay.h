@@ -189,7 +189,7 @@ typedef struct relay_value_view {
   uint32_t constructor;
   size_t field_count;
   DLTensor
-      tensor; /* of RELAY_VALUE_TENSOR: the elements where they are, to be read until the value is freed */
+      tensor; /* of RELAY_VALUE_TENSOR: its elements in the host's memory, to be read until the value is freed */
 } relay_value_view;
 
 /* What the value is. Set `struct_size` before. */

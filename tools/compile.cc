@@ -247,8 +247,6 @@ std::string wrong_for_gpu(const Options& o) {
   if (o.targets.size() > 1) return "--target: a library for a GPU holds code for no other target";
   if (o.weights_file) return "--weights-file: the weights of a library for a GPU are inside it";
   if (o.threads != 1) return "--threads: a run on a GPU uses one thread of the host";
-  if (!o.bounds.empty())
-    return "--bounds: a library for a GPU has constant shapes: give them by --input-shapes";
   if (!o.link.empty()) return "--link: what runs on a GPU calls no C functions";
   if (o.emit == "cpp") return "--emit cpp: the source for a GPU is CUDA: --emit cuda";
   if (o.emit == "exe" || o.emit == "header")
@@ -278,14 +276,17 @@ void run_for_gpu(const Options& o, Session& s) {
   const Result<Module> lowered = passes::run_pipeline(
       with_entry(model->module, model->function),
       o.passes.empty() ? aot::cuda::default_pipeline(o.opt_level) : o.passes, run, diagnostics);
-  Result<passes::Plan> plan =
-      lowered ? passes::plan_memory(*lowered, "main", diagnostics) : Result<passes::Plan>(kReported);
+  const Result<aot::Program> program =
+      lowered ? aot::make_program(*lowered, "main", diagnostics, passes::Shapes::kConstant)
+              : Result<aot::Program>(kReported);
   stages.next("print CUDA");
   emit.model_name = product.name;
   emit.opt_level = o.opt_level;
+  if (program) emit.bounds = bounds_of(o, *program, s);
+  if (s.exit_code != kOk) return;
   emit.kernel_files = native::usable_cores();
   const Result<aot::Sources> sources =
-      plan ? aot::cuda::emit(*plan, target, emit, diagnostics) : Result<aot::Sources>(kReported);
+      program ? aot::cuda::emit(*program, target, emit, diagnostics) : Result<aot::Sources>(kReported);
   if (!sources) {
     s.fail(diagnostics, model->module.context().sources());
     return;

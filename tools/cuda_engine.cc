@@ -6,7 +6,6 @@
 #include "aot/cuda/emit.h"
 #include "base/cat.h"
 #include "kernel/native/parallel.h"
-#include "passes/plan_memory.h"
 #include "passes/runner.h"
 #include "tools/artifact.h"
 
@@ -25,14 +24,12 @@ Prepared prepare_aot_cuda(const Module& m, std::string_view function, const Engi
   Result<Module> lowered = passes::run_pipeline(with_entry(m, function),
                                                 aot::cuda::default_pipeline(options.opt_level), run, refused);
   if (!lowered) return {{}, reason(refused), refused};
-  Result<passes::Plan> plan = passes::plan_memory(*lowered, "main", refused);
-  if (!plan)
-    return {
-        {}, cat(reason(refused), "; `aot-cpp` and `jit` run on the CPU what is no static dataflow"), refused};
+  Result<aot::Program> program = aot::make_program(*lowered, "main", refused, passes::Shapes::kConstant);
+  if (!program) return {{}, reason(refused), refused};
   aot::cuda::EmitOptions emit;
   emit.opt_level = options.opt_level;
   emit.kernel_files = emulated ? 1 : kernel::native::usable_cores();
-  const Result<aot::Sources> sources = aot::cuda::emit(*plan, target, emit, refused);
+  const Result<aot::Sources> sources = aot::cuda::emit(*program, target, emit, refused);
   if (!sources) return {{}, reason(refused), refused};
   const auto build = [&](const aot::Program&, const std::string& library, Diagnostics& diagnostics) {
     if (!emulated) return aot::cuda::build(*sources, target, {options.opt_level}, library, diagnostics).ok();
@@ -41,7 +38,7 @@ Prepared prepare_aot_cuda(const Module& m, std::string_view function, const Engi
     if (!wrong.empty()) diagnostics.error(Span::none(), "cannot-compile", wrong);
     return wrong.empty();
   };
-  return prepare_artifact({*lowered, std::move(*plan), {}, {}}, 1, build);
+  return prepare_artifact(std::move(*program), 1, build);
 }
 
 }  // namespace relay::tools

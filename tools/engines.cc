@@ -126,8 +126,8 @@ constexpr std::array<Engine, 5> kEngines = {{
     {"graph", "the graph runtime: static dataflow, compiled kernels, in this process", true, prepare_graph},
     {"aot-cpp", "the ahead-of-time compiler: C++ to a library, through its C interface", true, prepare_aot},
     {"aot-cuda",
-     "the ahead-of-time compiler: CUDA, for static dataflow; emulated on the CPU unless the target is a GPU",
-     true, prepare_aot_cuda},
+     "the ahead-of-time compiler: CUDA to a library; emulated on the CPU unless the target is a GPU", true,
+     prepare_aot_cuda},
 }};
 
 // Frees the name for an entry: other functions may call the program's own @main.

@@ -1,18 +1,9 @@
 // Artifacts for GPUs through their C interface, emulated: what relay.h promises, and what a device adds to it.
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <nlohmann/json.hpp>
 
-#include "aot/cuda/build.h"
-#include "aot/cuda/emit.h"
-#include "aot/testing.h"
-#include "base/cat.h"
-#include "base/file.h"
-#include "ir/text/parser.h"
-#include "op/operators.h"
-#include "passes/runner.h"
-#include "runtime/relay.h"
+#include "aot/cuda/testing.h"
 
 namespace relay::aot::cuda {
 namespace {
@@ -23,21 +14,6 @@ def @main(%x: Tensor[(4, 64), float32], %n: Tensor[(8), int32]) {
   (nn.softmax(add(%x, tensor([[0.5]], float32))), floor_divide(%n, tensor([0, 1, 2, 3, 4, 5, 6, 7], int32) + %n))
 }
 )";
-
-Sources sources_of(std::string_view program, const EmitOptions& options = {}) {
-  Diagnostics diagnostics;
-  ParseOptions parsing;
-  passes::RunnerOptions run;
-  aim_at_gpu(2, run);
-  const Result<Module> parsed = parse("test", std::string(program), diagnostics, op::operators(), parsing);
-  const Result<Module> lowered = parsed ? passes::run_pipeline(*parsed, default_pipeline(2), run, diagnostics)
-                                        : Result<Module>(kReported);
-  const Result<passes::Plan> plan =
-      lowered ? passes::plan_memory(*lowered, "main", diagnostics) : Result<passes::Plan>(kReported);
-  const Result<Sources> out = plan ? emit(*plan, {}, options, diagnostics) : Result<Sources>(kReported);
-  EXPECT_TRUE(out.ok()) << diagnostics.render(parsing.into.context().sources());
-  return out ? *out : Sources();
-}
 
 // Compiled once for all tests: they only load it.
 const relay_api* api() {
@@ -52,16 +28,6 @@ const relay_api* api() {
   }();
   return found;
 }
-
-// For as long as it lives.
-class Environment {
- public:
-  Environment(const char* name, const char* value) : name_(name) { setenv(name, value, 1); }
-  ~Environment() { unsetenv(name_); }
-
- private:
-  const char* name_;
-};
 
 struct Opened {
   relay_model* model = nullptr;

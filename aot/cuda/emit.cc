@@ -6,6 +6,7 @@
 #include <set>
 
 #include "aot/c_text.h"
+#include "aot/cuda/machine.h"
 #include "aot/embedded.h"
 #include "aot/kernel_files.h"
 #include "aot/ports.h"
@@ -30,7 +31,7 @@ uint64_t bytes_of(const TensorType& t) {
   return static_cast<uint64_t>(*element_count(*t.static_shape())) * t.dtype.bytes();
 }
 
-constexpr std::string_view kLaunch = R"(// A run: where things are, and how it went.
+constexpr std::string_view kPlanRun = R"(// A run: where things are, and how it went.
 struct Run {
   cudaStream_t stream;
   unsigned char *weights, *workspace;
@@ -40,50 +41,24 @@ struct Run {
   cudaError_t error = cudaSuccess;
   int32_t stopped = 0;  // what `stop` said, if that ended the run
 };
-
-struct Argument {
-  const char* name;
-  unsigned char* memory;
-  uint64_t bytes;
-  uint32_t element_bytes;
-  bool writes;
-};
-
-// The last argument of a kernel is its step's word.
-template <class Kernel, size_t kCount>
-bool launch(Run& r, size_t step, Kernel* kernel, const char* name, dim3 grid, dim3 block,
-            const Argument (&arguments)[kCount]) {
-  void* memory[kCount];
-  void* places[kCount + 1];
-  for (size_t i = 0; i < kCount; ++i) {
-    memory[i] = arguments[i].memory;
-    places[i] = &memory[i];
-  }
-  int32_t* failure = r.failures + step;
-  places[kCount] = &failure;
-#ifdef RELAY_CUDA_EMULATION
-  const relay_emulation::Turn turn;
-  relay_emulation::name_launch(name);
-  for (const Argument& a : arguments)
-    relay_emulation::allow(a.name, a.memory, a.bytes, a.element_bytes, a.writes);
-#else
-  (void)name;
-#endif
-  r.error = cudaLaunchKernel(kernel, grid, block, places, 0, r.stream);
-  return r.error == cudaSuccess;
-}
 )";
+
+// Functions over values: how many kernels that may fail run before the host looks at what became of them, and what the
+// workspace of a context takes, which cuda_values.cc asserts.
+constexpr uint64_t kFailureWords = 1024, kWorkspaceBytes = 16384;
 
 class Emitter {
  public:
-  Emitter(const Plan& plan, const Target& target, const EmitOptions& options)
-      : plan_(plan), target_(target), options_(options) {
-    for (const PlanStep& s : plan.steps) {
-      if (s.kernel) kernels_.emplace(s.kernel->name, s.kernel);
-    }
+  Emitter(const Program& program, const Target& target, const EmitOptions& options)
+      : program_(program),
+        plan_(program.plan),
+        target_(target),
+        options_(options),
+        extents_(plan_.inputs, plan_.outputs) {
+    for (const kernel::Kernel* k : program.kernels) kernels_.emplace(k->name, k);
     // Equal constants are one; each begins where a thread may load 16 bytes.
     std::map<std::string, uint64_t> places;
-    for (const Tensor& t : plan.constants) {
+    for (const Tensor& t : plan_.constants) {
       std::string bytes(static_cast<const char*>(t.data()), t.bytes());
       const auto [it, fresh] = places.emplace(bytes, device_weights_);
       constants_.push_back(it->second);
@@ -92,10 +67,14 @@ class Emitter {
       device_weights_ += aligned(bytes.size());
       data_ += bytes;
     }
-    memory_ = aligned(plan.workspace_bytes);
-    for (const passes::PlanPort& p : plan.inputs) input_places_.push_back(take(bytes_of(*p.type)));
-    for (const passes::PlanPort& p : plan.outputs) output_places_.push_back(take(bytes_of(*p.type)));
-    failures_ = take(plan.steps.size() * sizeof(int32_t));
+    if (has_values()) {
+      failures_ = take(kFailureWords * sizeof(int32_t));
+      return;
+    }
+    memory_ = aligned(plan_.workspace_bytes);
+    for (const passes::PlanPort& p : plan_.inputs) input_places_.push_back(take(bytes_of(*p.type)));
+    for (const passes::PlanPort& p : plan_.outputs) output_places_.push_back(take(bytes_of(*p.type)));
+    failures_ = take(plan_.steps.size() * sizeof(int32_t));
   }
 
   // What no GPU can run; empty if there is no such thing.
@@ -104,7 +83,8 @@ class Emitter {
     for (const auto& [name, kernel] : kernels_) printed_.emplace(name, print(*kernel, names));
     for (const auto& [name, p] : printed_) {
       for (const kernel::Launch& l : p.launches) {
-        if (extent(l, 0) > kMostBlocks)
+        const kernel::Expr blocks = l.extents[0];
+        if (blocks && blocks->kind == kernel::ExprKind::kInt && extent(l, 0) > kMostBlocks)
           return cat("kernel ", name.text(), " would need a grid of ", extent(l, 0),
                      " blocks, and there are ", kMostBlocks, " at most");
       }
@@ -112,7 +92,8 @@ class Emitter {
     out.description = description();
     out.kernels = kernels_.size();
     out.weights_bytes = data_.size();
-    out.workspace_bytes = plan_.workspace_bytes;
+    out.workspace_bytes = has_values() ? kWorkspaceBytes : plan_.workspace_bytes;
+    out.workspace_grows = has_values();
     out.header = header();
     out.weights = data_;
     out.files.push_back({"relay.h", std::string(kRelayHeader)});
@@ -153,7 +134,9 @@ class Emitter {
 
   std::string description() const {
     nlohmann::ordered_json d = describe_ports(options_.model_name, plan_);
-    d["workspace_bytes"] = plan_.workspace_bytes;
+    if (has_values()) aot::describe(program_.interface, d);
+    if (!options_.bounds.empty()) d["bounds"] = options_.bounds;
+    d["workspace_bytes"] = has_values() ? kWorkspaceBytes : plan_.workspace_bytes;
     d["weights_bytes"] = data_.size();
     d["weights"] = "embedded";
     d["kernels"] = kernels_.size();
@@ -167,8 +150,9 @@ class Emitter {
 
   std::string header() const {
     return print_header(cat("How to use ", options_.model_name, ", which Relay compiled for ", target_.name),
-                        plan_, "");
+                        plan_, has_values() ? list_types(program_.interface) : "");
   }
+  bool has_values() const { return !program_.functions.empty(); }
 
   static std::string include_cuda() {
     return "#ifdef RELAY_CUDA_EMULATION\n#include \"cuda_emulation.h\"\n#else\n#include "
@@ -183,6 +167,7 @@ class Emitter {
     for (const auto& [name, p] : printed_) {
       const kernel::Kernel& k = *kernels_.at(name);
       std::vector<std::string> types = pointer_types(k);
+      types.insert(types.end(), kernel::shape_parameters(k).size(), "int64_t");
       types.push_back("int32_t*");
       for (const kernel::Launch& l : p.launches)
         out += cat("extern \"C\" __global__ void ", l.function, "(", join(types, ", "), ");\n");
@@ -229,8 +214,9 @@ class Emitter {
       const auto dims = [&](size_t from) {
         return cat("dim3(", extent(l, from), ", ", extent(l, from + 1), ", ", extent(l, from + 2), ")");
       };
-      out += cat("    if (!launch(r, ", step, ", ", l.function, ", \"", l.function, "\", ", dims(0), ", ",
-                 dims(3), ", arguments)) return \"", l.function, "\";\n");
+      out += cat("    r.error = launch(r.stream, ", l.function, ", \"", l.function, "\", ", dims(0), ", ",
+                 dims(3), ", arguments, nullptr, 0, r.failures + ", step,
+                 ");\n    if (r.error != cudaSuccess) return \"", l.function, "\";\n");
     }
     return out + "  }\n";
   }
@@ -263,48 +249,72 @@ class Emitter {
   }
 
   std::string tables(const std::string& description) const {
-    const PortExtents extents(plan_.inputs, plan_.outputs);
-    std::string out =
-        cat(print_ports(plan_, extents, true), extents.print({}),
-            "// Where ports are put in a context's memory, if the caller's is not the device's.\n",
-            place_table("kInputPlaces", input_places_), place_table("kOutputPlaces", output_places_),
-            "struct Weight {\n  uint64_t from, bytes, at;\n};\nconst Weight kWeights[] = {\n");
+    std::string out = cat(print_ports(plan_, extents_, !has_values() || program_.interface.tensors_only),
+                          "struct Weight {\n  uint64_t from, bytes, at;\n};\nconst Weight kWeights[] = {\n");
     for (const Weight& w : weights_) out += cat("    {", w.from, ", ", w.bytes, ", ", w.at, "},\n");
     out += "    {0, 0, 0},\n};\n";
+    size_t most_extents = 0;
     for (const auto& [name, p] : printed_) {
+      most_extents = std::max(most_extents, kernel::shape_parameters(*kernels_.at(name)).size());
       if (p.messages.empty()) continue;
       out +=
           cat("const char* const ", p.function, "_messages[] = {", join(p.messages, ", ", c_literal), "};\n");
     }
-    out += "const char* const* const kMessages[] = {\n";
-    for (const PlanStep& s : plan_.steps) {
-      const kernel::Printed* p = s.kernel ? &printed_.at(s.kernel->name) : nullptr;
-      out += p && !p->messages.empty() ? cat("    ", p->function, "_messages,\n") : "    nullptr,\n";
-    }
-    out += "    nullptr,\n};\n";
-    out += cat("constexpr size_t kStepCount = ", plan_.steps.size(), ";\n");
+    out += cat("constexpr size_t kMostExtents = ", most_extents, ";\n");
+    out += cat("constexpr size_t kFailureWords = ", has_values() ? kFailureWords : plan_.steps.size(), ";\n");
     out += cat("constexpr size_t kWeightCount = ", weights_.size(), ";\n");
     out += cat("constexpr uint64_t kWeightsBytes = ", device_weights_, ";\n");
     out += cat("constexpr uint64_t kFailuresAt = ", failures_, ";\n");
     out += cat("constexpr uint64_t kDeviceBytes = ", std::max(memory_, kPieceAlignment), ";\n");
+    out += cat("constexpr size_t kWorkspaceBytes = ", has_values() ? kWorkspaceBytes : 0, ";\n");
     out += cat("constexpr int kCapability = ", target_.capability, ";\n");
     return out + cat("const char kDescription[] = ", c_literal(description), ";\n");
   }
 
-  std::string model_source(const std::string& description) const {
-    return cat("// ", comment_safe(options_.model_name), ", compiled by Relay for ", target_.name, " at -O",
-               options_.opt_level, ".\n#include \"kernels.h\"\n#include \"relay.h\"\n\n#include <stddef.h>\n",
-               "#include <stdint.h>\n#include <time.h>\n\n#define RELAY_EXPORT "
-               "__attribute__((visibility(\"default\")))\n\n",
-               "extern \"C\" const unsigned char relay_weights_begin[];\n\n", kBaseSource,
-               "\nnamespace {\n\n", tables(description), "\n", kStopSource, "\n", kLaunch, "\n", steps(),
-               "\n}  // namespace\n\n", kCudaModelSource, "\n", kReportSource, "\n", kTensorsSource, "\n",
-               kOutputsSource, "\n", kNoValuesSource, "\n", kCudaArtifactSource, "\n", kInterfaceSource);
+  // Of a plan: where ports are put, and what its steps say if they fail.
+  std::string plan_tables() const {
+    std::string out =
+        cat("// Where ports are put in a context's memory, if the caller's is not the device's.\n",
+            place_table("kInputPlaces", input_places_), place_table("kOutputPlaces", output_places_),
+            "const char* const* const kMessages[] = {\n");
+    for (const PlanStep& s : plan_.steps) {
+      const kernel::Printed* p = s.kernel ? &printed_.at(s.kernel->name) : nullptr;
+      out += p && !p->messages.empty() ? cat("    ", p->function, "_messages,\n") : "    nullptr,\n";
+    }
+    return out + "    nullptr,\n};\n";
   }
 
+  // A program over values.
+  std::string functions() const {
+    GpuMachine machine(printed_);
+    const auto offset = [&](size_t i) { return constants_[i]; };
+    return cat("constexpr uint32_t kMostArguments = ", most_arguments(program_),
+               ";\nconstexpr unsigned kMemories = 2;\n\n", kValuesSource, "\n", kCudaValuesSource, "\n",
+               print_interface(program_.interface), print_functions(program_, "", machine, offset));
+  }
+
+  std::string model_source(const std::string& description) const {
+    return cat("// ", comment_safe(options_.model_name), ", compiled by Relay for ", target_.name, " at -O",
+               options_.opt_level,
+               ".\n#include \"kernels.h\"\n#include \"relay.h\"\n\n#include <pthread.h>\n",
+               "#include <stddef.h>\n#include <stdint.h>\n#include <time.h>\n\n#include <new>\n\n#define "
+               "RELAY_EXPORT "
+               "__attribute__((visibility(\"default\")))\n\n",
+               "extern \"C\" const unsigned char relay_weights_begin[];\n\n", kBaseSource,
+               "\nnamespace {\n\n", tables(description), "\n", kStopSource, "\n",
+               has_values() ? kExtentsSource : "", extents_.print(options_.bounds), kCudaLaunchSource, "\n",
+               has_values() ? functions() : cat(plan_tables(), "\n", kPlanRun, "\n", steps()),
+               "\n}  // namespace\n\n", kCudaModelSource, "\n", kReportSource, "\n", kTensorsSource, "\n",
+               has_values() ? cat(kCudaValueRunSource, "\n", kValueRunSource)
+                            : cat(kOutputsSource, "\n", kCudaPlanRunSource, "\n", kNoValuesSource),
+               "\n", kCudaArtifactSource, "\n", kInterfaceSource);
+  }
+
+  const Program& program_;
   const Plan& plan_;
   const Target& target_;
   const EmitOptions& options_;
+  const PortExtents extents_;
   std::map<Symbol, const kernel::Kernel*> kernels_;
   std::map<Symbol, kernel::Printed> printed_;
   std::set<std::string> launches_;
@@ -317,18 +327,17 @@ class Emitter {
 
 }  // namespace
 
-Result<Sources> emit(const Plan& plan, const Target& target, const EmitOptions& options,
+Result<Sources> emit(const Program& program, const Target& target, const EmitOptions& options,
                      Diagnostics& diagnostics) {
-  for (const PlanStep& s : plan.steps) {
-    if (!s.kernel || !s.kernel->external) continue;
-    diagnostics.error(
-        s.origin->span, "not-ahead-of-time",
-        cat("kernel @", s.kernel->name.text(), " is the C function `", s.kernel->external->symbol.text(),
-            "`, which runs on the CPU: use `aot-cpp`, `jit` or `graph`"));
+  for (const kernel::Kernel* k : program.kernels) {
+    if (!k->external) continue;
+    diagnostics.error(Span::none(), "not-ahead-of-time",
+                      cat("kernel @", k->name.text(), " is the C function `", k->external->symbol.text(),
+                          "`, which runs on the CPU: use `aot-cpp`, `jit` or `graph`"));
     return kReported;
   }
   Sources out;
-  const std::string wrong = Emitter(plan, target, options).run(out);
+  const std::string wrong = Emitter(program, target, options).run(out);
   if (wrong.empty()) return out;
   diagnostics.error(Span::none(), "not-ahead-of-time", wrong)
       .note("the engines `jit` and `graph` have no grids");

@@ -5,25 +5,28 @@
 // Text depends on the plan and the options alone: same input, same bytes.
 #pragma once
 
+#include <map>
 #include <string>
 
 #include "aot/cuda/target.h"
 #include "aot/emit.h"
+#include "aot/program.h"
 #include "base/diagnostics.h"
 #include "base/result.h"
-#include "passes/plan_memory.h"
 
 namespace relay::aot::cuda {
 
 struct EmitOptions {
   std::string model_name = "model";  // letters, digits, `_`, `-`, `.`
   int opt_level = 2;
-  std::string licence = {};  // of the model, kept in the description
-  size_t kernel_files = 2;   // over how many files the kernels are spread
+  std::string licence = {};                    // of the model, kept in the description
+  size_t kernel_files = 2;                     // over how many files the kernels are spread
+  std::map<std::string, int64_t> bounds = {};  // the largest values of shape variables, by name
 };
 
-// The kernels of the plan must be scheduled for GPUs. Reports "not-ahead-of-time" for a grid that no GPU has.
-Result<Sources> emit(const passes::Plan& plan, const Target& target, const EmitOptions& options,
+// The kernels must be scheduled for GPUs, and a plan be of constant shapes. Reports "not-ahead-of-time" for a grid that no GPU
+// has, and for a C function that is called.
+Result<Sources> emit(const Program& program, const Target& target, const EmitOptions& options,
                      Diagnostics& diagnostics);
 
 }  // namespace relay::aot::cuda

@@ -1,11 +1,5 @@
 // Memory for tensors that a function needs only until it calls another one, and for those that the caller wants; part of the
-// programs with functions (see aot/arenas.h).
-
-// Where a kernel writes a tensor: in an arena, or to the caller's memory for this output.
-struct Place {
-  unsigned char* memory = nullptr;
-  const DLTensor* output = nullptr;
-};
+// programs with functions that run on CPUs (see aot/arenas.h).
 
 // A tensor in an arena: nobody counts its references, and nothing happens when they go.
 class Borrowed {
@@ -44,17 +38,6 @@ class Arena {
 static_assert(sizeof(Cell) == 32, "aot/arenas.cc plans with it");
 constexpr size_t kMostPlaceBytes = size_t{1} << 44;  // so that the bytes of an arena have a number
 
-inline Place output(Run& run, size_t i) {
-  return {nullptr, run.outputs != nullptr ? run.outputs[i] : nullptr};
-}
-
-// Does the caller's tensor, whose type has been checked, have so many bytes?
-inline bool has_room(const DLTensor& output, size_t element_bytes, size_t bytes) {
-  size_t room = 0;
-  return output.data != nullptr &&
-         count_bytes(element_bytes, static_cast<uint32_t>(output.ndim), output.shape, &room) && room == bytes;
-}
-
 // In its place, or by itself if it has none. By itself also what has no number of bytes: there it is said why.
 inline Value make_tensor(Run& run, size_t element_bytes, uint32_t rank, const int64_t* extents,
                          const Place& at) {
@@ -66,8 +49,7 @@ inline Value make_tensor(Run& run, size_t element_bytes, uint32_t rank, const in
       return with_elements(c, extents);
     }
     if (at.output != nullptr && has_room(*at.output, element_bytes, bytes))
-      return make_view(run, static_cast<unsigned char*>(at.output->data) + at.output->byte_offset, rank,
-                       extents);
+      return make_view(run, memory_of(*at.output), rank, extents);
   }
   return make_tensor(run, element_bytes, rank, extents);
 }

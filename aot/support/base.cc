@@ -38,6 +38,10 @@ inline bool count_bytes(size_t element_bytes, uint32_t rank, const int64_t* exte
   return *bytes <= SIZE_MAX / 4;
 }
 
+[[maybe_unused]] inline unsigned char* memory_of(const DLTensor& t) {
+  return static_cast<unsigned char*>(t.data) + t.byte_offset;
+}
+
 // --- Errors ---------------------------------------------------------------------------------------------------------
 
 constexpr size_t kErrorSize = 512;

@@ -24,7 +24,7 @@ struct Batched {
   uint32_t input_count, output_count;
   const Input* inputs;
   const Output* outputs;
-  bool (*one)(Run& run, const Value* inputs, const Value* outputs);  // false if the run ends
+  Value (*one)(Run& run, const Value* inputs, const Value* outputs);  // null if the run ends
   // Inputs that vary have as many rows as there are calls, and so have the results.
   Value (*many)(Run& run, const Value* inputs);
 };

@@ -453,6 +453,20 @@ inline void run_block() {
   }
 }
 
+// For all launches: programs with control flow have many small ones.
+inline bool map_stacks(Machine& m) {
+  if (m.stacks != nullptr) return true;
+  void* stacks = mmap(nullptr, kStackBytes * kMostThreads, PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (stacks == MAP_FAILED) return false;
+  m.stacks = static_cast<unsigned char*>(stacks);
+  static const struct Unmap {
+    ~Unmap() { munmap(machine().stacks, kStackBytes * kMostThreads); }
+  } when_unloaded;
+  (void)when_unloaded;
+  return true;
+}
+
 cudaError_t launch(dim3 grid, dim3 block, void (*body)(void*), void* call) {
   Machine& m = machine();
   const uint64_t threads = uint64_t(block.x) * block.y * block.z;
@@ -465,6 +479,7 @@ cudaError_t launch(dim3 grid, dim3 block, void (*body)(void*), void* call) {
     clear_ranges(m);
     return cudaErrorInvalidConfiguration;
   }
+  if (stopped()) m.fiber_count = 0;  // they are somewhere
   m.error[0] = 0;
   m.grid = {grid.x, grid.y, grid.z};
   m.block = {block.x, block.y, block.z};
@@ -474,7 +489,6 @@ cudaError_t launch(dim3 grid, dim3 block, void (*body)(void*), void* call) {
   m.argument_count = m.range_count;
   m.argument_cells = m.cells_used;
   m.recent[0] = m.recent[1] = 0;
-  m.fiber_count = 0;
   m.overlap = false;
   for (size_t i = 0; i < m.range_count; ++i) {
     for (size_t k = 0; k < m.range_count; ++k) {
@@ -482,17 +496,13 @@ cudaError_t launch(dim3 grid, dim3 block, void (*body)(void*), void* call) {
       m.overlap |= a.writes && !b.writes && a.begin < b.end && b.begin < a.end;
     }
   }
-  void* stacks = mmap(nullptr, kStackBytes * kMostThreads, PROT_READ | PROT_WRITE,
-                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (stacks == MAP_FAILED) return cudaErrorMemoryAllocation;
-  m.stacks = static_cast<unsigned char*>(stacks);
+  if (!map_stacks(m)) return cudaErrorMemoryAllocation;
   const uint64_t blocks = uint64_t(grid.x) * grid.y * grid.z;
   for (uint64_t i = 0; i < blocks && !stopped(); ++i) {
     m.block_number = static_cast<uint32_t>(i);
     m.block_at = place(m.block_number, m.grid);
     run_block();
   }
-  munmap(stacks, kStackBytes * kMostThreads);
   clear_ranges(m);
   ++m.stamp;
   return stopped() ? cudaErrorLaunchFailure : cudaSuccess;

@@ -1,8 +1,8 @@
 // A model in the memory of a GPU, and its contexts; part of the artifacts for GPUs (see interface.cc).
 //
 // A model has its weights in the memory of one device, a context has one stream and one piece of memory there, with
-// places for the workspace, for inputs and outputs that the caller keeps elsewhere, and for a word a step that says whether it
-// failed.
+// words that say what failed, and for plans with places for the workspace and for inputs and outputs that the caller keeps
+// elsewhere.
 
 struct relay_model {
   relay_allocator memory;
@@ -17,7 +17,8 @@ struct relay_context {
   relay_model* model;
   cudaStream_t stream;
   unsigned char* device_memory;
-  int32_t failures[kStepCount + 1];
+  unsigned char* workspace;  // of the host's memory; null if nothing needs it
+  int32_t failures[kFailureWords + 1];
   void* held[kOutputCount + 1];  // outputs that live in the context, in the host's memory
   size_t held_bytes[kOutputCount + 1];
   int64_t held_shapes[kMostDims * kOutputCount + 1];
@@ -78,6 +79,22 @@ relay_status copy_weights(relay_model* m, char* error, size_t error_size) {
 
 bool on_gpu(const DLTensor& t) {
   return t.device.device_type == kDLCUDA || t.device.device_type == kDLCUDAManaged;
+}
+
+// May kernels use the caller's memory?
+bool in_place(const DLTensor& t) {
+  return on_gpu(t) && reinterpret_cast<uintptr_t>(memory_of(t)) % kDeviceAlignment == 0;
+}
+
+relay_status failed(relay_context* c, const char* what, cudaError_t error) {
+  say(c->error, kErrorSize, "%s: %s", what, cudaGetErrorString(error));
+  return status_of(error);
+}
+
+void release_context(relay_context* c) {
+  const relay_allocator& memory = c->model->memory;
+  if (c->workspace != nullptr) memory.release(memory.self, c->workspace, kWorkspaceBytes);
+  memory.release(memory.self, c, sizeof(relay_context));
 }
 
 // Is the tensor where it can be copied from or to? Says so if it is not.

@@ -129,8 +129,8 @@ bool check_device(relay_context* c, const char* role, const Port& port, const DL
 // The threads that a run may use: those of the model, unless another model in this process has its own at work.
 class Threads {
  public:
-  explicit Threads(relay_model* m) : model_(m), ours_(m->parallel.run == run_in_pool) {
-    entered_ = ours_ && m->pool.enter();
+  explicit Threads(relay_model* m, bool computes = true) : model_(m), ours_(m->parallel.run == run_in_pool) {
+    entered_ = computes && ours_ && m->pool.enter();
   }
   ~Threads() {
     if (entered_) model_->pool.leave();

@@ -182,7 +182,7 @@ bool write_array(FILE* file, const DLTensor& t) {
   return count_bytes(t.dtype.bits / 8, static_cast<uint32_t>(t.ndim), t.shape, &bytes) &&
          fwrite(head, 1, sizeof head, file) == sizeof head &&
          fwrite(text, 1, static_cast<size_t>(size), file) == static_cast<size_t>(size) &&
-         (bytes == 0 || fwrite(static_cast<unsigned char*>(t.data) + t.byte_offset, 1, bytes, file) == bytes);
+         (bytes == 0 || fwrite(memory_of(t), 1, bytes, file) == bytes);
 }
 
 }  // namespace

@@ -22,12 +22,12 @@ relay_status run_tensors(relay_context* c, const DLTensor* const* inputs, DLTens
   const void* in[kInputCount + 1];
   void* out[kOutputCount + 1];
   for (size_t i = 0; i < kInputCount; ++i) {
-    in[i] = static_cast<const unsigned char*>(inputs[i]->data) + inputs[i]->byte_offset;
+    in[i] = memory_of(*inputs[i]);
   }
   relay_status status = place_outputs(c, outputs, variables);
   if (status != RELAY_OK) return status;
   for (size_t i = 0; i < kOutputCount; ++i) {
-    out[i] = static_cast<unsigned char*>(outputs[i]->data) + outputs[i]->byte_offset;
+    out[i] = memory_of(*outputs[i]);
   }
   size_t slots[kMostSlots + 1];
   status = place_slots(c, variables, slots);

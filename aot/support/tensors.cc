@@ -50,7 +50,8 @@ void show_wanted(char* to, size_t size, const Port& port, const int64_t* variabl
   add(")");
 }
 
-size_t element_bytes(const Port& port) { return port.dtype_bits < 8 ? 1 : port.dtype_bits / 8; }
+size_t element_bytes(unsigned dtype_bits) { return dtype_bits < 8 ? 1 : dtype_bits / 8; }
+size_t element_bytes(const Port& port) { return element_bytes(port.dtype_bits); }
 
 relay_status check_tensor(relay_context* c, const char* role, const Port& port, const DLTensor* t,
                           const int64_t* variables) {
@@ -84,7 +85,7 @@ relay_status check_tensor(relay_context* c, const char* role, const Port& port, 
     say(c->error, kErrorSize, "%s `%s` has more bytes than there can be", role, port.name);
     return RELAY_USAGE;
   }
-  const unsigned char* data = static_cast<const unsigned char*>(t->data) + t->byte_offset;
+  const unsigned char* data = memory_of(*t);
   if (bytes > 0 && (t->data == nullptr || reinterpret_cast<uintptr_t>(data) % element_bytes(port) != 0)) {
     say(c->error, kErrorSize, "%s `%s` has %s", role, port.name,
         t->data == nullptr ? "no data" : "data that is not aligned for its dtype");

@@ -1,20 +1,21 @@
-// A run of functions over values, and values for its caller; part of the artifacts that have them (see interface.cc).
+// A run of functions over values, and values for its caller; part of the artifacts that have them (see interface.cc). How the
+// machine takes and gives tensors is in cpu_value_run.cc and cuda_value_run.cc.
 //
 // What the caller has of a value is a cell that holds it, with the number of its type as the tag: types are checked where
 // the caller makes a value, so that a call need not look into it.
 
 namespace {
 
-Heap* heap_of(const relay_context* c) { return reinterpret_cast<Heap*>(c->workspace); }
+Heap* heap_of(const relay_context* c) { return heap_in(c->workspace); }
 
-// A run that has not begun: what makes values needs one to say why there is none.
+// What makes values needs a run, to say why there is none.
 struct Start {
+  Machine machine = {};
   Run run = {};
   const char* message = nullptr;
 
-  Start(relay_context* c, const relay_parallel* parallel) {
-    run.parallel = parallel;
-    run.backwards = turned(parallel);
+  explicit Start(relay_context* c) {
+    run.machine = &machine;
     run.weights = c->model->weights;
     run.stop = &c->stop;
     run.message = &message;
@@ -39,11 +40,11 @@ void for_each_tensor(uint32_t type, const Value& v, const F& f) {
   for (uint32_t i = 0; i < t.count; ++i) for_each_tensor(t.fields[i], field(v, i), f);
 }
 
-DLTensor tensor_of(Cell* cell, const TypeEntry& type) {
+DLTensor tensor_of(Cell* cell, const TypeEntry& type, DLDevice device) {
   DLTensor t;
   memset(&t, 0, sizeof t);
   t.data = cell->data;
-  t.device.device_type = kDLCPU;
+  t.device = device;
   t.ndim = static_cast<int32_t>(cell->rank);
   t.dtype.code = type.dtype_code;
   t.dtype.bits = type.dtype_bits;
@@ -52,29 +53,10 @@ DLTensor tensor_of(Cell* cell, const TypeEntry& type) {
   return t;
 }
 
-size_t cell_bytes(Cell* cell, unsigned dtype_bits) {
-  size_t bytes = 0;
-  (void)count_bytes(dtype_bits < 8 ? 1 : dtype_bits / 8, cell->rank, cell->extents(), &bytes);
-  return bytes;
-}
-
-Value copy_of(Run& run, const void* memory, unsigned dtype_bits, uint32_t rank, const int64_t* extents) {
-  Value v = make_tensor(run, dtype_bits < 8 ? 1 : dtype_bits / 8, rank, extents);
-  if (v) {
-    const size_t bytes = cell_bytes(v.get(), dtype_bits);
-    if (bytes > 0) memcpy(v->data, memory, bytes);
-  }
-  return v;
-}
-
-// The caller's tensors from `next` on as a value of the type; it has their memory.
+// The caller's tensors from `next` on as a value of the type.
 Value take_up(Run& run, uint32_t type, const DLTensor* const*& next) {
   const TypeEntry& t = kTypes[type];
-  if (t.kind == RELAY_VALUE_TENSOR) {
-    const DLTensor& given = **next++;
-    const unsigned char* memory = static_cast<const unsigned char*>(given.data) + given.byte_offset;
-    return make_view(run, memory, t.count, given.shape);
-  }
+  if (t.kind == RELAY_VALUE_TENSOR) return take_tensor(run, **next++, t);
   Value v = make_room(run, 0, t.count);
   for (uint32_t i = 0; v && i < t.count; ++i) {
     Value part = take_up(run, t.fields[i], next);
@@ -84,20 +66,12 @@ Value take_up(Run& run, uint32_t type, const DLTensor* const*& next) {
   return v;
 }
 
-// Does the cell, or the one whose elements it shows, have the elements itself?
-bool owns_elements(Cell* cell) {
-  while (cell->count > 0) cell = cell->held()[0];
-  return cell->data == reinterpret_cast<unsigned char*>(cell) + tensor_head(cell->rank);
-}
-
-// Hands one tensor of the result over.
+// Hands one tensor of the result over. What the run fails with is in the run.
 relay_status give(relay_context* c, Run& run, size_t i, Cell* cell, DLTensor* t) {
   const Port& port = kOutputs[i];
   if (t->data == nullptr) {
-    ++cell->references;
-    Value kept(cell);
-    if (!owns_elements(cell)) kept = copy_of(run, cell->data, port.dtype_bits, cell->rank, cell->extents());
-    if (!kept) return report(c, run.status, *run.message);
+    Value kept = keep_for_caller(run, cell, port.dtype_bits);
+    if (!kept) return RELAY_OK;
     Cell* held = kept.leave();
     c->held[i] = held;
     describe_held(c, i, held->data, held->extents(), t);
@@ -111,16 +85,8 @@ relay_status give(relay_context* c, Run& run, size_t i, Cell* cell, DLTensor* t)
         is, has);
     return RELAY_USAGE;
   }
-  const size_t bytes = cell_bytes(cell, port.dtype_bits);
-  unsigned char* const to = static_cast<unsigned char*>(t->data) + t->byte_offset;
-  if (bytes > 0 && to != cell->data) memcpy(to, cell->data, bytes);
+  copy_out(run, cell, bytes_of(cell, element_bytes(port)), *t);
   return RELAY_OK;
-}
-
-// Calls the program, which takes the arguments away.
-relay_status run_main(relay_context* c, Start& start, Value* args, Value* result) {
-  *result = c->model->variant->run_main(start.run, args);
-  return report(c, start.run.status, start.message);
 }
 
 relay_status run_tensors(relay_context* c, const DLTensor* const* inputs, DLTensor* const* outputs,
@@ -133,24 +99,29 @@ relay_status run_tensors(relay_context* c, const DLTensor* const* inputs, DLTens
     if (status != RELAY_OK) return status;
   }
   release_held(c);
-  const Threads threads(c->model);
-  Start start(c, threads.get());
+  Start start(c);
   start.run.outputs = outputs;
-  relay_status status = RELAY_OK;
+  Stay stay(c, start.run, true);
+  relay_status status = stay.begun();
+  if (status != RELAY_OK) return status;
   {
     Value args[kParameterCount + 1], result;
-    for (size_t i = 0; i < kParameterCount; ++i) {
+    bool good = true;
+    for (size_t i = 0; good && i < kParameterCount; ++i) {
       args[i] = take_up(start.run, kParameters[i], inputs);
-      if (!args[i]) return report(c, start.run.status, start.message);
+      good = static_cast<bool>(args[i]);
     }
-    status = run_main(c, start, args, &result);
+    if (good) result = run_program(c, start.run, args);
     size_t i = 0;
-    if (status == RELAY_OK) {
+    if (result) {
       for_each_tensor(kResult, result, [&](Cell* cell, const TypeEntry&) {
         if (status == RELAY_OK) status = give(c, start.run, i, cell, outputs[i]);
         ++i;
       });
     }
+    // Before the values go: what the machine still does for them is done then.
+    const relay_status ended = stay.end();
+    if (ended != RELAY_OK) status = ended;
   }
   heap_of(c)->end_run();
   return status;
@@ -158,7 +129,7 @@ relay_status run_tensors(relay_context* c, const DLTensor* const* inputs, DLTens
 
 // What the caller has of a value.
 relay_value* hand_out(Run& run, uint32_t type, Value v) {
-  Value handle = make_node(run, static_cast<uint16_t>(type), static_cast<Value&&>(v));
+  Value handle = make_handle(run, static_cast<uint16_t>(type), static_cast<Value&&>(v));
   return reinterpret_cast<relay_value*>(handle.leave());
 }
 const Cell* handle(const relay_value* v) { return reinterpret_cast<const Cell*>(v); }
@@ -213,9 +184,13 @@ RELAY_EXPORT relay_status relay_value_tensor(relay_context* c, uint32_t type, co
       t.text, static_cast<int32_t>(t.count), t.extents, t.dtype_code, t.dtype_bits, t.dtype_name, 0};
   status = check_tensor(c, "value of type", port, tensor, nullptr);
   if (status != RELAY_OK) return status;
-  Start start(c, nullptr);
-  const unsigned char* memory = static_cast<const unsigned char*>(tensor->data) + tensor->byte_offset;
-  return hand_out(c, start, type, copy_of(start.run, memory, t.dtype_bits, t.count, tensor->shape), value);
+  Start start(c);
+  Stay stay(c, start.run, false);
+  status = stay.begun();
+  if (status != RELAY_OK) return status;
+  Value copy = copy_tensor(start.run, *tensor, t);
+  status = stay.end();
+  return status == RELAY_OK ? hand_out(c, start, type, static_cast<Value&&>(copy), value) : status;
 }
 
 RELAY_EXPORT relay_status relay_value_node(relay_context* c, uint32_t type, uint32_t constructor,
@@ -242,7 +217,7 @@ RELAY_EXPORT relay_status relay_value_node(relay_context* c, uint32_t type, uint
   for (uint32_t i = 0; i < count; ++i) {
     if (!wants(c, "field", i, fields[i], types[i])) return RELAY_USAGE;
   }
-  Start start(c, nullptr);
+  Start start(c);
   Value node = make_room(start.run, static_cast<uint16_t>(constructor), count);
   for (uint32_t i = 0; node && i < count; ++i) node->held()[i] = Value(value_of(fields[i])).leave();
   return hand_out(c, start, type, static_cast<Value&&>(node), value);
@@ -263,13 +238,20 @@ RELAY_EXPORT relay_status relay_value_look(relay_context* c, const relay_value* 
   view->struct_size = size;
   view->kind = t.kind;
   view->type = type_of(value);
-  if (t.kind == RELAY_VALUE_TENSOR) {
-    view->tensor = tensor_of(v.get(), t);
-  } else {
+  if (t.kind != RELAY_VALUE_TENSOR) {
     view->constructor = v->tag;
     view->field_count = v->count;
+    return RELAY_OK;
   }
-  return RELAY_OK;
+  // The caller reads the elements where the host can.
+  Start start(c);
+  Stay stay(c, start.run, false);
+  const relay_status begun_at = stay.begun();
+  if (begun_at != RELAY_OK) return begun_at;
+  Cell* readable = readable_tensor(start.run, const_cast<Cell*>(handle(value)), t);
+  const relay_status ended = stay.end();
+  if (ended == RELAY_OK) view->tensor = tensor_of(readable, t, {kDLCPU, 0});
+  return ended;
 }
 
 RELAY_EXPORT relay_status relay_value_field(relay_context* c, const relay_value* value, size_t index,
@@ -285,7 +267,7 @@ RELAY_EXPORT relay_status relay_value_field(relay_context* c, const relay_value*
   }
   const uint32_t* types =
       t->kind == RELAY_VALUE_DATA ? t->constructors[value_of(value)->tag].fields : t->fields;
-  Start start(c, nullptr);
+  Start start(c);
   return hand_out(c, start, types[index], field(value_of(value), static_cast<uint32_t>(index)), result);
 }
 
@@ -309,7 +291,7 @@ RELAY_EXPORT relay_status relay_call(relay_context* c, relay_value* const* args,
   for (size_t i = 0; i < count; ++i) {
     if (!wants(c, "argument", i, args[i], kParameters[i])) return RELAY_USAGE;
     for_each_tensor(kParameters[i], value_of(args[i]), [&](Cell* cell, const TypeEntry& t) {
-      tensors[found] = tensor_of(cell, t);
+      tensors[found] = tensor_of(cell, t, device_of(c));
       inputs[found] = &tensors[found];
       ++found;
     });
@@ -318,12 +300,15 @@ RELAY_EXPORT relay_status relay_call(relay_context* c, relay_value* const* args,
   status = check_inputs(c, inputs, variables);
   if (status != RELAY_OK) return status;
   c->stop.start_run();
-  const Threads threads(c->model);
-  Start start(c, threads.get());
+  Start start(c);
+  Stay stay(c, start.run, true);
+  status = stay.begun();
+  if (status != RELAY_OK) return status;
   {
-    Value list[kParameterCount + 1], made;
+    Value list[kParameterCount + 1];
     for (size_t i = 0; i < count; ++i) list[i] = value_of(args[i]);
-    status = run_main(c, start, list, &made);
+    Value made = run_program(c, start.run, list);
+    status = stay.end();
     if (status == RELAY_OK) status = hand_out(c, start, kResult, static_cast<Value&&>(made), result);
   }
   heap_of(c)->end_run();

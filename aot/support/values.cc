@@ -1,17 +1,19 @@
 // What a program with control flow computes with: values that count their references, and the heap of one context.
 //
-// Relay's ahead-of-time compiler puts this text in front of the functions that it generates (see aot/functions.cc). A
+// Relay's ahead-of-time compiler puts this text in front of the functions that it generates (see aot/functions.cc). What
+// depends on the machine is in cpu_values.cc and cuda_values.cc: where tensors have their elements, and how kernels run. A
 // context belongs to one thread at a time, so nothing here is atomic. Memory that is given back is kept for the next
 // value of its size: a program that has run once allocates nothing when it runs again with tensors of the same sizes.
 
 // A program uses what it needs of this.
 #pragma GCC diagnostic ignored "-Wunused-function"
 
-enum class Kind : uint8_t { kTensor, kNode, kClosure, kReference };
+enum class Kind : uint8_t { kTensor, kNode, kClosure, kReference, kPiece };
 
 class Heap;
 class Value;
 struct Batches;
+struct Machine;  // what a run has of the machine: cpu_values.cc, cuda_values.cc
 struct Run;
 
 // A function that was made a value: its own value, and its arguments, which it may take away.
@@ -31,7 +33,7 @@ struct Cell {
     Cell* next;  // of a cell that nothing refers to
   };
   union {
-    void* data;  // of a tensor
+    void* data;  // of a tensor, or of a piece of a device's memory
     Code code;   // of a closure
   };
 
@@ -49,9 +51,9 @@ class Heap {
   // Null if there is none left.
   Cell* take(size_t bytes) {
     const uint8_t size = class_of(bytes);
-    Cell* c = free_[size];
+    Cell* c = free_[0][size];
     if (c != nullptr) {
-      free_[size] = c->next;
+      free_[0][size] = c->next;
     } else {
       c = static_cast<Cell*>(fresh(bytes_of(size)));
       if (c == nullptr) return nullptr;
@@ -61,8 +63,32 @@ class Heap {
     return c;
   }
   void give(Cell* c) {
-    c->next = free_[c->size];
-    free_[c->size] = c;
+    Cell*& first = free_[c->kind == Kind::kPiece ? kMemories - 1 : 0][c->size];
+    c->next = first;
+    first = c;
+  }
+  // A piece of a device's memory that was given back, of at least so many bytes; null if there is none. `most` is what the
+  // class of it has.
+  Cell* take_piece(size_t bytes, size_t* most) {
+    const uint8_t size = class_of(bytes);
+    *most = bytes_of(size);
+    Cell*& first = free_[kMemories - 1][size];
+    Cell* c = first;
+    if (c != nullptr) {
+      first = c->next;
+      c->heap = this;
+    }
+    return c;
+  }
+  // One that is new.
+  Cell* add_piece(void* memory, size_t bytes) {
+    Cell* c = take(sizeof(Cell));
+    if (c == nullptr) return nullptr;
+    c->kind = Kind::kPiece;
+    c->count = c->rank = 0;
+    c->size = class_of(bytes);
+    c->data = memory;
+    return c;
   }
 
   // Memory until the end; null if there is none.
@@ -75,7 +101,9 @@ class Heap {
       blocks_ = b->next;
       memory_->release(memory_->self, b, b->bytes);
     }
-    for (Cell*& c : free_) c = nullptr;
+    for (auto& list : free_) {
+      for (Cell*& c : list) c = nullptr;
+    }
     left_ = 0;
     references_ = nullptr;
     batches = nullptr;
@@ -169,7 +197,7 @@ class Heap {
   Cell* references_ = nullptr;  // that are in use, by their links
   pthread_t thread_ = {};
   const char* stack_end_ = nullptr;
-  Cell* free_[4 * 62 + 4] = {};
+  Cell* free_[kMemories][4 * 62 + 4] = {};  // of the host's memory, and of a device's
 };
 
 constexpr uint32_t kForever = UINT32_MAX;  // references of what is never given back
@@ -245,19 +273,16 @@ inline void write(const Value& reference, Value v) {
   const Value before(place);
   place = v.leave();
 }
-inline bool truth(const Value& v) { return *data<const unsigned char>(v) != 0; }
 
 // One run of the program. What there is no value of ends it.
 struct Run {
-  const relay_parallel* parallel;
-  const unsigned char* weights;
+  Machine* machine;
+  const unsigned char* weights;  // where kernels read them
   Stop* stop;
   const char** message;
   Heap* heap;
   DLTensor* const* outputs;  // the caller's, or null
   const char* stack_end;     // how far calls may go
-  relay_parallel backwards;
-  uint64_t turned;  // a bit for each kernel: whether it went backwards last
   int32_t status;
   // A call in the place of another one, which has returned.
   Code code;
@@ -273,13 +298,6 @@ struct Run {
   }
   Value trap(const char* why) { return fail(kTrapped, why); }
   Value out_of_memory() { return fail(kLimit, "there is not enough memory"); }
-
-  // The loops of a kernel that goes to and fro (turns.h).
-  const relay_parallel* turn(uint32_t kernel) {
-    const uint64_t bit = uint64_t{1} << kernel % 64;
-    turned ^= bit;
-    return (turned & bit) != 0 ? &backwards : parallel;
-  }
 
   // At the beginning of every function. False if the run ends here.
   bool enter() {
@@ -319,14 +337,28 @@ inline Value with_elements(Cell* c, const int64_t* extents) {
   return Value(c);
 }
 
-inline Value make_tensor(Run& run, size_t element_bytes, uint32_t rank, const int64_t* extents) {
-  size_t bytes = 0;
-  if (!count_bytes(element_bytes, rank, extents, &bytes)) {
-    for (uint32_t i = 0; i < rank; ++i) {
-      if (extents[i] < 0) return run.trap("an extent of a tensor is negative");
-    }
-    return run.out_of_memory();
+// The bytes of its elements. False if there is no such tensor, which ends the run.
+inline bool count_elements(Run& run, size_t element_bytes, uint32_t rank, const int64_t* extents,
+                           size_t* bytes) {
+  if (count_bytes(element_bytes, rank, extents, bytes)) return true;
+  for (uint32_t i = 0; i < rank; ++i) {
+    if (extents[i] >= 0) continue;
+    run.trap("an extent of a tensor is negative");
+    return false;
   }
+  run.out_of_memory();
+  return false;
+}
+// The bytes of a tensor's elements.
+inline size_t bytes_of(Cell* tensor, size_t element_bytes) {
+  size_t bytes = 0;
+  (void)count_bytes(element_bytes, tensor->rank, tensor->extents(), &bytes);
+  return bytes;
+}
+// A tensor that has its elements itself, in the host's memory.
+inline Value make_host_tensor(Run& run, size_t element_bytes, uint32_t rank, const int64_t* extents) {
+  size_t bytes = 0;
+  if (!count_elements(run, element_bytes, rank, extents, &bytes)) return Value();
   Cell* c = take_cell(run, Kind::kTensor, 0, 0, rank, tensor_head(rank) + bytes);
   return c == nullptr ? Value() : with_elements(c, extents);
 }
@@ -372,7 +404,7 @@ inline Value make_reference(Run& run, Value contents) {
 }
 // An extent that a closure takes from around it.
 inline Value make_extent(Run& run, int64_t extent) {
-  Value v = make_tensor(run, sizeof extent, 0, nullptr);
+  Value v = make_host_tensor(run, sizeof extent, 0, nullptr);
   if (v) *data<int64_t>(v) = extent;
   return v;
 }
@@ -404,8 +436,18 @@ Value call(Run& run, const Value& callee, V... args) {
   return finish(run, self->code(run, self, list));
 }
 
-static_assert(sizeof(Heap) <= kWorkspaceBytes, "the heap lies in the workspace");
-inline void start_workspace(unsigned char* workspace, const relay_allocator* memory) {
-  (new (workspace) Heap)->start(memory);
+// Where a kernel writes a tensor, if not by itself: in an arena, or to the caller's memory for this output.
+struct Place {
+  unsigned char* memory = nullptr;
+  const DLTensor* output = nullptr;
+};
+inline Place output(Run& run, size_t i) {
+  return {nullptr, run.outputs != nullptr ? run.outputs[i] : nullptr};
 }
-inline void end_workspace(unsigned char* workspace) { reinterpret_cast<Heap*>(workspace)->end(); }
+
+// Does the caller's tensor, whose type has been checked, have so many bytes?
+inline bool has_room(const DLTensor& output, size_t element_bytes, size_t bytes) {
+  size_t room = 0;
+  return output.data != nullptr &&
+         count_bytes(element_bytes, static_cast<uint32_t>(output.ndim), output.shape, &room) && room == bytes;
+}

@@ -18,15 +18,24 @@ constexpr int64_t kPadding =
     4;  // elements between the columns of a tile that is put along its rows: other banks
 constexpr int64_t kManyBlocks = 128;    // that keep the machine busy
 constexpr int64_t kTermsOfAPart = 256;  // of a sum that several blocks share
+constexpr int64_t kTypical = 64;        // what is taken for an extent that is not known
 
 struct Tile {
   int64_t rows, columns, steps;
 };
 
+// How many there are of something: its axes' extents multiplied.
+struct Count {
+  Expr all;
+  std::optional<int64_t> known;  // nothing if an extent is not constant, or it is beyond 32 bits
+  // As far as it decides about tiles.
+  int64_t typical() const { return known.value_or(kTypical); }
+};
+
 struct Operand {
   Expr value;
   std::vector<Axis> axes;  // of the result, that only this operand knows
-  int64_t extent = 1;
+  Count count = {};
   bool along_sum = false;  // neighbours in memory are neighbours along the sum
 };
 
@@ -53,12 +62,13 @@ class Product {
         (row ? rows_ : columns_).axes.push_back(a);
       }
     }
-    const std::optional<int64_t> batches = constant_product(extents_of(batch_)),
-                                 steps = constant_product(extents_of(s_.reduction));
-    if (!batches || !steps || !measure(rows_) || !measure(columns_)) return false;
-    batches_ = *batches;
-    steps_ = *steps;
-    return rows_.extent >= kFew && columns_.extent >= kFew && steps_ >= kFew && choose_tile();
+    const auto is_large = [](const Count& c) { return c.known.value_or(kFew) >= kFew; };
+    batches_ = count(batch_);
+    steps_ = count(s_.reduction);
+    if (!measure(rows_) || !measure(columns_)) return false;
+    if (!is_large(rows_.count) || !is_large(columns_.count) || !is_large(steps_)) return false;
+    choose_tile();
+    return true;
   }
 
   Stmt write() {
@@ -76,82 +86,83 @@ class Product {
       shape.insert(shape.begin(), part.extent);
       parts = w_.temporary(s_.name + "_parts", d, shape);
     }
-    const int64_t steps = divide_up(divide_up(steps_, tile_.steps), parts_);  // of a part
-    const int64_t down = divide_up(rows_.extent, tile_.rows),
-                  across = divide_up(columns_.extent, tile_.columns);
+    const Expr steps = divide_up(divide_up(steps_.all, tile_.steps), parts_);  // of a part
+    const Expr down = divide_up(rows_.count.all, tile_.rows),
+               across = divide_up(columns_.count.all, tile_.columns);
     const Axis y = w_.axis("y", w_.index(kSide)), x = w_.axis("x", w_.index(kSide)),
                i = w_.axis("i", w_.index(rows)), j = w_.axis("j", w_.index(columns));
     const Expr sum = w_.pool().load(sums, {y.var, x.var, i.var, j.var});
 
-    Stmt tiles = w_.loop(ForKind::kBlockX, "block", parts_ * batches_ * down * across, [&](Expr block) {
-      std::vector<Expr> at =
-          unflatten(block, {part.extent, w_.index(batches_), w_.index(down), w_.index(across)});
-      const Expr which = at[0];
-      at.erase(at.begin());
-      const std::vector<Expr> batch = unflatten(at[0], extents_of(batch_));
-      const auto each_sum = [&](Expr ty, Expr tx,
-                                const std::function<Stmt(const std::vector<Binding>&)>& body) {
-        return w_.loop(ForKind::kUnrolled, "i", rows, [&](Expr r) {
-          return w_.loop(ForKind::kUnrolled, "j", columns, [&](Expr c) {
-            return body({{y, IterKind::kSpatial, ty},
-                         {x, IterKind::kSpatial, tx},
-                         {i, IterKind::kSpatial, r},
-                         {j, IterKind::kSpatial, c}});
-          });
-        });
-      };
-      Stmt begin = on_block([&](Expr ty, Expr tx) {
-        return each_sum(ty, tx, [&](const std::vector<Binding>& where) {
-          return w_.block(s_.name + "_init", where,
-                          w_.store(sums, {y.var, x.var, i.var, j.var}, w_.pool().constant(0, d)));
-        });
-      });
-      Stmt add = w_.loop(ForKind::kSerial, "step", steps, [&](Expr turn) {
-        const Expr step = which * steps + turn;
-        Stmt load = on_block([&](Expr ty, Expr tx) {
-          return w_.sequence({fill(a, rows_, tile_.rows, batch, at[1] * tile_.rows, step, ty, tx),
-                              fill(b, columns_, tile_.columns, batch, at[2] * tile_.columns, step, ty, tx)});
-        });
-        Stmt multiply = on_block([&](Expr ty, Expr tx) {
-          const Axis k = w_.axis("k", w_.index(tile_.steps));
-          return w_.loop(ForKind::kSerial, "k", tile_.steps, [&](Expr kk) {
+    Stmt tiles =
+        w_.loop(ForKind::kBlockX, "block", part.extent * batches_.all * down * across, [&](Expr block) {
+          std::vector<Expr> at = unflatten(block, {part.extent, batches_.all, down, across});
+          const Expr which = at[0];
+          at.erase(at.begin());
+          const std::vector<Expr> batch = unflatten(at[0], extents_of(batch_));
+          const auto each_sum = [&](Expr ty, Expr tx,
+                                    const std::function<Stmt(const std::vector<Binding>&)>& body) {
+            return w_.loop(ForKind::kUnrolled, "i", rows, [&](Expr r) {
+              return w_.loop(ForKind::kUnrolled, "j", columns, [&](Expr c) {
+                return body({{y, IterKind::kSpatial, ty},
+                             {x, IterKind::kSpatial, tx},
+                             {i, IterKind::kSpatial, r},
+                             {j, IterKind::kSpatial, c}});
+              });
+            });
+          };
+          Stmt begin = on_block([&](Expr ty, Expr tx) {
             return each_sum(ty, tx, [&](const std::vector<Binding>& where) {
-              std::vector<Binding> all = where;
-              all.push_back({k, IterKind::kReduction, kk});
-              const Expr left = w_.pool().load(a, {k.var, y.var * rows + i.var}),
-                         right = w_.pool().load(b, {k.var, x.var * columns + j.var});
-              return w_.block(
-                  s_.name, all,
-                  w_.store(sums, {y.var, x.var, i.var, j.var}, s_.combine->of(w_.pool(), sum, left * right)));
+              return w_.block(s_.name + "_init", where,
+                              w_.store(sums, {y.var, x.var, i.var, j.var}, w_.pool().constant(0, d)));
             });
           });
+          Stmt add = w_.loop(ForKind::kSerial, "step", steps, [&](Expr turn) {
+            const Expr step = which * steps + turn;
+            Stmt load = on_block([&](Expr ty, Expr tx) {
+              return w_.sequence(
+                  {fill(a, rows_, tile_.rows, batch, at[1] * tile_.rows, step, ty, tx),
+                   fill(b, columns_, tile_.columns, batch, at[2] * tile_.columns, step, ty, tx)});
+            });
+            Stmt multiply = on_block([&](Expr ty, Expr tx) {
+              const Axis k = w_.axis("k", w_.index(tile_.steps));
+              return w_.loop(ForKind::kSerial, "k", tile_.steps, [&](Expr kk) {
+                return each_sum(ty, tx, [&](const std::vector<Binding>& where) {
+                  std::vector<Binding> all = where;
+                  all.push_back({k, IterKind::kReduction, kk});
+                  const Expr left = w_.pool().load(a, {k.var, y.var * rows + i.var}),
+                             right = w_.pool().load(b, {k.var, x.var * columns + j.var});
+                  return w_.block(s_.name, all,
+                                  w_.store(sums, {y.var, x.var, i.var, j.var},
+                                           s_.combine->of(w_.pool(), sum, left * right)));
+                });
+              });
+            });
+            return w_.sequence({load, multiply});
+          });
+          Stmt result = on_block([&](Expr ty, Expr tx) {
+            return each_sum(ty, tx, [&](const std::vector<Binding>& where) {
+              const Expr row = at[1] * tile_.rows + ty * rows + where[2].value,
+                         column = at[2] * tile_.columns + tx * columns + where[3].value;
+              std::vector<Binding> all = where;
+              add_places(all, batch_, batch);
+              add_places(all, rows_.axes, unflatten(row, extents_of(rows_.axes)));
+              add_places(all, columns_.axes, unflatten(column, extents_of(columns_.axes)));
+              if (parts) all.push_back({part, IterKind::kSpatial, which});
+              Stmt store = parts ? w_.store(parts, places_of(part.var), sum)
+                                 : work_.write_back(w_, work_.variables(), with_init(sum));
+              store = w_.block(s_.name + "_result", all, store);
+              return w_.choose(logical_and(inside(row, rows_.count, tile_.rows),
+                                           inside(column, columns_.count, tile_.columns)),
+                               store, nullptr);
+            });
+          });
+          return w_.allocate(a, w_.allocate(b, w_.allocate(sums, w_.sequence({begin, add, result}))));
         });
-        return w_.sequence({load, multiply});
-      });
-      Stmt result = on_block([&](Expr ty, Expr tx) {
-        return each_sum(ty, tx, [&](const std::vector<Binding>& where) {
-          const Expr row = at[1] * tile_.rows + ty * rows + where[2].value,
-                     column = at[2] * tile_.columns + tx * columns + where[3].value;
-          std::vector<Binding> all = where;
-          add_places(all, batch_, batch);
-          add_places(all, rows_.axes, unflatten(row, extents_of(rows_.axes)));
-          add_places(all, columns_.axes, unflatten(column, extents_of(columns_.axes)));
-          if (parts) all.push_back({part, IterKind::kSpatial, which});
-          Stmt store = parts ? w_.store(parts, places_of(part.var), sum)
-                             : work_.write_back(w_, work_.variables(), with_init(sum));
-          store = w_.block(s_.name + "_result", all, store);
-          return w_.choose(logical_and(inside(row, rows_.extent, tile_.rows),
-                                       inside(column, columns_.extent, tile_.columns)),
-                           store, nullptr);
-        });
-      });
-      return w_.allocate(a, w_.allocate(b, w_.allocate(sums, w_.sequence({begin, add, result}))));
-    });
     return parts ? w_.sequence({tiles, add_up(parts, part)}) : tiles;
   }
 
  private:
-  static int64_t divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
+  static int64_t pieces(int64_t all, int64_t of) { return (all + of - 1) / of; }
 
   std::vector<Expr> places_of(Expr part) const {
     std::vector<Expr> out = work_.variables();
@@ -183,10 +194,14 @@ class Product {
 
   static constexpr int64_t kFew = 8;  // of rows, columns or steps: tiles would be mostly empty
 
+  Count count(const std::vector<Axis>& axes) {
+    const std::vector<Expr> extents = extents_of(axes);
+    return {product(w_.pool(), extents), constant_product(extents)};
+  }
+
   bool measure(Operand& o) {
-    const std::optional<int64_t> extent = constant_product(extents_of(o.axes));
-    if (!extent || o.axes.empty()) return false;
-    o.extent = *extent;
+    if (o.axes.empty()) return false;
+    o.count = count(o.axes);
     // Which way do neighbours in memory lie? Padding does not matter here.
     Stride sum = Stride::kNone, own = Stride::kNone;
     for_each_load(o.value, [&](const ExprNode* n) {
@@ -198,25 +213,26 @@ class Product {
   }
 
   int64_t blocks(const Tile& t) const {
-    return batches_ * divide_up(rows_.extent, t.rows) * divide_up(columns_.extent, t.columns);
+    return batches_.known.value_or(1) * pieces(rows_.count.typical(), t.rows) *
+           pieces(columns_.count.typical(), t.columns);
   }
-  // Blocks that share the sums of a tile, if there would be few else.
+  // Blocks that share the sums of a tile, if there would surely be few else.
   int64_t parts(const Tile& t) const {
-    return std::clamp<int64_t>(divide_up(kManyBlocks, blocks(t)), 1,
-                               std::max<int64_t>(steps_ / kTermsOfAPart, 1));
+    if (!batches_.known || !rows_.count.known || !columns_.count.known) return 1;
+    return std::clamp<int64_t>(pieces(kManyBlocks, blocks(t)), 1,
+                               std::max<int64_t>(steps_.typical() / kTermsOfAPart, 1));
   }
 
-  bool choose_tile() {
+  void choose_tile() {
     const int64_t bytes = static_cast<int64_t>(s_.buffer->dtype.bytes());
     // From the one that uses each loaded element most often to the one that makes most blocks.
     for (const Tile& t : {Tile{128, 128, 8}, Tile{64, 64, 16}, Tile{32, 64, 16}, Tile{32, 32, 16}}) {
       if (bytes * t.steps * (t.rows + t.columns + 2 * kPadding) > kSharedBytes) continue;
       tile_ = t;
       parts_ = parts(t);
-      const bool filled = rows_.extent >= t.rows && columns_.extent >= t.columns;
-      if (filled && blocks(t) * parts_ >= kManyBlocks) return true;
+      const bool filled = rows_.count.typical() >= t.rows && columns_.count.typical() >= t.columns;
+      if (filled && blocks(t) * parts_ >= kManyBlocks) return;
     }
-    return true;
   }
 
   // Tiles are kept with the sum outermost, so that a thread's rows are neighbours.
@@ -231,14 +247,11 @@ class Product {
     });
   }
 
-  Expr inside(Expr index, int64_t extent, int64_t tile) {
-    return extent % tile == 0 ? w_.pool().integer(1, kBool) : less(index, w_.index(extent));
+  Expr inside(Expr index, const Count& of, int64_t tile) {
+    return of.known && *of.known % tile == 0 ? w_.pool().integer(1, kBool) : less(index, of.all);
   }
 
-  Expr known_term(Expr term) {
-    const int64_t all = divide_up(divide_up(steps_, tile_.steps), parts_) * parts_ * tile_.steps;
-    return all == steps_ ? w_.pool().integer(1, kBool) : less(term, w_.index(steps_));
-  }
+  Expr known_term(Expr term) { return inside(term, steps_, parts_ * tile_.steps); }
 
   static bool is_zero(Expr e) {
     return (e->kind == ExprKind::kFloat && e->float_value == 0) ||
@@ -270,7 +283,7 @@ class Product {
       Stmt load = w_.block(to->name.str() + "_load", all, w_.store(to, {k.var, i.var}, o.value));
       Stmt zero = w_.block(to->name.str() + "_zero", local,
                            w_.store(to, {k.var, i.var}, w_.pool().constant(0, o.value->dtype)));
-      return w_.choose(logical_and(inside(at, o.extent, extent), known_term(term)), load, zero);
+      return w_.choose(logical_and(inside(at, o.count, extent), known_term(term)), load, zero);
     });
   }
 
@@ -279,7 +292,8 @@ class Product {
   const Stage& s_;
   std::vector<Axis> batch_;
   Operand rows_, columns_;
-  int64_t batches_ = 1, steps_ = 1, parts_ = 1;
+  Count batches_ = {}, steps_ = {};
+  int64_t parts_ = 1;
   Tile tile_ = {};
 };
 

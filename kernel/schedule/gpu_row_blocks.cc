@@ -35,21 +35,22 @@ class RowBlocks {
   }
 
   Stmt write() {
-    const int64_t rows = *constant_product(row_extents());
+    const std::optional<int64_t> rows = constant_product(row_extents());
     threads_ = longest_ <= kWarpARow ? kWarp : kThreads;
-    together_ = kThreads / threads_;
-    while (rows % together_ != 0) together_ /= 2;
+    together_ = rows ? kThreads / threads_ : 1;
+    while (rows && *rows % together_ != 0) together_ /= 2;
     row_ = w_.axis("row", w_.index(together_));
     keep_temporaries();
-    Stmt all = w_.loop(ForKind::kBlockX, "block", rows / together_, [&](Expr block) {
-      block_ = block;
-      std::vector<Stmt> body;
-      for (const Stage* s : stages_)
-        body.push_back(s->kind == StageKind::kReduce && is_shared(*s) ? reduce(*s) : elements(*s));
-      Stmt out = w_.sequence(body);
-      for (const auto& [buffer, near] : near_) out = w_.allocate(near, out);
-      return out;
-    });
+    Stmt all = w_.loop(
+        ForKind::kBlockX, "block", divide_up(product(w_.pool(), row_extents()), together_), [&](Expr block) {
+          block_ = block;
+          std::vector<Stmt> body;
+          for (const Stage* s : stages_)
+            body.push_back(s->kind == StageKind::kReduce && is_shared(*s) ? reduce(*s) : elements(*s));
+          Stmt out = w_.sequence(body);
+          for (const auto& [buffer, near] : near_) out = w_.allocate(near, out);
+          return out;
+        });
     return all;
   }
 
@@ -63,14 +64,15 @@ class RowBlocks {
   bool is_shared(const Stage& s) const {
     const std::optional<int64_t> results = constant_product(rest_of(s.spatial, axes_)),
                                  terms = constant_product(extents_of(s.reduction));
-    return results && terms && *results == 1 && *terms >= kWorthSharing;
+    return results == 1 && (!terms || *terms >= kWorthSharing);
   }
 
   bool fits() {
     const std::vector<Expr> rows = row_extents();
     const std::optional<int64_t> count = constant_product(rows);
-    if (!count || *count < 1) return false;
+    if (count == 0) return false;
     longest_ = 1;
+    bool open = false;  // some row is of an extent that is not known, and may be long
     int64_t joins = 0, partial_bytes = 0;
     std::vector<const Buffer*> written;
     for (const Stage* s : stages_) {
@@ -79,15 +81,17 @@ class RowBlocks {
       }
       const std::optional<int64_t> results = constant_product(rest_of(s->spatial, axes_)),
                                    terms = constant_product(extents_of(s->reduction));
-      if (!results || !terms || *results < 1 || *terms < 1) return false;
+      if (results == 0 || terms == 0) return false;
       if (s->kind == StageKind::kReduce) {
         // Long reductions of which a row has several are better shared out to the whole machine.
-        if (*results > 1 && *terms >= kWorthSharing) return false;
+        if (results != 1 && (!terms || *terms >= kWorthSharing)) return false;
         if (is_shared(*s) && !neutral(w_, *s->combine, s->buffer->dtype)) return false;
         joins += is_shared(*s);
         partial_bytes += kThreads * static_cast<int64_t>(s->buffer->dtype.bytes());
       }
-      longest_ = std::max({longest_, *results, is_shared(*s) ? *terms : int64_t{1}});
+      open |= !results || !terms;
+      constexpr int64_t kOpen = kWarpARow + 1;
+      longest_ = std::max({longest_, results.value_or(kOpen), is_shared(*s) ? terms.value_or(kOpen) : 1});
       // What was written here is read in its own row.
       bool own = true;
       const auto look = [&](Expr e) {
@@ -102,7 +106,8 @@ class RowBlocks {
       written.push_back(s->buffer);
     }
     if (partial_bytes > kSharedBytes - kTemporaryBytes) return false;
-    return joins > 0 && (*count >= kFewRows || longest_ < kLongForOneBlock);
+    if (count && *count < kFewRows && open) return false;
+    return joins > 0 && ((count && *count >= kFewRows) || longest_ < kLongForOneBlock);
   }
 
   // Temporaries that nothing else reads stay in the block, as far as there is room.
@@ -119,9 +124,10 @@ class RowBlocks {
         return reads;
       });
       std::vector<Expr> shape = rest_of(s->spatial, axes_);
-      const int64_t bytes =
-          *constant_product(shape) * together_ * static_cast<int64_t>(s->buffer->dtype.bytes());
-      if (read_elsewhere || bytes > room) continue;
+      const std::optional<int64_t> count = constant_product(shape);
+      if (read_elsewhere || !count) continue;
+      const int64_t bytes = *count * together_ * static_cast<int64_t>(s->buffer->dtype.bytes());
+      if (bytes > room) continue;
       room -= bytes;
       shape.insert(shape.begin(), w_.index(together_));
       near_[s->buffer] = w_.shared(s->buffer->name.str() + "_rows", s->buffer->dtype, shape);
@@ -151,11 +157,13 @@ class RowBlocks {
   Stmt each_row(const std::function<Stmt(Expr)>& body) {
     return together_ == 1 ? body(w_.index(0)) : bound(w_, ForKind::kThreadY, together_, body);
   }
-  // i of [0, count) in turns: neighbouring threads have neighbours.
-  Stmt in_turns(Expr thread, int64_t count, const std::function<Stmt(Expr)>& body) {
-    return w_.loop(ForKind::kSerial, "turn", (count + threads_ - 1) / threads_, [&](Expr turn) {
+  // i of as many as the extents multiply to, in turns: neighbouring threads have neighbours.
+  Stmt in_turns(Expr thread, const std::vector<Expr>& extents, const std::function<Stmt(Expr)>& body) {
+    const Expr count = product(w_.pool(), extents);
+    const std::optional<int64_t> known = constant_product(extents);
+    return w_.loop(ForKind::kSerial, "turn", divide_up(count, threads_), [&](Expr turn) {
       const Expr i = turn * threads_ + thread;
-      return count % threads_ == 0 ? body(i) : w_.choose(less(i, w_.index(count)), body(i), nullptr);
+      return known && *known % threads_ == 0 ? body(i) : w_.choose(less(i, count), body(i), nullptr);
     });
   }
   std::vector<Binding> place(const Stage& s, Expr row, Expr rest) {
@@ -169,10 +177,11 @@ class RowBlocks {
 
   // Results by a thread each, reductions that are short included.
   Stmt elements(const Stage& s) {
-    const int64_t count = *constant_product(rest_of(s.spatial, axes_));
+    const std::vector<Expr> rest = rest_of(s.spatial, axes_);
+    const int64_t busy = std::min(constant_product(rest).value_or(threads_), threads_);
     return each_row([&](Expr row) {
-      return bound(w_, ForKind::kThreadX, std::min(count, threads_), [&](Expr thread) {
-        return in_turns(thread, count, [&](Expr i) {
+      return bound(w_, ForKind::kThreadX, busy, [&](Expr thread) {
+        return in_turns(thread, rest, [&](Expr i) {
           const std::vector<Binding> at = place(s, row, i);
           if (s.kind == StageKind::kCompute) return w_.block(s.name, at, store(s, here(s.value)));
           const Buffer* sum = w_.local(s.name + "_sum", s.buffer->dtype, {w_.index(1)});
@@ -194,7 +203,6 @@ class RowBlocks {
   }
 
   Stmt reduce(const Stage& s) {
-    const int64_t length = *constant_product(extents_of(s.reduction));
     const Expr nothing = neutral(w_, *s.combine, s.buffer->dtype);
     const Buffer* partial =
         w_.shared(s.name + "_partial", s.buffer->dtype, {w_.index(together_), w_.index(threads_)});
@@ -204,7 +212,7 @@ class RowBlocks {
     Stmt parts = each_row([&](Expr row) {
       return bound(w_, ForKind::kThreadX, threads_, [&](Expr t) {
         Stmt begin = w_.block(s.name + "_init", {}, w_.store(sum, {w_.index(0)}, nothing));
-        Stmt terms = in_turns(t, length, [&](Expr i) {
+        Stmt terms = in_turns(t, extents_of(s.reduction), [&](Expr i) {
           std::vector<Binding> all = place(s, row, w_.index(0));
           const std::vector<Expr> at = unflatten(i, extents_of(s.reduction));
           for (size_t d = 0; d < at.size(); ++d) all.push_back({s.reduction[d], IterKind::kReduction, at[d]});

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "kernel/schedule/gpu_rules.h"
+#include "kernel/schedule/primitive.h"
 #include "kernel/statements.h"
 
 namespace relay::kernel::schedule::gpu {
@@ -65,23 +66,25 @@ Stmt write_row_reduction(Writer& w, const Work& work) {
   if (!s.combine || s.reduction.empty()) return nullptr;
   const std::vector<Expr> extents = extents_of(s.spatial), along = extents_of(s.reduction);
   const std::optional<int64_t> rows = constant_product(extents), length = constant_product(along);
-  if (!rows || !length || *rows < 1 || *length < kWorthSharing) return nullptr;
+  // An extent that is not known may be large.
+  if (rows == 0 || (length && *length < kWorthSharing)) return nullptr;
   // Neighbouring threads load neighbouring elements along the row; or there are too few elements for a thread each.
   const bool contiguous = worst_stride(s.next, s.reduction.back().var, s.bounds) != Stride::kOther;
-  if (!contiguous && *rows >= kEnoughThreads / kWarp) return nullptr;
+  if (!contiguous && (!rows || *rows >= kEnoughThreads / kWarp)) return nullptr;
   const Expr nothing = neutral(w, *s.combine, s.buffer->dtype);
   if (!nothing) return nullptr;
 
-  const int64_t threads = *length >= kBlockARow ? kThreads : kWarp;
-  int64_t together = kThreads / threads;  // rows of a block
-  while (*rows % together != 0) together /= 2;
+  const int64_t threads = !length || *length >= kBlockARow ? kThreads : kWarp;
+  int64_t together = rows ? kThreads / threads : 1;  // rows of a block
+  while (rows && *rows % together != 0) together /= 2;
+  const Expr terms_of_a_row = product(w.pool(), along);
   const Buffer* partial =
       w.shared(s.name + "_partial", s.buffer->dtype, {w.index(together), w.index(threads)});
   const Buffer* sum = w.local(s.name + "_sum", s.buffer->dtype, {w.index(1)});
   const Expr so_far = w.pool().load(sum, {w.index(0)});
   const Axis row = w.axis("row", w.index(together)), thread = w.axis("thread", w.index(threads));
 
-  return w.loop(ForKind::kBlockX, "block", *rows / together, [&](Expr block) {
+  return w.loop(ForKind::kBlockX, "block", divide_up(product(w.pool(), extents), together), [&](Expr block) {
     const auto each_row = [&](const std::function<Stmt(Expr)>& body) {
       return together == 1 ? body(w.index(0)) : bound(w, ForKind::kThreadY, together, body);
     };
@@ -89,7 +92,7 @@ Stmt write_row_reduction(Writer& w, const Work& work) {
     Stmt parts = each_row([&](Expr r) {
       return bound(w, ForKind::kThreadX, threads, [&](Expr t) {
         Stmt begin = w.block(s.name + "_init", {}, w.store(sum, {w.index(0)}, nothing));
-        Stmt terms = w.loop(ForKind::kSerial, "k", (*length + threads - 1) / threads, [&](Expr k) {
+        Stmt terms = w.loop(ForKind::kSerial, "k", divide_up(terms_of_a_row, threads), [&](Expr k) {
           const Expr i = k * threads + t;
           std::vector<Binding> bindings = place(r);
           const std::vector<Expr> at = unflatten(i, along);
@@ -97,7 +100,7 @@ Stmt write_row_reduction(Writer& w, const Work& work) {
             bindings.push_back({s.reduction[d], IterKind::kReduction, at[d]});
           Stmt term =
               w.block(s.name, bindings, w.store(sum, {w.index(0)}, s.combine->of(w.pool(), so_far, s.next)));
-          return *length % threads == 0 ? term : w.choose(less(i, w.index(*length)), term, nullptr);
+          return length && *length % threads == 0 ? term : w.choose(less(i, terms_of_a_row), term, nullptr);
         });
         Stmt keep = w.block(s.name + "_keep", {{row, IterKind::kSpatial, r}, {thread, IterKind::kSpatial, t}},
                             w.store(partial, {row.var, thread.var}, so_far));

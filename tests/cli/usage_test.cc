@@ -104,8 +104,16 @@ TEST_F(Usage, AGpuIsATargetByItself) {
   refused({"compile", "m.relay", "--target", "cuda", "--weights-file"}, kUsage, {"--weights-file"});
   refused({"compile", "m.relay", "--target", "cuda", "--threads", "2"}, kUsage, {"--threads"});
   refused({"compile", "m.relay", "--target", "cuda", "--bounds", "n:4"}, kUsage,
-          {"--bounds", "--input-shapes"});
+          {"--bounds", "no input has the shape variable `n`"});
   refused({"compile", "m.relay", "--target", "cuda", "--emit", "cpp"}, kUsage, {"--emit cuda"});
+  write("loop.relay", R"(
+def @main(%x: Tensor[(n), float32], %i: int32) -> Tensor[(n), float32] {
+  if (%i == 0) { %x } else { @main(%x + %x, %i - 1) }
+})");
+  const std::string source =
+      works({"compile", "loop.relay", "--target", "cuda", "--emit", "cuda", "--bounds", "n:2048"});
+  EXPECT_NE(source.find("if (!truth(run, "), std::string::npos) << source;
+  EXPECT_NE(source.find("kVariableBounds[] = {2048"), std::string::npos) << source;
   refused({"compile", "m.relay", "--emit", "cuda"}, kUsage, {"--target cuda:sm_90"});
   refused({"run", "m.relay", "--engine", "graph", "--target", "cuda"}, kUnsupported, {"no target `cuda`"});
   refused({"opt", "m.relay", "-O2", "--target", "cuda", "--emit", "llvm"}, kUnsupported, {"--emit cuda"});

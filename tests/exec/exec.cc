@@ -37,12 +37,10 @@ tools::VerifyOptions options() {
   return out;
 }
 
-// Engines for static dataflow of known shapes skip other programs; for a GPU, `lower` may be the first to find that a shape
-// is not known. The others skip nothing.
+// The engine for static dataflow of known shapes skips other programs. The others skip nothing.
 bool may_skip(const std::string& engine, const std::string& slug) {
   static const std::map<std::string, std::set<std::string>> kReasons = {
       {"graph", {"not-static-dataflow", "dynamic-shape"}},
-      {"aot-cuda", {"not-static-dataflow", "dynamic-shape", "cannot-lower"}},
   };
   const auto reasons = kReasons.find(engine);
   return reasons != kReasons.end() && reasons->second.contains(slug);

@@ -16,6 +16,7 @@
 #include <fstream>
 
 #include "aot/build.h"
+#include "aot/cuda/machine.h"
 #include "aot/cuda/target.h"
 #include "aot/program.h"
 #include "base/cat.h"
@@ -41,11 +42,12 @@ namespace {
 
 bool update = false;
 
-// Kernels as CUDA, each launch with its grid.
-std::string cuda_of(const Module& m) {
+// Kernels as CUDA, each launch with its grid, and what calls them unless that is a plan.
+std::string cuda_of(const Module& m, Diagnostics& diagnostics) {
   std::string out;
+  std::map<Symbol, kernel::Printed> all;
   for (const auto& [name, kernel] : m.kernels()) {
-    const kernel::Printed printed = kernel::print(*kernel, kernel::kCudaDialect);
+    const kernel::Printed& printed = all[name] = kernel::print(*kernel, kernel::kCudaDialect);
     out += printed.text;
     for (const kernel::Launch& l : printed.launches) {
       const auto shown = [](kernel::Expr e) { return e ? kernel::show(e) : std::string("1"); };
@@ -54,7 +56,10 @@ std::string cuda_of(const Module& m) {
     }
     out += "\n";
   }
-  return out;
+  const Result<aot::Program> program = aot::make_program(m, "main", diagnostics, passes::Shapes::kConstant);
+  if (!program || program->functions.empty()) return out;
+  aot::cuda::GpuMachine machine(all);
+  return out + aot::print_functions(*program, "", machine, [](size_t i) { return 64 * i; });
 }
 
 std::string kernels_of(const Module& m) {
@@ -221,7 +226,7 @@ std::string run(const Command& c, const tools::TestFile& file, Diagnostics& diag
   if (!done) return "";
   if (c.name == "opt") return op::text_of(*done);
   if (c.name == "lower") return kernels_of(*done);
-  if (c.name == "cuda") return cuda_of(*done);
+  if (c.name == "cuda") return cuda_of(*done, diagnostics);
   if (c.name == "plan") {
     Result<passes::Plan> plan = passes::plan_memory(*done, c.option("function", "main"), diagnostics);
     return plan ? passes::show(*plan) : "";
@@ -237,8 +242,8 @@ std::string run(const Command& c, const tools::TestFile& file, Diagnostics& diag
     const Result<aot::Program> program = aot::make_program(*done, c.option("function", "main"), diagnostics);
     if (!program) return "";
     if (program->functions.empty()) return passes::show(program->plan);
-    return aot::print_functions(
-        *program, "", [](const kernel::Kernel& k) { return k.name.str(); }, [](size_t i) { return 64 * i; });
+    aot::CpuMachine machine([](const kernel::Kernel& k) { return k.name.str(); });
+    return aot::print_functions(*program, "", machine, [](size_t i) { return 64 * i; });
   }
   ADD_FAILURE() << path << ": there is no command `" << c.name << "`";
   return "";

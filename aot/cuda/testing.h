@@ -1,0 +1,45 @@
+// Programs for GPUs as text and as emulated artifacts, for tests.
+#pragma once
+
+#include "aot/cuda/build.h"
+#include "aot/cuda/emit.h"
+#include "aot/testing.h"
+
+namespace relay::aot::cuda {
+
+inline Sources sources_of(std::string_view program, const EmitOptions& options = {}) {
+  Diagnostics diagnostics;
+  ParseOptions parsing;
+  passes::RunnerOptions run;
+  aim_at_gpu(2, run);
+  const Result<Module> parsed = parse("test", std::string(program), diagnostics, op::operators(), parsing);
+  const Result<Module> lowered = parsed ? passes::run_pipeline(*parsed, default_pipeline(2), run, diagnostics)
+                                        : Result<Module>(kReported);
+  const Result<Program> made = lowered
+                                   ? make_program(*lowered, "main", diagnostics, passes::Shapes::kConstant)
+                                   : Result<Program>(kReported);
+  const Result<Sources> out = made ? emit(*made, {}, options, diagnostics) : Result<Sources>(kReported);
+  EXPECT_TRUE(out.ok()) << diagnostics.render(parsing.into.context().sources());
+  return out ? *out : Sources();
+}
+
+// For as long as it lives.
+class Environment {
+ public:
+  Environment(const char* name, const char* value) : name_(name) { setenv(name, value, 1); }
+  ~Environment() { unsetenv(name_); }
+  Environment(const Environment&) = delete;
+
+ private:
+  const char* name_;
+};
+
+// A program that runs under the emulation.
+struct Emulated : Compiled {
+  explicit Emulated(std::string_view program, const EmitOptions& options = {}) : Compiled(NotYet()) {
+    EXPECT_EQ(build_emulated(sources_of(program, options), folder.path(), path), "");
+    load();
+  }
+};
+
+}  // namespace relay::aot::cuda
