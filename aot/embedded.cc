@@ -38,5 +38,6 @@ const std::string_view kThreadsSource = texts::kThreadsSource;
 const std::string_view kTurnsSource = texts::kTurnsSource;
 const std::string_view kValueRunSource = texts::kValueRunSource;
 const std::string_view kValuesSource = texts::kValuesSource;
+const std::string_view kWeightsFileSource = texts::kWeightsFileSource;
 
 }  // namespace relay::aot

@@ -39,5 +39,6 @@ extern const std::string_view kThreadsSource;         // aot/support/threads.cc
 extern const std::string_view kTurnsSource;           // aot/support/turns.cc
 extern const std::string_view kValueRunSource;        // aot/support/value_run.cc
 extern const std::string_view kValuesSource;          // aot/support/values.cc
+extern const std::string_view kWeightsFileSource;     // aot/support/weights_file.cc
 
 }  // namespace relay::aot

@@ -342,15 +342,9 @@ class Emitter {
   }
 
   std::string weights_text() const {
-    if (options_.weights == Weights::kFile) {
-      return cat("#define RELAY_WEIGHTS_FILE ", c_literal(options_.model_name + ".safetensors"), "\n",
-                 "constexpr uint64_t kWeightsOffset = ", weights_.head.size(), ";\n",
-                 "constexpr uint64_t kWeightsBytes = ", weights_.data.size(), ";\n",
-                 "const char kWeightsHead[] = ", c_literal(weights_.head), ";\n");
-    }
+    if (options_.weights == Weights::kFile) return print_weights_file(weights_, options_.model_name);
     return embed_weights(weights_.data.empty() ? std::string_view() : options_.weights_source) +
-           "extern \"C\" __attribute__((visibility(\"hidden\"))) const unsigned char relay_weights_begin[];\n"
-           "const unsigned char* relay_embedded_weights() { return relay_weights_begin; }\n";
+           declare_embedded_weights();
   }
 
   std::string model_source(const std::string& description) const {
@@ -375,8 +369,8 @@ class Emitter {
       out += print_interface(interface());
     }
     out += extents_.print(options_.bounds) + variants() + "\n}  // namespace\n\n";
-    return cat(out, kThreadsSource, "\n", kModelSource, "\n", kReportSource, "\n", kTensorsSource, "\n",
-               has_values() ? "" : kOutputsSource, "\n",
+    return cat(out, kThreadsSource, "\n", kWeightsFileSource, "\n", kModelSource, "\n", kReportSource, "\n",
+               kTensorsSource, "\n", has_values() ? "" : kOutputsSource, "\n",
                has_values() ? cat(kCpuValueRunSource, "\n", kValueRunSource) : std::string(kPlanRunSource),
                "\n", has_values() ? "" : kNoValuesSource, "\n", kArtifactSource, "\n", kInterfaceSource,
                options_.program ? cat("\n", kNpySource, "\n", kMainSource) : "");

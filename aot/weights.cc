@@ -72,6 +72,18 @@ WeightsLayout lay_out_weights(const std::vector<Tensor>& constants) {
   return out;
 }
 
+std::string print_weights_file(const WeightsLayout& weights, std::string_view name) {
+  return cat("#define RELAY_WEIGHTS_FILE ", c_literal(cat(name, ".safetensors")), "\n",
+             "constexpr uint64_t kWeightsOffset = ", weights.head.size(), ";\n",
+             "constexpr uint64_t kWeightsBytes = ", weights.data.size(), ";\n",
+             "const char kWeightsHead[] = ", c_literal(weights.head), ";\n");
+}
+
+std::string declare_embedded_weights() {
+  return "extern \"C\" __attribute__((visibility(\"hidden\"))) const unsigned char relay_weights_begin[];\n"
+         "static const unsigned char* relay_embedded_weights() { return relay_weights_begin; }\n";
+}
+
 std::string embed_weights(std::string_view file) {
   return cat(R"(asm(".section .rodata\n"
     ".balign 64\n"

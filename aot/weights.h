@@ -21,8 +21,13 @@ struct WeightsLayout {
 // safetensors format allows none). The head's metadata holds a hash of the data.
 WeightsLayout lay_out_weights(const std::vector<Tensor>& constants);
 
+// The constants that say which file has the weights: that of the layout, called NAME.safetensors.
+std::string print_weights_file(const WeightsLayout& weights, std::string_view name);
+
 // C++ that puts the bytes of a file, if one is named, into the library, at relay_weights_begin. The assembler takes the file as
 // it is: no literals, no time.
 std::string embed_weights(std::string_view file);
+// C++ that declares it to another file, as `relay_embedded_weights`.
+std::string declare_embedded_weights();
 
 }  // namespace relay::aot

@@ -245,7 +245,6 @@ std::optional<aot::Program> lower(const Options& o, const Model& model, const na
 // What of the options means nothing for a GPU; empty if there is no such thing.
 std::string wrong_for_gpu(const Options& o) {
   if (o.targets.size() > 1) return "--target: a library for a GPU holds code for no other target";
-  if (o.weights_file) return "--weights-file: the weights of a library for a GPU are inside it";
   if (o.threads != 1) return "--threads: a run on a GPU uses one thread of the host";
   if (!o.link.empty()) return "--link: what runs on a GPU calls no C functions";
   if (o.emit == "cpp") return "--emit cpp: the source for a GPU is CUDA: --emit cuda";
@@ -262,6 +261,7 @@ void run_for_gpu(const Options& o, Session& s) {
   CHECK(aot::cuda::parse_target(o.targets[0], target).empty(), "the option was checked");
   aot::cuda::EmitOptions emit;
   emit.licence = licence_text(o, s);
+  emit.weights = o.weights_file ? aot::Weights::kFile : aot::Weights::kEmbedded;
   const Product product = product_of(o, emit.licence, s);
   if (s.exit_code != kOk) return;
   stages.next("read and check");
@@ -294,10 +294,11 @@ void run_for_gpu(const Options& o, Session& s) {
   if (o.emit == "cuda") return deliver(aot::listing(*sources), o, s);
   progress.step("compiling CUDA");
   stages.next("compile CUDA and link");
-  aot::cuda::CompileOptions compile{.opt_level = o.opt_level};
+  aot::cuda::CompileOptions compile{.opt_level = o.opt_level, .weights = emit.weights};
   if (product.package) compile.soname = product.package->soname();
   const Result<std::string> library = aot::cuda::compile(*sources, target, compile, diagnostics);
-  const Written written = library ? write(product, {}, *sources, *library, diagnostics) : Written(kReported);
+  const Written written =
+      library ? write(product, {emit.weights}, *sources, *library, diagnostics) : Written(kReported);
   if (!written) {
     s.fail(diagnostics, model->module.context().sources());
     return;

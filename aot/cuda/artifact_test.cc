@@ -232,7 +232,46 @@ TEST(CudaArtifact, ADeviceWithoutMemoryIsALimit) {
   EXPECT_NE(r.warned.find("for a context"), std::string::npos) << r.warned;
 }
 
-TEST(CudaArtifact, WeightsOfAFileAreRefused) {
+TEST(CudaArtifact, WeightsMayBeAFileBesideTheLibrary) {
+  const Emulated c("def @main(%x: Tensor[(2), float32]) { add(%x, tensor([3, 5], float32)) }",
+                   {.weights = Weights::kFile});
+  const auto opens = [&](const char* path, const std::string& why) {
+    char error[512] = "";
+    relay_open_options options = {};
+    options.struct_size = sizeof options;
+    options.weights_path = path;
+    options.error = error;
+    options.error_size = sizeof error;
+    relay_model* model = nullptr;
+    const relay_status status = c.api->model_open(&options, &model);
+    EXPECT_EQ(status, why.empty() ? RELAY_OK : RELAY_BAD_MODEL) << error;
+    EXPECT_NE(std::string(error).find(why), std::string::npos) << error;
+    EXPECT_EQ(c.api->model_close(model), RELAY_OK);
+  };
+  opens("/nowhere/w.safetensors", "cannot open the weights");
+  opens(c.path.c_str(), "bytes, this model's have");
+  opens(c.weights().c_str(), "");
+  std::string bytes;
+  ASSERT_EQ(read_file(c.weights(), 1 << 20, bytes), "");
+  std::string other = bytes;
+  other[20] ^= 1;
+  ASSERT_EQ(write_file_atomically(c.weights(), other), "");
+  opens(nullptr, "belong to another model");
+  ASSERT_EQ(write_file_atomically(c.weights(), bytes), "");
+  const Session s(c);
+  ASSERT_EQ(s.status, RELAY_OK);
+  float x[2] = {1, 2}, y[2] = {};
+  int64_t shape[1] = {2};
+  DLTensor in = {x, {kDLCPU, 0}, 1, {kDLFloat, 32, 1}, shape, nullptr, 0}, out = in;
+  out.data = y;
+  const DLTensor* inputs[] = {&in};
+  DLTensor* outputs[] = {&out};
+  ASSERT_EQ(c.api->run(s.context, inputs, 1, outputs, 1), RELAY_OK) << s.said();
+  EXPECT_EQ(y[0], 4);
+  EXPECT_EQ(y[1], 7);
+}
+
+TEST(CudaArtifact, AFileForWeightsThatAreInsideIsRefused) {
   char error[128] = "";
   relay_open_options options = {};
   options.struct_size = sizeof options;

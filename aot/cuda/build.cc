@@ -76,14 +76,16 @@ std::string find_nvcc(std::string& out) {
 
 Result<std::string> compile(const Sources& sources, const Target& target, const CompileOptions& options,
                             Diagnostics& diagnostics) {
-  if (std::string wrong = too_large_to_embed(sources.weights_bytes); !wrong.empty()) {
+  const bool embeds = options.weights == Weights::kEmbedded;
+  if (std::string wrong = too_large_to_embed(sources.weights_bytes); embeds && !wrong.empty()) {
     diagnostics.error(Span::none(), "cannot-compile", std::move(wrong))
-        .note("the weights of a library for a GPU are inside it; one for the CPU may have them in a file");
+        .note("`relay compile --weights-file` puts them into a file beside the library");
     return kReported;
   }
   TemporaryFolder folder;
   std::string wrong = folder.make();
-  if (wrong.empty()) wrong = write_file_atomically(cat(folder.path(), "/", kWeightsSource), sources.weights);
+  if (wrong.empty() && embeds)
+    wrong = write_file_atomically(cat(folder.path(), "/", kWeightsSource), sources.weights);
   const std::string made = folder.path() + "/model.so";
   if (wrong.empty()) wrong = compile_in(folder.path(), sources, target, options, made);
   std::string bytes;
@@ -99,7 +101,7 @@ Result<std::vector<std::string>> build(const Sources& sources, const Target& tar
                                        Diagnostics& diagnostics) {
   const Result<std::string> bytes = compile(sources, target, options, diagnostics);
   if (!bytes) return kReported;
-  return write_artifact(library, {}, sources, *bytes, diagnostics);
+  return write_artifact(library, {options.weights}, sources, *bytes, diagnostics);
 }
 
 namespace {

@@ -18,19 +18,21 @@ namespace relay::aot::cuda {
 struct CompileOptions {
   int opt_level = 2;        // at 0 and 1 multiplication and addition are not contracted
   std::string soname = {};  // of the library; empty: none
+  Weights weights = Weights::kEmbedded;
 };
 
 // Compiles and links by nvcc: the bytes of the library, which needs the C library and the driver. Reports "cannot-compile".
 Result<std::string> compile(const Sources& sources, const Target& target, const CompileOptions& options,
                             Diagnostics& diagnostics);
 
-// Writes NAME.so and NAME.h for `library` = DIR/NAME.so, both whole or neither. Returns their paths. Reports "cannot-compile"
+// Writes NAME.so, NAME.h and, if the weights are a file, NAME.safetensors, for `library` = DIR/NAME.so: all whole or none. Returns their paths. Reports "cannot-compile"
 // and "file-unwritable".
 Result<std::vector<std::string>> build(const Sources& sources, const Target& target,
                                        const CompileOptions& options, const std::string& library,
                                        Diagnostics& diagnostics);
 
-// The same text as a library that runs on the CPU, at `library`, for which the folder must exist. Returns what went wrong, or
+// The same text as a library that runs on the CPU, at `library`, for which the folder must exist; weights that are a file
+// are the caller's to write. Returns what went wrong, or
 // an empty text.
 [[nodiscard]] std::string build_emulated(const Sources& sources, const std::string& folder,
                                          const std::string& library);

@@ -56,16 +56,16 @@ class Emitter {
         options_(options),
         extents_(plan_.inputs, plan_.outputs) {
     for (const kernel::Kernel* k : program.kernels) kernels_.emplace(k->name, k);
-    // Equal constants are one; each begins where a thread may load 16 bytes.
-    std::map<std::string, uint64_t> places;
-    for (const Tensor& t : plan_.constants) {
-      std::string bytes(static_cast<const char*>(t.data()), t.bytes());
-      const auto [it, fresh] = places.emplace(bytes, device_weights_);
+    // Equal constants are one; on the device each begins where a thread may load 16 bytes.
+    layout_ = lay_out_weights(plan_.constants);
+    std::map<uint64_t, uint64_t> places;  // on the device, by that in the file
+    for (size_t i = 0; i < plan_.constants.size(); ++i) {
+      const uint64_t bytes = plan_.constants[i].bytes();
+      const auto [it, fresh] = places.emplace(layout_.offsets[i], device_weights_);
       constants_.push_back(it->second);
-      if (!fresh || bytes.empty()) continue;
-      weights_.push_back({data_.size(), bytes.size(), device_weights_});
-      device_weights_ += aligned(bytes.size());
-      data_ += bytes;
+      if (!fresh || bytes == 0) continue;
+      weights_.push_back({layout_.offsets[i], bytes, device_weights_});
+      device_weights_ += aligned(bytes);
     }
     if (has_values()) {
       failures_ = take(kFailureWords * sizeof(int32_t));
@@ -91,17 +91,17 @@ class Emitter {
     }
     out.description = description();
     out.kernels = kernels_.size();
-    out.weights_bytes = data_.size();
+    out.weights_bytes = layout_.data.size();
     out.workspace_bytes = has_values() ? kWorkspaceBytes : plan_.workspace_bytes;
     out.workspace_grows = has_values();
     out.header = header();
-    out.weights = data_;
+    out.weights = is_file() ? layout_.head + layout_.data : layout_.data;
     out.files.push_back({"relay.h", std::string(kRelayHeader)});
     out.files.push_back({"dlpack.h", std::string(kDlpackHeader)});
     out.files.push_back({"kernels.h", kernels_header()});
     add_kernel_sources(out.files);
     out.files.push_back({"model.cu", model_source(out.description)});
-    out.files.push_back({"weights.cc", embed_weights(kWeightsSource)});
+    if (!is_file()) out.files.push_back({"weights.cc", embed_weights(kWeightsSource)});
     return {};
   }
 
@@ -137,8 +137,8 @@ class Emitter {
     if (has_values()) aot::describe(program_.interface, d);
     if (!options_.bounds.empty()) d["bounds"] = options_.bounds;
     d["workspace_bytes"] = has_values() ? kWorkspaceBytes : plan_.workspace_bytes;
-    d["weights_bytes"] = data_.size();
-    d["weights"] = "embedded";
+    d["weights_bytes"] = layout_.data.size();
+    d["weights"] = is_file() ? options_.model_name + ".safetensors" : "embedded";
     d["kernels"] = kernels_.size();
     d["target"] = target_.name;
     d["features"] = nlohmann::ordered_json::array();
@@ -152,6 +152,7 @@ class Emitter {
     return print_header(cat("How to use ", options_.model_name, ", which Relay compiled for ", target_.name),
                         plan_, has_values() ? list_types(program_.interface) : "");
   }
+  bool is_file() const { return options_.weights == Weights::kFile; }
   bool has_values() const { return !program_.functions.empty(); }
 
   static std::string include_cuda() {
@@ -263,7 +264,7 @@ class Emitter {
     out += cat("constexpr size_t kMostExtents = ", most_extents, ";\n");
     out += cat("constexpr size_t kFailureWords = ", has_values() ? kFailureWords : plan_.steps.size(), ";\n");
     out += cat("constexpr size_t kWeightCount = ", weights_.size(), ";\n");
-    out += cat("constexpr uint64_t kWeightsBytes = ", device_weights_, ";\n");
+    out += cat("constexpr uint64_t kDeviceWeightsBytes = ", device_weights_, ";\n");
     out += cat("constexpr uint64_t kFailuresAt = ", failures_, ";\n");
     out += cat("constexpr uint64_t kDeviceBytes = ", std::max(memory_, kPieceAlignment), ";\n");
     out += cat("constexpr size_t kWorkspaceBytes = ", has_values() ? kWorkspaceBytes : 0, ";\n");
@@ -294,20 +295,22 @@ class Emitter {
   }
 
   std::string model_source(const std::string& description) const {
-    return cat("// ", comment_safe(options_.model_name), ", compiled by Relay for ", target_.name, " at -O",
-               options_.opt_level,
-               ".\n#include \"kernels.h\"\n#include \"relay.h\"\n\n#include <pthread.h>\n",
-               "#include <stddef.h>\n#include <stdint.h>\n#include <time.h>\n\n#include <new>\n\n#define "
-               "RELAY_EXPORT "
-               "__attribute__((visibility(\"default\")))\n\n",
-               "extern \"C\" const unsigned char relay_weights_begin[];\n\n", kBaseSource,
-               "\nnamespace {\n\n", tables(description), "\n", kStopSource, "\n",
-               has_values() ? kExtentsSource : "", extents_.print(options_.bounds), kCudaLaunchSource, "\n",
-               has_values() ? functions() : cat(plan_tables(), "\n", kPlanRun, "\n", steps()),
-               "\n}  // namespace\n\n", kCudaModelSource, "\n", kReportSource, "\n", kTensorsSource, "\n",
-               has_values() ? cat(kCudaValueRunSource, "\n", kValueRunSource)
-                            : cat(kOutputsSource, "\n", kCudaPlanRunSource, "\n", kNoValuesSource),
-               "\n", kCudaArtifactSource, "\n", kInterfaceSource);
+    return cat(
+        "// ", comment_safe(options_.model_name), ", compiled by Relay for ", target_.name, " at -O",
+        options_.opt_level,
+        ".\n#include \"kernels.h\"\n#include \"relay.h\"\n\n#include <dlfcn.h>\n#include <pthread.h>\n",
+        "#include <stddef.h>\n#include <stdint.h>\n#include <time.h>\n\n#include <new>\n\n#define "
+        "RELAY_EXPORT "
+        "__attribute__((visibility(\"default\")))\n\n",
+        is_file() ? print_weights_file(layout_, options_.model_name) : declare_embedded_weights(), "\n",
+        kBaseSource, "\nnamespace {\n\n", tables(description), "\n", kStopSource, "\n",
+        has_values() ? kExtentsSource : "", extents_.print(options_.bounds), kCudaLaunchSource, "\n",
+        has_values() ? functions() : cat(plan_tables(), "\n", kPlanRun, "\n", steps()),
+        "\n}  // namespace\n\n", kWeightsFileSource, "\n", kCudaModelSource, "\n", kReportSource, "\n",
+        kTensorsSource, "\n",
+        has_values() ? cat(kCudaValueRunSource, "\n", kValueRunSource)
+                     : cat(kOutputsSource, "\n", kCudaPlanRunSource, "\n", kNoValuesSource),
+        "\n", kCudaArtifactSource, "\n", kInterfaceSource);
   }
 
   const Program& program_;
@@ -320,7 +323,7 @@ class Emitter {
   std::set<std::string> launches_;
   std::vector<uint64_t> constants_;  // in the device's memory
   std::vector<Weight> weights_;
-  std::string data_;
+  WeightsLayout layout_;
   uint64_t device_weights_ = 0, memory_ = 0, failures_ = 0;
   std::vector<uint64_t> input_places_, output_places_;
 };

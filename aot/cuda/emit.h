@@ -1,7 +1,7 @@
 // emit: a lowered module as CUDA source: kernels, and C++ that launches them one after the other on a stream.
 //
 // Static dataflow only. kernels_*.cu hold the kernels, model.cu the tables, the launches and the C interface of relay.h
-// (aot/support/interface.cc); weights.cc refers to weights.bin. The same text runs on the CPU under aot/cuda_emulation.h.
+// (aot/support/interface.cc); weights.cc refers to weights.bin, unless they are a file. The same text runs on the CPU under aot/cuda_emulation.h.
 // Text depends on the plan and the options alone: same input, same bytes.
 #pragma once
 
@@ -19,7 +19,8 @@ namespace relay::aot::cuda {
 struct EmitOptions {
   std::string model_name = "model";  // letters, digits, `_`, `-`, `.`
   int opt_level = 2;
-  std::string licence = {};                    // of the model, kept in the description
+  std::string licence = {};  // of the model, kept in the description
+  Weights weights = Weights::kEmbedded;
   size_t kernel_files = 2;                     // over how many files the kernels are spread
   std::map<std::string, int64_t> bounds = {};  // the largest values of shape variables, by name
 };

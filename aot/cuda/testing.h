@@ -37,7 +37,9 @@ class Environment {
 // A program that runs under the emulation.
 struct Emulated : Compiled {
   explicit Emulated(std::string_view program, const EmitOptions& options = {}) : Compiled(NotYet()) {
-    EXPECT_EQ(build_emulated(sources_of(program, options), folder.path(), path), "");
+    const Sources sources = sources_of(program, options);
+    EXPECT_EQ(build_emulated(sources, folder.path(), path), "");
+    if (options.weights == Weights::kFile) EXPECT_EQ(write_file_atomically(weights(), sources.weights), "");
     load();
   }
 };

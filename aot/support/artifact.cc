@@ -28,7 +28,8 @@ RELAY_EXPORT relay_status relay_model_open(const relay_open_options* given, rela
   m->variant = variant;
   m->log = options.log;
   m->log_self = options.log_self;
-  status = map_weights(m, options.weights_path, options.error, options.error_size);
+  status = map_weights(&m->file, options.weights_path, options.error, options.error_size);
+  m->weights = m->file.weights;
   if (status == RELAY_OK) {
     if (options.parallel != nullptr) {
       m->parallel = *options.parallel;
@@ -45,7 +46,7 @@ RELAY_EXPORT relay_status relay_model_open(const relay_open_options* given, rela
     }
   }
   if (status != RELAY_OK) {
-    if (m->mapped != nullptr) munmap(m->mapped, m->mapped_size);
+    unmap_weights(&m->file);
     memory.release(memory.self, place, sizeof(relay_model));
     return status;
   }
@@ -63,7 +64,7 @@ RELAY_EXPORT relay_status relay_model_close(relay_model* m) {
   if (m == nullptr) return RELAY_OK;
   if (__atomic_load_n(&m->contexts, __ATOMIC_ACQUIRE) != 0) return RELAY_BUSY;
   m->pool.stop();
-  if (m->mapped != nullptr) munmap(m->mapped, m->mapped_size);
+  unmap_weights(&m->file);
   const relay_allocator memory = m->memory;
   memory.release(memory.self, m, sizeof(relay_model));
   return RELAY_OK;

@@ -7,11 +7,6 @@ RELAY_EXPORT relay_status relay_model_open(const relay_open_options* given, rela
   relay_allocator memory;
   relay_status status = read_options(given, model, &options, &memory);
   if (status != RELAY_OK) return status;
-  if (options.weights_path != nullptr) {
-    say(options.error, options.error_size,
-        "this model's weights are inside its library: weights_path must be null");
-    return RELAY_USAGE;
-  }
   int devices = 0, device = 0, major = 0, minor = 0;
   cudaError_t error = cudaGetDeviceCount(&devices);
   if (error == cudaSuccess && devices == 0) error = cudaErrorNoDevice;
@@ -40,7 +35,10 @@ RELAY_EXPORT relay_status relay_model_open(const relay_open_options* given, rela
   m->device = device;
   m->log = options.log;
   m->log_self = options.log_self;
-  status = copy_weights(m, options.error, options.error_size);
+  WeightsFile file = {};
+  status = map_weights(&file, options.weights_path, options.error, options.error_size);
+  if (status == RELAY_OK) status = copy_weights(m, file.weights, options.error, options.error_size);
+  unmap_weights(&file);
   if (status != RELAY_OK) {
     memory.release(memory.self, place, sizeof(relay_model));
     return status;

@@ -50,13 +50,13 @@ class OnDevice {
   int before_ = 0;
 };
 
-relay_status copy_weights(relay_model* m, char* error, size_t error_size) {
-  if (kWeightsBytes == 0) return RELAY_OK;
+relay_status copy_weights(relay_model* m, const unsigned char* from, char* error, size_t error_size) {
+  if (kDeviceWeightsBytes == 0) return RELAY_OK;
   void* memory = nullptr;
-  cudaError_t wrong = cudaMalloc(&memory, kWeightsBytes);
+  cudaError_t wrong = cudaMalloc(&memory, kDeviceWeightsBytes);
   if (wrong != cudaSuccess) {
     say(error, error_size, "device %d has no memory for the weights (%llu bytes): %s", m->device,
-        static_cast<unsigned long long>(kWeightsBytes), cudaGetErrorString(wrong));
+        static_cast<unsigned long long>(kDeviceWeightsBytes), cudaGetErrorString(wrong));
     return status_of(wrong);
   }
   m->weights = static_cast<unsigned char*>(memory);
@@ -64,8 +64,8 @@ relay_status copy_weights(relay_model* m, char* error, size_t error_size) {
   wrong = cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking);
   if (wrong == cudaSuccess) {
     for (size_t i = 0; i < kWeightCount && wrong == cudaSuccess; ++i) {
-      wrong = cudaMemcpyAsync(m->weights + kWeights[i].at, relay_weights_begin + kWeights[i].from,
-                              kWeights[i].bytes, cudaMemcpyHostToDevice, stream);
+      wrong = cudaMemcpyAsync(m->weights + kWeights[i].at, from + kWeights[i].from, kWeights[i].bytes,
+                              cudaMemcpyHostToDevice, stream);
     }
     if (wrong == cudaSuccess) wrong = cudaStreamSynchronize(stream);
     cudaStreamDestroy(stream);

@@ -101,7 +101,6 @@ TEST_F(Usage, ThePlanOfShapeVariablesHasAFormula) {
 TEST_F(Usage, AGpuIsATargetByItself) {
   refused({"compile", "m.relay", "--target", "cuda:sm_1"}, kUsage, {"no target `cuda:sm_1`", "cuda:sm_90"});
   refused({"compile", "m.relay", "--target", "cuda:sm_90,cpu:avx2"}, kUsage, {"--target", "no other target"});
-  refused({"compile", "m.relay", "--target", "cuda", "--weights-file"}, kUsage, {"--weights-file"});
   refused({"compile", "m.relay", "--target", "cuda", "--threads", "2"}, kUsage, {"--threads"});
   refused({"compile", "m.relay", "--target", "cuda", "--bounds", "n:4"}, kUsage,
           {"--bounds", "no input has the shape variable `n`"});
@@ -114,6 +113,9 @@ def @main(%x: Tensor[(n), float32], %i: int32) -> Tensor[(n), float32] {
       works({"compile", "loop.relay", "--target", "cuda", "--emit", "cuda", "--bounds", "n:2048"});
   EXPECT_NE(source.find("if (!truth(run, "), std::string::npos) << source;
   EXPECT_NE(source.find("kVariableBounds[] = {2048"), std::string::npos) << source;
+  EXPECT_NE(works({"compile", "loop.relay", "--target", "cuda", "--emit", "cuda", "--weights-file"})
+                .find(".safetensors"),
+            std::string::npos);
   refused({"compile", "m.relay", "--emit", "cuda"}, kUsage, {"--target cuda:sm_90"});
   refused({"run", "m.relay", "--engine", "graph", "--target", "cuda"}, kUnsupported, {"no target `cuda`"});
   refused({"opt", "m.relay", "-O2", "--target", "cuda", "--emit", "llvm"}, kUnsupported, {"--emit cuda"});

@@ -1,0 +1,86 @@
+// Where a model's weights are when it is opened: inside its library, or in a file beside it; part of every artifact (see interface.cc).
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+// All of it zero at first.
+struct WeightsFile {
+  const unsigned char* weights;
+  void* mapped;  // null if they are inside
+  size_t size;
+};
+
+namespace {
+
+#ifdef RELAY_WEIGHTS_FILE
+
+relay_status map_weights(WeightsFile* f, const char* path, char* error, size_t error_size) {
+  char beside[4096];
+  if (path == nullptr) {
+    // The file stands beside the library.
+    Dl_info info;
+    if (dladdr(reinterpret_cast<const void*>(&relay_get_api), &info) == 0 || info.dli_fname == nullptr) {
+      say(error, error_size, "cannot tell where this library is: give weights_path");
+      return RELAY_BAD_MODEL;
+    }
+    const char* slash = strrchr(info.dli_fname, '/');
+    const int folder = slash ? static_cast<int>(slash - info.dli_fname) + 1 : 0;
+    if (snprintf(beside, sizeof beside, "%.*s%s", folder, info.dli_fname, RELAY_WEIGHTS_FILE) >=
+        static_cast<int>(sizeof beside)) {
+      say(error, error_size, "the path of the weights is too long");
+      return RELAY_BAD_MODEL;
+    }
+    path = beside;
+  }
+  const int file = open(path, O_RDONLY | O_CLOEXEC);
+  if (file < 0) {
+    say(error, error_size, "cannot open the weights %s: %s", path, strerror(errno));
+    return RELAY_BAD_MODEL;
+  }
+  struct stat about;
+  if (fstat(file, &about) != 0 || static_cast<uint64_t>(about.st_size) != kWeightsOffset + kWeightsBytes) {
+    say(error, error_size, "the weights %s have %lld bytes, this model's have %llu", path,
+        static_cast<long long>(about.st_size),
+        static_cast<unsigned long long>(kWeightsOffset + kWeightsBytes));
+    close(file);
+    return RELAY_BAD_MODEL;
+  }
+  f->size = static_cast<size_t>(about.st_size);
+  f->mapped = mmap(nullptr, f->size, PROT_READ, MAP_SHARED, file, 0);
+  close(file);
+  if (f->mapped == MAP_FAILED) {
+    f->mapped = nullptr;
+    say(error, error_size, "cannot map the weights %s: %s", path, strerror(errno));
+    return RELAY_BAD_MODEL;
+  }
+  // The head holds the names, the shapes and a hash of the contents: another model's weights have another head.
+  if (memcmp(f->mapped, kWeightsHead, sizeof kWeightsHead - 1) != 0) {
+    say(error, error_size, "the weights %s belong to another model", path);
+    return RELAY_BAD_MODEL;
+  }
+  f->weights = static_cast<const unsigned char*>(f->mapped) + kWeightsOffset;
+  return RELAY_OK;
+}
+
+#else
+
+relay_status map_weights(WeightsFile* f, const char* path, char* error, size_t error_size) {
+  if (path != nullptr) {
+    say(error, error_size, "this model's weights are inside its library: weights_path must be null");
+    return RELAY_USAGE;
+  }
+  f->weights = relay_embedded_weights();
+  return RELAY_OK;
+}
+
+#endif
+
+void unmap_weights(WeightsFile* f) {
+  if (f->mapped != nullptr) munmap(f->mapped, f->size);
+  f->mapped = nullptr;
+}
+
+}  // namespace
