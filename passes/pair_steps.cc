@@ -145,8 +145,11 @@ class Pairs {
       const auto known = uses.find(key.first);
       if (all.size() < 2 || known == uses.end() || known->second != all.size()) continue;
       if (std::optional<Chain> chain = chain_of(all)) {
-        for (size_t i = 1; i < all.size(); ++i)
-          inputs_.insert_or_assign(all[i]->args[0], std::pair(chains_.size(), i));
+        for (size_t i = 1; i < all.size(); ++i) {
+          for (const Place& p : chain->steps[i].cell) {
+            if (is_state(*chain, p)) states_.emplace(p.e, std::pair(chains_.size(), i));
+          }
+        }
         for (size_t i = 0; i < all.size(); ++i)
           products_.insert_or_assign(all[i], std::pair(chains_.size(), i));
         chains_.push_back(std::move(*chain));
@@ -162,8 +165,11 @@ class Pairs {
     Builder b(context_);
     for (Expr e : ordered) {
       SpanScope at(b, e->span);
-      if (const auto i = inputs_.find(e); i != inputs_.end()) {
-        now_[e] = make_input(b, chains_[i->second.first], i->second.second);
+      if (const auto s = states_.find(e); s != states_.end()) {
+        Chain& chain = chains_[s->second.first];
+        const size_t step = s->second.second;
+        if (e == chain.steps[step].product->args[0]) make_input(b, chain, step);
+        now_[e] = state(b, chain, e, 0, blocks_);
       } else if (const auto p = products_.find(e); p != products_.end()) {
         now_[e] = whole_product(b, chains_[p->second.first], p->second.second);
       } else {
@@ -206,11 +212,10 @@ class Pairs {
       size_t& own = latest[e];
       for_each_child(e, [&](Expr child) { own = std::max(own, latest.get(child)); });
       if (next == products.size() || e != products[next]) continue;
-      // Each depends on the one before, through an argument that no other chain makes.
+      // Each depends on the one before.
       if (own != next || op::callee(e) != op::callee(products[0]) ||
           e->as<Call>()->attrs != products[0]->attrs ||
-          (next > 0 &&
-           (inputs_.contains(products[next]->args[0]) || products[next]->args[0] == products[next - 1])))
+          (next > 0 && products[next]->args[0] == products[next - 1]))
         return std::nullopt;
       own = ++next;
     }
@@ -244,6 +249,7 @@ class Pairs {
         step.wholes.push_back(e);
         continue;
       }
+      if (is_state(chain, place) && states_.contains(e)) return false;  // another chain makes it
       chain.known.insert(place);
       const std::optional<std::vector<Place>> args = arguments(place, i, latest, step.wholes);
       if (!args || scopes_.scope_of.get(e) != scope) return false;
@@ -292,10 +298,12 @@ class Pairs {
   // What is made before e is.
   std::vector<Expr> needs(Expr e) const {
     std::vector<Expr> out;
-    if (const auto i = inputs_.find(e); i != inputs_.end()) {
-      const std::vector<Step>& steps = chains_[i->second.first].steps;
-      out = steps[i->second.second].wholes;
-      out.push_back(steps[i->second.second - 1].product->args[0]);
+    if (const auto s = states_.find(e); s != states_.end()) {
+      const std::vector<Step>& steps = chains_[s->second.first].steps;
+      const size_t step = s->second.second;
+      if (e != steps[step].product->args[0]) return {steps[step].product->args[0]};
+      out = steps[step].wholes;
+      out.push_back(steps[step - 1].product->args[0]);
     } else if (const auto p = products_.find(e); p != products_.end()) {
       const std::vector<Step>& steps = chains_[p->second.first].steps;
       const size_t step = p->second.second;
@@ -329,6 +337,10 @@ class Pairs {
     return true;
   }
 
+  // All units, and nothing else.
+  static bool is_state(const Chain& chain, const Place& p) {
+    return p.offset == 0 && last_extent(p.e) == chain.weight.units;
+  }
   int64_t block_units(const Chain& chain) const { return chain.weight.units / blocks_; }
 
   static Expr slice(Builder& b, Expr e, int64_t axis, int64_t begin, int64_t end) {
@@ -344,17 +356,20 @@ class Pairs {
     return op::call(b, op::kConcatenate, {b.tuple(parts)}, {{"axis", axis}});
   }
 
-  // Blocks [first, last) of the argument of a step.
-  Expr argument(Builder& b, Chain& chain, size_t step, int64_t first, int64_t last) {
-    const Expr x = chain.steps[step].product->args[0];
+  // Blocks [first, last) of a state, or of the argument of the first step.
+  Expr state(Builder& b, const Chain& chain, Expr e, int64_t first, int64_t last) const {
+    const auto axis = static_cast<int64_t>(tensor_type(e)->rank()) - 1;
     std::vector<Expr> parts;
     for (int64_t c = first; c < last; ++c) {
-      const auto part = chain.parts.find({{x, 0}, c});
+      const auto part = chain.parts.find({{e, 0}, c});
       if (part == chain.parts.end())
-        return slice(b, now_.get(x), 1, first * block_units(chain), last * block_units(chain));
+        return slice(b, now_.get(e), axis, first * block_units(chain), last * block_units(chain));
       parts.push_back(part->second);
     }
-    return concatenate(b, parts, 1);
+    return concatenate(b, parts, axis);
+  }
+  Expr argument(Builder& b, const Chain& chain, size_t step, int64_t first, int64_t last) const {
+    return state(b, chain, chain.steps[step].product->args[0], first, last);
   }
 
   // The part of the weight that gives the gates of a block, for the blocks of the argument up to it, and after it.
@@ -442,8 +457,8 @@ class Pairs {
     }
   }
 
-  // The argument of step i, and with it both products of a pair where it lies between them.
-  Expr make_input(Builder& b, Chain& chain, size_t i) {
+  // The parts of the argument of step i, and with them both products of a pair where it lies between them.
+  void make_input(Builder& b, Chain& chain, size_t i) {
     const size_t before = i - 1;
     if (before % 2 == 0) {
       std::vector<Expr> sums(static_cast<size_t>(blocks_));  // of step i
@@ -463,7 +478,6 @@ class Pairs {
     } else {
       for (int64_t c = 0; c < blocks_; ++c) make_cell(b, chain, i, c);
     }
-    return argument(b, chain, i, 0, blocks_);
   }
 
   // For whoever reads a product otherwise than unit by unit, or after the last step.
@@ -485,8 +499,8 @@ class Pairs {
   const std::unordered_set<Expr> inside_kernel_;
   const int64_t least_bytes_, blocks_, panel_;
   std::vector<Chain> chains_;
-  // By expression: which step of which chain has it as its argument (not of the first step), or is it.
-  std::unordered_map<Expr, std::pair<size_t, size_t>> inputs_, products_;
+  // By expression: the chain and the step that has it between the product before and its own argument, or is it.
+  std::unordered_map<Expr, std::pair<size_t, size_t>> states_, products_;
   NodeMap<Expr> now_;
 };
 
@@ -518,7 +532,7 @@ const Pass kPairSteps = {
     .name = "pair-steps",
     .doc = "let two steps of a recurrence share what they read of a large weight",
     .parameters = {{"blocks", 4, "of the units of a state; 0 keeps steps apart"},
-                   {"least-bytes", 4 << 20, "of a weight; smaller ones stay in a cache near the core"}},
+                   {"least-bytes", 8 << 20, "of a weight; less may stay in the caches of two cores"}},
     .run = run,
 };
 
