@@ -68,6 +68,7 @@ struct Chain {
   std::vector<Step> steps;
   std::set<Place> known = {};                             // places of all cells
   std::map<std::pair<Place, int64_t>, Expr> parts = {};   // of a place, by block
+  std::map<std::pair<Place, int64_t>, Expr> joined = {};  // of a state: blocks [offset, the number) together
   std::map<int64_t, std::pair<Expr, Expr>> weights = {};  // by block: for the units up to it, and after it
 };
 
@@ -357,18 +358,20 @@ class Pairs {
   }
 
   // Blocks [first, last) of a state, or of the argument of the first step.
-  Expr state(Builder& b, const Chain& chain, Expr e, int64_t first, int64_t last) const {
+  Expr state(Builder& b, Chain& chain, Expr e, int64_t first, int64_t last) const {
+    Expr& out = chain.joined[{{e, first}, last}];
+    if (out) return out;
     const auto axis = static_cast<int64_t>(tensor_type(e)->rank()) - 1;
     std::vector<Expr> parts;
     for (int64_t c = first; c < last; ++c) {
       const auto part = chain.parts.find({{e, 0}, c});
       if (part == chain.parts.end())
-        return slice(b, now_.get(e), axis, first * block_units(chain), last * block_units(chain));
+        return out = slice(b, now_.get(e), axis, first * block_units(chain), last * block_units(chain));
       parts.push_back(part->second);
     }
-    return concatenate(b, parts, axis);
+    return out = concatenate(b, parts, axis);
   }
-  Expr argument(Builder& b, const Chain& chain, size_t step, int64_t first, int64_t last) const {
+  Expr argument(Builder& b, Chain& chain, size_t step, int64_t first, int64_t last) const {
     return state(b, chain, chain.steps[step].product->args[0], first, last);
   }
 
