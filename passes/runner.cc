@@ -286,7 +286,8 @@ std::string default_pipeline(int opt_level) {
            "lower,dead-"
            "code";
   return "inline,specialise,simplify-inference,expand-operators,inline-lets,fold-constants,block-channels,"
-         "fold-constants,hoist-invariants,join-products,pack-weights,dead-code,fuse,lower,dead-code";
+         "fold-constants,hoist-invariants,join-products,pair-steps,pack-weights,dead-code,fuse,lower,dead-"
+         "code";
 }
 
 Result<std::vector<Step>> parse_pipeline(std::string_view text, Diagnostics& diagnostics) {
