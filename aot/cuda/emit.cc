@@ -43,6 +43,23 @@ struct Run {
 };
 )";
 
+// nvcc remarks upon functions of aot/support that a program does not need (177), and upon loops over the tables of a model that has
+// none of something, which compare with 0 (186).
+constexpr std::string_view kIncludes = R"(#include <dlfcn.h>
+#include <pthread.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <time.h>
+
+#include <new>
+
+#ifdef __NVCC__
+#pragma nv_diag_suppress 177, 186
+#endif
+#define RELAY_EXPORT __attribute__((visibility("default")))
+
+)";
+
 // Functions over values: how many kernels that may fail run before the host looks at what became of them, and what the
 // workspace of a context takes, which cuda_values.cc asserts.
 constexpr uint64_t kFailureWords = 1024, kWorkspaceBytes = 16384;
@@ -295,22 +312,17 @@ class Emitter {
   }
 
   std::string model_source(const std::string& description) const {
-    return cat(
-        "// ", comment_safe(options_.model_name), ", compiled by Relay for ", target_.name, " at -O",
-        options_.opt_level,
-        ".\n#include \"kernels.h\"\n#include \"relay.h\"\n\n#include <dlfcn.h>\n#include <pthread.h>\n",
-        "#include <stddef.h>\n#include <stdint.h>\n#include <time.h>\n\n#include <new>\n\n#define "
-        "RELAY_EXPORT "
-        "__attribute__((visibility(\"default\")))\n\n",
-        is_file() ? print_weights_file(layout_, options_.model_name) : declare_embedded_weights(), "\n",
-        kBaseSource, "\nnamespace {\n\n", tables(description), "\n", kStopSource, "\n",
-        has_values() ? kExtentsSource : "", extents_.print(options_.bounds), kCudaLaunchSource, "\n",
-        has_values() ? functions() : cat(plan_tables(), "\n", kPlanRun, "\n", steps()),
-        "\n}  // namespace\n\n", kWeightsFileSource, "\n", kCudaModelSource, "\n", kReportSource, "\n",
-        kTensorsSource, "\n",
-        has_values() ? cat(kCudaValueRunSource, "\n", kValueRunSource)
-                     : cat(kOutputsSource, "\n", kCudaPlanRunSource, "\n", kNoValuesSource),
-        "\n", kCudaArtifactSource, "\n", kInterfaceSource);
+    return cat("// ", comment_safe(options_.model_name), ", compiled by Relay for ", target_.name, " at -O",
+               options_.opt_level, ".\n#include \"kernels.h\"\n#include \"relay.h\"\n\n", kIncludes,
+               is_file() ? print_weights_file(layout_, options_.model_name) : declare_embedded_weights(),
+               "\n", kBaseSource, "\nnamespace {\n\n", tables(description), "\n", kStopSource, "\n",
+               has_values() ? kExtentsSource : "", extents_.print(options_.bounds), kCudaLaunchSource, "\n",
+               has_values() ? functions() : cat(plan_tables(), "\n", kPlanRun, "\n", steps()),
+               "\n}  // namespace\n\n", kWeightsFileSource, "\n", kCudaModelSource, "\n", kReportSource, "\n",
+               kTensorsSource, "\n",
+               has_values() ? cat(kCudaValueRunSource, "\n", kValueRunSource)
+                            : cat(kOutputsSource, "\n", kCudaPlanRunSource, "\n", kNoValuesSource),
+               "\n", kCudaArtifactSource, "\n", kInterfaceSource);
   }
 
   const Program& program_;
