@@ -158,7 +158,8 @@ class Runner {
     Module next = step.pass->run(m, {diagnostics_, step.values, options_.target, options_.gpu});
     const auto middle = std::chrono::steady_clock::now();
     if (diagnostics_.errors() > errors) return std::nullopt;
-    Result<Module> checked = typecheck::check(next, diagnostics_);
+    // What did not change was checked.
+    Result<Module> checked = next.same(m) ? Result<Module>(next) : typecheck::check(next, diagnostics_);
     const auto end = std::chrono::steady_clock::now();
     const auto ms = [](auto d) { return std::chrono::duration<double, std::milli>(d).count(); };
     times_.push_back({show_step(step), ms(middle - begin), ms(end - middle)});
@@ -281,12 +282,15 @@ const Pass* find_pass(std::string_view name) {
 std::string default_pipeline(int opt_level) {
   // At -O0 every operator is a kernel of its own, as it was written.
   if (opt_level <= 0) return "specialise,simplify-inference,expand-operators,fuse{max-ops=1},lower";
-  if (opt_level == 1)
-    return "inline,specialise,simplify-inference,expand-operators,inline-lets,fold-constants,dead-code,fuse,"
-           "lower,dead-"
-           "code";
-  return "inline,specialise,simplify-inference,expand-operators,inline-lets,fold-constants,block-channels,"
-         "fold-constants,hoist-invariants,join-products,pack-weights,dead-code,fuse,lower,dead-code";
+  // Of functions that are called in what is not taken alone, more may be inlined.
+  const std::string simplified =
+      "inline,specialise,simplify-inference,expand-operators,inline-lets,fold-constants,dead-code,inline,"
+      "inline-lets,fold-constants";
+  if (opt_level == 1) return simplified + ",dead-code,fuse,lower,dead-code";
+  return simplified +
+         ",block-channels,fold-constants,hoist-invariants,join-products,pack-weights,dead-code,fuse,lower,"
+         "dead-"
+         "code";
 }
 
 Result<std::vector<Step>> parse_pipeline(std::string_view text, Diagnostics& diagnostics) {

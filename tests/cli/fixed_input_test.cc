@@ -79,12 +79,15 @@ TEST_F(FixedInput, IsNoInputAnyMore) {
 }
 
 TEST_F(FixedInput, OfATextAndOfAGraph) {
-  for (const std::string engine : {"interp", "jit", "aot-cpp"}) {
+  for (const std::string engine : {"interp", "jit", "graph", "aot-cpp"}) {
     EXPECT_EQ(works({"run", "m.relay", "--engine", engine, "--fix-input", "sr=16000", "--fix-input",
                      "w=[7,8.5]", "--input-shapes", "w:[2]", "--fill", "ones"}),
               "output_0: Tensor[(3,), float32] [2, 2, 2]\noutput_1: Tensor[(2,), float32] [7, 8.5]\n")
         << engine;
   }
+  // What no constant decides is no static dataflow.
+  refused({"run", "m.relay", "--engine", "graph", "--fix-input", "w=1", "--input-shapes", "w:[2]"},
+          kUnsupported, {"[not-static-dataflow]", "m.relay:2:4", "`if`"});
   write_sum("sum.relay");
   works({"compile", "sum.relay", "--emit", "graph", "-o", "g"});
   // One number is every element, a list has them in order.
