@@ -130,7 +130,7 @@ class Runner {
     Module now = *checked;
     std::optional<Value> answer;
     if (options_.verify == Verify::kSemantics) answer = interpret(now);
-    if (!dump(0, "input", now)) return kReported;
+    if (!dump(steps, 0, now)) return kReported;
     for (size_t i = 0; i < steps.size(); ++i) {
       const Activity activity("pass", steps[i].pass->name);
       std::optional<Module> next = run_one(now, steps[i]);
@@ -138,7 +138,7 @@ class Runner {
         write_reproducer(now, steps, i);
         return kReported;
       }
-      if (!report(now, *next, steps[i], i + 1)) return kReported;
+      if (!report(now, *next, steps, i + 1)) return kReported;
       now = *next;
     }
     if (options_.time) options_.print(times());
@@ -218,7 +218,8 @@ class Runner {
     }
   }
 
-  bool report(const Module& before, const Module& after, const Step& step, size_t number) {
+  bool report(const Module& before, const Module& after, const std::vector<Step>& steps, size_t done) {
+    const Step& step = steps[done - 1];
     const bool changed = !after.same(before);
     const auto wants = [&](std::string_view what) {
       return options_.print_after.contains(std::string(what));
@@ -227,15 +228,14 @@ class Runner {
       options_.print(changed ? cat("// after ", show_step(step), "\n", op::text_of(after))
                              : cat("// after ", show_step(step), ": unchanged\n"));
     }
-    return dump(number, step.pass->name, after);
+    return dump(steps, done, after);
   }
 
-  bool dump(size_t number, std::string_view name, const Module& m) {
+  bool dump(const std::vector<Step>& steps, size_t done, const Module& m) {
     if (options_.dump_dir.empty()) return true;
     std::error_code ignored;
     std::filesystem::create_directories(options_.dump_dir, ignored);
-    const std::string path = fmt::format("{}/{:02}-{}.relay", options_.dump_dir, number, name);
-    const std::string wrong = save(path, "", m);
+    const std::string wrong = save(dump_path(options_.dump_dir, steps, done), "", m);
     if (!wrong.empty()) diagnostics_.error(Span::none(), "cannot-write", wrong);
     return wrong.empty();
   }
@@ -316,6 +316,10 @@ Result<std::vector<Step>> parse_pipeline(std::string_view text, Diagnostics& dia
     steps.push_back(std::move(step));
   }
   return steps;
+}
+
+std::string dump_path(std::string_view folder, const std::vector<Step>& steps, size_t done) {
+  return fmt::format("{}/{:02}-{}.relay", folder, done, done == 0 ? "input" : steps[done - 1].pass->name);
 }
 
 Result<Module> run_pipeline(const Module& m, std::string_view pipeline, const RunnerOptions& options,
