@@ -8,6 +8,7 @@
 #include "ir/rewrite.h"
 #include "passes/effects.h"
 #include "passes/pass.h"
+#include "passes/shared_lets.h"
 
 namespace relay::passes {
 namespace {
@@ -52,12 +53,18 @@ Expr sweep(const Module& m, Expr root) {
   });
 }
 
-Module run(const Module& m, const PassContext&) {
+Module sweep(const Module& m) {
   Module out = m;
   for (const auto& [name, fn] : m.functions()) {
     Expr swept = sweep(m, fn);
     if (swept != fn) out.set_function(name.text(), swept->as<Fn>());
   }
+  return out;
+}
+
+Module run(const Module& m, const PassContext&) {
+  // Without a let, its body is no scope of its own.
+  Module out = with_shared_lets(m, [](const Module& now) { return sweep(now); });
   if (!out.function("main")) return out;
   std::set<Symbol> reached;
   std::vector<Symbol> pending{m.context().symbol("main")};

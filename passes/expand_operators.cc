@@ -8,6 +8,7 @@
 #include "op/registry.h"
 #include "passes/expand.h"
 #include "passes/pass.h"
+#include "passes/shared_lets.h"
 
 namespace relay::passes {
 namespace {
@@ -43,7 +44,7 @@ Expr name_operators(relay::Builder& b, Expr e) {
   return changed ? with_children(b.context(), e, children) : e;
 }
 
-Module run(const Module& m, const PassContext&) {
+Module expand_operators(const Module& m) {
   Module now = rewrite(m, name_operators);
   // An expansion may call further operators that expand: the definitions are not cyclic, so this ends.
   for (;;) {
@@ -57,6 +58,9 @@ Module run(const Module& m, const PassContext&) {
     now = next;
   }
 }
+
+// Arguments that become lets are evaluated one after the other, with all that is shared in each.
+Module run(const Module& m, const PassContext&) { return with_shared_lets(m, expand_operators); }
 
 }  // namespace
 

@@ -1,4 +1,4 @@
-// fold-constants: evaluate operator calls whose arguments are all constants.
+// fold-constants: evaluate operator calls whose arguments are all constants, and take the branches and arms that are known then.
 //
 // Folding is interpretation: the answer comes from the operator's own definition, so a folded program cannot
 // disagree with the reference interpreter. Calls that trap are left in place, and so are those whose answer is
@@ -6,12 +6,14 @@
 #include <algorithm>
 
 #include "base/failure.h"
-#include "ir/rewrite.h"
 #include "op/apply.h"
 #include "op/ops.h"
 #include "op/registry.h"
+#include "passes/choices.h"
 #include "passes/expand.h"
 #include "passes/pass.h"
+#include "passes/shared_lets.h"
+#include "typecheck/check.h"
 
 namespace relay::passes {
 namespace {
@@ -44,7 +46,8 @@ std::optional<int64_t> bytes_of(Type t) {
 // The shape of a tensor is known from its type, whatever its value.
 bool asks_only_for_shape(const op::OpDef* def) { return def == &op::kShapeOf || def == &op::kNdarraySize; }
 
-std::optional<Value> fold(Context& context, const Call& call, const op::OpDef& def, Effects& effects) {
+std::optional<Value> value_of_call(Context& context, const Call& call, const op::OpDef& def,
+                                   Effects& effects) {
   std::vector<Value> args;
   for (Expr a : call.args) {
     std::optional<Value> v = value_of(a);
@@ -65,10 +68,60 @@ std::optional<Value> fold(Context& context, const Call& call, const op::OpDef& d
   }
 }
 
-Module run(const Module& m, const PassContext& pass) {
-  const int64_t most = pass.value("max-bytes");
-  Effects effects(m);
-  return rewrite(m, [&](relay::Builder& b, Expr e) -> Expr {
+class Folder {
+ public:
+  explicit Folder(const PassContext& pass) : pass_(pass) {}
+
+  // Choices may make other things constant, and types more definite. Once none is made, nothing more follows.
+  Module run(Module m) {
+    for (;;) {
+      Sweep sweep = fold(m, ChoiceTypes::kInferred);
+      if (!sweep.chose) return sweep.module;
+      std::optional<Module> checked = well_typed(sweep.module);
+      if (!checked) checked = well_typed(fold(m, ChoiceTypes::kWritten).module);
+      if (!checked)
+        return fold(m, ChoiceTypes::kNone).module;  // a branch that is not taken says what its types are
+      m = *checked;
+    }
+  }
+
+ private:
+  struct Sweep {
+    Module module;
+    bool chose = false;
+  };
+
+  Sweep fold(const Module& m, ChoiceTypes types) {
+    Effects effects(m);
+    Sweep out{m};
+    for (const auto& [name, fn] : m.functions()) {
+      const Chosen chosen =
+          rewrite_choosing(m, fn, types, [&](relay::Builder& b, Expr e) { return fold(b, e, effects); });
+      out.chose = out.chose || !chosen.touched.empty() || !chosen.to_bind.empty();
+      Expr now = with_lets(m, fn, chosen);
+      if (now == fn) now = chosen.root;
+      if (now != fn) out.module.set_function(name.text(), now->as<Fn>());
+    }
+    return out;
+  }
+
+  // The function with lets for what is shared where choices are made. It may be the function itself.
+  static Expr with_lets(const Module& m, Expr fn, const Chosen& chosen) {
+    if (chosen.touched.empty() && chosen.to_bind.empty()) return fn;
+    NodeMap<bool> touched;
+    for (Expr e : post_order(chosen.touched)) touched[e] = true;
+    Effects effects(m, fn);
+    return let_shared(
+        m, fn, [&](Expr e) { return chosen.to_bind.contains(e) || (touched.get(e) && !effects.silent(e)); });
+  }
+
+  static std::optional<Module> well_typed(const Module& m) {
+    Diagnostics quiet;
+    Result<Module> checked = typecheck::check(m, quiet);
+    return checked ? std::optional(*checked) : std::nullopt;
+  }
+
+  Expr fold(relay::Builder& b, Expr e, Effects& effects) {
     if (const auto* proj = e->as<Proj>()) {
       const Expr field = field_of_tuple(*proj, effects);
       return field->as<Constant>() ? field : e;
@@ -80,19 +133,26 @@ Module run(const Module& m, const PassContext& pass) {
     if (!result_bytes) return e;
     int64_t argument_bytes = 0;
     for (Expr a : call->args) argument_bytes += bytes_of(a->type).value_or(0);
-    if (*result_bytes > std::max(most, 2 * argument_bytes)) return e;
-    const auto value = fold(b.context(), *call, *def, effects);
+    if (*result_bytes > std::max(pass_.value("max-bytes"), 2 * argument_bytes)) return e;
+    const auto value = value_of_call(b.context(), *call, *def, effects);
     if (!value || !value->is_tensor()) return e;
     SpanScope at(b, e->span);
     return b.constant(value->tensor());
-  });
-}
+  }
+
+  const PassContext& pass_;
+};
+
+Module run(const Module& m, const PassContext& pass) { return Folder(pass).run(m); }
 
 }  // namespace
 
 const Pass kFoldConstants = {
     .name = "fold-constants",
-    .doc = "evaluate operator calls whose arguments are all constants",
+    .doc =
+        "evaluate operator calls whose arguments are all constants, and take the branches and arms that are "
+        "known "
+        "then",
     .parameters = {{"max-bytes", 1 << 20,
                     "a larger result is folded only if it is no more than twice its arguments"}},
     .run = run,

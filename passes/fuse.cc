@@ -27,6 +27,7 @@
 #include "passes/effects.h"
 #include "passes/pass.h"
 #include "passes/primitives.h"
+#include "passes/shared_lets.h"
 
 namespace relay::passes {
 namespace {
@@ -631,7 +632,7 @@ class Fuser {
   Effects effects_;
 };
 
-Module run(const Module& m, const PassContext& pass) {
+Module fuse(const Module& m, const PassContext& pass) {
   Module out = m;
   for (const auto& [name, fn] : m.functions()) {
     if (fn->attrs.flag("Primitive")) continue;
@@ -639,6 +640,11 @@ Module run(const Module& m, const PassContext& pass) {
     if (fused != fn) out.set_function(name.text(), fused->as<Fn>());
   }
   return out;
+}
+
+// Several uses in a group are one use of the group.
+Module run(const Module& m, const PassContext& pass) {
+  return with_shared_lets(m, [&](const Module& now) { return fuse(now, pass); });
 }
 
 }  // namespace

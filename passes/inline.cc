@@ -15,6 +15,7 @@
 #include "ir/rewrite.h"
 #include "passes/map_types.h"
 #include "passes/pass.h"
+#include "passes/shared_lets.h"
 
 namespace relay::passes {
 namespace {
@@ -157,8 +158,11 @@ class Inliner {
   std::map<Symbol, Offer> offered_;
 };
 
+// A body that is put into another function is no scope of its own there, and arguments that become lets are evaluated one
+// after the other, with all that is shared in each.
 Module run(const Module& m, const PassContext& context) {
-  return Inliner(m, context.value("max-nodes")).run();
+  return with_shared_lets(m,
+                          [&](const Module& now) { return Inliner(now, context.value("max-nodes")).run(); });
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include "op/registry.h"
 #include "passes/effects.h"
 #include "passes/pass.h"
+#include "passes/shared_lets.h"
 
 namespace relay::passes {
 namespace {
@@ -70,13 +71,18 @@ Expr inline_lets(const Module& m, Expr root) {
   return now.get(root);
 }
 
-Module run(const Module& m, const PassContext&) {
+Module inline_lets(const Module& m) {
   Module out = m;
   for (const auto& [name, fn] : m.functions()) {
     const Expr inlined = inline_lets(m, fn);
     if (inlined != fn) out.set_function(name.text(), inlined->as<Fn>());
   }
   return out;
+}
+
+// Without a let, its body is no scope of its own.
+Module run(const Module& m, const PassContext&) {
+  return with_shared_lets(m, [](const Module& now) { return inline_lets(now); });
 }
 
 }  // namespace

@@ -130,7 +130,7 @@ class Runner {
     Module now = *checked;
     std::optional<Value> answer;
     if (options_.verify == Verify::kSemantics) answer = interpret(now);
-    if (!dump(0, "input", now)) return kReported;
+    if (!dump(steps, 0, now)) return kReported;
     for (size_t i = 0; i < steps.size(); ++i) {
       const Activity activity("pass", steps[i].pass->name);
       std::optional<Module> next = run_one(now, steps[i]);
@@ -138,7 +138,7 @@ class Runner {
         write_reproducer(now, steps, i);
         return kReported;
       }
-      if (!report(now, *next, steps[i], i + 1)) return kReported;
+      if (!report(now, *next, steps, i + 1)) return kReported;
       now = *next;
     }
     if (options_.time) options_.print(times());
@@ -158,7 +158,8 @@ class Runner {
     Module next = step.pass->run(m, {diagnostics_, step.values, options_.target, options_.gpu});
     const auto middle = std::chrono::steady_clock::now();
     if (diagnostics_.errors() > errors) return std::nullopt;
-    Result<Module> checked = typecheck::check(next, diagnostics_);
+    // What did not change was checked.
+    Result<Module> checked = next.same(m) ? Result<Module>(next) : typecheck::check(next, diagnostics_);
     const auto end = std::chrono::steady_clock::now();
     const auto ms = [](auto d) { return std::chrono::duration<double, std::milli>(d).count(); };
     times_.push_back({show_step(step), ms(middle - begin), ms(end - middle)});
@@ -217,7 +218,8 @@ class Runner {
     }
   }
 
-  bool report(const Module& before, const Module& after, const Step& step, size_t number) {
+  bool report(const Module& before, const Module& after, const std::vector<Step>& steps, size_t done) {
+    const Step& step = steps[done - 1];
     const bool changed = !after.same(before);
     const auto wants = [&](std::string_view what) {
       return options_.print_after.contains(std::string(what));
@@ -226,15 +228,14 @@ class Runner {
       options_.print(changed ? cat("// after ", show_step(step), "\n", op::text_of(after))
                              : cat("// after ", show_step(step), ": unchanged\n"));
     }
-    return dump(number, step.pass->name, after);
+    return dump(steps, done, after);
   }
 
-  bool dump(size_t number, std::string_view name, const Module& m) {
+  bool dump(const std::vector<Step>& steps, size_t done, const Module& m) {
     if (options_.dump_dir.empty()) return true;
     std::error_code ignored;
     std::filesystem::create_directories(options_.dump_dir, ignored);
-    const std::string path = fmt::format("{}/{:02}-{}.relay", options_.dump_dir, number, name);
-    const std::string wrong = save(path, "", m);
+    const std::string wrong = save(dump_path(options_.dump_dir, steps, done), "", m);
     if (!wrong.empty()) diagnostics_.error(Span::none(), "cannot-write", wrong);
     return wrong.empty();
   }
@@ -281,13 +282,15 @@ const Pass* find_pass(std::string_view name) {
 std::string default_pipeline(int opt_level) {
   // At -O0 every operator is a kernel of its own, as it was written.
   if (opt_level <= 0) return "specialise,simplify-inference,expand-operators,fuse{max-ops=1},lower";
-  if (opt_level == 1)
-    return "inline,specialise,simplify-inference,expand-operators,inline-lets,fold-constants,dead-code,fuse,"
-           "lower,dead-"
-           "code";
-  return "inline,specialise,simplify-inference,expand-operators,inline-lets,fold-constants,block-channels,"
-         "fold-constants,hoist-invariants,join-products,pair-steps,pack-weights,dead-code,fuse,lower,dead-"
-         "code";
+  // Of functions that are called in what is not taken alone, more may be inlined.
+  const std::string simplified =
+      "inline,specialise,simplify-inference,expand-operators,inline-lets,fold-constants,dead-code,inline,"
+      "inline-lets,fold-constants";
+  if (opt_level == 1) return simplified + ",dead-code,fuse,lower,dead-code";
+  return simplified +
+         ",block-channels,fold-constants,hoist-invariants,join-products,pair-steps,pack-weights,dead-code,"
+         "fuse,"
+         "lower,dead-code";
 }
 
 Result<std::vector<Step>> parse_pipeline(std::string_view text, Diagnostics& diagnostics) {
@@ -313,6 +316,10 @@ Result<std::vector<Step>> parse_pipeline(std::string_view text, Diagnostics& dia
     steps.push_back(std::move(step));
   }
   return steps;
+}
+
+std::string dump_path(std::string_view folder, const std::vector<Step>& steps, size_t done) {
+  return fmt::format("{}/{:02}-{}.relay", folder, done, done == 0 ? "input" : steps[done - 1].pass->name);
 }
 
 Result<Module> run_pipeline(const Module& m, std::string_view pipeline, const RunnerOptions& options,

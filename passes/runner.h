@@ -49,6 +49,9 @@ struct Step {
 // Reports "bad-pipeline", naming the pass or parameter and what there is.
 Result<std::vector<Step>> parse_pipeline(std::string_view text, Diagnostics& diagnostics);
 
+// The file of RunnerOptions::dump_dir for what the first `done` steps made of the module.
+std::string dump_path(std::string_view folder, const std::vector<Step>& steps, size_t done);
+
 // Type checks the module, then runs the steps. Errors are in `diagnostics`: those of passes, "pass-broke-types",
 // "pass-broke-module" and "pass-changed-answer" of passes that are wrong, "cannot-write" of files.
 Result<Module> run_steps(const Module& m, const std::vector<Step>& steps, const RunnerOptions& options,

@@ -7,13 +7,14 @@
 #include "op/registry.h"
 #include "passes/expand.h"
 #include "passes/pass.h"
+#include "passes/shared_lets.h"
 
 namespace relay::passes {
 namespace {
 
 bool only_for_training(const op::OpDef* def) { return def == &op::kBatchNorm || def == &op::kDropout; }
 
-Module run(const Module& m, const PassContext&) {
+Module simplify_inference(const Module& m) {
   Effects effects(m);
   return rewrite(m, [&](relay::Builder& b, Expr e) -> Expr {
     if (const auto* proj = e->as<Proj>()) return field_of_tuple(*proj, effects);
@@ -21,6 +22,9 @@ Module run(const Module& m, const PassContext&) {
     return only_for_training(def) ? expand_in_place(b, *def, *e->as<Call>(), effects) : e;
   });
 }
+
+// Arguments that become lets are evaluated one after the other, with all that is shared in each.
+Module run(const Module& m, const PassContext&) { return with_shared_lets(m, simplify_inference); }
 
 }  // namespace
 

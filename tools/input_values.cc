@@ -3,38 +3,13 @@
 #include <algorithm>
 
 #include "base/cat.h"
+#include "frontend/data/inputs.h"
+#include "frontend/onnx/fixed_input.h"
 #include "ir/analysis.h"
 #include "ir/rewrite.h"
 
 namespace relay::tools {
 namespace {
-
-// The constant that an input becomes; nothing if that is reported.
-std::optional<Tensor> constant_of(const Var* input, const std::string& name, const data::WrittenValue& value,
-                                  Diagnostics& diagnostics) {
-  const auto refuse = [&](std::string_view why) -> Diagnostic& {
-    return diagnostics.error(
-        input->span, "input-value-mismatch",
-        cat("input `", name, "`: the value ", data::show(value), " was asked for, and ", why));
-  };
-  const auto* tensor = input->type->as<TensorType>();
-  if (!tensor) {
-    refuse(cat("it has type ", show(input->type), ", which is no tensor"));
-    return std::nullopt;
-  }
-  const std::optional<Shape> shape = tensor->static_shape();
-  if (!shape) {
-    refuse(cat("it has type ", show(input->type), ", whose extents are not known"))
-        .note("give them with --input-shapes");
-    return std::nullopt;
-  }
-  Tensor out;
-  if (std::string wrong = data::make_tensor(value, tensor->dtype, *shape, out); !wrong.empty()) {
-    refuse(wrong);
-    return std::nullopt;
-  }
-  return out;
-}
 
 // A function that calls the function; null if none does.
 const Symbol* caller_of(const Module& m, std::string_view function) {
@@ -54,6 +29,17 @@ bool parse_input_value(const std::string& text, InputValues& out) {
   if (equals == std::string::npos || equals == 0) return false;
   std::optional<data::WrittenValue> value = data::parse_value(std::string_view(text).substr(equals + 1));
   return value && out.emplace(text.substr(0, equals), std::move(*value)).second;
+}
+
+bool read_value_files(InputValues& values, std::vector<std::string>& files, Diagnostics& diagnostics) {
+  const size_t errors = diagnostics.errors();
+  for (auto& [name, value] : values) {
+    if (value.file.empty()) continue;
+    Result<Tensor> tensor = data::read_tensor(value.file, name, {}, diagnostics);
+    if (tensor) value.tensor = std::move(*tensor);
+    files.push_back(value.file);
+  }
+  return diagnostics.errors() == errors;
 }
 
 Result<FixedInputs> fix_inputs(const Module& m, std::string_view function,
@@ -85,7 +71,9 @@ Result<FixedInputs> fix_inputs(const Module& m, std::string_view function,
     if (value == values.end()) {
       params.push_back(fn.params[i]);
       left.push_back(names[i]);
-    } else if (std::optional<Tensor> t = constant_of(fn.params[i], names[i], value->second, diagnostics)) {
+    } else if (std::optional<Tensor> t =
+                   frontend::fixed_input(cat("`", names[i], "`"), fn.params[i]->span, fn.params[i]->type,
+                                         value->second, diagnostics)) {
       constants.emplace(fn.params[i], b.constant(*t));
       out.values.push_back({names[i], std::move(*t)});
     }

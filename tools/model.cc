@@ -83,7 +83,7 @@ Result<Module> read_onnx(const std::string& path, const InputShapes& shapes, con
   const Module empty;
   Result<Module> m = frontend::import_onnx(path, empty, import, diagnostics);
   session.fail(diagnostics, empty.context().sources());
-  files.assign(named.begin(), named.end());
+  files.insert(files.end(), named.begin(), named.end());
   return m;
 }
 
@@ -121,13 +121,18 @@ Result<InputShapes> input_shapes(const ModelOptions& options, Session& session) 
   return shapes;
 }
 
-Result<InputValues> input_values(const ModelOptions& options, Session& session) {
+Result<InputValues> input_values(const ModelOptions& options, Files& files, Session& session) {
   InputValues values;
   for (const std::string& text : options.fixed_inputs) {
     if (parse_input_value(text, values)) continue;
     session.fail(kUsage, cat("--fix-input ", text,
                              ": expected NAME=VALUE, once for each input; a value is a number such as 16000, "
-                             "true, false, or a list of them: [1,2,3]"));
+                             "true, false, a list of them: [1,2,3], or a file that holds the tensor: w.npy"));
+    return kReported;
+  }
+  Diagnostics diagnostics;
+  if (!read_value_files(values, files, diagnostics)) {
+    session.fail(diagnostics, {}, kUsage);
     return kReported;
   }
   return values;
@@ -212,9 +217,10 @@ void add_known_input_options(CLI::App& sub, ModelOptions& options) {
   sub.add_option("--input-shapes", options.input_shapes,
                  "NAME:[1,3,224,224] or NAME:1x3x224x224; -1, ? and names are dynamic; may be repeated")
       ->allow_extra_args(false);
-  sub.add_option(
-         "--fix-input", options.fixed_inputs,
-         "NAME=16000 or NAME=[1,2,3]: the input is this constant, and no input any more; may be repeated")
+  sub.add_option("--fix-input", options.fixed_inputs,
+                 "NAME=16000, NAME=[1,2,3] or NAME=x.npy, x.npz, ...: the input is this constant, and no "
+                 "input any more; may "
+                 "be repeated")
       ->allow_extra_args(false);
 }
 
@@ -264,11 +270,10 @@ void add_target_options(CLI::App& sub, TargetOptions& options) {
 
 namespace {
 
-Result<Module> read(const ModelOptions& options, Files& files, Session& session) {
+Result<Module> read(const ModelOptions& options, const InputValues& values, Files& files, Session& session) {
   Result<InputShapes> shapes = input_shapes(options, session);
-  Result<InputValues> values = input_values(options, session);
-  if (!shapes || !values) return kReported;
-  if (is_onnx(options.path)) return read_onnx(options.path, *shapes, *values, files, session);
+  if (!shapes) return kReported;
+  if (is_onnx(options.path)) return read_onnx(options.path, *shapes, values, files, session);
   if (is_graph(options.path)) return read_graph(options.path, *shapes, files, session);
   if (!options.path.ends_with(".relay")) {
     session.fail(kUsage, cat(options.path, ": a model is a .onnx, .relay or .json file, or a graph folder"));
@@ -281,12 +286,14 @@ Result<Module> read(const ModelOptions& options, Files& files, Session& session)
 
 Result<Module> read_module(const ModelOptions& options, Session& session) {
   Files files;
-  return read(options, files, session);
+  Result<InputValues> values = input_values(options, files, session);
+  return values ? read(options, *values, files, session) : kReported;
 }
 
 Result<Model> load_model(const ModelOptions& options, Session& session) {
   Files files;
-  Result<Module> m = read(options, files, session);
+  Result<InputValues> values = input_values(options, files, session);
+  Result<Module> m = values ? read(options, *values, files, session) : kReported;
   if (!m) return kReported;
   Diagnostics diagnostics;
   Result<Module> checked = typecheck::check(*m, diagnostics);
@@ -321,7 +328,7 @@ Result<Model> load_model(const ModelOptions& options, Session& session) {
     model.module = *bound;
   }
   if (options.fixed_inputs.empty()) return model;
-  return with_fixed_inputs(std::move(model), *input_values(options, session), session);
+  return with_fixed_inputs(std::move(model), *values, session);
 }
 
 std::string side_file(const std::string& path) {

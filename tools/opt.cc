@@ -70,12 +70,24 @@ std::string wrong_print_after(const std::string& name) {
 
 // Is all that the model was read from still there when the output is written? A text that is replaced by what becomes of it has
 // its side file replaced with it.
-bool spares_inputs(const Options& o, const Model& model, Session& s) {
+bool spares_inputs(const Options& o, const Model& model, const std::vector<passes::Step>& steps, Session& s) {
   const auto plain = [](const std::string& path) { return std::filesystem::path(path).lexically_normal(); };
   const bool in_place = o.emit == "relay" && !model.is_listed && plain(o.output) == plain(o.model.path);
-  if (o.output.empty() || in_place) return true;
-  std::vector<std::string> written{o.output};
-  if (o.emit == "relay") written.push_back(side_file(o.output));
+  std::vector<std::string> written;
+  const auto writes_text = [&](const std::string& path) {
+    written.insert(written.end(), {path, side_file(path)});
+  };
+  if (!o.output.empty() && !in_place) {
+    if (o.emit == "relay") {
+      writes_text(o.output);
+    } else {
+      written.push_back(o.output);
+    }
+  }
+  if (!o.dump_dir.empty()) {
+    for (size_t i = 0; i <= steps.size(); ++i) writes_text(passes::dump_path(o.dump_dir, steps, i));
+  }
+  if (!o.reproducer.empty()) writes_text(o.reproducer);
   return tools::spares_inputs(written, model.files, s);
 }
 
@@ -83,7 +95,7 @@ void run(const Options& o, Session& s) {
   ModelOptions options = o.model;
   options.runs = o.verify == "semantics";
   Result<Model> model = load_model(options, s);
-  if (!model || !spares_inputs(o, *model, s)) return;
+  if (!model) return;
   if (model->function != "main") {
     model->module = with_entry(model->module, model->function);
     model->function = "main";
@@ -93,6 +105,13 @@ void run(const Options& o, Session& s) {
   if (pipeline.empty() && o.opt_level >= 0)
     pipeline = for_gpu ? aot::cuda::default_pipeline(o.opt_level) : passes::default_pipeline(o.opt_level);
   if (pipeline.empty()) pipeline = pipeline_in(o.model.path);
+  Diagnostics diagnostics;
+  const Result<std::vector<passes::Step>> steps = passes::parse_pipeline(pipeline, diagnostics);
+  if (!steps) {
+    s.fail(diagnostics, {});
+    return;
+  }
+  if (!spares_inputs(o, *model, *steps, s)) return;
   passes::RunnerOptions run;
   run.print_after = {o.print_after.begin(), o.print_after.end()};
   run.time = o.time;
@@ -121,8 +140,7 @@ void run(const Options& o, Session& s) {
     if (!args) return;
     run.sample_inputs = *args;
   }
-  Diagnostics diagnostics;
-  Result<Module> done = passes::run_pipeline(model->module, pipeline, run, diagnostics);
+  Result<Module> done = passes::run_steps(model->module, *steps, run, diagnostics);
   s.fail(diagnostics, model->module.context().sources());
   if (!done) return;
   std::string text;

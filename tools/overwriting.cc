@@ -17,7 +17,7 @@ bool spares_inputs(std::span<const std::string> written, std::span<const std::st
           .error(Span::none(), "output-is-input",
                  to == from ? cat("the output `", to, "` would replace a file that was read")
                             : cat("the output `", to, "` would replace `", from, "`, which was read"))
-          .note("give another name or another folder with -o");
+          .note("give the output another name or another folder");
       break;
     }
   }

@@ -11,6 +11,7 @@
 #include "tools/engines.h"
 #include "tools/limits.h"
 #include "tools/model.h"
+#include "tools/overwriting.h"
 #include "tools/session.h"
 #include "tools/steps.h"
 
@@ -54,6 +55,34 @@ bool unknown_form(const std::string& path) {
   return form != ".npz" && form != ".npy" && form != ".safetensors" && form != ".params";
 }
 
+// Is all that was read still there when tensors of these names are written?
+bool spares_inputs(const Options& o, const Model& model, std::span<const std::string> names,
+                   const std::string& path, Session& s) {
+  if (path.empty()) return true;
+  std::vector<std::string> read = model.files;
+  if (!o.inputs.inputs.empty()) {
+    const std::vector<std::string> inputs = data::files_to_read(o.inputs.inputs);
+    read.insert(read.end(), inputs.begin(), inputs.end());
+  }
+  return tools::spares_inputs(data::files_to_write(path, names, data::Role::kOutput), read, s);
+}
+
+// The same before the program runs, as far as the names are known.
+bool spares_inputs(const Options& o, const Model& model, Session& s) {
+  const std::vector<std::string> names = o.to.empty() ? model.output_names : std::vector<std::string>();
+  return spares_inputs(o, model, names, o.outputs, s) && spares_inputs(o, model, {}, o.dump, s);
+}
+
+void write(const Options& o, const Model& model, const data::NamedTensors& tensors, const std::string& path,
+           Session& s) {
+  std::vector<std::string> names;
+  for (const data::NamedTensor& t : tensors) names.push_back(t.name);
+  if (!spares_inputs(o, model, names, path, s)) return;
+  Diagnostics diagnostics;
+  if (!data::write_tensors(path, tensors, data::Role::kOutput, diagnostics))
+    s.fail(diagnostics, model.module.context().sources());
+}
+
 // --to and --dump: one step's results in the place of the program's, and what all steps gave, in a file.
 Outcome run_steps(const Options& o, Model& model, const Engine& engine, const Prepared& p,
                   const std::vector<Value>& args, Session& s) {
@@ -84,9 +113,7 @@ Outcome run_steps(const Options& o, Model& model, const Engine& engine, const Pr
       return results.size() == 1 ? results[0] : Value::tuple(std::move(results));
     });
   }
-  Diagnostics diagnostics;
-  if (!o.dump.empty() && !data::write_tensors(o.dump, kept, data::Role::kOutput, diagnostics))
-    s.fail(diagnostics, model.module.context().sources());
+  if (!o.dump.empty()) write(o, model, kept, o.dump, s);
   return outcome;
 }
 
@@ -135,7 +162,7 @@ void run(const Options& o, Session& s) {
     return;
   }
   Result<Model> model = load_model(o.model, s);
-  if (!model) return;
+  if (!model || !spares_inputs(o, *model, s)) return;
   const Engine* engine = find_engine(o.target.engine);
   Result<std::vector<Value>> args = make_inputs(*model, o.inputs, s);
   if (!args) return;
@@ -155,12 +182,7 @@ void run(const Options& o, Session& s) {
     return;
   }
   show_outputs(o, *model, outcome.value, s);
-  if (o.outputs.empty()) return;
-  Diagnostics diagnostics;
-  if (!data::write_tensors(o.outputs, name_outputs(*model, outcome.value), data::Role::kOutput,
-                           diagnostics)) {
-    s.fail(diagnostics, model->module.context().sources());
-  }
+  if (!o.outputs.empty()) write(o, *model, name_outputs(*model, outcome.value), o.outputs, s);
 }
 
 }  // namespace

@@ -165,6 +165,22 @@ Result<std::vector<Found>> read_any(const std::string& path, Role role, const Li
   return out;
 }
 
+// `a`, `b`, ...
+template <class Items, class NameOf>
+std::string first_names(const Items& items, const NameOf& name_of) {
+  constexpr size_t kMostNames = 20;
+  const std::span first(items.data(), std::min(items.size(), kMostNames));
+  return cat(join(first, ", ", [&](const auto& item) { return cat("`", name_of(item), "`"); }),
+             items.size() > kMostNames ? ", ..." : "");
+}
+
+// The file of the i-th tensor in a folder.
+std::string file_in(const std::string& folder, size_t i, std::string_view name, Role role) {
+  const std::string file =
+      is_test_data_set(folder) ? cat(prefix(role), i, ".pb") : cat(file_name_of(name), ".npy");
+  return (fs::path(folder) / file).string();
+}
+
 // Like in spelling, for hints: equal but for case and punctuation, or one contains the other.
 bool alike(std::string_view a, std::string_view b) {
   const auto letters = [](std::string_view s) {
@@ -201,6 +217,29 @@ Result<NamedTensors> read_tensors(const std::string& path, Role role, const Limi
   NamedTensors out;
   for (Found& f : *found) out.push_back(std::move(f.tensor));
   return out;
+}
+
+Result<Tensor> read_tensor(const std::string& path, std::string_view name, const Limits& limits,
+                           Diagnostics& diagnostics) {
+  Result<std::vector<Found>> found = read_any(path, Role::kInput, limits, diagnostics);
+  if (!found) return kReported;
+  for (Found& f : *found) {
+    // The name in an x.pb is whatever the program that wrote it called the tensor.
+    const bool alone = found->size() == 1 && (f.number || f.tensor.name.empty());
+    if (alone || f.tensor.name == name) return std::move(f.tensor.value);
+  }
+  diagnostics
+      .error(Span::none(), "tensor-missing", cat("`", path, "` has no tensor for the input `", name, "`"))
+      .note(found->empty() ? "it holds none" : cat("it holds ", first_names(*found, [](const Found& f) {
+                                                     return std::string_view(f.tensor.name);
+                                                   })));
+  return kReported;
+}
+
+bool is_tensor_file(std::string_view path) {
+  constexpr std::string_view kForms[] = {".npz", ".npy", ".safetensors", ".params", ".pb"};
+  return std::any_of(std::begin(kForms), std::end(kForms),
+                     [&](std::string_view f) { return path.ends_with(f); });
 }
 
 Result<NamedTensors> read_named(const std::string& path, std::span<const std::string> names, Role role,
@@ -241,12 +280,6 @@ Result<NamedTensors> read_named(const std::string& path, std::span<const std::st
   }
 
   const std::string_view what = role == Role::kInput ? "input" : "output";
-  constexpr size_t kMostNames = 20;
-  const auto listed = [&](const auto& items, const auto& name_of) {
-    const std::span first(items.data(), std::min(items.size(), kMostNames));
-    return cat(join(first, ", ", [&](const auto& item) { return cat("`", name_of(item), "`"); }),
-               items.size() > kMostNames ? ", ..." : "");
-  };
   bool complete = true;
   for (const auto& [i, value] : known) {
     if (out[i].value.defined() && !identical(out[i].value, *value)) {
@@ -282,7 +315,7 @@ Result<NamedTensors> read_named(const std::string& path, std::span<const std::st
     // One tensor stands for one name: of several guesses all but one are missing, and nobody knows which.
     if (meant.size() == 1) guesses.insert(meant.front());
     if (meant.empty())
-      d.note(cat("the ", what, "s: ", listed(names, [](const std::string& n) { return n; })));
+      d.note(cat("the ", what, "s: ", first_names(names, [](const std::string& n) { return n; })));
     complete = false;
   }
   for (size_t i = 0; i < names.size(); ++i) {
@@ -290,8 +323,9 @@ Result<NamedTensors> read_named(const std::string& path, std::span<const std::st
     if (out[i].value.defined() || guesses.contains(names[i]) || (unnamed && !complete)) continue;
     Diagnostic& d = diagnostics.error(Span::none(), "tensor-missing",
                                       cat("`", path, "` has no tensor for the ", what, " `", names[i], "`"));
-    d.note(found->empty() ? std::string("it holds no tensors")
-                          : cat("it holds ", listed(*found, [](const Found& f) { return f.tensor.name; })));
+    d.note(found->empty()
+               ? std::string("it holds no tensors")
+               : cat("it holds ", first_names(*found, [](const Found& f) { return f.tensor.name; })));
     complete = false;
   }
   if (!complete) return kReported;
@@ -329,13 +363,29 @@ Result<bool> write_tensors(const std::string& path, const NamedTensors& tensors,
   }
   const bool numbered = is_test_data_set(path);
   for (size_t i = 0; i < tensors.size(); ++i) {
-    const std::string name =
-        numbered ? cat(prefix(role), i, ".pb") : cat(file_name_of(tensors[i].name), ".npy");
-    const std::string file = (fs::path(path) / name).string();
+    const std::string file = file_in(path, i, tensors[i].name, role);
     if (!write(file, numbered ? onnx_tensor_bytes(tensors[i]) : npy_bytes(tensors[i].value)))
       return kReported;
   }
   return true;
+}
+
+std::vector<std::string> files_to_write(const std::string& path, std::span<const std::string> names,
+                                        Role role) {
+  if (is_tensor_file(path) && !path.ends_with(".pb")) return {path};
+  std::vector<std::string> out;
+  for (size_t i = 0; i < names.size(); ++i) out.push_back(file_in(path, i, names[i], role));
+  return out;
+}
+
+std::vector<std::string> files_to_read(const std::string& path) {
+  std::error_code error;
+  if (!fs::is_directory(path, error)) return {path};
+  Diagnostics ignored;
+  Result<std::vector<std::string>> files = files_of(path, {}, ignored);
+  std::vector<std::string> out;
+  for (size_t i = 0; files && i < files->size(); ++i) out.push_back((fs::path(path) / (*files)[i]).string());
+  return out;
 }
 
 }  // namespace relay::data

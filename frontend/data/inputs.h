@@ -9,6 +9,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/diagnostics.h"
 #include "base/result.h"
@@ -25,6 +26,13 @@ enum class Role { kInput, kOutput };
 Result<NamedTensors> read_tensors(const std::string& path, Role role, const Limits& limits,
                                   Diagnostics& diagnostics);
 
+// The tensor called `name`, or the only one of a file in which it has no name. Reports "tensor-missing".
+Result<Tensor> read_tensor(const std::string& path, std::string_view name, const Limits& limits,
+                           Diagnostics& diagnostics);
+
+// Does the path end like that of a file of tensors?
+bool is_tensor_file(std::string_view path);
+
 // The tensors called `names`, in that order. A single unnamed tensor belongs to a single name, and the K-th file of a
 // test data set to the K-th name. Missing and unknown names are reported, all of them, with those that look alike.
 // Those in `fixed` have their values already: the file may leave them out, and what it says of them must be the same, or it is
@@ -37,6 +45,11 @@ Result<NamedTensors> read_named(const std::string& path, std::span<const std::st
 // files, which is made if need be. Each file appears whole or not at all.
 Result<bool> write_tensors(const std::string& path, const NamedTensors& tensors, Role role,
                            Diagnostics& diagnostics);
+
+// The files that write_tensors makes of tensors with these names, and those that may be read at a path.
+std::vector<std::string> files_to_write(const std::string& path, std::span<const std::string> names,
+                                        Role role);
+std::vector<std::string> files_to_read(const std::string& path);
 
 // NAME.npy without the suffix: bytes that a file name cannot hold, and "%", are written %2F.
 std::string file_name_of(std::string_view tensor_name);

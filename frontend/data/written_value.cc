@@ -5,6 +5,7 @@
 #include <system_error>
 
 #include "base/cat.h"
+#include "frontend/data/inputs.h"
 
 namespace relay::data {
 namespace {
@@ -61,6 +62,10 @@ bool store(std::string_view text, Tensor& to, int64_t at) {
 std::optional<WrittenValue> parse_value(std::string_view text) {
   text = trimmed(text);
   WrittenValue out;
+  if (is_tensor_file(text)) {
+    out.file = text;
+    return out;
+  }
   out.is_list = text.size() >= 2 && text.front() == '[' && text.back() == ']';
   if (out.is_list) text = trimmed(text.substr(1, text.size() - 2));
   if (out.is_list && text.empty()) return out;
@@ -75,10 +80,18 @@ std::optional<WrittenValue> parse_value(std::string_view text) {
 }
 
 std::string show(const WrittenValue& value) {
+  if (!value.file.empty()) return cat("`", value.file, "`");
   return value.is_list ? cat("[", join(value.elements, ", "), "]") : value.elements[0];
 }
 
 std::string make_tensor(const WrittenValue& value, DType dtype, const Shape& shape, Tensor& out) {
+  if (!value.file.empty()) {
+    out = value.tensor;
+    const bool same = out.dtype() == dtype && out.shape() == shape;
+    return same ? std::string()
+                : cat("it holds Tensor[", relay::show(out.shape()), ", ", out.dtype().name(),
+                      "], not Tensor[", relay::show(shape), ", ", dtype.name(), "]");
+  }
   out = Tensor(dtype, shape);
   if (value.is_list && value.elements.size() != static_cast<uint64_t>(out.size()))
     return cat("it has ", out.size(), out.size() == 1 ? " element" : " elements", " and the list ",

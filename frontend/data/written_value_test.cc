@@ -27,6 +27,20 @@ TEST(WrittenValue, IsOneNumberOrAList) {
   EXPECT_EQ(show(*parse_value("[1, 2,3]")), "[1, 2, 3]");
 }
 
+TEST(WrittenValue, IsOrIsInAFile) {
+  const std::optional<WrittenValue> value = parse_value(" d/w.npy ");
+  ASSERT_TRUE(value);
+  EXPECT_EQ(value->file, "d/w.npy");
+  EXPECT_EQ(show(*value), "`d/w.npy`");
+  WrittenValue read = *value;
+  read.tensor = Tensor::scalar_int(kInt64, 3);
+  Tensor out;
+  EXPECT_EQ(make_tensor(read, kInt64, {}, out), "");
+  EXPECT_EQ(out.get_int(0), 3);
+  EXPECT_EQ(make_tensor(read, kInt32, {}, out), "it holds Tensor[(), int64], not Tensor[(), int32]");
+  EXPECT_NE(make_tensor(read, kInt64, {1}, out), "");
+}
+
 TEST(WrittenValue, OneNumberIsEveryElement) {
   EXPECT_EQ(made("7", kInt8, {2, 2}), "Tensor[(2, 2), int8] [[7, 7], [7, 7]]");
   EXPECT_EQ(made("7", kInt8, {0}), "Tensor[(0,), int8] []");

@@ -427,14 +427,7 @@ TEST(Import, AMillionEmptyNodesAreRefusedByNumber) {
 
 TEST(Import, ExternalDataIsRefusedWithoutAFolder) {
   TestModel m = relu();
-  auto* t = m.graph->add_initializer();
-  t->set_name("w");
-  t->set_data_type(1);
-  t->add_dims(1);
-  t->set_data_location(::onnx::TensorProto::EXTERNAL);
-  auto* e = t->add_external_data();
-  e->set_key("location");
-  e->set_value("../../etc/passwd");
+  m.floats_in_file("w", {1}, "../../etc/passwd");
   EXPECT_NE(import_model(m).messages.find("another file"), std::string::npos);
   TemporaryFolder folder;
   ASSERT_EQ(folder.make(), "");
@@ -446,23 +439,14 @@ TEST(Import, ExternalDataIsRefusedWithoutAFolder) {
 }
 
 TEST(Import, FilesOfTensorsAreNamedAlsoWhereNobodyReadsThem) {
-  const auto lies_in = [](::onnx::TensorProto& t, const char* name, const char* file) {
-    t.set_name(name);
-    t.set_data_type(::onnx::TensorProto::FLOAT);
-    t.add_dims(4);
-    t.set_data_location(::onnx::TensorProto::EXTERNAL);
-    auto* e = t.add_external_data();
-    e->set_key("location");
-    e->set_value(file);
-  };
   ::onnx::GraphProto yes, no;
   yes.add_output()->set_name("x");
-  lies_in(*no.add_initializer(), "w", "never.bin");
+  TestModel::lies_in_file(*no.add_initializer(), "w", {4}, "never.bin");
   no.add_output()->set_name("w");
   TestModel m;
   m.input("x", {4}).ints("c", {1}).node("Cast", {"c"}, {"b"}).attr("to", 9).node("If", {"b"}, {"y"});
   m.attr("then_branch", yes).attr("else_branch", no).output("y");
-  lies_in(*m.graph->add_initializer(), "v", "always.bin");
+  m.floats_in_file("v", {4}, "always.bin");
   TemporaryFolder folder;
   ASSERT_EQ(folder.make(), "");
   ASSERT_EQ(write_file_atomically(folder.path() + "/m.onnx", m.bytes()), "");

@@ -91,7 +91,6 @@ class Importer {
   bool read_initialisers(const ::onnx::GraphProto& graph, NameScope& scope);
   bool declare_inputs(std::vector<const Var*>& params);
   std::optional<std::vector<Dim>> input_dims(const ::onnx::ValueInfoProto& input);
-  std::optional<Tensor> fixed_input(const Var& input, const data::WrittenValue& value);
   void convert(const ::onnx::NodeProto& proto);
   std::optional<std::vector<Operand>> results_of(Node& node, const Row& row);
   void report(const ::onnx::NodeProto& proto, const Refusal& refusal);

@@ -1,6 +1,7 @@
 // The parameters of @main: the inputs of the graph, with shape variables for their dynamic axes.
 #include "base/cat.h"
 #include "frontend/data/onnx_tensor.h"
+#include "frontend/onnx/fixed_input.h"
 #include "frontend/onnx/importer.h"
 #include "frontend/onnx/names.h"
 
@@ -79,28 +80,6 @@ std::optional<std::vector<Dim>> Importer::input_dims(const ::onnx::ValueInfoProt
     } else {
       out.push_back(variable(cat(input.name(), "_", i)));
     }
-  }
-  return out;
-}
-
-// The value of an input that is always the same.
-std::optional<Tensor> Importer::fixed_input(const Var& input, const data::WrittenValue& value) {
-  const auto refuse = [&](std::string_view why) -> Diagnostic& {
-    return diagnostics_.error(Span::none(), "input-value-mismatch",
-                              cat("input `", printable(input.name.text()), "` of `", name_, "`: the value ",
-                                  data::show(value), " was asked for, and ", why));
-  };
-  const auto& type = *input.annotation->as<TensorType>();
-  const std::optional<Shape> shape = type.static_shape();
-  if (!shape) {
-    refuse(cat("it has type ", show(&type), ", whose extents are not known"))
-        .note("give them with --input-shapes");
-    return std::nullopt;
-  }
-  Tensor out;
-  if (std::string wrong = data::make_tensor(value, type.dtype, *shape, out); !wrong.empty()) {
-    refuse(wrong);
-    return std::nullopt;
   }
   return out;
 }
@@ -189,7 +168,9 @@ bool Importer::declare_inputs(std::vector<const Var*>& params) {
     Operand value;
     value.expr = param;
     if (const auto fixed = options_.input_values.find(input->name()); fixed != options_.input_values.end()) {
-      std::optional<Tensor> t = fixed_input(*param, fixed->second);
+      const std::string name = cat("`", printable(input->name()), "` of `", name_, "`");
+      std::optional<Tensor> t =
+          fixed_input(name, Span::none(), param->annotation, fixed->second, diagnostics_);
       ok = ok && t;
       if (!t) continue;
       value = constant(std::move(*t));

@@ -56,6 +56,12 @@ class TestModel {
     for (int64_t i = 0; i < count; ++i) t.add_float_data(value);
     return *this;
   }
+  // In another file, of which `at` is the path beside the model.
+  TestModel& floats_in_file(const std::string& name, const std::vector<int64_t>& dims,
+                            const std::string& at) {
+    lies_in_file(*graph->add_initializer(), name, dims, at);
+    return *this;
+  }
   TestModel& node(const std::string& op, const std::vector<std::string>& inputs,
                   const std::vector<std::string>& outputs) {
     last = graph->add_node();
@@ -104,6 +110,17 @@ class TestModel {
         dim->set_dim_param(std::get<std::string>(d));
       }
     }
+  }
+
+  static void lies_in_file(::onnx::TensorProto& t, const std::string& name, const std::vector<int64_t>& dims,
+                           const std::string& at) {
+    t.set_name(name);
+    t.set_data_type(::onnx::TensorProto::FLOAT);
+    for (int64_t d : dims) t.add_dims(d);
+    t.set_data_location(::onnx::TensorProto::EXTERNAL);
+    auto* location = t.add_external_data();
+    location->set_key("location");
+    location->set_value(at);
   }
 
   std::string bytes() const { return proto.SerializeAsString(); }

@@ -79,12 +79,15 @@ TEST_F(FixedInput, IsNoInputAnyMore) {
 }
 
 TEST_F(FixedInput, OfATextAndOfAGraph) {
-  for (const std::string engine : {"interp", "jit", "aot-cpp"}) {
+  for (const std::string engine : {"interp", "jit", "graph", "aot-cpp"}) {
     EXPECT_EQ(works({"run", "m.relay", "--engine", engine, "--fix-input", "sr=16000", "--fix-input",
                      "w=[7,8.5]", "--input-shapes", "w:[2]", "--fill", "ones"}),
               "output_0: Tensor[(3,), float32] [2, 2, 2]\noutput_1: Tensor[(2,), float32] [7, 8.5]\n")
         << engine;
   }
+  // What no constant decides is no static dataflow.
+  refused({"run", "m.relay", "--engine", "graph", "--fix-input", "w=1", "--input-shapes", "w:[2]"},
+          kUnsupported, {"[not-static-dataflow]", "m.relay:2:4", "`if`"});
   write_sum("sum.relay");
   works({"compile", "sum.relay", "--emit", "graph", "-o", "g"});
   // One number is every element, a list has them in order.
@@ -113,11 +116,62 @@ TEST_F(FixedInput, FilesMayLeaveItOutOrSayTheSame) {
           {"[tensor-missing]", "the input `x`"});
 }
 
+TEST_F(FixedInput, MayBeInAFile) {
+  const Tensor w = Tensor::of<float>(kFloat32, {2}, std::vector<float>{7, 8.5});
+  const Tensor rate = Tensor::scalar_int(kInt64, 16000);
+  write_inputs("w.npy", {{"w", w}});
+  write_inputs("both.npz", {{"w", w}, {"sr", rate}});
+  write_inputs("rate.safetensors", {{"sr", rate}});
+  fs::create_directory(path("test_data_set_0"));
+  write_inputs("test_data_set_0", {{"", rate}});
+  fs::copy_file(path("test_data_set_0/input_0.pb"), path("rate.pb"));
+  const std::string want =
+      "output_0: Tensor[(3,), float32] [2, 2, 2]\noutput_1: Tensor[(2,), float32] [7, 8.5]\n";
+  for (const auto& [sr, w_file] : {std::pair<std::string, std::string>{"both.npz", "w.npy"},
+                                   {"rate.safetensors", "both.npz"},
+                                   {"rate.pb", "./w.npy"},
+                                   {path("both.npz"), "w.npy"}}) {
+    EXPECT_EQ(works({"run", "m.relay", "--engine", "graph", "--fix-input", "sr=" + sr, "--fix-input",
+                     "w=" + w_file, "--input-shapes", "w:[2]", "--fill", "ones"}),
+              want)
+        << sr << " " << w_file;
+  }
+  write_inputs("x.npy", {{"x", x_}});
+  EXPECT_EQ(works({"run", "m.onnx", "--fix-input", "sr=both.npz", "-i", "x.npy"}),
+            "y: Tensor[(3,), float32] [1, 2, 3]\n");
+}
+
+TEST_F(FixedInput, AFileThatHoldsNoSuchTensorIsRefused) {
+  write_inputs("three.npy", {{"w", Tensor::of<float>(kFloat32, {3}, std::vector<float>{1, 2, 3})}});
+  write_inputs("float.npy", {{"sr", Tensor::of<float>(kFloat32, {}, std::vector<float>{16000})}});
+  write_inputs("x.npz", {{"x", x_}});
+  write("bad.npy", "no array");
+  for (const std::string& command : kCommands) {
+    refused({command, "m.onnx", "--fix-input", "sr=missing.npy"}, kUsage,
+            {"[file-unreadable]", "missing.npy"});
+    refused({command, "m.onnx", "--fix-input", "sr=x.npz"}, kUsage,
+            {"[tensor-missing]", "`x.npz` has no tensor for the input `sr`", "it holds `x`"});
+    refused({command, "m.onnx", "--fix-input", "sr=bad.npy"}, kUsage, {"bad.npy"});
+    refused({command, "m.onnx", "--fix-input", "sr=float.npy"}, kUsage,
+            {"[input-value-mismatch]", "`float.npy`", "Tensor[(), float32], not Tensor[(), int64]"});
+    if (command == "import") continue;
+    refused({command, "m.relay", "--input-shapes", "w:[2]", "--fix-input", "w=three.npy"}, kUsage,
+            {"[input-value-mismatch]", "`three.npy`", "Tensor[(3,), float32], not Tensor[(2,), float32]"});
+    refused({command, "m.relay", "--fix-input", "w=three.npy"}, kUsage,
+            {"[input-value-mismatch]", "`w`", "Tensor[(n), float32]", "--input-shapes"});
+  }
+  // The file is one of those that are read.
+  refused({"compile", "m.onnx", "--fix-input", "sr=rate.npy", "-o", "rate.npy"}, kUsage, {"rate.npy"});
+  write_inputs("rate.npy", {{"sr", Tensor::scalar_int(kInt64, 16000)}});
+  refused({"compile", "m.onnx", "--fix-input", "sr=rate.npy", "--emit", "cpp", "-o", "rate.npy"}, kUsage,
+          {"[output-is-input]", "`rate.npy`"});
+}
+
 TEST_F(FixedInput, WhatIsNoValueIsNamedWithWhatIsOne) {
   for (const std::string& command : kCommands) {
     for (const std::string text : {"sr", "sr=", "=1", "sr=fast", "sr=16k", "sr=[1", "sr:16000"}) {
       refused({command, "m.onnx", "--fix-input", text}, kUsage,
-              {"--fix-input " + text, "NAME=VALUE", "16000", "[1,2,3]"});
+              {"--fix-input " + text, "NAME=VALUE", "16000", "[1,2,3]", "w.npy"});
     }
   }
   refused({"run", "m.onnx", "--fix-input", "sr=1", "--fix-input", "sr=2"}, kUsage, {"sr=2", "once"});

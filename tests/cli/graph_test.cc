@@ -166,7 +166,8 @@ TEST_F(Graphs, ConstructsThatAreNotStaticAreNamed) {
       {"def @f(%x: float32) -> float32 { if (%x < 1f) { %x } else { @f(%x / 2f) } } "
        "def @main(%x: float32) { @f(%x) }",
        "another function"},
-      {"type T { A(float32) } def @main(%x: float32) { match (A(%x)) { A(%y) => %y } }",
+      {"type T { A(float32), B } def @main(%x: float32) { match (ref_read(ref(A(%x)))) { A(%y) => %y, B => "
+       "%x } }",
        "`match` is not static"},
   };
   for (const auto& [text, words] : programs) {

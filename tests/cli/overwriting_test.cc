@@ -1,6 +1,7 @@
 // Outputs that would replace what they are made from are refused, by whatever path they are named.
 #include <filesystem>
 
+#include "frontend/data/inputs.h"
 #include "frontend/data/safetensors.h"
 #include "frontend/onnx/testing.h"
 #include "tests/cli/cli.h"
@@ -24,22 +25,15 @@ class Overwriting : public Cli {
   // x + w, with w in another file.
   void write_external(const std::string& name, const std::string& weights) const {
     TestModel m;
-    m.input("x", {3}).node("Add", {"x", "w"}, {"y"}).output("y");
-    ::onnx::TensorProto& w = *m.graph->add_initializer();
-    w.set_name("w");
-    w.set_data_type(::onnx::TensorProto::FLOAT);
-    w.add_dims(3);
-    w.set_data_location(::onnx::TensorProto::EXTERNAL);
-    auto* at = w.add_external_data();
-    at->set_key("location");
-    at->set_value(weights);
+    m.input("x", {3}).floats_in_file("w", {3}, weights).node("Add", {"x", "w"}, {"y"}).output("y");
     write(name, m.bytes());
     write(weights, std::string(12, '\0'));
   }
 };
 
 TEST_F(Overwriting, WeightsDoNotReplaceTheSideFileOfTheText) {
-  const Words words{"[output-is-input]", "`model.safetensors`", "would replace", "another name", "-o"};
+  const Words words{"[output-is-input]", "`model.safetensors`", "would replace",
+                    "another name or another folder"};
   for (const Words& emit : {Words{"--emit", "exe"}, {"--emit", "so", "-o", "model.so"}, {"--emit", "so"}}) {
     Words command{"compile", "model.relay", "--weights-file"};
     command.insert(command.end(), emit.begin(), emit.end());
@@ -106,6 +100,57 @@ TEST_F(Overwriting, NoOutputReplacesALicenceOrAnObject) {
           {"[output-is-input]", "`LICENCE`"});
   write("f.so", "no library, which would be said later");
   refused({"compile", "sum.relay", "--link", "f.so", "-o", "f.so"}, kUsage, {"[output-is-input]", "`f.so`"});
+}
+
+TEST_F(Overwriting, ResultsOfARunDoNotReplaceItsInputs) {
+  write_sum("sum.relay");
+  fs::create_directory(path("in"));
+  const Tensor ones = Tensor::of<float>(kFloat32, {3}, std::vector<float>{1, 1, 1});
+  const data::NamedTensors inputs{{"x", ones}, {"y", ones}};
+  Diagnostics d;
+  for (const std::string to : {"in.npz", "in", "test_data_set_0"})
+    ASSERT_TRUE(data::write_tensors(path(to), inputs, data::Role::kInput, d).ok()) << d.render({});
+  const Words run{"run", "sum.relay", "--engine", "graph", "-i"};
+  const auto with = [&](const Words& more) {
+    Words command = run;
+    command.insert(command.end(), more.begin(), more.end());
+    return command;
+  };
+  for (const char* option : {"-o", "--dump"}) {
+    refused(with({"in.npz", option, "./in.npz"}), kUsage, {"[output-is-input]", "`in.npz`, which was read"});
+    works(with({"in.npz", option, "other.npz"}));
+  }
+  EXPECT_TRUE(exists("other.npz"));
+  // A folder may have inputs and results, if these have other names.
+  works(with({"in", "-o", "in"}));
+  EXPECT_TRUE(exists("in/output.npy"));
+  works(with({"test_data_set_0", "-o", "test_data_set_0"}));
+  EXPECT_TRUE(exists("test_data_set_0/output_0.pb"));
+  write("named.relay", "def @main(%x: Tensor[(3), float32], output_names=[\"x\"]) { add(%x, %x) }\n");
+  fs::create_directory(path("x"));
+  fs::copy_file(path("in/x.npy"), path("x/x.npy"));
+  refused({"run", "named.relay", "-i", "x", "-o", "x"}, kUsage, {"[output-is-input]", "x/x.npy"});
+  refused({"run", "model.relay", "-o", "model.safetensors"}, kUsage,
+          {"[output-is-input]", "`model.safetensors`", "a file that was read"});
+  // The names of steps are known after the run.
+  fs::create_symlink("../in.npz", path("x/000_k0_add.npy"));
+  refused(with({"in.npz", "--dump", "x"}), kUsage,
+          {"[output-is-input]", "`x/000_k0_add.npy` would replace `in.npz`"});
+}
+
+TEST_F(Overwriting, FilesOfPassesDoNotReplaceTheModel) {
+  works({"opt", "model.relay", "-O1", "--dump-dir", "d"});
+  refused({"opt", "d/00-input.relay", "-O1", "--dump-dir", "d"}, kUsage,
+          {"[output-is-input]", "`d/00-input.relay`", "`d/00-input.safetensors`"});
+  refused({"opt", "d/01-inline.relay", "-O1", "--dump-dir", "./d"}, kUsage,
+          {"[output-is-input]", "`d/01-inline.relay`, which was read"});
+  works({"opt", "d/01-inline.relay", "--passes", "fuse", "--dump-dir", "d"});
+  refused({"opt", "model.relay", "-O1", "--reproducer", "model.relay"}, kUsage,
+          {"[output-is-input]", "`model.relay`", "`model.safetensors`"});
+  refused({"opt", "model.relay", "-O1", "--reproducer", "model.txt"}, kUsage,
+          {"[output-is-input]", "`model.safetensors`"});
+  works({"opt", "model.relay", "-O1", "--reproducer", "wrong.relay"});
+  EXPECT_FALSE(exists("wrong.relay"));  // nothing went wrong
 }
 
 TEST_F(Overwriting, ATextMayBeReplacedByWhatBecomesOfIt) {
