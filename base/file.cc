@@ -19,6 +19,16 @@ std::string reason(std::string_view what, const std::string& path) {
   return cat(what, " ", path, ": ", std::strerror(errno));
 }
 
+// Why a file could not be made there.
+std::string cannot_make(const std::string& path) {
+  const bool no_such_file = errno == ENOENT;
+  const std::string why = reason("cannot write", path);
+  const std::filesystem::path folder = std::filesystem::path(path).parent_path();
+  std::error_code unknown;
+  const bool missing = no_such_file && !folder.empty() && !std::filesystem::exists(folder, unknown);
+  return missing && !unknown ? cat("cannot write ", path, ": there is no folder ", folder.string()) : why;
+}
+
 struct Descriptor {
   int number;
   ~Descriptor() {
@@ -60,7 +70,7 @@ class Staged {
     }
     if (destination_.empty()) destination_ = path_;
     const Descriptor to{make_temporary()};
-    if (to.number < 0) return reason("cannot write", path_);
+    if (to.number < 0) return cannot_make(path_);
     // mkostemp makes files for their owner alone; a result is as readable as any other file.
     const mode_t mask = umask(0);
     umask(mask);

@@ -315,8 +315,8 @@ class Chooser {
 
   Expr with_lets(std::span<const Let* const> lets, Expr body) {
     for (size_t i = lets.size(); i-- > 0;) {
-      const Expr children[] = {lets[i]->value, body};
-      body = with_children(context_, lets[i], children);
+      const SpanScope at(b_, lets[i]->span);
+      body = b_.let(lets[i]->x, lets[i]->value, body);
     }
     return body;
   }

@@ -36,14 +36,18 @@ Expr inline_lets(const Module& m, Expr root) {
   for (Expr e : order) {
     if (const auto* let = e->as<Let>()) binding[let->x] = let;
   }
-  NodeMap<bool> kept;  // variables that are used in a function inside
+  NodeMap<bool> kept;    // variables that are used in a function inside
+  NodeMap<bool> passed;  // those that are not just called
   for (Expr user : order) {
+    size_t position = 0;
     for_each_child(user, [&](Expr child) {
+      const bool called = user->kind == ExprKind::kCall && position++ == 0;
       const Let* let = child->kind == ExprKind::kVar ? binding.get(child) : nullptr;
       // The body of a function is evaluated in it, whoever the user is.
       const uint32_t where =
           user->kind == ExprKind::kFn ? found.opens.get(user) : around[found.scope_of.get(user)];
       if (let && where != function_of(let)) kept[child] = true;
+      if (let && !called) passed[child] = true;
     });
   }
 
@@ -51,6 +55,8 @@ Expr inline_lets(const Module& m, Expr root) {
   Effects effects(m);
   const auto goes = [&](const Let* let) {
     if (let->value->type != let->x->type) return false;  // the name is said to be less than the value is
+    // The annotation may be all that says at which types an operator is a value.
+    if (let->value->kind == ExprKind::kOpRef && let->x->annotation && passed.get(let->x)) return false;
     return is_leaf(let->value) ||
            (is_dataflow(kernels, let->value) && !kept.get(let->x) && effects.silent(let->value));
   };

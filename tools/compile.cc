@@ -188,7 +188,11 @@ passes::RunnerOptions runner_options(const Options& o, const native::Target& tar
 // Writes a text to the file that -o names; without one, prints it.
 void deliver(const std::string& text, const Options& o, Session& s) {
   if (o.output.empty()) return s.print(text);
-  if (std::string wrong = write_file_atomically(o.output, text); !wrong.empty()) s.fail(kLimit, wrong);
+  if (std::string wrong = write_file_atomically(o.output, text); !wrong.empty()) {
+    s.fail(kLimit, wrong);
+  } else {
+    s.say(cat("wrote ", o.output, "\n"));
+  }
 }
 
 // The source as one text. Its weights stand in a file beside it, which is needed when the text is compiled or, with --weights-file,
@@ -201,9 +205,13 @@ void deliver_source(const aot::Sources& sources, const aot::EmitOptions& emit, c
     return s.say(cat("relay: the weights are ", sources.weights.size(),
                      " bytes and not printed; -o FILE.cc keeps them in a file beside the text\n"));
   }
-  const FileContents files[] = {{weights_beside_source(o, emit.model_name), sources.weights},
-                                {o.output, text}};
-  if (std::string wrong = write_files_atomically(files); !wrong.empty()) s.fail(kLimit, wrong);
+  const std::string weights = weights_beside_source(o, emit.model_name);
+  const FileContents files[] = {{weights, sources.weights}, {o.output, text}};
+  if (std::string wrong = write_files_atomically(files); !wrong.empty()) {
+    s.fail(kLimit, wrong);
+  } else {
+    s.say(cat("wrote ", o.output, " and ", weights, "\n"));
+  }
 }
 
 // Writes the artifact whose bytes these are, as what is asked for.
@@ -220,9 +228,10 @@ void report(const Options& o, const aot::Sources& sources, const std::vector<std
   const double seconds = stages.total();
   if (o.time) s.say(stages.table());
   if (s.json) return s.print(sources.description + "\n");
-  s.say(fmt::format("wrote {} in {:.1f} s: {} kernels, {} bytes of weights, {} bytes of workspace{}\n",
-                    join(written, ", "), seconds, sources.kernels, sources.weights_bytes,
-                    sources.workspace_bytes, sources.workspace_grows ? " at first" : ""));
+  s.say(fmt::format("wrote {} in {:.1f} s: {} kernel{}, {} bytes of weights, {} bytes of workspace{}\n",
+                    join(written, ", "), seconds, sources.kernels, sources.kernels == 1 ? "" : "s",
+                    sources.weights_bytes, sources.workspace_bytes,
+                    sources.workspace_grows ? " at first" : ""));
 }
 
 // The program as it runs on one target.

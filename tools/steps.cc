@@ -46,8 +46,11 @@ std::optional<size_t> find_step(const std::vector<std::string>& names, const std
   if (is_number && number < names.size()) return number;
   constexpr size_t kMostNames = 20;
   const std::span few(names.data(), std::min(names.size(), kMostNames));
-  session.fail(kUsage, cat("--to ", wanted, ": there is no such step; there are 0 to ", names.size() - 1,
-                           ": ", join(few, ", "), few.size() < names.size() ? ", ..." : ""));
+  session.fail(
+      kUsage,
+      cat("--to ", wanted, ": there is no such step; there are 0 to ", names.size() - 1, ": ",
+          join(few, ", "), few.size() < names.size() ? ", ..." : "",
+          ". A step is called after the last node that is fused into it; at -O0 each operator is one"));
   return std::nullopt;
 }
 

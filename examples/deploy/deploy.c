@@ -6,7 +6,8 @@
  *
  * With CMake: CMakeLists.txt, which stands beside this file.
  *
- * The second argument is the number of the image. The program prints the digit that the model sees. */
+ * The second argument is the number of the image: ten are zeros, the next ten are ones, and so on. The program prints the digit
+ * that the model sees. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

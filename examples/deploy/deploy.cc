@@ -4,7 +4,8 @@
 //   c++ -std=c++17 -pthread -I . examples/deploy/deploy.cc ./mnist.so -o deploy
 //   ./deploy examples/models/mnist_8/digits/images.npy 0 7 12
 //
-// The numbers are those of the images. The program prints the digit that the model sees on each of them.
+// The numbers are those of the images: ten are zeros, the next ten are ones, and so on. The program prints the digit that the
+// model sees on each of them.
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>

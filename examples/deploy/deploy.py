@@ -3,7 +3,8 @@
     relay compile examples/models/mnist_8/model.onnx -o mnist.so
     python3 examples/deploy/deploy.py ./mnist.so examples/models/mnist_8/digits/images.npy 7
 
-The last argument is the number of the image. The program prints the digit that the model sees.
+The last argument is the number of the image: ten are zeros, the next ten are ones, and so on. The program prints the digit
+that the model sees.
 """
 
 import ctypes
@@ -124,8 +125,11 @@ def read_image(path, number):
 def main():
     if len(sys.argv) != 4:
         sys.exit(f"usage: {sys.argv[0]} mnist.so images.npy NUMBER")
-    with Model(sys.argv[1]) as model:
-        scores = model.run(read_image(sys.argv[2], int(sys.argv[3])))[0]
+    try:
+        with Model(sys.argv[1]) as model:
+            scores = model.run(read_image(sys.argv[2], int(sys.argv[3])))[0]
+    except (MemoryError, OSError, RuntimeError, TypeError, ValueError) as error:
+        sys.exit(f"{sys.argv[0]}: {error}")
     print(scores.index(max(scores)))
 
 

@@ -87,7 +87,7 @@ TEST_F(Bench, WhatCannotBeWatchedIsSaid) {
   refused(bench({"--profile", "--engine", "interp"}), kUnsupported, {"`interp`", "--engine graph"});
   refused(bench({"--profile", "--opt-levels"}), kUsage, {"exclude each other"});
   refused(bench({"--opt-levels", "--engine", "interp"}), kUsage, {"no levels of optimisation"});
-  refused(bench({"--trace", "nowhere/t.json"}), kLimit, {"nowhere/t.json", "No such file"});
+  refused(bench({"--trace", "nowhere/t.json"}), kLimit, {"nowhere/t.json", "there is no folder nowhere"});
 }
 
 TEST_F(Bench, EveryLevelIsTimed) {

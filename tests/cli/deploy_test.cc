@@ -72,6 +72,7 @@ TEST_F(Deploy, Python) {
   const std::string python = "/usr/bin/python3", program = source("deploy.py");
   prints({python, program, "mnist.so", images(), "45"}, "4\n");
   fails({python, program, "mnist.so", images(), "100"}, 1, "no image 100");
+  fails({python, program, "nowhere.so", images(), "0"}, 1, "deploy.py: ");
   fails({python, program, "nowhere.so", images(), "0"}, 1, "nowhere.so");
   // A model that takes something else is no crash.
   write_sum("m.relay");

@@ -63,7 +63,7 @@ class OutputFile : public Cli {
 };
 
 TEST_F(OutputFile, AFolderThatIsNotThereIsNamed) {
-  all_refused("none/x", {"none/x", "No such file"});
+  all_refused("none/x", {"cannot write none/x", "there is no folder none"});
   refused({"run", "m.relay", "-o", "m.relay/x.npy"}, kLimit, {"[file-unwritable]", "m.relay/x.npy"});
 }
 
@@ -200,7 +200,9 @@ TEST_F(OutputFile, CodeIsPrintedUnlessAFileIsNamed) {
   EXPECT_NE(works({"compile", "m.relay", "--target", "cuda", "--emit", "cuda"}).find("__global__"),
             std::string::npos);
   EXPECT_EQ(contents(), before);
-  works({"compile", "m.relay", "--emit", "cpp", "-o", "code.cc"});
+  EXPECT_EQ(relay({"compile", "m.relay", "--emit", "cpp", "-o", "code.cc"}).err, "wrote code.cc\n");
+  EXPECT_EQ(relay({"compile", mnist(), "--emit", "cpp", "-o", "digits.cc"}).err,
+            "wrote digits.cc and digits.weights\n");
   EXPECT_EQ(read("code.cc").find("#include \"relay.h\""), std::string::npos);
   EXPECT_FALSE(exists("code.weights")) << "there are none";
   const Ended printed = relay({"compile", mnist(), "--emit", "cpp"});
