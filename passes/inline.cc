@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <set>
 #include <unordered_map>
 
 #include "base/components.h"
@@ -16,6 +17,7 @@
 #include "passes/map_types.h"
 #include "passes/pass.h"
 #include "passes/shared_lets.h"
+#include "typecheck/check.h"
 
 namespace relay::passes {
 namespace {
@@ -55,9 +57,16 @@ TypeMap map_of(const Instance& instance) {
       }};
 }
 
+// Which calls are inlined, by the extents of their arguments.
+enum class Extents : uint8_t {
+  kAny,
+  kOpen,  // for the function's shape variables they have others: nothing more is known than where the function was checked
+};
+
 class Inliner {
  public:
-  Inliner(const Module& m, int64_t most_nodes) : out_(m), most_nodes_(most_nodes) {}
+  Inliner(const Module& m, int64_t most_nodes, Extents extents)
+      : out_(m), most_nodes_(most_nodes), extents_(extents) {}
 
   Module run() {
     const FunctionGraph graph = function_graph(out_);
@@ -135,6 +144,7 @@ class Inliner {
     for (kernel::Expr v : offer.shape_variables) {
       if (!instance.dims.contains(v.get())) return std::nullopt;
     }
+    if (extents_ == Extents::kOpen && !renames(instance)) return std::nullopt;
     const TypeMap map = map_of(instance);
     const Fn* copy = map_types(context, refresh(context, callee), map)->as<Fn>();
     for (size_t i = 0; i < call.args.size(); ++i) {
@@ -150,19 +160,36 @@ class Inliner {
     return body;
   }
 
+  static bool renames(const Instance& instance) {
+    std::set<const kernel::ExprNode*> names;
+    for (const auto& [variable, extent] : instance.dims) {
+      if (extent->kind != kernel::ExprKind::kVar || !names.insert(extent.get()).second) return false;
+    }
+    return true;
+  }
+
   static constexpr size_t kMostGrowth = 200000;  // nodes that one function grows by
 
   Module out_;
   int64_t most_nodes_;
+  Extents extents_;
   std::map<Symbol, size_t> uses_;
   std::map<Symbol, Offer> offered_;
 };
 
+// Extents that a call knows may make an operator of the body wrong in all runs. That is a trap of these runs and no error of the
+// program, so calls that bring such extents stay.
+Module inlined(const Module& m, int64_t most_nodes) {
+  Module out = Inliner(m, most_nodes, Extents::kAny).run();
+  Diagnostics wrong;
+  if (out.same(m) || typecheck::check(out, wrong)) return out;
+  return Inliner(m, most_nodes, Extents::kOpen).run();
+}
+
 // A body that is put into another function is no scope of its own there, and arguments that become lets are evaluated one
 // after the other, with all that is shared in each.
 Module run(const Module& m, const PassContext& context) {
-  return with_shared_lets(m,
-                          [&](const Module& now) { return Inliner(now, context.value("max-nodes")).run(); });
+  return with_shared_lets(m, [&](const Module& now) { return inlined(now, context.value("max-nodes")); });
 }
 
 }  // namespace

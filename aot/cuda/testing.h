@@ -39,7 +39,9 @@ struct Emulated : Compiled {
   explicit Emulated(std::string_view program, const EmitOptions& options = {}) : Compiled(NotYet()) {
     const Sources sources = sources_of(program, options);
     EXPECT_EQ(build_emulated(sources, folder.path(), path), "");
-    if (options.weights == Weights::kFile) EXPECT_EQ(write_file_atomically(weights(), sources.weights), "");
+    if (options.weights == Weights::kFile) {
+      EXPECT_EQ(write_file_atomically(weights(), sources.weights), "");
+    }
     load();
   }
 };

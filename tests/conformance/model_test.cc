@@ -80,7 +80,7 @@ INSTANTIATE_TEST_SUITE_P(
                                 false,
                                 "",
                                 {.input_shapes = {"input:1x512"}, .fixed_inputs = {"sr=16000"}}},
-                      RealModel{"charrnn_loop", false, "graph, aot-cuda"}),
+                      RealModel{"charrnn_loop", false, "graph"}),
     [](const auto& info) { return std::string(info.param.name); });
 
 }  // namespace
