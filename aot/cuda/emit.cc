@@ -12,6 +12,7 @@
 #include "aot/ports.h"
 #include "aot/weights.h"
 #include "base/cat.h"
+#include "ir/analysis.h"
 #include "kernel/print/print.h"
 
 namespace relay::aot::cuda {
@@ -340,13 +341,25 @@ class Emitter {
   std::vector<uint64_t> input_places_, output_places_;
 };
 
+// Where the kernel is called.
+Span call_of(const Module& m, Symbol kernel) {
+  for (const auto& [name, fn] : m.functions()) {
+    for (Expr e : post_order(fn)) {
+      const auto* call = e->as<Call>();
+      const auto* callee = call ? call->callee->as<Global>() : nullptr;
+      if (callee && callee->name == kernel) return call->span;
+    }
+  }
+  return Span::none();
+}
+
 }  // namespace
 
 Result<Sources> emit(const Program& program, const Target& target, const EmitOptions& options,
                      Diagnostics& diagnostics) {
   for (const kernel::Kernel* k : program.kernels) {
     if (!k->external) continue;
-    diagnostics.error(Span::none(), "not-ahead-of-time",
+    diagnostics.error(call_of(program.module, k->name), "not-ahead-of-time",
                       cat("kernel @", k->name.text(), " is the C function `", k->external->symbol.text(),
                           "`, which runs on the CPU: use `aot-cpp`, `jit` or `graph`"));
     return kReported;

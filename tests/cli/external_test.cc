@@ -96,6 +96,9 @@ TEST_F(External, EveryEngineButCudaRunsThem) {
 TEST_F(External, OnAGpuTheyAreRefused) {
   refused(on("aot-cuda"), kUnsupported, {"scale_rows", "runs on the CPU", "aot-cpp"});
   refused({"compile", "loop.relay", "--target", "cuda:sm_90", "--link", "kernels.c"}, kUsage, {"--link"});
+  // The message points at the call.
+  refused({"compile", "loop.relay", "--target", "cuda:sm_90", "--emit", "cuda"}, kUnsupported,
+          {"scale_rows", "runs on the CPU", "loop.relay:", "^"});
 }
 
 TEST_F(External, EveryCallIsComparedByItself) {
