@@ -12,21 +12,12 @@ class DeviceMemory {
  public:
   // Null if there is none left. The host's memory that it takes is of `heap`.
   void* take(Heap& heap, size_t bytes) {
-    if (bytes > kChunk / 4) return block(heap, bytes);
-    if (left_ < bytes) {
-      chunk_ = static_cast<unsigned char*>(block(heap, kChunk));
-      left_ = chunk_ != nullptr ? kChunk : 0;
-      if (chunk_ == nullptr) return nullptr;
-    }
-    void* out = chunk_;
-    chunk_ += bytes;
-    left_ -= bytes;
-    return out;
+    return chunk_.take(bytes, kChunk, [&](size_t all) { return block(heap, all); });
   }
   void end() {
     for (const Block* b = blocks_; b != nullptr; b = b->next) cudaFree(b->memory);
     blocks_ = spare_ = nullptr;
-    left_ = 0;
+    chunk_ = {};
   }
 
  private:
@@ -51,8 +42,7 @@ class DeviceMemory {
   }
 
   Block *blocks_ = nullptr, *spare_ = nullptr;
-  unsigned char* chunk_ = nullptr;
-  size_t left_ = 0;
+  Chunk chunk_;
 };
 
 // What lies in the workspace of a context.

@@ -43,6 +43,29 @@ struct Cell {
 };
 constexpr uint8_t kNever = 255;
 
+// The rest of a block of memory, handed out piece by piece.
+class Chunk {
+ public:
+  // `block` gives memory of so many bytes, or null. What is larger than a quarter of a chunk is a block of its own.
+  template <class Block>
+  void* take(size_t bytes, size_t chunk_bytes, const Block& block) {
+    if (bytes > chunk_bytes / 4) return block(bytes);
+    if (left_ < bytes) {
+      next_ = static_cast<unsigned char*>(block(chunk_bytes));
+      left_ = next_ != nullptr ? chunk_bytes : 0;
+      if (next_ == nullptr) return nullptr;
+    }
+    void* out = next_;
+    next_ += bytes;
+    left_ -= bytes;
+    return out;
+  }
+
+ private:
+  unsigned char* next_ = nullptr;
+  size_t left_ = 0;
+};
+
 // Memory in classes of sizes, four to each power of two, so that at most a fifth of a large block is not used.
 class Heap {
  public:
@@ -104,7 +127,7 @@ class Heap {
     for (auto& list : free_) {
       for (Cell*& c : list) c = nullptr;
     }
-    left_ = 0;
+    chunk_ = {};
     references_ = nullptr;
     batches = nullptr;
   }
@@ -168,16 +191,7 @@ class Heap {
   }
 
   void* fresh(size_t bytes) {
-    if (bytes > kChunk / 4) return block(bytes);
-    if (left_ < bytes) {
-      chunk_ = static_cast<unsigned char*>(block(kChunk));
-      left_ = chunk_ != nullptr ? kChunk : 0;
-      if (chunk_ == nullptr) return nullptr;
-    }
-    void* out = chunk_;
-    chunk_ += bytes;
-    left_ -= bytes;
-    return out;
+    return chunk_.take(bytes, kChunk, [this](size_t all) { return block(all); });
   }
   void* block(size_t bytes) {
     if (bytes > SIZE_MAX / 2) return nullptr;
@@ -192,8 +206,7 @@ class Heap {
 
   const relay_allocator* memory_ = nullptr;
   Block* blocks_ = nullptr;
-  unsigned char* chunk_ = nullptr;
-  size_t left_ = 0;
+  Chunk chunk_;
   Cell* references_ = nullptr;  // that are in use, by their links
   pthread_t thread_ = {};
   const char* stack_end_ = nullptr;
