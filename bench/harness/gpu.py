@@ -134,7 +134,7 @@ def time_artifact(artifact: Path, inputs: dict[str, np.ndarray], runs: int, runt
 
 
 def time_torch(model: Path, inputs: dict[str, np.ndarray], runs: int, runtime: Runtime) -> float | None:
-    """The module as torch.compile makes it for the GPU; None where PyTorch or a rule for an operator is missing."""
+    """The module as torch.compile makes it for the GPU, in float32; None where PyTorch or a rule for an operator is missing."""
     try:
         import onnx
         import torch
@@ -143,6 +143,9 @@ def time_torch(model: Path, inputs: dict[str, np.ndarray], runs: int, runtime: R
 
         if not torch.cuda.is_available():
             return None
+        # Our kernels multiply in float32. PyTorch would let convolutions drop to TF32, which has 10 bits.
+        torch.backends.cuda.matmul.allow_tf32 = False
+        torch.backends.cudnn.allow_tf32 = False
         module, _ = torch_graph.convert(onnx.load(str(model)))
         compiled = torch.compile(module.eval().cuda(), dynamic=False)
         given = [torch.from_numpy(array).cuda() for array in inputs.values()]
