@@ -14,7 +14,7 @@ import sys
 
 CODE = re.compile(r"\b((EXPECT|ASSERT)_[A-Z_]+|ADD_FAILURE|FAIL|TEST(_F|_P)?)\s*\(|\b(refused|works)\(|\bstatic_assert\b")
 PYTHON = re.compile(r"\bself\.(assert\w+|fail)\(|^\s*assert\b|^\s*def test_")
-CALL = re.compile(r"^\s*@\w+\(.*\)\s*(==|~|traps\b|within\b|is\b)")
+CALL = re.compile(r"^\s*@\w+\(.*\)\s*(==|~|(agrees|traps|rejected|exhausts)\b)")
 TEST_FILE = re.compile(r"(^|/)tests/|_test\.(cc|py)$|/testing\.h$")
 
 
