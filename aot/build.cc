@@ -16,6 +16,7 @@ struct Beside {
   std::string weights, header;
 };
 Beside beside(const std::string& artifact, ArtifactKind kind) {
+  if (is_stream(artifact)) return {};
   const std::string stem = (std::filesystem::path(artifact).parent_path() / name_of(artifact)).string();
   return {.weights = kind.weights == Weights::kFile ? stem + ".safetensors" : "",
           .header = kind.program ? "" : stem + ".h"};
@@ -51,6 +52,17 @@ Result<std::vector<std::string>> paths_of(const std::vector<FileContents>& files
   return paths;
 }
 
+Reported report_uncompiled(std::string wrong, std::string note, Diagnostics& diagnostics) {
+  std::string full = cannot_write_temporaries(wrong);
+  if (full.empty()) {
+    diagnostics.error(Span::none(), "cannot-compile", std::move(wrong)).note(std::move(note));
+  } else {
+    diagnostics.error(Span::none(), "file-unwritable", std::move(full))
+        .note("generated code is compiled there; TMPDIR names another folder");
+  }
+  return kReported;
+}
+
 std::string name_of(const std::string& artifact) {
   const std::string name = std::filesystem::path(artifact).filename().string();
   return name.ends_with(".so") ? name.substr(0, name.size() - 3) : name;
@@ -58,13 +70,6 @@ std::string name_of(const std::string& artifact) {
 
 Result<std::string> compile(const Sources& sources, Weights weights,
                             const kernel::native::CompileOptions& options, Diagnostics& diagnostics) {
-  const auto uncompiled = [&](std::string wrong) -> Reported {
-    diagnostics.error(Span::none(), "cannot-compile", std::move(wrong))
-        .note(
-            "`relay doctor` says what this machine lacks; the engines `interp`, `jit` and `graph` need no "
-            "compiler");
-    return kReported;
-  };
   if (std::string wrong = too_large_to_embed(sources.weights_bytes);
       weights == Weights::kEmbedded && !wrong.empty()) {
     diagnostics.error(Span::none(), "cannot-compile", std::move(wrong))
@@ -72,6 +77,13 @@ Result<std::string> compile(const Sources& sources, Weights weights,
     return kReported;
   }
   TemporaryFolder folder;
+  const auto uncompiled = [&](std::string wrong) {
+    return report_uncompiled(
+        std::move(wrong),
+        "`relay doctor` says what this machine lacks; the engines `interp`, `jit` and `graph` need no "
+        "compiler",
+        diagnostics);
+  };
   if (std::string wrong = folder.make(); !wrong.empty()) return uncompiled(std::move(wrong));
   if (weights == Weights::kEmbedded) {
     std::string wrong = write_file_atomically(cat(folder.path(), "/", kWeightsSource), sources.weights);
@@ -104,7 +116,7 @@ Result<std::vector<std::string>> write_artifact(const std::string& artifact, Art
   files.push_back({artifact, bytes});  // last: where it is, the others are
   // All of them whole, or none, the last one last.
   Result<std::vector<std::string>> written = paths_of(files, write_files_atomically(files), diagnostics);
-  if (written && kind.program) make_executable(artifact);
+  if (written && kind.program && !is_stream(artifact)) make_executable(artifact);
   return written;
 }
 

@@ -162,12 +162,15 @@ std::string write_file_atomically(const std::string& path, std::string_view byte
 }
 
 std::string cannot_write(const std::string& path) {
-  struct stat about;
-  const bool exists = stat(path.c_str(), &about) == 0;
   // Whoever reads a pipe would take the probe for all there is.
-  if (exists && !S_ISREG(about.st_mode) && !S_ISDIR(about.st_mode)) return {};
+  if (is_stream(path)) return {};
   Staged probe;
   return probe.write({path, {}});
+}
+
+bool is_stream(const std::string& path) {
+  struct stat about;
+  return stat(path.c_str(), &about) == 0 && !S_ISREG(about.st_mode) && !S_ISDIR(about.st_mode);
 }
 
 TemporaryFolder::~TemporaryFolder() {
@@ -178,13 +181,33 @@ TemporaryFolder::~TemporaryFolder() {
 std::string TemporaryFolder::make() {
   std::error_code failed;
   const std::filesystem::path base = std::filesystem::temp_directory_path(failed);
-  if (failed) return cat("there is no folder for temporary files: ", failed.message(), " (TMPDIR)");
+  if (failed) {
+    const char* chosen = std::getenv("TMPDIR");
+    return cat("there is no folder for temporary files", chosen ? cat(" ", chosen) : std::string(), ": ",
+               failed.message(), " (TMPDIR)");
+  }
   std::string name = (base / "relay-XXXXXX").string();
   const Uninterrupted making;
   if (mkdtemp(name.data()) == nullptr) return reason("cannot make a temporary folder", name);
   path_ = name;
   fleeting_.path(name);
   return {};
+}
+
+std::string cannot_write_temporaries(std::string_view said) {
+  TemporaryFolder folder;
+  if (std::string wrong = folder.make(); !wrong.empty()) return wrong;
+  const auto full = [&](int error) {
+    return cat("the folder for temporary files, ",
+               std::filesystem::path(folder.path()).parent_path().string(),
+               ", takes no more: ", std::strerror(error));
+  };
+  for (const int error : {ENOSPC, EDQUOT, EFBIG}) {
+    if (said.find(std::strerror(error)) != std::string_view::npos) return full(error);
+  }
+  const Descriptor to{open((folder.path() + "/probe").c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600)};
+  if (to.number >= 0 && write_all(to.number, std::string(size_t{4} << 20, '\0'))) return {};
+  return full(errno);
 }
 
 std::string cache_folder() {

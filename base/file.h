@@ -28,6 +28,9 @@ struct FileContents {
 // What would keep a file from being written, as far as that can be known before there is anything to write.
 [[nodiscard]] std::string cannot_write(const std::string& path);
 
+// Is there a device, a pipe or a socket? Bytes that are written to it go through, so no other file belongs beside it.
+bool is_stream(const std::string& path);
+
 // Where things are kept that can be made again: $XDG_CACHE_HOME/relay, or ~/.cache/relay; empty if neither is known. It
 // need not be there yet; `make_folders` makes it.
 std::string cache_folder();
@@ -50,5 +53,10 @@ class TemporaryFolder {
   std::string path_;
   Fleeting fleeting_;
 };
+
+// Why temporary files cannot be written, naming the folder: it is not there, its file system is full, or files may not be so
+// large. Empty if they can be. Tells a full disk from other reasons why a compiler failed: a file of 4 MiB is tried, and what
+// the compiler `said` is searched for such a reason, because files that it removed make room again.
+[[nodiscard]] std::string cannot_write_temporaries(std::string_view said);
 
 }  // namespace relay

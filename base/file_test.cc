@@ -111,6 +111,27 @@ TEST_F(File, AskingWhetherAFileCanBeWrittenLeavesNothing) {
   EXPECT_EQ(cannot_write(path("pipe")), "");  // and does not wait for a reader
 }
 
+TEST(Temporaries, AFullFolderIsToldFromOtherFailures) {
+  EXPECT_EQ(cannot_write_temporaries("error: expected `;`"), "");
+  const std::string full =
+      cannot_write_temporaries("fatal error: cannot write x.o: No space left on device\n");
+  EXPECT_EQ(full.find("the folder for temporary files, "), 0u) << full;
+  EXPECT_NE(full.find("takes no more: No space left on device"), std::string::npos) << full;
+  const char* before = std::getenv("TMPDIR");
+  const std::string kept = before ? before : "";
+  setenv("TMPDIR", "/nowhere/tmp", 1);
+  const std::string missing = cannot_write_temporaries("");
+  before ? setenv("TMPDIR", kept.c_str(), 1) : unsetenv("TMPDIR");
+  EXPECT_NE(missing.find("/nowhere/tmp"), std::string::npos) << missing;
+  EXPECT_NE(missing.find("(TMPDIR)"), std::string::npos) << missing;
+}
+
+TEST_F(File, DevicesAndPipesAreStreams) {
+  EXPECT_TRUE(is_stream("/dev/null"));
+  EXPECT_FALSE(is_stream("/"));
+  EXPECT_FALSE(is_stream("/nowhere/x"));
+}
+
 TEST(Folder, IsPrivateAndGoesAwayWithItsFiles) {
   std::string path;
   {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/cat.h"
 #include "base/check.h"
 
 namespace relay {
@@ -37,6 +38,12 @@ SourceMap::Position SourceMap::position(uint32_t file, uint32_t offset) const {
   size_t stop = f.text.find('\n', start);
   if (stop == std::string::npos) stop = f.text.size();
   return {line, offset - start + 1, std::string_view(f.text).substr(start, stop - start)};
+}
+
+std::string SourceMap::place(Span at) const {
+  if (!at.known()) return {};
+  const Position p = position(at.file, at.begin);
+  return cat(name(at.file), ":", p.line, ":", p.column);
 }
 
 }  // namespace relay

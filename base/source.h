@@ -39,6 +39,7 @@ class SourceMap {
   std::string_view name(uint32_t file) const;
   std::string_view text(uint32_t file) const;
   Position position(uint32_t file, uint32_t offset) const;  // O(log lines) after the first call for a file
+  std::string place(Span at) const;                         // "net.relay:3:7"; empty if `at` is nowhere
 
  private:
   struct File {

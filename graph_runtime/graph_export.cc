@@ -146,7 +146,10 @@ class Exporter {
   GraphEntry parameter(const Constant& c) {
     const std::string name = names_.take(c.name.text().empty() ? cat("p", params_.size()) : c.name.str());
     params_.push_back({name, *c.value});
-    return {add_node({"null", name}, {module_.context().tensor_type(c.value->shape(), c.value->dtype())}), 0};
+    const uint32_t node =
+        add_node({"null", name}, {module_.context().tensor_type(c.value->shape(), c.value->dtype())});
+    graph_.parameters.push_back(node);
+    return {node, 0};
   }
 
   bool take_projection(const Proj& proj) {

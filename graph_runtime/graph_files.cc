@@ -50,6 +50,7 @@ Result<GraphFiles> graph_files(const std::string& path, Diagnostics& diagnostics
       return refuse(cat("the folder `", path, "` has several graphs: ", listed(graphs)),
                     "name the file, as in DIR/net.json");
     graph /= standard ? "graph.json" : graphs[0];
+    out.is_folder = true;
   }
   out.graph = graph.string();
   const fs::path folder = graph.has_parent_path() ? graph.parent_path() : fs::path(".");
@@ -62,6 +63,8 @@ Result<GraphFiles> graph_files(const std::string& path, Diagnostics& diagnostics
   } else if (params.size() > 1) {
     return refuse(cat("there are several files of parameters beside `", out.graph, "`: ", listed(params)),
                   cat("rename the one that belongs to the graph to ", same));
+  } else {
+    out.missing = fs::path(graph).replace_extension(".params").string();
   }
   return out;
 }
@@ -72,7 +75,7 @@ Result<GraphContents> read_graph(const GraphFiles& files, const GraphReadLimits&
   if (!json) return kReported;
   Result<Graph> graph = parse_graph(*json, files.graph, limits.graph, diagnostics);
   if (!graph) return kReported;
-  GraphContents out{std::move(*graph), {}};
+  GraphContents out{std::move(*graph), {}, files.params.empty() ? files.missing : files.params};
   if (files.params.empty()) return out;
   Result<std::string> bytes = data::read_file(files.params, limits.files.file_bytes, diagnostics);
   if (!bytes) return kReported;

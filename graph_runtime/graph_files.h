@@ -14,7 +14,9 @@ namespace relay::graph_runtime {
 // Where a graph and its parameters lie.
 struct GraphFiles {
   std::string graph;
-  std::string params;  // empty: there are none
+  std::string params;        // empty: there is no such file
+  bool is_folder = false;    // a folder was named, which has both: without parameters it is not whole
+  std::string missing = {};  // without `params`: where they should be
 };
 
 // Of a folder or a .json file. A folder's graph is graph.json or its only .json file, the parameters are the .params file
@@ -24,6 +26,7 @@ Result<GraphFiles> graph_files(const std::string& path, Diagnostics& diagnostics
 struct GraphContents {
   Graph graph;
   data::NamedTensors params;
+  std::string file = {};  // that has the parameters, or should have them
 };
 
 struct GraphReadLimits {

@@ -1,6 +1,7 @@
 #include "graph_runtime/graph_import.h"
 
 #include <algorithm>
+#include <span>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -31,6 +32,20 @@ std::string shown(std::string_view name) {
   return name.size() > kLongestName ? cut + "..." : cut;
 }
 
+// `missing` are the names of those of the graph's parameters that the file lacks.
+void report_missing_parameters(size_t parameters, std::span<const std::string> missing,
+                               const std::string& file, Diagnostics& diagnostics) {
+  const std::string names = cat(join(missing.first(std::min(missing.size(), kMostListed)), ", ",
+                                     [](const std::string& n) { return cat("`", shown(n), "`"); }),
+                                missing.size() > kMostListed ? ", ..." : "");
+  diagnostics
+      .error(Span::none(), "graph-parameter",
+             cat("the graph has ", parameters, parameters == 1 ? " parameter" : " parameters", ", and ",
+                 file.empty() ? std::string("no file") : cat("`", shown(file), "`"), " has no values of ",
+                 names))
+      .note("put the file of parameters that was written with the graph beside it");
+}
+
 class Importer {
  public:
   Importer(const GraphContents& contents, const std::string& name, const Module& empty,
@@ -40,13 +55,14 @@ class Importer {
         module_(empty),
         options_(options),
         diagnostics_(diagnostics),
-        builder_(module_.context()) {
+        builder_(module_.context()),
+        params_file_(contents.file) {
     for (const data::NamedTensor& p : contents.params) params_.emplace(p.name, &p.value);
   }
 
   Result<Module> run() {
     list_nodes();
-    if (!all_known() || !declare_inputs()) return kReported;
+    if (!has_parameters() || !all_known() || !declare_inputs()) return kReported;
     for (size_t i = 0; i < graph_.nodes.size(); ++i) {
       const SpanScope span(builder_, spans_[i]);
       if (!graph_.nodes[i].is_input()) convert(i);
@@ -98,6 +114,17 @@ class Importer {
     if (graph_.shape.empty()) return nullptr;
     const std::optional<DType> dtype = graph_.dltype.empty() ? kUnsaid : dtype_of_graph(graph_.dltype[entry]);
     return dtype ? context().tensor_type(graph_.shape[entry], *dtype) : nullptr;
+  }
+
+  // Without their values parameters would become inputs, and be filled like these.
+  bool has_parameters() {
+    std::vector<std::string> missing;
+    for (uint32_t i : graph_.parameters) {
+      if (!params_.contains(node(i).name)) missing.push_back(node(i).name);
+    }
+    if (!missing.empty())
+      report_missing_parameters(graph_.parameters.size(), missing, params_file_, diagnostics_);
+    return missing.empty();
   }
 
   bool declare_inputs() {
@@ -399,6 +426,7 @@ class Importer {
   const GraphImportOptions& options_;
   Diagnostics& diagnostics_;
   Builder builder_;
+  std::string params_file_;
   std::unordered_map<std::string, const Tensor*> params_;
   std::unordered_set<std::string> used_;    // names of parameters
   std::vector<Span> spans_;                 // of nodes, in the listing
@@ -420,6 +448,19 @@ Result<Module> import_graph(const GraphFiles& files, const Module& empty, const 
                             Diagnostics& diagnostics) {
   const Result<GraphContents> contents = read_graph(files, options.limits, diagnostics);
   if (!contents) return kReported;
+  // Graphs of other programs do not say which of their null nodes are parameters.
+  if (files.is_folder && files.params.empty() && contents->graph.parameters.empty()) {
+    const Graph& g = contents->graph;
+    const std::span all(g.arg_nodes.data(), std::min(g.arg_nodes.size(), kMostListed));
+    diagnostics
+        .error(Span::none(), "graph-parameter",
+               cat("the file of parameters `", shown(files.missing), "` is missing: any of the null nodes ",
+                   join(all, ", ", [&](uint32_t i) { return cat("`", shown(g.nodes[i].name), "`"); }),
+                   " may be a parameter"))
+        .note(
+            cat("put it beside the graph; if all of them are inputs, name the graph's file: ", files.graph));
+    return kReported;
+  }
   return import_graph(*contents, files.graph, empty, options, diagnostics);
 }
 

@@ -293,6 +293,13 @@ class Reader {
       } else if (key == "shape") {
         for (const json& e : elements_of(elements, type, "list_shape", what))
           graph_.shape.push_back(read_shape(e));
+      } else if (key == "parameters") {
+        if (type != "list_int") throw Wrong{cat(what, " has type `", type, "` and not `list_int`")};
+        for (const json& e : list(elements, what)) {
+          const uint32_t i = number(e, graph_.nodes.size(), cat("an element of ", what));
+          if (!graph_.nodes[i].is_input()) throw Wrong{cat(what, " has ", name_of(i), ", which is no input")};
+          graph_.parameters.push_back(i);
+        }
       } else if (key == "storage_id" || key == "device_index") {
         std::vector<int64_t>& out = key == "storage_id" ? graph_.storage_id : graph_.device_index;
         for (const json& e : elements_of(elements, type, "list_int", what))
@@ -374,6 +381,7 @@ Result<std::string> graph_text(const Graph& graph, Diagnostics& diagnostics) {
     add("storage_id", "list_int", graph.storage_id);
     add("device_index", "list_int", graph.device_index);
     add("storage_scope", "list_str", graph.storage_scope);
+    add("parameters", "list_int", graph.parameters);
     if (!attrs.empty()) out += cat(",\n\"attrs\": {\n", join(attrs, ",\n"), "\n}");
     if (!graph.node_row_ptr.empty()) out += cat(",\n\"node_row_ptr\": ", json(graph.node_row_ptr).dump());
     return out + "\n}\n";

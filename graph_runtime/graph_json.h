@@ -48,6 +48,9 @@ struct Graph {
   std::vector<int64_t> storage_id;  // entries of one number share memory; -1: none
   std::vector<int64_t> device_index;
   std::vector<std::string> storage_scope;
+  // The null nodes whose values stand in the file of parameters; the other ones are inputs. Graphs that Relay writes say it,
+  // so that a lost file is noticed. In other graphs it is empty, and that file alone tells them apart.
+  std::vector<uint32_t> parameters;
 
   // Where what is known of a result stands in the lists. The graph must have node_row_ptr.
   size_t entry(const GraphEntry& e) const { return node_row_ptr[e.node] + e.index; }

@@ -30,7 +30,14 @@ constexpr const char* kLoop =
     "def @forever(%i: int32) -> int32 { @forever(%i) }\n"
     "type List { Cons(Tensor[(1000000), float32], List), Nil }\n"
     "def @hoard(%l: List) -> List { @hoard(Cons(zeros(shape=[1000000], dtype=\"float32\"), %l)) }\n"
-    "def @grow() -> List { @hoard(Nil) }\n";
+    "def @grow() -> List { @hoard(Nil) }\n"
+    "def @endless(%i: int32) -> int32 { add(1, @endless(subtract(%i, 1))) }\n"
+    "def @local(%i: int32) -> int32 {\n"
+    "  let %again = fn (%j: int32) -> int32 { add(1, %again(%j)) };\n"
+    "  %again(%i)\n"
+    "}\n"
+    "def @product(%x: Tensor[(1200, 1200), float32]) { nn.matmul(%x, %x) }\n"
+    "def @sum(%x: Tensor[(1200, 1200), float32]) { add(%x, %x) }\n";
 
 Module program() {
   Diagnostics diagnostics;
@@ -52,26 +59,75 @@ Value number(int64_t n) { return Value(Tensor::scalar_int(kInt32, n)); }
 
 TEST(Limits, FuelIsCounted) {
   EXPECT_EQ(exhausted("forever", {number(1)}, {.fuel = 1000}),
-            "the program took more than 1000 steps (--fuel)");
+            "the program took more than 1000 steps (--fuel), in @forever at p.relay:9:14");
 }
 
 TEST(Limits, DepthIsOfPendingContexts) {
   EXPECT_EQ(exhausted("deep", {number(100000)}, {.max_depth = 1000}),
-            "evaluation is nested more than 1000 deep (--max-depth)");
+            "evaluation is nested more than 1000 deep (--max-depth), in @deep at p.relay:8:77");
 }
 
 TEST(Limits, TimeEndsWhatNeverEnds) {
   const auto began = std::chrono::steady_clock::now();
-  EXPECT_EQ(exhausted("forever", {number(1)}, {.max_time = 50ms}),
-            "the program ran for more than 0.05 s (--max-time)");
+  const std::string said = exhausted("forever", {number(1)}, {.max_time = 50ms});
+  EXPECT_TRUE(
+      said.starts_with("the program ran for more than 0.05 s (--max-time), in @forever at p.relay:9:"))
+      << said;
   EXPECT_LT(std::chrono::steady_clock::now() - began, 10s);
 }
 
 TEST(Limits, MemoryIsLookedAtBeforeItIsGone) {
   const uint64_t limit = resident_bytes() + (uint64_t{400} << 20);
   const std::string said = exhausted("grow", {}, {.max_bytes = limit});
-  EXPECT_NE(said.find("MiB of memory (--max-memory)"), std::string::npos) << said;
-  EXPECT_LT(resident_bytes(), limit + (uint64_t{400} << 20));
+  EXPECT_NE(said.find("MiB of memory (--max-memory), in @"), std::string::npos) << said;
+  EXPECT_LT(resident_bytes(), limit + (uint64_t{16} << 20));
+}
+
+// One operator: its result and its lists, here copies in double and indices, are taken within a single step.
+TEST(Limits, MemoryIsLookedAtBeforeAnOperatorTakesIt) {
+  const Value x(Tensor(kFloat32, {1200, 1200}));  // 5.8 MB, and 11.5 MB in double
+  return_freed_memory();
+  const uint64_t before = resident_bytes();
+  EXPECT_EQ(exhausted("product", {x}, {.max_bytes = before + (uint64_t{24} << 20)})
+                .find("the program needs more than"),
+            0u);
+  EXPECT_EQ(exhausted("sum", {x}, {.max_bytes = before + (uint64_t{48} << 20)}), "nothing was exhausted");
+  EXPECT_EQ(
+      exhausted("sum", {x}, {.max_bytes = before + (uint64_t{5} << 20)}).find("the program needs more than"),
+      0u);
+}
+
+TEST(Limits, MemoryThatIsTakenAlreadyCounts) {
+  EXPECT_EQ(exhausted("loop", {number(0)}, {.max_bytes = 4096}),
+            "the program needs more than 4 KiB of memory (--max-memory)");
+}
+
+TEST(Limits, EndlessRecursionEndsByDefault) {
+  const auto began = std::chrono::steady_clock::now();
+  const uint64_t before = resident_bytes();
+  uint64_t most = 0;
+  Machine machine(program());
+  machine.start("endless", {number(1)});
+  const std::string said = [&] {
+    try {
+      for (uint64_t steps = 0; machine.advance(); ++steps) {
+        if (steps % (1 << 20) == 0) most = std::max(most, resident_bytes());
+      }
+    } catch (const Exhausted& e) {
+      most = std::max(most, resident_bytes());
+      return std::string(e.what());
+    }
+    return std::string("it ended");
+  }();
+  EXPECT_EQ(said, "evaluation is nested more than 1048576 deep (--max-depth)");
+  EXPECT_LT(most - before, uint64_t{1000} << 20);
+  EXPECT_LT(std::chrono::steady_clock::now() - began, 30s);  // 2 s on an idle machine
+}
+
+// Only spans of the program's own text have a place; a local function has the name that it calls itself by.
+TEST(Limits, ALocalFunctionIsNamed) {
+  EXPECT_EQ(exhausted("local", {number(1)}, {.max_depth = 1000}),
+            "evaluation is nested more than 1000 deep (--max-depth), in %again at p.relay:15:49");
 }
 
 TEST(Limits, UsableMemoryIsSomeOfTheMachines) {
@@ -86,7 +142,9 @@ TEST(Limits, SomebodyElseMayEndTheRun) {
     std::this_thread::sleep_for(20ms);
     cancel = true;
   });
-  EXPECT_EQ(exhausted("forever", {number(1)}, {.cancel = &cancel}), "the run was cancelled");
+  EXPECT_EQ(
+      exhausted("forever", {number(1)}, {.cancel = &cancel}).find("the run was cancelled, in @forever at "),
+      0u);
   other.join();
 }
 

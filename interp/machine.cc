@@ -46,8 +46,7 @@ Value Machine::call(std::string_view name, std::vector<Value> args) {
 }
 
 Value Machine::evaluate(Expr e) {
-  stack_.clear();
-  watch_.start();
+  begin();
   auto env = std::make_shared<Frame>();
   env->scopes = &scopes_of(e);
   state_ = enter(e, std::move(env));
@@ -56,20 +55,32 @@ Value Machine::evaluate(Expr e) {
 
 void Machine::start(std::string_view name, std::vector<Value> args) {
   relay::Builder b(module_.context());
-  stack_.clear();
-  watch_.start();
+  begin();
   state_ = apply(Value::callable(b.global(name)), std::move(args), Span::none(), {});
 }
 
+void Machine::begin() {
+  stack_.clear();
+  at_ = {};
+  watch_.start();
+}
+
 Value Machine::run() {
-  while (advance()) {
+  // Who goes step by step knows where that is.
+  try {
+    while (advance()) {
+    }
+  } catch (const Exhausted& limit) {
+    throw Exhausted(cat(limit.what(), where()));
   }
   return std::get<Value>(std::move(state_));
 }
 
 bool Machine::advance() {
+  const BoundMemory bound(watch_);
   watch_.step();
   if (auto* now = std::get_if<Eval>(&state_)) {
+    at_ = {now->e->span, now->env->fn};
     state_ = step(std::move(*now));
     return true;
   }
@@ -79,6 +90,19 @@ bool Machine::advance() {
   stack_.pop_back();
   state_ = std::visit([&](auto& c) { return resume(std::move(c), std::move(v)); }, k);
   return true;
+}
+
+std::string Machine::where() const {
+  std::string name;
+  for (const auto& [global, fn] : module_.functions()) {
+    if (fn == at_.fn) name = cat("@", global.text());
+  }
+  if (auto own = self_.find(at_.fn); name.empty() && own != self_.end())
+    name = cat("%", own->second->name.text());
+  // Passes make expressions that stand nowhere; their function has a place.
+  const Span span = at_.span.known() || !at_.fn ? at_.span : at_.fn->span;
+  const std::string place = module_.context().sources().place(span);
+  return cat(name.empty() ? "" : cat(", in ", name), place.empty() ? "" : cat(" at ", place));
 }
 
 void Machine::push(Context k) {
@@ -269,9 +293,7 @@ Machine::State Machine::apply(const Value& callee, std::vector<Value> args, Span
     try {
       std::optional<Value> elsewhere;
       if (options_.run_operator) elsewhere = options_.run_operator(*ref->op, args, attrs);
-      const Value made = elsewhere ? *elsewhere : op::evaluate(module_.context(), *ref->op, args, attrs);
-      if (made.is_tensor()) watch_.made(made.tensor().bytes());
-      return made;
+      return elsewhere ? *elsewhere : op::evaluate(module_.context(), *ref->op, args, attrs);
     } catch (const Trap& trap) {
       throw Trap(cat("`", ref->op->name, "`: ", trap.what()), trap.span.known() ? trap.span : span);
     }
@@ -302,8 +324,10 @@ Machine::State Machine::apply_function(const Fn& fn, const Value* closure, std::
   auto env = std::make_shared<Frame>();
   env->scopes = closure ? scopes_around_.at(&fn) : &scopes_of(fn.body);
   env->fn = &fn;
+  env->values.reserve(args.size());  // without it, the first value takes room for thirteen
   if (closure) {
     const std::vector<Expr>& captures = captures_.at(&fn);
+    env->values.reserve(args.size() + captures.size() + 1);
     for (size_t i = 0; i < captures.size(); ++i) env->values[captures[i]] = closure->fields()[i];
     const Tensor& extents = closure->fields().back().tensor();
     const auto& variables = captured_extents_.at(&fn);

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <atomic>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -143,7 +144,9 @@ class Machine {
   using Context =
       std::variant<ScopeK, TupleK, ProjK, CallK, LetK, IfK, MatchK, RefNewK, RefReadK, RefWriteK, ObserveK>;
 
+  void begin();
   Value run();
+  std::string where() const;        // ", in @f at net.relay:3:7": what was evaluated last
   State enter(Expr body, Env env);  // a scope: its shared nodes first
   State share(uint32_t scope, size_t index, Env env);
   State step(Eval now);
@@ -169,8 +172,12 @@ class Machine {
   Module module_;
   Options options_;
   State state_ = Value();
-  std::vector<Context> stack_;
+  std::deque<Context> stack_;  // grows without a copy of what is there
   Watch watch_;
+  struct {
+    Span span = {};
+    const Fn* fn = nullptr;
+  } at_;  // the last expression that descended, and its function
   std::unordered_map<Expr, std::unique_ptr<Scopes>> scopes_;  // of functions of the module
   // Functions inside of them stand in the same tree: one of its own for each would be quadratic where they nest.
   std::unordered_map<const Fn*, const Scopes*> scopes_around_;

@@ -149,7 +149,7 @@ class Executor {
     }
     add(b, Tensor(b->dtype, shape));
     Array& a = *array(b);
-    a.defined.resize(static_cast<size_t>(a.tensor.size()));
+    a.defined = work_list<uint8_t>(a.tensor.size());
     if (rehearsal_) a.past.resize(a.defined.size());
     forget(a);
   }

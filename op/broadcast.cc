@@ -14,10 +14,12 @@ std::vector<int64_t> broadcast_elements(const Shape& from, const Shape& to) {
     stride *= from[d];
   }
   std::vector<int64_t> out;
-  out.reserve(static_cast<size_t>(element_count(to).value_or(0)));
+  const int64_t count = element_count(to).value_or(0);
+  before_taking(static_cast<size_t>(count) * sizeof(int64_t));
+  out.reserve(static_cast<size_t>(count));
   Shape at(to.size(), 0);
   int64_t element = 0;
-  for (int64_t n = element_count(to).value_or(0); n > 0; --n) {
+  for (int64_t n = count; n > 0; --n) {
     out.push_back(element);
     for (size_t d = to.size(); d-- > 0;) {
       element += step[d];

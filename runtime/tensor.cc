@@ -7,6 +7,7 @@
 #include <cstring>
 #include <limits>
 #include <new>
+#include <utility>
 
 namespace relay {
 namespace {
@@ -70,7 +71,16 @@ int64_t load_int(DType d, T raw) {
   return static_cast<int64_t>(raw);
 }
 
+thread_local MemoryBound* memory_bound = nullptr;
+
 }  // namespace
+
+void before_taking(size_t bytes) {
+  if (memory_bound) memory_bound->before(bytes);
+}
+
+BoundMemory::BoundMemory(MemoryBound& bound) : outer_(std::exchange(memory_bound, &bound)) {}
+BoundMemory::~BoundMemory() { memory_bound = outer_; }
 
 std::optional<int64_t> element_count(std::span<const int64_t> shape) {
   // A zero anywhere makes the count zero, but the others must still be sane.
@@ -97,6 +107,7 @@ Tensor::Tensor(DType dtype, Shape shape) : dtype_(dtype), shape_(std::move(shape
   }
   size_ = *count;
   const size_t rounded = (std::max<size_t>(need, 1) + kAlignment - 1) / kAlignment * kAlignment;
+  before_taking(rounded);
   void* memory = std::aligned_alloc(kAlignment, rounded);
   if (memory == nullptr) throw std::bad_alloc();
   std::memset(memory, 0, rounded);
@@ -158,7 +169,7 @@ void Tensor::set_int(int64_t i, int64_t value) {
 }
 
 std::vector<double> Tensor::doubles() const {
-  std::vector<double> out(static_cast<size_t>(size_));
+  std::vector<double> out = work_list<double>(size_);
   with_storage(dtype_, [&]<class T>(T) {
     const T* from = static_cast<const T*>(data_);
     for (int64_t i = 0; i < size_; ++i) out[static_cast<size_t>(i)] = load(dtype_, from[i]);
@@ -167,7 +178,7 @@ std::vector<double> Tensor::doubles() const {
 }
 
 std::vector<int64_t> Tensor::ints() const {
-  std::vector<int64_t> out(static_cast<size_t>(size_));
+  std::vector<int64_t> out = work_list<int64_t>(size_);
   with_storage(dtype_, [&]<class T>(T) {
     const T* from = static_cast<const T*>(data_);
     for (int64_t i = 0; i < size_; ++i) out[static_cast<size_t>(i)] = load_int(dtype_, from[i]);

@@ -20,6 +20,37 @@ using Shape = std::vector<int64_t>;  // extents, outermost first; () is a scalar
 std::optional<int64_t> element_count(std::span<const int64_t> shape);
 std::string show(const Shape& shape);  // "(1, 3, 224)"
 
+// Bounds the memory of a run. While one is installed on a thread, each tensor made there asks it first, and so does whoever
+// makes a list about as long as a tensor there (`before_taking`). The answer "no" is an exception.
+class MemoryBound {
+ public:
+  virtual void before(size_t bytes) = 0;  // so many more are about to be taken
+
+ protected:
+  ~MemoryBound() = default;
+};
+
+// Installs a bound on this thread for a scope. The bound around it is not asked meanwhile.
+class BoundMemory {
+ public:
+  explicit BoundMemory(MemoryBound& bound);
+  ~BoundMemory();
+  BoundMemory(const BoundMemory&) = delete;
+  BoundMemory& operator=(const BoundMemory&) = delete;
+
+ private:
+  MemoryBound* outer_;
+};
+
+// Asks this thread's bound, if it has one, before so many bytes are taken.
+void before_taking(size_t bytes);
+// A list for an operator's work, asked for.
+template <class T>
+std::vector<T> work_list(int64_t count) {
+  before_taking(static_cast<size_t>(count) * sizeof(T));
+  return std::vector<T>(static_cast<size_t>(count));
+}
+
 class Tensor {
  public:
   Tensor() = default;  // no tensor at all

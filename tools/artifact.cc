@@ -64,7 +64,7 @@ Prepared prepare_artifact(aot::Program program, int threads, const BuildLibrary&
     throw CannotPrepare(diagnostics);
   };
   TemporaryFolder folder;
-  if (std::string wrong = folder.make(); !wrong.empty()) refuse("cannot-compile", wrong);
+  if (std::string wrong = folder.make(); !wrong.empty()) refuse("file-unwritable", wrong);
   const std::string library = folder.path() + "/model.so";
   if (!build(program, library, diagnostics)) throw CannotPrepare(diagnostics);
   const auto artifact = std::make_shared<Artifact>();

@@ -15,6 +15,7 @@
 #include "tools/engines.h"
 #include "tools/model.h"
 #include "tools/opt_levels.h"
+#include "tools/option_values.h"
 #include "tools/profile.h"
 #include "tools/roofs.h"
 #include "tools/session.h"
@@ -240,21 +241,21 @@ void add_bench(CLI::App& app, Session& session) {
   add_input_options(*sub, o->inputs);
   add_target_options(*sub, o->target);
   sub->add_option("--repeat", o->runs, "runs that are timed")
-      ->check(CLI::Range(1, 1000000))
+      ->transform(count(1, 1000000))
       ->capture_default_str();
   sub->add_option("--warmup", o->warm_up, "runs before those")
-      ->check(CLI::Range(0, 1000000))
+      ->transform(count(0, 1000000))
       ->capture_default_str();
   sub->add_option("--percentiles", o->percentiles, "as 50,90,99")
       ->delimiter(',')
       ->allow_extra_args(false)
-      ->check(CLI::Range(0.0, 100.0));
+      ->transform(number(0, 100));
   sub->add_flag(
       "--profile", o->profile,
       "each kernel's time, arithmetic and bytes, and its share of what this machine can do; on the engine "
       "graph unless --engine says otherwise");
   sub->add_option("--top", o->top, "kernels that --profile lists")
-      ->check(CLI::Range(1, 100000))
+      ->transform(count(1, 100000))
       ->capture_default_str();
   sub->add_option("--trace", o->trace, "a file for every kernel of every run, as chrome://tracing reads it");
   sub->add_flag("--opt-levels", o->opt_levels, "compare -O0 to -O3, in turns");

@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <charconv>
 #include <filesystem>
 #include <map>
 #include <optional>
@@ -22,6 +21,7 @@
 #include "tools/graph.h"
 #include "tools/libraries.h"
 #include "tools/model.h"
+#include "tools/option_values.h"
 #include "tools/overwriting.h"
 #include "tools/session.h"
 #include "tools/stages.h"
@@ -62,15 +62,14 @@ std::map<std::string, int64_t> bounds_of(const Options& o, const aot::Program& p
   for (const std::string& text : o.bounds) {
     const size_t colon = std::min(text.find(':'), text.size());
     const std::string name = text.substr(0, colon), number = text.substr(std::min(colon + 1, text.size()));
-    int64_t most = 0;
-    const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), most);
-    if (name.empty() || error != std::errc() || end != number.data() + number.size() || most < 1) {
+    const uint64_t most = parse_count(number).value_or(0);
+    if (name.empty() || most < 1 || most > INT64_MAX) {
       s.fail(kUsage, cat("--bounds: `", text, "` is not NAME:EXTENT, such as n:2048"));
     } else if (!names.contains(name)) {
       s.fail(kUsage, cat("--bounds: no input has the shape variable `", name,
                          "`; there are: ", names.empty() ? "none" : join(names, ", ")));
     }
-    bounds[name] = most;
+    bounds[name] = static_cast<int64_t>(most);
   }
   return bounds;
 }
@@ -129,6 +128,31 @@ aot::Package package_of(const Options& o, const std::string& folder, const std::
   return p;
 }
 
+// What a path means that names no shared library by its suffix, with what to do; empty if it may be one.
+std::string no_library(const std::string& path) {
+  static const std::map<std::string, std::string> kOthers = {
+      {".a", "static libraries are not made"},
+      {".o", "object files are not made"},
+      {".obj", "object files are not made"},
+      {".lib", "static libraries are not made"},
+      {".dll", "libraries are made for Linux only"},
+      {".dylib", "libraries are made for Linux only"},
+      {".exe", "--emit exe makes a program, for Linux"},
+      {".c", "--emit cpp writes the source"},
+      {".cc", "--emit cpp writes the source"},
+      {".cpp", "--emit cpp writes the source"},
+      {".cu", "--emit cuda writes the source"},
+      {".h", "--emit header writes the header"},
+      {".relay", "`relay opt` and `relay import` write texts"},
+      {".json", "--emit graph writes a graph"},
+  };
+  const std::filesystem::path p(path);
+  const auto other = kOthers.find(p.extension().string());
+  if (other == kOthers.end()) return {};
+  return cat("-o ", path, ": this would be a shared library, which has a name like ",
+             std::filesystem::path(p).replace_extension(".so").string(), "; ", other->second);
+}
+
 // Fails for what cannot be written: a long compilation should not end in a folder that is not there.
 Product product_of(const Options& o, const std::string& licence, Session& s) {
   Product p;
@@ -143,6 +167,7 @@ Product product_of(const Options& o, const std::string& licence, Session& s) {
     p.name = aot::name_of(compiles ? p.output : std::filesystem::path(p.output).stem().string());
     if (!o.package_name.empty() || !o.package_version.empty())
       s.fail(kUsage, "--package-name and --package-version: only --emit package makes a package");
+    if (std::string other = o.emit == "so" ? no_library(p.output) : ""; !other.empty()) s.fail(kUsage, other);
     // Without -o, texts are printed.
     if (compiles || !o.output.empty())
       wrong = o.emit == "graph" ? cannot_write_graph(p.output) : cannot_write(p.output);
@@ -158,7 +183,7 @@ std::vector<std::string> outputs_of(const Options& o, const Product& p) {
   if (o.emit == "so" || o.emit == "exe") return aot::files_of(p.output, {weights, o.emit == "exe"});
   if (o.output.empty()) return {};
   if (o.emit == "graph") return files_of_graph(o.output);
-  if (o.emit == "cpp") return {weights_beside_source(o, p.name), o.output};
+  if (o.emit == "cpp" && !is_stream(o.output)) return {weights_beside_source(o, p.name), o.output};
   return {o.output};
 }
 
@@ -200,8 +225,8 @@ void deliver(const std::string& text, const Options& o, Session& s) {
 void deliver_source(const aot::Sources& sources, const aot::EmitOptions& emit, const Options& o, Session& s) {
   const std::string text = aot::listing(sources);
   if (sources.weights_bytes == 0 && !o.weights_file) return deliver(text, o, s);
-  if (o.output.empty()) {
-    s.print(text);
+  if (o.output.empty() || is_stream(o.output)) {
+    deliver(text, o, s);
     return s.say(cat("relay: the weights are ", sources.weights.size(),
                      " bytes and not printed; -o FILE.cc keeps them in a file beside the text\n"));
   }
@@ -444,14 +469,12 @@ void add_compile(CLI::App& app, Session& session) {
       ->delimiter(',')
       ->check(wrong_foreign_target)
       ->capture_default_str();
-  sub->add_option("-O,--opt-level", o->opt_level, "0: as written, 1, 2, 3")
-      ->check(CLI::Range(0, 3))
-      ->capture_default_str();
+  add_opt_level_option(*sub, o->opt_level)->capture_default_str();
   sub->add_option(
          "--threads", o->threads,
          "threads of a run, unless the opening program says otherwise; 0: one for each core that it may "
          "run on")
-      ->check(CLI::Range(0, 1024))
+      ->transform(count(0, 1024))
       ->capture_default_str();
   sub->add_option("--passes", o->passes, "a pipeline in the place of the level's");
   sub->add_option(

@@ -2,6 +2,7 @@
 
 #include <filesystem>
 
+#include "aot/build.h"
 #include "aot/cuda/build.h"
 #include "aot/cuda/emit.h"
 #include "base/cat.h"
@@ -35,7 +36,8 @@ Prepared prepare_aot_cuda(const Module& m, std::string_view function, const Engi
     if (!emulated) return aot::cuda::build(*sources, target, {options.opt_level}, library, diagnostics).ok();
     const std::string folder = std::filesystem::path(library).parent_path().string();
     const std::string wrong = aot::cuda::build_emulated(*sources, folder, library);
-    if (!wrong.empty()) diagnostics.error(Span::none(), "cannot-compile", wrong);
+    if (!wrong.empty())
+      aot::report_uncompiled(wrong, "the engines `interp`, `jit` and `graph` need no compiler", diagnostics);
     return wrong.empty();
   };
   return prepare_artifact(std::move(*program), 1, build);

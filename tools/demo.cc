@@ -6,6 +6,7 @@
 #include "base/cat.h"
 #include "frontend/data/inputs.h"
 #include "tools/model.h"
+#include "tools/option_values.h"
 #include "tools/session.h"
 #include "tools/tolerance.h"
 #include "tools/verify/verifier.h"
@@ -113,10 +114,10 @@ void run(int64_t count, Session& s) {
 }  // namespace
 
 void add_demo(CLI::App& app, Session& session) {
-  auto count = std::make_shared<int64_t>(4);
+  auto images = std::make_shared<int64_t>(4);
   CLI::App* sub = app.add_subcommand("demo", "run a trained model on every engine and compare");
-  sub->add_option("--images", *count, "digits to look at")->check(CLI::Range(1, 100))->capture_default_str();
-  sub->callback([count, &session] { run(*count, session); });
+  sub->add_option("--images", *images, "digits to look at")->transform(count(1, 100))->capture_default_str();
+  sub->callback([images, &session] { run(*images, session); });
 }
 
 }  // namespace relay::tools

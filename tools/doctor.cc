@@ -84,7 +84,9 @@ void measure(Session& session) {
     Progress progress(session, "measuring");
     std::string wrong = measure_roofs(measured, [&](std::string_view what) { progress.step(what); });
     if (!wrong.empty()) {
-      session.fail(kUnsupported, wrong);
+      // A full disk is not what this machine lacks.
+      const std::string full = cannot_write_temporaries(wrong);
+      session.fail(full.empty() ? kUnsupported : kLimit, full.empty() ? wrong : full);
       return;
     }
   }

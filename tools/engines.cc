@@ -27,9 +27,9 @@ namespace native = kernel::native;
 
 // --- interp -----------------------------------------------------------------------------------------------------
 
-Prepared prepare_interp(const Module& m, std::string_view function, const EngineOptions&) {
-  return {[m, name = std::string(function)](const std::vector<Value>& args) {
-    return outcome_of([&] { return interp::Machine(m).call(name, args); });
+Prepared prepare_interp(const Module& m, std::string_view function, const EngineOptions& options) {
+  return {[m, name = std::string(function), limits = options.limits](const std::vector<Value>& args) {
+    return outcome_of([&] { return interp::Machine(m, {limits}).call(name, args); });
   }};
 }
 
@@ -59,8 +59,8 @@ Prepared prepare_jit(const Module& m, std::string_view function, const EngineOpt
   auto made = jit::CompiledOperators::create(prepared, run, diagnostics);
   if (!made) throw CannotPrepare(diagnostics);
   std::shared_ptr<jit::CompiledOperators> operators = std::move(*made);
-  return {[prepared, operators](const std::vector<Value>& args) {
-    interp::Options machine;
+  return {[prepared, operators, limits = options.limits](const std::vector<Value>& args) {
+    interp::Options machine{limits};
     operators->use_in(machine);
     return outcome_of([&] { return interp::Machine(prepared, machine).call("main", args); });
   }};

@@ -13,6 +13,7 @@
 
 #include "base/diagnostics.h"
 #include "graph_runtime/executor.h"
+#include "interp/limits.h"
 #include "ir/module.h"
 #include "runtime/value.h"
 
@@ -22,6 +23,7 @@ struct EngineOptions {
   int opt_level = 2;
   int threads = 1;
   std::string target = "native";  // processor features, by a name that parse_target knows
+  interp::Limits limits = {};     // of runs on the interpreter's machine: interp and jit
 };
 
 // How a run ended.

@@ -2,12 +2,11 @@
 
 #include <algorithm>
 #include <cctype>
-#include <cerrno>
-#include <cstdlib>
 #include <optional>
 
 #include "base/cat.h"
 #include "passes/map_types.h"
+#include "tools/option_values.h"
 
 namespace relay::tools {
 namespace {
@@ -27,11 +26,10 @@ bool is_name(const std::string& text) {
 std::optional<frontend::InputDim> parse_dim(const std::string& text) {
   if (text == "?") return frontend::InputDim{};
   if (is_name(text)) return frontend::InputDim{-1, text};
-  char* stop = nullptr;
-  errno = 0;
-  const long long extent = std::strtoll(text.c_str(), &stop, 10);
-  if (text.empty() || *stop != '\0' || errno != 0 || extent < -1) return std::nullopt;
-  return frontend::InputDim{extent, {}};
+  if (text == "-1") return frontend::InputDim{-1, {}};
+  const std::optional<uint64_t> extent = parse_count(text);
+  if (!extent || *extent > INT64_MAX) return std::nullopt;
+  return frontend::InputDim{static_cast<int64_t>(*extent), {}};
 }
 
 std::string show(const std::vector<frontend::InputDim>& dims) {

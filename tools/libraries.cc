@@ -9,6 +9,7 @@
 #include <set>
 
 #include "base/cat.h"
+#include "base/file.h"
 #include "ir/analysis.h"
 
 namespace relay::tools {
@@ -29,6 +30,8 @@ struct Opened {
 // It is never unloaded: what its functions have given away may be anywhere. A path without a slash would be searched for.
 std::string open(const std::string& path, Opened& out) {
   out.path = absolute(path);
+  // The loader would wait for a pipe's writer.
+  if (is_stream(out.path)) return cat("cannot load the library ", path, ": it is not a regular file");
   out.handle = dlopen(out.path.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
   if (out.handle) return {};
   const char* why = dlerror();

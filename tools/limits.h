@@ -1,7 +1,9 @@
-// The options that bound a run on the interpreter.
+// The options that bound a run on the interpreter's machine: the engines interp and jit, and the debugger.
 #pragma once
 
 #include <CLI/CLI.hpp>
+
+#include <string>
 
 #include "interp/limits.h"
 
@@ -9,5 +11,8 @@ namespace relay::tools {
 
 // --fuel, --max-depth, --max-time and --max-memory.
 void add_limit_options(CLI::App& sub, interp::Limits& limits);
+
+// Returns what is wrong with a limit that was given for an engine without it; empty if nothing is.
+std::string limits_without_effect(const CLI::App& sub, const std::string& engine);
 
 }  // namespace relay::tools

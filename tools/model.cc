@@ -23,6 +23,7 @@
 #include "tools/input_shapes.h"
 #include "tools/input_values.h"
 #include "tools/libraries.h"
+#include "tools/option_values.h"
 #include "tools/tolerance.h"
 #include "typecheck/check.h"
 
@@ -255,16 +256,22 @@ void add_target_option(CLI::App& sub, std::string& target) {
       ->capture_default_str();
 }
 
+CLI::Option* add_opt_level_option(CLI::App& sub, int& level) {
+  return sub
+      .add_option("-O,--opt-level", level,
+                  "0: each operator a kernel, as written; 1: simplified and fused; 2: laid out for the processor "
+                  "too; 3: the same as 2")
+      ->transform(count(0, 3));
+}
+
 void add_target_options(CLI::App& sub, TargetOptions& options) {
   sub.add_option("--engine", options.engine, "interp, jit, graph, aot-cpp or aot-cuda")
       ->check(wrong_engine)
       ->capture_default_str();
   add_target_option(sub, options.target);
-  sub.add_option("-O,--opt-level", options.opt_level, "0: as written, 1, 2, 3")
-      ->check(CLI::Range(0, 3))
-      ->capture_default_str();
+  add_opt_level_option(sub, options.opt_level)->capture_default_str();
   sub.add_option("--threads", options.threads, "threads of a run")
-      ->check(CLI::Range(1, 1024))
+      ->transform(count(1, 1024))
       ->capture_default_str();
 }
 
@@ -349,7 +356,7 @@ std::string save_module(const std::string& path, const std::string& head, const 
   std::map<std::string, Tensor> constants;
   options.constants = &constants;
   const std::string text = head + op::text_of(m, options);
-  if (constants.empty()) return write_file_atomically(path, text);
+  if (constants.empty() || is_stream(path)) return write_file_atomically(path, text);
   data::Safetensors side;
   for (const auto& [name, value] : constants) side.tensors.push_back({name, value});
   Diagnostics diagnostics;
@@ -397,12 +404,12 @@ Result<std::vector<Value>> make_inputs(const Model& model, const InputOptions& o
   uint64_t state = 0;
   std::string how = options.fill;
   if (how.starts_with("seed:")) {
-    char* end = nullptr;
-    state = std::strtoull(how.c_str() + 5, &end, 10);
-    if (how.size() == 5 || *end != '\0') {
-      session.fail(kUsage, cat("--fill ", how, ": a seed is a number"));
+    const std::optional<uint64_t> seed = parse_count(std::string_view(how).substr(5));
+    if (!seed) {
+      session.fail(kUsage, cat("--fill ", how, ": a seed is a whole number from 0 on"));
       return kReported;
     }
+    state = *seed;
     how = "random";
   }
   if (how != "random" && how != "zeros" && how != "ones" && how != "range") {

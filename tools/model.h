@@ -14,7 +14,8 @@
 
 namespace CLI {
 class App;
-}
+class Option;
+}  // namespace CLI
 
 namespace relay::tools {
 
@@ -95,5 +96,7 @@ struct TargetOptions {
 };
 void add_target_options(CLI::App& sub, TargetOptions& options);
 void add_target_option(CLI::App& sub, std::string& target);
+// -O, with what the levels mean.
+CLI::Option* add_opt_level_option(CLI::App& sub, int& level);
 
 }  // namespace relay::tools

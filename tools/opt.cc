@@ -13,6 +13,7 @@
 #include "passes/runner.h"
 #include "tools/engines.h"
 #include "tools/model.h"
+#include "tools/option_values.h"
 #include "tools/overwriting.h"
 #include "tools/session.h"
 
@@ -186,7 +187,7 @@ void add_opt(CLI::App& app, Session& session) {
                   "the function that is @main to the passes; others that it needs stay")
       ->capture_default_str();
   sub->add_option("--passes", o->passes, "a pipeline: fold-constants,fuse{max-ops=8}");
-  sub->add_option("-O,--opt-level", o->opt_level, "the pipeline of that level")->check(CLI::Range(0, 3));
+  add_opt_level_option(*sub, o->opt_level);
   sub->add_option("--print-after", o->print_after, "a pass, all, or changed")
       ->delimiter(',')
       ->allow_extra_args(false)

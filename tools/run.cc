@@ -11,6 +11,7 @@
 #include "tools/engines.h"
 #include "tools/limits.h"
 #include "tools/model.h"
+#include "tools/option_values.h"
 #include "tools/overwriting.h"
 #include "tools/session.h"
 #include "tools/steps.h"
@@ -24,7 +25,7 @@ struct Options {
   TargetOptions target;
   std::string outputs, to, dump;
   int64_t print = 16;
-  interp::Options limits;
+  interp::Limits limits;
 };
 
 std::string summary(const Tensor& t) {
@@ -119,12 +120,11 @@ Outcome run_steps(const Options& o, Model& model, const Engine& engine, const Pr
 
 Outcome execute(const Options& o, Model& model, const Engine& engine, const std::vector<Value>& args,
                 Session& s) {
-  // Only here have its limits options.
-  if (engine.name == "interp" && o.to.empty() && o.dump.empty())
-    return outcome_of([&] { return interp::Machine(model.module, o.limits).call(model.function, args); });
-  const Prepared p = engine.prepare(
-      model.module, model.function,
-      {.opt_level = o.target.opt_level, .threads = o.target.threads, .target = o.target.target});
+  const Prepared p = engine.prepare(model.module, model.function,
+                                    {.opt_level = o.target.opt_level,
+                                     .threads = o.target.threads,
+                                     .target = o.target.target,
+                                     .limits = o.limits});
   if (!p.run) {
     s.fail(p.refusal, model.module.context().sources(), kUnsupported);
     s.fail(kUnsupported, cat("engine `", engine.name, "` cannot run this program: ", p.skipped));
@@ -177,7 +177,7 @@ void run(const Options& o, Session& s) {
     return;
   }
   if (outcome.kind == Outcome::Kind::kTrap) {
-    const std::string place = place_of(outcome.at, model->module.context().sources());
+    const std::string place = model->module.context().sources().place(outcome.at);
     s.fail(kMismatch, cat("the program failed: ", outcome.message, place.empty() ? "" : " at ", place));
     return;
   }
@@ -203,10 +203,16 @@ void add_run(CLI::App& app, Session& session) {
                   "with --engine graph: where the results of all steps go, in their order: x.npz, x.params, "
                   "a folder, ...");
   sub->add_option("--print", o->print, "elements of each result that are printed")
-      ->check(CLI::NonNegativeNumber)
+      ->transform(count(0, INT64_MAX))
       ->capture_default_str();
   add_limit_options(*sub, o->limits);
-  sub->callback([o, &session] { run(*o, session); });
+  sub->callback([o, sub, &session] {
+    if (std::string wrong = limits_without_effect(*sub, o->target.engine); !wrong.empty()) {
+      session.fail(kUsage, wrong);
+      return;
+    }
+    run(*o, session);
+  });
 }
 
 }  // namespace relay::tools

@@ -1,10 +1,10 @@
 #include "tools/steps.h"
 
 #include <fmt/format.h>
-#include <charconv>
 
 #include "base/cat.h"
 #include "graph_runtime/unique_names.h"
+#include "tools/option_values.h"
 
 namespace relay::tools {
 
@@ -14,12 +14,6 @@ std::string_view node_at(Span at, const SourceMap& sources) {
   const size_t begin = line.find('"');
   const size_t end = begin == std::string_view::npos ? begin : line.find('"', begin + 1);
   return end == std::string_view::npos ? std::string_view() : line.substr(begin + 1, end - begin - 1);
-}
-
-std::string place_of(Span at, const SourceMap& sources) {
-  if (!at.known()) return {};
-  const SourceMap::Position p = sources.position(at.file, at.begin);
-  return cat(sources.name(at.file), ":", p.line, ":", p.column);
 }
 
 std::vector<std::string> step_names(const passes::Plan& plan, const Model& model) {
@@ -40,10 +34,8 @@ std::optional<size_t> find_step(const std::vector<std::string>& names, const std
   for (size_t i = 0; i < names.size(); ++i) {
     if (names[i] == wanted) return i;
   }
-  size_t number = 0;
-  const auto [end, error] = std::from_chars(wanted.data(), wanted.data() + wanted.size(), number);
-  const bool is_number = error == std::errc() && end == wanted.data() + wanted.size();
-  if (is_number && number < names.size()) return number;
+  if (const std::optional<uint64_t> number = parse_count(wanted); number && *number < names.size())
+    return *number;
   constexpr size_t kMostNames = 20;
   const std::span few(names.data(), std::min(names.size(), kMostNames));
   session.fail(

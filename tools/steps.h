@@ -14,8 +14,6 @@ namespace relay::tools {
 
 // Of a span into the list of nodes that an importer made: the node's name, or nothing.
 std::string_view node_at(Span at, const SourceMap& sources);
-// "net.relay:3:7", in the text of the program or of a library; empty if it is not known.
-std::string place_of(Span at, const SourceMap& sources);
 
 // A name for each step, all different: that of the node of the graph or ONNX model whose result it gives, or else of the
 // kernel ("k3_nn_conv2d_add").

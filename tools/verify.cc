@@ -6,6 +6,7 @@
 #include "base/failure.h"
 #include "frontend/data/inputs.h"
 #include "tools/model.h"
+#include "tools/option_values.h"
 #include "tools/session.h"
 #include "tools/verify/exec_program.h"
 #include "tools/verify/report.h"
@@ -160,8 +161,8 @@ void add_verify(CLI::App& app, Session& session) {
   sub->add_option("--levels", o->verify.levels, "opt levels of compiled engines")
       ->delimiter(',')
       ->allow_extra_args(false)
-      ->check(CLI::Range(0, 3));
-  sub->add_option("--threads", o->verify.threads, "threads of a run")->check(CLI::Range(1, 1024));
+      ->transform(count(0, 3));
+  sub->add_option("--threads", o->verify.threads, "threads of a run")->transform(count(1, 1024));
   add_target_option(*sub, o->verify.target);
   sub->add_option("--expected", o->expected,
                   "outputs of another program to compare with: x.npz, a folder, ...");

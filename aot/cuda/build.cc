@@ -91,9 +91,9 @@ Result<std::string> compile(const Sources& sources, const Target& target, const 
   std::string bytes;
   if (wrong.empty()) wrong = read_file(made, kMostLibraryBytes, bytes);
   if (wrong.empty()) return bytes;
-  diagnostics.error(Span::none(), "cannot-compile", std::move(wrong))
-      .note("`--emit cuda` prints the source without compiling it; the other engines need no GPU");
-  return kReported;
+  return report_uncompiled(
+      std::move(wrong), "`--emit cuda` prints the source without compiling it; the other engines need no GPU",
+      diagnostics);
 }
 
 Result<std::vector<std::string>> build(const Sources& sources, const Target& target,

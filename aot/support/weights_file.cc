@@ -35,12 +35,17 @@ relay_status map_weights(WeightsFile* f, const char* path, char* error, size_t e
     }
     path = beside;
   }
-  const int file = open(path, O_RDONLY | O_CLOEXEC);
+  const int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);  // a pipe is refused, and not waited for
   if (file < 0) {
     say(error, error_size, "cannot open the weights %s: %s", path, strerror(errno));
     return RELAY_BAD_MODEL;
   }
   struct stat about;
+  if (fstat(file, &about) == 0 && !S_ISREG(about.st_mode)) {
+    say(error, error_size, "cannot read the weights %s: they are not a regular file", path);
+    close(file);
+    return RELAY_BAD_MODEL;
+  }
   if (fstat(file, &about) != 0 || static_cast<uint64_t>(about.st_size) != kWeightsOffset + kWeightsBytes) {
     say(error, error_size, "the weights %s have %lld bytes, this model's have %llu", path,
         static_cast<long long>(about.st_size),

@@ -38,7 +38,7 @@ std::vector<T> convolve(const Convolution& c, const Tensor& data, const Tensor& 
   const auto kernel = c.weight.parts(weight.shape());
   const auto xs = strides_of(data.shape(), c.data), ws = strides_of(weight.shape(), c.weight);
   const auto ys = strides_of(result.shape(), c.data);
-  std::vector<T> y(static_cast<size_t>(result.size()));
+  std::vector<T> y = work_list<T>(result.size());
   std::vector<T> row(static_cast<size_t>(out[3]));
   for (int64_t n = 0; n < out[0]; ++n) {
     for (int64_t o = 0; o < out[1]; ++o) {

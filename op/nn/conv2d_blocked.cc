@@ -75,7 +75,7 @@ void evaluate(const BlockedAttrs& a, Args in, Results out) {
     return extents;
   };
   evaluate_products(in, out, [&]<class T>(const std::vector<T>& x, const std::vector<T>& w) {
-    std::vector<T> y(static_cast<size_t>(out[0].size()));
+    std::vector<T> y = work_list<T>(out[0].size());
     if (y.empty()) return y;
     const std::vector<int64_t> image = data.size() == 0 ? std::vector<int64_t>(4) : whole(c.data, data);
     const std::vector<int64_t> window =

@@ -59,7 +59,7 @@ std::vector<T> spread_out(const Convolution& c, const Tensor& data, const Tensor
   const auto kernel = c.weight.parts(weight.shape());
   const auto xs = strides_of(data.shape(), c.data), ws = strides_of(weight.shape(), c.weight);
   const auto ys = strides_of(result.shape(), c.data);
-  std::vector<T> y(static_cast<size_t>(result.size()));
+  std::vector<T> y = work_list<T>(result.size());
   for (int64_t n = 0; n < shape[0]; ++n) {
     for (int64_t i = 0; i < shape[1]; ++i) {
       const int64_t first = i / (shape[1] / c.groups) * kernel[0];  // output channel of the group

@@ -126,7 +126,7 @@ Matrices matrices(const MatmulAttrs& a, const Shape& x, const Shape& w, bool bat
 template <class T>
 std::vector<T> multiply(const Matrices& s, const MatmulAttrs& a, const std::vector<T>& x,
                         const std::vector<T>& w) {
-  std::vector<T> y(static_cast<size_t>(s.batch * s.m * s.n));
+  std::vector<T> y = work_list<T>(s.batch * s.m * s.n);
   for (int64_t i = 0; i < s.batch; ++i) {
     const int64_t from_a = s.a_repeats ? 0 : i * s.m * s.k, from_b = s.b_repeats ? 0 : i * s.k * s.n;
     for (int64_t m = 0; m < s.m; ++m) {

@@ -33,7 +33,7 @@ DType widened(DType d) { return d.bits < 32 ? kFloat32 : d; }
 
 void evaluate_max(const MaxPoolAttrs& a, Args in, Results out) {
   const Tensor &x = in[0], &dy = in[1];
-  std::vector<double> dx(static_cast<size_t>(x.size()));
+  std::vector<double> dx = work_list<double>(x.size());
   for_each_window(read_pool(a), x.shape(), dy.shape(),
                   [&](int64_t i, const std::vector<int64_t>& elements, int64_t) {
                     double most = -INFINITY, hits = 0;
@@ -89,7 +89,7 @@ std::vector<kernel::Tensor> lower_max(kernel::Builder& k, const MaxPoolAttrs& a,
 // --- avg ------------------------------------------------------------------------------------------------------
 
 void evaluate_avg(const AvgPoolAttrs& a, Args in, Results out) {
-  std::vector<double> dx(static_cast<size_t>(in[0].size()));
+  std::vector<double> dx = work_list<double>(in[0].size());
   for_each_window(read_pool(a), in[0].shape(), in[1].shape(),
                   [&](int64_t i, const std::vector<int64_t>& elements, int64_t divisor) {
                     for (const int64_t e : elements) {

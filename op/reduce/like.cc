@@ -36,7 +36,7 @@ Type relate_collapse(Relation& r, const NoAttrs&) {
 void evaluate_collapse(const NoAttrs&, Args in, Results out) {
   const Tensor& x = in[0];
   const std::vector<int64_t> to = broadcast_elements(in[1].shape(), x.shape());
-  std::vector<double> sums(static_cast<size_t>(out[0].size()));
+  std::vector<double> sums = work_list<double>(out[0].size());
   for (int64_t i = 0; i < x.size(); ++i) {
     const int64_t o = to[static_cast<size_t>(i)];
     if (x.dtype().is_float()) {

@@ -43,6 +43,11 @@ def below(package, table):
 
 
 class ArchTest(unittest.TestCase):
+    def test_the_sources_are_found(self):
+        # Every other test here passes if there is nothing to look at.
+        for suffix, fewest in ((".h", 100), (".cc", 300), (".py", 10), (".relay", 500)):
+            self.assertGreater(len(sources.files(suffix)), fewest, suffix)
+
     def test_includes_follow_the_arrows(self):
         table = arrows()
         self.assertGreater(len(table), 10, "docs/architecture.md lost its table")
@@ -107,10 +112,14 @@ class ArchTest(unittest.TestCase):
         self.assertEqual(found, [])
 
     def test_enough_tests_are_negative(self):
-        """At least 15 % of the golden files must fail, and exec tests must have traps and rejections."""
+        """At least 15 % of the golden files must fail, and of the exec files that many have a call that traps."""
         golden = [p for p in sources.files(".relay") if p.startswith("tests/golden/")]
         failing = [p for p in golden if p.rsplit("/", 1)[1].startswith("fail_")]
+        self.assertGreater(len(golden), 100, "the golden tests are not where they are looked for")
         self.assertGreaterEqual(len(failing), 0.15 * len(golden), f"{len(failing)} of {len(golden)}")
+        programs = [p for p in sources.files(".relay") if p.startswith("tests/exec/")]
+        trapping = [p for p in programs if re.search(r"^@.*\) traps ", sources.read(p), re.M)]
+        self.assertGreaterEqual(len(trapping), 0.15 * len(programs), f"{len(trapping)} of {len(programs)}")
 
 
 if __name__ == "__main__":

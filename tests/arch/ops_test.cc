@@ -1,6 +1,7 @@
 // Every operator is documented, tested on every engine, and refuses what it must.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cctype>
 #include <filesystem>
 #include <set>
@@ -51,16 +52,20 @@ TEST(Ops, HaveAGoldenForAViolatedConstraint) {
   for (const op::OpDef* op : op::all_ops()) {
     if (op->params.empty() && op->attrs.empty()) continue;
     const std::string prefix = "fail_" + op->name + "_c";
-    const auto it = golden.lower_bound(prefix);
-    EXPECT_TRUE(it != golden.end() && it->starts_with(prefix))
-        << "tests/golden/typecheck/" << prefix << "1.relay";
+    // The label's number follows: `fail_max_clip` is no test of `max`.
+    const bool has = std::any_of(golden.begin(), golden.end(), [&](const std::string& stem) {
+      return stem.starts_with(prefix) && stem.size() > prefix.size() &&
+             std::isdigit(static_cast<unsigned char>(stem[prefix.size()]));
+    });
+    EXPECT_TRUE(has) << "tests/golden/typecheck/" << prefix << "1.relay";
   }
 }
 
 TEST(Ops, AreInTheGeneratedPage) {
-  EXPECT_FALSE(op::markdown().empty());
+  // By its heading: `add` stands in `nn.bias_add` too.
+  const std::string page = op::markdown();
   for (const op::OpDef* op : op::all_ops())
-    EXPECT_NE(op::markdown().find(op->name), std::string::npos) << op->name;
+    EXPECT_NE(page.find("\n### `" + std::string(op->name) + "`\n"), std::string::npos) << op->name;
 }
 
 }  // namespace

@@ -1,8 +1,10 @@
 // `relay bench` and what it stands on: profiles, traces, levels, roofs.
 #include <nlohmann/json.hpp>
+#include <regex>
 #include <sstream>
 
 #include "tests/cli/cli.h"
+#include "tools/opt_levels.h"
 
 namespace relay::tests {
 namespace {
@@ -94,9 +96,21 @@ TEST_F(Bench, EveryLevelIsTimed) {
   const nlohmann::json j = json(bench({"--opt-levels", "--json"}));
   EXPECT_EQ(j["engine"], "aot-cpp");
   ASSERT_EQ(j["levels"].size(), 4u);
-  for (const auto& level : j["levels"]) EXPECT_GT(level["min"], 0);
-  EXPECT_TRUE(j["monotone"].is_boolean());
-  EXPECT_NE(works(bench({"--opt-levels", "--engine", "graph"})).find("monotone"), std::string::npos);
+  bool slower = false;
+  for (const auto& level : j["levels"]) {
+    EXPECT_GT(level["min"], 0);
+    EXPECT_GE(level["median"], level["min"]);
+    slower |= level["ratio_to_last"].get<double>() > 1 + tools::kLevelNoise;
+  }
+  EXPECT_EQ(j["monotone"], !slower) << j;
+  // A row for each level, in order, and one of the two verdicts as the whole last line.
+  const std::string text = works(bench({"--opt-levels", "--engine", "graph"}));
+  static const std::regex kTable(
+      "level +min ms +median ms +to the last\n-O0 +[0-9.]+ +[0-9.]+ +-\n-O1( +[0-9.]+){3}\n"
+      "-O2( +[0-9.]+){3}\n-O3( +[0-9.]+){3}\n[a-z ]+\n"
+      "(monotone: no level is more than [0-9]+ % slower than the last|"
+      "not monotone: -O[123] is [0-9]+ % slower than -O[012])\n");
+  EXPECT_TRUE(std::regex_match(text, kTable)) << text;
 }
 
 TEST_F(Bench, CompilingTellsTheSharesOfItsStages) {
@@ -125,6 +139,7 @@ TEST_F(Bench, TheRoofIsMeasuredOnceAndUsed) {
       << "a cache is faster than memory";
   const nlohmann::json j = json(bench({"--profile", "--json"}));
   EXPECT_FALSE(j.contains("no_roof"));
+  ASSERT_FALSE(j["kernels"].empty());
   for (const auto& k : j["kernels"]) {
     const std::string limit = k["limit"];
     EXPECT_TRUE(limit == "memory" || limit == "arithmetic") << k;

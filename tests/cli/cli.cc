@@ -54,6 +54,7 @@ Ended Cli::relay(const std::vector<std::string>& arguments, Invocation how) cons
 
 Ended Cli::refused(const std::vector<std::string>& arguments, Exit code, const Words& words,
                    const Invocation& how) const {
+  EXPECT_FALSE(words.empty()) << "a refusal says something";
   const auto before = contents();
   const Ended ended = relay(arguments, how);
   const std::string line = command_line(arguments);

@@ -1,4 +1,6 @@
 // `relay compile --emit exe`: a model as a program that reads and writes NumPy's files, and what it refuses.
+#include <sys/stat.h>
+
 #include <filesystem>
 #include <stdexcept>
 
@@ -255,6 +257,10 @@ TEST_F(Executable, WeightsBesideItAreFoundHoweverItIsStarted) {
   fs::rename(path("model.v1.safetensors"), path("moved"));
   fails(path("model.v1"), {"v.npy"}, kBadModel, {"cannot open the weights", "model.v1.safetensors"});
   EXPECT_EQ(prints(path("model.v1"), {"v.npy", "--weights", "moved"}), right);
+  // Opening a pipe waits for its writer.
+  ASSERT_EQ(mkfifo(path("pipe").c_str(), 0600), 0);
+  fails(path("model.v1"), {"v.npy", "--weights", "pipe"}, kBadModel,
+        {"the weights pipe", "not a regular file"});
   write("cut", read("moved").substr(1));
   fails(path("model.v1"), {"v.npy", "--weights", "cut"}, kBadModel, {"the weights cut have"});
 }

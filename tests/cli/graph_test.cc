@@ -105,6 +105,36 @@ TEST_F(Graphs, OfALibraryAreListedAndRefused) {
   }
 }
 
+// A parameter without a value would be an input, and be filled with numbers that nobody chose.
+TEST_F(Graphs, WithoutTheirParametersAreRefused) {
+  works({"compile", mnist(), "--emit", "graph", "-o", "g"});
+  works({"run", "g"});
+  fs::rename(path("g/graph.params"), path("kept"));
+  for (const std::string model : {"g", "g/graph.json"}) {
+    for (const std::string command : {"check", "run", "compile", "import"}) {
+      Words all{command, model};
+      if (command == "import") all.insert(all.end(), {"-o", "x.relay"});
+      refused(all, kBadModel, {"[graph-parameter]", "`g/graph.params`", "`p0`"});
+    }
+  }
+  works({"graph", "g"});
+  // A file with other parameters lacks them too.
+  write_sum("m.relay");
+  works({"compile", "m.relay", "--emit", "graph", "-o", "other"});
+  fs::copy(path("other/graph.params"), path("g/graph.params"));
+  refused({"run", "g"}, kBadModel, {"[graph-parameter]", "`g/graph.params`", "`p0`"});
+  // Other programs do not say which nodes are parameters. Their folders have a file of them; a .json file alone is all there is.
+  fs::create_directory(path("foreign"));
+  write("foreign/net.json", R"({"nodes": [{"op": "null", "name": "x", "inputs": []},
+    {"op": "null", "name": "w", "inputs": []},
+    {"op": "elemwise_add", "name": "y", "inputs": [[0, 0, 0], [1, 0, 0]]}], "arg_nodes": [0, 1], "heads": [[2, 0, 0]]})");
+  const Words shapes{"--input-shapes", "x:[2]", "--input-shapes", "w:[2]"};
+  Words folder{"run", "foreign"}, file{"run", "foreign/net.json"};
+  for (Words* command : {&folder, &file}) command->insert(command->end(), shapes.begin(), shapes.end());
+  refused(folder, kBadModel, {"[graph-parameter]", "`foreign/net.params`", "`x`, `w`", "foreign/net.json"});
+  works(file);
+}
+
 TEST_F(Graphs, ThatAreWrongAreRefused) {
   write("bad.json", "{\"nodes\": 3}");
   for (const std::string command : {"check", "run", "graph"})

@@ -75,6 +75,22 @@ TEST_F(Help, ExitCodesAreDocumented) {
     EXPECT_NE(text.str().find("\n| " + std::to_string(code) + " | "), std::string::npos) << code;
 }
 
+// As long as --help says so; a level with contents of its own changes both.
+TEST_F(Help, TheLastTwoLevelsAreEqual) {
+  write("m.relay",
+        "def @main(%x: Tensor[(8, 16), float32], %w: Tensor[(16, 32), float32]) {\n"
+        "  nn.softmax(tanh(nn.matmul(%x, %w)))\n}\n");
+  for (const std::string command : {"run", "compile", "opt", "bench"})
+    EXPECT_NE(works({command, "--help"}).find("3: the same as 2"), std::string::npos) << command;
+  for (const std::string form : {"kernel", "llvm", "relay", "plan"}) {
+    const auto text = [&](const std::string& level) {
+      return works({"opt", "m.relay", level, "--emit", form});
+    };
+    EXPECT_EQ(text("-O3"), text("-O2")) << form;
+    EXPECT_NE(text("-O1"), text("-O0")) << form;
+  }
+}
+
 // --- the models that ship with the project ---------------------------------------------------------------------------
 
 class Examples : public Cli {

@@ -127,7 +127,8 @@ TEST_F(Machine, ACompilerThatMakesNothingIsNoCrash) {
 TEST_F(Machine, WithoutAPlaceForTemporaryFilesItsVariableIsNamed) {
   const Invocation nowhere{.environment = {{"TMPDIR", "/nowhere"}}};
   for (const auto& arguments : compiling_) {
-    const Ended ended = refused(arguments, kUnsupported, {"temporary", "TMPDIR"}, nowhere);
+    const Ended ended =
+        refused(arguments, kLimit, {"[file-unwritable]", "temporary", "/nowhere", "TMPDIR"}, nowhere);
     EXPECT_NE(ended.err.find("No such file"), std::string::npos) << ended.err;
   }
 }

@@ -52,6 +52,39 @@ TEST_F(BadModel, WhatIsNoRegularFileIsNotWaitedFor) {
   }
 }
 
+// Wherever else a command reads a file: a pipe would be waited for, for ever.
+TEST_F(BadModel, APipeIsWaitedForNowhere) {
+  write_sum("m.relay");
+  write("call.relay",
+        "extern kernel @f(x: float32[n]) -> (y: float32[n]) symbol \"f\";\n"
+        "def @main(%x: Tensor[(3), float32]) { @f(%x) }\n");
+  works({"compile", mnist(), "--emit", "graph", "-o", "g"});
+  works({"import", mnist(), "-o", "t.relay"});
+  for (const std::string taken : {"g/graph.params", "t.safetensors"}) fs::remove(path(taken));
+  for (const std::string pipe : {"p.npz", "p.npy", "p.params", "p.safetensors", "p.so", "p.txt", "p.c",
+                                 "p.json", "g/graph.params", "t.safetensors"})
+    ASSERT_EQ(mkfifo(path(pipe).c_str(), 0600), 0);
+  const std::vector<Words> readers = {{"run", "m.relay", "-i", "p.npz"},
+                                      {"run", "m.relay", "-i", "p.npy"},
+                                      {"run", "m.relay", "-i", "p.params"},
+                                      {"run", "m.relay", "-i", "p.safetensors"},
+                                      {"run", "m.relay", "--fix-input", "x=p.npy"},
+                                      {"verify", "m.relay", "--expected", "p.npz"},
+                                      {"run", "call.relay", "--library", "p.so"},
+                                      {"compile", "call.relay", "--link", "p.c", "-o", "x.so"},
+                                      {"compile", "m.relay", "--licence", "p.txt", "-o", "x.so"},
+                                      {"debug", "m.relay", "--script", "p.txt"},
+                                      {"verify", "p.txt"},
+                                      {"run", "p.json"},
+                                      {"run", "g"},
+                                      {"run", "t.relay"}};
+  for (const Words& reader : readers) {
+    const Ended ended = relay(reader, {.seconds = 20});
+    EXPECT_NE(ended.exit_code, kOk) << reader[0] << " " << reader[1];
+    EXPECT_NE(ended.err, "") << reader[0] << " " << reader[1];
+  }
+}
+
 TEST_F(BadModel, AFileThatMayNotBeReadIsNamed) {
   write_sum("m.relay");
   write("m.onnx", "x");

@@ -93,8 +93,19 @@ TEST_F(OutputFile, ADiskThatFillsUpLeavesNothing) {
   refused({"compile", "m.relay", "--emit", "cpp", "-o", "x.cc"}, kLimit, {"x.cc", "File too large"}, small);
   refused({"run", "m.relay", "-o", "x.npz"}, kLimit, {"[file-unwritable]", "x.npz", "File too large"},
           {.file_bytes = 16});
-  // The library cannot even be linked.
-  refused({"compile", "m.relay", "-o", "x.so"}, kUnsupported, {"[cannot-compile]"}, small);
+  // The library cannot even be linked: the folder in which that happens is named.
+  const Words words{"[file-unwritable]", "temporary files, " + temporary(), "File too large", "TMPDIR"};
+  refused({"compile", "m.relay", "-o", "x.so"}, kLimit, words, small);
+  refused({"compile", "m.relay", "--emit", "exe", "-o", "x"}, kLimit, words, small);
+  refused({"compile", "m.relay", "--emit", "package", "-o", "x"}, kLimit, words, small);
+  refused({"run", "m.relay", "--engine", "aot-cpp"}, kLimit, words, small);
+}
+
+TEST_F(OutputFile, AFolderForTemporaryFilesThatIsNotThereIsNamed) {
+  const Invocation nowhere{.environment = {{"TMPDIR", "/nowhere/tmp"}}};
+  for (const std::vector<std::string>& command :
+       {Words{"compile", "m.relay", "-o", "x.so"}, Words{"run", "m.relay", "--engine", "aot-cpp"}})
+    refused(command, kLimit, {"[file-unwritable]", "/nowhere/tmp", "TMPDIR"}, nowhere);
 }
 
 TEST_F(OutputFile, ADiskThatFillsUpKeepsWhatWasThere) {
@@ -103,7 +114,7 @@ TEST_F(OutputFile, ADiskThatFillsUpKeepsWhatWasThere) {
   const Invocation small{.file_bytes = 4096};
   refused({"import", mnist(), "-o", "x.relay"}, kLimit, {"File too large"}, small);
   refused({"compile", "m.relay", "--emit", "cpp", "-o", "x.cc"}, kLimit, {"File too large"}, small);
-  refused({"compile", "m.relay", "-o", "x.so"}, kUnsupported, {"[cannot-compile]"}, small);
+  refused({"compile", "m.relay", "-o", "x.so"}, kLimit, {"[file-unwritable]"}, small);
   refused({"run", "m.relay", "-o", "x.npz"}, kLimit, {"File too large"}, {.file_bytes = 16});
   write("m.relay", "def  @main( %x :int32 ){ %x }");
   refused({"fmt", "-w", "m.relay"}, kLimit, {"m.relay", "File too large"}, {.file_bytes = 16});
@@ -166,6 +177,29 @@ TEST_F(OutputFile, ADeviceIsWrittenToAndNotReplaced) {
   refused({"opt", "m.relay", "-o", full}, kLimit, {full, "No space left"});
   refused({"compile", "m.relay", "--emit", "cpp", "-o", full}, kLimit, {full, "No space left"});
   EXPECT_TRUE(is_device(full));
+}
+
+// A device of the test's own, which takes everything.
+TEST_F(OutputFile, NothingStandsBesideADevice) {
+  if (mknod(path("null").c_str(), S_IFCHR | 0666, makedev(1, 3)) != 0)
+    GTEST_SKIP() << "there may be no devices in the folder of the test";
+  const auto before = contents();
+  works({"compile", "m.relay", "-o", "null"});
+  works({"compile", mnist(), "--weights-file", "-o", "null"});
+  works({"compile", mnist(), "--emit", "cpp", "-o", "null"});
+  works({"compile", "m.relay", "--emit", "exe", "-o", "null"});
+  works({"import", mnist(), "-o", "null"});
+  works({"opt", mnist(), "-O2", "-o", "null"});
+  EXPECT_EQ(contents(), before);
+  EXPECT_TRUE(is_device(path("null")));
+}
+
+TEST_F(OutputFile, WhatIsNoSharedLibraryIsRefused) {
+  for (const std::string name :
+       {"x.a", "x.o", "x.lib", "x.dll", "x.dylib", "x.exe", "x.c", "x.cc", "x.cu", "x.h"})
+    refused({"compile", "m.relay", "-o", name}, kUsage, {"-o " + name, "like x.so"});
+  refused({"compile", "m.relay", "-o", "x.cc"}, kUsage, {"--emit cpp"});
+  refused({"compile", "m.relay", "-o", "x.exe"}, kUsage, {"--emit exe"});
 }
 
 TEST_F(OutputFile, APipeIsWrittenToAndNotReplaced) {

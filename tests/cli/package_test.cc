@@ -178,7 +178,7 @@ TEST_F(Package, WhatCannotBeWrittenIsNamed) {
   refused(make("taken"), kLimit, {"taken/lib", "Not a directory"});
   fs::create_directories(path("folder/include/net.h"));
   refused(make("folder"), kLimit, {"folder/include/net.h", "folder"});
-  refused(make("new/folder"), kUnsupported, {"[cannot-compile]"}, {.file_bytes = 4096});
+  refused(make("new/folder"), kLimit, {"[file-unwritable]", "temporary"}, {.file_bytes = 4096});
 }
 
 TEST_F(Package, AReadOnlyFolderIsNamed) {

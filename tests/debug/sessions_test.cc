@@ -41,7 +41,12 @@ class SessionTest : public Cli {
     write("p.relay", *input);
     write("script", script_of(*session));
     for (const auto& [name, text] : file.sections) {
-      if (name.starts_with("file ")) write(name.substr(5), text);
+      if (name.starts_with("file ")) {
+        write(name.substr(5), text);
+      } else {
+        ASSERT_TRUE(name == "input" || name == "session" || name == "exit code")
+            << path_ << ": there is no section `" << name << "`";
+      }
     }
     std::istringstream words(file.command);
     std::vector<std::string> arguments;

@@ -7,10 +7,12 @@
 //   pattern    pattern
 //   expression expression, and build --cxx=COMPILER, which compiles a program of nothing
 //   model, bytes, files    import, read, write: see readers.h
+// --verify=semantics runs @main before and after each pass. An option or a section that a command does not know fails the test.
 // What is compared is the printed module, or the diagnostics if there are errors; names of inputs that must fail begin
 // with fail_.
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -141,9 +143,30 @@ const passes::Pass kBreaksAnswer = {
       return with_main(m, Builder(m.context()).call(Builder(m.context()).op(*op::find("negative")), {body}));
     }};
 
+// Arguments for @main: different elements between -1 and 1.
+std::vector<Value> samples_for(const Module& m) {
+  std::vector<Value> out;
+  for (const Var* p : m.function("main")->params) {
+    const auto* type = p->annotation ? p->annotation->as<TensorType>() : nullptr;
+    const std::optional<Shape> shape = type ? type->static_shape() : std::nullopt;
+    if (!shape) {
+      ADD_FAILURE() << "--verify=semantics: parameter %" << p->name.text() << " has no constant shape";
+      return out;
+    }
+    Tensor t(type->dtype, *shape);
+    for (int64_t i = 0; i < t.size(); ++i) t.set(i, std::sin(static_cast<double>(i + 1)));
+    out.push_back(Value(t));
+  }
+  return out;
+}
+
 Result<Module> optimised(const Command& c, const Module& m, Diagnostics& diagnostics) {
   passes::RunnerOptions options;
   options.verify = passes::Verify::kTypes;
+  if (c.option("verify") == "semantics") {
+    options.verify = passes::Verify::kSemantics;
+    options.sample_inputs = samples_for(m);
+  }
   options.target.parallel = false;
   const int level = std::stoi(c.option("O", "2"));
   options.target.opt_level = level;
@@ -255,6 +278,7 @@ class GoldenTest : public testing::Test {
 
   void TestBody() override {
     tools::TestFile file = tools::read_test_file(path_);
+    ASSERT_EQ(misuse(Command(file.command), file), "") << path_;
     Diagnostics diagnostics;
     const SourceMap* sources = nullptr;
     std::string got = run(Command(file.command), file, diagnostics, sources);

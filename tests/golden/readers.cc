@@ -114,38 +114,6 @@ ScratchFolder::ScratchFolder() : before_(fs::current_path()) {
 
 ScratchFolder::~ScratchFolder() { fs::current_path(before_); }
 
-Command::Command(const std::string& line) {
-  std::istringstream words(line);
-  words >> name;
-  for (std::string w; words >> w;) {
-    if (w.starts_with("-O")) {
-      options["O"] = w.substr(2);
-    } else if (w.starts_with("--")) {
-      const size_t equal = w.find('=');
-      options[w.substr(2, equal - 2)] = equal == std::string::npos ? "" : w.substr(equal + 1);
-    } else {
-      arguments.push_back(w);
-    }
-  }
-}
-
-std::string Command::option(const std::string& key, std::string otherwise) const {
-  const auto it = options.find(key);
-  return it == options.end() ? std::move(otherwise) : it->second;
-}
-
-size_t Command::number(const std::string& key, size_t otherwise) const {
-  const auto it = options.find(key);
-  return it == options.end() ? otherwise : std::stoull(it->second);
-}
-
-std::vector<std::string> Command::list(const std::string& key) const {
-  std::istringstream items(option(key));
-  std::vector<std::string> out;
-  for (std::string item; std::getline(items, item, ',');) out.push_back(item);
-  return out;
-}
-
 std::string repeated(std::string_view text) {
   std::string out;
   for (size_t at = 0;;) {

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <filesystem>
-#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -10,20 +9,9 @@
 #include "base/diagnostics.h"
 #include "base/file.h"
 #include "ir/module.h"
+#include "tests/golden/command.h"
 
 namespace relay::tests {
-
-// The words of a RUN line: "read x.npz --names=a,b" is {"read", {"x.npz"}, {{"names", "a,b"}}}.
-struct Command {
-  std::string name;
-  std::vector<std::string> arguments;
-  std::map<std::string, std::string> options;
-
-  explicit Command(const std::string& line);
-  std::string option(const std::string& key, std::string otherwise = "") const;
-  size_t number(const std::string& key, size_t otherwise) const;
-  std::vector<std::string> list(const std::string& key) const;  // its value, divided at commas
-};
 
 // The folder that is the current one for the time being: messages name files as they are given, so they are given
 // relative to it.

@@ -122,8 +122,10 @@ Ended run(const Invocation& invocation) {
   const bool in_time = drain(out, err, invocation.seconds, ended);
   if (!in_time) kill(-child, SIGKILL);
   int status = 0;
-  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  rusage used{};
+  while (wait4(child, &status, 0, &used) < 0 && errno == EINTR) {
   }
+  ended.most_memory = static_cast<uint64_t>(used.ru_maxrss) << 10;
   if (!in_time) throw std::runtime_error(invocation.command[0] + " did not end; it said: " + ended.err);
   if (WIFSIGNALED(status)) ended.signal = WTERMSIG(status);
   if (WIFEXITED(status)) ended.exit_code = WEXITSTATUS(status);

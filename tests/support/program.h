@@ -30,6 +30,7 @@ struct Ended {
   int exit_code = -1;  // -1: a signal ended it
   int signal = 0;
   std::string out, err;
+  uint64_t most_memory = 0;  // bytes that the program had in memory at once, files that it maps included
 };
 
 // Throws std::runtime_error if the program does not start or takes too long.

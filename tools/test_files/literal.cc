@@ -215,7 +215,12 @@ CallLine parse_call(std::string_view line) {
   if (call.assertion.empty()) r.fail("expected ==, ~, agrees, traps, rejected or exhausts");
   if (call.assertion == "==" || call.assertion == "~") {
     call.expected = r.value();
-    if (r.take("within")) call.tolerance = std::strtod(r.word().c_str(), nullptr);
+    if (r.take("within")) {
+      const std::string bound = r.word();
+      char* end = nullptr;
+      call.tolerance = std::strtod(bound.c_str(), &end);
+      if (bound.empty() || *end != '\0') r.fail("expected a number after `within`");
+    }
   } else if (call.assertion != "agrees") {
     call.message = r.quoted();
   }

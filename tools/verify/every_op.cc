@@ -160,7 +160,7 @@ OperatorRow describe(const Module& m, const RecordedCall& call, bool is_listed) 
   Context& context = m.context();
   out.op = call.op ? call.op->name : cat("@", call.kernel->name.text());
   const Span at = call.site->span;
-  out.place = place_of(at, context.sources());
+  out.place = context.sources().place(at);
   if (const std::string_view node = is_listed ? node_at(at, context.sources()) : ""; !node.empty())
     out.place = cat("\"", node, "\"");
   for (const Value& v : call.runs[0].args) out.arguments.push_back(relay::show(op::type_of(context, v), 80));

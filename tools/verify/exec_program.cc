@@ -97,6 +97,9 @@ ExecProgram::ExecProgram(const std::string& path, const std::vector<std::string>
   const TestFile file = read_test_file(path);
   if (file.command != "exec")
     throw Malformed(cat(path, ": it is a test of `", file.command, "`, not of `exec`"));
+  for (const auto& [name, text] : file.sections) {
+    if (name != "input" && name != "calls") throw Malformed(cat(path, ": it has no section `", name, "`"));
+  }
   const std::string* input = file.find("input");
   if (!input) throw Malformed(cat(path, ": there is no section `input`"));
   calls_ = call_lines(file);

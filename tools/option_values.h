@@ -1,0 +1,31 @@
+// Numbers on the command line: counts, sizes and seconds are read here, for every option of every command.
+//
+// Each function returns a check for an option (`->transform(count(1, 8))`). A text that is no such number is refused with
+// what the option takes: "--threads: `-1` is not a whole number from 1 to 1024".
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+namespace relay::tools {
+
+// A whole number in decimal digits, without a sign.
+CLI::Validator count(uint64_t least, uint64_t most);
+// The same without an upper bound of its own.
+CLI::Validator count_from(uint64_t least);
+// A number of bytes, 1 at least: "2GB", "1.5 GiB", "300 MB", "4096". Units are powers of 1024.
+CLI::Validator size();
+// A time in seconds, 0 or more: "0.5", "1e3".
+CLI::Validator seconds();
+// A number, perhaps with a fraction.
+CLI::Validator number(double least, double most);
+
+// Readers behind them; nullopt if the text is something else or does not fit 64 bits.
+std::optional<uint64_t> parse_count(std::string_view text);
+std::optional<uint64_t> parse_size(std::string_view text);
+std::optional<double> parse_number(std::string_view text);  // finite
+
+}  // namespace relay::tools
