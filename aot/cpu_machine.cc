@@ -1,8 +1,8 @@
-#include "aot/c_text.h"
 #include "aot/kernel_files.h"
 #include "aot/machine.h"
 #include "aot/turns.h"
 #include "base/cat.h"
+#include "base/escape.h"
 #include "kernel/print/dialect.h"
 
 namespace relay::aot {
@@ -23,7 +23,7 @@ std::string CpuMachine::run(const kernel::Kernel& k, const std::vector<std::stri
   const std::string name = name_(k);
   return cat("  const int32_t status = ", name, "(", join(arguments, ", "), ");\n",
              "  if (status != 0) return ",
-             k.external ? cat("run.fail(run.stop->failed(status), ", c_literal(name_of_function(k)), ")")
+             k.external ? cat("run.fail(run.stop->failed(status), ", c_string(name_of_function(k)), ")")
                         : cat("run.trap(", name, "_messages[status - 1])"),
              ";\n");
 }

@@ -5,7 +5,6 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "aot/c_text.h"
 #include "aot/embedded.h"
 #include "aot/kernel_files.h"
 #include "aot/ports.h"
@@ -13,6 +12,8 @@
 #include "aot/turns.h"
 #include "aot/weights.h"
 #include "base/cat.h"
+#include "base/escape.h"
+#include "base/json_text.h"
 #include "kernel/print/dialect.h"
 #include "kernel/print/names.h"
 #include "kernel/print/prelude.h"
@@ -103,7 +104,7 @@ class Emitter {
     d["licence"] = options_.licence;
     if (const std::vector<std::string> called = external_functions(); !called.empty())
       d["external_functions"] = called;
-    return d.dump();
+    return json_text(d);
   }
 
   std::string targets() const {
@@ -148,16 +149,15 @@ class Emitter {
   }
 
   std::string header() const {
-    return print_header(cat("How to use ", options_.model_name, ", which Relay compiled"), plan_,
-                        cat(has_values() ? list_types(interface()) : "", called_functions()));
-  }
-
-  // The same, for the header's comment.
-  std::string called_functions() const {
-    const std::vector<std::string> called = external_functions();
-    if (called.empty()) return {};
-    return cat(" *\n * It calls these C functions, which come from the libraries that it was linked with: ",
-               join(called, ", "), "\n");
+    std::vector<std::string> more;
+    if (has_values()) more = list_types(interface());
+    if (const std::vector<std::string> called = external_functions(); !called.empty()) {
+      more.insert(
+          more.end(),
+          {"", cat("It calls these C functions, which come from the libraries that it was linked with: ",
+                   join(called, ", "))});
+    }
+    return print_header(cat("How to use ", options_.model_name, ", which Relay compiled"), plan_, more);
   }
 
   // Kernels are seen by the plan's file and hidden from everybody else.
@@ -205,7 +205,7 @@ class Emitter {
         continue;
       }
       std::string text = printed.text + cat("\nconst char* const ", name, "_messages[] = {");
-      for (const std::string& message : printed.messages) text += c_literal(message) + ", ";
+      for (const std::string& message : printed.messages) text += c_string(message) + ", ";
       texts.push_back(text + "nullptr};\n\n");
     }
     const size_t most_files = texts.size() <= kFewKernels ? 1 : options_.kernel_files;
@@ -297,10 +297,10 @@ class Emitter {
       for (uint32_t v : s.outputs) args.push_back(pointer(part, v, true));
       for (uint32_t v : s.temporaries) args.push_back(pointer(part, v, true));
       for (kernel::Expr e : s.extents) args.push_back(extent_text(e));
-      out += cat("  // ", i, ": ", comment_safe(s.kernel->origin.text()), "\n");
+      out += cat("  ", line_comment("//", cat(i, ": ", s.kernel->origin.text())), "\n");
       out += cat("  status = ", name, "(", join(args, ",\n      "), ");\n");
       out += s.kernel->external
-                 ? cat("  if (status != 0) {\n    *message = ", c_literal(name_of_function(*s.kernel)),
+                 ? cat("  if (status != 0) {\n    *message = ", c_string(name_of_function(*s.kernel)),
                        ";\n    return stop->failed(status);\n  }\n")
                  : cat("  if (status != 0) {\n    *message = ", name,
                        "_messages[status - 1];\n    return status;\n  }\n");
@@ -314,10 +314,10 @@ class Emitter {
     for (const Part& part : parts_) {
       out += lay_out(part) + run_function(part) + cat("const char* ", part.prefix, "missing_feature() {\n");
       for (const std::string& f : part.variant->target.features) {
-        out += cat("  if (!__builtin_cpu_supports(", c_literal(f), ")) return ", c_literal(f), ";\n");
+        out += cat("  if (!__builtin_cpu_supports(", c_string(f), ")) return ", c_string(f), ";\n");
       }
       out += "  return nullptr;\n}\n";
-      table += cat("    {", c_literal(part.variant->target.name), ", ", part.prefix, "missing_feature, ",
+      table += cat("    {", c_string(part.variant->target.name), ", ", part.prefix, "missing_feature, ",
                    part.prefix, has_values() ? "run_main" : "run_plan");
       if (!has_values()) table += part.plan().dynamic ? cat(", ", part.prefix, "lay_out") : ", nullptr";
       table += "},\n";
@@ -338,7 +338,7 @@ class Emitter {
     return cat(print_ports(plan_, extents_, !has_values() || interface().tensors_only),
                "constexpr size_t kWorkspaceBytes = ", workspace_.bytes, ";\n",
                "constexpr unsigned kDefaultThreads = ", std::max(options_.threads, 0), ";\n",
-               "const char kDescription[] = ", c_literal(description), ";\n");
+               "const char kDescription[] = ", c_string(description), ";\n");
   }
 
   std::string weights_text() const {
@@ -348,10 +348,10 @@ class Emitter {
   }
 
   std::string model_source(const std::string& description) const {
-    std::string out = cat("// ", comment_safe(options_.model_name), ", compiled by Relay for ",
-                          comment_safe(targets()), " at -O", options_.opt_level, ".\n");
+    std::string out = line_comment("//", cat(options_.model_name, ", compiled by Relay for ", targets(),
+                                             " at -O", options_.opt_level, "."));
     out +=
-        "#include \"relay.h\"\n#include \"kernels.h\"\n\n#include <dlfcn.h>\n#include <stddef.h>\n#include "
+        "\n#include \"relay.h\"\n#include \"kernels.h\"\n\n#include <dlfcn.h>\n#include <stddef.h>\n#include "
         "<stdint.h>\n#include <pthread.h>\n#include <string.h>\n#include <time.h>\n\n#include <new>\n\n";
     out += "#define RELAY_EXPORT __attribute__((visibility(\"default\")))\n\n";
     out += cat(weights_text(), "\n", kBaseSource, "\nnamespace {\n\n", tables(description), "\n");

@@ -9,7 +9,6 @@
 #include <set>
 
 #include "aot/arenas.h"
-#include "aot/c_text.h"
 #include "aot/decisions.h"
 #include "aot/extents.h"
 #include "aot/giving.h"
@@ -18,6 +17,7 @@
 #include "aot/program.h"
 #include "base/cat.h"
 #include "base/check.h"
+#include "base/escape.h"
 #include "ir/analysis.h"
 #include "ir/traverse.h"
 #include "kernel/execute.h"
@@ -27,12 +27,16 @@
 namespace relay::aot {
 namespace {
 
-// A letter or digit stays, all else becomes `_`; a number makes it unique.
-std::string identifier(std::string_view name, size_t number) {
-  std::string out;
-  for (char c : name.substr(0, 40)) out += std::isalnum(static_cast<unsigned char>(c)) ? c : '_';
-  return cat(out, "_", number);
+// The program's names for functions and variables. Nothing else in the text begins like these, and the number makes each
+// unique.
+std::string unique_name(std::string_view kind, std::string_view name, size_t number) {
+  constexpr size_t kLongest = 32;  // with the number it stays a whole identifier
+  return c_identifier(cat(kind, name.substr(0, kLongest), "_", number));
 }
+std::string function_name(std::string_view prefix, std::string_view name, size_t number) {
+  return cat(prefix, unique_name("fn_", name, number));
+}
+std::string variable_name(std::string_view name, size_t number) { return unique_name("let_", name, number); }
 
 // A function literal, or a global function: the same to its caller but for what it has captured.
 struct Function {
@@ -54,7 +58,7 @@ class Printer {
   std::string print() {
     const std::set<Symbol> giving = giving_functions(p_);
     for (Symbol name : p_.functions) {
-      Function f{p_.module.function(name.text()), cat(prefix_, identifier(name.text(), next_++))};
+      Function f{p_.module.function(name.text()), function_name(prefix_, name.text(), next_++)};
       f.gives_outputs = giving.contains(name);
       scopes_.push_back(std::make_unique<Scopes>(scopes(f.fn->body)));
       f.scopes = scopes_.back().get();
@@ -159,8 +163,8 @@ class Printer {
   void bind_extents(const std::vector<Place>& places) {
     const auto trap = [&](const std::string& condition, const Place& p) {
       line(cat("if (", condition, ") return run.trap(",
-               c_literal(cat("an argument of a function is not ", show(p.type), ": dimension ", p.dim,
-                             " is not ", show(p.asked()))),
+               c_string(cat("an argument of a function is not ", show(p.type), ": dimension ", p.dim,
+                            " is not ", show(p.asked()))),
                ");"));
     };
     const auto bind = [&](kernel::Expr v, const std::string& value) {
@@ -226,7 +230,9 @@ class Printer {
 
   // A new variable with this value, which ends the function if there is none.
   std::string variable(const std::string& value, std::string_view name = "v") {
-    const std::string v = identifier(name, next_++);
+    return named(cat(name, "_", next_++), value);
+  }
+  std::string named(const std::string& v, const std::string& value) {
     line(cat("Value ", v, " = ", value, ";"));
     line(cat("if (!", v, ") return {};"));
     return v;
@@ -512,7 +518,7 @@ class Printer {
       }
       case ExprKind::kIf:
       case ExprKind::kMatch: {
-        const std::string v = identifier("v", next_++);
+        const std::string v = cat("v_", next_++);
         line(cat("Value ", v, ";"));
         open("{");
         const auto before = names_;
@@ -553,11 +559,11 @@ class Printer {
       const std::string a = extent_of(check.a), b = extent_of(check.b);
       const std::string one = check.broadcasts ? cat(" && ", a, " != 1 && ", b, " != 1") : "";
       line(cat("if (", a, " != ", b, one, ") return run.trap(",
-               c_literal(cat("`", def.name, "`: ", show(check.a), " and ", show(check.b), " differ")), ");"));
+               c_string(cat("`", def.name, "`: ", show(check.a), " and ", show(check.b), " differ")), ");"));
     }
     std::vector<std::string> extents;
     for (Dim d : view.dims) extents.push_back(extent_of(d));
-    const std::string v = identifier("v", next_++);
+    const std::string v = cat("v_", next_++);
     const std::string keeper = arenas_.is_borrowed(x) ? "" : cat(", ", copy(x));
     text_ += calls_.any_waits()
                  ? print_tensor(indent_, v, extents, cat("view_of(run, ", x, ", "), ")")
@@ -599,7 +605,7 @@ class Printer {
     if (!k.batched.empty()) return variable(calls_.call(k, arguments(call)));
     std::vector<std::string> args;
     for (Expr a : call.args) args.push_back(borrow(a));
-    const std::string v = identifier("v", next_++);
+    const std::string v = cat("v_", next_++);
     const auto is_known = [&](kernel::Expr e) { return at_entry_.contains(e.get()); };
     Arenas::Placed placed = arenas_.call_kernel(k.outputs.size() == 1 ? v : "", args, [&] {
       return written_by(p_.module.context(), call, k, is_known);
@@ -612,11 +618,12 @@ class Printer {
     return v;
   }
 
-  // A constructor as a value: without fields its constant, unless `ctor` makes a function of it.
+  // A constructor as a value: without fields its constant, unless `ctor` makes a function of it. Constructors of any types that have
+  // the same tag and as many fields share the function.
   std::string constructor(const CtorRef& ref) {
     const Constructor& c = *ref.ctor;
     if (c.fields.empty() && !ref.type->as<FnType>()) return variable(cat("make_node(run, ", c.tag, ")"));
-    const std::string name = cat(prefix_, "make_", identifier(c.name.text(), c.tag));
+    const std::string name = cat(prefix_, "make_", c.tag, "_of_", c.fields.size());
     if (constructors_.insert(name).second) {
       std::vector<std::string> args{"run", cat(c.tag)};
       for (size_t i = 0; i < c.fields.size(); ++i) args.push_back(cat("static_cast<Value&&>(args[", i, "])"));
@@ -683,8 +690,8 @@ class Printer {
   }
 
   std::string closure(const Fn& fn, const Var* self) {
-    Function f{&fn, cat(prefix_, identifier(self ? self->name.text() : "function", next_++)),
-               functions_[current_].scopes, self};
+    const std::string_view name = self ? self->name.text() : "function";
+    Function f{&fn, function_name(prefix_, name, next_++), functions_[current_].scopes, self};
     f.captures = captured(fn, self);
     f.extents = captured_extents(fn);
     std::vector<std::string> held{"run", f.name + "_any"};
@@ -695,7 +702,7 @@ class Printer {
     for (const auto* extent : f.extents)
       held.push_back(variable(cat("make_extent(run, ", extents_.at(extent), ")"), "extent"));
     functions_.push_back(f);
-    return variable(cat("make_closure(", join(held, ", "), ")"), self ? self->name.text() : "function");
+    return named(variable_name(name, next_++), cat("make_closure(", join(held, ", "), ")"));
   }
 
   const Program& p_;

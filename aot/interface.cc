@@ -2,10 +2,11 @@
 
 #include <algorithm>
 
-#include "aot/c_text.h"
 #include "aot/extents.h"
+#include "aot/ports.h"
 #include "base/cat.h"
 #include "base/check.h"
+#include "base/escape.h"
 #include "passes/port_names.h"
 
 namespace relay::aot {
@@ -136,7 +137,7 @@ std::string print_interface(const Interface& interface) {
     if (const auto* tensor = e.type->as<TensorType>()) {
       kind = "RELAY_VALUE_TENSOR";
       code = dlpack_code(tensor->dtype), bits = tensor->dtype.bits, count = tensor->rank();
-      dtype = c_literal(tensor->dtype.name());
+      dtype = c_string(tensor->dtype.name());
       std::vector<std::string> list;
       for (Dim d : tensor->dims) list.push_back(d.is_const() ? cat(d.value()) : "kUnknown");
       extents = print_list(tables, "int64_t", cat("kTypeExtents", i), list);
@@ -155,7 +156,7 @@ std::string print_interface(const Interface& interface) {
       fields = print_list(tables, "uint32_t", cat("kTypeFields", i), texts(e.fields[0]));
     }
     entries += cat("    {", kind, ", ", code, ", ", bits, ", ", dtype, ", ", count, ", ", extents, ", ",
-                   fields, ", ", constructors, ", ", c_literal(show(e.type)), "},\n");
+                   fields, ", ", constructors, ", ", c_string(show(e.type)), "},\n");
   }
   const std::string parameters =
       print_list(tables, "uint32_t", "kParameterList", texts(interface.parameters));
@@ -173,19 +174,19 @@ std::string print_interface(const Interface& interface) {
       ";\nconstexpr uint32_t kResult = ", interface.result, ";\n");
 }
 
-std::string list_types(const Interface& of) {
-  std::string out = cat(" *\n * Its values are of these types:\n *\n");
+std::vector<std::string> list_types(const Interface& of) {
+  std::vector<std::string> out{"", "Its values are of these types:", ""};
   for (size_t i = 0; i < of.types.size(); ++i) {
-    out += cat(" *   type ", i, ": ", comment_safe(show(of.types[i].type)), "\n");
+    out.push_back(cat("  type ", i, ": ", show(of.types[i].type)));
     for (size_t c = 0; of.types[i].data && c < of.types[i].fields.size(); ++c) {
-      out += cat(" *     constructor ", c, ": ", comment_safe(of.types[i].data->ctors[c]->name.text()));
-      if (!of.types[i].fields[c].empty()) out += cat(" of types ", join(of.types[i].fields[c], ", "));
-      out += "\n";
+      out.push_back(cat("    constructor ", c, ": ", of.types[i].data->ctors[c]->name.text()));
+      if (!of.types[i].fields[c].empty()) out.back() += cat(" of types ", join(of.types[i].fields[c], ", "));
     }
   }
   for (size_t i = 0; i < of.parameters.size(); ++i)
-    out += cat(" *   parameter ", i, ": ", comment_safe(of.names[i]), ": type ", of.parameters[i], "\n");
-  return out + cat(" *   result: type ", of.result, "\n");
+    out.push_back(cat("  parameter ", i, ": ", of.names[i], ": type ", of.parameters[i]));
+  out.push_back(cat("  result: type ", of.result));
+  return out;
 }
 
 void describe(const Interface& interface, nlohmann::ordered_json& d) {

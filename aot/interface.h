@@ -31,8 +31,8 @@ struct Interface {
 Interface find_interface(const Module& m, const Fn& main);
 // The tables that support/value_run.cc reads, and their text as C++.
 std::string print_interface(const Interface& interface);
-// The types, the parameters and the result as lines of a comment of C.
-std::string list_types(const Interface& interface);
+// The types, the parameters and the result as lines of the header's comment.
+std::vector<std::string> list_types(const Interface& interface);
 // The keys `types`, `parameters` and `result` of the description.
 void describe(const Interface& interface, nlohmann::ordered_json& description);
 

@@ -1,8 +1,8 @@
 #include "aot/kernel_calls.h"
 
-#include "aot/c_text.h"
 #include "aot/extents.h"
 #include "base/cat.h"
+#include "base/escape.h"
 #include "kernel/batched.h"
 #include "kernel/execute.h"
 
@@ -17,7 +17,7 @@ void compare_extents(const kernel::Kernel& k, const std::vector<kernel::Expr>& e
   const std::vector<kernel::ExtentRule> rules = kernel::extent_rules(extents);
   const auto trap = [&](const std::string& condition, const std::string& why) {
     out += cat("  if (", condition, ") return run.trap(",
-               c_literal(cat("the arguments of kernel ", k.name.text(), " ", why)), ");\n");
+               c_string(cat("the arguments of kernel ", k.name.text(), " ", why)), ");\n");
   };
   std::set<size_t> read;  // where a variable stands alone, and has its value from
   for (const kernel::ExtentRule& rule : rules) {
@@ -90,7 +90,7 @@ void KernelCalls::kernel(const kernel::Kernel& k) {
   for (const kernel::ReadExtent& r : k.read_extents) {
     const std::string n = name_extent(r.variable);
     out += machine_.read(n, cat("x", r.input), r.element);
-    out += cat("  if (", n, " < 0) return run.trap(", c_literal(kernel::no_such_extent(k, r)), ");\n");
+    out += cat("  if (", n, " < 0) return run.trap(", c_string(kernel::no_such_extent(k, r)), ");\n");
   }
   size_t made = 0;
   for (const auto* list : {&k.outputs, &k.temporaries}) {
@@ -151,7 +151,7 @@ void KernelCalls::batched(const kernel::Kernel& one, const kernel::Kernel& many)
   for (const kernel::Buffer* b : one.outputs) {
     std::string extents = "nullptr";
     if (!b->shape.empty()) {
-      extents = cat(name, "_extents_", outputs.size());
+      extents = cat(name, "_output_", outputs.size(), "_extents");
       text_ += cat("const int64_t ", extents, "[] = {",
                    join(b->shape, ", ", [](kernel::Expr e) { return show(e); }), "};\n");
     }

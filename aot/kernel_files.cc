@@ -8,6 +8,17 @@
 
 namespace relay::aot {
 
+namespace {
+
+// What is printed after the name of a kernel: its messages, its tables, the parts of its loops.
+bool ends_like_a_part(std::string_view name) {
+  constexpr std::string_view kEnds[] = {"_messages", "_inputs",  "_outputs", "_extents",
+                                        "_calls",    "_closure", "_part",    "_range"};
+  return std::any_of(std::begin(kEnds), std::end(kEnds), [&](auto end) { return name.ends_with(end); });
+}
+
+}  // namespace
+
 std::string KernelNames::name(Symbol kernel, std::string_view prefix) {
   const std::string_view text = kernel.text();
   // As `lower` calls its kernels; others are called what the program says.
@@ -15,7 +26,7 @@ std::string KernelNames::name(Symbol kernel, std::string_view prefix) {
       text.size() > 1 && text[0] == 'k' && std::isdigit(static_cast<unsigned char>(text[1]));
   const std::string wanted = cat(prefix, numbered ? "" : "kernel_", text);
   std::string out = names_.unique(wanted);
-  while (out.ends_with("_messages")) out = names_.unique(wanted);
+  while (ends_like_a_part(out)) out = names_.unique(wanted);
   return out;
 }
 

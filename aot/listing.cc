@@ -5,6 +5,7 @@
 #include <set>
 
 #include "base/cat.h"
+#include "base/escape.h"
 
 namespace relay::aot {
 namespace {
@@ -36,7 +37,7 @@ class Listing {
         add(*header);
       }
     }
-    text_ += cat("// ---- ", file.name, "\n", text, "\n");
+    text_ += cat(line_comment("//", "---- " + file.name), "\n", text, "\n");
   }
 
   // Headers include few others, and none includes itself.

@@ -7,6 +7,7 @@
 #include "aot/embedded.h"
 #include "aot/new_folders.h"
 #include "base/cat.h"
+#include "base/check.h"
 #include "runtime/relay.h"
 
 namespace relay::aot {
@@ -89,6 +90,8 @@ std::string cannot_write(const Package& package) {
 
 Result<std::vector<std::string>> write_package(const Package& package, const Sources& sources,
                                                std::string_view library, Diagnostics& diagnostics) {
+  CHECK(is_package_name(package.name) && is_package_version(package.version),
+        "CMake and pkg-config would read more than a name and a version");
   const Places to = places_of(package);
   const std::string config = filled(kPackageConfig, package), pc = filled(kPackagePc, package),
                     config_version = filled(kPackageConfigVersion, package);

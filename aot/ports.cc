@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <optional>
 
-#include "aot/c_text.h"
 #include "aot/embedded.h"
 #include "base/cat.h"
+#include "base/escape.h"
 #include "runtime/relay.h"
 
 namespace relay::aot {
@@ -31,12 +31,9 @@ nlohmann::ordered_json describe(const Ports& ports) {
   return out;
 }
 
-std::string port_list(std::string_view role, const Ports& ports) {
-  std::string out;
-  for (size_t i = 0; i < ports.size(); ++i) {
-    out += cat(" *   ", role, " ", i, ": ", comment_safe(ports[i].name), ": ", show(ports[i].type), "\n");
-  }
-  return out;
+void list_ports(std::string_view role, const Ports& ports, std::vector<std::string>& out) {
+  for (size_t i = 0; i < ports.size(); ++i)
+    out.push_back(cat("  ", role, " ", i, ": ", ports[i].name, ": ", show(ports[i].type)));
 }
 
 std::string port_table(std::string_view name, const Ports& ports, const PortExtents& extents) {
@@ -50,8 +47,8 @@ std::string port_table(std::string_view name, const Ports& ports, const PortExte
     shapes += cat("const int64_t ", name, "Shape", i, "[] = {", join(entries, ", "), "};\n");
     const std::optional<Shape> shape = t.static_shape();
     const int64_t bytes = shape ? *element_count(*shape) * static_cast<int64_t>(t.dtype.bytes()) : 0;
-    table += cat("    {", c_literal(ports[i].name), ", ", t.rank(), ", ", name, "Shape", i, ", ",
-                 dlpack_code(t.dtype), ", ", static_cast<int>(t.dtype.bits), ", ", c_literal(t.dtype.name()),
+    table += cat("    {", c_string(ports[i].name), ", ", t.rank(), ", ", name, "Shape", i, ", ",
+                 dlpack_code(t.dtype), ", ", static_cast<int>(t.dtype.bits), ", ", c_string(t.dtype.name()),
                  ", ", bytes, "},\n");
   }
   return cat(shapes, "const Port ", name, "[] = {\n", table,
@@ -59,6 +56,19 @@ std::string port_table(std::string_view name, const Ports& ports, const PortExte
 }
 
 }  // namespace
+
+int dlpack_code(DType d) {
+  switch (d.code) {
+    case DTypeCode::kInt: return 0;          // kDLInt
+    case DTypeCode::kUInt: return 1;         // kDLUInt
+    case DTypeCode::kFloat: return 2;        // kDLFloat
+    case DTypeCode::kBFloat: return 4;       // kDLBfloat
+    case DTypeCode::kBool: return 6;         // kDLBool
+    case DTypeCode::kFloat8E4M3: return 10;  // kDLFloat8_e4m3fn
+    case DTypeCode::kFloat8E5M2: return 12;  // kDLFloat8_e5m2
+  }
+  return 0;
+}
 
 void add_ports(Type t, const std::string& name, std::vector<passes::PlanPort>& out) {
   if (const auto* tensor = t->as<TensorType>()) out.push_back({name, tensor});
@@ -115,7 +125,7 @@ std::string PortExtents::name(kernel::Expr variable) const {
 std::string PortExtents::print(const std::map<std::string, int64_t>& bounds) const {
   std::string names, cases, most;
   for (size_t i = 0; i < list_.size(); ++i) {
-    names += c_literal(show(list_[i])) + ", ";
+    names += c_string(show(list_[i])) + ", ";
     if (i < variables_) {
       const auto bound = bounds.find(show(list_[i]));
       most += bound == bounds.end() ? "INT64_MAX, " : cat(bound->second, ", ");
@@ -170,14 +180,18 @@ nlohmann::ordered_json describe_ports(std::string_view model_name, const passes:
   return d;
 }
 
-std::string print_header(std::string_view title, const passes::Plan& plan, std::string_view more) {
+std::string print_header(std::string_view title, const passes::Plan& plan,
+                         const std::vector<std::string>& more) {
   std::string relay(kRelayHeader);
   const std::string include = "#include \"dlpack.h\"\n";
   if (const size_t at = relay.find(include); at != std::string::npos) {
     relay.replace(at, include.size(), std::string(kDlpackHeader));
   }
-  return cat("/* ", title, ". The model has these tensors:\n *\n", port_list("input", plan.inputs),
-             port_list("output", plan.outputs), more, " */\n\n", relay);
+  std::vector<std::string> lines{cat(title, ". The model has these tensors:"), ""};
+  list_ports("input", plan.inputs, lines);
+  list_ports("output", plan.outputs, lines);
+  lines.insert(lines.end(), more.begin(), more.end());
+  return cat(block_comment(lines), "\n", relay);
 }
 
 std::string print_ports(const passes::Plan& plan, const PortExtents& extents, bool takes_tensors) {

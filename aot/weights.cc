@@ -6,8 +6,9 @@
 #include <nlohmann/json.hpp>
 #include <numeric>
 
-#include "aot/c_text.h"
 #include "base/cat.h"
+#include "base/escape.h"
+#include "base/json_text.h"
 
 namespace relay::aot {
 namespace {
@@ -63,7 +64,7 @@ WeightsLayout lay_out_weights(const std::vector<Tensor>& constants) {
                          {"data_offsets", {out.offsets[i], out.offsets[i] + bytes.size()}}};
   }
   head["__metadata__"] = {{"format", "relay"}, {"hash", fmt::format("{:016x}", hash(out.data))}};
-  std::string json = head.dump();
+  std::string json = json_text(head);
   // 8 bytes of length come first; blanks pad the head so that the data are aligned.
   json.append((64 - (8 + json.size()) % 64) % 64, ' ');
   uint64_t length = json.size();
@@ -73,10 +74,10 @@ WeightsLayout lay_out_weights(const std::vector<Tensor>& constants) {
 }
 
 std::string print_weights_file(const WeightsLayout& weights, std::string_view name) {
-  return cat("#define RELAY_WEIGHTS_FILE ", c_literal(cat(name, ".safetensors")), "\n",
+  return cat("#define RELAY_WEIGHTS_FILE ", c_string(cat(name, ".safetensors")), "\n",
              "constexpr uint64_t kWeightsOffset = ", weights.head.size(), ";\n",
              "constexpr uint64_t kWeightsBytes = ", weights.data.size(), ";\n",
-             "const char kWeightsHead[] = ", c_literal(weights.head), ";\n");
+             "const char kWeightsHead[] = ", c_string(weights.head), ";\n");
 }
 
 std::string declare_embedded_weights() {
@@ -91,7 +92,7 @@ std::string embed_weights(std::string_view file) {
     ".hidden relay_weights_begin\n"
     "relay_weights_begin:\n"
 )",
-             file.empty() ? "" : cat("    ", c_literal(cat(".incbin ", c_literal(file), "\n")), "\n"),
+             file.empty() ? "" : cat("    ", c_string(cat(".incbin ", c_string(file), "\n")), "\n"),
              R"(    ".byte 0\n"
     ".text\n");
 )");

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/cat.h"
-#include "base/harmless.h"
+#include "base/escape.h"
 
 namespace relay {
 namespace {

@@ -6,8 +6,8 @@
 #include <unordered_set>
 
 #include "base/cat.h"
+#include "base/escape.h"
 #include "base/failure.h"
-#include "base/harmless.h"
 #include "graph_runtime/graph_operators.h"
 #include "graph_runtime/unique_names.h"
 #include "ir/analysis.h"

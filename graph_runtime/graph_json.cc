@@ -8,6 +8,7 @@
 #include <unordered_set>
 
 #include "base/cat.h"
+#include "base/json_text.h"
 
 namespace relay::graph_runtime {
 namespace {
@@ -364,32 +365,34 @@ Result<Graph> parse_graph(std::string_view bytes, std::string_view source, const
 }
 
 Result<std::string> graph_text(const Graph& graph, Diagnostics& diagnostics) {
-  try {
-    std::string out = "{\n\"nodes\": [";
-    for (const GraphNode& n : graph.nodes)
-      out += cat(&n == &graph.nodes[0] ? "\n" : ",\n", node_of(n).dump());
-    nlohmann::ordered_json heads = nlohmann::ordered_json::array();
-    for (const GraphEntry& e : graph.heads) heads.push_back(entry_of(e));
-    out += cat("\n],\n\"arg_nodes\": ", json(graph.arg_nodes).dump(), ",\n\"heads\": ", heads.dump());
-    std::vector<std::string> attrs;
-    const auto add = [&](std::string_view key, std::string_view type, const auto& elements) {
-      if (!elements.empty())
-        attrs.push_back(cat("  \"", key, "\": [\"", type, "\", ", json(elements).dump(), "]"));
-    };
-    add("dltype", "list_str", graph.dltype);
-    add("shape", "list_shape", graph.shape);
-    add("storage_id", "list_int", graph.storage_id);
-    add("device_index", "list_int", graph.device_index);
-    add("storage_scope", "list_str", graph.storage_scope);
-    add("parameters", "list_int", graph.parameters);
-    if (!attrs.empty()) out += cat(",\n\"attrs\": {\n", join(attrs, ",\n"), "\n}");
-    if (!graph.node_row_ptr.empty()) out += cat(",\n\"node_row_ptr\": ", json(graph.node_row_ptr).dump());
-    return out + "\n}\n";
-  } catch (const json::exception&) {
-    diagnostics.error(Span::none(), "graph-unwritable",
-                      "cannot write the graph: a name in it is not UTF-8 text");
-    return kReported;
-  }
+  bool is_text = true;
+  const auto text = [&](const auto& value) {
+    std::optional<std::string> exact = exact_json_text(value);
+    is_text &= exact.has_value();
+    return std::move(exact).value_or("");
+  };
+  std::string out = "{\n\"nodes\": [";
+  for (const GraphNode& n : graph.nodes) out += cat(&n == &graph.nodes[0] ? "\n" : ",\n", text(node_of(n)));
+  nlohmann::ordered_json heads = nlohmann::ordered_json::array();
+  for (const GraphEntry& e : graph.heads) heads.push_back(entry_of(e));
+  out += cat("\n],\n\"arg_nodes\": ", text(json(graph.arg_nodes)), ",\n\"heads\": ", text(heads));
+  std::vector<std::string> attrs;
+  const auto add = [&](std::string_view key, std::string_view type, const auto& elements) {
+    if (!elements.empty())
+      attrs.push_back(cat("  \"", key, "\": [\"", type, "\", ", text(json(elements)), "]"));
+  };
+  add("dltype", "list_str", graph.dltype);
+  add("shape", "list_shape", graph.shape);
+  add("storage_id", "list_int", graph.storage_id);
+  add("device_index", "list_int", graph.device_index);
+  add("storage_scope", "list_str", graph.storage_scope);
+  add("parameters", "list_int", graph.parameters);
+  if (!attrs.empty()) out += cat(",\n\"attrs\": {\n", join(attrs, ",\n"), "\n}");
+  if (!graph.node_row_ptr.empty()) out += cat(",\n\"node_row_ptr\": ", text(json(graph.node_row_ptr)));
+  if (is_text) return out + "\n}\n";
+  diagnostics.error(Span::none(), "graph-unwritable",
+                    "cannot write the graph: a name in it is not UTF-8 text");
+  return kReported;
 }
 
 }  // namespace relay::graph_runtime

@@ -7,7 +7,7 @@
 #include <map>
 
 #include "base/cat.h"
-#include "base/harmless.h"
+#include "base/escape.h"
 #include "op/apply.h"
 #include "op/ops.h"
 #include "op/registry.h"

@@ -5,6 +5,7 @@
 #include <bit>
 
 #include "base/cat.h"
+#include "base/escape.h"
 
 namespace relay {
 namespace {
@@ -25,28 +26,13 @@ bool same_head(const AttrValue& a, const AttrValue& b) {
   return false;
 }
 
-std::string quoted(std::string_view text) {
-  std::string out = "\"";
-  for (char c : text) {
-    switch (c) {
-      case '"': out += "\\\""; break;
-      case '\\': out += "\\\\"; break;
-      case '\n': out += "\\n"; break;
-      case '\r': out += "\\r"; break;
-      case '\t': out += "\\t"; break;
-      default: out += c;
-    }
-  }
-  return out + "\"";
-}
-
 std::string show_head(const AttrValue& v) {
   switch (v.kind) {
     case AttrKind::kNone: return "None";
     case AttrKind::kBool: return v.boolean ? "True" : "False";
     case AttrKind::kInt: return cat(v.integer);
     case AttrKind::kFloat: return cat(v.real, "f");
-    case AttrKind::kString: return quoted(v.string.text());
+    case AttrKind::kString: return relay_quoted(v.string.text(), '"');
     case AttrKind::kDim: return show(v.dim);
     case AttrKind::kList: return "[";
   }

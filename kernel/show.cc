@@ -3,6 +3,7 @@
 #include <set>
 
 #include "base/cat.h"
+#include "base/escape.h"
 #include "kernel/kernel.h"
 #include "kernel/statements.h"
 
@@ -55,8 +56,9 @@ std::string text(List<Region> regions) {
   return join(regions, ", ", [](const Region& r) { return text(r); });
 }
 
+// Whatever names are in it, it stays one line.
 std::string line(int indent, std::string_view what) {
-  return cat(std::string(static_cast<size_t>(indent) * 2, ' '), what, "\n");
+  return cat(std::string(static_cast<size_t>(indent) * 2, ' '), harmless(what, ""), "\n");
 }
 
 std::string text(const Block& b, int indent) {
@@ -115,9 +117,9 @@ std::string show(Stmt s, int indent) {
 
 std::string show(const Kernel& k) {
   const auto list = [](List<const Buffer*> buffers) { return join(buffers, ", ", declared); };
-  std::string out = cat("kernel ", k.name.text(), "(", list(k.inputs), ") -> (", list(k.outputs), ")");
-  if (!k.origin.empty()) out += cat("  // ", k.origin.text());
-  out += "\n";
+  std::string head = cat("kernel ", k.name.text(), "(", list(k.inputs), ") -> (", list(k.outputs), ")");
+  if (!k.origin.empty()) head += cat("  ", line_comment("//", k.origin.text()));
+  std::string out = line(0, head);
   for (const ReadExtent& r : k.read_extents)
     out +=
         line(1, cat("shape ", show(r.variable), " = ", k.inputs[r.input]->name.text(), "[", r.element, "]"));

@@ -6,6 +6,7 @@
 #include <unordered_set>
 
 #include "base/cat.h"
+#include "base/escape.h"
 #include "ir/traverse.h"
 #include "kernel/execute.h"
 #include "op/apply.h"
@@ -421,16 +422,16 @@ std::string show(const Plan& plan) {
   };
   for (size_t i = 0; i < plan.steps.size(); ++i) {
     const PlanStep& s = plan.steps[i];
-    out += cat(i, ": ", s.kernel ? s.kernel->name.text() : "copy", "(", values(s.inputs), ") -> ",
-               values(s.outputs));
-    if (!s.temporaries.empty()) out += cat(" using ", values(s.temporaries));
+    std::string line = cat(i, ": ", s.kernel ? s.kernel->name.text() : "copy", "(", values(s.inputs), ") -> ",
+                           values(s.outputs));
+    if (!s.temporaries.empty()) line += cat(" using ", values(s.temporaries));
     if (!s.extents.empty())
-      out += cat(" where ", join(s.extents, ", ", [](kernel::Expr e) { return show(e); }));
-    out += "\n";
+      line += cat(" where ", join(s.extents, ", ", [](kernel::Expr e) { return show(e); }));
+    out += cat(harmless(line, ""), "\n");
   }
   if (plan.dynamic)
-    return out +
-           cat("slots: ", plan.slots.size(), "\nworkspace: ", show(workspace_formula(plan)), " bytes\n");
+    return out + cat("slots: ", plan.slots.size(),
+                     "\nworkspace: ", harmless(show(workspace_formula(plan)), ""), " bytes\n");
   return out + cat("workspace: ", plan.workspace_bytes, " bytes (", plan.workspace_bytes_without_sharing,
                    " without sharing)\n");
 }

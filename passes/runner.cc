@@ -9,6 +9,7 @@
 #include <filesystem>
 
 #include "base/cat.h"
+#include "base/escape.h"
 #include "base/file.h"
 #include "interp/machine.h"
 #include "ir/analysis.h"
@@ -225,8 +226,9 @@ class Runner {
       return options_.print_after.contains(std::string(what));
     };
     if (wants("all") || wants(step.pass->name) || (wants("changed") && changed)) {
-      options_.print(changed ? cat("// after ", show_step(step), "\n", op::text_of(after))
-                             : cat("// after ", show_step(step), ": unchanged\n"));
+      const std::string head =
+          line_comment("//", cat("after ", show_step(step), changed ? "" : ": unchanged"));
+      options_.print(cat(head, "\n", changed ? op::text_of(after) : ""));
     }
     return dump(steps, done, after);
   }

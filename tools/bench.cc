@@ -12,6 +12,7 @@
 
 #include "base/cat.h"
 #include "base/file.h"
+#include "base/json_text.h"
 #include "tools/engines.h"
 #include "tools/model.h"
 #include "tools/opt_levels.h"
@@ -166,7 +167,7 @@ void profile(const Options& o, Session& s) {
   };
   if (time_runs(p, *c, o, s, before, after).empty()) return;
   if (!o.trace.empty()) {
-    const std::string text = profile->trace().dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+    const std::string text = json_text(profile->trace());
     if (std::string wrong = write_file_atomically(o.trace, text + "\n"); !wrong.empty())
       s.fail(kLimit, wrong);
   }

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/cat.h"
+#include "base/escape.h"
 #include "ir/traverse.h"
 #include "op/registry.h"
 #include "tools/model.h"
@@ -35,8 +36,9 @@ void report(const Model& model, const Session& s) {
     return;
   }
   for (size_t i = 0; i < fn.params.size(); ++i)
-    s.print(cat("input  ", model.input_names[i], ": ", show(fn.params[i]->type, kLongestType), "\n"));
-  s.print(cat("result ", show(fn.body->type, kLongestType), "\n"));
+    s.print(cat("input  ", harmless(model.input_names[i], ""), ": ",
+                harmless(show(fn.params[i]->type, kLongestType), ""), "\n"));
+  s.print(cat("result ", harmless(show(fn.body->type, kLongestType), ""), "\n"));
   for (const auto& [name, count] : calls) s.print(fmt::format("{:6} {}\n", count, name));
 }
 

@@ -318,7 +318,8 @@ void run_for_gpu(const Options& o, Session& s) {
   emit.opt_level = o.opt_level;
   if (program) emit.bounds = bounds_of(o, *program, s);
   if (s.exit_code != kOk) return;
-  emit.kernel_files = native::usable_cores();
+  // Of one text, what stands before kernels may stand there once.
+  emit.kernel_files = o.emit == "cuda" ? 1 : native::usable_cores();
   const Result<aot::Sources> sources =
       program ? aot::cuda::emit(*program, target, emit, diagnostics) : Result<aot::Sources>(kReported);
   if (!sources) {

@@ -9,7 +9,7 @@
 
 #include "aot/new_folders.h"
 #include "base/cat.h"
-#include "base/harmless.h"
+#include "base/escape.h"
 #include "frontend/data/params.h"
 #include "graph_runtime/graph_export.h"
 #include "graph_runtime/graph_import.h"

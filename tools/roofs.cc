@@ -6,6 +6,7 @@
 
 #include "base/cat.h"
 #include "base/file.h"
+#include "base/json_text.h"
 #include "kernel/native/parallel.h"
 #include "kernel/native/toolchain.h"
 #include "tools/processor.h"
@@ -149,6 +150,6 @@ std::string show(const Roofs& r) {
   return out;
 }
 
-std::string json_of(const Roofs& roofs) { return to_json(roofs).dump(1); }
+std::string json_of(const Roofs& roofs) { return json_text(to_json(roofs), 1); }
 
 }  // namespace relay::tools

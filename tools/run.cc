@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/cat.h"
+#include "base/escape.h"
 #include "frontend/data/inputs.h"
 #include "interp/machine.h"
 #include "tools/engines.h"
@@ -148,7 +149,7 @@ void show_outputs(const Options& o, const Model& model, const Value& result, con
   }
   if (result.kind() == ValueKind::kData || outputs.empty()) s.print(interp::show(result) + "\n");
   for (const data::NamedTensor& t : outputs) {
-    s.print(cat(t.name, ": ", show(t.value, o.print),
+    s.print(cat(harmless(t.name, ""), ": ", show(t.value, o.print),
                 t.value.size() > o.print ? cat("\n  ", summary(t.value)) : "", "\n"));
   }
 }

@@ -11,13 +11,20 @@
 #include <nlohmann/json.hpp>
 
 #include "base/cat.h"
+#include "base/escape.h"
+#include "base/json_text.h"
 
 namespace relay::tools {
 namespace {
 
-bool write(FILE* to, std::string_view text) {
+// Control characters that no text of ours has, but names of a model may.
+constexpr std::string_view kKept = "\n\t";
+
+bool write_as_is(FILE* to, std::string_view text) {
   return std::fwrite(text.data(), 1, text.size(), to) == text.size() && std::fflush(to) == 0;
 }
+
+bool write(FILE* to, std::string_view text) { return write_as_is(to, harmless(text, kKept)); }
 
 // What a slug says about whose fault it is; 0 if nothing. Ordered: of several errors the first of these counts.
 struct Meaning {
@@ -62,9 +69,8 @@ void Session::print(std::string_view text) const {
   if (!write(stdout, text) && lost == 0) lost = errno;
 }
 
-// Names in a model may be any bytes.
 void Session::print_json(const nlohmann::ordered_json& json, int indent) const {
-  print(json.dump(indent, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
+  print(json_text(json, indent) + "\n");
 }
 
 void Session::say(std::string_view text) const {
@@ -95,11 +101,11 @@ Progress::Progress(const Session& session, std::string what)
 
 // The line is wiped, so that what follows starts in the first column.
 Progress::~Progress() {
-  if (shown_) write(stderr, "\r\033[K");
+  if (shown_) write_as_is(stderr, "\r\033[K");
 }
 
 void Progress::step(std::string_view now) {
-  if (shown_) write(stderr, cat("\r\033[K", what_, ": ", now));
+  if (shown_) write_as_is(stderr, cat("\r\033[K", what_, ": ", harmless(now, "")));
 }
 
 void Progress::step(std::string_view now, size_t done, size_t total) {

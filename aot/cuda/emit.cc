@@ -5,13 +5,14 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "aot/c_text.h"
 #include "aot/cuda/machine.h"
 #include "aot/embedded.h"
 #include "aot/kernel_files.h"
 #include "aot/ports.h"
 #include "aot/weights.h"
 #include "base/cat.h"
+#include "base/escape.h"
+#include "base/json_text.h"
 #include "ir/analysis.h"
 #include "kernel/print/print.h"
 
@@ -163,12 +164,12 @@ class Emitter {
     d["opt_level"] = options_.opt_level;
     d["threads"] = 1;
     d["licence"] = options_.licence;
-    return d.dump();
+    return json_text(d);
   }
 
   std::string header() const {
     return print_header(cat("How to use ", options_.model_name, ", which Relay compiled for ", target_.name),
-                        plan_, has_values() ? list_types(program_.interface) : "");
+                        plan_, has_values() ? list_types(program_.interface) : std::vector<std::string>());
   }
   bool is_file() const { return options_.weights == Weights::kFile; }
   bool has_values() const { return !program_.functions.empty(); }
@@ -220,14 +221,14 @@ class Emitter {
                          bool writes) {
       for (size_t i = 0; i < values.size(); ++i) {
         const PlanValue& v = plan_.values[values[i]];
-        arguments += cat("        {", c_literal(buffers[i]->name.text()), ", ", place(v), ", ", v.bytes, ", ",
+        arguments += cat("        {", c_string(buffers[i]->name.text()), ", ", place(v), ", ", v.bytes, ", ",
                          v.type->dtype.bytes(), ", ", writes ? "true" : "false", "},\n");
       }
     };
     add(s.inputs, s.kernel->inputs, false);
     add(s.outputs, s.kernel->outputs, true);
     add(s.temporaries, s.kernel->temporaries, true);
-    std::string out = cat("  // ", step, ": ", comment_safe(s.kernel->origin.text()),
+    std::string out = cat("  ", line_comment("//", cat(step, ": ", s.kernel->origin.text())),
                           "\n  {\n    const Argument arguments[] = {\n", arguments, "    };\n");
     for (const kernel::Launch& l : p.launches) {
       const auto dims = [&](size_t from) {
@@ -277,7 +278,7 @@ class Emitter {
       most_extents = std::max(most_extents, kernel::shape_parameters(*kernels_.at(name)).size());
       if (p.messages.empty()) continue;
       out +=
-          cat("const char* const ", p.function, "_messages[] = {", join(p.messages, ", ", c_literal), "};\n");
+          cat("const char* const ", p.function, "_messages[] = {", join(p.messages, ", ", c_string), "};\n");
     }
     out += cat("constexpr size_t kMostExtents = ", most_extents, ";\n");
     out += cat("constexpr size_t kFailureWords = ", has_values() ? kFailureWords : plan_.steps.size(), ";\n");
@@ -287,7 +288,7 @@ class Emitter {
     out += cat("constexpr uint64_t kDeviceBytes = ", std::max(memory_, kPieceAlignment), ";\n");
     out += cat("constexpr size_t kWorkspaceBytes = ", has_values() ? kWorkspaceBytes : 0, ";\n");
     out += cat("constexpr int kCapability = ", target_.capability, ";\n");
-    return out + cat("const char kDescription[] = ", c_literal(description), ";\n");
+    return out + cat("const char kDescription[] = ", c_string(description), ";\n");
   }
 
   // Of a plan: where ports are put, and what its steps say if they fail.
@@ -313,8 +314,9 @@ class Emitter {
   }
 
   std::string model_source(const std::string& description) const {
-    return cat("// ", comment_safe(options_.model_name), ", compiled by Relay for ", target_.name, " at -O",
-               options_.opt_level, ".\n#include \"kernels.h\"\n#include \"relay.h\"\n\n", kIncludes,
+    return cat(line_comment("//", cat(options_.model_name, ", compiled by Relay for ", target_.name, " at -O",
+                                      options_.opt_level, ".")),
+               "\n#include \"kernels.h\"\n#include \"relay.h\"\n\n", kIncludes,
                is_file() ? print_weights_file(layout_, options_.model_name) : declare_embedded_weights(),
                "\n", kBaseSource, "\nnamespace {\n\n", tables(description), "\n", kStopSource, "\n",
                has_values() ? kExtentsSource : "", extents_.print(options_.bounds), kCudaLaunchSource, "\n",

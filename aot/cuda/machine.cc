@@ -2,9 +2,9 @@
 
 #include <span>
 
-#include "aot/c_text.h"
 #include "aot/extents.h"
 #include "base/cat.h"
+#include "base/escape.h"
 #include "kernel/execute.h"
 
 namespace relay::aot::cuda {
@@ -16,7 +16,7 @@ std::string GpuMachine::run(const kernel::Kernel& k, const std::vector<std::stri
   std::string arguments;
   const auto add = [&](const List<const kernel::Buffer*>& buffers, bool writes) {
     for (const kernel::Buffer* b : buffers)
-      arguments += cat("      argument(", c_literal(b->name.text()), ", ", values[next++], ", ",
+      arguments += cat("      argument(", c_string(b->name.text()), ", ", values[next++], ", ",
                        b->dtype.bytes(), ", ", writes ? "true" : "false", "),\n");
   };
   add(k.inputs, false);

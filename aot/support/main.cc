@@ -26,13 +26,27 @@ constexpr char kWeightsUsage[] = "";
 
 const char* program = "model";
 
+// Names are the model's, and a terminal would obey their control characters.
+void put_text(FILE* to, const char* text) {
+  for (; *text != 0; ++text) {
+    const auto byte = static_cast<unsigned char>(*text);
+    if (byte < 0x20 || byte == 0x7f) {
+      fprintf(to, "\\x%02x", byte);
+    } else {
+      fputc(byte, to);
+    }
+  }
+}
+
 __attribute__((format(printf, 2, 3))) int fails(int code, const char* format, ...) {
+  char message[8192];  // room for a path and a name
   va_list args;
   va_start(args, format);
-  fprintf(stderr, "%s: ", program);
-  vfprintf(stderr, format, args);
-  fputc('\n', stderr);
+  vsnprintf(message, sizeof message, format, args);
   va_end(args);
+  fprintf(stderr, "%s: ", program);
+  put_text(stderr, message);
+  fputc('\n', stderr);
   return code;
 }
 
@@ -47,7 +61,11 @@ void print_ports(const char* role, const Port* ports, size_t count) {
   for (size_t i = 0; i < count; ++i) {
     char shape[256];
     show_wanted(shape, sizeof shape, ports[i], variables);
-    printf("%s %s: %s %s\n", role, ports[i].name, ports[i].dtype_name, shape);
+    printf("%s ", role);
+    put_text(stdout, ports[i].name);
+    printf(": %s ", ports[i].dtype_name);
+    put_text(stdout, shape);
+    putchar('\n');
   }
 }
 
@@ -122,7 +140,8 @@ void print_element(const DLTensor& t, uint64_t i) {
 void print_tensor(const Port& port, const DLTensor& t) {
   char shape[256];
   show_shape(shape, sizeof shape, t.shape, t.ndim);
-  printf("%s: %s %s\n", port.name, port.dtype_name, shape);
+  put_text(stdout, port.name);
+  printf(": %s %s\n", port.dtype_name, shape);
   uint64_t count = 1;
   for (int32_t d = 0; d < t.ndim; ++d) count *= static_cast<uint64_t>(t.shape[d]);
   const uint64_t line = t.ndim > 0 && count > 0 ? static_cast<uint64_t>(t.shape[t.ndim - 1]) : 1;

@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/cat.h"
+#include "base/json_text.h"
 #include "bench/language/texts.h"
 #include "ir/module.h"
 #include "ir/text/parser.h"
@@ -113,7 +114,7 @@ int run(int argc, char** argv) {
       std::fflush(stdout);
     }
   }
-  if (json) fmt::print("{}\n", rows.dump(2));
+  if (json) fmt::print("{}\n", json_text(rows, 2));
   return 0;
 }
 

@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "base/cat.h"
+#include "base/json_text.h"
 #include "frontend/data/elements.h"
 #include "frontend/data/input_file.h"
 
@@ -278,24 +279,14 @@ Result<std::string> safetensors_bytes(const Safetensors& contents, Diagnostics& 
     header[t->name] = {{"dtype", name->name}, {"shape", t->value.shape()}, {"data_offsets", {offset, end}}};
     offset = end;
   }
-  const auto is_utf8 = [](const std::string& name) {
-    try {
-      return !json(name).dump().empty();
-    } catch (const json::exception&) {
-      return false;
-    }
-  };
   for (const NamedTensor* t : order) {
-    if (!is_utf8(t->name))
+    if (!exact_json_text(json(t->name)))
       return refuse(cat("the name of a tensor of ", t->value.dtype().name(), show(t->value.shape()),
                         " is not UTF-8 text; rename it"));
   }
-  std::string text;
-  try {
-    text = header.dump();
-  } catch (const json::exception&) {
-    return refuse("a text of its metadata is not UTF-8");
-  }
+  const std::optional<std::string> exact = exact_json_text(header);
+  if (!exact) return refuse("a text of its metadata is not UTF-8");
+  std::string text = *exact;
   text.resize((text.size() + 7) / 8 * 8, ' ');  // so that the elements are aligned
 
   std::string out;

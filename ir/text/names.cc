@@ -1,37 +1,15 @@
 #include "ir/text/names.h"
 
-#include <fmt/format.h>
 #include <re2/re2.h>
 
 #include <algorithm>
 
 #include "base/cat.h"
+#include "base/escape.h"
 #include "runtime/dtype.h"
 
 namespace relay::text {
 namespace {
-
-std::string quoted(std::string_view text, char quote) {
-  std::string out(1, quote);
-  for (char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (c == quote || c == '\\') {
-      out += '\\';
-      out += c;
-    } else if (c == '\n') {
-      out += "\\n";
-    } else if (c == '\r') {
-      out += "\\r";
-    } else if (c == '\t') {
-      out += "\\t";
-    } else if (byte < 0x20 || byte == 0x7f) {
-      out += fmt::format("\\x{:02x}", byte);
-    } else {
-      out += c;
-    }
-  }
-  return out + quote;
-}
 
 int hex_digit(char c) {
   if (c >= '0' && c <= '9') return c - '0';
@@ -77,13 +55,13 @@ bool keyword(std::string_view name) {
 }
 
 std::string quoted_name(std::string_view name) {
-  return plain_name(name) ? std::string(name) : quoted(name, '`');
+  return plain_name(name) ? std::string(name) : relay_quoted(name, '`');
 }
 
 std::string quoted_dotted_name(std::string_view name) {
   static const RE2 kDotted("[A-Za-z_](?:/?[A-Za-z0-9_])*(?:\\.[A-Za-z_](?:/?[A-Za-z0-9_])*)*", RE2::Latin1);
   const bool plain = RE2::FullMatch(re2::StringPiece(name.data(), name.size()), kDotted) && !keyword(name);
-  return plain ? std::string(name) : quoted(name, '`');
+  return plain ? std::string(name) : relay_quoted(name, '`');
 }
 
 std::string quoted_word(std::string_view name) {
@@ -91,10 +69,10 @@ std::string quoted_word(std::string_view name) {
                              RE2::Latin1);
   const bool reserved =
       keyword(name) || RE2::FullMatch(re2::StringPiece(name.data(), name.size()), kReserved);
-  return plain_name(name) && !reserved ? std::string(name) : quoted(name, '`');
+  return plain_name(name) && !reserved ? std::string(name) : relay_quoted(name, '`');
 }
 
-std::string quoted_string(std::string_view text) { return quoted(text, '"'); }
+std::string quoted_string(std::string_view text) { return relay_quoted(text, '"'); }
 
 std::string unescaped(std::string_view inside) {
   std::string out;

@@ -10,6 +10,7 @@
 #include <unordered_set>
 
 #include "base/cat.h"
+#include "base/escape.h"
 #include "ir/analysis.h"
 #include "ir/text/layout.h"
 #include "ir/text/library.h"
@@ -505,10 +506,7 @@ void Printer::run() {
       case Task::kBound: graph_[p.e] = p.number + 1; break;
       case Task::kComment:
         if (options_.types && p.e->type) {
-          std::string shown = relay::show(p.e->type, kMostType);
-          std::replace_if(
-              shown.begin(), shown.end(), [](char c) { return static_cast<unsigned char>(c) < 0x20; }, ' ');
-          out_ += "  // " + shown;
+          out_ += "  " + line_comment("//", relay::show(p.e->type, kMostType));
         }
         break;
       case Task::kLeaveTypes:

@@ -8,12 +8,12 @@
 #include <thread>
 
 #include "base/cat.h"
+#include "base/escape.h"
 #include "kernel/llvm/fingerprint.h"
 #include "kernel/llvm/generator_stamp.inc"
 #include "kernel/llvm/machine.h"
 #include "kernel/llvm/object_cache.h"
 #include "kernel/llvm/requirements.h"
-#include "kernel/print/names.h"
 
 namespace relay::kernel::jit {
 namespace {
@@ -106,11 +106,12 @@ std::string compile(std::span<const Kernel* const> kernels, const native::Compil
 
 std::string show_instructions(const Kernel& k, const native::CompileOptions& options, std::string& out) {
   if (k.external) {
-    out = cat("; kernel ", k.name.text(), " is the C function `", k.external->symbol.text(), "`\n");
+    const std::string_view symbol = k.external->symbol.text();
+    out = line_comment(";", cat("kernel ", k.name.text(), " is the C function `", symbol, "`")) + "\n";
     return {};
   }
   Emitted code;
-  if (std::string wrong = code.make(k, identifier(k.name.text()), options); !wrong.empty()) return wrong;
+  if (std::string wrong = code.make(k, c_identifier(k.name.text()), options); !wrong.empty()) return wrong;
   out = code.text();
   return {};
 }

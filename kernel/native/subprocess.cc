@@ -15,6 +15,7 @@
 #include <thread>
 
 #include "base/cat.h"
+#include "base/escape.h"
 #include "base/interruption.h"
 
 extern char** environ;
@@ -48,15 +49,6 @@ std::string first_lines(std::string_view text) {
     text.remove_prefix(std::min(end + 1, text.size()));
   }
   return out;
-}
-
-// A word of a command as a shell takes it.
-std::string quoted(const std::string& word) {
-  const std::string_view plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_=+./,:%@";
-  if (!word.empty() && word.find_first_not_of(plain) == std::string::npos) return word;
-  std::string out = "'";
-  for (char c : word) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return out + "'";
 }
 
 }  // namespace
@@ -165,7 +157,8 @@ std::string failure(const std::vector<std::string>& command, const Finished& f) 
     const size_t line = text.rfind('\n', at);
     text.remove_prefix(line == std::string_view::npos ? 0 : line + 1);
   }
-  return cat(command[0], " failed:\n", first_lines(text), "  command: ", join(command, " ", quoted), "\n");
+  return cat(command[0], " failed:\n", first_lines(text), "  command: ", join(command, " ", shell_word),
+             "\n");
 }
 
 }  // namespace relay::kernel::native

@@ -50,9 +50,10 @@ class Writer {
 
 // Where a buffer's elements are.
 struct Place {
-  std::string name;       // of the array; of variables, what the offset is appended to
+  std::string name;       // of the array; variables have names of their own
   bool as_stored = true;  // small floats are bits; in local arrays and variables they are floats
   std::optional<std::map<int64_t, int>> variables = {};  // offset -> lanes, see as_variables
+  std::map<int64_t, std::string> variable_names = {};
 };
 
 // The iterations of a vectorised loop that are being printed at once: base, base + 1, ...

@@ -424,7 +424,7 @@ Expr Expressions::at_base(Expr offset) const {
 std::string Expressions::element(const Place& place, Expr offset) {
   if (!place.variables) return cat(place.name, "[", index_operand(offset.get(), Level::kChoice), "]");
   CHECK(offset->kind == ExprKind::kInt, "the offset into a buffer that is a set of variables is not known");
-  return cat(place.name, "_", offset->int_value);
+  return place.variable_names.at(offset->int_value);
 }
 
 std::string Expressions::pointer(const Place& place, Expr offset) {

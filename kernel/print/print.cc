@@ -4,6 +4,8 @@
 
 #include "base/cat.h"
 #include "base/check.h"
+#include "base/escape.h"
+#include "kernel/external.h"
 #include "kernel/print/expand.h"
 #include "kernel/print/expressions.h"
 #include "kernel/print/statements.h"
@@ -17,8 +19,10 @@ using printing::Parameter;
 using printing::Statements;
 using printing::Writer;
 
+constexpr size_t kLongestTitle = 200;  // of a kernel: fused operators have long ones
+
 std::string function_name(const Kernel& k, const PrintOptions& options) {
-  return options.function.empty() ? identifier(k.name.text()) : options.function;
+  return options.function.empty() ? c_identifier(k.name.text()) : options.function;
 }
 
 // Names the parameters and says where their elements are.
@@ -76,6 +80,7 @@ std::string one_function(const std::string& function, const std::vector<Paramete
 std::string external_call(const Kernel& k, const std::string& function,
                           const std::vector<Parameter>& parameters, Context& context,
                           const PrintOptions& options) {
+  CHECK(wrong_symbol(k.external->symbol.text()).empty(), "a C function's name was not validated");
   const std::string callee = cat("relay_external_", k.external->symbol.text());
   const size_t pointers = k.inputs.size() + k.outputs.size();
   std::vector<std::string> types, args;
@@ -89,8 +94,8 @@ std::string external_call(const Kernel& k, const std::string& function,
     args.push_back(extents.scalar(e));
   }
   const std::string result = cat(callee, "(", join(args, ", "), ")");
-  return cat("extern \"C\" int32_t ", callee, "(", join(types, ", "), ") __asm__(\"",
-             k.external->symbol.text(), "\");\n",
+  return cat("extern \"C\" int32_t ", callee, "(", join(types, ", "), ") __asm__(",
+             c_string(k.external->symbol.text()), ");\n",
              one_function(function, parameters, context, options, context.out.text(), result));
 }
 
@@ -128,7 +133,8 @@ Printed print(const Kernel& k, const Dialect& dialect, const PrintOptions& optio
   Context context{.dialect = dialect};
   const std::vector<Parameter> all = parameters(k, context);
 
-  result.text = cat("// ", comment(k.origin.empty() ? k.name.text() : k.origin.text()), "\n");
+  const std::string_view title = (k.origin.empty() ? k.name : k.origin).text();
+  result.text = line_comment("//", title.substr(0, kLongestTitle)) + "\n";
   if (k.external) {
     CHECK(!dialect.has_grid(), "C functions run on the CPU");
     result.text += external_call(k, result.function, all, context, options);

@@ -32,8 +32,8 @@ namespace relay::kernel {
 inline constexpr int32_t kNoFailure = 0x7fffffff;
 
 struct PrintOptions {
-  // The function's name, which must be an identifier that no other kernel of the text has. "": identifier() of the
-  // kernel's name (names.h), which is the name itself if that is an identifier.
+  // The function's name, which must be an identifier that no other kernel of the text has. "": c_identifier() of the
+  // kernel's name, which is the name itself if that is an identifier.
   std::string function = {};
   bool is_static = false;
   // The most bytes of one vector; a vectorised loop that is longer is cut into pieces. 0: no vector types are used.

@@ -402,30 +402,12 @@ TEST_F(Print, ADeclarationIsTheHeadOfTheFunction) {
   EXPECT_NE(cpp(k).find("\n" + head + " {\n"), std::string::npos);
 }
 
-TEST(Names, AreIdentifiersWhateverTheModelSays) {
-  EXPECT_EQ(identifier("conv_1"), "conv_1");
-  EXPECT_EQ(identifier("a.b/c:0"), "a_b_c_0");
-  EXPECT_EQ(identifier(""), "unnamed");
-  EXPECT_EQ(identifier("\xc3\xa9"), "unnamed");
-  EXPECT_EQ(identifier("1x"), "v_1x");
-  EXPECT_EQ(identifier("while"), "v_while");
-  EXPECT_EQ(identifier("__reserved"), "reserved");
-  EXPECT_EQ(identifier("INFINITY"), "v_INFINITY");
-  EXPECT_EQ(identifier("relay_load"), "v_relay_load");
-  EXPECT_EQ(identifier("uint8_t"), "v_uint8_t");
+TEST(Names, AreUnique) {
   Names names;
   EXPECT_EQ(names.unique("x"), "x");
   EXPECT_EQ(names.unique("x"), "x_2");
   EXPECT_EQ(names.unique("x_2"), "x_2_2");
   EXPECT_EQ(names.unique("x"), "x_3");
-}
-
-TEST(Names, CommentsAndTextsCannotBeLeft) {
-  EXPECT_EQ(comment("a */ b /* c"), "a *_ b /_ c");
-  EXPECT_EQ(comment("line\nnext \\"), "line?next ?");
-  EXPECT_EQ(quoted("a\"b\\c\n?\xff"
-                   "1"),
-            "\"a\\\"b\\\\c\\012\\?\\3771\"");
 }
 
 }  // namespace

@@ -436,7 +436,8 @@ void Statements::allocate(const Allocate& n) {
   if (place.variables) {
     const std::string_view type = value_type(b.dtype);
     for (const auto& [offset, lanes] : *place.variables) {
-      const std::string variable = cat(name, "_", offset);
+      const std::string variable = place.variable_names[offset] =
+          context_.names.unique(cat(name, "_", offset));
       context_.out.line(lanes == 1 ? std::string(type) : cat("relay_vec<", type, ", ", lanes, ">"), " ",
                         variable, ";");
     }

@@ -104,6 +104,20 @@ class ArchTest(unittest.TestCase):
         self.assertTrue(generator.page(sources.ROOT) == sources.read("docs/diagnostics.md"),
                         "run ./dev update: docs/diagnostics.md is not what the golden tests show")
 
+    def test_texts_from_outside_are_escaped_by_their_owner(self):
+        """Names that a comment or JSON ends in go through base/escape.h and base/json_text.h."""
+        comment = re.compile(r'"\s*(?://|/\*) (?:[^"\\]|\\.)*(?<!\\n)"\s*,')  # "// about ", name
+        json = re.compile(r"[.>]dump\(")
+        wrong = []
+        for path in sources.files(".h", ".cc"):
+            if path.startswith(("tests/", "base/")) or path.endswith("_test.cc"):
+                continue
+            text = sources.read(path)
+            wrong += [f"{path}:{text[:m.start()].count(chr(10)) + 1}: {m.group()} writes what {owner} has to write"
+                      for pattern, owner in ((comment, "line_comment"), (json, "json_text"))
+                      for m in pattern.finditer(text)]
+        self.assertEqual(wrong, [])
+
     def test_nothing_is_left_for_later(self):
         # The words stand apart here so that this file does not find itself.
         later = re.compile(r"\b(TO" r"DO|FIX" r"ME|XX" r"X|HA" r"CK)\b")

@@ -8,7 +8,7 @@
 #include <set>
 
 #include "base/cat.h"
-#include "base/harmless.h"
+#include "base/escape.h"
 #include "op/registry.h"
 #include "tools/debug/refused.h"
 #include "tools/debug/trace.h"

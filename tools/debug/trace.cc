@@ -7,6 +7,7 @@
 
 #include "base/cat.h"
 #include "base/file.h"
+#include "base/json_text.h"
 #include "op/registry.h"
 #include "tools/debug/refused.h"
 #include "tools/debug/statistics.h"
@@ -70,13 +71,13 @@ Json entry(const Program& program, Expr e, const Value& v) {
   return {{"operator", made_by(e)}, {"span", span_text(program, e)}, {"tensors", tensors}};
 }
 
-std::string line_of(const Json& j) { return j.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n"; }
+std::string line_of(const Json& j) { return json_text(j) + "\n"; }
 
 // A file may have anything in the place of a number or a shape, nested as deeply as it likes: that is not printed.
 std::string plain(const Json& j) {
   if (j.is_string()) return j.get<std::string>();
   if (j.is_number_float()) return fmt::format("{:g}", j.get<double>());
-  if (j.is_number()) return j.dump();
+  if (j.is_number()) return json_text(j);
   if (!j.is_array() || !std::all_of(j.begin(), j.end(), [](const Json& n) { return n.is_number_integer(); }))
     return "?";
   return relay::show(j.get<Shape>());
