@@ -12,7 +12,6 @@ namespace {
 // All of them are evaluated, lowered and differentiated alike.
 template <class A>
 void evaluate_view(const A&, Args in, Results out) {
-  if (!out[0].defined()) throw Trap("the shape of the result is not known");
   out[0] = in[0].reshaped(out[0].shape());
 }
 
