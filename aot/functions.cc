@@ -190,7 +190,9 @@ class Printer {
     for (const kernel::ExtentRule& rule : kernel::extent_rules(asked, known)) {
       const Place& p = *others[rule.extent];
       const std::string rest = extent_of(Dim(rule.rest));
-      trap(cat(bind(rule.variable, cat("(", p.extent, " - ", rest, ") / ", rule.coefficient)), " < 0"), p);
+      trap(cat(bind(rule.variable, cat("difference_of(", p.extent, ", ", rest, ") / ", rule.coefficient)),
+               " < 0"),
+           p);
     }
     for (const Place* p : checked) {
       const auto is_known = [&](kernel::Expr v) { return extents_.contains(v.get()); };

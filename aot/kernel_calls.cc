@@ -82,7 +82,7 @@ void KernelCalls::kernel(const kernel::Kernel& k) {
   };
   for (const kernel::ExtentRule& rule : kernel::extent_rules(extents)) {
     std::string value = places[rule.extent];
-    if (!is_zero(rule.rest)) value = cat("(", value, " - ", print(rule.rest), ")");
+    if (!is_zero(rule.rest)) value = cat("difference_of(", value, ", ", print(rule.rest), ")");
     if (rule.coefficient != 1) value += cat(" / ", rule.coefficient);
     out += cat("  [[maybe_unused]] const int64_t ", name_extent(rule.variable), " = ", value, ";\n");
   }

@@ -164,8 +164,8 @@ std::string PortExtents::print_rules() const {
                                 r.input, "].rank && inputs[", r.input, "]->shape != nullptr");
     for (kernel::Expr v : kernel::variables(r.rule.rest)) condition += cat(" && ", name(v), " != kUnknown");
     const std::string rest = print_extent(r.rule.rest, [&](kernel::Expr v) { return name(v); });
-    out += cat("  if (", condition, ") {\n    ", name(variable), " = (inputs[", r.input, "]->shape[", r.dim,
-               "] - ", rest, ") / ", r.rule.coefficient, ";\n  }\n");
+    out += cat("  if (", condition, ") {\n    ", name(variable), " = difference_of(inputs[", r.input,
+               "]->shape[", r.dim, "], ", rest, ") / ", r.rule.coefficient, ";\n  }\n");
   }
   return out + "}\n";
 }

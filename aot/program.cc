@@ -111,7 +111,7 @@ class Collector {
     for (size_t i = 1; i < call.args.size(); ++i) types.push_back(call.args[i]->type);
     op::Relation relation(context, types);
     try {
-      const Type result = def.relate(relation, call.attrs);
+      const Type result = op::relate(relation, def, call.attrs);
       for (Dim d : result->as<TensorType>()->dims) out.dims.push_back(d);
     } catch (const op::RelationError& error) {
       throw Refusal{cat("operator `", def.name, "`: ", error.reason), call.span};

@@ -80,7 +80,10 @@ void check_extents(const Place& p, const Extents& variables, Span span) {
     const kernel::Expr only[] = {d.symbolic()};
     std::unordered_set<const kernel::ExprNode*> known;
     for (const auto& [variable, value] : variables) known.insert(variable);
-    if (!kernel::extent_rules(only, known).empty())
+    const std::vector<kernel::Expr> mentioned = kernel::variables(d.symbolic());
+    const bool has_no_value = std::all_of(mentioned.begin(), mentioned.end(),
+                                          [&](kernel::Expr v) { return known.contains(v.get()); });
+    if (has_no_value || !kernel::extent_rules(only, known).empty())
       fail(p, span, cat("dimension ", i, " is ", extent, ", and no `", relay::show(d), "` is"));
   }
 }

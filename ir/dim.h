@@ -1,4 +1,7 @@
 // Dim: one extent of a shape: a constant, a symbolic expression over shape variables, or unknown (`?`).
+//
+// Arithmetic of dims never wraps. A result beyond 64 bits is `too_large`: an unknown that every further result
+// inherits, and that no type holds, because op::infer and Relation::same refuse it.
 #pragma once
 
 #include <span>
@@ -25,9 +28,16 @@ class Dim {
     return d;
   }
 
+  static Dim too_large() {
+    Dim d = unknown();
+    d.too_large_ = true;
+    return d;
+  }
+
   bool is_const() const { return !symbolic_ && value_ != kUnknown; }
   bool is_symbolic() const { return static_cast<bool>(symbolic_); }
   bool is_unknown() const { return !symbolic_ && value_ == kUnknown; }
+  bool is_too_large() const { return too_large_; }     // then is_unknown(), too
   int64_t value() const { return value_; }             // if is_const()
   kernel::Expr symbolic() const { return symbolic_; }  // if is_symbolic()
   // As an index expression; the dim must not be unknown.
@@ -40,9 +50,11 @@ class Dim {
   static constexpr int64_t kUnknown = INT64_MIN;
   int64_t value_ = 0;
   kernel::Expr symbolic_;
+  bool too_large_ = false;
 };
 
-// Arithmetic: unknown if an operand is unknown or a constant result does not fit 64 bits.
+// Arithmetic: unknown if an operand is unknown; too large if one is, or if a constant of the result does not fit 64 bits. But
+// 0 times anything is 0.
 Dim operator+(Dim a, Dim b);
 Dim operator-(Dim a, Dim b);
 Dim operator*(Dim a, Dim b);
@@ -54,7 +66,10 @@ Dim ceil_div(Dim a, Dim b);
 Dim exact_quotient(Dim whole, Dim factor);
 Dim min(Dim a, Dim b);
 Dim max(Dim a, Dim b);
-Dim product(std::span<const Dim> dims);  // 1 of none
+Dim product(std::span<const Dim> dims);  // 1 of none; 0 if any is
+
+// The product of the dims that are positive constants; 2^62 if it is more. For estimates and bounds.
+int64_t constant_part(std::span<const Dim> dims);
 
 // Are two dims equal for every value of their variables? Unknown dims give kUnknown.
 kernel::Proof prove_equal(Dim a, Dim b);

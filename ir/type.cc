@@ -136,6 +136,10 @@ std::optional<Shape> TensorType::static_shape() const {
   return shape;
 }
 
+bool is_countable(const TensorType& t) {
+  return !t.is_static() || !(product(t.dims) * Dim(static_cast<int64_t>(t.dtype.bytes()))).is_too_large();
+}
+
 std::string show(Type t) { return show(t, SIZE_MAX - 1); }
 std::string show(Type t, size_t most) { return TypeText(most).of(t); }
 

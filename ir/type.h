@@ -42,6 +42,9 @@ struct TensorType : TypeNode {
   std::optional<Shape> static_shape() const;  // the extents, if they are all constants
 };
 
+// False for constant extents that are of more bytes than 63 bits count: nobody has such a tensor.
+bool is_countable(const TensorType& t);
+
 // (T0, T1, ...); the empty tuple is the unit type.
 struct TupleType : TypeNode {
   static constexpr TypeKind kKind = TypeKind::kTuple;

@@ -33,6 +33,29 @@ TEST(Dim, WhatDoesNotFitIsUnknown) {
   EXPECT_TRUE((Dim::unknown() + Dim(1)).is_unknown());
 }
 
+TEST(Dim, WhatDoesNotFitStaysTooLarge) {
+  Context c;
+  const Dim n = c.shape_variable("n"), most(INT64_MAX), beyond = most + Dim(1);
+  for (Dim d :
+       {beyond, beyond - most, beyond * Dim(2), beyond * n, beyond + Dim::unknown(),
+        floor_div(beyond, Dim(2)), min(beyond, Dim(1)), Dim(-INT64_MAX) - Dim(1), exact_quotient(beyond, n)})
+    EXPECT_TRUE(d.is_too_large()) << show(d);
+  // Coefficients wrap as little as constants do.
+  EXPECT_TRUE((n * Dim(int64_t{1} << 62) * Dim(4)).is_too_large());
+  EXPECT_TRUE((n * most + n).is_too_large());
+  EXPECT_TRUE(((n + most) * (n + most)).is_too_large());
+  EXPECT_TRUE((n * most - n * Dim(-2)).is_too_large());
+  EXPECT_FALSE((n * Dim(int64_t{1} << 62) + n).is_unknown());
+  EXPECT_FALSE(Dim::unknown().is_too_large());
+  EXPECT_FALSE((Dim::unknown() * Dim(2)).is_too_large());
+  // A product with 0 fits.
+  EXPECT_EQ(beyond * Dim(0), Dim(0));
+  EXPECT_EQ(product(std::vector<Dim>{most, 4, n, 0}), Dim(0));
+  EXPECT_EQ(constant_part(std::vector<Dim>{most, 4, n, 0}), int64_t{1} << 62);
+  EXPECT_EQ(constant_part(std::vector<Dim>{3, n, Dim::unknown(), 4}), 12);
+  EXPECT_EQ(prove_equal(beyond, beyond), kernel::Proof::kUnknown);
+}
+
 TEST(Dim, SymbolicArithmeticIsCanonical) {
   Context c;
   const Dim n = c.shape_variable("n");

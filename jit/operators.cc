@@ -32,9 +32,7 @@ std::vector<TensorKind> made_by(const kernel::Kernel& k) {
   std::vector<TensorKind> out;
   for (const auto* list : {&k.outputs, &k.temporaries}) {
     for (const kernel::Buffer* b : *list) {
-      Shape shape;
-      for (kernel::Expr e : kernel::memory_shape(*b)) shape.push_back(*kernel::evaluate(e, {}));
-      out.emplace_back(b->dtype, shape);
+      out.emplace_back(b->dtype, kernel::shape_at(kernel::memory_shape(*b), {}));
     }
   }
   return out;

@@ -16,6 +16,18 @@ std::string no_such_extent(const Kernel& k, const ReadExtent& r) {
              k.inputs[r.input]->name.text(), "`, which has none there");
 }
 
+::relay::Shape shape_at(std::span<const Expr> extents,
+                        const std::unordered_map<const ExprNode*, int64_t>& values) {
+  ::relay::Shape out;
+  for (Expr e : extents) {
+    const std::optional<int64_t> extent = evaluate(e, values);
+    if (!extent || *extent < 0)
+      throw Trap(cat("an extent of a tensor is negative or does not fit 64 bits: ", show(e)));
+    out.push_back(*extent);
+  }
+  return out;
+}
+
 std::unordered_map<const ExprNode*, int64_t> bind_shapes(const Kernel& k, std::span<const Tensor> inputs) {
   if (inputs.size() != k.inputs.size()) {
     throw Trap(
@@ -43,10 +55,13 @@ std::unordered_map<const ExprNode*, int64_t> bind_shapes(const Kernel& k, std::s
   for (size_t i = 0; i < inputs.size(); ++i) {
     for (size_t d = 0; d < k.inputs[i]->shape.size(); ++d) {
       const Expr e = k.inputs[i]->shape[d];
+      const std::vector<Expr> mentioned = variables(e);
+      if (!std::all_of(mentioned.begin(), mentioned.end(), [&](Expr v) { return values.contains(v.get()); }))
+        continue;
       const std::optional<int64_t> value = evaluate(e, values);
-      if (value && *value != inputs[i].shape()[d]) {
+      if (value != inputs[i].shape()[d]) {
         throw Trap(cat("dim ", d, " of input `", k.inputs[i]->name.text(), "` is ", inputs[i].shape()[d],
-                       ", and ", show(e), " = ", *value, " was expected"));
+                       ", and ", show(e), value ? cat(" = ", *value) : "", " was expected"));
       }
     }
   }
@@ -69,17 +84,19 @@ void solve_extents(std::span<const Expr> extents, std::span<const int64_t> are,
       Expr product = e->pool->integer(t.coefficient);
       for (const ExprNode* a : t.atoms) product = product * Expr(a);
       if (auto v = evaluate(product, values)) {
-        rest += *v;
-      } else if (unknown != nullptr || t.atoms.size() != 1 || t.atoms[0]->kind != ExprKind::kVar) {
+        if (__builtin_add_overflow(rest, *v, &rest)) return false;
+      } else if (unknown != nullptr || t.atoms.size() != 1 || t.atoms[0]->kind != ExprKind::kVar ||
+                 values.contains(t.atoms[0])) {
         return false;
       } else {
         unknown = t.atoms[0];
         coefficient = t.coefficient;
       }
     }
-    if (unknown == nullptr || coefficient == 0 || (extent - rest) % coefficient != 0) return false;
-    if ((extent - rest) / coefficient < 0) return false;
-    values[unknown] = (extent - rest) / coefficient;
+    int64_t left = 0;
+    if (unknown == nullptr || coefficient == 0 || __builtin_sub_overflow(extent, rest, &left)) return false;
+    if (left == INT64_MIN || left % coefficient != 0 || left / coefficient < 0) return false;
+    values[unknown] = left / coefficient;
     return true;
   };
   for (bool again = true; again;) {

@@ -29,6 +29,10 @@ struct BadKernel : std::logic_error {
 std::unordered_map<const ExprNode*, int64_t> bind_shapes(const Kernel& k,
                                                          std::span<const ::relay::Tensor> inputs);
 
+// The values of extents. Throws relay::Trap if one has none that fits 64 bits, or is negative.
+::relay::Shape shape_at(std::span<const Expr> extents,
+                        const std::unordered_map<const ExprNode*, int64_t>& values);
+
 // What a run says where an extent that the kernel reads is negative.
 std::string no_such_extent(const Kernel& k, const ReadExtent& r);
 

@@ -78,6 +78,14 @@ std::optional<int64_t> fold(ExprKind kind, int64_t a, int64_t b) {
   }
 }
 
+// The same of indices, whose sums and products must fit 64 bits.
+std::optional<int64_t> fold_index(ExprKind kind, int64_t a, int64_t b) {
+  int64_t out = 0;
+  if (kind == ExprKind::kAdd) return __builtin_add_overflow(a, b, &out) ? std::nullopt : std::optional(out);
+  if (kind == ExprKind::kMul) return __builtin_mul_overflow(a, b, &out) ? std::nullopt : std::optional(out);
+  return fold(kind, a, b);
+}
+
 bool commutative(ExprKind kind) {
   switch (kind) {
     case ExprKind::kMin:
@@ -97,6 +105,12 @@ Expr binary(ExprKind kind, Expr a, Expr b) {
   CHECK(a->dtype == b->dtype,
         cat("operands of a scalar expression differ in dtype: ", a->dtype.name(), " and ", b->dtype.name()));
   return a->pool->make(kind, a->dtype, {a, b});
+}
+
+// An integer in the dtype of an expression.
+Expr number(Expr like, int64_t v) {
+  const DType d = like->dtype;
+  return d.is_float() ? like->pool->real(real_of_integer(d, kInt64, v), d) : like->pool->integer(v, d);
 }
 
 Expr comparison(ExprKind kind, Expr a, Expr b) {
@@ -136,7 +150,7 @@ Expr ExprPool::real(double value, DType dtype) {
 }
 
 Expr ExprPool::constant(double value, DType dtype) {
-  return dtype.is_float() ? real(value, dtype) : integer(static_cast<int64_t>(value), dtype);
+  return dtype.is_float() ? real(value, dtype) : integer(integer_of_real(kInt64, value), dtype);
 }
 
 Expr ExprPool::shape_variable(std::string_view name) {
@@ -205,7 +219,7 @@ Expr ExprPool::math(Math fn, std::vector<Expr> args) {
 Expr ExprPool::cast(DType dtype, Expr e) {
   if (e->dtype == dtype) return e;
   if (e->kind == ExprKind::kInt && !dtype.is_float()) return integer(e->int_value, dtype);
-  if (e->kind == ExprKind::kInt && e->dtype != kUInt64) return real(static_cast<double>(e->int_value), dtype);
+  if (e->kind == ExprKind::kInt) return real(real_of_integer(dtype, e->dtype, e->int_value), dtype);
   return intern({.kind = ExprKind::kCast, .dtype = dtype}, {e.get()});
 }
 
@@ -229,12 +243,9 @@ Expr operator-(Expr a) {
   if (a->dtype.is_float()) return a->pool->real(-1, a->dtype) * a;
   return a->pool->integer(-1, a->dtype) * a;
 }
-Expr operator+(Expr a, int64_t b) { return a + a->pool->constant(static_cast<double>(b), a->dtype); }
-Expr operator-(Expr a, int64_t b) { return a - a->pool->constant(static_cast<double>(b), a->dtype); }
-Expr operator*(Expr a, int64_t b) {
-  return a * (a->dtype.is_float() ? a->pool->real(static_cast<double>(b), a->dtype)
-                                  : a->pool->integer(b, a->dtype));
-}
+Expr operator+(Expr a, int64_t b) { return a + number(a, b); }
+Expr operator-(Expr a, int64_t b) { return a - number(a, b); }
+Expr operator*(Expr a, int64_t b) { return a * number(a, b); }
 Expr floor_div(Expr a, Expr b) { return binary(ExprKind::kFloorDiv, a, b); }
 Expr floor_mod(Expr a, Expr b) { return binary(ExprKind::kFloorMod, a, b); }
 Expr floor_div(Expr a, int64_t b) { return floor_div(a, a->pool->integer(b, a->dtype)); }
@@ -358,12 +369,24 @@ std::optional<int64_t> evaluate(Expr e, const std::unordered_map<const ExprNode*
     case ExprKind::kMath: return std::nullopt;
     default: break;
   }
-  auto result = evaluate(e->args[0], values);
-  for (size_t i = 1; i < e->args.size() && result; ++i) {
-    auto next = evaluate(e->args[i], values);
-    result = next ? fold(e->kind, *result, *next) : std::nullopt;
+  const bool is_index = e->dtype == kInt64, multiplies = is_index && e->kind == ExprKind::kMul;
+  bool has_value = true, has_zero = false;
+  int64_t result = 0;
+  for (size_t i = 0; i < e->args.size(); ++i) {
+    const std::optional<int64_t> next = evaluate(e->args[i], values);
+    has_zero = has_zero || next == 0;
+    if (!has_value || !next) {
+      has_value = false;
+      continue;
+    }
+    const std::optional<int64_t> so_far = i == 0     ? next
+                                          : is_index ? fold_index(e->kind, result, *next)
+                                                     : fold(e->kind, result, *next);
+    has_value = so_far.has_value();
+    result = so_far.value_or(0);
   }
-  return result ? std::optional(wrap(e->dtype, *result)) : std::nullopt;
+  if (multiplies && has_zero) return 0;
+  return has_value ? std::optional(wrap(e->dtype, result)) : std::nullopt;
 }
 
 }  // namespace relay::kernel

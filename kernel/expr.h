@@ -49,7 +49,7 @@ enum class ExprKind : uint8_t {
   kOr,
   kNot,
   kSelect,  // args: condition, value if true, value if false; only the chosen one is evaluated
-  kCast,    // to bool: != 0; floating to integer truncates; to a narrower integer wraps
+  kCast,    // to bool: != 0; floating to integer: see integer_of_real; to a narrower integer wraps
   kLoad,    // buffer[args]
   kMath,    // fn(args)
 };
@@ -214,8 +214,8 @@ std::vector<Expr> variables(Expr e);
 // "2*n + 1", with C++-like precedence; a text that the `.relay` parser reads back for dims.
 std::string show(Expr e);
 
-// The value of an int64 expression without loads, given values of its variables; nothing if one is missing
-// or a division by zero is met.
+// The value of an int64 expression without loads, given values of its variables; nothing if one is missing, a sum or product
+// does not fit 64 bits, or a division by zero is met. 0 times what does not fit is 0.
 std::optional<int64_t> evaluate(Expr e, const std::unordered_map<const ExprNode*, int64_t>& values);
 
 }  // namespace relay::kernel

@@ -154,9 +154,7 @@ std::vector<Tensor> execute_external(const Kernel& k, std::span<const Tensor> in
   for (Expr v : shape_parameters(k)) dims.push_back(variables.at(v.get()));
   std::vector<Tensor> made;
   for (const Buffer* b : k.outputs) {
-    Shape shape;
-    for (Expr e : b->shape) shape.push_back(*evaluate(e, variables));
-    made.emplace_back(b->dtype, shape);
+    made.emplace_back(b->dtype, shape_at(b->shape, variables));
   }
   std::vector<Guarded> memory;
   std::vector<void*> buffers;

@@ -88,20 +88,9 @@ double round_to(DType d, double v) {
   return float_of_bits(d, bits_of_double(d, v));
 }
 
-int64_t to_integer(DType d, double v) {
-  if (d.is_bool()) return v != 0;
-  if (std::isnan(v)) return 0;
-  if (d == kUInt64 && v >= 0x1p63) return of_bits(v >= 0x1p64 ? UINT64_MAX : static_cast<uint64_t>(v));
-  if (v >= 0x1p63) return wrap(d, INT64_MAX);
-  if (v <= -0x1p63) return wrap(d, INT64_MIN);
-  return wrap(d, static_cast<int64_t>(v));
-}
+int64_t to_integer(DType d, double v) { return d.is_bool() ? v != 0 : integer_of_real(d, v); }
 
-double to_real(DType d, DType from, int64_t v) {
-  // A 64-bit integer is rounded once, straight to the dtype.
-  if (d == kFloat32) return from == kUInt64 ? static_cast<float>(bits(v)) : static_cast<float>(v);
-  return round_to(d, from == kUInt64 ? static_cast<double>(bits(v)) : static_cast<double>(v));
-}
+double to_real(DType d, DType from, int64_t v) { return real_of_integer(d, from, v); }
 
 int64_t binary(ExprKind kind, DType d, int64_t a, int64_t b) {
   const bool is_unsigned = d == kUInt64;

@@ -16,8 +16,7 @@ int64_t wrapping_mul(int64_t a, int64_t b);
 // The value that the dtype holds after wrapping; to bool: != 0.
 int64_t wrap(DType d, int64_t v);
 double round_to(DType d, double v);
-int64_t to_integer(DType d,
-                   double v);  // truncates; NaN is 0; what does not fit 64 bits is clamped, then wraps
+int64_t to_integer(DType d, double v);  // see integer_of_real; to bool: != 0
 double to_real(DType d, DType from, int64_t v);
 
 // A binary operation on integers or booleans of dtype d. Throws relay::Trap for a division by zero and for a

@@ -56,6 +56,17 @@ class Validator {
     if (!buffers_.insert(b).second) report(cat("buffer `", b->name.text(), "` is declared twice"));
     if (!ids_.insert(b->id).second) report(cat("buffer `", b->name.text(), "` has the id of another one"));
     strides(*b);
+    countable(*b);
+  }
+  // No tensor has more bytes than 63 bits count.
+  void countable(const Buffer& b) {
+    const auto may_be_empty = [](const Expr& e) { return e->kind != ExprKind::kInt || e->int_value == 0; };
+    if (std::any_of(b.shape.begin(), b.shape.end(), may_be_empty)) return;
+    auto bytes = static_cast<int64_t>(b.dtype.bytes());
+    for (Expr e : b.shape) {
+      if (__builtin_mul_overflow(bytes, e->int_value, &bytes))
+        return report(cat("`", b.name.text(), "` has more bytes than 63 bits count"));
+    }
   }
   void read_extents() {
     std::unordered_set<const ExprNode*> told;

@@ -107,20 +107,45 @@ Value evaluate_expansion(const OpDef& op, std::span<const Value> args, const Att
 
 }  // namespace
 
+Type relate(Relation& r, const OpDef& op, const Attrs& attrs) {
+  const Type result = op.relate(r, attrs);
+  // A result may be parts of types that are not known, so not `flatten`.
+  for_each_leaf<Type>(
+      std::span(&result, 1), [](Type t) { return fields_of(t); },
+      [&](Type leaf) {
+        const auto* t = leaf ? leaf->as<TensorType>() : nullptr;
+        if (!t) return;
+        for (size_t i = 0; i < t->rank(); ++i) {
+          r.require_fits(t->dims[i], kAttributes, cat("dimension ", i, " of the result"));
+          if (t->dims[i].is_const() && t->dims[i].value() < 0) {
+            throw RelationError{kAttributes,
+                                cat("the result would have the type `", relay::show(result, 80), "`"),
+                                kNoOther, "negative-result-dim"};
+          }
+        }
+      });
+  return result;
+}
+
+void require_countable(Type result) {
+  for_each_leaf<Type>(
+      std::span(&result, 1), [](Type t) { return fields_of(t); },
+      [&](Type leaf) {
+        const auto* t = leaf ? leaf->as<TensorType>() : nullptr;
+        if (!t || is_countable(*t)) return;
+        throw RelationError{
+            kAttributes,
+            cat("the result would be a `", relay::show(t, 80), "`, which has more bytes than 63 bits count"),
+            kNoOther, "tensor-too-large"};
+      });
+}
+
 Type infer(Context& context, const OpDef& op, std::span<const Type> args, const Attrs& attrs) {
   if (args.size() != op.params.size()) {
     throw RelationError{kAttributes, cat("takes ", op.params.size(), " arguments, not ", args.size())};
   }
   Relation r(context, args);
-  const Type result = op.relate(r, attrs);
-  for (const TensorType* t : flatten(std::span<const Type>(&result, 1))) {
-    for (Dim d : t->dims) {
-      if (d.is_const() && d.value() < 0) {
-        throw RelationError{kAttributes, cat("the result would have the shape ", relay::show(t, 80))};
-      }
-    }
-  }
-  return result;
+  return relate(r, op, attrs);
 }
 
 Expr call(Builder& b, const OpDef& op, std::span<const Expr> args, const std::vector<AttrArg>& attrs) {
@@ -154,15 +179,23 @@ Value evaluate(Context& context, const OpDef& op, std::span<const Value> args, c
   std::vector<Tensor> out(out_types.size());
   const auto reserve = [&](size_t i) {
     try {
-      if (const std::optional<Shape> shape = out_types[i]->static_shape())
+      if (const std::optional<Shape> shape = out_types[i]->static_shape()) {
         out[i] = Tensor(out_types[i]->dtype, *shape);
+      } else if (!op.extents) {  // the data do not tell it either
+        throw Trap(cat("`", op.name, "`: the shape of the result is not known (called with ",
+                       show_types(types), ")"));
+      }
     } catch (const std::bad_alloc&) {
       throw Exhausted(
           cat("not enough memory for the result of `", op.name, "`, ", relay::show(out_types[i], 80)));
     }
   };
   for (size_t i = 0; i < out.size(); ++i) reserve(i);
-  op.evaluate(attrs, flatten(args), out);
+  // Results without elements need no work, however large their other extents are. But an update may have no place in one.
+  const bool nothing =
+      op.effects == Effects::kNone &&
+      std::all_of(out.begin(), out.end(), [](const Tensor& t) { return t.defined() && t.size() == 0; });
+  if (!nothing) op.evaluate(attrs, flatten(args), out);
   for (size_t i = 0; i < out.size(); ++i) {
     CHECK(out[i].defined() && out[i].dtype() == out_types[i]->dtype && out[i].rank() == out_types[i]->rank(),
           cat("`", op.name, "` evaluated to something else than its relation says"));

@@ -10,6 +10,11 @@
 
 namespace relay::op {
 
+// Asks the operator's relation. Throws a RelationError besides for an extent of the result that is negative or does not fit
+// 64 bits.
+Type relate(Relation& r, const OpDef& op, const Attrs& attrs);
+// Throws a RelationError for a result with more bytes than 63 bits count. For the type check: a run has a limit instead.
+void require_countable(Type result);
 // The result type of a call with these argument types. Throws RelationError.
 Type infer(Context& context, const OpDef& op, std::span<const Type> args, const Attrs& attrs);
 

@@ -6,6 +6,7 @@
 namespace relay::op {
 
 std::vector<int64_t> broadcast_elements(const Shape& from, const Shape& to) {
+  if (element_count(to) == 0) return {};
   // step[d]: how far one goes in `from` for one step along dimension d of `to`.
   std::vector<int64_t> step(to.size(), 0);
   int64_t stride = 1;

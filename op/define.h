@@ -137,7 +137,7 @@ struct Spec {
   std::string not_differentiable = {};
   Type (*relate)(Relation& r, const A& a) = nullptr;
   void (*evaluate)(const A& a, Args in, Results out) = nullptr;
-  bool (*traps)(const A& a, Type result) = nullptr;
+  bool (*traps)(const A& a, std::span<const Type> args, Type result) = nullptr;
   bool (*by_rows)(const A& a, size_t rank) = nullptr;
   Expr (*expand)(Builder& b, const A& a, const Site& c) = nullptr;
   std::vector<Expr> (*differentiate)(Builder& b, const A& a, const Site& c) = nullptr;
@@ -199,7 +199,9 @@ OpDef define(Spec<A> s) {
     };
   }
   if (s.traps) {
-    d.traps = [rule = s.traps](const Attrs& a, Type result) { return rule(read_attrs<A>(a), result); };
+    d.traps = [rule = s.traps](const Attrs& a, std::span<const Type> args, Type result) {
+      return rule(read_attrs<A>(a), args, result);
+    };
   }
   d.check_attrs = [](const Attrs& a) {
     std::vector<AttrError> errors;

@@ -72,8 +72,8 @@ struct AttrError {
 
 // Tensor arguments, flattened: a tuple argument contributes its fields.
 using Args = std::span<const Tensor>;
-// Results, flattened likewise, already allocated with the shapes that `relate` gave. Where a shape is not known
-// before the data is (a `?`), the tensor is undefined and `evaluate` makes it.
+// Results, flattened likewise, already allocated with the shapes that `relate` gave. Where the data tell a shape (see
+// OpDef::extents), the tensor is undefined and `evaluate` makes it.
 using Results = std::span<Tensor>;
 
 // One call that is differentiated or expanded. Arguments and their types are as in the program (not flattened).
@@ -131,8 +131,8 @@ struct OpDef {
   // in order. It traps where there are none, and `lower` is asked for results of these extents. Such an operator is opaque.
   std::function<kernel::Tensor(kernel::Builder&, const Attrs&, const Lowering&)> extents = {};
   std::function<std::vector<AttrError>(const Attrs&)> check_attrs = {};
-  // Of Effects::kTraps: could a call with this type of result fail on some values? Null: every call could.
-  std::function<bool(const Attrs&, Type result)> traps = {};
+  // Of Effects::kTraps: could a call with these types of arguments and result fail on some values? Null: every call could.
+  std::function<bool(const Attrs&, std::span<const Type> args, Type result)> traps = {};
 };
 
 }  // namespace relay::op

@@ -82,7 +82,12 @@ size_t Relation::axis(int64_t axis, size_t rank) {
   return static_cast<size_t>(axis < 0 ? axis + r : axis);
 }
 
+void Relation::require_fits(Dim d, int arg, std::string_view what) {
+  if (d.is_too_large()) fail(arg, cat(what, ": an extent does not fit 64 bits"), "dim-overflow");
+}
+
 Dim Relation::same(Dim a, Dim b, int arg, std::string_view what, int other) {
+  for (Dim d : {a, b}) require_fits(d, arg, what);
   switch (prove_equal(a, b)) {
     case Proof::kProved: break;
     case Proof::kRefuted:

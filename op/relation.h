@@ -61,6 +61,8 @@ class Relation {
   size_t axis(int64_t axis, size_t rank);
   // The two dims must be equal. Gives the one that says more; unknown ones become run-time checks.
   Dim same(Dim a, Dim b, int arg, std::string_view what, int other = kNoOther);
+  // Fails for an extent that does not fit 64 bits.
+  void require_fits(Dim d, int arg, std::string_view what);
   // Numpy broadcasting of two shapes, aligned at the right.
   std::vector<Dim> broadcast(std::span<const Dim> a, std::span<const Dim> b, int arg_a, int arg_b);
 

@@ -8,7 +8,10 @@
 namespace relay::passes {
 bool may_trap_on_values(const Call& call, const op::OpDef& op) {
   if (op.effects != op::Effects::kTraps) return false;
-  return !op.traps || !call.type || op.traps(call.attrs, call.type);
+  if (!op.traps || !call.type) return true;
+  std::vector<Type> args;
+  for (Expr arg : call.args) args.push_back(arg->type);
+  return op.traps(call.attrs, args, call.type);
 }
 
 Fit fit_of(Context& context, const Call& call, const op::OpDef& op) {
@@ -22,7 +25,7 @@ Fit fit_of(Context& context, const Call& call, const op::OpDef& op) {
   if (is_static) return Fit::kProved;
   try {
     op::Relation relation(context, types);
-    op.relate(relation, call.attrs);
+    op::relate(relation, op, call.attrs);
     return relation.checks().empty() ? Fit::kProved : Fit::kChecked;
   } catch (const op::RelationError&) {
     return Fit::kUnknown;

@@ -259,7 +259,7 @@ class Lowerer {
     std::vector<Type> types;
     for (Expr arg : call.args) types.push_back(f.types.at(arg));
     op::Relation relation(context_, types);
-    def.relate(relation, call.attrs);
+    op::relate(relation, def, call.attrs);
     for (const op::DimCheck& check : relation.checks()) {
       const kernel::Expr a = check.a.expr(context_.pool()), b = check.b.expr(context_.pool()),
                          one = context_.pool().integer(1);

@@ -6,7 +6,16 @@
 namespace relay::passes {
 namespace {
 
-uint64_t aligned(uint64_t bytes) { return (bytes + kPlaceAlignment - 1) / kPlaceAlignment * kPlaceAlignment; }
+uint64_t aligned(uint64_t bytes) {
+  constexpr uint64_t kMost = UINT64_MAX / kPlaceAlignment * kPlaceAlignment;
+  return bytes > kMost ? kMost : (bytes + kPlaceAlignment - 1) / kPlaceAlignment * kPlaceAlignment;
+}
+
+// Saturates: no memory is that large, and whoever asks for it is told so.
+uint64_t sum(uint64_t a, uint64_t b) {
+  uint64_t out = 0;
+  return __builtin_add_overflow(a, b, &out) ? UINT64_MAX : out;
+}
 
 std::vector<size_t> in_order(size_t count, const std::function<bool(size_t, size_t)>& before) {
   std::vector<size_t> order(count);
@@ -32,13 +41,13 @@ Places find_places(std::span<const Life> lives, std::span<const uint64_t> bytes)
     uint64_t begin = 0;
     for (const Range& other : placed) {
       if (other.life.last < lives[i].first || lives[i].last < other.life.first) continue;
-      if (other.begin >= begin + size(i)) break;
+      if (other.begin >= sum(begin, size(i))) break;
       begin = std::max(begin, other.end);
     }
-    const Range r{begin, begin + size(i), lives[i]};
+    const Range r{begin, sum(begin, size(i)), lives[i]};
     out.offsets[i] = begin;
     out.bytes = std::max(out.bytes, r.end);
-    out.bytes_without_sharing += size(i);
+    out.bytes_without_sharing = sum(out.bytes_without_sharing, size(i));
     placed.insert(std::upper_bound(placed.begin(), placed.end(), r,
                                    [](const Range& a, const Range& b) { return a.begin < b.begin; }),
                   r);

@@ -46,6 +46,13 @@ TEST(Places, ASlotGoesToOneOfTheSameSizeFirst) {
             (std::vector<size_t>{0, 1, 1, 0, 0}));
 }
 
+TEST(Places, WhatNoMemoryHoldsDoesNotWrapAround) {
+  const std::vector<Life> lives{{0, 1}, {0, 1}, {0, 1}};
+  const std::vector<uint64_t> bytes{uint64_t{1} << 63, uint64_t{1} << 63, 64};
+  EXPECT_EQ(find_places(lives, bytes).bytes, UINT64_MAX);
+  EXPECT_EQ(find_places(lives, bytes).bytes_without_sharing, UINT64_MAX);
+}
+
 TEST(Places, NothingTakesNothing) {
   EXPECT_EQ(find_places({}, {}).bytes, 0u);
   EXPECT_TRUE(find_slots({}, [](size_t, size_t) { return true; }).empty());

@@ -67,6 +67,8 @@ class Planner {
 
   static uint64_t bytes_of(const TensorType& t) {
     const std::optional<Shape> shape = t.static_shape();
+    // What no number says no memory holds: the run is told so.
+    if (!is_countable(t)) return UINT64_MAX;
     return shape ? static_cast<uint64_t>(*element_count(*shape)) * t.dtype.bytes() : 0;
   }
 

@@ -111,4 +111,28 @@ uint16_t bits_of_double(DType dtype, double value) {
 
 uint16_t bits_of_float(DType dtype, float value) { return bits_of_double(dtype, value); }
 
+double real_of_integer(DType to, DType from, int64_t value) {
+  const bool upper = from.is_unsigned_int() && value < 0;  // of uint64
+  const auto bits = static_cast<uint64_t>(value);
+  if (to == kFloat64) return upper ? static_cast<double>(bits) : static_cast<double>(value);
+  if (to == kFloat32) return upper ? static_cast<float>(bits) : static_cast<float>(value);
+  // A double holds 53 bits. Of a larger number it gets the first ones and, in the last place, whether others follow ("rounded to
+  // odd"): rounding that again is rounding once.
+  const uint64_t magnitude = upper || value >= 0 ? bits : 0 - bits;
+  const uint64_t odd = (magnitude >> 11) | ((magnitude & 2047) != 0);
+  const double wide =
+      magnitude >> 53 ? std::ldexp(static_cast<double>(odd), 11) : static_cast<double>(magnitude);
+  return float_of_bits(to, bits_of_double(to, upper || value >= 0 ? wide : -wide));
+}
+
+int64_t integer_of_real(DType to, double value) {
+  if (std::isnan(value)) return 0;
+  const bool is_signed = to.is_signed_int();
+  const double end = std::ldexp(1.0, to.bits - is_signed);  // the first number that is too large
+  const uint64_t most = ~uint64_t{0} >> (64 - to.bits + is_signed);
+  if (value >= end) return static_cast<int64_t>(most);
+  if (is_signed) return value <= -end ? -static_cast<int64_t>(most) - 1 : static_cast<int64_t>(value);
+  return value <= 0 ? 0 : static_cast<int64_t>(static_cast<uint64_t>(value));
+}
+
 }  // namespace relay

@@ -51,14 +51,6 @@ int64_t wrap4(DType d, int64_t v) {
   return d.is_signed_int() && low >= 8 ? low - 16 : low;
 }
 
-// Truncation toward zero, made total: NaN is 0, what does not fit is clamped to 64 bits before it wraps.
-int64_t truncate(double v) {
-  if (std::isnan(v)) return 0;
-  if (v >= 0x1p63) return std::numeric_limits<int64_t>::max();
-  if (v <= -0x1p63) return std::numeric_limits<int64_t>::min();
-  return static_cast<int64_t>(v);
-}
-
 template <class T>
 double load(DType d, T raw) {
   if (small_float(d)) return float_of_bits(d, static_cast<uint16_t>(raw));
@@ -67,7 +59,7 @@ double load(DType d, T raw) {
 
 template <class T>
 int64_t load_int(DType d, T raw) {
-  if (d.is_float()) return truncate(load(d, raw));
+  if (d.is_float()) return integer_of_real(kInt64, load(d, raw));
   return static_cast<int64_t>(raw);
 }
 
@@ -83,13 +75,16 @@ BoundMemory::BoundMemory(MemoryBound& bound) : outer_(std::exchange(memory_bound
 BoundMemory::~BoundMemory() { memory_bound = outer_; }
 
 std::optional<int64_t> element_count(std::span<const int64_t> shape) {
-  // A zero anywhere makes the count zero, but the others must still be sane.
-  int64_t n = 1;
+  // A zero anywhere makes the count zero, however large the others are.
   for (int64_t d : shape) {
     if (d < 0) return std::nullopt;
-    if (__builtin_mul_overflow(n, std::max<int64_t>(d, 1), &n)) return std::nullopt;
   }
-  return std::find(shape.begin(), shape.end(), 0) != shape.end() ? 0 : n;
+  if (std::find(shape.begin(), shape.end(), 0) != shape.end()) return 0;
+  int64_t n = 1;
+  for (int64_t d : shape) {
+    if (__builtin_mul_overflow(n, d, &n)) return std::nullopt;
+  }
+  return n;
 }
 
 std::string show(const Shape& shape) {
@@ -146,9 +141,7 @@ void Tensor::set(int64_t i, double value) {
   if (dtype_.is_bool()) {
     static_cast<uint8_t*>(data_)[i] = value != 0;
   } else if (dtype_.is_int()) {
-    // Beyond int64 lies the upper half of uint64.
-    const bool upper = dtype_ == kUInt64 && value >= 0x1p63 && value < 0x1p64;
-    set_int(i, upper ? static_cast<int64_t>(static_cast<uint64_t>(value)) : truncate(value));
+    set_int(i, integer_of_real(dtype_, value));
   } else if (small_float(dtype_)) {
     const uint16_t raw = bits_of_double(dtype_, value);
     with_storage(dtype_, [&]<class T>(T) { static_cast<T*>(data_)[i] = static_cast<T>(raw); });
@@ -161,7 +154,7 @@ void Tensor::set_int(int64_t i, int64_t value) {
   if (dtype_.is_bool()) {
     static_cast<uint8_t*>(data_)[i] = value != 0;
   } else if (dtype_.is_float()) {
-    set(i, static_cast<double>(value));
+    set(i, real_of_integer(dtype_, kInt64, value));
   } else {
     if (dtype_.bits == 4) value = wrap4(dtype_, value);
     with_storage(dtype_, [&]<class T>(T) { static_cast<T*>(data_)[i] = static_cast<T>(value); });
@@ -204,8 +197,8 @@ Tensor Tensor::converted(DType dtype) const {
   for (int64_t i = 0; i < size_; ++i) {
     if (dtype_.is_float()) {
       t.set(i, get(i));
-    } else if (dtype.is_float() && dtype_ == kUInt64) {
-      t.set(i, get(i));
+    } else if (dtype.is_float()) {
+      t.set(i, real_of_integer(dtype, dtype_, get_int(i)));
     } else {
       t.set_int(i, get_int(i));
     }

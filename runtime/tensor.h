@@ -75,8 +75,9 @@ class Tensor {
   int64_t size() const { return size_; }  // number of elements
   size_t bytes() const { return static_cast<size_t>(size_) * dtype_.bytes(); }
 
-  // Element `i` in row-major order. get/set convert through double (exact for all but large 64-bit
-  // integers); get_int/set_int through int64 (wrapping). Storing rounds to nearest even, integers wrap.
+  // Element `i` in row-major order. `get` gives a double (exact for all but large 64-bit integers), `get_int` an int64 (a uint64
+  // by its bits). Storing rounds once, to nearest even. As an integer, `set` stores the nearest one that the dtype has (see
+  // integer_of_real), and `set_int` wraps.
   double get(int64_t i) const;
   int64_t get_int(int64_t i) const;
   void set(int64_t i, double value);
@@ -100,7 +101,7 @@ class Tensor {
 
   Tensor copy() const;
   Tensor reshaped(Shape shape) const;   // shares the elements; the count must agree
-  Tensor converted(DType dtype) const;  // element by element: to bool is != 0, float to integer truncates
+  Tensor converted(DType dtype) const;  // element by element, as `cast` does
 
  private:
   DType dtype_;

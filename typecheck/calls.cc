@@ -3,29 +3,11 @@
 
 #include "base/cat.h"
 #include "base/check.h"
+#include "op/apply.h"
 #include "op/registry.h"
 #include "typecheck/inference.h"
 
 namespace relay::typecheck {
-namespace {
-
-bool has_negative_dim(Type root) {
-  std::vector<Type> pending{root};
-  while (!pending.empty()) {
-    const Type t = pending.back();
-    pending.pop_back();
-    if (const auto* tensor = t->as<TensorType>()) {
-      for (Dim d : tensor->dims) {
-        if (d.is_const() && d.value() < 0) return true;
-      }
-    } else if (const auto* tuple = t->as<TupleType>()) {
-      pending.insert(pending.end(), tuple->fields.begin(), tuple->fields.end());
-    }
-  }
-  return false;
-}
-
-}  // namespace
 
 Type Inference::call(const Call* n) {
   if (const auto* op = n->callee->as<OpRef>()) return operator_call(n, *op->op);
@@ -226,11 +208,8 @@ void Inference::ask(Task& task) {
   } else
     try {
       op::Relation relation(context_, args);
-      const Type found = task.op->relate(relation, task.attrs());
-      if (has_negative_dim(found)) {
-        throw op::RelationError{op::kAttributes, cat("the result would have the type `", text(found), "`"),
-                                -2, "negative-result-dim"};
-      }
+      const Type found = op::relate(relation, *task.op, task.attrs());
+      op::require_countable(found);
       for (const auto& [arg, type] : relation.assigned()) {
         const Expr at = call ? call->args[static_cast<size_t>(arg)] : task.e;
         agree(place(at, task.e), cat("argument ", arg, " of `", task.op->name, "`"), type,

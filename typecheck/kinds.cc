@@ -112,6 +112,9 @@ class KindCheck {
                         def->params.size() == 1 ? " type, not " : " types, not ", data->args.size());
           other = def->span;
         }
+      } else if (const auto* tensor = t->as<TensorType>(); tensor && !is_countable(*tensor)) {
+        slug = "tensor-too-large";
+        message = cat("a `", show(tensor, 80), "` has more bytes than 63 bits count");
       } else if (const auto* relation = t->as<RelationType>()) {
         std::tie(slug, message) = wrong_relation(*relation);
       } else if (const auto* fn = t->as<FnType>()) {

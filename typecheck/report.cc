@@ -186,6 +186,8 @@ std::string_view remedy(std::string_view slug) {
   if (slug == "ambiguous-type") return "a type annotation would settle it";
   if (slug == "negative-result-dim")
     return "no extent is negative: the attributes take away more than there is";
+  if (slug == "dim-overflow" || slug == "tensor-too-large")
+    return "extents and numbers of bytes are integers of 64 bits with a sign";
   if (slug == "not-a-tensor") return "operators take tensors; `%x.0` is the first field of a tuple";
   if (slug == "not-a-tuple-of-tensors")
     return "several tensors are written as a tuple: `(%x, %y)`, and one as `(%x,)`";

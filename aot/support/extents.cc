@@ -1,15 +1,37 @@
 // Extents that are known when the program runs; part of the artifacts that have some (see interface.cc).
 
-// What is divided by 0 is no extent.
+// What does not fit 64 bits, and what is divided by 0, is no extent; nor is what is made of that, except 0 times it.
+constexpr int64_t kNoExtent = INT64_MIN;
+
+[[maybe_unused]] inline int64_t sum_of(int64_t a) { return a; }
+template <class... More>
+int64_t sum_of(int64_t a, int64_t b, More... more) {
+  int64_t sum = 0;
+  const bool fits = a != kNoExtent && b != kNoExtent && !__builtin_add_overflow(a, b, &sum);
+  return sum_of(fits ? sum : kNoExtent, more...);
+}
+[[maybe_unused]] inline int64_t product_of(int64_t a) { return a; }
+template <class... More>
+int64_t product_of(int64_t a, int64_t b, More... more) {
+  int64_t product = 0;
+  const bool fits =
+      a == 0 || b == 0 || (a != kNoExtent && b != kNoExtent && !__builtin_mul_overflow(a, b, &product));
+  return product_of(fits ? product : kNoExtent, more...);
+}
+[[maybe_unused]] inline int64_t difference_of(int64_t a, int64_t b) {
+  return b == kNoExtent ? kNoExtent : sum_of(a, -b);
+}
 [[maybe_unused]] inline int64_t floor_div(int64_t a, int64_t b) {
-  if (b == 0) return INT64_MIN;
+  if (b == 0 || a == kNoExtent || b == kNoExtent) return kNoExtent;
   return a / b - (a % b != 0 && (a < 0) != (b < 0));
 }
 [[maybe_unused]] inline int64_t floor_mod(int64_t a, int64_t b) {
-  return b == 0 ? INT64_MIN : a - b * floor_div(a, b);
+  return b == 0 || a == kNoExtent || b == kNoExtent ? kNoExtent : a - b * floor_div(a, b);
 }
 [[maybe_unused]] inline int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
-[[maybe_unused]] inline int64_t greatest(int64_t a, int64_t b) { return a < b ? b : a; }
+[[maybe_unused]] inline int64_t greatest(int64_t a, int64_t b) {
+  return a == kNoExtent || b == kNoExtent ? kNoExtent : a < b ? b : a;
+}
 
 // Lays the slots of a workspace one after the other.
 class Layout {

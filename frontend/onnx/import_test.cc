@@ -372,6 +372,32 @@ TEST(Import, RefusesWhatIsOverTheLimits) {
   expect_refused(steps, ImportFailure::kLimit, "longer than the limit of 4096");
 }
 
+TEST(Import, ASliceBackwardsStartsAtAnElement) {
+  // ONNX moves the start into [0, extent - 1] and the end into [-1, extent - 1], after adding the extent to what is negative.
+  struct Case {
+    int extent;
+    int64_t start, end, step;
+    std::string taken;
+  };
+  const Case cases[] = {{2, -3, -3, -2, "1"},        {2, -3, -4, -1, "1"},       {2, -3, 0, -1, "0"},
+                        {3, -7, INT64_MIN, -1, "1"}, {3, -1, -7, -1, "3"},       {3, 7, -7, -2, "2"},
+                        {3, -3, -3, -1, "0"},        {0, -3, -3, -1, "0"},       {3, -7, -7, 1, "0"},
+                        {4, -2, INT64_MIN, -1, "3"}, {1, -2, INT64_MIN, -3, "1"}};
+  for (const Case& c : cases) {
+    TestModel m;
+    m.input("x", {c.extent})
+        .ints("start", {c.start})
+        .ints("end", {c.end})
+        .ints("axes", {0})
+        .ints("steps", {c.step});
+    m.node("Slice", {"x", "start", "end", "axes", "steps"}, {"y"}).output("y");
+    const Imported out = import_model(m);
+    EXPECT_EQ(out.type, "Tensor[(" + c.taken + "), float32]")
+        << c.extent << " from " << c.start << " to " << c.end << " by " << c.step << "\n"
+        << out.messages;
+  }
+}
+
 TEST(Import, RefusesShapesThatGrowWithoutBound) {
   // (n + 1) squared, and squared again: the number of terms doubles each time.
   TestModel m;

@@ -245,7 +245,9 @@ Known slice(Node& n, const Inputs& in) {
       out.elements.push_back(in[0].elements[static_cast<size_t>(i)]);
     }
   } else {
-    for (int64_t i = bound(begin, -1, extent - 1), stop = end < -extent ? -1 : bound(end, -1, extent - 1);
+    // A start before the first element is the first element, if there is one.
+    for (int64_t i = bound(begin, extent > 0 ? 0 : -1, extent - 1),
+                 stop = end < -extent ? -1 : bound(end, -1, extent - 1);
          i > stop; i += std::max(step, -extent)) {
       out.elements.push_back(in[0].elements[static_cast<size_t>(i)]);
     }

@@ -95,6 +95,12 @@ Results slice_between(Node& n, std::vector<Dim> begin, std::vector<Dim> end, std
     const Dim extent = n.tensor(0).dims[static_cast<size_t>(axes[i])];
     if (steps[i] > 0 && !extent.is_const() && end[i].is_const() && end[i].value() >= kEnd)
       end[i] = Dim(INT64_MAX);
+    // A start before the first element is the first element. As a bound of strided_slice, and in Python, it is the place before it,
+    // from which nothing goes backwards.
+    if (steps[i] < 0 && begin[i].is_const() && begin[i].value() < -1 && !extent.is_unknown()) {
+      const Dim start = max(extent + begin[i], Dim(0));
+      if (!start.is_const() || start == Dim(0)) begin[i] = start;
+    }
   }
   if (axes.empty()) return {n.input(0)};
   return {n.call(kStridedSlice, {n.input(0)},

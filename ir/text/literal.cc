@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <re2/re2.h>
 
+#include <bit>
 #include <charconv>
 #include <cmath>
 #include <cstring>
@@ -49,6 +50,46 @@ std::optional<T> rounded(std::string_view digits) {
   return small ? std::optional<T>(0) : std::nullopt;
 }
 
+// A positive decimal number: its digits from the first that is not 0, and the power of ten of that one.
+struct Decimal {
+  std::string digits;
+  int64_t exponent = 0;
+};
+Decimal decimal_of(std::string_view text) {
+  Decimal out;
+  const size_t e = text.find_first_of("eE");
+  int64_t written = 0;
+  if (e != std::string_view::npos) {
+    const size_t begin = e + 1 + (text[e + 1] == '+');
+    std::from_chars(text.data() + begin, text.data() + text.size(), written);
+  }
+  int64_t before_point = 0;
+  bool point = false;
+  for (char c : text.substr(0, e)) {
+    if (c == '.') point = true;
+    if (c == '.') continue;
+    if (!out.digits.empty() || c != '0') out.digits += c;
+    if (!point && !out.digits.empty()) ++before_point;
+    if (point && out.digits.empty()) --before_point;
+  }
+  while (!out.digits.empty() && out.digits.back() == '0') out.digits.pop_back();
+  out.exponent = written + before_point - 1;
+  return out;
+}
+
+// The double nearest to a number may lie in the middle between two of a small format. Then this gives the double beside it, on the
+// side where the number is, so that rounding the result is rounding the number once.
+double off_the_middle(std::string_view number, double nearest) {
+  constexpr uint64_t kBeyondSmall = 0xffffffff;  // bits that are 0 in every middle
+  if ((std::bit_cast<uint64_t>(nearest) & kBeyondSmall) != 0 || nearest == 0) return nearest;
+  char exact[1100];  // a double has at most 767 digits
+  const auto end = std::to_chars(exact, exact + sizeof exact, nearest, std::chars_format::scientific, 766);
+  const Decimal a = decimal_of(number), b = decimal_of({exact, end.ptr});
+  if (a.exponent == b.exponent && a.digits == b.digits) return nearest;
+  const bool above = a.exponent != b.exponent ? a.exponent > b.exponent : a.digits > b.digits;
+  return std::nextafter(nearest, above ? INFINITY : 0.0);
+}
+
 LiteralError out_of_range(const Number& n, DType d) {
   return {"literal-out-of-range",
           cat("`", n.negative ? "-" : "", n.digits.substr(0, 60), "` does not fit `", d.name(), "`")};
@@ -83,7 +124,7 @@ std::optional<LiteralError> store_float(const Number& n, Tensor& into, int64_t i
   } else {
     const std::optional<double> f = rounded<long double, double>(n.digits);
     if (!f) return out_of_range(n, d);
-    value = *f;
+    value = d == kFloat64 ? *f : off_the_middle(n.digits, *f);
   }
   into.set(i, std::copysign(value, sign));
   const bool finite = n.digits != "inf" && n.digits != "nan";

@@ -178,7 +178,7 @@ Value* Arithmetic::absolute(Value* v) {
 
 // --- Conversions ---
 
-Value* Arithmetic::cast(DType to, DType from, Value* v, bool fits_int32) {
+Value* Arithmetic::cast(DType to, DType from, Value* v, bool was_clamped) {
   if (to.is_bool()) {
     if (from.is_bool()) return v;
     return from.is_float() ? make_.CreateFCmpUNE(v, real(v, 0)) : make_.CreateICmpNE(v, number(v, 0));
@@ -190,6 +190,7 @@ Value* Arithmetic::cast(DType to, DType from, Value* v, bool fits_int32) {
       // What does not fit a float is rounded once, straight to the small dtype.
       const bool wide = is_small_float(to) && from.is_int() && from.bits > 16;
       Type* first = wide ? like(make_.getDoubleTy(), v) : type;
+      if (wide && from.bits == 64) v = odd_in_double(from, v);
       f = from.is_signed_int() ? make_.CreateSIToFP(v, first) : make_.CreateUIToFP(v, first);
       if (wide) f = odd_float_of(f);
     } else if (from == kFloat64) {
@@ -199,27 +200,33 @@ Value* Arithmetic::cast(DType to, DType from, Value* v, bool fits_int32) {
     }
     return to == from ? f : rounded(to, f);
   }
-  if (from.is_float()) return rounded(to, integer_of(to, v, fits_int32));
+  if (from.is_float()) return integer_of(to, v, was_clamped);
   const bool extends_sign = from.is_signed_int();
   Type* type = like(value_type(to), v);
   return rounded(to, extends_sign ? make_.CreateSExtOrTrunc(v, type) : make_.CreateZExtOrTrunc(v, type));
 }
 
-// Truncated, NaN is 0, beyond 64 bits is clamped; then wrapped.
-Value* Arithmetic::integer_of(DType to, Value* v, bool fits_int32) {
+// See integer_of_real.
+Value* Arithmetic::integer_of(DType to, Value* v, bool was_clamped) {
   Type* type = like(value_type(to), v);
-  if (fits_int32) {
+  if (was_clamped) {
     Value* n = make_.CreateSelect(make_.CreateFCmpORD(v, v), v, real(v, 0));
     n = make_.CreateFPToSI(n, like(make_.getInt32Ty(), v));
     return make_.CreateSExtOrTrunc(n, type);
   }
-  Type* wide = like(make_.getInt64Ty(), v);
-  Value* n = make_.CreateIntrinsic(::llvm::Intrinsic::fptosi_sat, {wide, v->getType()}, {v});
-  if (to == kUInt64) {
-    Value* large = make_.CreateIntrinsic(::llvm::Intrinsic::fptoui_sat, {wide, v->getType()}, {v});
-    n = make_.CreateSelect(make_.CreateFCmpOGE(v, real(v, 0x1p63)), large, n);
-  }
-  return make_.CreateTrunc(n, type);
+  Type* exact = like(make_.getIntNTy(to.bits), v);
+  const bool is_signed = to.is_signed_int();
+  Value* n = make_.CreateIntrinsic(is_signed ? ::llvm::Intrinsic::fptosi_sat : ::llvm::Intrinsic::fptoui_sat,
+                                   {exact, v->getType()}, {v});
+  return is_signed ? make_.CreateSExtOrTrunc(n, type) : make_.CreateZExtOrTrunc(n, type);
+}
+
+Value* Arithmetic::odd_in_double(DType from, Value* v) {
+  Value* last = number(v, 2047);
+  Value* first = make_.CreateAnd(v, make_.CreateNot(last));
+  Value* odd = make_.CreateSelect(make_.CreateICmpEQ(first, v), v, make_.CreateOr(first, number(v, 2048)));
+  Value* magnitude = from.is_signed_int() ? absolute(v) : v;
+  return make_.CreateSelect(make_.CreateICmpULE(magnitude, number(v, uint64_t{1} << 53)), v, odd);
 }
 
 Value* Arithmetic::odd_float_of(Value* v) {

@@ -44,8 +44,8 @@ class Arithmetic {
   // The same where one operand of a minimum or maximum is known to be a number.
   enum class Number { kLeft, kRight };
   Value* extreme_of_number(ExprKind kind, Number number, Value* a, Value* b);
-  // `fits_int32`: a floating value that is NaN or lies within 32 bits.
-  Value* cast(DType to, DType from, Value* v, bool fits_int32);
+  // `was_clamped`: a floating value that is NaN or lies within the integer dtype and within 32 bits.
+  Value* cast(DType to, DType from, Value* v, bool was_clamped);
   Value* absolute(Value* v);  // of a signed integer
 
   // Between memory and values.
@@ -59,8 +59,10 @@ class Arithmetic {
   Value* boolean_binary(ExprKind kind, Value* a, Value* b);
   Value* float_binary(ExprKind kind, Value* a, Value* b);
   Value* divide(ExprKind kind, bool is_signed, Value* a, Value* b);
-  Value* integer_of(DType to, Value* v, bool fits_int32);
+  Value* integer_of(DType to, Value* v, bool was_clamped);
   Value* odd_float_of(Value* v);  // a double rounded "to odd", so that rounding it again is rounding once
+  // An integer of 64 bits, rounded "to odd" to one that a double holds.
+  Value* odd_in_double(DType from, Value* v);
   Value* small_float_of(DType d, Value* bits);
   Value* decoded(DType d, Value* bits);
   Value* bits_of_small_float(DType d, Value* v);

@@ -151,7 +151,7 @@ Value* Expressions::compute(const ExprNode* n) {
     case ExprKind::kSelect: return choice(n);
     case ExprKind::kCast:
       return arithmetic_.cast(n->dtype, n->args[0]->dtype, value(n->args[0]),
-                              printing::fits_int32(n->args[0]));
+                              n->dtype.is_int() && printing::was_clamped_to(n->dtype, n->args[0]));
     case ExprKind::kLoad: return load(n);
     case ExprKind::kMath: return math(n);
     default: return binary(n);

@@ -83,9 +83,7 @@ std::vector<relay::Tensor> CompiledKernels::run(size_t i, const Kernel& k,
   std::vector<relay::Tensor> made;
   for (const auto* list : {&k.outputs, &k.temporaries}) {
     for (const Buffer* b : *list) {
-      Shape shape;
-      for (Expr e : memory_shape(*b)) shape.push_back(*evaluate(e, variables));
-      made.emplace_back(b->dtype, shape);
+      made.emplace_back(b->dtype, shape_at(memory_shape(*b), variables));
       buffers.push_back(made.back().data());
     }
   }

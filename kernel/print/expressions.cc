@@ -28,13 +28,17 @@ Level above(Level l) { return static_cast<Level>(static_cast<int>(l) + 1); }
 
 }  // namespace
 
-bool fits_int32(const ExprNode* n) {
+bool was_clamped_to(DType d, const ExprNode* n) {
+  const auto fits = [&](double v) {
+    return std::fabs(v) < 0x1p31 && v >= static_cast<double>(integer_of_real(d, -0x1p31)) &&
+           v <= static_cast<double>(integer_of_real(d, 0x1p31));
+  };
   bool low = false, high = false;
   for (;;) {
     if (n->kind == ExprKind::kMin || n->kind == ExprKind::kMax) {
       const int c = n->args[1]->kind == ExprKind::kFloat ? 1 : 0;
       const ExprNode* bound = n->args[static_cast<size_t>(c)];
-      if (bound->kind != ExprKind::kFloat || !(std::fabs(bound->float_value) < 0x1p31)) return false;
+      if (bound->kind != ExprKind::kFloat || !fits(bound->float_value)) return false;
       (n->kind == ExprKind::kMin ? high : low) = true;
       n = n->args[static_cast<size_t>(1 - c)];
     } else if (n->kind == ExprKind::kMath && n->fn >= Math::kFloor && n->fn <= Math::kRound) {
@@ -371,6 +375,12 @@ Text Expressions::select(const ExprNode* n) {
   return {name, Level::kPrimary};
 }
 
+std::string Expressions::integer_of(DType to, const ExprNode* a, bool is_vector) {
+  const std::string_view each = is_vector ? "_each<" : "<", type = value_type(to);
+  if (was_clamped_to(to, a)) return cat("relay_small_int_of", each, type, ">");
+  return cat("relay_int_of", each, type, to.bits < 8 ? cat(", ", int{to.bits}) : "", ">");
+}
+
 Text Expressions::cast(const ExprNode* n) {
   const ExprNode* a = n->args[0];
   const DType to = n->dtype, from = a->dtype;
@@ -384,14 +394,16 @@ Text Expressions::cast(const ExprNode* n) {
     // Straight from what does not fit a float, with one rounding.
     if (from == kFloat64)
       return rounded(n, {cat("relay_odd_float_of(", operand(a, Level::kChoice), ")"), Level::kPrimary});
+    if (from.is_int() && from.bits == 64)
+      return rounded(n, {cat("relay_odd_float_of(relay_odd_double_of(", operand(a, Level::kChoice), "))"),
+                         Level::kPrimary});
     if (from.is_int() && from.bits > 16)
       return rounded(n,
                      {cat("relay_odd_float_of((double)", operand(a, Level::kUnary), ")"), Level::kPrimary});
     return rounded(n, from.is_float() ? value(a) : converted("float"));
   }
   if (!from.is_float()) return rounded(n, converted(type));
-  const char* function = fits_int32(a) ? "relay_small_int_of<" : "relay_int_of<";
-  return rounded(n, {cat(function, type, ">(", operand(a, Level::kChoice), ")"), Level::kPrimary});
+  return {cat(integer_of(to, a, false), "(", operand(a, Level::kChoice), ")"), Level::kPrimary};
 }
 
 Text Expressions::math(const ExprNode* n) {

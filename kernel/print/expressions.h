@@ -72,6 +72,8 @@ class Expressions {
   Text select(const ExprNode* n);
   Text vector_select(const ExprNode* n);
   Text cast(const ExprNode* n);
+  // The function of the prelude that makes an integer of a floating value, or of each lane.
+  static std::string integer_of(DType to, const ExprNode* a, bool is_vector);
   Text vector_cast(const ExprNode* n);
   Text math(const ExprNode* n);
   // Rounded or wrapped if the node's dtype is a small floating format or a 4-bit integer.
@@ -101,7 +103,7 @@ class Expressions {
   const ExprNode* unrounded_ = nullptr;  // what receives this node's value rounds it anyway
 };
 
-// The value is known to be NaN or to lie within 32 bits: it was clamped.
-bool fits_int32(const ExprNode* n);
+// The floating value is known to be NaN or to lie within the integer dtype and within 32 bits: it was clamped.
+bool was_clamped_to(DType d, const ExprNode* n);
 
 }  // namespace relay::kernel::printing

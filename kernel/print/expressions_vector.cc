@@ -106,8 +106,7 @@ Text Expressions::vector_cast(const ExprNode* n) {
   if (type == value_type(a->dtype)) return rounded(n, value(a));
   const std::string operand = vector_operand(a, Level::kChoice);
   if (n->dtype.is_int() && a->dtype.is_float()) {
-    return {cat(fits_int32(a) ? "relay_small_int_of_each<" : "relay_int_of_each<", type, ">(", operand, ")"),
-            Level::kPrimary};
+    return {cat(integer_of(n->dtype, a, true), "(", operand, ")"), Level::kPrimary};
   }
   return rounded(n, {cat("relay_convert<", type, ">(", operand, ")"), Level::kPrimary});
 }

@@ -199,18 +199,17 @@ RELAY_FUNCTION To relay_bits(From from) {
   return to;
 }
 
-// A floating value as an integer: truncated, NaN is 0, beyond 64 bits is clamped; then wrapped to T.
-template <class T, class F>
+// A floating value as an integer of so many bits: truncated, NaN is 0, beyond its range is its nearest end.
+template <class T, int bits = 8 * (int)sizeof(T), class F>
 RELAY_FUNCTION T relay_int_of(F v) {
+  constexpr bool is_signed = (T)-1 < (T)1;
+  constexpr uint64_t most = ~(uint64_t)0 >> (64 - bits + is_signed);
+  constexpr F end = (F)(most / 2 + 1) * 2;  // the first number that is too large
+  constexpr T least = is_signed ? (T)(-(int64_t)most - 1) : (T)0;
   if (v != v) return 0;
-  if constexpr (std::is_same_v<T, uint64_t>) {
-    if (v >= (F)18446744073709551616.0) return UINT64_MAX;
-    if (v >= (F)9223372036854775808.0) return (T)v;
-  }
-  const int64_t wide = v >= (F)9223372036854775808.0 ? INT64_MAX : v <= (F)-9223372036854775808.0 ? INT64_MIN : (int64_t)v;
-  return (T)wide;
+  return v >= end ? (T)most : v <= (is_signed ? -end : (F)0) ? least : (T)v;
 }
-// The same where the value is known to be NaN or to fit 32 bits.
+// The same where the value is known to be NaN or to fit T and 32 bits.
 template <class T, class F>
 RELAY_FUNCTION T relay_small_int_of(F v) {
   return (T)(int32_t)(v == v ? v : (F)0);
@@ -322,6 +321,15 @@ RELAY_FUNCTION float relay_odd_float_of(double value) {
   uint32_t bits = relay_bits<uint32_t>(near);
   if ((value < 0 ? -value : value) < (near < 0 ? -(double)near : (double)near)) bits -= 1;
   return relay_bits<float>(bits | 1u);
+}
+
+// The same for an integer of 64 bits, as a double.
+template <class T>
+RELAY_FUNCTION double relay_odd_double_of(T value) {
+  constexpr T limit = (T)1 << 53;
+  if (value <= limit && ((T)-1 > (T)0 || value >= (T)0 - limit)) return (double)value;
+  const T first = value & ~(T)2047;
+  return (double)(first == value ? value : (T)(first | (T)2048));
 }
 
 // Formats of eight bits: exponent, mantissa, and whether there are infinities (else all ones is NaN, and too large

@@ -56,9 +56,9 @@ RELAY_FUNCTION auto relay_each(V v, F f) {
   for (int i = 0; i < relay_traits<V>::lanes; ++i) r[i] = f(v[i]);
   return r;
 }
-template <class T, class V>
+template <class T, int bits = 8 * (int)sizeof(T), class V>
 RELAY_FUNCTION auto relay_int_of_each(V v) {
-  return relay_each<T>(v, [](auto lane) { return relay_int_of<T>(lane); });
+  return relay_each<T>(v, [](auto lane) { return relay_int_of<T, bits>(lane); });
 }
 template <class T, class V>
 RELAY_FUNCTION auto relay_small_int_of_each(V v) {

@@ -25,7 +25,7 @@ OpDef binary(const Binary& f) {
     require(r, 0, f.domain);                                          // C3
     return r.tensor_of(dims, f.asks ? kBool : x.dtype);
   };
-  d.traps = [](const Attrs&, Type result) {  // only integers do
+  d.traps = [](const Attrs&, std::span<const Type>, Type result) {  // only integers do
     const auto* tensor = result->as<TensorType>();
     return !tensor || !tensor->dtype.is_float();
   };

@@ -25,23 +25,11 @@ Type relate(Relation& r, const ClipAttrs& a) {
   return &r.tensor(0);
 }
 
-// A bound as an integer of the dtype; an unsigned 64-bit one by its bits.
-int64_t integer_bound(DType d, double bound) {
-  const bool is_signed = d.is_signed_int();
-  const int magnitude = is_signed ? d.bits - 1 : d.bits;
-  const double end = std::ldexp(1.0, magnitude);
-  if (bound >= end)
-    return static_cast<int64_t>(magnitude == 64 ? UINT64_MAX : (uint64_t{1} << magnitude) - 1);
-  if (is_signed && bound <= -end) return static_cast<int64_t>(-end);
-  if (!is_signed && bound <= 0) return 0;
-  return bound >= 0x1p63 ? static_cast<int64_t>(static_cast<uint64_t>(bound)) : static_cast<int64_t>(bound);
-}
-
 struct Bounds {
   int64_t low, high;
 };
 Bounds integer_bounds(DType d, const ClipAttrs& a) {
-  return {integer_bound(d, std::ceil(a.a_min)), integer_bound(d, std::floor(a.a_max))};
+  return {integer_of_real(d, std::ceil(a.a_min)), integer_of_real(d, std::floor(a.a_max))};
 }
 
 void evaluate(const ClipAttrs& a, Args in, Results out) {

@@ -61,18 +61,18 @@ Expr expand(Builder& b, const AdaptivePoolAttrs& a, const Site& c) {
     const int64_t from = tensor_type_of(x).dims[static_cast<size_t>(place)].value();
     if (from == to) continue;
     std::vector<Expr> parts;
-    for (int64_t i = 0; i < to; ++i) {
-      parts.push_back(mean(sliced(b, x, place, Dim(i * from / to), Dim(((i + 1) * from + to - 1) / to))));
-    }
+    // i * from / to, which stays in range for any extent.
+    const auto at = [&](int64_t i, int64_t up) { return Dim(i * (from / to) + (i * (from % to) + up) / to); };
+    for (int64_t i = 0; i < to; ++i) parts.push_back(mean(sliced(b, x, place, at(i, 0), at(i + 1, to - 1))));
     x = call(b, kConcatenate, {b.tuple(parts)}, {{"axis", place}});
   }
   return x == c.args[0] ? call(b, kCopy, {x}) : x;
 }
 
 int64_t length(std::span<const Type> args, const Attrs&) {
-  int64_t n = 4;
-  for (const Dim d : args[0]->as<TensorType>()->dims) n *= d.is_const() && d.value() > 0 ? d.value() : 1;
-  return n;
+  std::vector<Dim> dims = dims_of(*args[0]->as<TensorType>());
+  dims.push_back(4);
+  return constant_part(dims);
 }
 
 }  // namespace

@@ -128,9 +128,7 @@ std::vector<kernel::Tensor> lower(kernel::Builder& k, const ConvolutionAttrs& a,
 int64_t length(std::span<const Type> args, const Attrs& attrs) {
   const Convolution c = read_convolution(read_attrs<ConvolutionAttrs>(attrs));
   const std::array<Dim, 4> w = c.weight.parts(args[1]->as<TensorType>()->dims);
-  int64_t n = 1;
-  for (const size_t p : {1, 2, 3}) n *= w[p].is_const() ? w[p].value() : 1;
-  return n;
+  return constant_part(std::span(w).subspan(1));
 }
 
 }  // namespace

@@ -162,9 +162,7 @@ std::vector<kernel::Tensor> lower(kernel::Builder& k, const TransposedConvolutio
 int64_t length(std::span<const Type> args, const Attrs& attrs) {
   const TransposedConvolutionAttrs a = read_attrs<TransposedConvolutionAttrs>(attrs);
   const std::array<Dim, 4> w = read_convolution(a).weight.parts(args[1]->as<TensorType>()->dims);
-  int64_t n = 1;
-  for (const size_t p : {1, 2, 3}) n *= w[p].is_const() ? w[p].value() : 1;
-  return n / a.groups;
+  return constant_part(std::span(w).subspan(1)) / a.groups;
 }
 
 }  // namespace

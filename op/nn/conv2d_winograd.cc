@@ -47,7 +47,8 @@ Type relate_weight_transform(Relation& r, const WeightAttrs& a) {
   const TensorType& w = r.tensor(0);
   r.require(w.dims[2].is_const(), 0, "the height of the window must be known");
   r.same(w.dims[3], w.dims[2], 0, "extent W of the weight");
-  const int64_t products = w.dims[2].value() + a.tile_size - 1;
+  const Dim sum = w.dims[2] + Dim(a.tile_size) - Dim(1);
+  const int64_t products = sum.is_const() ? sum.value() : INT64_MAX;
   require_tile(r, a.tile_size, products);
   return r.tensor_of({Dim(products), Dim(products), w.dims[0], w.dims[1]}, w.dtype);
 }
@@ -191,7 +192,6 @@ Matrix product(const Matrix& a, const Matrix& b, bool transpose_b) {
 
 // Of the arguments, or of the absolute values of everything: then it is the sum of |terms|.
 void compute(const WinogradAttrs& a, Args in, Results out, bool magnitudes) {
-  require_shape_known(out[0]);
   const BlockedConvolution c = read_blocked_convolution(a);
   const Tensor &data = in[0], &weight = in[1];
   Tensor& y = out[0];

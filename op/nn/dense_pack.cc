@@ -54,12 +54,13 @@ Type relate(Relation& r, const DensePackAttrs& a) {
   const TensorType& w = r.tensor(1);
   r.same(w.dims[2], c, 1, "outputs in a panel");                     // C4
   r.same(w.dims[1], x.dims.back(), 1, "the length of the sums", 0);  // C5
-  Dim units = w.dims[0].is_unknown() ? Dim::unknown() : w.dims[0] * c;
+  const Dim held = w.dims[0] * c;
+  r.require_fits(held, 1, "outputs");
+  Dim units = held;
   if (a.units) {
     units = *a.units;
     if (units.is_const() && w.dims[0].is_const()) {
-      const int64_t held = w.dims[0].value() * c.value();
-      if (units.value() > held || units.value() <= held - c.value()) {
+      if (units.value() > held.value() || units.value() <= held.value() - c.value()) {
         r.fail(1, cat(units.value(), " outputs do not fill ", w.dims[0].value(), " panels of ", c.value()),
                "dims-differ");  // C6
       }
@@ -88,7 +89,6 @@ std::vector<T> multiply(int64_t rows, int64_t units, int64_t length, int64_t c, 
 }
 
 void evaluate(const DensePackAttrs& a, Args in, Results out) {
-  require_shape_known(out[0]);
   const int64_t length = in[0].shape().back(), units = out[0].shape().back(), c = panel_of(a);
   int64_t rows = 1;
   for (size_t d = 0; d + 1 < in[0].rank(); ++d) rows *= in[0].shape()[d];

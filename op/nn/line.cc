@@ -167,9 +167,7 @@ Expr expand(Builder& b, const A& a, const Site& c) {
 }
 
 int64_t convolution_length(std::span<const Type> args, const Attrs&) {
-  int64_t n = 1;  // no more products than the weight has elements
-  for (const Dim d : args[1]->as<TensorType>()->dims) n *= d.is_const() ? d.value() : 1;
-  return n;
+  return constant_part(args[1]->as<TensorType>()->dims);  // no more products than the weight has elements
 }
 
 int64_t pool_length(std::span<const Type>, const Attrs& attrs) {

@@ -145,7 +145,6 @@ std::vector<T> multiply(const Matrices& s, const MatmulAttrs& a, const std::vect
 
 template <class A>
 void evaluate(const A& attrs, Args in, Results out) {
-  require_shape_known(out[0]);
   const MatmulAttrs a = as_matmul(attrs);
   const Matrices s = matrices(a, in[0].shape(), in[1].shape(), std::is_same_v<A, BatchMatmulAttrs>);
   if (in[0].dtype().is_float()) {

@@ -51,7 +51,6 @@ Type relate(Relation& r, const PadAttrs& a) {
 }
 
 void evaluate(const PadAttrs& a, Args in, Results out) {
-  require_shape_known(out[0]);
   const Tensor& x = in[0];
   const Tensor fill = in[1].converted(x.dtype());
   std::vector<int64_t> before, at(x.rank());

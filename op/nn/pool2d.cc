@@ -50,7 +50,6 @@ kernel::Expr element(const Pool& p, const kernel::Tensor& x, kernel::Indices i, 
 // --- max_pool2d -----------------------------------------------------------------------------------------------
 
 void evaluate_max(const MaxPoolAttrs& a, Args in, Results out) {
-  require_shape_known(out[0]);
   const Tensor& x = in[0];
   const DType d = x.dtype();
   for_each_window(read_pool(a), x.shape(), out[0].shape(),
@@ -83,7 +82,6 @@ std::vector<kernel::Tensor> lower_max(kernel::Builder& k, const MaxPoolAttrs& a,
 // --- avg_pool2d -----------------------------------------------------------------------------------------------
 
 void evaluate_avg(const AvgPoolAttrs& a, Args in, Results out) {
-  require_shape_known(out[0]);
   const Tensor& x = in[0];
   const DType d = x.dtype();
   for_each_window(read_pool(a), x.shape(), out[0].shape(),

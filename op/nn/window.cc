@@ -100,10 +100,6 @@ std::array<int64_t, 4> strides_of(const Shape& shape, const Layout& layout) {
   return layout.parts(stride);
 }
 
-void require_shape_known(const Tensor& result) {
-  if (!result.defined()) throw Trap("the shape of the result is not known");
-}
-
 kernel::Tensor padded(kernel::Builder& k, const kernel::Tensor& x, const Layout& layout,
                       const std::array<int64_t, 2>& before, const std::array<kernel::Expr, 2>& extents,
                       kernel::Expr fill) {

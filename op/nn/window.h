@@ -67,8 +67,6 @@ void require_extent(std::string_view what, Dim extent, int arg = kAttributes);
 
 // The strides of a tensor's axes in the order of the layout's letters.
 std::array<int64_t, 4> strides_of(const Shape& shape, const Layout& layout);
-// Traps if the shape of a result could not be computed.
-void require_shape_known(const Tensor& result);
 
 // To lower: x with `before` elements in front of height and width and as many behind that they reach `extents`.
 kernel::Tensor padded(kernel::Builder& k, const kernel::Tensor& x, const Layout& layout,

@@ -27,10 +27,14 @@ Type reduced_type(Relation& r, const ReduceAttrs& a, DType dtype) {
 
 Groups groups(const Shape& shape, const std::vector<bool>& reduced) {
   Groups out{{0}, {0}};
+  for (size_t d = 0; d < shape.size(); ++d) {  // none of nothing, however large the other extents are
+    if (shape[d] == 0) (reduced[d] ? out.step : out.start).clear();
+  }
   int64_t stride = element_count(shape).value_or(0);
   for (size_t d = 0; d < shape.size(); ++d) {
     stride = shape[d] == 0 ? 0 : stride / shape[d];
     std::vector<int64_t>& part = reduced[d] ? out.step : out.start;
+    if (part.empty()) continue;
     std::vector<int64_t> next;
     for (const int64_t before : part) {
       for (int64_t i = 0; i < shape[d]; ++i) next.push_back(before + i * stride);
@@ -95,11 +99,11 @@ Term count(Builder& b, const ReduceAttrs& a, Expr x) {
 
 int64_t reduced_length(const ReduceAttrs& a, const TensorType& x) {
   const std::vector<bool> reduced = reduced_axes(a, x.rank());
-  int64_t length = 1;
+  std::vector<Dim> summed;
   for (size_t d = 0; d < x.rank(); ++d) {
-    if (reduced[d] && x.dims[d].is_const()) length *= x.dims[d].value();
+    if (reduced[d]) summed.push_back(x.dims[d]);
   }
-  return length;
+  return constant_part(summed);
 }
 
 }  // namespace relay::op

@@ -48,6 +48,11 @@ void copy_element(const Tensor& from, int64_t i, Tensor& to, int64_t j) {
               static_cast<const std::byte*>(from.data()) + static_cast<size_t>(i) * bytes, bytes);
 }
 
+int64_t index_of(const Tensor& indices, int64_t i) {
+  const int64_t index = indices.get_int(i);
+  return indices.dtype() == kUInt64 && index < 0 ? INT64_MAX : index;
+}
+
 int64_t extent_of(Dim d, std::string_view what) {
   if (!d.is_const()) throw Trap(cat(what, " is not known: ", relay::show(d)));
   return d.value();
@@ -56,7 +61,9 @@ int64_t extent_of(Dim d, std::string_view what) {
 std::vector<kernel::Expr> copy_of(kernel::Indices i) { return {i.begin(), i.end()}; }
 
 kernel::Expr index_at(const kernel::Tensor& t, kernel::Indices indices) {
-  return kernel::cast(kInt64, t.at(indices));
+  kernel::Expr index = t.at(indices);
+  if (index->dtype == kUInt64) index = kernel::min(index, index->pool->integer(INT64_MAX, kUInt64));
+  return kernel::cast(kInt64, index);
 }
 
 std::vector<kernel::Expr> reindex(kernel::ExprPool& pool, std::span<const Dim> from, std::span<const Dim> to,

@@ -51,12 +51,14 @@ void fill_from(const Tensor& from, Tensor& to, F&& where) {
     copy_element(from, offset_of(from.shape(), where(index)), to, j++);
   });
 }
+// Element i of a tensor of indices. One of uint64 that does not fit int64 is beyond any extent: it gives the largest int64.
+int64_t index_of(const Tensor& indices, int64_t i);
 // The value of a dim when a program runs; traps if it is not known even then.
 int64_t extent_of(Dim d, std::string_view what);
 
 // Indices, for `lower`.
 std::vector<kernel::Expr> copy_of(kernel::Indices i);
-// The element at `indices`, whatever their integer dtype.
+// The index that stands in t at `indices`, as `index_of` gives it.
 kernel::Expr index_at(const kernel::Tensor& t, kernel::Indices indices);
 // Where element i of a tensor of shape `to` lies in one of shape `from` with the same elements in the same order.
 // Axes that both have in common are not taken apart.

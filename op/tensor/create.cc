@@ -104,7 +104,6 @@ Type relate_iota(Relation& r, const IotaAttrs& a) {
 }
 
 void evaluate_iota(const IotaAttrs& a, Args, Results out) {
-  if (!out[0].defined()) throw Trap("the shape of the result is not known");
   const size_t axis = from_front(a.axis, out[0].rank());
   int64_t n = 0;
   for_each_index(out[0].shape(), [&](const std::vector<int64_t>& i) {
@@ -151,13 +150,23 @@ void evaluate_arange(const ArangeAttrs& a, Args in, Results out) {
   if (in[2].get(0) == 0) throw Trap(std::string(kStepIsZero));
   if (in[0].dtype().is_int()) {
     // 128 bits: neither the difference nor the rounding up may overflow.
-    const __int128 start = in[0].get_int(0), stop = in[1].get_int(0), step = in[2].get_int(0);
+    const auto whole = [](const Tensor& t) -> __int128 {
+      return t.dtype() == kUInt64 ? static_cast<__int128>(static_cast<uint64_t>(t.get_int(0))) : t.get_int(0);
+    };
+    const __int128 start = whole(in[0]), stop = whole(in[1]), step = whole(in[2]);
     const __int128 way = step > 0 ? stop - start : start - stop, stride = step > 0 ? step : -step;
     const __int128 count = way <= 0 ? 0 : (way + stride - 1) / stride;
     if (count > static_cast<__int128>(kMost))
       throw Exhausted("a range has more elements than any memory holds");
     out[0] = Tensor(dtype, {static_cast<int64_t>(count)});
-    for (int64_t i = 0; i < out[0].size(); ++i) out[0].set_int(i, static_cast<int64_t>(start + i * step));
+    for (int64_t i = 0; i < out[0].size(); ++i) {
+      const auto number = static_cast<int64_t>(start + i * step);
+      if (dtype.is_float()) {
+        out[0].set(i, real_of_integer(dtype, in[0].dtype(), number));
+      } else {
+        out[0].set_int(i, number);
+      }
+    }
     return;
   }
   const double start = in[0].get(0), stop = in[1].get(0), step = in[2].get(0);
@@ -169,10 +178,14 @@ void evaluate_arange(const ArangeAttrs& a, Args in, Results out) {
   for (int64_t i = 0; i < out[0].size(); ++i) out[0].set(i, start + static_cast<double>(i) * step);
 }
 
+DType computed_in(DType bounds) {
+  return bounds.is_float() ? kFloat64 : bounds == kUInt64 ? kUInt64 : kInt64;
+}
+
 // How many elements there are. What no memory holds becomes an extent that no memory holds either.
 kernel::Tensor extents_of_arange(kernel::Builder& k, const ArangeAttrs&, const Lowering& c) {
   const bool floating = c.in[0].dtype().is_float();
-  const DType dtype = floating ? kFloat64 : kInt64;
+  const DType dtype = computed_in(c.in[0].dtype());
   const kernel::Expr too_many = k.index(INT64_MAX);
   return k.compute("extents", kInt64, {k.index(1)}, [&](kernel::Indices) {
     const kernel::Expr start = cast(dtype, c.in[0]()), stop = cast(dtype, c.in[1]()),
@@ -200,7 +213,7 @@ kernel::Tensor extents_of_arange(kernel::Builder& k, const ArangeAttrs&, const L
 }
 
 std::vector<kernel::Tensor> lower_arange(kernel::Builder& k, const ArangeAttrs&, const Lowering& c) {
-  const DType dtype = c.in[0].dtype().is_float() ? kFloat64 : kInt64;
+  const DType dtype = computed_in(c.in[0].dtype());
   return {k.compute("arange", c.dtype(), c.shape(), [&](kernel::Indices i) {
     return cast(c.dtype(), cast(dtype, c.in[0]()) + cast(dtype, i[0]) * cast(dtype, c.in[2]()));
   })};
@@ -330,9 +343,10 @@ Type relate_ndarray_size(Relation& r, const ShapeOfAttrs& a) {
 void evaluate_ndarray_size(const ShapeOfAttrs&, Args in, Results out) { out[0].set_int(0, in[0].size()); }
 
 std::vector<kernel::Tensor> lower_ndarray_size(kernel::Builder& k, const ShapeOfAttrs&, const Lowering& c) {
-  return {k.compute("size", c.dtype(), {}, [&](kernel::Indices) {
-    return kernel::cast(c.dtype(), product(c.arg_types[0]->dims).expr(c.pool));
-  })};
+  // Not a product of dims: one that does not fit is still 0 where an extent turns out to be 0, as its 64 bits are.
+  kernel::Expr size = k.index(1);
+  for (size_t d = 0; d < c.in[0].rank(); ++d) size = size * c.in[0].dim(d);
+  return {k.compute("size", c.dtype(), {}, [&](kernel::Indices) { return kernel::cast(c.dtype(), size); })};
 }
 
 }  // namespace

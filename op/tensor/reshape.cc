@@ -12,7 +12,6 @@ namespace {
 // All of them are evaluated, lowered and differentiated alike.
 template <class A>
 void evaluate_view(const A&, Args in, Results out) {
-  if (!out[0].defined()) throw Trap("the shape of the result is not known");
   out[0] = in[0].reshaped(out[0].shape());
 }
 
@@ -52,11 +51,13 @@ struct ReshapeReader {
   size_t next = 0;                          // the input dim that the next code is about
   std::optional<size_t> inferred = {};      // the result dim that is -1
   std::vector<Dim> input = {}, given = {};  // dims whose products must agree: what is copied is in neither
+  bool empty = false;                       // a dim that is copied is 0: neither tensor has elements
 
   Dim take() {
     // C2: a code that speaks of a dim of the input finds one.
     if (next >= x.rank())
       r.fail(kAttributes, cat("newshape needs more dims than the ", x.rank(), " of its argument"));
+    empty = empty || x.dims[next] == Dim(0);
     return x.dims[next++];
   }
 
@@ -126,7 +127,7 @@ struct ReshapeReader {
       const Dim exact = exact_quotient(before, after);
       out[*inferred] = exact.is_unknown() ? floor_div(before, after) : exact;
       if (!before.is_unknown()) r.same(before, out[*inferred] * after, 0, "number of elements");  // C3
-    } else if (!before.is_unknown()) {
+    } else if (!before.is_unknown() && !empty) {
       r.same(before, after, 0, "number of elements");  // C3
     }
     return out;
@@ -134,7 +135,7 @@ struct ReshapeReader {
 };
 
 // C1: newshape holds extents and codes, at most one of them -1.   C2: codes find the dims they speak of.
-// C3: the number of elements stays the same.
+// C3: the number of elements stays the same; it does, whatever the other extents are, where a dim of 0 is kept.
 Type relate_reshape(Relation& r, const ReshapeAttrs& a) {
   const TensorType& x = r.tensor(0);
   return r.tensor_of(ReshapeReader{r, x, a}.read(), x.dtype);

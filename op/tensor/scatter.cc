@@ -122,7 +122,7 @@ void evaluate_gather_nd(const GatherNdAttrs& a, Args in, Results out) {
     std::copy_n(i.begin(), batch, from.begin());
     for (size_t m = 0; m < length; ++m) {
       at[0] = static_cast<int64_t>(m);
-      from[batch + m] = j.get_int(offset_of(j.shape(), at));
+      from[batch + m] = index_of(j, offset_of(j.shape(), at));
       if (from[batch + m] < 0 || from[batch + m] >= x.shape()[batch + m]) throw Trap(kOutOfRange);
     }
     std::copy(i.begin() + static_cast<std::ptrdiff_t>(picked), i.end(),
@@ -151,6 +151,8 @@ std::vector<kernel::Tensor> lower_gather_nd(kernel::Builder& k, const GatherNdAt
 // The index vectors with the batch indices written out in front.
 Expr full_indices(Builder& b, const GatherNdAttrs& a, Expr indices) {
   if (a.batch_dims == 0) return indices;
+  if (tensor_type_of(indices).dtype.bits < 64)  // too narrow, maybe, for the extents of the batch
+    indices = call(b, kCast, {indices}, {{"dtype", kInt64}});
   const TensorType& j = tensor_type_of(indices);
   std::vector<Dim> dims = dims_of(j);
   dims[0] = Dim(1);
@@ -207,7 +209,7 @@ void evaluate_scatter_nd(const ScatterNdAttrs& a, Args in, Results out) {
     std::copy_n(i.begin(), picked, at.begin() + 1);
     for (size_t m = 0; m < length; ++m) {
       at[0] = static_cast<int64_t>(m);
-      to[m] = j.get_int(offset_of(j.shape(), at));
+      to[m] = index_of(j, offset_of(j.shape(), at));
       if (to[m] < 0 || to[m] >= x.shape()[m]) throw Trap(kOutOfRange);
     }
     std::copy(i.begin() + static_cast<std::ptrdiff_t>(picked), i.end(),
@@ -294,7 +296,7 @@ void evaluate_scatter_elements(const ScatterElementsAttrs& a, Args in, Results o
   std::vector<int64_t> to;
   for_each_index(u.shape(), [&](const std::vector<int64_t>& i) {
     to = i;
-    to[axis] = j.get_int(n);
+    to[axis] = index_of(j, n);
     if (to[axis] < 0 || to[axis] >= x.shape()[axis]) throw Trap(kOutOfRange);
     apply_update(a.reduction, out[0], offset_of(x.shape(), to), u, n++);
   });

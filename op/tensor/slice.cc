@@ -82,7 +82,8 @@ std::vector<Range> ranges(const StridedSliceAttrs& a, std::span<const Dim> exten
     const Dim extent = extents[axis];
     if (a.slice_mode == "size") {
       const Dim begin = clamp_to_zero(counted_from_front(a.begin[n], extent));
-      const Dim end = negative(a.end[n]) ? Dim(kFar) : begin + a.end[n];
+      const Dim last = begin + a.end[n];
+      const Dim end = negative(a.end[n]) || last.is_too_large() ? Dim(kFar) : last;
       out.push_back(forward(axis, extent, begin, end, 1));
       continue;
     }

@@ -17,7 +17,8 @@ constexpr auto kOutOfRange = "index out of range";
 //
 //   take(x, j, axis)[a..., k..., c...] = x[a..., j[k...], c...], where a... are the indices before the axis
 //   With batch_dims = n, the first n axes of x and of j are the same ones. Without an axis x is flattened.
-//   An index outside the axis is moved to its nearest end (mode "clip"), counted around ("wrap"), or traps ("fast").
+//   An index outside the axis is moved to its nearest end (mode "clip"), counted around ("wrap"), or traps ("fast"). An axis
+//   without elements has no place for an index, so any index traps there.
 
 struct TakeAttrs {
   int64_t batch_dims = 0;
@@ -27,7 +28,9 @@ struct TakeAttrs {
       field("batch_dims", &TakeAttrs::batch_dims, "number of leading axes that data and indices share"),
       field("axis", &TakeAttrs::axis, "from the end if negative; None: data is flattened"),
       field("mode", &TakeAttrs::mode,
-            "an index out of range: \"clip\" takes the nearest end, \"wrap\" counts around, \"fast\" traps"));
+            "an index out of range: \"clip\" takes the nearest end, \"wrap\" counts around, \"fast\" traps; "
+            "where the axis "
+            "has no elements, any index traps"));
 };
 
 // C1: indices are integers.   C2: axis is in [-rank, rank).   C3: mode is "clip", "wrap" or "fast".
@@ -80,10 +83,13 @@ struct TakeSplit {
   }
 };
 
-int64_t place(const TakeAttrs& a, int64_t j, int64_t extent) {
+int64_t place(const TakeAttrs& a, const Tensor& indices, int64_t i, int64_t extent) {
   if (extent == 0) throw Trap(kOutOfRange);
+  const int64_t j = index_of(indices, i);
   if (a.mode == "clip") return std::clamp<int64_t>(j, 0, extent - 1);
-  if (a.mode == "wrap") return ((j % extent) + extent) % extent;
+  if (a.mode == "wrap" && indices.dtype() == kUInt64)
+    return static_cast<int64_t>(static_cast<uint64_t>(indices.get_int(i)) % static_cast<uint64_t>(extent));
+  if (a.mode == "wrap") return j % extent < 0 ? j % extent + extent : j % extent;
   if (j < 0 || j >= extent) throw Trap(kOutOfRange);
   return j;
 }
@@ -91,21 +97,24 @@ int64_t place(const TakeAttrs& a, int64_t j, int64_t extent) {
 void evaluate_take(const TakeAttrs& a, Args in, Results out) {
   const Tensor &x = in[0], &j = in[1];
   if (!a.axis) {
-    for (int64_t n = 0; n < j.size(); ++n) copy_element(x, place(a, j.get_int(n), x.size()), out[0], n);
+    for (int64_t n = 0; n < j.size(); ++n) copy_element(x, place(a, j, n, x.size()), out[0], n);
     return;
   }
   const TakeSplit split(a, x.rank(), j.rank());
   fill_from(x, out[0], [&](const std::vector<int64_t>& i) {
     const std::vector<int64_t> at = split.index<int64_t>(i);
-    return split.data<int64_t>(i, place(a, j.get_int(offset_of(j.shape(), at)), x.shape()[split.axis]));
+    return split.data<int64_t>(i, place(a, j, offset_of(j.shape(), at), x.shape()[split.axis]));
   });
 }
 
 std::vector<kernel::Tensor> lower_take(kernel::Builder& k, const TakeAttrs& a, const Lowering& c) {
   const kernel::Tensor x = c.in[0], j = c.in[1];
   const kernel::Expr zero = k.index(0);
-  const auto place = [&](kernel::Expr index, kernel::Expr extent) {
+  const auto place = [&](kernel::Indices at, kernel::Expr extent) {
     k.require(kernel::less(zero, extent), kOutOfRange);
+    if (a.mode == "wrap" && j.dtype() == kUInt64)
+      return kernel::cast(kInt64, kernel::floor_mod(j.at(at), kernel::cast(kUInt64, extent)));
+    const kernel::Expr index = index_at(j, at);
     if (a.mode == "clip") return kernel::min(kernel::max(index, zero), extent - 1);
     if (a.mode == "wrap") return kernel::floor_mod(index, extent);
     k.require(kernel::logical_and(kernel::less_equal(zero, index), kernel::less(index, extent)), kOutOfRange);
@@ -114,15 +123,22 @@ std::vector<kernel::Tensor> lower_take(kernel::Builder& k, const TakeAttrs& a, c
   if (!a.axis) {
     const std::vector<Dim> flat{product(c.arg_types[0]->dims)};
     return {k.compute("take", c.dtype(), c.shape(), [&](kernel::Indices i) {
-      const std::vector<kernel::Expr> found{place(index_at(j, i), flat[0].expr(c.pool))};
+      const std::vector<kernel::Expr> found{place(i, flat[0].expr(c.pool))};
       return x.at(reindex(c.pool, c.arg_types[0]->dims, flat, found));
     })};
   }
   const TakeSplit split(a, x.rank(), j.rank());
   return {k.compute("take", c.dtype(), c.shape(), [&](kernel::Indices i) {
     const std::vector<kernel::Expr> at = split.index<kernel::Expr>(i);
-    return x.at(split.data<kernel::Expr>(i, place(index_at(j, at), x.dim(split.axis))));
+    return x.at(split.data<kernel::Expr>(i, place(at, x.dim(split.axis))));
   })};
+}
+
+bool take_traps(const TakeAttrs& a, std::span<const Type> args, Type) {
+  const auto* x = args[0] ? args[0]->as<TensorType>() : nullptr;
+  if (a.mode == "fast" || !x) return true;
+  const Dim places = a.axis ? x->dims[from_front(*a.axis, x->rank())] : product(x->dims);
+  return !places.is_const() || places.value() == 0;
 }
 
 // The extent of an axis as a scalar of the given dtype, also where it is only known at run time.
@@ -143,6 +159,8 @@ std::vector<Expr> differentiate_take(Builder& b, const TakeAttrs& a, const Site&
   const size_t picked = c.tensor(1).rank();
 
   Term index(b, c.args[1]);
+  if (index.dtype().bits < 64)  // too narrow, maybe, for the extent
+    index = index.apply(kCast, {index}, {{"dtype", kInt64}});
   const Term extent = extent_term(b, x, axis, index.dtype());
   if (a.mode == "wrap") index = index.apply(kFloorMod, {index, extent});
   if (a.mode == "clip") {
@@ -194,7 +212,7 @@ void evaluate_gather(const GatherAttrs& a, Args in, Results out) {
   std::vector<int64_t> from;
   fill_from(in[0], out[0], [&](const std::vector<int64_t>& i) -> const std::vector<int64_t>& {
     from = i;
-    from[axis] = in[1].get_int(n++);
+    from[axis] = index_of(in[1], n++);
     if (from[axis] < 0 || from[axis] >= in[0].shape()[axis]) throw Trap(kOutOfRange);
     return from;
   });
@@ -230,7 +248,7 @@ const OpDef kTake = define<TakeAttrs>({
     .fusion = Fusion::kInjective,
     .relate = relate_take,
     .evaluate = evaluate_take,
-    .traps = [](const TakeAttrs& a, Type) { return a.mode == "fast"; },
+    .traps = take_traps,
     .differentiate = differentiate_take,
     .lower = lower_take,
 });
