@@ -191,7 +191,7 @@ Machine::State Machine::resume(CallK k, Value v) {
   }
   Value callee = std::move(k.done.front());
   k.done.erase(k.done.begin());
-  return apply(callee, std::move(k.done), k.n->span, attrs_at(*k.n, *k.env));
+  return apply(callee, std::move(k.done), k.n->span, attrs_at(*k.n, callee, *k.env));
 }
 
 Machine::State Machine::resume(LetK k, Value v) {
@@ -234,7 +234,7 @@ Machine::State Machine::resume(ObserveK k, Value v) {
 }
 
 // A dim among the attributes means its value in this activation.
-Attrs Machine::attrs_at(const Call& site, const Frame& frame) {
+Attrs Machine::attrs_at(const Call& site, const Value& callee, const Frame& frame) {
   const auto symbolic = [](auto& self, const AttrValue& v) -> bool {
     return v.kind == AttrKind::kDim ||
            std::any_of(v.list.begin(), v.list.end(), [&](const AttrValue& item) { return self(self, item); });
@@ -256,7 +256,10 @@ Attrs Machine::attrs_at(const Call& site, const Frame& frame) {
   };
   std::vector<AttrArg> out;
   for (const Attr& a : site.attrs) out.push_back({a.name.str(), concrete(concrete, a.value)});
-  return context.attrs(out);
+  const Attrs known = context.attrs(out);
+  const auto* code = callee.kind() == ValueKind::kClosure ? nullptr : static_cast<Expr>(callee.code());
+  const auto* ref = code ? code->as<OpRef>() : nullptr;
+  return ref && ref->op->settle ? ref->op->settle(context, site.attrs, known) : known;
 }
 
 // Applying a value to arguments: one rule per kind of callee.

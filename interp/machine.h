@@ -159,7 +159,7 @@ class Machine {
   State resume(RefWriteK k, Value v);
   State resume(ObserveK k, Value v);
   State apply(const Value& callee, std::vector<Value> args, Span span, Attrs attrs);
-  Attrs attrs_at(const Call& site, const Frame& frame);
+  Attrs attrs_at(const Call& site, const Value& callee, const Frame& frame);
   State apply_function(const Fn& fn, const Value* closure, std::vector<Value> args, Span span);
 
   Value closure_of(const Fn& fn, const Frame& frame);
