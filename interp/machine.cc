@@ -13,6 +13,7 @@
 #include "base/cat.h"
 #include "ir/fields.h"
 #include "kernel/execute.h"
+#include "kernel/explicit_checks.h"
 #include "op/apply.h"
 #include "op/op_def.h"
 
@@ -289,7 +290,8 @@ Machine::State Machine::apply(const Value& callee, std::vector<Value> args, Span
   std::vector<Value> results;
   try {
     const std::vector<Tensor> inputs = op::flatten(args);
-    auto made = options_.run_kernel ? options_.run_kernel(*kernel, inputs) : kernel::execute(*kernel, inputs);
+    auto made = options_.run_kernel ? options_.run_kernel(*kernel, inputs)
+                                    : kernel::execute(checked_kernel(*kernel), inputs);
     for (Tensor& t : made) results.push_back(Value(std::move(t)));
   } catch (const Trap& trap) {
     throw Trap(trap.what(), trap.span.known() ? trap.span : span);
@@ -297,6 +299,13 @@ Machine::State Machine::apply(const Value& callee, std::vector<Value> args, Span
     throw Exhausted(cat("not enough memory for the results of kernel @", name.text()));
   }
   return results.size() == 1 ? results[0] : Value::tuple(std::move(results));
+}
+
+const kernel::Kernel& Machine::checked_kernel(const kernel::Kernel& k) {
+  const auto it = checked_kernels_.find(&k);
+  return it != checked_kernels_.end()
+             ? it->second
+             : checked_kernels_.emplace(&k, kernel::with_explicit_checks(k)).first->second;
 }
 
 Machine::State Machine::apply_function(const Fn& fn, const Value* closure, std::vector<Value> args,
