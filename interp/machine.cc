@@ -13,6 +13,7 @@
 #include "base/cat.h"
 #include "ir/fields.h"
 #include "kernel/execute.h"
+#include "kernel/explicit_checks.h"
 #include "op/apply.h"
 #include "op/op_def.h"
 
@@ -215,7 +216,7 @@ Machine::State Machine::resume(CallK k, Value v) {
   }
   Value callee = std::move(k.done.front());
   k.done.erase(k.done.begin());
-  return apply(callee, std::move(k.done), k.n->span, attrs_at(*k.n, *k.env));
+  return apply(callee, std::move(k.done), k.n->span, attrs_at(*k.n, callee, *k.env));
 }
 
 Machine::State Machine::resume(LetK k, Value v) {
@@ -258,7 +259,7 @@ Machine::State Machine::resume(ObserveK k, Value v) {
 }
 
 // A dim among the attributes means its value in this activation.
-Attrs Machine::attrs_at(const Call& site, const Frame& frame) {
+Attrs Machine::attrs_at(const Call& site, const Value& callee, const Frame& frame) {
   const auto symbolic = [](auto& self, const AttrValue& v) -> bool {
     return v.kind == AttrKind::kDim ||
            std::any_of(v.list.begin(), v.list.end(), [&](const AttrValue& item) { return self(self, item); });
@@ -280,7 +281,10 @@ Attrs Machine::attrs_at(const Call& site, const Frame& frame) {
   };
   std::vector<AttrArg> out;
   for (const Attr& a : site.attrs) out.push_back({a.name.str(), concrete(concrete, a.value)});
-  return context.attrs(out);
+  const Attrs known = context.attrs(out);
+  const auto* code = callee.kind() == ValueKind::kClosure ? nullptr : static_cast<Expr>(callee.code());
+  const auto* ref = code ? code->as<OpRef>() : nullptr;
+  return ref && ref->op->settle ? ref->op->settle(context, site.attrs, known) : known;
 }
 
 // Applying a value to arguments: one rule per kind of callee.
@@ -308,7 +312,8 @@ Machine::State Machine::apply(const Value& callee, std::vector<Value> args, Span
   std::vector<Value> results;
   try {
     const std::vector<Tensor> inputs = op::flatten(args);
-    auto made = options_.run_kernel ? options_.run_kernel(*kernel, inputs) : kernel::execute(*kernel, inputs);
+    auto made = options_.run_kernel ? options_.run_kernel(*kernel, inputs)
+                                    : kernel::execute(checked_kernel(*kernel), inputs);
     for (Tensor& t : made) results.push_back(Value(std::move(t)));
   } catch (const Trap& trap) {
     throw Trap(trap.what(), trap.span.known() ? trap.span : span);
@@ -316,6 +321,13 @@ Machine::State Machine::apply(const Value& callee, std::vector<Value> args, Span
     throw Exhausted(cat("not enough memory for the results of kernel @", name.text()));
   }
   return results.size() == 1 ? results[0] : Value::tuple(std::move(results));
+}
+
+const kernel::Kernel& Machine::checked_kernel(const kernel::Kernel& k) {
+  const auto it = checked_kernels_.find(&k);
+  return it != checked_kernels_.end()
+             ? it->second
+             : checked_kernels_.emplace(&k, kernel::with_explicit_checks(k)).first->second;
 }
 
 Machine::State Machine::apply_function(const Fn& fn, const Value* closure, std::vector<Value> args,

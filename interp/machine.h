@@ -19,6 +19,7 @@
 #include "interp/limits.h"
 #include "ir/analysis.h"
 #include "ir/module.h"
+#include "kernel/kernel.h"
 #include "runtime/value.h"
 
 namespace relay::interp {
@@ -162,8 +163,11 @@ class Machine {
   State resume(RefWriteK k, Value v);
   State resume(ObserveK k, Value v);
   State apply(const Value& callee, std::vector<Value> args, Span span, Attrs attrs);
-  Attrs attrs_at(const Call& site, const Frame& frame);
+  Attrs attrs_at(const Call& site, const Value& callee, const Frame& frame);
   State apply_function(const Fn& fn, const Value* closure, std::vector<Value> args, Span span);
+
+  // What it relies on is required, so that it traps where compiled kernels do.
+  const kernel::Kernel& checked_kernel(const kernel::Kernel& k);
 
   Value closure_of(const Fn& fn, const Frame& frame);
   const Scopes& scopes_of(Expr root);
@@ -183,6 +187,7 @@ class Machine {
   std::unordered_map<const Fn*, const Scopes*> scopes_around_;
   std::unordered_map<const Fn*, std::vector<Expr>> captures_;
   std::unordered_map<const Fn*, std::vector<const kernel::ExprNode*>> captured_extents_;
+  std::unordered_map<const kernel::Kernel*, kernel::Kernel> checked_kernels_;
   std::unordered_map<const Fn*, const Var*> self_;  // the name by which a let-bound function calls itself
 };
 

@@ -251,27 +251,36 @@ class Comparison {
     return true;
   }
 
+  // Without a default, so that a kind of statement that is left out does not compile.
   bool statement_heads(Stmt a, Stmt b) {
-    if (const auto* x = a->as<kernel::For>()) {
-      const auto* y = b->as<kernel::For>();
-      return x->how == y->how && same(x->extent, y->extent) && bind_variables(x->var, y->var);
+    switch (a->kind) {
+      case kernel::StmtKind::kFor: {
+        const auto *x = a->as<kernel::For>(), *y = b->as<kernel::For>();
+        return x->how == y->how && same(x->extent, y->extent) && bind_variables(x->var, y->var);
+      }
+      case kernel::StmtKind::kBlock: return blocks(*a->as<kernel::Block>(), *b->as<kernel::Block>());
+      case kernel::StmtKind::kStore: {
+        const auto *x = a->as<kernel::Store>(), *y = b->as<kernel::Store>();
+        return same(x->buffer, y->buffer) && same(x->indices, y->indices) && same(x->value, y->value);
+      }
+      case kernel::StmtKind::kIf: {
+        const auto *x = a->as<kernel::If>(), *y = b->as<kernel::If>();
+        return !x->else_branch == !y->else_branch && same(x->condition, y->condition);
+      }
+      case kernel::StmtKind::kAllocate:
+        return bind_buffers(a->as<kernel::Allocate>()->buffer, b->as<kernel::Allocate>()->buffer);
+      case kernel::StmtKind::kRequire: {
+        const auto *x = a->as<kernel::Require>(), *y = b->as<kernel::Require>();
+        return x->message == y->message && same(x->condition, y->condition);
+      }
+      case kernel::StmtKind::kPrefetch: {
+        const auto *x = a->as<kernel::Prefetch>(), *y = b->as<kernel::Prefetch>();
+        return same(x->buffer, y->buffer) && same(x->indices, y->indices);
+      }
+      case kernel::StmtKind::kSeq:
+      case kernel::StmtKind::kNop: return true;
     }
-    if (const auto* x = a->as<kernel::Block>()) return blocks(*x, *b->as<kernel::Block>());
-    if (const auto* x = a->as<kernel::Store>()) {
-      const auto* y = b->as<kernel::Store>();
-      return same(x->buffer, y->buffer) && same(x->indices, y->indices) && same(x->value, y->value);
-    }
-    if (const auto* x = a->as<kernel::If>()) {
-      const auto* y = b->as<kernel::If>();
-      return !x->else_branch == !y->else_branch && same(x->condition, y->condition);
-    }
-    if (const auto* x = a->as<kernel::Allocate>())
-      return bind_buffers(x->buffer, b->as<kernel::Allocate>()->buffer);
-    if (const auto* x = a->as<kernel::Require>()) {
-      const auto* y = b->as<kernel::Require>();
-      return x->message == y->message && same(x->condition, y->condition);
-    }
-    return true;
+    return false;
   }
 
   bool blocks(const kernel::Block& a, const kernel::Block& b) {

@@ -11,6 +11,7 @@
 #include "kernel/schedule/cpu.h"
 #include "op/apply.h"
 #include "op/registry.h"
+#include "passes/own_kernels.h"
 #include "passes/runner.h"
 
 namespace relay::jit {
@@ -71,14 +72,17 @@ kernel::schedule::CpuOptions schedule_options(const Options& options) {
 Module prepare(const Module& checked, const Options& options) {
   passes::RunnerOptions run;
   run.target = schedule_options(options);
-  for (const std::string& pipeline : {passes::default_pipeline(options.compile.opt_level),
-                                      std::string("simplify-inference,expand-operators")}) {
+  const auto after = [&](const std::string& pipeline) {
     Diagnostics refused;  // what this machine does instead is the same
     Result<Module> done = passes::run_pipeline(checked, pipeline, run, refused);
-    if (done) return *done;
     for (const Diagnostic& d : refused.all()) CHECK(!d.slug().starts_with("pass-"), d.message());
-  }
-  return checked;
+    return done;
+  };
+  if (const Result<Module> lowered = after(passes::default_pipeline(options.compile.opt_level)))
+    return *lowered;
+  // `lower` would have made the checks of kernels explicit.
+  const Result<Module> expanded = after("simplify-inference,expand-operators");
+  return passes::with_explicit_checks(expanded ? *expanded : checked);
 }
 
 struct CompiledOperators::Operator {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "base/cat.h"
 #include "kernel/affine.h"
@@ -94,6 +95,32 @@ bool names(List<Region> regions, const Buffer* buffer) {
   return std::any_of(regions.begin(), regions.end(), [&](const Region& r) { return r.buffer == buffer; });
 }
 
+// The variables of the block's accesses that leave their buffers for some values of the iterators. Conditions around the
+// block keep it from these values, so nobody can ask that it be run with all of them.
+std::unordered_set<const ExprNode*> kept_from_values(const Block& b) {
+  Bounds bounds;
+  for (const BlockIter& i : b.iters) bounds.bind(i.var, i.extent);
+  std::unordered_set<const ExprNode*> out;
+  const auto access = [&](const Buffer& buffer, const auto& indices) {
+    for (size_t d = 0; d < indices.size(); ++d) {
+      const Interval index = bounds.of(indices[d]), extent = bounds.of(buffer.shape[d]);
+      const bool leaves =
+          index.low && index.high && extent.is_single() && (*index.low < 0 || *index.high >= *extent.low);
+      if (!leaves) continue;
+      for (Expr v : variables(indices[d])) out.insert(v.get());
+    }
+  };
+  visit(b.body, [&](Stmt s) {
+    for (Expr e : expressions(s)) {
+      for_each_node(e, [&](const ExprNode* n) {
+        if (n->kind == ExprKind::kLoad) access(*n->buffer, n->args);
+        return n->kind != ExprKind::kSelect;  // a choice keeps the load from these values, not the block
+      });
+    }
+  });
+  return out;
+}
+
 using Places = std::vector<const int64_t*>;
 std::vector<int64_t> values_at(const Places& places) {
   std::vector<int64_t> out;
@@ -113,8 +140,10 @@ std::function<void()> Rehearsal::watch_values(const Block& b, const Slots& slot)
   const bool in_tensor = std::any_of(b.writes.begin(), b.writes.end(), [&](const Region& w) {
     return w.buffer->scope == Scope::kGlobal && names(b.reads, w.buffer);
   });
+  const std::unordered_set<const ExprNode*> partial = kept_from_values(b);
   std::erase_if(iters, [&](const BlockIter* i) {
-    return i->extent->kind != ExprKind::kInt || (!in_tensor && i->kind == IterKind::kReduction);
+    return i->extent->kind != ExprKind::kInt || (!in_tensor && i->kind == IterKind::kReduction) ||
+           partial.contains(i->var.get());
   });
   if (iters.empty()) return {};
   std::vector<int64_t> extents;

@@ -173,7 +173,14 @@ Value evaluate(Context& context, const OpDef& op, std::span<const Value> args, c
   } catch (const RelationError& error) {
     throw Trap(cat("`", op.name, "`: ", error.reason, " (called with ", show_types(types), ")"));
   }
-  if (op.expand) return evaluate_expansion(op, args, attrs);
+  if (op.expand) {
+    try {
+      return evaluate_expansion(op, args, attrs);
+    } catch (const RelationError& error) {
+      // Its relation should have said so.
+      throw Trap(cat("`", op.name, "`: ", error.reason, " (called with ", show_types(types), ")"));
+    }
+  }
 
   const std::vector<const TensorType*> out_types = flatten(std::span<const Type>(&result, 1));
   std::vector<Tensor> out(out_types.size());

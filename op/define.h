@@ -10,6 +10,7 @@
 // and std::optional of these (absent or None). A field without a default is marked `.required`.
 #pragma once
 
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -143,6 +144,8 @@ struct Spec {
   std::vector<Expr> (*differentiate)(Builder& b, const A& a, const Site& c) = nullptr;
   std::vector<kernel::Tensor> (*lower)(kernel::Builder& k, const A& a, const Lowering& c) = nullptr;
   kernel::Tensor (*extents)(kernel::Builder& k, const A& a, const Lowering& c) = nullptr;
+  // The attributes that differ from `known`.
+  std::vector<AttrArg> (*settle)(const A& symbolic, const A& known) = nullptr;
 };
 
 template <class A = NoAttrs>
@@ -196,6 +199,16 @@ OpDef define(Spec<A> s) {
   if (s.extents) {
     d.extents = [rule = s.extents](kernel::Builder& k, const Attrs& a, const Lowering& c) {
       return rule(k, read_attrs<A>(a), c);
+    };
+  }
+  if (s.settle) {
+    d.settle = [rule = s.settle](Context& context, const Attrs& symbolic, const Attrs& known) {
+      std::vector<AttrArg> all = rule(read_attrs<A>(symbolic), read_attrs<A>(known));
+      for (const Attr& a : known) {
+        if (std::none_of(all.begin(), all.end(), [&](const AttrArg& other) { return a.name == other.name; }))
+          all.push_back({a.name.str(), a.value});
+      }
+      return context.attrs(all);
     };
   }
   if (s.traps) {

@@ -130,6 +130,9 @@ struct OpDef {
   // Of operators whose results have extents that data tell, each a `?` of their types: a vector of int64 with these extents,
   // in order. It traps where there are none, and `lower` is asked for results of these extents. Such an operator is opaque.
   std::function<kernel::Tensor(kernel::Builder&, const Attrs&, const Lowering&)> extents = {};
+  // Of operators that read numbers as codes: the attributes `known`, in which symbolic extents of `symbolic` have become
+  // numbers, so that these still are extents. Null: numbers mean what they are.
+  std::function<Attrs(Context&, const Attrs& symbolic, const Attrs& known)> settle = {};
   std::function<std::vector<AttrError>(const Attrs&)> check_attrs = {};
   // Of Effects::kTraps: could a call with these types of arguments and result fail on some values? Null: every call could.
   std::function<bool(const Attrs&, std::span<const Type> args, Type result)> traps = {};

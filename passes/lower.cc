@@ -19,6 +19,7 @@
 #include "kernel/batched.h"
 #include "kernel/builder.h"
 #include "kernel/execute.h"
+#include "kernel/explicit_checks.h"
 #include "kernel/schedule/cpu.h"
 #include "kernel/schedule/gpu.h"
 #include "kernel/schedule/plain_form.h"
@@ -464,7 +465,9 @@ Expr call_kernel(relay::Builder& b, const Made& made, const Call& call, const Fn
   return lets.around(e);
 }
 
-Module run(const Module& m, const PassContext& pass) {
+Module run(const Module& written, const PassContext& pass) {
+  // Messages name kernels and extents as the program does, so checks come before extents are known.
+  const Module m = with_explicit_checks(written);
   Module out = m;
   Context& context = m.context();
   Lowerer lowerer(m, pass);
@@ -521,8 +524,9 @@ Module run(const Module& m, const PassContext& pass) {
     const std::string base = cat(k.name.text(), extents->empty() ? "" : "_", join(*extents, "_"));
     size_t next = 0;
     it->second = fresh([&] { return next++ == 0 && base != k.name.text() ? base : cat(base, "_", next); });
-    const kernel::Kernel* made = with_extents(context, k, *extents, it->second);
-    out.set_kernel(it->second, lowerer.lower_own(made));
+    // Known extents settle some of its checks.
+    const kernel::Kernel made = kernel::with_explicit_checks(*with_extents(context, k, *extents, it->second));
+    out.set_kernel(it->second, lowerer.lower_own(context.arena().make<kernel::Kernel>(made)));
     return it->second;
   };
 

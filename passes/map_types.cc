@@ -10,6 +10,7 @@
 #include "kernel/statements.h"
 #include "op/apply.h"
 #include "op/ops.h"
+#include "op/registry.h"
 
 namespace relay::passes {
 namespace {
@@ -115,7 +116,9 @@ class Mapper {
         return b.with_type(e, type(fn->type));
       }
     } else if (const auto* call = e->as<Call>()) {
-      const Attrs mapped = attrs(call->attrs);
+      Attrs mapped = attrs(call->attrs);
+      const op::OpDef* def = op::callee(*call);
+      if (def && def->settle && !(mapped == call->attrs)) mapped = def->settle(context_, call->attrs, mapped);
       if (!(mapped == call->attrs)) return b.call(call->callee, call->args, mapped, type(call->type));
       std::vector<Expr> children;
       for_each_child(e, [&](Expr child) { children.push_back(child); });

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "kernel/explicit_checks.h"
 #include "kernel/schedule/plain_form.h"
 #include "kernel/schedule/stage.h"
 #include "kernel/schedule/work.h"
@@ -54,6 +55,16 @@ bool reads_each_once(const Stage& s) {
 
 }  // namespace
 
+Module with_explicit_checks(const Module& m) {
+  Module out = m;
+  for (const auto& [name, k] : m.kernels()) {
+    const kernel::Kernel checked = kernel::with_explicit_checks(*k);
+    if (checked.body != k->body)
+      out.set_kernel(name.text(), m.context().arena().make<kernel::Kernel>(checked));
+  }
+  return out;
+}
+
 const kernel::Kernel* OwnKernels::callee(Expr e) const {
   const auto* call = e->as<Call>();
   const auto* global = call ? call->callee->as<Global>() : nullptr;
@@ -79,7 +90,7 @@ bool OwnKernels::may_trap(const Call& call, const kernel::Kernel& k) {
 }
 
 OwnKernels::Facts OwnKernels::look_at(const kernel::Kernel& k) {
-  const auto plain = kernel::schedule::plain_form(k);
+  const auto plain = kernel::schedule::plain_form(kernel::with_explicit_checks(k));
   if (!plain || !plain->requirements.empty() || !k.read_extents.empty()) return {};
   Facts out{.may_fail = false};
   if (!k.batched.empty()) return out;  // its author says how many calls of it are done at once

@@ -9,6 +9,9 @@
 
 namespace relay::passes {
 
+// The module with kernels that require what they rely on (kernel/explicit_checks.h): to be done before they are compiled.
+Module with_explicit_checks(const Module& m);
+
 class OwnKernels {
  public:
   explicit OwnKernels(const Module& m) : module_(m) {}

@@ -13,6 +13,7 @@
 #include "base/file.h"
 #include "interp/machine.h"
 #include "ir/analysis.h"
+#include "kernel/validate.h"
 #include "op/operators.h"
 #include "runtime/compare.h"
 #include "typecheck/check.h"
@@ -193,7 +194,9 @@ class Runner {
 
   bool verify(const Module& m, const Step& step, std::optional<Value>& answer) {
     if (options_.verify == Verify::kNone) return true;
-    if (const std::vector<std::string> problems = well_formed(m); !problems.empty()) {
+    std::vector<std::string> problems = well_formed(m);
+    if (problems.empty()) problems = broken_kernels(m);
+    if (!problems.empty()) {
       diagnostics_.error(Span::none(), "pass-broke-module",
                          cat("after pass `", step.pass->name, "` the module is not well formed: ",
                              problems[0], ": this is a bug of the pass"));
@@ -208,6 +211,17 @@ class Runner {
                        cat("pass `", step.pass->name, "` changed the answer of @main: ", why,
                            ": this is a bug of the pass"));
     return false;
+  }
+
+  // What is wrong with the kernels that no earlier pass left.
+  std::vector<std::string> broken_kernels(const Module& m) {
+    std::vector<std::string> problems;
+    for (const auto& [name, k] : m.kernels()) {
+      if (!valid_.insert(k).second) continue;
+      for (const std::string& wrong : kernel::validate(*k))
+        problems.push_back(cat("kernel @", name.text(), ": ", wrong));
+    }
+    return problems;
   }
 
   // Nothing if the program traps: then there is no answer to compare with.
@@ -260,6 +274,7 @@ class Runner {
 
   const RunnerOptions& options_;
   Diagnostics& diagnostics_;
+  std::set<const kernel::Kernel*> valid_;  // that were looked at
   std::vector<Time> times_;
 };
 

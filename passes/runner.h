@@ -19,7 +19,7 @@ namespace relay::passes {
 
 enum class Verify : uint8_t {
   kNone,
-  kTypes,      // also check that the module is well formed after every pass
+  kTypes,      // also check that the module and its kernels are well formed after every pass
   kSemantics,  // also interpret @main before and after every pass and name the first pass that changed the answer
 };
 

@@ -261,6 +261,31 @@ TEST(KernelText, ExtentsThatAreReadFromAnInput) {
   EXPECT_FALSE(alpha_equal(*a, *b));
 }
 
+TEST(KernelText, StatementsThatDifferMakeKernelsThatDiffer) {
+  const auto with = [](std::string_view statement) {
+    return cat(
+        "kernel @k(x: float32[8], z: float32[8]) -> (y: float32[8]) {\n  for i in 8 {\n    ", statement,
+        "\n    block y { spatial v in 8 = i; reads x[v], z[v]; writes y[v]; y[v] = x[v] + z[v]; }\n  }\n}");
+  };
+  const std::vector<std::string> all{with(""),
+                                     with("prefetch x[i];"),
+                                     with("prefetch x[i + 1];"),
+                                     with("prefetch z[i];"),
+                                     with("require (i < 8, \"never\");"),
+                                     with("require (i < 9, \"never\");"),
+                                     with("require (i < 8, \"not now\");")};
+  for (size_t i = 0; i < all.size(); ++i) {
+    for (size_t j = 0; j < all.size(); ++j) {
+      Diagnostics diagnostics;
+      ParseOptions options;
+      const Result<Module> a = parse("a", all[i], diagnostics, test_operators(), options),
+                           b = parse("b", all[j], diagnostics, test_operators(), options);
+      ASSERT_TRUE(a.ok() && b.ok()) << all[i] << "\n" << all[j];
+      EXPECT_EQ(alpha_equal(*a, *b), i == j) << all[i] << "\n" << all[j];
+    }
+  }
+}
+
 TEST(KernelText, Mistakes) {
   struct Row {
     std::string_view input, slugs;

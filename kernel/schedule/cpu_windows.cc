@@ -97,9 +97,8 @@ class Windows {
  private:
   // Are all columns of the window in the image, for each of the columns from `start`?
   bool is_inside(int64_t start, int64_t columns) {
-    Bounds bounds;
+    Bounds bounds = s_.bounds;
     bounds.set(column_.var, {start, start + columns - 1});
-    bounds.bind(across_.var, across_.extent);
     return simplify(column_inside_, bounds).is_int(1);
   }
 
@@ -155,8 +154,10 @@ class Windows {
     const Stmt init = columns([&](Expr t) {
       return element(t, {}, "_init", [&] { return w_.store(results, {i.var, l.var}, s_.init); });
     });
-    // The products of one row of the window, in the image or not.
-    const auto products = [&](std::vector<Expr> r, bool in_image) {
+    // The products of one row of the window, in the image or not. `here` are the axes that the conditions may mention: if
+    // columns of the image do not lie along the last axis of the window, whether one exists depends on other axes too.
+    const auto products = [&](std::vector<Expr> r, std::unordered_map<const ExprNode*, Expr> here,
+                              bool in_image) {
       r.push_back({});
       if (!in_image || run.inside) {
         return w_.loop(ForKind::kUnrolled, "u", across_.extent, [&](Expr u) {
@@ -168,10 +169,10 @@ class Windows {
       std::vector<Stmt> out;
       for (int64_t u = 0; u < constant(across_); ++u) {
         r.back() = w_.index(u);
+        here[across_.var.get()] = r.back();
         for (int64_t t = 0; t < run.columns; ++t) {
-          const Expr here =
-              substitute(column_inside_, {{column_.var.get(), start + t}, {across_.var.get(), r.back()}});
-          out.push_back(w_.choose(simplify(here, {}),
+          here[column_.var.get()] = start + t;
+          out.push_back(w_.choose(simplify(substitute(column_inside_, here), {}),
                                   element(w_.index(t), r, "", [&] { return step(inside_); }),
                                   element(w_.index(t), r, "_outside", [&] { return step(outside_); })));
         }
@@ -184,8 +185,8 @@ class Windows {
       std::unordered_map<const ExprNode*, Expr> here;
       for (size_t a = 0; a < row.size(); ++a) here[s_.spatial[a].var.get()] = row[a];
       for (size_t d = 0; d < r.size(); ++d) here[s_.reduction[d].var.get()] = r[d];
-      if (row_.is_int(1)) return products(r, true);
-      return w_.choose(substitute(row_, here), products(r, true), products(r, false));
+      if (row_.is_int(1)) return products(r, here, true);
+      return w_.choose(substitute(row_, here), products(r, here, true), products(r, here, false));
     });
     const Stmt write = columns([&](Expr t) {
       return element(t, {}, "_result", [&] { return work_.write_back(w_, work_.variables(), result); });

@@ -5,6 +5,7 @@
 //   C1: d is floating.   C2: axis is in [-rank, rank).   C3: size is positive and odd.
 //   C4: not more than one of the numbers of elements before, along and behind the axis is unknown.
 #include "base/cat.h"
+#include "kernel/simplify.h"
 #include "op/domain.h"
 #include "op/tensor/common.h"
 #include "op/term.h"
@@ -43,21 +44,38 @@ Type relate(Relation& r, const LrnAttrs& a) {
   return &x;
 }
 
-// The mean of the squares is that of a window which moves along one axis of an image.
+bool may_be_empty(Dim extent) {
+  if (!extent.is_symbolic()) return extent.is_unknown();
+  const std::optional<int64_t> least = kernel::Bounds().of(extent.symbolic()).low;
+  return !least || *least < 1;
+}
+
+// The mean of the squares is that of a window which moves along one axis of an image; what lies behind the axis are its
+// channels.
 Expr expand(Builder& b, const LrnAttrs& a, const Site& c) {
   const TensorType& type = c.tensor(0);
   const Term x(b, c.args[0]);
   std::vector<Dim> p = parts(type, from_front(a.axis, type.rank()));
+  if (p[1] == Dim(0)) return x;
+  // No window fits into an axis without elements. Where there may be none, one more of padding makes room for one window
+  // more, which is left out of the result.
+  const bool one_more = may_be_empty(p[1]);
   const bool known = !any_unknown(p);
   for (Dim& d : p) {
     if (d.is_unknown()) d = Dim(-1);
   }
   const Term image =
-      x.apply(kReshape, {x * x}, {{"newshape", std::vector<Dim>{p[0], 1, p[1], p[2]}}, {"allowzero", known}});
-  const Term mean = x.apply(kAvgPool2d, {image},
-                            {{"pool_size", std::vector<int64_t>{a.size, 1}},
-                             {"padding", std::vector<int64_t>{a.size / 2, 0}},
-                             {"count_include_pad", true}});
+      x.apply(kReshape, {x * x}, {{"newshape", std::vector<Dim>{p[0], p[1], 1, p[2]}}, {"allowzero", known}});
+  Term mean = x.apply(kAvgPool2d, {image},
+                      {{"pool_size", std::vector<int64_t>{a.size, 1}},
+                       {"padding", std::vector<int64_t>{a.size / 2, 0, a.size / 2 + one_more, 0}},
+                       {"layout", "NHWC"},
+                       {"count_include_pad", true}});
+  if (one_more) {
+    mean = x.apply(
+        kStridedSlice, {mean},
+        {{"begin", std::vector<Dim>{0}}, {"end", std::vector<Dim>{-1}}, {"axes", std::vector<int64_t>{1}}});
+  }
   const Term squares(b, in_shape_of(b, mean, x));
   const Term base = squares * squares.number(a.alpha) + a.bias;
   return x / base.apply(kPower, {base, base.number(a.beta)});

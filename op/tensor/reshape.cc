@@ -33,14 +33,35 @@ std::vector<Expr> differentiate_view(Builder& b, const A&, const Site& c) {
 struct ReshapeAttrs {
   std::vector<Dim> newshape = {};
   bool allowzero = false;
+  std::vector<int64_t> extents = {};
   static constexpr auto kFields =
       fields(field("newshape", &ReshapeAttrs::newshape,
-                   "extents, or codes: 0 keeps the input's dim, -1 is inferred, -2 keeps all dims that are "
+                   "extents, as symbolic ones always are, or codes: 0 keeps the input's dim, -1 is inferred, "
+                   "-2 keeps all dims that are "
                    "left, -3 merges two "
                    "dims, -4 splits a dim into the two that follow (one of which may be -1)")
                  .required(),
-             field("allowzero", &ReshapeAttrs::allowzero, "0 is an extent and not a code"));
+             field("allowzero", &ReshapeAttrs::allowzero, "0 is an extent and not a code"),
+             field("extents", &ReshapeAttrs::extents,
+                   "places in newshape of numbers that are extents and no codes, as what was symbolic is"));
+
+  bool is_extent(size_t i) const {
+    return !newshape[i].is_const() ||
+           std::find(extents.begin(), extents.end(), static_cast<int64_t>(i)) != extents.end();
+  }
 };
+
+// A symbolic extent is an extent whatever it turns out to be.
+std::vector<AttrArg> settle_reshape(const ReshapeAttrs& symbolic, const ReshapeAttrs& known) {
+  std::vector<int64_t> extents = known.extents;
+  for (size_t i = 0; i < known.newshape.size(); ++i) {
+    const Dim d = known.newshape[i];
+    if (symbolic.newshape[i].is_symbolic() && d.is_const() && d.value() <= 0)
+      extents.push_back(static_cast<int64_t>(i));
+  }
+  if (extents == known.extents) return {};
+  return {{"extents", extents}};
+}
 
 // Reads the codes from left to right, with the dims of the input beside them.
 struct ReshapeReader {
@@ -67,12 +88,21 @@ struct ReshapeReader {
     if (next < x.rank()) input.push_back(x.dims[next++]);
   }
 
+  // What was symbolic may not turn out to be negative, which would be a code.
+  void require_extent(size_t i) {
+    const Dim d = a.newshape[i];
+    if (a.is_extent(i) && d.is_const() && d.value() < 0)
+      r.fail(kAttributes, cat("the extent ", i, " of newshape is ", d.value()));  // C1
+  }
+
   // -4: one dim becomes two.
   size_t split(size_t i) {
     if (i + 2 >= a.newshape.size())
       r.fail(kAttributes, "-4 in newshape must be followed by two extents");  // C1
     const Dim whole = take();
     Dim first = a.newshape[i + 1], second = a.newshape[i + 2];
+    require_extent(i + 1);
+    require_extent(i + 2);
     if (first == Dim(-1) && second == Dim(-1))
       r.fail(kAttributes, "-4 in newshape can infer one extent, not two");  // C1
     if (first == Dim(-1)) first = floor_div(whole, second);
@@ -91,7 +121,8 @@ struct ReshapeReader {
     for (size_t i = 0; i < a.newshape.size(); ++i) {
       const Dim d = a.newshape[i];
       if (d.is_unknown()) r.fail(kAttributes, "newshape must not contain `?`");  // C1
-      if (!d.is_const() || d.value() > 0 || (d.value() == 0 && a.allowzero)) {
+      require_extent(i);
+      if (a.is_extent(i) || d.value() > 0 || (d.value() == 0 && a.allowzero)) {
         put(d);
         continue;
       }
@@ -134,8 +165,9 @@ struct ReshapeReader {
   }
 };
 
-// C1: newshape holds extents and codes, at most one of them -1.   C2: codes find the dims they speak of.
-// C3: the number of elements stays the same; it does, whatever the other extents are, where a dim of 0 is kept.
+// C1: newshape holds extents and codes, at most one of them -1; what is symbolic is an extent.   C2: codes find the dims
+// they speak of.   C3: the number of elements stays the same; it does, whatever the other extents are, where a dim of 0
+// is kept.
 Type relate_reshape(Relation& r, const ReshapeAttrs& a) {
   const TensorType& x = r.tensor(0);
   return r.tensor_of(ReshapeReader{r, x, a}.read(), x.dtype);
@@ -251,6 +283,7 @@ const OpDef kReshape = define<ReshapeAttrs>({
     .evaluate = evaluate_view,
     .differentiate = differentiate_view,
     .lower = lower_view,
+    .settle = settle_reshape,
 });
 
 const OpDef kReshapeLike = define<ReshapeLikeAttrs>({
