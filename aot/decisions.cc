@@ -24,8 +24,8 @@ class Decider {
       rows.push_back({rows.size()});
       ask(rows.back(), {}, arm.pattern);
     }
-    Decision tree = decide(rows);
-    if (left_ == 0) return std::nullopt;
+    Decision tree = decide(rows, 0);
+    if (left_ == 0 || rows_left_ == 0) return std::nullopt;
     return tree;
   }
 
@@ -49,11 +49,17 @@ class Decider {
     }
   }
 
-  Decision decide(const std::vector<Row>& rows) {
+  Decision decide(const std::vector<Row>& rows, uint32_t questions) {
     Decision out;
     if (left_ == 0 || rows.empty()) return out;
     --left_;
     const Row& first = rows.front();
+    // Without an end to what is copied, a match of some thousands of arms takes minutes.
+    rows_left_ -= std::min(rows_left_, rows.size());
+    if (rows_left_ == 0 || (!first.asks.empty() && questions == kMostQuestions)) {
+      left_ = 0;
+      return out;
+    }
     if (first.asks.empty()) {
       out.arm = first.arm;
       return out;
@@ -78,13 +84,15 @@ class Decider {
       ask_fields(rest, out.path, asks->second);
       by_tag[asks->second->ctor->tag].push_back(std::move(rest));
     }
-    for (const auto& [tag, fitting] : by_tag) out.cases.emplace_back(tag, decide(fitting));
-    if (by_tag.size() < type.ctors.size()) out.otherwise = std::make_unique<Decision>(decide(others));
+    for (const auto& [tag, fitting] : by_tag) out.cases.emplace_back(tag, decide(fitting, questions + 1));
+    if (by_tag.size() < type.ctors.size())
+      out.otherwise = std::make_unique<Decision>(decide(others, questions + 1));
     return out;
   }
 
   const Module& module_;
-  size_t left_;  // decisions that may still be made
+  size_t left_;                         // decisions that may still be made
+  size_t rows_left_ = size_t{1} << 20;  // rows that they may still be made from
 };
 
 }  // namespace

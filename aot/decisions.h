@@ -24,8 +24,11 @@ struct Decision {
   bool is_leaf() const { return cases.empty(); }
 };
 
-// Nothing if the tree would be more than a few times as large as the arms: there are patterns for which it grows
-// exponentially.
+// A value is asked so often at most, so that the blocks in which code asks are not too deep for C++ compilers (limits.h).
+inline constexpr uint32_t kMostQuestions = 64;
+
+// Nothing if the tree would be deeper than that, or more than a few times as large as the arms: there are patterns for which
+// it grows exponentially.
 std::optional<Decision> decide(const Match& match, const Module& module);
 
 }  // namespace relay::aot

@@ -9,6 +9,7 @@
 #include <set>
 
 #include "aot/arenas.h"
+#include "aot/captures.h"
 #include "aot/decisions.h"
 #include "aot/extents.h"
 #include "aot/giving.h"
@@ -42,8 +43,9 @@ std::string variable_name(std::string_view name, size_t number) { return unique_
 struct Function {
   const Fn* fn = nullptr;
   std::string name;
-  const Scopes* scopes = nullptr;  // of the global function around it
-  const Var* self = nullptr;       // by which a closure calls itself
+  const Scopes* scopes = nullptr;                         // of the global function around it
+  const NodeMap<std::vector<Expr>>* mentioned = nullptr;  // captures.h, likewise
+  const Var* self = nullptr;                              // by which a closure calls itself
   std::vector<Expr> captures = {};
   std::vector<const kernel::ExprNode*> extents = {};  // shape variables that it takes from around it
   bool gives_outputs = false;                         // giving.h
@@ -62,6 +64,8 @@ class Printer {
       f.gives_outputs = giving.contains(name);
       scopes_.push_back(std::make_unique<Scopes>(scopes(f.fn->body)));
       f.scopes = scopes_.back().get();
+      captures_.push_back(std::make_unique<NodeMap<std::vector<Expr>>>(find_captures(f.fn->body, *f.scopes)));
+      f.mentioned = captures_.back().get();
       globals_[std::string(name.text())] = functions_.size();
       functions_.push_back(f);
     }
@@ -116,6 +120,7 @@ class Printer {
     const Function f = functions_[index];
     text_.clear();
     names_.clear();
+    renamed_.clear();
     extents_.clear();
     indent_ = "    ";
     current_ = index;
@@ -240,27 +245,49 @@ class Printer {
     return v;
   }
 
+  // An expression has this value from here on, until `forget`.
+  void set_name(Expr e, std::string value) {
+    std::string& name = names_[e];
+    renamed_.emplace_back(e, std::exchange(name, std::move(value)));
+  }
+  // Expressions have the values that they had when `renamed_` was as long as this.
+  void forget(size_t length) {
+    for (; renamed_.size() > length; renamed_.pop_back()) {
+      auto& [e, before] = renamed_.back();
+      if (before.empty()) {
+        names_.erase(e);
+      } else {
+        names_[e] = std::move(before);
+      }
+    }
+  }
+
   // The expression of a scope: to the variable `into`, or as the function's result if that is empty.
   void scope(Expr body, const std::string& into) {
     begin_scope(body);
     result(body, into);
   }
   void begin_scope(Expr body) {
-    const Scopes& all = *functions_[current_].scopes;
-    const uint32_t s = all.scope_of_body.get(body);
-    if (all.all[s].body != body) return;
-    for (Expr shared : all.all[s].shared) {
-      if (!names_.contains(shared)) names_[shared] = borrow_shared(shared);
+    for (Expr shared : shared_in(body)) {
+      if (!names_.contains(shared)) set_name(shared, borrow(shared));
     }
+  }
+  // What is evaluated where the scope begins, in order.
+  std::vector<Expr> shared_in(Expr body) const {
+    const Scopes& all = *functions_[current_].scopes;
+    const Scopes::Scope& scope = all.all[all.scope_of_body.get(body)];
+    if (scope.body != body) return {};
+    return {scope.shared.begin(), scope.shared.end()};
   }
 
   // The value of an expression that stands last.
   void result(Expr e, const std::string& into) {
+    for (const Let* let; (let = e->as<Let>()) != nullptr && !names_.contains(e);) {
+      bind(*let);
+      e = let->body;
+      begin_scope(e);
+    }
     if (!names_.contains(e)) {
-      if (const auto* let = e->as<Let>()) {
-        bind(*let);
-        return scope(let->body, into);
-      }
       if (const auto* n = e->as<If>()) return branches(*n, into);
       if (const auto* n = e->as<Match>()) return arms(*n, into);
       if (const auto* call = e->as<Call>(); call && into.empty() && last_call(*call)) return;
@@ -288,16 +315,16 @@ class Printer {
 
   void bind(const Let& let) {
     if (const auto* fn = let.value->as<Fn>(); fn && !names_.contains(let.value)) {
-      names_[let.x] = closure(*fn, let.x);
+      set_name(let.x, closure(*fn, let.x));
     } else {
       // A name of its own, also for what has one: values do not change.
-      names_[let.x] = borrow(let.value);
+      set_name(let.x, borrow(let.value));
     }
   }
 
   void branches(const If& n, const std::string& into) {
     const std::string condition = borrow(n.cond);
-    const auto before = names_;
+    const size_t before = renamed_.size();
     text_ += calls_.settle(indent_);
     arenas_.use(condition);
     arenas_.fork();
@@ -306,18 +333,18 @@ class Printer {
     for (const std::string& l : lines) line(l);
     open(cat("if (", is_true, ") {"));
     scope(n.then_branch, into);
-    names_ = before;
+    forget(before);
     arenas_.next_way();
     reopen("} else {");
     scope(n.else_branch, into);
-    names_ = before;
+    forget(before);
     close("}");
     arenas_.end_fork();
   }
 
   // The variables that the pattern binds of a value which it fits.
   void bind_pattern(Pattern p, const std::string& value) {
-    if (p->kind == PatternKind::kVar) names_[p->var] = value;
+    if (p->kind == PatternKind::kVar) set_name(p->var, value);
     for (uint32_t i = 0; i < p->fields.size(); ++i)
       bind_pattern(p->fields[i], cat("field(", value, ", ", i, ")"));
   }
@@ -333,6 +360,11 @@ class Printer {
     const std::string chosen = cat("arm_", next_++);
     line(cat("uint32_t ", chosen, " = 0;"));
     decision(*tree, value, [&](size_t arm) { line(cat(chosen, " = ", arm, ";")); });
+    take_chosen(n, chosen, value, into);
+  }
+
+  void take_chosen(const Match& n, const std::string& chosen, const std::string& value,
+                   const std::string& into) {
     open(cat("switch (", chosen, ") {"));
     arenas_.fork();
     for (size_t i = 0; i < n.arms.size(); ++i) {
@@ -348,10 +380,10 @@ class Printer {
   }
 
   void take_arm(const Match& n, size_t arm, const std::string& value, const std::string& into) {
-    const auto before = names_;
+    const size_t before = renamed_.size();
     bind_pattern(n.arms[arm].pattern, value);
     scope(n.arms[arm].body, into);
-    names_ = before;
+    forget(before);
   }
 
   static size_t most_ways(const Decision& tree) {
@@ -405,8 +437,24 @@ class Printer {
       test(p->fields[i], cat("field(", value, ", ", i, ")"), conditions);
   }
 
-  // One arm after the other.
+  // One arm after the other. Compilers end, or take minutes, at some thousands of `else if`: clang 14 and 19 at 20000.
   void arms_in_turn(const Match& n, const std::string& value, const std::string& into) {
+    constexpr size_t kMostElseIfs = 256;
+    if (n.arms.size() <= kMostElseIfs) return else_ifs(n, value, into);
+    const std::string chosen = cat("arm_", next_++);
+    const size_t none = n.arms.size();
+    line(cat("uint32_t ", chosen, " = ", none, ";"));
+    for (size_t i = 0; i < n.arms.size(); ++i) {
+      std::vector<std::string> conditions{cat(chosen, " == ", none)};
+      test(n.arms[i].pattern, value, conditions);
+      line(cat("if (", join(conditions, " && "), ") ", chosen, " = ", i, ";"));
+    }
+    if (!n.total)
+      line(cat("if (", chosen, " == ", none, ") return run.trap(\"no arm of the match fits the value\");"));
+    take_chosen(n, chosen, value, into);
+  }
+
+  void else_ifs(const Match& n, const std::string& value, const std::string& into) {
     bool open_else = false, always = false;
     const auto begin_way = [&](const std::string& head) {
       if (open_else) {
@@ -478,12 +526,97 @@ class Printer {
     arenas_.keep(value);
     return value;
   }
-  // For a use that tells `arenas_` itself when it reads the value.
-  std::string borrow(Expr e) {
-    const auto it = names_.find(e);
-    return it != names_.end() ? it->second : borrow_shared(e);
+  // For a use that tells `arenas_` itself when it reads the value. Operands of operands may be of any depth.
+  std::string borrow(Expr root) {
+    std::vector<Step> steps{{Do::kVisit, root}};
+    std::vector<std::string> values;  // of operands whose user is not finished
+    const auto take = [&] {
+      std::string value = std::move(values.back());
+      values.pop_back();
+      return value;
+    };
+    while (!steps.empty()) {
+      const Step step = steps.back();
+      steps.pop_back();
+      switch (step.what) {
+        case Do::kVisit:
+          if (const auto it = names_.find(step.e); it != names_.end()) {
+            values.push_back(it->second);
+          } else {
+            visit(step.e, steps);
+          }
+          break;
+        case Do::kName: set_name(step.e, take()); break;
+        case Do::kScope: visit_scope(step.e, steps); break;
+        case Do::kForget: forget(step.number); break;
+        case Do::kFinish: {
+          const std::vector<std::string> operands(values.end() - static_cast<ptrdiff_t>(step.number),
+                                                  values.end());
+          values.resize(values.size() - step.number);
+          values.push_back(finish(step.e, operands));
+          break;
+        }
+      }
+    }
+    return take();
   }
-  std::string borrow_shared(Expr e) {
+
+  enum class Do : uint8_t { kVisit, kFinish, kName, kScope, kForget };
+  struct Step {
+    Do what;
+    Expr e;
+    size_t number = 0;  // of operands, or the length of `renamed_`
+  };
+
+  // Pushes what is to be done for the value of an expression, last step first.
+  void visit(Expr e, std::vector<Step>& steps) {
+    if (const auto* let = e->as<Let>()) {
+      steps.push_back({Do::kForget, e, renamed_.size()});
+      steps.push_back({Do::kScope, let->body});
+      if (const auto* fn = let->value->as<Fn>(); fn && !names_.contains(let->value)) {
+        set_name(let->x, closure(*fn, let->x));
+      } else {
+        steps.push_back({Do::kName, let->x});
+        steps.push_back({Do::kVisit, let->value});
+      }
+      return;
+    }
+    const std::vector<Expr> operands = operands_of(e);
+    steps.push_back({Do::kFinish, e, operands.size()});
+    for (size_t i = operands.size(); i-- > 0;) steps.push_back({Do::kVisit, operands[i]});
+  }
+
+  void visit_scope(Expr body, std::vector<Step>& steps) {
+    steps.push_back({Do::kVisit, body});
+    const std::vector<Expr> all = shared_in(body);
+    for (size_t i = all.size(); i-- > 0;) {
+      if (names_.contains(all[i])) continue;
+      steps.push_back({Do::kName, all[i]});
+      steps.push_back({Do::kVisit, all[i]});
+    }
+  }
+
+  // What is evaluated where the expression stands, in order. Control forms evaluate theirs in blocks.
+  std::vector<Expr> operands_of(Expr e) const {
+    std::vector<Expr> out;
+    if (is_leaf(e) || e->kind == ExprKind::kFn || e->kind == ExprKind::kIf || e->kind == ExprKind::kMatch)
+      return out;
+    const auto* call = e->as<Call>();
+    if (call == nullptr) {
+      for_each_child(e, [&](Expr child) { out.push_back(child); });
+      return out;
+    }
+    if (op::callee(*call)) return {call->args[0]};
+    const auto* global = call->callee->as<Global>();
+    const bool is_kernel = global && p_.module.kernel(global->name.text());
+    if (!is_kernel && !call->callee->as<CtorRef>() && !direct(call->callee)) out.push_back(call->callee);
+    out.insert(out.end(), call->args.begin(), call->args.end());
+    return out;
+  }
+
+  std::string finish(Expr e, const std::vector<std::string>& operands) {
+    // A kernel call and a view may read what lies in an arena; all else keeps what it is given.
+    if (!e->as<Call>()) keep(operands);
     switch (e->kind) {
       case ExprKind::kConstant:
         return variable(cat("constant_", prefix_, p_.constants.at(e), "(run)"), "weight");
@@ -497,63 +630,54 @@ class Printer {
       }
       case ExprKind::kOpRef: CHECK(false, "an operator has no value"); return {};
       case ExprKind::kCtorRef: return constructor(*e->as<CtorRef>());
-      case ExprKind::kTuple: {
-        std::vector<std::string> parts{"run", "0"};
-        for (Expr f : e->as<Tuple>()->fields) parts.push_back(evaluate(f));
-        return variable(cat("make_node(", join(parts, ", "), ")"));
-      }
-      case ExprKind::kProj:
-        return variable(cat("field(", evaluate(e->as<Proj>()->tuple), ", ", e->as<Proj>()->index, ")"));
+      case ExprKind::kTuple: return variable(made("make_node", "0", operands));
+      case ExprKind::kProj: return variable(cat("field(", operands[0], ", ", e->as<Proj>()->index, ")"));
       case ExprKind::kFn: return closure(*e->as<Fn>(), nullptr);
-      case ExprKind::kCall: return called(*e->as<Call>());
-      case ExprKind::kLet: {
-        const auto before = names_;
-        Expr body = e;
-        while (const auto* let = body == e || !names_.contains(body) ? body->as<Let>() : nullptr) {
-          bind(*let);
-          body = let->body;
-          begin_scope(body);
-        }
-        const std::string v = borrow(body);
-        names_ = before;
-        return v;
-      }
+      case ExprKind::kCall: return called(*e->as<Call>(), operands);
+      case ExprKind::kLet: CHECK(false, "a let is evaluated in steps"); return {};
       case ExprKind::kIf:
       case ExprKind::kMatch: {
         const std::string v = cat("v_", next_++);
         line(cat("Value ", v, ";"));
         open("{");
-        const auto before = names_;
+        const size_t before = renamed_.size();
         if (const auto* n = e->as<If>()) {
           branches(*n, v);
         } else {
           arms(*e->as<Match>(), v);
         }
-        names_ = before;
+        forget(before);
         close("}");
         return v;
       }
-      case ExprKind::kRefNew:
-        return variable(cat("make_reference(run, ", copy(evaluate(e->as<RefNew>()->value)), ")"));
-      case ExprKind::kRefRead: return variable(cat("field(", evaluate(e->as<RefRead>()->ref), ", 0)"));
+      case ExprKind::kRefNew: return variable(cat("make_reference(run, ", copy(operands[0]), ")"));
+      case ExprKind::kRefRead: return variable(cat("field(", operands[0], ", 0)"));
       case ExprKind::kRefWrite: {
-        const std::string to = evaluate(e->as<RefWrite>()->ref);
-        const std::string value = evaluate(e->as<RefWrite>()->value);
-        line(cat("write(", to, ", ", value, ");"));
+        line(cat("write(", operands[0], ", ", operands[1], ");"));
         return variable("make_node(run, 0)");
       }
     }
     return {};
   }
 
+  void keep(const std::vector<std::string>& values) {
+    for (const std::string& value : values) arenas_.keep(value);
+  }
+  // `function(run, first, values...)`.
+  static std::string made(std::string_view function, std::string_view first,
+                          const std::vector<std::string>& values) {
+    return cat(function, "(run, ", first, join(values, "", [](const std::string& v) { return ", " + v; }),
+               ")");
+  }
+
   static std::string copy(const std::string& value) { return cat("Value(", value, ")"); }
 
   // The argument's elements under another shape.
-  std::string view(const Call& call, const op::OpDef& def, const View& view) {
+  std::string view(const std::string& x, const op::OpDef& def, const View& view) {
     // Elements that wait are waited for by the view, and extents that it opens are asked for later.
     const bool opens =
         std::any_of(view.opened.begin(), view.opened.end(), [](kernel::Expr v) { return bool(v); });
-    const std::string x = calls_.any_waits() || opens ? evaluate(call.args[0]) : borrow(call.args[0]);
+    if (calls_.any_waits() || opens) arenas_.keep(x);
     for (size_t d = 0; d < view.opened.size(); ++d) {
       if (view.opened[d]) extents_[view.opened[d].get()] = cat("extent(", x, ", ", d, ")");
     }
@@ -574,46 +698,36 @@ class Printer {
     return v;
   }
 
-  std::string called(const Call& call) {
-    if (const op::OpDef* def = op::callee(call)) {
-      return view(call, *def, p_.views.at(&call));
-    }
-    if (const auto* ref = call.callee->as<CtorRef>()) {
-      std::vector<std::string> args = arguments(call);
-      args.insert(args.begin(), cat("run, ", ref->ctor->tag));
-      return variable(cat("make_node(", join(args, ", "), ")"));
-    }
+  std::string called(const Call& call, const std::vector<std::string>& operands) {
+    if (const op::OpDef* def = op::callee(call)) return view(operands[0], *def, p_.views.at(&call));
     if (const auto* g = call.callee->as<Global>()) {
-      if (const kernel::Kernel* k = p_.module.kernel(g->name.text())) {
-        return kernel_call(call, *k);
-      }
+      if (const kernel::Kernel* k = p_.module.kernel(g->name.text())) return kernel_call(call, *k, operands);
     }
-    if (const Function* f = direct(call.callee)) {
-      const std::string name = f->name, self = call.callee->as<Global>() ? "Value()" : "self";
-      std::vector<std::string> args = arguments(call);
-      args.insert(args.begin(), cat("run, ", self));
-      for (const std::string& l : arenas_.call_function()) line(l);
-      return variable(cat("finish(run, ", name, "(", join(args, ", "), "))"));
-    }
-    const std::string callee = evaluate(call.callee);
-    std::vector<std::string> args = arguments(call);
-    args.insert(args.begin(), cat("run, ", callee));
+    keep(operands);
+    if (const auto* ref = call.callee->as<CtorRef>())
+      return variable(made("make_node", cat(ref->ctor->tag), operands));
     for (const std::string& l : arenas_.call_function()) line(l);
-    return variable(cat("call(", join(args, ", "), ")"));
+    if (const Function* f = direct(call.callee)) {
+      const std::string_view self = call.callee->as<Global>() ? "Value()" : "self";
+      return variable(cat("finish(run, ", made(f->name, self, operands), ")"));
+    }
+    return variable(cat("call(run, ", join(operands, ", "), ")"));
   }
 
   // A call that waits keeps what it reads.
-  std::string kernel_call(const Call& call, const kernel::Kernel& k) {
-    if (!k.batched.empty()) return variable(calls_.call(k, arguments(call)));
-    std::vector<std::string> args;
-    for (Expr a : call.args) args.push_back(borrow(a));
+  std::string kernel_call(const Call& call, const kernel::Kernel& k,
+                          const std::vector<std::string>& operands) {
+    if (!k.batched.empty()) {
+      keep(operands);
+      return variable(calls_.call(k, operands));
+    }
     const std::string v = cat("v_", next_++);
     const auto is_known = [&](kernel::Expr e) { return at_entry_.contains(e.get()); };
-    Arenas::Placed placed = arenas_.call_kernel(k.outputs.size() == 1 ? v : "", args, [&] {
+    Arenas::Placed placed = arenas_.call_kernel(k.outputs.size() == 1 ? v : "", operands, [&] {
       return written_by(p_.module.context(), call, k, is_known);
     });
     for (const std::string& l : placed.lines) line(l);
-    const std::string value = calls_.call(k, std::move(args), std::move(placed.places));
+    const std::string value = calls_.call(k, operands, std::move(placed.places));
     line(placed.is_borrowed ? cat("const Borrowed ", v, "(", value, ");")
                             : cat("Value ", v, " = ", value, ";"));
     line(cat("if (!", v, ") return {};"));
@@ -649,17 +763,9 @@ class Printer {
 
   // What the function mentions of what has a value here.
   std::vector<Expr> captured(const Fn& fn, const Var* self) const {
-    std::vector<Expr> out, pending{fn.body};
-    NodeMap<bool> seen;
-    while (!pending.empty()) {
-      const Expr e = pending.back();
-      pending.pop_back();
-      if (std::exchange(seen[e], true) || e == self) continue;
-      if (names_.contains(e)) {
-        out.push_back(e);
-        continue;
-      }
-      for_each_child(e, [&](Expr child) { pending.push_back(child); });
+    std::vector<Expr> out;
+    for (Expr e : functions_[current_].mentioned->get(&fn)) {
+      if (e != self && names_.contains(e)) out.push_back(e);
     }
     return out;
   }
@@ -667,6 +773,7 @@ class Printer {
   // The shape variables that the function mentions in what is printed of it, of those that are known here. In the order
   // in which they were made.
   std::vector<const kernel::ExprNode*> captured_extents(const Fn& fn) const {
+    if (extents_.empty()) return {};
     std::map<uint32_t, const kernel::ExprNode*> found;
     const auto add = [&](kernel::Expr v) {
       if (extents_.contains(v.get())) found[v->id] = v.get();
@@ -693,7 +800,8 @@ class Printer {
 
   std::string closure(const Fn& fn, const Var* self) {
     const std::string_view name = self ? self->name.text() : "function";
-    Function f{&fn, function_name(prefix_, name, next_++), functions_[current_].scopes, self};
+    Function f{&fn, function_name(prefix_, name, next_++), functions_[current_].scopes,
+               functions_[current_].mentioned, self};
     f.captures = captured(fn, self);
     f.extents = captured_extents(fn);
     std::vector<std::string> held{"run", f.name + "_any"};
@@ -713,6 +821,7 @@ class Printer {
   const std::function<uint64_t(size_t)>& offset_;
   KernelCalls calls_;
   std::vector<std::unique_ptr<Scopes>> scopes_;
+  std::vector<std::unique_ptr<NodeMap<std::vector<Expr>>>> captures_;
   std::deque<Function> functions_;  // which stay where they are while closures are added
   std::map<std::string, size_t> globals_;
   std::set<std::string> constructors_;
@@ -722,7 +831,8 @@ class Printer {
   size_t current_ = 0;
   std::string text_, indent_;
   std::unordered_map<Expr, std::string> names_;
-  Extents extents_, at_entry_;  // those that are known where the function begins
+  std::vector<std::pair<Expr, std::string>> renamed_;  // and what its name was before; empty if it had none
+  Extents extents_, at_entry_;                         // those that are known where the function begins
   Arenas arenas_;
 };
 

@@ -1,8 +1,10 @@
 #include "aot/program.h"
 
 #include <algorithm>
+#include <memory>
 #include <set>
 
+#include "aot/limits.h"
 #include "aot/ports.h"
 #include "base/cat.h"
 #include "ir/analysis.h"
@@ -22,51 +24,81 @@ class Collector {
  public:
   explicit Collector(Program& program) : p_(program) {}
 
+  // The function and all that it reaches, each where it is mentioned first.
   void function(Symbol name) {
-    const Fn* fn = p_.module.function(name.text());
-    if (fn == nullptr || !seen_.insert(std::string(name.text())).second) return;
-    p_.functions.push_back(name);
-    const std::vector<Expr> order = post_order(fn->body);
-    std::set<Expr> callees;
-    for (Expr e : order) {
-      if (const auto* call = e->as<Call>()) callees.insert(call->callee);
+    std::vector<Visit> visits;
+    begin(name, visits);
+    while (!visits.empty()) {
+      Visit& v = visits.back();
+      if (v.next == v.order.size()) {
+        extents(*v.fn);
+        visits.pop_back();
+        continue;
+      }
+      const Expr e = v.order[v.next++];
+      expression(e, v.callees.contains(e));
+      if (const auto* global = e->as<Global>(); global && !kernel_of(e)) begin(global->name, visits);
     }
-    for (Expr e : order) expression(e, callees.contains(e));
-    extents(*fn, {});
   }
 
  private:
+  struct Visit {
+    const Fn* fn;
+    std::vector<Expr> order;
+    std::set<Expr> callees;
+    size_t next = 0;
+  };
+  void begin(Symbol name, std::vector<Visit>& visits) {
+    const Fn* fn = p_.module.function(name.text());
+    if (fn == nullptr || !seen_.insert(std::string(name.text())).second) return;
+    p_.functions.push_back(name);
+    Visit v{fn, post_order(fn->body), {}};
+    for (Expr e : v.order) {
+      if (const auto* call = e->as<Call>()) v.callees.insert(call->callee);
+    }
+    visits.push_back(std::move(v));
+  }
+
   // A function knows the extents that follow from its parameters, and those that the function around it knows.
-  void extents(const Fn& fn, std::unordered_set<const kernel::ExprNode*> known) {
-    std::vector<kernel::Expr> own;
-    for (const Var* param : fn.params) add_extents(param->type, own);
-    for (const kernel::ExtentRule& rule : kernel::extent_rules(own, known)) known.insert(rule.variable.get());
-    const auto is_known = [&](kernel::Expr v) { return known.contains(v.get()); };
-    std::vector<Expr> pending{fn.body};
-    std::set<Expr> seen;
-    while (!pending.empty()) {
-      const Expr e = pending.back();
-      pending.pop_back();
-      if (!seen.insert(e).second) continue;
-      if (const auto* inner = e->as<Fn>()) {
-        extents(*inner, known);
-        continue;
+  void extents(const Fn& root) {
+    using Known = std::unordered_set<const kernel::ExprNode*>;
+    std::vector<std::pair<const Fn*, std::shared_ptr<const Known>>> functions{
+        {&root, std::make_shared<Known>()}};
+    while (!functions.empty()) {
+      auto [fn, known] = std::move(functions.back());
+      functions.pop_back();
+      std::vector<kernel::Expr> own;
+      for (const Var* param : fn->params) add_extents(param->type, own);
+      if (const auto rules = kernel::extent_rules(own, *known); !rules.empty()) {
+        auto more = std::make_shared<Known>(*known);
+        for (const kernel::ExtentRule& rule : rules) more->insert(rule.variable.get());
+        known = more;
       }
-      if (const auto it = p_.views.find(e); it != p_.views.end())
-        require_extents(it->second, is_known, e->span);
-      for_each_child(e, [&](Expr child) { pending.push_back(child); });
+      const auto is_known = [&](kernel::Expr v) { return known->contains(v.get()); };
+      std::set<Expr> seen;
+      std::vector<Expr> pending{fn->body};
+      while (!pending.empty()) {
+        const Expr e = pending.back();
+        pending.pop_back();
+        if (!seen.insert(e).second) continue;
+        if (const auto* inner = e->as<Fn>()) {
+          functions.emplace_back(inner, known);
+          continue;
+        }
+        if (const auto it = p_.views.find(e); it != p_.views.end())
+          require_extents(it->second, is_known, e->span);
+        for_each_child(e, [&](Expr child) { pending.push_back(child); });
+      }
     }
   }
 
   void expression(Expr e, bool is_callee) {
     if (const auto* c = e->as<Constant>()) {
       constant(c);
-    } else if (const auto* global = e->as<Global>()) {
+    } else if (e->as<Global>()) {
       if (const kernel::Kernel* k = kernel_of(e)) {
         kernel(*k, e->span);
         if (!is_callee) p_.compared.insert(k);  // nobody knows what it will be called with
-      } else {
-        function(global->name);
       }
     } else if (const auto* op = e->as<OpRef>()) {
       if (!is_callee) throw Refusal{cat("operator `", op->op->name, "` is used as a value"), e->span};
@@ -199,6 +231,7 @@ Result<Program> find_program(const Module& lowered, std::string_view function, D
   const auto main = lowered.functions().find(function);
   CHECK(main != lowered.functions().end(), cat("there is no function @", function));
   const Fn& fn = *main->second;
+  if (!within_limits(lowered, fn, diagnostics)) return kReported;
   try {
     if (!fn.type_params.empty()) throw Refusal{"the function is generic", fn.span};
     p.interface = find_interface(p.module, fn);

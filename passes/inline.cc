@@ -3,6 +3,9 @@
 // A function that can come back to itself stays, and so does a large one that is called in several places. The types of the
 // parameters must be those of the arguments once the function's own type and shape variables stand for what the call
 // makes of them; the body is typed with these, which is how generic functions become special ones.
+//
+// A function that a module with @main mentions once goes with its call, as `dead-code` would have it: its body moves. A copy for
+// each step of a chain of functions, each of which calls the next, would make the pass quadratic.
 #include <algorithm>
 #include <map>
 #include <optional>
@@ -70,6 +73,7 @@ class Inliner {
 
   Module run() {
     const FunctionGraph graph = function_graph(out_);
+    has_main_ = out_.function("main") != nullptr;
     for (Symbol name : graph.names) count_uses(out_.function(name.text()));
     // Callees first, so that what is inlined has been inlined into.
     for (const std::vector<size_t>& component : strong_components(graph.mentions)) {
@@ -96,9 +100,15 @@ class Inliner {
   void offer(Symbol name) {
     const Fn* fn = out_.function(name.text());
     if (fn->attrs.flag("Primitive")) return;
-    const size_t size = post_order(fn->body).size();
+    // What was inlined into it has been counted. Its shape variables became extents of the arguments, which are looked at here.
+    size_t size = 0;
+    const std::vector<kernel::Expr> variables = shape_variables(out_.context(), fn, [&](Expr e) {
+      const size_t inlined = inlined_.get(e);
+      size += inlined == 0 ? 1 : inlined;
+      return inlined == 0;
+    });
     if (uses_[name] > 1 && size > static_cast<size_t>(most_nodes_)) return;
-    offered_[name] = {fn, size, shape_variables(out_.context(), fn)};
+    offered_[name] = {fn, size, variables};
   }
 
   void inline_into(Symbol name) {
@@ -111,9 +121,11 @@ class Inliner {
       if (!global) return e;
       const auto it = offered_.find(global->name);
       if (it == offered_.end() || grown > kMostGrowth) return e;
-      const auto body = body_for(b, *call, it->second);
+      const bool moves = has_main_ && uses_[global->name] == 1;
+      const auto body = body_for(b, *call, it->second, moves);
       if (!body) return e;
       grown += it->second.size;
+      if (moves) out_.remove_function(global->name.text());
       return *body;
     });
     if (inlined != fn) out_.set_function(name.text(), inlined->as<Fn>());
@@ -125,8 +137,8 @@ class Inliner {
     std::vector<kernel::Expr> shape_variables;
   };
 
-  // let p0 = a0; let p1 = a1; ... body, if the types allow it.
-  std::optional<Expr> body_for(relay::Builder& b, const Call& call, const Offer& offer) {
+  // let p0 = a0; let p1 = a1; ... body, if the types allow it. A body that moves is no copy, unless its types change.
+  std::optional<Expr> body_for(relay::Builder& b, const Call& call, const Offer& offer, bool moves) {
     Context& context = out_.context();
     const Fn* callee = offer.fn;
     if (callee->params.size() != call.args.size() || callee->type_params.size() != call.type_args.size())
@@ -145,13 +157,17 @@ class Inliner {
       if (!instance.dims.contains(v.get())) return std::nullopt;
     }
     if (extents_ == Extents::kOpen && !renames(instance)) return std::nullopt;
-    const TypeMap map = map_of(instance);
-    const Fn* copy = map_types(context, refresh(context, callee), map)->as<Fn>();
+    const bool same =
+        callee->type_params.empty() && std::all_of(instance.dims.begin(), instance.dims.end(),
+                                                   [](const auto& d) { return d.first == d.second.get(); });
+    const Expr own = moves ? callee : refresh(context, callee);
+    const Fn* copy = (same ? own : map_types(context, own, map_of(instance)))->as<Fn>();
     for (size_t i = 0; i < call.args.size(); ++i) {
       if (copy->params[i]->type != call.args[i]->type) return std::nullopt;
     }
     SpanScope at(b, call.span);
     Expr body = copy->body;
+    if (!is_leaf(body)) inlined_[body] = offer.size;
     for (size_t i = call.args.size(); i-- > 0;) {
       const Type type = body->type;
       body = b.let(copy->params[i], call.args[i], body);
@@ -173,8 +189,10 @@ class Inliner {
   Module out_;
   int64_t most_nodes_;
   Extents extents_;
+  bool has_main_ = false;
   std::map<Symbol, size_t> uses_;
   std::map<Symbol, Offer> offered_;
+  NodeMap<size_t> inlined_;  // bodies that stand in other functions now: how many nodes they have
 };
 
 // Extents that a call knows may make an operator of the body wrong in all runs. That is a trap of these runs and no error of the

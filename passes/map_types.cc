@@ -7,6 +7,7 @@
 #include "ir/fields.h"
 #include "ir/import.h"
 #include "ir/rewrite.h"
+#include "ir/traverse.h"
 #include "kernel/statements.h"
 #include "op/apply.h"
 #include "op/ops.h"
@@ -249,7 +250,8 @@ Module map_types(const Module& m, const TypeMap& map) {
   return out;
 }
 
-std::vector<kernel::Expr> shape_variables(Context& context, Expr root) {
+std::vector<kernel::Expr> shape_variables(Context& context, Expr root,
+                                          const std::function<bool(Expr)>& enter) {
   std::map<uint32_t, kernel::Expr> found;
   const TypeMap look{.dim =
                          [&](Dim d) {
@@ -259,7 +261,12 @@ std::vector<kernel::Expr> shape_variables(Context& context, Expr root) {
                            return d;
                          },
                      .dtype = {}};
-  map_types(context, root, look);
+  Mapper mapper(context, look);
+  relay::Builder b(context);
+  walk(root, enter, [&](Expr e) {
+    mapper.rewrite_node(b, e);
+    for_each_binder(e, [&](const Var* v) { mapper.rewrite_node(b, v); });
+  });
   std::vector<kernel::Expr> out;
   for (const auto& [id, v] : found) out.push_back(v);
   return out;

@@ -27,8 +27,9 @@ Expr map_types(Context& context, Expr root, const TypeMap& map);
 // The result carries mapped types where the module was typed; check it again if dims became better known.
 Module map_types(const Module& m, const TypeMap& map);
 
-// The shape variables in the types and attributes of an expression, by age.
-std::vector<kernel::Expr> shape_variables(Context& context, Expr root);
+// The shape variables in the types and attributes of an expression, by age. Does not go into the nodes for which `enter` is false.
+std::vector<kernel::Expr> shape_variables(
+    Context& context, Expr root, const std::function<bool(Expr)>& enter = [](Expr) { return true; });
 
 // The shape variables of these names that the function binds become constants; those of other functions have nothing to
 // do with them. The result must be type checked: what followed from a variable alone is forgotten.

@@ -39,6 +39,37 @@ uint32_t most_calls(Expr body, const std::function<bool(Expr)>& is_one_of_them) 
   return calls[body];
 }
 
+// The lets of functions that mention themselves, in post-order. Functions may be nested in each other, so none is gone through for
+// itself.
+std::vector<const Let*> recursive_lets(Expr root) {
+  NodeMap<const Var*> name;  // of functions
+  const std::vector<Expr> order = post_order(root);
+  for (Expr e : order) {
+    const auto* let = e->as<Let>();
+    if (let && let->value->kind == ExprKind::kFn) name[let->value] = let->x;
+  }
+  NodeMap<bool> inside, recurs;  // by the functions' names
+  const auto set_inside = [&](Expr fn, bool value) {
+    if (const Var* x = name.get(fn)) inside[x] = value;
+  };
+  walk(
+      root,
+      [&](Expr e) {
+        set_inside(e, true);
+        for_each_child(e, [&](Expr child) {
+          if (child->kind == ExprKind::kVar && inside.get(child)) recurs[child] = true;
+        });
+        return true;
+      },
+      [&](Expr e) { set_inside(e, false); });
+  std::vector<const Let*> out;
+  for (Expr e : order) {
+    const auto* let = e->as<Let>();
+    if (let && recurs.get(let->x)) out.push_back(let);
+  }
+  return out;
+}
+
 }  // namespace
 
 std::vector<const Fn*> branching_functions(const Module& m) {
@@ -64,10 +95,9 @@ std::vector<const Fn*> branching_functions(const Module& m) {
       out.push_back(functions[i]);
       continue;
     }
-    for (Expr e : post_order(functions[i]->body)) {
-      const auto* let = e->as<Let>();
-      const auto* fn = let ? let->value->as<Fn>() : nullptr;
-      if (fn && most_calls(fn->body, [&](Expr x) { return x == let->x; }) >= kSeveral) out.push_back(fn);
+    for (const Let* let : recursive_lets(functions[i]->body)) {
+      const auto* fn = let->value->as<Fn>();
+      if (most_calls(fn->body, [&](Expr x) { return x == let->x; }) >= kSeveral) out.push_back(fn);
     }
   }
   return out;

@@ -22,6 +22,7 @@ least-bytes max-bytes max-instances max-nodes max-ops no-trapping-math output-fu
 """.split()
 # Those that no golden test can show, because what is said depends on the machine or on files: where it is tested, and what it means.
 ELSEWHERE = {
+    "function-too-large": ("aot/limits_test.cc", "A function computes more values than C++ compilers take in one function of theirs. Functions are compiled one by one."),
     "input-not-fixed": ("tests/cli/fixed_input_test.cc", "Another function calls the one whose input should become a constant, and gives it all of its inputs."),
     "input-value-conflict": ("tests/cli/fixed_input_test.cc", "A file of inputs holds another value for an input than the one it was fixed to."),
     "output-is-input": ("tests/cli/overwriting_test.cc", "An output would replace the model or another file that was read for it."),

@@ -1,6 +1,7 @@
 // Large and deeply nested programs: the checker is iterative, and linear in practice.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <ctime>
 
 #include "base/cat.h"
@@ -207,6 +208,38 @@ TEST(Speed, Chain) {
   for (int i = 0; i < kDepth; ++i) e = b.call(b.op(op::kAdd), {e, x});
   m.set_function("main", b.fn(std::vector<const Var*>{x}, e));
   measure("chain of 100000 additions", m);
+}
+
+TEST(Speed, TypeParameters) {
+  Module m;
+  Builder b(m.context());
+  std::vector<const TypeVar*> types;
+  std::vector<const Var*> params;
+  for (int i = 0; i < kDepth; ++i) {
+    types.push_back(m.context().type_var(cat("T", i)));
+    params.push_back(b.var(cat("x", i), types.back()));
+  }
+  m.set_function("main", b.fn(params, params[0], nullptr, {}, types));
+  measure("100000 type parameters", m);
+}
+
+// A name is declared until its function ends.
+TEST(Deep, TypeParametersOfNestedFunctions) {
+  for (const bool again : {false, true}) {
+    Module m;
+    Builder b(m.context());
+    Expr e = b.scalar(kFloat32, 1);
+    for (int i = 0; i < 1000; ++i) {
+      const TypeVar* type = m.context().type_var(again && i > 0 ? "T" : cat("T", i));
+      e = b.fn(std::vector<const Var*>{b.var("x", type)}, e, nullptr, {}, std::vector<const TypeVar*>{type});
+    }
+    m.set_function("main", b.fn({}, e));
+    Diagnostics diagnostics;
+    (void)check(m, diagnostics);
+    const bool twice = std::any_of(diagnostics.all().begin(), diagnostics.all().end(),
+                                   [](const auto& d) { return d.slug() == "duplicate-type-parameter"; });
+    EXPECT_EQ(twice, again);
+  }
 }
 
 TEST(Speed, ResidualNetwork) {

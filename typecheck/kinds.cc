@@ -1,8 +1,8 @@
 #include "typecheck/kinds.h"
 
 #include <algorithm>
-#include <deque>
 #include <tuple>
+#include <unordered_map>
 
 #include "base/cat.h"
 #include "ir/traverse.h"
@@ -24,35 +24,26 @@ class KindCheck {
   }
 
  private:
-  // The type parameters that a place may mention, innermost scope first.
-  struct Names {
-    const Names* outer;
-    List<const TypeVar*> params;
-  };
-
-  bool declares(const Names* scope, Symbol name) const {
-    for (; scope; scope = scope->outer) {
-      for (const TypeVar* v : scope->params) {
-        if (v->name == name) return true;
-      }
+  // Type parameters are declared from here on, until `close`.
+  void open(const List<const TypeVar*>& params, Span span) {
+    for (const TypeVar* v : params) {
+      if (++declared_[v->name] > 1)
+        error(span, "duplicate-type-parameter",
+              cat("type parameter `", v->name.text(), "` is declared twice"));
     }
-    return false;
   }
 
-  const Names* open(const Names* scope, const List<const TypeVar*>& params, Span span) {
-    if (params.empty()) return scope;
-    for (size_t i = 0; i < params.size(); ++i) {
-      const Symbol name = params[i]->name;
-      const auto before = std::find(params.begin(), params.begin() + i, params[i]);
-      if (before != params.begin() + i || declares(scope, name)) {
-        error(span, "duplicate-type-parameter", cat("type parameter `", name.text(), "` is declared twice"));
-      }
-    }
-    return &names_.emplace_back(Names{scope, params});
+  void close(const List<const TypeVar*>& params) {
+    for (const TypeVar* v : params) --declared_[v->name];
+  }
+
+  bool declares(Symbol name) const {
+    const auto it = declared_.find(name);
+    return it != declared_.end() && it->second > 0;
   }
 
   void data_type(const DataTypeDef& def) {
-    const Names* scope = open(nullptr, def.params, def.span);
+    open(def.params, def.span);
     for (const Constructor* ctor : def.ctors) {
       for (Type field : ctor->fields) {
         if (!field || field->has_hole) {
@@ -60,44 +51,52 @@ class KindCheck {
                 cat("the fields of `", ctor->name.text(), "` must have complete types"))
               .note("a type parameter stands for a type that may vary: `type T[A] { C(A) }`");
         } else {
-          check(field, scope, ctor->span);
+          check(field, ctor->span);
         }
       }
     }
+    close(def.params);
   }
 
   bool enter(Expr e) {
     if (const auto* fn = e->as<Fn>()) {
-      scopes_.push_back(scope_);
-      scope_ = open(scope_, fn->type_params, fn->span);
-      for (Type relation : fn->where) check(relation, scope_, fn->span);
-      if (fn->result) check(fn->result, scope_, fn->span);
+      open(fn->type_params, fn->span);
+      for (Type relation : fn->where) check(relation, fn->span);
+      if (fn->result) check(fn->result, fn->span);
     }
     for_each_binder(e, [&](const Var* v) {
-      if (v->annotation) check(v->annotation, scope_, v->span);
+      if (v->annotation) check(v->annotation, v->span);
     });
     return true;
   }
 
   void leave(Expr e) {
-    if (e->kind != ExprKind::kFn) return;
-    scope_ = scopes_.back();
-    scopes_.pop_back();
+    if (const auto* fn = e->as<Fn>()) close(fn->type_params);
   }
 
   // One written type: the first thing that is wrong with it.
-  void check(Type root, const Names* root_scope, Span span) {
+  void check(Type root, Span span) {
     if (!root->has_type_var && closed_.contains(root)) return;
-    std::vector<std::pair<Type, const Names*>> pending{{root, root_scope}};
-    std::unordered_set<Type> seen;  // within one scope a type need not be looked at twice
+    struct Step {
+      Type t;
+      bool closing;  // a function type whose parameters end
+    };
+    std::vector<Step> pending{{root, false}};
+    std::vector<const FnType*> around;  // function types with parameters
+    std::unordered_set<Type> seen;      // within one scope a type need not be looked at twice
     while (!pending.empty()) {
-      auto [t, scope] = pending.back();
+      const auto [t, closing] = pending.back();
       pending.pop_back();
-      if (scope == root_scope && !seen.insert(t).second) continue;
+      if (closing) {
+        close(around.back()->type_params);
+        around.pop_back();
+        continue;
+      }
+      if (around.empty() && !seen.insert(t).second) continue;
       if (!t->has_type_var && !closed_.insert(t).second) continue;
       std::string slug, message, note;
       Span other = Span::none();
-      if (const auto* v = t->as<TypeVar>(); v && !declares(scope, v->name)) {
+      if (const auto* v = t->as<TypeVar>(); v && !declares(v->name)) {
         slug = "unbound-type-parameter";
         message = cat("type parameter `", v->name.text(), "` is not declared here");
         note = cat("a function declares it as `fn[", v->name.text(), "](...)`");
@@ -117,8 +116,10 @@ class KindCheck {
         message = cat("a `", show(tensor, 80), "` has more bytes than 63 bits count");
       } else if (const auto* relation = t->as<RelationType>()) {
         std::tie(slug, message) = wrong_relation(*relation);
-      } else if (const auto* fn = t->as<FnType>()) {
-        scope = open(scope, fn->type_params, span);
+      } else if (const auto* fn = t->as<FnType>(); fn && !fn->type_params.empty()) {
+        open(fn->type_params, span);
+        around.push_back(fn);
+        pending.push_back({fn, true});
       }
       if (!slug.empty()) {
         Diagnostic& d = error(span, slug, std::move(message));
@@ -127,10 +128,11 @@ class KindCheck {
         bad_.insert(root);
         closed_.erase(t);
         closed_.erase(root);
+        for (const FnType* fn : around) close(fn->type_params);
         return;
       }
       const size_t start = pending.size();
-      for_each_part(t, [&](Type part) { pending.emplace_back(part, scope); });
+      for_each_part(t, [&](Type part) { pending.push_back({part, false}); });
       std::reverse(pending.begin() + static_cast<ptrdiff_t>(start), pending.end());
     }
   }
@@ -161,10 +163,8 @@ class KindCheck {
 
   const Module& module_;
   Diagnostics& diagnostics_;
-  std::deque<Names> names_;
-  const Names* scope_ = nullptr;
-  std::vector<const Names*> scopes_;
-  std::unordered_set<Type> closed_;  // good in every scope
+  std::unordered_map<Symbol, uint32_t> declared_;  // how often each type parameter is, around this place
+  std::unordered_set<Type> closed_;                // good in every scope
   std::unordered_set<Type> bad_;
 };
 

@@ -3,6 +3,9 @@
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
+#include <ctime>
+
+#include "aot/emit.h"
 #include "interp/machine.h"
 #include "ir/analysis.h"
 #include "ir/builder.h"
@@ -23,6 +26,7 @@ struct Nest {
   Expr (*start)(Builder& b, Module& m);
   Expr (*wrap)(Builder& b, Module& m, Expr e);
   int times = kDeep;
+  bool has_code = true;  // ahead of time, at -O0; else that ends with a limit (aot/limits.h)
 };
 
 const Constructor& constructor(Module& m, std::string_view name) {
@@ -157,19 +161,76 @@ TEST_P(Deep, GoesTheWholeWay) {
   EXPECT_LT(peak_kilobytes(), kMostKilobytes);
 }
 
+// At -O2 most branches are decided before.
+TEST_P(Deep, HasCodeAheadOfTimeOrALimit) {
+  std::string wrong;
+  const Result<Module> typed = checked(make(), wrong);
+  ASSERT_TRUE(typed) << wrong.substr(0, 2000);
+  for (const int level : {0, 2}) {
+    Diagnostics diagnostics;
+    const Result<Module> lowered =
+        passes::run_pipeline(*typed, passes::default_pipeline(level), {}, diagnostics);
+    ASSERT_TRUE(lowered) << diagnostics.render(typed->context().sources()).substr(0, 2000);
+    const Result<aot::Program> program = aot::make_program(*lowered, "main", diagnostics);
+    if (level == 0) {
+      EXPECT_EQ(program.ok(), GetParam().has_code)
+          << diagnostics.render(typed->context().sources()).substr(0, 2000);
+    }
+    if (!program) {
+      const std::string& slug = diagnostics.all().front().slug();
+      // Functions and cells are no results of artifacts.
+      EXPECT_TRUE(slug == "nesting-too-deep" || slug == "function-too-large" || slug == "not-ahead-of-time")
+          << slug;
+      continue;
+    }
+    aot::Variant variant{&*program, {}};
+    ASSERT_EQ(kernel::native::parse_target("sse2", variant.target), "");
+    EXPECT_FALSE(aot::emit(variant, {}).files.empty());
+  }
+  EXPECT_LT(peak_kilobytes(), kMostKilobytes);
+}
+
+// Each function calls the next one, so that all of them become one.
+TEST(Long, ChainOfFunctions) {
+  Module m;
+  Builder b(m.context());
+  const Type scalar = m.context().scalar_type(kFloat32);
+  for (int i = 0; i < kDeep; ++i) {
+    const Var* x = b.var("x", scalar);
+    const Expr next = i + 1 < kDeep ? b.call(b.global(cat("f", i + 1)), {x}) : Expr(x);
+    m.set_function(i == 0 ? "main" : cat("f", i),
+                   b.fn(std::vector<const Var*>{x}, b.call(b.op(op::kAdd), {next, one(b)}), scalar));
+  }
+  std::string wrong;
+  const Result<Module> typed = checked(m, wrong);
+  ASSERT_TRUE(typed) << wrong.substr(0, 2000);
+  Diagnostics diagnostics;
+  const std::clock_t start = std::clock();
+  const Result<Module> passed = passes::run_pipeline(*typed, passes::default_pipeline(2), {}, diagnostics);
+  const double seconds = static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
+  ASSERT_TRUE(passed) << diagnostics.render(m.context().sources()).substr(0, 2000);
+  EXPECT_LT(seconds, 10);  // a tenth of it is needed; quadratic time would be minutes
+  EXPECT_EQ(passed->functions().size(), 1u);
+  const Value x = Value(Tensor::scalar(kFloat32, 1));
+  EXPECT_EQ(interp::Machine(*passed).call("main", {x}).tensor().get(0), kDeep + 1);
+}
+
 INSTANTIATE_TEST_SUITE_P(
     Forms, Deep,
     testing::Values(Nest{"operand", number, in_operator}, Nest{"second_operand", number, in_second_operand},
-                    Nest{"argument", number, in_argument}, Nest{"callee", function, in_callee},
+                    Nest{"argument", number, in_argument}, Nest{"callee", function, in_callee, kDeep, false},
                     Nest{"curried_callee", number, in_curried_callee}, Nest{"field", zero, in_field},
                     Nest{"tuple", number, in_tuple}, Nest{"shared_tuple", number, in_shared_tuple},
-                    Nest{"function", number, in_function}, Nest{"let_value", number, in_let_value},
-                    Nest{"let_body", number, in_let_body}, Nest{"let_function", number, in_let_function},
-                    Nest{"condition", condition, in_condition}, Nest{"then_branch", number, in_then},
-                    Nest{"else_branch", number, in_else}, Nest{"matched", number, in_matched},
-                    Nest{"arm", number, in_arm}, Nest{"cell", number, in_cell}, Nest{"read", number, in_read},
-                    Nest{"written_cell", cell, in_written_cell},
-                    Nest{"written_value", number, in_written_value},
+                    Nest{"function", number, in_function, kDeep, false},
+                    Nest{"let_value", number, in_let_value}, Nest{"let_body", number, in_let_body},
+                    Nest{"let_function", number, in_let_function},
+                    Nest{"condition", condition, in_condition, kDeep, false},
+                    Nest{"then_branch", number, in_then, kDeep, false},
+                    Nest{"else_branch", number, in_else, kDeep, false},
+                    Nest{"matched", number, in_matched, kDeep, false},
+                    Nest{"arm", number, in_arm, kDeep, false}, Nest{"cell", number, in_cell, kDeep, false},
+                    Nest{"read", number, in_read}, Nest{"written_cell", cell, in_written_cell, kDeep, false},
+                    Nest{"written_value", number, in_written_value, kDeep, false},
                     Nest{"long_chain_of_operators", number, in_operator, kLong},
                     Nest{"long_chain_of_lets", number, in_let_body, kLong},
                     Nest{"long_chain_of_shared_tuples", number, in_shared_tuple, kLong}),
