@@ -154,14 +154,22 @@ Value evaluate(Context& context, const OpDef& op, std::span<const Value> args, c
   std::vector<Tensor> out(out_types.size());
   const auto reserve = [&](size_t i) {
     try {
-      if (const std::optional<Shape> shape = out_types[i]->static_shape())
+      if (const std::optional<Shape> shape = out_types[i]->static_shape()) {
         out[i] = Tensor(out_types[i]->dtype, *shape);
+      } else if (!op.extents) {  // nor do data tell them
+        throw Trap(cat("`", op.name, "`: the result would have the type ", relay::show(out_types[i], 80),
+                       ", whose extents are not known"));
+      }
     } catch (const std::bad_alloc&) {
       throw Exhausted(
           cat("not enough memory for the result of `", op.name, "`, ", relay::show(out_types[i], 80)));
     }
   };
   for (size_t i = 0; i < out.size(); ++i) reserve(i);
+  // Where there are no elements, other extents may be anything: nothing is computed for them.
+  const bool has_elements =
+      std::any_of(out.begin(), out.end(), [](const Tensor& t) { return !t.defined() || t.size() > 0; });
+  if (!has_elements && op.effects == Effects::kNone) return pack(result, out);
   op.evaluate(attrs, flatten(args), out);
   for (size_t i = 0; i < out.size(); ++i) {
     CHECK(out[i].defined() && out[i].dtype() == out_types[i]->dtype && out[i].rank() == out_types[i]->rank(),

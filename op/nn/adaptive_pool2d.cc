@@ -5,6 +5,8 @@
 //   C1: data is a floating-point tensor of rank 4.   C2: the layout is an order of NCHW.
 //   C3: output_size is empty (the image stays), or one or two known positive extents, not above 4096.
 //   C4: an extent of the image is known unless that of the result is 1.
+#include <algorithm>
+
 #include "base/cat.h"
 #include "op/domain.h"
 #include "op/nn/window.h"
@@ -31,12 +33,11 @@ Type relate(Relation& r, const AdaptivePoolAttrs& a) {
   const Layout layout = read_layout("layout", a.layout, "NCHW");  // C2
   require_same_layout(a.out_layout, a.layout);                    // C2
   if (a.output_size.empty()) return &x;
-  const std::vector<Dim> wanted(a.output_size.begin(), a.output_size.end());
-  const std::array<Dim, 2> size = read_extents("output_size", wanted);  // C3
+  const std::array<int64_t, 2> size = read_sizes("output_size", a.output_size);  // C3
   std::array<Dim, 4> dims = layout.parts(x.dims);
   for (size_t axis = 0; axis < 2; ++axis) {
-    r.require(size[axis].value() <= kMost, kAttributes, cat("output_size must not be above ", kMost));  // C3
-    r.require(dims[2 + axis].is_const() || size[axis] == Dim(1), 0,
+    r.require(size[axis] <= kMost, kAttributes, cat("output_size must not be above ", kMost));  // C3
+    r.require(dims[2 + axis].is_const() || size[axis] == 1, 0,
               cat("the ", axis == 0 ? "height" : "width", " of the image must be known"));  // C4
     dims[2 + axis] = size[axis];
   }
@@ -61,17 +62,21 @@ Expr expand(Builder& b, const AdaptivePoolAttrs& a, const Site& c) {
     const int64_t from = tensor_type_of(x).dims[static_cast<size_t>(place)].value();
     if (from == to) continue;
     std::vector<Expr> parts;
+    // i * from / to, of extents whose product may not fit: from = to * whole + rest.
+    const int64_t whole = from / to, rest = from % to;
     for (int64_t i = 0; i < to; ++i) {
-      parts.push_back(mean(sliced(b, x, place, Dim(i * from / to), Dim(((i + 1) * from + to - 1) / to))));
+      const int64_t begin = i * whole + i * rest / to, end = (i + 1) * whole + ((i + 1) * rest + to - 1) / to;
+      parts.push_back(mean(sliced(b, x, place, Dim(begin), Dim(end))));
     }
     x = call(b, kConcatenate, {b.tuple(parts)}, {{"axis", place}});
   }
   return x == c.args[0] ? call(b, kCopy, {x}) : x;
 }
 
-int64_t length(std::span<const Type> args, const Attrs&) {
-  int64_t n = 4;
-  for (const Dim d : args[0]->as<TensorType>()->dims) n *= d.is_const() && d.value() > 0 ? d.value() : 1;
+double length(std::span<const Type> args, const Attrs&) {
+  double n = 4;
+  for (const Dim d : args[0]->as<TensorType>()->dims)
+    n *= d.is_const() ? std::max(static_cast<double>(d.value()), 1.0) : 1;
   return n;
 }
 
