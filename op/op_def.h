@@ -47,8 +47,7 @@ struct Tolerance {
   };
   Kind kind = Kind::kExact;
   double ulps = 0;
-  // Not an integer: extents may be anything where there are no elements.
-  std::function<double(std::span<const Type> args, const Attrs& attrs)> length = {};
+  std::function<int64_t(std::span<const Type> args, const Attrs& attrs)> length = {};
   Magnitude magnitude = Magnitude::kAbsoluteInputs;
   // Of kAbsoluteInputs, where the operator itself subtracts: computes the sum of |terms| instead of it.
   std::function<void(const Attrs&, std::span<const relay::Tensor> in, std::span<relay::Tensor> out)> terms =

@@ -36,7 +36,7 @@ std::vector<Bound> operator_bounds(Context& context, const Call& call, std::span
   if (def.tolerance.kind == op::Tolerance::Kind::kReduction) {
     std::vector<Type> types;
     for (const Value& v : args) types.push_back(op::type_of(context, v));
-    const double n = def.tolerance.length(types, call.attrs);
+    const auto n = static_cast<double>(def.tolerance.length(types, call.attrs));
     const std::vector<Tensor> magnitudes = op::magnitudes(context, def, args, call.attrs, results);
     for (size_t i = 0; i < results.size(); ++i) {
       const double factor = 2 * (n + 2) * results[i].dtype().unit_roundoff();

@@ -125,10 +125,12 @@ std::vector<kernel::Tensor> lower(kernel::Builder& k, const ConvolutionAttrs& a,
 }
 
 // The number of products in each sum.
-double length(std::span<const Type> args, const Attrs& attrs) {
+int64_t length(std::span<const Type> args, const Attrs& attrs) {
   const Convolution c = read_convolution(read_attrs<ConvolutionAttrs>(attrs));
   const std::array<Dim, 4> w = c.weight.parts(args[1]->as<TensorType>()->dims);
-  return terms_of(std::span(w).subspan(1));
+  int64_t n = 1;
+  for (const size_t p : {1, 2, 3}) n *= w[p].is_const() ? w[p].value() : 1;
+  return n;
 }
 
 }  // namespace

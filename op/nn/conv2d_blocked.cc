@@ -145,10 +145,12 @@ std::vector<kernel::Tensor> lower(kernel::Builder& k, const BlockedAttrs& a, con
 }
 
 // The number of products in each sum.
-double length(std::span<const Type> args, const Attrs& attrs) {
+int64_t length(std::span<const Type> args, const Attrs& attrs) {
   const BlockedConvolution c = read_blocked_convolution(read_attrs<BlockedAttrs>(attrs));
   const std::vector<Dim> w = c.weight.axes(args[1]->as<TensorType>()->dims);
-  return terms_of(std::span(w).subspan(1, 3));
+  int64_t n = 1;
+  for (const size_t p : {1, 2, 3}) n *= w[p].is_const() ? w[p].value() : 1;
+  return n;
 }
 
 template <bool depthwise>

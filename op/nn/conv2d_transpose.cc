@@ -11,8 +11,6 @@
 //       and what channels and kernel_size say.   C7: output_padding is not negative and less than the stride.
 //
 // i is in group g = i // (c / groups). It is the gradient of nn.conv2d with respect to its data.
-#include <cmath>
-
 #include "base/cat.h"
 #include "op/domain.h"
 #include "op/nn/convolution.h"
@@ -161,10 +159,12 @@ std::vector<kernel::Tensor> lower(kernel::Builder& k, const TransposedConvolutio
 }
 
 // At most as many products as the window has elements, for each channel of a group.
-double length(std::span<const Type> args, const Attrs& attrs) {
+int64_t length(std::span<const Type> args, const Attrs& attrs) {
   const TransposedConvolutionAttrs a = read_attrs<TransposedConvolutionAttrs>(attrs);
   const std::array<Dim, 4> w = read_convolution(a).weight.parts(args[1]->as<TensorType>()->dims);
-  return std::floor(terms_of(std::span(w).subspan(1)) / static_cast<double>(a.groups));
+  int64_t n = 1;
+  for (const size_t p : {1, 2, 3}) n *= w[p].is_const() ? w[p].value() : 1;
+  return n / a.groups;
 }
 
 }  // namespace

@@ -47,8 +47,7 @@ Type relate_weight_transform(Relation& r, const WeightAttrs& a) {
   const TensorType& w = r.tensor(0);
   r.require(w.dims[2].is_const(), 0, "the height of the window must be known");
   r.same(w.dims[3], w.dims[2], 0, "extent W of the weight");
-  const Dim sum = w.dims[2] + Dim(a.tile_size) - Dim(1);
-  const int64_t products = sum.is_const() ? sum.value() : INT64_MAX;  // which is refused
+  const int64_t products = w.dims[2].value() + a.tile_size - 1;
   require_tile(r, a.tile_size, products);
   return r.tensor_of({Dim(products), Dim(products), w.dims[0], w.dims[1]}, w.dtype);
 }
@@ -261,10 +260,10 @@ void terms(const Attrs& attrs, Args in, Results out) {
 }
 
 // The channels, and both transforms of data and of results, each along two axes.
-double length(std::span<const Type> args, const Attrs& attrs) {
+int64_t length(std::span<const Type> args, const Attrs& attrs) {
   const BlockedConvolution c = read_blocked_convolution(read_attrs<WinogradAttrs>(attrs));
   const std::vector<Dim> w = c.weight.axes(args[1]->as<TensorType>()->dims);
-  return terms_of(std::span(w).subspan(1, 1)) + 4 * kMostProducts;
+  return (w[1].is_const() ? w[1].value() : 1) + 4 * kMostProducts;
 }
 
 std::vector<kernel::Tensor> lower(kernel::Builder& k, const WinogradAttrs& a, const Lowering& l) {

@@ -58,8 +58,8 @@ Type relate(Relation& r, const DensePackAttrs& a) {
   if (a.units) {
     units = *a.units;
     if (units.is_const() && w.dims[0].is_const()) {
-      // As many panels as these outputs need.
-      if (units.value() < 0 || ceil_div(units, c) != w.dims[0]) {
+      const int64_t held = w.dims[0].value() * c.value();
+      if (units.value() > held || units.value() <= held - c.value()) {
         r.fail(1, cat(units.value(), " outputs do not fill ", w.dims[0].value(), " panels of ", c.value()),
                "dims-differ");  // C6
       }

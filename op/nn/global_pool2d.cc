@@ -33,10 +33,10 @@ Expr expand(Builder& b, const OpDef& reduction, const GlobalPoolAttrs& a, const 
   return call(b, reduction, {c.args[0]}, {{"axis", axes}, {"keepdims", true}});
 }
 
-double length(std::span<const Type> args, const Attrs& attrs) {
+int64_t length(std::span<const Type> args, const Attrs& attrs) {
   const Layout layout = read_layout("layout", read_attrs<GlobalPoolAttrs>(attrs).layout, "NCHW");
   const std::array<Dim, 4> dims = layout.parts(args[0]->as<TensorType>()->dims);
-  return terms_of(std::span(dims).subspan(2));
+  return (dims[2].is_const() ? dims[2].value() : 1) * (dims[3].is_const() ? dims[3].value() : 1);
 }
 
 }  // namespace

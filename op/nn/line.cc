@@ -8,7 +8,6 @@
 #include "base/cat.h"
 #include "op/nn/convolution.h"
 #include "op/nn/pooling.h"
-#include "op/tensor/common.h"
 
 namespace relay::op {
 namespace {
@@ -167,13 +166,14 @@ Expr expand(Builder& b, const A& a, const Site& c) {
   return call(b, kSqueeze, {call(b, op, args, im.attrs)}, {{"axis", height}});
 }
 
-// No more products than the weight has elements.
-double convolution_length(std::span<const Type> args, const Attrs&) {
-  return terms_of(args[1]->as<TensorType>()->dims);
+int64_t convolution_length(std::span<const Type> args, const Attrs&) {
+  int64_t n = 1;  // no more products than the weight has elements
+  for (const Dim d : args[1]->as<TensorType>()->dims) n *= d.is_const() ? d.value() : 1;
+  return n;
 }
 
-double pool_length(std::span<const Type>, const Attrs& attrs) {
-  return static_cast<double>(read_attrs<AvgPool1dAttrs>(attrs).pool_size.at(0));
+int64_t pool_length(std::span<const Type>, const Attrs& attrs) {
+  return read_attrs<AvgPool1dAttrs>(attrs).pool_size.at(0);
 }
 
 }  // namespace

@@ -70,10 +70,7 @@ const OpDef kLrn = define<LrnAttrs>({
     .doc = "Divide each element by a power of the mean square of its neighbours along an axis.",
     .params = {{"data", "the input"}},
     .tolerance = {.kind = Tolerance::Kind::kReduction,
-                  .length =
-                      [](auto, const Attrs& attrs) {
-                        return static_cast<double>(read_attrs<LrnAttrs>(attrs).size) + 16;
-                      },
+                  .length = [](auto, const Attrs& attrs) { return read_attrs<LrnAttrs>(attrs).size + 16; },
                   .magnitude = Tolerance::Magnitude::kResult},
     .relate = relate,
     .expand = expand,

@@ -123,8 +123,12 @@ Expr expand_group(Builder& b, const GroupNormAttrs& a, const Site& c) {
 
 // The sums have as many terms as there are elements behind the batch at most; the division and the root multiply
 // their error by a constant.
-double length(std::span<const Type> args, const Attrs&) {
-  return 8 + 2 * terms_of(std::span<const Dim>(args[0]->as<TensorType>()->dims).subspan(1));
+int64_t length(std::span<const Type> args, const Attrs&) {
+  int64_t n = 8;
+  const auto& dims = args[0]->as<TensorType>()->dims;
+  int64_t elements = 1;
+  for (size_t d = 1; d < dims.size(); ++d) elements *= dims[d].is_const() ? dims[d].value() : 1;
+  return n + 2 * elements;
 }
 
 // The mean is subtracted: to the bound belong the absolute values of both, over the deviation of the data as they are.

@@ -172,10 +172,10 @@ std::vector<kernel::Tensor> lower_log_softmax(kernel::Builder& k, const SoftmaxA
 
 // Besides the sum and the product with its reciprocal, x - m is rounded, and its relative error is multiplied by x - m in the exponential: by up to 104
 // in float32 (64 of these terms' worth), 745 in float64, before the result is zero.
-double length(std::span<const Type> args, const Attrs& attrs) {
+int64_t length(std::span<const Type> args, const Attrs& attrs) {
   const auto& x = *args[0]->as<TensorType>();
-  const size_t axis = from_front(read_attrs<SoftmaxAttrs>(attrs).axis, x.rank());
-  return terms_of(std::span<const Dim>(x.dims).subspan(axis, 1)) + (x.dtype == kFloat64 ? 400 : 64);
+  const Dim n = x.dims[from_front(read_attrs<SoftmaxAttrs>(attrs).axis, x.rank())];
+  return (n.is_const() ? n.value() : 1) + (x.dtype == kFloat64 ? 400 : 64);
 }
 
 const Tolerance kTolerance = {

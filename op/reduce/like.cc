@@ -93,7 +93,7 @@ std::vector<kernel::Tensor> lower_collapse(kernel::Builder& k, const NoAttrs&, c
   return {k.compute("end", c.dtype(), shape, [&](kernel::Indices i) { return cast(c.dtype(), sum.at(i)); })};
 }
 
-double collapsed_length(std::span<const Type> args, const Attrs&) {
+int64_t collapsed_length(std::span<const Type> args, const Attrs&) {
   const std::optional<Shape> from = args[0]->as<TensorType>()->static_shape(),
                              to = args[1]->as<TensorType>()->static_shape();
   const int64_t results = to ? element_count(*to).value_or(1) : 1;

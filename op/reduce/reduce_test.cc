@@ -27,24 +27,6 @@ TEST(Reduce, GradientsAreTheDerivatives) {
   }
 }
 
-// The other extents may be so large that one number each would fill the memory.
-TEST(Reduce, NothingCostsNothing) {
-  const int64_t large = int64_t{1} << 45;
-  const Tensor rows(kFloat32, {large, 0}), columns(kFloat32, {0, large});
-  EXPECT_EQ(evaluate(kSum, {columns}, {{"axis", Axes{1}}}).shape(), Shape{0});
-  EXPECT_EQ(evaluate(kMax, {columns}, {{"axis", Axes{}}}).shape(), (Shape{0, large}));
-  EXPECT_EQ(evaluate(kCumsum, {rows}, {{"axis", int64_t{0}}}).shape(), (Shape{large, 0}));
-  EXPECT_EQ(evaluate(kSum, {rows}).doubles(), std::vector<double>{0});
-}
-
-TEST(Reduce, LengthsOfAnyExtentsAreKnown) {
-  Context c;
-  const int64_t large = int64_t{1} << 62;
-  const std::vector<Type> types{c.tensor_type(Shape{large, large, 0, 3}, kFloat32)};
-  EXPECT_EQ(kSum.tolerance.length(types, c.attrs({{"axis", Axes{0, 1}}})), 0x1p124);
-  EXPECT_EQ(kSum.tolerance.length(types, c.attrs({{"axis", Axes{3}}})), 3);
-}
-
 TEST(Reduce, GradientOfAProductWithZeros) {
   check_gradient(kProd, {tensor<double>(kFloat64, {3, 3}, {1, 2, 3, 0, 2, 3, 0, 0, 3})}, {{"axis", Axes{1}}});
 }

@@ -27,10 +27,6 @@ Type reduced_type(Relation& r, const ReduceAttrs& a, DType dtype) {
 
 Groups groups(const Shape& shape, const std::vector<bool>& reduced) {
   Groups out{{0}, {0}};
-  // Of nothing there is no step, whatever the other extents are.
-  for (size_t d = 0; d < shape.size(); ++d) {
-    if (reduced[d] && shape[d] == 0) out.step.clear();
-  }
   int64_t stride = element_count(shape).value_or(0);
   for (size_t d = 0; d < shape.size(); ++d) {
     stride = shape[d] == 0 ? 0 : stride / shape[d];
@@ -97,11 +93,11 @@ Term count(Builder& b, const ReduceAttrs& a, Expr x) {
   return {b, call(b, kSum, {ones_like(b, x)}, arguments(kept))};
 }
 
-double reduced_length(const ReduceAttrs& a, const TensorType& x) {
+int64_t reduced_length(const ReduceAttrs& a, const TensorType& x) {
   const std::vector<bool> reduced = reduced_axes(a, x.rank());
-  double length = 1;
+  int64_t length = 1;
   for (size_t d = 0; d < x.rank(); ++d) {
-    if (reduced[d] && x.dims[d].is_const()) length *= static_cast<double>(x.dims[d].value());
+    if (reduced[d] && x.dims[d].is_const()) length *= x.dims[d].value();
   }
   return length;
 }

@@ -63,9 +63,9 @@ Term count(Builder& b, const ReduceAttrs& a, Expr x);
 std::vector<AttrArg> arguments(const ReduceAttrs& a);
 
 // The length of the sum, for tolerances; A is ReduceAttrs or derived from it.
-double reduced_length(const ReduceAttrs& a, const TensorType& x);
+int64_t reduced_length(const ReduceAttrs& a, const TensorType& x);
 template <class A>
-double reduced_length(std::span<const Type> args, const Attrs& attrs) {
+int64_t reduced_length(std::span<const Type> args, const Attrs& attrs) {
   return reduced_length(read_attrs<A>(attrs), *args[0]->as<TensorType>());
 }
 

@@ -120,7 +120,7 @@ std::vector<kernel::Tensor> lower(kernel::Builder& k, const ScanAttrs& a, const 
   return {k.compute("end", c.dtype(), shape, [&](kernel::Indices i) { return cast(c.dtype(), y.at(i)); })};
 }
 
-double scanned_length(std::span<const Type> args, const Attrs& attrs) {
+int64_t scanned_length(std::span<const Type> args, const Attrs& attrs) {
   const ScanAttrs a = read_attrs<ScanAttrs>(attrs);
   ReduceAttrs reduce;
   if (a.axis) reduce.axis = {*a.axis};

@@ -17,12 +17,6 @@ bool any_unknown(std::span<const Dim> dims) {
   return std::any_of(dims.begin(), dims.end(), [](Dim d) { return d.is_unknown(); });
 }
 
-double terms_of(std::span<const Dim> dims) {
-  double out = 1;
-  for (const Dim d : dims) out *= d.is_const() ? static_cast<double>(d.value()) : 1;
-  return out;
-}
-
 Dim clamp_to_zero(Dim d) {
   if (d.is_symbolic()) {
     const kernel::Interval range = kernel::Bounds().of(d.symbolic());

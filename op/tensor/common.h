@@ -14,8 +14,6 @@ namespace relay::op {
 // Shapes.
 std::vector<Dim> dims_of(const TensorType& t);
 bool any_unknown(std::span<const Dim> dims);
-// The product of those that are constants: how many terms a sum has, as far as it is known.
-double terms_of(std::span<const Dim> dims);
 // max(d, 0), written as d where that is never negative.
 Dim clamp_to_zero(Dim d);
 // Each axis counted from the front. Fails if one is outside [-rank, rank) or given twice.
