@@ -60,12 +60,30 @@ TEST(Apply, ViolatedConstraintsTrap) {
   EXPECT_THROW(evaluate(c, kExp, {}, {}), Trap);
 }
 
+TEST(Apply, ResultsWhoseExtentsNobodyKnowsTrap) {
+  Context c;
+  const std::vector<Value> args{Tensor(kFloat32, {4})};
+  const Attrs unbound = c.attrs({{"reps", std::vector<Dim>{c.shape_variable("n")}}});
+  EXPECT_THROW(evaluate(c, kTile, args, unbound), Trap);
+}
+
 TEST(Apply, ResultsThatFitNoMemoryAreALimit) {
   Context c;
   const int64_t large = int64_t{1} << 30;
   // Two vectors of length 0 would do no harm: the extents alone are too large.
   const std::vector<Value> args{Tensor(kFloat64, {large, 1, 1, 0}), Tensor(kFloat64, {large, large, 0})};
   EXPECT_THROW(evaluate(c, kAdd, args, {}), Exhausted);
+}
+
+// Each would take as many steps as there are pixels or rows.
+TEST(Apply, NothingCostsNothing) {
+  Context c;
+  const int64_t large = int64_t{1} << 45;
+  const std::vector<Value> images{Tensor(kFloat32, {0, 1, large, 2})}, rows{Tensor(kFloat32, {large, 0})};
+  const Attrs size = c.attrs({{"size", std::vector<int64_t>{2147483647, 2}}});
+  EXPECT_EQ(evaluate(c, kResize2d, images, size).tensor().shape(), (Shape{0, 1, 2147483647, 2}));
+  for (const OpDef* op : {&kSoftmax, &kLogSoftmax, &kExp})
+    EXPECT_EQ(evaluate(c, *op, rows, {}).tensor().shape(), (Shape{large, 0}));
 }
 
 TEST(Apply, FlattensNestedTuplesOfAnyDepth) {

@@ -73,7 +73,9 @@ std::string read_attr(const AttrValue& v, DType& out) {
 }
 
 std::string read_attr(const AttrValue& v, Dim& out) {
-  if (v.kind != AttrKind::kInt && v.kind != AttrKind::kDim) return expected("a dimension", v);
+  // The least number of 64 bits is no extent: a Dim of it is unknown.
+  const bool is_number = v.kind == AttrKind::kInt && v.integer != INT64_MIN;
+  if (!is_number && v.kind != AttrKind::kDim) return expected("a dimension", v);
   out = v.kind == AttrKind::kInt ? Dim(v.integer) : v.dim;
   return {};
 }

@@ -61,7 +61,7 @@ bool Inference::attributes(const Call* n, const op::OpDef& op) {
   for (const op::AttrError& wrong : errors) {
     error(n->span, wrong.slug, cat("attribute `", wrong.name, "` of `", op.name, "` ", wrong.reason));
   }
-  return errors.empty();
+  return errors.empty() && dims_are_bound(n->attrs, n->span);
 }
 
 Type Inference::operator_call(const Call* n, const op::OpDef& op) {

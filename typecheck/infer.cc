@@ -46,7 +46,10 @@ void Inference::visit(Expr e) {
       if (!results_.get(fn)) prepare(fn, false);
       bind_dims(fn);
       dims_are_bound(fn->result, fn->span);
-      for (Type relation : fn->where) dims_are_bound(relation, fn->span);
+      for (Type relation : fn->where) {
+        dims_are_bound(relation, fn->span);
+        dims_are_bound(relation->as<RelationType>()->attrs, fn->span);
+      }
       if (!fn->where.empty()) givens_ = &all_givens_.emplace_back(Givens{givens_, relations(fn)});
       steps_.push_back({Do::kScope, nullptr, opens});
       return;
@@ -204,18 +207,35 @@ void Inference::dims_are_bound(Type root, Span span) {
     if (!t->has_symbolic_dim || t->kind == TypeKind::kFn || !seen.insert(t).second) continue;
     if (const auto* tensor = t->as<TensorType>()) {
       for (Dim d : tensor->dims) {
-        if (!d.is_symbolic()) continue;
-        for (kernel::Expr v : kernel::variables(d.symbolic())) {
-          if (is_fixed(v)) continue;
-          error(span, "unbound-shape-variable",
-                cat("shape variable `", v->name.text(), "` is not bound here"))
-              .note("a shape variable is bound by the types of a function's parameters");
-          return;
-        }
+        if (!is_bound(d, span)) return;
       }
     }
     for_each_part(t, [&](Type part) { pending.push_back(part); });
   }
+}
+
+// An operator asks for the values of its attributes when it runs: nobody knows that of a variable that nothing binds.
+bool Inference::dims_are_bound(const Attrs& attrs, Span span) {
+  std::vector<const AttrValue*> pending;
+  for (const Attr& a : attrs) pending.push_back(&a.value);
+  while (!pending.empty()) {
+    const AttrValue& v = *pending.back();
+    pending.pop_back();
+    if (v.kind == AttrKind::kDim && !is_bound(v.dim, span)) return false;
+    for (const AttrValue& item : v.list) pending.push_back(&item);
+  }
+  return true;
+}
+
+bool Inference::is_bound(Dim d, Span span) {
+  if (!d.is_symbolic()) return true;
+  for (kernel::Expr v : kernel::variables(d.symbolic())) {
+    if (is_fixed(v)) continue;
+    error(span, "unbound-shape-variable", cat("shape variable `", v->name.text(), "` is not bound here"))
+        .note("a shape variable is bound by the types of a function's parameters");
+    return false;
+  }
+  return true;
 }
 
 // Everything about a function that does not need its body. A function of the module has the level of its group.

@@ -83,6 +83,8 @@ class Inference {
   void bind_dims(const Fn* fn);
   void release_dims(const Fn* fn);
   void dims_are_bound(Type t, Span span);
+  bool dims_are_bound(const Attrs& attrs, Span span);
+  bool is_bound(Dim d, Span span);  // reports it if not
 
   // ---- calls.cc ----
   struct Givens {  // the relations that a function's type parameters are in

@@ -124,7 +124,11 @@ Results transposed_convolution(Node& n) {
   std::vector<AttrArg> attrs{
       {"strides", w.both(w.strides, 1)},    {"padding", w.padding()}, {"output_padding", w.both(more, 0)},
       {"dilation", w.both(w.dilations, 1)}, {"groups", groups},       {"kernel_size", w.both(w.kernel, 1)}};
-  if (weight.dims[1].is_const()) attrs.push_back({"channels", (weight.dims[1] * Dim(groups)).value()});
+  if (weight.dims[1].is_const()) {
+    const Dim channels = weight.dims[1] * Dim(groups);
+    n.require(channels.is_const(), "its attribute `group` is out of range");
+    attrs.push_back({"channels", channels.value()});
+  }
   const Expr y = n.call(kConv2dTranspose, {as_image(n, n.input(0), w), as_image(n, n.input(1), w)}, attrs);
   return {as_line(n, with_bias(n, y, 2), w)};
 }

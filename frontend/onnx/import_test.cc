@@ -67,6 +67,40 @@ TEST(Import, AxesWithoutAUsableName) {
   EXPECT_EQ(i.type, "Tensor[(in_put_0, d1st_dim, if_, a_b, a_b_2), float32]");
 }
 
+// Extents that only an empty batch can have.
+TEST(Import, WindowsPadLongAxesToTheSame) {
+  TestModel m;
+  m.input("x", {0, 1, 4}).node("MaxPool", {"x"}, {"y"}).attr("kernel_shape", std::vector<int64_t>{1});
+  m.attr("strides", std::vector<int64_t>{4}).attr("auto_pad", "SAME_LOWER").output("y");
+  auto& shape = *m.graph->mutable_input(0)->mutable_type()->mutable_tensor_type()->mutable_shape();
+  shape.mutable_dim(2)->set_dim_value(INT64_MAX);
+  const Imported i = import_model(m);
+  ASSERT_TRUE(i.ok) << i.messages;
+  EXPECT_EQ(i.type, "Tensor[(0, 1, 2305843009213693952), float32]");
+}
+
+TEST(Import, ScalesOfLongAxesAreRefused) {
+  TestModel m;
+  m.input("x", {0, 1, 2, 2})
+      .floats("scales", {4}, 1.5f)
+      .node("Resize", {"x", "", "scales"}, {"y"})
+      .output("y");
+  m.graph->mutable_initializer(0)->mutable_float_data()->Set(0, 1);
+  m.graph->mutable_initializer(0)->mutable_float_data()->Set(1, 1);
+  auto& shape = *m.graph->mutable_input(0)->mutable_type()->mutable_tensor_type()->mutable_shape();
+  shape.mutable_dim(2)->set_dim_value(INT64_MAX);
+  expect_refused(m, ImportFailure::kUnsupported, "a scale of 1.5 does not make a whole size");
+}
+
+TEST(Import, WindowsOfLongWeightsAreRefused) {
+  TestModel m;
+  m.input("x", {1, 1, 4}).input("w", {1, 1, 4}).node("Conv", {"x", "w"}, {"y"}).output("y");
+  m.attr("dilations", std::vector<int64_t>{4}).attr("auto_pad", "SAME_UPPER");
+  auto& shape = *m.graph->mutable_input(1)->mutable_type()->mutable_tensor_type()->mutable_shape();
+  shape.mutable_dim(2)->set_dim_value(int64_t{1} << 62);
+  expect_refused(m, ImportFailure::kUnsupported, "a window of 4611686018427387904 elements along an axis");
+}
+
 TEST(Import, OptionsFixAxesEverywhere) {
   ImportOptions o;
   o.input_shapes["x"] = {{3, ""}, {-1, ""}};

@@ -47,7 +47,7 @@ Results split(Node& n) {
     if (!extent.is_const() || extent.value() % count == 0) {
       attrs.push_back({"indices_or_sections", count});
     } else {  // the last part is smaller
-      const int64_t each = (extent.value() + count - 1) / count;
+      const int64_t each = extent.value() / count + 1;
       for (int64_t i = 0; i < count; ++i)
         parts.push_back(std::clamp<int64_t>(extent.value() - i * each, 0, each));
     }

@@ -58,8 +58,8 @@ Dim scaled(Node& n, Dim extent, double scale) {
   if (scale == std::floor(scale)) return extent * Dim(static_cast<int64_t>(scale));
   if (extent.is_const()) {
     const double size = static_cast<double>(extent.value()) * scale;
-    // A scale is a float: the ratio of two integers, rounded.
-    if (std::abs(size - std::round(size)) <= 1e-5 * std::max(1.0, size))
+    // A scale is a float: the ratio of two integers, rounded. Beyond 2^53 every double is whole.
+    if (size < 0x1p53 && std::abs(size - std::round(size)) <= 1e-5 * std::max(1.0, size))
       return Dim(static_cast<int64_t>(std::round(size)));
     n.unsupported(cat("a scale of ", scale, " does not make a whole size of ", extent.value()),
                   "give sizes instead of scales");

@@ -47,6 +47,9 @@ Window read_window(Node& n, size_t rank, std::vector<int64_t> kernel) {
     w.kernel = numbers(n, "kernel_shape", w.axes, 1, 1);
   } else {
     w.kernel = std::move(kernel);
+    for (const int64_t v : w.kernel) {
+      if (v > kLargest) n.unsupported(cat("a window of ", v, " elements along an axis is not supported"));
+    }
     if (numbers(n, "kernel_shape", w.axes, 1, 1) != w.kernel && n.attribute("kernel_shape")) {
       n.invalid("its attribute `kernel_shape` contradicts the shape of its weight");
     }
@@ -76,8 +79,9 @@ void pad_to_same(Node& n, Window& w, const TensorType& x, bool upper) {
     const Dim extent = x.dims[i + 2];
     int64_t total = std::max<int64_t>(0, reach - stride);
     if (extent.is_const()) {
-      const int64_t results = (extent.value() + stride - 1) / stride;
-      total = std::max<int64_t>(0, (results - 1) * stride + reach - extent.value());
+      // The last window begins so many elements before the end. Extents may be of any size.
+      const int64_t rest = extent.value() % stride, last = rest == 0 ? stride : rest;
+      total = std::max<int64_t>(0, reach - last);
     } else if (stride != 1) {
       n.unsupported(cat("auto_pad with a stride of ", stride, " needs an extent that is known"),
                     "fix the dynamic axis with --input-shapes");

@@ -1,5 +1,7 @@
 #include "op/nn/pooling.h"
 
+#include <algorithm>
+
 namespace relay::op {
 kernel::Expr Pool::count(kernel::Builder& k, size_t axis, kernel::Expr result, kernel::Expr extent) const {
   const bool padding = window.before[axis] != 0 || window.after[axis] != 0;
@@ -14,15 +16,20 @@ kernel::Expr Pool::count(kernel::Builder& k, size_t axis, kernel::Expr result, k
   return max(last - first, k.index(0));
 }
 
+std::pair<int64_t, int64_t> Pool::inside(size_t axis, int64_t result, int64_t low, int64_t high) const {
+  const int64_t start = result * window.stride[axis] - window.before[axis], step = window.dilation[axis];
+  const auto steps_to = [&](int64_t place) {  // the first element that is not before it
+    return place <= start ? 0 : std::min((place - start - 1) / step + 1, size[axis]);
+  };
+  const int64_t first = steps_to(low);
+  return {first, std::max(first, steps_to(high))};
+}
+
 int64_t Pool::count(size_t axis, int64_t result, int64_t extent) const {
   const int64_t low = include_pad ? -window.before[axis] : 0;
   const int64_t high = include_pad ? extent + window.after[axis] : extent;
-  int64_t count = 0;
-  for (int64_t k = 0; k < size[axis]; ++k) {
-    const int64_t at = result * window.stride[axis] + k * window.dilation[axis] - window.before[axis];
-    count += low <= at && at < high;
-  }
-  return count;
+  const auto [first, last] = inside(axis, result, low, high);
+  return last - first;
 }
 
 Pool read_pool(const MaxPoolAttrs& a) {
@@ -30,9 +37,7 @@ Pool read_pool(const MaxPoolAttrs& a) {
   p.layout = read_layout("layout", a.layout, "NCHW");
   require_same_layout(a.out_layout, a.layout);
   p.window = read_window(a.strides, a.dilation, a.padding);
-  const std::vector<Dim> size(a.pool_size.begin(), a.pool_size.end());
-  const std::array<Dim, 2> both = read_extents("pool_size", size);
-  p.size = {both[0].value(), both[1].value()};
+  p.size = read_sizes("pool_size", a.pool_size);
   p.ceil = a.ceil_mode;
   return p;
 }

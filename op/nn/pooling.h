@@ -45,6 +45,8 @@ struct Pool {
   // How many elements of a window count along an axis, where `result` is the window's index and `extent` the data's.
   kernel::Expr count(kernel::Builder& k, size_t axis, kernel::Expr result, kernel::Expr extent) const;
   int64_t count(size_t axis, int64_t result, int64_t extent) const;
+  // Which elements of the window of that result lie in [low, high) of the data: those from the first to before the second.
+  std::pair<int64_t, int64_t> inside(size_t axis, int64_t result, int64_t low, int64_t high) const;
 };
 Pool read_pool(const MaxPoolAttrs& a);
 Pool read_pool(const AvgPoolAttrs& a);
@@ -74,12 +76,13 @@ void for_each_window(const Pool& p, const Shape& x, const Shape& result, const F
     const auto place = [&](size_t axis, int64_t k) {
       return at[2 + axis] * p.window.stride[axis] + k * p.window.dilation[axis] - p.window.before[axis];
     };
-    for (int64_t u = 0; u < p.size[0]; ++u) {
+    // A window may be much larger than the data, most of it padding.
+    const auto [top, bottom] = p.inside(0, at[2], 0, extents[2]);
+    const auto [left, right] = p.inside(1, at[3], 0, extents[3]);
+    for (int64_t u = top; u < bottom; ++u) {
       const int64_t row = place(0, u);
-      if (row < 0 || row >= extents[2]) continue;
-      for (int64_t v = 0; v < p.size[1]; ++v) {
+      for (int64_t v = left; v < right; ++v) {
         const int64_t column = place(1, v);
-        if (column < 0 || column >= extents[3]) continue;
         elements.push_back(at[0] * step[0] + at[1] * step[1] + row * step[2] + column * step[3]);
       }
     }

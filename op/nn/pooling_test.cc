@@ -34,6 +34,15 @@ std::vector<AttrArg> including(std::vector<AttrArg> attrs) {
   return attrs;
 }
 
+// Most of a window may be padding: that costs nothing.
+TEST(Pool2d, WindowsMayBeMuchLargerThanTheData) {
+  const Tensor x = tensor<double>(kFloat32, {1, 1, 1, 3}, {3, 5, 1});
+  const std::vector<AttrArg> attrs{{"pool_size", Ints{1, 2147483647}}, {"padding", Ints{0, 1073741823}}};
+  EXPECT_EQ(evaluate(kMaxPool2d, {x}, attrs).doubles(), (std::vector<double>{5, 5, 5}));
+  EXPECT_EQ(evaluate(kAvgPool2d, {x}, attrs).doubles(), (std::vector<double>{3, 3, 3}));
+  EXPECT_EQ(evaluate(kAvgPool2d, {x}, including(attrs)).get(0), static_cast<float>(9.0 / 2147483647));
+}
+
 TEST(Pool2d, GradientsAreTheDerivatives) {
   for (const Case& c : cases()) {
     const Tensor x = random(kFloat64, c.data, 1);

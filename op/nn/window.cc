@@ -13,7 +13,9 @@ constexpr int64_t kMost = int64_t{1} << 31;  // keeps what is computed from it f
 
 [[noreturn]] void blame(std::string reason) { throw RelationError{kAttributes, std::move(reason)}; }
 
-std::array<int64_t, 2> read_pair(std::string_view attribute, std::span<const int64_t> values) {
+}  // namespace
+
+std::array<int64_t, 2> read_sizes(std::string_view attribute, std::span<const int64_t> values) {
   if (values.size() != 1 && values.size() != 2) {
     blame(cat(attribute, " must be 1 or 2 numbers, not ", values.size()));
   }
@@ -22,8 +24,6 @@ std::array<int64_t, 2> read_pair(std::string_view attribute, std::span<const int
   }
   return {values.front(), values.back()};
 }
-
-}  // namespace
 
 std::vector<int64_t> Layout::to_letters() const {
   std::vector<int64_t> out;
@@ -66,8 +66,8 @@ Dim Window::count(size_t axis, Dim extent, Dim kernel, bool ceil) const {
 Window read_window(std::span<const int64_t> strides, std::span<const int64_t> dilation,
                    std::span<const int64_t> padding) {
   Window out;
-  out.stride = read_pair("strides", strides);
-  out.dilation = read_pair("dilation", dilation);
+  out.stride = read_sizes("strides", strides);
+  out.dilation = read_sizes("dilation", dilation);
   for (const int64_t p : padding) {
     if (p < 0 || p > kMost) blame(cat("padding must not be negative, as ", p, " is"));
   }

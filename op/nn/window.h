@@ -60,7 +60,8 @@ struct Window {
 // and right) or 4 (top, left, bottom, right). Throws a RelationError for others, and for strides below 1.
 Window read_window(std::span<const int64_t> strides, std::span<const int64_t> dilation,
                    std::span<const int64_t> padding);
-// An attribute of two extents, or of one that stands for both.
+// An attribute of two extents, or of one that stands for both; the first are known, positive and not above 2^31.
+std::array<int64_t, 2> read_sizes(std::string_view attribute, std::span<const int64_t> values);
 std::array<Dim, 2> read_extents(std::string_view attribute, std::span<const Dim> values);
 // Fails for an extent of a window that is known and not positive, or absurdly large.
 void require_extent(std::string_view what, Dim extent, int arg = kAttributes);

@@ -75,9 +75,10 @@ std::vector<std::pair<Dim, Dim>> tiled(const TileAttrs& a, std::span<const Dim> 
   return out;
 }
 
-// C1: repetitions are not negative.
+// C1: repetitions are not negative.   C2: nor `?`.
 Type relate_tile(Relation& r, const TileAttrs& a) {
   const TensorType& x = r.tensor(0);
+  if (any_unknown(a.reps)) r.fail(kAttributes, "reps must not contain `?`");  // C2
   for (Dim rep : a.reps) {
     if (rep.is_const() && rep.value() < 0)
       r.fail(kAttributes, cat("reps must not be negative, found ", rep.value()));  // C1

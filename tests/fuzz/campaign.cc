@@ -1,6 +1,5 @@
 #include "tests/fuzz/campaign.h"
 
-#include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -8,6 +7,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cctype>
 #include <csignal>
 #include <cstdio>
 #include <cstring>
@@ -28,6 +29,15 @@
 #endif
 #endif
 
+#ifdef RELAY_SANITIZED
+// A sanitizer reserves address space without end, so that only it can say when there is not enough memory. Where a place in the
+// program is wanted, an abort tells it.
+extern "C" const char* __asan_default_options() {
+  return "allocator_may_return_null=1:max_allocation_size_mb=512:detect_leaks=0:handle_abort=1";
+}
+extern "C" const char* __ubsan_default_options() { return "print_stacktrace=1"; }
+#endif
+
 namespace relay::fuzz {
 namespace {
 
@@ -41,7 +51,7 @@ constexpr uint64_t kBatch = 2000;
 
 // What the child leaves behind, however it ends.
 struct Shared {
-  uint64_t index, accepted, refused, exhausted, slowest_index;
+  uint64_t index, accepted, refused, trapped, not_run, exhausted, slowest_index;
   double slowest;
   char wrong[4096];
 };
@@ -90,6 +100,57 @@ Outcome read_guarded(const Reader& reader, const std::string& bytes, const Input
   }
 }
 
+// The frame of a stack trace, "operator() op/tensor/repeat.cc:150", if it is in a file of ours; else empty.
+std::string frame_of_ours(const std::string& line) {
+  const size_t in = line.find(" in "), place = line.rfind(' ');
+  if (line.find("    #") != 0 || in == std::string::npos || place <= in) return {};
+  const bool ours = std::isalpha(static_cast<unsigned char>(line[place + 1])) != 0;
+  return ours && line.find(':', place) != std::string::npos ? cat(" at ", line.substr(place + 1))
+                                                            : std::string();
+}
+
+// The line of a sanitizer's report, or of ours, that says what went wrong, and the first place of ours beneath it; in
+// brackets, and empty if there is none. Addresses and numbers of processes are left out.
+std::string telling_line(const std::string& errors) {
+  constexpr std::string_view kMarks[] = {
+      "runtime error: ", "AddressSanitizer: ", "internal error: ", "Assertion '", "terminate called"};
+  std::string found, place;
+  for (size_t begin = 0; begin < errors.size() && place.empty();) {
+    const size_t end = std::min(errors.find('\n', begin), errors.size());
+    const std::string line = errors.substr(begin, end - begin);
+    begin = end + 1;
+    if (!found.empty()) {
+      place = frame_of_ours(line);
+      continue;
+    }
+    for (const std::string_view mark : kMarks) {
+      const size_t at = line.find(mark);
+      if (at == std::string::npos || !found.empty()) continue;
+      found = mark == kMarks[0] ? line.substr(0, 300) : line.substr(at, 300);
+      if (mark != kMarks[1]) continue;
+      for (const std::string_view rest : {" on ", " trying ", " (pc"})
+        found = found.substr(0, found.find(rest));
+    }
+  }
+  return found.empty() ? "" : cat(" (", found, place, ")");
+}
+
+// C++ code cannot be told by a sanitizer that there is not enough memory, as it is otherwise by std::bad_alloc.
+bool is_short_of_memory(const std::string& what) {
+  return what.find("AddressSanitizer: allocator is out of memory") != std::string::npos ||
+         what.find("AddressSanitizer: requested allocation size") != std::string::npos;
+}
+
+// Findings with one key are one mistake, most likely: numbers that an input brought are left out.
+std::string key_of(const std::string& what) {
+  const size_t from = what.find("error: ");
+  std::string out;
+  for (size_t i = 0; i < what.size(); ++i) {
+    if (i < from || std::isdigit(static_cast<unsigned char>(what[i])) == 0) out += what[i];
+  }
+  return out;
+}
+
 // Runs `work` in a child, and says how the child ended: an empty text if as it should.
 class Child {
  public:
@@ -97,23 +158,27 @@ class Child {
     void* memory = ::mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     CHECK(memory != MAP_FAILED, "there is no memory to share with a child");
     shared_ = static_cast<Shared*>(memory);
+    errors_ = ::memfd_create("errors", 0);
+    CHECK(errors_ >= 0, "there is no file for the errors of a child");
   }
-  ~Child() { ::munmap(shared_, sizeof(Shared)); }
+  ~Child() {
+    ::munmap(shared_, sizeof(Shared));
+    ::close(errors_);
+  }
   Child(const Child&) = delete;
 
   Shared& shared() { return *shared_; }
 
+  // What it prints as errors is shown, or kept to say what was wrong.
   std::string run(const InputLimits& limits, bool show, const std::function<void(Shared&)>& work) {
     *shared_ = {};
+    CHECK(::ftruncate(errors_, 0) == 0 && ::lseek(errors_, 0, SEEK_SET) == 0, "errors cannot be dropped");
     std::fflush(nullptr);
     const pid_t pid = ::fork();
     CHECK(pid >= 0, "fork failed");
     if (pid == 0) {
       ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // whoever is interrupted leaves nothing running
-      if (!show) {
-        const int nowhere = ::open("/dev/null", O_WRONLY);
-        ::dup2(nowhere, STDERR_FILENO);
-      }
+      if (!show) ::dup2(errors_, STDERR_FILENO);
       limit_memory(limits);
       work(*shared_);
       ::_exit(shared_->wrong[0] == '\0' ? 0 : 1);
@@ -123,15 +188,25 @@ class Child {
     }
     if (shared_->wrong[0] != '\0') return shared_->wrong;
     if (WIFEXITED(status)) {
-      return WEXITSTATUS(status) == 0 ? "" : cat("it ended the process with ", WEXITSTATUS(status));
+      return WEXITSTATUS(status) == 0
+                 ? ""
+                 : cat("it ended the process with ", WEXITSTATUS(status), telling_line(errors()));
     }
     const int signal = WTERMSIG(status);
     if (signal == SIGPROF || signal == SIGALRM) return cat("it took more than ", limits.cpu_seconds, " s");
-    return cat("it was ended by ", ::strsignal(signal));
+    return cat("it was ended by ", ::strsignal(signal), telling_line(errors()));
   }
 
  private:
+  std::string errors() const {
+    std::string out(size_t{64} << 10, '\0');
+    const ssize_t length = ::pread(errors_, out.data(), out.size(), 0);
+    out.resize(length > 0 ? static_cast<size_t>(length) : 0);
+    return out;
+  }
+
   Shared* shared_;
+  int errors_;
 };
 
 // Copies as much as fits, and is never empty.
@@ -146,13 +221,22 @@ void Tally::add(const Tally& other) {
   done += other.done;
   accepted += other.accepted;
   refused += other.refused;
+  trapped += other.trapped;
+  not_run += other.not_run;
   exhausted += other.exhausted;
+  repeated += other.repeated;
   seconds += other.seconds;
   if (other.slowest > slowest) {
     slowest = other.slowest;
     slowest_index = other.slowest_index;
   }
-  findings.insert(findings.end(), other.findings.begin(), other.findings.end());
+  for (const Finding& f : other.findings) {
+    const bool is_new = std::none_of(findings.begin(), findings.end(), [&](const Finding& known) {
+      return key_of(known.what) == key_of(f.what);
+    });
+    if (is_new) findings.push_back(f);
+    repeated += is_new ? 0 : 1;
+  }
 }
 
 Tally run_campaign(const Reader& reader, uint64_t seed, uint64_t first, uint64_t count, Deadline end,
@@ -165,7 +249,7 @@ Tally run_campaign(const Reader& reader, uint64_t seed, uint64_t first, uint64_t
   while (next < first + count && std::chrono::steady_clock::now() < end &&
          out.findings.size() < kMostFindings) {
     const uint64_t stop = std::min(first + count, next + kBatch);
-    const std::string wrong = child.run(limits, true, [&](Shared& shared) {
+    const std::string wrong = child.run(limits, false, [&](Shared& shared) {
       for (shared.index = next; shared.index < stop && std::chrono::steady_clock::now() < end;
            ++shared.index) {
         const std::string bytes = mutation(reader, seed, shared.index);
@@ -180,6 +264,8 @@ Tally run_campaign(const Reader& reader, uint64_t seed, uint64_t first, uint64_t
         switch (outcome.kind) {
           case Outcome::Kind::kAccepted: ++shared.accepted; break;
           case Outcome::Kind::kRefused: ++shared.refused; break;
+          case Outcome::Kind::kTrapped: ++shared.trapped; break;
+          case Outcome::Kind::kNotRun: ++shared.not_run; break;
           case Outcome::Kind::kExhausted: ++shared.exhausted; break;
           case Outcome::Kind::kWrong: set_wrong(shared, outcome.text); return;
         }
@@ -189,11 +275,16 @@ Tally run_campaign(const Reader& reader, uint64_t seed, uint64_t first, uint64_t
     Tally part;
     part.accepted = shared.accepted;
     part.refused = shared.refused;
+    part.trapped = shared.trapped;
+    part.not_run = shared.not_run;
     part.exhausted = shared.exhausted;
     part.slowest = shared.slowest;
     part.slowest_index = shared.slowest_index;
     next = std::max(next, shared.index);
-    if (!wrong.empty()) {
+    if (is_short_of_memory(wrong)) {
+      ++part.exhausted;
+      ++next;
+    } else if (!wrong.empty()) {
       part.findings.push_back({next, wrong, mutation(reader, seed, next)});
       ++next;
     }

@@ -11,12 +11,6 @@
 
 namespace relay::fuzz {
 
-// Of one input. Sanitizers reserve address space without end, so with them there is no limit on memory.
-struct InputLimits {
-  uint64_t memory_mib = 512;
-  unsigned cpu_seconds = 2;
-};
-
 struct Finding {
   uint64_t index = 0;
   std::string what;   // "it was ended by Aborted", "it took more than 2 s"
@@ -24,7 +18,8 @@ struct Finding {
 };
 
 struct Tally {
-  uint64_t done = 0, accepted = 0, refused = 0, exhausted = 0;
+  uint64_t done = 0, accepted = 0, refused = 0, trapped = 0, not_run = 0, exhausted = 0;
+  uint64_t repeated = 0;  // findings that say what another one says
   double seconds = 0;
   double slowest = 0;  // processor time of the slowest input in seconds, and which one it is
   uint64_t slowest_index = 0;
@@ -35,8 +30,8 @@ struct Tally {
 
 using Deadline = std::chrono::steady_clock::time_point;
 
-// Reads mutations first, first + 1, ... until `count` are done, it is `end`, or there are more findings than anybody
-// wants to read.
+// Reads mutations first, first + 1, ... until `count` are done, it is `end`, or there are more different findings than
+// anybody wants to read.
 Tally run_campaign(const Reader& reader, uint64_t seed, uint64_t first, uint64_t count, Deadline end,
                    const InputLimits& limits = {});
 inline constexpr size_t kMostFindings = 20;

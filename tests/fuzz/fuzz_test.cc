@@ -8,6 +8,7 @@
 
 #include "base/cat.h"
 #include "base/check.h"
+#include "op/registry.h"
 #include "tests/fuzz/campaign.h"
 
 namespace relay::fuzz {
@@ -48,7 +49,9 @@ TEST_P(Mutations, AreAcceptedOrRefused) {
   std::printf("%s: %lu accepted, %lu refused, %lu over a limit, %.1f s, slowest %.0f ms\n",
               reader().name.c_str(), tally.accepted, tally.refused, tally.exhausted, tally.seconds,
               tally.slowest * 1000);
-  EXPECT_EQ(tally.accepted + tally.refused + tally.exhausted + tally.findings.size(), count);
+  EXPECT_EQ(tally.accepted + tally.refused + tally.trapped + tally.not_run + tally.exhausted +
+                tally.findings.size() + tally.repeated,
+            count);
   // Injuries must be neither always fatal nor always harmless, or nothing is tested.
   EXPECT_GT(tally.accepted, count / 100);
   EXPECT_GT(tally.refused, count / 10);
@@ -71,6 +74,21 @@ TEST(Mutation, DependsOnSeedReaderAndIndexOnly) {
     different.insert(mutation(npz, 7, i));
   }
   EXPECT_GT(different.size(), 130u);
+}
+
+// Most of what is changed must still be a program, and reach every operator.
+TEST(Mutation, OfProgramsMostlyChecks) {
+  const Reader& run = *find_reader("run");
+  size_t refused = 0;
+  std::string all;
+  for (uint64_t i = 0; i < 3000; ++i) {
+    const std::string text = mutation(run, 11, i);
+    refused += run.read(text).kind == Outcome::Kind::kRefused;
+    all += text;
+  }
+  EXPECT_LT(refused, 2000u);
+  for (const op::OpDef* op : op::all_ops())
+    EXPECT_NE(all.find(op->name + "("), std::string::npos) << op->name << " was never called";
 }
 
 TEST(Mutation, StaysSmall) {
@@ -117,6 +135,12 @@ Outcome hogs(std::string_view bytes) {
   return {};
 }
 
+#if defined(__SANITIZE_ADDRESS__)
+constexpr const char* kSegmentationFault = "AddressSanitizer: SEGV";
+#else
+constexpr const char* kSegmentationFault = "ended by Segmentation fault";
+#endif
+
 Tally campaign(Outcome (*read)(std::string_view)) {
   const Reader reader{"wrong", two_seeds, unchanged, read};
   return run_campaign(reader, 5, 0, 20, in(std::chrono::minutes(1)), {.memory_mib = 64, .cpu_seconds = 1});
@@ -124,8 +148,8 @@ Tally campaign(Outcome (*read)(std::string_view)) {
 
 TEST(Harness, GoesOnAfterWhatIsWrong) {
   const std::pair<Outcome (*)(std::string_view), std::string> readers[] = {
-      {aborts, "ended by Aborted"},
-      {crashes, "ended by Segmentation fault"},
+      {aborts, "this is meant to happen"},
+      {crashes, kSegmentationFault},
       {throws, "it threw: meant"},
       {is_wrong, "it says"}};
   for (const auto& [read, expected] : readers) {
@@ -133,12 +157,18 @@ TEST(Harness, GoesOnAfterWhatIsWrong) {
     EXPECT_EQ(tally.done, 20u);
     ASSERT_FALSE(tally.findings.empty()) << expected;
     EXPECT_GT(tally.accepted, 0u);
-    EXPECT_EQ(tally.accepted + tally.findings.size(), 20u);
+    EXPECT_EQ(tally.accepted + tally.findings.size() + tally.repeated, 20u);
     for (const Finding& f : tally.findings) {
       EXPECT_NE(f.what.find(expected), std::string::npos) << f.what;
       EXPECT_TRUE(bad(f.bytes));
     }
   }
+}
+
+TEST(Harness, CountsWhatIsWrongInTheSameWay) {
+  const Tally tally = campaign(crashes);
+  EXPECT_EQ(tally.findings.size(), 1u);
+  EXPECT_GT(tally.repeated, 0u);
 }
 
 TEST(Harness, EndsWhatDoesNotEnd) {

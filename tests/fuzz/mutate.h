@@ -50,6 +50,15 @@ std::string mutate_bytes(std::string bytes, const Seeds& seeds, Random& random);
 // stands in another seed.
 std::string mutate_text(const std::string& text, const Seeds& seeds, Random& random);
 
+// For programs that are to be run: extents, dtypes, attributes, operands, operators and constants become others, and what was a
+// program mostly stays one.
+std::string mutate_program(const std::string& text, const Seeds& seeds, Random& random);
+// One call of one of the operators, with operands and attributes of its kind.
+std::string program_of_one_call(Random& random);
+
+// For ONNX models that are to be run: the same.
+std::string mutate_onnx(const std::string& model, const Seeds& seeds, Random& random);
+
 // For protobuf messages: the same with fields at any depth; the lengths around them stay right. `words` are strings that
 // mean something in a message of this kind.
 std::string mutate_message(const std::string& message, const Seeds& seeds, std::span<const std::string> words,

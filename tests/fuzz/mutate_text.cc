@@ -1,52 +1,10 @@
 #include <algorithm>
-#include <cctype>
-#include <limits>
 
 #include "tests/fuzz/mutate.h"
+#include "tests/fuzz/tokens.h"
 
 namespace relay::fuzz {
 namespace {
-
-enum class Kind { kWord, kNumber, kString, kMark, kSpace };
-struct Token {
-  Kind kind;
-  std::string text;
-};
-using Tokens = std::vector<Token>;
-
-bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '.'; }
-
-// Good enough for `.relay`, JSON and the header of a .npy file: whatever it is not sure of is a mark.
-Tokens tokens_of(const std::string& text) {
-  Tokens out;
-  for (size_t at = 0; at < text.size();) {
-    const char c = text[at];
-    size_t end = at + 1;
-    Kind kind = Kind::kMark;
-    if (std::isspace(static_cast<unsigned char>(c)) != 0) {
-      kind = Kind::kSpace;
-      while (end < text.size() && std::isspace(static_cast<unsigned char>(text[end])) != 0) ++end;
-    } else if (is_word(c) || ((c == '%' || c == '@') && end < text.size() && is_word(text[end]))) {
-      kind = std::isdigit(static_cast<unsigned char>(c)) != 0 ? Kind::kNumber : Kind::kWord;
-      while (end < text.size() && is_word(text[end])) ++end;
-    } else if (c == '"' || c == '\'' || c == '`') {
-      const size_t close = text.find(c, end);
-      if (close != std::string::npos && close - at < 200) {
-        kind = Kind::kString;
-        end = close + 1;
-      }
-    }
-    out.push_back({kind, text.substr(at, end - at)});
-    at = end;
-  }
-  return out;
-}
-
-std::string text_of(const Tokens& tokens) {
-  std::string out;
-  for (const Token& t : tokens) out += t.text;
-  return out;
-}
 
 constexpr std::string_view kPieces[] = {
     "(",        ")",           "{",         "}",        "[",        "]",           ",",         ";",
@@ -92,46 +50,6 @@ constexpr std::string_view kNumbers[] = {"0",
                                          "1.5bf16",
                                          "7i4"};
 
-// Some token of this kind in one of the seeds; nothing if the one that was looked at has none.
-const std::string* token_like(Kind kind, const Tokens& tokens, Random& random) {
-  if (tokens.empty()) return nullptr;
-  const size_t start = random.below(tokens.size());
-  for (size_t i = 0; i < tokens.size(); ++i) {
-    const Token& t = tokens[(start + i) % tokens.size()];
-    if (t.kind == kind) return &t.text;
-  }
-  return nullptr;
-}
-
-// The tokens from an opening bracket to the one that closes it: [begin, end). Empty if there are no brackets.
-std::pair<size_t, size_t> group_of(const Tokens& tokens, Random& random) {
-  if (tokens.empty()) return {0, 0};
-  const auto in = [](const Token& t, std::string_view marks) {
-    return t.text.size() == 1 && marks.find(t.text[0]) != std::string_view::npos;
-  };
-  const size_t start = random.below(tokens.size());
-  for (size_t i = 0; i < tokens.size(); ++i) {
-    const size_t begin = (start + i) % tokens.size();
-    if (!in(tokens[begin], "([{")) continue;
-    size_t depth = 0;
-    for (size_t end = begin; end < tokens.size(); ++end) {
-      if (in(tokens[end], "([{")) ++depth;
-      if (in(tokens[end], ")]}") && --depth == 0) return {begin, end + 1};
-    }
-  }
-  return {0, 0};
-}
-
-void erase(Tokens& tokens, size_t begin, size_t end) {
-  tokens.erase(tokens.begin() + static_cast<ptrdiff_t>(begin), tokens.begin() + static_cast<ptrdiff_t>(end));
-}
-void insert(Tokens& tokens, size_t at, Tokens part) {
-  tokens.insert(tokens.begin() + static_cast<ptrdiff_t>(at), part.begin(), part.end());
-}
-Tokens part_of(const Tokens& tokens, size_t begin, size_t end) {
-  return {tokens.begin() + static_cast<ptrdiff_t>(begin), tokens.begin() + static_cast<ptrdiff_t>(end)};
-}
-
 // Puts brackets around tokens, many times: what nests deeper than anybody writes.
 void nest(Tokens& tokens, size_t begin, size_t end, Random& random) {
   constexpr std::string_view kAround[][2] = {
@@ -146,8 +64,8 @@ void nest(Tokens& tokens, size_t begin, size_t end, Random& random) {
     before += open;
     after += close;
   }
-  insert(tokens, end, {{Kind::kMark, after}});
-  insert(tokens, begin, {{Kind::kMark, before}});
+  insert(tokens, end, {{Token::Kind::kMark, after}});
+  insert(tokens, begin, {{Token::Kind::kMark, before}});
 }
 
 void injure(Tokens& tokens, const Seeds& seeds, Random& random) {
@@ -166,8 +84,8 @@ void injure(Tokens& tokens, const Seeds& seeds, Random& random) {
     case 5: {
       if (at == tokens.size()) break;
       // Spaces are of no interest; what follows one mostly is.
-      Token& t = tokens[tokens[at].kind == Kind::kSpace && at + 1 < tokens.size() ? at + 1 : at];
-      if (t.kind == Kind::kNumber && random.one_in(2)) {
+      Token& t = tokens[tokens[at].kind == Token::Kind::kSpace && at + 1 < tokens.size() ? at + 1 : at];
+      if (t.kind == Token::Kind::kNumber && random.one_in(2)) {
         t.text = random.of(kNumbers);
       } else if (const Tokens from = other(); const std::string* like = token_like(t.kind, from, random)) {
         t.text = *like;
@@ -175,8 +93,9 @@ void injure(Tokens& tokens, const Seeds& seeds, Random& random) {
       break;
     }
     case 6:
-      insert(tokens, at,
-             {{Kind::kMark, std::string(random.one_in(3) ? random.of(kNumbers) : random.of(kPieces))}});
+      insert(
+          tokens, at,
+          {{Token::Kind::kMark, std::string(random.one_in(3) ? random.of(kNumbers) : random.of(kPieces))}});
       break;
     case 7: {
       const auto [begin, after] = group_of(tokens, random);

@@ -16,6 +16,7 @@
 #include "ir/text/printer.h"
 #include "op/operators.h"
 #include "pattern/text.h"
+#include "tests/fuzz/run_program.h"
 #include "typecheck/check.h"
 
 namespace relay::fuzz {
@@ -24,26 +25,6 @@ namespace {
 using Kind = Outcome::Kind;
 
 Outcome wrong(std::string what) { return {Kind::kWrong, std::move(what)}; }
-
-// What every reader promises of its diagnostics.
-Outcome judge(bool accepted, const Diagnostics& diagnostics, const SourceMap& sources) {
-  std::string rendered = diagnostics.render(sources);
-  if (accepted && diagnostics.has_errors()) return wrong("it has a result and errors:\n" + rendered);
-  if (!accepted && !diagnostics.has_errors()) return wrong("it has neither a result nor an error");
-  for (char c : rendered) {
-    if ((static_cast<unsigned char>(c) < 0x20 && c != '\n') || c == 0x7f)
-      return wrong("a message has a control character, which a terminal would obey");
-  }
-  bool limit = false;
-  for (const Diagnostic& d : diagnostics.all()) {
-    if (d.severity() != Severity::kError) continue;
-    if (d.slug().empty() || d.message().empty()) return wrong("an error has no slug or no text");
-    // All inputs are small, so whoever finds no memory has asked for more than they are worth.
-    if (d.slug() == "limit-memory") return wrong("it asked for too much memory:\n" + rendered);
-    limit = limit || d.slug().starts_with("limit-");
-  }
-  return {accepted ? Kind::kAccepted : limit ? Kind::kExhausted : Kind::kRefused, std::move(rendered)};
-}
 
 Outcome read_text(std::string_view bytes) {
   Diagnostics diagnostics;
@@ -252,6 +233,11 @@ const std::vector<Reader>& readers() {
       {"graph", graph_seeds, mutate_text, read_graph},
       {"onnx", model_seeds, mutate_model, read_model},
       {"onnx-tensor", tensor_seeds, mutate_tensor, read_tensor},
+      // What is read is also checked and run.
+      {"run", function_seeds, mutate_program, run_text, false},
+      {"run-lowered", function_seeds, mutate_program, run_lowered, false},
+      {"run-onnx", runnable_model_seeds, mutate_onnx, run_model, false},
+      {"run-graph", graph_seeds, mutate_text, run_graph},
   };
   return all;
 }
@@ -270,7 +256,7 @@ std::string mutation(const Reader& reader, uint64_t seed, uint64_t index) {
   const Seeds& seeds = reader.seeds();
   const std::string& sound = random.of(seeds);
   // Bytes for what a disk or a network may do, structure for what gets further.
-  const size_t how = random.below(8);
+  const size_t how = reader.bytes ? random.below(8) : 3;
   if (how < 2) return mutate_bytes(sound, seeds, random);
   std::string out = reader.mutate(sound, seeds, random);
   return how == 2 ? mutate_bytes(std::move(out), seeds, random) : out;

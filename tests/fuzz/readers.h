@@ -1,6 +1,7 @@
 // The readers that are fed with mutated inputs: everything of ours that reads what others may have written.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -9,11 +10,19 @@
 
 namespace relay::fuzz {
 
+// Of one input. Sanitizers reserve address space without end, so with them there is no limit on memory.
+struct InputLimits {
+  uint64_t memory_mib = 512;
+  unsigned cpu_seconds = 2;
+};
+
 // How reading ended.
 struct Outcome {
   enum class Kind {
-    kAccepted,
+    kAccepted,   // of a program that is run: it gave a value
     kRefused,    // with diagnostics
+    kTrapped,    // it ran, and failed
+    kNotRun,     // it checks, but is so large that it is not run, or nothing can be made that it takes
     kExhausted,  // a limit was reached
     kWrong,      // none of these
   };
@@ -28,6 +37,8 @@ struct Reader {
   // Injures a seed so that its outer structure stays sound.
   std::string (*mutate)(const std::string& seed, const Seeds& seeds, Random& random);
   Outcome (*read)(std::string_view bytes);
+  bool bytes = true;  // are bytes changed, too, or only what `mutate` changes?
+  InputLimits limits = {};
 };
 
 const std::vector<Reader>& readers();
@@ -48,6 +59,8 @@ const Seeds& tensor_seeds();
 const Seeds& model_seeds();
 const Seeds& params_seeds();
 const Seeds& graph_seeds();
+const Seeds& function_seeds();  // each function of the tests' programs, with what it calls
+const Seeds& runnable_model_seeds();
 
 // A zip archive of the entries, compressed or not.
 std::string archive_of(const std::vector<std::pair<std::string, std::string>>& entries, bool compressed);

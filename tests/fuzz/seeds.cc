@@ -415,6 +415,16 @@ const Seeds& model_seeds() {
   });
 }
 
+// Each operator on its own, and what this project makes of them: without the models that are large.
+const Seeds& runnable_model_seeds() {
+  return made_once([] {
+    Seeds out{convolution(), shape_arithmetic(), recurrent(), control_flow()};
+    add_models_beneath("examples/models", size_t{32} << 10, out);
+    add_models_beneath("/usr/share/libonnx-testdata/data/node", size_t{4} << 10, out);
+    return out;
+  });
+}
+
 const Seeds& params_seeds() {
   return made_once([] {
     Seeds out;

@@ -1,0 +1,155 @@
+#include "tests/fuzz/run_program.h"
+
+#include <chrono>
+#include <new>
+
+#include "base/cat.h"
+#include "base/failure.h"
+#include "frontend/onnx/import.h"
+#include "graph_runtime/graph_import.h"
+#include "interp/machine.h"
+#include "ir/text/parser.h"
+#include "ir/traverse.h"
+#include "op/operators.h"
+#include "typecheck/check.h"
+
+namespace relay::fuzz {
+
+using Kind = Outcome::Kind;
+
+Outcome judge(bool accepted, const Diagnostics& diagnostics, const SourceMap& sources) {
+  std::string rendered = diagnostics.render(sources);
+  if (accepted && diagnostics.has_errors()) return {Kind::kWrong, "it has a result and errors:\n" + rendered};
+  if (!accepted && !diagnostics.has_errors()) return {Kind::kWrong, "it has neither a result nor an error"};
+  for (char c : rendered) {
+    if ((static_cast<unsigned char>(c) < 0x20 && c != '\n') || c == 0x7f)
+      return {Kind::kWrong, "a message has a control character, which a terminal would obey"};
+  }
+  bool limit = false;
+  for (const Diagnostic& d : diagnostics.all()) {
+    if (d.severity() != Severity::kError) continue;
+    if (d.slug().empty() || d.message().empty()) return {Kind::kWrong, "an error has no slug or no text"};
+    // All inputs are small, so whoever finds no memory has asked for more than they are worth.
+    if (d.slug() == "limit-memory") return {Kind::kWrong, "it asked for too much memory:\n" + rendered};
+    limit = limit || d.slug().starts_with("limit-");
+  }
+  return {accepted ? Kind::kAccepted : limit ? Kind::kExhausted : Kind::kRefused, std::move(rendered)};
+}
+
+namespace {
+
+// What is larger takes time and memory, as it should, up to what exceeds the limit on memory: that must be refused at once.
+constexpr int64_t kMostElements = int64_t{1} << 15;
+constexpr int64_t kTooMany = int64_t{1} << 30;
+constexpr size_t kMostFunctions = 4;
+constexpr uint64_t kFuel = 20'000;
+
+bool is_of_size_to_run(Type t) {
+  if (const auto* tensor = t->as<TensorType>()) {
+    const std::optional<Shape> shape = tensor->static_shape();
+    if (!shape) return true;
+    const std::optional<int64_t> count = element_count(*shape);
+    return !count || *count <= kMostElements || *count >= kTooMany;
+  }
+  bool fits = true;
+  for_each_part(t, [&](Type part) { fits = fits && is_of_size_to_run(part); });
+  return fits;
+}
+
+bool is_of_size_to_run(const Fn& fn) {
+  for (Expr e : post_order(&fn)) {
+    if (e->type && !is_of_size_to_run(e->type)) return false;
+  }
+  return true;
+}
+
+Kind run(const Module& m, std::string_view name, std::vector<Value> args) {
+  try {
+    const Value result = interp::Machine(m, run_limits()).call(name, std::move(args));
+    interp::show(result);
+    return Kind::kAccepted;
+  } catch (const Trap&) {
+    return Kind::kTrapped;
+  } catch (const Exhausted&) {
+    return Kind::kExhausted;
+  } catch (const std::bad_alloc&) {
+    return Kind::kExhausted;  // `relay run` says that memory is short
+  }
+}
+
+// Imported models are checked like programs.
+Outcome run_imported(const Result<Module>& m, std::string_view bytes, Diagnostics& diagnostics,
+                     const SourceMap& sources) {
+  if (Outcome imported = judge(m.ok(), diagnostics, sources); imported.kind != Kind::kAccepted)
+    return imported;
+  return check_and_run(*m, hash_of(bytes), diagnostics);
+}
+
+}  // namespace
+
+uint64_t hash_of(std::string_view bytes) {
+  uint64_t hash = 0xcbf29ce484222325u;
+  for (char c : bytes) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
+  return hash;
+}
+
+interp::Options run_limits() {
+  interp::Options out;
+  out.fuel = kFuel;
+  out.max_depth = 10'000;
+  out.max_time = std::chrono::seconds(1);  // of programs that go on; one step must not take so long
+  return out;
+}
+
+std::vector<RunnableCall> runnable_calls(const Module& checked, uint64_t seed) {
+  std::vector<RunnableCall> out;
+  Random random(seed);
+  for (const auto& [name, fn] : checked.functions()) {
+    if (!fn->type_params.empty() || out.size() == kMostFunctions) continue;
+    std::optional<std::vector<Value>> args = arguments_of(checked, *fn, random);
+    if (args && is_of_size_to_run(*fn)) out.push_back({name.str(), std::move(*args)});
+  }
+  return out;
+}
+
+Outcome check_and_run(const Module& m, uint64_t seed, Diagnostics& diagnostics) {
+  const Result<Module> checked = typecheck::check(m, diagnostics);
+  Outcome out = judge(checked.ok(), diagnostics, m.context().sources());
+  if (out.kind != Kind::kAccepted) return out;
+  out.kind = Kind::kNotRun;
+  for (RunnableCall& call : runnable_calls(*checked, seed)) {
+    const Kind kind = run(*checked, call.function, std::move(call.args));
+    // A value is the most that a program can come to, a trap the next.
+    if (out.kind == Kind::kNotRun || kind == Kind::kAccepted ||
+        (kind == Kind::kTrapped && out.kind == Kind::kExhausted))
+      out.kind = kind;
+  }
+  return out;
+}
+
+Outcome run_text(std::string_view bytes) {
+  Diagnostics diagnostics;
+  ParseOptions options;
+  const Result<Module> m = parse("fuzz.relay", std::string(bytes), diagnostics, op::operators(), options);
+  if (!m) return judge(false, diagnostics, options.into.context().sources());
+  return check_and_run(*m, hash_of(bytes), diagnostics);
+}
+
+Outcome run_model(std::string_view bytes) {
+  Diagnostics diagnostics;
+  const Module empty;
+  const Result<Module> m = frontend::import_onnx(bytes, "fuzz.onnx", nullptr, empty, {}, diagnostics);
+  return run_imported(m, bytes, diagnostics, empty.context().sources());
+}
+
+Outcome run_graph(std::string_view bytes) {
+  Diagnostics diagnostics;
+  const Module empty;
+  const SourceMap& sources = empty.context().sources();
+  const Result<graph_runtime::Graph> graph = graph_runtime::parse_graph(bytes, "fuzz.json", {}, diagnostics);
+  if (!graph) return judge(false, diagnostics, sources);
+  const Result<Module> m = graph_runtime::import_graph({*graph, {}}, "fuzz.json", empty, {}, diagnostics);
+  return run_imported(m, bytes, diagnostics, sources);
+}
+
+}  // namespace relay::fuzz
