@@ -6,6 +6,7 @@
 #include <ctime>
 
 #include "aot/emit.h"
+#include "base/cat.h"
 #include "interp/machine.h"
 #include "ir/analysis.h"
 #include "ir/builder.h"
