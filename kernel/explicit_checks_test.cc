@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/failure.h"
 #include "kernel/builder.h"
 #include "kernel/execute.h"
 #include "kernel/statements.h"
