@@ -90,9 +90,13 @@ class Executor {
   // With a rehearsal, it also watches the order and the number of the steps.
   Executor(const Kernel& k, std::span<const Tensor> inputs, Rehearsal* rehearsal = nullptr)
       : kernel_(k), rehearsal_(rehearsal) {
-    for (const auto& [var, value] : bind_shapes(k, inputs)) slot(var) = value;
+    const auto extents = bind_shapes(k, inputs);
+    for (const auto& [var, value] : extents) slot(var) = value;
     for (size_t i = 0; i < k.inputs.size(); ++i) add(k.inputs[i], inputs[i]);
-    for (const Buffer* b : k.outputs) allocate(b);
+    for (const Buffer* b : k.outputs) {
+      if (b->strides.empty()) (void)shape_at(b->shape, extents);  // traps if an extent does not fit
+      allocate(b);
+    }
     for (const Buffer* b : k.temporaries) allocate(b);
   }
 

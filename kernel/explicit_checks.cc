@@ -34,12 +34,19 @@ struct Known {
   }
   bool holds(Expr condition) const {
     if (simplify(condition, bounds).is_int(1) || conditions.contains(condition.get())) return true;
+    if (is_low_end(condition) && bounds.proves_less(Expr(condition->args[0]) - 1, condition->args[1]))
+      return true;
     return condition->kind == ExprKind::kAnd &&
            std::all_of(condition->args.begin(), condition->args.end(),
                        [&](const ExprNode* part) { return holds(part); });
   }
 
  private:
+  // 0 <= e, which follows from an assumed `-1 < e`.
+  static bool is_low_end(Expr condition) {
+    return condition->kind == ExprKind::kLessEqual && Expr(condition->args[0]).is_int(0) &&
+           condition->args[0]->dtype == kInt64;
+  }
   void add(const ExprNode* condition) {
     if (!conditions.insert(condition).second || condition->kind != ExprKind::kAnd) return;
     for (const ExprNode* part : condition->args) add(part);

@@ -195,6 +195,9 @@ Value evaluate(Context& context, const OpDef& op, std::span<const Value> args, c
     } catch (const std::bad_alloc&) {
       throw Exhausted(
           cat("not enough memory for the result of `", op.name, "`, ", relay::show(out_types[i], 80)));
+    } catch (const Exhausted& limit) {
+      throw Exhausted(
+          cat(limit.what(), " for the result of `", op.name, "`, ", relay::show(out_types[i], 80)));
     }
   };
   for (size_t i = 0; i < out.size(); ++i) reserve(i);

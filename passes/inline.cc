@@ -4,8 +4,9 @@
 // parameters must be those of the arguments once the function's own type and shape variables stand for what the call
 // makes of them; the body is typed with these, which is how generic functions become special ones.
 //
-// A function that a module with @main mentions once goes with its call, as `dead-code` would have it: its body moves. A copy for
-// each step of a chain of functions, each of which calls the next, would make the pass quadratic.
+// If the module has an @main, a function that is mentioned once moves: its body takes the place of the call, and the function
+// is removed, as `dead-code` would have it. A copy for each step of a chain of functions would make the pass quadratic.
+// @main itself stays, whoever calls it.
 #include <algorithm>
 #include <map>
 #include <optional>
@@ -121,7 +122,7 @@ class Inliner {
       if (!global) return e;
       const auto it = offered_.find(global->name);
       if (it == offered_.end() || grown > kMostGrowth) return e;
-      const bool moves = has_main_ && uses_[global->name] == 1;
+      const bool moves = has_main_ && uses_[global->name] == 1 && global->name.text() != "main";
       const auto body = body_for(b, *call, it->second, moves);
       if (!body) return e;
       grown += it->second.size;

@@ -15,7 +15,12 @@ void release_held(relay_context* c) {
 relay_status hold_output(relay_context* c, size_t i, const int64_t* variables, DLTensor* t) {
   const Port& port = kOutputs[i];
   int64_t shape[kMostDims];
-  for (int32_t d = 0; d < port.rank; ++d) shape[d] = extent_wanted(port.shape[d], variables);
+  for (int32_t d = 0; d < port.rank; ++d) {
+    shape[d] = extent_wanted(port.shape[d], variables);
+    if (shape[d] >= 0) continue;
+    say(c->error, kErrorSize, "an extent of output `%s` is negative or does not fit 64 bits", port.name);
+    return RELAY_TRAP;
+  }
   size_t bytes = 0;
   const bool fits = count_bytes(element_bytes(port), static_cast<uint32_t>(port.rank), shape, &bytes);
   if (bytes == 0) bytes = 1;

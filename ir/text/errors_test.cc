@@ -81,7 +81,7 @@ TEST(Errors, InBodies) {
       {"add(axis=n + 1 // 0\n)", ""},
       {"add(axis=n // 0)", "2:11 division-by-zero"},
       {"add(axis=9223372036854775808)", "2:10 literal-out-of-range"},
-      {"add(axis=9223372036854775807 + n + 1)", ""},
+      {"add(axis=9223372036854775807 + n + 1)", "2:29 dim-overflow"},
       {"add(axis=9223372036854775807 + 1)", "2:29 dim-overflow"},
       {"1.x", "2:1 unknown-suffix"},
       {"%x.y", "2:4 expected-field"},

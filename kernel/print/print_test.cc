@@ -169,7 +169,7 @@ TEST_F(Print, RequirementsReturnTheirNumber) {
   EXPECT_EQ(p.function, "f");
   EXPECT_EQ(p.messages, std::vector<std::string>{"division by zero"});
   EXPECT_EQ("\n" + p.text, R"(
-// divide *_ #include
+// divide * / #include
 static int32_t f(const relay_parallel* parallel, const int32_t* __restrict x, const int32_t* __restrict y, int32_t* __restrict z, int64_t n) {
   (void)parallel;
   for (int64_t i0 = 0; i0 < n; ++i0) {

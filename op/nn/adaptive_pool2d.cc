@@ -31,12 +31,11 @@ Type relate(Relation& r, const AdaptivePoolAttrs& a) {
   const Layout layout = read_layout("layout", a.layout, "NCHW");  // C2
   require_same_layout(a.out_layout, a.layout);                    // C2
   if (a.output_size.empty()) return &x;
-  const std::vector<Dim> wanted(a.output_size.begin(), a.output_size.end());
-  const std::array<Dim, 2> size = read_extents("output_size", wanted);  // C3
+  const std::array<int64_t, 2> size = read_sizes("output_size", a.output_size);  // C3
   std::array<Dim, 4> dims = layout.parts(x.dims);
   for (size_t axis = 0; axis < 2; ++axis) {
-    r.require(size[axis].value() <= kMost, kAttributes, cat("output_size must not be above ", kMost));  // C3
-    r.require(dims[2 + axis].is_const() || size[axis] == Dim(1), 0,
+    r.require(size[axis] <= kMost, kAttributes, cat("output_size must not be above ", kMost));  // C3
+    r.require(dims[2 + axis].is_const() || size[axis] == 1, 0,
               cat("the ", axis == 0 ? "height" : "width", " of the image must be known"));  // C4
     dims[2 + axis] = size[axis];
   }

@@ -220,7 +220,7 @@ TEST_F(BadModel, AResultLargerThanAnyMemoryIsALimit) {
   TestModel m;
   m.ints("shape", {int64_t{1} << 40, 1024}).node("ConstantOfShape", {"shape"}, {"y"}).output("y");
   write("m.onnx", m.bytes());
-  refused({"run", "m.onnx"}, kLimit, {"not enough memory", "Tensor[(1099511627776, 1024), float32]"});
+  refused({"run", "m.onnx"}, kLimit, {"--max-memory", "Tensor[(1099511627776, 1024), float32]"});
 }
 
 }  // namespace

@@ -71,7 +71,8 @@ TEST_F(Overwriting, WeightsReplaceTheirOwnOlderOnes) {
 }
 
 TEST_F(Overwriting, NoOutputReplacesTheModel) {
-  for (const std::string emit : {"so", "exe", "header", "cpp"})
+  refused({"compile", "sum.relay", "--emit", "so", "-o", "sum.relay"}, kUsage, {"would be a shared library"});
+  for (const std::string emit : {"exe", "header", "cpp"})
     refused({"compile", "sum.relay", "--emit", emit, "-o", "sum.relay"}, kUsage,
             {"[output-is-input]", "`sum.relay`", "a file that was read"});
   refused({"compile", "sum.relay", "--target", "cuda", "--emit", "cuda", "-o", "sum.relay"}, kUsage,

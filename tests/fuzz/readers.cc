@@ -235,7 +235,6 @@ const std::vector<Reader>& readers() {
       {"onnx-tensor", tensor_seeds, mutate_tensor, read_tensor},
       // What is read is also checked and run.
       {"run", function_seeds, mutate_program, run_text, false},
-      {"run-lowered", function_seeds, mutate_program, run_lowered, false},
       {"run-onnx", runnable_model_seeds, mutate_onnx, run_model, false},
       {"run-graph", graph_seeds, mutate_text, run_graph},
   };

@@ -39,7 +39,6 @@ Outcome check_and_run(const Module& m, uint64_t seed, Diagnostics& diagnostics);
 
 // The readers whose results are run.
 Outcome run_text(std::string_view bytes);
-Outcome run_lowered(std::string_view bytes);  // as it is, and after the passes of -O0 or -O2
 Outcome run_model(std::string_view bytes);
 Outcome run_graph(std::string_view bytes);
 
