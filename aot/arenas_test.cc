@@ -86,7 +86,7 @@ def @down(%n: int32, %x: Tensor[(8, 8), float32]) -> Tensor[(8, 8), float32] {
 }
 def @main(%n: int32, %x: Tensor[(8, 8), float32]) { @down(%n, %x) }
 )");
-  const size_t end = code.find(".end();"), call = code.find("finish(run, down");
+  const size_t end = code.find(".end();"), call = code.find("finish(run, fn_down");
   ASSERT_NE(end, std::string::npos);
   ASSERT_NE(call, std::string::npos);
   EXPECT_LT(end, call);

@@ -97,6 +97,8 @@ interp::Options run_limits() {
   interp::Options out;
   out.fuel = kFuel;
   out.max_depth = 10'000;
+  // Of the whole process, which has read its seeds by then; the campaign limits address space besides.
+  out.max_bytes = interp::resident_bytes() + (uint64_t{512} << 20);
   out.max_time = std::chrono::seconds(1);  // of programs that go on; one step must not take so long
   return out;
 }
