@@ -47,7 +47,10 @@ TEST(Escape, StringsOfCAreClosedByTheirOwnQuoteOnly) {
 TEST(Escape, CommentsEndWhereTheirWriterEndsThem) {
   EXPECT_EQ(line_comment("//", "softmax"), "// softmax");
   EXPECT_EQ(line_comment(";", "line\nnext \\"), "; line\\x0anext \\x5c");
-  EXPECT_EQ(line_comment("//", "what??/"), "// what? ?/");
+  EXPECT_EQ(line_comment("//",
+                         "what?"
+                         "?/"),
+            "// what? ?/");
   EXPECT_EQ(line_comment("//", "\xc3\xa9"), "// \\xc3\\xa9");
   const std::vector<std::string> lines{"*/ a /* b", "", "2*n // 3 /*/ */*"};
   EXPECT_EQ(block_comment(lines), "/* * / a / * b\n *\n * 2*n // 3 / * / * / *\n */\n");

@@ -258,9 +258,10 @@ void add_target_option(CLI::App& sub, std::string& target) {
 
 CLI::Option* add_opt_level_option(CLI::App& sub, int& level) {
   return sub
-      .add_option("-O,--opt-level", level,
-                  "0: each operator a kernel, as written; 1: simplified and fused; 2: laid out for the processor "
-                  "too; 3: the same as 2")
+      .add_option(
+          "-O,--opt-level", level,
+          "0: each operator a kernel, as written; 1: simplified and fused; 2: laid out for the processor "
+          "too; 3: the same as 2")
       ->transform(count(0, 3));
 }
 

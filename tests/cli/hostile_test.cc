@@ -32,9 +32,7 @@ std::string hostile(const std::string& position) {
   return out + " \xc3\xa9 \\";
 }
 // The same with bytes that are no text, and one that ends the strings of C.
-std::string bytes(const std::string& position) {
-  return hostile(position) + "\xff\xc3" + '\0' + kInjected;
-}
+std::string bytes(const std::string& position) { return hostile(position) + "\xff\xc3" + '\0' + kInjected; }
 
 using Namer = std::function<std::string(const std::string&)>;
 
@@ -268,7 +266,7 @@ TEST_F(Hostile, FilesMayBeCalledAnything) {
   // No file name has a slash.
   std::string file = bytes("file").substr(0, 200);
   std::replace(file.begin(), file.end(), '/', '|');
-  for (const Words more : {Words{}, Words{"--weights-file"}}) {
+  for (const Words& more : {Words{}, Words{"--weights-file"}}) {
     Words command{"compile", "m.relay", "--emit", "cpp", "-o", file + ".cc"};
     command.insert(command.end(), more.begin(), more.end());
     works(command);
