@@ -25,8 +25,8 @@ constexpr const char kMacro[] = "-DINJECTED=@ # ) } ]";
 std::string hostile(const std::string& position) {
   const std::string injected = kInjected;
   std::string out = position;
-  for (const char* end : {" */ ",    " /* ", " // ", "\n",  "\r",     "\\\n", "??/\n", " \\\"); ", "\"); ",
-                          "'); ",    "`); ", "}); ", "]=]", "-->",    " ${",  " $(",   " @{",      " %s%n ",
+  for (const char* end : {" */ ",    " /* ", " // ", "\n",  "\r",     "\\\n", "?\?/\n", " \\\"); ", "\"); ",
+                          "'); ",    "`); ", "}); ", "]=]", "-->",    " ${",  " $(",    " @{",      " %s%n ",
                           "\x1b]0;", "\x7f", " #",   "\n#", "\n*/\n", "\n;",  "\\"})
     out += end + injected;
   return out + " \xc3\xa9 \\";
@@ -165,7 +165,7 @@ TEST_F(Hostile, TheHeaderOfAnyShapeVariableRunsNothing) {
         "float32]) { sum(%x) }");
   works({"compile", "m.relay", "--emit", "package", "-o", "net"});
   write("main.c", "#include <stdio.h>\n#include \"net.h\"\nint main(void) { return puts(\"clean\") < 0; }\n");
-  for (const Words compiler :
+  for (const Words& compiler :
        {Words{"/usr/bin/cc", "-std=c99", "-x", "c"}, Words{"/usr/bin/c++", "-x", "c++"}}) {
     Words command = compiler;
     command.insert(command.end(), {"-Inet/include", "main.c", "-o", "main"});
