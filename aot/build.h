@@ -24,8 +24,8 @@ std::string too_large_to_embed(uint64_t weights_bytes);
 Result<std::vector<std::string>> paths_of(const std::vector<FileContents>& files, std::string wrong,
                                           Diagnostics& diagnostics);
 
-// Reports why nothing was compiled: "file-unwritable" if temporary files cannot be written, which a compiler takes for an
-// error of its own; else "cannot-compile" with the note.
+// Reports why nothing was compiled: "file-unwritable" if temporary files cannot be written, which a
+// compiler takes for an error of its own; else "cannot-compile" with the note.
 Reported report_uncompiled(std::string wrong, std::string note, Diagnostics& diagnostics);
 
 // NAME of DIR/NAME.so, or of a program DIR/NAME: what the files beside it are called after.
@@ -40,7 +40,8 @@ struct ArtifactKind {
   Weights weights = Weights::kEmbedded;
   bool program = false;  // it has no header then
 };
-// The paths of an artifact's files, in the order in which they are written. A device or a pipe has nothing beside it.
+// The paths of an artifact's files, in the order in which they are written. A device or a pipe has
+// nothing beside it.
 std::vector<std::string> files_of(const std::string& artifact, ArtifactKind kind);
 // Writes NAME.so, NAME.h and, if the weights are a file, NAME.safetensors, for `artifact` = DIR/NAME.so, whose bytes these
 // are: all of them whole, or none. Returns their paths. Reports "file-unwritable".

@@ -1,7 +1,8 @@
-// Captures: what each function literal mentions and does not bind itself, in the order in which its body mentions it.
+// The captures of a function literal: what it mentions and does not bind itself, in the order in which
+// its body mentions it.
 //
-// That is variables, and shared nodes that are evaluated further out (docs/semantics.md, "Sharing"). Each function is gone through
-// once: linear in the program and in what is captured, however deeply functions are nested.
+// These are variables, and shared nodes that are evaluated further out (docs/semantics.md, "Sharing").
+// Each function is walked once: linear in the program and in the captures, however deep functions nest.
 #pragma once
 
 #include <vector>

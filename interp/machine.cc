@@ -67,9 +67,10 @@ void Machine::begin() {
 }
 
 Value Machine::run() {
+  const BoundMemory bound(watch_);
   // Who goes step by step knows where that is.
   try {
-    while (advance()) {
+    while (advance(bound)) {
     }
   } catch (const Exhausted& limit) {
     throw Exhausted(cat(limit.what(), where()));
@@ -77,8 +78,9 @@ Value Machine::run() {
   return std::get<Value>(std::move(state_));
 }
 
-bool Machine::advance() {
-  const BoundMemory bound(watch_);
+bool Machine::advance() { return advance(BoundMemory(watch_)); }
+
+bool Machine::advance(const BoundMemory&) {
   watch_.step();
   if (auto* now = std::get_if<Eval>(&state_)) {
     at_ = {now->e->span, now->env->fn};

@@ -147,8 +147,9 @@ class Machine {
 
   void begin();
   Value run();
-  std::string where() const;        // ", in @f at net.relay:3:7": what was evaluated last
-  State enter(Expr body, Env env);  // a scope: its shared nodes first
+  bool advance(const BoundMemory&);  // a whole run installs its bound once
+  std::string where() const;         // ", in @f at net.relay:3:7": what was evaluated last
+  State enter(Expr body, Env env);   // a scope: its shared nodes first
   State share(uint32_t scope, size_t index, Env env);
   State step(Eval now);
   State resume(ScopeK k, Value v);

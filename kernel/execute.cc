@@ -94,8 +94,11 @@ class Executor {
     for (const auto& [var, value] : extents) slot(var) = value;
     for (size_t i = 0; i < k.inputs.size(); ++i) add(k.inputs[i], inputs[i]);
     for (const Buffer* b : k.outputs) {
-      if (b->strides.empty()) (void)shape_at(b->shape, extents);  // traps if an extent does not fit
-      allocate(b);
+      if (b->strides.empty()) {
+        allocate(b, shape_at(b->shape, extents));  // traps if an extent does not fit
+      } else {
+        allocate(b);
+      }
     }
     for (const Buffer* b : k.temporaries) allocate(b);
   }
@@ -144,13 +147,16 @@ class Executor {
     arrays_[b] = std::make_unique<Array>(Array{b, std::move(shape), std::move(strides), std::move(t)});
   }
   void allocate(const Buffer* b) {
-    if (arrays_.contains(b)) throw BadKernel(cat("buffer `", b->name.text(), "` is allocated twice"));
     Shape shape;
     if (b->strides.empty()) {
       for (Expr e : b->shape) shape.push_back(integer(e)());
     } else {
       shape.push_back(integer(b->shape[0] * b->strides[0])());
     }
+    allocate(b, shape);
+  }
+  void allocate(const Buffer* b, const Shape& shape) {
+    if (arrays_.contains(b)) throw BadKernel(cat("buffer `", b->name.text(), "` is allocated twice"));
     add(b, Tensor(b->dtype, shape));
     Array& a = *array(b);
     a.defined = work_list<uint8_t>(a.tensor.size());

@@ -44,6 +44,16 @@ std::optional<std::span<const Type>> fields_of(Type t) {
   return std::span<const Type>(tuple->fields);
 }
 
+// The tensors of a type that may have parts which are not known yet: `flatten` wants all of them.
+template <class F>
+void for_each_tensor(Type root, const F& f) {
+  for_each_leaf<Type>(
+      std::span(&root, 1), [](Type t) { return fields_of(t); },
+      [&](Type leaf) {
+        if (const auto* t = leaf ? leaf->as<TensorType>() : nullptr) f(*t);
+      });
+}
+
 bool is_data(const Value& v) {
   bool ok = true;
   for_each_leaf<Value>(
@@ -109,35 +119,27 @@ Value evaluate_expansion(const OpDef& op, std::span<const Value> args, const Att
 
 Type relate(Relation& r, const OpDef& op, const Attrs& attrs) {
   const Type result = op.relate(r, attrs);
-  // A result may be parts of types that are not known, so not `flatten`.
-  for_each_leaf<Type>(
-      std::span(&result, 1), [](Type t) { return fields_of(t); },
-      [&](Type leaf) {
-        const auto* t = leaf ? leaf->as<TensorType>() : nullptr;
-        if (!t) return;
-        for (size_t i = 0; i < t->rank(); ++i) {
-          r.require_fits(t->dims[i], kAttributes, cat("dimension ", i, " of the result"));
-          if (t->dims[i].is_const() && t->dims[i].value() < 0) {
-            throw RelationError{kAttributes,
-                                cat("the result would have the type `", relay::show(result, 80), "`"),
-                                kNoOther, "negative-result-dim"};
-          }
-        }
-      });
+  for_each_tensor(result, [&](const TensorType& t) {
+    for (size_t i = 0; i < t.rank(); ++i) {
+      r.require_fits(t.dims[i], kAttributes, cat("dimension ", i, " of the result"));
+      if (t.dims[i].is_const() && t.dims[i].value() < 0) {
+        throw RelationError{kAttributes,
+                            cat("the result would have the type `", relay::show(result, 80), "`"), kNoOther,
+                            "negative-result-dim"};
+      }
+    }
+  });
   return result;
 }
 
 void require_countable(Type result) {
-  for_each_leaf<Type>(
-      std::span(&result, 1), [](Type t) { return fields_of(t); },
-      [&](Type leaf) {
-        const auto* t = leaf ? leaf->as<TensorType>() : nullptr;
-        if (!t || is_countable(*t)) return;
-        throw RelationError{
-            kAttributes,
-            cat("the result would be a `", relay::show(t, 80), "`, which has more bytes than 63 bits count"),
-            kNoOther, "tensor-too-large"};
-      });
+  for_each_tensor(result, [](const TensorType& t) {
+    if (is_countable(t)) return;
+    throw RelationError{
+        kAttributes,
+        cat("the result would be a `", relay::show(&t, 80), "`, which has more bytes than 63 bits count"),
+        kNoOther, "tensor-too-large"};
+  });
 }
 
 Type infer(Context& context, const OpDef& op, std::span<const Type> args, const Attrs& attrs) {
@@ -170,16 +172,10 @@ Value evaluate(Context& context, const OpDef& op, std::span<const Value> args, c
   Type result;
   try {
     result = infer(context, op, types, attrs);
+    // What its relation lets through, a relation of its expansion may refuse.
+    if (op.expand) return evaluate_expansion(op, args, attrs);
   } catch (const RelationError& error) {
     throw Trap(cat("`", op.name, "`: ", error.reason, " (called with ", show_types(types), ")"));
-  }
-  if (op.expand) {
-    try {
-      return evaluate_expansion(op, args, attrs);
-    } catch (const RelationError& error) {
-      // Its relation should have said so.
-      throw Trap(cat("`", op.name, "`: ", error.reason, " (called with ", show_types(types), ")"));
-    }
   }
 
   const std::vector<const TensorType*> out_types = flatten(std::span<const Type>(&result, 1));

@@ -24,6 +24,7 @@
 #include "passes/effects.h"
 #include "passes/map_types.h"
 #include "passes/pass.h"
+#include "passes/recursion.h"
 #include "passes/zones.h"
 
 namespace relay::passes {
@@ -200,26 +201,7 @@ class Hoister {
   Effects effects_;
 };
 
-// Variables of lets whose functions mention them.
-std::vector<const Let*> recursive_lets(Expr root) {
-  std::vector<const Let*> found;
-  NodeMap<const Let*> open;  // by the variable, as long as its function is walked through
-  NodeMap<const Let*> binding;
-  const auto enter = [&](Expr e) {
-    const auto* let = e->as<Let>();
-    if (let && let->value->as<Fn>()) binding[let->value] = let;
-    if (const Let* around = binding.get(e)) open[around->x] = around;
-    if (const Let* around = open.get(e)) found.push_back(around);
-    return true;
-  };
-  const auto leave = [&](Expr e) {
-    if (const Let* around = binding.get(e)) open[around->x] = nullptr;
-  };
-  walk(root, enter, leave);
-  return found;
-}
-
-// The root with one of the lets that bind such a function split; the root itself if there is none.
+// The root with one of the lets that bind a recursive function split; the root itself if there is none.
 Expr split_let(const Module& m, Expr root, size_t most_nodes) {
   const std::vector<const Let*> lets = recursive_lets(root);
   if (lets.empty()) return root;

@@ -39,38 +39,25 @@ uint32_t most_calls(Expr body, const std::function<bool(Expr)>& is_one_of_them) 
   return calls[body];
 }
 
-// The lets of functions that mention themselves, in post-order. Functions may be nested in each other, so none is gone through for
-// itself.
-std::vector<const Let*> recursive_lets(Expr root) {
-  NodeMap<const Var*> name;  // of functions
-  const std::vector<Expr> order = post_order(root);
-  for (Expr e : order) {
-    const auto* let = e->as<Let>();
-    if (let && let->value->kind == ExprKind::kFn) name[let->value] = let->x;
-  }
-  NodeMap<bool> inside, recurs;  // by the functions' names
-  const auto set_inside = [&](Expr fn, bool value) {
-    if (const Var* x = name.get(fn)) inside[x] = value;
-  };
-  walk(
-      root,
-      [&](Expr e) {
-        set_inside(e, true);
-        for_each_child(e, [&](Expr child) {
-          if (child->kind == ExprKind::kVar && inside.get(child)) recurs[child] = true;
-        });
-        return true;
-      },
-      [&](Expr e) { set_inside(e, false); });
-  std::vector<const Let*> out;
-  for (Expr e : order) {
-    const auto* let = e->as<Let>();
-    if (let && recurs.get(let->x)) out.push_back(let);
-  }
-  return out;
-}
-
 }  // namespace
+
+std::vector<const Let*> recursive_lets(Expr root) {
+  std::vector<const Let*> found;
+  NodeMap<const Let*> open;  // by the variable, as long as its function is walked through
+  NodeMap<const Let*> binding;
+  const auto enter = [&](Expr e) {
+    const auto* let = e->as<Let>();
+    if (let && let->value->as<Fn>()) binding[let->value] = let;
+    if (const Let* around = binding.get(e)) open[around->x] = around;
+    if (const Let* around = open.get(e)) found.push_back(around);
+    return true;
+  };
+  const auto leave = [&](Expr e) {
+    if (const Let* around = binding.get(e)) open[around->x] = nullptr;
+  };
+  walk(root, enter, leave);
+  return found;
+}
 
 std::vector<const Fn*> branching_functions(const Module& m) {
   const FunctionGraph graph = function_graph(m);

@@ -10,6 +10,10 @@
 
 namespace relay::passes {
 
+// The lets of function literals that mention themselves, in the order in which they do. One walk, however deeply functions
+// are nested in each other.
+std::vector<const Let*> recursive_lets(Expr root);
+
 // Global functions and function literals, in order of the functions' names. A function that is passed on as a value counts as
 // called more than once.
 std::vector<const Fn*> branching_functions(const Module& m);
