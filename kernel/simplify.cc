@@ -93,8 +93,7 @@ void Bounds::bind(Expr variable, Expr extent) {
   if (extent->kind == ExprKind::kInt) {
     last_.erase(variable.get());
   } else {
-    std::vector<Expr>& ends = last_[variable.get()];
-    ends.clear();
+    std::vector<Expr> ends;
     const auto collect = [&](auto& self, Expr e) -> void {
       if (e->kind == ExprKind::kMin) {
         for (const ExprNode* a : e->args) self(self, a);
@@ -103,6 +102,7 @@ void Bounds::bind(Expr variable, Expr extent) {
       }
     };
     collect(collect, extent);
+    last_[variable.get()] = {++bound_, ends};
   }
 }
 
@@ -165,38 +165,43 @@ Interval Bounds::of(Expr e) const {
 }
 
 Expr Bounds::widen(Expr e, bool upwards, size_t choice) const {
-  // Each round replaces one variable by its end; ends mention only variables bound further out.
-  for (size_t round = 0; round <= last_.size(); ++round) {
-    std::vector<Expr> sum;
-    bool changed = false;
-    for (const polynomial::Term& t : polynomial::terms(e)) {
-      Expr product = e->pool->integer(t.coefficient);
-      size_t replaced = t.atoms.size();
-      for (size_t i = 0; i < t.atoms.size(); ++i) {
-        if (last_.contains(t.atoms[i])) replaced = i;
+  // Each round replaces one variable by its end, the one that was bound last first: its end may cancel the others.
+  size_t limit = bound_ + 1;
+  while (true) {
+    const ExprNode* variable = nullptr;
+    const Ends* ends = nullptr;
+    const std::vector<polynomial::Term> terms = polynomial::terms(e);
+    for (const polynomial::Term& t : terms) {
+      for (const ExprNode* atom : t.atoms) {
+        const auto it = last_.find(atom);
+        if (it == last_.end() || it->second.order >= limit || (ends && it->second.order <= ends->order))
+          continue;
+        variable = atom;
+        ends = &it->second;
       }
-      Expr rest = e->pool->integer(1);
-      for (size_t i = 0; i < t.atoms.size(); ++i) {
-        if (i != replaced) rest = rest * Expr(t.atoms[i]);
-      }
-      const Interval of_rest = of(rest);
-      if (replaced < t.atoms.size() && of_rest.low && *of_rest.low >= 0) {
-        changed = true;
-        if ((t.coefficient > 0) != upwards) continue;  // the variable's other end, which is 0
-        const std::vector<Expr>& ends = last_.at(t.atoms[replaced]);
-        product = product * rest * ends[choice % ends.size()];
-      } else {
-        product =
-            product * rest * (replaced < t.atoms.size() ? Expr(t.atoms[replaced]) : e->pool->integer(1));
-      }
-      sum.push_back(product);
     }
-    if (!changed) break;
+    if (!ends) return e;
+    limit = ends->order;
     Expr next = e->pool->integer(0);
-    for (Expr t : sum) next = next + t;
+    for (const polynomial::Term& t : terms) {
+      Expr rest = e->pool->integer(1), end = e->pool->integer(1);
+      bool replaced = false;
+      for (const ExprNode* atom : t.atoms) {
+        if (atom == variable && !replaced) {
+          replaced = true;
+          end = variable;
+        } else {
+          rest = rest * Expr(atom);
+        }
+      }
+      if (const Interval of_rest = of(rest); replaced && of_rest.low && *of_rest.low >= 0) {
+        if ((t.coefficient > 0) != upwards) continue;  // the variable's other end, which is 0
+        end = ends->values[choice % ends->values.size()];
+      }
+      next = next + rest * end * t.coefficient;
+    }
     e = next;
   }
-  return e;
 }
 
 Interval Bounds::difference(Expr a, Expr b) const {
@@ -204,7 +209,9 @@ Interval Bounds::difference(Expr a, Expr b) const {
   const Expr d = a - b;
   Interval out = of(d);
   if (!last_.empty()) {
-    for (size_t choice = 0; choice < 2; ++choice) {
+    size_t choices = 0;
+    for (const auto& [variable, ends] : last_) choices = std::max(choices, ends.values.size());
+    for (size_t choice = 0; choice < choices; ++choice) {
       const End high = of(widen(d, true, choice)).high, low = of(widen(d, false, choice)).low;
       if (high && (!out.high || *high < *out.high)) out.high = high;
       if (low && (!out.low || *low > *out.low)) out.low = low;

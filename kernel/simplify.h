@@ -50,8 +50,14 @@ class Bounds {
   Interval difference(Expr a, Expr b) const;
 
   std::unordered_map<const ExprNode*, Interval> ranges_;
-  std::unordered_map<const ExprNode*, std::vector<Expr>> last_;  // symbolic: values that it does not exceed
-  std::vector<std::pair<Expr, Expr>> less_;                      // assumed: first < second
+  // Symbolic: values that a variable does not exceed, which mention only variables that were bound before it.
+  struct Ends {
+    size_t order = 0;
+    std::vector<Expr> values = {};
+  };
+  std::unordered_map<const ExprNode*, Ends> last_;
+  size_t bound_ = 0;
+  std::vector<std::pair<Expr, Expr>> less_;  // assumed: first < second
 };
 
 // An equal expression without the divisions, remainders, minima, maxima, comparisons and selections that the

@@ -7,6 +7,10 @@
 
 namespace relay::kernel::schedule {
 
+SumOrder sum_order(const CpuOptions& options, const Stage& stage, int64_t vectors) {
+  return options.in_order ? kAsWritten : sum_order(stage, vectors);
+}
+
 bool has_whole_vectors(const Axis& axis, int64_t width) {
   constexpr int64_t kMostVectors = 4;
   return axis.extent->kind == ExprKind::kInt && axis.extent->int_value >= width &&

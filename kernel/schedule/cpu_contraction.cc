@@ -6,8 +6,8 @@
 // a time. Where the columns of B do not lie side by side (a convolution's windows: they are scattered, padded and
 // strided), the part of B that a tile needs is first packed into a small buffer, which all tiles of rows reuse.
 // This is a convolution as a product of matrices without the large matrix. If there are so few columns that the rows
-// have to be shared out too, the (then small) matrix is packed once for all of them. Each element of t is summed in the
-// order in which it was written down, so results do not depend on the tiling.
+// have to be shared out too, the (then small) matrix is packed once for all of them. Each element of t is summed in one
+// order (long_sums.h), so results do not depend on the tiling.
 #include <algorithm>
 #include <optional>
 
@@ -183,7 +183,8 @@ class Contraction {
                      // [outer.., tile of columns, first reduction axis, others.., columns]
     Expr tile = {};  // of columns; null if each tile packs for itself
     Expr chunk_start = {}, chunk_size = {};  // of the first reduction axis; null if not in chunks
-    Expr partial_row = {};                   // where the tile's rows are kept between chunks
+    int64_t most_of_chunk = 1;
+    Expr partial_row = {};  // where the tile's rows are kept between chunks
     const Buffer* partial = nullptr;
     Expr is_first = {}, is_last = {};
   };
@@ -214,6 +215,8 @@ class Contraction {
       return out;
     };
 
+    const SumOrder order = sum_order(options_, s_, plan_.tile_rows * plan_.tile_vectors);
+    const bool in_blocks = order.block > 0;
     Stmt init = elements(ForKind::kUnrolled, [&](Expr row, Expr column) {
       return w_.block(s_.name + "_init", bindings(row, column), w_.store(sums, {i.var, c.var}, s_.init));
     });
@@ -225,18 +228,32 @@ class Contraction {
         out.push_back({p, IterKind::kSpatial, t.partial_row + row});
         return out;
       };
+      const Expr before = w_.pool().load(t.partial, {p.var, c.var});
       Stmt resume = elements(ForKind::kUnrolled, [&](Expr row, Expr column) {
         return w_.block(s_.name + "_resume", kept(row, column),
-                        w_.store(sums, {i.var, c.var}, w_.pool().load(t.partial, {p.var, c.var})));
+                        w_.store(sums, {i.var, c.var}, in_blocks ? before + sum : before));
       });
       Stmt keep = elements(ForKind::kUnrolled, [&](Expr row, Expr column) {
         return w_.block(s_.name + "_keep", kept(row, column), w_.store(t.partial, {p.var, c.var}, sum));
       });
-      init = w_.choose(t.is_first, init, resume);
       result = w_.choose(t.is_last, result, keep);
+      if (in_blocks) {  // what there is of the sum and the chunk's own
+        result = w_.sequence({w_.choose(t.is_first, w_.sequence({}), resume), result});
+      } else {
+        init = w_.choose(t.is_first, init, resume);
+      }
     }
 
-    Stmt update = over_reduction(t, [&](const std::vector<Expr>& r, Expr within_chunk) {
+    const Accumulators accumulators{s_.name, sums, {i.var, c.var}, [&](const std::string& name, Stmt body) {
+                                      return elements(ForKind::kUnrolled, [&](Expr row, Expr column) {
+                                        return w_.block(name, bindings(row, column), body);
+                                      });
+                                    }};
+    std::vector<TermLoop> loops = term_loops(s_.reduction);
+    if (t.chunk_size) loops[0] = {t.chunk_size, t.most_of_chunk};
+    Stmt update = add_terms(w_, order, accumulators, loops, [&](std::vector<Expr> r) {
+      const Expr within_chunk = r[0];
+      if (t.chunk_start) r[0] = r[0] + t.chunk_start;
       return elements(ForKind::kUnrolled, [&](Expr row, Expr column) {
         std::vector<Binding> all = bindings(row, column);
         for (size_t d = 0; d < r.size(); ++d) all.push_back({s_.reduction[d], IterKind::kReduction, r[d]});
@@ -445,6 +462,7 @@ class Contraction {
       return finish(w_.loop(ForKind::kSerial, "piece", at_least_one, [&](Expr piece) {
         t.chunk_start = piece * chunk;
         t.chunk_size = kernel::min(first - t.chunk_start, w_.index(chunk));
+        t.most_of_chunk = chunk;
         t.is_first = equal(piece, w_.index(0));
         t.is_last = equal(piece, at_least_one - 1);
         return w_.sequence({pack_part(), write_rows(t, first_row, share)});

@@ -1,8 +1,8 @@
 // Reductions along a contiguous axis: dot products, sums of rows, and products of matrices that share their last
 // axis (y[n, u] = sum x[n, k] * w[u, k]).
 //
-// The lanes of a vector each sum every width-th term; at the end the lanes are added up in order. That changes
-// the order of the sum, the same way on every run and for any number of threads.
+// The lanes of a vector each sum every width-th term, in blocks if these are many (long_sums.h); at the end the lanes are added
+// up in order. That changes the order of the sum, the same way on every run and for any number of threads.
 #include <algorithm>
 #include <optional>
 
@@ -108,14 +108,16 @@ class Dot {
 
   // The results of `rows` x `columns` elements from `first` on.
   Stmt tile(int64_t rows, int64_t columns, const std::vector<Expr>& first) {
-    const int64_t count = rows * columns, lanes = width_ * (count >= 4 ? 1 : 4);
+    // Tiles of all sizes have as many lanes, so that an element's result does not depend on its place.
+    const int64_t count = rows * columns, lanes = width_ * (row_tile_ * column_tile_ >= 4 ? 1 : 4);
     const bool vectors =
         s_.buffer->dtype == kFloat32 && vectorizable(s_.next, s_.reduction.back().var, s_.bounds);
     const std::vector<Expr> shape{w_.index(count), w_.index(lanes)};
     const Buffer* sums = w_.local(s_.name + "_lanes", s_.buffer->dtype, shape);
-    const Buffer* spill = w_.local(s_.name + "_spill", s_.buffer->dtype, shape);
+    const Buffer* spill = w_.local(s_.name + "_spill", s_.buffer->dtype, {shape[0], w_.index(width_)});
     const Buffer* total = w_.local(s_.name + "_total", s_.buffer->dtype, {w_.index(1)});
-    const Axis t = w_.axis("t", shape[0]), l = w_.axis("lane", shape[1]);
+    const Axis t = w_.axis("t", shape[0]), l = w_.axis("lane", shape[1]),
+               joined = w_.axis("lane", w_.index(width_));
     const Expr sum = w_.pool().load(sums, {t.var, l.var}), whole = w_.pool().load(total, {w_.index(0)});
 
     const auto place = [&](Expr row, Expr column) {
@@ -154,45 +156,63 @@ class Dot {
     const std::vector<Segment> pieces =
         segments(s_.reduction.back().extent,
                  lanes > width_ ? std::vector<int64_t>{lanes, width_, 1} : std::vector<int64_t>{width_, 1});
-    Stmt update = over_outer([&](const std::vector<Binding>& outer) {
-      std::vector<Stmt> parts;
-      for (const Segment& s : pieces) {
-        if (s.size == 1) continue;
-        parts.push_back(w_.loop(ForKind::kSerial, "k", s.tiles, [&](Expr k) {
-          return in_vectors(s.size, [&](Expr e, const std::vector<Binding>& at, Expr lane) {
-            std::vector<Binding> all = with(at, {{t, IterKind::kSpatial, e}, {l, IterKind::kSpatial, lane}});
-            all.insert(all.end(), outer.begin(), outer.end());
-            all.push_back({s_.reduction.back(), IterKind::kReduction, s.start + k * s.size + lane});
-            return w_.block(s_.name, all,
-                            w_.store(sums, {t.var, l.var}, replace_loads(s_.value, s_.buffer, sum)));
+    const Accumulators accumulators{
+        s_.name, sums, {t.var, l.var}, [&](const std::string& name, Stmt body) {
+          return in_vectors(lanes, [&](Expr e, const std::vector<Binding>&, Expr lane) {
+            return w_.block(name, {{t, IterKind::kSpatial, e}, {l, IterKind::kSpatial, lane}}, body);
           });
-        }));
-      }
-      return w_.sequence(parts);
-    });
-    Stmt store = in_vectors(lanes, [&](Expr e, const std::vector<Binding>&, Expr lane) {
+        }};
+    const std::vector<TermLoop> outer = outer_loops();
+    const SumOrder order = sum_order(options_, s_, row_tile_ * column_tile_ * lanes / width_);
+    std::vector<Stmt> updates;
+    for (const Segment& s : pieces) {
+      if (s.size == 1) continue;
+      std::vector<TermLoop> loops = outer;
+      loops.push_back(s.tiles);
+      if (loops.back().most == 0 && s.size < lanes) loops.back().most = lanes / s.size;
+      updates.push_back(add_terms(w_, order, accumulators, loops, [&](const std::vector<Expr>& r) {
+        return in_vectors(s.size, [&](Expr e, const std::vector<Binding>& at, Expr lane) {
+          std::vector<Binding> all = with(at, {{t, IterKind::kSpatial, e}, {l, IterKind::kSpatial, lane}});
+          bind_terms(all, r, s.start + r.back() * s.size + lane);
+          return w_.block(s_.name, all,
+                          w_.store(sums, {t.var, l.var}, replace_loads(s_.value, s_.buffer, sum)));
+        });
+      }));
+    }
+    // Vectors of lanes become one, two by two.
+    for (int64_t v = lanes / width_ / 2; v >= 1; v /= 2) {
+      updates.push_back(in_vectors(v * width_, [&](Expr e, const std::vector<Binding>&, Expr lane) {
+        const Expr other = w_.pool().load(sums, {t.var, l.var + v * width_});
+        return w_.block(s_.name + "_join", {{t, IterKind::kSpatial, e}, {l, IterKind::kSpatial, lane}},
+                        w_.store(sums, {t.var, l.var}, s_.combine->of(w_.pool(), sum, other)));
+      }));
+    }
+    Stmt update = w_.sequence(updates);
+    Stmt store = in_vectors(width_, [&](Expr e, const std::vector<Binding>&, Expr lane) {
       return w_.block(s_.name + "_spill", {{t, IterKind::kSpatial, e}, {l, IterKind::kSpatial, lane}},
                       w_.store(spill, {t.var, l.var}, sum));
     });
     Stmt result = elements(ForKind::kSerial, [&](Expr e, const std::vector<Binding>& at) {
       Stmt start = w_.block(s_.name + "_start", at, w_.store(total, {w_.index(0)}, s_.init));
-      Stmt add = w_.loop(ForKind::kSerial, "lane", lanes, [&](Expr lane) {
-        const Expr next = w_.pool().load(spill, {t.var, l.var});
-        return w_.block(s_.name + "_add", {{t, IterKind::kSpatial, e}, {l, IterKind::kReduction, lane}},
+      Stmt add = w_.loop(ForKind::kSerial, "lane", width_, [&](Expr lane) {
+        const Expr next = w_.pool().load(spill, {t.var, joined.var});
+        return w_.block(s_.name + "_add", {{t, IterKind::kSpatial, e}, {joined, IterKind::kReduction, lane}},
                         w_.store(total, {w_.index(0)}, s_.combine->of(w_.pool(), whole, next)));
       });
       std::vector<Stmt> parts{start, add};
-      if (pieces.back().size == 1) {
-        const Segment& s = pieces.back();
-        parts.push_back(over_outer([&](const std::vector<Binding>& outer) {
-          return w_.loop(ForKind::kSerial, "k", s.tiles, [&](Expr k) {
-            std::vector<Binding> all = at;
-            all.insert(all.end(), outer.begin(), outer.end());
-            all.push_back({s_.reduction.back(), IterKind::kReduction, s.start + k});
-            return w_.block(s_.name + "_rest", all,
-                            w_.store(total, {w_.index(0)}, replace_loads(s_.value, s_.buffer, whole)));
-          });
-        }));
+      if (const Segment& s = pieces.back(); s.size == 1) {
+        std::vector<TermLoop> loops = outer;
+        loops.push_back(s.tiles);
+        if (loops.back().most == 0) loops.back().most = width_;
+        const Stmt rest = add_terms(
+            w_, order, scalar_sum(w_, s_.name + "_rest", total), loops, [&](const std::vector<Expr>& r) {
+              std::vector<Binding> all = at;
+              bind_terms(all, r, s.start + r.back());
+              return w_.block(s_.name + "_rest", all,
+                              w_.store(total, {w_.index(0)}, replace_loads(s_.value, s_.buffer, whole)));
+            });
+        // Many terms of the rest are joined before the lanes, which are larger.
+        parts.insert(outer.empty() ? parts.end() : parts.begin() + 1, rest);
       }
       parts.push_back(w_.block(s_.name + "_result", at, work_.write_back(w_, work_.variables(), whole)));
       return w_.allocate(total, w_.sequence(parts));
@@ -201,14 +221,13 @@ class Dot {
   }
 
   // The axes of the reduction but the last.
-  Stmt over_outer(const std::function<Stmt(const std::vector<Binding>&)>& body) {
-    std::vector<Expr> extents;
-    for (size_t i = 0; i + 1 < s_.reduction.size(); ++i) extents.push_back(s_.reduction[i].extent);
-    return w_.loops(ForKind::kSerial, "r", extents, [&](const std::vector<Expr>& r) {
-      std::vector<Binding> out;
-      for (size_t i = 0; i < r.size(); ++i) out.push_back({s_.reduction[i], IterKind::kReduction, r[i]});
-      return body(out);
-    });
+  std::vector<TermLoop> outer_loops() const {
+    return term_loops({s_.reduction.begin(), s_.reduction.end() - 1});
+  }
+  void bind_terms(std::vector<Binding>& all, const std::vector<Expr>& r, Expr last) const {
+    for (size_t i = 0; i + 1 < s_.reduction.size(); ++i)
+      all.push_back({s_.reduction[i], IterKind::kReduction, r[i]});
+    all.push_back({s_.reduction.back(), IterKind::kReduction, last});
   }
 
   Writer& w_;

@@ -87,7 +87,8 @@ Stmt write_elementwise(Writer& w, const CpuOptions& options, const Stage& stage)
 
 Stmt write_reduction(Writer& w, const CpuOptions& options, const Work& work) {
   const Stage& stage = work.stage;
-  const auto element = [&](const std::vector<Expr>& at) { return reduce_element(w, work, at); };
+  const SumOrder order = sum_order(options, stage, 1);
+  const auto element = [&](const std::vector<Expr>& at) { return reduce_element(w, work, order, at); };
   std::vector<Expr> space = extents_of(stage.spatial);
   const std::vector<Expr> extents = space;
   for (const Axis& a : stage.reduction) space.push_back(a.extent);

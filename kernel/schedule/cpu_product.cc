@@ -9,8 +9,8 @@
 // A long reduction is cut into pieces, so that the rows of A stay in the cache from panel to panel; between pieces the
 // sums wait where the results will be. (K. Goto, R. van de Geijn, "Anatomy of High-Performance Matrix Multiplication", 2008.)
 //
-// An operand that does not lie in panels is put there first, if enough rows share the work. Every element is summed in the
-// order of k whatever the tiles are, so results do not depend on them.
+// An operand that does not lie in panels is put there first, if enough rows share the work. Every element is summed in one
+// order (long_sums.h), so results do not depend on the tiles.
 #include <algorithm>
 #include <optional>
 
@@ -132,6 +132,7 @@ class Product {
     panels_ = divide_up(columns(), plan_.columns);
     light_ = !work_.epilogue || is_light(work_.epilogue->value);
     piece_ = {w_.index(0), length(), {}, {}};
+    order_ = sum_order(options, s_, most_tile_rows(machine) * kPanelVectors);
   }
 
   PackedProduct packed() {
@@ -305,14 +306,13 @@ class Product {
     const auto in_tile = [&](Expr row, Expr column) {
       return std::vector<Binding>{{i, IterKind::kSpatial, row}, {c, IterKind::kSpatial, column}};
     };
-    Stmt init = either(
-        piece_.is_first,
-        [&] {
-          return over_tile(t, ForKind::kUnrolled, [&](Expr row, Expr column) {
-            return w_.block(s_.name + "_init", in_tile(row, column), w_.store(sums, {i.var, c.var}, s_.init));
-          });
-        },
-        [&] { return resume(t, in_tile, i, c, sums); });
+    const auto start = [&] {
+      return over_tile(t, ForKind::kUnrolled, [&](Expr row, Expr column) {
+        return w_.block(s_.name + "_init", in_tile(row, column), w_.store(sums, {i.var, c.var}, s_.init));
+      });
+    };
+    const auto go_on = [&] { return resume(t, in_tile, i, c, sums); };
+    Stmt init = in_blocks() ? start() : either(piece_.is_first, start, go_on);
     // A panel's columns that do not exist are computed as well, from what lies in their place.
     const Axis panel = w_.axis("panel", panels_), lane = w_.axis("lane", w_.index(plan_.columns));
     const auto step = [&](Expr k) {
@@ -329,13 +329,24 @@ class Product {
                      replace_loads(substitute(s_.value, {{plan_.operand, element}}), s_.buffer, sum)));
       });
     };
+    const Accumulators accumulators{s_.name, sums, {i.var, c.var}, [&](const std::string& name, Stmt body) {
+                                      return over_tile(t, ForKind::kUnrolled, [&](Expr row, Expr column) {
+                                        return w_.block(name, in_tile(row, column), body);
+                                      });
+                                    }};
     std::vector<Stmt> update;
     for (const Segment& k : segments(piece_.length, {kUnrolledSteps, 1})) {
-      update.push_back(w_.loop(ForKind::kSerial, "k", k.tiles, [&](Expr tile) {
-        Stmt steps = w_.loop(ForKind::kUnrolled, "step", k.size,
-                             [&](Expr u) { return step(piece_.start + k.start + tile * k.size + u); });
-        return w_.sequence({k.size > 1 ? fetch(t, tile) : w_.sequence({}), steps});
-      }));
+      TermLoop tiles(k.tiles);
+      if (tiles.most == 0 && k.size == 1) tiles.most = kUnrolledSteps;
+      update.push_back(
+          add_terms(w_, order_.by(k.size), accumulators, {tiles}, [&](const std::vector<Expr>& tile) {
+            Stmt steps = w_.loop(ForKind::kUnrolled, "step", k.size,
+                                 [&](Expr u) { return step(piece_.start + k.start + tile[0] * k.size + u); });
+            return w_.sequence({k.size > 1 ? fetch(t, tile[0]) : w_.sequence({}), steps});
+          }));
+    }
+    if (in_blocks()) {
+      update.push_back(either(piece_.is_first, [&] { return w_.sequence({}); }, go_on));
     }
     Stmt result = either(
         piece_.is_last, [&] { return results(t, in_tile, i, c, sum); },
@@ -349,14 +360,20 @@ class Product {
     return condition.is_int(0) ? b() : w_.choose(condition, a(), b());
   }
 
-  // Between pieces the sums of columns that exist wait in the place of their results.
+  bool in_blocks() const { return order_.block > 0; }
+
+  // Between pieces the sums of columns that exist wait in the place of their results. In blocks a piece's own sum is added to
+  // them, else it begins with them.
   Stmt resume(const Tile& t, const TileBindings& in_tile, const Axis& i, const Axis& c, const Buffer* sums) {
     const Expr start = t.panel * plan_.columns, columns_here = w_.index(t.panels * plan_.columns);
+    const Expr own = w_.pool().load(sums, {i.var, c.var});
+    const auto from_here = [&](Expr before) { return in_blocks() ? before + own : before; };
     const auto read = [&](const Buffer* to, Expr row, Expr column, const char* what) {
       std::vector<Binding> all = in_tile(row, column);
       for (const Binding& b : work_.bind(place(t, t.row + row, start + column))) all.push_back(b);
+      const Expr before = w_.pool().load(work_.output(), work_.variables());
       return w_.block(s_.name + what, all,
-                      w_.store(to, {i.var, c.var}, w_.pool().load(work_.output(), work_.variables())));
+                      w_.store(to, {i.var, c.var}, to == sums ? from_here(before) : before));
     };
     Stmt full = over_tile(t, ForKind::kUnrolled,
                           [&](Expr row, Expr column) { return read(sums, row, column, "_resume"); });
@@ -372,7 +389,7 @@ class Product {
     });
     Stmt from = over_tile(t, ForKind::kUnrolled, [&](Expr row, Expr column) {
       return w_.block(s_.name + "_return", in_tile(row, column),
-                      w_.store(sums, {i.var, c.var}, w_.pool().load(aside, {i.var, c.var})));
+                      w_.store(sums, {i.var, c.var}, from_here(w_.pool().load(aside, {i.var, c.var}))));
     });
     return w_.choose(less_equal(start + columns_here, columns()), full,
                      w_.allocate(aside, w_.sequence({clear, some, from})));
@@ -534,6 +551,7 @@ class Product {
   std::vector<Expr> outer_extents_, row_extents_;
   Expr panels_;
   Piece piece_;
+  SumOrder order_;  // the same for tiles of all sizes
   bool light_ = true;
   const Buffer* packed_ = nullptr;  // where the operand was put; null if it lies in panels already
 };

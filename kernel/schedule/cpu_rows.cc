@@ -247,20 +247,30 @@ class Rows {
     if (lanes > width_) sizes.push_back(width_);
     sizes.push_back(1);
     Expr rest_start = {}, rest = w_.index(0);
+    const Accumulators accumulators{s.name, sums, {row_.var, l.var}, [&](const std::string& name, Stmt body) {
+                                      return in_vectors(lanes, [&](Expr which, Expr lane) {
+                                        return w_.block(name, lane_of(which, lane), body);
+                                      });
+                                    }};
     for (const Segment& piece : segments(length_, sizes)) {
       if (piece.size == 1) {
         rest_start = piece.start;
         rest = piece.tiles;
         break;
       }
-      parts.push_back(w_.loop(ForKind::kSerial, "k", piece.tiles, [&](Expr k) {
+      const auto add = [&](const std::vector<Expr>& k) {
         return in_vectors(piece.size, [&](Expr which, Expr lane) {
           std::vector<Binding> all = in_row(s, which);
           all.push_back({l, IterKind::kSpatial, lane});
-          all.push_back({s.reduction[0], IterKind::kReduction, piece.start + k * piece.size + lane});
+          all.push_back({s.reduction[0], IterKind::kReduction, piece.start + k[0] * piece.size + lane});
           return w_.block(s.name, all, store_sum(combine(sum(l.var), next)));
         });
-      }));
+      };
+      TermLoop tiles(piece.tiles);
+      if (tiles.most == 0 && piece.size < lanes) tiles.most = lanes / piece.size;
+      if (tiles.most == 0 && known_to_fit_) tiles.most = std::max<int64_t>(1, most_on_stack_ / piece.size);
+      const SumOrder order = sum_order(options_, s, row_.extent->int_value * lanes / width_);
+      parts.push_back(add_terms(w_, order, accumulators, {tiles}, add));
     }
     // The vectors into one, and its halves into one element.
     for (int64_t v = lanes / width_ / 2; v >= 1; v /= 2) {

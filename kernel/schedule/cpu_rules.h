@@ -58,6 +58,9 @@ Stmt write_dot(Writer& w, const CpuOptions& options, const Work& work);
 // Any reduction: one accumulator an element.
 Stmt write_reduction(Writer& w, const CpuOptions& options, const Work& work);
 
+// How a reduction with so many vectors of accumulators adds up its terms (long_sums.h).
+SumOrder sum_order(const CpuOptions& options, const Stage& stage, int64_t vectors);
+
 // Is the axis a few vectors long, without a remainder?
 bool has_whole_vectors(const Axis& axis, int64_t width);
 // Can a loop over the variable be marked as vectorized: float32 throughout, at most unit strides?

@@ -5,8 +5,8 @@
 // The axis of the lanes is the last one of a tensor in blocks, like NCHW16c. A tile is a box of the other axes: some pixels by
 // some blocks of channels, whose results are kept in registers while r runs. What one step of r costs follows from
 // the operands: one that does not vary along an axis of the tile is loaded once for all of it. The tile that costs
-// least is taken, its remainders at the ends of the axes included. Each element is combined in the order in
-// which it was written down, so results do not depend on the tiling.
+// least is taken, its remainders at the ends of the axes included. Each element is combined in one order
+// (long_sums.h), so results do not depend on the tiling.
 #include <algorithm>
 #include <optional>
 
@@ -235,9 +235,15 @@ class Tiles {
     const Stmt init = elements([&](const std::vector<Binding>& bindings) {
       return w_.block(s_.name + "_init", bindings, w_.store(results, variables, s_.init));
     });
-    std::vector<Expr> steps;
-    for (const Axis& a : s_.reduction) steps.push_back(a.extent);
-    const Stmt update = w_.loops(ForKind::kSerial, "r", steps, [&](const std::vector<Expr>& r) {
+    const Accumulators sums{s_.name, results, variables, [&](const std::string& name, Stmt body) {
+                              return elements([&](const std::vector<Binding>& bindings) {
+                                return w_.block(name, bindings, body);
+                              });
+                            }};
+    int64_t vectors = plan_.vectors;
+    for (int64_t n : plan_.tile) vectors *= n;
+    const SumOrder in = sum_order(options_, s_, vectors);
+    const Stmt update = add_terms(w_, in, sums, term_loops(s_.reduction), [&](const std::vector<Expr>& r) {
       std::vector<Stmt> step = fetch_ahead(at, size, r);
       step.push_back(elements([&](std::vector<Binding> bindings) {
         for (size_t d = 0; d < r.size(); ++d)

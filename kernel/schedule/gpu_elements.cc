@@ -81,8 +81,9 @@ Stmt write_elements(Writer& w, const Stage& stage) {
 
 Stmt write_reductions(Writer& w, const Work& work) {
   const std::vector<Expr> extents = extents_of(work.stage.spatial);
-  return on_threads(w, product(w.pool(), extents),
-                    [&](Expr i) { return reduce_element(w, work, unflatten(i, extents)); });
+  return on_threads(w, product(w.pool(), extents), [&](Expr i) {
+    return reduce_element(w, work, sum_order(work.stage, 1), unflatten(i, extents));
+  });
 }
 
 }  // namespace relay::kernel::schedule::gpu

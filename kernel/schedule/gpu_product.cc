@@ -116,8 +116,16 @@ class Product {
                               w_.store(sums, {y.var, x.var, i.var, j.var}, w_.pool().constant(0, d)));
             });
           });
-          Stmt add = w_.loop(ForKind::kSerial, "step", steps, [&](Expr turn) {
-            const Expr step = which * steps + turn;
+          const Accumulators accumulators{
+              s_.name, sums, {y.var, x.var, i.var, j.var}, [&](const std::string& name, Stmt body) {
+                return on_block([&](Expr ty, Expr tx) {
+                  return each_sum(
+                      ty, tx, [&](const std::vector<Binding>& where) { return w_.block(name, where, body); });
+                });
+              }};
+          const SumOrder order = sum_order(s_, rows * columns).by(tile_.steps);
+          Stmt add = add_terms(w_, order, accumulators, {steps}, [&](const std::vector<Expr>& turn) {
+            const Expr step = which * steps + turn[0];
             Stmt load = on_block([&](Expr ty, Expr tx) {
               return w_.sequence(
                   {fill(a, rows_, tile_.rows, batch, at[1] * tile_.rows, step, ty, tx),

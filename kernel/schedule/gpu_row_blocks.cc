@@ -159,12 +159,16 @@ class RowBlocks {
   }
   // i of as many as the extents multiply to, in turns: neighbouring threads have neighbours.
   Stmt in_turns(Expr thread, const std::vector<Expr>& extents, const std::function<Stmt(Expr)>& body) {
-    const Expr count = product(w_.pool(), extents);
+    return w_.loop(ForKind::kSerial, "turn", turns(extents),
+                   [&](Expr turn) { return in_turn(thread, turn, extents, body); });
+  }
+  Expr turns(const std::vector<Expr>& extents) { return divide_up(product(w_.pool(), extents), threads_); }
+  Stmt in_turn(Expr thread, Expr turn, const std::vector<Expr>& extents,
+               const std::function<Stmt(Expr)>& body) {
+    const Expr i = turn * threads_ + thread;
     const std::optional<int64_t> known = constant_product(extents);
-    return w_.loop(ForKind::kSerial, "turn", divide_up(count, threads_), [&](Expr turn) {
-      const Expr i = turn * threads_ + thread;
-      return known && *known % threads_ == 0 ? body(i) : w_.choose(less(i, count), body(i), nullptr);
-    });
+    if (known && *known % threads_ == 0) return body(i);
+    return w_.choose(less(i, product(w_.pool(), extents)), body(i), nullptr);
   }
   std::vector<Binding> place(const Stage& s, Expr row, Expr rest) {
     std::vector<Binding> out{{row_, IterKind::kSpatial, row}};
@@ -187,8 +191,9 @@ class RowBlocks {
           const Buffer* sum = w_.local(s.name + "_sum", s.buffer->dtype, {w_.index(1)});
           const Expr so_far = w_.pool().load(sum, {w_.index(0)});
           Stmt begin = w_.block(s.name + "_init", at, w_.store(sum, {w_.index(0)}, here(s.init)));
+          const Accumulators sums = scalar_sum(w_, s.name, sum);
           Stmt terms =
-              w_.loops(ForKind::kSerial, "r", extents_of(s.reduction), [&](const std::vector<Expr>& r) {
+              add_terms(w_, sum_order(s, 1), sums, term_loops(s.reduction), [&](const std::vector<Expr>& r) {
                 std::vector<Binding> all = at;
                 for (size_t d = 0; d < r.size(); ++d)
                   all.push_back({s.reduction[d], IterKind::kReduction, r[d]});
@@ -212,12 +217,17 @@ class RowBlocks {
     Stmt parts = each_row([&](Expr row) {
       return bound(w_, ForKind::kThreadX, threads_, [&](Expr t) {
         Stmt begin = w_.block(s.name + "_init", {}, w_.store(sum, {w_.index(0)}, nothing));
-        Stmt terms = in_turns(t, extents_of(s.reduction), [&](Expr i) {
+        const std::vector<Expr> along = extents_of(s.reduction);
+        const auto term = [&](Expr i) {
           std::vector<Binding> all = place(s, row, w_.index(0));
-          const std::vector<Expr> at = unflatten(i, extents_of(s.reduction));
+          const std::vector<Expr> at = unflatten(i, along);
           for (size_t d = 0; d < at.size(); ++d) all.push_back({s.reduction[d], IterKind::kReduction, at[d]});
           return w_.block(s.name, all,
                           w_.store(sum, {w_.index(0)}, s.combine->of(w_.pool(), so_far, here(s.next))));
+        };
+        const Accumulators sums = scalar_sum(w_, s.name, sum);
+        Stmt terms = add_terms(w_, sum_order(s, 1), sums, {turns(along)}, [&](const std::vector<Expr>& turn) {
+          return in_turn(t, turn[0], along, term);
         });
         Stmt keep =
             w_.block(s.name + "_keep", {{row_, IterKind::kSpatial, row}, {thread, IterKind::kSpatial, t}},

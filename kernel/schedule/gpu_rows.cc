@@ -92,8 +92,10 @@ Stmt write_row_reduction(Writer& w, const Work& work) {
     Stmt parts = each_row([&](Expr r) {
       return bound(w, ForKind::kThreadX, threads, [&](Expr t) {
         Stmt begin = w.block(s.name + "_init", {}, w.store(sum, {w.index(0)}, nothing));
-        Stmt terms = w.loop(ForKind::kSerial, "k", divide_up(terms_of_a_row, threads), [&](Expr k) {
-          const Expr i = k * threads + t;
+        const Accumulators sums = scalar_sum(w, s.name, sum);
+        const TermLoop turns = divide_up(terms_of_a_row, threads);
+        Stmt terms = add_terms(w, sum_order(s, 1), sums, {turns}, [&](const std::vector<Expr>& k) {
+          const Expr i = k[0] * threads + t;
           std::vector<Binding> bindings = place(r);
           const std::vector<Expr> at = unflatten(i, along);
           for (size_t d = 0; d < at.size(); ++d)

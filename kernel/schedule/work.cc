@@ -266,13 +266,14 @@ bool same_place_everywhere(const Stage& stage) {
   return same && !uses_place;
 }
 
-Stmt reduce_element(Writer& w, const Work& work, const std::vector<Expr>& at) {
+Stmt reduce_element(Writer& w, const Work& work, SumOrder order, const std::vector<Expr>& at) {
   const Stage& stage = work.stage;
   const Buffer* sum = w.local(stage.name + "_sum", stage.buffer->dtype, {w.index(1)});
   const Expr so_far = w.pool().load(sum, {w.index(0)});
   const std::vector<Binding> place = work.bind(at);
   Stmt init = w.block(stage.name + "_init", place, w.store(sum, {w.index(0)}, stage.init));
-  Stmt update = w.loops(ForKind::kSerial, "r", extents_of(stage.reduction), [&](const std::vector<Expr>& r) {
+  const std::vector<TermLoop> loops = term_loops(stage.reduction);
+  Stmt update = add_terms(w, order, scalar_sum(w, stage.name, sum), loops, [&](const std::vector<Expr>& r) {
     std::vector<Binding> bindings = place;
     for (size_t i = 0; i < r.size(); ++i)
       bindings.push_back({stage.reduction[i], IterKind::kReduction, r[i]});

@@ -6,6 +6,7 @@
 #include <optional>
 #include <vector>
 
+#include "kernel/schedule/long_sums.h"
 #include "kernel/schedule/stage.h"
 #include "kernel/schedule/writer.h"
 
@@ -38,7 +39,7 @@ Work where(const Work& work, Expr variable, int64_t value);
 std::vector<Expr> extents_of(const std::vector<Axis>& axes);
 
 // One element of a reduction, in a local sum, and what becomes of it.
-Stmt reduce_element(Writer& w, const Work& work, const std::vector<Expr>& at);
+Stmt reduce_element(Writer& w, const Work& work, SumOrder order, const std::vector<Expr>& at);
 
 // Does every load have the place of the element that is computed, or the same place for all elements? Then the tensor is one
 // long row.

@@ -75,7 +75,9 @@ Term normalised(Builder& b, Expr x, const std::vector<int64_t>& axes, double eps
   Term wide(b, x);
   if (d.bits < 32) wide = wide.apply(kCast, {wide}, {{"dtype", kFloat32}});
   const auto mean = [&](Term t) { return t.apply(kMean, {t}, {{"axis", axes}, {"keepdims", true}}); };
-  const Term off = wide - mean(wide);
+  // The mean of large numbers that lie close together may be off by more than they differ: its error is measured as well.
+  const Term near = mean(wide), centre = near + mean(wide - near);
+  const Term off = wide - centre;
   const Term variance = mean(off * off) + epsilon;
   const Term y = off / variance.apply(kSqrt, {variance});
   return d.bits < 32 ? y.apply(kCast, {y}, {{"dtype", d}}) : y;
