@@ -123,7 +123,8 @@ class Product {
                       ty, tx, [&](const std::vector<Binding>& where) { return w_.block(name, where, body); });
                 });
               }};
-          const SumOrder order = sum_order(s_, rows * columns).by(tile_.steps);
+          // However small the tile, its threads have no registers to spare, and wait for each other once a step.
+          const SumOrder order = sum_order(s_, INT64_MAX).by(tile_.steps);
           Stmt add = add_terms(w_, order, accumulators, {steps}, [&](const std::vector<Expr>& turn) {
             const Expr step = which * steps + turn[0];
             Stmt load = on_block([&](Expr ty, Expr tx) {
