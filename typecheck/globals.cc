@@ -189,6 +189,7 @@ void Inference::finish_all() {
     for (Expr e : post_order(fn)) {
       for_each_binder(e, [&](const Var* v) { settle_type(types_.get(v), v); });
       settle_type(types_.get(e), e);
+      if (const auto* call = e->as<Call>()) require_extents(call);
       for (Type t : type_args_.get(e)) settle_type(t, e);
     }
   }
@@ -207,6 +208,32 @@ void Inference::settle_type(Type t, Expr e) {
     const Expr origin = unifier_.origin(unknown);
     ambiguous(origin ? origin : e, cat("nothing determines this type: `", text(t), "`"));
     unifier_.set(unknown, unifier_.poison());
+  }
+}
+
+// What a call knows of the extents of its arguments may leave a result that no tensor has. Operators' relations refuse it
+// themselves.
+void Inference::require_extents(const Call* call) {
+  if (call->callee->kind == ExprKind::kOpRef) return;
+  std::vector<Type> pending{unifier_.resolve(types_.get(call))};
+  std::unordered_set<Type> seen;
+  while (!pending.empty()) {
+    const Type t = pending.back();
+    pending.pop_back();
+    if (!seen.insert(t).second) continue;
+    const auto* tensor = t->as<TensorType>();
+    if (!tensor) {
+      if (t->kind != TypeKind::kFn) for_each_part(t, [&](Type part) { pending.push_back(part); });
+      continue;
+    }
+    const auto negative = [](Dim d) { return d.is_const() && d.value() < 0; };
+    const bool too_large = !is_countable(*tensor);
+    if (!too_large && std::none_of(tensor->dims.begin(), tensor->dims.end(), negative)) continue;
+    Diagnostic& d = error(call->span, too_large ? "tensor-too-large" : "negative-result-dim",
+                          cat("a result of this call would be a `", show(tensor, 80), "`"));
+    for (size_t i = 0; i < call->args.size(); ++i)
+      d.label(call->args[i]->span, cat("argument ", i, " is `", text(types_.get(call->args[i])), "`"));
+    return;
   }
 }
 

@@ -44,6 +44,7 @@ class Inference {
   Type kernel_type(const kernel::Kernel& k);
   void reserve_names(Type t);
   void settle_type(Type t, Expr e);
+  void require_extents(const Call* call);
   void finish_all();  // relations that can still be asked, then whatever stays unknown
 
   // ---- infer.cc: one rule a form ----
