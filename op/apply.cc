@@ -82,7 +82,7 @@ std::string show_types(std::span<const Type> types) {
 
 // An operator that is defined by others: its expansion, evaluated in a context that is thrown away afterwards, so
 // that a loop which calls the operator a million times leaves nothing behind.
-Value evaluate_expansion(const OpDef& op, std::span<const Value> args, const Attrs& attrs) {
+Value evaluate_expansion(const OpDef& op, std::span<const Value> args, const Attrs& attrs, Sums sums) {
   Context scratch;
   Builder b(scratch);
   NodeMap<Value> values;
@@ -106,7 +106,7 @@ Value evaluate_expansion(const OpDef& op, std::span<const Value> args, const Att
       CHECK(part, cat("the expansion of `", op.name, "` calls something that is not an operator"));
       std::vector<Value> inputs;
       for (Expr a : call->args) inputs.push_back(values.get(a));
-      values[e] = evaluate(scratch, *part, inputs, call->attrs);
+      values[e] = evaluate(scratch, *part, inputs, call->attrs, sums);
     } else {
       CHECK(e->as<Var>() || e->as<OpRef>(),
             cat("the expansion of `", op.name, "` is not made of operator calls"));
@@ -163,7 +163,8 @@ Expr expand(Builder& b, const OpDef& op, std::span<const Expr> args, const Attrs
   return op.expand(b, attrs, Site{args});
 }
 
-Value evaluate(Context& context, const OpDef& op, std::span<const Value> args, const Attrs& attrs) {
+Value evaluate(Context& context, const OpDef& op, std::span<const Value> args, const Attrs& attrs,
+               Sums sums) {
   std::vector<Type> types;
   for (size_t i = 0; i < args.size(); ++i) {
     if (!is_data(args[i])) throw Trap(cat("`", op.name, "`: argument ", i, " is not a tensor"));
@@ -173,7 +174,7 @@ Value evaluate(Context& context, const OpDef& op, std::span<const Value> args, c
   try {
     result = infer(context, op, types, attrs);
     // What its relation lets through, a relation of its expansion may refuse.
-    if (op.expand) return evaluate_expansion(op, args, attrs);
+    if (op.expand) return evaluate_expansion(op, args, attrs, sums);
   } catch (const RelationError& error) {
     throw Trap(cat("`", op.name, "`: ", error.reason, " (called with ", show_types(types), ")"));
   }
@@ -201,7 +202,7 @@ Value evaluate(Context& context, const OpDef& op, std::span<const Value> args, c
   const bool nothing =
       op.effects == Effects::kNone &&
       std::all_of(out.begin(), out.end(), [](const Tensor& t) { return t.defined() && t.size() == 0; });
-  if (!nothing) op.evaluate(attrs, flatten(args), out);
+  if (!nothing) op.evaluate(attrs, flatten(args), out, sums);
   for (size_t i = 0; i < out.size(); ++i) {
     CHECK(out[i].defined() && out[i].dtype() == out_types[i]->dtype && out[i].rank() == out_types[i]->rank(),
           cat("`", op.name, "` evaluated to something else than its relation says"));

@@ -29,7 +29,8 @@ Expr expand(Builder& b, const OpDef& op, std::span<const Expr> args, const Attrs
 
 // What the operator computes. Its relation runs on the concrete shapes first: a violated constraint is a Trap.
 // Operators that are defined by others (`expand`) are evaluated through those.
-Value evaluate(Context& context, const OpDef& op, std::span<const Value> args, const Attrs& attrs);
+Value evaluate(Context& context, const OpDef& op, std::span<const Value> args, const Attrs& attrs,
+               Sums sums = Sums::kDouble);
 
 // A call on a constant, evaluated at once however large it is: how passes bring weights into other layouts.
 Expr packed(Builder& b, const OpDef& op, Expr constant, const std::vector<AttrArg>& attrs);

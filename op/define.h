@@ -125,6 +125,26 @@ A read_attrs(const Attrs& attrs) {
   return out;
 }
 
+// How an operator is evaluated. Rules that add up many terms take `Sums` as well.
+template <class A>
+class EvaluateRule {
+ public:
+  using Plain = void(const A& a, Args in, Results out);
+  using Summing = void(const A& a, Args in, Results out, Sums sums);
+
+  EvaluateRule() = default;
+  EvaluateRule(Plain* rule) : plain_(rule) {}      // NOLINT: a rule is a function
+  EvaluateRule(Summing* rule) : summing_(rule) {}  // NOLINT
+  explicit operator bool() const { return plain_ || summing_; }
+  void operator()(const A& a, Args in, Results out, Sums sums) const {
+    summing_ ? summing_(a, in, out, sums) : plain_(a, in, out);
+  }
+
+ private:
+  Plain* plain_ = nullptr;
+  Summing* summing_ = nullptr;
+};
+
 // What an operator's file writes down. See OpDef for the meaning of each part.
 template <class A>
 struct Spec {
@@ -137,7 +157,7 @@ struct Spec {
   bool view = false;
   std::string not_differentiable = {};
   Type (*relate)(Relation& r, const A& a) = nullptr;
-  void (*evaluate)(const A& a, Args in, Results out) = nullptr;
+  EvaluateRule<A> evaluate = {};
   bool (*traps)(const A& a, std::span<const Type> args, Type result) = nullptr;
   bool (*by_rows)(const A& a, size_t rank) = nullptr;
   Expr (*expand)(Builder& b, const A& a, const Site& c) = nullptr;
@@ -177,8 +197,8 @@ OpDef define(Spec<A> s) {
     d.by_rows = [rule = s.by_rows](const Attrs& a, size_t rank) { return rule(read_attrs<A>(a), rank); };
   }
   if (s.evaluate) {
-    d.evaluate = [rule = s.evaluate](const Attrs& a, Args in, Results out) {
-      rule(read_attrs<A>(a), in, out);
+    d.evaluate = [rule = s.evaluate](const Attrs& a, Args in, Results out, Sums sums) {
+      rule(read_attrs<A>(a), in, out, sums);
     };
   }
   if (s.expand) {

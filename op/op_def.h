@@ -14,6 +14,7 @@
 #include "ir/expr.h"
 #include "kernel/builder.h"
 #include "op/relation.h"
+#include "op/sums.h"
 #include "runtime/tensor.h"
 
 namespace relay::op {
@@ -120,8 +121,8 @@ struct OpDef {
 
   // Every rule throws RelationError{kAttributes, ...} for attributes it cannot read.
   std::function<Type(Relation&, const Attrs&)> relate = {};
-  std::function<void(const Attrs&, Args, Results)> evaluate =
-      {};  // exactly one of evaluate and expand is set
+  // Exactly one of `evaluate` and `expand` is set.
+  std::function<void(const Attrs&, Args, Results, Sums)> evaluate = {};
   std::function<Expr(Builder&, const Attrs&, const Site&)> expand = {};
   // One adjoint for each argument, of the argument's type; null where it is zero everywhere or there is none, as for an
   // index. The rule itself is null for operators that have no gradient, see above.

@@ -1,4 +1,5 @@
 #include "passes/runner.h"
+#include "passes/reference.h"
 
 #include <fmt/format.h>
 #include <algorithm>
@@ -86,10 +87,16 @@ std::string show_step(const Step& s) {
   return values.empty() ? std::string(s.pass->name) : cat(s.pass->name, "{", values, "}");
 }
 
-// What the answer of a module may differ by when it is computed in another order: a few roundings of the largest
-// magnitude. Passes do not reorder reductions, so this is generous for them and far below any wrong answer.
-bool agree(const Value& a, const Value& b, std::string& why) {
-  std::vector<std::pair<const Value*, const Value*>> pending{{&a, &b}};
+// The answer of @main before any pass.
+struct Answer {
+  Value value;
+  Reference reference;  // what later answers are compared with
+};
+
+// Is `now` the same answer? It has the same structure, and its tensors are within the bounds of any engine. If not, `why`
+// says so.
+bool agree(const Value& now, const Answer& answer, std::string& why) {
+  std::vector<std::pair<const Value*, const Value*>> pending{{&now, &answer.value}};
   while (!pending.empty()) {
     auto [x, y] = pending.back();
     pending.pop_back();
@@ -97,26 +104,19 @@ bool agree(const Value& a, const Value& b, std::string& why) {
       why = "the answers are of different kinds";
       return false;
     }
-    if (x->is_tensor()) {
-      double largest = 0;
-      const Tensor& want = y->tensor();
-      for (int64_t i = 0; i < want.size(); ++i) {
-        const double v = std::fabs(want.get(i));
-        if (std::isfinite(v)) largest = std::max(largest, v);
-      }
-      const double bound = 64 * want.dtype().unit_roundoff() * largest;
-      const Comparison c = compare(x->tensor(), want, [&](int64_t) { return bound; });
-      if (!c.ok) {
-        why = show(c, want.shape());
-        return false;
-      }
-    } else if (x->kind() == ValueKind::kTuple || x->kind() == ValueKind::kData) {
-      if (x->code() != y->code() || x->fields().size() != y->fields().size()) {
-        why = "the answers have different constructors";
-        return false;
-      }
-      for (size_t i = 0; i < x->fields().size(); ++i) pending.emplace_back(&x->fields()[i], &y->fields()[i]);
+    if (x->kind() != ValueKind::kTuple && x->kind() != ValueKind::kData) continue;
+    if (x->code() != y->code() || x->fields().size() != y->fields().size()) {
+      why = "the answers have different constructors";
+      return false;
     }
+    for (size_t i = 0; i < x->fields().size(); ++i) pending.emplace_back(&x->fields()[i], &y->fields()[i]);
+  }
+  const std::vector<Tensor> got = tensors_of(now);
+  for (size_t i = 0; i < got.size(); ++i) {
+    const Comparison c = answer.reference.compare(i, got[i]);
+    if (c.ok) continue;
+    why = show(c, got[i].shape());
+    return false;
   }
   return true;
 }
@@ -130,8 +130,8 @@ class Runner {
     Result<Module> checked = typecheck::check(start, diagnostics_);
     if (!checked) return kReported;
     Module now = *checked;
-    std::optional<Value> answer;
-    if (options_.verify == Verify::kSemantics) answer = interpret(now);
+    std::optional<Answer> answer;
+    if (options_.verify == Verify::kSemantics) answer = first_answer(now);
     if (!dump(steps, 0, now)) return kReported;
     for (size_t i = 0; i < steps.size(); ++i) {
       const Activity activity("pass", steps[i].pass->name);
@@ -192,7 +192,7 @@ class Runner {
     return out;
   }
 
-  bool verify(const Module& m, const Step& step, std::optional<Value>& answer) {
+  bool verify(const Module& m, const Step& step, const std::optional<Answer>& answer) {
     if (options_.verify == Verify::kNone) return true;
     std::vector<std::string> problems = well_formed(m);
     if (problems.empty()) problems = broken_kernels(m);
@@ -225,6 +225,12 @@ class Runner {
   }
 
   // Nothing if the program traps: then there is no answer to compare with.
+  std::optional<Answer> first_answer(const Module& m) {
+    std::optional<Value> value = interpret(m);
+    if (!value) return std::nullopt;
+    return Answer{*value, reference_of(m, "main", options_.sample_inputs)};
+  }
+
   std::optional<Value> interpret(const Module& m) {
     try {
       return interp::Machine(m).call("main", options_.sample_inputs);

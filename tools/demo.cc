@@ -5,10 +5,10 @@
 
 #include "base/cat.h"
 #include "frontend/data/inputs.h"
+#include "passes/reference.h"
 #include "tools/model.h"
 #include "tools/option_values.h"
 #include "tools/session.h"
-#include "tools/tolerance.h"
 #include "tools/verify/verifier.h"
 
 namespace relay::tools {
@@ -65,7 +65,8 @@ void classify(const Model& model, const Tensor& images, const Tensor& labels, in
     for (size_t r = 0; r < rows.size(); ++r) {
       const VerifyRow& row = rows[r];
       if (row.result)
-        seen += cat(seen.empty() ? "" : ", ", row.label(), ": ", best_class(tensors_of(row.result)[0]));
+        seen +=
+            cat(seen.empty() ? "" : ", ", row.label(), ": ", best_class(passes::tensors_of(row.result)[0]));
       if (i == 0) {
         total.push_back(row);
         continue;
@@ -74,7 +75,7 @@ void classify(const Model& model, const Tensor& images, const Tensor& labels, in
       total[r].ok &= row.ok;
       if (row.worst.needed > total[r].worst.needed) total[r].worst = row.worst;
     }
-    const int64_t digit = best_class(tensors_of(rows.front().result)[0]);
+    const int64_t digit = best_class(passes::tensors_of(rows.front().result)[0]);
     right += digit == labels.get_int(i);
     s.print(cat(picture(images, i), "  a ", labels.get_int(i), "; seen as ", seen, "\n\n"));
   }

@@ -172,13 +172,6 @@ const Engine* find_engine(std::string_view name) {
   return nullptr;
 }
 
-Prepared prepare_unoptimised(const Module& checked, std::string_view function, EngineOptions options) {
-  options.opt_level = 0;
-  if (aot::cuda::is_target(options.target)) options.target = "native";  // these run on the CPU
-  Prepared graph = find_engine("graph")->prepare(checked, function, options);
-  return graph.run ? graph : find_engine("jit")->prepare(checked, function, options);
-}
-
 std::string wrong_engine(const std::string& name) {
   if (find_engine(name)) return {};
   return cat("there is no engine `", name,

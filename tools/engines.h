@@ -65,10 +65,6 @@ const Engine* find_engine(std::string_view name);
 // Why an engine skips the program: it may ask for what the engine lacks. That a pass broke it is no reason, but a bug.
 std::string reason(const Diagnostics& diagnostics);
 
-// Every operator on its own, in float32: what the bounds of whole networks stand on (docs/semantics.md). The graph runtime at
-// -O0, or the engine `jit` for what is no static dataflow.
-Prepared prepare_unoptimised(const Module& checked, std::string_view function, EngineOptions options = {});
-
 // What is wrong with a name of an engine or a target that the user gave, with those that there are; empty if nothing is.
 std::string wrong_engine(const std::string& name);
 std::string wrong_target(const std::string& name);

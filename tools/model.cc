@@ -19,12 +19,12 @@
 #include "op/operators.h"
 #include "passes/map_types.h"
 #include "passes/port_names.h"
+#include "passes/reference.h"
 #include "tools/engines.h"
 #include "tools/input_shapes.h"
 #include "tools/input_values.h"
 #include "tools/libraries.h"
 #include "tools/option_values.h"
-#include "tools/tolerance.h"
 #include "typecheck/check.h"
 
 namespace relay::tools {
@@ -169,7 +169,7 @@ size_t tensors_in(Type type) {
   size_t count = 0, parts = 0;
   std::vector<Type> pending{type};
   while (!pending.empty()) {
-    if (++parts > kMostParts) return 0;
+    if (++parts > passes::kMostParts) return 0;
     const Type t = pending.back();
     pending.pop_back();
     count += t->as<TensorType>() != nullptr;
@@ -455,7 +455,7 @@ Result<Model> specialise(const Model& model, const std::vector<Value>& args, Ses
 
 data::NamedTensors name_outputs(const Model& model, const Value& result) {
   data::NamedTensors out;
-  const std::vector<Tensor> tensors = tensors_of(result);
+  const std::vector<Tensor> tensors = passes::tensors_of(result);
   for (size_t i = 0; i < tensors.size(); ++i) {
     const bool named = i < model.output_names.size();
     out.push_back({named ? model.output_names[i] : passes::output_name(i, tensors.size()), tensors[i]});

@@ -70,7 +70,9 @@ std::optional<ProgramReport> verify_model(const Options& o, const VerifySource& 
     given = std::move(*read);
   }
   ProgramReport report{.program = source.name};
-  report.rows = Verifier(*model, o.verify, session).run(*args, given ? &*given : nullptr);
+  Verifier verifier(*model, o.verify, session);
+  report.rows = verifier.run(*args, given ? &*given : nullptr);
+  report.notes = verifier.notes();
   if (o.every_op) {
     report.operators = verify_every_op(model->module, model->function, *args, model->is_listed,
                                        engines_at(o.verify), o.verify, session);

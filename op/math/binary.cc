@@ -29,7 +29,7 @@ OpDef binary(const Binary& f) {
     const auto* tensor = result->as<TensorType>();
     return !tensor || !tensor->dtype.is_float();
   };
-  d.evaluate = [f](const Attrs&, Args in, Results out) {
+  d.evaluate = [f](const Attrs&, Args in, Results out, Sums) {
     const Tensor &x = in[0], &y = in[1];
     Tensor& z = out[0];
     const std::vector<int64_t> i = broadcast_elements(x.shape(), z.shape()),

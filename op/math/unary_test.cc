@@ -64,6 +64,20 @@ TEST(Unary, NarrowFloatsDoNotOverflowOnTheWay) {
   check_lowering(kSigmoid, {random(kFloat16, {16}, 2, -15, 15)});
 }
 
+// Down to where its results are subnormal: a formula whose parts overflow gives 0 there.
+TEST(Unary, SigmoidHasItsBoundEverywhere) {
+  constexpr int64_t kCount = 4400;
+  for (const DType d : {kFloat32, kFloat64}) {
+    Tensor x(d, {kCount});
+    const double end = d == kFloat32 ? 110 : 760;
+    for (int64_t i = 0; i < kCount; ++i) x.set(i, end * (2.0 * static_cast<double>(i) / kCount - 1));
+    check_lowering(kSigmoid, {x});
+  }
+  EXPECT_EQ(kSigmoid.tolerance.ulps, 4);
+  EXPECT_NEAR(evaluate(kSigmoid, {Tensor::scalar(kFloat32, -95)}).get(0) / 5.521082277e-42, 1, 2e-4);
+  EXPECT_NEAR(evaluate(kSigmoid, {Tensor::scalar(kFloat64, -720)}).get(0) / 2.0322308024e-313, 1, 1e-6);
+}
+
 TEST(Unary, RelationsKeepSymbolicShapes) {
   Context c;
   const Type x = c.tensor_type({c.shape_variable("n"), Dim(3), Dim::unknown()}, kFloat32);

@@ -30,7 +30,7 @@ Type relate(Relation& r, const ConvolutionAttrs& a) {
   return r.tensor_of(c.data.arrange<Dim>({x[0], w[0], height, width}), result);
 }
 
-// Sums in double, or in integers that wrap at 64 bits.
+// Sums in T: floating point, or integers that wrap at 64 bits.
 template <class T>
 std::vector<T> convolve(const Convolution& c, const Tensor& data, const Tensor& weight, const Tensor& result,
                         const std::vector<T>& x, const std::vector<T>& w) {
@@ -71,9 +71,9 @@ std::vector<T> convolve(const Convolution& c, const Tensor& data, const Tensor& 
   return y;
 }
 
-void evaluate(const ConvolutionAttrs& a, Args in, Results out) {
+void evaluate(const ConvolutionAttrs& a, Args in, Results out, Sums sums) {
   const Convolution c = read_convolution(a);
-  evaluate_products(in, out,
+  evaluate_products(in, out, sums,
                     [&](const auto& x, const auto& w) { return convolve(c, in[0], in[1], out[0], x, w); });
 }
 

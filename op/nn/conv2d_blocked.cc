@@ -64,7 +64,7 @@ Type relate(Relation& r, const BlockedAttrs& a) {
 }
 
 template <bool depthwise>
-void evaluate(const BlockedAttrs& a, Args in, Results out) {
+void evaluate(const BlockedAttrs& a, Args in, Results out, Sums sums) {
   const BlockedConvolution c = read_blocked_convolution(a);
   const Tensor &data = in[0], &weight = in[1];
   const auto whole = [](const BlockLayout& layout, const Tensor& t) {
@@ -74,7 +74,7 @@ void evaluate(const BlockedAttrs& a, Args in, Results out) {
     for (int64_t& e : extents) ++e;
     return extents;
   };
-  evaluate_products(in, out, [&]<class T>(const std::vector<T>& x, const std::vector<T>& w) {
+  evaluate_products(in, out, sums, [&]<class T>(const std::vector<T>& x, const std::vector<T>& w) {
     std::vector<T> y = work_list<T>(out[0].size());
     if (y.empty()) return y;
     const std::vector<int64_t> image = data.size() == 0 ? std::vector<int64_t>(4) : whole(c.data, data);

@@ -86,9 +86,9 @@ std::vector<T> spread_out(const Convolution& c, const Tensor& data, const Tensor
   return y;
 }
 
-void evaluate(const TransposedConvolutionAttrs& a, Args in, Results out) {
+void evaluate(const TransposedConvolutionAttrs& a, Args in, Results out, Sums sums) {
   const Convolution c = read_convolution(a);
-  evaluate_products(in, out,
+  evaluate_products(in, out, sums,
                     [&](const auto& x, const auto& w) { return spread_out(c, in[0], in[1], out[0], x, w); });
 }
 

@@ -68,12 +68,18 @@ void require_weight_dtype(Relation& r, const MaybeDType& wanted, int arg);
 // The dtype of the sums: at least float32 for floating point, that of the result for integers.
 DType sum_dtype(DType data, DType result);
 
-// Evaluates `sum(data, weight)`, two flat arrays, in float64 with one rounding at the end, or modulo 2^64 for integers.
+// Evaluates `sum(data, weight)`, two flat arrays, with one rounding at the end, or modulo 2^64 for integers.
 template <class Sum>
-void evaluate_products(Args in, Results out, Sum&& sum) {
+void evaluate_products(Args in, Results out, Sums sums, Sum&& sum) {
   if (in[0].dtype().is_float()) {
-    const std::vector<double> y = sum(in[0].doubles(), in[1].doubles());
-    for (size_t i = 0; i < y.size(); ++i) out[0].set(static_cast<int64_t>(i), y[i]);
+    with_zero(sums, in[0].dtype(), [&](auto zero) {
+      const auto terms = [&](const Tensor& t) {
+        const std::vector<double> values = t.doubles();
+        return std::vector<decltype(zero)>(values.begin(), values.end());
+      };
+      const auto y = sum(terms(in[0]), terms(in[1]));
+      for (size_t i = 0; i < y.size(); ++i) out[0].set(static_cast<int64_t>(i), y[i]);
+    });
   } else {
     const auto bits = [](const Tensor& t) {
       const std::vector<int64_t> values = t.ints();

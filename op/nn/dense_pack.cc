@@ -88,11 +88,11 @@ std::vector<T> multiply(int64_t rows, int64_t units, int64_t length, int64_t c, 
   return y;
 }
 
-void evaluate(const DensePackAttrs& a, Args in, Results out) {
+void evaluate(const DensePackAttrs& a, Args in, Results out, Sums sums) {
   const int64_t length = in[0].shape().back(), units = out[0].shape().back(), c = panel_of(a);
   int64_t rows = 1;
   for (size_t d = 0; d + 1 < in[0].rank(); ++d) rows *= in[0].shape()[d];
-  evaluate_products(in, out,
+  evaluate_products(in, out, sums,
                     [&](const auto& x, const auto& w) { return multiply(rows, units, length, c, x, w); });
 }
 

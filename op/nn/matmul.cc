@@ -144,20 +144,10 @@ std::vector<T> multiply(const Matrices& s, const MatmulAttrs& a, const std::vect
 }
 
 template <class A>
-void evaluate(const A& attrs, Args in, Results out) {
+void evaluate(const A& attrs, Args in, Results out, Sums sums) {
   const MatmulAttrs a = as_matmul(attrs);
   const Matrices s = matrices(a, in[0].shape(), in[1].shape(), std::is_same_v<A, BatchMatmulAttrs>);
-  if (in[0].dtype().is_float()) {
-    const std::vector<double> y = multiply(s, a, in[0].doubles(), in[1].doubles());
-    for (size_t i = 0; i < y.size(); ++i) out[0].set(static_cast<int64_t>(i), y[i]);
-  } else {
-    const auto bits = [](const Tensor& t) {
-      const std::vector<int64_t> values = t.ints();
-      return std::vector<uint64_t>(values.begin(), values.end());
-    };
-    const std::vector<uint64_t> y = multiply(s, a, bits(in[0]), bits(in[1]));
-    for (size_t i = 0; i < y.size(); ++i) out[0].set_int(static_cast<int64_t>(i), static_cast<int64_t>(y[i]));
-  }
+  evaluate_products(in, out, sums, [&](const auto& x, const auto& w) { return multiply(s, a, x, w); });
 }
 
 Expr of_dtype(Builder& b, Expr x, DType d) {

@@ -81,15 +81,16 @@ std::vector<kernel::Tensor> lower_max(kernel::Builder& k, const MaxPoolAttrs& a,
 
 // --- avg_pool2d -----------------------------------------------------------------------------------------------
 
-void evaluate_avg(const AvgPoolAttrs& a, Args in, Results out) {
+void evaluate_avg(const AvgPoolAttrs& a, Args in, Results out, Sums sums) {
   const Tensor& x = in[0];
   const DType d = x.dtype();
   for_each_window(read_pool(a), x.shape(), out[0].shape(),
                   [&](int64_t i, const std::vector<int64_t>& elements, int64_t divisor) {
                     if (d.is_float()) {
-                      double sum = 0;
-                      for (const int64_t e : elements) sum += x.get(e);
-                      out[0].set(i, sum / static_cast<double>(divisor));
+                      with_zero(sums, d, [&](auto sum) {
+                        for (const int64_t e : elements) sum += static_cast<decltype(sum)>(x.get(e));
+                        out[0].set(i, sum / static_cast<double>(divisor));
+                      });
                       return;
                     }
                     uint64_t sum = 0;

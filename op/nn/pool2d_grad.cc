@@ -23,7 +23,8 @@ Type relate(Relation& r, const A& a) {
   return &x;
 }
 
-void store(const std::vector<double>& values, Tensor& out) {
+template <class T>
+void store(const std::vector<T>& values, Tensor& out) {
   for (size_t i = 0; i < values.size(); ++i) out.set(static_cast<int64_t>(i), values[i]);
 }
 
@@ -31,19 +32,23 @@ DType widened(DType d) { return d.bits < 32 ? kFloat32 : d; }
 
 // --- max ------------------------------------------------------------------------------------------------------
 
-void evaluate_max(const MaxPoolAttrs& a, Args in, Results out) {
-  const Tensor &x = in[0], &dy = in[1];
-  std::vector<double> dx = work_list<double>(x.size());
-  for_each_window(read_pool(a), x.shape(), dy.shape(),
-                  [&](int64_t i, const std::vector<int64_t>& elements, int64_t) {
-                    double most = -INFINITY, hits = 0;
-                    for (const int64_t e : elements) most = x.get(e) > most ? x.get(e) : most;
-                    for (const int64_t e : elements) hits += x.get(e) == most;
-                    for (const int64_t e : elements) {
-                      if (x.get(e) == most) dx[static_cast<size_t>(e)] += dy.get(i) / hits;
-                    }
-                  });
-  store(dx, out[0]);
+template <class T>
+void spread_max(const Pool& p, const Tensor& x, const Tensor& dy, Tensor& out) {
+  std::vector<T> dx = work_list<T>(x.size());
+  for_each_window(p, x.shape(), dy.shape(), [&](int64_t i, const std::vector<int64_t>& elements, int64_t) {
+    double most = -INFINITY, hits = 0;
+    for (const int64_t e : elements) most = x.get(e) > most ? x.get(e) : most;
+    for (const int64_t e : elements) hits += x.get(e) == most;
+    for (const int64_t e : elements) {
+      if (x.get(e) == most) dx[static_cast<size_t>(e)] += static_cast<T>(dy.get(i) / hits);
+    }
+  });
+  store(dx, out);
+}
+
+void evaluate_max(const MaxPoolAttrs& a, Args in, Results out, Sums sums) {
+  with_zero(sums, in[0].dtype(),
+            [&](auto zero) { spread_max<decltype(zero)>(read_pool(a), in[0], in[1], out[0]); });
 }
 
 std::vector<kernel::Tensor> lower_max(kernel::Builder& k, const MaxPoolAttrs& a, const Lowering& c) {
@@ -88,15 +93,21 @@ std::vector<kernel::Tensor> lower_max(kernel::Builder& k, const MaxPoolAttrs& a,
 
 // --- avg ------------------------------------------------------------------------------------------------------
 
-void evaluate_avg(const AvgPoolAttrs& a, Args in, Results out) {
-  std::vector<double> dx = work_list<double>(in[0].size());
-  for_each_window(read_pool(a), in[0].shape(), in[1].shape(),
+template <class T>
+void spread_avg(const Pool& p, const Tensor& x, const Tensor& dy, Tensor& out) {
+  std::vector<T> dx = work_list<T>(x.size());
+  for_each_window(p, x.shape(), dy.shape(),
                   [&](int64_t i, const std::vector<int64_t>& elements, int64_t divisor) {
                     for (const int64_t e : elements) {
-                      dx[static_cast<size_t>(e)] += in[1].get(i) / static_cast<double>(divisor);
+                      dx[static_cast<size_t>(e)] += static_cast<T>(dy.get(i) / static_cast<double>(divisor));
                     }
                   });
-  store(dx, out[0]);
+  store(dx, out);
+}
+
+void evaluate_avg(const AvgPoolAttrs& a, Args in, Results out, Sums sums) {
+  with_zero(sums, in[0].dtype(),
+            [&](auto zero) { spread_avg<decltype(zero)>(read_pool(a), in[0], in[1], out[0]); });
 }
 
 // It is linear in grad, and does not look at the data.

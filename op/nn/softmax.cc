@@ -47,25 +47,33 @@ double largest(const Tensor& x, const std::vector<int64_t>& line) {
   return m;
 }
 
-void evaluate_softmax(const SoftmaxAttrs& a, Args in, Results out) {
+void evaluate_softmax(const SoftmaxAttrs& a, Args in, Results out, Sums sums) {
   const Tensor& x = in[0];
   for_each_line(x.shape(), a.axis, [&](const std::vector<int64_t>& line) {
     const double m = largest(x, line);
-    double s = 0;
-    for (const int64_t i : line) s += std::exp(x.get(i) - m);
-    for (const int64_t i : line) out[0].set(i, std::exp(x.get(i) - m) / s);
+    with_zero(sums, x.dtype(), [&](auto s) {
+      for (const int64_t i : line) s += static_cast<decltype(s)>(std::exp(x.get(i) - m));
+      for (const int64_t i : line) out[0].set(i, std::exp(x.get(i) - m) / s);
+    });
   });
 }
 
 // s is 1 for the maximum itself plus, mostly, very little: log1p of what the others give keeps all of its digits.
-void evaluate_log_softmax(const SoftmaxAttrs& a, Args in, Results out) {
+void evaluate_log_softmax(const SoftmaxAttrs& a, Args in, Results out, Sums sums) {
   const Tensor& x = in[0];
   for_each_line(x.shape(), a.axis, [&](const std::vector<int64_t>& line) {
     const double m = largest(x, line);
-    double equals = -1, others = 0;
-    for (const int64_t i : line)
-      (x.get(i) == m ? equals : others) += x.get(i) == m ? 1 : std::exp(x.get(i) - m);
-    for (const int64_t i : line) out[0].set(i, (x.get(i) - m) - std::log1p(equals + others));
+    with_zero(sums, x.dtype(), [&](auto others) {
+      double equals = -1;
+      for (const int64_t i : line) {
+        if (x.get(i) == m) {
+          equals += 1;
+        } else {
+          others += static_cast<decltype(others)>(std::exp(x.get(i) - m));
+        }
+      }
+      for (const int64_t i : line) out[0].set(i, (x.get(i) - m) - std::log1p(equals + others));
+    });
   });
 }
 

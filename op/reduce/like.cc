@@ -33,21 +33,23 @@ Type relate_collapse(Relation& r, const NoAttrs&) {
   return r.context().tensor_type(r.tensor(1).dims, r.tensor(0).dtype);
 }
 
-void evaluate_collapse(const NoAttrs&, Args in, Results out) {
+void evaluate_collapse(const NoAttrs&, Args in, Results out, Sums sums) {
   const Tensor& x = in[0];
   const std::vector<int64_t> to = broadcast_elements(in[1].shape(), x.shape());
-  std::vector<double> sums = work_list<double>(out[0].size());
+  if (x.dtype().is_float()) {
+    with_zero(sums, x.dtype(), [&](auto zero) {
+      auto totals = work_list<decltype(zero)>(out[0].size());
+      for (int64_t i = 0; i < x.size(); ++i)
+        totals[static_cast<size_t>(to[static_cast<size_t>(i)])] += static_cast<decltype(zero)>(x.get(i));
+      for (size_t o = 0; o < totals.size(); ++o) out[0].set(static_cast<int64_t>(o), totals[o]);
+    });
+    return;
+  }
   for (int64_t i = 0; i < x.size(); ++i) {
     const int64_t o = to[static_cast<size_t>(i)];
-    if (x.dtype().is_float()) {
-      sums[static_cast<size_t>(o)] += x.get(i);
-    } else {
-      const auto sum = static_cast<uint64_t>(out[0].get_int(o)) + static_cast<uint64_t>(x.get_int(i));
-      out[0].set_int(o, static_cast<int64_t>(sum));
-    }
+    const auto sum = static_cast<uint64_t>(out[0].get_int(o)) + static_cast<uint64_t>(x.get_int(i));
+    out[0].set_int(o, static_cast<int64_t>(sum));
   }
-  if (!x.dtype().is_float()) return;
-  for (size_t o = 0; o < sums.size(); ++o) out[0].set(static_cast<int64_t>(o), sums[o]);
 }
 
 std::vector<Expr> differentiate_collapse(Builder& b, const NoAttrs&, const Site& c) {

@@ -13,10 +13,24 @@
 namespace relay::op {
 namespace {
 
+// Combines the floating-point elements of one group: in double, or in float where sums are taken so.
+struct RealRule {
+  double (*in_double)(std::span<const double> x) = nullptr;
+  float (*in_float)(std::span<const float> x) = nullptr;
+
+  RealRule() = default;
+  template <class F>
+  RealRule(F)  // NOLINT: F takes either span
+      : in_double([](std::span<const double> x) { return F{}(x); }),
+        in_float([](std::span<const float> x) { return F{}(x); }) {}
+  double operator()(std::span<const double> x) const { return in_double(x); }
+  float operator()(std::span<const float> x) const { return in_float(x); }
+};
+
 struct Reduction {
   std::string name, doc;
-  // Over the elements of one group: floating point in double, integers and booleans as 64-bit integers.
-  double (*real)(std::span<const double> x) = nullptr;
+  RealRule real = {};
+  // Over the elements of one group: integers and booleans as 64-bit integers.
   int64_t (*integer)(DType d, std::span<const int64_t> x) = nullptr;
   kernel::Reducer (*reducer)(kernel::Builder& k, DType d) = nullptr;
   bool sums = false;  // accumulates: narrow floating-point dtypes are computed in float32
@@ -47,15 +61,18 @@ OpDef reduction(const Reduction& f) {
     if (rank > 0) last.back() = true;
     return a.keepdims && rank > 0 && reduced_axes(a, rank) == last;
   };
-  d.evaluate = [f](const Attrs& attrs, Args in, Results out) {
+  d.evaluate = [f](const Attrs& attrs, Args in, Results out, Sums sums) {
     const Tensor& x = in[0];
     const Groups g = groups(x.shape(), reduced_axes(read_attrs<ReduceAttrs>(attrs), x.rank()));
     if (x.dtype().is_float()) {
-      std::vector<double> group(g.step.size());
-      for (size_t o = 0; o < g.start.size(); ++o) {
-        for (size_t r = 0; r < group.size(); ++r) group[r] = x.get(g.start[o] + g.step[r]);
-        out[0].set(static_cast<int64_t>(o), f.real(group));
-      }
+      with_zero(sums, x.dtype(), [&](auto zero) {
+        using T = decltype(zero);
+        std::vector<T> group(g.step.size());
+        for (size_t o = 0; o < g.start.size(); ++o) {
+          for (size_t r = 0; r < group.size(); ++r) group[r] = static_cast<T>(x.get(g.start[o] + g.step[r]));
+          out[0].set(static_cast<int64_t>(o), f.real(std::span<const T>(group)));
+        }
+      });
     } else {
       std::vector<int64_t> group(g.step.size());
       for (size_t o = 0; o < g.start.size(); ++o) {
@@ -90,8 +107,9 @@ T fold(std::span<const T> x, T start, const F& f) {
   return start;
 }
 
-double sum(std::span<const double> x) {
-  return fold(x, 0.0, [](double a, double b) { return a + b; });
+template <class T>
+T sum(std::span<const T> x) {
+  return fold(x, T(0), [](T a, T b) { return a + b; });
 }
 int64_t wrapping_sum(DType, std::span<const int64_t> x) {
   return fold(x, int64_t{0}, [](int64_t a, int64_t b) {
@@ -147,7 +165,7 @@ const Tolerance kSumOfTerms = {.kind = Tolerance::Kind::kReduction, .length = re
 const OpDef kSum = reduction({
     .name = "sum",
     .doc = "The sum over some axes.",
-    .real = sum,
+    .real = [](auto x) { return sum(x); },
     .integer = wrapping_sum,
     .reducer = [](kernel::Builder& k, DType d) { return k.sum(d); },
     .sums = true,
@@ -158,7 +176,7 @@ const OpDef kSum = reduction({
 const OpDef kMean = reduction({
     .name = "mean",
     .doc = "The arithmetic mean over some axes.",
-    .real = [](std::span<const double> x) { return sum(x) / static_cast<double>(x.size()); },
+    .real = []<class T>(std::span<const T> x) { return sum(x) / static_cast<T>(x.size()); },
     .reducer = [](kernel::Builder& k, DType d) { return k.sum(d); },
     .sums = true,
     .mean = true,
@@ -170,7 +188,7 @@ const OpDef kMean = reduction({
 const OpDef kProd = reduction({
     .name = "prod",
     .doc = "The product over some axes.",
-    .real = [](std::span<const double> x) { return fold(x, 1.0, [](double a, double b) { return a * b; }); },
+    .real = []<class T>(std::span<const T> x) { return fold(x, T(1), [](T a, T b) { return a * b; }); },
     .integer = wrapping_product,
     .reducer = [](kernel::Builder& k, DType d) { return k.product(d); },
     .sums = true,
@@ -184,8 +202,8 @@ const OpDef kMax = reduction({
     .name = "max",
     .doc = "The largest element along some axes; NaN if any element is.",
     .real =
-        [](std::span<const double> x) {
-          return fold<double>(x, -INFINITY, [](double a, double b) {
+        []<class T>(std::span<const T> x) {
+          return fold<T>(x, -INFINITY, [](T a, T b) -> T {
             return std::isnan(a) || std::isnan(b) ? NAN : a < b ? b : a;
           });
         },
@@ -201,8 +219,8 @@ const OpDef kMin = reduction({
     .name = "min",
     .doc = "The smallest element along some axes; NaN if any element is.",
     .real =
-        [](std::span<const double> x) {
-          return fold<double>(x, INFINITY, [](double a, double b) {
+        []<class T>(std::span<const T> x) {
+          return fold<T>(x, INFINITY, [](T a, T b) -> T {
             return std::isnan(a) || std::isnan(b) ? NAN : b < a ? b : a;
           });
         },

@@ -45,25 +45,30 @@ std::vector<bool> scanned(const ScanAttrs& a, size_t rank) {
 }
 
 template <bool product>
-void evaluate(const ScanAttrs& a, Args in, Results out) {
+void evaluate(const ScanAttrs& a, Args in, Results out, Sums sums) {
   const Tensor x = in[0].converted(out[0].dtype());
   const Groups g = groups(x.shape(), scanned(a, x.rank()));
-  for (const int64_t start : g.start) {
-    double real = product ? 1 : 0;
-    uint64_t integer = product ? 1 : 0;
-    for (const int64_t step : g.step) {
-      const int64_t i = start + step;
-      const double real_before = real;
-      const uint64_t integer_before = integer;
-      if (x.dtype().is_float()) {
-        real = product ? real * x.get(i) : real + x.get(i);
-        out[0].set(i, a.exclusive ? real_before : real);
-      } else {
-        const auto v = static_cast<uint64_t>(x.get_int(i));
-        integer = product ? integer * v : integer + v;
-        out[0].set_int(i, static_cast<int64_t>(a.exclusive ? integer_before : integer));
+  const auto scan = [&](auto identity, const auto& get, const auto& set) {
+    for (const int64_t start : g.start) {
+      auto running = identity;
+      for (const int64_t step : g.step) {
+        const auto before = running;
+        running = product ? running * get(start + step) : running + get(start + step);
+        set(start + step, a.exclusive ? before : running);
       }
     }
+  };
+  if (x.dtype().is_float()) {
+    with_zero(sums, x.dtype(), [&](auto zero) {
+      using T = decltype(zero);
+      scan(
+          T(product), [&](int64_t i) { return static_cast<T>(x.get(i)); },
+          [&](int64_t i, T v) { out[0].set(i, v); });
+    });
+  } else {
+    scan(
+        uint64_t{product}, [&](int64_t i) { return static_cast<uint64_t>(x.get_int(i)); },
+        [&](int64_t i, uint64_t v) { out[0].set_int(i, static_cast<int64_t>(v)); });
   }
 }
 

@@ -3,10 +3,10 @@
 #include "frontend/data/params.h"
 #include "graph_runtime/graph_export.h"
 #include "graph_runtime/graph_import.h"
+#include "passes/reference.h"
 #include "passes/runner.h"
 #include "tests/property/law_list.h"
 #include "tests/property/run.h"
-#include "tools/tolerance.h"
 
 namespace relay::property {
 namespace {
@@ -39,7 +39,7 @@ Result<Module> read(const Written& files, const Module& empty, Diagnostics& diag
 Run flattened(Run run) {
   if (run.kind != Run::Kind::kValue) return run;
   std::vector<Value> all;
-  for (const Tensor& t : tools::tensors_of(run.value)) all.push_back(Value(t));
+  for (const Tensor& t : passes::tensors_of(run.value)) all.push_back(Value(t));
   run.value = Value::tuple(std::move(all));
   return run;
 }

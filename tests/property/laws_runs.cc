@@ -6,11 +6,11 @@
 #include "interp/machine.h"
 #include "ir/analysis.h"
 #include "passes/map_types.h"
+#include "passes/reference.h"
 #include "passes/runner.h"
 #include "tests/property/law_list.h"
 #include "tests/property/run.h"
 #include "tools/engines.h"
-#include "tools/tolerance.h"
 #include "typecheck/check.h"
 
 namespace relay::property {
@@ -71,7 +71,7 @@ std::string broken_passes(const Program& p, ByteSource, Tally& tally) {
     const bool widens = pass->name == "widen-floats";
     if (widens && !want.exact) continue;
     std::vector<Value> args;
-    for (const Value& v : p.args) args.push_back(widens ? tools::widened(v, *out) : v);
+    for (const Value& v : p.args) args.push_back(widens ? passes::widened(v, *out) : v);
     const Run got = interpret(*out, args);
     const std::string differs = difference(widens ? narrowed(got) : got, want);
     if (!differs.empty()) return cat("after ", name, ": ", differs, "\n", text_of(*out));

@@ -8,6 +8,7 @@
 #include "interp/machine.h"
 #include "op/apply.h"
 #include "passes/port_names.h"
+#include "passes/reference.h"
 #include "tools/steps.h"
 #include "tools/stopwatch.h"
 #include "tools/tolerance.h"
@@ -41,29 +42,26 @@ bool is_exact(const RecordedCall& call) {
 std::vector<Wanted> wanted_of(const Module& m, const RecordedCall& call) {
   const Module own = module_of(m, {&call});
   const bool exact = is_exact(call);
-  const Module wide = exact ? own : widened(own);
+  const Module wide = exact ? own : passes::widened(own);
   std::vector<Wanted> out;
   for (const RecordedCall::Run& run : call.runs) {
     std::vector<Value> args;
     append_inputs(call, run, args);
     Wanted w;
-    w.tensors = tensors_of(run.result);
+    w.tensors = passes::tensors_of(run.result);
     if (!exact) {
       std::vector<Value> wide_args;
-      for (const Value& v : args) wide_args.push_back(widened(v, wide));
-      const std::vector<Tensor> reference = tensors_of(interp::Machine(wide).call("main", wide_args));
+      for (const Value& v : args) wide_args.push_back(passes::widened(v, wide));
+      const std::vector<Tensor> reference = passes::tensors_of(interp::Machine(wide).call("main", wide_args));
       for (size_t i = 0; i < w.tensors.size(); ++i) {
         if (w.tensors[i].dtype().is_float()) w.tensors[i] = reference[i].converted(w.tensors[i].dtype());
       }
     }
-    // The bound of one operator needs no run to measure. A kernel has that of a network, for which the interpreter has
-    // given the unoptimised result.
+    // The bound of one operator needs no run to measure. A kernel has that of a network.
     if (call.kernel && exact) {
       w.bounds.assign(w.tensors.size(), [](int64_t) { return 0.0; });
     } else {
-      w.bounds = bounds_for(own, "main", args, run.result, [&](const std::vector<Value>&) {
-        return Outcome{Outcome::Kind::kValue, run.result, ""};
-      });
+      w.bounds = bounds_for(own, "main", args, run.result);
     }
     out.push_back(std::move(w));
   }
@@ -100,7 +98,7 @@ bool run_batch(const Prepared& prepared, std::span<const Call* const> batch, std
       rows[0].failed = outcome.message;
       return true;
     }
-    const std::vector<Tensor> got = tensors_of(outcome.value);
+    const std::vector<Tensor> got = passes::tensors_of(outcome.value);
     size_t next = 0;
     for (size_t k = 0; k < batch.size(); ++k) {
       const std::vector<Wanted>& wanted = batch[k]->wanted;
@@ -120,7 +118,8 @@ void run_all(const Module& m, const std::vector<const Call*>& calls, const Engin
   if (at.engine->name == "interp") {  // which has given its results already
     for (size_t i = 0; i < calls.size(); ++i) {
       for (size_t run = 0; run < calls[i]->wanted.size(); ++run)
-        compare_run(rows[i], calls[i]->wanted[run], tensors_of(calls[i]->recorded.runs[run].result), run);
+        compare_run(rows[i], calls[i]->wanted[run], passes::tensors_of(calls[i]->recorded.runs[run].result),
+                    run);
     }
     return;
   }

@@ -9,6 +9,7 @@
 #include "ir/text/parser.h"
 #include "op/operators.h"
 #include "passes/port_names.h"
+#include "passes/reference.h"
 #include "tools/libraries.h"
 #include "tools/stopwatch.h"
 #include "tools/test_files/test_file.h"
@@ -49,7 +50,7 @@ void fail(VerifyRow& row, std::string why) {
 // Each tensor of a result against the one in its place, by a comparison of two tensors.
 template <class Compare>
 void compare_all(VerifyRow& row, const Value& got, const Value& want, const Compare& compare) {
-  const std::vector<Tensor> a = tensors_of(got), b = tensors_of(want);
+  const std::vector<Tensor> a = passes::tensors_of(got), b = passes::tensors_of(want);
   if (a.size() != b.size()) {
     fail(row, cat("gives ", a.size(), " tensors where ", b.size(), " are expected"));
     return;
@@ -139,16 +140,6 @@ std::vector<Value> ExecProgram::arguments(const CallLine& call, uint64_t round) 
   return out;
 }
 
-std::vector<Bound> ExecProgram::bounds_of(const std::string& function, const std::vector<Value>& args,
-                                          const Value& want) {
-  return bounds_for(module_, function, args, want, [&](const std::vector<Value>& same) {
-    auto it = unoptimised_.find(function);
-    if (it == unoptimised_.end())
-      it = unoptimised_.emplace(function, prepare_unoptimised(module_, function)).first;
-    return it->second.run(same);
-  });
-}
-
 Prepared& ExecProgram::prepared(const EngineAt& at, const std::string& function, const VerifyOptions& options,
                                 VerifyRow& row) {
   const std::pair key(row.label(), function);
@@ -203,7 +194,7 @@ std::vector<VerifyRow> ExecProgram::run(const CallLine& call, const VerifyOption
         continue;
       }
       if (want.kind != Outcome::Kind::kValue) continue;
-      if (!bounds) bounds = bounds_of(call.function, args, want.value);
+      if (!bounds) bounds = bounds_for(module_, call.function, args, want.value);
       compare_all(row, got.value, want.value,
                   [&](const Tensor& a, const Tensor& b, size_t k) { return compare(a, b, (*bounds)[k]); });
       row.result = got.value;

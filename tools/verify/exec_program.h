@@ -40,8 +40,6 @@ class ExecProgram {
   std::vector<VerifyRow> run(const CallLine& call, const VerifyOptions& options);
 
  private:
-  std::vector<Bound> bounds_of(const std::string& function, const std::vector<Value>& args,
-                               const Value& want);
   Prepared& prepared(const EngineAt& at, const std::string& function, const VerifyOptions& options,
                      VerifyRow& row);
 
@@ -51,7 +49,6 @@ class ExecProgram {
   Module module_;
   Diagnostics diagnostics_;
   std::map<std::pair<std::string, std::string>, Prepared> prepared_;  // engine at its level, function
-  std::map<std::string, Prepared> unoptimised_;                       // function
 };
 
 }  // namespace relay::tools

@@ -161,6 +161,7 @@ std::string VerifyReport::text_of_file(size_t begin, size_t end) const {
     const ProgramReport& p = programs_[i];
     const std::string what = p.call.empty() ? "" : cat("  ", cut(p.call, kLongestCall), "\n");
     bool said = what.empty();
+    for (const std::string& note : p.notes) wrong += cat("    note: ", note, "\n");
     for (const VerifyRow& r : p.rows) {
       total.add(r.verdict());
       if (r.ok) continue;
@@ -187,6 +188,7 @@ std::string VerifyReport::text() const {
   if (programs_.size() == 1 && programs_[0].call.empty()) {
     const ProgramReport& p = programs_[0];
     std::string out = relay::tools::show(p.rows);
+    for (const std::string& note : p.notes) out += cat("note: ", note, "\n");
     if (!p.operators) return out;
     out += cat("\n", relay::tools::show(*p.operators));
     const bool whole = std::all_of(p.rows.begin(), p.rows.end(), [](const VerifyRow& r) { return r.ok; });
@@ -210,6 +212,7 @@ Json VerifyReport::json() const {
     if (!p.call.empty()) j["call"] = p.call;
     j["verdict"] = verdict_of(p);
     if (p.not_run != 0) j["exit_code"] = p.not_run;
+    if (!p.notes.empty()) j["notes"] = p.notes;
     j["engines"] = json_of(p.rows);
     if (p.operators) j["operators"] = json_of(*p.operators);
     programs.push_back(std::move(j));

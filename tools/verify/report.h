@@ -18,6 +18,7 @@ struct ProgramReport {
   std::string call;     // of an exec test: the line
   int not_run = 0;      // the exit code of what kept it from running; 0 if it ran
   std::vector<VerifyRow> rows = {};
+  std::vector<std::string> notes = {};  // sentences about the program itself
   std::optional<OperatorReport> operators = {};
 
   bool ok() const;  // nothing differs; also if it did not run

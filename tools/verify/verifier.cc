@@ -1,74 +1,55 @@
 #include "tools/verify/verifier.h"
 
-#include <algorithm>
-#include <cmath>
-#include <optional>
-
 #include "base/cat.h"
-#include "interp/machine.h"
+#include "passes/reference.h"
 #include "tools/stopwatch.h"
-#include "tools/tolerance.h"
 
 namespace relay::tools {
 namespace {
 
+std::string output_name(const Model& model, size_t i) {
+  return i < model.output_names.size() ? model.output_names[i] : cat("output ", i);
+}
+
 // The worst output of a run against the reference.
-void judge(VerifyRow& row, const std::vector<Tensor>& got, const std::vector<Tensor>& reference,
-           const std::vector<Bound>& bounds, const Model& model) {
+void judge(VerifyRow& row, const std::vector<Tensor>& got, const passes::Reference& reference,
+           const Model& model) {
   for (size_t i = 0; i < got.size(); ++i) {
-    // Compared in float64, so that the reference is not rounded.
-    const Tensor wide = got[i].dtype().is_float() ? got[i].converted(reference[i].dtype()) : got[i];
-    row.add(compare(wide, reference[i], bounds[i]),
-            i < model.output_names.size() ? model.output_names[i] : cat("output ", i), reference[i].shape());
+    row.add(reference.compare(i, got[i]), output_name(model, i), got[i].shape());
   }
 }
 
-// Another program rounds in its own ways, so it may be off by what is customary between runtimes, and by what this
-// network makes of roundings where that is more: a network that quantises turns one into a whole step.
-constexpr double kBetweenPrograms = 1e-4;  // of the largest magnitude
-
-VerifyRow judge_given(const data::NamedTensors& given, const std::vector<Tensor>& reference,
-                      const std::vector<Tensor>& plain, const std::vector<Bound>& bounds,
+VerifyRow judge_given(const data::NamedTensors& given, const passes::Reference& reference,
                       const Model& model) {
   VerifyRow row;
   row.engine = "expected";
-  if (given.size() != reference.size()) {
+  if (given.size() != reference.own.size()) {
     row.ok = false;
-    row.failed = cat("there are ", given.size(), " outputs where the model has ", reference.size());
+    row.failed = cat("there are ", given.size(), " outputs where the model has ", reference.own.size());
     return row;
   }
   std::vector<Tensor> got;
-  std::vector<Bound> wider = bounds;
   for (size_t i = 0; i < given.size(); ++i) {
-    const Tensor& t = given[i].value;
-    if (t.dtype() != plain[i].dtype() || t.shape() != plain[i].shape()) {
+    const Tensor &t = given[i].value, &own = reference.own[i];
+    if (t.dtype() != own.dtype() || t.shape() != own.shape()) {
       row.ok = false;
       row.failed = cat(given[i].name, " is ", t.dtype().name(), relay::show(t.shape()),
-                       " where the model gives ", plain[i].dtype().name(), relay::show(plain[i].shape()));
+                       " where the model gives ", own.dtype().name(), relay::show(own.shape()));
       return row;
     }
     got.push_back(t);
-    if (!t.dtype().is_float()) continue;
-    double magnitude = 0;
-    for (int64_t k = 0; k < t.size(); ++k) {
-      if (std::isfinite(reference[i].get(k))) magnitude = std::max(magnitude, std::fabs(reference[i].get(k)));
-    }
-    wider[i] = [bound = bounds[i], custom = kBetweenPrograms * magnitude](int64_t k) {
-      return std::max(bound(k), custom);
-    };
   }
-  judge(row, got, reference, wider, model);
+  judge(row, got, reference, model);
   return row;
 }
 
 }  // namespace
 
-Verifier::Verifier(const Model& model, const VerifyOptions& options, Session& session)
-    : model_(model), wide_(widened(model.module)), session_(session) {
+Verifier::Verifier(const Model& model, const std::vector<EngineAt>& engines, const VerifyOptions& options,
+                   Session& session)
+    : model_(model), session_(session) {
   Progress progress(session, "verify");
-  progress.step("preparing the unoptimised run");
-  plain_ = prepare_unoptimised(model.module, model.function, options.at(0));
-  for (const EngineAt& at : engines_at(options)) {
+  for (const EngineAt& at : engines) {
     progress.step(cat("preparing ", row_of(at).label()));
     const Stopwatch watch;
     Prepared p = at.engine->prepare(model.module, model.function, options.at(at.level));
@@ -78,25 +59,13 @@ Verifier::Verifier(const Model& model, const VerifyOptions& options, Session& se
 
 std::vector<VerifyRow> Verifier::run(const std::vector<Value>& args, const data::NamedTensors* given) {
   Progress progress(session_, "verify");
-  progress.step("the reference in float64");
-  std::vector<Value> wide_args;
-  for (const Value& v : args) wide_args.push_back(widened(v, wide_));
-  const std::vector<Tensor> reference = tensors_of(interp::Machine(wide_).call(model_.function, wide_args));
-
-  // The interpreter's own run takes the place of the unoptimised one if that failed.
-  std::optional<Outcome> base;
-  if (plain_.run) base = plain_.run(args);
-  if (!base || base->kind != Outcome::Kind::kValue) {
-    base = Outcome{Outcome::Kind::kValue, interp::Machine(model_.module).call(model_.function, args), {}};
+  progress.step("the reference, and what float32 does to it");
+  const passes::Reference reference = passes::reference_of(model_.module, model_.function, args);
+  notes_.clear();
+  for (size_t i = 0; i < reference.bounds.size(); ++i) {
+    if (const std::string note = reference.bounds[i].note(); !note.empty())
+      notes_.push_back(cat(output_name(model_, i), ": ", note));
   }
-  const std::vector<Tensor> base_tensors = tensors_of(base->value);
-  std::vector<Bound> bounds;
-  for (size_t i = 0; i < reference.size(); ++i) {
-    const bool exact = !reference[i].dtype().is_float();
-    bounds.push_back(exact ? Bound([](int64_t) { return 0.0; })
-                           : network_bound(reference[i], base_tensors[i]));
-  }
-
   std::vector<VerifyRow> rows;
   for (const Candidate& c : candidates_) {
     VerifyRow row = row_of(c.at);
@@ -114,7 +83,7 @@ std::vector<VerifyRow> Verifier::run(const std::vector<Value>& args, const data:
       // The first run touches its memory, which one of seconds does not feel.
       if (c.at.engine->compiles && row.seconds < 1) row.seconds = timed();
       if (outcome.kind == Outcome::Kind::kValue) {
-        judge(row, tensors_of(outcome.value), reference, bounds, model_);
+        judge(row, passes::tensors_of(outcome.value), reference, model_);
         row.result = outcome.value;
       } else {
         row.ok = false;
@@ -123,7 +92,7 @@ std::vector<VerifyRow> Verifier::run(const std::vector<Value>& args, const data:
     }
     rows.push_back(std::move(row));
   }
-  if (given) rows.push_back(judge_given(*given, reference, base_tensors, bounds, model_));
+  if (given) rows.push_back(judge_given(*given, reference, model_));
   return rows;
 }
 

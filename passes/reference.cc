@@ -1,0 +1,255 @@
+#include "passes/reference.h"
+
+#include <algorithm>
+#include <cmath>
+#include <random>
+
+#include "base/cat.h"
+#include "base/failure.h"
+#include "interp/machine.h"
+#include "op/apply.h"
+#include "passes/last_steps.h"
+#include "passes/runner.h"
+
+namespace relay::passes {
+namespace {
+
+bool same_shapes(const std::vector<Tensor>& a, const std::vector<Tensor>& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [](const Tensor& x, const Tensor& y) { return x.shape() == y.shape(); });
+}
+
+}  // namespace
+
+std::vector<Tensor> tensors_of(const Value& v) {
+  std::vector<Tensor> out;
+  std::vector<const Value*> pending{&v};
+  size_t parts = 0;
+  while (!pending.empty()) {
+    const Value* x = pending.back();
+    pending.pop_back();
+    if (++parts > kMostParts) {
+      throw Exhausted(
+          cat("the result has more than ", kMostParts,
+              " parts, counting what is shared each time: that is more than is shown or written"));
+    }
+    if (x->is_tensor()) {
+      out.push_back(x->tensor());
+      continue;
+    }
+    if (x->kind() == ValueKind::kClosure || x->kind() == ValueKind::kCallable) continue;
+    for (size_t i = x->fields().size(); i-- > 0;) pending.push_back(&x->fields()[i]);
+  }
+  return out;
+}
+
+Module widened(const Module& m) {
+  Diagnostics ignored;
+  Result<Module> wide = run_pipeline(m, "widen-floats", {}, ignored);
+  CHECK(wide.ok(), "a well-typed program must stay so in float64");
+  return *wide;
+}
+
+Value widened(const Value& v, const Module& wide) {
+  struct Open {  // whose fields are being widened
+    Value value;
+    std::vector<Value> fields = {};
+  };
+  const auto has_parts = [](const Value& x) {
+    return x.kind() == ValueKind::kTuple || x.kind() == ValueKind::kData;
+  };
+  const auto leaf = [](const Value& x) {
+    return x.is_tensor() && x.tensor().dtype() == kFloat32 ? Value(x.tensor().converted(kFloat64)) : x;
+  };
+  if (!has_parts(v)) return leaf(v);
+  std::vector<Open> open{{v}};  // a list is as deep as it is long
+  while (true) {
+    Open& top = open.back();
+    if (top.fields.size() < top.value.fields().size()) {
+      const Value next = top.value.fields()[top.fields.size()];
+      if (has_parts(next)) {
+        open.push_back({next});
+      } else {
+        top.fields.push_back(leaf(next));
+      }
+      continue;
+    }
+    Value done =
+        top.value.kind() == ValueKind::kTuple
+            ? Value::tuple(std::move(top.fields))
+            : Value::data(wide.constructor(static_cast<const Constructor*>(top.value.code())->name.text()),
+                          std::move(top.fields));
+    open.pop_back();
+    if (open.empty()) return done;
+    open.back().fields.push_back(std::move(done));
+  }
+}
+
+Bound ErrorBound::at_every_element() const {
+  return [allowed = bound](int64_t) { return allowed; };
+}
+
+std::string ErrorBound::note() const {
+  if (step > 0)
+    return cat("quantised: the bound in steps of the last quantised values, ", step, ", is ",
+               static_cast<int64_t>(bound / step));
+  if (quantised)
+    return cat("quantised: rounding to steps takes the interpreter ", error, " away from the float64 result");
+  if (!ill_conditioned) return "";
+  return cat("the program is ill-conditioned: on these inputs its own dtypes take the interpreter ", error,
+             " away from the float64 result, whose largest magnitude is ", magnitude);
+}
+
+// A step of an output in float32 is off by roundings of its own.
+constexpr double kPartOfStep = 1e-3;
+
+// Honest kernels of the networks that we know stay below 1e-5 (float32) and 2e-3 (bfloat16) of the largest magnitude,
+// and what users notice begins at 1e-3 and 1e-2.
+double cap_of(DType dtype) { return dtype.bits < 32 ? 1e-2 : 1e-3; }
+
+double error_of(const Tensor& exact, const Tensor& got) {
+  double error = 0;
+  if (!got.dtype().is_float()) return error;
+  for (int64_t i = 0; i < exact.size(); ++i) {
+    const double want = exact.get(i), have = got.get(i);
+    if (std::isfinite(want) && std::isfinite(have)) error = std::max(error, std::fabs(have - want));
+  }
+  return error;
+}
+
+ErrorBound error_bound(const Tensor& exact, DType dtype, double error, Quantised quantised) {
+  ErrorBound out{.error = error, .step = quantised.step, .quantised = quantised.any};
+  if (!dtype.is_float()) return out;
+  for (int64_t i = 0; i < exact.size(); ++i) {
+    if (std::isfinite(exact.get(i))) out.magnitude = std::max(out.magnitude, std::fabs(exact.get(i)));
+  }
+  out.bound = 4 * std::max(error, dtype.unit_roundoff() * out.magnitude);
+  if (out.step > 0) {  // a number that lies between two steps may become either of them
+    out.bound = out.step * (std::max(1.0, std::ceil(out.bound / out.step)) + kPartOfStep);
+  }
+  if (out.quantised) return out;
+  const double cap = cap_of(dtype) * out.magnitude;
+  out.ill_conditioned = error > cap;
+  if (!out.ill_conditioned) out.bound = std::min(out.bound, cap);
+  return out;
+}
+
+Comparison Reference::compare(size_t i, const Tensor& got) const {
+  const Bound bound = bounds[i].at_every_element();
+  if (got.dtype() != own[i].dtype()) return relay::compare(got, own[i], bound);  // which says so
+  // In float64, so that the reference is not rounded.
+  const Tensor wide = got.dtype().is_float() ? got.converted(exact[i].dtype()) : got;
+  return relay::compare(wide, exact[i], bound);
+}
+
+namespace {
+
+// Runs of the interpreter in the program's own dtypes: every result is rounded to its dtype, and sums are added up
+// in float32.
+class OwnRuns {
+ public:
+  OwnRuns(const Module& m, std::string_view function, std::span<const Value> args)
+      : m_(m), function_(function), args_(args) {}
+
+  std::vector<Tensor> plain() {
+    return run([this](const op::OpDef& def, std::span<const Value> args, const Attrs& attrs) {
+      quantises_ |= def.name == "qnn.quantize" || def.name == "qnn.requantize";
+      return op::evaluate(m_.context(), def, args, attrs, op::Sums::kSingle);
+    });
+  }
+  // Was anything rounded to few steps?
+  bool quantises() const { return quantises_; }
+
+  // As another honest engine may do it: a result that is not exact has its neighbour in the place of some elements.
+  std::vector<Tensor> disturbed(uint32_t seed) {
+    std::minstd_rand random(seed);
+    return run([&, this](const op::OpDef& def, std::span<const Value> args, const Attrs& attrs) {
+      const Value made = op::evaluate(m_.context(), def, args, attrs, op::Sums::kSingle);
+      if (def.tolerance.kind == op::Tolerance::Kind::kExact || !made.is_tensor()) return made;
+      if (!made.tensor().dtype().is_float()) return made;
+      Tensor t = made.tensor().copy();
+      for (int64_t i = 0; i < t.size(); ++i) {
+        const int step = static_cast<int>(random() % 3) - 1;
+        t.set(i, t.get(i) + step * spacing(t.dtype(), t.get(i)));
+      }
+      return Value(t);
+    });
+  }
+
+ private:
+  template <class Evaluate>
+  std::vector<Tensor> run(const Evaluate& evaluate) {
+    interp::Options options;
+    options.run_operator = [&](const op::OpDef& def, std::span<const Value> args,
+                               const Attrs& attrs) -> std::optional<Value> {
+      return evaluate(def, args, attrs);
+    };
+    return tensors_of(interp::Machine(m_, options).call(function_, {args_.begin(), args_.end()}));
+  }
+
+  const Module& m_;
+  std::string_view function_;
+  std::span<const Value> args_;
+  bool quantises_ = false;
+};
+
+// An output of one element may be right by luck. The largest of so many errors is not.
+constexpr int64_t kFewestErrors = 8;
+// Another program's functions are right to some ULP, and not the interpreter's to a half.
+constexpr int kRunsOfAny = 1;
+// Where a number is rounded to few steps, an error of one ULP sometimes becomes a whole step.
+constexpr int kRunsOfQuantised = 4;
+
+int disturbed_runs(const std::vector<Tensor>& outputs, bool quantises) {
+  int64_t fewest = kFewestErrors;
+  for (const Tensor& t : outputs) {
+    if (t.dtype().is_float() && t.size() > 0) fewest = std::min(fewest, t.size());
+  }
+  const auto runs = static_cast<int>((kFewestErrors + fewest - 1) / fewest) - 1;
+  return std::max(runs, quantises ? kRunsOfQuantised : kRunsOfAny);
+}
+
+}  // namespace
+
+Reference reference_of(const Module& m, std::string_view function, std::span<const Value> args) {
+  Reference out;
+  const Module wide = widened(m);
+  std::vector<Value> wide_args;
+  for (const Value& v : args) wide_args.push_back(widened(v, wide));
+  // Where the program traps only in float64, `exact` stays empty, and so differs from `own`.
+  try {
+    out.exact = tensors_of(interp::Machine(wide).call(function, wide_args));
+  } catch (const Trap&) {
+  }
+  OwnRuns runs(m, function, args);
+  out.own = runs.plain();
+  bool other_way = false;
+  if (!same_shapes(out.own, out.exact)) {
+    // Rounding took another way through the program, so the float64 result says nothing about this one.
+    out.exact = tensors_of(interp::Machine(m).call(function, {args.begin(), args.end()}));
+    if (!same_shapes(out.own, out.exact)) out.own = out.exact;
+    other_way = true;
+  }
+  std::vector<double> errors;
+  for (size_t i = 0; i < out.own.size(); ++i) errors.push_back(error_of(out.exact[i], out.own[i]));
+  for (int run = disturbed_runs(out.own, runs.quantises()); run > 0; --run) {
+    try {
+      const std::vector<Tensor> other = runs.disturbed(static_cast<uint32_t>(run));
+      if (!same_shapes(other, out.exact)) continue;
+      for (size_t i = 0; i < errors.size(); ++i)
+        errors[i] = std::max(errors[i], error_of(out.exact[i], other[i]));
+    } catch (const Trap&) {
+      // A disturbance took another way through the program: it says nothing about this one.
+    }
+  }
+  const std::vector<double> steps =
+      runs.quantises() ? last_steps(m, function, out.own.size()) : std::vector<double>(out.own.size());
+  for (size_t i = 0; i < out.own.size(); ++i) {
+    out.bounds.push_back(
+        error_bound(out.exact[i], out.own[i].dtype(), errors[i], {runs.quantises(), steps[i]}));
+    out.bounds.back().ill_conditioned |= other_way;
+  }
+  return out;
+}
+
+}  // namespace relay::passes

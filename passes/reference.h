@@ -1,0 +1,73 @@
+// Reference: what a program's result should be, and how far an engine may be from it (docs/semantics.md, "How far an
+// engine may be away").
+//
+// The result should be what the interpreter computes in float64. An honest engine computes in float32, so it may be as
+// far away as float32 takes the interpreter itself, times a small factor. No compiled engine has a say in its own bound.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ir/module.h"
+#include "runtime/compare.h"
+#include "runtime/value.h"
+
+namespace relay::passes {
+
+// The tensors of a value, tuples and data values taken apart, in order. Values may share parts, and so be larger than any
+// memory: throws Exhausted if there are more than `kMostParts` parts.
+inline constexpr size_t kMostParts = size_t{1} << 20;
+std::vector<Tensor> tensors_of(const Value& v);
+
+// The module with float64 in the place of float32, and an argument for that module; functions and references stay.
+Module widened(const Module& m);
+Value widened(const Value& v, const Module& wide);
+
+// How far one output of a whole program may be from the float64 result, at every element.
+struct ErrorBound {
+  double bound = 0;      // 0 for outputs that are no floats
+  double error = 0;      // E: the largest error of the interpreter in the program's own dtypes
+  double magnitude = 0;  // M: the largest magnitude of the output
+  double step =
+      0;  // between two values of the last quantised layer; 0 if there is none. `bound` is whole steps.
+  bool quantised =
+      false;  // on the way to it numbers are rounded to steps, so that E is large; `bound` is not capped
+  // E alone is above the cap, so float32 cannot compute this output well; `bound` is then not capped.
+  bool ill_conditioned = false;
+
+  Bound at_every_element() const;
+  // What a report says beside the bound: how many steps it is, or that the program is ill-conditioned. Empty for others.
+  std::string note() const;
+};
+
+// The share of M above which no bound is, unless the output is ill-conditioned or quantised.
+double cap_of(DType dtype);
+
+// The largest difference of two results, where both are finite.
+double error_of(const Tensor& exact, const Tensor& got);
+
+// How a program rounds to steps.
+struct Quantised {
+  bool any = false;
+  double step = 0;  // of the output's last quantised values; 0 if the output is something else
+};
+
+// The bound 4 max(E, u M), capped. `exact` is the output in float64, `dtype` that of the program, `error` is E.
+ErrorBound error_bound(const Tensor& exact, DType dtype, double error, Quantised quantised = {});
+
+struct Reference {
+  std::vector<Tensor> exact;       // the tensors of the result, floats in float64
+  std::vector<Tensor> own;         // the same in the program's dtypes, every sum in float32
+  std::vector<ErrorBound> bounds;  // one each
+
+  // `got` is tensor i of an engine's result.
+  Comparison compare(size_t i, const Tensor& got) const;
+};
+
+// Runs `function` of a checked module on the interpreter: in float64, in the program's own dtypes, and with disturbed
+// results where one run says little about honest errors. Throws what the interpreter throws: Trap, Exhausted.
+Reference reference_of(const Module& m, std::string_view function, std::span<const Value> args);
+
+}  // namespace relay::passes

@@ -1,0 +1,132 @@
+#include "passes/reference.h"
+
+#include <gtest/gtest.h>
+
+#include "ir/text/parser.h"
+#include "op/operators.h"
+#include "typecheck/check.h"
+
+namespace relay::passes {
+namespace {
+
+Module checked(std::string_view text) {
+  Diagnostics diagnostics;
+  ParseOptions options;
+  Result<Module> m = parse("m.relay", std::string(text), diagnostics, op::operators(), options);
+  Result<Module> out = m ? typecheck::check(*m, diagnostics) : Result<Module>(kReported);
+  EXPECT_TRUE(out.ok()) << diagnostics.render(options.into.context().sources());
+  return *out;
+}
+
+Tensor vector(DType dtype, std::vector<double> values) {
+  Tensor t(dtype, {static_cast<int64_t>(values.size())});
+  for (size_t i = 0; i < values.size(); ++i) t.set(static_cast<int64_t>(i), values[i]);
+  return t;
+}
+
+constexpr double kUnit = 0x1p-24;  // u of float32
+
+TEST(ErrorBound, IsFourTimesTheErrorOfFloat32) {
+  const ErrorBound b = error_bound(vector(kFloat64, {1, 2}), kFloat32, 0x1p-20);
+  EXPECT_EQ(b.error, 0x1p-20);
+  EXPECT_EQ(b.magnitude, 2);
+  EXPECT_EQ(b.bound, 4 * 0x1p-20);
+  EXPECT_FALSE(b.ill_conditioned);
+  EXPECT_EQ(b.note(), "");
+}
+
+TEST(ErrorBound, IsNeverBelowFourRoundings) {
+  EXPECT_EQ(error_bound(vector(kFloat64, {8}), kFloat32, 0).bound, 4 * kUnit * 8);
+}
+
+TEST(ErrorBound, IsCappedWhereFloat32IsGoodEnough) {
+  const ErrorBound b = error_bound(vector(kFloat64, {1}), kFloat32, 0x1p-11);
+  EXPECT_EQ(b.bound, 1e-3);
+  EXPECT_FALSE(b.ill_conditioned);
+  EXPECT_EQ(error_bound(vector(kFloat16, {1}), kFloat16, 0x1p-7).bound, 1e-2);
+}
+
+TEST(ErrorBound, SaysWhatFloat32CannotCompute) {
+  const ErrorBound b = error_bound(vector(kFloat64, {1}), kFloat32, 0.25);
+  EXPECT_EQ(b.bound, 1);
+  EXPECT_TRUE(b.ill_conditioned);
+  EXPECT_NE(b.note().find("0.25 away"), std::string::npos) << b.note();
+}
+
+TEST(ErrorBound, OfIntegersIsZero) { EXPECT_EQ(error_bound(vector(kInt32, {7}), kInt32, 0).bound, 0); }
+
+TEST(ErrorBound, OfDequantisedValuesIsWholeSteps) {
+  const Tensor y = vector(kFloat64, {4});
+  EXPECT_NEAR(error_bound(y, kFloat32, 0, {true, 0.5}).bound, 0.5, 1e-3);
+  const ErrorBound b = error_bound(y, kFloat32, 0.3, {true, 0.5});
+  EXPECT_NEAR(b.bound, 1.5, 1e-3);
+  EXPECT_EQ(b.note(), "quantised: the bound in steps of the last quantised values, 0.5, is 3");
+  EXPECT_FALSE(b.ill_conditioned);
+}
+
+TEST(ErrorBound, BehindQuantisedValuesIsNotCapped) {
+  const ErrorBound b = error_bound(vector(kFloat64, {1}), kFloat32, 0.1, {true, 0});
+  EXPECT_EQ(b.bound, 0.4);
+  EXPECT_EQ(b.note(), "quantised: rounding to steps takes the interpreter 0.1 away from the float64 result");
+}
+
+// 2^24 and 2^24 + 1 are one number in float32: a running sum of ones stops there.
+TEST(Reference, SumsOneTermAfterTheOtherInFloat32) {
+  const Module m = checked(
+      "def @main(%x: Tensor[(1), float32]) { sum(concatenate((%x, ones(shape=[100], dtype=\"float32\")))) }");
+  const std::vector<Value> args{Value(vector(kFloat32, {0x1p24}))};
+  const Reference r = reference_of(m, "main", args);
+  EXPECT_EQ(r.exact[0].get(0), 0x1p24 + 100);
+  EXPECT_EQ(r.own[0].get(0), 0x1p24);
+  EXPECT_GE(r.bounds[0].error, 100);
+}
+
+// One element in one order may be right by luck: the error of 8 runs is not.
+TEST(Reference, MeasuresASingleElementMoreThanOnce) {
+  const Module m = checked("def @main(%x: Tensor[(64), float32]) { sum(tanh(%x)) }");
+  std::vector<double> x;
+  for (int i = 0; i < 64; ++i) x.push_back(0.0625 * (i % 2 == 0 ? i : -i));
+  const std::vector<Value> args{Value(vector(kFloat32, x))};
+  const Reference r = reference_of(m, "main", args);
+  EXPECT_GE(r.bounds[0].error, error_of(r.exact[0], r.own[0]));
+  EXPECT_GT(r.bounds[0].error, 0);
+  EXPECT_LT(r.bounds[0].error, 1e-5);
+}
+
+TEST(Reference, CountsStepsOfTheLastQuantisedValues) {
+  const Module m = checked(
+      "def @main(%x: Tensor[(8), float32]) {"
+      "  reshape(qnn.dequantize(qnn.quantize(%x, 0.25f, 0, out_dtype=\"int8\"), 0.25f, 0), newshape=[2, 4]) "
+      "}");
+  const std::vector<Value> args{Value(vector(kFloat32, {0, 1, 2, 3, 4, 5, 6, 7}))};
+  const Reference r = reference_of(m, "main", args);
+  EXPECT_EQ(r.bounds[0].step, 0.25);
+  EXPECT_EQ(r.bounds[0].note(), "quantised: the bound in steps of the last quantised values, 0.25, is 1");
+  const Module scaled = checked(
+      "def @main(%x: Tensor[(8), float32]) {"
+      "  exp(qnn.dequantize(qnn.quantize(%x, 0.25f, 0, out_dtype=\"int8\"), 0.25f, 0)) }");
+  EXPECT_EQ(reference_of(scaled, "main", args).bounds[0].step, 0) << "exp changes the size of steps";
+}
+
+TEST(Reference, ComparesInFloat64) {
+  const Module m = checked("def @main(%x: Tensor[(1), float32]) { exp(%x) }");
+  const std::vector<Value> args{Value(vector(kFloat32, {1}))};
+  const Reference r = reference_of(m, "main", args);
+  EXPECT_TRUE(r.compare(0, vector(kFloat32, {2.7182817459106445})).ok);
+  EXPECT_FALSE(r.compare(0, vector(kFloat32, {2.7193})).ok);
+  EXPECT_FALSE(r.compare(0, vector(kFloat64, {2.7182817459106445})).ok) << "another dtype";
+}
+
+// In float32 the 3 is lost beside 2^27, so that the shape of the result is another one.
+TEST(Reference, SaysThatRoundingChangesTheShape) {
+  const Module m =
+      checked("def @main(%x: float32) { arange(0f, subtract(add(%x, 134217728f), 134217728f), 1f) }");
+  const Reference r = reference_of(m, "main", std::vector<Value>{Value(Tensor::scalar(kFloat32, 3))});
+  ASSERT_EQ(r.own.size(), 1u);
+  EXPECT_EQ(r.own[0].shape(), Shape{0});
+  EXPECT_EQ(r.exact[0].shape(), Shape{0});
+  EXPECT_TRUE(r.bounds[0].ill_conditioned);
+}
+
+}  // namespace
+}  // namespace relay::passes
