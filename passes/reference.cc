@@ -139,7 +139,9 @@ Comparison Reference::compare(size_t i, const Tensor& got) const {
   if (got.dtype() != own[i].dtype()) return relay::compare(got, own[i], bound);  // which says so
   // In float64, so that the reference is not rounded.
   const Tensor wide = got.dtype().is_float() ? got.converted(exact[i].dtype()) : got;
-  return relay::compare(wide, exact[i], bound);
+  Comparison out = relay::compare(wide, exact[i], bound);
+  if (out.worst >= 0 && out.error > 0) out.ulps = out.error / spacing(got.dtype(), out.want);
+  return out;
 }
 
 namespace {

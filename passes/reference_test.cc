@@ -113,6 +113,7 @@ TEST(Reference, ComparesInFloat64) {
   const std::vector<Value> args{Value(vector(kFloat32, {1}))};
   const Reference r = reference_of(m, "main", args);
   EXPECT_TRUE(r.compare(0, vector(kFloat32, {2.7182817459106445})).ok);
+  EXPECT_LT(r.compare(0, vector(kFloat32, {2.7182817459106445})).ulps, 1) << "of the program's dtype";
   EXPECT_FALSE(r.compare(0, vector(kFloat32, {2.7193})).ok);
   EXPECT_FALSE(r.compare(0, vector(kFloat64, {2.7182817459106445})).ok) << "another dtype";
 }
