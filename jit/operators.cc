@@ -69,20 +69,21 @@ kernel::schedule::CpuOptions schedule_options(const Options& options) {
 
 }  // namespace
 
-Module prepare(const Module& checked, const Options& options) {
+Prepared prepare(const Module& checked, const Options& options) {
   passes::RunnerOptions run;
   run.target = schedule_options(options);
-  const auto after = [&](const std::string& pipeline) {
-    Diagnostics refused;  // what this machine does instead is the same
+  const auto after = [&](const std::string& pipeline, Diagnostics& refused) {
     Result<Module> done = passes::run_pipeline(checked, pipeline, run, refused);
     for (const Diagnostic& d : refused.all()) CHECK(!d.slug().starts_with("pass-"), d.message());
     return done;
   };
-  if (const Result<Module> lowered = after(passes::default_pipeline(options.compile.opt_level)))
-    return *lowered;
+  Prepared out;
+  if (const Result<Module> lowered = after(passes::default_pipeline(options.compile.opt_level), out.refusal))
+    return {*lowered};
   // `lower` would have made the checks of kernels explicit.
-  const Result<Module> expanded = after("simplify-inference,expand-operators");
-  return passes::with_explicit_checks(expanded ? *expanded : checked);
+  const Result<Module> expanded = after("simplify-inference,expand-operators", out.refusal);
+  out.module = passes::with_explicit_checks(expanded ? *expanded : checked);
+  return out;
 }
 
 struct CompiledOperators::Operator {
@@ -144,7 +145,11 @@ std::vector<Tensor> CompiledOperators::run(const kernel::Kernel& k, std::span<co
 
 std::optional<Value> CompiledOperators::call(const op::OpDef& def, std::span<const Value> args,
                                              const Attrs& attrs) {
-  const bool lowered = def.lower && !def.view && def.effects != op::Effects::kEffect;
+  if (def.view) {
+    ++view_calls_;
+    return std::nullopt;
+  }
+  const bool lowered = def.lower && def.effects != op::Effects::kEffect;
   if (!lowered || !std::all_of(args.begin(), args.end(), is_data)) {
     ++interpreted_calls_;
     return std::nullopt;

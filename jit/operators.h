@@ -2,8 +2,8 @@
 //
 // The machine decides what is evaluated and when, so the whole language is there. What it would compute by an operator's
 // definition is computed by compiled code instead: the module's kernels, compiled before the run, and operator calls
-// that no kernel holds, compiled when they are met first with these shapes. What has no lowering (or is only another
-// shape for the same elements) is evaluated as it is defined.
+// that no kernel holds, compiled when they are met first with these shapes. A view, another shape for the same elements, has
+// no code: the machine makes it. An operator without a lowering is evaluated as it is defined, and counted.
 #pragma once
 
 #include <list>
@@ -28,9 +28,13 @@ struct Options {
   unsigned threads = 1;
 };
 
-// The module for the machine: optimised and lowered as for other engines, as far as it can be. A program that the
-// lowering refuses keeps its operator calls.
-Module prepare(const Module& checked, const Options& options);
+// The module for the machine: optimised and lowered as for other engines. A program that the lowering refuses keeps its
+// operator calls, which are compiled one by one; `refusal` says why.
+struct Prepared {
+  Module module;
+  Diagnostics refusal = {};
+};
+Prepared prepare(const Module& checked, const Options& options);
 
 class CompiledOperators {
  public:
@@ -43,8 +47,9 @@ class CompiledOperators {
   // Makes a machine compute with this; it must not outlive it.
   void use_in(interp::Options& machine);
 
-  // Operator calls that were compiled, and that were left to their definitions.
+  // Operator calls outside of kernels, of all runs: on compiled code, views of their arguments, and on their definitions.
   size_t compiled_calls() const { return compiled_calls_; }
+  size_t view_calls() const { return view_calls_; }
   size_t interpreted_calls() const { return interpreted_calls_; }
 
  private:
@@ -71,7 +76,7 @@ class CompiledOperators {
   std::unordered_map<const kernel::Kernel*, Known> known_;
   Operators operators_;  // the last used first
   std::unordered_multimap<uint64_t, Operators::iterator> found_;
-  size_t compiled_calls_ = 0, interpreted_calls_ = 0;
+  size_t compiled_calls_ = 0, view_calls_ = 0, interpreted_calls_ = 0;
 };
 
 }  // namespace relay::jit

@@ -54,16 +54,22 @@ Prepared prepare_jit(const Module& m, std::string_view function, const EngineOpt
     return {{}, wrong};
   run.compile.opt_level = options.opt_level;
   run.threads = static_cast<unsigned>(options.threads);
-  const Module prepared = jit::prepare(with_entry(m, function), run);
+  const jit::Prepared prepared = jit::prepare(with_entry(m, function), run);
   Diagnostics diagnostics;
-  auto made = jit::CompiledOperators::create(prepared, run, diagnostics);
+  auto made = jit::CompiledOperators::create(prepared.module, run, diagnostics);
   if (!made) throw CannotPrepare(diagnostics);
   std::shared_ptr<jit::CompiledOperators> operators = std::move(*made);
-  return {[prepared, operators, limits = options.limits](const std::vector<Value>& args) {
+  Prepared out;
+  out.refusal = prepared.refusal;
+  out.run = [m = prepared.module, operators, limits = options.limits](const std::vector<Value>& args) {
     interp::Options machine{limits};
     operators->use_in(machine);
-    return outcome_of([&] { return interp::Machine(prepared, machine).call("main", args); });
-  }};
+    const size_t before = operators->interpreted_calls();
+    Outcome outcome = outcome_of([&] { return interp::Machine(m, machine).call("main", args); });
+    outcome.interpreted_calls = operators->interpreted_calls() - before;
+    return outcome;
+  };
+  return out;
 }
 
 // --- graph ------------------------------------------------------------------------------------------------------

@@ -33,6 +33,8 @@ struct Outcome {
   Value value = {};
   std::string message = {};  // of a trap, or the limit
   Span at = {};              // of a trap: the expression, where the engine knows it
+  // Operator calls that an engine which compiles evaluated by their definitions instead.
+  size_t interpreted_calls = 0;
 };
 
 // What the run gives, or how it failed.
@@ -42,7 +44,8 @@ Outcome outcome_of(const std::function<Value()>& run);
 struct Prepared {
   std::function<Outcome(const std::vector<Value>& args)> run;  // null if it is skipped
   std::string skipped = {};                                    // why
-  Diagnostics refusal = {};  // the same in full, where a pass refused the program
+  // The same in full, where a pass refused the program. With `run`: why the engine runs it in a weaker form.
+  Diagnostics refusal = {};
   // Of the graph runtime: its steps can be observed, and run one by one. Null for other engines.
   std::shared_ptr<graph_runtime::Executor> executor = {};
 };

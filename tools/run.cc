@@ -131,7 +131,15 @@ Outcome execute(const Options& o, Model& model, const Engine& engine, const std:
     s.fail(kUnsupported, cat("engine `", engine.name, "` cannot run this program: ", p.skipped));
     return {Outcome::Kind::kExhausted, {}, {}};
   }
-  return o.to.empty() && o.dump.empty() ? p.run(args) : run_steps(o, model, engine, p, args, s);
+  if (!p.refusal.all().empty())
+    s.say(cat("relay: engine `", engine.name,
+              "` compiles operators one by one: ", p.refusal.all().front().message(), "\n"));
+  const Outcome outcome =
+      o.to.empty() && o.dump.empty() ? p.run(args) : run_steps(o, model, engine, p, args, s);
+  if (outcome.interpreted_calls > 0)
+    s.say(cat("relay: engine `", engine.name, "` interpreted ", outcome.interpreted_calls,
+              " operator calls, for which it has no code\n"));
+  return outcome;
 }
 
 void show_outputs(const Options& o, const Model& model, const Value& result, const Session& s) {

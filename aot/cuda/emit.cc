@@ -80,9 +80,13 @@ class Emitter {
     std::map<uint64_t, uint64_t> places;  // on the device, by that in the file
     for (size_t i = 0; i < plan_.constants.size(); ++i) {
       const uint64_t bytes = plan_.constants[i].bytes();
+      if (bytes == 0) {  // it lies in the file where another constant begins
+        constants_.push_back(0);
+        continue;
+      }
       const auto [it, fresh] = places.emplace(layout_.offsets[i], device_weights_);
       constants_.push_back(it->second);
-      if (!fresh || bytes == 0) continue;
+      if (!fresh) continue;
       weights_.push_back({layout_.offsets[i], bytes, device_weights_});
       device_weights_ += aligned(bytes);
     }

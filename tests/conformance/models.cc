@@ -54,40 +54,50 @@ void compare(const std::string& name, const Tensor& got, const Tensor& want, con
 
 }  // namespace
 
-Verdict run_model(const std::string& model, const std::string& inputs, const std::string& outputs,
-                  const frontend::ImportOptions& options, const Bounds& bounds) {
-  const Module empty;
+std::optional<ModelTest> load_test(const std::string& model, const std::string& inputs,
+                                   const std::string& outputs, const Module& empty,
+                                   const frontend::ImportOptions& options, Verdict& why) {
   Diagnostics diagnostics;
   const auto said = [&]() {
     return diagnostics.all().empty() ? std::string("nothing") : diagnostics.all().front().message();
   };
   const Result<Module> imported = frontend::import_onnx(model, empty, options, diagnostics);
   if (!imported) {
-    if (frontend::import_failure(diagnostics) == frontend::ImportFailure::kUnsupported) {
-      return {Verdict::Kind::kSkip, said(), 0, 0};
-    }
-    return fail(cat("import: ", said()));
+    const bool unsupported = frontend::import_failure(diagnostics) == frontend::ImportFailure::kUnsupported;
+    why = unsupported ? Verdict{Verdict::Kind::kSkip, said(), 0, 0} : fail(cat("import: ", said()));
+    return std::nullopt;
   }
   const Result<Module> checked = typecheck::check(*imported, diagnostics);
-  if (!checked) return fail(cat("type check: ", said()));
-
+  if (!checked) {
+    why = fail(cat("type check: ", said()));
+    return std::nullopt;
+  }
   const Fn& main = *checked->function("main");
-  const std::vector<std::string> input_names = names_of(main, "input_names"),
-                                 output_names = names_of(main, "output_names");
   const Result<data::NamedTensors> args =
-      data::read_named(inputs, input_names, data::Role::kInput, {}, diagnostics);
-  const Result<data::NamedTensors> want =
-      data::read_named(outputs, output_names, data::Role::kOutput, {}, diagnostics);
-  if (!args || !want) return {Verdict::Kind::kSkip, said(), 0, 0};
-  std::vector<Value> values;
-  for (const data::NamedTensor& t : *args) values.emplace_back(t.value);
+      data::read_named(inputs, names_of(main, "input_names"), data::Role::kInput, {}, diagnostics);
+  Result<data::NamedTensors> want =
+      data::read_named(outputs, names_of(main, "output_names"), data::Role::kOutput, {}, diagnostics);
+  if (!args || !want) {
+    why = {Verdict::Kind::kSkip, said(), 0, 0};
+    return std::nullopt;
+  }
+  ModelTest out{*checked, {}, std::move(*want)};
+  for (const data::NamedTensor& t : *args) out.args.emplace_back(t.value);
+  return out;
+}
+
+Verdict run_model(const std::string& model, const std::string& inputs, const std::string& outputs,
+                  const frontend::ImportOptions& options, const Bounds& bounds) {
   Verdict out;
+  const std::optional<ModelTest> test = load_test(model, inputs, outputs, Module(), options, out);
+  if (!test) return out;
   try {
-    const Value result = interp::Machine(*checked).call("main", values);
+    const Value result = interp::Machine(test->module).call("main", test->args);
     const std::vector<Tensor> got = op::flatten(std::span<const Value>(&result, 1));
-    if (got.size() != want->size()) return fail(cat("it gives ", got.size(), " outputs, not ", want->size()));
+    if (got.size() != test->want.size())
+      return fail(cat("it gives ", got.size(), " outputs, not ", test->want.size()));
     for (size_t i = 0; i < got.size() && out.kind == Verdict::Kind::kPass; ++i) {
-      compare(output_names[i], got[i], (*want)[i].value, bounds, out);
+      compare(test->want[i].name, got[i], test->want[i].value, bounds, out);
     }
   } catch (const Trap& trap) {
     return fail(cat("trap: ", trap.what()));

@@ -20,13 +20,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kSuites = "/usr/share/libonnx-testdata/data";
-constexpr const char* kList = "tests/conformance/passes.txt";
 bool update = false;
 
 std::set<std::string> listed() {
   std::set<std::string> out;
-  std::ifstream in(kList);
+  std::ifstream in(kNodeTestsList);
   for (std::string line; std::getline(in, line);) {
     if (!line.empty() && line[0] != '#') out.insert(line);
   }
@@ -43,10 +41,10 @@ std::string kind_of(std::string reason) {
 }
 
 TEST(OnnxNodeTests, PassAsListed) {
-  if (!fs::exists(kSuites)) GTEST_SKIP() << "no test data of ONNX: install libonnx-testdata";
+  if (!fs::exists(kNodeTests)) GTEST_SKIP() << "no test data of ONNX: install libonnx-testdata";
   std::vector<std::string> cases;
   for (const char* suite : {"node", "simple", "pytorch-converted", "pytorch-operator"}) {
-    for (const auto& entry : fs::directory_iterator(fs::path(kSuites) / suite)) {
+    for (const auto& entry : fs::directory_iterator(fs::path(kNodeTests) / suite)) {
       cases.push_back(cat(suite, "/", entry.path().filename().string()));
     }
   }
@@ -56,7 +54,7 @@ TEST(OnnxNodeTests, PassAsListed) {
   std::map<std::string, int> skips;
   std::map<std::string, std::string> failures;
   for (const std::string& name : cases) {
-    const std::string folder = cat(kSuites, "/", name), data = folder + "/test_data_set_0";
+    const std::string folder = cat(kNodeTests, "/", name), data = folder + "/test_data_set_0";
     if (!fs::exists(folder + "/model.onnx")) continue;
     const Verdict v = run_model(folder + "/model.onnx", data, data, {}, {2e-6, 1e-3});
     if (v.kind == Verdict::Kind::kPass) passed.insert(name);
@@ -75,7 +73,7 @@ TEST(OnnxNodeTests, PassAsListed) {
     std::string text = "# Node tests of ONNX that pass; see node_test.cc.\n";
     for (const std::string& name : passed) text += name + "\n";
     const char* workspace = std::getenv("BUILD_WORKSPACE_DIRECTORY");
-    EXPECT_EQ(write_file_atomically(cat(workspace ? workspace : ".", "/", kList), text), "");
+    EXPECT_EQ(write_file_atomically(cat(workspace ? workspace : ".", "/", kNodeTestsList), text), "");
     return;
   }
   for (const std::string& name : expected) {

@@ -2,18 +2,20 @@
 //
 // Each call line is a test of its own: first the interpreter against the expected result, then every other engine
 // against the interpreter, within the operator's tolerance. An engine may skip what its users are told that it is not for
-// (may_skip); skips are printed.
+// (tests/support/engine_skips.h); skips are printed. How many calls of each file an engine skips is in skips.txt.
 // `relay verify tests/exec` is the same at every opt level.
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <map>
 #include <memory>
 #include <set>
 #include <sstream>
 
+#include "tests/support/engine_skips.h"
 #include "tools/test_files/test_file.h"
 #include "tools/verify/exec_program.h"
 
@@ -37,15 +39,6 @@ tools::VerifyOptions options() {
   return out;
 }
 
-// The engine for static dataflow of known shapes skips other programs. The others skip nothing.
-bool may_skip(const std::string& engine, const std::string& slug) {
-  static const std::map<std::string, std::set<std::string>> kReasons = {
-      {"graph", {"not-static-dataflow", "dynamic-shape"}},
-  };
-  const auto reasons = kReasons.find(engine);
-  return reasons != kReasons.end() && reasons->second.contains(slug);
-}
-
 // Once for each function, however many calls it has.
 void print_skip(const std::string& path, const std::string& function, const tools::VerifyRow& row) {
   static std::set<std::string> printed;
@@ -54,19 +47,58 @@ void print_skip(const std::string& path, const std::string& function, const tool
               row.skipped.c_str());
 }
 
+// How many calls of a file each engine skips, by "graph tests/exec/lang/if.relay".
+using Skips = std::map<std::string, size_t>;
+
+// Lines like "graph tests/exec/lang/if.relay 3".
+const Skips& listed_skips() {
+  static const Skips all = [] {
+    Skips out;
+    std::ifstream in("tests/exec/skips.txt");
+    std::string engine, path;
+    for (size_t count; in >> engine >> path >> count;) out[engine + " " + path] = count;
+    return out;
+  }();
+  return all;
+}
+
+// Counts the skips of one file, and compares as soon as all of its calls have run.
+void count_skips(const std::string& path, const std::vector<tools::VerifyRow>& rows) {
+  struct Counted {
+    size_t calls = 0;
+    std::map<std::string, size_t> skips;  // also of engines that skip nothing
+  };
+  static std::map<std::string, Counted> all;
+  Counted& file = all[path];
+  ++file.calls;
+  for (const tools::VerifyRow& row : rows) file.skips[row.engine] += !row.skipped.empty();
+  if (file.calls < program_of(path).calls().size()) return;
+  for (const auto& [engine, count] : file.skips) {
+    const std::string key = engine + " " + path;
+    const auto listed = listed_skips().find(key);
+    EXPECT_EQ(count, listed == listed_skips().end() ? 0 : listed->second)
+        << "calls that the engine skips: if that is right, tests/exec/skips.txt needs the line\n"
+        << key << " " << count;
+  }
+}
+
 class ExecTest : public testing::Test {
  public:
   ExecTest(std::string path, std::string line) : path_(std::move(path)), line_(std::move(line)) {}
 
   void TestBody() override {
     const tools::CallLine call = tools::parse_call(line_);
-    for (const tools::VerifyRow& row : program_of(path_).run(call, options())) {
+    const std::vector<tools::VerifyRow> rows = program_of(path_).run(call, options());
+    count_skips(path_, rows);
+    for (const tools::VerifyRow& row : rows) {
       if (!row.skipped.empty()) {
         print_skip(path_, call.function, row);
         EXPECT_TRUE(may_skip(row.engine, row.slug))
             << row.engine << " skips it: [" << row.slug << "] " << row.skipped;
       }
       EXPECT_TRUE(row.ok) << row.engine << " " << path_ << ": " << line_ << ": " << row.trouble();
+      EXPECT_EQ(row.interpreted_calls, 0u) << row.engine << " " << path_ << ": " << line_;
+      EXPECT_EQ(row.weaker, "") << row.engine << " does not lower " << path_ << ": " << line_;
     }
   }
 

@@ -12,14 +12,11 @@
 #include "tools/steps.h"
 #include "tools/stopwatch.h"
 #include "tools/tolerance.h"
+#include "tools/verify/batches.h"
 #include "tools/verify/recorded_calls.h"
 
 namespace relay::tools {
 namespace {
-
-// Calls that are compiled together: enough that a compiler's start does not count, few enough that taking a batch apart,
-// which one call that an engine refuses makes necessary, is soon done.
-constexpr size_t kMostInBatch = 48;
 
 // What one run of a call must give.
 struct Wanted {
@@ -81,9 +78,12 @@ void compare_run(VerifyRow& row, const Wanted& wanted, std::span<const Tensor> g
 bool run_batch(const Prepared& prepared, std::span<const Call* const> batch, std::span<VerifyRow> rows) {
   const bool alone = batch.size() == 1;
   if (!prepared.run) {
-    if (alone) rows[0].skip(prepared);
+    if (alone) rows[0].prepare(prepared);
     return alone;
   }
+  // Which of several calls is to blame for a weaker form, is seen when each is alone.
+  if (!alone && !prepared.refusal.all().empty()) return false;
+  if (alone) rows[0].prepare(prepared);
   size_t runs = 0;
   for (const Call* c : batch) runs = std::max(runs, c->wanted.size());
   for (size_t run = 0; run < runs; ++run) {
@@ -98,6 +98,8 @@ bool run_batch(const Prepared& prepared, std::span<const Call* const> batch, std
       rows[0].failed = outcome.message;
       return true;
     }
+    if (!alone && outcome.interpreted_calls > 0) return false;
+    if (alone) rows[0].interpreted_calls += outcome.interpreted_calls;
     const std::vector<Tensor> got = passes::tensors_of(outcome.value);
     size_t next = 0;
     for (size_t k = 0; k < batch.size(); ++k) {
@@ -110,7 +112,7 @@ bool run_batch(const Prepared& prepared, std::span<const Call* const> batch, std
   return true;
 }
 
-// All calls on one engine: in batches, those that have no result halved until only what is to blame is left.
+// All calls on one engine.
 void run_all(const Module& m, const std::vector<const Call*>& calls, const EngineAt& at,
              const VerifyOptions& options, const std::function<void(size_t done)>& progress,
              std::vector<VerifyRow>& rows) {
@@ -123,35 +125,22 @@ void run_all(const Module& m, const std::vector<const Call*>& calls, const Engin
     }
     return;
   }
-  struct Range {
-    size_t begin, end;
-  };
-  std::vector<Range> pending;
-  for (size_t begin = 0; begin < calls.size(); begin += kMostInBatch)
-    pending.push_back({begin, std::min(begin + kMostInBatch, calls.size())});
-  std::reverse(pending.begin(), pending.end());
-  while (!pending.empty()) {
-    const Range r = pending.back();
-    pending.pop_back();
-    progress(r.begin);
-    const std::span batch(calls.data() + r.begin, r.end - r.begin);
+  run_in_batches(calls.size(), [&](size_t begin, size_t end) {
+    progress(begin);
+    const std::span batch(calls.data() + begin, end - begin);
     std::vector<const RecordedCall*> recorded;
     for (const Call* c : batch) recorded.push_back(&c->recorded);
     const Stopwatch watch;
     const Prepared prepared = at.engine->prepare(module_of(m, recorded), "main", options.at(at.level));
     const double seconds = watch.seconds() / static_cast<double>(batch.size());
     std::vector<VerifyRow> fresh(batch.size(), row_of(at));
-    if (run_batch(prepared, batch, fresh)) {
-      for (size_t k = 0; k < fresh.size(); ++k) {
-        fresh[k].prepare_seconds = seconds;  // its share
-        rows[r.begin + k] = std::move(fresh[k]);
-      }
-      continue;
+    if (!run_batch(prepared, batch, fresh)) return false;
+    for (size_t k = 0; k < fresh.size(); ++k) {
+      fresh[k].prepare_seconds = seconds;  // its share
+      rows[begin + k] = std::move(fresh[k]);
     }
-    const size_t middle = r.begin + batch.size() / 2;
-    pending.push_back({middle, r.end});
-    pending.push_back({r.begin, middle});
-  }
+    return true;
+  });
 }
 
 OperatorRow describe(const Module& m, const RecordedCall& call, bool is_listed) {

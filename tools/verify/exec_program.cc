@@ -149,7 +149,7 @@ Prepared& ExecProgram::prepared(const EngineAt& at, const std::string& function,
     it = prepared_.emplace(key, at.engine->prepare(module_, function, options.at(at.level))).first;
     row.prepare_seconds = watch.seconds();
   }
-  row.skip(it->second);
+  row.prepare(it->second);
   return it->second;
 }
 
@@ -188,6 +188,7 @@ std::vector<VerifyRow> ExecProgram::run(const CallLine& call, const VerifyOption
       watch = Stopwatch();
       const Outcome got = p.run(args);
       row.seconds = watch.seconds();
+      row.interpreted_calls += got.interpreted_calls;
       if (got.kind != want.kind) {
         fail(row, cat(what_it_did(got.kind), got.message.empty() ? "" : cat(" (", got.message, ")"),
                       " where the interpreter ", what_it_did(want.kind)));

@@ -32,6 +32,10 @@ Json json_of(const VerifyRow& r) {
     return j;
   }
   if (verdict == Verdict::kFailed) j["reason"] = r.failed;
+  if (r.level) {
+    j["not_lowered"] = r.weaker;
+    j["interpreted_calls"] = r.interpreted_calls;
+  }
   j["prepare_seconds"] = r.prepare_seconds;
   j["seconds"] = r.seconds;
   if (r.output.empty()) return j;  // nothing was compared

@@ -46,9 +46,15 @@ std::string VerifyRow::trouble() const {
   return "";
 }
 
-void VerifyRow::skip(const Prepared& prepared) {
+void VerifyRow::prepare(const Prepared& prepared) {
   skipped = prepared.skipped;
-  if (!prepared.refusal.all().empty()) slug = prepared.refusal.all().front().slug();
+  if (prepared.refusal.all().empty()) return;
+  const Diagnostic& why = prepared.refusal.all().front();
+  if (prepared.run) {
+    weaker = why.message();
+  } else {
+    slug = why.slug();
+  }
 }
 
 void VerifyRow::add(const Comparison& c, const std::string& name, const Shape& of_shape) {
@@ -77,9 +83,11 @@ std::string show(const std::vector<VerifyRow>& rows) {
                          r.skipped);
       continue;
     }
-    const std::string said = verdict == Verdict::kFailed   ? "FAILED: " + r.trouble()
-                             : verdict == Verdict::kAgrees ? "ok"
-                                                           : "DIFFERS: " + r.trouble();
+    std::string said = verdict == Verdict::kFailed   ? "FAILED: " + r.trouble()
+                       : verdict == Verdict::kAgrees ? "ok"
+                                                     : "DIFFERS: " + r.trouble();
+    if (!r.weaker.empty()) said += cat("; not lowered: ", r.weaker);
+    if (r.interpreted_calls > 0) said += cat("; ", r.interpreted_calls, " operator calls interpreted");
     const std::string time = r.seconds > 0 ? fmt::format("{:.3f} ms", r.seconds * 1e3) : "";
     out += fmt::format("{:<14} {:>11} {:>11.3g} {:>11.3g} {:>9.3g}  {}\n", r.label(), time, r.worst.error,
                        r.worst.bound, r.worst.needed, said);

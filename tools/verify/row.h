@@ -40,6 +40,8 @@ struct VerifyRow {
   std::string skipped = {};                 // why; empty if it ran
   std::string slug = {};                    // of the diagnostic that says so, if a pass refused the program
   std::string failed = {};                  // how, if there is no result to compare
+  std::string weaker = {};                  // why the engine runs the program in a weaker form; empty if not
+  size_t interpreted_calls = 0;             // Outcome::interpreted_calls, of all runs
   bool ok = true;                           // no difference was found
   double prepare_seconds = 0, seconds = 0;  // 0 where nothing ran
   Comparison worst = {};                    // of the output that used the largest share of its bound
@@ -51,7 +53,8 @@ struct VerifyRow {
   std::string label() const;  // "graph -O2"
   // What a person has to know of a row that does not agree: the reason or the worst element; empty if it agrees.
   std::string trouble() const;
-  void skip(const Prepared& prepared);
+  // What preparing the program says of it: is it skipped, or run in a weaker form?
+  void prepare(const Prepared& prepared);
   // Another tensor of the result: the row keeps the one that used the largest share of its bound.
   void add(const Comparison& c, const std::string& name, const Shape& of_shape);
 };

@@ -71,7 +71,7 @@ std::vector<VerifyRow> Verifier::run(const std::vector<Value>& args, const data:
     VerifyRow row = row_of(c.at);
     progress.step(row.label());
     row.prepare_seconds = c.prepare_seconds;
-    row.skip(c.prepared);
+    row.prepare(c.prepared);
     if (c.prepared.run) {
       Outcome outcome;
       const auto timed = [&] {
@@ -82,6 +82,7 @@ std::vector<VerifyRow> Verifier::run(const std::vector<Value>& args, const data:
       row.seconds = timed();
       // The first run touches its memory, which one of seconds does not feel.
       if (c.at.engine->compiles && row.seconds < 1) row.seconds = timed();
+      row.interpreted_calls = outcome.interpreted_calls;
       if (outcome.kind == Outcome::Kind::kValue) {
         judge(row, passes::tensors_of(outcome.value), reference, model_);
         row.result = outcome.value;
