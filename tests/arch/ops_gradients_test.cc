@@ -1,0 +1,144 @@
+// Every operator that has a gradient rule: the rule against central differences, at the calls of its exec test.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <map>
+#include <set>
+
+#include "base/failure.h"
+#include "interp/machine.h"
+#include "op/registry.h"
+#include "op/testing.h"
+#include "passes/reference.h"
+#include "tools/test_files/test_file.h"
+#include "tools/verify/exec_program.h"
+
+namespace relay::tests {
+namespace {
+
+constexpr int64_t kMostElements = 256;  // each costs four evaluations
+constexpr int kCallsEnough = 6;
+constexpr double kTolerance = 1e-5;
+
+struct OpCall {
+  const op::OpDef* op;
+  std::vector<Value> args;
+  Attrs attrs;
+};
+
+// The calls of operators with a gradient rule that the interpreter evaluates in a run in float64.
+std::vector<OpCall> calls_of(const Module& m, const std::string& function, const std::vector<Value>& args) {
+  std::vector<OpCall> out;
+  interp::Options options;
+  options.run_operator = [&](const op::OpDef& def, std::span<const Value> with,
+                             const Attrs& attrs) -> std::optional<Value> {
+    if (def.differentiate) out.push_back({&def, {with.begin(), with.end()}, attrs});
+    return std::nullopt;
+  };
+  try {
+    interp::Machine(m, options).call(function, args);
+  } catch (const Trap&) {       // the call is there to trap,
+  } catch (const Exhausted&) {  // or to meet a limit
+  }
+  return out;
+}
+
+// Exec tests like equal numbers, whole ones and the ends of domains, where there is no gradient.
+enum class Away : uint8_t {
+  kUp,    // from kinks
+  kZero,  // from kinks, and into domains like [-1, 1]
+};
+
+Value moved(const Value& v, Away away, uint64_t seed) {
+  if (!v.is_tensor()) {
+    std::vector<Value> fields;
+    for (const Value& f : v.fields()) fields.push_back(moved(f, away, ++seed));
+    return Value::tuple(std::move(fields));
+  }
+  if (!v.tensor().dtype().is_float()) return v;
+  const Tensor noise = op::testing::random(kFloat64, v.tensor().shape(), seed, 0.01, 0.03);
+  Tensor t = v.tensor().copy();
+  for (int64_t i = 0; i < t.size(); ++i) {
+    const double x = std::isfinite(t.get(i)) ? t.get(i) : 0.75, by = noise.get(i);
+    t.set(i, away == Away::kUp ? x + by * (1 + std::fabs(x)) : x * (1 - 2 * by) + by / 2);
+  }
+  return Value(t);
+}
+
+std::vector<Value> moved(const std::vector<Value>& args, Away away) {
+  std::vector<Value> out;
+  for (const Value& v : args) out.push_back(moved(v, away, out.size() + 1));
+  return out;
+}
+
+// All floats are float64, and there are some, but not too many.
+bool is_small_and_wide(const std::vector<Value>& args, int64_t most) {
+  int64_t elements = 0;
+  for (const Tensor& t : op::flatten(args)) {
+    if (!t.dtype().is_float()) continue;
+    if (t.dtype() != kFloat64) return false;
+    elements += t.size();
+  }
+  return elements > 0 && elements <= most;
+}
+
+// Calls for which the rule is not meant.
+bool is_exempt(const OpCall& c) {
+  if (!c.op->name.starts_with("scatter")) return false;
+  const AttrValue* given = c.attrs.find("mode");
+  const std::string mode(given ? given->string.text() : "update");
+  if (mode == "min" || mode == "max" || mode == "mul") return true;  // it refuses
+  // For "update" it takes the places to be distinct. The exec test of scatter_nd repeats one.
+  const Tensor& places = c.args[1].tensor();
+  return mode == "update" && c.op->name == "scatter_nd" && places.size() == 2 &&
+         places.get_int(0) == places.get_int(1);
+}
+
+// How many elements of the call were compared.
+int64_t compare(const Module& m, const OpCall& c, const std::string& where) {
+  for (const Away away : {Away::kUp, Away::kZero}) {
+    const std::vector<Value> at = moved(c.args, away);
+    try {
+      const Value result = op::evaluate(m.context(), *c.op, at, c.attrs);
+      if (!is_small_and_wide({result}, INT64_MAX)) return 0;
+      const op::testing::GradientCheck found =
+          op::testing::compare_gradient(m.context(), *c.op, at, c.attrs, kTolerance);
+      EXPECT_EQ(found.wrong, "") << where;
+      if (found.compared > 0) return found.compared;
+    } catch (const op::RelationError& wrong) {
+      ADD_FAILURE() << where << " the rule makes a wrong call: " << wrong.reason;
+    } catch (const Trap&) {       // moved out of the domain,
+    } catch (const Exhausted&) {  // or where the result is huge
+    }
+  }
+  return 0;
+}
+
+TEST(Ops, GradientsAreThoseOfDifferences) {
+  std::map<std::string, int> checked;
+  for (const std::string& path : tools::test_files_beneath("tests/exec/op")) {
+    const tools::ExecProgram program(path);
+    if (!program.problem().empty()) continue;
+    const Module wide = passes::widened(program.module());
+    for (const std::string& line : program.calls()) {
+      const tools::CallLine call = tools::parse_call(line);
+      if (call.assertion == "rejected") continue;
+      std::vector<Value> args;
+      for (const Value& v : program.arguments(call, 0)) args.push_back(passes::widened(v, wide));
+      for (const OpCall& c : calls_of(wide, call.function, args)) {
+        int& count = checked[c.op->name];
+        if (count >= kCallsEnough || is_exempt(c) || !is_small_and_wide(c.args, kMostElements)) continue;
+        count += compare(wide, c, path + ": " + line + ": `" + c.op->name + "`") > 0 ? 1 : 0;
+      }
+    }
+  }
+  // Results that are no floats, and a rounding that hides the difference.
+  const std::set<std::string> nothing_to_compare{"cast", "iota", "ndarray_size", "shape_of"};
+  for (const op::OpDef* op : op::all_ops()) {
+    if (op->differentiate)
+      EXPECT_EQ(checked[op->name] == 0, nothing_to_compare.contains(op->name)) << op->name;
+  }
+}
+
+}  // namespace
+}  // namespace relay::tests
