@@ -19,6 +19,7 @@
 #include "base/cat.h"
 #include "base/check.h"
 #include "base/escape.h"
+#include "base/failure.h"
 #include "ir/analysis.h"
 #include "ir/traverse.h"
 #include "kernel/execute.h"
@@ -168,8 +169,8 @@ class Printer {
   void bind_extents(const std::vector<Place>& places) {
     const auto trap = [&](const std::string& condition, const Place& p) {
       line(cat("if (", condition, ") return run.trap(",
-               c_string(cat("an argument of a function is not ", show(p.type), ": dimension ", p.dim,
-                            " is not ", show(p.asked()))),
+               c_string(cat(kWrongShape, "an argument of a function is not ", show(p.type), ": dimension ",
+                            p.dim, " is not ", show(p.asked()))),
                ");"));
     };
     const auto bind = [&](kernel::Expr v, const std::string& value) {
@@ -401,7 +402,7 @@ class Printer {
 
   void decision(const Decision& d, const std::string& value, const std::function<void(size_t)>& take) {
     if (d.arm) return take(*d.arm);
-    if (d.is_leaf()) return line("return run.trap(\"no arm of the match fits the value\");");
+    if (d.is_leaf()) return line(cat("return run.trap(", c_string(kNoArm), ");"));
     std::string part = value;
     for (uint32_t i : d.path) part = cat("field(", part, ", ", i, ")");
     // The last way needs no test: nothing else is left.
@@ -449,8 +450,7 @@ class Printer {
       test(n.arms[i].pattern, value, conditions);
       line(cat("if (", join(conditions, " && "), ") ", chosen, " = ", i, ";"));
     }
-    if (!n.total)
-      line(cat("if (", chosen, " == ", none, ") return run.trap(\"no arm of the match fits the value\");"));
+    if (!n.total) line(cat("if (", chosen, " == ", none, ") return run.trap(", c_string(kNoArm), ");"));
     take_chosen(n, chosen, value, into);
   }
 
@@ -476,7 +476,7 @@ class Printer {
     }
     if (!always) {
       begin_way("{");
-      line("return run.trap(\"no arm of the match fits the value\");");
+      line(cat("return run.trap(", c_string(kNoArm), ");"));
     }
     close("}");
     arenas_.end_fork();
@@ -684,8 +684,10 @@ class Printer {
     for (const op::DimCheck& check : view.checks) {
       const std::string a = extent_of(check.a), b = extent_of(check.b);
       const std::string one = check.broadcasts ? cat(" && ", a, " != 1 && ", b, " != 1") : "";
-      line(cat("if (", a, " != ", b, one, ") return run.trap(",
-               c_string(cat("`", def.name, "`: ", show(check.a), " and ", show(check.b), " differ")), ");"));
+      line(cat(
+          "if (", a, " != ", b, one, ") return run.trap(",
+          c_string(cat(kWrongShape, "`", def.name, "`: ", show(check.a), " and ", show(check.b), " differ")),
+          ");"));
     }
     std::vector<std::string> extents;
     for (Dim d : view.dims) extents.push_back(extent_of(d));

@@ -3,6 +3,7 @@
 #include "aot/extents.h"
 #include "base/cat.h"
 #include "base/escape.h"
+#include "base/failure.h"
 #include "kernel/batched.h"
 #include "kernel/execute.h"
 
@@ -17,7 +18,7 @@ void compare_extents(const kernel::Kernel& k, const std::vector<kernel::Expr>& e
   const std::vector<kernel::ExtentRule> rules = kernel::extent_rules(extents);
   const auto trap = [&](const std::string& condition, const std::string& why) {
     out += cat("  if (", condition, ") return run.trap(",
-               c_string(cat("the arguments of kernel ", k.name.text(), " ", why)), ");\n");
+               c_string(cat(kWrongShape, "the arguments of kernel ", k.name.text(), " ", why)), ");\n");
   };
   std::set<size_t> read;  // where a variable stands alone, and has its value from
   for (const kernel::ExtentRule& rule : rules) {

@@ -12,8 +12,8 @@ namespace {
 
 void check_port(std::string_view what, const passes::PlanPort& port, const Tensor& t) {
   if (t.dtype() == port.type->dtype && t.shape() == *port.type->static_shape()) return;
-  throw Trap(cat(what, " `", port.name, "` must be ", show(port.type), ", it is Tensor[", show(t.shape()),
-                 ", ", t.dtype().name(), "]"));
+  throw Trap(cat(kWrongShape, what, " `", port.name, "` must be ", show(port.type), ", it is Tensor[",
+                 show(t.shape()), ", ", t.dtype().name(), "]"));
 }
 
 bool overlap(const Tensor& a, const Tensor& b) {

@@ -237,7 +237,7 @@ Machine::State Machine::resume(MatchK k, Value v) {
     for (auto& [var, value] : bound) k.env->values[var] = std::move(value);
     return enter(arm.body, k.env);
   }
-  throw Trap(cat("no arm of the match fits the value ", show(v, 200)), k.n->span);
+  throw Trap(cat(kNoArm, " ", show(v, 200)), k.n->span);
 }
 
 Machine::State Machine::resume(RefNewK, Value v) { return Value::cell(std::move(v)); }
@@ -301,7 +301,7 @@ Machine::State Machine::apply(const Value& callee, std::vector<Value> args, Span
       if (options_.run_operator) elsewhere = options_.run_operator(*ref->op, args, attrs);
       return elsewhere ? *elsewhere : op::evaluate(module_.context(), *ref->op, args, attrs);
     } catch (const Trap& trap) {
-      throw Trap(cat("`", ref->op->name, "`: ", trap.what()), trap.span.known() ? trap.span : span);
+      throw Trap(trap.what(), trap.span.known() ? trap.span : span);
     }
   }
   if (const auto* ref = code->as<CtorRef>()) return Value::data(ref->ctor, std::move(args));

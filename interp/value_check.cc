@@ -1,5 +1,6 @@
 // Run-time shapes against declared ones, and the text of values.
 #include "base/cat.h"
+#include "base/failure.h"
 #include "interp/machine.h"
 #include "ir/module.h"
 #include "kernel/execute.h"
@@ -16,8 +17,8 @@ struct Place {
 };
 
 [[noreturn]] void fail(const Place& p, Span span, const std::string& why) {
-  throw Trap(cat("expected ", relay::show(p.type), ", found Tensor[", relay::show(p.tensor->shape()), ", ",
-                 p.tensor->dtype().name(), "]: ", why),
+  throw Trap(cat(kWrongShape, "expected ", relay::show(p.type), ", found Tensor[",
+                 relay::show(p.tensor->shape()), ", ", p.tensor->dtype().name(), "]: ", why),
              span);
 }
 

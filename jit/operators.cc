@@ -220,6 +220,7 @@ void CompiledOperators::compile(Operator& into, std::span<const Value> args, con
       for (Dim d : t->dims) shape.push_back(d.expr(scratch.pool()));
       in.push_back(k.input(cat("x", in.size()), t->dtype, shape));
     }
+    k.set_operator(into.def->name);
     const auto out = into.def->lower(k, attrs, {in, in_types, out_types, scratch.pool()});
     const kernel::Kernel kernel = kernel::schedule::schedule_for_cpu(
         k.finish(into.def->name, into.def->name, out), schedule_options(options_));

@@ -72,7 +72,7 @@ TEST_F(Jit, ShapesThatAreNotKnownAreInKernelsToo) {
   for (int64_t rows : {3, 1}) expect_the_meaning({numbers({3, 4}), numbers({rows, 4})});
   EXPECT_EQ(operators_->compiled_calls() + operators_->interpreted_calls(), 0u) << "it is one kernel";
   EXPECT_EQ(trap_of([&] { run({numbers({2, 4}), numbers({3, 4})}); }),
-            "`add`: d0 and d1 do not broadcast (called with Tensor[(d0, 4), float32], "
+            "wrong shape: `add`: d0 and d1 do not broadcast (called with Tensor[(d0, 4), float32], "
             "Tensor[(d1, 4), float32])");
 }
 

@@ -22,7 +22,7 @@ std::string no_such_extent(const Kernel& k, const ReadExtent& r) {
   for (Expr e : extents) {
     const std::optional<int64_t> extent = evaluate(e, values);
     if (!extent || *extent < 0)
-      throw Trap(cat("an extent of a tensor is negative or does not fit 64 bits: ", show(e)));
+      throw Trap(cat(kWrongShape, "an extent of a tensor is negative or does not fit 64 bits: ", show(e)));
     out.push_back(*extent);
   }
   return out;
@@ -60,8 +60,9 @@ std::unordered_map<const ExprNode*, int64_t> bind_shapes(const Kernel& k, std::s
         continue;
       const std::optional<int64_t> value = evaluate(e, values);
       if (value != inputs[i].shape()[d]) {
-        throw Trap(cat("dim ", d, " of input `", k.inputs[i]->name.text(), "` is ", inputs[i].shape()[d],
-                       ", and ", show(e), value ? cat(" = ", *value) : "", " was expected"));
+        throw Trap(cat(kWrongShape, "dim ", d, " of input `", k.inputs[i]->name.text(), "` is ",
+                       inputs[i].shape()[d], ", and ", show(e), value ? cat(" = ", *value) : "",
+                       " was expected"));
       }
     }
   }
@@ -69,7 +70,8 @@ std::unordered_map<const ExprNode*, int64_t> bind_shapes(const Kernel& k, std::s
     if (values.contains(v.get())) continue;
     if (!determined_by(extents).contains(v.get()))
       throw BadKernel(cat("the inputs do not determine `", show(v), "`"));
-    throw Trap(cat("the shapes of the inputs of kernel ", k.name.text(), " fit no extent `", show(v), "`"));
+    throw Trap(cat(kWrongShape, "the shapes of the inputs of kernel ", k.name.text(), " fit no extent `",
+                   show(v), "`"));
   }
   return values;
 }

@@ -7,6 +7,7 @@
 
 #include "base/cat.h"
 #include "base/check.h"
+#include "base/failure.h"
 #include "kernel/simplify.h"
 #include "kernel/statements.h"
 
@@ -184,9 +185,17 @@ std::vector<Tensor> Builder::take_over(const Kernel& k, std::span<const Tensor> 
   return out;
 }
 
-void Builder::require(Expr condition, std::string_view message) {
+void Builder::require(Expr condition, std::string_view message) { add_requirement(condition, "", message); }
+
+void Builder::require_shape(Expr condition, std::string_view message) {
+  add_requirement(condition, kWrongShape, message);
+}
+
+void Builder::add_requirement(Expr condition, std::string_view kind, std::string_view message) {
   if (condition.is_int(1)) return;
-  requirements_.push_back(make_require(pool_.arena(), condition, pool_.symbols().intern(message)));
+  const std::string who = operator_.empty() ? "" : cat("`", operator_, "`: ");
+  const Symbol text = pool_.symbols().intern(cat(kind, who, message));
+  requirements_.push_back(make_require(pool_.arena(), condition, text));
 }
 
 Expr Builder::lowest(DType dtype) {

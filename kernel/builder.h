@@ -79,8 +79,13 @@ class Builder {
   std::vector<Tensor> take_over(const Kernel& k, std::span<const Tensor> inputs,
                                 const std::unordered_map<const ExprNode*, Expr>& extents);
 
-  // Inside the functions above: the element may be computed only if the condition holds, else the kernel fails.
+  // Inside the functions above: the element may be computed only if the condition holds, else the kernel fails. The message
+  // names the operator that is being lowered, as the interpreter's does: "`divide`: integer division by zero".
   void require(Expr condition, std::string_view message);
+  // The same for what a relation asks of shapes.
+  void require_shape(Expr condition, std::string_view message);
+  // Whose requirements the next ones are.
+  void set_operator(std::string_view name) { operator_ = name; }
 
   // Constants.
   Expr index(int64_t value) { return pool_.integer(value); }
@@ -107,10 +112,12 @@ class Builder {
     const Buffer* buffer;
     Stmt stmt;
   };
+  void add_requirement(Expr condition, std::string_view kind, std::string_view message);
   const Buffer* new_buffer(std::string_view name, DType dtype, std::vector<Expr> shape);
 
   ExprPool& pool_;
   uint32_t next_buffer_;
+  std::string operator_;  // empty: of none
   std::vector<const Buffer*> inputs_;
   std::vector<Stage> stages_;
   std::vector<Stmt> requirements_;  // collected while a function above runs

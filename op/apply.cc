@@ -176,7 +176,7 @@ Value evaluate(Context& context, const OpDef& op, std::span<const Value> args, c
     // What its relation lets through, a relation of its expansion may refuse.
     if (op.expand) return evaluate_expansion(op, args, attrs, sums);
   } catch (const RelationError& error) {
-    throw Trap(cat("`", op.name, "`: ", error.reason, " (called with ", show_types(types), ")"));
+    throw Trap(cat(kWrongShape, "`", op.name, "`: ", error.reason, " (called with ", show_types(types), ")"));
   }
 
   const std::vector<const TensorType*> out_types = flatten(std::span<const Type>(&result, 1));
@@ -186,7 +186,7 @@ Value evaluate(Context& context, const OpDef& op, std::span<const Value> args, c
       if (const std::optional<Shape> shape = out_types[i]->static_shape()) {
         out[i] = Tensor(out_types[i]->dtype, *shape);
       } else if (!op.extents) {  // the data do not tell it either
-        throw Trap(cat("`", op.name, "`: the shape of the result is not known (called with ",
+        throw Trap(cat(kWrongShape, "`", op.name, "`: the shape of the result is not known (called with ",
                        show_types(types), ")"));
       }
     } catch (const std::bad_alloc&) {
@@ -202,7 +202,11 @@ Value evaluate(Context& context, const OpDef& op, std::span<const Value> args, c
   const bool nothing =
       op.effects == Effects::kNone &&
       std::all_of(out.begin(), out.end(), [](const Tensor& t) { return t.defined() && t.size() == 0; });
-  if (!nothing) op.evaluate(attrs, flatten(args), out, sums);
+  try {
+    if (!nothing) op.evaluate(attrs, flatten(args), out, sums);
+  } catch (const Trap& trap) {
+    throw Trap(cat("`", op.name, "`: ", trap.what()), trap.span);
+  }
   for (size_t i = 0; i < out.size(); ++i) {
     CHECK(out[i].defined() && out[i].dtype() == out_types[i]->dtype && out[i].rank() == out_types[i]->rank(),
           cat("`", op.name, "` evaluated to something else than its relation says"));

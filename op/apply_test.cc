@@ -51,10 +51,10 @@ TEST(Apply, ViolatedConstraintsTrap) {
     evaluate(c, kAdd, args, {});
     FAIL();
   } catch (const Trap& trap) {
-    EXPECT_STREQ(
-        trap.what(),
-        "`add`: shapes do not broadcast: dimension 1 is 3 and 4 (called with Tensor[(2, 3), float32], "
-        "Tensor[(4), float32])");
+    EXPECT_STREQ(trap.what(),
+                 "wrong shape: `add`: shapes do not broadcast: dimension 1 is 3 and 4 (called with "
+                 "Tensor[(2, 3), float32], "
+                 "Tensor[(4), float32])");
   }
   EXPECT_THROW(evaluate(c, kExp, std::vector<Value>{Value::cell(Tensor(kFloat32, {}))}, {}), Trap);
   EXPECT_THROW(evaluate(c, kExp, {}, {}), Trap);

@@ -240,6 +240,7 @@ inline kernel::Kernel lower(Context& context, const OpDef& op, const std::vector
     for (Dim d : t->dims) shape.push_back(d.expr(context.pool()));
     in.push_back(k.input(cat("x", in.size()), t->dtype, shape));
   }
+  k.set_operator(op.name);
   return k.finish("test", op.name, op.lower(k, attrs, Lowering{in, in_types, out_types, context.pool()}));
 }
 

@@ -14,6 +14,7 @@
 
 #include "base/cat.h"
 #include "base/check.h"
+#include "base/failure.h"
 #include "ir/analysis.h"
 #include "ir/rewrite.h"
 #include "kernel/batched.h"
@@ -268,7 +269,7 @@ class Lowerer {
       if (check.broadcasts) holds = logical_or(holds, logical_or(equal(a, one), equal(b, one)));
       const auto asks_so = [&](kernel::Stmt s) { return s->as<kernel::Require>()->condition == holds; };
       if (std::any_of(f.comparisons.begin(), f.comparisons.end(), asks_so)) continue;
-      const std::string message = cat("`", def.name, "`: ", show(a), " and ", show(b),
+      const std::string message = cat(kWrongShape, "`", def.name, "`: ", show(a), " and ", show(b),
                                       check.broadcasts ? " do not broadcast" : " differ", " (called with ",
                                       join(types, ", ", [](Type t) { return show(t, 80); }), ")");
       f.comparisons.push_back(kernel::make_require(context_.arena(), holds, context_.symbol(message)));
@@ -419,6 +420,7 @@ class Lowerer {
     const std::vector<const TensorType*> arg_types = op::flatten(types);
     const std::vector<const TensorType*> out_types = op::flatten(std::vector<Type>{f.types.at(&call)});
     for (const TensorType* t : out_types) (void)shape_of(*t);  // says what is not known
+    k.set_operator(op::callee(call)->name);
     return rule(k, call.attrs, op::Lowering{in, arg_types, out_types, context_.pool()});
   }
 

@@ -18,7 +18,8 @@ relay_status hold_output(relay_context* c, size_t i, const int64_t* variables, D
   for (int32_t d = 0; d < port.rank; ++d) {
     shape[d] = extent_wanted(port.shape[d], variables);
     if (shape[d] >= 0) continue;
-    say(c->error, kErrorSize, "an extent of output `%s` is negative or does not fit 64 bits", port.name);
+    say(c->error, kErrorSize, "wrong shape: an extent of output `%s` is negative or does not fit 64 bits",
+        port.name);
     return RELAY_TRAP;
   }
   size_t bytes = 0;

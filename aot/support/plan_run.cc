@@ -13,7 +13,7 @@ relay_status place_slots(relay_context* c, const int64_t* variables, size_t* slo
   if (status == 0 && !reserve(c, bytes)) status = kLimit;
   return report(c, status,
                 status == kLimit ? "there is not enough memory for tensors of these extents"
-                                 : "an extent of a tensor is negative or does not fit 64 bits");
+                                 : "wrong shape: an extent of a tensor is negative or does not fit 64 bits");
 }
 
 relay_status run_tensors(relay_context* c, const DLTensor* const* inputs, DLTensor* const* outputs,

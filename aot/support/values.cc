@@ -356,7 +356,7 @@ inline bool count_elements(Run& run, size_t element_bytes, uint32_t rank, const 
   if (count_bytes(element_bytes, rank, extents, bytes)) return true;
   for (uint32_t i = 0; i < rank; ++i) {
     if (extents[i] >= 0) continue;
-    run.trap("an extent of a tensor is negative or does not fit 64 bits");
+    run.trap("wrong shape: an extent of a tensor is negative or does not fit 64 bits");
     return false;
   }
   run.out_of_memory();

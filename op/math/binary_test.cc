@@ -87,14 +87,14 @@ void expect_trap(const OpDef& op, const Tensor& x, const Tensor& y, const std::s
     evaluate(context, op, std::vector<Value>{x, y}, {});
     ADD_FAILURE() << "evaluation did not trap";
   } catch (const Trap& trap) {
-    EXPECT_EQ(trap.what(), message);
+    EXPECT_EQ(trap.what(), cat("`", op.name, "`: ", message));
   }
   const kernel::Kernel k = lower(context, op, {type_of(context, x), type_of(context, y)}, {});
   try {
     kernel::execute(k, std::vector<Tensor>{x, y});
     ADD_FAILURE() << "the lowering did not trap";
   } catch (const Trap& trap) {
-    EXPECT_EQ(trap.what(), message);
+    EXPECT_EQ(trap.what(), cat("`", op.name, "`: ", message));
   }
 }
 

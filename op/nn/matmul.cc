@@ -208,7 +208,8 @@ std::vector<kernel::Tensor> lower(kernel::Builder& k, const A& attrs, const Lowe
   const auto of_batch = [&](const kernel::Tensor& t, kernel::Expr i) {
     if (t.dim(0) == shape[0]) return i;
     if (t.dim(0).is_int(1)) return k.index(0);
-    k.require(logical_or(equal(t.dim(0), k.index(1)), equal(t.dim(0), shape[0])), "shapes do not broadcast");
+    k.require_shape(logical_or(equal(t.dim(0), k.index(1)), equal(t.dim(0), shape[0])),
+                    "shapes do not broadcast");
     return select(equal(t.dim(0), k.index(1)), k.index(0), i);
   };
   const kernel::Tensor y =

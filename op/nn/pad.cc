@@ -130,7 +130,7 @@ std::vector<kernel::Tensor> lower(kernel::Builder& k, const PadAttrs& a, const L
       }
       if (extent->kind != kernel::ExprKind::kInt || !first.is_const() || !second.is_const()) {
         const kernel::Expr most = reflect ? max(before, after) : zero;  // C5
-        k.require(less(most, extent), "an axis has too few elements to be padded");
+        k.require_shape(less(most, extent), "an axis has too few elements to be padded");
       }
       const kernel::Expr last = extent - 1;
       at[d] = reflect ? min(max(at[d], -at[d]), last * 2 - at[d]) : min(max(at[d], zero), last);

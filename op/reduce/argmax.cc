@@ -91,7 +91,7 @@ std::vector<kernel::Tensor> lower(kernel::Builder& k, const ArgReduceAttrs& a, c
   }
   if (surely_something) return {position};
   return {k.compute("checked", kInt32, shape, [&](kernel::Indices i) {
-    k.require(something, kNothing);  // C4
+    k.require_shape(something, kNothing);  // C4
     return position.at(i);
   })};
 }

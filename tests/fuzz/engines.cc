@@ -57,6 +57,10 @@ Outcome run_on_jit(std::string_view bytes) {
       return {Outcome::Kind::kWrong, cat(name(got.kind), " instead of ", name(want.kind), ": @",
                                          call.function, ": ", got.message, want.message)};
     }
+    if (got.kind == Kind::kTrap && reason_of(got.message) != reason_of(want.message)) {
+      return {Outcome::Kind::kWrong,
+              cat("another trap: @", call.function, ": ", got.message, " instead of ", want.message)};
+    }
     if (got.kind == Kind::kValue) {
       if (std::string differs = difference(got.value, want.value); !differs.empty())
         return {Outcome::Kind::kWrong, cat("another value: @", call.function, ": ", differs)};

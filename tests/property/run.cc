@@ -127,7 +127,9 @@ std::string difference(const Run& got, const Run& want) {
     return cat(kKinds[static_cast<size_t>(got.kind)], " (", got.message, ") instead of ",
                kKinds[static_cast<size_t>(want.kind)], " (", want.message, ")");
   }
-  return want.kind == Run::Kind::kValue ? difference(got.value, want.value) : std::string();
+  if (want.kind == Run::Kind::kValue) return difference(got.value, want.value);
+  if (reason_of(got.message) == reason_of(want.message)) return {};
+  return cat("the trap `", got.message, "` instead of `", want.message, "`");
 }
 
 Result<Module> checked(const Module& m, std::string& wrong) {

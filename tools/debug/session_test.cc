@@ -115,7 +115,8 @@ TEST(Session, VerdictsAreWhatAScriptMustKnow) {
 
 TEST(Session, AProgramThatRefusesItsInputsHasNoFrames) {
   auto session = session_of("def @main(%x: Tensor[(3), float32]) { %x }", {Value(Tensor(kFloat32, {2}))});
-  EXPECT_TRUE(session->greeting().starts_with("trap in the call of @main\n  expected Tensor[(3), float32]"))
+  EXPECT_TRUE(session->greeting().starts_with(
+      "trap in the call of @main\n  wrong shape: expected Tensor[(3), float32]"))
       << session->greeting();
   for (const std::string line : {"step", "env", "backtrace", "up", "down", "finish", "print x"}) {
     session->execute(line);

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "base/cat.h"
+#include "base/failure.h"
 #include "interp/machine.h"
 #include "ir/text/parser.h"
 #include "op/operators.h"
@@ -194,6 +195,9 @@ std::vector<VerifyRow> ExecProgram::run(const CallLine& call, const VerifyOption
                       " where the interpreter ", what_it_did(want.kind)));
         continue;
       }
+      if (want.kind == Outcome::Kind::kTrap && reason_of(got.message) != reason_of(want.message))
+        fail(row, cat("traps with the message `", got.message, "` where the interpreter says `", want.message,
+                      "`"));
       if (want.kind != Outcome::Kind::kValue) continue;
       if (!bounds) bounds = bounds_for(module_, call.function, args, want.value);
       compare_all(row, got.value, want.value,
