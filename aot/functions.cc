@@ -606,7 +606,8 @@ class Printer {
       for_each_child(e, [&](Expr child) { out.push_back(child); });
       return out;
     }
-    if (op::callee(*call)) return {call->args[0]};
+    // Of a view all arguments: one that is only there for its shape may trap.
+    if (op::callee(*call)) return {call->args.begin(), call->args.end()};
     const auto* global = call->callee->as<Global>();
     const bool is_kernel = global && p_.module.kernel(global->name.text());
     if (!is_kernel && !call->callee->as<CtorRef>() && !direct(call->callee)) out.push_back(call->callee);

@@ -186,6 +186,14 @@ std::function<bool(int64_t, int64_t)> Rehearsal::watch_steps(const Block& b,
     if (i->kind == IterKind::kSpatial) spatial.push_back(every.back());
   }
   for (const BlockIter& i : b.iters) every.push_back(slot(i));
+  // Blocks that go over different domains do different steps, whatever the values of their iterators.
+  std::vector<int64_t> domain;
+  const auto goes_over = [&](const BlockIter& i) {
+    domain.push_back(static_cast<int64_t>(i.kind));
+    domain.push_back(i.extent->kind == ExprKind::kInt ? i.extent->int_value : -1);
+  };
+  for (const BlockIter* i : enclosing) goes_over(*i);
+  for (const BlockIter& i : b.iters) goes_over(i);
   for (const BlockIter* i : independent.iters) {
     (i->kind == IterKind::kSpatial ? spatial : reduction).push_back(slot(*i));
     if (i->kind == IterKind::kSpatial) continue;
@@ -199,7 +207,9 @@ std::function<bool(int64_t, int64_t)> Rehearsal::watch_steps(const Block& b,
   };
   if (sums->scope != Scope::kGlobal && std::count_if(all.begin(), all.end(), adds) > 1) open_.insert(extents);
   return [=, this, name = b.name.str()](int64_t element, int64_t beginning) {
-    if (!is_new_step(*sums, element, beginning, values_at(every))) return false;
+    std::vector<int64_t> step = values_at(every);
+    step.insert(step.end(), domain.begin(), domain.end());
+    if (!is_new_step(*sums, element, beginning, step)) return false;
     if (known) count(*sums, name, extents, values_at(spatial), values_at(reduction));
     return true;
   };
@@ -244,9 +254,9 @@ std::string_view Rehearsal::write(ElementHistory& e, const BlockState& by) {
 }
 
 bool Rehearsal::is_new_step(const Buffer& sums, int64_t element, int64_t beginning,
-                            const std::vector<int64_t>& iters) {
+                            const std::vector<int64_t>& step) {
   std::vector<int64_t> key{static_cast<int64_t>(sums.id), element, beginning};
-  key.insert(key.end(), iters.begin(), iters.end());
+  key.insert(key.end(), step.begin(), step.end());
   return done_.insert(std::move(key)).second;
 }
 

@@ -86,7 +86,7 @@ class Rehearsal {
     std::string hole() const;  // what was never run; empty if there is nothing
   };
   // A step of a reduction into the element, by the values of the iterators: false if it was done before.
-  bool is_new_step(const Buffer& sums, int64_t element, int64_t beginning, const std::vector<int64_t>& iters);
+  bool is_new_step(const Buffer& sums, int64_t element, int64_t beginning, const std::vector<int64_t>& step);
   // The same step among those that these values of the spatial iterators need, whichever blocks do them: in one
   // buffer, or, if it is local, in any local ones, where blocks may add up parts of a sum over the same extents.
   void count(const Buffer& sums, const std::string& block, const std::vector<int64_t>& extents,

@@ -261,10 +261,15 @@ bool Bounds::proves_less(Expr a, Expr b) const {
     if (may_wrap(p.get())) continue;
     const polynomial::Term first = polynomial::terms(p)[0];
     for (const polynomial::Term& t : polynomial::terms(a - b)) {
-      if (t.atoms != first.atoms || t.coefficient % first.coefficient != 0 ||
-          t.coefficient / first.coefficient < 1)
-        continue;
-      if (less_by_range(a + (q - 1 - p) * (t.coefficient / first.coefficient), b)) return true;
+      if (t.atoms != first.atoms || t.coefficient == 0) continue;
+      const bool multiple = t.coefficient % first.coefficient == 0;
+      const int64_t c = multiple ? t.coefficient / first.coefficient : 1;
+      // a < b if k * a < k * b.
+      const int64_t k = multiple                                 ? 1
+                        : first.coefficient % t.coefficient == 0 ? first.coefficient / t.coefficient
+                                                                 : 0;
+      if (c < 1 || k < 1) continue;
+      if (less_by_range(a * k + (q - 1 - p) * c, b * k)) return true;
     }
   }
   // rest + x // c < b if rest * c + x < b * c.

@@ -122,6 +122,20 @@ TEST_F(Simplify, AnExtentThatIsAMinimumBoundsByBoth) {
   EXPECT_FALSE(bounds_.proves_less(p * 28 + r, index(63)));
 }
 
+// A condition that speaks of a multiple of what is asked: 16 p + r < 20, as 32 p + 2 r + s < 40.
+TEST_F(Simplify, PartsOfAnAssumedSum) {
+  const Expr p = pool_.variable("p"), r = pool_.variable("r"), s = pool_.variable("s");
+  bounds_.bind(p, index(2));
+  bounds_.bind(r, index(16));
+  bounds_.bind(s, index(2));
+  EXPECT_FALSE(bounds_.proves_less(p * 4 + floor_div(r, 4), index(5)));
+  bounds_.assume(less(p * 32 + r * 2 + s, index(40)));
+  EXPECT_TRUE(bounds_.proves_less(p * 16 + r, index(20)));
+  EXPECT_TRUE(bounds_.proves_less(p * 4 + floor_div(r, 4), index(5)));
+  EXPECT_FALSE(bounds_.proves_less(p * 16 + r, index(19)));
+  EXPECT_FALSE(bounds_.proves_less(p * 4 + floor_div(r, 4), index(4)));
+}
+
 TEST_F(Simplify, StatementsLoseWhatNeverRuns) {
   const Buffer* b =
       arena_.make<Buffer>(0u, symbols_.intern("b"), kFloat32, arena_.list(std::vector<Expr>{index(8)}));

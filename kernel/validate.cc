@@ -232,6 +232,10 @@ class Validator {
   }
 
   void region(const Region& r, const Bounds& bounds) {
+    // Loops over a buffer of no elements never run, and conditions keep what runs, such as padding, away from it. An access that
+    // happens all the same is found by the rehearsal.
+    const auto empty = [](Expr extent) { return extent->kind == ExprKind::kInt && extent->int_value == 0; };
+    if (std::any_of(r.buffer->shape.begin(), r.buffer->shape.end(), empty)) return;
     for (size_t d = 0; d < r.min.size(); ++d) {
       const Expr zero = r.min[d]->pool->integer(0), end = r.min[d] + r.extent[d];
       const bool below = bounds.proves_less(r.min[d], zero);

@@ -60,9 +60,12 @@ bool has_empty_taps(const Tensor& weight) {
 class Blocker {
  public:
   // `winograd`: the largest tile of Winograd's filtering, where that pays; 0: never. `error_growth`: how much larger than
-  // those of the sum its errors may be.
-  Blocker(int64_t block, int64_t winograd, int64_t error_growth)
-      : block_(block), winograd_(winograd), error_growth_(static_cast<double>(error_growth)) {}
+  // those of the sum its errors may be. `cycles`: the share of its estimated time that counts, in percent.
+  Blocker(int64_t block, int64_t winograd, int64_t error_growth, int64_t cycles)
+      : block_(block),
+        winograd_(winograd),
+        error_growth_(static_cast<double>(error_growth)),
+        cycles_(static_cast<double>(cycles) / 100) {}
 
   Expr rewrite(Builder& b, Expr e) {
     const auto* call = e->as<Call>();
@@ -173,6 +176,8 @@ class Blocker {
       if (window.stride[axis] > w->dims[2 + axis].value() || window.dilation[axis] != 1) return &call;
       c.data[axis] = x->dims[2 + axis].value();
       c.results[axis] = y->dims[2 + axis].value();
+      // Images without elements have no phases.
+      if (c.data[axis] == 0 || c.results[axis] == 0) return &call;
     }
     const Phases phases = split_into_phases(c, *weight->value, block_);
     std::vector<Expr> parts, in_blocks;
@@ -223,7 +228,7 @@ class Blocker {
     int64_t best = 0;
     for (int64_t tile = 2; tile <= winograd_; tile += 2) {
       if (op::error_growth(op::winograd(tile, 3), shape.in_channels) > error_growth_) continue;
-      const double cycles = winograd_cycles(shape, block_, tile);
+      const double cycles = cycles_ * winograd_cycles(shape, block_, tile);
       if (cycles >= least) continue;
       least = cycles;
       best = tile;
@@ -357,12 +362,13 @@ class Blocker {
   }
 
   int64_t block_, winograd_;
-  double error_growth_;
+  double error_growth_, cycles_;
   std::unordered_map<Expr, Expr> in_blocks_;  // of a value in its original form
 };
 
 Module run(const Module& m, const PassContext& pass) {
-  Blocker blocker(pass.target.vector_floats, pass.value("winograd"), pass.value("winograd-error"));
+  Blocker blocker(pass.target.vector_floats, pass.value("winograd"), pass.value("winograd-error"),
+                  pass.value("winograd-cycles"));
   return rewrite(m, [&](relay::Builder& b, Expr e) { return blocker.rewrite(b, e); });
 }
 
@@ -373,8 +379,13 @@ const Pass kBlockChannels = {
     .doc = "lay images out with their channels in blocks of a vector register",
     .parameters = {{"winograd", 6,
                     "the largest tiles of Winograd's filtering (2, 4, 6), where windows are 3x3 and it is "
-                    "faster; 0: none"},
-                   {"winograd-error", 4, "how many times the error of the sum it may have, as estimated"}},
+                    "faster; 0: none",
+                    0, 6},
+                   {"winograd-error", 4, "how many times the error of the sum it may have, as estimated"},
+                   {"winograd-cycles", 100,
+                    "how much of its estimated time counts, in percent; 1 takes it almost wherever it is "
+                    "possible",
+                    1, 10000}},
     .run = run,
 };
 

@@ -534,7 +534,7 @@ Module run(const Module& m, const PassContext& pass) {
 const Pass kPairSteps = {
     .name = "pair-steps",
     .doc = "let two steps of a recurrence share what they read of a large weight",
-    .parameters = {{"blocks", 4, "of the units of a state; 0 keeps steps apart"},
+    .parameters = {{"blocks", 4, "of the units of a state; 0 keeps steps apart", 0, 64},
                    {"least-bytes", 8 << 20, "of a weight; less may stay in the caches of two cores"}},
     .run = run,
 };

@@ -20,11 +20,12 @@
 
 namespace relay::passes {
 
-// A number that a pipeline may set: "fuse{max-ops=64}".
+// A number that a pipeline may set: "fuse{max-ops=64}". Others than `least` to `most` are refused when a pipeline is read.
 struct Parameter {
   std::string_view name;
   int64_t default_value;
   std::string_view doc;
+  int64_t least = 0, most = int64_t{1} << 40;
 };
 
 // What a pass may know besides the module.

@@ -73,6 +73,14 @@ bool parse_values(std::string_view text, Step& step, Diagnostics& diagnostics) {
                             "` needs an integer, found `", value, "`"));
       return false;
     }
+    const auto parameter = std::find_if(step.pass->parameters.begin(), step.pass->parameters.end(),
+                                        [&](const Parameter& p) { return p.name == name; });
+    if (number < parameter->least || number > parameter->most) {
+      diagnostics.error(Span::none(), "bad-pipeline",
+                        cat("parameter `", name, "` of pass `", step.pass->name, "` is ", number,
+                            "; it may be ", parameter->least, " to ", parameter->most));
+      return false;
+    }
     step.values[name] = number;
   }
   return true;

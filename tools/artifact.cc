@@ -66,7 +66,7 @@ Prepared prepare_artifact(aot::Program program, int threads, const BuildLibrary&
   TemporaryFolder folder;
   if (std::string wrong = folder.make(); !wrong.empty()) refuse("file-unwritable", wrong);
   const std::string library = folder.path() + "/model.so";
-  if (!build(program, library, diagnostics)) throw CannotPrepare(diagnostics);
+  if (!build(library, diagnostics)) throw CannotPrepare(diagnostics);
   const auto artifact = std::make_shared<Artifact>();
   if (std::string wrong = artifact->open(library, static_cast<unsigned>(threads)); !wrong.empty())
     refuse("cannot-load", wrong);
@@ -81,10 +81,10 @@ Artifact::~Artifact() {
   if (model_) api_->model_close(model_);
 }
 
-std::string Artifact::open(const std::string& path, unsigned threads) {
+std::string Artifact::open(const std::string& path, unsigned threads, const std::string& entry) {
   if (std::string wrong = library_.open(path); !wrong.empty()) return wrong;
-  auto get = reinterpret_cast<const relay_api* (*)()>(library_.find("relay_get_api"));
-  if (!get) return path + " is no artifact of Relay's: it lacks relay_get_api";
+  auto get = reinterpret_cast<const relay_api* (*)()>(library_.find(entry));
+  if (!get) return cat(path, " is no artifact of Relay's: it lacks ", entry);
   api_ = get();
   if (api_->abi_version != RELAY_ABI_VERSION) {
     return cat(path, " has ABI version ", api_->abi_version, ", this program needs ", RELAY_ABI_VERSION,

@@ -20,8 +20,9 @@ class Artifact {
   Artifact& operator=(const Artifact&) = delete;
   ~Artifact();
 
-  // What is wrong with it; empty if it can be called.
-  std::string open(const std::string& path, unsigned threads);
+  // What is wrong with it; empty if it can be called. `entry`: the function that gives its interface, where a library has
+  // several artifacts.
+  std::string open(const std::string& path, unsigned threads, const std::string& entry = "relay_get_api");
 
   // One run of the program that it was compiled from. Throws Trap and Exhausted.
   Value run(const aot::Program& program, const std::vector<Value>& args);
@@ -41,8 +42,7 @@ class Artifact {
 };
 
 // The program as an engine runs it: `build` writes its library, which is opened. Throws CannotPrepare.
-using BuildLibrary =
-    std::function<bool(const aot::Program& program, const std::string& library, Diagnostics& diagnostics)>;
+using BuildLibrary = std::function<bool(const std::string& library, Diagnostics& diagnostics)>;
 Prepared prepare_artifact(aot::Program program, int threads, const BuildLibrary& build);
 
 // The tensors among arguments, those of tuples in their place. Throws Trap for values of other kinds.

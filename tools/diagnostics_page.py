@@ -18,7 +18,7 @@ SECTION = re.compile(r"^---- (\w+)\n", re.M)
 # What is written like a slug and is none: passes, their parameters, engines, LLVM's attributes, words of documentation.
 OTHER_WORDS = """
 aot-cpp aot-cuda block-channels dead-code expand-operators floating-point fold-constants hoist-invariants inline-lets join-products
-least-bytes max-bytes max-instances max-nodes max-ops no-trapping-math output-fusable pack-weights pair-steps prefer-vector-width simplify-inference target-cpu target-features widen-floats winograd-error
+least-bytes max-bytes max-instances max-nodes max-ops no-trapping-math output-fusable pack-weights pair-steps prefer-vector-width simplify-inference target-cpu target-features widen-floats winograd-cycles winograd-error
 """.split()
 # Those that no golden test can show, because what is said depends on the machine or on files: where it is tested, and what it means.
 ELSEWHERE = {

@@ -18,6 +18,7 @@
 #include "passes/runner.h"
 #include "tools/artifact.h"
 #include "tools/cuda_engine.h"
+#include "tools/emitted.h"
 #include "tools/libraries.h"
 
 namespace relay::tools {
@@ -102,25 +103,12 @@ Prepared prepare_graph(const Module& m, std::string_view function, const EngineO
 // --- aot-cpp ----------------------------------------------------------------------------------------------------
 
 Prepared prepare_aot(const Module& m, std::string_view function, const EngineOptions& options) {
-  native::Target target;
-  if (std::string wrong = native::parse_target(options.target, target); !wrong.empty()) return {{}, wrong};
-  Diagnostics refused;
-  const std::optional<Module> lowered = lower(m, function, options, target, refused);
-  if (!lowered) return {{}, reason(refused), refused};
-  Result<aot::Program> program = aot::make_program(*lowered, "main", refused);
-  if (!program) return {{}, reason(refused), refused};
-  aot::EmitOptions emit;
-  emit.opt_level = options.opt_level;
-  emit.threads = options.threads;
-  emit.kernel_files = native::usable_cores();
-  emit.join_files = true;
-  native::CompileOptions compile;
-  compile.opt_level = options.opt_level;
-  if (std::string wrong = link_here(*program, compile); !wrong.empty()) return {{}, wrong};
-  const auto build = [&](const aot::Program& made, const std::string& library, Diagnostics& diagnostics) {
-    return aot::build(aot::emit({&made, target}, emit), emit.weights, compile, library, diagnostics).ok();
+  Emitted emitted = emit_aot(m, function, options);
+  if (!emitted.program) return {{}, emitted.skipped, emitted.refusal};
+  const auto build = [&](const std::string& library, Diagnostics& diagnostics) {
+    return aot::build(emitted.sources, aot::Weights::kEmbedded, emitted.compile, library, diagnostics).ok();
   };
-  return prepare_artifact(std::move(*program), options.threads, build);
+  return prepare_artifact(std::move(*emitted.program), options.threads, build);
 }
 
 // --- the table ----------------------------------------------------------------------------------------------------
@@ -150,6 +138,31 @@ Module with_main_renamed(const Module& m) {
 }
 
 }  // namespace
+
+Emitted emit_aot(const Module& m, std::string_view function, const EngineOptions& options) {
+  Emitted out;
+  native::Target target;
+  out.skipped = native::parse_target(options.target, target);
+  if (!out.skipped.empty()) return out;
+  const std::optional<Module> lowered = lower(m, function, options, target, out.refusal);
+  Result<aot::Program> program =
+      lowered ? aot::make_program(*lowered, "main", out.refusal) : Result<aot::Program>(kReported);
+  if (!program) {
+    out.skipped = reason(out.refusal);
+    return out;
+  }
+  out.compile.opt_level = options.opt_level;
+  out.skipped = link_here(*program, out.compile);
+  if (!out.skipped.empty()) return out;
+  aot::EmitOptions emit;
+  emit.opt_level = options.opt_level;
+  emit.threads = options.threads;
+  emit.kernel_files = native::usable_cores();
+  emit.join_files = true;
+  out.sources = aot::emit({&*program, target}, emit);
+  out.program = std::move(*program);
+  return out;
+}
 
 CannotPrepare::CannotPrepare(const Diagnostics& why)
     : std::runtime_error(why.all().empty() ? "" : why.all().front().message()), diagnostics(why) {}

@@ -1,8 +1,29 @@
 // The typed module: every expression with what was found out about it. Expressions that said so already stay.
+#include <utility>
+
+#include "ir/builder.h"
 #include "ir/rewrite.h"
 #include "typecheck/inference.h"
 
 namespace relay::typecheck {
+
+// match_shape %x: EXPECTED = e; %x where the checker could not tell whether e has the expected extents. Functions compare
+// what they are called with, on every engine and after every pass.
+Expr Inference::compared(Expr parent, Expr child, Expr e) {
+  const auto found = compared_.find(parent);
+  if (found == compared_.end()) return e;
+  for (Compared& c : found->second) {
+    if (c.child != child || std::exchange(c.done, true)) continue;
+    Builder b(context_);
+    SpanScope at(b, e->span);
+    const Type type = unifier_.resolve(c.expected);
+    const auto* x = rebuild(context_, b.var(c.name, type), {.children = {}, .type = type})->as<Var>();
+    const FnType* fn_type = context_.fn_type({}, std::vector<Type>{type}, type);
+    const Expr fn = b.with_type(b.fn(std::span(&x, 1), x), fn_type);
+    return b.call(fn, {e}, {}, type);
+  }
+  return e;
+}
 
 Checked Inference::annotate() {
   NodeMap<Expr> now;
@@ -19,7 +40,7 @@ Checked Inference::annotate() {
       continue;
     }
     children.clear();
-    for_each_child(e, [&](Expr child) { children.push_back(now[child]); });
+    for_each_child(e, [&](Expr child) { children.push_back(compared(e, child, now[child])); });
     Changes changes{.children = children, .var = typed_var};
     const auto* global = e->as<Global>();
     changes.type = unifier_.resolve(global ? globals_[global->name].type : types_[e]);

@@ -49,7 +49,12 @@ Type Inference::call(const Call* n) {
           {.slug = "wrong-argument-type", .call = n, .index = i});
   }
   settled(n);
+  const size_t before = checks_.size();
   note_checks(n);
+  if (checks_.size() > before && n->callee->kind == ExprKind::kCtorRef) {
+    // Others compare what they are called with.
+    for (size_t i = 0; i < fn->args.size(); ++i) compared_[n].push_back({n->args[i], fn->args[i], "field"});
+  }
   return fn->result;
 }
 
@@ -245,6 +250,12 @@ void Inference::wake() {
 
 void Inference::note_checks(Expr at) {
   for (const DimPair& pair : unifier_.take_checks()) checks_.push_back({at, pair.first, pair.second});
+}
+
+void Inference::check_at_run_time(Expr at, Expr parent, Type expected, std::string_view name) {
+  const size_t before = checks_.size();
+  note_checks(at);
+  if (checks_.size() > before) compared_[parent].push_back({at, expected, std::string(name)});
 }
 
 // What still waits when a level is left is not generalised: its unknowns belong to the level around.

@@ -281,7 +281,7 @@ void Inference::finish_fn(const Fn* fn) {
          .from = fn->span,
          .who = fn->result ? "the function whose result has a type" : "the function"});
   settled(fn->body);
-  note_checks(fn->body);
+  check_at_run_time(fn->body, fn, result, "result");
   owe(fn->body);
   release_dims(fn);
   if (!fn->where.empty()) givens_ = givens_->outer;
@@ -326,7 +326,7 @@ void Inference::bind_let(const Let* let) {
         generic ? scheme(let->value) : use(let->value),
         {.slug = "wrong-value-type", .from = x->span, .who = "its type is written here"});
   settled(let->value);
-  note_checks(let->value);
+  check_at_run_time(let->value, let, written, x->name.text());
   set(x, written);
 }
 
@@ -385,7 +385,7 @@ Type Inference::ref_write(const RefWrite* n) {
     agree(place(n->value, n), "the value written", contents, value,
           {.slug = "wrong-contents-type", .from = n->ref->span, .who = "the reference"});
   }
-  note_checks(n);
+  check_at_run_time(n->value, n, contents, "contents");
   return context_.tuple_type({});
 }
 

@@ -115,6 +115,9 @@ class Inference {
   void owe(Expr user);
   void wake();
   void note_checks(Expr at);
+  // The same where nobody else compares: what `parent` has as its child `at` becomes an argument of a function whose parameter has
+  // the expected type, and is compared when that is called.
+  void check_at_run_time(Expr at, Expr parent, Type expected, std::string_view name);
   void leave_level();
 
   // ---- report.cc ----
@@ -138,6 +141,7 @@ class Inference {
 
   // ---- annotate.cc ----
   Checked annotate();
+  Expr compared(Expr parent, Expr child, Expr e);
 
   Module module_;
   Context& context_;
@@ -167,6 +171,13 @@ class Inference {
   std::vector<uint32_t> open_tasks_;   // not done, oldest first
   std::vector<size_t> open_at_level_;  // how many there were when the level was entered
   std::vector<RunTimeCheck> checks_;
+  struct Compared {
+    Expr child;
+    Type expected;
+    std::string name;   // of the parameter
+    bool done = false;  // the next one is of another place with the same child
+  };
+  std::unordered_map<Expr, std::vector<Compared>> compared_;  // by the parent, in the order of its children
   std::deque<Givens> all_givens_;
   const Givens* givens_ = nullptr;  // of the functions around
 };

@@ -158,6 +158,19 @@ TEST_F(CpuBlocks, FormulasAreWrittenOut) {
   expect_same(k, s);
 }
 
+// An axis is shorter than a cycle, or its last cycle is.
+TEST_F(CpuBlocks, FormulasOfShortAxes) {
+  const Tensor x = input("x", {3, 8});
+  const Tensor y = k_.compute("t", kFloat32, {index(5), index(1), index(8)}, [&](Indices i) {
+    const Expr a = x(floor_div(i[0], 2), i[2]);
+    const Expr even = select(equal(floor_mod(i[1], 2), index(0)), a + a, a - a);
+    return select(equal(floor_mod(i[0], 2), index(0)), even, -even);
+  });
+  const Kernel k = k_.finish("k", "", {y}), s = scheduled(k, 4);
+  EXPECT_TRUE(has_block(s, "_part")) << "formulas are written out";
+  expect_same(k, s);
+}
+
 TEST_F(CpuBlocks, FormulasOfOneElementOnly) {
   // Which formula holds depends on data, too: nothing is written out, and the result is the same.
   const Tensor x = input("x", {4, 4, 8});

@@ -8,6 +8,7 @@
 #include <map>
 #include <optional>
 
+#include "base/integers.h"
 #include "kernel/schedule/cpu_rules.h"
 #include "kernel/simplify.h"
 #include "kernel/statements.h"
@@ -108,12 +109,20 @@ class Formulas {
         elements_.push_back({offset, simplify(substitute(s_.value, by), bounds_)});
         return;
       }
-      for (int64_t i = 0; i < axis->second; ++i) {
+      // Later elements of the cycle are behind the end of a short axis.
+      const int64_t extent = s_.spatial[axis->first].extent->int_value;
+      for (int64_t i = 0; i < std::min(axis->second, extent); ++i) {
         offset[axis->first] = i;
         self(self, std::next(axis));
       }
     };
     enumerate(enumerate, cycles_.begin());
+  }
+
+  // The cycles of an axis that have this element: the last one may end before it.
+  Axis cycles_with(const Element& e, size_t a) const {
+    const int64_t extent = s_.spatial[a].extent->int_value;
+    return {cycle_axes_.at(a).var, w_.index(ceil_div(extent - e.offset[a], cycles_.at(a)))};
   }
 
   Stmt write_cycle(const std::vector<Expr>& at, Expr v) {
@@ -122,10 +131,10 @@ class Formulas {
       for (const auto& [a, length] : cycles_) place[a] = at[a] * length + e.offset[a];
       return place;
     };
-    const auto bindings = [&](const std::vector<Expr>& place, Expr lane) {
+    const auto bindings = [&](const Element& e, const std::vector<Expr>& place, Expr lane) {
       std::vector<Binding> out;
       for (size_t a = 0; a < at.size(); ++a) {
-        if (cycles_.contains(a)) out.push_back({cycle_axes_.at(a), IterKind::kSpatial, at[a]});
+        if (cycles_.contains(a)) out.push_back({cycles_with(e, a), IterKind::kSpatial, at[a]});
         out.push_back({s_.spatial[a], IterKind::kSpatial, place[a]});
       }
       out.push_back({s_.spatial.back(), IterKind::kSpatial, v * width_ + lane});
@@ -139,10 +148,10 @@ class Formulas {
         common.empty() ? nullptr : w_.local(s_.name + "_parts", kFloat32, {part.extent, in_part.extent});
     std::unordered_map<const ExprNode*, Expr> known;
     std::vector<Stmt> body;
-    const auto over_lanes = [&](const std::vector<Expr>& place,
+    const auto over_lanes = [&](const Element& e, const std::vector<Expr>& place,
                                 const std::function<Stmt(const std::vector<Binding>&)>& f) {
       return w_.loop(ForKind::kVectorized, "lane", width_, [&](Expr lane) {
-        std::vector<Binding> all = bindings(place, lane);
+        std::vector<Binding> all = bindings(e, place, lane);
         all.push_back({in_part, IterKind::kSpatial, lane});
         return f(all);
       });
@@ -150,14 +159,14 @@ class Formulas {
     for (size_t i = 0; i < common.size(); ++i) {
       const Expr slot = w_.index(static_cast<int64_t>(i));
       const Expr value = substitute(common[i], known);
-      body.push_back(over_lanes(place_of(elements_[0]), [&](const std::vector<Binding>& all) {
+      body.push_back(over_lanes(elements_[0], place_of(elements_[0]), [&](const std::vector<Binding>& all) {
         return w_.block(s_.name + "_part", all, w_.store(parts, {slot, in_part.var}, value));
       }));
       known[common[i].get()] = w_.pool().load(parts, {slot, in_part.var});
     }
     for (const Element& e : elements_) {
       const std::vector<Expr> place = place_of(e);
-      const Stmt store = over_lanes(place, [&](const std::vector<Binding>& all) {
+      const Stmt store = over_lanes(e, place, [&](const std::vector<Binding>& all) {
         const Work work{s_};
         return w_.block(s_.name, all, w_.store(s_.buffer, work.variables(), substitute(e.value, known)));
       });

@@ -61,7 +61,9 @@ Stmt Writer::block(std::string_view name, const std::vector<Binding>& bindings, 
   std::vector<Binding> all = bindings;
   all.insert(all.end(), places_.begin(), places_.end());
   for (const Binding& b : all) {
-    if (!used.contains(b.axis.var.get())) continue;
+    // Each iteration of a reduction is a step of its own, also where all add the same.
+    const bool counts = b.kind == IterKind::kReduction && !b.axis.extent.is_int(1);
+    if (!counts && !used.contains(b.axis.var.get())) continue;
     const Expr var = pool_.variable(b.axis.var->name.text());
     fresh[b.axis.var.get()] = var;
     iters.push_back({var, b.axis.extent, b.kind, b.value});

@@ -48,6 +48,7 @@ Expr Generator::leaf(Type t) {
 }
 
 Expr Generator::constant(const TensorType& t) {
+  if (is_open(t)) return opened(t, 0);
   const auto shape = t.static_shape();
   if (!shape) return fill(t);
   Tensor value(t.dtype, *shape);
@@ -57,6 +58,28 @@ Expr Generator::constant(const TensorType& t) {
     value.set_int(i, t.dtype.is_bool() ? (v > 0) : v);
   }
   return b_.constant(std::move(value));
+}
+
+// let %x: Tensor[(?), ...] = a tensor of known extents; %x
+Expr Generator::opened(const TensorType& t, int depth) {
+  const Var* x = variable(&t);
+  return b_.let(x, expr(closed(t), depth), x);
+}
+
+// Extents that only a run tells get a name: match_shape %x: Tensor[(s), ...] = value; ...
+Expr Generator::match_shape(Type t, int depth) {
+  if (!options_.open_extents) return nullptr;
+  const DType d = dtype();
+  Expr value = expr(context_.tensor_type(std::vector<Dim>{Dim::unknown()}, d), depth - 1);
+  const Dim named = context_.shape_variable("s" + std::to_string(names_++));
+  const Type type = context_.tensor_type(std::vector<Dim>{named}, d);
+  const Var* x = variable(type);
+  const Inside inside(*this);
+  bind(x, type);
+  dims_.push_back(named);
+  Expr body = using_(scope_.back(), t, depth - 1);
+  dims_.pop_back();
+  return b_.call(b_.fn(std::span(&x, 1), body), {value});
 }
 
 Expr Generator::any_form(Type t, int depth) {
@@ -85,7 +108,7 @@ Expr Generator::any_form(Type t, int depth) {
     case 25: return match_(t, depth);
     case 26:
     case 27: return call(t, depth);
-    case 28: return curried_call(t, depth);
+    case 28: return in_.below(3) == 2 ? match_shape(t, depth) : curried_call(t, depth);
     case 29: return projection(t, depth);
     case 30: return read(t, depth);
     case 31:
@@ -97,7 +120,10 @@ Expr Generator::any_form(Type t, int depth) {
 
 // The form that makes values of the type.
 Expr Generator::form_of(Type t, int depth) {
-  if (const auto* tensor = t->as<TensorType>()) return operation(*tensor, depth);
+  if (const auto* tensor = t->as<TensorType>()) {
+    const bool open = is_open(*tensor) && in_.below(2) == 0;
+    return open ? opened(*tensor, depth - 1) : operation(*tensor, depth);
+  }
   if (const auto* tuple = t->as<TupleType>()) {
     std::vector<Expr> fields;
     for (Type field : tuple->fields) fields.push_back(expr(field, depth - 1));
@@ -112,7 +138,8 @@ Expr Generator::form_of(Type t, int depth) {
     for (Type field : fields_of(ctor, *data)) fields.push_back(expr(field, depth - 1));
     return constructed(ctor, fields, data);
   }
-  return one_of_scope(t);
+  const bool is_number = std::find(number_vars_.begin(), number_vars_.end(), t) != number_vars_.end();
+  return is_number && in_.below(3) != 2 ? operation_on_numbers(t, depth) : one_of_scope(t);
 }
 
 // Of an empty list nothing says what it could hold: then an annotation does.
@@ -391,7 +418,8 @@ Expr Generator::using_(Binding x, Type t, int depth) {
     const DType d = wanted && wanted->dtype.is_float() ? kFloat32 : kInt32;
     Expr number =
         tensor->dtype == d ? Expr(x.var) : b_.call(b_.op(op::kCast), {x.var}, context_.attrs({{"dtype", d}}));
-    number = b_.call(b_.op(op::kMin), {number});
+    // The least of no elements is not a small integer, but their sum is.
+    number = b_.call(b_.op(is_open(*tensor) ? op::kSum : op::kMin), {number});
     const auto* scalar = context_.scalar_type(d);
     if (relay::product(tensor->dims) == Dim(0)) return expr(t, depth);
     if (wanted && wanted->dtype == d) {

@@ -6,6 +6,7 @@
 #include "base/cat.h"
 #include "op/ops.h"
 #include "tests/property/generator.h"
+#include "tests/property/networks.h"
 
 namespace relay::property {
 
@@ -14,6 +15,8 @@ Program generate(std::span<const uint8_t> bytes, const GenerateOptions& options)
 }
 
 Program Generator::run() {
+  if (options_.sometimes_network && in_.once_in(4)) return generate_network(in_);
+  if (options_.sometimes_dataflow) options_.dataflow = in_.once_in(4);
   if (!options_.dataflow) {
     data_types();
     const uint32_t groups = in_.below(4);
@@ -74,26 +77,29 @@ void Generator::data_types() {
 // ---- functions ----
 
 void Generator::group_of_functions(uint32_t group) {
-  const uint32_t kind = in_.below(5);
-  const bool recursive = kind >= 3;
+  const uint32_t kind = in_.below(7);
+  const bool recursive = kind == 3 || kind == 4 || kind == 6;
+  const Generic generic = kind >= 5                ? Generic::kNumbers
+                          : kind == 1 || kind == 3 ? Generic::kAny
+                                                   : Generic::kNo;
   const uint32_t size = kind == 4 ? 2 : 1;
   const size_t first = functions_.size();
   for (uint32_t i = 0; i < size; ++i) {
-    functions_.push_back(signature(cat("f", first + i), kind == 1 || kind == 3, recursive));
+    functions_.push_back(signature(cat("f", first + i), generic, recursive));
     functions_.back().group = group;
   }
   group_ = group;
   for (size_t i = first; i < functions_.size(); ++i) define(Signature(functions_[i]));
 }
 
-Signature Generator::signature(std::string name, bool generic, bool recursive) {
+Signature Generator::signature(std::string name, Generic generic, bool recursive) {
   Signature s{std::move(name), nullptr, 0, recursive};
   scope_.clear();
   std::vector<const TypeVar*> type_params;
   std::vector<Type> args;
   if (recursive) args.push_back(context_.scalar_type(kInt32));
   type_vars_.clear();
-  if (generic) {
+  if (generic != Generic::kNo) {
     for (uint32_t n = 1 + in_.below(2); n-- > 0;) {
       type_params.push_back(context_.type_var(cat("A", type_params.size())));
       type_vars_.push_back(type_params.back());
@@ -110,8 +116,16 @@ Signature Generator::signature(std::string name, bool generic, bool recursive) {
     args.push_back(context_.tensor_type(dims, dtype()));
   }
   for (uint32_t n = in_.below(3); n-- > 0;) args.push_back(type(Allow::kAll, 2));
-  const Type result = type(Allow::kAll, 2);
-  s.type = context_.fn_type(type_params, args, result);
+  const bool gives_number = generic == Generic::kNumbers && in_.below(3) != 2;
+  const Type result = gives_number ? type_vars_[0] : type(Allow::kAll, 2);
+  std::vector<Type> where;
+  if (generic == Generic::kNumbers) {
+    for (Type a : type_vars_) {
+      where.push_back(context_.relation_type("Broadcast", std::vector<Type>{a, a, a}));
+      where.push_back(context_.relation_type("Elementwise", std::vector<Type>{a, a}));
+    }
+  }
+  s.type = context_.fn_type(type_params, args, result, where);
   return s;
 }
 
@@ -137,6 +151,8 @@ void Generator::define(const Signature& s) {
   dims_.clear();
   for (Type arg : s.type->args) collect_dims(arg, dims_);
   type_vars_.assign(s.type->type_params.begin(), s.type->type_params.end());
+  number_vars_.clear();
+  if (!s.type->where.empty()) number_vars_ = type_vars_;
   std::vector<const Var*> params;
   for (Type arg : s.type->args) {
     params.push_back(variable(arg));
@@ -148,8 +164,8 @@ void Generator::define(const Signature& s) {
                                  : expr(s.type->result, 4);
   // Functions that call themselves, or are called before their turn, say what they give.
   const bool written = s.recursive || in_.below(3) != 2;
-  program_.module.set_function(
-      s.name, b_.fn(params, body, written ? s.type->result : nullptr, {}, s.type->type_params));
+  program_.module.set_function(s.name, b_.fn(params, body, written ? s.type->result : nullptr, {},
+                                             s.type->type_params, s.type->where));
 }
 
 // ---- @main ----
@@ -196,7 +212,9 @@ void Generator::main_function() {
   define(s);
   Instance extents;
   for (Dim n : dims_) extents.dims.emplace(n.symbolic().get(), context_.pool().integer(1 + in_.below(3)));
-  for (Type arg : args) program_.args.push_back(argument(*substituted(arg, extents)->as<TensorType>()));
+  dims_.clear();
+  for (Type arg : args)
+    program_.args.push_back(argument(*closed(*substituted(arg, extents)->as<TensorType>())));
 }
 
 // Small integers, of static shape.

@@ -20,12 +20,21 @@ namespace relay::property {
 struct GenerateOptions {
   // Only tensors, operators, tuples and lets: what engines for dataflow take.
   bool dataflow = false;
+  // Such a program for some bytes, and the whole language for others.
+  bool sometimes_dataflow = false;
+  // A network for some bytes (networks.h).
+  bool sometimes_network = false;
+  // Some types have extents that are not known before the program runs (`?`).
+  bool open_extents = true;
   uint32_t most_expressions = 120;
 };
 
 struct Program {
   Module module;            // not type checked
   std::vector<Value> args;  // of @main
+  // Small changes of floats on the way are small changes of the result: there are no comparisons, no conversions to integers and
+  // the like. So floats may be compared within a bound.
+  bool smooth = false;
 };
 
 Program generate(std::span<const uint8_t> bytes, const GenerateOptions& options = {});

@@ -56,7 +56,12 @@ class Generator {
   // ---- generate.cc ----
   void data_types();
   void group_of_functions(uint32_t group);
-  Signature signature(std::string name, bool generic, bool recursive);
+  enum class Generic : uint8_t {
+    kNo,
+    kAny,
+    kNumbers
+  };  // numbers: with relations, by which operators take them
+  Signature signature(std::string name, Generic generic, bool recursive);
   void define(const Signature& s);
   void main_function();
   Expr main_body(Type result, size_t next);
@@ -65,7 +70,10 @@ class Generator {
 
   // ---- types.cc ----
   DType dtype();
-  Dim dim();
+  Dim dim();     // known, if only by shape variables
+  Dim extent();  // may be open
+  static bool is_open(const TensorType& t);
+  const TensorType* closed(const TensorType& t);
   const TensorType* tensor_type();
   const TensorType* tensor_type(size_t rank, DType d);
   enum class Allow : uint8_t { kData, kCells, kAll };  // data: no cells, no functions, no type parameters
@@ -79,12 +87,15 @@ class Generator {
   bool match(Type pattern, Type target, const FnType& of, Instance& found);
   bool match(Dim pattern, Dim target, const FnType& of, Instance& found);
   void complete(const FnType& of, Instance& found);
+  static bool is_number(Type t);
   std::vector<Type> fields_of(const Constructor& ctor, const DataType& of);
 
   // ---- expressions.cc ----
   Expr expr(Type t, int depth);
   Expr leaf(Type t);
   Expr constant(const TensorType& t);
+  Expr opened(const TensorType& t, int depth);
+  Expr match_shape(Type t, int depth);
   Expr any_form(Type t, int depth);
   Expr form_of(Type t, int depth);
   Expr let(Type t, int depth);
@@ -132,6 +143,7 @@ class Generator {
 
   // ---- operators.cc ----
   Expr operation(const TensorType& t, int depth);
+  Expr operation_on_numbers(Type t, int depth);
   Expr apply(std::string_view op, const std::vector<Type>& args, const std::vector<AttrArg>& attrs,
              Type result, int depth, std::optional<uint32_t> field = {});
   Expr fill(const TensorType& t);
@@ -143,6 +155,7 @@ class Generator {
   Expr conversion(const TensorType& t, int depth);
   Expr truth(const TensorType& t, int depth);
   Expr may_trap(const TensorType& t, int depth);
+  Expr refined(const TensorType& t, int depth);
   Expr about_shapes(const TensorType& t, int depth);
   const TensorType* with_dims(const TensorType& t, std::vector<Dim> dims) {
     return context_.tensor_type(dims, t.dtype);
@@ -150,7 +163,7 @@ class Generator {
   const TensorType* narrower(const TensorType& t);
 
   ByteSource in_;
-  const GenerateOptions options_;
+  GenerateOptions options_;
   Program program_;
   Context& context_;
   Builder b_;
@@ -165,6 +178,7 @@ class Generator {
   const Var* own_fuel_ = nullptr;  // where functions of the same group may be called
   std::vector<Dim> dims_;          // the shape variables it binds
   std::vector<Type> type_vars_;    // those of which there is a value
+  std::vector<Type> number_vars_;  // those that operators take
   std::vector<Binding> scope_;
   std::vector<std::pair<Expr, Type>> made_;  // expressions that may be used once more
 };

@@ -19,14 +19,17 @@ TEST(Generator, MakesEveryFormPatternAndManyOperators) {
   std::map<ExprKind, int> forms;
   std::map<PatternKind, int> patterns;
   std::set<std::string_view> operators;
-  int generic = 0, symbolic = 0;
+  int generic = 0, related = 0, symbolic = 0, open = 0;
   for (uint64_t seed = 0; seed < 400; ++seed) {
     const Program p = generate(bytes_of_seed(seed));
     for (const auto& [name, fn] : p.module.functions()) {
       generic += !fn->type_params.empty();
+      related += !fn->where.empty();
       for (Expr e : post_order(fn)) {
         ++forms[e->kind];
         if (const op::OpDef* def = op::callee(e)) operators.insert(def->name);
+        if (const auto* let = e->as<Let>(); let && let->x->annotation)
+          open += show(let->x->annotation).find('?') != std::string::npos;
         if (const auto* f = e->as<Fn>()) {
           for (const Var* x : f->params) symbolic += x->annotation && x->annotation->has_symbolic_dim;
         }
@@ -41,8 +44,25 @@ TEST(Generator, MakesEveryFormPatternAndManyOperators) {
   for (int kind = 0; kind <= static_cast<int>(PatternKind::kTuple); ++kind)
     EXPECT_GT(patterns[static_cast<PatternKind>(kind)], 10) << "pattern " << kind;
   EXPECT_GT(generic, 50);
+  EXPECT_GT(related, 50);
   EXPECT_GT(symbolic, 200);
+  EXPECT_GT(open, 50);
   EXPECT_GT(operators.size(), 45u);
+}
+
+TEST(Generator, MakesNetworks) {
+  std::map<std::string_view, int> operators;
+  for (uint64_t seed = 0; seed < 400; ++seed) {
+    const Program p = generate(bytes_of_seed(seed), {.sometimes_network = true});
+    if (!p.smooth) continue;
+    for (Expr e : post_order(p.module.function("main"))) {
+      if (const op::OpDef* def = op::callee(e)) ++operators[def->name];
+    }
+  }
+  for (const char* name :
+       {"nn.conv2d", "nn.conv2d_transpose", "nn.max_pool2d", "nn.avg_pool2d", "nn.batch_norm",
+        "nn.layer_norm", "nn.softmax", "nn.dense", "nn.batch_matmul", "exp", "tanh"})
+    EXPECT_GT(operators[name], 3) << name;
 }
 
 TEST(Generator, TheSameBytesGiveTheSameProgram) {

@@ -1,9 +1,17 @@
 // The laws, one function each; laws.cc has the table.
 #pragma once
 
+#include <exception>
+
 #include "tests/property/laws.h"
+#include "tests/property/run.h"
 
 namespace relay::property {
+
+// What a law says of a program that it met such an exception with.
+std::string unexpected(const std::exception& e);
+// Counts how the run ended.
+void count(const Run& want, Tally& tally);
 
 // laws_text.cc
 std::string broken_text(const Program& p, ByteSource choices, Tally& tally);
@@ -14,13 +22,16 @@ std::string broken_types(const Program& p, ByteSource choices, Tally& tally);
 std::string broken_annotations(const Program& p, ByteSource choices, Tally& tally);
 std::string broken_mistakes(const Program& p, ByteSource choices, Tally& tally);
 // laws_runs.cc
+std::vector<std::string> every_pass();  // what is counted where a pass changes a program
 std::string broken_passes(const Program& p, ByteSource choices, Tally& tally);
 std::string broken_pipelines(const Program& p, ByteSource choices, Tally& tally);
 std::string broken_extents(const Program& p, ByteSource choices, Tally& tally);
 std::string broken_jit(const Program& p, ByteSource choices, Tally& tally);
 std::string broken_graph(const Program& p, ByteSource choices, Tally& tally);
-std::string broken_aot(const Program& p, ByteSource choices, Tally& tally);
-std::string broken_cuda(const Program& p, ByteSource choices, Tally& tally);
+std::string broken_artifact(const Program& p, ByteSource choices, Tally& tally);
+// laws_artifacts.cc
+std::vector<std::string> broken_aot(std::span<Asked> asked, Tally& tally);
+std::vector<std::string> broken_cuda(std::span<Asked> asked, Tally& tally);
 // laws_graphs.cc
 std::string broken_written_graph(const Program& p, ByteSource choices, Tally& tally);
 

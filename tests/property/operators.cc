@@ -54,7 +54,17 @@ Expr Generator::operation(const TensorType& t, int depth) {
   }
 }
 
+// Of a type parameter: what its relations allow.
+Expr Generator::operation_on_numbers(Type t, int depth) {
+  static const std::vector<std::string> kBinary{"add", "multiply", "maximum", "subtract"};
+  static const std::vector<std::string> kUnary{"negative", "abs"};
+  if (in_.below(3) == 2) return b_.call(b_.op(*op::find(in_.choose(kUnary))), {expr(t, depth - 1)});
+  Expr first = expr(t, depth - 1);
+  return b_.call(b_.op(*op::find(in_.choose(kBinary))), {first, expr(t, depth - 1)});
+}
+
 Expr Generator::fill(const TensorType& t) {
+  if (is_open(t)) return nullptr;
   const std::vector<Dim> shape(t.dims.begin(), t.dims.end());
   const AttrArg shape_attr{"shape", shape}, dtype_attr{"dtype", t.dtype};
   switch (in_.below(3)) {
@@ -116,6 +126,7 @@ Expr Generator::movement(const TensorType& t, int depth) {
   const auto rank = static_cast<uint32_t>(dims.size());
   switch (in_.below(8)) {
     case 0: {  // the same elements with other extents
+      if (is_open(t)) return nullptr;
       std::rotate(dims.begin(), dims.begin() + in_.below(rank ? rank : 1), dims.end());
       if (in_.below(3) == 2) dims = {relay::product(t.dims)};
       return apply("reshape", {with_dims(t, dims)},
@@ -143,6 +154,7 @@ Expr Generator::movement(const TensorType& t, int depth) {
       return apply("squeeze", {with_dims(t, dims)}, {{"axis", std::vector<int64_t>{at}}}, &t, depth);
     }
     case 4: {
+      if (is_open(t)) return nullptr;
       const TensorType* from = narrower(t);
       return apply("broadcast_to", {from}, {{"shape", std::vector<Dim>(t.dims.begin(), t.dims.end())}}, &t,
                    depth);
@@ -265,9 +277,19 @@ Expr Generator::may_trap(const TensorType& t, int depth) {
                &t, depth);
 }
 
+// An extent that only a run tells turns out to be the wanted one, or the run traps: let %x: T = e; %x
+Expr Generator::refined(const TensorType& t, int depth) {
+  if (options_.dataflow || !options_.open_extents || t.rank() == 0) return nullptr;
+  std::vector<Dim> dims(t.dims.begin(), t.dims.end());
+  dims[in_.below(static_cast<uint32_t>(dims.size()))] = Dim::unknown();
+  const Var* x = variable(&t);
+  return b_.let(x, expr(with_dims(t, dims), depth - 1), x);
+}
+
 // Operators that look at shapes rather than at elements, and those that others define.
 Expr Generator::about_shapes(const TensorType& t, int depth) {
-  switch (in_.below(8)) {
+  switch (in_.below(9)) {
+    case 8: return refined(t, depth);
     case 0: return apply("zeros_like", {&t}, {}, &t, depth);
     case 1: return apply("ones_like", {&t}, {}, &t, depth);
     case 2: return apply("full_like", {&t, context_.scalar_type(t.dtype)}, {}, &t, depth);

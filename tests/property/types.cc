@@ -29,8 +29,26 @@ Dim Generator::dim() {
 
 const TensorType* Generator::tensor_type(size_t rank, DType d) {
   std::vector<Dim> dims;
-  for (size_t i = 0; i < rank; ++i) dims.push_back(dim());
+  for (size_t i = 0; i < rank; ++i) dims.push_back(extent());
   return context_.tensor_type(dims, d);
+}
+
+Dim Generator::extent() {
+  const bool open = options_.open_extents && !options_.dataflow && in_.once_in(16);
+  return open ? Dim::unknown() : dim();
+}
+
+bool Generator::is_open(const TensorType& t) {
+  return std::any_of(t.dims.begin(), t.dims.end(), [](Dim d) { return d.is_unknown(); });
+}
+
+// The type with extents in the place of open ones.
+const TensorType* Generator::closed(const TensorType& t) {
+  std::vector<Dim> dims(t.dims.begin(), t.dims.end());
+  for (Dim& d : dims) {
+    if (d.is_unknown()) d = dim();
+  }
+  return with_dims(t, dims);
 }
 
 const TensorType* Generator::tensor_type() {
@@ -180,6 +198,7 @@ bool Generator::match(Dim pattern, Dim target, const FnType& of, Instance& found
   // An expression over variables: whether it fits is known once they are; see callables().
   if (v->kind != kernel::ExprKind::kVar) return true;
   if (!binds(of, v)) return pattern == target;
+  if (target.is_unknown()) return false;
   const auto [it, fresh] = found.dims.emplace(v.get(), target.expr(context_.pool()));
   return fresh || Dim(it->second) == target;
 }
@@ -189,6 +208,7 @@ bool Generator::match(Type pattern, Type target, const FnType& of, Instance& fou
   if (const auto* v = pattern->as<TypeVar>()) {
     if (std::find(of.type_params.begin(), of.type_params.end(), v) == of.type_params.end())
       return pattern == target;
+    if (!of.where.empty() && !is_number(target)) return false;
     const auto [it, fresh] = found.types.emplace(v->name, target);
     return fresh || it->second == target;
   }
@@ -212,10 +232,20 @@ bool Generator::match(Type pattern, Type target, const FnType& of, Instance& fou
   return true;
 }
 
+// Is it a tensor that operators of numbers take, whatever happens in a run?
+bool Generator::is_number(Type t) {
+  const auto* tensor = t->as<TensorType>();
+  return tensor && !tensor->dtype.is_bool() && !is_open(*tensor);
+}
+
 // What the result left open is chosen freely.
 void Generator::complete(const FnType& of, Instance& found) {
   for (const TypeVar* v : of.type_params) {
-    if (!found.types.contains(v->name)) found.types.emplace(v->name, type(Allow::kCells, 1));
+    if (found.types.contains(v->name)) continue;
+    static const std::vector<DType> kNumbers{kFloat32, kInt32, kInt64};
+    const Type chosen =
+        of.where.empty() ? type(Allow::kCells, 1) : closed(*tensor_type(in_.below(3), in_.choose(kNumbers)));
+    found.types.emplace(v->name, chosen);
   }
   const auto open_dims = [&](auto& self, Type t) -> void {
     if (const auto* tensor = t->as<TensorType>()) {

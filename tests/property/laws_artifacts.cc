@@ -1,0 +1,138 @@
+// Laws about artifacts of the ahead-of-time compiler: many programs become one library, and each is run through its C interface.
+#include "aot/build.h"
+#include "aot/cuda/build.h"
+#include "base/cat.h"
+#include "base/file.h"
+#include "tests/property/joined.h"
+#include "tests/property/law_list.h"
+#include "tools/artifact.h"
+#include "tools/emitted.h"
+
+namespace relay::property {
+namespace {
+
+// One of the engines that compile ahead of time.
+struct Compiler {
+  tools::Emitted (*emit)(const Module& m, std::string_view function, const tools::EngineOptions& options);
+  const kernel::Dialect& dialect;
+  // Returns what is wrong, or an empty text. The library is `folder`/model.so.
+  std::string (*build)(const aot::Sources& sources, const std::string& folder, const std::string& library);
+};
+
+std::string build_for_cpu(const aot::Sources& sources, const std::string&, const std::string& library) {
+  Diagnostics diagnostics;
+  kernel::native::CompileOptions compile;
+  compile.opt_level = 0;
+  return aot::build(sources, aot::Weights::kEmbedded, compile, library, diagnostics) ? std::string()
+                                                                                     : diagnostics.render({});
+}
+
+const Compiler kCpu{tools::emit_aot, kernel::kCppDialect, build_for_cpu};
+const Compiler kGpu{tools::emit_aot_cuda, kernel::kCudaDialect, aot::cuda::build_emulated};
+
+// A program that is about to be compiled.
+struct Item {
+  size_t number;  // among those that are asked about
+  int level;
+  Run want;
+  double slack;
+  std::vector<Value> args;
+  tools::Emitted emitted;
+};
+
+class Batch {
+ public:
+  Batch(const Compiler& compiler, std::span<Asked> asked, Tally& tally)
+      : compiler_(compiler), asked_(asked), tally_(tally), wrong_(asked.size()) {}
+
+  std::vector<std::string> run() {
+    for (size_t i = 0; i < asked_.size(); ++i) {
+      try {
+        wrong_[i] = prepare(i);
+      } catch (const std::exception& e) {
+        wrong_[i] = unexpected(e);
+      }
+    }
+    compile(items_);
+    return std::move(wrong_);
+  }
+
+ private:
+  // What is wrong with the program before it is compiled. One that can be compiled is put to the others.
+  std::string prepare(size_t i) {
+    std::string wrong;
+    const Program& p = asked_[i].program;
+    const Result<Module> m = checked(p.module, wrong);
+    if (!m) return wrong;
+    const Run want = interpret(*m, p.args);
+    count(want, tally_);
+    if (!comparable(p, want) || want.kind == Run::Kind::kExhausted) return {};
+    tools::EngineOptions options;
+    options.opt_level = static_cast<int>(asked_[i].choices.below(4));
+    tools::Emitted emitted = compiler_.emit(*m, "main", options);
+    if (!emitted.program) {
+      ++tally_[cat("skipped: ", emitted.skipped)];
+      return {};
+    }
+    tally_["static dataflow"] += emitted.program->functions.empty();
+    items_.push_back({i, options.opt_level, want, slack(p, want), p.args, std::move(emitted)});
+    return {};
+  }
+
+  // Compiles them together. If that fails, each alone: then it is known who is to blame.
+  void compile(std::span<Item> items) {
+    if (items.empty()) return;
+    TemporaryFolder folder;
+    std::string wrong = folder.make();
+    const std::string library = folder.path() + "/model.so";
+    std::vector<const aot::Sources*> sources;
+    for (const Item& item : items) sources.push_back(&item.emitted.sources);
+    if (wrong.empty()) wrong = compiler_.build(joined(sources, compiler_.dialect), folder.path(), library);
+    if (wrong.empty()) {
+      for (size_t i = 0; i < items.size(); ++i) wrong_[items[i].number] = compare(items[i], library, i);
+      return;
+    }
+    if (items.size() > 1) {
+      for (size_t i = 0; i < items.size(); ++i) compile(items.subspan(i, 1));
+    }
+    std::string& first = wrong_[items.front().number];
+    if (items.size() == 1 || first.empty()) first = at(items.front(), wrong);
+  }
+
+  // What is wrong with two runs of the program, of which the second finds what the first one left.
+  std::string compare(Item& item, const std::string& library, size_t number) {
+    tools::Artifact artifact;
+    if (const std::string wrong = artifact.open(library, 1, joined_entry(number)); !wrong.empty())
+      return at(item, wrong);
+    for (int i = 0; i < 2; ++i) {
+      const tools::Outcome got =
+          tools::outcome_of([&] { return artifact.run(*item.emitted.program, item.args); });
+      if (const std::string differs = difference(got, item.want, item.slack); !differs.empty())
+        return at(item, differs);
+    }
+    ++tally_["agreed"];
+    return {};
+  }
+
+  static std::string at(const Item& item, const std::string& wrong) {
+    return cat("at -O", item.level, ": ", wrong);
+  }
+
+  const Compiler& compiler_;
+  const std::span<Asked> asked_;
+  Tally& tally_;
+  std::vector<std::string> wrong_;
+  std::vector<Item> items_;
+};
+
+}  // namespace
+
+std::vector<std::string> broken_aot(std::span<Asked> asked, Tally& tally) {
+  return Batch(kCpu, asked, tally).run();
+}
+
+std::vector<std::string> broken_cuda(std::span<Asked> asked, Tally& tally) {
+  return Batch(kGpu, asked, tally).run();
+}
+
+}  // namespace relay::property

@@ -1,0 +1,328 @@
+// Networks: layer after layer over images and rows, with constant weights. What passes look for is here, and seldom in programs
+// that are generated type by type: convolutions, pooling, normalisation, softmax, attention, products that share an input, and
+// recurrences.
+//
+// Every layer is continuous and keeps numbers small, so that the results of two runs may be compared within a bound.
+#include "tests/property/generate.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "op/apply.h"
+#include "op/registry.h"
+#include "op/relation.h"
+#include "tests/property/networks.h"
+
+namespace relay::property {
+namespace {
+
+constexpr uint32_t kMostLayers = 9;
+constexpr int64_t kMostElements = 4096;  // of a value: the interpreter computes them one by one
+constexpr int64_t kUnits = 32;           // of a state: pairs of steps are made of blocks of it
+
+using Attributes = std::vector<AttrArg>;
+
+class Network {
+ public:
+  explicit Network(ByteSource& in) : in_(in), context_(program_.module.context()), b_(context_) {}
+
+  Program run() {
+    images_ = in_.below(3) != 2;
+    const std::vector<int64_t> channels{1, 3, 4, 8, 16}, extents{8, 1, 5, 6, 7, 12};
+    Shape shape{1 + in_.once_in(4), in_.choose(channels), in_.choose(extents), in_.choose(extents)};
+    if (!images_) shape = {in_.below(3) == 2 ? 1 + in_.below(3) : 1, in_.below(3) == 2 ? 5 : kUnits};
+    const TensorType* type = context_.tensor_type(std::vector<Dim>(shape.begin(), shape.end()), kFloat32);
+    const Var* x = b_.var("x", type);
+    values_.push_back({x, type});
+    for (uint32_t n = 1 + in_.below(kMostLayers); n-- > 0 && values_.size() < 40;) layer();
+    Expr body = values_.back().e;
+    if (in_.once_in(3)) body = b_.tuple({body, any().e});
+    program_.module.set_function("main", b_.fn(std::span(&x, 1), body));
+    program_.args.push_back(Value(numbers(shape)));
+    program_.smooth = true;
+    return std::move(program_);
+  }
+
+ private:
+  struct Node {
+    Expr e;
+    const TensorType* type;
+    int64_t extent(size_t axis) const { return type->dims[axis].value(); }
+    size_t rank() const { return type->rank(); }
+  };
+
+  // Mostly the last one, so that networks become deep.
+  const Node& any() {
+    const auto count = static_cast<uint32_t>(values_.size());
+    return values_[in_.below(3) == 2 ? in_.below(count) : count - 1];
+  }
+
+  // Quarters between -0.5 and 0.75, none of them 0.
+  Tensor numbers(const Shape& shape) {
+    Tensor out(kFloat32, shape);
+    uint32_t state = 17 + in_.below(256);
+    for (int64_t i = 0; i < out.size(); ++i) {
+      state = state * 1664525 + 1013904223;
+      const auto v = static_cast<int64_t>((state >> 20) % 5) - 2;
+      out.set(i, static_cast<double>(v >= 0 ? v + 1 : v) / 4);
+    }
+    return out;
+  }
+  Node constant(const Shape& shape) {
+    const Expr e = b_.constant(numbers(shape));
+    return {e, context_.tensor_type(std::vector<Dim>(shape.begin(), shape.end()), kFloat32)};
+  }
+
+  // The call; nothing if the operator does not take such operands, or its result is large.
+  std::optional<Node> call(std::string_view name, const std::vector<Node>& args,
+                           const Attributes& attributes = {}, std::optional<uint32_t> field = {}) {
+    const op::OpDef& def = *op::find(name);
+    const Attrs attrs = context_.attrs(attributes);
+    std::vector<Type> types;
+    std::vector<Expr> operands;
+    for (const Node& n : args) {
+      types.push_back(n.type);
+      operands.push_back(n.e);
+    }
+    try {
+      Type type = op::infer(context_, def, types, attrs);
+      Expr e = b_.call(b_.op(def), operands, attrs);
+      if (field) {
+        type = type->as<TupleType>()->fields[*field];
+        e = b_.proj(e, *field);
+      }
+      const auto* tensor = type->as<TensorType>();
+      const auto shape = tensor ? tensor->static_shape() : std::nullopt;
+      if (!shape || element_count(*shape).value_or(kMostElements) >= kMostElements) return std::nullopt;
+      return Node{e, tensor};
+    } catch (const op::RelationError&) {
+      return std::nullopt;
+    }
+  }
+  // Of what exists.
+  Node must(const std::optional<Node>& n) { return n ? *n : values_.back(); }
+
+  void keep(const std::optional<Node>& n) {
+    if (n) values_.push_back(*n);
+  }
+
+  void layer() {
+    const Node x = any();
+    if (x.rank() == 4 && in_.below(5) != 4) return keep(image_layer(x));
+    if (x.rank() == 4 && in_.below(3) == 2) return keep(call("nn.batch_flatten", {x}));
+    if (x.rank() == 2 && in_.below(4) != 3) return keep(row_layer(x));
+    keep(pointwise(x));
+  }
+
+  // ---- any rank ----
+
+  std::optional<Node> pointwise(const Node& x) {
+    static const std::vector<std::string> kFunctions{"nn.relu", "sigmoid", "tanh", "negative", "abs", "erf"};
+    switch (in_.below(8)) {
+      case 0: {
+        const std::optional<Node> clipped = call("clip", {x}, {{"a_min", -2.0}, {"a_max", 1.5}});
+        return clipped ? call("exp", {*clipped}) : clipped;
+      }
+      case 1: return call("add", {x, same(x)});
+      case 2:
+        return call("multiply", {call("sigmoid", {x}).value_or(x), call("tanh", {same(x)}).value_or(x)});
+      case 3: return call("maximum", {x, same(x)});
+      case 4: return call("nn.leaky_relu", {x}, {{"alpha", 0.25}});
+      case 5: {
+        Shape one(x.rank(), 1);
+        if (x.rank() > 1) one[1] = x.extent(1);
+        return call(in_.below(2) == 0 ? "add" : "multiply", {x, constant(one)});
+      }
+      default: return call(in_.choose(kFunctions), {x});
+    }
+  }
+
+  // A value of the same type, if there is another.
+  Node same(const Node& x) {
+    std::vector<Node> found;
+    for (const Node& n : values_) {
+      if (n.type == x.type && n.e != x.e) found.push_back(n);
+    }
+    return found.empty() ? x : in_.choose(found);
+  }
+
+  // ---- images ----
+
+  std::optional<Node> image_layer(const Node& x) {
+    switch (in_.below(12)) {
+      case 4: return pooling(x);
+      case 5: return normalised(x);
+      case 6: return transposed_convolution(x);
+      case 7:
+        return call("mean", {x}, {{"axis", std::vector<int64_t>{2, 3}}, {"keepdims", in_.below(2) == 0}});
+      case 8: {
+        const Node other = same(x);
+        return concatenated({x, other}, 1);
+      }
+      case 9: return call("nn.softmax", {x}, {{"axis", int64_t{1 + in_.below(3)}}});
+      case 10: return call("nn.upsampling", {x}, {{"scale_h", 2.0}, {"scale_w", 1.0 + in_.below(2)}});
+      case 11: return pointwise(x);
+      default: return convolution(x);
+    }
+  }
+
+  std::optional<Node> convolution(const Node& x) {
+    const int64_t from = x.extent(1);
+    const std::vector<int64_t> widths{3, 3, 1, 5, 3, 2}, channels{8, 4, 16, 3, 8, 1};
+    const int64_t width = in_.choose(widths), stride = in_.below(5) == 4 ? 2 : 1,
+                  dilation = in_.below(8) == 7 ? 2 : 1;
+    const uint32_t kind = in_.below(6);
+    const int64_t groups = kind == 5 ? from : kind == 4 && from % 2 == 0 ? 2 : 1;
+    const int64_t to = kind == 5 ? from : in_.choose(channels) * (groups == 2 ? 2 : 1);
+    const int64_t around = in_.below(3) == 2 ? 0 : width / 2;
+    const std::optional<Node> y = call("nn.conv2d", {x, constant({to, from / groups, width, width})},
+                                       {{"strides", std::vector<int64_t>{stride, stride}},
+                                        {"padding", std::vector<int64_t>{around, around}},
+                                        {"dilation", std::vector<int64_t>{dilation, dilation}},
+                                        {"groups", groups}});
+    if (!y || in_.below(2) == 0) return y;
+    const std::optional<Node> biased =
+        in_.below(2) == 0 ? normalised(*y) : call("nn.bias_add", {*y, constant({to})});
+    return biased && in_.below(2) == 0 ? call("nn.relu", {*biased}) : biased;
+  }
+
+  std::optional<Node> transposed_convolution(const Node& x) {
+    const int64_t width = 2 + in_.below(3), stride = 1 + in_.below(2);
+    return call("nn.conv2d_transpose", {x, constant({x.extent(1), 1 + in_.below(8), width, width})},
+                {{"strides", std::vector<int64_t>{stride, stride}},
+                 {"padding", std::vector<int64_t>{in_.below(2), in_.below(2)}}});
+  }
+
+  std::optional<Node> pooling(const Node& x) {
+    const int64_t size = 1 + in_.below(3), stride = 1 + in_.below(2);
+    if (in_.below(4) == 3)
+      return call(in_.below(2) == 0 ? "nn.global_avg_pool2d" : "nn.global_max_pool2d", {x});
+    Attributes attributes{{"pool_size", std::vector<int64_t>{size, size}},
+                          {"strides", std::vector<int64_t>{stride, stride}},
+                          {"padding", std::vector<int64_t>{size / 2, size / 2}},
+                          {"ceil_mode", in_.below(3) == 2}};
+    if (in_.below(2) == 0) return call("nn.max_pool2d", {x}, attributes);
+    attributes.push_back({"count_include_pad", in_.below(2) == 1});
+    return call("nn.avg_pool2d", {x}, attributes);
+  }
+
+  std::optional<Node> normalised(const Node& x) {
+    const Node gamma = constant({x.extent(1)}), beta = constant({x.extent(1)});
+    switch (in_.below(4)) {
+      case 1: return call("nn.instance_norm", {x, gamma, beta}, {{"epsilon", 0.25}});
+      case 2: return call("nn.lrn", {x}, {{"size", int64_t{3}}});
+      default: {
+        Tensor variance(kFloat32, {x.extent(1)});
+        for (int64_t i = 0; i < variance.size(); ++i) variance.set(i, 0.5 + static_cast<double>(i % 3));
+        const Node spread{b_.constant(std::move(variance)), gamma.type};
+        return call("nn.batch_norm", {x, gamma, beta, constant({x.extent(1)}), spread}, {}, 0);
+      }
+    }
+  }
+
+  std::optional<Node> concatenated(const std::vector<Node>& parts, int64_t axis) {
+    std::vector<Type> types;
+    std::vector<Expr> fields;
+    for (const Node& n : parts) {
+      types.push_back(n.type);
+      fields.push_back(n.e);
+    }
+    const op::OpDef& def = *op::find("concatenate");
+    const Attrs attrs = context_.attrs({{"axis", axis}});
+    const std::vector<Type> args{context_.tuple_type(types)};
+    const auto* type = op::infer(context_, def, args, attrs)->as<TensorType>();
+    if (element_count(*type->static_shape()).value_or(kMostElements) >= kMostElements) return std::nullopt;
+    return Node{b_.call(b_.op(def), {b_.tuple(fields)}, attrs), type};
+  }
+
+  // ---- rows ----
+
+  std::optional<Node> row_layer(const Node& x) {
+    switch (in_.below(8)) {
+      case 1: return call("nn.softmax", {x}, {{"axis", int64_t{-1}}});
+      case 2: return call("nn.log_softmax", {x}, {{"axis", int64_t{-1}}});
+      case 3:
+        return call("nn.layer_norm", {x, constant({x.extent(1)}), constant({x.extent(1)})},
+                    {{"epsilon", 0.25}});
+      case 4: return gates(x);
+      case 5:
+      case 6: return recurrence(x);
+      case 7: return attention(x);
+      default: return dense(x, in_.below(2) == 0 ? kUnits : 1 + in_.below(9));
+    }
+  }
+
+  std::optional<Node> dense(const Node& x, int64_t units) {
+    const std::optional<Node> y = in_.below(3) == 2 ? call("nn.matmul", {x, constant({x.extent(1), units})})
+                                                    : call("nn.dense", {x, constant({units, x.extent(1)})});
+    return y && in_.below(2) == 0 ? call("nn.bias_add", {*y, constant({units})}) : y;
+  }
+
+  // Products of one input.
+  std::optional<Node> gates(const Node& x) {
+    const int64_t units = in_.below(2) == 0 ? kUnits : 8;
+    const std::optional<Node> a = call("nn.dense", {x, constant({units, x.extent(1)})}),
+                              b = call("nn.dense", {x, constant({units, x.extent(1)})});
+    if (!a || !b) return std::nullopt;
+    return call("multiply", {must(call("sigmoid", {*a})), must(call("tanh", {*b}))});
+  }
+
+  // Steps that multiply the state by one weight.
+  std::optional<Node> recurrence(const Node& x) {
+    const int64_t units = x.extent(1), gates = 1 + in_.below(2);
+    const Node weight = constant({gates * units, units});
+    std::optional<Node> state = x;
+    for (uint32_t n = 2 + in_.below(5); n-- > 0 && state;) {
+      std::optional<Node> product = call("nn.dense", {*state, weight});
+      if (!product) return product;
+      if (gates == 1) {
+        const Node sum = must(call("add", {*product, *state}));
+        state = call("tanh", {sum});
+        continue;
+      }
+      const Node open = must(call("sigmoid", {must(columns(*product, 0, units))})),
+                 now = must(call("tanh", {must(columns(*product, units, 2 * units))}));
+      state = call("add", {must(call("multiply", {open, now})), must(call("multiply", {open, *state}))});
+    }
+    return state;
+  }
+
+  std::optional<Node> columns(const Node& x, int64_t begin, int64_t end) {
+    return call("strided_slice", {x},
+                {{"begin", std::vector<int64_t>{begin}},
+                 {"end", std::vector<int64_t>{end}},
+                 {"axes", std::vector<int64_t>{1}}});
+  }
+
+  // softmax(q kT) v, of one head.
+  std::optional<Node> attention(const Node& x) {
+    const int64_t width = 4 + in_.below(5);
+    std::vector<Node> parts;
+    for (int i = 0; i < 3; ++i) {
+      const std::optional<Node> part = call("nn.dense", {x, constant({width, x.extent(1)})});
+      const std::optional<Node> head =
+          part ? call("expand_dims", {*part}, {{"axis", int64_t{0}}}) : std::nullopt;
+      if (!head) return std::nullopt;
+      parts.push_back(*head);
+    }
+    const std::optional<Node> scores = call("nn.batch_matmul", {parts[0], parts[1]}, {{"transpose_b", true}});
+    const std::optional<Node> shares =
+        scores ? call("nn.softmax", {*scores}, {{"axis", int64_t{-1}}}) : std::nullopt;
+    const std::optional<Node> out =
+        shares ? call("nn.batch_matmul", {*shares, parts[2]}, {{"transpose_b", false}}) : std::nullopt;
+    return out ? call("squeeze", {*out}, {{"axis", std::vector<int64_t>{0}}}) : out;
+  }
+
+  ByteSource& in_;
+  Program program_;
+  Context& context_;
+  Builder b_;
+  bool images_ = true;
+  std::vector<Node> values_;
+};
+
+}  // namespace
+
+Program generate_network(ByteSource& in) { return Network(in).run(); }
+
+}  // namespace relay::property

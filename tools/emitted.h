@@ -1,0 +1,30 @@
+// Programs as the sources of artifacts: what the engines of the ahead-of-time compiler do before they ask a compiler.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "aot/emit.h"
+#include "aot/program.h"
+#include "base/diagnostics.h"
+#include "ir/module.h"
+#include "kernel/native/toolchain.h"
+#include "tools/engines.h"
+
+namespace relay::tools {
+
+struct Emitted {
+  std::optional<aot::Program> program = {};     // none if the engine skips it
+  aot::Sources sources = {};                    // with embedded weights
+  kernel::native::CompileOptions compile = {};  // of the CPU's
+  std::string skipped = {};                     // why
+  Diagnostics refusal = {};  // the same in full, where a pass or the compiler refused the program
+};
+
+// Of the engine `aot-cpp`.
+Emitted emit_aot(const Module& checked, std::string_view function, const EngineOptions& options);
+// Of the engine `aot-cuda`; for the emulation, unless the options' target is a GPU.
+Emitted emit_aot_cuda(const Module& checked, std::string_view function, const EngineOptions& options);
+
+}  // namespace relay::tools
