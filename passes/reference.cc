@@ -172,7 +172,7 @@ class OwnRuns {
       Tensor t = made.tensor().copy();
       for (int64_t i = 0; i < t.size(); ++i) {
         const int step = static_cast<int>(random() % 3) - 1;
-        t.set(i, t.get(i) + step * spacing(t.dtype(), t.get(i)));
+        if (std::isfinite(t.get(i))) t.set(i, t.get(i) + step * spacing(t.dtype(), t.get(i)));
       }
       return Value(t);
     });

@@ -93,6 +93,14 @@ TEST(Reference, MeasuresASingleElementMoreThanOnce) {
   EXPECT_LT(r.bounds[0].error, 1e-5);
 }
 
+TEST(Reference, DisturbsNoInfinity) {
+  const Module m = checked("def @main(%x: Tensor[(2), float32]) { exp(log(%x)) }");
+  const Reference r = reference_of(m, "main", std::vector<Value>{Value(vector(kFloat32, {0, 3}))});
+  EXPECT_EQ(r.exact[0].get(0), 0);
+  EXPECT_TRUE(r.compare(0, vector(kFloat32, {0, 3})).ok);
+  EXPECT_LT(r.bounds[0].bound, 1e-4);
+}
+
 TEST(Reference, CountsStepsOfTheLastQuantisedValues) {
   const Module m = checked(
       "def @main(%x: Tensor[(8), float32]) {"
