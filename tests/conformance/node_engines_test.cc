@@ -202,7 +202,9 @@ TEST_P(NodeTestsOnEngines, AgreeWithTheInterpreter) {
     std::printf("  skipped %zu  %s\n", count, slug.c_str());
     all_skipped += count;
   }
-  if (selection().empty()) EXPECT_EQ(all_skipped, skips_of(engine));
+  if (selection().empty()) {
+    EXPECT_EQ(all_skipped, skips_of(engine));
+  }
 }
 
 std::vector<Setting> settings() {

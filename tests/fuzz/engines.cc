@@ -7,6 +7,7 @@
 #include "base/failure.h"
 #include "ir/text/parser.h"
 #include "op/operators.h"
+#include "passes/reference.h"
 #include "tests/fuzz/command.h"
 #include "tests/fuzz/run_program.h"
 #include "tools/engines.h"
@@ -24,7 +25,7 @@ std::string_view name(Kind kind) {
 
 // How two values differ in what is exact; empty if they do not.
 std::string difference(const Value& got, const Value& want) {
-  const std::vector<Tensor> a = tools::tensors_of(got), b = tools::tensors_of(want);
+  const std::vector<Tensor> a = passes::tensors_of(got), b = passes::tensors_of(want);
   if (a.size() != b.size()) return "a different number of tensors";
   for (size_t i = 0; i < a.size(); ++i) {
     if (a[i].dtype() != b[i].dtype() || a[i].shape() != b[i].shape() ||

@@ -57,7 +57,7 @@ def tokens(text):
         if found.group() == "#[" and text.startswith("#[metadata]", at):
             return out + [("metadata", "#[metadata]"), ("json", "")]
         if found.group() in ("(", "[", "{"):
-            kernel = found.group() == "{" and "kernel" in [t for _, t in out[last_definition(out):]]
+            kernel = found.group() != "(" and "kernel" in [t for _, t in out[last_definition(out):]]
             extents = len(out) > 1 and out[-2][1] == "symbol" and out[-1][0] == "string"
             arithmetic.append(before in ("Tensor", "=") or kernel or extents or (bool(arithmetic) and arithmetic[-1]))
         if found.group() in (")", "]", "}") and arithmetic:
