@@ -95,8 +95,8 @@ inline Value weights_for(const std::vector<Tensor>& results, bool tuple) {
 // How the gradient rule of a call compares with central differences.
 struct GradientCheck {
   std::string wrong;  // the first difference; empty if there is none
-  int64_t compared =
-      0;  // elements. Where two widths of the differences disagree, there is nothing to compare with.
+  // Elements. Where two widths of the differences disagree, there is nothing to compare with.
+  int64_t compared = 0;
 };
 
 // Each argument is a tensor or a tuple of tensors. Compares the gradient of sum(weights * result) by every

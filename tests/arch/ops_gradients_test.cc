@@ -6,12 +6,12 @@
 #include <set>
 
 #include "base/failure.h"
-#include "interp/machine.h"
 #include "op/registry.h"
 #include "op/testing.h"
 #include "passes/reference.h"
 #include "tools/test_files/test_file.h"
 #include "tools/verify/exec_program.h"
+#include "tools/verify/recorded_calls.h"
 
 namespace relay::tests {
 namespace {
@@ -19,29 +19,6 @@ namespace {
 constexpr int64_t kMostElements = 256;  // each costs four evaluations
 constexpr int kCallsEnough = 6;
 constexpr double kTolerance = 1e-5;
-
-struct OpCall {
-  const op::OpDef* op;
-  std::vector<Value> args;
-  Attrs attrs;
-};
-
-// The calls of operators with a gradient rule that the interpreter evaluates in a run in float64.
-std::vector<OpCall> calls_of(const Module& m, const std::string& function, const std::vector<Value>& args) {
-  std::vector<OpCall> out;
-  interp::Options options;
-  options.run_operator = [&](const op::OpDef& def, std::span<const Value> with,
-                             const Attrs& attrs) -> std::optional<Value> {
-    if (def.differentiate) out.push_back({&def, {with.begin(), with.end()}, attrs});
-    return std::nullopt;
-  };
-  try {
-    interp::Machine(m, options).call(function, args);
-  } catch (const Trap&) {       // the call is there to trap,
-  } catch (const Exhausted&) {  // or to meet a limit
-  }
-  return out;
-}
 
 // Exec tests like equal numbers, whole ones and the ends of domains, where there is no gradient.
 enum class Away : uint8_t {
@@ -83,21 +60,21 @@ bool is_small_and_wide(const std::vector<Value>& args, int64_t most) {
 }
 
 // Calls for which the rule is not meant.
-bool is_exempt(const OpCall& c) {
+bool is_exempt(const tools::RecordedCall& c) {
   if (!c.op->name.starts_with("scatter")) return false;
   const AttrValue* given = c.attrs.find("mode");
   const std::string mode(given ? given->string.text() : "update");
   if (mode == "min" || mode == "max" || mode == "mul") return true;  // it refuses
   // For "update" it takes the places to be distinct. The exec test of scatter_nd repeats one.
-  const Tensor& places = c.args[1].tensor();
+  const Tensor& places = c.runs[0].args[1].tensor();
   return mode == "update" && c.op->name == "scatter_nd" && places.size() == 2 &&
          places.get_int(0) == places.get_int(1);
 }
 
 // How many elements of the call were compared.
-int64_t compare(const Module& m, const OpCall& c, const std::string& where) {
+int64_t compare(const Module& m, const tools::RecordedCall& c, const std::string& where) {
   for (const Away away : {Away::kUp, Away::kZero}) {
-    const std::vector<Value> at = moved(c.args, away);
+    const std::vector<Value> at = moved(c.runs[0].args, away);
     try {
       const Value result = op::evaluate(m.context(), *c.op, at, c.attrs);
       if (!is_small_and_wide({result}, INT64_MAX)) return 0;
@@ -125,9 +102,11 @@ TEST(Ops, GradientsAreThoseOfDifferences) {
       if (call.assertion == "rejected") continue;
       std::vector<Value> args;
       for (const Value& v : program.arguments(call, 0)) args.push_back(passes::widened(v, wide));
-      for (const OpCall& c : calls_of(wide, call.function, args)) {
+      for (const tools::RecordedCall& c : tools::record_calls(wide, call.function, args).calls) {
+        if (!c.op || !c.op->differentiate) continue;
         int& count = checked[c.op->name];
-        if (count >= kCallsEnough || is_exempt(c) || !is_small_and_wide(c.args, kMostElements)) continue;
+        if (count >= kCallsEnough || is_exempt(c) || !is_small_and_wide(c.runs[0].args, kMostElements))
+          continue;
         count += compare(wide, c, path + ": " + line + ": `" + c.op->name + "`") > 0 ? 1 : 0;
       }
     }
