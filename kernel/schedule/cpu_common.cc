@@ -53,9 +53,11 @@ Stmt write_rest(Writer& w, Expr extent, int64_t size, const std::function<Stmt(E
 std::vector<Segment> segments(Expr extent, const std::vector<int64_t>& sizes) {
   std::vector<Segment> out;
   Expr start = extent->pool->integer(0), rest = extent;
+  int64_t larger = 0;
   for (int64_t size : sizes) {
     const Expr tiles = floor_div(rest, size);
-    if (!tiles.is_int(0)) out.push_back({start, tiles, size});
+    if (!tiles.is_int(0)) out.push_back({start, tiles, size, larger / size});
+    larger = size;
     start = start + tiles * size;
     rest = floor_mod(rest, size);
     if (rest.is_int(0)) break;

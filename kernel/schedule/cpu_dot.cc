@@ -168,8 +168,7 @@ class Dot {
     for (const Segment& s : pieces) {
       if (s.size == 1) continue;
       std::vector<TermLoop> loops = outer;
-      loops.push_back(s.tiles);
-      if (loops.back().most == 0 && s.size < lanes) loops.back().most = lanes / s.size;
+      loops.push_back(s.loop());
       updates.push_back(add_terms(w_, order, accumulators, loops, [&](const std::vector<Expr>& r) {
         return in_vectors(s.size, [&](Expr e, const std::vector<Binding>& at, Expr lane) {
           std::vector<Binding> all = with(at, {{t, IterKind::kSpatial, e}, {l, IterKind::kSpatial, lane}});
@@ -202,8 +201,7 @@ class Dot {
       std::vector<Stmt> parts{start, add};
       if (const Segment& s = pieces.back(); s.size == 1) {
         std::vector<TermLoop> loops = outer;
-        loops.push_back(s.tiles);
-        if (loops.back().most == 0) loops.back().most = width_;
+        loops.push_back(s.loop());
         const Stmt rest = add_terms(
             w_, order, scalar_sum(w_, s_.name + "_rest", total), loops, [&](const std::vector<Expr>& r) {
               std::vector<Binding> all = at;

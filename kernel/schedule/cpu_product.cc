@@ -336,10 +336,8 @@ class Product {
                                     }};
     std::vector<Stmt> update;
     for (const Segment& k : segments(piece_.length, {kUnrolledSteps, 1})) {
-      TermLoop tiles(k.tiles);
-      if (tiles.most == 0 && k.size == 1) tiles.most = kUnrolledSteps;
       update.push_back(
-          add_terms(w_, order_.by(k.size), accumulators, {tiles}, [&](const std::vector<Expr>& tile) {
+          add_terms(w_, order_.by(k.size), accumulators, {k.loop()}, [&](const std::vector<Expr>& tile) {
             Stmt steps = w_.loop(ForKind::kUnrolled, "step", k.size,
                                  [&](Expr u) { return step(piece_.start + k.start + tile[0] * k.size + u); });
             return w_.sequence({k.size > 1 ? fetch(t, tile[0]) : w_.sequence({}), steps});

@@ -266,8 +266,7 @@ class Rows {
           return w_.block(s.name, all, store_sum(combine(sum(l.var), next)));
         });
       };
-      TermLoop tiles(piece.tiles);
-      if (tiles.most == 0 && piece.size < lanes) tiles.most = lanes / piece.size;
+      TermLoop tiles = piece.loop();
       if (tiles.most == 0 && known_to_fit_) tiles.most = std::max<int64_t>(1, most_on_stack_ / piece.size);
       const SumOrder order = sum_order(options_, s, row_.extent->int_value * lanes / width_);
       parts.push_back(add_terms(w_, order, accumulators, {tiles}, add));

@@ -77,6 +77,12 @@ Stmt write_rest(Writer& w, Expr extent, int64_t size, const std::function<Stmt(E
 struct Segment {
   Expr start, tiles;
   int64_t size = 1;
+  int64_t most = 0;  // tiles, as larger ones are in front; 0: not known
+
+  TermLoop loop() const {
+    TermLoop out(tiles);
+    return out.most == 0 ? TermLoop(tiles, most) : out;
+  }
 };
 // Tiles of `size` as far as they go, then of the smaller sizes given; the last size must be 1.
 std::vector<Segment> segments(Expr extent, const std::vector<int64_t>& sizes);
