@@ -49,9 +49,7 @@ Type Inference::call(const Call* n) {
           {.slug = "wrong-argument-type", .call = n, .index = i});
   }
   settled(n);
-  const size_t before = checks_.size();
-  note_checks(n);
-  if (checks_.size() > before && n->callee->kind == ExprKind::kCtorRef) {
+  if (note_checks(n) && n->callee->kind == ExprKind::kCtorRef) {
     // Others compare what they are called with.
     for (size_t i = 0; i < fn->args.size(); ++i) compared_[n].push_back({n->args[i], fn->args[i], "field"});
   }
@@ -248,14 +246,14 @@ void Inference::wake() {
   }
 }
 
-void Inference::note_checks(Expr at) {
-  for (const DimPair& pair : unifier_.take_checks()) checks_.push_back({at, pair.first, pair.second});
+bool Inference::note_checks(Expr at) {
+  const std::vector<DimPair> pairs = unifier_.take_checks();
+  for (const DimPair& pair : pairs) checks_.push_back({at, pair.first, pair.second});
+  return !pairs.empty();
 }
 
 void Inference::check_at_run_time(Expr at, Expr parent, Type expected, std::string_view name) {
-  const size_t before = checks_.size();
-  note_checks(at);
-  if (checks_.size() > before) compared_[parent].push_back({at, expected, std::string(name)});
+  if (note_checks(at)) compared_[parent].push_back({at, expected, std::string(name)});
 }
 
 // What still waits when a level is left is not generalised: its unknowns belong to the level around.

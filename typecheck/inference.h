@@ -114,7 +114,7 @@ class Inference {
   Type given(const Task& task);
   void owe(Expr user);
   void wake();
-  void note_checks(Expr at);
+  bool note_checks(Expr at);  // were there any?
   // The same where nobody else compares: what `parent` has as its child `at` becomes an argument of a function whose parameter has
   // the expected type, and is compared when that is called.
   void check_at_run_time(Expr at, Expr parent, Type expected, std::string_view name);
