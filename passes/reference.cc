@@ -154,9 +154,9 @@ class OwnRuns {
       : m_(m), function_(function), args_(args) {}
 
   std::vector<Tensor> plain() {
-    return run([this](const op::OpDef& def, std::span<const Value> args, const Attrs& attrs) {
+    return run([this](const op::OpDef& def, const Value& made) {
       quantises_ |= def.name == "qnn.quantize" || def.name == "qnn.requantize";
-      return op::evaluate(m_.context(), def, args, attrs, op::Sums::kSingle);
+      return made;
     });
   }
   // Was anything rounded to few steps?
@@ -165,8 +165,7 @@ class OwnRuns {
   // As another honest engine may do it: a result that is not exact has its neighbour in the place of some elements.
   std::vector<Tensor> disturbed(uint32_t seed) {
     std::minstd_rand random(seed);
-    return run([&, this](const op::OpDef& def, std::span<const Value> args, const Attrs& attrs) {
-      const Value made = op::evaluate(m_.context(), def, args, attrs, op::Sums::kSingle);
+    return run([&](const op::OpDef& def, const Value& made) {
       if (def.tolerance.kind == op::Tolerance::Kind::kExact || !made.is_tensor()) return made;
       if (!made.tensor().dtype().is_float()) return made;
       Tensor t = made.tensor().copy();
@@ -179,12 +178,13 @@ class OwnRuns {
   }
 
  private:
-  template <class Evaluate>
-  std::vector<Tensor> run(const Evaluate& evaluate) {
+  // `after` takes an operator and its result, and gives what stands in the place of the result.
+  template <class After>
+  std::vector<Tensor> run(const After& after) {
     interp::Options options;
     options.run_operator = [&](const op::OpDef& def, std::span<const Value> args,
                                const Attrs& attrs) -> std::optional<Value> {
-      return evaluate(def, args, attrs);
+      return after(def, op::evaluate(m_.context(), def, args, attrs, op::Sums::kSingle));
     };
     return tensors_of(interp::Machine(m_, options).call(function_, {args_.begin(), args_.end()}));
   }

@@ -1,8 +1,9 @@
-// Reference: what a program's result should be, and how far an engine may be from it (docs/semantics.md, "How far an
-// engine may be away").
+// Reference: what a program's result should be, and how far an engine may be from it
+// (docs/semantics.md, "How far an engine may be away").
 //
-// The result should be what the interpreter computes in float64. An honest engine computes in float32, so it may be as
-// far away as float32 takes the interpreter itself, times a small factor. No compiled engine has a say in its own bound.
+// The result should be what the interpreter computes in float64. An honest engine computes in
+// float32, so it may be as far away as float32 takes the interpreter itself, times a small factor.
+// No compiled engine has a say in its own bound.
 #pragma once
 
 #include <span>

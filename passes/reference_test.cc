@@ -2,21 +2,12 @@
 
 #include <gtest/gtest.h>
 
-#include "ir/text/parser.h"
-#include "op/operators.h"
-#include "typecheck/check.h"
+#include "passes/testing.h"
 
 namespace relay::passes {
 namespace {
 
-Module checked(std::string_view text) {
-  Diagnostics diagnostics;
-  ParseOptions options;
-  Result<Module> m = parse("m.relay", std::string(text), diagnostics, op::operators(), options);
-  Result<Module> out = m ? typecheck::check(*m, diagnostics) : Result<Module>(kReported);
-  EXPECT_TRUE(out.ok()) << diagnostics.render(options.into.context().sources());
-  return *out;
-}
+using passes::testing::checked;
 
 Tensor vector(DType dtype, std::vector<double> values) {
   Tensor t(dtype, {static_cast<int64_t>(values.size())});

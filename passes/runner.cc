@@ -1,5 +1,4 @@
 #include "passes/runner.h"
-#include "passes/reference.h"
 
 #include <fmt/format.h>
 #include <algorithm>
@@ -16,6 +15,7 @@
 #include "ir/analysis.h"
 #include "kernel/validate.h"
 #include "op/operators.h"
+#include "passes/reference.h"
 #include "runtime/compare.h"
 #include "typecheck/check.h"
 

@@ -3,13 +3,14 @@
 
 #include <gtest/gtest.h>
 
-#include "ir/text/parser.h"
 #include "op/operators.h"
 #include "passes/runner.h"
-#include "typecheck/check.h"
+#include "passes/testing.h"
 
 namespace relay::tools {
 namespace {
+
+using passes::testing::checked;
 
 constexpr std::string_view kNetwork = R"(
 def @main(%x: Tensor[(2, 3), float32]) {
@@ -17,15 +18,6 @@ def @main(%x: Tensor[(2, 3), float32]) {
   sum(tanh(%0), axis=[1])
 }
 )";
-
-Module checked(std::string_view text) {
-  Diagnostics diagnostics;
-  ParseOptions options;
-  Result<Module> m = parse("net.relay", std::string(text), diagnostics, op::operators(), options);
-  Result<Module> out = m ? typecheck::check(*m, diagnostics) : Result<Module>(kReported);
-  EXPECT_TRUE(out.ok()) << diagnostics.render(options.into.context().sources());
-  return *out;
-}
 
 // The engine `graph` at -O0, where one kernel multiplies by a factor that is wrong by a share of 1e-3.
 Prepared prepare_planted(const Module& m, std::string_view function, const EngineOptions& options) {
