@@ -29,6 +29,7 @@
 #include "op/apply.h"
 #include "op/registry.h"
 #include "passes/effects.h"
+#include "passes/fresh_extents.h"
 #include "passes/kernel_extents.h"
 #include "passes/lets.h"
 #include "passes/own_kernels.h"
@@ -291,29 +292,13 @@ class Lowerer {
   // The types of the function's parts, with a shape variable for each extent of a parameter that is not known: a kernel
   // reads it off its argument. So has each extent that depends on data, which a kernel reads from its last argument.
   Function named_extents(const Fn& fn) {
-    std::unordered_set<std::string> taken;
-    for (const Var* p : fn.params) {
-      for (const TensorType* t : op::flatten(std::vector<Type>{p->type})) {
-        for (Dim d : t->dims) {
-          if (!d.is_symbolic()) continue;
-          for (kernel::Expr v : kernel::variables(d.symbolic())) taken.insert(show(v));
-        }
-      }
-    }
-    size_t next = 0;
-    const auto fresh = [&] {
-      std::string name = cat("d", next++);
-      while (taken.contains(name)) name = cat("d", next++);
-      return context_.shape_variable(name);
-    };
+    std::vector<Type> given;
+    for (const Var* p : fn.params) given.push_back(p->type);
+    FreshExtents fresh(context_, given);
     Function out;
     std::unordered_map<Expr, Type>& types = out.types;
-    for (const Var* p : fn.params) types[p] = named(p->type, fresh);
-    const auto fresh_to_read = [&] {
-      const Dim d = fresh();
-      out.read.push_back(d.symbolic());
-      return d;
-    };
+    for (const Var* p : fn.params) types[p] = fresh.name(p->type);
+    const size_t of_params = fresh.made().size();
     for (Expr e : post_order(fn.body)) {
       if (types.contains(e)) continue;
       Type& type = types[e] = e->type;
@@ -334,25 +319,14 @@ class Lowerer {
         } else if (changed) {
           type = op::infer(context_, *def, parts, call->attrs);
         }
-        if (def && def->extents) type = named(type, fresh_to_read);
+        if (def && def->extents) type = fresh.name(type);
       } else if (const auto* tuple = e->as<Tuple>()) {
         for (Expr field : tuple->fields) add(field);
         if (changed) type = context_.tuple_type(parts);
       }
     }
+    for (size_t i = of_params; i < fresh.made().size(); ++i) out.read.push_back(fresh.made()[i].symbolic());
     return out;
-  }
-
-  Type named(Type type, const std::function<Dim()>& fresh) {
-    if (const auto* tuple = type->as<TupleType>()) {
-      std::vector<Type> fields;
-      for (Type field : tuple->fields) fields.push_back(named(field, fresh));
-      return context_.tuple_type(fields);
-    }
-    const auto& t = *type->as<TensorType>();
-    std::vector<Dim> dims;
-    for (Dim d : t.dims) dims.push_back(d.is_unknown() ? fresh() : d);
-    return context_.tensor_type(dims, t.dtype);
   }
 
   std::vector<kernel::Expr> shape_of(const TensorType& t) {
