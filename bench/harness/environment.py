@@ -34,6 +34,11 @@ def enter(script: Path, peers: tuple[str, ...]) -> None:
     os.execv(python, [python, str(script), *sys.argv[1:]])
 
 
+def is_made() -> bool:
+    """True if the environment is there and `enter` has nothing to install."""
+    return up_to_date(options.home() / "venv", REQUIREMENTS)
+
+
 def stamp(folder: Path, requirements: Path) -> Path:
     """Holds the requirements that the environment was finished with."""
     return folder / f"made-from-{requirements.stem}.txt"

@@ -1,0 +1,48 @@
+"""Quantisation: real = scale * (integer - zero point)."""
+
+import numpy as np
+
+from ..draw import Draw, Value
+
+SCALES = (0.5, 0.25, 1.0, 2.0)  # powers of two: the division is exact, and half-way cases are the same for everybody
+SMALL = ("uint8", "int8")
+
+
+def parameters(d: Draw, x: Value, dtype: str) -> tuple[Value, Value | None, dict]:
+    """A scale and a zero point for the whole tensor, or for each element along an axis."""
+    attributes = {}
+    count: tuple[int, ...] = ()
+    if d.opset >= 13 and x.rank >= 1 and d.chance(0.4):
+        axis = d.axis(x.rank)
+        attributes["axis"] = axis
+        count = (x.shape[axis],)
+    scale = d.constant(np.array([d.choose(SCALES) for _ in range(count[0] if count else 1)], "float32").reshape(count))
+    zero = None
+    if d.chance(0.7) or dtype != "uint8":
+        zero = d.constant(d.elements(dtype, count, 0, 100))
+    return scale, zero, attributes
+
+
+def quantize(d: Draw, name: str) -> None:
+    x = d.value(("float32",))
+    dtype = d.choose((*SMALL, "uint16", "int16") if d.opset >= 21 else SMALL)
+    scale, zero, attributes = parameters(d, x, dtype)
+    d.add(name, [x, scale, zero], **attributes)
+
+
+def dequantize(d: Draw, name: str) -> None:
+    x = d.value((*SMALL, "uint16", "int16") if d.opset >= 21 else SMALL, low=-200, high=255)
+    scale, zero, attributes = parameters(d, x, x.dtype)
+    d.add(name, [x, scale, zero], **attributes)
+
+
+def dynamic(d: Draw, name: str) -> None:
+    x = d.value(("float32",), least=1)
+    d.add(name, [x], 3)
+
+
+ROWS = {
+    "DequantizeLinear": (dequantize, 10, 21, False, True),
+    "DynamicQuantizeLinear": (dynamic, 11, 21, False, True),
+    "QuantizeLinear": (quantize, 10, 21, True, True),
+}

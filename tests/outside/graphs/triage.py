@@ -1,0 +1,54 @@
+"""The list of known differences. Standard library only."""
+
+import re
+import tomllib
+from dataclasses import dataclass, field
+from pathlib import Path
+
+KINDS = ("differs", "relay refuses", "relay unsupported", "peer refuses", "peer crashes")
+RIGHT = ("relay", "peer", "both", "neither")
+
+
+@dataclass
+class Entry:
+    """A difference that is known: which findings it explains, and who is right."""
+
+    operator: str
+    kind: str
+    reason: str
+    right: str
+    spec: str  # where ONNX says so, or that it does not
+    node: re.Pattern[str]  # found in the text of the node
+    message: re.Pattern[str]  # found in what the side says that refuses
+    count: int = field(default=0)
+
+    def explains(self, kind: str, node: str, message: str) -> bool:
+        is_operator = node.split(" ", 1)[0] == self.operator
+        return kind == self.kind and is_operator and bool(self.node.search(node)) and bool(self.message.search(message))
+
+
+def read(path: Path) -> list[Entry]:
+    """Reads the list. An entry that says too little, or something unknown, is an error."""
+    entries = []
+    for i, given in enumerate(tomllib.loads(path.read_text(encoding="utf-8")).get("difference", []), 1):
+        where = f"{path.name}: difference {i}"
+        missing = {"operator", "kind", "reason", "right", "spec"} - set(given)
+        unknown = set(given) - {"operator", "kind", "reason", "right", "spec", "node", "message"}
+        if missing or unknown:
+            raise ValueError(f"{where}: missing {sorted(missing)}, unknown {sorted(unknown)}")
+        if given["kind"] not in KINDS or given["right"] not in RIGHT:
+            raise ValueError(f"{where}: its kind is one of {KINDS}, and right is one of {RIGHT}")
+        if "node" not in given and "message" not in given:
+            raise ValueError(f"{where}: without `node` and `message` it would excuse everything that the operator does")
+        patterns = {key: re.compile(given.pop(key, "")) for key in ("node", "message")}
+        entries.append(Entry(**given, **patterns))
+    return entries
+
+
+def explain(entries: list[Entry], kind: str, node: str, message: str) -> Entry | None:
+    """The first entry that explains the finding, which is counted; None if it is new."""
+    for entry in entries:
+        if entry.explains(kind, node, message):
+            entry.count += 1
+            return entry
+    return None
