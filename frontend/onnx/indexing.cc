@@ -53,11 +53,16 @@ Results gather(Node& n) {
   return {n.call(kTake, {n.input(0), indices}, {{"axis", static_cast<int64_t>(axis)}, {"mode", mode}})};
 }
 
+// Along the other axes, element i of the result is found at place i of the input, which may be longer there.
 Results gather_elements(Node& n) {
-  const TensorType& t = n.tensor(0);
-  const size_t axis = n.axis(n.integer("axis", 0), t.rank());
-  return {n.call(kGather, {n.input(0), from_front(n, 1, {t.dims[axis]})},
-                 {{"axis", static_cast<int64_t>(axis)}})};
+  Expr x = n.input(0);
+  const std::vector<Dim> from = dims_of(x), to = dims_of(n.input(1));
+  const size_t axis = n.axis(n.integer("axis", 0), from.size());
+  for (size_t i = 0; i < from.size() && from.size() == to.size(); ++i) {
+    if (i != axis && from[i].is_const() && to[i].is_const() && to[i].value() < from[i].value())
+      x = n.slice(x, i, 0, to[i].value());
+  }
+  return {n.call(kGather, {x, from_front(n, 1, {from[axis]})}, {{"axis", static_cast<int64_t>(axis)}})};
 }
 
 // ONNX has the parts of an index along the last axis; the operators have them along the first one.

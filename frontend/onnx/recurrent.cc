@@ -111,9 +111,9 @@ Layer read_layer(Node& n, int64_t gates, const std::vector<std::string>& default
 
 // All that one direction needs; the inputs of all steps are multiplied already.
 struct Direction {
-  Expr projected;       // [steps, batch, gates * hidden]
-  Expr recurrent;       // [gates * hidden, hidden]
-  Expr recurrent_bias;  // [gates * hidden] or null
+  Expr projected = nullptr;       // [steps, batch, gates * hidden]
+  Expr recurrent = nullptr;       // [gates * hidden, hidden]
+  Expr recurrent_bias = nullptr;  // [gates * hidden] or null
 };
 
 // `keep_apart`: the bias of the recurrence is not merged with that of the input.

@@ -112,8 +112,7 @@ class Run:
             with self._lock:
                 self.kinds["both refuse"] += 1
         elif verdict.kind in ("agrees", "differs") and about["refusal"]:
-            last = list(about["nodes"].values())[-1]
-            self._add(Finding(about["seed"], "peer refuses", last, about["refusal"]))
+            self._add(Finding(about["seed"], "peer refuses", refused_by_peer(about), about["refusal"]))
         elif verdict.kind in KIND_OF and verdict.node in about["nodes"]:
             self._add(Finding(about["seed"], KIND_OF[verdict.kind], about["nodes"][verdict.node], verdict.message))
         else:
@@ -149,6 +148,12 @@ class Run:
             if not known:
                 self.new.append(finding)
             return not known
+
+
+def refused_by_peer(about: dict) -> str:
+    """The text of the node that the peer names, else of the last one."""
+    named = re.search(r"(?:Node \(|Name:')(n\d+)[)']", about["refusal"])
+    return about["nodes"].get(named[1] if named else "", list(about["nodes"].values())[-1])
 
 
 def missing_operators(relay: Path) -> list[str]:
@@ -218,7 +223,7 @@ def run(options: Options) -> int:
         done = 0
         for _ in pool.map(all_batches.batch, range(options.seed, options.seed + options.count, BATCH)):
             done += BATCH
-            if done % 1000 == 0:
+            if done % 500 == 0:
                 now = datetime.datetime.now().strftime("%H:%M:%S")
                 print(f"outside: {now} {done} graphs, {len(all_batches.new)} new differences", file=sys.stderr, flush=True)
     return show(all_batches, time.monotonic() - started)

@@ -5,6 +5,7 @@ import tomllib
 from dataclasses import dataclass, field
 from pathlib import Path
 
+ANY_OPERATOR = "*"
 KINDS = ("differs", "relay refuses", "relay unsupported", "peer refuses", "peer crashes")
 RIGHT = ("relay", "peer", "both", "neither")
 
@@ -20,11 +21,22 @@ class Entry:
     spec: str  # where ONNX says so, or that it does not
     node: re.Pattern[str]  # found in the text of the node
     message: re.Pattern[str]  # found in what the side says that refuses
+    within: float | None = None  # how far values may be apart, as a share of the larger of 1 and the value
     count: int = field(default=0)
 
     def explains(self, kind: str, node: str, message: str) -> bool:
-        is_operator = node.split(" ", 1)[0] == self.operator
-        return kind == self.kind and is_operator and bool(self.node.search(node)) and bool(self.message.search(message))
+        is_operator = self.operator in (ANY_OPERATOR, node.split(" ", 1)[0])
+        found = self.node.search(node) and self.message.search(message)
+        return kind == self.kind and is_operator and bool(found) and self._is_close(message)
+
+    def _is_close(self, message: str) -> bool:
+        if self.within is None:
+            return True
+        values = re.search(r"\bgot (\S+), wanted (\S+),", message)
+        if not values:
+            return False  # it is no difference of numbers
+        got, wanted = float(values[1]), float(values[2])
+        return abs(got - wanted) <= self.within * max(1.0, abs(wanted))
 
 
 def read(path: Path) -> list[Entry]:
@@ -33,13 +45,13 @@ def read(path: Path) -> list[Entry]:
     for i, given in enumerate(tomllib.loads(path.read_text(encoding="utf-8")).get("difference", []), 1):
         where = f"{path.name}: difference {i}"
         missing = {"operator", "kind", "reason", "right", "spec"} - set(given)
-        unknown = set(given) - {"operator", "kind", "reason", "right", "spec", "node", "message"}
+        unknown = set(given) - {"operator", "kind", "reason", "right", "spec", "node", "message", "within"}
         if missing or unknown:
             raise ValueError(f"{where}: missing {sorted(missing)}, unknown {sorted(unknown)}")
         if given["kind"] not in KINDS or given["right"] not in RIGHT:
             raise ValueError(f"{where}: its kind is one of {KINDS}, and right is one of {RIGHT}")
-        if "node" not in given and "message" not in given:
-            raise ValueError(f"{where}: without `node` and `message` it would excuse everything that the operator does")
+        if not {"node", "message", "within"} & set(given):
+            raise ValueError(f"{where}: without `node`, `message` and `within` it would excuse everything that the operator does")
         patterns = {key: re.compile(given.pop(key, "")) for key in ("node", "message")}
         entries.append(Entry(**given, **patterns))
     return entries

@@ -37,8 +37,17 @@ def dequantize(d: Draw, name: str) -> None:
 
 
 def dynamic(d: Draw, name: str) -> None:
-    x = d.value(("float32",), least=1)
-    d.add(name, [x], 3)
+    """The elements range over 255, so that the scale is 1 and nothing lies between two steps; or all are 0."""
+    array = d.elements("float32", d.shape(0, 3, least=1), -60, 60, whole=True)
+    low = d.integer(-255, -60)
+    ends = (low, low + 255) if low + 255 >= 60 else (0, -255)
+    if d.chance(0.1):
+        array = np.zeros_like(array)
+    elif array.size > 1 and ends[0]:
+        array.flat[0], array.flat[-1] = ends
+    else:
+        array = np.full_like(array, d.choose((255, -255)))
+    d.add(name, [d.input(array)], 3)
 
 
 ROWS = {

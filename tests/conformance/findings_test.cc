@@ -1,0 +1,123 @@
+// Models on which Relay differed from ONNX Runtime (tests/outside), with results computed by hand.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "base/cat.h"
+#include "frontend/onnx/testing.h"
+#include "interp/machine.h"
+#include "op/apply.h"
+#include "typecheck/check.h"
+
+namespace relay::tests {
+namespace {
+
+using frontend::TestModel;
+
+constexpr int kFloat = ::onnx::TensorProto::FLOAT, kDouble = ::onnx::TensorProto::DOUBLE,
+              kInt = ::onnx::TensorProto::INT32, kLong = ::onnx::TensorProto::INT64;
+
+Tensor tensor(DType dtype, const Shape& shape, const std::vector<double>& values) {
+  Tensor t(dtype, shape);
+  for (size_t i = 0; i < values.size(); ++i) t.set(static_cast<int64_t>(i), values[i]);
+  return t;
+}
+
+// The outputs of the model, or why there are none.
+std::vector<Tensor> run(const TestModel& model, const std::vector<Value>& args) {
+  const frontend::Imported imported = frontend::import_model(model);
+  EXPECT_TRUE(imported.ok) << imported.messages;
+  if (!imported.ok) return {};
+  Diagnostics diagnostics;
+  const Result<Module> checked = typecheck::check(imported.module, diagnostics);
+  EXPECT_TRUE(checked.ok()) << diagnostics.render(imported.module.context().sources());
+  if (!checked) return {};
+  const Value result = interp::Machine(*checked).call("main", args);
+  return op::flatten(std::span<const Value>(&result, 1));
+}
+
+void expect(const Tensor& got, DType dtype, const Shape& shape, const std::vector<double>& values) {
+  EXPECT_EQ(got.dtype(), dtype);
+  ASSERT_EQ(got.shape(), shape);
+  for (size_t i = 0; i < values.size(); ++i)
+    EXPECT_NEAR(got.get(static_cast<int64_t>(i)), values[i], 1e-6) << "element " << i;
+}
+
+TEST(Findings, PowersOfIntegersAreIntegers) {
+  for (const auto& [code, dtype] : {std::pair(kInt, kInt32), std::pair(kLong, kInt64)}) {
+    const std::vector<Tensor> got = run(
+        TestModel().input("x", {3}, code).input("y", {3}, code).node("Pow", {"x", "y"}, {"z"}).output("z"),
+        {Value(tensor(dtype, {3}, {2, -3, 7})), Value(tensor(dtype, {3}, {10, 3, 0}))});
+    ASSERT_EQ(got.size(), 1u);
+    expect(got[0], dtype, {3}, {1024, -27, 1});
+  }
+}
+
+TEST(Findings, AnExponentMayHaveAnyDType) {
+  const std::vector<Tensor> got = run(
+      TestModel().input("x", {2}, kInt).input("y", {2}, kFloat).node("Pow", {"x", "y"}, {"z"}).output("z"),
+      {Value(tensor(kInt32, {2}, {9, 2})), Value(tensor(kFloat32, {2}, {0.5, 3}))});
+  ASSERT_EQ(got.size(), 1u);
+  expect(got[0], kInt32, {2}, {3, 8});
+}
+
+TEST(Findings, GatherElementsTakesLessOfTheOtherAxes) {
+  const std::vector<Tensor> got = run(TestModel()
+                                          .input("x", {2, 3})
+                                          .input("i", {3, 2}, kLong)
+                                          .node("GatherElements", {"x", "i"}, {"y"})
+                                          .attr("axis", 0)
+                                          .output("y"),
+                                      {Value(tensor(kFloat32, {2, 3}, {1, 2, 3, 4, 5, 6})),
+                                       Value(tensor(kInt64, {3, 2}, {0, 1, 1, -1, 0, 0}))});
+  ASSERT_EQ(got.size(), 1u);
+  expect(got[0], kFloat32, {3, 2}, {1, 5, 4, 5, 1, 2});
+}
+
+TEST(Findings, StatisticsHaveTheDTypeOfTheStash) {
+  TestModel model(17);
+  model.input("x", {1, 2}, kDouble).input("s", {2}, kDouble);
+  model.node("LayerNormalization", {"x", "s"}, {"y", "mean", "inverse"})
+      .output("y")
+      .output("mean")
+      .output("inverse");
+  model.last->add_attribute()->set_name("epsilon");
+  model.last->mutable_attribute(0)->set_type(::onnx::AttributeProto::FLOAT);
+  model.last->mutable_attribute(0)->set_f(0);
+  const std::vector<Tensor> got =
+      run(model, {Value(tensor(kFloat64, {1, 2}, {1, 5})), Value(tensor(kFloat64, {2}, {1, 10}))});
+  ASSERT_EQ(got.size(), 3u);
+  expect(got[0], kFloat64, {1, 2}, {-1, 10});
+  expect(got[1], kFloat32, {1, 1}, {3});
+  expect(got[2], kFloat32, {1, 1}, {0.5});
+}
+
+TEST(Findings, ZerosAreQuantisedWithAScaleOfOne) {
+  const std::vector<Tensor> got = run(TestModel()
+                                          .input("x", {2})
+                                          .node("DynamicQuantizeLinear", {"x"}, {"y", "s", "z"})
+                                          .output("y")
+                                          .output("s")
+                                          .output("z"),
+                                      {Value(tensor(kFloat32, {2}, {0, 0}))});
+  ASSERT_EQ(got.size(), 3u);
+  expect(got[0], kUInt8, {2}, {0, 0});
+  expect(got[1], kFloat32, {}, {1});
+  expect(got[2], kUInt8, {}, {0});
+}
+
+// One step, one unit: z = sigmoid(0) = 0.5, the candidate is tanh(0.5 * (h * 2)) with h = 0.5, h' = (1 - z) * candidate + z * h.
+TEST(Findings, AGruThatMultipliesBeforeItResetsNeedsNoBias) {
+  TestModel model;
+  model.input("x", {1, 1, 1}).input("w", {1, 3, 1}).input("r", {1, 3, 1}).input("h", {1, 1, 1});
+  model.node("GRU", {"x", "w", "r", "", "", "h"}, {"", "y"}).output("y");
+  model.attr("hidden_size", 1).attr("linear_before_reset", 1);
+  const std::vector<Tensor> got =
+      run(model, {Value(tensor(kFloat32, {1, 1, 1}, {1})), Value(tensor(kFloat32, {1, 3, 1}, {0, 0, 0})),
+                  Value(tensor(kFloat32, {1, 3, 1}, {0, 0, 2})), Value(tensor(kFloat32, {1, 1, 1}, {0.5}))});
+  ASSERT_EQ(got.size(), 1u);
+  expect(got[0], kFloat32, {1, 1, 1}, {0.5 * std::tanh(0.5) + 0.25});
+}
+
+}  // namespace
+}  // namespace relay::tests
