@@ -58,10 +58,17 @@ Results gather_elements(Node& n) {
   Expr x = n.input(0);
   const std::vector<Dim> from = dims_of(x), to = dims_of(n.input(1));
   const size_t axis = n.axis(n.integer("axis", 0), from.size());
+  std::vector<Dim> begin, end;
+  std::vector<int64_t> longer;
   for (size_t i = 0; i < from.size() && from.size() == to.size(); ++i) {
-    if (i != axis && from[i].is_const() && to[i].is_const() && to[i].value() < from[i].value())
-      x = n.slice(x, i, 0, to[i].value());
+    const bool known = !from[i].is_unknown() && !to[i].is_unknown();
+    const bool shorter = from[i].is_const() && to[i].is_const() && from[i].value() < to[i].value();
+    if (i == axis || !known || shorter || prove_equal(from[i], to[i]) == kernel::Proof::kProved) continue;
+    longer.push_back(static_cast<int64_t>(i));
+    begin.emplace_back(0);
+    end.push_back(to[i]);
   }
+  if (!longer.empty()) x = n.call(kStridedSlice, {x}, {{"begin", begin}, {"end", end}, {"axes", longer}});
   return {n.call(kGather, {x, from_front(n, 1, {from[axis]})}, {{"axis", static_cast<int64_t>(axis)}})};
 }
 
@@ -77,8 +84,9 @@ Expr parts_first(Node& n, Expr indices) {
 // The extents that the parts of an index are about.
 std::vector<Dim> indexed_extents(Node& n, size_t batch) {
   const TensorType &t = n.tensor(0), &indices = n.tensor(1);
-  n.require(indices.rank() > 0 && indices.dims[indices.rank() - 1].is_const(),
-            "the last extent of its indices must be known");
+  n.require(indices.rank() > 0, "its indices must have at least one dimension");
+  if (!indices.dims[indices.rank() - 1].is_const())
+    n.unsupported("the last extent of its indices must be known", "fix the dynamic axis with --input-shapes");
   const int64_t parts = indices.dims[indices.rank() - 1].value();
   n.require(parts >= 1 && batch + static_cast<size_t>(parts) <= t.rank(),
             "its indices have more parts than its input has dimensions");

@@ -238,9 +238,10 @@ Results lstm(Node& n) {
     const Expr next = l.add(l.multiply(forget, c), l.multiply(in, l.activate(d, 1, l.gate(y, 3, 4))));
     if (peepholes) out = l.add(out, l.multiply(peephole(1), next));
     states[1] = next;
+    out = l.activate(d, 0, out);
     // The last activation is not clipped: clipping is of what goes into the gates.
     const std::optional<double> clip = std::exchange(l.clip, std::nullopt);
-    states[0] = l.multiply(l.activate(d, 0, out), l.activate(d, 2, next));
+    states[0] = l.multiply(out, l.activate(d, 2, next));
     l.clip = clip;
   });
 }

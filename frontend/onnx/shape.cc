@@ -226,6 +226,7 @@ Results expand(Node& n) {
 
 // Row and column numbers of the matrices that the last two axes are.
 std::pair<Expr, Expr> positions(Node& n, Dim rows, Dim columns) {
+  if (rows.is_unknown() || columns.is_unknown()) n.unsupported("the shape of its input depends on the data");
   const std::vector<Dim> shape{rows, columns};
   const auto along = [&](int64_t axis) {
     return n.call(kIota, std::span<const Expr>(), {{"shape", shape}, {"axis", axis}, {"dtype", kInt64}});

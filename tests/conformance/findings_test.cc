@@ -74,6 +74,20 @@ TEST(Findings, GatherElementsTakesLessOfTheOtherAxes) {
   expect(got[0], kFloat32, {3, 2}, {1, 5, 4, 5, 1, 2});
 }
 
+TEST(Findings, GatherElementsTakesLessOfAxesThatAreNamed) {
+  const std::vector<Tensor> got =
+      run(TestModel()
+              .input("x", {"a", 3})
+              .input("i", {"c", 2}, kLong)
+              .ints("two", {1, 2})
+              .node("GatherElements", {"x", "i"}, {"y"})
+              .attr("axis", 1)
+              .output("y"),
+          {Value(tensor(kFloat32, {2, 3}, {1, 2, 3, 4, 5, 6})), Value(tensor(kInt64, {1, 2}, {0, 1}))});
+  ASSERT_EQ(got.size(), 1u);
+  expect(got[0], kFloat32, {1, 2}, {1, 2});
+}
+
 TEST(Findings, StatisticsHaveTheDTypeOfTheStash) {
   TestModel model(17);
   model.input("x", {1, 2}, kDouble).input("s", {2}, kDouble);
@@ -104,6 +118,49 @@ TEST(Findings, ZerosAreQuantisedWithAScaleOfOne) {
   expect(got[0], kUInt8, {2}, {0, 0});
   expect(got[1], kFloat32, {}, {1});
   expect(got[2], kUInt8, {}, {0});
+}
+
+// One step, one unit, gates i, o, f, c. Each gate's sum is 3, clipped to 0.5; the cell, which is no gate, is not clipped.
+TEST(Findings, EveryGateOfAnLstmIsClipped) {
+  TestModel model(14);
+  model.input("x", {1, 1, 1}).input("w", {1, 4, 1}).input("r", {1, 4, 1}).input("c", {1, 1, 1});
+  model.node("LSTM", {"x", "w", "r", "", "", "", "c"}, {"", "h", "cell"}).output("h").output("cell");
+  model.attr("hidden_size", 1).attribute("clip", ::onnx::AttributeProto::FLOAT).set_f(0.5f);
+  const std::vector<Tensor> got =
+      run(model, {Value(tensor(kFloat32, {1, 1, 1}, {1})), Value(tensor(kFloat32, {1, 4, 1}, {3, 3, 3, 3})),
+                  Value(tensor(kFloat32, {1, 4, 1}, {0, 0, 0, 0})), Value(tensor(kFloat32, {1, 1, 1}, {4}))});
+  ASSERT_EQ(got.size(), 2u);
+  const double gate = 1 / (1 + std::exp(-0.5)), cell = 4 * gate + gate * std::tanh(0.5);
+  expect(got[0], kFloat32, {1, 1, 1}, {gate * std::tanh(cell)});
+  expect(got[1], kFloat32, {1, 1, 1}, {cell});
+}
+
+TEST(Findings, HardmaxBeforeVersion13IsAboutRowsOfAMatrix) {
+  TestModel model(11);
+  model.input("x", {2, 2, 2}).node("Hardmax", {"x"}, {"y"}).attr("axis", 1).output("y");
+  const std::vector<Tensor> got = run(model, {Value(tensor(kFloat32, {2, 2, 2}, {1, 4, 2, 3, 5, 1, 5, 0}))});
+  ASSERT_EQ(got.size(), 1u);
+  expect(got[0], kFloat32, {2, 2, 2}, {0, 1, 0, 0, 1, 0, 0, 0});
+}
+
+TEST(Findings, HardmaxOfNoElements) {
+  const std::vector<Tensor> got =
+      run(TestModel().input("x", {3, 0}).node("Hardmax", {"x"}, {"y"}).output("y"),
+          {Value(Tensor(kFloat32, {3, 0}))});
+  ASSERT_EQ(got.size(), 1u);
+  expect(got[0], kFloat32, {3, 0}, {});
+}
+
+// What a dynamic axis keeps from being imported is not supported; the model is not wrong.
+TEST(Findings, WhatIsNotKnownIsUnsupported) {
+  TestModel nd;
+  nd.input("x", {2, 3}).input("i", {"n", "k"}, kLong).node("GatherND", {"x", "i"}, {"y"}).output("y");
+  TestModel eye;
+  eye.input("n", {}, kLong).ints("zero", {0}, true).ints("one", {1}, true).ints("to", {-1, 1});
+  eye.node("Range", {"zero", "n", "one"}, {"r"}).node("Reshape", {"r", "to"}, {"m"});
+  eye.node("EyeLike", {"m"}, {"y"}).output("y");
+  EXPECT_EQ(frontend::import_model(eye).failure, frontend::ImportFailure::kUnsupported);
+  EXPECT_EQ(frontend::import_model(nd).failure, frontend::ImportFailure::kUnsupported);
 }
 
 // One step, one unit: z = sigmoid(0) = 0.5, the candidate is tanh(0.5 * (h * 2)) with h = 0.5, h' = (1 - z) * candidate + z * h.

@@ -192,14 +192,14 @@ def show(run: Run, seconds: float) -> int:
         print(f"{count:7}  {kind}")
     for entry in run.known:
         if entry.count:
-            print(f"{entry.count:7}  known: {entry.operator} ({entry.kind}): {entry.reason}")
+            print(f"{entry.count:7}  known: {entry.title}")
     large = options.count >= ENOUGH and not options.only
     unseen = [n for n in OPERATORS if not run.accepted[n]]
     if large and unseen:
         print(f"no graph in which both sides agree has {', '.join(unseen)}")
     for entry in run.known:
         if large and not entry.count:
-            print(f"not seen: the known difference of {entry.operator} ({entry.kind}): {entry.reason}")
+            print(f"not seen: the known difference of {entry.title}")
     print(f"{len(run.new)} new differences; the rarest operators:", rarest(run))
     return 1 if run.new or (large and unseen) else 0
 

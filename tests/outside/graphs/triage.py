@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 ANY_OPERATOR = "*"
-KINDS = ("differs", "relay refuses", "relay unsupported", "peer refuses", "peer crashes")
+KINDS = ("differs", "engine differs", "relay refuses", "relay unsupported", "peer refuses", "peer crashes")
 RIGHT = ("relay", "peer", "both", "neither")
 
 
@@ -14,18 +14,22 @@ RIGHT = ("relay", "peer", "both", "neither")
 class Entry:
     """A difference that is known: which findings it explains, and who is right."""
 
-    operator: str
+    operators: tuple[str, ...]  # `*` is any
     kind: str
     reason: str
     right: str
     spec: str  # where ONNX says so, or that it does not
     node: re.Pattern[str]  # found in the text of the node
-    message: re.Pattern[str]  # found in what the side says that refuses
+    message: re.Pattern[str]  # found in what is said of the difference
     within: float | None = None  # how far values may be apart, as a share of the larger of 1 and the value
     count: int = field(default=0)
 
+    @property
+    def title(self) -> str:
+        return f"{', '.join(self.operators)} ({self.kind}): {self.reason}"
+
     def explains(self, kind: str, node: str, message: str) -> bool:
-        is_operator = self.operator in (ANY_OPERATOR, node.split(" ", 1)[0])
+        is_operator = ANY_OPERATOR in self.operators or node.split(" ", 1)[0] in self.operators
         found = self.node.search(node) and self.message.search(message)
         return kind == self.kind and is_operator and bool(found) and self._is_close(message)
 
@@ -52,8 +56,10 @@ def read(path: Path) -> list[Entry]:
             raise ValueError(f"{where}: its kind is one of {KINDS}, and right is one of {RIGHT}")
         if not {"node", "message", "within"} & set(given):
             raise ValueError(f"{where}: without `node`, `message` and `within` it would excuse everything that the operator does")
+        names = given.pop("operator")
+        operators = (names,) if isinstance(names, str) else tuple(names)
         patterns = {key: re.compile(given.pop(key, "")) for key in ("node", "message")}
-        entries.append(Entry(**given, **patterns))
+        entries.append(Entry(operators=operators, **given, **patterns))
     return entries
 
 

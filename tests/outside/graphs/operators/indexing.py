@@ -48,8 +48,8 @@ def gather_nd(d: Draw, name: str) -> None:
     d.add(name, [x, indices(d, shape, list(x.shape[batch : batch + parts]))], batch_dims=batch or None)
 
 
-def modes(d: Draw) -> str | None:
-    if d.opset < 16:
+def modes(d: Draw, x: Value) -> str | None:
+    if d.opset < 16 or x.dtype == "bool":  # ONNX does not say what the sum of two booleans is
         return None
     return d.choose((*MODES, "min", "max") if d.opset >= 18 else MODES)
 
@@ -57,7 +57,7 @@ def modes(d: Draw) -> str | None:
 def scatter_elements(d: Draw, name: str) -> None:
     x = d.value(DATA, rank=(1, 4), fits=lambda v: 0 < v.array.size < 3000)
     axis = d.axis(x.rank)
-    mode = modes(d) if name == "ScatterElements" else None
+    mode = modes(d, x) if name == "ScatterElements" else None
     extent = x.shape[axis]
     shape = [d.integer(1, e) for e in x.shape]
     shape[axis] = d.integer(1, min(extent, 6))
@@ -82,7 +82,7 @@ def scatter_nd(d: Draw, name: str) -> None:
     chosen = numpy.permutation(cells)[:count]  # different ones, as above
     array = np.stack(np.unravel_index(chosen, x.shape[:parts]), -1).astype("int64")
     index = d.input(array) if d.chance(0.5) else d.constant(array)
-    d.add(name, [x, index, d.like(x, (count, *x.shape[parts:]))], reduction=modes(d))
+    d.add(name, [x, index, d.like(x, (count, *x.shape[parts:]))], reduction=modes(d, x))
 
 
 def one_hot(d: Draw, name: str) -> None:

@@ -42,7 +42,7 @@ def matmul_integer(d: Draw, name: str) -> None:
         return v
 
     a_zero = zero(a.dtype, (1, 1)) if d.chance(0.5) else None
-    b_zero = zero(dtype, (1, b.shape[-1])) if d.chance(0.5) else None
+    b_zero = zero(dtype, (1, b.shape[-1] if b.rank == 2 else 1)) if d.chance(0.5) else None
     d.add(name, [a, b, a_zero, b_zero])
 
 

@@ -21,7 +21,8 @@ def factors(d: Draw, count: int) -> list[int]:
 def reshape(d: Draw, name: str) -> None:
     x = d.value(ANY)
     shape = factors(d, x.array.size) if x.array.size else list(x.shape)
-    d.rng.shuffle(shape)
+    if x.array.size:
+        d.rng.shuffle(shape)
     kept = [i for i, e in enumerate(shape) if i < x.rank and e == x.shape[i]]
     if kept and d.chance(0.3):
         shape[d.choose(kept)] = 0  # as in the input
