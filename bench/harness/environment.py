@@ -1,4 +1,4 @@
-"""The virtual environment that the benchmark runs in. Standard library only."""
+"""The virtual environment that the benchmark and tests/outside run in. Standard library only."""
 
 import os
 import subprocess
