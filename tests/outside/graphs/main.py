@@ -147,6 +147,7 @@ class Run:
             self.kinds[finding.kind + ("" if known else ", new")] += 1
             if not known:
                 self.new.append(finding)
+                say(f"{finding.seed}: {finding.kind}: {finding.node[:200]}: {finding.message[:200]}")
             return not known
 
 
@@ -209,6 +210,11 @@ def rarest(run: Run) -> str:
     return ", ".join(f"{name} {count}" for count, name in counts[:5])
 
 
+def say(line: str) -> None:
+    """Progress, for who watches."""
+    print(f"outside: {datetime.datetime.now():%H:%M:%S} {line}", file=sys.stderr, flush=True)
+
+
 def run(options: Options) -> int:
     """Runs and reports."""
     wrong = missing_operators(options.relay)
@@ -219,11 +225,10 @@ def run(options: Options) -> int:
     print(f"outside: graphs {options.seed} to {options.seed + options.count - 1}", flush=True)
     started = time.monotonic()
     all_batches = Run(options)
+    done = 0
     with ThreadPoolExecutor(options.jobs) as pool:
-        done = 0
         for _ in pool.map(all_batches.batch, range(options.seed, options.seed + options.count, BATCH)):
             done += BATCH
             if done % 500 == 0:
-                now = datetime.datetime.now().strftime("%H:%M:%S")
-                print(f"outside: {now} {done} graphs, {len(all_batches.new)} new differences", file=sys.stderr, flush=True)
+                say(f"{done} graphs, {len(all_batches.new)} new differences")
     return show(all_batches, time.monotonic() - started)
