@@ -70,7 +70,8 @@ Layer read_layer(Node& n, int64_t gates, const std::vector<std::string>& default
   }
   n.require(l.steps > 0, "its sequence is empty");
   const Dim hidden = n.tensor(2).dims[2];
-  if (!hidden.is_const()) n.unsupported("the shape of its weights must be known");
+  if (!hidden.is_const())
+    n.unsupported("the shape of its weights must be known", "fix the dynamic axis with --input-shapes");
   l.hidden = hidden.value();
   n.require(l.hidden > 0 && n.integer("hidden_size", l.hidden) == l.hidden,
             "its attribute `hidden_size` contradicts its weights");
@@ -79,8 +80,12 @@ Layer read_layer(Node& n, int64_t gates, const std::vector<std::string>& default
   n.require(direction == "forward" || direction == "reverse" || direction == "bidirectional",
             "its attribute `direction` is unknown");
   l.directions = direction == "bidirectional" ? 2 : 1;
-  n.require(n.tensor(1).dims[0] == Dim(l.directions) && n.tensor(2).dims[0] == Dim(l.directions),
-            "its weights are for another number of directions");
+  for (const size_t weights : {1, 2}) {
+    const Dim own = n.tensor(weights).dims[0];
+    if (!own.is_const())
+      n.unsupported("the shape of its weights must be known", "fix the dynamic axis with --input-shapes");
+    n.require(own == Dim(l.directions), "its weights are for another number of directions");
+  }
 
   if (!n.importer().unroll(l.steps * l.directions)) {
     throw Refusal{"limit-unrolled-steps",

@@ -88,6 +88,22 @@ TEST(Findings, GatherElementsTakesLessOfAxesThatAreNamed) {
   expect(got[0], kFloat32, {1, 2}, {1, 2});
 }
 
+TEST(Findings, TheLastPartOfANamedAxisMayBeSmaller) {
+  TestModel model(18);
+  model.input("x", {"n"}).node("Split", {"x"}, {"a", "b", "c"}).attr("num_outputs", 3);
+  model.output("a").output("b").output("c");
+  const std::vector<Tensor> five = run(model, {Value(tensor(kFloat32, {5}, {1, 2, 3, 4, 5}))});
+  ASSERT_EQ(five.size(), 3u);
+  expect(five[0], kFloat32, {2}, {1, 2});
+  expect(five[1], kFloat32, {2}, {3, 4});
+  expect(five[2], kFloat32, {1}, {5});
+  const std::vector<Tensor> one = run(model, {Value(tensor(kFloat32, {1}, {7}))});
+  ASSERT_EQ(one.size(), 3u);
+  expect(one[0], kFloat32, {1}, {7});
+  expect(one[1], kFloat32, {0}, {});
+  expect(one[2], kFloat32, {0}, {});
+}
+
 TEST(Findings, StatisticsHaveTheDTypeOfTheStash) {
   TestModel model(17);
   model.input("x", {1, 2}, kDouble).input("s", {2}, kDouble);
@@ -155,6 +171,10 @@ TEST(Findings, HardmaxOfNoElements) {
 TEST(Findings, WhatIsNotKnownIsUnsupported) {
   TestModel nd;
   nd.input("x", {2, 3}).input("i", {"n", "k"}, kLong).node("GatherND", {"x", "i"}, {"y"}).output("y");
+  TestModel layer;
+  layer.input("x", {1, 1, 1}).input("w", {"d", 1, 1}).input("r", {"d", 1, 1});
+  layer.node("RNN", {"x", "w", "r"}, {"y"}).attr("hidden_size", 1).output("y");
+  EXPECT_EQ(frontend::import_model(layer).failure, frontend::ImportFailure::kUnsupported);
   TestModel eye;
   eye.input("n", {}, kLong).ints("zero", {0}, true).ints("one", {1}, true).ints("to", {-1, 1});
   eye.node("Range", {"zero", "n", "one"}, {"r"}).node("Reshape", {"r", "to"}, {"m"});

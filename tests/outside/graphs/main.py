@@ -64,7 +64,7 @@ class Run:
             verdicts = self._verify(made)
             again = {}
             for p in made:
-                if verdicts[p].kind == "unsupported" and about[p]["symbolic"]:
+                if verdicts[p].kind in ("unsupported", "limit") and about[p]["symbolic"]:
                     fixed = home / f"{p.name}-fixed"
                     folders.write_graph(fixed, compose(about[p]["seed"], self.options.only), symbolic=False)
                     again[p] = fixed
@@ -113,19 +113,18 @@ class Run:
                 self.kinds["both refuse"] += 1
         elif verdict.kind in ("agrees", "differs") and about["refusal"]:
             self._add(Finding(about["seed"], "peer refuses", refused_by_peer(about), about["refusal"]))
-        elif verdict.kind in KIND_OF and verdict.node in about["nodes"]:
-            self._add(Finding(about["seed"], KIND_OF[verdict.kind], about["nodes"][verdict.node], verdict.message))
         else:
-            self._blame(about["seed"], verdict, home / f"{about['seed']}-parts")
+            self._blame(about, verdict, home / f"{about['seed']}-parts")
 
-    def _blame(self, seed: int, verdict: Verdict, home: Path) -> None:
-        """A difference of values, a crash or a limit: looks for the node."""
+    def _blame(self, about: dict, verdict: Verdict, home: Path) -> None:
+        """Looks for the node to blame. A node that Relay refuses may read what another one made differently."""
+        seed = about["seed"]
         composed = compose(seed, self.options.only)
         shrinker = Shrinker(composed, replace(self.relay, engines=self._engines(seed)), home)
         part = shrinker.blame()
         if not part:
-            names = " ".join(composed.operators)
-            self._add(Finding(seed, KIND_OF.get(verdict.kind, verdict.kind), f"graph of {names}", verdict.message))
+            node = about["nodes"].get(verdict.node, f"graph of {' '.join(composed.operators)}")
+            self._add(Finding(seed, KIND_OF.get(verdict.kind, verdict.kind), node, verdict.message))
             return
         steps, found = part
         node = " ; ".join(text.of_step(s, composed.graph.opset) for s in steps)
