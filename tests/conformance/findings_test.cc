@@ -171,6 +171,19 @@ TEST(Findings, HardmaxOfNoElements) {
 TEST(Findings, WhatIsNotKnownIsUnsupported) {
   TestModel nd;
   nd.input("x", {2, 3}).input("i", {"n", "k"}, kLong).node("GatherND", {"x", "i"}, {"y"}).output("y");
+  for (const bool wider : {false, true}) {  // an extent that nobody knows may stay, and no other may join it
+    TestModel expand;
+    expand.input("n", {}, kLong)
+        .ints("zero", {0}, true)
+        .ints("one", {1}, true)
+        .ints("to", wider ? std::vector<int64_t>{2, 1} : std::vector<int64_t>{1});
+    expand.node("Range", {"zero", "n", "one"}, {"r"}).node("Expand", {"r", "to"}, {"y"}).output("y");
+    const frontend::Imported out = frontend::import_model(expand);
+    EXPECT_EQ(out.ok, !wider) << out.messages;
+    if (wider) {
+      EXPECT_EQ(out.failure, frontend::ImportFailure::kUnsupported) << out.messages;
+    }
+  }
   TestModel layer;
   layer.input("x", {1, 1, 1}).input("w", {"d", 1, 1}).input("r", {"d", 1, 1});
   layer.node("RNN", {"x", "w", "r"}, {"y"}).attr("hidden_size", 1).output("y");
