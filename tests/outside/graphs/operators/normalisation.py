@@ -50,7 +50,7 @@ def local_response(d: Draw, name: str) -> None:
     x = image(d, ("float32",))
     if x.rank != 4:
         raise NoFit  # the peer has only images with two axes
-    reals = {"alpha": (1e-4, 0.1), "beta": (0.3, 0.9), "bias": (0.5, 2)}
+    reals = {"alpha": (0.001, 0.1), "beta": (0.3, 0.9), "bias": (0.5, 2)}
     attributes = {k: d.real(*v) if d.chance(0.5) else None for k, v in reals.items()}
     d.add(name, [x], size=d.choose((1, 3, 5)), **attributes)
 

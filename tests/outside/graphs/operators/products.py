@@ -7,6 +7,8 @@ DTYPES = (*FLOATS, *FLOATS, "int32", "int64")
 
 def matmul(d: Draw, name: str) -> None:
     a = d.value(DTYPES if d.opset >= 9 else FLOATS, rank=(1, 4))
+    if a.shape[-1] == 0:
+        raise NoFit  # the peer's sums of nothing are what was in memory, and the graph would not be the same again
     batch = tuple(1 if d.chance(0.2) else e for e in a.shape[:-2])[d.integer(0, max(0, a.rank - 2)) :]
     columns = () if d.chance(0.15) else (d.choose((1, 2, 3, 5, 8, 17)),)
     shape = (*batch, a.shape[-1], *columns) if columns else (a.shape[-1],)
@@ -31,6 +33,8 @@ def gemm(d: Draw, name: str) -> None:
 
 def matmul_integer(d: Draw, name: str) -> None:
     a = d.value(("uint8", "int8"), rank=(2, 4), low=-200, high=200)
+    if a.shape[-1] == 0:
+        raise NoFit  # as in matmul
     dtype = d.choose(("uint8", "int8"))
     batch = a.shape[:-2][d.integer(0, a.rank - 2) :]
     b = d.weight(dtype, (*batch, a.shape[-1], d.choose((1, 2, 3, 5, 17))), -9, 9)
