@@ -32,7 +32,9 @@ def read(text):
 
 class TriageTest(unittest.TestCase):
     def explains(self, kind="differs", node="Resize opset 13 () mode=linear", got="1.00001", entry=ENTRY):
-        return bool(triage.explain(read(entry), kind, node, f"expected: output y, index 0, got {got}, wanted 1.0, bound 0"))
+        return bool(
+            triage.explain(read(entry), kind, node, f"expected: output y, index 0, got {got}, wanted 1.0, bound 0")
+        )
 
     def test_the_list_of_the_project_is_read(self):
         self.assertGreater(len(triage.read(HERE / "triage.toml")), 5)
@@ -46,7 +48,9 @@ class TriageTest(unittest.TestCase):
         self.assertTrue(self.explains(node="Upsample opset 9 () mode=linear", got="1.0"))
 
     def test_a_shape_is_not_close_to_another(self):
-        found = triage.explain(read(ENTRY), "differs", "Resize opset 13 () mode=linear", "y is float32(1,) and not float32(2,)")
+        found = triage.explain(
+            read(ENTRY), "differs", "Resize opset 13 () mode=linear", "y is float32(1,) and not float32(2,)"
+        )
         self.assertIsNone(found)
 
     def test_what_is_explained_is_counted(self):
@@ -72,16 +76,32 @@ class VerdictTest(unittest.TestCase):
     """What docs/verifying.md says of reports, and the lines that the command prints."""
 
     def verdict(self, *engines, **program):
-        keys = {"level": None, "reason": "", "slug": "", "output": "y", "index": 3, "got": 1.0, "wanted": 2.0, "bound": 0.5}
+        keys = {
+            "level": None,
+            "reason": "",
+            "slug": "",
+            "output": "y",
+            "index": 3,
+            "got": 1.0,
+            "wanted": 2.0,
+            "bound": 0.5,
+        }
         rows = [{**keys, **e} for e in engines]
-        return relay.verdict_of({"program": "p", "verdict": "agrees", "engines": rows, **program}, program.get("said", ""))
+        return relay.verdict_of(
+            {"program": "p", "verdict": "agrees", "engines": rows, **program}, program.get("said", "")
+        )
 
     def test_values(self):
         agrees = {"engine": "interp", "verdict": "agrees"}
         self.assertEqual(self.verdict(agrees).kind, "agrees")
         differs = self.verdict(agrees, {"engine": "expected", "verdict": "differs"})
-        self.assertEqual((differs.kind, differs.message), ("differs", "expected: output y, index 3, got 1.0, wanted 2.0, bound 0.5"))
-        failed = self.verdict({"engine": "expected", "verdict": "differs"}, {"engine": "jit", "level": 2, "verdict": "failed", "reason": "trap"})
+        self.assertEqual(
+            (differs.kind, differs.message), ("differs", "expected: output y, index 3, got 1.0, wanted 2.0, bound 0.5")
+        )
+        failed = self.verdict(
+            {"engine": "expected", "verdict": "differs"},
+            {"engine": "jit", "level": 2, "verdict": "failed", "reason": "trap"},
+        )
         self.assertEqual((failed.kind, failed.message), ("engine differs", "jit -O2: trap"))
         skipped = self.verdict({"engine": "graph", "level": 2, "verdict": "skipped", "reason": "control flow"})
         self.assertEqual((skipped.kind, skipped.message), ("agrees", "graph skips it: control flow"))
@@ -104,7 +124,8 @@ class VerdictTest(unittest.TestCase):
             fake.write_text(
                 "#!/bin/sh\nshift\nfor f; do case $f in *bad) kill -SEGV $$;; esac; done\n"
                 "printf '{\"programs\": ['; c=; for f; do case $f in /*)\n"
-                "printf '%s{\"program\": \"%s\", \"verdict\": \"agrees\", \"engines\": []}' \"$c\" \"$f\"; c=,;; esac; done; echo ']}'\n"
+                'printf \'%s{"program": "%s", "verdict": "agrees", "engines": []}\' "$c" "$f"\n'
+                "c=,;; esac; done; echo ']}'\n"
             )
             fake.chmod(0o755)
             names = [Path(f"/m/{i}") for i in range(5)] + [Path("/m/bad")]

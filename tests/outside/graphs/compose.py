@@ -45,7 +45,9 @@ class Composed:
 
     def model(self, symbolic: bool = True) -> ModelProto:
         names = self.names if symbolic else {}
-        return model_of(self.graph.opset, self.graph.nodes, self.graph.inputs, self.graph.constants, self.outputs, names)
+        return model_of(
+            self.graph.opset, self.graph.nodes, self.graph.inputs, self.graph.constants, self.outputs, names
+        )
 
 
 def model_of(
@@ -58,7 +60,9 @@ def model_of(
 ) -> ModelProto:
     """A model of these parts."""
     inputs_info = [
-        helper.make_tensor_value_info(v.name, CASTS[v.dtype], [names.get((v.name, i), e) for i, e in enumerate(v.shape)])
+        helper.make_tensor_value_info(
+            v.name, CASTS[v.dtype], [names.get((v.name, i), e) for i, e in enumerate(v.shape)]
+        )
         for v in inputs
     ]
     outputs_info = [

@@ -129,7 +129,9 @@ class Draw:
 
     # --- Values.
 
-    def elements(self, dtype: str, shape: Shape, low: float = -4, high: float = 4, whole: bool | None = None) -> np.ndarray:
+    def elements(
+        self, dtype: str, shape: Shape, low: float = -4, high: float = 4, whole: bool | None = None
+    ) -> np.ndarray:
         """Random elements in [low, high]. Floats are whole numbers half of the time, so that results can be exact."""
         numpy = np.random.default_rng(self.rng.getrandbits(64))
         if dtype == "bool":
@@ -221,7 +223,9 @@ class Draw:
 
         if self.chance(0.6) and (found := self.earlier(joins)):
             return found
-        shape = [1 if self.chance(0.25) else e for e in other.shape][self.integer(0, other.rank) if self.chance(0.4) else 0 :]
+        shape = [1 if self.chance(0.25) else e for e in other.shape][
+            self.integer(0, other.rank) if self.chance(0.4) else 0 :
+        ]
         if self.chance(0.1) and len(shape) == other.rank:
             shape.insert(0, self.choose((1, 2, 3)))
         return self.new(other.dtype, tuple(shape), low, high)

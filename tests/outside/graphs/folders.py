@@ -12,7 +12,9 @@ from . import peer, text
 from .compose import Composed, Step, compose, part_of
 
 
-def write(folder: Path, model: ModelProto, inputs: Mapping[str, np.ndarray], outputs: Mapping[str, np.ndarray] | None) -> None:
+def write(
+    folder: Path, model: ModelProto, inputs: Mapping[str, np.ndarray], outputs: Mapping[str, np.ndarray] | None
+) -> None:
     """Writes a model with its inputs, and what the peer gives, if it gives something."""
     (folder / "inputs").mkdir(parents=True)
     (folder / "model.onnx").write_bytes(model.SerializeToString())
@@ -47,7 +49,7 @@ def write_graph(folder: Path, composed: Composed, symbolic: bool = True) -> None
 
 
 def write_part(folder: Path, opset: int, steps: Sequence[Step]) -> str:
-    """Writes some nodes of a graph with the values that they had there. Returns why the peer refuses them, or nothing."""
+    """Writes some nodes of a graph with the values that they had there. Returns why the peer refuses them."""
     model, inputs = part_of(opset, steps)
     try:
         arrays = peer.run(model, inputs)
@@ -66,7 +68,7 @@ def compose_all(home: Path, first: int, last: int, only: Sequence[str]) -> None:
     """Writes the graphs [first, last) into folders of `home`. The file `trying` says what the peer is about to run."""
     trying = home / "trying"
     for seed in range(first, last):
-        composed = compose(seed, only, lambda name: trying.write_text(f"{seed} {name}"))
+        composed = compose(seed, only, lambda name, seed=seed: trying.write_text(f"{seed} {name}"))
         if composed.steps:
             write_graph(home / name_of(seed), composed)
     trying.write_text(f"{last} -")

@@ -91,7 +91,15 @@ class Run:
     def _compose(self, home: Path, first: int, last: int) -> None:
         """Lets a process of its own make the graphs, because the peer may crash."""
         while first < last:
-            command = [sys.executable, "-m", "graphs.folders", str(home), str(first), str(last), ",".join(self.options.only)]
+            command = [
+                sys.executable,
+                "-m",
+                "graphs.folders",
+                str(home),
+                str(first),
+                str(last),
+                ",".join(self.options.only),
+            ]
             done = subprocess.run(command, cwd=HERE, capture_output=True, text=True, errors="replace")
             if done.returncode == 0:
                 return
@@ -161,7 +169,10 @@ def missing_operators(relay: Path) -> list[str]:
     listed = subprocess.run([str(relay), "ops", "--onnx"], capture_output=True, text=True, check=True).stdout
     imported = {line.split()[0] for line in listed.splitlines() if line.strip()}
     drawn = set(OPERATORS) | set(EXCLUDED)
-    out = [f"{name} is imported, and neither drawn nor excluded: add it to graphs/operators" for name in sorted(imported - drawn)]
+    out = [
+        f"{name} is imported, and neither drawn nor excluded: add it to graphs/operators"
+        for name in sorted(imported - drawn)
+    ]
     return out + [f"{name} is not imported any more" for name in sorted(drawn - imported)]
 
 

@@ -35,7 +35,9 @@ def parse() -> Options:
     parser.add_argument("--jobs", metavar="N", type=int, default=os.cpu_count(), help="processes at a time (all cores)")
     binary = ROOT / "bazel-bin" / "tools" / "relay"
     parser.add_argument("--relay", metavar="PATH", type=Path, default=binary, help="the binary (that of this checkout)")
-    parser.add_argument("--no-install", action="store_true", help="fail if the virtual environment of bench/ is not there")
+    parser.add_argument(
+        "--no-install", action="store_true", help="fail if the virtual environment of bench/ is not there"
+    )
     given = parser.parse_args()
     today = datetime.date.today().toordinal() * 100_000
     return Options(

@@ -1,7 +1,7 @@
 """Runs `relay verify` on folders of models, and says of each how it went.
 
-Each model's folder has `model.onnx`, `inputs/`, and `outputs/` with what the peer gave, if it gave something. One process
-verifies all folders of a batch. If it dies, the batch is halved until the model to blame is alone.
+Each model's folder has `model.onnx`, `inputs/`, and `outputs/` with what the peer gave, if it gave something. One
+process verifies all folders of a batch. If it dies, the batch is halved until the model to blame is alone.
 """
 
 import json
@@ -55,7 +55,9 @@ class Relay:
         environment = {**os.environ, "RELAY_ROOT": str(self.root), "RELAY_CACHE": "off"}
         limit = SECONDS + len(batch)
         try:
-            done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=limit, errors="replace")
+            done = subprocess.run(
+                command, capture_output=True, text=True, env=environment, timeout=limit, errors="replace"
+            )
         except subprocess.TimeoutExpired:
             return {}, f"it did not end within {limit} s"
         if done.returncode < 0 or done.returncode == BUG:

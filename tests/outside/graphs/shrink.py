@@ -1,7 +1,7 @@
 """Finds the nodes to blame for a difference, and makes them and their values smaller while the difference stays."""
 
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -26,7 +26,7 @@ class Shrinker:
         self.tries = 0
 
     def blame(self) -> tuple[list[Step], Verdict] | None:
-        """The smallest part that Relay does not agree with: one node, if one is enough; None if there is no such part."""
+        """The smallest part that Relay does not agree with, one node if that is enough; None if there is none."""
         alone = [[s] for s in self.steps if not s.refusal]
         for steps, verdict in zip(alone, self._verdicts(alone)):
             if verdict.kind != "agrees":
@@ -73,7 +73,7 @@ class Shrinker:
             extents = sorted({e for v in steps[0].reads for e in v.shape if e > 1}, reverse=True)
             for extent in extents:
                 for fewer in sorted({1, 2, extent // 2} - {extent}):
-                    smaller = cut(steps[0], lambda e: fewer if e == extent else e)
+                    smaller = cut(steps[0], extent, fewer)
                     found = self._verdict([smaller])
                     if found.kind == verdict.kind:
                         steps, verdict, again = [smaller], found, True
@@ -81,12 +81,14 @@ class Shrinker:
         return steps, verdict
 
 
-def cut(step: Step, extent_of: Callable[[int], int]) -> Step:
-    """The node with less of each value: the first elements along every axis."""
+def cut(step: Step, extent: int, fewer: int) -> Step:
+    """The node with the first few elements along every axis of this extent."""
     reads = []
     for v in step.reads:
         if v.rank == 1 and v.constant and v.array.dtype == np.int64:  # a list of extents or of axes
             reads.append(v)
             continue
-        reads.append(Value(v.name, v.array[tuple(slice(extent_of(e)) for e in v.shape)], v.exact, v.constant))
+        reads.append(
+            Value(v.name, v.array[tuple(slice(fewer if e == extent else e) for e in v.shape)], v.exact, v.constant)
+        )
     return replace(step, reads=reads)

@@ -55,7 +55,9 @@ def read(path: Path) -> list[Entry]:
         if given["kind"] not in KINDS or given["right"] not in RIGHT:
             raise ValueError(f"{where}: its kind is one of {KINDS}, and right is one of {RIGHT}")
         if not {"node", "message", "within"} & set(given):
-            raise ValueError(f"{where}: without `node`, `message` and `within` it would excuse everything that the operator does")
+            raise ValueError(
+                f"{where}: without `node`, `message` and `within` it would excuse everything that the operator does"
+            )
         names = given.pop("operator")
         operators = (names,) if isinstance(names, str) else tuple(names)
         patterns = {key: re.compile(given.pop(key, "")) for key in ("node", "message")}

@@ -8,7 +8,8 @@ from ..draw import ANY, FLOATS, INTEGERS, NUMBERS, SIGNED, UNSIGNED, Draw, NoFit
 CASTS = {
     "float32": TensorProto.FLOAT, "float64": TensorProto.DOUBLE, "int8": TensorProto.INT8, "int16": TensorProto.INT16,
     "int32": TensorProto.INT32, "int64": TensorProto.INT64, "uint8": TensorProto.UINT8, "uint16": TensorProto.UINT16,
-    "uint32": TensorProto.UINT32, "uint64": TensorProto.UINT64, "bool": TensorProto.BOOL, "float16": TensorProto.FLOAT16,
+    "uint32": TensorProto.UINT32, "uint64": TensorProto.UINT64, "bool": TensorProto.BOOL,
+    "float16": TensorProto.FLOAT16,
 }  # fmt: skip
 
 

@@ -8,7 +8,9 @@ DATA = (*FLOATS, "int32", "int64", "uint8", "bool")
 MODES = (None, None, "none", "add", "mul")
 
 
-def indices(d: Draw, shape: tuple[int, ...], extents: int | list[int], dtype: str = "int64", negative: bool = True) -> Value:
+def indices(
+    d: Draw, shape: tuple[int, ...], extents: int | list[int], dtype: str = "int64", negative: bool = True
+) -> Value:
     """Indices into axes of these extents (one for all, or one for each of the last axis), some counted from the end."""
     numpy = np.random.default_rng(d.rng.getrandbits(64))
     high = np.broadcast_to(np.array(extents), shape)

@@ -68,7 +68,16 @@ def slice_of(d: Draw, name: str) -> None:
     plain = axes == list(range(x.rank)) and d.chance(0.7)
     axes_value = None if plain else d.constant(axes, dtype)
     no_steps = all(s == 1 for s in steps) and d.chance(0.6)
-    d.add(name, [x, d.constant(starts, dtype), d.constant(ends, dtype), axes_value, None if no_steps else d.constant(steps, dtype)])
+    d.add(
+        name,
+        [
+            x,
+            d.constant(starts, dtype),
+            d.constant(ends, dtype),
+            axes_value,
+            None if no_steps else d.constant(steps, dtype),
+        ],
+    )
 
 
 def pad(d: Draw, name: str) -> None:

@@ -28,7 +28,13 @@ def reduction(dtypes=WITH_INTEGERS, low=-4.0, high=4.0, most=1e9, empty=True):
 def position(d: Draw, name: str) -> None:
     x = d.value((*FLOATS, "int32", "int8", "uint8", "int64"), rank=(1, 4), least=1)
     last = d.choose((0, 1, None)) if d.opset >= 12 else None
-    d.add(name, [x], axis=d.axis(x.rank) if d.chance(0.8) else None, keepdims=d.choose((0, 1, None)), select_last_index=last)
+    d.add(
+        name,
+        [x],
+        axis=d.axis(x.rank) if d.chance(0.8) else None,
+        keepdims=d.choose((0, 1, None)),
+        select_last_index=last,
+    )
 
 
 def cumulative(d: Draw, name: str) -> None:

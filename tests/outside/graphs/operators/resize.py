@@ -11,8 +11,8 @@ ROUNDINGS = ("round_prefer_floor", "round_prefer_ceil", "floor", "ceil", None)
 
 def upsample(d: Draw, name: str) -> None:
     x = image(d, ("float32",))
-    scales = [1.0, 1.0] + [float(d.choose((1, 2, 3))) for _ in range(x.rank - 2)]
     mode = "linear" if d.chance(0.3) else "nearest"
+    scales = [1.0, 1.0] + [float(d.choose((1, 2, 3))) for _ in range(x.rank - 2)]
     if d.opset < 9:
         d.add(name, [x], scales=scales, mode=mode)
     else:
@@ -25,19 +25,24 @@ def resize(d: Draw, name: str) -> None:
         return
     x = image(d, ("float32",))
     mode = d.choose(("nearest", "nearest", "linear", "cubic")) if x.rank == 4 else d.choose(("nearest", "linear"))
-    attributes = {"mode": mode, "coordinate_transformation_mode": d.choose(COORDINATES)}
+    # With aligned corners, the ratio is one of extents less 1, and never a power of two.
+    coordinates = d.choose([c for c in COORDINATES if mode != "nearest" or c != "align_corners"])
+    attributes = {"mode": mode, "coordinate_transformation_mode": coordinates}
     if mode == "nearest":
         attributes["nearest_mode"] = d.choose(ROUNDINGS)
     if mode == "cubic":
         attributes["cubic_coeff_a"] = d.choose((-0.5, None))
     space = x.shape[2:]
+    nearest = mode == "nearest"
     # ONNX Runtime wants the region of interest to have the dtype of the scales, even where it is empty.
     region = d.constant(np.zeros(0, "float32")) if d.opset < 13 else None
     if d.chance(0.5):
-        scales = [float(d.choose((1, 2, 3))) if d.chance(0.7) or e % 2 else 0.5 for e in space]
+        whole = (1, 2, 4) if nearest else (1, 2, 3)
+        scales = [float(d.choose(whole)) if d.chance(0.7) or e % 2 else 0.5 for e in space]
         values = [x, region, d.constant(np.array([1.0, 1.0, *scales], "float32"))]
     else:
-        sizes = [d.choose((1, 2, 3, 5, 7, 2 * e, e + 1)) for e in space]
+        # Places are exact in float32 where the ratio is a power of two. Elsewhere the nearest pixel hangs on a rounding.
+        sizes = [d.choose((e, 2 * e, 4 * e) if nearest else (1, 2, 3, 5, 7, 2 * e, e + 1)) for e in space]
         empty = d.constant(np.zeros(0, "float32")) if d.opset < 13 else None
         values = [x, region, empty, d.constant([*x.shape[:2], *sizes])]
     d.add(name, values, **attributes)

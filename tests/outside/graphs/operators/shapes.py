@@ -39,7 +39,10 @@ def flatten(d: Draw, name: str) -> None:
 
 
 def squeeze(d: Draw, name: str) -> None:
-    x = d.value(ANY, rank=(1, 4), fits=lambda v: 1 in v.shape, shape=lambda: tuple(1 if d.chance(0.5) else d.extent() for _ in range(d.integer(1, 4))))
+    def shape():
+        return tuple(1 if d.chance(0.5) else d.extent() for _ in range(d.integer(1, 4)))
+
+    x = d.value(ANY, rank=(1, 4), fits=lambda v: 1 in v.shape, shape=shape)
     ones = [i for i, e in enumerate(x.shape) if e == 1]
     axes = d.rng.sample(ones, d.integer(1, len(ones))) if d.chance(0.7) else None
     if axes and d.opset >= 11:
@@ -65,8 +68,8 @@ def shape_of(d: Draw, name: str) -> None:
     if d.opset < 15 or d.chance(0.5):
         d.add(name, [x])
     else:
-        bound = lambda: d.choose((None, d.integer(-5, 5)))  # noqa: E731
-        d.add(name, [x], start=bound(), end=bound())
+        start, end = (d.choose((None, d.integer(-5, 5))) for _ in range(2))
+        d.add(name, [x], start=start, end=end)
 
 
 def plain(d: Draw, name: str) -> None:
@@ -112,7 +115,7 @@ def expand(d: Draw, name: str) -> None:
         shape = [d.choose((1, 2, 3)), *shape]
     elif d.chance(0.2):
         shape = shape[1:]
-    if np.prod([max(a, b) for a, b in zip([1] * 5 + shape, [1] * 9 + list(x.shape))][-1:], dtype=np.int64) > MOST_ELEMENTS:
+    if np.prod(np.broadcast_shapes(x.shape, tuple(shape)), dtype=np.int64) > MOST_ELEMENTS:
         raise NoFit
     d.add(name, [x, shape_value(d, shape)])
 

@@ -95,11 +95,21 @@ def transposed_convolution(d: Draw, name: str) -> None:
 def pool(d: Draw, name: str) -> None:
     x = image(d, (*FLOATS, "uint8", "int8") if name == "MaxPool" and d.opset >= 12 else FLOATS)
     attributes = window(d, x)
-    if name == "MaxPool" and d.opset < 10 or name == "AveragePool" and d.opset < 19 or name == "LpPool" and d.opset < 18:
+    if (
+        name == "MaxPool"
+        and d.opset < 10
+        or name == "AveragePool"
+        and d.opset < 19
+        or name == "LpPool"
+        and d.opset < 18
+    ):
         if "dilations" in attributes:
             raise NoFit
     if d.chance(0.25) and "auto_pad" not in attributes and d.opset >= 10 and name != "LpPool":
         attributes["ceil_mode"] = 1
+    if name == "LpPool" and "SAME" in attributes.get("auto_pad", "") and "strides" in attributes:
+        if any(s > k for s, k in zip(attributes["strides"], attributes["kernel_shape"], strict=True)):
+            raise NoFit  # the peer pads by a negative number, and looks through the wrong windows
     if name == "AveragePool":
         attributes["count_include_pad"] = d.choose((0, 1, None))
     if name == "LpPool":
