@@ -13,34 +13,6 @@ namespace {
 
 constexpr int64_t kOldestOpset = 7, kNewestOpset = 21;
 
-// A model can multiply symbols with each other until a dim has millions of terms. No honest shape is like that.
-bool manageable(Dim d) {
-  constexpr size_t kMostParts = 512;
-  if (!d.is_symbolic()) return true;
-  std::vector<const kernel::ExprNode*> pending{d.symbolic().get()};
-  size_t parts = 0;
-  while (!pending.empty()) {
-    const kernel::ExprNode* e = pending.back();
-    pending.pop_back();
-    parts += 1 + e->args.size();
-    if (parts > kMostParts) return false;
-    pending.insert(pending.end(), e->args.begin(), e->args.end());
-  }
-  return true;
-}
-
-bool manageable(const Operand& o) {
-  bool ok = true;
-  if (o.index) {
-    for (Dim d : o.index->elements) ok = ok && manageable(d);
-  }
-  const auto* type = o.expr && o.expr->type ? o.expr->type->as<TensorType>() : nullptr;
-  if (type && type->has_symbolic_dim) {
-    for (Dim d : type->dims) ok = ok && manageable(d);
-  }
-  return ok;
-}
-
 }  // namespace
 
 Importer::Importer(const ::onnx::ModelProto& model, const std::string& name, const std::string* folder,
@@ -249,9 +221,7 @@ void Importer::convert(const ::onnx::NodeProto& proto) {
               cat("its output `", printable(proto.output(static_cast<int>(i))), "` is not supported"));
       }
       for (size_t i = 0; results && i < results->size(); ++i) {
-        if (manageable((*results)[i])) continue;
-        throw Refusal{"limit-dims", "the shape of its result is too complicated an expression",
-                      "fix dynamic axes with --input-shapes"};
+        if (!manageable((*results)[i])) throw complicated_shape();
       }
     } catch (const Refusal& refusal) {
       report(proto, refusal);
