@@ -127,7 +127,13 @@ class Commands : public testing::Test {
     std::ofstream(streams.path() + "/in") << input;
     auto* count = static_cast<std::atomic<uint64_t>*>(
         mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
-    const pid_t child = fork();
+    // For debuggers: RELAY_REQUEST=17, or 17+ for all from it on, is tried in this process, which ends with it.
+    const char* only = std::getenv("RELAY_REQUEST");
+    if (only != nullptr) {
+      nth = std::strtoull(only, nullptr, 10);
+      how = std::string_view(only).ends_with("+") ? Refuse::kAllFromThen : Refuse::kOne;
+    }
+    const pid_t child = only != nullptr ? 0 : fork();
     if (child == 0) become(command, folder.path(), temporary.path(), streams.path(), nth, how, count);
     int status = 0;
     waitpid(child, &status, 0);
