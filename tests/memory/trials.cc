@@ -18,7 +18,7 @@
 namespace relay::tests {
 namespace {
 
-constexpr uint64_t kAllUpTo = 96, kGrowth = 32;
+constexpr uint64_t kAllUpTo = 64, kGrowth = 20;
 constexpr int kMostFailures = 5;  // of one trial that are shown
 
 bool is_thorough() {
