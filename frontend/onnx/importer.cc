@@ -1,6 +1,7 @@
 #include "frontend/onnx/importer.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/cat.h"
 #include "base/failure.h"
@@ -54,7 +55,10 @@ Result<Module> Importer::run() {
     return kReported;
   }
   const Expr body = results.size() == 1 ? results[0] : builder_.tuple(results);
-  const Attrs attrs = context().attrs({{"input_names", input_names}, {"output_names", output_names}});
+  std::vector<AttrArg> named;
+  named.push_back({"input_names", std::move(input_names)});
+  named.push_back({"output_names", std::move(output_names)});
+  const Attrs attrs = context().attrs(named);
   Module out = module_;
   out.set_function("main", builder_.fn(params, body, nullptr, attrs));
   return out;
@@ -146,8 +150,13 @@ bool Importer::read_initialisers(const ::onnx::GraphProto& graph, NameScope& sco
 
 std::optional<std::vector<Operand>> Importer::import_graph(const ::onnx::GraphProto& graph,
                                                            NameScope& scope) {
-  NameScope* const before = scope_;
-  scope_ = &scope;
+  // Also where a node of the graph finds no memory: that ends the node around it, and the import goes on.
+  struct Entered {
+    NameScope*& current;
+    NameScope* const before;
+    ~Entered() { current = before; }
+  };
+  const Entered entered{scope_, std::exchange(scope_, &scope)};
   for (const ::onnx::NodeProto& node : graph.node()) convert(node);
   std::vector<Operand> out;
   bool ok = true;
@@ -163,7 +172,6 @@ std::optional<std::vector<Operand>> Importer::import_graph(const ::onnx::GraphPr
       out.push_back(*found);
     }
   }
-  scope_ = before;
   if (!ok) return std::nullopt;
   return out;
 }
