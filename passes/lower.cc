@@ -267,12 +267,13 @@ class Lowerer {
       const kernel::Expr a = check.a.expr(context_.pool()), b = check.b.expr(context_.pool()),
                          one = context_.pool().integer(1);
       kernel::Expr holds = equal(a, b);
-      if (check.broadcasts) holds = logical_or(holds, logical_or(equal(a, one), equal(b, one)));
+      if (op::one_fits_first(check)) holds = logical_or(holds, equal(a, one));
+      if (op::one_fits_second(check)) holds = logical_or(holds, equal(b, one));
       const auto asks_so = [&](kernel::Stmt s) { return s->as<kernel::Require>()->condition == holds; };
       if (std::any_of(f.comparisons.begin(), f.comparisons.end(), asks_so)) continue;
-      const std::string message = cat(kWrongShape, "`", def.name, "`: ", show(a), " and ", show(b),
-                                      check.broadcasts ? " do not broadcast" : " differ", " (called with ",
-                                      join(types, ", ", [](Type t) { return show(t, 80); }), ")");
+      const std::string message =
+          cat(kWrongShape, "`", def.name, "`: ", show(a), " and ", show(b), " ", op::what_is_wrong(check),
+              " (called with ", join(types, ", ", [](Type t) { return show(t, 80); }), ")");
       f.comparisons.push_back(kernel::make_require(context_.arena(), holds, context_.symbol(message)));
     }
   }

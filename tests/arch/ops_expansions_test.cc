@@ -9,6 +9,7 @@
 #include "interp/machine.h"
 #include "op/registry.h"
 #include "op/testing.h"
+#include "passes/fresh_extents.h"
 #include "passes/runner.h"
 #include "tools/engines.h"
 #include "tools/test_files/test_file.h"
@@ -32,14 +33,19 @@ Type opened(Context& context, const Value& v) {
   return context.tensor_type(std::vector<Dim>(v.tensor().rank(), Dim::unknown()), v.tensor().dtype());
 }
 
-// @main calls the operator with arguments of open extents. Nothing if its typing rule wants more known.
+// @main calls the operator with arguments of open extents, which have names or not. Nothing if its typing rule wants more
+// known.
 std::optional<Module> open_call(const Module& program, const tools::RecordedCall& c,
-                                const std::vector<Value>& args) {
+                                const std::vector<Value>& args, bool named) {
   Module m = program;
   for (const auto& [name, fn] : program.functions()) m.remove_function(name.text());
   Builder b(m.context());
   std::vector<const Var*> params;
-  for (const Value& v : args) params.push_back(b.var(cat("x", params.size()), opened(m.context(), v)));
+  passes::FreshExtents fresh(m.context(), {});
+  for (const Value& v : args) {
+    const Type open = opened(m.context(), v);
+    params.push_back(b.var(cat("x", params.size()), named ? fresh.name(open) : open));
+  }
   const std::vector<Expr> operands(params.begin(), params.end());
   m.set_function("main", b.fn(params, b.call(b.op(*c.op), operands, c.attrs), nullptr));
   Diagnostics diagnostics;
@@ -100,15 +106,18 @@ TEST(Ops, ExpansionsTrapWhereTheirOperatorsDo) {
         int64_t elements = 0;
         for (const Tensor& t : op::flatten(args)) elements += t.size();
         if (elements > kMostElements) continue;
-        const std::optional<Module> open = open_call(program.module(), c, args);
-        if (!open) continue;
-        Diagnostics diagnostics;
-        const Result<Module> expanded =
-            passes::run_pipeline(*open, "simplify-inference,expand-operators", {}, diagnostics);
-        const std::string where = cat(path, ": ", line, ": `", c.op->name, "`");
-        ASSERT_TRUE(expanded.ok()) << where << diagnostics.render(open->context().sources());
-        compare(*open, *expanded, args, where);
-        ++compared[c.op->name];
+        for (const bool named : {false, true}) {
+          const std::optional<Module> open = open_call(program.module(), c, args, named);
+          if (!open) continue;
+          Diagnostics diagnostics;
+          const Result<Module> expanded =
+              passes::run_pipeline(*open, "simplify-inference,expand-operators", {}, diagnostics);
+          const std::string where =
+              cat(path, ": ", line, ": `", c.op->name, named ? "` of named" : "` of unknown", " extents");
+          ASSERT_TRUE(expanded.ok()) << where << diagnostics.render(open->context().sources());
+          compare(*open, *expanded, args, where);
+          ++compared[c.op->name];
+        }
       }
     }
   }
