@@ -114,8 +114,10 @@ Result<NamedTensors> parse_npz(std::string_view bytes, std::string_view source, 
     const zip_int64_t got = zip_fread(file.get(), contents.data(), contents.size());
     // One more read: it must find the end, where the checksum is verified too.
     char more;
-    if (got != static_cast<zip_int64_t>(contents.size()) || zip_fread(file.get(), &more, 1) != 0) {
-      throw_if_without_memory(zip_file_get_error(file.get()));
+    const zip_int64_t behind =
+        got == static_cast<zip_int64_t>(contents.size()) ? zip_fread(file.get(), &more, 1) : 0;
+    if (got != static_cast<zip_int64_t>(contents.size()) || behind != 0) {
+      if (got < 0 || behind < 0) throw_if_without_memory(zip_file_get_error(file.get()));
       return refuse(cat("its entry `", name, "` is damaged"));
     }
     Result<Tensor> tensor = parse_npy(contents, cat(source, ": ", name, kSuffix), diagnostics);

@@ -21,7 +21,8 @@ void require_broadcast(Relation& r, int small, int large) {
   };
   if (from.rank() > to.rank()) wrong();
   for (size_t d = 0; d < from.rank(); ++d) {
-    r.broadcasts_to(from.dims[d], to.dims[d + to.rank() - from.rank()], small, cat("dimension ", d), large);
+    r.broadcasts_to(from.dims[d], to.dims[d + to.rank() - from.rank()], small,
+                    cat("shapes do not broadcast: dimension ", d), large);
   }
 }
 
