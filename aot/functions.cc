@@ -673,22 +673,23 @@ class Printer {
 
   static std::string copy(const std::string& value) { return cat("Value(", value, ")"); }
 
-  // The argument's elements under another shape.
-  std::string view(const std::string& x, const op::OpDef& def, const View& view) {
+  // The first operand's elements under another shape.
+  std::string view(const std::vector<std::string>& operands, const op::OpDef& def, const View& view) {
+    const std::string& x = operands[0];
     // Elements that wait are waited for by the view, and extents that it opens are asked for later.
-    const bool opens =
-        std::any_of(view.opened.begin(), view.opened.end(), [](kernel::Expr v) { return bool(v); });
-    if (calls_.any_waits() || opens) arenas_.keep(x);
-    for (size_t d = 0; d < view.opened.size(); ++d) {
-      if (view.opened[d]) extents_[view.opened[d].get()] = cat("extent(", x, ", ", d, ")");
+    if (calls_.any_waits()) arenas_.keep(x);
+    for (const View::Opened& o : view.opened) {
+      arenas_.keep(operands[o.arg]);
+      extents_[o.variable.get()] = cat("extent(", operands[o.arg], ", ", o.axis, ")");
     }
     for (const op::DimCheck& check : view.checks) {
       const std::string a = extent_of(check.a), b = extent_of(check.b);
-      const std::string one = check.broadcasts ? cat(" && ", a, " != 1 && ", b, " != 1") : "";
-      line(cat(
-          "if (", a, " != ", b, one, ") return run.trap(",
-          c_string(cat(kWrongShape, "`", def.name, "`: ", show(check.a), " and ", show(check.b), " differ")),
-          ");"));
+      const std::string one = cat(op::one_fits_first(check) ? cat(" && ", a, " != 1") : "",
+                                  op::one_fits_second(check) ? cat(" && ", b, " != 1") : "");
+      line(cat("if (", a, " != ", b, one, ") return run.trap(",
+               c_string(cat(kWrongShape, "`", def.name, "`: ", show(check.a), " and ", show(check.b), " ",
+                            op::what_is_wrong(check))),
+               ");"));
     }
     std::vector<std::string> extents;
     for (Dim d : view.dims) extents.push_back(extent_of(d));
@@ -702,7 +703,7 @@ class Printer {
   }
 
   std::string called(const Call& call, const std::vector<std::string>& operands) {
-    if (const op::OpDef* def = op::callee(call)) return view(operands[0], *def, p_.views.at(&call));
+    if (const op::OpDef* def = op::callee(call)) return view(operands, *def, p_.views.at(&call));
     if (const auto* g = call.callee->as<Global>()) {
       if (const kernel::Kernel* k = p_.module.kernel(g->name.text())) return kernel_call(call, *k, operands);
     }

@@ -118,7 +118,8 @@ class Collector {
   // All that the view says of extents can be worked out.
   static void require_extents(const View& view, const std::function<bool(kernel::Expr)>& known, Span span) {
     const auto is_known = [&](kernel::Expr v) {
-      return known(v) || std::find(view.opened.begin(), view.opened.end(), v) != view.opened.end();
+      const auto is_v = [&](const View::Opened& o) { return o.variable == v; };
+      return known(v) || std::any_of(view.opened.begin(), view.opened.end(), is_v);
     };
     const auto require = [&](Dim d) {
       if (d.is_unknown()) throw Refusal{"an extent of the result depends on data", span};
@@ -129,18 +130,22 @@ class Collector {
     for (const op::DimCheck& check : view.checks) require(check.a), require(check.b);
   }
 
-  // The shape that the operator gives where each unknown extent of its argument has a name.
+  // The shape that the operator gives where each unknown extent of its arguments has a name.
   View view(const Call& call, const op::OpDef& def) {
     Context& context = p_.module.context();
     View out;
-    std::vector<Dim> dims;
-    const auto& x = *call.args[0]->type->as<TensorType>();
-    for (Dim d : x.dims) {
-      out.opened.push_back(d.is_unknown() ? context.pool().variable("d") : kernel::Expr());
-      dims.push_back(d.is_unknown() ? Dim(out.opened.back()) : d);
+    std::vector<Type> types;
+    for (size_t i = 0; i < call.args.size(); ++i) {
+      const auto* x = call.args[i]->type->as<TensorType>();
+      if (x == nullptr) throw Refusal{cat("operator `", def.name, "` takes or gives no tensor"), call.span};
+      std::vector<Dim> dims(x->dims.begin(), x->dims.end());
+      for (size_t axis = 0; axis < dims.size(); ++axis) {
+        if (!dims[axis].is_unknown()) continue;
+        out.opened.push_back({i, axis, context.pool().variable("d")});
+        dims[axis] = Dim(out.opened.back().variable);
+      }
+      types.push_back(context.tensor_type(dims, x->dtype));
     }
-    std::vector<Type> types{context.tensor_type(dims, x.dtype)};
-    for (size_t i = 1; i < call.args.size(); ++i) types.push_back(call.args[i]->type);
     op::Relation relation(context, types);
     try {
       const Type result = op::relate(relation, def, call.attrs);
@@ -155,8 +160,7 @@ class Collector {
   void operator_call(const Call& call, const op::OpDef& def) {
     if (!def.view) throw Refusal{cat("operator `", def.name, "` has no kernel for these types"), call.span};
     const auto* t = call.type ? call.type->as<TensorType>() : nullptr;
-    if (t == nullptr || !call.args[0]->type->as<TensorType>())
-      throw Refusal{cat("operator `", def.name, "` takes or gives no tensor"), call.span};
+    if (t == nullptr) throw Refusal{cat("operator `", def.name, "` takes or gives no tensor"), call.span};
     p_.views.emplace(&call, view(call, def));
   }
 

@@ -26,9 +26,12 @@ namespace relay::aot {
 
 // What an operator that changes only the shape asks and gives, in extents that a run knows.
 struct View {
-  std::vector<kernel::Expr>
-      opened;             // for each dim of the argument that its type does not know, a variable; else null
-  std::vector<Dim> dims;  // of the result
+  struct Opened {
+    size_t arg, axis;
+    kernel::Expr variable;
+  };
+  std::vector<Opened> opened;  // the dims of arguments that their types do not know
+  std::vector<Dim> dims;       // of the result
   std::vector<op::DimCheck> checks;
 };
 

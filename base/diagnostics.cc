@@ -63,8 +63,9 @@ Diagnostic& Diagnostics::error(Span span, std::string_view slug, std::string mes
     }
     all_.erase(out);
   }
+  Diagnostic& made = all_.emplace_back(Severity::kError, span, std::string(slug), std::move(message));
   ++errors_;
-  return all_.emplace_back(Severity::kError, span, std::string(slug), std::move(message));
+  return made;
 }
 
 Diagnostic& Diagnostics::warning(Span span, std::string_view slug, std::string message) {

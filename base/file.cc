@@ -79,14 +79,17 @@ class Staged {
     return done ? std::string() : reason("cannot write", path_);
   }
 
-  std::string commit() {
-    if (temporary_.empty()) return {};
-    if (std::rename(temporary_.c_str(), destination_.c_str()) != 0) return reason("cannot write", path_);
+  // False if it cannot be renamed: errno says why. Takes no memory.
+  bool commit() {
+    if (temporary_.empty()) return true;
+    if (std::rename(temporary_.c_str(), destination_.c_str()) != 0) return false;
     temporary_.clear();
     fleeting_.keep();
     committed_ = true;
-    return {};
+    return true;
   }
+
+  const std::string& path() const { return path_; }
 
   // What was there before cannot be brought back, what is new can be taken away.
   void undo() {
@@ -100,8 +103,8 @@ class Staged {
     const Uninterrupted making;
     const int file = mkostemp(name.data(), O_CLOEXEC);
     if (file < 0) return file;
-    temporary_ = name;
-    fleeting_.path(name);
+    temporary_ = std::move(name);  // which takes no memory: what is there is never left behind
+    fleeting_.path(temporary_);
     return file;
   }
 
@@ -148,10 +151,11 @@ std::string write_files_atomically(std::span<const FileContents> files) {
   }
   const Uninterrupted renaming;  // files that belong together
   for (Staged& s : all) {
-    if (std::string wrong = s.commit(); !wrong.empty()) {
-      for (Staged& done : all) done.undo();
-      return wrong;
-    }
+    if (s.commit()) continue;
+    const int why = errno;
+    for (Staged& done : all) done.undo();
+    errno = why;
+    return reason("cannot write", s.path());
   }
   return {};
 }
@@ -174,8 +178,7 @@ bool is_stream(const std::string& path) {
 }
 
 TemporaryFolder::~TemporaryFolder() {
-  std::error_code ignored;
-  if (!path_.empty()) std::filesystem::remove_all(path_, ignored);
+  if (!path_.empty()) remove_without_memory(path_.c_str());
 }
 
 std::string TemporaryFolder::make() {
@@ -189,8 +192,8 @@ std::string TemporaryFolder::make() {
   std::string name = (base / "relay-XXXXXX").string();
   const Uninterrupted making;
   if (mkdtemp(name.data()) == nullptr) return reason("cannot make a temporary folder", name);
-  path_ = name;
-  fleeting_.path(name);
+  path_ = std::move(name);
+  fleeting_.path(path_);
   return {};
 }
 

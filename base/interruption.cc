@@ -84,7 +84,7 @@ void on_signal(int signal) {
            WEXITED | WNOWAIT);  // its status belongs to who started it
   }
   for (Place& p : places) {
-    if (p.state == Place::kPath && p.owner == getpid()) remove_at(AT_FDCWD, p.path, 8);
+    if (p.state == Place::kPath && p.owner == getpid()) remove_without_memory(p.path);
   }
   ::signal(signal, SIG_DFL);
   raise(signal);  // delivered when this handler returns
@@ -99,6 +99,8 @@ sigset_t all_signals() {
 }
 
 }  // namespace
+
+void remove_without_memory(const char* path) { remove_at(AT_FDCWD, path, 8); }
 
 void clean_up_when_interrupted() {
   for (int s : kSignals) {

@@ -48,6 +48,10 @@ class Fleeting {
   size_t place_ = 0;  // from 1
 };
 
+// Removes a file, or a folder with what is in it, up to eight folders deep. Takes no memory: for destructors, which must not fail,
+// and for signal handlers. What cannot be removed stays.
+void remove_without_memory(const char* path);
+
 // Does not return if the program is being ended: for threads that would go on with what an interruption left them.
 void stop_if_interrupted();
 

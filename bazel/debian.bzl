@@ -74,6 +74,49 @@ coverage_tools = repository_rule(
     attrs = {"merger": attr.label(default = "//bazel:lcov_merger.py", allow_single_file = True)},
 )
 
+def _patched_headers_impl(rctx):
+    if not rctx.path(rctx.attr.path).exists:
+        _missing(rctx, rctx.attr.path)
+    name = rctx.attr.path.split("/")[-1]
+    res = rctx.execute(["sh", "-c", 'mkdir include && cp -rL "$0" include/"$1"', rctx.attr.path, name])
+    if res.return_code != 0:
+        fail("copy of %s failed: %s" % (rctx.attr.path, res.stderr))
+    for file, pairs in rctx.attr.substitutions.items():
+        text = rctx.read("include/%s/%s" % (name, file))
+        for i in range(0, len(pairs), 2):
+            if pairs[i] not in text:
+                fail("%s of @%s is another version than the patch is for: %s" % (file, rctx.name, pairs[i]))
+            text = text.replace(pairs[i], pairs[i + 1])
+        rctx.file("include/%s/%s" % (name, file), text, executable = False)
+    rctx.template("BUILD", rctx.attr.build_file)
+
+patched_headers = repository_rule(
+    doc = "A copy of a folder of headers that a Debian package installs, with text substitutions, all of which must fit.",
+    implementation = _patched_headers_impl,
+    attrs = {
+        "build_file": attr.label(mandatory = True, allow_single_file = True),
+        "path": attr.string(mandatory = True),
+        "package": attr.string(mandatory = True),
+        "substitutions": attr.string_list_dict(doc = "file -> [old, new, old, new, ...]"),
+    },
+)
+
+# The destructor of a JSON value asks for memory, so that deep ones need no stack, and ends the program if there is none. Without
+# memory a value is destroyed by recursion.
+NLOHMANN_JSON_SUBSTITUTIONS = {
+    "json.hpp": [
+        "            {\n                // flatten the current json_value",
+        "            try\n            {\n                // flatten the current json_value",
+        "            }\n\n            switch (t)\n            {\n                case value_t::object:\n" +
+        "                {\n                    AllocatorType<object_t> alloc;\n" +
+        "                    std::allocator_traits<decltype(alloc)>::destroy",
+        "            }\n            catch (const std::bad_alloc&) {}\n\n            switch (t)\n            {\n" +
+        "                case value_t::object:\n" +
+        "                {\n                    AllocatorType<object_t> alloc;\n" +
+        "                    std::allocator_traits<decltype(alloc)>::destroy",
+    ],
+}
+
 def _system_library_impl(rctx):
     for link, target in rctx.attr.links.items():
         if not rctx.path(target).exists:

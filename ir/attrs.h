@@ -54,12 +54,20 @@ class Attrs {
   const List<Attr>* list_ = nullptr;
 };
 
+// No value. Were it std::monostate, all alternatives of AttrArg would be trivial, strings or vectors, and libstdc++ 12 would destroy,
+// by an index that there is not, what a copy found no memory for.
+struct NoAttr {
+  NoAttr() = default;
+  NoAttr(const NoAttr&) noexcept {}
+  NoAttr& operator=(const NoAttr&) noexcept { return *this; }
+};
+
 // Before interning: any order, any lifetime. Context::attrs makes an Attrs of a list of them.
 struct AttrArg {
   std::string name;
   using List = std::vector<AttrArg>;
-  std::variant<std::monostate, bool, int64_t, double, std::string, Dim, DType, std::vector<int64_t>,
-               std::vector<Dim>, std::vector<double>, std::vector<std::string>, AttrValue>
+  std::variant<NoAttr, bool, int64_t, double, std::string, Dim, DType, std::vector<int64_t>, std::vector<Dim>,
+               std::vector<double>, std::vector<std::string>, AttrValue>
       value;
 };
 

@@ -268,7 +268,7 @@ AttrValue Context::attr_value(const decltype(AttrArg::value)& value) {
           out.string = symbol(v.name());
         } else if constexpr (std::is_same_v<V, AttrValue>) {
           out = v;
-        } else if constexpr (!std::is_same_v<V, std::monostate>) {
+        } else if constexpr (!std::is_same_v<V, NoAttr>) {
           out = list(v);
         }
         return out;

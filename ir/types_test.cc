@@ -185,7 +185,7 @@ TEST(Attrs, Values) {
   EXPECT_EQ(show(c.attr_value(std::vector<std::string>{"a\"b", "c"})), "[\"a\\\"b\", \"c\"]");
   EXPECT_EQ(show(c.attr_value(0.5)), "0.5f");
   EXPECT_EQ(show(c.attr_value(true)), "True");
-  EXPECT_EQ(show(c.attr_value(std::monostate())), "None");
+  EXPECT_EQ(show(c.attr_value(NoAttr())), "None");
   EXPECT_EQ(c.attr_value(std::nan("")), c.attr_value(std::nan("")));
   EXPECT_FALSE(c.attr_value(0.0) == c.attr_value(-0.0));
   EXPECT_FALSE(c.attr_value(1.0) == c.attr_value(int64_t{1}));

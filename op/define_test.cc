@@ -62,7 +62,7 @@ TEST(Attributes, AreConvertedWhereNothingIsLost) {
   EXPECT_EQ(show(a.dim), "n");
   EXPECT_EQ(a.dims.size(), 2u);
   EXPECT_EQ(a.maybe, 5);
-  EXPECT_FALSE(read_attrs<Everything>(c.attrs({{"maybe", std::monostate{}}})).maybe);
+  EXPECT_FALSE(read_attrs<Everything>(c.attrs({{"maybe", NoAttr{}}})).maybe);
 }
 
 TEST(Attributes, SayWhatIsWrong) {

@@ -97,6 +97,17 @@ Dim Relation::same(Dim a, Dim b, int arg, std::string_view what, int other) {
   return more_precise(a, b);
 }
 
+void Relation::broadcasts_to(Dim part, Dim whole, int arg, std::string_view what, int other) {
+  if (part == Dim(1)) return;
+  if (part.is_const()) {
+    same(part, whole, arg, what, other);
+    return;
+  }
+  for (Dim d : {part, whole}) require_fits(d, arg, what);
+  if (prove_equal(whole, part) != Proof::kProved)
+    checks_.push_back({whole, part, arg, DimCheck::Fit::kBroadcastTo});
+}
+
 std::vector<Dim> Relation::broadcast(std::span<const Dim> a, std::span<const Dim> b, int arg_a, int arg_b) {
   std::vector<Dim> out(std::max(a.size(), b.size()));
   for (size_t d = 0; d < out.size(); ++d) {  // from the right
@@ -117,7 +128,7 @@ std::vector<Dim> Relation::broadcast(std::span<const Dim> a, std::span<const Dim
     } else {
       // Either may turn out to be 1, so that even extents which can never be equal may fit. If they fit, the
       // result is a constant other than 1 where there is one, and max(x, y) except that 0 wins over 1.
-      checks_.push_back({x, y, arg_b, true});
+      checks_.push_back({x, y, arg_b, DimCheck::Fit::kBroadcast});
       result = x.is_const() ? x : y.is_const() ? y : max(x, y) * min(min(x, y), Dim(1));
     }
   }

@@ -27,12 +27,20 @@ struct RelationError {
   std::string_view slug = {};  // of the diagnostic; empty: "bad-argument" or "bad-attribute"
 };
 
-// Two dims that could be neither proved nor refuted equal: compared when the program runs.
+// Two dims of which neither could be proved nor refuted that they fit: compared when the program runs.
 struct DimCheck {
+  enum class Fit { kEqual, kBroadcast, kBroadcastTo };  // b is a; or one of them is 1; or b is 1
   Dim a, b;
-  int arg;                  // the argument it is about
-  bool broadcasts = false;  // it is enough that one of them is 1
+  int arg;  // the argument it is about
+  Fit fit = Fit::kEqual;
 };
+
+// Is 1 enough for the first, or for the second?
+inline bool one_fits_first(const DimCheck& c) { return c.fit == DimCheck::Fit::kBroadcast; }
+inline bool one_fits_second(const DimCheck& c) { return c.fit != DimCheck::Fit::kEqual; }
+inline std::string_view what_is_wrong(const DimCheck& c) {
+  return c.fit == DimCheck::Fit::kBroadcast ? "do not broadcast" : "differ";
+}
 
 class Relation {
  public:
@@ -61,6 +69,8 @@ class Relation {
   size_t axis(int64_t axis, size_t rank);
   // The two dims must be equal. Gives the one that says more; unknown ones become run-time checks.
   Dim same(Dim a, Dim b, int arg, std::string_view what, int other = kNoOther);
+  // The part must be the whole or 1, as where it is repeated to the whole; unknown ones become run-time checks.
+  void broadcasts_to(Dim part, Dim whole, int arg, std::string_view what, int other = kNoOther);
   // Fails for an extent that does not fit 64 bits.
   void require_fits(Dim d, int arg, std::string_view what);
   // Numpy broadcasting of two shapes, aligned at the right.

@@ -71,7 +71,7 @@ TEST_F(RelationTest, Broadcasting) {
   EXPECT_TRUE(r.checks().empty());
   EXPECT_EQ(broadcast({n}, {8}), "Tensor[(8), int8]");  // 1 or 8
   ASSERT_EQ(r.checks().size(), 1u);
-  EXPECT_TRUE(r.checks()[0].broadcasts);
+  EXPECT_EQ(r.checks()[0].fit, DimCheck::Fit::kBroadcast);
   EXPECT_EQ(reason([&] { broadcast({5, 2}, {3}); }), "shapes do not broadcast: dimension 1 is 2 and 3");
 }
 

@@ -1,30 +1,90 @@
 #include "passes/expand.h"
 
 #include <algorithm>
+#include <optional>
 #include <span>
 #include <unordered_set>
 #include <utility>
 #include <vector>
 
 #include "op/apply.h"
+#include "op/ops.h"
+#include "op/relation.h"
+#include "passes/fresh_extents.h"
 #include "passes/lets.h"
 
 namespace relay::passes {
 
 namespace {
 
-// Is `part` used in the expansion? It is looked for above the arguments only.
-bool uses(Expr expansion, Expr part, std::span<const Expr> args) {
+// What an expansion consists of: the arguments that it uses, and the nodes above arguments.
+std::unordered_set<Expr> nodes_of(Expr expansion, std::span<const Expr> args) {
+  const std::unordered_set<Expr> ends(args.begin(), args.end());
+  std::unordered_set<Expr> seen;
   std::vector<Expr> pending{expansion};
-  std::unordered_set<Expr> seen(args.begin(), args.end());
   while (!pending.empty()) {
     const Expr e = pending.back();
     pending.pop_back();
-    if (e == part) return true;
-    if (!seen.insert(e).second) continue;
+    if (!seen.insert(e).second || ends.contains(e)) continue;
     for_each_child(e, [&](Expr child) { pending.push_back(child); });
   }
-  return false;
+  return seen;
+}
+
+bool is_unknown_extent(const AttrValue& v) {
+  if (v.kind == AttrKind::kDim) return v.dim.is_unknown();
+  return std::any_of(v.list.begin(), v.list.end(), is_unknown_extent);
+}
+
+// Does an attribute of the expansion want an extent that is `?`?
+bool names_unknown_extent(Expr expansion, std::span<const Expr> args) {
+  const std::unordered_set<Expr> ends(args.begin(), args.end()), nodes = nodes_of(expansion, args);
+  return std::any_of(nodes.begin(), nodes.end(), [&](Expr e) {
+    const auto* call = ends.contains(e) ? nullptr : e->as<Call>();
+    return call && std::any_of(call->attrs.begin(), call->attrs.end(),
+                               [](const Attr& a) { return is_unknown_extent(a.value); });
+  });
+}
+
+// A dimension of an argument.
+struct Place {
+  size_t arg, axis;
+};
+
+// Where an extent stands in the arguments, if possible in argument `first`.
+std::optional<Place> place_of(Dim extent, std::span<const Type> types, size_t first) {
+  std::optional<Place> found;
+  for (size_t i = 0; i < types.size(); ++i) {
+    const auto* t = types[i]->as<TensorType>();
+    for (size_t d = 0; t && d < t->rank(); ++d) {
+      if (t->dims[d] == extent && (!found || (i == first && found->arg != first))) found = Place{i, d};
+    }
+  }
+  return found;
+}
+
+// Compares the extents of arguments that the operator wants equal and only a run tells. What it is written out in may
+// broadcast them, or leave an argument out. Extents of no argument, and those that broadcast, are left to the relations of
+// what it is written out in.
+void compare_extents(Builder& b, const op::OpDef& op, const Attrs& attrs, std::vector<Expr>& args) {
+  std::vector<Type> types;
+  for (Expr arg : args) types.push_back(arg->type);
+  FreshExtents fresh(b.context(), types);
+  for (Type& t : types) t = fresh.name(t);
+  op::Relation relation(b.context(), types);
+  op::relate(relation, op, attrs);
+  for (const op::DimCheck& check : relation.checks()) {
+    const auto about = static_cast<size_t>(check.arg);
+    std::optional<Place> to = place_of(check.a, types, about), from = place_of(check.b, types, about);
+    if (check.fit != op::DimCheck::Fit::kEqual || !to || !from) continue;
+    if (to->arg != about) std::swap(to, from);
+    const auto axis = [](size_t d) { return static_cast<int64_t>(d); };
+    args[to->arg] = op::call(b, op::kReshapeLike, {args[to->arg], args[from->arg]},
+                             {{"lhs_begin", axis(to->axis)},
+                              {"lhs_end", axis(to->axis + 1)},
+                              {"rhs_begin", axis(from->axis)},
+                              {"rhs_end", axis(from->axis + 1)}});
+  }
 }
 
 }  // namespace
@@ -37,11 +97,16 @@ Expr expand_in_place(Builder& b, const op::OpDef& op, const Call& call, Effects&
   for (Expr& arg : args) {
     if (!effects.steady(arg)) arg = lets.name(arg);
   }
+  const std::vector<Expr> given = args;
+  compare_extents(b, op, call.attrs, args);
   Expr e = op::expand(b, op, args, call.attrs);
+  // An extent that only a run tells has no name for an attribute to use: such a call is written out when it runs.
+  if (names_unknown_extent(e, given)) return &call;
   // Nobody can tell how often something steady is used, but for a trap that never happens.
   const std::vector<Expr> first = args;
+  const std::unordered_set<Expr> used = nodes_of(e, first);
   for (Expr& arg : args) {
-    if (!effects.silent(arg) && !uses(e, arg, first)) arg = lets.name(arg);
+    if (!effects.silent(arg) && !used.contains(arg)) arg = lets.name(arg);
   }
   if (args != first) e = op::expand(b, op, args, call.attrs);
   return lets.around(e);

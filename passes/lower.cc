@@ -29,6 +29,7 @@
 #include "op/apply.h"
 #include "op/registry.h"
 #include "passes/effects.h"
+#include "passes/fresh_extents.h"
 #include "passes/kernel_extents.h"
 #include "passes/lets.h"
 #include "passes/own_kernels.h"
@@ -266,12 +267,13 @@ class Lowerer {
       const kernel::Expr a = check.a.expr(context_.pool()), b = check.b.expr(context_.pool()),
                          one = context_.pool().integer(1);
       kernel::Expr holds = equal(a, b);
-      if (check.broadcasts) holds = logical_or(holds, logical_or(equal(a, one), equal(b, one)));
+      if (op::one_fits_first(check)) holds = logical_or(holds, equal(a, one));
+      if (op::one_fits_second(check)) holds = logical_or(holds, equal(b, one));
       const auto asks_so = [&](kernel::Stmt s) { return s->as<kernel::Require>()->condition == holds; };
       if (std::any_of(f.comparisons.begin(), f.comparisons.end(), asks_so)) continue;
-      const std::string message = cat(kWrongShape, "`", def.name, "`: ", show(a), " and ", show(b),
-                                      check.broadcasts ? " do not broadcast" : " differ", " (called with ",
-                                      join(types, ", ", [](Type t) { return show(t, 80); }), ")");
+      const std::string message =
+          cat(kWrongShape, "`", def.name, "`: ", show(a), " and ", show(b), " ", op::what_is_wrong(check),
+              " (called with ", join(types, ", ", [](Type t) { return show(t, 80); }), ")");
       f.comparisons.push_back(kernel::make_require(context_.arena(), holds, context_.symbol(message)));
     }
   }
@@ -291,29 +293,13 @@ class Lowerer {
   // The types of the function's parts, with a shape variable for each extent of a parameter that is not known: a kernel
   // reads it off its argument. So has each extent that depends on data, which a kernel reads from its last argument.
   Function named_extents(const Fn& fn) {
-    std::unordered_set<std::string> taken;
-    for (const Var* p : fn.params) {
-      for (const TensorType* t : op::flatten(std::vector<Type>{p->type})) {
-        for (Dim d : t->dims) {
-          if (!d.is_symbolic()) continue;
-          for (kernel::Expr v : kernel::variables(d.symbolic())) taken.insert(show(v));
-        }
-      }
-    }
-    size_t next = 0;
-    const auto fresh = [&] {
-      std::string name = cat("d", next++);
-      while (taken.contains(name)) name = cat("d", next++);
-      return context_.shape_variable(name);
-    };
+    std::vector<Type> given;
+    for (const Var* p : fn.params) given.push_back(p->type);
+    FreshExtents fresh(context_, given);
     Function out;
     std::unordered_map<Expr, Type>& types = out.types;
-    for (const Var* p : fn.params) types[p] = named(p->type, fresh);
-    const auto fresh_to_read = [&] {
-      const Dim d = fresh();
-      out.read.push_back(d.symbolic());
-      return d;
-    };
+    for (const Var* p : fn.params) types[p] = fresh.name(p->type);
+    const size_t of_params = fresh.made().size();
     for (Expr e : post_order(fn.body)) {
       if (types.contains(e)) continue;
       Type& type = types[e] = e->type;
@@ -334,25 +320,14 @@ class Lowerer {
         } else if (changed) {
           type = op::infer(context_, *def, parts, call->attrs);
         }
-        if (def && def->extents) type = named(type, fresh_to_read);
+        if (def && def->extents) type = fresh.name(type);
       } else if (const auto* tuple = e->as<Tuple>()) {
         for (Expr field : tuple->fields) add(field);
         if (changed) type = context_.tuple_type(parts);
       }
     }
+    for (size_t i = of_params; i < fresh.made().size(); ++i) out.read.push_back(fresh.made()[i].symbolic());
     return out;
-  }
-
-  Type named(Type type, const std::function<Dim()>& fresh) {
-    if (const auto* tuple = type->as<TupleType>()) {
-      std::vector<Type> fields;
-      for (Type field : tuple->fields) fields.push_back(named(field, fresh));
-      return context_.tuple_type(fields);
-    }
-    const auto& t = *type->as<TensorType>();
-    std::vector<Dim> dims;
-    for (Dim d : t.dims) dims.push_back(d.is_unknown() ? fresh() : d);
-    return context_.tensor_type(dims, t.dtype);
   }
 
   std::vector<kernel::Expr> shape_of(const TensorType& t) {

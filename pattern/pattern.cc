@@ -40,14 +40,23 @@ Node::Node(Kind kind, std::vector<Pattern> parts) : kind(kind), children(std::mo
 }
 
 Node::~Node() {
-  std::vector<Pattern> pending = std::move(children);
-  while (!pending.empty()) {
-    const Pattern last = std::move(pending.back());
-    pending.pop_back();
-    if (!last.node_ || last.node_.use_count() > 1) continue;
-    // `last` is about to end the node: its children are taken away first. (It was not made const.)
-    std::vector<Pattern> below = std::move(const_cast<Node&>(*last).children);
-    for (Pattern& child : below) pending.push_back(std::move(child));
+  std::shared_ptr<const Node> pending;  // the first of a chain: a destructor may not ask for memory
+  const auto put_off = [&](std::vector<Pattern>& patterns) {
+    for (Pattern& p : patterns) {
+      if (p.node_.use_count() == 1) {
+        // The pattern is about to end the node. (It was not made const.)
+        const_cast<Node&>(*p.node_).ends_after = std::move(pending);
+        pending = std::move(p.node_);
+      }
+      p.node_.reset();
+    }
+  };
+  put_off(children);
+  while (pending) {
+    const std::shared_ptr<const Node> last = std::move(pending);
+    Node& n = const_cast<Node&>(*last);
+    pending = std::move(n.ends_after);
+    put_off(n.children);
   }
 }
 

@@ -99,6 +99,7 @@ struct Node {
   std::vector<std::optional<Dim>> dims;                    // kShape
   std::vector<std::pair<std::string, std::string>> attrs;  // kAttr: names, and values as in a text
   std::shared_ptr<const Context> context;                  // keeps alive what the node alone refers to
+  std::shared_ptr<const Node> ends_after;                  // the destructor's alone
 };
 
 inline constexpr size_t kPath = 1;  // the place of the path among the children of a dominator

@@ -25,17 +25,20 @@ Value Value::cell(Value contents) {
 
 void Value::write(Value contents) const { node_->fields[0] = std::move(contents); }
 
-// The fields of a dying node join a work list instead of being destroyed where they stand.
+// Dead nodes form a chain through `code`, which nobody asks them for any more: values may nest as deep as memory allows, and there
+// may be no memory left.
 void Value::release(Node* node) noexcept {
   const auto drop = [](Node* n) { return n && n->references.fetch_sub(1, std::memory_order_acq_rel) == 1; };
   if (!drop(node)) return;
-  std::vector<Node*> dead{node};
-  while (!dead.empty()) {
-    Node* n = dead.back();
-    dead.pop_back();
+  node->code = nullptr;
+  for (Node* dead = node; dead != nullptr;) {
+    Node* n = dead;
+    dead = static_cast<Node*>(const_cast<void*>(n->code));
     for (Value& field : n->fields) {
       Node* child = std::exchange(field.node_, nullptr);
-      if (drop(child)) dead.push_back(child);
+      if (!drop(child)) continue;
+      child->code = dead;
+      dead = child;
     }
     delete n;
   }

@@ -96,9 +96,12 @@ std::string Artifact::open(const std::string& path, unsigned threads, const std:
   options.threads = threads;
   options.error = error;
   options.error_size = sizeof error;
-  if (api_->model_open(&options, &model_) != RELAY_OK) return error;
-  if (api_->context_create(model_, &context_) != RELAY_OK)
-    return "there is no memory for the model's workspace";
+  relay_status status = api_->model_open(&options, &model_);
+  if (status == RELAY_LIMIT) throw Exhausted(error);
+  if (status != RELAY_OK) return error;
+  status = api_->context_create(model_, &context_);
+  if (status == RELAY_LIMIT) throw Exhausted("there is no memory for the model's workspace");
+  if (status != RELAY_OK) return "the model's workspace cannot be made";
   return {};
 }
 

@@ -21,7 +21,7 @@ class Artifact {
   ~Artifact();
 
   // What is wrong with it; empty if it can be called. `entry`: the function that gives its interface, where a library has
-  // several artifacts.
+  // several artifacts. Throws Exhausted without memory or threads for it.
   std::string open(const std::string& path, unsigned threads, const std::string& entry = "relay_get_api");
 
   // One run of the program that it was compiled from. Throws Trap and Exhausted.

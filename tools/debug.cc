@@ -100,7 +100,7 @@ void run(const Options& o, Session& s) {
   for (const std::string& b : o.breakpoints) {
     const std::string answer = session.execute(cat("break ", b));
     if (!session.refused()) continue;
-    s.fail(kUsage, cat("--break ", b, ": ", answer.substr(0, answer.size() - 1)));
+    s.fail(exit_code_of(session.verdict()), cat("--break ", b, ": ", answer.substr(0, answer.size() - 1)));
     return;
   }
   if (terminal) {

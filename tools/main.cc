@@ -1,4 +1,5 @@
 // The `relay` command. See docs/command-line.md; each subcommand has a file of its own.
+#include <execinfo.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <unistd.h>
@@ -8,6 +9,7 @@
 #include <cstdlib>
 #include <exception>
 #include <new>
+#include <system_error>
 
 #include "base/cat.h"
 #include "base/failure.h"
@@ -22,6 +24,10 @@ namespace {
 // A file that is opened must not get the number of a standard stream that the caller closed, or results would go there;
 // the place holders cannot be used in their stream's direction, so that writing to one fails.
 void prepare_process() {
+  // An exception that passes through the C library has it load what unwinds, and it aborts if there is no memory for that. This
+  // has it loaded.
+  void* caller;
+  backtrace(&caller, 1);
   signal(SIGPIPE, SIG_IGN);
   signal(SIGXFSZ, SIG_IGN);
   // A broken invariant aborts when it has said what it is (base/check.h).
@@ -78,9 +84,24 @@ void run(int argc, char** argv, Session& session) {
   } catch (const CannotPrepare& e) {
     session.fail(e.diagnostics, {});
   } catch (const std::bad_alloc&) {
-    session.fail(kLimit, "there is not enough memory for this");
+    throw;
+  } catch (const std::system_error& e) {
+    // Threads that cannot be started are a want of memory, too.
+    if (e.code() == std::errc::not_enough_memory || e.code() == std::errc::resource_unavailable_try_again)
+      throw std::bad_alloc();
+    session.fail(kInternal, cat("internal error: ", e.what()));
   } catch (const std::exception& e) {
     session.fail(kInternal, cat("internal error: ", e.what()));
+  }
+}
+
+// Whatever finds no memory ends here: the command, what it begins with, or the message that something else failed.
+void run_within_memory(int argc, char** argv, Session& session) {
+  try {
+    run(argc, argv, session);
+    session.finish();
+  } catch (const std::bad_alloc&) {
+    session.fail_without_memory();
   }
 }
 
@@ -91,7 +112,6 @@ int main(int argc, char** argv) {
   relay::tools::prepare_process();
   relay::clean_up_when_interrupted();
   relay::tools::Session session;
-  relay::tools::run(argc, argv, session);
-  session.finish();
+  relay::tools::run_within_memory(argc, argv, session);
   return session.exit_code;
 }

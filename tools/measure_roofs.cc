@@ -128,17 +128,26 @@ std::vector<Spent> together(size_t n, const std::vector<size_t>& cores,
     return out;
   }
   std::atomic<size_t> ready{0};
+  std::atomic<bool> given_up{false};
   std::vector<std::thread> threads;
-  for (size_t i = 0; i < n; ++i) {
+  const auto start = [&](size_t i) {
     threads.emplace_back([&, i] {
       cpu_set_t one;
       CPU_ZERO(&one);
       CPU_SET(cores[i], &one);
       sched_setaffinity(0, sizeof one, &one);
       ++ready;
-      while (ready < n) std::this_thread::yield();
-      out[i] = spent([&] { work(i); });
+      while (ready < n && !given_up) std::this_thread::yield();
+      if (!given_up) out[i] = spent([&] { work(i); });
     });
+  };
+  try {
+    threads.reserve(n);
+    for (size_t i = 0; i < n; ++i) start(i);
+  } catch (...) {
+    given_up = true;
+    for (std::thread& t : threads) t.join();
+    throw;
   }
   for (std::thread& t : threads) t.join();
   return out;

@@ -89,6 +89,17 @@ bool Session::fail(int code, std::string_view message) {
   return false;
 }
 
+void Session::fail_without_memory() noexcept {
+  constexpr std::string_view kMessage = "relay: there is not enough memory for this\n";
+  for (std::string_view left = kMessage; !left.empty();) {
+    const ssize_t n = ::write(STDERR_FILENO, left.data(), left.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) break;
+    left.remove_prefix(static_cast<size_t>(n));
+  }
+  exit_code = kLimit;
+}
+
 void Session::finish() {
   if (lost == 0 || lost == EPIPE) return;
   const int before = exit_code;

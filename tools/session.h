@@ -43,6 +43,8 @@ struct Session {
   // `return s.fail(...)`.
   bool fail(const Diagnostics& diagnostics, const SourceMap& sources, int other = kBadModel);
   bool fail(int code, std::string_view message);
+  // Says that there is not enough memory, and needs none for it.
+  void fail_without_memory() noexcept;
   // Reports results that were lost. A reader that went away has seen all it wanted.
   void finish();
 };

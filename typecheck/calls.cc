@@ -218,7 +218,8 @@ void Inference::ask(Task& task) {
         agree(place(at, task.e), cat("argument ", arg, " of `", task.op->name, "`"), type,
               task.args[static_cast<size_t>(arg)]);
       }
-      for (const op::DimCheck& c : relation.checks()) checks_.push_back({task.e, c.a, c.b, c.broadcasts});
+      for (const op::DimCheck& c : relation.checks())
+        checks_.push_back({task.e, c.a, c.b, op::one_fits_second(c)});
       result = found;
     } catch (const op::RelationError& wrong) {
       if (about_parameters) {

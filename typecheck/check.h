@@ -17,7 +17,7 @@ namespace relay::typecheck {
 struct RunTimeCheck {
   Expr at;  // the call, or else the expression whose value is meant
   Dim expected, actual;
-  bool broadcasts = false;  // it is enough that one of them is 1
+  bool broadcasts = false;  // it is enough that `actual` is 1, or that either is
 };
 
 struct Checked {

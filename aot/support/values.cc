@@ -164,9 +164,10 @@ class Heap {
       pthread_attr_getstack(&attributes, &low, &size);
       pthread_attr_destroy(&attributes);
     }
+    // The C library asks for memory to tell it. What there is for certain does for this run; the next one asks again.
+    if (low == nullptr) return here - kRoom;
     thread_ = self;
-    stack_end_ =
-        low == nullptr ? here - kRoom : static_cast<const char*>(low) + (size / 2 < kRoom ? size / 2 : kRoom);
+    stack_end_ = static_cast<const char*>(low) + (size / 2 < kRoom ? size / 2 : kRoom);
     return stack_end_;
   }
 

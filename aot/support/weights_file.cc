@@ -37,8 +37,9 @@ relay_status map_weights(WeightsFile* f, const char* path, char* error, size_t e
   }
   const int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);  // a pipe is refused, and not waited for
   if (file < 0) {
+    const relay_status status = errno == ENOMEM ? RELAY_LIMIT : RELAY_BAD_MODEL;
     say(error, error_size, "cannot open the weights %s: %s", path, strerror(errno));
-    return RELAY_BAD_MODEL;
+    return status;
   }
   struct stat about;
   if (fstat(file, &about) == 0 && !S_ISREG(about.st_mode)) {
@@ -58,8 +59,9 @@ relay_status map_weights(WeightsFile* f, const char* path, char* error, size_t e
   close(file);
   if (f->mapped == MAP_FAILED) {
     f->mapped = nullptr;
+    const relay_status status = errno == ENOMEM ? RELAY_LIMIT : RELAY_BAD_MODEL;
     say(error, error_size, "cannot map the weights %s: %s", path, strerror(errno));
-    return RELAY_BAD_MODEL;
+    return status;
   }
   // The head holds the names, the shapes and a hash of the contents: another model's weights have another head.
   if (memcmp(f->mapped, kWeightsHead, sizeof kWeightsHead - 1) != 0) {

@@ -1,4 +1,4 @@
-"""The virtual environment that the benchmark runs in. Standard library only."""
+"""The virtual environment that the benchmark and tests/outside run in. Standard library only."""
 
 import os
 import subprocess
@@ -32,6 +32,11 @@ def enter(script: Path, peers: tuple[str, ...]) -> None:
     os.environ["PYTHONPYCACHEPREFIX"] = str(options.home() / "pycache")  # nothing is written beside the sources
     sys.stdout.flush()
     os.execv(python, [python, str(script), *sys.argv[1:]])
+
+
+def is_made() -> bool:
+    """True if the environment is there and `enter` has nothing to install."""
+    return up_to_date(options.home() / "venv", REQUIREMENTS)
 
 
 def stamp(folder: Path, requirements: Path) -> Path:

@@ -361,13 +361,19 @@ Result<bool> write_tensors(const std::string& path, const NamedTensors& tensors,
                       cat("cannot make the folder `", path, "`: ", error.message()));
     return kReported;
   }
+  // All of them or none.
   const bool numbered = is_test_data_set(path);
+  std::vector<std::string> names, contents;
   for (size_t i = 0; i < tensors.size(); ++i) {
-    const std::string file = file_in(path, i, tensors[i].name, role);
-    if (!write(file, numbered ? onnx_tensor_bytes(tensors[i]) : npy_bytes(tensors[i].value)))
-      return kReported;
+    names.push_back(file_in(path, i, tensors[i].name, role));
+    contents.push_back(numbered ? onnx_tensor_bytes(tensors[i]) : npy_bytes(tensors[i].value));
   }
-  return true;
+  std::vector<FileContents> files;
+  for (size_t i = 0; i < tensors.size(); ++i) files.push_back({names[i], contents[i]});
+  const std::string wrong = write_files_atomically(files);
+  if (wrong.empty()) return true;
+  diagnostics.error(Span::none(), "file-unwritable", wrong);
+  return kReported;
 }
 
 std::vector<std::string> files_to_write(const std::string& path, std::span<const std::string> names,

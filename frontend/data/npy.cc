@@ -227,7 +227,7 @@ Result<Tensor> parse_npy(std::string_view bytes, std::string_view source, Diagno
   }
   const bool swapped = order == (std::endian::native == std::endian::little ? '>' : '<');
   Result<Tensor> tensor = copy_elements(*dtype, *header.shape, payload, swapped);
-  if (!tensor.ok()) return refuse("there is not enough memory for it");
+  if (!tensor.ok()) return refuse("there is not enough memory for it", "limit-memory");
   if (!*header.fortran_order || header.shape->size() < 2) return tensor;
   return from_column_major(*tensor, *header.shape);
 }

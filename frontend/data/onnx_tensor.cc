@@ -217,7 +217,11 @@ Result<Tensor> tensor_of(const onnx::TensorProto& proto, std::string_view source
       }
       std::string bytes(needed, '\0');
       if (!file->read_at(place.offset, bytes.data(), needed, diagnostics)) return kReported;
-      if (dtype->is_bool()) return copy_elements(*dtype, shape, bytes);
+      if (dtype->is_bool()) {
+        Result<Tensor> out = copy_elements(*dtype, shape, bytes);
+        if (out.ok()) return out;
+        throw std::bad_alloc();
+      }
       Tensor out(*dtype, shape);
       unpack_nibbles(bytes, out);
       return out;
@@ -303,11 +307,7 @@ std::string parse_message(std::string_view bytes, google::protobuf::MessageLite&
   google::protobuf::io::CodedInputStream input(reinterpret_cast<const uint8_t*>(bytes.data()),
                                                static_cast<int>(bytes.size()));
   input.SetRecursionLimit(kMaxNesting);
-  try {
-    if (out.ParseFromCodedStream(&input) && input.ConsumedEntireMessage()) return {};
-  } catch (const std::bad_alloc&) {
-    return "there is not enough memory for it";
-  }
+  if (out.ParseFromCodedStream(&input) && input.ConsumedEntireMessage()) return {};
   return "it is not a sound protobuf message (damaged, cut short, or nested too deeply)";
 }
 

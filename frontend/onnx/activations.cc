@@ -1,5 +1,6 @@
 // Activation functions. Those that are no operators are written out in others.
 #include <cmath>
+#include <functional>
 #include <limits>
 
 #include "base/cat.h"
@@ -120,18 +121,21 @@ Results gelu(Node& n) {
   return {f.multiply(f.multiply(f.x, f.number(0.5)), f.add(inner, f.number(1)))};
 }
 
-// Before version 13 the input is seen as a matrix, and a row is normalised as a whole.
-template <const OpDef& op>
-Results normalise_rows(Node& n) {
+// Before version 13 the input is seen as a matrix, and a row is normalised as a whole. `of_rows` normalises along the last axis.
+Results as_rows(Node& n, const std::function<Expr(Expr)>& of_rows) {
   const Expr x = n.input(0);
   const std::vector<Dim> dims = dims_of(x);
   const size_t axis = n.axis(n.integer("axis", 1), dims.size());
-  if (axis + 1 == dims.size()) return {n.call(op, {x}, {{"axis", int64_t{-1}}})};
+  if (axis + 1 == dims.size()) return {of_rows(x)};
   Dim rows = 1, columns = 1;
   for (size_t i = 0; i < dims.size(); ++i)
     (i < axis ? rows : columns) = (i < axis ? rows : columns) * dims[i];
-  const Expr y = n.call(op, {n.reshape(x, {rows, columns})}, {{"axis", int64_t{-1}}});
-  return {n.reshape(y, dims)};
+  return {n.reshape(of_rows(n.reshape(x, {rows, columns})), dims)};
+}
+
+template <const OpDef& op>
+Results normalise_rows(Node& n) {
+  return as_rows(n, [&](Expr e) { return n.call(op, {e}, {{"axis", int64_t{-1}}}); });
 }
 
 template <const OpDef& op>
@@ -140,18 +144,22 @@ Results normalise_axis(Node& n) {
 }
 
 // One where the largest element along the axis is, the first of several.
-Results hardmax(Node& n) {
-  const Expr x = n.input(0);
+Expr largest(Node& n, Expr x, size_t axis) {
   const TensorType& t = type_of(x);
-  const size_t axis = n.axis(n.integer("axis", n.opset() < 13 ? 1 : -1), t.rank());
-  if (n.opset() < 13 && axis + 1 != t.rank())
-    n.unsupported("before version 13, only its last axis is supported");
-  if (!t.dims[axis].is_const()) n.unsupported("the extent of its axis must be known");
+  if (!t.dims[axis].is_const())
+    n.unsupported("the extent of its axis must be known", "fix the dynamic axis with --input-shapes");
+  if (t.dims[axis] == Dim(0)) return x;  // there is no element
   const auto a = static_cast<int64_t>(axis);
   const Expr where = n.call(kArgmax, {x}, {{"axis", std::vector<int64_t>{a}}});
-  return {n.call(kOneHot, {where, n.scalar(t.dtype, 1), n.scalar(t.dtype, 0)},
-                 {{"depth", t.dims[axis].value()}, {"axis", a}, {"dtype", t.dtype}})};
+  return n.call(kOneHot, {where, n.scalar(t.dtype, 1), n.scalar(t.dtype, 0)},
+                {{"depth", t.dims[axis].value()}, {"axis", a}, {"dtype", t.dtype}});
 }
+
+Results hardmax_of_rows(Node& n) {
+  return as_rows(n, [&](Expr e) { return largest(n, e, type_of(e).rank() - 1); });
+}
+
+Results hardmax(Node& n) { return {largest(n, n.input(0), n.axis(n.integer("axis", -1), n.rank(0)))}; }
 
 constexpr Row kRows[] = {
     {"Celu", 12, celu},
@@ -159,7 +167,8 @@ constexpr Row kRows[] = {
     {"Gelu", 20, gelu},
     {"HardSigmoid", 6, hard_sigmoid},
     {"HardSwish", 14, hard_swish},
-    {"Hardmax", 1, hardmax},
+    {"Hardmax", 1, hardmax_of_rows},
+    {"Hardmax", 13, hardmax},
     {"LeakyRelu", 6, leaky_relu},
     {"LogSoftmax", 1, normalise_rows<kLogSoftmax>},
     {"LogSoftmax", 13, normalise_axis<kLogSoftmax>},

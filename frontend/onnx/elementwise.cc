@@ -34,13 +34,12 @@ Results mean(Node& n) {
 
 Results reciprocal(Node& n) { return {n.call(kDivide, {n.scalar(n.dtype(0), 1), n.input(0)})}; }
 
-// The result has the dtype of the base.
+// The result has the dtype of the base. The operator has floats alone: powers of integers are computed in float64.
 Results power(Node& n) {
   const DType base = n.dtype(0), exponent = n.dtype(1);
-  if (base == exponent) return binary<kPower>(n);
-  if (base.is_float()) return {n.call(kPower, {n.input(0), n.cast(n.input(1), base)})};
-  if (exponent.is_int()) return {n.call(kPower, {n.input(0), n.cast(n.input(1), base)})};
-  return {n.cast(n.call(kPower, {n.cast(n.input(0), exponent), n.input(1)}), base)};
+  const DType wide = base.is_float() ? base : kFloat64;
+  if (exponent.is_bool()) n.invalid("its exponent is no number");
+  return {n.cast(n.call(kPower, {n.cast(n.input(0), wide), n.cast(n.input(1), wide)}), base)};
 }
 
 // fmod: the sign of the dividend, as in C; otherwise that of the divisor, as in Python.

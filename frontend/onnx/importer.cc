@@ -1,6 +1,7 @@
 #include "frontend/onnx/importer.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/cat.h"
 #include "base/failure.h"
@@ -12,34 +13,6 @@ namespace relay::frontend {
 namespace {
 
 constexpr int64_t kOldestOpset = 7, kNewestOpset = 21;
-
-// A model can multiply symbols with each other until a dim has millions of terms. No honest shape is like that.
-bool manageable(Dim d) {
-  constexpr size_t kMostParts = 512;
-  if (!d.is_symbolic()) return true;
-  std::vector<const kernel::ExprNode*> pending{d.symbolic().get()};
-  size_t parts = 0;
-  while (!pending.empty()) {
-    const kernel::ExprNode* e = pending.back();
-    pending.pop_back();
-    parts += 1 + e->args.size();
-    if (parts > kMostParts) return false;
-    pending.insert(pending.end(), e->args.begin(), e->args.end());
-  }
-  return true;
-}
-
-bool manageable(const Operand& o) {
-  bool ok = true;
-  if (o.index) {
-    for (Dim d : o.index->elements) ok = ok && manageable(d);
-  }
-  const auto* type = o.expr && o.expr->type ? o.expr->type->as<TensorType>() : nullptr;
-  if (type && type->has_symbolic_dim) {
-    for (Dim d : type->dims) ok = ok && manageable(d);
-  }
-  return ok;
-}
 
 }  // namespace
 
@@ -82,7 +55,10 @@ Result<Module> Importer::run() {
     return kReported;
   }
   const Expr body = results.size() == 1 ? results[0] : builder_.tuple(results);
-  const Attrs attrs = context().attrs({{"input_names", input_names}, {"output_names", output_names}});
+  std::vector<AttrArg> named;
+  named.push_back({"input_names", std::move(input_names)});
+  named.push_back({"output_names", std::move(output_names)});
+  const Attrs attrs = context().attrs(named);
   Module out = module_;
   out.set_function("main", builder_.fn(params, body, nullptr, attrs));
   return out;
@@ -174,8 +150,13 @@ bool Importer::read_initialisers(const ::onnx::GraphProto& graph, NameScope& sco
 
 std::optional<std::vector<Operand>> Importer::import_graph(const ::onnx::GraphProto& graph,
                                                            NameScope& scope) {
-  NameScope* const before = scope_;
-  scope_ = &scope;
+  // Also where a node of the graph finds no memory: that ends the node around it, and the import goes on.
+  struct Entered {
+    NameScope*& current;
+    NameScope* const before;
+    ~Entered() { current = before; }
+  };
+  const Entered entered{scope_, std::exchange(scope_, &scope)};
   for (const ::onnx::NodeProto& node : graph.node()) convert(node);
   std::vector<Operand> out;
   bool ok = true;
@@ -191,7 +172,6 @@ std::optional<std::vector<Operand>> Importer::import_graph(const ::onnx::GraphPr
       out.push_back(*found);
     }
   }
-  scope_ = before;
   if (!ok) return std::nullopt;
   return out;
 }
@@ -249,9 +229,7 @@ void Importer::convert(const ::onnx::NodeProto& proto) {
               cat("its output `", printable(proto.output(static_cast<int>(i))), "` is not supported"));
       }
       for (size_t i = 0; results && i < results->size(); ++i) {
-        if (manageable((*results)[i])) continue;
-        throw Refusal{"limit-dims", "the shape of its result is too complicated an expression",
-                      "fix dynamic axes with --input-shapes"};
+        if (!manageable((*results)[i])) throw complicated_shape();
       }
     } catch (const Refusal& refusal) {
       report(proto, refusal);

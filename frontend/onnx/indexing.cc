@@ -53,11 +53,23 @@ Results gather(Node& n) {
   return {n.call(kTake, {n.input(0), indices}, {{"axis", static_cast<int64_t>(axis)}, {"mode", mode}})};
 }
 
+// Along the other axes, element i of the result is found at place i of the input, which may be longer there.
 Results gather_elements(Node& n) {
-  const TensorType& t = n.tensor(0);
-  const size_t axis = n.axis(n.integer("axis", 0), t.rank());
-  return {n.call(kGather, {n.input(0), from_front(n, 1, {t.dims[axis]})},
-                 {{"axis", static_cast<int64_t>(axis)}})};
+  Expr x = n.input(0);
+  const std::vector<Dim> from = dims_of(x), to = dims_of(n.input(1));
+  const size_t axis = n.axis(n.integer("axis", 0), from.size());
+  std::vector<Dim> begin, end;
+  std::vector<int64_t> longer;
+  for (size_t i = 0; i < from.size() && from.size() == to.size(); ++i) {
+    const bool known = !from[i].is_unknown() && !to[i].is_unknown();
+    const bool shorter = from[i].is_const() && to[i].is_const() && from[i].value() < to[i].value();
+    if (i == axis || !known || shorter || prove_equal(from[i], to[i]) == kernel::Proof::kProved) continue;
+    longer.push_back(static_cast<int64_t>(i));
+    begin.emplace_back(0);
+    end.push_back(to[i]);
+  }
+  if (!longer.empty()) x = n.call(kStridedSlice, {x}, {{"begin", begin}, {"end", end}, {"axes", longer}});
+  return {n.call(kGather, {x, from_front(n, 1, {from[axis]})}, {{"axis", static_cast<int64_t>(axis)}})};
 }
 
 // ONNX has the parts of an index along the last axis; the operators have them along the first one.
@@ -72,8 +84,9 @@ Expr parts_first(Node& n, Expr indices) {
 // The extents that the parts of an index are about.
 std::vector<Dim> indexed_extents(Node& n, size_t batch) {
   const TensorType &t = n.tensor(0), &indices = n.tensor(1);
-  n.require(indices.rank() > 0 && indices.dims[indices.rank() - 1].is_const(),
-            "the last extent of its indices must be known");
+  n.require(indices.rank() > 0, "its indices must have at least one dimension");
+  if (!indices.dims[indices.rank() - 1].is_const())
+    n.unsupported("the last extent of its indices must be known", "fix the dynamic axis with --input-shapes");
   const int64_t parts = indices.dims[indices.rank() - 1].value();
   n.require(parts >= 1 && batch + static_cast<size_t>(parts) <= t.rank(),
             "its indices have more parts than its input has dimensions");

@@ -136,8 +136,6 @@ std::optional<Tensor> Importer::known(const Operand& operand) {
       return op::evaluate(context(), *op, args, call->attrs);
     } catch (const Trap&) {
       return {};  // it will trap when the program runs
-    } catch (const Exhausted&) {
-      return {};
     }
   };
   std::vector<std::pair<Expr, bool>> pending{{operand.expr, false}};

@@ -28,6 +28,20 @@ Results concat(Node& n) {
   return {n.concatenate(n.all_inputs(), axis)};
 }
 
+// As many parts of one extent, of which the last may be smaller or empty: an axis that is only known by name.
+Results split_by_name(Node& n, Expr x, size_t axis, Dim extent, int64_t count) {
+  const Dim each = ceil_div(extent, Dim(count));
+  Results out;
+  for (int64_t i = 0; i < count; ++i) {
+    const std::vector<Dim> begin{each * Dim(i)},
+        end{i + 1 == count ? extent : min(each * Dim(i + 1), extent)};
+    out.push_back(
+        n.call(kStridedSlice, {x},
+               {{"begin", begin}, {"end", end}, {"axes", std::vector{static_cast<int64_t>(axis)}}}));
+  }
+  return out;
+}
+
 Results split(Node& n) {
   const Expr x = n.input(0);
   const TensorType& t = type_of(x);
@@ -44,6 +58,8 @@ Results split(Node& n) {
   if (parts.empty()) {
     const int64_t wanted = n.integer("num_outputs", count);
     n.require(wanted == count && count > 0, "its attribute `num_outputs` is not the number of its outputs");
+    const bool equal = !n.attribute("num_outputs") || !exact_quotient(extent, Dim(count)).is_unknown();
+    if (extent.is_symbolic() && !equal && count > 1) return split_by_name(n, x, axis, extent, count);
     if (!extent.is_const() || extent.value() % count == 0) {
       attrs.push_back({"indices_or_sections", count});
     } else {  // the last part is smaller

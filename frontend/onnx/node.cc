@@ -175,11 +175,18 @@ void Node::invalid(std::string reason, std::string_view slug) {
 
 // --- Making expressions ------------------------------------------------------------------------------------------
 
+Refusal complicated_shape() {
+  return {"limit-dims", "the shape of its result is too complicated an expression",
+          "fix dynamic axes with --input-shapes"};
+}
+
 Expr Node::call(const op::OpDef& op, std::initializer_list<Expr> args, const std::vector<AttrArg>& attrs) {
-  return op::call(builder(), op, args, attrs);
+  return call(op, std::span<const Expr>(args.begin(), args.size()), attrs);
 }
 Expr Node::call(const op::OpDef& op, std::span<const Expr> args, const std::vector<AttrArg>& attrs) {
-  return op::call(builder(), op, args, attrs);
+  const Expr made = op::call(builder(), op, args, attrs);
+  if (!manageable(made)) throw complicated_shape();
+  return made;
 }
 
 Expr Node::ints(const std::vector<int64_t>& values, DType dtype) {

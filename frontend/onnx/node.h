@@ -22,6 +22,9 @@ struct Refusal {
   std::string slug, reason, remedy;
 };
 
+// Refuses what is not manageable (operand.h).
+Refusal complicated_shape();
+
 class Node {
  public:
   Node(Importer& importer, const ::onnx::NodeProto& proto, int64_t opset, std::vector<Operand*> inputs);
@@ -72,7 +75,8 @@ class Node {
     if (!holds) invalid(std::string(reason));
   }
 
-  // --- Making expressions. Everything is typed at once.
+  // --- Making expressions. Everything is typed at once. A result whose shape is not manageable refuses the node: broadcasting
+  // repeats both extents, so a node of many calls would take time that is exponential in their number.
   Expr call(const op::OpDef& op, std::initializer_list<Expr> args, const std::vector<AttrArg>& attrs = {});
   Expr call(const op::OpDef& op, std::span<const Expr> args, const std::vector<AttrArg>& attrs = {});
   Expr proj(Expr tuple, uint32_t index) { return builder().proj(tuple, index); }

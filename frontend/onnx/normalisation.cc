@@ -2,6 +2,7 @@
 #include <numeric>
 
 #include "base/cat.h"
+#include "frontend/data/onnx_tensor.h"
 #include "frontend/onnx/node.h"
 
 namespace relay::frontend {
@@ -43,6 +44,15 @@ Normalised normalise(Node& n, Expr x, const std::vector<int64_t>& axes, double e
   return {n.call(kMultiply, {centred, inverse}), mean, inverse};
 }
 
+// The dtype in which statistics are computed at least, and given.
+DType stash_dtype(Node& n) {
+  const auto dtype = data::dtype_of_onnx(static_cast<int32_t>(n.integer("stash_type", 1)));
+  n.require(dtype && dtype->is_float(), "its attribute `stash_type` names no float");
+  return *dtype;
+}
+
+DType wider(DType a, DType b) { return a.bits < b.bits ? b : a; }
+
 Results layer_normalisation(Node& n) {
   const Expr x = n.input(0);
   const TensorType& t = type_of(x);
@@ -54,11 +64,12 @@ Results layer_normalisation(Node& n) {
   }
   std::vector<int64_t> axes(t.rank() - first);
   std::iota(axes.begin(), axes.end(), static_cast<int64_t>(first));
-  const bool widen = t.dtype.is_float() && t.dtype.bits < 32 && n.integer("stash_type", 1) == 1;
-  const Normalised parts = normalise(n, widen ? n.cast(x, kFloat32) : x, axes, epsilon);
+  const DType stash = stash_dtype(n);
+  const Normalised parts = normalise(n, n.cast(x, wider(t.dtype, stash)), axes, epsilon);
   Expr y = n.call(kMultiply, {n.cast(parts.y, t.dtype), n.input(1)});
   if (n.has(2)) y = n.call(kAdd, {y, n.input(2)});
-  return {y, parts.mean, parts.inverse};
+  // The statistics have the dtype that `stash_type` says, also where the data is wider.
+  return {y, n.cast(parts.mean, stash), n.cast(parts.inverse, stash)};
 }
 
 // Each group of channels of each example by itself.
@@ -75,8 +86,7 @@ Results group_normalisation(Node& n) {
   std::vector<int64_t> axes(split.size() - 2);
   std::iota(axes.begin(), axes.end(), 2);
   const DType dtype = type_of(x).dtype;
-  const bool widen = dtype.bits < 32 && n.integer("stash_type", 1) == 1;
-  const Expr wide = n.reshape(widen ? n.cast(x, kFloat32) : x, split);
+  const Expr wide = n.reshape(n.cast(x, wider(dtype, stash_dtype(n))), split);
   const Expr y = n.cast(n.reshape(normalise(n, wide, axes, n.real("epsilon", 1e-5f)).y, dims), dtype);
   // Before version 21 there is one scale a group, from then on one a channel.
   const auto per_channel = [&](size_t i) {

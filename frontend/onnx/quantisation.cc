@@ -62,7 +62,10 @@ Results dynamic_quantize_linear(Node& n) {
   n.require(type_of(x).dtype == kFloat32, "its input must be float32");
   const Expr high = n.call(kMaximum, {n.call(kMax, {x}), zero}),
              low = n.call(kMinimum, {n.call(kMin, {x}), zero});
-  const Expr scale = n.call(kDivide, {n.call(kSubtract, {high, low}), most});
+  const Expr range = n.call(kSubtract, {high, low});
+  // Where all elements are 0 there is no range, and any scale is right.
+  const Expr scale =
+      n.call(kWhere, {n.call(kEqual, {range, zero}), n.scalar(kFloat32, 1), n.call(kDivide, {range, most})});
   const Expr point = n.call(kRound, {n.call(kClip, {n.call(kSubtract, {zero, n.call(kDivide, {low, scale})})},
                                             {{"a_min", 0.0}, {"a_max", 255.0}})});
   const Expr y =

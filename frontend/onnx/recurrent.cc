@@ -70,7 +70,8 @@ Layer read_layer(Node& n, int64_t gates, const std::vector<std::string>& default
   }
   n.require(l.steps > 0, "its sequence is empty");
   const Dim hidden = n.tensor(2).dims[2];
-  if (!hidden.is_const()) n.unsupported("the shape of its weights must be known");
+  if (!hidden.is_const())
+    n.unsupported("the shape of its weights must be known", "fix the dynamic axis with --input-shapes");
   l.hidden = hidden.value();
   n.require(l.hidden > 0 && n.integer("hidden_size", l.hidden) == l.hidden,
             "its attribute `hidden_size` contradicts its weights");
@@ -79,8 +80,12 @@ Layer read_layer(Node& n, int64_t gates, const std::vector<std::string>& default
   n.require(direction == "forward" || direction == "reverse" || direction == "bidirectional",
             "its attribute `direction` is unknown");
   l.directions = direction == "bidirectional" ? 2 : 1;
-  n.require(n.tensor(1).dims[0] == Dim(l.directions) && n.tensor(2).dims[0] == Dim(l.directions),
-            "its weights are for another number of directions");
+  for (const size_t weights : {1, 2}) {
+    const Dim own = n.tensor(weights).dims[0];
+    if (!own.is_const())
+      n.unsupported("the shape of its weights must be known", "fix the dynamic axis with --input-shapes");
+    n.require(own == Dim(l.directions), "its weights are for another number of directions");
+  }
 
   if (!n.importer().unroll(l.steps * l.directions)) {
     throw Refusal{"limit-unrolled-steps",
@@ -111,9 +116,9 @@ Layer read_layer(Node& n, int64_t gates, const std::vector<std::string>& default
 
 // All that one direction needs; the inputs of all steps are multiplied already.
 struct Direction {
-  Expr projected;       // [steps, batch, gates * hidden]
-  Expr recurrent;       // [gates * hidden, hidden]
-  Expr recurrent_bias;  // [gates * hidden] or null
+  Expr projected = nullptr;       // [steps, batch, gates * hidden]
+  Expr recurrent = nullptr;       // [gates * hidden, hidden]
+  Expr recurrent_bias = nullptr;  // [gates * hidden] or null
 };
 
 // `keep_apart`: the bias of the recurrence is not merged with that of the input.
@@ -238,9 +243,10 @@ Results lstm(Node& n) {
     const Expr next = l.add(l.multiply(forget, c), l.multiply(in, l.activate(d, 1, l.gate(y, 3, 4))));
     if (peepholes) out = l.add(out, l.multiply(peephole(1), next));
     states[1] = next;
+    out = l.activate(d, 0, out);
     // The last activation is not clipped: clipping is of what goes into the gates.
     const std::optional<double> clip = std::exchange(l.clip, std::nullopt);
-    states[0] = l.multiply(l.activate(d, 0, out), l.activate(d, 2, next));
+    states[0] = l.multiply(out, l.activate(d, 2, next));
     l.clip = clip;
   });
 }

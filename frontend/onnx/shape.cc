@@ -207,12 +207,16 @@ Results expand(Node& n) {
   std::vector<Dim> from = dims_of(x), to = n.dims(1, "shape");
   if (from.size() < to.size()) from.insert(from.begin(), to.size() - from.size(), Dim(1));
   if (to.size() < from.size()) to.insert(to.begin(), from.size() - to.size(), Dim(1));
+  bool same = to.size() == type_of(x).rank();
   for (size_t i = 0; i < to.size(); ++i) {
-    if (to[i] == Dim(1)) to[i] = from[i];
+    if (to[i] == Dim(1)) {
+      to[i] = from[i];  // also where nobody knows it
+      continue;
+    }
+    if (from[i].is_const() && from[i] != Dim(1) && to[i].is_symbolic()) to[i] = from[i];  // 1 or the same
+    same = same && from[i] == to[i];
     if (from[i] == Dim(1) || from[i] == to[i]) continue;
-    if (from[i].is_const() && to[i].is_symbolic()) {
-      to[i] = from[i];  // 1 or the same
-    } else if (prove_equal(from[i], to[i]) == kernel::Proof::kRefuted) {
+    if (prove_equal(from[i], to[i]) == kernel::Proof::kRefuted) {
       n.invalid(cat("an extent of ", show(from[i]), " cannot be expanded to ", show(to[i])));
     } else if (!to[i].is_const()) {
       n.unsupported(cat("whether an extent of ", show(from[i]), " is to be expanded to ", show(to[i]),
@@ -220,12 +224,14 @@ Results expand(Node& n) {
                     "fix the dynamic axes with --input-shapes");
     }
   }
-  if (to == dims_of(x) && !any_unknown(to)) return {x};
+  if (same) return {x};
+  if (any_unknown(to)) n.unsupported("the shape of its input depends on the data");
   return {n.call(kBroadcastTo, {x}, {{"shape", to}})};
 }
 
 // Row and column numbers of the matrices that the last two axes are.
 std::pair<Expr, Expr> positions(Node& n, Dim rows, Dim columns) {
+  if (rows.is_unknown() || columns.is_unknown()) n.unsupported("the shape of its input depends on the data");
   const std::vector<Dim> shape{rows, columns};
   const auto along = [&](int64_t axis) {
     return n.call(kIota, std::span<const Expr>(), {{"shape", shape}, {"axis", axis}, {"dtype", kInt64}});

@@ -5,7 +5,6 @@
 #include <map>
 #include <mutex>
 #include <numeric>
-#include <thread>
 
 #include "base/cat.h"
 #include "base/escape.h"
@@ -14,6 +13,7 @@
 #include "kernel/llvm/machine.h"
 #include "kernel/llvm/object_cache.h"
 #include "kernel/llvm/requirements.h"
+#include "kernel/native/parallel.h"
 
 namespace relay::kernel::jit {
 namespace {
@@ -51,11 +51,7 @@ void compile_missing(std::vector<Job*>& jobs, const native::CompileOptions& opti
       if (job.wrong.empty()) cache.store(job.key, job.object);
     }
   };
-  std::vector<std::thread> others;
-  const size_t threads = std::min<size_t>(native::usable_cores(), jobs.size());
-  for (size_t t = 1; t < threads; ++t) others.emplace_back(work);
-  work();
-  for (std::thread& t : others) t.join();
+  native::on_threads(std::min<size_t>(native::usable_cores(), jobs.size()), work);
 }
 
 }  // namespace

@@ -8,11 +8,13 @@
 #include <llvm/IR/Verifier.h>
 #include <llvm/MC/TargetRegistry.h>
 #include <llvm/Passes/PassBuilder.h>
+#include <llvm/Support/ErrorHandling.h>
 #include <llvm/Support/TargetSelect.h>
 #include <llvm/Target/TargetMachine.h>
 
 #include <algorithm>
 #include <mutex>
+#include <new>
 
 #include "base/cat.h"
 #include "base/check.h"
@@ -27,7 +29,11 @@ constexpr const char* kProcessor =
     "x86-64";  // features are named one by one, as the C++ compiler is told them
 
 void initialise() {
-  static std::once_flag once;
+  // LLVM is built without exceptions and would abort. It is not usable afterwards: what it held is lost, locks among it.
+  static std::once_flag told, once;
+  std::call_once(told, [] {
+    ::llvm::install_bad_alloc_error_handler([](void*, const char*, bool) { throw std::bad_alloc(); });
+  });
   std::call_once(once, [] {
     ::llvm::InitializeNativeTarget();
     ::llvm::InitializeNativeTargetAsmPrinter();

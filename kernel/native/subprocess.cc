@@ -12,11 +12,12 @@
 #include <cerrno>
 #include <chrono>
 #include <cstring>
-#include <thread>
+#include <new>
 
 #include "base/cat.h"
 #include "base/escape.h"
 #include "base/interruption.h"
+#include "kernel/native/parallel.h"
 
 extern char** environ;
 
@@ -51,80 +52,147 @@ std::string first_lines(std::string_view text) {
   return out;
 }
 
-}  // namespace
+// Ends of a pipe; those that are open are closed with it.
+struct Pipe {
+  int ends[2] = {-1, -1};
+  ~Pipe() {
+    close_end(0);
+    close_end(1);
+  }
+  void close_end(int which) {
+    if (ends[which] >= 0) close(ends[which]);
+    ends[which] = -1;
+  }
+};
 
-Finished run(const std::vector<std::string>& command, const std::string& folder, int seconds) {
-  Finished done;
-  int ends[2];
-  if (pipe2(ends, O_CLOEXEC) != 0) {
-    done.problem = std::string("cannot make a pipe: ") + std::strerror(errno);
-    return done;
-  }
+// What becomes of the child's streams, folder and signals. The first call that failed says why in `failed`.
+struct Spawning {
   posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
-  posix_spawn_file_actions_adddup2(&actions, ends[1], 1);
-  posix_spawn_file_actions_adddup2(&actions, ends[1], 2);
-  if (!folder.empty()) posix_spawn_file_actions_addchdir_np(&actions, folder.c_str());
-  // A group of its own, so that what it starts can be stopped with it.
   posix_spawnattr_t attributes;
-  posix_spawnattr_init(&attributes);
-  posix_spawnattr_setflags(&attributes,
-                           POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK);
-  posix_spawnattr_setpgroup(&attributes, 0);
-  // What this program ignores, another one may count on.
-  sigset_t defaults;
-  sigemptyset(&defaults);
-  sigaddset(&defaults, SIGPIPE);
-  sigaddset(&defaults, SIGXFSZ);
-  posix_spawnattr_setsigdefault(&attributes, &defaults);
-  const std::vector<std::string> variables = environment_for(folder);
-  const std::vector<char*> argv = pointers(command), envp = pointers(variables);
-  pid_t child = 0;
-  Fleeting fleeting;
   int failed = 0;
-  {
+
+  Spawning() {
+    note(posix_spawn_file_actions_init(&actions));
+    note(posix_spawnattr_init(&attributes));
+  }
+  Spawning(const Spawning&) = delete;
+  ~Spawning() {
+    posix_spawn_file_actions_destroy(&actions);
+    posix_spawnattr_destroy(&attributes);
+  }
+  void note(int error) {
+    if (failed == 0) failed = error;
+  }
+};
+
+// A child that was started. It is ended, if it is still there, when nobody waits for it any more.
+class Child {
+ public:
+  Child() = default;
+  Child(const Child&) = delete;
+  ~Child() {
+    if (number_ == 0) return;
+    end();
+    wait();
+  }
+
+  int start(const std::vector<char*>& argv, const std::vector<char*>& variables, Spawning& how) {
     const Uninterrupted starting;
-    posix_spawnattr_setsigmask(&attributes, &starting.before());
-    failed = posix_spawnp(&child, argv[0], &actions, &attributes, argv.data(), envp.data());
-    if (failed == 0) fleeting.processes(child);
+    how.note(posix_spawnattr_setsigmask(&how.attributes, &starting.before()));
+    if (how.failed != 0) return how.failed;
+    const int failed =
+        posix_spawnp(&number_, argv[0], &how.actions, &how.attributes, argv.data(), variables.data());
+    if (failed == 0) {
+      fleeting_.processes(number_);
+    } else {
+      number_ = 0;
+    }
+    return failed;
   }
-  posix_spawn_file_actions_destroy(&actions);
-  posix_spawnattr_destroy(&attributes);
-  close(ends[1]);
-  if (failed != 0) {
-    close(ends[0]);
-    done.problem = "cannot run " + command[0] + ": " + std::strerror(failed);
-    return done;
+  void end() const { kill(-number_, SIGKILL); }
+  // Its status, when it has ended.
+  int wait() {
+    // Registered as long as the number is the child's own.
+    siginfo_t ended;
+    while (waitid(P_PID, static_cast<id_t>(number_), &ended, WEXITED | WNOWAIT) < 0 && errno == EINTR) {
+    }
+    stop_if_interrupted();
+    fleeting_.keep();
+    int status = 0;
+    while (waitpid(number_, &status, 0) < 0 && errno == EINTR) {
+    }
+    number_ = 0;
+    return status;
   }
+
+ private:
+  pid_t number_ = 0;
+  Fleeting fleeting_;
+};
+
+// Reads what it says until it ends, or ends it when its time is over: then false.
+bool listen(int from, const Child& child, int seconds, std::string& said) {
   using Clock = std::chrono::steady_clock;
   const auto deadline = Clock::now() + std::chrono::seconds(seconds);
   char buffer[4096];
   for (;;) {
     const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now()).count();
-    pollfd wait{ends[0], POLLIN, 0};
+    pollfd wait{from, POLLIN, 0};
     const int ready = left > 0 ? poll(&wait, 1, static_cast<int>(left)) : 0;
     if (ready < 0 && errno == EINTR) continue;
     if (ready <= 0) {
-      kill(-child, SIGKILL);
-      done.problem = command[0] + " took more than " + std::to_string(seconds) + " s and was stopped";
-      break;
+      child.end();
+      return false;
     }
-    const ssize_t n = read(ends[0], buffer, sizeof buffer);
+    const ssize_t n = read(from, buffer, sizeof buffer);
     if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) break;
-    if (done.output.size() < kMostOutput) done.output.append(buffer, static_cast<size_t>(n));
+    if (n <= 0) return true;
+    if (said.size() < kMostOutput) said.append(buffer, static_cast<size_t>(n));
   }
-  close(ends[0]);
-  // Registered as long as the number is the child's own.
-  siginfo_t ended;
-  while (waitid(P_PID, static_cast<id_t>(child), &ended, WEXITED | WNOWAIT) < 0 && errno == EINTR) {
+}
+
+}  // namespace
+
+Finished run(const std::vector<std::string>& command, const std::string& folder, int seconds) {
+  Finished done;
+  Pipe out;
+  if (pipe2(out.ends, O_CLOEXEC) != 0) {
+    done.problem = std::string("cannot make a pipe: ") + std::strerror(errno);
+    return done;
   }
-  stop_if_interrupted();
-  fleeting.keep();
-  int status = 0;
-  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  const std::vector<std::string> variables = environment_for(folder);
+  const std::vector<char*> argv = pointers(command), envp = pointers(variables);
+  int failed = 0;
+  Child child;
+  {
+    Spawning how;
+    how.note(posix_spawn_file_actions_addopen(&how.actions, 0, "/dev/null", O_RDONLY, 0));
+    how.note(posix_spawn_file_actions_adddup2(&how.actions, out.ends[1], 1));
+    how.note(posix_spawn_file_actions_adddup2(&how.actions, out.ends[1], 2));
+    if (!folder.empty()) how.note(posix_spawn_file_actions_addchdir_np(&how.actions, folder.c_str()));
+    // A group of its own, so that what it starts can be stopped with it.
+    how.note(posix_spawnattr_setflags(
+        &how.attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK));
+    how.note(posix_spawnattr_setpgroup(&how.attributes, 0));
+    // What this program ignores, another one may count on.
+    sigset_t defaults;
+    sigemptyset(&defaults);
+    sigaddset(&defaults, SIGPIPE);
+    sigaddset(&defaults, SIGXFSZ);
+    how.note(posix_spawnattr_setsigdefault(&how.attributes, &defaults));
+    failed = child.start(argv, envp, how);
   }
+  out.close_end(1);
+  if (failed == ENOMEM) throw std::bad_alloc();
+  if (failed != 0) {
+    done.problem = "cannot run " + command[0] + ": " + std::strerror(failed);
+    return done;
+  }
+  const bool in_time = listen(out.ends[0], child, seconds, done.output);
+  out.close_end(0);
+  const int status = child.wait();
+  if (!in_time)
+    done.problem = command[0] + " took more than " + std::to_string(seconds) + " s and was stopped";
   if (WIFEXITED(status)) done.exit_code = WEXITSTATUS(status);
   if (WIFSIGNALED(status) && done.problem.empty()) {
     done.problem = command[0] + " was ended by signal " + std::to_string(WTERMSIG(status));
@@ -139,10 +207,7 @@ std::vector<Finished> run_all(const std::vector<std::vector<std::string>>& comma
   const auto work = [&] {
     for (size_t i = next++; i < commands.size(); i = next++) results[i] = run(commands[i], folder, seconds);
   };
-  std::vector<std::thread> threads;
-  for (unsigned i = 1; i < at_once && i < commands.size(); ++i) threads.emplace_back(work);
-  work();
-  for (std::thread& t : threads) t.join();
+  on_threads(std::min<size_t>(at_once, commands.size()), work);
   return results;
 }
 

@@ -139,7 +139,7 @@ TEST(Binary, RelationsBroadcastSymbolicShapes) {
   Relation r(c, either);
   kAdd.relate(r, {});
   ASSERT_EQ(r.checks().size(), 1u);
-  EXPECT_TRUE(r.checks()[0].broadcasts);
+  EXPECT_EQ(r.checks()[0].fit, DimCheck::Fit::kBroadcast);
 }
 
 // Where only the run tells whether an extent is 1. What does not broadcast is refused before (passes/lower.cc).

@@ -27,6 +27,7 @@
 #include "base/cat.h"
 #include "op/define.h"
 #include "op/domain.h"
+#include "op/tensor/common.h"
 #include "op/term.h"
 
 namespace relay::op {
@@ -68,16 +69,17 @@ void require_fit(Relation& r, int arg, int64_t axis) {
   if (parameter.rank() == 0) return;
   r.require(parameter.rank() == 1, arg, "expected a scalar or a vector");
   const size_t place = r.axis(axis, x.rank());
-  if (parameter.dims[0] != Dim(1))
-    r.same(parameter.dims[0], x.dims[place], arg, "extent of the quantized axis", 0);
+  r.broadcasts_to(parameter.dims[0], x.dims[place], arg, "extent of the quantized axis", 0);
 }
 
 // A scale or a zero point, shaped to broadcast with x along the axis.
 Term along(Builder& b, Expr parameter, Expr x, int64_t axis) {
   const auto rank = static_cast<int64_t>(x->type->as<TensorType>()->rank());
   const int64_t after = axis < 0 ? -axis - 1 : rank - 1 - axis;
-  if (parameter->type->as<TensorType>()->rank() == 0 || after == 0) return {b, parameter};
-  return {b, call(b, kExpandDims, {parameter}, {{"axis", int64_t{1}}, {"num_newaxis", after}})};
+  if (parameter->type->as<TensorType>()->rank() == 0) return {b, parameter};
+  if (after > 0)
+    parameter = call(b, kExpandDims, {parameter}, {{"axis", int64_t{1}}, {"num_newaxis", after}});
+  return {b, sure_to_broadcast(b, parameter, x)};
 }
 
 Term to(DType d, Term x) { return x.dtype() == d ? x : x.apply(kCast, {x}, {{"dtype", d}}); }

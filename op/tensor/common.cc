@@ -115,6 +115,16 @@ Expr in_shape_of(Builder& b, Expr x, Expr like) {
   return call(b, kReshape, {x}, {{"newshape", dims_of(t)}, {"allowzero", true}});
 }
 
+Expr sure_to_broadcast(Builder& b, Expr x, Expr like) {
+  const List<Dim> part = tensor_type_of(x).dims, whole = tensor_type_of(like).dims;
+  for (size_t d = 0; d < part.size(); ++d) {
+    const Dim p = part[d];
+    if (p != Dim(1) && prove_equal(p, whole[d + whole.size() - part.size()]) != kernel::Proof::kProved)
+      return call(b, kBroadcastToLike, {x, like});
+  }
+  return x;
+}
+
 Expr transposed(Builder& b, Expr x, const std::vector<int64_t>& axes) {
   if (std::is_sorted(axes.begin(), axes.end())) return x;
   return call(b, kTranspose, {x}, {{"axes", axes}});

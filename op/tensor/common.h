@@ -71,6 +71,8 @@ std::vector<kernel::Expr> reindex(kernel::ExprPool& pool, std::span<const Dim> f
 Expr scalar_of(Builder& b, DType dtype, double value);
 // x in the shape of `like`; both hold equally many elements.
 Expr in_shape_of(Builder& b, Expr x, Expr like);
+// x as numpy repeats it to the shape of `like`, where only a run tells whether it can; x itself where that is known.
+Expr sure_to_broadcast(Builder& b, Expr x, Expr like);
 Expr transposed(Builder& b, Expr x, const std::vector<int64_t>& axes);  // x itself if the axes are in order
 Expr sliced(Builder& b, Expr x, int64_t axis, Dim begin, Dim end);
 Expr zero_padded(Builder& b, Expr x,

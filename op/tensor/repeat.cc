@@ -28,15 +28,7 @@ Type relate_broadcast_to(Relation& r, const BroadcastToAttrs& a) {
     r.fail(0, cat("rank ", x.rank(), " does not broadcast to the rank ", a.shape.size(), " of shape"));  // C2
   }
   for (size_t d = 0; d < x.rank(); ++d) {
-    const Dim have = x.dims[d], want = a.shape[d + a.shape.size() - x.rank()];
-    if (have == Dim(1)) continue;
-    // A symbolic extent may still turn out to be 1.
-    if (have.is_const()) {
-      r.same(have, want, 0, cat("dimension ", d));
-    } else {
-      const std::vector<Dim> one{have}, other{want};
-      r.broadcast(one, other, 0, 0);
-    }
+    r.broadcasts_to(x.dims[d], a.shape[d + a.shape.size() - x.rank()], 0, cat("dimension ", d));  // C2
   }
   return r.tensor_of(a.shape, x.dtype);
 }

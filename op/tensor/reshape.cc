@@ -105,13 +105,15 @@ struct ReshapeReader {
     require_extent(i + 2);
     if (first == Dim(-1) && second == Dim(-1))
       r.fail(kAttributes, "-4 in newshape can infer one extent, not two");  // C1
+    // What is inferred beside a 1 is the whole, whatever that is.
+    const bool is_whole = (first == Dim(-1) && second == Dim(1)) || (first == Dim(1) && second == Dim(-1));
     if (first == Dim(-1)) first = floor_div(whole, second);
     if (second == Dim(-1)) second = floor_div(whole, first);
     for (Dim d : {first, second}) {
       if (d.is_const() && d.value() < 0)
         r.fail(kAttributes, "-4 in newshape must be followed by two extents");  // C1
     }
-    if (!whole.is_unknown()) r.same(whole, first * second, 0, "the dimension that -4 splits");  // C3
+    if (!is_whole) r.same(whole, first * second, 0, "the dimension that -4 splits");  // C3
     out.push_back(first);
     out.push_back(second);
     return i + 2;
@@ -157,8 +159,8 @@ struct ReshapeReader {
         r.fail(kAttributes, "-1 in newshape cannot be inferred: the other extents give 0 elements");  // C1
       const Dim exact = exact_quotient(before, after);
       out[*inferred] = exact.is_unknown() ? floor_div(before, after) : exact;
-      if (!before.is_unknown()) r.same(before, out[*inferred] * after, 0, "number of elements");  // C3
-    } else if (!before.is_unknown() && !empty) {
+      if (after != Dim(1)) r.same(before, out[*inferred] * after, 0, "number of elements");  // C3
+    } else if (!empty) {
       r.same(before, after, 0, "number of elements");  // C3
     }
     return out;
@@ -208,7 +210,7 @@ Type relate_reshape_like(Relation& r, const ReshapeLikeAttrs& a) {
   out.insert(out.end(), from.begin() + static_cast<std::ptrdiff_t>(l1), from.end());
   const Dim before = product(std::span(from).subspan(l0, l1 - l0)),
             after = product(std::span(by).subspan(r0, r1 - r0));
-  if (!before.is_unknown() && !after.is_unknown()) r.same(before, after, 0, "number of elements", 1);  // C2
+  r.same(before, after, 0, "number of elements", 1);  // C2
   return r.tensor_of(out, x.dtype);
 }
 

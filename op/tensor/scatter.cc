@@ -277,7 +277,7 @@ Type relate_scatter_elements(Relation& r, const ScatterElementsAttrs& a) {
     const Dim extent = r.same(u.dims[d], j.dims[d], 2, cat("dimension ", d), 1);  // C3
     if (d == axis) continue;
     if (!extent.is_const() || !x.dims[d].is_const()) {
-      r.same(extent, x.dims[d], 2, cat("dimension ", d), 0);  // C4
+      r.same(min(extent, x.dims[d]), extent, 2, cat("dimension ", d), 0);  // C4: at most as far
     } else if (extent.value() > x.dims[d].value()) {
       r.fail(2,
              cat("dimension ", d, ": ", relay::show(extent), " is more than the ", relay::show(x.dims[d]),

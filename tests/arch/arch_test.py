@@ -118,6 +118,19 @@ class ArchTest(unittest.TestCase):
                       for m in pattern.finditer(text)]
         self.assertEqual(wrong, [])
 
+    def test_every_imported_operator_is_drawn(self):
+        """What the importer takes has a row in tests/outside, or is named there as excluded."""
+        row = re.compile(r'\{"(\w+)", \d+, ')
+        importer = [sources.read(p) for p in sources.files(".cc") if p.startswith("frontend/onnx/") and not p.endswith("_test.cc")]
+        imported = {name for text in importer for name in row.findall(text)}
+        imported |= {name for text in importer for name in re.findall(r'\bname == "([A-Z]\w+)"', text)}
+        drawn = set()
+        for path in sources.files(".py"):
+            if path.startswith("tests/outside/graphs/operators/"):
+                drawn |= set(re.findall(r'^    "([A-Z]\w+)": ', sources.read(path), re.M))
+        self.assertGreater(len(imported), 100)
+        self.assertEqual(sorted(imported ^ drawn), [], "a row is missing, or too many: tests/outside/graphs/operators")
+
     def test_nothing_is_left_for_later(self):
         # The words stand apart here so that this file does not find itself.
         later = re.compile(r"\b(TO" r"DO|FIX" r"ME|XX" r"X|HA" r"CK)\b")

@@ -49,8 +49,12 @@ Outcome run_on_jit(std::string_view bytes) {
     const tools::Outcome want = tools::outcome_of(
         [&] { return interp::Machine(*checked, run_limits()).call(call.function, call.args); });
     if (want.kind == Kind::kExhausted) return {Outcome::Kind::kExhausted};
-    const tools::Prepared engine =
-        tools::find_engine("jit")->prepare(*checked, call.function, {.opt_level = kLevel});
+    tools::Prepared engine;
+    try {
+      engine = tools::find_engine("jit")->prepare(*checked, call.function, {.opt_level = kLevel});
+    } catch (const tools::CannotPrepare&) {  // a diagnostic: the stack holds no buffer of an open extent
+      continue;
+    }
     if (!engine.run) continue;
     const tools::Outcome got = engine.run(call.args);
     if (got.kind == Kind::kExhausted) return {Outcome::Kind::kExhausted};

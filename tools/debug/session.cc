@@ -63,6 +63,7 @@ std::string Session::execute(std::string_view line) {
   } catch (const Refused& why) {
     refuse(why.what());
   } catch (const std::bad_alloc&) {
+    without_memory_ = true;
     refuse("there is not enough memory for this");
   }
   return harmless(out_, kKept);
@@ -74,6 +75,7 @@ void Session::refuse(std::string_view why) {
 }
 
 Session::Verdict Session::verdict() const {
+  if (without_memory_) return Verdict::kExhausted;
   if (ever_refused_) return Verdict::kRefused;
   if (differs_) return Verdict::kDiffers;
   if (execution_.state() == State::kTrapped) return Verdict::kTrapped;

@@ -91,6 +91,7 @@ class Session {
   const Command* last_step_ = nullptr;
   std::string out_;
   bool ended_ = false, refused_ = false, ever_refused_ = false, differs_ = false;
+  bool without_memory_ = false;  // a command was refused for that
 };
 
 }  // namespace relay::tools::debug

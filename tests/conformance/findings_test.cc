@@ -1,0 +1,223 @@
+// Models on which Relay differed from ONNX Runtime (tests/outside), with results computed by hand.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "base/cat.h"
+#include "frontend/onnx/testing.h"
+#include "interp/machine.h"
+#include "op/apply.h"
+#include "typecheck/check.h"
+
+namespace relay::tests {
+namespace {
+
+using frontend::TestModel;
+
+constexpr int kFloat = ::onnx::TensorProto::FLOAT, kDouble = ::onnx::TensorProto::DOUBLE,
+              kInt = ::onnx::TensorProto::INT32, kLong = ::onnx::TensorProto::INT64;
+
+Tensor tensor(DType dtype, const Shape& shape, const std::vector<double>& values) {
+  Tensor t(dtype, shape);
+  for (size_t i = 0; i < values.size(); ++i) t.set(static_cast<int64_t>(i), values[i]);
+  return t;
+}
+
+// The outputs of the model, or why there are none.
+std::vector<Tensor> run(const TestModel& model, const std::vector<Value>& args) {
+  const frontend::Imported imported = frontend::import_model(model);
+  EXPECT_TRUE(imported.ok) << imported.messages;
+  if (!imported.ok) return {};
+  Diagnostics diagnostics;
+  const Result<Module> checked = typecheck::check(imported.module, diagnostics);
+  EXPECT_TRUE(checked.ok()) << diagnostics.render(imported.module.context().sources());
+  if (!checked) return {};
+  const Value result = interp::Machine(*checked).call("main", args);
+  return op::flatten(std::span<const Value>(&result, 1));
+}
+
+void expect(const Tensor& got, DType dtype, const Shape& shape, const std::vector<double>& values) {
+  EXPECT_EQ(got.dtype(), dtype);
+  ASSERT_EQ(got.shape(), shape);
+  for (size_t i = 0; i < values.size(); ++i)
+    EXPECT_NEAR(got.get(static_cast<int64_t>(i)), values[i], 1e-6) << "element " << i;
+}
+
+TEST(Findings, PowersOfIntegersAreIntegers) {
+  for (const auto& [code, dtype] : {std::pair(kInt, kInt32), std::pair(kLong, kInt64)}) {
+    const std::vector<Tensor> got = run(
+        TestModel().input("x", {3}, code).input("y", {3}, code).node("Pow", {"x", "y"}, {"z"}).output("z"),
+        {Value(tensor(dtype, {3}, {2, -3, 7})), Value(tensor(dtype, {3}, {10, 3, 0}))});
+    ASSERT_EQ(got.size(), 1u);
+    expect(got[0], dtype, {3}, {1024, -27, 1});
+  }
+}
+
+TEST(Findings, AnExponentMayHaveAnyDType) {
+  const std::vector<Tensor> got = run(
+      TestModel().input("x", {2}, kInt).input("y", {2}, kFloat).node("Pow", {"x", "y"}, {"z"}).output("z"),
+      {Value(tensor(kInt32, {2}, {9, 2})), Value(tensor(kFloat32, {2}, {0.5, 3}))});
+  ASSERT_EQ(got.size(), 1u);
+  expect(got[0], kInt32, {2}, {3, 8});
+}
+
+TEST(Findings, GatherElementsTakesLessOfTheOtherAxes) {
+  const std::vector<Tensor> got = run(TestModel()
+                                          .input("x", {2, 3})
+                                          .input("i", {3, 2}, kLong)
+                                          .node("GatherElements", {"x", "i"}, {"y"})
+                                          .attr("axis", 0)
+                                          .output("y"),
+                                      {Value(tensor(kFloat32, {2, 3}, {1, 2, 3, 4, 5, 6})),
+                                       Value(tensor(kInt64, {3, 2}, {0, 1, 1, -1, 0, 0}))});
+  ASSERT_EQ(got.size(), 1u);
+  expect(got[0], kFloat32, {3, 2}, {1, 5, 4, 5, 1, 2});
+}
+
+TEST(Findings, GatherElementsTakesLessOfAxesThatAreNamed) {
+  const std::vector<Tensor> got =
+      run(TestModel()
+              .input("x", {"a", 3})
+              .input("i", {"c", 2}, kLong)
+              .ints("two", {1, 2})
+              .node("GatherElements", {"x", "i"}, {"y"})
+              .attr("axis", 1)
+              .output("y"),
+          {Value(tensor(kFloat32, {2, 3}, {1, 2, 3, 4, 5, 6})), Value(tensor(kInt64, {1, 2}, {0, 1}))});
+  ASSERT_EQ(got.size(), 1u);
+  expect(got[0], kFloat32, {1, 2}, {1, 2});
+}
+
+TEST(Findings, TheLastPartOfANamedAxisMayBeSmaller) {
+  TestModel model(18);
+  model.input("x", {"n"}).node("Split", {"x"}, {"a", "b", "c"}).attr("num_outputs", 3);
+  model.output("a").output("b").output("c");
+  const std::vector<Tensor> five = run(model, {Value(tensor(kFloat32, {5}, {1, 2, 3, 4, 5}))});
+  ASSERT_EQ(five.size(), 3u);
+  expect(five[0], kFloat32, {2}, {1, 2});
+  expect(five[1], kFloat32, {2}, {3, 4});
+  expect(five[2], kFloat32, {1}, {5});
+  const std::vector<Tensor> one = run(model, {Value(tensor(kFloat32, {1}, {7}))});
+  ASSERT_EQ(one.size(), 3u);
+  expect(one[0], kFloat32, {1}, {7});
+  expect(one[1], kFloat32, {0}, {});
+  expect(one[2], kFloat32, {0}, {});
+}
+
+TEST(Findings, StatisticsHaveTheDTypeOfTheStash) {
+  TestModel model(17);
+  model.input("x", {1, 2}, kDouble).input("s", {2}, kDouble);
+  model.node("LayerNormalization", {"x", "s"}, {"y", "mean", "inverse"})
+      .output("y")
+      .output("mean")
+      .output("inverse");
+  model.last->add_attribute()->set_name("epsilon");
+  model.last->mutable_attribute(0)->set_type(::onnx::AttributeProto::FLOAT);
+  model.last->mutable_attribute(0)->set_f(0);
+  const std::vector<Tensor> got =
+      run(model, {Value(tensor(kFloat64, {1, 2}, {1, 5})), Value(tensor(kFloat64, {2}, {1, 10}))});
+  ASSERT_EQ(got.size(), 3u);
+  expect(got[0], kFloat64, {1, 2}, {-1, 10});
+  expect(got[1], kFloat32, {1, 1}, {3});
+  expect(got[2], kFloat32, {1, 1}, {0.5});
+}
+
+TEST(Findings, ZerosAreQuantisedWithAScaleOfOne) {
+  const std::vector<Tensor> got = run(TestModel()
+                                          .input("x", {2})
+                                          .node("DynamicQuantizeLinear", {"x"}, {"y", "s", "z"})
+                                          .output("y")
+                                          .output("s")
+                                          .output("z"),
+                                      {Value(tensor(kFloat32, {2}, {0, 0}))});
+  ASSERT_EQ(got.size(), 3u);
+  expect(got[0], kUInt8, {2}, {0, 0});
+  expect(got[1], kFloat32, {}, {1});
+  expect(got[2], kUInt8, {}, {0});
+}
+
+// One step, one unit, gates i, o, f, c. Each gate's sum is 3, clipped to 0.5; the cell, which is no gate, is not clipped.
+TEST(Findings, EveryGateOfAnLstmIsClipped) {
+  TestModel model(14);
+  model.input("x", {1, 1, 1}).input("w", {1, 4, 1}).input("r", {1, 4, 1}).input("c", {1, 1, 1});
+  model.node("LSTM", {"x", "w", "r", "", "", "", "c"}, {"", "h", "cell"}).output("h").output("cell");
+  model.attr("hidden_size", 1).attribute("clip", ::onnx::AttributeProto::FLOAT).set_f(0.5f);
+  const std::vector<Tensor> got =
+      run(model, {Value(tensor(kFloat32, {1, 1, 1}, {1})), Value(tensor(kFloat32, {1, 4, 1}, {3, 3, 3, 3})),
+                  Value(tensor(kFloat32, {1, 4, 1}, {0, 0, 0, 0})), Value(tensor(kFloat32, {1, 1, 1}, {4}))});
+  ASSERT_EQ(got.size(), 2u);
+  const double gate = 1 / (1 + std::exp(-0.5)), cell = 4 * gate + gate * std::tanh(0.5);
+  expect(got[0], kFloat32, {1, 1, 1}, {gate * std::tanh(cell)});
+  expect(got[1], kFloat32, {1, 1, 1}, {cell});
+}
+
+TEST(Findings, HardmaxBeforeVersion13IsAboutRowsOfAMatrix) {
+  TestModel model(11);
+  model.input("x", {2, 2, 2}).node("Hardmax", {"x"}, {"y"}).attr("axis", 1).output("y");
+  const std::vector<Tensor> got = run(model, {Value(tensor(kFloat32, {2, 2, 2}, {1, 4, 2, 3, 5, 1, 5, 0}))});
+  ASSERT_EQ(got.size(), 1u);
+  expect(got[0], kFloat32, {2, 2, 2}, {0, 1, 0, 0, 1, 0, 0, 0});
+}
+
+TEST(Findings, HardmaxOfNoElements) {
+  const std::vector<Tensor> got =
+      run(TestModel().input("x", {3, 0}).node("Hardmax", {"x"}, {"y"}).output("y"),
+          {Value(Tensor(kFloat32, {3, 0}))});
+  ASSERT_EQ(got.size(), 1u);
+  expect(got[0], kFloat32, {3, 0}, {});
+}
+
+// Batch and hidden size have names that broadcast with each other, and each of many steps joins them once more.
+TEST(Findings, ShapesDoNotGrowWithinANode) {
+  TestModel model;
+  model.input("x", {40, "n", 2}).floats("w", {1, 6, 2}).floats("r", {1, 6, 2}).input("h", {1, "m", "n"});
+  model.node("GRU", {"x", "w", "r", "", "", "h"}, {"y"}).attr("hidden_size", 2).output("y");
+  const frontend::Imported out = frontend::import_model(model);
+  EXPECT_FALSE(out.ok);
+  EXPECT_EQ(out.failure, frontend::ImportFailure::kLimit) << out.messages;
+}
+
+// What a dynamic axis keeps from being imported is not supported; the model is not wrong.
+TEST(Findings, WhatIsNotKnownIsUnsupported) {
+  TestModel nd;
+  nd.input("x", {2, 3}).input("i", {"n", "k"}, kLong).node("GatherND", {"x", "i"}, {"y"}).output("y");
+  for (const bool wider : {false, true}) {  // an extent that nobody knows may stay, and no other may join it
+    TestModel expand;
+    expand.input("n", {}, kLong)
+        .ints("zero", {0}, true)
+        .ints("one", {1}, true)
+        .ints("to", wider ? std::vector<int64_t>{2, 1} : std::vector<int64_t>{1});
+    expand.node("Range", {"zero", "n", "one"}, {"r"}).node("Expand", {"r", "to"}, {"y"}).output("y");
+    const frontend::Imported out = frontend::import_model(expand);
+    EXPECT_EQ(out.ok, !wider) << out.messages;
+    if (wider) {
+      EXPECT_EQ(out.failure, frontend::ImportFailure::kUnsupported) << out.messages;
+    }
+  }
+  TestModel layer;
+  layer.input("x", {1, 1, 1}).input("w", {"d", 1, 1}).input("r", {"d", 1, 1});
+  layer.node("RNN", {"x", "w", "r"}, {"y"}).attr("hidden_size", 1).output("y");
+  EXPECT_EQ(frontend::import_model(layer).failure, frontend::ImportFailure::kUnsupported);
+  TestModel eye;
+  eye.input("n", {}, kLong).ints("zero", {0}, true).ints("one", {1}, true).ints("to", {-1, 1});
+  eye.node("Range", {"zero", "n", "one"}, {"r"}).node("Reshape", {"r", "to"}, {"m"});
+  eye.node("EyeLike", {"m"}, {"y"}).output("y");
+  EXPECT_EQ(frontend::import_model(eye).failure, frontend::ImportFailure::kUnsupported);
+  EXPECT_EQ(frontend::import_model(nd).failure, frontend::ImportFailure::kUnsupported);
+}
+
+// One step, one unit: z = sigmoid(0) = 0.5, the candidate is tanh(0.5 * (h * 2)) with h = 0.5, h' = (1 - z) * candidate + z * h.
+TEST(Findings, AGruThatMultipliesBeforeItResetsNeedsNoBias) {
+  TestModel model;
+  model.input("x", {1, 1, 1}).input("w", {1, 3, 1}).input("r", {1, 3, 1}).input("h", {1, 1, 1});
+  model.node("GRU", {"x", "w", "r", "", "", "h"}, {"", "y"}).output("y");
+  model.attr("hidden_size", 1).attr("linear_before_reset", 1);
+  const std::vector<Tensor> got =
+      run(model, {Value(tensor(kFloat32, {1, 1, 1}, {1})), Value(tensor(kFloat32, {1, 3, 1}, {0, 0, 0})),
+                  Value(tensor(kFloat32, {1, 3, 1}, {0, 0, 2})), Value(tensor(kFloat32, {1, 1, 1}, {0.5}))});
+  ASSERT_EQ(got.size(), 1u);
+  expect(got[0], kFloat32, {1, 1, 1}, {0.5 * std::tanh(0.5) + 0.25});
+}
+
+}  // namespace
+}  // namespace relay::tests

@@ -1,0 +1,278 @@
+#!/usr/bin/python3
+"""Plants mistakes into passes, kernels, printers and operators, one at a time, and says which of them the tests catch.
+
+Usage: ./dev mutants [--count N] [--minutes M] [--jobs N] [--only NUMBER]... [--list]
+
+All mistakes are compiled into one copy of the checkout (in .cache/mutants) and chosen when a test runs. What is known of mutants
+and of tests is kept there: the next run goes on, and runs survivors again. docs/testing.md, "Planted mistakes", has more.
+"""
+import argparse
+import collections
+import concurrent.futures
+import hashlib
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import time
+
+import study
+import tree
+
+FOLDERS = ["aot", "graph_runtime", "jit", "kernel", "op", "passes"]
+# `support` is text that is compiled by whoever uses an artifact, not by us.
+WITHOUT = ("_test.cc", "aot/support/")
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+HOME = ROOT / ".cache" / "mutants"
+TREE = HOME / "tree"
+
+
+def fail(text):
+    print(f"mutants: {text}", file=sys.stderr)
+    sys.exit(2)
+
+
+def say(text):
+    print(text, file=sys.stderr, flush=True)
+
+
+# --- places -------------------------------------------------------------------------------------------------------
+
+
+def sources():
+    listed = [f for f in tree.checkout_files(ROOT) if f.split("/")[0] in FOLDERS and f.endswith(".cc")]
+    return sorted(f for f in listed if not any(f.endswith(w) or f.startswith(w) for w in WITHOUT))
+
+
+def quotas(files, count):
+    """How many places each file has, by its lines; they add up to `count`."""
+    lines = {f: (ROOT / f).read_bytes().count(b"\n") for f in files}
+    total, before, out = sum(lines.values()), 0, {}
+    for file in files:
+        after = before + lines[file]
+        out[file] = after * count // total - before * count // total
+        before = after
+    return {f: n for f, n in out.items() if n}
+
+
+def take(candidates, wanted, tally):
+    """The next places that do not overlap those that are there, of kinds that are rare so far."""
+    out = list(candidates["chosen"])
+    rest = sorted(candidates["left"], key=lambda p: p.order())
+    while len(out) < wanted:
+        free = [p for p in rest if not any(p.start < q.end and q.start < p.end for q in out)]
+        if not free:
+            break
+        rarest = min(free, key=lambda p: (tally[p.kind], p.order()))
+        tally[rarest.kind] += 1
+        out.append(rarest)
+        rest = [p for p in free if p is not rarest]
+    candidates["chosen"], candidates["left"] = out, rest
+
+
+def choose(count):
+    """The chosen places, by number, and the instrumented files. What clang cannot compile is replaced by another place."""
+    import places as finder
+    generated = [str(TREE / "bazel-bin")]
+    reader = finder.Reader(["-I.", *(f"-I{g}" for g in generated), "-I/usr/lib/llvm-19/include"])
+    os.chdir(TREE)  # the headers, as files name them
+    tally = collections.Counter()
+    chosen, instrumented = [], {}
+    for file, wanted in quotas(sources(), count).items():
+        source, found = reader.places(file)
+        candidates = {"chosen": [], "left": found}
+        while True:
+            take(candidates, wanted, tally)
+            numbers = {place: len(chosen) + i for i, place in enumerate(candidates["chosen"])}
+            text, lines = finder.instrumented(source, numbers)
+            wrong = reader.wrong_lines(file, text)
+            bad = [p for p in numbers if any(line in wrong for line in lines[p])]
+            if not wrong:
+                break
+            if not bad:
+                fail(f"clang does not read the instrumented {file}: lines {sorted(wrong)}")
+            for place in bad:
+                candidates["chosen"].remove(place)
+                tally[place.kind] -= 1
+        chosen += candidates["chosen"]
+        if candidates["chosen"]:
+            instrumented[file] = text
+        say(f"{len(chosen)} of {count}: {file}")
+    return chosen, instrumented
+
+
+def load(name, otherwise):
+    path = HOME / name
+    return json.loads(path.read_text()) if path.exists() else otherwise
+
+
+def save(name, content):
+    path = HOME / name
+    path.with_suffix(".new").write_text(json.dumps(content, indent=1))
+    path.with_suffix(".new").replace(path)
+
+
+def bazel(*arguments):
+    subprocess.run(["bazel", *arguments], cwd=TREE, check=True)
+
+
+def query(text):
+    out = subprocess.run(["bazel", "query", "--noshow_progress", text], cwd=TREE, check=True, stdout=subprocess.PIPE, text=True)
+    return [label[2:].replace(":", "/") for label in out.stdout.split()]
+
+
+def make(count):
+    """Builds the instrumented tests, and returns the places."""
+    stamp = hashlib.sha256(b"".join((ROOT / f).read_bytes() for f in sources()) + str(count).encode()).hexdigest()
+    known = load("places.json", {})
+    if known.get("stamp") != stamp:
+        tree.update(ROOT, TREE, {})
+        bazel("build", "--noshow_progress", *("//" + "/".join(l.split("/")[:-1]) + ":" + l.split("/")[-1]
+                                              for l in query("kind(genrule, //...)")))
+        chosen, instrumented = choose(count)
+        known = {"stamp": stamp, "instrumented": {f: t.decode() for f, t in instrumented.items()},
+                 "places": [{"path": p.path, "line": p.line, "kind": p.kind, "text": p.text, "wrong": p.wrong, "key": p.key}
+                            for p in chosen]}
+        save("places.json", known)
+        save("results.json", {})
+    tree.update(ROOT, TREE, {f: t.encode() for f, t in known["instrumented"].items()})
+    bazel("build", "--build_tests_only", "--test_tag_filters=-slow,-external,-manual", "//...")
+    return known["places"]
+
+
+# --- the study ----------------------------------------------------------------------------------------------------
+
+
+def digest(path):
+    h = hashlib.sha256()
+    with open(path, "rb") as file:
+        while block := file.read(1 << 20):
+            h.update(block)
+    return h.hexdigest()
+
+
+def measure(runner, jobs):
+    """How long each test takes and which places it comes to; (seconds, test) for each place."""
+    tests = []
+    kept = load("tests.json", {})
+    now = {}
+    for program in query("tests(//...) except attr(tags, 'slow|external|manual', tests(//...))"):
+        of = digest(TREE / "bazel-bin" / program)
+        if kept.get(program, {}).get("digest") != of:
+            kept[program] = {"digest": of, "names": [t.name for t in runner.tests_of(program)], "records": {}}
+        now[program] = kept[program]
+        tests += [study.Test(program, name) for name in kept[program]["names"]]
+    done = {str(t): now[t.program]["records"][t.name] for t in tests if t.name in now[t.program]["records"]}
+    began = time.monotonic()
+    for n in study.baselines(runner, tests, jobs, done):
+        if n % 100 == 0 or n == len(tests):
+            say(f"{n} of {len(tests)} tests measured, {time.monotonic() - began:.0f} s")
+            for t in tests:
+                if str(t) in done:
+                    now[t.program]["records"][t.name] = done[str(t)]
+            save("tests.json", now)
+    for t in tests:
+        now[t.program]["records"][t.name] = done[str(t)]
+    save("tests.json", now)
+    reaching = collections.defaultdict(list)
+    for t in tests:
+        record = done[str(t)]
+        if record["status"] != 0:
+            say(f"without a mutant, {t} fails: it is left out\n{record['output']}")
+            continue
+        for number in record["reached"]:
+            reaching[number].append((record["seconds"], t))
+    say(f"{len(tests)} tests, {sum(done[str(t)]['seconds'] for t in tests):.0f} s one by one")
+    return reaching
+
+
+def equivalents():
+    """key: why it is no mistake."""
+    out, key = {}, None
+    for line in (pathlib.Path(__file__).parent / "equivalent.txt").read_text().splitlines():
+        if line.startswith("#") or not line.strip():
+            continue
+        if not line.startswith("  "):
+            key = line.strip()
+            out[key] = ""
+        else:
+            out[key] = f"{out[key]} {line.strip()}".strip()
+    return out
+
+
+def report(places, results):
+    why = equivalents()
+    by_kind, rows = collections.defaultdict(collections.Counter), []
+    for number, place in enumerate(places):
+        result = results.get(str(number))
+        if result is None:
+            outcome = "not run"
+        elif result["caught"]:
+            outcome = "caught"
+        elif place["key"] in why:
+            outcome = "equivalent"
+        else:
+            outcome = "survives"
+        for group in (place["kind"], place["path"].split("/")[0] + "/", "all"):
+            by_kind[group][outcome] += 1
+        told = {"caught": lambda: f"{result['caught']} ({result['how']})", "equivalent": lambda: why[place["key"]],
+                "survives": lambda: f"{result['reached']} tests come to it" +
+                            (f", {result['not_run']} of them were not run" if result["not_run"] else ""),
+                "not run": lambda: ""}[outcome]()
+        seconds = f"{result['seconds']:.1f}" if result else ""
+        short = lambda text: " ".join(text.split())
+        rows.append("\t".join([str(number), f"{place['path']}:{place['line']}", place["kind"], short(place["text"]),
+                               short(place["wrong"]), outcome, told, seconds]))
+    (HOME / "table.tsv").write_text("number\tplace\tkind\tthere\tmutant\toutcome\tby\tseconds\n" + "\n".join(rows) + "\n")
+    for row in rows:
+        if "\tsurvives\t" in row:
+            print("\n    ".join(row.split("\t")))
+    print(f"{'':16}{'caught':>10}{'survives':>10}{'equivalent':>12}{'not run':>9}")
+    for group, counts in sorted(by_kind.items(), key=lambda item: (item[0] == "all", item[0].endswith("/"), item[0])):
+        print(f"{group:16}{counts['caught']:>10}{counts['survives']:>10}{counts['equivalent']:>12}{counts['not run']:>9}")
+    counts = by_kind["all"]
+    ran = counts["caught"] + counts["survives"]
+    print(f"{100 * counts['caught'] / max(ran, 1):.1f} % of {ran} mistakes are caught. All of them: {HOME / 'table.tsv'}")
+    for key in sorted(set(why) - {p["key"] for p in places}):
+        print(f"equivalent.txt has what is no place of this run: {key}")
+
+
+def main():
+    parser = argparse.ArgumentParser(prog="./dev mutants", description="which planted mistakes do the tests catch?")
+    parser.add_argument("--count", type=int, default=240, help="how many mistakes (240)")
+    parser.add_argument("--minutes", type=float, default=180, help="no new mistake is tried after these (180)")
+    parser.add_argument("--budget", type=float, default=240, help="seconds of tests for a mistake that survives (240)")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="how many at once (a core each)")
+    parser.add_argument("--only", type=int, action="append", default=[], help="this mistake alone, by its number; may be repeated")
+    parser.add_argument("--list", action="store_true", help="say what is known, run nothing")
+    options = parser.parse_args()
+    began = time.monotonic()
+    HOME.mkdir(parents=True, exist_ok=True)
+    if options.list:
+        return report(load("places.json", {"places": []})["places"], load("results.json", {}))
+    places = make(options.count)
+    runner = study.Runner(TREE, places)
+    reaching = measure(runner, options.jobs)
+    results = load("results.json", {})
+    why = equivalents()
+    todo = options.only or [n for n, p in enumerate(places)
+                            if not results.get(str(n), {}).get("caught") and p["key"] not in why]
+    late = lambda: time.monotonic() - began > 60 * options.minutes
+    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+        run = lambda n: None if late() else study.study_one(runner, n, reaching[n], options.budget)
+        waiting = {pool.submit(run, n): n for n in todo}
+        for done, ready in enumerate(concurrent.futures.as_completed(waiting)):
+            number, result = waiting[ready], ready.result()
+            if result is None:
+                continue
+            results[str(number)] = result
+            save("results.json", results)
+            p = places[number]
+            say(f"{done + 1} of {len(todo)}: {p['path']}:{p['line']} {p['kind']}: "
+                + (f"caught by {result['caught']}" if result["caught"] else "SURVIVES") + f", {result['seconds']:.1f} s")
+    report(places, results)
+
+
+if __name__ == "__main__":
+    main()

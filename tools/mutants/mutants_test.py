@@ -1,0 +1,108 @@
+#!/usr/bin/python3
+"""Places, their instrumented copies, and how a mutant is caught: on files of a few lines."""
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+HERE = pathlib.Path(os.path.realpath(__file__)).parent
+sys.path.insert(0, str(HERE))
+
+import places  # noqa: E402
+import study  # noqa: E402
+import tree  # noqa: E402
+
+SOURCE = b"""\
+// A comment, which is no place: a < b.
+#include <cassert>
+constexpr int kSize = 3;
+static_assert(kSize == 3);
+int difference(int a, int b) { return a - b; }
+bool within(int i, int n) {
+  assert(n - i + 10);
+  if (i >= 0 && i < n) return true;
+  return false;
+}
+int counted() {
+  int n = 0;
+  ++n;
+  n += kSize;
+  return difference(n, 2);
+}
+"""
+
+MAIN = b"""
+#include <cstdio>
+int main() { std::printf("%d %d %d%d", counted(), difference(5, 3), within(2, 2), within(1, 2)); }
+"""
+
+
+def found(source):
+    with tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder) / "a.cc"
+        path.write_bytes(source)
+        return places.Reader([]).places(str(path))[1]
+
+
+class PlacesTest(unittest.TestCase):
+    def test_each_kind_is_found_and_nothing_else(self):
+        self.assertEqual({(p.line, p.kind, p.text, p.wrong) for p in found(SOURCE)}, {
+            (5, "swap", "a - b", "b - (a)"),
+            (8, "flip", "i >= 0 && i < n", "not (i >= 0 && i < n)"),
+            (8, "bound", "i >= 0", "i > 0"),
+            (8, "bound", "i < n", "i <= n"),
+            (8, "part", "i < n", "true"),
+            (8, "axis", "0", "1"),
+            (8, "answer", "true", "false"),
+            (9, "answer", "false", "true"),
+            (3, "axis", "3", "4"),
+            (12, "axis", "0", "1"),
+            (14, "drop", "n += kSize;", ""),
+            (15, "swap", "difference(n, 2)", "difference(2, n)"),
+            (15, "axis", "2", "3"),
+        })
+
+    def test_a_mutant_computes_something_else_and_all_others_do_not(self):
+        chosen = [p for p in found(SOURCE) if (p.line, p.kind) in ((5, "swap"), (8, "bound"), (14, "drop"), (15, "swap"))]
+        chosen = [p for p in chosen if p.text != "i >= 0"]
+        numbers = {p: n for n, p in enumerate(chosen)}
+        text, _ = places.instrumented(SOURCE, numbers)
+        with tempfile.TemporaryDirectory() as folder:
+            source, program = pathlib.Path(folder) / "a.cc", pathlib.Path(folder) / "a"
+            source.write_bytes((tree.HOOK % 10).encode() + text + MAIN)
+            subprocess.run(["g++", "-std=c++20", "-o", program, source], check=True)
+            reached = pathlib.Path(folder) / "reached"
+            reached.write_bytes(bytes(10))
+            said = {}
+            for place, number in {**numbers, None: -1}.items():
+                environment = {"RELAY_MUTANT": str(number), "RELAY_MUTANTS_REACHED": str(reached)}
+                out = subprocess.run([program], env=environment, check=True, stdout=subprocess.PIPE, text=True).stdout
+                said[place and place.text] = out
+            seen = reached.read_bytes()
+        self.assertEqual(said, {None: "2 2 01", "a - b": "-2 -2 01", "i < n": "2 2 11", "n += kSize;": "-1 2 01",
+                                "difference(n, 2)": "-2 2 01"})
+        self.assertEqual(seen, bytes([1] * 4 + [0] * 6))
+
+    def test_what_does_not_compile_is_told_by_its_line(self):
+        chosen = {p: 0 for p in found(SOURCE) if p.line == 3}
+        text, lines = places.instrumented(SOURCE, chosen)
+        with tempfile.TemporaryDirectory() as folder:
+            path = str(pathlib.Path(folder) / "a.cc")
+            wrong = places.Reader([]).wrong_lines(path, text)
+        self.assertTrue(any(line in wrong for line in lines[next(iter(chosen))]))
+
+
+class StudyTest(unittest.TestCase):
+    def test_first_tests_are_of_many_programs(self):
+        tests = [(1, study.Test("a/x", "A.1")), (2, study.Test("a/x", "A.2")), (3, study.Test("b/y", ""))]
+        self.assertEqual([str(t) for _, t in study.spread(tests)], ["//a:x A.1", "//b:y", "//a:x A.2"])
+
+    def test_batches_take_so_long(self):
+        tests = [(4.0, n) for n in range(5)]
+        self.assertEqual([[n for _, n in batch] for batch in study.cut(tests, 10)], [[0, 1], [2, 3], [4]])
+
+
+if __name__ == "__main__":
+    unittest.main()
