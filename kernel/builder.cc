@@ -1,7 +1,6 @@
 #include "kernel/builder.h"
 
 #include <algorithm>
-#include <limits>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -10,6 +9,7 @@
 #include "base/failure.h"
 #include "kernel/simplify.h"
 #include "kernel/statements.h"
+#include "runtime/extremes.h"
 
 namespace relay::kernel {
 namespace {
@@ -199,13 +199,13 @@ void Builder::add_requirement(Expr condition, std::string_view kind, std::string
 }
 
 Expr Builder::lowest(DType dtype) {
-  if (dtype.is_float()) return pool_.real(-std::numeric_limits<double>::infinity(), dtype);
+  if (dtype.is_float()) return pool_.real(least_real(dtype), dtype);
   if (!dtype.is_signed_int()) return pool_.integer(0, dtype);
   return pool_.integer(dtype.bits == 64 ? INT64_MIN : -(int64_t{1} << (dtype.bits - 1)), dtype);
 }
 
 Expr Builder::highest(DType dtype) {
-  if (dtype.is_float()) return pool_.real(std::numeric_limits<double>::infinity(), dtype);
+  if (dtype.is_float()) return pool_.real(greatest_real(dtype), dtype);
   if (dtype.is_bool()) return pool_.integer(1, dtype);
   if (!dtype.is_signed_int()) return pool_.integer(-1, dtype);  // wraps to all ones
   return pool_.integer(dtype.bits == 64 ? INT64_MAX : (int64_t{1} << (dtype.bits - 1)) - 1, dtype);

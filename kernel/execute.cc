@@ -149,7 +149,8 @@ class Executor {
   void allocate(const Buffer* b) {
     Shape shape;
     if (b->strides.empty()) {
-      for (Expr e : b->shape) shape.push_back(integer(e)());
+      // A kernel that asks for a negative extent traps when it begins, if it may do so (explicit_checks.h).
+      for (Expr e : b->shape) shape.push_back(std::max<int64_t>(0, integer(e)()));
     } else {
       shape.push_back(integer(b->shape[0] * b->strides[0])());
     }
@@ -419,6 +420,7 @@ class Executor {
     std::function<bool(int64_t, int64_t)> note_step;
     if (rehearsal_) {
       scope->goes_on = goes_on_with(n);
+      scope->blanks = stores_zero(n);
       note_values = rehearsal_->watch_values(n, slot_of);
       if (scope->goes_on) note_step = rehearsal_->watch_steps(n, enclosing_, slot_of);
     }

@@ -6,6 +6,9 @@
 #include <unordered_set>
 
 #include "base/cat.h"
+#include "base/failure.h"
+#include "kernel/fits.h"
+#include "kernel/initial_values.h"
 #include "kernel/simplify.h"
 #include "kernel/statements.h"
 
@@ -57,11 +60,17 @@ struct Known {
 struct Check {
   Expr holds;  // if not
   std::string message;
+  Expr compared = {};  // what has to fit 64 bits for the condition to say anything; null if nothing has to
 };
 
 class Checks {
  public:
-  Checks(const Kernel& k, ExprPool& pool) : pool_(pool), place_(cat("kernel `@", k.name.text(), "`: ")) {}
+  Checks(const Kernel& k, ExprPool& pool) : pool_(pool), place_(cat("kernel `@", k.name.text(), "`: ")) {
+    // These tensors exist.
+    for (const auto& list : {k.inputs, k.outputs}) {
+      for (const Buffer* b : list) extents_.insert(extents_.end(), b->shape.begin(), b->shape.end());
+    }
+  }
 
   Expr truth() { return pool_.integer(1, kBool); }
   Expr both(Expr a, Expr b) {
@@ -75,13 +84,41 @@ class Checks {
       const Expr i = indices[d], extent = buffer.shape[d];
       out.push_back({logical_and(less_equal(pool_.integer(0), i), less(i, extent)),
                      cat(place_, text(i, "index"), " is out of range of dim ", d, " of `", buffer.name.text(),
-                         "`, which has extent ", text(extent, "its extent"))});
+                         "`, which has extent ", text(extent, "its extent")),
+                     i});
     }
     return out;
   }
-
-  std::vector<Check> of_node(const ExprNode* n) {
+  Check of_size(Expr e, const Known& known, std::string_view what) {
+    return {fits(e, known.bounds, extents_), cat(place_, what, " does not fit 64 bits")};
+  }
+  // The memory of a temporary. Who allocates it may notice first, and says the same kind of thing.
+  std::vector<Check> of_extents(const Buffer& buffer, const Known& known) {
     std::vector<Check> out;
+    for (Expr e : buffer.shape) {
+      const Expr holds = logical_and(fits(e, known.bounds, extents_), less_equal(pool_.integer(0), e));
+      out.push_back({holds, cat(kWrongShape, place_, text(e, "a number"), ", an extent of `",
+                                buffer.name.text(), "`, is negative or does not fit 64 bits")});
+    }
+    return out;
+  }
+  // Of what proofs rely on: comparisons, and what keeps an index in a range.
+  std::vector<Check> of_operands(const ExprNode* n, const Known& known) {
+    std::vector<Check> out;
+    const bool relied_on = (n->kind >= ExprKind::kFloorDiv && n->kind <= ExprKind::kMax) ||
+                           (n->kind >= ExprKind::kEqual && n->kind <= ExprKind::kLessEqual);
+    for (const ExprNode* a : n->args) {
+      const bool is_sum = a->dtype == kInt64 && (a->kind == ExprKind::kAdd || a->kind == ExprKind::kMul);
+      if (relied_on && is_sum) out.push_back(of_size(a, known, text(a, "a number")));
+    }
+    return out;
+  }
+  Expr in_full(const Check& c, const Known& known) {
+    return c.compared ? logical_and(fits(c.compared, known.bounds, extents_), c.holds) : c.holds;
+  }
+
+  std::vector<Check> of_node(const ExprNode* n, const Known& known) {
+    std::vector<Check> out = of_operands(n, known);
     switch (n->kind) {
       case ExprKind::kLoad: {
         const std::vector<Expr> indices(n->args.begin(), n->args.end());
@@ -130,6 +167,7 @@ class Checks {
  private:
   ExprPool& pool_;
   std::string place_;
+  std::vector<Expr> extents_;  // that fit
 };
 
 // What must hold before one expression is evaluated.
@@ -165,9 +203,9 @@ class Requirements {
       out = checks_.both(safe(n->args[0]), sides);
     } else {
       for (const ExprNode* a : n->args) out = checks_.both(out, safe(a));
-      if (open_nodes_.contains(n)) {
-        for (const Check& c : checks_.of_node(n)) {
-          if (!settled_.contains(c.holds.get())) out = checks_.both(out, c.holds);
+      if (const auto it = open_nodes_.find(n); it != open_nodes_.end()) {
+        for (Expr holds : it->second) {
+          if (!settled_.contains(holds.get())) out = checks_.both(out, holds);
         }
       }
     }
@@ -190,9 +228,10 @@ class Requirements {
       return;
     }
     for (const ExprNode* a : n->args) find(a, tired ? Known() : known, tired ? SIZE_MAX : context);
-    for (Check& c : checks_.of_node(n)) {
+    for (Check& c : checks_.of_node(n, known)) {
       if (known.holds(c.holds) || !listed_.insert({n, c.holds.get()}).second) continue;
-      open_nodes_.insert(n);
+      c = {checks_.in_full(c, known), c.message};
+      open_nodes_[n].push_back(c.holds);
       open_.emplace_back(n, std::move(c));
     }
   }
@@ -226,7 +265,7 @@ class Requirements {
   std::set<std::pair<const ExprNode*, size_t>> seen_;
   std::set<std::pair<const ExprNode*, const ExprNode*>> listed_;
   std::vector<std::pair<const ExprNode*, Check>> open_;
-  std::unordered_set<const ExprNode*> open_nodes_;
+  std::unordered_map<const ExprNode*, std::vector<Expr>> open_nodes_;
   std::unordered_set<const ExprNode*>
       settled_;  // conditions that are required wherever the expression is evaluated
   std::unordered_map<const ExprNode*, Expr> safe_, reached_;
@@ -251,11 +290,31 @@ class Writer {
     void forget() { now = lasting; }
   };
 
+  Stmt kernel(const Kernel& k) {
+    std::vector<Stmt> items{k.body}, out;
+    if (const auto* seq = k.body->as<Seq>()) items.assign(seq->body.begin(), seq->body.end());
+    Facts begin;
+    for (Stmt s : items) {
+      if (!s->as<Require>()) break;
+      begin.assume(s->as<Require>()->condition);
+    }
+    for (const Buffer* b : k.temporaries) {
+      for (const Check& c : checks_.of_extents(*b, begin.now)) require(c, begin.now, out);
+    }
+    if (out.empty()) return statement(k.body, {});
+    out.push_back(k.body);
+    return statement(make_sequence(arena_, out), {});
+  }
+
   Stmt statement(Stmt s, Facts facts) {
     switch (s->kind) {
       case StmtKind::kFor: {
         For n = *s->as<For>();
         std::vector<Stmt> out = required({n.extent}, facts.now);
+        require(
+            checks_.of_size(n.extent, facts.now,
+                            cat(checks_.text(n.extent, "it"), ", the extent of loop `", show(n.var), "`,")),
+            facts.now, out);
         facts.forget();
         facts.bind(n.var, n.extent);
         n.body = statement(n.body, facts);
@@ -286,8 +345,11 @@ class Writer {
       }
       case StmtKind::kAllocate: {
         Allocate n = *s->as<Allocate>();
+        std::vector<Stmt> out;
+        for (const Check& c : checks_.of_extents(*n.buffer, facts.now)) require(c, facts.now, out);
         n.body = statement(n.body, facts);
-        return changed(n, *s->as<Allocate>(), n.body != s->as<Allocate>()->body);
+        out.push_back(changed(n, *s->as<Allocate>(), n.body != s->as<Allocate>()->body));
+        return together(out, s);
       }
       case StmtKind::kRequire: {
         const auto* n = s->as<Require>();
@@ -316,8 +378,9 @@ class Writer {
   }
 
   void require(const Check& check, const Known& known, std::vector<Stmt>& out) {
-    if (!known.holds(check.holds))
-      out.push_back(make_require(arena_, check.holds, pool_.symbols().intern(check.message)));
+    if (known.holds(check.holds)) return;
+    const Symbol message = pool_.symbols().intern(check.message);
+    out.push_back(make_require(arena_, checks_.in_full(check, known), message));
   }
   std::vector<Stmt> required(const std::vector<Expr>& all, Known known) {
     std::vector<Stmt> out;
@@ -357,9 +420,10 @@ class Writer {
     // In front of the block, and so only if it runs.
     const auto before = [&](const Check& c) {
       if (where.now.holds(c.holds)) return;
-      const Expr holds = b.predicate ? select(b.predicate, c.holds, checks_.truth()) : c.holds;
+      const Expr full = checks_.in_full(c, where.now);
+      const Expr holds = b.predicate ? select(b.predicate, full, checks_.truth()) : full;
       require({holds, c.message}, facts.now, out);
-      where.assume(c.holds);
+      where.assume(full);
     };
     Facts inside = where;
     std::unordered_map<const ExprNode*, Expr> bindings;
@@ -367,10 +431,15 @@ class Writer {
       for (Expr e : {i.binding, i.extent}) {
         for (const Check& c : Requirements(checks_, e).unless(where.now)) before(c);
       }
+      before(checks_.of_size(
+          i.extent, where.now,
+          cat(checks_.text(i.extent, "it"), ", the extent of iterator `", show(i.var), "`,")));
       const Expr in_extent = logical_and(less_equal(pool_.integer(0), i.binding), less(i.binding, i.extent));
       if (!is_inside(i, where.now))
-        before({in_extent, cat(checks_.place(), "iterator `", show(i.var), "` of block `", b.name.text(),
-                               "` is outside of its extent ", checks_.text(i.extent, "there"))});
+        before({in_extent,
+                cat(checks_.place(), "iterator `", show(i.var), "` of block `", b.name.text(),
+                    "` is outside of its extent ", checks_.text(i.extent, "there")),
+                i.binding});
       bindings[i.var.get()] = i.binding;
       inside.bind(i.var, i.extent);
     }
@@ -420,8 +489,8 @@ class Writer {
 Kernel with_explicit_checks(const Kernel& k) {
   ExprPool* pool = pool_of(k);
   if (pool == nullptr || k.external) return k;
-  Kernel out = k;
-  out.body = Writer(k, *pool).statement(k.body, {});
+  Kernel out = with_initial_values(k);
+  out.body = Writer(k, *pool).kernel(out);
   return out;
 }
 

@@ -9,11 +9,12 @@
 
 namespace relay::kernel {
 
-// The kernel with a `require` in front of each statement that could do one of these, unless the ranges of loops and what is
-// known where the statement stands exclude it:
+// The kernel with its initial values (initial_values.h), and with a `require` in front of each statement that could do one of
+// these, unless the ranges of loops and what is known where the statement stands exclude it:
 //  * access an element outside of its buffer; the message names the kernel, the buffer, the index and the extent;
 //  * divide an integer by 0, or the least one by -1; shift by a negative amount or by at least the width;
-//  * run a block with an iterator outside of its extent.
+//  * run a block with an iterator outside of its extent;
+//  * rely on a loop, an iterator, a condition, an index or a temporary whose extent or value does not fit 64 bits (fits.h).
 // What only the chosen side of a selection does is required only where it is chosen. A `require` that always holds is left
 // out. Doing it again changes nothing, but for expressions with thousands of choices. Linear in the statements.
 Kernel with_explicit_checks(const Kernel& k);

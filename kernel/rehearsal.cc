@@ -130,6 +130,13 @@ std::vector<int64_t> values_at(const Places& places) {
 
 }  // namespace
 
+bool stores_zero(const Block& b) {
+  const auto* store = b.body->as<Store>();
+  if (store == nullptr || b.init) return false;
+  const Expr v = store->value;
+  return v->kind == ExprKind::kFloat ? v->float_value == 0 : v.is_int(0);
+}
+
 const Buffer* goes_on_with(const Block& b) {
   const bool step = b.writes.size() == 1 && reduces(b) && names(b.reads, b.writes[0].buffer);
   return step ? b.writes[0].buffer : nullptr;
@@ -241,12 +248,13 @@ std::string_view Rehearsal::write(ElementHistory& e, const BlockState& by) {
   const bool step = by.goes_on && !by.in_init;
   if (!step) {
     // The same block may compute an element again where neighbours both need it; another one has no reason to.
-    if (e.pending && (e.updated || e.writer != by.number)) return "over what nothing has read";
+    if (e.pending && !e.blank && (e.updated || e.writer != by.number)) return "over what nothing has read";
     e.beginning = ++beginnings_;
     e.taken = false;
   }
   if (step && e.taken) return "which another block has read before the reduction was done";
   e.updated = step;
+  e.blank = by.blanks;
   e.writer = by.number;
   e.pending = true;
   e.write_strand = strand_;

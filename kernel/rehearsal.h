@@ -19,6 +19,7 @@ namespace relay::kernel {
 struct ElementHistory {
   int32_t writer = -1;    // the block that wrote it last
   bool updated = false;   // as a step of a reduction
+  bool blank = false;     // it is a 0 that depends on nothing
   bool pending = false;   // and no other block has read it since
   bool taken = false;     // a block that does not go on with it has read it since the last beginning
   int64_t beginning = 0;  // the number of the last write that was no such step
@@ -34,8 +35,11 @@ struct BlockState {
   int32_t number = 0;
   const Buffer* goes_on = nullptr;  // what it reads and writes, over a reduction
   bool in_init = false;
+  bool blanks = false;  // it stores 0, whatever its iterators are
 };
 
+// Does the block do nothing but store a 0? It fills a tensor, of which others may then write any part.
+bool stores_zero(const Block& b);
 // What the block goes on with if it is a step of a reduction; null if it is none, or writes more than that.
 const Buffer* goes_on_with(const Block& b);
 

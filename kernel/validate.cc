@@ -207,7 +207,10 @@ class Validator {
     for (const auto& list : {b.reads, b.writes}) {
       for (const Region& r : list) region(r, inside);
     }
-    if (pool_) {
+    // An iterator without values: nothing is accessed.
+    const bool never =
+        std::any_of(b.iters.begin(), b.iters.end(), [](const BlockIter& i) { return i.extent.is_int(0); });
+    if (pool_ && !never) {
       const Regions needed = derive_regions(*pool_, {b.iters.begin(), b.iters.end()}, b.init, b.body);
       declared(needed.reads, b.reads, inside, "reads");
       declared(needed.writes, b.writes, inside, "writes");

@@ -55,6 +55,50 @@ TEST_F(Validate, AVariableBoundTwice) {
   twice.body = make_sequence(arena_, {kernel_.body, kernel_.body});
   expect_problem(twice, "variable `i0` is bound twice");
 }
+// What fills a tensor with zeros is a start, and no result that gets lost.
+TEST_F(Validate, OnlyZerosAreWrittenOver) {
+  const auto begun_with = [&](double value) {
+    Kernel out = kernel_;
+    const Stmt first = rewrite(arena_, refresh(pool_, kernel_.body), [&](Stmt s) -> Stmt {
+      const auto* n = s->as<Store>();
+      if (n == nullptr) return s;
+      Store copy = *n;
+      copy.value = pool_.real(value, kFloat32);
+      return arena_.make<Store>(copy);
+    });
+    out.body = make_sequence(arena_, {first, kernel_.body});
+    return out;
+  };
+  EXPECT_TRUE(validate(begun_with(0)).empty());
+  expect_problem(begun_with(1), "over what nothing has read");
+}
+// What a call of the extent 0 makes of a kernel whose regions were right for all extents.
+TEST_F(Validate, ABlockThatNeverRunsAccessesNothing) {
+  const auto sums = [&](int64_t steps) {
+    Builder k(pool_);
+    const Tensor x = k.input("x", kFloat32, {pool_.integer(steps)});
+    Kernel out =
+        k.finish("k", "",
+                 {k.update(
+                     "y", kFloat32, {pool_.integer(1)}, [&](Indices) { return k.constant(kFloat32, 0); },
+                     {pool_.integer(steps)}, [&](Indices) { return std::vector<Expr>{pool_.integer(0)}; },
+                     [&](Tensor self, Indices r) { return self(pool_.integer(0)) + x.at(r); })});
+    out.body = rewrite(arena_, out.body, [&](Stmt s) -> Stmt {
+      const auto* b = s->as<Block>();
+      if (b == nullptr || b->iters.size() != 1 || b->iters[0].kind != IterKind::kReduction) return s;
+      Block copy = *b;
+      const Expr v = b->iters[0].var;
+      copy.reads =
+          arena_.list(std::vector<Region>{{b->writes[0].buffer, b->writes[0].min, b->writes[0].extent},
+                                          {x.buffer(), arena_.list(std::vector<Expr>{steps ? v + 1 : v}),
+                                           arena_.list(std::vector<Expr>{pool_.integer(1)})}});
+      return arena_.make<Block>(copy);
+    });
+    return out;
+  };
+  EXPECT_TRUE(validate(sums(0)).empty());
+  expect_problem(sums(4), "reads `x` outside the declared regions");
+}
 TEST_F(Validate, AHintToFetchALocalBuffer) {
   const auto fetching = [&](Scope scope, int64_t at) {
     const Buffer* b = new_buffer(pool_, kernel_, "b", kFloat32, {pool_.integer(4)}, scope);

@@ -1,11 +1,11 @@
 // Reductions that threads share: each sums up every n-th term, then they join what they have, two by two.
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "kernel/schedule/gpu_rules.h"
 #include "kernel/schedule/primitive.h"
 #include "kernel/statements.h"
+#include "runtime/extremes.h"
 
 namespace relay::kernel::schedule::gpu {
 namespace {
@@ -18,11 +18,7 @@ constexpr int64_t kEnoughThreads = 1 << 14;  // elements that keep the machine b
 Expr neutral(Writer& w, const Combination& combine, DType dtype) {
   ExprPool& pool = w.pool();
   const auto extreme = [&](bool largest) -> Expr {
-    if (dtype.is_float()) {
-      const double infinity = std::numeric_limits<double>::infinity();
-      const bool finite_only = dtype.code == DTypeCode::kFloat8E4M3;
-      return finite_only ? Expr() : pool.real(largest ? infinity : -infinity, dtype);
-    }
+    if (dtype.is_float()) return pool.real(largest ? greatest_real(dtype) : least_real(dtype), dtype);
     if (!dtype.is_int() || dtype.bits < 8) return {};
     const bool is_signed = dtype.is_signed_int();
     if (!largest) return pool.integer(is_signed ? INT64_MIN >> (64 - dtype.bits) : 0, dtype);

@@ -8,19 +8,21 @@
 namespace relay::kernel::schedule {
 namespace {
 
-// A perfect nest of serial loops, each bound to one iterator of the block inside; null if it is something else.
+// A perfect nest of serial loops, each bound to one iterator of the block inside, over all of its extent; null if it is
+// something else.
 const Block* plain_nest(Stmt s) {
-  std::vector<Expr> loops;
+  std::vector<const For*> loops;
   while (const auto* f = s->as<For>()) {
     if (f->how != ForKind::kSerial) return nullptr;
-    loops.push_back(f->var);
+    loops.push_back(f);
     s = f->body;
   }
   const auto* b = s->as<Block>();
   if (b == nullptr || b->predicate || b->iters.size() != loops.size()) return nullptr;
   for (size_t i = 0; i < loops.size(); ++i) {
-    const bool bound =
-        b->iters[i].binding == loops[i] || (b->iters[i].extent.is_int(1) && b->iters[i].binding.is_int(0));
+    const BlockIter& iter = b->iters[i];
+    const bool whole = iter.binding == loops[i]->var && iter.extent == loops[i]->extent;
+    const bool bound = whole || (iter.extent.is_int(1) && iter.binding.is_int(0));
     if (!bound) return nullptr;
   }
   return b;

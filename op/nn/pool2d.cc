@@ -15,6 +15,7 @@
 #include "kernel/scalar.h"
 #include "op/domain.h"
 #include "op/nn/pooling.h"
+#include "runtime/extremes.h"
 
 namespace relay::op {
 namespace {
@@ -55,7 +56,7 @@ void evaluate_max(const MaxPoolAttrs& a, Args in, Results out) {
   for_each_window(read_pool(a), x.shape(), out[0].shape(),
                   [&](int64_t i, const std::vector<int64_t>& elements, int64_t) {
                     if (d.is_float()) {
-                      double most = -INFINITY;
+                      double most = least_real(d);
                       for (const int64_t e : elements) most = kernel::scalar::greatest(most, x.get(e));
                       out[0].set(i, most);
                     } else {

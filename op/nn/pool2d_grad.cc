@@ -51,6 +51,14 @@ void evaluate_max(const MaxPoolAttrs& a, Args in, Results out, Sums sums) {
             [&](auto zero) { spread_max<decltype(zero)>(read_pool(a), in[0], in[1], out[0]); });
 }
 
+// The data say where the adjoint goes, so that their signs count.
+void terms_of_max(const Attrs& attrs, std::span<const Tensor> in, std::span<Tensor> out) {
+  Tensor grad = in[1].copy();
+  for (int64_t i = 0; i < grad.size(); ++i) grad.set(i, std::fabs(grad.get(i)));
+  const Tensor positive[] = {in[0], grad};
+  evaluate_max(read_attrs<MaxPoolAttrs>(attrs), positive, out, Sums::kDouble);
+}
+
 std::vector<kernel::Tensor> lower_max(kernel::Builder& k, const MaxPoolAttrs& a, const Lowering& c) {
   const Pool p = read_pool(a);
   const DType d = c.dtype(), wide = widened(d);
@@ -142,7 +150,9 @@ const OpDef kMaxPool2dGrad = define<MaxPoolAttrs>({
     .doc = "The adjoint of the data of nn.max_pool2d.",
     .params = {{"data", "what was pooled"}, {"grad", "the adjoint of the result"}},
     .fusion = Fusion::kOpaque,
-    .tolerance = {.kind = Tolerance::Kind::kReduction, .length = window_length<MaxPoolAttrs>},
+    .tolerance = {.kind = Tolerance::Kind::kReduction,
+                  .length = window_length<MaxPoolAttrs>,
+                  .terms = terms_of_max},
     .refines = {1},
     .not_differentiable = "second derivatives of a maximum are not offered",
     .relate = relate<MaxPoolAttrs>,

@@ -3,28 +3,29 @@
 //   (Tensor[s, d]) -> Tensor[s without the reduced axes (or with 1 there, if keepdims), d]
 //   C1: d is in the operator's domain.   C2: every axis is in [-rank, rank).   C3: no axis is named twice.
 //
-// Over no elements a sum is 0, a product 1, a maximum the least value of the dtype (-inf), a mean NaN.
+// Over no elements a sum is 0, a product 1, a maximum the least value of the dtype (runtime/extremes.h), a mean NaN.
 #include "op/reduce/reduction.h"
 
 #include <cmath>
 
 #include "op/domain.h"
+#include "runtime/extremes.h"
 
 namespace relay::op {
 namespace {
 
 // Combines the floating-point elements of one group: in double, or in float where sums are taken so.
 struct RealRule {
-  double (*in_double)(std::span<const double> x) = nullptr;
-  float (*in_float)(std::span<const float> x) = nullptr;
+  double (*in_double)(DType d, std::span<const double> x) = nullptr;
+  float (*in_float)(DType d, std::span<const float> x) = nullptr;
 
   RealRule() = default;
   template <class F>
   RealRule(F)  // NOLINT: F takes either span
-      : in_double([](std::span<const double> x) { return F{}(x); }),
-        in_float([](std::span<const float> x) { return F{}(x); }) {}
-  double operator()(std::span<const double> x) const { return in_double(x); }
-  float operator()(std::span<const float> x) const { return in_float(x); }
+      : in_double([](DType d, std::span<const double> x) { return F{}(d, x); }),
+        in_float([](DType d, std::span<const float> x) { return F{}(d, x); }) {}
+  double operator()(DType d, std::span<const double> x) const { return in_double(d, x); }
+  float operator()(DType d, std::span<const float> x) const { return in_float(d, x); }
 };
 
 struct Reduction {
@@ -70,7 +71,7 @@ OpDef reduction(const Reduction& f) {
         std::vector<T> group(g.step.size());
         for (size_t o = 0; o < g.start.size(); ++o) {
           for (size_t r = 0; r < group.size(); ++r) group[r] = static_cast<T>(x.get(g.start[o] + g.step[r]));
-          out[0].set(static_cast<int64_t>(o), f.real(std::span<const T>(group)));
+          out[0].set(static_cast<int64_t>(o), f.real(x.dtype(), std::span<const T>(group)));
         }
       });
     } else {
@@ -165,7 +166,7 @@ const Tolerance kSumOfTerms = {.kind = Tolerance::Kind::kReduction, .length = re
 const OpDef kSum = reduction({
     .name = "sum",
     .doc = "The sum over some axes.",
-    .real = [](auto x) { return sum(x); },
+    .real = [](DType, auto x) { return sum(x); },
     .integer = wrapping_sum,
     .reducer = [](kernel::Builder& k, DType d) { return k.sum(d); },
     .sums = true,
@@ -176,7 +177,7 @@ const OpDef kSum = reduction({
 const OpDef kMean = reduction({
     .name = "mean",
     .doc = "The arithmetic mean over some axes.",
-    .real = []<class T>(std::span<const T> x) { return sum(x) / static_cast<T>(x.size()); },
+    .real = []<class T>(DType, std::span<const T> x) { return sum(x) / static_cast<T>(x.size()); },
     .reducer = [](kernel::Builder& k, DType d) { return k.sum(d); },
     .sums = true,
     .mean = true,
@@ -188,7 +189,8 @@ const OpDef kMean = reduction({
 const OpDef kProd = reduction({
     .name = "prod",
     .doc = "The product over some axes.",
-    .real = []<class T>(std::span<const T> x) { return fold(x, T(1), [](T a, T b) { return a * b; }); },
+    .real = []<class T>(DType,
+                        std::span<const T> x) { return fold(x, T(1), [](T a, T b) { return a * b; }); },
     .integer = wrapping_product,
     .reducer = [](kernel::Builder& k, DType d) { return k.product(d); },
     .sums = true,
@@ -202,8 +204,8 @@ const OpDef kMax = reduction({
     .name = "max",
     .doc = "The largest element along some axes; NaN if any element is.",
     .real =
-        []<class T>(std::span<const T> x) {
-          return fold<T>(x, -INFINITY, [](T a, T b) -> T {
+        []<class T>(DType d, std::span<const T> x) {
+          return fold<T>(x, static_cast<T>(least_real(d)), [](T a, T b) -> T {
             return std::isnan(a) || std::isnan(b) ? NAN : a < b ? b : a;
           });
         },
@@ -219,8 +221,8 @@ const OpDef kMin = reduction({
     .name = "min",
     .doc = "The smallest element along some axes; NaN if any element is.",
     .real =
-        []<class T>(std::span<const T> x) {
-          return fold<T>(x, INFINITY, [](T a, T b) -> T {
+        []<class T>(DType d, std::span<const T> x) {
+          return fold<T>(x, static_cast<T>(greatest_real(d)), [](T a, T b) -> T {
             return std::isnan(a) || std::isnan(b) ? NAN : b < a ? b : a;
           });
         },

@@ -15,7 +15,7 @@ constexpr std::string_view kPieces[] = {
     "block b",  "spatial",     "reduction", "for i in", "int4",     "float8_e4m3", "bool",      "free_var",
     "extern ",  "#[metadata]", "True",      "None",     "\xff",     "\\u0000",     "nan",       "op ",
     "ctor ",    "min(",        "n % 0",     "_",        "`*/ /*`",  "`\\n#`",      "`\\\\`",    "`\\xff\\\"`",
-    "%`1x`",    "\"??/\\r\""};
+    "%`1x`",    "\"?\?/\\r\""};
 constexpr std::string_view kNumbers[] = {"0",
                                          "1",
                                          "-1",

@@ -29,8 +29,8 @@ Program Generator::run() {
 
 // A variable may be called anything: what is no plain name is quoted in a text.
 std::string Generator::name() {
-  static const std::vector<std::string> kOdd{"x",  "let",   "a b", "0",  "n",     "`",    "x",
-                                             "\n", "int32", "if",  "1x", "*/ \\", "\"??/"};
+  static const std::vector<std::string> kOdd{"x",  "let",   "a b", "0",  "n",     "`",     "x",
+                                             "\n", "int32", "if",  "1x", "*/ \\", "\"?\?/"};
   if (in_.once_in(24)) return in_.choose(kOdd);
   return cat("v", names_++);
 }
