@@ -266,6 +266,10 @@ Tensor floats(const Shape& shape, const std::vector<double>& values) {
 TEST(Nnvm, DenseHasABiasUnlessItSaysSo) {
   const Tensor x = floats({1, 2}, {1, 2}), w = floats({2, 2}, {1, 0, 3, 4}), b = floats({2}, {10, 20});
   EXPECT_EQ(computed("dense", "'units': '2'", {x, w, b}).doubles(), (std::vector<double>{11, 31}));
+  for (const char* yes : {"True", "true", "1"}) {
+    EXPECT_EQ(computed("dense", cat("'units': '2', 'use_bias': '", yes, "'"), {x, w, b}).doubles(),
+              (std::vector<double>{11, 31}));
+  }
   EXPECT_EQ(computed("dense", "'units': '2', 'use_bias': 'False'", {x, w}).doubles(),
             (std::vector<double>{1, 11}));
 }

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/failure.h"
 #include "passes/testing.h"
 
 namespace relay::passes {
@@ -16,6 +17,13 @@ Tensor vector(DType dtype, std::vector<double> values) {
 }
 
 constexpr double kUnit = 0x1p-24;  // u of float32
+
+TEST(TensorsOf, AreAsManyAsAValueMayHaveParts) {
+  const std::vector<Value> most(kMostParts - 1, Value(vector(kFloat32, {1})));
+  EXPECT_EQ(tensors_of(Value::tuple(most)).size(), kMostParts - 1);
+  const std::vector<Value> more(kMostParts, most[0]);
+  EXPECT_THROW(tensors_of(Value::tuple(more)), Exhausted);
+}
 
 TEST(ErrorBound, IsFourTimesTheErrorOfFloat32) {
   const ErrorBound b = error_bound(vector(kFloat64, {1, 2}), kFloat32, 0x1p-20);

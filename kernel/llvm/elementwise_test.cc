@@ -172,7 +172,9 @@ TEST_F(Elementwise, IntegerDivisionBitsAndShifts) {
 
 TEST_F(Elementwise, CastsBetweenAllDTypes) {
   for (DType from : kAllDTypes) {
-    const Values a = values(from, 5);
+    Values a = values(from, 5);
+    // A tie of bfloat16 only after float32 has taken the last bit: to be rounded once.
+    if (from.is_int() && from.bits >= 32) a.set_int(0, (1 << 24) + (1 << 16) + 1);
     for (DType to : kAllDTypes) {
       add(cat(from.name(), " to ", to.name()), from, a, a, [&](Expr x, Expr) { return cast(to, x); }, to);
     }

@@ -206,6 +206,11 @@ TEST_F(Loops, TilesStayInVariables) {
   const std::string printed = text(kernel);
   EXPECT_NE(printed.find("relay_vec<float, 16> acc_112;"), std::string::npos) << printed;
   EXPECT_EQ(printed.find("acc["), std::string::npos) << printed;
+  std::string instructions;
+  ASSERT_EQ(show_instructions(kernel, options_for("native", 2), instructions), "");
+  EXPECT_NE(instructions.find("llvm.loop.unroll.disable"), std::string::npos)
+      << "the schedule has filled the registers\n"
+      << instructions;
   // The blocks' extents above are not exact, which the executor does not mind: regions are derived.
   const std::vector<Values> inputs{numbers(kFloat32, {rows, depth}), numbers(kFloat32, {depth, columns}, 5)};
   agree({{"tile", kernel, inputs}});

@@ -26,6 +26,11 @@ TEST(Toolchain, TargetsAreKnownByName) {
   EXPECT_EQ(t.vector_floats, 8);
   EXPECT_EQ(parse_target("native", t), "");
   EXPECT_GE(t.vector_floats, 4);
+  for (const std::string& same : {"cpu", "cpu:native", ""}) {
+    Target other;
+    EXPECT_EQ(parse_target(same, other), "") << same;
+    EXPECT_EQ(other.flags, t.flags) << same;
+  }
   const std::string wrong = parse_target("z80", t);
   EXPECT_NE(wrong.find("z80"), std::string::npos);
   EXPECT_NE(wrong.find("avx512"), std::string::npos) << wrong;

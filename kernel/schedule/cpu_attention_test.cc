@@ -87,6 +87,49 @@ TEST_F(RowsOfScores, NotIfOtherRowsAreRead) {
   EXPECT_EQ(show(s).find("s_rows"), std::string::npos) << show(s);
   expect_same(k, s);
 }
+TEST_F(RowsOfScores, NotIfAStageAsksForSomething) {
+  for (const bool first : {true, false}) {
+    Builder k(pool_);
+    const Expr rows = index(20), columns = index(24);
+    const Tensor q = k.input("q", kFloat32, {rows, index(4)}),
+                 key = k.input("k", kFloat32, {index(4), columns}),
+                 v = k.input("v", kFloat32, {columns, index(8)});
+    const auto asks = [&](Expr value) {
+      k.require(less(value, k.constant(kFloat32, 1e6)), "too large");
+      return value;
+    };
+    const Tensor s =
+        k.reduce("s", kFloat32, {rows, columns}, {index(4)}, k.sum(kFloat32), [&](Indices i, Indices r) {
+          const Expr left = first ? asks(q(i[0], r[0])) : q(i[0], r[0]);
+          return left * key(r[0], i[1]);
+        });
+    const Tensor e = k.compute("e", kFloat32, {rows, columns},
+                               [&](Indices i) { return (first ? s.at(i) : asks(s.at(i))) * 2; });
+    const Tensor y = k.reduce("y", kFloat32, {rows, index(8)}, {columns}, k.sum(kFloat32),
+                              [&](Indices i, Indices r) { return e(i[0], r[0]) * v(r[0], i[1]); });
+    const Kernel kernel = k.finish("asks", "", {y}), after = scheduled(kernel);
+    EXPECT_EQ(show(after).find("s_rows"), std::string::npos) << show(after);
+    EXPECT_NE(show(after).find("too large"), std::string::npos) << show(after);
+    expect_same(kernel, after);
+  }
+}
+TEST_F(RowsOfScores, NotIfThereAreMoreScoresThanAreRead) {
+  for (const int64_t more_rows : {0, 4}) {
+    Builder k(pool_);
+    const Expr rows = index(20), columns = index(24), all = index(20 + more_rows),
+               wide = index(28 - more_rows);
+    const Tensor q = k.input("q", kFloat32, {all, index(4)}), key = k.input("k", kFloat32, {index(4), wide}),
+                 v = k.input("v", kFloat32, {columns, index(8)});
+    const Tensor s = k.reduce("s", kFloat32, {all, wide}, {index(4)}, k.sum(kFloat32),
+                              [&](Indices i, Indices r) { return q(i[0], r[0]) * key(r[0], i[1]); });
+    const Tensor e = k.compute("e", kFloat32, {rows, columns}, [&](Indices i) { return s.at(i) * 2; });
+    const Tensor y = k.reduce("y", kFloat32, {rows, index(8)}, {columns}, k.sum(kFloat32),
+                              [&](Indices i, Indices r) { return e(i[0], r[0]) * v(r[0], i[1]); });
+    const Kernel kernel = k.finish("part", "", {y}), after = scheduled(kernel);
+    EXPECT_EQ(show(after).find("s_rows"), std::string::npos) << show(after);
+    expect_same(kernel, after);
+  }
+}
 TEST_F(RowsOfScores, LongRowsAreLeftAlone) {
   const Kernel k = attention({1, 1, 2, 5000, 1, 4}), s = scheduled(k);
   EXPECT_EQ(show(s).find("s_rows"), std::string::npos);

@@ -281,6 +281,24 @@ TEST_F(Cpu, AResultThatIsAlsoAnOutputIsStored) {
   check(k_.finish("k", "", {s, y}));
 }
 
+TEST_F(Cpu, RowsThatNoOperandHas) {
+  const Tensor w = k_.input("w", kFloat32, {index(3), index(40)});
+  const Tensor y = k_.reduce("y", kFloat32, {index(9), index(40)}, {index(3)}, k_.sum(kFloat32),
+                             [&](Indices i, Indices r) { return w(r[0], i[1]); });
+  check(k_.finish("k", "", {y}));
+}
+
+TEST_F(Cpu, AChoiceThatReadsItsOwnResultIsNoMaximum) {
+  const Reducer largest{k_.constant(kFloat32, 0), [&](Expr so_far, Expr next) {
+                          const Expr sum = so_far + next;
+                          return select(less(so_far, sum), sum, so_far);
+                        }};
+  const Tensor x = k_.input("x", kFloat32, {index(4), index(19)});
+  const Tensor y = k_.reduce("y", kFloat32, {index(4)}, {index(19)}, largest,
+                             [&](Indices i, Indices r) { return x(i[0], r[0]); });
+  check(k_.finish("k", "", {y}));
+}
+
 TEST_F(Cpu, SequentialStagesAndRequirementsStayAsTheyAre) {
   const Expr n = pool_.shape_variable("n");
   const Tensor x = k_.input("x", kFloat32, {n});

@@ -73,6 +73,17 @@ TEST_F(CpuWindows, PaddingIsNotCopied) {
   }
 }
 
+TEST_F(CpuWindows, TilesInsideTheImageAreOneLoop) {
+  // Five tiles of eight columns: the first and the last reach over the ends.
+  const Kernel made = scheduled(depthwise({9, 40, 3, 1, 1, 1, 1}), 8);
+  std::vector<int64_t> tiles;
+  visit(made.body, [&](Stmt s) {
+    const auto* loop = s->as<For>();
+    if (loop && loop->var->name.text().starts_with("tile")) tiles.push_back(loop->extent->int_value);
+  });
+  EXPECT_EQ(tiles, (std::vector<int64_t>{3})) << show(made);
+}
+
 TEST_F(CpuWindows, Pooling) {
   for (const Shape& s : std::vector<Shape>{{9, 21, 3, 2, 1, 1, 1}, {5, 5, 2, 2, 1, 1, 0}}) {
     const Kernel k = largest(s), made = scheduled(k, 8);

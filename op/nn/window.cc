@@ -13,6 +13,10 @@ constexpr int64_t kMost = int64_t{1} << 31;  // keeps what is computed from it f
 
 [[noreturn]] void blame(std::string reason) { throw RelationError{kAttributes, std::move(reason)}; }
 
+void require_at_most(std::string_view what, int64_t value, int arg = kAttributes) {
+  if (value > kMost) throw RelationError{arg, cat(what, " must be at most ", kMost, ", not ", value)};
+}
+
 }  // namespace
 
 std::array<int64_t, 2> read_sizes(std::string_view attribute, std::span<const int64_t> values) {
@@ -20,7 +24,8 @@ std::array<int64_t, 2> read_sizes(std::string_view attribute, std::span<const in
     blame(cat(attribute, " must be 1 or 2 numbers, not ", values.size()));
   }
   for (const int64_t v : values) {
-    if (v < 1 || v > kMost) blame(cat(attribute, " must be positive, not ", v));
+    if (v < 1) blame(cat(attribute, " must be positive, not ", v));
+    require_at_most(attribute, v);
   }
   return {values.front(), values.back()};
 }
@@ -69,7 +74,8 @@ Window read_window(std::span<const int64_t> strides, std::span<const int64_t> di
   out.stride = read_sizes("strides", strides);
   out.dilation = read_sizes("dilation", dilation);
   for (const int64_t p : padding) {
-    if (p < 0 || p > kMost) blame(cat("padding must not be negative, as ", p, " is"));
+    if (p < 0) blame(cat("padding must not be negative, as ", p, " is"));
+    require_at_most("padding", p);
   }
   switch (padding.size()) {
     case 1: out.before = out.after = {padding[0], padding[0]}; break;
@@ -89,9 +95,9 @@ std::array<Dim, 2> read_extents(std::string_view attribute, std::span<const Dim>
 }
 
 void require_extent(std::string_view what, Dim extent, int arg) {
-  if (extent.is_const() && (extent.value() < 1 || extent.value() > kMost)) {
-    throw RelationError{arg, cat(what, " must be positive, not ", relay::show(extent))};
-  }
+  if (!extent.is_const()) return;
+  if (extent.value() < 1) throw RelationError{arg, cat(what, " must be positive, not ", relay::show(extent))};
+  require_at_most(what, extent.value(), arg);
 }
 
 std::array<int64_t, 4> strides_of(const Shape& shape, const Layout& layout) {

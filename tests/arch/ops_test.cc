@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <set>
 
+#include "base/file.h"
 #include "op/document.h"
 #include "op/registry.h"
 #include "tools/test_files/test_file.h"
@@ -66,6 +67,9 @@ TEST(Ops, AreInTheGeneratedPage) {
   const std::string page = op::markdown();
   for (const op::OpDef* op : op::all_ops())
     EXPECT_NE(page.find("\n### `" + std::string(op->name) + "`\n"), std::string::npos) << op->name;
+  std::string kept;
+  ASSERT_EQ(read_file("docs/operators.md", uint64_t{1} << 24, kept), "");
+  EXPECT_EQ(page, kept) << "./relay ops --markdown > docs/operators.md";
 }
 
 }  // namespace

@@ -151,7 +151,7 @@ TEST_F(Package, NamesAndVersionsThatNoneCanHaveAreRefused) {
     all.insert(all.end(), more.begin(), more.end());
     return all;
   };
-  for (const std::string name : {"my-net", "2x", "a b", "gr\xc3\xb6\xc3\x9f", "net.so"}) {
+  for (const std::string name : {"my-net", "2x", "a b", "gr\xc3\xb6\xc3\x9f", "net.so", "net{0}", "a@b"}) {
     refused(with({"-o", name}), kUsage, {name, "--package-name"});
     refused(with({"-o", "net", "--package-name", name}), kUsage, {name, "--package-name"});
   }

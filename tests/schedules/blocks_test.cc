@@ -133,6 +133,14 @@ TEST_F(Blocks, Rfactor) {
   done(make().row_maximum(), {"split top.1 5", "reorder top 2 0 1", "rfactor top.0", "parallel top_rf.0"});
   done(make().product(4, 5, 6), {"rfactor y.2", "decompose_reduction y.0"});
 }
+TEST_F(Blocks, RfactorOfWhatIsCombinedTheOtherWayRound) {
+  Builder k(pool());
+  const Tensor x = k.input("x", kFloat32, {k.index(3), k.index(8)});
+  const Reducer product{k.constant(kFloat32, 1), [](Expr so_far, Expr next) { return next * so_far; }};
+  const Tensor y = k.reduce("y", kFloat32, {k.index(3)}, {k.index(8)}, product,
+                            [&](Indices i, Indices r) { return x(i[0], r[0]); });
+  done(k.finish("k", "", {y}), {"rfactor y.1", "decompose_reduction y.0"});
+}
 TEST_F(Blocks, RfactorRefuses) {
   refused(make().layer(), {"rfactor dense.0"}, "loop `i0` is not of the reduction alone");
   refused(make().layer(), {"rfactor relu.0"},

@@ -14,6 +14,9 @@ TEST_F(Buffers, SetScope) {
   expect_text(done(make().layer(), {"cache_write dense.0", "set_scope dense_local global"}),
               "temporary dense_local: float32[5]");
   done(make().layer(), {"cache_write dense.0", "set_scope dense_local shared"});
+  // What an iteration fills under a predicate may be of an earlier one: around the loop.
+  expect_text(done(make().chain(), {"compute_at a b.0", "split a.1 3", "set_scope a shared"}),
+              "  shared a: float32[6, 8]\n  for i0 in 6:");
 }
 TEST_F(Buffers, SetScopeRefuses) {
   refused(make().chain(), {"set_scope d local"}, "there is no buffer `d`");

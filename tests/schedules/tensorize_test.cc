@@ -153,6 +153,25 @@ TEST_F(Tensorize, Refuses) {
   refused(make().packed_product(kInt8, kInt8, kInt32, 4), lanes("dot_16x4_u8s8"),
           "block `y` is not `dot_16x4_u8s8`: it does not compute what `vpdpbusd` does");
 }
+TEST_F(Tensorize, WhatIsReadIsNotWritten) {
+  // The product of y itself: each element would be read after others are written.
+  Kernel k = make().product(8, 8, 8);
+  for (const std::string& step : tiles_) {
+    Schedule s(k);
+    ASSERT_EQ(s.apply(step), "");
+    k = s.kernel();
+  }
+  k.body = rewrite(pool().arena(), k.body, [&](Stmt n) -> Stmt {
+    const auto* store = n->as<Store>();
+    if (store == nullptr) return n;
+    const Expr value = rewrite_loads(store->value, [&](const ExprNode* load) {
+      const Buffer* from = load->buffer == k.inputs[0] ? k.outputs[0] : load->buffer;
+      return pool().load(from, {load->args.begin(), load->args.end()});
+    });
+    return make_store(pool().arena(), store->buffer, {store->indices.begin(), store->indices.end()}, value);
+  });
+  refused(k, {"tensorize y.3 tile_4x4x4"}, "block `y` is not `tile_4x4x4`: `y` is read and written");
+}
 TEST_F(Tensorize, OperandsOfInstructionsAreContiguous) {
   // b has its groups outside of its columns.
   Builder k(pool());

@@ -160,9 +160,10 @@ def measure(runner, jobs):
     for program in query("tests(//...) except attr(tags, 'slow|external|manual', tests(//...))"):
         of = digest(TREE / "bazel-bin" / program)
         if kept.get(program, {}).get("digest") != of:
-            kept[program] = {"digest": of, "names": [t.name for t in runner.tests_of(program)], "records": {}}
+            kept[program] = {"digest": of, "records": {}}
         now[program] = kept[program]
-        tests += [study.Test(program, name) for name in kept[program]["names"]]
+        # The same program has other tests where it makes them of files.
+        tests += runner.tests_of(program)
     done = {str(t): now[t.program]["records"][t.name] for t in tests if t.name in now[t.program]["records"]}
     began = time.monotonic()
     for n in study.baselines(runner, tests, jobs, done):

@@ -99,6 +99,16 @@ class StudyTest(unittest.TestCase):
         tests = [(1, study.Test("a/x", "A.1")), (2, study.Test("a/x", "A.2")), (3, study.Test("b/y", ""))]
         self.assertEqual([str(t) for _, t in study.spread(tests)], ["//a:x A.1", "//b:y", "//a:x A.2"])
 
+    def test_nothing_that_a_test_has_started_lives_on(self):
+        with tempfile.TemporaryDirectory(prefix="relay-mutant-") as folder:
+            child = subprocess.Popen(["sleep", "600"], env={**os.environ, "TEST_TMPDIR": folder}, start_new_session=True)
+            other = subprocess.Popen(["sleep", "600"])
+            study.end_all(folder)
+            self.assertEqual(child.wait(60), -9)
+            self.assertIsNone(other.poll())
+            other.kill()
+            other.wait()
+
     def test_batches_take_so_long(self):
         tests = [(4.0, n) for n in range(5)]
         self.assertEqual([[n for _, n in batch] for batch in study.cut(tests, 10)], [[0, 1], [2, 3], [4]])

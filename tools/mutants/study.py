@@ -19,7 +19,6 @@ import tempfile
 import threading
 import time
 
-MOST_MEMORY = 8 << 30
 # Of tests that come to a place, single ones run first; then those of a program together, until one fails.
 SINGLY = 12
 
@@ -55,17 +54,13 @@ class Runner:
             begin = time.monotonic()
             process = subprocess.Popen([str(binary), *arguments], cwd=folder if folder.is_dir() else scratch, env=environment,
                                        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                                       start_new_session=True, preexec_fn=limit_memory)
+                                       start_new_session=True, preexec_fn=prepare)
             try:
                 output, _ = process.communicate(timeout=limit)
                 status = process.returncode
             except subprocess.TimeoutExpired:
                 status, output = "hangs", b""
-            # What it has started may live on.
-            try:
-                os.killpg(process.pid, signal.SIGKILL)
-            except ProcessLookupError:
-                pass
+            end_all(scratch)
             process.wait()
             return status, time.monotonic() - begin, output.decode(errors="replace")
 
@@ -106,8 +101,21 @@ class Runner:
         return which, how
 
 
-def limit_memory():
+def end_all(folder):
+    """Ends what a test has started and left behind, in whatever group of processes: it has the test's folder in its variables."""
+    for entry in pathlib.Path("/proc").iterdir():
+        try:
+            if entry.name.isdigit() and folder.encode() in (entry / "environ").read_bytes():
+                os.kill(int(entry.name), signal.SIGKILL)
+        except (FileNotFoundError, PermissionError, ProcessLookupError):
+            pass  # it has ended, or is somebody else's
+
+
+def prepare():
+    """No dumps; and signals as a terminal leaves them, whatever started the study."""
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    for interruption in (signal.SIGINT, signal.SIGHUP, signal.SIGTERM):
+        signal.signal(interruption, signal.SIG_DFL)
 
 
 def study_one(runner, number, reaching, budget):
