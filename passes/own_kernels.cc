@@ -95,6 +95,7 @@ OwnKernels::Facts OwnKernels::look_at(const kernel::Kernel& k) {
   Facts out{.may_fail = false};
   if (!k.batched.empty()) return out;  // its author says how many calls of it are done at once
   const std::vector<Stage> stages = kernel::schedule::stages_of(plain->kernel);
+  if (stages.empty()) return {};
   Fusion all = Fusion::kElementwise;
   size_t reductions = 0;
   for (const Stage& s : stages) {

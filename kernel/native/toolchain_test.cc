@@ -26,7 +26,7 @@ TEST(Toolchain, TargetsAreKnownByName) {
   EXPECT_EQ(t.vector_floats, 8);
   EXPECT_EQ(parse_target("native", t), "");
   EXPECT_GE(t.vector_floats, 4);
-  for (const std::string& same : {"cpu", "cpu:native", ""}) {
+  for (const char* same : {"cpu", "cpu:native", ""}) {
     Target other;
     EXPECT_EQ(parse_target(same, other), "") << same;
     EXPECT_EQ(other.flags, t.flags) << same;

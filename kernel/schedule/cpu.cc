@@ -75,6 +75,7 @@ Kernel schedule_for_cpu(const Kernel& k, const CpuOptions& options) {
     return is_padding(producer) && is_window(options, reduction);
   };
   Kernel inlined = inline_producers(k, may_pad);
+  if (pool_of(inlined) == nullptr) return inlined;  // what was inlined was read for no element
   Writer w(inlined);
   const std::vector<Stage> stages = stages_of(inlined);
   Stmt body = nullptr;

@@ -112,6 +112,7 @@ Kernel schedule_for_gpu(const Kernel& k, const GpuOptions& options) {
   const bool joins = options.opt_level > 0;
   // Tiles of operands are computed element by element, conditions included.
   Kernel inlined = joins ? inline_producers(k, [](const Stage&, const Stage&) { return true; }) : k;
+  if (pool_of(inlined) == nullptr) return inlined;  // what was inlined was read for no element
   Writer w(inlined);
   const std::vector<Stage> stages = stages_of(inlined);
   std::vector<Stmt> body;

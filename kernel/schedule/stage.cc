@@ -170,7 +170,8 @@ Expr Combination::of(ExprPool& pool, Expr so_far, Expr next) const {
 }
 
 std::vector<Stage> stages_of(const Kernel& k) {
-  ExprPool& pool = *pool_of(k);
+  ExprPool* pool = pool_of(k);
+  if (pool == nullptr) return {};  // no loop, no store: it does nothing
   std::vector<Stmt> items;
   if (const auto* seq = k.body->as<Seq>()) {
     items.assign(seq->body.begin(), seq->body.end());
@@ -184,10 +185,10 @@ std::vector<Stage> stages_of(const Kernel& k) {
     const Block* next = i + 1 < items.size() ? plain_nest(items[i + 1]) : nullptr;
     if (block && next && !block->writes.empty() && !next->writes.empty() &&
         block->writes[0].buffer == next->writes[0].buffer) {
-      out.push_back(stage_of(pool, make_sequence(pool.arena(), {items[i], items[i + 1]}), block, next));
+      out.push_back(stage_of(*pool, make_sequence(pool->arena(), {items[i], items[i + 1]}), block, next));
       ++i;
     } else {
-      out.push_back(stage_of(pool, items[i], nullptr, block));
+      out.push_back(stage_of(*pool, items[i], nullptr, block));
     }
   }
   return out;
