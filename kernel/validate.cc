@@ -94,6 +94,10 @@ class Validator {
       return report(cat("`", b.name.text(), "` has another number of strides than dims"));
     for (size_t d = b.shape.size(); d-- > 0;) {
       const bool last = d + 1 == b.shape.size();
+      int64_t elements;
+      if (b.strides[d]->kind == ExprKind::kInt && b.shape[d]->kind == ExprKind::kInt &&
+          __builtin_mul_overflow(b.strides[d]->int_value, b.shape[d]->int_value, &elements))
+        return report(cat("`", b.name.text(), "` has more elements than 63 bits count"));
       const Expr least = last ? b.strides[d]->pool->integer(1) : b.strides[d + 1] * b.shape[d + 1];
       if (!Bounds().proves_less_equal(least, b.strides[d]))
         report(cat("the stride ", show(b.strides[d]), " of dim ", d, " of `", b.name.text(),
