@@ -119,7 +119,7 @@ def labels_in(text):
     """label -> the first line that has it, behind code."""
     found = {}
     for number, line in enumerate(text.split("\n"), 1):
-        match = None if line.startswith("//") else LABELS.match(line)
+        match = None if line.startswith("//") else LABELS.search(line)
         for label in match[1].split(", ") if match else ():
             found.setdefault(label, number)
     return found
@@ -162,9 +162,12 @@ def rules_of(path, text, headers):
             read_comment(own[0], names, name, rule, ("signature",))
         if relate:
             require_texts(path, name, labels_in(body_of(text, relate)), rule.constraints)
-    if operators:
-        all_labels = {label for rule in rules.values() for label in rule.constraints}
-        require_texts(path, "any operator here", labels_in(text), all_labels)
+    # What operators share is labelled in files without operators, too.
+    shared = Rule()
+    for comment in family:
+        read_comment(comment, [], "", shared, ("constraint",))
+    known = {label for rule in [shared, *rules.values()] for label in rule.constraints}
+    require_texts(path, "any operator here", labels_in(text), known)
     return rules
 
 

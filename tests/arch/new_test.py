@@ -66,6 +66,10 @@ class NewTest(unittest.TestCase):
         self.assertEqual(self.new("op", "nn.some_name"), files)
         self.compiles("op/nn/some_name.cc", "OpDef")
         self.formatted("op/nn/some_name.cc")
+        rules = self.python("bazel/op_rules.py", self.folder / files[0])
+        self.assertIn('R"~(nn.some_name(x)[i] = x[i])~", R"~((Tensor[s, d]) -> Tensor[s, d])~", R"~(C1: d is floating.)~"', rules)
+        example = self.python("bazel/op_examples.py", self.folder / files[1])
+        self.assertIn("{ nn.some_name(%x) }\n@main([1, -2, 0.5]) == [1, -2, 0.5]\n", example)
         golden = (self.folder / files[2]).read_text().splitlines()
         # What is underlined is the call, then its argument; the second place has the argument's column.
         *_, call, call_marks, place, argument, argument_marks, _ = golden
