@@ -1,7 +1,7 @@
 // Diagnostics: everything that is wrong with the user's program, collected and rendered with carets.
 //
 // Style of a message: lower-case start, no final period, says what was found and what was needed, code in
-// backticks. Each kind of error has a stable slug, which tests and docs refer to.
+// backticks. Each kind of error has a stable slug, which tests and docs refer to (base/slugs.txt).
 #pragma once
 
 #include <deque>
