@@ -286,7 +286,7 @@ Type relate_scatter_elements(Relation& r, const ScatterElementsAttrs& a) {
       r.fail(2,
              cat("dimension ", d, ": ", relay::show(extent), " is more than the ", relay::show(x.dims[d]),
                  " of data"),
-             0);  // C4
+             0, "bad-argument");  // C4
     }
   }
   return &x;
