@@ -21,23 +21,13 @@ void for_each_line(std::string_view text, const F& f) {
   }
 }
 
-// Prose in Markdown: a product is no emphasis.
-std::string prose(std::string_view text) {
-  std::string out;
-  for (const char c : text) {
-    if (c == '*' || c == '<') out += '\\';
-    out += c;
-  }
-  return out;
-}
-
 // Formula, signature, notes and constraints.
 std::string describe(const OpRule& rule) {
   std::string out = cat("```\n", rule.formula, "\n");
   if (!rule.signature.empty()) out += cat(rule.signature, "\n");
   out += "```\n\n";
-  for_each_line(rule.notes, [&](std::string_view note) { out += cat(prose(note), "\n\n"); });
-  for_each_line(rule.constraints, [&](std::string_view c) { out += cat("* ", prose(c), "\n"); });
+  for_each_line(rule.notes, [&](std::string_view note) { out += cat(note, "\n\n"); });
+  for_each_line(rule.constraints, [&](std::string_view c) { out += cat("* ", c, "\n"); });
   if (!rule.constraints.empty()) out += "\n";
   return out;
 }
