@@ -83,16 +83,19 @@ void list(const Session& s) {
   if (s.json) s.print_json(all);
 }
 
-// The registered name with the longest beginning and end in common with the word.
+// The registered name with the longest beginning and end in common with the word. Empty if these are less than
+// half of the word.
 std::string_view nearest(std::string_view word) {
   const auto common = [&](std::string_view name) {
     const auto front = std::mismatch(word.begin(), word.end(), name.begin(), name.end());
     const auto back = std::mismatch(word.rbegin(), word.rend(), name.rbegin(), name.rend());
-    return (front.first - word.begin()) + (back.first - word.rbegin());
+    return static_cast<size_t>((front.first - word.begin()) + (back.first - word.rbegin()));
   };
-  const auto names = Slug::all_names();
-  return *std::max_element(names.begin(), names.end(),
-                           [&](std::string_view a, std::string_view b) { return common(a) < common(b); });
+  std::string_view best;
+  for (std::string_view name : Slug::all_names()) {
+    if (common(name) > std::max(common(best), (word.size() + 1) / 2)) best = name;
+  }
+  return best;
 }
 
 bool explain(Session& s, std::string_view word) {
@@ -102,8 +105,10 @@ bool explain(Session& s, std::string_view word) {
     explain(s, *slug);
     return true;
   }
-  return s.fail(kUsage, cat("there is no slug `", word, "`; did you mean `", nearest(word),
-                            "`? `relay explain` lists those that there are"));
+  const std::string_view near = nearest(word);
+  const std::string question = near.empty() ? ";" : cat("; did you mean `", near, "`?");
+  return s.fail(
+      kUsage, cat("there is no slug `", word, "`", question, " `relay explain` lists those that there are"));
 }
 
 }  // namespace
