@@ -12,7 +12,8 @@ The comments are the one source of these texts. Of the comments that begin in th
   notes        the other paragraphs of the comment that has the formula, but the first one of a file,
                which says what the file is
 Signature and constraints stand in the comment that has the formula; or above the operator's `relate`; or in
-the first comment of the file; or in that of a header of the family that the file includes.
+the first comment of the file; or in that of a header of the family that the file includes. There `<domain>`
+stands for what the operator's definition says: `.domain = Domain::kFloat` is "floating-point".
 
 The build ends with a message if an operator has no formula, or if a label `// C1` in code has no text.
 """
@@ -23,6 +24,9 @@ import sys
 DEFINITION = re.compile(r"^(?:extern )?const OpDef (k\w+)", re.M)
 NAME = re.compile(r'\.name = "([^"]+)"|"([a-z][\w.]*)"')
 RELATE = re.compile(r"\.relate = (\w+)")
+DOMAIN = re.compile(r"\bdomain = Domain::k(\w+)")
+DOMAINS = {"Any": "any dtype", "Number": "numeric", "Float": "floating-point", "Integer": "an integer",
+           "IntegerOrBool": "an integer or a boolean", "Bool": "a boolean"}
 CONSTRAINT = re.compile(r"(?:^|(?<=\s{3}))(?=C\d+: )")
 LABELS = re.compile(r"\S.*// ((?:C\d+(?:, )?)+)\s*$")
 INCLUDE = re.compile(r'^#include "(op/\w+/\w+\.h)"', re.M)
@@ -140,12 +144,15 @@ def rules_of(path, text, headers):
         if not match:
             sys.exit("%s: %s has no name that bazel/op_rules.py finds" % (path, start[1]))
         relate = RELATE.search(definition)
-        operators.append((match[1] or match[2], relate[1] if relate else ""))
-    names = [name for name, _ in operators]
+        operators.append((match[1] or match[2], relate[1] if relate else "", DOMAIN.search(definition)))
+    names = [name for name, *_ in operators]
     comments = comments_of(text)
-    family = [c for h in INCLUDE.findall(text) if h in headers for c in comments_of(headers[h])[:1]]
+    included = [headers[h] for h in INCLUDE.findall(text) if h in headers]
+    family = [c for header in included for c in comments_of(header)[:1]]
+    # What the family's struct says for operators that say nothing.
+    default = DOMAIN.search("\n".join([text[:starts[0].start()] if starts else "", *included]))
     rules = {}
-    for name, relate in operators:
+    for name, relate, domain in operators:
         own = [c for c in comments if has_formula(c, names, name)]
         if not own:
             sys.exit("%s: no comment has the formula of `%s`: a line that begins `// %s(`" % (path, name, name))
@@ -160,6 +167,9 @@ def rules_of(path, text, headers):
                 break
         else:
             read_comment(own[0], names, name, rule, ("signature",))
+        for label, meaning in rule.constraints.items():
+            if "<domain>" in meaning:
+                rule.constraints[label] = meaning.replace("<domain>", DOMAINS[(domain or default)[1]])
         if relate:
             require_texts(path, name, labels_in(body_of(text, relate)), rule.constraints)
     # What operators share is labelled in files without operators, too.

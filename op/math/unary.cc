@@ -1,7 +1,7 @@
 // Functions of one number, element by element.
 //
-//   (Tensor[s, d]) -> Tensor[s, d], or Tensor[s, bool] for the questions
-//   C1: d is a dtype that the operator takes.
+//   (Tensor[s, d]) -> Tensor[s, d], or Tensor[s, bool] of isnan, isfinite and isinf
+//   C1: d is <domain>.
 //
 // Floating-point functions are IEEE: outside of its domain a function gives NaN. Integers wrap.
 #include <cmath>

@@ -1,7 +1,7 @@
 // Reductions: y[o] = the combination of all x[i] whose indices agree with o outside of the reduced axes.
 //
 //   (Tensor[s, d]) -> Tensor[s without the reduced axes (or with 1 there, if keepdims), d]
-//   C1: d is a dtype that the operator takes.   C2: every axis is in [-rank, rank).   C3: no axis is named twice.
+//   C1: d is <domain>.   C2: every axis is in [-rank, rank).   C3: no axis is named twice.
 //
 // Over no elements a sum is 0, a product 1, a maximum the least value of the dtype (runtime/extremes.h), a mean NaN.
 #include "op/reduce/reduction.h"

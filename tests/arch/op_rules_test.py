@@ -72,6 +72,12 @@ class OpRulesTest(unittest.TestCase):
                       'R"~(C1: d is numeric.)~", R"~(Not a number stays not a number.)~"}', text)
         self.assertNotIn("Two activations", text)
 
+    def test_a_domain_is_what_the_definition_says_or_its_family(self):
+        family = FAMILY.replace("d is numeric", "d is <domain>") + "struct Family {\n  Domain domain = Domain::kFloat;\n};\n"
+        self.assertIn("C1: d is floating-point.", self.rules(SOURCE, family))
+        whole = SOURCE.replace('.name = "nn.second",', '.name = "nn.second",\n    .domain = Domain::kInteger,')
+        self.assertIn("C1: d is an integer.", self.rules(whole, family))
+
     def test_what_is_missing_is_named(self):
         for old, new, said in (
                 ("//   nn.second(x) =\n", "", "op/nn/some.cc: no comment has the formula of `nn.second`: a line that begins `// nn.second(`"),
