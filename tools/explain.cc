@@ -38,7 +38,7 @@ Example example_of(Slug slug) {
   const size_t begin = page.find(head);
   if (begin == std::string_view::npos) return {};
   std::string_view section = page.substr(begin + head.size());
-  section = section.substr(0, section.find("\n## ") + 1);
+  section = section.substr(0, section.find("\n## "));
   Example out;
   out.text = take_fenced(section);
   out.message = take_fenced(section);
