@@ -689,7 +689,7 @@ TEST(Artifact, ALibraryThatCannotBeWrittenLeavesNothingBehind) {
                      blocked, diagnostics)
                    .ok());
   ASSERT_EQ(diagnostics.all().size(), 1);
-  EXPECT_EQ(diagnostics.all()[0].slug(), "file-unwritable");
+  EXPECT_EQ(diagnostics.all()[0].slug().name(), "file-unwritable");
   EXPECT_NE(diagnostics.all()[0].message().find(blocked), std::string::npos)
       << diagnostics.all()[0].message();
   std::vector<std::string> left;

@@ -179,7 +179,7 @@ class LimitCheck {
     return true;
   }
 
-  bool refuse(Span span, std::string_view slug, std::string why, std::string_view remedy) {
+  bool refuse(Span span, Slug slug, std::string why, std::string_view remedy) {
     diagnostics_.error(span, slug, cat("no code ahead of time: ", why))
         .note(std::string(remedy))
         .note("the engines `interp` and `jit` run any program");

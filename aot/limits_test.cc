@@ -92,7 +92,7 @@ std::string slug_of(const std::string& text, std::string* message = nullptr,
   const Result<Program> made = make_program(*lowered, "main", diagnostics);
   if (message) *message = diagnostics.render(parsing.into.context().sources());
   if (made) return {};
-  return diagnostics.all().front().slug();
+  return std::string(diagnostics.all().front().slug().name());
 }
 
 struct Limit {

@@ -43,7 +43,7 @@ class WritePackage : public testing::Test {
     Diagnostics diagnostics;
     const bool done = write_package(p, sources_, "library", diagnostics).ok();
     EXPECT_EQ(done, diagnostics.all().empty());
-    for (const Diagnostic& d : diagnostics.all()) EXPECT_EQ(d.slug(), "file-unwritable");
+    for (const Diagnostic& d : diagnostics.all()) EXPECT_EQ(d.slug().name(), "file-unwritable");
     return done;
   }
   std::string read(const std::string& name) const {

@@ -55,7 +55,7 @@ Diagnostic& Diagnostic::note(std::string text) {
 }
 
 // Of a full list an error drives out the last warning, so that min(errors_, kMaxKept) errors are kept.
-Diagnostic& Diagnostics::error(Span span, std::string_view slug, std::string message) {
+Diagnostic& Diagnostics::error(Span span, Slug slug, std::string message) {
   if (all_.size() >= kMaxKept) {
     auto out = std::prev(all_.end());
     if (errors_ < kMaxKept) {
@@ -63,13 +63,13 @@ Diagnostic& Diagnostics::error(Span span, std::string_view slug, std::string mes
     }
     all_.erase(out);
   }
-  Diagnostic& made = all_.emplace_back(Severity::kError, span, std::string(slug), std::move(message));
+  Diagnostic& made = all_.emplace_back(Severity::kError, span, slug, std::move(message));
   ++errors_;
   return made;
 }
 
-Diagnostic& Diagnostics::warning(Span span, std::string_view slug, std::string message) {
-  Diagnostic made(Severity::kWarning, span, std::string(slug), std::move(message));
+Diagnostic& Diagnostics::warning(Span span, Slug slug, std::string message) {
+  Diagnostic made(Severity::kWarning, span, slug, std::move(message));
   if (all_.size() < kMaxKept) return all_.emplace_back(std::move(made));
   // Its label and notes are still written, and nobody reads them.
   thread_local Diagnostic dropped = made;
@@ -83,8 +83,8 @@ void Diagnostics::clear() {
 
 std::string render(const Diagnostic& d, const SourceMap& sources) {
   std::string out;
-  render_place(out, d.span_, d.severity_ == Severity::kError ? "error" : "warning", d.message_, d.slug_,
-               sources);
+  render_place(out, d.span_, d.severity_ == Severity::kError ? "error" : "warning", d.message_,
+               d.slug_.name(), sources);
   for (const auto& [span, text] : d.labels_) {
     if (span.known()) {
       render_place(out, span, "here", text, "", sources);

@@ -1,7 +1,7 @@
 // Diagnostics: everything that is wrong with the user's program, collected and rendered with carets.
 //
 // Style of a message: lower-case start, no final period, says what was found and what was needed, code in
-// backticks. Each kind of error has a stable slug, which tests and docs refer to.
+// backticks. Each kind of error has a stable slug, which tests and docs refer to (base/slugs.txt).
 #pragma once
 
 #include <deque>
@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/slug.h"
 #include "base/source.h"
 
 namespace relay {
@@ -17,8 +18,8 @@ enum class Severity { kError, kWarning };
 
 class Diagnostic {
  public:
-  Diagnostic(Severity severity, Span span, std::string slug, std::string message)
-      : severity_(severity), span_(span), slug_(std::move(slug)), message_(std::move(message)) {}
+  Diagnostic(Severity severity, Span span, Slug slug, std::string message)
+      : severity_(severity), span_(span), slug_(slug), message_(std::move(message)) {}
 
   // Points at a further place that is involved.
   Diagnostic& label(Span span, std::string text);
@@ -27,7 +28,7 @@ class Diagnostic {
 
   Severity severity() const { return severity_; }
   Span span() const { return span_; }
-  const std::string& slug() const { return slug_; }
+  Slug slug() const { return slug_; }
   const std::string& message() const { return message_; }
 
  private:
@@ -35,7 +36,8 @@ class Diagnostic {
 
   Severity severity_;
   Span span_;
-  std::string slug_, message_;
+  Slug slug_;
+  std::string message_;
   std::vector<std::pair<Span, std::string>> labels_;
   std::vector<std::string> notes_;
 };
@@ -43,8 +45,8 @@ class Diagnostic {
 // A sink. Functions that report to it return Result<T>, so that a message can neither be lost nor doubled.
 class Diagnostics {
  public:
-  Diagnostic& error(Span span, std::string_view slug, std::string message);
-  Diagnostic& warning(Span span, std::string_view slug, std::string message);
+  Diagnostic& error(Span span, Slug slug, std::string message);
+  Diagnostic& warning(Span span, Slug slug, std::string message);
 
   bool has_errors() const { return errors_ > 0; }
   size_t errors() const { return errors_; }

@@ -74,7 +74,7 @@ class Importer {
  private:
   const GraphNode& node(size_t i) const { return graph_.nodes[i]; }
 
-  Diagnostic& error(size_t at, std::string_view slug, std::string why) {
+  Diagnostic& error(size_t at, Slug slug, std::string why) {
     return diagnostics_.error(spans_[at], slug, cat("node ", at, " (`", shown(node(at).name), "`): ", why));
   }
 

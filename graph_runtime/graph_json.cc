@@ -22,7 +22,7 @@ constexpr size_t kDeepest = 16;  // of brackets; the format needs five
 
 struct Wrong {
   std::string why;
-  std::string_view slug = "graph-invalid";
+  Slug slug = "graph-invalid";
 };
 
 // What a document tree would hide or not survive: keys that stand twice, and deep nesting.

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/slug.h"
 #include "graph_runtime/graph_json.h"
 #include "ir/builder.h"
 
@@ -13,7 +14,7 @@ namespace relay::graph_runtime {
 
 // Why a node cannot be what the graph wants. Caught by the importer, which knows where the node stands.
 struct GraphRefusal {
-  std::string_view slug;
+  Slug slug;
   std::string reason;
 };
 

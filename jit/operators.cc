@@ -74,7 +74,7 @@ Prepared prepare(const Module& checked, const Options& options) {
   run.target = schedule_options(options);
   const auto after = [&](const std::string& pipeline, Diagnostics& refused) {
     Result<Module> done = passes::run_pipeline(checked, pipeline, run, refused);
-    for (const Diagnostic& d : refused.all()) CHECK(!d.slug().starts_with("pass-"), d.message());
+    for (const Diagnostic& d : refused.all()) CHECK(!d.slug().name().starts_with("pass-"), d.message());
     return done;
   };
   Prepared out;

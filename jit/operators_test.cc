@@ -151,7 +151,7 @@ TEST_F(Jit, OtherCodeGeneratorsFit) {
   Diagnostics diagnostics;
   EXPECT_FALSE(CompiledOperators::create(prepared_, o, diagnostics).ok());
   ASSERT_EQ(diagnostics.all().size(), 1u);
-  EXPECT_EQ(diagnostics.all()[0].slug(), "cannot-compile");
+  EXPECT_EQ(diagnostics.all()[0].slug().name(), "cannot-compile");
   EXPECT_EQ(diagnostics.all()[0].message(), "no machine here");
 }
 

@@ -125,7 +125,7 @@ Type relate(Relation& r, const OpDef& op, const Attrs& attrs) {
       if (t.dims[i].is_const() && t.dims[i].value() < 0) {
         throw RelationError{kAttributes,
                             cat("the result would have the type `", relay::show(result, 80), "`"), kNoOther,
-                            "negative-result-dim"};
+                            Slug("negative-result-dim")};
       }
     }
   });
@@ -138,7 +138,7 @@ void require_countable(Type result) {
     throw RelationError{
         kAttributes,
         cat("the result would be a `", relay::show(&t, 80), "`, which has more bytes than 63 bits count"),
-        kNoOther, "tensor-too-large"};
+        kNoOther, Slug("tensor-too-large")};
   });
 }
 

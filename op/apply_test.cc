@@ -101,9 +101,14 @@ TEST(Apply, FlattensNestedTuplesOfAnyDepth) {
 }
 
 TEST(Document, HasEveryOperator) {
-  const std::string text = markdown();
+  const std::string text =
+      markdown([](std::string_view op) { return op == "nn.relu" ? "the example of relu\n" : ""; });
   for (const OpDef* op : all_ops())
     EXPECT_NE(text.find("### `" + op->name + "`"), std::string::npos) << op->name;
+  EXPECT_NE(
+      text.find("```\nnn.relu(x) = max(x, 0)\n(Tensor[s, d]) -> Tensor[s, d]\n```\n\n* C1: d is numeric.\n"),
+      std::string::npos);
+  EXPECT_NE(text.find("\n```\nthe example of relu\n```\n"), std::string::npos);
 }
 
 }  // namespace

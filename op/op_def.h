@@ -68,7 +68,7 @@ struct AttrField {
 struct AttrError {
   std::string name;    // of the attribute
   std::string reason;  // "expected an integer, found a string"
-  std::string_view slug = "bad-attribute";
+  Slug slug = "bad-attribute";
 };
 
 // Tensor arguments, flattened: a tuple argument contributes its fields.

@@ -67,11 +67,11 @@ void Relation::require_no_scalar(int arg) {
   if (tensor(arg).rank() == 0) fail(arg, "expected a tensor of rank 1 or more, found a scalar", "wrong-rank");
 }
 
-void Relation::fail(int arg, std::string reason, std::string_view slug) {
-  fail(arg, std::move(reason), kNoOther, slug);
-}
+void Relation::fail(int arg, std::string reason) { throw RelationError{arg, std::move(reason)}; }
 
-void Relation::fail(int arg, std::string reason, int other, std::string_view slug) {
+void Relation::fail(int arg, std::string reason, Slug slug) { fail(arg, std::move(reason), kNoOther, slug); }
+
+void Relation::fail(int arg, std::string reason, int other, Slug slug) {
   throw RelationError{arg, std::move(reason), other, slug};
 }
 

@@ -5,12 +5,14 @@
 // as its shape function. A conflict is thrown as a RelationError; who asks owns spans and rendering.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/slug.h"
 #include "ir/context.h"
 #include "ir/type.h"
 
@@ -21,10 +23,10 @@ inline constexpr int kAttributes = -1;
 inline constexpr int kNoOther = -2;  // no second argument is involved
 
 struct RelationError {
-  int arg;                     // index of an argument, or kAttributes
-  std::string reason;          // lower case, no final period: "expected a floating-point tensor, found int32"
-  int other = kNoOther;        // a second argument that is involved
-  std::string_view slug = {};  // of the diagnostic; empty: "bad-argument" or "bad-attribute"
+  int arg;               // index of an argument, or kAttributes
+  std::string reason;    // lower case, no final period: "expected a floating-point tensor, found int32"
+  int other = kNoOther;  // a second argument that is involved
+  std::optional<Slug> slug = {};  // of the diagnostic; none: "bad-argument" or "bad-attribute"
 };
 
 // Two dims of which neither could be proved nor refuted that they fit: compared when the program runs.
@@ -63,8 +65,9 @@ class Relation {
   void require_no_scalar(int arg);
   void require_float(int arg);
   void require_same_dtype(int arg, int other);
-  [[noreturn]] void fail(int arg, std::string reason, std::string_view slug = {});
-  [[noreturn]] void fail(int arg, std::string reason, int other, std::string_view slug = {});
+  [[noreturn]] void fail(int arg, std::string reason);
+  [[noreturn]] void fail(int arg, std::string reason, Slug slug);
+  [[noreturn]] void fail(int arg, std::string reason, int other, Slug slug);
   // `axis` counted from the front; fails unless it is in [-rank, rank).
   size_t axis(int64_t axis, size_t rank);
   // The two dims must be equal. Gives the one that says more; unknown ones become run-time checks.

@@ -42,7 +42,7 @@ class Planner {
   // A tuple of tuples that share their fields may have more than any memory holds.
   static constexpr size_t kMostParts = 65536;
 
-  bool refuse(Expr e, std::string_view slug, std::string message) {
+  bool refuse(Expr e, Slug slug, std::string message) {
     return refuse_static(e, slug, std::move(message), diagnostics_);
   }
 

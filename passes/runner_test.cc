@@ -51,7 +51,7 @@ Module copied(const Module& m, const PassContext&) {
 Module unchanged(const Module& m, const PassContext&) { return m; }
 
 Module complaining(const Module& m, const PassContext& context) {
-  context.diagnostics.error(m.function("main")->span, "no-such-slug", "this pass never likes what it sees");
+  context.diagnostics.error(m.function("main")->span, "bad-argument", "this pass never likes what it sees");
   return m;
 }
 
@@ -84,7 +84,7 @@ Ran run(const Module& m, const std::vector<const Pass*>& passes, const RunnerOpt
   Ran out;
   out.ok = run_steps(m, steps, options, diagnostics).ok();
   out.messages = diagnostics.render(m.context().sources());
-  for (const Diagnostic& d : diagnostics.all()) out.slugs.push_back(d.slug());
+  for (const Diagnostic& d : diagnostics.all()) out.slugs.emplace_back(d.slug().name());
   return out;
 }
 
@@ -148,7 +148,7 @@ TEST(Runner, AnswersAreOnlyComparedIfThatIsVerified) {
 TEST(Runner, AnErrorOfAPassStopsThePipeline) {
   const Ran ran = run(parsed(kProgram), {&kComplaining, &kReshaped}, {});
   EXPECT_FALSE(ran.ok);
-  EXPECT_EQ(ran.slugs, std::vector<std::string>{"no-such-slug"}) << ran.messages;
+  EXPECT_EQ(ran.slugs, std::vector<std::string>{"bad-argument"}) << ran.messages;
 }
 
 // --- reproducers ------------------------------------------------------------------------------------------------
@@ -193,7 +193,7 @@ TEST_F(Reproducer, ShowsAPassThatChangesTheAnswer) {
 }
 
 TEST_F(Reproducer, ShowsAPassThatReportsAnError) {
-  reproduces({&kUnchanged, &kComplaining}, {}, "complaining", "no-such-slug");
+  reproduces({&kUnchanged, &kComplaining}, {}, "complaining", "bad-argument");
 }
 
 TEST_F(Reproducer, KeepsTheParametersOfPasses) {
@@ -206,7 +206,7 @@ TEST_F(Reproducer, KeepsTheParametersOfPasses) {
   RunnerOptions options;
   options.reproducer = folder_.path() + "/repro.relay";
   EXPECT_FALSE(run_pipeline(m, "dead-code,lower,fuse{max-ops=3},dead-code", options, diagnostics));
-  EXPECT_EQ(diagnostics.all().front().slug(), "cannot-lower");
+  EXPECT_EQ(diagnostics.all().front().slug().name(), "cannot-lower");
   std::string text;
   ASSERT_EQ(read_file(options.reproducer, 1 << 20, text), "");
   EXPECT_EQ(pipeline_of_reproducer(text), "lower,fuse{max-ops=3},dead-code");
@@ -247,7 +247,7 @@ TEST(Plan, OfAnUnknownFunctionNamesThoseThereAre) {
   Diagnostics diagnostics;
   EXPECT_FALSE(plan_memory(m, "main", diagnostics));
   ASSERT_EQ(diagnostics.errors(), 1u);
-  EXPECT_EQ(diagnostics.all().front().slug(), "no-such-function");
+  EXPECT_EQ(diagnostics.all().front().slug().name(), "no-such-function");
   const std::string messages = diagnostics.render(m.context().sources());
   EXPECT_NE(messages.find("@main"), std::string::npos) << messages;
   EXPECT_NE(messages.find("f, g"), std::string::npos) << messages;

@@ -37,7 +37,7 @@ std::string_view construct_name(Expr e) {
   }
 }
 
-bool refuse_static(Expr e, std::string_view slug, std::string message, Diagnostics& diagnostics) {
+bool refuse_static(Expr e, Slug slug, std::string message, Diagnostics& diagnostics) {
   diagnostics.error(e->span, slug, std::move(message))
       .note("the engines `interp` and `jit` run any program, and `aot-cpp` nearly any");
   return false;

@@ -25,6 +25,6 @@ bool static_tensors(Expr e, std::vector<const TensorType*>& out, Diagnostics& di
 std::string_view construct_name(Expr e);
 
 // Reports that something of the expression is not static, with the engines to use instead; always false.
-bool refuse_static(Expr e, std::string_view slug, std::string message, Diagnostics& diagnostics);
+bool refuse_static(Expr e, Slug slug, std::string message, Diagnostics& diagnostics);
 
 }  // namespace relay::passes

@@ -157,7 +157,7 @@ TEST(PatternText, Mistakes) {
     EXPECT_FALSE(parse("pattern", m.text, diagnostics, options)) << m.text;
     ASSERT_EQ(diagnostics.errors(), 1u) << m.text << "\n"
                                         << diagnostics.render(options.into.context().sources());
-    EXPECT_EQ(diagnostics.all()[0].slug(), m.slug) << m.text;
+    EXPECT_EQ(diagnostics.all()[0].slug().name(), m.slug) << m.text;
     EXPECT_NE(diagnostics.all()[0].message().find(m.message), std::string::npos)
         << m.text << ": " << diagnostics.all()[0].message();
     EXPECT_TRUE(diagnostics.all()[0].span().known()) << m.text;
@@ -170,7 +170,7 @@ TEST(PatternText, LengthIsLimited) {
   options.max_bytes = 3;
   EXPECT_TRUE(parse("pattern", "var", diagnostics, options));
   EXPECT_FALSE(parse("pattern", "tanh", diagnostics, options));
-  EXPECT_EQ(diagnostics.all()[0].slug(), "input-too-large");
+  EXPECT_EQ(diagnostics.all()[0].slug().name(), "input-too-large");
 }
 
 TEST(PatternText, NestingIsLimited) {
@@ -180,7 +180,7 @@ TEST(PatternText, NestingIsLimited) {
     Diagnostics diagnostics;
     EXPECT_FALSE(parse("pattern", text, diagnostics));
     ASSERT_EQ(diagnostics.errors(), 1u) << bracket;
-    EXPECT_EQ(diagnostics.all()[0].slug(), "nesting-too-deep") << bracket;
+    EXPECT_EQ(diagnostics.all()[0].slug().name(), "nesting-too-deep") << bracket;
   }
 }
 
@@ -196,7 +196,7 @@ TEST(PatternText, NestingOfPathsIsLimited) {
   Diagnostics diagnostics;
   EXPECT_FALSE(parse("pattern", nested(40'000), diagnostics));
   ASSERT_EQ(diagnostics.errors(), 1u);
-  EXPECT_EQ(diagnostics.all()[0].slug(), "nesting-too-deep");
+  EXPECT_EQ(diagnostics.all()[0].slug().name(), "nesting-too-deep");
 }
 
 // Every prefix of every text, and every text without one of its bytes, is a pattern or a diagnostic.

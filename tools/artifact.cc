@@ -59,7 +59,7 @@ Value result_of(Type type, const std::vector<Tensor>& tensors) {
 
 Prepared prepare_artifact(aot::Program program, int threads, const BuildLibrary& build) {
   Diagnostics diagnostics;
-  const auto refuse = [&](std::string_view slug, const std::string& why) {
+  const auto refuse = [&](Slug slug, const std::string& why) {
     diagnostics.error(Span::none(), slug, why);
     throw CannotPrepare(diagnostics);
   };

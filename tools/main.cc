@@ -60,7 +60,7 @@ void add_commands(CLI::App& app, Session& session) {
   app.add_flag("--json", session.json, "print results as JSON");
   app.add_flag("-q,--quiet", session.quiet, "print results only");
   for (auto* add : {add_demo, add_run, add_debug, add_compile, add_check, add_fmt, add_opt, add_import,
-                    add_graph, add_ops, add_bench, add_verify, add_doctor}) {
+                    add_graph, add_ops, add_bench, add_verify, add_doctor, add_explain}) {
     add(app, session);
   }
   for (CLI::App* sub : app.get_subcommands([](CLI::App*) { return true; }))

@@ -2,18 +2,30 @@
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "base/cat.h"
 #include "frontend/onnx/import.h"
 #include "op/document.h"
 #include "op/registry.h"
+#include "tools/operator_examples.h"
 #include "tools/session.h"
 
 namespace relay::tools {
 namespace {
 
 std::string_view first_line(std::string_view doc) { return doc.substr(0, doc.find('\n')); }
+
+std::vector<std::string> lines(std::string_view text) {
+  std::vector<std::string> out;
+  while (!text.empty()) {
+    const size_t end = std::min(text.find('\n'), text.size());
+    out.emplace_back(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return out;
+}
 
 bool describe(Session& s, const std::string& name) {
   const op::OpDef* op = op::find(name);
@@ -23,13 +35,31 @@ bool describe(Session& s, const std::string& name) {
                               close.empty() ? "" : cat("; did you mean ", join(close, " or "), "?"),
                               " `relay ops` lists those that there are"));
   }
-  std::string out = cat(op->name, ": ", op->doc, "\n");
+  const op::OpRule& rule = op::rule_of(*op);
+  if (s.json) {
+    s.print_json({{"name", op->name},
+                  {"doc", op->doc},
+                  {"formula", rule.formula},
+                  {"signature", rule.signature},
+                  {"constraints", lines(rule.constraints)},
+                  {"notes", lines(rule.notes)},
+                  {"example", example_of(op->name)}});
+    return true;
+  }
+  std::string out = cat(op->name, ": ", op->doc, "\n\n");
+  for (const std::string& line : lines(rule.formula)) out += cat("  ", line, "\n");
+  for (const std::string& line : lines(rule.signature)) out += cat("  ", line, "\n");
+  for (const std::string& line : lines(rule.constraints)) out += cat("  ", line, "\n");
+  for (const std::string& line : lines(rule.notes)) out += cat("\n", line, "\n");
+  out += "\n";
   for (const op::Param& p : op->params) out += cat("  argument  ", p.name, ": ", p.doc, "\n");
   for (const op::AttrField& a : op->attrs) {
     out += cat("  attribute ", a.name, ": ", a.type,
                a.default_text.empty() ? " (required)" : cat(" = ", a.default_text),
                a.doc.empty() ? "" : cat(", ", a.doc), "\n");
   }
+  if (const std::string_view example = example_of(op->name); !example.empty())
+    out += cat("\nexample:\n", example);
   s.print(out);
   return true;
 }
@@ -66,7 +96,7 @@ void add_ops(CLI::App& app, Session& session) {
     if (o->onnx) {
       for (const std::string& name : frontend::importable_operators()) session.print(name + "\n");
     } else if (o->markdown) {
-      session.print(op::markdown());
+      session.print(op::markdown(example_of));
     } else if (!o->name.empty()) {
       describe(session, o->name);
     } else {

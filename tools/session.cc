@@ -58,7 +58,7 @@ int exit_code_of(const Diagnostics& diagnostics, int other) {
   for (const Meaning& m : kMeanings) {
     for (const Diagnostic& d : diagnostics.all()) {
       if (d.severity() != Severity::kError) continue;
-      if (std::any_of(m.slugs.begin(), m.slugs.end(), [&](auto slug) { return fits(d.slug(), slug); }))
+      if (std::any_of(m.slugs.begin(), m.slugs.end(), [&](auto slug) { return fits(d.slug().name(), slug); }))
         return m.code;
     }
   }

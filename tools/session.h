@@ -71,6 +71,7 @@ void add_compile(CLI::App& app, Session& session);
 void add_debug(CLI::App& app, Session& session);
 void add_demo(CLI::App& app, Session& session);
 void add_doctor(CLI::App& app, Session& session);
+void add_explain(CLI::App& app, Session& session);
 void add_fmt(CLI::App& app, Session& session);
 void add_graph(CLI::App& app, Session& session);
 void add_import(CLI::App& app, Session& session);

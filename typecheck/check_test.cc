@@ -30,7 +30,7 @@ Outcome run(const std::string& text) {
     if (checked) out.checked = *checked;
     EXPECT_EQ(checked.ok(), !diagnostics.has_errors());
   }
-  for (const Diagnostic& d : diagnostics.all()) out.slugs.push_back(d.slug());
+  for (const Diagnostic& d : diagnostics.all()) out.slugs.emplace_back(d.slug().name());
   out.messages = diagnostics.render(options.into.context().sources());
   return out;
 }
@@ -267,7 +267,7 @@ TEST(Errors, OfModulesThatNobodyWroteDown) {
     make(m, b);
     Diagnostics diagnostics;
     EXPECT_FALSE(check(m, diagnostics));
-    return join(diagnostics.all(), " ", [](const Diagnostic& d) { return d.slug(); });
+    return join(diagnostics.all(), " ", [](const Diagnostic& d) { return d.slug().name(); });
   };
   const auto annotated = [](Module& m, Builder& b, Type t) {
     const Var* x = b.var("x", t);

@@ -229,7 +229,7 @@ void Inference::require_extents(const Call* call) {
     const auto negative = [](Dim d) { return d.is_const() && d.value() < 0; };
     const bool too_large = !is_countable(*tensor);
     if (!too_large && std::none_of(tensor->dims.begin(), tensor->dims.end(), negative)) continue;
-    Diagnostic& d = error(call->span, too_large ? "tensor-too-large" : "negative-result-dim",
+    Diagnostic& d = error(call->span, too_large ? Slug("tensor-too-large") : Slug("negative-result-dim"),
                           cat("a result of this call would be a `", show(tensor, 80), "`"));
     for (size_t i = 0; i < call->args.size(); ++i)
       d.label(call->args[i]->span, cat("argument ", i, " is `", text(types_.get(call->args[i])), "`"));

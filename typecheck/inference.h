@@ -21,7 +21,7 @@ bool fully_annotated(const Fn* fn);
 
 // Why a type is expected: the slug of what contradicts it, and the place that asks for it.
 struct Expectation {
-  std::string_view slug = "type-mismatch";
+  Slug slug = "type-mismatch";
   Span from = Span::none();
   std::string_view who = {};   // what stands at that place
   const Call* call = nullptr;  // of whose argument number `index` the type is
@@ -121,7 +121,7 @@ class Inference {
   void leave_level();
 
   // ---- report.cc ----
-  Diagnostic& error(Span span, std::string_view slug, std::string message);
+  Diagnostic& error(Span span, Slug slug, std::string message);
   Span place(Expr e, Expr user);
   std::string text(Type t);
   std::string name_of(Expr callee);

@@ -94,35 +94,36 @@ class KindCheck {
       }
       if (around.empty() && !seen.insert(t).second) continue;
       if (!t->has_type_var && !closed_.insert(t).second) continue;
-      std::string slug, message, note;
+      std::optional<Slug> slug;
+      std::string message, note;
       Span other = Span::none();
       if (const auto* v = t->as<TypeVar>(); v && !declares(v->name)) {
-        slug = "unbound-type-parameter";
+        slug = Slug("unbound-type-parameter");
         message = cat("type parameter `", v->name.text(), "` is not declared here");
         note = cat("a function declares it as `fn[", v->name.text(), "](...)`");
       } else if (const auto* data = t->as<DataType>()) {
         const DataTypeDef* def = module_.data_type(data->name.text());
         if (!def) {
-          slug = "unknown-type";
+          slug = Slug("unknown-type");
           message = cat("there is no type `", data->name.text(), "`");
         } else if (def->params.size() != data->args.size()) {
-          slug = "wrong-type-arity";
+          slug = Slug("wrong-type-arity");
           message = cat("`", data->name.text(), "` takes ", def->params.size(),
                         def->params.size() == 1 ? " type, not " : " types, not ", data->args.size());
           other = def->span;
         }
       } else if (const auto* tensor = t->as<TensorType>(); tensor && !is_countable(*tensor)) {
-        slug = "tensor-too-large";
+        slug = Slug("tensor-too-large");
         message = cat("a `", show(tensor, 80), "` has more bytes than 63 bits count");
       } else if (const auto* relation = t->as<RelationType>()) {
-        std::tie(slug, message) = wrong_relation(*relation);
+        if (auto wrong = wrong_relation(*relation)) std::tie(slug, message) = std::move(*wrong);
       } else if (const auto* fn = t->as<FnType>(); fn && !fn->type_params.empty()) {
         open(fn->type_params, span);
         around.push_back(fn);
         pending.push_back({fn, true});
       }
-      if (!slug.empty()) {
-        Diagnostic& d = error(span, slug, std::move(message));
+      if (slug) {
+        Diagnostic& d = error(span, *slug, std::move(message));
         if (other.known()) d.label(other, "the definition of the type");
         if (!note.empty()) d.note(note);
         bad_.insert(root);
@@ -137,27 +138,30 @@ class KindCheck {
     }
   }
 
-  // Slug and message; empty if the relation makes sense.
-  static std::pair<std::string, std::string> wrong_relation(const RelationType& r) {
+  // Returns nullopt if the relation makes sense.
+  static std::optional<std::pair<Slug, std::string>> wrong_relation(const RelationType& r) {
     const op::OpDef* op = op::find_relation(r.name.text());
     if (!op) {
-      return {"unknown-relation",
-              cat("there is no operator and no family of operators `", r.name.text(), "`")};
+      return std::pair(Slug("unknown-relation"),
+                       cat("there is no operator and no family of operators `", r.name.text(), "`"));
     }
     if (r.args().size() != op->params.size()) {
-      return {"wrong-relation-arity", cat("`", r.name.text(), "` is about ", op->params.size() + 1,
-                                          " types, arguments and result, not ", r.parts.size())};
+      return std::pair(Slug("wrong-relation-arity"),
+                       cat("`", r.name.text(), "` is about ", op->params.size() + 1,
+                           " types, arguments and result, not ", r.parts.size()));
     }
-    if (r.has_hole) return {"hole-in-relation", cat("the types of `", r.name.text(), "` must be complete")};
+    if (r.has_hole) {
+      return std::pair(Slug("hole-in-relation"), cat("the types of `", r.name.text(), "` must be complete"));
+    }
     for (const op::AttrError& wrong :
          op->check_attrs ? op->check_attrs(r.attrs) : std::vector<op::AttrError>()) {
-      return {std::string(wrong.slug),
-              cat("attribute `", wrong.name, "` of `", r.name.text(), "` ", wrong.reason)};
+      return std::pair(wrong.slug,
+                       cat("attribute `", wrong.name, "` of `", r.name.text(), "` ", wrong.reason));
     }
-    return {};
+    return std::nullopt;
   }
 
-  Diagnostic& error(Span span, std::string_view slug, std::string message) {
+  Diagnostic& error(Span span, Slug slug, std::string message) {
     return diagnostics_.error(span, slug, std::move(message));
   }
 

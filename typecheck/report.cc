@@ -12,7 +12,7 @@ constexpr size_t kMostText = 300;  // of one type in a message
 
 }  // namespace
 
-Diagnostic& Inference::error(Span span, std::string_view slug, std::string message) {
+Diagnostic& Inference::error(Span span, Slug slug, std::string message) {
   Diagnostic& d = diagnostics_.error(span, slug, std::move(message));
   if (!span.known() && !function_.empty()) d.note(cat("in `@", function_.text(), "`"));
   return d;
@@ -179,7 +179,7 @@ bool Inference::settled(Expr at) {
 namespace {
 
 // What to do about a conflict that many operators have.
-std::string_view remedy(std::string_view slug) {
+std::string_view remedy(Slug slug) {
   if (slug == "dtypes-differ" || slug == "wrong-dtype") return "`cast` gives a tensor another dtype";
   if (slug == "wrong-rank") return "`expand_dims`, `squeeze` and `reshape` change the rank";
   if (slug == "not-broadcastable") return "aligned at the right, two extents must be equal, or one of them 1";
@@ -217,9 +217,8 @@ void Inference::relation_error(const Task& task, const op::RelationError& wrong)
     return call && i >= 0 && static_cast<size_t>(i) < call->args.size() ? call->args[static_cast<size_t>(i)]
                                                                         : nullptr;
   };
-  const std::string_view slug = !wrong.slug.empty()            ? wrong.slug
-                                : wrong.arg == op::kAttributes ? "bad-attribute"
-                                                               : "bad-argument";
+  const Slug slug =
+      wrong.slug.value_or(wrong.arg == op::kAttributes ? Slug("bad-attribute") : Slug("bad-argument"));
   Diagnostic& d =
       error(task.e->span, slug,
             cat("`", task.relation ? task.relation->name.text() : task.op->name, "`: ", wrong.reason));

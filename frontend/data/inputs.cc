@@ -154,7 +154,7 @@ Result<std::vector<Found>> read_any(const std::string& path, Role role, const Li
   } else {
     const bool exists = fs::exists(path, error);
     diagnostics
-        .error(Span::none(), exists ? "tensors-unknown-form" : "file-unreadable",
+        .error(Span::none(), exists ? Slug("tensors-unknown-form") : Slug("file-unreadable"),
                cat("cannot read tensors from `", path,
                    "`: ", exists ? "its form is unknown" : "there is no such file or folder"))
         .note(
@@ -295,14 +295,15 @@ Result<NamedTensors> read_named(const std::string& path, std::span<const std::st
   }
   std::set<std::string_view> guesses;  // names whose tensor is most likely there, under another name
   const std::string inputs = cat(names.size(), " ", what, names.size() == 1 ? "" : "s");
-  const auto problem = [&](const Found& f) -> std::pair<std::string_view, std::string> {
+  const auto problem = [&](const Found& f) -> std::pair<Slug, std::string> {
     if (f.number) {
-      return {"tensor-unknown", cat("`", path, "` holds tensor number ", *f.number, ", and there are only ",
-                                    inputs, ", numbered from 0")};
+      return {Slug("tensor-unknown"), cat("`", path, "` holds tensor number ", *f.number,
+                                          ", and there are only ", inputs, ", numbered from 0")};
     }
     if (f.tensor.name.empty())
-      return {"tensor-unnamed", cat("`", path, "` holds one tensor without a name, and there are ", inputs)};
-    return {"tensor-unknown", cat("`", path, "` holds `", f.tensor.name, "`, which is no ", what)};
+      return {Slug("tensor-unnamed"),
+              cat("`", path, "` holds one tensor without a name, and there are ", inputs)};
+    return {Slug("tensor-unknown"), cat("`", path, "` holds `", f.tensor.name, "`, which is no ", what)};
   };
   for (const Found* f : unknown) {
     auto [slug, message] = problem(*f);

@@ -164,7 +164,7 @@ TEST_F(Inputs, RefusesMoreThanTheLimits) {
   Limits short_files;
   short_files.file_bytes = 10;
   EXPECT_FALSE(read_tensors(path("in"), Role::kInput, short_files, d).ok());
-  EXPECT_EQ(d.all().back().slug(), "limit-file-size");
+  EXPECT_EQ(d.all().back().slug().name(), "limit-file-size");
   const std::string said = render(d.all().back(), {});
   EXPECT_NE(said.find(cat("`", path("in/a%2Fb:0.npy"), "` has 136 bytes, more than the limit of 10")),
             std::string::npos)

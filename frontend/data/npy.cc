@@ -186,7 +186,7 @@ Tensor from_column_major(const Tensor& columns, const Shape& shape) {
 }  // namespace
 
 Result<Tensor> parse_npy(std::string_view bytes, std::string_view source, Diagnostics& diagnostics) {
-  const auto refuse = [&](std::string why, std::string_view slug = "npy-invalid") -> Reported {
+  const auto refuse = [&](std::string why, Slug slug = "npy-invalid") -> Reported {
     diagnostics.error(Span::none(), slug, cat("cannot read `", source, "`: ", why));
     return kReported;
   };
@@ -214,7 +214,7 @@ Result<Tensor> parse_npy(std::string_view bytes, std::string_view source, Diagno
   const std::optional<DType> dtype = dtype_of(header.descr);
   if (!dtype) {
     const bool pickled = header.descr.find('O') != std::string::npos;
-    return refuse(why_refused(header.descr), pickled ? "npy-pickled" : "npy-unsupported-dtype");
+    return refuse(why_refused(header.descr), pickled ? Slug("npy-pickled") : Slug("npy-unsupported-dtype"));
   }
   const char order = header.descr[0];
   if (order != '<' && order != '>' && order != '|' && order != '=') {

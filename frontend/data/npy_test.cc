@@ -29,7 +29,7 @@ std::string refusal(const std::string& bytes) {
   EXPECT_FALSE(parse_npy(bytes, "x.npy", d).ok());
   EXPECT_EQ(d.errors(), 1u);
   if (d.errors() == 0) return "";
-  EXPECT_TRUE(d.all().front().slug().starts_with("npy-")) << d.all().front().slug();
+  EXPECT_TRUE(d.all().front().slug().name().starts_with("npy-")) << d.all().front().slug().name();
   EXPECT_TRUE(d.all().front().message().starts_with("cannot read `x.npy`: ")) << d.all().front().message();
   return d.all().front().message();
 }

@@ -56,7 +56,7 @@ Archive open_archive(std::string_view bytes, ZipError& error) {
 
 Result<NamedTensors> parse_npz(std::string_view bytes, std::string_view source, const Limits& limits,
                                Diagnostics& diagnostics) {
-  const auto refuse = [&](std::string why, std::string_view slug = "npz-invalid") -> Reported {
+  const auto refuse = [&](std::string why, Slug slug = "npz-invalid") -> Reported {
     Diagnostic& d = diagnostics.error(Span::none(), slug, cat("cannot read `", source, "`: ", why));
     if (slug == "limit-archive") d.note("save it without compression, or each array in a file of its own");
     return kReported;

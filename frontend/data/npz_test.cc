@@ -110,17 +110,17 @@ TEST(Npz, RefusesABomb) {
   const std::string bytes = zip_of({{"x.npy", std::string(200 << 20, '\0')}});
   ASSERT_LT(bytes.size(), 1u << 20);
   const Diagnostics d = refusal(bytes);
-  EXPECT_EQ(d.all().front().slug(), "limit-archive");
+  EXPECT_EQ(d.all().front().slug().name(), "limit-archive");
 }
 
 TEST(Npz, RefusesMoreThanTheLimits) {
   const std::string bytes = archive({{"x", numbers({1})}, {"y", numbers({2})}});
   Limits few;
   few.tensors = 1;
-  EXPECT_EQ(refusal(bytes, few).all().front().slug(), "limit-tensors");
+  EXPECT_EQ(refusal(bytes, few).all().front().slug().name(), "limit-tensors");
   Limits small;
   small.total_bytes = 200;
-  EXPECT_EQ(refusal(bytes, small).all().front().slug(), "limit-archive");
+  EXPECT_EQ(refusal(bytes, small).all().front().slug().name(), "limit-archive");
 }
 
 TEST(Npz, RefusesTheSameNameTwice) {
@@ -138,7 +138,7 @@ TEST(Npz, NamesThatCannotBeWritten) {
     Diagnostics d;
     EXPECT_FALSE(npz_bytes(tensors, d).ok());
     ASSERT_EQ(d.errors(), 1u);
-    EXPECT_EQ(d.all().front().slug(), "npz-unwritable");
+    EXPECT_EQ(d.all().front().slug().name(), "npz-unwritable");
     EXPECT_NE(d.render({}).find(expected), std::string::npos) << d.render({});
   }
 }

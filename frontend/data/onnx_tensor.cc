@@ -159,7 +159,7 @@ std::string onnx_dtype_name(int32_t code) {
 
 Result<Tensor> tensor_of(const onnx::TensorProto& proto, std::string_view source, const std::string* folder,
                          Span span, Diagnostics& diagnostics) {
-  const auto refuse = [&](std::string why, std::string_view slug = "onnx-tensor-invalid") -> Reported {
+  const auto refuse = [&](std::string why, Slug slug = "onnx-tensor-invalid") -> Reported {
     Diagnostic& d = diagnostics.error(
         span, slug, cat("tensor `", proto.name().substr(0, 200), "` of `", source, "`: ", why));
     if (slug == "external-data-size")

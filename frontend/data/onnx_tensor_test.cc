@@ -28,7 +28,7 @@ Outcome read(const TensorProto& proto, const std::string* folder = nullptr) {
   Outcome out;
   if (t.ok()) out.tensor = *t;
   if (d.has_errors()) {
-    out.slug = d.all().back().slug();
+    out.slug = d.all().back().slug().name();
     for (const Diagnostic& one : d.all()) out.message += one.message() + "\n";
   }
   return out;

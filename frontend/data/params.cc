@@ -81,7 +81,7 @@ class Cursor {
 // What is wrong with the bytes, for one diagnostic.
 struct Wrong {
   std::string why;
-  std::string_view slug = "params-invalid";
+  Slug slug = "params-invalid";
 };
 
 std::vector<std::string> take_names(Cursor& in, const Limits& limits) {

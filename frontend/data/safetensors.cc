@@ -154,7 +154,7 @@ class HeaderReader : public nlohmann::json_sax<json> {
 // `owner` is null where elements must be copied.
 Result<Safetensors> parse(std::string_view bytes, const std::shared_ptr<const void>& owner,
                           std::string_view source, const Limits& limits, Diagnostics& diagnostics) {
-  const auto refuse = [&](std::string why, std::string_view slug = "safetensors-invalid") -> Reported {
+  const auto refuse = [&](std::string why, Slug slug = "safetensors-invalid") -> Reported {
     diagnostics.error(Span::none(), slug, cat("cannot read `", source, "`: ", why));
     return kReported;
   };

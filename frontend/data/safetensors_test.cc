@@ -170,7 +170,7 @@ TEST(Safetensors, RefusesToWriteWhatTheFormatDoesNotHold) {
     Diagnostics d;
     EXPECT_FALSE(safetensors_bytes(contents, d).ok()) << expected;
     ASSERT_EQ(d.errors(), 1u);
-    EXPECT_EQ(d.all().front().slug(), "safetensors-unwritable");
+    EXPECT_EQ(d.all().front().slug().name(), "safetensors-unwritable");
     EXPECT_NE(d.all().front().message().find(expected), std::string::npos) << d.all().front().message();
   }
 }

@@ -16,9 +16,9 @@ ImportFailure import_failure(const Diagnostics& diagnostics) {
   bool bad = false, unsupported = false;
   for (const Diagnostic& d : diagnostics.all()) {
     if (d.severity() != Severity::kError) continue;
-    if (d.slug().starts_with("limit-")) return ImportFailure::kLimit;
+    if (d.slug().name().starts_with("limit-")) return ImportFailure::kLimit;
     if (d.slug() == "file-unreadable") return ImportFailure::kUnreadable;
-    (d.slug().starts_with("unsupported-") ? unsupported : bad) = true;
+    (d.slug().name().starts_with("unsupported-") ? unsupported : bad) = true;
   }
   // What is unsupported may be why the rest looks wrong.
   return unsupported || !bad ? ImportFailure::kUnsupported : ImportFailure::kBadModel;
@@ -34,7 +34,7 @@ Result<Module> import_onnx(const std::string& path, const Module& empty, const I
 
 Result<Module> import_onnx(std::string_view bytes, const std::string& name, const std::string* folder,
                            const Module& empty, const ImportOptions& options, Diagnostics& diagnostics) {
-  const auto refuse = [&](std::string_view slug, std::string why, std::string remedy = {}) -> Reported {
+  const auto refuse = [&](Slug slug, std::string why, std::string remedy = {}) -> Reported {
     Diagnostic& d = diagnostics.error(Span::none(), slug, cat("cannot read the model `", name, "`: ", why));
     if (!remedy.empty()) d.note(std::move(remedy));
     return kReported;

@@ -169,9 +169,7 @@ void Node::unsupported(std::string reason, std::string remedy) {
   throw Refusal{"unsupported-operator-form", std::move(reason), std::move(remedy)};
 }
 
-void Node::invalid(std::string reason, std::string_view slug) {
-  throw Refusal{std::string(slug), std::move(reason), {}};
-}
+void Node::invalid(std::string reason, Slug slug) { throw Refusal{slug, std::move(reason), {}}; }
 
 // --- Making expressions ------------------------------------------------------------------------------------------
 

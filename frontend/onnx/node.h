@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/slug.h"
 #include "frontend/onnx/operand.h"
 #include "ir/builder.h"
 #include "op/apply.h"
@@ -19,7 +20,8 @@ class Importer;
 
 // Why a node cannot be converted; thrown by converters, caught by the importer, which goes on with the next node.
 struct Refusal {
-  std::string slug, reason, remedy;
+  Slug slug;
+  std::string reason, remedy;
 };
 
 // Refuses what is not manageable (operand.h).
@@ -70,7 +72,7 @@ class Node {
 
   // --- Refusing.
   [[noreturn]] void unsupported(std::string reason, std::string remedy = {});
-  [[noreturn]] void invalid(std::string reason, std::string_view slug = "onnx-invalid");
+  [[noreturn]] void invalid(std::string reason, Slug slug = "onnx-invalid");
   void require(bool holds, std::string_view reason) {
     if (!holds) invalid(std::string(reason));
   }

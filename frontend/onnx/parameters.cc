@@ -29,7 +29,7 @@ bool is_one_element(const Var& input) {
 std::optional<std::vector<Dim>> Importer::input_dims(const ::onnx::ValueInfoProto& input) {
   const ::onnx::TypeProto::Tensor& type = input.type().tensor_type();
   const auto wanted = options_.input_shapes.find(input.name());
-  const auto refuse = [&](std::string_view slug, std::string why) -> Diagnostic& {
+  const auto refuse = [&](Slug slug, std::string why) -> Diagnostic& {
     return diagnostics_.error(Span::none(), slug,
                               cat("input `", printable(input.name()), "` of `", name_, "`: ", why));
   };
@@ -92,7 +92,7 @@ bool Importer::declare_inputs(std::vector<const Var*>& params) {
   for (const ::onnx::ValueInfoProto& input : graph.input()) {
     const bool is_new = names.insert(input.name()).second;
     if (!is_new || input.name().empty()) {
-      diagnostics_.error(Span::none(), is_new ? "onnx-unnamed-input" : "onnx-redefined-value",
+      diagnostics_.error(Span::none(), is_new ? Slug("onnx-unnamed-input") : Slug("onnx-redefined-value"),
                          cat("`", name_, "`: ",
                              is_new ? "an input has no name"
                                     : cat("two inputs are called `", printable(input.name()), "`")));

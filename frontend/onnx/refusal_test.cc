@@ -18,7 +18,7 @@ Refused refuse(const std::string& bytes, const ImportOptions& options = {}) {
   Diagnostics d;
   const Module empty;
   EXPECT_FALSE(import_onnx(bytes, "m.onnx", nullptr, empty, options, d).ok());
-  return {join(d.all(), ", ", [](const Diagnostic& one) { return one.slug(); }),
+  return {join(d.all(), ", ", [](const Diagnostic& one) { return one.slug().name(); }),
           d.render(empty.context().sources())};
 }
 Refused refuse(const TestModel& m, const ImportOptions& options = {}) { return refuse(m.bytes(), options); }

@@ -18,7 +18,7 @@ std::string slugs(std::string_view input) {
   std::vector<std::pair<uint32_t, std::string>> found;
   for (const Diagnostic& d : diagnostics.all()) {
     const auto at = options.into.context().sources().position(d.span().file, d.span().begin);
-    found.emplace_back(d.span().begin, cat(at.line, ":", at.column, " ", d.slug(),
+    found.emplace_back(d.span().begin, cat(at.line, ":", at.column, " ", d.slug().name(),
                                            d.severity() == Severity::kWarning ? " (warning)" : ""));
   }
   std::stable_sort(found.begin(), found.end(),

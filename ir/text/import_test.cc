@@ -71,14 +71,14 @@ TEST(Import, IntoAModuleWithATypeOfThatName) {
   Diagnostics diagnostics;
   EXPECT_FALSE(parsed("import \"prelude\"", diagnostics, own));
   ASSERT_EQ(diagnostics.errors(), 1u);
-  EXPECT_EQ(diagnostics.all()[0].slug(), "redefined-type");
+  EXPECT_EQ(diagnostics.all()[0].slug().name(), "redefined-type");
 }
 
 TEST(Import, UnknownLibraryIsReportedOnce) {
   Diagnostics diagnostics;
   EXPECT_FALSE(parsed("import \"no\" import \"no\" def @f() { 1 }", diagnostics));
   ASSERT_EQ(diagnostics.errors(), 1u);
-  EXPECT_EQ(diagnostics.all()[0].slug(), "unknown-library");
+  EXPECT_EQ(diagnostics.all()[0].slug().name(), "unknown-library");
 }
 
 TEST(Import, MayBePrintedAsImport) {

@@ -21,7 +21,7 @@ class KernelReader {
  private:
   Context& context() { return p_.module_.context(); }
   bool not_an_index(Span begin, DType dtype);  // what began there
-  bool fail(Span span, std::string_view slug, std::string message) {
+  bool fail(Span span, Slug slug, std::string message) {
     p_.error(span, slug, std::move(message));
     return false;
   }

@@ -46,7 +46,7 @@ std::string slugs(std::string_view input, bool validate = false) {
   if (m) round_trip(*m);
   return join(diagnostics.all(), ", ", [&](const Diagnostic& d) {
     const auto at = options.into.context().sources().position(d.span().file, d.span().begin);
-    return cat(at.line, ":", at.column, " ", d.slug());
+    return cat(at.line, ":", at.column, " ", d.slug().name());
   });
 }
 

@@ -75,14 +75,14 @@ Token Lexer::token(TokenKind kind, size_t begin, size_t end, std::string_view te
   return t;
 }
 
-void Lexer::report(size_t begin, size_t end, std::string_view slug, std::string message) {
+void Lexer::report(size_t begin, size_t end, Slug slug, std::string message) {
   if (quiet_ || begin < reported_until_) return;
   reported_until_ = end;
   diagnostics_.error({file_, static_cast<uint32_t>(begin), static_cast<uint32_t>(end)}, slug,
                      std::move(message));
 }
 
-Token Lexer::bad(size_t begin, size_t end, size_t& after, std::string_view slug, std::string message) {
+Token Lexer::bad(size_t begin, size_t end, size_t& after, Slug slug, std::string message) {
   report(begin, end, slug, std::move(message));
   after = end;
   return token(TokenKind::kBad, begin, end, text_.substr(begin, end - begin));

@@ -99,9 +99,9 @@ class Lexer {
   size_t skip_blank(size_t at);
   Token sigil(size_t at, size_t& after);
   Token quoted(size_t at, size_t& after, char quote, TokenKind kind, size_t start);
-  Token bad(size_t begin, size_t end, size_t& after, std::string_view slug, std::string message);
+  Token bad(size_t begin, size_t end, size_t& after, Slug slug, std::string message);
   Token token(TokenKind kind, size_t begin, size_t end, std::string_view text) const;
-  void report(size_t begin, size_t end, std::string_view slug, std::string message);
+  void report(size_t begin, size_t end, Slug slug, std::string message);
 
   uint32_t file_;
   std::string_view text_;

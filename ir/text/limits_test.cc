@@ -146,7 +146,7 @@ TEST(Limits, LengthIsLimited) {
     Diagnostics diagnostics;
     EXPECT_EQ(static_cast<bool>(parse_type("net.relay", "(int8,    )", diagnostics, options)), most == 11);
     if (most == 11) continue;
-    EXPECT_EQ(diagnostics.all().front().slug(), "input-too-large");
+    EXPECT_EQ(diagnostics.all().front().slug().name(), "input-too-large");
     const std::string said = diagnostics.render({});
     EXPECT_NE(said.find("`net.relay` has 11 bytes; at most 10 are read"), std::string::npos) << said;
     EXPECT_NE(said.find("belong into a .safetensors file"), std::string::npos) << said;
@@ -169,7 +169,7 @@ TEST(Limits, RehearsalsAreLimited) {
     Diagnostics diagnostics;
     const bool read = static_cast<bool>(parse("input", text, diagnostics, test_operators(), options));
     EXPECT_EQ(read, !diagnostics.has_errors());
-    return read ? "" : diagnostics.all().front().slug();
+    return read ? std::string() : std::string(diagnostics.all().front().slug().name());
   };
   EXPECT_EQ(slug(ParseOptions().max_rehearsed), "");
   EXPECT_EQ(slug(3000), "kernel-too-large");

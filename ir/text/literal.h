@@ -10,6 +10,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/slug.h"
 #include "runtime/tensor.h"
 
 namespace relay::text {
@@ -34,7 +35,7 @@ std::string_view suffix_of(DType dtype);
 
 // What is wrong with a number.
 struct LiteralError {
-  std::string_view slug;
+  Slug slug;
   std::string message;
 };
 

@@ -36,7 +36,7 @@ using MetaValue = std::variant<Tensor, MetaInt, MetaFloat, MetaString, MetaVaria
 
 // Why a reference stands for nothing.
 struct MetaError {
-  std::string_view slug;
+  Slug slug;
   std::string message;
 };
 

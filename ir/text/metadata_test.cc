@@ -44,7 +44,7 @@ std::string printed(std::string_view body, std::string_view metadata = kMetadata
   Diagnostics diagnostics;
   ParseOptions options;
   const Result<Module> m = parse("input", cat(body, metadata), diagnostics, operators, options);
-  if (!m) return join(diagnostics.all(), ", ", [](const Diagnostic& d) { return d.slug(); });
+  if (!m) return join(diagnostics.all(), ", ", [](const Diagnostic& d) { return d.slug().name(); });
   PrintOptions print_options;
   print_options.operators = &operators;
   print_options.header = false;

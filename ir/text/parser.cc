@@ -57,11 +57,11 @@ bool Parser::need(std::string_view punctuation, std::string_view why) {
   if (punctuation == ";") return expected(what, "missing-semicolon");
   if (punctuation != ")" && punctuation != "]" && punctuation != "}") return expected(what);
   const Token& t = peek();
-  return expected_in_bracket(what,
-                             t.is(")") || t.is("]") || t.is("}") ? "mismatched-bracket" : "unclosed-bracket");
+  return expected_in_bracket(
+      what, t.is(")") || t.is("]") || t.is("}") ? Slug("mismatched-bracket") : Slug("unclosed-bracket"));
 }
 
-bool Parser::expected(std::string_view what, std::string_view slug, std::string_view remedy) {
+bool Parser::expected(std::string_view what, Slug slug, std::string_view remedy) {
   const Token& found = peek();
   if (found.kind == TokenKind::kBad || diagnostics_.errors() > errors_at_item_) return false;
   Diagnostic& d = error(found.span, slug, cat("expected ", what, ", found ", found.show()));
@@ -86,7 +86,7 @@ bool Parser::expected_name(std::string_view what, std::string_view sigil) {
   return false;
 }
 
-bool Parser::expected_in_bracket(std::string_view what, std::string_view slug) {
+bool Parser::expected_in_bracket(std::string_view what, Slug slug) {
   const size_t before = diagnostics_.errors();
   expected(what, slug);
   if (diagnostics_.errors() > before && !brackets_.empty()) {
@@ -96,7 +96,7 @@ bool Parser::expected_in_bracket(std::string_view what, std::string_view slug) {
   return false;
 }
 
-Diagnostic& Parser::error(Span span, std::string_view slug, std::string message) {
+Diagnostic& Parser::error(Span span, Slug slug, std::string message) {
   return diagnostics_.error(span, slug, std::move(message));
 }
 
@@ -126,7 +126,8 @@ bool Parser::comma_or(std::string_view closer, size_t count) {
   failed_ = true;
   const Token& t = peek();
   const bool other = (t.is(")") || t.is("]") || t.is("}")) && !t.is(closer);
-  expected_in_bracket(cat("`,` or `", closer, "`"), other ? "mismatched-bracket" : "unfinished-list");
+  expected_in_bracket(cat("`,` or `", closer, "`"),
+                      other ? Slug("mismatched-bracket") : Slug("unfinished-list"));
   return false;
 }
 

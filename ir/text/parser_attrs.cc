@@ -48,7 +48,7 @@ bool Parser::attributes(std::vector<Attr>& out, std::string_view closer) {
     if (!at_attribute()) {
       const bool first = out.empty();
       return expected(cat("an attribute, like `axis=1`, or `", closer, "`"),
-                      first ? "expected-token" : "argument-after-attribute",
+                      first ? Slug("expected-token") : Slug("argument-after-attribute"),
                       first ? "" : "attributes are the last in a list");
     }
     Token first = next();

@@ -49,12 +49,11 @@ class Parser {
   bool take_word(std::string_view word);
   bool need(std::string_view punctuation, std::string_view why);  // reports if it is not next
   // Reports what is next instead, unless the item at hand has a mistake already; returns false.
-  bool expected(std::string_view what, std::string_view slug = "expected-token",
-                std::string_view remedy = {});
+  bool expected(std::string_view what, Slug slug = "expected-token", std::string_view remedy = {});
   // The same where the innermost open bracket is involved.
-  bool expected_in_bracket(std::string_view what, std::string_view slug);
+  bool expected_in_bracket(std::string_view what, Slug slug);
   Span here_from(uint32_t begin) const { return {lexer_.file(), begin, lexer_.end_of_last()}; }
-  Diagnostic& error(Span span, std::string_view slug, std::string message);
+  Diagnostic& error(Span span, Slug slug, std::string message);
   // Adds "did you mean" if a candidate is near; `candidates` is called only then.
   void suggest(Diagnostic& d, std::string_view name, std::string_view sigil,
                const std::function<std::vector<std::string>()>& candidates);
@@ -94,7 +93,7 @@ class Parser {
   enum class Twice : uint8_t { kProgram, kLibrary, kClash };
   // Who defines a name for the second time: a program, a library that is imported again, or one of each, which is
   // reported.
-  Twice defined_by(Span now, Span before, std::string_view slug, std::string_view what);
+  Twice defined_by(Span now, Span before, Slug slug, std::string_view what);
   void keep_mentioned();
 
   // ---- parser_fn.cc: functions' headers, scopes ----

@@ -115,7 +115,7 @@ void Parser::import_library(const Token& token) {
   if (const Result<Module> m = library.module()) module_ = *m;
 }
 
-Parser::Twice Parser::defined_by(Span now, Span before, std::string_view slug, std::string_view what) {
+Parser::Twice Parser::defined_by(Span now, Span before, Slug slug, std::string_view what) {
   const SourceMap& sources = module_.context().sources();
   const std::string_view here = library_of(sources, now), there = library_of(sources, before);
   if (here.empty() == there.empty()) return here.empty() ? Twice::kProgram : Twice::kLibrary;

@@ -229,7 +229,7 @@ Expr KernelReader::number(bool negative, uint32_t begin) {
   const std::optional<Number> n = split_number(t.text, negative);
   const std::optional<DType> suffix = n ? dtype_of_suffix(n->suffix) : std::nullopt;
   if (!n || n->hex || (!n->suffix.empty() && !suffix)) {
-    return fail(span, n && !n->hex ? "unknown-suffix" : "malformed-number",
+    return fail(span, n && !n->hex ? Slug("unknown-suffix") : Slug("malformed-number"),
                 cat("`", t.text, "` is not a number")),
            Expr();
   }

@@ -104,6 +104,7 @@ Term truncated_quotient(Term x, Term y) { return x.apply(kTrunc, {x / y}); }
 
 }  // namespace
 
+// add(x, y) = x + y
 const OpDef kAdd = binary({
     .name = "add",
     .doc = "The sum of both operands.",
@@ -115,6 +116,7 @@ const OpDef kAdd = binary({
     .ulps = 1,
 });
 
+// subtract(x, y) = x - y
 const OpDef kSubtract = binary({
     .name = "subtract",
     .doc = "The left operand minus the right one.",
@@ -125,6 +127,7 @@ const OpDef kSubtract = binary({
     .ulps = 1,
 });
 
+// multiply(x, y) = x * y
 const OpDef kMultiply = binary({
     .name = "multiply",
     .doc = "The product.",
@@ -136,6 +139,7 @@ const OpDef kMultiply = binary({
     .ulps = 1,
 });
 
+// divide(x, y) = x / y; of integers, trunc(x / y)
 const OpDef kDivide = binary({
     .name = "divide",
     .doc = "The quotient; of integers, truncated toward zero.",
@@ -147,6 +151,7 @@ const OpDef kDivide = binary({
     .ulps = 1,
 });
 
+// floor_divide(x, y) = floor(x / y)
 const OpDef kFloorDivide = binary({
     .name = "floor_divide",
     .doc = "The quotient, rounded down.",
@@ -157,6 +162,7 @@ const OpDef kFloorDivide = binary({
     .effects = Effects::kTraps,
 });
 
+// trunc_divide(x, y) = trunc(x / y)
 const OpDef kTruncDivide = binary({
     .name = "trunc_divide",
     .doc = "The quotient, rounded toward zero.",
@@ -167,6 +173,7 @@ const OpDef kTruncDivide = binary({
     .effects = Effects::kTraps,
 });
 
+// mod(x, y) = x - y * trunc(x / y)
 const OpDef kMod = binary({
     .name = "mod",
     .doc = "What remains of a division that truncates; it has the sign of the left operand.",
@@ -179,6 +186,7 @@ const OpDef kMod = binary({
     .effects = Effects::kTraps,
 });
 
+// trunc_mod(x, y) = x - y * trunc(x / y)
 const OpDef kTruncMod = binary({
     .name = "trunc_mod",
     .doc = "The same as `mod`.",
@@ -191,6 +199,7 @@ const OpDef kTruncMod = binary({
     .effects = Effects::kTraps,
 });
 
+// floor_mod(x, y) = x - y * floor(x / y)
 const OpDef kFloorMod = binary({
     .name = "floor_mod",
     .doc = "What remains of a division that rounds down; it has the sign of the right operand.",
@@ -203,6 +212,7 @@ const OpDef kFloorMod = binary({
     .effects = Effects::kTraps,
 });
 
+// power(x, y) = x^y
 const OpDef kPower = binary({
     .name = "power",
     .doc = "The left operand to the power of the right one.",
@@ -217,6 +227,7 @@ const OpDef kPower = binary({
     .ulps = 4,
 });
 
+// maximum(x, y) = x where x >= y, y elsewhere; NaN if either is
 const OpDef kMaximum = binary({
     .name = "maximum",
     .doc = "The larger one.",
@@ -228,6 +239,7 @@ const OpDef kMaximum = binary({
     },
 });
 
+// minimum(x, y) = x where x <= y, y elsewhere; NaN if either is
 const OpDef kMinimum = binary({
     .name = "minimum",
     .doc = "The smaller one.",

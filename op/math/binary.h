@@ -1,7 +1,7 @@
 // Functions of two numbers, element by element, with broadcasting: what their files share.
 //
-//   (Tensor[s, d], Tensor[t, d]) -> Tensor[broadcast(s, t), d], or bool for the comparisons
-//   C1: both have the dtype d.   C2: s and t broadcast.   C3: d is in the operator's domain.
+//   (Tensor[s, d], Tensor[t, d]) -> Tensor[broadcast(s, t), d], or of bool if it compares
+//   C1: both have the dtype d.   C2: s and t broadcast.   C3: d is <domain>.
 #pragma once
 
 #include <optional>

@@ -21,6 +21,7 @@ void require_shift(kernel::Builder& k, kernel::Expr y) {
 
 }  // namespace
 
+// bitwise_and(x, y) = x & y
 const OpDef kBitwiseAnd = binary({
     .name = "bitwise_and",
     .doc = "The bits that are set in both.",
@@ -32,6 +33,7 @@ const OpDef kBitwiseAnd = binary({
     .not_differentiable = kOnIntegers,
 });
 
+// bitwise_or(x, y) = x | y
 const OpDef kBitwiseOr = binary({
     .name = "bitwise_or",
     .doc = "The bits that are set in at least one.",
@@ -43,6 +45,7 @@ const OpDef kBitwiseOr = binary({
     .not_differentiable = kOnIntegers,
 });
 
+// bitwise_xor(x, y) = x ^ y
 const OpDef kBitwiseXor = binary({
     .name = "bitwise_xor",
     .doc = "The bits that are set in exactly one.",
@@ -54,6 +57,7 @@ const OpDef kBitwiseXor = binary({
     .not_differentiable = kOnIntegers,
 });
 
+// left_shift(x, y) = x * 2^y, of which the upper bits are lost
 const OpDef kLeftShift = binary({
     .name = "left_shift",
     .doc = "The bits moved up; a shift by a negative number or by at least the width traps.",
@@ -68,6 +72,7 @@ const OpDef kLeftShift = binary({
     .not_differentiable = kOnIntegers,
 });
 
+// right_shift(x, y) = floor(x / 2^y)
 const OpDef kRightShift = binary({
     .name = "right_shift",
     .doc = "The bits moved down, keeping the sign; a shift by a negative "

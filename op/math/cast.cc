@@ -33,7 +33,9 @@ std::vector<kernel::Tensor> lower(kernel::Builder& k, const CastAttrs& a, const 
       k.compute("cast", a.dtype, c.shape(), [&](kernel::Indices i) { return cast(a.dtype, c.in[0].at(i)); })};
 }
 
-// cast_like(x, y) = cast(x, dtype of y)   C1: y is a tensor.
+// cast_like(x, y)[i] = x[i] as the dtype of y
+//
+//   (Tensor[s, d], Tensor[t, e]) -> Tensor[s, e]   C1: y is a tensor.
 Type relate_like(Relation& r, const NoAttrs&) {
   return r.context().tensor_type(r.tensor(0).dims, r.tensor(1).dtype);  // C1
 }
@@ -41,7 +43,9 @@ Expr expand_like(Builder& b, const NoAttrs&, const Site& c) {
   return call(b, kCast, {c.args[0]}, {{"dtype", c.tensor(1).dtype}});
 }
 
-// copy(x) = x   C1: x is a tensor.
+// copy(x) = x
+//
+//   (Tensor[s, d]) -> Tensor[s, d]   C1: x is a tensor.
 Type relate_copy(Relation& r, const NoAttrs&) { return &r.tensor(0); }  // C1
 void evaluate_copy(const NoAttrs&, Args in, Results out) { out[0] = in[0]; }
 std::vector<Expr> differentiate_copy(Builder&, const NoAttrs&, const Site& c) { return {c.dy}; }

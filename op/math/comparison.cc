@@ -3,6 +3,7 @@
 
 namespace relay::op {
 
+// equal(x, y) = (x == y)
 const OpDef kEqual = binary({
     .name = "equal",
     .doc = "Whether both are the same; NaN never is.",
@@ -15,6 +16,7 @@ const OpDef kEqual = binary({
     .not_differentiable = kBooleanResult,
 });
 
+// not_equal(x, y) = (x != y)
 const OpDef kNotEqual = binary({
     .name = "not_equal",
     .doc = "Whether both differ; NaN always does.",
@@ -27,6 +29,7 @@ const OpDef kNotEqual = binary({
     .not_differentiable = kBooleanResult,
 });
 
+// less(x, y) = (x < y)
 const OpDef kLess = binary({
     .name = "less",
     .doc = "Whether the left operand is below the right one.",
@@ -37,6 +40,7 @@ const OpDef kLess = binary({
     .not_differentiable = kBooleanResult,
 });
 
+// less_equal(x, y) = (x <= y)
 const OpDef kLessEqual = binary({
     .name = "less_equal",
     .doc = "Whether the left operand is at most the right one.",
@@ -47,6 +51,7 @@ const OpDef kLessEqual = binary({
     .not_differentiable = kBooleanResult,
 });
 
+// greater(x, y) = (x > y)
 const OpDef kGreater = binary({
     .name = "greater",
     .doc = "Whether the left operand is above the right one.",
@@ -57,6 +62,7 @@ const OpDef kGreater = binary({
     .not_differentiable = kBooleanResult,
 });
 
+// greater_equal(x, y) = (x >= y)
 const OpDef kGreaterEqual = binary({
     .name = "greater_equal",
     .doc = "Whether the left operand is at least the right one.",
@@ -67,6 +73,7 @@ const OpDef kGreaterEqual = binary({
     .not_differentiable = kBooleanResult,
 });
 
+// logical_and(x, y) = x and y
 const OpDef kLogicalAnd = binary({
     .name = "logical_and",
     .doc = "Whether both are true.",
@@ -77,6 +84,7 @@ const OpDef kLogicalAnd = binary({
     .not_differentiable = kBooleanResult,
 });
 
+// logical_or(x, y) = x or y
 const OpDef kLogicalOr = binary({
     .name = "logical_or",
     .doc = "Whether at least one is true.",
@@ -87,6 +95,7 @@ const OpDef kLogicalOr = binary({
     .not_differentiable = kBooleanResult,
 });
 
+// logical_xor(x, y) = (x != y)
 const OpDef kLogicalXor = binary({
     .name = "logical_xor",
     .doc = "Whether exactly one is true.",

@@ -1,6 +1,7 @@
 // Functions of one number, element by element.
 //
-//   (Tensor[s, d]) -> Tensor[s, d], or Tensor[s, bool] for the questions   C1: d is in the operator's domain.
+//   (Tensor[s, d]) -> Tensor[s, d], or Tensor[s, bool] of isnan, isfinite and isinf
+//   C1: d is <domain>.
 //
 // Floating-point functions are IEEE: outside of its domain a function gives NaN. Integers wrap.
 #include <cmath>
@@ -136,6 +137,7 @@ constexpr auto kBooleanResult = "the result is boolean";
 
 }  // namespace
 
+// negative(x) = -x
 const OpDef kNegative = unary({
     .name = "negative",
     .doc = "The number with the opposite sign.",
@@ -147,6 +149,7 @@ const OpDef kNegative = unary({
     .tolerance = {kExact},
 });
 
+// abs(x) = |x|
 const OpDef kAbs = unary({
     .name = "abs",
     .doc = "The absolute value; the least integer is its own.",
@@ -158,6 +161,7 @@ const OpDef kAbs = unary({
     .tolerance = {kExact},
 });
 
+// sign(x) = 1 where x > 0, -1 where x < 0, x elsewhere
 const OpDef kSign = unary({
     .name = "sign",
     .doc = "-1, 0 or 1; NaN for NaN.",
@@ -169,6 +173,7 @@ const OpDef kSign = unary({
     .tolerance = {kExact},
 });
 
+// exp(x) = e^x
 const OpDef kExp = unary({
     .name = "exp",
     .doc = "e to the power of the number.",
@@ -177,6 +182,7 @@ const OpDef kExp = unary({
     .derivative = [](Term, Term y) -> std::optional<Term> { return y; },
 });
 
+// log(x) = ln x
 const OpDef kLog = unary({
     .name = "log",
     .doc = "The natural logarithm.",
@@ -185,6 +191,7 @@ const OpDef kLog = unary({
     .derivative = [](Term x, Term) -> std::optional<Term> { return reciprocal(x); },
 });
 
+// log2(x) = ln x / ln 2
 const OpDef kLog2 = unary({
     .name = "log2",
     .doc = "The logarithm to base 2.",
@@ -193,6 +200,7 @@ const OpDef kLog2 = unary({
     .derivative = [](Term x, Term) -> std::optional<Term> { return reciprocal(ln2 * x); },
 });
 
+// log10(x) = ln x / ln 10
 const OpDef kLog10 = unary({
     .name = "log10",
     .doc = "The logarithm to base 10.",
@@ -201,6 +209,7 @@ const OpDef kLog10 = unary({
     .derivative = [](Term x, Term) -> std::optional<Term> { return reciprocal(ln10 * x); },
 });
 
+// log1p(x) = ln(1 + x)
 const OpDef kLog1p = unary({
     .name = "log1p",
     .doc = "The natural logarithm of one plus the number, precise near zero.",
@@ -209,6 +218,7 @@ const OpDef kLog1p = unary({
     .derivative = [](Term x, Term) -> std::optional<Term> { return reciprocal(x + 1); },
 });
 
+// sqrt(x) = x^(1/2)
 const OpDef kSqrt = unary({
     .name = "sqrt",
     .doc = "The square root.",
@@ -218,6 +228,7 @@ const OpDef kSqrt = unary({
     .tolerance = {.kind = Tolerance::Kind::kUlps, .ulps = 1},
 });
 
+// rsqrt(x) = x^(-1/2)
 const OpDef kRsqrt = unary({
     .name = "rsqrt",
     .doc = "One over the square root.",
@@ -227,6 +238,7 @@ const OpDef kRsqrt = unary({
     .derivative = [](Term, Term y) -> std::optional<Term> { return -0.5 * (y * y * y); },
 });
 
+// sin(x) = x - x^3 / 3! + x^5 / 5! - ...
 const OpDef kSin = unary({
     .name = "sin",
     .doc = "The sine of an angle in radians.",
@@ -235,6 +247,7 @@ const OpDef kSin = unary({
     .derivative = [](Term x, Term) -> std::optional<Term> { return cosine(x); },
 });
 
+// cos(x) = 1 - x^2 / 2! + x^4 / 4! - ...
 const OpDef kCos = unary({
     .name = "cos",
     .doc = "The cosine of an angle in radians.",
@@ -243,6 +256,7 @@ const OpDef kCos = unary({
     .derivative = [](Term x, Term) -> std::optional<Term> { return -x.apply(kSin, {x}); },
 });
 
+// tan(x) = sin x / cos x
 const OpDef kTan = unary({
     .name = "tan",
     .doc = "The tangent of an angle in radians.",
@@ -251,6 +265,7 @@ const OpDef kTan = unary({
     .derivative = [](Term, Term y) -> std::optional<Term> { return 1 + y * y; },
 });
 
+// asin(x) = the y in [-pi/2, pi/2] with sin y = x
 const OpDef kAsin = unary({
     .name = "asin",
     .doc = "The angle in [-pi/2, pi/2] with this sine.",
@@ -259,6 +274,7 @@ const OpDef kAsin = unary({
     .derivative = [](Term x, Term) -> std::optional<Term> { return reciprocal(square_root(1 - x * x)); },
 });
 
+// acos(x) = the y in [0, pi] with cos y = x
 const OpDef kAcos = unary({
     .name = "acos",
     .doc = "The angle in [0, pi] with this cosine.",
@@ -267,6 +283,7 @@ const OpDef kAcos = unary({
     .derivative = [](Term x, Term) -> std::optional<Term> { return -reciprocal(square_root(1 - x * x)); },
 });
 
+// atan(x) = the y in [-pi/2, pi/2] with tan y = x
 const OpDef kAtan = unary({
     .name = "atan",
     .doc = "The angle in [-pi/2, pi/2] with this tangent.",
@@ -275,6 +292,7 @@ const OpDef kAtan = unary({
     .derivative = [](Term x, Term) -> std::optional<Term> { return reciprocal(1 + x * x); },
 });
 
+// sinh(x) = (e^x - e^-x) / 2
 const OpDef kSinh = unary({
     .name = "sinh",
     .doc = "The hyperbolic sine.",
@@ -283,6 +301,7 @@ const OpDef kSinh = unary({
     .derivative = [](Term x, Term) -> std::optional<Term> { return x.apply(kCosh, {x}); },
 });
 
+// cosh(x) = (e^x + e^-x) / 2
 const OpDef kCosh = unary({
     .name = "cosh",
     .doc = "The hyperbolic cosine.",
@@ -291,6 +310,7 @@ const OpDef kCosh = unary({
     .derivative = [](Term x, Term) -> std::optional<Term> { return x.apply(kSinh, {x}); },
 });
 
+// tanh(x) = (e^x - e^-x) / (e^x + e^-x)
 const OpDef kTanh = unary({
     .name = "tanh",
     .doc = "The hyperbolic tangent.",
@@ -299,6 +319,7 @@ const OpDef kTanh = unary({
     .derivative = [](Term, Term y) -> std::optional<Term> { return 1 - y * y; },
 });
 
+// asinh(x) = ln(x + (x^2 + 1)^(1/2))
 const OpDef kAsinh = unary({
     .name = "asinh",
     .doc = "The number with this hyperbolic sine.",
@@ -307,6 +328,7 @@ const OpDef kAsinh = unary({
     .derivative = [](Term x, Term) -> std::optional<Term> { return reciprocal(square_root(x * x + 1)); },
 });
 
+// acosh(x) = ln(x + (x^2 - 1)^(1/2))
 const OpDef kAcosh = unary({
     .name = "acosh",
     .doc = "The number of at least 0 with this hyperbolic cosine.",
@@ -315,6 +337,7 @@ const OpDef kAcosh = unary({
     .derivative = [](Term x, Term) -> std::optional<Term> { return reciprocal(square_root(x * x - 1)); },
 });
 
+// atanh(x) = ln((1 + x) / (1 - x)) / 2
 const OpDef kAtanh = unary({
     .name = "atanh",
     .doc = "The number with this hyperbolic tangent.",
@@ -323,6 +346,7 @@ const OpDef kAtanh = unary({
     .derivative = [](Term x, Term) -> std::optional<Term> { return reciprocal(1 - x * x); },
 });
 
+// sigmoid(x) = 1 / (1 + e^-x)
 const OpDef kSigmoid = unary({
     .name = "sigmoid",
     .doc = "1 / (1 + exp(-x)).",
@@ -331,6 +355,7 @@ const OpDef kSigmoid = unary({
     .derivative = [](Term, Term y) -> std::optional<Term> { return y * (1 - y); },
 });
 
+// erf(x) = 2 / pi^(1/2) * the integral of e^(-t^2) for t from 0 to x
 const OpDef kErf = unary({
     .name = "erf",
     .doc = "The error function, 2/sqrt(pi) times the integral of exp(-t^2) from 0 to the number.",
@@ -339,6 +364,7 @@ const OpDef kErf = unary({
     .derivative = [](Term x, Term) -> std::optional<Term> { return 2 * inv_sqrtpi * exponential(-(x * x)); },
 });
 
+// floor(x) = the largest integer n <= x
 const OpDef kFloor = unary({
     .name = "floor",
     .doc = "The largest integer that is not above the number.",
@@ -350,6 +376,7 @@ const OpDef kFloor = unary({
     .tolerance = {kExact},
 });
 
+// ceil(x) = the smallest integer n >= x
 const OpDef kCeil = unary({
     .name = "ceil",
     .doc = "The smallest integer that is not below the number.",
@@ -361,6 +388,7 @@ const OpDef kCeil = unary({
     .tolerance = {kExact},
 });
 
+// round(x) = the integer n with the smallest |x - n|; of two, the even one
 const OpDef kRound = unary({
     .name = "round",
     .doc = "The nearest integer; halfway between two, the even one.",
@@ -372,6 +400,7 @@ const OpDef kRound = unary({
     .tolerance = {kExact},
 });
 
+// trunc(x) = floor(x) where x > 0, ceil(x) elsewhere
 const OpDef kTrunc = unary({
     .name = "trunc",
     .doc = "The integer part: rounds toward zero.",
@@ -383,6 +412,7 @@ const OpDef kTrunc = unary({
     .tolerance = {kExact},
 });
 
+// logical_not(x) = not x
 const OpDef kLogicalNot = unary({
     .name = "logical_not",
     .doc = "True where the input is false.",
@@ -393,6 +423,7 @@ const OpDef kLogicalNot = unary({
     .not_differentiable = kBooleanResult,
 });
 
+// bitwise_not(x) = ~x; of a boolean, not x
 const OpDef kBitwiseNot = unary({
     .name = "bitwise_not",
     .doc = "Every bit turned over; of a boolean, its opposite.",
@@ -403,6 +434,7 @@ const OpDef kBitwiseNot = unary({
     .not_differentiable = "defined on integers",
 });
 
+// isnan(x) = (x != x)
 const OpDef kIsNan = unary({
     .name = "isnan",
     .doc = "Whether the element is not a number.",
@@ -413,6 +445,7 @@ const OpDef kIsNan = unary({
     .not_differentiable = kBooleanResult,
 });
 
+// isfinite(x) = (|x| < inf)
 const OpDef kIsFinite = unary({
     .name = "isfinite",
     .doc = "Whether the element is neither infinite nor NaN.",
@@ -423,6 +456,7 @@ const OpDef kIsFinite = unary({
     .not_differentiable = kBooleanResult,
 });
 
+// isinf(x) = (|x| == inf)
 const OpDef kIsInf = unary({
     .name = "isinf",
     .doc = "Whether the element is infinite, of either sign.",

@@ -1,6 +1,7 @@
 // Activations: nn.relu, nn.leaky_relu, nn.prelu.
 //
-//   nn.relu(x) = max(x, 0)    nn.leaky_relu(x) = x where x > 0, alpha * x elsewhere
+//   nn.relu(x) = max(x, 0)
+//   nn.leaky_relu(x) = x where x > 0, alpha * x elsewhere
 //   nn.prelu(x, alpha)[.., i, ..] = x where x > 0, alpha[i] * x elsewhere, where i is the index along `axis`
 #include "kernel/scalar.h"
 #include "op/domain.h"
@@ -10,8 +11,9 @@
 namespace relay::op {
 namespace {
 
-// --- relu: (Tensor[s, d]) -> Tensor[s, d]   C1: d is numeric.
+// --- relu -----------------------------------------------------------------------------------------------------
 
+// (Tensor[s, d]) -> Tensor[s, d]   C1: d is numeric.
 Type relate_relu(Relation& r, const NoAttrs&) {
   require(r, 0, Domain::kNumber);  // C1
   return &r.tensor(0);
@@ -39,7 +41,7 @@ std::vector<kernel::Tensor> lower_relu(kernel::Builder& k, const NoAttrs&, const
                     [&](kernel::Indices i) { return max(c.in[0].at(i), k.constant(c.dtype(), 0)); })};
 }
 
-// --- leaky_relu: (Tensor[s, d]) -> Tensor[s, d]   C1: d is floating.
+// --- leaky_relu -----------------------------------------------------------------------------------------------
 
 struct LeakyReluAttrs {
   double alpha = 0.25;
@@ -47,6 +49,7 @@ struct LeakyReluAttrs {
       fields(field("alpha", &LeakyReluAttrs::alpha, "the slope for negative numbers"));
 };
 
+// (Tensor[s, d]) -> Tensor[s, d]   C1: d is floating.
 Type relate_leaky(Relation& r, const LeakyReluAttrs&) {
   require(r, 0, Domain::kFloat);  // C1
   return &r.tensor(0);
@@ -57,14 +60,15 @@ Expr expand_leaky(Builder& b, const LeakyReluAttrs& a, const Site& c) {
   return where(less(x.number(0), x), x, a.alpha * x);
 }
 
-// --- prelu: (Tensor[s, d], Tensor[(s[axis]), d]) -> Tensor[s, d]
-//     C1: d is floating.   C2: axis is in [-rank, rank).   C3: alpha has rank 1, the data's dtype and its extent there.
+// --- prelu ----------------------------------------------------------------------------------------------------
 
 struct PReluAttrs {
   int64_t axis = 1;
   static constexpr auto kFields = fields(field("axis", &PReluAttrs::axis, "along which alpha lies"));
 };
 
+// (Tensor[s, d], Tensor[(s[axis]), d]) -> Tensor[s, d]
+// C1: d is floating.   C2: axis is in [-rank, rank).   C3: alpha has rank 1, the data's dtype and its extent there.
 Type relate_prelu(Relation& r, const PReluAttrs& a) {
   require(r, 0, Domain::kFloat);  // C1
   const TensorType& x = r.tensor(0);

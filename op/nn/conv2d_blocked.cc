@@ -1,7 +1,11 @@
 // nn.contrib_conv2d_NCHWc, nn.contrib_depthwise_conv2d_NCHWc: convolutions of images whose channels come in blocks.
 //
-//   conv:      y[n, o, y, x] = sum over i, u, v of data[n, i, y*s + u*d - p, x*s + v*d - p] * weight[o, i, u, v]
-//   depthwise: y[n, o, y, x] = sum over u, v of    data[n, o, y*s + u*d - p, x*s + v*d - p] * weight[o, 0, u, v]
+//   nn.contrib_conv2d_NCHWc(data, weight)[n, o, y, x] =
+//       sum over i, u, v of data[n, i, y*s + u*d - p, x*s + v*d - p] * weight[o, i, u, v]
+//   nn.contrib_depthwise_conv2d_NCHWc(data, weight)[n, o, y, x] =
+//       sum over u, v of data[n, o, y*s + u*d - p, x*s + v*d - p] * weight[o, 0, u, v]
+//
+//   (Tensor[data_layout, d], Tensor[kernel_layout, e]) -> Tensor[out_layout, out_dtype]
 //
 // Each tensor is in a layout of its own: NCHW or NCHW16c, OIHW16i16o or OIHW16o. A block is what vector registers hold:
 // data in blocks is read an element at a time, the weight and the result a block at a time.

@@ -1,8 +1,14 @@
 // nn.contrib_conv2d_winograd_weight_transform, nn.contrib_conv2d_winograd_without_weight_transform: a convolution by
 // Winograd's minimal filtering (op/nn/winograd.h), its weight transformed beforehand.
 //
-//   transform: u[:, :, o, i] = G weight[o, i] G^T                  for tiles of m x m results, m the attribute tile_size
-//   conv:      y[n, o, tile] = A^T (sum over i of u[:, :, o, i] . (B^T data[n, i, tile] B)) A
+//   nn.contrib_conv2d_winograd_weight_transform(weight)[:, :, o, i] = G weight[o, i] G^T
+//   (Tensor[(o, i, kh, kw), d]) -> Tensor[(n, n, o, i), d]
+//
+//   nn.contrib_conv2d_winograd_without_weight_transform(data, u)[n, o, tile] =
+//       A^T (sum over i of u[:, :, o, i] . (B^T data[n, i, tile] B)) A
+//   (Tensor[data_layout, d], Tensor[kernel_layout, d]) -> Tensor[out_layout, d]
+//
+// for tiles of m x m results, where m is the attribute tile_size.
 //
 //   C1: data is a floating tensor in data_layout, weight one in kernel_layout, of the data's dtype.   C2: the layouts are ones
 //       of NCHW, OIHW, NCHW; height and width are not cut into blocks.   C3: padding is not negative; strides and dilation are 1.

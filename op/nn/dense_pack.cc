@@ -38,7 +38,7 @@ int64_t panel_of(const DensePackAttrs& a) {
   const char* end = framed ? s.data() + s.size() - 1 : begin;
   if (!framed || std::from_chars(begin, end, c).ptr != end || c <= 0 || c > (1 << 16)) {
     throw RelationError{kAttributes, cat("weight_layout must be like NC32n, not ", s), kNoOther,
-                        "bad-attribute"};
+                        Slug("bad-attribute")};
   }
   return c;
 }

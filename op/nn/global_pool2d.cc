@@ -1,4 +1,7 @@
-// nn.global_avg_pool2d, nn.global_max_pool2d: the mean and the largest element of each channel of an image.
+// The mean and the largest element of each channel of an image.
+//
+//   nn.global_avg_pool2d(data)[n, c, 0, 0] = mean over y, x of data[n, c, y, x]
+//   nn.global_max_pool2d(data)[n, c, 0, 0] = max over y, x of data[n, c, y, x]
 //
 //   (Tensor[(n, c, h, w), d]) -> Tensor[(n, c, 1, 1), d]
 //   C1: data has rank 4 and a numeric dtype, for the mean a floating-point one.   C2: the layout is an order of NCHW.

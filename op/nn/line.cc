@@ -1,7 +1,14 @@
 // One-dimensional convolution and pooling: nn.conv1d, nn.max_pool1d, nn.avg_pool1d. A line is an image of height 1.
 //
-// nn.conv1d: (Tensor[(n, c, w), d], Tensor[(o, c / groups, kw), e]) -> Tensor[(n, o, w'), out_dtype]
-// nn.max_pool1d, nn.avg_pool1d: (Tensor[(n, c, w), d]) -> Tensor[(n, c, w'), d]
+//   nn.conv1d(data, weight)[n, o, x] = sum over i, v of data[n, g*I + i, x*s + v*d - p] * weight[o, i, v]
+//   (Tensor[(n, c, w), d], Tensor[(o, c / groups, kw), e]) -> Tensor[(n, o, w'), out_dtype]
+//
+//   nn.max_pool1d(data)[n, c, x] = max over v of data[n, c, x*s + v*d - p]
+//   (Tensor[(n, c, w), d]) -> Tensor[(n, c, w'), d]
+//
+//   nn.avg_pool1d(data)[n, c, x] = mean over v of data[n, c, x*s + v*d - p]
+//   (Tensor[(n, c, w), d]) -> Tensor[(n, c, w'), d]
+//
 //   C1: data (and the weight) have rank 3.   C2: the layouts are orders of NCW and OIW.
 //   C3: strides, dilation and pool_size are one number, padding is one or two.
 //   C4: what nn.conv2d, nn.max_pool2d and nn.avg_pool2d require.

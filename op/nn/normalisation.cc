@@ -1,9 +1,13 @@
 // Normalisation by statistics of the data itself: nn.layer_norm, nn.instance_norm, nn.group_norm.
 //
-//   y = (x - mean x) / sqrt(mean (x - mean x)^2 + epsilon) * gamma + beta
+//   nn.layer_norm(x, gamma, beta) = (x - mean x) / sqrt(mean (x - mean x)^2 + epsilon) * gamma + beta,
+//       with the means over `axis`
+//   nn.instance_norm(x, gamma, beta) = (x - mean x) / sqrt(mean (x - mean x)^2 + epsilon) * gamma + beta,
+//       with the means over all axes but the first and `axis`
+//   nn.group_norm(x, gamma, beta) = (x - mean x) / sqrt(mean (x - mean x)^2 + epsilon) * gamma + beta,
+//       with the means over all axes but the first, with `axis` cut into groups
 //
-// with the means over one axis (layer_norm), over all axes but the first and `axis` (instance_norm), or over all axes
-// but the first with `axis` cut into groups (group_norm). gamma and beta lie along `axis`.
+// gamma and beta lie along `axis`.
 //
 //   (Tensor[s, d], Tensor[(s[axis]), d], Tensor[(s[axis]), d]) -> Tensor[s, d]
 //   C1: d is floating.   C2: axis is in [-rank, rank), and not the first one unless it is a layer's.

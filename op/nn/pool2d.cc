@@ -1,4 +1,7 @@
-// nn.max_pool2d, nn.avg_pool2d: the largest and the mean element of each window.
+// The largest and the mean element of each window.
+//
+//   nn.max_pool2d(data)[n, c, y, x] = max over u, v of data[n, c, y*s + u*d - p, x*s + v*d - p]
+//   nn.avg_pool2d(data)[n, c, y, x] = mean over u, v of data[n, c, y*s + u*d - p, x*s + v*d - p]
 //
 //   (Tensor[(n, c, h, w), d]) -> Tensor[(n, c, h', w'), d]
 //   C1: data is a numeric tensor of rank 4.   C2: the layout is an order of NCHW.

@@ -1,5 +1,7 @@
-// nn.softmax(x)[i] = exp(x[i] - m) / s,  nn.log_softmax(x)[i] = (x[i] - m) - log s,  where m = max x and
-// s = sum exp(x - m), along `axis`
+// nn.softmax(x)[i] = exp(x[i] - m) / s
+// nn.log_softmax(x)[i] = (x[i] - m) - log s
+//
+// where m = max x and s = sum exp(x - m), along `axis`.
 //
 //   (Tensor[s, d]) -> Tensor[s, d]   C1: d is floating.   C2: axis is in [-rank, rank).
 //

@@ -1,26 +1,6 @@
 // Between real numbers and small integers: real = scale * (q - zero_point).
 //
 // Scale and zero point are scalars, or vectors with an element for each index of one axis of the data.
-//
-//   qnn.quantize(x, scale, zero) = saturate(round(x / scale) + zero), halves to even
-//     (Tensor[s, d], Tensor[t, d], Tensor[u, e]) -> Tensor[s, out_dtype]
-//     C1: d is floating.   C2: the scale has the dtype of the data.   C3: e is an integer.
-//     C4: out_dtype is int8, uint8, int16 or uint16.   C5: t and u are () or the extent of the axis.
-//     C6: axis is in [-rank, rank), if a scale or zero point is a vector.
-//     Narrow d computes in float32. NaN gives 0.
-//
-//   qnn.dequantize(q, scale, zero) = (q - zero) * scale
-//     (Tensor[s, d], Tensor[t, f], Tensor[u, e]) -> Tensor[s, out_dtype]
-//     C1: d is an integer.   C2: f is floating.   C3: e is an integer.   C4: out_dtype is floating.
-//     C5, C6: as above.   The difference is an int32.
-//
-//   qnn.requantize(q, in_scale, in_zero, out_scale, out_zero)
-//     = saturate(round((q - in_zero) * (in_scale / out_scale)) + out_zero)
-//     C1: q is an integer.   C2: scales are floating.   C3: zero points are integers.
-//     C4: out_dtype is int8, uint8, int16, uint16 or int32.   C5, C6: as above, the output's are scalars.
-//     C7: rounding is "None" or "UPWARD" (halves up), or "TONEAREST" (halves away from zero).
-//     C8: compute_dtype is "None", "int64", "float32" or "float64".
-//     Computed in float64 whatever compute_dtype says: the others are approximations of that.
 #include <algorithm>
 #include <cmath>
 
@@ -90,6 +70,14 @@ Term saturated(Term x, DType d) {
   return to(d, x.apply(kClip, {x}, {{"a_min", low}, {"a_max", high}}));
 }
 
+// qnn.quantize(x, scale, zero) = saturate(round(x / scale) + zero), halves to even
+//
+//   (Tensor[s, d], Tensor[t, d], Tensor[u, e]) -> Tensor[s, out_dtype]
+//   C1: d is floating.   C2: the scale has the dtype of the data.   C3: e is an integer.
+//   C4: out_dtype is int8, uint8, int16 or uint16.   C5: t and u are () or the extent of the axis.
+//   C6: axis is in [-rank, rank), if a scale or zero point is a vector.
+//
+// Narrow d computes in float32. NaN gives 0.
 Type relate_quantize(Relation& r, const QuantizeAttrs& a) {
   require(r, 0, Domain::kFloat);    // C1
   r.require_same_dtype(1, 0);       // C2
@@ -109,6 +97,13 @@ Expr expand_quantize(Builder& b, const QuantizeAttrs& a, const Site& c) {
   return saturated(steps.apply(kRound, {steps}) + zero, a.out_dtype);
 }
 
+// qnn.dequantize(q, scale, zero) = (q - zero) * scale
+//
+//   (Tensor[s, d], Tensor[t, f], Tensor[u, e]) -> Tensor[s, out_dtype]
+//   C1: d is an integer.   C2: f is floating.   C3: e is an integer.   C4: out_dtype is floating.
+//   C5: t and u are () or the extent of the axis.   C6: axis is in [-rank, rank), if a scale or zero point is a vector.
+//
+// The difference is an int32.
 Type relate_dequantize(Relation& r, const DequantizeAttrs& a) {
   require(r, 0, Domain::kInteger);                                                     // C1
   require(r, 1, Domain::kFloat);                                                       // C2
@@ -126,6 +121,18 @@ Expr expand_dequantize(Builder& b, const DequantizeAttrs& a, const Site& c) {
   return to(a.out_dtype, to(wide, q - zero) * scale);
 }
 
+// qnn.requantize(q, in_scale, in_zero, out_scale, out_zero) =
+//     saturate(round((q - in_zero) * (in_scale / out_scale)) + out_zero)
+//
+//   (Tensor[s, d], Tensor[t, f], Tensor[u, e], Tensor[(), f], Tensor[(), e]) -> Tensor[s, out_dtype]
+//   C1: q is an integer.   C2: scales are floating.   C3: zero points are integers.
+//   C4: out_dtype is int8, uint8, int16, uint16 or int32.
+//   C5: t and u are () or the extent of the axis; the output's scale and zero point are scalars.
+//   C6: axis is in [-rank, rank), if a scale or zero point is a vector.
+//   C7: rounding is "None" or "UPWARD" (halves up), or "TONEAREST" (halves away from zero).
+//   C8: compute_dtype is "None", "int64", "float32" or "float64".
+//
+// Computed in float64 whatever compute_dtype says: the others are approximations of that.
 Type relate_requantize(Relation& r, const RequantizeAttrs& a) {
   require(r, 0, Domain::kInteger);                                   // C1
   for (const int scale : {1, 3}) require(r, scale, Domain::kFloat);  // C2

@@ -1,4 +1,7 @@
-// argmax, argmin: where the extremum along some axes is, as an int32.
+// Where the extremum along some axes is, as an int32.
+//
+//   argmax(x)[o] = the position of the largest x[i] where i agrees with o outside of the reduced axes
+//   argmin(x)[o] = the position of the smallest x[i] where i agrees with o outside of the reduced axes
 //
 //   (Tensor[s, d]) -> Tensor[s without the reduced axes (or with 1 there, if keepdims), int32]
 //   C1: d is numeric.   C2: every axis is in [-rank, rank).   C3: no axis is named twice.

@@ -17,7 +17,8 @@ namespace {
 void require_broadcast(Relation& r, int small, int large) {
   const TensorType &from = r.tensor(small), &to = r.tensor(large);
   const auto wrong = [&] {
-    r.fail(small, cat(relay::show(&from), " does not broadcast to ", relay::show(&to)), large);
+    r.fail(small, cat(relay::show(&from), " does not broadcast to ", relay::show(&to)), large,
+           "bad-argument");
   };
   if (from.rank() > to.rank()) wrong();
   for (size_t d = 0; d < from.rank(); ++d) {

@@ -1,7 +1,7 @@
 // Reductions: y[o] = the combination of all x[i] whose indices agree with o outside of the reduced axes.
 //
 //   (Tensor[s, d]) -> Tensor[s without the reduced axes (or with 1 there, if keepdims), d]
-//   C1: d is in the operator's domain.   C2: every axis is in [-rank, rank).   C3: no axis is named twice.
+//   C1: d is <domain>.   C2: every axis is in [-rank, rank).   C3: no axis is named twice.
 //
 // Over no elements a sum is 0, a product 1, a maximum the least value of the dtype (runtime/extremes.h), a mean NaN.
 #include "op/reduce/reduction.h"
@@ -163,6 +163,7 @@ const Tolerance kSumOfTerms = {.kind = Tolerance::Kind::kReduction, .length = re
 
 }  // namespace
 
+// sum(x)[o] = the sum of all x[i] where i agrees with o outside of the reduced axes
 const OpDef kSum = reduction({
     .name = "sum",
     .doc = "The sum over some axes.",
@@ -174,6 +175,7 @@ const OpDef kSum = reduction({
     .tolerance = kSumOfTerms,
 });
 
+// mean(x)[o] = the sum of all x[i] divided by their number, where i agrees with o outside of the reduced axes
 const OpDef kMean = reduction({
     .name = "mean",
     .doc = "The arithmetic mean over some axes.",
@@ -186,6 +188,7 @@ const OpDef kMean = reduction({
     .tolerance = kSumOfTerms,
 });
 
+// prod(x)[o] = the product of all x[i] where i agrees with o outside of the reduced axes
 const OpDef kProd = reduction({
     .name = "prod",
     .doc = "The product over some axes.",
@@ -200,6 +203,7 @@ const OpDef kProd = reduction({
                   .magnitude = Tolerance::Magnitude::kResult},
 });
 
+// max(x)[o] = the largest x[i] where i agrees with o outside of the reduced axes
 const OpDef kMax = reduction({
     .name = "max",
     .doc = "The largest element along some axes; NaN if any element is.",
@@ -217,6 +221,7 @@ const OpDef kMax = reduction({
     .differentiate = differentiate_extremum,
 });
 
+// min(x)[o] = the smallest x[i] where i agrees with o outside of the reduced axes
 const OpDef kMin = reduction({
     .name = "min",
     .doc = "The smallest element along some axes; NaN if any element is.",
@@ -234,6 +239,7 @@ const OpDef kMin = reduction({
     .differentiate = differentiate_extremum,
 });
 
+// all(x)[o] = whether each x[i] is true where i agrees with o outside of the reduced axes
 const OpDef kAll = reduction({
     .name = "all",
     .doc = "Whether every element along some axes is true.",
@@ -246,6 +252,7 @@ const OpDef kAll = reduction({
     .not_differentiable = kBooleanResult,
 });
 
+// any(x)[o] = whether some x[i] is true where i agrees with o outside of the reduced axes
 const OpDef kAny = reduction({
     .name = "any",
     .doc = "Whether at least one element along some axes is true.",

@@ -1,4 +1,5 @@
-// cumsum, cumprod: y[..., i, ...] = x[..., 0, ...] + ... + x[..., i, ...] along one axis, or times
+// cumsum(x)[.., i, ..] = x[.., 0, ..] + ... + x[.., i, ..] along one axis
+// cumprod(x)[.., i, ..] = x[.., 0, ..] * ... * x[.., i, ..] along one axis
 //
 //   (Tensor[s, d]) -> Tensor[s, dtype]; with axis=None the input counts as one long row: Tensor[(product of s), dtype]
 //   C1: d and dtype are numeric.   C2: axis is in [-rank, rank).

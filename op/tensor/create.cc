@@ -29,7 +29,9 @@ void require_shape(Relation& r, std::span<const Dim> shape) {
   }
 }
 
-// C1: the shape holds extents.   C2: the value has rank 0.
+// full(v)[i] = v
+//
+//   (Tensor[(), d]) -> Tensor[shape, dtype]   C1: the shape holds extents.   C2: the value has rank 0.
 Type relate_full(Relation& r, const InitAttrs& a) {
   require_shape(r, a.shape);  // C1
   r.require_rank(0, 0);       // C2
@@ -43,7 +45,10 @@ Expr expand_full(Builder& b, const InitAttrs& a, const Site& c) {
   return call(b, kBroadcastTo, {value}, {{"shape", a.shape}});
 }
 
-// C1: the shape holds extents.
+// zeros()[i] = 0
+// ones()[i] = 1
+//
+//   () -> Tensor[shape, dtype]   C1: the shape holds extents.
 Type relate_init(Relation& r, const InitAttrs& a) {
   require_shape(r, a.shape);  // C1
   return r.tensor_of(a.shape, a.dtype.value_or(kFloat32));
@@ -56,7 +61,10 @@ Expr expand_init(Builder& b, const InitAttrs& a, const Site&) {
 
 // --- full_like, zeros_like, ones_like -------------------------------------------------------------------------
 
-// C1: the argument is a tensor.
+// zeros_like(x)[i] = 0
+// ones_like(x)[i] = 1
+//
+//   (Tensor[s, d]) -> Tensor[s, d]   C1: the argument is a tensor.
 Type relate_like(Relation& r, const NoAttrs&) { return &r.tensor(0); }  // C1
 
 template <int value>
@@ -71,7 +79,9 @@ std::vector<kernel::Tensor> lower_like(kernel::Builder& k, const NoAttrs&, const
 
 std::vector<Expr> no_gradient(Builder&, const NoAttrs&, const Site&) { return {nullptr}; }
 
-// C1: both are tensors of one dtype.   C2: the value has rank 0.
+// full_like(x, v)[i] = v
+//
+//   (Tensor[s, d], Tensor[(), d]) -> Tensor[s, d]   C1: both are tensors of one dtype.   C2: the value has rank 0.
 Type relate_full_like(Relation& r, const NoAttrs&) {
   r.require_same_dtype(1, 0);  // C1
   r.require_rank(1, 0);        // C2
@@ -94,7 +104,10 @@ struct IotaAttrs {
              field("dtype", &IotaAttrs::dtype, "of the result"));
 };
 
-// C1: the shape holds extents.   C2: axis is in [-rank, rank).   C3: the dtype is a number's.
+// iota()[.., i, ..] = i, where i is the index along `axis`
+//
+//   () -> Tensor[shape, dtype]
+//   C1: the shape holds extents.   C2: axis is in [-rank, rank).   C3: the dtype is a number's.
 Type relate_iota(Relation& r, const IotaAttrs& a) {
   require_shape(r, a.shape);       // C1
   r.axis(a.axis, a.shape.size());  // C2
@@ -131,7 +144,10 @@ struct ArangeAttrs {
       fields(field("dtype", &ArangeAttrs::dtype, "of the result; None: that of start"));
 };
 
-// C1: start, stop and step have rank 0 and one dtype, a number's.
+// arange(start, stop, step)[i] = start + i * step, for i < ceil((stop - start) / step)
+//
+//   (Tensor[(), d], Tensor[(), d], Tensor[(), d]) -> Tensor[(?), dtype]
+//   C1: start, stop and step have rank 0 and one dtype, a number's.
 Type relate_arange(Relation& r, const ArangeAttrs& a) {
   for (int i = 0; i < 3; ++i) {
     r.require_rank(i, 0);            // C1
@@ -249,8 +265,11 @@ struct OneHotAttrs {
              field("dtype", &OneHotAttrs::dtype, "of the result; None: that of on_value"));
 };
 
-// C1: indices are integers.   C2: on_value and off_value have rank 0 and one dtype.   C3: axis is in [-rank - 1, rank].
-// C4: the depth is not negative.
+// one_hot(indices, on, off)[a.., k, c..] = on where indices[a.., c..] = k, off elsewhere, where k is the index along `axis`
+//
+//   (Tensor[s, e], Tensor[(), d], Tensor[(), d]) -> Tensor[s with depth at the axis, dtype]
+//   C1: indices are integers.   C2: on_value and off_value have rank 0 and one dtype.
+//   C3: axis is in [-rank - 1, rank].   C4: the depth is not negative.
 Type relate_one_hot(Relation& r, const OneHotAttrs& a) {
   const TensorType& indices = r.tensor(0);
   require(r, 0, Domain::kInteger);                                     // C1
@@ -305,7 +324,11 @@ struct ShapeOfAttrs {
   static constexpr auto kFields = fields(field("dtype", &ShapeOfAttrs::dtype, "of the result; None: int32"));
 };
 
-// C1: the dtype is an integer's.
+// shape_of(x)[i] = the extent of axis i of x
+//   (Tensor[s, d]) -> Tensor[(rank), dtype]   C1: the dtype is an integer's.
+//
+// ndarray_size(x) = the product of all extents of x
+//   (Tensor[s, d]) -> Tensor[(), dtype]   C1: the dtype is an integer's.
 DType shape_dtype(Relation& r, const ShapeOfAttrs& a) {
   const DType dtype = a.dtype.value_or(kInt32);
   r.require(dtype.is_int(), kAttributes, cat("dtype must be an integer's, not ", dtype.name()));  // C1

@@ -14,8 +14,12 @@ struct ConcatenateAttrs {
   static constexpr auto kFields = fields(field("axis", &ConcatenateAttrs::axis, "from the end if negative"));
 };
 
-// C1: there is at least one tensor.   C2: axis is in [-rank, rank).   C3: all have the same rank and dtype.
-// C4: they agree in every dimension but that of the axis.
+// concatenate((x_0, ..))[a.., i, c..] = x_j[a.., i - b, c..], where b is the sum of the extents of x_0 to x_(j-1) along
+//     `axis`, and j the last one with b <= i
+//
+//   (Tensor[(a.., n_0, c..), d], ..) -> Tensor[(a.., n_0 + .., c..), d]
+//   C1: there is at least one tensor.   C2: axis is in [-rank, rank).   C3: all have the same rank and dtype.
+//   C4: they agree in every dimension but that of the axis.
 Type relate_concatenate(Relation& r, const ConcatenateAttrs& a) {
   const std::vector<const TensorType*> xs = r.tensors(0);
   r.require(!xs.empty(), 0, "expected at least one tensor");  // C1
@@ -92,7 +96,10 @@ struct StackAttrs {
       fields(field("axis", &StackAttrs::axis, "where the new axis stands in the result"));
 };
 
-// C1: there is at least one tensor.   C2: axis is in [-rank - 1, rank].   C3: all have the same dtype and shape.
+// stack((x_0, ..))[a.., j, c..] = x_j[a.., c..], where j is the index along `axis`
+//
+//   (Tensor[(a.., c..), d], ..) -> Tensor[(a.., their number, c..), d]
+//   C1: there is at least one tensor.   C2: axis is in [-rank - 1, rank].   C3: all have the same dtype and shape.
 Type relate_stack(Relation& r, const StackAttrs& a) {
   const std::vector<const TensorType*> xs = r.tensors(0);
   r.require(!xs.empty(), 0, "expected at least one tensor");  // C1
@@ -146,8 +153,11 @@ std::vector<Dim> boundaries(const SplitAttrs& a, Dim extent) {
   return out;
 }
 
-// C1: axis is in [-rank, rank).   C2: the extent divides into that many equal parts.
-// C3: positions do not decrease and lie within the axis.
+// split(x).j[a.., i, c..] = x[a.., p_j + i, c..], where part j begins at p_j along `axis`
+//
+//   (Tensor[(a.., n, c..), d]) -> (Tensor[(a.., p_1, c..), d], ..)
+//   C1: axis is in [-rank, rank).   C2: the extent divides into that many equal parts.
+//   C3: positions do not decrease and lie within the axis.
 Type relate_split(Relation& r, const SplitAttrs& a) {
   constexpr int64_t kMost = 65536;  // parts: a type of that many fields is nobody's model
   const TensorType& x = r.tensor(0);

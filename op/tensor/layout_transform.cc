@@ -1,5 +1,6 @@
 // layout_transform(x, src_layout, dst_layout): the same elements, with the axes in another order or cut into blocks.
 //
+//   (Tensor[s in src_layout, d]) -> Tensor[s in dst_layout, d]
 //   C1: both layouts have the same axes, named by upper-case letters.   C2: data fits src_layout.
 //
 // From NCHW to NCHW16c, element (n, c, h, w) goes to (n, c // 16, h, w, c % 16). Where blocks do not divide an axis, the last

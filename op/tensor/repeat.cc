@@ -20,7 +20,10 @@ struct BroadcastToAttrs {
       field("dtype", &BroadcastToAttrs::dtype, "means nothing; texts of the established system have it"));
 };
 
-// C1: the shape has no `?`.   C2: the argument's shape broadcasts to it: aligned at the right, equal or 1.
+// broadcast_to(x)[.., i] = x[j], where j is i from the right, but 0 along axes of extent 1
+//
+//   (Tensor[s, d]) -> Tensor[shape, d]
+//   C1: the shape has no `?`.   C2: the argument's shape broadcasts to it: aligned at the right, equal or 1.
 Type relate_broadcast_to(Relation& r, const BroadcastToAttrs& a) {
   const TensorType& x = r.tensor(0);
   if (any_unknown(a.shape)) r.fail(kAttributes, "shape must not contain `?`");  // C1
@@ -67,7 +70,10 @@ std::vector<std::pair<Dim, Dim>> tiled(const TileAttrs& a, std::span<const Dim> 
   return out;
 }
 
-// C1: repetitions are not negative.   C2: nor `?`.
+// tile(x)[i_0, ..] = x[i_0 mod n_0, ..], where n are the extents of x
+//
+//   (Tensor[s, d]) -> Tensor[s * reps, d], both filled up with 1 from the left
+//   C1: repetitions are not negative.   C2: repetitions are not `?`.
 Type relate_tile(Relation& r, const TileAttrs& a) {
   const TensorType& x = r.tensor(0);
   if (any_unknown(a.reps)) r.fail(kAttributes, "reps must not contain `?`");  // C2
@@ -123,7 +129,10 @@ struct RepeatAttrs {
       field("axis", &RepeatAttrs::axis, "the axis, from the end if negative; None: of the flattened tensor"));
 };
 
-// C1: repeats is not negative.   C2: axis is in [-rank, rank).
+// repeat(x)[a.., i, c..] = x[a.., floor(i / repeats), c..], where i is the index along `axis`
+//
+//   (Tensor[(a.., n, c..), d]) -> Tensor[(a.., n * repeats, c..), d]
+//   C1: repeats is not negative.   C2: axis is in [-rank, rank).
 Type relate_repeat(Relation& r, const RepeatAttrs& a) {
   const TensorType& x = r.tensor(0);
   r.require(a.repeats >= 0, kAttributes, "repeats must not be negative");  // C1
@@ -176,7 +185,9 @@ struct ReverseAttrs {
       fields(field("axis", &ReverseAttrs::axis, "from the end if negative").required());
 };
 
-// C1: axis is in [-rank, rank).
+// reverse(x)[a.., i, c..] = x[a.., n - 1 - i, c..], where n is the extent along `axis`
+//
+//   (Tensor[s, d]) -> Tensor[s, d]   C1: axis is in [-rank, rank).
 Type relate_reverse(Relation& r, const ReverseAttrs& a) {
   r.axis(a.axis, r.tensor(0).rank());  // C1
   return &r.tensor(0);

@@ -167,9 +167,12 @@ struct ReshapeReader {
   }
 };
 
-// C1: newshape holds extents and codes, at most one of them -1; what is symbolic is an extent.   C2: codes find the dims
-// they speak of.   C3: the number of elements stays the same; it does, whatever the other extents are, where a dim of 0
-// is kept.
+// reshape(x)[i] = x[j], where i and j have one position in row-major order
+//
+//   (Tensor[s, d]) -> Tensor[newshape, d]
+//   C1: newshape holds extents and codes, at most one of them -1; what is symbolic is an extent.
+//   C2: codes find the dims they speak of.
+//   C3: the number of elements stays the same; it does, whatever the other extents are, where a dim of 0 is kept.
 Type relate_reshape(Relation& r, const ReshapeAttrs& a) {
   const TensorType& x = r.tensor(0);
   return r.tensor_of(ReshapeReader{r, x, a}.read(), x.dtype);
@@ -189,7 +192,10 @@ struct ReshapeLikeAttrs {
              field("rhs_end", &ReshapeLikeAttrs::rhs_end, "end of the dims of shape_like that replace them"));
 };
 
-// C1: both ranges of dims lie within their tensors.   C2: the number of elements stays the same.
+// reshape_like(x, y)[i] = x[j], where i and j have one position in row-major order
+//
+//   (Tensor[s, d], Tensor[t, e]) -> Tensor[s with dims of t for a range of its own, d]
+//   C1: both ranges of dims lie within their tensors.   C2: the number of elements stays the same.
 Type relate_reshape_like(Relation& r, const ReshapeLikeAttrs& a) {
   const TensorType &x = r.tensor(0), &like = r.tensor(1);
   const auto bound = [&](int64_t at, size_t rank) {
@@ -230,7 +236,10 @@ struct ExpandDimsAttrs {
              field("num_newaxis", &ExpandDimsAttrs::num_newaxis, "how many axes are inserted"));
 };
 
-// C1: axis is in [-rank - 1, rank].   C2: num_newaxis is not negative.
+// expand_dims(x)[a.., 0, .., 0, c..] = x[a.., c..], with the first 0 at `axis`
+//
+//   (Tensor[(a.., c..), d]) -> Tensor[(a.., 1, .., 1, c..), d]
+//   C1: axis is in [-rank - 1, rank].   C2: num_newaxis is not negative.
 Type relate_expand_dims(Relation& r, const ExpandDimsAttrs& a) {
   constexpr int64_t kMost = 1024;  // a shape that no program needs, and that a hostile one cannot grow beyond
   const TensorType& x = r.tensor(0);
@@ -250,7 +259,10 @@ struct SqueezeAttrs {
       field("axis", &SqueezeAttrs::axis, "axes to remove, from the end if negative; None: all of extent 1"));
 };
 
-// C1: axes are in [-rank, rank) and distinct.   C2: each has extent 1.   C3: without axes, every extent is a constant.
+// squeeze(x)[i] = x[j], where j is i with 0 at the axes that go
+//
+//   (Tensor[s, d]) -> Tensor[s without these axes, d]
+//   C1: axes are in [-rank, rank) and distinct.   C2: each has extent 1.   C3: without axes, every extent is a constant.
 Type relate_squeeze(Relation& r, const SqueezeAttrs& a) {
   const TensorType& x = r.tensor(0);
   std::vector<size_t> gone;

@@ -70,7 +70,8 @@ std::vector<Expr> differentiate_update(std::string_view mode, Expr dy, const Zer
 // --- gather_nd ------------------------------------------------------------------------------------------------
 //
 //   gather_nd(x, j)[y..., z...] = x[j[0, y...], ..., j[m - 1, y...], z...]
-//   With batch_dims = n, the first n of y... are indices of x too, before those from j.
+//
+// With batch_dims = n, the first n of y... are indices of x too, before those from j.
 
 struct GatherNdAttrs {
   int64_t batch_dims = 0;
@@ -93,6 +94,7 @@ size_t index_length(Relation& r, const TensorType& indices, std::optional<int64_
   return static_cast<size_t>(length.value());
 }
 
+// (Tensor[s, d], Tensor[(m, y..), e]) -> Tensor[(y.., s without its first m), d]
 // C1: indices are integers.   C2: the first dim of indices is known.   C3: batch_dims and the index vectors fit data.
 // C4: the batch dims agree.
 Type relate_gather_nd(Relation& r, const GatherNdAttrs& a) {
@@ -172,7 +174,7 @@ std::vector<Expr> differentiate_gather_nd(Builder& b, const GatherNdAttrs& a, co
 
 // --- scatter_nd -----------------------------------------------------------------------------------------------
 //
-//   y = x, but y[j[0, u...], ..., j[m - 1, u...], z...] meets updates[u..., z...]
+//   scatter_nd(x, j, updates) = x, but at [j[0, u...], ..., j[m - 1, u...], z...] x meets updates[u..., z...]
 
 struct ScatterNdAttrs {
   std::string mode = "update";
@@ -181,6 +183,7 @@ struct ScatterNdAttrs {
       "what an update does to the element: \"update\" replaces it, \"add\", \"mul\", \"min\", \"max\""));
 };
 
+// (Tensor[s, d], Tensor[(m, u..), e], Tensor[(u.., s without its first m), d]) -> Tensor[s, d]
 // C1: indices are integers.   C2: the first dim of indices is known, and at most the rank of data.
 // C3: updates have data's dtype, and the dims of indices but the first followed by those of data that are not indexed.
 // C4: mode is one of the five; only "update" takes booleans.
@@ -250,7 +253,7 @@ std::vector<kernel::Tensor> lower_scatter_nd(kernel::Builder& k, const ScatterNd
 
 // --- scatter_elements -----------------------------------------------------------------------------------------
 //
-//   y = x, but y[i_0, ..., j[i], ..., i_r] meets updates[i], with j[i] in the place of the axis
+//   scatter_elements(x, j, updates) = x, but at [i_0, ..., j[i], ..., i_r] x meets updates[i], with j[i] in the place of the axis
 
 struct ScatterElementsAttrs {
   int64_t axis = 0;
@@ -262,6 +265,7 @@ struct ScatterElementsAttrs {
           "what an update does to the element: \"update\" replaces it, \"add\", \"mul\", \"min\", \"max\""));
 };
 
+// (Tensor[s, d], Tensor[t, e], Tensor[t, d]) -> Tensor[s, d]
 // C1: indices are integers.   C2: axis is in [-rank, rank).   C3: indices and updates have the same shape, data's rank,
 // and updates data's dtype.   C4: along other axes they reach at most as far as data.   C5: reduction is one of the five;
 // only "update" takes booleans.
@@ -282,7 +286,7 @@ Type relate_scatter_elements(Relation& r, const ScatterElementsAttrs& a) {
       r.fail(2,
              cat("dimension ", d, ": ", relay::show(extent), " is more than the ", relay::show(x.dims[d]),
                  " of data"),
-             0);  // C4
+             0, "bad-argument");  // C4
     }
   }
   return &x;

@@ -1,8 +1,8 @@
 // strided_slice(x, begin, end, strides)[i] = x[begin + i * strides], along some axes
 //
-//   A bound counts from the end of its axis if it is negative, and is moved into the axis if it lies outside. A bound
-//   of 2^31 - 1 or more is the far end whatever the extent; so is one of at most -(2^31 - 1) at the near end. The same
-//   holds of symbolic bounds: which end they count from may only be known at run time.
+// A bound counts from the end of its axis if it is negative, and is moved into the axis if it lies outside. A bound
+// of 2^31 - 1 or more is the far end whatever the extent; so is one of at most -(2^31 - 1) at the near end. The same
+// holds of symbolic bounds: which end they count from may only be known at run time.
 #include <algorithm>
 
 #include "base/cat.h"
@@ -94,6 +94,7 @@ std::vector<Range> ranges(const StridedSliceAttrs& a, std::span<const Dim> exten
   return out;
 }
 
+// (Tensor[s, d]) -> Tensor[as many along each axis as the slice takes, d]
 // C1: begin, end, strides and axes have one length (strides may be a single number), at most the rank.
 // C2: axes are in [-rank, rank) and distinct.   C3: strides are not 0.   C4: slice_mode is "end" or "size".
 Type relate(Relation& r, const StridedSliceAttrs& a) {

@@ -16,9 +16,10 @@ constexpr auto kOutOfRange = "index out of range";
 // --- take -----------------------------------------------------------------------------------------------------
 //
 //   take(x, j, axis)[a..., k..., c...] = x[a..., j[k...], c...], where a... are the indices before the axis
-//   With batch_dims = n, the first n axes of x and of j are the same ones. Without an axis x is flattened.
-//   An index outside the axis is moved to its nearest end (mode "clip"), counted around ("wrap"), or traps ("fast"). An axis
-//   without elements has no place for an index, so any index traps there.
+//
+// With batch_dims = n, the first n axes of x and of j are the same ones. Without an axis x is flattened.
+// An index outside the axis is moved to its nearest end (mode "clip"), counted around ("wrap"), or traps ("fast"). An axis
+// without elements has no place for an index, so any index traps there.
 
 struct TakeAttrs {
   int64_t batch_dims = 0;
@@ -33,6 +34,7 @@ struct TakeAttrs {
             "has no elements, any index traps"));
 };
 
+// (Tensor[(a.., n, c..), d], Tensor[k, e]) -> Tensor[(a.., k.., c..), d]
 // C1: indices are integers.   C2: axis is in [-rank, rank).   C3: mode is "clip", "wrap" or "fast".
 // C4: batch_dims is at most the axis and the rank of indices, and those dims agree.
 Type relate_take(Relation& r, const TakeAttrs& a) {
@@ -192,6 +194,7 @@ struct GatherAttrs {
       fields(field("axis", &GatherAttrs::axis, "from the end if negative").required());
 };
 
+// (Tensor[s, d], Tensor[t, e]) -> Tensor[t, d]
 // C1: indices are integers.   C2: axis is in [-rank, rank).   C3: indices have the rank of data, and the same dims
 // but for the axis.
 Type relate_gather(Relation& r, const GatherAttrs& a) {

@@ -28,6 +28,7 @@ std::vector<size_t> order(const TransposeAttrs& a, size_t rank) {
   return out;
 }
 
+// (Tensor[s, d]) -> Tensor[s in the order of axes, d]
 // C1: axes are in [-rank, rank).   C2: each axis is there exactly once.
 Type relate(Relation& r, const TransposeAttrs& a) {
   const TensorType& x = r.tensor(0);

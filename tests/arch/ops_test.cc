@@ -9,6 +9,7 @@
 #include "base/file.h"
 #include "op/document.h"
 #include "op/registry.h"
+#include "tools/operator_examples.h"
 #include "tools/test_files/test_file.h"
 
 namespace relay::tests {
@@ -62,9 +63,27 @@ TEST(Ops, HaveAGoldenForAViolatedConstraint) {
   }
 }
 
+// The build fails if a formula is missing, or the text of a label (bazel/op_rules.py).
+TEST(Ops, HaveAFormulaASignatureAndConstraints) {
+  for (const op::OpDef* op : op::all_ops()) {
+    const op::OpRule& rule = op::rule_of(*op);
+    EXPECT_TRUE(rule.formula.starts_with(op->name + "(")) << op->name << ": " << rule.formula;
+    EXPECT_TRUE(rule.signature.starts_with("(")) << op->name << ": " << rule.signature;
+    EXPECT_TRUE(rule.constraints.starts_with("C1: ")) << op->name << ": " << rule.constraints;
+  }
+}
+
+TEST(Ops, HaveACheckedExample) {
+  for (const op::OpDef* op : op::all_ops()) {
+    const std::string_view example = tools::example_of(op->name);
+    EXPECT_NE(example.find(op->name + "("), std::string_view::npos)
+        << "tests/exec/op/" << op->name << ".relay: no call has arguments and a result that are written out";
+  }
+}
+
 TEST(Ops, AreInTheGeneratedPage) {
   // By its heading: `add` stands in `nn.bias_add` too.
-  const std::string page = op::markdown();
+  const std::string page = op::markdown(tools::example_of);
   for (const op::OpDef* op : op::all_ops())
     EXPECT_NE(page.find("\n### `" + std::string(op->name) + "`\n"), std::string::npos) << op->name;
   std::string kept;

@@ -250,6 +250,7 @@ class Streams : public OutputFile {
  protected:
   const std::vector<std::vector<std::string>> printers_ = {
       {"ops"},
+      {"explain"},
       {"--help"},
       {"run", "--help"},
       {"check", "m.relay"},

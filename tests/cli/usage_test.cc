@@ -30,7 +30,7 @@ TEST_F(Usage, AnUnknownOptionIsNamedWithWhereToLook) {
     refused({command, "m.relay", "--nonsense"}, kUsage, {"--nonsense", "relay " + command + " --help"});
   for (const std::string command : {"fmt", "import"})
     refused({command, "m.relay", "--nonsense"}, kUsage, {"--nonsense", "relay " + command + " --help"});
-  for (const std::string command : {"ops", "doctor", "demo"})
+  for (const std::string command : {"ops", "doctor", "demo", "explain"})
     refused({command, "--nonsense"}, kUsage, {"--nonsense", "relay " + command + " --help"});
 }
 

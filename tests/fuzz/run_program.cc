@@ -28,10 +28,10 @@ Outcome judge(bool accepted, const Diagnostics& diagnostics, const SourceMap& so
   bool limit = false;
   for (const Diagnostic& d : diagnostics.all()) {
     if (d.severity() != Severity::kError) continue;
-    if (d.slug().empty() || d.message().empty()) return {Kind::kWrong, "an error has no slug or no text"};
+    if (d.message().empty()) return {Kind::kWrong, "an error has no text"};
     // All inputs are small, so whoever finds no memory has asked for more than they are worth.
     if (d.slug() == "limit-memory") return {Kind::kWrong, "it asked for too much memory:\n" + rendered};
-    limit = limit || d.slug().starts_with("limit-");
+    limit = limit || d.slug().name().starts_with("limit-");
   }
   return {accepted ? Kind::kAccepted : limit ? Kind::kExhausted : Kind::kRefused, std::move(rendered)};
 }

@@ -190,6 +190,7 @@ TEST_F(Commands, Format) { refuse_each({"fmt", "m.relay"}); }
 TEST_F(Commands, WriteSource) { refuse_each({"compile", "net.relay", "--emit", "cpp", "-o", "out.cc"}); }
 TEST_F(Commands, WriteAGraph) { refuse_each({"compile", "net.relay", "--emit", "graph", "-o", "out"}); }
 TEST_F(Commands, ListOperators) { refuse_each({"ops", "--json"}); }
+TEST_F(Commands, Explain) { refuse_each({"explain", "missing-else"}); }
 TEST_F(Commands, Debug) {
   refuse_each({"debug", "m.relay"}, "break @sum\ncontinue\nprint %so_far\ncontinue\n");
 }

@@ -99,8 +99,9 @@ std::string child_of(const Trial& trial, const std::string& right, uint64_t k, R
 
 void throw_reported(const Diagnostics& diagnostics) {
   if (tools::exit_code_of(diagnostics) == tools::kLimit) throw OutOfMemory("a limit");
-  throw std::logic_error(join(diagnostics.all(), "; ",
-                              [](const Diagnostic& d) { return cat(d.message(), " [", d.slug(), "]"); }));
+  throw std::logic_error(join(diagnostics.all(), "; ", [](const Diagnostic& d) {
+    return cat(d.message(), " [", d.slug().name(), "]");
+  }));
 }
 
 uint64_t next_request(uint64_t k) {

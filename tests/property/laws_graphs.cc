@@ -60,7 +60,7 @@ std::string broken_written_graph(const Program& p, ByteSource choices, Tally& ta
   if (!fused) return diagnostics.render(m->context().sources());
   const Result<Written> files = write(*fused, {}, diagnostics);
   if (!files) {
-    ++tally[cat("refused: ", diagnostics.all().front().slug())];
+    ++tally[cat("refused: ", diagnostics.all().front().slug().name())];
     return {};
   }
   const Module empty;

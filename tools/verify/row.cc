@@ -53,7 +53,7 @@ void VerifyRow::prepare(const Prepared& prepared) {
   if (prepared.run) {
     weaker = why.message();
   } else {
-    slug = why.slug();
+    slug = why.slug().name();
   }
 }
 

@@ -29,7 +29,7 @@ std::vector<kernel::Tensor> lower(kernel::Builder& k, const NoAttrs&, const Lowe
 
 }  // namespace
 
-const OpDef @CONSTANT @ = define<NoAttrs>({
+const OpDef kTemplate = define<NoAttrs>({
     .name = "@NAME@",
     .doc = "Each element of x as it is.",
     .params = {{"x", "any floating-point tensor"}},

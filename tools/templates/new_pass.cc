@@ -1,8 +1,8 @@
 // @PATH@: leave every expression as it is.
 //
 // Unchanged means the same pointer, so that the runner sees that nothing happened.
-#include "passes/pass.h"
 #include "ir/rewrite.h"
+#include "passes/pass.h"
 
 namespace relay::passes {
 namespace {
@@ -13,7 +13,7 @@ Module run(const Module& m, const PassContext&) {
 
 }  // namespace
 
-const Pass @CONSTANT @ = {
+const Pass kTemplate = {
     .name = "@NAME@",
     .doc = "leave every expression as it is",
     .run = run,

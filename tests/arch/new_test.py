@@ -1,0 +1,96 @@
+#!/usr/bin/python3
+"""What `./dev new` writes is formatted, compiles as it is, and is found by the registries."""
+
+import os
+import pathlib
+import shutil
+import subprocess
+import tempfile
+import unittest
+
+import sources
+
+
+class NewTest(unittest.TestCase):
+    def setUp(self):
+        self.folder = pathlib.Path(tempfile.mkdtemp())
+        self.addCleanup(shutil.rmtree, self.folder)
+        for part in ("dev", "tools/packages.sh"):
+            (self.folder / part).parent.mkdir(exist_ok=True)
+            shutil.copy(sources.ROOT / part, self.folder / part)
+        shutil.copytree(sources.ROOT / "tools/templates", self.folder / "tools/templates")
+
+    def new(self, *arguments):
+        """The files that `./dev new` writes, or what it says."""
+        ended = subprocess.run([self.folder / "dev", "new", *arguments], capture_output=True, text=True)
+        return ended.stdout.splitlines() if ended.returncode == 0 else ended.stderr
+
+    def python(self, script, *arguments):
+        command = ["/usr/bin/python3", sources.ROOT / script, *map(str, arguments)]
+        return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+
+    def compiles(self, path, type_):
+        """With the new file alone in its registry, which is what the file includes."""
+        generated = self.folder / "generated"
+        for folder in ("base", "op", "passes"):
+            (generated / folder).mkdir(parents=True, exist_ok=True)
+        self.python("bazel/slugs.py", sources.ROOT / "base/slugs.txt", generated / "base/slug_names.inc",
+                    generated / "base/slug_texts.inc")
+        for folder, file, kind, inside, name in (("op", "all_ops.inc", "OpDef", "relay::op", "kAllOps"),
+                                                 ("passes", "all_passes.inc", "Pass", "relay::passes", "kAllPasses")):
+            files = [self.folder / path] if kind == type_ else []
+            table_text = self.python("bazel/registry.py", kind, inside, name, *files)
+            self.assertEqual("kSomeName" in table_text, kind == type_, table_text)
+            (generated / folder / file).write_text(table_text, encoding="utf-8")
+        compiler = os.environ.get("CXX", "g++")
+        flags = ["-std=c++20", "-Wall", "-Wextra", "-Werror", "-Wno-missing-field-initializers", "-Wno-restrict", "-fsyntax-only"]
+        ended = subprocess.run([compiler, *flags, "-I", generated, "-I", sources.ROOT, self.folder / path],
+                               capture_output=True, text=True)
+        self.assertEqual(ended.stderr, "")
+
+    def formatted(self, path):
+        tool = shutil.which("clang-format-19") or shutil.which("clang-format")
+        if tool:
+            style = f"--style=file:{sources.ROOT / '.clang-format'}"
+            text = subprocess.run([tool, style, self.folder / path], check=True, capture_output=True, text=True).stdout
+            self.assertEqual(text, (self.folder / path).read_text(encoding="utf-8"))
+
+    def test_a_pass_is_two_files(self):
+        self.assertEqual(self.new("pass", "some-name"), ["passes/some_name.cc", "tests/golden/passes/some_name.relay"])
+        self.assertIn("RUN opt --passes=some-name\n", (self.folder / "tests/golden/passes/some_name.relay").read_text())
+        self.compiles("passes/some_name.cc", "Pass")
+        self.formatted("passes/some_name.cc")
+
+    def test_an_operator_is_three_files(self):
+        files = ["op/nn/some_name.cc", "tests/exec/op/nn.some_name.relay", "tests/golden/typecheck/fail_nn.some_name_c1.relay"]
+        self.assertEqual(self.new("op", "nn.some_name"), files)
+        self.compiles("op/nn/some_name.cc", "OpDef")
+        self.formatted("op/nn/some_name.cc")
+        rules = self.python("bazel/op_rules.py", self.folder / files[0])
+        self.assertIn('R"~(nn.some_name(x)[i] = x[i])~", R"~((Tensor[s, d]) -> Tensor[s, d])~", R"~(C1: d is floating.)~"', rules)
+        example = self.python("bazel/op_examples.py", self.folder / files[1])
+        self.assertIn("{ nn.some_name(%x) }\n@main([1, -2, 0.5]) == [1, -2, 0.5]\n", example)
+        golden = (self.folder / files[2]).read_text().splitlines()
+        # What is underlined is the call, then its argument; the second place has the argument's column.
+        *_, call, call_marks, place, argument, argument_marks, _ = golden
+        self.assertEqual(call_marks, " " * call.index("nn.some_name") + "^" + "~" * (len("nn.some_name(%x)") - 1))
+        self.assertEqual(argument_marks, " " * argument.rindex("%x") + "^~")
+        self.assertEqual(place.split(":")[2], str(argument.rindex("%x") - 1))
+
+    def test_nothing_is_left_to_fill_in(self):
+        written = self.new("pass", "some-name") + self.new("op", "some_name") + self.new("op", "image.other")
+        for path in written:
+            text = (self.folder / path).read_text(encoding="utf-8")
+            for blank in ("@NAME@", "@PATH@", "@STEM@", "@FILE@", "@BLANKS@", "@TILDES@", "@COLUMN@", "kTemplate"):
+                self.assertNotIn(blank, text, path)
+
+    def test_wrong_names_and_files_that_exist_are_refused(self):
+        self.assertIn("is no pass name: say drop-casts", self.new("pass", "Drop_Casts"))
+        self.assertIn("is no operator name: say nn.gelu", self.new("op", "nn.Gelu"))
+        self.assertIn("new what?", self.new("engine", "fast"))
+        self.new("pass", "some-name")
+        self.assertIn("passes/some_name.cc is there already", self.new("pass", "some-name"))
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

@@ -1,0 +1,129 @@
+// relay explain: what a diagnostic means, and what the user can do about it.
+#include <fmt/format.h>
+#include <CLI/CLI.hpp>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "base/cat.h"
+#include "base/slug.h"
+#include "tools/diagnostics_text.inc"
+#include "tools/session.h"
+
+namespace relay::tools {
+namespace {
+
+// The smallest text that shows a diagnostic, and what is said about it. Both are empty if only a test
+// with files or machines of its own shows it.
+struct Example {
+  std::string_view text, message;
+};
+
+// Takes the next text between two lines ``` from `rest`; empty if there is none.
+std::string_view take_fenced(std::string_view& rest) {
+  constexpr std::string_view kFence = "```\n";
+  const size_t open = rest.find(kFence);
+  if (open == std::string_view::npos) return {};
+  rest.remove_prefix(open + kFence.size());
+  const size_t close = rest.starts_with(kFence) ? 0 : rest.find(cat("\n", kFence)) + 1;
+  const std::string_view found = rest.substr(0, close);
+  rest.remove_prefix(found.size() + kFence.size());
+  return found;
+}
+
+// Reads the section of the slug in docs/diagnostics.md, which tools/diagnostics_page.py wrote.
+Example example_of(Slug slug) {
+  const std::string_view page = texts::kDiagnosticsPage;
+  const std::string head = cat("\n## ", slug.name(), "\n");
+  const size_t begin = page.find(head);
+  if (begin == std::string_view::npos) return {};
+  std::string_view section = page.substr(begin + head.size());
+  section = section.substr(0, section.find("\n## "));
+  Example out;
+  out.text = take_fenced(section);
+  out.message = take_fenced(section);
+  return out;
+}
+
+std::string indented(std::string_view text) {
+  std::string out;
+  while (!text.empty()) {
+    const size_t length = std::min(text.find('\n'), text.size() - 1) + 1;
+    out += cat("  ", text.substr(0, length));
+    text.remove_prefix(length);
+  }
+  return out;
+}
+
+void explain(const Session& s, Slug slug) {
+  const Example example = example_of(slug);
+  if (s.json) {
+    s.print_json({{"slug", slug.name()},
+                  {"cause", slug.cause()},
+                  {"remedy", slug.remedy()},
+                  {"example", example.text},
+                  {"message", example.message}});
+    return;
+  }
+  s.print(cat(slug.name(), "\n\ncause:  ", slug.cause(), "\nremedy: ", slug.remedy(), "\n"));
+  if (!example.message.empty())
+    s.print(cat("\nexample:\n", indented(example.text), "\nmessage:\n", indented(example.message)));
+}
+
+void list(const Session& s) {
+  nlohmann::ordered_json all = nlohmann::ordered_json::array();
+  for (std::string_view name : Slug::all_names()) {
+    const Slug slug = *Slug::find(name);
+    if (s.json) {
+      all.push_back({{"slug", name}, {"cause", slug.cause()}, {"remedy", slug.remedy()}});
+    } else {
+      s.print(fmt::format("{:<26} {}\n", name, slug.cause()));
+    }
+  }
+  if (s.json) s.print_json(all);
+}
+
+// The registered name with the longest beginning and end in common with the word. Empty if these are less than
+// half of the word.
+std::string_view nearest(std::string_view word) {
+  const auto common = [&](std::string_view name) {
+    const auto front = std::mismatch(word.begin(), word.end(), name.begin(), name.end());
+    const auto back = std::mismatch(word.rbegin(), word.rend(), name.rbegin(), name.rend());
+    return static_cast<size_t>((front.first - word.begin()) + (back.first - word.rbegin()));
+  };
+  std::string_view best;
+  for (std::string_view name : Slug::all_names()) {
+    if (common(name) > std::max(common(best), (word.size() + 1) / 2)) best = name;
+  }
+  return best;
+}
+
+bool explain(Session& s, std::string_view word) {
+  // As a message ends: [unknown-variable].
+  if (word.size() > 2 && word.front() == '[' && word.back() == ']') word = word.substr(1, word.size() - 2);
+  if (const std::optional<Slug> slug = Slug::find(word)) {
+    explain(s, *slug);
+    return true;
+  }
+  const std::string_view near = nearest(word);
+  const std::string question = near.empty() ? ";" : cat("; did you mean `", near, "`?");
+  return s.fail(
+      kUsage, cat("there is no slug `", word, "`", question, " `relay explain` lists those that there are"));
+}
+
+}  // namespace
+
+void add_explain(CLI::App& app, Session& session) {
+  auto slug = std::make_shared<std::string>();
+  CLI::App* sub = app.add_subcommand("explain", "say what a diagnostic means, and what to do about it");
+  sub->add_option("slug", *slug, "what a message ends in, as unknown-variable; without it, all are listed");
+  sub->callback([sub, slug, &session] {
+    if (sub->count("slug") > 0) {
+      explain(session, *slug);
+    } else {
+      list(session);
+    }
+  });
+}
+
+}  // namespace relay::tools
