@@ -75,7 +75,9 @@ class ErrorTest : public testing::Test {
     ParseOptions options;
     const Result<Module> parsed =
         parse(file_of(program_), program_.text, diagnostics, op::operators(), options);
-    if (parsed) EXPECT_FALSE(typecheck::check(*parsed, diagnostics).ok()) << place_of(program_);
+    if (parsed) {
+      EXPECT_FALSE(typecheck::check(*parsed, diagnostics).ok()) << place_of(program_);
+    }
     const std::string said = diagnostics.render(options.into.context().sources());
     if (said == error_.text) return;
     if (!update) {
