@@ -137,6 +137,13 @@ class PagesTest(unittest.TestCase):
         self.assertEqual(wrong, [])
         self.assertGreater(count, FEWEST_NAMES)
 
+    def test_slugs_that_pages_name_are_reported(self):
+        """`[unknown-operator]` in a page is a message of ours: docs/diagnostics.md shows it."""
+        known = set(re.findall(r"^## (\S+)$", sources.read("docs/diagnostics.md"), re.M))
+        said = {(page, slug) for page in pages() for slug in re.findall(r"`\[([a-z-]+)\]`", sources.read(page))}
+        self.assertGreaterEqual(len(said), 5)
+        self.assertEqual(sorted(f"{page}: [{slug}]" for page, slug in said if slug not in known), [])
+
     def test_what_readers_make_is_not_here(self):
         self.assertEqual([p for p in sorted(MADE) if (sources.ROOT / p).exists()], [])
         said = {name for page in pages() for name in named(page)}

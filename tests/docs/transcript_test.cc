@@ -20,7 +20,7 @@ namespace {
 namespace fs = std::filesystem;
 
 // Fewer would mean that pages, or the reader of pages, have lost something.
-constexpr size_t kFewestPages = 1, kFewestCommands = 2;
+constexpr size_t kFewestPages = 2, kFewestCommands = 12;
 
 bool update = false;
 
