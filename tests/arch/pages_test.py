@@ -28,7 +28,7 @@ def without_blocks(text):
     """The text without fenced blocks, whose lines stay empty."""
     inside, out = False, []
     for line in text.splitlines():
-        fence = line.startswith("```")
+        fence = line.lstrip().startswith("```")
         out.append("" if inside or fence else line)
         inside ^= fence
     return "\n".join(out)
@@ -57,11 +57,15 @@ def anchors(page):
 
 
 def named(page):
-    """What code spans of a page name, and the words of its `sh` blocks."""
+    """What code spans of a page name, and the words of its blocks of commands."""
     text = sources.read(page)
     out = re.findall(r"(?<!`)`([^`\n]+)`(?!`)", without_blocks(text))
-    for block in re.findall(r"^```sh\n(.*?)^```", text, re.M | re.S):
-        out += [word.strip("'\"") for word in block.split()]
+    kind = None  # of the block around the line
+    for line in text.splitlines():
+        if line.lstrip().startswith("```"):
+            kind = line.strip("` ").partition(" ")[0] if kind is None else None
+        elif kind in ("", "sh", "console"):
+            out += [word.strip("'\"") for word in line.split() if "/" in word]  # other names are of a user's files
     return out
 
 
@@ -102,7 +106,9 @@ class Files:
 
     def is_target(self, folder, name):
         build = folder + "/BUILD"
-        return build in self.paths and (f'name = "{name}"' in sources.read(build) or f"{folder}/{name}.cc" in self.paths)
+        if build not in self.paths:
+            return False
+        return name == "all" or f'name = "{name}"' in sources.read(build) or f"{folder}/{name}.cc" in self.paths
 
 
 class PagesTest(unittest.TestCase):
