@@ -23,7 +23,7 @@ bool update = false;
 constexpr const char* kPage = "docs/language.md";
 
 // Fewer would mean that the page, or the reader of pages, has lost something.
-constexpr size_t kFewestPrograms = 28, kFewestErrors = 8;
+constexpr size_t kFewestPrograms = 29, kFewestErrors = 8;
 
 std::string file_of(const PageBlock& program) {
   return program.name.empty() ? "example.relay" : program.name;
