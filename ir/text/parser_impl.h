@@ -201,7 +201,7 @@ class Parser {
   std::optional<DType> dtype();
   bool element_of_list(std::vector<std::pair<Token, bool>>& elements);
 
-  // ---- parser_pattern.cc, parser_type.cc ----
+  // ---- parser_type.cc ----
   Pattern pattern();
   Type type();
   bool read_annotation(Type& out);
