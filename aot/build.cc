@@ -2,6 +2,7 @@
 
 #include <filesystem>
 
+#include "aot/python.h"
 #include "base/cat.h"
 #include "base/file.h"
 
@@ -13,13 +14,14 @@ constexpr uint64_t kMostEmbeddedBytes = (uint64_t{1} << 31) - (uint64_t{64} << 2
 
 // NAME.safetensors and NAME.h beside NAME.so; empty: there is none.
 struct Beside {
-  std::string weights, header;
+  std::string weights, header, python;
 };
 Beside beside(const std::string& artifact, ArtifactKind kind) {
   if (is_stream(artifact)) return {};
   const std::string stem = (std::filesystem::path(artifact).parent_path() / name_of(artifact)).string();
   return {.weights = kind.weights == Weights::kFile ? stem + ".safetensors" : "",
-          .header = kind.program ? "" : stem + ".h"};
+          .header = kind.program ? "" : stem + ".h",
+          .python = kind.python ? stem + ".py" : ""};
 }
 
 // For whom the file is readable it shall be a program.
@@ -65,7 +67,10 @@ Reported report_uncompiled(std::string wrong, std::string note, Diagnostics& dia
 
 std::string name_of(const std::string& artifact) {
   const std::string name = std::filesystem::path(artifact).filename().string();
-  return name.ends_with(".so") ? name.substr(0, name.size() - 3) : name;
+  for (const std::string_view end : {".so", ".a"}) {
+    if (name.ends_with(end)) return name.substr(0, name.size() - end.size());
+  }
+  return name;
 }
 
 Result<std::string> compile(const Sources& sources, Weights weights,
@@ -101,7 +106,7 @@ Result<std::string> compile(const Sources& sources, Weights weights,
 
 std::vector<std::string> files_of(const std::string& artifact, ArtifactKind kind) {
   const Beside to = beside(artifact, kind);
-  std::vector<std::string> files{to.weights, to.header, artifact};
+  std::vector<std::string> files{to.weights, to.header, to.python, artifact};
   std::erase(files, "");
   return files;
 }
@@ -113,6 +118,8 @@ Result<std::vector<std::string>> write_artifact(const std::string& artifact, Art
   std::vector<FileContents> files;
   if (!to.weights.empty()) files.push_back({to.weights, sources.weights});
   if (!to.header.empty()) files.push_back({to.header, sources.header});
+  const std::string module = kind.python ? python_module(name_of(artifact)) : "";
+  if (!to.python.empty()) files.push_back({to.python, module});
   files.push_back({artifact, bytes});  // last: where it is, the others are
   // All of them whole, or none, the last one last.
   Result<std::vector<std::string>> written = paths_of(files, write_files_atomically(files), diagnostics);

@@ -28,7 +28,7 @@ Result<std::vector<std::string>> paths_of(const std::vector<FileContents>& files
 // compiler takes for an error of its own; else "cannot-compile" with the note.
 Reported report_uncompiled(std::string wrong, std::string note, Diagnostics& diagnostics);
 
-// NAME of DIR/NAME.so, or of a program DIR/NAME: what the files beside it are called after.
+// NAME of DIR/NAME.so, DIR/NAME.a, or of a program DIR/NAME: what the files beside it are called after.
 std::string name_of(const std::string& artifact);
 
 // Compiles and links the sources: the bytes of the library, or of the program if the options say that it is one. Reports
@@ -39,11 +39,12 @@ Result<std::string> compile(const Sources& sources, Weights weights,
 struct ArtifactKind {
   Weights weights = Weights::kEmbedded;
   bool program = false;  // it has no header then
+  bool python = false;   // a library with a module of Python beside it
 };
 // The paths of an artifact's files, in the order in which they are written. A device or a pipe has
 // nothing beside it.
 std::vector<std::string> files_of(const std::string& artifact, ArtifactKind kind);
-// Writes NAME.so, NAME.h and, if the weights are a file, NAME.safetensors, for `artifact` = DIR/NAME.so, whose bytes these
+// Writes NAME.so, NAME.h, if the weights are a file, NAME.safetensors, and perhaps NAME.py, for `artifact` = DIR/NAME.so, whose bytes these
 // are: all of them whole, or none. Returns their paths. Reports "file-unwritable".
 Result<std::vector<std::string>> write_artifact(const std::string& artifact, ArtifactKind kind,
                                                 const Sources& sources, std::string_view bytes,

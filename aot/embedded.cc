@@ -30,6 +30,7 @@ const std::string_view kOutputsSource = texts::kOutputsSource;
 const std::string_view kPackageConfig = texts::kPackageConfig;
 const std::string_view kPackageConfigVersion = texts::kPackageConfigVersion;
 const std::string_view kPackagePc = texts::kPackagePc;
+const std::string_view kPythonModule = texts::kPythonModule;
 const std::string_view kPlanRunSource = texts::kPlanRunSource;
 const std::string_view kReportSource = texts::kReportSource;
 const std::string_view kStopSource = texts::kStopSource;

@@ -5,6 +5,7 @@
 
 namespace relay::aot {
 
+extern const std::string_view kPythonModule;          // aot/package/model.py
 extern const std::string_view kRelayHeader;           // runtime/relay.h
 extern const std::string_view kDlpackHeader;          // runtime/dlpack.h
 extern const std::string_view kArenasSource;          // aot/support/arenas.cc

@@ -20,21 +20,6 @@ constexpr size_t kMostVersionNumbers = 4, kMostVersionDigits = 9;  // that CMake
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 
-// The text with the package's values in the place of @NAME@, @VERSION@ and @MAJOR@.
-std::string filled(std::string_view text, const Package& p) {
-  const std::pair<std::string_view, std::string> values[] = {
-      {"@NAME@", p.name},
-      {"@VERSION@", p.version},
-      {"@MAJOR@", p.version.substr(0, p.version.find('.'))},
-  };
-  std::string out(text);
-  for (const auto& [mark, value] : values) {
-    for (size_t at = out.find(mark); at != std::string::npos; at = out.find(mark, at + value.size()))
-      out.replace(at, mark.size(), value);
-  }
-  return out;
-}
-
 struct Places {
   std::string header, library, weights, config, config_version, pc, licence;
 };
@@ -49,6 +34,27 @@ Places places_of(const Package& p) {
       .pc = lib / "pkgconfig" / (p.name + ".pc"),
       .licence = p.licence.empty() ? "" : folder / "share" / "licenses" / p.name / "LICENCE",
   };
+}
+
+}  // namespace
+
+std::string filled(std::string_view text,
+                   const std::vector<std::pair<std::string_view, std::string>>& values) {
+  std::string out(text);
+  for (const auto& [mark, value] : values) {
+    for (size_t at = out.find(mark); at != std::string::npos; at = out.find(mark, at + value.size()))
+      out.replace(at, mark.size(), value);
+  }
+  return out;
+}
+
+namespace {
+
+// The text with the package's values in the place of @NAME@, @VERSION@ and @MAJOR@.
+std::string with_values_of(std::string_view text, const Package& p) {
+  return filled(
+      text,
+      {{"@NAME@", p.name}, {"@VERSION@", p.version}, {"@MAJOR@", p.version.substr(0, p.version.find('.'))}});
 }
 
 }  // namespace
@@ -93,8 +99,9 @@ Result<std::vector<std::string>> write_package(const Package& package, const Sou
   CHECK(is_package_name(package.name) && is_package_version(package.version),
         "CMake and pkg-config would read more than a name and a version");
   const Places to = places_of(package);
-  const std::string config = filled(kPackageConfig, package), pc = filled(kPackagePc, package),
-                    config_version = filled(kPackageConfigVersion, package);
+  const std::string config = with_values_of(kPackageConfig, package),
+                    pc = with_values_of(kPackagePc, package),
+                    config_version = with_values_of(kPackageConfigVersion, package);
   std::vector<FileContents> files{{to.header, sources.header}};
   if (!to.weights.empty()) files.push_back({to.weights, sources.weights});
   if (!to.licence.empty()) files.push_back({to.licence, package.licence});

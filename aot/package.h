@@ -32,6 +32,9 @@ struct Package {
 // A C identifier: it is part of file names, of CMake's targets and of -lNAME.
 bool is_package_name(std::string_view name);
 // One to four numbers with points between them.
+// The text with a value in the place of each mark, such as @NAME@.
+std::string filled(std::string_view text,
+                   const std::vector<std::pair<std::string_view, std::string>>& values);
 bool is_package_version(std::string_view version);
 // The version of a package that was given none: that of the interface.
 std::string default_package_version();

@@ -11,19 +11,22 @@ namespace {
 // Lines of generated text can be megabytes long: show only what is near the caret.
 constexpr size_t kMaxLine = 160;
 
-void render_place(std::string& out, Span span, std::string_view kind, std::string_view message,
-                  std::string_view slug, const SourceMap& sources) {
+struct Kind {
+  std::string_view word, colour;
+};
+
+void render_place(std::string& out, Span span, Kind kind, std::string_view message, std::string_view slug,
+                  const SourceMap& sources, Style style) {
+  const std::string head = cat(coloured(cat(kind.word, ":"), kind.colour, style), " ", harmless(message),
+                               slug.empty() ? "" : cat(" [", slug, "]"), "\n");
   if (!span.known()) {
-    out += cat(kind, ": ", harmless(message));
-    if (!slug.empty()) out += cat(" [", slug, "]");
-    out += "\n";
+    out += head;
     return;
   }
   const SourceMap::Position at = sources.position(span.file, span.begin);
-  out += cat(harmless(sources.name(span.file)), ":", at.line, ":", at.column, ": ", kind, ": ",
-             harmless(message));
-  if (!slug.empty()) out += cat(" [", slug, "]");
-  out += "\n";
+  out +=
+      cat(coloured(cat(harmless(sources.name(span.file)), ":", at.line, ":", at.column, ":"), kBold, style),
+          " ", head);
   std::string_view line = at.text;
   size_t column = std::min(at.column - 1, line.size());
   size_t length = span.end > span.begin ? span.end - span.begin : 1;
@@ -39,7 +42,8 @@ void render_place(std::string& out, Span span, std::string_view kind, std::strin
     if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f)
       c = ' ';  // tabs too, so that the caret stays in place
   }
-  out += cat("  ", shown, "\n  ", std::string(column, ' '), "^", std::string(length - 1, '~'), "\n");
+  out += cat("  ", harmless(shown), "\n  ", std::string(column, ' '),
+             coloured(cat("^", std::string(length - 1, '~')), kGreen, style), "\n");
 }
 
 }  // namespace
@@ -76,27 +80,43 @@ Diagnostic& Diagnostics::warning(Span span, Slug slug, std::string message) {
   return dropped = std::move(made);
 }
 
+void Diagnostics::withdraw(Span within) {
+  const auto is_within = [&](const Diagnostic& d) {
+    const Span at = d.span();
+    return d.severity() == Severity::kError && at.known() && at.file == within.file &&
+           at.begin >= within.begin && at.end <= within.end;
+  };
+  const size_t before = all_.size();
+  std::erase_if(all_, is_within);
+  errors_ -= before - all_.size();
+}
+
 void Diagnostics::clear() {
   all_.clear();
   errors_ = 0;
 }
 
-std::string render(const Diagnostic& d, const SourceMap& sources) {
+std::string coloured(std::string_view word, std::string_view colour, Style style) {
+  return style == Style::kPlain ? std::string(word) : cat("\x1b[", colour, "m", word, "\x1b[0m");
+}
+
+std::string render(const Diagnostic& d, const SourceMap& sources, Style style) {
   std::string out;
-  render_place(out, d.span_, d.severity_ == Severity::kError ? "error" : "warning", d.message_,
-               d.slug_.name(), sources);
-  for (const auto& [span, text] : d.labels_) {
+  const Kind kind = d.severity() == Severity::kError ? Kind{"error", kRed} : Kind{"warning", kMagenta};
+  render_place(out, d.span(), kind, d.message(), d.slug().name(), sources, style);
+  for (const auto& [span, text] : d.labels()) {
     if (span.known()) {
-      render_place(out, span, "here", text, "", sources);
+      render_place(out, span, {"here", kCyan}, text, "", sources, style);
     } else {
       out += cat("  ", harmless(text), "\n");
     }
   }
-  for (const std::string& note : d.notes_) out += cat("note: ", harmless(note), "\n");
+  for (const std::string& note : d.notes())
+    out += cat(coloured("note:", kCyan, style), " ", harmless(note), "\n");
   return out;
 }
 
-std::string Diagnostics::render(const SourceMap& sources) const {
+std::vector<const Diagnostic*> Diagnostics::in_order() const {
   std::vector<const Diagnostic*> order;
   for (const Diagnostic& d : all_) order.push_back(&d);
   std::stable_sort(order.begin(), order.end(), [](const Diagnostic* a, const Diagnostic* b) {
@@ -105,9 +125,14 @@ std::string Diagnostics::render(const SourceMap& sources) const {
     };
     return key(a) < key(b);
   });
+  return order;
+}
+
+std::string Diagnostics::render(const SourceMap& sources, Style style) const {
   std::string out;
-  for (const Diagnostic* d : order) out += relay::render(*d, sources);
-  if (errors_ > kMaxKept) out += cat("note: ", errors_ - kMaxKept, " more errors are not shown\n");
+  for (const Diagnostic* d : in_order()) out += relay::render(*d, sources, style);
+  if (errors_ > kMaxKept)
+    out += cat(coloured("note:", kCyan, style), " ", errors_ - kMaxKept, " more errors are not shown\n");
   return out;
 }
 

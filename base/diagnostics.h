@@ -16,6 +16,9 @@ namespace relay {
 
 enum class Severity { kError, kWarning };
 
+// How a message is shown: on a terminal that has them, with colours.
+enum class Style { kPlain, kColours };
+
 class Diagnostic {
  public:
   Diagnostic(Severity severity, Span span, Slug slug, std::string message)
@@ -30,10 +33,10 @@ class Diagnostic {
   Span span() const { return span_; }
   Slug slug() const { return slug_; }
   const std::string& message() const { return message_; }
+  const std::vector<std::pair<Span, std::string>>& labels() const { return labels_; }
+  const std::vector<std::string>& notes() const { return notes_; }
 
  private:
-  friend std::string render(const Diagnostic& d, const SourceMap& sources);
-
   Severity severity_;
   Span span_;
   Slug slug_;
@@ -53,9 +56,12 @@ class Diagnostics {
   const std::deque<Diagnostic>& all() const { return all_; }
   Diagnostic& last() { return all_.back(); }
   void clear();
+  // Takes back the errors in this part of a text: they follow from one that is reported next.
+  void withdraw(Span within);
 
   // All of them in order of their place in the sources; what has no place comes last.
-  std::string render(const SourceMap& sources) const;
+  std::vector<const Diagnostic*> in_order() const;
+  std::string render(const SourceMap& sources, Style style = Style::kPlain) const;
 
   // More errors than this are counted but not kept: a hostile file must not fill the memory.
   static constexpr size_t kMaxKept = 1000;
@@ -69,6 +75,11 @@ class Diagnostics {
 //   net.relay:14:8: error: operands of `add` do not broadcast [broadcast-mismatch]
 //     %3 = add(%1, %2);
 //          ^~~~~~~~~~~
-std::string render(const Diagnostic& d, const SourceMap& sources);
+std::string render(const Diagnostic& d, const SourceMap& sources, Style style = Style::kPlain);
+
+// The word as an error, a warning or a note of that style shows it, such as "error:".
+std::string coloured(std::string_view word, std::string_view colour, Style style);
+inline constexpr std::string_view kRed = "1;31", kMagenta = "1;35", kGreen = "1;32", kCyan = "1;36",
+                                  kBold = "1";
 
 }  // namespace relay

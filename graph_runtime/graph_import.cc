@@ -8,6 +8,7 @@
 #include "base/cat.h"
 #include "base/escape.h"
 #include "base/failure.h"
+#include "base/nearest.h"
 #include "graph_runtime/graph_operators.h"
 #include "graph_runtime/unique_names.h"
 #include "ir/analysis.h"
@@ -157,10 +158,12 @@ class Importer {
     }
     for (const auto& [name, shape] : options_.input_shapes) {
       if (std::any_of(inputs.begin(), inputs.end(), [&](size_t i) { return node(i).name == name; })) continue;
-      diagnostics_
-          .error(Span::none(), "input-unknown",
-                 cat("a shape was given for `", shown(name), "`, which is no input of `", name_, "`"))
-          .note(cat("its inputs: ", join(inputs, ", ", [&](size_t i) { return shown(node(i).name); })));
+      const std::vector<std::string> all = names_of(inputs, [&](size_t i) { return shown(node(i).name); });
+      Diagnostic& d = diagnostics_.error(
+          Span::none(), "input-unknown",
+          cat("a shape was given for `", shown(name), "`, which is no input of `", name_, "`"));
+      suggest(d, name, all);
+      d.note(cat("its inputs: ", join(all, ", ")));
       ok = false;
     }
     for (size_t i : inputs) ok = declare_input(i) && ok;

@@ -74,11 +74,8 @@ bool inside(const Interval& a, const Interval& b) {
   return (!b.low || (a.low && *a.low >= *b.low)) && (!b.high || (a.high && *a.high <= *b.high));
 }
 
-// May the value be the result of an arithmetic that wrapped, or make a difference wrap: a 64-bit number that was loaded, or
-// one that is close to the ends of the 64 bits?
+// May the value be the result of an arithmetic that wrapped: a 64-bit number that was loaded?
 bool may_wrap(const ExprNode* n) {
-  constexpr int64_t kFar = int64_t{1} << 62;
-  if (n->kind == ExprKind::kInt) return n->int_value <= -kFar || n->int_value >= kFar;
   if (n->kind == ExprKind::kLoad || n->kind == ExprKind::kCast) return inside(Interval{}, range_of(n->dtype));
   return std::any_of(n->args.begin(), n->args.end(), may_wrap);
 }

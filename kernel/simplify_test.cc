@@ -123,14 +123,6 @@ TEST_F(Simplify, AnExtentThatIsAMinimumBoundsByBoth) {
 }
 
 // A condition that speaks of a multiple of what is asked: 16 p + r < 20, as 32 p + 2 r + s < 40.
-// 1 - INT64_MIN wraps to a number below 0, which proves nothing.
-TEST_F(Simplify, NumbersAtTheEndsOfTheRange) {
-  const Expr one = index(1), least = index(INT64_MIN), most = index(INT64_MAX);
-  EXPECT_FALSE(bounds_.proves_less_equal(one, least));
-  EXPECT_FALSE(bounds_.proves_less(most, index(-2)));
-  EXPECT_FALSE(bounds_.proves_equal(least, most));
-}
-
 TEST_F(Simplify, PartsOfAnAssumedSum) {
   const Expr p = pool_.variable("p"), r = pool_.variable("r"), s = pool_.variable("s");
   bounds_.bind(p, index(2));

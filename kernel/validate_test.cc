@@ -145,7 +145,8 @@ TEST_F(Validate, Strides) {
   expect_problem(of({8}), "`t` has another number of strides than dims");
   // Numbers whose differences and products are beyond 64 bits.
   expect_problem(of({8, INT64_MIN}), "`t` has more elements than 63 bits count");
-  expect_problem(of({8, -(int64_t{1} << 60)}), "the stride -1152921504606846976 of dim 1 of `t` is less than 1");
+  expect_problem(of({8, -(int64_t{1} << 60)}),
+                 "the stride -1152921504606846976 of dim 1 of `t` is less than 1");
   expect_problem(of({INT64_MAX, 1}), "`t` has more elements than 63 bits count");
   Kernel k = of({9, 1});
   std::swap(k.inputs, k.temporaries);

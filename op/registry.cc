@@ -2,27 +2,11 @@
 
 #include <algorithm>
 
+#include "base/nearest.h"
 #include "op/ops.h"
 
 namespace relay::op {
 namespace {
-
-// Restricted edit distance: single letters, and two neighbours swapped.
-size_t distance(std::string_view a, std::string_view b) {
-  std::vector<std::vector<size_t>> d(a.size() + 1, std::vector<size_t>(b.size() + 1));
-  for (size_t i = 0; i <= a.size(); ++i) {
-    for (size_t j = 0; j <= b.size(); ++j) {
-      if (i == 0 || j == 0) {
-        d[i][j] = i + j;
-        continue;
-      }
-      d[i][j] = std::min({d[i - 1][j] + 1, d[i][j - 1] + 1, d[i - 1][j - 1] + (a[i - 1] != b[j - 1])});
-      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
-        d[i][j] = std::min(d[i][j], d[i - 2][j - 2] + 1);
-    }
-  }
-  return d[a.size()][b.size()];
-}
 
 // "conv2d" of "nn.conv2d".
 std::string_view last_part(std::string_view name) { return name.substr(name.rfind('.') + 1); }
@@ -58,12 +42,12 @@ const OpDef* find_relation(std::string_view name) {
 }
 
 std::vector<std::string> nearest(std::string_view name, size_t most) {
-  constexpr size_t kLongest = 64;  // no operator's name is longer, so nothing is near a longer one
-  if (name.size() > kLongest) return {};
+  if (name.size() > kLongestNearName) return {};
   std::vector<std::pair<size_t, const OpDef*>> found;
   for (const OpDef* op : all_ops()) {
     // A forgotten or a wrong family is the likeliest mistake.
-    const size_t d = std::min(distance(name, op->name), distance(last_part(name), last_part(op->name)) + 1);
+    const size_t d =
+        std::min(edit_distance(name, op->name), edit_distance(last_part(name), last_part(op->name)) + 1);
     if (d <= 1 + name.size() / 4) found.emplace_back(d, op);
   }
   std::stable_sort(found.begin(), found.end(),

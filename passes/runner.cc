@@ -11,6 +11,7 @@
 #include "base/cat.h"
 #include "base/escape.h"
 #include "base/file.h"
+#include "base/nearest.h"
 #include "interp/machine.h"
 #include "ir/analysis.h"
 #include "kernel/validate.h"
@@ -331,8 +332,8 @@ Result<std::vector<Step>> parse_pipeline(std::string_view text, Diagnostics& dia
     const std::string_view name = trim(item.substr(0, brace));
     const Pass* pass = find_pass(name);
     if (!pass) {
-      diagnostics.error(Span::none(), "bad-pipeline", cat("there is no pass `", name, "`"))
-          .note(cat("passes: ", join(all_passes(), ", ", [](const Pass* p) { return p->name; })));
+      diagnostics.error(Span::none(), "bad-pipeline",
+                        no_such("pass", name, names_of(all_passes(), [](const Pass* p) { return p->name; })));
       return kReported;
     }
     Step step{pass, {}};

@@ -117,7 +117,11 @@ std::string show(const Comparison& c, const Shape& shape) {
     if (shape[d]) rest /= shape[d];
   }
   std::string out = "worst at [" + place + "]: got " + number(c.got) + ", wanted " + number(c.want) +
-                    ", error " + number(c.error) + " (" + number(c.ulps) + " ulp), bound " + number(c.bound);
+                    ", error " + number(c.error);
+  // Of numbers that have nothing to do with each other, or near 0, units in the last place say nothing.
+  constexpr double kMostUlps = 1e4;
+  if (c.ulps <= kMostUlps) out += " (" + number(c.ulps) + " ulp)";
+  out += ", bound " + number(c.bound);
   if (c.needed > 0) out += ", needed " + number(c.needed) + " times the bound";
   if (!c.reason.empty()) out += "; " + c.reason;
   return out;

@@ -3,6 +3,7 @@
 #include <cstring>
 #include <memory>
 
+#include "aot/build.h"
 #include "base/cat.h"
 #include "base/check.h"
 #include "base/failure.h"
@@ -57,7 +58,8 @@ Value result_of(Type type, const std::vector<Tensor>& tensors) {
   return value_of(type, tensors, next);
 }
 
-Prepared prepare_artifact(aot::Program program, int threads, const BuildLibrary& build) {
+Prepared prepare_artifact(aot::Program program, int threads, const BuildLibrary& build,
+                          const std::string& kept) {
   Diagnostics diagnostics;
   const auto refuse = [&](Slug slug, const std::string& why) {
     diagnostics.error(Span::none(), slug, why);
@@ -66,7 +68,17 @@ Prepared prepare_artifact(aot::Program program, int threads, const BuildLibrary&
   TemporaryFolder folder;
   if (std::string wrong = folder.make(); !wrong.empty()) refuse("file-unwritable", wrong);
   const std::string library = folder.path() + "/model.so";
-  if (!build(library, diagnostics)) throw CannotPrepare(diagnostics);
+  if (std::string bytes; !kept.empty() && read_file(kept, aot::kMostLibraryBytes, bytes).empty()) {
+    if (std::string wrong = write_file_atomically(library, bytes); !wrong.empty())
+      refuse("file-unwritable", wrong);
+  } else {
+    if (!build(library, diagnostics)) throw CannotPrepare(diagnostics);
+    if (!kept.empty()) {
+      std::string wrong = read_file(library, aot::kMostLibraryBytes, bytes);
+      if (wrong.empty()) wrong = write_file_atomically(kept, bytes);
+      if (!wrong.empty()) refuse("file-unwritable", wrong);
+    }
+  }
   const auto artifact = std::make_shared<Artifact>();
   if (std::string wrong = artifact->open(library, static_cast<unsigned>(threads)); !wrong.empty())
     refuse("cannot-load", wrong);

@@ -43,7 +43,9 @@ class Artifact {
 
 // The program as an engine runs it: `build` writes its library, which is opened. Throws CannotPrepare.
 using BuildLibrary = std::function<bool(const std::string& library, Diagnostics& diagnostics)>;
-Prepared prepare_artifact(aot::Program program, int threads, const BuildLibrary& build);
+// `kept`: a file that the library is taken from, or put into if it is not there; empty: none.
+Prepared prepare_artifact(aot::Program program, int threads, const BuildLibrary& build,
+                          const std::string& kept = {});
 
 // The tensors among arguments, those of tuples in their place. Throws Trap for values of other kinds.
 std::vector<Tensor> tensors_of_args(const std::vector<Value>& args);

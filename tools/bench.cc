@@ -17,6 +17,7 @@
 #include "tools/model.h"
 #include "tools/opt_levels.h"
 #include "tools/option_values.h"
+#include "tools/peers.h"
 #include "tools/profile.h"
 #include "tools/roofs.h"
 #include "tools/session.h"
@@ -31,7 +32,7 @@ struct Options {
   int runs = 20, warm_up = 3;
   std::vector<double> percentiles = {50, 90, 99};
   bool profile = false, opt_levels = false;
-  std::string trace;
+  std::string trace, compare;
   size_t top = 20;
 };
 
@@ -52,7 +53,7 @@ struct Case {
 };
 
 Result<Case> read_case(const Options& o, Session& s) {
-  Result<Model> model = load_model(o.model, s);
+  Result<Model> model = load_model(with_examples(o.model, o.inputs), s);
   if (!model) return kReported;
   Result<std::vector<Value>> args = make_inputs(*model, o.inputs, s);
   if (!args) return kReported;
@@ -187,6 +188,56 @@ void profile(const Options& o, Session& s) {
             : cat("no shares of the roof: ", no_roof, "\n"));
 }
 
+// --- another runtime ---
+
+// Both in one call, one after the other twice: what else the machine does then shows as a difference of the two ratios.
+void compare_with_peer(const Options& o, Session& s) {
+  if (!o.model.path.ends_with(".onnx")) {
+    s.fail(kUsage, cat("--compare ", o.compare, ": it reads .onnx models, and ", o.model.path, " is none"));
+    return;
+  }
+  const Result<Case> c = read_case(o, s);
+  if (!c) return;
+  const Prepared p = prepare(*c, o, o.target.opt_level, s);
+  if (!p.run) return;
+  data::NamedTensors inputs = c->model.fixed;
+  for (size_t i = 0; i < c->args.size(); ++i)
+    inputs.push_back({c->model.input_names[i], c->args[i].tensor()});
+  const PeerRuns how{o.runs, o.warm_up, o.target.threads};
+  std::vector<double> ours, theirs;
+  std::string version;
+  for (int turn = 0; turn < 2; ++turn) {
+    std::vector<double> times = time_runs(p, *c, o, s);
+    if (times.empty()) return;
+    PeerTimes peer = time_onnxruntime(o.model.path, inputs, how);
+    if (!peer.wrong.empty()) {
+      s.fail(kUnsupported, peer.wrong);
+      return;
+    }
+    std::sort(times.begin(), times.end());
+    std::sort(peer.seconds.begin(), peer.seconds.end());
+    ours.push_back(percentile(times, 50));
+    theirs.push_back(percentile(peer.seconds, 50));
+    version = peer.version;
+  }
+  const std::string name = cat("onnxruntime ", version);
+  if (s.json) {
+    s.print_json({{"engine", c->engine->name},
+                  {"peer", name},
+                  {"threads", o.target.threads},
+                  {"runs", o.runs},
+                  {"p50", ours},
+                  {"peer_p50", theirs}});
+    return;
+  }
+  s.print(fmt::format("{:<24} {:>10.3f} ms {:>10.3f} ms\n", cat("relay ", c->engine->name), ours[0] * 1e3,
+                      ours[1] * 1e3));
+  s.print(fmt::format("{:<24} {:>10.3f} ms {:>10.3f} ms\n", name, theirs[0] * 1e3, theirs[1] * 1e3));
+  s.print(fmt::format("{:<24} {:>9.2f} x  {:>9.2f} x\n", "relay is faster by", theirs[0] / ours[0],
+                      theirs[1] / ours[1]));
+  s.print(fmt::format("medians of {} runs, {} threads, float32, in turns\n", o.runs, o.target.threads));
+}
+
 // --- levels ---
 
 void compare_levels(const Options& o, Session& s) {
@@ -221,7 +272,11 @@ void compare_levels(const Options& o, Session& s) {
 }
 
 void run(const Options& o, Session& s) {
-  if (o.opt_levels && o.profile) {
+  if (!o.compare.empty() && (o.opt_levels || o.profile)) {
+    s.fail(kUsage, "--compare is about whole runs: leave --opt-levels and --profile out");
+  } else if (!o.compare.empty()) {
+    compare_with_peer(o, s);
+  } else if (o.opt_levels && o.profile) {
     s.fail(kUsage, "--opt-levels and --profile exclude each other");
   } else if (o.opt_levels) {
     compare_levels(o, s);
@@ -260,6 +315,9 @@ void add_bench(CLI::App& app, Session& session) {
       ->capture_default_str();
   sub->add_option("--trace", o->trace, "a file for every kernel of every run, as chrome://tracing reads it");
   sub->add_flag("--opt-levels", o->opt_levels, "compare -O0 to -O3, in turns");
+  sub->add_option("--compare", o->compare,
+                  "time another runtime on the same inputs, where python3 (or RELAY_PYTHON) has it")
+      ->check(one_of("runtime", {"onnxruntime"}));
   sub->callback([o, sub, &session] {
     const bool watches = o->profile || !o->trace.empty();
     if (watches && sub->get_option("--engine")->count() == 0) o->target.engine = "graph";

@@ -14,6 +14,8 @@
 #include "aot/package.h"
 #include "base/cat.h"
 #include "base/file.h"
+#include "base/nearest.h"
+#include "frontend/data/inputs.h"
 #include "kernel/native/parallel.h"
 #include "op/operators.h"
 #include "passes/runner.h"
@@ -23,6 +25,7 @@
 #include "tools/model.h"
 #include "tools/option_values.h"
 #include "tools/overwriting.h"
+#include "tools/product.h"
 #include "tools/session.h"
 #include "tools/stages.h"
 #include "tools/targets.h"
@@ -31,15 +34,7 @@ namespace relay::tools {
 namespace {
 
 namespace native = kernel::native;
-
-struct Options {
-  ModelOptions model;
-  std::vector<std::string> targets = {"native"};
-  std::vector<std::string> bounds, link;
-  std::string output, emit = "so", licence, passes, package_name, package_version;
-  int opt_level = 2, threads = 1;
-  bool weights_file = false, time = false;
-};
+using Options = CompileRequest;
 
 std::string licence_text(const Options& o, Session& s) {
   std::string text;
@@ -66,8 +61,8 @@ std::map<std::string, int64_t> bounds_of(const Options& o, const aot::Program& p
     if (name.empty() || most < 1 || most > INT64_MAX) {
       s.fail(kUsage, cat("--bounds: `", text, "` is not NAME:EXTENT, such as n:2048"));
     } else if (!names.contains(name)) {
-      s.fail(kUsage, cat("--bounds: no input has the shape variable `", name,
-                         "`; there are: ", names.empty() ? "none" : join(names, ", ")));
+      const std::vector<std::string> all(names.begin(), names.end());
+      s.fail(kUsage, cat("--bounds: no input has the shape variable `", name, "`; ", choices(name, all)));
     }
     bounds[name] = static_cast<int64_t>(most);
   }
@@ -89,109 +84,14 @@ std::string no_executable(const aot::Program& program) {
   return {};
 }
 
-// What the weights of a source stand in that is one text.
-std::string weights_source(const Options& o, const std::string& name) {
-  return name + (o.weights_file ? ".safetensors" : ".weights");
-}
-std::string weights_beside_source(const Options& o, const std::string& name) {
-  return (std::filesystem::path(o.output).parent_path() / weights_source(o, name)).string();
-}
-
-// The artifact that is asked for: where it is written, as what.
-struct Product {
-  std::string output;                   // a path, with the default for what -o leaves open
-  std::optional<aot::Package> package;  // in the folder `output`
-  std::string name;                     // of the artifact
-};
-
-// The package that is asked for. Fails for a name or a version that none can have.
-aot::Package package_of(const Options& o, const std::string& folder, const std::string& licence, Session& s) {
-  aot::Package p;
-  p.folder = folder;
-  std::error_code ignored;  // the name is empty then
-  const std::filesystem::path whole = std::filesystem::absolute(std::filesystem::path(folder) / "", ignored);
-  p.name =
-      o.package_name.empty() ? whole.lexically_normal().parent_path().filename().string() : o.package_name;
-  p.version = o.package_version.empty() ? aot::default_package_version() : o.package_version;
-  p.licence = licence;
-  p.weights = o.weights_file ? aot::Weights::kFile : aot::Weights::kEmbedded;
-  if (!aot::is_package_name(p.name)) {
-    s.fail(kUsage,
-           cat("--emit package: `", p.name,
-               "` is no name for a package, which consists of letters of ASCII, digits and `_`, and begins "
-               "with no digit: give another one with --package-name"));
-  } else if (!aot::is_package_version(p.version)) {
-    s.fail(kUsage,
-           cat("--package-version: `", p.version,
-               "` is no version, which is one number to four with points between them, such as 1.2.0"));
-  }
-  return p;
-}
-
-// What a path means that names no shared library by its suffix, with what to do; empty if it may be one.
-std::string no_library(const std::string& path) {
-  static const std::map<std::string, std::string> kOthers = {
-      {".a", "static libraries are not made"},
-      {".o", "object files are not made"},
-      {".obj", "object files are not made"},
-      {".lib", "static libraries are not made"},
-      {".dll", "libraries are made for Linux only"},
-      {".dylib", "libraries are made for Linux only"},
-      {".exe", "--emit exe makes a program, for Linux"},
-      {".c", "--emit cpp writes the source"},
-      {".cc", "--emit cpp writes the source"},
-      {".cpp", "--emit cpp writes the source"},
-      {".cu", "--emit cuda writes the source"},
-      {".h", "--emit header writes the header"},
-      {".relay", "`relay opt` and `relay import` write texts"},
-      {".json", "--emit graph writes a graph"},
-  };
-  const std::filesystem::path p(path);
-  const auto other = kOthers.find(p.extension().string());
-  if (other == kOthers.end()) return {};
-  return cat("-o ", path, ": this would be a shared library, which has a name like ",
-             std::filesystem::path(p).replace_extension(".so").string(), "; ", other->second);
-}
-
-// Fails for what cannot be written: a long compilation should not end in a folder that is not there.
-Product product_of(const Options& o, const std::string& licence, Session& s) {
-  Product p;
-  p.output = !o.output.empty() ? o.output : o.emit == "so" ? "model.so" : "model";
-  std::string wrong;
-  if (o.emit == "package") {
-    p.package = package_of(o, p.output, licence, s);
-    p.name = p.package->name;
-    if (s.exit_code == kOk) wrong = aot::cannot_write(*p.package);
-  } else {
-    const bool compiles = o.emit == "so" || o.emit == "exe";
-    p.name = aot::name_of(compiles ? p.output : std::filesystem::path(p.output).stem().string());
-    if (!o.package_name.empty() || !o.package_version.empty())
-      s.fail(kUsage, "--package-name and --package-version: only --emit package makes a package");
-    if (std::string other = o.emit == "so" ? no_library(p.output) : ""; !other.empty()) s.fail(kUsage, other);
-    // Without -o, texts are printed.
-    if (compiles || !o.output.empty())
-      wrong = o.emit == "graph" ? cannot_write_graph(p.output) : cannot_write(p.output);
-  }
-  if (!wrong.empty()) s.fail(kLimit, wrong);
-  return p;
-}
-
-// The files that will be written. Empty: the result is printed.
-std::vector<std::string> outputs_of(const Options& o, const Product& p) {
-  if (p.package) return aot::files_of(*p.package);
-  const aot::Weights weights = o.weights_file ? aot::Weights::kFile : aot::Weights::kEmbedded;
-  if (o.emit == "so" || o.emit == "exe") return aot::files_of(p.output, {weights, o.emit == "exe"});
-  if (o.output.empty()) return {};
-  if (o.emit == "graph") return files_of_graph(o.output);
-  if (o.emit == "cpp" && !is_stream(o.output)) return {weights_beside_source(o, p.name), o.output};
-  return {o.output};
-}
-
 // Is all that was read still there when the files are written?
 bool spares_inputs(const Options& o, const Product& product, const Model& model, Session& s) {
   std::vector<std::string> read = model.files;
   read.insert(read.end(), o.link.begin(), o.link.end());
   if (!o.licence.empty()) read.push_back(o.licence);
+  if (!o.model.examples.empty()) {
+    for (std::string& file : data::files_to_read(o.model.examples)) read.push_back(std::move(file));
+  }
   return tools::spares_inputs(outputs_of(o, product), read, s);
 }
 
@@ -237,14 +137,6 @@ void deliver_source(const aot::Sources& sources, const aot::EmitOptions& emit, c
   } else {
     s.say(cat("wrote ", o.output, " and ", weights, "\n"));
   }
-}
-
-// Writes the artifact whose bytes these are, as what is asked for.
-using Written = Result<std::vector<std::string>>;
-Written write(const Product& product, aot::ArtifactKind kind, const aot::Sources& sources,
-              std::string_view bytes, Diagnostics& diagnostics) {
-  return product.package ? aot::write_package(*product.package, sources, bytes, diagnostics)
-                         : aot::write_artifact(product.output, kind, sources, bytes, diagnostics);
 }
 
 // Says what was compiled.
@@ -296,10 +188,12 @@ void run_for_gpu(const Options& o, Session& s) {
   aot::cuda::EmitOptions emit;
   emit.licence = licence_text(o, s);
   emit.weights = o.weights_file ? aot::Weights::kFile : aot::Weights::kEmbedded;
+  if (is_archive(o))
+    s.fail(kUsage, cat("-o ", o.output, ": for a GPU there are shared libraries, such as model.so"));
   const Product product = product_of(o, emit.licence, s);
   if (s.exit_code != kOk) return;
   stages.next("read and check");
-  Result<Model> model = load_model(o.model, s);
+  Result<Model> model = load_specialised(o.model, s);
   if (!model || !spares_inputs(o, product, *model, s)) return;
   stages.next("passes and plan");
   Progress progress(s, "compile");
@@ -332,8 +226,8 @@ void run_for_gpu(const Options& o, Session& s) {
   aot::cuda::CompileOptions compile{.opt_level = o.opt_level, .weights = emit.weights};
   if (product.package) compile.soname = product.package->soname();
   const Result<std::string> library = aot::cuda::compile(*sources, target, compile, diagnostics);
-  const Written written =
-      library ? write(product, {emit.weights}, *sources, *library, diagnostics) : Written(kReported);
+  const Result<std::vector<std::string>> written =
+      library ? write(product, *sources, *library, diagnostics) : Result<std::vector<std::string>>(kReported);
   if (!written) {
     s.fail(diagnostics, model->module.context().sources());
     return;
@@ -365,7 +259,7 @@ void run(const Options& o, Session& s) {
     s.fail(kUsage, "--bounds: a graph has constant shapes: give them by --input-shapes");
   if (o.emit == "graph" && o.threads != 1)
     s.fail(kUsage, "--threads: who runs a graph says how many: relay run --threads");
-  const bool links = o.emit == "so" || o.emit == "package" || o.emit == "exe";
+  const bool links = makes_library(o) || o.emit == "package" || o.emit == "exe";
   native::CompileOptions compile;
   if (!links && !o.link.empty()) s.fail(kUsage, cat("--link: --emit ", o.emit, " links nothing"));
   if (std::string wrong = link_with(o.link, compile); !wrong.empty()) s.fail(kUsage, wrong);
@@ -373,7 +267,7 @@ void run(const Options& o, Session& s) {
   const Product product = product_of(o, licence, s);
   if (s.exit_code != kOk) return;
   stages.next("read and check");
-  Result<Model> model = load_model(o.model, s);
+  Result<Model> model = load_specialised(o.model, s);
   if (!model || !spares_inputs(o, product, *model, s)) return;
   stages.next("passes and plan");
   Progress progress(s, "compile");
@@ -424,11 +318,16 @@ void run(const Options& o, Session& s) {
   stages.next("compile C++ and link");
   compile.opt_level = o.opt_level;
   compile.program = emit.program;
+  compile.archive = is_archive(o);
+  if (compile.archive && !compile.link_flags.empty()) {
+    s.fail(kUsage, "--link: a static library holds no shared ones: link them with the program");
+    return;
+  }
   compile.target.machine = targets[0].machine;
   if (product.package) compile.link_flags.push_back("-Wl,-soname," + product.package->soname());
   const Result<std::string> bytes = aot::compile(sources, emit.weights, compile, diagnostics);
-  const Written written =
-      bytes ? write(product, {emit.weights, emit.program}, sources, *bytes, diagnostics) : Written(kReported);
+  const Result<std::vector<std::string>> written =
+      bytes ? write(product, sources, *bytes, diagnostics) : Result<std::vector<std::string>>(kReported);
   if (!written) {
     Diagnostics linking;
     const bool missed =
@@ -453,13 +352,15 @@ void add_compile(CLI::App& app, Session& session) {
       "package's folder: model");
   sub->add_option(
          "--emit", o->emit,
-         "so; package: a folder with the library and the header for CMake's find_package and for pkg-config; "
+         "so: a shared library, or a static one if -o ends in .a; python: a shared library and, beside it, a "
+         "module of Python that takes and gives NumPy arrays; package: a folder with the library and the "
+         "header for CMake's find_package and for pkg-config; "
          "exe: a program that reads and writes .npy files; header: what stands beside a "
          "library; cpp, cuda: the generated source as one text; that of cpp compiles by itself, with the "
          "weights beside it; graph: the folder -o with graph.json and graph.params. "
          "Without -o, "
          "texts are printed")
-      ->check(CLI::IsMember({"so", "package", "exe", "header", "cpp", "cuda", "graph"}))
+      ->check(one_of("form", {"so", "python", "package", "exe", "header", "cpp", "cuda", "graph"}))
       ->capture_default_str();
   sub->add_option(
          "--target", o->targets,
@@ -469,6 +370,7 @@ void add_compile(CLI::App& app, Session& session) {
              "runs the first that the processor can; or one GPU: cuda:sm_90 and the like"))
       ->delimiter(',')
       ->check(wrong_foreign_target)
+      ->type_name("TARGET")
       ->capture_default_str();
   add_opt_level_option(*sub, o->opt_level)->capture_default_str();
   sub->add_option(
@@ -477,7 +379,9 @@ void add_compile(CLI::App& app, Session& session) {
          "run on")
       ->transform(count(0, 1024))
       ->capture_default_str();
-  sub->add_option("--passes", o->passes, "a pipeline in the place of the level's");
+  sub->add_option("-i,--inputs", o->model.examples,
+                  "examples of the inputs: what the model leaves open has their extents");
+  sub->add_option("--passes", o->passes, "a pipeline in the place of the level's")->type_name("PASSES");
   sub->add_option(
          "--bounds", o->bounds,
          "NAME:EXTENT, the largest value of a shape variable: larger inputs are refused, and where each has "

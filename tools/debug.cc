@@ -79,7 +79,7 @@ void converse(debug::Session& session, const Session& s) {
 }
 
 void run(const Options& o, Session& s) {
-  Result<Model> model = load_model(o.model, s);
+  Result<Model> model = load_model(with_examples(o.model, o.inputs), s);
   if (!model) return;
   Result<std::vector<Value>> args = make_inputs(*model, o.inputs, s);
   if (!args) return;
@@ -122,7 +122,8 @@ void add_debug(CLI::App& app, Session& session) {
   sub->add_option("--script", o->script,
                   "a file of commands; without it they come from the terminal or standard input");
   sub->add_option("--break", o->breakpoints,
-                  "a line, FILE:LINE, an operator or @global, perhaps with a condition; may be repeated")
+                  "a line, FILE:LINE, an operator, @global or * for every call, perhaps with a condition, as "
+                  "in \"* if nan|inf\"; may be repeated")
       ->allow_extra_args(false);
   add_limit_options(*sub, o->limits);
   sub->callback([o, &session] { run(*o, session); });

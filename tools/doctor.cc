@@ -27,8 +27,18 @@ struct Finding {
 Finding compiler() {
   native::Compiler c;
   const std::string wrong = native::find_compiler(c);
-  return wrong.empty() ? Finding{"C++ compiler", cat(c.program, ": ", c.version)}
+  return wrong.empty() ? Finding{"C++ compiler", cat(join(c.command, " "), ": ", c.version)}
                        : Finding{"C++ compiler", wrong, false};
+}
+
+// Not needed for what runs here, so that nothing is wrong without one.
+Finding cross_compiler(const std::string& machine) {
+  native::Target target;
+  native::Compiler c;
+  std::string wrong = native::parse_foreign_target(machine, target);
+  if (wrong.empty()) wrong = native::find_compiler(target, c);
+  return {cat("compiler, ", machine),
+          wrong.empty() ? cat(join(c.command, " "), ": ", c.version) : cat("none: ", wrong)};
 }
 
 Finding llvm() {
@@ -111,13 +121,10 @@ void add_doctor(CLI::App& app, Session& session) {
       measure(session);
       return;
     }
-    const std::vector<Finding> findings{{"cores", cat(native::usable_cores(), " usable")},
-                                        compiler(),
-                                        llvm(),
-                                        features(),
-                                        compile_and_load(),
-                                        roofs(),
-                                        cuda()};
+    std::vector<Finding> findings{{"cores", cat(native::usable_cores(), " usable")}, compiler()};
+    for (const std::string& machine : native::foreign_target_names())
+      findings.push_back(cross_compiler(machine));
+    for (Finding (*look)() : {llvm, features, compile_and_load, roofs, cuda}) findings.push_back(look());
     nlohmann::ordered_json j;
     for (const Finding& f : findings) {
       j[f.what] = {{"found", f.found}, {"ok", f.ok}};

@@ -27,4 +27,7 @@ Emitted emit_aot(const Module& checked, std::string_view function, const EngineO
 // Of the engine `aot-cuda`; for the emulation, unless the options' target is a GPU.
 Emitted emit_aot_cuda(const Module& checked, std::string_view function, const EngineOptions& options);
 
+// Where the library of an engine is kept; empty: nowhere.
+std::string kept_library(const EngineOptions& options, std::string_view engine);
+
 }  // namespace relay::tools

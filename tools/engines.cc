@@ -10,6 +10,7 @@
 #include "base/check.h"
 #include "base/failure.h"
 #include "base/file.h"
+#include "base/nearest.h"
 #include "graph_runtime/executor.h"
 #include "interp/machine.h"
 #include "ir/analysis.h"
@@ -20,17 +21,32 @@
 #include "tools/cuda_engine.h"
 #include "tools/emitted.h"
 #include "tools/libraries.h"
+#include "tools/nonfinite.h"
 
 namespace relay::tools {
 namespace {
 
 namespace native = kernel::native;
 
+}  // namespace
+
+std::string kept_library(const EngineOptions& options, std::string_view engine) {
+  return options.libraries.empty() ? "" : cat(options.libraries, "/", engine, ".so");
+}
+
+namespace {
+
+interp::Options machine_options(const EngineOptions& options) {
+  interp::Options out{options.limits};
+  if (options.trap_nan) out.observe = trap_nan;
+  return out;
+}
+
 // --- interp -----------------------------------------------------------------------------------------------------
 
 Prepared prepare_interp(const Module& m, std::string_view function, const EngineOptions& options) {
-  return {[m, name = std::string(function), limits = options.limits](const std::vector<Value>& args) {
-    return outcome_of([&] { return interp::Machine(m, {limits}).call(name, args); });
+  return {[m, name = std::string(function), run = machine_options(options)](const std::vector<Value>& args) {
+    return outcome_of([&] { return interp::Machine(m, run).call(name, args); });
   }};
 }
 
@@ -62,8 +78,8 @@ Prepared prepare_jit(const Module& m, std::string_view function, const EngineOpt
   std::shared_ptr<jit::CompiledOperators> operators = std::move(*made);
   Prepared out;
   out.refusal = prepared.refusal;
-  out.run = [m = prepared.module, operators, limits = options.limits](const std::vector<Value>& args) {
-    interp::Options machine{limits};
+  out.run = [m = prepared.module, operators, run = machine_options(options)](const std::vector<Value>& args) {
+    interp::Options machine = run;
     operators->use_in(machine);
     const size_t before = operators->interpreted_calls();
     Outcome outcome = outcome_of([&] { return interp::Machine(m, machine).call("main", args); });
@@ -75,26 +91,44 @@ Prepared prepare_jit(const Module& m, std::string_view function, const EngineOpt
 
 // --- graph ------------------------------------------------------------------------------------------------------
 
-Prepared prepare_graph(const Module& m, std::string_view function, const EngineOptions& options) {
+// A program that the graph runtime can run, and where its tensors lie; or why there is none.
+struct Planned {
+  std::optional<Module> lowered;
+  std::optional<passes::Plan> plan;
   native::Target target;
-  if (std::string wrong = native::parse_target(options.target, target); !wrong.empty()) return {{}, wrong};
-  Diagnostics refused;
-  const std::optional<Module> lowered = lower(m, function, options, target, refused);
-  if (!lowered) return {{}, reason(refused), refused};
-  Result<passes::Plan> plan = passes::plan_memory(*lowered, "main", refused);
-  if (!plan) return {{}, reason(refused), refused};
+  std::string skipped;
+  Diagnostics refusal;
+};
+
+Planned plan_graph(const Module& m, std::string_view function, const EngineOptions& options) {
+  Planned out;
+  out.skipped = native::parse_target(options.target, out.target);
+  if (!out.skipped.empty()) return out;
+  out.lowered = lower(m, function, options, out.target, out.refusal);
+  if (out.lowered) {
+    if (Result<passes::Plan> plan = passes::plan_memory(*out.lowered, "main", out.refusal))
+      out.plan = std::move(*plan);
+  }
+  if (!out.plan) out.skipped = reason(out.refusal);
+  return out;
+}
+
+Prepared prepare_graph(const Module& m, std::string_view function, const EngineOptions& options) {
+  Planned planned = plan_graph(m, function, options);
+  if (!planned.plan) return {{}, planned.skipped, planned.refusal};
   graph_runtime::ProgramOptions compile;
-  compile.compile.target = target;
+  compile.compile.target = planned.target;
   compile.compile.opt_level = options.opt_level;
   Diagnostics diagnostics;
-  const auto program =
-      graph_runtime::Program::create(std::move(*plan), lowered->shared_context(), compile, diagnostics);
+  const Module& lowered = *planned.lowered;
+  const auto program = graph_runtime::Program::create(std::move(*planned.plan), lowered.shared_context(),
+                                                      compile, diagnostics);
   if (!program) throw CannotPrepare(diagnostics);
   const auto executor =
       std::make_shared<graph_runtime::Executor>(*program, static_cast<unsigned>(options.threads));
   Prepared out;
   out.executor = executor;
-  out.run = [executor, type = lowered->function("main")->body->type](const std::vector<Value>& args) {
+  out.run = [executor, type = lowered.function("main")->body->type](const std::vector<Value>& args) {
     return outcome_of([&] { return result_of(type, executor->run(tensors_of_args(args))); });
   };
   return out;
@@ -108,20 +142,34 @@ Prepared prepare_aot(const Module& m, std::string_view function, const EngineOpt
   const auto build = [&](const std::string& library, Diagnostics& diagnostics) {
     return aot::build(emitted.sources, aot::Weights::kEmbedded, emitted.compile, library, diagnostics).ok();
   };
-  return prepare_artifact(std::move(*emitted.program), options.threads, build);
+  return prepare_artifact(std::move(*emitted.program), options.threads, build,
+                          kept_library(options, "aot-cpp"));
 }
 
 // --- the table ----------------------------------------------------------------------------------------------------
 
+std::string skips_nothing(const Module&, std::string_view, const EngineOptions&) { return {}; }
+std::string graph_skips(const Module& m, std::string_view function, const EngineOptions& options) {
+  return plan_graph(m, function, options).skipped;
+}
+std::string aot_skips(const Module& m, std::string_view function, const EngineOptions& options) {
+  return emit_aot(m, function, options).skipped;
+}
+std::string aot_cuda_skips(const Module& m, std::string_view function, const EngineOptions& options) {
+  return emit_aot_cuda(m, function, options).skipped;
+}
+
 constexpr std::array<Engine, 5> kEngines = {{
-    {"interp", "the reference interpreter: defines what programs mean", false, prepare_interp},
-    {"jit", "the interpreter with compiled operators: the whole language, in this process", true,
-     prepare_jit},
-    {"graph", "the graph runtime: static dataflow, compiled kernels, in this process", true, prepare_graph},
-    {"aot-cpp", "the ahead-of-time compiler: C++ to a library, through its C interface", true, prepare_aot},
+    {"interp", "the reference interpreter: defines what programs mean", false, prepare_interp, skips_nothing},
+    {"jit", "the interpreter with compiled operators: the whole language, in this process", true, prepare_jit,
+     skips_nothing},
+    {"graph", "the graph runtime: static dataflow, compiled kernels, in this process", true, prepare_graph,
+     graph_skips},
+    {"aot-cpp", "the ahead-of-time compiler: C++ to a library, through its C interface", true, prepare_aot,
+     aot_skips},
     {"aot-cuda",
      "the ahead-of-time compiler: CUDA to a library; emulated on the CPU unless the target is a GPU", true,
-     prepare_aot_cuda},
+     prepare_aot_cuda, aot_cuda_skips},
 }};
 
 // Frees the name for an entry: other functions may call the program's own @main.
@@ -193,8 +241,7 @@ const Engine* find_engine(std::string_view name) {
 
 std::string wrong_engine(const std::string& name) {
   if (find_engine(name)) return {};
-  return cat("there is no engine `", name,
-             "`; there are: ", join(engines(), ", ", [](const Engine& e) { return e.name; }));
+  return no_such("engine", name, names_of(engines(), [](const Engine& e) { return e.name; }));
 }
 
 std::string wrong_target(const std::string& name) {

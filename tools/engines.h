@@ -24,6 +24,9 @@ struct EngineOptions {
   int threads = 1;
   std::string target = "native";  // processor features, by a name that parse_target knows
   interp::Limits limits = {};     // of runs on the interpreter's machine: interp and jit
+  bool trap_nan = false;          // of the same: a call that gives a NaN fails
+  // A folder in which the libraries of ahead-of-time engines are kept, for one program: ENGINE.so, made where it is missing.
+  std::string libraries = {};
 };
 
 // How a run ended.
@@ -54,6 +57,8 @@ struct Engine {
   std::string_view name, doc;
   bool compiles;  // opt levels, threads and targets mean something
   Prepared (*prepare)(const Module& checked, std::string_view function, const EngineOptions& options);
+  // Why `prepare` would skip the program, or an empty text: found without compiling anything.
+  std::string (*skips)(const Module& checked, std::string_view function, const EngineOptions& options);
 };
 
 // The machine, not the program, is to blame: no compiler, a full disk.

@@ -2,10 +2,10 @@
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
-#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "base/cat.h"
+#include "base/nearest.h"
 #include "base/slug.h"
 #include "tools/diagnostics_text.inc"
 #include "tools/session.h"
@@ -83,21 +83,6 @@ void list(const Session& s) {
   if (s.json) s.print_json(all);
 }
 
-// The registered name with the longest beginning and end in common with the word. Empty if these are less than
-// half of the word.
-std::string_view nearest(std::string_view word) {
-  const auto common = [&](std::string_view name) {
-    const auto front = std::mismatch(word.begin(), word.end(), name.begin(), name.end());
-    const auto back = std::mismatch(word.rbegin(), word.rend(), name.rbegin(), name.rend());
-    return static_cast<size_t>((front.first - word.begin()) + (back.first - word.rbegin()));
-  };
-  std::string_view best;
-  for (std::string_view name : Slug::all_names()) {
-    if (common(name) > std::max(common(best), (word.size() + 1) / 2)) best = name;
-  }
-  return best;
-}
-
 bool explain(Session& s, std::string_view word) {
   // As a message ends: [unknown-variable].
   if (word.size() > 2 && word.front() == '[' && word.back() == ']') word = word.substr(1, word.size() - 2);
@@ -105,10 +90,10 @@ bool explain(Session& s, std::string_view word) {
     explain(s, *slug);
     return true;
   }
-  const std::string_view near = nearest(word);
-  const std::string question = near.empty() ? ";" : cat("; did you mean `", near, "`?");
-  return s.fail(
-      kUsage, cat("there is no slug `", word, "`", question, " `relay explain` lists those that there are"));
+  const std::string near =
+      did_you_mean(word, names_of(Slug::all_names(), [](std::string_view name) { return name; }));
+  return s.fail(kUsage, cat("there is no slug `", word, "`; ", near.empty() ? "" : cat(near, " "),
+                            "`relay explain` lists those that there are"));
 }
 
 }  // namespace
@@ -116,7 +101,8 @@ bool explain(Session& s, std::string_view word) {
 void add_explain(CLI::App& app, Session& session) {
   auto slug = std::make_shared<std::string>();
   CLI::App* sub = app.add_subcommand("explain", "say what a diagnostic means, and what to do about it");
-  sub->add_option("slug", *slug, "what a message ends in, as unknown-variable; without it, all are listed");
+  sub->add_option("slug", *slug, "what a message ends in, as unknown-variable; without it, all are listed")
+      ->type_name("SLUG");
   sub->callback([sub, slug, &session] {
     if (sub->count("slug") > 0) {
       explain(session, *slug);

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "base/cat.h"
+#include "base/nearest.h"
 #include "passes/map_types.h"
 #include "tools/option_values.h"
 
@@ -91,9 +92,10 @@ Result<Module> bind_input_shapes(const Module& m, std::string_view function,
   for (const auto& [name, wanted] : shapes) {
     const auto at = std::find(names.begin(), names.end(), name);
     if (at == names.end()) {
-      diagnostics
-          .error(Span::none(), "input-unknown", cat("a shape was given for `", name, "`, which is no input"))
-          .note(cat("the inputs: ", join(names, ", ")));
+      Diagnostic& d = diagnostics.error(Span::none(), "input-unknown",
+                                        cat("a shape was given for `", name, "`, which is no input"));
+      suggest(d, name, names);
+      d.note(cat("the inputs: ", join(names, ", ")));
       continue;
     }
     const Var* param = m.function(function)->params[static_cast<size_t>(at - names.begin())];

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/cat.h"
+#include "base/nearest.h"
 #include "frontend/data/inputs.h"
 #include "frontend/onnx/fixed_input.h"
 #include "ir/analysis.h"
@@ -49,9 +50,10 @@ Result<FixedInputs> fix_inputs(const Module& m, std::string_view function,
   const Fn& fn = *m.function(function);
   for (const auto& [name, value] : values) {
     if (std::find(names.begin(), names.end(), name) != names.end()) continue;
-    diagnostics
-        .error(Span::none(), "input-unknown", cat("a value was given for `", name, "`, which is no input"))
-        .note(cat("the inputs: ", join(names, ", ")));
+    Diagnostic& d = diagnostics.error(Span::none(), "input-unknown",
+                                      cat("a value was given for `", name, "`, which is no input"));
+    suggest(d, name, names);
+    d.note(cat("the inputs: ", join(names, ", ")));
   }
   if (const Symbol* caller = caller_of(m, function)) {
     diagnostics

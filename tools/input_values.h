@@ -10,6 +10,7 @@
 #include "frontend/data/named_tensors.h"
 #include "frontend/data/written_value.h"
 #include "ir/module.h"
+#include "tools/input_shapes.h"
 
 namespace relay::tools {
 
@@ -17,6 +18,12 @@ using InputValues = std::map<std::string, data::WrittenValue>;
 
 // "sr=16000", "w=[1,2,3]" or "w=w.npy": the name, then the value. False if it is none of these, or the name has a value already.
 bool parse_input_value(const std::string& text, InputValues& out);
+
+// What a user says of a model's inputs.
+struct KnownInputs {
+  InputShapes shapes = {};
+  InputValues values = {};
+};
 
 // Reads the tensors of values that are in files, and adds the files to those that were read.
 bool read_value_files(InputValues& values, std::vector<std::string>& files, Diagnostics& diagnostics);

@@ -5,6 +5,7 @@
 #include <unistd.h>
 #include <CLI/CLI.hpp>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
@@ -14,6 +15,8 @@
 #include "base/cat.h"
 #include "base/failure.h"
 #include "base/interruption.h"
+#include "tools/command_line.h"
+#include "tools/completion.h"
 #include "tools/engines.h"
 #include "tools/session.h"
 
@@ -37,45 +40,18 @@ void prepare_process() {
   }
 }
 
-// The command line as the user has to write it, up to the options.
-std::string command_of(const CLI::App& app) {
-  std::string out = app.get_name();
-  for (const CLI::App* sub : app.get_subcommands()) out += cat(" ", sub->get_name());
-  return out;
-}
-
-std::string misuse(CLI::App& app, const CLI::ParseError& e) {
-  const std::vector<std::string> rest = app.remaining();
-  if (!app.get_subcommands().empty()) return cat(e.what(), "; see ", command_of(app), " --help");
-  const auto commands = app.get_subcommands([](CLI::App*) { return true; });
-  return cat(rest.empty() ? std::string("a command is needed") : cat("there is no command `", rest[0], "`"),
-             "; there are: ", join(commands, ", ", [](const CLI::App* c) { return c->get_name(); }),
-             "; see relay --help");
-}
-
-void add_commands(CLI::App& app, Session& session) {
-  app.name("relay");
-  app.require_subcommand(1);
-  app.fallthrough();
-  app.add_flag("--json", session.json, "print results as JSON");
-  app.add_flag("-q,--quiet", session.quiet, "print results only");
-  for (auto* add : {add_demo, add_run, add_debug, add_compile, add_check, add_fmt, add_opt, add_import,
-                    add_graph, add_ops, add_bench, add_verify, add_doctor, add_explain}) {
-    add(app, session);
-  }
-  for (CLI::App* sub : app.get_subcommands([](CLI::App*) { return true; }))
-    sub->footer("Every command has --json (results as JSON) and -q,--quiet (results only).");
-}
-
 // What a subcommand does not catch ends here; a bug aborts with a message of its own (base/check.h).
 void run(int argc, char** argv, Session& session) {
   CLI::App app("Relay: a compiler for deep learning. Runs, checks, compiles and compares models.");
   add_commands(app, session);
   try {
-    app.parse(argc, argv);
+    if (!complete_words(app, argc, argv, session)) app.parse(argc, argv);
   } catch (const CLI::CallForHelp&) {
     session.print(app.help());
+  } catch (const CLI::CallForVersion&) {
+    print_version(session);
   } catch (const CLI::ParseError& e) {
+    session.json = app.get_option("--json")->count() > 0;  // which may stand behind the mistake
     session.fail(kUsage, misuse(app, e));
   } catch (const Trap& trap) {
     session.fail(kMismatch, cat("the program failed: ", trap.what()));
@@ -112,6 +88,7 @@ int main(int argc, char** argv) {
   relay::tools::prepare_process();
   relay::clean_up_when_interrupted();
   relay::tools::Session session;
+  session.arguments.assign(argv + std::min(argc, 1), argv + argc);
   relay::tools::run_within_memory(argc, argv, session);
   return session.exit_code;
 }

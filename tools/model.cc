@@ -10,6 +10,7 @@
 #include "base/cat.h"
 #include "base/failure.h"
 #include "base/file.h"
+#include "base/nearest.h"
 #include "frontend/data/inputs.h"
 #include "frontend/data/safetensors.h"
 #include "frontend/onnx/import.h"
@@ -24,6 +25,7 @@
 #include "tools/input_shapes.h"
 #include "tools/input_values.h"
 #include "tools/libraries.h"
+#include "tools/onnx_model.h"
 #include "tools/option_values.h"
 #include "typecheck/check.h"
 
@@ -31,11 +33,6 @@ namespace relay::tools {
 namespace {
 
 constexpr uint64_t kMostTextBytes = uint64_t{1} << 30;
-// What protobuf can hold: larger models keep their weights in other files.
-constexpr uint64_t kMostOnnxBytes = (uint64_t{1} << 31) - 1;
-
-// Files that a model was read from.
-using Files = std::vector<std::string>;
 
 Result<Module> read_text(const std::string& path, Files& files, Session& session) {
   std::string text;
@@ -69,22 +66,6 @@ Result<Module> read_text(const std::string& path, Files& files, Session& session
   Result<Module> m = parse(path, text, diagnostics, op::operators(), options);
   if (takes_from_side) files.push_back(side);
   session.fail(diagnostics, options.into.context().sources());
-  return m;
-}
-
-Result<Module> read_onnx(const std::string& path, const InputShapes& shapes, const InputValues& values,
-                         Files& files, Session& session) {
-  frontend::ImportOptions import;
-  import.input_shapes = shapes;
-  import.input_values = values;
-  import.files.file_bytes = kMostOnnxBytes;
-  std::set<std::string> named{path};
-  import.names_file = [&](const std::string& file) { named.insert(file); };
-  Diagnostics diagnostics;
-  const Module empty;
-  Result<Module> m = frontend::import_onnx(path, empty, import, diagnostics);
-  session.fail(diagnostics, empty.context().sources());
-  files.insert(files.end(), named.begin(), named.end());
   return m;
 }
 
@@ -179,31 +160,21 @@ size_t tensors_in(Type type) {
   return count;
 }
 
-bool is_onnx(const std::string& path) { return path.ends_with(".onnx"); }
-
-// splitmix64: http://xoshiro.di.unimi.it/splitmix64.c; the same numbers everywhere.
-uint64_t next_random(uint64_t& state) {
-  uint64_t z = (state += 0x9e3779b97f4a7c15ull);
-  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;
-  z = (z ^ (z >> 27)) * 0x94d049bb133111ebull;
-  return z ^ (z >> 31);
-}
-
-void fill(Tensor& t, const std::string& how, uint64_t& state) {
-  for (int64_t i = 0; i < t.size(); ++i) {
-    if (how == "zeros") continue;
-    if (how == "ones") {
-      t.set_int(i, 1);
-    } else if (how == "range") {
-      t.set_int(i, i);
-    } else if (t.dtype().is_float()) {
-      t.set(i, static_cast<double>(next_random(state) >> 11) * 0x1p-52 - 1);  // [-1, 1)
-    } else {
-      t.set_int(i, static_cast<int64_t>(next_random(state) &
-                                        (t.dtype().is_bool() ? 1 : 3)));  // small: often an index
+// A folder that has a model beside its inputs/ and outputs/ stands for that; a graph is a folder itself.
+std::string find_in_folder(std::string& path) {
+  namespace fs = std::filesystem;
+  std::error_code none;
+  if (!fs::is_directory(path, none)) return {};
+  for (const char* name : {"model.onnx", "model.relay"}) {
+    if (const fs::path model = fs::path(path) / name; fs::is_regular_file(model, none)) {
+      path = model.string();
+      break;
     }
   }
+  return {};
 }
+
+bool is_onnx(const std::string& path) { return path.ends_with(".onnx"); }
 
 }  // namespace
 
@@ -226,8 +197,10 @@ void add_known_input_options(CLI::App& sub, ModelOptions& options) {
 }
 
 void add_model_options(CLI::App& sub, ModelOptions& options) {
-  sub.add_option("model", options.path, "a model: .onnx, .relay, or a graph: its folder or .json")
-      ->required();
+  sub.add_option("model", options.path,
+                 "a model: .onnx, .relay, a folder with model.onnx, or a graph: its folder or .json")
+      ->required()
+      ->transform(CLI::Validator(find_in_folder, ""));
   add_known_input_options(sub, options);
   sub.add_option("--function", options.function, "the function to run")->capture_default_str();
 }
@@ -253,6 +226,7 @@ void add_target_option(CLI::App& sub, std::string& target) {
                  "cpu:avx512-bf16; or a GPU: "
                  "cuda:sm_90 and the like")
       ->check(wrong_target)
+      ->type_name("TARGET")
       ->capture_default_str();
 }
 
@@ -268,6 +242,7 @@ CLI::Option* add_opt_level_option(CLI::App& sub, int& level) {
 void add_target_options(CLI::App& sub, TargetOptions& options) {
   sub.add_option("--engine", options.engine, "interp, jit, graph, aot-cpp or aot-cuda")
       ->check(wrong_engine)
+      ->type_name("ENGINE")
       ->capture_default_str();
   add_target_option(sub, options.target);
   add_opt_level_option(sub, options.opt_level)->capture_default_str();
@@ -281,7 +256,7 @@ namespace {
 Result<Module> read(const ModelOptions& options, const InputValues& values, Files& files, Session& session) {
   Result<InputShapes> shapes = input_shapes(options, session);
   if (!shapes) return kReported;
-  if (is_onnx(options.path)) return read_onnx(options.path, *shapes, values, files, session);
+  if (is_onnx(options.path)) return read_onnx(options, {*shapes, values}, files, session);
   if (is_graph(options.path)) return read_graph(options.path, *shapes, files, session);
   if (!options.path.ends_with(".relay")) {
     session.fail(kUsage, cat(options.path, ": a model is a .onnx, .relay or .json file, or a graph folder"));
@@ -307,12 +282,13 @@ Result<Model> load_model(const ModelOptions& options, Session& session) {
   Result<Module> checked = typecheck::check(*m, diagnostics);
   const Fn* fn = checked ? checked->function(options.function) : nullptr;
   if (checked && !fn) {
-    diagnostics
-        .error(Span::none(), "no-such-function", cat(options.path, " has no function @", options.function))
-        .note(checked->functions().empty()
-                  ? std::string("it has none")
-                  : cat("choose another with --function; there are: ",
-                        join(checked->functions(), ", ", [](const auto& f) { return f.first.text(); })));
+    const std::vector<std::string> all =
+        names_of(checked->functions(), [](const auto& f) { return f.first.text(); });
+    Diagnostic& d = diagnostics.error(Span::none(), "no-such-function",
+                                      cat(options.path, " has no function @", options.function));
+    suggest(d, options.function, all);
+    d.note(all.empty() ? std::string("it has none")
+                       : cat("choose another with --function; there are: ", join(all, ", ")));
   }
   session.fail(diagnostics, m->context().sources());
   if (!fn) return kReported;
@@ -327,11 +303,12 @@ Result<Model> load_model(const ModelOptions& options, Session& session) {
               .function = options.function,
               .files = std::move(files),
               .is_onnx = is_onnx(options.path)};
+  model.known = {*input_shapes(options, session), *values};
   model.is_listed = model.is_onnx || is_graph(options.path);
   model.input_names = model.all_inputs = passes::input_names(*fn);
   model.output_names = passes::output_names(*fn, tensors_in(fn->body->type));
   if (!model.is_listed && !options.input_shapes.empty()) {
-    Result<Module> bound = with_input_shapes(model, *input_shapes(options, session), session);
+    Result<Module> bound = with_input_shapes(model, model.known.shapes, session);
     if (!bound) return kReported;
     model.module = *bound;
   }
@@ -365,102 +342,6 @@ std::string save_module(const std::string& path, const std::string& head, const 
   if (!bytes) return diagnostics.all().front().message();
   const FileContents files[] = {{side_file(path), *bytes}, {path, text}};
   return write_files_atomically(files);
-}
-
-Result<std::vector<Value>> make_inputs(const Model& model, const InputOptions& options, Session& session) {
-  const Fn& fn = model.entry();
-  for (size_t i = 0; i < fn.params.size(); ++i) {
-    if (fn.params[i]->type->as<TensorType>()) continue;
-    session.fail(kUsage, cat("input `", model.input_names[i], "` of @", model.function, " has type ",
-                             show(fn.params[i]->type),
-                             ": only tensors can be given; call it from a function that takes tensors"));
-    return kReported;
-  }
-  std::vector<Value> args;
-  if (!options.inputs.empty()) {
-    Diagnostics diagnostics;
-    Result<data::NamedTensors> read =
-        data::read_named(options.inputs, model.all_inputs, data::Role::kInput, {}, diagnostics, model.fixed);
-    if (!read) {
-      session.fail(diagnostics, model.module.context().sources(), kUsage);
-      return kReported;
-    }
-    std::erase_if(*read, [&](const data::NamedTensor& t) {
-      return std::any_of(model.fixed.begin(), model.fixed.end(),
-                         [&](const auto& f) { return f.name == t.name; });
-    });
-    std::unordered_map<const kernel::ExprNode*, int64_t> variables;
-    for (size_t i = 0; i < read->size(); ++i) {
-      args.push_back(Value((*read)[i].value));
-      try {
-        const Type type = fn.params[i]->type;
-        interp::check_shapes(std::span(&args.back(), 1), std::span(&type, 1), variables, Span::none());
-      } catch (const Trap& trap) {
-        session.fail(kUsage, cat("input `", model.input_names[i], "`: ", trap.what()));
-        return kReported;
-      }
-    }
-    return args;
-  }
-  uint64_t state = 0;
-  std::string how = options.fill;
-  if (how.starts_with("seed:")) {
-    const std::optional<uint64_t> seed = parse_count(std::string_view(how).substr(5));
-    if (!seed) {
-      session.fail(kUsage, cat("--fill ", how, ": a seed is a whole number from 0 on"));
-      return kReported;
-    }
-    state = *seed;
-    how = "random";
-  }
-  if (how != "random" && how != "zeros" && how != "ones" && how != "range") {
-    session.fail(kUsage, cat("--fill ", how, ": expected random, zeros, ones, range or seed:N"));
-    return kReported;
-  }
-  for (size_t i = 0; i < fn.params.size(); ++i) {
-    const auto& tensor = *fn.params[i]->type->as<TensorType>();
-    const auto shape = tensor.static_shape();
-    if (!shape) {
-      session.fail(kUsage, cat("input `", model.input_names[i], "` has type ", show(&tensor),
-                               ": give its extents with --input-shapes, or --inputs"));
-      return kReported;
-    }
-    Tensor t(tensor.dtype, *shape);
-    fill(t, how, state);
-    args.push_back(Value(t));
-  }
-  return args;
-}
-
-Result<Model> specialise(const Model& model, const std::vector<Value>& args, Session& session) {
-  const Fn& fn = model.entry();
-  std::unordered_map<const kernel::ExprNode*, int64_t> variables;
-  std::vector<Type> types;
-  for (const Var* x : fn.params) types.push_back(x->type);
-  interp::check_shapes(args, types, variables, Span::none());
-  if (variables.empty()) return model;
-  std::map<std::string, int64_t> values;
-  for (const auto& [variable, value] : variables) values[variable->name.str()] = value;
-  Diagnostics diagnostics;
-  Result<Module> checked =
-      typecheck::check(passes::bind_shape_variables(model.module, model.function, values), diagnostics);
-  if (!checked) {
-    session.fail(diagnostics, model.module.context().sources());
-    return kReported;
-  }
-  Model out = model;
-  out.module = *checked;
-  return out;
-}
-
-data::NamedTensors name_outputs(const Model& model, const Value& result) {
-  data::NamedTensors out;
-  const std::vector<Tensor> tensors = passes::tensors_of(result);
-  for (size_t i = 0; i < tensors.size(); ++i) {
-    const bool named = i < model.output_names.size();
-    out.push_back({named ? model.output_names[i] : passes::output_name(i, tensors.size()), tensors[i]});
-  }
-  return out;
 }
 
 }  // namespace relay::tools

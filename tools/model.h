@@ -1,15 +1,18 @@
 // Models and tensors, as the command line names them.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
 
 #include "base/result.h"
 #include "frontend/data/named_tensors.h"
+#include "frontend/onnx/interface.h"
 #include "ir/module.h"
 #include "ir/text/printer.h"
 #include "runtime/value.h"
+#include "tools/input_values.h"
 #include "tools/session.h"
 
 namespace CLI {
@@ -28,6 +31,9 @@ struct ModelOptions {
   std::string function = "main";
   bool runs = false;                   // its external kernels need their functions
   std::vector<std::string> libraries;  // that have them
+  std::string examples = {};           // tensors of --inputs: their extents are those of the inputs
+  // Is told what an ONNX model that is refused says of itself.
+  std::function<void(const frontend::Interface&)> on_refusal = {};
 };
 void add_model_options(CLI::App& sub, ModelOptions& options);
 // --library, for commands that run models.
@@ -43,6 +49,7 @@ struct Model {
   std::vector<std::string>
       all_inputs;  // the names of inputs and of those that were fixed, in the model's order
   data::NamedTensors fixed;
+  KnownInputs known;               // that the user gave
   std::vector<std::string> files;  // that it was read from
   bool is_onnx = false;
   bool is_listed =
@@ -54,6 +61,8 @@ struct Model {
 // Does the path name a graph of the graph runtime, by its form?
 bool is_graph(const std::string& path);
 
+// The model with the extents of the tensors in options.examples, if there are some.
+Result<Model> load_specialised(const ModelOptions& options, Session& session);
 // Reports to standard error and sets the exit code where it fails.
 Result<Model> load_model(const ModelOptions& options, Session& session);
 // The module before the type check: for fmt.
@@ -73,6 +82,8 @@ struct InputOptions {
   std::string inputs;           // x.npz, a folder of .npy, test_data_set_0/, ...
   std::string fill = "random";  // random, zeros, ones, range, seed:N
 };
+// The options of a model that is to run on these inputs.
+ModelOptions with_examples(ModelOptions model, const InputOptions& inputs);
 void add_input_options(CLI::App& sub, InputOptions& options);
 
 // Arguments for the model's parameters, from the file or filled. Shape variables must be fixed by the files' shapes or by
@@ -82,6 +93,9 @@ Result<std::vector<Value>> make_inputs(const Model& model, const InputOptions& o
 // The model with every shape variable replaced by the extents of the given arguments, type checked again: what compiled
 // engines need. The model itself if it has none.
 Result<Model> specialise(const Model& model, const std::vector<Value>& args, Session& session);
+
+// Prints the command with extents for the inputs that lack some, as an example.
+void suggest_shapes(const Model& model, const Session& session);
 
 // The result's tensors with the names of the model's outputs.
 data::NamedTensors name_outputs(const Model& model, const Value& result);

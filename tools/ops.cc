@@ -89,7 +89,7 @@ void add_ops(CLI::App& app, Session& session) {
   };
   auto o = std::make_shared<Options>();
   CLI::App* sub = app.add_subcommand("ops", "list the operators, or describe one");
-  sub->add_option("name", o->name, "an operator, as nn.conv2d");
+  sub->add_option("name", o->name, "an operator, as nn.conv2d")->type_name("OPERATOR");
   sub->add_flag("--markdown", o->markdown, "print docs/operators.md");
   sub->add_flag("--onnx", o->onnx, "list the ONNX operators that can be imported");
   sub->callback([o, &session] {

@@ -6,6 +6,7 @@
 #include "aot/cuda/target.h"
 #include "base/cat.h"
 #include "base/file.h"
+#include "base/nearest.h"
 #include "kernel/llvm/compile.h"
 #include "kernel/native/toolchain.h"
 #include "op/operators.h"
@@ -65,8 +66,9 @@ std::string pipeline_in(const std::string& path) {
 
 std::string wrong_print_after(const std::string& name) {
   if (name == "all" || name == "changed" || passes::find_pass(name)) return {};
-  return cat("there is no pass `", name, "`; there are: all, changed, ",
-             join(passes::all_passes(), ", ", [](const passes::Pass* p) { return p->name; }));
+  std::vector<std::string> names{"all", "changed"};
+  for (const passes::Pass* p : passes::all_passes()) names.emplace_back(p->name);
+  return no_such("pass", name, names);
 }
 
 // Is all that the model was read from still there when the output is written? A text that is replaced by what becomes of it has
@@ -93,7 +95,7 @@ bool spares_inputs(const Options& o, const Model& model, const std::vector<passe
 }
 
 void run(const Options& o, Session& s) {
-  ModelOptions options = o.model;
+  ModelOptions options = with_examples(o.model, o.inputs);
   options.runs = o.verify == "semantics";
   Result<Model> model = load_model(options, s);
   if (!model) return;
@@ -186,18 +188,19 @@ void add_opt(CLI::App& app, Session& session) {
   sub->add_option("--function", o->model.function,
                   "the function that is @main to the passes; others that it needs stay")
       ->capture_default_str();
-  sub->add_option("--passes", o->passes, "a pipeline: fold-constants,fuse{max-ops=8}");
+  sub->add_option("--passes", o->passes, "a pipeline: fold-constants,fuse{max-ops=8}")->type_name("PASSES");
   add_opt_level_option(*sub, o->opt_level);
   sub->add_option("--print-after", o->print_after, "a pass, all, or changed")
       ->delimiter(',')
       ->allow_extra_args(false)
-      ->check(wrong_print_after);
+      ->check(wrong_print_after)
+      ->type_name("PASSES");
   sub->add_option("--dump-dir", o->dump_dir, "write a numbered .relay file after each pass");
   sub->add_option("--verify", o->verify, "none, types, or semantics (interpret before and after each pass)")
-      ->check(CLI::IsMember({"none", "types", "semantics"}));
+      ->check(one_of("check", {"none", "types", "semantics"}));
   sub->add_option("--reproducer", o->reproducer, "where to write a reproducer if a pass fails");
   sub->add_option("--emit", o->emit, "relay, kernel, llvm or plan")
-      ->check(CLI::IsMember({"relay", "kernel", "llvm", "plan"}));
+      ->check(one_of("form", {"relay", "kernel", "llvm", "plan"}));
   add_target_option(*sub, o->target);
   sub->add_option("-o,--output", o->output, "a file instead of standard output");
   sub->add_flag("--time", o->time, "print how long each pass took");

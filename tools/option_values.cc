@@ -8,6 +8,7 @@
 #include <cmath>
 
 #include "base/cat.h"
+#include "base/nearest.h"
 
 namespace relay::tools {
 namespace {
@@ -98,6 +99,15 @@ CLI::Validator seconds() {
                      if (!value || std::signbit(*value)) return std::nullopt;
                      return text;
                    });
+}
+
+CLI::Validator one_of(std::string what, std::vector<std::string> words) {
+  const std::string all = cat("{", join(words, ","), "}");
+  return {[what = std::move(what), words = std::move(words)](std::string& text) {
+            return std::find(words.begin(), words.end(), text) != words.end() ? std::string()
+                                                                              : no_such(what, text, words);
+          },
+          all};
 }
 
 CLI::Validator number(double least, double most) {

@@ -8,7 +8,9 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
+#include <vector>
 
 namespace relay::tools {
 
@@ -22,6 +24,9 @@ CLI::Validator size();
 CLI::Validator seconds();
 // A number, perhaps with a fraction.
 CLI::Validator number(double least, double most);
+
+// One of these words: "there is no form `pack`; did you mean `package`? There are: so, package".
+CLI::Validator one_of(std::string what, std::vector<std::string> words);
 
 // Readers behind them; nullopt if the text is something else or does not fit 64 bits.
 std::optional<uint64_t> parse_count(std::string_view text);

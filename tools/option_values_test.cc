@@ -40,6 +40,15 @@ TEST(Sizes, HaveUnitsOfPowersOf1024) {
   EXPECT_EQ(checked(size(), "0"), "`0` is not a size of at least one byte, such as 4096, 300MB or 1.5GB");
 }
 
+TEST(Words, AreOneOfSeveral) {
+  const CLI::Validator form = one_of("form", {"so", "package"});
+  EXPECT_EQ(checked(form, "package"), "package");
+  EXPECT_EQ(checked(form, "pakcage"),
+            "there is no form `pakcage`; did you mean `package`? There are: so, package");
+  EXPECT_EQ(checked(form, "x"), "there is no form `x`; there are: so, package");
+  EXPECT_EQ(form.get_description(), "{so,package}");
+}
+
 TEST(Numbers, AreFinite) {
   EXPECT_EQ(checked(seconds(), "0.5"), "0.5");
   EXPECT_EQ(checked(seconds(), "0"), "0");

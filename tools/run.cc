@@ -12,6 +12,7 @@
 #include "tools/engines.h"
 #include "tools/limits.h"
 #include "tools/model.h"
+#include "tools/nonfinite.h"
 #include "tools/option_values.h"
 #include "tools/overwriting.h"
 #include "tools/session.h"
@@ -26,6 +27,7 @@ struct Options {
   TargetOptions target;
   std::string outputs, to, dump;
   int64_t print = 16;
+  bool nan_trap = false;
   interp::Limits limits;
 };
 
@@ -125,7 +127,8 @@ Outcome execute(const Options& o, Model& model, const Engine& engine, const std:
                                     {.opt_level = o.target.opt_level,
                                      .threads = o.target.threads,
                                      .target = o.target.target,
-                                     .limits = o.limits});
+                                     .limits = o.limits,
+                                     .trap_nan = o.nan_trap});
   if (!p.run) {
     s.fail(p.refusal, model.module.context().sources(), kUnsupported);
     s.fail(kUnsupported, cat("engine `", engine.name, "` cannot run this program: ", p.skipped));
@@ -162,6 +165,31 @@ void show_outputs(const Options& o, const Model& model, const Value& result, con
   }
 }
 
+// Numbers that went wrong, and where that began.
+void warn_of_nonfinite(const Model& model, const std::vector<Value>& args, const Value& result,
+                       const Session& s) {
+  nlohmann::ordered_json j = {{"severity", "warning"}, {"outputs", nlohmann::ordered_json::array()}};
+  std::string text;
+  for (const data::NamedTensor& t : name_outputs(model, result)) {
+    const NonFinite n = count_nonfinite(t.value);
+    if (!n.any()) continue;
+    j["outputs"].push_back({{"name", t.name}, {"nans", n.nans}, {"infinities", n.infinities}});
+    text += cat("relay: output `", harmless(t.name, ""), "` has ", n.text(), " among ", t.value.size(),
+                " elements\n");
+  }
+  if (text.empty()) return;
+  std::string origin;
+  const Outcome again = outcome_of([&] {
+    origin = origin_of_nonfinite(model, args);
+    return Value();
+  });
+  if (again.kind == Outcome::Kind::kValue && !origin.empty()) {
+    j["origin"] = origin;
+    text += cat("relay: ", harmless(origin));
+  }
+  s.explain(text, j);
+}
+
 void run(const Options& o, Session& s) {
   for (const auto& [option, path] : {std::pair("--outputs ", o.outputs), {"--dump ", o.dump}}) {
     if (!unknown_form(path)) continue;
@@ -170,7 +198,7 @@ void run(const Options& o, Session& s) {
                        "name has a dot)"));
     return;
   }
-  Result<Model> model = load_model(o.model, s);
+  Result<Model> model = load_model(with_examples(o.model, o.inputs), s);
   if (!model || !spares_inputs(o, *model, s)) return;
   const Engine* engine = find_engine(o.target.engine);
   Result<std::vector<Value>> args = make_inputs(*model, o.inputs, s);
@@ -191,6 +219,7 @@ void run(const Options& o, Session& s) {
     return;
   }
   show_outputs(o, *model, outcome.value, s);
+  if (!s.quiet) warn_of_nonfinite(*model, *args, outcome.value, s);
   if (!o.outputs.empty()) write(o, *model, name_outputs(*model, outcome.value), o.outputs, s);
 }
 
@@ -214,10 +243,17 @@ void add_run(CLI::App& app, Session& session) {
   sub->add_option("--print", o->print, "elements of each result that are printed")
       ->transform(count(0, INT64_MAX))
       ->capture_default_str();
+  sub->add_flag("--nan-trap", o->nan_trap,
+                "on the engines interp and jit: fail at the first call that gives a NaN");
   add_limit_options(*sub, o->limits);
   sub->callback([o, sub, &session] {
     if (std::string wrong = limits_without_effect(*sub, o->target.engine); !wrong.empty()) {
       session.fail(kUsage, wrong);
+      return;
+    }
+    if (o->nan_trap && o->target.engine != "interp" && o->target.engine != "jit") {
+      session.fail(kUsage, cat("--nan-trap is of the engines interp and jit; the engine `", o->target.engine,
+                               "` has no place to stop: use --engine jit"));
       return;
     }
     run(*o, session);

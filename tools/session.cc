@@ -7,6 +7,7 @@
 #include <array>
 #include <cerrno>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <nlohmann/json.hpp>
 
@@ -25,6 +26,38 @@ bool write_as_is(FILE* to, std::string_view text) {
 }
 
 bool write(FILE* to, std::string_view text) { return write_as_is(to, harmless(text, kKept)); }
+
+// A text of ours, in which what came from outside was made harmless: it may have colours.
+bool write_rendered(FILE* to, std::string_view text) { return write_as_is(to, text); }
+
+// Colours are for people: on a terminal that has them, unless NO_COLOR (no-color.org) is set.
+Style style_of_messages() {
+  static const Style style = [] {
+    const char *no = std::getenv("NO_COLOR"), *terminal = std::getenv("TERM");
+    const bool wanted =
+        isatty(STDERR_FILENO) && (!no || !*no) && terminal && std::string_view(terminal) != "dumb";
+    return wanted ? Style::kColours : Style::kPlain;
+  }();
+  return style;
+}
+
+nlohmann::ordered_json json_of(Span span, const SourceMap& sources) {
+  if (!span.known()) return nullptr;
+  const SourceMap::Position at = sources.position(span.file, span.begin);
+  return {{"file", sources.name(span.file)}, {"line", at.line}, {"column", at.column}};
+}
+
+nlohmann::ordered_json json_of(const Diagnostic& d, const SourceMap& sources) {
+  nlohmann::ordered_json j = {{"severity", d.severity() == Severity::kError ? "error" : "warning"},
+                              {"slug", d.slug().name()},
+                              {"message", d.message()},
+                              {"place", json_of(d.span(), sources)},
+                              {"labels", nlohmann::ordered_json::array()},
+                              {"notes", d.notes()}};
+  for (const auto& [span, text] : d.labels())
+    j["labels"].push_back({{"message", text}, {"place", json_of(span, sources)}});
+  return j;
+}
 
 // What a slug says about whose fault it is; 0 if nothing. Ordered: of several errors the first of these counts.
 struct Meaning {
@@ -78,15 +111,40 @@ void Session::say(std::string_view text) const {
 }
 
 bool Session::fail(const Diagnostics& diagnostics, const SourceMap& sources, int other) {
-  write(stderr, diagnostics.render(sources));
+  if (json) {
+    for (const Diagnostic* d : diagnostics.in_order())
+      write(stderr, json_text(json_of(*d, sources), -1) + "\n");
+  } else {
+    write_rendered(stderr, diagnostics.render(sources, style_of_messages()));
+  }
   if (diagnostics.has_errors()) exit_code = exit_code_of(diagnostics, other);
   return false;
 }
 
 bool Session::fail(int code, std::string_view message) {
-  write(stderr, cat("relay: ", message, "\n"));
+  if (json) {
+    const nlohmann::ordered_json j = {{"severity", "error"}, {"message", message}, {"exit", code}};
+    write(stderr, json_text(j, -1) + "\n");
+  } else {
+    write_rendered(stderr,
+                   cat(coloured("relay:", kRed, style_of_messages()), " ", harmless(message, kKept), "\n"));
+  }
   exit_code = code;
   return false;
+}
+
+void Session::explain(std::string_view text, const nlohmann::ordered_json& as_json) const {
+  write(stderr, json ? json_text(as_json, -1) + "\n" : std::string(text));
+}
+
+void Session::remedy(std::string_view what, std::string_view command) const {
+  if (json) {
+    const nlohmann::ordered_json j = {{"severity", "remedy"}, {"message", what}, {"command", command}};
+    write(stderr, json_text(j, -1) + "\n");
+  } else {
+    write_rendered(stderr, cat(coloured("remedy:", kGreen, style_of_messages()), " ", harmless(what, kKept),
+                               "\n  ", harmless(command, kKept), "\n"));
+  }
 }
 
 void Session::fail_without_memory() noexcept {

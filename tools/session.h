@@ -4,6 +4,7 @@
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/diagnostics.h"
 #include "ir/module.h"
@@ -33,16 +34,21 @@ struct Session {
   bool json = false;
   bool quiet = false;
   int exit_code = kOk;
-  mutable int lost = 0;  // errno of the first result that did not reach standard output
+  std::vector<std::string> arguments = {};  // of the command line, after `relay`
+  mutable int lost = 0;                     // errno of the first result that did not reach standard output
 
   // Results go to standard output, everything else to standard error. `say` is silenced by --quiet.
   void print(std::string_view text) const;
   void print_json(const nlohmann::ordered_json& json, int indent = 2) const;
   void say(std::string_view text) const;
   // Renders the diagnostics to standard error and, if there are errors, sets the exit code; always false, for
-  // `return s.fail(...)`.
+  // `return s.fail(...)`. With --json each is one line, an object.
   bool fail(const Diagnostics& diagnostics, const SourceMap& sources, int other = kBadModel);
   bool fail(int code, std::string_view message);
+  // What belongs to the refusal that was reported: what is known of the model nevertheless.
+  void explain(std::string_view text, const nlohmann::ordered_json& json) const;
+  // And what lifts it: the command line to give instead.
+  void remedy(std::string_view what, std::string_view command) const;
   // Says that there is not enough memory, and needs none for it.
   void fail_without_memory() noexcept;
   // Reports results that were lost. A reader that went away has seen all it wanted.
@@ -67,6 +73,7 @@ class Progress {
 // One function a subcommand, in a file of its own.
 void add_bench(CLI::App& app, Session& session);
 void add_check(CLI::App& app, Session& session);
+void add_completion(CLI::App& app, Session& session);
 void add_compile(CLI::App& app, Session& session);
 void add_debug(CLI::App& app, Session& session);
 void add_demo(CLI::App& app, Session& session);

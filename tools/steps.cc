@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/cat.h"
+#include "base/nearest.h"
 #include "graph_runtime/unique_names.h"
 #include "tools/option_values.h"
 
@@ -38,10 +39,11 @@ std::optional<size_t> find_step(const std::vector<std::string>& names, const std
     return *number;
   constexpr size_t kMostNames = 20;
   const std::span few(names.data(), std::min(names.size(), kMostNames));
+  const std::string near = did_you_mean(wanted, names);
   session.fail(
       kUsage,
-      cat("--to ", wanted, ": there is no such step; there are 0 to ", names.size() - 1, ": ",
-          join(few, ", "), few.size() < names.size() ? ", ..." : "",
+      cat("--to ", wanted, ": there is no such step; ", near.empty() ? "" : cat(near, " "), "there are 0 to ",
+          names.size() - 1, ": ", join(few, ", "), few.size() < names.size() ? ", ..." : "",
           ". A step is called after the last node that is fused into it; at -O0 each operator is one"));
   return std::nullopt;
 }

@@ -42,6 +42,34 @@ bool fit(const Options& o, const std::vector<VerifySource>& sources, Session& se
   return true;
 }
 
+// What another program computed: all outputs, tensors by name, or both.
+struct Theirs {
+  std::optional<data::NamedTensors> outputs = {};
+  data::NamedTensors tensors = {};
+};
+
+// A file with a name that is no output is one of tensors: outputs are among them, and need not be. Nothing if it is wrong.
+std::optional<Theirs> read_theirs(const Model& model, const std::string& path, Session& session) {
+  if (path.empty()) return Theirs{};
+  Diagnostics ignored;
+  const std::map<std::string, Span> named = named_expressions(model);
+  const Result<data::NamedTensors> all = data::read_tensors(path, data::Role::kOutput, {}, ignored);
+  const auto is_output = [&](const data::NamedTensor& t) {
+    return std::find(model.output_names.begin(), model.output_names.end(), t.name) !=
+           model.output_names.end();
+  };
+  const auto is_between = [&](const data::NamedTensor& t) { return !is_output(t) && named.contains(t.name); };
+  if (all && std::any_of(all->begin(), all->end(), is_between)) return Theirs{.tensors = *all};
+  Diagnostics diagnostics;
+  Result<data::NamedTensors> read =
+      data::read_named(path, model.output_names, data::Role::kOutput, {}, diagnostics);
+  if (!read) {
+    session.fail(diagnostics, model.module.context().sources(), kUsage);
+    return std::nullopt;
+  }
+  return Theirs{.outputs = std::move(*read)};
+}
+
 // Nothing if it cannot run: that is reported, and the exit code set.
 std::optional<ProgramReport> verify_model(const Options& o, const VerifySource& source, Session& session) {
   ModelOptions options = o.model;
@@ -52,26 +80,18 @@ std::optional<ProgramReport> verify_model(const Options& o, const VerifySource& 
     from.inputs = source.inputs;
     if (expected.empty()) expected = source.outputs;  // they belong to these inputs
   }
-  Result<Model> model = load_model(options, session);
+  Result<Model> model = load_model(with_examples(options, from), session);
   if (!model) return std::nullopt;
   Result<std::vector<Value>> args = make_inputs(*model, from, session);
   if (!args) return std::nullopt;
   model = specialise(*model, *args, session);
   if (!model) return std::nullopt;
-  std::optional<data::NamedTensors> given;
-  if (!expected.empty()) {
-    Diagnostics diagnostics;
-    Result<data::NamedTensors> read =
-        data::read_named(expected, model->output_names, data::Role::kOutput, {}, diagnostics);
-    if (!read) {
-      session.fail(diagnostics, model->module.context().sources(), kUsage);
-      return std::nullopt;
-    }
-    given = std::move(*read);
-  }
+  std::optional<Theirs> theirs = read_theirs(*model, expected, session);
+  if (!theirs) return std::nullopt;
   ProgramReport report{.program = source.name};
   Verifier verifier(*model, o.verify, session);
-  report.rows = verifier.run(*args, given ? &*given : nullptr);
+  report.rows = verifier.run(*args, theirs->outputs ? &*theirs->outputs : nullptr);
+  if (!theirs->tensors.empty()) report.tensors = compare_tensors(*model, *args, theirs->tensors);
   report.notes = verifier.notes();
   if (o.every_op) {
     report.operators = verify_every_op(model->module, model->function, *args, model->is_listed,
@@ -131,6 +151,7 @@ void run(const Options& o, Session& session) {
     const VerifySource& source = (*sources)[i];
     if (sources->size() > 1) progress.step(source.name, i, sources->size());
     session.exit_code = kOk;
+    if (sources->size() > 1) session.arguments = {"verify", source.name};  // a remedy is for this one
     for (ProgramReport& p : verify(o, source, session)) report.add(std::move(p));
     if (session.exit_code == kOk) continue;
     report.add({.program = source.name, .call = {}, .not_run = session.exit_code});
@@ -159,7 +180,8 @@ void add_verify(CLI::App& app, Session& session) {
   sub->add_option("--engines", o->verify.engines, "only these")
       ->delimiter(',')
       ->allow_extra_args(false)
-      ->check(wrong_engine);
+      ->check(wrong_engine)
+      ->type_name("ENGINE");
   sub->add_option("--levels", o->verify.levels, "opt levels of compiled engines")
       ->delimiter(',')
       ->allow_extra_args(false)
@@ -167,7 +189,9 @@ void add_verify(CLI::App& app, Session& session) {
   sub->add_option("--threads", o->verify.threads, "threads of a run")->transform(count(1, 1024));
   add_target_option(*sub, o->verify.target);
   sub->add_option("--expected", o->expected,
-                  "outputs of another program to compare with: x.npz, a folder, ...");
+                  "outputs of another program to compare with: x.npz, a folder, ...; a file that names what "
+                  "is computed on the way too is "
+                  "compared tensor by tensor");
   sub->add_flag("--every-op", o->every_op,
                 "also compare every call of an operator or a kernel by itself, and name the first that "
                 "differs: each is compiled "

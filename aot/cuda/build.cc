@@ -121,18 +121,10 @@ struct Machine {
     put("cuda_emulation.h", kCudaEmulationHeader);
     put("machine.cc", kCudaMachineSource);
     if (!wrong.empty()) return;
-    const std::vector<std::string> command{compiler.program,
-                                           "-std=c++17",
-                                           "-O2",
-                                           "-fPIC",
-                                           "-fvisibility=hidden",
-                                           "-fno-exceptions",
-                                           "-fno-rtti",
-                                           "-DRELAY_CUDA_EMULATION",
-                                           "-c",
-                                           "machine.cc",
-                                           "-o",
-                                           "machine.o"};
+    std::vector<std::string> command = compiler.command;
+    command.insert(command.end(),
+                   {"-std=c++17", "-O2", "-fPIC", "-fvisibility=hidden", "-fno-exceptions", "-fno-rtti",
+                    "-DRELAY_CUDA_EMULATION", "-c", "machine.cc", "-o", "machine.o"});
     wrong = native::failure(command, native::run(command, folder.path(), 300));
     object = folder.path() + "/machine.o";
   }

@@ -8,6 +8,7 @@
 #include "frontend/data/input_file.h"
 #include "frontend/data/onnx_tensor.h"
 #include "frontend/onnx/importer.h"
+#include "frontend/onnx/interface_of.h"
 #include "frontend/onnx/wire.h"
 
 namespace relay::frontend {
@@ -56,6 +57,7 @@ Result<Module> import_onnx(std::string_view bytes, const std::string& name, cons
   ::onnx::ModelProto model;
   if (std::string wrong = data::parse_message(bytes, model); !wrong.empty())
     return refuse("onnx-malformed", std::move(wrong));
+  if (options.tells_interface) options.tells_interface(interface_of(model));
   return Importer(model, name, folder, empty, options, diagnostics).run();
 }
 

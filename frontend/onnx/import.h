@@ -19,15 +19,10 @@
 #include "base/result.h"
 #include "frontend/data/limits.h"
 #include "frontend/data/written_value.h"
+#include "frontend/onnx/interface.h"
 #include "ir/module.h"
 
 namespace relay::frontend {
-
-// One extent of an input's shape, as the user wants it.
-struct InputDim {
-  int64_t extent = -1;  // negative: dynamic
-  std::string name;     // of a dynamic extent; empty: a new one
-};
 
 struct ImportOptions {
   // By name of the input. Fixing the extent of a named axis fixes it in every input.
@@ -37,6 +32,8 @@ struct ImportOptions {
   data::Limits files;
   // Is told the path of every file beside the model that one of its tensors lies in, also in branches that are not taken.
   std::function<void(const std::string& path)> names_file = {};
+  // Is told what the model says that it takes and gives, before it is imported.
+  std::function<void(Interface interface)> tells_interface = {};
   size_t nodes = 1'000'000;  // in all graphs of the model
   size_t graph_depth = 32;   // of graphs within nodes
   // Steps of recurrent layers, each of which becomes a dozen expressions: of one layer, and of all together.

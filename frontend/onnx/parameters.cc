@@ -1,5 +1,6 @@
 // The parameters of @main: the inputs of the graph, with shape variables for their dynamic axes.
 #include "base/cat.h"
+#include "base/nearest.h"
 #include "frontend/data/onnx_tensor.h"
 #include "frontend/onnx/fixed_input.h"
 #include "frontend/onnx/importer.h"
@@ -104,11 +105,13 @@ bool Importer::declare_inputs(std::vector<const Var*>& params) {
   const auto check_given = [&](const auto& given, std::string_view what) {
     for (const auto& [name, ignored] : given) {
       if (names.contains(name) && !scope_->find(name)) continue;
-      diagnostics_
-          .error(
-              Span::none(), "input-unknown",
-              cat("a ", what, " was given for `", printable(name), "`, which is no input of `", name_, "`"))
-          .note(cat("its inputs: ", join(inputs, ", ", [](const auto* i) { return printable(i->name()); })));
+      const std::vector<std::string> all =
+          names_of(inputs, [](const auto* i) { return printable(i->name()); });
+      Diagnostic& d = diagnostics_.error(
+          Span::none(), "input-unknown",
+          cat("a ", what, " was given for `", printable(name), "`, which is no input of `", name_, "`"));
+      suggest(d, name, all);
+      d.note(cat("its inputs: ", join(all, ", ")));
       ok = false;
     }
   };

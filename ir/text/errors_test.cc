@@ -73,7 +73,7 @@ TEST(Errors, InBodies) {
       {"add(1, )", ""},
       {"add(1 2)", "2:7 unfinished-list"},
       {"add(1, 2 3)", "2:10 missing-comma (warning)"},
-      {"add(1, 2", "3:1 mismatched-bracket"},
+      {"add(1, 2", "2:4 mismatched-bracket"},
       {"add(axis=1, 2)", "2:13 argument-after-attribute"},
       {"add(axis=)", "2:10 expected-attribute-value"},
       {"add(axis=-\"x\")", "2:11 expected-attribute-value"},

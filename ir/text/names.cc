@@ -18,28 +18,6 @@ int hex_digit(char c) {
   return -1;
 }
 
-// Longer names are not compared: nobody misspells those by a letter or two, and the cost is quadratic.
-constexpr size_t kLongest = 64;
-
-// The number of characters to insert, delete or replace, or to swap with their neighbour.
-size_t distance(std::string_view a, std::string_view b) {
-  size_t d[kLongest + 1][kLongest + 1];
-  for (size_t i = 0; i <= a.size(); ++i) {
-    for (size_t j = 0; j <= b.size(); ++j) {
-      if (i == 0 || j == 0) {
-        d[i][j] = i + j;
-        continue;
-      }
-      d[i][j] =
-          std::min({d[i - 1][j] + 1, d[i][j - 1] + 1, d[i - 1][j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1)});
-      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) {
-        d[i][j] = std::min(d[i][j], d[i - 2][j - 2] + 1);
-      }
-    }
-  }
-  return d[a.size()][b.size()];
-}
-
 }  // namespace
 
 bool plain_name(std::string_view name) {
@@ -101,25 +79,6 @@ std::string unescaped(std::string_view inside) {
     }
   }
   return out;
-}
-
-std::string nearest(std::string_view name, std::span<const std::string> candidates) {
-  constexpr size_t kMostCandidates = 2000;
-  std::string best;
-  if (name.size() > kLongest) return best;
-  // The last ones: of variables those are the innermost.
-  candidates = candidates.last(std::min(candidates.size(), kMostCandidates));
-  size_t least = std::max<size_t>(1, name.size() / 3) + 1;
-  for (const std::string& c : candidates) {
-    const size_t difference = c.size() > name.size() ? c.size() - name.size() : name.size() - c.size();
-    if (c.size() > kLongest || difference >= least) continue;
-    const size_t d = distance(name, c);
-    if (d < least) {
-      least = d;
-      best = c;
-    }
-  }
-  return best;
 }
 
 }  // namespace relay::text

@@ -1,7 +1,6 @@
-// How names and strings are written, and which name a misspelt one may mean.
+// How names and strings are written.
 #pragma once
 
-#include <span>
 #include <string>
 #include <string_view>
 
@@ -24,8 +23,5 @@ std::string quoted_string(std::string_view text);
 // The text that was written between quotes, with escapes resolved: \\ \" \` \n \r \t \xHH. An unknown escape stands
 // for itself, because the established format has none.
 std::string unescaped(std::string_view inside);
-
-// The candidate that looks most like `name`, or "" if none does.
-std::string nearest(std::string_view name, std::span<const std::string> candidates);
 
 }  // namespace relay::text

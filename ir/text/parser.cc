@@ -1,9 +1,11 @@
 // Definitions, and what all parts of the parser share: tokens, messages, names.
 #include "ir/text/parser.h"
 
+#include <algorithm>
 #include <set>
 
 #include "base/cat.h"
+#include "base/nearest.h"
 #include "ir/text/names.h"
 #include "ir/text/parser_impl.h"
 #include "kernel/batched.h"
@@ -86,13 +88,34 @@ bool Parser::expected_name(std::string_view what, std::string_view sigil) {
   return false;
 }
 
+// A bracket that was forgotten on an earlier line is what is wrong: what was said of the lines between follows from it.
 bool Parser::expected_in_bracket(std::string_view what, Slug slug) {
+  const Token& found = peek();
+  if (brackets_.empty() || found.kind == TokenKind::kBad) return expected(what, slug);
+  const Span at = brackets_.back();
+  const std::string_view text = lexer_.text();
+  const std::string bracket(text.substr(at.begin, 1));
+  const size_t line_end = text.find('\n', at.begin);
+  const Span between{at.file, static_cast<uint32_t>(line_end), found.span.begin};
+  const auto follows = [&](const Diagnostic& d) {
+    const Span there = d.span();
+    const bool within = there.file == at.file && there.begin >= between.begin && there.end <= between.end;
+    return !within || d.severity() != Severity::kError || d.slug() == Slug("unknown-variable");
+  };
+  if (line_end < found.span.begin &&
+      std::all_of(diagnostics_.all().begin(), diagnostics_.all().end(), follows)) {
+    diagnostics_.withdraw(between);
+    if (diagnostics_.errors() > errors_at_item_) return false;
+    error(
+        at, slug,
+        cat("this `", bracket, "` is not closed: expected ", what, ", found ", found.show(), " further down"))
+        .label(found.span, "it is not closed before this");
+    return false;
+  }
   const size_t before = diagnostics_.errors();
   expected(what, slug);
-  if (diagnostics_.errors() > before && !brackets_.empty()) {
-    const Span at = brackets_.back();
-    diagnostics_.last().label(at, cat("the `", lexer_.text().substr(at.begin, 1), "` that is open here"));
-  }
+  if (diagnostics_.errors() > before)
+    diagnostics_.last().label(at, cat("the `", bracket, "` that is open here"));
   return false;
 }
 
@@ -103,8 +126,7 @@ Diagnostic& Parser::error(Span span, Slug slug, std::string message) {
 void Parser::suggest(Diagnostic& d, std::string_view name, std::string_view sigil,
                      const std::function<std::vector<std::string>()>& candidates) {
   if (++suggestions_ > kMostSuggestions) return;
-  const std::string near = nearest(name, candidates());
-  if (!near.empty()) d.note(cat("did you mean `", sigil, near, "`?"));
+  relay::suggest(d, name, candidates(), sigil);
 }
 
 bool Parser::open(Span at) {

@@ -1,6 +1,7 @@
 #include "kernel/native/parallel.h"
 
 #include <sched.h>
+#include <tbb/global_control.h>
 #include <tbb/parallel_for.h>
 #include <tbb/task_arena.h>
 
@@ -8,6 +9,7 @@
 #include <atomic>
 #include <exception>
 #include <mutex>
+#include <optional>
 #include <thread>
 #include <vector>
 
@@ -106,11 +108,27 @@ unsigned usable_cores() {
   return 1;
 }
 
+namespace {
+
+// More threads than cores may be asked for. TBB has no more workers than cores otherwise, and warns on standard error.
+void allow_workers(unsigned count) {
+  static std::mutex mutex;
+  static std::optional<tbb::global_control> control;
+  static unsigned allowed = usable_cores();
+  const std::lock_guard lock(mutex);
+  if (count <= allowed) return;
+  allowed = count;
+  control.emplace(tbb::global_control::max_allowed_parallelism, count);
+}
+
+}  // namespace
+
 Threads::Threads(unsigned count) {
   if (count <= 1) {
     parallel_.run = run_serially;
     return;
   }
+  allow_workers(count);
   arena_ = std::make_unique<Arena>(Arena{tbb::task_arena(static_cast<int>(count)), count});
   parallel_.self = arena_.get();
   parallel_.run = [](void* self, int64_t extent, int32_t (*body)(void*, int64_t, int64_t),

@@ -5,10 +5,13 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <filesystem>
+#include <sstream>
 
 #include "base/cat.h"
 #include "base/check.h"
 #include "base/file.h"
+#include "base/nearest.h"
 #include "kernel/native/parallel.h"
 #include "kernel/native/subprocess.h"
 
@@ -92,6 +95,16 @@ bool has_feature(const std::string& name) {
   return false;
 }
 
+// A path may have blanks; otherwise they stand between a program and its arguments.
+std::vector<std::string> words_of_command(const std::string& text) {
+  std::error_code none;
+  if (std::filesystem::exists(text, none)) return {text};
+  std::vector<std::string> out;
+  std::istringstream in(text);
+  for (std::string word; in >> word;) out.push_back(word);
+  return out;
+}
+
 // The first compiler that can be run: the one that a variable names, or one of several.
 struct Search {
   Compiler compiler;
@@ -104,10 +117,14 @@ struct Search {
       candidates = {given};
       wrong = cat(variable, " is ", given, ", which cannot be run");
     }
-    for (const std::string& program : candidates) {
-      const Finished f = run({program, "--version"}, "", 30);
+    for (const std::string& candidate : candidates) {
+      std::vector<std::string> command = words_of_command(candidate);
+      if (command.empty()) continue;
+      command.emplace_back("--version");
+      const Finished f = run(command, "", 30);
       if (f.exit_code != 0) continue;
-      compiler = {program, f.output.substr(0, f.output.find('\n'))};
+      command.pop_back();
+      compiler = {std::move(command), f.output.substr(0, f.output.find('\n'))};
       wrong.clear();
       return;
     }
@@ -155,7 +172,7 @@ std::string parse_target(const std::string& text, Target& out) {
     out = t;
     return {};
   }
-  return cat("there is no target `", text, "`; there are: ", join(target_names(), ", "));
+  return no_such("target", text, target_names());
 }
 
 std::string parse_foreign_target(const std::string& text, Target& out) {
@@ -191,25 +208,46 @@ std::string find_compiler(const Target& target, Compiler& out) {
   return found.wrong;
 }
 
+namespace {
+
+// The commands that make one file of objects.
+std::vector<std::vector<std::string>> links(const Compiler& compiler, const CompileOptions& options,
+                                            const std::vector<std::string>& objects,
+                                            const std::string& library) {
+  std::vector<std::string> link = compiler.command;
+  if (options.archive) {
+    const std::string prefix =
+        options.target.machine.empty() ? "" : cat(options.target.machine, "-linux-gnu-");
+    constexpr const char* kWhole = "whole.o";
+    link.insert(link.end(), {"-r", "-nostdlib", "-o", kWhole});
+    link.insert(link.end(), objects.begin(), objects.end());
+    // D: no times and no owners, so that the same input gives the same bytes.
+    return {
+        link, {prefix + "objcopy", "--localize-hidden", kWhole}, {prefix + "ar", "rcsD", library, kWhole}};
+  }
+  link.insert(link.end(), {options.program ? "-pie" : "-shared", "-o", library});
+  link.insert(link.end(), objects.begin(), objects.end());
+  // What the library does not use it shall not need: a compiler's own C++ library among others.
+  link.insert(link.end(),
+              {"-Wl,--as-needed", "-Wl,--no-undefined", "-Wl,-z,noexecstack", "-Wl,--build-id=none"});
+  link.insert(link.end(), options.link_flags.begin(), options.link_flags.end());
+  link.insert(link.end(), {"-lm", "-lpthread", "-ldl"});
+  return {link};
+}
+
+}  // namespace
+
 std::string build_library(const std::vector<Source>& sources, const CompileOptions& options,
                           const std::string& folder, const std::string& library) {
   Compiler compiler;
   if (std::string wrong = find_compiler(options.target, compiler); !wrong.empty()) return wrong;
-  std::vector<std::string> flags{compiler.program,
-                                 "-std=c++17",
-                                 "-fPIC",
-                                 "-fvisibility=hidden",
-                                 "-fno-exceptions",
-                                 "-fno-rtti",
-                                 "-fno-math-errno",
-                                 "-fno-trapping-math",
-                                 "-Wall",
-                                 "-Wextra",
-                                 "-I."};
+  std::vector<std::string> flags = compiler.command;
+  flags.insert(flags.end(), {"-std=c++17", "-fPIC", "-fvisibility=hidden", "-fno-exceptions", "-fno-rtti",
+                             "-fno-math-errno", "-fno-trapping-math", "-Wall", "-Wextra", "-I."});
   flags.push_back(options.opt_level <= 0 ? "-O1" : options.opt_level == 1 ? "-O2" : "-O3");
   flags.push_back(options.opt_level >= 2 ? "-ffp-contract=fast" : "-ffp-contract=off");
   std::vector<std::vector<std::string>> compiles;
-  std::vector<std::string> link{compiler.program, options.program ? "-pie" : "-shared", "-o", library};
+  std::vector<std::string> objects;
   for (const Source& s : sources) {
     if (std::string wrong = write_file_atomically(cat(folder, "/", s.name), s.text); !wrong.empty())
       return wrong;
@@ -220,27 +258,27 @@ std::string build_library(const std::vector<Source>& sources, const CompileOptio
     const std::string object = s.name + ".o";
     command.insert(command.end(), {"-c", s.name, "-o", object});
     compiles.push_back(std::move(command));
-    link.push_back(object);
+    objects.push_back(object);
   }
   for (const std::string& path : options.along) {
     const std::string object = cat("along_", compiles.size(), ".o");
-    std::vector<std::string> command{compiler.program, "-O2", "-fPIC", "-fvisibility=hidden"};
+    std::vector<std::string> command = compiler.command;
+    command.insert(command.end(), {"-O2", "-fPIC", "-fvisibility=hidden"});
     command.insert(command.end(), options.target.flags.begin(), options.target.flags.end());
     if (path.ends_with(".c")) command.insert(command.end(), {"-x", "c"});
     command.insert(command.end(), {"-c", path, "-o", object});
     compiles.push_back(std::move(command));
-    link.push_back(object);
+    objects.push_back(object);
   }
   const std::vector<Finished> done = run_all(compiles, folder, options.seconds, usable_cores());
   for (size_t i = 0; i < done.size(); ++i) {
     if (std::string wrong = failure(compiles[i], done[i], sources); !wrong.empty()) return wrong;
   }
-  // What the library does not use it shall not need: a compiler's own C++ library among others.
-  link.insert(link.end(),
-              {"-Wl,--as-needed", "-Wl,--no-undefined", "-Wl,-z,noexecstack", "-Wl,--build-id=none"});
-  link.insert(link.end(), options.link_flags.begin(), options.link_flags.end());
-  link.insert(link.end(), {"-lm", "-lpthread", "-ldl"});
-  return failure(link, run(link, folder, options.seconds), sources);
+  for (const std::vector<std::string>& command : links(compiler, options, objects, library)) {
+    if (std::string wrong = failure(command, run(command, folder, options.seconds), sources); !wrong.empty())
+      return wrong;
+  }
+  return {};
 }
 
 Library::~Library() {

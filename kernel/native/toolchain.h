@@ -28,11 +28,12 @@ std::string missing_feature(const Target& target);
 [[nodiscard]] std::string cannot_run(const Target& target);
 
 struct Compiler {
-  std::string program;  // a name in PATH, or a path
-  std::string version;  // its first line of --version
+  std::vector<std::string> command;  // a name in PATH or a path, and the arguments that a variable adds
+  std::string version;               // its first line of --version
 };
 
-// The best one there is: $RELAY_CXX if set, else clang++-19, clang++, g++. Looked for once. Returns what to do if there is
+// The best one there is: $RELAY_CXX if set, a program and perhaps arguments with blanks between them, else clang++-19, clang++,
+// g++. Looked for once. Returns what to do if there is
 // none, or an empty text.
 [[nodiscard]] std::string find_compiler(Compiler& out);
 // For another machine: $RELAY_CXX_AARCH64 if set, else aarch64-linux-gnu-g++.
@@ -45,7 +46,9 @@ struct CompileOptions {
   std::vector<std::string> along =
       {};                // C (.c) and C++ files of others, by absolute paths, that become part of it
   bool program = false;  // with a main, not a library
-  int seconds = 600;     // for one compiler run
+  bool archive =
+      false;  // a static library: one object, in which all names are local that the sources do not export
+  int seconds = 600;  // for one compiler run
 };
 
 struct Source {

@@ -1,7 +1,6 @@
 #!/usr/bin/python3
-"""What `./dev new` writes is formatted, compiles as it is, and is found by the registries."""
+"""What `./dev new` writes is formatted, and the registries read its comments. `tests/templates` builds and runs it."""
 
-import os
 import pathlib
 import shutil
 import subprocess
@@ -15,38 +14,19 @@ class NewTest(unittest.TestCase):
     def setUp(self):
         self.folder = pathlib.Path(tempfile.mkdtemp())
         self.addCleanup(shutil.rmtree, self.folder)
-        for part in ("dev", "tools/packages.sh"):
+        for part in ("tools/new.sh",):
             (self.folder / part).parent.mkdir(exist_ok=True)
             shutil.copy(sources.ROOT / part, self.folder / part)
         shutil.copytree(sources.ROOT / "tools/templates", self.folder / "tools/templates")
 
     def new(self, *arguments):
         """The files that `./dev new` writes, or what it says."""
-        ended = subprocess.run([self.folder / "dev", "new", *arguments], capture_output=True, text=True)
+        ended = subprocess.run([self.folder / "tools/new.sh", *arguments], cwd=self.folder, capture_output=True, text=True)
         return ended.stdout.splitlines() if ended.returncode == 0 else ended.stderr
 
     def python(self, script, *arguments):
         command = ["/usr/bin/python3", sources.ROOT / script, *map(str, arguments)]
         return subprocess.run(command, check=True, capture_output=True, text=True).stdout
-
-    def compiles(self, path, type_):
-        """With the new file alone in its registry, which is what the file includes."""
-        generated = self.folder / "generated"
-        for folder in ("base", "op", "passes"):
-            (generated / folder).mkdir(parents=True, exist_ok=True)
-        self.python("bazel/slugs.py", sources.ROOT / "base/slugs.txt", generated / "base/slug_names.inc",
-                    generated / "base/slug_texts.inc")
-        for folder, file, kind, inside, name in (("op", "all_ops.inc", "OpDef", "relay::op", "kAllOps"),
-                                                 ("passes", "all_passes.inc", "Pass", "relay::passes", "kAllPasses")):
-            files = [self.folder / path] if kind == type_ else []
-            table_text = self.python("bazel/registry.py", kind, inside, name, *files)
-            self.assertEqual("kSomeName" in table_text, kind == type_, table_text)
-            (generated / folder / file).write_text(table_text, encoding="utf-8")
-        compiler = os.environ.get("CXX", "g++")
-        flags = ["-std=c++20", "-Wall", "-Wextra", "-Werror", "-Wno-missing-field-initializers", "-Wno-restrict", "-fsyntax-only"]
-        ended = subprocess.run([compiler, *flags, "-I", generated, "-I", sources.ROOT, self.folder / path],
-                               capture_output=True, text=True)
-        self.assertEqual(ended.stderr, "")
 
     def formatted(self, path):
         tool = shutil.which("clang-format-19") or shutil.which("clang-format")
@@ -58,18 +38,16 @@ class NewTest(unittest.TestCase):
     def test_a_pass_is_two_files(self):
         self.assertEqual(self.new("pass", "some-name"), ["passes/some_name.cc", "tests/golden/passes/some_name.relay"])
         self.assertIn("RUN opt --passes=some-name\n", (self.folder / "tests/golden/passes/some_name.relay").read_text())
-        self.compiles("passes/some_name.cc", "Pass")
         self.formatted("passes/some_name.cc")
 
     def test_an_operator_is_three_files(self):
         files = ["op/nn/some_name.cc", "tests/exec/op/nn.some_name.relay", "tests/golden/typecheck/fail_nn.some_name_c1.relay"]
         self.assertEqual(self.new("op", "nn.some_name"), files)
-        self.compiles("op/nn/some_name.cc", "OpDef")
         self.formatted("op/nn/some_name.cc")
         rules = self.python("bazel/op_rules.py", self.folder / files[0])
-        self.assertIn('R"~(nn.some_name(x)[i] = x[i])~", R"~((Tensor[s, d]) -> Tensor[s, d])~", R"~(C1: d is floating.)~"', rules)
+        self.assertIn('R"~(nn.some_name(x, least)[i] = max(x[i], least))~", R"~((Tensor[s, d]) -> Tensor[s, d])~", R"~(C1: d is floating.)~"', rules)
         example = self.python("bazel/op_examples.py", self.folder / files[1])
-        self.assertIn("{ nn.some_name(%x) }\n@main([1, -2, 0.5]) == [1, -2, 0.5]\n", example)
+        self.assertIn("{ nn.some_name(%x, least=-0.5) }\n@main([1, -2, -0.25, nan]) == [1, -0.5, -0.25, nan]\n", example)
         golden = (self.folder / files[2]).read_text().splitlines()
         # What is underlined is the call, then its argument; the second place has the argument's column.
         *_, call, call_marks, place, argument, argument_marks, _ = golden
@@ -81,7 +59,7 @@ class NewTest(unittest.TestCase):
         written = self.new("pass", "some-name") + self.new("op", "some_name") + self.new("op", "image.other")
         for path in written:
             text = (self.folder / path).read_text(encoding="utf-8")
-            for blank in ("@NAME@", "@PATH@", "@STEM@", "@FILE@", "@BLANKS@", "@TILDES@", "@COLUMN@", "kTemplate"):
+            for blank in ("@NAME@", "@PATH@", "@STEM@", "@OVER@", "@UNDER@", "@COLUMN_OF_ARGUMENT@", "kTemplate", "TemplateAttrs"):
                 self.assertNotIn(blank, text, path)
 
     def test_wrong_names_and_files_that_exist_are_refused(self):

@@ -195,8 +195,7 @@ TEST_F(OutputFile, NothingStandsBesideADevice) {
 }
 
 TEST_F(OutputFile, WhatIsNoSharedLibraryIsRefused) {
-  for (const std::string name :
-       {"x.a", "x.o", "x.lib", "x.dll", "x.dylib", "x.exe", "x.c", "x.cc", "x.cu", "x.h"})
+  for (const std::string name : {"x.o", "x.lib", "x.dll", "x.dylib", "x.exe", "x.c", "x.cc", "x.cu", "x.h"})
     refused({"compile", "m.relay", "-o", name}, kUsage, {"-o " + name, "like x.so"});
   refused({"compile", "m.relay", "-o", "x.cc"}, kUsage, {"--emit cpp"});
   refused({"compile", "m.relay", "-o", "x.exe"}, kUsage, {"--emit exe"});

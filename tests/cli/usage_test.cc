@@ -162,8 +162,9 @@ TEST_F(Usage, NumbersOutsideTheirRangeAreNamedWithTheRange) {
 
 TEST_F(Usage, WordsOtherThanThoseOfAnOptionAreNamedWithThem) {
   refused({"compile", "m.relay", "--emit", "nonsense"}, kUsage,
-          {"--emit", "nonsense", "so,package,exe,header,cpp,cuda,graph"});
-  refused({"opt", "m.relay", "--emit", "nonsense"}, kUsage, {"--emit", "nonsense", "relay,kernel,llvm,plan"});
+          {"--emit", "nonsense", "so, python, package, exe, header, cpp, cuda, graph"});
+  refused({"opt", "m.relay", "--emit", "nonsense"}, kUsage,
+          {"--emit", "nonsense", "relay, kernel, llvm, plan"});
   refused({"opt", "m.relay", "--verify", "nonsense"}, kUsage, {"--verify", "nonsense", "semantics"});
   for (const std::string command : {"run", "verify", "bench"}) {
     refused({command, "m.relay", "--fill", "nonsense"}, kUsage, {"--fill nonsense", "random, zeros"});

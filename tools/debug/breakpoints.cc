@@ -4,6 +4,7 @@
 #include <set>
 
 #include "base/cat.h"
+#include "base/nearest.h"
 #include "op/registry.h"
 #include "tools/debug/refused.h"
 #include "tools/debug/words.h"
@@ -12,8 +13,9 @@ namespace relay::tools::debug {
 namespace {
 
 constexpr std::string_view kForm =
-    "say a line (12), FILE:LINE, an operator (nn.conv2d) or a function (@main), then perhaps `if` and a "
-    "condition";
+    "say a line (12), FILE:LINE, an operator (nn.conv2d), a function (@main) or * for every call, then "
+    "perhaps "
+    "`if` and a condition";
 
 // The file of that name, or the one whose path ends in it; 0 if there is none.
 uint32_t file_named(const Program& program, std::string_view name) {
@@ -61,6 +63,12 @@ const Breakpoint& Breakpoints::add(std::string_view spec, uint32_t file) {
 
 void Breakpoints::resolve(Breakpoint& b, uint32_t file) const {
   const std::string_view where = b.where;
+  if (where == "*") {
+    for (Expr e : program_.expressions()) {
+      if (e->as<Call>()) b.expressions.insert(e);
+    }
+    return;
+  }
   if (where.starts_with('@')) {
     const std::string_view name = where.substr(1);
     b.fn = program_.module().function(name);
@@ -72,10 +80,7 @@ void Breakpoints::resolve(Breakpoint& b, uint32_t file) const {
       }
       return;
     }
-    throw Refused(cat("there is no function `", where,
-                      "`; there are: ", join(program_.module().functions(), ", ", [](const auto& f) {
-                        return cat("@", f.first.text());
-                      })));
+    throw Refused(no_such("function", where, function_names(program_.module())));
   }
   if (whole_number(where)) return resolve_line(b, file, where);
   if (std::all_of(where.begin(), where.end(), [](char c) { return c >= '0' && c <= '9'; }))

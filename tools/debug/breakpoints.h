@@ -30,7 +30,7 @@ class Breakpoints {
  public:
   explicit Breakpoints(const Program& program) : program_(program) {}
 
-  // LINE | FILE:LINE | OPERATOR | @global, then perhaps `if CONDITION`. `file` is the one that LINE alone means. Throws
+  // LINE | FILE:LINE | OPERATOR | @global | *, then perhaps `if CONDITION`. `file` is the one that LINE alone means. Throws
   // Refused.
   const Breakpoint& add(std::string_view spec, uint32_t file);
   void remove(uint64_t number);  // throws Refused

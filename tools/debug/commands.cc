@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/cat.h"
+#include "base/nearest.h"
 #include "tools/debug/refused.h"
 #include "tools/debug/session.h"
 
@@ -30,10 +31,11 @@ constexpr std::string_view kFinish =
 )";
 
 constexpr std::string_view kBreak =
-    R"(WHERE is a line (12), FILE:LINE, an operator (nn.conv2d) or a function (@main). Without a condition the program
-stops at the first expression of the line, before each call of the operator, when its arguments have their values,
-or where the function is entered. With one it stops at a value of theirs that meets it: nan, inf, or min, max, mean,
-std or absmax compared with a number, as in `break nn.dense if absmax > 1e3`. Of a tuple one tensor is enough.
+    R"(WHERE is a line (12), FILE:LINE, an operator (nn.conv2d), a function (@main) or * for every call. Without
+a condition the program stops at the first expression of the line, before each call of the operator, when its
+arguments have their values, or where the function is entered. With one it stops at a value of theirs that meets it:
+nan, inf, or min, max, mean, std or absmax compared with a number, as in `break nn.dense if absmax > 1e3`; or one of
+several, as in `break * if nan|inf`, which finds where numbers go wrong. Of a tuple one tensor is enough.
 A call in tail position gives a value of the function that it calls. It is one of the function that it stands in only
 where a call that names that one waits for it.
 )";
@@ -107,7 +109,11 @@ const Command& find_command(std::string_view word) {
   }
   const std::vector<std::string> alike = commands_beginning(word);
   if (alike.size() > 1) throw Refused(cat("`", word, "` may be ", join(alike, " or "), ": write more of it"));
-  if (!found) throw Refused(cat("there is no command `", word, "`; `help` lists those that there are"));
+  if (!found) {
+    const std::string near = did_you_mean(word, names_of(kCommands, [](const Command& c) { return c.name; }));
+    throw Refused(cat("there is no command `", word, "`; ", near.empty() ? "" : cat(near, " "),
+                      "`help` lists those that there are"));
+  }
   return *found;
 }
 

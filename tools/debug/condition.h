@@ -3,6 +3,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "runtime/value.h"
 
@@ -10,7 +11,8 @@ namespace relay::tools::debug {
 
 class Condition {
  public:
-  // `nan`, `inf`, or `max > 1e3`: min, max, mean, std or absmax, compared with a number. Throws Refused.
+  // `nan`, `inf`, or `max > 1e3`: min, max, mean, std or absmax, compared with a number; or several with `|` between them, of
+  // which one must hold. Throws Refused.
   static Condition parse(std::string_view text);
 
   // True if it is true of one of the value's tensors. What a tensor has not (the mean of no elements) compares as false.
@@ -20,11 +22,18 @@ class Condition {
  private:
   enum class What { kNan, kInf, kMin, kMax, kMean, kStd, kAbsMax };
   enum class Is { kLess, kLessEqual, kGreater, kGreaterEqual, kEqual, kNotEqual };
+  struct One {
+    What what = What::kNan;
+    Is is = Is::kGreater;
+    double bound = 0;
+
+    bool holds(const Tensor& t) const;
+    std::string text() const;
+  };
+  static One parse_one(std::string_view text);
   bool holds(const Tensor& t) const;
 
-  What what_ = What::kNan;
-  Is is_ = Is::kGreater;
-  double bound_ = 0;
+  std::vector<One> any_;
 };
 
 }  // namespace relay::tools::debug

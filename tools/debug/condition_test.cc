@@ -42,6 +42,10 @@ TEST(Condition, HoldsOfWhatItSays) {
       {"absmax >= 5", floats({-5, 3}), true},
       {"absmax > 5", floats({-5, 3}), false},
       {"max > 2", floats({NAN, 3}), true},
+      {"nan|inf", floats({1, -inf}), true},
+      {"nan | inf", floats({1, NAN}), true},
+      {"nan|inf", floats({1, 2}), false},
+      {"nan|max > 3|min < 0", floats({-1, 2}), true},
       // There is no extreme of no numbers, so nothing is true of it.
       {"max > -1e9", floats({NAN}), false},
       {"max != 0", floats({}), false},

@@ -5,6 +5,7 @@
 #include <unordered_set>
 
 #include "base/cat.h"
+#include "base/nearest.h"
 #include "interp/machine.h"
 #include "ir/fields.h"
 #include "tools/debug/statistics.h"
@@ -60,6 +61,10 @@ bool quiet(Expr e) {
     case ExprKind::kLet: return true;
     default: return false;
   }
+}
+
+std::vector<std::string> function_names(const Module& m) {
+  return names_of(m.functions(), [](const auto& f) { return cat("@", f.first.text()); });
 }
 
 Program::Program(Module m, bool is_onnx) : module_(std::move(m)) {

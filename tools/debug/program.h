@@ -18,6 +18,9 @@ namespace relay::tools::debug {
 // whose value and body are expressions of their own, and a function, which is only closed over.
 bool quiet(Expr e);
 
+// "@main" and so on: all functions of the module.
+std::vector<std::string> function_names(const Module& m);
+
 class Program {
  public:
   // In the listing of an ONNX model, what a line ends in names its value: `Relu (x) -> (y)`.

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "base/cat.h"
+#include "base/nearest.h"
 #include "tools/debug/refused.h"
 #include "tools/debug/session.h"
 #include "tools/debug/slice.h"
@@ -72,9 +73,12 @@ Session::Named Session::named(std::string_view text) const {
       const std::string* binding = program_.binding(e);
       return binding && bare(*binding) == bare(name);
     });
+    const std::string near =
+        did_you_mean(bare(name), names_of(names(frame()), [](const Named& n) { return bare(n.name); }), "%");
     throw Refused(bound
                       ? cat("`", name, "` has no value here: it is not evaluated yet, or in another function")
-                      : cat("there is no variable `", name, "` here; `env` lists those that there are"));
+                      : cat("there is no variable `", name, "` here; ", near.empty() ? "" : cat(near, " "),
+                            "`env` lists those that there are"));
   }
   if (bracket == std::string_view::npos) return *found;
   const Slice slice = parse_slice(text.substr(bracket));
@@ -200,11 +204,7 @@ void Session::list(std::string_view arguments) {
   middle = current;
   if (arguments.starts_with('@')) {
     const Fn* fn = program_.module().function(arguments.substr(1));
-    if (!fn)
-      throw Refused(cat("there is no function `", arguments,
-                        "`; there are: ", join(program_.module().functions(), ", ", [](const auto& f) {
-                          return cat("@", f.first.text());
-                        })));
+    if (!fn) throw Refused(no_such("function", arguments, function_names(program_.module())));
     if (!fn->span.known()) throw Refused(cat("`", arguments, "` stands in no text"));
     if (fn->span.file != in) current = 0;
     in = fn->span.file;

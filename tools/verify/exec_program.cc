@@ -95,7 +95,9 @@ void expect(VerifyRow& row, const CallLine& call, const Outcome& got, const FnTy
 
 }  // namespace
 
-ExecProgram::ExecProgram(const std::string& path, const std::vector<std::string>& libraries) : path_(path) {
+ExecProgram::ExecProgram(const std::string& path, const std::vector<std::string>& libraries,
+                         const Operators& operators)
+    : path_(path) {
   const TestFile file = read_test_file(path);
   if (file.command != "exec")
     throw Malformed(cat(path, ": it is a test of `", file.command, "`, not of `exec`"));
@@ -108,7 +110,7 @@ ExecProgram::ExecProgram(const std::string& path, const std::vector<std::string>
   if (calls_.empty()) throw Malformed(cat(path, ": there is no call"));
   ParseOptions options;
   context_ = options.into.shared_context();
-  Result<Module> parsed = parse(path, *input, diagnostics_, op::operators(), options);
+  Result<Module> parsed = parse(path, *input, diagnostics_, operators, options);
   Result<Module> checked = parsed ? typecheck::check(*parsed, diagnostics_) : Result<Module>(kReported);
   if (checked) checked = with_libraries(*checked, "", libraries, diagnostics_);
   if (checked) {

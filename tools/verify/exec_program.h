@@ -10,6 +10,7 @@
 
 #include "base/diagnostics.h"
 #include "ir/module.h"
+#include "op/operators.h"
 #include "tools/test_files/literal.h"
 #include "tools/verify/row.h"
 
@@ -19,8 +20,9 @@ namespace relay::tools {
 class ExecProgram {
  public:
   // Throws Malformed for what is no exec test. That its program is wrong is no reason: calls may say so. `libraries` have the
-  // functions of its external kernels.
-  explicit ExecProgram(const std::string& path, const std::vector<std::string>& libraries = {});
+  // functions of its external kernels. `operators` are those that it may name.
+  explicit ExecProgram(const std::string& path, const std::vector<std::string>& libraries = {},
+                       const Operators& operators = op::operators());
 
   const std::string& path() const { return path_; }
   const std::vector<std::string>& calls() const { return calls_; }  // as they are written

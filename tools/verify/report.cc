@@ -56,6 +56,25 @@ Json json_of(const std::vector<VerifyRow>& rows) {
   return out;
 }
 
+Json json_of(const TensorRow& t) {
+  Json j = {{"name", t.name},
+            {"shape", t.shape},
+            {"verdict", t.ok()              ? "agrees"
+                        : t.problem.empty() ? "differs"
+                                            : "failed"}};
+  if (!t.problem.empty()) {
+    j["reason"] = t.problem;
+    return j;
+  }
+  j["error"] = number(t.worst.error);
+  j["bound"] = number(t.worst.bound);
+  j["needed"] = number(t.worst.needed);
+  j["index"] = t.worst.worst;
+  j["theirs"] = number(t.worst.got);
+  j["ours"] = number(t.worst.want);
+  return j;
+}
+
 Json json_of(const OperatorReport& report) {
   Json list = Json::array();
   for (const OperatorRow& o : report.operators) {
@@ -84,6 +103,7 @@ std::string cut(const std::string& text, size_t most) {
 
 bool ProgramReport::ok() const {
   return std::all_of(rows.begin(), rows.end(), [](const VerifyRow& r) { return r.ok; }) &&
+         std::all_of(tensors.begin(), tensors.end(), [](const TensorRow& t) { return t.ok(); }) &&
          (!operators || operators->ok());
 }
 
@@ -172,6 +192,7 @@ std::string VerifyReport::text_of_file(size_t begin, size_t end) const {
       if (!std::exchange(said, true)) wrong += what;
       wrong += cat("    ", r.label(), ": ", name(r.verdict()), ": ", r.trouble(), "\n");
     }
+    if (!p.tensors.empty()) wrong += relay::tools::show(p.tensors);
     if (!p.operators) continue;
     operators += p.operators->operators.size();
     if (p.operators->ok()) continue;
@@ -193,6 +214,7 @@ std::string VerifyReport::text() const {
     const ProgramReport& p = programs_[0];
     std::string out = relay::tools::show(p.rows);
     for (const std::string& note : p.notes) out += cat("note: ", note, "\n");
+    if (!p.tensors.empty()) out += cat("\n", relay::tools::show(p.tensors));
     if (!p.operators) return out;
     out += cat("\n", relay::tools::show(*p.operators));
     const bool whole = std::all_of(p.rows.begin(), p.rows.end(), [](const VerifyRow& r) { return r.ok; });
@@ -218,6 +240,7 @@ Json VerifyReport::json() const {
     if (p.not_run != 0) j["exit_code"] = p.not_run;
     if (!p.notes.empty()) j["notes"] = p.notes;
     j["engines"] = json_of(p.rows);
+    for (const TensorRow& t : p.tensors) j["tensors"].push_back(json_of(t));
     if (p.operators) j["operators"] = json_of(*p.operators);
     programs.push_back(std::move(j));
   }

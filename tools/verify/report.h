@@ -9,6 +9,7 @@
 
 #include "tools/verify/every_op.h"
 #include "tools/verify/row.h"
+#include "tools/verify/tensors.h"
 
 namespace relay::tools {
 
@@ -20,6 +21,7 @@ struct ProgramReport {
   std::vector<VerifyRow> rows = {};
   std::vector<std::string> notes = {};  // sentences about the program itself
   std::optional<OperatorReport> operators = {};
+  std::vector<TensorRow> tensors = {};  // of another program, by name
 
   bool ok() const;  // nothing differs; also if it did not run
 };

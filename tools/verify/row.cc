@@ -39,7 +39,9 @@ std::string VerifyRow::label() const { return level ? cat(engine, " -O", *level)
 std::string VerifyRow::trouble() const {
   switch (verdict()) {
     case Verdict::kAgrees: return "";
-    case Verdict::kDiffers: return show(worst, shape);
+    case Verdict::kDiffers:
+      return engine == kExpected ? cat("output `", output, "` ", show_theirs(worst, shape))
+                                 : show(worst, shape);
     case Verdict::kFailed: return failed;
     case Verdict::kSkipped: return skipped;
   }
@@ -64,6 +66,16 @@ void VerifyRow::add(const Comparison& c, const std::string& name, const Shape& o
   worst = c;
   output = name;
   shape = of_shape;
+}
+
+std::string show_theirs(const Comparison& c, const Shape& shape) {
+  if (c.worst < 0) return c.reason.empty() ? "there are no elements" : c.reason;
+  std::vector<int64_t> at(shape.size());
+  int64_t rest = c.worst;
+  for (size_t d = shape.size(); d-- > 0; rest /= std::max<int64_t>(shape[d], 1))
+    at[d] = rest % std::max<int64_t>(shape[d], 1);
+  return fmt::format("at [{}]: theirs {:g}, ours {:g}, {:.3g} times the bound {:.3g}{}", join(at, ", "),
+                     c.got, c.want, c.needed, c.bound, c.reason.empty() ? "" : "; " + c.reason);
 }
 
 VerifyRow row_of(const EngineAt& at) {

@@ -16,8 +16,11 @@ struct VerifyOptions {
   std::vector<int> levels = {0, 1, 2, 3};
   int threads = 1;
   std::string target = "native";
+  std::string libraries = {};  // EngineOptions::libraries
 
-  EngineOptions at(int level) const { return {.opt_level = level, .threads = threads, .target = target}; }
+  EngineOptions at(int level) const {
+    return {.opt_level = level, .threads = threads, .target = target, .libraries = libraries};
+  }
 };
 
 // An engine at one of its levels.
@@ -34,6 +37,9 @@ std::string_view name(Verdict verdict);  // "agrees", "differs", "failed", "skip
 
 // One engine at one level; or `expected`, the outputs of another program; or `check`, the type check, of a program that
 // it must refuse.
+// In the place of an engine's name: what another program computed.
+inline constexpr std::string_view kExpected = "expected";
+
 struct VerifyRow {
   std::string engine;
   std::optional<int> level = {};            // of engines that compile
@@ -58,6 +64,9 @@ struct VerifyRow {
   // Another tensor of the result: the row keeps the one that used the largest share of its bound.
   void add(const Comparison& c, const std::string& name, const Shape& of_shape);
 };
+
+// "at [0, 3]: theirs 1.5, ours 1.25, 2.5 times the bound": of a result that another program computed.
+std::string show_theirs(const Comparison& c, const Shape& shape);
 
 VerifyRow row_of(const EngineAt& at);
 std::string show(const std::vector<VerifyRow>& rows);  // the table

@@ -2,6 +2,7 @@
 
 #include "base/cat.h"
 #include "passes/reference.h"
+#include "tools/nonfinite.h"
 #include "tools/stopwatch.h"
 
 namespace relay::tools {
@@ -11,18 +12,42 @@ std::string output_name(const Model& model, size_t i) {
   return i < model.output_names.size() ? model.output_names[i] : cat("output ", i);
 }
 
+// An output of which no element is a number: that engines give the same says nothing of them. Empty if there is none.
+std::string without_numbers(const passes::Reference& reference, const Model& model) {
+  for (size_t i = 0; i < reference.exact.size(); ++i) {
+    const Tensor& t = reference.exact[i];
+    const NonFinite n = count_nonfinite(t);
+    if (n.any() && n.nans + n.infinities == t.size())
+      return cat("`", output_name(model, i), "` has no number to compare: its ", t.size(),
+                 " elements are NaN or infinite in the reference too; `relay run` says where they come from");
+  }
+  return {};
+}
+
+// What float32 cannot hold and float64 can: no engine agrees there, and none is to blame.
+std::string overflow_note(const Tensor& exact, const Tensor& own) {
+  const NonFinite wide = count_nonfinite(exact), narrow = count_nonfinite(own);
+  const int64_t more = narrow.nans + narrow.infinities - wide.nans - wide.infinities;
+  if (more <= 0) return {};
+  return cat(more, " elements are numbers in float64 and not in ", own.dtype().name(),
+             ": the program leaves the range of its dtype, and `relay run` says where");
+}
+
 // The worst output of a run against the reference.
 void judge(VerifyRow& row, const std::vector<Tensor>& got, const passes::Reference& reference,
            const Model& model) {
   for (size_t i = 0; i < got.size(); ++i) {
     row.add(reference.compare(i, got[i]), output_name(model, i), got[i].shape());
   }
+  if (!row.ok) return;
+  row.failed = without_numbers(reference, model);
+  row.ok = row.failed.empty();
 }
 
 VerifyRow judge_given(const data::NamedTensors& given, const passes::Reference& reference,
                       const Model& model) {
   VerifyRow row;
-  row.engine = "expected";
+  row.engine = kExpected;
   if (given.size() != reference.own.size()) {
     row.ok = false;
     row.failed = cat("there are ", given.size(), " outputs where the model has ", reference.own.size());
@@ -64,6 +89,8 @@ std::vector<VerifyRow> Verifier::run(const std::vector<Value>& args, const data:
   notes_.clear();
   for (size_t i = 0; i < reference.bounds.size(); ++i) {
     if (const std::string note = reference.bounds[i].note(); !note.empty())
+      notes_.push_back(cat(output_name(model_, i), ": ", note));
+    if (const std::string note = overflow_note(reference.exact[i], reference.own[i]); !note.empty())
       notes_.push_back(cat(output_name(model_, i), ": ", note));
   }
   std::vector<VerifyRow> rows;

@@ -1,0 +1,127 @@
+// Refusals that more knowledge of the inputs lifts: the command to give instead is printed, and it works.
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "frontend/onnx/testing.h"
+#include "tests/cli/cli.h"
+
+namespace relay::tests {
+namespace {
+
+using frontend::TestModel;
+
+class Remedy : public Cli {
+ protected:
+  // An extent of the result follows from the extent of an axis, which is open.
+  void write_model(const std::string& name) const {
+    const TestModel model = TestModel()
+                                .input("ids of the words", {"batch", "length", 4})
+                                .floats("w", {1, 8, 4}, 0.5f)
+                                .floats("r", {1, 8, 2}, 0.5f)
+                                .node("Transpose", {"ids of the words"}, {"t"})
+                                .attr("perm", std::vector<int64_t>{1, 0, 2})
+                                .node("LSTM", {"t", "w", "r"}, {"y"})
+                                .attr("hidden_size", 2)
+                                .output("y");
+    write(name, model.proto.SerializeAsString());
+  }
+  // The line after `remedy:`, as a shell takes it apart.
+  std::vector<std::string> command_in(const std::string& messages) const {
+    const size_t at = messages.find("remedy: ");
+    EXPECT_NE(at, std::string::npos) << messages;
+    if (at == std::string::npos) return {};
+    const size_t begin = messages.find('\n', at) + 1;
+    const std::string line = messages.substr(begin, messages.find('\n', begin) - begin);
+    write("words.sh", "set -- " + line + "\nshift\nprintf '%s\\n' \"$@\"\n");
+    const Ended words = run({.command = {"/bin/bash", path("words.sh")}, .folder = path("")});
+    std::vector<std::string> out;
+    std::istringstream in(words.out);
+    for (std::string word; std::getline(in, word);) out.push_back(word);
+    return out;
+  }
+};
+
+TEST_F(Remedy, TheCommandThatIsPrintedWorks) {
+  write_model("m.onnx");
+  const Ended ended = relay({"check", "m.onnx"});
+  EXPECT_EQ(ended.exit_code, kUnsupported) << ended.err;
+  const std::vector<std::string> command = command_in(ended.err);
+  EXPECT_EQ(command, (std::vector<std::string>{"check", "m.onnx", "--input-shapes",
+                                               "ids of the words:[batch,128,4]"}));
+  EXPECT_NE(works(command).find("input  ids of the words: Tensor[(batch, 128, 4), float32]"),
+            std::string::npos);
+}
+
+TEST_F(Remedy, WhatIsKnownAlreadyIsKept) {
+  write_model("m.onnx");
+  const Ended ended = relay({"check", "--input-shapes", "ids of the words:[2,?,4]", "m.onnx"});
+  EXPECT_EQ(command_in(ended.err),
+            (std::vector<std::string>{"check", "m.onnx", "--input-shapes", "ids of the words:[2,128,4]"}));
+}
+
+TEST_F(Remedy, ARefusedModelSaysWhatItTakes) {
+  write_model("m.onnx");
+  const Ended ended = relay({"check", "m.onnx"});
+  EXPECT_NE(ended.err.find("input  ids of the words: Tensor[(batch, length, 4), float32]"), std::string::npos)
+      << ended.err;
+  EXPECT_NE(ended.err.find("output y: ?"), std::string::npos) << ended.err;
+
+  // As JSON each is an object of its line.
+  std::istringstream lines(relay({"check", "m.onnx", "--json"}).err);
+  std::vector<std::string> kinds;
+  for (std::string line; std::getline(lines, line);)
+    kinds.push_back(nlohmann::json::parse(line).at("severity"));
+  EXPECT_EQ(kinds, (std::vector<std::string>{"error", "interface", "remedy"}));
+}
+
+TEST_F(Remedy, ThereIsNoneWhereNothingIsOpen) {
+  write(
+      "m.onnx",
+      TestModel().input("x", {2}).node("NoSuchOperator", {"x"}, {"y"}).output("y").proto.SerializeAsString());
+  const Ended ended = refused({"check", "m.onnx"}, kUnsupported, {"NoSuchOperator"});
+  EXPECT_EQ(ended.err.find("remedy:"), std::string::npos) << ended.err;
+}
+
+TEST_F(Remedy, ThereIsNoneThatDoesNotHelp) {
+  write("m.onnx", TestModel()
+                      .input("x", {"n"})
+                      .node("NoSuchOperator", {"x"}, {"y"})
+                      .output("y")
+                      .proto.SerializeAsString());
+  const Ended ended = refused({"check", "m.onnx"}, kUnsupported, {"NoSuchOperator"});
+  EXPECT_EQ(ended.err.find("remedy:"), std::string::npos) << ended.err;
+}
+
+TEST_F(Remedy, ExamplesSayTheExtents) {
+  write_model("m.onnx");
+  write("zeros.relay", "def @main() { zeros(shape=[2, 3, 4], dtype=\"float32\") }\n");
+  works({"run", "zeros.relay", "-o", "x.npy"});
+  const Ended ended = relay({"run", "m.onnx", "--inputs", "x.npy"});
+  EXPECT_EQ(ended.exit_code, kOk) << ended.err;
+  EXPECT_NE(ended.err.find("with the extents of its inputs in x.npy"), std::string::npos) << ended.err;
+  works({"compile", "m.onnx", "--inputs", "x.npy", "--emit", "header", "-o", "m.h"});
+  EXPECT_NE(read("m.h").find("2, 3, 4"), std::string::npos) << read("m.h");
+}
+
+TEST_F(Remedy, InputsWithoutExtentsAreToBeGivenSome) {
+  write("m.relay", "def @main(%x: Tensor[(n, 3), float32], %y: Tensor[(n + 1), float32]) { (%x, %y) }\n");
+  const Ended ended = refused({"run", "m.relay"}, kUsage, {"--input-shapes", "remedy:"});
+  EXPECT_EQ(command_in(ended.err), (std::vector<std::string>{"run", "m.relay", "--input-shapes", "x:[1,3]"}));
+  works({"run", "m.relay", "--input-shapes", "x:[1,3]"});
+}
+
+TEST_F(Remedy, CheckSaysWhichEnginesTakeTheModel) {
+  write("m.relay", "def @main(%x: Tensor[(n), float32]) { add(%x, 1f) }\n");
+  const std::string out = works({"check", "m.relay"});
+  for (const std::string line :
+       {"engine interp   takes it\n", "engine jit      takes it\n", "engine aot-cpp  takes it\n",
+        "engine graph    no: the shape of", "engine aot-cuda takes it\n"})
+    EXPECT_NE(out.find(line), std::string::npos) << out;
+  const nlohmann::json j = nlohmann::json::parse(works({"check", "m.relay", "--json"}));
+  EXPECT_EQ(j.at("engines").at("jit").at("takes"), true);
+  EXPECT_EQ(j.at("engines").at("graph").at("takes"), false);
+  EXPECT_FALSE(j.at("engines").at("graph").at("why_not").get<std::string>().empty());
+}
+
+}  // namespace
+}  // namespace relay::tests

@@ -1,0 +1,162 @@
+// Values for the inputs of a model, from files or made up, and what follows from their extents.
+#include <algorithm>
+#include <unordered_map>
+
+#include "base/cat.h"
+#include "base/failure.h"
+#include "frontend/data/inputs.h"
+#include "interp/machine.h"
+#include "passes/map_types.h"
+#include "passes/port_names.h"
+#include "passes/reference.h"
+#include "tools/model.h"
+#include "tools/option_values.h"
+#include "tools/remedy.h"
+#include "typecheck/check.h"
+
+namespace relay::tools {
+namespace {
+
+// splitmix64: http://xoshiro.di.unimi.it/splitmix64.c; the same numbers everywhere.
+uint64_t next_random(uint64_t& state) {
+  uint64_t z = (state += 0x9e3779b97f4a7c15ull);
+  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;
+  z = (z ^ (z >> 27)) * 0x94d049bb133111ebull;
+  return z ^ (z >> 31);
+}
+
+void fill(Tensor& t, const std::string& how, uint64_t& state) {
+  for (int64_t i = 0; i < t.size(); ++i) {
+    if (how == "zeros") continue;
+    if (how == "ones") {
+      t.set_int(i, 1);
+    } else if (how == "range") {
+      t.set_int(i, i);
+    } else if (t.dtype().is_float()) {
+      t.set(i, static_cast<double>(next_random(state) >> 11) * 0x1p-52 - 1);  // [-1, 1)
+    } else {
+      t.set_int(i, static_cast<int64_t>(next_random(state) &
+                                        (t.dtype().is_bool() ? 1 : 3)));  // small: often an index
+    }
+  }
+}
+
+}  // namespace
+
+void suggest_shapes(const Model& model, const Session& session) {
+  const auto ports = ports_of(model.entry(), model.input_names);
+  if (const auto known = example(ports, model.known))
+    session.remedy("extents for its inputs, with your numbers in the place of these:",
+                   command_with(session.arguments, *known));
+}
+
+Result<std::vector<Value>> make_inputs(const Model& model, const InputOptions& options, Session& session) {
+  const Fn& fn = model.entry();
+  for (size_t i = 0; i < fn.params.size(); ++i) {
+    if (fn.params[i]->type->as<TensorType>()) continue;
+    session.fail(kUsage, cat("input `", model.input_names[i], "` of @", model.function, " has type ",
+                             show(fn.params[i]->type),
+                             ": only tensors can be given; call it from a function that takes tensors"));
+    return kReported;
+  }
+  std::vector<Value> args;
+  if (!options.inputs.empty()) {
+    Diagnostics diagnostics;
+    Result<data::NamedTensors> read =
+        data::read_named(options.inputs, model.all_inputs, data::Role::kInput, {}, diagnostics, model.fixed);
+    if (!read) {
+      session.fail(diagnostics, model.module.context().sources(), kUsage);
+      return kReported;
+    }
+    std::erase_if(*read, [&](const data::NamedTensor& t) {
+      return std::any_of(model.fixed.begin(), model.fixed.end(),
+                         [&](const auto& f) { return f.name == t.name; });
+    });
+    std::unordered_map<const kernel::ExprNode*, int64_t> variables;
+    for (size_t i = 0; i < read->size(); ++i) {
+      args.push_back(Value((*read)[i].value));
+      try {
+        const Type type = fn.params[i]->type;
+        interp::check_shapes(std::span(&args.back(), 1), std::span(&type, 1), variables, Span::none());
+      } catch (const Trap& trap) {
+        session.fail(kUsage, cat("input `", model.input_names[i], "`: ", trap.what()));
+        return kReported;
+      }
+    }
+    return args;
+  }
+  uint64_t state = 0;
+  std::string how = options.fill;
+  if (how.starts_with("seed:")) {
+    const std::optional<uint64_t> seed = parse_count(std::string_view(how).substr(5));
+    if (!seed) {
+      session.fail(kUsage, cat("--fill ", how, ": a seed is a whole number from 0 on"));
+      return kReported;
+    }
+    state = *seed;
+    how = "random";
+  }
+  if (how != "random" && how != "zeros" && how != "ones" && how != "range") {
+    session.fail(kUsage, cat("--fill ", how, ": expected random, zeros, ones, range or seed:N"));
+    return kReported;
+  }
+  for (size_t i = 0; i < fn.params.size(); ++i) {
+    const auto& tensor = *fn.params[i]->type->as<TensorType>();
+    const auto shape = tensor.static_shape();
+    if (!shape) {
+      session.fail(kUsage, cat("input `", model.input_names[i], "` has type ", show(&tensor),
+                               ": give its extents with --input-shapes, or --inputs"));
+      suggest_shapes(model, session);
+      return kReported;
+    }
+    Tensor t(tensor.dtype, *shape);
+    fill(t, how, state);
+    args.push_back(Value(t));
+  }
+  return args;
+}
+
+Result<Model> specialise(const Model& model, const std::vector<Value>& args, Session& session) {
+  const Fn& fn = model.entry();
+  std::unordered_map<const kernel::ExprNode*, int64_t> variables;
+  std::vector<Type> types;
+  for (const Var* x : fn.params) types.push_back(x->type);
+  interp::check_shapes(args, types, variables, Span::none());
+  if (variables.empty()) return model;
+  std::map<std::string, int64_t> values;
+  for (const auto& [variable, value] : variables) values[variable->name.str()] = value;
+  Diagnostics diagnostics;
+  Result<Module> checked =
+      typecheck::check(passes::bind_shape_variables(model.module, model.function, values), diagnostics);
+  if (!checked) {
+    session.fail(diagnostics, model.module.context().sources());
+    return kReported;
+  }
+  Model out = model;
+  out.module = *checked;
+  return out;
+}
+
+ModelOptions with_examples(ModelOptions model, const InputOptions& inputs) {
+  model.examples = inputs.inputs;
+  return model;
+}
+
+Result<Model> load_specialised(const ModelOptions& options, Session& session) {
+  Result<Model> model = load_model(options, session);
+  if (!model || options.examples.empty()) return model;
+  const Result<std::vector<Value>> args = make_inputs(*model, {.inputs = options.examples}, session);
+  return args ? specialise(*model, *args, session) : kReported;
+}
+
+data::NamedTensors name_outputs(const Model& model, const Value& result) {
+  data::NamedTensors out;
+  const std::vector<Tensor> tensors = passes::tensors_of(result);
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    const bool named = i < model.output_names.size();
+    out.push_back({named ? model.output_names[i] : passes::output_name(i, tensors.size()), tensors[i]});
+  }
+  return out;
+}
+
+}  // namespace relay::tools

@@ -1,0 +1,125 @@
+#include "tools/product.h"
+
+#include <filesystem>
+#include <map>
+
+#include "aot/python.h"
+#include "base/cat.h"
+#include "base/file.h"
+#include "tools/graph.h"
+#include "tools/overwriting.h"
+
+namespace relay::tools {
+namespace {
+
+// The package that is asked for. Fails for a name or a version that none can have.
+aot::Package package_of(const CompileRequest& o, const std::string& folder, const std::string& licence,
+                        Session& s) {
+  aot::Package p;
+  p.folder = folder;
+  std::error_code ignored;  // the name is empty then
+  const std::filesystem::path whole = std::filesystem::absolute(std::filesystem::path(folder) / "", ignored);
+  p.name =
+      o.package_name.empty() ? whole.lexically_normal().parent_path().filename().string() : o.package_name;
+  p.version = o.package_version.empty() ? aot::default_package_version() : o.package_version;
+  p.licence = licence;
+  p.weights = o.weights_file ? aot::Weights::kFile : aot::Weights::kEmbedded;
+  if (!aot::is_package_name(p.name)) {
+    s.fail(kUsage,
+           cat("--emit package: `", p.name,
+               "` is no name for a package, which consists of letters of ASCII, digits and `_`, and begins "
+               "with no digit: give another one with --package-name"));
+  } else if (!aot::is_package_version(p.version)) {
+    s.fail(kUsage,
+           cat("--package-version: `", p.version,
+               "` is no version, which is one number to four with points between them, such as 1.2.0"));
+  }
+  return p;
+}
+
+// What a path means that names no shared library by its suffix, with what to do; empty if it may be one.
+std::string no_library(const std::string& path) {
+  static const std::map<std::string, std::string> kOthers = {
+      {".o", "object files are not made"},
+      {".obj", "object files are not made"},
+      {".lib", "static libraries are not made"},
+      {".dll", "libraries are made for Linux only"},
+      {".dylib", "libraries are made for Linux only"},
+      {".exe", "--emit exe makes a program, for Linux"},
+      {".c", "--emit cpp writes the source"},
+      {".cc", "--emit cpp writes the source"},
+      {".cpp", "--emit cpp writes the source"},
+      {".cu", "--emit cuda writes the source"},
+      {".h", "--emit header writes the header"},
+      {".relay", "`relay opt` and `relay import` write texts"},
+      {".json", "--emit graph writes a graph"},
+  };
+  const std::filesystem::path p(path);
+  const auto other = kOthers.find(p.extension().string());
+  if (other == kOthers.end()) return {};
+  return cat("-o ", path, ": this would be a shared library, which has a name like ",
+             std::filesystem::path(p).replace_extension(".so").string(), "; ", other->second);
+}
+
+}  // namespace
+
+// What the weights of a source stand in that is one text.
+std::string weights_source(const CompileRequest& o, const std::string& name) {
+  return name + (o.weights_file ? ".safetensors" : ".weights");
+}
+std::string weights_beside_source(const CompileRequest& o, const std::string& name) {
+  return (std::filesystem::path(o.output).parent_path() / weights_source(o, name)).string();
+}
+
+bool makes_library(const CompileRequest& o) { return o.emit == "so" || o.emit == "python"; }
+bool is_archive(const CompileRequest& o) { return o.emit == "so" && o.output.ends_with(".a"); }
+
+// Fails for what cannot be written: a long compilation should not end in a folder that is not there.
+Product product_of(const CompileRequest& o, const std::string& licence, Session& s) {
+  Product p;
+  p.output = !o.output.empty() ? o.output : makes_library(o) ? "model.so" : "model";
+  p.kind = {o.weights_file ? aot::Weights::kFile : aot::Weights::kEmbedded, o.emit == "exe",
+            o.emit == "python"};
+  // The module and its library have one name: either may be given.
+  if (p.kind.python && p.output.ends_with(".py")) p.output.replace(p.output.size() - 3, 3, ".so");
+  std::string wrong;
+  if (o.emit == "package") {
+    p.package = package_of(o, p.output, licence, s);
+    p.name = p.package->name;
+    if (s.exit_code == kOk) wrong = aot::cannot_write(*p.package);
+  } else {
+    const bool compiles = makes_library(o) || o.emit == "exe";
+    p.name = aot::name_of(compiles ? p.output : std::filesystem::path(p.output).stem().string());
+    if (!o.package_name.empty() || !o.package_version.empty())
+      s.fail(kUsage, "--package-name and --package-version: only --emit package makes a package");
+    if (std::string other = makes_library(o) ? no_library(p.output) : ""; !other.empty())
+      s.fail(kUsage, other);
+    if (p.kind.python && !aot::is_module_name(p.name))
+      s.fail(kUsage, cat("-o ", p.output,
+                         ": Python imports modules whose names are letters of ASCII, digits and `_`, begin "
+                         "with no digit, and are none of its keywords"));
+    // Without -o, texts are printed.
+    if (compiles || !o.output.empty())
+      wrong = o.emit == "graph" ? cannot_write_graph(p.output) : cannot_write(p.output);
+  }
+  if (!wrong.empty()) s.fail(kLimit, wrong);
+  return p;
+}
+
+// The files that will be written. Empty: the result is printed.
+std::vector<std::string> outputs_of(const CompileRequest& o, const Product& p) {
+  if (p.package) return aot::files_of(*p.package);
+  if (makes_library(o) || o.emit == "exe") return aot::files_of(p.output, p.kind);
+  if (o.output.empty()) return {};
+  if (o.emit == "graph") return files_of_graph(o.output);
+  if (o.emit == "cpp" && !is_stream(o.output)) return {weights_beside_source(o, p.name), o.output};
+  return {o.output};
+}
+
+Result<std::vector<std::string>> write(const Product& product, const aot::Sources& sources,
+                                       std::string_view bytes, Diagnostics& diagnostics) {
+  return product.package ? aot::write_package(*product.package, sources, bytes, diagnostics)
+                         : aot::write_artifact(product.output, product.kind, sources, bytes, diagnostics);
+}
+
+}  // namespace relay::tools
