@@ -74,6 +74,7 @@ void run(int argc, char** argv, Session& session) {
 // Whatever finds no memory ends here: the command, what it begins with, or the message that something else failed.
 void run_within_memory(int argc, char** argv, Session& session) {
   try {
+    session.arguments.assign(argv + std::min(argc, 1), argv + argc);
     run(argc, argv, session);
     session.finish();
   } catch (const std::bad_alloc&) {
@@ -88,7 +89,6 @@ int main(int argc, char** argv) {
   relay::tools::prepare_process();
   relay::clean_up_when_interrupted();
   relay::tools::Session session;
-  session.arguments.assign(argv + std::min(argc, 1), argv + argc);
   relay::tools::run_within_memory(argc, argv, session);
   return session.exit_code;
 }

@@ -151,9 +151,11 @@ class Commands : public testing::Test {
     return out;
   }
 
+  // An exception that leaves main() ends the process here, as in the real command. Unwinding further would remove the folders,
+  // which belong to the parent.
   [[noreturn]] static void become(const Words& command, const std::string& folder,
                                   const std::string& temporary, const std::string& streams, uint64_t nth,
-                                  Refuse how, std::atomic<uint64_t>* count) {
+                                  Refuse how, std::atomic<uint64_t>* count) noexcept {
     const auto stream = [&](int number, const char* name, int flags) {
       const int file = open((streams + name).c_str(), flags, 0600);
       if (file < 0 || dup2(file, number) < 0) _exit(99);
