@@ -137,7 +137,10 @@ class Validator {
         }
         bind(n->var, n->extent, bounds);
         loops_.push_back({n, allocated_.size(), depth_});
+        const bool runs =
+            std::exchange(runs_, runs_ && !(n->extent->kind == ExprKind::kInt && n->extent->int_value <= 0));
         statement(n->body, bounds);
+        runs_ = runs;
         loops_.pop_back();
         in_scope_.erase(n->var.get());
         return;
@@ -228,6 +231,7 @@ class Validator {
 
   // The binding stays in [0, extent), by the ranges of the loops or by the conditions around it.
   void iterator(const BlockIter& i, const Bounds& bounds) {
+    if (!runs_) return;
     const Interval range = bounds.of(i.binding);
     const Expr zero = i.binding->pool->integer(0);
     if (range.low && *range.low < 0 && !bounds.proves_less(zero, i.binding + 1)) {
@@ -239,6 +243,7 @@ class Validator {
   }
 
   void region(const Region& r, const Bounds& bounds) {
+    if (!runs_) return;
     // Loops over a buffer of no elements never run, and conditions keep what runs, such as padding, away from it. An access that
     // happens all the same is found by the rehearsal.
     const auto empty = [](Expr extent) { return extent->kind == ExprKind::kInt && extent->int_value == 0; };
@@ -404,6 +409,7 @@ class Validator {
   std::unordered_set<const Buffer*> covered_;
   std::unordered_map<const Buffer*, size_t> writers_, updaters_;  // how many blocks; those with a reduction
   const Block* block_ = nullptr;
+  bool runs_ = true;  // false in a loop of constant extent 0: nothing in it leaves a range
 };
 
 }  // namespace

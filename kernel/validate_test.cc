@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <functional>
 
 #include "base/cat.h"
@@ -286,6 +287,22 @@ TEST_F(Validate, ARegionThatLeavesTheBuffer) {
 TEST_F(Validate, ALoopBeyondTheIterator) {
   expect_problem(with<For>([&](For& f) { f.extent = pool_.integer(9); }),
                  "iterator `vi0` may exceed its extent");
+}
+TEST_F(Validate, ALoopThatNeverRunsLeavesNoRange) {
+  const auto of_extent = [&](int64_t extent) {
+    Kernel k = with<Block>([&](Block& b) {
+      std::vector<BlockIter> iters(b.iters.begin(), b.iters.end());
+      iters[0].binding = iters[0].binding - 1;
+      b.iters = arena_.list(iters);
+    });
+    k.body = make_for(arena_, pool_.variable("never"), pool_.integer(extent), ForKind::kSerial, k.body);
+    return validate(k);
+  };
+  const auto leaves_range = [](const std::string& problem) {
+    return problem.find("iterator `vi0` may be negative") != std::string::npos;
+  };
+  EXPECT_TRUE(std::ranges::none_of(of_extent(0), leaves_range));
+  EXPECT_TRUE(std::ranges::any_of(of_extent(1), leaves_range));
 }
 TEST_F(Validate, APredicateKeepsALongLoopInside) {
   Kernel k = with<Block>([&](Block& b) { b.predicate = less(b.iters[0].binding, b.iters[0].extent); });

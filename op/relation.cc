@@ -141,8 +141,8 @@ void Relation::assign(int arg, Type type) {
     return;
   }
   const Type have = this->type(arg);
-  if (have == type) return;
   const auto* found = have->as<TensorType>();
+  if (have == type && !found) return;  // two `?` are one type and may be two extents
   const auto* wanted = type->as<TensorType>();
   if (!found || !wanted || found->rank() != wanted->rank() || found->dtype != wanted->dtype) {
     fail(arg, cat("expected ", relay::show(type, 80), ", found ", relay::show(have, 80)),

@@ -64,7 +64,7 @@ Module sweep(const Module& m) {
 
 Module run(const Module& m, const PassContext&) {
   // Without a let, its body is no scope of its own.
-  Module out = with_shared_lets(m, [](const Module& now) { return sweep(now); });
+  Module out = with_shared_lets(m, [](const Module& now, TrapOrder) { return sweep(now); });
   if (!out.function("main")) return out;
   std::set<Symbol> reached;
   std::vector<Symbol> pending{m.context().symbol("main")};

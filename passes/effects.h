@@ -26,18 +26,22 @@ bool may_trap_on_values(const Call& call, const op::OpDef& op);
 // Could the call trap, for some values or shapes?
 bool may_trap(Context& context, const Call& call, const op::OpDef& op);
 
+// May a pass exchange two evaluations that trap? It may where `keeps_trap_order` (trap_order.h) finds none exchanged.
+enum class TrapOrder : uint8_t { kFree, kKept };
+
 class Effects {
  public:
   // Of expressions that may still be changing, whose uses are not counted.
-  explicit Effects(const Module& m) : context_(m.context()), kernels_(m) {}
+  explicit Effects(const Module& m, TrapOrder traps = TrapOrder::kFree)
+      : context_(m.context()), kernels_(m), traps_(traps) {}
   // Of the expressions of this root, where more can be said of closures.
   Effects(const Module& m, Expr root) : context_(m.context()), kernels_(m), uses_(scopes(root).uses) {}
 
   // Evaluating it cannot be noticed: it ends without a trap and touches no cell. It may be dropped.
   bool silent(Expr e) { return known(e) & kSilent; }
-  // Evaluating it earlier or later in its scope cannot be noticed: it touches no cell and calls nothing unknown, but it
-  // may trap.
-  bool steady(Expr e) { return known(e) & kSteady; }
+  // Evaluating it earlier or later in its scope cannot be noticed: it touches no cell and calls nothing unknown. It may trap,
+  // unless the order of traps is kept.
+  bool steady(Expr e) { return known(e) & (traps_ == TrapOrder::kKept ? kSilent : kSteady); }
 
  private:
   enum Bits : uint8_t {
@@ -51,6 +55,7 @@ class Effects {
 
   Context& context_;
   OwnKernels kernels_;
+  TrapOrder traps_ = TrapOrder::kFree;
   NodeMap<uint8_t> bits_;
   std::optional<NodeMap<uint32_t>> uses_;
 };

@@ -644,7 +644,7 @@ Module fuse(const Module& m, const PassContext& pass) {
 
 // Several uses in a group are one use of the group.
 Module run(const Module& m, const PassContext& pass) {
-  return with_shared_lets(m, [&](const Module& now) { return fuse(now, pass); });
+  return with_shared_lets(m, [&](const Module& now, TrapOrder) { return fuse(now, pass); });
 }
 
 }  // namespace

@@ -208,7 +208,8 @@ Module inlined(const Module& m, int64_t most_nodes) {
 // A body that is put into another function is no scope of its own there, and arguments that become lets are evaluated one
 // after the other, with all that is shared in each.
 Module run(const Module& m, const PassContext& context) {
-  return with_shared_lets(m, [&](const Module& now) { return inlined(now, context.value("max-nodes")); });
+  return with_shared_lets(
+      m, [&](const Module& now, TrapOrder) { return inlined(now, context.value("max-nodes")); });
 }
 
 }  // namespace

@@ -88,7 +88,7 @@ Module inline_lets(const Module& m) {
 
 // Without a let, its body is no scope of its own.
 Module run(const Module& m, const PassContext&) {
-  return with_shared_lets(m, [](const Module& now) { return inline_lets(now); });
+  return with_shared_lets(m, [](const Module& now, TrapOrder) { return inline_lets(now); });
 }
 
 }  // namespace

@@ -7,7 +7,7 @@
 #include "base/cat.h"
 #include "ir/builder.h"
 #include "ir/rewrite.h"
-#include "passes/effects.h"
+#include "passes/trap_order.h"
 
 namespace relay::passes {
 namespace {
@@ -69,16 +69,28 @@ Expr let_shared(const Module& m, Expr root, const std::function<bool(Expr)>& whi
   return SharedLets(m, root).run(root, which);
 }
 
-Module with_shared_lets(const Module& m, const std::function<Module(const Module&)>& pass) {
-  const Module out = pass(m);
-  if (out.same(m)) return m;
-  Module with_lets = m;
+namespace {
+
+// The module with lets for what is shared and may not be moved.
+Module bound(const Module& m, TrapOrder traps) {
+  Module out = m;
   for (const auto& [name, fn] : m.functions()) {
     Effects effects(m, fn);
-    const Expr now = let_shared(m, fn, [&](Expr e) { return !effects.steady(e); });
-    if (now != fn) with_lets.set_function(name.text(), now->as<Fn>());
+    const Expr now = let_shared(
+        m, fn, [&](Expr e) { return traps == TrapOrder::kKept ? !effects.silent(e) : !effects.steady(e); });
+    if (now != fn) out.set_function(name.text(), now->as<Fn>());
   }
-  return with_lets.same(m) ? out : pass(with_lets);
+  return out;
+}
+
+}  // namespace
+
+Module with_shared_lets(const Module& m, const MovingPass& pass) {
+  Module out = pass(m, TrapOrder::kFree);
+  if (out.same(m)) return m;
+  const Module with_lets = bound(m, TrapOrder::kFree);
+  if (!with_lets.same(m)) out = pass(with_lets, TrapOrder::kFree);
+  return keeps_trap_order(m, out) ? out : pass(bound(m, TrapOrder::kKept), TrapOrder::kKept);
 }
 
 }  // namespace relay::passes

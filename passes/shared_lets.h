@@ -9,6 +9,7 @@
 
 #include "ir/analysis.h"
 #include "ir/module.h"
+#include "passes/effects.h"
 
 namespace relay::passes {
 
@@ -16,8 +17,11 @@ namespace relay::passes {
 // scope are bound that can be noticed. Functions stay: making one is no evaluation.
 Expr let_shared(const Module& m, Expr root, const std::function<bool(Expr)>& which);
 
+// A pass that may move what is shared, or, where the order of traps is kept, only what does not trap.
+using MovingPass = std::function<Module(const Module&, TrapOrder)>;
+
 // What `pass` makes of the module, which must not be noticed by what is shared: if it changes anything, it is given the
-// module with all lets that this needs.
-Module with_shared_lets(const Module& m, const std::function<Module(const Module&)>& pass);
+// module with all lets that this needs. If traps were exchanged all the same, it runs once more and keeps their order.
+Module with_shared_lets(const Module& m, const MovingPass& pass);
 
 }  // namespace relay::passes

@@ -42,6 +42,7 @@ Result<Checked> Inference::run() {
     }
     for_each_binder(e, [&](const Var* v) { reserve_names(v->annotation); });
   }
+  for (const auto& [name, kernel] : module_.kernels()) reserve_names(kernel_type(*kernel));
 
   // Programs of people need a quarter of this.
   constexpr uint64_t kPartsOfAny = 20'000'000, kPartsOfEach = 200;
