@@ -53,4 +53,5 @@ const OpDef kTemplate = define<TemplateAttrs>({
     .differentiate = differentiate,
     .lower = lower,
 });
+
 }  // namespace relay::op
