@@ -12,13 +12,14 @@ namespace {
 // What else is in a library has room beside them.
 constexpr uint64_t kMostEmbeddedBytes = (uint64_t{1} << 31) - (uint64_t{64} << 20);
 
-// NAME.safetensors and NAME.h beside NAME.so; empty: there is none.
+// NAME.safetensors and NAME.h beside NAME.so, or beside libNAME.so with NAME.py; empty: there is none.
 struct Beside {
   std::string weights, header, python;
 };
 Beside beside(const std::string& artifact, ArtifactKind kind) {
   if (is_stream(artifact)) return {};
-  const std::string stem = (std::filesystem::path(artifact).parent_path() / name_of(artifact)).string();
+  const std::string name = kind.python ? module_of_library(name_of(artifact)) : name_of(artifact);
+  const std::string stem = (std::filesystem::path(artifact).parent_path() / name).string();
   return {.weights = kind.weights == Weights::kFile ? stem + ".safetensors" : "",
           .header = kind.program ? "" : stem + ".h",
           .python = kind.python ? stem + ".py" : ""};
@@ -118,7 +119,7 @@ Result<std::vector<std::string>> write_artifact(const std::string& artifact, Art
   std::vector<FileContents> files;
   if (!to.weights.empty()) files.push_back({to.weights, sources.weights});
   if (!to.header.empty()) files.push_back({to.header, sources.header});
-  const std::string module = kind.python ? python_module(name_of(artifact)) : "";
+  const std::string module = kind.python ? python_module(module_of_library(name_of(artifact))) : "";
   if (!to.python.empty()) files.push_back({to.python, module});
   files.push_back({artifact, bytes});  // last: where it is, the others are
   // All of them whole, or none, the last one last.

@@ -21,11 +21,18 @@ bool is_module_name(std::string_view name) {
   return is_package_name(name) && std::find(kKeywords.begin(), kKeywords.end(), name) == kKeywords.end();
 }
 
+std::string library_of_module(std::string_view name) { return cat("lib", name, ".so"); }
+
+std::string module_of_library(std::string_view library) {
+  CHECK(library.starts_with("lib"), std::string(library));
+  return std::string(library.substr(3));
+}
+
 std::string python_module(std::string_view name) {
   CHECK(is_module_name(name), std::string(name));
-  return filled(
-      kPythonModule,
-      {{"@NAME@", std::string(name)}, {"@LIBRARY@", cat(name, ".so")}, {"@ABI@", cat(RELAY_ABI_VERSION)}});
+  return filled(kPythonModule, {{"@NAME@", std::string(name)},
+                                {"@LIBRARY@", library_of_module(name)},
+                                {"@ABI@", cat(RELAY_ABI_VERSION)}});
 }
 
 }  // namespace relay::aot

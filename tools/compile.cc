@@ -352,8 +352,8 @@ void add_compile(CLI::App& app, Session& session) {
       "package's folder: model");
   sub->add_option(
          "--emit", o->emit,
-         "so: a shared library, or a static one if -o ends in .a; python: a shared library and, beside it, a "
-         "module of Python that takes and gives NumPy arrays; package: a folder with the library and the "
+         "so: a shared library, or a static one if -o ends in .a; python: the module -o X.py, which takes and "
+         "gives NumPy arrays, and its library libX.so; package: a folder with the library and the "
          "header for CMake's find_package and for pkg-config; "
          "exe: a program that reads and writes .npy files; header: what stands beside a "
          "library; cpp, cuda: the generated source as one text; that of cpp compiles by itself, with the "

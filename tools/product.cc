@@ -61,6 +61,29 @@ std::string no_library(const std::string& path) {
              std::filesystem::path(p).replace_extension(".so").string(), "; ", other->second);
 }
 
+void refuse_package_options(const CompileRequest& o, Session& s) {
+  if (!o.package_name.empty() || !o.package_version.empty())
+    s.fail(kUsage, "--package-name and --package-version: only --emit package makes a package");
+}
+
+// NAME.py, and libNAME.so beside it.
+void product_with_module(const std::string& module, Product& p, Session& s) {
+  const std::filesystem::path path(module);
+  p.name = path.stem().string();
+  p.output = (path.parent_path() / aot::library_of_module(p.name)).string();
+  if (path.extension() != ".py") {
+    s.fail(kUsage, cat("-o ", module, ": a module of Python has a name like ",
+                       std::filesystem::path(path).replace_extension(".py").string(),
+                       "; its library stands beside it"));
+  } else if (!aot::is_module_name(p.name)) {
+    s.fail(kUsage, cat("-o ", module,
+                       ": Python imports modules whose names are letters of ASCII, digits and `_`, begin "
+                       "with no digit, and are none of its keywords"));
+  } else if (const std::string wrong = cannot_write(p.output); !wrong.empty()) {
+    s.fail(kLimit, wrong);
+  }
+}
+
 }  // namespace
 
 // What the weights of a source stand in that is one text.
@@ -80,8 +103,11 @@ Product product_of(const CompileRequest& o, const std::string& licence, Session&
   p.output = !o.output.empty() ? o.output : makes_library(o) ? "model.so" : "model";
   p.kind = {o.weights_file ? aot::Weights::kFile : aot::Weights::kEmbedded, o.emit == "exe",
             o.emit == "python"};
-  // The module and its library have one name: either may be given.
-  if (p.kind.python && p.output.ends_with(".py")) p.output.replace(p.output.size() - 3, 3, ".so");
+  if (p.kind.python) {
+    refuse_package_options(o, s);
+    product_with_module(o.output.empty() ? "model.py" : o.output, p, s);
+    return p;
+  }
   std::string wrong;
   if (o.emit == "package") {
     p.package = package_of(o, p.output, licence, s);
@@ -90,14 +116,9 @@ Product product_of(const CompileRequest& o, const std::string& licence, Session&
   } else {
     const bool compiles = makes_library(o) || o.emit == "exe";
     p.name = aot::name_of(compiles ? p.output : std::filesystem::path(p.output).stem().string());
-    if (!o.package_name.empty() || !o.package_version.empty())
-      s.fail(kUsage, "--package-name and --package-version: only --emit package makes a package");
+    refuse_package_options(o, s);
     if (std::string other = makes_library(o) ? no_library(p.output) : ""; !other.empty())
       s.fail(kUsage, other);
-    if (p.kind.python && !aot::is_module_name(p.name))
-      s.fail(kUsage, cat("-o ", p.output,
-                         ": Python imports modules whose names are letters of ASCII, digits and `_`, begin "
-                         "with no digit, and are none of its keywords"));
     // Without -o, texts are printed.
     if (compiles || !o.output.empty())
       wrong = o.emit == "graph" ? cannot_write_graph(p.output) : cannot_write(p.output);
