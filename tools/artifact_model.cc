@@ -73,7 +73,7 @@ std::string data_type_in(const Json& description) {
   return {};
 }
 
-// A function with the inputs of the artifact, as a text: their extents are bound as those of any model.
+// A function with the inputs of the artifact, as a text: their extents are bound like any model's.
 std::string interface_text(const Json& description) {
   graph_runtime::UniqueNames unique;
   std::string params;

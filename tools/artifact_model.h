@@ -20,8 +20,8 @@ struct ArtifactModel {
   nlohmann::ordered_json description;  // docs/artifacts.md
 };
 
-// Opens the artifact at options.path for so many threads; 0: as `relay compile --threads` said. Reports
-// what cannot be run: a static library, a file that is no artifact, missing weights.
+// Opens the artifact at options.path for so many threads; 0: as `relay compile --threads` said.
+// Reports what cannot be run: a static library, a file that is no artifact, missing weights.
 Result<ArtifactModel> open_artifact(const ModelOptions& options, unsigned threads, Session& session);
 
 // Hands over the description alone: also that of an artifact that takes values of data types.

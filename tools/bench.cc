@@ -23,6 +23,7 @@
 #include "tools/profile.h"
 #include "tools/roofs.h"
 #include "tools/session.h"
+#include "tools/steps.h"
 
 namespace relay::tools {
 namespace {
@@ -180,7 +181,9 @@ void profile(const Options& o, Session& s) {
     if (on) profile->step(step, seconds);
   });
   const auto threads = static_cast<unsigned>(o.target.threads);
-  profile.emplace(p.executor->plan(), no_roof.empty() ? &roofs : nullptr, o.target.target, threads);
+  profile.emplace(p.executor->plan(),
+                  step_names(p.executor->plan(), Names(c->model.module, c->model.is_listed)),
+                  no_roof.empty() ? &roofs : nullptr, o.target.target, threads);
   const auto before = [&] {
     on = true;
     profile->begin_run();

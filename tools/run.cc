@@ -98,14 +98,15 @@ Outcome run_steps(const Options& o, Model& model, const Engine& engine, const Pr
                              "`relay debug` shows every value of the interpreter"));
     return failed;
   }
-  const std::vector<std::string> names = step_names(p.executor->plan(), model);
+  const Names values(model.module, model.is_listed);
+  const std::vector<std::string> names = step_names(p.executor->plan(), values);
   data::NamedTensors kept;
   if (!o.dump.empty()) keep_results(*p.executor, names, kept);
   Outcome outcome;
   if (o.to.empty()) {
     outcome = p.run(args);
   } else {
-    const std::optional<size_t> step = find_step(names, o.to, s);
+    const std::optional<size_t> step = find_step(names, values, o.to, s);
     if (!step) return failed;
     outcome = outcome_of([&] {
       std::vector<Tensor> inputs;
@@ -114,7 +115,8 @@ Outcome run_steps(const Options& o, Model& model, const Engine& engine, const Pr
       for (const Tensor& t : p.executor->run_to(*step, inputs)) results.push_back(Value(t));
       model.output_names.clear();
       for (size_t i = 0; i < results.size(); ++i)
-        model.output_names.push_back(results.size() == 1 ? names[*step] : cat(names[*step], ".", i));
+        model.output_names.push_back(results.size() == 1 ? bare_name(names[*step])
+                                                         : cat(bare_name(names[*step]), ".", i));
       return results.size() == 1 ? results[0] : Value::tuple(std::move(results));
     });
   }
@@ -261,9 +263,10 @@ void add_run(CLI::App& app, Session& session) {
   add_target_options(*sub, o->target);
   sub->add_option("-o,--outputs", o->outputs,
                   "where the results go: x.npz, x.safetensors, x.params, a folder, test_data_set_0/");
-  sub->add_option(
-      "--to", o->to,
-      "with --engine graph: run only what this step needs, a node's name or a number, and give its results");
+  sub->add_option("--to", o->to,
+                  "with --engine graph: run only what this value needs, and give it: %y of a text, a tensor "
+                  "or a node of an "
+                  "ONNX model, or the number of a step");
   sub->add_option("--dump", o->dump,
                   "with --engine graph: where the results of all steps go, in their order: x.npz, x.params, "
                   "a folder, ...");
