@@ -98,6 +98,7 @@ std::string Artifact::open(const std::string& path, unsigned threads, const std:
   auto get = reinterpret_cast<const relay_api* (*)()>(library_.find(entry));
   if (!get) return cat(path, " is no artifact of Relay's: it lacks ", entry);
   api_ = get();
+  if (!api_) return cat(path, " is no artifact of Relay's: ", entry, " gives nothing");
   if (api_->abi_version != RELAY_ABI_VERSION) {
     return cat(path, " has ABI version ", api_->abi_version, ", this program needs ", RELAY_ABI_VERSION,
                ": compile the model again");
@@ -108,12 +109,12 @@ std::string Artifact::open(const std::string& path, unsigned threads, const std:
   options.threads = threads;
   options.error = error;
   options.error_size = sizeof error;
-  relay_status status = api_->model_open(&options, &model_);
-  if (status == RELAY_LIMIT) throw Exhausted(error);
-  if (status != RELAY_OK) return error;
-  status = api_->context_create(model_, &context_);
-  if (status == RELAY_LIMIT) throw Exhausted("there is no memory for the model's workspace");
-  if (status != RELAY_OK) return "the model's workspace cannot be made";
+  opened_ = api_->model_open(&options, &model_);
+  if (opened_ == RELAY_LIMIT) throw Exhausted(error);
+  if (opened_ != RELAY_OK) return error;
+  opened_ = api_->context_create(model_, &context_);
+  if (opened_ == RELAY_LIMIT) throw Exhausted("there is no memory for the model's workspace");
+  if (opened_ != RELAY_OK) return "the model's workspace cannot be made";
   return {};
 }
 
@@ -127,19 +128,20 @@ void Artifact::check(relay_status status) const {
 }
 
 Value Artifact::run(const aot::Program& program, const std::vector<Value>& args) {
-  return program.interface.tensors_only ? run_tensors(program, args) : call(program.interface, args);
+  if (!program.interface.tensors_only) return call(program.interface, args);
+  std::vector<Output> outputs;
+  for (const passes::PlanPort& p : program.plan.outputs)
+    outputs.push_back({p.type->dtype, p.type->static_shape()});
+  return result_of(program.module.function("main")->body->type, run(tensors_of_args(args), outputs));
 }
 
-Value Artifact::run_tensors(const aot::Program& program, const std::vector<Value>& args) {
-  const std::vector<Tensor> inputs = tensors_of_args(args);
+std::vector<Tensor> Artifact::run(std::span<const Tensor> inputs, std::span<const Output> outputs) {
+  std::vector<Tensor> results;
   std::vector<DLTensor> in, out;
   for (const Tensor& t : inputs) in.push_back(borrow(t));
-  std::vector<Tensor> outputs;
-  for (const passes::PlanPort& p : program.plan.outputs) {
-    // Where the shape is not known before the run, the artifact gives the memory.
-    const std::optional<Shape> shape = p.type->static_shape();
-    outputs.push_back(shape ? Tensor(p.type->dtype, *shape) : Tensor());
-    out.push_back(shape ? borrow(outputs.back()) : DLTensor{});
+  for (const Output& o : outputs) {
+    results.push_back(o.shape ? Tensor(o.dtype, *o.shape) : Tensor());
+    out.push_back(o.shape ? borrow(results.back()) : DLTensor{});
   }
   std::vector<const DLTensor*> in_list;
   std::vector<DLTensor*> out_list;
@@ -147,10 +149,9 @@ Value Artifact::run_tensors(const aot::Program& program, const std::vector<Value
   for (DLTensor& t : out) out_list.push_back(&t);
   check(api_->run(context_, in_list.data(), in_list.size(), out_list.data(), out_list.size()));
   for (size_t i = 0; i < outputs.size(); ++i) {
-    const TensorType& t = *program.plan.outputs[i].type;
-    if (!t.is_static()) outputs[i] = copy_of(out[i], t.dtype);
+    if (!outputs[i].shape) results[i] = copy_of(out[i], outputs[i].dtype);
   }
-  return result_of(program.module.function("main")->body->type, outputs);
+  return results;
 }
 
 Value Artifact::call(const aot::Interface& interface, const std::vector<Value>& args) {

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <functional>
+#include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -23,12 +25,23 @@ class Artifact {
   // What is wrong with it; empty if it can be called. `entry`: the function that gives its interface, where a library has
   // several artifacts. Throws Exhausted without memory or threads for it.
   std::string open(const std::string& path, unsigned threads, const std::string& entry = "relay_get_api");
+  // What `open` came to: whose fault a refusal is. RELAY_BAD_MODEL where the library is no artifact.
+  relay_status opened() const { return opened_; }
+  // The JSON of relay_model_describe, once it is open.
+  std::string description() const { return api_->model_describe(model_); }
 
   // One run of the program that it was compiled from. Throws Trap and Exhausted.
   Value run(const aot::Program& program, const std::vector<Value>& args);
 
+  // An output of relay_run. Where its shape is not known before the run, the artifact gives the memory.
+  struct Output {
+    DType dtype;
+    std::optional<Shape> shape;
+  };
+  // One run of a program that takes and gives tensors. Throws Trap and Exhausted.
+  std::vector<Tensor> run(std::span<const Tensor> inputs, std::span<const Output> outputs);
+
  private:
-  Value run_tensors(const aot::Program& program, const std::vector<Value>& args);
   Value call(const aot::Interface& interface, const std::vector<Value>& args);
   // A value of the type, to be given to value_free.
   relay_value* make(const aot::Interface& interface, uint32_t type, const Value& value);
@@ -36,6 +49,7 @@ class Artifact {
   void check(relay_status status) const;
 
   kernel::native::Library library_;
+  relay_status opened_ = RELAY_BAD_MODEL;
   const relay_api* api_ = nullptr;
   relay_model* model_ = nullptr;
   relay_context* context_ = nullptr;

@@ -13,6 +13,8 @@
 #include "base/cat.h"
 #include "base/file.h"
 #include "base/json_text.h"
+#include "kernel/native/parallel.h"
+#include "tools/artifact_model.h"
 #include "tools/engines.h"
 #include "tools/model.h"
 #include "tools/opt_levels.h"
@@ -21,6 +23,7 @@
 #include "tools/profile.h"
 #include "tools/roofs.h"
 #include "tools/session.h"
+#include "tools/steps.h"
 
 namespace relay::tools {
 namespace {
@@ -71,14 +74,14 @@ Prepared prepare(const Case& c, const Options& o, int opt_level, Session& s) {
   return p;
 }
 
-bool run_once(const Prepared& p, const Case& c, Session& s) {
-  const Outcome outcome = p.run(c.args);
+bool run_once(const Prepared& p, const std::vector<Value>& args, Session& s) {
+  const Outcome outcome = p.run(args);
   if (outcome.kind == Outcome::Kind::kValue) return true;
   return s.fail(kMismatch, cat("the program failed: ", outcome.message));
 }
 
 // Seconds of the timed runs; `before` and `after` each of them. Empty if one failed, which is reported.
-std::vector<double> time_runs(const Prepared& p, const Case& c, const Options& o, Session& s,
+std::vector<double> time_runs(const Prepared& p, const std::vector<Value>& args, const Options& o, Session& s,
                               const std::function<void()>& before = {},
                               const std::function<void()>& after = {}) {
   std::vector<double> times;
@@ -88,7 +91,7 @@ std::vector<double> time_runs(const Prepared& p, const Case& c, const Options& o
     const bool is_timed = i >= o.warm_up;
     if (is_timed && before) before();
     const auto begin = Clock::now();
-    if (!run_once(p, c, s)) return {};
+    if (!run_once(p, args, s)) return {};
     const double took = since(begin);
     if (is_timed && after) after();
     if (is_timed) times.push_back(took);
@@ -98,6 +101,27 @@ std::vector<double> time_runs(const Prepared& p, const Case& c, const Options& o
 
 // --- percentiles ---
 
+// Of runs that were timed, none if one failed. `key` says in JSON what ran, `title` says it to people.
+void report_times(std::vector<double> times, const Options& o, double prepared,
+                  const std::pair<std::string, std::string>& key, const std::string& title, int threads,
+                  Session& s) {
+  if (times.empty()) return;
+  std::sort(times.begin(), times.end());
+  if (s.json) {
+    nlohmann::ordered_json j = {{key.first, key.second},       {"threads", threads},   {"runs", o.runs},
+                                {"prepare_seconds", prepared}, {"min", times.front()}, {"max", times.back()}};
+    for (double q : o.percentiles) j[fmt::format("p{:g}", q)] = percentile(times, q);
+    s.print_json(j);
+    return;
+  }
+  s.print(fmt::format("{}, {} threads: made ready in {:.2f} s; {} runs after {} to warm up\n", title, threads,
+                      prepared, o.runs, o.warm_up));
+  s.print(fmt::format("  min  {:10.3f} ms\n", times.front() * 1e3));
+  for (double q : o.percentiles)
+    s.print(fmt::format("  p{:<4g}{:10.3f} ms\n", q, percentile(times, q) * 1e3));
+  s.print(fmt::format("  max  {:10.3f} ms\n", times.back() * 1e3));
+}
+
 void bench(const Options& o, Session& s) {
   const Result<Case> c = read_case(o, s);
   if (!c) return;
@@ -105,23 +129,23 @@ void bench(const Options& o, Session& s) {
   const Prepared p = prepare(*c, o, o.target.opt_level, s);
   const double prepared = since(begin);
   if (!p.run) return;
-  std::vector<double> times = time_runs(p, *c, o, s);
-  if (times.empty()) return;
-  std::sort(times.begin(), times.end());
-  if (s.json) {
-    nlohmann::ordered_json j = {
-        {"engine", c->engine->name},   {"threads", o.target.threads}, {"runs", o.runs},
-        {"prepare_seconds", prepared}, {"min", times.front()},        {"max", times.back()}};
-    for (double q : o.percentiles) j[fmt::format("p{:g}", q)] = percentile(times, q);
-    s.print_json(j);
-    return;
-  }
-  s.print(fmt::format("{} -O{}, {} threads: made ready in {:.2f} s; {} runs after {} to warm up\n",
-                      c->engine->name, o.target.opt_level, o.target.threads, prepared, o.runs, o.warm_up));
-  s.print(fmt::format("  min  {:10.3f} ms\n", times.front() * 1e3));
-  for (double q : o.percentiles)
-    s.print(fmt::format("  p{:<4g}{:10.3f} ms\n", q, percentile(times, q) * 1e3));
-  s.print(fmt::format("  max  {:10.3f} ms\n", times.back() * 1e3));
+  report_times(time_runs(p, c->args, o, s), o, prepared, {"engine", std::string(c->engine->name)},
+               cat(c->engine->name, " -O", o.target.opt_level), o.target.threads, s);
+}
+
+void bench_artifact(const Options& o, unsigned threads, Session& s) {
+  const auto begin = Clock::now();
+  const Result<ArtifactModel> artifact = open_artifact(o.model, threads, s);
+  const double opened = since(begin);
+  if (!artifact) return;
+  const Result<std::vector<Value>> args = make_inputs(artifact->model, o.inputs, s);
+  if (!args) return;
+  const int compiled_for = artifact->description.value("threads", 1);
+  const int used = threads        ? static_cast<int>(threads)
+                   : compiled_for ? compiled_for
+                                  : static_cast<int>(kernel::native::usable_cores());
+  report_times(time_runs(artifact->prepared, *args, o, s), o, opened, {"artifact", o.model.path},
+               o.model.path, used, s);
 }
 
 // --- kernels ---
@@ -157,7 +181,9 @@ void profile(const Options& o, Session& s) {
     if (on) profile->step(step, seconds);
   });
   const auto threads = static_cast<unsigned>(o.target.threads);
-  profile.emplace(p.executor->plan(), no_roof.empty() ? &roofs : nullptr, o.target.target, threads);
+  profile.emplace(p.executor->plan(),
+                  step_names(p.executor->plan(), Names(c->model.module, c->model.is_listed)),
+                  no_roof.empty() ? &roofs : nullptr, o.target.target, threads);
   const auto before = [&] {
     on = true;
     profile->begin_run();
@@ -166,7 +192,7 @@ void profile(const Options& o, Session& s) {
     profile->end_run();
     on = false;
   };
-  if (time_runs(p, *c, o, s, before, after).empty()) return;
+  if (time_runs(p, c->args, o, s, before, after).empty()) return;
   if (!o.trace.empty()) {
     const std::string text = json_text(profile->trace());
     if (std::string wrong = write_file_atomically(o.trace, text + "\n"); !wrong.empty())
@@ -207,7 +233,7 @@ void compare_with_peer(const Options& o, Session& s) {
   std::vector<double> ours, theirs;
   std::string version;
   for (int turn = 0; turn < 2; ++turn) {
-    std::vector<double> times = time_runs(p, *c, o, s);
+    std::vector<double> times = time_runs(p, c->args, o, s);
     if (times.empty()) return;
     PeerTimes peer = time_onnxruntime(o.model.path, inputs, how);
     if (!peer.wrong.empty()) {
@@ -257,7 +283,7 @@ void compare_levels(const Options& o, Session& s) {
       levels.push_back(prepare(*c, o, level, s));
       if (!levels.back().run) return;
     }
-    for (const Prepared& p : levels) runs.push_back([&] { return run_once(p, *c, s); });
+    for (const Prepared& p : levels) runs.push_back([&] { return run_once(p, c->args, s); });
     progress.step("all levels, in turns");
     found = time_levels(runs, o.runs, o.warm_up, o.target.threads == 1);
   }
@@ -291,8 +317,8 @@ void run(const Options& o, Session& s) {
 
 void add_bench(CLI::App& app, Session& session) {
   auto o = std::make_shared<Options>();
-  CLI::App* sub = app.add_subcommand("bench", "time a model on an engine");
-  add_model_options(*sub, o->model);
+  CLI::App* sub = app.add_subcommand("bench", "time a model on an engine, or what it was compiled to");
+  add_model_options(*sub, o->model, /*takes_artifacts=*/true);
   add_library_option(*sub, o->model);
   add_input_options(*sub, o->inputs);
   add_target_options(*sub, o->target);
@@ -319,6 +345,11 @@ void add_bench(CLI::App& app, Session& session) {
                   "time another runtime on the same inputs, where python3 (or RELAY_PYTHON) has it")
       ->check(one_of("runtime", {"onnxruntime"}));
   sub->callback([o, sub, &session] {
+    if (is_artifact(o->model.path)) {
+      if (fits_artifact(*sub, o->model.path, session))
+        bench_artifact(*o, threads_given(*sub, o->target.threads), session);
+      return;
+    }
     const bool watches = o->profile || !o->trace.empty();
     if (watches && sub->get_option("--engine")->count() == 0) o->target.engine = "graph";
     run(*o, session);

@@ -1,12 +1,15 @@
 // relay check: is the model sound, and what does it take and give?
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
+
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "base/cat.h"
 #include "base/escape.h"
 #include "ir/traverse.h"
 #include "op/registry.h"
+#include "tools/artifact_model.h"
 #include "tools/engines.h"
 #include "tools/model.h"
 #include "tools/session.h"
@@ -78,14 +81,60 @@ void report(const Model& model, const Session& s) {
   if (open) suggest_shapes(model, s);
 }
 
+// What an artifact says of itself (docs/artifacts.md).
+void report_artifact(const nlohmann::ordered_json& d, const Session& s) {
+  if (s.json) {
+    s.print_json(d);
+    return;
+  }
+  const auto line = [&](std::string_view key, const std::string& value) {
+    s.print(cat(fmt::format("{:<9} ", key), harmless(value, ""), "\n"));
+  };
+  const auto name = [](const nlohmann::ordered_json& j) { return j.at("name").get<std::string>(); };
+  const auto is_data = [](const nlohmann::ordered_json& type) { return type.at("kind") == "data"; };
+  const auto types = d.value("types", nlohmann::ordered_json::array());
+  if (std::any_of(types.begin(), types.end(), is_data)) {  // inputs and outputs are not all there is
+    const auto type = [&](const nlohmann::ordered_json& number) {
+      return types.at(number.get<size_t>()).at("type").get<std::string>();
+    };
+    for (const auto& p : d.at("parameters")) line("parameter", cat(name(p), ": ", type(p.at("type"))));
+    line("result", type(d.at("result")));
+  }
+  for (const auto& p : d.at("inputs")) line("input", cat(name(p), ": ", type_of_port(p)));
+  for (const auto& p : d.at("outputs")) line("output", cat(name(p), ": ", type_of_port(p)));
+  const auto number = [&](const char* key) { return cat(d.at(key).get<uint64_t>()); };
+  const auto text = [](const nlohmann::ordered_json& j) { return j.get<std::string>(); };
+  line("target",
+       cat(text(d.at("target")), d.at("features").empty() ? "" : ": ", join(d.at("features"), ", ", text)));
+  line("compiled", cat("-O", number("opt_level"), ", --threads ", number("threads")));
+  line("kernels", number("kernels"));
+  line("workspace", cat(number("workspace_bytes"), " bytes"));
+  line("weights", cat(number("weights_bytes"), " bytes, ", text(d.at("weights"))));
+}
+
+void check_artifact(const CLI::App& sub, const std::string& path, Session& s) {
+  if (!fits_artifact(sub, path, s)) return;
+  if (sub.get_option("--input-shapes")->count() > 0) {
+    s.fail(kUsage, cat("--input-shapes means nothing here; `relay run ", path, "` takes it"));
+    return;
+  }
+  describe_artifact(path, s, [&](const auto& description) { report_artifact(description, s); });
+}
+
 }  // namespace
 
 void add_check(CLI::App& app, Session& session) {
   auto options = std::make_shared<ModelOptions>();
-  CLI::App* sub = app.add_subcommand("check", "read a model, check its types, and say which engines take it");
-  add_model_options(*sub, *options);
+  CLI::App* sub = app.add_subcommand("check",
+                                     "read a model, check its types, and say which engines take it; of what "
+                                     "it was compiled to, list what it takes and needs");
+  add_model_options(*sub, *options, /*takes_artifacts=*/true);
   options->on_refusal = [&session](const frontend::Interface& i) { report_refused(i, session); };
-  sub->callback([options, &session] {
+  sub->callback([options, sub, &session] {
+    if (is_artifact(options->path)) {
+      check_artifact(*sub, options->path, session);
+      return;
+    }
     if (Result<Model> model = load_model(*options, session)) report(*model, session);
   });
 }

@@ -95,7 +95,7 @@ void run(const Options& o, Session& s) {
   const bool terminal = o.script.empty() && isatty(STDIN_FILENO) && isatty(STDOUT_FILENO) && !s.json;
   std::optional<debug::Interrupts> interrupts;
   if (terminal) interrupts.emplace();
-  debug::Session session(model->module, model->is_onnx, model->function, *args, o.limits,
+  debug::Session session(model->module, model->is_listed, model->function, *args, o.limits,
                          interrupts ? interrupts->flag() : nullptr);
   for (const std::string& b : o.breakpoints) {
     const std::string answer = session.execute(cat("break ", b));
@@ -121,9 +121,11 @@ void add_debug(CLI::App& app, Session& session) {
   add_input_options(*sub, o->inputs);
   sub->add_option("--script", o->script,
                   "a file of commands; without it they come from the terminal or standard input");
-  sub->add_option("--break", o->breakpoints,
-                  "a line, FILE:LINE, an operator, @global or * for every call, perhaps with a condition, as "
-                  "in \"* if nan|inf\"; may be repeated")
+  sub->add_option(
+         "--break", o->breakpoints,
+         "a line, FILE:LINE, an operator, @global, the name of a value (%y, or of an ONNX model a "
+         "tensor or a node) or * for every call, perhaps with a condition, as in \"* if nan|inf\"; may "
+         "be repeated")
       ->allow_extra_args(false);
   add_limit_options(*sub, o->limits);
   sub->callback([o, &session] { run(*o, session); });

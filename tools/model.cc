@@ -178,6 +178,8 @@ bool is_onnx(const std::string& path) { return path.ends_with(".onnx"); }
 
 }  // namespace
 
+bool is_artifact(const std::string& path) { return path.ends_with(".so") || path.ends_with(".a"); }
+
 bool is_graph(const std::string& path) {
   if (is_onnx(path) || path.ends_with(".relay")) return false;
   std::error_code error;
@@ -196,9 +198,13 @@ void add_known_input_options(CLI::App& sub, ModelOptions& options) {
       ->allow_extra_args(false);
 }
 
-void add_model_options(CLI::App& sub, ModelOptions& options) {
-  sub.add_option("model", options.path,
-                 "a model: .onnx, .relay, a folder with model.onnx, or a graph: its folder or .json")
+void add_model_options(CLI::App& sub, ModelOptions& options, bool takes_artifacts) {
+  sub.add_option(
+         "model", options.path,
+         takes_artifacts
+             ? "a model: .onnx, .relay, a folder with model.onnx, or a graph: its folder or .json; or "
+               "what it was compiled to: .so, which is run"
+             : "a model: .onnx, .relay, a folder with model.onnx, or a graph: its folder or .json")
       ->required()
       ->transform(CLI::Validator(find_in_folder, ""));
   add_known_input_options(sub, options);
@@ -259,7 +265,12 @@ Result<Module> read(const ModelOptions& options, const InputValues& values, File
   if (is_onnx(options.path)) return read_onnx(options, {*shapes, values}, files, session);
   if (is_graph(options.path)) return read_graph(options.path, *shapes, files, session);
   if (!options.path.ends_with(".relay")) {
-    session.fail(kUsage, cat(options.path, ": a model is a .onnx, .relay or .json file, or a graph folder"));
+    session.fail(kUsage,
+                 is_artifact(options.path)
+                     ? cat(options.path,
+                           " is compiled already: `relay run`, `relay bench` and `relay "
+                           "check` take it; give this command the model it was made of")
+                     : cat(options.path, ": a model is a .onnx, .relay or .json file, or a graph folder"));
     return kReported;
   }
   return read_text(options.path, files, session);
@@ -297,13 +308,20 @@ Result<Model> load_model(const ModelOptions& options, Session& session) {
     checked = with_libraries(*checked, options.function, options.libraries, diagnostics);
     session.fail(diagnostics, m->context().sources());
     if (!checked) return kReported;
-    fn = checked->function(options.function);
   }
-  Model model{.module = *checked,
+  return model_of(*checked, options, *values, std::move(files), session);
+}
+
+Result<Model> model_of(const Module& checked, const ModelOptions& options, const InputValues& values,
+                       std::vector<std::string> files, Session& session) {
+  const Fn* fn = checked.function(options.function);
+  Result<InputShapes> shapes = input_shapes(options, session);
+  if (!shapes) return kReported;
+  Model model{.module = checked,
               .function = options.function,
               .files = std::move(files),
               .is_onnx = is_onnx(options.path)};
-  model.known = {*input_shapes(options, session), *values};
+  model.known = {*shapes, values};
   model.is_listed = model.is_onnx || is_graph(options.path);
   model.input_names = model.all_inputs = passes::input_names(*fn);
   model.output_names = passes::output_names(*fn, tensors_in(fn->body->type));
@@ -312,8 +330,8 @@ Result<Model> load_model(const ModelOptions& options, Session& session) {
     if (!bound) return kReported;
     model.module = *bound;
   }
-  if (options.fixed_inputs.empty()) return model;
-  return with_fixed_inputs(std::move(model), *values, session);
+  if (values.empty()) return model;
+  return with_fixed_inputs(std::move(model), values, session);
 }
 
 std::string side_file(const std::string& path) {

@@ -35,7 +35,8 @@ struct ModelOptions {
   // Is told what an ONNX model that is refused says of itself.
   std::function<void(const frontend::Interface&)> on_refusal = {};
 };
-void add_model_options(CLI::App& sub, ModelOptions& options);
+// `takes_artifacts`: the command runs compiled models too (tools/artifact_model.h).
+void add_model_options(CLI::App& sub, ModelOptions& options, bool takes_artifacts = false);
 // --library, for commands that run models.
 void add_library_option(CLI::App& sub, ModelOptions& options);
 // --input-shapes and --fix-input: what is known of the inputs.
@@ -61,10 +62,16 @@ struct Model {
 // Does the path name a graph of the graph runtime, by its form?
 bool is_graph(const std::string& path);
 
+// Does it name a compiled model, by its form: .so or .a?
+bool is_artifact(const std::string& path);
+
 // The model with the extents of the tensors in options.examples, if there are some.
 Result<Model> load_specialised(const ModelOptions& options, Session& session);
 // Reports to standard error and sets the exit code where it fails.
 Result<Model> load_model(const ModelOptions& options, Session& session);
+// A typed module as a model, whose inputs are as the options and these values say. `files`: what it was read from.
+Result<Model> model_of(const Module& checked, const ModelOptions& options, const InputValues& values,
+                       std::vector<std::string> files, Session& session);
 // The module before the type check: for fmt.
 Result<Module> read_module(const ModelOptions& options, Session& session);
 

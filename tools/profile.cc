@@ -17,10 +17,11 @@ std::string fitted(const std::string& text, size_t width) {
   return text.size() <= width ? text : text.substr(0, width - 2) + "..";
 }
 
-// What tells kernels apart comes first: their number, what they make, then what they compute.
+// What tells kernels apart comes first: their number, the value and its shape, then what they compute.
 std::string label(const ProfileRow& r) {
   const std::string number = r.kernel.substr(0, r.kernel.find('_'));
-  return r.result.empty() ? r.kernel : cat(number, " ", r.result, " ", r.origin);
+  if (r.result.empty()) return r.kernel;
+  return cat(number, " ", r.name == r.kernel ? "" : cat(r.name, " "), r.result, " ", r.origin);
 }
 
 std::string rate(double amount, double seconds) {
@@ -49,8 +50,9 @@ void add(ProfileRow& to, const ProfileRow& r) {
 
 }  // namespace
 
-Profile::Profile(const passes::Plan& plan, const Roofs* roofs, std::string_view target, unsigned threads)
-    : plan_(plan), has_roofs_(roofs != nullptr), seconds_(plan.steps.size()) {
+Profile::Profile(const passes::Plan& plan, std::vector<std::string> names, const Roofs* roofs,
+                 std::string_view target, unsigned threads)
+    : plan_(plan), names_(std::move(names)), has_roofs_(roofs != nullptr), seconds_(plan.steps.size()) {
   for (const Tensor& t : plan.constants) constant_bytes_ += static_cast<double>(t.bytes());
   for (const passes::PlanStep& s : plan.steps) costs_.push_back(cost_of(s, roofs, target, threads));
 }
@@ -87,7 +89,7 @@ Profile::StepCost Profile::cost_of(const passes::PlanStep& s, const Roofs* roofs
   return out;
 }
 
-std::string Profile::name_of(const passes::PlanStep& s) const {
+std::string Profile::kernel_of(const passes::PlanStep& s) const {
   return s.kernel ? s.kernel->name.str() : "copy";
 }
 
@@ -114,7 +116,7 @@ std::vector<ProfileRow> Profile::rows() const {
     const auto [at, is_new] = index.emplace(s.kernel, out.size());
     if (is_new) {
       const Shape shape = *plan_.values[s.outputs[0]].type->static_shape();
-      out.push_back({name_of(s), join(shape, "x"), s.kernel ? s.kernel->origin.str() : ""});
+      out.push_back({kernel_of(s), names_[i], join(shape, "x"), s.kernel ? s.kernel->origin.str() : ""});
     }
     const StepCost& c = costs_[i];
     add(out[at->second], {.calls = 1,
@@ -173,9 +175,9 @@ std::string Profile::table(size_t width, size_t most_rows) const {
 
 nlohmann::ordered_json Profile::json() const {
   const auto one = [&](const ProfileRow& r) {
-    nlohmann::ordered_json j = {{"kernel", r.kernel}, {"result", r.result},   {"origin", r.origin},
-                                {"calls", r.calls},   {"seconds", r.seconds}, {"flops", r.flops},
-                                {"bytes", r.bytes}};
+    nlohmann::ordered_json j = {{"kernel", r.kernel}, {"name", r.name},   {"result", r.result},
+                                {"origin", r.origin}, {"calls", r.calls}, {"seconds", r.seconds},
+                                {"flops", r.flops},   {"bytes", r.bytes}};
     if (r.roof_seconds > 0) {
       j["roof_seconds"] = r.roof_seconds;
       j["limit"] = r.by_memory ? "memory" : "arithmetic";
@@ -199,8 +201,11 @@ nlohmann::ordered_json Profile::trace() const {
   for (size_t i = 0; i < runs_.size(); ++i) events.push_back(slice(cat("run ", i), "run", runs_[i]));
   for (const Event& e : events_) {
     const passes::PlanStep& s = plan_.steps[e.step];
-    nlohmann::ordered_json j = slice(name_of(s), "kernel", e);
-    j["args"] = {{"step", e.step}, {"flops", costs_[e.step].flops}, {"bytes", costs_[e.step].bytes}};
+    nlohmann::ordered_json j = slice(names_[e.step], "kernel", e);
+    j["args"] = {{"step", e.step},
+                 {"kernel", kernel_of(s)},
+                 {"flops", costs_[e.step].flops},
+                 {"bytes", costs_[e.step].bytes}};
     if (s.kernel) j["args"]["origin"] = s.kernel->origin.str();
     events.push_back(std::move(j));
   }

@@ -13,8 +13,8 @@ namespace relay::tools {
 
 // What a kernel, or everything, took in one run: the sum over its calls of each one's median.
 struct ProfileRow {
-  std::string kernel, result,
-      origin;  // "k3_nn_conv2d_add", "1x64x56x56" of its first call, "nn.conv2d + add"
+  // "k3_nn_conv2d_add"; of its first call "conv1_out" and "1x64x56x56"; "nn.conv2d + add"
+  std::string kernel, name, result, origin;
   size_t calls = 0;
   double seconds = 0;
   double flops = 0, bytes = 0;  // of all calls, counted from the kernel's own loops (kernel/count.h)
@@ -24,8 +24,10 @@ struct ProfileRow {
 
 class Profile {
  public:
-  // The plan must outlive it. Without roofs, shares of them are left out.
-  Profile(const passes::Plan& plan, const Roofs* roofs, std::string_view target, unsigned threads);
+  // The plan must outlive it. `names`: of its steps (tools/steps.h). Without roofs, shares of them are
+  // left out.
+  Profile(const passes::Plan& plan, std::vector<std::string> names, const Roofs* roofs,
+          std::string_view target, unsigned threads);
 
   void begin_run();
   // A step of the run ended just now.
@@ -54,10 +56,11 @@ class Profile {
   };
   StepCost cost_of(const passes::PlanStep& s, const Roofs* roofs, std::string_view target,
                    unsigned threads) const;
-  std::string name_of(const passes::PlanStep& s) const;
+  std::string kernel_of(const passes::PlanStep& s) const;
   double since_start() const;
 
   const passes::Plan& plan_;
+  std::vector<std::string> names_;  // of steps
   bool has_roofs_;
   double constant_bytes_ = 0;
   std::vector<StepCost> costs_;               // by step

@@ -9,6 +9,7 @@
 #include "base/escape.h"
 #include "frontend/data/inputs.h"
 #include "interp/machine.h"
+#include "tools/artifact_model.h"
 #include "tools/engines.h"
 #include "tools/limits.h"
 #include "tools/model.h"
@@ -97,14 +98,15 @@ Outcome run_steps(const Options& o, Model& model, const Engine& engine, const Pr
                              "`relay debug` shows every value of the interpreter"));
     return failed;
   }
-  const std::vector<std::string> names = step_names(p.executor->plan(), model);
+  const Names values(model.module, model.is_listed);
+  const std::vector<std::string> names = step_names(p.executor->plan(), values);
   data::NamedTensors kept;
   if (!o.dump.empty()) keep_results(*p.executor, names, kept);
   Outcome outcome;
   if (o.to.empty()) {
     outcome = p.run(args);
   } else {
-    const std::optional<size_t> step = find_step(names, o.to, s);
+    const std::optional<size_t> step = find_step(names, values, o.to, s);
     if (!step) return failed;
     outcome = outcome_of([&] {
       std::vector<Tensor> inputs;
@@ -113,7 +115,8 @@ Outcome run_steps(const Options& o, Model& model, const Engine& engine, const Pr
       for (const Tensor& t : p.executor->run_to(*step, inputs)) results.push_back(Value(t));
       model.output_names.clear();
       for (size_t i = 0; i < results.size(); ++i)
-        model.output_names.push_back(results.size() == 1 ? names[*step] : cat(names[*step], ".", i));
+        model.output_names.push_back(results.size() == 1 ? bare_name(names[*step])
+                                                         : cat(bare_name(names[*step]), ".", i));
       return results.size() == 1 ? results[0] : Value::tuple(std::move(results));
     });
   }
@@ -165,9 +168,9 @@ void show_outputs(const Options& o, const Model& model, const Value& result, con
   }
 }
 
-// Numbers that went wrong, and where that began.
-void warn_of_nonfinite(const Model& model, const std::vector<Value>& args, const Value& result,
-                       const Session& s) {
+// Numbers that went wrong, and where that began: `find_origin` says it, or what to do to learn it.
+void warn_of_nonfinite(const Model& model, const Value& result,
+                       const std::function<std::string()>& find_origin, const Session& s) {
   nlohmann::ordered_json j = {{"severity", "warning"}, {"outputs", nlohmann::ordered_json::array()}};
   std::string text;
   for (const data::NamedTensor& t : name_outputs(model, result)) {
@@ -180,7 +183,7 @@ void warn_of_nonfinite(const Model& model, const std::vector<Value>& args, const
   if (text.empty()) return;
   std::string origin;
   const Outcome again = outcome_of([&] {
-    origin = origin_of_nonfinite(model, args);
+    origin = find_origin();
     return Value();
   });
   if (again.kind == Outcome::Kind::kValue && !origin.empty()) {
@@ -190,14 +193,36 @@ void warn_of_nonfinite(const Model& model, const std::vector<Value>& args, const
   s.explain(text, j);
 }
 
-void run(const Options& o, Session& s) {
-  for (const auto& [option, path] : {std::pair("--outputs ", o.outputs), {"--dump ", o.dump}}) {
-    if (!unknown_form(path)) continue;
-    s.fail(kUsage, cat(option, path,
-                       ": expected x.npz, x.npy, x.safetensors, x.params or a folder (which ends in / if its "
-                       "name has a dot)"));
+// What a run came to: its outputs, or why it has none.
+void report(const Options& o, const Model& model, const Outcome& outcome,
+            const std::function<std::string()>& find_origin, Session& s) {
+  if (outcome.kind == Outcome::Kind::kExhausted) {
+    s.fail(kLimit, outcome.message);
     return;
   }
+  if (outcome.kind == Outcome::Kind::kTrap) {
+    const std::string place = model.module.context().sources().place(outcome.at);
+    s.fail(kMismatch, cat("the program failed: ", outcome.message, place.empty() ? "" : " at ", place));
+    return;
+  }
+  show_outputs(o, model, outcome.value, s);
+  if (!s.quiet) warn_of_nonfinite(model, outcome.value, find_origin, s);
+  if (!o.outputs.empty()) write(o, model, name_outputs(model, outcome.value), o.outputs, s);
+}
+
+// Do the paths that are written look like a kind that there is?
+bool known_forms(const Options& o, Session& s) {
+  for (const auto& [option, path] : {std::pair("--outputs ", o.outputs), {"--dump ", o.dump}}) {
+    if (!unknown_form(path)) continue;
+    return s.fail(kUsage,
+                  cat(option, path,
+                      ": expected x.npz, x.npy, x.safetensors, x.params or a folder (which ends in / if its "
+                      "name has a dot)"));
+  }
+  return true;
+}
+
+void run(const Options& o, Session& s) {
   Result<Model> model = load_model(with_examples(o.model, o.inputs), s);
   if (!model || !spares_inputs(o, *model, s)) return;
   const Engine* engine = find_engine(o.target.engine);
@@ -209,34 +234,39 @@ void run(const Options& o, Session& s) {
   }
   const Outcome outcome = execute(o, *model, *engine, *args, s);
   if (s.exit_code != kOk) return;
-  if (outcome.kind == Outcome::Kind::kExhausted) {
-    s.fail(kLimit, outcome.message);
-    return;
-  }
-  if (outcome.kind == Outcome::Kind::kTrap) {
-    const std::string place = model->module.context().sources().place(outcome.at);
-    s.fail(kMismatch, cat("the program failed: ", outcome.message, place.empty() ? "" : " at ", place));
-    return;
-  }
-  show_outputs(o, *model, outcome.value, s);
-  if (!s.quiet) warn_of_nonfinite(*model, *args, outcome.value, s);
-  if (!o.outputs.empty()) write(o, *model, name_outputs(*model, outcome.value), o.outputs, s);
+  report(o, *model, outcome, [&] { return origin_of_nonfinite(*model, *args); }, s);
+}
+
+void run_artifact(const Options& o, unsigned threads, Session& s) {
+  const Result<ArtifactModel> artifact = open_artifact(o.model, threads, s);
+  if (!artifact || !spares_inputs(o, artifact->model, s)) return;
+  const Result<std::vector<Value>> args = make_inputs(artifact->model, o.inputs, s);
+  if (!args) return;
+  report(
+      o, artifact->model, artifact->prepared.run(*args),
+      [] {
+        return std::string(
+            "an artifact does not know which operator gave it: `relay run MODEL`, with the model that it was "
+            "compiled from, names it\n");
+      },
+      s);
 }
 
 }  // namespace
 
 void add_run(CLI::App& app, Session& session) {
   auto o = std::make_shared<Options>();
-  CLI::App* sub = app.add_subcommand("run", "run a model on one engine");
-  add_model_options(*sub, o->model);
+  CLI::App* sub = app.add_subcommand("run", "run a model on one engine, or what it was compiled to");
+  add_model_options(*sub, o->model, /*takes_artifacts=*/true);
   add_library_option(*sub, o->model);
   add_input_options(*sub, o->inputs);
   add_target_options(*sub, o->target);
   sub->add_option("-o,--outputs", o->outputs,
                   "where the results go: x.npz, x.safetensors, x.params, a folder, test_data_set_0/");
-  sub->add_option(
-      "--to", o->to,
-      "with --engine graph: run only what this step needs, a node's name or a number, and give its results");
+  sub->add_option("--to", o->to,
+                  "with --engine graph: run only what this value needs, and give it: %y of a text, a tensor "
+                  "or a node of an "
+                  "ONNX model, or the number of a step");
   sub->add_option("--dump", o->dump,
                   "with --engine graph: where the results of all steps go, in their order: x.npz, x.params, "
                   "a folder, ...");
@@ -247,6 +277,11 @@ void add_run(CLI::App& app, Session& session) {
                 "on the engines interp and jit: fail at the first call that gives a NaN");
   add_limit_options(*sub, o->limits);
   sub->callback([o, sub, &session] {
+    if (is_artifact(o->model.path)) {
+      if (fits_artifact(*sub, o->model.path, session) && known_forms(*o, session))
+        run_artifact(*o, threads_given(*sub, o->target.threads), session);
+      return;
+    }
     if (std::string wrong = limits_without_effect(*sub, o->target.engine); !wrong.empty()) {
       session.fail(kUsage, wrong);
       return;
@@ -256,7 +291,7 @@ void add_run(CLI::App& app, Session& session) {
                                "` has no place to stop: use --engine jit"));
       return;
     }
-    run(*o, session);
+    if (known_forms(*o, session)) run(*o, session);
   });
 }
 

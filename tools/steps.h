@@ -1,5 +1,4 @@
-// Places in a program as the command line names them, and the steps of the graph runtime: to run to one, or to keep what each
-// of them gave.
+// The steps of the graph runtime by name: to run to one, or to keep what each of them gave.
 #pragma once
 
 #include <string>
@@ -8,20 +7,19 @@
 
 #include "frontend/data/named_tensors.h"
 #include "graph_runtime/executor.h"
-#include "tools/model.h"
+#include "tools/debug/names.h"
+#include "tools/session.h"
 
 namespace relay::tools {
 
-// Of a span into the list of nodes that an importer made: the node's name, or nothing.
-std::string_view node_at(Span at, const SourceMap& sources);
+// A name for each step, all different: that of the value that it gives (tools/debug/names.h), or else
+// of its kernel ("k3_nn_conv2d_add"). If several steps compute a value, the last one has its name.
+std::vector<std::string> step_names(const passes::Plan& plan, const Names& values);
 
-// A name for each step, all different: that of the node of the graph or ONNX model whose result it gives, or else of the
-// kernel ("k3_nn_conv2d_add").
-std::vector<std::string> step_names(const passes::Plan& plan, const Model& model);
-
-// The step of that name or number; nothing, and reported with names that there are, if there is none.
-std::optional<size_t> find_step(const std::vector<std::string>& names, const std::string& wanted,
-                                Session& session);
+// Returns the step that gives the value of that name, or that has that number. If there is none,
+// reports names that there are.
+std::optional<size_t> find_step(const std::vector<std::string>& names, const Names& values,
+                                const std::string& wanted, Session& session);
 
 // The results of a step, named after it: "conv1", or "split.0" and "split.1".
 void name_results(const std::string& step, std::span<const Tensor> results, data::NamedTensors& out);

@@ -49,16 +49,18 @@ struct Theirs {
 };
 
 // A file with a name that is no output is one of tensors: outputs are among them, and need not be. Nothing if it is wrong.
-std::optional<Theirs> read_theirs(const Model& model, const std::string& path, Session& session) {
+std::optional<Theirs> read_theirs(const Model& model, const Names& names, const std::string& path,
+                                  Session& session) {
   if (path.empty()) return Theirs{};
   Diagnostics ignored;
-  const std::map<std::string, Span> named = named_expressions(model);
   const Result<data::NamedTensors> all = data::read_tensors(path, data::Role::kOutput, {}, ignored);
   const auto is_output = [&](const data::NamedTensor& t) {
     return std::find(model.output_names.begin(), model.output_names.end(), t.name) !=
            model.output_names.end();
   };
-  const auto is_between = [&](const data::NamedTensor& t) { return !is_output(t) && named.contains(t.name); };
+  const auto is_between = [&](const data::NamedTensor& t) {
+    return !is_output(t) && !names.meant(t.name).empty();
+  };
   if (all && std::any_of(all->begin(), all->end(), is_between)) return Theirs{.tensors = *all};
   Diagnostics diagnostics;
   Result<data::NamedTensors> read =
@@ -86,12 +88,13 @@ std::optional<ProgramReport> verify_model(const Options& o, const VerifySource& 
   if (!args) return std::nullopt;
   model = specialise(*model, *args, session);
   if (!model) return std::nullopt;
-  std::optional<Theirs> theirs = read_theirs(*model, expected, session);
+  const Names names(model->module, model->is_listed);
+  std::optional<Theirs> theirs = read_theirs(*model, names, expected, session);
   if (!theirs) return std::nullopt;
   ProgramReport report{.program = source.name};
   Verifier verifier(*model, o.verify, session);
   report.rows = verifier.run(*args, theirs->outputs ? &*theirs->outputs : nullptr);
-  if (!theirs->tensors.empty()) report.tensors = compare_tensors(*model, *args, theirs->tensors);
+  if (!theirs->tensors.empty()) report.tensors = compare_tensors(*model, names, *args, theirs->tensors);
   report.notes = verifier.notes();
   if (o.every_op) {
     report.operators = verify_every_op(model->module, model->function, *args, model->is_listed,

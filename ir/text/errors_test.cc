@@ -175,6 +175,17 @@ TEST(Errors, ComplexDims) {
   }
 }
 
+TEST(Errors, AVariableWithoutItsSignIsMeant) {
+  EXPECT_EQ(rendered("def @main(%x: float32) { nn.relu(x) }"),
+            "net.relay:1:34: error: there is no operator or constructor `x` [unknown-operator]\n"
+            "  def @main(%x: float32) { nn.relu(x) }\n"
+            "                                   ^\n"
+            "note: did you mean `%x`?\n");
+  // Only where it is in scope.
+  EXPECT_EQ(rendered("def @f(%q: float32) { %q }\ndef @main(%x: float32) { nn.relu(q) }").find("%q`?"),
+            std::string::npos);
+}
+
 TEST(Errors, Rendered) {
   EXPECT_EQ(rendered("def @main(%data: float32) {\n  nn.rely(%dta)\n}"),
             "net.relay:2:3: error: there is no operator or constructor `nn.rely` [unknown-operator]\n"

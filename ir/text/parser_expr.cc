@@ -323,6 +323,10 @@ Parser::State Parser::name_operand() {
   Diagnostic& d =
       only_ctor ? error(span, "unknown-constructor", cat("there is no constructor `", name, "`"))
                 : error(span, "unknown-operator", cat("there is no operator or constructor `", name, "`"));
+  if (!only_ctor && lookup(module_.context().symbol(name))) {
+    d.note(cat("did you mean `%", name, "`?"));  // a variable without its sign
+    return value(poison_, begin);
+  }
   suggest(d, name, "", [&] {
     std::vector<std::string> names = operators_.names ? operators_.names() : std::vector<std::string>();
     for (std::string& c : ctor_names()) names.push_back(std::move(c));

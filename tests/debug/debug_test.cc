@@ -54,7 +54,7 @@ TEST_F(Debug, BreakpointsMayBeOptions) {
 
 TEST_F(Debug, WrongUseIsRefused) {
   refused({"debug", "m.relay", "--break", "nn.conv"}, kUsage,
-          {"--break nn.conv", "no operator `nn.conv`", "nn.conv2d"});
+          {"--break nn.conv", "no operator and no value `nn.conv`", "nn.conv2d"});
   refused({"debug", "m.relay", "--script", "nowhere"}, kUsage, {"nowhere"});
   refused({"debug", "nowhere.relay"}, kUsage, {"nowhere.relay"});
   refused({"debug", "m.relay", "--function", "f"}, kUsage, {"[no-such-function]", "main"});

@@ -13,9 +13,8 @@ namespace relay::tools::debug {
 namespace {
 
 constexpr std::string_view kForm =
-    "say a line (12), FILE:LINE, an operator (nn.conv2d), a function (@main) or * for every call, then "
-    "perhaps "
-    "`if` and a condition";
+    "say a line (12), FILE:LINE, an operator (nn.conv2d), a function (@main), a value (%3, or a tensor or a "
+    "node of an ONNX model) or * for every call, then perhaps `if` and a condition";
 
 // The file of that name, or the one whose path ends in it; 0 if there is none.
 uint32_t file_named(const Program& program, std::string_view name) {
@@ -82,9 +81,12 @@ void Breakpoints::resolve(Breakpoint& b, uint32_t file) const {
     }
     throw Refused(no_such("function", where, function_names(program_.module())));
   }
+  if (where.starts_with('%')) return resolve_name(b);
   if (whole_number(where)) return resolve_line(b, file, where);
   if (std::all_of(where.begin(), where.end(), [](char c) { return c >= '0' && c <= '9'; }))
     throw Refused(cat("line ", where, " is too large"));
+  const op::OpDef* def = op::find(where);
+  if (!def && !program_.names().meant(where).empty()) return resolve_name(b);
   if (const size_t colon = where.rfind(':'); colon != std::string_view::npos) {
     const std::string_view name = where.substr(0, colon), line = where.substr(colon + 1);
     if (!whole_number(line)) throw Refused(cat("`", line, "` is no line of `", name, "`: ", kForm));
@@ -92,10 +94,11 @@ void Breakpoints::resolve(Breakpoint& b, uint32_t file) const {
     if (named == 0) throw Refused(cat("the program has nothing from a file `", name, "`"));
     return resolve_line(b, named, line);
   }
-  const op::OpDef* def = op::find(where);
   if (!def) {
-    const std::vector<std::string> close = op::nearest(where);
-    throw Refused(cat("there is no operator `", where, "`",
+    std::vector<std::string> close = op::nearest(where);
+    if (std::string near = nearest(where, program_.names().all()); !near.empty())
+      close.insert(close.begin(), std::move(near));
+    throw Refused(cat("there is no operator and no value `", where, "`",
                       close.empty() ? "" : cat(" (did you mean ", join(close, " or "), "?)"), ": ", kForm));
   }
   for (Expr e : program_.expressions()) {
@@ -104,6 +107,22 @@ void Breakpoints::resolve(Breakpoint& b, uint32_t file) const {
   if (b.expressions.empty())
     throw Refused(
         cat("no call in the program names `", where, "`; those that do name: ", called_operators(program_)));
+}
+
+void Breakpoints::resolve_name(Breakpoint& b) const {
+  const Names& names = program_.names();
+  const std::string name = names.meant(b.where);
+  if (name.empty()) {
+    const std::string near = did_you_mean(bare_name(b.where), names.all());
+    throw Refused(
+        cat("there is no value `", b.where, "` with a place to stop", near.empty() ? "" : cat("; ", near)));
+  }
+  for (Expr e : names.givers(name)) {
+    if (!quiet(e)) b.expressions.insert(e);
+  }
+  b.where = name;
+  if (b.expressions.empty())
+    throw Refused(cat("`", name, "` is a constant or a function: nothing is evaluated there"));
 }
 
 void Breakpoints::resolve_line(Breakpoint& b, uint32_t file, std::string_view line) const {

@@ -30,8 +30,8 @@ class Breakpoints {
  public:
   explicit Breakpoints(const Program& program) : program_(program) {}
 
-  // LINE | FILE:LINE | OPERATOR | @global | *, then perhaps `if CONDITION`. `file` is the one that LINE alone means. Throws
-  // Refused.
+  // LINE | FILE:LINE | OPERATOR | @global | NAME | *, then perhaps `if CONDITION`. `file` is the one
+  // that LINE alone means. Throws Refused.
   const Breakpoint& add(std::string_view spec, uint32_t file);
   void remove(uint64_t number);  // throws Refused
   const std::vector<Breakpoint>& all() const { return all_; }
@@ -46,6 +46,7 @@ class Breakpoints {
   template <class Concerns>
   const Breakpoint* hit(bool conditional, const Value* v, Concerns&& concerns);
   void resolve(Breakpoint& b, uint32_t file) const;
+  void resolve_name(Breakpoint& b) const;
   void resolve_line(Breakpoint& b, uint32_t file, std::string_view line) const;
   void watch();
 

@@ -315,7 +315,7 @@ std::vector<Execution::Place> Execution::frames(size_t most, size_t& count) cons
 void Execution::keep() {
   const Value& v = *machine_->now().value;
   const auto remember = [&](const Frame& frame, Expr e) {
-    if (!program_.binding(e) || frame->values.contains(e)) return;
+    if (!program_.names().given_by(e) || frame->values.contains(e)) return;
     Kept& kept = kept_[frame.get()];
     if (kept.frame.lock() != frame) kept = {frame, {}};  // of an activation that lived at the same address
     kept.values[e] = v;

@@ -18,29 +18,6 @@ constexpr size_t kWidest = 120;
 constexpr size_t kShort = 100;
 constexpr int64_t kFewElements = 16;
 
-std::string_view trimmed_end(std::string_view text, std::string_view blank) {
-  const size_t last = text.find_last_not_of(blank);
-  return last == std::string_view::npos ? std::string_view() : text.substr(0, last + 1);
-}
-
-// The name before `=` where a text binds the expression that begins at `begin`: `%3 = ...`; empty if it does not.
-std::string_view bound_before(std::string_view text, size_t begin) {
-  std::string_view before = trimmed_end(text.substr(0, begin), " \t\r\n");
-  if (!before.ends_with('=')) return {};
-  before = trimmed_end(before.substr(0, before.size() - 1), " \t\r\n");
-  const std::string_view rest = trimmed_end(before, "0123456789");
-  if (rest.size() == before.size() || !rest.ends_with('%')) return {};
-  return before.substr(rest.size() - 1);
-}
-
-// What a line of an ONNX listing ends in, if that is one name.
-std::string_view output_of(std::string_view line) {
-  const size_t arrow = line.rfind(" -> (");
-  if (arrow == std::string_view::npos || !line.ends_with(')')) return {};
-  const std::string_view names = line.substr(arrow + 5, line.size() - arrow - 6);
-  return names.find(", ") == std::string_view::npos ? names : std::string_view();
-}
-
 // At most `most` bytes of a text on one line.
 std::string cut(std::string text, size_t most) {
   if (text.size() <= most) return text;
@@ -67,7 +44,7 @@ std::vector<std::string> function_names(const Module& m) {
   return names_of(m.functions(), [](const auto& f) { return cat("@", f.first.text()); });
 }
 
-Program::Program(Module m, bool is_onnx) : module_(std::move(m)) {
+Program::Program(Module m, bool is_listed) : module_(std::move(m)), names_(module_, is_listed) {
   std::vector<Expr> roots;
   for (const auto& [name, fn] : module_.functions()) {
     roots.push_back(fn);
@@ -82,23 +59,6 @@ Program::Program(Module m, bool is_onnx) : module_(std::move(m)) {
     if (const Fn* fn = let ? let->value->as<Fn>() : nullptr)
       function_names_.emplace(fn, cat("%", let->x->name.text()));
   }
-  name_bindings(is_onnx);
-}
-
-void Program::name_bindings(bool is_onnx) {
-  // Of all that begins at a place, what is bound there is the widest; of equal ones the one around the others.
-  std::unordered_map<uint64_t, Expr> widest;
-  for (Expr e : all_) {
-    if (!e->span.known() || e->kind == ExprKind::kVar) continue;
-    Expr& known = widest[uint64_t{e->span.file} << 32 | e->span.begin];
-    if (!known || e->span.end >= known->span.end) known = e;
-  }
-  for (const auto& [place, e] : widest) {
-    const std::string_view text = sources().text(e->span.file);
-    const std::string_view name = is_onnx ? output_of(text.substr(e->span.begin, e->span.end - e->span.begin))
-                                          : bound_before(text, e->span.begin);
-    if (!name.empty()) bindings_.emplace(e, std::string(name));
-  }
 }
 
 std::string Program::name_of(const Fn* fn) const {
@@ -107,11 +67,6 @@ std::string Program::name_of(const Fn* fn) const {
   if (it != function_names_.end()) return it->second;
   if (!fn->span.known()) return "fn";
   return cat("fn at line ", sources().position(fn->span.file, fn->span.begin).line);
-}
-
-const std::string* Program::binding(Expr e) const {
-  const auto it = bindings_.find(e);
-  return it == bindings_.end() ? nullptr : &it->second;
 }
 
 std::vector<const Var*> Program::variables_around(Expr e) const {

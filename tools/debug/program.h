@@ -11,6 +11,7 @@
 #include "ir/module.h"
 #include "ir/traverse.h"
 #include "runtime/value.h"
+#include "tools/debug/names.h"
 
 namespace relay::tools::debug {
 
@@ -23,15 +24,15 @@ std::vector<std::string> function_names(const Module& m);
 
 class Program {
  public:
-  // In the listing of an ONNX model, what a line ends in names its value: `Relu (x) -> (y)`.
-  Program(Module m, bool is_onnx);
+  // `is_listed`: spans point into a list of nodes that an importer made.
+  Program(Module m, bool is_listed);
 
   const Module& module() const { return module_; }
   const SourceMap& sources() const { return module_.context().sources(); }
   const std::vector<Expr>& expressions() const { return all_; }  // children before parents
 
-  std::string name_of(const Fn* fn) const;                 // "@main", "%loop", "fn"; "an expression" for none
-  const std::string* binding(Expr e) const;                // "%3", if the text binds it so; null if not
+  std::string name_of(const Fn* fn) const;  // "@main", "%loop", "fn"; "an expression" for none
+  const Names& names() const { return names_; }
   std::vector<const Var*> variables_around(Expr e) const;  // that binders around e bind, outermost first
   // The expressions at which execution comes to a line: of each that is not within another of the line, or is the body
   // of a function there, what is first evaluated of it. `within`: all that begin there.
@@ -51,13 +52,12 @@ class Program {
  private:
   bool begins_on(Expr e, uint32_t file, uint64_t line) const;
   Expr first_on(Expr e, uint32_t file, uint64_t line) const;
-  void name_bindings(bool is_onnx);
 
   Module module_;
+  Names names_;
   std::vector<Expr> all_;
   NodeMap<Expr> parent_;  // the first that has it as a child
   std::unordered_map<const Fn*, std::string> function_names_;
-  std::unordered_map<Expr, std::string> bindings_;
 };
 
 }  // namespace relay::tools::debug

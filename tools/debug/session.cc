@@ -36,9 +36,9 @@ double tolerance_of(std::string_view text) {
 
 }  // namespace
 
-Session::Session(Module m, bool is_onnx, std::string function, std::vector<Value> args,
+Session::Session(Module m, bool is_listed, std::string function, std::vector<Value> args,
                  interp::Options limits, std::atomic<bool>* interrupt)
-    : program_(std::move(m), is_onnx),
+    : program_(std::move(m), is_listed),
       breakpoints_(program_),
       function_(std::move(function)),
       execution_(program_, function_, std::move(args), std::move(limits), breakpoints_, interrupt) {}
@@ -258,6 +258,7 @@ std::vector<std::string> Session::complete(std::string_view before, std::string_
     for (Expr e : program_.expressions()) {
       if (const op::OpDef* def = op::callee(e)) all.insert(def->name);
     }
+    for (const std::string& name : program_.names().all()) all.insert(name);
   }
   if (is("print") || is("shape") || is("dtype") || is("statistics") || is("histogram")) {
     if (result_) all.insert("result");

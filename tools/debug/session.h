@@ -20,7 +20,7 @@ class Session {
   // How the session stands, for an exit code.
   enum class Verdict { kFine, kRefused, kDiffers, kTrapped, kExhausted };
 
-  Session(Module m, bool is_onnx, std::string function, std::vector<Value> args, interp::Options limits,
+  Session(Module m, bool is_listed, std::string function, std::vector<Value> args, interp::Options limits,
           std::atomic<bool>* interrupt = nullptr);
   Session(const Session&) = delete;
 

@@ -18,7 +18,7 @@ constexpr int64_t kMostElements = 256;
 constexpr size_t kMostFrames = 20;
 constexpr uint64_t kLinesAround = 5;
 
-std::string_view bare(std::string_view name) { return name.starts_with('%') ? name.substr(1) : name; }
+std::string_view bare_name(std::string_view name) { return name.starts_with('%') ? name.substr(1) : name; }
 
 uint64_t count_of(std::string_view arguments, uint64_t otherwise, std::string_view command) {
   if (arguments.empty()) return otherwise;
@@ -41,12 +41,12 @@ std::vector<Session::Named> Session::names(const Execution::Place& place) const 
   // What the text binds has a number and no scope of its own.
   std::vector<Expr> bound;
   for (Expr e : program_.expressions()) {
-    if (program_.binding(e) && execution_.kept(place.frame, e)) bound.push_back(e);
+    if (program_.names().given_by(e) && execution_.kept(place.frame, e)) bound.push_back(e);
   }
   std::sort(bound.begin(), bound.end(), [](Expr a, Expr b) {
     return a->span.file != b->span.file ? a->span.file < b->span.file : a->span.begin < b->span.begin;
   });
-  for (Expr e : bound) out.push_back({*program_.binding(e), *execution_.kept(place.frame, e)});
+  for (Expr e : bound) out.push_back({*program_.names().given_by(e), *execution_.kept(place.frame, e)});
   return out;
 }
 
@@ -63,19 +63,21 @@ Session::Named Session::named(std::string_view text) const {
     const std::vector<Named> all = names(frame());
     for (const auto& exact : {true, false}) {
       for (const Named& n : all) {
-        if (exact ? n.name == name : bare(n.name) == name) found = n;
+        if (exact ? n.name == name : bare_name(n.name) == bare_name(name)) found = n;
       }
       if (found) break;
     }
+    if (const std::string meant = found ? "" : program_.names().meant(name); !meant.empty()) {
+      for (const Named& n : all) {
+        if (n.name == meant) found = n;
+      }
+    }
   }
   if (!found) {
-    const bool bound = std::any_of(program_.expressions().begin(), program_.expressions().end(), [&](Expr e) {
-      const std::string* binding = program_.binding(e);
-      return binding && bare(*binding) == bare(name);
-    });
-    const std::string near =
-        did_you_mean(bare(name), names_of(names(frame()), [](const Named& n) { return bare(n.name); }), "%");
-    throw Refused(bound
+    std::vector<std::string> all = program_.names().all();
+    for (const Named& n : names(frame())) all.push_back(bare_name(n.name));
+    const std::string near = did_you_mean(bare_name(name), all, "%");
+    throw Refused(!program_.names().meant(name).empty()
                       ? cat("`", name, "` has no value here: it is not evaluated yet, or in another function")
                       : cat("there is no variable `", name, "` here; ", near.empty() ? "" : cat(near, " "),
                             "`env` lists those that there are"));

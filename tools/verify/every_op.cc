@@ -9,7 +9,7 @@
 #include "op/apply.h"
 #include "passes/port_names.h"
 #include "passes/reference.h"
-#include "tools/steps.h"
+#include "tools/debug/names.h"
 #include "tools/stopwatch.h"
 #include "tools/tolerance.h"
 #include "tools/verify/batches.h"
@@ -143,14 +143,14 @@ void run_all(const Module& m, const std::vector<const Call*>& calls, const Engin
   });
 }
 
-OperatorRow describe(const Module& m, const RecordedCall& call, bool is_listed) {
+OperatorRow describe(const Module& m, const RecordedCall& call, const Names& names, bool is_listed) {
   OperatorRow out;
   Context& context = m.context();
   out.op = call.op ? call.op->name : cat("@", call.kernel->name.text());
   const Span at = call.site->span;
-  out.place = context.sources().place(at);
-  if (const std::string_view node = is_listed ? node_at(at, context.sources()) : ""; !node.empty())
-    out.place = cat("\"", node, "\"");
+  out.value = names.of(at);
+  // The list of nodes is no file of the user's: the name is the place.
+  if (!is_listed || out.value.empty()) out.place = context.sources().place(at);
   for (const Value& v : call.runs[0].args) out.arguments.push_back(relay::show(op::type_of(context, v), 80));
   out.result = relay::show(op::type_of(context, call.runs[0].result), 80);
   out.attributes =
@@ -166,7 +166,9 @@ bool OperatorRow::ok() const {
   return std::all_of(rows.begin(), rows.end(), [](const VerifyRow& r) { return r.ok; });
 }
 
-std::string OperatorRow::name() const { return cat("`", op, "`", place.empty() ? "" : " at ", place); }
+std::string OperatorRow::name() const {
+  return cat("`", op, "`", value.empty() ? "" : cat(" (`", value, "`)"), place.empty() ? "" : " at ", place);
+}
 
 std::string OperatorRow::call() const {
   return cat(name(), ": (", join(arguments, ", "), ")", attributes.empty() ? "" : " ", attributes, " -> ",
@@ -183,13 +185,14 @@ OperatorReport verify_every_op(const Module& m, std::string_view function, const
   Progress progress(session, "verify");
   progress.step("the values of every operator");
   Recording recording = record_calls(m, function, args);
+  const Names names(m, is_listed);
   OperatorReport report;
   report.evaluated = recording.evaluated;
   report.stopped = recording.stopped;
   std::vector<Call> calls;
   for (RecordedCall& call : recording.calls) {
     progress.step("the reference of every operator", calls.size(), recording.calls.size());
-    report.operators.push_back(describe(m, call, is_listed));
+    report.operators.push_back(describe(m, call, names, is_listed));
     std::vector<Wanted> wanted = wanted_of(m, call);
     calls.push_back({std::move(call), std::move(wanted)});
   }

@@ -21,7 +21,8 @@ namespace relay::tools {
 // Calls that compile alike (tools/verify/recorded_calls.h), and how they did.
 struct OperatorRow {
   std::string op;     // its name; of a kernel with `@` before it
-  std::string place;  // of the first: "net.relay:3:7", `"conv1"` of a listed model; empty if not known
+  std::string value;  // the name of what the first gives (tools/debug/names.h)
+  std::string place;  // of the first: "net.relay:3:7"; empty if the value's name stands for it
   std::vector<std::string> arguments;  // types, as a text has them
   std::string result;                  // likewise
   std::string attributes;              // "axis=1, keepdims=True"

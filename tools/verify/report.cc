@@ -79,7 +79,8 @@ Json json_of(const OperatorReport& report) {
   Json list = Json::array();
   for (const OperatorRow& o : report.operators) {
     list.push_back({{"operator", o.op},
-                    {"at", o.place},
+                    {"name", o.value},
+                    {"at", o.place.empty() ? o.value : o.place},
                     {"arguments", o.arguments},
                     {"result", o.result},
                     {"attributes", o.attributes},

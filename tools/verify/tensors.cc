@@ -6,10 +6,9 @@
 
 #include "base/cat.h"
 #include "base/escape.h"
+#include "base/nearest.h"
 #include "interp/machine.h"
-#include "ir/traverse.h"
 #include "passes/reference.h"
-#include "tools/debug/program.h"
 #include "tools/verify/row.h"
 
 namespace relay::tools {
@@ -22,25 +21,28 @@ struct Recorded {
 };
 
 Recorded record(const Module& m, const std::string& function, const std::vector<Value>& args,
-                const std::map<std::pair<uint32_t, uint64_t>, std::string>& names) {
+                const Names& names) {
   Recorded out;
   interp::Options machine;
   machine.observe = [&](Expr e, const Value& v) {
-    if (!v.is_tensor() || !e->span.known()) return;
-    const auto at = names.find({e->span.file, uint64_t{e->span.begin} << 32 | e->span.end});
-    if (at == names.end()) return;
-    if (!out.values.contains(at->second)) out.order.push_back(at->second);
-    out.values.insert_or_assign(at->second, v.tensor());
+    if (!v.is_tensor()) return;
+    const std::string name = names.of(e->span);
+    if (name.empty()) return;
+    if (!out.values.contains(name)) out.order.push_back(name);
+    out.values.insert_or_assign(name, v.tensor());
   };
   interp::Machine(m, machine).call(function, args);
   return out;
 }
 
-TensorRow compare_one(const data::NamedTensor& theirs, const Recorded& own, const Recorded& exact) {
+TensorRow compare_one(const data::NamedTensor& theirs, const Names& names, const Recorded& own,
+                      const Recorded& exact) {
   TensorRow row{.name = theirs.name, .shape = theirs.value.shape()};
-  const auto ours = own.values.find(theirs.name), wide = exact.values.find(theirs.name);
+  const std::string name = names.meant(theirs.name);
+  const auto ours = own.values.find(name), wide = exact.values.find(name);
   if (ours == own.values.end() || wide == exact.values.end()) {
-    row.problem = "the model does not compute it";
+    const std::string near = name.empty() ? did_you_mean(theirs.name, names.all()) : "";
+    row.problem = cat("the model does not compute it", near.empty() ? "" : cat("; ", near));
     return row;
   }
   const Tensor& t = ours->second;
@@ -51,45 +53,31 @@ TensorRow compare_one(const data::NamedTensor& theirs, const Recorded& own, cons
   }
   const double error = t.dtype().is_float() ? passes::error_of(wide->second, t) : 0;
   const passes::ErrorBound bound = passes::error_bound(wide->second, t.dtype(), error);
-  row.worst = compare(theirs.value, t.dtype().is_float() ? wide->second : t, bound.at_every_element());
+  // Both are float64 then: elements keep their values.
+  row.worst = t.dtype().is_float() ? compare(theirs.value.converted(wide->second.dtype()), wide->second,
+                                             bound.at_every_element())
+                                   : compare(theirs.value, t, bound.at_every_element());
   return row;
 }
 
 }  // namespace
 
-std::map<std::string, Span> named_expressions(const Model& model) {
-  std::map<std::string, Span> out;
-  const debug::Program program(model.module, model.is_listed);
-  for (Expr e : program.expressions()) {
-    if (const auto* let = e->as<Let>(); let && let->value->span.known())
-      out.emplace(let->x->name.str(), let->value->span);
-    const std::string* name = program.binding(e);
-    if (!name || !e->span.known()) continue;
-    out.emplace(name->starts_with("%") ? name->substr(1) : *name, e->span);
-  }
-  return out;
-}
-
-std::vector<TensorRow> compare_tensors(const Model& model, const std::vector<Value>& args,
+std::vector<TensorRow> compare_tensors(const Model& model, const Names& names, const std::vector<Value>& args,
                                        const data::NamedTensors& theirs) {
-  std::map<std::pair<uint32_t, uint64_t>, std::string> names;
-  for (const auto& [name, at] : named_expressions(model))
-    names.emplace(std::pair(at.file, uint64_t{at.begin} << 32 | at.end), name);
   const Recorded own = record(model.module, model.function, args, names);
   const Module wide = passes::widened(model.module);
   std::vector<Value> wide_args;
   for (const Value& v : args) wide_args.push_back(passes::widened(v, wide));
   const Recorded exact = record(wide, model.function, wide_args, names);
   std::vector<TensorRow> out;
-  std::map<std::string, const data::NamedTensor*> left;
-  for (const data::NamedTensor& t : theirs) left.emplace(t.name, &t);
+  std::multimap<std::string, const data::NamedTensor*> left;  // by what they mean
+  for (const data::NamedTensor& t : theirs) left.emplace(names.meant(t.name), &t);
   for (const std::string& name : own.order) {
-    if (const auto at = left.find(name); at != left.end()) {
-      out.push_back(compare_one(*at->second, own, exact));
-      left.erase(at);
-    }
+    const auto [begin, end] = left.equal_range(name);
+    for (auto it = begin; it != end; ++it) out.push_back(compare_one(*it->second, names, own, exact));
+    left.erase(begin, end);
   }
-  for (const auto& [name, t] : left) out.push_back(compare_one(*t, own, exact));
+  for (const auto& [name, t] : left) out.push_back(compare_one(*t, names, own, exact));
   return out;
 }
 

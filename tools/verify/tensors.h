@@ -1,12 +1,12 @@
 // Tensors of another program, by name: each against what the interpreter gives for the expression of that name.
 #pragma once
 
-#include <map>
 #include <string>
 #include <vector>
 
 #include "frontend/data/named_tensors.h"
 #include "runtime/compare.h"
+#include "tools/debug/names.h"
 #include "tools/model.h"
 
 namespace relay::tools {
@@ -19,12 +19,9 @@ struct TensorRow {
   bool ok() const { return problem.empty() && worst.ok; }
 };
 
-// The expressions of a model that have a name, by it: of an ONNX model what its nodes give, of a text what `let %x` or `%3 =` binds.
-std::map<std::string, Span> named_expressions(const Model& model);
-
 // A row for each tensor, in the order in which the interpreter comes to its expression; those that it does not come to are last.
 // Bounds are those of outputs (passes/reference.h), from one run in the program's own dtypes.
-std::vector<TensorRow> compare_tensors(const Model& model, const std::vector<Value>& args,
+std::vector<TensorRow> compare_tensors(const Model& model, const Names& names, const std::vector<Value>& args,
                                        const data::NamedTensors& theirs);
 
 // One table, and the first that differs.

@@ -1,0 +1,231 @@
+#include "tools/artifact_model.h"
+
+#include <CLI/CLI.hpp>
+
+#include <algorithm>
+#include <filesystem>
+#include <set>
+
+#include "base/cat.h"
+#include "base/escape.h"
+#include "base/failure.h"
+#include "graph_runtime/unique_names.h"
+#include "ir/text/parser.h"
+#include "op/operators.h"
+#include "tools/artifact.h"
+#include "tools/shared_library.h"
+#include "typecheck/check.h"
+
+namespace relay::tools {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// A description that this program cannot read.
+struct BadDescription : std::runtime_error {
+  explicit BadDescription(const std::string& what) : std::runtime_error(what) {}
+};
+
+// The numbers of relay_status are those of exit codes where they overlap.
+int exit_code_of(relay_status status) {
+  return status >= RELAY_USAGE && status <= RELAY_INTERNAL ? static_cast<int>(status) : kBadModel;
+}
+
+// Null if it cannot be opened, which is reported.
+std::shared_ptr<Artifact> open(const std::string& path, unsigned threads, Session& session) {
+  if (path.ends_with(".a")) {
+    session.fail(kUsage, cat(path, " is a static library, which a program links: `relay compile MODEL -o ",
+                             shell_word(std::filesystem::path(path).replace_extension(".so").string()),
+                             "` makes a library that can be run"));
+    return nullptr;
+  }
+  if (std::string wrong = wrong_library(path, "relay_get_api"); !wrong.empty()) {
+    session.fail(std::filesystem::is_regular_file(path) ? kBadModel : kUsage, wrong);
+    return nullptr;
+  }
+  const auto artifact = std::make_shared<Artifact>();
+  std::string wrong;
+  int code = kLimit;
+  try {
+    // A name without a slash would be looked for among the system's libraries.
+    wrong = artifact->open(std::filesystem::absolute(path).string(), threads);
+    if (wrong.empty()) return artifact;
+    code = exit_code_of(artifact->opened());
+  } catch (const Exhausted& limit) {
+    wrong = limit.what();
+  }
+  session.fail(code, wrong.find(path) == std::string::npos ? cat(path, ": ", wrong) : wrong);
+  return nullptr;
+}
+
+std::vector<std::string> names_of(const Json& ports) {
+  std::vector<std::string> out;
+  for (const Json& p : ports) out.push_back(p.at("name"));
+  return out;
+}
+
+// The first type in the program's interface that is no tensor and no tuple; empty if there is none.
+std::string data_type_in(const Json& description) {
+  if (!description.contains("types")) return {};
+  for (const Json& t : description.at("types")) {
+    if (t.at("kind") == "data") return t.at("type");
+  }
+  return {};
+}
+
+// A function with the inputs of the artifact, as a text: their extents are bound like any model's.
+std::string interface_text(const Json& description) {
+  graph_runtime::UniqueNames unique;
+  std::string params;
+  for (const Json& p : description.at("inputs"))
+    params +=
+        cat("%", unique.take(c_identifier(p.at("name").get<std::string>())), ": ", type_of_port(p), ", ");
+  const auto quoted = [](const std::string& name) { return relay_quoted(name, '"'); };
+  return cat("def @main(", params, "input_names=[", join(names_of(description.at("inputs")), ", ", quoted),
+             "]) { () }\n");
+}
+
+std::vector<Artifact::Output> outputs_of(const Json& description) {
+  std::vector<Artifact::Output> out;
+  for (const Json& p : description.at("outputs")) {
+    const std::optional<DType> dtype = DType::parse(p.at("dtype").get<std::string>());
+    if (!dtype) throw BadDescription(cat("there is no dtype ", p.at("dtype").get<std::string>()));
+    Artifact::Output o{*dtype, Shape()};
+    for (const Json& d : p.at("dims")) {
+      if (!d.is_number_integer()) {
+        o.shape.reset();
+        break;
+      }
+      o.shape->push_back(d.get<int64_t>());
+    }
+    out.push_back(std::move(o));
+  }
+  return out;
+}
+
+Result<Model> model_of_description(const Json& description, const ModelOptions& options, Session& session) {
+  Diagnostics diagnostics;
+  const ParseOptions parsing;
+  const Result<Module> parsed =
+      parse(options.path, interface_text(description), diagnostics, op::operators(), parsing);
+  const Result<Module> checked = parsed ? typecheck::check(*parsed, diagnostics) : Result<Module>(kReported);
+  if (!checked) {
+    session.fail(diagnostics, parsing.into.context().sources());
+    return kReported;
+  }
+  std::vector<std::string> files{options.path};
+  if (const std::string weights = description.at("weights"); weights != "embedded")
+    files.push_back((std::filesystem::path(options.path).parent_path() / weights).string());
+  Result<Model> model = model_of(*checked, options, {}, std::move(files), session);
+  if (model) model->output_names = names_of(description.at("outputs"));
+  return model;
+}
+
+Result<ArtifactModel> model_of_artifact(const std::shared_ptr<Artifact>& artifact, const Json& description,
+                                        const ModelOptions& options, Session& session) {
+  if (const std::string type = data_type_in(description); !type.empty()) {
+    session.fail(
+        kUnsupported,
+        cat(options.path, ": the program takes or gives ", type,
+            ", and files hold tensors only: compile a function that takes and gives tensors and calls "
+            "it, or call it through relay_call, as examples/deploy/sums.c does"));
+    return kReported;
+  }
+  Result<Model> model = model_of_description(description, options, session);
+  if (!model) return kReported;
+  const bool one = description.at("outputs").size() == 1 && !description.at("tuple_result").get<bool>();
+  Prepared prepared;
+  prepared.run = [artifact, outputs = outputs_of(description), one](const std::vector<Value>& args) {
+    return outcome_of([&] {
+      const std::vector<Tensor> results = artifact->run(tensors_of_args(args), outputs);
+      return one ? Value(results[0]) : Value::tuple(std::vector<Value>(results.begin(), results.end()));
+    });
+  };
+  return ArtifactModel{std::move(*model), std::move(prepared), description};
+}
+
+// Does what needs the description. Reports one that lacks something: another program made it.
+void with_description(const Artifact& artifact, const std::string& path, Session& session,
+                      const std::function<void(const Json&)>& use) {
+  std::string wrong;
+  try {
+    return use(Json::parse(artifact.description()));
+  } catch (const Json::exception& e) {
+    wrong = e.what();
+  } catch (const BadDescription& e) {
+    wrong = e.what();
+  }
+  session.fail(kBadModel,
+               cat(path, ": its description cannot be read (", wrong, "): compile the model again"));
+}
+
+}  // namespace
+
+std::string type_of_port(const Json& port) {
+  std::vector<std::string> dims;
+  for (const Json& d : port.at("dims"))
+    dims.push_back(d.is_null() ? "?" : d.is_string() ? d.get<std::string>() : cat(d.get<int64_t>()));
+  return cat("Tensor[(", join(dims, ", "), "), ", port.at("dtype").get<std::string>(), "]");
+}
+
+Result<ArtifactModel> open_artifact(const ModelOptions& options, unsigned threads, Session& session) {
+  Result<ArtifactModel> out = kReported;
+  if (const std::shared_ptr<Artifact> artifact = open(options.path, threads, session)) {
+    with_description(*artifact, options.path, session, [&](const Json& description) {
+      out = model_of_artifact(artifact, description, options, session);
+    });
+  }
+  return out;
+}
+
+void describe_artifact(const std::string& path, Session& session,
+                       const std::function<void(const Json&)>& report) {
+  if (const std::shared_ptr<Artifact> artifact = open(path, 1, session))
+    with_description(*artifact, path, session, report);
+}
+
+bool fits_artifact(const CLI::App& sub, const std::string& path, Session& session) {
+  constexpr const char* kCompiled = "it was decided when the model was compiled: `relay compile ";
+  constexpr const char* kInside =
+      "an artifact shows nothing of what is inside it: give the model that it was "
+      "compiled from, with `--engine graph`";
+  constexpr const char* kBound =
+      "it bounds the engines interp and jit: give the model that it was compiled from";
+  const struct {
+    const char* option;
+    std::string remedy;
+  } kWithout[] = {
+      {"--engine", "an artifact is run by itself: give the model that it was compiled from"},
+      {"--target", cat(kCompiled, "--target`")},
+      {"-O", cat(kCompiled, "-O`")},
+      {"--function", cat(kCompiled, "--function`")},
+      {"--fix-input", cat(kCompiled, "--fix-input`")},
+      {"--library", cat(kCompiled, "--link`")},
+      {"--to", kInside},
+      {"--dump", kInside},
+      {"--profile", kInside},
+      {"--trace", kInside},
+      {"--top", kInside},
+      {"--nan-trap",
+       "an artifact does not stop at a NaN: give the model that it was compiled from, with "
+       "`--engine jit`"},
+      {"--opt-levels", "it has one level: give the model that it was compiled from"},
+      {"--compare", "it needs the ONNX model that the artifact was compiled from"},
+      {"--fuel", kBound},
+      {"--max-depth", kBound},
+      {"--max-time", kBound},
+      {"--max-memory", kBound},
+  };
+  for (const auto& [option, remedy] : kWithout) {
+    const CLI::Option* given = sub.get_option_no_throw(option);
+    if (!given || given->count() == 0) continue;
+    return session.fail(kUsage, cat(option, " means nothing for ", path, "; ", remedy));
+  }
+  return true;
+}
+
+unsigned threads_given(const CLI::App& sub, int threads) {
+  return sub.get_option("--threads")->count() > 0 ? static_cast<unsigned>(threads) : 0;
+}
+
+}  // namespace relay::tools

@@ -1,0 +1,40 @@
+// Compiled artifacts in the place of models: what `relay run`, `bench` and `check` do with X.so.
+//
+// An artifact is code: opening it runs it. What is no artifact is refused before it is loaded.
+#pragma once
+
+#include <nlohmann/json.hpp>
+
+#include <functional>
+#include <string>
+
+#include "tools/engines.h"
+#include "tools/model.h"
+
+namespace relay::tools {
+
+// An artifact that is open.
+struct ArtifactModel {
+  Model model;  // its inputs and outputs; the body of its function is empty
+  Prepared prepared;
+  nlohmann::ordered_json description;  // docs/artifacts.md
+};
+
+// Opens the artifact at options.path for so many threads; 0: as `relay compile --threads` said.
+// Reports what cannot be run: a static library, a file that is no artifact, missing weights.
+Result<ArtifactModel> open_artifact(const ModelOptions& options, unsigned threads, Session& session);
+
+// Hands over the description alone: also that of an artifact that takes values of data types.
+void describe_artifact(const std::string& path, Session& session,
+                       const std::function<void(const nlohmann::ordered_json&)>& report);
+
+// The type of an input or output of a description: "Tensor[(n, 4), float32]".
+std::string type_of_port(const nlohmann::ordered_json& port);
+
+// Reports the first option given to the command that means nothing for an artifact, with a remedy.
+bool fits_artifact(const CLI::App& sub, const std::string& path, Session& session);
+
+// How many threads a command was told to use; 0 if it was not told.
+unsigned threads_given(const CLI::App& sub, int threads);
+
+}  // namespace relay::tools
