@@ -63,6 +63,11 @@ struct Source {
 [[nodiscard]] std::string build_library(const std::vector<Source>& sources, const CompileOptions& options,
                                         const std::string& folder, const std::string& library);
 
+// The assembler's text of each *.cc, in order, compiled as build_library compiles it. Directives `.loc` in it say from
+// which line of which file an instruction comes. Returns an empty text, or what failed.
+[[nodiscard]] std::string assembly_of(const std::vector<Source>& sources, const CompileOptions& options,
+                                      std::vector<std::string>& texts);
+
 // A library in this process, unloaded at the end of the scope.
 class Library {
  public:

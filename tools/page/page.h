@@ -1,0 +1,28 @@
+// The page of `relay demo --page`: one HTML file that shows a model at every stage, linked, with the figures of its kernels.
+//
+// The file asks for nothing from a network. It is the same text for the same input, apart from what stands in cells of the
+// class `time`. Every text of a model is escaped here.
+#pragma once
+
+#include <string>
+
+#include "tools/page/kernel_errors.h"
+#include "tools/page/lineage.h"
+
+namespace relay::tools {
+
+// An image of one channel, of `side` rows and columns of values from 0 to 255, row by row.
+struct PagePicture {
+  int64_t side = 0;
+  std::vector<double> pixels = {};
+  std::string caption = {};
+};
+
+struct PageContents {
+  std::string title;
+  PagePicture picture;
+};
+
+std::string page_of(const PageContents& contents, const Lineage& lineage, const Figures& figures);
+
+}  // namespace relay::tools
