@@ -60,16 +60,18 @@ struct KernelText {
 };
 
 struct Sources {
-  std::vector<SourceFile> files;              // *.cc to compile, *.h beside them
-  std::vector<KernelText> kernel_texts = {};  // of the first variant, in the order of their names
-  std::string kernels_head;                   // what stands before kernels in each file of them
-  std::string header;                         // model.h: all that a program needs to use the artifact
-  std::string weights;                        // bytes: of the section, or of the whole safetensors file
-  std::string description;                    // JSON
-  size_t kernels = 0;                         // how many different ones there are
-  uint64_t weights_bytes = 0;                 // of all weights
-  uint64_t workspace_bytes = 0;               // of a context, from its beginning
-  bool workspace_grows = false;               // there may be runs that need more
+  std::vector<SourceFile> files;  // *.cc to compile, *.h beside them
+  std::string header;             // model.h: all that a program needs to use the artifact
+  std::string weights;            // bytes: of the section, or of the whole safetensors file
+  std::string description;        // JSON
+  size_t kernels = 0;             // how many different ones there are
+  uint64_t weights_bytes = 0;     // of all weights
+  uint64_t workspace_bytes = 0;   // of a context, from its beginning
+  bool workspace_grows = false;   // there may be runs that need more
+
+  // Of the first variant, by name; and what stands before the kernels in each of their files.
+  std::vector<KernelText> kernel_texts = {};
+  std::string kernels_head = {};
 };
 
 // An artifact with one variant or several, in the order in which they are preferred: it runs the first one whose features the

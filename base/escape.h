@@ -35,8 +35,8 @@ std::string relay_quoted(std::string_view text, char mark);
 
 // --- HTML ---
 
-// The text as the content of an element, or as an attribute's value between quotes of either kind. Control characters
-// but for line ends and tabs become \x1b, because HTML has no way to write them.
+// The text as the content of an element, or as the value of an attribute between quotes of either
+// kind. Control characters become \x1b, because HTML cannot write them; line ends and tabs stay.
 std::string html_text(std::string_view text);
 
 // --- Shells, terminals ---

@@ -29,8 +29,8 @@ struct Parameter {
   int64_t least = 0, most = int64_t{1} << 40;
 };
 
-// Is told each kernel that `lower` makes or takes again, and the call that it replaces: of a primitive function, or of a
-// kernel of the program. Equal functions share a kernel, so a kernel may come with several calls.
+// `lower` calls it for each kernel and each call that the kernel replaces: of a primitive function,
+// or of a kernel of the program. Equal functions share a kernel, which then comes several times.
 using OnKernel = std::function<void(Symbol kernel, const Call& replaced)>;
 
 // What a pass may know besides the module.

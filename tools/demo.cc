@@ -143,12 +143,12 @@ void prepare(const std::string& folder, Session& s) {
   }
 }
 
-// The trained model with its images and their labels. Reports what is not there.
 struct Example {
   Model model;
   Tensor images, labels;
 };
 
+// The trained model with its images. Reports what is missing, and then returns nullopt.
 std::optional<Example> read_example(Session& s) {
   const std::string folder = examples();
   std::error_code error;

@@ -241,8 +241,8 @@ namespace {
 
 constexpr uint64_t kMostAssemblyBytes = uint64_t{256} << 20;
 
-// Writes the sources into the folder. A command for each *.cc makes NAME.cc with `ending` after it, which `files` names.
-// Returns what went wrong, or an empty text.
+// Writes the sources into the folder. Adds a command for each *.cc, and the file that it makes:
+// NAME.cc with `ending` after it. Returns what went wrong, or an empty text.
 std::string plan_compiles(const std::vector<Source>& sources, const CompileOptions& options,
                           const std::string& folder, const std::vector<std::string>& how,
                           const std::string& ending, std::vector<std::vector<std::string>>& commands,

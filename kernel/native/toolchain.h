@@ -63,8 +63,9 @@ struct Source {
 [[nodiscard]] std::string build_library(const std::vector<Source>& sources, const CompileOptions& options,
                                         const std::string& folder, const std::string& library);
 
-// The assembler's text of each *.cc, in order, compiled as build_library compiles it. Directives `.loc` in it say from
-// which line of which file an instruction comes. Returns an empty text, or what failed.
+// Compiles each *.cc as build_library does, and gives the assembler's text of each, in order. Its
+// directives `.loc` name the line that an instruction comes from. Returns what failed, or an empty
+// text.
 [[nodiscard]] std::string assembly_of(const std::vector<Source>& sources, const CompileOptions& options,
                                       std::vector<std::string>& texts);
 

@@ -1,4 +1,4 @@
-// relay demo --page: the page is whole, asks for nothing from outside, and none of its links leads nowhere.
+// relay demo --page: the page is whole, needs nothing from outside, and each link has its target.
 #include <algorithm>
 #include <filesystem>
 #include <regex>
@@ -152,7 +152,7 @@ TEST_F(DemoPage, IsRefusedWhereItCannotBeWritten) {
   write("file", "");
   refused({"demo", "--page", "nowhere/p.html"}, kLimit, {"nowhere"}, at_checkout());
   refused({"demo", "--page", "file/p.html"}, kLimit, {"file"}, at_checkout());
-  refused({"demo", "--page", "d"}, kLimit, {"`d`"}, at_checkout());
+  refused({"demo", "--page", "d"}, kLimit, {"cannot write d", "folder"}, at_checkout());
   refused({"demo", "--page", "p.html"}, kUsage, {"/nowhere/examples", "RELAY_ROOT"},
           {.environment = {{"RELAY_ROOT", "/nowhere"}}});
   refused({"demo", "--page", mnist()}, kUsage, {"[output-is-input]"}, at_checkout());

@@ -104,7 +104,8 @@ class Parser {
     files_[number_of(number)] = rest.substr(begin + 1, end - begin - 1) == source_;
   }
 
-  // The line of the source at the end of a chain: "a.h:3:7 @[ k.cc:9:1 @[ k.cc:40:2 ] ]". 0 if there is none.
+  // The line of the source at the end of a chain: 40 of "a.h:3:7 @[ k.cc:9:1 @[ k.cc:40:2 ] ]".
+  // 0 if there is none.
   size_t inlined_into(std::string_view comment) const {
     const size_t last = comment.rfind("@[ ");
     if (last == std::string_view::npos) return 0;

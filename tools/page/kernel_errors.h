@@ -1,4 +1,5 @@
-// How each kernel of a model does on one input: how far it is from the float64 interpreter, and how long it takes.
+// The figures of each kernel of a model on one input: its error against the float64 interpreter,
+// its bound, and its time.
 #pragma once
 
 #include <optional>
@@ -25,9 +26,11 @@ struct Figures {
   bool ok = true;                      // every kernel is within its bound
 };
 
-// Runs the kernels in this process. Each is compared by itself, on the tensors that it got: the reference is the function
-// that `fuse` made of its operators, on the interpreter in float64, with the bound of a network (passes/reference.h).
-// Reports what a run fails with.
+// Runs the kernels in this process. Each is compared by itself, on the tensors that it gets in a
+// run.
+// The reference is the function of operators that the kernel replaced, on the interpreter in
+// float64; the bound is that of a network (passes/reference.h). Reports what a run fails with, and
+// then returns nullopt.
 std::optional<Figures> figures_of(const Model& model, const Lineage& lineage, std::span<const Tensor> inputs,
                                   Session& session);
 

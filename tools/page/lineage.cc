@@ -127,7 +127,8 @@ struct Replaced {
   std::set<size_t> nodes = {};
 };
 
-// The C++ of each kernel, and its assembly: each is compiled by itself, so all that comes out is the kernel's.
+// Adds the C++ of each kernel, and its assembly. Each is compiled by itself, so all of the assembly
+// is the kernel's. Returns false, and reports, if the program cannot be printed.
 bool add_texts(const Module& lowered, const native::Target& target, Lineage& out, Diagnostics& diagnostics) {
   const Result<aot::Program> program = aot::make_program(lowered, "main", diagnostics);
   if (!program) return false;

@@ -1,7 +1,11 @@
-// One model at every stage of its compilation, and which parts of a stage became which parts of another.
+// A model at every stage of its compilation, with links from the parts of one stage to those of
+// another.
 //
-// The links are the compiler's own: an expression has the span of what it was imported from, `lower` tells which call a
-// kernel replaces, each kernel has its own C++ text, and the assembler's text names lines of that.
+// The compiler knows all of the links:
+// * an expression has the span of the node that it was imported from,
+// * `lower` names the call that a kernel replaces,
+// * each kernel has a C++ text of its own,
+// * debug information names the line of C++ that an instruction comes from.
 #pragma once
 
 #include <memory>
@@ -20,7 +24,7 @@ namespace relay::tools {
 // A line of the model or of its program. Both lists are sorted.
 struct LinkedLine {
   std::string text;
-  std::vector<size_t> nodes;    // lines of the model, from 0, that it comes from: of the model's line, itself
+  std::vector<size_t> nodes;    // lines of the model, from 0: where it comes from
   std::vector<size_t> kernels;  // that it became a part of
 };
 
@@ -42,7 +46,7 @@ struct Lineage {
   std::shared_ptr<Context> context = {};  // keeps what the others refer to
 };
 
-// At -O2 for this machine, one thread. Reports what keeps the model from being compiled so, as control flow does.
+// Compiles the model at -O2 for this machine. Reports why that is refused: control flow, for one.
 Result<Lineage> lineage_of(const Model& model, Session& session);
 
 }  // namespace relay::tools

@@ -1,7 +1,8 @@
-// The page of `relay demo --page`: one HTML file that shows a model at every stage, linked, with the figures of its kernels.
+// The page of `relay demo --page`: one HTML file with a model at every stage, linked, and the
+// figures of its kernels.
 //
-// The file asks for nothing from a network. It is the same text for the same input, apart from what stands in cells of the
-// class `time`. Every text of a model is escaped here.
+// The file needs no network. The same input gives the same text, except in cells of the class
+// `time`. This file escapes every text of a model.
 #pragma once
 
 #include <string>

@@ -1,4 +1,5 @@
-// Marks what belongs to a line: `data-n` are nodes of the model, `data-k` kernels, `data-c` a line of a kernel's C++.
+// Marks the lines that belong to a line. `data-n` lists nodes of the model, `data-k` kernels, and
+// `data-c` is a line of a kernel's C++.
 "use strict";
 (() => {
   const all = (selector, root = document) => [...root.querySelectorAll(selector)];
@@ -67,7 +68,8 @@
     const lines = (pane) => kernels.reduce((sum, k) => sum + all(`#${pane}-${k} li`).length, 0);
     const what = nodes.length ? `Node ${nodes.map((n) => +n + 1).join(", ")}` : "";
     if (!kernels.length) return `${what || "This line"} is part of no kernel.`;
-    const exact = cpp ? ` Line ${cpp} of its C++: ${all(`#asm-${kernels[0]} [data-c="${cpp}"]`).length} instructions.` : "";
+    const count = cpp ? all(`#asm-${kernels[0]} [data-c="${cpp}"]`).length : 0;
+    const exact = cpp ? ` Line ${cpp} of its C++: ${count} ${count === 1 ? "instruction" : "instructions"}.` : "";
     return `${what}${what ? " → " : ""}${names.join(", ")}: ${lines("loops")} lines of loops, ${lines("cpp")} of C++, ` +
       `${lines("asm")} of assembly.${exact}`;
   };
@@ -125,8 +127,8 @@
     });
   }
 
-  // Colours of words: for the eye alone, no link hangs on them.
-  const words = /(\/\/.*$)|\b(kernel|for|in|block|parallel|vectorized|unrolled|local|spatial|reduction|reads|writes|def|let|if|else|return|const|static|struct|void|float|int32_t|int64_t|extern|fn)\b|(\b\d[\w.]*\b|"[^"]*")/g;
+  // Colours of words: for the eye alone, no link hangs on them. After a single blank, `//` divides.
+  const words = /((?<=^|  )\/\/.*$)|\b(kernel|for|in|block|parallel|vectorized|unrolled|local|spatial|reduction|reads|writes|def|let|if|else|return|const|static|struct|void|float|int32_t|int64_t|extern|fn)\b|(\b\d[\w.]*\b|"[^"]*")/g;
   for (const code of all("#pane-program code, #pane-loops code, #pane-cpp code, #pane-model code")) {
     const text = code.textContent;
     let last = 0;

@@ -13,7 +13,7 @@ using passes::testing::checked;
 
 Model model_of(std::string_view text) { return {.module = checked(text), .function = "main"}; }
 
-// Which lines of the model each kernel comes from: "k0_nn_dense_nn_relu: 2 3; ", with the first line as 1.
+// The lines of the model that each kernel comes from, from 1: "k0_nn_dense_nn_relu: 2 3; ".
 std::string links(const Lineage& l) {
   std::string out;
   for (const LinkedKernel& k : l.kernels)
