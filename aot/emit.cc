@@ -78,7 +78,12 @@ class Emitter {
     out.files.push_back({"dlpack.h", std::string(kDlpackHeader)});
     out.files.push_back({"kernels.h", kernels_header()});
     std::vector<SourceFile> kernels;
-    for (const Part& part : parts_) add_kernel_sources(part, kernels);
+    for (const Part& part : parts_) {
+      std::vector<KernelText> texts = kernel_texts(part);
+      add_kernel_sources(part, texts, kernels);
+      if (&part == &parts_.front()) out.kernel_texts = std::move(texts);
+    }
+    out.kernels_head = kernels_head();
     if (options_.join_files && kernels.size() == 1) {
       out.files.push_back({"model.cc", kernels[0].text + model_source(out.description), kernels[0].target});
       return out;
@@ -192,26 +197,37 @@ class Emitter {
     return out + "#endif\n";
   }
 
-  void add_kernel_sources(const Part& part, std::vector<SourceFile>& files) const {
+  static std::string kernels_head() {
+    return "#include \"kernels.h\"\n\n" + kernel::prelude(kernel::kCppDialect) + "\n";
+  }
+
+  std::vector<KernelText> kernel_texts(const Part& part) const {
     const kernel::Dialect d = dialect();
     const int vector_bytes = 4 * part.variant->target.vector_floats;
-    std::vector<std::string> texts;
+    std::vector<KernelText> texts;
     for (const auto& [symbol, kernel] : part.kernels) {
       const std::string name = part.name(*kernel);
       const kernel::Printed printed =
           kernel::print(*kernel, d, {.function = name, .vector_bytes = vector_bytes});
       if (kernel->external) {
-        texts.push_back(printed.text + "\n");
+        texts.push_back({symbol, printed.text + "\n"});
         continue;
       }
       std::string text = printed.text + cat("\nconst char* const ", name, "_messages[] = {");
       for (const std::string& message : printed.messages) text += c_string(message) + ", ";
-      texts.push_back(text + "nullptr};\n\n");
+      texts.push_back({symbol, text + "nullptr};\n\n"});
     }
+    return texts;
+  }
+
+  void add_kernel_sources(const Part& part, const std::vector<KernelText>& kernels,
+                          std::vector<SourceFile>& files) const {
+    std::vector<std::string> texts;
+    for (const KernelText& k : kernels) texts.push_back(k.text);
     const size_t most_files = texts.size() <= kFewKernels ? 1 : options_.kernel_files;
-    const std::string prelude = "#include \"kernels.h\"\n\n" + kernel::prelude(kernel::kCppDialect) + "\n";
     for (size_t i = 0; const std::string& text : spread(std::move(texts), most_files)) {
-      files.push_back({cat(part.prefix, "kernels_", i++, ".cc"), prelude + text, part.variant->target});
+      files.push_back(
+          {cat(part.prefix, "kernels_", i++, ".cc"), kernels_head() + text, part.variant->target});
     }
   }
 

@@ -53,6 +53,12 @@ struct SourceFile {
   std::optional<kernel::native::Target> target = {};  // none: for any processor
 };
 
+// A kernel's functions by themselves, as they stand in one of the files.
+struct KernelText {
+  Symbol kernel;
+  std::string text;
+};
+
 struct Sources {
   std::vector<SourceFile> files;  // *.cc to compile, *.h beside them
   std::string header;             // model.h: all that a program needs to use the artifact
@@ -62,6 +68,10 @@ struct Sources {
   uint64_t weights_bytes = 0;     // of all weights
   uint64_t workspace_bytes = 0;   // of a context, from its beginning
   bool workspace_grows = false;   // there may be runs that need more
+
+  // Of the first variant, by name; and what stands before the kernels in each of their files.
+  std::vector<KernelText> kernel_texts = {};
+  std::string kernels_head = {};
 };
 
 // An artifact with one variant or several, in the order in which they are preferred: it runs the first one whose features the

@@ -123,6 +123,23 @@ std::string relay_quoted(std::string_view text, char mark) {
   return out + mark;
 }
 
+std::string html_text(std::string_view text) {
+  std::string out;
+  for (char c : text) {
+    switch (c) {
+      case '&': out += "&amp;"; break;
+      case '<': out += "&lt;"; break;
+      case '>': out += "&gt;"; break;
+      case '"': out += "&quot;"; break;
+      case '\'': out += "&#39;"; break;
+      case '\n':
+      case '\t': out += c; break;
+      default: out += is_control(c) ? hexadecimal(c) : std::string(1, c);
+    }
+  }
+  return out;
+}
+
 std::string shell_word(std::string_view word) {
   const std::string_view plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_=+./,:%@";
   if (!word.empty() && word.find_first_not_of(plain) == std::string_view::npos) return std::string(word);

@@ -33,6 +33,12 @@ std::string block_comment(std::span<const std::string> lines);
 // The text between such marks, with the escapes that ir/text reads: \\ \n \r \t \xHH, and a backslash before the mark.
 std::string relay_quoted(std::string_view text, char mark);
 
+// --- HTML ---
+
+// The text as the content of an element, or as the value of an attribute between quotes of either
+// kind. Control characters become \x1b, because HTML cannot write them; line ends and tabs stay.
+std::string html_text(std::string_view text);
+
 // --- Shells, terminals ---
 
 // One word of a command, in quotes if it needs them.

@@ -63,6 +63,15 @@ TEST(Escape, TextsOfRelayReadBack) {
   EXPECT_EQ(relay_quoted("a`\"", '"'), R"("a`\"")");
 }
 
+TEST(Escape, APageShowsATextAndObeysNoneOfIt) {
+  EXPECT_EQ(html_text("Conv \"a\" (x) -> (y)"), "Conv &quot;a&quot; (x) -&gt; (y)");
+  EXPECT_EQ(html_text("</li><script>alert('&amp;')</script>"),
+            "&lt;/li&gt;&lt;script&gt;alert(&#39;&amp;amp;&#39;)&lt;/script&gt;");
+  EXPECT_EQ(html_text("\xc3\xa9\n\t"), "\xc3\xa9\n\t");
+  EXPECT_EQ(html_text(std::string_view("\0\x1b\r", 3)), "\\x00\\x1b\\x0d");
+  EXPECT_EQ(html_text(every_byte()).find_first_of("<>\"'"), std::string::npos);
+}
+
 TEST(Escape, AShellTakesAWordAsOne) {
   EXPECT_EQ(shell_word("-O3"), "-O3");
   EXPECT_EQ(shell_word(""), "''");

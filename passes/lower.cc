@@ -513,20 +513,28 @@ Module run(const Module& written, const PassContext& pass) {
     for (const auto& [name, function] : m.functions()) inside.merge(inside_primitives(post_order(function)));
   }
 
+  const auto tell = [&](const std::string& kernel, const Call& replaced) {
+    if (pass.on_kernel) pass.on_kernel(context.symbol(kernel), replaced);
+  };
   const OwnKernels own_kernels(m);
   Module rewritten = rewrite(m, [&](relay::Builder& b, Expr e) -> Expr {
     const auto* call = e->as<Call>();
     const kernel::Kernel* k = own_kernels.callee(e);
     if (k && !inside.contains(e)) {
       const std::optional<std::string> name = own_kernel_for(*call, *k);
+      tell(name ? *name : k->name.str(), *call);
       return name ? b.call(b.global(*name), call->args, {}, call->type) : e;
     }
     const auto* fn = call ? call->callee->as<Fn>() : nullptr;
     if (!fn || !fn->attrs.flag("Primitive")) return e;
     try {
       const Made kernels = kernels_for(fn);
+      tell(kernels.kernel, *call);
+      if (!kernels.extents.empty()) tell(kernels.extents, *call);
       if (many.contains(fn) && out.kernel(kernels.kernel)->batched.empty())
         add_batched(kernels.kernel, *call, *fn);
+      if (const Symbol batched = out.kernel(kernels.kernel)->batched; !batched.empty())
+        tell(batched.str(), *call);
       return call_kernel(b, kernels, *call, *fn);
     } catch (const op::RelationError& error) {
       pass.diagnostics

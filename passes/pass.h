@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <span>
@@ -28,12 +29,17 @@ struct Parameter {
   int64_t least = 0, most = int64_t{1} << 40;
 };
 
+// `lower` calls it for each kernel and each call that the kernel replaces: of a primitive function,
+// or of a kernel of the program. Equal functions share a kernel, which then comes several times.
+using OnKernel = std::function<void(Symbol kernel, const Call& replaced)>;
+
 // What a pass may know besides the module.
 struct PassContext {
   Diagnostics& diagnostics;                              // an error here stops the pipeline
   std::map<std::string, int64_t> values;                 // of the pass's parameters, all of them
   kernel::schedule::CpuOptions target;                   // what the schedules of `lower` are for
   std::optional<kernel::schedule::GpuOptions> gpu = {};  // if there is one, they are for that
+  OnKernel on_kernel = {};                               // null: nobody asks
   int64_t value(std::string_view name) const { return values.at(std::string(name)); }
 };
 

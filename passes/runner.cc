@@ -166,7 +166,8 @@ class Runner {
   std::optional<Module> run_one(const Module& m, const Step& step) {
     const size_t errors = diagnostics_.errors();
     const auto begin = std::chrono::steady_clock::now();
-    Module next = step.pass->run(m, {diagnostics_, step.values, options_.target, options_.gpu});
+    Module next =
+        step.pass->run(m, {diagnostics_, step.values, options_.target, options_.gpu, options_.on_kernel});
     const auto middle = std::chrono::steady_clock::now();
     if (diagnostics_.errors() > errors) return std::nullopt;
     // What did not change was checked.

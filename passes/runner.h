@@ -35,6 +35,7 @@ struct RunnerOptions {
   std::string reproducer = {};            // file to write when a pass fails; empty: none
   kernel::schedule::CpuOptions target = {};
   std::optional<kernel::schedule::GpuOptions> gpu = {};  // schedules are for it, if there is one
+  OnKernel on_kernel = {};                               // see passes/pass.h
   std::function<void(std::string_view)> print =
       {};  // where print_after and time go; must be set if they are used
 };

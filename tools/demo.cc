@@ -6,11 +6,14 @@
 #include <set>
 
 #include "base/cat.h"
+#include "base/file.h"
 #include "frontend/data/inputs.h"
 #include "passes/reference.h"
 #include "tools/engines.h"
 #include "tools/model.h"
 #include "tools/option_values.h"
+#include "tools/overwriting.h"
+#include "tools/page/page.h"
 #include "tools/session.h"
 #include "tools/verify/verifier.h"
 
@@ -140,33 +143,69 @@ void prepare(const std::string& folder, Session& s) {
   }
 }
 
-void run(int64_t count, Session& s) {
+struct Example {
+  Model model;
+  Tensor images, labels;
+};
+
+// The trained model with its images. Reports what is missing, and then returns nullopt.
+std::optional<Example> read_example(Session& s) {
   const std::string folder = examples();
   std::error_code error;
   if (!std::filesystem::is_directory(folder, error)) {
     s.fail(kUsage,
            cat("there is no folder ", folder, ": call ./relay of the checkout, or set RELAY_ROOT to it"));
-    return;
+    return std::nullopt;
   }
   Result<Model> model = load_model({.path = folder + "/model.onnx", .input_shapes = {}}, s);
-  if (!model) return;
+  if (!model) return std::nullopt;
   Diagnostics diagnostics;
   Result<data::NamedTensors> digits =
       data::read_tensors(folder + "/digits", data::Role::kInput, {}, diagnostics);
   if (!digits || digits->size() != 2) {
     s.fail(diagnostics, model->module.context().sources());
-    return;
+    return std::nullopt;
   }
-  const Tensor& images = (*digits)[0].value;
-  const Tensor& labels = (*digits)[1].value;
-  s.print(cat("MNIST, a small convolutional network from ", folder, "/model.onnx\n\n"));
+  return Example{std::move(*model), (*digits)[0].value, (*digits)[1].value};
+}
+
+void run(int64_t count, Session& s) {
+  const std::optional<Example> example = read_example(s);
+  if (!example) return;
+  s.print(cat("MNIST, a small convolutional network from ", examples(), "/model.onnx\n\n"));
   std::vector<VerifyRow> rows;
-  classify(*model, images, labels, std::min(count, labels.size()), s, kept_libraries(), rows);
+  classify(example->model, example->images, example->labels, std::min(count, example->labels.size()), s,
+           kept_libraries(), rows);
   show_table(rows, s);
   show_what_next(s);
   for (const VerifyRow& r : rows) {
     if (!r.ok) s.exit_code = kMismatch;
   }
+}
+
+// The first digit, at every stage of the model (tools/page/page.h).
+void write_page(const std::string& file, Session& s) {
+  if (std::string wrong = cannot_write(file); !wrong.empty()) {
+    s.fail(kLimit, wrong);
+    return;
+  }
+  const std::optional<Example> example = read_example(s);
+  if (!example || !spares_inputs(std::vector{file}, example->model.files, s)) return;
+  const Result<Lineage> lineage = lineage_of(example->model, s);
+  if (!lineage) return;
+  const Value image = image_value(example->images, 0);
+  const std::optional<Figures> figures = figures_of(example->model, *lineage, passes::tensors_of(image), s);
+  if (!figures) return;
+  PageContents contents{"MNIST, a small convolutional network, at every stage", {}};
+  contents.picture = {kSide, {}, cat("a ", example->labels.get_int(0), " from the test set")};
+  for (int64_t i = 0; i < kSide * kSide; ++i) contents.picture.pixels.push_back(example->images.get(i));
+  if (std::string wrong = write_file_atomically(file, page_of(contents, *lineage, *figures));
+      !wrong.empty()) {
+    s.fail(kLimit, wrong);
+    return;
+  }
+  s.say(cat("wrote ", file, ": open it in a browser\n"));
+  if (!figures->ok) s.exit_code = kMismatch;
 }
 
 }  // namespace
@@ -175,10 +214,20 @@ void add_demo(CLI::App& app, Session& session) {
   auto images = std::make_shared<int64_t>(4);
   CLI::App* sub = app.add_subcommand("demo", "run a trained model on every engine and compare");
   sub->add_option("--images", *images, "digits to look at")->transform(count(1, 100))->capture_default_str();
+  auto page = std::make_shared<std::string>();
+  CLI::Option* wants_page =
+      sub->add_option(
+             "--page", *page,
+             "write one HTML file instead, by default demo.html: the model as nodes, program, loops, "
+             "C++ and assembly side by side, linked line by line, with each kernel's error and time")
+          ->expected(0, 1)
+          ->type_name("[FILE]");
   auto folder = std::make_shared<std::string>();
   sub->add_option("--prepare", *folder, "")->group("");  // for the build alone
-  sub->callback([images, folder, &session] {
-    if (folder->empty()) {
+  sub->callback([images, page, wants_page, folder, &session] {
+    if (wants_page->count() > 0) {
+      write_page(page->empty() ? "demo.html" : *page, session);
+    } else if (folder->empty()) {
       run(*images, session);
     } else {
       prepare(*folder, session);

@@ -237,8 +237,16 @@ std::vector<std::vector<std::string>> links(const Compiler& compiler, const Comp
 
 }  // namespace
 
-std::string build_library(const std::vector<Source>& sources, const CompileOptions& options,
-                          const std::string& folder, const std::string& library) {
+namespace {
+
+constexpr uint64_t kMostAssemblyBytes = uint64_t{256} << 20;
+
+// Writes the sources into the folder. Adds a command for each *.cc, and the file that it makes:
+// NAME.cc with `ending` after it. Returns what went wrong, or an empty text.
+std::string plan_compiles(const std::vector<Source>& sources, const CompileOptions& options,
+                          const std::string& folder, const std::vector<std::string>& how,
+                          const std::string& ending, std::vector<std::vector<std::string>>& commands,
+                          std::vector<std::string>& files) {
   Compiler compiler;
   if (std::string wrong = find_compiler(options.target, compiler); !wrong.empty()) return wrong;
   std::vector<std::string> flags = compiler.command;
@@ -246,8 +254,6 @@ std::string build_library(const std::vector<Source>& sources, const CompileOptio
                              "-fno-math-errno", "-fno-trapping-math", "-Wall", "-Wextra", "-I."});
   flags.push_back(options.opt_level <= 0 ? "-O1" : options.opt_level == 1 ? "-O2" : "-O3");
   flags.push_back(options.opt_level >= 2 ? "-ffp-contract=fast" : "-ffp-contract=off");
-  std::vector<std::vector<std::string>> compiles;
-  std::vector<std::string> objects;
   for (const Source& s : sources) {
     if (std::string wrong = write_file_atomically(cat(folder, "/", s.name), s.text); !wrong.empty())
       return wrong;
@@ -255,11 +261,57 @@ std::string build_library(const std::vector<Source>& sources, const CompileOptio
     std::vector<std::string> command = flags;
     const Target& target = s.target ? *s.target : options.target;
     command.insert(command.end(), target.flags.begin(), target.flags.end());
-    const std::string object = s.name + ".o";
-    command.insert(command.end(), {"-c", s.name, "-o", object});
-    compiles.push_back(std::move(command));
-    objects.push_back(object);
+    command.insert(command.end(), how.begin(), how.end());
+    files.push_back(s.name + ending);
+    command.insert(command.end(), {s.name, "-o", files.back()});
+    commands.push_back(std::move(command));
   }
+  return {};
+}
+
+// Runs them side by side. Returns how the first one failed, or an empty text.
+std::string run_compiles(const std::vector<std::vector<std::string>>& commands,
+                         const std::vector<Source>& sources, const CompileOptions& options,
+                         const std::string& folder) {
+  const std::vector<Finished> done = run_all(commands, folder, options.seconds, usable_cores());
+  for (size_t i = 0; i < done.size(); ++i) {
+    if (std::string wrong = failure(commands[i], done[i], sources); !wrong.empty()) return wrong;
+  }
+  return {};
+}
+
+}  // namespace
+
+std::string assembly_of(const std::vector<Source>& sources, const CompileOptions& options,
+                        std::vector<std::string>& texts) {
+  TemporaryFolder folder;
+  if (std::string wrong = folder.make(); !wrong.empty()) return wrong;
+  std::vector<std::vector<std::string>> compiles;
+  std::vector<std::string> files;
+  if (std::string wrong =
+          plan_compiles(sources, options, folder.path(), {"-S", "-g1"}, ".s", compiles, files);
+      !wrong.empty())
+    return wrong;
+  if (std::string wrong = run_compiles(compiles, sources, options, folder.path()); !wrong.empty())
+    return wrong;
+  texts.clear();
+  for (const std::string& file : files) {
+    texts.emplace_back();
+    const std::string path = cat(folder.path(), "/", file);
+    if (std::string wrong = read_file(path, kMostAssemblyBytes, texts.back()); !wrong.empty()) return wrong;
+  }
+  return {};
+}
+
+std::string build_library(const std::vector<Source>& sources, const CompileOptions& options,
+                          const std::string& folder, const std::string& library) {
+  Compiler compiler;
+  if (std::string wrong = find_compiler(options.target, compiler); !wrong.empty()) return wrong;
+  std::vector<std::vector<std::string>> compiles;
+  std::vector<std::string> objects;
+  if (std::string wrong = plan_compiles(sources, options, folder, {"-c"}, ".o", compiles, objects);
+      !wrong.empty())
+    return wrong;
   for (const std::string& path : options.along) {
     const std::string object = cat("along_", compiles.size(), ".o");
     std::vector<std::string> command = compiler.command;
@@ -270,10 +322,7 @@ std::string build_library(const std::vector<Source>& sources, const CompileOptio
     compiles.push_back(std::move(command));
     objects.push_back(object);
   }
-  const std::vector<Finished> done = run_all(compiles, folder, options.seconds, usable_cores());
-  for (size_t i = 0; i < done.size(); ++i) {
-    if (std::string wrong = failure(compiles[i], done[i], sources); !wrong.empty()) return wrong;
-  }
+  if (std::string wrong = run_compiles(compiles, sources, options, folder); !wrong.empty()) return wrong;
   for (const std::vector<std::string>& command : links(compiler, options, objects, library)) {
     if (std::string wrong = failure(command, run(command, folder, options.seconds), sources); !wrong.empty())
       return wrong;

@@ -63,6 +63,12 @@ struct Source {
 [[nodiscard]] std::string build_library(const std::vector<Source>& sources, const CompileOptions& options,
                                         const std::string& folder, const std::string& library);
 
+// Compiles each *.cc as build_library does, and gives the assembler's text of each, in order. Its
+// directives `.loc` name the line that an instruction comes from. Returns what failed, or an empty
+// text.
+[[nodiscard]] std::string assembly_of(const std::vector<Source>& sources, const CompileOptions& options,
+                                      std::vector<std::string>& texts);
+
 // A library in this process, unloaded at the end of the scope.
 class Library {
  public:

@@ -66,6 +66,25 @@ TEST(Toolchain, SourcesBecomeALibraryThatHidesWhatItDoesNotExport) {
   EXPECT_EQ(library.find("_Z6helperv"), nullptr);
 }
 
+TEST(Toolchain, AssemblySaysWhereItsInstructionsComeFrom) {
+  std::vector<std::string> texts{"of before"};
+  const std::vector<Source> sources{{"a.h", "#define NAME f\n"},
+                                    {"a.cc", "#include \"a.h\"\nint NAME(int x) { return x / 3; }\n"},
+                                    {"b.cc", "int g(int x) { return x + 1; }\n"}};
+  ASSERT_EQ(assembly_of(sources, options(), texts), "");
+  ASSERT_EQ(texts.size(), 2u);
+  EXPECT_NE(texts[0].find("_Z1fi:"), std::string::npos) << texts[0];
+  EXPECT_NE(texts[0].find(".loc"), std::string::npos);
+  EXPECT_NE(texts[1].find("_Z1gi:"), std::string::npos) << texts[1];
+}
+
+TEST(Toolchain, ThereIsNoAssemblyOfWhatDoesNotCompile) {
+  std::vector<std::string> texts;
+  const std::string wrong = assembly_of({{"a.cc", "int f() { return undefined_name; }\n"}}, options(), texts);
+  EXPECT_NE(wrong.find("undefined_name"), std::string::npos) << wrong;
+  EXPECT_TRUE(texts.empty());
+}
+
 TEST(Toolchain, ACompilersFirstErrorIsReported) {
   TemporaryFolder folder;
   ASSERT_EQ(folder.make(), "");
