@@ -26,6 +26,8 @@ class StyleTest(unittest.TestCase):
             self.write(f"third_party/{packages}.txt", "")
         self.write("tools/count_tests.py", "")
         self.write("tools/removed_assertions.py", "")
+        self.write("tools/compile_commands.py", "")
+        self.write("tools/tidy.py", "")
         self.write("good.cc", "int x;  // one\n")
         self.write("good.sh", 'echo "$1"\n', mode=0o755, first="#!/bin/bash\n")
         (self.root / "bin").mkdir()
