@@ -1,9 +1,10 @@
 // Packages: an artifact as people want it who build with CMake or Make, in a folder that may be moved as a whole.
 //
 //   include/NAME.h, lib/libNAME.so, lib/NAME.safetensors where the weights are a file
-//   lib/cmake/NAME/NAMEConfig.cmake, NAMEConfigVersion.cmake    find_package(NAME CONFIG), the target NAME::NAME
-//   lib/pkgconfig/NAME.pc                                       pkg-config --cflags --libs NAME
-//   share/licenses/NAME/LICENCE                                 where the model has one
+//   lib/cmake/NAME/NAMEConfig.cmake, NAMEConfigVersion.cmake
+//                                    find_package(NAME CONFIG), the target NAME::NAME
+//   lib/pkgconfig/NAME.pc            pkg-config --cflags --libs NAME
+//   share/licenses/NAME/LICENCE      where the model has one
 //
 // Several packages may share a folder. The files depend on the package's name and version and on the artifact alone.
 #pragma once

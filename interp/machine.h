@@ -57,7 +57,8 @@ class Machine {
   };
   using Env = std::shared_ptr<Frame>;
 
-  // --- one step at a time, to look at the machine in between: `call` is `start`, then `advance` while it is true ---
+  // --- one step at a time, to look at the machine in between --------------------------------------
+  // `call` is `start`, then `advance` while it is true.
 
   void start(std::string_view name, std::vector<Value> args);
   // The expression at hand descends, or the value at hand returns to what waits for it. False, and nothing changes, if

@@ -21,7 +21,9 @@ namespace relay::op {
 
 enum class Effects : uint8_t {
   kNone,  // a function of its arguments: may be moved, duplicated, dropped, folded
-  kTraps,  // may fail on some values (OpDef::traps): may be folded where it does not, never moved out of a branch
+  // May fail on some values (OpDef::traps): may be folded where it does not, never moved out of a
+  // branch.
+  kTraps,
   kEffect,  // order and number of evaluations matter
 };
 
@@ -31,7 +33,8 @@ enum class Fusion : uint8_t {
   kBroadcast,    // likewise, after broadcasting
   kInjective,    // each element of the result needs one element of an argument, somewhere
   kReduction,    // an element needs many
-  kOutputFusable,  // a reduction with expensive arithmetic (convolution, matrix product): elementwise work may follow it
+  // A reduction with expensive arithmetic (convolution, matrix product): elementwise work may follow.
+  kOutputFusable,
   kOpaque,  // joins nothing
 };
 

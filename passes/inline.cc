@@ -64,7 +64,9 @@ TypeMap map_of(const Instance& instance) {
 // Which calls are inlined, by the extents of their arguments.
 enum class Extents : uint8_t {
   kAny,
-  kOpen,  // for the function's shape variables they have others: nothing more is known than where the function was checked
+  // For the function's shape variables they have others: nothing more is known than where the
+  // function was checked.
+  kOpen,
 };
 
 class Inliner {

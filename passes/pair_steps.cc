@@ -8,7 +8,8 @@
 // W[k, c] for the part of the weight that multiplies block k and gives the gates of block c:
 //
 //   first step     block 1:  h0 W[., 1]
-//                  block 0:  h0[1] W[1, 0] + h0[0] W[0, 0],  and with the same read of W[1, 0] the terms h1[1] W[1, 0]
+//                  block 0:  h0[1] W[1, 0] + h0[0] W[0, 0],
+//                            and with the same read of W[1, 0] the terms h1[1] W[1, 0]
 //   second step    block 0:  those terms + h1[0] W[0, 0]
 //                  block 1:  h1 W[., 1]
 //

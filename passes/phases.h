@@ -1,7 +1,9 @@
 // A transposed convolution as ordinary ones. Of the results along an axis, those that lie a stride apart see the same elements of
 // the window, so that each such phase is a convolution of the data, and nothing is multiplied by the zeros in between:
 //
-//   y[a*s + r] = the sum of x[a + d] * w[r + p - d*s] over all d      for each phase r < s, with a window w and p in front
+//   y[a*s + r] = the sum of x[a + d] * w[r + p - d*s] over all d
+//
+// for each phase r < s, with a window w and p in front.
 #pragma once
 
 #include <array>

@@ -19,8 +19,10 @@ namespace relay::passes {
 
 enum class Verify : uint8_t {
   kNone,
-  kTypes,      // also check that the module and its kernels are well formed after every pass
-  kSemantics,  // also interpret @main before and after every pass and name the first pass that changed the answer
+  kTypes,  // also check that the module and its kernels are well formed after every pass
+  // Also interpret @main before and after every pass, and name the first pass that changed the
+  // answer.
+  kSemantics,
 };
 
 struct RunnerOptions {

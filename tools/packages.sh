@@ -1,3 +1,4 @@
+# shellcheck shell=bash
 # Sourced by ./relay, ./dev and tools/bazel: what is missing of the lists in third_party, and how to get it. The list
 # `packages` is what Relay needs, `test_packages` what its tests need besides.
 

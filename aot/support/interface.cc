@@ -5,11 +5,13 @@
 // the CUDA runtime, and nothing else: no exceptions and, outside of main.cc, no global state. In order:
 //
 //   all        base.cc and the tables
-//   for CPUs   among the tables stop.cc, turns.cc, extents.cc and, of functions over values, values.cc, cpu_values.cc, arenas.cc
-//              and batches.cc; threads.cc, weights_file.cc, model.cc, report.cc, tensors.cc; of plans outputs.cc, plan_run.cc and no_values.cc,
+//   for CPUs   among the tables stop.cc, turns.cc, extents.cc and, of functions over values,
+//              values.cc, cpu_values.cc, arenas.cc and batches.cc; threads.cc, weights_file.cc,
+//              model.cc, report.cc, tensors.cc; of plans outputs.cc, plan_run.cc and no_values.cc,
 //              of functions cpu_value_run.cc and value_run.cc; artifact.cc
-//   for GPUs   among the tables stop.cc, cuda_launch.cc and, of functions over values, extents.cc, values.cc and cuda_values.cc;
-//              weights_file.cc, cuda_model.cc, report.cc, tensors.cc; of plans outputs.cc, cuda_plan_run.cc and no_values.cc, of functions
+//   for GPUs   among the tables stop.cc, cuda_launch.cc and, of functions over values, extents.cc,
+//              values.cc and cuda_values.cc; weights_file.cc, cuda_model.cc, report.cc, tensors.cc;
+//              of plans outputs.cc, cuda_plan_run.cc and no_values.cc, of functions
 //              cuda_value_run.cc and value_run.cc; cuda_artifact.cc
 //   all        this one; in a program of its own npy.cc and main.cc follow
 

@@ -173,8 +173,8 @@ Result<std::string> npz_bytes(const NamedTensors& tensors, Diagnostics& diagnost
       return refuse_for(zip_get_error(archive.get()));
     }
   }
-  if (tensors
-          .empty()) {  // libzip writes nothing at all for an empty archive; this is what the format says it is
+  // libzip writes nothing at all for an empty archive; this is what the format says it is.
+  if (tensors.empty()) {
     return std::string("PK\x05\x06", 4) + std::string(18, '\0');
   }
   if (zip_close(archive.get()) != 0) return refuse_for(zip_get_error(archive.get()));

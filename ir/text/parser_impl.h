@@ -1,8 +1,8 @@
 // Parser: the state of one run of the parser. Its members are in parser*.cc, by subject.
 //
-// Expressions, patterns and types are read by machines with explicit stacks, so that nesting costs heap and not
-// stack. A member that returns false or null has reported why. After a mistake inside an expression the machine
-// goes on at the next `;` or closing bracket with a poison value, so that later mistakes are found too.
+// Expressions, patterns and types are read by machines with explicit stacks: nesting costs heap, not
+// stack. A member that returns false or null has reported why. After a mistake in an expression the
+// machine goes on at the next `;` or closing bracket with a poison value, to find later mistakes.
 #pragma once
 
 #include <map>
@@ -26,7 +26,7 @@ class Parser {
   friend class KernelReader;  // parser_kernel.cc
 
  public:
-  // `imported`: set if the text is a library's; what has been imported so far by the text that imports it.
+  // `imported`: set if the text is a library's; what the text that imports it has imported so far.
   Parser(uint32_t file, std::string_view text, Diagnostics& diagnostics, const Operators& operators,
          const ParseOptions& options, std::set<std::string>* imported = nullptr);
 
@@ -61,7 +61,7 @@ class Parser {
   void close() { --depth_; }
   bool at_definition();
   void skip_to_definition();
-  // Reads the elements of a list up to `closer`, with commas between them and after the last one. False on error.
+  // Reads the elements of a list up to `closer`; a comma may follow the last one. False on error.
   template <class Element>
   bool list(std::string_view closer, Element&& element);
   // After element number `count` of a list. True: another one may follow; else check failed_.

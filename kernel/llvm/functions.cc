@@ -15,7 +15,9 @@ namespace {
 
 using ::llvm::Intrinsic::ID;
 
-// --- Values whose operators make instructions: what kernel/print/functions.inc is compiled with --------------------
+// --- Values whose operators make instructions ----------------------------------------------------
+//
+// kernel/print/functions.inc is compiled with them.
 
 // Where instructions go while a formula runs. Formulas make zeros out of nothing (`V{}`), so it is not passed along.
 struct Place {

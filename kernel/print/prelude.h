@@ -23,7 +23,7 @@ extern const std::string_view kPreludeConversions;  // float16, bfloat16, float8
 extern const std::string_view kPreludeVectors;      // loads, stores, broadcasts; host only
 extern const std::string_view kPreludeMath;         // the C library's functions, by lanes; host only
 extern const std::string_view kPreludeFunctions;    // exp, log, tanh, erf of scalars and vectors; host only
-extern const std::string_view
-    kPreludeInstructions;  // RELAY_HAS_X and relay_x for each instruction X of kernel/instructions.h; host only
+// RELAY_HAS_X and relay_x for each instruction X of kernel/instructions.h; host only.
+extern const std::string_view kPreludeInstructions;
 
 }  // namespace relay::kernel

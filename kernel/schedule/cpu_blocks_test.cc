@@ -144,7 +144,8 @@ TEST_F(CpuBlocks, LargeWeightsAreFetchedAhead) {
   expect_same(large, s);
 }
 
-// t[i, j, l] = the sum or the difference of two elements, by i; j goes in cycles of two, of which the last is cut off.
+// t[i, j, l] is the sum or the difference of two elements, by i; j goes in cycles of two, of which
+// the last is cut off.
 TEST_F(CpuBlocks, FormulasAreWrittenOut) {
   const Tensor x = input("x", {2, 4, 8});
   const Tensor y = k_.compute("t", kFloat32, {index(2), index(7), index(8)}, [&](Indices i) {

@@ -21,7 +21,7 @@ bool vectorizable(Expr e, Expr var, const Bounds& bounds) {
   if (worst_stride(e, var, bounds) == Stride::kOther) return false;
   bool floats = true;
   for_each_node(e, [&](const ExprNode* n) {
-    floats &= n->dtype == kFloat32 || (n->dtype.is_bool() && n->args.size() > 0);
+    floats &= n->dtype == kFloat32 || (n->dtype.is_bool() && !n->args.empty());
     // Indices are no part of the vector computation, and neither is an extent that becomes a number.
     return floats && n->kind != ExprKind::kLoad && (n->kind != ExprKind::kCast || mentions(n, var));
   });

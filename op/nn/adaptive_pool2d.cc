@@ -1,5 +1,5 @@
-// nn.adaptive_avg_pool2d(data)[n, c, y, x]: the mean of rows floor(y*h / h') to ceil((y+1)*h / h') of the image, and
-// of columns likewise
+// nn.adaptive_avg_pool2d(data)[n, c, y, x]: the mean of rows floor(y*h / h') to ceil((y+1)*h / h')
+// of the image, and of columns likewise
 //
 //   (Tensor[(n, c, h, w), d]) -> Tensor[(n, c, h', w'), d]
 //   C1: data is a floating-point tensor of rank 4.   C2: the layout is an order of NCHW.

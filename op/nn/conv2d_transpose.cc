@@ -1,6 +1,7 @@
 // nn.conv2d_transpose(data, weight): each element of the data adds the window, times itself, to the result.
 //
-//   y[n, g*O + o, h*s + u*d - p, w*s + v*d - p] += data[n, i, h, w] * weight[i, o, u, v]     for all h, w, u, v
+//   y[n, g*O + o, h*s + u*d - p, w*s + v*d - p] += data[n, i, h, w] * weight[i, o, u, v]
+//   for all h, w, u, v
 //
 //   (Tensor[(n, c, h, w), d], Tensor[(c, o, kh, kw), e]) -> Tensor[(n, o * groups, h', w'), out_dtype]
 //   where h' = (h - 1) * stride - padding + (kh - 1) * dilation + 1 + output_padding

@@ -113,8 +113,10 @@ Expr data_gradient(Builder& b, Expr dy, Expr weight, const Window& w, int64_t gr
 }
 
 Expr weight_gradient(Builder& b, Expr data, Expr dy, const Window& w, int64_t groups, Dim height, Dim width) {
-  // dweight[o, i, u, v] = sum over n, y, x of data[n, i, y*s + u*d - p, ..] * dy[n, o, y, x] is a convolution in
-  // which the batch is summed over, the channels of a group are the batch, and strides and dilation change places.
+  // dweight[o, i, u, v] = sum over n, y, x of data[n, i, y*s + u*d - p, ..] * dy[n, o, y, x]
+  //
+  // This is a convolution in which the batch is summed over, the channels of a group are the batch,
+  // and strides and dilation change places.
   const List<Dim>& shape = tensor_type_of(data).dims;
   const Dim batch = shape[0], within = floor_div(shape[1], groups);
   const auto reshaped = [&](Expr x, const std::vector<Dim>& dims) {

@@ -1,5 +1,5 @@
-// nn.lrn(x)[.., i, ..] = x[.., i, ..] / (bias + alpha / size * sum of x[.., j, ..]^2)^beta over |i - j| <= size // 2,
-// where i and j are indices along `axis`
+// nn.lrn(x)[.., i, ..] = x[.., i, ..] / (bias + alpha / size * sum of x[.., j, ..]^2)^beta
+// over |i - j| <= size // 2, where i and j are indices along `axis`
 //
 //   (Tensor[s, d]) -> Tensor[s, d]
 //   C1: d is floating.   C2: axis is in [-rank, rank).   C3: size is positive and odd.

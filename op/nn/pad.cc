@@ -1,6 +1,8 @@
 // nn.pad(data, pad_value): elements before and after each axis.
 //
-//   constant: pad_value    edge: the nearest element    reflect: the elements mirrored at the first and last one
+//   constant: pad_value
+//   edge: the nearest element
+//   reflect: the elements mirrored at the first and last one
 //
 //   (Tensor[s, d], Tensor[(), e]) -> Tensor[s + before + after, d]
 //   C1: pad_width has a pair for each axis.   C2: no width is negative.

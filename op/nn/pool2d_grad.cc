@@ -1,8 +1,9 @@
 // The adjoint of pooling's data from the adjoint of its result.
 //
-//   nn.max_pool2d_grad(data, grad)[i] = sum over the windows w of i of grad[w] / count[w] where data[i] is the maximum of w,
-//       0 elsewhere; count[w] elements of w are the maximum
-//   nn.avg_pool2d_grad(data, grad)[i] = sum over the windows w of i of grad[w] / (the number of elements of w)
+//   nn.max_pool2d_grad(data, grad)[i] = sum over the windows w of i of grad[w] / count[w]
+//       where data[i] is the maximum of w, 0 elsewhere; count[w] elements of w are the maximum
+//   nn.avg_pool2d_grad(data, grad)[i] = sum over the windows w of i
+//       of grad[w] / (the number of elements of w)
 //
 //   (Tensor[s, d], Tensor[the shape of the pooled data, d]) -> Tensor[s, d]
 //   C1: data is a floating-point tensor of rank 4.   C2: the attributes and the window are as pooling wants them.

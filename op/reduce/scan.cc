@@ -1,7 +1,8 @@
 // cumsum(x)[.., i, ..] = x[.., 0, ..] + ... + x[.., i, ..] along one axis
 // cumprod(x)[.., i, ..] = x[.., 0, ..] * ... * x[.., i, ..] along one axis
 //
-//   (Tensor[s, d]) -> Tensor[s, dtype]; with axis=None the input counts as one long row: Tensor[(product of s), dtype]
+//   (Tensor[s, d]) -> Tensor[s, dtype]; with axis=None the input counts as one long row:
+//   Tensor[(product of s), dtype]
 //   C1: d and dtype are numeric.   C2: axis is in [-rank, rank).
 //
 // With `exclusive` the element itself is left out: y[0] is 0, or 1 for a product.

@@ -1,4 +1,5 @@
-// variance(x, m) = mean((x - m)^2) over some axes; with `unbiased`, the sum divided by one less than the count
+// variance(x, m) = mean((x - m)^2) over some axes; with `unbiased`, the sum divided by one less
+// than the count
 //
 //   (Tensor[s, d], Tensor[t, d]) -> Tensor[s without the reduced axes (or with 1 there, if keepdims), d]
 //   C1: d is floating.   C2: every axis is in [-rank, rank).   C3: no axis is named twice.

@@ -265,7 +265,8 @@ struct OneHotAttrs {
              field("dtype", &OneHotAttrs::dtype, "of the result; None: that of on_value"));
 };
 
-// one_hot(indices, on, off)[a.., k, c..] = on where indices[a.., c..] = k, off elsewhere, where k is the index along `axis`
+// one_hot(indices, on, off)[a.., k, c..] = on where indices[a.., c..] = k, off elsewhere,
+//     where k is the index along `axis`
 //
 //   (Tensor[s, e], Tensor[(), d], Tensor[(), d]) -> Tensor[s with depth at the axis, dtype]
 //   C1: indices are integers.   C2: on_value and off_value have rank 0 and one dtype.

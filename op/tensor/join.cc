@@ -14,8 +14,8 @@ struct ConcatenateAttrs {
   static constexpr auto kFields = fields(field("axis", &ConcatenateAttrs::axis, "from the end if negative"));
 };
 
-// concatenate((x_0, ..))[a.., i, c..] = x_j[a.., i - b, c..], where b is the sum of the extents of x_0 to x_(j-1) along
-//     `axis`, and j the last one with b <= i
+// concatenate((x_0, ..))[a.., i, c..] = x_j[a.., i - b, c..], where b is the sum of the extents of
+//     x_0 to x_(j-1) along `axis`, and j the last one with b <= i
 //
 //   (Tensor[(a.., n_0, c..), d], ..) -> Tensor[(a.., n_0 + .., c..), d]
 //   C1: there is at least one tensor.   C2: axis is in [-rank, rank).   C3: all have the same rank and dtype.

@@ -1,4 +1,5 @@
-// layout_transform(x, src_layout, dst_layout): the same elements, with the axes in another order or cut into blocks.
+// layout_transform(x, src_layout, dst_layout): the same elements, with the axes in another order
+// or cut into blocks.
 //
 //   (Tensor[s in src_layout, d]) -> Tensor[s in dst_layout, d]
 //   C1: both layouts have the same axes, named by upper-case letters.   C2: data fits src_layout.

@@ -253,7 +253,8 @@ std::vector<kernel::Tensor> lower_scatter_nd(kernel::Builder& k, const ScatterNd
 
 // --- scatter_elements -----------------------------------------------------------------------------------------
 //
-//   scatter_elements(x, j, updates) = x, but at [i_0, ..., j[i], ..., i_r] x meets updates[i], with j[i] in the place of the axis
+//   scatter_elements(x, j, updates) = x, but at [i_0, ..., j[i], ..., i_r] x meets updates[i],
+//       with j[i] in the place of the axis
 
 struct ScatterElementsAttrs {
   int64_t axis = 0;

@@ -151,7 +151,9 @@ std::vector<Expr> differentiate(Builder& b, const StridedSliceAttrs& a, const Si
       first = range.begin - (range.size - Dim(1)) * Dim(step);
     }
     if (step > 1) {
-      // (..., n, ...) -> (..., n, 1, ...) -> (..., n, step, ...) -> (..., n * step, ...), without the last zeros
+      // (..., n, ...) -> (..., n, 1, ...) -> (..., n, step, ...) -> (..., n * step, ...)
+      //
+      // The last zeros are left out.
       std::vector<Dim> merged = dims_of(tensor_type_of(dx));
       merged[range.axis] = length * Dim(step);
       dx = call(b, kExpandDims, {dx}, {{"axis", axis + 1}});

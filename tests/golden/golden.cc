@@ -1,8 +1,10 @@
 // Runs tests/golden: the text of an input against the text that is expected of it. `--update` rewrites expectations.
 //
 // Commands (the RUN line), with what they are about in a section:
-//   input      parse [--max-nesting=N] [--max-bytes=N], check, opt --passes=.. [--dump=FOLDER] [--reproducer=FILE] [--broken=PASS],
-//              lower [-ON], plan [-ON], functions [-ON], export [-ON], cuda [-ON], and with a section `pattern` too: match, partition
+//   input      parse [--max-nesting=N] [--max-bytes=N], check,
+//              opt --passes=.. [--dump=FOLDER] [--reproducer=FILE] [--broken=PASS],
+//              lower [-ON], plan [-ON], functions [-ON], export [-ON], cuda [-ON],
+//              and with a section `pattern` too: match, partition
 //   repeated   the same of an input in which <<N|text>> stands for N times the text
 //   pattern    pattern
 //   expression expression, and build --cxx=COMPILER, which compiles a program of nothing
