@@ -15,7 +15,8 @@ namespace {
 // As support/values.cc has them, which asserts it.
 constexpr uint64_t kCellBytes = 32, kAlignment = passes::kPlaceAlignment;
 
-// With its head, which says its extents; nothing if they are not constant, or if no memory holds it.
+// With its head, which says its extents; nothing if they are not constant, or if no
+// memory holds it.
 std::optional<uint64_t> bytes_of(const Written& p) {
   constexpr uint64_t kMost = uint64_t{1} << 40;
   uint64_t bytes = p.element_bytes;

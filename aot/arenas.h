@@ -1,12 +1,16 @@
-// Memory for the tensors that a function needs only until it calls another one, and for those that it gives the caller.
+// Memory for the tensors that a function needs only until it calls another one, and for those that
+// it gives the caller.
 //
-// What a kernel writes and only kernels read, before the function calls another one or leaves the block, is neither counted
-// nor allocated by itself. It lies in an arena, one block of memory for all such tensors, at a place that is planned as in
-// static dataflow. No arena is held while another function runs, so that recursion takes no more memory than without them.
-// What a kernel writes in the last block of a program is written to the memory that the caller has for the output.
+// What a kernel writes and only kernels read, before the function calls another one or leaves
+// the block, is neither counted nor allocated by itself. It lies in an arena, one block of
+// memory for all such tensors, at a place that is planned as in static dataflow. No arena is
+// held while another function runs, so that recursion takes no more memory than without them.
+// What a kernel writes in the last block of a program is written to the memory that the caller
+// has for the output.
 //
-// The order in which a function uses its values is the order in which it is printed. So it is printed twice: the first time
-// tells what is used when, the second time what lies where. Every value escapes but for the uses that are told here.
+// The order in which a function uses its values is the order in which it is printed. So it is
+// printed twice: the first time tells what is used when, the second time what lies where. Every
+// value escapes but for the uses that are told here.
 #pragma once
 
 #include <functional>
@@ -20,15 +24,16 @@
 
 namespace relay::aot {
 
-// One tensor that a call of a kernel writes. Its extents are of shape variables that are known where the function begins.
+// One tensor that a call of a kernel writes. Its extents are of shape variables that are known
+// where the function begins.
 struct Written {
   std::vector<kernel::Expr> extents;
   size_t element_bytes = 0;
   bool can_be_placed = false;
 };
 
-// The output of the call, unless there are several, which are the fields of a value; then its temporaries. `is_known` holds
-// for the shape variables that the function knows.
+// The output of the call, unless there are several, which are the fields of a value; then its
+// temporaries. `is_known` holds for the shape variables that the function knows.
 std::vector<Written> written_by(Context& context, const Call& call, const kernel::Kernel& k,
                                 const std::function<bool(kernel::Expr)>& is_known);
 
@@ -54,8 +59,8 @@ class Arenas {
   // Does it lie in an arena? That is known the second time.
   bool is_borrowed(const std::string& value) const;
 
-  // A kernel is called that reads these. The first tensor that it writes is `value`; if that is empty, all of them are
-  // temporaries. `written` is asked the first time.
+  // A kernel is called that reads these. The first tensor that it writes is `value`; if that is
+  // empty, all of them are temporaries. `written` is asked the first time.
   struct Placed {
     std::vector<std::string> lines;   // that stand before the call
     std::vector<std::string> places;  // of what it writes, as C++; empty is none
@@ -66,8 +71,8 @@ class Arenas {
   // A function is called: lines that stand before it.
   std::vector<std::string> call_function();
 
-  // Between the first time and the second. Where there are no arenas, tensors are only put into outputs. `print` gives an extent as
-  // C++.
+  // Between the first time and the second. Where there are no arenas, tensors are only put into
+  // outputs. `print` gives an extent as C++.
   void plan(bool has_arenas, const std::function<std::string(kernel::Expr)>& print);
 
  private:

@@ -53,7 +53,8 @@ struct ChainRun : Session {
   }
 };
 
-// Ten products and ten normalised results take no more memory than what is alive at once, and the result.
+// Ten products and ten normalised results take no more memory than what is alive at
+// once, and the result.
 TEST(Arenas, AChainTakesTheMemoryOfWhatIsAliveAtOnce) {
   constexpr int64_t kMatrix = 256 * 256 * 4, kMost = 6 * kMatrix;
   for (const char* shape : {"(256, 256)", "(n, 256)"}) {
@@ -123,7 +124,8 @@ def @main(%n: int32, %x: Tensor[(8, 8), float32]) {
   }
 }
 
-// The caller's memory is written by the kernel, where the program gives what one writes at the end of a way.
+// The caller's memory is written by the kernel, where the program gives what one writes at
+// the end of a way.
 TEST(Arenas, ResultsAreWrittenToTheCallersMemory) {
   const std::string program = R"(
 def @main(%c: bool, %x: Tensor[(n, 8), float32]) {

@@ -251,7 +251,7 @@ TEST(Artifact, AChildAfterForkRunsWithoutTheThreadsOfItsParent) {
   EXPECT_EQ(status, 0);
 }
 
-// --- threads ----------------------------------------------------------------------------------------------------
+// --- threads -------------------------------------------------------------------------------------
 
 // The threads of this process, each with how often it has waited.
 std::map<std::string, long> waits_by_thread() {
@@ -552,7 +552,7 @@ TEST(Artifact, WhatOpensAModelRunsOnAnyProcessor) {
   }
 }
 
-// --- weights in a file ------------------------------------------------------------------------------------------
+// --- weights in a file ---------------------------------------------------------------------------
 
 TEST(Artifact, WeightsAreFoundBesideTheLibraryOrWhereTheCallerSays) {
   Opened a(embedded()), b(with_file());
@@ -593,7 +593,7 @@ TEST(Artifact, MissingCutAndForeignWeightsAreRefused) {
   refused(foreign, "belong to another model");
 }
 
-// --- names -----------------------------------------------------------------------------------------------------
+// --- names ---------------------------------------------------------------------------------------
 
 // Kernels that are called like each other, or like what else is in the source.
 TEST(Artifact, NamesOfKernelsAreNobodyElses) {
@@ -621,7 +621,7 @@ TEST(Artifact, NamesOfKernelsAreNobodyElses) {
   EXPECT_EQ(y, static_cast<float>(3 + count));
 }
 
-// --- files ------------------------------------------------------------------------------------------------------
+// --- files ---------------------------------------------------------------------------------------
 
 TEST(Artifact, SameProgramSameBytes) {
   const Sources a = sources_of(kProgram, {kAnyProcessor}, {}), b = sources_of(kProgram, {kAnyProcessor}, {});

@@ -12,8 +12,8 @@
 namespace relay::aot {
 namespace {
 
-// The state of a full tree of a depth, whose leaves are all x: each level doubles what it is given and adds the sum of its
-// 64 elements times 2^-7 to each of them; the weights are worth sharing.
+// The state of a full tree of a depth, whose leaves are all x: each level doubles what it is given
+// and adds the sum of its 64 elements times 2^-7 to each of them; the weights are worth sharing.
 constexpr std::string_view kTree = R"(
 type Tree { Leaf(Tensor[(1, 64), float32]), Fork(Tree, Tree) }
 def @grow(%depth: int32, %x: Tensor[(1, 64), float32]) -> Tree {
@@ -83,7 +83,8 @@ TEST(Batches, ManyMoreCallsThanFit) {
   }
 }
 
-// Results that wait are handed on under another shape. There are more such views than there is room for.
+// Results that wait are handed on under another shape. There are more such views than
+// there is room for.
 TEST(Batches, ViewsOfWhatWaits) {
   constexpr std::string_view kViews = R"(
 type Column { Column(Tensor[(64, 1), float32]) }

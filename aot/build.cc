@@ -12,7 +12,8 @@ namespace {
 // What else is in a library has room beside them.
 constexpr uint64_t kMostEmbeddedBytes = (uint64_t{1} << 31) - (uint64_t{64} << 20);
 
-// NAME.safetensors and NAME.h beside NAME.so, or beside libNAME.so with NAME.py; empty: there is none.
+// NAME.safetensors and NAME.h beside NAME.so, or beside libNAME.so with NAME.py;
+// empty: there is none.
 struct Beside {
   std::string weights, header, python;
 };

@@ -16,11 +16,12 @@ namespace relay::aot {
 
 inline constexpr uint64_t kMostLibraryBytes = uint64_t{64} << 30;
 
-// Why weights of so many bytes cannot be a part of a library, as a sentence; empty if they can. Code reaches everything in
-// its library over distances of 31 bits.
+// Why weights of so many bytes cannot be a part of a library, as a sentence; empty if they can.
+// Code reaches everything in its library over distances of 31 bits.
 std::string too_large_to_embed(uint64_t weights_bytes);
 
-// The paths of files that were written; where something is `wrong` with that, it is reported as "file-unwritable".
+// The paths of files that were written; where something is `wrong` with that, it is reported as
+// "file-unwritable".
 Result<std::vector<std::string>> paths_of(const std::vector<FileContents>& files, std::string wrong,
                                           Diagnostics& diagnostics);
 
@@ -28,11 +29,13 @@ Result<std::vector<std::string>> paths_of(const std::vector<FileContents>& files
 // compiler takes for an error of its own; else "cannot-compile" with the note.
 Reported report_uncompiled(std::string wrong, std::string note, Diagnostics& diagnostics);
 
-// NAME of DIR/NAME.so, DIR/NAME.a, or of a program DIR/NAME: what the files beside it are called after.
+// NAME of DIR/NAME.so, DIR/NAME.a, or of a program DIR/NAME: what the files beside it
+// are called after.
 std::string name_of(const std::string& artifact);
 
-// Compiles and links the sources: the bytes of the library, or of the program if the options say that it is one. Reports
-// "cannot-compile", before anything is compiled if the weights are too large for where they are to be.
+// Compiles and links the sources: the bytes of the library, or of the program if the options say
+// that it is one. Reports "cannot-compile", before anything is compiled if the weights are too
+// large for where they are to be.
 Result<std::string> compile(const Sources& sources, Weights weights,
                             const kernel::native::CompileOptions& options, Diagnostics& diagnostics);
 
@@ -44,14 +47,16 @@ struct ArtifactKind {
 // The paths of an artifact's files, in the order in which they are written. A device or a pipe has
 // nothing beside it.
 std::vector<std::string> files_of(const std::string& artifact, ArtifactKind kind);
-// Writes NAME.so, NAME.h, if the weights are a file, NAME.safetensors, and perhaps NAME.py, for `artifact` = DIR/NAME.so, whose bytes these
-// are: all of them whole, or none. Returns their paths. Reports "file-unwritable".
+// Writes NAME.so, NAME.h, if the weights are a file, NAME.safetensors, and perhaps NAME.py, for
+// `artifact` = DIR/NAME.so, whose bytes these are: all of them whole, or none. Returns their paths.
+// Reports "file-unwritable".
 Result<std::vector<std::string>> write_artifact(const std::string& artifact, ArtifactKind kind,
                                                 const Sources& sources, std::string_view bytes,
                                                 Diagnostics& diagnostics);
 
-// Compiles an artifact and writes it. A source without a target is compiled for that of the options, so leave it at its
-// default: any processor. Reports "cannot-compile" and "file-unwritable".
+// Compiles an artifact and writes it. A source without a target is compiled for that of the
+// options, so leave it at its default: any processor. Reports "cannot-compile" and
+// "file-unwritable".
 Result<std::vector<std::string>> build(const Sources& sources, Weights weights,
                                        const kernel::native::CompileOptions& options,
                                        const std::string& artifact, Diagnostics& diagnostics);

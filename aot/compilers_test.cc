@@ -1,5 +1,5 @@
-// The sources of artifacts under other compilers (third_party/test_packages.txt) and under sanitizers, in the hands of a small
-// program.
+// The sources of artifacts under other compilers (third_party/test_packages.txt) and under
+// sanitizers, in the hands of a small program.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -12,13 +12,15 @@
 namespace relay::aot {
 namespace {
 
-// Loops over threads, integers that may be divided by zero, weights, an output that the context holds.
+// Loops over threads, integers that may be divided by zero, weights, an output that
+// the context holds.
 constexpr std::string_view kPlan = R"(
 def @main(%x: Tensor[(64, 64), float32], %n: Tensor[(8), int32]) {
   (nn.softmax(nn.dense(%x, add(%x, tensor([[0.5]], float32)))), floor_divide(tensor([8, 1, 2, 3, 4, 5, 6, 7], int32), %n))
 }
 )";
-// A plan for all extents: a workspace that grows, a view, an output that is copied, a C function that may fail.
+// A plan for all extents: a workspace that grows, a view, an output that is copied, a C
+// function that may fail.
 constexpr std::string_view kRows = R"(
 extern kernel @scale(x: float32[n, 8], w: float32[8]) -> (y: float32[n, 8]) symbol "scale";
 def @main(%x: Tensor[(n, 8), float32], %y: Tensor[(2*n), float32], %w: Tensor[(8), float32]) {
@@ -26,8 +28,8 @@ def @main(%x: Tensor[(n, 8), float32], %y: Tensor[(2*n), float32], %w: Tensor[(8
   (reshape(%h, newshape=[n*8]), sum(nn.softmax(multiply(%h, %h)), axis=[1]), %y)
 }
 )";
-// Lists, references that end in a cycle, closures, a recursion as deep as the data says, shape variables; a C function; a tree
-// of gates like an LSTM's, whose calls wait for each other.
+// Lists, references that end in a cycle, closures, a recursion as deep as the data says, shape
+// variables; a C function; a tree of gates like an LSTM's, whose calls wait for each other.
 constexpr std::string_view kValues = R"(
 extern kernel @scale(x: float32[n, 8], w: float32[8]) -> (y: float32[n, 8]) symbol "scale";
 type List[A] { Cons(A, List[A]), Nil }
@@ -322,7 +324,7 @@ struct Folder {
   Finished run(const Words& command) const { return kernel::native::run(command, folder.path(), 240); }
 };
 
-// --- warnings -------------------------------------------------------------------------------------------------------
+// --- warnings ------------------------------------------------------------------------------------
 
 class Warnings : public testing::TestWithParam<std::string> {};
 
@@ -370,7 +372,7 @@ INSTANTIATE_TEST_SUITE_P(Compilers, Warnings, testing::Values("g++", "clang++-19
                            return name;
                          });
 
-// --- sanitizers -----------------------------------------------------------------------------------------------------
+// --- sanitizers ----------------------------------------------------------------------------------
 
 // Some systems spread a process over more addresses than the sanitizers of older compilers know.
 bool is_lost(const Finished& ran) {
@@ -447,7 +449,7 @@ TEST_P(Sanitized, MisuseIsSeen) {
 INSTANTIATE_TEST_SUITE_P(Sanitizers, Sanitized, testing::Values("thread", "address,undefined"),
                          [](const auto& test) { return test.param == "thread" ? "thread" : "memory"; });
 
-// --- size -----------------------------------------------------------------------------------------------------------
+// --- size ----------------------------------------------------------------------------------------
 
 TEST(Size, BeyondKernelsAndWeightsIsSmall) {
   // With hardly any kernels.

@@ -1,23 +1,29 @@
-// The part of CUDA that Relay's generated code uses, on the CPU: the text that nvcc compiles runs here, and is watched.
+// The part of CUDA that Relay's generated code uses, on the CPU: the text that nvcc compiles runs
+// here, and is watched.
 //
 //   c++ -std=c++17 -DRELAY_CUDA_EMULATION -fsanitize=thread -c kernels.cc       (linked without that flag)
 //   c++ -std=c++17 -DRELAY_CUDA_EMULATION -c model.cc cuda_machine.cc
 //
-// The compiler's flag puts a call in front of each access to memory; cuda_machine.cc has what is called. Blocks run
-// one after the other. The threads of a block are fibers: each runs until it has to wait, for the others of the block at a
-// barrier, for those of its warp at a shuffle. The first thing that is wrong ends the launch with a text:
-//  * an access that is in none of the launch's arguments, in no shared array and not on the thread's stack, or a write to
-//    what is only read;
-//  * a race: two threads access an element, one of them writes, and no barrier stands between; blocks are never ordered;
+// The compiler's flag puts a call in front of each access to memory; cuda_machine.cc has what is
+// called. Blocks run one after the other. The threads of a block are fibers: each runs until it has
+// to wait, for the others of the block at a barrier, for those of its warp at a shuffle. The first
+// thing that is wrong ends the launch with a text:
+//  * an access that is in none of the launch's arguments, in no shared array and not on the
+//    thread's stack, or a write to what is only read;
+//  * a race: two threads access an element, one of them writes, and no barrier stands between;
+//    blocks are never ordered;
 //  * shared memory that is read before it was written;
 //  * a barrier or a shuffle that not all threads come to, or not to the same one;
-//  * 16 bytes at an address that is not aligned for them; a grid or a block that is larger than a GPU's.
+//  * 16 bytes at an address that is not aligned for them; a grid or a block that is
+//    larger than a GPU's.
 // Local arrays are not looked at: the reference executor of kernels does that.
 //
-// Copies take as long as they may: what is put into a stream happens when something is launched there, or waited for.
+// Copies take as long as they may: what is put into a stream happens when something is launched
+// there, or waited for.
 //
-// RELAY_EMULATED_DEVICES=0 is a machine without a GPU, RELAY_EMULATED_MEMORY=BYTES one with so much memory, and with
-// RELAY_EMULATED_COPIES=N a stream takes so many copies before it has to be waited for, and fails at the next.
+// RELAY_EMULATED_DEVICES=0 is a machine without a GPU, RELAY_EMULATED_MEMORY=BYTES one with so much
+// memory, and with RELAY_EMULATED_COPIES=N a stream takes so many copies before it has to be waited
+// for, and fails at the next.
 #pragma once
 
 #include <stddef.h>
@@ -29,7 +35,7 @@
 #define __host__
 #define __restrict__ __restrict
 
-// --- The runtime's interface, as far as it is used --------------------------------------------------------------------
+// --- The runtime's interface, as far as it is used -----------------------------------------------
 
 enum cudaError_t {
   cudaSuccess = 0,
@@ -69,7 +75,8 @@ const char* cudaGetErrorString(cudaError_t error);
 
 namespace relay_emulation {
 
-// What the next launch may access besides shared memory: elements of so many bytes each. If nothing was named, nothing.
+// What the next launch may access besides shared memory: elements of so many bytes each. If nothing
+// was named, nothing.
 void allow(const char* name, const void* begin, uint64_t bytes, uint32_t element_bytes, bool writes);
 // How the next launch is called in texts.
 void name_launch(const char* name);
@@ -128,7 +135,7 @@ cudaError_t cudaLaunchKernel(void (*kernel)(A...), dim3 grid, dim3 block, void**
       &call);
 }
 
-// --- What kernels use -------------------------------------------------------------------------------------------------
+// --- What kernels use ----------------------------------------------------------------------------
 
 #define blockIdx (relay_emulation::block_index())
 #define threadIdx (relay_emulation::thread_index())

@@ -32,7 +32,8 @@ class Decider {
  private:
   const DataTypeDef& type_of(Pattern p) const { return *module_.data_type(p->ctor->data_type.text()); }
 
-  // Adds what the pattern asks of the part at `path`: of a tuple, and of the only constructor of a type, only their fields.
+  // Adds what the pattern asks of the part at `path`: of a tuple, and of the only constructor of a
+  // type, only their fields.
   void ask(Row& row, const Path& path, Pattern p) const {
     if (p->kind == PatternKind::kWildcard || p->kind == PatternKind::kVar) return;
     if (p->kind == PatternKind::kCtor && type_of(p).ctors.size() > 1) {

@@ -121,7 +121,8 @@ TEST(Decisions, EveryConstructorHasAWayOrThereIsAnother) {
   EXPECT_EQ(two->otherwise->arm, 1u);
 }
 
-// Each arm asks for a place of its own to be A, and the next one for the opposite: a tree doubles with each.
+// Each arm asks for a place of its own to be A, and the next one for the opposite: a tree
+// doubles with each.
 TEST(Decisions, ATreeThatWouldBeTooLargeIsNotMade) {
   const auto at = [](int place, std::string_view pattern) {
     std::string p = "_";

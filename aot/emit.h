@@ -1,7 +1,8 @@
 // emit: a lowered module as C++ source that needs nothing of ours.
 //
-// One file holds the plan, the tables and the C interface (aot/support/interface.cc); the kernels are spread over a few
-// more, so that they compile side by side. Text depends on the module and the options alone: same input, same bytes.
+// One file holds the plan, the tables and the C interface (aot/support/interface.cc); the kernels
+// are spread over a few more, so that they compile side by side. Text depends on the module and the
+// options alone: same input, same bytes.
 #pragma once
 
 #include <map>
@@ -32,12 +33,13 @@ struct EmitOptions {
   Weights weights = Weights::kEmbedded;
   std::string weights_source = std::string(kWeightsSource);
   std::string licence;  // of the model, kept in the description
-  // The largest values of shape variables, by name: larger inputs are refused. Where they say how large the workspace of
-  // static dataflow can be, a context takes all of it when it is created.
+  // The largest values of shape variables, by name: larger inputs are refused. Where they say how
+  // large the workspace of static dataflow can be, a context takes all of it when it is created.
   std::map<std::string, int64_t> bounds = {};
   size_t kernel_files = 2;  // over how many files the kernels of a variant are spread
-  // One file for everything where kernels are few, which compiles sooner: opening the model then needs the same
-  // processor as running it, and does not end with an error on another one. For libraries that stay in this process.
+  // One file for everything where kernels are few, which compiles sooner: opening the model then
+  // needs the same processor as running it, and does not end with an error on another one. For
+  // libraries that stay in this process.
   bool join_files = false;
   bool program = false;  // a program of its own (support/main.cc), not a library
 };
@@ -74,8 +76,8 @@ struct Sources {
   std::string kernels_head = {};
 };
 
-// An artifact with one variant or several, in the order in which they are preferred: it runs the first one whose features the
-// processor has. All are of one program.
+// An artifact with one variant or several, in the order in which they are preferred: it runs the
+// first one whose features the processor has. All are of one program.
 Sources emit(std::span<const Variant> variants, const EmitOptions& options);
 inline Sources emit(const Variant& variant, const EmitOptions& options) {
   return emit(std::span<const Variant>(&variant, 1), options);

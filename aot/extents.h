@@ -20,7 +20,8 @@ struct Refusal {
 // What each shape variable is called.
 using Extents = std::unordered_map<const kernel::ExprNode*, std::string>;
 
-// Can it be printed: does it consist of what extents are made of, over variables of which `known` holds?
+// Can it be printed: does it consist of what extents are made of, over variables of
+// which `known` holds?
 bool is_printable(kernel::Expr e, const std::function<bool(kernel::Expr)>& known);
 // The C++ expression; it must be printable. `name` gives that of a variable.
 std::string print_extent(kernel::Expr e, const std::function<std::string(kernel::Expr)>& name);

@@ -1,8 +1,8 @@
 // The functions of a program as C++ (see program.h).
 //
-// A value of the program is a local variable of type Value. A shared node is evaluated where its scope begins, as the
-// language defines it (docs/semantics.md, "Sharing"). Every function begins by asking whether the run goes on, and what
-// gives no value ends it.
+// A value of the program is a local variable of type Value. A shared node is evaluated where its
+// scope begins, as the language defines it (docs/semantics.md, "Sharing"). Every function begins by
+// asking whether the run goes on, and what gives no value ends it.
 #include <algorithm>
 #include <deque>
 #include <map>
@@ -29,8 +29,8 @@
 namespace relay::aot {
 namespace {
 
-// The program's names for functions and variables. Nothing else in the text begins like these, and the number makes each
-// unique.
+// The program's names for functions and variables. Nothing else in the text begins like these, and
+// the number makes each unique.
 std::string unique_name(std::string_view kind, std::string_view name, size_t number) {
   constexpr size_t kLongest = 32;  // with the number it stays a whole identifier
   return c_identifier(cat(kind, name.substr(0, kLongest), "_", number));
@@ -91,7 +91,7 @@ class Printer {
             "  return v;\n}\n");
   }
 
-  // --- Functions ---------------------------------------------------------------------------------------------------
+  // --- Functions ---------------------------------------------------------------------------------
 
   // The closure itself comes first; a global function is given nothing for it.
   std::string signature(const Function& f) const {
@@ -103,7 +103,8 @@ class Printer {
     return cat("[[maybe_unused]] Value ", f.name, "_any(Run& run, const Value& self, Value* args)");
   }
 
-  // Twice (arenas.h): what the first time adds for closures and constructors, the second time adds again.
+  // Twice (arenas.h): what the first time adds for closures and constructors, the second
+  // time adds again.
   std::string function(size_t index) {
     const size_t next = next_, functions = functions_.size(), text = wrappers_.size();
     const std::set<std::string> constructors = constructors_;
@@ -164,8 +165,8 @@ class Printer {
     }
   }
 
-  // The shape variables of parameters: where one stands alone, or else by a dim like `2*n + 1`. A shape that the types do
-  // not allow ends the run.
+  // The shape variables of parameters: where one stands alone, or else by a dim like `2*n + 1`. A
+  // shape that the types do not allow ends the run.
   void bind_extents(const std::vector<Place>& places) {
     const auto trap = [&](const std::string& condition, const Place& p) {
       line(cat("if (", condition, ") return run.trap(",
@@ -263,7 +264,8 @@ class Printer {
     }
   }
 
-  // The expression of a scope: to the variable `into`, or as the function's result if that is empty.
+  // The expression of a scope: to the variable `into`, or as the function's result
+  // if that is empty.
   void scope(Expr body, const std::string& into) {
     begin_scope(body);
     result(body, into);
@@ -438,7 +440,8 @@ class Printer {
       test(p->fields[i], cat("field(", value, ", ", i, ")"), conditions);
   }
 
-  // One arm after the other. Compilers end, or take minutes, at some thousands of `else if`: clang 14 and 19 at 20000.
+  // One arm after the other. Compilers end, or take minutes, at some thousands of `else if`: clang
+  // 14 and 19 at 20000.
   void arms_in_turn(const Match& n, const std::string& value, const std::string& into) {
     constexpr size_t kMostElseIfs = 256;
     if (n.arms.size() <= kMostElseIfs) return else_ifs(n, value, into);
@@ -488,7 +491,8 @@ class Printer {
     return out;
   }
 
-  // The global function or the closure under its own name that is called; null if it is something else.
+  // The global function or the closure under its own name that is called; null if it
+  // is something else.
   const Function* direct(Expr callee) const {
     if (const auto* global = callee->as<Global>()) {
       const auto it = globals_.find(std::string(global->name.text()));
@@ -498,8 +502,8 @@ class Printer {
     return f.self != nullptr && callee == f.self ? &f : nullptr;
   }
 
-  // A call whose value is the function's: of the function itself it is a loop, others are made later. False if it is
-  // no call of a function.
+  // A call whose value is the function's: of the function itself it is a loop, others are made
+  // later. False if it is no call of a function.
   bool last_call(const Call& call) {
     if (op::callee(call) || call.callee->as<CtorRef>()) return false;
     if (const auto* g = call.callee->as<Global>(); g && p_.module.kernel(g->name.text())) return false;
@@ -526,7 +530,8 @@ class Printer {
     arenas_.keep(value);
     return value;
   }
-  // For a use that tells `arenas_` itself when it reads the value. Operands of operands may be of any depth.
+  // For a use that tells `arenas_` itself when it reads the value. Operands of operands may
+  // be of any depth.
   std::string borrow(Expr root) {
     std::vector<Step> steps{{Do::kVisit, root}};
     std::vector<std::string> values;  // of operands whose user is not finished
@@ -596,7 +601,8 @@ class Printer {
     }
   }
 
-  // What is evaluated where the expression stands, in order. Control forms evaluate theirs in blocks.
+  // What is evaluated where the expression stands, in order. Control forms evaluate
+  // theirs in blocks.
   std::vector<Expr> operands_of(Expr e) const {
     std::vector<Expr> out;
     if (is_leaf(e) || e->kind == ExprKind::kFn || e->kind == ExprKind::kIf || e->kind == ExprKind::kMatch)
@@ -738,8 +744,8 @@ class Printer {
     return v;
   }
 
-  // A constructor as a value: without fields its constant, unless `ctor` makes a function of it. Constructors of any types that have
-  // the same tag and as many fields share the function.
+  // A constructor as a value: without fields its constant, unless `ctor` makes a function of it.
+  // Constructors of any types that have the same tag and as many fields share the function.
   std::string constructor(const CtorRef& ref) {
     const Constructor& c = *ref.ctor;
     if (c.fields.empty() && !ref.type->as<FnType>()) return variable(cat("make_node(run, ", c.tag, ")"));
@@ -774,8 +780,8 @@ class Printer {
     return out;
   }
 
-  // The shape variables that the function mentions in what is printed of it, of those that are known here. In the order
-  // in which they were made.
+  // The shape variables that the function mentions in what is printed of it, of those that are
+  // known here. In the order in which they were made.
   std::vector<const kernel::ExprNode*> captured_extents(const Fn& fn) const {
     if (extents_.empty()) return {};
     std::map<uint32_t, const kernel::ExprNode*> found;

@@ -7,8 +7,9 @@
 
 namespace relay::aot {
 
-// The first function, and those that such functions call last and that nobody else mentions. Each of them is called at most
-// once in a run, and what it gives is what the run gives. None if the first one is called from within the program.
+// The first function, and those that such functions call last and that nobody else mentions. Each
+// of them is called at most once in a run, and what it gives is what the run gives. None if the
+// first one is called from within the program.
 std::set<Symbol> giving_functions(const Program& program);
 
 }  // namespace relay::aot

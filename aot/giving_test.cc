@@ -7,7 +7,8 @@
 namespace relay::aot {
 namespace {
 
-// The names of those functions of the program. @last is too large to be inlined, and @loop calls itself.
+// The names of those functions of the program. @last is too large to be inlined, and
+// @loop calls itself.
 std::string giving(const std::string& main) {
   std::string steps = "%x";
   for (int i = 0; i < 150; ++i) steps = cat("tanh(", steps, " + 1f)");

@@ -1,7 +1,8 @@
-// What a program over values takes and gives, for its C interface: its types, numbered, and the tensors among them.
+// What a program over values takes and gives, for its C interface: its types, numbered, and the
+// tensors among them.
 //
-// Shape variables are bound by tensors that stand in the parameters themselves or in tuples of them; inside of a data type
-// an extent that is not constant may be any (as in the interpreter).
+// Shape variables are bound by tensors that stand in the parameters themselves or in tuples of
+// them; inside of a data type an extent that is not constant may be any (as in the interpreter).
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -27,7 +28,8 @@ struct Interface {
   bool tensors_only = true;  // no data types: a run can be of tensors
 };
 
-// Throws Refusal for what no caller can make or look at: functions, references and data types of them.
+// Throws Refusal for what no caller can make or look at: functions, references and
+// data types of them.
 Interface find_interface(const Module& m, const Fn& main);
 // The tables that support/value_run.cc reads, and their text as C++.
 std::string print_interface(const Interface& interface);

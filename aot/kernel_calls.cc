@@ -35,7 +35,8 @@ void compare_extents(const kernel::Kernel& k, const std::vector<kernel::Expr>& e
   }
 }
 
-// Of what the kernel makes: its outputs, which have none if they are the fields of a value, then its temporaries.
+// Of what the kernel makes: its outputs, which have none if they are the fields of a value, then
+// its temporaries.
 size_t first_with_place(const kernel::Kernel& k) { return k.outputs.size() == 1 ? 0 : k.outputs.size(); }
 
 }  // namespace
@@ -56,7 +57,8 @@ std::string KernelCalls::print() {
   return std::move(text_);
 }
 
-// Makes what the kernel writes and runs it. Its shape variables are worked out from the extents of the arguments.
+// Makes what the kernel writes and runs it. Its shape variables are worked out from the extents
+// of the arguments.
 void KernelCalls::kernel(const kernel::Kernel& k) {
   std::vector<std::string> parameters{"Run& run"}, places, values;
   std::vector<kernel::Expr> extents;

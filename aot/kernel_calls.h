@@ -1,5 +1,5 @@
-// How the functions of a program call kernels (see functions.cc): what makes a kernel's results and runs it, and what
-// calls need that wait for each other (support/batches.cc).
+// How the functions of a program call kernels (see functions.cc): what makes a kernel's results and
+// runs it, and what calls need that wait for each other (support/batches.cc).
 #pragma once
 
 #include <set>
@@ -15,16 +15,16 @@ class KernelCalls {
  public:
   KernelCalls(const Program& program, Machine& machine);
 
-  // A call of the kernel with these arguments. What it writes lies at these places, in the order of `written_by` (arenas.h),
-  // or by itself where a place is empty.
+  // A call of the kernel with these arguments. What it writes lies at these places, in the order of
+  // `written_by` (arenas.h), or by itself where a place is empty.
   std::string call(const kernel::Kernel& k, std::vector<std::string> args,
                    std::vector<std::string> places = {});
   // A line that stands before elements of tensors are read; empty if no call waits.
   std::string settle(const std::string& indent) const;
   bool any_waits() const { return !can_wait_.empty(); }
 
-  // When all calls are known: a function `call_NAME` for each kernel, from values to a value, and tables of those that can
-  // wait.
+  // When all calls are known: a function `call_NAME` for each kernel, from values to a value, and
+  // tables of those that can wait.
   std::string print();
 
  private:
@@ -39,7 +39,8 @@ class KernelCalls {
   std::string text_;
 };
 
-// Lines that make a tensor with these extents, by `before rank, extents after`; the function ends if there is none.
+// Lines that make a tensor with these extents, by `before rank, extents after`; the function ends
+// if there is none.
 std::string print_tensor(const std::string& indent, const std::string& name,
                          const std::vector<std::string>& extents, const std::string& before,
                          const std::string& after);

@@ -32,7 +32,8 @@ uint32_t depth_of(Pattern root) {
   return most;
 }
 
-// Blocks inside each other, as functions.cc opens them. Decisions are as deep as patterns may be, and no deeper.
+// Blocks inside each other, as functions.cc opens them. Decisions are as deep as patterns may
+// be, and no deeper.
 uint32_t blocks_of(const Decision& d) {
   uint32_t inside = 0;
   for (const auto& [tag, next] : d.cases) inside = std::max(inside, blocks_of(next));
@@ -62,7 +63,8 @@ class LimitCheck {
   }
 
  private:
-  // Where an expression is printed: inside how many brackets, and whether its value is that of a block.
+  // Where an expression is printed: inside how many brackets, and whether its value is
+  // that of a block.
   struct Place {
     uint32_t brackets = 0;
     bool is_result = false;

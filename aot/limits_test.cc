@@ -1,4 +1,5 @@
-// The limits of code ahead of time: what they refuse, and that C++ compilers take what stands just inside of them.
+// The limits of code ahead of time: what they refuse, and that C++ compilers take what stands
+// just inside of them.
 #include "aot/limits.h"
 
 #include "aot/listing.h"
@@ -170,7 +171,7 @@ TEST(LimitsTest, ManyArmsAreOneStatement) {
   EXPECT_EQ(slug_of(arms(1000), &message), "") << message;
 }
 
-// --- what compilers take --------------------------------------------------------------------------------------------
+// --- what compilers take -------------------------------------------------------------------------
 
 class DeepestCode : public testing::TestWithParam<std::string> {};
 

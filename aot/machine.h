@@ -1,5 +1,6 @@
-// What runs the kernels of functions over values, as the code of these sees it: the texts in which CPUs and GPUs differ.
-// What the texts mention is in support/cpu_values.cc and support/cuda_values.cc.
+// What runs the kernels of functions over values, as the code of these sees it: the texts in which
+// CPUs and GPUs differ. What the texts mention is in support/cpu_values.cc and
+// support/cuda_values.cc.
 #pragma once
 
 #include <functional>
@@ -18,13 +19,14 @@ class Machine {
   virtual std::string name(const kernel::Kernel& k) const = 0;
   // Can a tensor lie in memory that the function has planned (arenas.h)?
   virtual bool has_arenas() const = 0;
-  // Lines that run the kernel on these values, its inputs, outputs and temporaries, and with these shape parameters. The function
-  // around them ends where the run does.
+  // Lines that run the kernel on these values, its inputs, outputs and temporaries, and with these
+  // shape parameters. The function around them ends where the run does.
   virtual std::string run(const kernel::Kernel& k, const std::vector<std::string>& values,
                           const std::vector<std::string>& extents) = 0;
   // Lines that define the int64 `name` as an element of the int64 tensor `value`.
   virtual std::string read(const std::string& name, const std::string& value, size_t element) const = 0;
-  // What is true where the boolean `value` is, after `lines`, which it adds to; `number` is in no other name.
+  // What is true where the boolean `value` is, after `lines`, which it adds to; `number` is
+  // in no other name.
   virtual std::string truth(const std::string& value, size_t number,
                             std::vector<std::string>& lines) const = 0;
 };

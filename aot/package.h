@@ -1,4 +1,5 @@
-// Packages: an artifact as people want it who build with CMake or Make, in a folder that may be moved as a whole.
+// Packages: an artifact as people want it who build with CMake or Make, in a folder that may be
+// moved as a whole.
 //
 //   include/NAME.h, lib/libNAME.so, lib/NAME.safetensors where the weights are a file
 //   lib/cmake/NAME/NAMEConfig.cmake, NAMEConfigVersion.cmake
@@ -6,7 +7,8 @@
 //   lib/pkgconfig/NAME.pc            pkg-config --cflags --libs NAME
 //   share/licenses/NAME/LICENCE      where the model has one
 //
-// Several packages may share a folder. The files depend on the package's name and version and on the artifact alone.
+// Several packages may share a folder. The files depend on the package's name and version and on
+// the artifact alone.
 #pragma once
 
 #include <string>
@@ -43,11 +45,13 @@ std::string default_package_version();
 // The paths of its files.
 std::vector<std::string> files_of(const Package& package);
 
-// What would keep the package from being written, as far as that can be known before there is a library; empty if nothing.
+// What would keep the package from being written, as far as that can be known before there is a
+// library; empty if nothing.
 [[nodiscard]] std::string cannot_write(const Package& package);
 
-// Writes the package around the bytes of the library, which has its soname: all files whole, or none. Makes folders that are
-// not there. Returns the paths of the files. Reports "file-unwritable".
+// Writes the package around the bytes of the library, which has its soname: all files whole, or
+// none. Makes folders that are not there. Returns the paths of the files. Reports
+// "file-unwritable".
 Result<std::vector<std::string>> write_package(const Package& package, const Sources& sources,
                                                std::string_view library, Diagnostics& diagnostics);
 

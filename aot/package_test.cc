@@ -1,4 +1,5 @@
-// Packages: their names and versions, and what is left where one cannot be written. tests/cli/package_test.cc builds with them.
+// Packages: their names and versions, and what is left where one cannot be written.
+// tests/cli/package_test.cc builds with them.
 #include "aot/package.h"
 
 #include <gtest/gtest.h>

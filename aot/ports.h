@@ -1,4 +1,5 @@
-// Ports, the tensors that an artifact takes and gives: in its description, in its header, and in the tables of its source.
+// Ports, the tensors that an artifact takes and gives: in its description, in its header, and in
+// the tables of its source.
 #pragma once
 
 #include <map>
@@ -16,15 +17,17 @@ namespace relay::aot {
 // The tensors of a type that stand in tuples, in order, as ports called after `name`.
 void add_ports(Type t, const std::string& name, std::vector<passes::PlanPort>& out);
 
-// The extents that ports ask for and that are not constant: first the shape variables that inputs tell, those that stand
-// alone somewhere before the others, then expressions over them. A table of a port has -1 - i for extent i.
+// The extents that ports ask for and that are not constant: first the shape variables that inputs
+// tell, those that stand alone somewhere before the others, then expressions over them. A table of
+// a port has -1 - i for extent i.
 class PortExtents {
  public:
   PortExtents(const std::vector<passes::PlanPort>& inputs, const std::vector<passes::PlanPort>& outputs);
-  // What a port's table has for the dim: the extent if it is constant, else a number of this list, else kUnknown.
+  // What a port's table has for the dim: the extent if it is constant, else a number of this
+  // list, else kUnknown.
   std::string entry(Dim d) const;
-  // kVariableCount, the largest values of variables that have one, the texts for messages, and the functions that work out
-  // the variables that stand alone nowhere, and extents.
+  // kVariableCount, the largest values of variables that have one, the texts for messages, and the
+  // functions that work out the variables that stand alone nowhere, and extents.
   std::string print(const std::map<std::string, int64_t>& bounds) const;
   // What the variables may be, by their largest values.
   kernel::Bounds ranges(const std::map<std::string, int64_t>& bounds) const;
@@ -51,12 +54,13 @@ int dlpack_code(DType d);  // DLDataTypeCode
 // The first keys of the description: whose artifact it is, and its ports.
 nlohmann::ordered_json describe_ports(std::string_view model_name, const passes::Plan& plan);
 
-// NAME.h: relay.h and dlpack.h in one file, so that a program needs nothing else, after a comment that begins with `title`,
-// lists the ports and ends with the lines of `more`.
+// NAME.h: relay.h and dlpack.h in one file, so that a program needs nothing else, after a comment
+// that begins with `title`, lists the ports and ends with the lines of `more`.
 std::string print_header(std::string_view title, const passes::Plan& plan,
                          const std::vector<std::string>& more);
 
-// The tables that support/tensors.cc reads. `takes_tensors`: is a run of the ports and nothing else?
+// The tables that support/tensors.cc reads. `takes_tensors`: is a run of the ports
+// and nothing else?
 std::string print_ports(const passes::Plan& plan, const PortExtents& extents, bool takes_tensors);
 
 }  // namespace relay::aot

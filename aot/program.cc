@@ -59,7 +59,8 @@ class Collector {
     visits.push_back(std::move(v));
   }
 
-  // A function knows the extents that follow from its parameters, and those that the function around it knows.
+  // A function knows the extents that follow from its parameters, and those that the function
+  // around it knows.
   void extents(const Fn& root) {
     using Known = std::unordered_set<const kernel::ExprNode*>;
     std::vector<std::pair<const Fn*, std::shared_ptr<const Known>>> functions{
@@ -170,7 +171,8 @@ class Collector {
     p_.plan.constants.push_back(*c->value);
   }
 
-  // Its shape variables follow from the extents of what it reads, and from elements that have extents.
+  // Its shape variables follow from the extents of what it reads, and from elements
+  // that have extents.
   void kernel(const kernel::Kernel& k, Span span) {
     if (std::find(p_.kernels.begin(), p_.kernels.end(), &k) != p_.kernels.end()) return;
     std::vector<kernel::Expr> extents;

@@ -12,7 +12,8 @@ namespace {
 
 constexpr int kThreads = 64;
 
-// The same arithmetic as a plan, and as functions over values with a loop; a tree whose calls wait for each other.
+// The same arithmetic as a plan, and as functions over values with a loop; a tree whose calls
+// wait for each other.
 constexpr std::string_view kPlan = R"(
 def @main(%x: Tensor[(4, 16), float32]) { nn.softmax(nn.dense(exp(%x), add(%x, tensor([[0.5]], float32)))) }
 )";

@@ -37,7 +37,8 @@ inline Result<Program> program_of(std::string_view program) {
   return made;
 }
 
-// With one variant for each list of features. All of them are compiled for any processor, and say they need more.
+// With one variant for each list of features. All of them are compiled for any processor, and
+// say they need more.
 inline Sources sources_of(std::string_view program, const std::vector<std::vector<std::string>>& features,
                           const EmitOptions& options) {
   const Result<Program> made = program_of(program);
@@ -131,9 +132,9 @@ struct Counting {
   }
 };
 
-// Each request for memory is refused once: the run ends with a limit, nothing is lost, and the context can be used again.
-// `R` is a Session of the program, or like one; `go` runs it for a status, and `is_right` looks at what it gave. How many
-// were refused.
+// Each request for memory is refused once: the run ends with a limit, nothing is lost, and the
+// context can be used again. `R` is a Session of the program, or like one; `go` runs it for a
+// status, and `is_right` looks at what it gave. How many were refused.
 template <class R, class OfProgram, class Go, class IsRight>
 int refuse_each_request(const OfProgram& program, const Go& go, const IsRight& is_right) {
   for (int nth = 0;; ++nth) {

@@ -1,8 +1,10 @@
-// Which kernels go through their outermost loop from its end: those that read weights which have just been read.
+// Which kernels go through their outermost loop from its end: those that read weights which
+// have just been read.
 //
-// Weights that are larger than a cache are gone from it by the time that the next step of a recurrent network begins with
-// their beginning again; their end is still there. In turns forwards and backwards, as much of them as fits is found in
-// the cache. Iterations of a parallel loop are independent, so the results are the same bits (support/turns.cc).
+// Weights that are larger than a cache are gone from it by the time that the next step of a
+// recurrent network begins with their beginning again; their end is still there. In turns forwards
+// and backwards, as much of them as fits is found in the cache. Iterations of a parallel loop are
+// independent, so the results are the same bits (support/turns.cc).
 #pragma once
 
 #include <cstdint>
@@ -18,7 +20,8 @@ constexpr uint64_t kLeastTurnedBytes = 256 << 10;
 // Of each step of the plan, whether it goes backwards.
 std::vector<bool> backward_steps(const passes::Plan& plan);
 
-// Whether the kernel reads a tensor so large that it should go to and fro where it is called again and again.
+// Whether the kernel reads a tensor so large that it should go to and fro where it is called
+// again and again.
 bool turns(const kernel::Kernel& k);
 
 }  // namespace relay::aot

@@ -1,5 +1,5 @@
-// Programs with control flow through their C interface, on CPUs and on an emulated GPU: values, shape variables, limits and
-// memory.
+// Programs with control flow through their C interface, on CPUs and on an emulated GPU: values,
+// shape variables, limits and memory.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -367,7 +367,8 @@ TEST_P(ValueRuns, WithoutMemoryThereIsALimitAndNoLeak) {
   EXPECT_GE(refusals, 5);  // the model, a context, its heap and blocks of that
 }
 
-// Memory comes in chunks of 64 KiB: over many of them each place that takes a cell is the first to find none left.
+// Memory comes in chunks of 64 KiB: over many of them each place that takes a cell is the first
+// to find none left.
 TEST_P(ValueRuns, WithoutMemoryForAConstantThereIsALimit) {
   const Compiled& c = compiled(R"(
 type List[A] { Cons(A, List[A]), Nil }

@@ -1,7 +1,7 @@
 // Arena: memory that is given back all at once.
 //
-// What lives in an arena has no destructor and is never mutated after it is made, so that a tree of any
-// depth is freed without recursion. One thread writes an arena at a time.
+// What lives in an arena has no destructor and is never mutated after it is made, so that a tree of
+// any depth is freed without recursion. One thread writes an arena at a time.
 #pragma once
 
 #include <cstddef>

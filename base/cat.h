@@ -9,8 +9,8 @@
 
 namespace relay {
 
-// What `cat` takes: a text, which must live until it is appended, or a value. Most files include this, so the work is done
-// elsewhere: no call makes a formatter of its own.
+// What `cat` takes: a text, which must live until it is appended, or a value. Most files include
+// this, so the work is done elsewhere: no call makes a formatter of its own.
 class Piece {
  public:
   Piece(std::string_view text) : kind_(Kind::kText), text_(text) {}

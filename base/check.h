@@ -9,7 +9,8 @@
 
 namespace relay {
 
-// Names what the thread is doing ("pass fuse", "function @main") while in scope; printed by a failed CHECK.
+// Names what the thread is doing ("pass fuse", "function @main") while in scope; printed
+// by a failed CHECK.
 class Activity {
  public:
   Activity(std::string_view what, std::string_view name);

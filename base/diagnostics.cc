@@ -58,7 +58,8 @@ Diagnostic& Diagnostic::note(std::string text) {
   return *this;
 }
 
-// Of a full list an error drives out the last warning, so that min(errors_, kMaxKept) errors are kept.
+// Of a full list an error drives out the last warning, so that min(errors_, kMaxKept)
+// errors are kept.
 Diagnostic& Diagnostics::error(Span span, Slug slug, std::string message) {
   if (all_.size() >= kMaxKept) {
     auto out = std::prev(all_.end());

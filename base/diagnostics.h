@@ -1,7 +1,9 @@
-// Diagnostics: everything that is wrong with the user's program, collected and rendered with carets.
+// Diagnostics: everything that is wrong with the user's program, collected and
+// rendered with carets.
 //
-// Style of a message: lower-case start, no final period, says what was found and what was needed, code in
-// backticks. Each kind of error has a stable slug, which tests and docs refer to (base/slugs.txt).
+// Style of a message: lower-case start, no final period, says what was found and what was needed,
+// code in backticks. Each kind of error has a stable slug, which tests and docs refer to
+// (base/slugs.txt).
 #pragma once
 
 #include <deque>
@@ -45,7 +47,8 @@ class Diagnostic {
   std::vector<std::string> notes_;
 };
 
-// A sink. Functions that report to it return Result<T>, so that a message can neither be lost nor doubled.
+// A sink. Functions that report to it return Result<T>, so that a message can neither be
+// lost nor doubled.
 class Diagnostics {
  public:
   Diagnostic& error(Span span, Slug slug, std::string message);

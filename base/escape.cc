@@ -17,7 +17,8 @@ bool is_printable(char c) { return c >= ' ' && c <= '~'; }
 
 std::string hexadecimal(char c) { return fmt::format("\\x{:02x}", static_cast<unsigned char>(c)); }
 
-// Keywords of C, C++ and CUDA, and the few short names of their libraries that macros and globals may hold.
+// Keywords of C, C++ and CUDA, and the few short names of their libraries that macros and
+// globals may hold.
 bool is_reserved(std::string_view name) {
   static const std::unordered_set<std::string_view> kReserved = {
       "alignas",      "alignof",       "and",         "and_eq",    "asm",       "auto",
@@ -42,8 +43,8 @@ bool is_reserved(std::string_view name) {
   return kReserved.contains(name);
 }
 
-// Within a comment of C, and of whatever begins a comment by one mark. A backslash is written as a number: the last
-// one of a line would join the next line to it. `??/` is a backslash to C99.
+// Within a comment of C, and of whatever begins a comment by one mark. A backslash is written as a
+// number: the last one of a line would join the next line to it. `??/` is a backslash to C99.
 std::string in_comment(std::string_view text) {
   std::string out;
   for (char c : text) {

@@ -15,8 +15,9 @@ struct Trap : std::runtime_error {
   Span span;
 };
 
-// How the messages of two kinds of traps begin. What follows differs between engines: the interpreter knows the extents and the
-// value, and generated code has the names of extents. Every other trap has one message on all engines.
+// How the messages of two kinds of traps begin. What follows differs between engines: the
+// interpreter knows the extents and the value, and generated code has the names of extents. Every
+// other trap has one message on all engines.
 inline constexpr std::string_view kWrongShape = "wrong shape: ";  // a shape does not hold
 inline constexpr std::string_view kNoArm = "no arm of the match fits the value";
 // The part of a trap's message that all engines agree about: these beginnings, or the whole.

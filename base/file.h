@@ -1,6 +1,7 @@
 // Files: read whole, written whole or not at all.
 //
-// Functions return a text that says what went wrong, naming the path and the system's reason; empty if all went well.
+// Functions return a text that says what went wrong, naming the path and the system's reason; empty
+// if all went well.
 #pragma once
 
 #include <cstdint>
@@ -20,24 +21,28 @@ struct FileContents {
   std::string_view bytes;
 };
 
-// Writes beside the destinations and renames, in order, when all are written: on any failure nothing is left behind,
-// and files that were there before are as they were. A link is followed; a device or a pipe is written to.
+// Writes beside the destinations and renames, in order, when all are written: on any failure
+// nothing is left behind, and files that were there before are as they were. A link is followed; a
+// device or a pipe is written to.
 [[nodiscard]] std::string write_files_atomically(std::span<const FileContents> files);
 [[nodiscard]] std::string write_file_atomically(const std::string& path, std::string_view bytes);
 
-// What would keep a file from being written, as far as that can be known before there is anything to write.
+// What would keep a file from being written, as far as that can be known before there is
+// anything to write.
 [[nodiscard]] std::string cannot_write(const std::string& path);
 
-// Is there a device, a pipe or a socket? Bytes that are written to it go through, so no other file belongs beside it.
+// Is there a device, a pipe or a socket? Bytes that are written to it go through, so no other file
+// belongs beside it.
 bool is_stream(const std::string& path);
 
-// Where things are kept that can be made again: $XDG_CACHE_HOME/relay, or ~/.cache/relay; empty if neither is known. It
-// need not be there yet; `make_folders` makes it.
+// Where things are kept that can be made again: $XDG_CACHE_HOME/relay, or ~/.cache/relay; empty if
+// neither is known. It need not be there yet; `make_folders` makes it.
 std::string cache_folder();
 // Makes the folder and those around it.
 [[nodiscard]] std::string make_folders(const std::string& path);
 
-// A fresh private folder, removed with all its files at the end of the scope, or when the program is interrupted.
+// A fresh private folder, removed with all its files at the end of the scope, or when the
+// program is interrupted.
 class TemporaryFolder {
  public:
   TemporaryFolder() = default;
@@ -54,9 +59,10 @@ class TemporaryFolder {
   Fleeting fleeting_;
 };
 
-// Why temporary files cannot be written, naming the folder: it is not there, its file system is full, or files may not be so
-// large. Empty if they can be. Tells a full disk from other reasons why a compiler failed: a file of 4 MiB is tried, and what
-// the compiler `said` is searched for such a reason, because files that it removed make room again.
+// Why temporary files cannot be written, naming the folder: it is not there, its file system is
+// full, or files may not be so large. Empty if they can be. Tells a full disk from other reasons
+// why a compiler failed: a file of 4 MiB is tried, and what the compiler `said` is searched for
+// such a reason, because files that it removed make room again.
 [[nodiscard]] std::string cannot_write_temporaries(std::string_view said);
 
 }  // namespace relay

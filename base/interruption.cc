@@ -17,7 +17,8 @@ namespace {
 
 constexpr int kSignals[] = {SIGINT, SIGTERM, SIGHUP};
 
-// A signal handler may not allocate, lock or throw: hence a table of fixed size, and one of the program's few globals.
+// A signal handler may not allocate, lock or throw: hence a table of fixed size, and one of the
+// program's few globals.
 struct Place {
   enum State : int { kFree, kBeingFilled, kPath, kProcesses };
   std::atomic<int> state{kFree};
@@ -65,14 +66,16 @@ bool remove_at(int folder, const char* name, int depth) {
   return unlinkat(folder, name, AT_REMOVEDIR) == 0;
 }
 
-// Other threads may be about to register something. This one is not: it would have the signal blocked.
+// Other threads may be about to register something. This one is not: it would have
+// the signal blocked.
 void wait_for_others() {
   const timespec moment{0, 1000000};
   for (int i = 0; i < 2000 && busy > 0; ++i) nanosleep(&moment, nullptr);
 }
 
 void on_signal(int signal) {
-  // Another thread has a signal already, and ends the program when it is done: ending it now would leave the rest behind.
+  // Another thread has a signal already, and ends the program when it is done: ending it now would
+  // leave the rest behind.
   if (interrupted.exchange(true)) return;
   const int before = errno;
   wait_for_others();

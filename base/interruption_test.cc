@@ -64,7 +64,8 @@ TEST(Interruption, RemovesTemporaryFoldersWithAllThatIsInThem) {
   }
 }
 
-// A second signal finds another thread than the one that is removing things, and must not end the program before that is done.
+// A second signal finds another thread than the one that is removing things, and must not end the
+// program before that is done.
 TEST(Interruption, SeveralSignalsAreAsGoodAsOne) {
   std::string path;
   const int status = status_of(
@@ -117,7 +118,8 @@ TEST(Interruption, EndsProcessesThatWereStarted) {
   EXPECT_EQ(said, "started");
 }
 
-// What is written whole is no longer fleeting, and what another process has made never was this one's.
+// What is written whole is no longer fleeting, and what another process has made
+// never was this one's.
 TEST(Interruption, WhatIsKeptStays) {
   TemporaryFolder outer;
   ASSERT_EQ(outer.make(), "");

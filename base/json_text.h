@@ -1,4 +1,5 @@
-// Values as JSON: the only place that prints any. Texts from outside may hold any bytes (base/escape.h).
+// Values as JSON: the only place that prints any. Texts from outside may hold any bytes
+// (base/escape.h).
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -7,7 +8,8 @@
 
 namespace relay {
 
-// Bytes that are not UTF-8 become U+FFFD: a description is for reading. A negative indent: one line.
+// Bytes that are not UTF-8 become U+FFFD: a description is for reading. A negative
+// indent: one line.
 std::string json_text(const nlohmann::json& value, int indent = -1);
 std::string json_text(const nlohmann::ordered_json& value, int indent = -1);
 

@@ -11,14 +11,16 @@
 
 namespace relay {
 
-// Names that are longer are near to nothing: comparing two takes time that grows with the product of their lengths.
+// Names that are longer are near to nothing: comparing two takes time that grows with the product
+// of their lengths.
 inline constexpr size_t kLongestNearName = 64;
 
-// The number of characters to insert, delete or replace, or to swap with their neighbour, that make `b` of `a`. Both are at most
-// kLongestNearName long.
+// The number of characters to insert, delete or replace, or to swap with their neighbour, that make
+// `b` of `a`. Both are at most kLongestNearName long.
 size_t edit_distance(std::string_view a, std::string_view b);
 
-// The candidate that looks most like `name`, or "" if none does. Of many candidates the last 2,000 are looked at.
+// The candidate that looks most like `name`, or "" if none does. Of many candidates the last
+// 2,000 are looked at.
 std::string nearest(std::string_view name, std::span<const std::string> candidates);
 
 // "did you mean `PREFIXcandidate`?", or "" if no candidate is near.
@@ -37,10 +39,12 @@ std::vector<std::string> names_of(const Items& items, Show&& show) {
   return out;
 }
 
-// "did you mean `a`? There are: a, b, c", or "there are: a, b, c" if none is near, or "there are: none".
+// "did you mean `a`? There are: a, b, c", or "there are: a, b, c" if none is near, or
+// "there are: none".
 std::string choices(std::string_view name, std::span<const std::string> candidates);
 
-// "there is no WHAT `NAME`; did you mean `a`? There are: a, b, c": what the user wrote is none of the candidates.
+// "there is no WHAT `NAME`; did you mean `a`? There are: a, b, c": what the user wrote is none
+// of the candidates.
 std::string no_such(std::string_view what, std::string_view name, std::span<const std::string> candidates);
 
 }  // namespace relay

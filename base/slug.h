@@ -1,8 +1,8 @@
 // Slug: the stable name of one kind of diagnostic, as `unknown-variable`.
 //
-// base/slugs.txt registers each slug with its cause and its remedy. A literal becomes a Slug when the
-// compiler runs, so a word that is not registered does not compile. Code that passes a slug on has
-// the type Slug, and never a string.
+// base/slugs.txt registers each slug with its cause and its remedy. A literal becomes a Slug when
+// the compiler runs, so a word that is not registered does not compile. Code that passes a slug on
+// has the type Slug, and never a string.
 #pragma once
 
 #include <algorithm>

@@ -8,7 +8,8 @@
 
 namespace relay {
 
-// A range of bytes of one source text. Line and column are computed only when something is rendered.
+// A range of bytes of one source text. Line and column are computed only when
+// something is rendered.
 struct Span {
   uint32_t file = 0;  // 0 is "nowhere": the compiler made it
   uint32_t begin = 0;

@@ -1,5 +1,6 @@
-// Symbol: an interned name. Two symbols of one table are equal exactly if they are the same pointer;
-// symbols of different tables compare by their text, so that modules can be compared with each other.
+// Symbol: an interned name. Two symbols of one table are equal exactly if they are the same
+// pointer; symbols of different tables compare by their text, so that modules can be compared
+// with each other.
 #pragma once
 
 #include <cstdint>

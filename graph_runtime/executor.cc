@@ -166,8 +166,8 @@ std::vector<Tensor> Executor::run_to(size_t last, std::span<const Tensor> inputs
 }
 
 std::vector<bool> steps_needed(const passes::Plan& plan, size_t step) {
-  // Backwards: what is wanted is where it lies, since a value and its views lie in one place and, from its step to its last
-  // use, nothing else does.
+  // Backwards: what is wanted is where it lies, since a value and its views lie in one place and,
+  // from its step to its last use, nothing else does.
   std::vector<bool> needed(plan.steps.size());
   std::set<std::pair<passes::Place, uint64_t>> wanted;
   const auto place = [&](uint32_t v) { return std::pair(plan.values[v].place, plan.values[v].at); };

@@ -1,7 +1,8 @@
 // Executor: runs a memory plan in this process.
 //
-// What does not change between runs is a Program: the plan, its constants and the compiled kernels. Any number of executors
-// share one, each with a workspace of its own and in a thread of its own; the weights are there once.
+// What does not change between runs is a Program: the plan, its constants and the compiled kernels.
+// Any number of executors share one, each with a workspace of its own and in a thread of its own;
+// the weights are there once.
 #pragma once
 
 #include <functional>
@@ -29,7 +30,8 @@ struct ProgramOptions {
 // A plan that can be run. Never changes, so threads may share it.
 class Program {
  public:
-  // Compiles the kernels. Reports "cannot-compile". The context keeps the kernels that the plan points at.
+  // Compiles the kernels. Reports "cannot-compile". The context keeps the kernels that
+  // the plan points at.
   static Result<std::shared_ptr<const Program>> create(passes::Plan plan, std::shared_ptr<Context> context,
                                                        const ProgramOptions& options,
                                                        Diagnostics& diagnostics);
@@ -47,8 +49,8 @@ class Program {
   std::vector<size_t> kernel_of_step_;  // index into kernels_
 };
 
-// What a step did, for profiles and debuggers: called after each step with the tensors it read and wrote. They share the
-// workspace, so their contents are valid during the call only.
+// What a step did, for profiles and debuggers: called after each step with the tensors it read and
+// wrote. They share the workspace, so their contents are valid during the call only.
 using Observer = std::function<void(const passes::PlanStep& step, std::span<const Tensor> inputs,
                                     std::span<const Tensor> outputs, double seconds)>;
 
@@ -57,12 +59,14 @@ class Executor {
  public:
   explicit Executor(std::shared_ptr<const Program> program, unsigned threads = 1);
 
-  // Inputs in the plan's order; the outputs are new. Throws Trap, also for inputs of another number, shape or dtype.
+  // Inputs in the plan's order; the outputs are new. Throws Trap, also for inputs of another
+  // number, shape or dtype.
   std::vector<Tensor> run(std::span<const Tensor> inputs);
 
-  // Runs on memory that the caller lends: nothing is copied and nothing allocated. Inputs are read as they are when run()
-  // is called, outputs are written in place. Binding throws Trap for another shape or dtype; run() throws it if something
-  // is not bound, or if an output shares memory with an input or another output.
+  // Runs on memory that the caller lends: nothing is copied and nothing allocated. Inputs are read
+  // as they are when run() is called, outputs are written in place. Binding throws Trap for another
+  // shape or dtype; run() throws it if something is not bound, or if an output shares memory with
+  // an input or another output.
   void bind_input(size_t i, Tensor t);
   void bind_output(size_t i, Tensor t);
   void run();

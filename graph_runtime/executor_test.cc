@@ -184,7 +184,7 @@ TEST(Executor, AnObserverSeesEachStepWithItsTensors) {
               (last.shape() == results[1].shape() && compare_exact(last, results[1].converted(kFloat64)).ok));
 }
 
-// --- memory of the caller ----------------------------------------------------------------------------------------------
+// --- memory of the caller ------------------------------------------------------------------------
 
 constexpr std::string_view kTwoInputs = R"(
 def @main(%x: Tensor[(4, 8), float32], %y: Tensor[(4, 8), float32]) {
@@ -240,7 +240,7 @@ TEST(Bound, WhatDoesNotFitIsRefused) {
   EXPECT_EQ(trap_of([&] { e->run(); }), "output `output_1` shares memory with output `output_0`");
 }
 
-// --- one program, many executors --------------------------------------------------------------------------------------
+// --- one program, many executors -----------------------------------------------------------------
 
 constexpr std::string_view kWeights = R"(
 def @main(%x: Tensor[(2, 64), float32]) {
@@ -282,7 +282,7 @@ TEST(Shared, ThreadsAgreeToTheBit) {
   EXPECT_EQ(right, kThreads * kRuns);
 }
 
-// --- a part of a program ----------------------------------------------------------------------------------------------
+// --- a part of a program -------------------------------------------------------------------------
 
 // Two softmaxes that do not need each other; the second has two steps.
 TEST(RunTo, GivesWhatTheWholeRunComputed) {

@@ -230,7 +230,8 @@ class Exporter {
     return add_node(std::move(node), types);
   }
 
-  // What a node computes is said in operators. That a kernel is called may be all that keeps the program from being a graph.
+  // What a node computes is said in operators. That a kernel is called may be all that keeps the
+  // program from being a graph.
   bool refuse_kernel(const Call& call, const kernel::Kernel& k) {
     const std::string what =
         k.external ? cat("the C function `", k.external->symbol.text(), "` (kernel @", k.name.text(), ")")
@@ -267,7 +268,8 @@ class Exporter {
     return builder_.fn(params, body, call.type, module_.context().attrs({{"Primitive", true}}));
   }
 
-  // The function with its constants of more than one element as further parameters, and these appended to the arguments.
+  // The function with its constants of more than one element as further parameters, and these
+  // appended to the arguments.
   const Fn* without_constants(const Fn* fn, std::vector<Expr>& args) {
     std::vector<const Var*> params(fn->params.begin(), fn->params.end());
     const size_t before = params.size();
@@ -298,7 +300,8 @@ class Exporter {
     }
   }
 
-  // Results share memory where one is dead before the other is made. Inputs and parameters keep theirs, and so do heads.
+  // Results share memory where one is dead before the other is made. Inputs and parameters keep
+  // theirs, and so do heads.
   void plan_storage() {
     const size_t entries = graph_.dltype.size();
     std::vector<size_t> root(entries), last(entries, 0);

@@ -19,8 +19,9 @@ struct GraphFiles {
   std::string missing = {};  // without `params`: where they should be
 };
 
-// Of a folder or a .json file. A folder's graph is graph.json or its only .json file, the parameters are the .params file
-// of the same name, or the only one beside it. Reports "graph-files" if there is none or a choice.
+// Of a folder or a .json file. A folder's graph is graph.json or its only .json file, the
+// parameters are the .params file of the same name, or the only one beside it. Reports
+// "graph-files" if there is none or a choice.
 Result<GraphFiles> graph_files(const std::string& path, Diagnostics& diagnostics);
 
 struct GraphContents {

@@ -337,7 +337,8 @@ class Importer {
     return {op::call(builder_, op::kReshape, inputs, attrs)};
   }
 
-  // The function's definition, parsed once; each call has a copy of its own, since a variable is bound once.
+  // The function's definition, parsed once; each call has a copy of its own, since a
+  // variable is bound once.
   const Fn& definition(size_t at, const std::string& function) {
     const std::string& text = *node(at).find(kDefinition);
     const auto [known, fresh] = definitions_.try_emplace(function, &text, nullptr);

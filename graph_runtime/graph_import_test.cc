@@ -1,4 +1,5 @@
-// Graphs as modules, and modules as graphs: what is written is read back and computes the same bits.
+// Graphs as modules, and modules as graphs: what is written is read back and
+// computes the same bits.
 #include "graph_runtime/graph_import.h"
 
 #include <gtest/gtest.h>
@@ -230,7 +231,7 @@ TEST(GraphExport, RefusesWhatIsNoStaticDataflow) {
   EXPECT_FALSE(export_graph(parsed("def @main() { 1f }"), "none", {}, d).ok());
 }
 
-// --- operators, as NNVM saves them ----------------------------------------------------------------------------------
+// --- operators, as NNVM saves them ---------------------------------------------------------------
 
 // A graph of one operator on these inputs; texts in its attributes stand in single quotes here.
 std::string one(const std::string& op, const std::vector<std::string>& inputs, const std::string& attrs) {
@@ -364,7 +365,7 @@ TEST(Nnvm, EveryOperatorIsDocumented) {
     EXPECT_NE(page.find(cat("`", name, "`")), std::string::npos) << name;
 }
 
-// --- what a graph says of itself --------------------------------------------------------------------------------------
+// --- what a graph says of itself -----------------------------------------------------------------
 
 // A call of a function with a definition, on an input of four elements.
 std::string defined(const std::string& definition, const std::string& shape = "[4]",
@@ -473,7 +474,7 @@ TEST(GraphImport, ShapesAreGivenOnce) {
   EXPECT_NE(refused(one("relu", {"x"}, "")).find("[graph-input-shape]"), std::string::npos);
 }
 
-// --- files ---------------------------------------------------------------------------------------------------------------
+// --- files ---------------------------------------------------------------------------------------
 
 class GraphFolder : public testing::Test {
  protected:

@@ -1,7 +1,8 @@
 // Graphs in the format of TVM's graph executor: JSON, to a structure and back (docs/graphs.md).
 //
-// Nodes stand in the order in which they run: each reads results of nodes before it. The results of all nodes, one after the
-// other, are the entries of the graph; what is known of each (dtype, shape, storage) stands in lists over the entries.
+// Nodes stand in the order in which they run: each reads results of nodes before it. The results of
+// all nodes, one after the other, are the entries of the graph; what is known of each (dtype,
+// shape, storage) stands in lists over the entries.
 #pragma once
 
 #include <cstdint>
@@ -48,8 +49,9 @@ struct Graph {
   std::vector<int64_t> storage_id;  // entries of one number share memory; -1: none
   std::vector<int64_t> device_index;
   std::vector<std::string> storage_scope;
-  // The null nodes whose values stand in the file of parameters; the other ones are inputs. Graphs that Relay writes say it,
-  // so that a lost file is noticed. In other graphs it is empty, and that file alone tells them apart.
+  // The null nodes whose values stand in the file of parameters; the other ones are inputs. Graphs
+  // that Relay writes say it, so that a lost file is noticed. In other graphs it is empty, and that
+  // file alone tells them apart.
   std::vector<uint32_t> parameters;
 
   // Where what is known of a result stands in the lists. The graph must have node_row_ptr.
@@ -61,13 +63,15 @@ struct GraphLimits {
   size_t edges = 10'000'000;  // inputs of all nodes
 };
 
-// Everything that the format allows is read, `metadata` and attributes of no meaning to us are skipped, and nothing else:
-// what a number refers to is there, lists have one element for each entry, shapes have a size. Reports "graph-invalid" or
-// "limit-nodes". `source` names the file in messages.
+// Everything that the format allows is read, `metadata` and attributes of no meaning to us
+// are skipped, and nothing else: what a number refers to is there, lists have one element for
+// each entry, shapes have a size. Reports "graph-invalid" or "limit-nodes". `source` names
+// the file in messages.
 Result<Graph> parse_graph(std::string_view json, std::string_view source, const GraphLimits& limits,
                           Diagnostics& diagnostics);
 
-// The same text for the same graph, one node a line. Reports "graph-unwritable" if a name is not UTF-8.
+// The same text for the same graph, one node a line. Reports "graph-unwritable" if a
+// name is not UTF-8.
 Result<std::string> graph_text(const Graph& graph, Diagnostics& diagnostics);
 
 }  // namespace relay::graph_runtime

@@ -8,7 +8,8 @@
 namespace relay::graph_runtime {
 namespace {
 
-// A graph as TVM writes them: a fused function with two inputs, and a reshape that shares its memory.
+// A graph as TVM writes them: a fused function with two inputs, and a reshape that
+// shares its memory.
 constexpr std::string_view kCompiled = R"({
   "nodes": [
     {"op": "null", "name": "data", "inputs": []},

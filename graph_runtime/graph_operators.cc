@@ -20,7 +20,7 @@ using op::OpDef;
 using Inputs = std::vector<Expr>;
 using Results = std::vector<Expr>;
 
-// --- attributes, which are texts -----------------------------------------------------------------------------------
+// --- attributes, which are texts -----------------------------------------------------------------
 
 GraphRefusal bad_attribute(std::string_view name, std::string_view text, std::string_view wanted) {
   return {"graph-attribute", cat("its attribute `", harmless(name.substr(0, 80), ""), "` is `",
@@ -178,7 +178,7 @@ Results call_ours(Node& n, const OpDef& op) {
   return parts_of(n.b, n.call(op, n.inputs, attrs));
 }
 
-// --- NNVM's operators --------------------------------------------------------------------------------------------------
+// --- NNVM's operators ----------------------------------------------------------------------------
 
 // One of ours with other letters: attributes, their defaults and the order of inputs are the same.
 template <const OpDef& kOp>
@@ -423,7 +423,8 @@ const std::map<std::string_view, Rule>& nnvm_rules() {
   return rules;
 }
 
-// Ours have a dot in their names where NNVM's do not: the two never mean different things by one name.
+// Ours have a dot in their names where NNVM's do not: the two never mean different
+// things by one name.
 const OpDef* ours(std::string_view name) {
   return name.find('.') == std::string_view::npos ? nullptr : op::find(name);
 }

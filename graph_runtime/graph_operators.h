@@ -1,4 +1,5 @@
-// The operators of graphs that are not compiled: those of NNVM, and ours by their dotted names. Private to the importer.
+// The operators of graphs that are not compiled: those of NNVM, and ours by their dotted names.
+// Private to the importer.
 #pragma once
 
 #include <optional>
@@ -12,7 +13,8 @@
 
 namespace relay::graph_runtime {
 
-// Why a node cannot be what the graph wants. Caught by the importer, which knows where the node stands.
+// Why a node cannot be what the graph wants. Caught by the importer, which knows where
+// the node stands.
 struct GraphRefusal {
   Slug slug;
   std::string reason;
@@ -24,8 +26,8 @@ std::optional<DType> dtype_of_graph(std::string_view name);
 // Is there an operator of that name? Its attributes may still be refused.
 bool is_graph_operator(std::string_view name);
 
-// The node's operator applied to its inputs: its results. Attributes are texts: "(3, 3)", "True", "NCHW". Throws
-// GraphRefusal and op::RelationError.
+// The node's operator applied to its inputs: its results. Attributes are texts: "(3, 3)", "True",
+// "NCHW". Throws GraphRefusal and op::RelationError.
 std::vector<Expr> call_operator(Builder& b, const GraphNode& node, const std::vector<Expr>& inputs);
 
 // The tensors of a tensor or a tuple of tensors.

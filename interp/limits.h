@@ -11,18 +11,21 @@
 
 namespace relay::interp {
 
-// Memory of this process that is in use now, in bytes; 0 where the system does not say. This is what the process allocated
-// for itself: tensors, values, pending evaluations, the model, compiled code. Program files and mapped files do not count,
-// because the system can drop and read them again.
+// Memory of this process that is in use now, in bytes; 0 where the system does not say. This is
+// what the process allocated for itself: tensors, values, pending evaluations, the model,
+// compiled code. Program files and mapped files do not count, because the system can drop and
+// read them again.
 uint64_t resident_bytes();
 // Gives memory that was freed back to the system, so that `resident_bytes` does not count it.
 void return_freed_memory();
-// Three quarters of the memory of the machine, or of what the process may have of it. Running out of memory ends a process
-// without a word on most systems, so that a limit below it is what lets a run end with a message.
+// Three quarters of the memory of the machine, or of what the process may have of it. Running out
+// of memory ends a process without a word on most systems, so that a limit below it is what lets a
+// run end with a message.
 uint64_t usable_bytes();
 
 struct Limits {
-  // Endless recursion reaches it within seconds and a gigabyte. Programs a million calls deep still run.
+  // Endless recursion reaches it within seconds and a gigabyte. Programs a million
+  // calls deep still run.
   static constexpr size_t kDepth = size_t{1} << 20;
 
   uint64_t fuel = UINT64_MAX;           // steps; a loop may be as long as it likes
@@ -39,8 +42,8 @@ class Watch : public MemoryBound {
   explicit Watch(const Limits& limits);
 
   uint64_t steps() const { return steps_; }
-  // A run begins. Under a bound that somebody chose memory is looked at: the model, its inputs and compiled code may be too
-  // large already.
+  // A run begins. Under a bound that somebody chose memory is looked at: the model, its inputs and
+  // compiled code may be too large already.
   void start() {
     began_ = std::chrono::steady_clock::now();
     if (limits_.max_bytes < usable_bytes()) look_at_memory(0);
@@ -52,7 +55,8 @@ class Watch : public MemoryBound {
   void depth(size_t contexts) const {
     if (contexts >= limits_.max_depth) too_deep();
   }
-  // Somebody is about to take so many bytes. Memory is looked at before a large piece, and after many small ones.
+  // Somebody is about to take so many bytes. Memory is looked at before a large piece, and after
+  // many small ones.
   void before(size_t bytes) override {
     taken_ += bytes;
     if (taken_ >= look_every_) look_at_memory(bytes);

@@ -89,7 +89,8 @@ TEST(Limits, MemoryIsLookedAtBeforeItIsGone) {
   EXPECT_LT(resident_bytes(), limit + (uint64_t{16} << 20));
 }
 
-// One operator: its result and its lists, here copies in double and indices, are taken within a single step.
+// One operator: its result and its lists, here copies in double and indices, are taken
+// within a single step.
 TEST(Limits, MemoryIsLookedAtBeforeAnOperatorTakesIt) {
   const Value x(Tensor(kFloat32, {1200, 1200}));  // 5.8 MB, and 11.5 MB in double
   return_freed_memory();
@@ -133,7 +134,8 @@ TEST(Limits, EndlessRecursionEndsByDefault) {
   EXPECT_LT(std::chrono::steady_clock::now() - began, 30s);  // 2 s on an idle machine
 }
 
-// Only spans of the program's own text have a place; a local function has the name that it calls itself by.
+// Only spans of the program's own text have a place; a local function has the name that it
+// calls itself by.
 TEST(Limits, ALocalFunctionIsNamed) {
   EXPECT_EQ(exhausted("local", {number(1)}, {.max_depth = 1000}),
             "evaluation is nested more than 1000 deep (--max-depth), in %again at p.relay:15:49");

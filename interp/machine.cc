@@ -1,7 +1,8 @@
 // The semantics of the language, executable.
 //
-// When a backend disagrees with this file, the backend is wrong. Every rule here is the rule of the same name in
-// docs/semantics.md, in the same order; keep them side by side. Clarity beats speed everywhere.
+// When a backend disagrees with this file, the backend is wrong. Every rule here is the rule of
+// the same name in docs/semantics.md, in the same order; keep them side by side. Clarity beats
+// speed everywhere.
 //
 //   e expression   v value   env activation frame   k pending context
 #include "interp/machine.h"
@@ -20,7 +21,8 @@
 namespace relay::interp {
 namespace {
 
-// Tries the pattern on the value; binds its variables into `bound`. Iterative: patterns may be deep.
+// Tries the pattern on the value; binds its variables into `bound`. Iterative:
+// patterns may be deep.
 bool fits(Pattern pattern, const Value& value, std::vector<std::pair<const Var*, Value>>& bound) {
   std::vector<std::pair<Pattern, Value>> pending{{pattern, value}};
   while (!pending.empty()) {
@@ -113,7 +115,8 @@ void Machine::push(Context k) {
   stack_.push_back(std::move(k));
 }
 
-// Rule Share. The nodes that are shared in a scope are evaluated first, in evaluation order, each once.
+// Rule Share. The nodes that are shared in a scope are evaluated first, in evaluation
+// order, each once.
 Machine::State Machine::enter(Expr body, Env env) {
   const Scopes& all = *env->scopes;
   const uint32_t scope = all.scope_of_body.get(body);
@@ -357,12 +360,14 @@ Machine::State Machine::apply_function(const Fn& fn, const Value* closure, std::
   return enter(fn.body, std::move(env));
 }
 
-// A closure holds the values, at this moment, of the variables and shared nodes that its body mentions. Its own
-// name, if a let gives it one, is bound when it is called instead, so that closures never refer to themselves.
+// A closure holds the values, at this moment, of the variables and shared nodes that its body
+// mentions. Its own name, if a let gives it one, is bound when it is called instead, so that
+// closures never refer to themselves.
 Value Machine::closure_of(const Fn& fn, const Frame& frame) {
   auto known = captures_.find(&fn);
   if (known == captures_.end()) {
-    // Not below a value: what it was made from may lie in a branch that another activation does not take.
+    // Not below a value: what it was made from may lie in a branch that another
+    // activation does not take.
     std::vector<Expr> mentioned, pending{fn.body};
     NodeMap<bool> seen;
     while (!pending.empty()) {
@@ -379,7 +384,8 @@ Value Machine::closure_of(const Fn& fn, const Frame& frame) {
   }
   std::vector<Value> captured;
   for (Expr e : known->second) captured.push_back(frame.values.at(e));
-  // The shape variables around it come last, as one tensor: the same ones at each evaluation of this function.
+  // The shape variables around it come last, as one tensor: the same ones at each evaluation
+  // of this function.
   auto around = captured_extents_.find(&fn);
   if (around == captured_extents_.end()) {
     std::vector<const kernel::ExprNode*> variables;

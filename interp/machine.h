@@ -1,7 +1,8 @@
 // Machine: the semantics of the language, executable.
 //
-// An abstract machine: expressions descend, values return to pending contexts that are held on a heap stack. So
-// tail calls take constant space, programs may be as deep as memory allows, and the machine can stop anywhere.
+// An abstract machine: expressions descend, values return to pending contexts that are held on a
+// heap stack. So tail calls take constant space, programs may be as deep as memory allows, and the
+// machine can stop anywhere.
 #pragma once
 
 #include <atomic>
@@ -25,16 +26,18 @@
 namespace relay::interp {
 
 struct Options : Limits {
-  // Called with each value an expression evaluates to, in evaluation order: traces and comparisons stand on it.
+  // Called with each value an expression evaluates to, in evaluation order: traces and
+  // comparisons stand on it.
   std::function<void(Expr, const Value&)> observe = {};
-  // For engines that stand on this machine: compute operators and kernels by other means than their definitions. An
-  // operator call that gives nothing is evaluated by its definition.
+  // For engines that stand on this machine: compute operators and kernels by other means than their
+  // definitions. An operator call that gives nothing is evaluated by its definition.
   std::function<std::optional<Value>(const op::OpDef& def, std::span<const Value> args, const Attrs& attrs)>
       run_operator = {};
   std::function<std::vector<Tensor>(const kernel::Kernel& k, std::span<const Tensor> inputs)> run_kernel = {};
 };
 
-// Runs parts of one module. Throws Trap and Exhausted. The module must be well formed and well typed.
+// Runs parts of one module. Throws Trap and Exhausted. The module must be well
+// formed and well typed.
 class Machine {
  public:
   explicit Machine(Module module, Options options = {})
@@ -48,7 +51,8 @@ class Machine {
   uint64_t steps() const { return watch_.steps(); }
 
   // The variables and shared nodes of one activation of a function; keys are their nodes.
-  // `extents` are the values of the shape variables that the function's parameters, and those around it, bind.
+  // `extents` are the values of the shape variables that the function's parameters, and those
+  // around it, bind.
   struct Frame {
     std::unordered_map<Expr, Value> values;
     const Scopes* scopes;
@@ -57,12 +61,13 @@ class Machine {
   };
   using Env = std::shared_ptr<Frame>;
 
-  // --- one step at a time, to look at the machine in between --------------------------------------
+  // --- one step at a time, to look at the machine in between -------------------------------------
   // `call` is `start`, then `advance` while it is true.
 
   void start(std::string_view name, std::vector<Value> args);
-  // The expression at hand descends, or the value at hand returns to what waits for it. False, and nothing changes, if
-  // the value at hand is the result. After a failure only `start` goes on; the pending contexts are still to be seen.
+  // The expression at hand descends, or the value at hand returns to what waits for it. False, and
+  // nothing changes, if the value at hand is the result. After a failure only `start` goes on; the
+  // pending contexts are still to be seen.
   bool advance();
 
   // What the next step is about. References are good until then.
@@ -86,7 +91,8 @@ class Machine {
   Waiting waiting(size_t i) const;
 
  private:
-  // e is about to be evaluated. `shared` says that its value is wanted for the frame: it is not looked up there.
+  // e is about to be evaluated. `shared` says that its value is wanted for the frame: it is not
+  // looked up there.
   struct Eval {
     Expr e;
     Env env;
@@ -185,7 +191,8 @@ class Machine {
     const Fn* fn = nullptr;
   } at_;  // the last expression that descended, and its function
   std::unordered_map<Expr, std::unique_ptr<Scopes>> scopes_;  // of functions of the module
-  // Functions inside of them stand in the same tree: one of its own for each would be quadratic where they nest.
+  // Functions inside of them stand in the same tree: one of its own for each would be quadratic
+  // where they nest.
   std::unordered_map<const Fn*, const Scopes*> scopes_around_;
   std::unordered_map<const Fn*, std::vector<Expr>> captures_;
   std::unordered_map<const Fn*, std::vector<const kernel::ExprNode*>> captured_extents_;
@@ -193,12 +200,14 @@ class Machine {
   std::unordered_map<const Fn*, const Var*> self_;  // the name by which a let-bound function calls itself
 };
 
-// Traps unless the values fit the types: dtypes, ranks and extents of tensors. Shape variables are bound in `variables`:
-// where they are met alone first, or by a dim like `2*n + 1` if they stand alone nowhere. What is met again must agree.
+// Traps unless the values fit the types: dtypes, ranks and extents of tensors. Shape variables are
+// bound in `variables`: where they are met alone first, or by a dim like `2*n + 1` if they stand
+// alone nowhere. What is met again must agree.
 void check_shapes(std::span<const Value> values, std::span<const Type> types,
                   std::unordered_map<const kernel::ExprNode*, int64_t>& variables, Span span);
 
-// A text for people: "(Tensor[(2), float32] [1, 2], Cons(1, Nil))". Iterative; cut after `most` characters.
+// A text for people: "(Tensor[(2), float32] [1, 2], Cons(1, Nil))". Iterative; cut after
+// `most` characters.
 std::string show(const Value& v, size_t most = 2000);
 
 }  // namespace relay::interp

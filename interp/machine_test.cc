@@ -61,7 +61,8 @@ TEST(Stepping, WhatReturnsIsTheOperandThatIsWaitedFor) {
     if (now.value) {
       EXPECT_EQ(now.e, k.e);
     }
-    // An operand that descends in the activation that waits for it is what is waited for, or ends in its place.
+    // An operand that descends in the activation that waits for it is what is waited for, or
+    // ends in its place.
     if (now.e == k.operand && !now.value) {
       EXPECT_EQ(*now.env, *k.env);
     }
@@ -90,7 +91,8 @@ TEST(Stepping, WithItsLastOperandAnExpressionDoesWhatItDoes) {
     did.insert(now.e->kind);
     without = machine.depth() - 1;
   } while (machine.advance());
-  // add, multiply, %f, greater, Some, and add in the arm; the other forms once each but for two reads.
+  // add, multiply, %f, greater, Some, and add in the arm; the other forms once each
+  // but for two reads.
   EXPECT_EQ(did, (std::multiset<ExprKind>{ExprKind::kTuple, ExprKind::kProj, ExprKind::kCall, ExprKind::kCall,
                                           ExprKind::kCall, ExprKind::kCall, ExprKind::kCall, ExprKind::kCall,
                                           ExprKind::kRefNew, ExprKind::kRefRead, ExprKind::kRefRead,
@@ -144,7 +146,8 @@ TEST(Elsewhere, OperatorsMayBeComputedByOtherMeans) {
     EXPECT_EQ(args.size(), 2u);
     return Value(Tensor::scalar_int(kInt32, 100));
   };
-  // 1 + 2 = 3; the product is said to be 100, which is above 8, so that the closure gives it back; 100 + 3.
+  // 1 + 2 = 3; the product is said to be 100, which is above 8, so that the closure gives
+  // it back; 100 + 3.
   EXPECT_EQ(show(Machine(m, options).call("main", {})), "Tensor[(), int32] 103");
   EXPECT_EQ(asked, (std::vector<std::string>{"add", "multiply", "greater", "add"}));
 }

@@ -7,8 +7,9 @@
 namespace relay {
 namespace {
 
-// The tree of scopes, with a second, far-reaching pointer upwards from each, so that the lowest common ancestor of
-// two takes logarithmic time (Myers, "An applicative random-access stack", 1983).
+// The tree of scopes, with a second, far-reaching pointer upwards from each, so that the
+// lowest common ancestor of two takes logarithmic time (Myers, "An applicative
+// random-access stack", 1983).
 class ScopeTree {
  public:
   uint32_t root() { return add(0); }
@@ -76,8 +77,8 @@ std::vector<Symbol> mentioned_globals(Expr e) {
   return {found.begin(), found.end()};
 }
 
-// Parents come before children in the reverse of a post-order, so that a node's scope is final when its own
-// children are looked at. O(edges * log depth).
+// Parents come before children in the reverse of a post-order, so that a node's scope is final when
+// its own children are looked at. O(edges * log depth).
 Scopes scopes(Expr root) {
   Scopes out;
   ScopeTree tree;
@@ -95,7 +96,8 @@ Scopes scopes(Expr root) {
         scope = tree.add(here);
         if (out.opens.get(e) == 0) out.opens[e] = scope;  // scope 0 is opened by nobody
         out.all.push_back({child, here, {}});
-        // A body that is used elsewhere too is evaluated above, and then no node is shared in its own scope.
+        // A body that is used elsewhere too is evaluated above, and then no node is shared
+        // in its own scope.
         out.scope_of_body[child] = scope;
       }
       uint32_t& uses = out.uses[child];

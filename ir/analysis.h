@@ -16,9 +16,9 @@ std::vector<const Var*> free_vars(Expr e);
 // Names of the module's globals that e mentions, sorted.
 std::vector<Symbol> mentioned_globals(Expr e);
 
-// Equality up to spans and the names of bound variables and type parameters (shape variables count by name).
-// Sharing counts: a node used twice equals only a node used twice, but for leaves, which are values. Types that the
-// checker filled in do not count, annotations do. Works across contexts.
+// Equality up to spans and the names of bound variables and type parameters (shape variables count
+// by name). Sharing counts: a node used twice equals only a node used twice, but for leaves, which
+// are values. Types that the checker filled in do not count, annotations do. Works across contexts.
 bool alpha_equal(Expr a, Expr b);
 bool alpha_equal(const Module& a, const Module& b);
 bool alpha_equal(Type a, Type b);
@@ -27,9 +27,10 @@ bool structurally_equal(const kernel::Kernel& a, const kernel::Kernel& b);
 // A hash that is equal for alpha-equal expressions, the same in every run.
 uint64_t structural_hash(Expr e);
 
-// Where shared nodes are evaluated: a node with several uses means a strict let at the lowest scope that
-// contains all of them (docs/semantics.md, "Sharing"). A scope is the body of a function, of a let, a branch of an
-// `if`, or the body of a match arm; it is named by the expression that is its body, the root by itself.
+// Where shared nodes are evaluated: a node with several uses means a strict let at the lowest scope
+// that contains all of them (docs/semantics.md, "Sharing"). A scope is the body of a function, of a
+// let, a branch of an `if`, or the body of a match arm; it is named by the expression that is its
+// body, the root by itself.
 struct Scopes {
   struct Scope {
     Expr body;                 // the expression evaluated in this scope
@@ -48,8 +49,9 @@ Scopes scopes(Expr root);
 // Is this child of the user (the number counts as for_each_child does) the body of a scope?
 bool opens_scope(Expr user, size_t child);
 
-// Problems that no user can cause: a variable bound twice or used out of scope, a null where there must be none, a
-// global or constructor that does not exist. Empty if all is well. Checked after every pass in tests.
+// Problems that no user can cause: a variable bound twice or used out of scope, a null where there
+// must be none, a global or constructor that does not exist. Empty if all is well. Checked after
+// every pass in tests.
 std::vector<std::string> well_formed(const Module& m);
 
 }  // namespace relay

@@ -1,5 +1,5 @@
-// Attributes: comparing, finding and writing them. Lists may be nested as deeply as an importer likes, so nothing
-// here recurses.
+// Attributes: comparing, finding and writing them. Lists may be nested as deeply as an importer
+// likes, so nothing here recurses.
 #include "ir/attrs.h"
 
 #include <bit>

@@ -54,8 +54,9 @@ class Attrs {
   const List<Attr>* list_ = nullptr;
 };
 
-// No value. Were it std::monostate, all alternatives of AttrArg would be trivial, strings or vectors, and libstdc++ 12 would destroy,
-// by an index that there is not, what a copy found no memory for.
+// No value. Were it std::monostate, all alternatives of AttrArg would be trivial, strings
+// or vectors, and libstdc++ 12 would destroy, by an index that there is not, what a copy
+// found no memory for.
 struct NoAttr {
   NoAttr() = default;
   NoAttr(const NoAttr&) noexcept {}

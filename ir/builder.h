@@ -21,8 +21,8 @@ class Builder {
   Span span() const { return span_; }
   void set_span(Span span) { span_ = span; }
 
-  // `type` may be null everywhere: the type check fills it in. What follows from typed parts is typed here, but for
-  // calls, whose type only the caller knows.
+  // `type` may be null everywhere: the type check fills it in. What follows from typed parts is
+  // typed here, but for calls, whose type only the caller knows.
   const Constant* constant(Tensor value);
   const Constant* scalar(DType dtype, double value);
   const Var* var(std::string_view name, Type annotation = nullptr);

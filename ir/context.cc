@@ -1,6 +1,7 @@
 // Interning: one pointer for equal types and equal attributes of a context.
 //
-// Hashes are made of ids and texts, never of addresses, so that nothing can come to depend on where memory lies.
+// Hashes are made of ids and texts, never of addresses, so that nothing can come to depend on
+// where memory lies.
 #include "ir/context.h"
 
 #include <algorithm>

@@ -1,8 +1,8 @@
 // Context: the arena of a module together with what is interned in it.
 //
-// Everything a module points at lives here; a module keeps its context alive. Modules that were made from one
-// another share a context, so that expressions from before and after a pass can be held side by side.
-// One thread writes a context at a time.
+// Everything a module points at lives here; a module keeps its context alive. Modules that were
+// made from one another share a context, so that expressions from before and after a pass can be
+// held side by side. One thread writes a context at a time.
 #pragma once
 
 #include <deque>
@@ -76,7 +76,8 @@ class Context {
   const SourceMap& sources() const { return sources_; }
 
  private:
-  // The type of this hash for which `same` holds, or a new one from `proto`, whose lists `keep` copies to the arena.
+  // The type of this hash for which `same` holds, or a new one from `proto`, whose lists `keep`
+  // copies to the arena.
   template <class T, class Same, class Keep>
   const T* intern_type(uint64_t hash, T proto, Same&& same, Keep&& keep);
 

@@ -1,4 +1,5 @@
-// Programs of 10^5 nodes, long or deeply nested in every form: nothing in ir/ may recurse over them.
+// Programs of 10^5 nodes, long or deeply nested in every form: nothing in ir/ may
+// recurse over them.
 #include <gtest/gtest.h>
 
 #include "ir/analysis.h"
@@ -132,7 +133,8 @@ TEST(DeepType, EveryTraversalSurvives) {
   EXPECT_EQ(show(t, 10).substr(0, 5), "(((((");
 }
 
-// A chain of lets that all mention one variable: the lowest common scope of its uses is found in logarithmic time.
+// A chain of lets that all mention one variable: the lowest common scope of its uses is found in
+// logarithmic time.
 TEST(DeepScopes, AVariableUsedEverywhere) {
   Context c;
   Builder b(c);

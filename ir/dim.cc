@@ -1,5 +1,5 @@
-// Arithmetic of dims. Constants are computed here; as soon as one side is symbolic, kernel expressions take over,
-// whose canonical form makes equal dims the same pointer.
+// Arithmetic of dims. Constants are computed here; as soon as one side is symbolic, kernel
+// expressions take over, whose canonical form makes equal dims the same pointer.
 #include "ir/dim.h"
 
 #include <algorithm>
@@ -31,7 +31,8 @@ Dim symbolic(Dim a, Dim b, F&& f) {
 // A constant result. The least number of 64 bits stands for unknown.
 Dim constant(int64_t v) { return v == INT64_MIN ? Dim::too_large() : Dim(v); }
 
-// A bound of every coefficient that sums and products with it can have: the sum of the magnitudes of its own. Saturates.
+// A bound of every coefficient that sums and products with it can have: the sum of the magnitudes
+// of its own. Saturates.
 Magnitude size_of(Dim d) {
   if (d.is_const()) return magnitude(d.value());
   Magnitude sum = 0;

@@ -1,7 +1,8 @@
-// Dim: one extent of a shape: a constant, a symbolic expression over shape variables, or unknown (`?`).
+// Dim: one extent of a shape: a constant, a symbolic expression over shape variables,
+// or unknown (`?`).
 //
-// Arithmetic of dims never wraps. A result beyond 64 bits is `too_large`: an unknown that every further result
-// inherits, and that no type holds, because op::infer and Relation::same refuse it.
+// Arithmetic of dims never wraps. A result beyond 64 bits is `too_large`: an unknown that every
+// further result inherits, and that no type holds, because op::infer and Relation::same refuse it.
 #pragma once
 
 #include <span>
@@ -43,7 +44,8 @@ class Dim {
   // As an index expression; the dim must not be unknown.
   kernel::Expr expr(kernel::ExprPool& pool) const { return symbolic_ ? symbolic_ : pool.integer(value_); }
 
-  // Equal as texts of the type: `?` equals `?` here, though two unknown extents may differ at run time.
+  // Equal as texts of the type: `?` equals `?` here, though two unknown extents may
+  // differ at run time.
   friend bool operator==(Dim, Dim) = default;
 
  private:
@@ -53,22 +55,24 @@ class Dim {
   bool too_large_ = false;
 };
 
-// Arithmetic: unknown if an operand is unknown; too large if one is, or if a constant of the result does not fit 64 bits. But
-// 0 times anything is 0.
+// Arithmetic: unknown if an operand is unknown; too large if one is, or if a constant of the result
+// does not fit 64 bits. But 0 times anything is 0.
 Dim operator+(Dim a, Dim b);
 Dim operator-(Dim a, Dim b);
 Dim operator*(Dim a, Dim b);
 Dim floor_div(Dim a, Dim b);  // unknown for a divisor of zero
 Dim floor_mod(Dim a, Dim b);
 Dim ceil_div(Dim a, Dim b);
-// The extent e with e * factor == whole for every value of their variables; unknown if there is none that is known. What
-// `-1` in a shape stands for: unlike a floor_div it needs no factor other than zero.
+// The extent e with e * factor == whole for every value of their variables; unknown if there is
+// none that is known. What `-1` in a shape stands for: unlike a floor_div it needs no factor
+// other than zero.
 Dim exact_quotient(Dim whole, Dim factor);
 Dim min(Dim a, Dim b);
 Dim max(Dim a, Dim b);
 Dim product(std::span<const Dim> dims);  // 1 of none; 0 if any is
 
-// The product of the dims that are positive constants; 2^62 if it is more. For estimates and bounds.
+// The product of the dims that are positive constants; 2^62 if it is more. For
+// estimates and bounds.
 int64_t constant_part(std::span<const Dim> dims);
 
 // Are two dims equal for every value of their variables? Unknown dims give kUnknown.

@@ -1,7 +1,7 @@
 // Equality up to the names of bound things, in lockstep over both sides.
 //
-// Types, dims, attributes and scalar expressions of both sides are imported into one scratch context, where being
-// equal is being the same pointer.
+// Types, dims, attributes and scalar expressions of both sides are imported into one scratch
+// context, where being equal is being the same pointer.
 #include <deque>
 
 #include "ir/analysis.h"
@@ -73,7 +73,8 @@ class Comparison {
     return &scopes_.emplace_back(TypeScope{outer, params, outer ? outer->level + 1 : 0});
   }
 
-  // Bound variables correspond; free ones must have the same name and annotation. Each has one partner.
+  // Bound variables correspond; free ones must have the same name and annotation. Each
+  // has one partner.
   bool variables(const Pair& p) {
     const Expr partner = to_b_.get(p.a), back = to_a_.get(p.b);
     if (partner || back) return partner == p.b && back == p.a;

@@ -1,11 +1,11 @@
 // Expressions.
 //
-// An Expr points at an immutable node owned by an arena. The address is the identity: two edges to one node
-// denote ONE evaluation (docs/semantics.md, "Sharing"). So nodes are never hash-consed, and a rewrite that
-// changes nothing must return the pointer it was given.
+// An Expr points at an immutable node owned by an arena. The address is the identity: two edges to
+// one node denote ONE evaluation (docs/semantics.md, "Sharing"). So nodes are never hash-consed,
+// and a rewrite that changes nothing must return the pointer it was given.
 //
-// The whole language is in this file. Dispatch, children, equality, hashing and cloning are derived from each
-// struct's kFields (ir/fields.h); forgetting a case does not compile.
+// The whole language is in this file. Dispatch, children, equality, hashing and cloning are derived
+// from each struct's kFields (ir/fields.h); forgetting a case does not compile.
 #pragma once
 
 #include <string_view>
@@ -128,8 +128,9 @@ struct Fn : ExprNode {
       std::tuple{&Fn::type_params, &Fn::where, &Fn::params, &Fn::result, &Fn::body, &Fn::attrs};
 };
 
-// callee(args), with attributes if the callee is an operator. Calling a global that names a kernel runs the kernel:
-// its arguments are the kernel's inputs, its value is the kernel's output (a tuple if there are several).
+// callee(args), with attributes if the callee is an operator. Calling a global that names a kernel
+// runs the kernel: its arguments are the kernel's inputs, its value is the kernel's output (a tuple
+// if there are several).
 struct Call : ExprNode {
   static constexpr ExprKind kKind = ExprKind::kCall;
   Expr callee;
@@ -170,8 +171,8 @@ struct Arm {
   Expr body;
 };
 
-// match (value) { pattern => body, ... }: the first arm that fits. `match?` (total == false) traps if none does;
-// for `match` the type check proves that one does.
+// match (value) { pattern => body, ... }: the first arm that fits. `match?` (total == false) traps
+// if none does; for `match` the type check proves that one does.
 struct Match : ExprNode {
   static constexpr ExprKind kKind = ExprKind::kMatch;
   Expr value;

@@ -1,4 +1,5 @@
-// What is derived from the list of expression forms and their kFields: dispatch, children, rebuilding.
+// What is derived from the list of expression forms and their kFields: dispatch,
+// children, rebuilding.
 #pragma once
 
 #include <type_traits>
@@ -23,8 +24,8 @@ constexpr bool covers(TypeList<T...>) {
 }
 }  // namespace detail
 
-// Calls the one of `f...` that takes the node's concrete struct. Leaving a form out does not compile; write
-// `[&](const auto&) {...}` for an explicit default.
+// Calls the one of `f...` that takes the node's concrete struct. Leaving a form out does not
+// compile; write `[&](const auto&) {...}` for an explicit default.
 template <class... F>
 decltype(auto) match(Expr e, F&&... f) {
   using Visitor = Overload<std::decay_t<F>...>;
@@ -77,7 +78,8 @@ void for_each_child(Expr e, F&& f) {
   });
 }
 
-// Calls f on each variable that the node itself binds (parameters, let variable, pattern variables).
+// Calls f on each variable that the node itself binds (parameters, let variable,
+// pattern variables).
 template <class F>
 void for_each_binder(Expr e, F&& f) {
   if (const auto* fn = e->as<Fn>()) {

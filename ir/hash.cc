@@ -1,4 +1,5 @@
-// structural_hash: equal for alpha-equal expressions, and the same in every run, so made of no address.
+// structural_hash: equal for alpha-equal expressions, and the same in every run, so
+// made of no address.
 #include <bit>
 #include <cstring>
 
@@ -63,7 +64,8 @@ uint64_t hash_of(const Tensor& t) {
   return mix(h, hash_of(std::string_view(static_cast<const char*>(t.data()), t.bytes())));
 }
 
-// A type's outermost part. Alpha-equal annotations have the same, whatever their type variables are called.
+// A type's outermost part. Alpha-equal annotations have the same, whatever their type
+// variables are called.
 uint64_t hash_of(Type t) {
   if (!t) return 0;
   uint64_t h = mix(1, static_cast<uint64_t>(t->kind));

@@ -1,4 +1,5 @@
-// Copying types, attributes and kernels between contexts, with stacks of our own instead of recursion.
+// Copying types, attributes and kernels between contexts, with stacks of our own
+// instead of recursion.
 #include "ir/import.h"
 
 #include <algorithm>
@@ -10,8 +11,8 @@
 namespace relay {
 namespace {
 
-// One import of a type that mentions type variables. The same type means different things in different scopes, so
-// results are kept by (type, scope).
+// One import of a type that mentions type variables. The same type means different things in
+// different scopes, so results are kept by (type, scope).
 class TypeCopy {
  public:
   TypeCopy(Importer& importer, Context& to, bool rename, std::unordered_map<Type, Type>& closed)
@@ -315,8 +316,8 @@ kernel::Stmt Importer::statement(kernel::Stmt root) {
 }
 
 const kernel::Kernel* Importer::kernel(const kernel::Kernel& k) {
-  // Canonical sums are ordered by the age of variables and buffers: bring them over oldest first, so that the copy
-  // reads like the original.
+  // Canonical sums are ordered by the age of variables and buffers: bring them over oldest first,
+  // so that the copy reads like the original.
   std::vector<const kernel::Buffer*> buffers = kernel::all_buffers(k);
   std::sort(buffers.begin(), buffers.end(), [](const auto* a, const auto* b) { return a->id < b->id; });
   for (const kernel::Buffer* b : buffers) buffer(b);

@@ -1,7 +1,8 @@
 // Importer: copies of types, dims, attributes and kernels in another context.
 //
-// Equal things of the source become the same pointer in the target, which is how `compact` moves a module and how
-// equality compares across contexts: import both sides into one context, then compare pointers.
+// Equal things of the source become the same pointer in the target, which is how `compact` moves a
+// module and how equality compares across contexts: import both sides into one context, then
+// compare pointers.
 #pragma once
 
 #include <functional>
@@ -14,8 +15,8 @@
 
 namespace relay {
 
-// The type parameters in scope, innermost last. An importer that renames them gives them names by position, so
-// that types which differ only in those names meet.
+// The type parameters in scope, innermost last. An importer that renames them gives them names by
+// position, so that types which differ only in those names meet.
 struct TypeScope {
   const TypeScope* outer = nullptr;
   List<const TypeVar*> params = {};

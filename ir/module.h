@@ -1,7 +1,7 @@
 // Module: functions, kernels and data types that belong together.
 //
-// A value: copying is cheap (the contents are shared until one of the copies changes), and every pass returns a
-// new one. Order of everything is by name, so that output is deterministic.
+// A value: copying is cheap (the contents are shared until one of the copies changes), and every
+// pass returns a new one. Order of everything is by name, so that output is deterministic.
 #pragma once
 
 #include <map>
@@ -59,7 +59,8 @@ class Module {
   const DataTypeDef* data_type(std::string_view name) const;
   const Constructor* constructor(std::string_view name) const;  // constructors share one flat name space
 
-  // Add or replace. A function and a kernel cannot have the same name: the later one replaces the other.
+  // Add or replace. A function and a kernel cannot have the same name: the later one
+  // replaces the other.
   void set_function(std::string_view name, const Fn* fn);
   void set_kernel(std::string_view name, const kernel::Kernel* kernel);
   void set_data_type(const DataTypeDef* def);

@@ -1,5 +1,5 @@
-// Rebuilding programs bottom-up. Every function here is a loop over a post-order; what a node becomes is kept in a
-// NodeMap, so that shared nodes stay shared.
+// Rebuilding programs bottom-up. Every function here is a loop over a post-order; what a node
+// becomes is kept in a NodeMap, so that shared nodes stay shared.
 #include "ir/rewrite.h"
 
 #include "ir/traverse.h"
@@ -114,7 +114,8 @@ class Rebuild {
   bool changed_ = false;
 };
 
-// Outside of the class: clang 19 forgets the templates above if they are first needed before it has read them.
+// Outside of the class: clang 19 forgets the templates above if they are first needed before
+// it has read them.
 Expr Rebuild::operator()(Expr e) {
   if (e->kind != ExprKind::kCall) type_args_ = nullptr;
   return relay::match(e, [&](const auto& n) -> Expr {
@@ -215,8 +216,8 @@ Expr refresh(Context& context, Expr e) {
   for (Expr node : post_order(e)) {
     for_each_binder(node, [&](const Var* v) { bound[v] = true; });
   }
-  // Nodes that rebuilding made are new already; the others are copied, so that the copy shares no evaluation with
-  // the original. Leaves are values, not evaluations.
+  // Nodes that rebuilding made are new already; the others are copied, so that the copy shares no
+  // evaluation with the original. Leaves are values, not evaluations.
   const uint32_t first_new = context.node_count();
   return rewrite(context, e, [&](Builder&, Expr now) -> Expr {
     const bool leaf = match(

@@ -1,4 +1,5 @@
-// Both traversals keep what is still to be done on a stack of their own: nodes to open, and nodes to close.
+// Both traversals keep what is still to be done on a stack of their own: nodes to open,
+// and nodes to close.
 #include "ir/traverse.h"
 
 namespace relay {

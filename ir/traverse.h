@@ -12,8 +12,9 @@
 
 namespace relay {
 
-// A side table over expressions, indexed by their dense ids; grows on demand. Memory and time follow the ids that
-// are used, wherever they lie: asking about many small functions of a large module stays linear.
+// A side table over expressions, indexed by their dense ids; grows on demand. Memory and time
+// follow the ids that are used, wherever they lie: asking about many small functions of a large
+// module stays linear.
 template <class T>
 class NodeMap {
  public:
@@ -45,8 +46,9 @@ class NodeMap {
     std::vector<Slot> slots = {};  // empty: the place is free
   };
 
-  // Where a page is or would be: a hash table with linear probing, at most half full. The hash is multiplicative: pages
-  // at regular distances, as parts that are made alike have them, would collide in a plainer one.
+  // Where a page is or would be: a hash table with linear probing, at most half full. The hash is
+  // multiplicative: pages at regular distances, as parts that are made alike have them, would
+  // collide in a plainer one.
   size_t place_of(uint32_t number) const {
     const size_t mask = pages_.size() - 1;
     size_t i = (number * uint64_t{0x9e3779b97f4a7c15} >> 32) & mask;
@@ -72,13 +74,14 @@ class NodeMap {
   size_t used_ = 0;
 };
 
-// Each node reachable from the roots once, children before parents, in evaluation order. Binders (parameters, let
-// variables, pattern variables) are visited only where they are used as expressions.
+// Each node reachable from the roots once, children before parents, in evaluation order.
+// Binders (parameters, let variables, pattern variables) are visited only where they are
+// used as expressions.
 std::vector<Expr> post_order(Expr root);
 std::vector<Expr> post_order(std::span<const Expr> roots);
 
-// Walks the program as a tree of scopes over a DAG: every node is entered and left once, at its first
-// occurrence. `enter` may return false to skip the children (then `leave` is not called).
+// Walks the program as a tree of scopes over a DAG: every node is entered and left once, at its
+// first occurrence. `enter` may return false to skip the children (then `leave` is not called).
 void walk(Expr root, const std::function<bool(Expr)>& enter, const std::function<void(Expr)>& leave);
 
 }  // namespace relay

@@ -57,8 +57,9 @@ struct TypeVar : TypeNode {
   Symbol name;
 };
 
-// fn[type params where relations](args) -> result. The relations say for which types it may be called. The shape variables that occur in `args` are bound by the function type:
-// each call may choose them anew.
+// fn[type params where relations](args) -> result. The relations say for which types it may be
+// called. The shape variables that occur in `args` are bound by the function type: each call may
+// choose them anew.
 struct FnType : TypeNode {
   static constexpr TypeKind kKind = TypeKind::kFn;
   List<const TypeVar*> type_params;
@@ -85,8 +86,9 @@ struct HoleType : TypeNode {
   static constexpr TypeKind kKind = TypeKind::kHole;
 };
 
-// Name(T0, ..., Tn, attributes): the operator called Name, or each of the family of that name, takes arguments of the
-// types T0 ... Tn-1 and then gives Tn. Not the type of anything; stands only in FnType::where.
+// Name(T0, ..., Tn, attributes): the operator called Name, or each of the family of that name,
+// takes arguments of the types T0 ... Tn-1 and then gives Tn. Not the type of anything; stands only
+// in FnType::where.
 struct RelationType : TypeNode {
   static constexpr TypeKind kKind = TypeKind::kRelation;
   Symbol name;
@@ -97,7 +99,8 @@ struct RelationType : TypeNode {
   Type result() const { return parts.back(); }
 };
 
-// Calls f on each type that t is made of, in order: fields; relations, arguments, then result; contents; arguments.
+// Calls f on each type that t is made of, in order: fields; relations, arguments, then result;
+// contents; arguments.
 template <class F>
 void for_each_part(Type t, F&& f) {
   const auto each = [&](const List<Type>& parts) {
@@ -119,7 +122,8 @@ void for_each_part(Type t, F&& f) {
 }
 
 std::string show(Type t);  // "Tensor[(n, 128), float32]", "fn(int32) -> List[A]"; "_" for null and holes
-// At most about `most` characters, with "..." for what is left out: shared parts can make a type's text huge.
+// At most about `most` characters, with "..." for what is left out: shared parts can make a
+// type's text huge.
 std::string show(Type t, size_t most);
 
 }  // namespace relay

@@ -110,8 +110,9 @@ class Checker {
     }
   }
 
-  // Every node is evaluated in a scope in which the variables it mentions are bound. A variable's scopes are the
-  // bodies that its binder opens; the ranges of a depth-first numbering tell whether one scope is inside another.
+  // Every node is evaluated in a scope in which the variables it mentions are bound. A variable's
+  // scopes are the bodies that its binder opens; the ranges of a depth-first numbering tell whether
+  // one scope is inside another.
   void scoped(const Fn* root) {
     const Scopes s = scopes(root);
     std::vector<uint32_t> size(s.all.size(), 1);
@@ -127,7 +128,8 @@ class Checker {
       return first[inner] >= first[outer] && first[inner] < first[outer] + size[outer];
     };
 
-    // Scopes that a binder opens carry the binder's index; several may, and then any of them will do.
+    // Scopes that a binder opens carry the binder's index; several may, and then any
+    // of them will do.
     NodeMap<std::vector<uint32_t>> opened;  // by variable
     const std::vector<Expr> order = post_order(root);
     std::map<std::pair<uint32_t, uint32_t>, std::vector<uint32_t>>

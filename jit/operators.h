@@ -1,9 +1,10 @@
 // The engine `jit`: the interpreter's machine, with operators and kernels as machine code.
 //
-// The machine decides what is evaluated and when, so the whole language is there. What it would compute by an operator's
-// definition is computed by compiled code instead: the module's kernels, compiled before the run, and operator calls
-// that no kernel holds, compiled when they are met first with these shapes. A view, another shape for the same elements, has
-// no code: the machine makes it. An operator without a lowering is evaluated as it is defined, and counted.
+// The machine decides what is evaluated and when, so the whole language is there. What it would
+// compute by an operator's definition is computed by compiled code instead: the module's kernels,
+// compiled before the run, and operator calls that no kernel holds, compiled when they are met
+// first with these shapes. A view, another shape for the same elements, has no code: the machine
+// makes it. An operator without a lowering is evaluated as it is defined, and counted.
 #pragma once
 
 #include <list>
@@ -28,8 +29,8 @@ struct Options {
   unsigned threads = 1;
 };
 
-// The module for the machine: optimised and lowered as for other engines. A program that the lowering refuses keeps its
-// operator calls, which are compiled one by one; `refusal` says why.
+// The module for the machine: optimised and lowered as for other engines. A program that the
+// lowering refuses keeps its operator calls, which are compiled one by one; `refusal` says why.
 struct Prepared {
   Module module;
   Diagnostics refusal = {};
@@ -47,7 +48,8 @@ class CompiledOperators {
   // Makes a machine compute with this; it must not outlive it.
   void use_in(interp::Options& machine);
 
-  // Operator calls outside of kernels, of all runs: on compiled code, views of their arguments, and on their definitions.
+  // Operator calls outside of kernels, of all runs: on compiled code, views of their arguments, and
+  // on their definitions.
   size_t compiled_calls() const { return compiled_calls_; }
   size_t view_calls() const { return view_calls_; }
   size_t interpreted_calls() const { return interpreted_calls_; }

@@ -18,7 +18,8 @@ class Jit : public ::testing::Test {
     EXPECT_EQ(kernel::native::parse_target("sse2", out.compile.target), "");
     return out;
   }
-  // `lowers`: as for a run; otherwise operators stay as they are, which is what a program becomes that no pass takes.
+  // `lowers`: as for a run; otherwise operators stay as they are, which is what a program becomes
+  // that no pass takes.
   void load(const std::string& text, bool lowers = true) {
     Diagnostics diagnostics;
     const Result<Module> parsed = parse("p.relay", text, diagnostics, op::operators(), {});

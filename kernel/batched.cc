@@ -22,7 +22,8 @@ class Batcher {
       if (varies[i]) add(k_.inputs[i]);
     }
     for (const Buffer* b : k_.outputs) add(b);
-    // What is computed from what varies does, too. A tensor may have an initial value that does not.
+    // What is computed from what varies does, too. A tensor may have an initial
+    // value that does not.
     for (size_t before = 0; before != with_calls_.size();) {
       before = with_calls_.size();
       for (const Block* b : blocks(k_.body)) {
@@ -67,7 +68,8 @@ class Batcher {
     with_calls_[b] = pool_.arena().make<Buffer>(copy);
   }
 
-  // One nest of loops after the other, each of those that write what varies inside a loop over the calls.
+  // One nest of loops after the other, each of those that write what varies inside a
+  // loop over the calls.
   Stmt nests(Stmt s) {
     if (const auto* sequence = s->as<Seq>()) {
       std::vector<Stmt> out;

@@ -24,9 +24,10 @@ struct Buffer {
   DType dtype;
   List<Expr> shape;  // int64 expressions over shape variables
   Scope scope = Scope::kGlobal;
-  // Elements from one index of a dim to the next; none: dense and row-major. Row-major they are in any case, so that no
-  // two elements share a place: a stride is at least the stride times the extent of the dim inside. What lies in the
-  // gaps is nobody's. Inputs and outputs are dense, because callers know them by their shapes alone.
+  // Elements from one index of a dim to the next; none: dense and row-major. Row-major they are in
+  // any case, so that no two elements share a place: a stride is at least the stride times the
+  // extent of the dim inside. What lies in the gaps is nobody's. Inputs and outputs are dense,
+  // because callers know them by their shapes alone.
   List<Expr> strides = {};
 };
 

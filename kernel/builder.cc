@@ -107,7 +107,8 @@ Tensor Builder::reduce(std::string_view name, DType dtype, std::vector<Expr> sha
   Stmt update = make_sequence(arena, body);
   Stmt init = make_store(arena, buffer, i, reducer.init);
 
-  // A block's init runs at the first iteration, so a reduction over nothing would leave its result undefined.
+  // A block's init runs at the first iteration, so a reduction over nothing would leave its
+  // result undefined.
   if (std::all_of(extents.begin(), extents.end(), surely_positive)) {
     Stmt block = make_block(pool_, buffer->name.text(), nest.iters, {}, init, update);
     stages_.push_back({buffer, nest.around(pool_, block)});

@@ -1,4 +1,5 @@
-// Builder: writes down what a kernel computes, one tensor at a time; how it is computed is left to a schedule.
+// Builder: writes down what a kernel computes, one tensor at a time; how it is computed is
+// left to a schedule.
 //
 // An operator's `lower` receives its inputs as Tensors and returns its results as Tensors:
 //
@@ -6,8 +7,9 @@
 //   return {k.reduce("dense", kFloat32, {n, units}, {width}, k.sum(kFloat32),
 //                    [&](Indices i, Indices r) { return x(i[0], r[0]) * w(i[1], r[0]); })};
 //
-// Each compute/reduce becomes one block in the finished kernel; elementwise ones are inlined by the schedule. Padding is
-// best a compute of its own, not a condition in the body of a reduction, which would keep that from being vectorised.
+// Each compute/reduce becomes one block in the finished kernel; elementwise ones are inlined by the
+// schedule. Padding is best a compute of its own, not a condition in the body of a reduction, which
+// would keep that from being vectorised.
 #pragma once
 
 #include <functional>
@@ -66,21 +68,23 @@ class Builder {
   // t[i...] = combine over r in extents of f(i, r), in row-major order of r
   Tensor reduce(std::string_view name, DType dtype, std::vector<Expr> shape, std::vector<Expr> extents,
                 const Reducer& reducer, const std::function<Expr(Indices i, Indices r)>& f);
-  // A sequential computation that is neither: t starts as init(i); then for r in extents, in row-major order,
-  // the element at `where(r)` is replaced by `update(r)`, which may read t itself (scatter, cumulative sums).
+  // A sequential computation that is neither: t starts as init(i); then for r in extents, in
+  // row-major order, the element at `where(r)` is replaced by `update(r)`, which may read t itself
+  // (scatter, cumulative sums).
   Tensor update(std::string_view name, DType dtype, std::vector<Expr> shape,
                 const std::function<Expr(Indices i)>& init, std::vector<Expr> extents,
                 const std::function<std::vector<Expr>(Indices r)>& where,
                 const std::function<Expr(Tensor self, Indices r)>& value);
 
-  // What another kernel computes of these inputs, one tensor for each of its outputs: its nests become nests of this kernel.
-  // It is in plain form (kernel/schedule/plain_form.h) and begins with no requirement. `extents` has the values of its shape
-  // variables.
+  // What another kernel computes of these inputs, one tensor for each of its outputs: its nests
+  // become nests of this kernel. It is in plain form (kernel/schedule/plain_form.h) and begins with
+  // no requirement. `extents` has the values of its shape variables.
   std::vector<Tensor> take_over(const Kernel& k, std::span<const Tensor> inputs,
                                 const std::unordered_map<const ExprNode*, Expr>& extents);
 
-  // Inside the functions above: the element may be computed only if the condition holds, else the kernel fails. The message
-  // names the operator that is being lowered, as the interpreter's does: "`divide`: integer division by zero".
+  // Inside the functions above: the element may be computed only if the condition holds, else the
+  // kernel fails. The message names the operator that is being lowered, as the interpreter's does:
+  // "`divide`: integer division by zero".
   void require(Expr condition, std::string_view message);
   // The same for what a relation asks of shapes.
   void require_shape(Expr condition, std::string_view message);
@@ -103,8 +107,9 @@ class Builder {
 
   ExprPool& pool() { return pool_; }
 
-  // The finished kernel: one block after the other in the order they were written. What no output needs is left
-  // out; computed tensors that are not outputs become temporaries. Inputs are those made by `input`, all of them.
+  // The finished kernel: one block after the other in the order they were written. What no output
+  // needs is left out; computed tensors that are not outputs become temporaries. Inputs are those
+  // made by `input`, all of them.
   Kernel finish(std::string_view name, std::string_view origin, const std::vector<Tensor>& outputs);
 
  private:

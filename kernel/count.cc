@@ -17,7 +17,8 @@ namespace {
 // Leaves that are visited at most; beyond, loops are no longer taken apart.
 constexpr int64_t kMostVisits = 1 << 18;
 
-// low, low + stride, ..., high: the values that an index takes, or some more. Joining keeps the form.
+// low, low + stride, ..., high: the values that an index takes, or some more.
+// Joining keeps the form.
 struct Steps {
   int64_t low, high, stride;  // stride 0: low alone
 

@@ -42,7 +42,8 @@ bool fills(const Box& box) {
   return true;
 }
 
-// Goes through the statements in the order in which they run, and keeps the boxes that are written for certain.
+// Goes through the statements in the order in which they run, and keeps the boxes that are
+// written for certain.
 class Flow {
  public:
   explicit Flow(const Kernel& k) : kernel_(k) {}
@@ -224,8 +225,9 @@ class Flow {
     for (const auto& [var, binding] : bound) bindings_.erase(var);
   }
 
-  // Is the first of the block's iterations, for each combination of its spatial iterators, the one with its init? So it is
-  // if the loops of the reduction are its alone, in order, begin at 0, and nothing leaves out their first iterations.
+  // Is the first of the block's iterations, for each combination of its spatial iterators, the one
+  // with its init? So it is if the loops of the reduction are its alone, in order, begin at 0, and
+  // nothing leaves out their first iterations.
   bool begins_with_init(const Block& b, Expr predicate) const {
     std::unordered_set<const ExprNode*> spatial, reduction;
     std::unordered_map<const ExprNode*, Expr> first;

@@ -21,7 +21,8 @@ namespace {
 
 using ::relay::Tensor;
 
-// A compiled expression. Copies share it: expressions are graphs, and copying closures would make trees of them.
+// A compiled expression. Copies share it: expressions are graphs, and copying closures would
+// make trees of them.
 template <class T>
 class Compiled {
  public:
@@ -149,7 +150,8 @@ class Executor {
   void allocate(const Buffer* b) {
     Shape shape;
     if (b->strides.empty()) {
-      // A kernel that asks for a negative extent traps when it begins, if it may do so (explicit_checks.h).
+      // A kernel that asks for a negative extent traps when it begins, if it may do so
+      // (explicit_checks.h).
       for (Expr e : b->shape) shape.push_back(std::max<int64_t>(0, integer(e)()));
     } else {
       shape.push_back(integer(b->shape[0] * b->strides[0])());

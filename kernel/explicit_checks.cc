@@ -400,7 +400,8 @@ class Writer {
       Stmt now = statement(s, facts);
       differs |= now != s;
       out.push_back(now);
-      // What the requirements that were put in front of a statement say is found again by their conditions.
+      // What the requirements that were put in front of a statement say is found again by
+      // their conditions.
       if (const auto* r = s->as<Require>()) {
         facts.assume(r->condition);
       } else if (!s->as<Nop>() && !s->as<Prefetch>()) {

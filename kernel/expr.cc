@@ -182,7 +182,8 @@ Expr ExprPool::make(ExprKind kind, DType dtype, std::vector<Expr> args) {
   if (nodes.size() == 2) {
     const ExprNode *a = nodes[0], *b = nodes[1];
     if (a->kind == ExprKind::kInt && b->kind == ExprKind::kInt) {
-      // Unsigned 64-bit values above INT64_MAX are kept wrapped; order and division would see them negative.
+      // Unsigned 64-bit values above INT64_MAX are kept wrapped; order and division would
+      // see them negative.
       const bool ordered = kind == ExprKind::kLess || kind == ExprKind::kLessEqual ||
                            kind == ExprKind::kMin || kind == ExprKind::kMax || kind >= ExprKind::kFloorDiv;
       const bool unsafe = a->dtype == kUInt64 && ordered && (a->int_value < 0 || b->int_value < 0);

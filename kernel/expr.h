@@ -1,8 +1,10 @@
-// Scalar expressions: the index arithmetic of loops, the dims of shapes, and the values kernels compute.
+// Scalar expressions: the index arithmetic of loops, the dims of shapes, and the values
+// kernels compute.
 //
-// Interned: within one ExprPool, structurally equal expressions are the same pointer. Integer sums and
-// products are kept in a canonical polynomial form, so equal ones meet: `2*n + n` is `n*3`. This is why a
-// symbolic dim of a type *is* one of these expressions, and flows into loop bounds untranslated.
+// Interned: within one ExprPool, structurally equal expressions are the same pointer. Integer
+// sums and products are kept in a canonical polynomial form, so equal ones meet: `2*n + n` is
+// `n*3`. This is why a symbolic dim of a type *is* one of these expressions, and flows into loop
+// bounds untranslated.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +25,8 @@ enum class ExprKind : uint8_t {
   kInt,    // a constant of a boolean or integer dtype
   kFloat,  // a constant of a floating dtype
   kVar,    // a shape variable or a loop variable
-  // Arithmetic. Integers wrap. On int64, kAdd and kMul are n-ary and canonical; elsewhere binary, as written.
+  // Arithmetic. Integers wrap. On int64, kAdd and kMul are n-ary and canonical; elsewhere
+  // binary, as written.
   kAdd,
   kMul,
   kSub,       // not on int64, where it is an addition
@@ -107,7 +110,8 @@ struct ExprNode {
   List<const ExprNode*> args = {};
 };
 
-// A handle on an interned expression; null if default-made. C++ operators build further expressions.
+// A handle on an interned expression; null if default-made. C++ operators build
+// further expressions.
 class Expr {
  public:
   Expr() = default;
@@ -138,7 +142,8 @@ class ExprPool {
   Expr shape_variable(std::string_view name);                  // the same one for the same name
   Expr variable(std::string_view name, DType dtype = kInt64);  // a fresh one at each call
 
-  // Any expression from its parts, simplified and canonical. Operands must have the dtypes that the kind needs.
+  // Any expression from its parts, simplified and canonical. Operands must have the dtypes
+  // that the kind needs.
   Expr make(ExprKind kind, DType dtype, std::vector<Expr> args);
   Expr math(Math fn, std::vector<Expr> args);
   Expr cast(DType dtype, Expr e);
@@ -198,11 +203,13 @@ inline Expr log(Expr a) { return math(Math::kLog, a); }
 inline Expr sqrt(Expr a) { return math(Math::kSqrt, a); }
 inline Expr tanh(Expr a) { return math(Math::kTanh, a); }
 
-// Are two int64 expressions equal for every value of their variables (shape variables are never negative)?
+// Are two int64 expressions equal for every value of their variables (shape variables are
+// never negative)?
 enum class Proof : uint8_t { kProved, kRefuted, kUnknown };
 Proof prove_equal(Expr a, Expr b);
 
-// A total order that depends only on structure (variables that are not shape variables: on creation order).
+// A total order that depends only on structure (variables that are not shape variables: on
+// creation order).
 int compare(const ExprNode* a, const ExprNode* b);
 
 // The expression with variables replaced. Memoised over shared parts.
@@ -214,8 +221,9 @@ std::vector<Expr> variables(Expr e);
 // "2*n + 1", with C++-like precedence; a text that the `.relay` parser reads back for dims.
 std::string show(Expr e);
 
-// The value of an int64 expression without loads, given values of its variables; nothing if one is missing, a sum or product
-// does not fit 64 bits, or a division by zero is met. 0 times what does not fit is 0.
+// The value of an int64 expression without loads, given values of its variables; nothing if one
+// is missing, a sum or product does not fit 64 bits, or a division by zero is met. 0 times what
+// does not fit is 0.
 std::optional<int64_t> evaluate(Expr e, const std::unordered_map<const ExprNode*, int64_t>& values);
 
 }  // namespace relay::kernel

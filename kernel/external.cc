@@ -16,10 +16,10 @@ namespace {
 
 using ::relay::Tensor;
 
-// --- Calls ----------------------------------------------------------------------------------------------------------
+// --- Calls ---------------------------------------------------------------------------------------
 
-// On the machines that we know, pointers and int64_t are passed alike: a function of any number of either can be called as
-// one of words.
+// On the machines that we know, pointers and int64_t are passed alike: a function of any number of
+// either can be called as one of words.
 static_assert(sizeof(void*) == sizeof(int64_t));
 
 #ifdef __clang__
@@ -45,7 +45,7 @@ constexpr std::array<Caller, sizeof...(kCounts)> callers(std::index_sequence<kCo
 }
 constexpr auto kCallers = callers(std::make_index_sequence<kMostExternalParameters + 1>());
 
-// --- The reference --------------------------------------------------------------------------------------------------
+// --- The reference -------------------------------------------------------------------------------
 
 // Memory of a tensor between two strips that nobody may write to.
 class Guarded {

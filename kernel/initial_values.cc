@@ -98,7 +98,8 @@ class Inits {
   }
   std::string init_name(const Block& b) const { return names_.unused(cat(b.name.text(), "_init")); }
 
-  // A nest of serial loops around one reduction, each loop with an iterator of its own: first its inits, then its steps.
+  // A nest of serial loops around one reduction, each loop with an iterator of its own: first its
+  // inits, then its steps.
   std::optional<std::vector<Stmt>> in_two(Stmt nest, const Bounds& known) const {
     std::vector<const For*> loops;
     Stmt s = nest;
@@ -147,8 +148,8 @@ class Inits {
     return std::vector<Stmt>{refresh(pool_, init), steps};
   }
 
-  // Does the block store one element, which no other values of its spatial iterators store, and look at no other one of its
-  // output? Then nothing notices that all inits come before all steps.
+  // Does the block store one element, which no other values of its spatial iterators store, and
+  // look at no other one of its output? Then nothing notices that all inits come before all steps.
   static bool goes_on(const Block& b) {
     const auto* init = b.init->as<Store>();
     const auto* step = b.body->as<Store>();
@@ -232,8 +233,8 @@ class Inits {
     return inits.empty() ? now : make_if(arena_, some, now, make_sequence(arena_, inits));
   }
 
-  // The blocks that reduce over the loop and have an init. What stands in another block, or counts in a buffer that is
-  // allocated inside, has no meaning outside of it.
+  // The blocks that reduce over the loop and have an init. What stands in another block, or counts
+  // in a buffer that is allocated inside, has no meaning outside of it.
   static void collect(Stmt s, const For& f, Reduction& around, std::vector<Reduction>& found) {
     switch (s->kind) {
       case StmtKind::kBlock: {

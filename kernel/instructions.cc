@@ -42,8 +42,9 @@ Kernel dot_of_groups(ExprPool& pool, std::string_view name, DType a_type, DType 
 
 // Sums of four products of an unsigned and a signed byte, in sixteen lanes.
 Kernel vpdpbusd(ExprPool& pool) { return dot_of_groups(pool, "vpdpbusd", kUInt8, kInt8, kInt32, 16, 4); }
-// Sums of two products of bfloat16, in sixteen lanes. The instruction rounds once for both products and flushes what
-// is subnormal, so its results may differ in the last places from those of the description.
+// Sums of two products of bfloat16, in sixteen lanes. The instruction rounds once for both
+// products and flushes what is subnormal, so its results may differ in the last places from those
+// of the description.
 Kernel vdpbf16ps(ExprPool& pool) {
   return dot_of_groups(pool, "vdpbf16ps", kBFloat16, kBFloat16, kFloat32, 16, 2);
 }
@@ -130,7 +131,8 @@ class Matcher {
     return in_order(0, 1) || (commutes && in_order(1, 0));
   }
 
-  // Each index of the description is one of its loops, or 0; the other buffer's are sums of loops and of what is fixed.
+  // Each index of the description is one of its loops, or 0; the other buffer's are sums of loops
+  // and of what is fixed.
   bool access(const Buffer* operand, const std::vector<Expr>& d, const Buffer* buffer,
               const std::vector<Expr>& n) {
     if (operand->dtype != buffer->dtype) return false;

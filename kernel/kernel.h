@@ -1,8 +1,9 @@
 // Kernel: a loop-level program over buffers.
 //
-// Statements are immutable plain structs in an arena, a tree. A computation stands in a Block: iteration
-// variables marked spatial or reduction, the regions it reads and writes, an optional initial value. What a
-// schedule may do to a block follows from that signature alone, without looking at how it is computed.
+// Statements are immutable plain structs in an arena, a tree. A computation stands in a Block:
+// iteration variables marked spatial or reduction, the regions it reads and writes, an optional
+// initial value. What a schedule may do to a block follows from that signature alone, without
+// looking at how it is computed.
 #pragma once
 
 #include <string>
@@ -47,8 +48,8 @@ struct For : StmtNode {
 
 enum class IterKind : uint8_t { kSpatial, kReduction };
 
-// One iteration variable of a block. `var` is used inside the block only; `binding` is its value in terms of
-// the loops around the block. It ranges over [0, extent).
+// One iteration variable of a block. `var` is used inside the block only; `binding` is its value in
+// terms of the loops around the block. It ranges over [0, extent).
 struct BlockIter {
   Expr var, extent;
   IterKind kind;
@@ -69,13 +70,13 @@ struct Block : StmtNode {
   Expr predicate;  // over the loops around; the block runs only where it holds; null is "always"
   Stmt init;       // runs before the first iteration of the reduction; null if there is none
   Stmt body;
-  // The machine instruction that does the same as the body (instructions.h); empty if there is none. What does not know
-  // it, or has no such instruction, runs the body.
+  // The machine instruction that does the same as the body (instructions.h); empty if there is
+  // none. What does not know it, or has no such instruction, runs the body.
   Symbol instruction = {};
 };
 
-// What addresses memory should use `flat_offset` (kernel/simplify.h): accesses that look scattered because their
-// loops were fused, like x[q // 7, q % 7], are contiguous there.
+// What addresses memory should use `flat_offset` (kernel/simplify.h): accesses that look scattered
+// because their loops were fused, like x[q // 7, q % 7], are contiguous there.
 struct Store : StmtNode {
   static constexpr StmtKind kKind = StmtKind::kStore;
   const Buffer* buffer;
@@ -109,8 +110,8 @@ struct Require : StmtNode {
   Symbol message;
 };
 
-// The element is going to be read: a hint to fetch its cache line, which computes nothing and may be left out. The
-// indices may lie outside of the buffer, and count as no access of a block.
+// The element is going to be read: a hint to fetch its cache line, which computes nothing and may
+// be left out. The indices may lie outside of the buffer, and count as no access of a block.
 struct Prefetch : StmtNode {
   static constexpr StmtKind kKind = StmtKind::kPrefetch;
   const Buffer* buffer;  // not a local one, which has no memory of its own
@@ -121,8 +122,8 @@ struct Nop : StmtNode {
   static constexpr StmtKind kKind = StmtKind::kNop;
 };
 
-// A shape variable whose value is an element of an input: how large a result is may depend on data. The input is a
-// vector of int64 of constant length, and no input has the variable in its shape.
+// A shape variable whose value is an element of an input: how large a result is may depend on data.
+// The input is a vector of int64 of constant length, and no input has the variable in its shape.
 struct ReadExtent {
   Expr variable;
   uint32_t input;
@@ -133,27 +134,29 @@ struct ReadExtent {
 //
 //   int32_t symbol(const T* input, ..., T* output, ..., int64_t extent, ...)
 //
-// It gives 0, or the code of a failure, which is a trap. By contract it is pure: it writes its outputs and nothing else,
-// and what it writes follows from what it is given.
+// It gives 0, or the code of a failure, which is a trap. By contract it is pure: it writes its
+// outputs and nothing else, and what it writes follows from what it is given.
 struct External {
   Symbol symbol;
   List<Expr> extents;  // over the shape variables
-  // Where this process has it. Empty and null unless a library was named (tools/libraries.h); no part of what the program
-  // means.
+  // Where this process has it. Empty and null unless a library was named (tools/libraries.h); no
+  // part of what the program means.
   Symbol library = {};  // a path
   void* function = nullptr;
 };
 
-// Parameters in order: inputs, outputs, temporaries. Temporaries are allocated by the caller, so that they are
-// part of its memory plan; their contents mean nothing before and after. Outputs overlap with nothing.
-// The free shape variables of the buffers' shapes are further parameters, see `shape_parameters`: who calls the kernel
-// works them out from the shapes of the inputs, and from their elements where `read_extents` says so.
+// Parameters in order: inputs, outputs, temporaries. Temporaries are allocated by the caller, so
+// that they are part of its memory plan; their contents mean nothing before and after. Outputs
+// overlap with nothing. The free shape variables of the buffers' shapes are further parameters, see
+// `shape_parameters`: who calls the kernel works them out from the shapes of the inputs, and from
+// their elements where `read_extents` says so.
 struct Kernel {
   Symbol name;
   List<const Buffer*> inputs, outputs, temporaries;
   Stmt body;
   Symbol origin;  // what it computes, for people: "nn.conv2d + add + nn.relu"
-  // The kernel of the same module that does many calls of this one at once (batched.h); empty if there is none.
+  // The kernel of the same module that does many calls of this one at once (batched.h); empty
+  // if there is none.
   Symbol batched = {};
   List<ReadExtent> read_extents = {};
   const External* external = nullptr;  // if there is one, the body does nothing

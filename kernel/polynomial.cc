@@ -7,8 +7,8 @@
 namespace relay::kernel::polynomial {
 namespace {
 
-// A product of two sums is multiplied out only up to this many terms; a larger one stays a product, whose
-// factors are then atoms.
+// A product of two sums is multiplied out only up to this many terms; a larger one stays a product,
+// whose factors are then atoms.
 constexpr size_t kMostTerms = 64;
 
 int64_t wrapping_add(int64_t a, int64_t b) {
@@ -105,8 +105,8 @@ Split split(Expr e, int64_t c) {
   return s;
 }
 
-// Moving whole multiples out of a division is exact only if the sum does not wrap, which holds for indices and
-// dims but not for loaded data.
+// Moving whole multiples out of a division is exact only if the sum does not wrap, which holds for
+// indices and dims but not for loaded data.
 bool has_load(const ExprNode* n) {
   if (n->kind == ExprKind::kLoad || n->kind == ExprKind::kCast) return true;
   return std::any_of(n->args.begin(), n->args.end(), has_load);
@@ -241,8 +241,9 @@ Expr simplify_binary(ExprPool& pool, ExprKind kind, Expr a, Expr b) {
   }
 }
 
-// Long division by the leading term, which is the first of the canonical order: an order of products that need not
-// respect multiplication, so the number of steps is bounded and only a remainder of zero counts.
+// Long division by the leading term, which is the first of the canonical order: an order of
+// products that need not respect multiplication, so the number of steps is bounded and only a
+// remainder of zero counts.
 Expr divide_exactly(ExprPool& pool, Expr a, Expr b) {
   const Term lead = terms(b)[0];
   if (lead.coefficient == 0) return {};

@@ -1,7 +1,7 @@
 // The canonical form of int64 expressions: a sum of products of atoms with constant coefficients.
 //
-// An atom is anything that is not itself a sum, a product or a constant. Arithmetic wraps, so the form is
-// valid for data as well as for indices.
+// An atom is anything that is not itself a sum, a product or a constant. Arithmetic wraps, so the
+// form is valid for data as well as for indices.
 #pragma once
 
 #include <vector>
@@ -16,8 +16,9 @@ Expr multiply(ExprPool& pool, const std::vector<Expr>& args);
 // A simpler equal of `a kind b` for division, remainder, min, max and comparisons, or null.
 Expr simplify_binary(ExprPool& pool, ExprKind kind, Expr a, Expr b);
 
-// The q with q * b == a for every value of the variables, or null: exact division of polynomials. Unlike a floor_div it
-// says nothing of a divisor that is zero, so it is for sizes of which the product is known to hold.
+// The q with q * b == a for every value of the variables, or null: exact division of polynomials.
+// Unlike a floor_div it says nothing of a divisor that is zero, so it is for sizes of which the
+// product is known to hold.
 Expr divide_exactly(ExprPool& pool, Expr a, Expr b);
 
 // True if the value is known to be other than zero, because shape variables are never negative.

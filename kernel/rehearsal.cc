@@ -15,8 +15,8 @@ namespace {
 
 constexpr std::string_view kShared = "as other iterations of an independent loop do";
 
-// Counts what running a kernel takes: statements, and operations of expressions, as often as they are evaluated. Counts
-// end at kMostRehearsed + 1.
+// Counts what running a kernel takes: statements, and operations of expressions, as often as they
+// are evaluated. Counts end at kMostRehearsed + 1.
 class Work {
  public:
   int64_t of(Stmt s, const Bounds& bounds) {
@@ -95,8 +95,9 @@ bool names(List<Region> regions, const Buffer* buffer) {
   return std::any_of(regions.begin(), regions.end(), [&](const Region& r) { return r.buffer == buffer; });
 }
 
-// The variables of the block's accesses that leave their buffers for some values of the iterators. Conditions around the
-// block keep it from these values, so nobody can ask that it be run with all of them.
+// The variables of the block's accesses that leave their buffers for some values of the
+// iterators. Conditions around the block keep it from these values, so nobody can ask that it be
+// run with all of them.
 std::unordered_set<const ExprNode*> kept_from_values(const Block& b) {
   Bounds bounds;
   for (const BlockIter& i : b.iters) bounds.bind(i.var, i.extent);
@@ -193,7 +194,8 @@ std::function<bool(int64_t, int64_t)> Rehearsal::watch_steps(const Block& b,
     if (i->kind == IterKind::kSpatial) spatial.push_back(every.back());
   }
   for (const BlockIter& i : b.iters) every.push_back(slot(i));
-  // Blocks that go over different domains do different steps, whatever the values of their iterators.
+  // Blocks that go over different domains do different steps, whatever the values of
+  // their iterators.
   std::vector<int64_t> domain;
   const auto goes_over = [&](const BlockIter& i) {
     domain.push_back(static_cast<int64_t>(i.kind));
@@ -207,7 +209,8 @@ std::function<bool(int64_t, int64_t)> Rehearsal::watch_steps(const Block& b,
     known &= i->extent->kind == ExprKind::kInt;
     extents.push_back(i->extent->int_value);
   }
-  // Several blocks that add to one local buffer need not say in the same words which part of a sum is theirs.
+  // Several blocks that add to one local buffer need not say in the same words which part of
+  // a sum is theirs.
   const std::vector<const Block*> all = blocks(kernel_.body);
   const auto adds = [&](const Block* other) {
     return blocks(other->body).empty() && names(other->reads, sums) && names(other->writes, sums);
@@ -247,7 +250,8 @@ std::string_view Rehearsal::write(ElementHistory& e, const BlockState& by) {
     return kShared;
   const bool step = by.goes_on && !by.in_init;
   if (!step) {
-    // The same block may compute an element again where neighbours both need it; another one has no reason to.
+    // The same block may compute an element again where neighbours both need it; another one
+    // has no reason to.
     if (e.pending && !e.blank && (e.updated || e.writer != by.number)) return "over what nothing has read";
     e.beginning = ++beginnings_;
     e.taken = false;

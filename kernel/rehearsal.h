@@ -1,4 +1,5 @@
-// Rehearsal: what the reference executor watches besides single accesses, see `rehearse` in execute.h.
+// Rehearsal: what the reference executor watches besides single accesses, see
+// `rehearse` in execute.h.
 #pragma once
 
 #include <cstdint>
@@ -38,9 +39,11 @@ struct BlockState {
   bool blanks = false;  // it stores 0, whatever its iterators are
 };
 
-// Does the block do nothing but store a 0? It fills a tensor, of which others may then write any part.
+// Does the block do nothing but store a 0? It fills a tensor, of which others may
+// then write any part.
 bool stores_zero(const Block& b);
-// What the block goes on with if it is a step of a reduction; null if it is none, or writes more than that.
+// What the block goes on with if it is a step of a reduction; null if it is none, or
+// writes more than that.
 const Buffer* goes_on_with(const Block& b);
 
 class Rehearsal {
@@ -49,12 +52,13 @@ class Rehearsal {
 
   // Where the executor keeps the value of an iterator.
   using Slots = std::function<const int64_t*(const BlockIter&)>;
-  // What to call at each iteration of the block, or nothing: notes the values of its iterators, of each by itself, and, if
-  // it goes on with a reduction in a tensor, of those that may be independent together. What is summed up in a local
-  // buffer may be a part.
+  // What to call at each iteration of the block, or nothing: notes the values of its iterators, of
+  // each by itself, and, if it goes on with a reduction in a tensor, of those that may be
+  // independent together. What is summed up in a local buffer may be a part.
   std::function<void()> watch_values(const Block& b, const Slots& slot);
-  // What to call before each step of a reduction that the block does, with the number of the element and that of its
-  // `beginning`: gives false if the step was done before. `enclosing` are the iterators of the blocks around.
+  // What to call before each step of a reduction that the block does, with the number of the
+  // element and that of its `beginning`: gives false if the step was done before. `enclosing` are
+  // the iterators of the blocks around.
   std::function<bool(int64_t, int64_t)> watch_steps(const Block& b,
                                                     const std::vector<const BlockIter*>& enclosing,
                                                     const Slots& slot);
@@ -89,15 +93,18 @@ class Rehearsal {
 
     std::string hole() const;  // what was never run; empty if there is nothing
   };
-  // A step of a reduction into the element, by the values of the iterators: false if it was done before.
+  // A step of a reduction into the element, by the values of the iterators: false if it
+  // was done before.
   bool is_new_step(const Buffer& sums, int64_t element, int64_t beginning, const std::vector<int64_t>& step);
-  // The same step among those that these values of the spatial iterators need, whichever blocks do them: in one
-  // buffer, or, if it is local, in any local ones, where blocks may add up parts of a sum over the same extents.
+  // The same step among those that these values of the spatial iterators need, whichever blocks do
+  // them: in one buffer, or, if it is local, in any local ones, where blocks may add up parts of a
+  // sum over the same extents.
   void count(const Buffer& sums, const std::string& block, const std::vector<int64_t>& extents,
              const std::vector<int64_t>& spatial, const std::vector<int64_t>& reduction);
-  // Iterators that must take all of their values, those of each with those of the others. Blocks that compute the same
-  // from the same tensors share a domain if they have iterators of the same extents: `among` are all that are watched, and
-  // `chosen` says which of them are meant. Blocks that contain others, which access what they do, have domains of their own.
+  // Iterators that must take all of their values, those of each with those of the others. Blocks
+  // that compute the same from the same tensors share a domain if they have iterators of the same
+  // extents: `among` are all that are watched, and `chosen` says which of them are meant. Blocks
+  // that contain others, which access what they do, have domains of their own.
   size_t domain_of(const Block& b, const std::vector<const BlockIter*>& among,
                    const std::vector<int64_t>& extents, const std::vector<size_t>& chosen);
 
@@ -117,8 +124,8 @@ class Rehearsal {
   std::map<std::tuple<int64_t, std::vector<int64_t>, std::vector<int64_t>>, Steps> steps_;
 };
 
-// How many operations a rehearsal of the kernel takes, memory that is set up included; nothing if that depends on a
-// shape, is more than kMostRehearsed, or what the kernel does is not known.
+// How many operations a rehearsal of the kernel takes, memory that is set up included; nothing if
+// that depends on a shape, is more than kMostRehearsed, or what the kernel does is not known.
 std::optional<int64_t> rehearsal_work(const Kernel& k);
 
 }  // namespace relay::kernel

@@ -1,6 +1,7 @@
 // Scalar arithmetic as kernels do it: integers wrap to their dtype, floats are rounded to it.
 //
-// Integers and booleans are held as int64 (uint64 by its bits), floats as a double that is one of the dtype's values.
+// Integers and booleans are held as int64 (uint64 by its bits), floats as a double that is one of
+// the dtype's values.
 #pragma once
 
 #include <cstdint>
@@ -19,8 +20,8 @@ double round_to(DType d, double v);
 int64_t to_integer(DType d, double v);  // see integer_of_real; to bool: != 0
 double to_real(DType d, DType from, int64_t v);
 
-// A binary operation on integers or booleans of dtype d. Throws relay::Trap for a division by zero and for a
-// quotient that does not fit, and for a shift by at least the width.
+// A binary operation on integers or booleans of dtype d. Throws relay::Trap for a division by zero
+// and for a quotient that does not fit, and for a shift by at least the width.
 int64_t binary(ExprKind kind, DType d, int64_t a, int64_t b);
 int64_t compare(ExprKind kind, double a, double b);  // kEqual, kNotEqual, kLess, kLessEqual
 

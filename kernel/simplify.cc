@@ -165,7 +165,8 @@ Interval Bounds::of(Expr e) const {
 }
 
 Expr Bounds::widen(Expr e, bool upwards, size_t choice) const {
-  // Each round replaces one variable by its end, the one that was bound last first: its end may cancel the others.
+  // Each round replaces one variable by its end, the one that was bound last first: its end may
+  // cancel the others.
   size_t limit = bound_ + 1;
   while (true) {
     const ExprNode* variable = nullptr;
@@ -256,7 +257,8 @@ bool Bounds::less_by_range(Expr a, Expr b) const {
 bool Bounds::proves_less(Expr a, Expr b) const {
   if (less_by_range(a, b)) return true;
   if (may_wrap(a.get()) || may_wrap(b.get())) return false;
-  // p < q is p <= q - 1, so a <= a + c * (q - 1 - p) for c > 0. The c to try is the one that cancels the first term.
+  // p < q is p <= q - 1, so a <= a + c * (q - 1 - p) for c > 0. The c to try is the one that
+  // cancels the first term.
   for (const auto& [p, q] : less_) {
     if (may_wrap(p.get())) continue;
     const polynomial::Term first = polynomial::terms(p)[0];
@@ -319,7 +321,8 @@ class Simplifier {
           : n->kind == ExprKind::kCast ? pool.cast(n->dtype, args[0])
                                        : pool.make(n->kind, n->dtype, args);
     }
-    // What was rebuilt or made by a rule may be simplified further; rules make expressions smaller, so this ends.
+    // What was rebuilt or made by a rule may be simplified further; rules make expressions
+    // smaller, so this ends.
     Expr out = e.get() == n ? rules(e) : e;
     if (out.get() != n) out = out->args.empty() ? settle(out.get()) : visit(out.get());
     done_.emplace(n, out);
@@ -385,7 +388,8 @@ class Simplifier {
       const int64_t q = floor_div_of(*i.low, c);
       return quotient ? pool.integer(q) : a - q * c;
     }
-    // a = g*q + r with 0 <= r < g and g dividing c: then a // c = q // (c/g) and a % c = g*(q % (c/g)) + r.
+    // a = g*q + r with 0 <= r < g and g dividing c: then a // c = q // (c/g) and a % c =
+    // g*(q % (c/g)) + r.
     const std::vector<polynomial::Term> terms = polynomial::terms(a);
     for (const polynomial::Term& candidate : terms) {
       const int64_t g = std::gcd(candidate.coefficient, c);

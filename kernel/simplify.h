@@ -1,7 +1,8 @@
-// Simplification of index arithmetic that needs the ranges of variables: bounds of loops and of shapes.
+// Simplification of index arithmetic that needs the ranges of variables: bounds of
+// loops and of shapes.
 //
-// Sums and products of indices are taken not to wrap: they address memory. Data that was loaded may wrap, so
-// nothing is concluded about a sum of loaded 64-bit values.
+// Sums and products of indices are taken not to wrap: they address memory. Data that was loaded may
+// wrap, so nothing is concluded about a sum of loaded 64-bit values.
 #pragma once
 
 #include <optional>
@@ -29,8 +30,8 @@ class Bounds {
   // The variable is in [0, extent); the extent may be symbolic.
   void bind(Expr variable, Expr extent);
 
-  // What holds where an expression is used: comparisons `a < b` and `a <= b` of int64, joined by `and`; others are
-  // ignored. Only the proofs below make use of it.
+  // What holds where an expression is used: comparisons `a < b` and `a <= b` of int64, joined by
+  // `and`; others are ignored. Only the proofs below make use of it.
   void assume(Expr condition);
 
   // An interval that holds every value of the integer or boolean expression.
@@ -42,15 +43,16 @@ class Bounds {
   bool proves_not_equal(Expr a, Expr b) const;
 
  private:
-  // Variables with symbolic upper ends are replaced by the end that makes the value largest (or smallest); of
-  // several upper ends, the one of that number.
+  // Variables with symbolic upper ends are replaced by the end that makes the value largest (or
+  // smallest); of several upper ends, the one of that number.
   Expr widen(Expr e, bool upwards, size_t choice) const;
   bool less_by_range(Expr a, Expr b) const;
   // The range of a - b.
   Interval difference(Expr a, Expr b) const;
 
   std::unordered_map<const ExprNode*, Interval> ranges_;
-  // Symbolic: values that a variable does not exceed, which mention only variables that were bound before it.
+  // Symbolic: values that a variable does not exceed, which mention only variables that were
+  // bound before it.
   struct Ends {
     size_t order = 0;
     std::vector<Expr> values = {};
@@ -60,18 +62,18 @@ class Bounds {
   std::vector<std::pair<Expr, Expr>> less_;  // assumed: first < second
 };
 
-// An equal expression without the divisions, remainders, minima, maxima, comparisons and selections that the
-// bounds decide. Unchanged means the same pointer.
+// An equal expression without the divisions, remainders, minima, maxima, comparisons and selections
+// that the bounds decide. Unchanged means the same pointer.
 Expr simplify(Expr e, const Bounds& bounds);
 
-// All expressions of a statement, with the bounds of its loops and of its blocks' iterators; conditions that
-// always (or never) hold are removed with what they guard.
+// All expressions of a statement, with the bounds of its loops and of its blocks' iterators;
+// conditions that always (or never) hold are removed with what they guard.
 Stmt simplify(ExprPool& pool, Stmt s, Bounds bounds = {});
 Kernel simplify(const Kernel& k);
 
-// The position of an element in the buffer's memory, simplified: it rejoins what fused loops took apart, so
-// that x[q // 7, q % 7] of a buffer of shape (n, 7) is at q; it knows the buffer's strides. What prints accesses should
-// print this.
+// The position of an element in the buffer's memory, simplified: it rejoins what fused loops took
+// apart, so that x[q // 7, q % 7] of a buffer of shape (n, 7) is at q; it knows the buffer's
+// strides. What prints accesses should print this.
 Expr flat_offset(const Buffer& buffer, const std::vector<Expr>& indices, const Bounds& bounds);
 
 }  // namespace relay::kernel

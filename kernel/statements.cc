@@ -31,7 +31,8 @@ class RegionCollector {
       for_each_load(e, [&](const ExprNode* n) { add(found_.reads, n->buffer, n->args, false); });
     }
     if (const auto* store = s->as<Store>()) add(found_.writes, store->buffer, store->indices, true);
-    // The variables of what stands inside are no iteration variables, so regions must not mention them.
+    // The variables of what stands inside are no iteration variables, so regions must
+    // not mention them.
     if (const auto* loop = s->as<For>()) {
       const Expr extent = substitute(loop->extent, inner_block_);
       bounds_.bind(loop->var, extent);

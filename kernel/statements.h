@@ -1,6 +1,7 @@
 // Statements: making, visiting and rewriting the statements of kernels.
 //
-// Statements are trees of immutable structs. A rewrite that changes nothing gives back the same pointer.
+// Statements are trees of immutable structs. A rewrite that changes nothing gives back
+// the same pointer.
 #pragma once
 
 #include <functional>
@@ -30,17 +31,17 @@ Stmt make_nop(Arena& arena);
 Stmt make_block(ExprPool& pool, std::string_view name, const std::vector<BlockIter>& iters, Expr predicate,
                 Stmt init, Stmt body, Symbol instruction = {});
 
-// The values [min, min + extent) that an index takes while the loop variables run over [0, their extents), if it rises
-// with each of them and loads nothing.
+// The values [min, min + extent) that an index takes while the loop variables run over [0, their
+// extents), if it rises with each of them and loads nothing.
 struct Range {
   Expr min, extent;
 };
 std::optional<Range> range_over(Expr index, const std::vector<std::pair<Expr, Expr>>& loops);
 
-// What `init` and `body` read and write when the iteration variables are in their ranges: one region for each
-// distinct access, without those to buffers that exist only inside. An index that is loaded itself, or takes no range
-// of values in the loops inside, stands for its whole dim; one that only a condition keeps inside the buffer is clamped
-// to it.
+// What `init` and `body` read and write when the iteration variables are in their ranges: one
+// region for each distinct access, without those to buffers that exist only inside. An index that
+// is loaded itself, or takes no range of values in the loops inside, stands for its whole dim; one
+// that only a condition keeps inside the buffer is clamped to it.
 struct Regions {
   std::vector<Region> reads, writes;
 };
@@ -55,22 +56,26 @@ std::vector<Expr> expressions(Stmt s);
 
 // Bottom-up: `f` sees each statement after its children were rewritten.
 Stmt rewrite(Arena& arena, Stmt s, const std::function<Stmt(Stmt)>& f);
-// Every expression e of the statement and of those below it becomes f(e); bound variables are left alone.
+// Every expression e of the statement and of those below it becomes f(e); bound
+// variables are left alone.
 Stmt rewrite_expressions(Arena& arena, Stmt s, const std::function<Expr(Expr)>& f);
 // As `substitute` of expressions; a replaced variable must not be bound within `s`.
 Stmt substitute(Arena& arena, Stmt s, const std::unordered_map<const ExprNode*, Expr>& by);
 // Gives fresh variables to all loops and blocks of `s`, so that it can stand twice in a kernel.
 Stmt refresh(ExprPool& pool, Stmt s);
 
-// Calls `f` for `e` and what is below it, each node once, outer ones first; below a node only if `f` says so.
+// Calls `f` for `e` and what is below it, each node once, outer ones first; below a node
+// only if `f` says so.
 void for_each_node(Expr e, const std::function<bool(const ExprNode*)>& f);
 // Calls `f` for each load below `e`, each node once.
 void for_each_load(Expr e, const std::function<void(const ExprNode*)>& f);
-// May the selection keep an element from being loaded that does not exist? Not if its condition loads it anyway.
+// May the selection keep an element from being loaded that does not exist? Not if its condition
+// loads it anyway.
 bool protects_loads(const ExprNode* selection, const Bounds& bounds);
 // Every load node n becomes f(n) after its indices were rewritten; null keeps it.
 Expr rewrite_loads(Expr e, const std::function<Expr(const ExprNode*)>& f);
-// Loads and stores of an element become those of the one that `f` gives, after indices were rewritten; nothing keeps them.
+// Loads and stores of an element become those of the one that `f` gives, after indices were
+// rewritten; nothing keeps them.
 struct Element {
   const Buffer* buffer;
   std::vector<Expr> indices;

@@ -244,8 +244,8 @@ class Validator {
 
   void region(const Region& r, const Bounds& bounds) {
     if (!runs_) return;
-    // Loops over a buffer of no elements never run, and conditions keep what runs, such as padding, away from it. An access that
-    // happens all the same is found by the rehearsal.
+    // Loops over a buffer of no elements never run, and conditions keep what runs, such as padding,
+    // away from it. An access that happens all the same is found by the rehearsal.
     const auto empty = [](Expr extent) { return extent->kind == ExprKind::kInt && extent->int_value == 0; };
     if (std::any_of(r.buffer->shape.begin(), r.buffer->shape.end(), empty)) return;
     for (size_t d = 0; d < r.min.size(); ++d) {
@@ -291,7 +291,8 @@ class Validator {
       report(cat(place(), what, " `", needed.buffer->name.text(), "` outside the declared regions"));
   }
 
-  // Different iterations of an independent loop must write different elements, or memory of their own.
+  // Different iterations of an independent loop must write different elements, or
+  // memory of their own.
   void independence(const Block& b) {
     for (const auto& [loop, allocated, depth] : loops_) {
       if (depth + 1 != depth_) continue;  // of the block around, which was looked at
@@ -359,7 +360,8 @@ class Validator {
     return values >= *all.low;
   }
 
-  // A reduction that one block does must go through all of its steps. What is summed up in local memory may be a part.
+  // A reduction that one block does must go through all of its steps. What is summed up in local
+  // memory may be a part.
   void reduction(const Block& b, const Bounds& bounds) {
     const bool alone = std::all_of(b.writes.begin(), b.writes.end(), [&](const Region& w) {
       return updaters_[w.buffer] == 1 && w.buffer->scope == Scope::kGlobal;
@@ -388,7 +390,8 @@ class Validator {
         }
       }
       if (reaches) covered_.insert(w.buffer);
-      // Several blocks may share an output between them: pieces of an axis. Their union is left to the rehearsal.
+      // Several blocks may share an output between them: pieces of an axis. Their union is left
+      // to the rehearsal.
       if (++writers_[w.buffer] > 1) covered_.insert(w.buffer);
     }
   }

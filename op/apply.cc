@@ -14,7 +14,8 @@
 namespace relay::op {
 namespace {
 
-// The leaves below some roots, in order. `children` gives the fields of a tuple, or null for a leaf.
+// The leaves below some roots, in order. `children` gives the fields of a tuple, or
+// null for a leaf.
 template <class Item, class Children, class Leaf>
 void for_each_leaf(std::span<const Item> roots, const Children& children, const Leaf& leaf) {
   std::vector<std::pair<std::span<const Item>, size_t>> pending{{roots, 0}};
@@ -80,8 +81,8 @@ std::string show_types(std::span<const Type> types) {
   return join(types, ", ", [](Type t) { return relay::show(t, 80); });
 }
 
-// An operator that is defined by others: its expansion, evaluated in a context that is thrown away afterwards, so
-// that a loop which calls the operator a million times leaves nothing behind.
+// An operator that is defined by others: its expansion, evaluated in a context that is thrown away
+// afterwards, so that a loop which calls the operator a million times leaves nothing behind.
 Value evaluate_expansion(const OpDef& op, std::span<const Value> args, const Attrs& attrs, Sums sums) {
   Context scratch;
   Builder b(scratch);
@@ -198,7 +199,8 @@ Value evaluate(Context& context, const OpDef& op, std::span<const Value> args, c
     }
   };
   for (size_t i = 0; i < out.size(); ++i) reserve(i);
-  // Results without elements need no work, however large their other extents are. But an update may have no place in one.
+  // Results without elements need no work, however large their other extents are. But an update may
+  // have no place in one.
   const bool nothing =
       op.effects == Effects::kNone &&
       std::all_of(out.begin(), out.end(), [](const Tensor& t) { return t.defined() && t.size() == 0; });

@@ -6,8 +6,9 @@
 //   };
 //   const OpDef kSoftmax = define<SoftmaxAttrs>({.name = "nn.softmax", ..., .relate = relate, ...});
 //
-// Fields may be bool, int64_t, double, std::string, DType, Dim, vectors of int64_t, double, Dim or std::string,
-// and std::optional of these (absent or None). A field without a default is marked `.required`.
+// Fields may be bool, int64_t, double, std::string, DType, Dim, vectors of int64_t, double, Dim
+// or std::string, and std::optional of these (absent or None). A field without a default is
+// marked `.required`.
 #pragma once
 
 #include <algorithm>

@@ -9,7 +9,8 @@
 
 namespace relay::op {
 
-// What the comments of an operator's file say (bazel/op_rules.py). Lines end in '\n', but for the last one.
+// What the comments of an operator's file say (bazel/op_rules.py). Lines end in '\n', but
+// for the last one.
 struct OpRule {
   std::string_view name;
   std::string_view formula;      // "nn.relu(x) = max(x, 0)"
@@ -19,8 +20,8 @@ struct OpRule {
 };
 const OpRule& rule_of(const OpDef& op);
 
-// docs/operators.md, by family: the folder that an operator's name begins with, and "core" for the others.
-// `example_of` gives a checked example of the operator with a name, or nothing.
+// docs/operators.md, by family: the folder that an operator's name begins with, and "core" for the
+// others. `example_of` gives a checked example of the operator with a name, or nothing.
 std::string markdown(const std::function<std::string_view(std::string_view)>& example_of);
 
 }  // namespace relay::op

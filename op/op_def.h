@@ -1,7 +1,8 @@
 // OpDef: everything about one operator.
 //
-// The directory is the registry: every `const OpDef k...` of op/*/*.cc is in kAllOps (op/registry.h). Rules are
-// written against a typed attribute struct and made into an OpDef by `define` (op/define.h).
+// The directory is the registry: every `const OpDef k...` of op/*/*.cc is in kAllOps
+// (op/registry.h). Rules are written against a typed attribute struct and made into an OpDef by
+// `define` (op/define.h).
 #pragma once
 
 #include <functional>
@@ -33,7 +34,8 @@ enum class Fusion : uint8_t {
   kBroadcast,    // likewise, after broadcasting
   kInjective,    // each element of the result needs one element of an argument, somewhere
   kReduction,    // an element needs many
-  // A reduction with expensive arithmetic (convolution, matrix product): elementwise work may follow.
+  // A reduction with expensive arithmetic (convolution, matrix product): elementwise
+  // work may follow.
   kOutputFusable,
   kOpaque,  // joins nothing
 };
@@ -53,7 +55,8 @@ struct Tolerance {
   double ulps = 0;
   std::function<int64_t(std::span<const Type> args, const Attrs& attrs)> length = {};
   Magnitude magnitude = Magnitude::kAbsoluteInputs;
-  // Of kAbsoluteInputs, where the operator itself subtracts: computes the sum of |terms| instead of it.
+  // Of kAbsoluteInputs, where the operator itself subtracts: computes the sum of
+  // |terms| instead of it.
   std::function<void(const Attrs&, std::span<const relay::Tensor> in, std::span<relay::Tensor> out)> terms =
       {};
 };
@@ -76,11 +79,12 @@ struct AttrError {
 
 // Tensor arguments, flattened: a tuple argument contributes its fields.
 using Args = std::span<const Tensor>;
-// Results, flattened likewise, already allocated with the shapes that `relate` gave. Where the data tell a shape (see
-// OpDef::extents), the tensor is undefined and `evaluate` makes it.
+// Results, flattened likewise, already allocated with the shapes that `relate` gave. Where the data
+// tell a shape (see OpDef::extents), the tensor is undefined and `evaluate` makes it.
 using Results = std::span<Tensor>;
 
-// One call that is differentiated or expanded. Arguments and their types are as in the program (not flattened).
+// One call that is differentiated or expanded. Arguments and their types are as in the program
+// (not flattened).
 struct Site {
   std::span<const Expr> args;
   Expr y = nullptr;   // the call itself
@@ -106,7 +110,8 @@ struct Lowering {
 
 struct OpDef {
   std::string name, doc;
-  // The family of operators with this very typing rule, as `where` names it; empty if it is the operator's own.
+  // The family of operators with this very typing rule, as `where` names it; empty if it is
+  // the operator's own.
   std::string relation = {};
   std::vector<Param> params;
   std::vector<AttrField> attrs;
@@ -114,10 +119,12 @@ struct OpDef {
   Fusion fusion = Fusion::kOpaque;
   Tolerance tolerance = {};
   std::vector<int> refines = {};  // arguments whose types the others may determine
-  // Two operands, and exchanging them gives the same bits (a NaN is a NaN). So not maximum: of 0 and -0 it takes the first.
+  // Two operands, and exchanging them gives the same bits (a NaN is a NaN). So not maximum: of 0
+  // and -0 it takes the first.
   bool commutative = false;
-  // Of operators that are not elementwise: does each row of the result, along the last axis, need the row of the argument
-  // in the same place and nothing else? A row of a result may have one element. Null: no.
+  // Of operators that are not elementwise: does each row of the result, along the last axis, need
+  // the row of the argument in the same place and nothing else? A row of a result may have one
+  // element. Null: no.
   std::function<bool(const Attrs&, size_t rank)> by_rows = {};
   bool view = false;  // the result has the elements of argument 0 in their order: only the shape differs
   std::string not_differentiable = {};  // the reason, for operators that have no gradient
@@ -127,18 +134,22 @@ struct OpDef {
   // Exactly one of `evaluate` and `expand` is set.
   std::function<void(const Attrs&, Args, Results, Sums)> evaluate = {};
   std::function<Expr(Builder&, const Attrs&, const Site&)> expand = {};
-  // One adjoint for each argument, of the argument's type; null where it is zero everywhere or there is none, as for an
-  // index. The rule itself is null for operators that have no gradient, see above.
+  // One adjoint for each argument, of the argument's type; null where it is zero everywhere or
+  // there is none, as for an index. The rule itself is null for operators that have no
+  // gradient, see above.
   std::function<std::vector<Expr>(Builder&, const Attrs&, const Site&)> differentiate = {};
   std::function<std::vector<kernel::Tensor>(kernel::Builder&, const Attrs&, const Lowering&)> lower = {};
-  // Of operators whose results have extents that data tell, each a `?` of their types: a vector of int64 with these extents,
-  // in order. It traps where there are none, and `lower` is asked for results of these extents. Such an operator is opaque.
+  // Of operators whose results have extents that data tell, each a `?` of their types: a vector of
+  // int64 with these extents, in order. It traps where there are none, and `lower` is asked for
+  // results of these extents. Such an operator is opaque.
   std::function<kernel::Tensor(kernel::Builder&, const Attrs&, const Lowering&)> extents = {};
-  // Of operators that read numbers as codes: the attributes `known`, in which symbolic extents of `symbolic` have become
-  // numbers, so that these still are extents. Null: numbers mean what they are.
+  // Of operators that read numbers as codes: the attributes `known`, in which symbolic
+  // extents of `symbolic` have become numbers, so that these still are extents. Null: numbers
+  // mean what they are.
   std::function<Attrs(Context&, const Attrs& symbolic, const Attrs& known)> settle = {};
   std::function<std::vector<AttrError>(const Attrs&)> check_attrs = {};
-  // Of Effects::kTraps: could a call with these types of arguments and result fail on some values? Null: every call could.
+  // Of Effects::kTraps: could a call with these types of arguments and result fail on some values?
+  // Null: every call could.
   std::function<bool(const Attrs&, std::span<const Type> args, Type result)> traps = {};
 };
 

@@ -10,7 +10,8 @@ namespace relay::op {
 
 Operators operators();
 
-// The module's text with the operators' names. Large constants are left out of it unless `options` says where to.
+// The module's text with the operators' names. Large constants are left out of it unless
+// `options` says where to.
 std::string text_of(const Module& m, PrintOptions options = {.elide = true});
 
 }  // namespace relay::op

@@ -1,8 +1,9 @@
 // Relation: the typing rule of an operator, asked about one call.
 //
-// An operator's `relate` reads as a function from argument types to the result type. The same rule runs three
-// times: in the type checker on symbolic shapes, in the interpreter on concrete ones, and in a compiled program
-// as its shape function. A conflict is thrown as a RelationError; who asks owns spans and rendering.
+// An operator's `relate` reads as a function from argument types to the result type. The same rule
+// runs three times: in the type checker on symbolic shapes, in the interpreter on concrete ones,
+// and in a compiled program as its shape function. A conflict is thrown as a RelationError; who
+// asks owns spans and rendering.
 #pragma once
 
 #include <optional>
@@ -29,7 +30,8 @@ struct RelationError {
   std::optional<Slug> slug = {};  // of the diagnostic; none: "bad-argument" or "bad-attribute"
 };
 
-// Two dims of which neither could be proved nor refuted that they fit: compared when the program runs.
+// Two dims of which neither could be proved nor refuted that they fit: compared when
+// the program runs.
 struct DimCheck {
   enum class Fit { kEqual, kBroadcast, kBroadcastTo };  // b is a; or one of them is 1; or b is 1
   Dim a, b;
@@ -72,14 +74,16 @@ class Relation {
   size_t axis(int64_t axis, size_t rank);
   // The two dims must be equal. Gives the one that says more; unknown ones become run-time checks.
   Dim same(Dim a, Dim b, int arg, std::string_view what, int other = kNoOther);
-  // The part must be the whole or 1, as where it is repeated to the whole; unknown ones become run-time checks.
+  // The part must be the whole or 1, as where it is repeated to the whole; unknown ones become
+  // run-time checks.
   void broadcasts_to(Dim part, Dim whole, int arg, std::string_view what, int other = kNoOther);
   // Fails for an extent that does not fit 64 bits.
   void require_fits(Dim d, int arg, std::string_view what);
   // Numpy broadcasting of two shapes, aligned at the right.
   std::vector<Dim> broadcast(std::span<const Dim> a, std::span<const Dim> b, int arg_a, int arg_b);
 
-  // An argument that the others determine (it must be named in OpDef::refines). If its type is known it must agree.
+  // An argument that the others determine (it must be named in OpDef::refines). If its type is
+  // known it must agree.
   void assign(int arg, Type type);
 
   // Results.

@@ -1,5 +1,5 @@
-// Term: an expression together with the builder it is made by, so that a gradient or an expansion reads as the
-// formula it is. A number takes the dtype of the term beside it.
+// Term: an expression together with the builder it is made by, so that a gradient or an expansion
+// reads as the formula it is. A number takes the dtype of the term beside it.
 #pragma once
 
 #include "op/apply.h"

@@ -20,7 +20,8 @@
 
 namespace relay::op::testing {
 
-// Numbers that look random, the same in every run: floats evenly from [low, high], integers and booleans likewise.
+// Numbers that look random, the same in every run: floats evenly from [low, high], integers and
+// booleans likewise.
 inline Tensor random(DType dtype, Shape shape, uint64_t seed, double low = -2, double high = 2) {
   Tensor t(dtype, std::move(shape));
   uint64_t state = seed * 0x9e3779b97f4a7c15ull + 0x632be59bd9b4e019ull;
@@ -99,8 +100,8 @@ struct GradientCheck {
   int64_t compared = 0;
 };
 
-// Each argument is a tensor or a tuple of tensors. Compares the gradient of sum(weights * result) by every
-// floating-point element with central differences. Use float64, away from kinks.
+// Each argument is a tensor or a tuple of tensors. Compares the gradient of sum(weights * result)
+// by every floating-point element with central differences. Use float64, away from kinks.
 inline GradientCheck compare_gradient(Context& context, const OpDef& op, const std::vector<Value>& args,
                                       const Attrs& attrs, double tolerance) {
   Builder b(context);
@@ -215,7 +216,8 @@ inline std::vector<Bound> bounds(Context& context, const OpDef& op, const std::v
 
 enum class Dims { kConstant, kSymbolic };
 
-// The type of a value; with kSymbolic every extent but 0 and 1 is a shape variable, the same one for the same extent.
+// The type of a value; with kSymbolic every extent but 0 and 1 is a shape variable, the same one
+// for the same extent.
 inline Type lowered_type(Context& context, const Value& v, Dims dims) {
   if (!v.is_tensor()) {
     std::vector<Type> fields;

@@ -1,11 +1,15 @@
-// block-channels: images whose channels come in blocks of a vector register, NCHW16c, as far as they go.
+// block-channels: images whose channels come in blocks of a vector register, NCHW16c,
+// as far as they go.
 //
-// A convolution with a constant weight reads and writes blocks (a transposed one becomes ordinary ones, phases.h); element-wise operators, pooling, concatenation and padding
-// take over the layout of what they read. Each such value has two forms, in blocks and as it was: who cannot use the
-// first one asks for the second, and only what is asked for is computed. So a network is transformed where it begins and ends.
+// A convolution with a constant weight reads and writes blocks (a transposed one becomes ordinary
+// ones, phases.h); element-wise operators, pooling, concatenation and padding take over the layout
+// of what they read. Each such value has two forms, in blocks and as it was: who cannot use the
+// first one asks for the second, and only what is asked for is computed. So a network is
+// transformed where it begins and ends.
 //
-// Where a block does not divide the channels, the last one is filled up. What is computed there is never read: a
-// convolution sums over the channels that exist, other operators keep channels apart, and operators that could trap stay out.
+// Where a block does not divide the channels, the last one is filled up. What is computed there is
+// never read: a convolution sums over the channels that exist, other operators keep channels apart,
+// and operators that could trap stay out.
 #include <optional>
 #include <unordered_map>
 
@@ -41,8 +45,8 @@ bool attribute_is(const Attrs& attrs, std::string_view name, std::string_view wa
   return !v || v->string.empty() || v->string == wanted;
 }
 
-// Does some output channel see nothing at a place of the window (OIHW, float32)? Its sums are short, and more precise than what
-// goes through transforms together with the other places.
+// Does some output channel see nothing at a place of the window (OIHW, float32)? Its sums are
+// short, and more precise than what goes through transforms together with the other places.
 bool has_empty_taps(const Tensor& weight) {
   const Shape& shape = weight.shape();
   const std::span<const float> w = weight.as<float>();
@@ -59,8 +63,9 @@ bool has_empty_taps(const Tensor& weight) {
 
 class Blocker {
  public:
-  // `winograd`: the largest tile of Winograd's filtering, where that pays; 0: never. `error_growth`: how much larger than
-  // those of the sum its errors may be. `cycles`: the share of its estimated time that counts, in percent.
+  // `winograd`: the largest tile of Winograd's filtering, where that pays; 0: never.
+  // `error_growth`: how much larger than those of the sum its errors may be. `cycles`: the share of
+  // its estimated time that counts, in percent.
   Blocker(int64_t block, int64_t winograd, int64_t error_growth, int64_t cycles)
       : block_(block),
         winograd_(winograd),
@@ -162,7 +167,8 @@ class Blocker {
                      {"out_layout", layout()}});
   }
 
-  // Phase by phase, each an ordinary convolution; then the phases' results are put between each other.
+  // Phase by phase, each an ordinary convolution; then the phases' results are put
+  // between each other.
   Expr transposed_convolution(Builder& b, const Call& call) {
     const TensorType *x = image(call.args[0]), *w = image(call.args[1]), *y = image(&call);
     const auto* weight = call.args[1]->as<Constant>();

@@ -34,7 +34,8 @@ struct Decision {
   std::unordered_map<const Var*, Expr> stand_for;  // variables of the pattern that need none
 };
 
-// A function whose type would be inferred anew, and perhaps made generic, where it is bound by a let.
+// A function whose type would be inferred anew, and perhaps made generic, where it
+// is bound by a let.
 bool is_open(Expr e) {
   const auto* fn = e->as<Fn>();
   if (!fn) return false;

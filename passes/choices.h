@@ -1,4 +1,5 @@
-// Choices: which branch an `if` takes and which arm a `match` does, where the program says what they depend on.
+// Choices: which branch an `if` takes and which arm a `match` does, where the program says
+// what they depend on.
 #pragma once
 
 #include <unordered_set>
@@ -18,16 +19,18 @@ enum class ChoiceTypes : uint8_t {
 
 struct Chosen {
   Expr root;
-  // Expressions of the old root from which evaluations were taken away or moved. All is well if nothing in them is shared
-  // that can be noticed; otherwise it is to be bound by lets (shared_lets.h) before choices are made.
+  // Expressions of the old root from which evaluations were taken away or moved. All is well if
+  // nothing in them is shared that can be noticed; otherwise it is to be bound by lets
+  // (shared_lets.h) before choices are made.
   std::vector<Expr> touched;
   // Shared expressions of the old root that would have to be bound by lets for more choices.
   std::unordered_set<Expr> to_bind;
 };
 
-// Rewrites like relay::rewrite, and makes choices on the way. An `if` on a constant is its branch. A `match` on a tuple or a
-// constructed value is its arm, with lets that evaluate the fields in their order: those that nothing binds, too, if
-// that can be noticed. `f` is not asked about variables. Linear.
+// Rewrites like relay::rewrite, and makes choices on the way. An `if` on a constant is its branch.
+// A `match` on a tuple or a constructed value is its arm, with lets that evaluate the fields in
+// their order: those that nothing binds, too, if that can be noticed. `f` is not asked about
+// variables. Linear.
 Chosen rewrite_choosing(const Module& m, Expr root, ChoiceTypes types, const RewriteFn& f);
 
 }  // namespace relay::passes

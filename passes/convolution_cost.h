@@ -1,5 +1,6 @@
-// What a convolution costs, by which its algorithm is chosen: processor cycles of one core, from operations and from what has
-// to come through the caches. Estimates for comparison, not predictions.
+// What a convolution costs, by which its algorithm is chosen: processor cycles of one core,
+// from operations and from what has to come through the caches. Estimates for comparison,
+// not predictions.
 #pragma once
 
 #include <algorithm>
@@ -35,7 +36,8 @@ inline double direct_cycles(const ConvolutionShape& c, int64_t lanes) {
          cost::transfer(4 * weights);
 }
 
-// By Winograd's minimal filtering, for tiles of m x m results. What the transforms leave is written and read once.
+// By Winograd's minimal filtering, for tiles of m x m results. What the transforms leave is
+// written and read once.
 inline double winograd_cycles(const ConvolutionShape& c, int64_t lanes, int64_t m) {
   const int64_t n = m + c.window - 1;
   const double tiles = static_cast<double>(c.batch * ceil_div(c.height, m) * ceil_div(c.width, m)),

@@ -1,6 +1,8 @@
-// dead-code: lets whose value nobody uses and that nobody can notice, and functions that @main does not reach.
+// dead-code: lets whose value nobody uses and that nobody can notice, and functions that
+// @main does not reach.
 //
-// What traps, calls an unknown function, or touches a reference cell stays: evaluating it can be noticed.
+// What traps, calls an unknown function, or touches a reference cell stays: evaluating
+// it can be noticed.
 #include <set>
 #include <utility>
 
@@ -13,8 +15,8 @@
 namespace relay::passes {
 namespace {
 
-// Variables of lets that can go: nothing live mentions them, and evaluating their value cannot be noticed. Linear:
-// a value is looked into only once its variable turns out to be needed.
+// Variables of lets that can go: nothing live mentions them, and evaluating their value cannot be
+// noticed. Linear: a value is looked into only once its variable turns out to be needed.
 std::set<const Var*> dead_variables(const Module& m, Expr root) {
   Effects effects(m, root);
   NodeMap<const Let*> binding;

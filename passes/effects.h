@@ -1,7 +1,7 @@
 // Effects: what of an evaluation can be noticed. Passes that drop or move expressions ask here.
 //
-// Dropping a use counts as moving, too: a shared expression that keeps one use is no longer evaluated where its scope
-// begins but where it stands (docs/semantics.md, "Sharing").
+// Dropping a use counts as moving, too: a shared expression that keeps one use is no longer
+// evaluated where its scope begins but where it stands (docs/semantics.md, "Sharing").
 #pragma once
 
 #include <optional>
@@ -19,14 +19,16 @@ enum class Fit : uint8_t {
   kUnknown,  // nothing: what a type parameter stands for is not known here
 };
 Fit fit_of(Context& context, const Call& call, const op::OpDef& op);
-// Could the shapes of the arguments be wrong when the program runs? They were neither proved nor refuted then.
+// Could the shapes of the arguments be wrong when the program runs? They were neither proved
+// nor refuted then.
 bool checks_shapes(Context& context, const Call& call, const op::OpDef& op);
 // Could it trap for some values of its arguments?
 bool may_trap_on_values(const Call& call, const op::OpDef& op);
 // Could the call trap, for some values or shapes?
 bool may_trap(Context& context, const Call& call, const op::OpDef& op);
 
-// May a pass exchange two evaluations that trap? It may where `keeps_trap_order` (trap_order.h) finds none exchanged.
+// May a pass exchange two evaluations that trap? It may where `keeps_trap_order` (trap_order.h)
+// finds none exchanged.
 enum class TrapOrder : uint8_t { kFree, kKept };
 
 class Effects {
@@ -39,8 +41,8 @@ class Effects {
 
   // Evaluating it cannot be noticed: it ends without a trap and touches no cell. It may be dropped.
   bool silent(Expr e) { return known(e) & kSilent; }
-  // Evaluating it earlier or later in its scope cannot be noticed: it touches no cell and calls nothing unknown. It may trap,
-  // unless the order of traps is kept.
+  // Evaluating it earlier or later in its scope cannot be noticed: it touches no cell and calls
+  // nothing unknown. It may trap, unless the order of traps is kept.
   bool steady(Expr e) { return known(e) & (traps_ == TrapOrder::kKept ? kSilent : kSteady); }
 
  private:

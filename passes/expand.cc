@@ -63,9 +63,9 @@ std::optional<Place> place_of(Dim extent, std::span<const Type> types, size_t fi
   return found;
 }
 
-// Compares the extents of arguments that the operator wants equal and only a run tells. What it is written out in may
-// broadcast them, or leave an argument out. Extents of no argument, and those that broadcast, are left to the relations of
-// what it is written out in.
+// Compares the extents of arguments that the operator wants equal and only a run tells. What it is
+// written out in may broadcast them, or leave an argument out. Extents of no argument, and those
+// that broadcast, are left to the relations of what it is written out in.
 void compare_extents(Builder& b, const op::OpDef& op, const Attrs& attrs, std::vector<Expr>& args) {
   std::vector<Type> types;
   for (Expr arg : args) types.push_back(arg->type);
@@ -100,7 +100,8 @@ Expr expand_in_place(Builder& b, const op::OpDef& op, const Call& call, Effects&
   const std::vector<Expr> given = args;
   compare_extents(b, op, call.attrs, args);
   Expr e = op::expand(b, op, args, call.attrs);
-  // An extent that only a run tells has no name for an attribute to use: such a call is written out when it runs.
+  // An extent that only a run tells has no name for an attribute to use: such a call is written
+  // out when it runs.
   if (names_unknown_extent(e, given)) return &call;
   // Nobody can tell how often something steady is used, but for a trap that never happens.
   const std::vector<Expr> first = args;

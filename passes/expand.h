@@ -7,9 +7,9 @@
 
 namespace relay::passes {
 
-// A call of an operator that is defined by others, written out in those. An expansion may use an argument never or
-// several times: one whose evaluation can be noticed is bound by a let, so that it is evaluated once, where it was.
-// A call on values of type parameters stays.
+// A call of an operator that is defined by others, written out in those. An expansion may use an
+// argument never or several times: one whose evaluation can be noticed is bound by a let, so that
+// it is evaluated once, where it was. A call on values of type parameters stays.
 Expr expand_in_place(Builder& b, const op::OpDef& op, const Call& call, Effects& effects);
 
 // (e0, e1).1 is e1 if nobody can tell; otherwise the projection itself.

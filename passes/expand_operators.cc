@@ -1,7 +1,8 @@
 // expand-operators: operators that are defined by others are written out in those.
 //
-// Afterwards every operator call has a lowering of its own, and fusion sees the parts. An operator that is a value, as in
-// `fold(add, ...)`, becomes a function that calls it, which is compiled like any other.
+// Afterwards every operator call has a lowering of its own, and fusion sees the parts. An
+// operator that is a value, as in `fold(add, ...)`, becomes a function that calls it, which is
+// compiled like any other.
 #include "ir/rewrite.h"
 #include "ir/traverse.h"
 #include "op/apply.h"
@@ -13,7 +14,8 @@
 namespace relay::passes {
 namespace {
 
-// A function that calls the operator; the operator itself if its type is not known, as in a generic function.
+// A function that calls the operator; the operator itself if its type is not known, as in a
+// generic function.
 Expr function_of(relay::Builder& b, const OpRef& ref) {
   const auto* type = ref.type ? ref.type->as<FnType>() : nullptr;
   if (!type || type->has_type_var || type->has_hole) return &ref;
@@ -46,7 +48,8 @@ Expr name_operators(relay::Builder& b, Expr e) {
 
 Module expand_operators(const Module& m, TrapOrder traps) {
   Module now = rewrite(m, name_operators);
-  // An expansion may call further operators that expand: the definitions are not cyclic, so this ends.
+  // An expansion may call further operators that expand: the definitions are not
+  // cyclic, so this ends.
   for (;;) {
     Effects effects(now, traps);
     Module next = rewrite(now, [&](relay::Builder& b, Expr e) -> Expr {

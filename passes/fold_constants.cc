@@ -1,8 +1,10 @@
-// fold-constants: evaluate operator calls whose arguments are all constants, and take the branches and arms that are known then.
+// fold-constants: evaluate operator calls whose arguments are all constants, and take the branches
+// and arms that are known then.
 //
-// Folding is interpretation: the answer comes from the operator's own definition, so a folded program cannot
-// disagree with the reference interpreter. Calls that trap are left in place, and so are those whose answer is
-// large: keeping it must not be much more expensive than keeping the question.
+// Folding is interpretation: the answer comes from the operator's own definition, so a folded
+// program cannot disagree with the reference interpreter. Calls that trap are left in place,
+// and so are those whose answer is large: keeping it must not be much more expensive than
+// keeping the question.
 #include <algorithm>
 
 #include "base/failure.h"
@@ -72,7 +74,8 @@ class Folder {
  public:
   explicit Folder(const PassContext& pass) : pass_(pass) {}
 
-  // Choices may make other things constant, and types more definite. Once none is made, nothing more follows.
+  // Choices may make other things constant, and types more definite. Once none is made,
+  // nothing more follows.
   Module run(Module m) {
     for (;;) {
       Sweep sweep = fold(m, ChoiceTypes::kInferred);
@@ -105,7 +108,8 @@ class Folder {
     return out;
   }
 
-  // The function with lets for what is shared where choices are made. It may be the function itself.
+  // The function with lets for what is shared where choices are made. It may be the
+  // function itself.
   static Expr with_lets(const Module& m, Expr fn, const Chosen& chosen) {
     if (chosen.touched.empty() && chosen.to_bind.empty()) return fn;
     NodeMap<bool> touched;

@@ -1,4 +1,5 @@
-// Names for extents that only a run tells, so that they can be compared: a type says `?` of each, whichever it is.
+// Names for extents that only a run tells, so that they can be compared: a type says `?` of each,
+// whichever it is.
 #pragma once
 
 #include <cstddef>

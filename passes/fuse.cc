@@ -1,17 +1,22 @@
-// fuse: operator calls are gathered into functions marked `Primitive`, each of which becomes one kernel.
+// fuse: operator calls are gathered into functions marked `Primitive`, each of which
+// becomes one kernel.
 //
-// A call joins the group of its immediate post-dominator (the nearest later call through which all uses of its
-// value flow) if every call on the way can be computed element by element. What may be joined follows from the
-// operators' fusion classes alone. Groups never cross a scope: code in a branch stays in the branch.
+// A call joins the group of its immediate post-dominator (the nearest later call through which all
+// uses of its value flow) if every call on the way can be computed element by element. What may be
+// joined follows from the operators' fusion classes alone. Groups never cross a scope: code in a
+// branch stays in the branch.
 //
-// Reductions share a group where everything goes along the same rows, as in a normalisation: a row is computed from one
-// end to the other while it is in the cache. So do two products of matrices in attention, where the rows of the first, once
-// normalised, are the rows that the second one multiplies.
+// Reductions share a group where everything goes along the same rows, as in a normalisation: a
+// row is computed from one end to the other while it is in the cache. So do two products of
+// matrices in attention, where the rows of the first, once normalised, are the rows that the
+// second one multiplies.
 //
-// Operators that only change a shape (OpDef::view) and stand alone stay outside: they need no kernel at all.
+// Operators that only change a shape (OpDef::view) and stand alone stay outside: they need
+// no kernel at all.
 //
-// The program's own kernels join like operators, in the class that follows from what they read and write (own_kernels.h). One
-// that cannot be read so, or may trap, stays as it is, and so does one that nothing joins.
+// The program's own kernels join like operators, in the class that follows from what they read and
+// write (own_kernels.h). One that cannot be read so, or may trap, stays as it is, and so does one
+// that nothing joins.
 #include <algorithm>
 #include <optional>
 #include <span>
@@ -65,9 +70,10 @@ class Fuser {
   Expr run() {
     collect();
     find_post_dominators();
-    // Expensive calls choose their elementwise followers first; then elementwise ones join what follows them;
-    // then injective ones, which read elements from elsewhere, join what follows, up to and including a reduction.
-    // Forwards, so that a group that has just grown can go on growing at its new end.
+    // Expensive calls choose their elementwise followers first; then elementwise ones join what
+    // follows them; then injective ones, which read elements from elsewhere, join what follows, up
+    // to and including a reduction. Forwards, so that a group that has just grown can go on
+    // growing at its new end.
     for (int phase = 0; phase < 3; ++phase) {
       for (size_t i = 0; i < sites_.size(); ++i) join(i, phase);
     }
@@ -112,8 +118,9 @@ class Fuser {
       site->group = sites_.size();
       sites_.push_back(std::move(*site));
     }
-    // A shared call is evaluated where its scope begins; in a group it would be where the group's last call stands. And
-    // what follows in a group may not need all of a value, so that a trap in it would not happen.
+    // A shared call is evaluated where its scope begins; in a group it would be where the group's
+    // last call stands. And what follows in a group may not need all of a value, so that a trap in
+    // it would not happen.
     for (Site& s : sites_) {
       s.escapes = (scopes.uses.get(s.call) > 1 && !effects_.steady(s.call)) ||
                   (s.def && may_trap_on_values(*s.call, *s.def));
@@ -181,7 +188,8 @@ class Fuser {
     }
   }
 
-  // The nearest common post-dominator of two sites; `way` becomes the most demanding class met on the way there.
+  // The nearest common post-dominator of two sites; `way` becomes the most demanding class met
+  // on the way there.
   size_t common(size_t a, size_t b, Fusion& way) {
     const auto up = [&](size_t x) {
       way = std::max({way, sites_[x].fusion, sites_[x].on_the_way});
@@ -230,8 +238,8 @@ class Fuser {
       fits = own == Fusion::kOutputFusable && s.on_the_way <= Fusion::kBroadcast &&
              last <= Fusion::kBroadcast && keeps_shape(s, sites_[sink]) && way_keeps_shape(i, sink);
     } else if (phase == 1) {
-      // Elementwise work joins what follows, up to and including a reduction, which reads each element once. It
-      // also joins the elementwise work after a convolution.
+      // Elementwise work joins what follows, up to and including a reduction, which reads each
+      // element once. It also joins the elementwise work after a convolution.
       const bool epilogue = last == Fusion::kOutputFusable && sites_[sink].fusion <= Fusion::kBroadcast;
       fits = own <= Fusion::kBroadcast && s.on_the_way <= Fusion::kInjective &&
              (last <= Fusion::kReduction || (epilogue && !reaches_anchor(i, sink)));
@@ -274,7 +282,8 @@ class Fuser {
     return true;
   }
 
-  // Would joining put elementwise work in front of the group's convolution, where it would be done many times?
+  // Would joining put elementwise work in front of the group's convolution, where it would be
+  // done many times?
   bool reaches_anchor(size_t i, size_t sink) {
     for (size_t user : sites_[i].users) {
       if (find(user) == find(sink) && sites_[user].fusion == Fusion::kOutputFusable) return true;
@@ -285,7 +294,8 @@ class Fuser {
     return false;
   }
 
-  // The groups of two sites and of all between them; none if some of these gives more than one tensor.
+  // The groups of two sites and of all between them; none if some of these gives more
+  // than one tensor.
   std::vector<size_t> groups_between(size_t i, size_t sink) {
     std::vector<size_t> groups{find(i)};
     const auto add = [&](size_t x) {
@@ -353,7 +363,8 @@ class Fuser {
     return y->dims[rows.size() - 1] == rows[rows.size() - 1] || y->dims[rows.size() - 1] == Dim(1);
   }
 
-  // What goes along rows joins what comes after it along the same rows, whatever is reduced on the way.
+  // What goes along rows joins what comes after it along the same rows, whatever is
+  // reduced on the way.
   void join_rows(size_t i) {
     const size_t sink = sites_[i].post_dominator;
     if (sink == SIZE_MAX || find(i) == find(sink) || !one_tensor(sites_[i])) return;
@@ -385,8 +396,8 @@ class Fuser {
     return s.fusion <= Fusion::kBroadcast && (length == columns || length == Dim(1));
   }
 
-  // The product `i` and the next one, if what lies between goes along the rows of the first and something normalises
-  // them. Of few rows there are few scores, and little is won.
+  // The product `i` and the next one, if what lies between goes along the rows of the first and
+  // something normalises them. Of few rows there are few scores, and little is won.
   void join_attention(size_t i) {
     constexpr int64_t kFewestRows = 16;
     const auto is_product = [&](size_t x) { return sites_[x].def == &op::kBatchMatmul; };
@@ -435,7 +446,8 @@ class Fuser {
         shape_arguments_[g] = std::move(*shapes);
       }
     }
-    // Bottom-up: when the last call of a group is met its outside arguments have been rewritten already.
+    // Bottom-up: when the last call of a group is met its outside arguments have been
+    // rewritten already.
     NodeMap<Expr> now;
     for (Expr e : post_order(root_)) {
       const auto it = group_of_last.find(e);
@@ -450,7 +462,8 @@ class Fuser {
     return now.get(root_);
   }
 
-  // What the group takes from outside, in evaluation order: the effects of arguments happen in that order, too.
+  // What the group takes from outside, in evaluation order: the effects of arguments happen in
+  // that order, too.
   std::vector<Expr> taken(const std::vector<size_t>& members) {
     std::unordered_set<Expr> calls, seen;
     for (size_t i : members) calls.insert(sites_[i].call);
@@ -486,9 +499,9 @@ class Fuser {
     }
   }
 
-  // A kernel is told the shapes of what it takes and nothing else. Where these do not determine its own, as of
-  // zeros(shape=[n]), it takes tensors that the functions around are given as well, of which it reads the extents alone.
-  // Nothing if that does not do.
+  // A kernel is told the shapes of what it takes and nothing else. Where these do not determine its
+  // own, as of zeros(shape=[n]), it takes tensors that the functions around are given as well, of
+  // which it reads the extents alone. Nothing if that does not do.
   std::optional<std::vector<Expr>> shape_arguments(const std::vector<size_t>& members) {
     std::vector<kernel::Expr> given, needed;
     const auto dims = [](Type root, std::vector<kernel::Expr>& out) {
@@ -513,8 +526,8 @@ class Fuser {
     return out;
   }
 
-  // What tells this extent, where others are given: one tensor if that is enough, else no more than are needed. Inner functions
-  // are asked first. None if there is nothing that does.
+  // What tells this extent, where others are given: one tensor if that is enough, else no more than
+  // are needed. Inner functions are asked first. None if there is nothing that does.
   std::vector<Source> sources_that_tell(kernel::Expr extent, const std::vector<kernel::Expr>& given,
                                         Expr call) const {
     const auto tell = [&](std::span<const Source> sources) {

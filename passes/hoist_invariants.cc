@@ -1,17 +1,20 @@
-// hoist-invariants: what every turn of a recursion would compute again is computed in the first one and handed on.
+// hoist-invariants: what every turn of a recursion would compute again is computed in the first
+// one and handed on.
 //
 //   def @f(%i, %w) { ... nn.dense(%w, a) ... @f(%i - 1, %w) ... }    becomes
 //
 //   def @f(%i, %w)           { %p = nn.dense(%w, a);   ... %p ... @f_rest(%i - 1, %w, %p) ... }
 //   def @f_rest(%i, %w, %p)  {                         ... %p ... @f_rest(%i - 1, %w, %p) ... }
 //
-// A parameter is invariant if every call that the function makes of itself passes it on as it is; so is what depends on such
-// parameters and on what the function captures alone. Products and reductions are handed on, with the cheap things around
-// them that are invariant too; cheap things alone stay, as a kernel has them for less than it reads a parameter.
+// A parameter is invariant if every call that the function makes of itself passes it on as it is;
+// so is what depends on such parameters and on what the function captures alone. Products and
+// reductions are handed on, with the cheap things around them that are invariant too; cheap things
+// alone stay, as a kernel has them for less than it reads a parameter.
 //
-// The first turn computes them where they stand, if it comes there: nothing is computed that was not computed before, and
-// a recursion that ends at once costs what it did. They must have been computed whenever the function calls itself: what stands
-// in a branch from which it does not, or in one of two from which it does, stays. The price is a second copy of the function.
+// The first turn computes them where they stand, if it comes there: nothing is computed that was
+// not computed before, and a recursion that ends at once costs what it did. They must have been
+// computed whenever the function calls itself: what stands in a branch from which it does not, or
+// in one of two from which it does, stays. The price is a second copy of the function.
 #include <algorithm>
 #include <functional>
 #include <optional>
@@ -53,7 +56,8 @@ class Hoister {
         zones_(zones(scopes_, order_)),
         effects_(m, root) {}
 
-  // Of the root itself or of a function in it; nothing if it computes nothing again. `rest` names the function of later turns.
+  // Of the root itself or of a function in it; nothing if it computes nothing again. `rest` names
+  // the function of later turns.
   std::optional<Turns> split(const Recursion& r, Expr rest) {
     if (!r.fn->type_params.empty() || r.fn->attrs.flag("Primitive")) return std::nullopt;
     const std::vector<Expr> body = post_order(r.fn->body);
@@ -66,7 +70,8 @@ class Hoister {
   }
 
  private:
-  // Is nothing in the body shared with what is around the function? Such things are evaluated outside, and once.
+  // Is nothing in the body shared with what is around the function? Such things are evaluated
+  // outside, and once.
   bool stands_alone(const Fn* fn, const std::vector<Expr>& body) const {
     std::vector<bool> inside(scopes_.all.size());
     const uint32_t own = scopes_.opens.get(fn);
@@ -201,7 +206,8 @@ class Hoister {
   Effects effects_;
 };
 
-// The root with one of the lets that bind a recursive function split; the root itself if there is none.
+// The root with one of the lets that bind a recursive function split; the root itself
+// if there is none.
 Expr split_let(const Module& m, Expr root, size_t most_nodes) {
   const std::vector<const Let*> lets = recursive_lets(root);
   if (lets.empty()) return root;

@@ -1,12 +1,14 @@
-// inline: calls of functions become the functions' bodies, so that what is one dataflow is optimised as one.
+// inline: calls of functions become the functions' bodies, so that what is one dataflow is
+// optimised as one.
 //
-// A function that can come back to itself stays, and so does a large one that is called in several places. The types of the
-// parameters must be those of the arguments once the function's own type and shape variables stand for what the call
-// makes of them; the body is typed with these, which is how generic functions become special ones.
+// A function that can come back to itself stays, and so does a large one that is called in several
+// places. The types of the parameters must be those of the arguments once the function's own type
+// and shape variables stand for what the call makes of them; the body is typed with these, which is
+// how generic functions become special ones.
 //
-// If the module has an @main, a function that is mentioned once moves: its body takes the place of the call, and the function
-// is removed, as `dead-code` would have it. A copy for each step of a chain of functions would make the pass quadratic.
-// @main itself stays, whoever calls it.
+// If the module has an @main, a function that is mentioned once moves: its body takes the place of
+// the call, and the function is removed, as `dead-code` would have it. A copy for each step of a
+// chain of functions would make the pass quadratic. @main itself stays, whoever calls it.
 #include <algorithm>
 #include <map>
 #include <optional>
@@ -103,7 +105,8 @@ class Inliner {
   void offer(Symbol name) {
     const Fn* fn = out_.function(name.text());
     if (fn->attrs.flag("Primitive")) return;
-    // What was inlined into it has been counted. Its shape variables became extents of the arguments, which are looked at here.
+    // What was inlined into it has been counted. Its shape variables became extents of the
+    // arguments, which are looked at here.
     size_t size = 0;
     const std::vector<kernel::Expr> variables = shape_variables(out_.context(), fn, [&](Expr e) {
       const size_t inlined = inlined_.get(e);
@@ -140,7 +143,8 @@ class Inliner {
     std::vector<kernel::Expr> shape_variables;
   };
 
-  // let p0 = a0; let p1 = a1; ... body, if the types allow it. A body that moves is no copy, unless its types change.
+  // let p0 = a0; let p1 = a1; ... body, if the types allow it. A body that moves is no copy, unless
+  // its types change.
   std::optional<Expr> body_for(relay::Builder& b, const Call& call, const Offer& offer, bool moves) {
     Context& context = out_.context();
     const Fn* callee = offer.fn;
@@ -155,7 +159,8 @@ class Inliner {
       if (!callee->params[i]->type || !call.args[i]->type) return std::nullopt;
       bind(context, callee->params[i]->type, call.args[i]->type, instance);
     }
-    // A shape variable that the body binds itself would be confused with the caller's of the same name.
+    // A shape variable that the body binds itself would be confused with the caller's
+    // of the same name.
     for (kernel::Expr v : offer.shape_variables) {
       if (!instance.dims.contains(v.get())) return std::nullopt;
     }
@@ -198,8 +203,8 @@ class Inliner {
   NodeMap<size_t> inlined_;  // bodies that stand in other functions now: how many nodes they have
 };
 
-// Extents that a call knows may make an operator of the body wrong in all runs. That is a trap of these runs and no error of the
-// program, so calls that bring such extents stay.
+// Extents that a call knows may make an operator of the body wrong in all runs. That is a trap of
+// these runs and no error of the program, so calls that bring such extents stay.
 Module inlined(const Module& m, int64_t most_nodes) {
   Module out = Inliner(m, most_nodes, Extents::kAny).run();
   Diagnostics wrong;
@@ -207,8 +212,8 @@ Module inlined(const Module& m, int64_t most_nodes) {
   return Inliner(m, most_nodes, Extents::kOpen).run();
 }
 
-// A body that is put into another function is no scope of its own there, and arguments that become lets are evaluated one
-// after the other, with all that is shared in each.
+// A body that is put into another function is no scope of its own there, and arguments that become
+// lets are evaluated one after the other, with all that is shared in each.
 Module run(const Module& m, const PassContext& context) {
   return with_shared_lets(
       m, [&](const Module& now, TrapOrder) { return inlined(now, context.value("max-nodes")); });

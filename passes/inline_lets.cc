@@ -1,8 +1,10 @@
-// inline-lets: what a let names takes the place of its name, so that dataflow is a graph and not a sequence.
+// inline-lets: what a let names takes the place of its name, so that dataflow is a graph
+// and not a sequence.
 //
-// The value becomes a node that all uses share, which is evaluated once where the first scope with all uses begins: later than
-// the let or not at all, so it has to be silent. A use inside a function is another matter: there it would be
-// evaluated in each call. Constants and other names are no evaluations, and are put everywhere.
+// The value becomes a node that all uses share, which is evaluated once where the first scope with
+// all uses begins: later than the let or not at all, so it has to be silent. A use inside a
+// function is another matter: there it would be evaluated in each call. Constants and other names
+// are no evaluations, and are put everywhere.
 #include "ir/analysis.h"
 #include "ir/rewrite.h"
 #include "op/registry.h"

@@ -1,18 +1,20 @@
-// join-products: products of one input with several constant weights become one product, with the weights side by side, of which
-// slices are taken.
+// join-products: products of one input with several constant weights become one product, with the
+// weights side by side, of which slices are taken.
 //
 //   nn.dense(%x, a), nn.dense(%x, b)   become   slices of   %y = nn.dense(%x, a above b)
 //
-// So the gates of a recurrent cell are computed at once, however the program was written. Every element stays the sum of the
-// same terms in the same order.
+// So the gates of a recurrent cell are computed at once, however the program was written. Every
+// element stays the sum of the same terms in the same order.
 //
-// A slice has to be read by a kernel that computes element by element. A product alone has such work done in its own kernel
-// (`fuse`); once it is joined, this is a kernel by itself. So products join where fewer kernels are left: one for each joined product
-// and one for what follows several products together, as the state of a cell follows its gates. What follows them must not
-// belong to a product that stays alone, which takes elementwise work but no slices.
+// A slice has to be read by a kernel that computes element by element. A product alone has such
+// work done in its own kernel (`fuse`); once it is joined, this is a kernel by itself. So products
+// join where fewer kernels are left: one for each joined product and one for what follows several
+// products together, as the state of a cell follows its gates. What follows them must not belong to
+// a product that stays alone, which takes elementwise work but no slices.
 //
-// Nothing is computed that was not computed before: products join only if all of them are evaluated whenever one is. No weight is
-// kept twice: one that something else reads, too, or that would be beside others elsewhere, stays.
+// Nothing is computed that was not computed before: products join only if all of them are evaluated
+// whenever one is. No weight is kept twice: one that something else reads, too, or that would be
+// beside others elsewhere, stays.
 #include <algorithm>
 #include <deque>
 #include <functional>
@@ -82,14 +84,15 @@ struct Group {
   std::vector<size_t> products;  // in evaluation order
 };
 
-// Where the element-wise calls that follow a product come to an end: with a kernel that only joining makes necessary, or in
-// one that there is anyway.
+// Where the element-wise calls that follow a product come to an end: with a kernel that only
+// joining makes necessary, or in one that there is anyway.
 struct End {
   Expr e;
   bool is_new;
 };
 
-// What may join: weights that nothing but such products uses, by where their elements are, and the functions with products.
+// What may join: weights that nothing but such products uses, by where their elements are, and the
+// functions with products.
 struct Candidates {
   std::set<const void*> weights;
   std::vector<Symbol> functions;
@@ -143,7 +146,8 @@ class Joiner {
     }
   }
 
-  // For each weight the one that it becomes part of; none for one that stays, or would be in it twice.
+  // For each weight the one that it becomes part of; none for one that stays, or
+  // would be in it twice.
   void report(const std::function<void(const void* weight, const Weights& whole)>& f) const {
     for (const Group& g : groups_) {
       const Weights whole = weights_of(g);
@@ -231,7 +235,8 @@ class Joiner {
     return it != product_of_.end() && products_[it->second].joins;
   }
 
-  // The operator of a call that can share a kernel with calls of its own scope; null for other expressions.
+  // The operator of a call that can share a kernel with calls of its own scope; null for
+  // other expressions.
   const op::OpDef* fusible(Expr e) {
     const auto* call = e->as<Call>();
     const op::OpDef* def = call ? op::callee(*call) : nullptr;
@@ -291,7 +296,8 @@ class Joiner {
     }
   }
 
-  // Sets products aside that would not gain by joining; true if there were any. The others are to be asked again.
+  // Sets products aside that would not gain by joining; true if there were any. The others are
+  // to be asked again.
   bool drop_some() {
     const NodeMap<bool> follows = followers();
     std::vector<std::optional<End>> ends(products_.size());
@@ -316,8 +322,8 @@ class Joiner {
     return dropped || drop_clusters(ends);
   }
 
-  // Products hang together if they are of one group or end in one kernel. Joining takes the kernels of all of them away, and
-  // adds one for each group and one for each new end.
+  // Products hang together if they are of one group or end in one kernel. Joining takes the kernels
+  // of all of them away, and adds one for each group and one for each new end.
   bool drop_clusters(const std::vector<std::optional<End>>& ends) {
     std::vector<size_t> cluster(groups_.size());
     std::iota(cluster.begin(), cluster.end(), size_t{0});

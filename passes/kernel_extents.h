@@ -1,7 +1,8 @@
 // The program's own kernels, for the extents that their calls give them.
 //
-// A kernel of the program may be generic in its extents. Where a call has constant ones, what compiles the program wants them
-// in the code: plans of constant shapes have no others, and loops of constant length are unrolled.
+// A kernel of the program may be generic in its extents. Where a call has constant ones, what
+// compiles the program wants them in the code: plans of constant shapes have no others, and loops
+// of constant length are unrolled.
 #pragma once
 
 #include <cstdint>
@@ -17,12 +18,12 @@
 
 namespace relay::passes {
 
-// The values of the kernel's shape variables at the call, in the order of `shape_parameters`; nothing if they are not constant
-// or contradict one another, which the run has to find out.
+// The values of the kernel's shape variables at the call, in the order of `shape_parameters`;
+// nothing if they are not constant or contradict one another, which the run has to find out.
 std::optional<std::vector<int64_t>> extents_at(const Call& call, const kernel::Kernel& k);
 
-// The kernel's shape variables in terms of the extents that arguments of these types have; nothing unless these are proved
-// to be such as the kernel asks for.
+// The kernel's shape variables in terms of the extents that arguments of these types have; nothing
+// unless these are proved to be such as the kernel asks for.
 using GivenExtents = std::unordered_map<const kernel::ExprNode*, kernel::Expr>;
 std::optional<GivenExtents> given_extents(Context& context, std::span<const Type> args,
                                           const kernel::Kernel& k);

@@ -1,11 +1,14 @@
-// lower: each function marked `Primitive` becomes a kernel of the module, and its call a call of that kernel.
+// lower: each function marked `Primitive` becomes a kernel of the module, and its call a
+// call of that kernel.
 //
-// A kernel is what the operators' own lowerings say, one after the other, scheduled for the target. It begins with what the
-// operators' relations leave to be compared when the program runs. Equal functions give one kernel; an operator whose
-// extents depend on data (OpDef::extents) gives two, and the first one tells the second its extents. Operators that are
-// left outside of primitive functions stay operator calls. The program's own kernels are made for the extents of each call
-// where these are constant, and scheduled where their form allows it (kernel/schedule/plain_form.h). A kernel that is called
-// where recursion branches gets a batched one beside it (recursion.h).
+// A kernel is what the operators' own lowerings say, one after the other, scheduled for the target.
+// It begins with what the operators' relations leave to be compared when the program runs. Equal
+// functions give one kernel; an operator whose extents depend on data (OpDef::extents) gives two,
+// and the first one tells the second its extents. Operators that are left outside of primitive
+// functions stay operator calls. The program's own kernels are made for the extents of each call
+// where these are constant, and scheduled where their form allows it
+// (kernel/schedule/plain_form.h). A kernel that is called where recursion branches gets a batched
+// one beside it (recursion.h).
 #include <algorithm>
 #include <map>
 #include <set>
@@ -65,7 +68,8 @@ std::string kernel_name(const Fn& fn, size_t number) {
   return cat("k", number, "_", name);
 }
 
-// Constants within the function that are no part of the code: one element is, more are the kernel's further arguments.
+// Constants within the function that are no part of the code: one element is, more are the kernel's
+// further arguments.
 std::vector<Expr> large_constants(const Fn& fn) {
   std::vector<Expr> out;
   for (Expr e : post_order(fn.body)) {
@@ -97,8 +101,9 @@ std::optional<std::pair<int64_t, int64_t>> tensor_bytes(Type type) {
   return out;
 }
 
-// The primitive functions of which many calls may wait for each other and be made at once: none of them can fail, and the
-// shapes of their results are known before. Empty unless some of them have weights to share.
+// The primitive functions of which many calls may wait for each other and be made at once: none of
+// them can fail, and the shapes of their results are known before. Empty unless some of them have
+// weights to share.
 std::unordered_set<const Fn*> may_be_batched(const Module& m) {
   bool shared = false;
   std::unordered_set<const Fn*> out;
@@ -139,7 +144,8 @@ class Lowerer {
   // Throws RelationError if an operator cannot be lowered for these types.
   kernel::Kernel lower(const Fn& fn, std::string_view name) { return scheduled(written(fn, name)); }
 
-  // A kernel of the program; as it is written if it cannot be scheduled. For the CPU it gives the same bits as that.
+  // A kernel of the program; as it is written if it cannot be scheduled. For the CPU it gives the
+  // same bits as that.
   const kernel::Kernel* lower_own(const kernel::Kernel* k) const {
     if (k->external) return k;
     if (gpu_) return has_launches(*k) ? k : keep(kernel::schedule::schedule_for_gpu(*k, *gpu_));
@@ -147,7 +153,8 @@ class Lowerer {
     return plain ? keep(scheduled({plain->kernel, plain->requirements, /*in_order=*/true})) : k;
   }
 
-  // That which does many calls of the function's kernel at once; nothing if all that they read is the same, as constants are.
+  // That which does many calls of the function's kernel at once; nothing if all that they read is
+  // the same, as constants are.
   std::optional<kernel::Kernel> lower_batched(const Call& call, const Fn& fn, std::string_view name) {
     Written w = written(fn, name);
     const kernel::Kernel one = w.kernel;
@@ -161,7 +168,8 @@ class Lowerer {
     return scheduled(w);
   }
 
-  // The kernel that tells the function's its extents. What has such extents is opaque: it is all of the function.
+  // The kernel that tells the function's its extents. What has such extents is opaque: it is all
+  // of the function.
   kernel::Kernel lower_extents(const Fn& fn, std::string_view name) {
     const auto* call = fn.body->as<Call>();
     CHECK(call, "an operator whose extents depend on data was fused");
@@ -290,8 +298,9 @@ class Lowerer {
     }
   }
 
-  // The types of the function's parts, with a shape variable for each extent of a parameter that is not known: a kernel
-  // reads it off its argument. So has each extent that depends on data, which a kernel reads from its last argument.
+  // The types of the function's parts, with a shape variable for each extent of a parameter that is
+  // not known: a kernel reads it off its argument. So has each extent that depends on data, which a
+  // kernel reads from its last argument.
   Function named_extents(const Fn& fn) {
     std::vector<Type> given;
     for (const Var* p : fn.params) given.push_back(p->type);
@@ -412,11 +421,13 @@ struct Made {
   int64_t extent_count = 0;
 };
 
-// A call of the kernel with the function's arguments. A kernel takes and gives tensors: tuples are taken apart, and an
-// only result that was in a tuple is put there again. Extents are its last argument.
+// A call of the kernel with the function's arguments. A kernel takes and gives tensors:
+// tuples are taken apart, and an only result that was in a tuple is put there again. Extents
+// are its last argument.
 Expr call_kernel(relay::Builder& b, const Made& made, const Call& call, const Fn& fn) {
   const auto takes_apart = [](Expr arg) { return arg->type->as<TupleType>() && !arg->as<Tuple>(); };
-  // What is used more than once is evaluated once, in its turn: a tuple that is not written out, and what extents depend on.
+  // What is used more than once is evaluated once, in its turn: a tuple that is not written out,
+  // and what extents depend on.
   const bool binds = std::any_of(call.args.begin(), call.args.end(), [&](Expr arg) {
     return (takes_apart(arg) || !made.extents.empty()) && !arg->as<Var>();
   });
@@ -547,7 +558,8 @@ Module run(const Module& written, const PassContext& pass) {
     }
   });
   for (const auto& [name, fn] : rewritten.functions()) out.set_function(name.text(), fn);
-  // Kernels of constant extents keep their names; so do those of open ones and those that are values.
+  // Kernels of constant extents keep their names; so do those of open ones and those
+  // that are values.
   std::set<Symbol> used;
   for (const auto& [name, fn] : rewritten.functions()) {
     for (Symbol global : mentioned_globals(fn)) {

@@ -186,8 +186,8 @@ bool changes(const kernel::Kernel& k, const TypeMap& map) {
                      [&](const auto* b) { return !(map.dtype(b->dtype) == b->dtype); });
 }
 
-// A C function takes what it takes. The external kernel gets another name, and its own belongs to a function that converts
-// what it is given, and what the kernel gives.
+// A C function takes what it takes. The external kernel gets another name, and its own belongs to a
+// function that converts what it is given, and what the kernel gives.
 void convert_around(Module& m, const kernel::Kernel& k, const TypeMap& map) {
   Context& context = m.context();
   std::string inner = cat(k.name.text(), "_as_declared");

@@ -9,7 +9,8 @@
 
 namespace relay::passes {
 
-// The module with kernels that require what they rely on (kernel/explicit_checks.h): to be done before they are compiled.
+// The module with kernels that require what they rely on (kernel/explicit_checks.h): to be done
+// before they are compiled.
 Module with_explicit_checks(const Module& m);
 
 class OwnKernels {

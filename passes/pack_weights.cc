@@ -1,8 +1,9 @@
 // pack-weights: constant weights of products are put into panels, as kernels read them.
 //
-// nn.dense and nn.matmul with a constant weight become nn.contrib_dense_pack. A panel is as wide as a register tile of
-// the target (kernel/schedule/cost.h); weights with fewer outputs than a vector stay as they are. Products whose weight is
-// no constant are packed by their kernel, if that is worth it.
+// nn.dense and nn.matmul with a constant weight become nn.contrib_dense_pack. A panel is as wide
+// as a register tile of the target (kernel/schedule/cost.h); weights with fewer outputs than a
+// vector stay as they are. Products whose weight is no constant are packed by their kernel, if
+// that is worth it.
 #include <map>
 
 #include "base/cat.h"

@@ -1,11 +1,13 @@
-// pair-steps: two steps of a recurrence share what they read of a weight that is too large for the caches near a core.
+// pair-steps: two steps of a recurrence share what they read of a weight that is too large for the
+// caches near a core.
 //
 //   h1 = f(h0 W),  h2 = f(h1 W)       with an f that makes each unit of the state of that unit's gates
 //
-// A step multiplies one row by the weight, so it takes as long as the weight takes to be read. All of h1 must be known before h2 is,
-// but as soon as some units of h1 are, their terms of h1 W may be summed. So units are computed in blocks, the last block first, and
-// the terms of the blocks that are known are summed for both steps at once, as two rows. With two blocks, 0 and 1, and
-// W[k, c] for the part of the weight that multiplies block k and gives the gates of block c:
+// A step multiplies one row by the weight, so it takes as long as the weight takes to be read. All
+// of h1 must be known before h2 is, but as soon as some units of h1 are, their terms of h1 W may be
+// summed. So units are computed in blocks, the last block first, and the terms of the blocks that
+// are known are summed for both steps at once, as two rows. With two blocks, 0 and 1, and W[k, c]
+// for the part of the weight that multiplies block k and gives the gates of block c:
 //
 //   first step     block 1:  h0 W[., 1]
 //                  block 0:  h0[1] W[1, 0] + h0[0] W[0, 0],
@@ -13,11 +15,13 @@
 //   second step    block 0:  those terms + h1[0] W[0, 0]
 //                  block 1:  h1 W[., 1]
 //
-// Two blocks read 7/8 of the bytes, four 13/16. The second step takes the blocks in the order that begins with what was read last.
+// Two blocks read 7/8 of the bytes, four 13/16. The second step takes the blocks in the order that
+// begins with what was read last.
 //
-// Sums are taken in another order than before, as an algorithm for convolutions does it. Between two products of one weight, the
-// state must depend on the first one unit by unit: elementwise calls and slices of gates. Whatever else is in f (a second product, a
-// normalisation) leaves these steps as they are. No weight is kept twice: all its uses must be steps.
+// Sums are taken in another order than before, as an algorithm for convolutions does it. Between
+// two products of one weight, the state must depend on the first one unit by unit: elementwise
+// calls and slices of gates. Whatever else is in f (a second product, a normalisation) leaves these
+// steps as they are. No weight is kept twice: all its uses must be steps.
 #include <algorithm>
 #include <map>
 #include <optional>
@@ -51,7 +55,8 @@ struct Place {
 
 struct Step {
   const Call* product;
-  // How the units of its argument follow from the step before, what is needed first at the beginning, and what is needed as a whole.
+  // How the units of its argument follow from the step before, what is needed first at the
+  // beginning, and what is needed as a whole.
   std::vector<Place> cell = {};
   std::vector<Expr> wholes = {};
   std::vector<Expr> blocks = {};  // of the product, once they are made
@@ -159,7 +164,8 @@ class Pairs {
     }
   }
 
-  // The function with its chains in pairs; null if there are none, or each of several waits for another.
+  // The function with its chains in pairs; null if there are none, or each of several
+  // waits for another.
   Expr rebuild() {
     if (chains_.empty()) return nullptr;
     std::vector<Expr> ordered;
@@ -186,7 +192,8 @@ class Pairs {
  private:
   static constexpr int64_t kRow = 1;  // more rows would have more to do than to read
 
-  // Of a product of one row with a large constant weight that has some gates for each unit of the row.
+  // Of a product of one row with a large constant weight that has some gates for each
+  // unit of the row.
   std::optional<Weight> weight_of(const Call& call) {
     const op::OpDef* def = op::callee(call);
     if ((def != &op::kDense && def != &op::kMatmul) || call.attrs.flag("transpose_a")) return std::nullopt;
@@ -228,7 +235,8 @@ class Pairs {
     return chain;
   }
 
-  // Finds out how the units of the argument of step i follow from the product before. False if they do not, unit by unit.
+  // Finds out how the units of the argument of step i follow from the product before. False if they
+  // do not, unit by unit.
   bool follow(Chain& chain, size_t i, const NodeMap<size_t>& latest) {
     Step& step = chain.steps[i];
     const Expr before = chain.steps[i - 1].product;
@@ -261,7 +269,8 @@ class Pairs {
     return true;
   }
 
-  // Of a call that works unit by unit: the units of its arguments. What all units share must be there before.
+  // Of a call that works unit by unit: the units of its arguments. What all units share must
+  // be there before.
   std::optional<std::vector<Place>> arguments(const Place& place, size_t i, const NodeMap<size_t>& latest,
                                               std::vector<Expr>& wholes) {
     const auto* call = place.e->as<Call>();
@@ -376,7 +385,8 @@ class Pairs {
     return state(b, chain, chain.steps[step].product->args[0], first, last);
   }
 
-  // The part of the weight that gives the gates of a block, for the blocks of the argument up to it, and after it.
+  // The part of the weight that gives the gates of a block, for the blocks of the argument up to
+  // it, and after it.
   const std::pair<Expr, Expr>& weights(Builder& b, Chain& chain, int64_t block) {
     std::pair<Expr, Expr>& out = chain.weights[block];
     if (out.first) return out;
@@ -461,7 +471,8 @@ class Pairs {
     }
   }
 
-  // The parts of the argument of step i, and with them both products of a pair where it lies between them.
+  // The parts of the argument of step i, and with them both products of a pair where it
+  // lies between them.
   void make_input(Builder& b, Chain& chain, size_t i) {
     const size_t before = i - 1;
     if (before % 2 == 0) {
@@ -503,7 +514,8 @@ class Pairs {
   const std::unordered_set<Expr> inside_kernel_;
   const int64_t least_bytes_, blocks_, panel_;
   std::vector<Chain> chains_;
-  // By expression: the chain and the step that has it between the product before and its own argument, or is it.
+  // By expression: the chain and the step that has it between the product before and its own
+  // argument, or is it.
   std::unordered_map<Expr, std::pair<size_t, size_t>> states_, products_;
   NodeMap<Expr> now_;
 };

@@ -1,7 +1,7 @@
 // Pass: a transformation of modules, as a value.
 //
-// The directory is the registry: every `const Pass k...` of passes/*.cc is in kAllPasses. A pass that changes nothing
-// returns the module it was given (Module::same).
+// The directory is the registry: every `const Pass k...` of passes/*.cc is in kAllPasses. A pass
+// that changes nothing returns the module it was given (Module::same).
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,8 @@
 
 namespace relay::passes {
 
-// A number that a pipeline may set: "fuse{max-ops=64}". Others than `least` to `most` are refused when a pipeline is read.
+// A number that a pipeline may set: "fuse{max-ops=64}". Others than `least` to `most` are refused
+// when a pipeline is read.
 struct Parameter {
   std::string_view name;
   int64_t default_value;

@@ -10,8 +10,8 @@ namespace {
 // More convolutions than this are not worth their calls.
 constexpr int64_t kMostConvolutions = 16;
 
-// How often a product is computed for that many channels: for a block of them at a time, or one by one if they would fill
-// less than half of one.
+// How often a product is computed for that many channels: for a block of them at a time, or one by
+// one if they would fill less than half of one.
 int64_t times(int64_t channels, int64_t block) {
   return 2 * channels < block ? channels : ceil_div(channels, block);
 }
@@ -29,7 +29,8 @@ struct AxisPhases {
 
   AxisPhases(const TransposedConvolution& c, size_t axis, int64_t window_extent)
       : stride(c.stride[axis]), padding(c.padding[axis]), window(window_extent), data(c.data[axis]) {
-    // How far apart the elements come to lie says nothing if there is one of them; then every result is a phase.
+    // How far apart the elements come to lie says nothing if there is one of them; then every
+    // result is a phase.
     if (data == 1) stride = c.results[axis];
     extent = ceil_div(c.results[axis], stride);
     for (int64_t r = 0; r < stride; ++r) each.push_back(reach(r));
@@ -60,7 +61,8 @@ struct AxisPhases {
   }
 
  private:
-  // A convolution adds padding and takes nothing away, so windows must reach the first and the last element.
+  // A convolution adds padding and takes nothing away, so windows must reach the first and
+  // the last element.
   Reach all_of_it(const Reach& r) const {
     return {std::min<int64_t>(r.first, 0), std::max(r.last, data - extent)};
   }

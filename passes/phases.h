@@ -1,5 +1,6 @@
-// A transposed convolution as ordinary ones. Of the results along an axis, those that lie a stride apart see the same elements of
-// the window, so that each such phase is a convolution of the data, and nothing is multiplied by the zeros in between:
+// A transposed convolution as ordinary ones. Of the results along an axis, those that lie a stride
+// apart see the same elements of the window, so that each such phase is a convolution of the data,
+// and nothing is multiplied by the zeros in between:
 //
 //   y[a*s + r] = the sum of x[a + d] * w[r + p - d*s] over all d
 //
@@ -28,11 +29,13 @@ struct Phases {
   std::array<int64_t, 2> count;  // down and across
   std::array<int64_t, 2>
       extents;  // of the results of each; all of them together may be more than there are results
-  // One for each phase, row by row; or a single one for all, with the channels of the first phase first.
+  // One for each phase, row by row; or a single one for all, with the channels of the
+  // first phase first.
   std::vector<PhaseConvolution> convolutions;
 };
 
-// `weight`: float32, IOHW. `block`: results are computed for this many channels at a time, by which the form is chosen.
+// `weight`: float32, IOHW. `block`: results are computed for this many channels at a time, by which
+// the form is chosen.
 Phases split_into_phases(const TransposedConvolution& c, const Tensor& weight, int64_t block);
 
 }  // namespace relay::passes

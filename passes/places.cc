@@ -26,8 +26,8 @@ std::vector<size_t> in_order(size_t count, const std::function<bool(size_t, size
 
 }  // namespace
 
-// The largest first, each at the lowest offset where it overlaps with nothing that is alive at the same time (Pisarchyk and
-// Lee, "Efficient Memory Management for Deep Neural Net Inference", 4.2).
+// The largest first, each at the lowest offset where it overlaps with nothing that is alive at the
+// same time (Pisarchyk and Lee, "Efficient Memory Management for Deep Neural Net Inference", 4.2).
 Places find_places(std::span<const Life> lives, std::span<const uint64_t> bytes) {
   struct Range {
     uint64_t begin, end;
@@ -55,8 +55,8 @@ Places find_places(std::span<const Life> lives, std::span<const uint64_t> bytes)
   return out;
 }
 
-// The slot that is free and was last given to one of the same size, else any that is free: then it is as large as the larger
-// one, which is less than both.
+// The slot that is free and was last given to one of the same size, else any that is free: then it
+// is as large as the larger one, which is less than both.
 std::vector<size_t> find_slots(std::span<const Life> lives,
                                const std::function<bool(size_t, size_t)>& is_same_size) {
   std::vector<size_t> out(lives.size()), holder;  // of each slot, who had it last

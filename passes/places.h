@@ -17,8 +17,8 @@ struct Life {
   size_t first, last;
 };
 
-// Where each lies that takes so many bytes: those that are alive at the same time do not overlap. Both lists have the same
-// length.
+// Where each lies that takes so many bytes: those that are alive at the same time do not overlap.
+// Both lists have the same length.
 struct Places {
   std::vector<uint64_t> offsets;
   uint64_t bytes = 0;                  // of all
@@ -26,8 +26,8 @@ struct Places {
 };
 Places find_places(std::span<const Life> lives, std::span<const uint64_t> bytes);
 
-// For sizes that are not known: which slot each has. Those of one slot are alive one after the other; `is_same_size` says of
-// two of them whether they are surely as large as each other.
+// For sizes that are not known: which slot each has. Those of one slot are alive one after the
+// other; `is_same_size` says of two of them whether they are surely as large as each other.
 std::vector<size_t> find_slots(std::span<const Life> lives,
                                const std::function<bool(size_t, size_t)>& is_same_size);
 

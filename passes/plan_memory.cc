@@ -46,7 +46,8 @@ class Planner {
     return refuse_static(e, slug, std::move(message), diagnostics_);
   }
 
-  // The tensor types of a value; empty and reported if not all of them have a shape that a plan may have.
+  // The tensor types of a value; empty and reported if not all of them have a shape that
+  // a plan may have.
   bool shaped_types(Expr e, std::vector<const TensorType*>& out) {
     return static_tensors(e, out, diagnostics_, [&](const TensorType& t) {
       if (shapes_ != Shapes::kSymbolic || !is_known(t)) return false;
@@ -55,7 +56,8 @@ class Planner {
     });
   }
 
-  // All extents follow from shape variables that inputs tell. Those of inputs come before the other values.
+  // All extents follow from shape variables that inputs tell. Those of inputs come before
+  // the other values.
   bool is_known(const TensorType& t) {
     return std::all_of(t.dims.begin(), t.dims.end(), [&](Dim d) {
       if (d.is_const()) return true;
@@ -232,7 +234,8 @@ class Planner {
     return true;
   }
 
-  // What the kernel's shape variables are in those of the plan's inputs: its buffers have the shapes of what is given.
+  // What the kernel's shape variables are in those of the plan's inputs: its buffers have the
+  // shapes of what is given.
   std::unordered_map<const kernel::ExprNode*, kernel::Expr> extents_of(const PlanStep& step) const {
     std::vector<kernel::Expr> asked, given;
     for (size_t i = 0; i < step.inputs.size(); ++i) {
@@ -256,7 +259,8 @@ class Planner {
     return it == view_of_.end() ? value : it->second;
   }
 
-  // A value of the workspace that is a whole output goes straight to the caller's memory; anything else is copied.
+  // A value of the workspace that is a whole output goes straight to the caller's memory;
+  // anything else is copied.
   void place_outputs(const Fn& fn) {
     plan_.tuple_result = fn.body->type->as<TupleType>() != nullptr;
     const Parts& results = parts_.at(fn.body);
@@ -394,7 +398,8 @@ Dim workspace_formula(const Plan& plan) {
   return all;
 }
 
-// An extent by itself, and not the formula, has bounds: a product of sums would be taken apart, which loses some.
+// An extent by itself, and not the formula, has bounds: a product of sums would be taken apart,
+// which loses some.
 std::optional<uint64_t> most_workspace_bytes(const Plan& plan, const kernel::Bounds& bounds) {
   if (!plan.dynamic) return plan.workspace_bytes;
   constexpr uint64_t kMost = SIZE_MAX / 4;

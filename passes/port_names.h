@@ -1,5 +1,6 @@
-// What the inputs and outputs of a function are called: by the format that its model came from, in the attributes `input_names` and
-// `output_names`; else inputs like their parameters, an only output `output`, several `output_0`, `output_1`, ...
+// What the inputs and outputs of a function are called: by the format that its model came from, in
+// the attributes `input_names` and `output_names`; else inputs like their parameters, an only
+// output `output`, several `output_0`, `output_1`, ...
 #pragma once
 
 #include <string>

@@ -1,4 +1,5 @@
-// What stands in functions marked `Primitive`: `fuse` made a kernel's worth of it, and `lower` makes one kernel of each.
+// What stands in functions marked `Primitive`: `fuse` made a kernel's worth of it, and `lower`
+// makes one kernel of each.
 #pragma once
 
 #include <unordered_set>

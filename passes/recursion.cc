@@ -13,8 +13,8 @@ namespace {
 
 constexpr uint32_t kSeveral = 2;
 
-// How many calls of the functions one evaluation can make, as far as `kSeveral`. A function literal may be called more than
-// once, and so may a function that is mentioned but not called.
+// How many calls of the functions one evaluation can make, as far as `kSeveral`. A function literal
+// may be called more than once, and so may a function that is mentioned but not called.
 uint32_t most_calls(Expr body, const std::function<bool(Expr)>& is_one_of_them) {
   NodeMap<uint32_t> calls;
   for (Expr e : post_order(body)) {

@@ -103,8 +103,8 @@ std::string ErrorBound::note() const {
 // A step of an output in float32 is off by roundings of its own.
 constexpr double kPartOfStep = 1e-3;
 
-// Honest kernels of the networks that we know stay below 1e-5 (float32) and 2e-3 (bfloat16) of the largest magnitude,
-// and what users notice begins at 1e-3 and 1e-2.
+// Honest kernels of the networks that we know stay below 1e-5 (float32) and 2e-3 (bfloat16) of the
+// largest magnitude, and what users notice begins at 1e-3 and 1e-2.
 double cap_of(DType dtype) { return dtype.bits < 32 ? 1e-2 : 1e-3; }
 
 double error_of(const Tensor& exact, const Tensor& got) {
@@ -146,8 +146,8 @@ Comparison Reference::compare(size_t i, const Tensor& got) const {
 
 namespace {
 
-// Runs of the interpreter in the program's own dtypes: every result is rounded to its dtype, and sums are added up
-// in float32.
+// Runs of the interpreter in the program's own dtypes: every result is rounded to its dtype, and
+// sums are added up in float32.
 class OwnRuns {
  public:
   OwnRuns(const Module& m, std::string_view function, std::span<const Value> args)
@@ -162,7 +162,8 @@ class OwnRuns {
   // Was anything rounded to few steps?
   bool quantises() const { return quantises_; }
 
-  // As another honest engine may do it: a result that is not exact has its neighbour in the place of some elements.
+  // As another honest engine may do it: a result that is not exact has its neighbour in the place
+  // of some elements.
   std::vector<Tensor> disturbed(uint32_t seed) {
     std::minstd_rand random(seed);
     return run([&](const op::OpDef& def, const Value& made) {
@@ -227,7 +228,8 @@ Reference reference_of(const Module& m, std::string_view function, std::span<con
   out.own = runs.plain();
   bool other_way = false;
   if (!same_shapes(out.own, out.exact)) {
-    // Rounding took another way through the program, so the float64 result says nothing about this one.
+    // Rounding took another way through the program, so the float64 result says
+    // nothing about this one.
     out.exact = tensors_of(interp::Machine(m).call(function, {args.begin(), args.end()}));
     if (!same_shapes(out.own, out.exact)) out.own = out.exact;
     other_way = true;

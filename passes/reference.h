@@ -17,12 +17,13 @@
 
 namespace relay::passes {
 
-// The tensors of a value, tuples and data values taken apart, in order. Values may share parts, and so be larger than any
-// memory: throws Exhausted if there are more than `kMostParts` parts.
+// The tensors of a value, tuples and data values taken apart, in order. Values may share parts, and
+// so be larger than any memory: throws Exhausted if there are more than `kMostParts` parts.
 inline constexpr size_t kMostParts = size_t{1} << 20;
 std::vector<Tensor> tensors_of(const Value& v);
 
-// The module with float64 in the place of float32, and an argument for that module; functions and references stay.
+// The module with float64 in the place of float32, and an argument for that module; functions and
+// references stay.
 Module widened(const Module& m);
 Value widened(const Value& v, const Module& wide);
 
@@ -35,11 +36,13 @@ struct ErrorBound {
       0;  // between two values of the last quantised layer; 0 if there is none. `bound` is whole steps.
   bool quantised =
       false;  // on the way to it numbers are rounded to steps, so that E is large; `bound` is not capped
-  // E alone is above the cap, so float32 cannot compute this output well; `bound` is then not capped.
+  // E alone is above the cap, so float32 cannot compute this output well; `bound` is
+  // then not capped.
   bool ill_conditioned = false;
 
   Bound at_every_element() const;
-  // What a report says beside the bound: how many steps it is, or that the program is ill-conditioned. Empty for others.
+  // What a report says beside the bound: how many steps it is, or that the program is
+  // ill-conditioned. Empty for others.
   std::string note() const;
 };
 
@@ -55,7 +58,8 @@ struct Quantised {
   double step = 0;  // of the output's last quantised values; 0 if the output is something else
 };
 
-// The bound 4 max(E, u M), capped. `exact` is the output in float64, `dtype` that of the program, `error` is E.
+// The bound 4 max(E, u M), capped. `exact` is the output in float64, `dtype` that of the
+// program, `error` is E.
 ErrorBound error_bound(const Tensor& exact, DType dtype, double error, Quantised quantised = {});
 
 struct Reference {
@@ -67,8 +71,9 @@ struct Reference {
   Comparison compare(size_t i, const Tensor& got) const;
 };
 
-// Runs `function` of a checked module on the interpreter: in float64, in the program's own dtypes, and with disturbed
-// results where one run says little about honest errors. Throws what the interpreter throws: Trap, Exhausted.
+// Runs `function` of a checked module on the interpreter: in float64, in the program's own dtypes,
+// and with disturbed results where one run says little about honest errors. Throws what the
+// interpreter throws: Trap, Exhausted.
 Reference reference_of(const Module& m, std::string_view function, std::span<const Value> args);
 
 }  // namespace relay::passes

@@ -102,8 +102,8 @@ struct Answer {
   Reference reference;  // what later answers are compared with
 };
 
-// Is `now` the same answer? It has the same structure, and its tensors are within the bounds of any engine. If not, `why`
-// says so.
+// Is `now` the same answer? It has the same structure, and its tensors are within the bounds of any
+// engine. If not, `why` says so.
 bool agree(const Value& now, const Answer& answer, std::string& why) {
   std::vector<std::pair<const Value*, const Value*>> pending{{&now, &answer.value}};
   while (!pending.empty()) {

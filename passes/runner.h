@@ -1,7 +1,7 @@
 // Runs pipelines of passes: "simplify-inference,fold-constants,fuse{max-ops=64}".
 //
-// After every pass the module is type checked; on any failure the runner can leave a reproducer whose first line is
-// the rest of the pipeline.
+// After every pass the module is type checked; on any failure the runner can leave a reproducer
+// whose first line is the rest of the pipeline.
 #pragma once
 
 #include <functional>
@@ -29,8 +29,8 @@ struct RunnerOptions {
   std::set<std::string> print_after = {};  // names of passes, "all" or "changed"
   bool time = false;                       // a table of times at the end
   std::string dump_dir = {};               // numbered .relay files, one after each pass
-  // How a module is written to a file (with its constants beside it); returns what is wrong, or an empty text.
-  // Without it, large constants are left out of the files.
+  // How a module is written to a file (with its constants beside it); returns what is wrong, or an
+  // empty text. Without it, large constants are left out of the files.
   std::function<std::string(const std::string& path, const std::string& head, const Module& m)> save = {};
   Verify verify = Verify::kNone;
   std::vector<Value> sample_inputs = {};  // for Verify::kSemantics
@@ -55,15 +55,17 @@ Result<std::vector<Step>> parse_pipeline(std::string_view text, Diagnostics& dia
 // The file of RunnerOptions::dump_dir for what the first `done` steps made of the module.
 std::string dump_path(std::string_view folder, const std::vector<Step>& steps, size_t done);
 
-// Type checks the module, then runs the steps. Errors are in `diagnostics`: those of passes, "pass-broke-types",
-// "pass-broke-module" and "pass-changed-answer" of passes that are wrong, "cannot-write" of files.
+// Type checks the module, then runs the steps. Errors are in `diagnostics`: those of passes,
+// "pass-broke-types", "pass-broke-module" and "pass-changed-answer" of passes that are wrong,
+// "cannot-write" of files.
 Result<Module> run_steps(const Module& m, const std::vector<Step>& steps, const RunnerOptions& options,
                          Diagnostics& diagnostics);
 // The same for a pipeline's text.
 Result<Module> run_pipeline(const Module& m, std::string_view pipeline, const RunnerOptions& options,
                             Diagnostics& diagnostics);
 
-// A pipeline line at the head of a file: "// relay-pipeline: fuse,lower". Empty if the text has none.
+// A pipeline line at the head of a file: "// relay-pipeline: fuse,lower". Empty if
+// the text has none.
 std::string pipeline_of_reproducer(std::string_view text);
 
 }  // namespace relay::passes

@@ -1,4 +1,5 @@
-// The runner against passes that are wrong: it names them, and leaves what is needed to see it again.
+// The runner against passes that are wrong: it names them, and leaves what is needed
+// to see it again.
 #include "passes/runner.h"
 
 #include <gtest/gtest.h>
@@ -151,13 +152,14 @@ TEST(Runner, AnErrorOfAPassStopsThePipeline) {
   EXPECT_EQ(ran.slugs, std::vector<std::string>{"bad-argument"}) << ran.messages;
 }
 
-// --- reproducers ------------------------------------------------------------------------------------------------
+// --- reproducers ---------------------------------------------------------------------------------
 
 class Reproducer : public testing::Test {
  protected:
   void SetUp() override { ASSERT_EQ(folder_.make(), ""); }
 
-  // Runs into the fault, reads what is left, and runs that: the same fault must be there, and nothing before it.
+  // Runs into the fault, reads what is left, and runs that: the same fault must be there, and
+  // nothing before it.
   void reproduces(const std::vector<const Pass*>& passes, RunnerOptions options, std::string_view pipeline,
                   std::string_view slug) {
     options.reproducer = folder_.path() + "/repro.relay";
@@ -232,7 +234,7 @@ TEST_F(Reproducer, OtherTextsHaveNoPipeline) {
   EXPECT_EQ(pipeline_of_reproducer("// relay-pipeline: \n"), "");
 }
 
-// --- what the runner writes -----------------------------------------------------------------------------------------
+// --- what the runner writes ----------------------------------------------------------------------
 
 TEST_F(Reproducer, DumpsThatCannotBeWrittenStopThePipeline) {
   ASSERT_EQ(write_file_atomically(folder_.path() + "/file", ""), "");

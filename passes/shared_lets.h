@@ -1,8 +1,9 @@
 // Shared expressions, written as lets.
 //
-// A shared expression is evaluated where its scope begins (docs/semantics.md, "Sharing"). A pass that dissolves a scope or
-// drops a use may so move an evaluation. Once what can be noticed is bound by lets, which say where it is evaluated, it
-// cannot: what is still shared may be evaluated at any time.
+// A shared expression is evaluated where its scope begins (docs/semantics.md, "Sharing"). A pass
+// that dissolves a scope or drops a use may so move an evaluation. Once what can be noticed is
+// bound by lets, which say where it is evaluated, it cannot: what is still shared may be
+// evaluated at any time.
 #pragma once
 
 #include <functional>
@@ -13,15 +14,18 @@
 
 namespace relay::passes {
 
-// Binds shared expressions by lets where their scopes begin, in evaluation order. Where `which` wants one of a scope, all of that
-// scope are bound that can be noticed. Functions stay: making one is no evaluation.
+// Binds shared expressions by lets where their scopes begin, in evaluation order. Where `which`
+// wants one of a scope, all of that scope are bound that can be noticed. Functions stay: making one
+// is no evaluation.
 Expr let_shared(const Module& m, Expr root, const std::function<bool(Expr)>& which);
 
-// A pass that may move what is shared, or, where the order of traps is kept, only what does not trap.
+// A pass that may move what is shared, or, where the order of traps is kept, only
+// what does not trap.
 using MovingPass = std::function<Module(const Module&, TrapOrder)>;
 
-// What `pass` makes of the module, which must not be noticed by what is shared: if it changes anything, it is given the
-// module with all lets that this needs. If traps were exchanged all the same, it runs once more and keeps their order.
+// What `pass` makes of the module, which must not be noticed by what is shared: if it changes
+// anything, it is given the module with all lets that this needs. If traps were exchanged all the
+// same, it runs once more and keeps their order.
 Module with_shared_lets(const Module& m, const MovingPass& pass);
 
 }  // namespace relay::passes

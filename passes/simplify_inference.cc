@@ -1,7 +1,8 @@
 // simplify-inference: what matters only in training is replaced by what it does at inference.
 //
-// Batch normalisation becomes a multiplication and an addition with statistics that fold into constants; dropout
-// becomes its argument. Both give tuples, of which usually one field is used: projections of tuples go too.
+// Batch normalisation becomes a multiplication and an addition with statistics that fold into
+// constants; dropout becomes its argument. Both give tuples, of which usually one field is used:
+// projections of tuples go too.
 #include "ir/rewrite.h"
 #include "op/ops.h"
 #include "op/registry.h"

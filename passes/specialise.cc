@@ -1,12 +1,13 @@
-// specialise: a generic function that computes with values of its type parameters becomes one function for each choice of
-// types that it is called with.
+// specialise: a generic function that computes with values of its type parameters becomes one
+// function for each choice of types that it is called with.
 //
-// Kernels are made for types that are known. `inline` puts the bodies of functions that do not recur where they are called;
-// what is left here recurs, or is large. A function that only passes such values on, like `map`, stays one function.
+// Kernels are made for types that are known. `inline` puts the bodies of functions that do not
+// recur where they are called; what is left here recurs, or is large. A function that only passes
+// such values on, like `map`, stays one function.
 //
-// A call that mentions shape variables gets a function with shape variables of its own, which calls bind again. Recursion
-// that goes on with other types each time has no end of functions: a limit ends it. Generic functions that a let binds become
-// several lets (specialise_lets.h).
+// A call that mentions shape variables gets a function with shape variables of its own, which calls
+// bind again. Recursion that goes on with other types each time has no end of functions: a limit
+// ends it. Generic functions that a let binds become several lets (specialise_lets.h).
 #include <algorithm>
 #include <deque>
 #include <map>
@@ -61,7 +62,8 @@ class Specialiser {
   }
 
  private:
-  // The functions that are to be specialised: they compute with what is generic, or pass it to one that does.
+  // The functions that are to be specialised: they compute with what is generic, or pass it
+  // to one that does.
   void find_generic() {
     for (const auto& [name, fn] : out_.functions()) {
       if (!fn->type_params.empty() && computes_with_parameters(*fn)) generic_.insert(name);
@@ -148,7 +150,8 @@ class Specialiser {
     return b.global(it->second.text(), out_.function(it->second.text())->type);
   }
 
-  // The types with shape variables that mean nothing to the function: those around the call are not known in it.
+  // The types with shape variables that mean nothing to the function: those around the call are
+  // not known in it.
   std::vector<Type> with_own_variables(const Fn& fn, const std::vector<Type>& types) {
     std::set<std::string> taken;
     for (kernel::Expr v : shape_variables(context_, &fn)) taken.insert(v->name.str());

@@ -1,9 +1,10 @@
-// `let %f = fn [A](...) { ... }; body` becomes `let %f_1 = fn (...) { ... }; let %f_2 = ...; body`, one let for each choice of types
-// that the body calls %f with.
+// `let %f = fn [A](...) { ... }; body` becomes `let %f_1 = fn (...) { ... }; let %f_2 = ...; body`,
+// one let for each choice of types that the body calls %f with.
 //
-// Functions that are used in no other one come first, for what they call is known once their own types are. A copy shares with
-// other copies what the function shared with the code around it, and nothing else. In a copy, %f itself is the copy; where it
-// goes on with other types it stays generic and is bound again inside, to be looked at later.
+// Functions that are used in no other one come first, for what they call is known once their own
+// types are. A copy shares with other copies what the function shared with the code around it, and
+// nothing else. In a copy, %f itself is the copy; where it goes on with other types it stays
+// generic and is bound again inside, to be looked at later.
 #include "passes/specialise_lets.h"
 
 #include <algorithm>
@@ -90,7 +91,8 @@ class LetSpecialiser {
     return now->as<Fn>();
   }
 
-  // The functions that are to be specialised: they compute with what is generic, or mention one that does.
+  // The functions that are to be specialised: they compute with what is generic, or
+  // mention one that does.
   bool find_candidates(const Fn* root) {
     candidates_.clear();
     place_.clear();
@@ -130,7 +132,7 @@ class LetSpecialiser {
     return !candidates_.empty();
   }
 
-  // --- Where things are --------------------------------------------------------------------------------------------
+  // --- Where things are --------------------------------------------------------------------------
 
   void locate(const Scopes& scopes) {
     std::unordered_map<uint32_t, size_t> opened;
@@ -163,7 +165,7 @@ class LetSpecialiser {
     return false;
   }
 
-  // --- One step: what is ready becomes lets of known types -----------------------------------------------------------
+  // --- One step: what is ready becomes lets of known types ---------------------------------------
 
   const Fn* step(const Fn* root) {
     const std::vector<Expr> order = post_order(root);
@@ -201,7 +203,8 @@ class LetSpecialiser {
     return now.get(root)->as<Fn>();
   }
 
-  // Puts instances in the place of ready functions among the children of an expression whose types are known.
+  // Puts instances in the place of ready functions among the children of an expression whose
+  // types are known.
   void use_instances(Expr e, std::vector<Expr>& children) {
     std::vector<Type> wanted;
     size_t next = 0;
@@ -220,7 +223,8 @@ class LetSpecialiser {
     });
   }
 
-  // The types at which the child is used; nothing if they are not known. `wanted` is filled when it is needed.
+  // The types at which the child is used; nothing if they are not known. `wanted` is filled
+  // when it is needed.
   std::optional<std::vector<Type>> types_of_use(Expr user, size_t child, const FnType& general,
                                                 std::vector<Type>& wanted) {
     const auto* call = user->as<Call>();
@@ -267,7 +271,7 @@ class LetSpecialiser {
     return b_.call(children[0], children.subspan(1), call->attrs, call->type);
   }
 
-  // --- Copies ------------------------------------------------------------------------------------------------------
+  // --- Copies ------------------------------------------------------------------------------------
 
   // `parts` are evaluated in the function, children first; `now` is what other nodes have become.
   Template template_of(const Candidate& c, const std::vector<Expr>& parts, const NodeMap<Expr>& now) {
@@ -312,7 +316,8 @@ class LetSpecialiser {
     return substitute(context_, made, t.shared)->as<Fn>();
   }
 
-  // The node of a copy with the copy in the place of the function, where that is used at the copy's types.
+  // The node of a copy with the copy in the place of the function, where that is used at
+  // the copy's types.
   Expr with_itself(const Candidate& c, const Template& t, const std::vector<Type>& types, Expr e,
                    bool& goes_on) {
     std::vector<Type> wanted;
@@ -354,7 +359,8 @@ class LetSpecialiser {
       stuck_.insert(c.let->x);
       return b_.let(c.let->x, children[0], out);
     }
-    // Where a shared node is evaluated follows from all of its uses: this one is where the function was.
+    // Where a shared node is evaluated follows from all of its uses: this one is where
+    // the function was.
     if (t.order.empty()) return out;
     const Expr shared = b_.tuple(t.order);
     return b_.let(typed_var("shared", shared->type), shared, out);

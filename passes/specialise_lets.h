@@ -1,5 +1,5 @@
-// Generic functions that a let binds and that compute with values of their type parameters: one let for each choice of types
-// takes the place of each. A part of the pass `specialise`.
+// Generic functions that a let binds and that compute with values of their type parameters: one let
+// for each choice of types takes the place of each. A part of the pass `specialise`.
 #pragma once
 
 #include <set>
@@ -10,8 +10,9 @@
 
 namespace relay::passes {
 
-// The function with such lets; itself if it has none. A function that mentions one of the `generic` functions of the module is among
-// those that are specialised. Reports "too-many-instances" where one would become more than `most`.
+// The function with such lets; itself if it has none. A function that mentions one of the `generic`
+// functions of the module is among those that are specialised. Reports "too-many-instances" where
+// one would become more than `most`.
 const Fn* specialise_lets(Context& context, const Fn* fn, const std::set<Symbol>& generic, size_t most,
                           Diagnostics& diagnostics);
 

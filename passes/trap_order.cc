@@ -14,7 +14,8 @@ namespace {
 
 using Names = std::vector<std::string_view>;
 
-// Walks a function as the interpreter does: on entering a scope what is shared in it, then its body. Iterative.
+// Walks a function as the interpreter does: on entering a scope what is shared in it, then its
+// body. Iterative.
 class Walk {
  public:
   Walk(OwnKernels& kernels, Expr root, Names& out) : kernels_(kernels), scopes_(scopes(root)), out_(out) {

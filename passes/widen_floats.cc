@@ -1,7 +1,8 @@
 // widen-floats: every float32 of the program becomes a float64.
 //
-// The program that results is what the original means without the roundings of float32: the reference that whole
-// networks are measured against (docs/semantics.md, "How far an engine may be away").
+// The program that results is what the original means without the roundings of float32:
+// the reference that whole networks are measured against (docs/semantics.md, "How far an
+// engine may be away").
 #include "passes/map_types.h"
 #include "passes/pass.h"
 

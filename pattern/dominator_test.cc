@@ -133,7 +133,8 @@ TEST_F(Dominators, Nest) {
   EXPECT_FALSE(t_.matches(q, "exp(exp(nn.relu(nn.conv2d(%x, %y))))"));
 }
 
-// Each path is looked at once for an expression, though there are 2^40 ways from the last dominator to the first path.
+// Each path is looked at once for an expression, though there are 2^40 ways from the last dominator
+// to the first path.
 TEST(DominatorLimits, PathsThatAreShared) {
   Texts t;
   std::string text = "%0 = tanh(_); ";

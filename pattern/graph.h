@@ -1,4 +1,5 @@
-// Graph: the order of a program's expressions, and how often each is used. Made once, asked by many matches.
+// Graph: the order of a program's expressions, and how often each is used. Made once, asked
+// by many matches.
 #pragma once
 
 #include <span>

@@ -1,10 +1,11 @@
 // The matcher: a table of what fits, and guesses about parts that occur twice.
 //
-// `holds(item, e)` answers whether the part fits e, given what is guessed so far about slots; answers that depend on no
-// slot are kept for good. A slot that is still free does not restrict anything, so that a yes may be too optimistic: then
-// `descend` goes through the parts in the way that holds, and the first free slot that it meets is guessed to be the
-// expression it met it at. When the whole pattern no longer holds, the last guess was wrong and is excluded. So each
-// guess is tried at most once under the ones before it, and when no slot is free the answers are exact.
+// `holds(item, e)` answers whether the part fits e, given what is guessed so far about slots;
+// answers that depend on no slot are kept for good. A slot that is still free does not restrict
+// anything, so that a yes may be too optimistic: then `descend` goes through the parts in the way
+// that holds, and the first free slot that it meets is guessed to be the expression it met it at.
+// When the whole pattern no longer holds, the last guess was wrong and is excluded. So each guess
+// is tried at most once under the ones before it, and when no slot is free the answers are exact.
 #include "pattern/match.h"
 
 #include <deque>
@@ -35,8 +36,9 @@ bool structural(Kind kind) {
   }
 }
 
-// How far the way from a dominator's child to its parent is known. Expressions are looked at in reverse evaluation
-// order, so that all uses of one among the expressions on the way are known when it is looked at.
+// How far the way from a dominator's child to its parent is known. Expressions are looked at in
+// reverse evaluation order, so that all uses of one among the expressions on the way are known when
+// it is looked at.
 struct Walk {
   bool begun = false;
   std::map<uint32_t, Expr> frontier;        // evaluations that the way uses and that are not on it yet
@@ -68,7 +70,8 @@ void add_to_way(Walk& w, Expr e, const Graph& graph) {
 
 uint64_t key(uint32_t a, Expr e) { return (uint64_t{a} << 32) | e->id; }
 
-// The parts of a match. What a path matches is the same for all dominators that have it, and is there once.
+// The parts of a match. What a path matches is the same for all dominators that have it,
+// and is there once.
 struct Parts {
   std::vector<Match::Binding> bindings;
   std::unordered_set<uint64_t> steps;  // the paths, and the expressions that they matched
@@ -269,7 +272,8 @@ class Search {
     return out;
   }
 
-  // From the child of a dominator to its parent; false if there is none. `ask` may leave a question open.
+  // From the child of a dominator to its parent; false if there is none. `ask` may leave
+  // a question open.
   template <class Ask>
   std::optional<bool> walk(Walk& w, const Item& part, Expr child, Ask&& ask) {
     const uint32_t parent = part.children[0];
@@ -315,7 +319,8 @@ class Search {
 
   // ---- The way in which it holds ----
 
-  // Without `out`: the first slot that is free, if there is one. With it: all parts, with their expressions.
+  // Without `out`: the first slot that is free, if there is one. With it: all parts, with
+  // their expressions.
   std::optional<Guess> descend(Expr root, Parts* out) {
     std::unordered_set<uint64_t> seen;
     Pairs pending{{program_.root(), root}};

@@ -1,16 +1,18 @@
 // match: which expressions a pattern describes.
 //
-// An expression matches if there is a way to choose between alternatives and between the orders of commutative
-// operands so that everything fits and parts of one name match the same expression (docs/patterns.md). The search is
-// exact, and its answer does not depend on addresses.
+// An expression matches if there is a way to choose between alternatives and between the orders of
+// commutative operands so that everything fits and parts of one name match the same expression
+// (docs/patterns.md). The search is exact, and its answer does not depend on addresses.
 //
-// With |P| parts of the pattern, |E| expressions and no part that occurs twice, asking about every expression of a
-// program takes O(|P| |E|) in all, because what was found out is kept: alternatives do not multiply. A dominator adds
-// the expressions between parent and child at each child that fits. Each of k parts that occur twice (other than in
-// two alternatives) may multiply the time by the number of expressions it could match (the problem is NP-complete for
-// unbounded k); usually the first guess is right, and `most_guesses` bounds the wrong ones. Each path is asked about an
-// expression once, however many dominators have it. Nothing recurses over programs, nor over patterns but for dominators
-// in the paths of dominators, of which `kMostNestedPaths` may lie in each other.
+// With |P| parts of the pattern, |E| expressions and no part that occurs twice, asking about every
+// expression of a program takes O(|P| |E|) in all, because what was found out is kept:
+// alternatives do not multiply. A dominator adds the expressions between parent and child at each
+// child that fits. Each of k parts that occur twice (other than in two alternatives) may multiply
+// the time by the number of expressions it could match (the problem is NP-complete for unbounded
+// k); usually the first guess is right, and `most_guesses` bounds the wrong ones. Each path is
+// asked about an expression once, however many dominators have it. Nothing recurses over programs,
+// nor over patterns but for dominators in the paths of dominators, of which `kMostNestedPaths` may
+// lie in each other.
 #pragma once
 
 #include <functional>
@@ -38,8 +40,9 @@ class Match {
 
   const Pattern& pattern() const { return pattern_; }
   Expr root() const { return bindings_.front().e; }
-  // What the part of this name, or this part, matched; null if it is in an alternative that was not taken. A part of a
-  // path may match several expressions: then this is the first that is evaluated, and `all` gives all of them.
+  // What the part of this name, or this part, matched; null if it is in an alternative that was not
+  // taken. A part of a path may match several expressions: then this is the first that is
+  // evaluated, and `all` gives all of them.
   Expr at(std::string_view name) const;
   Expr at(const Pattern& part) const;
   std::vector<Expr> all(std::string_view name) const;
@@ -47,8 +50,9 @@ class Match {
 
   // Every part that took part, with its expression; the whole pattern first.
   const std::vector<Binding>& bindings() const { return bindings_; }
-  // The expressions that the pattern describes, each once: the root, the expressions on paths, and what was matched by
-  // anything but wildcards, variables and constraints on those, which are the region's inputs.
+  // The expressions that the pattern describes, each once: the root, the expressions on paths, and
+  // what was matched by anything but wildcards, variables and constraints on those, which are the
+  // region's inputs.
   std::vector<Expr> region() const;
   // The same with other expressions.
   Match mapped(const std::function<Expr(Expr)>& now) const;
@@ -59,7 +63,8 @@ class Match {
 };
 
 struct MatchOptions {
-  // How many guesses about parts that occur twice may turn out wrong at one expression, before `Exhausted` is thrown.
+  // How many guesses about parts that occur twice may turn out wrong at one expression, before
+  // `Exhausted` is thrown.
   size_t most_guesses = 10'000;
 };
 

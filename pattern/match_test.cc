@@ -1,5 +1,5 @@
-// One kind of pattern after the other, each with what it matches and what it does not. The labels are those of
-// docs/patterns.md.
+// One kind of pattern after the other, each with what it matches and what it does not. The labels
+// are those of docs/patterns.md.
 #include "pattern/match.h"
 
 #include "base/failure.h"
@@ -339,7 +339,8 @@ TEST(MatchLimits, EveryExpressionOfALongProgram) {
   EXPECT_EQ(found, 33'333u);
 }
 
-// Each level has two alternatives that match and, at the bottom, none that does: 2^60 ways if they were tried apart.
+// Each level has two alternatives that match and, at the bottom, none that does: 2^60 ways if they
+// were tried apart.
 TEST(MatchLimits, AlternativesDoNotMultiply) {
   Context context;
   Builder b(context);
@@ -357,7 +358,8 @@ TEST(MatchLimits, AlternativesDoNotMultiply) {
   EXPECT_FALSE(match(q, f, {.most_guesses = 2}));  // %a is neither %x nor %y
 }
 
-// Pigeons and holes: n names that must be different variables, as the program wants it, but one too many.
+// Pigeons and holes: n names that must be different variables, as the program wants it,
+// but one too many.
 TEST(MatchLimits, WrongGuessesAreBounded) {
   Context context;
   Builder b(context);

@@ -27,7 +27,8 @@ bool has_effect(Expr e) {
   }
 }
 
-// Where the scopes of a program lie in each other: a scope and all within it are a range of numbers.
+// Where the scopes of a program lie in each other: a scope and all within it are a
+// range of numbers.
 class Nesting {
  public:
   explicit Nesting(const Scopes& s) : first_(s.all.size(), 0), size_(s.all.size(), 1) {
@@ -128,8 +129,8 @@ class Partitioner {
       for_each_child(e, [&](Expr child) { ++used[child]; });
       effects |= has_effect(e);
     }
-    // What is shared is evaluated when its scope is entered. If all its uses are in the region, it would be evaluated
-    // when the function is called.
+    // What is shared is evaluated when its scope is entered. If all its uses are in the region, it
+    // would be evaluated when the function is called.
     const auto delayed = [&](Expr e) {
       return effect_below_.get(e) && used[e] > 1 && used[e] == graph_.uses(e);
     };
@@ -148,8 +149,8 @@ class Partitioner {
     return out;
   }
 
-  // What the region at hand uses and does not hold, in the order in which it is first wanted: effects of arguments
-  // happen in the order in which they did.
+  // What the region at hand uses and does not hold, in the order in which it is first wanted:
+  // effects of arguments happen in the order in which they did.
   std::vector<Expr> inputs_of(Expr root) const {
     std::vector<Expr> out, pending{root}, children;
     NodeMap<bool> seen;

@@ -14,8 +14,8 @@
 
 namespace relay::pattern {
 
-// A function that was made by partitioning has this attribute: the operators of its region, in evaluation order, each
-// followed by `_`. Bodies of such functions are not partitioned again.
+// A function that was made by partitioning has this attribute: the operators of its region, in
+// evaluation order, each followed by `_`. Bodies of such functions are not partitioned again.
 inline constexpr std::string_view kPartitionedFromPattern = "PartitionedFromPattern";
 
 struct PartitionOptions {
@@ -24,10 +24,11 @@ struct PartitionOptions {
   MatchOptions match = {};
 };
 
-// Matches are taken in reverse evaluation order, so that the outermost of two that overlap wins. A match is left alone
-// if making a function of its region would change what is evaluated, when, or how often (docs/patterns.md, P1 to P5):
-// then the region has one result, so that functions never wait for each other. Inputs that are evaluated, and variables,
-// become parameters in the order in which the region first wants them; so do constants, unless the pattern describes them.
+// Matches are taken in reverse evaluation order, so that the outermost of two that overlap wins. A
+// match is left alone if making a function of its region would change what is evaluated, when, or
+// how often (docs/patterns.md, P1 to P5): then the region has one result, so that functions never
+// wait for each other. Inputs that are evaluated, and variables, become parameters in the order in
+// which the region first wants them; so do constants, unless the pattern describes them.
 //
 // Takes the time of matching everywhere (match.h) and O(edges log depth).
 Expr partition(Context& context, const Pattern& pattern, Expr root, const PartitionOptions& options = {});

@@ -1,4 +1,5 @@
-// Partitioning: what becomes a function, and what must not. That the meaning stays the same is in tests/pattern.
+// Partitioning: what becomes a function, and what must not. That the meaning stays the same is
+// in tests/pattern.
 #include "pattern/partition.h"
 
 #include "ir/analysis.h"

@@ -4,9 +4,9 @@
 //   Pattern conv = call(op(op::kConv2d), x, w).with_attrs({{"groups", int64_t{1}}});
 //   Pattern p = call(op(op::kRelu), conv) | conv;
 //
-// A pattern is an immutable value; copying one shares it. What each kind means is in docs/patterns.md, whose labels the
-// code cites. Patterns may share parts: a part that occurs twice matches the same expression at both places (N1), and
-// so do parts of one name (N2).
+// A pattern is an immutable value; copying one shares it. What each kind means is in
+// docs/patterns.md, whose labels the code cites. Patterns may share parts: a part that occurs twice
+// matches the same expression at both places (N1), and so do parts of one name (N2).
 //
 // Types, dims and expressions that are given to a pattern belong to contexts that must outlive it.
 #pragma once
@@ -73,7 +73,8 @@ class Pattern {
   std::shared_ptr<const Node> node_;
 };
 
-// Paths of dominators may have dominators in them, whose paths may ...: the matcher recurses over these.
+// Paths of dominators may have dominators in them, whose paths may ...: the matcher
+// recurses over these.
 inline constexpr uint32_t kMostNestedPaths = 64;
 
 // For reading. Which fields mean something depends on the kind.
@@ -84,9 +85,9 @@ struct Node {
 
   Kind kind;
   std::string name;  // what its match is called; "" if nothing
-  // kCall: callee, arguments; kFunction: parameters, body; kIf: condition, branches; kLet: variable, value, body;
-  // kTuple: fields; kTupleGetItem: the tuple; kAlt: both; kDominator: parent, path, child; the constraints kType to
-  // kAttr: what they constrain.
+  // kCall: callee, arguments; kFunction: parameters, body; kIf: condition, branches; kLet:
+  // variable, value, body; kTuple: fields; kTupleGetItem: the tuple; kAlt: both; kDominator:
+  // parent, path, child; the constraints kType to kAttr: what they constrain.
   std::vector<Pattern> children;
   uint32_t nested_paths = 0;      // how many paths lie in each other in it; see kMostNestedPaths
   bool any = false;               // kCall, kFunction, kTuple, kTupleGetItem: arguments etc. are not described
@@ -104,7 +105,8 @@ struct Node {
 
 inline constexpr size_t kPath = 1;  // the place of the path among the children of a dominator
 
-// Is what it matches the same wherever it stands? Then it makes no difference whether two places share it.
+// Is what it matches the same wherever it stands? Then it makes no difference whether two
+// places share it.
 bool same_everywhere(const Node& n);
 
 // ---- Making patterns ----
@@ -133,7 +135,8 @@ Pattern tuple(Any);
 Pattern proj(Pattern tuple, uint32_t index);
 Pattern proj(Pattern tuple, Any);
 Pattern operator|(Pattern a, Pattern b);  // a, or else b
-// `child`, all of whose inputs come from one `parent` by way of `path`, with nothing escaping (D1 to D4).
+// `child`, all of whose inputs come from one `parent` by way of `path`, with nothing
+// escaping (D1 to D4).
 Pattern dominates(Pattern parent, Pattern path, Pattern child);
 
 }  // namespace relay::pattern

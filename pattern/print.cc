@@ -1,4 +1,5 @@
-// Patterns as texts. Bottom-up, each node once: a node that occurs twice is written once, under a number.
+// Patterns as texts. Bottom-up, each node once: a node that occurs twice is written
+// once, under a number.
 #include <unordered_map>
 
 #include "base/cat.h"

@@ -74,7 +74,8 @@ Program::Program(const Node* whole, const std::function<uint32_t(const Node* pat
     for (uint32_t i : group) sum += occurrences[i];
     if (sum > 1) groups.push_back(std::move(group));
   }
-  // Patterns that no person writes are not looked at so closely: a slot too many costs guesses, not answers.
+  // Patterns that no person writes are not looked at so closely: a slot too many costs
+  // guesses, not answers.
   constexpr size_t kMostSteps = size_t{1} << 26;
   const bool close = groups.size() * items.size() <= kMostSteps;
   for (const std::vector<uint32_t>& group : groups) {

@@ -31,8 +31,8 @@ struct Program {
   bool meet(const std::vector<uint32_t>& group) const;  // can one way to match take two of these items?
 };
 
-// A pattern, and the paths of its dominators: patterns of their own, which share no slot with it (D1). A path that
-// several dominators have is there once.
+// A pattern, and the paths of its dominators: patterns of their own, which share no slot with it
+// (D1). A path that several dominators have is there once.
 struct Programs {
   explicit Programs(const Pattern& p);
 

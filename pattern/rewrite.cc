@@ -9,7 +9,8 @@
 namespace relay::pattern {
 namespace {
 
-// The region, and inputs whose attributes the pattern has looked at: their replacements could have others.
+// The region, and inputs whose attributes the pattern has looked at: their replacements
+// could have others.
 std::vector<Expr> looked_at(const Match& m) {
   std::vector<Expr> out = m.region();
   for (const Match::Binding& b : m.bindings()) {
@@ -41,7 +42,8 @@ class Round {
   const Rule* applied() const { return applied_; }  // the last rule that changed something; null if none did
 
  private:
-  // What a region has taken. Leaves may be in several regions, but not replaced in one and looked at in another.
+  // What a region has taken. Leaves may be in several regions, but not replaced in one and
+  // looked at in another.
   enum class Claim : uint8_t { kNone, kSharedLeaf, kTaken };
 
   bool free(Expr root, const std::vector<Expr>& region) const {

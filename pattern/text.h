@@ -15,13 +15,14 @@
 
 namespace relay::pattern {
 
-// Types, globals and constructors are those of `options.into`, whose context the pattern keeps alive and whose sources
-// hold the text. Brackets may be nested 200 deep, paths of dominators in each other 64.
+// Types, globals and constructors are those of `options.into`, whose context the pattern keeps
+// alive and whose sources hold the text. Brackets may be nested 200 deep, paths of dominators
+// in each other 64.
 Result<Pattern> parse(std::string name, std::string text, Diagnostics& diagnostics,
                       const ParseOptions& options = {});
 
-// One line for each part that occurs more than once, or that would be nested too deeply, and one for the whole. Reading
-// it gives a pattern that matches the same, and whose text is the same.
+// One line for each part that occurs more than once, or that would be nested too deeply, and one
+// for the whole. Reading it gives a pattern that matches the same, and whose text is the same.
 std::string print(const Pattern& p);
 
 }  // namespace relay::pattern

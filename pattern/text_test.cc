@@ -1,4 +1,5 @@
-// Texts of patterns: what is written is read back, and what cannot be read is reported with a caret.
+// Texts of patterns: what is written is read back, and what cannot be read is
+// reported with a caret.
 #include "pattern/text.h"
 
 #include "op/ops.h"
@@ -199,7 +200,8 @@ TEST(PatternText, NestingOfPathsIsLimited) {
   EXPECT_EQ(diagnostics.all()[0].slug().name(), "nesting-too-deep");
 }
 
-// Every prefix of every text, and every text without one of its bytes, is a pattern or a diagnostic.
+// Every prefix of every text, and every text without one of its bytes, is a pattern
+// or a diagnostic.
 TEST(PatternText, AnyTextIsAnswered) {
   for (const char* text : kTexts) {
     const std::string whole = text;

@@ -118,7 +118,8 @@ std::string show(const Comparison& c, const Shape& shape) {
   }
   std::string out = "worst at [" + place + "]: got " + number(c.got) + ", wanted " + number(c.want) +
                     ", error " + number(c.error);
-  // Of numbers that have nothing to do with each other, or near 0, units in the last place say nothing.
+  // Of numbers that have nothing to do with each other, or near 0, units in the last
+  // place say nothing.
   constexpr double kMostUlps = 1e4;
   if (c.ulps <= kMostUlps) out += " (" + number(c.ulps) + " ulp)";
   out += ", bound " + number(c.bound);

@@ -1,6 +1,7 @@
 // How far a result is from the one that was wanted, and whether that is within a bound.
 //
-// NaN must meet NaN and infinities must have the same sign; the bounds are about the other elements.
+// NaN must meet NaN and infinities must have the same sign; the bounds are about
+// the other elements.
 #pragma once
 
 #include <functional>
@@ -19,8 +20,8 @@ struct Comparison {
   double ulps = 0;           // the same in units in the last place of `want`
   double bound = 0;          // what was allowed there
   double largest_error = 0;  // anywhere
-  // The factor by which all bounds would have to be multiplied for the results to agree: below 1 is ok. Infinite if a
-  // bound of 0 was not met.
+  // The factor by which all bounds would have to be multiplied for the results to agree: below 1 is
+  // ok. Infinite if a bound of 0 was not met.
   double needed = 0;
 };
 
@@ -36,7 +37,8 @@ Comparison compare_ulps(const Tensor& got, const Tensor& want, double ulps);
 // The distance between adjacent numbers of a floating dtype around x; 1 for integers.
 double spacing(DType dtype, double x);
 
-// "worst at [0, 3]: got 1.5, wanted 1.25, error 0.25 (2e+06 ulp), bound 0.1, needed 2.5 times the bound"
+// "worst at [0, 3]: got 1.5, wanted 1.25, error 0.25 (2e+06 ulp), bound 0.1, needed 2.5
+// times the bound"
 std::string show(const Comparison& c, const Shape& shape);
 
 }  // namespace relay

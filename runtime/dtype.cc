@@ -116,8 +116,8 @@ double real_of_integer(DType to, DType from, int64_t value) {
   const auto bits = static_cast<uint64_t>(value);
   if (to == kFloat64) return upper ? static_cast<double>(bits) : static_cast<double>(value);
   if (to == kFloat32) return upper ? static_cast<float>(bits) : static_cast<float>(value);
-  // A double holds 53 bits. Of a larger number it gets the first ones and, in the last place, whether others follow ("rounded to
-  // odd"): rounding that again is rounding once.
+  // A double holds 53 bits. Of a larger number it gets the first ones and, in the last place,
+  // whether others follow ("rounded to odd"): rounding that again is rounding once.
   const uint64_t magnitude = upper || value >= 0 ? bits : 0 - bits;
   const uint64_t odd = (magnitude >> 11) | ((magnitude & 2047) != 0);
   const double wide =

@@ -42,17 +42,20 @@ inline constexpr DType kFloat16{DTypeCode::kFloat, 16}, kFloat32{DTypeCode::kFlo
     kFloat64{DTypeCode::kFloat, 64}, kBFloat16{DTypeCode::kBFloat, 16};
 inline constexpr DType kFloat8E4M3{DTypeCode::kFloat8E4M3, 8}, kFloat8E5M2{DTypeCode::kFloat8E5M2, 8};
 
-// The number of small floating formats, as raw bits. Rounding is to nearest, ties to even; float8_e4m3 has
-// no infinity and saturates to NaN, as in the OCP specification of 8-bit floats.
+// The number of small floating formats, as raw bits. Rounding is to nearest, ties to even;
+// float8_e4m3 has no infinity and saturates to NaN, as in the OCP specification of 8-bit floats.
 float float_of_bits(DType dtype, uint16_t bits);
 uint16_t bits_of_float(DType dtype, float value);
 uint16_t bits_of_double(DType dtype, double value);  // one rounding, straight from double
 
-// Conversions between integers and floating point. An integer is held as int64, a uint64 by its bits.
+// Conversions between integers and floating point. An integer is held as int64, a
+// uint64 by its bits.
 //
-// The value of an integer of dtype `from` in the floating dtype `to`: rounded once, to nearest, ties to even.
+// The value of an integer of dtype `from` in the floating dtype `to`: rounded once, to
+// nearest, ties to even.
 double real_of_integer(DType to, DType from, int64_t value);
-// A number as an integer of dtype `to`, 4 bits included: truncated. NaN is 0, and beyond the dtype's range is its nearest end.
+// A number as an integer of dtype `to`, 4 bits included: truncated. NaN is 0, and beyond the
+// dtype's range is its nearest end.
 int64_t integer_of_real(DType to, double value);
 
 }  // namespace relay

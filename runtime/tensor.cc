@@ -15,7 +15,8 @@ namespace {
 // Wide enough for any vector instruction that may read the elements.
 constexpr size_t kAlignment = 64;
 
-// Calls f with a value of the C++ type that holds the elements; small floats come as their raw bits.
+// Calls f with a value of the C++ type that holds the elements; small floats come
+// as their raw bits.
 template <class F>
 decltype(auto) with_storage(DType d, F&& f) {
   switch (d.code) {

@@ -1,6 +1,7 @@
 // Tensor: a dense, row-major array of elements of one dtype.
 //
-// A handle: copies share the elements. Elements must not be changed once a tensor is shared; `copy()` first.
+// A handle: copies share the elements. Elements must not be changed once a tensor is
+// shared; `copy()` first.
 #pragma once
 
 #include <cstdint>
@@ -20,8 +21,9 @@ using Shape = std::vector<int64_t>;  // extents, outermost first; () is a scalar
 std::optional<int64_t> element_count(std::span<const int64_t> shape);
 std::string show(const Shape& shape);  // "(1, 3, 224)"
 
-// Bounds the memory of a run. While one is installed on a thread, each tensor made there asks it first, and so does whoever
-// makes a list about as long as a tensor there (`before_taking`). The answer "no" is an exception.
+// Bounds the memory of a run. While one is installed on a thread, each tensor made there asks it
+// first, and so does whoever makes a list about as long as a tensor there (`before_taking`). The
+// answer "no" is an exception.
 class MemoryBound {
  public:
   virtual void before(size_t bytes) = 0;  // so many more are about to be taken
@@ -75,15 +77,16 @@ class Tensor {
   int64_t size() const { return size_; }  // number of elements
   size_t bytes() const { return static_cast<size_t>(size_) * dtype_.bytes(); }
 
-  // Element `i` in row-major order. `get` gives a double (exact for all but large 64-bit integers), `get_int` an int64 (a uint64
-  // by its bits). Storing rounds once, to nearest even. As an integer, `set` stores the nearest one that the dtype has (see
-  // integer_of_real), and `set_int` wraps.
+  // Element `i` in row-major order. `get` gives a double (exact for all but large 64-bit integers),
+  // `get_int` an int64 (a uint64 by its bits). Storing rounds once, to nearest even. As an integer,
+  // `set` stores the nearest one that the dtype has (see integer_of_real), and `set_int` wraps.
   double get(int64_t i) const;
   int64_t get_int(int64_t i) const;
   void set(int64_t i, double value);
   void set_int(int64_t i, int64_t value);
 
-  // All elements as doubles / 64-bit integers: how operators are evaluated for reading, not for speed.
+  // All elements as doubles / 64-bit integers: how operators are evaluated for
+  // reading, not for speed.
   std::vector<double> doubles() const;
   std::vector<int64_t> ints() const;
 

@@ -25,8 +25,8 @@ Value Value::cell(Value contents) {
 
 void Value::write(Value contents) const { node_->fields[0] = std::move(contents); }
 
-// Dead nodes form a chain through `code`, which nobody asks them for any more: values may nest as deep as memory allows, and there
-// may be no memory left.
+// Dead nodes form a chain through `code`, which nobody asks them for any more: values may nest as
+// deep as memory allows, and there may be no memory left.
 void Value::release(Node* node) noexcept {
   const auto drop = [](Node* n) { return n && n->references.fetch_sub(1, std::memory_order_acq_rel) == 1; };
   if (!drop(node)) return;

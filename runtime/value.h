@@ -1,7 +1,8 @@
 // Value: what an expression evaluates to.
 //
-// Reference counted and immutable but for the contents of reference cells. Released iteratively, so a list of
-// a million cells does not overflow the stack. Cycles through reference cells are not collected.
+// Reference counted and immutable but for the contents of reference cells. Released
+// iteratively, so a list of a million cells does not overflow the stack. Cycles through
+// reference cells are not collected.
 #pragma once
 
 #include <atomic>

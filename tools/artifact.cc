@@ -122,7 +122,8 @@ void Artifact::check(relay_status status) const {
   if (status == RELAY_LIMIT) throw Exhausted(api_->error(context_));
   // What the emulation of a GPU finds is a bug of ours, and no failure of the program.
   CHECK(status != RELAY_INTERNAL, api_->error(context_));
-  // Arguments have the dtypes and ranks that the program takes, so that it is a shape that is refused.
+  // Arguments have the dtypes and ranks that the program takes, so that it is a shape
+  // that is refused.
   if (status == RELAY_USAGE) throw Trap(cat(kWrongShape, api_->error(context_)));
   if (status != RELAY_OK) throw Trap(api_->error(context_));
 }

@@ -1,4 +1,5 @@
-// An artifact as a user's program sees it: loaded, and called through its C interface and nothing else.
+// An artifact as a user's program sees it: loaded, and called through its C interface
+// and nothing else.
 #pragma once
 
 #include <functional>
@@ -22,10 +23,12 @@ class Artifact {
   Artifact& operator=(const Artifact&) = delete;
   ~Artifact();
 
-  // What is wrong with it; empty if it can be called. `entry`: the function that gives its interface, where a library has
-  // several artifacts. Throws Exhausted without memory or threads for it.
+  // What is wrong with it; empty if it can be called. `entry`: the function that gives
+  // its interface, where a library has several artifacts. Throws Exhausted without memory
+  // or threads for it.
   std::string open(const std::string& path, unsigned threads, const std::string& entry = "relay_get_api");
-  // What `open` came to: whose fault a refusal is. RELAY_BAD_MODEL where the library is no artifact.
+  // What `open` came to: whose fault a refusal is. RELAY_BAD_MODEL where the
+  // library is no artifact.
   relay_status opened() const { return opened_; }
   // The JSON of relay_model_describe, once it is open.
   std::string description() const { return api_->model_describe(model_); }
@@ -33,7 +36,8 @@ class Artifact {
   // One run of the program that it was compiled from. Throws Trap and Exhausted.
   Value run(const aot::Program& program, const std::vector<Value>& args);
 
-  // An output of relay_run. Where its shape is not known before the run, the artifact gives the memory.
+  // An output of relay_run. Where its shape is not known before the run, the artifact
+  // gives the memory.
   struct Output {
     DType dtype;
     std::optional<Shape> shape;
@@ -55,13 +59,15 @@ class Artifact {
   relay_context* context_ = nullptr;
 };
 
-// The program as an engine runs it: `build` writes its library, which is opened. Throws CannotPrepare.
+// The program as an engine runs it: `build` writes its library, which is opened.
+// Throws CannotPrepare.
 using BuildLibrary = std::function<bool(const std::string& library, Diagnostics& diagnostics)>;
 // `kept`: a file that the library is taken from, or put into if it is not there; empty: none.
 Prepared prepare_artifact(aot::Program program, int threads, const BuildLibrary& build,
                           const std::string& kept = {});
 
-// The tensors among arguments, those of tuples in their place. Throws Trap for values of other kinds.
+// The tensors among arguments, those of tuples in their place. Throws Trap for
+// values of other kinds.
 std::vector<Tensor> tensors_of_args(const std::vector<Value>& args);
 // A result of the type, made of these tensors in order.
 Value result_of(Type type, const std::vector<Tensor>& tensors);

@@ -1,4 +1,5 @@
-// Artifacts as models, beside what tests/cli shows of the command: what is compiled for an emulated GPU.
+// Artifacts as models, beside what tests/cli shows of the command: what is compiled for
+// an emulated GPU.
 #include "tools/artifact_model.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,5 @@
-// relay bench: how long a model takes on an engine, kernel by kernel if asked, or on every level of optimisation.
+// relay bench: how long a model takes on an engine, kernel by kernel if asked, or on every level
+// of optimisation.
 #include <fmt/format.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -80,7 +81,8 @@ bool run_once(const Prepared& p, const std::vector<Value>& args, Session& s) {
   return s.fail(kMismatch, cat("the program failed: ", outcome.message));
 }
 
-// Seconds of the timed runs; `before` and `after` each of them. Empty if one failed, which is reported.
+// Seconds of the timed runs; `before` and `after` each of them. Empty if one failed,
+// which is reported.
 std::vector<double> time_runs(const Prepared& p, const std::vector<Value>& args, const Options& o, Session& s,
                               const std::function<void()>& before = {},
                               const std::function<void()>& after = {}) {
@@ -101,7 +103,8 @@ std::vector<double> time_runs(const Prepared& p, const std::vector<Value>& args,
 
 // --- percentiles ---
 
-// Of runs that were timed, none if one failed. `key` says in JSON what ran, `title` says it to people.
+// Of runs that were timed, none if one failed. `key` says in JSON what ran, `title`
+// says it to people.
 void report_times(std::vector<double> times, const Options& o, double prepared,
                   const std::pair<std::string, std::string>& key, const std::string& title, int threads,
                   Session& s) {
@@ -216,7 +219,8 @@ void profile(const Options& o, Session& s) {
 
 // --- another runtime ---
 
-// Both in one call, one after the other twice: what else the machine does then shows as a difference of the two ratios.
+// Both in one call, one after the other twice: what else the machine does then shows as a
+// difference of the two ratios.
 void compare_with_peer(const Options& o, Session& s) {
   if (!o.model.path.ends_with(".onnx")) {
     s.fail(kUsage, cat("--compare ", o.compare, ": it reads .onnx models, and ", o.model.path, " is none"));

@@ -1,4 +1,5 @@
-// What the whole command line has besides its commands: help of each, version, completion, and what is said of wrong use.
+// What the whole command line has besides its commands: help of each, version, completion, and what
+// is said of wrong use.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -12,10 +13,12 @@ namespace relay::tools {
 // All commands of `relay`, and the options that every one of them has.
 void add_commands(CLI::App& app, Session& session);
 
-// What is wrong with a command line that was refused, with the nearest name for a misspelt command or option, and where to look.
+// What is wrong with a command line that was refused, with the nearest name for a misspelt command
+// or option, and where to look.
 std::string misuse(CLI::App& app, const CLI::ParseError& e);
 
-// `relay --version`: of Relay, and of each format that it reads and writes (CHANGELOG.md says what their numbers promise).
+// `relay --version`: of Relay, and of each format that it reads and writes (CHANGELOG.md says what
+// their numbers promise).
 void print_version(const Session& session);
 
 }  // namespace relay::tools

@@ -120,8 +120,8 @@ void deliver(const std::string& text, const Options& o, Session& s) {
   }
 }
 
-// The source as one text. Its weights stand in a file beside it, which is needed when the text is compiled or, with --weights-file,
-// when it runs.
+// The source as one text. Its weights stand in a file beside it, which is needed when the text is
+// compiled or, with --weights-file, when it runs.
 void deliver_source(const aot::Sources& sources, const aot::EmitOptions& emit, const Options& o, Session& s) {
   const std::string text = aot::listing(sources);
   if (sources.weights_bytes == 0 && !o.weights_file) return deliver(text, o, s);
@@ -352,7 +352,8 @@ void add_compile(CLI::App& app, Session& session) {
       "package's folder: model");
   sub->add_option(
          "--emit", o->emit,
-         "so: a shared library, or a static one if -o ends in .a; python: the module -o X.py, which takes and "
+         "so: a shared library, or a static one if -o ends in .a; python: the module -o X.py, which takes "
+         "and "
          "gives NumPy arrays, and its library libX.so; package: a folder with the library and the "
          "header for CMake's find_package and for pkg-config; "
          "exe: a program that reads and writes .npy files; header: what stands beside a "

@@ -49,7 +49,8 @@ const CLI::Option* first_positional(const CLI::App& command) {
 
 // What the values of an option are, by its type name; nothing where they are files or free.
 std::vector<std::string> values_of(const CLI::App& app, const CLI::Option& option) {
-  // A choice shows its words in braces (option_values). Checks of values add what they are after a colon.
+  // A choice shows its words in braces (option_values). Checks of values add what they
+  // are after a colon.
   const std::string kind = option.get_type_name();
   if (const size_t brace = kind.find('{'); brace != std::string::npos)
     return split(kind.substr(brace + 1, kind.find('}', brace) - brace - 1), ',');

@@ -85,7 +85,8 @@ void show_table(const std::vector<VerifyRow>& rows, const Session& s) {
   s.print(out);
 }
 
-// The digits, side by side on every engine: the rows of the table add up the times and keep the worst errors.
+// The digits, side by side on every engine: the rows of the table add up the times and keep
+// the worst errors.
 void classify(const Model& model, const Tensor& images, const Tensor& labels, int64_t count, Session& s,
               const std::string& libraries, std::vector<VerifyRow>& total) {
   int64_t right = 0;

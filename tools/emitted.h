@@ -1,4 +1,5 @@
-// Programs as the sources of artifacts: what the engines of the ahead-of-time compiler do before they ask a compiler.
+// Programs as the sources of artifacts: what the engines of the ahead-of-time compiler do before
+// they ask a compiler.
 #pragma once
 
 #include <optional>

@@ -42,7 +42,7 @@ interp::Options machine_options(const EngineOptions& options) {
   return out;
 }
 
-// --- interp -----------------------------------------------------------------------------------------------------
+// --- interp --------------------------------------------------------------------------------------
 
 Prepared prepare_interp(const Module& m, std::string_view function, const EngineOptions& options) {
   return {[m, name = std::string(function), run = machine_options(options)](const std::vector<Value>& args) {
@@ -50,9 +50,10 @@ Prepared prepare_interp(const Module& m, std::string_view function, const Engine
   }};
 }
 
-// --- what compiled engines share ---------------------------------------------------------------------------------
+// --- what compiled engines share -----------------------------------------------------------------
 
-// The module with @function as its @main, optimised and lowered for the target. Nothing if a pass refuses it.
+// The module with @function as its @main, optimised and lowered for the target. Nothing if a
+// pass refuses it.
 std::optional<Module> lower(const Module& m, std::string_view function, const EngineOptions& options,
                             const native::Target& target, Diagnostics& diagnostics) {
   passes::RunnerOptions run;
@@ -63,7 +64,7 @@ std::optional<Module> lower(const Module& m, std::string_view function, const En
   return done ? std::optional(*done) : std::nullopt;
 }
 
-// --- jit --------------------------------------------------------------------------------------------------------
+// --- jit -----------------------------------------------------------------------------------------
 
 Prepared prepare_jit(const Module& m, std::string_view function, const EngineOptions& options) {
   jit::Options run;
@@ -89,7 +90,7 @@ Prepared prepare_jit(const Module& m, std::string_view function, const EngineOpt
   return out;
 }
 
-// --- graph ------------------------------------------------------------------------------------------------------
+// --- graph ---------------------------------------------------------------------------------------
 
 // A program that the graph runtime can run, and where its tensors lie; or why there is none.
 struct Planned {
@@ -134,7 +135,7 @@ Prepared prepare_graph(const Module& m, std::string_view function, const EngineO
   return out;
 }
 
-// --- aot-cpp ----------------------------------------------------------------------------------------------------
+// --- aot-cpp -------------------------------------------------------------------------------------
 
 Prepared prepare_aot(const Module& m, std::string_view function, const EngineOptions& options) {
   Emitted emitted = emit_aot(m, function, options);
@@ -146,7 +147,7 @@ Prepared prepare_aot(const Module& m, std::string_view function, const EngineOpt
                           kept_library(options, "aot-cpp"));
 }
 
-// --- the table ----------------------------------------------------------------------------------------------------
+// --- the table -----------------------------------------------------------------------------------
 
 std::string skips_nothing(const Module&, std::string_view, const EngineOptions&) { return {}; }
 std::string graph_skips(const Module& m, std::string_view function, const EngineOptions& options) {

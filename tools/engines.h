@@ -25,7 +25,8 @@ struct EngineOptions {
   std::string target = "native";  // processor features, by a name that parse_target knows
   interp::Limits limits = {};     // of runs on the interpreter's machine: interp and jit
   bool trap_nan = false;          // of the same: a call that gives a NaN fails
-  // A folder in which the libraries of ahead-of-time engines are kept, for one program: ENGINE.so, made where it is missing.
+  // A folder in which the libraries of ahead-of-time engines are kept, for one program: ENGINE.so,
+  // made where it is missing.
   std::string libraries = {};
 };
 
@@ -47,7 +48,8 @@ Outcome outcome_of(const std::function<Value()>& run);
 struct Prepared {
   std::function<Outcome(const std::vector<Value>& args)> run;  // null if it is skipped
   std::string skipped = {};                                    // why
-  // The same in full, where a pass refused the program. With `run`: why the engine runs it in a weaker form.
+  // The same in full, where a pass refused the program. With `run`: why the engine runs it
+  // in a weaker form.
   Diagnostics refusal = {};
   // Of the graph runtime: its steps can be observed, and run one by one. Null for other engines.
   std::shared_ptr<graph_runtime::Executor> executor = {};
@@ -70,10 +72,12 @@ struct CannotPrepare : std::runtime_error {
 std::span<const Engine> engines();
 const Engine* find_engine(std::string_view name);
 
-// Why an engine skips the program: it may ask for what the engine lacks. That a pass broke it is no reason, but a bug.
+// Why an engine skips the program: it may ask for what the engine lacks. That a pass broke it is no
+// reason, but a bug.
 std::string reason(const Diagnostics& diagnostics);
 
-// What is wrong with a name of an engine or a target that the user gave, with those that there are; empty if nothing is.
+// What is wrong with a name of an engine or a target that the user gave, with those that there are;
+// empty if nothing is.
 std::string wrong_engine(const std::string& name);
 std::string wrong_target(const std::string& name);
 

@@ -13,8 +13,8 @@
 namespace relay::tools {
 namespace {
 
-// The smallest text that shows a diagnostic, and what is said about it. Both are empty if only a test
-// with files or machines of its own shows it.
+// The smallest text that shows a diagnostic, and what is said about it. Both are empty if only a
+// test with files or machines of its own shows it.
 struct Example {
   std::string_view text, message;
 };

@@ -1,4 +1,5 @@
-// relay graph: what a graph of the graph runtime says, also one whose functions are in a library that is not here.
+// relay graph: what a graph of the graph runtime says, also one whose functions are in a library
+// that is not here.
 #include "tools/graph.h"
 
 #include <fmt/format.h>
@@ -43,7 +44,8 @@ uint64_t bytes_of(const Graph& g, size_t entry) {
   return dtype ? static_cast<uint64_t>(*element_count(g.shape[entry])) * dtype->bytes() : 0;
 }
 
-// What the executor of the format allocates: each storage number once, as large as its largest entry.
+// What the executor of the format allocates: each storage number once, as large as
+// its largest entry.
 uint64_t storage_of(const Graph& g) {
   std::map<int64_t, uint64_t> blocks;
   for (size_t e = 0; e < g.storage_id.size() && e < g.dltype.size() && e < g.shape.size(); ++e) {

@@ -42,7 +42,8 @@ std::string show(const std::vector<frontend::InputDim>& dims) {
              "]");
 }
 
-// What the wanted extents say about the variables of one input; why they cannot be had, or an empty text.
+// What the wanted extents say about the variables of one input; why they cannot be had,
+// or an empty text.
 std::string bind(Type type, const std::vector<frontend::InputDim>& wanted,
                  std::map<std::string, int64_t>& values) {
   const auto* tensor = type->as<TensorType>();

@@ -14,11 +14,13 @@ namespace relay::tools {
 
 using InputShapes = std::map<std::string, std::vector<frontend::InputDim>>;
 
-// "x:[1,3,-1]" or "x:1x3xbatch": the name, then extents; -1, ? and names are dynamic. False if it is neither.
+// "x:[1,3,-1]" or "x:1x3xbatch": the name, then extents; -1, ? and names are dynamic. False
+// if it is neither.
 bool parse_input_shape(const std::string& text, InputShapes& out);
 
-// The module with shape variables of @function's inputs replaced by the extents; it must be type checked again. The module
-// itself if nothing is bound. Reports "input-unknown" and "input-shape-mismatch".
+// The module with shape variables of @function's inputs replaced by the extents; it must be type
+// checked again. The module itself if nothing is bound. Reports "input-unknown" and
+// "input-shape-mismatch".
 Result<Module> bind_input_shapes(const Module& m, std::string_view function,
                                  const std::vector<std::string>& names, const InputShapes& shapes,
                                  Diagnostics& diagnostics);

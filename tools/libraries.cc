@@ -20,14 +20,15 @@ namespace native = kernel::native;
 
 std::string absolute(const std::string& path) { return fs::absolute(path).lexically_normal().string(); }
 
-// --- runs ---------------------------------------------------------------------------------------------------------
+// --- runs ----------------------------------------------------------------------------------------
 
 struct Opened {
   std::string path;
   void* handle;
 };
 
-// It is never unloaded: what its functions have given away may be anywhere. A path without a slash would be searched for.
+// It is never unloaded: what its functions have given away may be anywhere. A path without a slash
+// would be searched for.
 std::string open(const std::string& path, Opened& out) {
   out.path = absolute(path);
   // The loader would wait for a pipe's writer.
@@ -70,7 +71,7 @@ Diagnostic& unresolved(const kernel::Kernel& k, std::string_view why, Diagnostic
       cat("kernel @", k.name.text(), " is the C function `", k.external->symbol.text(), "`, ", why));
 }
 
-// --- artifacts ----------------------------------------------------------------------------------------------------
+// --- artifacts -----------------------------------------------------------------------------------
 
 bool is_shared(const std::string& path) {
   const std::string name = fs::path(path).filename().string();

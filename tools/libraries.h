@@ -1,4 +1,5 @@
-// Where the C functions of external kernels come from: --library for runs in this process, --link for artifacts.
+// Where the C functions of external kernels come from: --library for runs in this process,
+// --link for artifacts.
 //
 // Only files that the command line names are ever loaded, run or linked.
 #pragma once
@@ -19,32 +20,35 @@ class App;
 
 namespace relay::tools {
 
-// --- runs ---------------------------------------------------------------------------------------------------------
+// --- runs ----------------------------------------------------------------------------------------
 
-// The module with the functions for its external kernels, from the shared libraries of these paths: the first that has it.
-// Libraries stay in this process until it ends. Reports "file-unreadable", and "unresolved-symbol" for each function of a
-// kernel that @function reaches (of any kernel, if that is empty) and no library has.
+// The module with the functions for its external kernels, from the shared libraries of these paths:
+// the first that has it. Libraries stay in this process until it ends. Reports "file-unreadable",
+// and "unresolved-symbol" for each function of a kernel that @function reaches (of any kernel, if
+// that is empty) and no library has.
 Result<Module> with_libraries(const Module& m, std::string_view function,
                               const std::vector<std::string>& paths, Diagnostics& diagnostics);
 
-// How a library that is opened in this process is linked with those that the program's kernels have their functions from.
-// Returns what is wrong, or an empty text: a kernel has none.
+// How a library that is opened in this process is linked with those that the program's kernels have
+// their functions from. Returns what is wrong, or an empty text: a kernel has none.
 [[nodiscard]] std::string link_here(const aot::Program& program, kernel::native::CompileOptions& options);
 
-// --- artifacts ----------------------------------------------------------------------------------------------------
+// --- artifacts -----------------------------------------------------------------------------------
 
 void add_link_option(CLI::App& sub, std::vector<std::string>& paths);
 
-// Objects and archives become part of the artifact, and so does what C and C++ files are compiled to; shared libraries are
-// looked for beside it. Returns what is wrong with a path, or an empty text.
+// Objects and archives become part of the artifact, and so does what C and C++ files are
+// compiled to; shared libraries are looked for beside it. Returns what is wrong with a path,
+// or an empty text.
 [[nodiscard]] std::string link_with(const std::vector<std::string>& paths,
                                     kernel::native::CompileOptions& options);
 
-// Reports "unresolved-symbol" for an artifact that could not be linked, or will not be: nothing to link with was given.
-// False if `why` (what the linker said) names no function of the program's.
+// Reports "unresolved-symbol" for an artifact that could not be linked, or will not be: nothing to
+// link with was given. False if `why` (what the linker said) names no function of the program's.
 bool report_unresolved(const aot::Program& program, std::string_view why, Diagnostics& diagnostics);
 
-// The shared libraries among the paths, by their names: what must be there when the artifact is loaded.
+// The shared libraries among the paths, by their names: what must be there when the
+// artifact is loaded.
 std::vector<std::string> needed_at_run_time(const std::vector<std::string>& paths);
 
 }  // namespace relay::tools

@@ -1,4 +1,5 @@
-// The options that bound a run on the interpreter's machine: the engines interp and jit, and the debugger.
+// The options that bound a run on the interpreter's machine: the engines interp and jit,
+// and the debugger.
 #pragma once
 
 #include <CLI/CLI.hpp>

@@ -23,12 +23,13 @@
 namespace relay::tools {
 namespace {
 
-// A write that fails is reported by whoever writes, and what it leaves is removed: no signal may end the program first.
-// A file that is opened must not get the number of a standard stream that the caller closed, or results would go there;
-// the place holders cannot be used in their stream's direction, so that writing to one fails.
+// A write that fails is reported by whoever writes, and what it leaves is removed: no signal may
+// end the program first. A file that is opened must not get the number of a standard stream that
+// the caller closed, or results would go there; the place holders cannot be used in their stream's
+// direction, so that writing to one fails.
 void prepare_process() {
-  // An exception that passes through the C library has it load what unwinds, and it aborts if there is no memory for that. This
-  // has it loaded.
+  // An exception that passes through the C library has it load what unwinds, and it aborts if there
+  // is no memory for that. This has it loaded.
   void* caller;
   backtrace(&caller, 1);
   signal(SIGPIPE, SIG_IGN);
@@ -40,7 +41,8 @@ void prepare_process() {
   }
 }
 
-// What a subcommand does not catch ends here; a bug aborts with a message of its own (base/check.h).
+// What a subcommand does not catch ends here; a bug aborts with a message of its
+// own (base/check.h).
 void run(int argc, char** argv, Session& session) {
   CLI::App app("Relay: a compiler for deep learning. Runs, checks, compiles and compares models.");
   add_commands(app, session);
@@ -71,7 +73,8 @@ void run(int argc, char** argv, Session& session) {
   }
 }
 
-// Whatever finds no memory ends here: the command, what it begins with, or the message that something else failed.
+// Whatever finds no memory ends here: the command, what it begins with, or the message that
+// something else failed.
 void run_within_memory(int argc, char** argv, Session& session) {
   try {
     session.arguments.assign(argv + std::min(argc, 1), argv + argc);

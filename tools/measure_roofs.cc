@@ -1,5 +1,5 @@
-// The measuring half of roofs.h: loops that do nothing but arithmetic, or nothing but reading, compiled for each feature
-// set by the compiler that compiles kernels.
+// The measuring half of roofs.h: loops that do nothing but arithmetic, or nothing but reading,
+// compiled for each feature set by the compiler that compiles kernels.
 #include <sched.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -23,12 +23,13 @@ namespace native = kernel::native;
 
 constexpr int kTrials = 25;
 constexpr double kTrialSeconds = 0.004;  // shorter than what a scheduler gives a process at a time
-// So a large buffer is read piece by piece, and a trial goes on where the one before it ended: before a piece is read again, all
-// others have been.
+// So a large buffer is read piece by piece, and a trial goes on where the one before it ended:
+// before a piece is read again, all others have been.
 constexpr size_t kPiece = size_t{4} << 20;
 
-// Twelve sums keep two units busy that take four or five cycles each, and fit sixteen registers with their operands. The
-// values tend to 1: nothing becomes infinite, or so small that arithmetic gets slow.
+// Twelve sums keep two units busy that take four or five cycles each, and fit sixteen registers
+// with their operands. The values tend to 1: nothing becomes infinite, or so small that
+// arithmetic gets slow.
 constexpr std::string_view kLoops = R"(
 #include <stdint.h>
 #define RELAY_EXPORT extern "C" __attribute__((visibility("default")))
@@ -97,7 +98,8 @@ double now(clockid_t clock) {
   return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_nsec) * 1e-9;
 }
 
-// Seconds that work took of a core, and that passed meanwhile: when others had the core, the second is larger.
+// Seconds that work took of a core, and that passed meanwhile: when others had the core, the
+// second is larger.
 struct Spent {
   double core = 0, passed = 0;
 };
@@ -119,7 +121,8 @@ std::vector<size_t> cores() {
   return out;
 }
 
-// Runs `work(0)` to `work(n - 1)`, each on a core of its own, all at once. One alone stays on the thread that calls.
+// Runs `work(0)` to `work(n - 1)`, each on a core of its own, all at once. One alone stays on the
+// thread that calls.
 std::vector<Spent> together(size_t n, const std::vector<size_t>& cores,
                             const std::function<void(size_t)>& work) {
   std::vector<Spent> out(n);
@@ -162,7 +165,8 @@ class Measurement {
     const double one = rate_of(1, amount, work);
     return {one, std::max(one, rate_of(cores_.size(), amount, work))};
   }
-  // The best rate of the trials of so many cores, where `work(core, times)` does `amount` for each of `times`.
+  // The best rate of the trials of so many cores, where `work(core, times)` does `amount` for
+  // each of `times`.
   double rate_of(size_t n, double amount, const std::function<void(size_t, int64_t)>& work) {
     int64_t times = 1;
     while (together(1, cores_, [&](size_t i) { work(i, times); })[0].core < kTrialSeconds) times *= 2;

@@ -120,7 +120,8 @@ Result<InputValues> input_values(const ModelOptions& options, Files& files, Sess
   return values;
 }
 
-// Shapes are given to a text when it is typed: its shape variables belong to the inputs of one function.
+// Shapes are given to a text when it is typed: its shape variables belong to the inputs
+// of one function.
 Result<Module> with_input_shapes(const Model& model, const InputShapes& shapes, Session& session) {
   Diagnostics diagnostics;
   Result<Module> bound =
@@ -145,7 +146,8 @@ Result<Model> with_fixed_inputs(Model model, const InputValues& values, Session&
   return model;
 }
 
-// How many tensors a value of the type has, as far as the type says it; none if that is more than anybody names.
+// How many tensors a value of the type has, as far as the type says it; none if that is more
+// than anybody names.
 size_t tensors_in(Type type) {
   size_t count = 0, parts = 0;
   std::vector<Type> pending{type};
@@ -160,7 +162,8 @@ size_t tensors_in(Type type) {
   return count;
 }
 
-// A folder that has a model beside its inputs/ and outputs/ stands for that; a graph is a folder itself.
+// A folder that has a model beside its inputs/ and outputs/ stands for that; a graph is
+// a folder itself.
 std::string find_in_folder(std::string& path) {
   namespace fs = std::filesystem;
   std::error_code none;

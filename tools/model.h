@@ -22,7 +22,7 @@ class Option;
 
 namespace relay::tools {
 
-// --- models -----------------------------------------------------------------------------------------------------
+// --- models --------------------------------------------------------------------------------------
 
 struct ModelOptions {
   std::string path;                       // .onnx, .relay, or a graph: its folder or .json
@@ -69,7 +69,8 @@ bool is_artifact(const std::string& path);
 Result<Model> load_specialised(const ModelOptions& options, Session& session);
 // Reports to standard error and sets the exit code where it fails.
 Result<Model> load_model(const ModelOptions& options, Session& session);
-// A typed module as a model, whose inputs are as the options and these values say. `files`: what it was read from.
+// A typed module as a model, whose inputs are as the options and these values say. `files`: what
+// it was read from.
 Result<Model> model_of(const Module& checked, const ModelOptions& options, const InputValues& values,
                        std::vector<std::string> files, Session& session);
 // The module before the type check: for fmt.
@@ -79,11 +80,12 @@ Result<Module> read_module(const ModelOptions& options, Session& session);
 std::string side_file(const std::string& path);
 // For people: large constants are named only, and that is said.
 void print_module(const Module& m, const Session& session);
-// Writes the module's text and, if it has large constants, its side file. Returns what is wrong, or an empty text.
+// Writes the module's text and, if it has large constants, its side file. Returns what is wrong,
+// or an empty text.
 std::string save_module(const std::string& path, const std::string& head, const Module& m,
                         PrintOptions options = {});
 
-// --- inputs and outputs -------------------------------------------------------------------------------------------
+// --- inputs and outputs --------------------------------------------------------------------------
 
 struct InputOptions {
   std::string inputs;           // x.npz, a folder of .npy, test_data_set_0/, ...
@@ -93,12 +95,12 @@ struct InputOptions {
 ModelOptions with_examples(ModelOptions model, const InputOptions& inputs);
 void add_input_options(CLI::App& sub, InputOptions& options);
 
-// Arguments for the model's parameters, from the file or filled. Shape variables must be fixed by the files' shapes or by
-// --input-shapes.
+// Arguments for the model's parameters, from the file or filled. Shape variables must be fixed by
+// the files' shapes or by --input-shapes.
 Result<std::vector<Value>> make_inputs(const Model& model, const InputOptions& options, Session& session);
 
-// The model with every shape variable replaced by the extents of the given arguments, type checked again: what compiled
-// engines need. The model itself if it has none.
+// The model with every shape variable replaced by the extents of the given arguments, type checked
+// again: what compiled engines need. The model itself if it has none.
 Result<Model> specialise(const Model& model, const std::vector<Value>& args, Session& session);
 
 // Prints the command with extents for the inputs that lack some, as an example.
@@ -107,7 +109,7 @@ void suggest_shapes(const Model& model, const Session& session);
 // The result's tensors with the names of the model's outputs.
 data::NamedTensors name_outputs(const Model& model, const Value& result);
 
-// --- engines ------------------------------------------------------------------------------------------------------
+// --- engines -------------------------------------------------------------------------------------
 
 struct TargetOptions {
   std::string engine = "interp";

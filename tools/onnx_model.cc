@@ -13,7 +13,8 @@ namespace {
 // What protobuf can hold: larger models keep their weights in other files.
 constexpr uint64_t kMostOnnxBytes = (uint64_t{1} << 31) - 1;
 
-// What is known, with the extents of examples for those that the model leaves open; nothing if the examples do not fit.
+// What is known, with the extents of examples for those that the model leaves open; nothing if the
+// examples do not fit.
 std::optional<KnownInputs> extents_of_examples(const frontend::Interface& interface,
                                                const std::string& examples, KnownInputs known) {
   std::vector<std::string> names;

@@ -1,4 +1,5 @@
-// Reading an ONNX model, with what is known of its inputs, and saying what would have to be known if it is refused.
+// Reading an ONNX model, with what is known of its inputs, and saying what would have to be known
+// if it is refused.
 #pragma once
 
 #include <string>
@@ -14,7 +15,8 @@ namespace relay::tools {
 // Files that a model was read from.
 using Files = std::vector<std::string>;
 
-// What the model leaves open is what the tensors of options.examples say, if it is refused without that.
+// What the model leaves open is what the tensors of options.examples say, if it is
+// refused without that.
 Result<Module> read_onnx(const ModelOptions& options, const KnownInputs& known, Files& files,
                          Session& session);
 

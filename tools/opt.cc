@@ -71,8 +71,8 @@ std::string wrong_print_after(const std::string& name) {
   return no_such("pass", name, names);
 }
 
-// Is all that the model was read from still there when the output is written? A text that is replaced by what becomes of it has
-// its side file replaced with it.
+// Is all that the model was read from still there when the output is written? A text that is
+// replaced by what becomes of it has its side file replaced with it.
 bool spares_inputs(const Options& o, const Model& model, const std::vector<passes::Step>& steps, Session& s) {
   const auto plain = [](const std::string& path) { return std::filesystem::path(path).lexically_normal(); };
   const bool in_place = o.emit == "relay" && !model.is_listed && plain(o.output) == plain(o.model.path);

@@ -16,9 +16,9 @@ struct Level {
 // A level that is slower than the one before by more than this counts as slower, not as noise.
 inline constexpr double kLevelNoise = 0.03;
 
-// Runs every level in turn, so that whatever disturbs the machine for a while disturbs all of them; before each timed run the
-// level runs once untimed, with its own data. Seconds are of the calling thread's processor time or of the clock. Empty as soon
-// as a run gives false.
+// Runs every level in turn, so that whatever disturbs the machine for a while disturbs all of them;
+// before each timed run the level runs once untimed, with its own data. Seconds are of the calling
+// thread's processor time or of the clock. Empty as soon as a run gives false.
 std::vector<Level> time_levels(const std::vector<std::function<bool()>>& runs, int rounds, int warm_up,
                                bool processor_time);
 

@@ -15,7 +15,8 @@ namespace {
 
 constexpr uint64_t kMostCount = UINT64_MAX;
 
-// A check that leaves the number's canonical text for the option to convert. `range` is what --help shows.
+// A check that leaves the number's canonical text for the option to convert. `range` is
+// what --help shows.
 template <class Parse>
 CLI::Validator validator(const std::string& range, const std::string& expected, Parse parse) {
   return {[parse, expected](std::string& text) {

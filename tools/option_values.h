@@ -1,7 +1,9 @@
-// Numbers on the command line: counts, sizes and seconds are read here, for every option of every command.
+// Numbers on the command line: counts, sizes and seconds are read here, for every option
+// of every command.
 //
-// Each function returns a check for an option (`->transform(count(1, 8))`). A text that is no such number is refused with
-// what the option takes: "--threads: `-1` is not a whole number from 1 to 1024".
+// Each function returns a check for an option (`->transform(count(1, 8))`). A text that is no
+// such number is refused with what the option takes: "--threads: `-1` is not a whole number
+// from 1 to 1024".
 #pragma once
 
 #include <CLI/CLI.hpp>

@@ -37,7 +37,8 @@ aot::Package package_of(const CompileRequest& o, const std::string& folder, cons
   return p;
 }
 
-// What a path means that names no shared library by its suffix, with what to do; empty if it may be one.
+// What a path means that names no shared library by its suffix, with what to do; empty
+// if it may be one.
 std::string no_library(const std::string& path) {
   static const std::map<std::string, std::string> kOthers = {
       {".o", "object files are not made"},
@@ -97,7 +98,8 @@ std::string weights_beside_source(const CompileRequest& o, const std::string& na
 bool makes_library(const CompileRequest& o) { return o.emit == "so" || o.emit == "python"; }
 bool is_archive(const CompileRequest& o) { return o.emit == "so" && o.output.ends_with(".a"); }
 
-// Fails for what cannot be written: a long compilation should not end in a folder that is not there.
+// Fails for what cannot be written: a long compilation should not end in a folder
+// that is not there.
 Product product_of(const CompileRequest& o, const std::string& licence, Session& s) {
   Product p;
   p.output = !o.output.empty() ? o.output : makes_library(o) ? "model.so" : "model";

@@ -37,7 +37,8 @@ struct Product {
   aot::ArtifactKind kind;
 };
 
-// Fails for what cannot be written: a long compilation should not end in a folder that is not there.
+// Fails for what cannot be written: a long compilation should not end in a folder
+// that is not there.
 Product product_of(const CompileRequest& o, const std::string& licence, Session& s);
 // The files that will be written. Empty: the result is printed.
 std::vector<std::string> outputs_of(const CompileRequest& o, const Product& p);

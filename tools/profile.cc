@@ -17,7 +17,8 @@ std::string fitted(const std::string& text, size_t width) {
   return text.size() <= width ? text : text.substr(0, width - 2) + "..";
 }
 
-// What tells kernels apart comes first: their number, the value and its shape, then what they compute.
+// What tells kernels apart comes first: their number, the value and its shape, then
+// what they compute.
 std::string label(const ProfileRow& r) {
   const std::string number = r.kernel.substr(0, r.kernel.find('_'));
   if (r.result.empty()) return r.kernel;
@@ -57,8 +58,9 @@ Profile::Profile(const passes::Plan& plan, std::vector<std::string> names, const
   for (const passes::PlanStep& s : plan.steps) costs_.push_back(cost_of(s, roofs, target, threads));
 }
 
-// Arithmetic at the peak; bytes at the bandwidth of the memory that they can be in at best. Each run goes through all weights,
-// so they are where all of them fit; what kernels hand on may be wherever one kernel's bytes fit.
+// Arithmetic at the peak; bytes at the bandwidth of the memory that they can be in at best. Each
+// run goes through all weights, so they are where all of them fit; what kernels hand on may be
+// wherever one kernel's bytes fit.
 Profile::StepCost Profile::cost_of(const passes::PlanStep& s, const Roofs* roofs, std::string_view target,
                                    unsigned threads) const {
   StepCost out;

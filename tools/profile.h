@@ -1,4 +1,5 @@
-// Profile: where the time of runs goes, kernel by kernel, and how close each comes to what the machine can do.
+// Profile: where the time of runs goes, kernel by kernel, and how close each comes to what
+// the machine can do.
 #pragma once
 
 #include <chrono>
@@ -24,8 +25,8 @@ struct ProfileRow {
 
 class Profile {
  public:
-  // The plan must outlive it. `names`: of its steps (tools/steps.h). Without roofs, shares of them are
-  // left out.
+  // The plan must outlive it. `names`: of its steps (tools/steps.h). Without roofs, shares of
+  // them are left out.
   Profile(const passes::Plan& plan, std::vector<std::string> names, const Roofs* roofs,
           std::string_view target, unsigned threads);
 

@@ -1,4 +1,5 @@
-// What a user adds to a command that was refused because too little is known of the inputs: options, ready to paste.
+// What a user adds to a command that was refused because too little is known of the inputs:
+// options, ready to paste.
 #pragma once
 
 #include <functional>
@@ -11,15 +12,17 @@
 
 namespace relay::tools {
 
-// What has to be known so that the refusal goes away; nothing if that was not found. `lifts` tries what it is handed. The first
-// tries fix the least; there is a handful of them.
+// What has to be known so that the refusal goes away; nothing if that was not found. `lifts` tries
+// what it is handed. The first tries fix the least; there is a handful of them.
 std::optional<KnownInputs> find_remedy(const std::vector<frontend::Port>& inputs, const KnownInputs& given,
                                        const std::function<bool(const KnownInputs&)>& lifts);
 
-// An example of what may be known: of images 224 by 224, of a sequence 128, and 1 of a batch. Nothing if no extent is open.
+// An example of what may be known: of images 224 by 224, of a sequence 128, and 1 of a batch.
+// Nothing if no extent is open.
 std::optional<KnownInputs> example(const std::vector<frontend::Port>& inputs, const KnownInputs& given);
 
-// The command line that `arguments` are of, with these options in the place of those that say what is known of inputs.
+// The command line that `arguments` are of, with these options in the place of those that say what
+// is known of inputs.
 std::string command_with(const std::vector<std::string>& arguments, const KnownInputs& known);
 
 // The inputs of a typed function.

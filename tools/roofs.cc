@@ -84,7 +84,8 @@ double Roofs::peak(std::string_view target, unsigned threads) const {
 double Roofs::bandwidth(double bytes, unsigned threads) const {
   double best = 0;
   for (size_t i = 0; i < readings.size(); ++i) {
-    // From the largest set that is no larger; larger ones are as fast at least where noise made them faster.
+    // From the largest set that is no larger; larger ones are as fast at least where noise
+    // made them faster.
     const bool is_smaller = i + 1 < readings.size() && readings[i + 1].bytes <= bytes;
     if (!is_smaller) best = std::max(best, of_threads(readings[i].rate, threads));
   }

@@ -1,8 +1,9 @@
-// Roofs: what this machine can do at best, measured once by `relay doctor --measure` and kept in the user's cache.
+// Roofs: what this machine can do at best, measured once by `relay doctor --measure` and kept in
+// the user's cache.
 //
-// A kernel cannot be faster than its arithmetic at the peak and its bytes at the bandwidth; how close it comes is its share
-// of the roof. Numbers are the best of many short trials by the processor's time: whatever else the machine does only ever
-// slows them down.
+// A kernel cannot be faster than its arithmetic at the peak and its bytes at the bandwidth; how
+// close it comes is its share of the roof. Numbers are the best of many short trials by the
+// processor's time: whatever else the machine does only ever slows them down.
 #pragma once
 
 #include <functional>
@@ -38,10 +39,11 @@ struct Roofs {
   int trials = 0;
   double disturbed = 0;  // the share of the time that others had the cores
 
-  // 1e9 float32 operations a second of so many threads of code for a target, `native` included. 0 if none was measured.
+  // 1e9 float32 operations a second of so many threads of code for a target, `native` included. 0
+  // if none was measured.
   double peak(std::string_view target, unsigned threads) const;
-  // 1e9 bytes a second for what has been used before and is part of so many bytes in use: a bound, never an estimate from
-  // below.
+  // 1e9 bytes a second for what has been used before and is part of so many bytes in use: a bound,
+  // never an estimate from below.
   double bandwidth(double bytes, unsigned threads) const;
 };
 

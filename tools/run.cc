@@ -51,7 +51,8 @@ std::string summary(const Tensor& t) {
   return bad ? cat(out, ", ", bad, " not finite") : out;
 }
 
-// A path that looks like a file of a kind that nobody writes: a folder of that name is not what was meant.
+// A path that looks like a file of a kind that nobody writes: a folder of that name is
+// not what was meant.
 bool unknown_form(const std::string& path) {
   const std::filesystem::path p(path);
   std::error_code error;
@@ -88,7 +89,8 @@ void write(const Options& o, const Model& model, const data::NamedTensors& tenso
     s.fail(diagnostics, model.module.context().sources());
 }
 
-// --to and --dump: one step's results in the place of the program's, and what all steps gave, in a file.
+// --to and --dump: one step's results in the place of the program's, and what all steps
+// gave, in a file.
 Outcome run_steps(const Options& o, Model& model, const Engine& engine, const Prepared& p,
                   const std::vector<Value>& args, Session& s) {
   const Outcome failed{Outcome::Kind::kExhausted, {}, {}};

@@ -59,7 +59,8 @@ nlohmann::ordered_json json_of(const Diagnostic& d, const SourceMap& sources) {
   return j;
 }
 
-// What a slug says about whose fault it is; 0 if nothing. Ordered: of several errors the first of these counts.
+// What a slug says about whose fault it is; 0 if nothing. Ordered: of several errors the first
+// of these counts.
 struct Meaning {
   int code;
   std::array<std::string_view, 15> slugs;  // a star at an end stands for anything

@@ -41,8 +41,8 @@ struct Session {
   void print(std::string_view text) const;
   void print_json(const nlohmann::ordered_json& json, int indent = 2) const;
   void say(std::string_view text) const;
-  // Renders the diagnostics to standard error and, if there are errors, sets the exit code; always false, for
-  // `return s.fail(...)`. With --json each is one line, an object.
+  // Renders the diagnostics to standard error and, if there are errors, sets the exit code; always
+  // false, for `return s.fail(...)`. With --json each is one line, an object.
   bool fail(const Diagnostics& diagnostics, const SourceMap& sources, int other = kBadModel);
   bool fail(int code, std::string_view message);
   // What belongs to the refusal that was reported: what is known of the model nevertheless.

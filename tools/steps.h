@@ -12,8 +12,9 @@
 
 namespace relay::tools {
 
-// A name for each step, all different: that of the value that it gives (tools/debug/names.h), or else
-// of its kernel ("k3_nn_conv2d_add"). If several steps compute a value, the last one has its name.
+// A name for each step, all different: that of the value that it gives
+// (tools/debug/names.h), or else of its kernel ("k3_nn_conv2d_add"). If several steps
+// compute a value, the last one has its name.
 std::vector<std::string> step_names(const passes::Plan& plan, const Names& values);
 
 // Returns the step that gives the value of that name, or that has that number. If there is none,
@@ -24,8 +25,8 @@ std::optional<size_t> find_step(const std::vector<std::string>& names, const Nam
 // The results of a step, named after it: "conv1", or "split.0" and "split.1".
 void name_results(const std::string& step, std::span<const Tensor> results, data::NamedTensors& out);
 
-// From now on the executor's steps leave copies of their results in `out`, in the order in which they ran:
-// "000_conv1", "001_relu1", ... Both must outlive the runs.
+// From now on the executor's steps leave copies of their results in `out`, in the order in which
+// they ran: "000_conv1", "001_relu1", ... Both must outlive the runs.
 void keep_results(graph_runtime::Executor& executor, const std::vector<std::string>& names,
                   data::NamedTensors& out);
 

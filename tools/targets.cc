@@ -24,7 +24,8 @@ std::vector<native::Target> targets_of(const std::vector<std::string>& names) {
 }
 
 std::string never_chosen(const std::vector<std::string>& targets) {
-  // Of the names each has what those before it have, but for `native`, which has what this processor has.
+  // Of the names each has what those before it have, but for `native`, which has what
+  // this processor has.
   const auto rank = [](std::string_view name) {
     if (name.starts_with("cpu:")) name.remove_prefix(4);
     const std::vector<std::string> names = native::target_names();

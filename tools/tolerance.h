@@ -10,8 +10,9 @@
 
 namespace relay::tools {
 
-// Bounds for each tensor of the result of calling `function` with `args`, where `want` is the interpreter's result. If
-// the function is one operator call, that operator's own tolerance; else a whole network's (passes/reference.h).
+// Bounds for each tensor of the result of calling `function` with `args`, where `want` is the
+// interpreter's result. If the function is one operator call, that operator's own tolerance; else a
+// whole network's (passes/reference.h).
 std::vector<Bound> bounds_for(const Module& m, std::string_view function, const std::vector<Value>& args,
                               const Value& want);
 

@@ -48,7 +48,8 @@ struct Theirs {
   data::NamedTensors tensors = {};
 };
 
-// A file with a name that is no output is one of tensors: outputs are among them, and need not be. Nothing if it is wrong.
+// A file with a name that is no output is one of tensors: outputs are among them, and need not be.
+// Nothing if it is wrong.
 std::optional<Theirs> read_theirs(const Model& model, const Names& names, const std::string& path,
                                   Session& session) {
   if (path.empty()) return Theirs{};

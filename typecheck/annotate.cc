@@ -1,4 +1,5 @@
-// The typed module: every expression with what was found out about it. Expressions that said so already stay.
+// The typed module: every expression with what was found out about it. Expressions that said
+// so already stay.
 #include <utility>
 
 #include "ir/builder.h"
@@ -7,8 +8,8 @@
 
 namespace relay::typecheck {
 
-// match_shape %x: EXPECTED = e; %x where the checker could not tell whether e has the expected extents. Functions compare
-// what they are called with, on every engine and after every pass.
+// match_shape %x: EXPECTED = e; %x where the checker could not tell whether e has the expected
+// extents. Functions compare what they are called with, on every engine and after every pass.
 Expr Inference::compared(Expr parent, Expr child, Expr e) {
   const auto found = compared_.find(parent);
   if (found == compared_.end()) return e;
@@ -47,7 +48,8 @@ Checked Inference::annotate() {
 
     std::vector<Type> type_args;
     if (const auto* call = e->as<Call>()) {
-      // A call inside the function that is called, or one of its group, passes the type parameters on.
+      // A call inside the function that is called, or one of its group, passes the
+      // type parameters on.
       const auto* fn = now[call->callee]->type->as<FnType>();
       for (Type t : type_args_[e]) type_args.push_back(unifier_.resolve(t));
       if (type_args.empty() && fn && call->callee->kind != ExprKind::kOpRef) {

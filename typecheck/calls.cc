@@ -1,4 +1,5 @@
-// Calls, and the relations of operators: asked as soon as what they need is known, else kept waiting for it.
+// Calls, and the relations of operators: asked as soon as what they need is known, else
+// kept waiting for it.
 #include <algorithm>
 
 #include "base/cat.h"
@@ -83,7 +84,8 @@ Type Inference::operator_call(const Call* n, const op::OpDef& op) {
   return result;
 }
 
-// An operator that is not called here but passed on: a function of unknown tensors until its use says more.
+// An operator that is not called here but passed on: a function of unknown tensors until
+// its use says more.
 Type Inference::operator_value(const OpRef* n) {
   std::vector<Type> args;
   for (size_t i = 0; i < n->op->params.size(); ++i) args.push_back(unifier_.hole(n));
@@ -107,7 +109,8 @@ Type Inference::start(Task task) {
   return tasks_[index].result;
 }
 
-// True once nothing remains to be done. Otherwise the task waits for an unknown, if it has a place in tasks_.
+// True once nothing remains to be done. Otherwise the task waits for an unknown, if it has a
+// place in tasks_.
 bool Inference::attempt(Task& task, bool last_chance) {
   if (task.done) return true;
   const bool placed = !tasks_.empty() && &task >= tasks_.data() && &task < tasks_.data() + tasks_.size();
@@ -167,7 +170,8 @@ Attrs Inference::Task::attrs() const {
   return call ? call->attrs : Attrs();
 }
 
-// What a relation that the functions around declare says the result is; null if none is about these arguments.
+// What a relation that the functions around declare says the result is; null if none is about
+// these arguments.
 Type Inference::given(const Task& task) {
   for (const Givens* g = task.givens; g; g = g->outer) {
     for (Type t : g->where) {
@@ -257,7 +261,8 @@ void Inference::check_at_run_time(Expr at, Expr parent, Type expected, std::stri
   if (note_checks(at)) compared_[parent].push_back({at, expected, std::string(name)});
 }
 
-// What still waits when a level is left is not generalised: its unknowns belong to the level around.
+// What still waits when a level is left is not generalised: its unknowns belong to
+// the level around.
 void Inference::leave_level() {
   wake();
   size_t kept = open_at_level_.back();

@@ -1,4 +1,5 @@
-// Types that are inferred, and mistakes that are found. The messages themselves are in tests/golden/typecheck.
+// Types that are inferred, and mistakes that are found. The messages themselves are in
+// tests/golden/typecheck.
 #include "typecheck/check.h"
 
 #include <gtest/gtest.h>
@@ -188,7 +189,8 @@ TEST(Infer, FunctionsThatBindShapeVariables) {
                         "def @main(%x: Tensor[(n), float32], %y: Tensor[(3), float32]) { (@apply(@f, %y), "
                         "@apply(@f, %x)) }"),
             "fn(Tensor[(n), float32], Tensor[(3), float32]) -> (Tensor[(3), float32], Tensor[(n), float32])");
-  // Inside a function its n is fixed; recursion with another one is possible where all is written down.
+  // Inside a function its n is fixed; recursion with another one is possible where all
+  // is written down.
   EXPECT_EQ(type_of("def @main(%x: Tensor[(n), float32], %c: bool) -> Tensor[(n), float32] "
                     "{ if (%c) { %x } else { let %y = @main(concatenate((%x, %x)), %c); %x } }"),
             "fn(Tensor[(n), float32], bool) -> Tensor[(n), float32]");

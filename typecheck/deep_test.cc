@@ -152,7 +152,8 @@ TEST(Deep, PatternsThatAreTooComplex) {
   EXPECT_LT(seconds([&] { EXPECT_FALSE(check(m, diagnostics)); }), 20);
 }
 
-// let f1 = fn () { (f0, f0) }; let f2 = fn () { (f1, f1) }; ...: each has twice the type parameters of the one before.
+// let f1 = fn () { (f0, f0) }; let f2 = fn () { (f1, f1) }; ...: each has twice the type parameters
+// of the one before.
 TEST(Deep, TypesThatMultiplyAreGivenUp) {
   for (int depth : {8, 40}) {
     Module m;

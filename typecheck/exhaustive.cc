@@ -1,8 +1,10 @@
-// The arms of a match as a decision tree, built left to right over a matrix of patterns: a row an arm, a column a
-// part of the value that is still undecided. A branch without rows is a value that no arm fits; a row that is never
-// first with nothing left to decide is an arm that nothing reaches (Maranget, "Warnings for pattern matching", 2007).
+// The arms of a match as a decision tree, built left to right over a matrix of patterns: a row an
+// arm, a column a part of the value that is still undecided. A branch without rows is a value that
+// no arm fits; a row that is never first with nothing left to decide is an arm that nothing reaches
+// (Maranget, "Warnings for pattern matching", 2007).
 //
-// What was decided on the way is the value's pattern in prefix order, so a witness is read off without backtracking.
+// What was decided on the way is the value's pattern in prefix order, so a witness is read off
+// without backtracking.
 #include "typecheck/exhaustive.h"
 
 #include <algorithm>

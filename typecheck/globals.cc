@@ -1,5 +1,6 @@
-// The order in which the functions of a module are looked at: functions that call each other together, callees
-// first. A function whose type is written down can be called before it is looked at.
+// The order in which the functions of a module are looked at: functions that call each
+// other together, callees first. A function whose type is written down can be called before
+// it is looked at.
 #include <algorithm>
 
 #include "base/cat.h"
@@ -80,7 +81,8 @@ void Inference::reserve_names(Type root) {
   }
 }
 
-// Functions that need each other's types. Edges lead to the functions that one mentions whose types are not written down.
+// Functions that need each other's types. Edges lead to the functions that one mentions whose types
+// are not written down.
 std::vector<std::vector<const Fn*>> Inference::groups() {
   FunctionGraph graph = function_graph(module_);
   std::vector<const Fn*> nodes;
@@ -212,8 +214,8 @@ void Inference::settle_type(Type t, Expr e) {
   }
 }
 
-// What a call knows of the extents of its arguments may leave a result that no tensor has. Operators' relations refuse it
-// themselves.
+// What a call knows of the extents of its arguments may leave a result that no tensor has.
+// Operators' relations refuse it themselves.
 void Inference::require_extents(const Call* call) {
   if (call->callee->kind == ExprKind::kOpRef) return;
   std::vector<Type> pending{unifier_.resolve(types_.get(call))};

@@ -117,7 +117,8 @@ Type Unifier::resolve(Type root) {
   return now;
 }
 
-// Does nothing inside but poison stand for something else? What was found final before is not searched again.
+// Does nothing inside but poison stand for something else? What was found final before is
+// not searched again.
 bool Unifier::is_final(Type root) {
   std::vector<Type> pending{root}, seen;
   while (!pending.empty()) {
@@ -296,7 +297,8 @@ Type Unifier::instantiate(const FnType* fn, Expr origin, const FixedDim& fixed,
   return context_.fn_type({}, now->args, now->result);
 }
 
-// A, B, ..., Z, A1, B1, ...: each name once in a module, so that an inner one cannot capture an outer one.
+// A, B, ..., Z, A1, B1, ...: each name once in a module, so that an inner one cannot
+// capture an outer one.
 const TypeVar* Unifier::fresh_type_var() {
   for (;;) {
     const uint32_t n = next_name_++;

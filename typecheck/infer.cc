@@ -1,5 +1,6 @@
-// The typing rules, one for each form. Expressions are visited in evaluation order, shared ones where their scope
-// begins, from a stack of steps: children first, then the expression itself is finished.
+// The typing rules, one for each form. Expressions are visited in evaluation order, shared
+// ones where their scope begins, from a stack of steps: children first, then the expression
+// itself is finished.
 #include <algorithm>
 
 #include "base/cat.h"
@@ -120,8 +121,8 @@ void Inference::finish(Expr e) {
   }
 }
 
-// The type of e where it is passed on: its type parameters are chosen anew. The shape variables that it binds stay
-// bound, so that whoever calls it may choose them.
+// The type of e where it is passed on: its type parameters are chosen anew. The shape variables
+// that it binds stay bound, so that whoever calls it may choose them.
 Type Inference::use(Expr e) {
   if (e->kind == ExprKind::kOpRef) return operator_value(e->as<OpRef>());
   const Type t = scheme(e);
@@ -134,7 +135,8 @@ Type Inference::use(Expr e) {
 Type Inference::use_as_callee(Expr e, std::vector<Type>& type_args) {
   const Type t = scheme(e);
   const Fn* own = let_fn_.get(e);
-  // What a recursive function binds is its own, also inside itself; monomorphic ones are left alone.
+  // What a recursive function binds is its own, also inside itself; monomorphic
+  // ones are left alone.
   const FixedDim fixed = [&](kernel::Expr v) {
     auto it = fixed_.find(v.get());
     return it != fixed_.end() && (it->second != own || in_progress_.get(e));
@@ -149,8 +151,8 @@ bool Inference::is_in_progress(Expr e) {
   return global ? globals_[global->name].in_progress : in_progress_.get(e);
 }
 
-// The type of e with all that it binds. What a global or a constructor binds has nothing to do with what is bound
-// here, whatever it is called.
+// The type of e with all that it binds. What a global or a constructor binds has nothing to do with
+// what is bound here, whatever it is called.
 Type Inference::scheme(Expr e) {
   const Type t = unifier_.find(types_[e]);
   if (t->kind != TypeKind::kFn || is_in_progress(e)) return t;
@@ -196,7 +198,8 @@ void Inference::release_dims(const Fn* fn) {
   own_dims_.erase(it);
 }
 
-// Outside the parameters only shape variables that are bound may be mentioned; function types bind their own.
+// Outside the parameters only shape variables that are bound may be mentioned; function
+// types bind their own.
 void Inference::dims_are_bound(Type root, Span span) {
   if (!root || !root->has_symbolic_dim) return;
   std::vector<Type> pending{root};
@@ -214,7 +217,8 @@ void Inference::dims_are_bound(Type root, Span span) {
   }
 }
 
-// An operator asks for the values of its attributes when it runs: nobody knows that of a variable that nothing binds.
+// An operator asks for the values of its attributes when it runs: nobody knows that of a variable
+// that nothing binds.
 bool Inference::dims_are_bound(const Attrs& attrs, Span span) {
   std::vector<const AttrValue*> pending;
   for (const Attr& a : attrs) pending.push_back(&a.value);
@@ -238,7 +242,8 @@ bool Inference::is_bound(Dim d, Span span) {
   return true;
 }
 
-// Everything about a function that does not need its body. A function of the module has the level of its group.
+// Everything about a function that does not need its body. A function of the module has the
+// level of its group.
 void Inference::prepare(const Fn* fn, bool generalises) {
   generalises_[fn] = generalises;
   if (names_.contains(fn)) {
@@ -275,7 +280,8 @@ void Inference::finish_fn(const Fn* fn) {
   const auto* written = result->as<FnType>();
   const bool generic = written && !written->type_params.empty() && fn->body->kind != ExprKind::kOpRef;
   const Type body = generic ? scheme(fn->body) : use(fn->body);
-  // An unknown result is whatever the body is; only a written one (or one that recursion has fixed) can disagree.
+  // An unknown result is whatever the body is; only a written one (or one that recursion has
+  // fixed) can disagree.
   agree(place(fn->body, fn), "the function's body", result, body,
         {.slug = "wrong-result-type",
          .from = fn->span,

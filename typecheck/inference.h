@@ -1,5 +1,6 @@
-// Inference: the state of one run of the checker. Its members are in infer.cc (forms), calls.cc (calls, relations),
-// globals.cc (order of functions), report.cc (messages) and annotate.cc (the typed module).
+// Inference: the state of one run of the checker. Its members are in infer.cc (forms), calls.cc
+// (calls, relations), globals.cc (order of functions), report.cc (messages) and annotate.cc
+// (the typed module).
 #pragma once
 
 #include <deque>
@@ -115,8 +116,8 @@ class Inference {
   void owe(Expr user);
   void wake();
   bool note_checks(Expr at);  // were there any?
-  // The same where nobody else compares: what `parent` has as its child `at` becomes an argument of a function whose parameter has
-  // the expected type, and is compared when that is called.
+  // The same where nobody else compares: what `parent` has as its child `at` becomes an argument of
+  // a function whose parameter has the expected type, and is compared when that is called.
   void check_at_run_time(Expr at, Expr parent, Type expected, std::string_view name);
   void leave_level();
 

@@ -8,8 +8,9 @@
 
 namespace relay::typecheck {
 
-// Reports data types that do not exist or have other parameters, type parameters that nobody declares or that hide
-// others, duplicate parameters. Returns the types that are wrong; whoever meets one takes it for poison.
+// Reports data types that do not exist or have other parameters, type parameters that nobody
+// declares or that hide others, duplicate parameters. Returns the types that are wrong; whoever
+// meets one takes it for poison.
 std::unordered_set<Type> check_kinds(const Module& m, Diagnostics& diagnostics);
 
 }  // namespace relay::typecheck

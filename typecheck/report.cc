@@ -18,7 +18,8 @@ Diagnostic& Inference::error(Span span, Slug slug, std::string message) {
   return d;
 }
 
-// Where e is used. A variable is one expression for all its uses, and its span is where it is bound.
+// Where e is used. A variable is one expression for all its uses, and its span is
+// where it is bound.
 Span Inference::place(Expr e, Expr user) {
   return e->kind == ExprKind::kVar && user->span.known() ? user->span : e->span;
 }
@@ -42,7 +43,8 @@ Span Inference::definition_of(Expr callee) {
 
 namespace {
 
-// What stands between the commas of the brackets that end the text of a call; none if it does not end in brackets.
+// What stands between the commas of the brackets that end the text of a call; none if it does not
+// end in brackets.
 std::vector<Span> arguments_in(std::string_view text, Span call) {
   Diagnostics none;
   text::Lexer lexer(call.file, text.substr(0, call.end), none);
@@ -197,7 +199,8 @@ std::string_view remedy(Slug slug) {
 
 }  // namespace
 
-// An operator on types that are type parameters: only a relation of the function says what comes out.
+// An operator on types that are type parameters: only a relation of the function
+// says what comes out.
 void Inference::missing_relation(const Task& task) {
   std::string args;
   for (Type t : task.args) args += cat(text(t), ", ");

@@ -23,7 +23,8 @@ void Unifier::walk(Type root, F&& f) {
   }
 }
 
-// The type with its parts replaced bottom-up. `leaf` gives the replacement of a part, or null to go into it.
+// The type with its parts replaced bottom-up. `leaf` gives the replacement of a part, or
+// null to go into it.
 template <class Leaf>
 Type Unifier::map(Type root, TypeMap& memo, Leaf&& leaf) {
   struct Step {

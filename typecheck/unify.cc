@@ -1,4 +1,5 @@
-// Making two types agree. A work list of pairs instead of recursion; the first pair that cannot agree is the answer.
+// Making two types agree. A work list of pairs instead of recursion; the first pair that cannot
+// agree is the answer.
 #include "typecheck/unify.h"
 
 #include <algorithm>
@@ -193,8 +194,8 @@ std::optional<Mismatch> Unifier::decide(const Later& pair, Agree how) {
   return std::nullopt;
 }
 
-// a*h + b == other, for the one unknown h on the left: h is (other - b) / a if that comes out even. The form is
-// guessed from three points, so the answer is tried before it is believed.
+// a*h + b == other, for the one unknown h on the left: h is (other - b) / a if that comes out even.
+// The form is guessed from three points, so the answer is tried before it is believed.
 bool Unifier::solve_linear(Dim with_hole, Dim other) {
   const kernel::Expr e = with_hole.symbolic();
   kernel::Expr unknown;
@@ -261,8 +262,8 @@ std::optional<Mismatch> Unifier::join(Type a, Type b, Type& out) {
   return std::nullopt;
 }
 
-// Of two types that agree: the one that promises no more than both. Goes into tensors and tuples of them; in other
-// types the first one stands.
+// Of two types that agree: the one that promises no more than both. Goes into tensors and tuples of
+// them; in other types the first one stands.
 Type Unifier::widen(Type root_a, Type root_b) {
   using Pair = std::pair<Type, Type>;
   if (root_a == root_b) return root_a;

@@ -1,8 +1,9 @@
 // Types under inference: unknowns, what is known of them, and making two types agree.
 //
-// An unknown type is a HoleType of the context, an unknown dim a variable of its pool that is not a shape variable.
-// Each has an entry here: the answer once it is known, the level at which it was made (which decides what a `let`
-// may generalise, after Remy), and who waits for the answer. Nothing here recurses: types may be deep.
+// An unknown type is a HoleType of the context, an unknown dim a variable of its pool that is not a
+// shape variable. Each has an entry here: the answer once it is known, the level at which it was
+// made (which decides what a `let` may generalise, after Remy), and who waits for the answer.
+// Nothing here recurses: types may be deep.
 #pragma once
 
 #include <deque>
@@ -38,8 +39,8 @@ class Unifier {
   // `fixed` says which shape variables are bound around the place that is being looked at.
   Unifier(Context& context, FixedDim fixed);
 
-  // How many parts of types may be looked at before Exhausted is thrown. Types that let-bound functions multiply can
-  // become exponentially larger than the program: a bound is all that helps.
+  // How many parts of types may be looked at before Exhausted is thrown. Types that let-bound
+  // functions multiply can become exponentially larger than the program: a bound is all that helps.
   void allow(uint64_t parts) { allowed_ += parts; }
 
   // Unknowns. `origin` is the expression to blame if nothing ever determines the hole.
@@ -49,7 +50,8 @@ class Unifier {
   void set(Type hole, Type answer);  // no questions asked: for holes that nothing else determined
   // A type from the program: each of its `_` becomes a hole.
   Type adopt(Type written, Expr origin);
-  // The type of what is wrong already. It agrees with everything, so that one mistake is reported once.
+  // The type of what is wrong already. It agrees with everything, so that one mistake
+  // is reported once.
   Type poison() const { return poison_; }
   bool is_poison(Type t) { return find(t) == poison_; }
 
@@ -57,35 +59,40 @@ class Unifier {
   Type find(Type t);
   Type resolve(Type t);
   Dim resolve(Dim d);
-  // Something inside that is not known: poison if there is any, else a hole, else a tensor type of which a dim is
-  // not known. Null if there is nothing.
+  // Something inside that is not known: poison if there is any, else a hole, else a tensor type of
+  // which a dim is not known. Null if there is nothing.
   Type unknown_in(Type t);
   void forget_dims(Type t);  // unknown dims inside t become `?`
 
-  // Makes the two agree by solving unknowns. A definite dim may flow where `?` is expected; what has to be compared
-  // when the program runs is kept for take_checks. Call `settle` after all that belongs together is unified.
+  // Makes the two agree by solving unknowns. A definite dim may flow where `?` is expected; what
+  // has to be compared when the program runs is kept for take_checks. Call `settle` after all that
+  // belongs together is unified.
   std::optional<Mismatch> unify(Type expected, Type actual);
   // The type of what is either a or b: dims that do not provably agree become `?`.
   std::optional<Mismatch> join(Type a, Type b, Type& out);
-  // Decides comparisons of dims that waited for unknowns. What still cannot be decided waits for the end.
+  // Decides comparisons of dims that waited for unknowns. What still cannot be decided
+  // waits for the end.
   std::optional<Mismatch> settle();
   std::optional<Mismatch> settle_end();
   std::vector<DimPair> take_checks() { return std::exchange(checks_, {}); }
-  // The relations of the generic functions that were instantiated: they must hold of the types chosen.
+  // The relations of the generic functions that were instantiated: they must hold of
+  // the types chosen.
   std::vector<const RelationType*> take_obligations() { return std::exchange(obligations_, {}); }
 
-  // Generic functions. A function type binds its type parameters and the shape variables in its arguments; each use
-  // chooses them anew.
+  // Generic functions. A function type binds its type parameters and the shape variables in its
+  // arguments; each use chooses them anew.
   bool is_generic(Type t, const FixedDim& fixed);
   Type instantiate(const FnType* fn, Expr origin, const FixedDim& fixed,
                    std::vector<Type>* type_args = nullptr);
   // The shape variables that fn binds and that clash with others get new names.
   Type rename_dims(const FnType* fn, const FixedDim& clashes);
-  // Makes parameters of the unknowns in a function's type that belong to the current level. Functions that call each
-  // other share unknowns: `group` holds the parameters made so far for them.
+  // Makes parameters of the unknowns in a function's type that belong to the current
+  // level. Functions that call each other share unknowns: `group` holds the parameters
+  // made so far for them.
   Type generalise(Type fn, std::vector<const TypeVar*>& group);
 
-  // Levels: one for each function around that may become generic. Type parameters belong to the level they enter.
+  // Levels: one for each function around that may become generic. Type parameters belong to the
+  // level they enter.
   void enter(const List<const TypeVar*>& params);
   void declare(const List<const TypeVar*>& params);  // at the current level
   void leave();

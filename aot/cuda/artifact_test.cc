@@ -1,4 +1,5 @@
-// Artifacts for GPUs through their C interface, emulated: what relay.h promises, and what a device adds to it.
+// Artifacts for GPUs through their C interface, emulated: what relay.h promises, and what a
+// device adds to it.
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>

@@ -138,7 +138,8 @@ std::string build_emulated(const Sources& sources, const std::string& folder, co
   if (std::string wrong = write_file_atomically(cat(folder, "/", kWeightsSource), sources.weights);
       !wrong.empty())
     return wrong;
-  // What runs once needs no optimisation, which takes longer; and starting a compiler takes as long as compiling a small kernel.
+  // What runs once needs no optimisation, which takes longer; and starting a compiler takes as long
+  // as compiling a small kernel.
   const native::Target host{"cuda emulation", {"-DRELAY_CUDA_EMULATION", "-O0"}, {}, 4};
   const native::Target watched{"cuda emulation", {"-DRELAY_CUDA_EMULATION", "-fsanitize=thread"}, {}, 4};
   std::vector<native::Source> texts{{"cuda_emulation.h", std::string(kCudaEmulationHeader)}};

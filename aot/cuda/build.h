@@ -1,4 +1,5 @@
-// build: CUDA source to a library, by nvcc, or by the system's C++ compiler with the emulation of a GPU.
+// build: CUDA source to a library, by nvcc, or by the system's C++ compiler with the
+// emulation of a GPU.
 #pragma once
 
 #include <string>
@@ -11,8 +12,8 @@
 
 namespace relay::aot::cuda {
 
-// $RELAY_NVCC, else `nvcc` in PATH, of $CUDA_HOME, or of /usr/local/cuda. Looked for once. Returns what to do if there is none,
-// or an empty text.
+// $RELAY_NVCC, else `nvcc` in PATH, of $CUDA_HOME, or of /usr/local/cuda. Looked for once. Returns
+// what to do if there is none, or an empty text.
 [[nodiscard]] std::string find_nvcc(std::string& out);
 
 struct CompileOptions {
@@ -21,18 +22,20 @@ struct CompileOptions {
   Weights weights = Weights::kEmbedded;
 };
 
-// Compiles and links by nvcc: the bytes of the library, which needs the C library and the driver. Reports "cannot-compile".
+// Compiles and links by nvcc: the bytes of the library, which needs the C library and the driver.
+// Reports "cannot-compile".
 Result<std::string> compile(const Sources& sources, const Target& target, const CompileOptions& options,
                             Diagnostics& diagnostics);
 
-// Writes NAME.so, NAME.h and, if the weights are a file, NAME.safetensors, for `library` = DIR/NAME.so: all whole or none. Returns their paths. Reports "cannot-compile"
-// and "file-unwritable".
+// Writes NAME.so, NAME.h and, if the weights are a file, NAME.safetensors, for `library` =
+// DIR/NAME.so: all whole or none. Returns their paths. Reports "cannot-compile" and
+// "file-unwritable".
 Result<std::vector<std::string>> build(const Sources& sources, const Target& target,
                                        const CompileOptions& options, const std::string& library,
                                        Diagnostics& diagnostics);
 
-// The same text as a library that runs on the CPU, at `library`, for which the folder must exist; weights that are a file
-// are the caller's to write. Returns what went wrong, or
+// The same text as a library that runs on the CPU, at `library`, for which the folder must exist;
+// weights that are a file are the caller's to write. Returns what went wrong, or
 // an empty text.
 [[nodiscard]] std::string build_emulated(const Sources& sources, const std::string& folder,
                                          const std::string& library);

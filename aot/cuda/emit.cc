@@ -45,8 +45,8 @@ struct Run {
 };
 )";
 
-// nvcc remarks upon functions of aot/support that a program does not need (177), and upon loops over the tables of a model that has
-// none of something, which compare with 0 (186).
+// nvcc remarks upon functions of aot/support that a program does not need (177), and upon loops
+// over the tables of a model that has none of something, which compare with 0 (186).
 constexpr std::string_view kIncludes = R"(#include <dlfcn.h>
 #include <pthread.h>
 #include <stddef.h>
@@ -62,8 +62,8 @@ constexpr std::string_view kIncludes = R"(#include <dlfcn.h>
 
 )";
 
-// Functions over values: how many kernels that may fail run before the host looks at what became of them, and what the
-// workspace of a context takes, which cuda_values.cc asserts.
+// Functions over values: how many kernels that may fail run before the host looks at what became of
+// them, and what the workspace of a context takes, which cuda_values.cc asserts.
 constexpr uint64_t kFailureWords = 1024, kWorkspaceBytes = 16384;
 
 class Emitter {

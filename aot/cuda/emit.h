@@ -1,8 +1,10 @@
-// emit: a lowered module as CUDA source: kernels, and C++ that launches them one after the other on a stream.
+// emit: a lowered module as CUDA source: kernels, and C++ that launches them one after the
+// other on a stream.
 //
-// Static dataflow only. kernels_*.cu hold the kernels, model.cu the tables, the launches and the C interface of relay.h
-// (aot/support/interface.cc); weights.cc refers to weights.bin, unless they are a file. The same text runs on the CPU under aot/cuda_emulation.h.
-// Text depends on the plan and the options alone: same input, same bytes.
+// Static dataflow only. kernels_*.cu hold the kernels, model.cu the tables, the launches and the C
+// interface of relay.h (aot/support/interface.cc); weights.cc refers to weights.bin, unless they
+// are a file. The same text runs on the CPU under aot/cuda_emulation.h. Text depends on the plan
+// and the options alone: same input, same bytes.
 #pragma once
 
 #include <map>
@@ -25,8 +27,8 @@ struct EmitOptions {
   std::map<std::string, int64_t> bounds = {};  // the largest values of shape variables, by name
 };
 
-// The kernels must be scheduled for GPUs, and a plan be of constant shapes. Reports "not-ahead-of-time" for a grid that no GPU
-// has, and for a C function that is called.
+// The kernels must be scheduled for GPUs, and a plan be of constant shapes. Reports
+// "not-ahead-of-time" for a grid that no GPU has, and for a C function that is called.
 Result<Sources> emit(const Program& program, const Target& target, const EmitOptions& options,
                      Diagnostics& diagnostics);
 

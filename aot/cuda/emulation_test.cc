@@ -11,7 +11,8 @@
 namespace relay::aot::cuda {
 namespace {
 
-// Each kernel is given x, 64 floats that are read, y, 64 floats that are written, and a word for failures.
+// Each kernel is given x, 64 floats that are read, y, 64 floats that are written, and a
+// word for failures.
 constexpr std::string_view kKernels = R"(
 #include "cuda_emulation.h"
 #define KERNEL(name) extern "C" __global__ void name(const float* __restrict__ x, float* __restrict__ y, int32_t* failure)

@@ -1,4 +1,5 @@
-// A GPU as the code of functions over values sees it: kernels are launches in the stream of the run.
+// A GPU as the code of functions over values sees it: kernels are launches in the
+// stream of the run.
 #pragma once
 
 #include <map>
@@ -14,7 +15,8 @@ class GpuMachine : public Machine {
   explicit GpuMachine(const std::map<Symbol, kernel::Printed>& printed) : printed_(printed) {}
 
   std::string name(const kernel::Kernel& k) const override { return printed_.at(k.name).function; }
-  // The heap has tensors of one stream: memory that is given back is taken again at once, and as cheap as a place in an arena.
+  // The heap has tensors of one stream: memory that is given back is taken again at once, and as
+  // cheap as a place in an arena.
   bool has_arenas() const override { return false; }
   std::string run(const kernel::Kernel& k, const std::vector<std::string>& values,
                   const std::vector<std::string>& extents) override;

@@ -8,7 +8,8 @@
 namespace relay::aot::cuda {
 namespace {
 
-// From Volta on, threads of a warp may part and meet again, which our kernels count on; nvcc 13 begins with Turing.
+// From Volta on, threads of a warp may part and meet again, which our kernels count on; nvcc 13
+// begins with Turing.
 constexpr std::array kCapabilities = {75, 80, 86, 87, 89, 90, 100, 103, 110, 120, 121};
 constexpr int kDefault = 90;
 

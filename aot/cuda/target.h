@@ -18,7 +18,8 @@ bool is_target(std::string_view text);
 // Returns what is wrong, or an empty text.
 [[nodiscard]] std::string parse_target(const std::string& text, Target& out);
 
-// The passes that make a module ready for a GPU. Tensors keep their layouts: blocks of channels are for vectors.
+// The passes that make a module ready for a GPU. Tensors keep their layouts: blocks of channels
+// are for vectors.
 std::string default_pipeline(int opt_level);
 // What `lower` has to know.
 void aim_at_gpu(int opt_level, passes::RunnerOptions& options);

@@ -75,7 +75,8 @@ TEST(CudaValues, OutputsWithoutAPlaceLiveInTheHostsMemory) {
   EXPECT_EQ(static_cast<const float*>(r.out[1].data)[99], 2);
 }
 
-// C: however a run ends, nothing of it touches the caller's memory afterwards, and the context runs again.
+// C: however a run ends, nothing of it touches the caller's memory afterwards, and the
+// context runs again.
 TEST(CudaValues, ACopyThatFailsEndsTheRun) {
   for (const char* copies : {"0", "1", "2"}) {
     BranchRun r;

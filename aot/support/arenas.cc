@@ -1,5 +1,5 @@
-// Memory for tensors that a function needs only until it calls another one, and for those that the caller wants; part of the
-// programs with functions that run on CPUs (see aot/arenas.h).
+// Memory for tensors that a function needs only until it calls another one, and for those that the
+// caller wants; part of the programs with functions that run on CPUs (see aot/arenas.h).
 
 // A tensor in an arena: nobody counts its references, and nothing happens when they go.
 class Borrowed {
@@ -13,7 +13,8 @@ class Borrowed {
   Cell* cell_;
 };
 
-// One block of the heap, for as long as the block of C++ in which it stands, or until it ends before.
+// One block of the heap, for as long as the block of C++ in which it stands, or
+// until it ends before.
 class Arena {
  public:
   Arena(Run& run, size_t bytes) : cell_(take_cell(run, Kind::kNode, 0, 0, 0, kHead + bytes)) {}
@@ -38,7 +39,8 @@ class Arena {
 static_assert(sizeof(Cell) == 32, "aot/arenas.cc plans with it");
 constexpr size_t kMostPlaceBytes = size_t{1} << 44;  // so that the bytes of an arena have a number
 
-// In its place, or by itself if it has none. By itself also what has no number of bytes: there it is said why.
+// In its place, or by itself if it has none. By itself also what has no number of bytes:
+// there it is said why.
 inline Value make_tensor(Run& run, size_t element_bytes, uint32_t rank, const int64_t* extents,
                          const Place& at) {
   size_t bytes = 0;
@@ -54,8 +56,8 @@ inline Value make_tensor(Run& run, size_t element_bytes, uint32_t rank, const in
   return make_tensor(run, element_bytes, rank, extents);
 }
 
-// Makes room from `begin` for a tensor with these extents. False if no memory holds it, which ends the run. A negative extent is
-// found where the tensor is made.
+// Makes room from `begin` for a tensor with these extents. False if no memory holds it, which ends
+// the run. A negative extent is found where the tensor is made.
 template <class... Extents>
 bool grow(Run& run, size_t begin, size_t& end, size_t element_bytes, Extents... extents) {
   const int64_t list[] = {(extents < 0 ? 0 : extents)..., 0};

@@ -1,4 +1,5 @@
-// What every artifact begins with: memory, messages, and what is read of its caller (see interface.cc).
+// What every artifact begins with: memory, messages, and what is read of its caller
+// (see interface.cc).
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -7,7 +8,7 @@
 
 namespace {
 
-// --- Memory ---------------------------------------------------------------------------------------------------------
+// --- Memory --------------------------------------------------------------------------------------
 
 constexpr size_t kAlignment = 64;  // of all memory that is asked for
 
@@ -42,7 +43,7 @@ inline bool count_bytes(size_t element_bytes, uint32_t rank, const int64_t* exte
   return static_cast<unsigned char*>(t.data) + t.byte_offset;
 }
 
-// --- Errors ---------------------------------------------------------------------------------------------------------
+// --- Errors --------------------------------------------------------------------------------------
 
 constexpr size_t kErrorSize = 512;
 
@@ -54,9 +55,10 @@ __attribute__((format(printf, 3, 4))) void say(char* to, size_t size, const char
   va_end(args);
 }
 
-// --- Options --------------------------------------------------------------------------------------------------------
+// --- Options -------------------------------------------------------------------------------------
 
-// The options as far as the caller's header has them, and who gives memory. `model` is the place for what is opened.
+// The options as far as the caller's header has them, and who gives memory. `model` is the place
+// for what is opened.
 relay_status read_options(const relay_open_options* given, relay_model** model, relay_open_options* options,
                           relay_allocator* memory) {
   memset(options, 0, sizeof *options);

@@ -1,15 +1,18 @@
-// Calls of kernels that wait until something asks for what they compute; part of the programs that have such (see emit.cc).
+// Calls of kernels that wait until something asks for what they compute; part of the programs that
+// have such (see emit.cc).
 //
-// Where recursion branches, calls in different branches do not depend on each other. They are written down instead of made;
-// then those that are as far from what was known run as one, kernel by kernel, level by level. (G. Neubig, Y. Goldberg,
-// C. Dyer, "On-the-fly Operation Batching in Dynamic Computation Graphs", 2017.) No such call can fail, and the shapes of
-// their results are constants, so that nothing but the contents of a tensor has to wait.
+// Where recursion branches, calls in different branches do not depend on each other. They are
+// written down instead of made; then those that are as far from what was known run as one, kernel
+// by kernel, level by level. (G. Neubig, Y. Goldberg, C. Dyer, "On-the-fly Operation Batching in
+// Dynamic Computation Graphs", 2017.) No such call can fail, and the shapes of their results are
+// constants, so that nothing but the contents of a tensor has to wait.
 //
-// A result that waits is promised: a view of nothing yet. The results of calls that are made one after the other are rows of
-// one tensor, of which the promises become views; the calls that read them then often find their inputs side by side.
+// A result that waits is promised: a view of nothing yet. The results of calls that are made one
+// after the other are rows of one tensor, of which the promises become views; the calls that read
+// them then often find their inputs side by side.
 
-// A kernel whose calls may wait. Where they share weights, another kernel does many of them at once; without weights that is
-// worth it only where their inputs lie side by side already.
+// A kernel whose calls may wait. Where they share weights, another kernel does many of them at
+// once; without weights that is worth it only where their inputs lie side by side already.
 struct Batched {
   struct Input {
     size_t bytes;  // of one call
@@ -60,7 +63,8 @@ struct Batches {
     bytes = 0;
   }
 
-  // Calls of one level beside each other, in the order in which they were written down; how many levels there are.
+  // Calls of one level beside each other, in the order in which they were written down; how many
+  // levels there are.
   uint32_t sort() {
     uint32_t levels = 0;
     for (uint32_t i = 0; i < call_count; ++i) levels = calls[i].level > levels ? calls[i].level : levels;
@@ -75,15 +79,16 @@ struct Batches {
   }
 };
 
-// How many calls must be made, one after the other, before the elements of a tensor are there. They are in the tag of the
-// promise.
+// How many calls must be made, one after the other, before the elements of a tensor are there. They
+// are in the tag of the promise.
 inline uint32_t level_of(const Value& tensor) {
   Cell* c = tensor.get();
   while (c->count > 0 && c->held()[0] != nullptr) c = c->held()[0];
   return c->tag;
 }
 
-// Where the elements of a tensor are, which are there. A view that was made before them finds it out here.
+// Where the elements of a tensor are, which are there. A view that was made before them
+// finds it out here.
 inline unsigned char* elements(const Value& tensor) {
   Cell* c = tensor.get();
   while (c->data == nullptr && c->count > 0) c = c->held()[0];
@@ -190,7 +195,8 @@ inline bool make_all_calls(Run& run) {
         good = false;
         break;
       }
-      // Those that go with the first one change places with those that do not, which stay in their order.
+      // Those that go with the first one change places with those that do not, which
+      // stay in their order.
       uint32_t together = 1, others = 0;
       for (uint32_t* i = begin + 1; i != end; ++i) {
         if (go_together(b, *begin, *i)) {

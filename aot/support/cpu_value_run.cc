@@ -1,4 +1,5 @@
-// How programs with functions take and give tensors on CPUs; part of their artifacts (see interface.cc).
+// How programs with functions take and give tensors on CPUs; part of their artifacts
+// (see interface.cc).
 
 namespace {
 
@@ -38,7 +39,8 @@ Value copy_tensor(Run& run, const DLTensor& given, const TypeEntry& t) {
   return copy_of(run, memory_of(given), t.dtype_bits, t.count, given.shape);
 }
 
-// What the caller may keep until the next run: the cell, or a copy if the elements are somebody else's.
+// What the caller may keep until the next run: the cell, or a copy if the elements are
+// somebody else's.
 Value keep_for_caller(Run& run, Cell* cell, unsigned dtype_bits) {
   Cell* owner = cell;
   while (owner->count > 0) owner = owner->held()[0];

@@ -1,5 +1,5 @@
-// The machine of programs with functions that run on CPUs: tensors have their elements after their heads, and kernels run on the
-// threads of the model. Part of their artifacts (see interface.cc).
+// The machine of programs with functions that run on CPUs: tensors have their elements after their
+// heads, and kernels run on the threads of the model. Part of their artifacts (see interface.cc).
 
 struct Machine {
   const relay_parallel* parallel;

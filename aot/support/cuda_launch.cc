@@ -8,7 +8,8 @@ struct Argument {
   bool writes;
 };
 
-// A kernel takes these arguments, the values of its shape parameters, and the word in which it says how it failed.
+// A kernel takes these arguments, the values of its shape parameters, and the word in which it
+// says how it failed.
 template <class Kernel, size_t kCount>
 cudaError_t launch(cudaStream_t stream, Kernel* kernel, const char* name, dim3 grid, dim3 block,
                    const Argument (&arguments)[kCount], const int64_t* extents, size_t extent_count,

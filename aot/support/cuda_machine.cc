@@ -1,6 +1,6 @@
-// The machine of cuda_emulation.h: fibers for threads, what each element of memory has seen, and the few functions of the
-// runtime that generated code calls. One object for each library; compiled without the flag that puts calls in front of
-// accesses.
+// The machine of cuda_emulation.h: fibers for threads, what each element of memory has seen, and
+// the few functions of the runtime that generated code calls. One object for each library; compiled
+// without the flag that puts calls in front of accesses.
 
 #undef _FORTIFY_SOURCE  // its longjmp refuses to change stacks
 
@@ -101,7 +101,8 @@ inline Extents place(unsigned number, const Extents& extents) {
   return {number % extents.x, number / extents.x % extents.y, number / extents.x / extents.y};
 }
 
-// Says what is wrong, of the current thread. A thread is left where it is; the scheduler has to look for the text.
+// Says what is wrong, of the current thread. A thread is left where it is; the scheduler has to
+// look for the text.
 __attribute__((format(printf, 1, 2))) inline void stop(const char* format, ...) {
   Machine& m = machine();
   const Extents t = place(m.current, m.block);

@@ -1,8 +1,9 @@
-// A model in the memory of a GPU, and its contexts; part of the artifacts for GPUs (see interface.cc).
+// A model in the memory of a GPU, and its contexts; part of the artifacts for GPUs
+// (see interface.cc).
 //
-// A model has its weights in the memory of one device, a context has one stream and one piece of memory there, with
-// words that say what failed, and for plans with places for the workspace and for inputs and outputs that the caller keeps
-// elsewhere.
+// A model has its weights in the memory of one device, a context has one stream and one piece of
+// memory there, with words that say what failed, and for plans with places for the workspace and
+// for inputs and outputs that the caller keeps elsewhere.
 
 struct relay_model {
   relay_allocator memory;
@@ -28,7 +29,7 @@ struct relay_context {
 
 namespace {
 
-// --- The device -----------------------------------------------------------------------------------------------------
+// --- The device ----------------------------------------------------------------------------------
 
 constexpr uintptr_t kDeviceAlignment = 16;  // that kernels count on
 

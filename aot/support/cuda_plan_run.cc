@@ -1,4 +1,5 @@
-// A run of a plan of static dataflow on a GPU; part of the artifacts that have one (see interface.cc).
+// A run of a plan of static dataflow on a GPU; part of the artifacts that have one
+// (see interface.cc).
 //
 // It puts everything into the context's stream and waits once, at its end.
 

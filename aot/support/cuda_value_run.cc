@@ -1,11 +1,12 @@
-// How programs with functions take and give tensors on GPUs; part of their artifacts (see interface.cc).
+// How programs with functions take and give tensors on GPUs; part of their artifacts
+// (see interface.cc).
 
 namespace {
 
 DLDevice device_of(const relay_context* c) { return {kDLCUDA, c->model->device}; }
 
-// A call of the interface, on the model's device. It ends when all is done that is in the stream: what that reads and writes may
-// be the caller's memory.
+// A call of the interface, on the model's device. It ends when all is done that is in the stream:
+// what that reads and writes may be the caller's memory.
 class Stay {
  public:
   Stay(relay_context* c, Run& run, bool computes) : c_(c), run_(run), here_(c->model->device) {

@@ -1,11 +1,14 @@
-// The machine of programs with functions that run on GPUs; part of their artifacts (see interface.cc).
+// The machine of programs with functions that run on GPUs; part of their artifacts
+// (see interface.cc).
 //
-// A tensor has its head in the host's memory and its elements in the device's. Everything is put into one stream, so memory that
-// is given back can be taken again at once: what still reads it comes before what is going to write it. The host waits where it
-// decides by an element (a condition, an extent that is data) and at the end of a run.
+// A tensor has its head in the host's memory and its elements in the device's. Everything is put
+// into one stream, so memory that is given back can be taken again at once: what still reads it
+// comes before what is going to write it. The host waits where it decides by an element (a
+// condition, an extent that is data) and at the end of a run.
 //
-// A kernel that fails says so in a word of its own; these are looked at where the host waits. The first word in the order of the
-// calls counts, and it comes before whatever the host found wrong since.
+// A kernel that fails says so in a word of its own; these are looked at where the host waits.
+// The first word in the order of the calls counts, and it comes before whatever the host
+// found wrong since.
 
 // The memory of a context on the device, in blocks that it keeps until its end.
 class DeviceMemory {

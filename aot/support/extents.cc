@@ -1,6 +1,8 @@
-// Extents that are known when the program runs; part of the artifacts that have some (see interface.cc).
+// Extents that are known when the program runs; part of the artifacts that have some
+// (see interface.cc).
 
-// What does not fit 64 bits, and what is divided by 0, is no extent; nor is what is made of that, except 0 times it.
+// What does not fit 64 bits, and what is divided by 0, is no extent; nor is what is made of that,
+// except 0 times it.
 constexpr int64_t kNoExtent = INT64_MIN;
 
 [[maybe_unused]] inline int64_t sum_of(int64_t a) { return a; }
@@ -51,7 +53,8 @@ class Layout {
     fits_ = count_bytes(element_bytes, sizeof...(extents), list, &bytes) && fits_;
     if (bytes > largest_) largest_ = bytes;
   }
-  // The bytes of the workspace. Not 0, what the run ends with, if an extent is negative or no memory is that large.
+  // The bytes of the workspace. Not 0, what the run ends with, if an extent is negative or no
+  // memory is that large.
   int32_t end(size_t* bytes) {
     close();
     *bytes = end_;

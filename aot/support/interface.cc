@@ -1,8 +1,9 @@
 // The part of relay.h's interface that is the same for every artifact.
 //
-// Relay's ahead-of-time compiler puts an artifact together from what it generates, which defines the tables named in
-// these files (see aot/emit.cc and aot/cuda/emit.cc), and the texts of this folder. They use the C library, those for GPUs
-// the CUDA runtime, and nothing else: no exceptions and, outside of main.cc, no global state. In order:
+// Relay's ahead-of-time compiler puts an artifact together from what it generates, which defines
+// the tables named in these files (see aot/emit.cc and aot/cuda/emit.cc), and the texts of this
+// folder. They use the C library, those for GPUs the CUDA runtime, and nothing else: no exceptions
+// and, outside of main.cc, no global state. In order:
 //
 //   all        base.cc and the tables
 //   for CPUs   among the tables stop.cc, turns.cc, extents.cc and, of functions over values,

@@ -1,5 +1,6 @@
-// A model that is a program of its own: arrays from files in, arrays to files or as text out. Part of what
-// `relay compile --emit exe` makes, behind the C interface (see interface.cc), which it uses as any other program would.
+// A model that is a program of its own: arrays from files in, arrays to files or as text out. Part
+// of what `relay compile --emit exe` makes, behind the C interface (see interface.cc), which it
+// uses as any other program would.
 
 #include <getopt.h>
 

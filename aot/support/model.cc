@@ -1,4 +1,5 @@
-// A model that is open, its contexts and its weights; part of the artifacts for CPUs (see interface.cc).
+// A model that is open, its contexts and its weights; part of the artifacts for CPUs
+// (see interface.cc).
 
 struct relay_model {
   relay_allocator memory;
@@ -25,7 +26,7 @@ struct relay_context {
 
 namespace {
 
-// --- Memory ---------------------------------------------------------------------------------------------------------
+// --- Memory --------------------------------------------------------------------------------------
 
 void release_workspace(relay_context* c) {
   const relay_allocator& memory = c->model->memory;
@@ -44,7 +45,7 @@ bool reserve(relay_context* c, size_t bytes) {
   return c->workspace != nullptr;
 }
 
-// --- Runs -----------------------------------------------------------------------------------------------------------
+// --- Runs ----------------------------------------------------------------------------------------
 
 // Is the tensor where kernels can reach it? Says so if it is not.
 bool check_device(relay_context* c, const char* role, const Port& port, const DLTensor& t) {
@@ -54,7 +55,8 @@ bool check_device(relay_context* c, const char* role, const Port& port, const DL
   return false;
 }
 
-// The threads that a run may use: those of the model, unless another model in this process has its own at work.
+// The threads that a run may use: those of the model, unless another model in this process has
+// its own at work.
 class Threads {
  public:
   explicit Threads(relay_model* m, bool computes = true) : model_(m), ours_(m->parallel.run == run_in_pool) {

@@ -1,4 +1,5 @@
-// Programs of static dataflow take and give tensors, and have no other values; part of their artifacts (see interface.cc).
+// Programs of static dataflow take and give tensors, and have no other values; part of their
+// artifacts (see interface.cc).
 
 namespace {
 

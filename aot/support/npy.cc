@@ -1,4 +1,5 @@
-// NumPy's files of one array, as a model that is a program of its own reads and writes them (see main.cc).
+// NumPy's files of one array, as a model that is a program of its own reads and writes
+// them (see main.cc).
 
 #include <ctype.h>
 

@@ -1,5 +1,5 @@
-// The outputs of a plan: in the caller's memory, or in the context where the caller gave none; part of the artifacts that run
-// plans (see interface.cc).
+// The outputs of a plan: in the caller's memory, or in the context where the caller gave none; part
+// of the artifacts that run plans (see interface.cc).
 
 namespace {
 

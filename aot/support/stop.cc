@@ -1,7 +1,8 @@
-// What ends a run that is not well, and what ends it from outside; part of every artifact (see interface.cc).
+// What ends a run that is not well, and what ends it from outside; part of every artifact
+// (see interface.cc).
 
-// A plan ends with the number of a message instead of kTrapped. After kExternal, `code` is what a C function has given; after
-// kDevice the machine has what a device said.
+// A plan ends with the number of a message instead of kTrapped. After kExternal, `code` is what a C
+// function has given; after kDevice the machine has what a device said.
 [[maybe_unused]] constexpr int32_t kTrapped = 1, kCancelled = -1, kLimit = -2, kTimedOut = -3, kExternal = -4,
                                    kDevice = -5;
 

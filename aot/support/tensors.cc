@@ -1,5 +1,6 @@
-// The caller's tensors against what the model takes and gives; part of every artifact (see interface.cc).
-// Where a tensor may be is the machine's to say: check_device of model.cc and cuda_model.cc.
+// The caller's tensors against what the model takes and gives; part of every artifact (see
+// interface.cc). Where a tensor may be is the machine's to say: check_device of model.cc
+// and cuda_model.cc.
 
 namespace {
 
@@ -13,7 +14,8 @@ bool dense(const DLTensor& t) {
   return true;
 }
 
-// The extent that a port asks for where shape variables have these values; kUnknown if it is not known.
+// The extent that a port asks for where shape variables have these values; kUnknown if
+// it is not known.
 int64_t extent_wanted(int64_t extent, const int64_t* variables) {
   return extent >= 0 || extent == kUnknown ? extent : dynamic_extent(-1 - extent, variables);
 }
@@ -94,7 +96,8 @@ relay_status check_tensor(relay_context* c, const char* role, const Port& port, 
   return RELAY_OK;
 }
 
-// Shape variables take their values where an input mentions them alone, others follow; then every input is checked.
+// Shape variables take their values where an input mentions them alone, others follow; then every
+// input is checked.
 relay_status check_inputs(relay_context* c, const DLTensor* const* inputs, int64_t* variables) {
   for (size_t i = 0; i < kVariableCount; ++i) variables[i] = kUnknown;
   for (size_t i = 0; i < kInputCount; ++i) {

@@ -1,4 +1,5 @@
-// How the loops of one model are spread over threads; part of the artifacts for CPUs (see interface.cc).
+// How the loops of one model are spread over threads; part of the artifacts for CPUs
+// (see interface.cc).
 
 #include <fcntl.h>
 #include <pthread.h>
@@ -15,8 +16,8 @@ unsigned usable_cores() {
   return count > 0 ? static_cast<unsigned>(count) : 1;
 }
 
-// For how long a thread looks again before it sleeps. The loops of a model follow each other within less than that, and to
-// be woken takes longer than many of them.
+// For how long a thread looks again before it sleeps. The loops of a model follow each other within
+// less than that, and to be woken takes longer than many of them.
 constexpr int64_t kPatienceNanoseconds = 200000;
 
 void pause_briefly() {
@@ -27,8 +28,8 @@ void pause_briefly() {
 #endif
 }
 
-// Workers that share the ranges of one parallel loop at a time. The split depends on nothing but the extent and the
-// number of threads, and every range computes the same bits wherever it runs.
+// Workers that share the ranges of one parallel loop at a time. The split depends on nothing but
+// the extent and the number of threads, and every range computes the same bits wherever it runs.
 class Pool {
  public:
   // False if not all threads could be started; those that were are stopped.
@@ -56,9 +57,10 @@ class Pool {
 
   void stop() { stop(count_); }
 
-  // Models in one process share its cores: the threads of one at a time work, and runs of others meanwhile keep to the
-  // thread that calls. Libraries that know nothing of each other have one thing in common, a file that only this
-  // process has; the lock is on that. True if the threads may work; then `leave` ends it.
+  // Models in one process share its cores: the threads of one at a time work, and runs of others
+  // meanwhile keep to the thread that calls. Libraries that know nothing of each other have one
+  // thing in common, a file that only this process has; the lock is on that. True if the threads
+  // may work; then `leave` ends it.
   bool enter() {
     if (count_ == 0 || owner_ != getpid()) return false;
     pthread_mutex_lock(&lock_);
@@ -74,7 +76,8 @@ class Pool {
   }
 
   int32_t run(int64_t extent, int32_t (*body)(void*, int64_t, int64_t), void* closure) {
-    // One loop at a time: a second run, a nested loop, and a child after fork (whose threads are gone) do it all here.
+    // One loop at a time: a second run, a nested loop, and a child after fork (whose threads are
+    // gone) do it all here.
     if (count_ == 0 || extent <= 1 || owner_ != getpid() || pthread_mutex_trylock(&busy_) != 0) {
       return body(closure, 0, extent);
     }

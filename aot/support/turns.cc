@@ -1,5 +1,5 @@
-// Loops that go from their end to their beginning (aot/turns.h says why); part of the artifacts for CPUs (see
-// interface.cc).
+// Loops that go from their end to their beginning (aot/turns.h says why); part of the artifacts for
+// CPUs (see interface.cc).
 
 namespace {
 

@@ -1,8 +1,9 @@
-// A run of functions over values, and values for its caller; part of the artifacts that have them (see interface.cc). How the
-// machine takes and gives tensors is in cpu_value_run.cc and cuda_value_run.cc.
+// A run of functions over values, and values for its caller; part of the artifacts that have them
+// (see interface.cc). How the machine takes and gives tensors is in cpu_value_run.cc and
+// cuda_value_run.cc.
 //
-// What the caller has of a value is a cell that holds it, with the number of its type as the tag: types are checked where
-// the caller makes a value, so that a call need not look into it.
+// What the caller has of a value is a cell that holds it, with the number of its type as the tag:
+// types are checked where the caller makes a value, so that a call need not look into it.
 
 namespace {
 

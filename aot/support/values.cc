@@ -1,9 +1,11 @@
-// What a program with control flow computes with: values that count their references, and the heap of one context.
+// What a program with control flow computes with: values that count their references, and the
+// heap of one context.
 //
-// Relay's ahead-of-time compiler puts this text in front of the functions that it generates (see aot/functions.cc). What
-// depends on the machine is in cpu_values.cc and cuda_values.cc: where tensors have their elements, and how kernels run. A
-// context belongs to one thread at a time, so nothing here is atomic. Memory that is given back is kept for the next
-// value of its size: a program that has run once allocates nothing when it runs again with tensors of the same sizes.
+// Relay's ahead-of-time compiler puts this text in front of the functions that it generates (see
+// aot/functions.cc). What depends on the machine is in cpu_values.cc and cuda_values.cc: where
+// tensors have their elements, and how kernels run. A context belongs to one thread at a time, so
+// nothing here is atomic. Memory that is given back is kept for the next value of its size: a
+// program that has run once allocates nothing when it runs again with tensors of the same sizes.
 
 // A program uses what it needs of this.
 #pragma GCC diagnostic ignored "-Wunused-function"
@@ -19,8 +21,8 @@ struct Run;
 // A function that was made a value: its own value, and its arguments, which it may take away.
 using Code = Value (*)(Run& run, const Value& self, Value* args);
 
-// What a value refers to. In memory it is followed by `count` values that it holds, then by the extents of a tensor or the
-// links of a reference.
+// What a value refers to. In memory it is followed by `count` values that it holds, then by the
+// extents of a tensor or the links of a reference.
 struct Cell {
   uint32_t references;
   uint16_t
@@ -46,7 +48,8 @@ constexpr uint8_t kNever = 255;
 // The rest of a block of memory, handed out piece by piece.
 class Chunk {
  public:
-  // `block` gives memory of so many bytes, or null. What is larger than a quarter of a chunk is a block of its own.
+  // `block` gives memory of so many bytes, or null. What is larger than a quarter of a chunk is a
+  // block of its own.
   template <class Block>
   void* take(size_t bytes, size_t chunk_bytes, const Block& block) {
     if (bytes > chunk_bytes / 4) return block(bytes);
@@ -66,7 +69,8 @@ class Chunk {
   size_t left_ = 0;
 };
 
-// Memory in classes of sizes, four to each power of two, so that at most a fifth of a large block is not used.
+// Memory in classes of sizes, four to each power of two, so that at most a fifth of a large
+// block is not used.
 class Heap {
  public:
   void start(const relay_allocator* memory) { memory_ = memory; }
@@ -90,8 +94,8 @@ class Heap {
     c->next = first;
     first = c;
   }
-  // A piece of a device's memory that was given back, of at least so many bytes; null if there is none. `most` is what the
-  // class of it has.
+  // A piece of a device's memory that was given back, of at least so many bytes; null if there is
+  // none. `most` is what the class of it has.
   Cell* take_piece(size_t bytes, size_t* most) {
     const uint8_t size = class_of(bytes);
     *most = bytes_of(size);
@@ -131,8 +135,8 @@ class Heap {
     references_ = nullptr;
     batches = nullptr;
   }
-  // What a run has left are references that refer to themselves: nothing that is handed out has one. Without its contents
-  // each of them goes as anything else does.
+  // What a run has left are references that refer to themselves: nothing that is handed out has
+  // one. Without its contents each of them goes as anything else does.
   void end_run();
 
   void add_reference(Cell* c) {
@@ -164,7 +168,8 @@ class Heap {
       pthread_attr_getstack(&attributes, &low, &size);
       pthread_attr_destroy(&attributes);
     }
-    // The C library asks for memory to tell it. What there is for certain does for this run; the next one asks again.
+    // The C library asks for memory to tell it. What there is for certain does for this run; the
+    // next one asks again.
     if (low == nullptr) return here - kRoom;
     thread_ = self;
     stack_end_ = static_cast<const char*>(low) + (size / 2 < kRoom ? size / 2 : kRoom);
@@ -245,7 +250,8 @@ class Value {
   }
 
  private:
-  // Without recursion: a list may be long. Cells wait in a chain in the place of `heap`, which is the same for all of them.
+  // Without recursion: a list may be long. Cells wait in a chain in the place of `heap`, which is
+  // the same for all of them.
   static void release(Cell* first) {
     Heap* heap = first->heap;
     first->next = nullptr;
@@ -328,7 +334,8 @@ struct Run {
 // Where the elements of a tensor begin that has them itself.
 inline size_t tensor_head(uint32_t rank) { return (sizeof(Cell) + rank * sizeof(int64_t) + 63) / 64 * 64; }
 
-// A cell that holds nothing yet, of so many bytes; null if there is no memory for it, which ends the run.
+// A cell that holds nothing yet, of so many bytes; null if there is no memory for it,
+// which ends the run.
 inline Cell* take_cell(Run& run, Kind kind, uint16_t tag, uint32_t count, uint32_t rank, size_t bytes) {
   Cell* c = run.heap->take(bytes);
   if (c == nullptr) {
@@ -450,7 +457,8 @@ Value call(Run& run, const Value& callee, V... args) {
   return finish(run, self->code(run, self, list));
 }
 
-// Where a kernel writes a tensor, if not by itself: in an arena, or to the caller's memory for this output.
+// Where a kernel writes a tensor, if not by itself: in an arena, or to the caller's memory
+// for this output.
 struct Place {
   unsigned char* memory = nullptr;
   const DLTensor* output = nullptr;

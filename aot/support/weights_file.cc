@@ -1,4 +1,5 @@
-// Where a model's weights are when it is opened: inside its library, or in a file beside it; part of every artifact (see interface.cc).
+// Where a model's weights are when it is opened: inside its library, or in a file beside it; part
+// of every artifact (see interface.cc).
 
 #include <errno.h>
 #include <fcntl.h>
@@ -63,7 +64,8 @@ relay_status map_weights(WeightsFile* f, const char* path, char* error, size_t e
     say(error, error_size, "cannot map the weights %s: %s", path, strerror(errno));
     return status;
   }
-  // The head holds the names, the shapes and a hash of the contents: another model's weights have another head.
+  // The head holds the names, the shapes and a hash of the contents: another model's weights
+  // have another head.
   if (memcmp(f->mapped, kWeightsHead, sizeof kWeightsHead - 1) != 0) {
     say(error, error_size, "the weights %s belong to another model", path);
     return RELAY_BAD_MODEL;

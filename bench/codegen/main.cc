@@ -1,5 +1,6 @@
-// Compares LLVM in this process with the system's C++ compiler, on the kernels of a model: the time to compile, from
-// nothing and from disk, and the time of every kernel, both versions in turns within one process.
+// Compares LLVM in this process with the system's C++ compiler, on the kernels of a model: the time
+// to compile, from nothing and from disk, and the time of every kernel, both versions in turns
+// within one process.
 #include <fmt/format.h>
 #include <time.h>
 
@@ -77,7 +78,8 @@ struct Options {
   bool only_llvm = false;
 };
 
-// Wall-clock and processor seconds of a compilation; the latter without those of compilers that it starts.
+// Wall-clock and processor seconds of a compilation; the latter without those of
+// compilers that it starts.
 int compile(std::string_view what, const native::CodeGenerator& generator,
             std::span<const kernel::Kernel* const> kernels, const native::CompileOptions& options,
             native::CompiledKernels& out) {

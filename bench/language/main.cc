@@ -1,4 +1,5 @@
-// Times reading, checking and printing of large texts, and counts what the module and its types take of memory.
+// Times reading, checking and printing of large texts, and counts what the module and its
+// types take of memory.
 #include <fmt/format.h>
 #include <malloc.h>
 

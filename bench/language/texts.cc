@@ -20,7 +20,8 @@ std::string lets(int nodes) {
   return out + cat("  %x", lines, "\n}\n");
 }
 
-// A network's convolution, bias and activation, over and over, with attributes and annotated weights.
+// A network's convolution, bias and activation, over and over, with attributes and
+// annotated weights.
 std::string layers(int nodes) {
   const int blocks = nodes / 12;
   std::string out =

@@ -1,11 +1,12 @@
-// Runs a model that `relay compile` made from C++: one model, a context for each thread, errors as exceptions.
+// Runs a model that `relay compile` made from C++: one model, a context for each thread,
+// errors as exceptions.
 //
 //   relay compile examples/models/mnist_8/model.onnx -o mnist.so
 //   c++ -std=c++17 -pthread -I . examples/deploy/deploy.cc ./mnist.so -o deploy
 //   ./deploy examples/models/mnist_8/digits/images.npy 0 7 12
 //
-// The numbers are those of the images: ten are zeros, the next ten are ones, and so on. The program prints the digit that the
-// model sees on each of them.
+// The numbers are those of the images: ten are zeros, the next ten are ones, and so on. The program
+// prints the digit that the model sees on each of them.
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>

@@ -19,9 +19,10 @@ class InputFile {
   // A regular file of at most `limit` bytes. Symbolic links are followed: the user named this file.
   static Result<InputFile> open(const std::string& path, uint64_t limit, Diagnostics& diagnostics);
 
-  // A file that a model names: `location` is relative to `folder` and must stay beneath it. No component may be a
-  // symbolic link, the file must be regular and have no second name (a hard link could lead anywhere). The path is
-  // walked component by component from an open folder, so that nothing can be exchanged between check and use.
+  // A file that a model names: `location` is relative to `folder` and must stay beneath it. No
+  // component may be a symbolic link, the file must be regular and have no second name (a hard link
+  // could lead anywhere). The path is walked component by component from an open folder, so that
+  // nothing can be exchanged between check and use.
   static Result<InputFile> open_beneath(const std::string& folder, std::string_view location,
                                         Diagnostics& diagnostics);
 
@@ -37,7 +38,8 @@ class InputFile {
   // Exactly `length` bytes from `offset`, which must lie within the file.
   Result<bool> read_at(uint64_t offset, void* to, uint64_t length, Diagnostics& diagnostics) const;
 
-  // The contents, mapped read-only for as long as `owner` lives. Nobody may shorten the file meanwhile.
+  // The contents, mapped read-only for as long as `owner` lives. Nobody may shorten
+  // the file meanwhile.
   struct Mapping {
     std::string_view bytes;
     std::shared_ptr<const void> owner;

@@ -313,7 +313,8 @@ Result<NamedTensors> read_named(const std::string& path, std::span<const std::st
       if (!out[i].value.defined() && alike(names[i], f->tensor.name)) meant.push_back(names[i]);
     }
     for (std::string_view name : meant) d.note(cat("is it meant for `", name, "`?"));
-    // One tensor stands for one name: of several guesses all but one are missing, and nobody knows which.
+    // One tensor stands for one name: of several guesses all but one are missing, and
+    // nobody knows which.
     if (meant.size() == 1) guesses.insert(meant.front());
     if (meant.empty())
       d.note(cat("the ", what, "s: ", first_names(names, [](const std::string& n) { return n; })));

@@ -24,7 +24,8 @@ struct Header {
   bool record = false;  // descr is a list of fields
 };
 
-// The header is the text of a Python dictionary with three known keys; nothing else of Python is understood.
+// The header is the text of a Python dictionary with three known keys; nothing else of
+// Python is understood.
 class HeaderParser {
  public:
   explicit HeaderParser(std::string_view text) : text_(text) {}

@@ -67,7 +67,8 @@ Result<NamedTensors> parse_npz(std::string_view bytes, std::string_view source, 
   std::string contents;  // of one entry
   Archive archive = open_archive(bytes, error);
   if (!archive) {
-    // Without memory to look for its directory libzip says that it has none: when there is as much as that takes, it looks again.
+    // Without memory to look for its directory libzip says that it has none: when there is as much
+    // as that takes, it looks again.
     constexpr size_t kMostOfDirectory = 1 << 18;
     contents.reserve(kMostOfDirectory);
     archive = open_archive(bytes, error);

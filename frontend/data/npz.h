@@ -14,7 +14,8 @@ namespace relay::data {
 Result<NamedTensors> parse_npz(std::string_view bytes, std::string_view source, const Limits& limits,
                                Diagnostics& diagnostics);
 
-// Stored without compression and without a date, so that equal tensors give equal bytes. Names must be distinct.
+// Stored without compression and without a date, so that equal tensors give equal bytes. Names
+// must be distinct.
 Result<std::string> npz_bytes(const NamedTensors& tensors, Diagnostics& diagnostics);
 
 }  // namespace relay::data

@@ -238,7 +238,8 @@ Result<Tensor> tensor_of(const onnx::TensorProto& proto, std::string_view source
                         " bytes and it has ", proto.raw_data().size()));
     }
   } else {
-    // At least a byte of the file stands behind each element, so what is allocated is in proportion to the file.
+    // At least a byte of the file stands behind each element, so what is allocated is in
+    // proportion to the file.
     const int64_t items = int64_t{proto.float_data_size()} + proto.double_data_size() +
                           proto.int32_data_size() + proto.int64_data_size() + proto.uint64_data_size();
     const int64_t expected = dtype->bits == 4 ? static_cast<int64_t>(needed) : *count;

@@ -24,12 +24,14 @@ std::optional<DType> dtype_of_onnx(int32_t code);  // nothing for text, complex 
 int32_t onnx_of_dtype(DType dtype);
 std::string onnx_dtype_name(int32_t code);  // "FLOAT", "COMPLEX64", "data type 77"
 
-// The tensor that a proto describes. This is the only place that reads the elements of a proto, whether they
-// are inside it or in a file beneath `folder` (null: a proto that names a file is refused).
+// The tensor that a proto describes. This is the only place that reads the elements of a
+// proto, whether they are inside it or in a file beneath `folder` (null: a proto that names a
+// file is refused).
 Result<Tensor> tensor_of(const onnx::TensorProto& proto, std::string_view source, const std::string* folder,
                          Span span, Diagnostics& diagnostics);
 
-// The file that the elements of a proto lie in, relative to the model's folder; empty: they are in the proto.
+// The file that the elements of a proto lie in, relative to the model's folder; empty: they
+// are in the proto.
 std::string external_file(const onnx::TensorProto& proto);
 
 // A file that holds one TensorProto.
@@ -37,7 +39,8 @@ Result<NamedTensor> parse_onnx_tensor(std::string_view bytes, std::string_view s
                                       Diagnostics& diagnostics);
 std::string onnx_tensor_bytes(const NamedTensor& tensor);
 
-// Reads a message with limits on nesting, without output of the library; what is wrong, or an empty text.
+// Reads a message with limits on nesting, without output of the library; what is wrong,
+// or an empty text.
 std::string parse_message(std::string_view bytes, google::protobuf::MessageLite& out);
 
 }  // namespace relay::data

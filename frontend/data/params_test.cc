@@ -115,7 +115,8 @@ TEST(Params, ABooleanHasOneBit) {
   Diagnostics d;
   const Result<std::string> bytes = params_bytes({{"b", Tensor(kBool, {2})}}, d);
   ASSERT_TRUE(bytes.ok());
-  // After the file's head (8 + 8), one name (8 + 8 + 1), the count (8) and the tensor's head (8 + 8 + 8 + 4).
+  // After the file's head (8 + 8), one name (8 + 8 + 1), the count (8) and the tensor's head
+  // (8 + 8 + 8 + 4).
   EXPECT_EQ(bytes->substr(69, 4), std::string("\x01\x01\x01\x00", 4));
 }
 

@@ -42,7 +42,8 @@ struct Entry {
   int offset_count = -1;  // -1: no `data_offsets` yet
 };
 
-// Takes the header apart as it is read: no document is built, so nothing can nest and nothing can repeat.
+// Takes the header apart as it is read: no document is built, so nothing can nest and
+// nothing can repeat.
 class HeaderReader : public nlohmann::json_sax<json> {
  public:
   explicit HeaderReader(size_t most) : most_(most) {}

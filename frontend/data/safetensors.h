@@ -1,7 +1,7 @@
 // The safetensors format: named tensors behind a JSON header, safe to map.
 //
-// Everything that the format allows is read, and nothing else: a header of known keys that is not too long, offsets that
-// neither overlap nor leave gaps, sizes that are exactly shape times dtype.
+// Everything that the format allows is read, and nothing else: a header of known keys that is not
+// too long, offsets that neither overlap nor leave gaps, sizes that are exactly shape times dtype.
 #pragma once
 
 #include <map>
@@ -26,7 +26,8 @@ Result<Safetensors> parse_safetensors(std::string_view bytes, std::string_view s
 // Maps the file: tensors share its pages, unless the file has not aligned them.
 Result<Safetensors> map_safetensors(const std::string& path, const Limits& limits, Diagnostics& diagnostics);
 
-// Sorted by alignment and name; every tensor is aligned. 4-bit integers take a byte each, which the metadata notes.
+// Sorted by alignment and name; every tensor is aligned. 4-bit integers take a byte each, which
+// the metadata notes.
 Result<std::string> safetensors_bytes(const Safetensors& contents, Diagnostics& diagnostics);
 
 }  // namespace relay::data

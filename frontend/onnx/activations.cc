@@ -121,7 +121,8 @@ Results gelu(Node& n) {
   return {f.multiply(f.multiply(f.x, f.number(0.5)), f.add(inner, f.number(1)))};
 }
 
-// Before version 13 the input is seen as a matrix, and a row is normalised as a whole. `of_rows` normalises along the last axis.
+// Before version 13 the input is seen as a matrix, and a row is normalised as a whole. `of_rows`
+// normalises along the last axis.
 Results as_rows(Node& n, const std::function<Expr(Expr)>& of_rows) {
   const Expr x = n.input(0);
   const std::vector<Dim> dims = dims_of(x);

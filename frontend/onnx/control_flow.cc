@@ -1,7 +1,8 @@
 // If and Loop: graphs within nodes.
 //
-// A graph within a node sees the names around it, as the body of a function does; so its expressions simply use those of
-// the graph around it, and become a branch or the body of a closure.
+// A graph within a node sees the names around it, as the body of a function does; so
+// its expressions simply use those of the graph around it, and become a branch or the
+// body of a closure.
 #include <algorithm>
 
 #include "base/cat.h"

@@ -75,7 +75,8 @@ Results convolution_of_integers(Node& n) {
   return {as_line(n, convolve(n, x, weight, w, {{"out_dtype", kInt32}}), w)};
 }
 
-// A transposed convolution makes (in - 1) * stride + reach + output_padding elements, of which the padding is cut off.
+// A transposed convolution makes (in - 1) * stride + reach + output_padding elements, of which the
+// padding is cut off.
 Results transposed_convolution(Node& n) {
   Window w = window_of(n);
   const TensorType& x = n.tensor(0);

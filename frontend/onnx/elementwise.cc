@@ -34,7 +34,8 @@ Results mean(Node& n) {
 
 Results reciprocal(Node& n) { return {n.call(kDivide, {n.scalar(n.dtype(0), 1), n.input(0)})}; }
 
-// The result has the dtype of the base. The operator has floats alone: powers of integers are computed in float64.
+// The result has the dtype of the base. The operator has floats alone: powers of integers are
+// computed in float64.
 Results power(Node& n) {
   const DType base = n.dtype(0), exponent = n.dtype(1);
   const DType wide = base.is_float() ? base : kFloat64;

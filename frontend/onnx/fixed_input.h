@@ -10,8 +10,8 @@
 
 namespace relay::frontend {
 
-// The constant that an input of this type becomes. Reports "input-value-mismatch" if the type has no such value; `input` says in
-// the message which one it is.
+// The constant that an input of this type becomes. Reports "input-value-mismatch" if the type has
+// no such value; `input` says in the message which one it is.
 std::optional<Tensor> fixed_input(std::string_view input, Span span, Type type,
                                   const data::WrittenValue& value, Diagnostics& diagnostics);
 

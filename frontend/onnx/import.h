@@ -1,12 +1,14 @@
 // From an ONNX model to a module.
 //
-// The module has one function, @main: its parameters are the model's inputs in order and by name, its result is
-// the model's output, or the tuple of them. The attributes `input_names` and `output_names` of @main keep the names.
-// Every expression carries a span into a text that lists the model's nodes, one a line, so that whatever is found wrong
-// later points at the node it comes from.
+// The module has one function, @main: its parameters are the model's inputs in order and by
+// name, its result is the model's output, or the tuple of them. The attributes `input_names`
+// and `output_names` of @main keep the names. Every expression carries a span into a text that
+// lists the model's nodes, one a line, so that whatever is found wrong later points at the
+// node it comes from.
 //
-// Shapes that the model computes are computed here, over symbolic dims: a dynamic axis called "batch" becomes the shape
-// variable `batch`, and what is reshaped by its extent has a type that says so.
+// Shapes that the model computes are computed here, over symbolic dims: a dynamic axis
+// called "batch" becomes the shape variable `batch`, and what is reshaped by its extent has
+// a type that says so.
 #pragma once
 
 #include <functional>
@@ -27,16 +29,19 @@ namespace relay::frontend {
 struct ImportOptions {
   // By name of the input. Fixing the extent of a named axis fixes it in every input.
   std::map<std::string, std::vector<InputDim>> input_shapes;
-  // What inputs always are, by name: the import takes it for granted. Their parameters stay, and nothing uses them.
+  // What inputs always are, by name: the import takes it for granted. Their parameters stay, and
+  // nothing uses them.
   std::map<std::string, data::WrittenValue> input_values = {};
   data::Limits files;
-  // Is told the path of every file beside the model that one of its tensors lies in, also in branches that are not taken.
+  // Is told the path of every file beside the model that one of its tensors lies in, also in
+  // branches that are not taken.
   std::function<void(const std::string& path)> names_file = {};
   // Is told what the model says that it takes and gives, before it is imported.
   std::function<void(Interface interface)> tells_interface = {};
   size_t nodes = 1'000'000;  // in all graphs of the model
   size_t graph_depth = 32;   // of graphs within nodes
-  // Steps of recurrent layers, each of which becomes a dozen expressions: of one layer, and of all together.
+  // Steps of recurrent layers, each of which becomes a dozen expressions: of one layer, and
+  // of all together.
   int64_t unrolled_steps = 4096;
   int64_t all_unrolled_steps = 32768;
 };
@@ -50,11 +55,12 @@ enum class ImportFailure {
 };
 ImportFailure import_failure(const Diagnostics& diagnostics);
 
-// `empty` is a module without contents: the result shares its context, and the diagnostics point into its sources
-// whether or not there is a result.
+// `empty` is a module without contents: the result shares its context, and the diagnostics point
+// into its sources whether or not there is a result.
 Result<Module> import_onnx(const std::string& path, const Module& empty, const ImportOptions& options,
                            Diagnostics& diagnostics);
-// The same for a model in memory. `folder` is where its external data lies; null refuses external data.
+// The same for a model in memory. `folder` is where its external data lies; null
+// refuses external data.
 Result<Module> import_onnx(std::string_view bytes, const std::string& name, const std::string* folder,
                            const Module& empty, const ImportOptions& options, Diagnostics& diagnostics);
 

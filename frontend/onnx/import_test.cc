@@ -407,7 +407,8 @@ TEST(Import, RefusesWhatIsOverTheLimits) {
 }
 
 TEST(Import, ASliceBackwardsStartsAtAnElement) {
-  // ONNX moves the start into [0, extent - 1] and the end into [-1, extent - 1], after adding the extent to what is negative.
+  // ONNX moves the start into [0, extent - 1] and the end into [-1, extent - 1], after adding the
+  // extent to what is negative.
   struct Case {
     int extent;
     int64_t start, end, step;

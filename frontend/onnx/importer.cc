@@ -150,7 +150,8 @@ bool Importer::read_initialisers(const ::onnx::GraphProto& graph, NameScope& sco
 
 std::optional<std::vector<Operand>> Importer::import_graph(const ::onnx::GraphProto& graph,
                                                            NameScope& scope) {
-  // Also where a node of the graph finds no memory: that ends the node around it, and the import goes on.
+  // Also where a node of the graph finds no memory: that ends the node around it, and
+  // the import goes on.
   struct Entered {
     NameScope*& current;
     NameScope* const before;

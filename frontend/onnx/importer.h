@@ -48,14 +48,16 @@ class Importer {
   Expr materialise(Operand& operand);
   // A dim as an expression: a scalar of int64.
   Expr materialise(Dim dim);
-  // What the operand is, if it depends on constants only and is small enough to be worth evaluating.
+  // What the operand is, if it depends on constants only and is small enough to be
+  // worth evaluating.
   std::optional<Tensor> known(const Operand& operand);
   // What is known of the elements of a small tensor.
   std::optional<IndexTensor> index(Operand& operand);
   Operand constant(Tensor value);
   Operand operand(IndexTensor index);
 
-  // Converts a graph in a scope that holds its inputs already: its outputs. Nothing if a node of it was refused.
+  // Converts a graph in a scope that holds its inputs already: its outputs. Nothing if a node
+  // of it was refused.
   std::optional<std::vector<Operand>> import_graph(const ::onnx::GraphProto& graph, NameScope& scope);
   // The same for a graph within a node, with its initialisers.
   std::optional<std::vector<Operand>> import_subgraph(const ::onnx::GraphProto& graph, NameScope& scope);
@@ -125,8 +127,8 @@ class Importer {
   int64_t evaluation_budget_ = int64_t{1} << 28;  // additions, or so
 };
 
-// Which results of a node are known without evaluating it: shape arithmetic over dims. Nothing if the operator is
-// not of that kind, or what it needs is not known.
+// Which results of a node are known without evaluating it: shape arithmetic over dims. Nothing if
+// the operator is not of that kind, or what it needs is not known.
 std::optional<std::vector<IndexTensor>> evaluate_index(Node& node);
 
 // `If` and `Loop`.

@@ -1,7 +1,8 @@
 // Shape arithmetic: what is known of the results of a node while the model is imported.
 //
-// Exporters compute shapes in the model: Shape, Gather, Mul, Concat and on to a Reshape. All of that is evaluated here
-// over dims, so that a dynamic axis goes through as a symbol, and what remains is a program with symbolic shapes.
+// Exporters compute shapes in the model: Shape, Gather, Mul, Concat and on to a Reshape. All of
+// that is evaluated here over dims, so that a dynamic axis goes through as a symbol, and what
+// remains is a program with symbolic shapes.
 #include <algorithm>
 #include <functional>
 
@@ -77,7 +78,8 @@ Dim divide(Dim a, Dim b) {
 Known arithmetic(Node& n, const Inputs& in) {
   if (in.size() != 2 || in[0].dtype != in[1].dtype || in[0].dtype.is_bool()) return std::nullopt;
   const std::string& op = n.proto().op_type();
-  // A fraction would not be known; and symbols in floats are exact only while they are small, which shapes are.
+  // A fraction would not be known; and symbols in floats are exact only while they are small,
+  // which shapes are.
   if (in[0].dtype.is_float() && op == "Div") return std::nullopt;
   if (op == "Add") return broadcast(in[0], in[1], in[0].dtype, [](Dim a, Dim b) { return a + b; });
   if (op == "Sub") return broadcast(in[0], in[1], in[0].dtype, [](Dim a, Dim b) { return a - b; });
@@ -112,7 +114,8 @@ Known comparison(Node& n, const Inputs& in) {
 
 Known choice(Node&, const Inputs& in) {
   if (in.size() != 3 || !in[0].constant()) return std::nullopt;
-  // Two steps, since only two tensors broadcast at a time: first the condition with one side, then with the other.
+  // Two steps, since only two tensors broadcast at a time: first the condition with one side,
+  // then with the other.
   const Known first = broadcast(in[0], in[1], in[1].dtype, [](Dim, Dim b) { return b; });
   const Known second = broadcast(in[0], in[2], in[2].dtype, [](Dim, Dim b) { return b; });
   const Known chosen = broadcast(in[0], in[1], kInt64, [](Dim c, Dim) { return c; });

@@ -9,8 +9,8 @@ namespace {
 
 using namespace op;
 
-// Indices that count from the end where they are negative, made to count from the front. `extents` has one extent for
-// all of them, or one for each element of their last axis.
+// Indices that count from the end where they are negative, made to count from the front. `extents`
+// has one extent for all of them, or one for each element of their last axis.
 Expr from_front(Node& n, size_t i, const std::vector<Dim>& extents) {
   const Expr indices = n.input(i);
   const DType dtype = type_of(indices).dtype;
@@ -38,7 +38,8 @@ Results gather(Node& n) {
   const size_t axis = n.axis(n.integer("axis", 0), t.rank());
   const Expr indices = n.input(1);
   if (!type_of(indices).dtype.is_int()) n.invalid("its indices are no integers");
-  // What is known to be in range needs no care; the rest counts around, which is right for negative indices.
+  // What is known to be in range needs no care; the rest counts around, which is right for
+  // negative indices.
   std::string mode = "wrap";
   if (const std::optional<Tensor> known = n.known(1)) {
     const std::vector<int64_t> values = known->ints();
@@ -53,7 +54,8 @@ Results gather(Node& n) {
   return {n.call(kTake, {n.input(0), indices}, {{"axis", static_cast<int64_t>(axis)}, {"mode", mode}})};
 }
 
-// Along the other axes, element i of the result is found at place i of the input, which may be longer there.
+// Along the other axes, element i of the result is found at place i of the input, which may
+// be longer there.
 Results gather_elements(Node& n) {
   Expr x = n.input(0);
   const std::vector<Dim> from = dims_of(x), to = dims_of(n.input(1));

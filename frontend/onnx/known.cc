@@ -1,4 +1,5 @@
-// What is known of the tensors of a model while it is imported, and expressions for what is only known.
+// What is known of the tensors of a model while it is imported, and expressions for
+// what is only known.
 #include <algorithm>
 
 #include "base/cat.h"
@@ -129,7 +130,8 @@ std::optional<Tensor> Importer::known(const Operand& operand) {
       for (const Tensor& t : op::flatten(std::span<const relay::Value>(&args.back(), 1)))
         largest = std::max(largest, t.size());
     }
-    // A model may ask for more arithmetic than anybody wants to wait for: then nothing more is known.
+    // A model may ask for more arithmetic than anybody wants to wait for: then
+    // nothing more is known.
     if (largest > kMostElements || work_of(*op, largest, *results) > evaluation_budget_) return {};
     evaluation_budget_ -= work_of(*op, largest, *results);
     try {

@@ -1,4 +1,5 @@
-// The listing of a model: one line a node, the spans that point into it, and all that cannot be imported at once.
+// The listing of a model: one line a node, the spans that point into it, and all that cannot be
+// imported at once.
 #include <algorithm>
 #include <filesystem>
 #include <map>

@@ -7,7 +7,8 @@ namespace {
 
 using namespace op;
 
-// The shape to which numpy broadcasts two shapes; what is not the same for sure is left to the operator.
+// The shape to which numpy broadcasts two shapes; what is not the same for sure is left
+// to the operator.
 std::vector<Dim> broadcast(Node& n, std::vector<Dim> a, std::vector<Dim> b) {
   if (a.size() < b.size()) std::swap(a, b);
   b.insert(b.begin(), a.size() - b.size(), Dim(1));
@@ -22,8 +23,8 @@ std::vector<Dim> broadcast(Node& n, std::vector<Dim> a, std::vector<Dim> b) {
   return a;
 }
 
-// [batch..., rows, columns] as [batch, rows, columns], with the batch broadcast to `batch`; if every extent of its
-// own batch is 1, it stays 1: the operator broadcasts that.
+// [batch..., rows, columns] as [batch, rows, columns], with the batch broadcast to `batch`; if
+// every extent of its own batch is 1, it stays 1: the operator broadcasts that.
 Expr as_batch(Node& n, Expr e, const std::vector<Dim>& batch) {
   std::vector<Dim> dims = dims_of(e);
   const std::vector<Dim> matrix(dims.end() - 2, dims.end());

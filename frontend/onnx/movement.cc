@@ -28,7 +28,8 @@ Results concat(Node& n) {
   return {n.concatenate(n.all_inputs(), axis)};
 }
 
-// As many parts of one extent, of which the last may be smaller or empty: an axis that is only known by name.
+// As many parts of one extent, of which the last may be smaller or empty: an axis that is
+// only known by name.
 Results split_by_name(Node& n, Expr x, size_t axis, Dim extent, int64_t count) {
   const Dim each = ceil_div(extent, Dim(count));
   Results out;
@@ -105,14 +106,14 @@ Results slice_between(Node& n, std::vector<Dim> begin, std::vector<Dim> end, std
     n.require(steps[i] != 0, "it has a step of 0");
     // The smallest integer has no negative; no extent tells it from its neighbour.
     steps[i] = std::max(steps[i], -INT64_MAX);
-    // Exporters write "to the end" as some large number. No axis that is only known by name is as long as this, and
-    // without it the type would have to say min(n, 1000000000).
+    // Exporters write "to the end" as some large number. No axis that is only known by name is as
+    // long as this, and without it the type would have to say min(n, 1000000000).
     constexpr int64_t kEnd = 1'000'000'000;
     const Dim extent = n.tensor(0).dims[static_cast<size_t>(axes[i])];
     if (steps[i] > 0 && !extent.is_const() && end[i].is_const() && end[i].value() >= kEnd)
       end[i] = Dim(INT64_MAX);
-    // A start before the first element is the first element. As a bound of strided_slice, and in Python, it is the place before it,
-    // from which nothing goes backwards.
+    // A start before the first element is the first element. As a bound of strided_slice, and in
+    // Python, it is the place before it, from which nothing goes backwards.
     if (steps[i] < 0 && begin[i].is_const() && begin[i].value() < -1 && !extent.is_unknown()) {
       const Dim start = max(extent + begin[i], Dim(0));
       if (!start.is_const() || start == Dim(0)) begin[i] = start;

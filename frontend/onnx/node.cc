@@ -25,7 +25,7 @@ Context& Node::context() { return importer_.context(); }
 
 bool Node::wants(size_t i) const { return i < outputs() && !proto_.output(static_cast<int>(i)).empty(); }
 
-// --- Inputs ------------------------------------------------------------------------------------------------------
+// --- Inputs --------------------------------------------------------------------------------------
 
 Operand& Node::operand(size_t i) {
   if (!has(i)) invalid(cat("its input ", i, " is missing"), "onnx-missing-input");
@@ -86,7 +86,7 @@ std::vector<Dim> Node::dims(size_t i, std::string_view what) {
                 "inputs with --fix-input, may help"};
 }
 
-// --- Attributes --------------------------------------------------------------------------------------------------
+// --- Attributes ----------------------------------------------------------------------------------
 
 const AttributeProto* Node::attribute(std::string_view name) {
   for (const AttributeProto& a : proto_.attribute()) {
@@ -163,7 +163,7 @@ size_t Node::axis(int64_t axis, size_t rank) {
   return static_cast<size_t>(axis < 0 ? axis + r : axis);
 }
 
-// --- Refusing ----------------------------------------------------------------------------------------------------
+// --- Refusing ------------------------------------------------------------------------------------
 
 void Node::unsupported(std::string reason, std::string remedy) {
   throw Refusal{"unsupported-operator-form", std::move(reason), std::move(remedy)};
@@ -171,7 +171,7 @@ void Node::unsupported(std::string reason, std::string remedy) {
 
 void Node::invalid(std::string reason, Slug slug) { throw Refusal{slug, std::move(reason), {}}; }
 
-// --- Making expressions ------------------------------------------------------------------------------------------
+// --- Making expressions --------------------------------------------------------------------------
 
 Refusal complicated_shape() {
   return {"limit-dims", "the shape of its result is too complicated an expression",
@@ -208,7 +208,8 @@ Expr Node::reshape(Expr e, const std::vector<Dim>& dims) {
   if (empty) return call(op::kReshape, {e}, {{"newshape", dims}, {"allowzero", true}});
   if (std::none_of(dims.begin(), dims.end(), symbolic)) return plain(dims);
 
-  // Dims that both shapes share at either end are copied with the code 0; between them one dim may be -1.
+  // Dims that both shapes share at either end are copied with the code 0; between them
+  // one dim may be -1.
   size_t front = 0, back = 0;
   while (front < from.size() && front < dims.size() && from[front] == dims[front]) ++front;
   while (back + front < from.size() && back + front < dims.size() &&

@@ -1,4 +1,5 @@
-// Node: one node of an ONNX graph while it is converted. This is what the operator families are written against.
+// Node: one node of an ONNX graph while it is converted. This is what the operator families are
+// written against.
 #pragma once
 
 #include <onnx/onnx_pb.h>
@@ -18,7 +19,8 @@ namespace relay::frontend {
 
 class Importer;
 
-// Why a node cannot be converted; thrown by converters, caught by the importer, which goes on with the next node.
+// Why a node cannot be converted; thrown by converters, caught by the importer, which goes on
+// with the next node.
 struct Refusal {
   Slug slug;
   std::string reason, remedy;
@@ -50,7 +52,8 @@ class Node {
   size_t rank(size_t i) { return tensor(i).rank(); }
   DType dtype(size_t i) { return tensor(i).dtype; }
 
-  // What is known of an input while the model is imported; the second form refuses where it is not known.
+  // What is known of an input while the model is imported; the second form refuses where
+  // it is not known.
   std::optional<Tensor> known(size_t i);
   Tensor constant(size_t i, std::string_view what);
   std::vector<int64_t> constant_ints(size_t i, std::string_view what);  // of rank 0 or 1
@@ -77,8 +80,9 @@ class Node {
     if (!holds) invalid(std::string(reason));
   }
 
-  // --- Making expressions. Everything is typed at once. A result whose shape is not manageable refuses the node: broadcasting
-  // repeats both extents, so a node of many calls would take time that is exponential in their number.
+  // --- Making expressions. Everything is typed at once. A result whose shape is not manageable
+  // refuses the node: broadcasting repeats both extents, so a node of many calls would take time
+  // that is exponential in their number.
   Expr call(const op::OpDef& op, std::initializer_list<Expr> args, const std::vector<AttrArg>& attrs = {});
   Expr call(const op::OpDef& op, std::span<const Expr> args, const std::vector<AttrArg>& attrs = {});
   Expr proj(Expr tuple, uint32_t index) { return builder().proj(tuple, index); }
@@ -107,7 +111,8 @@ std::vector<Dim> dims_of(Expr e);
 // The results of a node in order of its outputs; fewer than outputs if the rest is not wanted.
 using Results = std::vector<Expr>;
 
-// One row of the table of operators: how a node of this name is converted, from this version of the operator set on.
+// One row of the table of operators: how a node of this name is converted, from this version of the
+// operator set on.
 struct Row {
   std::string_view name;
   int64_t since;

@@ -7,7 +7,8 @@ namespace relay::frontend {
 
 namespace {
 
-// A model can multiply symbols with each other until a dim has millions of terms. No honest shape is like that.
+// A model can multiply symbols with each other until a dim has millions of terms. No honest
+// shape is like that.
 bool manageable(Dim d) {
   constexpr size_t kMostParts = 512;
   if (!d.is_symbolic()) return true;

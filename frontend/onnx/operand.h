@@ -8,8 +8,8 @@
 
 namespace relay::frontend {
 
-// A small tensor whose elements are known while the model is imported, as dims: what shapes are computed with.
-// Floating-point elements are known only while they are whole numbers.
+// A small tensor whose elements are known while the model is imported, as dims: what shapes are
+// computed with. Floating-point elements are known only while they are whole numbers.
 struct IndexTensor {
   DType dtype = kInt64;
   Shape shape;
@@ -29,7 +29,8 @@ struct Operand {
   bool failed = false;               // its node was refused: users are passed over in silence
 };
 
-// False if a dim of the type, or one that is known as an element, is an expression that no honest shape is.
+// False if a dim of the type, or one that is known as an element, is an expression that no
+// honest shape is.
 bool manageable(Expr e);
 bool manageable(const Operand& o);
 

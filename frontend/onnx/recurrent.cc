@@ -1,6 +1,7 @@
 // RNN, GRU and LSTM, written out step by step for a sequence whose length is known.
 //
-// The products with the inputs of all steps are one matrix product; what a step adds is the product with the state.
+// The products with the inputs of all steps are one matrix product; what a step adds is the
+// product with the state.
 #include <algorithm>
 #include <map>
 
@@ -153,8 +154,8 @@ Expr initial_state(Layer& l, size_t input, int64_t d) {
   return n.squeeze(l.directions == 1 ? e : n.slice(e, 1, d, d + 1), {1});
 }
 
-// Runs the steps of every direction. `step(direction index, Direction, x of this step, states)` changes the states, of which
-// the first is the output.
+// Runs the steps of every direction. `step(direction index, Direction, x of this step, states)`
+// changes the states, of which the first is the output.
 template <class Step>
 Results run(Layer& l, bool keep_apart, const std::vector<size_t>& state_inputs, const Step& step) {
   Node& n = l.n;

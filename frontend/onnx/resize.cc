@@ -51,7 +51,8 @@ Results resized(Node& n, Wanted w) {
   return {line ? n.squeeze(y, {2}) : y};
 }
 
-// extent * scale, if that is whole: only then the scale is the ratio of the sizes, which is all that operators know.
+// extent * scale, if that is whole: only then the scale is the ratio of the sizes, which is all
+// that operators know.
 Dim scaled(Node& n, Dim extent, double scale) {
   if (!(scale > 0) || scale > 65536) n.invalid("its scales are out of range");
   if (scale == 1) return extent;

@@ -14,7 +14,8 @@ bool any_unknown(const std::vector<Dim>& dims) {
   return std::any_of(dims.begin(), dims.end(), [](Dim d) { return d.is_unknown(); });
 }
 
-// The extent that -1 stands for: what is left of `from` when the factors it shares with `given` are gone.
+// The extent that -1 stands for: what is left of `from` when the factors it shares with
+// `given` are gone.
 Dim inferred(std::vector<Dim> from, const std::vector<Dim>& given) {
   const Dim exact = exact_quotient(product(from), product(given));
   if (!exact.is_unknown()) return exact;

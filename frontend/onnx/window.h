@@ -7,8 +7,8 @@
 
 namespace relay::frontend {
 
-// One or two spatial axes, behind batch and channels. With one, operators of two are used on an axis of extent 1
-// in front of it; `as_image` and `as_line` go there and back.
+// One or two spatial axes, behind batch and channels. With one, operators of two are used on an
+// axis of extent 1 in front of it; `as_image` and `as_line` go there and back.
 struct Window {
   size_t axes = 2;
   std::vector<int64_t> kernel, strides, dilations;
@@ -20,7 +20,8 @@ struct Window {
   std::vector<int64_t> padding() const;  // top, left, bottom, right
 };
 
-// Reads the attributes. `kernel` is what the weight says; empty: the attribute kernel_shape must be there.
+// Reads the attributes. `kernel` is what the weight says; empty: the attribute
+// kernel_shape must be there.
 Window read_window(Node& n, size_t rank, std::vector<int64_t> kernel);
 // Padding as auto_pad=SAME_UPPER or SAME_LOWER wants it, for this input.
 void pad_to_same(Node& n, Window& w, const TensorType& x, bool upper);

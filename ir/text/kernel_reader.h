@@ -1,7 +1,7 @@
 // KernelReader: the part of the parser that reads kernels.
 //
-// Statements and expressions are read by recursive descent to a limited depth: loop nests are shallow, and other
-// parts of the compiler recurse over them too.
+// Statements and expressions are read by recursive descent to a limited depth: loop nests are
+// shallow, and other parts of the compiler recurse over them too.
 #pragma once
 
 #include "ir/text/parser_impl.h"

@@ -1,6 +1,7 @@
 // Layout: which expressions of a program get a binding `%n = ...;`, and in which scope.
 //
-// It depends on the structure of the program only, not on names, so that a text that is read back is laid out alike.
+// It depends on the structure of the program only, not on names, so that a text that is read back
+// is laid out alike.
 #pragma once
 
 #include <cstdint>
@@ -18,12 +19,12 @@ class Layout {
 
   const Scopes& scoped() const { return scoped_; }
 
-  // The scope whose body is `body` and which lies in `around`, if the body belongs to it (a body that has more uses
-  // belongs further out). Leaves belong nowhere.
+  // The scope whose body is `body` and which lies in `around`, if the body belongs to it (a body
+  // that has more uses belongs further out). Leaves belong nowhere.
   std::optional<uint32_t> own_scope(Expr body, uint32_t around) const;
 
-  // Is e, the body of a scope, written as `match_shape %x: T = value;` and a body? It is a call of a literal function
-  // whose parameter is a tensor with extents; null if not.
+  // Is e, the body of a scope, written as `match_shape %x: T = value;` and a body? It is a call of
+  // a literal function whose parameter is a tensor with extents; null if not.
   const Fn* shape_match(Expr e) const;
 
   // What is bound in a scope, in evaluation order.

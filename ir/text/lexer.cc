@@ -126,7 +126,8 @@ size_t Lexer::skip_blank(size_t at) {
 }
 
 Token Lexer::quoted(size_t at, size_t& after, char quote, TokenKind kind, size_t start) {
-  // A later quote mark in a string that is never closed begins one that is never closed either: look only once.
+  // A later quote mark in a string that is never closed begins one that is never closed
+  // either: look only once.
   const bool hopeless = quote == '"' && at > unclosed_;
   const size_t length =
       hopeless ? 0 : matched(quote == '"' ? patterns().string : patterns().backquoted, text_, at);

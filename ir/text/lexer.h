@@ -1,7 +1,7 @@
 // Lexer: a text as tokens, made when they are asked for.
 //
-// The parser asks for them one at a time, because what a character means depends on where it stands: in index
-// arithmetic `//` divides, `%` is a remainder and `n%8` is not the variable `%8`.
+// The parser asks for them one at a time, because what a character means depends on where it
+// stands: in index arithmetic `//` divides, `%` is a remainder and `n%8` is not the variable `%8`.
 #pragma once
 
 #include <cstdint>
@@ -86,7 +86,8 @@ class Lexer {
     ahead_valid_ = false;
   }
 
-  // The digits right here (after the dot of a projection), where `0.1` is not one number. False if there are none.
+  // The digits right here (after the dot of a projection), where `0.1` is not one number. False
+  // if there are none.
   bool digits(Token& out);
 
   uint32_t end_of_last() const { return end_of_last_; }  // offset after the last token that was taken

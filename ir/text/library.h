@@ -15,7 +15,8 @@ std::optional<std::string> library_text(std::string_view name);
 // What can be imported, for messages: "`nat`, `prelude`, ...".
 std::string library_names();
 
-// The name under which a library's text is among the sources, so that its definitions are known for what they are.
+// The name under which a library's text is among the sources, so that its definitions are known
+// for what they are.
 std::string library_source(std::string_view name);
 
 // The library that the span is in; empty for what a program says itself.

@@ -1,5 +1,5 @@
-// Deep and long programs: they are read and printed on an ordinary stack and in linear time; beyond the limit there
-// is a diagnostic.
+// Deep and long programs: they are read and printed on an ordinary stack and in linear time; beyond
+// the limit there is a diagnostic.
 #include <gtest/gtest.h>
 
 #include <ctime>
@@ -175,7 +175,8 @@ TEST(Limits, RehearsalsAreLimited) {
   EXPECT_EQ(slug(3000), "kernel-too-large");
 }
 
-// Programs that no text of their size could hold: a hundred thousand `if`s, as a pass may build them.
+// Programs that no text of their size could hold: a hundred thousand `if`s, as a
+// pass may build them.
 TEST(Limits, PrintsWhatIsNestedBeyondTheLimit) {
   Context context;
   Builder b(context);

@@ -32,7 +32,8 @@ std::optional<uint64_t> magnitude(const Number& n) {
   return value;
 }
 
-// from_chars refuses what is too small as well as what is too large; the wider format tells them apart.
+// from_chars refuses what is too small as well as what is too large; the wider format
+// tells them apart.
 template <class Wide, class T>
 std::optional<T> rounded(std::string_view digits) {
   const char* end = digits.data() + digits.size();
@@ -43,14 +44,16 @@ std::optional<T> rounded(std::string_view digits) {
     value = static_cast<T>(wide);
     return std::isinf(value) ? std::nullopt : std::optional(value);
   }
-  // Beyond the wide format too: the sign of the exponent decides (0.000...1 without an exponent counts as small).
+  // Beyond the wide format too: the sign of the exponent decides (0.000...1 without an exponent
+  // counts as small).
   const size_t e = digits.find_first_of("eE");
   const bool small =
       e != std::string_view::npos ? digits.find('-', e) != std::string_view::npos : digits[0] == '0';
   return small ? std::optional<T>(0) : std::nullopt;
 }
 
-// A positive decimal number: its digits from the first that is not 0, and the power of ten of that one.
+// A positive decimal number: its digits from the first that is not 0, and the power of
+// ten of that one.
 struct Decimal {
   std::string digits;
   int64_t exponent = 0;
@@ -77,8 +80,9 @@ Decimal decimal_of(std::string_view text) {
   return out;
 }
 
-// The double nearest to a number may lie in the middle between two of a small format. Then this gives the double beside it, on the
-// side where the number is, so that rounding the result is rounding the number once.
+// The double nearest to a number may lie in the middle between two of a small format. Then this
+// gives the double beside it, on the side where the number is, so that rounding the result is
+// rounding the number once.
 double off_the_middle(std::string_view number, double nearest) {
   constexpr uint64_t kBeyondSmall = 0xffffffff;  // bits that are 0 in every middle
   if ((std::bit_cast<uint64_t>(nearest) & kBeyondSmall) != 0 || nearest == 0) return nearest;
@@ -281,7 +285,8 @@ std::string show_tensor(const Tensor& t) {
     return cat("tensor(", number, ", ", d.name(), ")");
   }
   std::string out = "tensor(";
-  // Nested brackets show the shape, unless there are no brackets to show an inner dim or too many of them.
+  // Nested brackets show the shape, unless there are no brackets to show an inner dim or
+  // too many of them.
   constexpr size_t kMostBrackets = 16;
   bool nested = shape.size() <= kMostBrackets;
   int64_t rows = 1;

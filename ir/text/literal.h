@@ -1,9 +1,9 @@
 // Literals: numbers as they are written, and the tensors they stand for.
 //
-// A number without suffix is an int32, or an int64 if it does not fit. Suffixes: i i4 i8 i16 i32 i64 (i is int32),
-// u u4 u8 u16 u32 u64, f f16 f32 f64 (f is float32), bf16, f8e4m3, f8e5m2. `inf` and `nan` stand for numbers and
-// need a suffix too. Inside `tensor(...)` the dtype is known and the suffix may be left out; there 0x... gives the
-// bits of an element.
+// A number without suffix is an int32, or an int64 if it does not fit. Suffixes: i i4 i8 i16 i32
+// i64 (i is int32), u u4 u8 u16 u32 u64, f f16 f32 f64 (f is float32), bf16, f8e4m3, f8e5m2. `inf`
+// and `nan` stand for numbers and need a suffix too. Inside `tensor(...)` the dtype is known and
+// the suffix may be left out; there 0x... gives the bits of an element.
 #pragma once
 
 #include <optional>

@@ -156,7 +156,8 @@ std::optional<size_t> index_of(const json* value) {
 struct Metadata::Graph {
   json root;
   std::map<std::string, const json*, std::less<>> lists;  // of the root map, by type key
-  // Tensors that were read, by their place in "b64ndarrays": however often one is referred to, it is held once.
+  // Tensors that were read, by their place in "b64ndarrays": however often one is referred to,
+  // it is held once.
   mutable std::map<size_t, Tensor> tensors;
 
   const json* node(std::optional<size_t> index) const {

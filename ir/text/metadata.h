@@ -1,8 +1,9 @@
-// Metadata: the JSON after `#[metadata]`, which the established format uses for constants that it cannot write
-// inline. `meta[type key][index]` refers to it.
+// Metadata: the JSON after `#[metadata]`, which the established format uses for constants that it
+// cannot write inline. `meta[type key][index]` refers to it.
 //
-// The JSON is a graph of nodes, {"root", "nodes": [{"type_key", "attrs", "keys", "data", "repr_str"}], "b64ndarrays"}.
-// Nothing in it is trusted: every index, size and string is checked before it is used.
+// The JSON is a graph of nodes, {"root", "nodes": [{"type_key", "attrs", "keys", "data",
+// "repr_str"}], "b64ndarrays"}. Nothing in it is trusted: every index, size and string is checked
+// before it is used.
 #pragma once
 
 #include <memory>

@@ -1,4 +1,5 @@
-// Texts that were damaged at random: each is a module or has diagnostics, and what is a module prints and reads back.
+// Texts that were damaged at random: each is a module or has diagnostics, and what is a module
+// prints and reads back.
 #include <gtest/gtest.h>
 
 #include <random>

@@ -20,8 +20,8 @@ std::string quoted_word(std::string_view name);
 // Between double quotes, with escapes.
 std::string quoted_string(std::string_view text);
 
-// The text that was written between quotes, with escapes resolved: \\ \" \` \n \r \t \xHH. An unknown escape stands
-// for itself, because the established format has none.
+// The text that was written between quotes, with escapes resolved: \\ \" \` \n \r \t \xHH. An
+// unknown escape stands for itself, because the established format has none.
 std::string unescaped(std::string_view inside);
 
 }  // namespace relay::text

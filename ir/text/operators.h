@@ -1,5 +1,5 @@
-// Operators: what the text format must know of operators. The package `ir` does not know them, so that the caller
-// passes this (op::operators() is the one for all operators).
+// Operators: what the text format must know of operators. The package `ir` does not know them, so
+// that the caller passes this (op::operators() is the one for all operators).
 #pragma once
 
 #include <functional>

@@ -88,7 +88,8 @@ bool Parser::expected_name(std::string_view what, std::string_view sigil) {
   return false;
 }
 
-// A bracket that was forgotten on an earlier line is what is wrong: what was said of the lines between follows from it.
+// A bracket that was forgotten on an earlier line is what is wrong: what was said of the lines
+// between follows from it.
 bool Parser::expected_in_bracket(std::string_view what, Slug slug) {
   const Token& found = peek();
   if (brackets_.empty() || found.kind == TokenKind::kBad) return expected(what, slug);
@@ -206,7 +207,8 @@ bool Parser::take_data_type() {
   depth_ = 0;
   brackets_.clear();
   errors_at_item_ = diagnostics_.errors();
-  // The first pass may have read it already; where it did not, a `//` that divides looked like a comment to it.
+  // The first pass may have read it already; where it did not, a `//` that divides looked like
+  // a comment to it.
   const auto [known, fresh] = data_types_read_.emplace(peek().span.begin, 0);
   if (fresh && data_type(is_extern)) {
     known->second = lexer_.position();
@@ -294,7 +296,8 @@ Result<Module> Parser::module() {
   const bool is_library = imported_ != nullptr;
   if (!is_library) imported_ = &imported;
   if (!read_header()) return kReported;
-  // So that definitions may stand in any order. Imports come first: a name that is theirs is the program's mistake.
+  // So that definitions may stand in any order. Imports come first: a name that is theirs is the
+  // program's mistake.
   if (lexer_.text().find("import") != std::string_view::npos) look_ahead([&] { return take_import(); });
   look_ahead([&] { return take_data_type(); });
   read_definitions();

@@ -1,9 +1,9 @@
 // The parser of `.relay` texts (docs/grammar.ebnf).
 //
-// It accepts what TVM 0.18's Relay parser accepts and a superset of it: symbolic dims, tensor literals, constants by
-// name, kernels, imports of the standard library. Any bytes give a module or diagnostics, in time and memory linear in
-// their number, but for the rehearsals of kernels, which are limited; nothing recurses on how deeply a program is
-// nested.
+// It accepts what TVM 0.18's Relay parser accepts and a superset of it: symbolic dims, tensor
+// literals, constants by name, kernels, imports of the standard library. Any bytes give a module or
+// diagnostics, in time and memory linear in their number, but for the rehearsals of kernels, which
+// are limited; nothing recurses on how deeply a program is nested.
 #pragma once
 
 #include <cstddef>
@@ -20,8 +20,8 @@
 namespace relay {
 
 struct ParseOptions {
-  // Definitions are added to a copy of this module, and the text is kept in its context, also when parsing fails:
-  // `options.into.context().sources()` is what diagnostics are rendered with.
+  // Definitions are added to a copy of this module, and the text is kept in its context, also when
+  // parsing fails: `options.into.context().sources()` is what diagnostics are rendered with.
   Module into = {};
   // How deeply brackets of all kinds may be nested in programs, types and patterns.
   size_t max_nesting = 20000;
@@ -29,7 +29,8 @@ struct ParseOptions {
   size_t max_bytes = size_t{1} << 31;
   // Kernels are checked (kernel/validate.h), because their texts may come from anywhere.
   bool validate_kernels = true;
-  // How many operations the rehearsals of small kernels (kernel/execute.h) may take in all: some seconds.
+  // How many operations the rehearsals of small kernels (kernel/execute.h) may take in
+  // all: some seconds.
   int64_t max_rehearsed = int64_t{1} << 28;
   // The tensor that `const("name")` stands for; nothing if there is none of that name.
   std::function<std::optional<Tensor>(std::string_view name)> constants = {};
@@ -39,8 +40,8 @@ struct ParseOptions {
 Result<Module> parse(std::string name, std::string text, Diagnostics& diagnostics, const Operators& operators,
                      const ParseOptions& options = {});
 
-// One expression, over the types and globals of `options.into`, whose context owns it. Its free variables are declared
-// with `free_var`.
+// One expression, over the types and globals of `options.into`, whose context owns it. Its free
+// variables are declared with `free_var`.
 Result<Expr> parse_expr(std::string name, std::string text, Diagnostics& diagnostics,
                         const Operators& operators, const ParseOptions& options);
 
@@ -48,8 +49,9 @@ Result<Expr> parse_expr(std::string name, std::string text, Diagnostics& diagnos
 Result<Type> parse_type(std::string name, std::string text, Diagnostics& diagnostics,
                         const ParseOptions& options);
 
-// For the readers of other texts that have parts in this language (pattern/text.h). The text is number `file` of the
-// sources of `options.into`; a part is read from `offset` on, which is then where it ends.
+// For the readers of other texts that have parts in this language (pattern/text.h). The text is
+// number `file` of the sources of `options.into`; a part is read from `offset` on, which is
+// then where it ends.
 struct TextPlace {
   uint32_t file;
   size_t offset;

@@ -257,8 +257,8 @@ std::optional<Dim> Parser::dim() {
   return all->dim;
 }
 
-// The operator that is next; "" if there is none. In attributes, where comments are possible, it is `//` only after
-// an operand that is symbolic; so `n * 2 // 3` ends before the comment.
+// The operator that is next; "" if there is none. In attributes, where comments are possible, it is
+// `//` only after an operand that is symbolic; so `n * 2 // 3` ends before the comment.
 std::string_view Parser::arithmetic_operator(Arithmetic& limits, const Operand& left) {
   if (limits.attribute) {
     lexer_.set_arithmetic(false);

@@ -1,8 +1,9 @@
 // The machine that reads expressions.
 //
-// Each open construct is a Frame; what was read last is value_. The states: an item of a sequence begins (kItem), an
-// operand begins (kOperand), an operand was read and calls or projections may follow (kValue), an infix operator may
-// follow (kReduce), an operand is complete and goes to the frame that waits for it (kEnded).
+// Each open construct is a Frame; what was read last is value_. The states: an item of a sequence
+// begins (kItem), an operand begins (kOperand), an operand was read and calls or projections may
+// follow (kValue), an infix operator may follow (kReduce), an operand is complete and goes to the
+// frame that waits for it (kEnded).
 #include "base/cat.h"
 #include "ir/text/names.h"
 #include "ir/text/parser_impl.h"
@@ -449,7 +450,8 @@ Parser::State Parser::deliver() {
       if (let.bare) {
         const bool mentioned = pending_lets_[let.var];
         pending_lets_.erase(let.var);
-        // The value began with a function but is something else, so that the variable is not known inside it.
+        // The value began with a function but is something else, so that the variable is not
+        // known inside it.
         if (mentioned && value_->kind != ExprKind::kFn) {
           error(let.var->span, "used-in-own-value",
                 cat("`%", let.var->name.text(), "` is used in its own value, which is not a function"))
@@ -624,7 +626,8 @@ Parser::State Parser::closed() {
   return State::kFailed;
 }
 
-// The second branch is value_; an `if` that is itself the second branch of another ends that one too.
+// The second branch is value_; an `if` that is itself the second branch of another
+// ends that one too.
 Parser::State Parser::close_if() {
   for (;;) {
     const Frame f = top();

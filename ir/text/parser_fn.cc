@@ -111,8 +111,9 @@ bool Parser::fn_header(FnHeader& header) {
   return true;
 }
 
-// A graph binding may be used outside the scope in which it was written, and may then mention variables that do
-// not exist there. Sharing means evaluation in the lowest scope that contains all uses, so that is what is checked.
+// A graph binding may be used outside the scope in which it was written, and may then mention
+// variables that do not exist there. Sharing means evaluation in the lowest scope that contains all
+// uses, so that is what is checked.
 void Parser::check_scopes(const Fn* fn) {
   const Scopes scoped = scopes(fn);
   // Euler numbers of the tree of scopes: one scope is inside another if its interval is.
@@ -129,7 +130,8 @@ void Parser::check_scopes(const Fn* fn) {
     pending.emplace_back(scope, true);
     for (uint32_t i : inner[scope]) pending.emplace_back(i, false);
   }
-  // The scopes that each variable is bound in: of its binder, the children that open scopes in which it is known.
+  // The scopes that each variable is bound in: of its binder, the children that open scopes in
+  // which it is known.
   std::unordered_map<const Var*, std::vector<uint32_t>> known_in;
   const std::vector<Expr> order = post_order(fn);
   for (Expr e : order) {

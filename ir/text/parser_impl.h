@@ -1,8 +1,9 @@
 // Parser: the state of one run of the parser. Its members are in parser*.cc, by subject.
 //
-// Expressions, patterns and types are read by machines with explicit stacks: nesting costs heap, not
-// stack. A member that returns false or null has reported why. After a mistake in an expression the
-// machine goes on at the next `;` or closing bracket with a poison value, to find later mistakes.
+// Expressions, patterns and types are read by machines with explicit stacks: nesting costs
+// heap, not stack. A member that returns false or null has reported why. After a mistake in an
+// expression the machine goes on at the next `;` or closing bracket with a poison value, to
+// find later mistakes.
 #pragma once
 
 #include <map>
@@ -91,8 +92,8 @@ class Parser {
   bool take_import();  // false if something else is next
   void import_library(const Token& name);
   enum class Twice : uint8_t { kProgram, kLibrary, kClash };
-  // Who defines a name for the second time: a program, a library that is imported again, or one of each, which is
-  // reported.
+  // Who defines a name for the second time: a program, a library that is imported again, or one of
+  // each, which is reported.
   Twice defined_by(Span now, Span before, Slug slug, std::string_view what);
   void keep_mentioned();
 
@@ -254,7 +255,8 @@ class Parser {
   int64_t rehearsed_ = 0;                                 // and to rehearse
   bool module_mode_ = false, failed_ = false;
 
-  // Scopes: the variables that a name may mean, innermost last; what was bound, for leaving a scope.
+  // Scopes: the variables that a name may mean, innermost last; what was bound, for
+  // leaving a scope.
   std::unordered_map<Symbol, std::vector<const Var*>> locals_;
   std::vector<Symbol> bound_;
   std::unordered_map<Symbol, size_t> type_vars_;

@@ -17,7 +17,8 @@ using kernel::Expr;
 using kernel::Stmt;
 
 constexpr size_t kDeepestStatement = 200;
-// The check of a block looks at each statement of it, and may compare it with each region that the block declares.
+// The check of a block looks at each statement of it, and may compare it with each region that
+// the block declares.
 constexpr size_t kMostChecks = 4'000'000;
 
 }  // namespace

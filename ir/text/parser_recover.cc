@@ -28,8 +28,9 @@ void Parser::drop_frame() {
   pop();
 }
 
-// After a mistake: goes on behind the next `;` of an enclosing block, or at the closing bracket of an enclosing
-// construct, whose value is then poison. Only the first mistake of a construct is reported.
+// After a mistake: goes on behind the next `;` of an enclosing block, or at the closing
+// bracket of an enclosing construct, whose value is then poison. Only the first mistake of a
+// construct is reported.
 bool Parser::recover(State& state) {
   // Limits end the definition: what follows is most likely nested as deeply.
   if (depth_ > options_.max_nesting) return false;

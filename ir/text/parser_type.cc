@@ -193,7 +193,8 @@ Type Parser::type() {
   }
 }
 
-// A type after `:` or `->`. A hole alone says no more than nothing at all, which is what it becomes.
+// A type after `:` or `->`. A hole alone says no more than nothing at all, which is
+// what it becomes.
 bool Parser::read_annotation(Type& out) {
   out = type();
   if (!out) return false;

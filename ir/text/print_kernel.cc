@@ -1,7 +1,8 @@
 // Kernels as text.
 //
-// The kernel is first copied into a context of its own, with variables and buffers made in the order of the text:
-// canonical sums are ordered by the age of their variables, and so the text reads back to a kernel that prints alike.
+// The kernel is first copied into a context of its own, with variables and buffers made in the
+// order of the text: canonical sums are ordered by the age of their variables, and so the text
+// reads back to a kernel that prints alike.
 #include "ir/text/print_kernel.h"
 
 #include <algorithm>
@@ -30,7 +31,8 @@ using kernel::ExprNode;
 using kernel::Kernel;
 using kernel::Stmt;
 
-// An expression whose text would have more parts than this, or be nested more deeply, is cut up by `let`s.
+// An expression whose text would have more parts than this, or be nested more deeply, is
+// cut up by `let`s.
 constexpr uint64_t kMostParts = 64;
 constexpr uint32_t kDeepest = 40;
 
@@ -69,7 +71,8 @@ Level level_of(const ExprNode* n) {
 
 std::string number(const ExprNode* n, bool negate) {
   if (n->kind == ExprKind::kFloat) {
-    // float32 is kept rounded; the smaller ones are kept as doubles, so that the double is what is written.
+    // float32 is kept rounded; the smaller ones are kept as doubles, so that the double is
+    // what is written.
     if (n->dtype == kFloat32 && !std::isnan(n->float_value)) {
       return show_element(Tensor::scalar(kFloat32, n->float_value), 0, false);
     }

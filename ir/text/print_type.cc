@@ -1,4 +1,5 @@
-// Types, dims and attributes as text. Types and lists of attributes are written with explicit stacks.
+// Types, dims and attributes as text. Types and lists of attributes are written with
+// explicit stacks.
 #include "ir/text/print_type.h"
 
 #include <vector>

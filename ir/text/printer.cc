@@ -1,7 +1,8 @@
 // Writes expressions and modules.
 //
-// A scope is written as its bindings and then its value. What is still to be written lies on an explicit stack, and
-// text is only ever appended, so that time and memory are linear in the text, however deeply the program is nested.
+// A scope is written as its bindings and then its value. What is still to be written lies on an
+// explicit stack, and text is only ever appended, so that time and memory are linear in the text,
+// however deeply the program is nested.
 #include "ir/text/printer.h"
 
 #include <algorithm>
@@ -27,7 +28,8 @@ constexpr size_t kMostType = 200;  // characters of a type in a comment
 constexpr int kMostIndent =
     40;  // levels; deeper ones are not indented further, or texts would grow quadratically
 
-// `None` is a value of attributes too, but no constructor stands among those; and Option is read elsewhere.
+// `None` is a value of attributes too, but no constructor stands among those; and Option
+// is read elsewhere.
 std::string ctor_name(const Constructor& c) { return c.name == "None" ? "None" : quoted_word(c.name.text()); }
 
 class Printer {

@@ -64,7 +64,8 @@ TEST(Printer, ElidesConstants) {
             "(const(\"c0\"), tensor([0, 0], int8))");
 }
 
-// One function that is bound by a let and used elsewhere, branches that are the same node, names that clash.
+// One function that is bound by a let and used elsewhere, branches that are the same node,
+// names that clash.
 TEST(Printer, SharedParts) {
   Context context;
   Builder b(context);

@@ -1,5 +1,5 @@
-// Each form of the language: a text, and how it is printed. Every text is also checked to be a fixed point: what was
-// printed reads back as the same program and prints alike.
+// Each form of the language: a text, and how it is printed. Every text is also checked to be a
+// fixed point: what was printed reads back as the same program and prints alike.
 #include <gtest/gtest.h>
 
 #include "ir/analysis.h"

@@ -115,7 +115,8 @@ Value* Arithmetic::float_binary(ExprKind kind, Value* a, Value* b) {
   return nullptr;
 }
 
-// Each is one instruction of the processor, which gives its second operand if either is NaN or both are zeros.
+// Each is one instruction of the processor, which gives its second operand if either is NaN
+// or both are zeros.
 Value* Arithmetic::extreme_of_number(ExprKind kind, Number number, Value* a, Value* b) {
   const bool least = kind == ExprKind::kMin;
   if (number == Number::kRight) {
@@ -154,7 +155,8 @@ Value* Arithmetic::integer_binary(ExprKind kind, DType d, Value* a, Value* b) {
   return nullptr;
 }
 
-// By anything but zero. The most negative number divided by -1 wraps: the processor is never asked for it.
+// By anything but zero. The most negative number divided by -1 wraps: the processor is
+// never asked for it.
 Value* Arithmetic::divide(ExprKind kind, bool is_signed, Value* a, Value* b) {
   const bool quotient = kind == ExprKind::kFloorDiv || kind == ExprKind::kTruncDiv;
   if (!is_signed) return quotient ? make_.CreateUDiv(a, b) : make_.CreateURem(a, b);

@@ -1,7 +1,8 @@
 // Scalar operations as LLVM instructions, of single values and of vectors alike.
 //
-// The rules are those of the C++ prelude (kernel/print/prelude.h): the two code generators give the same bits. Values of
-// small floating dtypes are floats that are one of the dtype's values; booleans are i1; 4-bit integers are i8.
+// The rules are those of the C++ prelude (kernel/print/prelude.h): the two code generators give the
+// same bits. Values of small floating dtypes are floats that are one of the dtype's values;
+// booleans are i1; 4-bit integers are i8.
 #pragma once
 
 #include <llvm/IR/IRBuilder.h>
@@ -39,12 +40,14 @@ class Arithmetic {
   Value* constant(DType d, double v) const;
   Value* splat(Value* v, int lanes) const { return make_.CreateVectorSplat(static_cast<unsigned>(lanes), v); }
 
-  // kAdd to kBitXor, shifts and comparisons; `d` is the dtype of the operands. Rounded if it is a small one.
+  // kAdd to kBitXor, shifts and comparisons; `d` is the dtype of the operands. Rounded if
+  // it is a small one.
   Value* binary(ExprKind kind, DType d, Value* a, Value* b);
   // The same where one operand of a minimum or maximum is known to be a number.
   enum class Number { kLeft, kRight };
   Value* extreme_of_number(ExprKind kind, Number number, Value* a, Value* b);
-  // `was_clamped`: a floating value that is NaN or lies within the integer dtype and within 32 bits.
+  // `was_clamped`: a floating value that is NaN or lies within the integer dtype
+  // and within 32 bits.
   Value* cast(DType to, DType from, Value* v, bool was_clamped);
   Value* absolute(Value* v);  // of a signed integer
 

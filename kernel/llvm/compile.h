@@ -1,8 +1,9 @@
-// Kernels to machine code through LLVM, in this process: no compiler is needed, and what was compiled once is found
-// again on disk (object_cache.h).
+// Kernels to machine code through LLVM, in this process: no compiler is needed, and what was
+// compiled once is found again on disk (object_cache.h).
 //
-// The results are those of the C++ path, bit for bit, as far as a compiler leaves nothing open: the same order of
-// operations, the same formulas for exp and its like, and a * b + c rounded once only where the C++ path allows it.
+// The results are those of the C++ path, bit for bit, as far as a compiler leaves nothing open: the
+// same order of operations, the same formulas for exp and its like, and a * b + c rounded once only
+// where the C++ path allows it.
 #pragma once
 
 #include <span>
@@ -17,7 +18,8 @@ namespace relay::kernel::jit {
 [[nodiscard]] std::string compile(std::span<const Kernel* const> kernels,
                                   const native::CompileOptions& options, native::CompiledKernels& out);
 
-// The kernel in LLVM's own notation, before LLVM has worked on it. Returns what went wrong, or an empty text.
+// The kernel in LLVM's own notation, before LLVM has worked on it. Returns what went wrong,
+// or an empty text.
 [[nodiscard]] std::string show_instructions(const Kernel& k, const native::CompileOptions& options,
                                             std::string& out);
 

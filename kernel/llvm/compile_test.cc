@@ -1,4 +1,5 @@
-// Compiling through LLVM as a whole: what is refused, what is found again on disk, what counts as the same kernel.
+// Compiling through LLVM as a whole: what is refused, what is found again on disk, what counts as
+// the same kernel.
 #include "kernel/llvm/compile.h"
 
 #include <gtest/gtest.h>
@@ -69,7 +70,8 @@ TEST_F(Compile, TheSecondTimeTheObjectIsTakenFromDisk) {
   const Kernel k = scaled(2);
   EXPECT_EQ(result_of(k).get(2), 7);
   ASSERT_EQ(objects().size(), 1u);
-  // What is compiled is written anew, in the place of what was there: another file by the same name.
+  // What is compiled is written anew, in the place of what was there: another file
+  // by the same name.
   const auto file = [&] {
     struct stat found = {};
     EXPECT_EQ(stat(objects()[0].c_str(), &found), 0);

@@ -1,5 +1,5 @@
-// Every scalar operation on every dtype, compiled with and without vectors by each code generator, against the reference
-// executor.
+// Every scalar operation on every dtype, compiled with and without vectors by each code generator,
+// against the reference executor.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -80,7 +80,8 @@ class Elementwise : public ::testing::Test {
     EXPECT_EQ(disagreements(cases_, options_for(target, opt_level)), "") << "as C++";
     EXPECT_EQ(disagreements(cases_, options_for(target, opt_level), 1, compile), "") << "by LLVM";
   }
-  // Undefined behaviour in the printed code ends the process. Plain loops only: lanes do the same, and compile slowly.
+  // Undefined behaviour in the printed code ends the process. Plain loops only: lanes do the same,
+  // and compile slowly.
   void check_for_undefined_behaviour() {
     CompileOptions options = options_for("sse2", 1);
     options.target.flags.insert(options.target.flags.end(), {"-fsanitize=undefined,float-cast-overflow",

@@ -1,8 +1,9 @@
 // A kernel as an LLVM module.
 //
-// The module exports `int32_t ENTRY(const relay_parallel*, void* const* buffers, const int64_t* dims)`, which does what
-// the function that kernel/print prints does: inputs, outputs, temporaries, then shape variables, and a result that is 0
-// or the number of the requirement that failed. Within it the buffers are function arguments that alias nothing.
+// The module exports `int32_t ENTRY(const relay_parallel*, void* const* buffers, const int64_t*
+// dims)`, which does what the function that kernel/print prints does: inputs, outputs, temporaries,
+// then shape variables, and a result that is 0 or the number of the requirement that failed. Within
+// it the buffers are function arguments that alias nothing.
 #pragma once
 
 #include <llvm/IR/Module.h>

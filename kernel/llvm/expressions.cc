@@ -95,7 +95,8 @@ bool Expressions::is_vector(const ExprNode* n) {
   return vector_[n] = any;
 }
 
-// Made of loop and shape variables alone, whose sums and products address memory and do not overflow.
+// Made of loop and shape variables alone, whose sums and products address memory and
+// do not overflow.
 bool Expressions::is_index(const ExprNode* n) {
   if (n->dtype != kInt64 || is_vector(n)) return false;
   if (n->kind == ExprKind::kVar) return true;

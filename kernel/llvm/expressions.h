@@ -37,10 +37,11 @@ struct Surroundings {
   ::llvm::MDNode* independent = nullptr;  // the access group of a loop whose iterations are independent
 };
 
-// The expressions of one statement. What occurs more than once is computed once; what is on one side of a choice is
-// computed only when that side is taken, unless it is cheap and harmless.
+// The expressions of one statement. What occurs more than once is computed once; what is on one
+// side of a choice is computed only when that side is taken, unless it is cheap and harmless.
 //
-// Within a vectorised loop (lanes), expressions that depend on its variable are vectors, the others stay single values.
+// Within a vectorised loop (lanes), expressions that depend on its variable are vectors, the others
+// stay single values.
 class Expressions {
  public:
   // All roots that the statement evaluates unconditionally.

@@ -11,9 +11,9 @@
 namespace relay::kernel::jit {
 namespace {
 
-// A field that is not written here would let two different kernels share their code. So each struct is taken apart by
-// name where the language can do that, and measured where it cannot: a new field does not compile until it is decided
-// on.
+// A field that is not written here would let two different kernels share their code. So each struct
+// is taken apart by name where the language can do that, and measured where it cannot: a new field
+// does not compile until it is decided on.
 constexpr size_t kNode = sizeof(void*);  // StmtNode, padded
 static_assert(sizeof(For) == kNode + 4 * sizeof(void*));
 static_assert(sizeof(Block) == kNode + 5 * sizeof(void*) + 3 * sizeof(List<BlockIter>));
@@ -25,7 +25,8 @@ static_assert(sizeof(If) == kNode + 3 * sizeof(void*));
 static_assert(sizeof(Allocate) == kNode + 2 * sizeof(void*));
 static_assert(sizeof(Require) == kNode + 2 * sizeof(void*));
 static_assert(sizeof(Prefetch) == kNode + sizeof(void*) + sizeof(List<Expr>));
-// An external kernel has no code, and what a kernel's caller reads from inputs (read_extents) is no part of it.
+// An external kernel has no code, and what a kernel's caller reads from inputs (read_extents)
+// is no part of it.
 static_assert(sizeof(Kernel) ==
               5 * sizeof(void*) + 3 * sizeof(List<const Buffer*>) + sizeof(List<ReadExtent>));
 

@@ -7,8 +7,9 @@
 
 namespace relay::kernel::jit {
 
-// A complete description: loops, blocks, accesses, expressions with their sharing. Names of buffers, variables and
-// blocks, the origin, the batched kernel, and the texts of requirements are no part of it.
+// A complete description: loops, blocks, accesses, expressions with their sharing. Names of
+// buffers, variables and blocks, the origin, the batched kernel, and the texts of requirements
+// are no part of it.
 std::string describe(const Kernel& k);
 
 // 256 bits of SHA-2 over the text, as 64 hexadecimal digits.

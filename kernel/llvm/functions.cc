@@ -19,7 +19,8 @@ using ::llvm::Intrinsic::ID;
 //
 // kernel/print/functions.inc is compiled with them.
 
-// Where instructions go while a formula runs. Formulas make zeros out of nothing (`V{}`), so it is not passed along.
+// Where instructions go while a formula runs. Formulas make zeros out of nothing (`V{}`), so it is
+// not passed along.
 struct Place {
   Instructions& make;
   Type* type;  // of V: float, or a vector of floats
@@ -108,7 +109,7 @@ Formula formula_of(Math fn) {
   }
 }
 
-// --- The rest --------------------------------------------------------------------------------------------------------
+// --- The rest ------------------------------------------------------------------------------------
 
 ID instruction_of(Math fn) {
   switch (fn) {

@@ -1,5 +1,5 @@
-// The formulas of kernel/print/functions.inc as LLVM compiles them: how exact they are, and that a lane of a vector is
-// computed as a single value is.
+// The formulas of kernel/print/functions.inc as LLVM compiles them: how exact they are, and that a
+// lane of a vector is computed as a single value is.
 #include <gtest/gtest.h>
 
 #include <bit>
@@ -56,7 +56,8 @@ Values floats_of_every_size() {
   return t;
 }
 
-// In units in the last place of the result; infinity where one is not a number, or infinite, and the other is not.
+// In units in the last place of the result; infinity where one is not a number, or infinite, and
+// the other is not.
 double distance(float got, double want) {
   const auto nearest = static_cast<float>(want);
   if (std::isnan(got) || std::isnan(nearest)) return std::isnan(got) == std::isnan(nearest) ? 0 : INFINITY;

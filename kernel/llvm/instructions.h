@@ -11,7 +11,8 @@ namespace relay::kernel::jit {
 // Does the processor have it? What it has not, the block's body does.
 bool has_instruction(const Rules& rules, std::string_view name);
 
-// The instruction on the operands that begin at these addresses, in the order of its description; at any alignment.
+// The instruction on the operands that begin at these addresses, in the order of its description;
+// at any alignment.
 void emit_instruction(Instructions& make, std::string_view name, const std::vector<Value*>& addresses);
 
 }  // namespace relay::kernel::jit

@@ -1,4 +1,5 @@
-// Loops, local buffers, conditions and traps, compiled by each code generator, against the reference executor.
+// Loops, local buffers, conditions and traps, compiled by each code generator, against the
+// reference executor.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -164,7 +165,8 @@ TEST_F(Loops, ChoicesByPositionBecomeMasks) {
   agree({{"mask", kernel, {numbers(kFloat32, {5})}}});
 }
 
-// A product of matrices as schedules write it: a tile of the result in local buffers, unrolled and vectorised.
+// A product of matrices as schedules write it: a tile of the result in local buffers,
+// unrolled and vectorised.
 TEST_F(Loops, TilesStayInVariables) {
   const int64_t rows = 4, columns = 32, depth = 6;
   const Tensor x = k_.input("x", kFloat32, {k_.index(rows), k_.index(depth)}),

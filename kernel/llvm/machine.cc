@@ -29,7 +29,8 @@ constexpr const char* kProcessor =
     "x86-64";  // features are named one by one, as the C++ compiler is told them
 
 void initialise() {
-  // LLVM is built without exceptions and would abort. It is not usable afterwards: what it held is lost, locks among it.
+  // LLVM is built without exceptions and would abort. It is not usable afterwards: what it held is
+  // lost, locks among it.
   static std::once_flag told, once;
   std::call_once(told, [] {
     ::llvm::install_bad_alloc_error_handler([](void*, const char*, bool) { throw std::bad_alloc(); });
@@ -40,7 +41,8 @@ void initialise() {
   });
 }
 
-// The C++ compiler's flags as LLVM's: "-mavx2" is "+avx2", "-mprefer-vector-width=512" an attribute.
+// The C++ compiler's flags as LLVM's: "-mavx2" is "+avx2",
+// "-mprefer-vector-width=512" an attribute.
 struct Features {
   std::string list;
   std::string vector_width;
@@ -105,7 +107,7 @@ void optimise(::llvm::Module& module, ::llvm::TargetMachine& machine, int opt_le
 
 std::string code_generator_version() { return "LLVM " LLVM_VERSION_STRING; }
 
-// --- Code -----------------------------------------------------------------------------------------------------------
+// --- Code ----------------------------------------------------------------------------------------
 
 struct Emitted::Module {
   ::llvm::LLVMContext context;
@@ -113,7 +115,8 @@ struct Emitted::Module {
   std::string wrong;  // what LLVM has reported
 
   Module() {
-    // By default it prints to stderr and ends the process. Of what it could not optimise nobody needs to hear.
+    // By default it prints to stderr and ends the process. Of what it could not optimise
+    // nobody needs to hear.
     context.setDiagnosticHandlerCallBack(
         [](const ::llvm::DiagnosticInfo* info, void* self) {
           if (info->getSeverity() != ::llvm::DS_Error) return;
@@ -179,7 +182,7 @@ std::string Emitted::compile(const native::CompileOptions& options, std::string&
   return {};
 }
 
-// --- Linking --------------------------------------------------------------------------------------------------------
+// --- Linking -------------------------------------------------------------------------------------
 
 struct Linked::Session {
   std::unique_ptr<::llvm::orc::LLJIT> jit;

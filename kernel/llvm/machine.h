@@ -17,13 +17,14 @@ class Emitted {
   Emitted(Emitted&&) noexcept;
   ~Emitted();
 
-  // The exported function is called `entry`. Returns what this code generator cannot do, or an empty text. Not for
-  // several threads at once: it makes expressions in the kernel's pool.
+  // The exported function is called `entry`. Returns what this code generator cannot do, or an
+  // empty text. Not for several threads at once: it makes expressions in the kernel's pool.
   [[nodiscard]] std::string make(const Kernel& k, const std::string& entry,
                                  const native::CompileOptions& options);
   std::string text() const;  // LLVM's own notation
 
-  // Optimises and generates code: the bytes of an object file. For several threads, each with its own.
+  // Optimises and generates code: the bytes of an object file. For several threads,
+  // each with its own.
   [[nodiscard]] std::string compile(const native::CompileOptions& options, std::string& object);
 
  private:
@@ -31,7 +32,8 @@ class Emitted {
   std::unique_ptr<Module> module_;
 };
 
-// What the same instructions may become different code with: LLVM's version, and the passes that run.
+// What the same instructions may become different code with: LLVM's version, and the
+// passes that run.
 std::string code_generator_version();
 
 // Object files in this process.

@@ -75,7 +75,8 @@ void Statements::serial_loop(const For& n) {
   Value* extent = Expressions(around_, {n.extent}).scalar(n.extent);
   const bool runs = n.extent->kind == ExprKind::kInt && n.extent->int_value > 0;
   ::llvm::MDNode* outer = around_.independent;
-  // What is done in an iteration that depends on no other may be marked so, unless it stands in a further loop.
+  // What is done in an iteration that depends on no other may be marked so, unless it stands
+  // in a further loop.
   if (n.how == ForKind::kVectorized)
     around_.independent = ::llvm::MDNode::getDistinct(make_.getContext(), {});
   iterate(n, make_.getInt64(0), extent, runs);
@@ -120,7 +121,8 @@ void Statements::iterate(const For& n, Value* begin, Value* end, bool runs) {
     if (value) words.push_back(value);
     parts.push_back(::llvm::MDNode::get(context, words));
   };
-  // Around vectors the schedule says what is unrolled: more of it, and register tiles do not fit the registers.
+  // Around vectors the schedule says what is unrolled: more of it, and register tiles do not
+  // fit the registers.
   bool vectors = false;
   visit(n.body, [&](Stmt s) {
     const auto* f = s->as<For>();
@@ -227,8 +229,8 @@ void Statements::parallel_loop(const For& n) {
   Value* closure = stack_slot(closure_type, nullptr, "closure");
   for (size_t i = 0; i < shared.size(); ++i)
     make_.CreateStore(shared[i], make_.CreateStructGEP(closure_type, closure, static_cast<unsigned>(i)));
-  // struct relay_parallel { uint32_t struct_size; void* self; int32_t (*run)(void* self, int64_t extent, body, void*
-  // closure); };
+  // struct relay_parallel { uint32_t struct_size; void* self; int32_t (*run)(void* self, int64_t
+  // extent, body, void* closure); };
   ::llvm::StructType* callback = ::llvm::StructType::get(context, {make_.getInt32Ty(), pointer, pointer});
   Value* parallel = argument(function_, 0);
   Value* self = make_.CreateLoad(pointer, make_.CreateStructGEP(callback, parallel, 1));

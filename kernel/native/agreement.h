@@ -15,8 +15,8 @@ struct Case {
   double ulps = 0;  // how far the results may be apart; 0: the same bits, any NaN for a NaN
 };
 
-// Compiles all kernels at once, runs each on its inputs, and does the same with the reference executor. One line for
-// each case that differs; traps must be the same text. Empty if all agree.
+// Compiles all kernels at once, runs each on its inputs, and does the same with the reference
+// executor. One line for each case that differs; traps must be the same text. Empty if all agree.
 std::string disagreements(const std::vector<Case>& cases, const CompileOptions& options, unsigned threads = 1,
                           const CodeGenerator& compile = compile_as_cpp);
 

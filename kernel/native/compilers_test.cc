@@ -1,4 +1,5 @@
-// What is printed compiles without a warning with every compiler: g++, clang++, and nvcc where it is here.
+// What is printed compiles without a warning with every compiler: g++, clang++, and nvcc
+// where it is here.
 #include <gtest/gtest.h>
 
 #include "base/cat.h"

@@ -10,10 +10,12 @@
 namespace relay::kernel::native {
 namespace {
 
-// Bytes of kernels in one file: more leave cores idle, fewer make them compile the prelude again and again.
+// Bytes of kernels in one file: more leave cores idle, fewer make them compile the prelude
+// again and again.
 constexpr size_t kBytesPerFile = size_t{24} << 10;
 
-// int32_t relay_call_3(const relay_parallel* p, void* const* b, const int64_t* n): a signature that any kernel can have.
+// int32_t relay_call_3(const relay_parallel* p, void* const* b, const int64_t* n): a signature that
+// any kernel can have.
 std::string entry(const Kernel& k, const Printed& printed, size_t number) {
   std::vector<std::string> args{"p"};
   size_t at = 0;

@@ -98,7 +98,8 @@ void on_threads(size_t count, const std::function<void()>& work) {
 }
 
 unsigned usable_cores() {
-  // The kernel refuses a set that is too small for the machine, and a cpu_set_t has room for 1024 cores.
+  // The kernel refuses a set that is too small for the machine, and a cpu_set_t has
+  // room for 1024 cores.
   for (size_t sets = 1; sets <= 64; sets *= 2) {
     std::vector<cpu_set_t> mask(sets);
     const size_t bytes = sets * sizeof(cpu_set_t);
@@ -110,7 +111,8 @@ unsigned usable_cores() {
 
 namespace {
 
-// More threads than cores may be asked for. TBB has no more workers than cores otherwise, and warns on standard error.
+// More threads than cores may be asked for. TBB has no more workers than cores otherwise, and warns
+// on standard error.
 void allow_workers(unsigned count) {
   static std::mutex mutex;
   static std::optional<tbb::global_control> control;

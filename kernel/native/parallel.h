@@ -11,12 +11,13 @@ namespace relay::kernel::native {
 // The cores that this process may run on: its affinity mask, not the machine's.
 unsigned usable_cores();
 
-// Calls `work` on so many threads at once, the caller's among them, and waits for all of them. Then throws what one of them threw.
-// Threads that cannot be started are done without: each call has to look for work until there is none.
+// Calls `work` on so many threads at once, the caller's among them, and waits for all of them. Then
+// throws what one of them threw. Threads that cannot be started are done without: each call has to
+// look for work until there is none.
 void on_threads(size_t count, const std::function<void()>& work);
 
-// Spreads parallel loops over a number of threads; 1 uses none but the caller's. Static splitting: the same ranges for the
-// same extent and number of threads.
+// Spreads parallel loops over a number of threads; 1 uses none but the caller's. Static splitting:
+// the same ranges for the same extent and number of threads.
 class Threads {
  public:
   explicit Threads(unsigned count);

@@ -1,4 +1,5 @@
-// The prelude's conversions on every bit pattern, and its functions against the C library in double.
+// The prelude's conversions on every bit pattern, and its functions against the C
+// library in double.
 #include "kernel/print/prelude.h"
 
 #include <gtest/gtest.h>

@@ -65,7 +65,8 @@ struct Pipe {
   }
 };
 
-// What becomes of the child's streams, folder and signals. The first call that failed says why in `failed`.
+// What becomes of the child's streams, folder and signals. The first call that failed says
+// why in `failed`.
 struct Spawning {
   posix_spawn_file_actions_t actions;
   posix_spawnattr_t attributes;
@@ -214,8 +215,8 @@ std::vector<Finished> run_all(const std::vector<std::vector<std::string>>& comma
 std::string failure(const std::vector<std::string>& command, const Finished& f) {
   if (!f.problem.empty()) return f.problem;
   if (f.exit_code == 0) return {};
-  // Notes and where a text was included from only push the cause out of sight; a linker's cause stands before the
-  // line with that word.
+  // Notes and where a text was included from only push the cause out of sight; a linker's cause
+  // stands before the line with that word.
   const bool compiles = std::find(command.begin(), command.end(), "-c") != command.end();
   std::string_view text = f.output;
   if (const size_t at = text.find("error:"); compiles && at != std::string_view::npos) {

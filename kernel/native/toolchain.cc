@@ -29,7 +29,8 @@ Target avx512() {
       16};
 }
 
-// The sets that have all of the one before: what avx512 has, and instructions for dot products besides.
+// The sets that have all of the one before: what avx512 has, and instructions for dot
+// products besides.
 Target avx512_vnni() {
   Target t = avx512();
   t.name = "avx512-vnni";
@@ -48,14 +49,16 @@ Target avx512_bf16() {
 // From the least to the most demanding.
 std::vector<Target> all_targets() { return {sse2(), avx2(), avx512(), avx512_vnni(), avx512_bf16()}; }
 
-// Machines that code can be compiled for here and run elsewhere. All of an aarch64 have vectors of four floats.
+// Machines that code can be compiled for here and run elsewhere. All of an aarch64 have
+// vectors of four floats.
 std::vector<Target> foreign_targets() { return {{"aarch64", {"-march=armv8-a"}, {}, 4, "aarch64"}}; }
 
 std::string_view without_cpu(std::string_view name) {
   return name.starts_with("cpu:") ? name.substr(4) : name;
 }
 
-// Keeps the sources where the command can be run again. The same failure has the same folder. Says where that is.
+// Keeps the sources where the command can be run again. The same failure has the same folder.
+// Says where that is.
 std::string reproducer(const std::vector<Source>& sources, const std::string& command) {
   const std::string cache = cache_folder();
   if (cache.empty()) return "no reproducer was kept: neither XDG_CACHE_HOME nor HOME says where";
@@ -131,7 +134,8 @@ struct Search {
   }
 };
 
-// The best of the named sets that this processor has, so that an artifact says exactly what it needs.
+// The best of the named sets that this processor has, so that an artifact says
+// exactly what it needs.
 Target native() {
   Target best;
   for (const Target& t : all_targets()) {

@@ -15,8 +15,9 @@ struct Target {
   std::string machine = {};           // another one than this: "aarch64"
 };
 
-// "native" (what this processor has), "sse2", "avx2", "avx512", "avx512-vnni", "avx512-bf16" (each has what those before it
-// have), with or without "cpu:" before it. Returns what is wrong, or an empty text.
+// "native" (what this processor has), "sse2", "avx2", "avx512", "avx512-vnni", "avx512-bf16"
+// (each has what those before it have), with or without "cpu:" before it. Returns what is wrong,
+// or an empty text.
 [[nodiscard]] std::string parse_target(const std::string& text, Target& out);
 std::vector<std::string> target_names();
 // The same, and other machines, for code that runs elsewhere: "aarch64".
@@ -32,8 +33,8 @@ struct Compiler {
   std::string version;               // its first line of --version
 };
 
-// The best one there is: $RELAY_CXX if set, a program and perhaps arguments with blanks between them, else clang++-19, clang++,
-// g++. Looked for once. Returns what to do if there is
+// The best one there is: $RELAY_CXX if set, a program and perhaps arguments with blanks between
+// them, else clang++-19, clang++, g++. Looked for once. Returns what to do if there is
 // none, or an empty text.
 [[nodiscard]] std::string find_compiler(Compiler& out);
 // For another machine: $RELAY_CXX_AARCH64 if set, else aarch64-linux-gnu-g++.
@@ -56,10 +57,11 @@ struct Source {
   std::optional<Target> target = {};  // in the place of the options'
 };
 
-// All targets are of one machine, that of the options. Writes the sources into the folder, compiles each *.cc (side by
-// side) and links them to `library`, a path, or to a program there. Everything is hidden that the sources do not export.
-// Returns an empty text, or what failed: the first lines of what the compiler said, the command, and the folder beneath
-// cache_folder() in which the sources are kept for who wants to look into it.
+// All targets are of one machine, that of the options. Writes the sources into the folder, compiles
+// each *.cc (side by side) and links them to `library`, a path, or to a program there. Everything
+// is hidden that the sources do not export. Returns an empty text, or what failed: the first lines
+// of what the compiler said, the command, and the folder beneath cache_folder() in which the
+// sources are kept for who wants to look into it.
 [[nodiscard]] std::string build_library(const std::vector<Source>& sources, const CompileOptions& options,
                                         const std::string& folder, const std::string& library);
 

@@ -1,4 +1,5 @@
-// What the printing of statements and of expressions share: text under construction, and what names stand for.
+// What the printing of statements and of expressions share: text under construction, and what
+// names stand for.
 #pragma once
 
 #include <map>

@@ -1,4 +1,5 @@
-// Dialect: how a language spells what kernels say. C++ and CUDA differ by this table and by nothing else.
+// Dialect: how a language spells what kernels say. C++ and CUDA differ by this table and
+// by nothing else.
 #pragma once
 
 #include <array>
@@ -48,7 +49,8 @@ struct Dialect {
 extern const Dialect kCppDialect;
 extern const Dialect kCudaDialect;
 
-// The type of an element in memory, and of a value in an expression: small floats are held as float.
+// The type of an element in memory, and of a value in an expression: small floats
+// are held as float.
 std::string_view memory_type(DType d);
 std::string_view value_type(DType d);
 

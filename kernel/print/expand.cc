@@ -105,8 +105,9 @@ class Expander {
     return body->kind == StmtKind::kNop ? body : make_for(arena_, n.var, extent, n.how, body);
   }
 
-  // A nest of loops around nothing but one block, all of them loops of its reduction: the initial value can be stored
-  // once before them, instead of asking in each iteration whether it is the first.
+  // A nest of loops around nothing but one block, all of them loops of its reduction: the
+  // initial value can be stored once before them, instead of asking in each iteration whether
+  // it is the first.
   Stmt with_init_in_front(const For& outermost) {
     std::vector<const For*> loops;
     Stmt inner = &outermost;
@@ -178,7 +179,8 @@ class Expander {
         [] { return nullptr; });
   }
 
-  // A block that an instruction does stays one, without iterators: its regions are where the operands begin, in order.
+  // A block that an instruction does stays one, without iterators: its regions are where the
+  // operands begin, in order.
   Stmt instruction(const Block& n, Stmt body) {
     if (n.instruction.empty()) return body;
     std::string unused;

@@ -31,14 +31,17 @@ struct Text {
   std::string at_least(Level least) const { return level < least ? "(" + text + ")" : text; }
 };
 
-// Prints the expressions of one statement. What occurs more than once, or would make a line unreadable, is put into a
-// local constant first; what is on one side of a choice is computed only when that side is taken.
+// Prints the expressions of one statement. What occurs more than once, or would make a line
+// unreadable, is put into a local constant first; what is on one side of a choice is computed only
+// when that side is taken.
 //
-// Within a vectorised loop (context.lanes), expressions that depend on its variable are vectors, with masks (vectors of
-// integers, all ones for true) in place of booleans; the others stay scalars.
+// Within a vectorised loop (context.lanes), expressions that depend on its variable are
+// vectors, with masks (vectors of integers, all ones for true) in place of booleans; the
+// others stay scalars.
 class Expressions {
  public:
-  // All roots that the statement evaluates unconditionally, in the order in which they will be asked for.
+  // All roots that the statement evaluates unconditionally, in the order in which they
+  // will be asked for.
   Expressions(Context& context, const std::vector<Expr>& roots);
 
   std::string scalar(Expr e);     // not depending on the vectorised loop's variable
@@ -103,7 +106,8 @@ class Expressions {
   const ExprNode* unrounded_ = nullptr;  // what receives this node's value rounds it anyway
 };
 
-// The floating value is known to be NaN or to lie within the integer dtype and within 32 bits: it was clamped.
+// The floating value is known to be NaN or to lie within the integer dtype and within 32
+// bits: it was clamped.
 bool was_clamped_to(DType d, const ExprNode* n);
 
 }  // namespace relay::kernel::printing

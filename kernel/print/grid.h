@@ -1,4 +1,5 @@
-// What kernels for grids of threads need besides: buffers of one thread that outlive its loops, and joins within a warp.
+// What kernels for grids of threads need besides: buffers of one thread that outlive its loops, and
+// joins within a warp.
 #pragma once
 
 #include <optional>
@@ -9,9 +10,10 @@
 
 namespace relay::kernel::printing {
 
-// Local buffers around loops over the threads of a block belong to no thread as they are written. One whose first indices
-// are those of the threads in every access has a piece for each: these indices are taken away, and each thread declares
-// its own piece. Others may not be written in such loops: that is a bug of the schedule.
+// Local buffers around loops over the threads of a block belong to no thread as they are written.
+// One whose first indices are those of the threads in every access has a piece for each: these
+// indices are taken away, and each thread declares its own piece. Others may not be written in such
+// loops: that is a bug of the schedule.
 Stmt give_to_threads(ExprPool& pool, Stmt s);
 
 // Steps of a join, one loop over threads after the other:

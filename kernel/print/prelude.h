@@ -1,8 +1,9 @@
 // The prelude: the small helpers that printed kernels call, as text to stand once before them.
 //
-// Plain C++17 (or CUDA) without undefined behaviour and without warnings: integer arithmetic that wraps, NaN-correct
-// minima, conversions of small floating formats, vectors, and float32 functions within 4 units in the last place
-// that compilers can vectorise. It depends on the C library alone and is the same text for every kernel.
+// Plain C++17 (or CUDA) without undefined behaviour and without warnings: integer arithmetic that
+// wraps, NaN-correct minima, conversions of small floating formats, vectors, and float32 functions
+// within 4 units in the last place that compilers can vectorise. It depends on the C library alone
+// and is the same text for every kernel.
 #pragma once
 
 #include <string>

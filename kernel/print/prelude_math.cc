@@ -1,5 +1,5 @@
-// The prelude's vectors and functions. Polynomials (functions.inc) were fitted (weighted minimax) in float64; their
-// errors are measured in kernel/native/prelude_test.cc.
+// The prelude's vectors and functions. Polynomials (functions.inc) were fitted (weighted minimax)
+// in float64; their errors are measured in kernel/native/prelude_test.cc.
 #include "kernel/print/functions_text.inc"
 #include "kernel/print/prelude.h"
 

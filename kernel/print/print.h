@@ -5,18 +5,20 @@
 //   int32_t K(const relay_parallel* parallel, const float* x, ..., float* y, ..., float* temporary, ...,
 //             int64_t n, ...)
 //
-// with inputs, outputs, temporaries and then shape variables, in the kernel's order (`shape_parameters`). It returns 0,
-// or the 1-based index of the message of the Require that failed: the first one in the order of a serial run, whatever
-// the number of threads. Arrays are dense, restricted and aligned for their element; bool is a byte that is 0 or not,
-// small floats are their bits. Every text is self-contained after `prelude(dialect)` (kernel/print/prelude.h), the same
-// for the same input, and free of warnings at -Wall -Wextra as C++17.
+// with inputs, outputs, temporaries and then shape variables, in the kernel's order
+// (`shape_parameters`). It returns 0, or the 1-based index of the message of the Require that
+// failed: the first one in the order of a serial run, whatever the number of threads. Arrays are
+// dense, restricted and aligned for their element; bool is a byte that is 0 or not, small floats
+// are their bits. Every text is self-contained after `prelude(dialect)` (kernel/print/prelude.h),
+// the same for the same input, and free of warnings at -Wall -Wextra as C++17.
 //
-// An external kernel becomes a function that calls the C function, which the text declares, and gives what that gives: its
-// result is no number of a message. There is none with a grid.
+// An external kernel becomes a function that calls the C function, which the text declares, and
+// gives what that gives: its result is no number of a message. There is none with a grid.
 //
-// With a grid (CUDA) each outermost statement becomes a function of its own, to be launched in order: no barrier spans
-// blocks. It takes the same arrays and shape variables, and `int32_t* failure` in place of the result: a word that is 0, or
-// kNoFailure - i for the smallest number i that a thread failed with. Arrays are then aligned for 16 bytes.
+// With a grid (CUDA) each outermost statement becomes a function of its own, to be launched in
+// order: no barrier spans blocks. It takes the same arrays and shape variables, and
+// `int32_t* failure` in place of the result: a word that is 0, or kNoFailure - i for the smallest
+// number i that a thread failed with. Arrays are then aligned for 16 bytes.
 #pragma once
 
 #include <string>
@@ -32,16 +34,18 @@ namespace relay::kernel {
 inline constexpr int32_t kNoFailure = 0x7fffffff;
 
 struct PrintOptions {
-  // The function's name, which must be an identifier that no other kernel of the text has. "": c_identifier() of the
-  // kernel's name, which is the name itself if that is an identifier.
+  // The function's name, which must be an identifier that no other kernel of the text has.
+  // "": c_identifier() of the kernel's name, which is the name itself if that is an identifier.
   std::string function = {};
   bool is_static = false;
-  // The most bytes of one vector; a vectorised loop that is longer is cut into pieces. 0: no vector types are used.
-  // Give it the width of the machine's registers: wider vectors work, but GCC makes slow code and notes (-Wpsabi) of them.
+  // The most bytes of one vector; a vectorised loop that is longer is cut into pieces. 0: no vector
+  // types are used. Give it the width of the machine's registers: wider vectors work, but GCC makes
+  // slow code and notes (-Wpsabi) of them.
   int vector_bytes = 64;
 };
 
-// A launch of a function on a grid of blocks of threads; extents are expressions over the shape variables.
+// A launch of a function on a grid of blocks of threads; extents are expressions over the
+// shape variables.
 struct Launch {
   std::string function;
   std::vector<Expr> extents;  // of block x, y, z and thread x, y, z
@@ -54,8 +58,8 @@ struct Printed {
   std::vector<Launch> launches = {};       // with a grid only
 };
 
-// Why there can be no compiled code of the kernel, as a sentence; empty if there can. It is asked before `print`, and by
-// the other code generator as well.
+// Why there can be no compiled code of the kernel, as a sentence; empty if there can. It is asked
+// before `print`, and by the other code generator as well.
 std::string cannot_compile(const Kernel& k);
 
 Printed print(const Kernel& k, const Dialect& dialect, const PrintOptions& options = {});

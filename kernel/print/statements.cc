@@ -311,7 +311,8 @@ void Statements::warp_join(const WarpJoin& join) {
   context_.bounds = outer;
 }
 
-// A loop that copies as many bytes as a thread moves at once, from where they are aligned to where they are.
+// A loop that copies as many bytes as a thread moves at once, from where they are aligned
+// to where they are.
 bool Statements::copy_loop(const For& n) {
   const auto* store = n.body->as<Store>();
   if (store == nullptr || store->value->kind != ExprKind::kLoad) return false;

@@ -105,8 +105,8 @@ class Check {
                indices(list);
       }
       case ExprKind::kSelect:
-        // Both sides of a choice between lanes or masks are computed, so they may not be what the choice protects;
-        // what divides is not printed with vectors anyway.
+        // Both sides of a choice between lanes or masks are computed, so they may not be what the
+        // choice protects; what divides is not printed with vectors anyway.
         if ((mentions(n->args[0], var_) || n->dtype.is_bool()) && protects_loads(n, bounds_)) return false;
         return widen(n->dtype) && arguments();
       case ExprKind::kCast: {

@@ -1,4 +1,5 @@
-// Which vectorised loops can be printed with vector types, and which local buffers can live in registers.
+// Which vectorised loops can be printed with vector types, and which local buffers can
+// live in registers.
 #pragma once
 
 #include <map>
@@ -17,8 +18,9 @@ struct Piece {
   int lanes;  // a power of two
 };
 
-// Loops of kind kVectorized in an expanded body (expand.h) whose accesses are contiguous or the same for all
-// iterations, and whose operations vectors have. The others are printed as plain loops.
+// Loops of kind kVectorized in an expanded body (expand.h) whose accesses are contiguous
+// or the same for all iterations, and whose operations vectors have. The others are
+// printed as plain loops.
 class VectorPlan {
  public:
   VectorPlan() = default;
@@ -36,8 +38,9 @@ class VectorPlan {
   std::unordered_map<const For*, int> element_bytes_;  // of the widest element in the loop
 };
 
-// Which elements of a local buffer are accessed, if each access is to one element or vector that is known here and no
-// two vectors overlap: offset -> lanes. Such a buffer is a set of variables, which compilers keep in registers.
+// Which elements of a local buffer are accessed, if each access is to one element or vector that is
+// known here and no two vectors overlap: offset -> lanes. Such a buffer is a set of variables,
+// which compilers keep in registers.
 std::optional<std::map<int64_t, int>> as_variables(const Allocate& a, const VectorPlan& plan, bool threads);
 
 // True if the offset is `rest + var` where `rest` does not depend on the variable.

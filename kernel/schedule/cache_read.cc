@@ -10,7 +10,8 @@
 namespace relay::kernel::schedule {
 namespace {
 
-// Is the expression a sum of the variables with constant coefficients, and of what mentions none of them?
+// Is the expression a sum of the variables with constant coefficients, and of what
+// mentions none of them?
 bool is_affine(Expr e, const std::vector<BlockIter>& iters) {
   for (const polynomial::Term& t : polynomial::terms(e)) {
     const auto uses = [&](const ExprNode* atom) {
@@ -23,7 +24,8 @@ bool is_affine(Expr e, const std::vector<BlockIter>& iters) {
   return true;
 }
 
-// The part of each iterator that the loops inside of the cache give, as iterators of their own: v = outer + inner.
+// The part of each iterator that the loops inside of the cache give, as iterators of their own:
+// v = outer + inner.
 struct InnerPart {
   std::vector<BlockIter> iters;                     // those that there are
   std::unordered_map<const ExprNode*, Expr> inner;  // v -> its inner iterator, or 0

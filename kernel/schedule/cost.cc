@@ -20,7 +20,8 @@ Machine machine_for(const CpuOptions& options) {
 }
 
 int64_t most_tile_rows(const Machine& m) {
-  // 12 of 32 registers by two, or 6 of 16: one more row would fit, but leaves the compiler nothing to load ahead into.
+  // 12 of 32 registers by two, or 6 of 16: one more row would fit, but leaves the compiler nothing
+  // to load ahead into.
   return m.registers == 32 ? 12 : 6;
 }
 

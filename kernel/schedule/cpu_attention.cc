@@ -3,10 +3,11 @@
 //   s[b, i, j] = sum over k of q[b, i, k] * k[b, k, j];  p[b, i, :] = softmax of s[b, i, :];
 //   y[b, i, d] = sum over j of p[b, i, j] * v[b, j, d]
 //
-// A few rows at a time go through all stages while they are in the cache, so that the scores, which grow with the square
-// of the sequence's length, never exist as a whole. Rows are whole, so that each is computed as it is without this rule.
-// The operands of both products are put into panels once for all rows. Where the run says how long rows are, there is room
-// for rows up to some length, and what is longer is computed without this rule.
+// A few rows at a time go through all stages while they are in the cache, so that the scores, which
+// grow with the square of the sequence's length, never exist as a whole. Rows are whole, so that
+// each is computed as it is without this rule. The operands of both products are put into panels
+// once for all rows. Where the run says how long rows are, there is room for rows up to some
+// length, and what is longer is computed without this rule.
 // (Cf. M. Rabe, C. Staats, "Self-attention Does Not Need O(n^2) Memory", 2021.)
 #include <algorithm>
 #include <unordered_map>
@@ -35,7 +36,8 @@ bool is_product(const Stage& s) {
          s.buffer->dtype == kFloat32;
 }
 
-// Where the rows at work lie in a tensor: the axes of rows and columns, and the places along the others.
+// Where the rows at work lie in a tensor: the axes of rows and columns, and the places
+// along the others.
 struct Place {
   static constexpr size_t kNone = SIZE_MAX;
   size_t row = kNone, column = kNone;  // without a column there is one element a row
@@ -67,7 +69,8 @@ class Attention {
   }
 
  private:
-  // When the run has as many rows as are worth the panels, and no longer ones than there is room for; null: always.
+  // When the run has as many rows as are worth the panels, and no longer ones than there is room
+  // for; null: always.
   Expr worth_it() const {
     Expr holds;
     const auto add = [&](Expr condition) { holds = holds ? logical_and(holds, condition) : condition; };
@@ -260,7 +263,8 @@ class Attention {
     }
     std::unordered_map<const ExprNode*, Expr> by = batch_of(s, place);
     by[s.spatial[place.row].var.get()] = start_.var + row_.var;
-    // Whole rows are read: what stands for a column, of the stage or of what it reduces, keeps its name.
+    // Whole rows are read: what stands for a column, of the stage or of what it
+    // reduces, keeps its name.
     const Expr along = s.kind == StageKind::kReduce && (last || place.column == Place::kNone)
                            ? s.reduction[0].var
                        : place.column != Place::kNone ? s.spatial[place.column].var

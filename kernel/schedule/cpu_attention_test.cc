@@ -12,8 +12,8 @@ struct Sizes {
 
 class RowsOfScores : public ScheduleTest {
  protected:
-  // With whole numbers in the place of a softmax: y = (max s - s) v, where s = 2 q k + mask has other batch axes than
-  // the products.
+  // With whole numbers in the place of a softmax: y = (max s - s) v, where s = 2 q k + mask has
+  // other batch axes than the products.
   Kernel attention(const Sizes& n, bool whole_rows = true) {
     Builder k(pool_);
     const Expr all = index(n.batch * n.heads), depth = index(n.depth), width = index(n.width);

@@ -1,4 +1,5 @@
-// The rules for tensors in blocks: register tiles, copies with padding, formulas; against the kernel as it was written.
+// The rules for tensors in blocks: register tiles, copies with padding, formulas; against the
+// kernel as it was written.
 #include "kernel/schedule/cpu.h"
 #include "kernel/schedule/testing.h"
 #include "kernel/statements.h"

@@ -22,7 +22,8 @@ bool vectorizable(Expr e, Expr var, const Bounds& bounds) {
   bool floats = true;
   for_each_node(e, [&](const ExprNode* n) {
     floats &= n->dtype == kFloat32 || (n->dtype.is_bool() && !n->args.empty());
-    // Indices are no part of the vector computation, and neither is an extent that becomes a number.
+    // Indices are no part of the vector computation, and neither is an extent that
+    // becomes a number.
     return floats && n->kind != ExprKind::kLoad && (n->kind != ExprKind::kCast || mentions(n, var));
   });
   return floats;

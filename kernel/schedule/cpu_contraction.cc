@@ -2,12 +2,13 @@
 //
 //   t[.., row, .., column] = sum over r of  A(row, r) * B(r, column)
 //
-// A tile of rows x columns of t is kept in registers while r runs; A is read an element at a time, B a vector at
-// a time. Where the columns of B do not lie side by side (a convolution's windows: they are scattered, padded and
-// strided), the part of B that a tile needs is first packed into a small buffer, which all tiles of rows reuse.
-// This is a convolution as a product of matrices without the large matrix. If there are so few columns that the rows
-// have to be shared out too, the (then small) matrix is packed once for all of them. Each element of t is summed in one
-// order (long_sums.h), so results do not depend on the tiling.
+// A tile of rows x columns of t is kept in registers while r runs; A is read an element at a time,
+// B a vector at a time. Where the columns of B do not lie side by side (a convolution's windows:
+// they are scattered, padded and strided), the part of B that a tile needs is first packed into a
+// small buffer, which all tiles of rows reuse. This is a convolution as a product of matrices
+// without the large matrix. If there are so few columns that the rows have to be shared out too,
+// the (then small) matrix is packed once for all of them. Each element of t is summed in one order
+// (long_sums.h), so results do not depend on the tiling.
 #include <algorithm>
 #include <optional>
 
@@ -48,8 +49,8 @@ std::vector<Expr> factors(Expr e) {
   return out;
 }
 
-// The tile that wastes the least: padding of columns, too few sums in flight to hide the latency of an addition,
-// more loads than the machine has time for.
+// The tile that wastes the least: padding of columns, too few sums in flight to hide the latency of
+// an addition, more loads than the machine has time for.
 void choose_tile(Plan& plan, int64_t rows, int64_t columns, int64_t width) {
   const int64_t registers = width == 16 ? 32 : 16;
   double best = -1;
@@ -268,7 +269,8 @@ class Contraction {
     return w_.allocate(sums, w_.sequence({init, update, result}));
   }
 
-  // Where an element of the packed operand lies, and the bindings that this needs besides those of the stage's axes.
+  // Where an element of the packed operand lies, and the bindings that this needs besides those of
+  // the stage's axes.
   std::vector<Expr> packed_place(const Tile& t, IterKind kind, Expr first, Expr within, Expr column,
                                  std::vector<Binding>& all) {
     std::vector<Expr> at;
@@ -298,8 +300,8 @@ class Contraction {
     });
   }
 
-  // Where only some of the columns exist, the tile goes through memory first: an index into the tile that is not
-  // a constant would keep all of it out of registers.
+  // Where only some of the columns exist, the tile goes through memory first: an index into the
+  // tile that is not a constant would keep all of it out of registers.
   Stmt write_results(const Tile& t, const std::function<std::vector<Binding>(Expr, Expr)>& bindings,
                      const Axis& i, const Axis& c, Expr sum) {
     const std::string name = s_.name + "_result";
@@ -345,7 +347,8 @@ class Contraction {
   Stmt write_tiles_of(const Segment& r, const Segment& c) {
     std::vector<Expr> space;
     for (size_t a : outer_) space.push_back(s_.spatial[a].extent);
-    // Row tiles last: tiles that run one after the other share a panel of columns, which stays in the cache.
+    // Row tiles last: tiles that run one after the other share a panel of columns, which
+    // stays in the cache.
     space.push_back(c.tiles);
     space.push_back(r.tiles);
     std::vector<Expr> cost = space;
@@ -394,7 +397,8 @@ class Contraction {
       chunk = ceil_div(first->int_value, pieces);
     }
 
-    // Few tiles: the rows are shared out too, each share packing for itself. Sums that wait between chunks stay small.
+    // Few tiles: the rows are shared out too, each share packing for itself. Sums that wait between
+    // chunks stay small.
     int64_t share = all_rows;
     while (tasks * ceil_div(all_rows, share) < kEnoughTasks && share > 64) share = (share + 1) / 2;
     if (in_chunks) share = std::min<int64_t>(share, 128);
@@ -493,7 +497,8 @@ class Contraction {
     return w_.choose(less_equal(first + share, w_.index(all)), tiles(share), tiles(rest));
   }
 
-  // The most columns that start at a multiple of their number and lie side by side in the packed operand.
+  // The most columns that start at a multiple of their number and lie side by side in
+  // the packed operand.
   int64_t contiguous_columns(Expr columns, const std::vector<Expr>& extents) const {
     if (plan_.packed->kind != ExprKind::kLoad || plan_.packed->dtype != kFloat32) return 1;
     for (int64_t g = width_; g > 1; g /= 2) {

@@ -1,8 +1,9 @@
-// Reductions along a contiguous axis: dot products, sums of rows, and products of matrices that share their last
-// axis (y[n, u] = sum x[n, k] * w[u, k]).
+// Reductions along a contiguous axis: dot products, sums of rows, and products of matrices that
+// share their last axis (y[n, u] = sum x[n, k] * w[u, k]).
 //
-// The lanes of a vector each sum every width-th term, in blocks if these are many (long_sums.h); at the end the lanes are added
-// up in order. That changes the order of the sum, the same way on every run and for any number of threads.
+// The lanes of a vector each sum every width-th term, in blocks if these are many (long_sums.h); at
+// the end the lanes are added up in order. That changes the order of the sum, the same way on every
+// run and for any number of threads.
 #include <algorithm>
 #include <optional>
 
@@ -52,7 +53,8 @@ class Dot {
       column_tile_ = has_rows ? 4 : 8;
       row_tile_ = has_rows ? (width_ == 16 ? 4 : 2) : 1;
       if (!has_rows) row_axis_ = s_.spatial.size();
-      // Elements that share no operand gain nothing from being computed together, but are independent sums.
+      // Elements that share no operand gain nothing from being computed together, but are
+      // independent sums.
       column_tile_ = std::min(column_tile_, guess(s_.spatial[last].extent));
       if (has_rows) row_tile_ = std::min(row_tile_, guess(s_.spatial[row_axis_].extent));
     }
@@ -108,7 +110,8 @@ class Dot {
 
   // The results of `rows` x `columns` elements from `first` on.
   Stmt tile(int64_t rows, int64_t columns, const std::vector<Expr>& first) {
-    // Tiles of all sizes have as many lanes, so that an element's result does not depend on its place.
+    // Tiles of all sizes have as many lanes, so that an element's result does not
+    // depend on its place.
     const int64_t count = rows * columns, lanes = width_ * (row_tile_ * column_tile_ >= 4 ? 1 : 4);
     const bool vectors =
         s_.buffer->dtype == kFloat32 && vectorizable(s_.next, s_.reduction.back().var, s_.bounds);

@@ -96,7 +96,8 @@ Stmt write_reduction(Writer& w, const CpuOptions& options, const Work& work) {
   if (extents.size() < 2 || few(product(w.pool(), {extents.begin(), extents.end() - 1}))) {
     return w.fused(outer, "i", extents, element);
   }
-  // The last axis stays a loop of its own, so that coordinates are not taken apart for every element.
+  // The last axis stays a loop of its own, so that coordinates are not taken apart
+  // for every element.
   return w.fused(outer, "row", {extents.begin(), extents.end() - 1}, [&](const std::vector<Expr>& at) {
     return w.loop(ForKind::kSerial, "column", extents.back(), [&](Expr column) {
       std::vector<Expr> place = at;

@@ -1,9 +1,10 @@
-// Stages whose elements along some axes are given by different formulas, as the results of a small fixed matrix are.
+// Stages whose elements along some axes are given by different formulas, as the results of a small
+// fixed matrix are.
 //
 //   t[i, .., lanes] = select(i = 0, f0, select(i = 1, f1, ..))       also with h mod 4 in place of i
 //
-// Such an axis is written out (of h, four elements at a time), so that each element has its own formula, and what several
-// formulas have in common is computed once: it waits in registers.
+// Such an axis is written out (of h, four elements at a time), so that each element has its own
+// formula, and what several formulas have in common is computed once: it waits in registers.
 #include <algorithm>
 #include <map>
 #include <optional>
@@ -21,8 +22,8 @@ constexpr int64_t kMostFormulas = 64;
 // Axis -> how many elements in a row have formulas of their own.
 using Cycles = std::map<size_t, int64_t>;
 
-// What the conditions of selections compare with constants: an axis, or an axis modulo a constant. Nothing if there is
-// none, or if something else decides between formulas too.
+// What the conditions of selections compare with constants: an axis, or an axis modulo a constant.
+// Nothing if there is none, or if something else decides between formulas too.
 std::optional<Cycles> find_cycles(const Stage& s) {
   Cycles cycles;
   for_each_node(s.value, [&](const ExprNode* n) {
@@ -84,7 +85,8 @@ class Formulas {
   }
 
  private:
-  // One of those that have a formula each. Inside of blocks, axes that go in cycles are named by the number of the cycle.
+  // One of those that have a formula each. Inside of blocks, axes that go in cycles are named by
+  // the number of the cycle.
   struct Element {
     std::vector<int64_t> offset;  // within the cycle, of each axis but the lanes; 0 for others
     Expr value;
@@ -181,8 +183,8 @@ class Formulas {
     return parts ? w_.allocate(parts, all) : all;
   }
 
-  // Parts of values that stand in several elements, or twice in one, each after its own parts. Only what can be computed at
-  // every place: at the end of an axis some elements do not exist.
+  // Parts of values that stand in several elements, or twice in one, each after its own parts. Only
+  // what can be computed at every place: at the end of an axis some elements do not exist.
   std::vector<Expr> shared() const {
     std::unordered_map<const ExprNode*, int> uses;
     std::unordered_map<const ExprNode*, bool> everywhere;

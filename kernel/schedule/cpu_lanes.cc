@@ -1,8 +1,8 @@
 // Element-wise stages whose last axis is a few whole vectors, like those of tensors in blocks.
 //
-// Selections that are the same for all lanes (is this pixel padding, which of several images is it from?) become branches, so
-// that each side works on plain vectors, and the loop over the axis before the last one stays a loop: places are not
-// taken apart for each vector.
+// Selections that are the same for all lanes (is this pixel padding, which of several images is it
+// from?) become branches, so that each side works on plain vectors, and the loop over the axis
+// before the last one stays a loop: places are not taken apart for each vector.
 #include <optional>
 #include <unordered_map>
 
@@ -16,8 +16,8 @@ namespace {
 // More sides than this would be more code than work.
 constexpr size_t kMostSides = 16;
 
-// An outermost selection that is the same for all lanes, or null. What is selected by lane stays together: a condition in
-// there may only be looked at under the one around it.
+// An outermost selection that is the same for all lanes, or null. What is selected by lane stays
+// together: a condition in there may only be looked at under the one around it.
 const ExprNode* invariant_selection(Expr value, Expr lane) {
   const ExprNode* found = nullptr;
   for_each_node(value, [&](const ExprNode* n) {

@@ -2,15 +2,17 @@
 //
 //   t[.., row, .., column] = sum over k of  A(row, k) * B(k, column)
 //
-// A panel holds a few columns of B, two vectors wide, row after row: B[column / c, k, column % c]. It is read from
-// beginning to end, once for each tile of rows, and stays in the second level of cache meanwhile; the sums of a tile stay
-// in registers while all of k runs, and what follows the product is applied when they are done. While the tiles of
-// one panel are computed the next panel is fetched, so that memory works as long as the arithmetic does.
-// A long reduction is cut into pieces, so that the rows of A stay in the cache from panel to panel; between pieces the
-// sums wait where the results will be. (K. Goto, R. van de Geijn, "Anatomy of High-Performance Matrix Multiplication", 2008.)
+// A panel holds a few columns of B, two vectors wide, row after row: B[column / c, k, column % c].
+// It is read from beginning to end, once for each tile of rows, and stays in the second level of
+// cache meanwhile; the sums of a tile stay in registers while all of k runs, and what follows the
+// product is applied when they are done. While the tiles of one panel are computed the next panel
+// is fetched, so that memory works as long as the arithmetic does. A long reduction is cut into
+// pieces, so that the rows of A stay in the cache from panel to panel; between pieces the sums wait
+// where the results will be. (K. Goto, R. van de Geijn, "Anatomy of High-Performance Matrix
+// Multiplication", 2008.)
 //
-// An operand that does not lie in panels is put there first, if enough rows share the work. Every element is summed in one
-// order (long_sums.h), so results do not depend on the tiles.
+// An operand that does not lie in panels is put there first, if enough rows share the work. Every
+// element is summed in one order (long_sums.h), so results do not depend on the tiles.
 #include <algorithm>
 #include <optional>
 
@@ -22,10 +24,10 @@
 namespace relay::kernel::schedule {
 namespace {
 
-// Rows that share a packed element and are too few for it, measured with AVX-512 from 1 to 24 rows. A matrix whose columns are
-// scattered, as the weight of a dense layer is, is read along them four rows at a time (cpu_dot.cc): weights of 64x256 to
-// 1024x4096 break even at seven rows. One whose columns lie side by side is read as well where it is: large ones break even
-// between 16 and 20.
+// Rows that share a packed element and are too few for it, measured with AVX-512 from 1 to 24 rows.
+// A matrix whose columns are scattered, as the weight of a dense layer is, is read along them four
+// rows at a time (cpu_dot.cc): weights of 64x256 to 1024x4096 break even at seven rows. One whose
+// columns lie side by side is read as well where it is: large ones break even between 16 and 20.
 constexpr int64_t kFewRows = 6;
 constexpr int64_t kFewRowsOfLines = 17;
 constexpr int64_t kLongest = 1024;       // terms that are summed in one go
@@ -217,7 +219,8 @@ class Product {
     return w_.sequence(parts);
   }
 
-  // One parallel loop over the axes of the operand and the space given; `rows` rows are the work of a point.
+  // One parallel loop over the axes of the operand and the space given; `rows` rows are the
+  // work of a point.
   Stmt over(const std::vector<Expr>& space, Expr rows, const std::function<Stmt(std::vector<Expr>)>& body) {
     std::vector<Expr> all = outer_extents_;
     all.insert(all.end(), space.begin(), space.end());
@@ -360,8 +363,8 @@ class Product {
 
   bool in_blocks() const { return order_.block > 0; }
 
-  // Between pieces the sums of columns that exist wait in the place of their results. In blocks a piece's own sum is added to
-  // them, else it begins with them.
+  // Between pieces the sums of columns that exist wait in the place of their results. In blocks a
+  // piece's own sum is added to them, else it begins with them.
   Stmt resume(const Tile& t, const TileBindings& in_tile, const Axis& i, const Axis& c, const Buffer* sums) {
     const Expr start = t.panel * plan_.columns, columns_here = w_.index(t.panels * plan_.columns);
     const Expr own = w_.pool().load(sums, {i.var, c.var});
@@ -376,7 +379,8 @@ class Product {
     Stmt full = over_tile(t, ForKind::kUnrolled,
                           [&](Expr row, Expr column) { return read(sums, row, column, "_resume"); });
     if (floor_mod(columns(), plan_.columns).is_int(0)) return full;
-    // By way of memory, as results go there; what stands for columns that do not exist is never looked at.
+    // By way of memory, as results go there; what stands for columns that do not exist is
+    // never looked at.
     const Buffer* aside = w_.local(s_.name + "_aside", kFloat32, {i.extent, c.extent});
     Stmt clear = over_tile(t, ForKind::kUnrolled, [&](Expr row, Expr column) {
       return w_.block(s_.name + "_clear", in_tile(row, column), w_.store(aside, {i.var, c.var}, s_.init));
@@ -429,9 +433,10 @@ class Product {
     return w_.sequence(out);
   }
 
-  // What follows is applied to the sums in registers. Much of it would make for long code, and is applied to the tile
-  // row by row, when the sums have gone to a small buffer. So have those of a panel in which not all columns exist: an
-  // index into the tile that is not a constant would keep all of it out of registers.
+  // What follows is applied to the sums in registers. Much of it would make for long code, and is
+  // applied to the tile row by row, when the sums have gone to a small buffer. So have those of a
+  // panel in which not all columns exist: an index into the tile that is not a constant would keep
+  // all of it out of registers.
   Stmt results(const Tile& t, const TileBindings& in_tile, const Axis& i, const Axis& c, Expr sum,
                bool final = true) {
     const std::string name = s_.name + (final ? "_result" : "_wait");

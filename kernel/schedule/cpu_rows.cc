@@ -2,10 +2,11 @@
 //
 //   m[row] = max over i of x[row, i];  e[row, i] = exp(x[row, i] - m[row]);  s[row] = sum of e[row, i];  ...
 //
-// All stages are computed for one row before the next row begins, so that the row stays in the first level of cache, and
-// what only later stages need never leaves it. Short rows go a few at a time, so that the steps of one fill the time that
-// those of another wait for their operands. A row is reduced in the lanes of vectors, which are then joined pairwise: the
-// order is the same on every run, for every row and for any number of threads.
+// All stages are computed for one row before the next row begins, so that the row stays in the
+// first level of cache, and what only later stages need never leaves it. Short rows go a few at a
+// time, so that the steps of one fill the time that those of another wait for their operands. A row
+// is reduced in the lanes of vectors, which are then joined pairwise: the order is the same on
+// every run, for every row and for any number of threads.
 #include <algorithm>
 #include <optional>
 

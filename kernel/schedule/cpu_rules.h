@@ -13,7 +13,8 @@ namespace relay::kernel::schedule {
 
 // t[i] = value: rows in parallel, the contiguous axis in vectors.
 Stmt write_elementwise(Writer& w, const CpuOptions& options, const Stage& stage);
-// Tensors in blocks: their last axis is a few whole vectors. t[i] = value, with branches where lanes do not differ.
+// Tensors in blocks: their last axis is a few whole vectors. t[i] = value, with branches where
+// lanes do not differ.
 Stmt write_lanes(Writer& w, const CpuOptions& options, const Stage& stage);
 // t[i] = one of several formulas, chosen by other axes, which are written out.
 Stmt write_formulas(Writer& w, const CpuOptions& options, const Stage& stage);
@@ -24,36 +25,42 @@ Stmt write_windows(Writer& w, const CpuOptions& options, const Work& work);
 // Is it one, once what is_padding is computed in it?
 bool is_window(const CpuOptions& options, const Stage& s);
 bool is_padding(const Stage& s);
-// Stages that all go along rows, of which they have a reduction and something else: row by row. Only the tensors `kept`
-// are looked at afterwards. Where the extents do not say how long a row is, it is no longer than `longest`.
+// Stages that all go along rows, of which they have a reduction and something else: row by row.
+// Only the tensors `kept` are looked at afterwards. Where the extents do not say how long a row is,
+// it is no longer than `longest`.
 Stmt write_rows(Writer& w, const CpuOptions& options, std::span<const Buffer* const> kept,
                 const std::vector<Stage>& stages, int64_t longest = INT64_MAX);
-// A whole kernel that is a product, what goes along its rows, and a product with the result: a few rows at a time.
+// A whole kernel that is a product, what goes along its rows, and a product with the result: a
+// few rows at a time.
 struct AttentionLoops {
   Stmt loops;
   Expr holds;  // what the loops count on, to be asked when the kernel runs; null: nothing
 };
 std::optional<AttentionLoops> write_attention(Writer& w, const CpuOptions& options, const Kernel& k,
                                               const std::vector<Stage>& stages);
-// Products of matrices in panels: an operand whose columns are grouped, two vectors a group, or worth to be put so.
+// Products of matrices in panels: an operand whose columns are grouped, two vectors a group, or
+// worth to be put so.
 Stmt write_product(Writer& w, const CpuOptions& options, const Work& work);
-// How many rows write_product shares a panel between, and how many are too few for that. Nothing if it does not apply.
+// How many rows write_product shares a panel between, and how many are too few for that. Nothing if
+// it does not apply.
 struct ProductRows {
   Expr count;
   int64_t too_few = 0;
 };
 std::optional<ProductRows> rows_of_product(const CpuOptions& options, const Work& work);
-// The same in two steps, for products that are computed in parts: what puts the operand into panels, and the stage that
-// then reads it there.
+// The same in two steps, for products that are computed in parts: what puts the operand into
+// panels, and the stage that then reads it there.
 struct PackedProduct {
   Stmt pack = nullptr;
   Stage stage;
 };
 std::optional<PackedProduct> pack_product(Writer& w, const CpuOptions& options, const Stage& stage);
-// Products of an operand that varies along rows and one that varies along columns, summed: register tiles of
-// rows x columns; an operand that is not contiguous along the columns is packed first. Also sums down columns.
+// Products of an operand that varies along rows and one that varies along columns, summed: register
+// tiles of rows x columns; an operand that is not contiguous along the columns is packed first.
+// Also sums down columns.
 Stmt write_contraction(Writer& w, const CpuOptions& options, const Work& work);
-// Reductions along an axis that is contiguous in every operand: partial results in the lanes of vectors.
+// Reductions along an axis that is contiguous in every operand: partial results in the
+// lanes of vectors.
 Stmt write_dot(Writer& w, const CpuOptions& options, const Work& work);
 // Any reduction: one accumulator an element.
 Stmt write_reduction(Writer& w, const CpuOptions& options, const Work& work);
@@ -69,8 +76,8 @@ bool vectorizable(Expr e, Expr var, const Bounds& bounds);
 // Is it worth starting threads? Unknown sizes are taken to be large.
 ForKind outer_kind(const CpuOptions& options, const std::vector<Expr>& space);
 
-// What tiles of `size` leave over of an axis: body(start, count), with code for each count that there may be; nothing for none.
-// Which one it is the run finds by halves.
+// What tiles of `size` leave over of an axis: body(start, count), with code for each count that
+// there may be; nothing for none. Which one it is the run finds by halves.
 Stmt write_rest(Writer& w, Expr extent, int64_t size, const std::function<Stmt(Expr, int64_t)>& body);
 
 // Consecutive pieces of an axis, each cut into tiles of one constant size.

@@ -205,7 +205,8 @@ INSTANTIATE_TEST_SUITE_P(Sizes, CpuDense,
                                            Sizes{16, 17, 40}, Sizes{12, 64, 5}, Sizes{33, 8, 70},
                                            Sizes{2, 3, 0}));
 
-// The remainder of rows is a tile of its own: for every remainder, the bits are those of the kernel as it was written.
+// The remainder of rows is a tile of its own: for every remainder, the bits are those of the kernel
+// as it was written.
 TEST_P(CpuDense, OfEveryNumberOfRowsThatATileLeaves) {
   const Expr n = pool_.shape_variable("n");
   for (bool transposed : {false, true}) {

@@ -2,11 +2,12 @@
 //
 //   t[a.., lanes] = combination over r of f(a.., lanes, r)      where lanes are a whole number of vectors
 //
-// The axis of the lanes is the last one of a tensor in blocks, like NCHW16c. A tile is a box of the other axes: some pixels by
-// some blocks of channels, whose results are kept in registers while r runs. What one step of r costs follows from
-// the operands: one that does not vary along an axis of the tile is loaded once for all of it. The tile that costs
-// least is taken, its remainders at the ends of the axes included. Each element is combined in one order
-// (long_sums.h), so results do not depend on the tiling.
+// The axis of the lanes is the last one of a tensor in blocks, like NCHW16c. A tile is a box of the
+// other axes: some pixels by some blocks of channels, whose results are kept in registers while r
+// runs. What one step of r costs follows from the operands: one that does not vary along an axis of
+// the tile is loaded once for all of it. The tile that costs least is taken, its remainders at the
+// ends of the axes included. Each element is combined in one order (long_sums.h), so results do not
+// depend on the tiling.
 #include <algorithm>
 #include <optional>
 
@@ -206,7 +207,8 @@ class Tiles {
     const Expr result = w_.pool().load(results, variables);
 
     using Element = std::function<Stmt(const std::vector<Binding>&)>;
-    // What only broadcasts vary along runs outermost: each of them is loaded once and used for all vectors.
+    // What only broadcasts vary along runs outermost: each of them is loaded once and used
+    // for all vectors.
     std::vector<size_t> order;
     for (const bool shared : {true, false}) {
       for (size_t a = 0; a < size.size(); ++a) {
@@ -259,8 +261,9 @@ class Tiles {
     return w_.allocate(results, w_.sequence({init, update, write}));
   }
 
-  // Hints to fetch what large operands that are loaded as vectors have some steps ahead: each block of results goes through a
-  // stream of its own, which the processor does not fetch ahead far enough (it stops at the end of a page).
+  // Hints to fetch what large operands that are loaded as vectors have some steps ahead: each block
+  // of results goes through a stream of its own, which the processor does not fetch ahead far
+  // enough (it stops at the end of a page).
   std::vector<Stmt> fetch_ahead(const std::vector<Expr>& at, const std::vector<int64_t>& size,
                                 const std::vector<Expr>& r) {
     std::vector<Stmt> out;

@@ -1,8 +1,10 @@
-// Reductions over small windows of images in blocks, each block by itself: depthwise convolutions and pooling with padding.
+// Reductions over small windows of images in blocks, each block by itself: depthwise convolutions
+// and pooling with padding.
 //
-// What is outside of the image is a constant, and is not copied anywhere: a tile of columns is computed in registers, row of
-// the window by row. Whether such a row is in the image is asked once for the whole tile. Whether a column is, is known when the
-// kernel is made: tiles at the ends of a row are written out, those between them are all inside.
+// What is outside of the image is a constant, and is not copied anywhere: a tile of columns is
+// computed in registers, row of the window by row. Whether such a row is in the image is asked once
+// for the whole tile. Whether a column is, is known when the kernel is made: tiles at the ends of a
+// row are written out, those between them are all inside.
 #include <algorithm>
 #include <optional>
 #include <unordered_map>
@@ -154,8 +156,9 @@ class Windows {
     const Stmt init = columns([&](Expr t) {
       return element(t, {}, "_init", [&] { return w_.store(results, {i.var, l.var}, s_.init); });
     });
-    // The products of one row of the window, in the image or not. `here` are the axes that the conditions may mention: if
-    // columns of the image do not lie along the last axis of the window, whether one exists depends on other axes too.
+    // The products of one row of the window, in the image or not. `here` are the axes that the
+    // conditions may mention: if columns of the image do not lie along the last axis of the window,
+    // whether one exists depends on other axes too.
     const auto products = [&](std::vector<Expr> r, std::unordered_map<const ExprNode*, Expr> here,
                               bool in_image) {
       r.push_back({});

@@ -1,4 +1,5 @@
-// Windows over images in blocks with padding: nothing is copied, and the results are those of the kernel as it was written.
+// Windows over images in blocks with padding: nothing is copied, and the results are those of the
+// kernel as it was written.
 #include <limits>
 
 #include "kernel/schedule/cpu.h"

@@ -29,7 +29,8 @@ Outcome decompose_reduction(const Kernel& k, const LoopName& name) {
   }
   ExprPool& pool = *pool_of(k);
   Arena& arena = pool.arena();
-  // The loops inside that the spatial iterators need; those of the reduction are at their first iteration.
+  // The loops inside that the spatial iterators need; those of the reduction are at their
+  // first iteration.
   std::vector<const For*> needed;
   std::unordered_map<const ExprNode*, Expr> at_first;
   for (size_t d = name.depth; d < loops.size(); ++d) {

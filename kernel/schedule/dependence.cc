@@ -12,8 +12,9 @@
 namespace relay::kernel::schedule {
 namespace {
 
-// Does each iteration write a range of its own? True if some iterator moves on by at least as much as the loops
-// inside make it vary. Bindings with divisions come from splitting and fusing, which share points out one to one.
+// Does each iteration write a range of its own? True if some iterator moves on by at least as much
+// as the loops inside make it vary. Bindings with divisions come from splitting and fusing, which
+// share points out one to one.
 bool disjoint(const For& loop, const Block& b) {
   std::unordered_map<const ExprNode*, Expr> at_start{{loop.var.get(), loop.var->pool->integer(0)}};
   std::unordered_map<const ExprNode*, Expr> at_second{{loop.var.get(), loop.var->pool->integer(1)}};

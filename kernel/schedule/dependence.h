@@ -7,8 +7,9 @@
 
 namespace relay::kernel::schedule {
 
-// Why the loop's iterations may not run in any order and at the same time; nothing if they may. They may if no block
-// reduces over the loop, and each iteration writes elements, or memory, of its own.
+// Why the loop's iterations may not run in any order and at the same time; nothing if they
+// may. They may if no block reduces over the loop, and each iteration writes elements, or
+// memory, of its own.
 std::string dependence(const For& loop);
 
 }  // namespace relay::kernel::schedule

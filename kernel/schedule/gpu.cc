@@ -45,7 +45,8 @@ bool is_empty(const Stage& s) {
   return std::any_of(s.spatial.begin(), s.spatial.end(), [](const Axis& a) { return a.extent.is_int(0); });
 }
 
-// What must be done in order usually goes on with a tensor that was begun elementwise: the beginning needs no order.
+// What must be done in order usually goes on with a tensor that was begun elementwise: the
+// beginning needs no order.
 Stmt write_sequential(Writer& w, const Kernel& k, const Stage& s) {
   const auto* seq = s.statement->as<Seq>();
   if (seq == nullptr || seq->body.size() != 2) return s.statement;
@@ -79,8 +80,8 @@ std::vector<Work> without_joining(const std::vector<Stage>& stages) {
   return out;
 }
 
-// The longest run of works from `first` on that blocks of rows can do, as statements; `count` is how many. Null if there is
-// none.
+// The longest run of works from `first` on that blocks of rows can do, as statements; `count` is
+// how many. Null if there is none.
 Stmt write_run(Writer& w, const Kernel& k, const std::vector<Work>& works, size_t first, size_t& count) {
   const auto stages_of_works = [&](size_t from, size_t to) {
     std::vector<const Stage*> out;

@@ -1,7 +1,8 @@
-// Schedules for GPUs by rule. Each outermost statement of the result is one launch of a grid of blocks of threads.
+// Schedules for GPUs by rule. Each outermost statement of the result is one launch of a grid of
+// blocks of threads.
 //
-// Results are the same bits in every run: each element is computed in one order, by the same threads, and nothing is
-// added up by whoever comes first.
+// Results are the same bits in every run: each element is computed in one order, by the same
+// threads, and nothing is added up by whoever comes first.
 #pragma once
 
 #include "kernel/kernel.h"
@@ -12,9 +13,11 @@ struct GpuOptions {
   int opt_level = 2;  // 0: no tensor is computed where it is used, and no threads share a reduction
 };
 
-// What a kernel's structure says decides which rule applies to a tensor, never the name of an operator:
+// What a kernel's structure says decides which rule applies to a tensor, never the
+// name of an operator:
 //  * elements that are computed each by itself: one thread an element, or 16 bytes of them;
-//  * products of two operands that vary along different axes: tiles in shared memory, register tiles within;
+//  * products of two operands that vary along different axes: tiles in shared memory,
+//    register tiles within;
 //  * reductions of rows: a warp or a block for each row;
 //  * tensors that all go along the same rows: a block for each row does them all;
 //  * other reductions: one thread an element;

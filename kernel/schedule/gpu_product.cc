@@ -1,9 +1,12 @@
-// Sums of products of two operands that vary along different axes: matrix products and convolutions alike.
+// Sums of products of two operands that vary along different axes: matrix products and
+// convolutions alike.
 //
-// The axes of the result that only the one operand knows are its rows, those that only the other one knows its columns; those
-// that both know are a batch. A block computes a tile of rows and columns, step by step along the sum: its threads put the
-// pieces of both operands into shared memory, then each adds to a few rows and columns of its own, which stay in registers.
-// An operand may be any expression: what is outside of it, as padding is, is computed where its element is put.
+// The axes of the result that only the one operand knows are its rows, those that only the
+// other one knows its columns; those that both know are a batch. A block computes a tile of
+// rows and columns, step by step along the sum: its threads put the pieces of both operands
+// into shared memory, then each adds to a few rows and columns of its own, which stay in
+// registers. An operand may be any expression: what is outside of it, as padding is, is
+// computed where its element is put.
 #include <algorithm>
 
 #include "kernel/schedule/gpu_rules.h"
@@ -78,7 +81,8 @@ class Product {
     const Buffer* b = piece("_columns", columns_, tile_.columns);
     const Buffer* sums =
         w_.local(s_.name + "_sums", d, {w_.index(kSide), w_.index(kSide), w_.index(rows), w_.index(columns)});
-    // Where blocks share the sums, each has a part of the terms, and what they have is added up by a launch of its own.
+    // Where blocks share the sums, each has a part of the terms, and what they have is added up by
+    // a launch of its own.
     const Buffer* parts = nullptr;
     const Axis part = w_.axis("part", w_.index(parts_));
     if (parts_ > 1) {
@@ -123,7 +127,8 @@ class Product {
                       ty, tx, [&](const std::vector<Binding>& where) { return w_.block(name, where, body); });
                 });
               }};
-          // However small the tile, its threads have no registers to spare, and wait for each other once a step.
+          // However small the tile, its threads have no registers to spare, and wait for each
+          // other once a step.
           const SumOrder order = sum_order(s_, INT64_MAX).by(tile_.steps);
           Stmt add = add_terms(w_, order, accumulators, {steps}, [&](const std::vector<Expr>& turn) {
             const Expr step = which * steps + turn[0];
@@ -272,7 +277,8 @@ class Product {
     for (size_t d = 0; d < axes.size(); ++d) all.push_back({axes[d], IterKind::kSpatial, at[d]});
   }
 
-  // The operand's elements from row `first` on and of this step, by all threads; zeros where there are none.
+  // The operand's elements from row `first` on and of this step, by all threads; zeros
+  // where there are none.
   Stmt fill(const Buffer* to, const Operand& o, int64_t extent, const std::vector<Expr>& batch, Expr first,
             Expr step, Expr ty, Expr tx) {
     const int64_t threads = kSide * kSide;

@@ -1,5 +1,6 @@
-// Tensors that all go along the same rows (softmax, normalisations): a block has a few rows, or one, and does all of them
-// there, so that what is read again is near, and what only these tensors need never leaves the block.
+// Tensors that all go along the same rows (softmax, normalisations): a block has a few rows, or
+// one, and does all of them there, so that what is read again is near, and what only these tensors
+// need never leaves the block.
 #include <algorithm>
 #include <map>
 

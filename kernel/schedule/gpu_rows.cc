@@ -1,4 +1,5 @@
-// Reductions that threads share: each sums up every n-th term, then they join what they have, two by two.
+// Reductions that threads share: each sums up every n-th term, then they join what they
+// have, two by two.
 #include <algorithm>
 #include <cmath>
 
@@ -64,7 +65,8 @@ Stmt write_row_reduction(Writer& w, const Work& work) {
   const std::optional<int64_t> rows = constant_product(extents), length = constant_product(along);
   // An extent that is not known may be large.
   if (rows == 0 || (length && *length < kWorthSharing)) return nullptr;
-  // Neighbouring threads load neighbouring elements along the row; or there are too few elements for a thread each.
+  // Neighbouring threads load neighbouring elements along the row; or there are too few elements
+  // for a thread each.
   const bool contiguous = worst_stride(s.next, s.reduction.back().var, s.bounds) != Stride::kOther;
   if (!contiguous && (!rows || *rows >= kEnoughThreads / kWarp)) return nullptr;
   const Expr nothing = neutral(w, *s.combine, s.buffer->dtype);

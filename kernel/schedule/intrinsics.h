@@ -1,8 +1,9 @@
 // Intrinsics: pieces of computation that `tensorize` looks for, and what it puts in their place.
 //
-// Both sides are kernels over the same operands: the description says what is computed, in plain loops around one block; the
-// implementation computes the same in the way that suits a machine, if need be by blocks that name an instruction
-// (kernel/instructions.h). A test runs one against the other.
+// Both sides are kernels over the same operands: the description says what is computed, in
+// plain loops around one block; the implementation computes the same in the way that suits a
+// machine, if need be by blocks that name an instruction (kernel/instructions.h). A test runs
+// one against the other.
 #pragma once
 
 #include <span>

@@ -8,8 +8,8 @@
 namespace relay::kernel::schedule {
 namespace {
 
-// Few accumulators wait for memory more than for additions, so that a block's own addition costs nothing. In a tile of many
-// it also goes to the stack and back: 256 terms pay for that.
+// Few accumulators wait for memory more than for additions, so that a block's own addition costs
+// nothing. In a tile of many it also goes to the stack and back: 256 terms pay for that.
 constexpr int64_t kFewVectors = 8;
 constexpr int64_t kBlockOfFew = 32;
 constexpr int64_t kBlockOfMany = 256;

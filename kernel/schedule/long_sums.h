@@ -1,12 +1,13 @@
 // The order in which a long sum of floats is added up.
 //
-// One running sum of n terms is off by up to n/2 ULP: each addition rounds, and equal terms round the same
-// way for as long as the sum has one exponent. So a long sum is added up in blocks: a running sum for each
-// block, and a sum of the blocks' results, which is a long sum again if there are many. With blocks of b
-// terms the error grows with b log n / log b.
+// One running sum of n terms is off by up to n/2 ULP: each addition rounds, and equal terms round
+// the same way for as long as the sum has one exponent. So a long sum is added up in blocks: a
+// running sum for each block, and a sum of the blocks' results, which is a long sum again if there
+// are many. With blocks of b terms the error grows with b log n / log b.
 //
-// The order follows from the number of terms and accumulators alone, not from threads or from whether the
-// extent is constant. Each rule of the schedules adds up by `add_terms`. Short sums keep their plain loops.
+// The order follows from the number of terms and accumulators alone, not from threads or from
+// whether the extent is constant. Each rule of the schedules adds up by `add_terms`. Short sums
+// keep their plain loops.
 #pragma once
 
 #include <functional>
@@ -53,7 +54,8 @@ std::vector<TermLoop> term_loops(const std::vector<Axis>& reduction);
 // A buffer of one element.
 Accumulators scalar_sum(Writer& w, const std::string& name, const Buffer* buffer);
 
-// The loops, the first one outermost. body(i, ...) adds one term to each accumulator (`SumOrder::by`: several).
+// The loops, the first one outermost. body(i, ...) adds one term to each accumulator
+// (`SumOrder::by`: several).
 Stmt add_terms(Writer& w, SumOrder order, const Accumulators& sums, const std::vector<TermLoop>& loops,
                const std::function<Stmt(const std::vector<Expr>&)>& body);
 

@@ -37,7 +37,8 @@ bool is_integer_division(const ExprNode* n) {
   }
 }
 
-// Does the expression depend on these iterators and shape variables alone, and divide by nothing that could be 0?
+// Does the expression depend on these iterators and shape variables alone, and divide by nothing
+// that could be 0?
 bool is_total(Expr e, const std::vector<BlockIter>& iters) {
   Bounds bounds;
   for (const BlockIter& i : iters) bounds.bind(i.var, i.extent);
@@ -111,8 +112,9 @@ class Reader {
     return true;
   }
 
-  // The iterators by what they are for: those of the element's place, in the order of its dims, then those of the reduction
-  // from the outermost loop inwards. Each is bound to a loop of its own.
+  // The iterators by what they are for: those of the element's place, in the order of its
+  // dims, then those of the reduction from the outermost loop inwards. Each is bound to a
+  // loop of its own.
   bool bind(const std::vector<const For*>& loops, const Block& b, const Store& store,
             std::vector<BlockIter>& spatial, std::vector<BlockIter>& reduction) {
     std::vector<size_t> loop_of;  // of each iterator

@@ -15,12 +15,14 @@ struct PlainForm {
   std::vector<Stmt> requirements;  // what it begins with
 };
 
-// Nothing if the kernel is of another form, or was scheduled: then it has to run as it is written. What can be read:
-//  * `require`s at the beginning, then nests of serial loops, each around one block, one iterator of which is bound to each
-//    loop over all of its extent, in any order;
-//  * the block has no predicate and stores one element, whose place are its spatial iterators; all others are reductions,
-//    which go on from that element, and whose init stores it;
-//  * outputs and temporaries are dense, and are written by one nest, or by one that begins and the next one, which reduces;
+// Nothing if the kernel is of another form, or was scheduled: then it has to run as it is written.
+// What can be read:
+//  * `require`s at the beginning, then nests of serial loops, each around one block, one iterator
+//    of which is bound to each loop over all of its extent, in any order;
+//  * the block has no predicate and stores one element, whose place are its spatial iterators; all
+//    others are reductions, which go on from that element, and whose init stores it;
+//  * outputs and temporaries are dense, and are written by one nest, or by one that begins and the
+//    next one, which reduces;
 //  * what a nest reads was written before, and no integer is divided by what could be 0.
 // No element is combined in another order than it was.
 std::optional<PlainForm> plain_form(const Kernel& k);

@@ -41,7 +41,8 @@ class PlainFormTest : public ScheduleTest {
     for (int64_t i = 0; i < t.size(); ++i) t.set(i, any(random_));
     return t;
   }
-  // The scheduled kernel gives the bits of the one that was written, where every order of a sum gives others.
+  // The scheduled kernel gives the bits of the one that was written, where every order of a
+  // sum gives others.
   void expect_bits(const Kernel& k, const std::vector<Values>& in) {
     ASSERT_TRUE(validate(k).empty()) << validate(k)[0] << "\n" << show(k);
     const auto plain = plain_form(k);
@@ -114,7 +115,8 @@ TEST_F(PlainFormTest, SumsThatBeginWithATensor) {
   expect_bits(kernel({x, bias}, {y}, make_sequence(arena_, {first, go_on})), {real({6, 8}), real({8})});
 }
 
-// What an init reads is needed, so the reduction that makes it cannot be taken for the epilogue's alone.
+// What an init reads is needed, so the reduction that makes it cannot be taken for the
+// epilogue's alone.
 TEST_F(PlainFormTest, InitsAreUses) {
   const Buffer *x = buffer("x", {index(4), index(8)}), *s = buffer("s", {index(8)}),
                *y = buffer("y", {index(8)}), *z = buffer("z", {index(8)});

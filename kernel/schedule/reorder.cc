@@ -45,7 +45,8 @@ Outcome reorder(const Kernel& k, std::string_view name, const std::vector<size_t
       }
     }
   }
-  // Iterations that only differ in spatial iterators may come in any order; the steps of a reduction if it commutes.
+  // Iterations that only differ in spatial iterators may come in any order; the steps of a
+  // reduction if it commutes.
   const std::vector<const Block*> inside = outermost_blocks(loops[depths.back()]->body);
   for (const Block* b : inside) {
     std::vector<const For*> before, after;

@@ -13,7 +13,8 @@ bool contains(const std::vector<const Block*>& list, const Block* b) {
   return std::find(list.begin(), list.end(), b) != list.end();
 }
 
-// The reduction loop among those around the block, from outside down to and with `until`; null if there is none.
+// The reduction loop among those around the block, from outside down to and with `until`; null
+// if there is none.
 const For* reduction_outside(Stmt root, const Block* block, const For* until) {
   for (const For* f : loops_around(root, block)) {
     for (const BlockIter& i : block->iters) {
@@ -44,7 +45,8 @@ Outcome reverse_compute_at(const Kernel& k, std::string_view name, const LoopNam
   if (position(block) < position(inside.back()))
     return Outcome::refused(cat("block `", name, "` runs before the loop"));
 
-  // What one iteration of the loop finishes of the tensors that the block reads, in terms of the block's iterators.
+  // What one iteration of the loop finishes of the tensors that the block reads, in terms of the
+  // block's iterators.
   std::vector<std::optional<Range>> range(block->iters.size());
   bool reads_loop = false;
   for (const Region& r : block->reads) {

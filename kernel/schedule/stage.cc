@@ -8,8 +8,8 @@
 namespace relay::kernel::schedule {
 namespace {
 
-// A perfect nest of serial loops, each bound to one iterator of the block inside, over all of its extent; null if it is
-// something else.
+// A perfect nest of serial loops, each bound to one iterator of the block inside, over all of its
+// extent; null if it is something else.
 const Block* plain_nest(Stmt s) {
   std::vector<const For*> loops;
   while (const auto* f = s->as<For>()) {
@@ -46,7 +46,8 @@ bool loads_own(Expr e, const Buffer* buffer) {
   return found;
 }
 
-// Are the indices the first iterators, in order, over the whole buffer, and spatial; and all others reductions?
+// Are the indices the first iterators, in order, over the whole buffer, and spatial; and all
+// others reductions?
 bool own_place(const Block& b, const Store& store) {
   if (b.iters.size() < store.indices.size()) return false;
   for (size_t i = 0; i < b.iters.size(); ++i) {
@@ -88,7 +89,8 @@ void find_combination(Stage& stage, Expr so_far) {
     case ExprKind::kOr: break;
     default: return;
   }
-  // n-ary sums and products of indices are left as they are: nothing that takes time computes with int64.
+  // n-ary sums and products of indices are left as they are: nothing that takes time
+  // computes with int64.
   if (v->args.size() != 2) return;
   for (size_t i = 0; i < 2; ++i) {
     const Expr other = v->args[1 - i];

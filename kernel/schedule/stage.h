@@ -1,7 +1,8 @@
-// Stages: a kernel as Builder wrote it, taken apart into what it computes, one tensor after the other.
+// Stages: a kernel as Builder wrote it, taken apart into what it computes, one tensor
+// after the other.
 //
-// The rules for a target look at stages, not at loops: a stage says that t[i...] is f(i), or the combination of
-// f(i, r) over r, and the rules then write the loops that suit the target.
+// The rules for a target look at stages, not at loops: a stage says that t[i...] is f(i), or the
+// combination of f(i, r) over r, and the rules then write the loops that suit the target.
 #pragma once
 
 #include <optional>
@@ -45,7 +46,8 @@ struct Stage {
   Stmt statement = nullptr;             // as it was written
 };
 
-// The stages in order. A kernel that is already scheduled is one sequential stage for each top-level statement.
+// The stages in order. A kernel that is already scheduled is one sequential stage for each
+// top-level statement.
 std::vector<Stage> stages_of(const Kernel& k);
 
 }  // namespace relay::kernel::schedule

@@ -66,7 +66,8 @@ bool guards_loads(Expr e, const Bounds& bounds) {
   return found;
 }
 
-// The nodes of the expression as a tree, in which what is shared stands several times; without the arithmetic of indices.
+// The nodes of the expression as a tree, in which what is shared stands several times; without the
+// arithmetic of indices.
 double tree_size(Expr e) {
   std::unordered_map<const ExprNode*, double> sizes;
   const auto visit = [&](auto& self, const ExprNode* n) -> double {
@@ -94,7 +95,8 @@ bool worth_inlining(const MayPad& may_pad, const Stage& producer, const std::vec
       if (cost.expensive || cost.loads > 1 || cost.operations > 4) return false;
       // `so_far or true` is true: what it forgets was computed for nothing.
       if (producer.value.is_const()) return false;
-      // A condition around a load (padding) would keep the body, or the packing of it, from being vectorised.
+      // A condition around a load (padding) would keep the body, or the packing of it, from
+      // being vectorised.
       if (guards_loads(producer.value, producer.bounds) && !(n == 1 && may_pad(producer, s))) return false;
     } else if (!s.requirements.empty()) {
       return false;

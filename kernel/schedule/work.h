@@ -1,5 +1,5 @@
-// Work: what the rules for all targets share. Stages that are worth computing where they are used, reductions with the
-// elementwise work that follows them, and how loads move along an axis.
+// Work: what the rules for all targets share. Stages that are worth computing where they are used,
+// reductions with the elementwise work that follows them, and how loads move along an axis.
 #pragma once
 
 #include <functional>
@@ -20,17 +20,20 @@ struct Work {
   const Buffer* output() const { return epilogue ? epilogue->buffer : stage.buffer; }
   // output[at] = the epilogue of the stage's result there.
   Stmt write_back(Writer& w, const std::vector<Expr>& at, Expr result) const;
-  // The axes of the stage's spatial iterators as bound to `at`, for blocks that call write_back with their variables.
+  // The axes of the stage's spatial iterators as bound to `at`, for blocks that call write_back
+  // with their variables.
   std::vector<Expr> variables() const;
   std::vector<Binding> bind(const std::vector<Expr>& at) const;
 };
 
-// Computes tensors that are cheap where they are used. What only a condition keeps from loading elements that do not exist,
-// padding above all, becomes part of a reduction only if `may_pad` says so of the two.
+// Computes tensors that are cheap where they are used. What only a condition keeps from loading
+// elements that do not exist, padding above all, becomes part of a reduction only if `may_pad`
+// says so of the two.
 using MayPad = std::function<bool(const Stage& producer, const Stage& reduction)>;
 Kernel inline_producers(Kernel k, const MayPad& may_pad);
 
-// Reductions joined with the elementwise stage that alone reads them. The pair runs where that stage stood.
+// Reductions joined with the elementwise stage that alone reads them. The pair runs where
+// that stage stood.
 std::vector<Work> join_epilogues(const Kernel& k, const std::vector<Stage>& stages);
 
 // The same work where a shape variable has this value. Buffers keep their shapes.
@@ -41,18 +44,19 @@ std::vector<Expr> extents_of(const std::vector<Axis>& axes);
 // One element of a reduction, in a local sum, and what becomes of it.
 Stmt reduce_element(Writer& w, const Work& work, SumOrder order, const std::vector<Expr>& at);
 
-// Does every load have the place of the element that is computed, or the same place for all elements? Then the tensor is one
-// long row.
+// Does every load have the place of the element that is computed, or the same place for all
+// elements? Then the tensor is one long row.
 bool same_place_everywhere(const Stage& stage);
 
-// Is the index that of the axis itself? (The only value of an axis of extent 1 may stand for its variable.)
+// Is the index that of the axis itself? (The only value of an axis of extent 1 may stand
+// for its variable.)
 bool is_place(Expr index, const Axis& axis);
 
 // How a load moves along an axis: not at all, by one element, or in another way.
 enum class Stride { kNone, kOne, kOther };
 Stride stride_along(const ExprNode* load, Expr var);
-// The worst of all loads of the expression. A load that only a condition keeps inside its buffer, for all that is known
-// about the variables, is kOther.
+// The worst of all loads of the expression. A load that only a condition keeps inside its buffer,
+// for all that is known about the variables, is kOther.
 Stride worst_stride(Expr e, Expr var, const Bounds& bounds);
 // The expression with `by` in the place of what it loads from the buffer.
 Expr replace_loads(Expr e, const Buffer* buffer, Expr by);

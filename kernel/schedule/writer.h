@@ -35,7 +35,8 @@ class Writer {
   // A buffer that the caller allocates: to be added to the kernel's temporaries.
   const Buffer* temporary(std::string_view name, DType dtype, std::vector<Expr> shape);
   const std::vector<const Buffer*>& temporaries() const { return temporaries_; }
-  // What `body` writes stands at these places of these axes: all its blocks that mention one of them are bound to it.
+  // What `body` writes stands at these places of these axes: all its blocks that mention one of
+  // them are bound to it.
   Stmt around(const std::vector<Binding>& places, const std::function<Stmt()>& body);
   // The expression at those places, for what stands outside of blocks.
   Expr here(Expr e) const;

@@ -9,10 +9,12 @@
 //   C1: data has rank 4; a floating-point dtype unless the method is nearest_neighbor.
 //   C2: the layout is an order of NCHW.   C3: size is one or two positive extents.
 //   C4: method, coordinate_transformation_mode and rounding_method are known words.
-//   C5: the image has at least one pixel.   C6: roi is empty, cubic_exclude is 0 and out_dtype the data's.
+//   C5: the image has at least one pixel.
+//   C6: roi is empty, cubic_exclude is 0 and out_dtype the data's.
 //
-// nearest_neighbor takes one pixel, linear weighs 2 x 2 and cubic 4 x 4 of them; pixels beyond the border are those
-// at the border. The place is a fraction of integers, so that which pixels are meant does not depend on rounding.
+// nearest_neighbor takes one pixel, linear weighs 2 x 2 and cubic 4 x 4 of them; pixels beyond the
+// border are those at the border. The place is a fraction of integers, so that which pixels are
+// meant does not depend on rounding.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -119,8 +121,8 @@ Type relate(Relation& r, const Resize2dAttrs& a) {
   return r.tensor_of(how.layout.arrange(dims), x.dtype);
 }
 
-// Where index i of an axis of `to` pixels comes from in one of `from`: a fraction. The formulas are written once,
-// for numbers and for index expressions.
+// Where index i of an axis of `to` pixels comes from in one of `from`: a fraction. The formulas are
+// written once, for numbers and for index expressions.
 int64_t at_least_one(int64_t v) { return std::max<int64_t>(v, 1); }
 kernel::Expr at_least_one(kernel::Expr v) { return max(v, v->pool->integer(1)); }
 int64_t zero_if_one(int64_t extent, int64_t v) { return extent == 1 ? 0 : v; }
@@ -155,7 +157,8 @@ T nearest(Rounding rounding, const Place<T>& p) {
   return floor_div(n + d - 1, d);
 }
 
-// The weights of the pixels around a place that is the fraction f behind one of them, from left to right.
+// The weights of the pixels around a place that is the fraction f behind one of them,
+// from left to right.
 std::vector<double> weights(const Resize& r, double f) {
   if (r.method == Method::kLinear) return {1 - f, f};
   const double a = r.alpha, g = 1 - f;
@@ -261,8 +264,9 @@ std::vector<kernel::Tensor> lower(kernel::Builder& k, const Resize2dAttrs& a, co
   })};
 }
 
-// The weights are polynomials of a fraction: some roundings more than there are terms. Negative weights of the cubic
-// make its sum of magnitudes up to four times what the operator gives for magnitudes.
+// The weights are polynomials of a fraction: some roundings more than there are terms.
+// Negative weights of the cubic make its sum of magnitudes up to four times what the operator
+// gives for magnitudes.
 int64_t length(std::span<const Type>, const Attrs& attrs) {
   const Resize r = read_resize(read_attrs<Resize2dAttrs>(attrs));
   return r.method == Method::kNearest ? 0 : r.method == Method::kLinear ? 8 : 128;

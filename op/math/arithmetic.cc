@@ -1,5 +1,5 @@
-// Arithmetic on two numbers (see op/math/binary.h). Integers wrap, and their divisions trap where there is no quotient.
-// Floating point is IEEE; maximum and minimum give NaN if either operand is.
+// Arithmetic on two numbers (see op/math/binary.h). Integers wrap, and their divisions trap where
+// there is no quotient. Floating point is IEEE; maximum and minimum give NaN if either operand is.
 #include <cmath>
 
 #include "base/failure.h"
@@ -219,7 +219,8 @@ const OpDef kPower = binary({
     .real = [](DType, double x, double y) { return std::pow(x, y); },
     .lower = [](kernel::Builder&, kernel::Expr x, kernel::Expr y) { return math(Math::kPow, x, y); },
     .adjoints = [](Term x, Term y, Term z, Term dz) -> Adjoints {
-      // Where the base is not positive the power has no derivative by its exponent; 0 keeps NaN out of the sum.
+      // Where the base is not positive the power has no derivative by its exponent; 0 keeps
+      // NaN out of the sum.
       const Term log = where(less(x.number(0), x), x.apply(kLog, {x}), x.number(0));
       return {dz * y * x.apply(kPower, {x, y - 1}), dz * z * log};
     },

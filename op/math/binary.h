@@ -20,7 +20,8 @@ struct Adjoints {
 struct Binary {
   std::string name, doc;
   double (*real)(DType d, double x, double y) = nullptr;
-  // On integers (and booleans, as 0 and 1); an unsigned 64-bit integer comes by its bits. The result wraps.
+  // On integers (and booleans, as 0 and 1); an unsigned 64-bit integer comes by its bits.
+  // The result wraps.
   int64_t (*integer)(DType d, int64_t x, int64_t y) = nullptr;
   kernel::Expr (*lower)(kernel::Builder& k, kernel::Expr x, kernel::Expr y) = nullptr;
   Adjoints (*adjoints)(Term x, Term y, Term z, Term dz) = nullptr;

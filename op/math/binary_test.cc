@@ -142,7 +142,8 @@ TEST(Binary, RelationsBroadcastSymbolicShapes) {
   EXPECT_EQ(r.checks()[0].fit, DimCheck::Fit::kBroadcast);
 }
 
-// Where only the run tells whether an extent is 1. What does not broadcast is refused before (passes/lower.cc).
+// Where only the run tells whether an extent is 1. What does not broadcast is refused before
+// (passes/lower.cc).
 TEST(Binary, LoweringBroadcastsUnknownExtents) {
   Context c;
   const Dim n = c.shape_variable("n"), m = c.shape_variable("m");

@@ -1,4 +1,5 @@
-// The bits of integers (see op/math/binary.h). Of booleans, the bitwise operators are the logical ones.
+// The bits of integers (see op/math/binary.h). Of booleans, the bitwise operators are
+// the logical ones.
 #include "base/failure.h"
 #include "op/math/binary.h"
 

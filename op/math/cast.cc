@@ -3,8 +3,9 @@
 //   cast(x, dtype)[i] = x[i] as a dtype
 //   (Tensor[s, d]) -> Tensor[s, dtype]   C1: `dtype` is given.
 //
-// To bool: whether it is not zero. Floating point to integer truncates; NaN becomes 0, and what is beyond the dtype's range becomes
-// its nearest end. Integer to integer wraps. To floating point rounds once, to the nearest, ties to even.
+// To bool: whether it is not zero. Floating point to integer truncates; NaN becomes 0, and what is
+// beyond the dtype's range becomes its nearest end. Integer to integer wraps. To floating point
+// rounds once, to the nearest, ties to even.
 #include "op/define.h"
 #include "op/term.h"
 

@@ -2,8 +2,8 @@
 //
 //   (Tensor[s, d]) -> Tensor[s, d]   C1: d is numeric.   C2: neither bound is NaN.
 //
-// NaN stays NaN. If a_min is above a_max the result is a_max. Of integers, a bound with a fraction counts as the
-// nearest integer inside, and one beyond the dtype's range as the end of the range.
+// NaN stays NaN. If a_min is above a_max the result is a_max. Of integers, a bound with a fraction
+// counts as the nearest integer inside, and one beyond the dtype's range as the end of the range.
 #include <cmath>
 
 #include "op/define.h"

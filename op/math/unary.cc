@@ -73,7 +73,8 @@ OpDef unary(const Unary& u) {
   return d;
 }
 
-// Formulas of several steps are computed in float32 where the dtype is narrower: their parts may overflow it.
+// Formulas of several steps are computed in float32 where the dtype is narrower: their parts
+// may overflow it.
 template <class F>
 kernel::Expr widened(kernel::Expr x, const F& f) {
   return x->dtype.bits >= 32 ? f(x) : cast(x->dtype, f(cast(kFloat32, x)));

@@ -11,7 +11,7 @@
 namespace relay::op {
 namespace {
 
-// --- relu -----------------------------------------------------------------------------------------------------
+// --- relu ----------------------------------------------------------------------------------------
 
 // (Tensor[s, d]) -> Tensor[s, d]   C1: d is numeric.
 Type relate_relu(Relation& r, const NoAttrs&) {
@@ -41,7 +41,7 @@ std::vector<kernel::Tensor> lower_relu(kernel::Builder& k, const NoAttrs&, const
                     [&](kernel::Indices i) { return max(c.in[0].at(i), k.constant(c.dtype(), 0)); })};
 }
 
-// --- leaky_relu -----------------------------------------------------------------------------------------------
+// --- leaky_relu ----------------------------------------------------------------------------------
 
 struct LeakyReluAttrs {
   double alpha = 0.25;
@@ -60,7 +60,7 @@ Expr expand_leaky(Builder& b, const LeakyReluAttrs& a, const Site& c) {
   return where(less(x.number(0), x), x, a.alpha * x);
 }
 
-// --- prelu ----------------------------------------------------------------------------------------------------
+// --- prelu ---------------------------------------------------------------------------------------
 
 struct PReluAttrs {
   int64_t axis = 1;
@@ -68,7 +68,9 @@ struct PReluAttrs {
 };
 
 // (Tensor[s, d], Tensor[(s[axis]), d]) -> Tensor[s, d]
-// C1: d is floating.   C2: axis is in [-rank, rank).   C3: alpha has rank 1, the data's dtype and its extent there.
+// C1: d is floating.
+// C2: axis is in [-rank, rank).
+// C3: alpha has rank 1, the data's dtype and its extent there.
 Type relate_prelu(Relation& r, const PReluAttrs& a) {
   require(r, 0, Domain::kFloat);  // C1
   const TensorType& x = r.tensor(0);

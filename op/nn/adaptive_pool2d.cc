@@ -3,7 +3,8 @@
 //
 //   (Tensor[(n, c, h, w), d]) -> Tensor[(n, c, h', w'), d]
 //   C1: data is a floating-point tensor of rank 4.   C2: the layout is an order of NCHW.
-//   C3: output_size is empty (the image stays), or one or two known positive extents, not above 4096.
+//   C3: output_size is empty (the image stays), or one or two known positive
+//       extents, not above 4096.
 //   C4: an extent of the image is known unless that of the result is 1.
 #include "base/cat.h"
 #include "op/domain.h"

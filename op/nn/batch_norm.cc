@@ -2,7 +2,8 @@
 //
 //   y[.., i, ..] = (data[.., i, ..] - moving_mean[i]) * gamma[i] / sqrt(moving_var[i] + epsilon) + beta[i]
 //
-// and i is the index along `axis`. This is what it does at inference: the statistics stay as they are.
+// and i is the index along `axis`. This is what it does at inference: the statistics
+// stay as they are.
 //
 //   (Tensor[s, d], 4 x Tensor[(s[axis]), d]) -> (Tensor[s, d], Tensor[(s[axis]), d], Tensor[(s[axis]), d])
 //   C1: d is floating.   C2: axis is in [-rank, rank).
@@ -51,7 +52,8 @@ Expr expand(Builder& b, const BatchNormAttrs& a, const Site& c) {
   return b.tuple({x * along_axis(scale) + along_axis(shift), mean, variance});
 }
 
-// What `expand` adds up: the shift is made of beta and the scaled mean, which the scaled data may cancel.
+// What `expand` adds up: the shift is made of beta and the scaled mean, which the scaled
+// data may cancel.
 void terms(const Attrs& attrs, Args in, Results out) {
   const auto a = read_attrs<BatchNormAttrs>(attrs);
   const Tensor &x = in[0], &gamma = in[1], &beta = in[2], &mean = in[3], &variance = in[4];

@@ -1,7 +1,9 @@
 // nn.bias_add(data, bias)[.., i, ..] = data[.., i, ..] + bias[i], where i is the index along `axis`
 //
 //   (Tensor[s, d], Tensor[(s[axis]), d]) -> Tensor[s, d]
-//   C1: d is numeric.   C2: axis is in [-rank, rank).   C3: bias has rank 1, the data's dtype and its extent there.
+//   C1: d is numeric.
+//   C2: axis is in [-rank, rank).
+//   C3: bias has rank 1, the data's dtype and its extent there.
 #include "op/domain.h"
 #include "op/tensor/common.h"
 

@@ -1,4 +1,5 @@
-// What convolutions of images in channel blocks share, however they are computed: layouts, their constraints, their loops.
+// What convolutions of images in channel blocks share, however they are computed: layouts, their
+// constraints, their loops.
 #pragma once
 
 #include <optional>
@@ -12,7 +13,8 @@
 
 namespace relay::op {
 
-// Their attributes, understood. The axes of data and result are N, C, H, W, those of the weight O, I, H, W.
+// Their attributes, understood. The axes of data and result are N, C, H, W, those of the
+// weight O, I, H, W.
 struct BlockedConvolution {
   BlockLayout data, weight, out;
   Window window;
@@ -38,7 +40,8 @@ Dim output_channels(Relation& r, const BlockedConvolution& c, Dim weight_channel
 // To lower: the data with zeros in front of height and width, reaching these extents.
 kernel::Tensor padded(kernel::Builder& k, const kernel::Tensor& x, const BlockedConvolution& c,
                       const std::array<kernel::Expr, 2>& extents);
-// The loops over the input channels: block by block where they come in whole blocks, so that no index needs a division.
+// The loops over the input channels: block by block where they come in whole blocks, so that no
+// index needs a division.
 class ChannelLoops {
  public:
   ChannelLoops(kernel::Builder& k, const BlockedConvolution& c, Dim channels);

@@ -3,13 +3,17 @@
 //
 //   (Tensor[(n, c, h, w), d], Tensor[(o, c / groups, kh, kw), e]) -> Tensor[(n, o, h', w'), out_dtype]
 //   C1: data is a numeric tensor of rank 4.   C2: the layouts are orders of NCHW and OIHW.
-//   C3: strides and dilation are positive, padding is not negative, of as many numbers as there may be.
-//   C4: groups divides the input and the output channels.   C5: out_dtype is floating if the data is.
-//   C6: weight has rank 4, the data's dtype (or both are integers and out_dtype is given), the channels of a group,
-//       and what channels and kernel_size say.   C7: the window fits into the padded data.
+//   C3: strides and dilation are positive, padding is not negative, of as many numbers
+//       as there may be.
+//   C4: groups divides the input and the output channels.
+//   C5: out_dtype is floating if the data is.
+//   C6: weight has rank 4, the data's dtype (or both are integers and out_dtype is given), the
+//       channels of a group, and what channels and kernel_size say.
+//   C7: the window fits into the padded data.
 //
-// o is in group g = o // (O / groups), which sees I = c / groups channels. Outside of the data there are zeros.
-// Integers are multiplied and summed in the result's dtype, float16 and bfloat16 in float32.
+// o is in group g = o // (O / groups), which sees I = c / groups channels. Outside of the data
+// there are zeros. Integers are multiplied and summed in the result's dtype, float16 and
+// bfloat16 in float32.
 #include "op/domain.h"
 #include "op/nn/convolution.h"
 #include "op/tensor/common.h"

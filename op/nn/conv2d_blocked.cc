@@ -1,4 +1,5 @@
-// nn.contrib_conv2d_NCHWc, nn.contrib_depthwise_conv2d_NCHWc: convolutions of images whose channels come in blocks.
+// nn.contrib_conv2d_NCHWc, nn.contrib_depthwise_conv2d_NCHWc: convolutions of images whose
+// channels come in blocks.
 //
 //   nn.contrib_conv2d_NCHWc(data, weight)[n, o, y, x] =
 //       sum over i, u, v of data[n, i, y*s + u*d - p, x*s + v*d - p] * weight[o, i, u, v]
@@ -7,16 +8,22 @@
 //
 //   (Tensor[data_layout, d], Tensor[kernel_layout, e]) -> Tensor[out_layout, out_dtype]
 //
-// Each tensor is in a layout of its own: NCHW or NCHW16c, OIHW16i16o or OIHW16o. A block is what vector registers hold:
-// data in blocks is read an element at a time, the weight and the result a block at a time.
+// Each tensor is in a layout of its own: NCHW or NCHW16c, OIHW16i16o or OIHW16o. A block is what
+// vector registers hold: data in blocks is read an element at a time, the weight and the result a
+// block at a time.
 //
-//   C1: data is a numeric tensor in data_layout, weight one in kernel_layout.   C2: the layouts are ones of NCHW, OIHW, NCHW.
-//   C3: strides and dilation are positive, padding is not negative, of as many numbers as there may be.
+//   C1: data is a numeric tensor in data_layout, weight one in kernel_layout.
+//   C2: the layouts are ones of NCHW, OIHW, NCHW.
+//   C3: strides and dilation are positive, padding is not negative, of as many numbers
+//       as there may be.
 //   C4: out_dtype is floating if the data is; the weight has the data's dtype.
-//   C5: the weight has the data's channels but for what fills the last block up (depthwise: one channel in, and as many out).
-//   C6: channels and kernel_size are what the weight says.   C7: the window fits into the padded data.
+//   C5: the weight has the data's channels but for what fills the last block up (depthwise: one
+//       channel in, and as many out).
+//   C6: channels and kernel_size are what the weight says.
+//   C7: the window fits into the padded data.
 //
-// The result has as many channels as the weight, those included that fill its last block up, or as many as `channels` says.
+// The result has as many channels as the weight, those included that fill its last block up, or as
+// many as `channels` says.
 #include "base/cat.h"
 #include "op/domain.h"
 #include "op/nn/blocked_convolution.h"

@@ -6,10 +6,13 @@
 //   (Tensor[(n, c, h, w), d], Tensor[(c, o, kh, kw), e]) -> Tensor[(n, o * groups, h', w'), out_dtype]
 //   where h' = (h - 1) * stride - padding + (kh - 1) * dilation + 1 + output_padding
 //   C1: data is a numeric tensor of rank 4.   C2: the layouts are orders of NCHW and OIHW.
-//   C3: strides and dilation are positive, padding is not negative, of as many numbers as there may be.
-//   C4: groups divides the input and the output channels.   C5: out_dtype is floating if the data is.
-//   C6: weight has rank 4, the data's dtype (or both are integers and out_dtype is given), the channels of the data,
-//       and what channels and kernel_size say.   C7: output_padding is not negative and less than the stride.
+//   C3: strides and dilation are positive, padding is not negative, of as many numbers
+//       as there may be.
+//   C4: groups divides the input and the output channels.
+//   C5: out_dtype is floating if the data is.
+//   C6: weight has rank 4, the data's dtype (or both are integers and out_dtype is given), the
+//       channels of the data, and what channels and kernel_size say.
+//   C7: output_padding is not negative and less than the stride.
 //
 // i is in group g = i // (c / groups). It is the gradient of nn.conv2d with respect to its data.
 #include "base/cat.h"
@@ -93,13 +96,14 @@ void evaluate(const TransposedConvolutionAttrs& a, Args in, Results out, Sums su
                     [&](const auto& x, const auto& w) { return spread_out(c, in[0], in[1], out[0], x, w); });
 }
 
-// The operator is the transpose of a convolution with the same weight, so that its gradients are those of that
-// convolution with data and result exchanged.
+// The operator is the transpose of a convolution with the same weight, so that its gradients are
+// those of that convolution with data and result exchanged.
 std::vector<Expr> differentiate(Builder& b, const TransposedConvolutionAttrs& a, const Site& s) {
   const Convolution c = read_convolution(a);
   const DType d = s.tensor(0).dtype;
   const std::array<Dim, 4> w = c.weight.parts(s.tensor(1).dims);
-  // In the letters of the convolution the data's channels are the output channels: the weight is I, O, H, W here.
+  // In the letters of the convolution the data's channels are the output channels: the weight is
+  // I, O, H, W here.
   Layout weight_layout = c.weight;
   std::swap(weight_layout.place[0], weight_layout.place[1]);
   const Expr data = canonical(b, s.args[0], c.data, d), weight = canonical(b, s.args[1], weight_layout, d);
@@ -109,7 +113,8 @@ std::vector<Expr> differentiate(Builder& b, const TransposedConvolutionAttrs& a,
   return {from_canonical(b, dx, c.data, d), from_canonical(b, dw, weight_layout, s.tensor(1).dtype)};
 }
 
-// The data with zeros between (for the stride) and around its elements; then a convolution with the turned window.
+// The data with zeros between (for the stride) and around its elements; then a convolution with
+// the turned window.
 std::vector<kernel::Tensor> lower(kernel::Builder& k, const TransposedConvolutionAttrs& a,
                                   const Lowering& l) {
   const Convolution c = read_convolution(a);

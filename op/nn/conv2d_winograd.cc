@@ -1,5 +1,6 @@
-// nn.contrib_conv2d_winograd_weight_transform, nn.contrib_conv2d_winograd_without_weight_transform: a convolution by
-// Winograd's minimal filtering (op/nn/winograd.h), its weight transformed beforehand.
+// nn.contrib_conv2d_winograd_weight_transform,
+// nn.contrib_conv2d_winograd_without_weight_transform: a convolution by Winograd's minimal
+// filtering (op/nn/winograd.h), its weight transformed beforehand.
 //
 //   nn.contrib_conv2d_winograd_weight_transform(weight)[:, :, o, i] = G weight[o, i] G^T
 //   (Tensor[(o, i, kh, kw), d]) -> Tensor[(n, n, o, i), d]
@@ -10,13 +11,16 @@
 //
 // for tiles of m x m results, where m is the attribute tile_size.
 //
-//   C1: data is a floating tensor in data_layout, weight one in kernel_layout, of the data's dtype.   C2: the layouts are ones
-//       of NCHW, OIHW, NCHW; height and width are not cut into blocks.   C3: padding is not negative; strides and dilation are 1.
+//   C1: data is a floating tensor in data_layout, weight one in kernel_layout, of the data's dtype.
+//   C2: the layouts are ones of NCHW, OIHW, NCHW; height and width are not cut into blocks.
+//   C3: padding is not negative; strides and dilation are 1.
 //   C4: the extents H and W of the weight are one n, larger than tile_size, with n of at most 8.
-//   C5: the weight has the data's channels but for what fills the last block up.   C6: channels is what the weight says.
+//   C5: the weight has the data's channels but for what fills the last block up.
+//   C6: channels is what the weight says.
 //   C7: the window, n - m + 1 high and wide, fits into the padded data.
 //
-// The error is larger than that of the sum of products, as the transforms subtract: to the bound belongs the sum of |terms|,
+// The error is larger than that of the sum of products, as the transforms subtract: to the bound
+// belongs the sum of |terms|,
 // |A^T| (|u| . (|B^T| |data| |B|)) |A|, over the channels and both transforms.
 #include <cmath>
 
@@ -32,7 +36,7 @@ namespace {
 
 constexpr int64_t kMostProducts = 8;
 
-// --- the weight -------------------------------------------------------------------------------------------------
+// --- the weight ----------------------------------------------------------------------------------
 
 struct WeightAttrs {
   int64_t tile_size = 4;
@@ -144,7 +148,7 @@ std::vector<kernel::Tensor> lower_weight_transform(kernel::Builder& k, const Wei
   })};
 }
 
-// --- the convolution --------------------------------------------------------------------------------------------
+// --- the convolution -----------------------------------------------------------------------------
 
 struct WinogradAttrs {
   int64_t tile_size = 4;

@@ -40,7 +40,8 @@ DType sum_dtype(DType data, DType result) {
 
 void require_weight_dtype(Relation& r, const MaybeDType& wanted, int arg) {
   const DType data = r.tensor(0).dtype, weight = r.tensor(arg).dtype;
-  // Integers may differ, as the uint8 data and int8 weights of quantised networks, if the result's dtype is named.
+  // Integers may differ, as the uint8 data and int8 weights of quantised networks, if the
+  // result's dtype is named.
   if (wanted.given && data.is_int() && weight.is_int()) return;
   r.require_same_dtype(arg, 0);
 }
@@ -91,8 +92,8 @@ std::vector<AttrArg> convolution_attrs(const Window& w, int64_t groups) {
 }
 
 Expr data_gradient(Builder& b, Expr dy, Expr weight, const Window& w, int64_t groups, Dim height, Dim width) {
-  // Only the padding at the top and left is taken off here. What is left below and to the right is padding, or
-  // data that no window reached: cut off, or zero.
+  // Only the padding at the top and left is taken off here. What is left below and to the right is
+  // padding, or data that no window reached: cut off, or zero.
   Window top_left = w;
   top_left.after = {0, 0};
   std::vector<AttrArg> attrs = convolution_attrs(top_left, groups);

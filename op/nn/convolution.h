@@ -54,21 +54,24 @@ struct Convolution {
 };
 Convolution read_convolution(const ConvolutionAttrs& a);
 
-// The parts of the relation that all convolutions have. In both, the weight's dims are in the order of its letters.
+// The parts of the relation that all convolutions have. In both, the weight's dims are in the
+// order of its letters.
 //
 // Reads or determines the weight, whose first two dims are `given` where they are known.
 std::array<Dim, 4> relate_weight(Relation& r, const ConvolutionAttrs& a, const Convolution& c,
                                  const std::array<std::optional<Dim>, 2>& given);
 // d divided by the groups; fails if they do not divide it.
 Dim per_group(Dim d, int64_t groups, int arg, std::string_view what);
-// out_dtype, which must be floating or not as the data is; and the weight's dtype, which must be the data's.
+// out_dtype, which must be floating or not as the data is; and the weight's dtype, which
+// must be the data's.
 DType result_dtype(Relation& r, const MaybeDType& wanted);
 void require_weight_dtype(Relation& r, const MaybeDType& wanted, int arg);
 
 // The dtype of the sums: at least float32 for floating point, that of the result for integers.
 DType sum_dtype(DType data, DType result);
 
-// Evaluates `sum(data, weight)`, two flat arrays, with one rounding at the end, or modulo 2^64 for integers.
+// Evaluates `sum(data, weight)`, two flat arrays, with one rounding at the end, or modulo
+// 2^64 for integers.
 template <class Sum>
 void evaluate_products(Args in, Results out, Sums sums, Sum&& sum) {
   if (in[0].dtype().is_float()) {

@@ -106,7 +106,8 @@ TEST(Conv2d, TheWeightFollowsFromTheAttributes) {
   EXPECT_EQ(show(r.assigned()[0].second), "Tensor[(6, 2, 3, 5), float32]");
 }
 
-// The weights of the cases are those of the convolution that is transposed, and so are the data's channels.
+// The weights of the cases are those of the convolution that is transposed, and so are the
+// data's channels.
 TEST(Conv2dTranspose, GradientsAreTheDerivatives) {
   for (const Case& c : cases()) {
     const Shape data{c.data[0], c.weight[0], 3, 2};

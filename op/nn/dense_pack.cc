@@ -1,12 +1,15 @@
 // nn.contrib_dense_pack(data, weight)[.., u] = sum over k of data[.., k] * weight[u / c, k, u % c]
 //
-// nn.dense with the weight in panels of c outputs, as kernels read it; `weight_layout` says c: "NC32n" is 32. Where c does
-// not divide the outputs the last panel is filled up, and what is in there means nothing.
+// nn.dense with the weight in panels of c outputs, as kernels read it; `weight_layout` says c:
+// "NC32n" is 32. Where c does not divide the outputs the last panel is filled up, and what is in
+// there means nothing.
 //
 //   (Tensor[(.., k), d], Tensor[(p, k, c), d]) -> Tensor[(.., units), out_dtype]
 //   C1: data is a numeric tensor of rank 1 or more.   C2: out_dtype is floating if the data is.
-//   C3: weight_layout is NC, a positive number, n.   C4: the weight has rank 3, the data's dtype (or both are integers
-//   and out_dtype is given), and panels of c outputs.   C5: the lengths of the sums agree.
+//   C3: weight_layout is NC, a positive number, n.
+//   C4: the weight has rank 3, the data's dtype (or both are integers and out_dtype is given), and
+//       panels of c outputs.
+//   C5: the lengths of the sums agree.
 //   C6: `units` outputs fill p panels, the last one perhaps in part.
 #include <charconv>
 

@@ -4,7 +4,8 @@
 //   nn.global_max_pool2d(data)[n, c, 0, 0] = max over y, x of data[n, c, y, x]
 //
 //   (Tensor[(n, c, h, w), d]) -> Tensor[(n, c, 1, 1), d]
-//   C1: data has rank 4 and a numeric dtype, for the mean a floating-point one.   C2: the layout is an order of NCHW.
+//   C1: data has rank 4 and a numeric dtype, for the mean a floating-point one.
+//   C2: the layout is an order of NCHW.
 #include "op/domain.h"
 #include "op/nn/window.h"
 #include "op/tensor/common.h"

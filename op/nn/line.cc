@@ -1,4 +1,5 @@
-// One-dimensional convolution and pooling: nn.conv1d, nn.max_pool1d, nn.avg_pool1d. A line is an image of height 1.
+// One-dimensional convolution and pooling: nn.conv1d, nn.max_pool1d, nn.avg_pool1d. A line is an
+// image of height 1.
 //
 //   nn.conv1d(data, weight)[n, o, x] = sum over i, v of data[n, g*I + i, x*s + v*d - p] * weight[o, i, v]
 //   (Tensor[(n, c, w), d], Tensor[(o, c / groups, kw), e]) -> Tensor[(n, o, w'), out_dtype]
@@ -62,7 +63,8 @@ struct AvgPool1dAttrs : MaxPool1dAttrs {
                                             "the padding counts as zeros, and not as nothing")));
 };
 
-// Where the height goes: before the width. The letters are checked here, so that a layout with a height is refused.
+// Where the height goes: before the width. The letters are checked here, so that a layout with a
+// height is refused.
 size_t place_of_height(std::string_view attribute, std::string_view layout, std::string_view letters) {
   bool good = layout.size() == letters.size();
   for (const char letter : letters) good = good && layout.find(letter) != std::string_view::npos;
@@ -88,7 +90,8 @@ std::vector<int64_t> padding(const std::vector<int64_t>& values) {
   return {0, values.front(), 0, values.back()};
 }
 
-// The same call for images: its attributes, and where the height is inserted into each argument and the result.
+// The same call for images: its attributes, and where the height is inserted into each
+// argument and the result.
 struct Image {
   std::vector<AttrArg> attrs;
   std::vector<size_t> height;  // of each argument; the result is like the first

@@ -50,15 +50,15 @@ bool may_be_empty(Dim extent) {
   return !least || *least < 1;
 }
 
-// The mean of the squares is that of a window which moves along one axis of an image; what lies behind the axis are its
-// channels.
+// The mean of the squares is that of a window which moves along one axis of an image; what lies
+// behind the axis are its channels.
 Expr expand(Builder& b, const LrnAttrs& a, const Site& c) {
   const TensorType& type = c.tensor(0);
   const Term x(b, c.args[0]);
   std::vector<Dim> p = parts(type, from_front(a.axis, type.rank()));
   if (p[1] == Dim(0)) return x;
-  // No window fits into an axis without elements. Where there may be none, one more of padding makes room for one window
-  // more, which is left out of the result.
+  // No window fits into an axis without elements. Where there may be none, one more of padding
+  // makes room for one window more, which is left out of the result.
   const bool one_more = may_be_empty(p[1]);
   const bool known = !any_unknown(p);
   for (Dim& d : p) {

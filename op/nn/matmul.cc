@@ -4,8 +4,8 @@
 //   nn.matmul(a, b)[.., n] = sum over k of a[.., k] * b[k, n]
 //   nn.batch_matmul(a, b)[i, m, n] = sum over k of a[i, m, k] * b[i, k, n]
 //
-// where transpose_a and transpose_b exchange the last two axes of a and of b. Integers are multiplied and summed in
-// the result's dtype, float16 and bfloat16 in float32.
+// where transpose_a and transpose_b exchange the last two axes of a and of b. Integers are
+// multiplied and summed in the result's dtype, float16 and bfloat16 in float32.
 #include "base/cat.h"
 #include "op/broadcast.h"
 #include "op/domain.h"
@@ -51,7 +51,8 @@ MatmulAttrs as_matmul(const DenseAttrs& a) { return {a.units, a.out_dtype, false
 MatmulAttrs as_matmul(const BatchMatmulAttrs& a) { return {{}, a.out_dtype, a.transpose_a, a.transpose_b}; }
 
 //   (Tensor[(.., k), d], Tensor[(k, n), e]) -> Tensor[(.., n), out_dtype], with transpositions
-//   C1: a is a numeric tensor of rank 1 or more; of rank 2 if it is transposed.   C2: out_dtype is floating if a is.
+//   C1: a is a numeric tensor of rank 1 or more; of rank 2 if it is transposed.
+//   C2: out_dtype is floating if a is.
 //   C3: b has rank 2 and the dtype of a (or both are integers and out_dtype is given).
 //   C4: the lengths of the sums agree.   C5: b has as many columns as `units` says.
 template <class A>

@@ -10,7 +10,8 @@
 // gamma and beta lie along `axis`.
 //
 //   (Tensor[s, d], Tensor[(s[axis]), d], Tensor[(s[axis]), d]) -> Tensor[s, d]
-//   C1: d is floating.   C2: axis is in [-rank, rank), and not the first one unless it is a layer's.
+//   C1: d is floating.
+//   C2: axis is in [-rank, rank), and not the first one unless it is a layer's.
 //   C3: gamma and beta have rank 1, the data's dtype and its extent along the axis.
 //   C4: num_groups is positive and divides the extent along the axis.
 #include <cmath>
@@ -79,7 +80,8 @@ Term normalised(Builder& b, Expr x, const std::vector<int64_t>& axes, double eps
   Term wide(b, x);
   if (d.bits < 32) wide = wide.apply(kCast, {wide}, {{"dtype", kFloat32}});
   const auto mean = [&](Term t) { return t.apply(kMean, {t}, {{"axis", axes}, {"keepdims", true}}); };
-  // The mean of large numbers that lie close together may be off by more than they differ: its error is measured as well.
+  // The mean of large numbers that lie close together may be off by more than they differ: its
+  // error is measured as well.
   const Term near = mean(wide), centre = near + mean(wide - near);
   const Term off = wide - centre;
   const Term variance = mean(off * off) + epsilon;
@@ -127,8 +129,8 @@ Expr expand_group(Builder& b, const GroupNormAttrs& a, const Site& c) {
   return scaled(b, a, {b, call(b, kReshapeLike, {y, c.args[0]})}, c);
 }
 
-// The sums have as many terms as there are elements behind the batch at most; the division and the root multiply
-// their error by a constant.
+// The sums have as many terms as there are elements behind the batch at most; the division and the
+// root multiply their error by a constant.
 int64_t length(std::span<const Type> args, const Attrs&) {
   int64_t n = 8;
   const auto& dims = args[0]->as<TensorType>()->dims;
@@ -137,8 +139,8 @@ int64_t length(std::span<const Type> args, const Attrs&) {
   return n + 2 * elements;
 }
 
-// The mean is subtracted: to the bound belong the absolute values of both, over the deviation of the data as they are.
-// `group` says which elements are normalised together.
+// The mean is subtracted: to the bound belong the absolute values of both, over the deviation of
+// the data as they are. `group` says which elements are normalised together.
 template <class A, class Group>
 void norm_terms(const Attrs& attrs, Args in, Results out, const Group& group) {
   const auto a = read_attrs<A>(attrs);

@@ -6,8 +6,10 @@
 //
 //   (Tensor[s, d], Tensor[(), e]) -> Tensor[s + before + after, d]
 //   C1: pad_width has a pair for each axis.   C2: no width is negative.
-//   C3: pad_mode is "constant", "edge" or "reflect".   C4: pad_value is a scalar, which is converted to d.
-//   C5: an axis that is padded has an element for edge, and more elements than are added on a side for reflect.
+//   C3: pad_mode is "constant", "edge" or "reflect".
+//   C4: pad_value is a scalar, which is converted to d.
+//   C5: an axis that is padded has an element for edge, and more elements than are added on a
+//       side for reflect.
 #include "base/cat.h"
 #include "op/nn/window.h"
 #include "op/tensor/attributes.h"
@@ -76,7 +78,8 @@ void evaluate(const PadAttrs& a, Args in, Results out) {
   });
 }
 
-// Where an element was copied to, its adjoint is the sum of theirs. Axes are independent: one after the other.
+// Where an element was copied to, its adjoint is the sum of theirs. Axes are independent: one
+// after the other.
 std::vector<Expr> differentiate(Builder& b, const PadAttrs& a, const Site& c) {
   const TensorType& x = c.tensor(0);
   Expr dx = c.dy;

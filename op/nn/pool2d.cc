@@ -5,13 +5,15 @@
 //
 //   (Tensor[(n, c, h, w), d]) -> Tensor[(n, c, h', w'), d]
 //   C1: data is a numeric tensor of rank 4.   C2: the layout is an order of NCHW.
-//   C3: pool_size, strides and dilation are positive, padding is not negative, of as many numbers as there may be.
+//   C3: pool_size, strides and dilation are positive, padding is not negative, of as many numbers
+//       as there may be.
 //   C4: the window fits into the padded data.
 //
-// Padding is not an element: the maximum ignores it, the mean counts it only with count_include_pad. Of a window
-// without any element the maximum is the least value of the dtype and the mean NaN (of integers, 0). The mean of
-// integers is rounded toward zero. With ceil_mode, no window lies entirely in the padding behind the data, and what
-// is beyond the padding never counts.
+// Padding is not an element: the maximum ignores it, the mean counts it only with
+// count_include_pad. Of a window without any element the maximum is the least value of the dtype
+// and the mean NaN (of integers, 0). The mean of integers is rounded toward zero. With
+// ceil_mode, no window lies entirely in the padding behind the data, and what is beyond the
+// padding never counts.
 #include <algorithm>
 #include <cmath>
 
@@ -51,7 +53,7 @@ kernel::Expr element(const Pool& p, const kernel::Tensor& x, kernel::Indices i, 
   return x.at(p.layout.arrange(at));
 }
 
-// --- max_pool2d -----------------------------------------------------------------------------------------------
+// --- max_pool2d ----------------------------------------------------------------------------------
 
 void evaluate_max(const MaxPoolAttrs& a, Args in, Results out) {
   const Tensor& x = in[0];
@@ -83,7 +85,7 @@ std::vector<kernel::Tensor> lower_max(kernel::Builder& k, const MaxPoolAttrs& a,
                    [&](kernel::Indices i, kernel::Indices r) { return element(p, x, i, r); })};
 }
 
-// --- avg_pool2d -----------------------------------------------------------------------------------------------
+// --- avg_pool2d ----------------------------------------------------------------------------------
 
 void evaluate_avg(const AvgPoolAttrs& a, Args in, Results out, Sums sums) {
   const Tensor& x = in[0];

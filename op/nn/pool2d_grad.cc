@@ -6,11 +6,12 @@
 //       of grad[w] / (the number of elements of w)
 //
 //   (Tensor[s, d], Tensor[the shape of the pooled data, d]) -> Tensor[s, d]
-//   C1: data is a floating-point tensor of rank 4.   C2: the attributes and the window are as pooling wants them.
+//   C1: data is a floating-point tensor of rank 4.
+//   C2: the attributes and the window are as pooling wants them.
 //   C3: grad has the type of the pooled data.
 //
-// The adjoint of a maximum goes to the elements of the window that are it, in equal shares (to none that is NaN);
-// that of a mean to all.
+// The adjoint of a maximum goes to the elements of the window that are it, in equal shares (to none
+// that is NaN); that of a mean to all.
 #include <cmath>
 
 #include "op/domain.h"
@@ -35,7 +36,7 @@ void store(const std::vector<T>& values, Tensor& out) {
 
 DType widened(DType d) { return d.bits < 32 ? kFloat32 : d; }
 
-// --- max ------------------------------------------------------------------------------------------------------
+// --- max -----------------------------------------------------------------------------------------
 
 template <class T>
 void spread_max(const Pool& p, const Tensor& x, const Tensor& dy, Tensor& out) {
@@ -104,7 +105,7 @@ std::vector<kernel::Tensor> lower_max(kernel::Builder& k, const MaxPoolAttrs& a,
       k.compute("max_pool2d_grad_end", d, c.shape(), [&](kernel::Indices i) { return cast(d, dx.at(i)); })};
 }
 
-// --- avg ------------------------------------------------------------------------------------------------------
+// --- avg -----------------------------------------------------------------------------------------
 
 template <class T>
 void spread_avg(const Pool& p, const Tensor& x, const Tensor& dy, Tensor& out) {

@@ -42,10 +42,12 @@ struct Pool {
   bool ceil = false;
   bool include_pad = false;
 
-  // How many elements of a window count along an axis, where `result` is the window's index and `extent` the data's.
+  // How many elements of a window count along an axis, where `result` is the window's index and
+  // `extent` the data's.
   kernel::Expr count(kernel::Builder& k, size_t axis, kernel::Expr result, kernel::Expr extent) const;
   int64_t count(size_t axis, int64_t result, int64_t extent) const;
-  // Which elements of the window of that result lie in [low, high) of the data: those from the first to before the second.
+  // Which elements of the window of that result lie in [low, high) of the data: those from the
+  // first to before the second.
   std::pair<int64_t, int64_t> inside(size_t axis, int64_t result, int64_t low, int64_t high) const;
 };
 Pool read_pool(const MaxPoolAttrs& a);
@@ -63,8 +65,8 @@ int64_t window_length(std::span<const Type>, const Attrs& attrs) {
   return p.size[0] * p.size[1];
 }
 
-// Calls f(i, elements, divisor) for each element i of a result of this shape, with the numbers of the elements of x
-// in its window, and by what an average of them is to be divided.
+// Calls f(i, elements, divisor) for each element i of a result of this shape, with the numbers of
+// the elements of x in its window, and by what an average of them is to be divided.
 template <class F>
 void for_each_window(const Pool& p, const Shape& x, const Shape& result, const F& f) {
   const std::array<int64_t, 4> extents = p.layout.parts(x), step = strides_of(x, p.layout);
@@ -90,8 +92,8 @@ void for_each_window(const Pool& p, const Shape& x, const Shape& result, const F
   });
 }
 
-// To lower gradients: of the window that covers element i of the data with its element (u, v), where the window's
-// result is, and whether there is such a window.
+// To lower gradients: of the window that covers element i of the data with its element (u, v),
+// where the window's result is, and whether there is such a window.
 struct Covering {
   std::vector<kernel::Expr> at;
   kernel::Expr exists;

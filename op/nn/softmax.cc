@@ -60,7 +60,8 @@ void evaluate_softmax(const SoftmaxAttrs& a, Args in, Results out, Sums sums) {
   });
 }
 
-// s is 1 for the maximum itself plus, mostly, very little: log1p of what the others give keeps all of its digits.
+// s is 1 for the maximum itself plus, mostly, very little: log1p of what the others give keeps
+// all of its digits.
 void evaluate_log_softmax(const SoftmaxAttrs& a, Args in, Results out, Sums sums) {
   const Tensor& x = in[0];
   for_each_line(x.shape(), a.axis, [&](const std::vector<int64_t>& line) {
@@ -150,7 +151,8 @@ std::vector<kernel::Tensor> lower_softmax(kernel::Builder& k, const SoftmaxAttrs
                                       at.insert(at.begin() + static_cast<std::ptrdiff_t>(lines.axis), r[0]);
                                       return e.at(at);
                                     });
-  // One division a line: its rounding is within the tolerance, and division is many times slower than a product.
+  // One division a line: its rounding is within the tolerance, and division is many times
+  // slower than a product.
   const kernel::Tensor scale = k.compute("softmax_scale", lines.wide, lines.outer, [&](kernel::Indices o) {
     return k.constant(lines.wide, 1) / s.at(o);
   });
@@ -180,8 +182,9 @@ std::vector<kernel::Tensor> lower_log_softmax(kernel::Builder& k, const SoftmaxA
   })};
 }
 
-// Besides the sum and the product with its reciprocal, x - m is rounded, and its relative error is multiplied by x - m in the exponential: by up to 104
-// in float32 (64 of these terms' worth), 745 in float64, before the result is zero.
+// Besides the sum and the product with its reciprocal, x - m is rounded, and its relative error is
+// multiplied by x - m in the exponential: by up to 104 in float32 (64 of these terms' worth), 745
+// in float64, before the result is zero.
 int64_t length(std::span<const Type> args, const Attrs& attrs) {
   const auto& x = *args[0]->as<TensorType>();
   const Dim n = x.dims[from_front(read_attrs<SoftmaxAttrs>(attrs).axis, x.rank())];

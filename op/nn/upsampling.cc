@@ -1,9 +1,11 @@
 // nn.upsampling(data): image.resize2d to the extents times the scales, rounded (halves to even)
 //
 //   (Tensor[(n, c, h, w), d]) -> Tensor[(n, c, h * scale_h, w * scale_w), d]
-//   C1: data has rank 4.   C2: the layout is an order of NCHW.   C3: the scales are positive and not above 65536, and
-//   whole where the extent is not known.   C4: method is nearest_neighbor, bilinear or bicubic; the others need a
-//   floating-point image.   C5: no extent is or becomes 0.
+//   C1: data has rank 4.
+//   C2: the layout is an order of NCHW.
+//   C3: the scales are positive and not above 65536, and whole where the extent is not known.
+//   C4: method is nearest_neighbor, bilinear or bicubic; the others need a floating-point image.
+//   C5: no extent is or becomes 0.
 #include <cmath>
 
 #include "base/cat.h"

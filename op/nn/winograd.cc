@@ -30,8 +30,9 @@ double power(double a, size_t n) {
 }  // namespace
 
 Winograd winograd(int64_t results, int64_t taps) {
-  // Small numbers keep errors small, and each with its negative reciprocal more so than each with its opposite (Barabasz
-  // et al., "Error Analysis and Improving the Accuracy of Winograd Convolution", 2020). The last point is infinity.
+  // Small numbers keep errors small, and each with its negative reciprocal more so than each with
+  // its opposite (Barabasz et al., "Error Analysis and Improving the Accuracy of Winograd
+  // Convolution", 2020). The last point is infinity.
   static const std::vector<double> kPoints{0, 1, -1, 0.5, -2, 2, -0.5};
   Winograd w{results, taps, results + taps - 1, {}, {}, {}};
   if (results < 1 || taps < 1 || w.products < 2 || w.products > static_cast<int64_t>(kPoints.size()) + 1)
@@ -58,8 +59,9 @@ Winograd winograd(int64_t results, int64_t taps) {
 }
 
 double error_growth(const Winograd& w, int64_t channels) {
-  // The sums over channels round what the transforms have enlarged: a product of the transformed data and filter at point j varies
-  // with the squares of its rows, and counts in result i with the square of at[i][j].
+  // The sums over channels round what the transforms have enlarged: a product of the transformed
+  // data and filter at point j varies with the squares of its rows, and counts in result i with the
+  // square of at[i][j].
   double largest = 0;
   for (const std::vector<double>& row : w.at) {
     double variance = 0;
@@ -71,7 +73,8 @@ double error_growth(const Winograd& w, int64_t channels) {
     }
     largest = std::max(largest, variance);  // along both axes, of which the root is taken
   }
-  // Rounding within the transforms weighs as much as this many channels (winograd_test.cc measures it).
+  // Rounding within the transforms weighs as much as this many channels
+  // (winograd_test.cc measures it).
   constexpr double kTransforms = 11;
   const double taps = static_cast<double>(w.taps * w.taps);
   return largest / taps * std::sqrt(1 + kTransforms / static_cast<double>(channels));

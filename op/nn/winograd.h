@@ -1,9 +1,11 @@
-// Winograd's minimal filtering: m results of a filter of r taps from m + r - 1 products instead of m * r.
+// Winograd's minimal filtering: m results of a filter of r taps from m + r - 1 products
+// instead of m * r.
 //
 //   y = A^T ((G g) . (B^T d))      for d of m + r - 1 data, g of r taps, y of m results
 //
-// In two dimensions each transform is applied along both axes. The matrices are those of Toom and Cook: polynomials are
-// evaluated at points and interpolated (Winograd, "Arithmetic Complexity of Computations", 1980; Lavin and Gray, 2016).
+// In two dimensions each transform is applied along both axes. The matrices are those of Toom and
+// Cook: polynomials are evaluated at points and interpolated (Winograd, "Arithmetic Complexity of
+// Computations", 1980; Lavin and Gray, 2016).
 #pragma once
 
 #include <cstdint>
@@ -22,12 +24,14 @@ struct Winograd {
 // There are points for m + r - 1 from 2 to 8; others give matrices of no rows.
 Winograd winograd(int64_t results, int64_t taps);
 
-// In two dimensions, summed over `channels`: how much larger errors are than those of the products added up in order. The ratio of
-// the standard deviations in floating point, for independent data of one size, at the place of a tile where it is largest.
+// In two dimensions, summed over `channels`: how much larger errors are than those of the products
+// added up in order. The ratio of the standard deviations in floating point, for independent data
+// of one size, at the place of a tile where it is largest.
 double error_growth(const Winograd& w, int64_t channels);
 
-// matrix * in, for values of any kind that can be added and multiplied by a number. Rows that differ in signs only, as
-// those of opposite points do, are computed as the sum and the difference of two parts.
+// matrix * in, for values of any kind that can be added and multiplied by a number. Rows that
+// differ in signs only, as those of opposite points do, are computed as the sum and the
+// difference of two parts.
 template <class T>
 std::vector<T> transformed(const Matrix& matrix, const std::vector<T>& in,
                            const std::function<T(double, const T&)>& times) {

@@ -1,4 +1,5 @@
-// The errors that Winograd's filtering really makes, against the estimate by which tiles are chosen.
+// The errors that Winograd's filtering really makes, against the estimate by which
+// tiles are chosen.
 #include "op/nn/winograd.h"
 
 #include <gtest/gtest.h>
@@ -32,7 +33,8 @@ std::vector<T> both_ways(const Matrix& matrix, const std::vector<T>& in) {
   return out;
 }
 
-// The root of the mean of the squared errors, over that of the products added up in order, for the place where it is largest.
+// The root of the mean of the squared errors, over that of the products added up in order, for the
+// place where it is largest.
 double measured_growth(const Winograd& w, size_t channels, std::mt19937& random) {
   std::normal_distribution<float> normal;
   const auto m = static_cast<size_t>(w.results), n = static_cast<size_t>(w.products);

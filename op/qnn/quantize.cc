@@ -1,6 +1,7 @@
 // Between real numbers and small integers: real = scale * (q - zero_point).
 //
-// Scale and zero point are scalars, or vectors with an element for each index of one axis of the data.
+// Scale and zero point are scalars, or vectors with an element for each index of one
+// axis of the data.
 #include <algorithm>
 #include <cmath>
 
@@ -101,7 +102,8 @@ Expr expand_quantize(Builder& b, const QuantizeAttrs& a, const Site& c) {
 //
 //   (Tensor[s, d], Tensor[t, f], Tensor[u, e]) -> Tensor[s, out_dtype]
 //   C1: d is an integer.   C2: f is floating.   C3: e is an integer.   C4: out_dtype is floating.
-//   C5: t and u are () or the extent of the axis.   C6: axis is in [-rank, rank), if a scale or zero point is a vector.
+//   C5: t and u are () or the extent of the axis.
+//   C6: axis is in [-rank, rank), if a scale or zero point is a vector.
 //
 // The difference is an int32.
 Type relate_dequantize(Relation& r, const DequantizeAttrs& a) {

@@ -64,8 +64,8 @@ void evaluate(const ArgReduceAttrs& a, Args in, Results out) {
   }
 }
 
-// First the extremum, then the least (or largest) position where it stands: both steps are plain reductions, which
-// schedules know how to split.
+// First the extremum, then the least (or largest) position where it stands: both steps are plain
+// reductions, which schedules know how to split.
 template <bool minimum>
 std::vector<kernel::Tensor> lower(kernel::Builder& k, const ArgReduceAttrs& a, const Lowering& c) {
   const kernel::Tensor& x = c.in[0];

@@ -1,4 +1,5 @@
-// collapse_sum_like, broadcast_to_like: between a shape and one that broadcasts to it. Each is the other's gradient.
+// collapse_sum_like, broadcast_to_like: between a shape and one that broadcasts to it. Each is the
+// other's gradient.
 //
 //   collapse_sum_like(x, like): x summed down to the shape of `like`
 //     (Tensor[s, d], Tensor[t, e]) -> Tensor[t, d]   C1: d is numeric.   C2: t broadcasts to s.
@@ -61,7 +62,8 @@ std::vector<kernel::Tensor> lower_collapse(kernel::Builder& k, const NoAttrs&, c
   const std::vector<kernel::Expr> shape = c.shape();
   const size_t leading = x.rank() - shape.size();
   const kernel::Expr zero = k.index(0), one = k.index(1);
-  // A dimension is summed where the result's extent is 1, which may only be known when the kernel runs.
+  // A dimension is summed where the result's extent is 1, which may only be known when
+  // the kernel runs.
   std::vector<kernel::Expr> extents;
   std::vector<int> summed(x.rank(), -1);  // number of the reduction index
   for (size_t d = 0; d < x.rank(); ++d) {

@@ -1,9 +1,11 @@
-// Reductions: y[o] = the combination of all x[i] whose indices agree with o outside of the reduced axes.
+// Reductions: y[o] = the combination of all x[i] whose indices agree with o outside of
+// the reduced axes.
 //
 //   (Tensor[s, d]) -> Tensor[s without the reduced axes (or with 1 there, if keepdims), d]
 //   C1: d is <domain>.   C2: every axis is in [-rank, rank).   C3: no axis is named twice.
 //
-// Over no elements a sum is 0, a product 1, a maximum the least value of the dtype (runtime/extremes.h), a mean NaN.
+// Over no elements a sum is 0, a product 1, a maximum the least value of the dtype
+// (runtime/extremes.h), a mean NaN.
 #include "op/reduce/reduction.h"
 
 #include <cmath>
@@ -14,7 +16,8 @@
 namespace relay::op {
 namespace {
 
-// Combines the floating-point elements of one group: in double, or in float where sums are taken so.
+// Combines the floating-point elements of one group: in double, or in float where
+// sums are taken so.
 struct RealRule {
   double (*in_double)(DType d, std::span<const double> x) = nullptr;
   float (*in_float)(DType d, std::span<const float> x) = nullptr;
@@ -147,8 +150,8 @@ std::vector<Expr> differentiate_extremum(Builder& b, const ReduceAttrs& a, const
   const Term shares = spread(b, a, call(b, kSum, {share}, arguments(a)), x);
   return {spread(b, a, c.dy, x) * share / shares};
 }
-// The product of the others: y / x where nothing is zero, and something else than 0 only for the one zero where
-// there is one.
+// The product of the others: y / x where nothing is zero, and something else than 0 only for the
+// one zero where there is one.
 std::vector<Expr> differentiate_product(Builder& b, const ReduceAttrs& a, const Site& c) {
   const Term x(b, c.args[0]), one = x.number(1), none = x.number(0);
   const Term is_zero = x.apply(kEqual, {x, none});

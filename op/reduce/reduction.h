@@ -20,8 +20,8 @@ struct ReduceAttrs {
       field("exclude", &ReduceAttrs::exclude, "reduce all axes but those of `axis`"));
 };
 
-// For each axis of a tensor whether it is reduced. Throws RelationError for an axis that is out of range or named
-// twice.
+// For each axis of a tensor whether it is reduced. Throws RelationError for an axis that is out of
+// range or named twice.
 std::vector<bool> reduced_axes(const ReduceAttrs& a, size_t rank);
 
 // The shape of the result.
@@ -45,7 +45,8 @@ struct Groups {
 };
 Groups groups(const Shape& shape, const std::vector<bool>& reduced);
 
-// To lower: the extents that are reduced, and the element of x for indices of the result and of the reduction.
+// To lower: the extents that are reduced, and the element of x for indices of the result and
+// of the reduction.
 std::vector<kernel::Expr> reduced_extents(const kernel::Tensor& x, const std::vector<bool>& reduced);
 kernel::Expr reduced_at(const kernel::Tensor& x, const std::vector<bool>& reduced, bool keepdims,
                         kernel::Indices i, kernel::Indices r);
@@ -57,7 +58,8 @@ inline DType accumulator(DType d) { return d.is_float() && d.bits < 32 ? kFloat3
 Term spread(Builder& b, const ReduceAttrs& a, Expr y, Expr x);
 // A tensor of ones, as large as x.
 Expr ones_like(Builder& b, Expr x);
-// The number of elements that each result is made of, as a scalar of x's dtype or a tensor that broadcasts with x.
+// The number of elements that each result is made of, as a scalar of x's dtype or a tensor that
+// broadcasts with x.
 Term count(Builder& b, const ReduceAttrs& a, Expr x);
 // The attributes of a call.
 std::vector<AttrArg> arguments(const ReduceAttrs& a);

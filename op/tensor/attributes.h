@@ -12,7 +12,8 @@
 
 namespace relay::op {
 
-// The dtype of a result; absent, None or "": whatever the operator chooses, mostly that of its first argument.
+// The dtype of a result; absent, None or "": whatever the operator chooses, mostly that of
+// its first argument.
 struct MaybeDType {
   std::optional<DType> given = {};
   DType value_or(DType other) const { return given.value_or(other); }

@@ -1,7 +1,9 @@
-// Layouts with blocks: in NCHW16c the channels are cut into blocks of 16, whose elements lie side by side.
+// Layouts with blocks: in NCHW16c the channels are cut into blocks of 16, whose elements
+// lie side by side.
 //
-// An upper-case letter is an axis, or what is left of it: the number of its blocks. A number and a lower-case letter is a
-// block of that axis. Where the blocks do not divide an axis, the last one is filled up; what is in there means nothing.
+// An upper-case letter is an axis, or what is left of it: the number of its blocks. A number and a
+// lower-case letter is a block of that axis. Where the blocks do not divide an axis, the last one
+// is filled up; what is in there means nothing.
 #pragma once
 
 #include <span>
@@ -26,13 +28,15 @@ class BlockLayout {
   // Where the axis, or the number of its blocks, stands in the tensor.
   size_t place(size_t axis) const;
 
-  // From the extents of the axes to those of the tensor, and back (blocks that are filled up count whole).
+  // From the extents of the axes to those of the tensor, and back (blocks that are filled
+  // up count whole).
   std::vector<Dim> shape(std::span<const Dim> axes) const;
   std::vector<Dim> axes(std::span<const Dim> shape) const;
   // What is wrong with a tensor of this shape in this layout; empty if nothing is known to be.
   std::string misfit(std::span<const Dim> shape) const;
 
-  // From the coordinates along the axes to the index of the element, and back. T: int64_t or kernel::Expr.
+  // From the coordinates along the axes to the index of the element, and back. T: int64_t
+  // or kernel::Expr.
   template <class T>
   std::vector<T> index(std::vector<T> at) const {
     std::vector<T> out(parts_.size());

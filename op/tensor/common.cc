@@ -71,7 +71,8 @@ std::vector<kernel::Expr> reindex(kernel::ExprPool& pool, std::span<const Dim> f
   std::vector<kernel::Expr> out;
   size_t f = 0, t = 0;
   while (f < from.size() || t < to.size()) {
-    // The smallest groups [f, p) and [t, q) that hold equally many elements; all that is left if none can be proved.
+    // The smallest groups [f, p) and [t, q) that hold equally many elements; all that is left if
+    // none can be proved.
     size_t p = from.size(), q = to.size();
     for (size_t sum = 1; sum < from.size() - f + to.size() - t; ++sum) {
       bool found = false;

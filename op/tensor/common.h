@@ -51,7 +51,8 @@ void fill_from(const Tensor& from, Tensor& to, F&& where) {
     copy_element(from, offset_of(from.shape(), where(index)), to, j++);
   });
 }
-// Element i of a tensor of indices. One of uint64 that does not fit int64 is beyond any extent: it gives the largest int64.
+// Element i of a tensor of indices. One of uint64 that does not fit int64 is beyond any extent: it
+// gives the largest int64.
 int64_t index_of(const Tensor& indices, int64_t i);
 // The value of a dim when a program runs; traps if it is not known even then.
 int64_t extent_of(Dim d, std::string_view what);
@@ -60,8 +61,8 @@ int64_t extent_of(Dim d, std::string_view what);
 std::vector<kernel::Expr> copy_of(kernel::Indices i);
 // The index that stands in t at `indices`, as `index_of` gives it.
 kernel::Expr index_at(const kernel::Tensor& t, kernel::Indices indices);
-// Where element i of a tensor of shape `to` lies in one of shape `from` with the same elements in the same order.
-// Axes that both have in common are not taken apart.
+// Where element i of a tensor of shape `to` lies in one of shape `from` with the same elements in
+// the same order. Axes that both have in common are not taken apart.
 std::vector<kernel::Expr> reindex(kernel::ExprPool& pool, std::span<const Dim> from, std::span<const Dim> to,
                                   kernel::Indices i);
 
@@ -71,7 +72,8 @@ std::vector<kernel::Expr> reindex(kernel::ExprPool& pool, std::span<const Dim> f
 Expr scalar_of(Builder& b, DType dtype, double value);
 // x in the shape of `like`; both hold equally many elements.
 Expr in_shape_of(Builder& b, Expr x, Expr like);
-// x as numpy repeats it to the shape of `like`, where only a run tells whether it can; x itself where that is known.
+// x as numpy repeats it to the shape of `like`, where only a run tells whether it can; x itself
+// where that is known.
 Expr sure_to_broadcast(Builder& b, Expr x, Expr like);
 Expr transposed(Builder& b, Expr x, const std::vector<int64_t>& axes);  // x itself if the axes are in order
 Expr sliced(Builder& b, Expr x, int64_t axis, Dim begin, Dim end);

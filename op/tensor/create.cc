@@ -1,4 +1,5 @@
-// Tensors out of little: full, zeros, ones and their `_like` forms; iota, arange, one_hot; shapes as tensors.
+// Tensors out of little: full, zeros, ones and their `_like` forms; iota, arange, one_hot;
+// shapes as tensors.
 #include <cmath>
 
 #include "base/cat.h"
@@ -12,7 +13,7 @@
 namespace relay::op {
 namespace {
 
-// --- full, zeros, ones ----------------------------------------------------------------------------------------
+// --- full, zeros, ones ---------------------------------------------------------------------------
 
 struct InitAttrs {
   std::vector<Dim> shape = {};
@@ -31,7 +32,9 @@ void require_shape(Relation& r, std::span<const Dim> shape) {
 
 // full(v)[i] = v
 //
-//   (Tensor[(), d]) -> Tensor[shape, dtype]   C1: the shape holds extents.   C2: the value has rank 0.
+//   (Tensor[(), d]) -> Tensor[shape, dtype]
+//   C1: the shape holds extents.
+//   C2: the value has rank 0.
 Type relate_full(Relation& r, const InitAttrs& a) {
   require_shape(r, a.shape);  // C1
   r.require_rank(0, 0);       // C2
@@ -59,7 +62,7 @@ Expr expand_init(Builder& b, const InitAttrs& a, const Site&) {
   return call(b, kBroadcastTo, {scalar_of(b, a.dtype.value_or(kFloat32), value)}, {{"shape", a.shape}});
 }
 
-// --- full_like, zeros_like, ones_like -------------------------------------------------------------------------
+// --- full_like, zeros_like, ones_like ------------------------------------------------------------
 
 // zeros_like(x)[i] = 0
 // ones_like(x)[i] = 1
@@ -81,7 +84,9 @@ std::vector<Expr> no_gradient(Builder&, const NoAttrs&, const Site&) { return {n
 
 // full_like(x, v)[i] = v
 //
-//   (Tensor[s, d], Tensor[(), d]) -> Tensor[s, d]   C1: both are tensors of one dtype.   C2: the value has rank 0.
+//   (Tensor[s, d], Tensor[(), d]) -> Tensor[s, d]
+//   C1: both are tensors of one dtype.
+//   C2: the value has rank 0.
 Type relate_full_like(Relation& r, const NoAttrs&) {
   r.require_same_dtype(1, 0);  // C1
   r.require_rank(1, 0);        // C2
@@ -92,7 +97,7 @@ Expr expand_full_like(Builder& b, const NoAttrs&, const Site& c) {
   return call(b, kBroadcastToLike, {c.args[1], c.args[0]});
 }
 
-// --- iota -----------------------------------------------------------------------------------------------------
+// --- iota ----------------------------------------------------------------------------------------
 
 struct IotaAttrs {
   std::vector<Dim> shape = {};
@@ -136,7 +141,7 @@ std::vector<kernel::Tensor> lower_iota(kernel::Builder& k, const IotaAttrs& a, c
                     [&](kernel::Indices i) { return kernel::cast(c.dtype(), i[axis]); })};
 }
 
-// --- arange ---------------------------------------------------------------------------------------------------
+// --- arange --------------------------------------------------------------------------------------
 
 struct ArangeAttrs {
   MaybeDType dtype = {};
@@ -253,7 +258,7 @@ std::vector<Expr> differentiate_arange(Builder& b, const ArangeAttrs&, const Sit
   return {call(b, kSum, {dy}), nullptr, call(b, kSum, {dy * (y - start) / step})};
 }
 
-// --- one_hot --------------------------------------------------------------------------------------------------
+// --- one_hot -------------------------------------------------------------------------------------
 
 struct OneHotAttrs {
   int64_t depth = 1;
@@ -318,7 +323,7 @@ std::vector<kernel::Tensor> lower_one_hot(kernel::Builder& k, const OneHotAttrs&
   })};
 }
 
-// --- shape_of, ndarray_size -----------------------------------------------------------------------------------
+// --- shape_of, ndarray_size ----------------------------------------------------------------------
 
 struct ShapeOfAttrs {
   MaybeDType dtype = {};
@@ -367,7 +372,8 @@ Type relate_ndarray_size(Relation& r, const ShapeOfAttrs& a) {
 void evaluate_ndarray_size(const ShapeOfAttrs&, Args in, Results out) { out[0].set_int(0, in[0].size()); }
 
 std::vector<kernel::Tensor> lower_ndarray_size(kernel::Builder& k, const ShapeOfAttrs&, const Lowering& c) {
-  // Not a product of dims: one that does not fit is still 0 where an extent turns out to be 0, as its 64 bits are.
+  // Not a product of dims: one that does not fit is still 0 where an extent turns out to be 0, as
+  // its 64 bits are.
   kernel::Expr size = k.index(1);
   for (size_t d = 0; d < c.in[0].rank(); ++d) size = size * c.in[0].dim(d);
   return {k.compute("size", c.dtype(), {}, [&](kernel::Indices) { return kernel::cast(c.dtype(), size); })};

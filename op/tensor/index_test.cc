@@ -1,4 +1,5 @@
-// take, gather, gather_nd, scatter_nd, scatter_elements; iota, arange, one_hot, shapes and constants.
+// take, gather, gather_nd, scatter_nd, scatter_elements; iota, arange, one_hot,
+// shapes and constants.
 #include "base/failure.h"
 #include "op/ops.h"
 #include "op/testing.h"

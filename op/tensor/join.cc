@@ -7,7 +7,7 @@
 namespace relay::op {
 namespace {
 
-// --- concatenate ----------------------------------------------------------------------------------------------
+// --- concatenate ---------------------------------------------------------------------------------
 
 struct ConcatenateAttrs {
   int64_t axis = 0;
@@ -18,7 +18,9 @@ struct ConcatenateAttrs {
 //     x_0 to x_(j-1) along `axis`, and j the last one with b <= i
 //
 //   (Tensor[(a.., n_0, c..), d], ..) -> Tensor[(a.., n_0 + .., c..), d]
-//   C1: there is at least one tensor.   C2: axis is in [-rank, rank).   C3: all have the same rank and dtype.
+//   C1: there is at least one tensor.
+//   C2: axis is in [-rank, rank).
+//   C3: all have the same rank and dtype.
 //   C4: they agree in every dimension but that of the axis.
 Type relate_concatenate(Relation& r, const ConcatenateAttrs& a) {
   const std::vector<const TensorType*> xs = r.tensors(0);
@@ -88,7 +90,7 @@ std::vector<kernel::Tensor> lower_concatenate(kernel::Builder& k, const Concaten
   })};
 }
 
-// --- stack ----------------------------------------------------------------------------------------------------
+// --- stack ---------------------------------------------------------------------------------------
 
 struct StackAttrs {
   int64_t axis = 0;
@@ -99,7 +101,9 @@ struct StackAttrs {
 // stack((x_0, ..))[a.., j, c..] = x_j[a.., c..], where j is the index along `axis`
 //
 //   (Tensor[(a.., c..), d], ..) -> Tensor[(a.., their number, c..), d]
-//   C1: there is at least one tensor.   C2: axis is in [-rank - 1, rank].   C3: all have the same dtype and shape.
+//   C1: there is at least one tensor.
+//   C2: axis is in [-rank - 1, rank].
+//   C3: all have the same dtype and shape.
 Type relate_stack(Relation& r, const StackAttrs& a) {
   const std::vector<const TensorType*> xs = r.tensors(0);
   r.require(!xs.empty(), 0, "expected at least one tensor");  // C1
@@ -131,7 +135,7 @@ Expr expand_stack(Builder& b, const StackAttrs& a, const Site& c) {
   return call(b, kConcatenate, {b.tuple(parts)}, {{"axis", axis}});
 }
 
-// --- split ----------------------------------------------------------------------------------------------------
+// --- split ---------------------------------------------------------------------------------------
 
 struct SplitAttrs {
   Cuts indices_or_sections = {};

@@ -4,8 +4,9 @@
 //   (Tensor[s in src_layout, d]) -> Tensor[s in dst_layout, d]
 //   C1: both layouts have the same axes, named by upper-case letters.   C2: data fits src_layout.
 //
-// From NCHW to NCHW16c, element (n, c, h, w) goes to (n, c // 16, h, w, c % 16). Where blocks do not divide an axis, the last
-// one is filled up with zeros; they stay where the blocks are taken apart again.
+// From NCHW to NCHW16c, element (n, c, h, w) goes to (n, c // 16, h, w, c % 16). Where blocks
+// do not divide an axis, the last one is filled up with zeros; they stay where the blocks are
+// taken apart again.
 #include <algorithm>
 
 #include "op/ops.h"
@@ -42,7 +43,8 @@ Type relate(Relation& r, const LayoutTransformAttrs& a) {
   return r.tensor_of(l.to.shape(l.from.axes(x.dims)), x.dtype);
 }
 
-// Where each coordinate along an axis lies: the sum over all axes is the element's offset. -1: there is no such element.
+// Where each coordinate along an axis lies: the sum over all axes is the element's offset. -1:
+// there is no such element.
 std::vector<std::vector<int64_t>> offsets(const BlockLayout& layout, const Shape& shape, size_t axes) {
   std::vector<std::vector<int64_t>> out(axes);
   for (size_t axis = 0; axis < axes; ++axis) {
@@ -59,8 +61,8 @@ std::vector<std::vector<int64_t>> offsets(const BlockLayout& layout, const Shape
   return out;
 }
 
-// Elements as bits. Weights of networks go through here when programs are compiled: offsets are looked up, and a row of the
-// result, which lies along one axis, is a loop of its own.
+// Elements as bits. Weights of networks go through here when programs are compiled: offsets are
+// looked up, and a row of the result, which lies along one axis, is a loop of its own.
 template <class Bits>
 void transform(const Layouts& l, const Tensor& x, Tensor& y) {
   const size_t axes = l.from.coordinates(std::span<const int64_t>(x.shape())).size(), last = l.to.rank() - 1;

@@ -10,7 +10,7 @@
 namespace relay::op {
 namespace {
 
-// --- broadcast_to ---------------------------------------------------------------------------------------------
+// --- broadcast_to --------------------------------------------------------------------------------
 
 struct BroadcastToAttrs {
   std::vector<Dim> shape = {};
@@ -23,7 +23,8 @@ struct BroadcastToAttrs {
 // broadcast_to(x)[.., i] = x[j], where j is i from the right, but 0 along axes of extent 1
 //
 //   (Tensor[s, d]) -> Tensor[shape, d]
-//   C1: the shape has no `?`.   C2: the argument's shape broadcasts to it: aligned at the right, equal or 1.
+//   C1: the shape has no `?`.
+//   C2: the argument's shape broadcasts to it: aligned at the right, equal or 1.
 Type relate_broadcast_to(Relation& r, const BroadcastToAttrs& a) {
   const TensorType& x = r.tensor(0);
   if (any_unknown(a.shape)) r.fail(kAttributes, "shape must not contain `?`");  // C1
@@ -52,7 +53,7 @@ std::vector<kernel::Tensor> lower_broadcast_to(kernel::Builder& k, const Broadca
                     [&](kernel::Indices i) { return broadcast_at(c.in[0], i, shape); })};
 }
 
-// --- tile -----------------------------------------------------------------------------------------------------
+// --- tile ----------------------------------------------------------------------------------------
 
 struct TileAttrs {
   std::vector<Dim> reps = {};
@@ -119,7 +120,7 @@ std::vector<kernel::Tensor> lower_tile(kernel::Builder& k, const TileAttrs&, con
   })};
 }
 
-// --- repeat ---------------------------------------------------------------------------------------------------
+// --- repeat --------------------------------------------------------------------------------------
 
 struct RepeatAttrs {
   int64_t repeats = 1;
@@ -177,7 +178,7 @@ std::vector<kernel::Tensor> lower_repeat(kernel::Builder& k, const RepeatAttrs& 
   })};
 }
 
-// --- reverse --------------------------------------------------------------------------------------------------
+// --- reverse -------------------------------------------------------------------------------------
 
 struct ReverseAttrs {
   int64_t axis = 0;

@@ -1,4 +1,5 @@
-// Operators that give the same elements in the same order another shape: reshape, reshape_like, expand_dims, squeeze.
+// Operators that give the same elements in the same order another shape: reshape, reshape_like,
+// expand_dims, squeeze.
 #include <algorithm>
 
 #include "base/cat.h"
@@ -28,7 +29,7 @@ std::vector<Expr> differentiate_view(Builder& b, const A&, const Site& c) {
   return {in_shape_of(b, c.dy, c.args[0])};
 }
 
-// --- reshape --------------------------------------------------------------------------------------------------
+// --- reshape -------------------------------------------------------------------------------------
 
 struct ReshapeAttrs {
   std::vector<Dim> newshape = {};
@@ -172,13 +173,14 @@ struct ReshapeReader {
 //   (Tensor[s, d]) -> Tensor[newshape, d]
 //   C1: newshape holds extents and codes, at most one of them -1; what is symbolic is an extent.
 //   C2: codes find the dims they speak of.
-//   C3: the number of elements stays the same; it does, whatever the other extents are, where a dim of 0 is kept.
+//   C3: the number of elements stays the same; it does, whatever the other extents are, where a
+//       dim of 0 is kept.
 Type relate_reshape(Relation& r, const ReshapeAttrs& a) {
   const TensorType& x = r.tensor(0);
   return r.tensor_of(ReshapeReader{r, x, a}.read(), x.dtype);
 }
 
-// --- reshape_like ---------------------------------------------------------------------------------------------
+// --- reshape_like --------------------------------------------------------------------------------
 
 struct ReshapeLikeAttrs {
   int64_t lhs_begin = 0;
@@ -224,7 +226,7 @@ std::vector<Expr> differentiate_reshape_like(Builder& b, const ReshapeLikeAttrs&
   return {in_shape_of(b, c.dy, c.args[0]), nullptr};
 }
 
-// --- expand_dims ----------------------------------------------------------------------------------------------
+// --- expand_dims ---------------------------------------------------------------------------------
 
 struct ExpandDimsAttrs {
   int64_t axis = 0;
@@ -251,7 +253,7 @@ Type relate_expand_dims(Relation& r, const ExpandDimsAttrs& a) {
   return r.tensor_of(out, x.dtype);
 }
 
-// --- squeeze --------------------------------------------------------------------------------------------------
+// --- squeeze -------------------------------------------------------------------------------------
 
 struct SqueezeAttrs {
   std::optional<std::vector<int64_t>> axis = {};
@@ -262,7 +264,9 @@ struct SqueezeAttrs {
 // squeeze(x)[i] = x[j], where j is i with 0 at the axes that go
 //
 //   (Tensor[s, d]) -> Tensor[s without these axes, d]
-//   C1: axes are in [-rank, rank) and distinct.   C2: each has extent 1.   C3: without axes, every extent is a constant.
+//   C1: axes are in [-rank, rank) and distinct.
+//   C2: each has extent 1.
+//   C3: without axes, every extent is a constant.
 Type relate_squeeze(Relation& r, const SqueezeAttrs& a) {
   const TensorType& x = r.tensor(0);
   std::vector<size_t> gone;

@@ -1,7 +1,7 @@
 // gather_nd, scatter_nd, scatter_elements: elements found by, and put at, whole index vectors.
 //
-// Updates are applied one after the other, in row-major order of `updates`: of several to one element the last one
-// stays, and sums are rounded in that order.
+// Updates are applied one after the other, in row-major order of `updates`: of several to one
+// element the last one stays, and sums are rounded in that order.
 #include <algorithm>
 
 #include "base/cat.h"
@@ -16,7 +16,7 @@ namespace {
 
 constexpr auto kOutOfRange = "index out of range";
 
-// --- How an update meets what is there ------------------------------------------------------------------------
+// --- How an update meets what is there -----------------------------------------------------------
 
 bool is_mode(std::string_view mode) {
   return mode == "update" || mode == "add" || mode == "mul" || mode == "min" || mode == "max";
@@ -67,7 +67,7 @@ std::vector<Expr> differentiate_update(std::string_view mode, Expr dy, const Zer
   throw RelationError{kAttributes, cat("is not differentiable with \"", mode, "\"")};
 }
 
-// --- gather_nd ------------------------------------------------------------------------------------------------
+// --- gather_nd -----------------------------------------------------------------------------------
 //
 //   gather_nd(x, j)[y..., z...] = x[j[0, y...], ..., j[m - 1, y...], z...]
 //
@@ -95,7 +95,9 @@ size_t index_length(Relation& r, const TensorType& indices, std::optional<int64_
 }
 
 // (Tensor[s, d], Tensor[(m, y..), e]) -> Tensor[(y.., s without its first m), d]
-// C1: indices are integers.   C2: the first dim of indices is known.   C3: batch_dims and the index vectors fit data.
+// C1: indices are integers.
+// C2: the first dim of indices is known.
+// C3: batch_dims and the index vectors fit data.
 // C4: the batch dims agree.
 Type relate_gather_nd(Relation& r, const GatherNdAttrs& a) {
   const TensorType &x = r.tensor(0), &j = r.tensor(1);
@@ -172,7 +174,7 @@ std::vector<Expr> differentiate_gather_nd(Builder& b, const GatherNdAttrs& a, co
           nullptr};
 }
 
-// --- scatter_nd -----------------------------------------------------------------------------------------------
+// --- scatter_nd ----------------------------------------------------------------------------------
 //
 //   scatter_nd(x, j, updates) = x, but at [j[0, u...], ..., j[m - 1, u...], z...] x meets updates[u..., z...]
 
@@ -185,7 +187,8 @@ struct ScatterNdAttrs {
 
 // (Tensor[s, d], Tensor[(m, u..), e], Tensor[(u.., s without its first m), d]) -> Tensor[s, d]
 // C1: indices are integers.   C2: the first dim of indices is known, and at most the rank of data.
-// C3: updates have data's dtype, and the dims of indices but the first followed by those of data that are not indexed.
+// C3: updates have data's dtype, and the dims of indices but the first followed by those of data
+//     that are not indexed.
 // C4: mode is one of the five; only "update" takes booleans.
 Type relate_scatter_nd(Relation& r, const ScatterNdAttrs& a) {
   const TensorType &x = r.tensor(0), &j = r.tensor(1), &u = r.tensor(2);
@@ -251,7 +254,7 @@ std::vector<kernel::Tensor> lower_scatter_nd(kernel::Builder& k, const ScatterNd
       [&](kernel::Tensor self, kernel::Indices r) { return updated(a.mode, self.at(place(r)), u.at(r)); })};
 }
 
-// --- scatter_elements -----------------------------------------------------------------------------------------
+// --- scatter_elements ----------------------------------------------------------------------------
 //
 //   scatter_elements(x, j, updates) = x, but at [i_0, ..., j[i], ..., i_r] x meets updates[i],
 //       with j[i] in the place of the axis
@@ -267,9 +270,11 @@ struct ScatterElementsAttrs {
 };
 
 // (Tensor[s, d], Tensor[t, e], Tensor[t, d]) -> Tensor[s, d]
-// C1: indices are integers.   C2: axis is in [-rank, rank).   C3: indices and updates have the same shape, data's rank,
-// and updates data's dtype.   C4: along other axes they reach at most as far as data.   C5: reduction is one of the five;
-// only "update" takes booleans.
+// C1: indices are integers.
+// C2: axis is in [-rank, rank).
+// C3: indices and updates have the same shape, data's rank, and updates data's dtype.
+// C4: along other axes they reach at most as far as data.
+// C5: reduction is one of the five; only "update" takes booleans.
 Type relate_scatter_elements(Relation& r, const ScatterElementsAttrs& a) {
   const TensorType &x = r.tensor(0), &j = r.tensor(1), &u = r.tensor(2);
   require(r, 1, Domain::kInteger);               // C1

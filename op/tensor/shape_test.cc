@@ -51,7 +51,8 @@ TEST(Shapes, LoweringsComputeWhatEvaluationDoes) {
       check_lowering_of(*c.op, {random(d, c.shape, 1)}, c.attrs, Dims::kConstant);
     }
   }
-  // The extents that a shape is told must be those of the argument, so only what follows from it may be symbolic.
+  // The extents that a shape is told must be those of the argument, so only what follows from it
+  // may be symbolic.
   check_lowering(kReshape, {random(kFloat32, {4, 3, 5}, 1)}, {{"newshape", Ints{0, -1}}});
   check_lowering(kReshape, {random(kFloat32, {4, 3, 5}, 1)}, {{"newshape", Ints{-1}}});
   check_lowering(kReshape, {random(kFloat32, {4, 3, 5}, 1)}, {{"newshape", Ints{-3, 0}}});

@@ -1,8 +1,9 @@
 // strided_slice(x, begin, end, strides)[i] = x[begin + i * strides], along some axes
 //
-// A bound counts from the end of its axis if it is negative, and is moved into the axis if it lies outside. A bound
-// of 2^31 - 1 or more is the far end whatever the extent; so is one of at most -(2^31 - 1) at the near end. The same
-// holds of symbolic bounds: which end they count from may only be known at run time.
+// A bound counts from the end of its axis if it is negative, and is moved into the axis if it lies
+// outside. A bound of 2^31 - 1 or more is the far end whatever the extent; so is one of at most
+// -(2^31 - 1) at the near end. The same holds of symbolic bounds: which end they count from may
+// only be known at run time.
 #include <algorithm>
 
 #include "base/cat.h"
@@ -55,8 +56,8 @@ Range forward(size_t axis, Dim extent, Dim begin, Dim end, int64_t stride) {
                                    : min(counted_from_front(end, extent), extent);
   const Dim first =
       begin.is_const() && !negative(begin) ? begin : clamp_to_zero(counted_from_front(begin, extent));
-  // The number of positions from `first` to `last`, before any is left out; written so that the extent cancels out
-  // where it can. A `first` beyond the axis gives none.
+  // The number of positions from `first` to `last`, before any is left out; written so that the
+  // extent cancels out where it can. A `first` beyond the axis gives none.
   const Dim span = negative(begin) ? min(last - extent - begin, last) : last - first;
   return {axis, first, clamp_to_zero(stride == 1 ? span : ceil_div(span, Dim(stride))), stride};
 }
@@ -95,8 +96,11 @@ std::vector<Range> ranges(const StridedSliceAttrs& a, std::span<const Dim> exten
 }
 
 // (Tensor[s, d]) -> Tensor[as many along each axis as the slice takes, d]
-// C1: begin, end, strides and axes have one length (strides may be a single number), at most the rank.
-// C2: axes are in [-rank, rank) and distinct.   C3: strides are not 0.   C4: slice_mode is "end" or "size".
+// C1: begin, end, strides and axes have one length (strides may be a single number),
+//     at most the rank.
+// C2: axes are in [-rank, rank) and distinct.
+// C3: strides are not 0.
+// C4: slice_mode is "end" or "size".
 Type relate(Relation& r, const StridedSliceAttrs& a) {
   const TensorType& x = r.tensor(0);
   const size_t n = a.begin.size();

@@ -13,13 +13,14 @@ namespace {
 
 constexpr auto kOutOfRange = "index out of range";
 
-// --- take -----------------------------------------------------------------------------------------------------
+// --- take ----------------------------------------------------------------------------------------
 //
 //   take(x, j, axis)[a..., k..., c...] = x[a..., j[k...], c...], where a... are the indices before the axis
 //
-// With batch_dims = n, the first n axes of x and of j are the same ones. Without an axis x is flattened.
-// An index outside the axis is moved to its nearest end (mode "clip"), counted around ("wrap"), or traps ("fast"). An axis
-// without elements has no place for an index, so any index traps there.
+// With batch_dims = n, the first n axes of x and of j are the same ones. Without an axis x is
+// flattened. An index outside the axis is moved to its nearest end (mode "clip"), counted
+// around ("wrap"), or traps ("fast"). An axis without elements has no place for an index, so
+// any index traps there.
 
 struct TakeAttrs {
   int64_t batch_dims = 0;
@@ -184,7 +185,7 @@ std::vector<Expr> differentiate_take(Builder& b, const TakeAttrs& a, const Site&
   return {in_shape_of(b, transposed(b, sums, back), c.args[0]), nullptr};
 }
 
-// --- gather ---------------------------------------------------------------------------------------------------
+// --- gather --------------------------------------------------------------------------------------
 //
 //   gather(x, j, axis)[i] = x[i_0, ..., j[i], ..., i_r], with j[i] in the place of the axis
 
@@ -195,8 +196,9 @@ struct GatherAttrs {
 };
 
 // (Tensor[s, d], Tensor[t, e]) -> Tensor[t, d]
-// C1: indices are integers.   C2: axis is in [-rank, rank).   C3: indices have the rank of data, and the same dims
-// but for the axis.
+// C1: indices are integers.
+// C2: axis is in [-rank, rank).
+// C3: indices have the rank of data, and the same dims but for the axis.
 Type relate_gather(Relation& r, const GatherAttrs& a) {
   const TensorType &x = r.tensor(0), &j = r.tensor(1);
   require(r, 1, Domain::kInteger);               // C1

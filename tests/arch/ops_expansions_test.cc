@@ -1,4 +1,5 @@
-// Every operator that is defined by others: where it traps for the shapes of its arguments, so does what it is written out in.
+// Every operator that is defined by others: where it traps for the shapes of its arguments, so does
+// what it is written out in.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -33,8 +34,8 @@ Type opened(Context& context, const Value& v) {
   return context.tensor_type(std::vector<Dim>(v.tensor().rank(), Dim::unknown()), v.tensor().dtype());
 }
 
-// @main calls the operator with arguments of open extents, which have names or not. Nothing if its typing rule wants more
-// known.
+// @main calls the operator with arguments of open extents, which have names or not. Nothing if its
+// typing rule wants more known.
 std::optional<Module> open_call(const Module& program, const tools::RecordedCall& c,
                                 const std::vector<Value>& args, bool named) {
   Module m = program;

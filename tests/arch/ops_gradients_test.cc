@@ -1,4 +1,5 @@
-// Every operator that has a gradient rule: the rule against central differences, at the calls of its exec test.
+// Every operator that has a gradient rule: the rule against central differences, at the calls
+// of its exec test.
 #include <gtest/gtest.h>
 
 #include <cmath>

@@ -1,4 +1,5 @@
-// What tests of the `relay` program share: a folder of their own to run it in, and what a refusal must be like.
+// What tests of the `relay` program share: a folder of their own to run it in, and what a
+// refusal must be like.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -21,11 +22,13 @@ class Cli : public testing::Test {
  protected:
   void SetUp() override;
 
-  // Runs `relay` with these arguments in the test's folder. `how` adds streams, limits and variables.
+  // Runs `relay` with these arguments in the test's folder. `how` adds streams,
+  // limits and variables.
   Ended relay(const std::vector<std::string>& arguments, Invocation how = {}) const;
 
-  // The same for what must be refused: with that exit code and a message that has all of the words, nothing but the message
-  // said, and no file of the folder added, changed or taken away. Temporary files are gone too.
+  // The same for what must be refused: with that exit code and a message that has all of the words,
+  // nothing but the message said, and no file of the folder added, changed or taken away. Temporary
+  // files are gone too.
   Ended refused(const std::vector<std::string>& arguments, Exit code, const Words& words,
                 const Invocation& how = {}) const;
 

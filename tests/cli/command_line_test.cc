@@ -1,4 +1,5 @@
-// What the command line has besides its commands: nearest names, help, version, completion, errors as JSON.
+// What the command line has besides its commands: nearest names, help, version,
+// completion, errors as JSON.
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>

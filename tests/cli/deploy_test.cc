@@ -1,4 +1,5 @@
-// The programs of examples/deploy: compiled as they say, against what `relay compile` makes, and run.
+// The programs of examples/deploy: compiled as they say, against what
+// `relay compile` makes, and run.
 #include "tests/cli/cli.h"
 
 namespace relay::tests {

@@ -1,4 +1,5 @@
-// `relay compile --emit exe`: a model as a program that reads and writes NumPy's files, and what it refuses.
+// `relay compile --emit exe`: a model as a program that reads and writes NumPy's files, and
+// what it refuses.
 #include <sys/stat.h>
 
 #include <filesystem>

@@ -1,4 +1,5 @@
-// External kernels: C functions that programs declare, from shared libraries and linked into artifacts.
+// External kernels: C functions that programs declare, from shared libraries and
+// linked into artifacts.
 #include <filesystem>
 #include <nlohmann/json.hpp>
 

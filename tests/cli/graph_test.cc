@@ -123,7 +123,8 @@ TEST_F(Graphs, WithoutTheirParametersAreRefused) {
   works({"compile", "m.relay", "--emit", "graph", "-o", "other"});
   fs::copy(path("other/graph.params"), path("g/graph.params"));
   refused({"run", "g"}, kBadModel, {"[graph-parameter]", "`g/graph.params`", "`p0`"});
-  // Other programs do not say which nodes are parameters. Their folders have a file of them; a .json file alone is all there is.
+  // Other programs do not say which nodes are parameters. Their folders have a file of them; a
+  // .json file alone is all there is.
   fs::create_directory(path("foreign"));
   write("foreign/net.json", R"({"nodes": [{"op": "null", "name": "x", "inputs": []},
     {"op": "null", "name": "w", "inputs": []},

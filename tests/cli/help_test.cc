@@ -91,7 +91,7 @@ TEST_F(Help, TheLastTwoLevelsAreEqual) {
   }
 }
 
-// --- the models that ship with the project ---------------------------------------------------------------------------
+// --- the models that ship with the project -------------------------------------------------------
 
 class Examples : public Cli {
  protected:

@@ -1,5 +1,6 @@
-// Names that try to leave the place where they are put, in every position that a name can have. Whatever Relay writes of such
-// a program holds them in strings and comments alone: it compiles, parses and reads back, and runs nothing of theirs.
+// Names that try to leave the place where they are put, in every position that a name can have.
+// Whatever Relay writes of such a program holds them in strings and comments alone: it compiles,
+// parses and reads back, and runs nothing of theirs.
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -16,12 +17,13 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::json;
 
-// What the names say where they are no name. To a compiler it is a macro that ends every translation.
+// What the names say where they are no name. To a compiler it is a macro that ends
+// every translation.
 constexpr const char kInjected[] = "INJECTED";
 constexpr const char kMacro[] = "-DINJECTED=@ # ) } ]";
 
-// A name that is closed, continued or expanded by whatever closes, continues or expands something in some language. The first
-// word tells positions apart.
+// A name that is closed, continued or expanded by whatever closes, continues or expands something
+// in some language. The first word tells positions apart.
 std::string hostile(const std::string& position) {
   const std::string injected = kInjected;
   std::string out = position;
@@ -80,7 +82,8 @@ def @main(%$x$: Tensor[($dim$), float32], %$y$: Tensor[(2*$other$, 2), float32],
 }
 )";
 
-// A program over values: data types, closures, recursion, generic functions. Its second parameter is a list.
+// A program over values: data types, closures, recursion, generic functions. Its second
+// parameter is a list.
 constexpr const char kValues[] = R"(
 type $List$[$T$] { $Cons$($T$, $List$[$T$]), $Nil$ }
 def @$map$[$A$](%$f$: fn($A$) -> $A$, %$l$: $List$[$A$]) -> $List$[$A$] {

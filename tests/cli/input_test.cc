@@ -138,7 +138,7 @@ TEST_F(Input, OnlyTensorsCanBeGiven) {
   for (const std::string& command : kRunCommands) refused({command, "t.relay"}, kUsage, words);
 }
 
-// --- shapes -----------------------------------------------------------------------------------------------------
+// --- shapes --------------------------------------------------------------------------------------
 
 TEST_F(Input, AShapeForAnUnknownInputIsNamedWithTheInputs) {
   for (const std::string command : {"check", "run", "verify", "bench", "compile", "opt"}) {
@@ -187,7 +187,7 @@ TEST_F(Input, InputsThatDisagreeAboutAShapeVariableAreNamed) {
   refused_by_all("in.npz", kUsage, {"input `y`", "dimension 0 is 4", "`n` is 3"}, "d.relay");
 }
 
-// --- results of others --------------------------------------------------------------------------------------------
+// --- results of others ---------------------------------------------------------------------------
 
 TEST_F(Input, ExpectedResultsAreReadBeforeAnythingRuns) {
   refused({"verify", "m.relay", "--expected", "none.npz"}, kUsage, {"[file-unreadable]", "none.npz"});
@@ -211,7 +211,7 @@ TEST_F(Input, ExpectedResultsThatDifferAreAMismatch) {
   EXPECT_EQ(verify(filled(kFloat32, {4})).exit_code, kMismatch);
 }
 
-// --- runs that fail -------------------------------------------------------------------------------------------------
+// --- runs that fail ------------------------------------------------------------------------------
 
 TEST_F(Input, ATrapIsAFailureOfTheProgram) {
   write("t.relay", "def @main(%x: Tensor[(3), int32]) { divide(%x, 0) }\n");

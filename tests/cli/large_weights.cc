@@ -1,4 +1,5 @@
-// Weights above 2 GB, which no 32-bit offset reaches: compiled into a file of their own, found by a program and read from there.
+// Weights above 2 GB, which no 32-bit offset reaches: compiled into a file of their own, found by a
+// program and read from there.
 #include <filesystem>
 #include <fstream>
 
@@ -11,7 +12,8 @@ namespace {
 
 constexpr int64_t kRows = 540000, kColumns = 1024;  // 2.2 GB of float32
 
-// Zeros, but for the first element of the first and of the last row. The file has holes, so that it takes no room.
+// Zeros, but for the first element of the first and of the last row. The file has holes, so that
+// it takes no room.
 void write_weights(const std::string& path) {
   const int64_t bytes = kRows * kColumns * 4;
   std::string head =

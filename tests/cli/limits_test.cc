@@ -1,4 +1,5 @@
-// A run that never ends, or never ends well, ends with a message that names the limit and the option.
+// A run that never ends, or never ends well, ends with a message that names the
+// limit and the option.
 #include "base/cat.h"
 #include "tests/cli/cli.h"
 
@@ -63,7 +64,8 @@ TEST_F(Limits, AnEngineWithoutALimitRefusesIt) {
   works({"run", "sum.relay", "--engine", "jit", "--fuel", "100", "--max-memory", "1GB"});
 }
 
-// What counts is what a process has allocated: the memory of one that runs next to nothing is files that it maps.
+// What counts is what a process has allocated: the memory of one that runs next to nothing is
+// files that it maps.
 TEST_F(Limits, MemoryIsBoundedOnBothEngines) {
   write("m.relay",
         "def @main(%x: Tensor[(1500, 1000), float32], %y: Tensor[(1000, 1500), float32]) {\n"

@@ -1,4 +1,5 @@
-// What the machine lacks: a compiler, one that works, a place for temporary files, an artifact that is ours.
+// What the machine lacks: a compiler, one that works, a place for temporary files, an
+// artifact that is ours.
 #include <signal.h>
 
 #include <filesystem>
@@ -141,7 +142,7 @@ TEST_F(Machine, WithoutNvccTheRemedyIsNamed) {
           nothing);
 }
 
-// --- artifacts that are not what they should be ---------------------------------------------------------------------
+// --- artifacts that are not what they should be --------------------------------------------------
 
 TEST_F(Machine, ATextIsNoLibrary) {
   write("text", "not a library\n");

@@ -1,4 +1,5 @@
-// `relay compile --target aarch64`: artifacts for another machine than this one, run where there is an emulator of it.
+// `relay compile --target aarch64`: artifacts for another machine than this one, run where there is
+// an emulator of it.
 #include <unistd.h>
 
 #include "base/cat.h"
@@ -30,7 +31,8 @@ class Aarch64 : public Cli {
 };
 
 TEST_F(Aarch64, AProgramComputesWhatItDoesHere) {
-  // Numbers that no order of the sums can change; a loop, so that values are there; weights in a file.
+  // Numbers that no order of the sums can change; a loop, so that values are there;
+  // weights in a file.
   write("net.relay",
         "def @again(%x: Tensor[(n, 8), float32], %i: int32) -> Tensor[(n, 8), float32] {\n"
         "  if (equal(%i, 0)) { %x } else { @again(nn.relu(subtract(%x, 3f)), subtract(%i, 1)) }\n"
@@ -116,7 +118,7 @@ TEST_F(Aarch64, APackageIsBuiltWith) {
   EXPECT_NE(here.err.find("libmnist.so"), std::string::npos) << here.err;
 }
 
-// --- what needs neither ---------------------------------------------------------------------------------------------
+// --- what needs neither --------------------------------------------------------------------------
 
 class Machines : public Cli {
  protected:

@@ -99,7 +99,7 @@ TEST_F(BadModel, AFileThatMayNotBeReadIsNamed) {
   }
 }
 
-// --- texts ------------------------------------------------------------------------------------------------------
+// --- texts ---------------------------------------------------------------------------------------
 
 TEST_F(BadModel, ATextThatDoesNotParseIsPointedInto) {
   write("m.relay", "def @main(%x: Tensor[(2), float32]) {\n  add(%x, \n}\n");
@@ -177,7 +177,7 @@ TEST_F(BadModel, AnyFunctionMayBeChosen) {
   EXPECT_EQ(optimised.find("@f"), std::string::npos) << optimised;
 }
 
-// --- ONNX -------------------------------------------------------------------------------------------------------
+// --- ONNX ----------------------------------------------------------------------------------------
 
 TEST_F(BadModel, AnEmptyModelIsSaidToBeEmpty) {
   write("m.onnx", "");

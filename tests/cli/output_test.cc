@@ -161,10 +161,10 @@ TEST_F(OutputFile, AReproducerRunsAgain) {
   refused({"opt", "r.relay"}, kUnsupported, words);
 }
 
-// --- what is no regular file ----------------------------------------------------------------------------------------
+// --- what is no regular file ---------------------------------------------------------------------
 
-// A program that replaces devices must not meet those of the machine: a user who may write to their folder gets one of
-// the test's own, if there may be one.
+// A program that replaces devices must not meet those of the machine: a user who may write to their
+// folder gets one of the test's own, if there may be one.
 TEST_F(OutputFile, ADeviceIsWrittenToAndNotReplaced) {
   std::string full = "/dev/full";
   if (access("/dev", W_OK) == 0) {
@@ -243,7 +243,7 @@ TEST_F(OutputFile, CodeIsPrintedUnlessAFileIsNamed) {
   EXPECT_NE(printed.err.find("-o FILE.cc keeps them"), std::string::npos) << printed.err;
 }
 
-// --- standard streams -----------------------------------------------------------------------------------------------
+// --- standard streams ----------------------------------------------------------------------------
 
 class Streams : public OutputFile {
  protected:

@@ -1,4 +1,5 @@
-// `relay compile --emit package`: what it writes, found by CMake and by pkg-config, built with, run, and moved.
+// `relay compile --emit package`: what it writes, found by CMake and by pkg-config, built
+// with, run, and moved.
 #include <unistd.h>
 
 #include <filesystem>

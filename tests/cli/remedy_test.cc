@@ -1,4 +1,5 @@
-// Refusals that more knowledge of the inputs lifts: the command to give instead is printed, and it works.
+// Refusals that more knowledge of the inputs lifts: the command to give instead is
+// printed, and it works.
 #include <nlohmann/json.hpp>
 #include <sstream>
 

@@ -156,7 +156,7 @@ TEST_F(Verify, OutputsOfAnotherProgramThatDifferAreAMismatch) {
   EXPECT_EQ(rows.front().at("verdict"), "agrees");
 }
 
-// --- what cannot be verified ------------------------------------------------------------------------------------------
+// --- what cannot be verified ---------------------------------------------------------------------
 
 TEST_F(Verify, AFolderThatIsNotThereOrHasNoModelIsRefused) {
   refused({"verify", "nowhere"}, kUsage, {"nowhere", "no such file or folder"});

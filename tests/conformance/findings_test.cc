@@ -136,7 +136,8 @@ TEST(Findings, ZerosAreQuantisedWithAScaleOfOne) {
   expect(got[2], kUInt8, {}, {0});
 }
 
-// One step, one unit, gates i, o, f, c. Each gate's sum is 3, clipped to 0.5; the cell, which is no gate, is not clipped.
+// One step, one unit, gates i, o, f, c. Each gate's sum is 3, clipped to 0.5; the cell, which is no
+// gate, is not clipped.
 TEST(Findings, EveryGateOfAnLstmIsClipped) {
   TestModel model(14);
   model.input("x", {1, 1, 1}).input("w", {1, 4, 1}).input("r", {1, 4, 1}).input("c", {1, 1, 1});
@@ -167,7 +168,8 @@ TEST(Findings, HardmaxOfNoElements) {
   expect(got[0], kFloat32, {3, 0}, {});
 }
 
-// Batch and hidden size have names that broadcast with each other, and each of many steps joins them once more.
+// Batch and hidden size have names that broadcast with each other, and each of many steps
+// joins them once more.
 TEST(Findings, ShapesDoNotGrowWithinANode) {
   TestModel model;
   model.input("x", {40, "n", 2}).floats("w", {1, 6, 2}).floats("r", {1, 6, 2}).input("h", {1, "m", "n"});
@@ -206,7 +208,8 @@ TEST(Findings, WhatIsNotKnownIsUnsupported) {
   EXPECT_EQ(frontend::import_model(nd).failure, frontend::ImportFailure::kUnsupported);
 }
 
-// One step, one unit: z = sigmoid(0) = 0.5, the candidate is tanh(0.5 * (h * 2)) with h = 0.5, h' = (1 - z) * candidate + z * h.
+// One step, one unit: z = sigmoid(0) = 0.5, the candidate is tanh(0.5 * (h * 2)) with h = 0.5, h' =
+// (1 - z) * candidate + z * h.
 TEST(Findings, AGruThatMultipliesBeforeItResetsNeedsNoBias) {
   TestModel model;
   model.input("x", {1, 1, 1}).input("w", {1, 3, 1}).input("r", {1, 3, 1}).input("h", {1, 1, 1});

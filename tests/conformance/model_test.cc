@@ -1,7 +1,7 @@
 // Real trained models on every engine, and against the outputs of an independent runtime.
 //
-// Those that may be are under examples/models; the others are read from ../shared where it is there (or from
-// $RELAY_SHARED), and skipped with a printed reason where it is not.
+// Those that may be are under examples/models; the others are read from ../shared where it is there
+// (or from $RELAY_SHARED), and skipped with a printed reason where it is not.
 #include <gtest/gtest.h>
 
 #include <cstdio>

@@ -11,7 +11,8 @@
 
 namespace relay::tests {
 
-// The node tests that come with ONNX (Debian package libonnx-testdata), and the list of those that must pass.
+// The node tests that come with ONNX (Debian package libonnx-testdata), and the list of
+// those that must pass.
 inline constexpr const char* kNodeTests = "/usr/share/libonnx-testdata/data";
 inline constexpr const char* kNodeTestsList = "tests/conformance/passes.txt";
 
@@ -35,9 +36,9 @@ struct ModelTest {
   data::NamedTensors want;  // one for each output, in order
 };
 
-// Imports the model into the context of `empty`, and checks types. Returns nothing and sets `why` if that fails. A model that
-// needs what is not supported is skipped with the reason. Inputs and outputs are read from `inputs` and `outputs`, in any form
-// that data::read_named reads.
+// Imports the model into the context of `empty`, and checks types. Returns nothing and sets `why`
+// if that fails. A model that needs what is not supported is skipped with the reason. Inputs and
+// outputs are read from `inputs` and `outputs`, in any form that data::read_named reads.
 std::optional<ModelTest> load_test(const std::string& model, const std::string& inputs,
                                    const std::string& outputs, const Module& empty,
                                    const frontend::ImportOptions& options, Verdict& why);

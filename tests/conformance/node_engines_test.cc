@@ -1,8 +1,9 @@
 // The node tests of ONNX on the engines that compile, at -O0 and -O2, with one thread and with two.
 //
-// The interpreter gives what ONNX wants (node_test.cc), and each engine has to give what the interpreter gives, within the
-// bounds of docs/semantics.md. Tests are compiled in batches (tools/verify/batches.h). What an engine may skip, and what it
-// is known to compute wrongly, is listed here.
+// The interpreter gives what ONNX wants (node_test.cc), and each engine has to give what the
+// interpreter gives, within the bounds of docs/semantics.md. Tests are compiled in batches
+// (tools/verify/batches.h). What an engine may skip, and what it is known to compute
+// wrongly, is listed here.
 //
 // RELAY_NODE_TESTS=softmax runs the tests with this in their names.
 #include <gtest/gtest.h>
@@ -34,10 +35,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Tests that need what an engine is not for: 8 have an extent that depends on data, and 3 have control flow.
+// Tests that need what an engine is not for: 8 have an extent that depends on data, and 3
+// have control flow.
 size_t skips_of(std::string_view engine) { return engine == "graph" ? 11 : 0; }
 
-// What an engine is known to compute wrongly, with the reason. A test that passes must leave the list.
+// What an engine is known to compute wrongly, with the reason. A test that passes
+// must leave the list.
 struct Known {
   std::string_view engine, test, reason;
 };
@@ -96,7 +99,8 @@ const std::vector<NodeTest>& node_tests() {
   return all;
 }
 
-// One program whose @main takes the arguments of all tests, and gives the tensors of all results in a row.
+// One program whose @main takes the arguments of all tests, and gives the tensors of all
+// results in a row.
 Module joined(std::span<const NodeTest* const> tests) {
   Module out = tests[0]->module;
   Builder b(out.context());

@@ -1,7 +1,9 @@
-// The node tests that come with ONNX (Debian package libonnx-testdata): a model of one node or a few, inputs, outputs.
+// The node tests that come with ONNX (Debian package libonnx-testdata): a model of one node or a
+// few, inputs, outputs.
 //
-// passes.txt is the list of those that must pass. One that fails is an error, and so is one that passes without being
-// on the list: what we support may grow, and never shrinks unseen. The reasons of all others are counted and printed.
+// passes.txt is the list of those that must pass. One that fails is an error, and so is one that
+// passes without being on the list: what we support may grow, and never shrinks unseen. The reasons
+// of all others are counted and printed.
 #include <gtest/gtest.h>
 
 #include <algorithm>

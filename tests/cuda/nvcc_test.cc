@@ -1,4 +1,5 @@
-// nvcc compiles every kernel that is made for a GPU of the programs of tests/exec, without a warning.
+// nvcc compiles every kernel that is made for a GPU of the programs of tests/exec,
+// without a warning.
 #include <gtest/gtest.h>
 
 #include <map>

@@ -1,5 +1,5 @@
-// `relay debug` as it is started: options, scripts, exit codes, ONNX models, two versions of a program, the terminal; and
-// the session of docs/debugging.md.
+// `relay debug` as it is started: options, scripts, exit codes, ONNX models, two versions of a
+// program, the terminal; and the session of docs/debugging.md.
 #include <fcntl.h>
 #include <onnx/onnx_pb.h>
 #include <poll.h>
@@ -30,7 +30,7 @@ class Debug : public Cli {
   }
 };
 
-// --- options and scripts -----------------------------------------------------------------------------------------------
+// --- options and scripts -------------------------------------------------------------------------
 
 TEST_F(Debug, AScriptAndStandardInputAreTheSame) {
   write("script", "step\nprint x\ncontinue\n");
@@ -85,7 +85,7 @@ TEST_F(Debug, AnOutputThatIsFullEndsTheSession) {
           {.output = Output::kFull, .input = "step\nstep\n"});
 }
 
-// --- two versions of a program -----------------------------------------------------------------------------------------
+// --- two versions of a program -------------------------------------------------------------------
 
 class Versions : public Debug {
  protected:
@@ -202,7 +202,7 @@ TEST_F(Versions, WhatCannotBeWrittenIsSaid) {
   EXPECT_EQ(contents(), before);
 }
 
-// --- ONNX --------------------------------------------------------------------------------------------------------------
+// --- ONNX ----------------------------------------------------------------------------------------
 
 TEST_F(Debug, AnOnnxModelIsItsListing) {
   const Ended ended =
@@ -222,7 +222,7 @@ TEST_F(Debug, AnOnnxModelIsItsListing) {
   EXPECT_TRUE(has(ended.out, "the program ended with\n  Tensor[(1, 10), float32]")) << ended.out;
 }
 
-// --- the terminal ------------------------------------------------------------------------------------------------------
+// --- the terminal --------------------------------------------------------------------------------
 
 // A program at a terminal of its own: what is typed when it has said what it is waited for.
 class Terminal {
@@ -345,7 +345,7 @@ TEST_F(Debug, ControlCStopsTheProgramAndNotTheSession) {
   EXPECT_EQ(t.exit_code(), kOk);
 }
 
-// --- docs/debugging.md -------------------------------------------------------------------------------------------------
+// --- docs/debugging.md ---------------------------------------------------------------------------
 
 // The blocks of code of a page, by the word after their fence.
 std::vector<std::pair<std::string, std::string>> blocks(const std::string& page) {

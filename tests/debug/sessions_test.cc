@@ -1,8 +1,9 @@
-// Runs tests/debug/sessions: what is typed at `relay debug`, and the whole text of the session. `--update` rewrites it.
+// Runs tests/debug/sessions: what is typed at `relay debug`, and the whole text of the session.
+// `--update` rewrites it.
 //
-// The RUN line has the options. Sections: `input` is the program p.relay, `file NAME` another file beside it, `exit code`
-// how it ends (0 if there is none; names of sessions that end otherwise begin with fail_), and `session` the text, whose
-// lines after "(relay) " are the script.
+// The RUN line has the options. Sections: `input` is the program p.relay, `file NAME` another file
+// beside it, `exit code` how it ends (0 if there is none; names of sessions that end otherwise
+// begin with fail_), and `session` the text, whose lines after "(relay) " are the script.
 #include <gtest/gtest.h>
 
 #include <cstdlib>

@@ -1,6 +1,6 @@
-// Runs docs/language.md. Each block `relay` is a program. The block after it is either `calls`, which run as those of
-// tests/exec do, or `error`, which is all that the checker says of it. A block that nothing checks fails the test. `--update`
-// rewrites the blocks `error`.
+// Runs docs/language.md. Each block `relay` is a program. The block after it is either `calls`,
+// which run as those of tests/exec do, or `error`, which is all that the checker says of it. A
+// block that nothing checks fails the test. `--update` rewrites the blocks `error`.
 #include <gtest/gtest.h>
 
 #include <cstdlib>

@@ -17,8 +17,8 @@ std::vector<std::string> lines_of(const std::string& text) {
   return out;
 }
 
-// One line: its parts between wildcards, each at the first place after the part before, the last one at
-// the end.
+// One line: its parts between wildcards, each at the first place after the part before, the
+// last one at the end.
 bool line_fits(std::string_view line, std::string_view form) {
   bool first = true;
   while (true) {

@@ -20,8 +20,8 @@ std::vector<PageBlock> blocks_of(const std::string& page);
 // Writes the page into the checkout of `bazel run`, with the texts that the blocks have now.
 void rewrite(const std::string& page, const std::vector<PageBlock>& blocks);
 
-// Does the text have the form? "..." in a line of the form stands for any part of a line, and a line
-// "..." for any number of lines, also none.
+// Does the text have the form? "..." in a line of the form stands for any part of a line, and a
+// line "..." for any number of lines, also none.
 bool fits(const std::string& text, const std::string& form);
 
 }  // namespace relay::tests

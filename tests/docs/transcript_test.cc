@@ -1,9 +1,10 @@
-// Runs the blocks `console` of each page of docs/: lines after "$ " are commands, the others what they say. One page is one
-// folder: blocks with a file name after their kind are files in it, `relay` is the program, `examples` the project's.
+// Runs the blocks `console` of each page of docs/: lines after "$ " are commands, the others what
+// they say. One page is one folder: blocks with a file name after their kind are files in it,
+// `relay` is the program, `examples` the project's.
 //
-// Commands run in bash from a user's folder, and both streams are one. A command ends with 0; one that is meant to fail ends in
-// `; echo "exit code $?"`. "..." stands for what differs from machine to machine (tests/docs/page.h). `--update` rewrites what
-// does not fit.
+// Commands run in bash from a user's folder, and both streams are one. A command ends with 0; one
+// that is meant to fail ends in `; echo "exit code $?"`. "..." stands for what differs from machine
+// to machine (tests/docs/page.h). `--update` rewrites what does not fit.
 #include <gtest/gtest.h>
 
 #include <cstdlib>

@@ -1,9 +1,10 @@
 // Runs tests/exec: programs with results from outside of the interpreter, on every engine.
 //
-// Each call line is a test of its own: first the interpreter against the expected result, then every other engine
-// against the interpreter, within the operator's tolerance. An engine may skip what its users are told that it is not for
-// (tests/support/engine_skips.h); skips are printed. How many calls of each file an engine skips is in skips.txt.
-// The ordinary run is at -O2, and for some files at another level too. `relay verify tests/exec` is the same at every level.
+// Each call line is a test of its own: first the interpreter against the expected result, then
+// every other engine against the interpreter, within the operator's tolerance. An engine may skip
+// what its users are told that it is not for (tests/support/engine_skips.h); skips are printed. How
+// many calls of each file an engine skips is in skips.txt. The ordinary run is at -O2, and for some
+// files at another level too. `relay verify tests/exec` is the same at every level.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -30,8 +31,8 @@ tools::ExecProgram& program_of(const std::string& path) {
   return *p;
 }
 
-// The opt levels of a file: 2, and one more for three files of sixteen, by the hash of the file's name. RELAY_LEVELS=0,1
-// says it for all files.
+// The opt levels of a file: 2, and one more for three files of sixteen, by the hash of the file's
+// name. RELAY_LEVELS=0,1 says it for all files.
 std::vector<int> levels_of(const std::string& path) {
   std::vector<int> out;
   const char* given = std::getenv("RELAY_LEVELS");
@@ -77,7 +78,8 @@ const Skips& listed_skips() {
   return all;
 }
 
-// The level that the list is of. At -O0 an engine may skip more: less is decided before the program runs.
+// The level that the list is of. At -O0 an engine may skip more: less is decided before
+// the program runs.
 constexpr int kListedLevel = 2;
 
 // Counts the skips of one file, and compares as soon as all of its calls have run.
@@ -129,8 +131,8 @@ class ExecTest : public testing::Test {
   std::string path_, line_;
 };
 
-// The part of the tests that this process runs, if there are several: whole files, because calls of one function share what
-// engines compile for it. GoogleTest would deal them out one by one.
+// The part of the tests that this process runs, if there are several: whole files, because calls of
+// one function share what engines compile for it. GoogleTest would deal them out one by one.
 class Shard {
  public:
   Shard() : functions_(take("GTEST_TOTAL_SHARDS", 1)), index_(take("GTEST_SHARD_INDEX", 0)) {}

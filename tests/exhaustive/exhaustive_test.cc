@@ -1,5 +1,5 @@
-// Every program up to a size: Relay's checker against the types that are written down in terms.cc, and printer, parser,
-// interpreter and passes against its values. `--size N` goes further.
+// Every program up to a size: Relay's checker against the types that are written down in terms.cc,
+// and printer, parser, interpreter and passes against its values. `--size N` goes further.
 #include <gtest/gtest.h>
 
 #include <charconv>
@@ -121,7 +121,8 @@ std::string broken(const Term& t, bool& typed) {
   return {};
 }
 
-// How many terms there are and how many have a type, by size: asserted, so that the enumeration cannot shrink unnoticed.
+// How many terms there are and how many have a type, by size: asserted, so that the enumeration
+// cannot shrink unnoticed.
 struct Count {
   uint64_t terms, typed;
 };

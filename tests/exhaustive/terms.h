@@ -1,9 +1,10 @@
-// Terms: every program up to a size over a small alphabet, and what each means, worked out without any of Relay.
+// Terms: every program up to a size over a small alphabet, and what each means, worked out
+// without any of Relay.
 //
-// The alphabet is `add`, `negative`, pairs with their first field, `if`, and functions of a float32 with let and call;
-// the leaves are 1f, True and the variables in scope, the first of which is the parameter of @main. A term's size is
-// the number of its forms and leaves. Terms are made without a look at types: most have none, and those must be
-// refused.
+// The alphabet is `add`, `negative`, pairs with their first field, `if`, and functions of a float32
+// with let and call; the leaves are 1f, True and the variables in scope, the first of which is the
+// parameter of @main. A term's size is the number of its forms and leaves. Terms are made without a
+// look at types: most have none, and those must be refused.
 #pragma once
 
 #include <cstdint>
@@ -38,7 +39,8 @@ class Terms {
 // The type as texts write it; nothing if the term has none. Variable 0 is a float32.
 std::optional<std::string> type_of(const Term& t);
 
-// What a term that has a type gives for a value of variable 0: "2", "True", "(1, True)", "function".
+// What a term that has a type gives for a value of variable 0: "2", "True", "(1,
+// True)", "function".
 std::string value_of(const Term& t, double x);
 
 }  // namespace relay::exhaustive

@@ -30,8 +30,8 @@
 #endif
 
 #ifdef RELAY_SANITIZED
-// A sanitizer reserves address space without end, so that only it can say when there is not enough memory. Where a place in the
-// program is wanted, an abort tells it.
+// A sanitizer reserves address space without end, so that only it can say when there is not enough
+// memory. Where a place in the program is wanted, an abort tells it.
 extern "C" const char* __asan_default_options() {
   return "allocator_may_return_null=1:max_allocation_size_mb=512:detect_leaks=0:handle_abort=1";
 }
@@ -80,8 +80,8 @@ void limit_memory(const InputLimits& limits) {
   CHECK(::setrlimit(RLIMIT_AS, &memory) == 0, "memory cannot be limited");
 }
 
-// The child is ended by a signal when its time is over: of the processor, because the machine may be busy with other
-// things, and on the clock, in case it waits for something.
+// The child is ended by a signal when its time is over: of the processor, because the machine may
+// be busy with other things, and on the clock, in case it waits for something.
 void start_clock(const InputLimits& limits) {
   const itimerval cpu{{0, 0}, {static_cast<time_t>(limits.cpu_seconds * kSlowDown), 0}};
   ::setitimer(ITIMER_PROF, &cpu, nullptr);
@@ -100,7 +100,8 @@ Outcome read_guarded(const Reader& reader, const std::string& bytes, const Input
   }
 }
 
-// The frame of a stack trace, "operator() op/tensor/repeat.cc:150", if it is in a file of ours; else empty.
+// The frame of a stack trace, "operator() op/tensor/repeat.cc:150", if it is in a file of
+// ours; else empty.
 std::string frame_of_ours(const std::string& line) {
   const size_t in = line.find(" in "), place = line.rfind(' ');
   if (line.find("    #") != 0 || in == std::string::npos || place <= in) return {};
@@ -109,8 +110,9 @@ std::string frame_of_ours(const std::string& line) {
                                                             : std::string();
 }
 
-// The line of a sanitizer's report, or of ours, that says what went wrong, and the first place of ours beneath it; in
-// brackets, and empty if there is none. Addresses and numbers of processes are left out.
+// The line of a sanitizer's report, or of ours, that says what went wrong, and the first place
+// of ours beneath it; in brackets, and empty if there is none. Addresses and numbers of
+// processes are left out.
 std::string telling_line(const std::string& errors) {
   constexpr std::string_view kMarks[] = {
       "runtime error: ", "AddressSanitizer: ", "internal error: ", "Assertion '", "terminate called"};
@@ -135,7 +137,8 @@ std::string telling_line(const std::string& errors) {
   return found.empty() ? "" : cat(" (", found, place, ")");
 }
 
-// C++ code cannot be told by a sanitizer that there is not enough memory, as it is otherwise by std::bad_alloc.
+// C++ code cannot be told by a sanitizer that there is not enough memory, as it is otherwise
+// by std::bad_alloc.
 bool is_short_of_memory(const std::string& what) {
   return what.find("AddressSanitizer: allocator is out of memory") != std::string::npos ||
          what.find("AddressSanitizer: requested allocation size") != std::string::npos;

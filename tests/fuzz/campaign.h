@@ -1,5 +1,5 @@
-// A campaign: mutations are read in a child process, so that one that ends the child, or does not end, is known by its
-// number, and the rest goes on.
+// A campaign: mutations are read in a child process, so that one that ends the child, or does not
+// end, is known by its number, and the rest goes on.
 #pragma once
 
 #include <chrono>
@@ -30,13 +30,14 @@ struct Tally {
 
 using Deadline = std::chrono::steady_clock::time_point;
 
-// Reads mutations first, first + 1, ... until `count` are done, it is `end`, or there are more different findings than
-// anybody wants to read.
+// Reads mutations first, first + 1, ... until `count` are done, it is `end`, or there are more
+// different findings than anybody wants to read.
 Tally run_campaign(const Reader& reader, uint64_t seed, uint64_t first, uint64_t count, Deadline end,
                    const InputLimits& limits = {});
 inline constexpr size_t kMostFindings = 20;
 
-// What is wrong when the reader gets these bytes; empty if all is well. What the reader prints is shown or dropped.
+// What is wrong when the reader gets these bytes; empty if all is well. What the reader prints is
+// shown or dropped.
 std::string replay(const Reader& reader, const std::string& bytes, bool show, const InputLimits& limits = {});
 
 // A smaller input with which the same goes wrong: parts are left out as long as there is time.

@@ -1,5 +1,6 @@
-// Mutated programs on engines that compile: `bazel run //tests/fuzz:engines -- --seconds 60`. What the interpreter gives, they give;
-// where it traps, they trap. Floats are not compared: that is what tests/exec and tests/property do.
+// Mutated programs on engines that compile: `bazel run //tests/fuzz:engines -- --seconds 60`. What
+// the interpreter gives, they give; where it traps, they trap. Floats are not compared: that is
+// what tests/exec and tests/property do.
 #include <algorithm>
 #include <vector>
 

@@ -35,7 +35,8 @@ TEST_P(Mutations, SeedsAreSound) {
     EXPECT_NE(o.kind, Outcome::Kind::kWrong) << o.text << "\n" << seed.substr(0, 2000);
     accepted += o.kind == Outcome::Kind::kAccepted;
   }
-  // Programs of tests that must fail are among them, and models of operators that are not supported.
+  // Programs of tests that must fail are among them, and models of operators that
+  // are not supported.
   EXPECT_GT(accepted, reader().seeds().size() / 4);
 }
 

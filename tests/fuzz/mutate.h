@@ -1,6 +1,7 @@
 // Mutations: sound inputs with injuries that a reader must survive.
 //
-// Everything is drawn from one Random, and of nothing else: the same numbers give the same bytes on every machine.
+// Everything is drawn from one Random, and of nothing else: the same numbers give the same bytes
+// on every machine.
 #pragma once
 
 #include <cstdint>
@@ -42,16 +43,16 @@ inline constexpr size_t kMostGrowth = size_t{64} << 10;
 uint64_t interesting_integer(Random& random);
 std::string varint(uint64_t value);
 
-// For any format: bits, bytes and integers (little-endian and varints) are changed, spans go missing, stand twice,
-// change places or come from another seed.
+// For any format: bits, bytes and integers (little-endian and varints) are changed, spans go
+// missing, stand twice, change places or come from another seed.
 std::string mutate_bytes(std::string bytes, const Seeds& seeds, Random& random);
 
-// For programs and headers: the same with tokens, groups in brackets, and lines; a token may become one of its kind that
-// stands in another seed.
+// For programs and headers: the same with tokens, groups in brackets, and lines; a token may become
+// one of its kind that stands in another seed.
 std::string mutate_text(const std::string& text, const Seeds& seeds, Random& random);
 
-// For programs that are to be run: extents, dtypes, attributes, operands, operators and constants become others, and what was a
-// program mostly stays one.
+// For programs that are to be run: extents, dtypes, attributes, operands, operators and constants
+// become others, and what was a program mostly stays one.
 std::string mutate_program(const std::string& text, const Seeds& seeds, Random& random);
 // One call of one of the operators, with operands and attributes of its kind.
 std::string program_of_one_call(Random& random);
@@ -59,8 +60,8 @@ std::string program_of_one_call(Random& random);
 // For ONNX models that are to be run: the same.
 std::string mutate_onnx(const std::string& model, const Seeds& seeds, Random& random);
 
-// For protobuf messages: the same with fields at any depth; the lengths around them stay right. `words` are strings that
-// mean something in a message of this kind.
+// For protobuf messages: the same with fields at any depth; the lengths around them stay right.
+// `words` are strings that mean something in a message of this kind.
 std::string mutate_message(const std::string& message, const Seeds& seeds, std::span<const std::string> words,
                            Random& random);
 

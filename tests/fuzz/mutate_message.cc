@@ -34,7 +34,8 @@ bool is_text(std::string_view bytes) {
 // Recursive, but only over seeds, which are ours, and only so deep.
 constexpr size_t kMostDepth = 24;
 
-// The fields of a message; nothing if the bytes are none. Bytes that could be a message are taken for one.
+// The fields of a message; nothing if the bytes are none. Bytes that could be a message
+// are taken for one.
 std::optional<Message> fields_of(std::string_view in, size_t depth = 0) {
   Message out;
   while (!in.empty()) {

@@ -1,4 +1,5 @@
-// Mutations of ONNX models that stay models: what nodes, types and tensors say becomes something else.
+// Mutations of ONNX models that stay models: what nodes, types and tensors say
+// becomes something else.
 #include <onnx/onnx_pb.h>
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// Mutations of programs that stay programs: extents, dtypes, attributes, operands and operators become others, so that most
-// of what comes out is read, and much of it is well typed.
+// Mutations of programs that stay programs: extents, dtypes, attributes, operands and operators
+// become others, so that most of what comes out is read, and much of it is well typed.
 #include <algorithm>
 #include <array>
 #include <optional>
@@ -98,7 +98,8 @@ std::string a_real(Random& random) {
 }
 std::string a_dtype(Random& random) { return cat('"', random.of(kDTypes), '"'); }
 
-// A value of the type of an attribute, as `op::describe_attr` names it; now and then of another one.
+// A value of the type of an attribute, as `op::describe_attr` names it; now and
+// then of another one.
 std::string attribute_value(std::string_view type, Random& random) {
   if (random.one_in(16))
     return std::string(random.of(std::array{"None", "True", "[]", "1", "\"\"", "n", "?", "[[1]]"}));

@@ -71,7 +71,8 @@ void nest(Tokens& tokens, size_t begin, size_t end, Random& random) {
 void injure(Tokens& tokens, const Seeds& seeds, Random& random) {
   const size_t at = random.below(tokens.size() + 1);
   const size_t end = std::min(tokens.size(), at + 1 + random.below(6));
-  // A seed is taken apart only where tokens of another one are wanted: most of them come from the same text.
+  // A seed is taken apart only where tokens of another one are wanted: most of them come
+  // from the same text.
   const auto other = [&] { return random.one_in(2) ? tokens : tokens_of(random.of(seeds)); };
   switch (random.below(11)) {
     case 0: erase(tokens, at, end); break;

@@ -180,7 +180,8 @@ std::string mutate_params(const std::string& seed, const Seeds&, Random& random)
   return out;
 }
 
-// A sound archive of entries that may not be: seeds are of no use, since their checksums would be wrong.
+// A sound archive of entries that may not be: seeds are of no use, since their
+// checksums would be wrong.
 std::string mutate_npz(const std::string&, const Seeds&, Random& random) {
   constexpr std::string_view kNames[] = {"x.npy", "y.npy", "x.npy", "a/b:0.npy",  "../x.npy",
                                          ".npy",  "x",     "x.txt", "\x1b[1m.npy"};

@@ -1,4 +1,5 @@
-// The readers that are fed with mutated inputs: everything of ours that reads what others may have written.
+// The readers that are fed with mutated inputs: everything of ours that reads what others
+// may have written.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +11,8 @@
 
 namespace relay::fuzz {
 
-// Of one input. Sanitizers reserve address space without end, so with them there is no limit on memory.
+// Of one input. Sanitizers reserve address space without end, so with them there is no
+// limit on memory.
 struct InputLimits {
   uint64_t memory_mib = 512;
   unsigned cpu_seconds = 2;

@@ -38,7 +38,8 @@ Outcome judge(bool accepted, const Diagnostics& diagnostics, const SourceMap& so
 
 namespace {
 
-// What is larger takes time and memory, as it should, up to what exceeds the limit on memory: that must be refused at once.
+// What is larger takes time and memory, as it should, up to what exceeds the limit on memory: that
+// must be refused at once.
 constexpr int64_t kMostElements = int64_t{1} << 15;
 constexpr int64_t kTooMany = int64_t{1} << 30;
 constexpr size_t kMostFunctions = 4;
@@ -97,7 +98,8 @@ interp::Options run_limits() {
   interp::Options out;
   out.fuel = kFuel;
   out.max_depth = 10'000;
-  // Of the whole process, which has read its seeds by then; the campaign limits address space besides.
+  // Of the whole process, which has read its seeds by then; the campaign limits
+  // address space besides.
   out.max_bytes = interp::resident_bytes() + (uint64_t{512} << 20);
   out.max_time = std::chrono::seconds(1);  // of programs that go on; one step must not take so long
   return out;

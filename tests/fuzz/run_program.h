@@ -19,8 +19,8 @@ namespace relay::fuzz {
 // What every reader promises of its diagnostics.
 Outcome judge(bool accepted, const Diagnostics& diagnostics, const SourceMap& sources);
 
-// Values that a function of a checked module takes; their data are what operators find hard. Nothing if none can be made
-// or they would be large.
+// Values that a function of a checked module takes; their data are what operators find hard.
+// Nothing if none can be made or they would be large.
 std::optional<std::vector<Value>> arguments_of(const Module& m, const Fn& fn, Random& random);
 
 // Calls of functions of a checked module that are small enough to be made.

@@ -1,5 +1,5 @@
-// The sound inputs that mutations start from: programs of the other tests, models that ship with the project or come
-// with ONNX, and small files made here.
+// The sound inputs that mutations start from: programs of the other tests, models that ship with
+// the project or come with ONNX, and small files made here.
 #include <zip.h>
 
 #include <algorithm>
@@ -272,7 +272,8 @@ const Seeds& program_seeds() {
         const tools::TestFile file = tools::read_test_file(path);
         const std::string* input = file.find("input");
         if (!input) continue;
-        // Programs that must fail are many, and what starts from one seldom gets past where it fails.
+        // Programs that must fail are many, and what starts from one seldom gets
+        // past where it fails.
         const bool sound = path.find("/fail_") == std::string::npos;
         out.insert(out.end(), sound ? 6 : 1, *input);
       }
@@ -441,8 +442,8 @@ const Seeds& params_seeds() {
   });
 }
 
-// Graphs without parameters, so that a reader has all there is in one text: what the golden tests of writing one show, and
-// what those of reading one read.
+// Graphs without parameters, so that a reader has all there is in one text: what the golden tests
+// of writing one show, and what those of reading one read.
 const Seeds& graph_seeds() {
   return made_once([] {
     Seeds out;

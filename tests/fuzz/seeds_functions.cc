@@ -1,5 +1,5 @@
-// Seeds that are run: each function of the tests' programs by itself, so that a mutation which is refused takes no other
-// one with it.
+// Seeds that are run: each function of the tests' programs by itself, so that a mutation which is
+// refused takes no other one with it.
 #include <algorithm>
 #include <set>
 

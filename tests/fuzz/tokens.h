@@ -16,7 +16,8 @@ struct Token {
 };
 using Tokens = std::vector<Token>;
 
-// Good enough for `.relay`, JSON and the header of a .npy file: whatever it is not sure of is a mark.
+// Good enough for `.relay`, JSON and the header of a .npy file: whatever it is not
+// sure of is a mark.
 Tokens tokens_of(const std::string& text);
 std::string text_of(const Tokens& tokens);
 
@@ -25,7 +26,8 @@ const std::string* token_like(Token::Kind kind, const Tokens& tokens, Random& ra
 
 // The place behind the bracket that closes the one at `begin`; 0 if none does.
 size_t end_of_group(const Tokens& tokens, size_t begin);
-// The tokens from an opening bracket to the one that closes it: [begin, end). Empty if there are no brackets.
+// The tokens from an opening bracket to the one that closes it: [begin, end). Empty if there
+// are no brackets.
 std::pair<size_t, size_t> group_of(const Tokens& tokens, Random& random);
 
 void erase(Tokens& tokens, size_t begin, size_t end);

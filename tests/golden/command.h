@@ -21,8 +21,9 @@ struct Command {
   std::vector<std::string> list(const std::string& key) const;  // its value, divided at commas
 };
 
-// Returns what no golden test has: an unknown command, an option or a section that the command does not know, a value that
-// it does not take. Empty if there is no such thing. An option that nobody reads would be a test that does not test.
+// Returns what no golden test has: an unknown command, an option or a section that the command does
+// not know, a value that it does not take. Empty if there is no such thing. An option that nobody
+// reads would be a test that does not test.
 std::string misuse(const Command& command, const tools::TestFile& file);
 
 }  // namespace relay::tests

@@ -1,4 +1,5 @@
-// Runs tests/golden: the text of an input against the text that is expected of it. `--update` rewrites expectations.
+// Runs tests/golden: the text of an input against the text that is expected of it. `--update`
+// rewrites expectations.
 //
 // Commands (the RUN line), with what they are about in a section:
 //   input      parse [--max-nesting=N] [--max-bytes=N], check,
@@ -9,9 +10,10 @@
 //   pattern    pattern
 //   expression expression, and build --cxx=COMPILER, which compiles a program of nothing
 //   model, bytes, files    import, read, write: see readers.h
-// --verify=semantics runs @main before and after each pass. An option or a section that a command does not know fails the test.
-// What is compared is the printed module, or the diagnostics if there are errors; names of inputs that must fail begin
-// with fail_. A list of all passes in diagnostics is <all passes>.
+// --verify=semantics runs @main before and after each pass. An option or a section that a command
+// does not know fails the test. What is compared is the printed module, or the diagnostics if there
+// are errors; names of inputs that must fail begin with fail_. A list of all passes in diagnostics
+// is <all passes>.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -72,7 +74,8 @@ std::string kernels_of(const Module& m) {
   return out;
 }
 
-// The expressions of @main that match, by their texts in the source, and what each name is bound to.
+// The expressions of @main that match, by their texts in the source, and what each
+// name is bound to.
 std::string matches_of(const Module& m, const pattern::Pattern& p) {
   const SourceMap& sources = m.context().sources();
   const auto source = [&](Expr e) {
@@ -114,7 +117,8 @@ std::string reprinted(const std::string& name, const std::string& text, const Pa
   return printed + "\n";
 }
 
-// Passes with the bugs that the runner finds: what a pass leaves must be typed, well formed and mean the same.
+// Passes with the bugs that the runner finds: what a pass leaves must be typed, well formed
+// and mean the same.
 Module with_main(const Module& m, Expr body) {
   const Fn* fn = m.function("main");
   Module out = m;

@@ -40,7 +40,8 @@ bool is_refused() {
   return refused;
 }
 
-// Blocks whose takers are remembered: a table of fixed size, in which an address has its place by its bits.
+// Blocks whose takers are remembered: a table of fixed size, in which an address has its
+// place by its bits.
 struct Remembered {
   void* memory;
   void* callers[12];

@@ -1,5 +1,5 @@
-// Artifacts whose memory comes from the C library, where any request may fail: what relay_allocator cannot see, such as what the
-// C library takes for itself, among them.
+// Artifacts whose memory comes from the C library, where any request may fail: what relay_allocator
+// cannot see, such as what the C library takes for itself, among them.
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -26,7 +26,8 @@ namespace {
 
 using aot::Compiled;
 
-// A list of so many elements is made by calls within calls: more of them than fit the least stack that a run may use.
+// A list of so many elements is made by calls within calls: more of them than fit the least stack
+// that a run may use.
 constexpr int32_t kDeep = 20000;
 
 struct Call {
@@ -34,8 +35,9 @@ struct Call {
   int32_t calls = 0;
 };
 
-// Opens the model, runs it and closes it, in the memory that there is. Where `again` is given, a failed run is repeated in the same
-// context when no more is refused; if there is none, the model is opened again.
+// Opens the model, runs it and closes it, in the memory that there is. Where `again` is given, a
+// failed run is repeated in the same context when no more is refused; if there is none, the model
+// is opened again.
 Call run(const relay_api& api, int32_t n, FailingAllocation* failing, Call* again) {
   relay_model* model = nullptr;
   relay_context* context = nullptr;

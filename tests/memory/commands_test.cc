@@ -1,7 +1,9 @@
-// The `relay` command without memory for one request: exit code 5 and a message, and each file is as it was or as it should be.
+// The `relay` command without memory for one request: exit code 5 and a message, and each file is
+// as it was or as it should be.
 //
-// The program's own main() runs in copies of this process, so that a trial takes as long as the command does. Everything that it
-// asks for counts, from the first option to the last destructor; what other programs ask for that it starts does not.
+// The program's own main() runs in copies of this process, so that a trial takes as long as the
+// command does. Everything that it asks for counts, from the first option to the last destructor;
+// what other programs ask for that it starts does not.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/mman.h>
@@ -59,8 +61,8 @@ class Commands : public testing::Test {
   // Files in the folder in which commands run.
   Files given = {{"m.relay", std::string(kLanguage)}, {"net.relay", std::string(kNetwork)}};
 
-  // Refuses requests of the command one after the other until there are no more. Files that it makes are made in an empty place
-  // and, every other time, in that of files of the same names.
+  // Refuses requests of the command one after the other until there are no more. Files that it
+  // makes are made in an empty place and, every other time, in that of files of the same names.
   void refuse_each(const Words& command, const std::string& input = {}) {
     const Ended right = run(command, input, given, 0, Refuse::kOne);
     ASSERT_EQ(right.signal, 0) << right.err;
@@ -129,7 +131,8 @@ class Commands : public testing::Test {
     std::ofstream(streams.path() + "/in") << input;
     auto* count = static_cast<std::atomic<uint64_t>*>(
         mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
-    // For debuggers: RELAY_REQUEST=17, or 17+ for all from it on, is tried in this process, which ends with it.
+    // For debuggers: RELAY_REQUEST=17, or 17+ for all from it on, is tried in this process,
+    // which ends with it.
     const char* only = std::getenv("RELAY_REQUEST");
     if (only != nullptr) {
       nth = std::strtoull(only, nullptr, 10);
@@ -151,8 +154,8 @@ class Commands : public testing::Test {
     return out;
   }
 
-  // An exception that leaves main() ends the process here, as in the real command. Unwinding further would remove the folders,
-  // which belong to the parent.
+  // An exception that leaves main() ends the process here, as in the real command. Unwinding
+  // further would remove the folders, which belong to the parent.
   [[noreturn]] static void become(const Words& command, const std::string& folder,
                                   const std::string& temporary, const std::string& streams, uint64_t nth,
                                   Refuse how, std::atomic<uint64_t>* count) noexcept {

@@ -5,7 +5,8 @@
 
 namespace relay::tests {
 
-// Data types and match, closures, a cell, recursion, a generic function, a kernel, operators, constants.
+// Data types and match, closures, a cell, recursion, a generic function, a kernel,
+// operators, constants.
 inline constexpr std::string_view kLanguage = R"(
 type List[A] { Cons(A, List[A]), Nil }
 kernel @twice(x: float32[n]) -> (y: float32[n]) {
@@ -48,7 +49,8 @@ def @main(%x: Tensor[(2, 4), float32]) {
 }
 )";
 
-// The same forms as an ONNX model, in protobuf's text format. A shape that only constants tell is followed through nodes.
+// The same forms as an ONNX model, in protobuf's text format. A shape that only constants tell is
+// followed through nodes.
 inline constexpr std::string_view kOnnxModel = R"(
 ir_version: 8 opset_import { version: 13 }
 graph {

@@ -1,4 +1,5 @@
-// Each stage from a file to a result without memory for one request: it ends as out of memory, and can be done again.
+// Each stage from a file to a result without memory for one request: it ends as out of memory, and
+// can be done again.
 #include <google/protobuf/text_format.h>
 #include <gtest/gtest.h>
 #include <onnx/onnx_pb.h>
@@ -90,7 +91,7 @@ std::string bytes_of(const std::string& path) {
   return out;
 }
 
-// --- text -----------------------------------------------------------------------------------------------------------
+// --- text ----------------------------------------------------------------------------------------
 
 TEST(FailingAllocation, ReadingAProgram) {
   EXPECT_GT(refuse_each({.act = [](void*) { return op::text_of(parsed(kLanguage)); }}), kFew);
@@ -135,7 +136,7 @@ TEST(FailingAllocation, PrintingAProgram) {
             kFew);
 }
 
-// --- passes and runs ------------------------------------------------------------------------------------------------
+// --- passes and runs -----------------------------------------------------------------------------
 
 TEST(FailingAllocation, PassesOfANetwork) {
   EXPECT_GT(
@@ -166,7 +167,7 @@ TEST(FailingAllocation, AnInterpretedRun) {
       kFew);
 }
 
-// --- code -----------------------------------------------------------------------------------------------------------
+// --- code ----------------------------------------------------------------------------------------
 
 // What the ahead-of-time compiler writes, before a C++ compiler has it.
 TEST(FailingAllocation, GeneratingCode) {
@@ -191,7 +192,7 @@ TEST(FailingAllocation, GeneratingCode) {
   }
 }
 
-// --- files ----------------------------------------------------------------------------------------------------------
+// --- files ---------------------------------------------------------------------------------------
 
 TEST(FailingAllocation, ReadingAndWritingTensors) {
   for (const std::string form : {"npz", "safetensors", "params"}) {

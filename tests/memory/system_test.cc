@@ -1,4 +1,5 @@
-// What asks the system for more than memory, without memory: files, folders, processes and threads are given back all the same.
+// What asks the system for more than memory, without memory: files, folders, processes and threads
+// are given back all the same.
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -24,7 +25,8 @@ namespace {
 namespace fs = std::filesystem;
 namespace native = kernel::native;
 
-// Refuses request after request of `act`; `judge` is called after each with memory again, and told whether `act` came to its end.
+// Refuses request after request of `act`; `judge` is called after each with memory again, and told
+// whether `act` came to its end.
 void refuse_each(const std::function<void()>& act, const std::function<void(bool ended)>& judge) {
   for (const Refuse how : {Refuse::kOne, Refuse::kAllFromThen}) {
     uint64_t refused = 1;

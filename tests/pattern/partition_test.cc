@@ -1,5 +1,6 @@
-// Partitioning keeps the meaning: the functions inlined again give the program there was, and with or without them
-// the interpreter gives the same bits. On random programs with branches, lets, shared expressions and cells.
+// Partitioning keeps the meaning: the functions inlined again give the program there was, and with
+// or without them the interpreter gives the same bits. On random programs with branches, lets,
+// shared expressions and cells.
 #include "pattern/partition.h"
 
 #include <gtest/gtest.h>

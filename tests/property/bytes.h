@@ -1,8 +1,8 @@
 // Bytes: where a generator's choices come from.
 //
-// A seeded generator and libFuzzer drive the same code: both give bytes. Once they are used up every choice is 0, and
-// 0 is the smallest choice everywhere, so any bytes give a program and fewer bytes a smaller one. This is what lets
-// the shrinker work on bytes and know nothing of programs.
+// A seeded generator and libFuzzer drive the same code: both give bytes. Once they are used up
+// every choice is 0, and 0 is the smallest choice everywhere, so any bytes give a program and fewer
+// bytes a smaller one. This is what lets the shrinker work on bytes and know nothing of programs.
 #pragma once
 
 #include <cstdint>

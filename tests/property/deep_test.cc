@@ -1,5 +1,6 @@
-// Programs that nest ten thousand deep in every form, and chains of a hundred thousand: each goes the whole way, from
-// the module through its text, the type check, the interpreter and the passes, on an ordinary stack.
+// Programs that nest ten thousand deep in every form, and chains of a hundred thousand: each goes
+// the whole way, from the module through its text, the type check, the interpreter and the passes,
+// on an ordinary stack.
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
@@ -103,7 +104,8 @@ class Deep : public testing::TestWithParam<Nest> {
   }
 };
 
-// What the program gives, its layers taken off: all of them end in the number 1, True, a function or Zero.
+// What the program gives, its layers taken off: all of them end in the number 1, True, a
+// function or Zero.
 std::string inside(Value v) {
   while (!v.is_tensor() && v.kind() != ValueKind::kClosure) {
     if (v.kind() == ValueKind::kCell) {
@@ -119,7 +121,8 @@ std::string inside(Value v) {
 
 Value run(const Module& m) { return interp::Machine(m).call("main", {}); }
 
-// Memory is linear in the program; these need a tenth of this, and quadratic would be more than twice as much.
+// Memory is linear in the program; these need a tenth of this, and quadratic would be more
+// than twice as much.
 constexpr long kMostKilobytes = 2L << 20;
 
 long peak_kilobytes() {

@@ -226,7 +226,8 @@ Expr Generator::let_generic(Type t, int depth) {
   return let_in(variable(generic, false), generic, value, t, depth - 1);
 }
 
-// let %loop = fn (%fuel: int32, ...) { if (%fuel <= 0) {...} else {... %loop(%fuel - 1, ...) ...} }; ...
+// let %loop = fn (%fuel: int32, ...) { if (%fuel <= 0) {...} else {... %loop(%fuel - 1,
+// ...) ...} }; ...
 Expr Generator::let_loop(Type t, int depth) {
   const Type fuel_type = context_.scalar_type(kInt32);
   std::vector<Type> args{fuel_type};
@@ -250,8 +251,8 @@ Expr Generator::let_loop(Type t, int depth) {
   return b_.let(x, value, in_.below(3) != 0 ? using_(scope_.back(), t, depth - 1) : expr(t, depth - 1));
 }
 
-// Only the second branch may call the function again. What it makes must not be used outside: a shared expression is
-// evaluated before the branch is chosen.
+// Only the second branch may call the function again. What it makes must not be used outside: a
+// shared expression is evaluated before the branch is chosen.
 Expr Generator::with_fuel(const Var* fuel, size_t callable, Type t, int depth) {
   Expr out_of_fuel = b_.call(b_.op(op::kLessEqual), {fuel, b_.scalar(kInt32, 0)});
   Expr base = expr(t, depth - 1);
@@ -330,7 +331,8 @@ Generator::Case Generator::case_of_anything(Type t) {
   return {b_.bind(x), {{x, t}}};
 }
 
-// Patterns that together fit every tuple of fields, each value exactly one of them: one field is split further.
+// Patterns that together fit every tuple of fields, each value exactly one of them: one field
+// is split further.
 std::vector<Generator::Case> Generator::cases_of_fields(
     const std::vector<Type>& fields, int depth,
     const std::function<Pattern(std::span<const Pattern>)>& make) {
@@ -463,7 +465,8 @@ Expr Generator::using_(Binding x, Type t, int depth) {
   return expr(t, depth);
 }
 
-// An expression that is there already, used once more: it is evaluated once, where the scope of all its uses begins.
+// An expression that is there already, used once more: it is evaluated once, where the scope of all
+// its uses begins.
 Expr Generator::shared(Type t) {
   std::vector<Expr> candidates;
   for (size_t i = made_.size(); i-- > 0 && candidates.size() < 8;) {

@@ -1,4 +1,5 @@
-// libFuzzer: any text gives a module or diagnostics, and a module prints as a text that means the same.
+// libFuzzer: any text gives a module or diagnostics, and a module prints as a text
+// that means the same.
 //
 //   ./dev fuzz 60s --libfuzzer parse
 #include <cstdio>

@@ -1,8 +1,10 @@
-// libFuzzer: the bytes are those of the generator, and every law that needs no compiler must hold of their program.
+// libFuzzer: the bytes are those of the generator, and every law that needs no compiler must hold
+// of their program.
 //
 //   ./dev fuzz 60s --libfuzzer program
 //
-// What it finds: `property --law LAW --bytes ...` with the bytes in hexadecimal shrinks it and shows it.
+// What it finds: `property --law LAW --bytes ...` with the bytes in hexadecimal shrinks
+// it and shows it.
 #include <cstdio>
 #include <cstdlib>
 

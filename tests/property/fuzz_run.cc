@@ -1,4 +1,5 @@
-// libFuzzer: any text is refused with a message, or is a program that runs to a value, a trap or a limit.
+// libFuzzer: any text is refused with a message, or is a program that runs to a value, a
+// trap or a limit.
 //
 //   ./dev fuzz 60s --libfuzzer run
 #include <cstdio>
@@ -10,7 +11,8 @@
 namespace relay::property {
 namespace {
 
-// Tensors whose extents are written down are as large as the text says, and that is nobody's mistake.
+// Tensors whose extents are written down are as large as the text says, and that is
+// nobody's mistake.
 bool is_small(Type t) {
   constexpr int64_t kMost = 10'000;
   if (const auto* tensor = t->as<TensorType>()) {

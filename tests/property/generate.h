@@ -1,10 +1,12 @@
 // The generator: well-typed programs from bytes.
 //
-// Type-directed: an expression of a wanted type is made from the forms that can have that type, so nothing is thrown
-// away. Every program ends: recursion counts a fuel argument down, cells hold no functions, and no data type contains
-// functions over itself. Floats are small integers and the operators keep them so, which makes results exact.
+// Type-directed: an expression of a wanted type is made from the forms that can have that type, so
+// nothing is thrown away. Every program ends: recursion counts a fuel argument down, cells hold no
+// functions, and no data type contains functions over itself. Floats are small integers and the
+// operators keep them so, which makes results exact.
 //
-// What @main gives is made of tensors, tuples and data values, so that results of two runs can be compared.
+// What @main gives is made of tensors, tuples and data values, so that results of two runs
+// can be compared.
 #pragma once
 
 #include <span>
@@ -32,8 +34,8 @@ struct GenerateOptions {
 struct Program {
   Module module;            // not type checked
   std::vector<Value> args;  // of @main
-  // Small changes of floats on the way are small changes of the result: there are no comparisons, no conversions to integers and
-  // the like. So floats may be compared within a bound.
+  // Small changes of floats on the way are small changes of the result: there are no comparisons,
+  // no conversions to integers and the like. So floats may be compared within a bound.
   bool smooth = false;
 };
 

@@ -1,5 +1,5 @@
-// Generator: the state of generating one program. Its members are in generate.cc (modules and functions), types.cc,
-// expressions.cc (forms), calls.cc and operators.cc.
+// Generator: the state of generating one program. Its members are in generate.cc (modules and
+// functions), types.cc, expressions.cc (forms), calls.cc and operators.cc.
 #pragma once
 
 #include <functional>
@@ -130,7 +130,8 @@ class Generator {
     scope_.push_back({v, t});
     return scope_.size() - 1;
   }
-  // What is made while this lives is forgotten afterwards: it may mention what was bound in the meantime.
+  // What is made while this lives is forgotten afterwards: it may mention what was bound
+  // in the meantime.
   class Inside;
 
   // ---- calls.cc ----

@@ -66,7 +66,8 @@ class Joiner {
     kernel::native::Target target;
     const std::string wrong = kernel::native::parse_target("native", target);
     CHECK(wrong.empty(), wrong);
-    // What runs once needs no optimisation, and warnings are a matter of other tests (aot/compilers_test.cc).
+    // What runs once needs no optimisation, and warnings are a matter of other tests
+    // (aot/compilers_test.cc).
     target.flags.insert(target.flags.end(), {"-O0", "-w"});
     out.files.push_back({"model.cc", shared + prelude_ + model_, target});
     return out;

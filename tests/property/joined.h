@@ -1,7 +1,8 @@
 // Many artifacts in one library, so that a C++ compiler and a linker start once for all of them.
 //
-// Each artifact keeps its generated text, in a namespace of its own. Shared are the prelude of kernels, the standard headers,
-// and the file of embedded weights, of which each artifact has a part.
+// Each artifact keeps its generated text, in a namespace of its own. Shared are the prelude
+// of kernels, the standard headers, and the file of embedded weights, of which each
+// artifact has a part.
 #pragma once
 
 #include <span>
@@ -12,7 +13,8 @@
 
 namespace relay::property {
 
-// The sources of one library. The artifacts are all for CPUs or all for the emulated GPU, as the dialect says.
+// The sources of one library. The artifacts are all for CPUs or all for the emulated GPU, as
+// the dialect says.
 aot::Sources joined(std::span<const aot::Sources* const> artifacts, const kernel::Dialect& dialect);
 
 // The function of that library that gives the interface of artifact i, as relay_get_api does alone.

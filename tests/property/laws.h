@@ -1,6 +1,7 @@
 // Laws: what must hold of every program.
 //
-// A law looks at one generated program and says how it is broken, or nothing. The bytes are all it depends on.
+// A law looks at one generated program and says how it is broken, or nothing. The bytes are
+// all it depends on.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +18,8 @@ namespace relay::property {
 // What the programs were like, so that a law cannot come to look at nothing unnoticed.
 using Tally = std::map<std::string, uint64_t>;
 
-// A program that a law is asked of. Choices of the law's own come from the other end of the program's bytes.
+// A program that a law is asked of. Choices of the law's own come from the other end of the
+// program's bytes.
 struct Asked {
   Program program;
   ByteSource choices;
@@ -25,7 +27,8 @@ struct Asked {
 
 struct Law {
   std::string_view name, doc;
-  // How the program is broken; empty if it is not. Null for a law that is asked of many programs at once.
+  // How the program is broken; empty if it is not. Null for a law that is asked of many
+  // programs at once.
   std::string (*broken)(const Program& p, ByteSource choices, Tally& tally);
   uint32_t programs;  // how many the ordinary suite looks at
   uint32_t nightly;
@@ -36,8 +39,8 @@ struct Law {
   bool compiles = false;  // asks a C++ compiler
   // Each of these must have been counted at least once.
   std::vector<std::string> (*demands)() = nullptr;
-  // How each of the programs is broken: of laws that compile many programs at once. The answer about a program must not
-  // depend on the others.
+  // How each of the programs is broken: of laws that compile many programs at once. The answer
+  // about a program must not depend on the others.
   std::vector<std::string> (*broken_together)(std::span<Asked> asked, Tally& tally) = nullptr;
 };
 

@@ -1,4 +1,5 @@
-// Laws about artifacts of the ahead-of-time compiler: many programs become one library, and each is run through its C interface.
+// Laws about artifacts of the ahead-of-time compiler: many programs become one library, and each is
+// run through its C interface.
 #include "aot/build.h"
 #include "aot/cuda/build.h"
 #include "base/cat.h"
@@ -58,7 +59,8 @@ class Batch {
   }
 
  private:
-  // What is wrong with the program before it is compiled. One that can be compiled is put to the others.
+  // What is wrong with the program before it is compiled. One that can be compiled is
+  // put to the others.
   std::string prepare(size_t i) {
     std::string wrong;
     const Program& p = asked_[i].program;

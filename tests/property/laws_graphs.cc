@@ -1,4 +1,5 @@
-// A law about graphs: what is written is read back as a program that computes the same bits, and written alike again.
+// A law about graphs: what is written is read back as a program that computes the same bits, and
+// written alike again.
 #include "base/cat.h"
 #include "frontend/data/params.h"
 #include "graph_runtime/graph_export.h"

@@ -45,7 +45,8 @@ std::string broken_layouts(const Module& m) {
     if (!read)
       return cat("the printed text does not parse: ", diagnostics.render(options.into.context().sources()),
                  text);
-    // The names of constants are part of the program, and were not there before: it is the texts that are compared.
+    // The names of constants are part of the program, and were not there before: it is the texts
+    // that are compared.
     std::map<std::string, Tensor> again;
     print.constants = &again;
     if (const std::string second = op::text_of(*read, print); second != text)

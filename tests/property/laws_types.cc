@@ -42,9 +42,10 @@ std::string broken_types(const Program& p, ByteSource, Tally& tally) {
 
 namespace {
 
-// What is written about types that the checker could find out: variables with annotations, and functions whose results
-// are written down. A shape variable or a type parameter stands for many types only where it is written, so that the
-// functions of the module that have them keep theirs, and so do parameters inside of them, and results of generic ones.
+// What is written about types that the checker could find out: variables with annotations, and
+// functions whose results are written down. A shape variable or a type parameter stands for many
+// types only where it is written, so that the functions of the module that have them keep theirs,
+// and so do parameters inside of them, and results of generic ones.
 std::vector<Expr> annotated(const Module& m) {
   std::vector<Expr> out;
   const auto add = [&](Expr e) {
@@ -94,7 +95,8 @@ Module without(const Module& m, const std::unordered_set<Expr>& annotations) {
   return out;
 }
 
-// The same type, but for extents: left to inference, one may be open (`?`), or any (a shape variable).
+// The same type, but for extents: left to inference, one may be open (`?`), or any (a
+// shape variable).
 using Extents = std::unordered_map<const kernel::ExprNode*, Dim>;  // what shape variables stand for
 bool covers(Type general, Type special, Extents& extents) {
   if (alpha_equal(general, special)) return true;
@@ -125,8 +127,9 @@ bool only_ambiguous(const Diagnostics& diagnostics) {
 
 }  // namespace
 
-// An annotation may also be all that says what an empty value holds, or what a function takes that nobody calls: then,
-// and only then, it is missed. So annotations go together, and where they are missed, in halves.
+// An annotation may also be all that says what an empty value holds, or what a function takes that
+// nobody calls: then, and only then, it is missed. So annotations go together, and where they are
+// missed, in halves.
 std::string broken_annotations(const Program& p, ByteSource, Tally& tally) {
   std::string wrong;
   Result<Module> with = checked(p.module, wrong);

@@ -1,8 +1,9 @@
-// Networks: layer after layer over images and rows, with constant weights. What passes look for is here, and seldom in programs
-// that are generated type by type: convolutions, pooling, normalisation, softmax, attention, products that share an input, and
-// recurrences.
+// Networks: layer after layer over images and rows, with constant weights. What passes look for is
+// here, and seldom in programs that are generated type by type: convolutions, pooling,
+// normalisation, softmax, attention, products that share an input, and recurrences.
 //
-// Every layer is continuous and keeps numbers small, so that the results of two runs may be compared within a bound.
+// Every layer is continuous and keeps numbers small, so that the results of two runs may be
+// compared within a bound.
 #include "tests/property/generate.h"
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 // Operator calls: a tensor of a wanted type from operands whose types are worked out backwards.
 //
-// Every call is shown to the operator's own relation before its operands are made, so that what comes out is well
-// typed by definition and a wrong guess costs nothing.
+// Every call is shown to the operator's own relation before its operands are made, so that what
+// comes out is well typed by definition and a wrong guess costs nothing.
 #include <algorithm>
 #include <numeric>
 
@@ -277,7 +277,8 @@ Expr Generator::may_trap(const TensorType& t, int depth) {
                &t, depth);
 }
 
-// An extent that only a run tells turns out to be the wanted one, or the run traps: let %x: T = e; %x
+// An extent that only a run tells turns out to be the wanted one, or the run traps:
+// let %x: T = e; %x
 Expr Generator::refined(const TensorType& t, int depth) {
   if (options_.dataflow || !options_.open_extents || t.rank() == 0) return nullptr;
   std::vector<Dim> dims(t.dims.begin(), t.dims.end());

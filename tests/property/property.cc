@@ -71,7 +71,8 @@ std::string ask(const Law& law, const Bytes& bytes, Tally& tally) {
   return flags.isolate ? broken_in_isolation(law, bytes) : broken(law, bytes, tally);
 }
 
-// What a person needs: the smallest program, how it fails, and how to see that again. `wrong`: how it failed.
+// What a person needs: the smallest program, how it fails, and how to see that again.
+// `wrong`: how it failed.
 std::string report(const Law& law, const Bytes& bytes, const std::string& wrong, const std::string& which) {
   Tally ignored;
   const std::string head = cat("law `", law.name, "`: ", law.doc, "\n");
@@ -135,7 +136,8 @@ class LawTest : public testing::Test {
   const uint64_t first_, count_;
 };
 
-// Registers the law as one test; as several where the nightly suite compiles many programs, so that no test takes an hour.
+// Registers the law as one test; as several where the nightly suite compiles many programs, so that
+// no test takes an hour.
 void add_tests(const Law& law) {
   constexpr uint64_t kMostCompiled = 2000;
   const uint64_t count = flags.count ? flags.count : flags.nightly ? law.nightly : law.programs;

@@ -18,8 +18,8 @@ constexpr uint64_t kMostSteps = 60000;
 // Sums of a dozen products of such numbers are exact in float32.
 constexpr double kSmall = 1024;
 
-// Results of engines are away from those of the interpreter by some rounding errors of float32, 6e-8 each. Winograd's filtering
-// has errors that are a hundred times larger.
+// Results of engines are away from those of the interpreter by some rounding errors of float32,
+// 6e-8 each. Winograd's filtering has errors that are a hundred times larger.
 constexpr double kSlack = 1e-4;
 
 void look_at(const Tensor& t, Run& run) {
@@ -61,7 +61,8 @@ bool has_type(Context& context, const Module& m, const Value& v, Type t) {
       if (ctor.data_type != data->name || v.fields().size() != ctor.fields.size()) return false;
       const DataTypeDef& def = *m.data_type(data->name.text());
       for (size_t i = 0; i < ctor.fields.size(); ++i) {
-        // An argument may itself be a type parameter, of the function around, and have the name of one of these.
+        // An argument may itself be a type parameter, of the function around, and have the name
+        // of one of these.
         const auto param = std::find(def.params.begin(), def.params.end(), ctor.fields[i]);
         const Type field = param == def.params.end()
                                ? ctor.fields[i]

@@ -145,8 +145,8 @@ Type Generator::data_type(Allow allow, int depth) {
   return context_.data_type(def->name.text(), args);
 }
 
-// A cell that holds a function could hold one that reads the cell and calls itself; a type parameter may stand for a
-// function.
+// A cell that holds a function could hold one that reads the cell and calls itself; a type
+// parameter may stand for a function.
 bool Generator::has_function(Type t) const {
   bool found = t->kind == TypeKind::kFn || t->kind == TypeKind::kVar;
   for_each_part(t, [&](Type part) { found = found || has_function(part); });

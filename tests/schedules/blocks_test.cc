@@ -1,5 +1,5 @@
-// compute_inline, reverse_compute_inline, compute_at, reverse_compute_at, decompose_reduction, rfactor, cache_write,
-// cache_read, blockize, pad_einsum.
+// compute_inline, reverse_compute_inline, compute_at, reverse_compute_at, decompose_reduction,
+// rfactor, cache_write, cache_read, blockize, pad_einsum.
 #include "tests/schedules/common.h"
 
 namespace relay::kernel::schedule {
@@ -187,7 +187,8 @@ TEST_F(Blocks, Blockize) {
       done(make().product(8, 8, 8), {"split y.0 4", "split y.2 4", "reorder y 0 2 1 3 4", "blockize y.2"});
   expect_text(text,
               "block y_o:\n        spatial vi0_o in 2 = i0_outer\n        spatial vi1_o in 2 = i1_outer");
-  // With the reduction going on outside, its init moves out as well; then what is outside is scheduled on.
+  // With the reduction going on outside, its init moves out as well; then what is outside
+  // is scheduled on.
   done(make().product(8, 8, 8), {"split y.2 4", "reorder y 2 0 1 3", "blockize y.1"});
   done(make().product(8, 8, 8),
        {"split y.0 4", "split y.2 4", "split y.4 4", "reorder y 0 2 4 1 3 5", "blockize y.3",

@@ -7,7 +7,8 @@ namespace {
 class Buffers : public SchedulePrimitives {};
 
 TEST_F(Buffers, SetScope) {
-  // Around all that mentions it; inside of the loop, once each iteration fills what it reads; and back again.
+  // Around all that mentions it; inside of the loop, once each iteration fills what it
+  // reads; and back again.
   expect_text(done(make().chain(), {"set_scope a local"}), "local a: float32[6, 8]\n  for i0 in 6:");
   expect_text(done(make().chain(), {"compute_at a b.0", "set_scope a shared"}),
               "for i0 in 6:\n    shared a: float32[6, 8]\n");

@@ -86,7 +86,8 @@ class Kernels {
                               [&](Indices i, Indices r) { return a(i[0], r[0]) * b(r[0], i[1]); });
     return k.finish("product", "", {y});
   }
-  // The same of small numbers, b packed in groups along r: y[i, j] = sum over r, g of a[i, r*group + g] * b[r, j, g].
+  // The same of small numbers, b packed in groups along r: y[i, j] = sum over r, g of a[i,
+  // r*group + g] * b[r, j, g].
   Kernel packed_product(DType a_type, DType b_type, DType y_type, int64_t group) {
     Builder k{pool_};
     const Tensor a = k.input("a", a_type, {index(3), index(4 * group)}),
@@ -139,7 +140,8 @@ class SchedulePrimitives : public ::testing::Test {
   Kernels& make() { return state_->kernels; }
   ExprPool& pool() { return state_->pool; }
 
-  // The steps are done, the result is well formed and computes the same, and its trace replays; gives its text.
+  // The steps are done, the result is well formed and computes the same, and its trace
+  // replays; gives its text.
   std::string done(const Kernel& k, const std::vector<std::string>& steps) {
     Schedule s(k);
     for (const std::string& step : steps) {

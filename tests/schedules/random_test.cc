@@ -1,5 +1,6 @@
-// Random schedules compute the same, on the reference executor and, those of a sample, compiled; with a fault injected, they
-// are rejected by the validator or still compute the same. RELAY_SCHEDULES says how many; the seeds are 1, 2, 3, ...
+// Random schedules compute the same, on the reference executor and, those of a sample, compiled;
+// with a fault injected, they are rejected by the validator or still compute the same.
+// RELAY_SCHEDULES says how many; the seeds are 1, 2, 3, ...
 #include <cstdlib>
 #include <map>
 #include <memory>
@@ -199,8 +200,9 @@ Kernel with(Case& c, Kernel k, Stmt old, Stmt by) {
   return k;
 }
 
-// One iterator over a tensor, with more than one value, gets another binding. Those that only say where in a local buffer
-// something is are left alone: a wrong place there is a sound kernel for something else.
+// One iterator over a tensor, with more than one value, gets another binding. Those that only
+// say where in a local buffer something is are left alone: a wrong place there is a sound kernel
+// for something else.
 Kernel rebound(Case& c, const Kernel& k, const std::function<Expr(Expr)>& f) {
   const auto wide = [](const Block& b, const BlockIter& i) {
     const std::vector<const BlockIter*> all = iters_of_tensors(b);
@@ -256,7 +258,8 @@ Kernel repeating_loop(Case& c, const Kernel& k) {
   return with(c, k, b, make_for(c.pool().arena(), again, c.pool().integer(2), ForKind::kSerial, b));
 }
 Kernel missing_statement(Case& c, const Kernel& k) {
-  // The only one that writes a tensor, and nothing else: what is left is otherwise a sound kernel, for something else.
+  // The only one that writes a tensor, and nothing else: what is left is otherwise a sound kernel,
+  // for something else.
   const auto stores = [](Stmt root) {
     std::map<const Buffer*, size_t> out;
     visit(root, [&](Stmt n) {

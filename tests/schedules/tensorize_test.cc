@@ -107,7 +107,8 @@ TEST_F(Tensorize, TilesOfFour) {
               "unrolled for i in 4:\n            unrolled for k in 4:\n              vectorized for j in 4:");
   expect_no_text(text, "block y:");
   done(make().product(8, 8, 8), with(with(tiles_, "tensorize y.3 tile_4x4x4"), "parallel y_o.0"));
-  // Columns outside of rows: the transposed tile is the product of the transposed tiles, the other way round.
+  // Columns outside of rows: the transposed tile is the product of the transposed tiles, the
+  // other way round.
   done(make().product(8, 8, 8), with(with(tiles_, "reorder y 4 3 5"), "tensorize y.3 tile_4x4x4"));
 }
 TEST_F(Tensorize, DotProductsOfBytes) {

@@ -1,5 +1,6 @@
-// Pooling and nn.lrn in many sizes, paddings and layouts, scheduled for CPUs and GPUs: each kernel is well formed, and gives what
-// the operators give. Kernels run on the reference executor, so that this takes no compiler.
+// Pooling and nn.lrn in many sizes, paddings and layouts, scheduled for CPUs and GPUs: each kernel
+// is well formed, and gives what the operators give. Kernels run on the reference executor, so that
+// this takes no compiler.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -43,7 +44,8 @@ Tensor whole_numbers(const Shape& shape) {
 
 class Windows : public testing::Test {
  protected:
-  // The call of %x on every machine. One that the checker refuses, as of a window larger than its image, is left out.
+  // The call of %x on every machine. One that the checker refuses, as of a window larger than its
+  // image, is left out.
   void expect_agreement(const std::string& call, const Shape& shape) {
     const std::string text = cat("def @main(%x: Tensor[(", join(shape, ", "), "), float32]) { ", call, " }");
     Diagnostics diagnostics;

@@ -1,4 +1,5 @@
-// Options of the sanitizers. Their run-time libraries, where a build uses one, find these functions by name.
+// Options of the sanitizers. Their run-time libraries, where a build uses one, find these
+// functions by name.
 extern "C" const char* __tsan_default_suppressions() {
   // libtbb.so is not instrumented, so its synchronisation is unseen.
   return "race:tbb::detail\nrace:libtbb.so\ncalled_from_lib:libtbb.so\n";

@@ -1,4 +1,5 @@
-// The operator and the pass of `./dev new`, as they are written: they build, run on every engine, and keep the rules of their kind.
+// The operator and the pass of `./dev new`, as they are written: they build, run on every engine,
+// and keep the rules of their kind.
 #include <gtest/gtest.h>
 
 #include "ir/text/parser.h"

@@ -13,8 +13,8 @@
 
 namespace relay::tools::debug {
 
-// Without a condition it stops before its expressions are evaluated, or where its function is entered; with one, at
-// values of theirs that meet it.
+// Without a condition it stops before its expressions are evaluated, or where its function is
+// entered; with one, at values of theirs that meet it.
 struct Breakpoint {
   uint64_t number = 0;
   std::string where;
@@ -30,13 +30,14 @@ class Breakpoints {
  public:
   explicit Breakpoints(const Program& program) : program_(program) {}
 
-  // LINE | FILE:LINE | OPERATOR | @global | NAME | *, then perhaps `if CONDITION`. `file` is the one
-  // that LINE alone means. Throws Refused.
+  // LINE | FILE:LINE | OPERATOR | @global | NAME | *, then perhaps `if CONDITION`. `file` is the
+  // one that LINE alone means. Throws Refused.
   const Breakpoint& add(std::string_view spec, uint32_t file);
   void remove(uint64_t number);  // throws Refused
   const std::vector<Breakpoint>& all() const { return all_; }
 
-  // The breakpoint that stops here, which then counts one more hit; null if none does. Of several the first.
+  // The breakpoint that stops here, which then counts one more hit; null if none does. Of
+  // several the first.
   const Breakpoint* before(Expr e);
   const Breakpoint* entered(const Fn* fn);
   const Breakpoint* value_of(Expr e, const Value& v);

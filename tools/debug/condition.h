@@ -11,11 +11,12 @@ namespace relay::tools::debug {
 
 class Condition {
  public:
-  // `nan`, `inf`, or `max > 1e3`: min, max, mean, std or absmax, compared with a number; or several with `|` between them, of
-  // which one must hold. Throws Refused.
+  // `nan`, `inf`, or `max > 1e3`: min, max, mean, std or absmax, compared with a number; or several
+  // with `|` between them, of which one must hold. Throws Refused.
   static Condition parse(std::string_view text);
 
-  // True if it is true of one of the value's tensors. What a tensor has not (the mean of no elements) compares as false.
+  // True if it is true of one of the value's tensors. What a tensor has not (the mean of no
+  // elements) compares as false.
   bool holds(const Value& v) const;
   std::string text() const;
 

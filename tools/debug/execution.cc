@@ -1,12 +1,14 @@
 // The machine's steps, and which of them a person wants to see.
 //
-// After a step either an expression is about to descend, or a value returns: then the step's expression made it, and
-// the innermost pending context waits for it as the value of its operand. The two are the same unless the first stands
-// in tail position, where it leaves nothing behind: `add` at the end of @f makes the value of the call of @f.
+// After a step either an expression is about to descend, or a value returns: then the step's
+// expression made it, and the innermost pending context waits for it as the value of its operand.
+// The two are the same unless the first stands in tail position, where it leaves nothing behind:
+// `add` at the end of @f makes the value of the call of @f.
 //
-// A person wants to see an expression when its operands have their values, and it is about to use them: then there is
-// something to look at, and what is shown follows the order of the text. So a value that returns may be two events: it
-// was made, and it was the last that an expression waited for.
+// A person wants to see an expression when its operands have their values, and it is about to
+// use them: then there is something to look at, and what is shown follows the order of the
+// text. So a value that returns may be two events: it was made, and it was the last that an
+// expression waited for.
 #include "tools/debug/execution.h"
 
 #include <new>
@@ -61,7 +63,7 @@ void Execution::restart() {
   }
 }
 
-// --- steps -----------------------------------------------------------------------------------------------------------
+// --- steps ---------------------------------------------------------------------------------------
 
 // To the next event. False if the program is over.
 bool Execution::move() {
@@ -136,7 +138,7 @@ void Execution::run(Stops stops, bool with_breakpoints) {
   }
 }
 
-// --- where to stop -----------------------------------------------------------------------------------------------------
+// --- where to stop -------------------------------------------------------------------------------
 
 bool Execution::stop_at_start() {
   const interp::Machine::Now now = machine_->now();
@@ -279,7 +281,7 @@ bool Execution::at_breakpoint() {
   return false;
 }
 
-// --- looking around ------------------------------------------------------------------------------------------------------
+// --- looking around ------------------------------------------------------------------------------
 
 size_t Execution::depth_without_own() const { return machine_->depth() - (seen_ == Seen::kReady ? 1 : 0); }
 

@@ -36,7 +36,8 @@ class Execution {
   // Sees every expression that evaluates to a value, and the value; true stops there.
   using Observe = std::function<bool(Expr e, const Value& v)>;
 
-  // `interrupt`, if any, stops the program at the next expression when it becomes true, and is then made false.
+  // `interrupt`, if any, stops the program at the next expression when it becomes true, and is
+  // then made false.
   Execution(const Program& program, std::string function, std::vector<Value> args, interp::Options limits,
             Breakpoints& breakpoints, std::atomic<bool>* interrupt);
 

@@ -1,4 +1,5 @@
-// Whatever is typed, the session answers: lines of words that the commands know, cut, doubled and spoilt.
+// Whatever is typed, the session answers: lines of words that the commands know, cut,
+// doubled and spoilt.
 #include <gtest/gtest.h>
 
 #include <filesystem>

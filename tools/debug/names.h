@@ -1,6 +1,6 @@
 // What the values of a program are called. All commands show these names and take them: `--to`,
-// `--dump`, `break` and `print` of the debugger, `bench --profile` and `--trace`, `verify --every-op`
-// and `--expected`.
+// `--dump`, `break` and `print` of the debugger, `bench --profile` and `--trace`,
+// `verify --every-op` and `--expected`.
 //
 //   from ONNX   the tensor that a node gives: Plus30_Output_0. If a node gives several: the node, or
 //               the first of them where the node has no name.

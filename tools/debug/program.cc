@@ -92,7 +92,8 @@ bool Program::begins_on(Expr e, uint32_t file, uint64_t line) const {
 }
 
 std::vector<Expr> Program::at_line(uint32_t file, uint64_t line, bool within) const {
-  // Functions of the module are not evaluated where they stand, and a variable's place is its binder's.
+  // Functions of the module are not evaluated where they stand, and a variable's place
+  // is its binder's.
   std::unordered_set<Expr> there;
   std::vector<Expr> in_order;
   for (Expr e : all_) {
@@ -109,7 +110,8 @@ std::vector<Expr> Program::at_line(uint32_t file, uint64_t line, bool within) co
   return out;
 }
 
-// What is evaluated first of e, of that which begins on the line: its first operand's first operand, and so on.
+// What is evaluated first of e, of that which begins on the line: its first operand's first
+// operand, and so on.
 Expr Program::first_on(Expr e, uint32_t file, uint64_t line) const {
   for (;;) {
     if (quiet(e) || e->kind == ExprKind::kIf || e->kind == ExprKind::kMatch) return e;

@@ -1,4 +1,5 @@
-// Program: what the debugger knows of a module before it runs: names, places in the text, which variables are in scope.
+// Program: what the debugger knows of a module before it runs: names, places in the text, which
+// variables are in scope.
 #pragma once
 
 #include <cstdint>
@@ -15,8 +16,9 @@
 
 namespace relay::tools::debug {
 
-// A constant, a variable or another operand that is its own value: nothing happens that a stop could show. So is a let,
-// whose value and body are expressions of their own, and a function, which is only closed over.
+// A constant, a variable or another operand that is its own value: nothing happens that a stop
+// could show. So is a let, whose value and body are expressions of their own, and a function, which
+// is only closed over.
 bool quiet(Expr e);
 
 // "@main" and so on: all functions of the module.
@@ -34,8 +36,9 @@ class Program {
   std::string name_of(const Fn* fn) const;  // "@main", "%loop", "fn"; "an expression" for none
   const Names& names() const { return names_; }
   std::vector<const Var*> variables_around(Expr e) const;  // that binders around e bind, outermost first
-  // The expressions at which execution comes to a line: of each that is not within another of the line, or is the body
-  // of a function there, what is first evaluated of it. `within`: all that begin there.
+  // The expressions at which execution comes to a line: of each that is not within another of
+  // the line, or is the body of a function there, what is first evaluated of it. `within`: all
+  // that begin there.
   std::vector<Expr> at_line(uint32_t file, uint64_t line, bool within) const;
   // The first line after `line` on which an expression begins; 0 if there is none.
   uint64_t next_line(uint32_t file, uint64_t line) const;

@@ -1,4 +1,5 @@
-// Refused: what the user typed cannot be done. The message names the culprit and the remedy; the session goes on.
+// Refused: what the user typed cannot be done. The message names the culprit and the remedy; the
+// session goes on.
 #pragma once
 
 #include <stdexcept>

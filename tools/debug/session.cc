@@ -1,4 +1,5 @@
-// What the commands that run the program do, and where they leave it. Those that look at values are in views.cc.
+// What the commands that run the program do, and where they leave it. Those that look at values
+// are in views.cc.
 #include "tools/debug/session.h"
 
 #include <algorithm>
@@ -82,7 +83,7 @@ Session::Verdict Session::verdict() const {
   return execution_.state() == State::kExhausted ? Verdict::kExhausted : Verdict::kFine;
 }
 
-// --- running -----------------------------------------------------------------------------------------------------------
+// --- running -------------------------------------------------------------------------------------
 
 void Session::must_go_on() const {
   if (execution_.state() == State::kEnded)
@@ -156,7 +157,7 @@ void Session::restart(std::string_view arguments) {
   moved();
 }
 
-// --- breakpoints -------------------------------------------------------------------------------------------------------
+// --- breakpoints ---------------------------------------------------------------------------------
 
 void Session::add_breakpoint(std::string_view arguments) {
   const Breakpoint& b = breakpoints_.add(arguments, file());
@@ -176,7 +177,7 @@ void Session::delete_breakpoint(std::string_view arguments) {
   breakpoints_.remove(*number);
 }
 
-// --- traces ------------------------------------------------------------------------------------------------------------
+// --- traces --------------------------------------------------------------------------------------
 
 void Session::from_the_beginning(const std::function<void()>& run) {
   execution_.restart();
@@ -228,7 +229,7 @@ void Session::replay(std::string_view arguments) {
                   : cat("no difference: ", counted(replayer.values(), "value"), ", all as in the trace\n");
 }
 
-// --- the session -------------------------------------------------------------------------------------------------------
+// --- the session ---------------------------------------------------------------------------------
 
 void Session::help(std::string_view arguments) {
   out_ += arguments.empty() ? help_for_all() : help_for(find_command(arguments));

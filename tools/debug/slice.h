@@ -19,7 +19,8 @@ struct Slice {
   std::vector<Axis> axes;  // dimensions beyond them are taken whole
 };
 
-// `text` begins with `[` and ends with `]`. Throws Refused, as `apply` does for what the tensor does not have.
+// `text` begins with `[` and ends with `]`. Throws Refused, as `apply` does for what the
+// tensor does not have.
 Slice parse_slice(std::string_view text);
 Tensor apply(const Slice& slice, const Tensor& t);
 

@@ -25,8 +25,8 @@ struct Hash {
   }
 };
 
-// Where v lies between the two, from 0 to 1. If their difference is too large for a double, that of their halves is not;
-// if it is very small, that of their halves may be 0.
+// Where v lies between the two, from 0 to 1. If their difference is too large for a double, that of
+// their halves is not; if it is very small, that of their halves may be 0.
 double between(double v, double least, double most) {
   if (most == least) return 0;
   const double range = most - least;
@@ -76,8 +76,8 @@ Statistics statistics_of(const Tensor& t) {
     largest = std::max(largest, std::abs(v));
   }
   if (finite == 0) return s;
-  // In units of a power of two, which is exact, no sum is too large for a double. What the first mean misses by rounding
-  // is made good by the second pass.
+  // In units of a power of two, which is exact, no sum is too large for a double. What the first
+  // mean misses by rounding is made good by the second pass.
   const double unit = largest > 0 ? std::exp2(std::max(std::ilogb(largest), -1000)) : 1;
   const auto count = static_cast<double>(finite);
   const auto each_finite = [&](auto&& f) {

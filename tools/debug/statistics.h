@@ -1,4 +1,5 @@
-// What is said of a tensor as a whole: extremes, mean, how many elements are no ordinary numbers, how they spread.
+// What is said of a tensor as a whole: extremes, mean, how many elements are no ordinary numbers,
+// how they spread.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +11,8 @@
 
 namespace relay::tools::debug {
 
-// NaN elements are counted and otherwise left out. Infinite ones count among the extremes; mean and standard deviation
-// are of the finite elements. What there is nothing to say about is NaN.
+// NaN elements are counted and otherwise left out. Infinite ones count among the extremes; mean and
+// standard deviation are of the finite elements. What there is nothing to say about is NaN.
 struct Statistics {
   int64_t size = 0, nan = 0, inf = 0, zero = 0;
   double min = 0, max = 0, absmax = 0, mean = 0, std = 0;
@@ -26,8 +27,9 @@ uint64_t checksum(const Tensor& t);
 // The finite elements in `bins` ranges of equal width, a line each; then how many are not finite.
 std::string histogram(const Tensor& t, int bins = 10);
 
-// The tensors of a value: itself, or those of a tuple, in order. Data, closures and cells have none: a list may be long.
-// Tuples may share parts, and so be larger than any memory. Throws Refused if there are more than `kMostParts` parts.
+// The tensors of a value: itself, or those of a tuple, in order. Data, closures and cells have
+// none: a list may be long. Tuples may share parts, and so be larger than any memory. Throws
+// Refused if there are more than `kMostParts` parts.
 inline constexpr size_t kMostParts = 65536;
 std::vector<const Tensor*> tensors_in(const Value& v);
 // The same, but what is shared is there once.

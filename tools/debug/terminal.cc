@@ -1,4 +1,5 @@
-// The only file that knows which library edits lines. It keeps state of its own, so it is given here what it asks for.
+// The only file that knows which library edits lines. It keeps state of its own, so it is given
+// here what it asks for.
 #include "tools/debug/terminal.h"
 
 #include <signal.h>
@@ -38,7 +39,8 @@ char** words_for(const char* word, int, int) {
   return rl_completion_matches(word, next_word);
 }
 
-// Control-C at the prompt throws away the line that was begun; it is not kept for the program to be stopped by.
+// Control-C at the prompt throws away the line that was begun; it is not kept for the program
+// to be stopped by.
 int discard_line() {
   if (!interrupted.exchange(false)) return 0;
   rl_replace_line("", /*clear_undo=*/1);

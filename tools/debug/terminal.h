@@ -13,7 +13,8 @@ namespace relay::tools::debug {
 // Words that may stand where `word` begins, after `before` on the line.
 using Complete = std::function<std::vector<std::string>(std::string_view before, std::string_view word)>;
 
-// The next line that is typed; nothing when there are no more (control-D). What was typed before is its history.
+// The next line that is typed; nothing when there are no more (control-D). What was typed
+// before is its history.
 std::optional<std::string> read_line(const char* prompt, const Complete& complete);
 
 // While in scope, control-C makes the flag true and does not end the process.

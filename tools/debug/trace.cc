@@ -73,7 +73,8 @@ Json entry(const Program& program, Expr e, const Value& v) {
 
 std::string line_of(const Json& j) { return json_text(j) + "\n"; }
 
-// A file may have anything in the place of a number or a shape, nested as deeply as it likes: that is not printed.
+// A file may have anything in the place of a number or a shape, nested as deeply as it likes:
+// that is not printed.
 std::string plain(const Json& j) {
   if (j.is_string()) return j.get<std::string>();
   if (j.is_number_float()) return fmt::format("{:g}", j.get<double>());
@@ -122,7 +123,7 @@ const Json& tensors_of(const Json& j) {
 
 }  // namespace
 
-// --- recording ---------------------------------------------------------------------------------------------------------
+// --- recording -----------------------------------------------------------------------------------
 
 Recorder::Recorder(const Program& program, const std::string& function) : program_(program) {
   text_ = line_of({{"relay_trace", kVersion}, {"function", function}});
@@ -148,7 +149,7 @@ void Recorder::write(const std::string& path, const Execution& ended) {
   if (std::string wrong = write_file_atomically(path, text_); !wrong.empty()) throw Refused(wrong);
 }
 
-// --- replaying ---------------------------------------------------------------------------------------------------------
+// --- replaying -----------------------------------------------------------------------------------
 
 Replayer::Replayer(const Program& program, const std::string& path, std::optional<double> tolerance)
     : program_(program), path_(path), tolerance_(tolerance) {

@@ -1,7 +1,9 @@
-// Traces: what every call of an operator or a kernel gave, in order, in a file that another run is compared with.
+// Traces: what every call of an operator or a kernel gave, in order, in a file that another run
+// is compared with.
 //
-// A line of JSON each: first {"relay_trace": 1, ...}, then one for each value with where it was made (for people), what
-// made it, and for each of its tensors dtype, shape, a checksum of its bits and its statistics; last how the run ended.
+// A line of JSON each: first {"relay_trace": 1, ...}, then one for each value with where it was
+// made (for people), what made it, and for each of its tensors dtype, shape, a checksum of its bits
+// and its statistics; last how the run ended.
 #pragma once
 
 #include <cstdint>
@@ -32,8 +34,8 @@ class Recorder {
 
 class Replayer {
  public:
-  // Reads the whole file. With a tolerance the statistics of two values are compared, relative to their largest
-  // magnitude; without one their bits are. Throws Refused.
+  // Reads the whole file. With a tolerance the statistics of two values are compared, relative to
+  // their largest magnitude; without one their bits are. Throws Refused.
   Replayer(const Program& program, const std::string& path, std::optional<double> tolerance);
 
   // True at the first value that is not that of the trace; `difference` says how.

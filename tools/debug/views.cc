@@ -29,7 +29,7 @@ uint64_t count_of(std::string_view arguments, uint64_t otherwise, std::string_vi
 
 }  // namespace
 
-// --- names -------------------------------------------------------------------------------------------------------------
+// --- names ---------------------------------------------------------------------------------------
 
 std::vector<Session::Named> Session::names(const Execution::Place& place) const {
   std::vector<Named> out;
@@ -96,7 +96,7 @@ Tensor Session::tensor(std::string_view name) const {
   return n.value.tensor();
 }
 
-// --- values ------------------------------------------------------------------------------------------------------------
+// --- values --------------------------------------------------------------------------------------
 
 void Session::print(std::string_view arguments) {
   const Named n = named(arguments);
@@ -132,7 +132,7 @@ void Session::env(std::string_view arguments) {
   for (const Named& n : all) out_ += cat("  ", n.name, " = ", program_.short_value(n.value), "\n");
 }
 
-// --- frames ------------------------------------------------------------------------------------------------------------
+// --- frames --------------------------------------------------------------------------------------
 
 Execution::Place Session::frame() const {
   if (execution_.state() == State::kEnded)
@@ -182,7 +182,7 @@ void Session::where(std::string_view arguments) {
   out_ += standing();
 }
 
-// --- the text ----------------------------------------------------------------------------------------------------------
+// --- the text ------------------------------------------------------------------------------------
 
 uint32_t Session::file() const {
   const auto of = [](Expr e) { return e && e->kind != ExprKind::kVar ? e->span.file : 0; };

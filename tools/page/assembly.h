@@ -13,9 +13,9 @@ struct AssemblyLine {
 };
 
 // Returns the instructions and labels of the functions in an assembler's text. Directives, data,
-// and labels that nothing mentions are left out. `source` is the name of the file whose lines count.
-// An inlined instruction has the line that it was inlined into, if the compiler says so in its
-// comments, as Clang does.
+// and labels that nothing mentions are left out. `source` is the name of the file whose lines
+// count. An inlined instruction has the line that it was inlined into, if the compiler says so in
+// its comments, as Clang does.
 std::vector<AssemblyLine> parse_assembly(std::string_view text, std::string_view source);
 
 }  // namespace relay::tools

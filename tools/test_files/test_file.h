@@ -31,10 +31,12 @@ struct TestFile {
 // Throws Malformed naming the file for what is not such a text.
 TestFile read_test_file(const std::string& path);
 
-// All `*.relay` files beneath a folder, sorted. Paths begin with the folder. Throws Malformed if there are none.
+// All `*.relay` files beneath a folder, sorted. Paths begin with the folder. Throws Malformed
+// if there are none.
 std::vector<std::string> test_files_beneath(const std::string& folder);
 
-// The calls of an exec test: the lines of its section `calls`, without comments ("// why") and blank lines.
+// The calls of an exec test: the lines of its section `calls`, without comments ("// why")
+// and blank lines.
 std::vector<std::string> call_lines(const TestFile& file);
 
 }  // namespace relay::tools

@@ -34,8 +34,8 @@ bool is_exact(const RecordedCall& call) {
   return call.op ? call.op->tolerance.kind == op::Tolerance::Kind::kExact : call.kernel->external != nullptr;
 }
 
-// The definition in float64, rounded once to the dtypes of the result. What is exact, or no float, is by definition what the
-// interpreter gave: in float64 a rounding might fall elsewhere.
+// The definition in float64, rounded once to the dtypes of the result. What is exact, or no float,
+// is by definition what the interpreter gave: in float64 a rounding might fall elsewhere.
 std::vector<Wanted> wanted_of(const Module& m, const RecordedCall& call) {
   const Module own = module_of(m, {&call});
   const bool exact = is_exact(call);
@@ -73,8 +73,8 @@ void compare_run(VerifyRow& row, const Wanted& wanted, std::span<const Tensor> g
   }
 }
 
-// Runs a batch, whose k-th call has its row at `rows[k]`. False, and the rows are as before, if there is no result and
-// the batch has to be taken apart.
+// Runs a batch, whose k-th call has its row at `rows[k]`. False, and the rows are as before, if
+// there is no result and the batch has to be taken apart.
 bool run_batch(const Prepared& prepared, std::span<const Call* const> batch, std::span<VerifyRow> rows) {
   const bool alone = batch.size() == 1;
   if (!prepared.run) {

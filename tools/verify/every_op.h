@@ -1,10 +1,11 @@
-// relay verify --every-op: each call of an operator or a kernel in a run by itself, on every engine, so that the first one that
-// differs can be named.
+// relay verify --every-op: each call of an operator or a kernel in a run by itself, on every
+// engine, so that the first one that differs can be named.
 //
-// Engines fuse, so they have no value for each call of the program. Each call is therefore made a program of its own, with the
-// values that the interpreter had for it, and many such calls are compiled at once. The reference is the operator's
-// definition in float64, the bound the operator's own (docs/semantics.md). A kernel has the bound of a network, a C function
-// none: everybody calls the same one.
+// Engines fuse, so they have no value for each call of the program. Each call is therefore made a
+// program of its own, with the values that the interpreter had for it, and many such calls are
+// compiled at once. The reference is the operator's definition in float64, the bound the
+// operator's own (docs/semantics.md). A kernel has the bound of a network, a C function none:
+// everybody calls the same one.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,5 @@
-// Engines that are wrong on purpose: the operator that is to blame is named, and the others are not.
+// Engines that are wrong on purpose: the operator that is to blame is named, and
+// the others are not.
 #include "tools/verify/every_op.h"
 
 #include <gtest/gtest.h>
@@ -204,7 +205,8 @@ TEST(EveryOp, ShapeVariablesHaveTheExtentsOfTheRun) {
   EXPECT_EQ(report.operators[0].rows[0].verdict(), Verdict::kAgrees) << show(report);
 }
 
-// The absolute values of such arguments cancel in the operator itself; the terms that it adds up do not.
+// The absolute values of such arguments cancel in the operator itself; the terms that
+// it adds up do not.
 TEST(EveryOp, TheBoundOfWhatSubtractsIsTheSumOfItsTerms) {
   Tensor x(kFloat32, {1, 4, 2}), v(kFloat32, {4});
   for (int64_t i = 0; i < 4; ++i) {

@@ -1,4 +1,5 @@
-// Exec tests: programs together with calls and the results that these must have (tests/exec), on every engine.
+// Exec tests: programs together with calls and the results that these must have (tests/exec),
+// on every engine.
 #pragma once
 
 #include <cstdint>
@@ -16,11 +17,13 @@
 
 namespace relay::tools {
 
-// One file, parsed and checked once for all of its calls; what an engine has prepared is kept for further calls.
+// One file, parsed and checked once for all of its calls; what an engine has prepared is kept
+// for further calls.
 class ExecProgram {
  public:
-  // Throws Malformed for what is no exec test. That its program is wrong is no reason: calls may say so. `libraries` have the
-  // functions of its external kernels. `operators` are those that it may name.
+  // Throws Malformed for what is no exec test. That its program is wrong is no reason: calls
+  // may say so. `libraries` have the functions of its external kernels. `operators` are those
+  // that it may name.
   explicit ExecProgram(const std::string& path, const std::vector<std::string>& libraries = {},
                        const Operators& operators = op::operators());
 
@@ -32,13 +35,13 @@ class ExecProgram {
   const std::string& problem() const { return problem_; }
   const SourceMap& sources() const { return context_->sources(); }
 
-  // The values of one round of the call: its random arguments differ from round to round. Throws Malformed for a call that
-  // does not fit the program.
+  // The values of one round of the call: its random arguments differ from round to round. Throws
+  // Malformed for a call that does not fit the program.
   std::vector<Value> arguments(const CallLine& call, uint64_t round) const;
   static uint64_t rounds(const CallLine& call);
 
-  // A row for the interpreter against what the file says; if that is right, one for each other engine against the
-  // interpreter. A call that is rejected has one row, `check`. Throws Malformed.
+  // A row for the interpreter against what the file says; if that is right, one for each other
+  // engine against the interpreter. A call that is rejected has one row, `check`. Throws Malformed.
   std::vector<VerifyRow> run(const CallLine& call, const VerifyOptions& options);
 
  private:

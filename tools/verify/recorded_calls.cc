@@ -49,7 +49,8 @@ Key key_of(Context& context, const RecordedCall& call, const std::vector<Value>&
   return {callee, call.attrs.empty() ? nullptr : call.attrs.begin(), std::move(parts)};
 }
 
-// The argument with parameters in the place of what is not constant. Operators take tuples of tensors, no deeper ones.
+// The argument with parameters in the place of what is not constant. Operators take tuples of
+// tensors, no deeper ones.
 Expr argument(Builder& b, const Value& v, const RecordedCall& call, size_t& next,
               std::vector<const Var*>& params) {
   const auto leaf = [&](const Value& tensor) -> Expr {

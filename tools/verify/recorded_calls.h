@@ -1,4 +1,5 @@
-// The calls of operators and kernels that the interpreter really evaluates in a run, with the values that they had.
+// The calls of operators and kernels that the interpreter really evaluates in a run, with the
+// values that they had.
 #pragma once
 
 #include <cstdint>
@@ -12,14 +13,15 @@
 
 namespace relay::tools {
 
-// Calls that compile alike: of one operator or kernel, with the same attributes, types of arguments and constants among them.
+// Calls that compile alike: of one operator or kernel, with the same attributes, types of arguments
+// and constants among them.
 struct RecordedCall {
   const op::OpDef* op = nullptr;           // or
   const kernel::Kernel* kernel = nullptr;  // of the module, its own or a C function's
   Attrs attrs;                             // concrete: no shape variables
   const Call* site = nullptr;              // where the first of them is
-  // Of the arguments, tuples taken apart: the constant that the program has there, null for what it computes. A call of
-  // constants only has none, so that engines compute it too.
+  // Of the arguments, tuples taken apart: the constant that the program has there, null for what it
+  // computes. A call of constants only has none, so that engines compute it too.
   std::vector<const Tensor*> constants;
   struct Run {
     std::vector<Value> args;
@@ -40,8 +42,9 @@ inline constexpr size_t kMostRecordedRuns = 3;
 
 Recording record_calls(const Module& m, std::string_view function, const std::vector<Value>& args);
 
-// A module whose @main makes these calls and gives the tensors of their results in a row: of one call as the operator
-// gives them, of several as a tuple. Its parameters are what is not constant, call after call (`inputs_of`).
+// A module whose @main makes these calls and gives the tensors of their results in a row: of one
+// call as the operator gives them, of several as a tuple. Its parameters are what is not constant,
+// call after call (`inputs_of`).
 Module module_of(const Module& m, const std::vector<const RecordedCall*>& calls);
 // The arguments of that @main for one run of a call.
 void append_inputs(const RecordedCall& call, const RecordedCall::Run& run, std::vector<Value>& out);

@@ -1,4 +1,5 @@
-// What `relay verify` found, of one program and of all: tables for people, and one JSON object (docs/verifying.md).
+// What `relay verify` found, of one program and of all: tables for people, and one JSON object
+// (docs/verifying.md).
 #pragma once
 
 #include <map>

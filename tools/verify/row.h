@@ -35,8 +35,8 @@ std::vector<EngineAt> engines_at(const VerifyOptions& options);
 enum class Verdict : uint8_t { kAgrees, kDiffers, kFailed, kSkipped };
 std::string_view name(Verdict verdict);  // "agrees", "differs", "failed", "skipped"
 
-// One engine at one level; or `expected`, the outputs of another program; or `check`, the type check, of a program that
-// it must refuse.
+// One engine at one level; or `expected`, the outputs of another program; or `check`, the type
+// check, of a program that it must refuse.
 // In the place of an engine's name: what another program computed.
 inline constexpr std::string_view kExpected = "expected";
 
@@ -57,7 +57,8 @@ struct VerifyRow {
 
   Verdict verdict() const;
   std::string label() const;  // "graph -O2"
-  // What a person has to know of a row that does not agree: the reason or the worst element; empty if it agrees.
+  // What a person has to know of a row that does not agree: the reason or the worst element;
+  // empty if it agrees.
   std::string trouble() const;
   // What preparing the program says of it: is it skipped, or run in a weaker form?
   void prepare(const Prepared& prepared);
@@ -65,7 +66,8 @@ struct VerifyRow {
   void add(const Comparison& c, const std::string& name, const Shape& of_shape);
 };
 
-// "at [0, 3]: theirs 1.5, ours 1.25, 2.5 times the bound": of a result that another program computed.
+// "at [0, 3]: theirs 1.5, ours 1.25, 2.5 times the bound": of a result that another
+// program computed.
 std::string show_theirs(const Comparison& c, const Shape& shape);
 
 VerifyRow row_of(const EngineAt& at);

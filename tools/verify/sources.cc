@@ -39,7 +39,8 @@ bool has_file(const fs::path& folder, std::string_view ending) {
                      [&](const fs::path& p) { return p.extension() == ending && is_file(p); });
 }
 
-// Which command a test file is a test of, by its first line: "exec", "opt --passes=fuse"; empty for a text.
+// Which command a test file is a test of, by its first line: "exec", "opt --passes=fuse";
+// empty for a text.
 std::string tested_command(const fs::path& path) {
   if (path.extension() != ".relay" || !is_file(path)) return "";
   char head[64] = {};

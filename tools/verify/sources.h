@@ -16,8 +16,9 @@ struct VerifySource {
   bool is_exec = false;         // a file of calls (tools/verify/exec_program.h)
 };
 
-// In order, those of a folder sorted. A folder is a graph, or a model with its data (`model.onnx` or `model.relay`, `inputs/`
-// and `outputs/` or `test_data_set_0/`), or all that is found beneath it. Reports a folder without any.
+// In order, those of a folder sorted. A folder is a graph, or a model with its data (`model.onnx`
+// or `model.relay`, `inputs/` and `outputs/` or `test_data_set_0/`), or all that is found beneath
+// it. Reports a folder without any.
 Result<std::vector<VerifySource>> find_sources(const std::vector<std::string>& paths, Session& session);
 
 }  // namespace relay::tools

@@ -14,7 +14,8 @@
 namespace relay::tools {
 namespace {
 
-// What expressions with names gave, in the order in which they were evaluated. One that is evaluated again gives its last value.
+// What expressions with names gave, in the order in which they were evaluated. One that is
+// evaluated again gives its last value.
 struct Recorded {
   std::map<std::string, Tensor> values;
   std::vector<std::string> order;

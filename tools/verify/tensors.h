@@ -1,4 +1,5 @@
-// Tensors of another program, by name: each against what the interpreter gives for the expression of that name.
+// Tensors of another program, by name: each against what the interpreter gives for the
+// expression of that name.
 #pragma once
 
 #include <string>
@@ -19,8 +20,9 @@ struct TensorRow {
   bool ok() const { return problem.empty() && worst.ok; }
 };
 
-// A row for each tensor, in the order in which the interpreter comes to its expression; those that it does not come to are last.
-// Bounds are those of outputs (passes/reference.h), from one run in the program's own dtypes.
+// A row for each tensor, in the order in which the interpreter comes to its expression; those that
+// it does not come to are last. Bounds are those of outputs (passes/reference.h), from one run in
+// the program's own dtypes.
 std::vector<TensorRow> compare_tensors(const Model& model, const Names& names, const std::vector<Value>& args,
                                        const data::NamedTensors& theirs);
 

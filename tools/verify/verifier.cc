@@ -12,7 +12,8 @@ std::string output_name(const Model& model, size_t i) {
   return i < model.output_names.size() ? model.output_names[i] : cat("output ", i);
 }
 
-// An output of which no element is a number: that engines give the same says nothing of them. Empty if there is none.
+// An output of which no element is a number: that engines give the same says nothing of them. Empty
+// if there is none.
 std::string without_numbers(const passes::Reference& reference, const Model& model) {
   for (size_t i = 0; i < reference.exact.size(); ++i) {
     const Tensor& t = reference.exact[i];

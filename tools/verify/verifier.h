@@ -1,4 +1,5 @@
-// Differential testing of the engines on one model (docs/semantics.md, "How far an engine may be away").
+// Differential testing of the engines on one model (docs/semantics.md, "How far an
+// engine may be away").
 #pragma once
 
 #include <string>
@@ -18,7 +19,8 @@ class Verifier {
   Verifier(const Model& model, const std::vector<EngineAt>& engines, const VerifyOptions& options,
            Session& session);
 
-  // A row for each engine and level; with `given`, outputs that another program computed, one more for those.
+  // A row for each engine and level; with `given`, outputs that another program computed,
+  // one more for those.
   std::vector<VerifyRow> run(const std::vector<Value>& args, const data::NamedTensors* given = nullptr);
   // Of the last run, a sentence for each output that the model's own dtypes cannot compute well.
   const std::vector<std::string>& notes() const { return notes_; }

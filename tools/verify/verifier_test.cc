@@ -19,7 +19,8 @@ def @main(%x: Tensor[(2, 3), float32]) {
 }
 )";
 
-// The engine `graph` at -O0, where one kernel multiplies by a factor that is wrong by a share of 1e-3.
+// The engine `graph` at -O0, where one kernel multiplies by a factor that is wrong by
+// a share of 1e-3.
 Prepared prepare_planted(const Module& m, std::string_view function, const EngineOptions& options) {
   Diagnostics diagnostics;
   const Result<Module> lowered = passes::run_pipeline(m, passes::default_pipeline(0), {}, diagnostics);
