@@ -70,6 +70,12 @@ class StyleTest(unittest.TestCase):
         self.assertEqual(self.dev("format").returncode, 0)
         self.passes("test")
 
+    def test_wide_comments(self):
+        self.write("bad.h", "int x;\n\n// " + "word " * 19 + "words\nint y;\n")
+        self.refused("bad.h:3: a comment of 103 columns, at most 100: ./dev format", "the comments above are too wide: ./dev format")
+        self.assertEqual(self.dev("format").returncode, 0)
+        self.passes("test")
+
     def test_scripts_are_found_by_name_and_by_first_line(self):
         for path, first in (("folder/bad", "#!/usr/bin/env bash\n"), (".hidden/bad", "#!/bin/sh\n"), ("bad.sh", "")):
             self.write(path, "echo $1\n", first=first)
