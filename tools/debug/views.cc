@@ -18,8 +18,6 @@ constexpr int64_t kMostElements = 256;
 constexpr size_t kMostFrames = 20;
 constexpr uint64_t kLinesAround = 5;
 
-std::string_view bare_name(std::string_view name) { return name.starts_with('%') ? name.substr(1) : name; }
-
 uint64_t count_of(std::string_view arguments, uint64_t otherwise, std::string_view command) {
   if (arguments.empty()) return otherwise;
   const std::optional<uint64_t> n = whole_number(arguments);

@@ -84,7 +84,8 @@ void run(const Lineage& lineage, graph_runtime::Executor& executor, std::span<co
     comparer.compare(step, in, results);
   });
   executor.run(inputs);
-  Profile profile(executor.plan(), nullptr, "native", 1);
+  const std::vector<std::string> unnamed(executor.plan().steps.size());
+  Profile profile(executor.plan(), unnamed, nullptr, "native", 1);
   executor.set_observer(
       [&](const passes::PlanStep& step, auto, auto, double seconds) { profile.step(step, seconds); });
   for (int i = 0; i < kRuns; ++i) {
