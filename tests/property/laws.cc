@@ -11,6 +11,8 @@ namespace relay::property {
 namespace {
 
 constexpr uint32_t kOrdinary = 600, kNightly = 100000;
+// Of laws that take some 10 ms a program or more, so that a night has room for all laws.
+constexpr uint32_t kNightlySlow = 30000;
 // Each of these programs is compiled, so that there are few of them and they are large.
 constexpr GenerateOptions kDataflow{.dataflow = true, .sometimes_network = true, .most_expressions = 250};
 constexpr GenerateOptions kCompiled{.sometimes_dataflow = true, .sometimes_network = true};
@@ -36,7 +38,7 @@ const Law kLaws[] = {
      "doing everything twice gives the same bytes",
      broken_determinism,
      kOrdinary / 2,
-     kNightly,
+     kNightlySlow,
      {},
      {},
      0},
@@ -61,7 +63,7 @@ const Law kLaws[] = {
      "each pass alone keeps types and results, and says so if it did nothing",
      broken_passes,
      kOrdinary,
-     kNightly,
+     kNightlySlow,
      {.sometimes_network = true},
      "values",
      60,
