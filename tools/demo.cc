@@ -186,12 +186,12 @@ void run(int64_t count, Session& s) {
 
 // The first digit, at every stage of the model (tools/page/page.h).
 void write_page(const std::string& file, Session& s) {
+  const std::optional<Example> example = read_example(s);
+  if (!example || !spares_inputs(std::vector{file}, example->model.files, s)) return;
   if (std::string wrong = cannot_write(file); !wrong.empty()) {
     s.fail(kLimit, wrong);
     return;
   }
-  const std::optional<Example> example = read_example(s);
-  if (!example || !spares_inputs(std::vector{file}, example->model.files, s)) return;
   const Result<Lineage> lineage = lineage_of(example->model, s);
   if (!lineage) return;
   const Value image = image_value(example->images, 0);
