@@ -150,8 +150,9 @@ namespace {
 // sums are added up in float32.
 class OwnRuns {
  public:
-  OwnRuns(const Module& m, std::string_view function, std::span<const Value> args)
-      : m_(m), function_(function), args_(args) {}
+  OwnRuns(const Module& m, std::string_view function, std::span<const Value> args,
+          const RunObserver& observer)
+      : m_(m), function_(function), args_(args), observer_(observer) {}
 
   std::vector<Tensor> plain() {
     return run([this](const op::OpDef& def, const Value& made) {
@@ -183,6 +184,7 @@ class OwnRuns {
   template <class After>
   std::vector<Tensor> run(const After& after) {
     interp::Options options;
+    if (observer_) options.observe = observer_(false);
     options.run_operator = [&](const op::OpDef& def, std::span<const Value> args,
                                const Attrs& attrs) -> std::optional<Value> {
       return after(def, op::evaluate(m_.context(), def, args, attrs, op::Sums::kSingle));
@@ -193,6 +195,7 @@ class OwnRuns {
   const Module& m_;
   std::string_view function_;
   std::span<const Value> args_;
+  const RunObserver& observer_;
   bool quantises_ = false;
 };
 
@@ -214,23 +217,29 @@ int disturbed_runs(const std::vector<Tensor>& outputs, bool quantises) {
 
 }  // namespace
 
-Reference reference_of(const Module& m, std::string_view function, std::span<const Value> args) {
+Reference reference_of(const Module& m, std::string_view function, std::span<const Value> args,
+                       const RunObserver& observer) {
   Reference out;
+  const auto exact_run = [&](const Module& module, std::span<const Value> values) {
+    interp::Options options;
+    if (observer) options.observe = observer(true);
+    return tensors_of(interp::Machine(module, options).call(function, {values.begin(), values.end()}));
+  };
   const Module wide = widened(m);
   std::vector<Value> wide_args;
   for (const Value& v : args) wide_args.push_back(widened(v, wide));
   // Where the program traps only in float64, `exact` stays empty, and so differs from `own`.
   try {
-    out.exact = tensors_of(interp::Machine(wide).call(function, wide_args));
+    out.exact = exact_run(wide, wide_args);
   } catch (const Trap&) {
   }
-  OwnRuns runs(m, function, args);
+  OwnRuns runs(m, function, args, observer);
   out.own = runs.plain();
   bool other_way = false;
   if (!same_shapes(out.own, out.exact)) {
     // Rounding took another way through the program, so the float64 result says
     // nothing about this one.
-    out.exact = tensors_of(interp::Machine(m).call(function, {args.begin(), args.end()}));
+    out.exact = exact_run(m, args);
     if (!same_shapes(out.own, out.exact)) out.own = out.exact;
     other_way = true;
   }

@@ -6,6 +6,7 @@
 // No compiled engine has a say in its own bound.
 #pragma once
 
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -71,9 +72,16 @@ struct Reference {
   Comparison compare(size_t i, const Tensor& got) const;
 };
 
+// Told of each value on the way, as `interp::Options::observe` is.
+using ValueObserver = std::function<void(Expr, const Value&)>;
+// Gives an observer for each run as it begins. One run is exact, in float64; the others are in the
+// program's own dtypes, and their errors are those of honest engines.
+using RunObserver = std::function<ValueObserver(bool is_exact)>;
+
 // Runs `function` of a checked module on the interpreter: in float64, in the program's own dtypes,
 // and with disturbed results where one run says little about honest errors. Throws what the
 // interpreter throws: Trap, Exhausted.
-Reference reference_of(const Module& m, std::string_view function, std::span<const Value> args);
+Reference reference_of(const Module& m, std::string_view function, std::span<const Value> args,
+                       const RunObserver& observer = {});
 
 }  // namespace relay::passes

@@ -186,9 +186,11 @@ TEST_F(Machine, AnArtifactThatCannotBeOpenedSaysWhy) {
           pretender);
 }
 
-TEST_F(Machine, ALibraryIsNoModelForTheCommands) {
+TEST_F(Machine, ALibraryIsNoModelForCommandsThatCompile) {
   works({"compile", "m.relay", "-o", "x.so"});
-  refused({"run", "x.so"}, kUsage, {"x.so", ".onnx, .relay or .json file"});
+  for (const std::string command : {"opt", "debug", "verify", "compile"})
+    refused({command, "x.so"}, kUsage, {"x.so", "compiled already", "relay run"});
+  refused({"import", "x.so", "-o", "y.relay"}, kUsage, {"x.so", "only .onnx models"});
 }
 
 }  // namespace

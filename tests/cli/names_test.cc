@@ -49,19 +49,21 @@ TEST_F(Names, OfAnOnnxModelAreItsTensors) {
   };
   EXPECT_TRUE(shows("Pooling66_Output_0") && shows("Plus214_Output_0"));
   size_t rows = 0;
-  for (const Json& k :
-       json({"bench", model, "--profile", "-O0", "--repeat", "1", "--warmup", "0"}).at("kernels")) {
+  const Json profile = json({"bench", model, "--profile", "-O0", "--repeat", "1", "--warmup", "0"});
+  for (const Json& k : profile.at("kernels")) {
     EXPECT_TRUE(shows(k.at("name"))) << k;
     ++rows;
   }
   EXPECT_GT(rows, 4u);
   const Json verified = json({"verify", model, "--every-op", "--engines", "graph", "--levels", "0"});
   for (const Json& o : verified.at("programs").at(0).at("operators").at("list")) {
-    EXPECT_TRUE(shows(o.at("name"))) << o;
+    // A view has no kernel, so that a dump lacks it.
+    EXPECT_TRUE(shows(o.at("name")) || o.at("operator") == "reshape") << o;
     EXPECT_EQ(o.at("at"), o.at("name"));
   }
   works({"bench", model, "-i", mnist_inputs(), "--trace", "t.json", "-O0", "--repeat", "1", "--warmup", "0"});
-  for (const Json& e : Json::parse(read("t.json")).at("traceEvents")) {
+  const Json trace = Json::parse(read("t.json"));
+  for (const Json& e : trace.at("traceEvents")) {
     if (e.at("cat") == "kernel") {
       EXPECT_TRUE(shows(e.at("name"))) << e;
     }

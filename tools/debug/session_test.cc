@@ -171,7 +171,7 @@ def @helper(%x: int32) { add(%x, 1) }
   EXPECT_EQ(session->complete("", "st"), (Words{"step", "statistics"}));
   EXPECT_EQ(session->complete("", "conti"), Words{"continue"});
   EXPECT_EQ(session->complete("", "zzz"), Words{});
-  EXPECT_EQ(session->complete("break ", ""), (Words{"@helper", "@main", "add", "multiply"}));
+  EXPECT_EQ(session->complete("break ", ""), (Words{"@helper", "@main", "add", "multiply", "some", "sum"}));
   EXPECT_EQ(session->complete("br ", "@h"), Words{"@helper"});
   EXPECT_EQ(session->complete("list ", ""), (Words{"@helper", "@main"}));
   EXPECT_EQ(session->complete("help ", "rep"), Words{"replay"});

@@ -72,8 +72,10 @@ Session::Named Session::named(std::string_view text) const {
     }
   }
   if (!found) {
-    std::vector<std::string> all = program_.names().all();
+    // Of two that are as near, the one that has a value here.
+    std::vector<std::string> all;
     for (const Named& n : names(frame())) all.push_back(bare_name(n.name));
+    for (const std::string& n : program_.names().all()) all.push_back(n);
     const std::string near = did_you_mean(bare_name(name), all, "%");
     throw Refused(!program_.names().meant(name).empty()
                       ? cat("`", name, "` has no value here: it is not evaluated yet, or in another function")

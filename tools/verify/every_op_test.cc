@@ -245,7 +245,7 @@ TEST(EveryOp, CallsOfKernelsAreComparedToo) {
 TEST(EveryOp, TheKernelThatDiffersIsNamedAndNoOther) {
   const OperatorReport report = verify("kernels", {vector4()}, {{&kWrongKernel, 2}});
   for (const OperatorRow& o : report.operators) EXPECT_EQ(o.ok(), o.op != "@halves") << o.op;
-  EXPECT_NE(show(report).find("the first to differ: `@halves` at net.relay:"), std::string::npos)
+  EXPECT_NE(show(report).find("the first to differ: `@halves` (`%two`) at net.relay:"), std::string::npos)
       << show(report);
 }
 

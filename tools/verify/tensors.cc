@@ -2,46 +2,56 @@
 
 #include <fmt/format.h>
 #include <algorithm>
-#include <optional>
+#include <list>
+#include <map>
 
 #include "base/cat.h"
 #include "base/escape.h"
 #include "base/nearest.h"
-#include "interp/machine.h"
 #include "passes/reference.h"
 #include "tools/verify/row.h"
 
 namespace relay::tools {
 namespace {
 
-// What expressions with names gave, in the order in which they were evaluated. One that is
-// evaluated again gives its last value.
+// What expressions with names gave in one run, in the order in which they were evaluated. One that
+// is evaluated again gives its last value.
 struct Recorded {
   std::map<std::string, Tensor> values;
   std::vector<std::string> order;
+
+  void add(const std::string& name, const Value& v) {
+    if (!v.is_tensor() || name.empty()) return;
+    if (!values.contains(name)) order.push_back(name);
+    values.insert_or_assign(name, v.tensor());
+  }
 };
 
-Recorded record(const Module& m, const std::string& function, const std::vector<Value>& args,
-                const Names& names) {
-  Recorded out;
-  interp::Options machine;
-  machine.observe = [&](Expr e, const Value& v) {
-    if (!v.is_tensor()) return;
-    const std::string name = names.of(e->span);
-    if (name.empty()) return;
-    if (!out.values.contains(name)) out.order.push_back(name);
-    out.values.insert_or_assign(name, v.tensor());
-  };
-  interp::Machine(m, machine).call(function, args);
+// The runs that a reference consists of (passes/reference.h).
+struct Runs {
+  std::list<Recorded> exact, own;  // of several exact runs the last one counts
+  bool quantised = false;
+};
+
+Runs record(const Module& m, const std::string& function, const std::vector<Value>& args,
+            const Names& names) {
+  Runs out;
+  const passes::Reference reference =
+      passes::reference_of(m, function, args, [&](bool is_exact) -> passes::ValueObserver {
+        Recorded& run = (is_exact ? out.exact : out.own).emplace_back();
+        return [&](Expr e, const Value& v) { run.add(names.of(e->span), v); };
+      });
+  out.quantised = std::any_of(reference.bounds.begin(), reference.bounds.end(),
+                              [](const passes::ErrorBound& b) { return b.quantised; });
   return out;
 }
 
-TensorRow compare_one(const data::NamedTensor& theirs, const Names& names, const Recorded& own,
-                      const Recorded& exact) {
+TensorRow compare_one(const data::NamedTensor& theirs, const Names& names, const Runs& runs) {
   TensorRow row{.name = theirs.name, .shape = theirs.value.shape()};
   const std::string name = names.meant(theirs.name);
-  const auto ours = own.values.find(name), wide = exact.values.find(name);
-  if (ours == own.values.end() || wide == exact.values.end()) {
+  const Recorded &plain = runs.own.front(), &exact = runs.exact.back();
+  const auto ours = plain.values.find(name), wide = exact.values.find(name);
+  if (ours == plain.values.end() || wide == exact.values.end()) {
     const std::string near = name.empty() ? did_you_mean(theirs.name, names.all()) : "";
     row.problem = cat("the model does not compute it", near.empty() ? "" : cat("; ", near));
     return row;
@@ -52,8 +62,16 @@ TensorRow compare_one(const data::NamedTensor& theirs, const Names& names, const
                       t.dtype().name(), relay::show(t.shape()));
     return row;
   }
-  const double error = t.dtype().is_float() ? passes::error_of(wide->second, t) : 0;
-  const passes::ErrorBound bound = passes::error_bound(wide->second, t.dtype(), error);
+  double error = 0;
+  for (const Recorded& run : runs.own) {
+    const auto got = run.values.find(name);
+    // A run that took another way says nothing of this value.
+    if (!t.dtype().is_float() || got == run.values.end() || got->second.shape() != wide->second.shape())
+      continue;
+    error = std::max(error, passes::error_of(wide->second, got->second));
+  }
+  const passes::ErrorBound bound =
+      passes::error_bound(wide->second, t.dtype(), error, {.any = runs.quantised});
   // Both are float64 then: elements keep their values.
   row.worst = t.dtype().is_float() ? compare(theirs.value.converted(wide->second.dtype()), wide->second,
                                              bound.at_every_element())
@@ -65,20 +83,16 @@ TensorRow compare_one(const data::NamedTensor& theirs, const Names& names, const
 
 std::vector<TensorRow> compare_tensors(const Model& model, const Names& names, const std::vector<Value>& args,
                                        const data::NamedTensors& theirs) {
-  const Recorded own = record(model.module, model.function, args, names);
-  const Module wide = passes::widened(model.module);
-  std::vector<Value> wide_args;
-  for (const Value& v : args) wide_args.push_back(passes::widened(v, wide));
-  const Recorded exact = record(wide, model.function, wide_args, names);
+  const Runs runs = record(model.module, model.function, args, names);
   std::vector<TensorRow> out;
   std::multimap<std::string, const data::NamedTensor*> left;  // by what they mean
   for (const data::NamedTensor& t : theirs) left.emplace(names.meant(t.name), &t);
-  for (const std::string& name : own.order) {
+  for (const std::string& name : runs.own.front().order) {
     const auto [begin, end] = left.equal_range(name);
-    for (auto it = begin; it != end; ++it) out.push_back(compare_one(*it->second, names, own, exact));
+    for (auto it = begin; it != end; ++it) out.push_back(compare_one(*it->second, names, runs));
     left.erase(begin, end);
   }
-  for (const auto& [name, t] : left) out.push_back(compare_one(*t, names, own, exact));
+  for (const auto& [name, t] : left) out.push_back(compare_one(*t, names, runs));
   return out;
 }
 
