@@ -9,8 +9,9 @@ its subject (docs/testing.md), and its reader looks at this list.
 
 import collections
 import re
-import subprocess
 import sys
+
+import change
 
 CODE = re.compile(r"\b((EXPECT|ASSERT)_[A-Z_]+|ADD_FAILURE|FAIL|TEST(_F|_P)?)\s*\(|\b(refused|works)\(|\bstatic_assert\b")
 PYTHON = re.compile(r"\bself\.(assert\w+|fail)\(|^\s*assert\b|^\s*def test_")
@@ -81,24 +82,12 @@ def removed_assertions(diff, new_files=()):
     return out
 
 
-def git(*arguments):
-    return subprocess.run(["git", *arguments], check=True, capture_output=True, text=True, errors="replace").stdout
-
-
-def base_of_change():
-    for main in ("main", "origin/main"):
-        found = subprocess.run(["git", "merge-base", "HEAD", main], capture_output=True, text=True)
-        if found.returncode == 0:
-            return found.stdout.strip()
-    return "HEAD"
-
-
 def main():
-    base = sys.argv[1] if len(sys.argv) > 1 else base_of_change()
-    diff = git("diff", "--no-color", "--no-ext-diff", "--find-renames", "--unified=0", "--src-prefix=a/",
+    base = sys.argv[1] if len(sys.argv) > 1 else change.base_of_change()
+    diff = change.git("diff", "--no-color", "--no-ext-diff", "--find-renames", "--unified=0", "--src-prefix=a/",
                "--dst-prefix=b/", base, "--")
     new_files = []
-    for path in git("ls-files", "-o", "--exclude-standard", "-z").split("\0"):
+    for path in change.new_files():
         if TEST_FILE.search(path) and path.endswith((".cc", ".h", ".py", ".relay")):
             with open(path, encoding="utf-8", errors="replace") as file:
                 new_files.append((path, file.read()))

@@ -18,27 +18,16 @@ import subprocess
 import sys
 import time
 
+import change
+
 # A finding, or an error of the compiler's. What follows, up to the next one, explains it.
 FINDING = re.compile(r"^(?P<path>[^\s:][^:\n]*):(?P<line>\d+):(?P<column>\d+): (?:warning|error): .*$", re.M)
 
 
-def git(*arguments):
-    return subprocess.run(["git", *arguments], check=True, capture_output=True, text=True).stdout
-
-
-def base_of_change():
-    for main in ("main", "origin/main"):
-        found = subprocess.run(["git", "merge-base", "HEAD", main], capture_output=True, text=True)
-        if found.returncode == 0:
-            return found.stdout.strip()
-    return "HEAD"
-
-
 def changed_files():
     """What differs from the base in the working tree, new files included and deleted ones not."""
-    changed = git("diff", "--name-only", "--diff-filter=d", "-z", base_of_change(), "--")
-    new = git("ls-files", "-o", "--exclude-standard", "-z")
-    return sorted({path for path in (changed + new).split("\0") if path})
+    changed = change.git("diff", "--name-only", "--diff-filter=d", "-z", change.base_of_change(), "--")
+    return sorted({path for path in changed.split("\0") if path} | set(change.new_files()))
 
 
 def includers(header):

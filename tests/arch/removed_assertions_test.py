@@ -11,6 +11,7 @@ import unittest
 import sources
 
 SCRIPT = sources.ROOT / "tools/removed_assertions.py"
+sys.path.insert(0, str(SCRIPT.parent))  # its import of change.py
 spec = importlib.util.spec_from_file_location("removed_assertions", SCRIPT)
 script = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(script)

@@ -14,6 +14,7 @@ import unittest
 import sources
 
 SCRIPT = sources.ROOT / "tools/tidy.py"
+sys.path.insert(0, str(SCRIPT.parent))  # its import of change.py
 spec = importlib.util.spec_from_file_location("tidy", SCRIPT)
 script = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(script)
@@ -62,7 +63,8 @@ class RunTest(unittest.TestCase):
         self.addCleanup(shutil.rmtree, self.root)
         (self.root / "tools").mkdir()
         (self.root / "base").mkdir()
-        shutil.copy(SCRIPT, self.root / "tools")
+        for script in (SCRIPT, SCRIPT.parent / "change.py"):
+            shutil.copy(script, self.root / "tools")
         shutil.copy(sources.ROOT / ".clang-tidy", self.root)
         self.git("init", "-q", "-b", "main")
 
