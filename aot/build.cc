@@ -12,6 +12,12 @@ namespace {
 // What else is in a library has room beside them.
 constexpr uint64_t kMostEmbeddedBytes = (uint64_t{1} << 31) - (uint64_t{64} << 20);
 
+// NAME of NAME.so, and of libNAME.so if it is the library of a module of Python.
+std::string stem_of(const std::string& artifact, ArtifactKind kind) {
+  const std::string name = name_of(artifact);
+  return kind.python ? module_of_library(name) : name;
+}
+
 // NAME.safetensors and NAME.h beside NAME.so, or beside libNAME.so with NAME.py;
 // empty: there is none.
 struct Beside {
@@ -19,8 +25,7 @@ struct Beside {
 };
 Beside beside(const std::string& artifact, ArtifactKind kind) {
   if (is_stream(artifact)) return {};
-  const std::string name = kind.python ? module_of_library(name_of(artifact)) : name_of(artifact);
-  const std::string stem = (std::filesystem::path(artifact).parent_path() / name).string();
+  const std::string stem = (std::filesystem::path(artifact).parent_path() / stem_of(artifact, kind)).string();
   return {.weights = kind.weights == Weights::kFile ? stem + ".safetensors" : "",
           .header = kind.program ? "" : stem + ".h",
           .python = kind.python ? stem + ".py" : ""};
@@ -120,7 +125,7 @@ Result<std::vector<std::string>> write_artifact(const std::string& artifact, Art
   std::vector<FileContents> files;
   if (!to.weights.empty()) files.push_back({to.weights, sources.weights});
   if (!to.header.empty()) files.push_back({to.header, sources.header});
-  const std::string module = kind.python ? python_module(module_of_library(name_of(artifact))) : "";
+  const std::string module = kind.python ? python_module(stem_of(artifact, kind)) : "";
   if (!to.python.empty()) files.push_back({to.python, module});
   files.push_back({artifact, bytes});  // last: where it is, the others are
   // All of them whole, or none, the last one last.

@@ -37,7 +37,8 @@ class Effects {
   explicit Effects(const Module& m, TrapOrder traps = TrapOrder::kFree)
       : context_(m.context()), kernels_(m), traps_(traps) {}
   // Of the expressions of this root, where more can be said of closures.
-  Effects(const Module& m, Expr root) : context_(m.context()), kernels_(m), uses_(scopes(root).uses) {}
+  Effects(const Module& m, Expr root, TrapOrder traps = TrapOrder::kFree)
+      : context_(m.context()), kernels_(m), traps_(traps), uses_(scopes(root).uses) {}
 
   // Evaluating it cannot be noticed: it ends without a trap and touches no cell. It may be dropped.
   bool silent(Expr e) { return known(e) & kSilent; }

@@ -75,9 +75,8 @@ namespace {
 Module bound(const Module& m, TrapOrder traps) {
   Module out = m;
   for (const auto& [name, fn] : m.functions()) {
-    Effects effects(m, fn);
-    const Expr now = let_shared(
-        m, fn, [&](Expr e) { return traps == TrapOrder::kKept ? !effects.silent(e) : !effects.steady(e); });
+    Effects effects(m, fn, traps);
+    const Expr now = let_shared(m, fn, [&](Expr e) { return !effects.steady(e); });
     if (now != fn) out.set_function(name.text(), now->as<Fn>());
   }
   return out;

@@ -6,7 +6,7 @@
 //   property --law passes --first 1000 --count 500
 //   property --law passes --bytes 1f07ff        the program of these bytes, as a failure prints them
 //   property ... --show                         prints the programs, too
-//   property ... --isolate                      each in a process of its own, so that crashes are shrunk
+//   property ... --isolate                      each in its own process, so crashes are shrunk
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
