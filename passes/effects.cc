@@ -99,7 +99,7 @@ uint8_t Effects::decide(Expr e) {
   }
   const uint8_t now = all & own & (kSilent | kSteady);
   const bool shared = uses_ && uses_->get(e) > 1;
-  return static_cast<uint8_t>(kKnown | now | shares | (shared && !(now & kSteady) ? kSharesEffect : 0));
+  return static_cast<uint8_t>(kKnown | now | shares | (shared && !(now & kSilent) ? kSharesEffect : 0));
 }
 
 }  // namespace relay::passes

@@ -51,7 +51,7 @@ class Effects {
     kKnown = 1,
     kSilent = 2,
     kSteady = 4,
-    kSharesEffect = 8,  // there is something shared in it, functions included, that is not steady
+    kSharesEffect = 8,  // there is something shared in it, functions included, that is not silent
   };
   uint8_t known(Expr e);
   uint8_t decide(Expr e);
