@@ -1,5 +1,6 @@
 """Every program by name: its weights, its arguments, and the same in PyTorch."""
 
+import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,6 +25,10 @@ class Program:
     weights: Callable[[np.random.Generator], Arrays]
     arguments: Callable[[np.random.Generator], list[Any]]
     torch: str  # the function of peer.py
+
+    def random(self) -> np.random.Generator:
+        """Where its weights come from first, and then its arguments: the same on every machine."""
+        return np.random.default_rng(int.from_bytes(hashlib.sha256(self.name.encode()).digest()[:8], "little"))
 
     @property
     def text(self) -> str:

@@ -13,7 +13,7 @@ from relay_so import Model
 
 from . import peer
 from .catalogue import HEADS, LAYERS, LONGEST, PROGRAMS, VOCABULARY, WIDTH, Arrays
-from .measure import write_safetensors
+from .files import write_safetensors
 
 LARGEST_DIFFERENCE = 1e-5  # of the largest magnitude
 BATCHES = range(2, 17)

@@ -1,10 +1,7 @@
 """Compiles each program, holds its results against PyTorch's, times both in turns and prints a table."""
 
-import hashlib
-import json
 import shutil
 import statistics
-import struct
 import sys
 import tempfile
 from pathlib import Path
@@ -17,7 +14,7 @@ from harness.engine import Arrays
 from relay_so import Model, RelayError
 from relay_values import Data, Values
 
-from . import peer
+from . import files, peer
 from .catalogue import PROGRAMS, Program, items_of
 
 LARGEST_DIFFERENCE = 1e-5  # of any element: all states are below one in magnitude
@@ -81,12 +78,9 @@ def run(only: tuple[str, ...], relay: Path, keep: bool) -> int:
 
 def measure(program: Program, relay: Path, folder: Path) -> tuple[list[str], bool]:
     """The cells of a row, and whether all is well."""
-    seed = int.from_bytes(hashlib.sha256(program.name.encode()).digest()[:8], "little")
-    rng = np.random.default_rng(seed)
+    rng = program.random()
     weights, arguments = program.weights(rng), program.arguments(rng)
-    model = folder / f"{program.name}.relay"
-    model.write_text(program.text, encoding="utf-8")
-    write_safetensors(weights, model.with_suffix(".safetensors"))
+    model = files.write(program, weights, folder)
     made = compiling.compile_model(relay, model, folder / f"{program.name}.so", 1, [])
     if made.artifact is None:
         return [program.name, *["-"] * 7, made.reason], False
@@ -146,16 +140,3 @@ def difference(expected: Arrays, found: Arrays) -> float:
         return float("inf")
     worst = [np.abs(expected[key].astype(np.float64) - found[key]).max(initial=0.0) for key in expected]
     return float(max(worst, default=0.0))
-
-
-def write_safetensors(arrays: Arrays, path: Path) -> None:
-    """Float32 tensors as the file beside a program holds them."""
-    head, at = {}, 0
-    for name, array in arrays.items():
-        head[name] = {"dtype": "F32", "shape": list(array.shape), "data_offsets": [at, at + array.nbytes]}
-        at += array.nbytes
-    text = json.dumps(head).encode()
-    with path.open("wb") as file:
-        file.write(struct.pack("<Q", len(text)) + text)
-        for array in arrays.values():
-            file.write(np.ascontiguousarray(array, np.float32).tobytes())

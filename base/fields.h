@@ -1,0 +1,46 @@
+// Fields: structs that list their own fields, so that what walks, compares, hashes or copies them is made of the list.
+//
+// A struct `S` has `static constexpr auto kFields = std::tuple{&S::first, &S::second};`. `lists_all_fields<S>` holds if
+// nothing is missing there, so a field that is added and not listed does not compile.
+#pragma once
+
+#include <cstddef>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+
+namespace relay {
+namespace detail {
+
+// Initialises a field of any type; only ever named.
+struct AnyField {
+  template <class T>
+  operator T() const;
+};
+template <size_t>
+using AnyOf = AnyField;
+
+template <class S, size_t... kIndex>
+constexpr bool takes(std::index_sequence<kIndex...>) {
+  return requires { S{AnyOf<kIndex>{}...}; };
+}
+
+// How many initialisers the aggregate takes: its base, if it has one, and its fields.
+template <class S, size_t kCount = 24>
+constexpr size_t initialisers() {
+  static_assert(kCount > 0, "no aggregate, or one of more than 24 fields");
+  if constexpr (takes<S>(std::make_index_sequence<kCount>{})) {
+    return kCount;
+  } else {
+    return initialisers<S, kCount - 1>();
+  }
+}
+
+}  // namespace detail
+
+// Are all fields of the aggregate in its kFields? `kInherited` is 1 if it has a base with fields, which are not.
+template <class S, size_t kInherited = 0>
+constexpr bool lists_all_fields =
+    std::is_aggregate_v<S> && detail::initialisers<S>() == std::tuple_size_v<decltype(S::kFields)> + kInherited;
+
+}  // namespace relay

@@ -1,0 +1,1 @@
+"""The parts of tests/replay/run: one file a step."""

@@ -1,0 +1,84 @@
+"""What is printed: networks of bench/, models of examples/, and the programs that the engines are tested with."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from .options import ROOT
+
+FROM_BENCH = ("network", "recursive")  # kinds that the packages of bench/ are needed for
+DEFINITION = re.compile(r"^def @([\w.]+)", re.MULTILINE)
+INPUT = re.compile(r"^---- input\n(.*?)^---- ", re.MULTILINE | re.DOTALL)
+
+
+@dataclass(frozen=True)
+class Program:
+    """A model of one kind, by a name that is unique among all."""
+
+    kind: str  # network, recursive, model, exec
+    name: str
+
+    @property
+    def path(self) -> str:
+        """Of its folder among the printed texts."""
+        return f"{self.kind}/{self.name}"
+
+
+@dataclass(frozen=True)
+class Model:
+    """A program as a file."""
+
+    path: Path
+    shapes: tuple[str, ...] = ()  # of inputs with dynamic axes, as they are measured
+    functions: tuple[str, ...] = ("main",)
+
+
+def all_programs() -> list[Program]:
+    """Every program, in the order in which they are printed."""
+    out = [Program("model", path.parent.name) for path in (ROOT / "examples" / "models").glob("*/model.onnx")]
+    tests = ROOT / "tests" / "exec"
+    out += [Program("exec", str(p.relative_to(tests).with_suffix(""))) for p in tests.rglob("*.relay")]
+    out += [Program("recursive", path.stem) for path in (ROOT / "bench" / "programs").glob("*.relay")]
+    out += [Program("network", name) for name in networks()]
+    return sorted(out, key=lambda program: program.path)
+
+
+def networks() -> list[str]:
+    """The names of the networks of bench/, read without the packages that make them."""
+    catalogue = (ROOT / "bench" / "zoo" / "catalogue.py").read_text(encoding="utf-8")
+    return re.findall(r'^ +Network\("(\w+)"', catalogue, re.MULTILINE)
+
+
+def chosen(parts: tuple[str, ...]) -> list[Program]:
+    """Those whose path contains one of the parts; all if there are no parts."""
+    return [p for p in all_programs() if not parts or any(part in p.path for part in parts)]
+
+
+def write(program: Program, folder: Path) -> Model:
+    """The program as a file: its own if it has one, or one that is made in the folder."""
+    if program.kind == "model":
+        return Model(ROOT / "examples" / "models" / program.name / "model.onnx")
+    if program.kind == "exec":
+        return from_test(ROOT / "tests" / "exec" / f"{program.name}.relay", folder / "program.relay")
+    if program.kind == "recursive":
+        from programs import catalogue, files  # of bench/
+
+        found = catalogue.PROGRAMS[program.name]
+        return Model(files.write(found, found.weights(found.random()), folder))
+    from harness import models  # of bench/
+
+    return Model(models.onnx_file(program.name), tuple(models.fixed_shapes(program.name)))
+
+
+def from_test(path: Path, written: Path) -> Model:
+    """The program of a test, without what the test expects of it."""
+    found = INPUT.search(path.read_text(encoding="utf-8"))
+    assert found, f"{path} has no input"
+    written.write_text(found[1], encoding="utf-8")
+    return Model(written, (), tuple(unique(DEFINITION.findall(found[1]))))
+
+
+def unique(names: list[str]) -> Iterator[str]:
+    """Each once, in order."""
+    yield from dict.fromkeys(names)
