@@ -6,7 +6,8 @@
 
 #include "ir/analysis.h"
 #include "ir/import.h"
-#include "kernel/statements.h"
+#include "kernel/fields.h"
+#include "kernel/walk.h"
 
 namespace relay {
 namespace {
@@ -56,10 +57,11 @@ class Comparison {
   }
 
   bool kernels(const Kernel& a, const Kernel& b) {
-    return a.batched.text() == b.batched.text() && parameters(a.inputs, b.inputs) &&
-           parameters(a.outputs, b.outputs) && parameters(a.temporaries, b.temporaries) &&
-           read_extents(a.read_extents, b.read_extents) && statements(a.body, b.body) &&
-           externals(a.external, b.external);
+    const auto& [name_a, in_a, out_a, temporaries_a, body_a, origin_a, batched_a, read_a, external_a] = a;
+    const auto& [name_b, in_b, out_b, temporaries_b, body_b, origin_b, batched_b, read_b, external_b] = b;
+    return batched_a.text() == batched_b.text() && declarations(in_a, in_b) && declarations(out_a, out_b) &&
+           declarations(temporaries_a, temporaries_b) && same(read_a, read_b) && statements(body_a, body_b) &&
+           externals(external_a, external_b);
   }
 
  private:
@@ -180,46 +182,53 @@ class Comparison {
     return same_number && i == pending_.size();
   }
 
-  // Kernels.
+  // Kernels: field by field, without what has no meaning.
 
   bool same(kernel::Expr a, kernel::Expr b) { return a_.expr(a) == b_.expr(b); }
-  bool same(const List<kernel::Expr>& a, const List<kernel::Expr>& b) {
-    if (a.size() != b.size()) return false;
-    for (size_t i = 0; i < a.size(); ++i) {
-      if (!same(a[i], b[i])) return false;
-    }
-    return true;
-  }
-  bool same(const kernel::Buffer* a, const kernel::Buffer* b) { return a_.buffer(a) == b_.buffer(b); }
-
-  bool bind_buffers(const kernel::Buffer* a, const kernel::Buffer* b) {
-    if (a->dtype != b->dtype || a->scope != b->scope || !same(a->shape, b->shape) ||
-        !same(a->strides, b->strides))
-      return false;
-    b_.bind(b, a_.buffer(a));
-    return true;
-  }
-  bool bind_variables(kernel::Expr a, kernel::Expr b) {
+  bool same(const kernel::Binder& a, const kernel::Binder& b) {
     if (a->dtype != b->dtype) return false;
     const kernel::Expr both = scratch_.pool().variable(a->name.text(), a->dtype);
     a_.bind(a, both);
     b_.bind(b, both);
     return true;
   }
-
-  bool parameters(const List<const kernel::Buffer*>& a, const List<const kernel::Buffer*>& b) {
+  bool same(const kernel::Buffer* a, const kernel::Buffer* b) { return a_.buffer(a) == b_.buffer(b); }
+  bool same(Symbol a, Symbol b) { return a == b; }
+  bool same(kernel::ForKind a, kernel::ForKind b) { return a == b; }
+  bool same(kernel::IterKind a, kernel::IterKind b) { return a == b; }
+  // What is below is compared by itself.
+  bool same(Stmt a, Stmt b) { return !a == !b; }
+  bool same(const kernel::BlockIter& a, const kernel::BlockIter& b) { return same_fields(a, b); }
+  bool same(const kernel::Region& a, const kernel::Region& b) { return same_fields(a, b); }
+  bool same(const kernel::ReadExtent& a, const kernel::ReadExtent& b) {
+    return same(a.variable, b.variable) && a.input == b.input && a.element == b.element;
+  }
+  template <class T>
+  bool same(const List<T>& a, const List<T>& b) {
     if (a.size() != b.size()) return false;
     for (size_t i = 0; i < a.size(); ++i) {
-      if (!bind_buffers(a[i], b[i])) return false;
+      if (!same(a[i], b[i])) return false;
     }
     return true;
   }
+  template <class T>
+  bool same_fields(const T& a, const T& b) {
+    return std::apply([&](auto... field) { return (same(a.*field, b.*field) && ...); }, T::kFields);
+  }
 
-  bool read_extents(const List<kernel::ReadExtent>& a, const List<kernel::ReadExtent>& b) {
+  // The places where buffers are declared correspond.
+  bool declarations(const kernel::Buffer* a, const kernel::Buffer* b) {
+    const auto& [id_a, name_a, dtype_a, shape_a, scope_a, strides_a] = *a;
+    const auto& [id_b, name_b, dtype_b, shape_b, scope_b, strides_b] = *b;
+    if (dtype_a != dtype_b || scope_a != scope_b || !same(shape_a, shape_b) || !same(strides_a, strides_b))
+      return false;
+    b_.bind(b, a_.buffer(a));
+    return true;
+  }
+  bool declarations(const List<const kernel::Buffer*>& a, const List<const kernel::Buffer*>& b) {
     if (a.size() != b.size()) return false;
     for (size_t i = 0; i < a.size(); ++i) {
-      if (!same(a[i].variable, b[i].variable) || a[i].input != b[i].input || a[i].element != b[i].element)
-        return false;
+      if (!declarations(a[i], b[i])) return false;
     }
     return true;
   }
@@ -227,16 +236,9 @@ class Comparison {
   // Where a function is found is no part of the program.
   bool externals(const kernel::External* a, const kernel::External* b) {
     if (a == nullptr || b == nullptr) return a == b;
-    return a->symbol == b->symbol && same(a->extents, b->extents);
-  }
-
-  bool regions(const List<kernel::Region>& a, const List<kernel::Region>& b) {
-    if (a.size() != b.size()) return false;
-    for (size_t i = 0; i < a.size(); ++i) {
-      if (!same(a[i].buffer, b[i].buffer) || !same(a[i].min, b[i].min) || !same(a[i].extent, b[i].extent))
-        return false;
-    }
-    return true;
+    const auto& [symbol_a, extents_a, library_a, function_a] = *a;
+    const auto& [symbol_b, extents_b, library_b, function_b] = *b;
+    return symbol_a == symbol_b && same(extents_a, extents_b);
   }
 
   bool statements(Stmt root_a, Stmt root_b) {
@@ -252,51 +254,15 @@ class Comparison {
     return true;
   }
 
-  // Without a default, so that a kind of statement that is left out does not compile.
   bool statement_heads(Stmt a, Stmt b) {
-    switch (a->kind) {
-      case kernel::StmtKind::kFor: {
-        const auto *x = a->as<kernel::For>(), *y = b->as<kernel::For>();
-        return x->how == y->how && same(x->extent, y->extent) && bind_variables(x->var, y->var);
-      }
-      case kernel::StmtKind::kBlock: return blocks(*a->as<kernel::Block>(), *b->as<kernel::Block>());
-      case kernel::StmtKind::kStore: {
-        const auto *x = a->as<kernel::Store>(), *y = b->as<kernel::Store>();
-        return same(x->buffer, y->buffer) && same(x->indices, y->indices) && same(x->value, y->value);
-      }
-      case kernel::StmtKind::kIf: {
-        const auto *x = a->as<kernel::If>(), *y = b->as<kernel::If>();
-        return !x->else_branch == !y->else_branch && same(x->condition, y->condition);
-      }
-      case kernel::StmtKind::kAllocate:
-        return bind_buffers(a->as<kernel::Allocate>()->buffer, b->as<kernel::Allocate>()->buffer);
-      case kernel::StmtKind::kRequire: {
-        const auto *x = a->as<kernel::Require>(), *y = b->as<kernel::Require>();
-        return x->message == y->message && same(x->condition, y->condition);
-      }
-      case kernel::StmtKind::kPrefetch: {
-        const auto *x = a->as<kernel::Prefetch>(), *y = b->as<kernel::Prefetch>();
-        return same(x->buffer, y->buffer) && same(x->indices, y->indices);
-      }
-      case kernel::StmtKind::kSeq:
-      case kernel::StmtKind::kNop: return true;
-    }
-    return false;
-  }
-
-  bool blocks(const kernel::Block& a, const kernel::Block& b) {
-    if (!(a.name == b.name) || !(a.instruction == b.instruction) || a.iters.size() != b.iters.size() ||
-        !a.init != !b.init || !same(a.predicate, b.predicate)) {
-      return false;
-    }
-    for (size_t i = 0; i < a.iters.size(); ++i) {
-      const kernel::BlockIter &x = a.iters[i], &y = b.iters[i];
-      if (x.kind != y.kind || !same(x.extent, y.extent) || !same(x.binding, y.binding)) return false;
-    }
-    for (size_t i = 0; i < a.iters.size(); ++i) {
-      if (!bind_variables(a.iters[i].var, b.iters[i].var)) return false;
-    }
-    return regions(a.reads, b.reads) && regions(a.writes, b.writes);
+    return kernel::match(
+        a,
+        [&](const kernel::Allocate& x) {
+          const auto& [buffer_a, body_a] = fields(x);
+          const auto& [buffer_b, body_b] = fields(*b->as<kernel::Allocate>());
+          return declarations(buffer_a, buffer_b);
+        },
+        [&]<class T>(const T& x) { return same_fields(x, *b->as<T>()); });
   }
 
   Context scratch_;

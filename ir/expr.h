@@ -12,6 +12,7 @@
 #include <tuple>
 
 #include "base/arena.h"
+#include "base/fields.h"
 #include "base/source.h"
 #include "base/symbol.h"
 #include "ir/attrs.h"
@@ -202,8 +203,6 @@ struct RefWrite : ExprNode {
   static constexpr auto kFields = std::tuple{&RefWrite::ref, &RefWrite::value};
 };
 
-template <class... T>
-struct TypeList {};
 using AllExprs = TypeList<Constant, Var, Global, OpRef, CtorRef, Tuple, Proj, Fn, Call, Let, If, Match,
                           RefNew, RefRead, RefWrite>;
 

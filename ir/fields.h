@@ -6,16 +6,10 @@
 #include <utility>
 #include <vector>
 
+#include "base/fields.h"
 #include "ir/expr.h"
 
 namespace relay {
-
-template <class... F>
-struct Overload : F... {
-  using F::operator()...;
-};
-template <class... F>
-Overload(F...) -> Overload<F...>;
 
 namespace detail {
 template <class Visitor, class... T>

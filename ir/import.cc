@@ -6,6 +6,7 @@
 #include <map>
 
 #include "base/cat.h"
+#include "kernel/fields.h"
 #include "kernel/statements.h"
 
 namespace relay {
@@ -199,163 +200,133 @@ kernel::Expr Importer::expr(kernel::Expr root) {
   return exprs_.at(root.get());
 }
 
+List<kernel::Expr> Importer::exprs(const List<kernel::Expr>& list) {
+  std::vector<kernel::Expr> out;
+  for (kernel::Expr e : list) out.push_back(expr(e));
+  return to_.arena().list(out);
+}
+
 // The shape of a buffer holds no loads, so this and `expr` do not call each other deeply.
 const kernel::Buffer* Importer::buffer(const kernel::Buffer* b) {
   if (auto it = buffers_.find(b); it != buffers_.end()) return it->second;
-  std::vector<kernel::Expr> shape, strides;
-  for (kernel::Expr d : b->shape) shape.push_back(expr(d));
-  for (kernel::Expr d : b->strides) strides.push_back(expr(d));
-  kernel::Buffer copy = *b;
-  copy.id = to_.next_buffer_id();
-  copy.name = symbol(b->name);
-  copy.dtype = dtype(b->dtype);
-  copy.shape = to_.arena().list(shape);
-  copy.strides = to_.arena().list(strides);
-  return buffers_[b] = to_.arena().make<kernel::Buffer>(copy);
+  const auto& [id, name, type, shape, scope, strides] = *b;
+  const List<kernel::Expr> extents = exprs(shape), steps = exprs(strides);
+  return buffers_[b] = to_.arena().make<kernel::Buffer>(to_.next_buffer_id(), symbol(name), dtype(type),
+                                                        extents, scope, steps);
 }
 
+List<const kernel::Buffer*> Importer::buffers(const List<const kernel::Buffer*>& list) {
+  std::vector<const kernel::Buffer*> out;
+  for (const kernel::Buffer* b : list) out.push_back(buffer(b));
+  return to_.arena().list(out);
+}
+
+namespace {
+
+// Copies one statement whose children are copied, field by field.
+class StatementCopy {
+ public:
+  StatementCopy(Importer& importer, Arena& arena, const std::unordered_map<kernel::Stmt, kernel::Stmt>& done)
+      : importer_(importer), arena_(arena), done_(done) {}
+
+  template <class T>
+  T* operator()(const T& n) {
+    T* copy = arena_.make<T>(n);
+    bring_fields(*copy);
+    return copy;
+  }
+
+ private:
+  template <class T>
+  void bring_fields(T& n) {
+    for_each_field(n, [&](auto& field) { bring(field); });
+  }
+  void bring(kernel::Expr& e) { e = importer_.expr(e); }
+  void bring(List<kernel::Expr>& list) { list = importer_.exprs(list); }
+  void bring(const kernel::Buffer*& b) { b = importer_.buffer(b); }
+  void bring(Symbol& s) { s = importer_.symbol(s); }
+  void bring(kernel::Stmt& s) {
+    if (s) s = done_.at(s);
+  }
+  void bring(kernel::ForKind&) {}
+  void bring(kernel::IterKind&) {}
+  void bring(List<kernel::Stmt>& list) {
+    each(list, [&](kernel::Stmt& s) { bring(s); });
+  }
+  void bring(List<kernel::BlockIter>& list) {
+    each(list, [&](kernel::BlockIter& i) { bring_fields(i); });
+  }
+  void bring(List<kernel::Region>& list) {
+    each(list, [&](kernel::Region& r) { bring_fields(r); });
+  }
+  template <class T, class F>
+  void each(List<T>& list, F&& f) {
+    std::vector<T> out(list.begin(), list.end());
+    for (T& item : out) f(item);
+    list = arena_.list(out);
+  }
+
+  Importer& importer_;
+  Arena& arena_;
+  const std::unordered_map<kernel::Stmt, kernel::Stmt>& done_;
+};
+
+}  // namespace
+
 kernel::Stmt Importer::statement(kernel::Stmt root) {
-  using namespace kernel;
-  Arena& arena = to_.arena();
-  std::unordered_map<Stmt, Stmt> done;
-  struct Step {
-    Stmt s;
-    bool closing;
-  };
-  const auto exprs = [&](const List<kernel::Expr>& list) {
-    std::vector<kernel::Expr> out;
-    for (kernel::Expr e : list) out.push_back(expr(e));
-    return arena.list(out);
-  };
-  const auto regions = [&](const List<Region>& list) {
-    std::vector<Region> out;
-    for (const Region& r : list) out.push_back({buffer(r.buffer), exprs(r.min), exprs(r.extent)});
-    return arena.list(out);
-  };
-  const auto child = [&](Stmt s) { return s ? done.at(s) : nullptr; };
-  const auto copied = [&](Stmt s) -> Stmt {
-    switch (s->kind) {
-      case StmtKind::kFor: {
-        For n = *s->as<For>();
-        n.var = expr(n.var);
-        n.extent = expr(n.extent);
-        n.body = child(n.body);
-        return arena.make<For>(n);
-      }
-      case StmtKind::kBlock: {
-        Block n = *s->as<Block>();
-        std::vector<BlockIter> iters;
-        for (const BlockIter& i : n.iters)
-          iters.push_back({expr(i.var), expr(i.extent), i.kind, expr(i.binding)});
-        n.name = symbol(n.name);
-        n.instruction = dtype_ ? Symbol() : symbol(n.instruction);
-        n.iters = arena.list(iters);
-        n.reads = regions(n.reads);
-        n.writes = regions(n.writes);
-        n.predicate = expr(n.predicate);
-        n.init = child(n.init);
-        n.body = child(n.body);
-        return arena.make<Block>(n);
-      }
-      case StmtKind::kStore: {
-        Store n = *s->as<Store>();
-        n.buffer = buffer(n.buffer);
-        n.indices = exprs(n.indices);
-        n.value = expr(n.value);
-        return arena.make<Store>(n);
-      }
-      case StmtKind::kSeq: {
-        Seq n = *s->as<Seq>();
-        std::vector<Stmt> body;
-        for (Stmt part : n.body) body.push_back(child(part));
-        n.body = arena.list(body);
-        return arena.make<Seq>(n);
-      }
-      case StmtKind::kIf: {
-        kernel::If n = *s->as<kernel::If>();
-        n.condition = expr(n.condition);
-        n.then_branch = child(n.then_branch);
-        n.else_branch = child(n.else_branch);
-        return arena.make<kernel::If>(n);
-      }
-      case StmtKind::kAllocate: {
-        Allocate n = *s->as<Allocate>();
-        n.buffer = buffer(n.buffer);
-        n.body = child(n.body);
-        return arena.make<Allocate>(n);
-      }
-      case StmtKind::kRequire: {
-        Require n = *s->as<Require>();
-        n.condition = expr(n.condition);
-        n.message = symbol(n.message);
-        return arena.make<Require>(n);
-      }
-      case StmtKind::kPrefetch: {
-        Prefetch n = *s->as<Prefetch>();
-        n.buffer = buffer(n.buffer);
-        n.indices = exprs(n.indices);
-        return arena.make<Prefetch>(n);
-      }
-      case StmtKind::kNop: break;
-    }
-    return arena.make<Nop>(*s->as<Nop>());
-  };
-  std::vector<Step> stack{{root, false}};
+  std::unordered_map<kernel::Stmt, kernel::Stmt> done;
+  StatementCopy copy(*this, to_.arena(), done);
+  std::vector<std::pair<kernel::Stmt, bool>> stack{{root, false}};
   while (!stack.empty()) {
     const auto [s, closing] = stack.back();
     stack.pop_back();
     if (done.contains(s)) continue;
-    if (closing) {
-      done.emplace(s, copied(s));
+    if (!closing) {
+      stack.emplace_back(s, true);
+      for (kernel::Stmt part : kernel::children(s)) stack.emplace_back(part, false);
       continue;
     }
-    stack.push_back({s, true});
-    for (Stmt part : kernel::children(s)) stack.push_back({part, false});
+    done[s] = kernel::match(
+        s,
+        [&](const kernel::Block& b) -> kernel::Stmt {
+          kernel::Block* now = copy(b);
+          if (dtype_) now->instruction = {};
+          return now;
+        },
+        [&](const auto& n) -> kernel::Stmt { return copy(n); });
   }
   return done.at(root);
+}
+
+const kernel::External* Importer::external(const kernel::External* e) {
+  if (!e) return nullptr;
+  const auto& [name, extents, library, function] = *e;
+  return to_.arena().make<kernel::External>(symbol(name), exprs(extents), symbol(library), function);
+}
+
+List<kernel::ReadExtent> Importer::read_extents(const List<kernel::ReadExtent>& list) {
+  std::vector<kernel::ReadExtent> out;
+  for (const auto& [variable, input, element] : list) out.push_back({expr(variable), input, element});
+  return to_.arena().list(out);
 }
 
 const kernel::Kernel* Importer::kernel(const kernel::Kernel& k) {
   // Canonical sums are ordered by the age of variables and buffers: bring them over oldest first,
   // so that the copy reads like the original.
-  std::vector<const kernel::Buffer*> buffers = kernel::all_buffers(k);
-  std::sort(buffers.begin(), buffers.end(), [](const auto* a, const auto* b) { return a->id < b->id; });
-  for (const kernel::Buffer* b : buffers) buffer(b);
-  std::vector<const kernel::ExprNode*> variables;
+  std::vector<const kernel::Buffer*> oldest = kernel::all_buffers(k);
+  std::sort(oldest.begin(), oldest.end(), [](const auto* a, const auto* b) { return a->id < b->id; });
+  for (const kernel::Buffer* b : oldest) buffer(b);
+  std::vector<kernel::Expr> variables;
   kernel::visit(k.body, [&](kernel::Stmt s) {
-    if (const auto* loop = s->as<kernel::For>()) variables.push_back(loop->var.get());
-    if (const auto* block = s->as<kernel::Block>()) {
-      for (const kernel::BlockIter& i : block->iters) variables.push_back(i.var.get());
-    }
+    for (kernel::Expr v : kernel::binders(s)) variables.push_back(v);
   });
-  std::sort(variables.begin(), variables.end(), [](const auto* a, const auto* b) { return a->id < b->id; });
-  for (const kernel::ExprNode* v : variables) expr(v);
+  std::sort(variables.begin(), variables.end(), [](kernel::Expr a, kernel::Expr b) { return a->id < b->id; });
+  for (kernel::Expr v : variables) expr(v);
 
-  const auto all = [&](const List<const kernel::Buffer*>& list) {
-    std::vector<const kernel::Buffer*> out;
-    for (const kernel::Buffer* b : list) out.push_back(buffer(b));
-    return to_.arena().list(out);
-  };
-  kernel::Kernel copy = k;
-  copy.name = symbol(k.name);
-  copy.origin = symbol(k.origin);
-  copy.batched = symbol(k.batched);
-  copy.inputs = all(k.inputs);
-  copy.outputs = all(k.outputs);
-  copy.temporaries = all(k.temporaries);
-  copy.body = statement(k.body);
-  std::vector<kernel::ReadExtent> read(k.read_extents.begin(), k.read_extents.end());
-  for (kernel::ReadExtent& r : read) r.variable = expr(r.variable);
-  copy.read_extents = to_.arena().list(read);
-  if (k.external) {
-    kernel::External external = *k.external;
-    std::vector<kernel::Expr> extents;
-    for (kernel::Expr e : external.extents) extents.push_back(expr(e));
-    external.symbol = symbol(external.symbol);
-    external.library = symbol(external.library);
-    external.extents = to_.arena().list(extents);
-    copy.external = to_.arena().make<kernel::External>(external);
-  }
+  const auto& [name, inputs, outputs, temporaries, body, origin, batched, read, from_library] = k;
+  kernel::Kernel copy{symbol(name),         buffers(inputs),    buffers(outputs),
+                      buffers(temporaries), statement(body),    symbol(origin),
+                      symbol(batched),      read_extents(read), external(from_library)};
   return to_.arena().make<kernel::Kernel>(copy);
 }
 

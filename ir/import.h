@@ -33,6 +33,7 @@ class Importer {
   Attrs attrs(const Attrs& a);
 
   kernel::Expr expr(kernel::Expr e);  // null stays null
+  List<kernel::Expr> exprs(const List<kernel::Expr>& list);
   const kernel::Buffer* buffer(const kernel::Buffer* b);
   const kernel::Kernel* kernel(const kernel::Kernel& k);
 
@@ -44,7 +45,10 @@ class Importer {
 
  private:
   AttrValue attr_value(const AttrValue& v);
+  List<const kernel::Buffer*> buffers(const List<const kernel::Buffer*>& list);
   kernel::Stmt statement(kernel::Stmt s);
+  List<kernel::ReadExtent> read_extents(const List<kernel::ReadExtent>& list);
+  const kernel::External* external(const kernel::External* e);
   DType dtype(DType d) const { return dtype_ ? dtype_(d) : d; }
 
   Context& to_;

@@ -29,12 +29,6 @@ std::optional<Digits> digits_of_atom(const ExprNode* n) {
   return out;
 }
 
-bool loads(Expr e) {
-  bool found = false;
-  for_each_load(e, [&](const ExprNode*) { found = true; });
-  return found;
-}
-
 // What the first indices of regions of parameters and temporaries mention.
 std::unordered_set<const ExprNode*> variables_of_tensors(List<Region> regions) {
   std::unordered_set<const ExprNode*> out;
@@ -71,7 +65,7 @@ bool overlap(const std::vector<Digits>& a, const std::vector<Digits>& b) {
 }
 
 std::string not_quasi_affine(Expr binding) {
-  if (loads(binding)) return "it depends on data";
+  if (binding->has_load) return "it depends on data";
   for (const polynomial::Term& t : polynomial::terms(binding)) {
     const auto varies = [](const ExprNode* atom) {
       const std::vector<Expr> all = variables(atom);

@@ -28,12 +28,6 @@ struct Box {
   friend bool operator==(const Box&, const Box&) = default;
 };
 
-bool loads(Expr e) {
-  bool found = false;
-  for_each_load(e, [&](const ExprNode*) { found = true; });
-  return found;
-}
-
 bool fills(const Box& box) {
   for (size_t d = 0; d < box.sides.size(); ++d) {
     const Side& s = box.sides[d];
@@ -82,7 +76,7 @@ class Flow {
       case StmtKind::kSeq:
         for (Stmt c : s->as<Seq>()->body) {
           statement(c, known);
-          if (const auto* r = c->as<Require>(); r && !loads(r->condition)) known.assume(now(r->condition));
+          if (const auto* r = c->as<Require>(); r && !r->condition->has_load) known.assume(now(r->condition));
         }
         return;
       case StmtKind::kIf: return choice(*s->as<If>(), known);
@@ -127,7 +121,7 @@ class Flow {
 
   void write(Box box) {
     for (const Side& s : box.sides) {
-      if (loads(s.low)) return;
+      if (s.low->has_load) return;
     }
     size_t of_buffer = 0;
     for (const Box& b : written_) {
@@ -186,7 +180,7 @@ class Flow {
     const size_t mark = written_.size();
     conditions_.push_back(condition);
     Known holds = known;
-    if (!loads(condition)) holds.assume(condition);
+    if (!condition->has_load) holds.assume(condition);
     statement(n.then_branch, std::move(holds));
     std::vector<Box> first = take_since(mark);
     if (n.else_branch) statement(n.else_branch, known);
@@ -210,7 +204,7 @@ class Flow {
     for (const auto& [var, binding] : bound) bindings_[var] = binding;
     if (predicate) {
       conditions_.push_back(predicate);
-      if (!loads(predicate)) known.assume(predicate);
+      if (!predicate->has_load) known.assume(predicate);
     }
     const size_t mark = written_.size();
     if (b.init) {

@@ -20,12 +20,6 @@ constexpr size_t kMostVisits = 4096;  // of nodes of one expression, each in one
 constexpr size_t kMostChecks = 16;    // of one expression
 constexpr size_t kMostShown = 64;     // nodes of an expression in a message
 
-bool has_load(Expr e) {
-  bool found = false;
-  for_each_load(e, [&](const ExprNode*) { found = true; });
-  return found;
-}
-
 // What is known where a statement or an expression stands.
 struct Known {
   Bounds bounds = {};
@@ -285,7 +279,7 @@ class Writer {
     }
     void assume(Expr condition) {
       now.assume(condition);
-      if (!has_load(condition)) lasting.assume(condition);
+      if (!condition->has_load) lasting.assume(condition);
     }
     void forget() { now = lasting; }
   };
@@ -471,7 +465,7 @@ class Writer {
         for (const auto& all : {r.min, r.extent}) out.insert(out.end(), all.begin(), all.end());
       }
     }
-    std::erase_if(out, has_load);
+    std::erase_if(out, [](Expr e) { return e->has_load; });
     return out;
   }
 

@@ -9,6 +9,7 @@
 #include "base/check.h"
 #include "kernel/buffer.h"
 #include "kernel/polynomial.h"
+#include "kernel/walk.h"
 
 namespace relay::kernel {
 namespace {
@@ -20,20 +21,30 @@ constexpr std::string_view kMathNames[] = {
 
 uint64_t mix(uint64_t h, uint64_t v) { return (h ^ v) * 0x9e3779b97f4a7c15ull + (h << 6) + (h >> 2); }
 
-uint64_t hash_of(const ExprNode& n, const std::vector<const ExprNode*>& args) {
-  uint64_t h = mix(static_cast<uint64_t>(n.kind), (static_cast<uint64_t>(n.dtype.code) << 8) | n.dtype.bits);
-  h = mix(h, static_cast<uint64_t>(n.fn));
-  h = mix(h, static_cast<uint64_t>(n.int_value));
-  h = mix(h, std::bit_cast<uint64_t>(n.float_value));
-  h = mix(h, reinterpret_cast<uintptr_t>(n.buffer));
-  for (const ExprNode* a : args) h = mix(h, a->id);
-  return h;
+// What makes two nodes the same besides their operands. Variables are not interned; the rest of a
+// node follows from this. A new field does not compile before it is decided on.
+struct Identity {
+  ExprKind kind;
+  DType dtype;
+  Math fn;
+  uint64_t int_value, float_bits;
+  const Buffer* buffer;
+  friend bool operator==(const Identity&, const Identity&) = default;
+};
+Identity identity(const ExprNode& n) {
+  const auto& [kind, dtype, fn, shape_variable, has_load, depth, weight, id, pool, int_value, float_value,
+               name, buffer, args] = n;
+  return {kind, dtype, fn, static_cast<uint64_t>(int_value), std::bit_cast<uint64_t>(float_value), buffer};
 }
 
-bool same(const ExprNode& a, const ExprNode& b, const std::vector<const ExprNode*>& args) {
-  return a.kind == b.kind && a.dtype == b.dtype && a.fn == b.fn && a.int_value == b.int_value &&
-         std::bit_cast<uint64_t>(a.float_value) == std::bit_cast<uint64_t>(b.float_value) &&
-         a.buffer == b.buffer && std::equal(a.args.begin(), a.args.end(), args.begin(), args.end());
+uint64_t hash_of(const Identity& i, const std::vector<const ExprNode*>& args) {
+  uint64_t h = mix(static_cast<uint64_t>(i.kind), (static_cast<uint64_t>(i.dtype.code) << 8) | i.dtype.bits);
+  h = mix(h, static_cast<uint64_t>(i.fn));
+  h = mix(h, i.int_value);
+  h = mix(h, i.float_bits);
+  h = mix(h, reinterpret_cast<uintptr_t>(i.buffer));
+  for (const ExprNode* a : args) h = mix(h, a->id);
+  return h;
 }
 
 // The value a dtype holds after wrapping.
@@ -124,13 +135,22 @@ Expr comparison(ExprKind kind, Expr a, Expr b) {
 std::string_view name(Math fn) { return kMathNames[static_cast<size_t>(fn)]; }
 
 Expr ExprPool::intern(ExprNode proto, const std::vector<const ExprNode*>& args) {
-  const uint64_t h = hash_of(proto, args);
+  const Identity wanted = identity(proto);
+  const uint64_t h = hash_of(wanted, args);
   for (auto [it, end] = interned_.equal_range(h); it != end; ++it) {
-    if (same(*it->second, proto, args)) return it->second;
+    const ExprNode& n = *it->second;
+    if (identity(n) == wanted && std::equal(n.args.begin(), n.args.end(), args.begin(), args.end()))
+      return it->second;
   }
   proto.id = next_id_++;
   proto.pool = this;
   proto.args = arena_.list(args);
+  proto.has_load = proto.kind == ExprKind::kLoad;
+  for (const ExprNode* a : args) {
+    proto.has_load |= a->has_load;
+    proto.depth = std::max(proto.depth, a->depth + 1);
+    proto.weight = std::min(kMostWeight, proto.weight + a->weight);
+  }
   const ExprNode* node = arena_.make<ExprNode>(proto);
   interned_.emplace(h, node);
   return node;
@@ -233,6 +253,15 @@ Expr ExprPool::load(const Buffer* buffer, std::vector<Expr> indices) {
   return intern({.kind = ExprKind::kLoad, .dtype = buffer->dtype, .buffer = buffer}, nodes);
 }
 
+Expr ExprPool::with_args(const ExprNode& n, const std::vector<Expr>& args) {
+  switch (n.kind) {
+    case ExprKind::kLoad: return load(n.buffer, args);
+    case ExprKind::kMath: return math(n.fn, args);
+    case ExprKind::kCast: return cast(n.dtype, args[0]);
+    default: return make(n.kind, n.dtype, args);
+  }
+}
+
 Expr operator+(Expr a, Expr b) { return binary(ExprKind::kAdd, a, b); }
 Expr operator-(Expr a, Expr b) { return binary(ExprKind::kSub, a, b); }
 Expr operator*(Expr a, Expr b) { return binary(ExprKind::kMul, a, b); }
@@ -307,29 +336,11 @@ Proof prove_equal(Expr a, Expr b) {
 }
 
 Expr substitute(Expr e, const std::unordered_map<const ExprNode*, Expr>& by) {
-  std::unordered_map<const ExprNode*, Expr> done;
-  const auto visit = [&](auto& self, const ExprNode* n) -> Expr {
-    if (auto it = by.find(n); it != by.end()) return it->second;
-    if (n->args.empty()) return n;
-    if (auto it = done.find(n); it != done.end()) return it->second;
-    std::vector<Expr> args;
-    bool changed = false;
-    for (const ExprNode* a : n->args) {
-      args.push_back(self(self, a));
-      changed |= args.back().get() != a;
-    }
-    Expr result = n;
-    if (changed) {
-      ExprPool& pool = *n->pool;
-      result = n->kind == ExprKind::kLoad   ? pool.load(n->buffer, args)
-               : n->kind == ExprKind::kMath ? pool.math(n->fn, args)
-               : n->kind == ExprKind::kCast ? pool.cast(n->dtype, args[0])
-                                            : pool.make(n->kind, n->dtype, args);
-    }
-    done.emplace(n, result);
-    return result;
+  const auto given = [&](const ExprNode* n) {
+    const auto it = by.find(n);
+    return it == by.end() ? Expr() : it->second;
   };
-  return visit(visit, e.get());
+  return rewrite(e, given, [](Expr n) { return n; });
 }
 
 std::vector<Expr> variables(Expr e) {

@@ -96,11 +96,16 @@ std::string_view name(Math fn);  // "exp"
 struct Buffer;
 class ExprPool;
 
+constexpr uint32_t kMostWeight = 1 << 30;
+
 struct ExprNode {
   ExprKind kind = {};
   DType dtype = {};
   Math fn = {};                 // kMath
   bool shape_variable = false;  // kVar: a dim's variable (known by its name, never negative)
+  bool has_load = false;        // it, or something below it, is a kLoad
+  uint32_t depth = 1;           // of its tree
+  uint32_t weight = 1;          // nodes of its tree, shared ones each time; at most kMostWeight
   uint32_t id = 0;              // in order of creation within the pool
   ExprPool* pool = nullptr;
   int64_t int_value = 0;           // kInt
@@ -148,6 +153,9 @@ class ExprPool {
   Expr math(Math fn, std::vector<Expr> args);
   Expr cast(DType dtype, Expr e);
   Expr load(const Buffer* buffer, std::vector<Expr> indices);
+
+  // The node with other operands, simplified and canonical.
+  Expr with_args(const ExprNode& n, const std::vector<Expr>& args);
 
   // The node as it stands, without simplification: for kernel/polynomial.cc and for tests.
   Expr as_is(ExprKind kind, DType dtype, const std::vector<const ExprNode*>& args);

@@ -92,9 +92,7 @@ class Inits {
  private:
   bool runs(Expr extent, const Bounds& known) const { return known.proves_less(pool_.integer(0), extent); }
   static void assume(Expr condition, Bounds& known) {
-    bool loads = false;
-    for_each_load(condition, [&](const ExprNode*) { loads = true; });
-    if (!loads) known.assume(condition);
+    if (!condition->has_load) known.assume(condition);
   }
   std::string init_name(const Block& b) const { return names_.unused(cat(b.name.text(), "_init")); }
 
@@ -261,7 +259,11 @@ class Inits {
       case StmtKind::kSeq:
         for (Stmt c : s->as<Seq>()->body) collect(c, f, around, found);
         return;
-      default: return;
+      case StmtKind::kAllocate:
+      case StmtKind::kStore:
+      case StmtKind::kRequire:
+      case StmtKind::kPrefetch:
+      case StmtKind::kNop: return;
     }
   }
 

@@ -4,11 +4,16 @@
 // iteration variables marked spatial or reduction, the regions it reads and writes, an optional
 // initial value. What a schedule may do to a block follows from that signature alone, without
 // looking at how it is computed.
+//
+// Walkers, equality, texts and copies are derived from each struct's kFields (kernel/fields.h); a
+// field that is not listed, or a statement that is left out, does not compile.
 #pragma once
 
 #include <string>
+#include <tuple>
 #include <vector>
 
+#include "base/fields.h"
 #include "kernel/buffer.h"
 #include "kernel/expr.h"
 
@@ -38,12 +43,20 @@ enum class ForKind : uint8_t {
   kThreadZ,  // bound to an index of a GPU's grid
 };
 
+// A variable that a statement binds. It is a place in the program and no operand.
+struct Binder : Expr {
+  Binder() = default;
+  Binder(Expr variable) : Expr(variable) {}
+};
+
 // for (var = 0; var < extent; ++var) body
 struct For : StmtNode {
   static constexpr StmtKind kKind = StmtKind::kFor;
-  Expr var, extent;
+  Binder var;
+  Expr extent;
   ForKind how;
   Stmt body;
+  static constexpr auto kFields = std::tuple{&For::var, &For::extent, &For::how, &For::body};
 };
 
 enum class IterKind : uint8_t { kSpatial, kReduction };
@@ -51,15 +64,19 @@ enum class IterKind : uint8_t { kSpatial, kReduction };
 // One iteration variable of a block. `var` is used inside the block only; `binding` is its value in
 // terms of the loops around the block. It ranges over [0, extent).
 struct BlockIter {
-  Expr var, extent;
+  Binder var;
+  Expr extent;
   IterKind kind;
   Expr binding;
+  static constexpr auto kFields =
+      std::tuple{&BlockIter::var, &BlockIter::extent, &BlockIter::kind, &BlockIter::binding};
 };
 
 // buffer[min_0 : min_0 + extent_0, ...] in terms of the block's own iteration variables.
 struct Region {
   const Buffer* buffer;
   List<Expr> min, extent;
+  static constexpr auto kFields = std::tuple{&Region::buffer, &Region::min, &Region::extent};
 };
 
 struct Block : StmtNode {
@@ -73,6 +90,9 @@ struct Block : StmtNode {
   // The machine instruction that does the same as the body (instructions.h); empty if there is
   // none. What does not know it, or has no such instruction, runs the body.
   Symbol instruction = {};
+  static constexpr auto kFields =
+      std::tuple{&Block::name,      &Block::iters, &Block::reads, &Block::writes,
+                 &Block::predicate, &Block::init,  &Block::body,  &Block::instruction};
 };
 
 // What addresses memory should use `flat_offset` (kernel/simplify.h): accesses that look scattered
@@ -82,11 +102,13 @@ struct Store : StmtNode {
   const Buffer* buffer;
   List<Expr> indices;
   Expr value;
+  static constexpr auto kFields = std::tuple{&Store::buffer, &Store::indices, &Store::value};
 };
 
 struct Seq : StmtNode {
   static constexpr StmtKind kKind = StmtKind::kSeq;
   List<Stmt> body;
+  static constexpr auto kFields = std::tuple{&Seq::body};
 };
 
 struct If : StmtNode {
@@ -94,6 +116,7 @@ struct If : StmtNode {
   Expr condition;
   Stmt then_branch;
   Stmt else_branch;  // may be null
+  static constexpr auto kFields = std::tuple{&If::condition, &If::then_branch, &If::else_branch};
 };
 
 // A buffer of scope kLocal or kShared that exists during `body`.
@@ -101,6 +124,7 @@ struct Allocate : StmtNode {
   static constexpr StmtKind kKind = StmtKind::kAllocate;
   const Buffer* buffer;
   Stmt body;
+  static constexpr auto kFields = std::tuple{&Allocate::buffer, &Allocate::body};
 };
 
 // The kernel fails with `message` (a trap of the program) where the condition does not hold.
@@ -108,6 +132,7 @@ struct Require : StmtNode {
   static constexpr StmtKind kKind = StmtKind::kRequire;
   Expr condition;
   Symbol message;
+  static constexpr auto kFields = std::tuple{&Require::condition, &Require::message};
 };
 
 // The element is going to be read: a hint to fetch its cache line, which computes nothing and may
@@ -116,11 +141,15 @@ struct Prefetch : StmtNode {
   static constexpr StmtKind kKind = StmtKind::kPrefetch;
   const Buffer* buffer;  // not a local one, which has no memory of its own
   List<Expr> indices;
+  static constexpr auto kFields = std::tuple{&Prefetch::buffer, &Prefetch::indices};
 };
 
 struct Nop : StmtNode {
   static constexpr StmtKind kKind = StmtKind::kNop;
+  static constexpr auto kFields = std::tuple{};
 };
+
+using AllStmts = TypeList<For, Block, Store, Seq, If, Allocate, Require, Nop, Prefetch>;
 
 // A shape variable whose value is an element of an input: how large a result is may depend on data.
 // The input is a vector of int64 of constant length, and no input has the variable in its shape.

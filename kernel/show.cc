@@ -4,7 +4,7 @@
 
 #include "base/cat.h"
 #include "base/escape.h"
-#include "kernel/kernel.h"
+#include "kernel/fields.h"
 #include "kernel/statements.h"
 
 namespace relay::kernel {
@@ -61,58 +61,65 @@ std::string line(int indent, std::string_view what) {
   return cat(std::string(static_cast<size_t>(indent) * 2, ' '), harmless(what, ""), "\n");
 }
 
+std::string text(const List<Expr>& list) {
+  return join(list, ", ", [](Expr e) { return show(e); });
+}
+
 std::string text(const Block& b, int indent) {
-  std::string out = line(indent, cat("block ", b.name.text(), ":"));
-  for (const BlockIter& i : b.iters) {
-    out += line(indent + 1, cat(i.kind == IterKind::kSpatial ? "spatial " : "reduction ", show(i.var), " in ",
-                                show(i.extent), " = ", show(i.binding)));
+  const auto& [name, iters, reads, writes, predicate, init, body, instruction] = fields(b);
+  std::string out = line(indent, cat("block ", name.text(), ":"));
+  for (const BlockIter& i : iters) {
+    const auto& [var, extent, kind, binding] = fields(i);
+    out += line(indent + 1, cat(kind == IterKind::kSpatial ? "spatial " : "reduction ", show(var), " in ",
+                                show(extent), " = ", show(binding)));
   }
-  if (b.predicate) out += line(indent + 1, cat("where ", show(b.predicate)));
-  if (!b.instruction.empty()) out += line(indent + 1, cat("instruction ", b.instruction.text()));
-  if (!b.reads.empty()) out += line(indent + 1, cat("reads ", text(b.reads)));
-  if (!b.writes.empty()) out += line(indent + 1, cat("writes ", text(b.writes)));
-  if (b.init) out += line(indent + 1, "init:") + show(b.init, indent + 2);
-  return out + show(b.body, indent + 1);
+  if (predicate) out += line(indent + 1, cat("where ", show(predicate)));
+  if (!instruction.empty()) out += line(indent + 1, cat("instruction ", instruction.text()));
+  if (!reads.empty()) out += line(indent + 1, cat("reads ", text(reads)));
+  if (!writes.empty()) out += line(indent + 1, cat("writes ", text(writes)));
+  if (init) out += line(indent + 1, "init:") + show(init, indent + 2);
+  return out + show(body, indent + 1);
 }
 
 }  // namespace
 
+// Users nest statements 200 deep at most (ir/text/parser_kernel.cc).
 std::string show(Stmt s, int indent) {
-  switch (s->kind) {
-    case StmtKind::kFor: {
-      const auto* n = s->as<For>();
-      return line(indent, cat(keyword(n->how), " ", show(n->var), " in ", show(n->extent), ":")) +
-             show(n->body, indent + 1);
-    }
-    case StmtKind::kBlock: return text(*s->as<Block>(), indent);
-    case StmtKind::kStore: {
-      const auto* n = s->as<Store>();
-      const std::string indices = join(n->indices, ", ", [](Expr e) { return show(e); });
-      return line(indent, cat(n->buffer->name.text(), "[", indices, "] = ", show(n->value)));
-    }
-    case StmtKind::kSeq: return join(s->as<Seq>()->body, "", [&](Stmt c) { return show(c, indent); });
-    case StmtKind::kIf: {
-      const auto* n = s->as<If>();
-      std::string out = line(indent, cat("if ", show(n->condition), ":")) + show(n->then_branch, indent + 1);
-      if (n->else_branch) out += line(indent, "else:") + show(n->else_branch, indent + 1);
-      return out;
-    }
-    case StmtKind::kAllocate: {
-      const auto* n = s->as<Allocate>();
-      return line(indent, cat(word(n->buffer->scope), " ", declared(n->buffer))) + show(n->body, indent);
-    }
-    case StmtKind::kRequire: {
-      const auto* n = s->as<Require>();
-      return line(indent, cat("require ", show(n->condition), ", \"", n->message.text(), "\""));
-    }
-    case StmtKind::kPrefetch: {
-      const auto* n = s->as<Prefetch>();
-      const std::string indices = join(n->indices, ", ", [](Expr e) { return show(e); });
-      return line(indent, cat("prefetch ", n->buffer->name.text(), "[", indices, "]"));
-    }
-    case StmtKind::kNop: return line(indent, "nothing");
-  }
-  return {};
+  return match(
+      s,
+      [&](const For& n) {
+        const auto& [var, extent, how, body] = fields(n);
+        return line(indent, cat(keyword(how), " ", show(var), " in ", show(extent), ":")) +
+               show(body, indent + 1);
+      },
+      [&](const Block& n) { return text(n, indent); },
+      [&](const Store& n) {
+        const auto& [buffer, indices, value] = fields(n);
+        return line(indent, cat(buffer->name.text(), "[", text(indices), "] = ", show(value)));
+      },
+      [&](const Seq& n) {
+        const auto& [body] = fields(n);
+        return join(body, "", [&](Stmt c) { return show(c, indent); });
+      },
+      [&](const If& n) {
+        const auto& [condition, then_branch, else_branch] = fields(n);
+        std::string out = line(indent, cat("if ", show(condition), ":")) + show(then_branch, indent + 1);
+        if (else_branch) out += line(indent, "else:") + show(else_branch, indent + 1);
+        return out;
+      },
+      [&](const Allocate& n) {
+        const auto& [buffer, body] = fields(n);
+        return line(indent, cat(word(buffer->scope), " ", declared(buffer))) + show(body, indent);
+      },
+      [&](const Require& n) {
+        const auto& [condition, message] = fields(n);
+        return line(indent, cat("require ", show(condition), ", \"", message.text(), "\""));
+      },
+      [&](const Prefetch& n) {
+        const auto& [buffer, indices] = fields(n);
+        return line(indent, cat("prefetch ", buffer->name.text(), "[", text(indices), "]"));
+      },
+      [&](const Nop&) { return line(indent, "nothing"); });
 }
 
 std::string show(const Kernel& k) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "kernel/fields.h"
 #include "kernel/polynomial.h"
 #include "kernel/statements.h"
 
@@ -315,11 +316,7 @@ class Simplifier {
     }
     Expr e = n;
     if (changed) {
-      ExprPool& pool = *n->pool;
-      e = n->kind == ExprKind::kLoad   ? pool.load(n->buffer, args)
-          : n->kind == ExprKind::kMath ? pool.math(n->fn, args)
-          : n->kind == ExprKind::kCast ? pool.cast(n->dtype, args[0])
-                                       : pool.make(n->kind, n->dtype, args);
+      e = n->pool->with_args(*n, args);
     }
     // What was rebuilt or made by a rule may be simplified further; rules make expressions
     // smaller, so this ends.
@@ -482,7 +479,11 @@ Stmt simplify(ExprPool& pool, Stmt s, Bounds bounds) {
       bounds.bind(n->var, extent);
       Stmt body = simplify(pool, n->body, bounds);
       if (body->as<Nop>()) return body;
-      return extent == n->extent && body == n->body ? s : make_for(arena, n->var, extent, n->how, body);
+      if (extent == n->extent && body == n->body) return s;
+      return changed_copy(arena, *n, [&](For& f) {
+        f.extent = extent;
+        f.body = body;
+      });
     }
     case StmtKind::kBlock: {
       const auto* n = s->as<Block>();
@@ -520,13 +521,13 @@ Stmt simplify(ExprPool& pool, Stmt s, Bounds bounds) {
     case StmtKind::kAllocate: {
       const auto* n = s->as<Allocate>();
       Stmt body = simplify(pool, n->body, bounds);
-      return body == n->body ? s : make_allocate(arena, n->buffer, body);
+      return body == n->body ? s : with(arena, *n, &Allocate::body, body);
     }
     case StmtKind::kRequire: {
       const auto* n = s->as<Require>();
       const Expr c = simple(n->condition);
       if (c.is_int(1)) return make_nop(arena);
-      return c == n->condition ? s : make_require(arena, c, n->message);
+      return c == n->condition ? s : with(arena, *n, &Require::condition, c);
     }
     case StmtKind::kStore:
     case StmtKind::kPrefetch: return rewrite_expressions(arena, s, simple);

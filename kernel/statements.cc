@@ -6,17 +6,12 @@
 
 #include "base/cat.h"
 #include "base/check.h"
+#include "kernel/fields.h"
 #include "kernel/polynomial.h"
 #include "kernel/simplify.h"
 
 namespace relay::kernel {
 namespace {
-
-bool has_load(Expr e) {
-  bool found = false;
-  for_each_load(e, [&](const ExprNode*) { found = true; });
-  return found;
-}
 
 // Collects one region for each distinct access.
 class RegionCollector {
@@ -67,7 +62,7 @@ class RegionCollector {
   // Nothing means the whole dim.
   std::optional<Range> inside(Expr index, Expr size) {
     index = substitute(index, inner_block_);
-    if (has_load(index)) return std::nullopt;
+    if (index->has_load) return std::nullopt;
     const bool inner =
         std::any_of(inner_.begin(), inner_.end(), [&](const auto& l) { return mentions(index, l.first); });
     if (inner) {
@@ -96,14 +91,14 @@ class RegionCollector {
 }  // namespace
 
 Stmt make_for(Arena& arena, Expr var, Expr extent, ForKind how, Stmt body) {
-  return arena.make<For>(StmtNode{StmtKind::kFor}, var, extent, how, body);
+  return make_stmt<For>(arena, var, extent, how, body);
 }
 
 Stmt make_store(Arena& arena, const Buffer* buffer, const std::vector<Expr>& indices, Expr value) {
   CHECK(indices.size() == buffer->shape.size(), "a store needs one index for each dim");
   CHECK(value->dtype == buffer->dtype, cat("a value of dtype ", value->dtype.name(), " is stored to buffer ",
                                            buffer->name.text(), " of dtype ", buffer->dtype.name()));
-  return arena.make<Store>(StmtNode{StmtKind::kStore}, buffer, arena.list(indices), value);
+  return make_stmt<Store>(arena, buffer, arena.list(indices), value);
 }
 
 Stmt make_sequence(Arena& arena, const std::vector<Stmt>& body) {
@@ -118,35 +113,35 @@ Stmt make_sequence(Arena& arena, const std::vector<Stmt>& body) {
   }
   if (flat.empty()) return make_nop(arena);
   if (flat.size() == 1) return flat[0];
-  return arena.make<Seq>(StmtNode{StmtKind::kSeq}, arena.list(flat));
+  return make_stmt<Seq>(arena, arena.list(flat));
 }
 
 Stmt make_if(Arena& arena, Expr condition, Stmt then_branch, Stmt else_branch) {
-  return arena.make<If>(StmtNode{StmtKind::kIf}, condition, then_branch, else_branch);
+  return make_stmt<If>(arena, condition, then_branch, else_branch);
 }
 Stmt make_allocate(Arena& arena, const Buffer* buffer, Stmt body) {
-  return arena.make<Allocate>(StmtNode{StmtKind::kAllocate}, buffer, body);
+  return make_stmt<Allocate>(arena, buffer, body);
 }
 Stmt make_require(Arena& arena, Expr condition, Symbol message) {
-  return arena.make<Require>(StmtNode{StmtKind::kRequire}, condition, message);
+  return make_stmt<Require>(arena, condition, message);
 }
 Stmt make_prefetch(Arena& arena, const Buffer* buffer, const std::vector<Expr>& indices) {
   CHECK(indices.size() == buffer->shape.size(), "a prefetch needs one index for each dim");
-  return arena.make<Prefetch>(StmtNode{StmtKind::kPrefetch}, buffer, arena.list(indices));
+  return make_stmt<Prefetch>(arena, buffer, arena.list(indices));
 }
-Stmt make_nop(Arena& arena) { return arena.make<Nop>(StmtNode{StmtKind::kNop}); }
+Stmt make_nop(Arena& arena) { return make_stmt<Nop>(arena); }
 
 Stmt make_block(ExprPool& pool, std::string_view name, const std::vector<BlockIter>& iters, Expr predicate,
                 Stmt init, Stmt body, Symbol instruction) {
   if (predicate && predicate.is_int(1)) predicate = {};
   const Regions r = derive_regions(pool, iters, init, body);
   Arena& arena = pool.arena();
-  return arena.make<Block>(StmtNode{StmtKind::kBlock}, pool.symbols().intern(name), arena.list(iters),
-                           arena.list(r.reads), arena.list(r.writes), predicate, init, body, instruction);
+  return make_stmt<Block>(arena, pool.symbols().intern(name), arena.list(iters), arena.list(r.reads),
+                          arena.list(r.writes), predicate, init, body, instruction);
 }
 
 std::optional<Range> range_over(Expr index, const std::vector<std::pair<Expr, Expr>>& loops) {
-  if (has_load(index)) return std::nullopt;
+  if (index->has_load) return std::nullopt;
   std::unordered_map<const ExprNode*, Expr> first, last;
   for (const auto& [var, extent] : loops) {
     if (!mentions(index, var)) continue;
@@ -171,239 +166,6 @@ Regions derive_regions(ExprPool& pool, const std::vector<BlockIter>& iters, Stmt
   collector.statement(init);
   collector.statement(body);
   return collector.take();
-}
-
-std::vector<Stmt> children(Stmt s) {
-  switch (s->kind) {
-    case StmtKind::kFor: return {s->as<For>()->body};
-    case StmtKind::kBlock: {
-      const auto* b = s->as<Block>();
-      return b->init ? std::vector<Stmt>{b->init, b->body} : std::vector<Stmt>{b->body};
-    }
-    case StmtKind::kSeq: return {s->as<Seq>()->body.begin(), s->as<Seq>()->body.end()};
-    case StmtKind::kIf: {
-      const auto* i = s->as<If>();
-      return i->else_branch ? std::vector<Stmt>{i->then_branch, i->else_branch}
-                            : std::vector<Stmt>{i->then_branch};
-    }
-    case StmtKind::kAllocate: return {s->as<Allocate>()->body};
-    case StmtKind::kStore:
-    case StmtKind::kRequire:
-    case StmtKind::kPrefetch:
-    case StmtKind::kNop: return {};
-  }
-  return {};
-}
-
-std::vector<Expr> expressions(Stmt s) {
-  switch (s->kind) {
-    case StmtKind::kFor: return {s->as<For>()->extent};
-    case StmtKind::kBlock: {
-      const auto* b = s->as<Block>();
-      std::vector<Expr> out;
-      for (const BlockIter& i : b->iters) {
-        out.push_back(i.extent);
-        out.push_back(i.binding);
-      }
-      if (b->predicate) out.push_back(b->predicate);
-      return out;
-    }
-    case StmtKind::kStore: {
-      const auto* st = s->as<Store>();
-      std::vector<Expr> out(st->indices.begin(), st->indices.end());
-      out.push_back(st->value);
-      return out;
-    }
-    case StmtKind::kIf: return {s->as<If>()->condition};
-    case StmtKind::kRequire: return {s->as<Require>()->condition};
-    case StmtKind::kPrefetch: {
-      const auto* n = s->as<Prefetch>();
-      return {n->indices.begin(), n->indices.end()};
-    }
-    case StmtKind::kSeq:
-    case StmtKind::kAllocate:
-    case StmtKind::kNop: return {};
-  }
-  return {};
-}
-
-void visit(Stmt s, const std::function<void(Stmt)>& enter) {
-  enter(s);
-  for (Stmt c : children(s)) visit(c, enter);
-}
-
-Stmt rewrite(Arena& arena, Stmt s, const std::function<Stmt(Stmt)>& f) {
-  const auto down = [&](Stmt c) -> Stmt { return c ? rewrite(arena, c, f) : nullptr; };
-  Stmt out = s;
-  switch (s->kind) {
-    case StmtKind::kFor: {
-      const auto* n = s->as<For>();
-      if (Stmt b = down(n->body); b != n->body) out = make_for(arena, n->var, n->extent, n->how, b);
-      break;
-    }
-    case StmtKind::kBlock: {
-      const auto* n = s->as<Block>();
-      Stmt init = down(n->init), body = down(n->body);
-      if (init != n->init || body != n->body) {
-        Block copy = *n;
-        copy.init = init;
-        copy.body = body;
-        out = arena.make<Block>(copy);
-      }
-      break;
-    }
-    case StmtKind::kSeq: {
-      const auto* n = s->as<Seq>();
-      std::vector<Stmt> body;
-      for (Stmt c : n->body) body.push_back(down(c));
-      if (!std::equal(body.begin(), body.end(), n->body.begin())) out = make_sequence(arena, body);
-      break;
-    }
-    case StmtKind::kIf: {
-      const auto* n = s->as<If>();
-      Stmt a = down(n->then_branch), b = down(n->else_branch);
-      if (a != n->then_branch || b != n->else_branch) out = make_if(arena, n->condition, a, b);
-      break;
-    }
-    case StmtKind::kAllocate: {
-      const auto* n = s->as<Allocate>();
-      if (Stmt b = down(n->body); b != n->body) out = make_allocate(arena, n->buffer, b);
-      break;
-    }
-    case StmtKind::kStore:
-    case StmtKind::kRequire:
-    case StmtKind::kPrefetch:
-    case StmtKind::kNop: break;
-  }
-  return f(out);
-}
-
-namespace {
-
-List<Expr> map_list(Arena& arena, List<Expr> in, const std::function<Expr(Expr)>& f) {
-  std::vector<Expr> out;
-  for (Expr e : in) out.push_back(f(e));
-  return std::equal(out.begin(), out.end(), in.begin()) ? in : arena.list(out);
-}
-
-List<Region> map_regions(Arena& arena, List<Region> in, const std::function<Expr(Expr)>& f) {
-  std::vector<Region> out;
-  bool changed = false;
-  for (const Region& r : in) {
-    out.push_back({r.buffer, map_list(arena, r.min, f), map_list(arena, r.extent, f)});
-    changed |= out.back().min.data() != r.min.data() || out.back().extent.data() != r.extent.data();
-  }
-  return changed ? arena.list(out) : in;
-}
-
-// The statement with its own expressions mapped.
-Stmt map_own(Arena& arena, Stmt s, const std::function<Expr(Expr)>& f) {
-  switch (s->kind) {
-    case StmtKind::kFor: {
-      const auto* n = s->as<For>();
-      Expr extent = f(n->extent);
-      return extent == n->extent ? s : make_for(arena, n->var, extent, n->how, n->body);
-    }
-    case StmtKind::kBlock: {
-      const auto* n = s->as<Block>();
-      Block copy = *n;
-      std::vector<BlockIter> iters;
-      bool changed = false;
-      for (const BlockIter& i : n->iters) {
-        iters.push_back({i.var, f(i.extent), i.kind, f(i.binding)});
-        changed |= iters.back().extent != i.extent || iters.back().binding != i.binding;
-      }
-      if (changed) copy.iters = arena.list(iters);
-      copy.reads = map_regions(arena, n->reads, f);
-      copy.writes = map_regions(arena, n->writes, f);
-      if (n->predicate) copy.predicate = f(n->predicate);
-      changed |= copy.reads.data() != n->reads.data() || copy.writes.data() != n->writes.data() ||
-                 copy.predicate != n->predicate;
-      return changed ? arena.make<Block>(copy) : s;
-    }
-    case StmtKind::kStore: {
-      const auto* n = s->as<Store>();
-      List<Expr> indices = map_list(arena, n->indices, f);
-      Expr value = f(n->value);
-      if (indices.data() == n->indices.data() && value == n->value) return s;
-      return arena.make<Store>(StmtNode{StmtKind::kStore}, n->buffer, indices, value);
-    }
-    case StmtKind::kIf: {
-      const auto* n = s->as<If>();
-      Expr c = f(n->condition);
-      return c == n->condition ? s : make_if(arena, c, n->then_branch, n->else_branch);
-    }
-    case StmtKind::kRequire: {
-      const auto* n = s->as<Require>();
-      Expr c = f(n->condition);
-      return c == n->condition ? s : make_require(arena, c, n->message);
-    }
-    case StmtKind::kPrefetch: {
-      const auto* n = s->as<Prefetch>();
-      List<Expr> indices = map_list(arena, n->indices, f);
-      if (indices.data() == n->indices.data()) return s;
-      return arena.make<Prefetch>(StmtNode{StmtKind::kPrefetch}, n->buffer, indices);
-    }
-    case StmtKind::kSeq:
-    case StmtKind::kAllocate:
-    case StmtKind::kNop: return s;
-  }
-  return s;
-}
-
-}  // namespace
-
-Stmt rewrite_expressions(Arena& arena, Stmt s, const std::function<Expr(Expr)>& f) {
-  return rewrite(arena, s, [&](Stmt n) { return map_own(arena, n, f); });
-}
-
-Stmt substitute(Arena& arena, Stmt s, const std::unordered_map<const ExprNode*, Expr>& by) {
-  return rewrite_expressions(arena, s, [&](Expr e) { return substitute(e, by); });
-}
-
-Stmt refresh(ExprPool& pool, Stmt s) {
-  std::unordered_map<const ExprNode*, Expr> by;
-  const auto fresh = [&](Expr v) { by[v.get()] = pool.variable(v->name.text(), v->dtype); };
-  visit(s, [&](Stmt n) {
-    if (const auto* loop = n->as<For>()) fresh(loop->var);
-    if (const auto* block = n->as<Block>()) {
-      for (const BlockIter& i : block->iters) fresh(i.var);
-    }
-  });
-  const auto renamed = [&](Expr e) { return substitute(e, by); };
-  Arena& arena = pool.arena();
-  return rewrite(arena, s, [&](Stmt n) -> Stmt {
-    n = map_own(arena, n, renamed);
-    if (const auto* loop = n->as<For>())
-      return make_for(arena, renamed(loop->var), loop->extent, loop->how, loop->body);
-    if (const auto* block = n->as<Block>()) {
-      Block copy = *block;
-      std::vector<BlockIter> iters(block->iters.begin(), block->iters.end());
-      for (BlockIter& i : iters) i.var = renamed(i.var);
-      copy.iters = arena.list(iters);
-      return arena.make<Block>(copy);
-    }
-    return n;
-  });
-}
-
-void for_each_node(Expr e, const std::function<bool(const ExprNode*)>& f) {
-  std::unordered_set<const ExprNode*> seen;
-  const auto down = [&](auto& self, const ExprNode* n) -> void {
-    if (!seen.insert(n).second || !f(n)) return;
-    for (const ExprNode* a : n->args) self(self, a);
-  };
-  down(down, e.get());
-}
-
-void for_each_load(Expr e, const std::function<void(const ExprNode*)>& f) {
-  std::unordered_set<const ExprNode*> seen;
-  const auto down = [&](auto& self, const ExprNode* n) -> void {
-    if (!seen.insert(n).second) return;
-    for (const ExprNode* a : n->args) self(self, a);
-    if (n->kind == ExprKind::kLoad) f(n);
-  };
-  down(down, e.get());
 }
 
 namespace {
@@ -447,39 +209,6 @@ Stmt move_elements(ExprPool& pool, Stmt s, const MovedElement& f) {
         store ? f(store->buffer, {store->indices.begin(), store->indices.end()}) : std::nullopt;
     return to ? make_store(pool.arena(), to->buffer, to->indices, store->value) : inner;
   });
-}
-
-Expr rewrite_loads(Expr e, const std::function<Expr(const ExprNode*)>& f) {
-  std::unordered_map<const ExprNode*, Expr> done;
-  const auto down = [&](auto& self, const ExprNode* n) -> Expr {
-    if (n->args.empty() && n->kind != ExprKind::kLoad) return n;
-    if (auto it = done.find(n); it != done.end()) return it->second;
-    std::unordered_map<const ExprNode*, Expr> by;
-    for (const ExprNode* a : n->args) {
-      if (Expr b = self(self, a); b.get() != a) by[a] = b;
-    }
-    Expr out = n;
-    if (!by.empty()) {
-      std::vector<Expr> args;
-      for (const ExprNode* a : n->args) args.push_back(by.contains(a) ? by[a] : Expr(a));
-      ExprPool& pool = *n->pool;
-      out = n->kind == ExprKind::kLoad   ? pool.load(n->buffer, args)
-            : n->kind == ExprKind::kMath ? pool.math(n->fn, args)
-            : n->kind == ExprKind::kCast ? pool.cast(n->dtype, args[0])
-                                         : pool.make(n->kind, n->dtype, args);
-    }
-    if (out->kind == ExprKind::kLoad) {
-      if (Expr replaced = f(out.get())) out = replaced;
-    }
-    done.emplace(n, out);
-    return out;
-  };
-  return down(down, e.get());
-}
-
-bool mentions(Expr e, Expr variable) {
-  const std::vector<Expr> found = variables(e);
-  return std::find(found.begin(), found.end(), variable) != found.end();
 }
 
 std::vector<const Block*> blocks(Stmt s) {

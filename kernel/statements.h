@@ -1,7 +1,4 @@
-// Statements: making, visiting and rewriting the statements of kernels.
-//
-// Statements are trees of immutable structs. A rewrite that changes nothing gives back
-// the same pointer.
+// Statements: making them, and questions about those of a kernel. Walking is in kernel/walk.h.
 #pragma once
 
 #include <functional>
@@ -13,6 +10,7 @@
 #include <vector>
 
 #include "kernel/kernel.h"
+#include "kernel/walk.h"
 
 namespace relay::kernel {
 
@@ -47,33 +45,9 @@ struct Regions {
 };
 Regions derive_regions(ExprPool& pool, const std::vector<BlockIter>& iters, Stmt init, Stmt body);
 
-// Calls `enter` for the statement and all below it, outer ones first.
-void visit(Stmt s, const std::function<void(Stmt)>& enter);
-// The statements right below, in order.
-std::vector<Stmt> children(Stmt s);
-// The expressions that the statement holds itself (not those of statements below).
-std::vector<Expr> expressions(Stmt s);
-
-// Bottom-up: `f` sees each statement after its children were rewritten.
-Stmt rewrite(Arena& arena, Stmt s, const std::function<Stmt(Stmt)>& f);
-// Every expression e of the statement and of those below it becomes f(e); bound
-// variables are left alone.
-Stmt rewrite_expressions(Arena& arena, Stmt s, const std::function<Expr(Expr)>& f);
-// As `substitute` of expressions; a replaced variable must not be bound within `s`.
-Stmt substitute(Arena& arena, Stmt s, const std::unordered_map<const ExprNode*, Expr>& by);
-// Gives fresh variables to all loops and blocks of `s`, so that it can stand twice in a kernel.
-Stmt refresh(ExprPool& pool, Stmt s);
-
-// Calls `f` for `e` and what is below it, each node once, outer ones first; below a node
-// only if `f` says so.
-void for_each_node(Expr e, const std::function<bool(const ExprNode*)>& f);
-// Calls `f` for each load below `e`, each node once.
-void for_each_load(Expr e, const std::function<void(const ExprNode*)>& f);
 // May the selection keep an element from being loaded that does not exist? Not if its condition
 // loads it anyway.
 bool protects_loads(const ExprNode* selection, const Bounds& bounds);
-// Every load node n becomes f(n) after its indices were rewritten; null keeps it.
-Expr rewrite_loads(Expr e, const std::function<Expr(const ExprNode*)>& f);
 // Loads and stores of an element become those of the one that `f` gives, after indices were
 // rewritten; nothing keeps them.
 struct Element {
@@ -82,7 +56,6 @@ struct Element {
 };
 using MovedElement = std::function<std::optional<Element>(const Buffer*, const std::vector<Expr>& indices)>;
 Stmt move_elements(ExprPool& pool, Stmt s, const MovedElement& f);
-bool mentions(Expr e, Expr variable);
 
 // The blocks of a statement, in the order in which they run first.
 std::vector<const Block*> blocks(Stmt s);

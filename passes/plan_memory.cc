@@ -103,7 +103,7 @@ class Planner {
 
   bool take_body(const Fn& fn) {
     const std::vector<Expr> order = post_order(fn.body);
-    if (!is_static_dataflow(order, diagnostics_) || !only_calls(order)) return false;
+    if (!is_static_dataflow(order, diagnostics_) || !only_calls(fn.body, order)) return false;
     for (Expr e : order) {
       if (const auto* let = e->as<Let>()) bound_[let->x] = let->value;
     }
@@ -114,13 +114,13 @@ class Planner {
   }
 
   // Operators and kernels are called where they stand; as values they would have no place.
-  bool only_calls(const std::vector<Expr>& order) {
+  bool only_calls(Expr body, const std::vector<Expr>& order) {
+    const auto callable = [](Expr e) { return e->kind == ExprKind::kOpRef || e->kind == ExprKind::kGlobal; };
+    Expr value = callable(body) ? body : nullptr;
     for (Expr e : order) {
       const auto* call = e->as<Call>();
-      Expr value = nullptr;
       for_each_child(e, [&](Expr child) {
-        const bool callable = child->kind == ExprKind::kOpRef || child->kind == ExprKind::kGlobal;
-        if (callable && !(call && child == call->callee)) value = child;
+        if (callable(child) && !(call && child == call->callee)) value = child;
       });
       if (value)
         return refuse(value, "not-static-dataflow", "a callee that is a value is not static dataflow");

@@ -5,7 +5,7 @@
 #pragma once
 
 #include "ir/text/parser_impl.h"
-#include "kernel/kernel.h"
+#include "kernel/fields.h"
 
 namespace relay::text {
 
@@ -68,10 +68,10 @@ class KernelReader {
     return it == heights_.end() ? 1 : it->second;
   }
 
-  template <class T>
-  kernel::Stmt make(T proto) {
-    proto.kind = T::kKind;
-    return arena_.make<T>(proto);
+  // A statement of all its fields.
+  template <class T, class... F>
+  kernel::Stmt make(F&&... field) {
+    return kernel::make_stmt<T>(arena_, std::forward<F>(field)...);
   }
 
   // Names that are bound until the brace closes.

@@ -18,7 +18,7 @@ bool KernelReader::external() {
   if (p_.peek().kind != TokenKind::kString) return p_.expected("the name of the C function, as a string");
   const Token symbol = p_.next();
   in_shapes_ = false;
-  k.body = make(kernel::Nop{});
+  k.body = make<kernel::Nop>();
   kernel::External e{};
   e.symbol = context().symbol(symbol.name());
   std::vector<Expr> extents = kernel::default_extents(k);

@@ -75,14 +75,9 @@ const Buffer* KernelReader::declaration(std::optional<kernel::Scope> scope) {
       return nullptr;
     }
   }
-  Buffer b{};
-  b.id = context().next_buffer_id();
-  b.name = context().symbol(token.name());
-  b.dtype = *dtype;
-  b.shape = arena_.list(shape);
-  b.scope = scope.value_or(kernel::Scope::kGlobal);
-  b.strides = arena_.list(strides);
-  const Buffer* made = arena_.make<Buffer>(b);
+  const Buffer* made =
+      arena_.make<Buffer>(context().next_buffer_id(), context().symbol(token.name()), *dtype,
+                          arena_.list(shape), scope.value_or(kernel::Scope::kGlobal), arena_.list(strides));
   bind(token.name(), {}, made);
   return made;
 }
@@ -215,11 +210,9 @@ void KernelReader::define(const kernel::Kernel& k) {
 // ---- Statements ----
 
 Stmt KernelReader::together(const std::vector<Stmt>& body) {
-  if (body.empty()) return make(kernel::Nop{});
+  if (body.empty()) return make<kernel::Nop>();
   if (body.size() == 1) return body[0];
-  kernel::Seq seq{};
-  seq.body = arena_.list(body);
-  return make(seq);
+  return make<kernel::Seq>(arena_.list(body));
 }
 
 bool KernelReader::statements(std::vector<Stmt>& out, size_t depth) {
@@ -268,37 +261,33 @@ Stmt KernelReader::statement(size_t depth) {
   if (first.is_word("if")) return p_.next(), branches(depth);
   if (first.is_word("nothing")) {
     p_.next();
-    return p_.need(";", "after `nothing`") ? make(kernel::Nop{}) : nullptr;
+    return p_.need(";", "after `nothing`") ? make<kernel::Nop>() : nullptr;
   }
   if (first.is_word("sequence")) {
     p_.next();
     std::vector<Stmt> all;
     if (depth > kDeepestStatement) return body(depth);  // says so
     if (!p_.need("{", "after `sequence`") || !statements(all, depth + 1)) return nullptr;
-    kernel::Seq seq{};
-    seq.body = arena_.list(all);
-    return make(seq);
+    return make<kernel::Seq>(arena_.list(all));
   }
   if (first.is_word("prefetch")) return p_.next(), prefetch();
   if (first.is_word("require")) {
     p_.next();
     if (!p_.need("(", "after `require`")) return nullptr;
-    kernel::Require r{};
-    r.condition = condition();
-    if (!r.condition || !p_.need(",", "between the condition and the message")) return nullptr;
+    const Expr holds = condition();
+    if (!holds || !p_.need(",", "between the condition and the message")) return nullptr;
     if (p_.peek().kind != TokenKind::kString) return p_.expected("the message, as a string"), nullptr;
-    r.message = context().symbol(p_.next().name());
+    const Symbol message = context().symbol(p_.next().name());
     if (!p_.need(")", "after the message") || !p_.need(";", "after `require (...)`")) return nullptr;
-    return make(r);
+    return make<kernel::Require>(holds, message);
   }
   if (const std::optional<kernel::Scope> scope = scope_word()) {
     const size_t mark = undo_.size();
-    kernel::Allocate a{};
-    a.buffer = declaration(scope);
-    if (!a.buffer || !p_.need("{", "before the statements that use the buffer")) return nullptr;
-    a.body = body(depth + 1);
+    const Buffer* buffer = declaration(scope);
+    if (!buffer || !p_.need("{", "before the statements that use the buffer")) return nullptr;
+    const Stmt inside = body(depth + 1);
     leave(mark);
-    return a.body ? make(a) : nullptr;
+    return inside ? make<kernel::Allocate>(buffer, inside) : nullptr;
   }
   p_.expected("a statement of a kernel", "expected-statement");
   return nullptr;
@@ -309,46 +298,41 @@ Stmt KernelReader::loop(kernel::ForKind how, size_t depth) {
   Token token;
   if (!name(token, "the loop variable")) return nullptr;
   if (!p_.take_word("in")) return p_.expected("`in` after the loop variable"), nullptr;
-  kernel::For f{};
-  f.how = how;
-  f.extent = index();
-  if (!f.extent || !p_.need("{", "before the body of a loop")) return nullptr;
-  f.var = pool_.variable(token.name());
+  const Expr extent = index();
+  if (!extent || !p_.need("{", "before the body of a loop")) return nullptr;
+  const Expr var = pool_.variable(token.name());
   const size_t mark = undo_.size();
-  bind(token.name(), f.var, nullptr);
-  f.body = body(depth + 1);
+  bind(token.name(), var, nullptr);
+  const Stmt inside = body(depth + 1);
   leave(mark);
-  return f.body ? make(f) : nullptr;
+  return inside ? make<kernel::For>(var, extent, how, inside) : nullptr;
 }
 
 Stmt KernelReader::branches(size_t depth) {
-  kernel::If i{};
   if (!p_.need("(", "before the condition")) return nullptr;
-  i.condition = condition();
-  if (!i.condition || !p_.need(")", "after the condition") || !p_.need("{", "before the first branch"))
+  const Expr holds = condition();
+  if (!holds || !p_.need(")", "after the condition") || !p_.need("{", "before the first branch"))
     return nullptr;
-  i.then_branch = body(depth + 1);
-  if (!i.then_branch) return nullptr;
+  const Stmt then_branch = body(depth + 1);
+  if (!then_branch) return nullptr;
+  Stmt else_branch = nullptr;
   if (p_.take_word("else")) {
     if (!p_.need("{", "before the second branch")) return nullptr;
-    i.else_branch = body(depth + 1);
-    if (!i.else_branch) return nullptr;
+    else_branch = body(depth + 1);
+    if (!else_branch) return nullptr;
   }
-  return make(i);
+  return make<kernel::If>(holds, then_branch, else_branch);
 }
 
 bool KernelReader::iteration(kernel::IterKind kind, std::vector<kernel::BlockIter>& out) {
   Token token;
   if (!name(token, "the iteration variable")) return false;
-  kernel::BlockIter i{};
-  i.kind = kind;
   if (!p_.take_word("in")) return p_.expected("`in` after the iteration variable");
-  i.extent = index();
-  if (!i.extent || !p_.need("=", "before the value of the iteration variable")) return false;
-  i.binding = index();
-  if (!i.binding || !p_.need(";", "after an iteration variable")) return false;
-  i.var = pool_.variable(token.name());
-  out.push_back(i);
+  const Expr extent = index();
+  if (!extent || !p_.need("=", "before the value of the iteration variable")) return false;
+  const Expr binding = index();
+  if (!binding || !p_.need(";", "after an iteration variable")) return false;
+  out.push_back({pool_.variable(token.name()), extent, kind, binding});
   return true;
 }
 
@@ -387,8 +371,6 @@ Stmt KernelReader::block(size_t depth) {
   Token token;
   if (!name(token, "the block") || !p_.need("{", "after the name of a block")) return nullptr;
   const size_t before = statements_;
-  kernel::Block b{};
-  b.name = context().symbol(token.name());
   const size_t mark = undo_.size();
   std::vector<kernel::BlockIter> iters;
   const auto next_is = [&](std::string_view word) {
@@ -400,34 +382,36 @@ Stmt KernelReader::block(size_t depth) {
     if (!iteration(spatial ? kernel::IterKind::kSpatial : kernel::IterKind::kReduction, iters))
       return nullptr;
   }
+  Expr predicate;
+  Symbol instruction;
   // The predicate is over the loops around; what follows is over the iteration variables.
   if (p_.peek().is_word("where") && !p_.lexer_.peek_second().is("[")) {
     p_.next();
-    b.predicate = condition();
-    if (!b.predicate || !p_.need(";", "after the predicate of a block")) return nullptr;
+    predicate = condition();
+    if (!predicate || !p_.need(";", "after the predicate of a block")) return nullptr;
   }
   if (p_.peek().is_word("instruction") && p_.lexer_.peek_second().kind == TokenKind::kString) {
     p_.next();
-    b.instruction = context().symbol(p_.next().name());
+    instruction = context().symbol(p_.next().name());
     if (!p_.need(";", "after the instruction of a block")) return nullptr;
   }
   for (const kernel::BlockIter& i : iters) bind(i.var->name.str(), i.var, nullptr);
   std::vector<kernel::Region> reads, writes;
   if (next_is("reads") && !regions(reads)) return nullptr;
   if (next_is("writes") && !regions(writes)) return nullptr;
+  Stmt init = nullptr;
   if (p_.peek().is_word("init") && p_.lexer_.peek_second().is("{")) {
     p_.next();
     p_.next();
-    b.init = body(depth + 1);
-    if (!b.init) return nullptr;
+    init = body(depth + 1);
+    if (!init) return nullptr;
   }
-  b.iters = arena_.list(iters);
-  b.reads = arena_.list(reads);
-  b.writes = arena_.list(writes);
-  b.body = body(depth + 1);
+  const Stmt inside = body(depth + 1);
   leave(mark);
   checks_ += (statements_ - before + 1) * (reads.size() + writes.size() + 1);
-  return b.body ? make(b) : nullptr;
+  if (!inside) return nullptr;
+  return make<kernel::Block>(context().symbol(token.name()), arena_.list(iters), arena_.list(reads),
+                             arena_.list(writes), predicate, init, inside, instruction);
 }
 
 bool KernelReader::indices(const Buffer& b, std::vector<Expr>& out, std::string_view closer) {
@@ -471,33 +455,29 @@ const kernel::Buffer* KernelReader::element(std::vector<Expr>& at) {
 // prefetch x[i, j];
 Stmt KernelReader::prefetch() {
   std::vector<Expr> at;
-  kernel::Prefetch f{};
-  f.buffer = element(at);
-  if (!f.buffer || !p_.need(";", "after `prefetch ...`")) return nullptr;
-  f.indices = arena_.list(at);
-  return make(f);
+  const Buffer* buffer = element(at);
+  if (!buffer || !p_.need(";", "after `prefetch ...`")) return nullptr;
+  return make<kernel::Prefetch>(buffer, arena_.list(at));
 }
 
 // y[i, j] = value;
 Stmt KernelReader::store() {
   const Token token = p_.peek();
   std::vector<Expr> at;
-  kernel::Store s{};
-  s.buffer = element(at);
-  if (!s.buffer || !p_.need("=", "between a buffer's element and its value")) return nullptr;
-  s.indices = arena_.list(at);
+  const Buffer* buffer = element(at);
+  if (!buffer || !p_.need("=", "between a buffer's element and its value")) return nullptr;
   const Span span = p_.peek().span;
-  s.value = whole();
-  if (!s.value) return nullptr;
-  if (s.value->dtype != s.buffer->dtype) {
+  const Expr value = whole();
+  if (!value) return nullptr;
+  if (value->dtype != buffer->dtype) {
     p_.error(p_.here_from(span.begin), "wrong-stored-dtype",
-             cat("`", token.name(), "` holds `", s.buffer->dtype.name(), "`, and the value is `",
-                 s.value->dtype.name(), "`"))
-        .label(token.span, cat("elements of `", s.buffer->dtype.name(), "` are written here"))
-        .note(cat("`", s.buffer->dtype.name(), "(...)` converts"));
+             cat("`", token.name(), "` holds `", buffer->dtype.name(), "`, and the value is `",
+                 value->dtype.name(), "`"))
+        .label(token.span, cat("elements of `", buffer->dtype.name(), "` are written here"))
+        .note(cat("`", buffer->dtype.name(), "(...)` converts"));
     return nullptr;
   }
-  return p_.need(";", "after the value") ? make(s) : nullptr;
+  return p_.need(";", "after the value") ? make<kernel::Store>(buffer, arena_.list(at), value) : nullptr;
 }
 
 }  // namespace relay::text

@@ -19,6 +19,7 @@
 #include "ir/text/literal.h"
 #include "ir/text/names.h"
 #include "kernel/external.h"
+#include "kernel/fields.h"
 #include "kernel/statements.h"
 
 namespace relay::text {
@@ -94,6 +95,11 @@ class KernelText {
  private:
   std::string unique(std::string_view wanted);
   std::string declared(const Buffer* b, bool with_scope);
+  const std::string& bound(Expr v) { return names_.emplace(v.get(), unique(v->name.text())).first->second; }
+  std::string name_of(const Buffer* b) const {
+    const auto it = names_.find(b);
+    return it != names_.end() ? it->second : quoted_word(b->name.text());
+  }
   std::string expr(Expr e);
   void parts_of(const ExprNode* n, bool negate, Level least);
   void infix(const ExprNode* n, std::string_view op, Level left, Level right);
@@ -140,10 +146,11 @@ std::string KernelText::unique(std::string_view wanted) {
 }
 
 std::string KernelText::declared(const Buffer* b, bool with_scope) {
-  const std::string& name = names_.emplace(b, unique(b->name.text())).first->second;
-  const std::string scope = with_scope || b->scope != kernel::Scope::kGlobal ? cat(word(b->scope), " ") : "";
-  return cat(scope, name, ": ", b->dtype.name(), "[", exprs(b->shape), "]",
-             b->strides.empty() ? "" : cat(" strides [", exprs(b->strides), "]"));
+  const auto& [id, wanted, dtype, shape, scope, strides] = *b;
+  const std::string& name = names_.emplace(b, unique(wanted.text())).first->second;
+  return cat(with_scope || scope != kernel::Scope::kGlobal ? cat(word(scope), " ") : "", name, ": ",
+             dtype.name(), "[", exprs(shape), "]",
+             strides.empty() ? "" : cat(" strides [", exprs(strides), "]"));
 }
 
 // ---- Expressions ----
@@ -223,8 +230,7 @@ void KernelText::parts_of(const ExprNode* n, bool negate, Level least) {
         later(n->args[i], kOr);
         if (i > 0) later(", ");
       }
-      const auto it = names_.find(n->buffer);
-      return later((it != names_.end() ? it->second : quoted_word(n->buffer->name.text())) + "[");
+      return later(name_of(n->buffer) + "[");
     }
     default: return call(function_word(n->kind), n);
   }
@@ -297,12 +303,12 @@ void KernelText::abbreviate(const std::vector<Expr>& roots, int indent) {
 
 std::string KernelText::regions(const List<kernel::Region>& list) {
   return join(list, ", ", [&](const kernel::Region& r) {
-    std::string out = names_.contains(r.buffer) ? names_[r.buffer] : quoted_word(r.buffer->name.text());
-    out += "[";
-    for (size_t d = 0; d < r.min.size(); ++d) {
+    const auto& [buffer, min, extent] = fields(r);
+    std::string out = name_of(buffer) + "[";
+    for (size_t d = 0; d < min.size(); ++d) {
       if (d > 0) out += ", ";
-      out += expr(r.min[d]);
-      if (!r.extent[d].is_int(1)) out += cat(" : ", expr(r.min[d] + r.extent[d]));
+      out += expr(min[d]);
+      if (!extent[d].is_int(1)) out += cat(" : ", expr(min[d] + extent[d]));
     }
     return out + "]";
   });
@@ -315,103 +321,95 @@ void KernelText::body(Stmt s, int indent) {
   for (Stmt child : sequence->body) statement(child, indent);
 }
 
-// Loop nests are shallow (other parts of the compiler recurse over them as well).
+// Users nest statements 200 deep at most (parser_kernel.cc).
 void KernelText::statement(Stmt s, int indent) {
   const auto saved = abbreviations_;
   const size_t names_before = in_use_.size();
-  switch (s->kind) {
-    case kernel::StmtKind::kFor: {
-      const auto* n = s->as<kernel::For>();
-      const std::string extent = expr(n->extent);
-      const std::string& var = names_.emplace(n->var.get(), unique(n->var->name.text())).first->second;
-      line(indent, cat(word(n->how), " ", var, " in ", extent, " {"));
-      body(n->body, indent + 1);
-      line(indent, "}");
-      break;
-    }
-    case kernel::StmtKind::kBlock: block(*s->as<kernel::Block>(), indent); break;
-    case kernel::StmtKind::kStore: {
-      const auto* n = s->as<kernel::Store>();
-      std::vector<Expr> roots(n->indices.begin(), n->indices.end());
-      roots.push_back(n->value);
-      abbreviate(roots, indent);
-      const std::string name =
-          names_.contains(n->buffer) ? names_[n->buffer] : quoted_word(n->buffer->name.text());
-      line(indent, cat(name, "[", exprs(n->indices), "] = ", expr(n->value), ";"));
-      break;
-    }
-    case kernel::StmtKind::kSeq:
-      line(indent, "sequence {");
-      for (Stmt child : s->as<kernel::Seq>()->body) statement(child, indent + 1);
-      line(indent, "}");
-      break;
-    case kernel::StmtKind::kIf: {
-      const auto* n = s->as<kernel::If>();
-      abbreviate({n->condition}, indent);
-      line(indent, cat("if (", expr(n->condition), ") {"));
-      abbreviations_ = saved;
-      body(n->then_branch, indent + 1);
-      if (n->else_branch) {
-        line(indent, "} else {");
-        body(n->else_branch, indent + 1);
-      }
-      line(indent, "}");
-      break;
-    }
-    case kernel::StmtKind::kAllocate: {
-      const auto* n = s->as<kernel::Allocate>();
-      line(indent, declared(n->buffer, true) + " {");
-      body(n->body, indent + 1);
-      line(indent, "}");
-      break;
-    }
-    case kernel::StmtKind::kRequire: {
-      const auto* n = s->as<kernel::Require>();
-      abbreviate({n->condition}, indent);
-      line(indent, cat("require (", expr(n->condition), ", ", quoted_string(n->message.text()), ");"));
-      break;
-    }
-    case kernel::StmtKind::kPrefetch: {
-      const auto* n = s->as<kernel::Prefetch>();
-      abbreviate({n->indices.begin(), n->indices.end()}, indent);
-      const std::string name =
-          names_.contains(n->buffer) ? names_[n->buffer] : quoted_word(n->buffer->name.text());
-      line(indent, cat("prefetch ", name, "[", exprs(n->indices), "];"));
-      break;
-    }
-    case kernel::StmtKind::kNop: line(indent, "nothing;"); break;
-  }
+  kernel::match(
+      s,
+      [&](const kernel::For& n) {
+        const auto& [var, extent, how, inside] = fields(n);
+        const std::string times = expr(extent);
+        line(indent, cat(word(how), " ", bound(var), " in ", times, " {"));
+        body(inside, indent + 1);
+        line(indent, "}");
+      },
+      [&](const kernel::Block& n) { block(n, indent); },
+      [&](const kernel::Store& n) {
+        const auto& [buffer, indices, value] = fields(n);
+        std::vector<Expr> roots(indices.begin(), indices.end());
+        roots.push_back(value);
+        abbreviate(roots, indent);
+        line(indent, cat(name_of(buffer), "[", exprs(indices), "] = ", expr(value), ";"));
+      },
+      [&](const kernel::Seq& n) {
+        const auto& [all] = fields(n);
+        line(indent, "sequence {");
+        for (Stmt child : all) statement(child, indent + 1);
+        line(indent, "}");
+      },
+      [&](const kernel::If& n) {
+        const auto& [condition, then_branch, else_branch] = fields(n);
+        abbreviate({condition}, indent);
+        line(indent, cat("if (", expr(condition), ") {"));
+        abbreviations_ = saved;
+        body(then_branch, indent + 1);
+        if (else_branch) {
+          line(indent, "} else {");
+          body(else_branch, indent + 1);
+        }
+        line(indent, "}");
+      },
+      [&](const kernel::Allocate& n) {
+        const auto& [buffer, inside] = fields(n);
+        line(indent, declared(buffer, true) + " {");
+        body(inside, indent + 1);
+        line(indent, "}");
+      },
+      [&](const kernel::Require& n) {
+        const auto& [condition, message] = fields(n);
+        abbreviate({condition}, indent);
+        line(indent, cat("require (", expr(condition), ", ", quoted_string(message.text()), ");"));
+      },
+      [&](const kernel::Prefetch& n) {
+        const auto& [buffer, indices] = fields(n);
+        abbreviate({indices.begin(), indices.end()}, indent);
+        line(indent, cat("prefetch ", name_of(buffer), "[", exprs(indices), "];"));
+      },
+      [&](const kernel::Nop&) { line(indent, "nothing;"); });
   abbreviations_ = saved;
   for (; in_use_.size() > names_before; in_use_.pop_back()) taken_.erase(in_use_.back());
 }
 
 void KernelText::block(const kernel::Block& b, int indent) {
-  line(indent, cat("block ", quoted_word(b.name.text()), " {"));
-  for (const kernel::BlockIter& i : b.iters) {
-    const std::string extent = expr(i.extent), binding = expr(i.binding);
-    const std::string& var = names_.emplace(i.var.get(), unique(i.var->name.text())).first->second;
-    line(indent + 1, cat(i.kind == kernel::IterKind::kSpatial ? "spatial " : "reduction ", var, " in ",
-                         extent, " = ", binding, ";"));
+  const auto& [name, iters, reads, writes, predicate, init, inside, instruction] = fields(b);
+  line(indent, cat("block ", quoted_word(name.text()), " {"));
+  for (const kernel::BlockIter& i : iters) {
+    const auto& [var, extent, kind, binding] = fields(i);
+    const std::string times = expr(extent), value = expr(binding);
+    line(indent + 1, cat(kind == kernel::IterKind::kSpatial ? "spatial " : "reduction ", bound(var), " in ",
+                         times, " = ", value, ";"));
   }
-  if (b.predicate) line(indent + 1, cat("where ", expr(b.predicate), ";"));
-  if (!b.instruction.empty()) line(indent + 1, cat("instruction ", quoted_string(b.instruction.text()), ";"));
-  if (!b.reads.empty()) line(indent + 1, cat("reads ", regions(b.reads), ";"));
-  if (!b.writes.empty()) line(indent + 1, cat("writes ", regions(b.writes), ";"));
-  if (b.init) {
+  if (predicate) line(indent + 1, cat("where ", expr(predicate), ";"));
+  if (!instruction.empty()) line(indent + 1, cat("instruction ", quoted_string(instruction.text()), ";"));
+  if (!reads.empty()) line(indent + 1, cat("reads ", regions(reads), ";"));
+  if (!writes.empty()) line(indent + 1, cat("writes ", regions(writes), ";"));
+  if (init) {
     line(indent + 1, "init {");
-    body(b.init, indent + 2);
+    body(init, indent + 2);
     line(indent + 1, "}");
   }
-  body(b.body, indent + 1);
+  body(inside, indent + 1);
   line(indent, "}");
 }
 
 std::string KernelText::of(std::string_view name, const Kernel& k) {
+  const auto& [own_name, ins, outs, temporaries, statements, origin, batched, read_extents, external] = k;
   // Shape variables are known by their names; nothing else may have those.
   std::set<std::string> shapes;
   for (Expr v : kernel::shape_parameters(k)) shapes.insert(v->name.str());
   taken_.insert(shapes.begin(), shapes.end());
-  for (const auto& list : {k.inputs, k.outputs, k.temporaries}) {
+  for (const auto& list : {ins, outs, temporaries}) {
     for (const Buffer* b : list) {
       for (Expr e : b->shape) {
         for (Expr v : kernel::variables(e)) shapes.erase(v->name.str());
@@ -421,27 +419,26 @@ std::string KernelText::of(std::string_view name, const Kernel& k) {
   const auto all = [&](const List<const Buffer*>& list) {
     return join(list, ", ", [&](const Buffer* b) { return declared(b, false); });
   };
-  const std::string inputs = all(k.inputs), outputs = all(k.outputs);
-  if (k.external) {
-    const List<Expr>& extents = k.external->extents;
+  const std::string inputs = all(ins), outputs = all(outs);
+  if (external) {
+    const List<Expr>& extents = external->extents;
     const std::vector<Expr> usual = kernel::default_extents(k);
     const bool says_them = !std::equal(extents.begin(), extents.end(), usual.begin(), usual.end());
-    line(0,
-         cat("extern kernel @", quoted_name(name), "(", inputs, ") -> (", outputs, ") symbol ",
-             quoted_string(k.external->symbol.text()), says_them ? cat("(", exprs(extents), ")") : "", ";"));
+    line(0, cat("extern kernel @", quoted_name(name), "(", inputs, ") -> (", outputs, ") symbol ",
+                quoted_string(external->symbol.text()), says_them ? cat("(", exprs(extents), ")") : "", ";"));
     return std::move(out_);
   }
   line(0, cat("kernel @", quoted_name(name), "(", inputs, ") -> (", outputs, ") {"));
-  if (!k.origin.empty()) line(1, cat("origin ", quoted_string(k.origin.text()), ";"));
-  if (!k.batched.empty()) line(1, cat("batched @", quoted_name(k.batched.text()), ";"));
-  for (const kernel::ReadExtent& r : k.read_extents) {
+  if (!origin.empty()) line(1, cat("origin ", quoted_string(origin.text()), ";"));
+  if (!batched.empty()) line(1, cat("batched @", quoted_name(batched.text()), ";"));
+  for (const kernel::ReadExtent& r : read_extents) {
     shapes.erase(r.variable->name.str());
-    line(1, cat("shape ", quoted_word(r.variable->name.text()), " = ", names_[k.inputs[r.input]], "[",
-                r.element, "];"));
+    line(1, cat("shape ", quoted_word(r.variable->name.text()), " = ", names_[ins[r.input]], "[", r.element,
+                "];"));
   }
   for (const std::string& v : shapes) line(1, cat("shape ", quoted_word(v), ";"));
-  for (const Buffer* t : k.temporaries) line(1, cat("temporary ", declared(t, false), ";"));
-  body(k.body, 1);
+  for (const Buffer* t : temporaries) line(1, cat("temporary ", declared(t, false), ";"));
+  body(statements, 1);
   line(0, "}");
   return std::move(out_);
 }
@@ -453,11 +450,7 @@ std::string print_kernel(std::string_view name, const Kernel& k) {
   Importer importer(scratch);
   for (const Buffer* b : kernel::all_buffers(k)) importer.buffer(b);
   kernel::visit(k.body, [&](Stmt s) {
-    const auto age = [&](Expr v) { importer.bind(v, scratch.pool().variable(v->name.text(), v->dtype)); };
-    if (const auto* loop = s->as<kernel::For>()) age(loop->var);
-    if (const auto* block = s->as<kernel::Block>()) {
-      for (const kernel::BlockIter& i : block->iters) age(i.var);
-    }
+    for (Expr v : kernel::binders(s)) importer.bind(v, scratch.pool().variable(v->name.text(), v->dtype));
   });
   return KernelText().of(name, *importer.kernel(k));
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "kernel/fields.h"
 #include "kernel/instructions.h"
 #include "kernel/simplify.h"
 #include "kernel/statements.h"
@@ -43,12 +44,13 @@ class Expander {
       }
       case StmtKind::kAllocate: {
         const auto* n = s->as<Allocate>();
-        return make_allocate(arena_, n->buffer, expand(n->body));
+        return with(arena_, *n, &Allocate::body, expand(n->body));
       }
       case StmtKind::kRequire: {
         const auto* n = s->as<Require>();
         const Expr condition = here(n->condition);
-        return condition.is_int(1) ? make_nop(arena_) : make_require(arena_, condition, n->message);
+        if (condition.is_int(1)) return make_nop(arena_);
+        return with(arena_, *n, &Require::condition, condition);
       }
       case StmtKind::kPrefetch: {
         const auto* n = s->as<Prefetch>();
@@ -102,7 +104,11 @@ class Expander {
     bounds_.bind(n.var, extent);
     Stmt body = expand(n.body);
     bounds_ = outer;
-    return body->kind == StmtKind::kNop ? body : make_for(arena_, n.var, extent, n.how, body);
+    if (body->kind == StmtKind::kNop) return body;
+    return changed_copy(arena_, n, [&](For& f) {
+      f.extent = extent;
+      f.body = body;
+    });
   }
 
   // A nest of loops around nothing but one block, all of them loops of its reduction: the
@@ -150,7 +156,7 @@ class Expander {
     rest.init = nullptr;
     Stmt body = arena_.make<Block>(rest);
     for (size_t l = loops.size(); l-- > 0;) {
-      body = make_for(arena_, loops[l]->var, loops[l]->extent, loops[l]->how, body);
+      body = with(arena_, *loops[l], &For::body, body);
     }
     return make_sequence(arena_, {init, expand(body)});
   }

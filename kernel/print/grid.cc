@@ -4,6 +4,7 @@
 
 #include "base/cat.h"
 #include "base/check.h"
+#include "kernel/fields.h"
 #include "kernel/print/vectors.h"
 #include "kernel/statements.h"
 
@@ -91,7 +92,7 @@ Stmt outside_threads(ExprPool& pool, Stmt s) {
   switch (s->kind) {
     case StmtKind::kFor: {
       const auto* n = s->as<For>();
-      return make_for(arena, n->var, n->extent, n->how, outside_threads(pool, n->body));
+      return with(arena, *n, &For::body, outside_threads(pool, n->body));
     }
     case StmtKind::kSeq: {
       std::vector<Stmt> body;
@@ -100,16 +101,23 @@ Stmt outside_threads(ExprPool& pool, Stmt s) {
     }
     case StmtKind::kIf: {
       const auto* n = s->as<If>();
-      return make_if(arena, n->condition, outside_threads(pool, n->then_branch),
-                     n->else_branch ? outside_threads(pool, n->else_branch) : nullptr);
+      return changed_copy(arena, *n, [&](If& i) {
+        i.then_branch = outside_threads(pool, n->then_branch);
+        if (n->else_branch) i.else_branch = outside_threads(pool, n->else_branch);
+      });
     }
     case StmtKind::kAllocate: {
       const auto* n = s->as<Allocate>();
-      Stmt inner = make_allocate(arena, n->buffer, outside_threads(pool, n->body));
-      return n->buffer->scope == Scope::kLocal ? with_pieces(pool, *inner->as<Allocate>()) : inner;
+      const Allocate* inner = with(arena, *n, &Allocate::body, outside_threads(pool, n->body));
+      return n->buffer->scope == Scope::kLocal ? with_pieces(pool, *inner) : inner;
     }
-    default: return s;
+    case StmtKind::kBlock:
+    case StmtKind::kStore:
+    case StmtKind::kRequire:
+    case StmtKind::kPrefetch:
+    case StmtKind::kNop: return s;
   }
+  return s;
 }
 
 // A step of a join by `half`: the store, and the loop over rows around it.
@@ -154,7 +162,7 @@ std::optional<WarpJoin> find_warp_join(ExprPool& pool, const List<Stmt>& body, s
       out.rows = step->rows;
       out.buffer = store.buffer;
       out.lane = step->threads->var;
-      out.row = step->rows ? step->rows->var : Expr();
+      out.row = step->rows ? Expr(step->rows->var) : Expr();
       out.at.assign(store.indices.begin(), store.indices.end());
       out.mine = pool.variable("mine", store.buffer->dtype);
       out.other = pool.variable("other", store.buffer->dtype);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <unordered_set>
 
+#include "kernel/fields.h"
 #include "kernel/statements.h"
 
 namespace relay::kernel::printing {
@@ -28,13 +29,20 @@ class Naming {
       }
       case StmtKind::kIf: {
         const auto* n = s->as<If>();
-        return make_if(arena, n->condition, statement(n->then_branch),
-                       n->else_branch ? statement(n->else_branch) : nullptr);
+        return changed_copy(arena, *n, [&](If& i) {
+          i.then_branch = statement(n->then_branch);
+          if (n->else_branch) i.else_branch = statement(n->else_branch);
+        });
       }
       case StmtKind::kAllocate:
-        return make_allocate(arena, s->as<Allocate>()->buffer, statement(s->as<Allocate>()->body));
-      default: return s;
+        return with(arena, *s->as<Allocate>(), &Allocate::body, statement(s->as<Allocate>()->body));
+      case StmtKind::kBlock:
+      case StmtKind::kStore:
+      case StmtKind::kRequire:
+      case StmtKind::kPrefetch:
+      case StmtKind::kNop: return s;
     }
+    return s;
   }
 
   std::unordered_map<const ExprNode*, std::vector<Quotient>> of_loop;
@@ -42,10 +50,10 @@ class Naming {
  private:
   Stmt loop(const For& n) {
     const bool has_variable = n.how != ForKind::kVectorized && n.how != ForKind::kUnrolled;
-    if (!has_variable) return make_for(pool_.arena(), n.var, n.extent, n.how, statement(n.body));
+    if (!has_variable) return with(pool_.arena(), n, &For::body, statement(n.body));
     bound_.push_back(n.var);
     const Stmt body = name(n);
-    const Stmt done = make_for(pool_.arena(), n.var, n.extent, n.how, statement(body));
+    const Stmt done = with(pool_.arena(), n, &For::body, statement(body));
     bound_.pop_back();
     return done;
   }
@@ -75,9 +83,7 @@ class Naming {
   }
 
   bool belongs_to(const ExprNode* e, Expr var) const {
-    bool loads = false;
-    for_each_load(e, [&](const ExprNode*) { loads = true; });
-    if (loads) return false;
+    if (e->has_load) return false;
     bool mentions = false, known = true;
     for (Expr v : variables(e)) {
       mentions |= v == var;

@@ -1,5 +1,6 @@
 // parallel, vectorize and unroll: how a loop runs.
 #include "base/cat.h"
+#include "kernel/fields.h"
 #include "kernel/schedule/dependence.h"
 #include "kernel/schedule/primitives.h"
 #include "kernel/statements.h"
@@ -9,8 +10,7 @@ namespace {
 
 Outcome annotate(const Kernel& k, const For& loop, ForKind how) {
   ExprPool& pool = *pool_of(k);
-  return with_body(
-      k, replace(pool.arena(), k.body, &loop, make_for(pool.arena(), loop.var, loop.extent, how, loop.body)));
+  return with_body(k, replace(pool.arena(), k.body, &loop, with(pool.arena(), loop, &For::how, how)));
 }
 
 }  // namespace

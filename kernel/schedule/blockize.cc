@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "base/cat.h"
+#include "kernel/fields.h"
 #include "kernel/schedule/box.h"
 #include "kernel/schedule/primitives.h"
 #include "kernel/simplify.h"
@@ -60,7 +61,7 @@ Outcome blockize(const Kernel& k, const LoopName& name) {
     for (size_t l = inner.size(); l-- > 0;) {
       const bool used = std::any_of(spatial.begin(), spatial.end(),
                                     [&](const BlockIter& i) { return mentions(i.binding, inner[l]->var); });
-      if (used) init = make_for(arena, inner[l]->var, inner[l]->extent, inner[l]->how, init);
+      if (used) init = with(arena, *inner[l], &For::body, init);
     }
     init = refresh(pool, init);
     own_init = nullptr;

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "base/cat.h"
+#include "kernel/fields.h"
 #include "kernel/polynomial.h"
 #include "kernel/schedule/box.h"
 #include "kernel/schedule/primitives.h"
@@ -137,8 +138,8 @@ Outcome cache_read(const Kernel& k, const LoopName& name, std::string_view buffe
 
   Stmt inside =
       make_allocate(arena, cache, make_sequence(arena, {copy, replace(arena, loop->body, block, reader)}));
-  Stmt with = make_for(arena, loop->var, loop->extent, loop->how, inside);
-  return with_body(k, simplify(pool, replace(arena, k.body, loop, with)));
+  Stmt around = with(arena, *loop, &For::body, inside);
+  return with_body(k, simplify(pool, replace(arena, k.body, loop, around)));
 }
 
 }  // namespace relay::kernel::schedule

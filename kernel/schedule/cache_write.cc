@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "base/cat.h"
+#include "kernel/fields.h"
 #include "kernel/schedule/primitives.h"
 #include "kernel/simplify.h"
 #include "kernel/statements.h"
@@ -90,8 +91,7 @@ Outcome cache_write(const Kernel& k, const LoopName& name) {
 
   Stmt body =
       make_allocate(arena, cache, make_sequence(arena, {replace(arena, loop->body, block, update), copy}));
-  return with_body(k, simplify(pool, replace(arena, k.body, loop,
-                                             make_for(arena, loop->var, loop->extent, loop->how, body))));
+  return with_body(k, simplify(pool, replace(arena, k.body, loop, with(arena, *loop, &For::body, body))));
 }
 
 }  // namespace relay::kernel::schedule

@@ -2,6 +2,7 @@
 #include <optional>
 
 #include "base/cat.h"
+#include "kernel/fields.h"
 #include "kernel/schedule/box.h"
 #include "kernel/schedule/primitives.h"
 #include "kernel/simplify.h"
@@ -72,7 +73,7 @@ Outcome compute_at(const Kernel& k, std::string_view name, const LoopName& at) {
   for (size_t d = vars.size(); d-- > 0;)
     nest = make_for(arena, vars[d], (*box)[d].extent, ForKind::kSerial, nest);
 
-  Stmt moved = make_for(arena, loop->var, loop->extent, loop->how, make_sequence(arena, {nest, loop->body}));
+  Stmt moved = with(arena, *loop, &For::body, make_sequence(arena, {nest, loop->body}));
   Stmt body = remove_block(arena, replace(arena, k.body, loop, moved), block);
   return with_body(k, simplify(pool, body));
 }

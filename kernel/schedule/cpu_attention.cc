@@ -131,7 +131,8 @@ class Attention {
     if (first) return has_column && !reads_written(s.next);
     const bool reduces = s.kind == StageKind::kReduce;
     if (reduces && (has_column || s.reduction.size() != 1 || s.reduction[0].extent != length_)) return false;
-    const Expr along = reduces ? s.reduction[0].var : has_column ? s.spatial[place.column].var : Expr();
+    Expr along;
+    if (reduces || has_column) along = reduces ? s.reduction[0].var : s.spatial[place.column].var;
     return find_places(reduces ? s.next : s.value, s.spatial[place.row].var, along, batch_of(s, place));
   }
 

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "base/cat.h"
+#include "kernel/fields.h"
 #include "kernel/schedule/primitives.h"
 #include "kernel/simplify.h"
 #include "kernel/statements.h"
@@ -48,7 +49,10 @@ Outcome decompose_reduction(const Kernel& k, const LoopName& name) {
                          nullptr, block->init);
   for (size_t i = needed.size(); i-- > 0;) {
     const ForKind how = needed[i]->how;
-    init = make_for(arena, needed[i]->var, needed[i]->extent, how, init);
+    init = changed_copy(arena, *needed[i], [&](For& f) {
+      f.how = how;
+      f.body = init;
+    });
   }
   init = refresh(pool, init);
   Stmt update = make_block(pool, name.block, {block->iters.begin(), block->iters.end()}, block->predicate,

@@ -90,48 +90,9 @@ Stmt rewrite_outermost_blocks(Arena& arena, Stmt s, const std::function<Stmt(con
   return s;
 }
 
+// What a block reads and writes stays the same, whatever becomes of the loops in it.
 Stmt replace(Arena& arena, Stmt root, Stmt old, Stmt by) {
-  if (root == old) return by;
-  switch (root->kind) {
-    case StmtKind::kFor: {
-      const auto* n = root->as<For>();
-      Stmt body = replace(arena, n->body, old, by);
-      return body == n->body ? root : make_for(arena, n->var, n->extent, n->how, body);
-    }
-    case StmtKind::kSeq: {
-      std::vector<Stmt> body;
-      bool changed = false;
-      for (Stmt c : root->as<Seq>()->body) {
-        body.push_back(replace(arena, c, old, by));
-        changed |= body.back() != c;
-      }
-      return changed ? make_sequence(arena, body) : root;
-    }
-    case StmtKind::kIf: {
-      const auto* n = root->as<If>();
-      Stmt a = replace(arena, n->then_branch, old, by);
-      Stmt b = n->else_branch ? replace(arena, n->else_branch, old, by) : nullptr;
-      return a == n->then_branch && b == n->else_branch ? root : make_if(arena, n->condition, a, b);
-    }
-    case StmtKind::kAllocate: {
-      const auto* n = root->as<Allocate>();
-      Stmt body = replace(arena, n->body, old, by);
-      return body == n->body ? root : make_allocate(arena, n->buffer, body);
-    }
-    case StmtKind::kBlock: {
-      // What a block reads and writes stays the same, whatever becomes of the loops in it.
-      const auto* n = root->as<Block>();
-      Block copy = *n;
-      copy.init = n->init ? replace(arena, n->init, old, by) : nullptr;
-      copy.body = replace(arena, n->body, old, by);
-      return copy.init == n->init && copy.body == n->body ? root : arena.make<Block>(copy);
-    }
-    case StmtKind::kStore:
-    case StmtKind::kRequire:
-    case StmtKind::kPrefetch:
-    case StmtKind::kNop: return root;
-  }
-  return root;
+  return rewrite(arena, root, [&](Stmt s) { return s == old ? by : s; });
 }
 
 Stmt remove_block(Arena& arena, Stmt root, const Block* block) {

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "base/cat.h"
+#include "kernel/fields.h"
 #include "kernel/schedule/primitives.h"
 #include "kernel/statements.h"
 
@@ -66,8 +67,7 @@ Outcome reorder(const Kernel& k, std::string_view name, const std::vector<size_t
 
   ExprPool& pool = *pool_of(k);
   Stmt body = loops[depths.back()]->body;
-  for (size_t i = chain.size(); i-- > 0;)
-    body = make_for(pool.arena(), chain[i]->var, chain[i]->extent, chain[i]->how, body);
+  for (size_t i = chain.size(); i-- > 0;) body = with(pool.arena(), *chain[i], &For::body, body);
   return with_body(k, replace(pool.arena(), k.body, loops[depths.front()], body));
 }
 

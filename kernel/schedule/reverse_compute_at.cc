@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "base/cat.h"
+#include "kernel/fields.h"
 #include "kernel/schedule/box.h"
 #include "kernel/schedule/primitives.h"
 #include "kernel/simplify.h"
@@ -110,7 +111,7 @@ Outcome reverse_compute_at(const Kernel& k, std::string_view name, const LoopNam
   Stmt nest = make_block(pool, name, iters, predicate, nullptr, block->body);
   for (size_t i = loops.size(); i-- > 0;)
     nest = make_for(arena, loops[i].first, loops[i].second, ForKind::kSerial, nest);
-  Stmt moved = make_for(arena, loop->var, loop->extent, loop->how, make_sequence(arena, {loop->body, nest}));
+  Stmt moved = with(arena, *loop, &For::body, make_sequence(arena, {loop->body, nest}));
   return with_body(k, simplify(pool, remove_block(arena, replace(arena, k.body, loop, moved), block)));
 }
 

@@ -1,0 +1,91 @@
+// What is derived from the list of statements and their kFields: dispatch, making, changing.
+#pragma once
+
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "base/fields.h"
+#include "kernel/kernel.h"
+
+namespace relay::kernel {
+
+namespace detail {
+template <class... T>
+constexpr bool are_complete(TypeList<T...>) {
+  return (lists_all_fields<T, 1> && ...);
+}
+static_assert(are_complete(AllStmts{}), "a statement does not list all of its fields");
+static_assert(lists_all_fields<BlockIter> && lists_all_fields<Region>);
+
+template <class Visitor, class... T>
+constexpr bool covers(TypeList<T...>) {
+  return (std::is_invocable_v<Visitor, const T&> && ...);
+}
+}  // namespace detail
+
+// Calls the one of `f...` that takes the statement's struct. Leaving a statement out does not
+// compile; `[&](const auto&) {...}` is an explicit default.
+template <class... F>
+decltype(auto) match(Stmt s, F&&... f) {
+  using Visitor = Overload<std::decay_t<F>...>;
+  static_assert(detail::covers<Visitor&>(AllStmts{}), "match: a statement has no case");
+  Visitor v{std::forward<F>(f)...};
+  switch (s->kind) {
+    case StmtKind::kFor: return v(*static_cast<const For*>(s));
+    case StmtKind::kBlock: return v(*static_cast<const Block*>(s));
+    case StmtKind::kStore: return v(*static_cast<const Store*>(s));
+    case StmtKind::kSeq: return v(*static_cast<const Seq*>(s));
+    case StmtKind::kIf: return v(*static_cast<const If*>(s));
+    case StmtKind::kAllocate: return v(*static_cast<const Allocate*>(s));
+    case StmtKind::kRequire: return v(*static_cast<const Require*>(s));
+    case StmtKind::kPrefetch: return v(*static_cast<const Prefetch*>(s));
+    case StmtKind::kNop: break;
+  }
+  return v(*static_cast<const Nop*>(s));
+}
+
+// A statement of all its fields, in order.
+template <class T, class... F>
+const T* make_stmt(Arena& arena, F&&... field) {
+  static_assert(sizeof...(F) == std::tuple_size_v<decltype(T::kFields)>, "a statement is made of all fields");
+  return arena.make<T>(StmtNode{T::kKind}, std::forward<F>(field)...);
+}
+
+// A copy of the statement or its part, changed by `change(copy)`.
+template <class T, class Change>
+const T* changed_copy(Arena& arena, const T& n, Change&& change) {
+  T copy = n;
+  change(copy);
+  return arena.make<T>(copy);
+}
+
+// A copy in which one field has this value.
+template <class T, class Field, class Value>
+const T* with(Arena& arena, const T& n, Field T::* field, Value&& value) {
+  return changed_copy(arena, n, [&](T& copy) { copy.*field = std::forward<Value>(value); });
+}
+
+// Calls `f` on each field of a copy, by reference; `f` says whether it changed the field. The
+// statement itself if no field changed.
+template <class F>
+Stmt with_fields(Arena& arena, Stmt s, F&& f) {
+  return match(s, [&](const auto& n) -> Stmt {
+    auto copy = n;
+    bool differs = false;
+    for_each_field(copy, [&](auto& field) { differs |= f(field); });
+    return differs ? arena.make<std::decay_t<decltype(n)>>(copy) : s;
+  });
+}
+
+// The same for a list of structs that have fields.
+template <class T, class F>
+bool change_each(Arena& arena, List<T>& list, F&& f) {
+  std::vector<T> out(list.begin(), list.end());
+  bool differs = false;
+  for (T& item : out) for_each_field(item, [&](auto& field) { differs |= f(field); });
+  if (differs) list = arena.list(out);
+  return differs;
+}
+
+}  // namespace relay::kernel
