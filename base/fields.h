@@ -1,7 +1,8 @@
-// Fields: structs that list their own fields, so that what walks, compares, hashes or copies them is made of the list.
+// Structs that list their own fields: what walks, compares, hashes or copies them is made of the list.
 //
-// A struct `S` has `static constexpr auto kFields = std::tuple{&S::first, &S::second};`. `lists_all_fields<S>` holds if
-// nothing is missing there, so a field that is added and not listed does not compile.
+// A struct `S` has `static constexpr auto kFields = std::tuple{&S::first, &S::second};`.
+// `lists_all_fields<S>` holds if nothing is missing there: a field that is added and not listed
+// does not compile.
 #pragma once
 
 #include <cstddef>
@@ -10,6 +11,23 @@
 #include <utility>
 
 namespace relay {
+
+// One visitor of several: the call goes to the one that takes the argument.
+template <class... F>
+struct Overload : F... {
+  using F::operator()...;
+};
+template <class... F>
+Overload(F...) -> Overload<F...>;
+
+template <class... T>
+struct TypeList {};
+
+// A type that stands in the list. Visitors name the types of fields that they pass over, so that a
+// field of a new type does not compile before they say what becomes of it.
+template <class T, class... Listed>
+concept OneOf = (std::is_same_v<T, Listed> || ...);
+
 namespace detail {
 
 // Initialises a field of any type; only ever named.
@@ -42,5 +60,18 @@ constexpr size_t initialisers() {
 template <class S, size_t kInherited = 0>
 constexpr bool lists_all_fields =
     std::is_aggregate_v<S> && detail::initialisers<S>() == std::tuple_size_v<decltype(S::kFields)> + kInherited;
+
+// The fields of a struct in order, by reference. `const auto& [a, b] = fields(n);` does not compile
+// when a field is added.
+template <class S>
+constexpr auto fields(const S& n) {
+  return std::apply([&](auto... field) { return std::tie(n.*field...); }, S::kFields);
+}
+
+// Calls f on each field, in order.
+template <class S, class F>
+constexpr void for_each_field(S& n, F&& f) {
+  std::apply([&](auto... field) { (f(n.*field), ...); }, std::remove_const_t<S>::kFields);
+}
 
 }  // namespace relay
