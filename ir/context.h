@@ -44,6 +44,10 @@ class Context {
   const RefType* ref_type(Type contents);
   const TypeVar* type_var(std::string_view name);
   const DataType* data_type(std::string_view name, std::span<const Type> args);
+  // The type with these fields, whose lists need not live on. What it says of its parts (has_hole
+  // and the like) is found out anew. Not for holes.
+  template <class T>
+  const T* type(T fields);
   // The type with other parts, in the order of for_each_part; type parameters stay.
   Type with_parts(Type t, std::span<const Type> parts);
   const HoleType* hole_type();  // a new one at each call
@@ -76,11 +80,6 @@ class Context {
   const SourceMap& sources() const { return sources_; }
 
  private:
-  // The type of this hash for which `same` holds, or a new one from `proto`, whose lists `keep`
-  // copies to the arena.
-  template <class T, class Same, class Keep>
-  const T* intern_type(uint64_t hash, T proto, Same&& same, Keep&& keep);
-
   Arena arena_;
   SymbolTable symbols_;
   kernel::ExprPool pool_;
