@@ -51,8 +51,19 @@ bool opens_scope(Expr user, size_t child) {
     case ExprKind::kLet:
     case ExprKind::kIf:
     case ExprKind::kMatch: return child > 0;
-    default: return false;
+    case ExprKind::kConstant:
+    case ExprKind::kVar:
+    case ExprKind::kGlobal:
+    case ExprKind::kOpRef:
+    case ExprKind::kCtorRef:
+    case ExprKind::kTuple:
+    case ExprKind::kProj:
+    case ExprKind::kCall:
+    case ExprKind::kRefNew:
+    case ExprKind::kRefRead:
+    case ExprKind::kRefWrite: return false;
   }
+  return false;
 }
 
 std::vector<const Var*> free_vars(Expr e) {
