@@ -131,12 +131,14 @@ void for_each_binder(Expr e, F&& f) {
   });
 }
 
-// Does the form bind variables, or hold types besides its own? A visitor with a default for forms
-// that do neither asserts so there.
-template <class T>
-constexpr bool binds_variables = detail::has_field_of<T, const Var*, List<const Var*>, List<Arm>>(T::kFields);
-template <class T>
-constexpr bool holds_types = detail::has_field_of<T, Type, List<Type>, List<const TypeVar*>>(T::kFields);
+// Does the form have a field of one of these types? A visitor that takes some forms apart, and has
+// a default for all others, asserts there that they have nothing of the kind.
+template <class Form, class... Field>
+constexpr bool has_field = detail::has_field_of<Form, Field...>(Form::kFields);
+template <class Form>
+constexpr bool binds_variables = has_field<Form, const Var*, List<const Var*>, List<Arm>>;
+template <class Form>
+constexpr bool holds_types = has_field<Form, Type, List<Type>, List<const TypeVar*>>;
 
 // Is the field a part of what the program says? Equality and hash pass over all others: the name
 // of a side file's entry, and what the type check found out.
