@@ -44,8 +44,8 @@ class Context {
   const RefType* ref_type(Type contents);
   const TypeVar* type_var(std::string_view name);
   const DataType* data_type(std::string_view name, std::span<const Type> args);
-  // The type with these fields, whose lists need not live on. What it says of its parts (has_hole
-  // and the like) is found out anew. Not for holes.
+  // Returns the type with these fields. Lists in them are copied if the type is new. `has_hole` and
+  // the like are computed from the fields. Not for holes: each is a type of its own.
   template <class T>
   const T* type(T fields);
   // The type with other parts, in the order of for_each_part; type parameters stay.

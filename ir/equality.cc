@@ -81,15 +81,10 @@ class Comparison {
   // Bound variables are alike but for their names.
   bool bind(const Var* a, const Var* b, Pair& at) {
     if (!a || !b) return a == b;
-    if (!fields(*a, *b, at, [](auto field) { return !is_name(field); })) return false;
+    if (!fields(*a, *b, at, [](auto field) { return !is_variable_name(field); })) return false;
     pair_up(a, b);
     return true;
   }
-  template <class T, class Field>
-  static bool is_name(Field T::*) {
-    return false;
-  }
-  static bool is_name(Symbol Var::* field) { return field == &Var::name; }
 
   // Leaves are values: how often one node stands for them does not matter.
   bool nodes(Pair p) {
@@ -101,8 +96,9 @@ class Comparison {
     return match(p.a, [&](const auto& a) { return fields(a, static_cast<decltype(a)>(*p.b), p); });
   }
 
-  // All fields of two structs, and of a node its children later: what the node binds is paired up
-  // by then. `at` gets the type parameters that a field declares for the fields after it.
+  // Compares all fields of two structs. Children of nodes are put off: what the node binds is
+  // paired up by then. A field that declares type parameters adds them to `at`, for the fields
+  // after it.
   template <class T, class Filter>
   bool fields(const T& a, const T& b, Pair& at, Filter&& counts) {
     return std::apply(
@@ -124,7 +120,7 @@ class Comparison {
   }
   bool same(const Span&, const Span&, Pair&) { return true; }  // where it was written is not compared
   bool same(const Tensor* a, const Tensor* b, Pair&) { return a == b || identical(*a, *b); }
-  // A reference to a constructor: its data type is compared by itself.
+  // A reference to a constructor. Its data type is compared elsewhere.
   bool same(const Constructor* a, const Constructor* b, Pair&) {
     return a == b || (a && b && a->name == b->name && a->data_type == b->data_type);
   }

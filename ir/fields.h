@@ -1,5 +1,7 @@
-// What is derived from the list of expression forms and their kFields: dispatch,
-// children, rebuilding.
+// What follows from the list of expression forms and their kFields: dispatch, children, binders.
+//
+// A visitor has an overload for each type of field, also for those that it passes over. So a field
+// of a new type does not compile before every visitor says what becomes of it.
 #pragma once
 
 #include <type_traits>
@@ -148,5 +150,12 @@ constexpr bool is_compared(Field T::*) {
 }
 constexpr bool is_compared(Symbol Constant::* field) { return field != &Constant::name; }
 constexpr bool is_compared(List<Type> Call::* field) { return field != &Call::type_args; }
+
+// Is the field the name of a variable? For equality and hash a bound variable has none.
+template <class T, class Field>
+constexpr bool is_variable_name(Field T::*) {
+  return false;
+}
+constexpr bool is_variable_name(Symbol Var::* field) { return field == &Var::name; }
 
 }  // namespace relay

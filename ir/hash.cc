@@ -119,7 +119,7 @@ class Hasher {
         [](Expr) {});
   }
 
-  // All fields of a struct; what the node stands on has its hash already.
+  // Hashes all fields of a struct. The children of a node have their hashes already.
   template <class T>
   uint64_t fields(const T& n) {
     uint64_t h = 0;
@@ -127,20 +127,17 @@ class Hasher {
                T::kFields);
     return h;
   }
-  // A bound variable has a number instead of its name.
+  // Hashes a bound variable with its number instead of its name.
   uint64_t fields(const Var& v) {
     const uint64_t number = number_.get(&v);
     uint64_t h = 0;
     std::apply(
-        [&](auto... field) { ((h = mix(h, number && is_name(field) ? number : hash_of(v.*field))), ...); },
+        [&](auto... field) {
+          ((h = mix(h, number && is_variable_name(field) ? number : hash_of(v.*field))), ...);
+        },
         Var::kFields);
     return h;
   }
-  template <class Field>
-  static bool is_name(Field Var::*) {
-    return false;
-  }
-  static bool is_name(Symbol Var::* field) { return field == &Var::name; }
 
   // A field, by its type.
 
