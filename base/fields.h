@@ -59,11 +59,13 @@ constexpr size_t initialisers() {
 // Are all fields of the aggregate in its kFields? `kInherited` is 1 if it has a base with fields, which are not.
 template <class S, size_t kInherited = 0>
 constexpr bool lists_all_fields =
-    std::is_aggregate_v<S> && detail::initialisers<S>() == std::tuple_size_v<decltype(S::kFields)> + kInherited;
+    std::is_aggregate_v<S> &&
+    detail::initialisers<S>() == std::tuple_size_v<decltype(S::kFields)> + kInherited;
 
 // The fields of a struct in order, by reference. `const auto& [a, b] = fields(n);` does not compile
-// when a field is added.
+// when a field is added. Only for structs with kFields: `op/define.h` has a function of this name.
 template <class S>
+  requires requires { S::kFields; }
 constexpr auto fields(const S& n) {
   return std::apply([&](auto... field) { return std::tie(n.*field...); }, S::kFields);
 }
