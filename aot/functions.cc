@@ -605,13 +605,24 @@ class Printer {
   // theirs in blocks.
   std::vector<Expr> operands_of(Expr e) const {
     std::vector<Expr> out;
-    if (is_leaf(e) || e->kind == ExprKind::kFn || e->kind == ExprKind::kIf || e->kind == ExprKind::kMatch)
-      return out;
-    const auto* call = e->as<Call>();
-    if (call == nullptr) {
-      for_each_child(e, [&](Expr child) { out.push_back(child); });
-      return out;
+    switch (e->kind) {
+      case ExprKind::kConstant:
+      case ExprKind::kVar:
+      case ExprKind::kGlobal:
+      case ExprKind::kOpRef:
+      case ExprKind::kCtorRef:
+      case ExprKind::kFn:
+      case ExprKind::kIf:
+      case ExprKind::kMatch: return out;
+      case ExprKind::kTuple:
+      case ExprKind::kProj:
+      case ExprKind::kLet:
+      case ExprKind::kRefNew:
+      case ExprKind::kRefRead:
+      case ExprKind::kRefWrite: for_each_child(e, [&](Expr child) { out.push_back(child); }); return out;
+      case ExprKind::kCall: break;
     }
+    const auto* call = e->as<Call>();
     // Of a view all arguments: one that is only there for its shape may trap.
     if (op::callee(*call)) return {call->args.begin(), call->args.end()};
     const auto* global = call->callee->as<Global>();

@@ -125,10 +125,21 @@ class LimitCheck {
         return check_brackets(branch.brackets, "`if`", e->span) && count(at, e);
       }
       case ExprKind::kMatch: return arms(*e->as<Match>(), inner, opens) && count(at, e);
-      default:
+      case ExprKind::kConstant:
+      case ExprKind::kVar:
+      case ExprKind::kGlobal:
+      case ExprKind::kOpRef:
+      case ExprKind::kCtorRef:
+      case ExprKind::kTuple:
+      case ExprKind::kProj:
+      case ExprKind::kCall:
+      case ExprKind::kRefNew:
+      case ExprKind::kRefRead:
+      case ExprKind::kRefWrite:
         for_each_child(e, [&](Expr child) { put(child, {at.brackets, false, at.function}); });
         return count(at, e);
     }
+    return false;
   }
 
   bool arms(const Match& n, Place inner, uint32_t opens) {

@@ -133,8 +133,18 @@ class Exporter {
       }
       case ExprKind::kProj: return take_projection(*e->as<Proj>());
       case ExprKind::kCall: return take_call(*e->as<Call>());
-      default: return true;  // looked at where it is called
+      case ExprKind::kGlobal:
+      case ExprKind::kOpRef:
+      case ExprKind::kCtorRef:
+      case ExprKind::kFn: return true;  // looked at where it is called
+      case ExprKind::kIf:
+      case ExprKind::kMatch:
+      case ExprKind::kRefNew:
+      case ExprKind::kRefRead:
+      case ExprKind::kRefWrite: break;
     }
+    CHECK(false, "a form that is no dataflow was not refused");
+    return false;
   }
 
   const Entries& entries_of(Expr e) {

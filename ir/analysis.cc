@@ -51,8 +51,40 @@ bool opens_scope(Expr user, size_t child) {
     case ExprKind::kLet:
     case ExprKind::kIf:
     case ExprKind::kMatch: return child > 0;
-    default: return false;
+    case ExprKind::kConstant:
+    case ExprKind::kVar:
+    case ExprKind::kGlobal:
+    case ExprKind::kOpRef:
+    case ExprKind::kCtorRef:
+    case ExprKind::kTuple:
+    case ExprKind::kProj:
+    case ExprKind::kCall:
+    case ExprKind::kRefNew:
+    case ExprKind::kRefRead:
+    case ExprKind::kRefWrite: return false;
   }
+  return false;
+}
+
+Runs scopes_run(Expr user) {
+  switch (user->kind) {
+    case ExprKind::kFn: return Runs::kAnyTimes;
+    case ExprKind::kIf:
+    case ExprKind::kMatch: return Runs::kAtMostOnce;
+    case ExprKind::kLet:
+    case ExprKind::kConstant:
+    case ExprKind::kVar:
+    case ExprKind::kGlobal:
+    case ExprKind::kOpRef:
+    case ExprKind::kCtorRef:
+    case ExprKind::kTuple:
+    case ExprKind::kProj:
+    case ExprKind::kCall:
+    case ExprKind::kRefNew:
+    case ExprKind::kRefRead:
+    case ExprKind::kRefWrite: return Runs::kOnce;
+  }
+  return Runs::kOnce;
 }
 
 std::vector<const Var*> free_vars(Expr e) {

@@ -48,6 +48,10 @@ struct Scopes {
 Scopes scopes(Expr root);
 // Is this child of the user (the number counts as for_each_child does) the body of a scope?
 bool opens_scope(Expr user, size_t child);
+// How often does each scope run that the form opens, when the form is evaluated? Of forms that open
+// none: once, as their children do.
+enum class Runs : uint8_t { kOnce, kAtMostOnce, kAnyTimes };
+Runs scopes_run(Expr user);
 
 // Problems that no user can cause: a variable bound twice or used out of scope, a null where there
 // must be none, a global or constructor that does not exist. Empty if all is well. Checked after

@@ -4,10 +4,12 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <variant>
 #include <vector>
 
 #include "base/arena.h"
+#include "base/fields.h"
 #include "base/symbol.h"
 #include "ir/dim.h"
 
@@ -23,6 +25,9 @@ struct AttrValue {
   Symbol string = {};  // also names of dtypes and layouts
   Dim dim = {};        // symbolic or unknown; constant dims are kInt
   List<AttrValue> list = {};
+  static constexpr auto kFields =
+      std::tuple{&AttrValue::kind,   &AttrValue::boolean, &AttrValue::integer, &AttrValue::real,
+                 &AttrValue::string, &AttrValue::dim,     &AttrValue::list};
 
   friend bool operator==(const AttrValue& a, const AttrValue& b);
 };
@@ -31,8 +36,11 @@ std::string show(const AttrValue& v);  // as in a `.relay` text
 struct Attr {
   Symbol name;
   AttrValue value;
+  static constexpr auto kFields = std::tuple{&Attr::name, &Attr::value};
   friend bool operator==(const Attr& a, const Attr& b) { return a.name == b.name && a.value == b.value; }
 };
+
+static_assert(lists_all_fields<AttrValue> && lists_all_fields<Attr>);
 
 // A handle on an interned list; equal attributes of one context are the same pointer.
 class Attrs {

@@ -36,11 +36,7 @@ class Compactor {
 
   const DataTypeDef* data_type(const DataTypeDef& def) {
     DataTypeDef now = def;
-    now.name = import_.symbol(def.name);
-    now.params = type_vars(def.params);
-    std::vector<const Constructor*> list;
-    for (const Constructor* c : def.ctors) list.push_back(constructor(c));
-    now.ctors = to_.arena().list(list);
+    bring_fields(now);
     return to_.arena().make<DataTypeDef>(now);
   }
 
@@ -49,9 +45,7 @@ class Compactor {
     const Constructor*& now = ctors_[c];
     if (!now) {
       Constructor copy = *c;
-      copy.name = import_.symbol(c->name);
-      copy.data_type = import_.symbol(c->data_type);
-      copy.fields = types(c->fields);
+      bring_fields(copy);
       now = to_.arena().make<Constructor>(copy);
     }
     return now;
@@ -79,11 +73,19 @@ class Compactor {
         for (size_t i = fields.size(); i-- > 0;) stack.push_back({fields[i], false});
         continue;
       }
+      const std::span<const Pattern> copied(done.data() + done.size() - fields.size(), fields.size());
       PatternNode copy = *p;
-      if (copy.var) copy.var = var(copy.var);
-      if (copy.ctor) copy.ctor = constructor(copy.ctor);
-      copy.fields = to_.arena().list(
-          std::span<const Pattern>(done.data() + done.size() - fields.size(), fields.size()));
+      for_each_field(copy, Overload{
+                               [](const PatternKind&) {},
+                               [](const Span&) {},
+                               [&](const Var*& field) {
+                                 if (field) field = var(field);
+                               },
+                               [&](const Constructor*& field) {
+                                 if (field) field = constructor(field);
+                               },
+                               [&](List<Pattern>& field) { field = to_.arena().list(copied); },
+                           });
       done.resize(done.size() - fields.size());
       done.push_back(to_.arena().make<PatternNode>(copy));
     }
@@ -99,8 +101,13 @@ class Compactor {
   Expr copy_fields(const T& n) {
     T now = n;
     now.type = import_.type(n.type);
-    std::apply([&](auto... field) { (bring(now.*field), ...); }, T::kFields);
+    bring_fields(now);
     return to_.node(now);
+  }
+
+  template <class T>
+  void bring_fields(T& copy) {
+    for_each_field(copy, [&](auto& field) { this->bring(field); });
   }
 
   void bring(Expr& field) { field = now_[field]; }
@@ -126,10 +133,17 @@ class Compactor {
     field = to_.arena().list(out);
   }
   void bring(List<Arm>& field) {
-    std::vector<Arm> out;
-    for (const Arm& arm : field) out.push_back({pattern(arm.pattern), now_[arm.body]});
+    std::vector<Arm> out(field.begin(), field.end());
+    for (Arm& arm : out) bring_fields(arm);
     field = to_.arena().list(out);
   }
+  void bring(Pattern& field) { field = pattern(field); }
+  void bring(List<const Constructor*>& field) {
+    std::vector<const Constructor*> out;
+    for (const Constructor* c : field) out.push_back(constructor(c));
+    field = to_.arena().list(out);
+  }
+  void bring(Span&) {}
 
   const Module& from_;
   Module out_;

@@ -25,16 +25,6 @@ uint64_t hash_of(Dim d) {
   return d.is_const() ? mix(2, static_cast<uint64_t>(d.value())) : 3;
 }
 
-uint64_t hash_of(TypeKind kind, std::span<const Type> parts) {
-  uint64_t h = mix(static_cast<uint64_t>(kind), parts.size());
-  for (Type t : parts) h = mix(h, t->id);
-  return h;
-}
-
-bool equal(std::span<const Type> a, std::span<const Type> b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end());
-}
-
 uint64_t hash_of_head(const AttrValue& v) {
   const uint64_t h = static_cast<uint64_t>(v.kind);
   switch (v.kind) {
@@ -65,44 +55,85 @@ uint64_t hash_of(const AttrValue& root) {
   return h;
 }
 
+// The fields of a type, by theirs: parts have numbers of their own.
+uint64_t hash_of(Symbol s) { return hash_of(s.text()); }
+uint64_t hash_of(DType d) { return (uint64_t{static_cast<uint8_t>(d.code)} << 8) | d.bits; }
+uint64_t hash_of(Type part) { return part->id; }
+uint64_t hash_of(const Attrs& attrs) {
+  uint64_t h = attrs.size();
+  for (const Attr& a : attrs) h = mix(mix(h, hash_of(a.name)), hash_of(a.value));
+  return h;
+}
+template <class T>
+uint64_t hash_of(const List<T>& list) {
+  uint64_t h = list.size();
+  for (const T& item : list) h = mix(h, hash_of(item));
+  return h;
+}
+
+// What a type says of its parts.
 void inherit(TypeNode& t, Type part) {
   CHECK(part != nullptr, "a type is made of parts that are not null");
   t.has_hole |= part->has_hole;
   t.has_type_var |= part->has_type_var;
   t.has_symbolic_dim |= part->has_symbolic_dim;
 }
+void inherit(TypeNode& t, Dim part) { t.has_symbolic_dim |= part.is_symbolic(); }
+template <class T>
+void inherit(TypeNode& t, const List<T>& parts) {
+  for (const T& part : parts) inherit(t, part);
+}
+template <OneOf<DType, Symbol, Attrs> Field>
+void inherit(TypeNode&, const Field&) {}
+
+template <class T>
+void own(Arena& arena, List<T>& list) {
+  list = arena.list(std::span<const T>(list));
+}
+template <OneOf<Type, DType, Symbol, Attrs> Field>
+void own(Arena&, Field&) {}
+
+// A list that lives as long as the span.
+template <class T>
+List<T> list_of(std::span<const T> items) {
+  return {items.data(), items.size()};
+}
 
 }  // namespace
 
-template <class T, class Same, class Keep>
-const T* Context::intern_type(uint64_t hash, T proto, Same&& same, Keep&& keep) {
+template <class T>
+const T* Context::type(T fields) {
+  static_assert(!std::is_same_v<T, HoleType>, "each hole is a type of its own");
+  fields.has_hole = fields.has_symbolic_dim = false;
+  fields.has_type_var = std::is_same_v<T, TypeVar>;
+  for_each_field(fields, [&](const auto& field) { inherit(fields, field); });
+  uint64_t hash = static_cast<uint64_t>(T::kKind);
+  for_each_field(fields, [&](const auto& field) { hash = mix(hash, hash_of(field)); });
   for (auto [it, end] = types_.equal_range(hash); it != end; ++it) {
     const T* known = it->second->template as<T>();
-    if (known && same(*known)) return known;
+    const auto same = [&](auto... field) { return ((known->*field == fields.*field) && ...); };
+    if (known && std::apply(same, T::kFields)) return known;
   }
-  keep(proto);
-  proto.kind = T::kKind;
-  proto.id = next_type_++;
-  const T* made = arena_.make<T>(proto);
+  for_each_field(fields, [&](auto& field) { own(arena_, field); });
+  fields.kind = T::kKind;
+  fields.id = next_type_++;
+  const T* made = arena_.make<T>(fields);
   types_.emplace(hash, made);
   return made;
 }
+template const TensorType* Context::type(TensorType);
+template const TupleType* Context::type(TupleType);
+template const FnType* Context::type(FnType);
+template const RefType* Context::type(RefType);
+template const TypeVar* Context::type(TypeVar);
+template const DataType* Context::type(DataType);
+template const RelationType* Context::type(RelationType);
 
 const TensorType* Context::tensor_type(std::span<const Dim> dims, DType dtype) {
-  uint64_t h = mix(static_cast<uint64_t>(TypeKind::kTensor),
-                   (uint64_t{static_cast<uint8_t>(dtype.code)} << 8) | dtype.bits);
-  TensorType proto{};
-  proto.dtype = dtype;
-  for (Dim d : dims) {
-    h = mix(h, hash_of(d));
-    proto.has_symbolic_dim |= d.is_symbolic();
-  }
-  return intern_type(
-      h, proto,
-      [&](const TensorType& t) {
-        return t.dtype == dtype && std::equal(t.dims.begin(), t.dims.end(), dims.begin(), dims.end());
-      },
-      [&](TensorType& t) { t.dims = arena_.list(dims); });
+  TensorType t{};
+  t.dims = list_of(dims);
+  t.dtype = dtype;
+  return type(t);
 }
 
 const TensorType* Context::tensor_type(const Shape& shape, DType dtype) {
@@ -111,94 +142,65 @@ const TensorType* Context::tensor_type(const Shape& shape, DType dtype) {
 }
 
 const TupleType* Context::tuple_type(std::span<const Type> fields) {
-  TupleType proto{};
-  for (Type t : fields) inherit(proto, t);
-  return intern_type(
-      hash_of(TypeKind::kTuple, fields), proto, [&](const TupleType& t) { return equal(t.fields, fields); },
-      [&](TupleType& t) { t.fields = arena_.list(fields); });
+  TupleType t{};
+  t.fields = list_of(fields);
+  return type(t);
 }
 
 const FnType* Context::fn_type(std::span<const TypeVar* const> type_params, std::span<const Type> args,
                                Type result, std::span<const Type> where) {
-  FnType proto{};
-  proto.result = result;
-  for (const TypeVar* v : type_params) inherit(proto, v);
-  for (Type t : where) inherit(proto, t);
-  for (Type t : args) inherit(proto, t);
-  inherit(proto, result);
-  uint64_t h = mix(hash_of(TypeKind::kFn, args), result->id);
-  for (const TypeVar* v : type_params) h = mix(h, v->id);
-  for (Type t : where) h = mix(h, t->id);
-  return intern_type(
-      h, proto,
-      [&](const FnType& t) {
-        return t.result == result && equal(t.args, args) && equal(t.where, where) &&
-               std::equal(t.type_params.begin(), t.type_params.end(), type_params.begin(), type_params.end());
-      },
-      [&](FnType& t) {
-        t.type_params = arena_.list(std::span<const TypeVar* const>(type_params));
-        t.where = arena_.list(where);
-        t.args = arena_.list(args);
-      });
+  FnType t{};
+  t.type_params = list_of(type_params);
+  t.where = list_of(where);
+  t.args = list_of(args);
+  t.result = result;
+  return type(t);
 }
 
 const RefType* Context::ref_type(Type contents) {
-  RefType proto{};
-  proto.contents = contents;
-  inherit(proto, contents);
-  return intern_type(
-      hash_of(TypeKind::kRef, {&contents, 1}), proto,
-      [&](const RefType& t) { return t.contents == contents; }, [](RefType&) {});
+  RefType t{};
+  t.contents = contents;
+  return type(t);
 }
 
 const TypeVar* Context::type_var(std::string_view name) {
-  TypeVar proto{};
-  proto.name = symbol(name);
-  proto.has_type_var = true;
-  return intern_type(
-      mix(static_cast<uint64_t>(TypeKind::kVar), hash_of(name)), proto,
-      [&](const TypeVar& t) { return t.name == name; }, [](TypeVar&) {});
+  TypeVar t{};
+  t.name = symbol(name);
+  return type(t);
 }
 
 const DataType* Context::data_type(std::string_view name, std::span<const Type> args) {
-  DataType proto{};
-  proto.name = symbol(name);
-  for (Type t : args) inherit(proto, t);
-  return intern_type(
-      mix(hash_of(TypeKind::kData, args), hash_of(name)), proto,
-      [&](const DataType& t) { return t.name == name && equal(t.args, args); },
-      [&](DataType& t) { t.args = arena_.list(args); });
+  DataType t{};
+  t.name = symbol(name);
+  t.args = list_of(args);
+  return type(t);
 }
 
 const RelationType* Context::relation_type(std::string_view name, std::span<const Type> parts,
                                            const Attrs& attrs) {
-  RelationType proto{};
-  proto.name = symbol(name);
-  proto.attrs = attrs;
-  for (Type t : parts) inherit(proto, t);
-  return intern_type(
-      mix(hash_of(TypeKind::kRelation, parts), hash_of(name)), proto,
-      [&](const RelationType& t) { return t.name == name && t.attrs == attrs && equal(t.parts, parts); },
-      [&](RelationType& t) { t.parts = arena_.list(parts); });
+  RelationType t{};
+  t.name = symbol(name);
+  t.parts = list_of(parts);
+  t.attrs = attrs;
+  return type(t);
 }
 
 Type Context::with_parts(Type t, std::span<const Type> parts) {
-  switch (t->kind) {
-    case TypeKind::kTuple: return tuple_type(parts);
-    case TypeKind::kFn: {
-      const auto* fn = t->as<FnType>();
-      return fn_type(fn->type_params, parts.subspan(fn->where.size(), fn->args.size()), parts.back(),
-                     parts.first(fn->where.size()));
-    }
-    case TypeKind::kRelation:
-      return relation_type(t->as<RelationType>()->name.text(), parts, t->as<RelationType>()->attrs);
-    case TypeKind::kRef: return ref_type(parts[0]);
-    case TypeKind::kData: return data_type(t->as<DataType>()->name.text(), parts);
-    case TypeKind::kTensor:
-    case TypeKind::kVar:
-    case TypeKind::kHole: break;
-  }
-  return t;
+  size_t next = 0;
+  const Overload replace{
+      [&](Type& field) { field = parts[next++]; },
+      [&](List<Type>& field) {
+        field = list_of(parts.subspan(next, field.size()));
+        next += field.size();
+      },
+      []<OneOf<List<Dim>, DType, Symbol, List<const TypeVar*>, Attrs> Kept>(Kept&) {},
+  };
+  return match(
+      t, [](const HoleType& hole) -> Type { return &hole; },
+      [&](auto fields) -> Type {
+        for_each_field(fields, replace);
+        return type(fields);
+      });
 }
 
 const HoleType* Context::hole_type() {

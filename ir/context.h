@@ -44,6 +44,10 @@ class Context {
   const RefType* ref_type(Type contents);
   const TypeVar* type_var(std::string_view name);
   const DataType* data_type(std::string_view name, std::span<const Type> args);
+  // Returns the type with these fields. Lists in them are copied if the type is new. `has_hole` and
+  // the like are computed from the fields. Not for holes: each is a type of its own.
+  template <class T>
+  const T* type(T fields);
   // The type with other parts, in the order of for_each_part; type parameters stay.
   Type with_parts(Type t, std::span<const Type> parts);
   const HoleType* hole_type();  // a new one at each call
@@ -61,6 +65,7 @@ class Context {
   // A copy of a node description with a fresh id. For Builder and rewrites; use those.
   template <class T>
   const T* node(T proto) {
+    static_assert(detail::is_form<T>(AllExprs{}), "a form has to be in AllExprs");
     CHECK(next_node_ != UINT32_MAX, "a context holds at most 2^32 nodes");
     proto.kind = T::kKind;
     proto.id = next_node_++;
@@ -76,11 +81,6 @@ class Context {
   const SourceMap& sources() const { return sources_; }
 
  private:
-  // The type of this hash for which `same` holds, or a new one from `proto`, whose lists `keep`
-  // copies to the arena.
-  template <class T, class Same, class Keep>
-  const T* intern_type(uint64_t hash, T proto, Same&& same, Keep&& keep);
-
   Arena arena_;
   SymbolTable symbols_;
   kernel::ExprPool pool_;

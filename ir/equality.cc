@@ -2,6 +2,7 @@
 //
 // Types, dims, attributes and scalar expressions of both sides are imported into one scratch
 // context, where being equal is being the same pointer.
+#include <algorithm>
 #include <deque>
 
 #include "ir/analysis.h"
@@ -20,7 +21,7 @@ class Comparison {
   Comparison() : a_(scratch_, true), b_(scratch_, true) {}
 
   bool expressions(Expr a, Expr b) {
-    pending_.push_back({a, b, nullptr, nullptr});
+    pending_.push_back({a, b});
     while (!pending_.empty()) {
       const Pair p = pending_.back();
       pending_.pop_back();
@@ -41,19 +42,8 @@ class Comparison {
   }
 
   bool data_types(const DataTypeDef& a, const DataTypeDef& b) {
-    if (!(a.name == b.name) || a.is_extern != b.is_extern || a.params.size() != b.params.size() ||
-        a.ctors.size() != b.ctors.size()) {
-      return false;
-    }
-    const TypeScope *in_a = scope(nullptr, a.params), *in_b = scope(nullptr, b.params);
-    for (size_t i = 0; i < a.ctors.size(); ++i) {
-      const Constructor &x = *a.ctors[i], &y = *b.ctors[i];
-      if (!(x.name == y.name) || x.tag != y.tag || x.fields.size() != y.fields.size()) return false;
-      for (size_t j = 0; j < x.fields.size(); ++j) {
-        if (!types(x.fields[j], y.fields[j], in_a, in_b)) return false;
-      }
-    }
-    return true;
+    Pair at;
+    return fields(a, b, at);
   }
 
   bool kernels(const Kernel& a, const Kernel& b) {
@@ -66,8 +56,8 @@ class Comparison {
 
  private:
   struct Pair {
-    Expr a, b;
-    const TypeScope *in_a, *in_b;  // the type parameters around each
+    Expr a = nullptr, b = nullptr;
+    const TypeScope *in_a = nullptr, *in_b = nullptr;  // the type parameters around each
   };
 
   const TypeScope* scope(const TypeScope* outer, const List<const TypeVar*>& params) {
@@ -77,11 +67,10 @@ class Comparison {
 
   // Bound variables correspond; free ones must have the same name and annotation. Each
   // has one partner.
-  bool variables(const Pair& p) {
+  bool variables(Pair p) {
     const Expr partner = to_b_.get(p.a), back = to_a_.get(p.b);
     if (partner || back) return partner == p.b && back == p.a;
-    const auto *x = p.a->as<Var>(), *y = p.b->as<Var>();
-    if (!(x->name == y->name) || !types(x->annotation, y->annotation, p.in_a, p.in_b)) return false;
+    if (!fields(*p.a->as<Var>(), *p.b->as<Var>(), p)) return false;
     pair_up(p.a, p.b);
     return true;
   }
@@ -91,95 +80,103 @@ class Comparison {
     to_a_[b] = a;
   }
 
-  bool bind(const Var* a, const Var* b, const Pair& at) {
-    if (!types(a->annotation, b->annotation, at.in_a, at.in_b)) return false;
+  // Bound variables are alike but for their names.
+  bool bind(const Var* a, const Var* b, Pair& at) {
+    if (!a || !b) return a == b;
+    if (!fields(*a, *b, at, [](auto field) { return !is_variable_name(field); })) return false;
     pair_up(a, b);
     return true;
   }
 
   // Leaves are values: how often one node stands for them does not matter.
   bool nodes(Pair p) {
-    if (p.a->kind == ExprKind::kConstant) {
-      const auto *x = p.a->as<Constant>(), *y = p.b->as<Constant>();
-      return x->value == y->value || identical(*x->value, *y->value);
+    if (!is_leaf(p.a)) {
+      const Expr partner = to_b_.get(p.a), back = to_a_.get(p.b);
+      if (partner || back) return partner == p.b && back == p.a;  // compared before
+      pair_up(p.a, p.b);
     }
-    if (const auto* x = p.a->as<Global>()) return x->name == p.b->as<Global>()->name;
-    if (const auto* x = p.a->as<OpRef>()) return x->op == p.b->as<OpRef>()->op;
-    if (const auto* x = p.a->as<CtorRef>()) return constructors(x->ctor, p.b->as<CtorRef>()->ctor);
-
-    const Expr partner = to_b_.get(p.a), back = to_a_.get(p.b);
-    if (partner || back) return partner == p.b && back == p.a;  // compared before
-    pair_up(p.a, p.b);
-    if (!heads(p)) return false;
-    return children(p);
+    return match(p.a, [&](const auto& a) { return fields(a, static_cast<decltype(a)>(*p.b), p); });
   }
 
-  static bool constructors(const Constructor* a, const Constructor* b) {
+  // Compares all fields of two structs. Children of nodes are put off: what the node binds is
+  // paired up by then. A field that declares type parameters adds them to `at`, for the fields
+  // after it.
+  template <class T, class Filter>
+  bool fields(const T& a, const T& b, Pair& at, Filter&& counts) {
+    return std::apply(
+        [&](auto... field) {
+          return ((!is_compared(field) || !counts(field) || same(a.*field, b.*field, at)) && ...);
+        },
+        T::kFields);
+  }
+  template <class T>
+  bool fields(const T& a, const T& b, Pair& at) {
+    return fields(a, b, at, [](auto) { return true; });
+  }
+
+  // A field, by its type.
+
+  template <OneOf<Symbol, uint32_t, bool, PatternKind, const op::OpDef*> Plain>
+  bool same(const Plain& a, const Plain& b, Pair&) {
+    return a == b;
+  }
+  bool same(const Span&, const Span&, Pair&) { return true; }  // where it was written is not compared
+  bool same(const Tensor* a, const Tensor* b, Pair&) { return a == b || identical(*a, *b); }
+  // A reference to a constructor. Its data type is compared elsewhere.
+  bool same(const Constructor* a, const Constructor* b, Pair&) {
     return a == b || (a && b && a->name == b->name && a->data_type == b->data_type);
   }
+  bool same(const Attrs& a, const Attrs& b, Pair&) { return a == b || a_.attrs(a) == b_.attrs(b); }
 
-  bool attributes(const Attrs& a, const Attrs& b) { return a == b || a_.attrs(a) == b_.attrs(b); }
-
-  // What a node says besides its children. May open a scope of type parameters for them.
-  bool heads(Pair& p) {
-    switch (p.a->kind) {
-      case ExprKind::kProj: return p.a->as<Proj>()->index == p.b->as<Proj>()->index;
-      case ExprKind::kCall: return attributes(p.a->as<Call>()->attrs, p.b->as<Call>()->attrs);
-      case ExprKind::kLet: return bind(p.a->as<Let>()->x, p.b->as<Let>()->x, p);
-      case ExprKind::kFn: {
-        const auto *x = p.a->as<Fn>(), *y = p.b->as<Fn>();
-        if (x->type_params.size() != y->type_params.size() || x->params.size() != y->params.size())
-          return false;
-        p.in_a = scope(p.in_a, x->type_params);
-        p.in_b = scope(p.in_b, y->type_params);
-        for (size_t i = 0; i < x->params.size(); ++i) {
-          if (!bind(x->params[i], y->params[i], p)) return false;
-        }
-        if (x->where.size() != y->where.size()) return false;
-        for (size_t i = 0; i < x->where.size(); ++i) {
-          if (!types(x->where[i], y->where[i], p.in_a, p.in_b)) return false;
-        }
-        return types(x->result, y->result, p.in_a, p.in_b) && attributes(x->attrs, y->attrs);
-      }
-      case ExprKind::kMatch: {
-        const auto *x = p.a->as<Match>(), *y = p.b->as<Match>();
-        if (x->total != y->total || x->arms.size() != y->arms.size()) return false;
-        for (size_t i = 0; i < x->arms.size(); ++i) {
-          if (!patterns(x->arms[i].pattern, y->arms[i].pattern, p)) return false;
-        }
-        return true;
-      }
-      default: return true;
-    }
+  bool same(Type a, Type b, Pair& at) { return types(a, b, at.in_a, at.in_b); }
+  bool same(const List<Type>& a, const List<Type>& b, Pair& at) {
+    return each(a, b, [&](Type x, Type y) { return same(x, y, at); });
   }
-
-  bool patterns(Pattern a, Pattern b, const Pair& at) {
-    std::vector<std::pair<Pattern, Pattern>> todo{{a, b}};
-    while (!todo.empty()) {
-      const auto [x, y] = todo.back();
-      todo.pop_back();
-      if (x->kind != y->kind || !constructors(x->ctor, y->ctor) || x->fields.size() != y->fields.size())
-        return false;
-      if (x->var && !bind(x->var, y->var, at)) return false;
-      for (size_t i = 0; i < x->fields.size(); ++i) todo.emplace_back(x->fields[i], y->fields[i]);
-    }
+  bool same(const List<const TypeVar*>& a, const List<const TypeVar*>& b, Pair& at) {
+    if (a.size() != b.size()) return false;
+    at.in_a = scope(at.in_a, a);
+    at.in_b = scope(at.in_b, b);
     return true;
   }
 
-  bool children(const Pair& p) {
-    const size_t start = pending_.size();
-    for_each_child(p.a, [&](Expr child) { pending_.push_back({child, nullptr, p.in_a, p.in_b}); });
-    size_t i = start;
-    bool same_number = true;
-    for_each_child(p.b, [&](Expr child) {
-      if (i < pending_.size()) {
-        pending_[i].b = child;
-      } else {
-        same_number = false;
-      }
-      ++i;
+  bool same(const Var* a, const Var* b, Pair& at) { return bind(a, b, at); }
+  bool same(const List<const Var*>& a, const List<const Var*>& b, Pair& at) {
+    return each(a, b, [&](const Var* x, const Var* y) { return bind(x, y, at); });
+  }
+  bool same(Expr a, Expr b, Pair& at) {
+    pending_.push_back({a, b, at.in_a, at.in_b});
+    return true;
+  }
+  bool same(const List<Expr>& a, const List<Expr>& b, Pair& at) {
+    return each(a, b, [&](Expr x, Expr y) { return same(x, y, at); });
+  }
+
+  bool same(const List<Arm>& a, const List<Arm>& b, Pair& at) {
+    return each(a, b, [&](const Arm& x, const Arm& y) { return fields(x, y, at); });
+  }
+  bool same(Pattern a, Pattern b, Pair& at) {
+    patterns_.assign(1, {a, b});
+    while (!patterns_.empty()) {
+      const auto [x, y] = patterns_.back();
+      patterns_.pop_back();
+      if (!fields(*x, *y, at)) return false;
+    }
+    return true;
+  }
+  bool same(const List<Pattern>& a, const List<Pattern>& b, Pair&) {
+    return each(a, b, [&](Pattern x, Pattern y) {
+      patterns_.emplace_back(x, y);
+      return true;
     });
-    return same_number && i == pending_.size();
+  }
+  // The constructors that a data type declares.
+  bool same(const List<const Constructor*>& a, const List<const Constructor*>& b, Pair& at) {
+    return each(a, b, [&](const Constructor* x, const Constructor* y) { return fields(*x, *y, at); });
+  }
+
+  template <class T, class Same>
+  static bool each(const List<T>& a, const List<T>& b, Same&& same) {
+    return std::equal(a.begin(), a.end(), b.begin(), b.end(), same);
   }
 
   // Kernels: field by field, without what has no meaning.
@@ -201,7 +198,9 @@ class Comparison {
   bool same(const kernel::BlockIter& a, const kernel::BlockIter& b) { return same_fields(a, b); }
   bool same(const kernel::Region& a, const kernel::Region& b) { return same_fields(a, b); }
   bool same(const kernel::ReadExtent& a, const kernel::ReadExtent& b) {
-    return same(a.variable, b.variable) && a.input == b.input && a.element == b.element;
+    const auto& [variable_a, input_a, element_a] = a;
+    const auto& [variable_b, input_b, element_b] = b;
+    return same(variable_a, variable_b) && input_a == input_b && element_a == element_b;
   }
   template <class T>
   bool same(const List<T>& a, const List<T>& b) {
@@ -258,8 +257,8 @@ class Comparison {
     return kernel::match(
         a,
         [&](const kernel::Allocate& x) {
-          const auto& [buffer_a, body_a] = fields(x);
-          const auto& [buffer_b, body_b] = fields(*b->as<kernel::Allocate>());
+          const auto& [buffer_a, body_a] = relay::fields(x);
+          const auto& [buffer_b, body_b] = relay::fields(*b->as<kernel::Allocate>());
           return declarations(buffer_a, buffer_b);
         },
         [&]<class T>(const T& x) { return same_fields(x, *b->as<T>()); });
@@ -269,6 +268,7 @@ class Comparison {
   Importer a_, b_;
   std::deque<TypeScope> scopes_;
   std::vector<Pair> pending_;
+  std::vector<std::pair<Pattern, Pattern>> patterns_;  // of one arm, still to be compared
   NodeMap<Expr> to_b_, to_a_;
 };
 

@@ -4,8 +4,9 @@
 // one node denote ONE evaluation (docs/semantics.md, "Sharing"). So nodes are never hash-consed,
 // and a rewrite that changes nothing must return the pointer it was given.
 //
-// The whole language is in this file. Dispatch, children, equality, hashing and cloning are derived
-// from each struct's kFields (ir/fields.h); forgetting a case does not compile.
+// The whole language is in this file. Dispatch, children, binders, equality, hashing and
+// copying are made of each struct's kFields (ir/fields.h). A form or a field that is left out
+// does not compile.
 #pragma once
 
 #include <string_view>
@@ -164,12 +165,15 @@ struct PatternNode {
   const Var* var = nullptr;           // kVar: binds it
   const Constructor* ctor = nullptr;  // kCtor
   List<const PatternNode*> fields = {};
+  static constexpr auto kFields = std::tuple{&PatternNode::kind, &PatternNode::span, &PatternNode::var,
+                                             &PatternNode::ctor, &PatternNode::fields};
 };
 using Pattern = const PatternNode*;
 
 struct Arm {
   Pattern pattern;
   Expr body;
+  static constexpr auto kFields = std::tuple{&Arm::pattern, &Arm::body};
 };
 
 // match (value) { pattern => body, ... }: the first arm that fits. `match?` (total == false) traps
@@ -205,5 +209,12 @@ struct RefWrite : ExprNode {
 
 using AllExprs = TypeList<Constant, Var, Global, OpRef, CtorRef, Tuple, Proj, Fn, Call, Let, If, Match,
                           RefNew, RefRead, RefWrite>;
+
+namespace detail {
+template <class T, class... Form>
+constexpr bool is_form(TypeList<Form...>) {
+  return OneOf<T, Form...>;
+}
+}  // namespace detail
 
 }  // namespace relay

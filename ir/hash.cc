@@ -13,8 +13,10 @@ namespace op {
 
 namespace {
 
+// What is mixed in twice does not cancel itself.
 uint64_t mix(uint64_t h, uint64_t v) {
-  h = (h ^ v) * 0x9e3779b97f4a7c15ull;
+  h = (std::rotl(h, 25) + 0x632be59bd9b4e019ull) ^ v;
+  h *= 0x9e3779b97f4a7c15ull;
   return h ^ (h >> 29);
 }
 
@@ -35,33 +37,51 @@ uint64_t hash_of(DType d) { return (uint64_t{static_cast<uint8_t>(d.code)} << 8)
 // Symbolic dims by their text: it is canonical, and the same in every context.
 uint64_t hash_of(Dim d) { return d.is_const() ? mix(1, static_cast<uint64_t>(d.value())) : hash_of(show(d)); }
 
+uint64_t hash_of(Symbol s) { return hash_of(s.text()); }
+uint64_t hash_of(double d) { return std::bit_cast<uint64_t>(d); }
+uint64_t hash_of(AttrKind kind) { return static_cast<uint64_t>(kind); }
+uint64_t hash_of(PatternKind kind) { return static_cast<uint64_t>(kind); }
+template <OneOf<bool, uint32_t, int64_t> T>
+uint64_t hash_of(T n) {
+  return static_cast<uint64_t>(n);
+}
+uint64_t hash_of(const op::OpDef* op) { return op::name ? hash_of(op::name(*op)) : 0; }
+uint64_t hash_of(const Constructor* ctor) { return ctor ? hash_of(ctor->name) : 0; }
+
 uint64_t hash_of(const AttrValue& root) {
   uint64_t h = 0;
   std::vector<const AttrValue*> pending{&root};
+  const Overload field{
+      [&](const List<AttrValue>& list) {
+        for (const AttrValue& item : list) pending.push_back(&item);
+        return uint64_t{list.size()};
+      },
+      [](const auto& other) { return hash_of(other); },
+  };
   while (!pending.empty()) {
     const AttrValue& v = *pending.back();
     pending.pop_back();
-    h = mix(h, static_cast<uint64_t>(v.kind));
-    h = mix(h, v.kind == AttrKind::kBool ? v.boolean : static_cast<uint64_t>(v.integer));
-    h = mix(h, std::bit_cast<uint64_t>(v.real));
-    h = mix(h, hash_of(v.string.text()));
-    h = mix(h, v.kind == AttrKind::kDim ? hash_of(v.dim) : 0);
-    h = mix(h, v.list.size());
-    for (const AttrValue& item : v.list) pending.push_back(&item);
+    for_each_field(v, [&](const auto& f) { h = mix(h, field(f)); });
   }
   return h;
 }
 
 uint64_t hash_of(const Attrs& attrs) {
   uint64_t h = attrs.size();
-  for (const Attr& a : attrs) h = mix(mix(h, hash_of(a.name.text())), hash_of(a.value));
+  for (const Attr& a : attrs) for_each_field(a, [&](const auto& field) { h = mix(h, hash_of(field)); });
   return h;
 }
 
-uint64_t hash_of(const Tensor& t) {
-  uint64_t h = mix(hash_of(t.dtype()), t.rank());
-  for (int64_t d : t.shape()) h = mix(h, static_cast<uint64_t>(d));
-  return mix(h, hash_of(std::string_view(static_cast<const char*>(t.data()), t.bytes())));
+uint64_t hash_of(const Tensor* t) {
+  uint64_t h = mix(hash_of(t->dtype()), t->rank());
+  for (int64_t d : t->shape()) h = mix(h, static_cast<uint64_t>(d));
+  return mix(h, hash_of(std::string_view(static_cast<const char*>(t->data()), t->bytes())));
+}
+
+uint64_t hash_of(const List<Dim>& dims) {
+  uint64_t h = dims.size();
+  for (Dim d : dims) h = mix(h, hash_of(d));
+  return h;
 }
 
 // A type's outermost part. Alpha-equal annotations have the same, whatever their type
@@ -69,16 +89,15 @@ uint64_t hash_of(const Tensor& t) {
 uint64_t hash_of(Type t) {
   if (!t) return 0;
   uint64_t h = mix(1, static_cast<uint64_t>(t->kind));
-  if (const auto* tensor = t->as<TensorType>()) {
-    h = mix(h, hash_of(tensor->dtype));
-    for (Dim d : tensor->dims) h = mix(h, hash_of(d));
-  } else if (const auto* tuple = t->as<TupleType>()) {
-    h = mix(h, tuple->fields.size());
-  } else if (const auto* fn = t->as<FnType>()) {
-    h = mix(h, fn->args.size());
-  } else if (const auto* data = t->as<DataType>()) {
-    h = mix(h, hash_of(data->name.text()));
-  }
+  const Overload field{
+      [](Type) { return uint64_t{0}; },
+      [](const List<Type>& parts) { return uint64_t{parts.size()}; },
+      [](const List<const TypeVar*>& params) { return uint64_t{params.size()}; },
+      [](const auto& other) { return hash_of(other); },
+  };
+  match(
+      t, [](const TypeVar&) {},
+      [&](const auto& n) { for_each_field(n, [&](const auto& f) { h = mix(h, field(f)); }); });
   return h;
 }
 
@@ -102,48 +121,60 @@ class Hasher {
         [](Expr) {});
   }
 
-  uint64_t variable(const Var* v) {
-    const uint64_t number = number_.get(v);
-    return mix(number ? number : hash_of(v->name.text()), hash_of(v->annotation));
+  // Hashes all fields of a struct. The children of a node have their hashes already.
+  template <class T>
+  uint64_t fields(const T& n) {
+    uint64_t h = 0;
+    const auto add = [&](auto field) {
+      if (is_compared(field)) h = mix(h, of(n.*field));
+    };
+    std::apply([&](auto... field) { (add(field), ...); }, T::kFields);
+    return h;
   }
-
-  uint64_t patterns(const Match& m) {
-    uint64_t h = m.total;
-    for (const Arm& arm : m.arms) {
-      std::vector<Pattern> pending{arm.pattern};
-      while (!pending.empty()) {
-        const Pattern p = pending.back();
-        pending.pop_back();
-        h = mix(h, static_cast<uint64_t>(p->kind));
-        if (p->var) h = mix(h, variable(p->var));
-        if (p->ctor) h = mix(h, hash_of(p->ctor->name.text()));
-        for (Pattern field : p->fields) pending.push_back(field);
-      }
-    }
+  // Hashes a bound variable with its number instead of its name.
+  uint64_t fields(const Var& v) {
+    const uint64_t number = number_.get(&v);
+    uint64_t h = 0;
+    std::apply(
+        [&](auto... field) {
+          ((h = mix(h, number && is_variable_name(field) ? number : hash_of(v.*field))), ...);
+        },
+        Var::kFields);
     return h;
   }
 
-  uint64_t head(Expr e) {
-    return match(
-        e, [&](const Constant& n) { return hash_of(*n.value); }, [&](const Var& n) { return variable(&n); },
-        [&](const Global& n) { return hash_of(n.name.text()); },
-        [&](const OpRef& n) { return op::name ? hash_of(op::name(*n.op)) : 0; },
-        [&](const CtorRef& n) { return hash_of(n.ctor->name.text()); },
-        [&](const Proj& n) { return uint64_t{n.index}; },
-        [&](const Fn& n) {
-          uint64_t h = mix(hash_of(n.attrs), mix(n.type_params.size(), hash_of(n.result)));
-          h = mix(h, n.where.size());
-          for (const Var* p : n.params) h = mix(h, variable(p));
-          return h;
-        },
-        [&](const Call& n) { return hash_of(n.attrs); }, [&](const Let& n) { return variable(n.x); },
-        [&](const Match& n) { return patterns(n); }, [](const auto&) { return uint64_t{0}; });
+  // A field, by its type.
+
+  template <OneOf<Symbol, Type, Attrs, const Tensor*, const op::OpDef*, const Constructor*, uint32_t, bool,
+                  PatternKind>
+                Field>
+  uint64_t of(const Field& field) {
+    return hash_of(field);
   }
+  uint64_t of(const Span&) { return 0; }  // where it was written is not compared
+  uint64_t of(const List<const TypeVar*>& params) { return params.size(); }
+  uint64_t of(Expr child) { return hash_[child]; }
+  uint64_t of(const Var* v) { return v ? fields(*v) : 0; }
+  template <OneOf<Type, Expr, const Var*> Item>
+  uint64_t of(const List<Item>& list) {
+    uint64_t h = list.size();
+    for (Item item : list) h = mix(h, of(item));
+    return h;
+  }
+  uint64_t of(const List<Arm>& arms) {
+    uint64_t h = arms.size();
+    for (const Arm& arm : arms) h = mix(h, fields(arm));
+    return h;
+  }
+  uint64_t of(Pattern root) {
+    uint64_t h = 0;
+    for_each_pattern(root, [&](Pattern p) { h = mix(h, fields(*p)); });
+    return h;
+  }
+  uint64_t of(const List<Pattern>& fields) { return fields.size(); }  // each follows by itself
 
   uint64_t node(Expr e) {
-    uint64_t h = mix(static_cast<uint64_t>(e->kind), head(e));
-    for_each_child(e, [&](Expr child) { h = mix(h, hash_[child]); });
-    return h;
+    return mix(static_cast<uint64_t>(e->kind), match(e, [&](const auto& n) { return fields(n); }));
   }
 
   NodeMap<uint64_t> hash_;

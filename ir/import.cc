@@ -73,41 +73,20 @@ class TypeCopy {
     return to_.type_var(v->name.text());
   }
 
-  Type build(Type t, const TypeScope* scope) {
-    const TypeScope* inner = inner_scope(t, scope);
-    const auto all = [&](const List<Type>& parts) {
-      std::vector<Type> out;
-      for (Type part : parts) out.push_back(find(part, inner));
-      return out;
-    };
-    switch (t->kind) {
-      case TypeKind::kTensor: {
-        const auto* tensor = t->as<TensorType>();
-        std::vector<Dim> dims;
-        for (Dim d : tensor->dims) dims.push_back(importer_.dim(d));
-        return to_.tensor_type(dims, tensor->dtype);
-      }
-      case TypeKind::kTuple: return to_.tuple_type(all(t->as<TupleType>()->fields));
-      case TypeKind::kFn: {
-        const auto* fn = t->as<FnType>();
-        std::vector<const TypeVar*> params;
-        for (const TypeVar* v : fn->type_params) params.push_back(variable(v, inner));
-        return to_.fn_type(params, all(fn->args), find(fn->result, inner), all(fn->where));
-      }
-      case TypeKind::kRelation: {
-        const auto* relation = t->as<RelationType>();
-        return to_.relation_type(relation->name.text(), all(relation->parts),
-                                 importer_.attrs(relation->attrs));
-      }
-      case TypeKind::kRef: return to_.ref_type(find(t->as<RefType>()->contents, inner));
-      case TypeKind::kVar: return variable(t->as<TypeVar>(), scope);
-      case TypeKind::kData:
-        return to_.data_type(t->as<DataType>()->name.text(), all(t->as<DataType>()->args));
-      case TypeKind::kHole: break;
-    }
-    // Each hole is a type of its own, but two that stand at the same place say the same.
-    if (rename_) return to_.type_var("#_");
-    return to_.hole_type();
+  Type build(Type t, const TypeScope* scope);
+
+  // A field, by its type. The parts of the type are there already.
+  void bring(DType&, const TypeScope*, Arena&) {}
+  void bring(Symbol& field, const TypeScope*, Arena&) { field = importer_.symbol(field); }
+  void bring(Attrs& field, const TypeScope*, Arena&) { field = importer_.attrs(field); }
+  void bring(Dim& field, const TypeScope*, Arena&) { field = importer_.dim(field); }
+  void bring(Type& field, const TypeScope* inner, Arena&) { field = find(field, inner); }
+  void bring(const TypeVar*& field, const TypeScope* inner, Arena&) { field = variable(field, inner); }
+  template <class Item>
+  void bring(List<Item>& field, const TypeScope* inner, Arena& lists) {
+    std::vector<Item> items(field.begin(), field.end());
+    for (Item& item : items) bring(item, inner, lists);
+    field = lists.list(items);
   }
 
   Importer& importer_;
@@ -117,6 +96,21 @@ class TypeCopy {
   std::map<std::pair<Type, const TypeScope*>, Type> open_;
   std::map<std::pair<Type, const TypeScope*>, const TypeScope*> inner_;
 };
+
+// Outside of the class: clang 19 forgets the template above if it is first needed before it has
+// read it.
+Type TypeCopy::build(Type t, const TypeScope* scope) {
+  const TypeScope* inner = inner_scope(t, scope);
+  return relay::match(
+      t, [&](const TypeVar& v) -> Type { return variable(&v, scope); },
+      // Each hole is a type of its own, but two that stand at the same place say the same.
+      [&](const HoleType&) -> Type { return rename_ ? Type(to_.type_var("#_")) : to_.hole_type(); },
+      [&](auto fields) -> Type {
+        Arena lists;
+        for_each_field(fields, [&](auto& field) { this->bring(field, inner, lists); });
+        return to_.type(fields);
+      });
+}
 
 }  // namespace
 
@@ -129,8 +123,13 @@ Type Importer::type(Type t, const TypeScope* scope) {
 }
 
 Attrs Importer::attrs(const Attrs& a) {
-  std::vector<Attr> items;
-  for (const Attr& item : a) items.push_back({symbol(item.name), attr_value(item.value)});
+  std::vector<Attr> items(a.begin(), a.end());
+  for (Attr& item : items) {
+    for_each_field(item, Overload{
+                             [this](Symbol& field) { field = symbol(field); },
+                             [this](AttrValue& field) { field = attr_value(field); },
+                         });
+  }
   return to_.intern_attrs(std::move(items));
 }
 
@@ -142,14 +141,18 @@ AttrValue Importer::attr_value(const AttrValue& root) {
   std::vector<Open> open;
   const AttrValue* next = &root;
   for (;;) {
-    AttrValue value = *next;
-    if (value.kind == AttrKind::kList && !value.list.empty()) {
+    if (next->kind == AttrKind::kList && !next->list.empty()) {
       open.push_back({next, {}});
       next = &open.back().list->list[0];
       continue;
     }
-    value.string = symbol(value.string);
-    value.dim = dim(value.dim);
+    AttrValue value = *next;
+    for_each_field(value,
+                   Overload{
+                       []<OneOf<AttrKind, bool, int64_t, double> Plain>(Plain&) {},
+                       [this](Symbol& field) { field = symbol(field); },
+                       [this](Dim& field) { field = dim(field); }, [](List<AttrValue>&) {},  // none, or below
+                   });
     // Closes every list that this value is the last item of.
     for (;;) {
       if (open.empty()) return value;

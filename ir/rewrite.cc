@@ -2,6 +2,8 @@
 // becomes is kept in a NodeMap, so that shared nodes stay shared.
 #include "ir/rewrite.h"
 
+#include <utility>
+
 #include "ir/traverse.h"
 
 namespace relay {
@@ -10,6 +12,13 @@ namespace {
 // What variables become where they are bound; the variable itself if nothing changes.
 using MapVar = std::function<const Var*(const Var*)>;
 using MapCtor = std::function<const Constructor*(const Constructor*)>;
+
+template <class T>
+void change(const T*& field, const std::function<const T*(const T*)>& map, bool& changed) {
+  const T* now = field && map ? map(field) : field;
+  changed |= now != field;
+  field = now;
+}
 
 Pattern rebuild_pattern(Context& context, Pattern root, const MapVar& map_var, const MapCtor& map_ctor) {
   // Children first: `done` holds the finished patterns of what was closed, in order.
@@ -28,15 +37,22 @@ Pattern rebuild_pattern(Context& context, Pattern root, const MapVar& map_var, c
       for (size_t i = fields.size(); i-- > 0;) stack.push_back({fields[i], false});
       continue;
     }
-    PatternNode copy = *step.p;
-    if (copy.var && map_var) copy.var = map_var(copy.var);
-    if (copy.ctor && map_ctor) copy.ctor = map_ctor(copy.ctor);
     const std::span<const Pattern> rebuilt(done.data() + done.size() - fields.size(), fields.size());
-    const bool same_fields = std::equal(rebuilt.begin(), rebuilt.end(), fields.begin());
-    if (!same_fields) copy.fields = context.arena().list(rebuilt);
-    const bool same = same_fields && copy.var == step.p->var && copy.ctor == step.p->ctor;
+    PatternNode copy = *step.p;
+    bool changed = false;
+    for_each_field(copy, Overload{
+                             [](const PatternKind&) {},
+                             [](const Span&) {},
+                             [&](const Var*& field) { change(field, map_var, changed); },
+                             [&](const Constructor*& field) { change(field, map_ctor, changed); },
+                             [&](List<Pattern>& field) {
+                               if (std::equal(rebuilt.begin(), rebuilt.end(), field.begin())) return;
+                               field = context.arena().list(rebuilt);
+                               changed = true;
+                             },
+                         });
     done.resize(done.size() - fields.size());
-    done.push_back(same ? step.p : context.arena().make<PatternNode>(copy));
+    done.push_back(changed ? context.arena().make<PatternNode>(copy) : step.p);
   }
   return done.back();
 }
@@ -86,23 +102,21 @@ class Rebuild {
     changed_ = true;
   }
   void replace(List<Arm>& field) {
-    std::vector<Arm> now;
-    bool same = true;
-    for (const Arm& arm : field) {
-      now.push_back({rebuild_pattern(context_, arm.pattern, map_var_, map_ctor_), children_[next_++]});
-      same &= now.back().pattern == arm.pattern && now.back().body == arm.body;
-    }
-    if (same) return;
-    field = context_.arena().list(now);
-    changed_ = true;
+    std::vector<Arm> now(field.begin(), field.end());
+    const bool changed_before = std::exchange(changed_, false);
+    for (Arm& arm : now) for_each_field(arm, [&](auto& part) { this->replace(part); });
+    if (changed_) field = context_.arena().list(now);
+    changed_ |= changed_before;
   }
+  void replace(Pattern& field) { set(field, rebuild_pattern(context_, field, map_var_, map_ctor_)); }
   void replace(List<Type>& field) {  // of calls: the relations of a function stay
     if (!type_args_ || std::equal(type_args_->begin(), type_args_->end(), field.begin(), field.end())) return;
     field = context_.arena().list(*type_args_);
     changed_ = true;
   }
-  template <class Other>
-  void replace(const Other&) {}
+  template <
+      OneOf<Symbol, Type, List<const TypeVar*>, Attrs, const Tensor*, const op::OpDef*, uint32_t, bool> Kept>
+  void replace(Kept&) {}
 
   Context& context_;
   std::span<const Expr> children_;
@@ -121,7 +135,7 @@ Expr Rebuild::operator()(Expr e) {
   return relay::match(e, [&](const auto& n) -> Expr {
     auto copy = n;
     if (type_) set(copy.type, type_);
-    std::apply([&](auto... field) { (replace(copy.*field), ...); }, std::decay_t<decltype(n)>::kFields);
+    for_each_field(copy, [&](auto& field) { this->replace(field); });
     return changed_ ? context_.node(copy) : e;
   });
 }
@@ -220,11 +234,8 @@ Expr refresh(Context& context, Expr e) {
   // evaluation with the original. Leaves are values, not evaluations.
   const uint32_t first_new = context.node_count();
   return rewrite(context, e, [&](Builder&, Expr now) -> Expr {
-    const bool leaf = match(
-        now, [](const Constant&) { return true; }, [](const Global&) { return true; },
-        [](const OpRef&) { return true; }, [](const CtorRef&) { return true; },
-        [&](const Var& v) { return !bound.get(&v); }, [](const auto&) { return false; });
-    if (leaf || now->id >= first_new) return now;
+    const bool value = is_leaf(now) && !bound.get(now);
+    if (value || now->id >= first_new) return now;
     return match(now, [&](const auto& n) -> Expr { return context.node(n); });
   });
 }

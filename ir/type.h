@@ -4,9 +4,12 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <tuple>
+#include <utility>
 #include <vector>
 
 #include "base/arena.h"
+#include "base/fields.h"
 #include "base/symbol.h"
 #include "ir/attrs.h"
 #include "ir/dim.h"
@@ -36,6 +39,7 @@ struct TensorType : TypeNode {
   static constexpr TypeKind kKind = TypeKind::kTensor;
   List<Dim> dims;
   DType dtype;
+  static constexpr auto kFields = std::tuple{&TensorType::dims, &TensorType::dtype};
 
   size_t rank() const { return dims.size(); }
   bool is_static() const;                     // every dim is a constant
@@ -49,12 +53,14 @@ bool is_countable(const TensorType& t);
 struct TupleType : TypeNode {
   static constexpr TypeKind kKind = TypeKind::kTuple;
   List<Type> fields;
+  static constexpr auto kFields = std::tuple{&TupleType::fields};
 };
 
 // A type parameter of a generic function or data type, known by its name.
 struct TypeVar : TypeNode {
   static constexpr TypeKind kKind = TypeKind::kVar;
   Symbol name;
+  static constexpr auto kFields = std::tuple{&TypeVar::name};
 };
 
 // fn[type params where relations](args) -> result. The relations say for which types it may be
@@ -66,12 +72,15 @@ struct FnType : TypeNode {
   List<Type> where;  // each a RelationType
   List<Type> args;
   Type result;
+  static constexpr auto kFields =
+      std::tuple{&FnType::type_params, &FnType::where, &FnType::args, &FnType::result};
 };
 
 // ref(T): a mutable cell.
 struct RefType : TypeNode {
   static constexpr TypeKind kKind = TypeKind::kRef;
   Type contents;
+  static constexpr auto kFields = std::tuple{&RefType::contents};
 };
 
 // Name[args]: an algebraic data type, declared in the module, applied to arguments.
@@ -79,11 +88,13 @@ struct DataType : TypeNode {
   static constexpr TypeKind kKind = TypeKind::kData;
   Symbol name;
   List<Type> args;
+  static constexpr auto kFields = std::tuple{&DataType::name, &DataType::args};
 };
 
 // An unknown of type inference; `_` in a text. Every hole is a different one.
 struct HoleType : TypeNode {
   static constexpr TypeKind kKind = TypeKind::kHole;
+  static constexpr auto kFields = std::tuple<>{};
 };
 
 // Name(T0, ..., Tn, attributes): the operator called Name, or each of the family of that name,
@@ -94,31 +105,66 @@ struct RelationType : TypeNode {
   Symbol name;
   List<Type> parts;
   Attrs attrs;
+  static constexpr auto kFields = std::tuple{&RelationType::name, &RelationType::parts, &RelationType::attrs};
 
   std::span<const Type> args() const { return {parts.begin(), parts.size() - 1}; }
   Type result() const { return parts.back(); }
 };
 
-// Calls f on each type that t is made of, in order: fields; relations, arguments, then result;
-// contents; arguments.
+using AllTypes = TypeList<TensorType, TupleType, FnType, RefType, TypeVar, DataType, HoleType, RelationType>;
+
+namespace detail {
+template <class... T>
+constexpr bool types_list_all_fields(TypeList<T...>) {
+  return (lists_all_fields<T, 1> && ...);  // one more for TypeNode
+}
+static_assert(types_list_all_fields(AllTypes{}));
+
+template <class Visitor, class... T>
+constexpr bool covers(TypeList<T...>) {
+  return (std::is_invocable_v<Visitor, const T&> && ...);
+}
+}  // namespace detail
+
+// Calls the one of `f...` that takes the type's concrete struct. Leaving a kind of type out does
+// not compile; write `[&](const auto&) {...}` for an explicit default.
+template <class... F>
+decltype(auto) match(Type t, F&&... f) {
+  using Visitor = Overload<std::decay_t<F>...>;
+  static_assert(detail::covers<Visitor&>(AllTypes{}), "match: a kind of type has no case");
+  Visitor v{std::forward<F>(f)...};
+  switch (t->kind) {
+    case TypeKind::kTensor: return v(*static_cast<const TensorType*>(t));
+    case TypeKind::kTuple: return v(*static_cast<const TupleType*>(t));
+    case TypeKind::kFn: return v(*static_cast<const FnType*>(t));
+    case TypeKind::kRef: return v(*static_cast<const RefType*>(t));
+    case TypeKind::kVar: return v(*static_cast<const TypeVar*>(t));
+    case TypeKind::kData: return v(*static_cast<const DataType*>(t));
+    case TypeKind::kHole: return v(*static_cast<const HoleType*>(t));
+    case TypeKind::kRelation: break;
+  }
+  return v(*static_cast<const RelationType*>(t));
+}
+
+namespace detail {
+template <class F>
+void visit_part(Type field, F& f) {
+  f(field);
+}
+template <class F>
+void visit_part(const List<Type>& field, F& f) {
+  for (Type part : field) f(part);
+}
+// Fields that hold no type. A declared type parameter is no part: it is bound here.
+template <OneOf<List<Dim>, DType, Symbol, List<const TypeVar*>, Attrs> Field, class F>
+void visit_part(const Field&, F&) {}
+}  // namespace detail
+
+// Calls f on each type that t is made of, in the order of kFields.
 template <class F>
 void for_each_part(Type t, F&& f) {
-  const auto each = [&](const List<Type>& parts) {
-    for (Type part : parts) f(part);
-  };
-  if (const auto* tuple = t->as<TupleType>()) {
-    each(tuple->fields);
-  } else if (const auto* fn = t->as<FnType>()) {
-    each(fn->where);
-    each(fn->args);
-    f(fn->result);
-  } else if (const auto* ref = t->as<RefType>()) {
-    f(ref->contents);
-  } else if (const auto* data = t->as<DataType>()) {
-    each(data->args);
-  } else if (const auto* relation = t->as<RelationType>()) {
-    each(relation->parts);
-  }
+  match(t,
+        [&](const auto& n) { for_each_field(n, [&](const auto& field) { detail::visit_part(field, f); }); });
 }
 
 std::string show(Type t);  // "Tensor[(n, 128), float32]", "fn(int32) -> List[A]"; "_" for null and holes

@@ -1,4 +1,5 @@
 // Invariants of modules that only a bug in the compiler can break.
+#include <algorithm>
 #include <map>
 
 #include "base/cat.h"
@@ -51,32 +52,50 @@ class Checker {
   }
 
   bool fields_complete(Expr e) {
-    const bool good = match(
-        e, [](const Constant& n) { return n.value && n.value->defined(); },
-        [](const OpRef& n) { return n.op != nullptr; }, [](const CtorRef& n) { return n.ctor != nullptr; },
-        [](const Fn& n) {
-          for (const Var* p : n.params) {
-            if (!p) return false;
-          }
-          return true;
-        },
-        [](const Let& n) { return n.x != nullptr; },
-        [](const Match& n) {
-          std::vector<Pattern> pending;
-          for (const Arm& arm : n.arms) pending.push_back(arm.pattern);
-          while (!pending.empty()) {
-            const Pattern p = pending.back();
-            pending.pop_back();
-            if (!p || (p->kind == PatternKind::kVar && !p->var) ||
-                (p->kind == PatternKind::kCtor && !p->ctor))
-              return false;
-            pending.insert(pending.end(), p->fields.begin(), p->fields.end());
-          }
-          return true;
-        },
-        [](const auto&) { return true; });
+    bool good = true;
+    match(e, [&](const auto& n) { for_each_field(n, [&](const auto& field) { good &= present(field); }); });
     if (!good) problem(cat("expression ", e->id, " lacks a part"));
     return good;
+  }
+
+  // A field, by its type. Children are looked at one by one, and annotations may be missing.
+  template <
+      OneOf<Expr, List<Expr>, Symbol, Type, List<Type>, List<const TypeVar*>, Attrs, uint32_t, bool> Field>
+  static bool present(const Field&) {
+    return true;
+  }
+  static bool present(const Tensor* tensor) { return tensor && tensor->defined(); }
+  static bool present(const op::OpDef* op) { return op != nullptr; }
+  static bool present(const Constructor* ctor) { return ctor != nullptr; }
+  static bool present(const Var* v) { return v != nullptr; }
+  static bool present(const List<const Var*>& list) {
+    return std::all_of(list.begin(), list.end(), [](const Var* v) { return v != nullptr; });
+  }
+  static bool present(const List<Arm>& arms) {
+    return std::all_of(arms.begin(), arms.end(), [](const Arm& arm) {
+      bool good = true;
+      for_each_field(arm, [&](const auto& part) { good &= present(part); });
+      return good;
+    });
+  }
+  static bool present(Pattern root) {
+    std::vector<Pattern> pending{root};
+    while (!pending.empty()) {
+      const Pattern p = pending.back();
+      pending.pop_back();
+      if (!p || !parts_present(*p)) return false;
+      pending.insert(pending.end(), p->fields.begin(), p->fields.end());
+    }
+    return true;
+  }
+  static bool parts_present(const PatternNode& p) {
+    switch (p.kind) {
+      case PatternKind::kVar: return p.var != nullptr;
+      case PatternKind::kCtor: return p.ctor != nullptr;
+      case PatternKind::kWildcard:
+      case PatternKind::kTuple: return true;
+    }
+    return false;
   }
 
   void bind(const Var* v, Expr binder) {
@@ -95,18 +114,25 @@ class Checker {
       if (const auto* g = e->as<Global>()) {
         const std::string_view name = g->name.text();
         if (!module_.function(name) && !module_.kernel(name)) problem(cat("@", name, " does not exist"));
-      } else if (const auto* ref = e->as<CtorRef>()) {
-        constructor_exists(ref->ctor);
-      } else if (const auto* m = e->as<Match>()) {
-        std::vector<Pattern> pending;
-        for (const Arm& arm : m->arms) pending.push_back(arm.pattern);
-        while (!pending.empty()) {
-          const Pattern p = pending.back();
-          pending.pop_back();
-          if (p->ctor) constructor_exists(p->ctor);
-          pending.insert(pending.end(), p->fields.begin(), p->fields.end());
-        }
       }
+      match(e,
+            [&](const auto& n) { for_each_field(n, [&](const auto& field) { constructors_exist(field); }); });
+    }
+  }
+  // A field, by its type.
+  template <OneOf<Expr, List<Expr>, const Var*, List<const Var*>, Symbol, Type, List<Type>,
+                  List<const TypeVar*>, Attrs, const Tensor*, const op::OpDef*, uint32_t, bool>
+                Field>
+  void constructors_exist(const Field&) {}
+  void constructors_exist(const Constructor* ctor) { constructor_exists(ctor); }
+  void constructors_exist(const List<Arm>& arms) {
+    std::vector<Pattern> pending;
+    for (const Arm& arm : arms) pending.push_back(arm.pattern);
+    while (!pending.empty()) {
+      const Pattern p = pending.back();
+      pending.pop_back();
+      if (p->ctor) constructor_exists(p->ctor);
+      pending.insert(pending.end(), p->fields.begin(), p->fields.end());
     }
   }
 
@@ -139,22 +165,25 @@ class Checker {
       for (uint32_t scope : by_edge[{s.scope_of.get(binder), body->id}]) opened[v].push_back(scope);
     };
     for (Expr e : order) {
-      if (const auto* fn = e->as<Fn>()) {
-        for (const Var* p : fn->params) open(p, fn, fn->body);
-      } else if (const auto* let = e->as<Let>()) {
-        open(let->x, let, let->body);
-        if (const auto* f = let->value->as<Fn>()) open(let->x, f, f->body);
-      } else if (const auto* m = e->as<Match>()) {
-        for (const Arm& arm : m->arms) {
-          std::vector<Pattern> pending{arm.pattern};
-          while (!pending.empty()) {
-            const Pattern p = pending.back();
-            pending.pop_back();
-            if (p->var) open(p->var, m, arm.body);
-            pending.insert(pending.end(), p->fields.begin(), p->fields.end());
-          }
-        }
-      }
+      match(
+          e,
+          [&](const Fn& fn) {
+            for (const Var* p : fn.params) open(p, &fn, fn.body);
+          },
+          [&](const Let& let) {
+            open(let.x, &let, let.body);
+            if (const auto* f = let.value->as<Fn>()) open(let.x, f, f->body);
+          },
+          [&](const Match& m) {
+            for (const Arm& arm : m.arms) {
+              for_each_pattern(arm.pattern, [&](Pattern p) {
+                if (p->var) open(p->var, &m, arm.body);
+              });
+            }
+          },
+          [](const auto& n) {
+            static_assert(!binds_variables<std::decay_t<decltype(n)>>, "where are its variables bound?");
+          });
     }
     NodeMap<bool> reported;
     for (Expr e : order) {
@@ -165,10 +194,7 @@ class Checker {
         if (!v || reported.get(v)) return;
         // A variable that is a body stands in the scope which that body opens.
         std::vector<uint32_t> places{s.scope_of.get(e)};
-        const bool body =
-            e->kind == ExprKind::kFn ||
-            (i > 0 && (e->kind == ExprKind::kLet || e->kind == ExprKind::kIf || e->kind == ExprKind::kMatch));
-        if (body) places = by_edge[{s.scope_of.get(e), v->id}];
+        if (opens_scope(e, i)) places = by_edge[{s.scope_of.get(e), v->id}];
         bool good = false;
         for (uint32_t place : places) {
           for (uint32_t scope : opened.get(v)) good |= inside(place, scope);

@@ -95,7 +95,16 @@ uint8_t Effects::decide(Expr e) {
       }
       break;
     }
-    default: break;
+    case ExprKind::kConstant:
+    case ExprKind::kVar:
+    case ExprKind::kGlobal:
+    case ExprKind::kOpRef:
+    case ExprKind::kCtorRef:
+    case ExprKind::kTuple:
+    case ExprKind::kProj:
+    case ExprKind::kLet:
+    case ExprKind::kIf:
+    case ExprKind::kRefNew: break;
   }
   const uint8_t now = all & own & (kSilent | kSteady);
   const bool shared = uses_ && uses_->get(e) > 1;

@@ -28,7 +28,7 @@ Expr inline_lets(const Module& m, Expr root) {
   std::vector<bool> is_function(found.all.size(), false);
   const std::vector<Expr> order = post_order(root);
   for (Expr e : order) {
-    if (e->kind == ExprKind::kFn) is_function[found.opens.get(e)] = true;
+    if (scopes_run(e) == Runs::kAnyTimes) is_function[found.opens.get(e)] = true;
   }
   for (uint32_t i = 1; i < found.all.size(); ++i)
     around[i] = is_function[i] ? i : around[found.all[i].parent];
@@ -47,7 +47,7 @@ Expr inline_lets(const Module& m, Expr root) {
       const Let* let = child->kind == ExprKind::kVar ? binding.get(child) : nullptr;
       // The body of a function is evaluated in it, whoever the user is.
       const uint32_t where =
-          user->kind == ExprKind::kFn ? found.opens.get(user) : around[found.scope_of.get(user)];
+          scopes_run(user) == Runs::kAnyTimes ? found.opens.get(user) : around[found.scope_of.get(user)];
       if (let && where != function_of(let)) kept[child] = true;
       if (let && !called) passed[child] = true;
     });

@@ -20,35 +20,42 @@ class Mapper {
  public:
   Mapper(Context& context, const TypeMap& map) : context_(context), map_(map) {}
 
+  // The type with its fields mapped. Stands before its uses, because clang 19 forgets templates of
+  // a class that are first needed before it has read them.
+  template <class T>
+  const T* with_fields(T n) {
+    Arena lists;
+    for_each_field(n, Overload{
+                          [](Symbol&) {},
+                          [](List<const TypeVar*>&) {},
+                          [this](DType& field) { field = dtype(field); },
+                          [this](Attrs& field) { field = attrs(field); },
+                          [this](Type& field) { field = type(field); },
+                          [&](List<Dim>& field) {
+                            std::vector<Dim> mapped;
+                            for (Dim d : field) mapped.push_back(dim(d));
+                            field = lists.list(mapped);
+                          },
+                          [&](List<Type>& field) {
+                            std::vector<Type> mapped;
+                            for (Type part : field) mapped.push_back(type(part));
+                            field = lists.list(mapped);
+                          },
+                      });
+    return context_.type(n);
+  }
+
   // Types nest only as deeply as a text or a model may: their readers have a limit.
   Type type(Type t) {
     if (!t) return t;
     if (auto it = types_.find(t); it != types_.end()) return it->second;
-    Type out = t;
-    const auto all = [&](const auto& list) {
-      std::vector<Type> mapped;
-      for (Type part : list) mapped.push_back(type(part));
-      return mapped;
-    };
-    if (const auto* tensor = t->as<TensorType>()) {
-      std::vector<Dim> dims;
-      for (Dim d : tensor->dims) dims.push_back(dim(d));
-      out = context_.tensor_type(dims, dtype(tensor->dtype));
-    } else if (const auto* tuple = t->as<TupleType>()) {
-      out = context_.tuple_type(all(tuple->fields));
-    } else if (const auto* fn = t->as<FnType>(); fn && map_.variable && !fn->type_params.empty()) {
-      out = with_own_parameters(*fn);
-    } else if (fn) {
-      out = context_.fn_type(fn->type_params, all(fn->args), type(fn->result), all(fn->where));
-    } else if (const auto* relation = t->as<RelationType>()) {
-      out = context_.relation_type(relation->name.text(), all(relation->parts), attrs(relation->attrs));
-    } else if (const auto* ref = t->as<RefType>()) {
-      out = context_.ref_type(type(ref->contents));
-    } else if (const auto* data = t->as<DataType>()) {
-      out = context_.data_type(data->name.text(), all(data->args));
-    } else if (const auto* variable = t->as<TypeVar>(); variable && map_.variable) {
-      out = map_.variable(variable);
-    }
+    const Type out = match(
+        t, [](const HoleType& hole) -> Type { return &hole; },
+        [&](const TypeVar& v) -> Type { return map_.variable ? map_.variable(&v) : &v; },
+        [&](const FnType& fn) -> Type {
+          return map_.variable && !fn.type_params.empty() ? with_own_parameters(fn) : with_fields(fn);
+        },
+        [&](const auto& n) -> Type { return with_fields(n); });
     types_[t] = out;
     return out;
   }
@@ -91,46 +98,63 @@ class Mapper {
 
   Expr rewrite_node(relay::Builder& b, Expr e) {
     SpanScope at(b, e->span);
-    if (!ctors_.empty() && (e->kind == ExprKind::kCtorRef || e->kind == ExprKind::kMatch)) {
-      std::vector<Expr> children;
-      for_each_child(e, [&](Expr child) { children.push_back(child); });
+    const bool has_constructors = match(
+        e, [](const auto& n) { return has_field<std::decay_t<decltype(n)>, const Constructor*, List<Arm>>; });
+    if (!ctors_.empty() && has_constructors) {
+      const std::vector<Expr> children = children_of(e);
       e = rebuild(context_, e, {.children = children, .ctor = [this](const Constructor* c) {
                                   auto it = ctors_.find(c);
                                   return it == ctors_.end() ? c : it->second;
                                 }});
     }
-    if (const auto* c = e->as<Constant>()) {
-      const DType d = dtype(c->value->dtype());
-      return d == c->value->dtype() ? e : b.constant(c->value->converted(d));
-    }
-    if (const auto* x = e->as<Var>()) {
-      if (type(x->annotation) == x->annotation && type(x->type) == x->type) return e;
-      return b.with_type(b.var(x->name.text(), type(x->annotation)), type(x->type));
-    }
-    if (const auto* fn = e->as<Fn>()) {
-      const Attrs mapped = attrs(fn->attrs);
-      std::vector<Type> where;
-      for (Type t : fn->where) where.push_back(type(t));
-      const bool same_where = std::equal(where.begin(), where.end(), fn->where.begin());
-      if (type(fn->result) != fn->result || !(mapped == fn->attrs) || !same_where) {
-        e = b.fn(fn->params, fn->body, type(fn->result), mapped, fn->type_params, where);
-        return b.with_type(e, type(fn->type));
-      }
-    } else if (const auto* call = e->as<Call>()) {
-      Attrs mapped = attrs(call->attrs);
-      const op::OpDef* def = op::callee(*call);
-      if (def && def->settle && !(mapped == call->attrs)) mapped = def->settle(context_, call->attrs, mapped);
-      if (!(mapped == call->attrs)) return b.call(call->callee, call->args, mapped, type(call->type));
-      std::vector<Expr> children;
-      for_each_child(e, [&](Expr child) { children.push_back(child); });
-      std::vector<Type> type_args;
-      for (Type t : call->type_args) type_args.push_back(type(t));
-      return rebuild(context_, e, {.children = children, .type = type(e->type), .type_args = type_args});
-    }
-    return b.with_type(e, type(e->type));
+    return match(
+        e,
+        [&](const Constant& n) -> Expr {
+          const DType d = dtype(n.value->dtype());
+          return d == n.value->dtype() ? e : b.constant(n.value->converted(d));
+        },
+        [&](const Var& n) -> Expr {
+          if (type(n.annotation) == n.annotation && type(n.type) == n.type) return e;
+          return b.with_type(b.var(n.name.text(), type(n.annotation)), type(n.type));
+        },
+        [&](const Fn& n) -> Expr { return function(b, n); },
+        [&](const Call& n) -> Expr { return call(b, n); },
+        [&](const auto& n) -> Expr {
+          using Form = std::decay_t<decltype(n)>;
+          static_assert(!holds_types<Form> && !has_field<Form, Attrs, const Tensor*>, "who maps them?");
+          return b.with_type(e, type(e->type));
+        });
   }
 
  private:
+  static std::vector<Expr> children_of(Expr e) {
+    std::vector<Expr> out;
+    for_each_child(e, [&](Expr child) { out.push_back(child); });
+    return out;
+  }
+
+  Expr function(relay::Builder& b, const Fn& fn) {
+    const Attrs mapped = attrs(fn.attrs);
+    std::vector<Type> where;
+    for (Type t : fn.where) where.push_back(type(t));
+    const bool same_where = std::equal(where.begin(), where.end(), fn.where.begin());
+    if (type(fn.result) == fn.result && mapped == fn.attrs && same_where)
+      return b.with_type(&fn, type(fn.type));
+    const Expr now = b.fn(fn.params, fn.body, type(fn.result), mapped, fn.type_params, where);
+    return b.with_type(now, type(fn.type));
+  }
+
+  Expr call(relay::Builder& b, const Call& n) {
+    Attrs mapped = attrs(n.attrs);
+    const op::OpDef* def = op::callee(n);
+    if (def && def->settle && !(mapped == n.attrs)) mapped = def->settle(context_, n.attrs, mapped);
+    if (!(mapped == n.attrs)) return b.call(n.callee, n.args, mapped, type(n.type));
+    const std::vector<Expr> children = children_of(&n);
+    std::vector<Type> type_args;
+    for (Type t : n.type_args) type_args.push_back(type(t));
+    return rebuild(context_, &n, {.children = children, .type = type(n.type), .type_args = type_args});
+  }
+
   // Type parameters that the type declares itself have nothing to do with others of their names.
   Type with_own_parameters(const FnType& fn) {
     const TypeMap inner{.dim = map_.dim, .dtype = map_.dtype, .variable = [&](const TypeVar* v) -> Type {
@@ -138,11 +162,7 @@ class Mapper {
                                            fn.type_params.end();
                           return own ? v : map_.variable(v);
                         }};
-    Mapper mapper(context_, inner);
-    std::vector<Type> args, where;
-    for (Type t : fn.args) args.push_back(mapper.type(t));
-    for (Type t : fn.where) where.push_back(mapper.type(t));
-    return context_.fn_type(fn.type_params, args, mapper.type(fn.result), where);
+    return Mapper(context_, inner).with_fields(fn);
   }
 
   Dim dim(Dim d) const { return map_.dim ? map_.dim(d) : d; }
@@ -159,8 +179,12 @@ class Mapper {
         for (const AttrValue& item : v.list) items.push_back(value(item));
         return context_.attr_list(items);
       }
-      default: return v;
+      case AttrKind::kNone:
+      case AttrKind::kBool:
+      case AttrKind::kInt:
+      case AttrKind::kFloat: break;
     }
+    return v;
   }
 
   Context& context_;

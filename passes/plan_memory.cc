@@ -158,7 +158,13 @@ class Planner {
       }
       case ExprKind::kProj: return take_projection(*e->as<Proj>());
       case ExprKind::kCall: return take_call(*e->as<Call>());
-      default: break;
+      case ExprKind::kCtorRef:
+      case ExprKind::kFn:
+      case ExprKind::kIf:
+      case ExprKind::kMatch:
+      case ExprKind::kRefNew:
+      case ExprKind::kRefRead:
+      case ExprKind::kRefWrite: break;
     }
     CHECK(false, "a form that is no dataflow was not refused");
     return false;

@@ -21,19 +21,22 @@ uint32_t most_calls(Expr body, const std::function<bool(Expr)>& is_one_of_them) 
     uint32_t& most = calls[e];
     if (is_one_of_them(e)) {
       most = kSeveral;
-    } else if (const auto* fn = e->as<Fn>()) {
-      most = calls[fn->body] > 0 ? kSeveral : 0;
-    } else if (const auto* branch = e->as<If>()) {
-      most = calls[branch->cond] + std::max(calls[branch->then_branch], calls[branch->else_branch]);
-    } else if (const auto* choice = e->as<Match>()) {
-      for (const Arm& arm : choice->arms) most = std::max(most, calls[arm.body]);
-      most += calls[choice->value];
-    } else {
-      const auto* call = e->as<Call>();
-      for_each_child(e, [&](Expr child) {
-        most += call && child == call->callee && is_one_of_them(child) ? 1 : calls[child];
-      });
+      continue;
     }
+    match(
+        e, [&](const Fn& n) { most = calls[n.body] > 0 ? kSeveral : 0; },
+        [&](const If& n) { most = calls[n.cond] + std::max(calls[n.then_branch], calls[n.else_branch]); },
+        [&](const Match& n) {
+          for (const Arm& arm : n.arms) most = std::max(most, calls[arm.body]);
+          most += calls[n.value];
+        },
+        [&](const Call& n) {
+          for_each_child(
+              e, [&](Expr child) { most += child == n.callee && is_one_of_them(child) ? 1 : calls[child]; });
+        },
+        // Each child is evaluated once, or is a leaf.
+        [&]<OneOf<Constant, Var, Global, OpRef, CtorRef, Tuple, Proj, Let, RefNew, RefRead, RefWrite> Plain>(
+            const Plain&) { for_each_child(e, [&](Expr child) { most += calls[child]; }); });
     most = std::min(most, kSeveral);
   }
   return calls[body];

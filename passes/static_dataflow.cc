@@ -17,8 +17,15 @@ bool is_dataflow(ExprKind kind) {
     case ExprKind::kProj:
     case ExprKind::kCall:
     case ExprKind::kLet: return true;
-    default: return false;
+    case ExprKind::kCtorRef:
+    case ExprKind::kFn:
+    case ExprKind::kIf:
+    case ExprKind::kMatch:
+    case ExprKind::kRefNew:
+    case ExprKind::kRefRead:
+    case ExprKind::kRefWrite: return false;
   }
+  return false;
 }
 
 }  // namespace
@@ -33,8 +40,15 @@ std::string_view construct_name(Expr e) {
     case ExprKind::kRefNew:
     case ExprKind::kRefRead:
     case ExprKind::kRefWrite: return "a reference";
-    default: return "this expression";
+    case ExprKind::kConstant:
+    case ExprKind::kVar:
+    case ExprKind::kOpRef:
+    case ExprKind::kTuple:
+    case ExprKind::kProj:
+    case ExprKind::kCall:
+    case ExprKind::kLet: break;
   }
+  return "this expression";
 }
 
 bool refuse_static(Expr e, Slug slug, std::string message, Diagnostics& diagnostics) {

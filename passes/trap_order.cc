@@ -66,16 +66,33 @@ class Walk {
   }
 
   void trap(Expr e) {
-    if (const auto* match = e->as<Match>()) {
-      if (!match->total) out_.push_back("match");
-      return;
+    switch (e->kind) {
+      case ExprKind::kMatch:
+        if (!e->as<Match>()->total) out_.push_back("match");
+        break;
+      case ExprKind::kCall: call(*e->as<Call>()); break;
+      case ExprKind::kConstant:
+      case ExprKind::kVar:
+      case ExprKind::kGlobal:
+      case ExprKind::kOpRef:
+      case ExprKind::kCtorRef:
+      case ExprKind::kTuple:
+      case ExprKind::kProj:
+      case ExprKind::kFn:
+      case ExprKind::kLet:
+      case ExprKind::kIf:
+      case ExprKind::kRefNew:
+      case ExprKind::kRefRead:
+      case ExprKind::kRefWrite: break;  // never traps itself
     }
-    const auto* call = e->as<Call>();
-    if (!call || call->callee->kind == ExprKind::kFn || call->callee->kind == ExprKind::kCtorRef) return;
-    if (const op::OpDef* def = op::callee(*call)) {
-      if (may_trap_on_values(*call, *def)) out_.push_back(def->name);
-    } else if (const kernel::Kernel* k = kernels_.callee(call)) {
-      if (k->external || kernels_.may_trap(*call, *k)) out_.push_back("kernel");
+  }
+
+  void call(const Call& n) {
+    if (n.callee->kind == ExprKind::kFn || n.callee->kind == ExprKind::kCtorRef) return;
+    if (const op::OpDef* def = op::callee(n)) {
+      if (may_trap_on_values(n, *def)) out_.push_back(def->name);
+    } else if (const kernel::Kernel* k = kernels_.callee(&n)) {
+      if (k->external || kernels_.may_trap(n, *k)) out_.push_back("kernel");
     } else {
       out_.push_back("call");
     }

@@ -29,15 +29,18 @@ class Matcher {
       return;
     }
     if (general->kind != special->kind) return;
-    if (const auto* tuple = general->as<TupleType>()) {
-      all(tuple->fields, special->as<TupleType>()->fields);
-    } else if (const auto* fn = general->as<FnType>()) {
-      all(fn->args, special->as<FnType>()->args);
-      match(fn->result, special->as<FnType>()->result);
-    } else if (const auto* ref = general->as<RefType>()) {
-      match(ref->contents, special->as<RefType>()->contents);
-    } else if (const auto* data = general->as<DataType>()) {
-      all(data->args, special->as<DataType>()->args);
+    switch (general->kind) {
+      case TypeKind::kTuple: all(general->as<TupleType>()->fields, special->as<TupleType>()->fields); break;
+      case TypeKind::kFn:
+        all(general->as<FnType>()->args, special->as<FnType>()->args);
+        match(general->as<FnType>()->result, special->as<FnType>()->result);
+        break;
+      case TypeKind::kRef: match(general->as<RefType>()->contents, special->as<RefType>()->contents); break;
+      case TypeKind::kData: all(general->as<DataType>()->args, special->as<DataType>()->args); break;
+      case TypeKind::kTensor:
+      case TypeKind::kVar:
+      case TypeKind::kHole:
+      case TypeKind::kRelation: break;
     }
   }
   // In the order of the parameters; nothing if some was not found.
@@ -111,22 +114,24 @@ std::vector<Type> wanted_types(Context& context, Expr e, const FnType* callee) {
   const auto set = [&](size_t from, const auto& types) {
     for (size_t i = 0; i < types.size() && from + i < out.size(); ++i) out[from + i] = types[i];
   };
-  if (const auto* call = e->as<Call>()) {
-    set(1, taken(context, *call, callee));
-  } else if (e->kind == ExprKind::kTuple) {
-    if (const auto* tuple = e->type ? e->type->as<TupleType>() : nullptr) set(0, tuple->fields);
-  } else if (e->kind == ExprKind::kFn) {
-    if (const auto* fn = e->type ? e->type->as<FnType>() : nullptr) out[0] = fn->result;
-  } else if (const auto* let = e->as<Let>()) {
-    set(0, std::vector<Type>{let->x->type, e->type});
-  } else if (e->kind == ExprKind::kIf || e->kind == ExprKind::kMatch) {
-    std::fill(out.begin() + 1, out.end(), e->type);
-  } else if (e->kind == ExprKind::kRefNew) {
-    if (const auto* ref = e->type ? e->type->as<RefType>() : nullptr) out[0] = ref->contents;
-  } else if (const auto* write = e->as<RefWrite>()) {
-    if (const auto* ref = write->ref->type ? write->ref->type->as<RefType>() : nullptr)
-      out[1] = ref->contents;
-  }
+  match(
+      e, [&](const Call& n) { set(1, taken(context, n, callee)); },
+      [&](const Tuple&) {
+        if (const auto* tuple = e->type ? e->type->as<TupleType>() : nullptr) set(0, tuple->fields);
+      },
+      [&](const Fn&) {
+        if (const auto* fn = e->type ? e->type->as<FnType>() : nullptr) out[0] = fn->result;
+      },
+      [&](const Let& n) { set(0, std::vector<Type>{n.x->type, e->type}); },
+      [&]<OneOf<If, Match> Form>(const Form&) { std::fill(out.begin() + 1, out.end(), e->type); },
+      [&](const RefNew&) {
+        if (const auto* ref = e->type ? e->type->as<RefType>() : nullptr) out[0] = ref->contents;
+      },
+      [&](const RefWrite& n) {
+        if (const auto* ref = n.ref->type ? n.ref->type->as<RefType>() : nullptr) out[1] = ref->contents;
+      },
+      // The type of the child follows from no other.
+      []<OneOf<Constant, Var, Global, OpRef, CtorRef, Proj, RefRead> Other>(const Other&) {});
   return out;
 }
 

@@ -3,12 +3,13 @@
 namespace relay::passes {
 
 std::vector<uint32_t> zones(const Scopes& scopes, const std::vector<Expr>& order) {
-  std::vector<bool> is_body_of_let(scopes.all.size());
+  std::vector<bool> runs_once(scopes.all.size());
   for (Expr e : order) {
-    if (e->kind == ExprKind::kLet) is_body_of_let[scopes.opens.get(e)] = true;
+    const uint32_t opened = scopes.opens.get(e);
+    if (opened != 0 && scopes_run(e) == Runs::kOnce) runs_once[opened] = true;
   }
   std::vector<uint32_t> out(scopes.all.size());
-  for (uint32_t i = 0; i < out.size(); ++i) out[i] = is_body_of_let[i] ? out[scopes.all[i].parent] : i;
+  for (uint32_t i = 0; i < out.size(); ++i) out[i] = runs_once[i] ? out[scopes.all[i].parent] : i;
   return out;
 }
 

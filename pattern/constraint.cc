@@ -103,17 +103,22 @@ bool operator_has(const op::OpDef& def, const std::string& name, const std::stri
 }
 
 bool has(Expr e, const std::string& name, const std::string& want) {
-  if (const auto* call = e->as<Call>()) return call_has(*call, name, want);
-  if (const auto* fn = e->as<Fn>()) {
-    const AttrValue* v = fn->attrs.find(name);
-    return v && print(*v) == want;
-  }
-  const auto* ref = e->as<OpRef>();
-  return ref && operator_has(*ref->op, name, want);
+  return relay::match(
+      e, [&](const Call& n) { return call_has(n, name, want); },
+      [&](const Fn& n) {
+        const AttrValue* v = n.attrs.find(name);
+        return v && print(*v) == want;
+      },
+      [&](const OpRef& n) { return operator_has(*n.op, name, want); },
+      [](const auto& n) {
+        static_assert(!has_field<std::decay_t<decltype(n)>, Attrs>, "what are its attributes?");
+        return false;
+      });
 }
 
 bool has_attributes(Expr e) {
-  return e->kind == ExprKind::kCall || e->kind == ExprKind::kFn || e->kind == ExprKind::kOpRef;
+  return relay::match(
+      e, [](const auto& n) { return has_field<std::decay_t<decltype(n)>, Attrs, const op::OpDef*>; });
 }
 
 const TensorType* tensor_type(Expr e) { return e->type ? e->type->as<TensorType>() : nullptr; }

@@ -25,8 +25,19 @@ bool same_expression(Expr a, Expr b) {
     case ExprKind::kGlobal: return a->as<Global>()->name == b->as<Global>()->name;
     case ExprKind::kOpRef: return a->as<OpRef>()->op == b->as<OpRef>()->op;
     case ExprKind::kCtorRef: return a->as<CtorRef>()->ctor == b->as<CtorRef>()->ctor;
-    default: return false;
+    case ExprKind::kVar:
+    case ExprKind::kTuple:
+    case ExprKind::kProj:
+    case ExprKind::kFn:
+    case ExprKind::kCall:
+    case ExprKind::kLet:
+    case ExprKind::kIf:
+    case ExprKind::kMatch:
+    case ExprKind::kRefNew:
+    case ExprKind::kRefRead:
+    case ExprKind::kRefWrite: return false;
   }
+  return false;
 }
 
 }  // namespace relay::pattern

@@ -257,8 +257,17 @@ class Search {
         const auto* n = e->as<Let>();
         return i == 0 ? Expr(n->x) : i == 1 ? n->value : n->body;
       }
-      default: CHECK(false, "this form of expression has no parts that a pattern describes");
+      case ExprKind::kConstant:
+      case ExprKind::kVar:
+      case ExprKind::kGlobal:
+      case ExprKind::kOpRef:
+      case ExprKind::kCtorRef:
+      case ExprKind::kMatch:
+      case ExprKind::kRefNew:
+      case ExprKind::kRefRead:
+      case ExprKind::kRefWrite: break;
     }
+    CHECK(false, "this form of expression has no parts that a pattern describes");
     return nullptr;
   }
 

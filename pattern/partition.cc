@@ -23,8 +23,19 @@ bool has_effect(Expr e) {
       if (const op::OpDef* def = op::callee(e)) return def->effects == op::Effects::kEffect;
       return e->as<Call>()->callee->kind != ExprKind::kCtorRef;  // what a function does is not known
     }
-    default: return false;
+    case ExprKind::kConstant:
+    case ExprKind::kVar:
+    case ExprKind::kGlobal:
+    case ExprKind::kOpRef:
+    case ExprKind::kCtorRef:
+    case ExprKind::kTuple:
+    case ExprKind::kProj:
+    case ExprKind::kFn:
+    case ExprKind::kLet:
+    case ExprKind::kIf:
+    case ExprKind::kMatch: return false;
   }
+  return false;
 }
 
 // Where the scopes of a program lie in each other: a scope and all within it are a

@@ -38,9 +38,14 @@ Result<Checked> Inference::run() {
   for (const auto& [name, fn] : module_.functions()) roots.push_back(fn);
   const std::vector<Expr> all = post_order(roots);
   for (Expr e : all) {
-    if (const auto* fn = e->as<Fn>()) {
-      for (const TypeVar* v : fn->type_params) unifier_.reserve(v->name.text());
-    }
+    match(
+        e,
+        [&](const Fn& fn) {
+          for (const TypeVar* v : fn.type_params) unifier_.reserve(v->name.text());
+        },
+        [](const auto& n) {
+          static_assert(!has_field<std::decay_t<decltype(n)>, List<const TypeVar*>>, "are its names taken?");
+        });
     for_each_binder(e, [&](const Var* v) { reserve_names(v->annotation); });
   }
   for (const auto& [name, kernel] : module_.kernels()) reserve_names(kernel_type(*kernel));

@@ -77,7 +77,17 @@ void Inference::visit(Expr e) {
       steps_.push_back({Do::kVisit, m->value});
       return;
     }
-    default: break;
+    case ExprKind::kConstant:
+    case ExprKind::kVar:
+    case ExprKind::kGlobal:
+    case ExprKind::kOpRef:
+    case ExprKind::kCtorRef:
+    case ExprKind::kTuple:
+    case ExprKind::kProj:
+    case ExprKind::kCall:
+    case ExprKind::kRefNew:
+    case ExprKind::kRefRead:
+    case ExprKind::kRefWrite: break;  // opens no scope
   }
   const size_t start = steps_.size();
   for_each_child(e, [&](Expr child) { steps_.push_back({Do::kVisit, child}); });

@@ -59,11 +59,18 @@ class KindCheck {
   }
 
   bool enter(Expr e) {
-    if (const auto* fn = e->as<Fn>()) {
-      open(fn->type_params, fn->span);
-      for (Type relation : fn->where) check(relation, fn->span);
-      if (fn->result) check(fn->result, fn->span);
-    }
+    match(
+        e,
+        [&](const Fn& fn) {
+          open(fn.type_params, fn.span);
+          for (Type relation : fn.where) check(relation, fn.span);
+          if (fn.result) check(fn.result, fn.span);
+        },
+        [](const Var&) {},   // is checked where it is bound
+        [](const Call&) {},  // the type check finds its type arguments
+        [](const auto& n) {
+          static_assert(!holds_types<std::decay_t<decltype(n)>>, "who checks the types in it?");
+        });
     for_each_binder(e, [&](const Var* v) {
       if (v->annotation) check(v->annotation, v->span);
     });

@@ -93,7 +93,10 @@ std::optional<Mismatch> Unifier::unify(Type root_expected, Type root_actual, boo
         push_all(a->args, b->args);
         break;
       }
-      default: return different;  // two type variables
+      case TypeKind::kVar: return different;  // two of different names
+      case TypeKind::kTensor:
+      case TypeKind::kHole:
+      case TypeKind::kRelation: return different;  // not met here
     }
   }
   return std::nullopt;

@@ -14,8 +14,19 @@ bool operand_position(Expr user, size_t child) {
     case ExprKind::kLet: return false;
     case ExprKind::kIf:
     case ExprKind::kMatch: return child == 0;
-    default: return true;
+    case ExprKind::kConstant:
+    case ExprKind::kVar:
+    case ExprKind::kGlobal:
+    case ExprKind::kOpRef:
+    case ExprKind::kCtorRef:
+    case ExprKind::kTuple:
+    case ExprKind::kProj:
+    case ExprKind::kCall:
+    case ExprKind::kRefNew:
+    case ExprKind::kRefRead:
+    case ExprKind::kRefWrite: return true;
   }
+  return true;
 }
 
 // The function of `(fn (%x: Tensor[(n, 4), float32]) { body })(value)`.
@@ -31,8 +42,24 @@ const Fn* matcher(Expr e) {
 }
 
 bool block(Expr e) {
-  return e->kind == ExprKind::kFn || e->kind == ExprKind::kIf || e->kind == ExprKind::kMatch ||
-         e->kind == ExprKind::kLet;
+  switch (e->kind) {
+    case ExprKind::kFn:
+    case ExprKind::kLet:
+    case ExprKind::kIf:
+    case ExprKind::kMatch: return true;
+    case ExprKind::kConstant:
+    case ExprKind::kVar:
+    case ExprKind::kGlobal:
+    case ExprKind::kOpRef:
+    case ExprKind::kCtorRef:
+    case ExprKind::kTuple:
+    case ExprKind::kProj:
+    case ExprKind::kCall:
+    case ExprKind::kRefNew:
+    case ExprKind::kRefRead:
+    case ExprKind::kRefWrite: return false;
+  }
+  return false;
 }
 
 }  // namespace

@@ -135,22 +135,27 @@ void Parser::check_scopes(const Fn* fn) {
   std::unordered_map<const Var*, std::vector<uint32_t>> known_in;
   const std::vector<Expr> order = post_order(fn);
   for (Expr e : order) {
-    if (const auto* f = e->as<Fn>()) {
-      for (const Var* p : f->params) known_in[p].push_back(scoped.opens.get(f));
-    } else if (const auto* let = e->as<Let>()) {
-      known_in[let->x].push_back(scoped.opens.get(let));
-      if (const auto* f = let->value->as<Fn>()) known_in[let->x].push_back(scoped.opens.get(f));
-    } else if (const auto* m = e->as<Match>()) {
-      for (size_t i = 0; i < m->arms.size(); ++i) {
-        std::vector<Pattern> patterns{m->arms[i].pattern};
-        while (!patterns.empty()) {
-          Pattern p = patterns.back();
-          patterns.pop_back();
-          if (p->var) known_in[p->var].push_back(scoped.opens.get(m) + static_cast<uint32_t>(i));
-          patterns.insert(patterns.end(), p->fields.begin(), p->fields.end());
-        }
-      }
-    }
+    relay::match(
+        e,
+        [&](const Fn& f) {
+          for (const Var* p : f.params) known_in[p].push_back(scoped.opens.get(&f));
+        },
+        [&](const Let& let) {
+          known_in[let.x].push_back(scoped.opens.get(&let));
+          if (const auto* f = let.value->as<Fn>()) known_in[let.x].push_back(scoped.opens.get(f));
+        },
+        [&](const Match& m) {
+          uint32_t opened = scoped.opens.get(&m);
+          for (const Arm& arm : m.arms) {
+            for_each_pattern(arm.pattern, [&](Pattern p) {
+              if (p->var) known_in[p->var].push_back(opened);
+            });
+            ++opened;
+          }
+        },
+        [](const auto& n) {
+          static_assert(!binds_variables<std::decay_t<decltype(n)>>, "where are its variables known?");
+        });
   }
   std::set<uint32_t> reported;
   for (Expr user : order) {

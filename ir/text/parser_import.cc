@@ -59,23 +59,24 @@ class Mentioned {
   void expression(Expr e) {
     for_each_binder(e, [&](const Var* v) { type(v->annotation); });
     if (const auto* global = e->as<Global>()) function(global->name);
-    if (const auto* ref = e->as<CtorRef>()) data_type(ref->ctor->data_type);
-    if (const auto* fn = e->as<Fn>()) {
-      type(fn->result);
-      for (Type relation : fn->where) type(relation);
-    }
-    if (const auto* m = e->as<Match>()) {
-      for (const Arm& arm : m->arms) pattern(arm.pattern);
-    }
+    relay::match(e, [&](const auto& n) { for_each_field(n, [&](const auto& part) { field(part); }); });
   }
 
-  void pattern(Pattern root) {
-    std::vector<Pattern> pending{root};
-    while (!pending.empty()) {
-      const Pattern p = pending.back();
-      pending.pop_back();
-      if (p->ctor) data_type(p->ctor->data_type);
-      pending.insert(pending.end(), p->fields.begin(), p->fields.end());
+  // A field, by its type. Names of functions and binders were looked at.
+  template <OneOf<Expr, List<Expr>, const Var*, List<const Var*>, Symbol, List<const TypeVar*>, Attrs,
+                  const Tensor*, const op::OpDef*, uint32_t, bool>
+                Field>
+  void field(const Field&) {}
+  void field(Type t) { type(t); }
+  void field(const List<Type>& types) {
+    for (Type t : types) type(t);
+  }
+  void field(const Constructor* ctor) { data_type(ctor->data_type); }
+  void field(const List<Arm>& arms) {
+    for (const Arm& arm : arms) {
+      for_each_pattern(arm.pattern, [&](Pattern p) {
+        if (p->ctor) field(p->ctor);
+      });
     }
   }
 

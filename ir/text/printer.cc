@@ -357,7 +357,9 @@ void Printer::statement(Expr e) {
         later(", ");
         later(Task::kOperand, n.ref);
       },
-      [&](const auto&) { CHECK(false, "leaves are operands"); });
+      []<OneOf<Constant, Var, Global, OpRef, CtorRef> Leaf>(const Leaf&) {
+        CHECK(false, "leaves are operands");
+      });
 }
 
 // A call of a constructor without fields, which is written as its name alone.

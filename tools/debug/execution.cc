@@ -19,11 +19,6 @@
 namespace relay::tools::debug {
 namespace {
 
-// These decide what is evaluated next: to go over them would be to go over all that follows.
-bool decides(Expr e) {
-  return e->kind == ExprKind::kIf || e->kind == ExprKind::kMatch || e->kind == ExprKind::kLet;
-}
-
 // Others are come to with their last operand.
 bool is_come_to_as_it_descends(Expr e) {
   const auto* tuple = e->as<Tuple>();

@@ -36,8 +36,37 @@ bool quiet(Expr e) {
     case ExprKind::kCtorRef:
     case ExprKind::kFn:
     case ExprKind::kLet: return true;
-    default: return false;
+    case ExprKind::kTuple:
+    case ExprKind::kProj:
+    case ExprKind::kCall:
+    case ExprKind::kIf:
+    case ExprKind::kMatch:
+    case ExprKind::kRefNew:
+    case ExprKind::kRefRead:
+    case ExprKind::kRefWrite: return false;
   }
+  return false;
+}
+
+bool decides(Expr e) {
+  switch (e->kind) {
+    case ExprKind::kLet:
+    case ExprKind::kIf:
+    case ExprKind::kMatch: return true;
+    case ExprKind::kConstant:
+    case ExprKind::kVar:
+    case ExprKind::kGlobal:
+    case ExprKind::kOpRef:
+    case ExprKind::kCtorRef:
+    case ExprKind::kTuple:
+    case ExprKind::kProj:
+    case ExprKind::kFn:
+    case ExprKind::kCall:
+    case ExprKind::kRefNew:
+    case ExprKind::kRefRead:
+    case ExprKind::kRefWrite: return false;
+  }
+  return false;
 }
 
 std::vector<std::string> function_names(const Module& m) {
@@ -73,14 +102,18 @@ std::vector<const Var*> Program::variables_around(Expr e) const {
   std::vector<const Var*> inside_out;
   for (Expr child = e, around = parent_.get(e); around; child = around, around = parent_.get(around)) {
     std::vector<const Var*> bound;
-    if (const auto* let = around->as<Let>()) {
-      if (child == let->body || let->value->kind == ExprKind::kFn) bound.push_back(let->x);
-    } else if (const auto* m = around->as<Match>()) {
-      for_each_binder(around, [&](const Var* x) { bound.push_back(x); });
-      if (child == m->value) bound.clear();
-    } else {
-      for_each_binder(around, [&](const Var* x) { bound.push_back(x); });
-    }
+    const auto add_all = [&] { for_each_binder(around, [&](const Var* x) { bound.push_back(x); }); };
+    match(
+        around, [&](const Fn&) { add_all(); },
+        [&](const Let& let) {
+          if (child == let.body || let.value->kind == ExprKind::kFn) bound.push_back(let.x);
+        },
+        [&](const Match& m) {
+          if (child != m.value) add_all();
+        },
+        [](const auto& n) {
+          static_assert(!binds_variables<std::decay_t<decltype(n)>>, "where are its variables known?");
+        });
     inside_out.insert(inside_out.end(), bound.rbegin(), bound.rend());
   }
   std::reverse(inside_out.begin(), inside_out.end());
@@ -114,7 +147,7 @@ std::vector<Expr> Program::at_line(uint32_t file, uint64_t line, bool within) co
 // operand, and so on.
 Expr Program::first_on(Expr e, uint32_t file, uint64_t line) const {
   for (;;) {
-    if (quiet(e) || e->kind == ExprKind::kIf || e->kind == ExprKind::kMatch) return e;
+    if (quiet(e) || decides(e)) return e;
     Expr first = nullptr;
     for_each_child(e, [&](Expr operand) {
       if (!first && !quiet(operand) && begins_on(operand, file, line)) first = operand;

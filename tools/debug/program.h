@@ -20,6 +20,8 @@ namespace relay::tools::debug {
 // could show. So is a let, whose value and body are expressions of their own, and a function, which
 // is only closed over.
 bool quiet(Expr e);
+// Decides what is evaluated next: to go over it would be to go over all that follows.
+bool decides(Expr e);
 
 // "@main" and so on: all functions of the module.
 std::vector<std::string> function_names(const Module& m);
