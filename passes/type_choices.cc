@@ -1,8 +1,10 @@
 #include "passes/type_choices.h"
 
 #include <algorithm>
+#include <set>
 #include <span>
 #include <unordered_map>
+#include <utility>
 
 #include "base/cat.h"
 #include "ir/builder.h"
@@ -22,22 +24,34 @@ class Matcher {
  public:
   explicit Matcher(std::span<const TypeVar* const> parameters) : parameters_(parameters) {}
 
+  // The first place where a parameter stands decides. The same two parts are looked at once.
   void match(Type general, Type special) {
-    if (const auto* v = general->as<TypeVar>()) {
-      if (std::find(parameters_.begin(), parameters_.end(), v) != parameters_.end())
-        found_.emplace(v, special);
-      return;
-    }
-    if (general->kind != special->kind) return;
-    if (const auto* tuple = general->as<TupleType>()) {
-      all(tuple->fields, special->as<TupleType>()->fields);
-    } else if (const auto* fn = general->as<FnType>()) {
-      all(fn->args, special->as<FnType>()->args);
-      match(fn->result, special->as<FnType>()->result);
-    } else if (const auto* ref = general->as<RefType>()) {
-      match(ref->contents, special->as<RefType>()->contents);
-    } else if (const auto* data = general->as<DataType>()) {
-      all(data->args, special->as<DataType>()->args);
+    std::vector<std::pair<Type, Type>> pending{{general, special}};
+    std::set<std::pair<Type, Type>> seen;
+    while (!pending.empty()) {
+      const auto [g, s] = pending.back();
+      pending.pop_back();
+      if (const auto* v = g->as<TypeVar>()) {
+        if (std::find(parameters_.begin(), parameters_.end(), v) != parameters_.end()) found_.emplace(v, s);
+        continue;
+      }
+      if (g->kind != s->kind || !seen.emplace(g, s).second) continue;
+      const auto before = static_cast<std::ptrdiff_t>(pending.size());
+      const auto all = [&](const List<Type>& in_g, const List<Type>& in_s) {
+        for (size_t i = 0; i < std::min(in_g.size(), in_s.size()); ++i)
+          pending.emplace_back(in_g[i], in_s[i]);
+      };
+      if (const auto* tuple = g->as<TupleType>()) {
+        all(tuple->fields, s->as<TupleType>()->fields);
+      } else if (const auto* fn = g->as<FnType>()) {
+        all(fn->args, s->as<FnType>()->args);
+        pending.emplace_back(fn->result, s->as<FnType>()->result);
+      } else if (const auto* ref = g->as<RefType>()) {
+        pending.emplace_back(ref->contents, s->as<RefType>()->contents);
+      } else if (const auto* data = g->as<DataType>()) {
+        all(data->args, s->as<DataType>()->args);
+      }
+      std::reverse(pending.begin() + before, pending.end());
     }
   }
   // In the order of the parameters; nothing if some was not found.
@@ -52,10 +66,6 @@ class Matcher {
   }
 
  private:
-  void all(const List<Type>& general, const List<Type>& special) {
-    for (size_t i = 0; i < std::min(general.size(), special.size()); ++i) match(general[i], special[i]);
-  }
-
   std::span<const TypeVar* const> parameters_;
   Choice found_;
 };
