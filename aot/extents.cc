@@ -1,6 +1,7 @@
 #include "aot/extents.h"
 
-#include <algorithm>
+#include <unordered_set>
+#include <vector>
 
 #include "base/cat.h"
 #include "base/check.h"
@@ -25,11 +26,21 @@ const char* operation(ExprKind kind) {
 
 }  // namespace
 
-bool is_printable(kernel::Expr e, const std::function<bool(kernel::Expr)>& known) {
-  if (e->kind == ExprKind::kInt) return true;
-  if (e->kind == ExprKind::kVar) return known(e);
-  return operation(e->kind) &&
-         std::all_of(e->args.begin(), e->args.end(), [&](kernel::Expr a) { return is_printable(a, known); });
+bool is_printable(kernel::Expr root, const std::function<bool(kernel::Expr)>& known) {
+  std::vector<kernel::Expr> pending{root};
+  std::unordered_set<const kernel::ExprNode*> seen;
+  while (!pending.empty()) {
+    const kernel::Expr e = pending.back();
+    pending.pop_back();
+    if (e->kind == ExprKind::kInt || !seen.insert(e.get()).second) continue;
+    if (e->kind == ExprKind::kVar) {
+      if (!known(e)) return false;
+      continue;
+    }
+    if (!operation(e->kind)) return false;
+    for (size_t i = e->args.size(); i-- > 0;) pending.emplace_back(e->args[i]);
+  }
+  return true;
 }
 
 std::string print_extent(kernel::Expr e, const std::function<std::string(kernel::Expr)>& name) {
@@ -42,12 +53,17 @@ std::string print_extent(kernel::Expr e, const std::function<std::string(kernel:
   return cat(function, "(", join(parts, ", "), ")");
 }
 
-void add_extents(Type t, std::vector<kernel::Expr>& out) {
-  if (const auto* tuple = t->as<TupleType>()) {
-    for (Type field : tuple->fields) add_extents(field, out);
-  } else if (const auto* tensor = t->as<TensorType>()) {
-    for (Dim d : tensor->dims) {
-      if (d.is_symbolic()) out.push_back(d.symbolic());
+void add_extents(Type root, std::vector<kernel::Expr>& out) {
+  std::vector<Type> pending{root};
+  while (!pending.empty()) {
+    const Type t = pending.back();
+    pending.pop_back();
+    if (const auto* tuple = t->as<TupleType>()) {
+      for (size_t i = tuple->fields.size(); i-- > 0;) pending.push_back(tuple->fields[i]);
+    } else if (const auto* tensor = t->as<TensorType>()) {
+      for (Dim d : tensor->dims) {
+        if (d.is_symbolic()) out.push_back(d.symbolic());
+      }
     }
   }
 }

@@ -7,6 +7,7 @@
 #include "base/cat.h"
 #include "base/check.h"
 #include "base/escape.h"
+#include "passes/map_types.h"
 #include "passes/port_names.h"
 
 namespace relay::aot {
@@ -70,24 +71,13 @@ class Numbering {
 
   // The type with `?` for extents that are not constant, and these for type variables.
   Type erased(Type t, const std::map<Symbol, Type>& arguments) {
-    Context& context = module_.context();
-    const auto each = [&](std::span<const Type> types) {
-      std::vector<Type> out;
-      for (Type part : types) out.push_back(erased(part, arguments));
-      return out;
-    };
-    if (const auto* tensor = t->as<TensorType>()) {
-      std::vector<Dim> dims;
-      for (Dim d : tensor->dims) dims.push_back(d.is_const() ? d : Dim::unknown());
-      return context.tensor_type(dims, tensor->dtype);
-    }
-    if (const auto* tuple = t->as<TupleType>()) return context.tuple_type(each(tuple->fields));
-    if (const auto* data = t->as<DataType>()) return context.data_type(data->name.text(), each(data->args));
-    if (const auto* variable = t->as<TypeVar>()) {
-      const auto it = arguments.find(variable->name);
-      return it == arguments.end() ? t : it->second;
-    }
-    return t;
+    const passes::TypeMap map{.dim = [](Dim d) { return d.is_const() ? d : Dim::unknown(); },
+                              .dtype = {},
+                              .variable = [&](const TypeVar* v) -> Type {
+                                const auto it = arguments.find(v->name);
+                                return it == arguments.end() ? v : it->second;
+                              }};
+    return passes::map_type(module_.context(), t, map);
   }
 
   const Module& module_;

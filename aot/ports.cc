@@ -71,10 +71,23 @@ int dlpack_code(DType d) {
 }
 
 void add_ports(Type t, const std::string& name, std::vector<passes::PlanPort>& out) {
-  if (const auto* tensor = t->as<TensorType>()) out.push_back({name, tensor});
-  const auto* tuple = t->as<TupleType>();
-  for (size_t i = 0; tuple && i < tuple->fields.size(); ++i) {
-    add_ports(tuple->fields[i], cat(name, "_", i), out);
+  // The tuples around what comes next, each with its next field; their numbers are the name's end.
+  struct Open {
+    const TupleType* tuple;
+    size_t next, name_size;
+  };
+  std::vector<Open> around;
+  std::string path = name;
+  for (Type now = t; now;) {
+    if (const auto* tensor = now->as<TensorType>()) out.push_back({path, tensor});
+    if (const auto* tuple = now->as<TupleType>()) around.push_back({tuple, 0, path.size()});
+    now = nullptr;
+    while (!around.empty() && around.back().next == around.back().tuple->fields.size()) around.pop_back();
+    if (around.empty()) break;
+    Open& tuple = around.back();
+    path.resize(tuple.name_size);
+    path += cat("_", tuple.next);
+    now = tuple.tuple->fields[tuple.next++];
   }
 }
 

@@ -14,6 +14,8 @@
 #include <optional>
 #include <set>
 #include <unordered_map>
+#include <utility>
+#include <vector>
 
 #include "base/components.h"
 #include "ir/analysis.h"
@@ -34,21 +36,26 @@ struct Instance {
   std::unordered_map<const kernel::ExprNode*, kernel::Expr> dims;
 };
 
-// Binds the shape variables that stand alone in the parameter's type.
-void bind(Context& context, Type param, Type arg, Instance& out) {
-  if (const auto* tuple = param->as<TupleType>()) {
-    const auto* given = arg->as<TupleType>();
-    for (size_t i = 0; given && i < std::min(tuple->fields.size(), given->fields.size()); ++i)
-      bind(context, tuple->fields[i], given->fields[i], out);
-    return;
-  }
-  const auto* tensor = param->as<TensorType>();
-  const auto* given = arg->as<TensorType>();
-  if (!tensor || !given || tensor->rank() != given->rank()) return;
-  for (size_t i = 0; i < tensor->rank(); ++i) {
-    const Dim d = tensor->dims[i], g = given->dims[i];
-    if (d.is_symbolic() && d.symbolic()->kind == kernel::ExprKind::kVar && !g.is_unknown())
-      out.dims.emplace(d.symbolic().get(), g.expr(context.pool()));
+// Binds the shape variables that stand alone in the parameter's type, each where it stands first.
+void bind(Context& context, Type of_param, Type of_arg, Instance& out) {
+  std::vector<std::pair<Type, Type>> pending{{of_param, of_arg}};
+  std::set<std::pair<Type, Type>> seen;
+  while (!pending.empty()) {
+    const auto [param, arg] = pending.back();
+    pending.pop_back();
+    if (!seen.emplace(param, arg).second) continue;
+    const auto* tuple = param->as<TupleType>();
+    const auto* fields = arg->as<TupleType>();
+    for (size_t i = tuple && fields ? std::min(tuple->fields.size(), fields->fields.size()) : 0; i-- > 0;)
+      pending.emplace_back(tuple->fields[i], fields->fields[i]);
+    const auto* tensor = param->as<TensorType>();
+    const auto* given = arg->as<TensorType>();
+    if (!tensor || !given || tensor->rank() != given->rank()) continue;
+    for (size_t i = 0; i < tensor->rank(); ++i) {
+      const Dim d = tensor->dims[i], g = given->dims[i];
+      if (d.is_symbolic() && d.symbolic()->kind == kernel::ExprKind::kVar && !g.is_unknown())
+        out.dims.emplace(d.symbolic().get(), g.expr(context.pool()));
+    }
   }
 }
 

@@ -21,6 +21,7 @@
 #include <map>
 #include <numeric>
 #include <optional>
+#include <ranges>
 #include <set>
 #include <unordered_map>
 #include <unordered_set>
@@ -192,8 +193,12 @@ class Joiner {
  private:
   // One node for all projections of the same field of the same value: these are not shared.
   Expr input_of(Expr e) {
-    const auto* proj = e->as<Proj>();
-    return proj ? projections_.try_emplace({input_of(proj->tuple), proj->index}, e).first->second : e;
+    std::vector<const Proj*> inwards;
+    for (const auto* p = e->as<Proj>(); p; p = p->tuple->as<Proj>()) inwards.push_back(p);
+    Expr known = inwards.empty() ? e : inwards.back()->tuple;
+    for (const Proj* p : std::views::reverse(inwards))
+      known = projections_.try_emplace({known, p->index}, p).first->second;
+    return known;
   }
 
   void collect(const std::set<const void*>& weights) {

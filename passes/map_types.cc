@@ -1,7 +1,10 @@
 #include "passes/map_types.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <unordered_map>
+#include <utility>
+#include <vector>
 
 #include "base/cat.h"
 #include "ir/fields.h"
@@ -20,44 +23,29 @@ class Mapper {
  public:
   Mapper(Context& context, const TypeMap& map) : context_(context), map_(map) {}
 
-  // The type with its fields mapped. Stands before its uses, because clang 19 forgets templates of
-  // a class that are first needed before it has read them.
-  template <class T>
-  const T* with_fields(T n) {
-    Arena lists;
-    for_each_field(n, Overload{
-                          [](Symbol&) {},
-                          [](List<const TypeVar*>&) {},
-                          [this](DType& field) { field = dtype(field); },
-                          [this](Attrs& field) { field = attrs(field); },
-                          [this](Type& field) { field = type(field); },
-                          [&](List<Dim>& field) {
-                            std::vector<Dim> mapped;
-                            for (Dim d : field) mapped.push_back(dim(d));
-                            field = lists.list(mapped);
-                          },
-                          [&](List<Type>& field) {
-                            std::vector<Type> mapped;
-                            for (Type part : field) mapped.push_back(type(part));
-                            field = lists.list(mapped);
-                          },
-                      });
-    return context_.type(n);
-  }
-
-  // Types nest only as deeply as a text or a model may: their readers have a limit.
-  Type type(Type t) {
-    if (!t) return t;
-    if (auto it = types_.find(t); it != types_.end()) return it->second;
-    const Type out = match(
-        t, [](const HoleType& hole) -> Type { return &hole; },
-        [&](const TypeVar& v) -> Type { return map_.variable ? map_.variable(&v) : &v; },
-        [&](const FnType& fn) -> Type {
-          return map_.variable && !fn.type_params.empty() ? with_own_parameters(fn) : with_fields(fn);
-        },
-        [&](const auto& n) -> Type { return with_fields(n); });
-    types_[t] = out;
-    return out;
+  // Parts come before what they are parts of, each once in a scope: types may nest as deeply as
+  // programs do.
+  Type type(Type root) {
+    if (!root) return root;
+    std::vector<std::pair<Type, size_t>> pending{{root, 0}};
+    while (!pending.empty()) {
+      const auto [t, scope] = pending.back();
+      if (scopes_[scope].done.contains(t)) {
+        pending.pop_back();
+        continue;
+      }
+      const size_t inner = scope_inside(t, scope), before = pending.size();
+      for (Type part : in_order(t)) {
+        if (part && !scopes_[inner].done.contains(part)) pending.emplace_back(part, inner);
+      }
+      if (pending.size() == before) {
+        scopes_[scope].done[t] = mapped(t, scope, inner);
+        pending.pop_back();
+      } else {
+        std::reverse(pending.begin() + static_cast<std::ptrdiff_t>(before), pending.end());
+      }
+    }
+    return scopes_[0].done.at(root);
   }
 
   Attrs attrs(const Attrs& attrs) {
@@ -156,13 +144,65 @@ class Mapper {
   }
 
   // Type parameters that the type declares itself have nothing to do with others of their names.
-  Type with_own_parameters(const FnType& fn) {
-    const TypeMap inner{.dim = map_.dim, .dtype = map_.dtype, .variable = [&](const TypeVar* v) -> Type {
-                          const bool own = std::find(fn.type_params.begin(), fn.type_params.end(), v) !=
-                                           fn.type_params.end();
-                          return own ? v : map_.variable(v);
-                        }};
-    return Mapper(context_, inner).with_fields(fn);
+  // The parameters of a generic function type hide those that are mapped around it. The first
+  // scope is around all of them.
+  struct Scope {
+    const FnType* fn;
+    size_t around;
+    std::unordered_map<Type, Type> done = {};
+    std::unordered_map<const FnType*, size_t> inside = {};
+  };
+
+  // The scope of the type's parts.
+  size_t scope_inside(Type t, size_t scope) {
+    const auto* fn = t->as<FnType>();
+    if (!fn || !map_.variable || fn->type_params.empty()) return scope;
+    const auto [it, is_new] = scopes_[scope].inside.try_emplace(fn, scopes_.size());
+    const size_t inside = it->second;
+    if (is_new) scopes_.push_back({fn, scope});
+    return inside;
+  }
+
+  // The parts in the order in which they are mapped: a map may number what it meets. The result of
+  // a function comes before what it takes.
+  static std::vector<Type> in_order(Type t) {
+    std::vector<Type> out;
+    for_each_part(t, [&](Type part) { out.push_back(part); });
+    if (const auto* fn = t->as<FnType>())
+      std::rotate(out.begin() + static_cast<std::ptrdiff_t>(fn->where.size()), out.end() - 1, out.end());
+    return out;
+  }
+
+  // The type with its parts mapped, which they have been in the scope `inner`.
+  Type mapped(Type t, size_t scope, size_t inner) {
+    std::vector<Type> parts;
+    for_each_part(t, [&](Type part) { parts.push_back(part ? scopes_[inner].done.at(part) : part); });
+    return match(
+        t,
+        [&](const TensorType& tensor) -> Type {
+          const auto& [extents, type] = fields(tensor);
+          std::vector<Dim> dims;
+          for (Dim d : extents) dims.push_back(dim(d));
+          return context_.tensor_type(dims, dtype(type));
+        },
+        [&](const RelationType& relation) -> Type {
+          const auto& [name, unmapped, attributes] = fields(relation);
+          return context_.relation_type(name.text(), parts, attrs(attributes));
+        },
+        [&](const TypeVar& variable) -> Type { return mapped_variable(&variable, scope); },
+        [&](const HoleType&) -> Type { return t; },
+        [&](const OneOf<TupleType, FnType, RefType, DataType> auto&) -> Type {
+          return context_.with_parts(t, parts);
+        });
+  }
+
+  Type mapped_variable(const TypeVar* v, size_t scope) {
+    if (!map_.variable) return v;
+    for (; scope != 0; scope = scopes_[scope].around) {
+      const auto& own = scopes_[scope].fn->type_params;
+      if (std::find(own.begin(), own.end(), v) != own.end()) return v;
+    }
+    return map_.variable(v);
   }
 
   Dim dim(Dim d) const { return map_.dim ? map_.dim(d) : d; }
@@ -189,7 +229,7 @@ class Mapper {
 
   Context& context_;
   const TypeMap& map_;
-  std::unordered_map<Type, Type> types_;
+  std::vector<Scope> scopes_{{nullptr, 0}};
   std::unordered_map<const Constructor*, const Constructor*> ctors_;
 };
 

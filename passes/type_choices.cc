@@ -1,8 +1,10 @@
 #include "passes/type_choices.h"
 
 #include <algorithm>
+#include <set>
 #include <span>
 #include <unordered_map>
+#include <utility>
 
 #include "base/cat.h"
 #include "ir/builder.h"
@@ -22,25 +24,39 @@ class Matcher {
  public:
   explicit Matcher(std::span<const TypeVar* const> parameters) : parameters_(parameters) {}
 
+  // The first place where a parameter stands decides. The same two parts are looked at once.
   void match(Type general, Type special) {
-    if (const auto* v = general->as<TypeVar>()) {
-      if (std::find(parameters_.begin(), parameters_.end(), v) != parameters_.end())
-        found_.emplace(v, special);
-      return;
-    }
-    if (general->kind != special->kind) return;
-    switch (general->kind) {
-      case TypeKind::kTuple: all(general->as<TupleType>()->fields, special->as<TupleType>()->fields); break;
-      case TypeKind::kFn:
-        all(general->as<FnType>()->args, special->as<FnType>()->args);
-        match(general->as<FnType>()->result, special->as<FnType>()->result);
-        break;
-      case TypeKind::kRef: match(general->as<RefType>()->contents, special->as<RefType>()->contents); break;
-      case TypeKind::kData: all(general->as<DataType>()->args, special->as<DataType>()->args); break;
-      case TypeKind::kTensor:
-      case TypeKind::kVar:
-      case TypeKind::kHole:
-      case TypeKind::kRelation: break;
+    std::vector<std::pair<Type, Type>> pending{{general, special}};
+    std::set<std::pair<Type, Type>> seen;
+    while (!pending.empty()) {
+      const auto [g, s] = pending.back();
+      pending.pop_back();
+      if (const auto* v = g->as<TypeVar>()) {
+        if (std::find(parameters_.begin(), parameters_.end(), v) != parameters_.end()) found_.emplace(v, s);
+        continue;
+      }
+      if (g->kind != s->kind || !seen.emplace(g, s).second) continue;
+      const auto before = static_cast<std::ptrdiff_t>(pending.size());
+      const auto all = [&](const List<Type>& in_g, const List<Type>& in_s) {
+        for (size_t i = 0; i < std::min(in_g.size(), in_s.size()); ++i)
+          pending.emplace_back(in_g[i], in_s[i]);
+      };
+      switch (g->kind) {
+        case TypeKind::kTuple: all(g->as<TupleType>()->fields, s->as<TupleType>()->fields); break;
+        case TypeKind::kFn:
+          all(g->as<FnType>()->args, s->as<FnType>()->args);
+          pending.emplace_back(g->as<FnType>()->result, s->as<FnType>()->result);
+          break;
+        case TypeKind::kRef:
+          pending.emplace_back(g->as<RefType>()->contents, s->as<RefType>()->contents);
+          break;
+        case TypeKind::kData: all(g->as<DataType>()->args, s->as<DataType>()->args); break;
+        case TypeKind::kTensor:
+        case TypeKind::kVar:
+        case TypeKind::kHole:
+        case TypeKind::kRelation: break;
+      }
+      std::reverse(pending.begin() + before, pending.end());
     }
   }
   // In the order of the parameters; nothing if some was not found.
@@ -55,10 +71,6 @@ class Matcher {
   }
 
  private:
-  void all(const List<Type>& general, const List<Type>& special) {
-    for (size_t i = 0; i < std::min(general.size(), special.size()); ++i) match(general[i], special[i]);
-  }
-
   std::span<const TypeVar* const> parameters_;
   Choice found_;
 };

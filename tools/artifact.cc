@@ -31,18 +31,18 @@ Tensor copy_of(const DLTensor& t, DType dtype) {
   return out;
 }
 
-void add_tensors(const Value& v, std::vector<Tensor>& out) {
-  if (v.is_tensor()) return out.push_back(v.tensor());
-  if (v.kind() != ValueKind::kTuple) throw Trap("a compiled program takes tensors and tuples of them only");
-  for (const Value& field : v.fields()) add_tensors(field, out);
-}
-
-Value value_of(Type t, const std::vector<Tensor>& tensors, size_t& next) {
-  const auto* tuple = t->as<TupleType>();
-  if (!tuple) return Value(tensors[next++]);
-  std::vector<Value> fields;
-  for (Type field : tuple->fields) fields.push_back(value_of(field, tensors, next));
-  return Value::tuple(std::move(fields));
+void add_tensors(const Value& root, std::vector<Tensor>& out) {
+  std::vector<Value> pending{root};
+  while (!pending.empty()) {
+    const Value v = std::move(pending.back());
+    pending.pop_back();
+    if (v.is_tensor()) {
+      out.push_back(v.tensor());
+      continue;
+    }
+    if (v.kind() != ValueKind::kTuple) throw Trap("a compiled program takes tensors and tuples of them only");
+    for (size_t i = v.fields().size(); i-- > 0;) pending.push_back(v.fields()[i]);
+  }
 }
 
 }  // namespace
@@ -53,9 +53,30 @@ std::vector<Tensor> tensors_of_args(const std::vector<Value>& args) {
   return out;
 }
 
+// The tensors, from the first on, as a value of the type.
 Value result_of(Type type, const std::vector<Tensor>& tensors) {
+  struct Open {
+    const TupleType* tuple;
+    std::vector<Value> fields;
+  };
+  std::vector<Open> around;
   size_t next = 0;
-  return value_of(type, tensors, next);
+  for (Type t = type;;) {
+    if (const auto* tuple = t->as<TupleType>()) {
+      around.push_back({tuple, {}});
+    } else {
+      Value v(tensors[next++]);
+      if (around.empty()) return v;
+      around.back().fields.push_back(std::move(v));
+    }
+    while (around.back().fields.size() == around.back().tuple->fields.size()) {
+      Value v = Value::tuple(std::move(around.back().fields));
+      around.pop_back();
+      if (around.empty()) return v;
+      around.back().fields.push_back(std::move(v));
+    }
+    t = around.back().tuple->fields[around.back().fields.size()];
+  }
 }
 
 Prepared prepare_artifact(aot::Program program, int threads, const BuildLibrary& build,

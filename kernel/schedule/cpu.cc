@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "kernel/schedule/cpu_rules.h"
+#include "kernel/schedule/inline_producers.h"
 #include "kernel/schedule/primitive.h"
 #include "kernel/schedule/primitives.h"
 #include "kernel/simplify.h"

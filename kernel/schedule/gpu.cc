@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "kernel/schedule/gpu_rules.h"
+#include "kernel/schedule/inline_producers.h"
 #include "kernel/schedule/primitive.h"
 #include "kernel/simplify.h"
 #include "kernel/statements.h"

@@ -1,8 +1,10 @@
-#include "kernel/schedule/primitives.h"
+#include "kernel/schedule/inline.h"
 
 #include <algorithm>
 
 #include "base/cat.h"
+#include "kernel/schedule/primitive.h"
+#include "kernel/schedule/primitives.h"
 #include "kernel/simplify.h"
 #include "kernel/statements.h"
 
@@ -13,19 +15,37 @@ Outcome refuse(std::string_view block, std::string_view why) {
   return Outcome::refused(cat("block `", block, "` ", why));
 }
 
-// Is anything that the block reads written by a block that comes after it?
-bool operands_change_later(const Kernel& k, const Block* block) {
-  const std::vector<const Block*> all = blocks(k.body);
+}  // namespace
+
+bool operands_change_later(Stmt root, const Block* block) {
+  const std::vector<const Block*> all = blocks(root);
   const auto here = std::find(all.begin(), all.end(), block);
   for (const Region& r : block->reads) {
-    for (const Block* w : writers(k.body, r.buffer)) {
+    for (const Block* w : writers(root, r.buffer)) {
       if (std::find(all.begin(), all.end(), w) >= here) return true;
     }
   }
   return false;
 }
 
-}  // namespace
+Stmt inline_loads(ExprPool& pool, Stmt s, const Block& producer) {
+  const Store* store = single_store(producer);
+  const auto inlined = [&](const ExprNode* load) -> Expr {
+    if (load->buffer != store->buffer) return {};
+    std::unordered_map<const ExprNode*, Expr> by;
+    for (size_t i = 0; i < producer.iters.size(); ++i) by[producer.iters[i].var.get()] = load->args[i];
+    return substitute(store->value, by);
+  };
+  return rewrite(pool.arena(), s, [&](Stmt inner) -> Stmt {
+    const auto* b = inner->as<Block>();
+    if (b == nullptr) return inner;
+    const auto expression = [&](Expr e) { return rewrite_loads(e, inlined); };
+    Stmt init = b->init ? rewrite_expressions(pool.arena(), b->init, expression) : nullptr;
+    Stmt body = rewrite_expressions(pool.arena(), b->body, expression);
+    if (init == b->init && body == b->body) return inner;
+    return make_block(pool, b->name.text(), {b->iters.begin(), b->iters.end()}, b->predicate, init, body);
+  });
+}
 
 Outcome compute_inline(const Kernel& k, std::string_view name) {
   const Block* block = find_block(k.body, name);
@@ -34,26 +54,11 @@ Outcome compute_inline(const Kernel& k, std::string_view name) {
   const Store* store = single_store(*block);
   if (is_output(k, store->buffer)) return refuse(name, "writes an output");
   if (writers(k.body, store->buffer).size() != 1) return refuse(name, "is not the only writer of its tensor");
-  if (operands_change_later(k, block)) return refuse(name, "reads what is written later");
+  if (operands_change_later(k.body, block)) return refuse(name, "reads what is written later");
 
   ExprPool& pool = *pool_of(k);
-  const auto inlined = [&](const ExprNode* load) -> Expr {
-    if (load->buffer != store->buffer) return {};
-    std::unordered_map<const ExprNode*, Expr> by;
-    for (size_t i = 0; i < block->iters.size(); ++i) by[block->iters[i].var.get()] = load->args[i];
-    return substitute(store->value, by);
-  };
-  Stmt body = remove_block(pool.arena(), k.body, block);
-  body = rewrite(pool.arena(), body, [&](Stmt s) -> Stmt {
-    const auto* b = s->as<Block>();
-    if (b == nullptr) return s;
-    const auto expression = [&](Expr e) { return rewrite_loads(e, inlined); };
-    Stmt init = b->init ? rewrite_expressions(pool.arena(), b->init, expression) : nullptr;
-    Stmt inner = rewrite_expressions(pool.arena(), b->body, expression);
-    if (init == b->init && inner == b->body) return s;
-    return make_block(pool, b->name.text(), {b->iters.begin(), b->iters.end()}, b->predicate, init, inner);
-  });
-  return with_body(k, simplify(pool, body));
+  const Stmt body = remove_block(pool.arena(), k.body, block);
+  return with_body(k, simplify(pool, inline_loads(pool, body, *block)));
 }
 
 Outcome reverse_compute_inline(const Kernel& k, std::string_view name) {

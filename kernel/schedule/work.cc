@@ -2,161 +2,61 @@
 
 #include <algorithm>
 #include <unordered_map>
+#include <unordered_set>
 
-#include "kernel/schedule/primitive.h"
-#include "kernel/schedule/primitives.h"
 #include "kernel/statements.h"
 
 namespace relay::kernel::schedule {
 namespace {
 
-// Chains in which each tensor is used twice double with every link; this ends them.
-constexpr double kLargestTree = 100000;
-
-// What it costs to compute an expression again.
-struct Cost {
-  int operations = 0, loads = 0;
-  bool expensive = false;  // a transcendental function or a division
-};
-
-Cost cost_of(Expr e) {
-  Cost cost;
-  std::unordered_map<const ExprNode*, bool> seen;
-  const auto visit = [&](auto& self, const ExprNode* n) -> void {
-    if (!seen.emplace(n, true).second) return;
-    switch (n->kind) {
-      case ExprKind::kInt:
-      case ExprKind::kFloat:
-      case ExprKind::kVar: return;
-      case ExprKind::kLoad: ++cost.loads; break;
-      case ExprKind::kMath: {
-        const bool light = n->fn == Math::kAbs || n->fn == Math::kFloor || n->fn == Math::kCeil ||
-                           n->fn == Math::kTrunc || n->fn == Math::kIsNan || n->fn == Math::kIsInf ||
-                           n->fn == Math::kIsFinite;
-        cost.expensive |= !light;
-        ++cost.operations;
-        break;
-      }
-      default:
-        cost.expensive |= n->kind == ExprKind::kDiv;
-        // The arithmetic of coordinates is not counted: most of it is done outside the inner loop.
-        cost.operations += n->dtype != kInt64 && !n->dtype.is_bool();
-    }
-    for (const ExprNode* a : n->args) self(self, a);
-  };
-  visit(visit, e.get());
-  return cost;
-}
-
-size_t uses(const Stage& by, const Buffer* buffer) {
-  size_t n = 0;
-  if (by.statement == nullptr) return 0;
-  visit(by.statement, [&](Stmt s) {
-    for (Expr e : expressions(s)) for_each_load(e, [&](const ExprNode* l) { n += l->buffer == buffer; });
-  });
-  return n;
-}
-
-bool guards_loads(Expr e, const Bounds& bounds) {
-  bool found = false;
-  for_each_node(e, [&](const ExprNode* n) {
-    found |= n->kind == ExprKind::kSelect && protects_loads(n, bounds);
-    return !found;
-  });
-  return found;
-}
-
-// The nodes of the expression as a tree, in which what is shared stands several times; without the
-// arithmetic of indices.
-double tree_size(Expr e) {
-  std::unordered_map<const ExprNode*, double> sizes;
-  const auto visit = [&](auto& self, const ExprNode* n) -> double {
-    if (auto it = sizes.find(n); it != sizes.end()) return it->second;
-    double size = 1;
-    for (const ExprNode* a : n->args) size += n->kind == ExprKind::kLoad ? 0 : self(self, a);
-    sizes.emplace(n, size);
-    return size;
-  };
-  return visit(visit, e.get());
-}
-
-// Should the stage be computed where it is used?
-bool worth_inlining(const MayPad& may_pad, const Stage& producer, const std::vector<Stage>& all) {
-  const Cost cost = cost_of(producer.value);
-  size_t sites = 0;
-  for (const Stage& s : all) {
-    const size_t n = uses(s, producer.buffer);
-    if (n == 0) continue;
-    sites += n;
-    if (s.value && tree_size(s.value) * tree_size(producer.value) > kLargestTree) return false;
-    if (s.kind == StageKind::kSequential) return false;
-    if (s.kind == StageKind::kReduce) {
-      // The body of a reduction runs often: only a move of data or light arithmetic on one element.
-      if (cost.expensive || cost.loads > 1 || cost.operations > 4) return false;
-      // `so_far or true` is true: what it forgets was computed for nothing.
-      if (producer.value.is_const()) return false;
-      // A condition around a load (padding) would keep the body, or the packing of it, from
-      // being vectorised.
-      if (guards_loads(producer.value, producer.bounds) && !(n == 1 && may_pad(producer, s))) return false;
-    } else if (!s.requirements.empty()) {
-      return false;
-    }
-  }
-  if (sites <= 1) return true;
-  // Several elements with a condition each: better one copy with padding around it.
-  if (guards_loads(producer.value, producer.bounds)) return false;
-  return !cost.expensive && cost.loads <= 2 && cost.operations <= 4;
-}
-
-// Does the stage read the buffer, and only at its own coordinates?
-bool reads_in_place(const Stage& s, const Buffer* buffer) {
-  if (s.buffer->shape != buffer->shape) return false;
-  bool in_place = true, reads = false;
+// The buffers that the stage loads; with each, whether only at the stage's own coordinates.
+std::unordered_map<const Buffer*, bool> reads_in_place(const Stage& s) {
+  std::unordered_map<const Buffer*, bool> out;
   for_each_load(s.value, [&](const ExprNode* n) {
-    if (n->buffer != buffer) return;
-    reads = true;
-    for (size_t d = 0; d < n->args.size(); ++d) in_place &= is_place(n->args[d], s.spatial[d]);
+    bool& in_place = out.try_emplace(n->buffer, s.buffer->shape == n->buffer->shape).first->second;
+    for (size_t d = 0; in_place && d < n->args.size(); ++d) in_place = is_place(n->args[d], s.spatial[d]);
   });
-  return reads && in_place;
+  return out;
+}
+
+std::unordered_set<const Buffer*> loaded_by(const Stage& stage) {
+  std::unordered_set<const Buffer*> out;
+  visit(stage.statement, [&](Stmt s) {
+    for (Expr e : expressions(s)) for_each_load(e, [&](const ExprNode* n) { out.insert(n->buffer); });
+  });
+  return out;
 }
 
 }  // namespace
 
-Kernel inline_producers(Kernel k, const MayPad& may_pad) {
-  for (bool again = true; again;) {
-    again = false;
-    const std::vector<Stage> all = stages_of(k);
-    for (const Stage& s : all) {
-      if (s.kind != StageKind::kCompute || !s.requirements.empty() || is_output(k, s.buffer)) continue;
-      if (!worth_inlining(may_pad, s, all)) continue;
-      if (Outcome next = compute_inline(k, s.name)) {
-        k = *next;
-        again = true;
-        break;
-      }
-    }
-  }
-  return k;
-}
-
 std::vector<Work> join_epilogues(const Kernel& k, const std::vector<Stage>& stages) {
-  std::vector<Work> out;
+  const std::unordered_set<const Buffer*> outputs(k.outputs.begin(), k.outputs.end());
+  std::unordered_map<const Buffer*, size_t> readers;
+  std::vector<bool> reads_itself;
+  for (const Stage& s : stages) {
+    const std::unordered_set<const Buffer*> loaded = loaded_by(s);
+    for (const Buffer* b : loaded) ++readers[b];
+    reads_itself.push_back(loaded.contains(s.buffer));
+  }
+  // By what it writes, the first reduction that one stage reads beside the reduction itself.
+  std::unordered_map<const Buffer*, size_t> open;
   std::vector<bool> taken(stages.size(), false);
   std::vector<size_t> reduction_of(stages.size(), stages.size());
-  for (size_t c = 0; c < stages.size(); ++c) {
-    if (stages[c].kind != StageKind::kCompute || !stages[c].requirements.empty()) continue;
-    for (size_t r = 0; r < c; ++r) {
-      const Stage& s = stages[r];
-      if (s.kind != StageKind::kReduce || !s.requirements.empty() || taken[r] || is_output(k, s.buffer))
-        continue;
-      size_t users = 0;
-      for (const Stage& other : stages) users += &other != &s && uses(other, s.buffer) > 0;
-      if (users != 1 || !reads_in_place(stages[c], s.buffer)) continue;
-      taken[r] = true;
-      reduction_of[c] = r;
-      break;
+  for (size_t i = 0; i < stages.size(); ++i) {
+    const Stage& s = stages[i];
+    if (!s.requirements.empty()) continue;
+    if (s.kind == StageKind::kReduce && !outputs.contains(s.buffer) &&
+        readers[s.buffer] == (reads_itself[i] ? 2 : 1)) {
+      open.try_emplace(s.buffer, i);
     }
+    if (s.kind != StageKind::kCompute) continue;
+    for (const auto& [buffer, in_place] : reads_in_place(s)) {
+      const auto it = in_place ? open.find(buffer) : open.end();
+      if (it != open.end()) reduction_of[i] = std::min(reduction_of[i], it->second);
+    }
+    if (reduction_of[i] < stages.size()) taken[reduction_of[i]] = true;
   }
+  std::vector<Work> out;
   for (size_t i = 0; i < stages.size(); ++i) {
     if (taken[i]) continue;
     if (reduction_of[i] < stages.size()) {

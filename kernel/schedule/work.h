@@ -1,8 +1,7 @@
-// Work: what the rules for all targets share. Stages that are worth computing where they are used,
-// reductions with the elementwise work that follows them, and how loads move along an axis.
+// Work: what the rules for all targets share. Reductions with the elementwise work that follows
+// them, and how loads move along an axis.
 #pragma once
 
-#include <functional>
 #include <optional>
 #include <vector>
 
@@ -26,14 +25,8 @@ struct Work {
   std::vector<Binding> bind(const std::vector<Expr>& at) const;
 };
 
-// Computes tensors that are cheap where they are used. What only a condition keeps from loading
-// elements that do not exist, padding above all, becomes part of a reduction only if `may_pad`
-// says so of the two.
-using MayPad = std::function<bool(const Stage& producer, const Stage& reduction)>;
-Kernel inline_producers(Kernel k, const MayPad& may_pad);
-
 // Reductions joined with the elementwise stage that alone reads them. The pair runs where
-// that stage stood.
+// that stage stood. Takes time linear in the statements.
 std::vector<Work> join_epilogues(const Kernel& k, const std::vector<Stage>& stages);
 
 // The same work where a shape variable has this value. Buffers keep their shapes.
