@@ -38,7 +38,12 @@ class Dim {
   bool is_const() const { return !symbolic_ && value_ != kUnknown; }
   bool is_symbolic() const { return static_cast<bool>(symbolic_); }
   bool is_unknown() const { return !symbolic_ && value_ == kUnknown; }
-  bool is_too_large() const { return too_large_; }     // then is_unknown(), too
+  bool is_too_large() const { return too_large_; }  // then is_unknown(), too
+  // Would proofs and texts take too long, and recursion go too deep? Arithmetic is exact all the
+  // same; results of operators have such extents unknown (op::relate).
+  bool is_too_complex() const {
+    return symbolic_ && (symbolic_->depth > kMostDepth || symbolic_->weight > kMostNodes);
+  }
   int64_t value() const { return value_; }             // if is_const()
   kernel::Expr symbolic() const { return symbolic_; }  // if is_symbolic()
   // As an index expression; the dim must not be unknown.
@@ -50,6 +55,8 @@ class Dim {
 
  private:
   static constexpr int64_t kUnknown = INT64_MIN;
+  static constexpr uint32_t kMostDepth = 200;   // of the expression
+  static constexpr uint32_t kMostNodes = 2000;  // of its tree, in which what is shared stands several times
   int64_t value_ = 0;
   kernel::Expr symbolic_;
   bool too_large_ = false;

@@ -118,6 +118,25 @@ Value evaluate_expansion(const OpDef& op, std::span<const Value> args, const Att
 
 }  // namespace
 
+namespace {
+
+// The type with extents that are too complex unknown. Operators give tensors, or tuples of them.
+Type without_complex_dims(Context& context, Type t) {
+  if (const auto* tensor = t->as<TensorType>()) {
+    std::vector<Dim> dims(tensor->dims.begin(), tensor->dims.end());
+    if (std::none_of(dims.begin(), dims.end(), [](Dim d) { return d.is_too_complex(); })) return t;
+    for (Dim& d : dims) d = d.is_too_complex() ? Dim::unknown() : d;
+    return context.tensor_type(dims, tensor->dtype);
+  }
+  const auto* tuple = t->as<TupleType>();
+  if (tuple == nullptr) return t;
+  std::vector<Type> fields;
+  for (Type field : tuple->fields) fields.push_back(without_complex_dims(context, field));
+  return context.tuple_type(fields);
+}
+
+}  // namespace
+
 Type relate(Relation& r, const OpDef& op, const Attrs& attrs) {
   const Type result = op.relate(r, attrs);
   for_each_tensor(result, [&](const TensorType& t) {
@@ -130,7 +149,7 @@ Type relate(Relation& r, const OpDef& op, const Attrs& attrs) {
       }
     }
   });
-  return result;
+  return without_complex_dims(r.context(), result);
 }
 
 void require_countable(Type result) {

@@ -11,7 +11,7 @@
 namespace relay::op {
 
 // Asks the operator's relation. Throws a RelationError besides for an extent of the result that is
-// negative or does not fit 64 bits.
+// negative or does not fit 64 bits. An extent that is too complex to work with is unknown.
 Type relate(Relation& r, const OpDef& op, const Attrs& attrs);
 // Throws a RelationError for a result with more bytes than 63 bits count. For the type check: a run
 // has a limit instead.

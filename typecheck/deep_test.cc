@@ -243,6 +243,34 @@ TEST(Deep, TypeParametersOfNestedFunctions) {
   }
 }
 
+// Ten thousand halvings nest as many quotients; forty sums of a vector with its half double the
+// expression forty times. Beyond what is of use to anybody, the extent is unknown.
+TEST(Speed, ExtentsThatGrowWithoutBoundAreUnknown) {
+  for (const bool doubles : {false, true}) {
+    Module m;
+    Context& c = m.context();
+    Builder b(c);
+    const Var* x = b.var("x", c.tensor_type({c.shape_variable("n")}, kFloat32));
+    const Attrs half = c.attrs({{"begin", std::vector<int64_t>{0}},
+                                {"end", std::vector<int64_t>{INT64_MAX}},
+                                {"strides", std::vector<int64_t>{2}},
+                                {"axes", std::vector<int64_t>{0}}});
+    Expr e = x;
+    for (int i = 0; i < (doubles ? 40 : 10'000); ++i) {
+      const Expr part = b.call(b.op(op::kStridedSlice), {e}, half);
+      e = doubles ? b.call(b.op(op::kConcatenate), {b.tuple({e, part})}, c.attrs({{"axis", int64_t{0}}}))
+                  : part;
+    }
+    m.set_function("main", b.fn(std::vector<const Var*>{x}, e));
+    const double time = seconds([&] {
+      const Result<Module> typed = checked(m);
+      ASSERT_TRUE(typed.ok());
+      EXPECT_EQ(show(typed->function("main")->body->type), "Tensor[(?), float32]");
+    });
+    EXPECT_LT(time, 10) << doubles;  // a tenth of it is needed
+  }
+}
+
 TEST(Speed, ResidualNetwork) {
   Module m;
   Context& c = m.context();
