@@ -1,10 +1,10 @@
 #include "aot/extents.h"
 
-#include <unordered_set>
 #include <vector>
 
 #include "base/cat.h"
 #include "base/check.h"
+#include "kernel/walk.h"
 
 namespace relay::aot {
 namespace {
@@ -27,20 +27,13 @@ const char* operation(ExprKind kind) {
 }  // namespace
 
 bool is_printable(kernel::Expr root, const std::function<bool(kernel::Expr)>& known) {
-  std::vector<kernel::Expr> pending{root};
-  std::unordered_set<const kernel::ExprNode*> seen;
-  while (!pending.empty()) {
-    const kernel::Expr e = pending.back();
-    pending.pop_back();
-    if (e->kind == ExprKind::kInt || !seen.insert(e.get()).second) continue;
-    if (e->kind == ExprKind::kVar) {
-      if (!known(e)) return false;
-      continue;
-    }
-    if (!operation(e->kind)) return false;
-    for (size_t i = e->args.size(); i-- > 0;) pending.emplace_back(e->args[i]);
-  }
-  return true;
+  bool printable = true;
+  kernel::for_each_node(root, [&](const kernel::ExprNode* n) {
+    if (!printable || n->kind == ExprKind::kInt) return false;
+    printable = n->kind == ExprKind::kVar ? known(n) : operation(n->kind) != nullptr;
+    return printable;
+  });
+  return printable;
 }
 
 std::string print_extent(kernel::Expr e, const std::function<std::string(kernel::Expr)>& name) {

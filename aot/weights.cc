@@ -8,17 +8,11 @@
 
 #include "base/cat.h"
 #include "base/escape.h"
+#include "base/hash.h"
 #include "base/json_text.h"
 
 namespace relay::aot {
 namespace {
-
-// FNV-1a, 64 bits: http://www.isthe.com/chongo/tech/comp/fnv/.
-uint64_t hash(std::string_view bytes) {
-  uint64_t h = 0xcbf29ce484222325ull;
-  for (unsigned char c : bytes) h = (h ^ c) * 0x100000001b3ull;
-  return h;
-}
 
 // The format's names of dtypes; what it does not know is stored as bytes.
 std::string dtype_name(DType d) {
@@ -46,7 +40,7 @@ WeightsLayout lay_out_weights(const std::vector<Tensor>& constants) {
   for (size_t i : order) {
     const Tensor& t = constants[i];
     const std::string_view bytes(static_cast<const char*>(t.data()), t.bytes());
-    const uint64_t h = hash(bytes);
+    const uint64_t h = hash_text(bytes);
     const auto same = std::find_if(placed.begin(), placed.end(), [&](const auto& p) {
       const Tensor& other = constants[p.second];
       return p.first == h && other.bytes() == t.bytes() && other.dtype().bytes() == t.dtype().bytes() &&
@@ -63,7 +57,7 @@ WeightsLayout lay_out_weights(const std::vector<Tensor>& constants) {
                          {"shape", t.shape()},
                          {"data_offsets", {out.offsets[i], out.offsets[i] + bytes.size()}}};
   }
-  head["__metadata__"] = {{"format", "relay"}, {"hash", fmt::format("{:016x}", hash(out.data))}};
+  head["__metadata__"] = {{"format", "relay"}, {"hash", fmt::format("{:016x}", hash_text(out.data))}};
   std::string json = json_text(head);
   // 8 bytes of length come first; blanks pad the head so that the data are aligned.
   json.append((64 - (8 + json.size()) % 64) % 64, ' ');

@@ -8,17 +8,12 @@
 #include <bit>
 
 #include "base/cat.h"
+#include "base/hash.h"
 
 namespace relay {
 namespace {
 
-uint64_t mix(uint64_t h, uint64_t v) { return (h ^ v) * 0x9e3779b97f4a7c15ull + (h << 6) + (h >> 2); }
-
-uint64_t hash_of(std::string_view text) {
-  uint64_t h = 0xcbf29ce484222325ull;
-  for (char c : text) h = (h ^ static_cast<unsigned char>(c)) * 0x100000001b3ull;
-  return h;
-}
+uint64_t hash_of(Symbol s) { return hash_text(s.text()); }
 
 uint64_t hash_of(Dim d) {
   if (d.is_symbolic()) return mix(1, d.symbolic()->id);
@@ -32,7 +27,7 @@ uint64_t hash_of_head(const AttrValue& v) {
     case AttrKind::kBool: return mix(h, v.boolean);
     case AttrKind::kInt: return mix(h, static_cast<uint64_t>(v.integer));
     case AttrKind::kFloat: return mix(h, std::bit_cast<uint64_t>(v.real));
-    case AttrKind::kString: return mix(h, hash_of(v.string.text()));
+    case AttrKind::kString: return mix(h, hash_of(v.string));
     case AttrKind::kDim: return mix(h, hash_of(v.dim));
     case AttrKind::kList: return mix(h, v.list.size());
   }
@@ -55,15 +50,16 @@ uint64_t hash_of(const AttrValue& root) {
   return h;
 }
 
-// The fields of a type, by theirs: parts have numbers of their own.
-uint64_t hash_of(Symbol s) { return hash_of(s.text()); }
-uint64_t hash_of(DType d) { return (uint64_t{static_cast<uint8_t>(d.code)} << 8) | d.bits; }
-uint64_t hash_of(Type part) { return part->id; }
-uint64_t hash_of(const Attrs& attrs) {
+uint64_t hash_of(std::span<const Attr> attrs) {
   uint64_t h = attrs.size();
   for (const Attr& a : attrs) h = mix(mix(h, hash_of(a.name)), hash_of(a.value));
   return h;
 }
+
+// The fields of a type, by theirs: parts have numbers of their own.
+uint64_t hash_of(DType d) { return (uint64_t{static_cast<uint8_t>(d.code)} << 8) | d.bits; }
+uint64_t hash_of(Type part) { return part->id; }
+uint64_t hash_of(const Attrs& attrs) { return hash_of(std::span(attrs.begin(), attrs.size())); }
 template <class T>
 uint64_t hash_of(const List<T>& list) {
   uint64_t h = list.size();
@@ -103,6 +99,7 @@ List<T> list_of(std::span<const T> items) {
 
 template <class T>
 const T* Context::type(T fields) {
+  static_assert(is_among<T>(AllTypes{}), "a kind of type has to be in AllTypes");
   static_assert(!std::is_same_v<T, HoleType>, "each hole is a type of its own");
   fields.has_hole = fields.has_symbolic_dim = false;
   fields.has_type_var = std::is_same_v<T, TypeVar>;
@@ -226,8 +223,7 @@ Attrs Context::intern_attrs(std::vector<Attr> items) {
     sorted.push_back(a);
   }
   if (sorted.empty()) return {};
-  uint64_t h = sorted.size();
-  for (const Attr& a : sorted) h = mix(mix(h, hash_of(a.name.text())), hash_of(a.value));
+  const uint64_t h = hash_of(sorted);
   for (auto [it, end] = attrs_.equal_range(h); it != end; ++it) {
     if (std::equal(it->second->begin(), it->second->end(), sorted.begin(), sorted.end()))
       return Attrs(it->second);

@@ -65,7 +65,7 @@ class Context {
   // A copy of a node description with a fresh id. For Builder and rewrites; use those.
   template <class T>
   const T* node(T proto) {
-    static_assert(detail::is_form<T>(AllExprs{}), "a form has to be in AllExprs");
+    static_assert(is_among<T>(AllExprs{}), "a form has to be in AllExprs");
     CHECK(next_node_ != UINT32_MAX, "a context holds at most 2^32 nodes");
     proto.kind = T::kKind;
     proto.id = next_node_++;

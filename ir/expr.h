@@ -210,11 +210,4 @@ struct RefWrite : ExprNode {
 using AllExprs = TypeList<Constant, Var, Global, OpRef, CtorRef, Tuple, Proj, Fn, Call, Let, If, Match,
                           RefNew, RefRead, RefWrite>;
 
-namespace detail {
-template <class T, class... Form>
-constexpr bool is_form(TypeList<Form...>) {
-  return OneOf<T, Form...>;
-}
-}  // namespace detail
-
 }  // namespace relay

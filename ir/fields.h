@@ -13,40 +13,14 @@
 
 namespace relay {
 
-namespace detail {
-template <class... T>
-constexpr bool exprs_list_all_fields(TypeList<T...>) {
-  return (lists_all_fields<T, 1> && ...);  // one more for ExprNode
-}
-static_assert(exprs_list_all_fields(AllExprs{}));
+static_assert(all_list_fields<1>(AllExprs{}));  // one more: ExprNode
 static_assert(lists_all_fields<Arm> && lists_all_fields<PatternNode>);
-}  // namespace detail
 
 // Calls the one of `f...` that takes the node's concrete struct. Leaving a form out does not
 // compile; write `[&](const auto&) {...}` for an explicit default.
 template <class... F>
 decltype(auto) match(Expr e, F&&... f) {
-  using Visitor = Overload<std::decay_t<F>...>;
-  static_assert(detail::covers<Visitor&>(AllExprs{}), "match: a form of expression has no case");
-  Visitor v{std::forward<F>(f)...};
-  switch (e->kind) {
-    case ExprKind::kConstant: return v(*static_cast<const Constant*>(e));
-    case ExprKind::kVar: return v(*static_cast<const Var*>(e));
-    case ExprKind::kGlobal: return v(*static_cast<const Global*>(e));
-    case ExprKind::kOpRef: return v(*static_cast<const OpRef*>(e));
-    case ExprKind::kCtorRef: return v(*static_cast<const CtorRef*>(e));
-    case ExprKind::kTuple: return v(*static_cast<const Tuple*>(e));
-    case ExprKind::kProj: return v(*static_cast<const Proj*>(e));
-    case ExprKind::kFn: return v(*static_cast<const Fn*>(e));
-    case ExprKind::kCall: return v(*static_cast<const Call*>(e));
-    case ExprKind::kLet: return v(*static_cast<const Let*>(e));
-    case ExprKind::kIf: return v(*static_cast<const If*>(e));
-    case ExprKind::kMatch: return v(*static_cast<const Match*>(e));
-    case ExprKind::kRefNew: return v(*static_cast<const RefNew*>(e));
-    case ExprKind::kRefRead: return v(*static_cast<const RefRead*>(e));
-    case ExprKind::kRefWrite: break;
-  }
-  return v(*static_cast<const RefWrite*>(e));
+  return match_among<AllExprs>(e, std::forward<F>(f)...);
 }
 
 namespace detail {

@@ -6,26 +6,13 @@
 #include <gtest/gtest.h>
 
 #include "ir/analysis.h"
-#include "ir/builder.h"
 #include "ir/import.h"
-
-namespace relay::op {
-struct OpDef {
-  std::string name;
-};
-std::string_view name(const OpDef& op) { return op.name; }
-}  // namespace relay::op
+#include "ir/testing.h"
 
 namespace relay {
 namespace {
 
-const op::OpDef kAdd{"add"}, kMultiply{"multiply"};
-
-struct Fields : testing::Test {
-  Module m;
-  Context& c = m.context();
-  Builder b{m.context()};
-
+struct Fields : WithModule {
   const Constructor* constructor(std::string_view name) {
     return c.arena().make<Constructor>(Constructor{c.symbol(name), c.symbol("T"), 0, {}, {}});
   }

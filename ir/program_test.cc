@@ -3,25 +3,13 @@
 
 #include "ir/analysis.h"
 #include "ir/rewrite.h"
+#include "ir/testing.h"
 #include "kernel/builder.h"
-
-namespace relay::op {
-struct OpDef {
-  std::string name;
-};
-std::string_view name(const OpDef& op) { return op.name; }
-}  // namespace relay::op
 
 namespace relay {
 namespace {
 
-const op::OpDef kAdd{"add"}, kMultiply{"multiply"};
-
-struct Program : testing::Test {
-  Module m;
-  Context& c = m.context();
-  Builder b{m.context()};
-
+struct Program : WithModule {
   const Fn* fn(std::vector<const Var*> params, Expr body) { return b.fn(params, body); }
   Expr one() { return b.scalar(kFloat32, 1); }
 };

@@ -113,37 +113,13 @@ struct RelationType : TypeNode {
 
 using AllTypes = TypeList<TensorType, TupleType, FnType, RefType, TypeVar, DataType, HoleType, RelationType>;
 
-namespace detail {
-template <class... T>
-constexpr bool types_list_all_fields(TypeList<T...>) {
-  return (lists_all_fields<T, 1> && ...);  // one more for TypeNode
-}
-static_assert(types_list_all_fields(AllTypes{}));
-
-template <class Visitor, class... T>
-constexpr bool covers(TypeList<T...>) {
-  return (std::is_invocable_v<Visitor, const T&> && ...);
-}
-}  // namespace detail
+static_assert(all_list_fields<1>(AllTypes{}));  // one more: TypeNode
 
 // Calls the one of `f...` that takes the type's concrete struct. Leaving a kind of type out does
 // not compile; write `[&](const auto&) {...}` for an explicit default.
 template <class... F>
 decltype(auto) match(Type t, F&&... f) {
-  using Visitor = Overload<std::decay_t<F>...>;
-  static_assert(detail::covers<Visitor&>(AllTypes{}), "match: a kind of type has no case");
-  Visitor v{std::forward<F>(f)...};
-  switch (t->kind) {
-    case TypeKind::kTensor: return v(*static_cast<const TensorType*>(t));
-    case TypeKind::kTuple: return v(*static_cast<const TupleType*>(t));
-    case TypeKind::kFn: return v(*static_cast<const FnType*>(t));
-    case TypeKind::kRef: return v(*static_cast<const RefType*>(t));
-    case TypeKind::kVar: return v(*static_cast<const TypeVar*>(t));
-    case TypeKind::kData: return v(*static_cast<const DataType*>(t));
-    case TypeKind::kHole: return v(*static_cast<const HoleType*>(t));
-    case TypeKind::kRelation: break;
-  }
-  return v(*static_cast<const RelationType*>(t));
+  return match_among<AllTypes>(t, std::forward<F>(f)...);
 }
 
 namespace detail {

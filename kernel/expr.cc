@@ -7,6 +7,7 @@
 
 #include "base/cat.h"
 #include "base/check.h"
+#include "base/hash.h"
 #include "kernel/buffer.h"
 #include "kernel/polynomial.h"
 #include "kernel/walk.h"
@@ -18,8 +19,6 @@ constexpr std::string_view kMathNames[] = {
     "exp",  "expm1", "log",   "log2", "log10", "log1p", "sqrt",  "rsqrt", "sin",   "cos",     "tan",
     "asin", "acos",  "atan",  "sinh", "cosh",  "tanh",  "asinh", "acosh", "atanh", "erf",     "floor",
     "ceil", "trunc", "round", "abs",  "pow",   "fmod",  "atan2", "isnan", "isinf", "isfinite"};
-
-uint64_t mix(uint64_t h, uint64_t v) { return (h ^ v) * 0x9e3779b97f4a7c15ull + (h << 6) + (h >> 2); }
 
 // What makes two nodes the same besides their operands. Variables are not interned; the rest of a
 // node follows from this. A new field does not compile before it is decided on.

@@ -10,44 +10,20 @@
 
 namespace relay::kernel {
 
-namespace detail {
-template <class... T>
-constexpr bool are_complete(TypeList<T...>) {
-  return (lists_all_fields<T, 1> && ...);
-}
-static_assert(are_complete(AllStmts{}), "a statement does not list all of its fields");
+static_assert(all_list_fields<1>(AllStmts{}));  // one more: StmtNode
 static_assert(lists_all_fields<BlockIter> && lists_all_fields<Region>);
-
-template <class Visitor, class... T>
-constexpr bool covers(TypeList<T...>) {
-  return (std::is_invocable_v<Visitor, const T&> && ...);
-}
-}  // namespace detail
 
 // Calls the one of `f...` that takes the statement's struct. Leaving a statement out does not
 // compile; `[&](const auto&) {...}` is an explicit default.
 template <class... F>
 decltype(auto) match(Stmt s, F&&... f) {
-  using Visitor = Overload<std::decay_t<F>...>;
-  static_assert(detail::covers<Visitor&>(AllStmts{}), "match: a statement has no case");
-  Visitor v{std::forward<F>(f)...};
-  switch (s->kind) {
-    case StmtKind::kFor: return v(*static_cast<const For*>(s));
-    case StmtKind::kBlock: return v(*static_cast<const Block*>(s));
-    case StmtKind::kStore: return v(*static_cast<const Store*>(s));
-    case StmtKind::kSeq: return v(*static_cast<const Seq*>(s));
-    case StmtKind::kIf: return v(*static_cast<const If*>(s));
-    case StmtKind::kAllocate: return v(*static_cast<const Allocate*>(s));
-    case StmtKind::kRequire: return v(*static_cast<const Require*>(s));
-    case StmtKind::kPrefetch: return v(*static_cast<const Prefetch*>(s));
-    case StmtKind::kNop: break;
-  }
-  return v(*static_cast<const Nop*>(s));
+  return match_among<AllStmts>(s, std::forward<F>(f)...);
 }
 
 // A statement of all its fields, in order.
 template <class T, class... F>
 const T* make_stmt(Arena& arena, F&&... field) {
+  static_assert(is_among<T>(AllStmts{}), "a statement has to be in AllStmts");
   static_assert(sizeof...(F) == std::tuple_size_v<decltype(T::kFields)>, "a statement is made of all fields");
   return arena.make<T>(StmtNode{T::kKind}, std::forward<F>(field)...);
 }

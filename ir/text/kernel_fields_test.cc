@@ -47,13 +47,9 @@ class KernelFields : public ::testing::Test {
   void change(const Buffer*& b) { b = b->scope == Scope::kLocal ? buffer("l", Scope::kShared) : t_; }
   void change(Stmt& s) { s = make_sequence(arena(), {s ? s : store_, store_}); }
   void change(List<Stmt>& list) { list = arena().list(std::vector<Stmt>{list[0]}); }
-  void change(List<Region>& list) { change_parts(list); }
-  void change(List<BlockIter>& list) { change_parts(list); }
-  // The parts of a list's items are fields, too: see `changed`.
-  template <class T>
-  void change_parts(List<T>& list) {
-    list = {};
-  }
+  // The fields of a list's items are changed, too: see `changed`.
+  void change(List<Region>& list) { list = {}; }
+  void change(List<BlockIter>& list) { list = {}; }
 
   // What comes of `n` when one of its fields is another one; the names of variables mean nothing.
   template <class T>

@@ -79,8 +79,7 @@ std::string KernelReader::undetermined(const kernel::Kernel& k) const {
   for (const Buffer* b : k.outputs) asked.insert(asked.end(), b->shape.begin(), b->shape.end());
   const auto known = kernel::determined_by(given);
   for (Expr e : asked) {
-    bool open = false;
-    kernel::for_each_load(e, [&](const kernel::ExprNode*) { open = true; });
+    bool open = e->has_load;
     for (Expr v : kernel::variables(e)) open = open || !known.contains(v.get());
     if (open) return kernel::show(e);
   }

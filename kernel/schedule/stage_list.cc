@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "kernel/fields.h"
 #include "kernel/schedule/primitive.h"
 #include "kernel/statements.h"
 
@@ -119,7 +120,7 @@ StageList::Items::iterator StageList::find_stage(Items::iterator at) {
   if (next != items_.end()) both.push_back(next->second.statement);
   Arena& arena = pool_->arena();
   Kernel part;
-  part.body = arena.make<Seq>(StmtNode{StmtKind::kSeq}, arena.list(both));
+  part.body = make_stmt<Seq>(arena, arena.list(both));
   const std::vector<Stage> found = stages_of(part);
   const bool joined = both.size() == 2 && found.size() == 1;
   Stage stage;

@@ -6,6 +6,7 @@
 
 #include "base/cat.h"
 #include "base/failure.h"
+#include "base/hash.h"
 #include "ir/text/parser.h"
 #include "op/operators.h"
 #include "passes/reference.h"
@@ -46,7 +47,7 @@ Outcome run_on_jit(std::string_view bytes) {
   Outcome out = judge(checked.ok(), diagnostics, m->context().sources());
   if (out.kind != Outcome::Kind::kAccepted) return out;
   out.kind = Outcome::Kind::kNotRun;
-  for (const RunnableCall& call : runnable_calls(*checked, hash_of(bytes))) {
+  for (const RunnableCall& call : runnable_calls(*checked, hash_text(bytes))) {
     const tools::Outcome want = tools::outcome_of(
         [&] { return interp::Machine(*checked, run_limits()).call(call.function, call.args); });
     if (want.kind == Kind::kExhausted) return {Outcome::Kind::kExhausted};

@@ -5,6 +5,7 @@
 
 #include "base/cat.h"
 #include "base/failure.h"
+#include "base/hash.h"
 #include "frontend/onnx/import.h"
 #include "graph_runtime/graph_import.h"
 #include "interp/machine.h"
@@ -83,16 +84,10 @@ Outcome run_imported(const Result<Module>& m, std::string_view bytes, Diagnostic
                      const SourceMap& sources) {
   if (Outcome imported = judge(m.ok(), diagnostics, sources); imported.kind != Kind::kAccepted)
     return imported;
-  return check_and_run(*m, hash_of(bytes), diagnostics);
+  return check_and_run(*m, hash_text(bytes), diagnostics);
 }
 
 }  // namespace
-
-uint64_t hash_of(std::string_view bytes) {
-  uint64_t hash = 0xcbf29ce484222325u;
-  for (char c : bytes) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
-  return hash;
-}
 
 interp::Options run_limits() {
   interp::Options out;
@@ -136,7 +131,7 @@ Outcome run_text(std::string_view bytes) {
   ParseOptions options;
   const Result<Module> m = parse("fuzz.relay", std::string(bytes), diagnostics, op::operators(), options);
   if (!m) return judge(false, diagnostics, options.into.context().sources());
-  return check_and_run(*m, hash_of(bytes), diagnostics);
+  return check_and_run(*m, hash_text(bytes), diagnostics);
 }
 
 Outcome run_model(std::string_view bytes) {

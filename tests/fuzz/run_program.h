@@ -30,7 +30,6 @@ struct RunnableCall {
 };
 std::vector<RunnableCall> runnable_calls(const Module& checked, uint64_t seed);
 
-uint64_t hash_of(std::string_view bytes);
 // What a run of programs on the interpreter may take.
 interp::Options run_limits();
 

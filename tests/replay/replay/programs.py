@@ -1,7 +1,6 @@
 """What is printed: networks of bench/, models of examples/, and the programs that the engines are tested with."""
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -76,9 +75,4 @@ def from_test(path: Path, written: Path) -> Model:
     found = INPUT.search(path.read_text(encoding="utf-8"))
     assert found, f"{path} has no input"
     written.write_text(found[1], encoding="utf-8")
-    return Model(written, (), tuple(unique(DEFINITION.findall(found[1]))))
-
-
-def unique(names: list[str]) -> Iterator[str]:
-    """Each once, in order."""
-    yield from dict.fromkeys(names)
+    return Model(written, (), tuple(dict.fromkeys(DEFINITION.findall(found[1]))))
