@@ -275,11 +275,11 @@ bool Bounds::proves_less(Expr a, Expr b) const {
       if (less_by_range(a * k + (q - 1 - p) * c, b * k)) return true;
     }
   }
-  // rest + x // c < b if rest * c + x < b * c.
+  // rest + x // c < b if rest * c + x < b * c, for c > 0.
   for (const polynomial::Term& t : polynomial::terms(a)) {
     if (t.coefficient != 1 || t.atoms.size() != 1 || t.atoms[0]->kind != ExprKind::kFloorDiv) continue;
     const Expr x = t.atoms[0]->args[0], c = t.atoms[0]->args[1];
-    if (c->kind != ExprKind::kInt || c->int_value < 1) continue;
+    if (const Interval divisor = of(c); !divisor.low || *divisor.low < 1) continue;
     return proves_less((a - Expr(t.atoms[0])) * c + x, b * c);
   }
   return false;

@@ -136,6 +136,16 @@ TEST_F(Simplify, PartsOfAnAssumedSum) {
   EXPECT_FALSE(bounds_.proves_less(p * 4 + floor_div(r, 4), index(4)));
 }
 
+// Tiles of an axis are told apart by a division whose divisor is an extent: tile // (2*n + 1).
+TEST_F(Simplify, AQuotientByAnExtent) {
+  const Expr tile = pool_.variable("tile"), n = pool_.shape_variable("n");
+  bounds_.bind(tile, (n * 2 + 1) * 3);
+  EXPECT_TRUE(bounds_.proves_less(floor_div(tile, n * 2 + 1), index(3)));
+  EXPECT_FALSE(bounds_.proves_less(floor_div(tile, n * 2 + 1), index(2)));
+  // n may be 0.
+  EXPECT_FALSE(bounds_.proves_less(floor_div(tile, n), index(3)));
+}
+
 TEST_F(Simplify, StatementsLoseWhatNeverRuns) {
   const Buffer* b =
       arena_.make<Buffer>(0u, symbols_.intern("b"), kFloat32, arena_.list(std::vector<Expr>{index(8)}));
