@@ -103,7 +103,7 @@ class Emitter {
     d["weights"] = options_.weights == Weights::kFile ? options_.model_name + ".safetensors" : "embedded";
     d["kernels"] = kernel_count();
     d["target"] = targets();
-    d["features"] = parts_.back().variant->target.features;
+    d["features"] = parts_.back().variant->needs;
     d["opt_level"] = options_.opt_level;
     d["threads"] = options_.threads;
     d["licence"] = options_.licence;
@@ -113,7 +113,7 @@ class Emitter {
   }
 
   std::string targets() const {
-    return join(parts_, ",", [](const Part& part) { return part.variant->target.name; });
+    return join(parts_, ",", [](const Part& part) { return part.variant->target.text; });
   }
   bool has_values() const {
     return std::any_of(parts_.begin(), parts_.end(),
@@ -203,7 +203,7 @@ class Emitter {
 
   std::vector<KernelText> kernel_texts(const Part& part) const {
     const kernel::Dialect d = dialect();
-    const int vector_bytes = 4 * part.variant->target.vector_floats;
+    const int vector_bytes = part.variant->target.cpu.vector_bytes;
     std::vector<KernelText> texts;
     for (const auto& [symbol, kernel] : part.kernels) {
       const std::string name = part.name(*kernel);
@@ -329,11 +329,11 @@ class Emitter {
     std::string out, table;
     for (const Part& part : parts_) {
       out += lay_out(part) + run_function(part) + cat("const char* ", part.prefix, "missing_feature() {\n");
-      for (const std::string& f : part.variant->target.features) {
+      for (const std::string& f : part.variant->needs) {
         out += cat("  if (!__builtin_cpu_supports(", c_string(f), ")) return ", c_string(f), ";\n");
       }
       out += "  return nullptr;\n}\n";
-      table += cat("    {", c_string(part.variant->target.name), ", ", part.prefix, "missing_feature, ",
+      table += cat("    {", c_string(part.variant->target.text), ", ", part.prefix, "missing_feature, ",
                    part.prefix, has_values() ? "run_main" : "run_plan");
       if (!has_values()) table += part.plan().dynamic ? cat(", ", part.prefix, "lay_out") : ", nullptr";
       table += "},\n";

@@ -14,6 +14,8 @@
 
 #include "aot/program.h"
 #include "kernel/native/toolchain.h"
+#include "target/instructions.h"
+#include "target/target.h"
 
 namespace relay::aot {
 
@@ -47,12 +49,14 @@ struct EmitOptions {
 // The model as one kind of processor runs it. The kernels must be scheduled for the target.
 struct Variant {
   const Program* program = nullptr;
-  kernel::native::Target target;
+  target::Target target = target::baseline();
+  // What the processor must have, as __builtin_cpu_supports knows it.
+  std::vector<std::string> needs = target::needs(target.cpu);
 };
 
 struct SourceFile {
   std::string name, text;
-  std::optional<kernel::native::Target> target = {};  // none: for any processor
+  std::optional<target::Target> target = {};  // none: for any processor
 };
 
 // A kernel's functions by themselves, as they stand in one of the files.

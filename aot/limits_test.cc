@@ -189,8 +189,7 @@ TEST_P(DeepestCode, Compiles) {
     ASSERT_TRUE(lowered);
     const Result<Program> made = make_program(*lowered, "main", diagnostics);
     ASSERT_TRUE(made);
-    Variant variant{&*made, {}};
-    ASSERT_EQ(kernel::native::parse_target("sse2", variant.target), "");
+    Variant variant{&*made, target::target_of("sse2")};
     const Sources sources = emit(variant, {.kernel_files = 1});
     ASSERT_EQ(write_file_atomically(folder.path() + "/listing.cc", listing(sources)), "");
     ASSERT_EQ(write_file_atomically(cat(folder.path(), "/", kWeightsSource), sources.weights), "");

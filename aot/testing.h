@@ -45,10 +45,9 @@ inline Sources sources_of(std::string_view program, const std::vector<std::vecto
   if (!made) return {};
   std::vector<Variant> variants;
   for (const std::vector<std::string>& needed : features) {
-    Variant v{&*made, {}};
-    EXPECT_EQ(kernel::native::parse_target("sse2", v.target), "");
-    v.target.name = join(needed, "+");
-    v.target.features = needed;
+    Variant v{&*made, target::target_of("sse2")};
+    v.target.text = join(needed, "+");
+    v.needs = needed;
     variants.push_back(std::move(v));
   }
   return emit(variants, options);

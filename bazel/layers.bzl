@@ -7,10 +7,11 @@ relay_library() turns this table into Bazel visibility, so an arrow that is not 
 _ARROWS = {
     "base": [],
     "runtime": [],
+    "target": ["base"],
     "kernel": ["base", "runtime"],
-    "kernel/schedule": ["kernel"],
+    "kernel/schedule": ["kernel", "target"],
     "kernel/print": ["kernel"],
-    "kernel/native": ["kernel/print"],
+    "kernel/native": ["kernel/print", "target"],
     "kernel/llvm": ["kernel/native"],
     "ir": ["base", "runtime", "kernel"],
     "ir/text": ["ir"],

@@ -17,8 +17,6 @@
 namespace relay::graph_runtime {
 namespace {
 
-using kernel::native::parse_target;
-
 std::shared_ptr<const Program> program_of(std::string_view text) {
   Diagnostics diagnostics;
   ParseOptions parsing;
@@ -31,7 +29,7 @@ std::shared_ptr<const Program> program_of(std::string_view text) {
   EXPECT_TRUE(plan.ok()) << diagnostics.render(parsing.into.context().sources());
   if (!plan) return nullptr;
   ProgramOptions options;
-  EXPECT_EQ(parse_target("sse2", options.compile.target), "");
+  options.compile.target = target::target_of("sse2");
   auto made = Program::create(std::move(*plan), lowered->shared_context(), options, diagnostics);
   EXPECT_TRUE(made.ok()) << diagnostics.render({});
   return made ? *made : nullptr;

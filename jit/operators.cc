@@ -60,18 +60,12 @@ bool is_data(const Value& v) {
   return std::all_of(v.fields().begin(), v.fields().end(), [](const Value& f) { return f.is_tensor(); });
 }
 
-kernel::schedule::CpuOptions schedule_options(const Options& options) {
-  kernel::schedule::CpuOptions out;
-  out.opt_level = options.compile.opt_level;
-  out.vector_floats = options.compile.target.vector_floats;
-  return out;
-}
-
 }  // namespace
 
 Prepared prepare(const Module& checked, const Options& options) {
   passes::RunnerOptions run;
-  run.target = schedule_options(options);
+  run.target = options.compile.target;
+  run.schedule.opt_level = options.compile.opt_level;
   const auto after = [&](const std::string& pipeline, Diagnostics& refused) {
     Result<Module> done = passes::run_pipeline(checked, pipeline, run, refused);
     for (const Diagnostic& d : refused.all()) CHECK(!d.slug().name().starts_with("pass-"), d.message());
@@ -223,7 +217,8 @@ void CompiledOperators::compile(Operator& into, std::span<const Value> args, con
     k.set_operator(into.def->name);
     const auto out = into.def->lower(k, attrs, {in, in_types, out_types, scratch.pool()});
     const kernel::Kernel kernel = kernel::schedule::schedule_for_cpu(
-        k.finish(into.def->name, into.def->name, out), schedule_options(options_));
+        k.finish(into.def->name, into.def->name, out), options_.compile.target.cpu,
+        {.opt_level = options_.compile.opt_level});
     if (!kernel::shape_parameters(kernel).empty()) return;  // it depends on what is in its arguments
     auto code = std::make_unique<kernel::native::CompiledKernels>();
     const kernel::Kernel* const only[] = {&kernel};

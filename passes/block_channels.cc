@@ -373,7 +373,7 @@ class Blocker {
 };
 
 Module run(const Module& m, const PassContext& pass) {
-  Blocker blocker(pass.target.vector_floats, pass.value("winograd"), pass.value("winograd-error"),
+  Blocker blocker(pass.target.cpu.lanes(), pass.value("winograd"), pass.value("winograd-error"),
                   pass.value("winograd-cycles"));
   return rewrite(m, [&](relay::Builder& b, Expr e) { return blocker.rewrite(b, e); });
 }

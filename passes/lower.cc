@@ -139,7 +139,7 @@ std::unordered_set<const Fn*> may_be_batched(const Module& m) {
 class Lowerer {
  public:
   Lowerer(const Module& m, const PassContext& pass)
-      : context_(m.context()), own_(m), target_(pass.target), gpu_(pass.gpu) {}
+      : context_(m.context()), own_(m), target_(pass.target), schedule_(pass.schedule) {}
 
   // Throws RelationError if an operator cannot be lowered for these types.
   kernel::Kernel lower(const Fn& fn, std::string_view name) { return scheduled(written(fn, name)); }
@@ -148,8 +148,9 @@ class Lowerer {
   // same bits as that.
   const kernel::Kernel* lower_own(const kernel::Kernel* k) const {
     if (k->external) return k;
-    if (gpu_) return has_launches(*k) ? k : keep(kernel::schedule::schedule_for_gpu(*k, *gpu_));
-    const auto plain = target_.opt_level > 0 ? kernel::schedule::plain_form(*k) : std::nullopt;
+    if (target_.gpu)
+      return has_launches(*k) ? k : keep(kernel::schedule::schedule_for_gpu(*k, *target_.gpu, schedule_));
+    const auto plain = schedule_.opt_level > 0 ? kernel::schedule::plain_form(*k) : std::nullopt;
     return plain ? keep(scheduled({plain->kernel, plain->requirements, /*in_order=*/true})) : k;
   }
 
@@ -193,7 +194,7 @@ class Lowerer {
   struct Written {
     kernel::Kernel kernel;
     std::vector<kernel::Stmt> comparisons = {};
-    bool in_order = false;  // CpuOptions::in_order
+    bool in_order = false;  // kernel::schedule::Settings::in_order
   };
 
   // A function that is being lowered.
@@ -253,10 +254,10 @@ class Lowerer {
   }
 
   kernel::Kernel scheduled(const Written& w) const {
-    kernel::schedule::CpuOptions cpu = target_;
-    cpu.in_order = w.in_order;
-    kernel::Kernel out = gpu_ ? kernel::schedule::schedule_for_gpu(w.kernel, *gpu_)
-                              : kernel::schedule::schedule_for_cpu(w.kernel, cpu);
+    kernel::schedule::Settings settings = schedule_;
+    settings.in_order = w.in_order;
+    kernel::Kernel out = target_.gpu ? kernel::schedule::schedule_for_gpu(w.kernel, *target_.gpu, settings)
+                                     : kernel::schedule::schedule_for_cpu(w.kernel, target_.cpu, settings);
     if (w.comparisons.empty()) return out;
     std::vector<kernel::Stmt> body = w.comparisons;
     body.push_back(out.body);
@@ -410,8 +411,8 @@ class Lowerer {
 
   Context& context_;
   OwnKernels own_;
-  kernel::schedule::CpuOptions target_;
-  std::optional<kernel::schedule::GpuOptions> gpu_;
+  const target::Target& target_;
+  kernel::schedule::Settings schedule_;
 };
 
 // The kernels that a function became.
@@ -488,7 +489,8 @@ Module run(const Module& written, const PassContext& pass) {
     return now;
   };
 
-  const std::unordered_set<const Fn*> many = pass.gpu ? std::unordered_set<const Fn*>() : may_be_batched(m);
+  const std::unordered_set<const Fn*> many =
+      pass.target.gpu ? std::unordered_set<const Fn*>() : may_be_batched(m);
   const auto add_batched = [&](const std::string& name, const Call& call, const Fn& fn) {
     size_t next = 0;
     const std::string batched =
@@ -505,7 +507,7 @@ Module run(const Module& written, const PassContext& pass) {
   std::map<std::pair<std::string, std::vector<int64_t>>, std::string> own;
   const auto own_kernel_for = [&](const Call& call, const kernel::Kernel& k) -> std::optional<std::string> {
     const auto extents = extents_at(call, k);
-    const bool schedules = pass.gpu && !k.external;
+    const bool schedules = pass.target.gpu && !k.external;
     if (!extents || (extents->empty() && !schedules)) return std::nullopt;
     auto [it, made_now] = own.emplace(std::pair(k.name.str(), *extents), "");
     if (!made_now) return it->second;

@@ -29,7 +29,7 @@ const Constant* packable(const Call& call, const op::OpDef* def) {
 }
 
 Module run(const Module& m, const PassContext& pass) {
-  const kernel::schedule::Machine machine = kernel::schedule::machine_for(pass.target);
+  const int64_t lanes = pass.target.cpu.lanes();
   std::map<std::pair<const Constant*, bool>, Expr> packed;  // a weight may be used several times
   return rewrite(m, [&](relay::Builder& b, Expr e) -> Expr {
     const auto* call = e->as<Call>();
@@ -39,8 +39,8 @@ Module run(const Module& m, const PassContext& pass) {
     const bool transposed = def == &op::kDense || call->attrs.flag("transpose_b");
     const Shape& shape = weight->value->shape();
     const int64_t length = shape[transposed ? 1 : 0], columns = shape[transposed ? 0 : 1];
-    if (columns < machine.vector_floats || length == 0) return e;
-    const std::string layout = cat("NC", kernel::schedule::kPanelVectors * machine.vector_floats, "n");
+    if (columns < lanes || length == 0) return e;
+    const std::string layout = cat("NC", kernel::schedule::kPanelVectors * lanes, "n");
     Expr& panels = packed[{weight, transposed}];
     SpanScope at(b, e->span);
     if (!panels) {

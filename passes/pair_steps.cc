@@ -521,8 +521,7 @@ class Pairs {
 };
 
 Module run(const Module& m, const PassContext& pass) {
-  if (pass.gpu || pass.value("blocks") < 2) return m;
-  const kernel::schedule::Machine machine = kernel::schedule::machine_for(pass.target);
+  if (pass.target.gpu || pass.value("blocks") < 2) return m;
   std::map<const void*, size_t> uses;  // of constants, by where their elements are
   for (const auto& [name, fn] : m.functions()) {
     for (Expr e : post_order(fn)) {
@@ -534,7 +533,7 @@ Module run(const Module& m, const PassContext& pass) {
   Module out = m;
   for (const auto& [name, fn] : m.functions()) {
     Pairs pairs(m, name, pass.value("least-bytes"), pass.value("blocks"),
-                kernel::schedule::kPanelVectors * machine.vector_floats);
+                kernel::schedule::kPanelVectors * pass.target.cpu.lanes());
     pairs.find_chains(uses);
     const Expr now = pairs.rebuild();
     if (now) out.set_function(name.text(), now->as<Fn>());

@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <functional>
 #include <map>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -15,9 +14,9 @@
 
 #include "base/diagnostics.h"
 #include "ir/module.h"
-#include "kernel/schedule/cpu.h"
-#include "kernel/schedule/gpu.h"
+#include "kernel/schedule/settings.h"
 #include "passes/all_passes.inc"
+#include "target/target.h"
 
 namespace relay::passes {
 
@@ -36,11 +35,11 @@ using OnKernel = std::function<void(Symbol kernel, const Call& replaced)>;
 
 // What a pass may know besides the module.
 struct PassContext {
-  Diagnostics& diagnostics;                              // an error here stops the pipeline
-  std::map<std::string, int64_t> values;                 // of the pass's parameters, all of them
-  kernel::schedule::CpuOptions target;                   // what the schedules of `lower` are for
-  std::optional<kernel::schedule::GpuOptions> gpu = {};  // if there is one, they are for that
-  OnKernel on_kernel = {};                               // null: nobody asks
+  Diagnostics& diagnostics;               // an error here stops the pipeline
+  std::map<std::string, int64_t> values;  // of the pass's parameters, all of them
+  const target::Target& target;           // what the code is for
+  kernel::schedule::Settings schedule;    // of the kernels that `lower` makes
+  OnKernel on_kernel = {};                // null: nobody asks
   int64_t value(std::string_view name) const { return values.at(std::string(name)); }
 };
 

@@ -166,8 +166,8 @@ class Runner {
   std::optional<Module> run_one(const Module& m, const Step& step) {
     const size_t errors = diagnostics_.errors();
     const auto begin = std::chrono::steady_clock::now();
-    Module next =
-        step.pass->run(m, {diagnostics_, step.values, options_.target, options_.gpu, options_.on_kernel});
+    Module next = step.pass->run(
+        m, {diagnostics_, step.values, options_.target, options_.schedule, options_.on_kernel});
     const auto middle = std::chrono::steady_clock::now();
     if (diagnostics_.errors() > errors) return std::nullopt;
     // What did not change was checked.
@@ -312,14 +312,15 @@ const Pass* find_pass(std::string_view name) {
   return nullptr;
 }
 
-std::string default_pipeline(int opt_level) {
+std::string default_pipeline(int opt_level, const target::Target& target) {
   // At -O0 every operator is a kernel of its own, as it was written.
   if (opt_level <= 0) return "specialise,simplify-inference,expand-operators,fuse{max-ops=1},lower";
   // Of functions that are called in what is not taken alone, more may be inlined.
   const std::string simplified =
       "inline,specialise,simplify-inference,expand-operators,inline-lets,fold-constants,dead-code,inline,"
       "inline-lets,fold-constants";
-  if (opt_level == 1) return simplified + ",dead-code,fuse,lower,dead-code";
+  // Blocks of channels and panels of weights are for vectors, and steps in pairs for caches.
+  if (opt_level == 1 || target.gpu) return simplified + ",dead-code,fuse,lower,dead-code";
   return simplified +
          ",block-channels,fold-constants,hoist-invariants,join-products,pair-steps,pack-weights,dead-code,"
          "fuse,"

@@ -35,15 +35,15 @@ struct RunnerOptions {
   Verify verify = Verify::kNone;
   std::vector<Value> sample_inputs = {};  // for Verify::kSemantics
   std::string reproducer = {};            // file to write when a pass fails; empty: none
-  kernel::schedule::CpuOptions target = {};
-  std::optional<kernel::schedule::GpuOptions> gpu = {};  // schedules are for it, if there is one
-  OnKernel on_kernel = {};                               // see passes/pass.h
+  target::Target target = target::default_target();
+  kernel::schedule::Settings schedule = {};  // of the kernels that `lower` makes
+  OnKernel on_kernel = {};                   // see passes/pass.h
   std::function<void(std::string_view)> print =
       {};  // where print_after and time go; must be set if they are used
 };
 
 // What -O0 to -O3 run before a module is executed by a compiled engine.
-std::string default_pipeline(int opt_level);
+std::string default_pipeline(int opt_level, const target::Target& target = target::default_target());
 
 struct Step {
   const Pass* pass;

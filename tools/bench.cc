@@ -68,9 +68,9 @@ Result<Case> read_case(const Options& o, Session& s) {
 
 // Ready to run at a level; what cannot run is reported, and the result then has no `run`.
 Prepared prepare(const Case& c, const Options& o, int opt_level, Session& s) {
-  Prepared p =
-      c.engine->prepare(c.model.module, c.model.function,
-                        {.opt_level = opt_level, .threads = o.target.threads, .target = o.target.target});
+  Prepared p = c.engine->prepare(
+      c.model.module, c.model.function,
+      {.opt_level = opt_level, .threads = o.target.threads, .target = target::target_of(o.target.target)});
   if (!p.run) s.fail(kUnsupported, cat("engine `", c.engine->name, "` cannot run this program: ", p.skipped));
   return p;
 }
@@ -186,7 +186,7 @@ void profile(const Options& o, Session& s) {
   const auto threads = static_cast<unsigned>(o.target.threads);
   profile.emplace(p.executor->plan(),
                   step_names(p.executor->plan(), Names(c->model.module, c->model.is_listed)),
-                  no_roof.empty() ? &roofs : nullptr, o.target.target, threads);
+                  no_roof.empty() ? &roofs : nullptr, target::target_of(o.target.target), threads);
   const auto before = [&] {
     on = true;
     profile->begin_run();

@@ -98,15 +98,15 @@ bool spares_inputs(const Options& o, const Product& product, const Model& model,
 // But for what depends on the target.
 passes::RunnerOptions runner_options(const Options& o, Session& s) {
   passes::RunnerOptions run;
-  run.target.opt_level = o.opt_level;
+  run.schedule.opt_level = o.opt_level;
   run.time = o.time;
   run.print = [&](std::string_view text) { s.say(text); };
   return run;
 }
 
-passes::RunnerOptions runner_options(const Options& o, const native::Target& target, Session& s) {
+passes::RunnerOptions runner_options(const Options& o, const target::Target& target, Session& s) {
   passes::RunnerOptions run = runner_options(o, s);
-  run.target.vector_floats = target.vector_floats;
+  run.target = target;
   return run;
 }
 
@@ -152,7 +152,7 @@ void report(const Options& o, const aot::Sources& sources, const std::vector<std
 }
 
 // The program as it runs on one target.
-std::optional<aot::Program> lower(const Options& o, const Model& model, const native::Target& target,
+std::optional<aot::Program> lower(const Options& o, const Model& model, const target::Target& target,
                                   Session& s) {
   const passes::RunnerOptions run = runner_options(o, target, s);
   Diagnostics diagnostics;
@@ -169,8 +169,8 @@ std::optional<aot::Program> lower(const Options& o, const Model& model, const na
 }
 
 // What of the options means nothing for a GPU; empty if there is no such thing.
-std::string wrong_for_gpu(const Options& o) {
-  if (o.targets.size() > 1) return "--target: a library for a GPU holds code for no other target";
+std::string wrong_for_gpu(const Options& o, size_t targets) {
+  if (targets > 1) return "--target: a library for a GPU holds code for no other target";
   if (o.threads != 1) return "--threads: a run on a GPU uses one thread of the host";
   if (!o.link.empty()) return "--link: what runs on a GPU calls no C functions";
   if (o.emit == "cpp") return "--emit cpp: the source for a GPU is CUDA: --emit cuda";
@@ -180,11 +180,10 @@ std::string wrong_for_gpu(const Options& o) {
   return {};
 }
 
-void run_for_gpu(const Options& o, Session& s) {
+void run_for_gpu(const Options& o, const std::vector<target::Target>& targets, Session& s) {
   Stages stages;
-  if (std::string wrong = wrong_for_gpu(o); !wrong.empty()) s.fail(kUsage, wrong);
-  aot::cuda::Target target;
-  CHECK(aot::cuda::parse_target(o.targets[0], target).empty(), "the option was checked");
+  if (std::string wrong = wrong_for_gpu(o, targets.size()); !wrong.empty()) s.fail(kUsage, wrong);
+  const target::Target& target = targets[0];
   aot::cuda::EmitOptions emit;
   emit.licence = licence_text(o, s);
   emit.weights = o.weights_file ? aot::Weights::kFile : aot::Weights::kEmbedded;
@@ -198,12 +197,11 @@ void run_for_gpu(const Options& o, Session& s) {
   stages.next("passes and plan");
   Progress progress(s, "compile");
   progress.step("optimising");
-  passes::RunnerOptions run = runner_options(o, s);
-  aot::cuda::aim_at_gpu(o.opt_level, run);
+  const passes::RunnerOptions run = runner_options(o, target, s);
   Diagnostics diagnostics;
   const Result<Module> lowered = passes::run_pipeline(
       with_entry(model->module, model->function),
-      o.passes.empty() ? aot::cuda::default_pipeline(o.opt_level) : o.passes, run, diagnostics);
+      o.passes.empty() ? passes::default_pipeline(o.opt_level, target) : o.passes, run, diagnostics);
   const Result<aot::Program> program =
       lowered ? aot::make_program(*lowered, "main", diagnostics, passes::Shapes::kConstant)
               : Result<aot::Program>(kReported);
@@ -236,19 +234,19 @@ void run_for_gpu(const Options& o, Session& s) {
 }
 
 void run(const Options& o, Session& s) {
-  const auto for_gpu = [](const std::string& name) { return aot::cuda::is_target(name); };
-  if (std::any_of(o.targets.begin(), o.targets.end(), for_gpu)) return run_for_gpu(o, s);
+  const std::vector<target::Target> targets = targets_of(o.targets);
+  const auto is_gpu = [](const target::Target& t) { return t.gpu.has_value(); };
+  if (std::any_of(targets.begin(), targets.end(), is_gpu)) return run_for_gpu(o, targets, s);
   if (o.emit == "cuda") {
     s.fail(kUsage, "--emit cuda: name the GPU, as in --target cuda:sm_90");
     return;
   }
   Stages stages;
-  const std::vector<native::Target> targets = targets_of(o.targets);
   if (std::string wrong = several_machines(targets); !wrong.empty()) {
     s.fail(kUsage, wrong);
     return;
   }
-  if (std::string wrong = never_chosen(o.targets); !wrong.empty()) s.fail(kUsage, wrong);
+  if (std::string wrong = never_chosen(targets); !wrong.empty()) s.fail(kUsage, wrong);
   if (o.emit == "graph" && targets.size() > 1) s.fail(kUsage, "--target: a graph is for one target");
   if (o.emit == "cpp" && targets.size() > 1)
     s.fail(kUsage, "--target: a text is compiled for one target; print one for each of them");
@@ -278,7 +276,7 @@ void run(const Options& o, Session& s) {
     return;
   }
   std::vector<aot::Program> programs;
-  for (const native::Target& target : targets) {
+  for (const target::Target& target : targets) {
     std::optional<aot::Program> one = lower(o, *model, target, s);
     if (!one) return;
     programs.push_back(std::move(*one));
@@ -323,7 +321,7 @@ void run(const Options& o, Session& s) {
     s.fail(kUsage, "--link: a static library holds no shared ones: link them with the program");
     return;
   }
-  compile.target.machine = targets[0].machine;
+  compile.target = target::baseline(targets[0].cpu.isa);
   if (product.package) compile.link_flags.push_back("-Wl,-soname," + product.package->soname());
   const Result<std::string> bytes = aot::compile(sources, emit.weights, compile, diagnostics);
   const Result<std::vector<std::string>> written =
@@ -365,12 +363,12 @@ void add_compile(CLI::App& app, Session& session) {
       ->capture_default_str();
   sub->add_option(
          "--target", o->targets,
-         cat("processor features: ", join(native::target_names(), ", "),
-             ", or another machine: ", join(native::foreign_target_names(), ", "),
-             "; several, with commas between them and the best first: the library has code for each and "
-             "runs the first that the processor can; or one GPU: cuda:sm_90 and the like"))
-      ->delimiter(',')
-      ->check(wrong_foreign_target)
+         cat("what the code is for: ", join(target::all_names(), ", "),
+             "; several processors, with commas between them and the best first: the library has code for "
+             "each and "
+             "runs the first that the processor can; or one GPU. `cpu:avx2{l2=512K}` overrides a number: "
+             "line, l1, l2, l3, l1-rate, l2-rate, l3-rate"))
+      ->check(wrong_targets)
       ->type_name("TARGET")
       ->capture_default_str();
   add_opt_level_option(*sub, o->opt_level)->capture_default_str();

@@ -57,8 +57,7 @@ std::vector<std::string> values_of(const CLI::App& app, const CLI::Option& optio
   const std::string name = kind.substr(0, kind.find(':'));
   if (name == "COMMAND") return command_names(app);
   if (name == "ENGINE") return names_of(engines(), [](const Engine& e) { return e.name; });
-  if (name == "TARGET")
-    return names_of(kernel::native::target_names(), [](const std::string& t) { return t; });
+  if (name == "TARGET") return target::all_names();
   if (name == "PASSES") return names_of(passes::all_passes(), [](const passes::Pass* p) { return p->name; });
   if (name == "OPERATOR") return names_of(op::all_ops(), [](const op::OpDef* op) { return op->name; });
   if (name == "SLUG") return names_of(Slug::all_names(), [](std::string_view slug) { return slug; });

@@ -17,24 +17,22 @@ namespace relay::tools {
 namespace {
 
 // Is there no GPU that the options ask for?
-bool is_emulated(const EngineOptions& options) { return !aot::cuda::is_target(options.target); }
+bool is_emulated(const EngineOptions& options) { return !options.target.gpu; }
 
-// Returns what is wrong with the options' target, or an empty text.
-std::string read_target(const EngineOptions& options, aot::cuda::Target& target) {
-  return is_emulated(options) ? std::string() : aot::cuda::parse_target(options.target, target);
+// The GPU that the options ask for, or the usual one.
+target::Target gpu_of(const EngineOptions& options) {
+  return is_emulated(options) ? target::target_of("cuda") : options.target;
 }
 
 }  // namespace
 
 Emitted emit_aot_cuda(const Module& m, std::string_view function, const EngineOptions& options) {
   Emitted out;
-  aot::cuda::Target target;
-  out.skipped = read_target(options, target);
-  if (!out.skipped.empty()) return out;
   passes::RunnerOptions run;
-  aot::cuda::aim_at_gpu(options.opt_level, run);
+  run.target = gpu_of(options);
+  run.schedule.opt_level = options.opt_level;
   const Result<Module> lowered = passes::run_pipeline(
-      with_entry(m, function), aot::cuda::default_pipeline(options.opt_level), run, out.refusal);
+      with_entry(m, function), passes::default_pipeline(options.opt_level, run.target), run, out.refusal);
   Result<aot::Program> program =
       lowered ? aot::make_program(*lowered, "main", out.refusal, passes::Shapes::kConstant)
               : Result<aot::Program>(kReported);
@@ -42,7 +40,7 @@ Emitted emit_aot_cuda(const Module& m, std::string_view function, const EngineOp
   emit.opt_level = options.opt_level;
   emit.kernel_files = is_emulated(options) ? 1 : kernel::native::usable_cores();
   Result<aot::Sources> sources =
-      program ? aot::cuda::emit(*program, target, emit, out.refusal) : Result<aot::Sources>(kReported);
+      program ? aot::cuda::emit(*program, run.target, emit, out.refusal) : Result<aot::Sources>(kReported);
   if (!sources) {
     out.skipped = reason(out.refusal);
     return out;
@@ -56,11 +54,9 @@ Prepared prepare_aot_cuda(const Module& m, std::string_view function, const Engi
   Emitted emitted = emit_aot_cuda(m, function, options);
   if (!emitted.program) return {{}, emitted.skipped, emitted.refusal};
   const auto build = [&](const std::string& library, Diagnostics& diagnostics) {
-    aot::cuda::Target target;
     if (!is_emulated(options)) {
-      const std::string none = read_target(options, target);
-      CHECK(none.empty(), none);
-      return aot::cuda::build(emitted.sources, target, {options.opt_level}, library, diagnostics).ok();
+      return aot::cuda::build(emitted.sources, options.target, {options.opt_level}, library, diagnostics)
+          .ok();
     }
     const std::string folder = std::filesystem::path(library).parent_path().string();
     const std::string wrong = aot::cuda::build_emulated(emitted.sources, folder, library);

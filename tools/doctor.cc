@@ -11,6 +11,8 @@
 #include "kernel/native/parallel.h"
 #include "kernel/native/subprocess.h"
 #include "kernel/native/toolchain.h"
+#include "target/host.h"
+#include "target/instructions.h"
 #include "tools/roofs.h"
 #include "tools/session.h"
 
@@ -32,12 +34,10 @@ Finding compiler() {
 }
 
 // Not needed for what runs here, so that nothing is wrong without one.
-Finding cross_compiler(const std::string& machine) {
-  native::Target target;
+Finding cross_compiler(target::Isa isa, std::string_view name) {
   native::Compiler c;
-  std::string wrong = native::parse_foreign_target(machine, target);
-  if (wrong.empty()) wrong = native::find_compiler(target, c);
-  return {cat("compiler, ", machine),
+  const std::string wrong = native::find_compiler(isa, c);
+  return {cat("compiler, ", name),
           wrong.empty() ? cat(join(c.command, " "), ": ", c.version) : cat("none: ", wrong)};
 }
 
@@ -48,20 +48,16 @@ Finding llvm() {
 }
 
 Finding features() {
-  native::Target t;
-  const std::string wrong = native::parse_target("native", t);
-  return {"processor features", wrong.empty() ? join(t.features, " ") : wrong, wrong.empty()};
+  return {"processor features", join(target::needs(target::target_of("native").cpu), " ")};
 }
 
 // Compiling a model goes through a temporary folder and loads what it made: try just that.
 Finding compile_and_load() {
   TemporaryFolder folder;
   std::string wrong = folder.make();
-  native::Target t;
-  if (wrong.empty()) wrong = native::parse_target("native", t);
   const std::string path = folder.path() + "/probe.so";
   native::CompileOptions options;
-  options.target = t;
+  options.target = target::target_of("native");
   const std::string text =
       "extern \"C\" __attribute__((visibility(\"default\"))) int probe() { return 42; }\n";
   if (wrong.empty()) wrong = native::build_library({{"probe.cc", text}}, options, folder.path(), path);
@@ -122,8 +118,8 @@ void add_doctor(CLI::App& app, Session& session) {
       return;
     }
     std::vector<Finding> findings{{"cores", cat(native::usable_cores(), " usable")}, compiler()};
-    for (const std::string& machine : native::foreign_target_names())
-      findings.push_back(cross_compiler(machine));
+    if (target::kHere != target::Isa::kAarch64)
+      findings.push_back(cross_compiler(target::Isa::kAarch64, "aarch64"));
     for (Finding (*look)() : {llvm, features, compile_and_load, roofs, cuda}) findings.push_back(look());
     nlohmann::ordered_json j;
     for (const Finding& f : findings) {

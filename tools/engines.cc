@@ -4,7 +4,6 @@
 #include <memory>
 
 #include "aot/build.h"
-#include "aot/cuda/target.h"
 #include "aot/program.h"
 #include "base/cat.h"
 #include "base/check.h"
@@ -17,6 +16,7 @@
 #include "ir/rewrite.h"
 #include "jit/operators.h"
 #include "passes/runner.h"
+#include "target/host.h"
 #include "tools/artifact.h"
 #include "tools/cuda_engine.h"
 #include "tools/emitted.h"
@@ -55,10 +55,10 @@ Prepared prepare_interp(const Module& m, std::string_view function, const Engine
 // The module with @function as its @main, optimised and lowered for the target. Nothing if a
 // pass refuses it.
 std::optional<Module> lower(const Module& m, std::string_view function, const EngineOptions& options,
-                            const native::Target& target, Diagnostics& diagnostics) {
+                            Diagnostics& diagnostics) {
   passes::RunnerOptions run;
-  run.target.opt_level = options.opt_level;
-  run.target.vector_floats = target.vector_floats;
+  run.schedule.opt_level = options.opt_level;
+  run.target = options.target;
   Result<Module> done = passes::run_pipeline(with_entry(m, function),
                                              passes::default_pipeline(options.opt_level), run, diagnostics);
   return done ? std::optional(*done) : std::nullopt;
@@ -68,8 +68,8 @@ std::optional<Module> lower(const Module& m, std::string_view function, const En
 
 Prepared prepare_jit(const Module& m, std::string_view function, const EngineOptions& options) {
   jit::Options run;
-  if (std::string wrong = native::parse_target(options.target, run.compile.target); !wrong.empty())
-    return {{}, wrong};
+  if (std::string wrong = target::cannot_run(options.target); !wrong.empty()) return {{}, wrong};
+  run.compile.target = options.target;
   run.compile.opt_level = options.opt_level;
   run.threads = static_cast<unsigned>(options.threads);
   const jit::Prepared prepared = jit::prepare(with_entry(m, function), run);
@@ -96,16 +96,15 @@ Prepared prepare_jit(const Module& m, std::string_view function, const EngineOpt
 struct Planned {
   std::optional<Module> lowered;
   std::optional<passes::Plan> plan;
-  native::Target target;
   std::string skipped;
   Diagnostics refusal;
 };
 
 Planned plan_graph(const Module& m, std::string_view function, const EngineOptions& options) {
   Planned out;
-  out.skipped = native::parse_target(options.target, out.target);
+  out.skipped = target::cannot_run(options.target);
   if (!out.skipped.empty()) return out;
-  out.lowered = lower(m, function, options, out.target, out.refusal);
+  out.lowered = lower(m, function, options, out.refusal);
   if (out.lowered) {
     if (Result<passes::Plan> plan = passes::plan_memory(*out.lowered, "main", out.refusal))
       out.plan = std::move(*plan);
@@ -118,7 +117,7 @@ Prepared prepare_graph(const Module& m, std::string_view function, const EngineO
   Planned planned = plan_graph(m, function, options);
   if (!planned.plan) return {{}, planned.skipped, planned.refusal};
   graph_runtime::ProgramOptions compile;
-  compile.compile.target = planned.target;
+  compile.compile.target = options.target;
   compile.compile.opt_level = options.opt_level;
   Diagnostics diagnostics;
   const Module& lowered = *planned.lowered;
@@ -190,10 +189,9 @@ Module with_main_renamed(const Module& m) {
 
 Emitted emit_aot(const Module& m, std::string_view function, const EngineOptions& options) {
   Emitted out;
-  native::Target target;
-  out.skipped = native::parse_target(options.target, target);
+  out.skipped = target::cannot_run(options.target);
   if (!out.skipped.empty()) return out;
-  const std::optional<Module> lowered = lower(m, function, options, target, out.refusal);
+  const std::optional<Module> lowered = lower(m, function, options, out.refusal);
   Result<aot::Program> program =
       lowered ? aot::make_program(*lowered, "main", out.refusal) : Result<aot::Program>(kReported);
   if (!program) {
@@ -208,7 +206,7 @@ Emitted emit_aot(const Module& m, std::string_view function, const EngineOptions
   emit.threads = options.threads;
   emit.kernel_files = native::usable_cores();
   emit.join_files = true;
-  out.sources = aot::emit({&*program, target}, emit);
+  out.sources = aot::emit({&*program, options.target}, emit);
   out.program = std::move(*program);
   return out;
 }
@@ -243,15 +241,6 @@ const Engine* find_engine(std::string_view name) {
 std::string wrong_engine(const std::string& name) {
   if (find_engine(name)) return {};
   return no_such("engine", name, names_of(engines(), [](const Engine& e) { return e.name; }));
-}
-
-std::string wrong_target(const std::string& name) {
-  if (aot::cuda::is_target(name)) {
-    aot::cuda::Target ignored;
-    return aot::cuda::parse_target(name, ignored);
-  }
-  native::Target ignored;
-  return native::parse_target(name, ignored);
 }
 
 Module with_entry(const Module& m, std::string_view function) {

@@ -16,15 +16,16 @@
 #include "interp/limits.h"
 #include "ir/module.h"
 #include "runtime/value.h"
+#include "target/target.h"
 
 namespace relay::tools {
 
 struct EngineOptions {
   int opt_level = 2;
   int threads = 1;
-  std::string target = "native";  // processor features, by a name that parse_target knows
-  interp::Limits limits = {};     // of runs on the interpreter's machine: interp and jit
-  bool trap_nan = false;          // of the same: a call that gives a NaN fails
+  target::Target target = target::target_of("native");
+  interp::Limits limits = {};  // of runs on the interpreter's machine: interp and jit
+  bool trap_nan = false;       // of the same: a call that gives a NaN fails
   // A folder in which the libraries of ahead-of-time engines are kept, for one program: ENGINE.so,
   // made where it is missing.
   std::string libraries = {};
@@ -76,10 +77,9 @@ const Engine* find_engine(std::string_view name);
 // reason, but a bug.
 std::string reason(const Diagnostics& diagnostics);
 
-// What is wrong with a name of an engine or a target that the user gave, with those that there are;
-// empty if nothing is.
+// What is wrong with a name of an engine that the user gave, with those that there are; empty if
+// nothing is.
 std::string wrong_engine(const std::string& name);
-std::string wrong_target(const std::string& name);
 
 // The module with `function` as its @main, and nothing that it does not reach.
 Module with_entry(const Module& m, std::string_view function);

@@ -13,6 +13,7 @@
 #include "base/file.h"
 #include "kernel/native/parallel.h"
 #include "kernel/native/toolchain.h"
+#include "target/host.h"
 #include "tools/processor.h"
 #include "tools/roofs.h"
 
@@ -226,12 +227,12 @@ size_t largest_set(const Roofs& roofs) {
   return bytes;
 }
 
-std::string open_loops(const native::Target& target, TemporaryFolder& folder, native::Library& library) {
+std::string open_loops(const target::Target& target, TemporaryFolder& folder, native::Library& library) {
   if (std::string wrong = folder.make(); !wrong.empty()) return wrong;
   native::CompileOptions options;
   options.target = target;
   const std::string path = folder.path() + "/loops.so";
-  const std::string text = cat("#define RELAY_BYTES ", 4 * target.vector_floats, "\n", kLoops);
+  const std::string text = cat("#define RELAY_BYTES ", target.cpu.vector_bytes, "\n", kLoops);
   if (std::string wrong = native::build_library({{"loops.cc", text}}, options, folder.path(), path);
       !wrong.empty())
     return wrong;
@@ -250,12 +251,10 @@ std::string measure_roofs(Roofs& out, const std::function<void(std::string_view)
   Measurement m;
   out.cores = native::usable_cores();
   volatile float keep = 0;
-  int vector_floats = 0;  // of the set before
-  for (const std::string& name : native::target_names()) {
-    native::Target target;
-    if (name == "native") continue;
-    if (std::string wrong = native::parse_target(name, target); !wrong.empty()) return wrong;
-    if (!native::missing_feature(target).empty()) continue;
+  int64_t vector_bytes = 0;  // of the target before
+  for (const std::string& name : target::native_names()) {
+    const target::Target target = target::target_of(name);
+    if (!target::cannot_run(target).empty()) continue;
     progress("arithmetic of " + name);
     TemporaryFolder folder;
     native::Library library;
@@ -267,22 +266,21 @@ std::string measure_roofs(Roofs& out, const std::function<void(std::string_view)
     for (const Loop& loop : {Loop{"multiply_add", "float32 multiply-add", 2}, Loop{"int8_dot", "int8 dot", 8},
                              Loop{"bf16_dot", "bfloat16 dot", 4}}) {
       auto* run = reinterpret_cast<float (*)(int64_t)>(library.find(loop.symbol));
-      // What a set does no better than the one before it is not measured again.
+      // What a target does no better than the one before it is not measured again.
       const bool is_known = std::any_of(out.peaks.begin(), out.peaks.end(), [&](const Peak& p) {
-        return p.operation == loop.operation && vector_floats == target.vector_floats;
+        return p.operation == loop.operation && vector_bytes == target.cpu.vector_bytes;
       });
       if (!run || is_known) continue;
-      const double amount = loop.operations * target.vector_floats * kSums;
+      const auto amount = static_cast<double>(loop.operations * target.cpu.lanes() * kSums);
       out.peaks.push_back(
           {name, loop.operation, m.rate(amount, [&](size_t, int64_t times) { keep = run(times); })});
     }
-    vector_floats = target.vector_floats;
+    vector_bytes = target.cpu.vector_bytes;
   }
-  native::Target native_target;
-  if (std::string wrong = native::parse_target("native", native_target); !wrong.empty()) return wrong;
   TemporaryFolder folder;
   native::Library library;
-  if (std::string wrong = open_loops(native_target, folder, library); !wrong.empty()) return wrong;
+  if (std::string wrong = open_loops(target::target_of("native"), folder, library); !wrong.empty())
+    return wrong;
   auto* read =
       reinterpret_cast<float (*)(const unsigned char*, int64_t, int64_t)>(library.find("read_bytes"));
   if (!read) return "the loops for measuring lack `read_bytes`";

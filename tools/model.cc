@@ -27,6 +27,7 @@
 #include "tools/libraries.h"
 #include "tools/onnx_model.h"
 #include "tools/option_values.h"
+#include "tools/targets.h"
 #include "typecheck/check.h"
 
 namespace relay::tools {
@@ -231,10 +232,10 @@ void add_input_options(CLI::App& sub, InputOptions& options) {
 
 void add_target_option(CLI::App& sub, std::string& target) {
   sub.add_option("--target", target,
-                 "processor features: native, cpu:sse2, cpu:avx2, cpu:avx512, cpu:avx512-vnni, "
+                 "what the code is for: native, cpu:sse2, cpu:avx2, cpu:avx512, cpu:avx512-vnni, "
                  "cpu:avx512-bf16; or a GPU: "
                  "cuda:sm_90 and the like")
-      ->check(wrong_target)
+      ->check(wrong_target_here)
       ->type_name("TARGET")
       ->capture_default_str();
 }

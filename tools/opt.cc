@@ -3,7 +3,6 @@
 #include <CLI/CLI.hpp>
 #include <filesystem>
 
-#include "aot/cuda/target.h"
 #include "base/cat.h"
 #include "base/file.h"
 #include "base/nearest.h"
@@ -104,9 +103,8 @@ void run(const Options& o, Session& s) {
     model->function = "main";
   }
   std::string pipeline = o.passes;
-  const bool for_gpu = aot::cuda::is_target(o.target);
-  if (pipeline.empty() && o.opt_level >= 0)
-    pipeline = for_gpu ? aot::cuda::default_pipeline(o.opt_level) : passes::default_pipeline(o.opt_level);
+  const target::Target target = target::target_of(o.target);
+  if (pipeline.empty() && o.opt_level >= 0) pipeline = passes::default_pipeline(o.opt_level, target);
   if (pipeline.empty()) pipeline = pipeline_in(o.model.path);
   Diagnostics diagnostics;
   const Result<std::vector<passes::Step>> steps = passes::parse_pipeline(pipeline, diagnostics);
@@ -124,18 +122,12 @@ void run(const Options& o, Session& s) {
     return save_module(path, head, m);
   };
   run.print = [&](std::string_view text) { s.say(text); };
-  kernel::native::Target target;
-  if (for_gpu) {
-    aot::cuda::aim_at_gpu(o.opt_level >= 0 ? o.opt_level : run.target.opt_level, run);
-    if (o.emit == "llvm") {
-      s.fail(kUnsupported, "there is no LLVM code for GPUs: `relay compile --emit cuda` prints the source");
-      return;
-    }
-  } else {
-    CHECK(kernel::native::parse_target(o.target, target).empty(), "the option was checked");
-    run.target.vector_floats = target.vector_floats;
+  run.target = target;
+  if (o.opt_level >= 0) run.schedule.opt_level = o.opt_level;
+  if (target.gpu && o.emit == "llvm") {
+    s.fail(kUnsupported, "there is no LLVM code for GPUs: `relay compile --emit cuda` prints the source");
+    return;
   }
-  if (o.opt_level >= 0) run.target.opt_level = o.opt_level;
   if (o.verify == "types") run.verify = passes::Verify::kTypes;
   if (o.verify == "semantics") {
     run.verify = passes::Verify::kSemantics;
@@ -150,14 +142,14 @@ void run(const Options& o, Session& s) {
   if (o.emit == "kernel") {
     text = kernels_of(*done);
   } else if (o.emit == "llvm") {
-    kernel::native::CompileOptions compile{.target = target, .opt_level = run.target.opt_level};
+    kernel::native::CompileOptions compile{.target = target, .opt_level = run.schedule.opt_level};
     if (std::string wrong = instructions_of(*done, compile, text); !wrong.empty()) {
       s.fail(kUnsupported, wrong);
       return;
     }
   } else if (o.emit == "plan") {
     // As `relay compile` plans: for a GPU there are constant shapes alone.
-    const passes::Shapes shapes = for_gpu ? passes::Shapes::kConstant : passes::Shapes::kSymbolic;
+    const passes::Shapes shapes = target.gpu ? passes::Shapes::kConstant : passes::Shapes::kSymbolic;
     Result<passes::Plan> plan = passes::plan_memory(*done, model->function, diagnostics, shapes);
     if (!plan) {
       s.fail(diagnostics, model->module.context().sources());

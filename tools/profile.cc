@@ -52,7 +52,7 @@ void add(ProfileRow& to, const ProfileRow& r) {
 }  // namespace
 
 Profile::Profile(const passes::Plan& plan, std::vector<std::string> names, const Roofs* roofs,
-                 std::string_view target, unsigned threads)
+                 const target::Target& target, unsigned threads)
     : plan_(plan), names_(std::move(names)), has_roofs_(roofs != nullptr), seconds_(plan.steps.size()) {
   for (const Tensor& t : plan.constants) constant_bytes_ += static_cast<double>(t.bytes());
   for (const passes::PlanStep& s : plan.steps) costs_.push_back(cost_of(s, roofs, target, threads));
@@ -61,8 +61,8 @@ Profile::Profile(const passes::Plan& plan, std::vector<std::string> names, const
 // Arithmetic at the peak; bytes at the bandwidth of the memory that they can be in at best. Each
 // run goes through all weights, so they are where all of them fit; what kernels hand on may be
 // wherever one kernel's bytes fit.
-Profile::StepCost Profile::cost_of(const passes::PlanStep& s, const Roofs* roofs, std::string_view target,
-                                   unsigned threads) const {
+Profile::StepCost Profile::cost_of(const passes::PlanStep& s, const Roofs* roofs,
+                                   const target::Target& target, unsigned threads) const {
   StepCost out;
   double weights = 0;
   std::vector<uint32_t> values = s.inputs;

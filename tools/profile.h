@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "passes/plan_memory.h"
+#include "target/target.h"
 #include "tools/roofs.h"
 
 namespace relay::tools {
@@ -28,7 +29,7 @@ class Profile {
   // The plan must outlive it. `names`: of its steps (tools/steps.h). Without roofs, shares of
   // them are left out.
   Profile(const passes::Plan& plan, std::vector<std::string> names, const Roofs* roofs,
-          std::string_view target, unsigned threads);
+          const target::Target& target, unsigned threads);
 
   void begin_run();
   // A step of the run ended just now.
@@ -55,7 +56,7 @@ class Profile {
     double flops = 0, bytes = 0, roof_seconds = 0;
     bool by_memory = false;
   };
-  StepCost cost_of(const passes::PlanStep& s, const Roofs* roofs, std::string_view target,
+  StepCost cost_of(const passes::PlanStep& s, const Roofs* roofs, const target::Target& target,
                    unsigned threads) const;
   std::string kernel_of(const passes::PlanStep& s) const;
   double since_start() const;

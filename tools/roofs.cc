@@ -65,17 +65,12 @@ std::string size_text(double bytes) {
 
 }  // namespace
 
-// Of the most demanding set up to the target: what it shares with that one is listed once.
-double Roofs::peak(std::string_view target, unsigned threads) const {
-  if (target.starts_with("cpu:")) target.remove_prefix(4);
-  const std::vector<std::string> names = kernel::native::target_names();
-  const auto rank = [&](std::string_view name) {
-    return std::find(names.begin(), names.end(), name) - names.begin();
-  };
-  const bool is_native = target == "native" || target == "cpu" || target.empty();
+// Of the longest vectors up to the target's: what a target shares with a lesser one is listed once.
+double Roofs::peak(const target::Target& target, unsigned threads) const {
   double out = 0;
   for (const Peak& p : peaks) {
-    if (p.operation.starts_with("float32") && (is_native || rank(p.target) <= rank(target)))
+    if (p.operation.starts_with("float32") && target::wrong_target(p.target).empty() &&
+        target::target_of(p.target).cpu.vector_bytes <= target.cpu.vector_bytes)
       out = of_threads(p.rate, threads);
   }
   return out;

@@ -11,6 +11,8 @@
 #include <string_view>
 #include <vector>
 
+#include "target/target.h"
+
 namespace relay::tools {
 
 // 1e9 operations or bytes a second: of one core, and of all usable cores at once.
@@ -19,7 +21,7 @@ struct Rate {
 };
 
 struct Peak {
-  std::string target;     // the feature set: "avx2"
+  std::string target;     // its text: "cpu:avx2"
   std::string operation;  // "float32 multiply-add" (two operations), "int8 dot" (of each pair two)
   Rate rate;
 };
@@ -39,9 +41,9 @@ struct Roofs {
   int trials = 0;
   double disturbed = 0;  // the share of the time that others had the cores
 
-  // 1e9 float32 operations a second of so many threads of code for a target, `native` included. 0
-  // if none was measured.
-  double peak(std::string_view target, unsigned threads) const;
+  // 1e9 float32 operations a second of so many threads of code for a target. 0 if
+  // none was measured.
+  double peak(const target::Target& target, unsigned threads) const;
   // 1e9 bytes a second for what has been used before and is part of so many bytes in use: a bound,
   // never an estimate from below.
   double bandwidth(double bytes, unsigned threads) const;

@@ -44,13 +44,14 @@ class KeptRoofs : public ::testing::Test {
 
 TEST(Roofs, APeakIsOfItsTargetAndAtMostThatOfAllCores) {
   const Roofs r = example();
-  EXPECT_EQ(r.peak("sse2", 1), 10);
-  EXPECT_EQ(r.peak("avx2", 2), 40);
-  EXPECT_EQ(r.peak("avx2", 8), 60);
-  EXPECT_EQ(r.peak("cpu:avx2", 1), 20);
-  EXPECT_EQ(r.peak("avx512-vnni", 1), 20) << "what it shares with another set is measured once";
-  EXPECT_EQ(r.peak("native", 1), 20);
-  EXPECT_EQ(Roofs().peak("native", 1), 0);
+  EXPECT_EQ(r.peak(target::target_of("sse2"), 1), 10);
+  EXPECT_EQ(r.peak(target::target_of("avx2"), 2), 40);
+  EXPECT_EQ(r.peak(target::target_of("avx2"), 8), 60);
+  EXPECT_EQ(r.peak(target::target_of("cpu:avx2"), 1), 20);
+  EXPECT_EQ(r.peak(target::target_of("avx512-vnni"), 1), 20)
+      << "what it shares with another set is measured once";
+  EXPECT_EQ(r.peak(target::target_of("native"), 1), 20);
+  EXPECT_EQ(Roofs().peak(target::target_of("native"), 1), 0);
 }
 
 TEST(Roofs, ABandwidthIsABoundForItsSizeAndLargerOnes) {

@@ -131,7 +131,7 @@ Outcome execute(const Options& o, Model& model, const Engine& engine, const std:
   const Prepared p = engine.prepare(model.module, model.function,
                                     {.opt_level = o.target.opt_level,
                                      .threads = o.target.threads,
-                                     .target = o.target.target,
+                                     .target = target::target_of(o.target.target),
                                      .limits = o.limits,
                                      .trap_nan = o.nan_trap});
   if (!p.run) {

@@ -1,57 +1,76 @@
 #include "tools/targets.h"
 
 #include <algorithm>
-#include <string_view>
 
-#include "aot/cuda/target.h"
 #include "base/cat.h"
-#include "base/check.h"
-#include "tools/engines.h"
+#include "target/host.h"
+#include "target/instructions.h"
 
 namespace relay::tools {
+namespace {
 
-namespace native = kernel::native;
+// Does whatever runs the code of `b` run that of `a`?
+bool runs_wherever(const target::Target& a, const target::Target& b) {
+  const std::vector<std::string> names = target::native_names();
+  const auto place = [&](const target::Target& t) {
+    return std::find(names.begin(), names.end(), t.text.substr(0, t.text.find('{')));
+  };
+  return place(a) <= place(b);
+}
 
-std::vector<native::Target> targets_of(const std::vector<std::string>& names) {
-  std::vector<native::Target> out;
-  for (const std::string& name : names) {
-    native::Target target;
-    CHECK(native::parse_foreign_target(name, target).empty(), "the option was checked");
-    target.name = name;
-    out.push_back(std::move(target));
+// `cpu:avx2{l1=48K,l2=2M},cpu:sse2` are two: commas in braces belong to a name.
+std::vector<std::string> names_in(std::string_view text) {
+  std::vector<std::string> out(1);
+  bool braces = false;
+  for (const char c : text) {
+    if (c == '{' || c == '}') braces = c == '{';
+    if (c == ',' && !braces)
+      out.emplace_back();
+    else
+      out.back() += c;
   }
   return out;
 }
 
-std::string never_chosen(const std::vector<std::string>& targets) {
-  // Of the names each has what those before it have, but for `native`, which has what
-  // this processor has.
-  const auto rank = [](std::string_view name) {
-    if (name.starts_with("cpu:")) name.remove_prefix(4);
-    const std::vector<std::string> names = native::target_names();
-    return name == "native" ? names.end() - names.begin()
-                            : std::find(names.begin(), names.end(), name) - names.begin();
-  };
+}  // namespace
+
+std::string wrong_targets(const std::string& names) {
+  for (const std::string& name : names_in(names)) {
+    if (std::string wrong = target::wrong_target(name); !wrong.empty()) return wrong;
+  }
+  return {};
+}
+
+std::vector<target::Target> targets_of(const std::vector<std::string>& texts) {
+  std::vector<target::Target> out;
+  for (const std::string& text : texts) {
+    for (const std::string& name : names_in(text)) out.push_back(target::target_of(name));
+  }
+  return out;
+}
+
+std::string never_chosen(const std::vector<target::Target>& targets) {
   for (size_t later = 1; later < targets.size(); ++later) {
-    if (rank(targets[later]) < rank(targets[later - 1])) continue;
-    return cat("--target: ", targets[later], " would never run, as processors that can run it run ",
-               targets[later - 1], ", which stands before it: name the best first");
+    if (!runs_wherever(targets[later - 1], targets[later])) continue;
+    return cat("--target: ", targets[later].text, " would never run, as processors that can run it run ",
+               targets[later - 1].text, ", which stands before it: name the best first");
   }
   return {};
 }
 
-std::string several_machines(const std::vector<native::Target>& targets) {
-  for (const native::Target& t : targets) {
-    if (t.machine != targets[0].machine)
-      return cat("--target: ", targets[0].name, " and ", t.name, " are of two machines: compile for each");
+std::string several_machines(const std::vector<target::Target>& targets) {
+  for (const target::Target& t : targets) {
+    if (t.cpu.isa != targets[0].cpu.isa)
+      return cat("--target: ", targets[0].text, " and ", t.text, " are of two machines: compile for each");
   }
   return {};
 }
 
-std::string wrong_foreign_target(const std::string& name) {
-  if (aot::cuda::is_target(name)) return wrong_target(name);
-  native::Target ignored;
-  return native::parse_foreign_target(name, ignored);
+std::string wrong_target_here(const std::string& name) {
+  const std::string wrong = target::wrong_target(name);
+  if (!wrong.empty()) return wrong;
+  const target::Target t = target::target_of(name);
+  return t.gpu || t.cpu.isa == target::kHere ? std::string() : target::cannot_run(t);
 }
 
 }  // namespace relay::tools

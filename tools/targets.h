@@ -4,20 +4,24 @@
 #include <string>
 #include <vector>
 
-#include "kernel/native/toolchain.h"
+#include "target/target.h"
 
 namespace relay::tools {
 
-// What is wrong with the name of a target that need not be of this machine; empty if nothing is.
-std::string wrong_foreign_target(const std::string& name);
+// What is wrong with the name of a target for code that runs here; empty if nothing is. That this
+// processor lacks some instructions the engine says.
+std::string wrong_target_here(const std::string& name);
 
-// Of names with which nothing is wrong, and that are of no GPU.
-std::vector<kernel::native::Target> targets_of(const std::vector<std::string>& names);
+// What is wrong with names of targets with commas between them; empty if nothing is.
+std::string wrong_targets(const std::string& names);
+
+// In order, of texts with which nothing is wrong.
+std::vector<target::Target> targets_of(const std::vector<std::string>& texts);
 
 // One library is of one machine: what is wrong if these are not; empty if they are.
-std::string several_machines(const std::vector<kernel::native::Target>& targets);
+std::string several_machines(const std::vector<target::Target>& targets);
 
 // Why a target would never be chosen; empty if each can be.
-std::string never_chosen(const std::vector<std::string>& targets);
+std::string never_chosen(const std::vector<target::Target>& targets);
 
 }  // namespace relay::tools

@@ -358,7 +358,7 @@ TEST(CudaArtifact, NvccCompilesTheWhole) {
   TemporaryFolder folder;
   ASSERT_EQ(folder.make(), "");
   Diagnostics diagnostics;
-  const Target target;
+  const target::Target target = target::target_of("cuda");
   EXPECT_TRUE(cuda::build(sources_of(kProgram), target, {}, folder.path() + "/model.so", diagnostics).ok())
       << diagnostics.render({});
   // Here is no GPU, which is what it says then.
@@ -374,16 +374,6 @@ TEST(CudaArtifact, NvccCompilesTheWhole) {
   const relay_status status = opened->model_open(&options, &model);
   EXPECT_TRUE(status == RELAY_OK || status == RELAY_UNSUPPORTED) << error;
   EXPECT_EQ(opened->model_close(model), RELAY_OK);
-}
-
-TEST(CudaTarget, NamesArchitectures) {
-  Target t;
-  EXPECT_EQ(parse_target("cuda:sm_80", t), "");
-  EXPECT_EQ(t.capability, 80);
-  EXPECT_EQ(parse_target("cuda", t), "");
-  EXPECT_EQ(t.name, "cuda:sm_90");
-  EXPECT_NE(parse_target("cuda:sm_12", t).find("there is no target `cuda:sm_12`"), std::string::npos);
-  EXPECT_NE(parse_target("cuda:avx2", t), "");
 }
 
 }  // namespace

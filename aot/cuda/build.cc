@@ -18,13 +18,13 @@ namespace native = kernel::native;
 constexpr int kMostSeconds = 1800;  // of one run of nvcc
 
 // Compiles the sources side by side, then links. An empty text, or what failed.
-std::string compile_in(const std::string& folder, const Sources& sources, const Target& target,
+std::string compile_in(const std::string& folder, const Sources& sources, const target::Target& target,
                        const CompileOptions& options, const std::string& library) {
   std::string nvcc;
   if (std::string wrong = find_nvcc(nvcc); !wrong.empty()) return wrong;
   // Code for the device, and what later ones translate.
-  const std::string arch = cat("arch=compute_", target.capability, ",code=[sm_", target.capability,
-                               ",compute_", target.capability, "]");
+  const std::string arch = cat("arch=compute_", target.gpu->capability, ",code=[sm_", target.gpu->capability,
+                               ",compute_", target.gpu->capability, "]");
   std::vector<std::string> flags{
       nvcc, "-std=c++17", "-gencode", arch, "-I.", "-Xcompiler", "-fPIC,-fvisibility=hidden,-fno-exceptions",
       "-O3"};
@@ -74,8 +74,8 @@ std::string find_nvcc(std::string& out) {
   return found.first;
 }
 
-Result<std::string> compile(const Sources& sources, const Target& target, const CompileOptions& options,
-                            Diagnostics& diagnostics) {
+Result<std::string> compile(const Sources& sources, const target::Target& target,
+                            const CompileOptions& options, Diagnostics& diagnostics) {
   const bool embeds = options.weights == Weights::kEmbedded;
   if (std::string wrong = too_large_to_embed(sources.weights_bytes); embeds && !wrong.empty()) {
     diagnostics.error(Span::none(), "cannot-compile", std::move(wrong))
@@ -96,7 +96,7 @@ Result<std::string> compile(const Sources& sources, const Target& target, const 
       diagnostics);
 }
 
-Result<std::vector<std::string>> build(const Sources& sources, const Target& target,
+Result<std::vector<std::string>> build(const Sources& sources, const target::Target& target,
                                        const CompileOptions& options, const std::string& library,
                                        Diagnostics& diagnostics) {
   const Result<std::string> bytes = compile(sources, target, options, diagnostics);
@@ -140,22 +140,22 @@ std::string build_emulated(const Sources& sources, const std::string& folder, co
     return wrong;
   // What runs once needs no optimisation, which takes longer; and starting a compiler takes as long
   // as compiling a small kernel.
-  const native::Target host{"cuda emulation", {"-DRELAY_CUDA_EMULATION", "-O0"}, {}, 4};
-  const native::Target watched{"cuda emulation", {"-DRELAY_CUDA_EMULATION", "-fsanitize=thread"}, {}, 4};
+  const std::string host = "-O0", watched = "-fsanitize=thread";
   std::vector<native::Source> texts{{"cuda_emulation.h", std::string(kCudaEmulationHeader)}};
   std::string model;
   for (const SourceFile& f : sources.files) {
     if (f.name.ends_with(".h")) {
       texts.push_back({f.name, f.text});
     } else if (f.name.starts_with("kernels")) {
-      texts.push_back({f.name.substr(0, f.name.size() - 3) + ".cc", f.text, watched});
+      texts.push_back({f.name.substr(0, f.name.size() - 3) + ".cc", f.text, {}, {watched}});
     } else {
       model += f.text;
     }
   }
-  texts.push_back({"model.cc", model, host});
+  texts.push_back({"model.cc", model, {}, {host}});
   native::CompileOptions options;
   options.opt_level = 0;  // what takes time is what is watched
+  options.compile_flags = {"-DRELAY_CUDA_EMULATION"};
   options.link_flags = {machine.object};
   return native::build_library(texts, options, folder, library);
 }

@@ -5,10 +5,10 @@
 #include <string>
 #include <vector>
 
-#include "aot/cuda/target.h"
 #include "aot/emit.h"
 #include "base/diagnostics.h"
 #include "base/result.h"
+#include "target/target.h"
 
 namespace relay::aot::cuda {
 
@@ -24,13 +24,13 @@ struct CompileOptions {
 
 // Compiles and links by nvcc: the bytes of the library, which needs the C library and the driver.
 // Reports "cannot-compile".
-Result<std::string> compile(const Sources& sources, const Target& target, const CompileOptions& options,
-                            Diagnostics& diagnostics);
+Result<std::string> compile(const Sources& sources, const target::Target& target,
+                            const CompileOptions& options, Diagnostics& diagnostics);
 
 // Writes NAME.so, NAME.h and, if the weights are a file, NAME.safetensors, for `library` =
 // DIR/NAME.so: all whole or none. Returns their paths. Reports "cannot-compile" and
 // "file-unwritable".
-Result<std::vector<std::string>> build(const Sources& sources, const Target& target,
+Result<std::vector<std::string>> build(const Sources& sources, const target::Target& target,
                                        const CompileOptions& options, const std::string& library,
                                        Diagnostics& diagnostics);
 

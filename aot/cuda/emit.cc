@@ -68,7 +68,7 @@ constexpr uint64_t kFailureWords = 1024, kWorkspaceBytes = 16384;
 
 class Emitter {
  public:
-  Emitter(const Program& program, const Target& target, const EmitOptions& options)
+  Emitter(const Program& program, const target::Target& target, const EmitOptions& options)
       : program_(program),
         plan_(program.plan),
         target_(target),
@@ -163,7 +163,7 @@ class Emitter {
     d["weights_bytes"] = layout_.data.size();
     d["weights"] = is_file() ? options_.model_name + ".safetensors" : "embedded";
     d["kernels"] = kernels_.size();
-    d["target"] = target_.name;
+    d["target"] = target_.text;
     d["features"] = nlohmann::ordered_json::array();
     d["opt_level"] = options_.opt_level;
     d["threads"] = 1;
@@ -172,7 +172,7 @@ class Emitter {
   }
 
   std::string header() const {
-    return print_header(cat("How to use ", options_.model_name, ", which Relay compiled for ", target_.name),
+    return print_header(cat("How to use ", options_.model_name, ", which Relay compiled for ", target_.text),
                         plan_, has_values() ? list_types(program_.interface) : std::vector<std::string>());
   }
   bool is_file() const { return options_.weights == Weights::kFile; }
@@ -291,7 +291,7 @@ class Emitter {
     out += cat("constexpr uint64_t kFailuresAt = ", failures_, ";\n");
     out += cat("constexpr uint64_t kDeviceBytes = ", std::max(memory_, kPieceAlignment), ";\n");
     out += cat("constexpr size_t kWorkspaceBytes = ", has_values() ? kWorkspaceBytes : 0, ";\n");
-    out += cat("constexpr int kCapability = ", target_.capability, ";\n");
+    out += cat("constexpr int kCapability = ", target_.gpu->capability, ";\n");
     return out + cat("const char kDescription[] = ", c_string(description), ";\n");
   }
 
@@ -318,7 +318,7 @@ class Emitter {
   }
 
   std::string model_source(const std::string& description) const {
-    return cat(line_comment("//", cat(options_.model_name, ", compiled by Relay for ", target_.name, " at -O",
+    return cat(line_comment("//", cat(options_.model_name, ", compiled by Relay for ", target_.text, " at -O",
                                       options_.opt_level, ".")),
                "\n#include \"kernels.h\"\n#include \"relay.h\"\n\n", kIncludes,
                is_file() ? print_weights_file(layout_, options_.model_name) : declare_embedded_weights(),
@@ -334,7 +334,7 @@ class Emitter {
 
   const Program& program_;
   const Plan& plan_;
-  const Target& target_;
+  const target::Target& target_;
   const EmitOptions& options_;
   const PortExtents extents_;
   std::map<Symbol, const kernel::Kernel*> kernels_;
@@ -361,7 +361,7 @@ Span call_of(const Module& m, Symbol kernel) {
 
 }  // namespace
 
-Result<Sources> emit(const Program& program, const Target& target, const EmitOptions& options,
+Result<Sources> emit(const Program& program, const target::Target& target, const EmitOptions& options,
                      Diagnostics& diagnostics) {
   for (const kernel::Kernel* k : program.kernels) {
     if (!k->external) continue;

@@ -10,11 +10,11 @@
 #include <map>
 #include <string>
 
-#include "aot/cuda/target.h"
 #include "aot/emit.h"
 #include "aot/program.h"
 #include "base/diagnostics.h"
 #include "base/result.h"
+#include "target/target.h"
 
 namespace relay::aot::cuda {
 
@@ -29,7 +29,7 @@ struct EmitOptions {
 
 // The kernels must be scheduled for GPUs, and a plan be of constant shapes. Reports
 // "not-ahead-of-time" for a grid that no GPU has, and for a C function that is called.
-Result<Sources> emit(const Program& program, const Target& target, const EmitOptions& options,
+Result<Sources> emit(const Program& program, const target::Target& target, const EmitOptions& options,
                      Diagnostics& diagnostics);
 
 }  // namespace relay::aot::cuda

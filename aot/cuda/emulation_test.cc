@@ -145,12 +145,11 @@ class Emulation : public ::testing::Test {
     namespace native = kernel::native;
     TemporaryFolder folder;
     ASSERT_EQ(folder.make(), "");
-    const native::Target watched{"", {"-DRELAY_CUDA_EMULATION", "-fsanitize=thread"}, {}, 4};
     native::CompileOptions options;
-    options.target = {"", {"-DRELAY_CUDA_EMULATION"}, {}, 4};
+    options.compile_flags = {"-DRELAY_CUDA_EMULATION"};
     options.opt_level = 0;
     ASSERT_EQ(native::build_library({{"cuda_emulation.h", std::string(kCudaEmulationHeader)},
-                                     {"kernels.cc", std::string(kKernels), watched},
+                                     {"kernels.cc", std::string(kKernels), {}, {"-fsanitize=thread"}},
                                      {"host.cc", std::string(kHost)},
                                      {"machine.cc", std::string(kCudaMachineSource)}},
                                     options, folder.path(), folder.path() + "/test.so"),

@@ -11,14 +11,16 @@ inline Sources sources_of(std::string_view program, const EmitOptions& options =
   Diagnostics diagnostics;
   ParseOptions parsing;
   passes::RunnerOptions run;
-  aim_at_gpu(2, run);
+  run.target = target::target_of("cuda");
   const Result<Module> parsed = parse("test", std::string(program), diagnostics, op::operators(), parsing);
-  const Result<Module> lowered = parsed ? passes::run_pipeline(*parsed, default_pipeline(2), run, diagnostics)
-                                        : Result<Module>(kReported);
+  const Result<Module> lowered =
+      parsed ? passes::run_pipeline(*parsed, passes::default_pipeline(2, run.target), run, diagnostics)
+             : Result<Module>(kReported);
   const Result<Program> made = lowered
                                    ? make_program(*lowered, "main", diagnostics, passes::Shapes::kConstant)
                                    : Result<Program>(kReported);
-  const Result<Sources> out = made ? emit(*made, {}, options, diagnostics) : Result<Sources>(kReported);
+  const Result<Sources> out =
+      made ? emit(*made, run.target, options, diagnostics) : Result<Sources>(kReported);
   EXPECT_TRUE(out.ok()) << diagnostics.render(parsing.into.context().sources());
   return out ? *out : Sources();
 }

@@ -103,15 +103,14 @@ int run(const Options& options) {
   const Result<Module> checked = typecheck::check(*imported, diagnostics);
   if (!checked) return fail(diagnostics);
   native::CompileOptions compiling;
-  if (const std::string wrong = native::parse_target(options.target, compiling.target); !wrong.empty()) {
-    std::fprintf(stderr, "%s\n", wrong.c_str());
-    return 2;
-  }
+  const Result<target::Target> target = target::parse_target(options.target, diagnostics);
+  if (!target) return fail(diagnostics);
+  compiling.target = *target;
   compiling.opt_level = options.opt_level;
   passes::RunnerOptions passes;
-  passes.target.opt_level = options.opt_level;
-  passes.target.vector_floats = compiling.target.vector_floats;
-  passes.target.parallel = false;
+  passes.schedule.opt_level = options.opt_level;
+  passes.target = compiling.target;
+  passes.schedule.parallel = false;
   const Result<Module> lowered =
       passes::run_pipeline(*checked, passes::default_pipeline(options.opt_level), passes, diagnostics);
   if (!lowered) return fail(diagnostics);

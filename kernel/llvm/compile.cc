@@ -14,6 +14,7 @@
 #include "kernel/llvm/object_cache.h"
 #include "kernel/llvm/requirements.h"
 #include "kernel/native/parallel.h"
+#include "target/host.h"
 
 namespace relay::kernel::jit {
 namespace {
@@ -27,8 +28,8 @@ struct Job {
 
 // Everything but the kernel that decides what the code is.
 std::string settings(const native::CompileOptions& options) {
-  return cat(kGeneratorStamp, "\n", code_generator_version(), "\n", join(options.target.flags, " "), "\n",
-             options.target.vector_floats, "\n", std::clamp(options.opt_level, 0, 2), "\n");
+  return cat(kGeneratorStamp, "\n", code_generator_version(), "\n", options.target.text, "\n",
+             std::clamp(options.opt_level, 0, 2), "\n");
 }
 
 std::string entry_of(const std::string& key) { return "relay_kernel_" + key; }
@@ -58,7 +59,7 @@ void compile_missing(std::vector<Job*>& jobs, const native::CompileOptions& opti
 
 std::string compile(std::span<const Kernel* const> kernels, const native::CompileOptions& options,
                     native::CompiledKernels& out) {
-  if (std::string wrong = native::cannot_run(options.target); !wrong.empty()) return wrong;
+  if (std::string wrong = target::cannot_run(options.target); !wrong.empty()) return wrong;
   const std::string same = settings(options);
   const ObjectCache cache;
   std::map<std::string, Job> jobs;

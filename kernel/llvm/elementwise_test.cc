@@ -29,7 +29,7 @@ constexpr int64_t kCount = 29;  // vectors of 16, 8, 4 and a scalar
 
 CompileOptions options_for(const std::string& target, int opt_level) {
   CompileOptions options;
-  EXPECT_EQ(native::parse_target(target, options.target), "");
+  options.target = target::target_of(target);
   options.opt_level = opt_level;
   return options;
 }
@@ -84,8 +84,8 @@ class Elementwise : public ::testing::Test {
   // and compile slowly.
   void check_for_undefined_behaviour() {
     CompileOptions options = options_for("sse2", 1);
-    options.target.flags.insert(options.target.flags.end(), {"-fsanitize=undefined,float-cast-overflow",
-                                                             "-fsanitize-undefined-trap-on-error"});
+    options.compile_flags.insert(options.compile_flags.end(), {"-fsanitize=undefined,float-cast-overflow",
+                                                               "-fsanitize-undefined-trap-on-error"});
     std::erase_if(cases_, [](const Case& c) { return c.name.ends_with(kVectorised); });
     EXPECT_EQ(disagreements(cases_, options), "");
   }

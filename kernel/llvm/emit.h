@@ -20,7 +20,7 @@ namespace relay::kernel::jit {
 struct EmitOptions {
   std::string entry;
   Rules rules;
-  int vector_bytes = 64;                      // of the machine's registers
+  int64_t vector_bytes = 64;                  // of the machine's registers
   bool contract = false;                      // a * b + c may be one instruction, rounded once
   ::llvm::AttrBuilder* attributes = nullptr;  // of every function: the processor's features
 };

@@ -68,7 +68,7 @@ double distance(float got, double want) {
 
 TEST_P(Functions, AreWithinTwoUnitsAndTheSameInVectors) {
   native::CompileOptions options;
-  ASSERT_EQ(native::parse_target(GetParam(), options.target), "");
+  options.target = target::target_of(GetParam());
   options.opt_level = 1;  // contraction may differ between single values and vectors
   std::vector<Kernel> kernels;
   for (const Function& f : kFunctions) {
@@ -99,7 +99,7 @@ TEST_P(Functions, AreWithinTwoUnitsAndTheSameInVectors) {
 
 TEST_P(Functions, OfVectorsAreNotCallsOfTheLibrary) {
   native::CompileOptions options;
-  ASSERT_EQ(native::parse_target(GetParam(), options.target), "");
+  options.target = target::target_of(GetParam());
   for (const Function& f : kFunctions) {
     std::string text;
     ASSERT_EQ(show_instructions(kernel(f.fn, ForKind::kVectorized), options, text), "");

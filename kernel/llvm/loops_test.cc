@@ -23,7 +23,7 @@ using Values = ::relay::Tensor;
 
 CompileOptions options_for(const std::string& target, int opt_level) {
   CompileOptions options;
-  EXPECT_EQ(native::parse_target(target, options.target), "");
+  options.target = target::target_of(target);
   options.opt_level = opt_level;
   return options;
 }

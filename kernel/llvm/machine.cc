@@ -20,13 +20,11 @@
 #include "base/check.h"
 #include "kernel/llvm/emit.h"
 #include "kernel/print/print.h"
+#include "target/host.h"
+#include "target/instructions.h"
 
 namespace relay::kernel::jit {
 namespace {
-
-constexpr const char* kTriple = "x86_64-unknown-linux-gnu";
-constexpr const char* kProcessor =
-    "x86-64";  // features are named one by one, as the C++ compiler is told them
 
 void initialise() {
   // LLVM is built without exceptions and would abort. It is not usable afterwards: what it held is
@@ -41,35 +39,13 @@ void initialise() {
   });
 }
 
-// The C++ compiler's flags as LLVM's: "-mavx2" is "+avx2",
-// "-mprefer-vector-width=512" an attribute.
-struct Features {
-  std::string list;
-  std::string vector_width;
-};
-Features features_of(const native::Target& target) {
-  constexpr std::string_view kWidth = "-mprefer-vector-width=", kFeature = "-m";
-  Features out;
-  for (const std::string& flag : target.flags) {
-    if (flag.starts_with(kWidth)) {
-      out.vector_width = flag.substr(kWidth.size());
-    } else if (flag.starts_with(kFeature)) {
-      out.list += cat(out.list.empty() ? "+" : ",+", flag.substr(kFeature.size()));
-    }
-  }
-  return out;
-}
-
-bool has_flag(const native::Target& target, std::string_view flag) {
-  return std::find(target.flags.begin(), target.flags.end(), flag) != target.flags.end();
-}
-
 bool contracts(const native::CompileOptions& options) { return options.opt_level >= 2; }
 
 std::unique_ptr<::llvm::TargetMachine> target_machine(const native::CompileOptions& options) {
   initialise();
   std::string wrong;
-  const ::llvm::Target* target = ::llvm::TargetRegistry::lookupTarget(kTriple, wrong);
+  const target::LlvmNames names = target::llvm_names(options.target.cpu);
+  const ::llvm::Target* target = ::llvm::TargetRegistry::lookupTarget(names.triple, wrong);
   CHECK(target, wrong);
   ::llvm::TargetOptions details;
   details.AllowFPOpFusion = contracts(options) ? ::llvm::FPOpFusion::Fast : ::llvm::FPOpFusion::Strict;
@@ -77,8 +53,8 @@ std::unique_ptr<::llvm::TargetMachine> target_machine(const native::CompileOptio
                      : options.opt_level == 1 ? ::llvm::CodeGenOptLevel::Default
                                               : ::llvm::CodeGenOptLevel::Aggressive;
   std::unique_ptr<::llvm::TargetMachine> machine(
-      target->createTargetMachine(kTriple, kProcessor, features_of(options.target).list, details,
-                                  ::llvm::Reloc::PIC_, ::llvm::CodeModel::Small, level, /*JIT=*/true));
+      target->createTargetMachine(names.triple, names.processor, names.features, details, ::llvm::Reloc::PIC_,
+                                  ::llvm::CodeModel::Small, level, /*JIT=*/true));
   CHECK(machine, "LLVM has no machine for this target");
   return machine;
 }
@@ -134,25 +110,26 @@ Emitted::~Emitted() = default;
 
 std::string Emitted::make(const Kernel& k, const std::string& entry, const native::CompileOptions& options) {
   module_ = std::make_unique<Module>();
-  const Features features = features_of(options.target);
+  const target::Cpu& cpu = options.target.cpu;
+  const target::LlvmNames names = target::llvm_names(cpu);
   ::llvm::AttrBuilder attributes(module_->context);
   attributes.addAttribute(::llvm::Attribute::NoUnwind);
-  attributes.addAttribute("target-cpu", kProcessor);
-  attributes.addAttribute("target-features", features.list);
+  attributes.addAttribute("target-cpu", names.processor);
+  attributes.addAttribute("target-features", names.features);
   attributes.addAttribute("no-trapping-math", "true");
-  if (!features.vector_width.empty()) attributes.addAttribute("prefer-vector-width", features.vector_width);
+  if (!names.vector_width.empty()) attributes.addAttribute("prefer-vector-width", names.vector_width);
   EmitOptions emit_options;
   emit_options.entry = entry;
-  emit_options.rules.half_instructions = has_flag(options.target, "-mf16c");
-  emit_options.rules.scale_instruction = has_flag(options.target, "-mavx512f");
-  emit_options.rules.byte_dots = has_flag(options.target, "-mavx512vnni");
-  emit_options.rules.bfloat16_dots = has_flag(options.target, "-mavx512bf16");
-  emit_options.vector_bytes = 4 * options.target.vector_floats;
+  emit_options.rules.half_instructions = cpu.features.fp16;
+  emit_options.rules.scale_instruction = cpu.isa == target::Isa::kX86_64 && cpu.vector_bytes == 64;
+  emit_options.rules.byte_dots = cpu.features.int8_dot;
+  emit_options.rules.bfloat16_dots = cpu.features.bf16_dot;
+  emit_options.vector_bytes = cpu.vector_bytes;
   emit_options.contract = contracts(options);
   emit_options.attributes = &attributes;
   if (std::string wrong = cannot_compile(k); !wrong.empty()) return wrong;
   module_->module = emit(k, emit_options, module_->context);
-  module_->module->setTargetTriple(kTriple);
+  module_->module->setTargetTriple(names.triple);
   std::string wrong;
   ::llvm::raw_string_ostream report(wrong);
   CHECK(!::llvm::verifyModule(*module_->module, &report), wrong);
@@ -195,7 +172,8 @@ std::string Linked::start() {
   initialise();
   session_ = std::make_unique<Session>();
   ::llvm::orc::LLJITBuilder builder;
-  builder.setJITTargetMachineBuilder(::llvm::orc::JITTargetMachineBuilder(::llvm::Triple(kTriple)));
+  builder.setJITTargetMachineBuilder(::llvm::orc::JITTargetMachineBuilder(
+      ::llvm::Triple(target::llvm_names(target::baseline(target::kHere).cpu).triple)));
   // Kernels have no static constructors and throw nothing: there is nothing to set up for them.
   builder.setPlatformSetUp(::llvm::orc::setUpInactivePlatform);
   builder.setObjectLinkingLayerCreator(

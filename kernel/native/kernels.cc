@@ -6,6 +6,7 @@
 #include "kernel/execute.h"
 #include "kernel/print/prelude.h"
 #include "kernel/print/print.h"
+#include "target/host.h"
 
 namespace relay::kernel::native {
 namespace {
@@ -36,7 +37,7 @@ std::string entry(const Kernel& k, const Printed& printed, size_t number) {
 }  // namespace
 
 std::string CompiledKernels::compile(std::span<const Kernel* const> kernels, const CompileOptions& options) {
-  if (std::string wrong = cannot_run(options.target); !wrong.empty()) return wrong;
+  if (std::string wrong = target::cannot_run(options.target); !wrong.empty()) return wrong;
   std::vector<Source> sources;
   const std::string head = prelude(kCppDialect);
   entries_.clear();
@@ -51,7 +52,7 @@ std::string CompiledKernels::compile(std::span<const Kernel* const> kernels, con
     }
     const Printed printed =
         print(*kernels[i], kCppDialect,
-              {.function = cat("kernel_", i), .vector_bytes = 4 * options.target.vector_floats});
+              {.function = cat("kernel_", i), .vector_bytes = options.target.cpu.vector_bytes});
     sources.back().text += printed.text + "\n" + entry(*kernels[i], printed, i);
     entries_.push_back({nullptr, printed.messages});
   }

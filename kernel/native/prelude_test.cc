@@ -46,7 +46,7 @@ EACH(double_to_bfloat16, double, uint16_t, DOUBLE_TO_BFLOAT)
 class Prelude : public ::testing::TestWithParam<const char*> {
  protected:
   void SetUp() override {
-    ASSERT_EQ(parse_target(GetParam(), options_.target), "");
+    options_.target = target::target_of(GetParam());
     options_.opt_level = 1;  // contraction may differ between scalars and vectors
     ASSERT_EQ(folder_.make(), "");
     const std::string path = folder_.path() + "/prelude.so";

@@ -11,51 +11,13 @@
 #include "base/cat.h"
 #include "base/check.h"
 #include "base/file.h"
-#include "base/nearest.h"
 #include "kernel/native/parallel.h"
 #include "kernel/native/subprocess.h"
+#include "target/host.h"
+#include "target/instructions.h"
 
 namespace relay::kernel::native {
 namespace {
-
-Target sse2() { return {"sse2", {"-msse2"}, {"sse2"}, 4}; }
-Target avx2() { return {"avx2", {"-mavx2", "-mfma", "-mf16c"}, {"avx2", "fma"}, 8}; }
-Target avx512() {
-  // Without the last flag the compilers keep to half of a register.
-  return {
-      "avx512",
-      {"-mavx512f", "-mavx512bw", "-mavx512dq", "-mavx512vl", "-mfma", "-mf16c", "-mprefer-vector-width=512"},
-      {"avx512f", "avx512bw", "avx512dq", "avx512vl", "fma"},
-      16};
-}
-
-// The sets that have all of the one before: what avx512 has, and instructions for dot
-// products besides.
-Target avx512_vnni() {
-  Target t = avx512();
-  t.name = "avx512-vnni";
-  t.flags.push_back("-mavx512vnni");
-  t.features.push_back("avx512vnni");
-  return t;
-}
-Target avx512_bf16() {
-  Target t = avx512_vnni();
-  t.name = "avx512-bf16";
-  t.flags.push_back("-mavx512bf16");
-  t.features.push_back("avx512bf16");
-  return t;
-}
-
-// From the least to the most demanding.
-std::vector<Target> all_targets() { return {sse2(), avx2(), avx512(), avx512_vnni(), avx512_bf16()}; }
-
-// Machines that code can be compiled for here and run elsewhere. All of an aarch64 have
-// vectors of four floats.
-std::vector<Target> foreign_targets() { return {{"aarch64", {"-march=armv8-a"}, {}, 4, "aarch64"}}; }
-
-std::string_view without_cpu(std::string_view name) {
-  return name.starts_with("cpu:") ? name.substr(4) : name;
-}
 
 // Keeps the sources where the command can be run again. The same failure has the same folder.
 // Says where that is.
@@ -78,24 +40,6 @@ std::string failure(const std::vector<std::string>& command, const Finished& f,
   const std::string wrong = native::failure(command, f);
   if (wrong.empty() || !f.problem.empty()) return wrong;
   return cat(wrong, "  ", reproducer(sources, join(command, " ")), "\n");
-}
-
-// By name, because the compilers' builtin takes nothing but a literal.
-bool has_feature(const std::string& name) {
-  __builtin_cpu_init();
-  const std::pair<std::string_view, bool> known[] = {{"sse2", __builtin_cpu_supports("sse2")},
-                                                     {"avx2", __builtin_cpu_supports("avx2")},
-                                                     {"fma", __builtin_cpu_supports("fma")},
-                                                     {"avx512f", __builtin_cpu_supports("avx512f")},
-                                                     {"avx512bw", __builtin_cpu_supports("avx512bw")},
-                                                     {"avx512dq", __builtin_cpu_supports("avx512dq")},
-                                                     {"avx512vl", __builtin_cpu_supports("avx512vl")},
-                                                     {"avx512vnni", __builtin_cpu_supports("avx512vnni")},
-                                                     {"avx512bf16", __builtin_cpu_supports("avx512bf16")}};
-  for (const auto& [feature, has] : known) {
-    if (feature == name) return has;
-  }
-  return false;
 }
 
 // A path may have blanks; otherwise they stand between a program and its arguments.
@@ -134,66 +78,7 @@ struct Search {
   }
 };
 
-// The best of the named sets that this processor has, so that an artifact says
-// exactly what it needs.
-Target native() {
-  Target best;
-  for (const Target& t : all_targets()) {
-    if (missing_feature(t).empty()) best = t;
-  }
-  best.name = "native";
-  return best;
-}
-
 }  // namespace
-
-std::string missing_feature(const Target& target) {
-  const auto lacks = [](const std::string& f) { return !has_feature(f); };
-  const auto first = std::find_if(target.features.begin(), target.features.end(), lacks);
-  return first == target.features.end() ? std::string() : *first;
-}
-
-std::string cannot_run(const Target& target) {
-  const std::string missing = missing_feature(target);
-  if (missing.empty()) return {};
-  return cat("this processor has no ", missing, ", which the target `", target.name, "` needs");
-}
-
-std::vector<std::string> target_names() {
-  std::vector<std::string> out{"native"};
-  for (const Target& t : all_targets()) out.push_back(t.name);
-  return out;
-}
-
-std::string parse_target(const std::string& text, Target& out) {
-  const std::string_view name = without_cpu(text);
-  if (name == "native" || name == "cpu" || name.empty()) {
-    out = native();
-    return {};
-  }
-  for (const Target& t : all_targets()) {
-    if (t.name != name) continue;
-    out = t;
-    return {};
-  }
-  return no_such("target", text, target_names());
-}
-
-std::string parse_foreign_target(const std::string& text, Target& out) {
-  for (const Target& t : foreign_targets()) {
-    if (t.name != without_cpu(text)) continue;
-    out = t;
-    return {};
-  }
-  const std::string wrong = parse_target(text, out);
-  return wrong.empty() ? wrong : cat(wrong, ", ", join(foreign_target_names(), ", "));
-}
-
-std::vector<std::string> foreign_target_names() {
-  std::vector<std::string> out;
-  for (const Target& t : foreign_targets()) out.push_back(t.name);
-  return out;
-}
 
 std::string find_compiler(Compiler& out) {
   static const Search found("RELAY_CXX", {"clang++-19", "clang++", "g++"},
@@ -202,9 +87,9 @@ std::string find_compiler(Compiler& out) {
   return found.wrong;
 }
 
-std::string find_compiler(const Target& target, Compiler& out) {
-  if (target.machine.empty()) return find_compiler(out);
-  CHECK(target.machine == "aarch64", "the only other machine");
+std::string find_compiler(target::Isa isa, Compiler& out) {
+  if (isa == target::kHere) return find_compiler(out);
+  CHECK(isa == target::Isa::kAarch64, "this process runs on the other one");
   static const Search found("RELAY_CXX_AARCH64", {"aarch64-linux-gnu-g++"},
                             "there is no C++ compiler for aarch64: install g++-aarch64-linux-gnu "
                             "(apt-get install g++-aarch64-linux-gnu)");
@@ -221,7 +106,7 @@ std::vector<std::vector<std::string>> links(const Compiler& compiler, const Comp
   std::vector<std::string> link = compiler.command;
   if (options.archive) {
     const std::string prefix =
-        options.target.machine.empty() ? "" : cat(options.target.machine, "-linux-gnu-");
+        options.target.cpu.isa == target::kHere ? "" : cat(target::machine_name(options.target.cpu.isa), "-");
     constexpr const char* kWhole = "whole.o";
     link.insert(link.end(), {"-r", "-nostdlib", "-o", kWhole});
     link.insert(link.end(), objects.begin(), objects.end());
@@ -243,6 +128,10 @@ std::vector<std::vector<std::string>> links(const Compiler& compiler, const Comp
 
 namespace {
 
+void append(std::vector<std::string>& to, const std::vector<std::string>& more) {
+  to.insert(to.end(), more.begin(), more.end());
+}
+
 constexpr uint64_t kMostAssemblyBytes = uint64_t{256} << 20;
 
 // Writes the sources into the folder. Adds a command for each *.cc, and the file that it makes:
@@ -252,7 +141,7 @@ std::string plan_compiles(const std::vector<Source>& sources, const CompileOptio
                           const std::string& ending, std::vector<std::vector<std::string>>& commands,
                           std::vector<std::string>& files) {
   Compiler compiler;
-  if (std::string wrong = find_compiler(options.target, compiler); !wrong.empty()) return wrong;
+  if (std::string wrong = find_compiler(options.target.cpu.isa, compiler); !wrong.empty()) return wrong;
   std::vector<std::string> flags = compiler.command;
   flags.insert(flags.end(), {"-std=c++17", "-fPIC", "-fvisibility=hidden", "-fno-exceptions", "-fno-rtti",
                              "-fno-math-errno", "-fno-trapping-math", "-Wall", "-Wextra", "-I."});
@@ -263,9 +152,10 @@ std::string plan_compiles(const std::vector<Source>& sources, const CompileOptio
       return wrong;
     if (!s.name.ends_with(".cc")) continue;
     std::vector<std::string> command = flags;
-    const Target& target = s.target ? *s.target : options.target;
-    command.insert(command.end(), target.flags.begin(), target.flags.end());
-    command.insert(command.end(), how.begin(), how.end());
+    append(command, target::compiler_flags((s.target ? *s.target : options.target).cpu));
+    append(command, options.compile_flags);
+    append(command, s.flags);
+    append(command, how);
     files.push_back(s.name + ending);
     command.insert(command.end(), {s.name, "-o", files.back()});
     commands.push_back(std::move(command));
@@ -310,7 +200,7 @@ std::string assembly_of(const std::vector<Source>& sources, const CompileOptions
 std::string build_library(const std::vector<Source>& sources, const CompileOptions& options,
                           const std::string& folder, const std::string& library) {
   Compiler compiler;
-  if (std::string wrong = find_compiler(options.target, compiler); !wrong.empty()) return wrong;
+  if (std::string wrong = find_compiler(options.target.cpu.isa, compiler); !wrong.empty()) return wrong;
   std::vector<std::vector<std::string>> compiles;
   std::vector<std::string> objects;
   if (std::string wrong = plan_compiles(sources, options, folder, {"-c"}, ".o", compiles, objects);
@@ -320,7 +210,7 @@ std::string build_library(const std::vector<Source>& sources, const CompileOptio
     const std::string object = cat("along_", compiles.size(), ".o");
     std::vector<std::string> command = compiler.command;
     command.insert(command.end(), {"-O2", "-fPIC", "-fvisibility=hidden"});
-    command.insert(command.end(), options.target.flags.begin(), options.target.flags.end());
+    append(command, target::compiler_flags(options.target.cpu));
     if (path.ends_with(".c")) command.insert(command.end(), {"-x", "c"});
     command.insert(command.end(), {"-c", path, "-o", object});
     compiles.push_back(std::move(command));

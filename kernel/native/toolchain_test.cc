@@ -14,38 +14,7 @@
 namespace relay::kernel::native {
 namespace {
 
-CompileOptions options() {
-  CompileOptions out;
-  EXPECT_EQ(parse_target("sse2", out.target), "");
-  return out;
-}
-
-TEST(Toolchain, TargetsAreKnownByName) {
-  Target t;
-  EXPECT_EQ(parse_target("cpu:avx2", t), "");
-  EXPECT_EQ(t.vector_floats, 8);
-  EXPECT_EQ(parse_target("native", t), "");
-  EXPECT_GE(t.vector_floats, 4);
-  for (const char* same : {"cpu", "cpu:native", ""}) {
-    Target other;
-    EXPECT_EQ(parse_target(same, other), "") << same;
-    EXPECT_EQ(other.flags, t.flags) << same;
-  }
-  const std::string wrong = parse_target("z80", t);
-  EXPECT_NE(wrong.find("z80"), std::string::npos);
-  EXPECT_NE(wrong.find("avx512"), std::string::npos) << wrong;
-}
-
-TEST(Toolchain, OtherMachinesAreNamedOnlyWhereCodeIsForElsewhere) {
-  Target t;
-  EXPECT_EQ(parse_foreign_target("cpu:aarch64", t), "");
-  EXPECT_EQ(t.machine, "aarch64");
-  EXPECT_TRUE(t.features.empty()) << "any such processor runs it";
-  EXPECT_EQ(parse_foreign_target("avx2", t), "");
-  EXPECT_EQ(t.machine, "");
-  EXPECT_NE(parse_target("aarch64", t).find("no target `aarch64`"), std::string::npos);
-  EXPECT_NE(parse_foreign_target("z80", t).find("avx512-bf16, aarch64"), std::string::npos);
-}
+CompileOptions options() { return {.target = target::baseline()}; }
 
 TEST(Toolchain, SourcesBecomeALibraryThatHidesWhatItDoesNotExport) {
   TemporaryFolder folder;
@@ -122,20 +91,10 @@ TEST(Toolchain, ARejectedSourceIsKeptWithItsCommand) {
   EXPECT_NE(repeated.output.find("undefined_name"), std::string::npos) << repeated.output;
 }
 
-TEST(Toolchain, WhatTheProcessorLacksIsNamed) {
-  Target t;
-  ASSERT_EQ(parse_target("native", t), "");
-  EXPECT_EQ(missing_feature(t), "");
-  t.features.push_back("avx65536");
-  t.features.push_back("another");
-  EXPECT_EQ(missing_feature(t), "avx65536");
-  t.name = "future";
-  CompileOptions impossible;
-  impossible.target = t;
+TEST(Toolchain, CodeThatTheProcessorCannotRunIsRefused) {
   CompiledKernels kernels;
-  const std::string wrong = kernels.compile({}, impossible);
-  EXPECT_NE(wrong.find("avx65536"), std::string::npos) << wrong;
-  EXPECT_NE(wrong.find("`future`"), std::string::npos) << wrong;
+  const std::string wrong = kernels.compile({}, {.target = target::target_of("aarch64")});
+  EXPECT_NE(wrong.find("`aarch64:neon`"), std::string::npos) << wrong;
 }
 
 TEST(Toolchain, WhatIsNotDefinedIsReportedByTheLinker) {

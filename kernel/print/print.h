@@ -41,7 +41,7 @@ struct PrintOptions {
   // The most bytes of one vector; a vectorised loop that is longer is cut into pieces. 0: no vector
   // types are used. Give it the width of the machine's registers: wider vectors work, but GCC makes
   // slow code and notes (-Wpsabi) of them.
-  int vector_bytes = 64;
+  int64_t vector_bytes = 64;
 };
 
 // A launch of a function on a grid of blocks of threads; extents are expressions over the

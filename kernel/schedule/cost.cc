@@ -12,28 +12,21 @@ constexpr int64_t kStepsBetween = 4;
 
 }  // namespace
 
-Machine machine_for(const CpuOptions& options) {
-  Machine m;
-  m.vector_floats = options.vector_floats;
-  m.registers = options.vector_floats == 16 ? 32 : 16;
-  return m;
-}
-
-int64_t most_tile_rows(const Machine& m) {
+int64_t most_tile_rows(const target::Cpu& cpu) {
   // 12 of 32 registers by two, or 6 of 16: one more row would fit, but leaves the compiler nothing
   // to load ahead into.
-  return m.registers == 32 ? 12 : 6;
+  return cpu.vector_registers == 32 ? 12 : 6;
 }
 
-ProductTile product_tile(const Machine& m, int64_t rows, int64_t panels) {
-  const int64_t most = most_tile_rows(m);
+ProductTile product_tile(const target::Cpu& cpu, int64_t rows, int64_t panels) {
+  const int64_t most = most_tile_rows(cpu);
   ProductTile tile;
   tile.rows = ceil_div(std::max<int64_t>(rows, 1), ceil_div(std::max<int64_t>(rows, 1), most));
   if (rows > tile.rows) return tile;  // a panel is read by several tiles, and stays in the cache for them
   for (int64_t p = kMostPanels; p > 1; p /= 2) {
     // One row multiplies in memory; more of them need the panels' vectors in registers.
     const int64_t held = (tile.rows + (tile.rows > 1 ? 1 : 0)) * p * kPanelVectors + tile.rows;
-    if (held < m.registers && p <= panels) {
+    if (held < cpu.vector_registers && p <= panels) {
       tile.panels = p;
       break;
     }
@@ -41,14 +34,16 @@ ProductTile product_tile(const Machine& m, int64_t rows, int64_t panels) {
   return tile;
 }
 
-int64_t rows_kept(const Machine& m, int64_t length) {
+int64_t rows_kept(const target::Cpu& cpu, int64_t length) {
   // The rest of the cache is for the panel at work, the one fetched ahead and the results.
-  return std::max<int64_t>(1, m.level_2_bytes * 3 / 4 / (4 * std::max<int64_t>(length, 1)));
+  return std::max<int64_t>(1, cpu.l2.bytes * 3 / 4 / (4 * std::max<int64_t>(length, 1)));
 }
 
-FetchAhead fetch_ahead(const Machine& m, int64_t tiles, int64_t panel_floats) {
+int64_t packed_bytes(const target::Cpu& cpu) { return cpu.l2.bytes * 5 / 32; }
+
+FetchAhead fetch_ahead(const target::Cpu& cpu, int64_t tiles, int64_t panel_floats) {
   const int64_t lines =
-      ceil_div(kStepsBetween * ceil_div(panel_floats, m.line_floats), std::max<int64_t>(tiles, 1));
+      ceil_div(kStepsBetween * ceil_div(panel_floats, line_floats(cpu)), std::max<int64_t>(tiles, 1));
   return {lines, kStepsBetween};
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/check.h"
 #include "kernel/schedule/cpu_rules.h"
 #include "kernel/schedule/inline_producers.h"
 #include "kernel/schedule/primitive.h"
@@ -13,28 +14,28 @@ namespace relay::kernel::schedule {
 namespace {
 
 // May partial results be combined in the end?
-bool may_reorder(const CpuOptions& options, const Stage& s) {
-  return !options.in_order || s.kind != StageKind::kReduce || !s.buffer->dtype.is_float();
+bool may_reorder(const CpuJob& job, const Stage& s) {
+  return !job.settings.in_order || s.kind != StageKind::kReduce || !s.buffer->dtype.is_float();
 }
 
-Stmt write(Writer& w, const CpuOptions& options, const Work& work);
+Stmt write(Writer& w, const CpuJob& job, const Work& work);
 
 // A product in panels, or what suits few rows better, where only the run knows how many there are.
-Stmt choose_by_rows(Writer& w, const CpuOptions& options, const Work& work, Stmt panels) {
-  const ProductRows rows = *rows_of_product(options, work);
+Stmt choose_by_rows(Writer& w, const CpuJob& job, const Work& work, Stmt panels) {
+  const ProductRows rows = *rows_of_product(job, work);
   if (rows.count->kind == ExprKind::kInt) return panels;
   Stmt chosen = panels;
   if (rows.too_few > 0) {
-    Stmt direct = write_contraction(w, options, work);
-    if (!direct && may_reorder(options, work.stage)) direct = write_dot(w, options, work);
+    Stmt direct = write_contraction(w, job, work);
+    if (!direct && may_reorder(job, work.stage)) direct = write_dot(w, job, work);
     if (direct) chosen = w.choose(less_equal(rows.count, w.index(rows.too_few)), direct, panels);
   }
   // One row shares nothing, and is worth loops of its own.
   if (rows.count->kind != ExprKind::kVar) return chosen;
-  return w.choose(equal(rows.count, w.index(1)), write(w, options, where(work, rows.count, 1)), chosen);
+  return w.choose(equal(rows.count, w.index(1)), write(w, job, where(work, rows.count, 1)), chosen);
 }
 
-Stmt write(Writer& w, const CpuOptions& options, const Work& work) {
+Stmt write(Writer& w, const CpuJob& job, const Work& work) {
   const Stage& s = work.stage;
   // Of no elements there is nothing to arrange, and the rules divide by extents.
   if (std::any_of(s.spatial.begin(), s.spatial.end(), [](const Axis& a) { return a.extent.is_int(0); })) {
@@ -43,45 +44,47 @@ Stmt write(Writer& w, const CpuOptions& options, const Work& work) {
     return make_sequence(w.pool().arena(), as_written);
   }
   if (s.kind == StageKind::kCompute) {
-    if (Stmt formulas = write_formulas(w, options, s)) return formulas;
-    if (Stmt lanes = write_lanes(w, options, s)) return lanes;
-    return write_elementwise(w, options, s);
+    if (Stmt formulas = write_formulas(w, job, s)) return formulas;
+    if (Stmt lanes = write_lanes(w, job, s)) return lanes;
+    return write_elementwise(w, job, s);
   }
   if (s.kind == StageKind::kSequential || !s.requirements.empty()) return s.statement;
-  if (Stmt windows = write_windows(w, options, work)) return windows;
-  if (Stmt tiles = write_tiles(w, options, work)) return tiles;
-  if (Stmt panels = write_product(w, options, work)) return choose_by_rows(w, options, work, panels);
-  if (Stmt tiles = write_contraction(w, options, work)) return tiles;
-  if (may_reorder(options, s)) {
-    if (Stmt lanes = write_dot(w, options, work)) return lanes;
+  if (Stmt windows = write_windows(w, job, work)) return windows;
+  if (Stmt tiles = write_tiles(w, job, work)) return tiles;
+  if (Stmt panels = write_product(w, job, work)) return choose_by_rows(w, job, work, panels);
+  if (Stmt tiles = write_contraction(w, job, work)) return tiles;
+  if (may_reorder(job, s)) {
+    if (Stmt lanes = write_dot(w, job, work)) return lanes;
   }
-  return write_reduction(w, options, work);
+  return write_reduction(w, job, work);
 }
 
 // One after the other, or along rows.
-Stmt write_stages(Arena& arena, Writer& w, const CpuOptions& options, const Kernel& k,
+Stmt write_stages(Arena& arena, Writer& w, const CpuJob& job, const Kernel& k,
                   const std::vector<Stage>& stages) {
-  if (Stmt rows = write_rows(w, options, {k.outputs.begin(), k.outputs.end()}, stages)) return rows;
+  if (Stmt rows = write_rows(w, job, {k.outputs.begin(), k.outputs.end()}, stages)) return rows;
   std::vector<Stmt> parts;
-  for (const Work& work : join_epilogues(k, stages)) parts.push_back(write(w, options, work));
+  for (const Work& work : join_epilogues(k, stages)) parts.push_back(write(w, job, work));
   return make_sequence(arena, parts);
 }
 
 }  // namespace
 
-Kernel schedule_for_cpu(const Kernel& k, const CpuOptions& options) {
+Kernel schedule_for_cpu(const Kernel& k, const target::Cpu& cpu, const Settings& settings) {
+  CHECK(cpu.vector_bytes > 0, "target/machines.cc has a row for every processor");
+  const CpuJob job{cpu, settings};
   ExprPool* pool = pool_of(k);
-  if (options.opt_level <= 0 || pool == nullptr) return k;
+  if (job.settings.opt_level <= 0 || pool == nullptr) return k;
   const auto may_pad = [&](const Stage& producer, const Stage& reduction) {
-    return is_padding(producer) && is_window(options, reduction);
+    return is_padding(producer) && is_window(job, reduction);
   };
   Kernel inlined = inline_producers(k, may_pad);
   if (pool_of(inlined) == nullptr) return inlined;  // what was inlined was read for no element
   Writer w(inlined);
   const std::vector<Stage> stages = stages_of(inlined);
   Stmt body = nullptr;
-  const std::optional<AttentionLoops> attention = write_attention(w, options, inlined, stages);
-  if (!attention || attention->holds) body = write_stages(pool->arena(), w, options, inlined, stages);
+  const std::optional<AttentionLoops> attention = write_attention(w, job, inlined, stages);
+  if (!attention || attention->holds) body = write_stages(pool->arena(), w, job, inlined, stages);
   if (attention) body = body ? w.choose(attention->holds, attention->loops, body) : attention->loops;
   std::vector<const Buffer*> temporaries(inlined.temporaries.begin(), inlined.temporaries.end());
   temporaries.insert(temporaries.end(), w.temporaries().begin(), w.temporaries().end());

@@ -48,14 +48,14 @@ struct Place {
 
 class Attention {
  public:
-  Attention(Writer& w, const CpuOptions& options, const Kernel& k, const std::vector<Stage>& stages)
-      : w_(w), options_(options), kernel_(k), stages_(stages) {}
+  Attention(Writer& w, const CpuJob& job, const Kernel& k, const std::vector<Stage>& stages)
+      : w_(w), job_(job), kernel_(k), stages_(stages) {}
 
   // Null if the kernel is something else.
   std::optional<AttentionLoops> write() {
     if (!find()) return std::nullopt;
-    const std::optional<PackedProduct> scores = pack_product(w_, options_, stages_.front()),
-                                       values = pack_product(w_, options_, stages_.back());
+    const std::optional<PackedProduct> scores = pack_product(w_, job_, stages_.front()),
+                                       values = pack_product(w_, job_, stages_.back());
     if (!scores || !values) return std::nullopt;
     scores_ = scores->stage;
     values_ = values->stage;
@@ -88,7 +88,7 @@ class Attention {
     std::vector<Expr> cost = space;
     cost.insert(cost.end(), {size, length_});
     start_ = w_.axis("first", rows_ - size + 1);
-    parts.push_back(w_.fused(outer_kind(options_, cost), "rows", space, [&](const std::vector<Expr>& at) {
+    parts.push_back(w_.fused(outer_kind(job_, cost), "rows", space, [&](const std::vector<Expr>& at) {
       std::vector<Binding> places;
       for (size_t d = 0; d + 1 < at.size(); ++d)
         places.push_back({values_.spatial[d], IterKind::kSpatial, at[d]});
@@ -109,7 +109,7 @@ class Attention {
     length_ = column.extent;
     longest_ = length_->kind == ExprKind::kInt ? length_->int_value : kLongestOpenRow;
     if (last.spatial.back().extent->kind != ExprKind::kInt) return false;
-    if (rows_.is_int(0) || longest_ < options_.vector_floats || longest_ > kLongestRow) return false;
+    if (rows_.is_int(0) || longest_ < job_.lanes() || longest_ > kLongestRow) return false;
     for (const Axis& a : last.spatial) bounds_.bind(a.var, a.extent);
     // The batch's axes stand for themselves.
     if (!find_places(last.next, row.var, column.var, {})) return false;
@@ -203,8 +203,8 @@ class Attention {
     const Axis d = values_.spatial.back();
     const Buffer* result = w_.local(values_.name + "_rows", kFloat32, {room, d.extent});
     local_[values_.buffer] = result;
-    CpuOptions serial = options_;
-    serial.parallel = false;
+    CpuJob serial = job_;
+    serial.settings.parallel = false;
 
     std::vector<Stage> between;
     for (size_t i = 1; i + 1 < stages_.size(); ++i) between.push_back(at_work(stages_[i]));
@@ -226,7 +226,7 @@ class Attention {
     // A block of rows is a part of the result, to which the last product's own rule cannot write.
     const Stmt copy = w_.loop(ForKind::kSerial, "row", row_.extent, [&](Expr row) {
       std::vector<Stmt> parts;
-      for (const Segment& piece : segments(d.extent, {options_.vector_floats, 1})) {
+      for (const Segment& piece : segments(d.extent, {job_.lanes(), 1})) {
         parts.push_back(w_.loop(ForKind::kSerial, "v", piece.tiles, [&](Expr v) {
           return w_.loop(ForKind::kVectorized, "lane", piece.size, [&](Expr lane) {
             const Expr column = piece.start + v * piece.size + lane;
@@ -246,7 +246,7 @@ class Attention {
     return body;
   }
 
-  Stmt write_stage(const CpuOptions& serial, const Stage& s) {
+  Stmt write_stage(const CpuJob& serial, const Stage& s) {
     if (Stmt product = write_product(w_, serial, {s})) return product;
     return write_contraction(w_, serial, {s});
   }
@@ -298,7 +298,7 @@ class Attention {
   }
 
   Writer& w_;
-  const CpuOptions& options_;
+  const CpuJob& job_;
   const Kernel& kernel_;
   const std::vector<Stage>& stages_;
   Stage scores_, values_;                              // the products, with operands in panels
@@ -314,9 +314,9 @@ class Attention {
 
 }  // namespace
 
-std::optional<AttentionLoops> write_attention(Writer& w, const CpuOptions& options, const Kernel& k,
+std::optional<AttentionLoops> write_attention(Writer& w, const CpuJob& job, const Kernel& k,
                                               const std::vector<Stage>& stages) {
-  return Attention(w, options, k, stages).write();
+  return Attention(w, job, k, stages).write();
 }
 
 }  // namespace relay::kernel::schedule

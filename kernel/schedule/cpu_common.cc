@@ -7,8 +7,8 @@
 
 namespace relay::kernel::schedule {
 
-SumOrder sum_order(const CpuOptions& options, const Stage& stage, int64_t vectors) {
-  return options.in_order ? kAsWritten : sum_order(stage, vectors);
+SumOrder sum_order(const CpuJob& job, const Stage& stage, int64_t vectors) {
+  return job.settings.in_order ? kAsWritten : sum_order(stage, vectors);
 }
 
 bool has_whole_vectors(const Axis& axis, int64_t width) {
@@ -29,9 +29,9 @@ bool vectorizable(Expr e, Expr var, const Bounds& bounds) {
   return floats;
 }
 
-ForKind outer_kind(const CpuOptions& options, const std::vector<Expr>& space) {
+ForKind outer_kind(const CpuJob& job, const std::vector<Expr>& space) {
   constexpr int64_t kWorthThreads = 32768;
-  if (!options.parallel) return ForKind::kSerial;
+  if (!job.settings.parallel) return ForKind::kSerial;
   int64_t work = 1;
   for (Expr e : space) {
     if (e->kind != ExprKind::kInt) return ForKind::kParallel;

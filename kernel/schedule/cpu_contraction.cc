@@ -14,6 +14,7 @@
 
 #include "base/cat.h"
 #include "base/integers.h"
+#include "kernel/schedule/cost.h"
 #include "kernel/schedule/cpu_rules.h"
 #include "kernel/simplify.h"
 #include "kernel/statements.h"
@@ -21,9 +22,8 @@
 namespace relay::kernel::schedule {
 namespace {
 
-constexpr int64_t kPackedBytes = 160 * 1024;  // stays in the second-level cache with room to spare
-constexpr int64_t kWorthPacking = 8;          // rows that share a packed element
-constexpr int64_t kEnoughTasks = 16;          // to keep the threads of a machine busy
+constexpr int64_t kWorthPacking = 8;  // rows that share a packed element
+constexpr int64_t kEnoughTasks = 16;  // to keep the threads of a machine busy
 
 struct Plan {
   size_t row = 0;  // the axis of rows; unused if there are none
@@ -142,8 +142,8 @@ std::optional<Plan> find_plan(const Stage& s, int64_t width) {
 
 class Contraction {
  public:
-  Contraction(Writer& w, const CpuOptions& options, const Work& work, const Plan& plan)
-      : w_(w), options_(options), work_(work), s_(work.stage), plan_(plan), width_(options.vector_floats) {
+  Contraction(Writer& w, const CpuJob& job, const Work& work, const Plan& plan)
+      : w_(w), job_(job), work_(work), s_(work.stage), plan_(plan), width_(job.lanes()) {
     vectors_ = s_.buffer->dtype == kFloat32 && dtype_is_float(s_.next);
     for (size_t i = 0; i < s_.spatial.size(); ++i) {
       if (i < plan_.columns && !(plan_.has_rows && i == plan_.row)) outer_.push_back(i);
@@ -216,7 +216,7 @@ class Contraction {
       return out;
     };
 
-    const SumOrder order = sum_order(options_, s_, plan_.tile_rows * plan_.tile_vectors);
+    const SumOrder order = sum_order(job_, s_, plan_.tile_rows * plan_.tile_vectors);
     const bool in_blocks = order.block > 0;
     Stmt init = elements(ForKind::kUnrolled, [&](Expr row, Expr column) {
       return w_.block(s_.name + "_init", bindings(row, column), w_.store(sums, {i.var, c.var}, s_.init));
@@ -354,7 +354,7 @@ class Contraction {
     std::vector<Expr> cost = space;
     for (const Axis& a : s_.reduction) cost.push_back(a.extent);
     cost.push_back(w_.index(r.size * c.size));
-    return w_.fused(outer_kind(options_, cost), "tile", space, [&](const std::vector<Expr>& at) {
+    return w_.fused(outer_kind(job_, cost), "tile", space, [&](const std::vector<Expr>& at) {
       Tile t;
       t.rows = r.size;
       t.columns = c.size;
@@ -389,7 +389,7 @@ class Contraction {
     int64_t others = c * static_cast<int64_t>(plan_.packed->dtype.bytes());
     for (size_t i = 1; i < s_.reduction.size(); ++i) others *= s_.reduction[i].extent->int_value;
     const Expr first = s_.reduction[0].extent;
-    int64_t chunk = std::max<int64_t>(1, kPackedBytes / std::max<int64_t>(others, 1));
+    int64_t chunk = std::max<int64_t>(1, packed_bytes(job_.cpu) / std::max<int64_t>(others, 1));
     const bool in_chunks = first->kind != ExprKind::kInt || first->int_value > chunk;
     if (!in_chunks) chunk = first->int_value;
     if (in_chunks && first->kind == ExprKind::kInt) {  // of equal size
@@ -436,18 +436,17 @@ class Contraction {
       std::vector<Expr> pieces = whole;
       whole.insert(whole.end(), shape.begin() + 1, shape.end());
       everything = w_.temporary(s_.name + "_packed", plan_.packed->dtype, whole);
-      pack_everything =
-          w_.fused(outer_kind(options_, whole), "piece", pieces, [&](const std::vector<Expr>& at) {
-            Tile t = start_tile({at.begin(), at.end() - 2}, at[at.size() - 2]);
-            t.packed = everything;
-            t.tile = at[at.size() - 2];
-            t.chunk_start = at.back();
-            t.chunk_size = w_.index(1);
-            return pack(t);
-          });
+      pack_everything = w_.fused(outer_kind(job_, whole), "piece", pieces, [&](const std::vector<Expr>& at) {
+        Tile t = start_tile({at.begin(), at.end() - 2}, at[at.size() - 2]);
+        t.packed = everything;
+        t.tile = at[at.size() - 2];
+        t.chunk_start = at.back();
+        t.chunk_size = w_.index(1);
+        return pack(t);
+      });
     }
 
-    Stmt tile_by_tile = w_.fused(outer_kind(options_, cost), "tile", space, [&](const std::vector<Expr>& at) {
+    Stmt tile_by_tile = w_.fused(outer_kind(job_, cost), "tile", space, [&](const std::vector<Expr>& at) {
       Tile t = start_tile({at.begin(), at.end() - 2}, at[at.size() - 2]);
       const Expr first_row = at.back() * share;
       const auto finish = [&](Stmt body) {
@@ -541,7 +540,7 @@ class Contraction {
   }
 
   Writer& w_;
-  const CpuOptions& options_;
+  const CpuJob& job_;
   const Work& work_;
   const Stage& s_;
   Plan plan_;
@@ -552,9 +551,9 @@ class Contraction {
 
 }  // namespace
 
-Stmt write_contraction(Writer& w, const CpuOptions& options, const Work& work) {
-  const std::optional<Plan> plan = find_plan(work.stage, options.vector_floats);
-  return plan ? Contraction(w, options, work, *plan).write() : nullptr;
+Stmt write_contraction(Writer& w, const CpuJob& job, const Work& work) {
+  const std::optional<Plan> plan = find_plan(work.stage, job.lanes());
+  return plan ? Contraction(w, job, work, *plan).write() : nullptr;
 }
 
 }  // namespace relay::kernel::schedule

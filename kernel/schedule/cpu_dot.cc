@@ -38,9 +38,8 @@ bool separate(const Stage& s, size_t p, size_t q) {
 
 class Dot {
  public:
-  Dot(Writer& w, const CpuOptions& options, const Work& work)
-      : w_(w), options_(options), work_(work), s_(work.stage) {
-    width_ = options.vector_floats;
+  Dot(Writer& w, const CpuJob& job, const Work& work) : w_(w), job_(job), work_(work), s_(work.stage) {
+    width_ = job.lanes();
     const size_t last = s_.spatial.empty() ? 0 : s_.spatial.size() - 1;
     bool has_rows = false;
     for (size_t p = 0; p < last; ++p) {
@@ -99,7 +98,7 @@ class Dot {
     cost = space;
     for (const Axis& a : s_.reduction) cost.push_back(a.extent);
     cost.push_back(w_.index(r.size * c.size));
-    return w_.fused(outer_kind(options_, cost), "tile", space, [&](const std::vector<Expr>& point) {
+    return w_.fused(outer_kind(job_, cost), "tile", space, [&](const std::vector<Expr>& point) {
       std::vector<Expr> at(point.size());
       for (size_t i = 0; i < axes.size(); ++i) at[axes[i]] = point[i];
       at[last] = c.start + at[last] * c.size;
@@ -166,7 +165,7 @@ class Dot {
           });
         }};
     const std::vector<TermLoop> outer = outer_loops();
-    const SumOrder order = sum_order(options_, s_, row_tile_ * column_tile_ * lanes / width_);
+    const SumOrder order = sum_order(job_, s_, row_tile_ * column_tile_ * lanes / width_);
     std::vector<Stmt> updates;
     for (const Segment& s : pieces) {
       if (s.size == 1) continue;
@@ -232,7 +231,7 @@ class Dot {
   }
 
   Writer& w_;
-  const CpuOptions& options_;
+  const CpuJob& job_;
   const Work& work_;
   const Stage& s_;
   int64_t width_ = 8;
@@ -242,17 +241,16 @@ class Dot {
 
 }  // namespace
 
-Stmt write_dot(Writer& w, const CpuOptions& options, const Work& work) {
+Stmt write_dot(Writer& w, const CpuJob& job, const Work& work) {
   const Stage& s = work.stage;
   if (s.reduction.empty() || !s.combine || !starts_neutral(s) || !s.requirements.empty()) return nullptr;
   const Axis& along = s.reduction.back();
-  if (guess(along.extent) < options.vector_floats ||
-      worst_stride(s.next, along.var, s.bounds) == Stride::kOther)
+  if (guess(along.extent) < job.lanes() || worst_stride(s.next, along.var, s.bounds) == Stride::kOther)
     return nullptr;
   bool moves = false;
   for_each_load(s.next, [&](const ExprNode* n) { moves |= stride_along(n, along.var) == Stride::kOne; });
   if (!moves) return nullptr;
-  return Dot(w, options, work).write();
+  return Dot(w, job, work).write();
 }
 
 }  // namespace relay::kernel::schedule

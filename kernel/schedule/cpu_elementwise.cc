@@ -15,7 +15,7 @@ bool few(Expr iterations) { return iterations->kind == ExprKind::kInt && iterati
 
 }  // namespace
 
-Stmt write_elementwise(Writer& w, const CpuOptions& options, const Stage& stage) {
+Stmt write_elementwise(Writer& w, const CpuJob& job, const Stage& stage) {
   const std::vector<Expr> extents = extents_of(stage.spatial);
   const auto element = [&](const std::vector<Expr>& at) {
     const Work work{stage};
@@ -24,8 +24,8 @@ Stmt write_elementwise(Writer& w, const CpuOptions& options, const Stage& stage)
     return w.block(stage.name, work.bind(at), w.sequence(body));
   };
   if (extents.empty()) return element({});
-  const int64_t width = options.vector_floats;
-  const ForKind outer = outer_kind(options, extents);
+  const int64_t width = job.lanes();
+  const ForKind outer = outer_kind(job, extents);
 
   const auto all_float = [&] {
     // In one long row every load moves by one element or not at all.
@@ -85,14 +85,14 @@ Stmt write_elementwise(Writer& w, const CpuOptions& options, const Stage& stage)
   return w.fused(outer, "row", rows, [&](const std::vector<Expr>& at) { return row(at, ForKind::kSerial); });
 }
 
-Stmt write_reduction(Writer& w, const CpuOptions& options, const Work& work) {
+Stmt write_reduction(Writer& w, const CpuJob& job, const Work& work) {
   const Stage& stage = work.stage;
-  const SumOrder order = sum_order(options, stage, 1);
+  const SumOrder order = sum_order(job, stage, 1);
   const auto element = [&](const std::vector<Expr>& at) { return reduce_element(w, work, order, at); };
   std::vector<Expr> space = extents_of(stage.spatial);
   const std::vector<Expr> extents = space;
   for (const Axis& a : stage.reduction) space.push_back(a.extent);
-  const ForKind outer = outer_kind(options, space);
+  const ForKind outer = outer_kind(job, space);
   if (extents.size() < 2 || few(product(w.pool(), {extents.begin(), extents.end() - 1}))) {
     return w.fused(outer, "i", extents, element);
   }

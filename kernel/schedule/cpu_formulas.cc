@@ -55,8 +55,8 @@ std::optional<Cycles> find_cycles(const Stage& s) {
 
 class Formulas {
  public:
-  Formulas(Writer& w, const CpuOptions& options, const Stage& s, const Cycles& cycles)
-      : w_(w), options_(options), s_(s), cycles_(cycles), width_(options.vector_floats) {
+  Formulas(Writer& w, const CpuJob& job, const Stage& s, const Cycles& cycles)
+      : w_(w), job_(job), s_(s), cycles_(cycles), width_(job.lanes()) {
     find_elements();
   }
 
@@ -74,7 +74,7 @@ class Formulas {
                                           : s_.spatial[a].extent);
     const Expr last = outer.back();
     outer.pop_back();
-    return w_.fused(outer_kind(options_, cost), "row", outer, [&](const std::vector<Expr>& row) {
+    return w_.fused(outer_kind(job_, cost), "row", outer, [&](const std::vector<Expr>& row) {
       return w_.loop(ForKind::kSerial, "column", last, [&](Expr column) {
         std::vector<Expr> at = row;
         at.push_back(column);
@@ -214,7 +214,7 @@ class Formulas {
   }
 
   Writer& w_;
-  const CpuOptions& options_;
+  const CpuJob& job_;
   const Stage& s_;
   const Cycles& cycles_;
   int64_t width_;
@@ -225,12 +225,12 @@ class Formulas {
 
 }  // namespace
 
-Stmt write_formulas(Writer& w, const CpuOptions& options, const Stage& stage) {
+Stmt write_formulas(Writer& w, const CpuJob& job, const Stage& stage) {
   if (stage.spatial.size() < 3 || !stage.requirements.empty() || stage.buffer->dtype != kFloat32)
     return nullptr;
   const std::optional<Cycles> cycles = find_cycles(stage);
-  if (!cycles || !has_whole_vectors(stage.spatial.back(), options.vector_floats)) return nullptr;
-  Formulas formulas(w, options, stage, *cycles);
+  if (!cycles || !has_whole_vectors(stage.spatial.back(), job.lanes())) return nullptr;
+  Formulas formulas(w, job, stage, *cycles);
   return formulas.vectorizable() ? formulas.write() : nullptr;
 }
 

@@ -22,9 +22,7 @@ const ExprNode* invariant_selection(Expr value, Expr lane) {
   const ExprNode* found = nullptr;
   for_each_node(value, [&](const ExprNode* n) {
     if (found || n->kind != ExprKind::kSelect) return !found;
-    bool loads = false;
-    for_each_load(n->args[0], [&](const ExprNode*) { loads = true; });
-    if (!loads && !mentions(n->args[0], lane)) found = n;
+    if (!n->args[0]->has_load && !mentions(n->args[0], lane)) found = n;
     return false;
   });
   return found;
@@ -61,11 +59,11 @@ std::optional<Sides> take_apart(Expr value, Expr lane, const Bounds& bounds, siz
 
 }  // namespace
 
-Stmt write_lanes(Writer& w, const CpuOptions& options, const Stage& stage) {
+Stmt write_lanes(Writer& w, const CpuJob& job, const Stage& stage) {
   if (stage.spatial.size() < 3 || !stage.requirements.empty() || stage.buffer->dtype != kFloat32)
     return nullptr;
   const Axis &lanes = stage.spatial.back(), &column = stage.spatial[stage.spatial.size() - 2];
-  const int64_t width = options.vector_floats;
+  const int64_t width = job.lanes();
   if (!has_whole_vectors(lanes, width)) return nullptr;
   size_t count = 0;
   const std::optional<Sides> sides = take_apart(stage.value, lanes.var, stage.bounds, count);
@@ -74,7 +72,7 @@ Stmt write_lanes(Writer& w, const CpuOptions& options, const Stage& stage) {
   for (const Axis& a : stage.spatial) cost.push_back(a.extent);
   rows.assign(cost.begin(), cost.end() - 2);
   const Work work{stage};
-  return w.fused(outer_kind(options, cost), "row", rows, [&](const std::vector<Expr>& row) {
+  return w.fused(outer_kind(job, cost), "row", rows, [&](const std::vector<Expr>& row) {
     return w.loop(ForKind::kSerial, "column", column.extent, [&](Expr c) {
       std::vector<Expr> at = row;
       at.push_back(c);

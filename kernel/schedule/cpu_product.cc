@@ -87,7 +87,7 @@ void look_for_panels(Plan& plan, const Stage& s, int64_t width) {
   plan.columns = c->int_value;
 }
 
-std::optional<Plan> find_plan(const Stage& s, const Machine& m, bool only_if_worth_it = true) {
+std::optional<Plan> find_plan(const Stage& s, const target::Cpu& cpu, bool only_if_worth_it = true) {
   if (s.spatial.empty() || s.reduction.size() != 1 || !s.combine || s.combine->kind != ExprKind::kAdd ||
       !s.init.is_const() || !s.requirements.empty() || s.buffer->dtype != kFloat32 || !all_float32(s.next)) {
     return std::nullopt;
@@ -112,29 +112,29 @@ std::optional<Plan> find_plan(const Stage& s, const Machine& m, bool only_if_wor
       rows *= guess(s.spatial[i].extent);
     }
   }
-  look_for_panels(plan, s, m.vector_floats);
+  look_for_panels(plan, s, cpu.lanes());
   if (plan.in_panels) return plan;
   // A matrix that lies as it is read, and stays in the cache, is read where it is.
   const bool contiguous = worst_stride(plan.operand, column.var, s.bounds) != Stride::kOther;
   const int64_t bytes = 4 * guess(column.extent) * guess(s.reduction[0].extent);
   plan.few_rows = contiguous ? kFewRowsOfLines : kFewRows;
-  const bool worth_it = rows > plan.few_rows && guess(column.extent) >= m.vector_floats &&
-                        !(contiguous && bytes < m.level_2_bytes / 4);
+  const bool worth_it = rows > plan.few_rows && guess(column.extent) >= cpu.lanes() &&
+                        !(contiguous && bytes < cpu.l2.bytes / 4);
   if (only_if_worth_it && !worth_it) return std::nullopt;
-  plan.columns = kPanelVectors * m.vector_floats;
+  plan.columns = kPanelVectors * cpu.lanes();
   return plan;
 }
 
 class Product {
  public:
-  Product(Writer& w, const CpuOptions& options, const Work& work, const Plan& plan, const Machine& machine)
-      : w_(w), options_(options), work_(work), s_(work.stage), plan_(plan), machine_(machine) {
+  Product(Writer& w, const CpuJob& job, const Work& work, const Plan& plan)
+      : w_(w), job_(job), work_(work), s_(work.stage), plan_(plan), cpu_(job.cpu) {
     for (size_t a : plan_.outer) outer_extents_.push_back(s_.spatial[a].extent);
     for (size_t a : plan_.rows) row_extents_.push_back(s_.spatial[a].extent);
     panels_ = divide_up(columns(), plan_.columns);
     light_ = !work_.epilogue || is_light(work_.epilogue->value);
     piece_ = {w_.index(0), length(), {}, {}};
-    order_ = sum_order(options, s_, most_tile_rows(machine) * kPanelVectors);
+    order_ = sum_order(job, s_, most_tile_rows(job.cpu) * kPanelVectors);
   }
 
   PackedProduct packed() {
@@ -152,10 +152,10 @@ class Product {
     std::vector<Stmt> parts;
     if (!plan_.in_panels) parts.push_back(pack());
     const Expr rows = kernel::schedule::product(w_.pool(), row_extents_);
-    const ProductTile tile = product_tile(machine_, guess(rows), guess(panels_));
+    const ProductTile tile = product_tile(cpu_, guess(rows), guess(panels_));
     if (rows->kind != ExprKind::kInt) {
       parts.push_back(over({panels_}, rows, [&](const std::vector<Expr>& at) {
-        return all_rows(at, w_.index(0), rows, most_tile_rows(machine_));
+        return all_rows(at, w_.index(0), rows, most_tile_rows(cpu_));
       }));
     } else if (rows->int_value <= tile.rows) {
       for (const Segment& p : segments(panels_, {tile.panels, 1})) {
@@ -184,7 +184,7 @@ class Product {
   Stmt over_pieces(Expr rows, const ProductTile& tile) {
     const auto whole_blocks = [&] {
       std::vector<Stmt> parts;
-      const int64_t kept = rows_kept(machine_, guess(piece_.length));
+      const int64_t kept = rows_kept(cpu_, guess(piece_.length));
       const int64_t block = std::max<int64_t>(1, kept / tile.rows) * tile.rows;
       const int64_t rest = rows->int_value % block;
       for (const Segment& r :
@@ -226,7 +226,7 @@ class Product {
     all.insert(all.end(), space.begin(), space.end());
     std::vector<Expr> cost = all;
     cost.insert(cost.end(), {rows, length(), w_.index(plan_.columns)});
-    return w_.fused(outer_kind(options_, cost), "panel", all, body);
+    return w_.fused(outer_kind(job_, cost), "panel", all, body);
   }
 
   // One tile: some rows of some panels.
@@ -252,7 +252,7 @@ class Product {
                     smaller = tiles * size - n;
       if (smaller < tiles) sizes.push_back({w_.index(0), w_.index(tiles - smaller), size});
       if (smaller > 0) sizes.push_back({w_.index(size * (tiles - smaller)), w_.index(smaller), size - 1});
-      if (plan_.in_order && panels == 1) t.fetch = fetch_ahead(machine_, tiles, plan_.columns);
+      if (plan_.in_order && panels == 1) t.fetch = fetch_ahead(cpu_, tiles, plan_.columns);
     } else {
       // So many tiles of the most rows, and one for what is left: each reads the whole panel.
       sizes.push_back({w_.index(0), floor_div(count, most), most});
@@ -294,9 +294,9 @@ class Product {
   // Over the vectors of the tile, row by row: body(row, column within the tile).
   Stmt over_tile(const Tile& t, ForKind across_rows, const std::function<Stmt(Expr, Expr)>& body) {
     return w_.loop(across_rows, "t", t.rows, [&](Expr row) {
-      return w_.loop(ForKind::kUnrolled, "v", t.panels * plan_.columns / machine_.vector_floats, [&](Expr v) {
-        return w_.loop(ForKind::kVectorized, "lane", machine_.vector_floats,
-                       [&](Expr lane) { return body(row, v * machine_.vector_floats + lane); });
+      return w_.loop(ForKind::kUnrolled, "v", t.panels * plan_.columns / cpu_.lanes(), [&](Expr v) {
+        return w_.loop(ForKind::kVectorized, "lane", cpu_.lanes(),
+                       [&](Expr lane) { return body(row, v * cpu_.lanes() + lane); });
       });
     });
   }
@@ -423,11 +423,11 @@ class Product {
     for (size_t i = 0; i < t.outer.size(); ++i) here[s_.spatial[plan_.outer[i]].var.get()] = t.outer[i];
     const Expr load = w_.here(substitute(element, here));
     // The last tiles have nothing left to fetch, and stay at the end.
-    const Expr end = floor_div(piece_.length * plan_.columns, machine_.line_floats) - 1;
+    const Expr end = floor_div(piece_.length * plan_.columns, line_floats(cpu_)) - 1;
     for (int64_t l = 0; l < t.fetch.lines; ++l) {
       std::vector<Expr> at(load->args.begin(), load->args.end());
       const Expr line = (t.number * floor_div(piece_.length, t.fetch.steps) + steps) * t.fetch.lines + l;
-      at.back() = at.back() + kernel::min(line, end) * machine_.line_floats;
+      at.back() = at.back() + kernel::min(line, end) * line_floats(cpu_);
       out.push_back(make_prefetch(w_.pool().arena(), load->buffer, at));
     }
     return w_.sequence(out);
@@ -519,7 +519,7 @@ class Product {
     std::vector<Expr> cost = space;
     cost.insert(cost.end(), {length(), w_.index(plan_.columns)});
     const bool by_rows = worst_stride(plan_.operand, column, s_.bounds) != Stride::kOther;
-    return w_.fused(outer_kind(options_, cost), "panel", space, [&](const std::vector<Expr>& at) {
+    return w_.fused(outer_kind(job_, cost), "panel", space, [&](const std::vector<Expr>& at) {
       if (by_rows) {
         return w_.loop(ForKind::kSerial, "k", length(), [&](Expr row) {
           return lanes(at, [&](int64_t count, bool exists, Expr from) {
@@ -530,7 +530,7 @@ class Product {
       }
       // A line of the cache from each column at a time.
       std::vector<Stmt> parts;
-      for (const Segment& piece : segments(length(), {machine_.line_floats, 1})) {
+      for (const Segment& piece : segments(length(), {line_floats(cpu_), 1})) {
         parts.push_back(w_.loop(ForKind::kSerial, "piece", piece.tiles, [&](Expr p) {
           return lanes(at, [&](int64_t count, bool exists, Expr from) {
             return w_.loop(ForKind::kSerial, "lane", count, [&](Expr l) {
@@ -546,11 +546,11 @@ class Product {
   }
 
   Writer& w_;
-  const CpuOptions& options_;
+  const CpuJob& job_;
   const Work& work_;
   const Stage& s_;
   Plan plan_;
-  Machine machine_;
+  const target::Cpu& cpu_;
   std::vector<Expr> outer_extents_, row_extents_;
   Expr panels_;
   Piece piece_;
@@ -561,26 +561,24 @@ class Product {
 
 }  // namespace
 
-Stmt write_product(Writer& w, const CpuOptions& options, const Work& work) {
-  const Machine machine = machine_for(options);
-  const std::optional<Plan> plan = find_plan(work.stage, machine);
-  return plan ? Product(w, options, work, *plan, machine).write() : nullptr;
+Stmt write_product(Writer& w, const CpuJob& job, const Work& work) {
+  const std::optional<Plan> plan = find_plan(work.stage, job.cpu);
+  return plan ? Product(w, job, work, *plan).write() : nullptr;
 }
 
-std::optional<ProductRows> rows_of_product(const CpuOptions& options, const Work& work) {
-  const std::optional<Plan> plan = find_plan(work.stage, machine_for(options));
+std::optional<ProductRows> rows_of_product(const CpuJob& job, const Work& work) {
+  const std::optional<Plan> plan = find_plan(work.stage, job.cpu);
   if (!plan) return std::nullopt;
   ProductRows out{work.stage.init->pool->integer(1), plan->few_rows};
   for (size_t a : plan->rows) out.count = out.count * work.stage.spatial[a].extent;
   return out;
 }
 
-std::optional<PackedProduct> pack_product(Writer& w, const CpuOptions& options, const Stage& stage) {
-  const Machine machine = machine_for(options);
-  const std::optional<Plan> plan = find_plan(stage, machine, /*only_if_worth_it=*/false);
+std::optional<PackedProduct> pack_product(Writer& w, const CpuJob& job, const Stage& stage) {
+  const std::optional<Plan> plan = find_plan(stage, job.cpu, /*only_if_worth_it=*/false);
   if (!plan) return std::nullopt;
   const Work work{stage};
-  return Product(w, options, work, *plan, machine).packed();
+  return Product(w, job, work, *plan).packed();
 }
 
 }  // namespace relay::kernel::schedule

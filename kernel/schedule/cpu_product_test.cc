@@ -178,7 +178,7 @@ TEST_F(ProductOfPanels, OfIntegersStayAsTheyWere) {
 }
 
 TEST(Cost, RowsAreSharedOutEvenly) {
-  const Machine m = machine_for({.opt_level = 2, .vector_floats = 16, .parallel = true});
+  const target::Cpu m = cpu_with(16);
   EXPECT_EQ(product_tile(m, 128, 96).rows, 12);
   EXPECT_EQ(product_tile(m, 13, 96).rows, 7);
   EXPECT_EQ(product_tile(m, 1, 96).panels, 4);
@@ -188,15 +188,15 @@ TEST(Cost, RowsAreSharedOutEvenly) {
 }
 TEST(Cost, SumsFitTheRegisters) {
   for (int width : {4, 8, 16}) {
-    const Machine m = machine_for({.opt_level = 2, .vector_floats = width, .parallel = true});
+    const target::Cpu m = cpu_with(width);
     for (int64_t rows = 1; rows < 200; ++rows) {
       const ProductTile t = product_tile(m, rows, 1000);
-      EXPECT_LT(t.rows * t.panels * kPanelVectors, m.registers);
+      EXPECT_LT(t.rows * t.panels * kPanelVectors, m.vector_registers);
     }
   }
 }
 TEST(Cost, TheTilesOfAPanelFetchAllOfTheNext) {
-  const Machine m = machine_for({.opt_level = 2, .vector_floats = 16, .parallel = true});
+  const target::Cpu m = cpu_with(16);
   for (int64_t tiles : {1, 2, 3, 11, 40}) {
     const FetchAhead f = fetch_ahead(m, tiles, 32);
     EXPECT_GE(tiles * f.lines, 2 * f.steps) << tiles;  // two lines for each row of the panel

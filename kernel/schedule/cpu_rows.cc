@@ -24,14 +24,9 @@ constexpr int64_t kLongestOnStack = 4096;  // floats of a row that is kept on th
 
 class Rows {
  public:
-  Rows(Writer& w, const CpuOptions& options, std::span<const Buffer* const> kept,
-       const std::vector<Stage>& stages, int64_t longest)
-      : w_(w),
-        options_(options),
-        kept_(kept),
-        stages_(stages),
-        longest_(longest),
-        width_(options.vector_floats) {}
+  Rows(Writer& w, const CpuJob& job, std::span<const Buffer* const> kept, const std::vector<Stage>& stages,
+       int64_t longest)
+      : w_(w), job_(job), kept_(kept), stages_(stages), longest_(longest), width_(job.lanes()) {}
 
   // Null if some stage does not go along rows.
   Stmt write() {
@@ -47,7 +42,7 @@ class Rows {
     for (const Axis& a : rows_) extents.push_back(a.extent);
     cost = extents;
     cost.push_back(length_);
-    const ForKind outer = outer_kind(options_, cost);
+    const ForKind outer = outer_kind(job_, cost);
     if (extents.empty() || guess(extents.back()) < kAccumulators) return one_by_one(outer, extents);
     if (length_->kind == ExprKind::kInt)
       return length_->int_value <= kShort ? several(outer, extents) : one_by_one(outer, extents);
@@ -269,7 +264,7 @@ class Rows {
       };
       TermLoop tiles = piece.loop();
       if (tiles.most == 0 && known_to_fit_) tiles.most = std::max<int64_t>(1, most_on_stack_ / piece.size);
-      const SumOrder order = sum_order(options_, s, row_.extent->int_value * lanes / width_);
+      const SumOrder order = sum_order(job_, s, row_.extent->int_value * lanes / width_);
       parts.push_back(add_terms(w_, order, accumulators, {tiles}, add));
     }
     // The vectors into one, and its halves into one element.
@@ -316,7 +311,7 @@ class Rows {
   }
 
   Writer& w_;
-  const CpuOptions& options_;
+  const CpuJob& job_;
   std::span<const Buffer* const> kept_;
   const std::vector<Stage>& stages_;
   int64_t longest_;  // that a row may be
@@ -335,10 +330,10 @@ class Rows {
 
 }  // namespace
 
-Stmt write_rows(Writer& w, const CpuOptions& options, std::span<const Buffer* const> kept,
+Stmt write_rows(Writer& w, const CpuJob& job, std::span<const Buffer* const> kept,
                 const std::vector<Stage>& stages, int64_t longest) {
-  if (options.in_order) return nullptr;  // rows are reduced in lanes
-  return Rows(w, options, kept, stages, longest).write();
+  if (job.settings.in_order) return nullptr;  // rows are reduced in lanes
+  return Rows(w, job, kept, stages, longest).write();
 }
 
 }  // namespace relay::kernel::schedule

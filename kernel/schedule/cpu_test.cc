@@ -325,7 +325,7 @@ TEST_F(Cpu, KernelsWithoutElementsDoNothing) {
 
 TEST_F(Cpu, LevelZeroChangesNothing) {
   const Kernel k = convolution(2, 3, 4, 3, 1, 1);
-  EXPECT_EQ(schedule_for_cpu(k, {.opt_level = 0, .vector_floats = 8, .parallel = true}).body, k.body);
+  EXPECT_EQ(schedule_for_cpu(k, cpu_with(8), {.opt_level = 0}).body, k.body);
 }
 
 TEST_F(Cpu, SchedulingTwiceChangesNothingMore) {

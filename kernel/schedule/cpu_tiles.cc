@@ -39,7 +39,7 @@ struct Plan {
 
 class Chooser {
  public:
-  Chooser(const Stage& s, const Machine& machine) : machine_(machine), width_(machine.vector_floats) {
+  Chooser(const Stage& s, const target::Cpu& cpu) : cpu_(cpu), width_(cpu.lanes()) {
     for (const Axis& a : s.spatial)
       extents_.push_back(a.extent->kind == ExprKind::kInt ? a.extent->int_value : 1);
     lanes_ = extents_.back();
@@ -78,7 +78,7 @@ class Chooser {
       const int64_t loaded = loads(o, tile);
       if (loaded < volume(tile) * best_.vectors) least_shared += std::min<int64_t>(loaded, 2 * best_.vectors);
     }
-    return needed + least_shared <= machine_.registers;
+    return needed + least_shared <= cpu_.vector_registers;
   }
 
   int64_t loads(const Operand& o, const std::vector<int64_t>& tile) const {
@@ -132,7 +132,7 @@ class Chooser {
     tile[axis] = 1;
   }
 
-  const Machine machine_;
+  const target::Cpu& cpu_;
   int64_t width_, lanes_ = 1;
   double steps_ = 1;
   std::vector<int64_t> extents_;
@@ -141,24 +141,24 @@ class Chooser {
   double best_cost_ = 0;
 };
 
-std::optional<Plan> find_plan(const Stage& s, const CpuOptions& options) {
+std::optional<Plan> find_plan(const Stage& s, const CpuJob& job) {
   if (s.spatial.size() < 2 || s.reduction.empty() || !s.combine || !s.init.is_const()) return std::nullopt;
   const Axis& lanes = s.spatial.back();
-  if (!has_whole_vectors(lanes, options.vector_floats)) return std::nullopt;
+  if (!has_whole_vectors(lanes, job.lanes())) return std::nullopt;
   if (s.buffer->dtype != kFloat32 || !vectorizable(s.next, lanes.var, s.bounds)) return std::nullopt;
-  return Chooser(s, machine_for(options)).choose();
+  return Chooser(s, job.cpu).choose();
 }
 
 class Tiles {
  public:
-  Tiles(Writer& w, const CpuOptions& options, const Work& work, Plan plan)
+  Tiles(Writer& w, const CpuJob& job, const Work& work, Plan plan)
       : w_(w),
-        options_(options),
+        job_(job),
         work_(work),
         s_(work.stage),
         plan_(std::move(plan)),
-        machine_(machine_for(options)),
-        width_(options.vector_floats) {}
+        cpu_(job.cpu),
+        width_(job.lanes()) {}
 
   // The last axis that is tiled runs inside one thread; all before it are shared out.
   Stmt write() {
@@ -170,7 +170,7 @@ class Tiles {
     for (const Axis& a : s_.reduction) cost.push_back(a.extent);
     const Expr last = space.back();
     space.pop_back();
-    return w_.fused(outer_kind(options_, cost), "tile", space, [&](const std::vector<Expr>& outer) {
+    return w_.fused(outer_kind(job_, cost), "tile", space, [&](const std::vector<Expr>& outer) {
       return w_.loop(ForKind::kSerial, "run", last, [&](Expr inner) {
         std::vector<Expr> at = outer;
         at.push_back(inner);
@@ -244,7 +244,7 @@ class Tiles {
                             }};
     int64_t vectors = plan_.vectors;
     for (int64_t n : plan_.tile) vectors *= n;
-    const SumOrder in = sum_order(options_, s_, vectors);
+    const SumOrder in = sum_order(job_, s_, vectors);
     const Stmt update = add_terms(w_, in, sums, term_loops(s_.reduction), [&](const std::vector<Expr>& r) {
       std::vector<Stmt> step = fetch_ahead(at, size, r);
       step.push_back(elements([&](std::vector<Binding> bindings) {
@@ -299,7 +299,7 @@ class Tiles {
   bool is_large(const Buffer& b) const {
     int64_t bytes = 4;
     for (Expr extent : b.shape) bytes *= extent->kind == ExprKind::kInt ? extent->int_value : 1;
-    return bytes > machine_.level_2_bytes / 2 && b.scope != Scope::kLocal;
+    return bytes > cpu_.l2.bytes / 2 && b.scope != Scope::kLocal;
   }
 
   // Does an operand that is loaded as vectors vary along the axis?
@@ -312,19 +312,19 @@ class Tiles {
   }
 
   Writer& w_;
-  const CpuOptions& options_;
+  const CpuJob& job_;
   const Work& work_;
   const Stage& s_;
   Plan plan_;
-  const Machine machine_;
+  const target::Cpu& cpu_;
   int64_t width_;
 };
 
 }  // namespace
 
-Stmt write_tiles(Writer& w, const CpuOptions& options, const Work& work) {
-  std::optional<Plan> plan = find_plan(work.stage, options);
-  return plan ? Tiles(w, options, work, std::move(*plan)).write() : nullptr;
+Stmt write_tiles(Writer& w, const CpuJob& job, const Work& work) {
+  std::optional<Plan> plan = find_plan(work.stage, job);
+  return plan ? Tiles(w, job, work, std::move(*plan)).write() : nullptr;
 }
 
 }  // namespace relay::kernel::schedule

@@ -39,8 +39,7 @@ const ExprNode* padding_of(Expr value, Expr lane) {
   for_each_node(value, [&](const ExprNode* n) {
     if (n->kind != ExprKind::kSelect) return true;
     other |= found != nullptr || mentions(n->args[0], lane);
-    for_each_load(n->args[0], [&](const ExprNode*) { other = true; });
-    for_each_load(n->args[2], [&](const ExprNode*) { other = true; });
+    other |= n->args[0]->has_load || n->args[2]->has_load;
     found = n;
     return true;
   });
@@ -55,15 +54,15 @@ struct Run {
 
 class Windows {
  public:
-  Windows(Writer& w, const CpuOptions& options, const Work& work, const ExprNode* padding)
+  Windows(Writer& w, const CpuJob& job, const Work& work, const ExprNode* padding)
       : w_(w),
-        options_(options),
+        job_(job),
         work_(work),
         s_(work.stage),
         column_(s_.spatial[s_.spatial.size() - 2]),
         lanes_(s_.spatial.back()),
         across_(s_.reduction.back()),
-        width_(options.vector_floats) {
+        width_(job.lanes()) {
     inside_ = substitute(s_.value, {{padding, padding->args[1]}});
     outside_ = substitute(s_.value, {{padding, padding->args[2]}});
     std::vector<Expr> parts;
@@ -75,7 +74,7 @@ class Windows {
       of = logical_and(of, part);
     }
     const int64_t vectors = constant(lanes_) / width_, columns = constant(column_);
-    const int64_t most = std::max<int64_t>(machine_for(options).registers / 2 / vectors, 1);
+    const int64_t most = std::max<int64_t>(job.cpu.vector_registers / 2 / vectors, 1);
     const int64_t tiles = ceil_div(columns, most);
     tile_ = ceil_div(columns, tiles);
   }
@@ -86,7 +85,7 @@ class Windows {
     rows.assign(cost.begin(), cost.end() - 2);
     for (const Axis& a : s_.reduction) cost.push_back(a.extent);
     const std::vector<Run> all = runs();
-    return w_.fused(outer_kind(options_, cost), "row", rows, [&](const std::vector<Expr>& row) {
+    return w_.fused(outer_kind(job_, cost), "row", rows, [&](const std::vector<Expr>& row) {
       std::vector<Stmt> out;
       for (const Run& run : all) {
         out.push_back(w_.loop(ForKind::kSerial, "tile", run.tiles,
@@ -198,7 +197,7 @@ class Windows {
   }
 
   Writer& w_;
-  const CpuOptions& options_;
+  const CpuJob& job_;
   const Work& work_;
   const Stage& s_;
   const Axis column_, lanes_, across_;
@@ -209,12 +208,12 @@ class Windows {
 
 }  // namespace
 
-bool is_window(const CpuOptions& options, const Stage& s) {
+bool is_window(const CpuJob& job, const Stage& s) {
   if (s.kind != StageKind::kReduce || !s.combine || !s.init.is_const() || !s.requirements.empty())
     return false;
   if (s.spatial.size() < 3 || s.buffer->dtype != kFloat32) return false;
   const Axis &column = s.spatial[s.spatial.size() - 2], &lanes = s.spatial.back();
-  if (!has_whole_vectors(lanes, options.vector_floats) || constant(column) == 0) return false;
+  if (!has_whole_vectors(lanes, job.lanes()) || constant(column) == 0) return false;
   int64_t taps = 1;
   for (const Axis& a : s.reduction) taps *= std::min(constant(a), kMostTaps + 1);
   bool by_lanes = taps > 0 && taps <= kMostTaps && vectorizable(s.next, lanes.var, s.bounds);
@@ -231,14 +230,14 @@ bool is_padding(const Stage& s) {
   return padding_of(s.value, s.spatial.back().var) == s.value.get();
 }
 
-Stmt write_windows(Writer& w, const CpuOptions& options, const Work& work) {
+Stmt write_windows(Writer& w, const CpuJob& job, const Work& work) {
   const Stage& s = work.stage;
   if (s.kind != StageKind::kReduce || !s.combine || s.spatial.empty()) return nullptr;
   const ExprNode* padding = padding_of(s.next, s.spatial.back().var);
   if (!padding) return nullptr;
   Stage without = s;
   without.next = substitute(s.next, {{padding, padding->args[1]}});
-  return is_window(options, without) ? Windows(w, options, work, padding).write() : nullptr;
+  return is_window(job, without) ? Windows(w, job, work, padding).write() : nullptr;
 }
 
 }  // namespace relay::kernel::schedule

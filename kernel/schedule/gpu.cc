@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/check.h"
 #include "kernel/schedule/gpu_rules.h"
 #include "kernel/schedule/inline_producers.h"
 #include "kernel/schedule/primitive.h"
@@ -26,11 +27,11 @@ Stmt bound(Writer& w, ForKind index, int64_t extent, const std::function<Stmt(Ex
   return make_for(w.pool().arena(), v, w.index(extent), index, body(v));
 }
 
-Stmt on_threads(Writer& w, Expr count, const std::function<Stmt(Expr)>& body) {
+Stmt on_threads(Writer& w, const target::Gpu& gpu, Expr count, const std::function<Stmt(Expr)>& body) {
   const bool constant = count->kind == ExprKind::kInt;
   int64_t threads = kThreads;
   if (constant && count->int_value < threads)
-    threads = count->int_value <= 1 ? 1 : (count->int_value + kWarp - 1) / kWarp * kWarp;
+    threads = count->int_value <= 1 ? 1 : (count->int_value + gpu.warp - 1) / gpu.warp * gpu.warp;
   return w.loop(ForKind::kBlockX, "block", divide_up(count, threads), [&](Expr block) {
     return w.loop(ForKind::kThreadX, "thread", threads, [&](Expr thread) {
       const Expr i = block * threads + thread;
@@ -48,31 +49,31 @@ bool is_empty(const Stage& s) {
 
 // What must be done in order usually goes on with a tensor that was begun elementwise: the
 // beginning needs no order.
-Stmt write_sequential(Writer& w, const Kernel& k, const Stage& s) {
+Stmt write_sequential(Writer& w, const target::Gpu& gpu, const Kernel& k, const Stage& s) {
   const auto* seq = s.statement->as<Seq>();
   if (seq == nullptr || seq->body.size() != 2) return s.statement;
   Kernel first = k;
   first.body = seq->body[0];
   const std::vector<Stage> begun = stages_of(first);
   if (begun.size() != 1 || begun[0].kind != StageKind::kCompute || is_empty(begun[0])) return s.statement;
-  return w.sequence({write_elements(w, begun[0]), seq->body[1]});
+  return w.sequence({write_elements(w, gpu, begun[0]), seq->body[1]});
 }
 
-Stmt write(Writer& w, const GpuOptions& options, const Kernel& k, const Work& work) {
+Stmt write(Writer& w, const target::Gpu& gpu, const Settings& settings, const Kernel& k, const Work& work) {
   const Stage& s = work.stage;
   if (is_empty(s)) {
     std::vector<Stmt> as_written{s.statement};
     if (work.epilogue) as_written.push_back(work.epilogue->statement);
     return w.sequence(as_written);
   }
-  if (s.kind == StageKind::kCompute) return write_elements(w, s);
-  if (s.kind == StageKind::kSequential) return write_sequential(w, k, s);
+  if (s.kind == StageKind::kCompute) return write_elements(w, gpu, s);
+  if (s.kind == StageKind::kSequential) return write_sequential(w, gpu, k, s);
   if (!s.requirements.empty()) return s.statement;
-  if (options.opt_level > 0) {
-    if (Stmt tiles = write_tiled_product(w, work)) return tiles;
-    if (Stmt rows = write_row_reduction(w, work)) return rows;
+  if (settings.opt_level > 0) {
+    if (Stmt tiles = write_tiled_product(w, gpu, work)) return tiles;
+    if (Stmt rows = write_row_reduction(w, gpu, work)) return rows;
   }
-  return write_reductions(w, work);
+  return write_reductions(w, gpu, work);
 }
 
 std::vector<Work> without_joining(const std::vector<Stage>& stages) {
@@ -83,7 +84,8 @@ std::vector<Work> without_joining(const std::vector<Stage>& stages) {
 
 // The longest run of works from `first` on that blocks of rows can do, as statements; `count` is
 // how many. Null if there is none.
-Stmt write_run(Writer& w, const Kernel& k, const std::vector<Work>& works, size_t first, size_t& count) {
+Stmt write_run(Writer& w, const target::Gpu& gpu, const Kernel& k, const std::vector<Work>& works,
+               size_t first, size_t& count) {
   const auto stages_of_works = [&](size_t from, size_t to) {
     std::vector<const Stage*> out;
     for (size_t i = from; i < to; ++i) {
@@ -93,11 +95,11 @@ Stmt write_run(Writer& w, const Kernel& k, const std::vector<Work>& works, size_
     return out;
   };
   size_t end = first;
-  while (end < works.size() && !is_tiled_product(w, works[end])) ++end;
+  while (end < works.size() && !is_tiled_product(w, gpu, works[end])) ++end;
   for (; end > first; --end) {
     std::vector<const Stage*> others = stages_of_works(0, first), after = stages_of_works(end, works.size());
     others.insert(others.end(), after.begin(), after.end());
-    if (Stmt s = write_row_blocks(w, k, stages_of_works(first, end), others)) {
+    if (Stmt s = write_row_blocks(w, gpu, k, stages_of_works(first, end), others)) {
       count = end - first;
       return s;
     }
@@ -108,10 +110,11 @@ Stmt write_run(Writer& w, const Kernel& k, const std::vector<Work>& works, size_
 }  // namespace
 }  // namespace gpu
 
-Kernel schedule_for_gpu(const Kernel& k, const GpuOptions& options) {
+Kernel schedule_for_gpu(const Kernel& k, const target::Gpu& gpu, const Settings& settings) {
+  CHECK(gpu.warp > 0, "target/machines.cc has a row for every GPU");
   ExprPool* pool = pool_of(k);
   if (pool == nullptr) return k;
-  const bool joins = options.opt_level > 0;
+  const bool joins = settings.opt_level > 0;
   // Tiles of operands are computed element by element, conditions included.
   Kernel inlined = joins ? inline_producers(k, [](const Stage&, const Stage&) { return true; }) : k;
   if (pool_of(inlined) == nullptr) return inlined;  // what was inlined was read for no element
@@ -121,8 +124,8 @@ Kernel schedule_for_gpu(const Kernel& k, const GpuOptions& options) {
   const std::vector<Work> works = joins ? join_epilogues(inlined, stages) : gpu::without_joining(stages);
   for (size_t i = 0; i < works.size();) {
     size_t count = 1;
-    Stmt run = joins ? gpu::write_run(w, inlined, works, i, count) : nullptr;
-    body.push_back(run ? run : gpu::write(w, options, inlined, works[i]));
+    Stmt run = joins ? gpu::write_run(w, gpu, inlined, works, i, count) : nullptr;
+    body.push_back(run ? run : gpu::write(w, gpu, settings, inlined, works[i]));
     i += count;
   }
   std::vector<const Buffer*> temporaries(inlined.temporaries.begin(), inlined.temporaries.end());

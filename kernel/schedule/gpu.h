@@ -6,12 +6,10 @@
 #pragma once
 
 #include "kernel/kernel.h"
+#include "kernel/schedule/settings.h"
+#include "target/target.h"
 
 namespace relay::kernel::schedule {
-
-struct GpuOptions {
-  int opt_level = 2;  // 0: no tensor is computed where it is used, and no threads share a reduction
-};
 
 // What a kernel's structure says decides which rule applies to a tensor, never the
 // name of an operator:
@@ -23,6 +21,6 @@ struct GpuOptions {
 //  * other reductions: one thread an element;
 //  * what must be done in order: one thread.
 // A kernel that is not as Builder wrote it is one thread's work.
-Kernel schedule_for_gpu(const Kernel& k, const GpuOptions& options);
+Kernel schedule_for_gpu(const Kernel& k, const target::Gpu& gpu, const Settings& settings = {});
 
 }  // namespace relay::kernel::schedule

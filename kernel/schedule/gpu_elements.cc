@@ -13,7 +13,7 @@ constexpr int64_t kVectorBytes = 16;  // that a thread loads at once
 bool is_kept_as_stored(DType d) { return d.bits >= 8 && !(d.is_float() && d.bits < 32); }
 
 // Tensors of one long row, 16 bytes a thread: each operand by one load, the result by one store.
-Stmt write_vectors(Writer& w, const Stage& stage) {
+Stmt write_vectors(Writer& w, const target::Gpu& gpu, const Stage& stage) {
   const std::vector<Expr> extents = extents_of(stage.spatial);
   const std::optional<int64_t> total = constant_product(extents);
   const DType dtype = stage.buffer->dtype;
@@ -33,7 +33,7 @@ Stmt write_vectors(Writer& w, const Stage& stage) {
   });
   if (!alike || operands.empty()) return nullptr;
 
-  return on_threads(w, w.index(*total / lanes), [&](Expr vector) {
+  return on_threads(w, gpu, w.index(*total / lanes), [&](Expr vector) {
     const Work work{stage};
     const Axis lane = w.axis("lane", w.index(lanes));
     const auto each_lane = [&](ForKind how, const std::string& name, const Buffer* to, bool local,
@@ -68,10 +68,10 @@ Stmt write_vectors(Writer& w, const Stage& stage) {
 
 }  // namespace
 
-Stmt write_elements(Writer& w, const Stage& stage) {
-  if (Stmt vectors = write_vectors(w, stage)) return vectors;
+Stmt write_elements(Writer& w, const target::Gpu& gpu, const Stage& stage) {
+  if (Stmt vectors = write_vectors(w, gpu, stage)) return vectors;
   const std::vector<Expr> extents = extents_of(stage.spatial);
-  return on_threads(w, product(w.pool(), extents), [&](Expr i) {
+  return on_threads(w, gpu, product(w.pool(), extents), [&](Expr i) {
     const Work work{stage};
     std::vector<Stmt> body = stage.requirements;
     body.push_back(w.store(stage.buffer, work.variables(), stage.value));
@@ -79,9 +79,9 @@ Stmt write_elements(Writer& w, const Stage& stage) {
   });
 }
 
-Stmt write_reductions(Writer& w, const Work& work) {
+Stmt write_reductions(Writer& w, const target::Gpu& gpu, const Work& work) {
   const std::vector<Expr> extents = extents_of(work.stage.spatial);
-  return on_threads(w, product(w.pool(), extents), [&](Expr i) {
+  return on_threads(w, gpu, product(w.pool(), extents), [&](Expr i) {
     return reduce_element(w, work, sum_order(work.stage, 1), unflatten(i, extents));
   });
 }

@@ -44,7 +44,8 @@ struct Operand {
 
 class Product {
  public:
-  Product(Writer& w, const Work& work) : w_(w), work_(work), s_(work.stage) {}
+  Product(Writer& w, const target::Gpu& gpu, const Work& work)
+      : w_(w), gpu_(gpu), work_(work), s_(work.stage) {}
 
   // Is it one?
   bool find() {
@@ -189,7 +190,7 @@ class Product {
     const std::vector<Expr> extents = extents_of(s_.spatial);
     const Buffer* all = w_.local(s_.name + "_all", s_.buffer->dtype, {w_.index(1)});
     const Expr so_far = w_.pool().load(all, {w_.index(0)});
-    return on_threads(w_, product(w_.pool(), extents), [&](Expr i) {
+    return on_threads(w_, gpu_, product(w_.pool(), extents), [&](Expr i) {
       const std::vector<Binding> place = work_.bind(unflatten(i, extents));
       Stmt begin = w_.block(s_.name + "_begin", {},
                             w_.store(all, {w_.index(0)}, w_.pool().constant(0, s_.buffer->dtype)));
@@ -241,7 +242,7 @@ class Product {
     const int64_t bytes = static_cast<int64_t>(s_.buffer->dtype.bytes());
     // From the one that uses each loaded element most often to the one that makes most blocks.
     for (const Tile& t : {Tile{128, 128, 8}, Tile{64, 64, 16}, Tile{32, 64, 16}, Tile{32, 32, 16}}) {
-      if (bytes * t.steps * (t.rows + t.columns + 2 * kPadding) > kSharedBytes) continue;
+      if (bytes * t.steps * (t.rows + t.columns + 2 * kPadding) > gpu_.shared_bytes) continue;
       tile_ = t;
       parts_ = parts(t);
       const bool filled = rows_.count.typical() >= t.rows && columns_.count.typical() >= t.columns;
@@ -303,6 +304,7 @@ class Product {
   }
 
   Writer& w_;
+  const target::Gpu& gpu_;
   const Work& work_;
   const Stage& s_;
   std::vector<Axis> batch_;
@@ -314,10 +316,12 @@ class Product {
 
 }  // namespace
 
-bool is_tiled_product(Writer& w, const Work& work) { return Product(w, work).find(); }
+bool is_tiled_product(Writer& w, const target::Gpu& gpu, const Work& work) {
+  return Product(w, gpu, work).find();
+}
 
-Stmt write_tiled_product(Writer& w, const Work& work) {
-  Product product(w, work);
+Stmt write_tiled_product(Writer& w, const target::Gpu& gpu, const Work& work) {
+  Product product(w, gpu, work);
   return product.find() ? product.write() : nullptr;
 }
 

@@ -14,7 +14,6 @@ namespace {
 constexpr int64_t kFewRows = 32;               // that leave most of the machine idle
 constexpr int64_t kLongForOneBlock = 1 << 14;  // elements of a row, if there are few
 constexpr int64_t kWarpARow = 256;             // elements that a warp is enough for
-constexpr int64_t kTemporaryBytes = kSharedBytes / 2;
 
 std::vector<Expr> rest_of(const std::vector<Axis>& axes, size_t from) {
   return extents_of({axes.begin() + static_cast<std::ptrdiff_t>(from), axes.end()});
@@ -22,9 +21,9 @@ std::vector<Expr> rest_of(const std::vector<Axis>& axes, size_t from) {
 
 class RowBlocks {
  public:
-  RowBlocks(Writer& w, const Kernel& k, std::span<const Stage* const> stages,
+  RowBlocks(Writer& w, const target::Gpu& gpu, const Kernel& k, std::span<const Stage* const> stages,
             std::span<const Stage* const> others)
-      : w_(w), k_(k), stages_(stages), others_(others) {}
+      : w_(w), gpu_(gpu), k_(k), stages_(stages), others_(others) {}
 
   bool find() {
     size_t most = stages_[0]->spatial.size();
@@ -37,7 +36,7 @@ class RowBlocks {
 
   Stmt write() {
     const std::optional<int64_t> rows = constant_product(row_extents());
-    threads_ = longest_ <= kWarpARow ? kWarp : kThreads;
+    threads_ = longest_ <= kWarpARow ? gpu_.warp : kThreads;
     together_ = rows ? kThreads / threads_ : 1;
     while (rows && *rows % together_ != 0) together_ /= 2;
     row_ = w_.axis("row", w_.index(together_));
@@ -56,6 +55,8 @@ class RowBlocks {
   }
 
  private:
+  // Of shared memory, for tensors that stay in the block; the rest is for partial results.
+  int64_t temporary_bytes() const { return gpu_.shared_bytes / 2; }
   std::vector<Expr> row_extents() const {
     const std::vector<Expr> all = extents_of(stages_[0]->spatial);
     return {all.begin(), all.begin() + static_cast<std::ptrdiff_t>(axes_)};
@@ -106,14 +107,14 @@ class RowBlocks {
       if (!own) return false;
       written.push_back(s->buffer);
     }
-    if (partial_bytes > kSharedBytes - kTemporaryBytes) return false;
+    if (partial_bytes > gpu_.shared_bytes - temporary_bytes()) return false;
     if (count && *count < kFewRows && open) return false;
     return joins > 0 && ((count && *count >= kFewRows) || longest_ < kLongForOneBlock);
   }
 
   // Temporaries that nothing else reads stay in the block, as far as there is room.
   void keep_temporaries() {
-    int64_t room = kTemporaryBytes;
+    int64_t room = temporary_bytes();
     for (const Stage* s : stages_) {
       if (is_output(k_, s->buffer) || near_.contains(s->buffer)) continue;
       const bool read_elsewhere = std::any_of(others_.begin(), others_.end(), [&](const Stage* other) {
@@ -247,6 +248,7 @@ class RowBlocks {
   }
 
   Writer& w_;
+  const target::Gpu& gpu_;
   const Kernel& k_;
   std::span<const Stage* const> stages_, others_;
   size_t axes_ = 0;  // leading ones that say which row it is
@@ -260,14 +262,14 @@ class RowBlocks {
 
 }  // namespace
 
-Stmt write_row_blocks(Writer& w, const Kernel& k, std::span<const Stage* const> stages,
-                      std::span<const Stage* const> others) {
+Stmt write_row_blocks(Writer& w, const target::Gpu& gpu, const Kernel& k,
+                      std::span<const Stage* const> stages, std::span<const Stage* const> others) {
   const bool simple = std::all_of(stages.begin(), stages.end(), [](const Stage* s) {
     const bool known = s->kind == StageKind::kCompute || (s->kind == StageKind::kReduce && s->combine);
     return known && s->requirements.empty() && !s->spatial.empty();
   });
   if (!simple || stages.size() < 2) return nullptr;
-  RowBlocks rows(w, k, stages, others);
+  RowBlocks rows(w, gpu, k, stages, others);
   return rows.find() ? rows.write() : nullptr;
 }
 

@@ -58,7 +58,7 @@ Stmt join_partials(Writer& w, const std::string& name, const Buffer* partial, co
   return w.sequence(steps);
 }
 
-Stmt write_row_reduction(Writer& w, const Work& work) {
+Stmt write_row_reduction(Writer& w, const target::Gpu& gpu, const Work& work) {
   const Stage& s = work.stage;
   if (!s.combine || s.reduction.empty()) return nullptr;
   const std::vector<Expr> extents = extents_of(s.spatial), along = extents_of(s.reduction);
@@ -68,11 +68,11 @@ Stmt write_row_reduction(Writer& w, const Work& work) {
   // Neighbouring threads load neighbouring elements along the row; or there are too few elements
   // for a thread each.
   const bool contiguous = worst_stride(s.next, s.reduction.back().var, s.bounds) != Stride::kOther;
-  if (!contiguous && (!rows || *rows >= kEnoughThreads / kWarp)) return nullptr;
+  if (!contiguous && (!rows || *rows >= kEnoughThreads / gpu.warp)) return nullptr;
   const Expr nothing = neutral(w, *s.combine, s.buffer->dtype);
   if (!nothing) return nullptr;
 
-  const int64_t threads = !length || *length >= kBlockARow ? kThreads : kWarp;
+  const int64_t threads = !length || *length >= kBlockARow ? kThreads : gpu.warp;
   int64_t together = rows ? kThreads / threads : 1;  // rows of a block
   while (rows && *rows % together != 0) together /= 2;
   const Expr terms_of_a_row = product(w.pool(), along);

@@ -9,7 +9,7 @@ namespace {
 class Gpu : public ScheduleTest {
  protected:
   Kernel scheduled(const Kernel& k, int opt_level = 2) {
-    return schedule_for_gpu(k, {.opt_level = opt_level});
+    return schedule_for_gpu(k, *target::target_of("cuda").gpu, {.opt_level = opt_level});
   }
   void check(const Kernel& k, const std::vector<std::pair<Expr, int64_t>>& dims = {}) {
     for (int level : {0, 2}) expect_same(k, scheduled(k, level), dims);

@@ -42,7 +42,7 @@ class LongSums : public ScheduleTest {
         [&](Indices i, Indices r) { return x(i[0], r[0]) * (transposed ? w(i[1], r[0]) : w(r[0], i[1])); });
     return k.finish("k", "", {y});
   }
-  Kernel for_gpu(const Kernel& k) { return schedule_for_gpu(k, {}); }
+  Kernel for_gpu(const Kernel& k) { return schedule_for_gpu(k, *target::target_of("cuda").gpu); }
 
   // All results are the exact sum of n terms `value`, but for a few ULP.
   void expect_precise(const Kernel& k, float value, int64_t n,
@@ -130,7 +130,7 @@ TEST_F(LongSums, EqualTermsDoNotDrift) {
 // An operator's sum may be ordered in any way, a kernel of the program keeps its order.
 TEST_F(LongSums, InOrder) {
   const Kernel k = sum_down(index(2000), index(21));
-  const Kernel s = schedule_for_cpu(k, {.opt_level = 2, .vector_floats = 4, .in_order = true});
+  const Kernel s = schedule_for_cpu(k, cpu_with(4), {.in_order = true});
   EXPECT_EQ(show(s).find("_blocks"), std::string::npos);
   EXPECT_NE(show(scheduled(k)).find("_blocks"), std::string::npos);
 }

@@ -47,7 +47,7 @@ class PlainFormTest : public ScheduleTest {
     ASSERT_TRUE(validate(k).empty()) << validate(k)[0] << "\n" << show(k);
     const auto plain = plain_form(k);
     ASSERT_TRUE(plain) << show(k);
-    const Kernel s = schedule_for_cpu(plain->kernel, {.opt_level = 2, .vector_floats = 4, .in_order = true});
+    const Kernel s = schedule_for_cpu(plain->kernel, cpu_with(4), {.in_order = true});
     EXPECT_TRUE(validate(s).empty()) << validate(s)[0] << "\n" << show(s);
     const std::vector<Values> want = execute(k, in);
     expect_results(want, plain->kernel, in);
@@ -80,8 +80,7 @@ TEST_F(PlainFormTest, LoopsOfAProductInAnyOrder) {
     for (size_t l = order.size(); l-- > 0;) nest = loop(order[l], nest);
     const Kernel product = kernel({a, b}, {c}, nest);
     expect_bits(product, {real({7, 11}), real({11, 9})});
-    const Kernel s =
-        schedule_for_cpu(plain_form(product)->kernel, {.opt_level = 2, .vector_floats = 4, .in_order = true});
+    const Kernel s = schedule_for_cpu(plain_form(product)->kernel, cpu_with(4), {.in_order = true});
     EXPECT_NE(show(s).find("vectorized"), std::string::npos) << show(s);
   }
 }

@@ -17,6 +17,11 @@
 
 namespace relay::kernel::schedule {
 
+// A processor of the table with that many float32 in a vector: 4, 8 or 16.
+inline target::Cpu cpu_with(int64_t lanes) {
+  return target::target_of(lanes == 4 ? "sse2" : lanes == 8 ? "avx2" : "avx512").cpu;
+}
+
 using Values = ::relay::Tensor;
 
 // The kernel gives these results, bit for bit.
@@ -69,9 +74,7 @@ class ScheduleTest : public ::testing::Test {
     for (int64_t e : shape) extents.push_back(index(e));
     return k_.input(name, kFloat32, extents);
   }
-  Kernel scheduled(const Kernel& k, int width = 4) {
-    return schedule_for_cpu(k, {.opt_level = 2, .vector_floats = width, .parallel = true});
-  }
+  Kernel scheduled(const Kernel& k, int width = 4) { return schedule_for_cpu(k, cpu_with(width)); }
   bool has_prefetch(const Kernel& k) {
     bool found = false;
     visit(k.body, [&](Stmt s) { found |= s->as<Prefetch>() != nullptr; });

@@ -117,7 +117,8 @@ def @main(%x: Tensor[(n), float32], %i: int32) -> Tensor[(n), float32] {
                 .find(".safetensors"),
             std::string::npos);
   refused({"compile", "m.relay", "--emit", "cuda"}, kUsage, {"--target cuda:sm_90"});
-  refused({"run", "m.relay", "--engine", "graph", "--target", "cuda"}, kUnsupported, {"no target `cuda`"});
+  refused({"run", "m.relay", "--engine", "graph", "--target", "cuda"}, kUnsupported,
+          {"`cuda:sm_90` is a GPU"});
   refused({"opt", "m.relay", "-O2", "--target", "cuda", "--emit", "llvm"}, kUnsupported, {"--emit cuda"});
 }
 

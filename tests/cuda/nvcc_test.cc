@@ -49,10 +49,10 @@ class Kernels {
     for (const std::string& name : called(file)) {
       if (!checked->function(name)) continue;
       passes::RunnerOptions run;
-      aot::cuda::aim_at_gpu(2, run);
+      run.target = target::target_of("cuda");
       Diagnostics refused;
-      const Result<Module> lowered = passes::run_pipeline(tools::with_entry(*checked, name),
-                                                          aot::cuda::default_pipeline(2), run, refused);
+      const Result<Module> lowered = passes::run_pipeline(
+          tools::with_entry(*checked, name), passes::default_pipeline(2, run.target), run, refused);
       if (!lowered) continue;  // what has no kernel
       for (const auto& [symbol, kernel] : lowered->kernels()) add(*kernel);
     }

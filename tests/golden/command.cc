@@ -21,7 +21,7 @@ const std::vector<Known>& known_commands() {
   static const std::vector<Known> all = {
       {"parse", {"max-nesting", "max-bytes"}, {"input", "repeated"}},
       {"check", {"max-nesting", "max-bytes"}, {"input", "repeated"}},
-      {"opt", {"passes", "dump", "reproducer", "broken", "verify"}, {"input", "repeated"}},
+      {"opt", {"passes", "target", "dump", "reproducer", "broken", "verify"}, {"input", "repeated"}},
       {"lower", {"O", "verify"}, {"input", "repeated"}},
       {"plan", {"O", "verify", "function"}, {"input", "repeated"}},
       {"functions", {"O", "verify", "function"}, {"input", "repeated"}},

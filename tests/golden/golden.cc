@@ -3,7 +3,7 @@
 //
 // Commands (the RUN line), with what they are about in a section:
 //   input      parse [--max-nesting=N] [--max-bytes=N], check,
-//              opt --passes=.. [--dump=FOLDER] [--reproducer=FILE] [--broken=PASS],
+//              opt --passes=.. [--target=T] [--dump=FOLDER] [--reproducer=FILE] [--broken=PASS],
 //              lower [-ON], plan [-ON], functions [-ON], export [-ON], cuda [-ON],
 //              and with a section `pattern` too: match, partition
 //   repeated   the same of an input in which <<N|text>> stands for N times the text
@@ -23,7 +23,6 @@
 
 #include "aot/build.h"
 #include "aot/cuda/machine.h"
-#include "aot/cuda/target.h"
 #include "aot/program.h"
 #include "base/cat.h"
 #include "base/diagnostics.h"
@@ -173,9 +172,14 @@ Result<Module> optimised(const Command& c, const Module& m, Diagnostics& diagnos
     options.verify = passes::Verify::kSemantics;
     options.sample_inputs = samples_for(m);
   }
-  options.target.parallel = false;
+  options.schedule.parallel = false;
   const int level = std::stoi(c.option("O", "2"));
-  options.target.opt_level = level;
+  options.schedule.opt_level = level;
+  if (const std::string text = c.option("target"); !text.empty()) {
+    const Result<target::Target> target = target::parse_target(text, diagnostics);
+    if (!target) return kReported;
+    options.target = *target;
+  }
   options.dump_dir = c.option("dump");
   options.reproducer = c.option("reproducer");
   const ScratchFolder folder;
@@ -186,8 +190,8 @@ Result<Module> optimised(const Command& c, const Module& m, Diagnostics& diagnos
     return passes::run_steps(m, {{p, {}}}, options, diagnostics);
   }
   if (c.name == "cuda") {
-    aot::cuda::aim_at_gpu(level, options);
-    return passes::run_pipeline(m, aot::cuda::default_pipeline(level), options, diagnostics);
+    options.target = target::target_of("cuda");
+    return passes::run_pipeline(m, passes::default_pipeline(level, options.target), options, diagnostics);
   }
   std::string pipeline = c.name == "opt" ? c.option("passes") : passes::default_pipeline(level);
   if (c.name == "export") pipeline.resize(pipeline.find(",lower"));

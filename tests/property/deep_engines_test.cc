@@ -26,7 +26,7 @@ struct Timed {
 Timed run(std::string_view engine, const Module& typed, int level) {
   tools::EngineOptions options;
   options.opt_level = level;
-  options.target = "sse2";
+  options.target = target::target_of("sse2");
   Timed out;
   const std::clock_t start = std::clock();
   const tools::Prepared prepared = tools::find_engine(engine)->prepare(typed, "main", options);

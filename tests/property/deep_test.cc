@@ -93,8 +93,7 @@ TEST_P(Deep, HasCodeAheadOfTimeOrALimit) {
           << slug;
       continue;
     }
-    aot::Variant variant{&*program, {}};
-    ASSERT_EQ(kernel::native::parse_target("sse2", variant.target), "");
+    aot::Variant variant{&*program, target::target_of("sse2")};
     EXPECT_FALSE(aot::emit(variant, {}).files.empty());
   }
   EXPECT_LT(peak_kilobytes(), kMostKilobytes);

@@ -63,13 +63,7 @@ class Joiner {
       out.files.push_back({"model.cu", shared + model_});
       return out;
     }
-    kernel::native::Target target;
-    const std::string wrong = kernel::native::parse_target("native", target);
-    CHECK(wrong.empty(), wrong);
-    // What runs once needs no optimisation, and warnings are a matter of other tests
-    // (aot/compilers_test.cc).
-    target.flags.insert(target.flags.end(), {"-O0", "-w"});
-    out.files.push_back({"model.cc", shared + prelude_ + model_, target});
+    out.files.push_back({"model.cc", shared + prelude_ + model_, target::target_of("native")});
     return out;
   }
 

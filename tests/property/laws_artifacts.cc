@@ -24,6 +24,9 @@ std::string build_for_cpu(const aot::Sources& sources, const std::string&, const
   Diagnostics diagnostics;
   kernel::native::CompileOptions compile;
   compile.opt_level = 0;
+  // What runs once needs no optimisation, and warnings are a matter of other tests
+  // (aot/compilers_test.cc).
+  compile.compile_flags = {"-O0", "-w"};
   return aot::build(sources, aot::Weights::kEmbedded, compile, library, diagnostics) ? std::string()
                                                                                      : diagnostics.render({});
 }

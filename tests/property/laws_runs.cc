@@ -121,7 +121,7 @@ std::string eager(const std::string& step) {
 // Vectors of a processor that has registers of 16 bytes: networks are small.
 passes::RunnerOptions small_vectors() {
   passes::RunnerOptions out;
-  out.target.vector_floats = 4;
+  out.target = target::target_of("sse2");
   return out;
 }
 
@@ -180,11 +180,11 @@ std::string random_step(ByteSource& choices) {
 }
 
 passes::RunnerOptions random_target(ByteSource& choices) {
-  static const std::vector<int> kVectors{4, 8, 16};
+  static const std::vector<std::string> kProcessors{"sse2", "avx2", "avx512"};
   passes::RunnerOptions out;
-  out.target.opt_level = static_cast<int>(choices.below(4));
-  out.target.vector_floats = choices.choose(kVectors);
-  if (choices.below(4) == 3) out.gpu = kernel::schedule::GpuOptions{.opt_level = out.target.opt_level};
+  out.schedule.opt_level = static_cast<int>(choices.below(4));
+  out.target = target::target_of(choices.choose(kProcessors));
+  if (choices.below(4) == 3) out.target.gpu = target::target_of("cuda").gpu;
   return out;
 }
 

@@ -129,7 +129,7 @@ class SchedulePrimitives : public ::testing::Test {
   static void TearDownTestSuite() {
     if (!state_->cases.empty()) {
       native::CompileOptions options;
-      EXPECT_EQ(native::parse_target("native", options.target), "");
+      options.target = target::target_of("native");
       EXPECT_EQ(native::disagreements(state_->cases, options), "") << "as C++";
       EXPECT_EQ(native::disagreements(state_->cases, options, 1, jit::compile), "") << "by LLVM";
     }

@@ -6,6 +6,7 @@
 #include "kernel/print/prelude.h"
 #include "kernel/print/print.h"
 #include "kernel/schedule/intrinsics.h"
+#include "target/host.h"
 #include "tests/schedules/common.h"
 
 namespace relay::kernel::schedule {
@@ -33,14 +34,14 @@ class Tensorize : public SchedulePrimitives {
   }
   static native::CompileOptions options_for(const std::string& target) {
     native::CompileOptions options;
-    EXPECT_EQ(native::parse_target(target, options.target), "");
+    options.target = target::target_of(target);
     return options;
   }
 
   // Compiled with the instruction, on whole numbers, which it does not round.
   void expect_same_with(const Kernel& k, const std::string& intrinsic, const std::string& target) {
     const native::CompileOptions options = options_for(target);
-    if (std::string wrong = native::cannot_run(options.target); !wrong.empty()) GTEST_SKIP() << wrong;
+    if (std::string wrong = target::cannot_run(options.target); !wrong.empty()) GTEST_SKIP() << wrong;
     const std::vector<native::Case> cases = {{intrinsic, with_dots(k, intrinsic), some_inputs(k)}};
     EXPECT_EQ(native::disagreements(cases, options), "") << "as C++";
     EXPECT_EQ(native::disagreements(cases, options, 1, jit::compile), "") << "by LLVM";

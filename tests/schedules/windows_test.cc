@@ -26,9 +26,8 @@ struct Machine {
 
 std::vector<Machine> machines() {
   std::vector<Machine> out;
-  for (const int width : {4, 8, 16})
-    out.push_back({cat("cpu of ", width, " floats"), {.target = {.vector_floats = width}}});
-  out.push_back({"gpu", {.gpu = kernel::schedule::GpuOptions{}}});
+  for (const char* name : {"sse2", "avx2", "avx512", "cuda"})
+    out.push_back({name, {.target = target::target_of(name)}});
   for (Machine& m : out) m.options.verify = passes::Verify::kTypes;
   return out;
 }

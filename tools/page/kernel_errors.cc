@@ -85,7 +85,7 @@ void run(const Lineage& lineage, graph_runtime::Executor& executor, std::span<co
   });
   executor.run(inputs);
   const std::vector<std::string> unnamed(executor.plan().steps.size());
-  Profile profile(executor.plan(), unnamed, nullptr, "native", 1);
+  Profile profile(executor.plan(), unnamed, nullptr, target::target_of("native"), 1);
   executor.set_observer(
       [&](const passes::PlanStep& step, auto, auto, double seconds) { profile.step(step, seconds); });
   for (int i = 0; i < kRuns; ++i) {
@@ -108,7 +108,7 @@ std::optional<Figures> figures_of(const Model& model, const Lineage& lineage, st
   Progress progress(session, "page");
   progress.step("the error and the time of each kernel");
   graph_runtime::ProgramOptions options;
-  CHECK(kernel::native::parse_target("native", options.compile.target).empty(), "always known");
+  options.compile.target = target::target_of("native");
   Diagnostics diagnostics;
   const auto program = graph_runtime::Program::create(lineage.plan, lineage.context, options, diagnostics);
   if (!program) {

@@ -129,7 +129,7 @@ struct Replaced {
 
 // Adds the C++ of each kernel, and its assembly. Each is compiled by itself, so all of the assembly
 // is the kernel's. Returns false, and reports, if the program cannot be printed.
-bool add_texts(const Module& lowered, const native::Target& target, Lineage& out, Diagnostics& diagnostics) {
+bool add_texts(const Module& lowered, const target::Target& target, Lineage& out, Diagnostics& diagnostics) {
   const Result<aot::Program> program = aot::make_program(lowered, "main", diagnostics);
   if (!program) return false;
   aot::EmitOptions emit;
@@ -171,16 +171,15 @@ Result<Lineage> lineage_of(const Model& model, Session& session) {
     session.fail(why, sources);
     return kReported;
   };
-  native::Target target;
-  CHECK(native::parse_target("native", target).empty(), "every machine is native to itself");
+  const target::Target target = target::target_of("native");
   const uint32_t file = file_of(model.module);
   const Places places(sources, file);
 
   progress.step("the passes");
   std::map<std::string, Replaced> replaced;
   passes::RunnerOptions run;
-  run.target.opt_level = kLevel;
-  run.target.vector_floats = target.vector_floats;
+  run.schedule.opt_level = kLevel;
+  run.target = target;
   run.on_kernel = [&](Symbol kernel, const Call& call) {
     Replaced& r = replaced[kernel.str()];
     if (!r.first) r.first = &call;

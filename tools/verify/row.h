@@ -19,7 +19,8 @@ struct VerifyOptions {
   std::string libraries = {};  // EngineOptions::libraries
 
   EngineOptions at(int level) const {
-    return {.opt_level = level, .threads = threads, .target = target, .libraries = libraries};
+    return {
+        .opt_level = level, .threads = threads, .target = target::target_of(target), .libraries = libraries};
   }
 };
 

@@ -1,0 +1,86 @@
+// What code is for: a processor, which runs functions, and at most one device beside it, which
+// runs kernels.
+//
+// Who chooses loops, layouts or instructions asks a Target. Numbers about machines stand in
+// machines.cc, each with its source, and nowhere else.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/diagnostics.h"
+#include "base/result.h"
+
+namespace relay::target {
+
+enum class Isa : uint8_t { kX86_64, kAarch64 };
+
+// What some processors of an instruction set have, besides the length of their vectors.
+struct Features {
+  bool fma = false;       // a multiplication and an addition, rounded once
+  bool fp16 = false;      // vectors of float16 to float32 and back
+  bool int8_dot = false;  // sums of four products of bytes
+  bool bf16_dot = false;  // sums of two products of bfloat16
+
+  friend bool operator==(const Features&, const Features&) = default;
+};
+
+struct Cache {
+  int64_t bytes = 0;            // that one core may count on
+  int64_t bytes_per_cycle = 0;  // that it reads of vectors
+
+  friend bool operator==(const Cache&, const Cache&) = default;
+};
+
+struct Cpu {
+  Isa isa = Isa::kX86_64;
+  Features features = {};
+  int64_t vector_bytes = 0, vector_registers = 0;
+  int64_t line_bytes = 0;  // of all caches
+  Cache l1 = {}, l2 = {}, l3 = {};
+
+  int64_t lanes() const { return vector_bytes / 4; }  // elements of float32 in a vector register
+  friend bool operator==(const Cpu&, const Cpu&) = default;
+};
+
+struct Gpu {
+  int64_t capability = 0;    // the least that a device must have: ten times the major number, plus the minor
+  int64_t shared_bytes = 0;  // of the memory that threads of a block share, in every launch
+  int64_t warp = 0;          // threads
+
+  friend bool operator==(const Gpu&, const Gpu&) = default;
+};
+
+struct Target {
+  std::string text = {};  // canonical: parse_target(text) gives this target
+  Cpu cpu = {};
+  std::optional<Gpu> gpu = {};
+
+  friend bool operator==(const Target&, const Target&) = default;
+};
+
+// Texts: `cpu:avx2`, `aarch64:neon`, `cuda:sm_90`. `avx2`, `aarch64` and `cuda` are short for some;
+// `native` is the best that this processor has. Braces override numbers of
+// the processor: `cpu:avx2{l1=48K,l2=2M}`.
+// Reports "bad-target", with what there is.
+Result<Target> parse_target(std::string_view text, Diagnostics& diagnostics);
+// The same for the command line: returns what is wrong, or an empty text.
+[[nodiscard]] std::string wrong_target(std::string_view text);
+// The target of a text that is known to be one.
+Target target_of(std::string_view text);
+
+// The processors that this process can have, from the least to the most demanding; each runs the
+// code of those before it.
+std::vector<std::string> native_names();
+// All names that users may write, `native` first.
+std::vector<std::string> all_names();
+
+// What every processor of the instruction set runs: for code that is not worth variants.
+Target baseline(Isa isa = Isa::kX86_64);
+// What passes and schedules work for where nobody says otherwise.
+Target default_target();
+
+}  // namespace relay::target

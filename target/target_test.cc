@@ -1,0 +1,134 @@
+#include "target/target.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+
+#include "target/host.h"
+#include "target/instructions.h"
+#include "target/machines.h"
+
+namespace relay::target {
+namespace {
+
+TEST(Targets, EveryMachineIsReadFromItsNamesAndFromItsText) {
+  std::set<std::string_view> names;
+  for (const Machine& m : machines()) {
+    EXPECT_TRUE(names.insert(m.name).second) << m.name;
+    const Target t = target_of(m.name);
+    EXPECT_EQ(t.text, m.name);
+    EXPECT_EQ(t.cpu, m.cpu);
+    EXPECT_EQ(t.gpu, m.gpu);
+    if (!m.short_name.empty()) {
+      EXPECT_TRUE(names.insert(m.short_name).second) << m.short_name;
+      EXPECT_EQ(target_of(m.short_name), t);
+    }
+    if (m.gpu) continue;
+    EXPECT_EQ(target_of("cpu:" + std::string(m.short_name)), t);
+  }
+}
+
+TEST(Targets, TheTableHasEveryNumber) {
+  for (const Machine& m : machines()) {
+    for (int64_t n :
+         {m.cpu.vector_bytes, m.cpu.vector_registers, m.cpu.line_bytes, m.cpu.l1.bytes, m.cpu.l2.bytes,
+          m.cpu.l3.bytes, m.cpu.l1.bytes_per_cycle, m.cpu.l2.bytes_per_cycle, m.cpu.l3.bytes_per_cycle})
+      EXPECT_GT(n, 0) << m.name;
+    if (!m.gpu) continue;
+    for (int64_t n : {m.gpu->capability, m.gpu->shared_bytes, m.gpu->warp}) EXPECT_GT(n, 0) << m.name;
+    EXPECT_EQ(m.name, "cuda:sm_" + std::to_string(m.gpu->capability));
+  }
+}
+
+TEST(Targets, EachProcessorRunsTheCodeOfThoseBeforeIt) {
+  const std::vector<std::string> names = native_names();
+  for (size_t i = 1; i < names.size(); ++i) {
+    const std::vector<std::string> less = needs(target_of(names[i - 1]).cpu),
+                                   more = needs(target_of(names[i]).cpu);
+    EXPECT_GT(more.size() + (i == 1 ? 1 : 0), less.size()) << names[i];
+    // AVX2 stands for SSE2, and AVX-512 for AVX2.
+    if (i < 3) continue;
+    for (const std::string& n : less) EXPECT_NE(std::find(more.begin(), more.end(), n), more.end()) << n;
+  }
+}
+
+TEST(Targets, BracesOverrideNumbers) {
+  const Target t = target_of("avx2{l2=512K,l1=49152}");
+  EXPECT_EQ(t.text, "cpu:avx2{l1=48K,l2=512K}") << "in one order, with units";
+  EXPECT_EQ(t.cpu.l1.bytes, 48 << 10);
+  EXPECT_EQ(t.cpu.l2.bytes, 512 << 10);
+  EXPECT_EQ(t.cpu.l3, target_of("avx2").cpu.l3);
+  EXPECT_EQ(target_of(t.text), t);
+  EXPECT_EQ(target_of("avx2{line=64}").text, "cpu:avx2") << "what the table says needs no words";
+}
+
+TEST(Targets, WhatNamesNoTargetIsReported) {
+  const auto refused = [](std::string_view text, std::string_view why) {
+    Diagnostics diagnostics;
+    EXPECT_FALSE(parse_target(text, diagnostics).ok()) << text;
+    ASSERT_EQ(diagnostics.all().size(), 1u);
+    EXPECT_EQ(diagnostics.all()[0].slug().name(), "bad-target");
+    EXPECT_NE(diagnostics.all()[0].message().find(why), std::string::npos) << diagnostics.all()[0].message();
+    EXPECT_NE(wrong_target(text).find(why), std::string::npos) << wrong_target(text);
+  };
+  refused("z80", "no target `z80`");
+  refused("avx3", "did you mean `avx2`?");
+  refused("cuda:sm_12", "no target `cuda:sm_12`");
+  refused("cuda:avx2", "no target `cuda:avx2`");
+  refused("cpu:cuda", "no target `cpu:cuda`");
+  refused("aarch64:avx2", "no target");
+  refused("avx2{l2=512K", "no closing brace");
+  refused("avx2{}", "no number of a target ``");
+  refused("avx2{l4=1M}", "no number of a target `l4`");
+  refused("avx2{l2}", "`l2` has no value");
+  refused("avx2{l2=}", "`l2` cannot be ``");
+  refused("avx2{l2=512Q}", "`l2` cannot be `512Q`");
+  refused("avx2{l2=0}", "from 1K to 1024G");
+  refused("avx2{l2=9223372036854775807G}", "`l2` cannot be");
+  refused("avx2{l2=-1K}", "`l2` cannot be");
+  refused("avx2{l1=K}", "`l1` cannot be `K`");
+  refused("cuda{l2=1M}", "is a GPU");
+  EXPECT_EQ(wrong_target("avx2"), "");
+}
+
+TEST(Targets, NativeIsTheBestThatThisProcessorRuns) {
+  const Target native = target_of("native");
+  for (const char* same : {"cpu", "cpu:native", ""}) EXPECT_EQ(target_of(same), native) << same;
+  EXPECT_EQ(target_of(native.text), native) << "the text is that of a machine, which any machine knows";
+  EXPECT_EQ(cannot_run(native), "");
+  const std::vector<std::string> names = native_names();
+  const auto place = std::find(names.begin(), names.end(), native.text);
+  ASSERT_NE(place, names.end());
+  for (auto better = place + 1; better != names.end(); ++better)
+    EXPECT_NE(cannot_run(target_of(*better)), "") << *better;
+}
+
+TEST(Targets, WhatCannotRunHereSaysWhy) {
+  EXPECT_NE(cannot_run(target_of("cuda")).find("is a GPU"), std::string::npos);
+  const Target foreign = baseline(kHere == Isa::kX86_64 ? Isa::kAarch64 : Isa::kX86_64);
+  EXPECT_NE(cannot_run(foreign).find(foreign.text), std::string::npos);
+  const std::vector<std::string> needed{"avx65536", "another"};
+  EXPECT_EQ(first_missing(needed), "avx65536");
+  EXPECT_EQ(first_missing({}), "");
+}
+
+TEST(Targets, CompilersAreToldTheSameAsLlvm) {
+  const Cpu vnni = target_of("avx512-vnni").cpu;
+  EXPECT_EQ(llvm_names(vnni).features, "+avx512f,+avx512bw,+avx512dq,+avx512vl,+fma,+f16c,+avx512vnni");
+  EXPECT_EQ(llvm_names(vnni).vector_width, "512");
+  for (const Machine& m : machines()) {
+    if (m.gpu || m.cpu.isa != Isa::kX86_64) continue;
+    std::string features;
+    for (const std::string& flag : compiler_flags(m.cpu)) {
+      ASSERT_TRUE(flag.starts_with("-m")) << flag;
+      if (flag.find('=') == std::string::npos) features += (features.empty() ? "+" : ",+") + flag.substr(2);
+    }
+    EXPECT_EQ(features, llvm_names(m.cpu).features) << m.name;
+  }
+  EXPECT_EQ(llvm_names(baseline(Isa::kAarch64).cpu).triple, "aarch64-unknown-linux-gnu");
+  EXPECT_TRUE(needs(baseline(Isa::kAarch64).cpu).empty()) << "any such processor runs it";
+}
+
+}  // namespace
+}  // namespace relay::target
