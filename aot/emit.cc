@@ -255,7 +255,7 @@ class Emitter {
 
   // A program over values.
   std::string program(const Part& part) const {
-    CpuMachine machine([&](const kernel::Kernel& k) { return part.name(k); });
+    CpuMachine machine([&](const kernel::Kernel& k) { return part.name(k); }, part.variant->target.cpu);
     const auto offset = [&](size_t i) { return weights_.offsets[part.first_constant + i]; };
     return print_functions(*part.variant->program, part.prefix, machine, offset);
   }
@@ -295,7 +295,7 @@ class Emitter {
                           "(void)message;\n"
                           "  (void)variables, (void)slots;\n"
                           "  int32_t status = 0;\n");
-    const std::vector<bool> backwards = backward_steps(part.plan());
+    const std::vector<bool> backwards = backward_steps(part.plan(), part.variant->target.cpu);
     if (std::find(backwards.begin(), backwards.end(), true) != backwards.end())
       out += "  const relay_parallel backwards = turned(parallel);\n";
     for (size_t i = 0; i < part.plan().steps.size(); ++i) {

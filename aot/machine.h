@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "kernel/kernel.h"
+#include "target/target.h"
 
 namespace relay::aot {
 
@@ -35,7 +36,7 @@ class Machine {
 class CpuMachine : public Machine {
  public:
   using KernelName = std::function<std::string(const kernel::Kernel&)>;
-  explicit CpuMachine(KernelName name) : name_(std::move(name)) {}
+  CpuMachine(KernelName name, const target::Cpu& cpu) : name_(std::move(name)), cpu_(cpu) {}
 
   std::string name(const kernel::Kernel& k) const override { return name_(k); }
   bool has_arenas() const override { return true; }
@@ -46,6 +47,7 @@ class CpuMachine : public Machine {
 
  private:
   KernelName name_;
+  const target::Cpu& cpu_;
   size_t turning_ = 0;  // kernels that go to and fro
 };
 

@@ -5,8 +5,14 @@
 #include <unordered_map>
 
 namespace relay::aot {
+namespace {
 
-std::vector<bool> backward_steps(const passes::Plan& plan) {
+// Less than this stays in the second-level cache, beside all else, whichever way it is read.
+uint64_t least_turned_bytes(const target::Cpu& cpu) { return static_cast<uint64_t>(cpu.l2.bytes / 4); }
+
+}  // namespace
+
+std::vector<bool> backward_steps(const passes::Plan& plan, const target::Cpu& cpu) {
   std::vector<bool> out(plan.steps.size(), false);
   std::unordered_map<uint64_t, bool> last;  // by constant: whether its last reader went backwards
   for (size_t i = 0; i < plan.steps.size(); ++i) {
@@ -14,7 +20,7 @@ std::vector<bool> backward_steps(const passes::Plan& plan) {
     const passes::PlanValue* largest = nullptr;
     for (uint32_t v : plan.steps[i].inputs) {
       const passes::PlanValue& value = plan.values[v];
-      if (value.place == passes::Place::kConstant && value.bytes >= kLeastTurnedBytes &&
+      if (value.place == passes::Place::kConstant && value.bytes >= least_turned_bytes(cpu) &&
           (largest == nullptr || value.bytes > largest->bytes))
         largest = &value;
     }
@@ -26,10 +32,10 @@ std::vector<bool> backward_steps(const passes::Plan& plan) {
   return out;
 }
 
-bool turns(const kernel::Kernel& k) {
-  return std::any_of(k.inputs.begin(), k.inputs.end(), [](const kernel::Buffer* b) {
+bool turns(const kernel::Kernel& k, const target::Cpu& cpu) {
+  return std::any_of(k.inputs.begin(), k.inputs.end(), [&](const kernel::Buffer* b) {
     const std::optional<int64_t> elements = kernel::memory_extent(*b);
-    return elements && static_cast<uint64_t>(*elements) >= kLeastTurnedBytes / b->dtype.bytes();
+    return elements && static_cast<uint64_t>(*elements) >= least_turned_bytes(cpu) / b->dtype.bytes();
   });
 }
 

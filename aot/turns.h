@@ -11,17 +11,15 @@
 #include <vector>
 
 #include "passes/plan_memory.h"
+#include "target/target.h"
 
 namespace relay::aot {
 
-// Less than this stays in the caches of any processor, whichever way it is read.
-constexpr uint64_t kLeastTurnedBytes = 256 << 10;
-
 // Of each step of the plan, whether it goes backwards.
-std::vector<bool> backward_steps(const passes::Plan& plan);
+std::vector<bool> backward_steps(const passes::Plan& plan, const target::Cpu& cpu);
 
 // Whether the kernel reads a tensor so large that it should go to and fro where it is called
 // again and again.
-bool turns(const kernel::Kernel& k);
+bool turns(const kernel::Kernel& k, const target::Cpu& cpu);
 
 }  // namespace relay::aot

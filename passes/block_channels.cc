@@ -66,8 +66,9 @@ class Blocker {
   // `winograd`: the largest tile of Winograd's filtering, where that pays; 0: never.
   // `error_growth`: how much larger than those of the sum its errors may be. `cycles`: the share of
   // its estimated time that counts, in percent.
-  Blocker(int64_t block, int64_t winograd, int64_t error_growth, int64_t cycles)
-      : block_(block),
+  Blocker(const target::Cpu& cpu, int64_t winograd, int64_t error_growth, int64_t cycles)
+      : cpu_(cpu),
+        block_(cpu.lanes()),
         winograd_(winograd),
         error_growth_(static_cast<double>(error_growth)),
         cycles_(static_cast<double>(cycles) / 100) {}
@@ -230,11 +231,11 @@ class Blocker {
     if (w[2] != 3 || w[3] != 3 || has_empty_taps(weight)) return 0;
     const ConvolutionShape shape{x.dims[0].value(), w[0], x.dims[1].value(), 3, y.dims[2].value(),
                                  y.dims[3].value()};
-    double least = direct_cycles(shape, block_);
+    double least = direct_cycles(shape, cpu_);
     int64_t best = 0;
     for (int64_t tile = 2; tile <= winograd_; tile += 2) {
       if (op::error_growth(op::winograd(tile, 3), shape.in_channels) > error_growth_) continue;
-      const double cycles = cycles_ * winograd_cycles(shape, block_, tile);
+      const double cycles = cycles_ * winograd_cycles(shape, cpu_, tile);
       if (cycles >= least) continue;
       least = cycles;
       best = tile;
@@ -367,13 +368,14 @@ class Blocker {
     return transformed(b, type->rank() == 4 ? e : reshaped(b, e, shape));
   }
 
+  const target::Cpu& cpu_;
   int64_t block_, winograd_;
   double error_growth_, cycles_;
   std::unordered_map<Expr, Expr> in_blocks_;  // of a value in its original form
 };
 
 Module run(const Module& m, const PassContext& pass) {
-  Blocker blocker(pass.target.cpu.lanes(), pass.value("winograd"), pass.value("winograd-error"),
+  Blocker blocker(pass.target.cpu, pass.value("winograd"), pass.value("winograd-error"),
                   pass.value("winograd-cycles"));
   return rewrite(m, [&](relay::Builder& b, Expr e) { return blocker.rewrite(b, e); });
 }

@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "base/integers.h"
+#include "target/target.h"
 
 namespace relay::passes {
 
@@ -16,39 +17,40 @@ struct ConvolutionShape {
 
 namespace cost {
 
-constexpr double kProductsPerCycle = 2;            // vectors
-constexpr double kNearBytesPerCycle = 32;          // from the second-level cache
-constexpr double kFarBytesPerCycle = 8;            // from behind it
-constexpr double kNearCache = 1.25 * 1024 * 1024;  // what may be in use of it
-constexpr double kTransformCycles = 110;           // of a tile of 6 x 6 vectors, loads and stores included
+constexpr double kTransformCycles = 110;  // of a tile of 6 x 6 vectors, loads and stores included
 
-inline double transfer(double bytes) {
-  return bytes / (bytes > kNearCache ? kFarBytesPerCycle : kNearBytesPerCycle);
+// Bytes that are in use come from the second-level cache if nearly all of them stay in it.
+inline double transfer(double bytes, const target::Cpu& cpu) {
+  const bool is_far = bytes > 1.25 * static_cast<double>(cpu.l2.bytes);
+  return bytes / static_cast<double>((is_far ? cpu.l3 : cpu.l2).bytes_per_cycle);
+}
+
+// Products of vectors, element by element, and their sums.
+inline double products(double elements, const target::Cpu& cpu) {
+  return elements / static_cast<double>(cpu.products_per_cycle * cpu.lanes());
 }
 
 }  // namespace cost
 
-// As it is written. `lanes`: floats in a vector.
-inline double direct_cycles(const ConvolutionShape& c, int64_t lanes) {
+// As it is written.
+inline double direct_cycles(const ConvolutionShape& c, const target::Cpu& cpu) {
   const double weights = static_cast<double>(c.out_channels * c.in_channels * c.window * c.window);
   const double pixels = static_cast<double>(c.batch * c.height * c.width);
-  return weights * pixels / (cost::kProductsPerCycle * static_cast<double>(lanes)) +
-         cost::transfer(4 * weights);
+  return cost::products(weights * pixels, cpu) + cost::transfer(4 * weights, cpu);
 }
 
 // By Winograd's minimal filtering, for tiles of m x m results. What the transforms leave is
 // written and read once.
-inline double winograd_cycles(const ConvolutionShape& c, int64_t lanes, int64_t m) {
-  const int64_t n = m + c.window - 1;
+inline double winograd_cycles(const ConvolutionShape& c, const target::Cpu& cpu, int64_t m) {
+  const int64_t n = m + c.window - 1, lanes = cpu.lanes();
   const double tiles = static_cast<double>(c.batch * ceil_div(c.height, m) * ceil_div(c.width, m)),
                points = static_cast<double>(n * n);
   const double weights = points * static_cast<double>(c.out_channels * c.in_channels);
   const double vectors =
       static_cast<double>(ceil_div(c.in_channels, lanes) + ceil_div(c.out_channels, lanes));
   const double bytes = 2 * 4 * points * tiles * vectors * static_cast<double>(lanes);
-  return weights * tiles / (cost::kProductsPerCycle * static_cast<double>(lanes)) +
-         tiles * vectors * cost::kTransformCycles * points / 36 + cost::transfer(bytes) +
-         cost::transfer(4 * weights);
+  return cost::products(weights * tiles, cpu) + tiles * vectors * cost::kTransformCycles * points / 36 +
+         cost::transfer(bytes, cpu) + cost::transfer(4 * weights, cpu);
 }
 
 }  // namespace relay::passes

@@ -30,6 +30,7 @@
 #include "op/ops.h"
 #include "op/registry.h"
 #include "passes/effects.h"
+#include "kernel/schedule/cost.h"
 #include "passes/pass.h"
 #include "passes/primitives.h"
 #include "passes/shared_lets.h"
@@ -58,8 +59,9 @@ struct Site {
 class Fuser {
  public:
   // `most`: calls in one group; `longest`: a row of scores in attention, 0 for no attention.
-  Fuser(const Module& m, Expr root, size_t most, int64_t longest)
+  Fuser(const Module& m, Expr root, const target::Cpu& cpu, size_t most, int64_t longest)
       : context_(m.context()),
+        cpu_(cpu),
         kernels_(m),
         root_(root),
         most_(most),
@@ -345,10 +347,9 @@ class Fuser {
   }
 
   // A row that does not stay in the cache gains nothing, and threads had better share it.
-  static bool is_long(const TensorType& rows) {
-    constexpr int64_t kLongest = 16384;
+  bool is_long(const TensorType& rows) const {
     const Dim length = rows.dims[rows.rank() - 1];
-    return length.is_const() && length.value() > kLongest;
+    return length.is_const() && length.value() > kernel::schedule::row_at_work(cpu_);
   }
 
   // Is every row of the call's result made of the rows in the same places of its arguments?
@@ -629,6 +630,7 @@ class Fuser {
   static constexpr size_t kMostSources = 4096;
 
   Context& context_;
+  const target::Cpu& cpu_;
   OwnKernels kernels_;
   Expr root_;
   size_t most_;
@@ -649,7 +651,8 @@ Module fuse(const Module& m, const PassContext& pass) {
   Module out = m;
   for (const auto& [name, fn] : m.functions()) {
     if (fn->attrs.flag("Primitive")) continue;
-    Expr fused = Fuser(m, fn, static_cast<size_t>(pass.value("max-ops")), pass.value("attention")).run();
+    const size_t most = static_cast<size_t>(pass.value("max-ops"));
+    Expr fused = Fuser(m, fn, pass.target.cpu, most, pass.value("attention")).run();
     if (fused != fn) out.set_function(name.text(), fused->as<Fn>());
   }
   return out;

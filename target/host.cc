@@ -1,9 +1,13 @@
 #include "target/host.h"
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <fstream>
 #include <utility>
 
 #include "base/cat.h"
+#include "base/file.h"
 #include "target/instructions.h"
 
 namespace relay::target {
@@ -30,7 +34,55 @@ bool has(std::string_view name) {
 bool has(std::string_view) { return false; }
 #endif
 
+constexpr std::string_view kHowTo = "`relay doctor --measure` writes it again";
+
 }  // namespace
+
+std::string processor_name() {
+  std::ifstream cpuinfo("/proc/cpuinfo");
+  for (std::string line; std::getline(cpuinfo, line);) {
+    if (!line.starts_with("model name")) continue;
+    const size_t at = line.find_first_not_of(": \t", line.find(':'));
+    if (at != std::string::npos) return line.substr(at);
+  }
+  return "unnamed processor";
+}
+
+std::string numbers_of_system() {
+  std::vector<std::string> out;
+  const auto add = [&](std::string_view name, int what) {
+    if (const long bytes = sysconf(what); bytes >= 1024) out.push_back(cat(name, "=", bytes / 1024, "K"));
+  };
+  add("l1", _SC_LEVEL1_DCACHE_SIZE);
+  add("l2", _SC_LEVEL2_CACHE_SIZE);
+  return join(out, ",");
+}
+
+std::string measured_file() {
+  const std::string cache = cache_folder();
+  return cache.empty() ? "" : cache + "/processor.txt";
+}
+
+std::string save_measured(const std::string& numbers) {
+  if (measured_file().empty())
+    return "there is no place to keep what was measured: neither XDG_CACHE_HOME nor HOME is set";
+  if (std::string wrong = make_folders(cache_folder()); !wrong.empty()) return wrong;
+  return write_file_atomically(measured_file(), cat(processor_name(), "\n", numbers, "\n"));
+}
+
+Measured measured_numbers() {
+  std::string text;
+  if (measured_file().empty() || !read_file(measured_file(), 1 << 16, text).empty()) return {};
+  const size_t line = text.find('\n');
+  if (text.substr(0, line) != processor_name())
+    return {{}, cat(measured_file(), " is of another processor: ", kHowTo)};
+  std::string numbers = text.substr(line == std::string::npos ? text.size() : line + 1);
+  if (numbers.ends_with('\n')) numbers.pop_back();
+  if (numbers.empty()) return {};
+  if (std::string wrong = wrong_target(cat(baseline(kHere).text, "{", numbers, "}")); !wrong.empty())
+    return {{}, cat(measured_file(), ": ", wrong, "; ", kHowTo)};
+  return {numbers, {}};
+}
 
 std::string first_missing(std::span<const std::string> needs) {
   const auto missing = std::find_if(needs.begin(), needs.end(), [](const std::string& n) { return !has(n); });

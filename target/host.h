@@ -1,4 +1,4 @@
-// The processor that this process runs on.
+// The processor that this process runs on, and what was measured of it.
 #pragma once
 
 #include <span>
@@ -18,6 +18,21 @@ inline constexpr Isa kHere = Isa::kX86_64;
 // The first of the names (target/instructions.h, `needs`) that this processor lacks; empty if it
 // has all.
 std::string first_missing(std::span<const std::string> needs);
+
+// Its name, as the system tells it.
+std::string processor_name();
+
+// Numbers of this processor that the table of machines does not know: `l1=48K,l2=2M`. `relay doctor
+// --measure` keeps them in the user's cache, with the processor's name; `native` has them.
+struct Measured {
+  std::string numbers;  // empty if there are none of this processor
+  std::string wrong;    // with what is in the file; empty if nothing is
+};
+Measured measured_numbers();
+// What the system says of the caches, as such numbers.
+std::string numbers_of_system();
+std::string measured_file();  // empty if there is no place for it
+[[nodiscard]] std::string save_measured(const std::string& numbers);
 
 // Why code for the target ends the process here, or never runs; empty if it runs.
 [[nodiscard]] std::string cannot_run(const Target& target);

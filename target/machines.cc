@@ -19,13 +19,17 @@ constexpr int64_t kKiB = 1024, kMiB = 1024 * kKiB;
 constexpr Cache kL1{32 * kKiB, 64}, kL2{1 * kMiB, 32}, kL3{1408 * kKiB, 8};
 constexpr int64_t kLine = 64;  // of every processor in the table
 
+// Two units multiply and add: ports 0 and 1 or 5 of Skylake, pipes 0 and 1 of Zen (the optimisation
+// manuals), V0 and V1 of Neoverse N1 (Arm's optimisation guide).
+constexpr int64_t kProducts = 2;
+
 // `registers`: 16 of SSE and AVX, 32 of AVX-512 (Intel's manual, volume 1, chapters 10, 14 and 15).
 constexpr Cpu x86_64(Features features, int64_t vector_bytes, int64_t registers) {
-  return {Isa::kX86_64, features, vector_bytes, registers, kLine, kL1, kL2, kL3};
+  return {Isa::kX86_64, features, vector_bytes, registers, kProducts, kLine, kL1, kL2, kL3};
 }
 // Armv8-A: 32 registers of 128 bits (Arm's manual, chapter B1.2.1). Every such processor multiplies
 // and adds in one step, and converts float16.
-constexpr Cpu kNeon{Isa::kAarch64, {.fma = true, .fp16 = true}, 16, 32, kLine, kL1, kL2, kL3};
+constexpr Cpu kNeon{Isa::kAarch64, {.fma = true, .fp16 = true}, 16, 32, kProducts, kLine, kL1, kL2, kL3};
 
 constexpr Cpu kAvx2 = x86_64({.fma = true, .fp16 = true}, 32, 16);
 

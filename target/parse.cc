@@ -80,6 +80,16 @@ std::string set_number(std::string_view assignment, Cpu& cpu) {
   return {};
 }
 
+// `l1=48K,l2=2M`: sets them, or returns what is wrong.
+std::string set_numbers(std::string_view assignments, Cpu& cpu) {
+  while (true) {
+    const size_t comma = assignments.find(',');
+    if (std::string wrong = set_number(assignments.substr(0, comma), cpu); !wrong.empty()) return wrong;
+    if (comma == std::string_view::npos) return {};
+    assignments.remove_prefix(comma + 1);
+  }
+}
+
 // The text of the machine with the numbers that differ from it.
 std::string canonical(const Machine& machine, Cpu cpu) {
   Cpu usual = machine.cpu;
@@ -93,13 +103,28 @@ std::string canonical(const Machine& machine, Cpu cpu) {
 Target of_machine(const Machine& m) { return {std::string(m.name), m.cpu, m.gpu}; }
 
 // The best machine of the table that this one is, so that an artifact says exactly what it needs.
-const Machine* native_machine() {
-  const Machine* best = nullptr;
-  for (const Machine& m : machines()) {
-    if (!m.gpu && cannot_run(of_machine(m)).empty()) best = &m;
-  }
-  CHECK(best, "the table has the least of each instruction set");
-  return best;
+const Machine& native_machine() {
+  static const Machine* const found = [] {
+    const Machine* best = nullptr;
+    for (const Machine& m : machines()) {
+      if (!m.gpu && cannot_run(of_machine(m)).empty()) best = &m;
+    }
+    CHECK(best, "the table has the least of each instruction set");
+    return best;
+  }();
+  return *found;
+}
+
+// What was measured is read once, so that a process has one `native`.
+const Cpu& native_cpu() {
+  static const Cpu found = [] {
+    Cpu out = native_machine().cpu;
+    const std::string numbers = measured_numbers().numbers;
+    const std::string wrong = numbers.empty() ? "" : set_numbers(numbers, out);
+    CHECK(wrong.empty(), wrong);
+    return out;
+  }();
+  return found;
 }
 
 // Returns what is wrong, or an empty text.
@@ -107,20 +132,17 @@ std::string parse(std::string_view text, Target& out) {
   const size_t brace = text.find('{');
   const std::string_view name = text.substr(0, brace);
   const bool is_native = name == kNative || name == "cpu:native" || name == "cpu" || name.empty();
-  const Machine* machine = is_native ? native_machine() : find_machine(name);
+  const Machine* machine = is_native ? &native_machine() : find_machine(name);
   if (!machine) return no_such("target", std::string(name), all_names());
   out = of_machine(*machine);
+  if (is_native) out.cpu = native_cpu();
+  out.text = canonical(*machine, out.cpu);
   if (brace == std::string_view::npos) return {};
   std::string_view rest = text.substr(brace + 1);
   if (rest.empty() || rest.back() != '}') return cat("the target `", text, "` has no closing brace");
   if (machine->gpu) return cat("the target `", text, "` is a GPU, of which no numbers can be set");
   rest.remove_suffix(1);
-  while (true) {
-    const size_t comma = rest.find(',');
-    if (std::string wrong = set_number(rest.substr(0, comma), out.cpu); !wrong.empty()) return wrong;
-    if (comma == std::string_view::npos) break;
-    rest.remove_prefix(comma + 1);
-  }
+  if (std::string wrong = set_numbers(rest, out.cpu); !wrong.empty()) return wrong;
   out.text = canonical(*machine, out.cpu);
   return {};
 }
@@ -151,7 +173,7 @@ Target target_of(std::string_view text) {
 std::vector<std::string> native_names() {
   std::vector<std::string> out;
   for (const Machine& m : machines()) {
-    if (!m.gpu && m.cpu.isa == native_machine()->cpu.isa) out.emplace_back(m.name);
+    if (!m.gpu && m.cpu.isa == native_machine().cpu.isa) out.emplace_back(m.name);
   }
   return out;
 }

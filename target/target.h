@@ -39,6 +39,7 @@ struct Cpu {
   Isa isa = Isa::kX86_64;
   Features features = {};
   int64_t vector_bytes = 0, vector_registers = 0;
+  int64_t products_per_cycle = 0;  // vectors that are multiplied and added to others
   int64_t line_bytes = 0;  // of all caches
   Cache l1 = {}, l2 = {}, l3 = {};
 
@@ -63,8 +64,8 @@ struct Target {
 };
 
 // Texts: `cpu:avx2`, `aarch64:neon`, `cuda:sm_90`. `avx2`, `aarch64` and `cuda` are short for some;
-// `native` is the best that this processor has. Braces override numbers of
-// the processor: `cpu:avx2{l1=48K,l2=2M}`.
+// `native` is the best that this processor has, with what was measured of it (host.h). Braces
+// override numbers of the processor: `cpu:avx2{l1=48K,l2=2M}`.
 // Reports "bad-target", with what there is.
 Result<Target> parse_target(std::string_view text, Diagnostics& diagnostics);
 // The same for the command line: returns what is wrong, or an empty text.

@@ -3,14 +3,19 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <set>
 
+#include "base/file.h"
 #include "target/host.h"
 #include "target/instructions.h"
 #include "target/machines.h"
 
 namespace relay::target {
 namespace {
+
+// What is measured is kept in the folder of the test.
+[[maybe_unused]] const int kCache = setenv("XDG_CACHE_HOME", (testing::TempDir() + "/cache").c_str(), 1);
 
 TEST(Targets, EveryMachineIsReadFromItsNamesAndFromItsText) {
   std::set<std::string_view> names;
@@ -32,7 +37,7 @@ TEST(Targets, EveryMachineIsReadFromItsNamesAndFromItsText) {
 TEST(Targets, TheTableHasEveryNumber) {
   for (const Machine& m : machines()) {
     for (int64_t n :
-         {m.cpu.vector_bytes, m.cpu.vector_registers, m.cpu.line_bytes, m.cpu.l1.bytes, m.cpu.l2.bytes,
+         {m.cpu.vector_bytes, m.cpu.vector_registers, m.cpu.products_per_cycle, m.cpu.line_bytes, m.cpu.l1.bytes, m.cpu.l2.bytes,
           m.cpu.l3.bytes, m.cpu.l1.bytes_per_cycle, m.cpu.l2.bytes_per_cycle, m.cpu.l3.bytes_per_cycle})
       EXPECT_GT(n, 0) << m.name;
     if (!m.gpu) continue;
@@ -102,6 +107,26 @@ TEST(Targets, NativeIsTheBestThatThisProcessorRuns) {
   ASSERT_NE(place, names.end());
   for (auto better = place + 1; better != names.end(); ++better)
     EXPECT_NE(cannot_run(target_of(*better)), "") << *better;
+}
+
+TEST(Targets, MeasuredNumbersAreOfThisProcessor) {
+  const std::string file = measured_file();
+  ASSERT_TRUE(file.starts_with(testing::TempDir())) << file;
+  EXPECT_EQ(measured_numbers().numbers + measured_numbers().wrong, "") << "nothing was measured";
+  ASSERT_EQ(save_measured("l1=48K,l2=2M"), "");
+  EXPECT_EQ(measured_numbers().numbers, "l1=48K,l2=2M");
+  ASSERT_EQ(save_measured(numbers_of_system()), "");
+  EXPECT_EQ(measured_numbers().wrong, "");
+  EXPECT_EQ(measured_numbers().numbers, numbers_of_system());
+  const auto refused = [&](const std::string& text, std::string_view why) {
+    ASSERT_EQ(write_file_atomically(file, text), "");
+    EXPECT_EQ(measured_numbers().numbers, "") << text;
+    EXPECT_NE(measured_numbers().wrong.find(why), std::string::npos) << measured_numbers().wrong;
+  };
+  refused("Another 4004\nl1=48K\n", "of another processor");
+  refused("", "of another processor");
+  refused(processor_name() + "\nl4=1M\n", "no number of a target `l4`");
+  refused(processor_name() + "\nl1=1M}{l2=1M\n", "relay doctor --measure");
 }
 
 TEST(Targets, WhatCannotRunHereSaysWhy) {

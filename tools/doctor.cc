@@ -51,6 +51,12 @@ Finding features() {
   return {"processor features", join(target::needs(target::target_of("native").cpu), " ")};
 }
 
+// That numbers of another processor are not used is nothing that is missing.
+Finding native_target() {
+  const std::string wrong = target::measured_numbers().wrong;
+  return {"native target", cat(target::target_of("native").text, wrong.empty() ? "" : "; ", wrong)};
+}
+
 // Compiling a model goes through a temporary folder and loads what it made: try just that.
 Finding compile_and_load() {
   TemporaryFolder folder;
@@ -97,11 +103,14 @@ void measure(Session& session) {
     }
   }
   session.print(session.json ? json_of(measured) + "\n" : show(measured));
-  if (std::string wrong = save_roofs(measured); !wrong.empty()) {
+  std::string wrong = save_roofs(measured);
+  if (wrong.empty()) wrong = target::save_measured(target::numbers_of_system());
+  if (!wrong.empty()) {
     session.fail(kLimit, wrong);
     return;
   }
-  session.say(cat("kept in ", roofs_file(), "\n"));
+  session.say(cat("kept in ", roofs_file(), "; sizes of caches for --target native in ",
+                  target::measured_file(), "\n"));
 }
 
 }  // namespace
@@ -111,7 +120,8 @@ void add_doctor(CLI::App& app, Session& session) {
   auto measures = std::make_shared<bool>(false);
   sub->add_flag(
       "--measure", *measures,
-      "measure what the processor and its memory can do at best, and keep it for `bench --profile`");
+      "measure what the processor and its memory can do at best, and keep it for `bench --profile`; and "
+      "keep the sizes of caches for `--target native`");
   sub->callback([measures, &session] {
     if (*measures) {
       measure(session);
@@ -120,7 +130,7 @@ void add_doctor(CLI::App& app, Session& session) {
     std::vector<Finding> findings{{"cores", cat(native::usable_cores(), " usable")}, compiler()};
     if (target::kHere != target::Isa::kAarch64)
       findings.push_back(cross_compiler(target::Isa::kAarch64, "aarch64"));
-    for (Finding (*look)() : {llvm, features, compile_and_load, roofs, cuda}) findings.push_back(look());
+    for (Finding (*look)() : {llvm, features, native_target, compile_and_load, roofs, cuda}) findings.push_back(look());
     nlohmann::ordered_json j;
     for (const Finding& f : findings) {
       j[f.what] = {{"found", f.found}, {"ok", f.ok}};

@@ -14,7 +14,6 @@
 #include "kernel/native/parallel.h"
 #include "kernel/native/toolchain.h"
 #include "target/host.h"
-#include "tools/processor.h"
 #include "tools/roofs.h"
 
 namespace relay::tools {
@@ -243,7 +242,7 @@ std::string open_loops(const target::Target& target, TemporaryFolder& folder, na
 
 std::string measure_roofs(Roofs& out, const std::function<void(std::string_view)>& progress) {
   out = {};
-  out.processor = processor_name();
+  out.processor = target::processor_name();
   out.trials = kTrials;
   out.l1_bytes = cache_bytes(_SC_LEVEL1_DCACHE_SIZE);
   out.l2_bytes = cache_bytes(_SC_LEVEL2_CACHE_SIZE);

@@ -9,7 +9,7 @@
 #include "base/json_text.h"
 #include "kernel/native/parallel.h"
 #include "kernel/native/toolchain.h"
-#include "tools/processor.h"
+#include "target/host.h"
 
 namespace relay::tools {
 namespace {
@@ -111,9 +111,9 @@ std::string load_roofs(Roofs& out) {
     return cat(roofs_file(), " does not hold what Relay wrote: ", kHowTo);
   }
   const unsigned cores = kernel::native::usable_cores();
-  if (out.processor == processor_name() && out.cores == cores) return {};
+  if (out.processor == target::processor_name() && out.cores == cores) return {};
   return cat("the roof was measured on ", out.cores, " cores of ", out.processor, ", this is ", cores, " of ",
-             processor_name(), ": ", kHowTo);
+             target::processor_name(), ": ", kHowTo);
 }
 
 std::string show(const Roofs& r) {

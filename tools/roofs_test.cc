@@ -6,14 +6,14 @@
 
 #include "base/file.h"
 #include "kernel/native/parallel.h"
-#include "tools/processor.h"
+#include "target/host.h"
 
 namespace relay::tools {
 namespace {
 
 Roofs example() {
   Roofs r;
-  r.processor = processor_name();
+  r.processor = target::processor_name();
   r.cores = kernel::native::usable_cores();
   r.peaks = {{"sse2", "float32 multiply-add", {10, 40}},
              {"avx2", "float32 multiply-add", {20, 60}},

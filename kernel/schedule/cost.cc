@@ -9,6 +9,7 @@ namespace {
 
 constexpr int64_t kMostPanels = 4;  // streams that the processor follows at once
 constexpr int64_t kStepsBetween = 4;
+constexpr int64_t kMostOnStack = 512 * 1024;  // bytes: threads have stacks of a few megabytes
 
 }  // namespace
 
@@ -39,7 +40,11 @@ int64_t rows_kept(const target::Cpu& cpu, int64_t length) {
   return std::max<int64_t>(1, cpu.l2.bytes * 3 / 4 / (4 * std::max<int64_t>(length, 1)));
 }
 
-int64_t packed_bytes(const target::Cpu& cpu) { return cpu.l2.bytes * 5 / 32; }
+int64_t packed_bytes(const target::Cpu& cpu) { return std::min(cpu.l2.bytes * 5 / 32, kMostOnStack); }
+
+int64_t short_row(const target::Cpu& cpu) { return std::min(cpu.l1.bytes / 8, kMostOnStack / 8) / 4; }
+
+int64_t row_at_work(const target::Cpu& cpu) { return std::min(cpu.l2.bytes / 16, kMostOnStack / 2) / 4; }
 
 FetchAhead fetch_ahead(const target::Cpu& cpu, int64_t tiles, int64_t panel_floats) {
   const int64_t lines =

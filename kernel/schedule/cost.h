@@ -33,8 +33,14 @@ inline int64_t line_floats(const target::Cpu& cpu) { return cpu.line_bytes / 4; 
 // How many rows of `length` floats the second level of cache keeps while panels stream by.
 int64_t rows_kept(const target::Cpu& cpu, int64_t length);
 
-// How many bytes of packed operands stay in the second level of cache with room to spare.
+// How many bytes of packed operands stay in the second level of cache with room to spare. They are
+// on the stack.
 int64_t packed_bytes(const target::Cpu& cpu);
+
+// Floats of a row that goes through several stages: of a short one, the tensors of all stages stay
+// in the first level of cache, with rows beside it; of one at work, in the second.
+int64_t short_row(const target::Cpu& cpu);
+int64_t row_at_work(const target::Cpu& cpu);
 
 // What each of the tiles of a panel fetches of the next one: `lines` for every `steps` rows of the
 // panel that it goes through, so that together they fetch all of it.

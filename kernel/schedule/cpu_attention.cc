@@ -13,6 +13,7 @@
 #include <unordered_map>
 
 #include "base/integers.h"
+#include "kernel/schedule/cost.h"
 #include "kernel/schedule/cpu_rules.h"
 #include "kernel/schedule/primitive.h"
 #include "kernel/simplify.h"
@@ -26,7 +27,6 @@ constexpr int64_t kLongestOpenRow = 1024;  // of those whose length only the run
 constexpr int64_t kFewOpenRows = 6;        // for which it is not worth to put anything into panels
 constexpr int64_t kOpenRows = 32;          // of them are at work together
 constexpr int64_t kBetweenOpenRows = 16;   // floats
-constexpr int64_t kFloatsAtWork = 16384;   // of one tensor: two of these and their operands stay in the cache
 constexpr int64_t kEnoughTasks = 16;       // to keep the threads of a machine busy
 constexpr int64_t kFewestRows = 32;        // that are worth a task of their own
 
@@ -177,10 +177,13 @@ class Attention {
   }
 
   int64_t rows_at_work() const {
-    const int64_t length = length_->kind == ExprKind::kInt ? longest_ : kFloatsAtWork / kOpenRows;
-    if (rows_->kind != ExprKind::kInt) return std::clamp<int64_t>(kFloatsAtWork / length, 1, kOpenRows);
+    // Of one tensor: two of these and their operands stay in the cache.
+    const int64_t floats = row_at_work(job_.cpu);
+    const int64_t length =
+        length_->kind == ExprKind::kInt ? longest_ : std::max<int64_t>(floats / kOpenRows, 1);
+    if (rows_->kind != ExprKind::kInt) return std::clamp<int64_t>(floats / length, 1, kOpenRows);
     const int64_t rows = rows_->int_value;
-    int64_t count = std::clamp<int64_t>(kFloatsAtWork / length, 1, rows);
+    int64_t count = std::clamp<int64_t>(floats / length, 1, rows);
     int64_t batch = 1;
     for (size_t d = 0; d + 2 < values_.spatial.size(); ++d) batch *= guess(values_.spatial[d].extent);
     while (batch * ceil_div(rows, count) < kEnoughTasks && count >= 2 * kFewestRows) count /= 2;

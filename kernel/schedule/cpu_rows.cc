@@ -18,8 +18,6 @@ namespace relay::kernel::schedule {
 namespace {
 
 constexpr int64_t kAccumulators = 4;  // vectors that rows are reduced in, to hide the latency of an addition
-constexpr int64_t kShort =
-    1024;  // floats of a row that others may go beside: all stay in the first-level cache
 constexpr int64_t kLongestOnStack = 4096;  // floats of a row that is kept on the stack
 
 class Rows {
@@ -45,11 +43,11 @@ class Rows {
     const ForKind outer = outer_kind(job_, cost);
     if (extents.empty() || guess(extents.back()) < kAccumulators) return one_by_one(outer, extents);
     if (length_->kind == ExprKind::kInt)
-      return length_->int_value <= kShort ? several(outer, extents) : one_by_one(outer, extents);
+      return length_->int_value <= short_ ? several(outer, extents) : one_by_one(outer, extents);
     // How long rows are is known when the kernel runs. Room for short ones is of one size.
     Stmt several_rows = several(outer, extents);
-    if (longest_ <= kShort) return several_rows;
-    return w_.choose(less_equal(length_, w_.index(kShort)), several_rows, one_by_one(outer, extents));
+    if (longest_ <= short_) return several_rows;
+    return w_.choose(less_equal(length_, w_.index(short_)), several_rows, one_by_one(outer, extents));
   }
 
  private:
@@ -65,7 +63,7 @@ class Rows {
 
   Stmt several(ForKind outer, std::vector<Expr> extents) {
     vectors_of_row_ = 1;
-    most_on_stack_ = std::min(kShort, longest_);
+    most_on_stack_ = std::min(short_, longest_);
     known_to_fit_ = true;
     const Expr last = extents.back();
     std::vector<Stmt> parts;
@@ -316,6 +314,7 @@ class Rows {
   const std::vector<Stage>& stages_;
   int64_t longest_;  // that a row may be
   int64_t width_;
+  const int64_t short_ = short_row(job_.cpu);  // floats of a row that others may go beside
   std::vector<Axis> rows_;
   Expr length_;
   std::vector<const Buffer*> written_;  // by the stages looked at so far

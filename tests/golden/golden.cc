@@ -275,7 +275,8 @@ std::string run(const Command& c, const tools::TestFile& file, Diagnostics& diag
     const Result<aot::Program> program = aot::make_program(*done, c.option("function", "main"), diagnostics);
     if (!program) return "";
     if (program->functions.empty()) return passes::show(program->plan);
-    aot::CpuMachine machine([](const kernel::Kernel& k) { return k.name.str(); });
+    const target::Target target = target::default_target();
+    aot::CpuMachine machine([](const kernel::Kernel& k) { return k.name.str(); }, target.cpu);
     return aot::print_functions(*program, "", machine, [](size_t i) { return 64 * i; });
   }
   ADD_FAILURE() << path << ": there is no command `" << c.name << "`";

@@ -180,7 +180,8 @@ std::string random_step(ByteSource& choices) {
 }
 
 passes::RunnerOptions random_target(ByteSource& choices) {
-  static const std::vector<std::string> kProcessors{"sse2", "avx2", "avx512"};
+  static const std::vector<std::string> kProcessors{"sse2", "avx2", "avx512", "avx2{l1=1K,l2=1K,l3=1K}",
+                                                    "avx2{l1=1024G,l2=1024G,l3=1024G}"};
   passes::RunnerOptions out;
   out.schedule.opt_level = static_cast<int>(choices.below(4));
   out.target = target::target_of(choices.choose(kProcessors));
