@@ -117,6 +117,14 @@ std::string render(const Diagnostic& d, const SourceMap& sources, Style style) {
   return out;
 }
 
+std::optional<Fault> Diagnostics::fault() const {
+  std::optional<Fault> out;
+  for (const Diagnostic& d : all_) {
+    if (d.severity() == Severity::kError) out = std::max(out.value_or(Fault::kModel), d.slug().fault());
+  }
+  return out;
+}
+
 std::vector<const Diagnostic*> Diagnostics::in_order() const {
   std::vector<const Diagnostic*> order;
   for (const Diagnostic& d : all_) order.push_back(&d);

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <deque>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -56,6 +57,8 @@ class Diagnostics {
 
   bool has_errors() const { return errors_ > 0; }
   size_t errors() const { return errors_; }
+  // What is at fault, by the errors; nothing if there are none.
+  std::optional<Fault> fault() const;
   const std::deque<Diagnostic>& all() const { return all_; }
   Diagnostic& last() { return all_.back(); }
   void clear();

@@ -12,6 +12,20 @@
 #include <span>
 #include <string_view>
 
+namespace relay {
+
+// What is at fault. Of several errors the last of these counts: what is unsupported may be why the
+// rest looks wrong.
+enum class Fault : uint8_t {
+  kModel,        // it does not parse, type check or hold together
+  kUnsupported,  // it is right, but something in it, or on this machine, is not supported
+  kUsage,        // what the user says of it: options, names, shapes
+  kLimit,        // a limit was reached, or a result could not be written
+  kBug,          // Relay
+};
+
+}  // namespace relay
+
 #include "base/slug_names.inc"
 
 namespace relay {
@@ -33,6 +47,7 @@ class Slug {
   static constexpr std::span<const std::string_view> all_names() { return kSlugNames; }  // sorted
 
   constexpr std::string_view name() const { return kSlugNames[index_]; }
+  constexpr Fault fault() const { return kSlugFaults[index_]; }
   std::string_view cause() const;   // one line: what is wrong
   std::string_view remedy() const;  // one line: what the user can do
 

@@ -3,7 +3,7 @@
 
 Usage: slugs.py SLUGS.TXT NAMES.INC TEXTS.INC
 
-NAMES.INC holds the sorted names, which the compiler looks words up in (base/slug.h). TEXTS.INC holds the
+NAMES.INC holds the sorted names, which the compiler looks words up in (base/slug.h), and faults. TEXTS.INC holds the
 causes and the remedies in the same order. They are two files so that a better text compiles one file anew.
 """
 
@@ -11,8 +11,10 @@ import re
 import sys
 
 WORD = re.compile(r"[a-z]+(-[a-z0-9]+)+")
-# Every entry has the first two; `test` names the test of a slug that no golden test can show.
-FIELDS = ("cause", "remedy", "test")
+# Every entry has the first two; `fault` is there if the model is not at fault; `test` names the test of a slug that
+# no golden test can show.
+FIELDS = ("cause", "remedy", "fault", "test")
+FAULTS = {"model": "kModel", "usage": "kUsage", "unsupported": "kUnsupported", "limit": "kLimit", "bug": "kBug"}
 
 
 def read(path):
@@ -35,10 +37,12 @@ def read(path):
                 continue
             field, _, text = line.strip().partition(": ")
             if slug is None or field not in FIELDS or not text.strip():
-                sys.exit("%s: expected `  cause: ...`, `  remedy: ...` or `  test: ...` below a slug" % place)
+                sys.exit("%s: expected `  cause: ...`, `  remedy: ...`, `  fault: ...` or `  test: ...` below a slug" % place)
             if field in entries[slug]:
                 sys.exit("%s: `%s` has two lines `%s`" % (place, slug, field))
-            if field != "test" and not text.endswith("."):
+            if field == "fault" and text not in list(FAULTS)[1:]:
+                sys.exit("%s: the fault is one of: %s" % (place, ", ".join(list(FAULTS)[1:])))
+            if field in ("cause", "remedy") and not text.endswith("."):
                 sys.exit("%s: the %s of `%s` is a sentence and ends in a period" % (place, field, slug))
             entries[slug][field] = text.strip()
     for slug, fields in entries.items():
@@ -56,6 +60,10 @@ def main():
         print("inline constexpr std::array<std::string_view, %d> kSlugNames = {" % len(entries), file=out)
         for slug in entries:
             print('    "%s",' % slug, file=out)
+        print("};", file=out)
+        print("inline constexpr std::array<Fault, kSlugNames.size()> kSlugFaults = {", file=out)
+        for fields in entries.values():
+            print("    Fault::%s," % FAULTS[fields.get("fault", "model")], file=out)
         print("};", file=out)
         print("}  // namespace relay", file=out)
     with open(sys.argv[3], "w", encoding="utf-8") as out:

@@ -215,7 +215,7 @@ CannotPrepare::CannotPrepare(const Diagnostics& why)
     : std::runtime_error(why.all().empty() ? "" : why.all().front().message()), diagnostics(why) {}
 
 std::string reason(const Diagnostics& diagnostics) {
-  for (const Diagnostic& d : diagnostics.all()) CHECK(!d.slug().name().starts_with("pass-"), d.message());
+  for (const Diagnostic& d : diagnostics.all()) CHECK(d.slug().fault() != Fault::kBug, d.message());
   return diagnostics.all().empty() ? "no reason was given" : diagnostics.all().front().message();
 }
 

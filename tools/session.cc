@@ -59,44 +59,17 @@ nlohmann::ordered_json json_of(const Diagnostic& d, const SourceMap& sources) {
   return j;
 }
 
-// What a slug says about whose fault it is; 0 if nothing. Ordered: of several errors the first
-// of these counts.
-struct Meaning {
-  int code;
-  std::array<std::string_view, 15> slugs;  // a star at an end stands for anything
-};
-constexpr Meaning kMeanings[] = {
-    {kInternal, {"pass-broke-*", "pass-changed-answer"}},
-    {kLimit, {"limit-*", "nesting-too-deep", "*-too-complex", "*-too-large", "*-unwritable", "cannot-write"}},
-    {kUsage,
-     {"file-unreadable", "bad-pipeline", "input-unknown", "input-shape-mismatch", "no-such-function",
-      "tensors-unknown-form", "input-axis-conflict", "too-many-tensors", "graph-files", "graph-input-shape",
-      "unresolved-symbol", "output-is-input", "input-value-mismatch", "input-value-conflict",
-      "input-not-fixed"}},
-    // What is unsupported may be why the rest looks wrong.
-    {kUnsupported,
-     {"unsupported-*", "cannot-lower", "cannot-compile", "cannot-load", "dynamic-shape",
-      "not-static-dataflow", "not-ahead-of-time"}},
-};
-
-bool fits(std::string_view slug, std::string_view pattern) {
-  if (pattern.empty()) return false;
-  if (pattern.front() == '*') return slug.ends_with(pattern.substr(1));
-  if (pattern.back() == '*') return slug.starts_with(pattern.substr(0, pattern.size() - 1));
-  return slug == pattern;
-}
-
 }  // namespace
 
 int exit_code_of(const Diagnostics& diagnostics, int other) {
-  for (const Meaning& m : kMeanings) {
-    for (const Diagnostic& d : diagnostics.all()) {
-      if (d.severity() != Severity::kError) continue;
-      if (std::any_of(m.slugs.begin(), m.slugs.end(), [&](auto slug) { return fits(d.slug().name(), slug); }))
-        return m.code;
-    }
+  switch (diagnostics.fault().value_or(Fault::kModel)) {
+    case Fault::kModel: return other;
+    case Fault::kUnsupported: return kUnsupported;
+    case Fault::kUsage: return kUsage;
+    case Fault::kLimit: return kLimit;
+    case Fault::kBug: return kInternal;
   }
-  return other;
+  __builtin_unreachable();
 }
 
 void Session::print(std::string_view text) const {

@@ -27,7 +27,7 @@ enum ExitCode {
   kInternal = 6,     // a bug of Relay's
 };
 
-// What the errors amount to, by their slugs; `other` for those that say nothing about it.
+// What the errors amount to, by what is at fault; `other` if it is the model.
 int exit_code_of(const Diagnostics& diagnostics, int other = kBadModel);
 
 struct Session {

@@ -2,6 +2,7 @@
 
 #include <onnx/onnx_pb.h>
 
+#include <algorithm>
 #include <filesystem>
 
 #include "base/cat.h"
@@ -14,15 +15,20 @@
 namespace relay::frontend {
 
 ImportFailure import_failure(const Diagnostics& diagnostics) {
-  bool bad = false, unsupported = false;
-  for (const Diagnostic& d : diagnostics.all()) {
-    if (d.severity() != Severity::kError) continue;
-    if (d.slug().name().starts_with("limit-")) return ImportFailure::kLimit;
-    if (d.slug() == "file-unreadable") return ImportFailure::kUnreadable;
-    (d.slug().name().starts_with("unsupported-") ? unsupported : bad) = true;
+  const auto has_unreadable = [&] {
+    return std::any_of(diagnostics.all().begin(), diagnostics.all().end(),
+                       [](const Diagnostic& d) { return d.slug() == "file-unreadable"; });
+  };
+  switch (diagnostics.fault().value_or(Fault::kUnsupported)) {
+    case Fault::kLimit: return ImportFailure::kLimit;
+    case Fault::kUsage:
+      if (has_unreadable()) return ImportFailure::kUnreadable;
+      [[fallthrough]];
+    case Fault::kModel:
+    case Fault::kBug: return ImportFailure::kBadModel;
+    case Fault::kUnsupported: return ImportFailure::kUnsupported;
   }
-  // What is unsupported may be why the rest looks wrong.
-  return unsupported || !bad ? ImportFailure::kUnsupported : ImportFailure::kBadModel;
+  __builtin_unreachable();
 }
 
 Result<Module> import_onnx(const std::string& path, const Module& empty, const ImportOptions& options,

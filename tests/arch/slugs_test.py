@@ -63,6 +63,7 @@ class SlugsTest(unittest.TestCase):
                 ("  cause: An axis is bad.\n", "  cause: \n", "slugs.txt:3: expected"),
                 ("  cause: An axis is bad.\n", "  why: An axis is bad.\n", "slugs.txt:3: expected"),
                 ("  cause: A rank", "  cause: A.\n  cause: A rank", "`bad-rank` has two lines `cause`"),
+                ("  remedy: Take another one.\n", "  remedy: Take another one.\n  fault: nobody\n", "the fault is one of: usage"),
                 ("bad-axis\n", "", "slugs.txt:2: expected"),
                 ("bad-axis", "bad_axis", "`bad_axis` is no slug"),
                 ("bad-axis", "worse-axis", "`bad-rank` has to stand before `worse-axis`"),

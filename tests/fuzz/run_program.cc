@@ -26,14 +26,13 @@ Outcome judge(bool accepted, const Diagnostics& diagnostics, const SourceMap& so
     if ((static_cast<unsigned char>(c) < 0x20 && c != '\n') || c == 0x7f)
       return {Kind::kWrong, "a message has a control character, which a terminal would obey"};
   }
-  bool limit = false;
   for (const Diagnostic& d : diagnostics.all()) {
     if (d.severity() != Severity::kError) continue;
     if (d.message().empty()) return {Kind::kWrong, "an error has no text"};
     // All inputs are small, so whoever finds no memory has asked for more than they are worth.
     if (d.slug() == "limit-memory") return {Kind::kWrong, "it asked for too much memory:\n" + rendered};
-    limit = limit || d.slug().name().starts_with("limit-");
   }
+  const bool limit = diagnostics.fault() == Fault::kLimit;
   return {accepted ? Kind::kAccepted : limit ? Kind::kExhausted : Kind::kRefused, std::move(rendered)};
 }
 

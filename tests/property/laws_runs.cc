@@ -28,8 +28,7 @@ Ran run_passes(const Module& m, const std::string& pipeline, passes::RunnerOptio
   options.verify = passes::Verify::kTypes;
   Ran out{passes::run_pipeline(m, pipeline, options, diagnostics)};
   if (out.module) return out;
-  const auto is_mistake = [](const Diagnostic& d) { return d.slug().name().starts_with("pass-"); };
-  out.refused = std::none_of(diagnostics.all().begin(), diagnostics.all().end(), is_mistake);
+  out.refused = diagnostics.fault() != Fault::kBug;
   out.wrong = cat(pipeline, ": ", diagnostics.render(m.context().sources()));
   return out;
 }
