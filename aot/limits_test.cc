@@ -82,7 +82,7 @@ std::string arms(int n) {
 
 // Without passes that take branches away: the slug of the error, or nothing and the program.
 std::string slug_of(const std::string& text, std::string* message = nullptr,
-                    std::string_view pipeline = passes::default_pipeline(0)) {
+                    const passes::Pipeline& pipeline = passes::default_pipeline(0)) {
   Diagnostics diagnostics;
   ParseOptions parsing;
   parsing.max_nesting = 1'000'000;

@@ -32,8 +32,7 @@ Module parsed(std::string_view text) {
 
 // Up to fusion, as `relay compile --emit graph` does.
 Module fused(const Module& m, int level) {
-  std::string pipeline = passes::default_pipeline(level);
-  pipeline.resize(pipeline.find(",lower"));
+  const passes::Pipeline pipeline = passes::until(passes::default_pipeline(level), passes::kLower);
   Diagnostics d;
   const Result<Module> out = passes::run_pipeline(m, pipeline, {}, d);
   EXPECT_TRUE(out.ok()) << d.render(m.context().sources());

@@ -66,7 +66,7 @@ Prepared prepare(const Module& checked, const Options& options) {
   passes::RunnerOptions run;
   run.target = options.compile.target;
   run.schedule.opt_level = options.compile.opt_level;
-  const auto after = [&](const std::string& pipeline, Diagnostics& refused) {
+  const auto after = [&](const passes::Pipeline& pipeline, Diagnostics& refused) {
     Result<Module> done = passes::run_pipeline(checked, pipeline, run, refused);
     for (const Diagnostic& d : refused.all()) CHECK(d.slug().fault() != Fault::kBug, d.message());
     return done;
@@ -75,7 +75,8 @@ Prepared prepare(const Module& checked, const Options& options) {
   if (const Result<Module> lowered = after(passes::default_pipeline(options.compile.opt_level), out.refusal))
     return {*lowered};
   // `lower` would have made the checks of kernels explicit.
-  const Result<Module> expanded = after("simplify-inference,expand-operators", out.refusal);
+  const Result<Module> expanded =
+      after({passes::step(passes::kSimplifyInference), passes::step(passes::kExpandOperators)}, out.refusal);
   out.module = passes::with_explicit_checks(expanded ? *expanded : checked);
   return out;
 }

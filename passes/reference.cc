@@ -45,7 +45,7 @@ std::vector<Tensor> tensors_of(const Value& v) {
 
 Module widened(const Module& m) {
   Diagnostics ignored;
-  Result<Module> wide = run_pipeline(m, "widen-floats", {}, ignored);
+  Result<Module> wide = run_pipeline(m, Pipeline{step(kWidenFloats)}, {}, ignored);
   CHECK(wide.ok(), "a well-typed program must stay so in float64");
   return *wide;
 }

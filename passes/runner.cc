@@ -25,77 +25,6 @@ namespace {
 
 constexpr std::string_view kReproducerLine = "// relay-pipeline: ";
 
-std::string_view trim(std::string_view s) {
-  const auto space = [](char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; };
-  while (!s.empty() && space(s.front())) s.remove_prefix(1);
-  while (!s.empty() && space(s.back())) s.remove_suffix(1);
-  return s;
-}
-
-// Splits at a separator that stands outside of braces.
-std::vector<std::string_view> split(std::string_view text, char separator) {
-  std::vector<std::string_view> parts;
-  int depth = 0;
-  size_t begin = 0;
-  for (size_t i = 0; i <= text.size(); ++i) {
-    if (i == text.size() || (text[i] == separator && depth == 0)) {
-      if (std::string_view part = trim(text.substr(begin, i - begin)); !part.empty()) parts.push_back(part);
-      begin = i + 1;
-    } else if (text[i] == '{') {
-      ++depth;
-    } else if (text[i] == '}') {
-      --depth;
-    }
-  }
-  return parts;
-}
-
-bool parse_values(std::string_view text, Step& step, Diagnostics& diagnostics) {
-  for (std::string_view item : split(text, ',')) {
-    const size_t equal = item.find('=');
-    const std::string name(trim(item.substr(0, equal)));
-    const std::string value(equal == std::string_view::npos ? "" : trim(item.substr(equal + 1)));
-    if (!step.values.contains(name)) {
-      diagnostics
-          .error(Span::none(), "bad-pipeline",
-                 cat("pass `", step.pass->name, "` has no parameter `", name, "`"))
-          .note(step.pass->parameters.empty()
-                    ? "it has none"
-                    : cat("it has: ",
-                          join(step.pass->parameters, ", ", [](const Parameter& p) { return p.name; })));
-      return false;
-    }
-    char* end = nullptr;
-    errno = 0;
-    const long long number = std::strtoll(value.c_str(), &end, 10);
-    if (value.empty() || *end != '\0' || errno != 0) {
-      diagnostics.error(Span::none(), "bad-pipeline",
-                        cat("parameter `", name, "` of pass `", step.pass->name,
-                            "` needs an integer, found `", value, "`"));
-      return false;
-    }
-    const auto parameter = std::find_if(step.pass->parameters.begin(), step.pass->parameters.end(),
-                                        [&](const Parameter& p) { return p.name == name; });
-    if (number < parameter->least || number > parameter->most) {
-      diagnostics.error(Span::none(), "bad-pipeline",
-                        cat("parameter `", name, "` of pass `", step.pass->name, "` is ", number,
-                            "; it may be ", parameter->least, " to ", parameter->most));
-      return false;
-    }
-    step.values[name] = number;
-  }
-  return true;
-}
-
-std::string show_step(const Step& s) {
-  std::string values;
-  for (const Parameter& p : s.pass->parameters) {
-    const int64_t v = s.values.at(std::string(p.name));
-    if (v != p.default_value) values += cat(values.empty() ? "" : ",", p.name, "=", v);
-  }
-  return values.empty() ? std::string(s.pass->name) : cat(s.pass->name, "{", values, "}");
-}
-
 // The answer of @main before any pass.
 struct Answer {
   Value value;
@@ -135,7 +64,7 @@ class Runner {
   Runner(const RunnerOptions& options, Diagnostics& diagnostics)
       : options_(options), diagnostics_(diagnostics) {}
 
-  Result<Module> run(const Module& start, const std::vector<Step>& steps) {
+  Result<Module> run(const Module& start, const Pipeline& steps) {
     Result<Module> checked = typecheck::check(start, diagnostics_);
     if (!checked) return kReported;
     Module now = *checked;
@@ -174,7 +103,7 @@ class Runner {
     Result<Module> checked = next.same(m) ? Result<Module>(next) : typecheck::check(next, diagnostics_);
     const auto end = std::chrono::steady_clock::now();
     const auto ms = [](auto d) { return std::chrono::duration<double, std::milli>(d).count(); };
-    times_.push_back({show_step(step), ms(middle - begin), ms(end - middle)});
+    times_.push_back({show(step), ms(middle - begin), ms(end - middle)});
     if (!checked) {
       diagnostics_.error(Span::none(), "pass-broke-types",
                          cat("after pass `", step.pass->name,
@@ -249,21 +178,20 @@ class Runner {
     }
   }
 
-  bool report(const Module& before, const Module& after, const std::vector<Step>& steps, size_t done) {
+  bool report(const Module& before, const Module& after, const Pipeline& steps, size_t done) {
     const Step& step = steps[done - 1];
     const bool changed = !after.same(before);
     const auto wants = [&](std::string_view what) {
       return options_.print_after.contains(std::string(what));
     };
     if (wants("all") || wants(step.pass->name) || (wants("changed") && changed)) {
-      const std::string head =
-          line_comment("//", cat("after ", show_step(step), changed ? "" : ": unchanged"));
+      const std::string head = line_comment("//", cat("after ", show(step), changed ? "" : ": unchanged"));
       options_.print(cat(head, "\n", changed ? op::text_of(after) : ""));
     }
     return dump(steps, done, after);
   }
 
-  bool dump(const std::vector<Step>& steps, size_t done, const Module& m) {
+  bool dump(const Pipeline& steps, size_t done, const Module& m) {
     if (options_.dump_dir.empty()) return true;
     std::error_code ignored;
     std::filesystem::create_directories(options_.dump_dir, ignored);
@@ -272,9 +200,9 @@ class Runner {
     return wrong.empty();
   }
 
-  void write_reproducer(const Module& m, const std::vector<Step>& steps, size_t from) {
+  void write_reproducer(const Module& m, const Pipeline& steps, size_t from) {
     if (options_.reproducer.empty()) return;
-    const std::string rest = join(std::span(steps).subspan(from), ",", show_step);
+    const std::string rest = show(Pipeline(steps.begin() + static_cast<std::ptrdiff_t>(from), steps.end()));
     const std::string wrong = save(options_.reproducer, cat(kReproducerLine, rest, "\n"), m);
     if (!wrong.empty()) {
       diagnostics_.error(Span::none(), "cannot-write", wrong);
@@ -312,66 +240,25 @@ const Pass* find_pass(std::string_view name) {
   return nullptr;
 }
 
-std::string default_pipeline(int opt_level, const target::Target& target) {
-  // At -O0 every operator is a kernel of its own, as it was written.
-  if (opt_level <= 0) return "specialise,simplify-inference,expand-operators,fuse{max-ops=1},lower";
-  // Of functions that are called in what is not taken alone, more may be inlined.
-  const std::string simplified =
-      "inline,specialise,simplify-inference,expand-operators,inline-lets,fold-constants,dead-code,inline,"
-      "inline-lets,fold-constants";
-  // Blocks of channels and panels of weights are for vectors, and steps in pairs for caches.
-  if (opt_level == 1 || target.gpu) return simplified + ",dead-code,fuse,lower,dead-code";
-  return simplified +
-         ",block-channels,fold-constants,hoist-invariants,join-products,pair-steps,pack-weights,dead-code,"
-         "fuse,"
-         "lower,dead-code";
-}
-
-Result<std::vector<Step>> parse_pipeline(std::string_view text, Diagnostics& diagnostics) {
-  std::vector<Step> steps;
-  for (std::string_view item : split(text, ',')) {
-    const size_t brace = item.find('{');
-    const std::string_view name = trim(item.substr(0, brace));
-    const Pass* pass = find_pass(name);
-    if (!pass) {
-      diagnostics.error(Span::none(), "bad-pipeline",
-                        no_such("pass", name, names_of(all_passes(), [](const Pass* p) { return p->name; })));
-      return kReported;
-    }
-    Step step{pass, {}};
-    for (const Parameter& p : pass->parameters) step.values[std::string(p.name)] = p.default_value;
-    if (brace != std::string_view::npos) {
-      if (item.back() != '}') {
-        diagnostics.error(Span::none(), "bad-pipeline", cat("`", item, "` lacks its closing brace"));
-        return kReported;
-      }
-      if (!parse_values(item.substr(brace + 1, item.size() - brace - 2), step, diagnostics)) return kReported;
-    }
-    steps.push_back(std::move(step));
-  }
-  return steps;
-}
-
-std::string dump_path(std::string_view folder, const std::vector<Step>& steps, size_t done) {
+std::string dump_path(std::string_view folder, const Pipeline& steps, size_t done) {
   return fmt::format("{}/{:02}-{}.relay", folder, done, done == 0 ? "input" : steps[done - 1].pass->name);
+}
+
+Result<Module> run_pipeline(const Module& m, const Pipeline& pipeline, const RunnerOptions& options,
+                            Diagnostics& diagnostics) {
+  return Runner(options, diagnostics).run(m, pipeline);
 }
 
 Result<Module> run_pipeline(const Module& m, std::string_view pipeline, const RunnerOptions& options,
                             Diagnostics& diagnostics) {
-  Result<std::vector<Step>> steps = parse_pipeline(pipeline, diagnostics);
-  if (!steps) return kReported;
-  return run_steps(m, *steps, options, diagnostics);
-}
-
-Result<Module> run_steps(const Module& m, const std::vector<Step>& steps, const RunnerOptions& options,
-                         Diagnostics& diagnostics) {
-  return Runner(options, diagnostics).run(m, steps);
+  const Result<Pipeline> steps = parse_pipeline(pipeline, diagnostics);
+  return steps ? run_pipeline(m, *steps, options, diagnostics) : kReported;
 }
 
 std::string pipeline_of_reproducer(std::string_view text) {
   if (!text.starts_with(kReproducerLine)) return {};
   text.remove_prefix(kReproducerLine.size());
-  return std::string(trim(text.substr(0, text.find('\n'))));
+  return std::string(text.substr(0, text.find('\n')));
 }
 
 }  // namespace relay::passes

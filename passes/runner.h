@@ -1,4 +1,4 @@
-// Runs pipelines of passes: "simplify-inference,fold-constants,fuse{max-ops=64}".
+// Runs pipelines of passes on modules.
 //
 // After every pass the module is type checked; on any failure the runner can leave a reproducer
 // whose first line is the rest of the pipeline.
@@ -12,7 +12,7 @@
 
 #include "base/diagnostics.h"
 #include "base/result.h"
-#include "passes/pass.h"
+#include "passes/pipeline.h"
 #include "runtime/value.h"
 
 namespace relay::passes {
@@ -42,25 +42,15 @@ struct RunnerOptions {
       {};  // where print_after and time go; must be set if they are used
 };
 
-// What -O0 to -O3 run before a module is executed by a compiled engine.
-std::string default_pipeline(int opt_level, const target::Target& target = target::default_target());
-
-struct Step {
-  const Pass* pass;
-  std::map<std::string, int64_t> values;  // of all its parameters
-};
-// Reports "bad-pipeline", naming the pass or parameter and what there is.
-Result<std::vector<Step>> parse_pipeline(std::string_view text, Diagnostics& diagnostics);
-
 // The file of RunnerOptions::dump_dir for what the first `done` steps made of the module.
-std::string dump_path(std::string_view folder, const std::vector<Step>& steps, size_t done);
+std::string dump_path(std::string_view folder, const Pipeline& steps, size_t done);
 
 // Type checks the module, then runs the steps. Errors are in `diagnostics`: those of passes,
 // "pass-broke-types", "pass-broke-module" and "pass-changed-answer" of passes that are wrong,
 // "cannot-write" of files.
-Result<Module> run_steps(const Module& m, const std::vector<Step>& steps, const RunnerOptions& options,
-                         Diagnostics& diagnostics);
-// The same for a pipeline's text.
+Result<Module> run_pipeline(const Module& m, const Pipeline& pipeline, const RunnerOptions& options,
+                            Diagnostics& diagnostics);
+// The same for its text.
 Result<Module> run_pipeline(const Module& m, std::string_view pipeline, const RunnerOptions& options,
                             Diagnostics& diagnostics);
 

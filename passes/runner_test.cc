@@ -76,14 +76,11 @@ struct Ran {
 };
 
 Ran run(const Module& m, const std::vector<const Pass*>& passes, const RunnerOptions& options) {
-  std::vector<Step> steps;
-  for (const Pass* p : passes) {
-    steps.push_back({p, {}});
-    for (const Parameter& q : p->parameters) steps.back().values.emplace(q.name, q.default_value);
-  }
+  Pipeline steps;
+  for (const Pass* p : passes) steps.push_back(step(*p));
   Diagnostics diagnostics;
   Ran out;
-  out.ok = run_steps(m, steps, options, diagnostics).ok();
+  out.ok = run_pipeline(m, steps, options, diagnostics).ok();
   out.messages = diagnostics.render(m.context().sources());
   for (const Diagnostic& d : diagnostics.all()) out.slugs.emplace_back(d.slug().name());
   return out;

@@ -151,14 +151,22 @@ void report(const Options& o, const aot::Sources& sources, const std::vector<std
                     sources.workspace_grows ? " at first" : ""));
 }
 
+// What --passes says, or the level's.
+Result<passes::Pipeline> pipeline_of(const Options& o, const target::Target& target,
+                                     Diagnostics& diagnostics) {
+  return o.passes.empty() ? passes::default_pipeline(o.opt_level, target)
+                          : passes::parse_pipeline(o.passes, diagnostics);
+}
+
 // The program as it runs on one target.
 std::optional<aot::Program> lower(const Options& o, const Model& model, const target::Target& target,
                                   Session& s) {
   const passes::RunnerOptions run = runner_options(o, target, s);
   Diagnostics diagnostics;
-  const std::string pipeline = o.passes.empty() ? passes::default_pipeline(o.opt_level) : o.passes;
+  const Result<passes::Pipeline> pipeline = pipeline_of(o, target, diagnostics);
   Result<Module> lowered =
-      passes::run_pipeline(with_entry(model.module, model.function), pipeline, run, diagnostics);
+      pipeline ? passes::run_pipeline(with_entry(model.module, model.function), *pipeline, run, diagnostics)
+               : kReported;
   Result<aot::Program> program =
       lowered ? aot::make_program(*lowered, "main", diagnostics) : Result<aot::Program>(kReported);
   if (!program) {
@@ -199,9 +207,10 @@ void run_for_gpu(const Options& o, const std::vector<target::Target>& targets, S
   progress.step("optimising");
   const passes::RunnerOptions run = runner_options(o, target, s);
   Diagnostics diagnostics;
-  const Result<Module> lowered = passes::run_pipeline(
-      with_entry(model->module, model->function),
-      o.passes.empty() ? passes::default_pipeline(o.opt_level, target) : o.passes, run, diagnostics);
+  const Result<passes::Pipeline> pipeline = pipeline_of(o, target, diagnostics);
+  const Result<Module> lowered =
+      pipeline ? passes::run_pipeline(with_entry(model->module, model->function), *pipeline, run, diagnostics)
+               : kReported;
   const Result<aot::Program> program =
       lowered ? aot::make_program(*lowered, "main", diagnostics, passes::Shapes::kConstant)
               : Result<aot::Program>(kReported);
@@ -271,8 +280,14 @@ void run(const Options& o, Session& s) {
   Progress progress(s, "compile");
   progress.step("optimising");
   if (o.emit == "graph") {
-    const std::string pipeline = o.passes.empty() ? graph_pipeline(o.opt_level) : o.passes;
-    emit_graph(*model, pipeline, runner_options(o, targets[0], s), o.output, s);
+    Diagnostics diagnostics;
+    const Result<passes::Pipeline> pipeline = pipeline_of(o, targets[0], diagnostics);
+    if (!pipeline) {
+      s.fail(diagnostics, {});
+      return;
+    }
+    emit_graph(*model, o.passes.empty() ? passes::until(*pipeline, passes::kLower) : *pipeline,
+               runner_options(o, targets[0], s), o.output, s);
     return;
   }
   std::vector<aot::Program> programs;

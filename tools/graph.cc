@@ -120,15 +120,6 @@ void run(const std::string& path, Session& s) {
   s.print(out);
 }
 
-}  // namespace
-
-std::string graph_pipeline(int opt_level) {
-  const std::string all = passes::default_pipeline(opt_level);
-  return all.substr(0, all.find(",lower"));
-}
-
-namespace {
-
 struct GraphPaths {
   std::string graph, params;
 };
@@ -151,7 +142,7 @@ std::string cannot_write_graph(const std::string& folder) {
   return {};
 }
 
-void emit_graph(const Model& model, const std::string& pipeline, const passes::RunnerOptions& run,
+void emit_graph(const Model& model, const passes::Pipeline& pipeline, const passes::RunnerOptions& run,
                 const std::string& folder, Session& s) {
   Diagnostics diagnostics;
   const SourceMap& sources = model.module.context().sources();

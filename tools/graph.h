@@ -10,9 +10,6 @@
 
 namespace relay::tools {
 
-// The passes of a level before operators become kernels.
-std::string graph_pipeline(int opt_level);
-
 // The files of a graph in the folder.
 std::vector<std::string> files_of_graph(const std::string& folder);
 // What would keep a graph from being written into the folder, as far as that can be known
@@ -20,7 +17,7 @@ std::vector<std::string> files_of_graph(const std::string& folder);
 std::string cannot_write_graph(const std::string& folder);
 // Writes FOLDER/graph.json and FOLDER/graph.params; with no folder, prints the JSON. Where it
 // fails, the folder is as it was.
-void emit_graph(const Model& model, const std::string& pipeline, const passes::RunnerOptions& run,
+void emit_graph(const Model& model, const passes::Pipeline& pipeline, const passes::RunnerOptions& run,
                 const std::string& folder, Session& session);
 
 }  // namespace relay::tools

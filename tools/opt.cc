@@ -72,7 +72,7 @@ std::string wrong_print_after(const std::string& name) {
 
 // Is all that the model was read from still there when the output is written? A text that is
 // replaced by what becomes of it has its side file replaced with it.
-bool spares_inputs(const Options& o, const Model& model, const std::vector<passes::Step>& steps, Session& s) {
+bool spares_inputs(const Options& o, const Model& model, const passes::Pipeline& steps, Session& s) {
   const auto plain = [](const std::string& path) { return std::filesystem::path(path).lexically_normal(); };
   const bool in_place = o.emit == "relay" && !model.is_listed && plain(o.output) == plain(o.model.path);
   std::vector<std::string> written;
@@ -102,12 +102,12 @@ void run(const Options& o, Session& s) {
     model->module = with_entry(model->module, model->function);
     model->function = "main";
   }
-  std::string pipeline = o.passes;
   const target::Target target = target::target_of(o.target);
-  if (pipeline.empty() && o.opt_level >= 0) pipeline = passes::default_pipeline(o.opt_level, target);
-  if (pipeline.empty()) pipeline = pipeline_in(o.model.path);
   Diagnostics diagnostics;
-  const Result<std::vector<passes::Step>> steps = passes::parse_pipeline(pipeline, diagnostics);
+  const Result<passes::Pipeline> steps =
+      o.passes.empty() && o.opt_level >= 0
+          ? passes::default_pipeline(o.opt_level, target)
+          : passes::parse_pipeline(o.passes.empty() ? pipeline_in(o.model.path) : o.passes, diagnostics);
   if (!steps) {
     s.fail(diagnostics, {});
     return;
@@ -135,7 +135,7 @@ void run(const Options& o, Session& s) {
     if (!args) return;
     run.sample_inputs = *args;
   }
-  Result<Module> done = passes::run_steps(model->module, *steps, run, diagnostics);
+  Result<Module> done = passes::run_pipeline(model->module, *steps, run, diagnostics);
   s.fail(diagnostics, model->module.context().sources());
   if (!done) return;
   std::string text;

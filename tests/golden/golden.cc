@@ -187,15 +187,16 @@ Result<Module> optimised(const Command& c, const Module& m, Diagnostics& diagnos
   for (const passes::Pass* p : {&kBreaksTypes, &kBreaksParameters, &kBreaksModule, &kBreaksAnswer}) {
     if (p->name != broken) continue;
     if (p == &kBreaksAnswer) options.verify = passes::Verify::kSemantics;
-    return passes::run_steps(m, {{p, {}}}, options, diagnostics);
+    return passes::run_pipeline(m, passes::Pipeline{{p, {}}}, options, diagnostics);
   }
   if (c.name == "cuda") {
     options.target = target::target_of("cuda");
     return passes::run_pipeline(m, passes::default_pipeline(level, options.target), options, diagnostics);
   }
-  std::string pipeline = c.name == "opt" ? c.option("passes") : passes::default_pipeline(level);
-  if (c.name == "export") pipeline.resize(pipeline.find(",lower"));
-  return passes::run_pipeline(m, pipeline, options, diagnostics);
+  if (c.name == "opt") return passes::run_pipeline(m, c.option("passes"), options, diagnostics);
+  const passes::Pipeline whole = passes::default_pipeline(level);
+  return passes::run_pipeline(m, c.name == "export" ? passes::until(whole, passes::kLower) : whole, options,
+                              diagnostics);
 }
 
 // The text that the command prints; errors go to `diagnostics`.

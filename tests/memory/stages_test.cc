@@ -46,7 +46,7 @@ Module checked(const Module& m) {
   return std::move(*out);
 }
 
-Module after(const Module& m, std::string_view pipeline) {
+Module after(const Module& m, const passes::Pipeline& pipeline) {
   Diagnostics diagnostics;
   Result<Module> out = passes::run_pipeline(m, pipeline, {}, diagnostics);
   if (!out) throw_reported(diagnostics);
@@ -57,10 +57,7 @@ std::shared_ptr<void> kept(Module m) { return std::make_shared<Module>(std::move
 const Module& module_of(void* prepared) { return *static_cast<const Module*>(prepared); }
 
 // Up to fusion, as `relay compile --emit graph` does.
-std::string until_lower() {
-  const std::string all = passes::default_pipeline(2);
-  return all.substr(0, all.find(",lower"));
-}
+passes::Pipeline until_lower() { return passes::until(passes::default_pipeline(2), passes::kLower); }
 
 data::NamedTensors some_tensors() {
   data::NamedTensors out;
@@ -319,7 +316,7 @@ TEST(FailingAllocation, SavingAProgram) {
                      out->module = after(
                          checked(parsed("def @main(%x: Tensor[(64), float32]) { add(%x, "
                                         "cumsum(full(0.5f, shape=[64], dtype=\"float32\"), axis=0)) }")),
-                         "fold-constants");
+                         passes::Pipeline{passes::step(passes::kFoldConstants)});
                      return out;
                    },
                    .act =

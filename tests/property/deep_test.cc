@@ -56,16 +56,17 @@ TEST_P(Deep, GoesTheWholeWay) {
   EXPECT_NE(expected, "another number");
   EXPECT_FALSE(interp::show(value).empty());
 
-  std::vector<std::string> pipelines;
-  for (const passes::Pass* pass : passes::all_passes()) pipelines.emplace_back(pass->name);
+  std::vector<passes::Pipeline> pipelines;
+  for (const passes::Pass* pass : passes::all_passes()) pipelines.push_back({passes::step(*pass)});
   pipelines.push_back(passes::default_pipeline(2));
-  for (const std::string& pipeline : pipelines) {
+  for (const passes::Pipeline& pipeline : pipelines) {
     passes::RunnerOptions runner;
     runner.verify = passes::Verify::kTypes;
     const Result<Module> passed = passes::run_pipeline(*typed, pipeline, runner, diagnostics);
-    ASSERT_TRUE(passed) << pipeline << ": " << diagnostics.render(m.context().sources()).substr(0, 2000);
+    ASSERT_TRUE(passed) << passes::show(pipeline) << ": "
+                        << diagnostics.render(m.context().sources()).substr(0, 2000);
     if (!passed->same(*typed)) {
-      EXPECT_EQ(inside(run(*passed)), expected) << "after " << pipeline;
+      EXPECT_EQ(inside(run(*passed)), expected) << "after " << passes::show(pipeline);
     }
   }
   EXPECT_LT(peak_kilobytes(), kMostKilobytes);

@@ -54,8 +54,8 @@ std::string broken_written_graph(const Program& p, ByteSource choices, Tally& ta
   const Run want = flattened(interpret(*m, p.args));
   // Nodes that nothing needs are not run, so that what traps in them does not.
   if (want.kind != Run::Kind::kValue || !want.exact) return {};
-  std::string pipeline = passes::default_pipeline(static_cast<int>(choices.below(4)));
-  pipeline.resize(pipeline.find(",lower"));
+  const passes::Pipeline pipeline =
+      passes::until(passes::default_pipeline(static_cast<int>(choices.below(4))), passes::kLower);
   Diagnostics diagnostics;
   const Result<Module> fused = passes::run_pipeline(*m, pipeline, {}, diagnostics);
   if (!fused) return diagnostics.render(m->context().sources());
@@ -72,7 +72,8 @@ std::string broken_written_graph(const Program& p, ByteSource choices, Tally& ta
                files->graph);
   ++tally["read back"];
   if (const std::string differs = difference(flattened(interpret(*typed, p.args)), want); !differs.empty())
-    return cat("after ", pipeline, ", read from its graph: ", differs, "\n", files->graph, text_of(*typed));
+    return cat("after ", passes::show(pipeline), ", read from its graph: ", differs, "\n", files->graph,
+               text_of(*typed));
 
   graph_runtime::GraphNames names;
   for (const AttrValue& v : typed->function("main")->attrs.find("input_names")->list)

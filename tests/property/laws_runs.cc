@@ -103,12 +103,10 @@ class Passed {
   bool refused_ = false, reorders_ = false, wide_ = false;
 };
 
-std::vector<std::string> steps_of(std::string pipeline) {
-  std::vector<std::string> steps;
-  for (size_t at; (at = pipeline.find(',')) != std::string::npos; pipeline.erase(0, at + 1))
-    steps.push_back(pipeline.substr(0, at));
-  steps.push_back(pipeline);
-  return steps;
+std::vector<std::string> steps_of(const passes::Pipeline& pipeline) {
+  std::vector<std::string> out;
+  for (const passes::Step& s : pipeline) out.push_back(passes::show(s));
+  return out;
 }
 
 // With such parameters a pass works on small programs, too.

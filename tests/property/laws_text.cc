@@ -82,7 +82,7 @@ std::string broken_text(const Program& p, ByteSource, Tally&) {
 
 std::string broken_determinism(const Program& p, ByteSource choices, Tally&) {
   std::string texts[2];
-  const std::string pipeline = passes::default_pipeline(static_cast<int>(choices.below(3)));
+  const passes::Pipeline pipeline = passes::default_pipeline(static_cast<int>(choices.below(3)));
   const std::string source = text_of(p.module);
   for (std::string& text : texts) {
     std::string wrong;

@@ -1,0 +1,176 @@
+#include "passes/pipeline.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+
+#include "base/cat.h"
+#include "base/nearest.h"
+
+namespace relay::passes {
+namespace {
+
+// --- what the levels run -------------------------------------------------------------------------
+
+enum class For : uint8_t {
+  kAll,
+  kProcessors,  // blocks of channels and panels of weights are for vectors, steps in pairs for caches
+};
+
+struct Row {
+  const Pass* pass;
+  int least_level;
+  For where = For::kAll;
+};
+
+// In order. The second round is for functions that are called in what the first one does not take
+// alone: more may be inlined then.
+constexpr Row kRows[] = {
+    {&kInline, 1},
+    {&kSpecialise, 0},
+    {&kSimplifyInference, 0},
+    {&kExpandOperators, 0},
+    {&kInlineLets, 1},
+    {&kFoldConstants, 1},
+    {&kDeadCode, 1},
+    {&kInline, 1},
+    {&kInlineLets, 1},
+    {&kFoldConstants, 1},
+    {&kBlockChannels, 2, For::kProcessors},
+    {&kFoldConstants, 2, For::kProcessors},
+    {&kHoistInvariants, 2, For::kProcessors},
+    {&kJoinProducts, 2, For::kProcessors},
+    {&kPairSteps, 2, For::kProcessors},
+    {&kPackWeights, 2, For::kProcessors},
+    {&kDeadCode, 1},
+    {&kFuse, 0},
+    {&kLower, 0},
+    {&kDeadCode, 1},
+};
+
+// --- texts ---------------------------------------------------------------------------------------
+
+std::string_view trim(std::string_view s) {
+  const auto space = [](char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; };
+  while (!s.empty() && space(s.front())) s.remove_prefix(1);
+  while (!s.empty() && space(s.back())) s.remove_suffix(1);
+  return s;
+}
+
+// Splits at a separator that stands outside of braces.
+std::vector<std::string_view> split(std::string_view text, char separator) {
+  std::vector<std::string_view> parts;
+  int depth = 0;
+  size_t begin = 0;
+  for (size_t i = 0; i <= text.size(); ++i) {
+    if (i == text.size() || (text[i] == separator && depth == 0)) {
+      if (std::string_view part = trim(text.substr(begin, i - begin)); !part.empty()) parts.push_back(part);
+      begin = i + 1;
+    } else if (text[i] == '{') {
+      ++depth;
+    } else if (text[i] == '}') {
+      --depth;
+    }
+  }
+  return parts;
+}
+
+bool parse_values(std::string_view text, Step& step, Diagnostics& diagnostics) {
+  for (std::string_view item : split(text, ',')) {
+    const size_t equal = item.find('=');
+    const std::string name(trim(item.substr(0, equal)));
+    const std::string value(equal == std::string_view::npos ? "" : trim(item.substr(equal + 1)));
+    if (!step.values.contains(name)) {
+      diagnostics
+          .error(Span::none(), "bad-pipeline",
+                 cat("pass `", step.pass->name, "` has no parameter `", name, "`"))
+          .note(step.pass->parameters.empty()
+                    ? "it has none"
+                    : cat("it has: ",
+                          join(step.pass->parameters, ", ", [](const Parameter& p) { return p.name; })));
+      return false;
+    }
+    char* end = nullptr;
+    errno = 0;
+    const long long number = std::strtoll(value.c_str(), &end, 10);
+    if (value.empty() || *end != '\0' || errno != 0) {
+      diagnostics.error(Span::none(), "bad-pipeline",
+                        cat("parameter `", name, "` of pass `", step.pass->name,
+                            "` needs an integer, found `", value, "`"));
+      return false;
+    }
+    const auto parameter = std::find_if(step.pass->parameters.begin(), step.pass->parameters.end(),
+                                        [&](const Parameter& p) { return p.name == name; });
+    if (number < parameter->least || number > parameter->most) {
+      diagnostics.error(Span::none(), "bad-pipeline",
+                        cat("parameter `", name, "` of pass `", step.pass->name, "` is ", number,
+                            "; it may be ", parameter->least, " to ", parameter->most));
+      return false;
+    }
+    step.values[name] = number;
+  }
+  return true;
+}
+
+}  // namespace
+
+Step step(const Pass& pass) {
+  Step out{&pass, {}};
+  for (const Parameter& p : pass.parameters) out.values[std::string(p.name)] = p.default_value;
+  return out;
+}
+
+Pipeline default_pipeline(int opt_level, const target::Target& target) {
+  Pipeline out;
+  for (const Row& row : kRows) {
+    if (opt_level < row.least_level || (target.gpu && row.where == For::kProcessors)) continue;
+    out.push_back(step(*row.pass));
+    // At -O0 every operator is a kernel of its own, as it was written.
+    if (opt_level <= 0 && row.pass == &kFuse) out.back().values["max-ops"] = 1;
+  }
+  return out;
+}
+
+Pipeline until(const Pipeline& pipeline, const Pass& stop) {
+  const auto is_it = [&](const Step& s) { return s.pass == &stop; };
+  return {pipeline.begin(), std::find_if(pipeline.begin(), pipeline.end(), is_it)};
+}
+
+Result<Pipeline> parse_pipeline(std::string_view text, Diagnostics& diagnostics) {
+  Pipeline steps;
+  for (std::string_view item : split(text, ',')) {
+    const size_t brace = item.find('{');
+    const std::string_view name = trim(item.substr(0, brace));
+    const Pass* pass = find_pass(name);
+    if (!pass) {
+      diagnostics.error(Span::none(), "bad-pipeline",
+                        no_such("pass", name, names_of(all_passes(), [](const Pass* p) { return p->name; })));
+      return kReported;
+    }
+    Step step = passes::step(*pass);
+    if (brace != std::string_view::npos) {
+      if (item.back() != '}') {
+        diagnostics.error(Span::none(), "bad-pipeline", cat("`", item, "` lacks its closing brace"));
+        return kReported;
+      }
+      if (!parse_values(item.substr(brace + 1, item.size() - brace - 2), step, diagnostics)) return kReported;
+    }
+    steps.push_back(std::move(step));
+  }
+  return steps;
+}
+
+std::string show(const Step& s) {
+  std::string values;
+  for (const Parameter& p : s.pass->parameters) {
+    const int64_t v = s.values.at(std::string(p.name));
+    if (v != p.default_value) values += cat(values.empty() ? "" : ",", p.name, "=", v);
+  }
+  return values.empty() ? std::string(s.pass->name) : cat(s.pass->name, "{", values, "}");
+}
+
+std::string show(const Pipeline& pipeline) {
+  return join(pipeline, ",", [](const Step& s) { return show(s); });
+}
+
+}  // namespace relay::passes
