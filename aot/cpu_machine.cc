@@ -10,7 +10,7 @@ namespace relay::aot {
 std::string CpuMachine::run(const kernel::Kernel& k, const std::vector<std::string>& values,
                             const std::vector<std::string>& extents) {
   std::vector<std::string> arguments{turns(k, cpu_) ? cat("run.machine->turn(", turning_++, ")")
-                                              : "run.machine->parallel"};
+                                                    : "run.machine->parallel"};
   const auto add = [&](const List<const kernel::Buffer*>& buffers, std::string_view access) {
     for (const kernel::Buffer* b : buffers)
       arguments.push_back(

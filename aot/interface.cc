@@ -1,5 +1,7 @@
 #include "aot/interface.h"
 
+#include <nlohmann/json.hpp>
+
 #include <algorithm>
 
 #include "aot/extents.h"

@@ -5,7 +5,7 @@
 // them; inside of a data type an extent that is not constant may be any (as in the interpreter).
 #pragma once
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 

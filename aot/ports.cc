@@ -1,5 +1,7 @@
 #include "aot/ports.h"
 
+#include <nlohmann/json.hpp>
+
 #include <algorithm>
 #include <optional>
 

@@ -92,6 +92,13 @@ void Diagnostics::withdraw(Span within) {
   errors_ -= before - all_.size();
 }
 
+void Diagnostics::add(const Diagnostics& more) {
+  const size_t room = kMaxKept - std::min(all_.size(), kMaxKept);
+  all_.insert(all_.end(), more.all_.begin(),
+              more.all_.begin() + static_cast<std::ptrdiff_t>(std::min(room, more.all_.size())));
+  errors_ += more.errors_;
+}
+
 void Diagnostics::clear() {
   all_.clear();
   errors_ = 0;

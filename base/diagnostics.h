@@ -62,6 +62,8 @@ class Diagnostics {
   const std::deque<Diagnostic>& all() const { return all_; }
   Diagnostic& last() { return all_.back(); }
   void clear();
+  // What another sink holds, too.
+  void add(const Diagnostics& more);
   // Takes back the errors in this part of a text: they follow from one that is reported next.
   void withdraw(Span within);
 

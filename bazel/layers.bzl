@@ -25,6 +25,7 @@ _ARROWS = {
     "aot": ["passes", "kernel/print", "kernel/native"],
     "frontend/data": ["base", "runtime"],
     "frontend/onnx": ["op", "frontend/data"],
+    "driver": ["graph_runtime", "jit", "aot", "frontend/onnx"],
 }
 
 # These may depend on everything.

@@ -40,7 +40,7 @@ struct Cpu {
   Features features = {};
   int64_t vector_bytes = 0, vector_registers = 0;
   int64_t products_per_cycle = 0;  // vectors that are multiplied and added to others
-  int64_t line_bytes = 0;  // of all caches
+  int64_t line_bytes = 0;          // of all caches
   Cache l1 = {}, l2 = {}, l3 = {};
 
   int64_t lanes() const { return vector_bytes / 4; }  // elements of float32 in a vector register

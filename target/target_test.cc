@@ -36,9 +36,9 @@ TEST(Targets, EveryMachineIsReadFromItsNamesAndFromItsText) {
 
 TEST(Targets, TheTableHasEveryNumber) {
   for (const Machine& m : machines()) {
-    for (int64_t n :
-         {m.cpu.vector_bytes, m.cpu.vector_registers, m.cpu.products_per_cycle, m.cpu.line_bytes, m.cpu.l1.bytes, m.cpu.l2.bytes,
-          m.cpu.l3.bytes, m.cpu.l1.bytes_per_cycle, m.cpu.l2.bytes_per_cycle, m.cpu.l3.bytes_per_cycle})
+    for (int64_t n : {m.cpu.vector_bytes, m.cpu.vector_registers, m.cpu.products_per_cycle, m.cpu.line_bytes,
+                      m.cpu.l1.bytes, m.cpu.l2.bytes, m.cpu.l3.bytes, m.cpu.l1.bytes_per_cycle,
+                      m.cpu.l2.bytes_per_cycle, m.cpu.l3.bytes_per_cycle})
       EXPECT_GT(n, 0) << m.name;
     if (!m.gpu) continue;
     for (int64_t n : {m.gpu->capability, m.gpu->shared_bytes, m.gpu->warp}) EXPECT_GT(n, 0) << m.name;

@@ -9,10 +9,10 @@
 #include "base/cat.h"
 #include "base/escape.h"
 #include "base/failure.h"
+#include "driver/artifact.h"
 #include "graph_runtime/unique_names.h"
 #include "ir/text/parser.h"
 #include "op/operators.h"
-#include "tools/artifact.h"
 #include "tools/shared_library.h"
 #include "typecheck/check.h"
 
@@ -32,7 +32,7 @@ int exit_code_of(relay_status status) {
 }
 
 // Null if it cannot be opened, which is reported.
-std::shared_ptr<Artifact> open(const std::string& path, unsigned threads, Session& session) {
+std::shared_ptr<driver::Artifact> open(const std::string& path, unsigned threads, Session& session) {
   if (path.ends_with(".a")) {
     session.fail(kUsage, cat(path, " is a static library, which a program links: `relay compile MODEL -o ",
                              shell_word(std::filesystem::path(path).replace_extension(".so").string()),
@@ -43,7 +43,7 @@ std::shared_ptr<Artifact> open(const std::string& path, unsigned threads, Sessio
     session.fail(std::filesystem::is_regular_file(path) ? kBadModel : kUsage, wrong);
     return nullptr;
   }
-  const auto artifact = std::make_shared<Artifact>();
+  const auto artifact = std::make_shared<driver::Artifact>();
   std::string wrong;
   int code = kLimit;
   try {
@@ -85,12 +85,12 @@ std::string interface_text(const Json& description) {
              "]) { () }\n");
 }
 
-std::vector<Artifact::Output> outputs_of(const Json& description) {
-  std::vector<Artifact::Output> out;
+std::vector<driver::Artifact::Output> outputs_of(const Json& description) {
+  std::vector<driver::Artifact::Output> out;
   for (const Json& p : description.at("outputs")) {
     const std::optional<DType> dtype = DType::parse(p.at("dtype").get<std::string>());
     if (!dtype) throw BadDescription(cat("there is no dtype ", p.at("dtype").get<std::string>()));
-    Artifact::Output o{*dtype, Shape()};
+    driver::Artifact::Output o{*dtype, Shape()};
     for (const Json& d : p.at("dims")) {
       if (!d.is_number_integer()) {
         o.shape.reset();
@@ -103,7 +103,8 @@ std::vector<Artifact::Output> outputs_of(const Json& description) {
   return out;
 }
 
-Result<Model> model_of_description(const Json& description, const ModelOptions& options, Session& session) {
+Result<driver::Model> model_of_description(const Json& description, const ModelOptions& options,
+                                           Session& session) {
   Diagnostics diagnostics;
   const ParseOptions parsing;
   const Result<Module> parsed =
@@ -116,13 +117,18 @@ Result<Model> model_of_description(const Json& description, const ModelOptions& 
   std::vector<std::string> files{options.path};
   if (const std::string weights = description.at("weights"); weights != "embedded")
     files.push_back((std::filesystem::path(options.path).parent_path() / weights).string());
-  Result<Model> model = model_of(*checked, options, {}, std::move(files), session);
+  const std::optional<driver::LoadOptions> load = load_options(options, session);
+  if (!load) return kReported;
+  Result<driver::Model> model =
+      driver::model_of(*checked, options.path, *load, std::move(files), diagnostics);
+  session.fail(diagnostics, parsing.into.context().sources());
   if (model) model->output_names = names_of(description.at("outputs"));
   return model;
 }
 
-Result<ArtifactModel> model_of_artifact(const std::shared_ptr<Artifact>& artifact, const Json& description,
-                                        const ModelOptions& options, Session& session) {
+Result<ArtifactModel> model_of_artifact(const std::shared_ptr<driver::Artifact>& artifact,
+                                        const Json& description, const ModelOptions& options,
+                                        Session& session) {
   if (const std::string type = data_type_in(description); !type.empty()) {
     session.fail(
         kUnsupported,
@@ -131,13 +137,13 @@ Result<ArtifactModel> model_of_artifact(const std::shared_ptr<Artifact>& artifac
             "it, or call it through relay_call, as examples/deploy/sums.c does"));
     return kReported;
   }
-  Result<Model> model = model_of_description(description, options, session);
+  Result<driver::Model> model = model_of_description(description, options, session);
   if (!model) return kReported;
   const bool one = description.at("outputs").size() == 1 && !description.at("tuple_result").get<bool>();
-  Prepared prepared;
+  driver::Prepared prepared;
   prepared.run = [artifact, outputs = outputs_of(description), one](const std::vector<Value>& args) {
-    return outcome_of([&] {
-      const std::vector<Tensor> results = artifact->run(tensors_of_args(args), outputs);
+    return driver::outcome_of([&] {
+      const std::vector<Tensor> results = artifact->run(driver::tensors_of_args(args), outputs);
       return one ? Value(results[0]) : Value::tuple(std::vector<Value>(results.begin(), results.end()));
     });
   };
@@ -145,7 +151,7 @@ Result<ArtifactModel> model_of_artifact(const std::shared_ptr<Artifact>& artifac
 }
 
 // Does what needs the description. Reports one that lacks something: another program made it.
-void with_description(const Artifact& artifact, const std::string& path, Session& session,
+void with_description(const driver::Artifact& artifact, const std::string& path, Session& session,
                       const std::function<void(const Json&)>& use) {
   std::string wrong;
   try {
@@ -170,7 +176,7 @@ std::string type_of_port(const Json& port) {
 
 Result<ArtifactModel> open_artifact(const ModelOptions& options, unsigned threads, Session& session) {
   Result<ArtifactModel> out = kReported;
-  if (const std::shared_ptr<Artifact> artifact = open(options.path, threads, session)) {
+  if (const std::shared_ptr<driver::Artifact> artifact = open(options.path, threads, session)) {
     with_description(*artifact, options.path, session, [&](const Json& description) {
       out = model_of_artifact(artifact, description, options, session);
     });
@@ -180,7 +186,7 @@ Result<ArtifactModel> open_artifact(const ModelOptions& options, unsigned thread
 
 void describe_artifact(const std::string& path, Session& session,
                        const std::function<void(const Json&)>& report) {
-  if (const std::shared_ptr<Artifact> artifact = open(path, 1, session))
+  if (const std::shared_ptr<driver::Artifact> artifact = open(path, 1, session))
     with_description(*artifact, path, session, report);
 }
 

@@ -8,15 +8,15 @@
 #include <functional>
 #include <string>
 
-#include "tools/engines.h"
+#include "driver/engines.h"
 #include "tools/model.h"
 
 namespace relay::tools {
 
 // An artifact that is open.
 struct ArtifactModel {
-  Model model;  // its inputs and outputs; the body of its function is empty
-  Prepared prepared;
+  driver::Model model;  // its inputs and outputs; the body of its function is empty
+  driver::Prepared prepared;
   nlohmann::ordered_json description;  // docs/artifacts.md
 };
 

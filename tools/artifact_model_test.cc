@@ -21,7 +21,8 @@ TEST(ArtifactModel, AnEmulatedGpuRunsLikeAnyOther) {
             op::operators());
   const Result<Module> checked = typecheck::check(*parsed, diagnostics);
   ASSERT_TRUE(checked);
-  const Prepared engine = find_engine("aot-cuda")->prepare(*checked, "main", {.libraries = folder.path()});
+  const driver::Prepared engine =
+      driver::find_engine("aot-cuda")->prepare(*checked, "main", {.libraries = folder.path()});
   ASSERT_TRUE(engine.run) << engine.skipped;
 
   Session session{.quiet = true};
@@ -31,9 +32,9 @@ TEST(ArtifactModel, AnEmulatedGpuRunsLikeAnyOther) {
   ASSERT_TRUE(artifact);
   const Result<std::vector<Value>> args = make_inputs(artifact->model, {.fill = "range"}, session);
   ASSERT_TRUE(args);
-  const Outcome wanted = engine.run(*args), got = artifact->prepared.run(*args);
-  ASSERT_EQ(got.kind, Outcome::Kind::kValue) << got.message;
-  const data::NamedTensors outputs = name_outputs(artifact->model, got.value);
+  const driver::Outcome wanted = engine.run(*args), got = artifact->prepared.run(*args);
+  ASSERT_EQ(got.kind, driver::Outcome::Kind::kValue) << got.message;
+  const data::NamedTensors outputs = driver::name_outputs(artifact->model, got.value);
   ASSERT_EQ(outputs.size(), 2u);
   EXPECT_EQ(outputs[0].name, "output_0");
   EXPECT_EQ(outputs[1].value.doubles(), (std::vector<double>{3, 12}));

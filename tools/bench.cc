@@ -14,9 +14,9 @@
 #include "base/cat.h"
 #include "base/file.h"
 #include "base/json_text.h"
+#include "driver/engines.h"
 #include "kernel/native/parallel.h"
 #include "tools/artifact_model.h"
-#include "tools/engines.h"
 #include "tools/model.h"
 #include "tools/opt_levels.h"
 #include "tools/option_values.h"
@@ -51,40 +51,40 @@ double percentile(const std::vector<double>& sorted, double percent) {
 
 // A model, its arguments, and how to make it ready.
 struct Case {
-  Model model;
+  driver::Model model;
   std::vector<Value> args;
-  const Engine* engine;
+  const driver::Engine* engine;
 };
 
 Result<Case> read_case(const Options& o, Session& s) {
-  Result<Model> model = load_model(with_examples(o.model, o.inputs), s);
+  Result<driver::Model> model = load_model(with_examples(o.model, o.inputs), s);
   if (!model) return kReported;
   Result<std::vector<Value>> args = make_inputs(*model, o.inputs, s);
   if (!args) return kReported;
   model = specialise(*model, *args, s);
   if (!model) return kReported;
-  return Case{*model, *args, find_engine(o.target.engine)};
+  return Case{*model, *args, driver::find_engine(o.target.engine)};
 }
 
 // Ready to run at a level; what cannot run is reported, and the result then has no `run`.
-Prepared prepare(const Case& c, const Options& o, int opt_level, Session& s) {
-  Prepared p = c.engine->prepare(
+driver::Prepared prepare(const Case& c, const Options& o, int opt_level, Session& s) {
+  driver::Prepared p = c.engine->prepare(
       c.model.module, c.model.function,
       {.opt_level = opt_level, .threads = o.target.threads, .target = target::target_of(o.target.target)});
   if (!p.run) s.fail(kUnsupported, cat("engine `", c.engine->name, "` cannot run this program: ", p.skipped));
   return p;
 }
 
-bool run_once(const Prepared& p, const std::vector<Value>& args, Session& s) {
-  const Outcome outcome = p.run(args);
-  if (outcome.kind == Outcome::Kind::kValue) return true;
+bool run_once(const driver::Prepared& p, const std::vector<Value>& args, Session& s) {
+  const driver::Outcome outcome = p.run(args);
+  if (outcome.kind == driver::Outcome::Kind::kValue) return true;
   return s.fail(kMismatch, cat("the program failed: ", outcome.message));
 }
 
 // Seconds of the timed runs; `before` and `after` each of them. Empty if one failed,
 // which is reported.
-std::vector<double> time_runs(const Prepared& p, const std::vector<Value>& args, const Options& o, Session& s,
-                              const std::function<void()>& before = {},
+std::vector<double> time_runs(const driver::Prepared& p, const std::vector<Value>& args, const Options& o,
+                              Session& s, const std::function<void()>& before = {},
                               const std::function<void()>& after = {}) {
   std::vector<double> times;
   Progress progress(s, "bench");
@@ -129,7 +129,7 @@ void bench(const Options& o, Session& s) {
   const Result<Case> c = read_case(o, s);
   if (!c) return;
   const auto begin = Clock::now();
-  const Prepared p = prepare(*c, o, o.target.opt_level, s);
+  const driver::Prepared p = prepare(*c, o, o.target.opt_level, s);
   const double prepared = since(begin);
   if (!p.run) return;
   report_times(time_runs(p, c->args, o, s), o, prepared, {"engine", std::string(c->engine->name)},
@@ -169,7 +169,7 @@ void profile(const Options& o, Session& s) {
   }
   const Result<Case> c = read_case(o, s);
   if (!c) return;
-  const Prepared p = prepare(*c, o, o.target.opt_level, s);
+  const driver::Prepared p = prepare(*c, o, o.target.opt_level, s);
   if (!p.run) return;
   if (!p.executor) {
     s.fail(kUnsupported, cat("the kernels of engine `", c->engine->name,
@@ -228,7 +228,7 @@ void compare_with_peer(const Options& o, Session& s) {
   }
   const Result<Case> c = read_case(o, s);
   if (!c) return;
-  const Prepared p = prepare(*c, o, o.target.opt_level, s);
+  const driver::Prepared p = prepare(*c, o, o.target.opt_level, s);
   if (!p.run) return;
   data::NamedTensors inputs = c->model.fixed;
   for (size_t i = 0; i < c->args.size(); ++i)
@@ -277,7 +277,7 @@ void compare_levels(const Options& o, Session& s) {
     s.fail(kUsage, cat("engine `", c->engine->name, "` has no levels of optimisation"));
     return;
   }
-  std::vector<Prepared> levels;
+  std::vector<driver::Prepared> levels;
   std::vector<std::function<bool()>> runs;
   std::vector<Level> found;
   {
@@ -287,7 +287,7 @@ void compare_levels(const Options& o, Session& s) {
       levels.push_back(prepare(*c, o, level, s));
       if (!levels.back().run) return;
     }
-    for (const Prepared& p : levels) runs.push_back([&] { return run_once(p, c->args, s); });
+    for (const driver::Prepared& p : levels) runs.push_back([&] { return run_once(p, c->args, s); });
     progress.step("all levels, in turns");
     found = time_levels(runs, o.runs, o.warm_up, o.target.threads == 1);
   }
@@ -349,7 +349,7 @@ void add_bench(CLI::App& app, Session& session) {
                   "time another runtime on the same inputs, where python3 (or RELAY_PYTHON) has it")
       ->check(one_of("runtime", {"onnxruntime"}));
   sub->callback([o, sub, &session] {
-    if (is_artifact(o->model.path)) {
+    if (driver::is_artifact(o->model.path)) {
       if (fits_artifact(*sub, o->model.path, session))
         bench_artifact(*o, threads_given(*sub, o->target.threads), session);
       return;

@@ -7,10 +7,10 @@
 
 #include "base/cat.h"
 #include "base/escape.h"
+#include "driver/engines.h"
 #include "ir/traverse.h"
 #include "op/registry.h"
 #include "tools/artifact_model.h"
-#include "tools/engines.h"
 #include "tools/model.h"
 #include "tools/session.h"
 
@@ -21,10 +21,10 @@ constexpr size_t kLongestType =
     10'000;  // in characters: types that share parts can be longer than any memory
 
 // Which engines take the model as it is, with what it leaves open, and why the others do not.
-std::vector<std::pair<std::string_view, std::string>> verdicts(const Model& model, const Session& s) {
+std::vector<std::pair<std::string_view, std::string>> verdicts(const driver::Model& model, const Session& s) {
   Progress progress(s, "check");
   std::vector<std::pair<std::string_view, std::string>> out;
-  for (const Engine& e : engines()) {
+  for (const driver::Engine& e : driver::engines()) {
     progress.step(e.name);
     out.emplace_back(e.name, e.skips(model.module, model.function, {}));
   }
@@ -44,7 +44,7 @@ void report_refused(const frontend::Interface& interface, const Session& s) {
   s.explain(text, j);
 }
 
-void report(const Model& model, const Session& s) {
+void report(const driver::Model& model, const Session& s) {
   std::map<std::string, size_t> calls;
   for (const auto& [name, fn] : model.module.functions()) {
     for (Expr e : post_order(fn)) {
@@ -131,11 +131,11 @@ void add_check(CLI::App& app, Session& session) {
   add_model_options(*sub, *options, /*takes_artifacts=*/true);
   options->on_refusal = [&session](const frontend::Interface& i) { report_refused(i, session); };
   sub->callback([options, sub, &session] {
-    if (is_artifact(options->path)) {
+    if (driver::is_artifact(options->path)) {
       check_artifact(*sub, options->path, session);
       return;
     }
-    if (Result<Model> model = load_model(*options, session)) report(*model, session);
+    if (Result<driver::Model> model = load_model(*options, session)) report(*model, session);
   });
 }
 

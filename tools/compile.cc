@@ -15,13 +15,13 @@
 #include "base/cat.h"
 #include "base/file.h"
 #include "base/nearest.h"
+#include "driver/engines.h"
+#include "driver/libraries.h"
 #include "frontend/data/inputs.h"
 #include "kernel/native/parallel.h"
 #include "op/operators.h"
 #include "passes/runner.h"
-#include "tools/engines.h"
 #include "tools/graph.h"
-#include "tools/libraries.h"
 #include "tools/model.h"
 #include "tools/option_values.h"
 #include "tools/overwriting.h"
@@ -85,7 +85,7 @@ std::string no_executable(const aot::Program& program) {
 }
 
 // Is all that was read still there when the files are written?
-bool spares_inputs(const Options& o, const Product& product, const Model& model, Session& s) {
+bool spares_inputs(const Options& o, const Product& product, const driver::Model& model, Session& s) {
   std::vector<std::string> read = model.files;
   read.insert(read.end(), o.link.begin(), o.link.end());
   if (!o.licence.empty()) read.push_back(o.licence);
@@ -159,14 +159,14 @@ Result<passes::Pipeline> pipeline_of(const Options& o, const target::Target& tar
 }
 
 // The program as it runs on one target.
-std::optional<aot::Program> lower(const Options& o, const Model& model, const target::Target& target,
+std::optional<aot::Program> lower(const Options& o, const driver::Model& model, const target::Target& target,
                                   Session& s) {
   const passes::RunnerOptions run = runner_options(o, target, s);
   Diagnostics diagnostics;
   const Result<passes::Pipeline> pipeline = pipeline_of(o, target, diagnostics);
-  Result<Module> lowered =
-      pipeline ? passes::run_pipeline(with_entry(model.module, model.function), *pipeline, run, diagnostics)
-               : kReported;
+  Result<Module> lowered = pipeline ? passes::run_pipeline(driver::with_entry(model.module, model.function),
+                                                           *pipeline, run, diagnostics)
+                                    : kReported;
   Result<aot::Program> program =
       lowered ? aot::make_program(*lowered, "main", diagnostics) : Result<aot::Program>(kReported);
   if (!program) {
@@ -200,7 +200,7 @@ void run_for_gpu(const Options& o, const std::vector<target::Target>& targets, S
   const Product product = product_of(o, emit.licence, s);
   if (s.exit_code != kOk) return;
   stages.next("read and check");
-  Result<Model> model = load_specialised(o.model, s);
+  Result<driver::Model> model = load_specialised(o.model, s);
   if (!model || !spares_inputs(o, product, *model, s)) return;
   stages.next("passes and plan");
   Progress progress(s, "compile");
@@ -209,7 +209,8 @@ void run_for_gpu(const Options& o, const std::vector<target::Target>& targets, S
   Diagnostics diagnostics;
   const Result<passes::Pipeline> pipeline = pipeline_of(o, target, diagnostics);
   const Result<Module> lowered =
-      pipeline ? passes::run_pipeline(with_entry(model->module, model->function), *pipeline, run, diagnostics)
+      pipeline ? passes::run_pipeline(driver::with_entry(model->module, model->function), *pipeline, run,
+                                      diagnostics)
                : kReported;
   const Result<aot::Program> program =
       lowered ? aot::make_program(*lowered, "main", diagnostics, passes::Shapes::kConstant)
@@ -269,12 +270,13 @@ void run(const Options& o, Session& s) {
   const bool links = makes_library(o) || o.emit == "package" || o.emit == "exe";
   native::CompileOptions compile;
   if (!links && !o.link.empty()) s.fail(kUsage, cat("--link: --emit ", o.emit, " links nothing"));
-  if (std::string wrong = link_with(o.link, compile); !wrong.empty()) s.fail(kUsage, wrong);
+  if (std::string wrong = driver::link_with(o.link, compile); !wrong.empty())
+    s.fail(kUsage, cat("--link: ", wrong));
   const std::string licence = licence_text(o, s);
   const Product product = product_of(o, licence, s);
   if (s.exit_code != kOk) return;
   stages.next("read and check");
-  Result<Model> model = load_specialised(o.model, s);
+  Result<driver::Model> model = load_specialised(o.model, s);
   if (!model || !spares_inputs(o, product, *model, s)) return;
   stages.next("passes and plan");
   Progress progress(s, "compile");
@@ -303,7 +305,7 @@ void run(const Options& o, Session& s) {
     }
   }
   Diagnostics diagnostics;
-  if (links && o.link.empty() && report_unresolved(programs[0], "", diagnostics)) {
+  if (links && o.link.empty() && driver::report_unresolved(programs[0], "", diagnostics)) {
     s.fail(diagnostics, model->module.context().sources());
     return;
   }
@@ -344,12 +346,12 @@ void run(const Options& o, Session& s) {
   if (!written) {
     Diagnostics linking;
     const bool missed =
-        !bytes && report_unresolved(programs[0], diagnostics.all().front().message(), linking);
+        !bytes && driver::report_unresolved(programs[0], diagnostics.all().front().message(), linking);
     s.fail(missed ? linking : diagnostics, model->module.context().sources());
     return;
   }
   report(o, sources, *written, stages, s);
-  for (const std::string& name : needed_at_run_time(o.link))
+  for (const std::string& name : driver::needed_at_run_time(o.link))
     s.say(cat(name, " must be there when it is loaded: beside it, or where the system looks\n"));
 }
 
@@ -401,7 +403,11 @@ void add_compile(CLI::App& app, Session& session) {
          "NAME:EXTENT, the largest value of a shape variable: larger inputs are refused, and where each has "
          "one, a context of static dataflow has all its workspace from the beginning")
       ->delimiter(',');
-  add_link_option(*sub, o->link);
+  sub->add_option(
+         "--link", o->link,
+         "a file with C functions that the program's external kernels name: .o and .a become part of the "
+         "artifact, .c and .cc are compiled into it, a .so is looked for beside it; may be repeated")
+      ->allow_extra_args(false);
   sub->add_option("--licence", o->licence,
                   "a file with the model's licence, kept in the library's description");
   sub->add_option("--package-name", o->package_name,

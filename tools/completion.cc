@@ -6,10 +6,10 @@
 #include "base/cat.h"
 #include "base/nearest.h"
 #include "base/slug.h"
+#include "driver/engines.h"
 #include "kernel/native/toolchain.h"
 #include "op/registry.h"
 #include "passes/runner.h"
-#include "tools/engines.h"
 #include "tools/option_values.h"
 #include "tools/session.h"
 
@@ -56,7 +56,7 @@ std::vector<std::string> values_of(const CLI::App& app, const CLI::Option& optio
     return split(kind.substr(brace + 1, kind.find('}', brace) - brace - 1), ',');
   const std::string name = kind.substr(0, kind.find(':'));
   if (name == "COMMAND") return command_names(app);
-  if (name == "ENGINE") return names_of(engines(), [](const Engine& e) { return e.name; });
+  if (name == "ENGINE") return names_of(driver::engines(), [](const driver::Engine& e) { return e.name; });
   if (name == "TARGET") return target::all_names();
   if (name == "PASSES") return names_of(passes::all_passes(), [](const passes::Pass* p) { return p->name; });
   if (name == "OPERATOR") return names_of(op::all_ops(), [](const op::OpDef* op) { return op->name; });

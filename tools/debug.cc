@@ -79,7 +79,7 @@ void converse(debug::Session& session, const Session& s) {
 }
 
 void run(const Options& o, Session& s) {
-  Result<Model> model = load_model(with_examples(o.model, o.inputs), s);
+  Result<driver::Model> model = load_model(with_examples(o.model, o.inputs), s);
   if (!model) return;
   Result<std::vector<Value>> args = make_inputs(*model, o.inputs, s);
   if (!args) return;

@@ -3,19 +3,20 @@
 #include <CLI/CLI.hpp>
 #include <cstdlib>
 #include <filesystem>
+#include <optional>
 #include <set>
 
 #include "base/cat.h"
 #include "base/file.h"
+#include "driver/engines.h"
+#include "driver/verifier.h"
 #include "frontend/data/inputs.h"
 #include "passes/reference.h"
-#include "tools/engines.h"
 #include "tools/model.h"
 #include "tools/option_values.h"
 #include "tools/overwriting.h"
 #include "tools/page/page.h"
 #include "tools/session.h"
-#include "tools/verify/verifier.h"
 
 namespace relay::tools {
 namespace {
@@ -70,11 +71,11 @@ std::string_view what_it_is(std::string_view engine) {
   return "CUDA, run on this CPU thread by thread: no GPU is timed here";
 }
 
-void show_table(const std::vector<VerifyRow>& rows, const Session& s) {
+void show_table(const std::vector<driver::VerifyRow>& rows, const Session& s) {
   std::string out = fmt::format("{:<20} {:>10} {:>10} {:>9}\n", "engine", "an image", "error", "bound");
-  for (const VerifyRow& r : rows) {
+  for (const driver::VerifyRow& r : rows) {
     const std::string name = r.engine == "aot-cuda" ? "aot-cuda (emulated)" : r.engine;
-    if (r.verdict() == Verdict::kSkipped) {
+    if (r.verdict() == driver::Verdict::kSkipped) {
       out += fmt::format("{:<20} skipped: {}\n", name, r.skipped);
       continue;
     }
@@ -87,16 +88,20 @@ void show_table(const std::vector<VerifyRow>& rows, const Session& s) {
 
 // The digits, side by side on every engine: the rows of the table add up the times and keep
 // the worst errors.
-void classify(const Model& model, const Tensor& images, const Tensor& labels, int64_t count, Session& s,
-              const std::string& libraries, std::vector<VerifyRow>& total) {
+void classify(const driver::Model& model, const Tensor& images, const Tensor& labels, int64_t count,
+              Session& s, const std::string& libraries, std::vector<driver::VerifyRow>& total) {
   int64_t right = 0;
-  Verifier verifier(model, {.levels = {2}, .libraries = libraries}, s);
+  std::optional<Progress> progress(std::in_place, s, "verify");
+  driver::Verifier verifier(model, {.levels = {2}, .libraries = libraries},
+                            [&](std::string_view now) { progress->step(now); });
   for (int64_t k = 0; k < count; ++k) {
+    if (!progress) progress.emplace(s, "verify");
     const int64_t i = k * labels.size() / count;  // they are in order: as many different ones as there can be
-    const std::vector<VerifyRow> rows = verifier.run({image_value(images, i)});
+    const std::vector<driver::VerifyRow> rows = verifier.run({image_value(images, i)});
+    progress.reset();
     std::set<int64_t> seen;
     for (size_t r = 0; r < rows.size(); ++r) {
-      const VerifyRow& row = rows[r];
+      const driver::VerifyRow& row = rows[r];
       if (row.result) seen.insert(best_class(passes::tensors_of(row.result)[0]));
       if (k == 0) {
         total.push_back(row);
@@ -111,7 +116,7 @@ void classify(const Model& model, const Tensor& images, const Tensor& labels, in
     s.print(cat(picture(images, i), "  a ", labels.get_int(i),
                 agree ? ": every engine sees it\n\n" : cat(": engines see ", join(seen, ", "), "\n\n")));
   }
-  for (VerifyRow& row : total) row.seconds /= static_cast<double>(count);
+  for (driver::VerifyRow& row : total) row.seconds /= static_cast<double>(count);
   s.print(cat(right, " of ", count,
               " digits are right on every engine. Errors are against the interpreter in float64.\n\n"));
 }
@@ -135,17 +140,17 @@ std::string kept_libraries() {
 
 // Makes these libraries: what the build runs.
 void prepare(const std::string& folder, Session& s) {
-  Result<Model> model = load_model({.path = examples() + "/model.onnx", .input_shapes = {}}, s);
+  Result<driver::Model> model = load_model({.path = examples() + "/model.onnx", .input_shapes = {}}, s);
   if (!model) return;
   for (const char* name : {"aot-cpp", "aot-cuda"}) {
-    const Prepared p =
-        find_engine(name)->prepare(model->module, model->function, {.opt_level = 2, .libraries = folder});
+    const driver::Prepared p = driver::find_engine(name)->prepare(model->module, model->function,
+                                                                  {.opt_level = 2, .libraries = folder});
     if (!p.run) s.fail(kUnsupported, p.skipped);
   }
 }
 
 struct Example {
-  Model model;
+  driver::Model model;
   Tensor images, labels;
 };
 
@@ -158,7 +163,7 @@ std::optional<Example> read_example(Session& s) {
            cat("there is no folder ", folder, ": call ./relay of the checkout, or set RELAY_ROOT to it"));
     return std::nullopt;
   }
-  Result<Model> model = load_model({.path = folder + "/model.onnx", .input_shapes = {}}, s);
+  Result<driver::Model> model = load_model({.path = folder + "/model.onnx", .input_shapes = {}}, s);
   if (!model) return std::nullopt;
   Diagnostics diagnostics;
   Result<data::NamedTensors> digits =
@@ -174,12 +179,12 @@ void run(int64_t count, Session& s) {
   const std::optional<Example> example = read_example(s);
   if (!example) return;
   s.print(cat("MNIST, a small convolutional network from ", examples(), "/model.onnx\n\n"));
-  std::vector<VerifyRow> rows;
+  std::vector<driver::VerifyRow> rows;
   classify(example->model, example->images, example->labels, std::min(count, example->labels.size()), s,
            kept_libraries(), rows);
   show_table(rows, s);
   show_what_next(s);
-  for (const VerifyRow& r : rows) {
+  for (const driver::VerifyRow& r : rows) {
     if (!r.ok) s.exit_code = kMismatch;
   }
 }

@@ -130,7 +130,8 @@ void add_doctor(CLI::App& app, Session& session) {
     std::vector<Finding> findings{{"cores", cat(native::usable_cores(), " usable")}, compiler()};
     if (target::kHere != target::Isa::kAarch64)
       findings.push_back(cross_compiler(target::Isa::kAarch64, "aarch64"));
-    for (Finding (*look)() : {llvm, features, native_target, compile_and_load, roofs, cuda}) findings.push_back(look());
+    for (Finding (*look)() : {llvm, features, native_target, compile_and_load, roofs, cuda})
+      findings.push_back(look());
     nlohmann::ordered_json j;
     for (const Finding& f : findings) {
       j[f.what] = {{"found", f.found}, {"ok", f.ok}};

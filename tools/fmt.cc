@@ -19,7 +19,7 @@ std::string standard_text(const Module& m, const std::string& path) {
   std::set<std::string> beside;
   Diagnostics ignored;
   if (!named.empty()) {
-    if (Result<data::Safetensors> side = data::map_safetensors(side_file(path), {}, ignored)) {
+    if (Result<data::Safetensors> side = data::map_safetensors(driver::side_file(path), {}, ignored)) {
       for (const data::NamedTensor& t : side->tensors) beside.insert(t.name);
     }
   }

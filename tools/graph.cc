@@ -11,11 +11,11 @@
 #include "aot/new_folders.h"
 #include "base/cat.h"
 #include "base/escape.h"
+#include "driver/engines.h"
 #include "frontend/data/params.h"
 #include "graph_runtime/graph_export.h"
 #include "graph_runtime/graph_import.h"
 #include "graph_runtime/graph_operators.h"
-#include "tools/engines.h"
 
 namespace relay::tools {
 namespace {
@@ -142,12 +142,12 @@ std::string cannot_write_graph(const std::string& folder) {
   return {};
 }
 
-void emit_graph(const Model& model, const passes::Pipeline& pipeline, const passes::RunnerOptions& run,
-                const std::string& folder, Session& s) {
+void emit_graph(const driver::Model& model, const passes::Pipeline& pipeline,
+                const passes::RunnerOptions& run, const std::string& folder, Session& s) {
   Diagnostics diagnostics;
   const SourceMap& sources = model.module.context().sources();
   const Result<Module> fused =
-      passes::run_pipeline(with_entry(model.module, model.function), pipeline, run, diagnostics);
+      passes::run_pipeline(driver::with_entry(model.module, model.function), pipeline, run, diagnostics);
   const Result<graph_runtime::GraphContents> graph =
       fused
           ? graph_runtime::export_graph(*fused, "main", {model.input_names, model.output_names}, diagnostics)

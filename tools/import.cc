@@ -22,13 +22,13 @@ void add_import(CLI::App& app, Session& session) {
   sub->add_option("-o,--output", o->output,
                   "the .relay file (large constants go to a .safetensors beside it)");
   sub->callback([o, &session] {
-    if (!o->model.path.ends_with(".onnx") && !is_graph(o->model.path)) {
+    if (!o->model.path.ends_with(".onnx") && !driver::is_graph(o->model.path)) {
       session.fail(kUsage, cat(o->model.path, ": only .onnx models and graphs can be imported"));
       return;
     }
-    Result<Model> model = load_model(o->model, session);
+    Result<driver::Model> model = load_model(o->model, session);
     if (!model) return;
-    const std::string written[] = {o->output, side_file(o->output)};
+    const std::string written[] = {o->output, driver::side_file(o->output)};
     if (!o->output.empty() && !spares_inputs(written, model->files, session)) return;
     if (o->output.empty()) {
       print_module(model->module, session);

@@ -15,9 +15,9 @@
 #include "base/cat.h"
 #include "base/failure.h"
 #include "base/interruption.h"
+#include "driver/engines.h"
 #include "tools/command_line.h"
 #include "tools/completion.h"
-#include "tools/engines.h"
 #include "tools/session.h"
 
 namespace relay::tools {
@@ -59,7 +59,7 @@ void run(int argc, char** argv, Session& session) {
     session.fail(kMismatch, cat("the program failed: ", trap.what()));
   } catch (const Exhausted& limit) {
     session.fail(kLimit, limit.what());
-  } catch (const CannotPrepare& e) {
+  } catch (const driver::CannotPrepare& e) {
     session.fail(e.diagnostics, {});
   } catch (const std::bad_alloc&) {
     throw;

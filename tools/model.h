@@ -2,17 +2,17 @@
 #pragma once
 
 #include <functional>
-#include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/result.h"
+#include "driver/model.h"
 #include "frontend/data/named_tensors.h"
 #include "frontend/onnx/interface.h"
 #include "ir/module.h"
 #include "ir/text/printer.h"
 #include "runtime/value.h"
-#include "tools/input_values.h"
 #include "tools/session.h"
 
 namespace CLI {
@@ -42,42 +42,15 @@ void add_library_option(CLI::App& sub, ModelOptions& options);
 // --input-shapes and --fix-input: what is known of the inputs.
 void add_known_input_options(CLI::App& sub, ModelOptions& options);
 
-// A model that was read and type checked.
-struct Model {
-  Module module;
-  std::string function;
-  std::vector<std::string> input_names, output_names;
-  std::vector<std::string>
-      all_inputs;  // the names of inputs and of those that were fixed, in the model's order
-  data::NamedTensors fixed;
-  KnownInputs known;               // that the user gave
-  std::vector<std::string> files;  // that it was read from
-  bool is_onnx = false;
-  bool is_listed =
-      false;  // spans point into a list of nodes that an importer made: of an ONNX model or a graph
-
-  const Fn& entry() const { return *module.function(function); }
-};
-
-// Does the path name a graph of the graph runtime, by its form?
-bool is_graph(const std::string& path);
-
-// Does it name a compiled model, by its form: .so or .a?
-bool is_artifact(const std::string& path);
-
+// What the options say, read. Reports to standard error and sets the exit code where that fails.
+std::optional<driver::LoadOptions> load_options(const ModelOptions& options, Session& session);
 // The model with the extents of the tensors in options.examples, if there are some.
-Result<Model> load_specialised(const ModelOptions& options, Session& session);
+Result<driver::Model> load_specialised(const ModelOptions& options, Session& session);
 // Reports to standard error and sets the exit code where it fails.
-Result<Model> load_model(const ModelOptions& options, Session& session);
-// A typed module as a model, whose inputs are as the options and these values say. `files`: what
-// it was read from.
-Result<Model> model_of(const Module& checked, const ModelOptions& options, const InputValues& values,
-                       std::vector<std::string> files, Session& session);
+Result<driver::Model> load_model(const ModelOptions& options, Session& session);
 // The module before the type check: for fmt.
 Result<Module> read_module(const ModelOptions& options, Session& session);
 
-// PATH with .safetensors in the place of .relay: where the large constants of a text are.
-std::string side_file(const std::string& path);
 // For people: large constants are named only, and that is said.
 void print_module(const Module& m, const Session& session);
 // Writes the module's text and, if it has large constants, its side file. Returns what is wrong,
@@ -97,17 +70,15 @@ void add_input_options(CLI::App& sub, InputOptions& options);
 
 // Arguments for the model's parameters, from the file or filled. Shape variables must be fixed by
 // the files' shapes or by --input-shapes.
-Result<std::vector<Value>> make_inputs(const Model& model, const InputOptions& options, Session& session);
+Result<std::vector<Value>> make_inputs(const driver::Model& model, const InputOptions& options,
+                                       Session& session);
 
-// The model with every shape variable replaced by the extents of the given arguments, type checked
-// again: what compiled engines need. The model itself if it has none.
-Result<Model> specialise(const Model& model, const std::vector<Value>& args, Session& session);
+// driver::specialise, which reports to standard error.
+Result<driver::Model> specialise(const driver::Model& model, const std::vector<Value>& args,
+                                 Session& session);
 
 // Prints the command with extents for the inputs that lack some, as an example.
-void suggest_shapes(const Model& model, const Session& session);
-
-// The result's tensors with the names of the model's outputs.
-data::NamedTensors name_outputs(const Model& model, const Value& result);
+void suggest_shapes(const driver::Model& model, const Session& session);
 
 // --- engines -------------------------------------------------------------------------------------
 

@@ -43,14 +43,15 @@ void fill(Tensor& t, const std::string& how, uint64_t& state) {
 
 }  // namespace
 
-void suggest_shapes(const Model& model, const Session& session) {
+void suggest_shapes(const driver::Model& model, const Session& session) {
   const auto ports = ports_of(model.entry(), model.input_names);
   if (const auto known = example(ports, model.known))
     session.remedy("extents for its inputs, with your numbers in the place of these:",
                    command_with(session.arguments, *known));
 }
 
-Result<std::vector<Value>> make_inputs(const Model& model, const InputOptions& options, Session& session) {
+Result<std::vector<Value>> make_inputs(const driver::Model& model, const InputOptions& options,
+                                       Session& session) {
   const Fn& fn = model.entry();
   for (size_t i = 0; i < fn.params.size(); ++i) {
     if (fn.params[i]->type->as<TensorType>()) continue;
@@ -116,24 +117,11 @@ Result<std::vector<Value>> make_inputs(const Model& model, const InputOptions& o
   return args;
 }
 
-Result<Model> specialise(const Model& model, const std::vector<Value>& args, Session& session) {
-  const Fn& fn = model.entry();
-  std::unordered_map<const kernel::ExprNode*, int64_t> variables;
-  std::vector<Type> types;
-  for (const Var* x : fn.params) types.push_back(x->type);
-  interp::check_shapes(args, types, variables, Span::none());
-  if (variables.empty()) return model;
-  std::map<std::string, int64_t> values;
-  for (const auto& [variable, value] : variables) values[variable->name.str()] = value;
+Result<driver::Model> specialise(const driver::Model& model, const std::vector<Value>& args,
+                                 Session& session) {
   Diagnostics diagnostics;
-  Result<Module> checked =
-      typecheck::check(passes::bind_shape_variables(model.module, model.function, values), diagnostics);
-  if (!checked) {
-    session.fail(diagnostics, model.module.context().sources());
-    return kReported;
-  }
-  Model out = model;
-  out.module = *checked;
+  Result<driver::Model> out = driver::specialise(model, args, diagnostics);
+  session.fail(diagnostics, model.module.context().sources());
   return out;
 }
 
@@ -142,21 +130,11 @@ ModelOptions with_examples(ModelOptions model, const InputOptions& inputs) {
   return model;
 }
 
-Result<Model> load_specialised(const ModelOptions& options, Session& session) {
-  Result<Model> model = load_model(options, session);
+Result<driver::Model> load_specialised(const ModelOptions& options, Session& session) {
+  Result<driver::Model> model = load_model(options, session);
   if (!model || options.examples.empty()) return model;
   const Result<std::vector<Value>> args = make_inputs(*model, {.inputs = options.examples}, session);
   return args ? specialise(*model, *args, session) : kReported;
-}
-
-data::NamedTensors name_outputs(const Model& model, const Value& result) {
-  data::NamedTensors out;
-  const std::vector<Tensor> tensors = passes::tensors_of(result);
-  for (size_t i = 0; i < tensors.size(); ++i) {
-    const bool named = i < model.output_names.size();
-    out.push_back({named ? model.output_names[i] : passes::output_name(i, tensors.size()), tensors[i]});
-  }
-  return out;
 }
 
 }  // namespace relay::tools

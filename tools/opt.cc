@@ -6,12 +6,12 @@
 #include "base/cat.h"
 #include "base/file.h"
 #include "base/nearest.h"
+#include "driver/engines.h"
 #include "kernel/llvm/compile.h"
 #include "kernel/native/toolchain.h"
 #include "op/operators.h"
 #include "passes/plan_memory.h"
 #include "passes/runner.h"
-#include "tools/engines.h"
 #include "tools/model.h"
 #include "tools/option_values.h"
 #include "tools/overwriting.h"
@@ -72,12 +72,12 @@ std::string wrong_print_after(const std::string& name) {
 
 // Is all that the model was read from still there when the output is written? A text that is
 // replaced by what becomes of it has its side file replaced with it.
-bool spares_inputs(const Options& o, const Model& model, const passes::Pipeline& steps, Session& s) {
+bool spares_inputs(const Options& o, const driver::Model& model, const passes::Pipeline& steps, Session& s) {
   const auto plain = [](const std::string& path) { return std::filesystem::path(path).lexically_normal(); };
   const bool in_place = o.emit == "relay" && !model.is_listed && plain(o.output) == plain(o.model.path);
   std::vector<std::string> written;
   const auto writes_text = [&](const std::string& path) {
-    written.insert(written.end(), {path, side_file(path)});
+    written.insert(written.end(), {path, driver::side_file(path)});
   };
   if (!o.output.empty() && !in_place) {
     if (o.emit == "relay") {
@@ -96,10 +96,10 @@ bool spares_inputs(const Options& o, const Model& model, const passes::Pipeline&
 void run(const Options& o, Session& s) {
   ModelOptions options = with_examples(o.model, o.inputs);
   options.runs = o.verify == "semantics";
-  Result<Model> model = load_model(options, s);
+  Result<driver::Model> model = load_model(options, s);
   if (!model) return;
   if (model->function != "main") {
-    model->module = with_entry(model->module, model->function);
+    model->module = driver::with_entry(model->module, model->function);
     model->function = "main";
   }
   const target::Target target = target::target_of(o.target);

@@ -46,9 +46,10 @@ int64_t guessed_extent(const Port& port, size_t axis, const Guess& guess) {
 }
 
 // An axis has one extent wherever its name stands.
-InputShapes guessed_shapes(const std::vector<Port>& inputs, const InputShapes& given, const Guess& guess) {
+driver::InputShapes guessed_shapes(const std::vector<Port>& inputs, const driver::InputShapes& given,
+                                   const Guess& guess) {
   std::map<std::string, int64_t> named;
-  InputShapes out = given;
+  driver::InputShapes out = given;
   for (const Port& p : inputs) {
     if (!p.dims) continue;
     const auto known = given.find(p.name);
@@ -70,8 +71,8 @@ InputShapes guessed_shapes(const std::vector<Port>& inputs, const InputShapes& g
   return out;
 }
 
-InputValues guessed_values(const std::vector<Port>& inputs, const InputValues& given) {
-  InputValues out = given;
+driver::InputValues guessed_values(const std::vector<Port>& inputs, const driver::InputValues& given) {
+  driver::InputValues out = given;
   for (const Port& p : inputs) {
     const bool one = p.dims && std::all_of(p.dims->begin(), p.dims->end(),
                                            [](const InputDim& d) { return d.extent == 1; });
@@ -90,7 +91,7 @@ std::string shape_text(const std::vector<InputDim>& dims) {
              "]");
 }
 
-bool same(const InputShapes& a, const InputShapes& b) {
+bool same(const driver::InputShapes& a, const driver::InputShapes& b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const auto& x, const auto& y) {
     return x.first == y.first && shape_text(x.second) == shape_text(y.second);
   });
@@ -98,23 +99,25 @@ bool same(const InputShapes& a, const InputShapes& b) {
 
 }  // namespace
 
-std::optional<KnownInputs> find_remedy(const std::vector<Port>& inputs, const KnownInputs& given,
-                                       const std::function<bool(const KnownInputs&)>& lifts) {
+std::optional<driver::KnownInputs> find_remedy(const std::vector<Port>& inputs,
+                                               const driver::KnownInputs& given,
+                                               const std::function<bool(const driver::KnownInputs&)>& lifts) {
   std::set<std::string> tried{command_with({}, given)};
   for (const Guess& guess : kGuesses) {
-    KnownInputs known{guessed_shapes(inputs, given.shapes, guess), given.values};
+    driver::KnownInputs known{guessed_shapes(inputs, given.shapes, guess), given.values};
     if (guess.fixes_values) known.values = guessed_values(inputs, given.values);
     if (tried.insert(command_with({}, known)).second && lifts(known)) return known;
   }
   return std::nullopt;
 }
 
-std::optional<KnownInputs> example(const std::vector<Port>& inputs, const KnownInputs& given) {
-  KnownInputs out{guessed_shapes(inputs, given.shapes, kExample), given.values};
+std::optional<driver::KnownInputs> example(const std::vector<Port>& inputs,
+                                           const driver::KnownInputs& given) {
+  driver::KnownInputs out{guessed_shapes(inputs, given.shapes, kExample), given.values};
   return same(out.shapes, given.shapes) ? std::nullopt : std::optional(std::move(out));
 }
 
-std::string command_with(const std::vector<std::string>& arguments, const KnownInputs& known) {
+std::string command_with(const std::vector<std::string>& arguments, const driver::KnownInputs& known) {
   std::vector<std::string> words{"relay"};
   for (size_t i = 0; i < arguments.size(); ++i) {
     bool about_inputs = false;

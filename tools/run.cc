@@ -7,10 +7,11 @@
 
 #include "base/cat.h"
 #include "base/escape.h"
+#include "driver/engines.h"
+#include "driver/nonfinite.h"
 #include "frontend/data/inputs.h"
 #include "interp/machine.h"
 #include "tools/artifact_model.h"
-#include "tools/engines.h"
 #include "tools/limits.h"
 #include "tools/model.h"
 #include "tools/nonfinite.h"
@@ -62,7 +63,7 @@ bool unknown_form(const std::string& path) {
 }
 
 // Is all that was read still there when tensors of these names are written?
-bool spares_inputs(const Options& o, const Model& model, std::span<const std::string> names,
+bool spares_inputs(const Options& o, const driver::Model& model, std::span<const std::string> names,
                    const std::string& path, Session& s) {
   if (path.empty()) return true;
   std::vector<std::string> read = model.files;
@@ -74,13 +75,13 @@ bool spares_inputs(const Options& o, const Model& model, std::span<const std::st
 }
 
 // The same before the program runs, as far as the names are known.
-bool spares_inputs(const Options& o, const Model& model, Session& s) {
+bool spares_inputs(const Options& o, const driver::Model& model, Session& s) {
   const std::vector<std::string> names = o.to.empty() ? model.output_names : std::vector<std::string>();
   return spares_inputs(o, model, names, o.outputs, s) && spares_inputs(o, model, {}, o.dump, s);
 }
 
-void write(const Options& o, const Model& model, const data::NamedTensors& tensors, const std::string& path,
-           Session& s) {
+void write(const Options& o, const driver::Model& model, const data::NamedTensors& tensors,
+           const std::string& path, Session& s) {
   std::vector<std::string> names;
   for (const data::NamedTensor& t : tensors) names.push_back(t.name);
   if (!spares_inputs(o, model, names, path, s)) return;
@@ -91,9 +92,9 @@ void write(const Options& o, const Model& model, const data::NamedTensors& tenso
 
 // --to and --dump: one step's results in the place of the program's, and what all steps
 // gave, in a file.
-Outcome run_steps(const Options& o, Model& model, const Engine& engine, const Prepared& p,
-                  const std::vector<Value>& args, Session& s) {
-  const Outcome failed{Outcome::Kind::kExhausted, {}, {}};
+driver::Outcome run_steps(const Options& o, driver::Model& model, const driver::Engine& engine,
+                          const driver::Prepared& p, const std::vector<Value>& args, Session& s) {
+  const driver::Outcome failed{driver::Outcome::Kind::kExhausted, {}, {}};
   if (!p.executor) {
     s.fail(kUnsupported, cat("engine `", engine.name,
                              "` has no steps to stop at; `--engine graph` runs the same kernels, and ",
@@ -104,13 +105,13 @@ Outcome run_steps(const Options& o, Model& model, const Engine& engine, const Pr
   const std::vector<std::string> names = step_names(p.executor->plan(), values);
   data::NamedTensors kept;
   if (!o.dump.empty()) keep_results(*p.executor, names, kept);
-  Outcome outcome;
+  driver::Outcome outcome;
   if (o.to.empty()) {
     outcome = p.run(args);
   } else {
     const std::optional<size_t> step = find_step(names, values, o.to, s);
     if (!step) return failed;
-    outcome = outcome_of([&] {
+    outcome = driver::outcome_of([&] {
       std::vector<Tensor> inputs;
       for (const Value& v : args) inputs.push_back(v.tensor());
       std::vector<Value> results;
@@ -126,23 +127,23 @@ Outcome run_steps(const Options& o, Model& model, const Engine& engine, const Pr
   return outcome;
 }
 
-Outcome execute(const Options& o, Model& model, const Engine& engine, const std::vector<Value>& args,
-                Session& s) {
-  const Prepared p = engine.prepare(model.module, model.function,
-                                    {.opt_level = o.target.opt_level,
-                                     .threads = o.target.threads,
-                                     .target = target::target_of(o.target.target),
-                                     .limits = o.limits,
-                                     .trap_nan = o.nan_trap});
+driver::Outcome execute(const Options& o, driver::Model& model, const driver::Engine& engine,
+                        const std::vector<Value>& args, Session& s) {
+  const driver::Prepared p = engine.prepare(model.module, model.function,
+                                            {.opt_level = o.target.opt_level,
+                                             .threads = o.target.threads,
+                                             .target = target::target_of(o.target.target),
+                                             .limits = o.limits,
+                                             .trap_nan = o.nan_trap});
   if (!p.run) {
     s.fail(p.refusal, model.module.context().sources(), kUnsupported);
     s.fail(kUnsupported, cat("engine `", engine.name, "` cannot run this program: ", p.skipped));
-    return {Outcome::Kind::kExhausted, {}, {}};
+    return {driver::Outcome::Kind::kExhausted, {}, {}};
   }
   if (!p.refusal.all().empty())
     s.say(cat("relay: engine `", engine.name,
               "` compiles operators one by one: ", p.refusal.all().front().message(), "\n"));
-  const Outcome outcome =
+  const driver::Outcome outcome =
       o.to.empty() && o.dump.empty() ? p.run(args) : run_steps(o, model, engine, p, args, s);
   if (outcome.interpreted_calls > 0)
     s.say(cat("relay: engine `", engine.name, "` interpreted ", outcome.interpreted_calls,
@@ -150,8 +151,8 @@ Outcome execute(const Options& o, Model& model, const Engine& engine, const std:
   return outcome;
 }
 
-void show_outputs(const Options& o, const Model& model, const Value& result, const Session& s) {
-  const data::NamedTensors outputs = name_outputs(model, result);
+void show_outputs(const Options& o, const driver::Model& model, const Value& result, const Session& s) {
+  const data::NamedTensors outputs = driver::name_outputs(model, result);
   if (s.json) {
     nlohmann::ordered_json j = nlohmann::ordered_json::array();
     for (const data::NamedTensor& t : outputs) {
@@ -171,12 +172,12 @@ void show_outputs(const Options& o, const Model& model, const Value& result, con
 }
 
 // Numbers that went wrong, and where that began: `find_origin` says it, or what to do to learn it.
-void warn_of_nonfinite(const Model& model, const Value& result,
+void warn_of_nonfinite(const driver::Model& model, const Value& result,
                        const std::function<std::string()>& find_origin, const Session& s) {
   nlohmann::ordered_json j = {{"severity", "warning"}, {"outputs", nlohmann::ordered_json::array()}};
   std::string text;
-  for (const data::NamedTensor& t : name_outputs(model, result)) {
-    const NonFinite n = count_nonfinite(t.value);
+  for (const data::NamedTensor& t : driver::name_outputs(model, result)) {
+    const driver::NonFinite n = driver::count_nonfinite(t.value);
     if (!n.any()) continue;
     j["outputs"].push_back({{"name", t.name}, {"nans", n.nans}, {"infinities", n.infinities}});
     text += cat("relay: output `", harmless(t.name, ""), "` has ", n.text(), " among ", t.value.size(),
@@ -184,11 +185,11 @@ void warn_of_nonfinite(const Model& model, const Value& result,
   }
   if (text.empty()) return;
   std::string origin;
-  const Outcome again = outcome_of([&] {
+  const driver::Outcome again = driver::outcome_of([&] {
     origin = find_origin();
     return Value();
   });
-  if (again.kind == Outcome::Kind::kValue && !origin.empty()) {
+  if (again.kind == driver::Outcome::Kind::kValue && !origin.empty()) {
     j["origin"] = origin;
     text += cat("relay: ", harmless(origin));
   }
@@ -196,20 +197,20 @@ void warn_of_nonfinite(const Model& model, const Value& result,
 }
 
 // What a run came to: its outputs, or why it has none.
-void report(const Options& o, const Model& model, const Outcome& outcome,
+void report(const Options& o, const driver::Model& model, const driver::Outcome& outcome,
             const std::function<std::string()>& find_origin, Session& s) {
-  if (outcome.kind == Outcome::Kind::kExhausted) {
+  if (outcome.kind == driver::Outcome::Kind::kExhausted) {
     s.fail(kLimit, outcome.message);
     return;
   }
-  if (outcome.kind == Outcome::Kind::kTrap) {
+  if (outcome.kind == driver::Outcome::Kind::kTrap) {
     const std::string place = model.module.context().sources().place(outcome.at);
     s.fail(kMismatch, cat("the program failed: ", outcome.message, place.empty() ? "" : " at ", place));
     return;
   }
   show_outputs(o, model, outcome.value, s);
   if (!s.quiet) warn_of_nonfinite(model, outcome.value, find_origin, s);
-  if (!o.outputs.empty()) write(o, model, name_outputs(model, outcome.value), o.outputs, s);
+  if (!o.outputs.empty()) write(o, model, driver::name_outputs(model, outcome.value), o.outputs, s);
 }
 
 // Do the paths that are written look like a kind that there is?
@@ -225,16 +226,16 @@ bool known_forms(const Options& o, Session& s) {
 }
 
 void run(const Options& o, Session& s) {
-  Result<Model> model = load_model(with_examples(o.model, o.inputs), s);
+  Result<driver::Model> model = load_model(with_examples(o.model, o.inputs), s);
   if (!model || !spares_inputs(o, *model, s)) return;
-  const Engine* engine = find_engine(o.target.engine);
+  const driver::Engine* engine = driver::find_engine(o.target.engine);
   Result<std::vector<Value>> args = make_inputs(*model, o.inputs, s);
   if (!args) return;
   if (engine->compiles) {
     model = specialise(*model, *args, s);
     if (!model) return;
   }
-  const Outcome outcome = execute(o, *model, *engine, *args, s);
+  const driver::Outcome outcome = execute(o, *model, *engine, *args, s);
   if (s.exit_code != kOk) return;
   report(o, *model, outcome, [&] { return origin_of_nonfinite(*model, *args); }, s);
 }
@@ -279,7 +280,7 @@ void add_run(CLI::App& app, Session& session) {
                 "on the engines interp and jit: fail at the first call that gives a NaN");
   add_limit_options(*sub, o->limits);
   sub->callback([o, sub, &session] {
-    if (is_artifact(o->model.path)) {
+    if (driver::is_artifact(o->model.path)) {
       if (fits_artifact(*sub, o->model.path, session) && known_forms(*o, session))
         run_artifact(*o, threads_given(*sub, o->target.threads), session);
       return;

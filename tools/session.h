@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "base/diagnostics.h"
+#include "base/stopwatch.h"
 #include "ir/module.h"
-#include "tools/stopwatch.h"
 
 namespace CLI {
 class App;

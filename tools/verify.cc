@@ -4,6 +4,7 @@
 
 #include "base/cat.h"
 #include "base/failure.h"
+#include "driver/verifier.h"
 #include "frontend/data/inputs.h"
 #include "tools/model.h"
 #include "tools/option_values.h"
@@ -11,7 +12,6 @@
 #include "tools/verify/exec_program.h"
 #include "tools/verify/report.h"
 #include "tools/verify/sources.h"
-#include "tools/verify/verifier.h"
 
 namespace relay::tools {
 namespace {
@@ -20,7 +20,7 @@ struct Options {
   std::vector<std::string> paths;
   ModelOptions model;  // but for its path
   InputOptions inputs;
-  VerifyOptions verify;
+  driver::VerifyOptions verify;
   std::string expected;
   bool every_op = false;
 };
@@ -50,7 +50,7 @@ struct Theirs {
 
 // A file with a name that is no output is one of tensors: outputs are among them, and need not be.
 // Nothing if it is wrong.
-std::optional<Theirs> read_theirs(const Model& model, const Names& names, const std::string& path,
+std::optional<Theirs> read_theirs(const driver::Model& model, const Names& names, const std::string& path,
                                   Session& session) {
   if (path.empty()) return Theirs{};
   Diagnostics ignored;
@@ -83,7 +83,7 @@ std::optional<ProgramReport> verify_model(const Options& o, const VerifySource& 
     from.inputs = source.inputs;
     if (expected.empty()) expected = source.outputs;  // they belong to these inputs
   }
-  Result<Model> model = load_model(with_examples(options, from), session);
+  Result<driver::Model> model = load_model(with_examples(options, from), session);
   if (!model) return std::nullopt;
   Result<std::vector<Value>> args = make_inputs(*model, from, session);
   if (!args) return std::nullopt;
@@ -93,13 +93,15 @@ std::optional<ProgramReport> verify_model(const Options& o, const VerifySource& 
   std::optional<Theirs> theirs = read_theirs(*model, names, expected, session);
   if (!theirs) return std::nullopt;
   ProgramReport report{.program = source.name};
-  Verifier verifier(*model, o.verify, session);
+  std::optional<Progress> progress(std::in_place, session, "verify");
+  driver::Verifier verifier(*model, o.verify, [&](std::string_view now) { progress->step(now); });
   report.rows = verifier.run(*args, theirs->outputs ? &*theirs->outputs : nullptr);
+  progress.reset();
   if (!theirs->tensors.empty()) report.tensors = compare_tensors(*model, names, *args, theirs->tensors);
   report.notes = verifier.notes();
   if (o.every_op) {
     report.operators = verify_every_op(model->module, model->function, *args, model->is_listed,
-                                       engines_at(o.verify), o.verify, session);
+                                       driver::engines_at(o.verify), o.verify, session);
   }
   return report;
 }
@@ -121,8 +123,9 @@ std::vector<ProgramReport> verify_calls(const Options& o, const VerifySource& so
     ProgramReport report{.program = source.name, .call = line};
     report.rows = program.run(call, o.verify);
     if (o.every_op && program.problem().empty()) {
-      report.operators = verify_every_op(program.module(), call.function, program.arguments(call, 0),
-                                         /*is_listed=*/false, engines_at(o.verify), o.verify, session);
+      report.operators =
+          verify_every_op(program.module(), call.function, program.arguments(call, 0),
+                          /*is_listed=*/false, driver::engines_at(o.verify), o.verify, session);
     }
     out.push_back(std::move(report));
   }
@@ -184,7 +187,7 @@ void add_verify(CLI::App& app, Session& session) {
   sub->add_option("--engines", o->verify.engines, "only these")
       ->delimiter(',')
       ->allow_extra_args(false)
-      ->check(wrong_engine)
+      ->check(driver::wrong_engine)
       ->type_name("ENGINE");
   sub->add_option("--levels", o->verify.levels, "opt levels of compiled engines")
       ->delimiter(',')

@@ -7,12 +7,12 @@
 
 #include "base/cat.h"
 #include "base/failure.h"
+#include "driver/engines.h"
 #include "interp/machine.h"
 #include "op/registry.h"
 #include "op/testing.h"
 #include "passes/fresh_extents.h"
 #include "passes/runner.h"
-#include "tools/engines.h"
 #include "tools/test_files/test_file.h"
 #include "tools/verify/exec_program.h"
 #include "tools/verify/recorded_calls.h"
@@ -67,15 +67,15 @@ Value resized(const Value& v, size_t tensor, size_t axis, int64_t extent, size_t
   return Value(op::testing::random(v.tensor().dtype(), shape, 1, 0, 1));
 }
 
-std::string told(const tools::Outcome& o) {
-  return o.kind == tools::Outcome::Kind::kValue ? "a value" : cat("no value: ", reason_of(o.message));
+std::string told(const driver::Outcome& o) {
+  return o.kind == driver::Outcome::Kind::kValue ? "a value" : cat("no value: ", reason_of(o.message));
 }
 
 // Runs both with each extent of each argument changed.
 void compare(const Module& call, const Module& expansion, const std::vector<Value>& args,
              const std::string& where) {
   const auto run = [](const Module& m, const std::vector<Value>& given) {
-    return tools::outcome_of([&] { return interp::Machine(m).call("main", given); });
+    return driver::outcome_of([&] { return interp::Machine(m).call("main", given); });
   };
   const std::vector<Tensor> tensors = op::flatten(args);
   for (size_t t = 0; t < tensors.size(); ++t) {

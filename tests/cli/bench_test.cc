@@ -146,7 +146,8 @@ TEST_F(Bench, TheRoofIsMeasuredOnceAndUsed) {
     EXPECT_GT(k["roof_seconds"], 0);
   }
   EXPECT_NE(works({"doctor"}).find("roofs.json"), std::string::npos);
-  // Artifacts for `native` name the caches that they are made for, so that any machine can make them.
+  // Artifacts for `native` name the caches that they are made for, so that any
+  // machine can make them.
   write_sum("m.relay");
   const auto target_of = [&](const std::string& target) {
     const std::string out = works({"compile", "m.relay", "--target", target, "--json", "-o", "m.so"});

@@ -198,6 +198,7 @@ TEST_F(Usage, FilesOfOtherKindsAreRefusedByName) {
     // A folder of models is something to verify.
     if (command != "verify") refused({command, "."}, kUsage, {"`.`", "has no graph"});
   }
+  refused({"check", "m.txt"}, kUsage, {"[model-form-unknown]"});
   refused({"import", "m.relay"}, kUsage, {"m.relay", "only .onnx models and graphs"});
   write("m.onnx", "");
   refused({"fmt", "m.onnx"}, kUsage, {"m.onnx", "only .relay"});

@@ -9,8 +9,9 @@
 #include <filesystem>
 
 #include "base/cat.h"
+#include "driver/verifier.h"
 #include "frontend/data/inputs.h"
-#include "tools/verify/verifier.h"
+#include "tools/model.h"
 
 namespace relay::tests {
 namespace {
@@ -46,7 +47,7 @@ TEST_P(RealModels, EnginesAgreeWithEachOtherAndWithAnother) {
   tools::Session session;
   tools::ModelOptions read = m.known;
   read.path = folder + "/model.onnx";
-  Result<tools::Model> model = tools::load_model(read, session);
+  Result<driver::Model> model = tools::load_model(read, session);
   ASSERT_TRUE(model.ok());
   const Result<std::vector<Value>> args = tools::make_inputs(*model, {.inputs = folder + "/inputs"}, session);
   ASSERT_TRUE(args.ok());
@@ -57,11 +58,11 @@ TEST_P(RealModels, EnginesAgreeWithEachOtherAndWithAnother) {
       data::read_named(folder + "/outputs", model->output_names, data::Role::kOutput, {}, diagnostics);
   ASSERT_TRUE(expected.ok());
 
-  tools::VerifyOptions options;
+  driver::VerifyOptions options;
   options.levels = {2};
-  const std::vector<tools::VerifyRow> rows = tools::Verifier(*model, options, session).run(*args, &*expected);
+  const std::vector<driver::VerifyRow> rows = driver::Verifier(*model, options).run(*args, &*expected);
   std::printf("%s\n%s", m.name, show(rows).c_str());
-  for (const tools::VerifyRow& row : rows) {
+  for (const driver::VerifyRow& row : rows) {
     EXPECT_TRUE(row.ok) << row.label() << ": " << row.trouble();
     const bool may_skip = std::string_view(m.skipped_by).find(row.engine) != std::string_view::npos;
     EXPECT_EQ(!row.skipped.empty(), may_skip) << row.engine << ": " << row.skipped;

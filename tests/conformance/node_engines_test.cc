@@ -18,16 +18,16 @@
 #include <set>
 
 #include "base/cat.h"
+#include "base/stopwatch.h"
+#include "driver/row.h"
+#include "driver/tolerance.h"
 #include "interp/machine.h"
 #include "ir/builder.h"
 #include "passes/reference.h"
 #include "tests/conformance/models.h"
 #include "tests/support/engine_skips.h"
 #include "tools/model.h"
-#include "tools/stopwatch.h"
-#include "tools/tolerance.h"
 #include "tools/verify/batches.h"
-#include "tools/verify/row.h"
 #include "typecheck/check.h"
 
 namespace relay::tests {
@@ -80,11 +80,11 @@ NodeTest load(const std::string& name, const Module& empty) {
   if (!read) throw std::runtime_error(cat(name, ": ", why.reason));
   // Compiled engines are given constant shapes, as by `relay verify`.
   tools::Session session;
-  const Result<tools::Model> model =
+  const Result<driver::Model> model =
       tools::specialise({.module = read->module, .function = "main"}, read->args, session);
   if (!model) throw std::runtime_error(cat(name, ": its shape variables cannot be bound"));
   const Value want = interp::Machine(model->module).call("main", read->args);
-  std::vector<Bound> bounds = tools::bounds_for(model->module, "main", read->args, want);
+  std::vector<Bound> bounds = driver::bounds_for(model->module, "main", read->args, want);
   return {name, model->module, std::move(read->args), passes::tensors_of(want), std::move(bounds)};
 }
 
@@ -121,17 +121,17 @@ Module joined(std::span<const NodeTest* const> tests) {
 }
 
 // The row of each test of a batch. False if the batch has no result and must be taken apart.
-bool run_batch(const tools::Engine& engine, const tools::EngineOptions& options,
-               std::span<const NodeTest* const> tests, std::vector<tools::VerifyRow>& rows) {
+bool run_batch(const driver::Engine& engine, const driver::Options& options,
+               std::span<const NodeTest* const> tests, std::vector<driver::VerifyRow>& rows) {
   const bool alone = tests.size() == 1;
   const auto fail = [&](const std::string& why) {
     rows.push_back({.engine = std::string(engine.name), .failed = why, .ok = false});
     return true;
   };
-  tools::Outcome outcome;
-  tools::VerifyRow about{.engine = std::string(engine.name)};  // what is so of a test that is alone
+  driver::Outcome outcome;
+  driver::VerifyRow about{.engine = std::string(engine.name)};  // what is so of a test that is alone
   try {
-    const tools::Prepared prepared = engine.prepare(joined(tests), "main", options);
+    const driver::Prepared prepared = engine.prepare(joined(tests), "main", options);
     if (!alone && (!prepared.run || !prepared.refusal.all().empty())) return false;
     about.prepare(prepared);
     if (!prepared.run) {
@@ -141,16 +141,16 @@ bool run_batch(const tools::Engine& engine, const tools::EngineOptions& options,
     std::vector<Value> args;
     for (const NodeTest* t : tests) args.insert(args.end(), t->args.begin(), t->args.end());
     outcome = prepared.run(args);
-  } catch (const tools::CannotPrepare& e) {
+  } catch (const driver::CannotPrepare& e) {
     return alone ? fail(e.what()) : false;
   }
-  if (outcome.kind != tools::Outcome::Kind::kValue) return alone ? fail(outcome.message) : false;
+  if (outcome.kind != driver::Outcome::Kind::kValue) return alone ? fail(outcome.message) : false;
   if (!alone && outcome.interpreted_calls > 0) return false;
   about.interpreted_calls = outcome.interpreted_calls;
   const std::vector<Tensor> got = passes::tensors_of(outcome.value);
   size_t next = 0;
   for (const NodeTest* t : tests) {
-    tools::VerifyRow row = about;
+    driver::VerifyRow row = about;
     for (size_t i = 0; i < t->wanted.size(); ++i, ++next)
       row.add(compare(got[next], t->wanted[i], t->bounds[i]), cat("output ", i), t->wanted[i].shape());
     rows.push_back(std::move(row));
@@ -171,16 +171,16 @@ TEST_P(NodeTestsOnEngines, AgreeWithTheInterpreter) {
   std::vector<const NodeTest*> tests;
   for (const NodeTest& t : node_tests()) tests.push_back(&t);
   ASSERT_FALSE(tests.empty()) << "no test has `" << selection() << "` in its name";
-  const tools::Stopwatch watch;
+  const Stopwatch watch;
   std::map<std::string, size_t> skipped;
   size_t agreed = 0;
   tools::run_in_batches(tests.size(), [&](size_t begin, size_t end) {
     const std::span batch = std::span(tests).subspan(begin, end - begin);
-    std::vector<tools::VerifyRow> rows;
-    if (!run_batch(*tools::find_engine(engine), {.opt_level = level, .threads = threads}, batch, rows))
+    std::vector<driver::VerifyRow> rows;
+    if (!run_batch(*driver::find_engine(engine), {.opt_level = level, .threads = threads}, batch, rows))
       return false;
     for (size_t i = 0; i < batch.size(); ++i) {
-      const tools::VerifyRow& row = rows[i];
+      const driver::VerifyRow& row = rows[i];
       const std::string& name = batch[i]->name;
       if (!row.skipped.empty()) {
         ++skipped[row.slug];

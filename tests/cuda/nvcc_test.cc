@@ -9,13 +9,13 @@
 #include "aot/cuda/build.h"
 #include "base/cat.h"
 #include "base/file.h"
+#include "driver/engines.h"
 #include "ir/text/parser.h"
 #include "kernel/native/parallel.h"
 #include "kernel/native/subprocess.h"
 #include "kernel/print/print.h"
 #include "op/operators.h"
 #include "passes/runner.h"
-#include "tools/engines.h"
 #include "tools/test_files/test_file.h"
 #include "typecheck/check.h"
 
@@ -52,7 +52,7 @@ class Kernels {
       run.target = target::target_of("cuda");
       Diagnostics refused;
       const Result<Module> lowered = passes::run_pipeline(
-          tools::with_entry(*checked, name), passes::default_pipeline(2, run.target), run, refused);
+          driver::with_entry(*checked, name), passes::default_pipeline(2, run.target), run, refused);
       if (!lowered) continue;  // what has no kernel
       for (const auto& [symbol, kernel] : lowered->kernels()) add(*kernel);
     }

@@ -51,7 +51,7 @@ class CallsTest : public testing::Test {
       const tools::CallLine call = tools::parse_call(line);
       ASSERT_NE(call.assertion, "rejected") << place_of(calls_) << ": a message belongs into a block `error`";
       size_t compiled = 0;
-      for (const tools::VerifyRow& row : program.run(call, {.engines = {"jit", "graph"}, .levels = {2}})) {
+      for (const driver::VerifyRow& row : program.run(call, {.engines = {"jit", "graph"}, .levels = {2}})) {
         EXPECT_TRUE(row.ok) << place_of(calls_) << ": " << line << ": " << row.engine << ": "
                             << row.trouble();
         EXPECT_TRUE(row.skipped.empty() || may_skip(row.engine, row.slug))

@@ -47,8 +47,8 @@ std::vector<int> levels_of(const std::string& path) {
 }
 
 // RELAY_ENGINES=graph,aot-cuda runs these and no others.
-tools::VerifyOptions options(const std::string& path) {
-  tools::VerifyOptions out{.levels = levels_of(path)};
+driver::VerifyOptions options(const std::string& path) {
+  driver::VerifyOptions out{.levels = levels_of(path)};
   const char* only = std::getenv("RELAY_ENGINES");
   std::istringstream in(only ? only : "");
   for (std::string name; std::getline(in, name, ',');) out.engines.push_back(name);
@@ -56,7 +56,7 @@ tools::VerifyOptions options(const std::string& path) {
 }
 
 // Once for each function, however many calls it has.
-void print_skip(const std::string& path, const std::string& function, const tools::VerifyRow& row) {
+void print_skip(const std::string& path, const std::string& function, const driver::VerifyRow& row) {
   static std::set<std::string> printed;
   if (!printed.insert(row.engine + " " + path + " @" + function).second) return;
   std::printf("skip %s %s @%s: %s\n", row.engine.c_str(), path.c_str(), function.c_str(),
@@ -83,7 +83,7 @@ const Skips& listed_skips() {
 constexpr int kListedLevel = 2;
 
 // Counts the skips of one file, and compares as soon as all of its calls have run.
-void count_skips(const std::string& path, const std::vector<tools::VerifyRow>& rows) {
+void count_skips(const std::string& path, const std::vector<driver::VerifyRow>& rows) {
   struct Counted {
     size_t calls = 0;
     std::map<std::string, size_t> skips;  // also of engines that skip nothing
@@ -93,7 +93,7 @@ void count_skips(const std::string& path, const std::vector<tools::VerifyRow>& r
   static std::map<std::string, Counted> all;
   Counted& file = all[path];
   ++file.calls;
-  for (const tools::VerifyRow& row : rows) {
+  for (const driver::VerifyRow& row : rows) {
     const bool counts = !row.level || *row.level == kListedLevel;
     file.skips[row.engine] += counts && !row.skipped.empty();
   }
@@ -113,9 +113,9 @@ class ExecTest : public testing::Test {
 
   void TestBody() override {
     const tools::CallLine call = tools::parse_call(line_);
-    const std::vector<tools::VerifyRow> rows = program_of(path_).run(call, options(path_));
+    const std::vector<driver::VerifyRow> rows = program_of(path_).run(call, options(path_));
     count_skips(path_, rows);
-    for (const tools::VerifyRow& row : rows) {
+    for (const driver::VerifyRow& row : rows) {
       if (!row.skipped.empty()) {
         print_skip(path_, call.function, row);
         EXPECT_TRUE(may_skip(row.engine, row.slug))

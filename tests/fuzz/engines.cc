@@ -7,19 +7,19 @@
 #include "base/cat.h"
 #include "base/failure.h"
 #include "base/hash.h"
+#include "driver/engines.h"
+#include "driver/tolerance.h"
 #include "ir/text/parser.h"
 #include "op/operators.h"
 #include "passes/reference.h"
 #include "tests/fuzz/command.h"
 #include "tests/fuzz/run_program.h"
-#include "tools/engines.h"
-#include "tools/tolerance.h"
 #include "typecheck/check.h"
 
 namespace relay::fuzz {
 namespace {
 
-using Kind = tools::Outcome::Kind;
+using Kind = driver::Outcome::Kind;
 
 std::string_view name(Kind kind) {
   return kind == Kind::kValue ? "a value" : kind == Kind::kTrap ? "a trap" : "a limit";
@@ -48,17 +48,17 @@ Outcome run_on_jit(std::string_view bytes) {
   if (out.kind != Outcome::Kind::kAccepted) return out;
   out.kind = Outcome::Kind::kNotRun;
   for (const RunnableCall& call : runnable_calls(*checked, hash_text(bytes))) {
-    const tools::Outcome want = tools::outcome_of(
+    const driver::Outcome want = driver::outcome_of(
         [&] { return interp::Machine(*checked, run_limits()).call(call.function, call.args); });
     if (want.kind == Kind::kExhausted) return {Outcome::Kind::kExhausted};
-    tools::Prepared engine;
+    driver::Prepared engine;
     try {
-      engine = tools::find_engine("jit")->prepare(*checked, call.function, {.opt_level = kLevel});
-    } catch (const tools::CannotPrepare&) {  // a diagnostic: the stack holds no buffer of an open extent
+      engine = driver::find_engine("jit")->prepare(*checked, call.function, {.opt_level = kLevel});
+    } catch (const driver::CannotPrepare&) {  // a diagnostic: the stack holds no buffer of an open extent
       continue;
     }
     if (!engine.run) continue;
-    const tools::Outcome got = engine.run(call.args);
+    const driver::Outcome got = engine.run(call.args);
     if (got.kind == Kind::kExhausted) return {Outcome::Kind::kExhausted};
     if (got.kind != want.kind) {
       return {Outcome::Kind::kWrong, cat(name(got.kind), " instead of ", name(want.kind), ": @",

@@ -326,7 +326,7 @@ TEST(FailingAllocation, SavingAProgram) {
                          if (const std::string wrong = tools::save_module(path, "", saved.module);
                              !wrong.empty())
                            throw std::runtime_error(wrong);
-                         return bytes_of(path) + bytes_of(tools::side_file(path));
+                         return bytes_of(path) + bytes_of(driver::side_file(path));
                        },
                    .may_lose = kLostByJson}),
       kFew);

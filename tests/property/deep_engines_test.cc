@@ -6,10 +6,10 @@
 #include <ctime>
 
 #include "base/cat.h"
+#include "driver/engines.h"
 #include "interp/machine.h"
 #include "tests/property/nests.h"
 #include "tests/property/run.h"
-#include "tools/engines.h"
 
 namespace relay::property {
 namespace {
@@ -24,16 +24,16 @@ struct Timed {
 };
 
 Timed run(std::string_view engine, const Module& typed, int level) {
-  tools::EngineOptions options;
+  driver::Options options;
   options.opt_level = level;
   options.target = target::target_of("sse2");
   Timed out;
   const std::clock_t start = std::clock();
-  const tools::Prepared prepared = tools::find_engine(engine)->prepare(typed, "main", options);
+  const driver::Prepared prepared = driver::find_engine(engine)->prepare(typed, "main", options);
   if (prepared.run) {
-    const tools::Outcome outcome = prepared.run({});
-    EXPECT_EQ(outcome.kind, tools::Outcome::Kind::kValue) << engine << ": " << outcome.message;
-    out.result = outcome.kind == tools::Outcome::Kind::kValue ? inside(outcome.value) : "none";
+    const driver::Outcome outcome = prepared.run({});
+    EXPECT_EQ(outcome.kind, driver::Outcome::Kind::kValue) << engine << ": " << outcome.message;
+    out.result = outcome.kind == driver::Outcome::Kind::kValue ? inside(outcome.value) : "none";
     EXPECT_EQ(outcome.interpreted_calls, 0u) << engine << " at -O" << level;
   }
   out.seconds = static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;

@@ -4,17 +4,17 @@
 #include "aot/cuda/build.h"
 #include "base/cat.h"
 #include "base/file.h"
+#include "driver/artifact.h"
+#include "driver/emitted.h"
 #include "tests/property/joined.h"
 #include "tests/property/law_list.h"
-#include "tools/artifact.h"
-#include "tools/emitted.h"
 
 namespace relay::property {
 namespace {
 
 // One of the engines that compile ahead of time.
 struct Compiler {
-  tools::Emitted (*emit)(const Module& m, std::string_view function, const tools::EngineOptions& options);
+  driver::Emitted (*emit)(const Module& m, std::string_view function, const driver::Options& options);
   const kernel::Dialect& dialect;
   // Returns what is wrong, or an empty text. The library is `folder`/model.so.
   std::string (*build)(const aot::Sources& sources, const std::string& folder, const std::string& library);
@@ -31,8 +31,8 @@ std::string build_for_cpu(const aot::Sources& sources, const std::string&, const
                                                                                      : diagnostics.render({});
 }
 
-const Compiler kCpu{tools::emit_aot, kernel::kCppDialect, build_for_cpu};
-const Compiler kGpu{tools::emit_aot_cuda, kernel::kCudaDialect, aot::cuda::build_emulated};
+const Compiler kCpu{driver::emit_aot, kernel::kCppDialect, build_for_cpu};
+const Compiler kGpu{driver::emit_aot_cuda, kernel::kCudaDialect, aot::cuda::build_emulated};
 
 // A program that is about to be compiled.
 struct Item {
@@ -41,7 +41,7 @@ struct Item {
   Run want;
   double slack;
   std::vector<Value> args;
-  tools::Emitted emitted;
+  driver::Emitted emitted;
 };
 
 class Batch {
@@ -72,9 +72,9 @@ class Batch {
     const Run want = interpret(*m, p.args);
     count(want, tally_);
     if (!comparable(p, want) || want.kind == Run::Kind::kExhausted) return {};
-    tools::EngineOptions options;
+    driver::Options options;
     options.opt_level = static_cast<int>(asked_[i].choices.below(4));
-    tools::Emitted emitted = compiler_.emit(*m, "main", options);
+    driver::Emitted emitted = compiler_.emit(*m, "main", options);
     if (!emitted.program) {
       ++tally_[cat("skipped: ", emitted.skipped)];
       return {};
@@ -106,12 +106,12 @@ class Batch {
 
   // What is wrong with two runs of the program, of which the second finds what the first one left.
   std::string compare(Item& item, const std::string& library, size_t number) {
-    tools::Artifact artifact;
+    driver::Artifact artifact;
     if (const std::string wrong = artifact.open(library, 1, joined_entry(number)); !wrong.empty())
       return at(item, wrong);
     for (int i = 0; i < 2; ++i) {
-      const tools::Outcome got =
-          tools::outcome_of([&] { return artifact.run(*item.emitted.program, item.args); });
+      const driver::Outcome got =
+          driver::outcome_of([&] { return artifact.run(*item.emitted.program, item.args); });
       if (const std::string differs = difference(got, item.want, item.slack); !differs.empty())
         return at(item, differs);
     }

@@ -4,6 +4,7 @@
 #include <unordered_map>
 
 #include "base/cat.h"
+#include "driver/engines.h"
 #include "interp/machine.h"
 #include "ir/analysis.h"
 #include "passes/map_types.h"
@@ -11,7 +12,6 @@
 #include "passes/runner.h"
 #include "tests/property/law_list.h"
 #include "tests/property/run.h"
-#include "tools/engines.h"
 #include "typecheck/check.h"
 
 namespace relay::property {
@@ -250,15 +250,15 @@ std::string broken_engine(std::string_view name, const Program& p, ByteSource& c
   const Run want = interpret(*m, p.args);
   count(want, tally);
   if (!comparable(p, want) || want.kind == Run::Kind::kExhausted) return {};
-  const tools::Engine& engine = *tools::find_engine(name);
-  tools::EngineOptions options;
+  const driver::Engine& engine = *driver::find_engine(name);
+  driver::Options options;
   options.opt_level = static_cast<int>(choices.below(4));
-  const tools::Prepared prepared = engine.prepare(*m, "main", options);
+  const driver::Prepared prepared = engine.prepare(*m, "main", options);
   if (!prepared.run) {
     ++tally[cat("skipped: ", prepared.skipped)];
     return {};
   }
-  const tools::Outcome got = prepared.run(p.args);
+  const driver::Outcome got = prepared.run(p.args);
   const std::string differs = difference(got, want, slack(p, want));
   tally["agreed"] += differs.empty();
   return differs.empty() ? differs : cat(name, " at -O", options.opt_level, ": ", differs);

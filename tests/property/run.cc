@@ -146,11 +146,11 @@ std::string difference(const Run& got, const Run& want, double slack) {
   return cat("the trap `", got.message, "` instead of `", want.message, "`");
 }
 
-std::string difference(const tools::Outcome& got, const Run& want, double slack) {
-  if (got.kind == tools::Outcome::Kind::kExhausted)
+std::string difference(const driver::Outcome& got, const Run& want, double slack) {
+  if (got.kind == driver::Outcome::Kind::kExhausted)
     return "the engine says that a limit was reached: " + got.message;
   Run run;
-  run.kind = got.kind == tools::Outcome::Kind::kTrap ? Run::Kind::kTrap : Run::Kind::kValue;
+  run.kind = got.kind == driver::Outcome::Kind::kTrap ? Run::Kind::kTrap : Run::Kind::kValue;
   run.value = got.value;
   run.message = got.message;
   return difference(run, want, slack);

@@ -5,10 +5,10 @@
 
 #include "base/diagnostics.h"
 #include "base/result.h"
+#include "driver/engines.h"
 #include "ir/module.h"
 #include "runtime/value.h"
 #include "tests/property/generate.h"
-#include "tools/engines.h"
 
 namespace relay::property {
 
@@ -38,7 +38,7 @@ bool comparable(const Program& p, const Run& want);
 std::string difference(const Run& got, const Run& want, double slack = 0);
 std::string difference(const Value& got, const Value& want, double slack = 0);
 // The same for what an engine gives, which must not come to a limit.
-std::string difference(const tools::Outcome& got, const Run& want, double slack);
+std::string difference(const driver::Outcome& got, const Run& want, double slack);
 
 // The module with types; the message of what is wrong with it otherwise.
 Result<Module> checked(const Module& m, std::string& wrong);

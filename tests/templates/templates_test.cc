@@ -47,7 +47,7 @@ TEST(Templates, TheOperatorRunsOnEveryEngine) {
   ASSERT_EQ(program.problem(), "");
   size_t rows = 0;
   for (const std::string& line : program.calls()) {
-    for (const tools::VerifyRow& row : program.run(tools::parse_call(line), {})) {
+    for (const driver::VerifyRow& row : program.run(tools::parse_call(line), {})) {
       EXPECT_TRUE(row.ok) << line << ": " << row.failed;
       EXPECT_EQ(row.skipped, "") << line << ": tests/exec/skips.txt has no row for what is just written";
       ++rows;

@@ -5,11 +5,11 @@
 #include "base/cat.h"
 #include "base/check.h"
 #include "base/failure.h"
+#include "driver/artifact.h"
 #include "graph_runtime/executor.h"
 #include "ir/builder.h"
 #include "op/apply.h"
 #include "passes/reference.h"
-#include "tools/artifact.h"
 #include "tools/profile.h"
 #include "typecheck/check.h"
 
@@ -38,7 +38,7 @@ std::vector<Value> arguments(const Fn& fn, std::span<const Tensor> inputs) {
   for (const Var* p : fn.params) {
     const size_t count = op::flatten(std::vector<Type>{p->type}).size();
     const std::span<const Tensor> parts = inputs.subspan(next, count);
-    out.push_back(result_of(p->type, {parts.begin(), parts.end()}));
+    out.push_back(driver::result_of(p->type, {parts.begin(), parts.end()}));
     next += count;
   }
   return out;
@@ -46,7 +46,7 @@ std::vector<Value> arguments(const Fn& fn, std::span<const Tensor> inputs) {
 
 class Comparer {
  public:
-  Comparer(const Model& model, const Lineage& lineage, Figures& out)
+  Comparer(const driver::Model& model, const Lineage& lineage, Figures& out)
       : model_(model), lineage_(lineage), out_(out) {
     for (size_t i = 0; i < lineage.kernels.size(); ++i) index_[lineage.kernels[i].name] = i;
   }
@@ -72,7 +72,7 @@ class Comparer {
   }
 
  private:
-  const Model& model_;
+  const driver::Model& model_;
   const Lineage& lineage_;
   Figures& out_;
   std::map<std::string_view, size_t> index_;
@@ -103,8 +103,8 @@ void run(const Lineage& lineage, graph_runtime::Executor& executor, std::span<co
 
 }  // namespace
 
-std::optional<Figures> figures_of(const Model& model, const Lineage& lineage, std::span<const Tensor> inputs,
-                                  Session& session) {
+std::optional<Figures> figures_of(const driver::Model& model, const Lineage& lineage,
+                                  std::span<const Tensor> inputs, Session& session) {
   Progress progress(session, "page");
   progress.step("the error and the time of each kernel");
   graph_runtime::ProgramOptions options;
@@ -118,13 +118,13 @@ std::optional<Figures> figures_of(const Model& model, const Lineage& lineage, st
   Figures out;
   out.kernels.resize(lineage.kernels.size());
   Comparer comparer(model, lineage, out);
-  const Outcome outcome = outcome_of([&] {
+  const driver::Outcome outcome = driver::outcome_of([&] {
     graph_runtime::Executor executor(*program, 1);
     run(lineage, executor, inputs, comparer, out);
     return Value();
   });
-  if (outcome.kind == Outcome::Kind::kValue) return out;
-  session.fail(outcome.kind == Outcome::Kind::kTrap ? kMismatch : kLimit, outcome.message);
+  if (outcome.kind == driver::Outcome::Kind::kValue) return out;
+  session.fail(outcome.kind == driver::Outcome::Kind::kTrap ? kMismatch : kLimit, outcome.message);
   return std::nullopt;
 }
 

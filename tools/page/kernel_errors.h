@@ -31,7 +31,7 @@ struct Figures {
 // The reference is the function of operators that the kernel replaced, on the interpreter in
 // float64; the bound is that of a network (passes/reference.h). Reports what a run fails with, and
 // then returns nullopt.
-std::optional<Figures> figures_of(const Model& model, const Lineage& lineage, std::span<const Tensor> inputs,
-                                  Session& session);
+std::optional<Figures> figures_of(const driver::Model& model, const Lineage& lineage,
+                                  std::span<const Tensor> inputs, Session& session);
 
 }  // namespace relay::tools

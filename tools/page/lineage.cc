@@ -8,11 +8,11 @@
 #include "aot/program.h"
 #include "base/cat.h"
 #include "base/check.h"
+#include "driver/engines.h"
 #include "ir/traverse.h"
 #include "kernel/native/toolchain.h"
 #include "op/operators.h"
 #include "passes/runner.h"
-#include "tools/engines.h"
 
 namespace relay::tools {
 namespace {
@@ -164,7 +164,7 @@ bool add_texts(const Module& lowered, const target::Target& target, Lineage& out
 
 }  // namespace
 
-Result<Lineage> lineage_of(const Model& model, Session& session) {
+Result<Lineage> lineage_of(const driver::Model& model, Session& session) {
   Progress progress(session, "page");
   const SourceMap& sources = model.module.context().sources();
   const auto refuse = [&](const Diagnostics& why) {
@@ -186,7 +186,7 @@ Result<Lineage> lineage_of(const Model& model, Session& session) {
     places.add(call, r.nodes);
   };
   Diagnostics diagnostics;
-  const Result<Module> lowered = passes::run_pipeline(with_entry(model.module, model.function),
+  const Result<Module> lowered = passes::run_pipeline(driver::with_entry(model.module, model.function),
                                                       passes::default_pipeline(kLevel), run, diagnostics);
   if (!lowered) return refuse(diagnostics);
   Result<passes::Plan> plan = passes::plan_memory(*lowered, "main", diagnostics);

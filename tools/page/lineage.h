@@ -47,6 +47,6 @@ struct Lineage {
 };
 
 // Compiles the model at -O2 for this machine. Reports why that is refused: control flow, for one.
-Result<Lineage> lineage_of(const Model& model, Session& session);
+Result<Lineage> lineage_of(const driver::Model& model, Session& session);
 
 }  // namespace relay::tools

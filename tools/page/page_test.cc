@@ -11,7 +11,7 @@ namespace {
 
 using passes::testing::checked;
 
-Model model_of(std::string_view text) { return {.module = checked(text), .function = "main"}; }
+driver::Model model_of(std::string_view text) { return {.module = checked(text), .function = "main"}; }
 
 // The lines of the model that each kernel comes from, from 1: "k0_nn_dense_nn_relu: 2 3; ".
 std::string links(const Lineage& l) {
@@ -52,7 +52,7 @@ TEST(Page, AKernelComesFromTheLinesOfItsOperators) {
 // Equal functions are one kernel, which stands for both.
 TEST(Page, AKernelThatIsUsedTwiceComesFromBothPlaces) {
   Session session{.quiet = true};
-  const Model model = model_of(
+  const driver::Model model = model_of(
       "def @main(%x: Tensor[(2, 2), float32]) {\n"
       "  %0 = nn.softmax(%x);\n"
       "  %1 = nn.matmul(%0, %x);\n"

@@ -5,13 +5,13 @@
 #include <span>
 
 #include "base/cat.h"
+#include "base/stopwatch.h"
+#include "driver/tolerance.h"
 #include "interp/machine.h"
 #include "op/apply.h"
 #include "passes/port_names.h"
 #include "passes/reference.h"
 #include "tools/debug/names.h"
-#include "tools/stopwatch.h"
-#include "tools/tolerance.h"
 #include "tools/verify/batches.h"
 #include "tools/verify/recorded_calls.h"
 
@@ -58,14 +58,14 @@ std::vector<Wanted> wanted_of(const Module& m, const RecordedCall& call) {
     if (call.kernel && exact) {
       w.bounds.assign(w.tensors.size(), [](int64_t) { return 0.0; });
     } else {
-      w.bounds = bounds_for(own, "main", args, run.result);
+      w.bounds = driver::bounds_for(own, "main", args, run.result);
     }
     out.push_back(std::move(w));
   }
   return out;
 }
 
-void compare_run(VerifyRow& row, const Wanted& wanted, std::span<const Tensor> got, size_t run) {
+void compare_run(driver::VerifyRow& row, const Wanted& wanted, std::span<const Tensor> got, size_t run) {
   for (size_t i = 0; i < wanted.tensors.size(); ++i) {
     const std::string output = passes::output_name(i, wanted.tensors.size());
     row.add(compare(got[i], wanted.tensors[i], wanted.bounds[i]),
@@ -75,7 +75,8 @@ void compare_run(VerifyRow& row, const Wanted& wanted, std::span<const Tensor> g
 
 // Runs a batch, whose k-th call has its row at `rows[k]`. False, and the rows are as before, if
 // there is no result and the batch has to be taken apart.
-bool run_batch(const Prepared& prepared, std::span<const Call* const> batch, std::span<VerifyRow> rows) {
+bool run_batch(const driver::Prepared& prepared, std::span<const Call* const> batch,
+               std::span<driver::VerifyRow> rows) {
   const bool alone = batch.size() == 1;
   if (!prepared.run) {
     if (alone) rows[0].prepare(prepared);
@@ -91,8 +92,8 @@ bool run_batch(const Prepared& prepared, std::span<const Call* const> batch, std
     const auto run_of = [&](const Call& c) { return std::min(run, c.wanted.size() - 1); };
     std::vector<Value> args;
     for (const Call* c : batch) append_inputs(c->recorded, c->recorded.runs[run_of(*c)], args);
-    const Outcome outcome = prepared.run(args);
-    if (outcome.kind != Outcome::Kind::kValue) {
+    const driver::Outcome outcome = prepared.run(args);
+    if (outcome.kind != driver::Outcome::Kind::kValue) {
       if (!alone) return false;
       rows[0].ok = false;
       rows[0].failed = outcome.message;
@@ -113,10 +114,10 @@ bool run_batch(const Prepared& prepared, std::span<const Call* const> batch, std
 }
 
 // All calls on one engine.
-void run_all(const Module& m, const std::vector<const Call*>& calls, const EngineAt& at,
-             const VerifyOptions& options, const std::function<void(size_t done)>& progress,
-             std::vector<VerifyRow>& rows) {
-  rows.assign(calls.size(), row_of(at));
+void run_all(const Module& m, const std::vector<const Call*>& calls, const driver::EngineAt& at,
+             const driver::VerifyOptions& options, const std::function<void(size_t done)>& progress,
+             std::vector<driver::VerifyRow>& rows) {
+  rows.assign(calls.size(), driver::row_of(at));
   if (at.engine->name == "interp") {  // which has given its results already
     for (size_t i = 0; i < calls.size(); ++i) {
       for (size_t run = 0; run < calls[i]->wanted.size(); ++run)
@@ -131,9 +132,10 @@ void run_all(const Module& m, const std::vector<const Call*>& calls, const Engin
     std::vector<const RecordedCall*> recorded;
     for (const Call* c : batch) recorded.push_back(&c->recorded);
     const Stopwatch watch;
-    const Prepared prepared = at.engine->prepare(module_of(m, recorded), "main", options.at(at.level));
+    const driver::Prepared prepared =
+        at.engine->prepare(module_of(m, recorded), "main", options.at(at.level));
     const double seconds = watch.seconds() / static_cast<double>(batch.size());
-    std::vector<VerifyRow> fresh(batch.size(), row_of(at));
+    std::vector<driver::VerifyRow> fresh(batch.size(), driver::row_of(at));
     if (!run_batch(prepared, batch, fresh)) return false;
     for (size_t k = 0; k < fresh.size(); ++k) {
       fresh[k].prepare_seconds = seconds;  // its share
@@ -163,7 +165,7 @@ OperatorRow describe(const Module& m, const RecordedCall& call, const Names& nam
 }  // namespace
 
 bool OperatorRow::ok() const {
-  return std::all_of(rows.begin(), rows.end(), [](const VerifyRow& r) { return r.ok; });
+  return std::all_of(rows.begin(), rows.end(), [](const driver::VerifyRow& r) { return r.ok; });
 }
 
 std::string OperatorRow::name() const {
@@ -180,8 +182,8 @@ bool OperatorReport::ok() const {
 }
 
 OperatorReport verify_every_op(const Module& m, std::string_view function, const std::vector<Value>& args,
-                               bool is_listed, const std::vector<EngineAt>& engines,
-                               const VerifyOptions& options, const Session& session) {
+                               bool is_listed, const std::vector<driver::EngineAt>& engines,
+                               const driver::VerifyOptions& options, const Session& session) {
   Progress progress(session, "verify");
   progress.step("the values of every operator");
   Recording recording = record_calls(m, function, args);
@@ -199,8 +201,8 @@ OperatorReport verify_every_op(const Module& m, std::string_view function, const
   std::vector<const Call*> all;
   for (const Call& c : calls) all.push_back(&c);
   for (size_t e = 0; e < engines.size(); ++e) {
-    std::vector<VerifyRow> rows;
-    const std::string what = cat("every operator on ", row_of(engines[e]).label());
+    std::vector<driver::VerifyRow> rows;
+    const std::string what = cat("every operator on ", driver::row_of(engines[e]).label());
     run_all(
         m, all, engines[e], options,
         [&](size_t done) { progress.step(what, e * all.size() + done, engines.size() * all.size()); }, rows);
@@ -220,24 +222,23 @@ std::string show(const OperatorReport& report) {
     size_t count[4] = {};
     const OperatorRow* worst = nullptr;
     for (const OperatorRow& o : report.operators) {
-      const VerifyRow& row = o.rows[e];
+      const driver::VerifyRow& row = o.rows[e];
       ++count[static_cast<size_t>(row.verdict())];
-      if (row.verdict() == Verdict::kSkipped) continue;
+      if (row.verdict() == driver::Verdict::kSkipped) continue;
       if (!worst || row.worst.needed > worst->rows[e].worst.needed) worst = &o;
     }
-    const auto counted = [&](Verdict v) { return count[static_cast<size_t>(v)]; };
+    const auto counted = [&](driver::Verdict v) { return count[static_cast<size_t>(v)]; };
     out += fmt::format("{:<14} {:>7} {:>7} {:>7} {:>7} {:>9}  {}\n", report.operators[0].rows[e].label(),
-                       counted(Verdict::kAgrees), counted(Verdict::kDiffers), counted(Verdict::kFailed),
-                       counted(Verdict::kSkipped),
+                       counted(driver::Verdict::kAgrees), counted(driver::Verdict::kDiffers),
+                       counted(driver::Verdict::kFailed), counted(driver::Verdict::kSkipped),
                        worst ? fmt::format("{:.3g}", worst->rows[e].worst.needed) : "",
                        worst && worst->rows[e].worst.needed > 0 ? worst->name() : "");
   }
   for (const OperatorRow& o : report.operators) {
     if (o.ok()) continue;
     out += cat("the first to differ: ", o.call(), "\n");
-    for (const VerifyRow& row : o.rows) {
-      if (!row.ok)
-        out += cat("  ", row.label(), ": ", relay::tools::name(row.verdict()), ": ", row.trouble(), "\n");
+    for (const driver::VerifyRow& row : o.rows) {
+      if (!row.ok) out += cat("  ", row.label(), ": ", name(row.verdict()), ": ", row.trouble(), "\n");
     }
     break;
   }

@@ -13,9 +13,9 @@
 #include <string_view>
 #include <vector>
 
+#include "driver/row.h"
 #include "ir/module.h"
 #include "tools/session.h"
-#include "tools/verify/row.h"
 
 namespace relay::tools {
 
@@ -28,7 +28,7 @@ struct OperatorRow {
   std::string result;                  // likewise
   std::string attributes;              // "axis=1, keepdims=True"
   uint64_t evaluated = 0, compared = 0;
-  std::vector<VerifyRow> rows;  // one an engine and level
+  std::vector<driver::VerifyRow> rows;  // one an engine and level
 
   bool ok() const;
   std::string name() const;  // "`nn.softmax` at net.relay:3:7"
@@ -45,8 +45,8 @@ struct OperatorReport {
 
 // `is_listed`: spans point into a list of nodes that an importer made.
 OperatorReport verify_every_op(const Module& m, std::string_view function, const std::vector<Value>& args,
-                               bool is_listed, const std::vector<EngineAt>& engines,
-                               const VerifyOptions& options, const Session& session);
+                               bool is_listed, const std::vector<driver::EngineAt>& engines,
+                               const driver::VerifyOptions& options, const Session& session);
 
 // A line an engine, and in full the first operator that differs.
 std::string show(const OperatorReport& report);

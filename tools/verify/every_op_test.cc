@@ -7,13 +7,13 @@
 #include <cmath>
 
 #include "base/cat.h"
+#include "driver/tolerance.h"
 #include "interp/machine.h"
 #include "ir/text/parser.h"
 #include "ir/traverse.h"
 #include "kernel/execute.h"
 #include "op/operators.h"
 #include "op/registry.h"
-#include "tools/tolerance.h"
 #include "typecheck/check.h"
 
 namespace relay::tools {
@@ -77,7 +77,7 @@ Value run_interp(const Module& m, const std::vector<Value>& args) {
 }
 
 // Gives the wrong result of `tanh`, which is one of many results of a batch.
-Prepared prepare_wrong(const Module& m, std::string_view, const EngineOptions&) {
+driver::Prepared prepare_wrong(const Module& m, std::string_view, const driver::Options&) {
   ++prepared;
   return {[m](const std::vector<Value>& args) {
     interp::Options options;
@@ -88,26 +88,28 @@ Prepared prepare_wrong(const Module& m, std::string_view, const EngineOptions&) 
       for (int64_t i = 0; i < wrong.size(); ++i) wrong.set(i, i == 1 ? 0.25 : std::tanh(wrong.get(i)));
       return Value(wrong);
     };
-    return outcome_of([&] { return interp::Machine(m, options).call("main", args); });
+    return driver::outcome_of([&] { return interp::Machine(m, options).call("main", args); });
   }};
 }
 
-Prepared prepare_refusing(const Module& m, std::string_view, const EngineOptions&) {
+driver::Prepared prepare_refusing(const Module& m, std::string_view, const driver::Options&) {
   ++prepared;
   if (calls(m, "split")) return {{}, "no split here"};
-  return {[m](const std::vector<Value>& args) { return outcome_of([&] { return run_interp(m, args); }); }};
+  return {[m](const std::vector<Value>& args) {
+    return driver::outcome_of([&] { return run_interp(m, args); });
+  }};
 }
 
-Prepared prepare_trapping(const Module& m, std::string_view, const EngineOptions&) {
+driver::Prepared prepare_trapping(const Module& m, std::string_view, const driver::Options&) {
   ++prepared;
   return {[m](const std::vector<Value>& args) {
-    if (calls(m, "exp")) return Outcome{Outcome::Kind::kTrap, {}, "exp is broken"};
-    return outcome_of([&] { return run_interp(m, args); });
+    if (calls(m, "exp")) return driver::Outcome{driver::Outcome::Kind::kTrap, {}, "exp is broken"};
+    return driver::outcome_of([&] { return run_interp(m, args); });
   }};
 }
 
 // Gives the wrong first element of what the kernel @halves gives first.
-Prepared prepare_wrong_kernel(const Module& m, std::string_view, const EngineOptions&) {
+driver::Prepared prepare_wrong_kernel(const Module& m, std::string_view, const driver::Options&) {
   ++prepared;
   return {[m](const std::vector<Value>& args) {
     interp::Options options;
@@ -116,14 +118,14 @@ Prepared prepare_wrong_kernel(const Module& m, std::string_view, const EngineOpt
       if (k.name.text() == "halves") out[0].set(0, out[0].get(0) + 1);
       return out;
     };
-    return outcome_of([&] { return interp::Machine(m, options).call("main", args); });
+    return driver::outcome_of([&] { return interp::Machine(m, options).call("main", args); });
   }};
 }
 
-constexpr Engine kWrongKernel{"wrong kernel", "", true, prepare_wrong_kernel};
-constexpr Engine kWrong{"wrong", "", true, prepare_wrong};
-constexpr Engine kRefusing{"refusing", "", false, prepare_refusing};
-constexpr Engine kTrapping{"trapping", "", false, prepare_trapping};
+constexpr driver::Engine kWrongKernel{"wrong kernel", "", true, prepare_wrong_kernel};
+constexpr driver::Engine kWrong{"wrong", "", true, prepare_wrong};
+constexpr driver::Engine kRefusing{"refusing", "", false, prepare_refusing};
+constexpr driver::Engine kTrapping{"trapping", "", false, prepare_trapping};
 
 Value vector4(DType dtype = kFloat32) {
   Tensor t(dtype, {4});
@@ -132,7 +134,7 @@ Value vector4(DType dtype = kFloat32) {
 }
 
 OperatorReport verify(std::string_view function, const std::vector<Value>& args,
-                      const std::vector<EngineAt>& engines) {
+                      const std::vector<driver::EngineAt>& engines) {
   prepared = 0;
   return verify_every_op(parsed(), function, args, /*is_listed=*/false, engines, {}, Session{.quiet = true});
 }
@@ -157,8 +159,8 @@ TEST(EveryOp, TheOperatorThatDiffersIsNamedAndNoOther) {
   EXPECT_EQ(prepared, 1);  // all in one batch
   for (const OperatorRow& o : report.operators) EXPECT_EQ(o.ok(), o.op != "tanh") << o.op;
   EXPECT_FALSE(report.ok());
-  const VerifyRow& wrong = row(report, "tanh").rows[0];
-  EXPECT_EQ(wrong.verdict(), Verdict::kDiffers);
+  const driver::VerifyRow& wrong = row(report, "tanh").rows[0];
+  EXPECT_EQ(wrong.verdict(), driver::Verdict::kDiffers);
   EXPECT_EQ(wrong.label(), "wrong -O2");
   EXPECT_EQ(wrong.worst.got, 0.25);
   const std::string text = show(report);
@@ -172,7 +174,8 @@ TEST(EveryOp, WhatAnEngineRefusesIsSkippedAndTheRestCompared) {
   const OperatorReport report = verify("main", {vector4()}, {{&kRefusing}});
   EXPECT_GT(prepared, 3);
   for (const OperatorRow& o : report.operators) {
-    EXPECT_EQ(o.rows[0].verdict(), o.op == "split" ? Verdict::kSkipped : Verdict::kAgrees) << o.op;
+    EXPECT_EQ(o.rows[0].verdict(), o.op == "split" ? driver::Verdict::kSkipped : driver::Verdict::kAgrees)
+        << o.op;
     EXPECT_NE(o.rows[0].output.empty(), o.op != "split");
   }
   EXPECT_EQ(row(report, "split").rows[0].skipped, "no split here");
@@ -182,14 +185,15 @@ TEST(EveryOp, WhatAnEngineRefusesIsSkippedAndTheRestCompared) {
 TEST(EveryOp, WhatFailsIsFoundInABatch) {
   const OperatorReport report = verify("main", {vector4()}, {{&kTrapping}});
   for (const OperatorRow& o : report.operators)
-    EXPECT_EQ(o.rows[0].verdict(), o.op == "exp" ? Verdict::kFailed : Verdict::kAgrees) << o.op;
+    EXPECT_EQ(o.rows[0].verdict(), o.op == "exp" ? driver::Verdict::kFailed : driver::Verdict::kAgrees)
+        << o.op;
   EXPECT_EQ(row(report, "exp").rows[0].failed, "exp is broken");
 }
 
 TEST(EveryOp, CallsOfALoopAreEvaluatedOftenAndComparedAFewTimes) {
   Tensor zero = Tensor::scalar(kInt32, 0);
-  const OperatorReport report =
-      verify("loop", {Value(zero), vector4()}, {{find_engine("interp")}, {find_engine("jit"), 2}});
+  const OperatorReport report = verify("loop", {Value(zero), vector4()},
+                                       {{driver::find_engine("interp")}, {driver::find_engine("jit"), 2}});
   EXPECT_EQ(names(report), (std::vector<std::string>{"less", "add", "negative"}));
   EXPECT_EQ(report.evaluated, 6u + 5u + 5u);
   EXPECT_EQ(row(report, "less").evaluated, 6u);
@@ -199,10 +203,10 @@ TEST(EveryOp, CallsOfALoopAreEvaluatedOftenAndComparedAFewTimes) {
 
 TEST(EveryOp, ShapeVariablesHaveTheExtentsOfTheRun) {
   const OperatorReport report =
-      verify("symbolic", {Value(Tensor(kFloat32, {3, 2}))}, {{find_engine("graph"), 2}});
+      verify("symbolic", {Value(Tensor(kFloat32, {3, 2}))}, {{driver::find_engine("graph"), 2}});
   ASSERT_EQ(report.operators.size(), 1u);
   EXPECT_EQ(report.operators[0].attributes, "newshape=[6]");
-  EXPECT_EQ(report.operators[0].rows[0].verdict(), Verdict::kAgrees) << show(report);
+  EXPECT_EQ(report.operators[0].rows[0].verdict(), driver::Verdict::kAgrees) << show(report);
 }
 
 // The absolute values of such arguments cancel in the operator itself; the terms that
@@ -213,9 +217,10 @@ TEST(EveryOp, TheBoundOfWhatSubtractsIsTheSumOfItsTerms) {
     v.set(i, 0.7 + 0.3 * static_cast<double>(i));
     for (int64_t k = 0; k < 2; ++k) x.set(2 * i + k, (k == 0 ? 1.0000001 : -1) * v.get(i));
   }
-  const OperatorReport report =
-      verify("norms", {Value(x), Value(v)},
-             {{find_engine("interp")}, {find_engine("graph"), 0}, {find_engine("graph"), 2}});
+  const OperatorReport report = verify("norms", {Value(x), Value(v)},
+                                       {{driver::find_engine("interp")},
+                                        {driver::find_engine("graph"), 0},
+                                        {driver::find_engine("graph"), 2}});
   EXPECT_TRUE(report.ok()) << show(report);
   for (const OperatorRow& o : report.operators) {
     if (!o.op.ends_with("_norm")) continue;
@@ -225,8 +230,10 @@ TEST(EveryOp, TheBoundOfWhatSubtractsIsTheSumOfItsTerms) {
 }
 
 TEST(EveryOp, CallsOfKernelsAreComparedToo) {
-  const std::vector<EngineAt> engines = {
-      {find_engine("interp")}, {find_engine("jit"), 2}, {find_engine("graph"), 0}, {find_engine("graph"), 2}};
+  const std::vector<driver::EngineAt> engines = {{driver::find_engine("interp")},
+                                                 {driver::find_engine("jit"), 2},
+                                                 {driver::find_engine("graph"), 0},
+                                                 {driver::find_engine("graph"), 2}};
   const OperatorReport report = verify("kernels", {vector4()}, engines);
   // That of constants is another program than that of an argument.
   EXPECT_EQ(names(report), (std::vector<std::string>{"@halves", "negative", "@count", "@halves"}));
@@ -234,12 +241,13 @@ TEST(EveryOp, CallsOfKernelsAreComparedToo) {
   EXPECT_EQ(row(report, "@halves").evaluated, 2u) << "also as a value";
   EXPECT_EQ(row(report, "@halves").result, "(Tensor[(2), float32], Tensor[(2), float32])");
   EXPECT_TRUE(report.ok()) << show(report);
-  for (const VerifyRow& r : row(report, "@halves").rows) {
-    EXPECT_EQ(r.verdict(), Verdict::kAgrees);
+  for (const driver::VerifyRow& r : row(report, "@halves").rows) {
+    EXPECT_EQ(r.verdict(), driver::Verdict::kAgrees);
     EXPECT_GT(r.worst.bound, 0);
     EXPECT_LT(r.worst.bound, 1e-5);
   }
-  for (const VerifyRow& r : row(report, "@count").rows) EXPECT_EQ(r.worst.bound, 0) << "integers are exact";
+  for (const driver::VerifyRow& r : row(report, "@count").rows)
+    EXPECT_EQ(r.worst.bound, 0) << "integers are exact";
 }
 
 TEST(EveryOp, TheKernelThatDiffersIsNamedAndNoOther) {
@@ -250,7 +258,7 @@ TEST(EveryOp, TheKernelThatDiffersIsNamedAndNoOther) {
 }
 
 TEST(EveryOp, ARunThatTrapsIsComparedUpToThere) {
-  const OperatorReport report = verify("trap", {vector4(kInt32)}, {{find_engine("graph"), 2}});
+  const OperatorReport report = verify("trap", {vector4(kInt32)}, {{driver::find_engine("graph"), 2}});
   EXPECT_EQ(names(report), (std::vector<std::string>{"add", "subtract"}));
   EXPECT_NE(report.stopped.find("zero"), std::string::npos) << report.stopped;
   EXPECT_TRUE(report.ok());

@@ -6,15 +6,15 @@
 
 #include "base/cat.h"
 #include "base/failure.h"
+#include "base/stopwatch.h"
+#include "driver/libraries.h"
+#include "driver/tolerance.h"
 #include "interp/machine.h"
 #include "ir/text/parser.h"
 #include "op/operators.h"
 #include "passes/port_names.h"
 #include "passes/reference.h"
-#include "tools/libraries.h"
-#include "tools/stopwatch.h"
 #include "tools/test_files/test_file.h"
-#include "tools/tolerance.h"
 #include "typecheck/check.h"
 
 namespace relay::tools {
@@ -34,23 +34,23 @@ Bound written_bound(const Tensor& want, double tolerance) {
   };
 }
 
-std::string_view what_it_did(Outcome::Kind kind) {
+std::string_view what_it_did(driver::Outcome::Kind kind) {
   switch (kind) {
-    case Outcome::Kind::kValue: return "gives a value";
-    case Outcome::Kind::kTrap: return "traps";
-    case Outcome::Kind::kExhausted: return "reaches a limit";
+    case driver::Outcome::Kind::kValue: return "gives a value";
+    case driver::Outcome::Kind::kTrap: return "traps";
+    case driver::Outcome::Kind::kExhausted: return "reaches a limit";
   }
   return "";
 }
 
-void fail(VerifyRow& row, std::string why) {
+void fail(driver::VerifyRow& row, std::string why) {
   row.ok = false;
   if (row.failed.empty()) row.failed = std::move(why);
 }
 
 // Each tensor of a result against the one in its place, by a comparison of two tensors.
 template <class Compare>
-void compare_all(VerifyRow& row, const Value& got, const Value& want, const Compare& compare) {
+void compare_all(driver::VerifyRow& row, const Value& got, const Value& want, const Compare& compare) {
   const std::vector<Tensor> a = passes::tensors_of(got), b = passes::tensors_of(want);
   if (a.size() != b.size()) {
     fail(row, cat("gives ", a.size(), " tensors where ", b.size(), " are expected"));
@@ -61,11 +61,12 @@ void compare_all(VerifyRow& row, const Value& got, const Value& want, const Comp
 }
 
 // The interpreter's outcome against what the file says.
-void expect(VerifyRow& row, const CallLine& call, const Outcome& got, const FnType& type, const Module& m) {
+void expect(driver::VerifyRow& row, const CallLine& call, const driver::Outcome& got, const FnType& type,
+            const Module& m) {
   const bool gives_value = call.assertion == "==" || call.assertion == "~" || call.assertion == "agrees";
-  const auto kind = gives_value                    ? Outcome::Kind::kValue
-                    : call.assertion == "exhausts" ? Outcome::Kind::kExhausted
-                                                   : Outcome::Kind::kTrap;
+  const auto kind = gives_value                    ? driver::Outcome::Kind::kValue
+                    : call.assertion == "exhausts" ? driver::Outcome::Kind::kExhausted
+                                                   : driver::Outcome::Kind::kTrap;
   if (got.kind != kind) {
     fail(row, cat(what_it_did(got.kind), got.message.empty() ? "" : cat(" (", got.message, ")"),
                   " where the file says that it ", what_it_did(kind)));
@@ -112,7 +113,7 @@ ExecProgram::ExecProgram(const std::string& path, const std::vector<std::string>
   context_ = options.into.shared_context();
   Result<Module> parsed = parse(path, *input, diagnostics_, operators, options);
   Result<Module> checked = parsed ? typecheck::check(*parsed, diagnostics_) : Result<Module>(kReported);
-  if (checked) checked = with_libraries(*checked, "", libraries, diagnostics_);
+  if (checked) checked = driver::with_libraries(*checked, "", libraries, diagnostics_);
   if (checked) {
     module_ = *checked;
   } else {
@@ -143,8 +144,8 @@ std::vector<Value> ExecProgram::arguments(const CallLine& call, uint64_t round) 
   return out;
 }
 
-Prepared& ExecProgram::prepared(const EngineAt& at, const std::string& function, const VerifyOptions& options,
-                                VerifyRow& row) {
+driver::Prepared& ExecProgram::prepared(const driver::EngineAt& at, const std::string& function,
+                                        const driver::VerifyOptions& options, driver::VerifyRow& row) {
   const std::pair key(row.label(), function);
   auto it = prepared_.find(key);
   if (it == prepared_.end()) {
@@ -156,9 +157,9 @@ Prepared& ExecProgram::prepared(const EngineAt& at, const std::string& function,
   return it->second;
 }
 
-std::vector<VerifyRow> ExecProgram::run(const CallLine& call, const VerifyOptions& options) {
+std::vector<driver::VerifyRow> ExecProgram::run(const CallLine& call, const driver::VerifyOptions& options) {
   if (!problem_.empty()) {
-    VerifyRow row{.engine = "check"};
+    driver::VerifyRow row{.engine = "check"};
     if (call.assertion != "rejected") {
       fail(row, problem_);
     } else if (problem_.find(call.message) == std::string::npos) {
@@ -166,30 +167,31 @@ std::vector<VerifyRow> ExecProgram::run(const CallLine& call, const VerifyOption
     }
     return {row};
   }
-  std::vector<EngineAt> others;
-  for (const EngineAt& at : engines_at(options)) {
+  std::vector<driver::EngineAt> others;
+  for (const driver::EngineAt& at : driver::engines_at(options)) {
     if (at.engine->name != "interp") others.push_back(at);
   }
-  std::vector<VerifyRow> rows{{.engine = "interp"}};
-  for (const EngineAt& at : others) rows.push_back(row_of(at));
+  std::vector<driver::VerifyRow> rows{{.engine = "interp"}};
+  for (const driver::EngineAt& at : others) rows.push_back(driver::row_of(at));
 
   const uint64_t count = rounds(call);
   for (uint64_t round = 0; round < count; ++round) {
     const std::vector<Value> args = arguments(call, round);
     const FnType& type = *module_.function(call.function)->type->as<FnType>();
     Stopwatch watch;
-    const Outcome want = outcome_of([&] { return interp::Machine(module_).call(call.function, args); });
+    const driver::Outcome want =
+        driver::outcome_of([&] { return interp::Machine(module_).call(call.function, args); });
     rows[0].seconds = watch.seconds();
     expect(rows[0], call, want, type, module_);
     if (!rows[0].ok) return {rows[0]};  // engines cannot be compared with what is wrong
 
     std::optional<std::vector<Bound>> bounds;  // as soon as somebody needs them
     for (size_t i = 0; i < others.size(); ++i) {
-      VerifyRow& row = rows[i + 1];
-      Prepared& p = prepared(others[i], call.function, options, row);
+      driver::VerifyRow& row = rows[i + 1];
+      driver::Prepared& p = prepared(others[i], call.function, options, row);
       if (!p.run || !row.ok) continue;
       watch = Stopwatch();
-      const Outcome got = p.run(args);
+      const driver::Outcome got = p.run(args);
       row.seconds = watch.seconds();
       row.interpreted_calls += got.interpreted_calls;
       if (got.kind != want.kind) {
@@ -197,11 +199,11 @@ std::vector<VerifyRow> ExecProgram::run(const CallLine& call, const VerifyOption
                       " where the interpreter ", what_it_did(want.kind)));
         continue;
       }
-      if (want.kind == Outcome::Kind::kTrap && reason_of(got.message) != reason_of(want.message))
+      if (want.kind == driver::Outcome::Kind::kTrap && reason_of(got.message) != reason_of(want.message))
         fail(row, cat("traps with the message `", got.message, "` where the interpreter says `", want.message,
                       "`"));
-      if (want.kind != Outcome::Kind::kValue) continue;
-      if (!bounds) bounds = bounds_for(module_, call.function, args, want.value);
+      if (want.kind != driver::Outcome::Kind::kValue) continue;
+      if (!bounds) bounds = driver::bounds_for(module_, call.function, args, want.value);
       compare_all(row, got.value, want.value,
                   [&](const Tensor& a, const Tensor& b, size_t k) { return compare(a, b, (*bounds)[k]); });
       row.result = got.value;

@@ -10,10 +10,10 @@
 #include <vector>
 
 #include "base/diagnostics.h"
+#include "driver/row.h"
 #include "ir/module.h"
 #include "op/operators.h"
 #include "tools/test_files/literal.h"
-#include "tools/verify/row.h"
 
 namespace relay::tools {
 
@@ -42,18 +42,18 @@ class ExecProgram {
 
   // A row for the interpreter against what the file says; if that is right, one for each other
   // engine against the interpreter. A call that is rejected has one row, `check`. Throws Malformed.
-  std::vector<VerifyRow> run(const CallLine& call, const VerifyOptions& options);
+  std::vector<driver::VerifyRow> run(const CallLine& call, const driver::VerifyOptions& options);
 
  private:
-  Prepared& prepared(const EngineAt& at, const std::string& function, const VerifyOptions& options,
-                     VerifyRow& row);
+  driver::Prepared& prepared(const driver::EngineAt& at, const std::string& function,
+                             const driver::VerifyOptions& options, driver::VerifyRow& row);
 
   std::string path_, problem_;
   std::vector<std::string> calls_;
   std::shared_ptr<Context> context_;  // of the text, also if it is no module
   Module module_;
   Diagnostics diagnostics_;
-  std::map<std::pair<std::string, std::string>, Prepared> prepared_;  // engine at its level, function
+  std::map<std::pair<std::string, std::string>, driver::Prepared> prepared_;  // engine at its level, function
 };
 
 }  // namespace relay::tools

@@ -8,11 +8,11 @@
 #include "base/cat.h"
 #include "base/check.h"
 #include "base/failure.h"
+#include "driver/engines.h"
 #include "interp/machine.h"
 #include "ir/builder.h"
 #include "kernel/execute.h"
 #include "op/apply.h"
-#include "tools/engines.h"
 #include "typecheck/check.h"
 
 namespace relay::tools {
@@ -99,7 +99,8 @@ Recording record_calls(const Module& m, std::string_view function, const std::ve
     ++kept.evaluated;
     ++out.evaluated;
   };
-  const Outcome outcome = outcome_of([&] { return interp::Machine(m, options).call(function, args); });
+  const driver::Outcome outcome =
+      driver::outcome_of([&] { return interp::Machine(m, options).call(function, args); });
   out.stopped = outcome.message;
   return out;
 }

@@ -21,17 +21,17 @@ Json number(double v) {
   return std::isnan(v) ? "nan" : v > 0 ? "inf" : "-inf";
 }
 
-Json json_of(const VerifyRow& r) {
+Json json_of(const driver::VerifyRow& r) {
   Json j = {{"engine", r.engine}};
   j["level"] = r.level ? Json(*r.level) : Json();
-  const Verdict verdict = r.verdict();
+  const driver::Verdict verdict = r.verdict();
   j["verdict"] = name(verdict);
-  if (verdict == Verdict::kSkipped) {
+  if (verdict == driver::Verdict::kSkipped) {
     j["reason"] = r.skipped;
     j["slug"] = r.slug;
     return j;
   }
-  if (verdict == Verdict::kFailed) j["reason"] = r.failed;
+  if (verdict == driver::Verdict::kFailed) j["reason"] = r.failed;
   if (r.level) {
     j["not_lowered"] = r.weaker;
     j["interpreted_calls"] = r.interpreted_calls;
@@ -50,9 +50,9 @@ Json json_of(const VerifyRow& r) {
   return j;
 }
 
-Json json_of(const std::vector<VerifyRow>& rows) {
+Json json_of(const std::vector<driver::VerifyRow>& rows) {
   Json out = Json::array();
-  for (const VerifyRow& r : rows) out.push_back(json_of(r));
+  for (const driver::VerifyRow& r : rows) out.push_back(json_of(r));
   return out;
 }
 
@@ -103,17 +103,17 @@ std::string cut(const std::string& text, size_t most) {
 }  // namespace
 
 bool ProgramReport::ok() const {
-  return std::all_of(rows.begin(), rows.end(), [](const VerifyRow& r) { return r.ok; }) &&
+  return std::all_of(rows.begin(), rows.end(), [](const driver::VerifyRow& r) { return r.ok; }) &&
          std::all_of(tensors.begin(), tensors.end(), [](const TensorRow& t) { return t.ok(); }) &&
          (!operators || operators->ok());
 }
 
-void VerifyReport::Tally::add(Verdict verdict) {
+void VerifyReport::Tally::add(driver::Verdict verdict) {
   switch (verdict) {
-    case Verdict::kAgrees: ++agreed; break;
-    case Verdict::kDiffers: ++differed; break;
-    case Verdict::kFailed: ++failed; break;
-    case Verdict::kSkipped: ++skipped; break;
+    case driver::Verdict::kAgrees: ++agreed; break;
+    case driver::Verdict::kDiffers: ++differed; break;
+    case driver::Verdict::kFailed: ++failed; break;
+    case driver::Verdict::kSkipped: ++skipped; break;
   }
 }
 
@@ -131,7 +131,7 @@ VerifyReport::Summary VerifyReport::summary() const {
   std::map<std::string, size_t> known;
   for (const ProgramReport& p : programs_) {
     out.not_run += p.not_run != 0;
-    for (const VerifyRow& r : p.rows) {
+    for (const driver::VerifyRow& r : p.rows) {
       const auto [it, fresh] = known.emplace(r.label(), out.engines.size());
       if (fresh) out.engines.emplace_back(r.label(), Tally());
       out.engines[it->second].second.add(r.verdict());
@@ -187,7 +187,7 @@ std::string VerifyReport::text_of_file(size_t begin, size_t end) const {
     const std::string what = p.call.empty() ? "" : cat("  ", cut(p.call, kLongestCall), "\n");
     bool said = what.empty();
     for (const std::string& note : p.notes) wrong += cat("    note: ", note, "\n");
-    for (const VerifyRow& r : p.rows) {
+    for (const driver::VerifyRow& r : p.rows) {
       total.add(r.verdict());
       if (r.ok) continue;
       if (!std::exchange(said, true)) wrong += what;
@@ -213,12 +213,13 @@ std::string VerifyReport::text_of_file(size_t begin, size_t end) const {
 std::string VerifyReport::text() const {
   if (programs_.size() == 1 && programs_[0].call.empty()) {
     const ProgramReport& p = programs_[0];
-    std::string out = relay::tools::show(p.rows);
+    std::string out = driver::show(p.rows);
     for (const std::string& note : p.notes) out += cat("note: ", note, "\n");
     if (!p.tensors.empty()) out += cat("\n", relay::tools::show(p.tensors));
     if (!p.operators) return out;
     out += cat("\n", relay::tools::show(*p.operators));
-    const bool whole = std::all_of(p.rows.begin(), p.rows.end(), [](const VerifyRow& r) { return r.ok; });
+    const bool whole =
+        std::all_of(p.rows.begin(), p.rows.end(), [](const driver::VerifyRow& r) { return r.ok; });
     if (!whole && p.operators->ok())
       out +=
           "every operator agrees by itself, so a pass makes the difference: relay opt --verify=semantics\n";

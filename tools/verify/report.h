@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "driver/row.h"
 #include "tools/verify/every_op.h"
-#include "tools/verify/row.h"
 #include "tools/verify/tensors.h"
 
 namespace relay::tools {
@@ -19,7 +19,7 @@ struct ProgramReport {
   std::string program;  // as the user knows it: a file, or the folder of a model
   std::string call;     // of an exec test: the line
   int not_run = 0;      // the exit code of what kept it from running; 0 if it ran
-  std::vector<VerifyRow> rows = {};
+  std::vector<driver::VerifyRow> rows = {};
   std::vector<std::string> notes = {};  // sentences about the program itself
   std::optional<OperatorReport> operators = {};
   std::vector<TensorRow> tensors = {};  // of another program, by name
@@ -43,7 +43,7 @@ class VerifyReport {
   // How often an engine at a level came to which verdict.
   struct Tally {
     size_t agreed = 0, differed = 0, failed = 0, skipped = 0;
-    void add(Verdict verdict);
+    void add(driver::Verdict verdict);
   };
   struct Reason {
     std::string slug = {};

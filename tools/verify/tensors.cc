@@ -8,8 +8,8 @@
 #include "base/cat.h"
 #include "base/escape.h"
 #include "base/nearest.h"
+#include "driver/row.h"
 #include "passes/reference.h"
-#include "tools/verify/row.h"
 
 namespace relay::tools {
 namespace {
@@ -81,8 +81,8 @@ TensorRow compare_one(const data::NamedTensor& theirs, const Names& names, const
 
 }  // namespace
 
-std::vector<TensorRow> compare_tensors(const Model& model, const Names& names, const std::vector<Value>& args,
-                                       const data::NamedTensors& theirs) {
+std::vector<TensorRow> compare_tensors(const driver::Model& model, const Names& names,
+                                       const std::vector<Value>& args, const data::NamedTensors& theirs) {
   const Runs runs = record(model.module, model.function, args, names);
   std::vector<TensorRow> out;
   std::multimap<std::string, const data::NamedTensor*> left;  // by what they mean
@@ -111,7 +111,8 @@ std::string show(const std::vector<TensorRow>& rows) {
   out += cat(rows.size() - static_cast<size_t>(wrong), " of ", rows.size(), " tensors agree\n");
   if (!first) return out;
   return cat(out, "the first that differs: `", harmless(first->name, ""),
-             "`: ", first->problem.empty() ? show_theirs(first->worst, first->shape) : first->problem, "\n");
+             "`: ", first->problem.empty() ? driver::show_theirs(first->worst, first->shape) : first->problem,
+             "\n");
 }
 
 }  // namespace relay::tools

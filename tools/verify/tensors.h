@@ -23,8 +23,8 @@ struct TensorRow {
 // A row for each tensor, in the order in which the interpreter comes to its expression; those that
 // it does not come to are last. Bounds are those of outputs (passes/reference.h), from one run in
 // the program's own dtypes.
-std::vector<TensorRow> compare_tensors(const Model& model, const Names& names, const std::vector<Value>& args,
-                                       const data::NamedTensors& theirs);
+std::vector<TensorRow> compare_tensors(const driver::Model& model, const Names& names,
+                                       const std::vector<Value>& args, const data::NamedTensors& theirs);
 
 // One table, and the first that differs.
 std::string show(const std::vector<TensorRow>& rows);

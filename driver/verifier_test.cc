@@ -1,5 +1,5 @@
 // The bound of a network is the interpreter's: an engine that is wrong does not loosen it.
-#include "tools/verify/verifier.h"
+#include "driver/verifier.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 #include "passes/runner.h"
 #include "passes/testing.h"
 
-namespace relay::tools {
+namespace relay::driver {
 namespace {
 
 using passes::testing::checked;
@@ -21,7 +21,7 @@ def @main(%x: Tensor[(2, 3), float32]) {
 
 // The engine `graph` at -O0, where one kernel multiplies by a factor that is wrong by
 // a share of 1e-3.
-Prepared prepare_planted(const Module& m, std::string_view function, const EngineOptions& options) {
+Prepared prepare_planted(const Module& m, std::string_view function, const Options& options) {
   Diagnostics diagnostics;
   const Result<Module> lowered = passes::run_pipeline(m, passes::default_pipeline(0), {}, diagnostics);
   EXPECT_TRUE(lowered.ok());
@@ -38,8 +38,7 @@ std::vector<VerifyRow> verify(std::vector<EngineAt> engines) {
   Model model{.module = checked(kNetwork), .function = "main", .output_names = {"y"}};
   Tensor x(kFloat32, {2, 3});
   for (int64_t i = 0; i < x.size(); ++i) x.set(i, 0.1 * static_cast<double>(i + 1));
-  Session session{.quiet = true};
-  return Verifier(model, engines, {}, session).run({Value(x)});
+  return Verifier(model, engines, {}).run({Value(x)});
 }
 
 TEST(Verifier, ASmallBugOfTheUnoptimisedEngineIsFound) {
@@ -57,4 +56,4 @@ TEST(Verifier, OneWrongEngineChangesNoOtherBound) {
 }
 
 }  // namespace
-}  // namespace relay::tools
+}  // namespace relay::driver

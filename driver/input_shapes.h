@@ -1,4 +1,4 @@
-// --input-shapes: the extents that a user gives to the inputs of a model.
+// The extents that a user gives to the inputs of a model.
 #pragma once
 
 #include <map>
@@ -10,13 +10,9 @@
 #include "frontend/onnx/import.h"
 #include "ir/module.h"
 
-namespace relay::tools {
+namespace relay::driver {
 
 using InputShapes = std::map<std::string, std::vector<frontend::InputDim>>;
-
-// "x:[1,3,-1]" or "x:1x3xbatch": the name, then extents; -1, ? and names are dynamic. False
-// if it is neither.
-bool parse_input_shape(const std::string& text, InputShapes& out);
 
 // The module with shape variables of @function's inputs replaced by the extents; it must be type
 // checked again. The module itself if nothing is bound. Reports "input-unknown" and
@@ -25,4 +21,4 @@ Result<Module> bind_input_shapes(const Module& m, std::string_view function,
                                  const std::vector<std::string>& names, const InputShapes& shapes,
                                  Diagnostics& diagnostics);
 
-}  // namespace relay::tools
+}  // namespace relay::driver

@@ -18,9 +18,9 @@
 #include "runtime/value.h"
 #include "target/target.h"
 
-namespace relay::tools {
+namespace relay::driver {
 
-struct EngineOptions {
+struct Options {
   int opt_level = 2;
   int threads = 1;
   target::Target target = target::target_of("native");
@@ -59,9 +59,9 @@ struct Prepared {
 struct Engine {
   std::string_view name, doc;
   bool compiles;  // opt levels, threads and targets mean something
-  Prepared (*prepare)(const Module& checked, std::string_view function, const EngineOptions& options);
+  Prepared (*prepare)(const Module& checked, std::string_view function, const Options& options);
   // Why `prepare` would skip the program, or an empty text: found without compiling anything.
-  std::string (*skips)(const Module& checked, std::string_view function, const EngineOptions& options);
+  std::string (*skips)(const Module& checked, std::string_view function, const Options& options);
 };
 
 // The machine, not the program, is to blame: no compiler, a full disk.
@@ -84,4 +84,4 @@ std::string wrong_engine(const std::string& name);
 // The module with `function` as its @main, and nothing that it does not reach.
 Module with_entry(const Module& m, std::string_view function);
 
-}  // namespace relay::tools
+}  // namespace relay::driver

@@ -9,11 +9,11 @@
 #include "aot/emit.h"
 #include "aot/program.h"
 #include "base/diagnostics.h"
+#include "driver/engines.h"
 #include "ir/module.h"
 #include "kernel/native/toolchain.h"
-#include "tools/engines.h"
 
-namespace relay::tools {
+namespace relay::driver {
 
 struct Emitted {
   std::optional<aot::Program> program = {};     // none if the engine skips it
@@ -24,11 +24,11 @@ struct Emitted {
 };
 
 // Of the engine `aot-cpp`.
-Emitted emit_aot(const Module& checked, std::string_view function, const EngineOptions& options);
+Emitted emit_aot(const Module& checked, std::string_view function, const Options& options);
 // Of the engine `aot-cuda`; for the emulation, unless the options' target is a GPU.
-Emitted emit_aot_cuda(const Module& checked, std::string_view function, const EngineOptions& options);
+Emitted emit_aot_cuda(const Module& checked, std::string_view function, const Options& options);
 
 // Where the library of an engine is kept; empty: nowhere.
-std::string kept_library(const EngineOptions& options, std::string_view engine);
+std::string kept_library(const Options& options, std::string_view engine);
 
-}  // namespace relay::tools
+}  // namespace relay::driver

@@ -1,4 +1,4 @@
-// --fix-input: inputs of a model that a user makes constants.
+// Inputs of a model that a user makes constants.
 #pragma once
 
 #include <map>
@@ -7,12 +7,12 @@
 
 #include "base/diagnostics.h"
 #include "base/result.h"
+#include "driver/input_shapes.h"
 #include "frontend/data/named_tensors.h"
 #include "frontend/data/written_value.h"
 #include "ir/module.h"
-#include "tools/input_shapes.h"
 
-namespace relay::tools {
+namespace relay::driver {
 
 using InputValues = std::map<std::string, data::WrittenValue>;
 
@@ -41,4 +41,4 @@ Result<FixedInputs> fix_inputs(const Module& m, std::string_view function,
                                const std::vector<std::string>& names, const InputValues& values,
                                Diagnostics& diagnostics);
 
-}  // namespace relay::tools
+}  // namespace relay::driver

@@ -3,7 +3,7 @@
 
 #include <chrono>
 
-namespace relay::tools {
+namespace relay {
 
 class Stopwatch {
  public:
@@ -14,4 +14,4 @@ class Stopwatch {
   Clock::time_point begin_ = Clock::now();
 };
 
-}  // namespace relay::tools
+}  // namespace relay

@@ -1,4 +1,4 @@
-#include "tools/input_values.h"
+#include "driver/input_values.h"
 
 #include <algorithm>
 
@@ -9,7 +9,7 @@
 #include "ir/analysis.h"
 #include "ir/rewrite.h"
 
-namespace relay::tools {
+namespace relay::driver {
 namespace {
 
 // A function that calls the function; null if none does.
@@ -96,4 +96,4 @@ Result<FixedInputs> fix_inputs(const Module& m, std::string_view function,
   return out;
 }
 
-}  // namespace relay::tools
+}  // namespace relay::driver

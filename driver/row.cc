@@ -1,11 +1,11 @@
-#include "tools/verify/row.h"
+#include "driver/row.h"
 
 #include <fmt/format.h>
 #include <algorithm>
 
 #include "base/cat.h"
 
-namespace relay::tools {
+namespace relay::driver {
 
 std::vector<EngineAt> engines_at(const VerifyOptions& options) {
   std::vector<EngineAt> out;
@@ -107,4 +107,4 @@ std::string show(const std::vector<VerifyRow>& rows) {
   return out;
 }
 
-}  // namespace relay::tools
+}  // namespace relay::driver

@@ -1,11 +1,11 @@
-#include "tools/verify/verifier.h"
+#include "driver/verifier.h"
 
 #include "base/cat.h"
+#include "base/stopwatch.h"
+#include "driver/nonfinite.h"
 #include "passes/reference.h"
-#include "tools/nonfinite.h"
-#include "tools/stopwatch.h"
 
-namespace relay::tools {
+namespace relay::driver {
 namespace {
 
 std::string output_name(const Model& model, size_t i) {
@@ -72,11 +72,11 @@ VerifyRow judge_given(const data::NamedTensors& given, const passes::Reference& 
 }  // namespace
 
 Verifier::Verifier(const Model& model, const std::vector<EngineAt>& engines, const VerifyOptions& options,
-                   Session& session)
-    : model_(model), session_(session) {
-  Progress progress(session, "verify");
+                   OnStep on_step)
+    : model_(model), on_step_(std::move(on_step)) {
+  if (!on_step_) on_step_ = [](std::string_view) {};
   for (const EngineAt& at : engines) {
-    progress.step(cat("preparing ", row_of(at).label()));
+    on_step_(cat("preparing ", row_of(at).label()));
     const Stopwatch watch;
     Prepared p = at.engine->prepare(model.module, model.function, options.at(at.level));
     candidates_.push_back({at, std::move(p), watch.seconds()});
@@ -84,8 +84,7 @@ Verifier::Verifier(const Model& model, const std::vector<EngineAt>& engines, con
 }
 
 std::vector<VerifyRow> Verifier::run(const std::vector<Value>& args, const data::NamedTensors* given) {
-  Progress progress(session_, "verify");
-  progress.step("the reference, and what float32 does to it");
+  on_step_("the reference, and what float32 does to it");
   const passes::Reference reference = passes::reference_of(model_.module, model_.function, args);
   notes_.clear();
   for (size_t i = 0; i < reference.bounds.size(); ++i) {
@@ -97,7 +96,7 @@ std::vector<VerifyRow> Verifier::run(const std::vector<Value>& args, const data:
   std::vector<VerifyRow> rows;
   for (const Candidate& c : candidates_) {
     VerifyRow row = row_of(c.at);
-    progress.step(row.label());
+    on_step_(row.label());
     row.prepare_seconds = c.prepare_seconds;
     row.prepare(c.prepared);
     if (c.prepared.run) {
@@ -125,4 +124,4 @@ std::vector<VerifyRow> Verifier::run(const std::vector<Value>& args, const data:
   return rows;
 }
 
-}  // namespace relay::tools
+}  // namespace relay::driver

@@ -2,22 +2,28 @@
 // engine may be away").
 #pragma once
 
+#include <functional>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
-#include "tools/model.h"
-#include "tools/verify/row.h"
+#include "driver/model.h"
+#include "driver/row.h"
 
-namespace relay::tools {
+namespace relay::driver {
+
+// Is told what is done next: "preparing graph -O2".
+using OnStep = std::function<void(std::string_view)>;
 
 // A model made ready on every engine, to be compared on any number of inputs.
 class Verifier {
  public:
   // The model must have constant shapes wherever compiled engines are to run it (see `specialise`).
-  Verifier(const Model& model, const VerifyOptions& options, Session& session)
-      : Verifier(model, engines_at(options), options, session) {}
+  Verifier(const Model& model, const VerifyOptions& options, OnStep on_step = {})
+      : Verifier(model, engines_at(options), options, std::move(on_step)) {}
   Verifier(const Model& model, const std::vector<EngineAt>& engines, const VerifyOptions& options,
-           Session& session);
+           OnStep on_step = {});
 
   // A row for each engine and level; with `given`, outputs that another program computed,
   // one more for those.
@@ -33,8 +39,8 @@ class Verifier {
   };
   Model model_;
   std::vector<Candidate> candidates_;
-  Session& session_;
+  OnStep on_step_;
   std::vector<std::string> notes_;
 };
 
-}  // namespace relay::tools
+}  // namespace relay::driver

@@ -9,12 +9,12 @@
 #include <vector>
 
 #include "aot/program.h"
+#include "driver/engines.h"
 #include "kernel/native/toolchain.h"
 #include "runtime/relay.h"
 #include "runtime/value.h"
-#include "tools/engines.h"
 
-namespace relay::tools {
+namespace relay::driver {
 
 class Artifact {
  public:
@@ -72,4 +72,4 @@ std::vector<Tensor> tensors_of_args(const std::vector<Value>& args);
 // A result of the type, made of these tensors in order.
 Value result_of(Type type, const std::vector<Tensor>& tensors);
 
-}  // namespace relay::tools
+}  // namespace relay::driver

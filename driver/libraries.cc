@@ -1,9 +1,8 @@
-#include "tools/libraries.h"
+#include "driver/libraries.h"
 
 #include <dlfcn.h>
 #include <link.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <filesystem>
 #include <set>
@@ -12,7 +11,7 @@
 #include "base/file.h"
 #include "ir/analysis.h"
 
-namespace relay::tools {
+namespace relay::driver {
 namespace {
 
 namespace fs = std::filesystem;
@@ -145,19 +144,11 @@ std::string link_here(const aot::Program& program, native::CompileOptions& optio
   return {};
 }
 
-void add_link_option(CLI::App& sub, std::vector<std::string>& paths) {
-  sub.add_option(
-         "--link", paths,
-         "a file with C functions that the program's external kernels name: .o and .a become part of the "
-         "artifact, .c and .cc are compiled into it, a .so is looked for beside it; may be repeated")
-      ->allow_extra_args(false);
-}
-
 std::string link_with(const std::vector<std::string>& paths, native::CompileOptions& options) {
   bool any_archive = false;
   for (const std::string& path : paths) {
     std::error_code error;
-    if (!fs::is_regular_file(path, error)) return cat("--link: there is no file ", path);
+    if (!fs::is_regular_file(path, error)) return cat("there is no file ", path);
     if (is_shared(path)) {
       link_shared(path, "$ORIGIN", options.link_flags);
     } else if (path.ends_with(".c") || path.ends_with(".cc")) {
@@ -166,7 +157,7 @@ std::string link_with(const std::vector<std::string>& paths, native::CompileOpti
       options.link_flags.push_back(absolute(path));
       any_archive |= path.ends_with(".a");
     } else {
-      return cat("--link: ", path, " is no .so, .a, .o, .c or .cc");
+      return cat(path, " is no .so, .a, .o, .c or .cc");
     }
   }
   // What archives define is no part of the artifact's interface.
@@ -198,4 +189,4 @@ std::vector<std::string> needed_at_run_time(const std::vector<std::string>& path
   return out;
 }
 
-}  // namespace relay::tools
+}  // namespace relay::driver

@@ -1,4 +1,4 @@
-#include "tools/artifact.h"
+#include "driver/artifact.h"
 
 #include <cstring>
 #include <memory>
@@ -9,7 +9,7 @@
 #include "base/failure.h"
 #include "base/file.h"
 
-namespace relay::tools {
+namespace relay::driver {
 namespace {
 
 DLTensor borrow(const Tensor& t) {
@@ -279,4 +279,4 @@ Value Artifact::look(const aot::Interface& interface, relay_value* value) {
   return made.back();
 }
 
-}  // namespace relay::tools
+}  // namespace relay::driver

@@ -1,4 +1,4 @@
-#include "tools/engines.h"
+#include "driver/engines.h"
 
 #include <array>
 #include <memory>
@@ -10,6 +10,11 @@
 #include "base/failure.h"
 #include "base/file.h"
 #include "base/nearest.h"
+#include "driver/artifact.h"
+#include "driver/cuda_engine.h"
+#include "driver/emitted.h"
+#include "driver/libraries.h"
+#include "driver/nonfinite.h"
 #include "graph_runtime/executor.h"
 #include "interp/machine.h"
 #include "ir/analysis.h"
@@ -17,26 +22,21 @@
 #include "jit/operators.h"
 #include "passes/runner.h"
 #include "target/host.h"
-#include "tools/artifact.h"
-#include "tools/cuda_engine.h"
-#include "tools/emitted.h"
-#include "tools/libraries.h"
-#include "tools/nonfinite.h"
 
-namespace relay::tools {
+namespace relay::driver {
 namespace {
 
 namespace native = kernel::native;
 
 }  // namespace
 
-std::string kept_library(const EngineOptions& options, std::string_view engine) {
+std::string kept_library(const Options& options, std::string_view engine) {
   return options.libraries.empty() ? "" : cat(options.libraries, "/", engine, ".so");
 }
 
 namespace {
 
-interp::Options machine_options(const EngineOptions& options) {
+interp::Options machine_options(const Options& options) {
   interp::Options out{options.limits};
   if (options.trap_nan) out.observe = trap_nan;
   return out;
@@ -44,7 +44,7 @@ interp::Options machine_options(const EngineOptions& options) {
 
 // --- interp --------------------------------------------------------------------------------------
 
-Prepared prepare_interp(const Module& m, std::string_view function, const EngineOptions& options) {
+Prepared prepare_interp(const Module& m, std::string_view function, const Options& options) {
   return {[m, name = std::string(function), run = machine_options(options)](const std::vector<Value>& args) {
     return outcome_of([&] { return interp::Machine(m, run).call(name, args); });
   }};
@@ -54,7 +54,7 @@ Prepared prepare_interp(const Module& m, std::string_view function, const Engine
 
 // The module with @function as its @main, optimised and lowered for the target. Nothing if a
 // pass refuses it.
-std::optional<Module> lower(const Module& m, std::string_view function, const EngineOptions& options,
+std::optional<Module> lower(const Module& m, std::string_view function, const Options& options,
                             Diagnostics& diagnostics) {
   passes::RunnerOptions run;
   run.schedule.opt_level = options.opt_level;
@@ -66,7 +66,7 @@ std::optional<Module> lower(const Module& m, std::string_view function, const En
 
 // --- jit -----------------------------------------------------------------------------------------
 
-Prepared prepare_jit(const Module& m, std::string_view function, const EngineOptions& options) {
+Prepared prepare_jit(const Module& m, std::string_view function, const Options& options) {
   jit::Options run;
   if (std::string wrong = target::cannot_run(options.target); !wrong.empty()) return {{}, wrong};
   run.compile.target = options.target;
@@ -100,7 +100,7 @@ struct Planned {
   Diagnostics refusal;
 };
 
-Planned plan_graph(const Module& m, std::string_view function, const EngineOptions& options) {
+Planned plan_graph(const Module& m, std::string_view function, const Options& options) {
   Planned out;
   out.skipped = target::cannot_run(options.target);
   if (!out.skipped.empty()) return out;
@@ -113,7 +113,7 @@ Planned plan_graph(const Module& m, std::string_view function, const EngineOptio
   return out;
 }
 
-Prepared prepare_graph(const Module& m, std::string_view function, const EngineOptions& options) {
+Prepared prepare_graph(const Module& m, std::string_view function, const Options& options) {
   Planned planned = plan_graph(m, function, options);
   if (!planned.plan) return {{}, planned.skipped, planned.refusal};
   graph_runtime::ProgramOptions compile;
@@ -136,7 +136,7 @@ Prepared prepare_graph(const Module& m, std::string_view function, const EngineO
 
 // --- aot-cpp -------------------------------------------------------------------------------------
 
-Prepared prepare_aot(const Module& m, std::string_view function, const EngineOptions& options) {
+Prepared prepare_aot(const Module& m, std::string_view function, const Options& options) {
   Emitted emitted = emit_aot(m, function, options);
   if (!emitted.program) return {{}, emitted.skipped, emitted.refusal};
   const auto build = [&](const std::string& library, Diagnostics& diagnostics) {
@@ -148,14 +148,14 @@ Prepared prepare_aot(const Module& m, std::string_view function, const EngineOpt
 
 // --- the table -----------------------------------------------------------------------------------
 
-std::string skips_nothing(const Module&, std::string_view, const EngineOptions&) { return {}; }
-std::string graph_skips(const Module& m, std::string_view function, const EngineOptions& options) {
+std::string skips_nothing(const Module&, std::string_view, const Options&) { return {}; }
+std::string graph_skips(const Module& m, std::string_view function, const Options& options) {
   return plan_graph(m, function, options).skipped;
 }
-std::string aot_skips(const Module& m, std::string_view function, const EngineOptions& options) {
+std::string aot_skips(const Module& m, std::string_view function, const Options& options) {
   return emit_aot(m, function, options).skipped;
 }
-std::string aot_cuda_skips(const Module& m, std::string_view function, const EngineOptions& options) {
+std::string aot_cuda_skips(const Module& m, std::string_view function, const Options& options) {
   return emit_aot_cuda(m, function, options).skipped;
 }
 
@@ -187,7 +187,7 @@ Module with_main_renamed(const Module& m) {
 
 }  // namespace
 
-Emitted emit_aot(const Module& m, std::string_view function, const EngineOptions& options) {
+Emitted emit_aot(const Module& m, std::string_view function, const Options& options) {
   Emitted out;
   out.skipped = target::cannot_run(options.target);
   if (!out.skipped.empty()) return out;
@@ -267,4 +267,4 @@ Module with_entry(const Module& m, std::string_view function) {
   return out;
 }
 
-}  // namespace relay::tools
+}  // namespace relay::driver

@@ -8,7 +8,7 @@
 #include "runtime/compare.h"
 #include "runtime/value.h"
 
-namespace relay::tools {
+namespace relay::driver {
 
 // Bounds for each tensor of the result of calling `function` with `args`, where `want` is the
 // interpreter's result. If the function is one operator call, that operator's own tolerance; else a
@@ -16,4 +16,4 @@ namespace relay::tools {
 std::vector<Bound> bounds_for(const Module& m, std::string_view function, const std::vector<Value>& args,
                               const Value& want);
 
-}  // namespace relay::tools
+}  // namespace relay::driver

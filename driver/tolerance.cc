@@ -1,4 +1,4 @@
-#include "tools/tolerance.h"
+#include "driver/tolerance.h"
 
 #include <algorithm>
 #include <cmath>
@@ -7,7 +7,7 @@
 #include "op/registry.h"
 #include "passes/reference.h"
 
-namespace relay::tools {
+namespace relay::driver {
 namespace {
 
 // The call that a function consists of: an operator applied to its parameters and constants.
@@ -80,4 +80,4 @@ std::vector<Bound> bounds_for(const Module& m, std::string_view function, const 
   return out;
 }
 
-}  // namespace relay::tools
+}  // namespace relay::driver

@@ -1,7 +1,7 @@
-// Where the C functions of external kernels come from: --library for runs in this process,
-// --link for artifacts.
+// Where the C functions of external kernels come from: libraries for runs in this process, and
+// files that artifacts are linked with.
 //
-// Only files that the command line names are ever loaded, run or linked.
+// Only files that the caller names are ever loaded, run or linked.
 #pragma once
 
 #include <string>
@@ -14,11 +14,7 @@
 #include "ir/module.h"
 #include "kernel/native/toolchain.h"
 
-namespace CLI {
-class App;
-}
-
-namespace relay::tools {
+namespace relay::driver {
 
 // --- runs ----------------------------------------------------------------------------------------
 
@@ -35,8 +31,6 @@ Result<Module> with_libraries(const Module& m, std::string_view function,
 
 // --- artifacts -----------------------------------------------------------------------------------
 
-void add_link_option(CLI::App& sub, std::vector<std::string>& paths);
-
 // Objects and archives become part of the artifact, and so does what C and C++ files are
 // compiled to; shared libraries are looked for beside it. Returns what is wrong with a path,
 // or an empty text.
@@ -51,4 +45,4 @@ bool report_unresolved(const aot::Program& program, std::string_view why, Diagno
 // artifact is loaded.
 std::vector<std::string> needed_at_run_time(const std::vector<std::string>& paths);
 
-}  // namespace relay::tools
+}  // namespace relay::driver

@@ -1,4 +1,4 @@
-#include "tools/cuda_engine.h"
+#include "driver/cuda_engine.h"
 
 #include <filesystem>
 
@@ -7,26 +7,26 @@
 #include "aot/cuda/emit.h"
 #include "base/cat.h"
 #include "base/check.h"
+#include "driver/artifact.h"
+#include "driver/emitted.h"
 #include "kernel/native/parallel.h"
 #include "passes/runner.h"
-#include "tools/artifact.h"
-#include "tools/emitted.h"
 
-namespace relay::tools {
+namespace relay::driver {
 
 namespace {
 
 // Is there no GPU that the options ask for?
-bool is_emulated(const EngineOptions& options) { return !options.target.gpu; }
+bool is_emulated(const Options& options) { return !options.target.gpu; }
 
 // The GPU that the options ask for, or the usual one.
-target::Target gpu_of(const EngineOptions& options) {
+target::Target gpu_of(const Options& options) {
   return is_emulated(options) ? target::target_of("cuda") : options.target;
 }
 
 }  // namespace
 
-Emitted emit_aot_cuda(const Module& m, std::string_view function, const EngineOptions& options) {
+Emitted emit_aot_cuda(const Module& m, std::string_view function, const Options& options) {
   Emitted out;
   passes::RunnerOptions run;
   run.target = gpu_of(options);
@@ -50,7 +50,7 @@ Emitted emit_aot_cuda(const Module& m, std::string_view function, const EngineOp
   return out;
 }
 
-Prepared prepare_aot_cuda(const Module& m, std::string_view function, const EngineOptions& options) {
+Prepared prepare_aot_cuda(const Module& m, std::string_view function, const Options& options) {
   Emitted emitted = emit_aot_cuda(m, function, options);
   if (!emitted.program) return {{}, emitted.skipped, emitted.refusal};
   const auto build = [&](const std::string& library, Diagnostics& diagnostics) {
@@ -67,4 +67,4 @@ Prepared prepare_aot_cuda(const Module& m, std::string_view function, const Engi
   return prepare_artifact(std::move(*emitted.program), 1, build, kept_library(options, "aot-cuda"));
 }
 
-}  // namespace relay::tools
+}  // namespace relay::driver

@@ -6,19 +6,19 @@
 #include <string_view>
 #include <vector>
 
+#include "driver/engines.h"
 #include "runtime/compare.h"
-#include "tools/engines.h"
 
-namespace relay::tools {
+namespace relay::driver {
 
 struct VerifyOptions {
   std::vector<std::string> engines = {};  // empty: all
   std::vector<int> levels = {0, 1, 2, 3};
   int threads = 1;
   std::string target = "native";
-  std::string libraries = {};  // EngineOptions::libraries
+  std::string libraries = {};  // Options::libraries
 
-  EngineOptions at(int level) const {
+  Options at(int level) const {
     return {
         .opt_level = level, .threads = threads, .target = target::target_of(target), .libraries = libraries};
   }
@@ -74,4 +74,4 @@ std::string show_theirs(const Comparison& c, const Shape& shape);
 VerifyRow row_of(const EngineAt& at);
 std::string show(const std::vector<VerifyRow>& rows);  // the table
 
-}  // namespace relay::tools
+}  // namespace relay::driver

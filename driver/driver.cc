@@ -1,0 +1,68 @@
+#include "driver/driver.h"
+
+#include "aot/build.h"
+#include "aot/program.h"
+#include "base/cat.h"
+#include "passes/runner.h"
+
+namespace relay::driver {
+
+Result<Module> optimise(const Model& model, const passes::Pipeline& pipeline, const Options& options,
+                        Diagnostics& diagnostics) {
+  passes::RunnerOptions run;
+  run.target = options.target;
+  run.schedule.opt_level = options.opt_level;
+  return passes::run_pipeline(with_entry(model.module, model.function), pipeline, run, diagnostics);
+}
+
+Result<Executable> prepare(const Model& model, std::string_view engine, const Options& options,
+                           Diagnostics& diagnostics) {
+  const Engine* found = find_engine(engine);
+  if (!found) {
+    diagnostics.error(Span::none(), "engine-skips", wrong_engine(std::string(engine)));
+    return kReported;
+  }
+  try {
+    Prepared prepared = found->prepare(model.module, model.function, options);
+    if (prepared.run) return Executable(std::move(prepared));
+    diagnostics.add(prepared.refusal);
+    if (!prepared.refusal.has_errors())
+      diagnostics.error(Span::none(), "engine-skips", cat("engine `", engine, "`: ", prepared.skipped));
+  } catch (const CannotPrepare& why) {
+    diagnostics.add(why.diagnostics);
+  }
+  return kReported;
+}
+
+Result<aot::Sources> emit(const Model& model, std::span<const target::Target> targets,
+                          const aot::EmitOptions& options, Diagnostics& diagnostics) {
+  std::vector<aot::Program> programs;
+  for (const target::Target& target : targets) {
+    const passes::Pipeline pipeline = passes::default_pipeline(options.opt_level, target);
+    const Result<Module> lowered =
+        optimise(model, pipeline, {.opt_level = options.opt_level, .target = target}, diagnostics);
+    Result<aot::Program> program =
+        lowered ? aot::make_program(*lowered, "main", diagnostics) : Result<aot::Program>(kReported);
+    if (!program) return kReported;
+    programs.push_back(std::move(*program));
+  }
+  std::vector<aot::Variant> variants;
+  for (size_t i = 0; i < targets.size(); ++i) variants.push_back({&programs[i], targets[i]});
+  return aot::emit(variants, options);
+}
+
+Result<std::vector<std::string>> build(const aot::Sources& sources, const aot::EmitOptions& options,
+                                       target::Isa isa, const std::string& artifact,
+                                       Diagnostics& diagnostics) {
+  kernel::native::CompileOptions compile;
+  compile.target = target::baseline(isa);
+  compile.opt_level = options.opt_level;
+  return aot::build(sources, options.weights, compile, artifact, diagnostics);
+}
+
+std::vector<VerifyRow> verify(const Model& model, const std::vector<Value>& args,
+                              const VerifyOptions& options) {
+  return Verifier(model, options).run(args);
+}
+
+}  // namespace relay::driver

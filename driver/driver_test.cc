@@ -1,0 +1,118 @@
+#include "driver/driver.h"
+
+#include <gtest/gtest.h>
+
+#include "aot/listing.h"
+#include "base/cat.h"
+#include "base/file.h"
+#include "op/operators.h"
+#include "target/host.h"
+
+namespace relay::driver {
+namespace {
+
+constexpr std::string_view kProgram =
+    "def @other(%x: Tensor[(2), float32]) { %x }\n"
+    "def @net(%x: Tensor[(n), float32]) { nn.relu(%x * 2f) }\n";
+
+class Driver : public testing::Test {
+ protected:
+  void SetUp() override { ASSERT_EQ(folder_.make(), ""); }
+  std::string path(std::string_view name) const { return cat(folder_.path(), "/", name); }
+  std::string written(std::string_view name, std::string_view text) const {
+    EXPECT_EQ(write_file_atomically(path(name), text), "");
+    return path(name);
+  }
+  // With constant extents, as compiled engines want it.
+  Model model() {
+    LoadOptions options{.function = "net"};
+    options.known.shapes["x"] = {{2, {}}};
+    const Result<Model> out = load(written("net.relay", kProgram), options, diagnostics_);
+    EXPECT_TRUE(out.ok()) << diagnostics_.render(options.into.context().sources());
+    return out ? *out : Model();
+  }
+  // The only error, by its slug.
+  void expect_error(std::string_view slug) {
+    ASSERT_EQ(diagnostics_.errors(), 1u);
+    EXPECT_NE(diagnostics_.render({}).find(slug), std::string::npos) << diagnostics_.render({});
+  }
+
+  TemporaryFolder folder_;
+  Diagnostics diagnostics_;
+};
+
+Value vector(std::vector<float> values) {
+  return Value(Tensor::of<float>(kFloat32, {static_cast<int64_t>(values.size())}, values));
+}
+
+TEST_F(Driver, LoadsAModelWithWhatIsKnownOfIt) {
+  const Model m = model();
+  EXPECT_EQ(m.input_names, std::vector<std::string>{"x"});
+  EXPECT_EQ(show(m.entry().params[0]->type), "Tensor[(2), float32]");
+  EXPECT_EQ(m.files, std::vector<std::string>{path("net.relay")});
+}
+
+TEST_F(Driver, EveryEngineGivesTheSame) {
+  for (const std::string_view engine : {"interp", "jit", "graph", "aot-cpp", "aot-cuda"}) {
+    const Result<Executable> program = prepare(model(), engine, {}, diagnostics_);
+    ASSERT_TRUE(program.ok()) << engine;
+    const Outcome outcome = program->run({vector({-1, 3})});
+    ASSERT_EQ(outcome.kind, Outcome::Kind::kValue) << outcome.message;
+    EXPECT_EQ(outcome.value.tensor().get(1), 6) << engine;
+  }
+}
+
+TEST_F(Driver, StagesAreValues) {
+  const Options options{.target = target::target_of("avx2")};
+  const passes::Pipeline whole = passes::default_pipeline(2, options.target);
+  const Result<Module> fused = optimise(model(), passes::until(whole, passes::kLower), options, diagnostics_),
+                       lowered = optimise(model(), whole, options, diagnostics_);
+  ASSERT_TRUE(fused && lowered);
+  EXPECT_EQ(op::text_of(*fused).find("kernel @"), std::string::npos);
+  EXPECT_NE(op::text_of(*lowered).find("kernel @"), std::string::npos);
+  EXPECT_FALSE(lowered->function("other")) << "nothing reaches it";
+}
+
+TEST_F(Driver, AnArtifactHasCodeForEachTarget) {
+  const std::vector<target::Target> targets{target::target_of("avx2{l2=512K}"), target::target_of("sse2")};
+  const aot::EmitOptions emit_options{.model_name = "net"};
+  const Result<aot::Sources> sources = emit(model(), targets, emit_options, diagnostics_);
+  ASSERT_TRUE(sources.ok());
+  EXPECT_NE(sources->description.find("cpu:avx2{l2=512K},cpu:sse2"), std::string::npos);
+  EXPECT_FALSE(aot::listing(*sources).empty());
+  const auto paths = build(*sources, emit_options, target::kHere, path("net.so"), diagnostics_);
+  ASSERT_TRUE(paths.ok());
+  EXPECT_EQ(*paths, (std::vector<std::string>{path("net.h"), path("net.so")}));
+}
+
+TEST_F(Driver, VerifyComparesEnginesWithTheInterpreter) {
+  const std::vector<VerifyRow> rows =
+      verify(model(), {vector({-1, 3})}, {.engines = {"jit", "graph"}, .levels = {0, 2}});
+  ASSERT_EQ(rows.size(), 4u);
+  for (const VerifyRow& row : rows) EXPECT_TRUE(row.ok) << row.label() << ": " << row.trouble();
+}
+
+TEST_F(Driver, WhatIsNoModelIsReported) {
+  EXPECT_FALSE(load(path("none.relay"), {}, diagnostics_));
+  expect_error("[file-unreadable]");
+  diagnostics_.clear();
+  EXPECT_FALSE(load(path("net.so"), {}, diagnostics_));
+  expect_error("[model-form-unknown]");
+  diagnostics_.clear();
+  EXPECT_FALSE(load(written("net.relay", kProgram), {}, diagnostics_));
+  expect_error("[no-such-function]");
+  EXPECT_EQ(diagnostics_.fault(), Fault::kUsage);
+}
+
+TEST_F(Driver, WhatAnEngineDoesNotTakeIsReported) {
+  EXPECT_FALSE(prepare(model(), "grpah", {}, diagnostics_));
+  expect_error("[engine-skips]");
+  EXPECT_NE(diagnostics_.all()[0].message().find("did you mean `graph`?"), std::string::npos);
+  diagnostics_.clear();
+  EXPECT_FALSE(prepare(model(), "jit", {.target = target::target_of("cuda")}, diagnostics_));
+  expect_error("[engine-skips]");
+  EXPECT_EQ(diagnostics_.fault(), Fault::kUnsupported);
+}
+
+}  // namespace
+}  // namespace relay::driver

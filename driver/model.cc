@@ -1,0 +1,140 @@
+#include "driver/model.h"
+
+#include <filesystem>
+#include <map>
+#include <unordered_map>
+
+#include "base/cat.h"
+#include "base/nearest.h"
+#include "driver/libraries.h"
+#include "interp/machine.h"
+#include "passes/map_types.h"
+#include "passes/port_names.h"
+#include "passes/reference.h"
+#include "typecheck/check.h"
+
+namespace relay::driver {
+namespace {
+
+// Shapes are given to a text when it is typed: its shape variables belong to the inputs
+// of one function.
+Result<Module> with_input_shapes(const Model& model, const InputShapes& shapes, Diagnostics& diagnostics) {
+  Result<Module> bound =
+      bind_input_shapes(model.module, model.function, model.input_names, shapes, diagnostics);
+  return bound ? typecheck::check(*bound, diagnostics) : Result<Module>(kReported);
+}
+
+// The model without inputs that are constants. An importer may have used what they are before.
+Result<Model> with_fixed_inputs(Model model, const InputValues& values, Diagnostics& diagnostics) {
+  Result<FixedInputs> fixed = fix_inputs(model.module, model.function, model.all_inputs, values, diagnostics);
+  Result<Module> typed = fixed ? typecheck::check(fixed->module, diagnostics) : Result<Module>(kReported);
+  if (!typed) return kReported;
+  model.module = *typed;
+  model.fixed = std::move(fixed->values);
+  model.input_names = passes::input_names(model.entry());
+  return model;
+}
+
+// How many tensors a value of the type has, as far as the type says it; none if that is more
+// than anybody names.
+size_t tensors_in(Type type) {
+  size_t count = 0, parts = 0;
+  std::vector<Type> pending{type};
+  while (!pending.empty()) {
+    if (++parts > passes::kMostParts) return 0;
+    const Type t = pending.back();
+    pending.pop_back();
+    count += t->as<TensorType>() != nullptr;
+    if (const auto* tuple = t->as<TupleType>())
+      pending.insert(pending.end(), tuple->fields.begin(), tuple->fields.end());
+  }
+  return count;
+}
+
+bool is_onnx(const std::string& path) { return path.ends_with(".onnx"); }
+
+}  // namespace
+
+bool is_artifact(const std::string& path) { return path.ends_with(".so") || path.ends_with(".a"); }
+
+bool is_graph(const std::string& path) {
+  if (is_onnx(path) || path.ends_with(".relay")) return false;
+  std::error_code error;
+  return path.ends_with(".json") || std::filesystem::is_directory(path, error);
+}
+
+std::string side_file(const std::string& path) {
+  return std::filesystem::path(path).replace_extension(".safetensors").string();
+}
+
+Result<Model> load(const std::string& path, const LoadOptions& options, Diagnostics& diagnostics) {
+  Result<Reading> read = driver::read(path, options, diagnostics);
+  Result<Module> checked = read ? typecheck::check(read->module, diagnostics) : Result<Module>(kReported);
+  if (!checked) return kReported;
+  if (!checked->function(options.function)) {
+    const std::vector<std::string> all =
+        names_of(checked->functions(), [](const auto& f) { return f.first.text(); });
+    Diagnostic& d = diagnostics.error(Span::none(), "no-such-function",
+                                      cat(path, " has no function @", options.function));
+    suggest(d, options.function, all);
+    d.note(all.empty() ? std::string("it has none")
+                       : cat("choose another with --function; there are: ", join(all, ", ")));
+    return kReported;
+  }
+  if (options.runs) checked = with_libraries(*checked, options.function, options.libraries, diagnostics);
+  if (!checked) return kReported;
+  std::vector<std::string> files = options.files;
+  files.insert(files.end(), read->files.begin(), read->files.end());
+  Result<Model> model = model_of(*checked, path, options, std::move(files), diagnostics);
+  if (model && read->took_extents) model->took_extents_of = options.examples;
+  return model;
+}
+
+Result<Model> model_of(const Module& checked, const std::string& path, const LoadOptions& options,
+                       std::vector<std::string> files, Diagnostics& diagnostics) {
+  const Fn* fn = checked.function(options.function);
+  Model model{.module = checked,
+              .function = options.function,
+              .known = options.known,
+              .files = std::move(files),
+              .is_onnx = is_onnx(path)};
+  model.is_listed = model.is_onnx || is_graph(path);
+  model.input_names = model.all_inputs = passes::input_names(*fn);
+  model.output_names = passes::output_names(*fn, tensors_in(fn->body->type));
+  if (!model.is_listed && !model.known.shapes.empty()) {
+    Result<Module> bound = with_input_shapes(model, model.known.shapes, diagnostics);
+    if (!bound) return kReported;
+    model.module = *bound;
+  }
+  if (options.known.values.empty()) return model;
+  return with_fixed_inputs(std::move(model), options.known.values, diagnostics);
+}
+
+Result<Model> specialise(const Model& model, std::span<const Value> args, Diagnostics& diagnostics) {
+  const Fn& fn = model.entry();
+  std::unordered_map<const kernel::ExprNode*, int64_t> variables;
+  std::vector<Type> types;
+  for (const Var* x : fn.params) types.push_back(x->type);
+  interp::check_shapes(args, types, variables, Span::none());
+  if (variables.empty()) return model;
+  std::map<std::string, int64_t> values;
+  for (const auto& [variable, value] : variables) values[variable->name.str()] = value;
+  Result<Module> checked =
+      typecheck::check(passes::bind_shape_variables(model.module, model.function, values), diagnostics);
+  if (!checked) return kReported;
+  Model out = model;
+  out.module = *checked;
+  return out;
+}
+
+data::NamedTensors name_outputs(const Model& model, const Value& result) {
+  data::NamedTensors out;
+  const std::vector<Tensor> tensors = passes::tensors_of(result);
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    const bool named = i < model.output_names.size();
+    out.push_back({named ? model.output_names[i] : passes::output_name(i, tensors.size()), tensors[i]});
+  }
+  return out;
+}
+
+}  // namespace relay::driver
