@@ -16,6 +16,7 @@
 #include <set>
 #include <sstream>
 
+#include "tests/exec/joined_engines.h"
 #include "tests/support/engine_skips.h"
 #include "tools/test_files/test_file.h"
 #include "tools/verify/exec_program.h"
@@ -23,12 +24,36 @@
 namespace relay::tests {
 namespace {
 
+// The functions that the calls of a file name, each once.
+std::vector<std::string> functions_of(const tools::ExecProgram& program) {
+  std::vector<std::string> out;
+  for (const std::string& line : program.calls()) {
+    const std::string function = tools::parse_call(line).function;
+    if (program.module().function(function) && std::find(out.begin(), out.end(), function) == out.end())
+      out.push_back(function);
+  }
+  return out;
+}
+
 // One file, parsed and checked once for all of its calls.
 tools::ExecProgram& program_of(const std::string& path) {
-  static std::map<std::string, std::unique_ptr<tools::ExecProgram>> all;
-  std::unique_ptr<tools::ExecProgram>& p = all[path];
-  if (!p) p = std::make_unique<tools::ExecProgram>(path);
-  return *p;
+  struct Kept {
+    explicit Kept(const std::string& file) : program(file), engines(program, functions_of(program)) {}
+
+    tools::ExecProgram program;
+    JoinedEngines engines;
+  };
+  static std::map<std::string, std::unique_ptr<Kept>> all;
+  std::unique_ptr<Kept>& kept = all[path];
+  if (!kept) {
+    kept = std::make_unique<Kept>(path);
+    // All levels are run with what users get.
+    if (!std::getenv("RELAY_LEVELS")) {
+      kept->program.prepare_by(
+          [&engines = kept->engines](auto&... about) { return engines.prepare(about...); });
+    }
+  }
+  return kept->program;
 }
 
 // The opt levels of a file: 2, and one more for three files of sixteen, by the hash of the file's

@@ -6,8 +6,9 @@
 #include "base/file.h"
 #include "driver/artifact.h"
 #include "driver/emitted.h"
-#include "tests/property/joined.h"
+
 #include "tests/property/law_list.h"
+#include "tests/support/joined_artifacts.h"
 
 namespace relay::property {
 namespace {
@@ -92,7 +93,8 @@ class Batch {
     const std::string library = folder.path() + "/model.so";
     std::vector<const aot::Sources*> sources;
     for (const Item& item : items) sources.push_back(&item.emitted.sources);
-    if (wrong.empty()) wrong = compiler_.build(joined(sources, compiler_.dialect), folder.path(), library);
+    if (wrong.empty())
+      wrong = compiler_.build(tests::joined(sources, compiler_.dialect), folder.path(), library);
     if (wrong.empty()) {
       for (size_t i = 0; i < items.size(); ++i) wrong_[items[i].number] = compare(items[i], library, i);
       return;
@@ -107,7 +109,7 @@ class Batch {
   // What is wrong with two runs of the program, of which the second finds what the first one left.
   std::string compare(Item& item, const std::string& library, size_t number) {
     driver::Artifact artifact;
-    if (const std::string wrong = artifact.open(library, 1, joined_entry(number)); !wrong.empty())
+    if (const std::string wrong = artifact.open(library, 1, tests::joined_entry(number)); !wrong.empty())
       return at(item, wrong);
     for (int i = 0; i < 2; ++i) {
       const driver::Outcome got =

@@ -150,7 +150,7 @@ driver::Prepared& ExecProgram::prepared(const driver::EngineAt& at, const std::s
   auto it = prepared_.find(key);
   if (it == prepared_.end()) {
     const Stopwatch watch;
-    it = prepared_.emplace(key, at.engine->prepare(module_, function, options.at(at.level))).first;
+    it = prepared_.emplace(key, prepare_(at, function, options.at(at.level))).first;
     row.prepare_seconds = watch.seconds();
   }
   row.prepare(it->second);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -24,6 +25,8 @@ class ExecProgram {
   // Throws Malformed for what is no exec test. That its program is wrong is no reason: calls
   // may say so. `libraries` have the functions of its external kernels. `operators` are those
   // that it may name.
+  ExecProgram(const ExecProgram&) = delete;
+  ExecProgram& operator=(const ExecProgram&) = delete;
   explicit ExecProgram(const std::string& path, const std::vector<std::string>& libraries = {},
                        const Operators& operators = op::operators());
 
@@ -44,6 +47,11 @@ class ExecProgram {
   // engine against the interpreter. A call that is rejected has one row, `check`. Throws Malformed.
   std::vector<driver::VerifyRow> run(const CallLine& call, const driver::VerifyOptions& options);
 
+  // Who makes a function ready on an engine, in the place of Engine::prepare.
+  using Prepare = std::function<driver::Prepared(const driver::EngineAt& at, const std::string& function,
+                                                 const driver::Options& options)>;
+  void prepare_by(Prepare prepare) { prepare_ = std::move(prepare); }
+
  private:
   driver::Prepared& prepared(const driver::EngineAt& at, const std::string& function,
                              const driver::VerifyOptions& options, driver::VerifyRow& row);
@@ -53,6 +61,10 @@ class ExecProgram {
   std::shared_ptr<Context> context_;  // of the text, also if it is no module
   Module module_;
   Diagnostics diagnostics_;
+  Prepare prepare_ = [this](const driver::EngineAt& at, const std::string& function,
+                            const driver::Options& options) {
+    return at.engine->prepare(module_, function, options);
+  };
   std::map<std::pair<std::string, std::string>, driver::Prepared> prepared_;  // engine at its level, function
 };
 

@@ -11,7 +11,7 @@
 #include "aot/emit.h"
 #include "kernel/print/dialect.h"
 
-namespace relay::property {
+namespace relay::tests {
 
 // The sources of one library. The artifacts are all for CPUs or all for the emulated GPU, as
 // the dialect says.
@@ -20,4 +20,4 @@ aot::Sources joined(std::span<const aot::Sources* const> artifacts, const kernel
 // The function of that library that gives the interface of artifact i, as relay_get_api does alone.
 std::string joined_entry(size_t i);
 
-}  // namespace relay::property
+}  // namespace relay::tests

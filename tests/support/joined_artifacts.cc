@@ -1,4 +1,4 @@
-#include "tests/property/joined.h"
+#include "tests/support/joined_artifacts.h"
 
 #include <algorithm>
 #include <set>
@@ -9,7 +9,7 @@
 #include "kernel/native/toolchain.h"
 #include "kernel/print/prelude.h"
 
-namespace relay::property {
+namespace relay::tests {
 namespace {
 
 constexpr size_t kWeightsAlignment = 64;
@@ -115,4 +115,4 @@ aot::Sources joined(std::span<const aot::Sources* const> artifacts, const kernel
 
 std::string joined_entry(size_t i) { return cat("relay_get_api_", i); }
 
-}  // namespace relay::property
+}  // namespace relay::tests
