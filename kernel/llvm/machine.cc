@@ -34,8 +34,12 @@ void initialise() {
     ::llvm::install_bad_alloc_error_handler([](void*, const char*, bool) { throw std::bad_alloc(); });
   });
   std::call_once(once, [] {
-    ::llvm::InitializeNativeTarget();
-    ::llvm::InitializeNativeTargetAsmPrinter();
+    // Of each instruction set that targets have: code for another one than this machine's is made,
+    // too, and run elsewhere.
+    LLVMInitializeX86TargetInfo(), LLVMInitializeX86Target(), LLVMInitializeX86TargetMC();
+    LLVMInitializeX86AsmPrinter();
+    LLVMInitializeAArch64TargetInfo(), LLVMInitializeAArch64Target(), LLVMInitializeAArch64TargetMC();
+    LLVMInitializeAArch64AsmPrinter();
   });
 }
 

@@ -1,0 +1,164 @@
+// What the engines jit and graph would compile for 64-bit ARM: the kernels of the operators of
+// tests/exec/op, scheduled for NEON and compiled by LLVM, give what the reference executor gives.
+#include <gtest/gtest.h>
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <deque>
+#include <random>
+#include <regex>
+#include <set>
+
+#include "base/cat.h"
+#include "base/failure.h"
+#include "driver/engines.h"
+#include "ir/text/parser.h"
+#include "kernel/execute.h"
+#include "kernel/print/print.h"
+#include "kernel/statements.h"
+#include "op/operators.h"
+#include "passes/runner.h"
+#include "runtime/compare.h"
+#include "tests/aarch64/emulated_kernels.h"
+#include "tools/test_files/test_file.h"
+#include "typecheck/check.h"
+
+namespace relay::tests {
+namespace {
+
+// Formulas of exp and its like are evaluated as written, but for these, which the machine's own
+// functions compute.
+constexpr double kUlps = 4;
+
+std::set<std::string> called(const std::string& calls) {
+  std::set<std::string> out;
+  static const std::regex call("@([A-Za-z0-9_.]+)\\(");
+  for (auto it = std::sregex_iterator(calls.begin(), calls.end(), call); it != std::sregex_iterator(); ++it)
+    out.insert((*it)[1]);
+  return out;
+}
+
+bool has_float8(const kernel::Kernel& k) {
+  const std::vector<const kernel::Buffer*> buffers = kernel::all_buffers(k);
+  return std::any_of(buffers.begin(), buffers.end(), [](const kernel::Buffer* b) {
+    return b->dtype == kFloat8E4M3 || b->dtype == kFloat8E5M2;
+  });
+}
+
+// Values for a kernel's inputs: every shape variable is 3, 4, 5 or so.
+std::optional<std::vector<Tensor>> inputs_of(const kernel::Kernel& k, std::mt19937& random) {
+  std::unordered_map<const kernel::ExprNode*, int64_t> variables;
+  for (kernel::Expr e : kernel::shape_parameters(k))
+    variables[e.get()] = 3 + static_cast<int64_t>(random() % 4);
+  std::vector<Tensor> out;
+  for (const kernel::Buffer* b : k.inputs) {
+    Shape shape;
+    for (kernel::Expr e : b->shape) {
+      const std::optional<int64_t> extent = kernel::evaluate(e, variables);
+      if (!extent || *extent < 0) return std::nullopt;
+      shape.push_back(*extent);
+    }
+    Tensor t(b->dtype, shape);
+    for (int64_t i = 0; i < t.size(); ++i) {
+      if (b->dtype.is_float())
+        t.set(i, (static_cast<double>(random() % 401) - 200) / 64);
+      else
+        t.set_int(i, static_cast<int64_t>(random() % (b->dtype.is_bool() ? 2 : 4)));
+    }
+    out.push_back(std::move(t));
+  }
+  return out;
+}
+
+// Some programs are there to exceed every memory.
+bool is_small(const kernel::Kernel& k, const std::vector<Tensor>& inputs) {
+  constexpr int64_t kMostElements = 1 << 20;
+  const auto variables = kernel::bind_shapes(k, inputs);
+  for (const auto* list : {&k.outputs, &k.temporaries}) {
+    for (const kernel::Buffer* b : *list) {
+      int64_t elements = 1;
+      for (kernel::Expr e : kernel::memory_shape(*b)) {
+        const std::optional<int64_t> extent = kernel::evaluate(e, variables);
+        if (!extent || *extent < 0 || *extent > kMostElements) return false;
+        elements *= *extent;
+        if (elements > kMostElements) return false;
+      }
+    }
+  }
+  return true;
+}
+
+class Programs {
+ public:
+  void add(const tools::TestFile& file) {
+    const std::string *input = file.find("input"), *calls = file.find("calls");
+    if (!input || !calls) return;
+    Diagnostics diagnostics;
+    ParseOptions parsing;
+    const Result<Module> parsed = parse(file.path, *input, diagnostics, op::operators(), parsing);
+    const Result<Module> checked =
+        parsed ? typecheck::check(*parsed, diagnostics) : Result<Module>(kReported);
+    if (!checked) return;  // a program that is to be refused
+    passes::RunnerOptions run;
+    run.target = target::target_of("aarch64:neon");
+    for (const std::string& name : called(*calls)) {
+      if (!checked->function(name)) continue;
+      Diagnostics refused;
+      const Result<Module> lowered = passes::run_pipeline(
+          driver::with_entry(*checked, name), passes::default_pipeline(2, run.target), run, refused);
+      if (!lowered) continue;  // what has no kernel
+      modules_.push_back(*lowered);
+      for (const auto& [symbol, kernel] : lowered->kernels())
+        add(cat(file.path, " @", name, " ", symbol.text()), *kernel);
+    }
+  }
+  const std::vector<EmulatedCall>& calls() const { return calls_; }
+
+ private:
+  void add(std::string name, const kernel::Kernel& k) {
+    if (k.external || !kernel::cannot_compile(k).empty() || has_float8(k)) return;
+    if (!texts_.insert(show(k)).second) return;
+    std::optional<std::vector<Tensor>> inputs = inputs_of(k, random_);
+    if (inputs && is_small(k, *inputs)) calls_.push_back({std::move(name), &k, std::move(*inputs)});
+  }
+
+  std::mt19937 random_{1};
+  std::deque<Module> modules_;  // which the kernels are of
+  std::set<std::string> texts_;
+  std::vector<EmulatedCall> calls_;
+};
+
+TEST(Aarch64Kernels, GiveWhatTheReferenceGives) {
+  for (const std::string file : {"/usr/bin/aarch64-linux-gnu-g++", "/usr/bin/qemu-aarch64"})
+    ASSERT_EQ(access(file.c_str(), R_OK), 0) << file << " is not there: ./dev install";
+  Programs programs;
+  for (const std::string& path : tools::test_files_beneath("tests/exec/op"))
+    programs.add(tools::read_test_file(path));
+  EXPECT_GT(programs.calls().size(), 500u);
+  std::vector<EmulatedResult> results;
+  ASSERT_EQ(run_emulated(programs.calls(), results), "");
+  size_t traps = 0;
+  for (size_t i = 0; i < results.size(); ++i) {
+    const EmulatedCall& call = programs.calls()[i];
+    std::string trap;
+    std::vector<Tensor> want;
+    try {
+      want = kernel::execute(*call.kernel, call.inputs);
+    } catch (const Trap& t) {
+      trap = t.what();
+    }
+    EXPECT_EQ(results[i].trap, trap) << call.name;
+    traps += !trap.empty();
+    if (!trap.empty() || !results[i].trap.empty()) continue;
+    for (size_t r = 0; r < want.size(); ++r) {
+      const Comparison c = want[r].dtype().is_float() ? compare_ulps(results[i].outputs[r], want[r], kUlps)
+                                                      : compare_exact(results[i].outputs[r], want[r]);
+      EXPECT_TRUE(c.ok) << call.name << ": " << show(c, want[r].shape());
+    }
+  }
+  std::printf("%zu kernels, of which %zu trap\n", results.size(), traps);
+}
+
+}  // namespace
+}  // namespace relay::tests
