@@ -187,7 +187,7 @@ class Emitter {
         "#include <stdint.h>\n\n#include \"relay.h\"\n\n";
     for (const Part& part : parts_) {
       for (const auto& [symbol, kernel] : part.kernels) {
-        const std::string name = part.name(*kernel);
+        const std::string& name = part.name(*kernel);
         out += cat(dialect().function, "int32_t ", name, "(", parameters(*kernel), ");\n");
         if (kernel->external) continue;
         out += cat("extern \"C\" __attribute__((visibility(\"hidden\"))) const char* const ", name,
@@ -206,7 +206,7 @@ class Emitter {
     const int vector_bytes = part.variant->target.cpu.vector_bytes;
     std::vector<KernelText> texts;
     for (const auto& [symbol, kernel] : part.kernels) {
-      const std::string name = part.name(*kernel);
+      const std::string& name = part.name(*kernel);
       const kernel::Printed printed =
           kernel::print(*kernel, d, {.function = name, .vector_bytes = vector_bytes});
       if (kernel->external) {
@@ -307,7 +307,7 @@ class Emitter {
                    ", ", from.type->is_static() ? cat(from.bytes) : bytes_text(*from.type), ");\n");
         continue;
       }
-      const std::string name = part.name(*s.kernel);
+      const std::string& name = part.name(*s.kernel);
       std::vector<std::string> args{backwards[i] ? "&backwards" : "parallel"};
       for (uint32_t v : s.inputs) args.push_back(pointer(part, v, false));
       for (uint32_t v : s.outputs) args.push_back(pointer(part, v, true));

@@ -34,7 +34,7 @@ const CLI::Option* find_option(const CLI::App& command, const std::string& word)
   for (const CLI::App* app : {&command, command.get_parent()}) {
     if (!app) continue;
     for (const CLI::Option* o : app->get_options()) {
-      if (word != "" && o->nonpositional() && o->check_name(word)) return o;
+      if (!word.empty() && o->nonpositional() && o->check_name(word)) return o;
     }
   }
   return nullptr;

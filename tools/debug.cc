@@ -19,7 +19,7 @@
 namespace relay::tools {
 namespace {
 
-constexpr std::string_view kPrompt = "(relay) ";
+constexpr const char* kPrompt = "(relay) ";
 constexpr uint64_t kMostScriptBytes = uint64_t{1} << 26;
 
 struct Options {
@@ -69,7 +69,7 @@ void converse(debug::Session& session, const Session& s) {
     return session.complete(before, word);
   };
   while (!session.ended() && s.lost == 0) {
-    const std::optional<std::string> line = debug::read_line(kPrompt.data(), complete);
+    const std::optional<std::string> line = debug::read_line(kPrompt, complete);
     if (!line) {
       s.print("\n");
       return;

@@ -313,11 +313,10 @@ TEST_F(Loops, TheFirstRequirementIsReportedWhateverTheThreads) {
 
 TEST_F(Loops, NamesFromModelsAreHarmless) {
   std::vector<Case> cases;
-  for (const char* name : {"", "int", "a*/b", "x\"; abort(); //", "\n#error \\", "\xc3\xa9t\xc3\xa9", "1st",
-                           "__FILE__", "NULL", "relay_load", "for", "parallel", "EOF", "a b", "a.b",
-                           "trigraph ?"
-                           "?/",
-                           "very_long_name_that_goes_on_and_on_and_on_and_on_and_on_and_on_and_on"}) {
+  for (const char* name :
+       {"", "int", "a*/b", "x\"; abort(); //", "\n#error \\", "\xc3\xa9t\xc3\xa9", "1st", "__FILE__", "NULL",
+        "relay_load", "for", "parallel", "EOF", "a b", "a.b", "trigraph ?\?/",
+        "very_long_name_that_goes_on_and_on_and_on_and_on_and_on_and_on_and_on"}) {
     Builder k(pool_);
     const Expr n = pool_.shape_variable(cat(name, "#"));
     const Tensor x = k.input(name, kFloat32, {n}), z = k.input(cat(name, "!"), kFloat32, {n});

@@ -52,7 +52,7 @@ bool is_light(Expr e) {
   for_each_node(e, [&](const ExprNode* n) {
     if (n->kind == ExprKind::kLoad) return false;
     if (n->kind == ExprKind::kMath) operations += kLightOperations;
-    operations += n->args.size() > 0;
+    operations += n->args.empty() ? 0 : 1;
     return true;
   });
   return operations <= kLightOperations;

@@ -75,9 +75,9 @@ Command::Command(const std::string& line) {
   }
 }
 
-std::string Command::option(const std::string& key, std::string otherwise) const {
+std::string Command::option(const std::string& key, const std::string& otherwise) const {
   const auto it = options.find(key);
-  return it == options.end() ? std::move(otherwise) : it->second;
+  return it == options.end() ? otherwise : it->second;
 }
 
 size_t Command::number(const std::string& key, size_t otherwise) const {

@@ -16,7 +16,7 @@ struct Command {
   std::map<std::string, std::string> options;
 
   explicit Command(const std::string& line);
-  std::string option(const std::string& key, std::string otherwise = "") const;
+  std::string option(const std::string& key, const std::string& otherwise = "") const;
   size_t number(const std::string& key, size_t otherwise) const;
   std::vector<std::string> list(const std::string& key) const;  // its value, divided at commas
 };

@@ -12,8 +12,8 @@
 #include "typecheck/check.h"
 
 // The files themselves: their constants are in no registry of this program.
-#include "tests/templates/op/nn/as_written.cc"
-#include "tests/templates/passes/pass_as_written.cc"
+#include "tests/templates/op/nn/as_written.cc"        // NOLINT: see above
+#include "tests/templates/passes/pass_as_written.cc"  // NOLINT
 
 namespace relay::tests {
 namespace {
