@@ -15,6 +15,7 @@
 #include "kernel/llvm/requirements.h"
 #include "kernel/native/parallel.h"
 #include "target/host.h"
+#include "target/instructions.h"
 
 namespace relay::kernel::jit {
 namespace {
@@ -28,8 +29,12 @@ struct Job {
 
 // Everything but the kernel that decides what the code is.
 std::string settings(const native::CompileOptions& options) {
-  return cat(kGeneratorStamp, "\n", code_generator_version(), "\n", options.target.text, "\n",
-             std::clamp(options.opt_level, 0, 2), "\n");
+  const target::Cpu& cpu = options.target.cpu;
+  const target::LlvmNames names = target::llvm_names(cpu);
+  const target::Features& f = cpu.features;
+  return cat(kGeneratorStamp, "\n", code_generator_version(), "\n", names.triple, " ", names.processor, " ",
+             names.features, " ", names.vector_width, " ", cpu.vector_bytes, " ", int{f.fp16},
+             int{f.int8_dot}, int{f.bf16_dot}, "\n", std::clamp(options.opt_level, 0, 2), "\n");
 }
 
 std::string entry_of(const std::string& key) { return "relay_kernel_" + key; }

@@ -117,6 +117,9 @@ TEST_F(Compile, TargetsAndLevelsHaveObjectsOfTheirOwn) {
   options_.target = target::target_of("avx2");
   ASSERT_EQ(compile(only, options_, compiled), "");
   EXPECT_EQ(objects().size(), 4u);
+  options_.target = target::target_of("avx2{l2=512K}");
+  ASSERT_EQ(compile(only, options_, compiled), "");
+  EXPECT_EQ(objects().size(), 4u) << "caches decide loops, and not what the same loops become";
 }
 
 TEST_F(Compile, CodeThatTheProcessorCannotRunIsRefused) {
