@@ -6,6 +6,7 @@
 
 #include "base/cat.h"
 #include "base/nearest.h"
+#include "base/split.h"
 
 namespace relay::passes {
 namespace {
@@ -57,26 +58,17 @@ std::string_view trim(std::string_view s) {
   return s;
 }
 
-// Splits at a separator that stands outside of braces.
-std::vector<std::string_view> split(std::string_view text, char separator) {
-  std::vector<std::string_view> parts;
-  int depth = 0;
-  size_t begin = 0;
-  for (size_t i = 0; i <= text.size(); ++i) {
-    if (i == text.size() || (text[i] == separator && depth == 0)) {
-      if (std::string_view part = trim(text.substr(begin, i - begin)); !part.empty()) parts.push_back(part);
-      begin = i + 1;
-    } else if (text[i] == '{') {
-      ++depth;
-    } else if (text[i] == '}') {
-      --depth;
-    }
+// The parts that hold something, without blanks around them.
+std::vector<std::string_view> items_of(std::string_view text) {
+  std::vector<std::string_view> items;
+  for (std::string_view part : split_outside_braces(text)) {
+    if (part = trim(part); !part.empty()) items.push_back(part);
   }
-  return parts;
+  return items;
 }
 
 bool parse_values(std::string_view text, Step& step, Diagnostics& diagnostics) {
-  for (std::string_view item : split(text, ',')) {
+  for (std::string_view item : items_of(text)) {
     const size_t equal = item.find('=');
     const std::string name(trim(item.substr(0, equal)));
     const std::string value(equal == std::string_view::npos ? "" : trim(item.substr(equal + 1)));
@@ -138,7 +130,7 @@ Pipeline until(const Pipeline& pipeline, const Pass& stop) {
 
 Result<Pipeline> parse_pipeline(std::string_view text, Diagnostics& diagnostics) {
   Pipeline steps;
-  for (std::string_view item : split(text, ',')) {
+  for (std::string_view item : items_of(text)) {
     const size_t brace = item.find('{');
     const std::string_view name = trim(item.substr(0, brace));
     const Pass* pass = find_pass(name);

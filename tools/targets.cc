@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/cat.h"
+#include "base/split.h"
 #include "target/host.h"
 #include "target/instructions.h"
 
@@ -18,24 +19,10 @@ bool runs_wherever(const target::Target& a, const target::Target& b) {
   return place(a) <= place(b);
 }
 
-// `cpu:avx2{l1=48K,l2=2M},cpu:sse2` are two: commas in braces belong to a name.
-std::vector<std::string> names_in(std::string_view text) {
-  std::vector<std::string> out(1);
-  bool braces = false;
-  for (const char c : text) {
-    if (c == '{' || c == '}') braces = c == '{';
-    if (c == ',' && !braces)
-      out.emplace_back();
-    else
-      out.back() += c;
-  }
-  return out;
-}
-
 }  // namespace
 
 std::string wrong_targets(const std::string& names) {
-  for (const std::string& name : names_in(names)) {
+  for (std::string_view name : split_outside_braces(names)) {
     if (std::string wrong = target::wrong_target(name); !wrong.empty()) return wrong;
   }
   return {};
@@ -44,7 +31,7 @@ std::string wrong_targets(const std::string& names) {
 std::vector<target::Target> targets_of(const std::vector<std::string>& texts) {
   std::vector<target::Target> out;
   for (const std::string& text : texts) {
-    for (const std::string& name : names_in(text)) out.push_back(target::target_of(name));
+    for (std::string_view name : split_outside_braces(text)) out.push_back(target::target_of(name));
   }
   return out;
 }
