@@ -10,7 +10,6 @@
 #include "driver/artifact.h"
 #include "driver/emitted.h"
 #include "kernel/native/parallel.h"
-#include "passes/runner.h"
 
 namespace relay::driver {
 
@@ -28,11 +27,9 @@ target::Target gpu_of(const Options& options) {
 
 Emitted emit_aot_cuda(const Module& m, std::string_view function, const Options& options) {
   Emitted out;
-  passes::RunnerOptions run;
-  run.target = gpu_of(options);
-  run.schedule.opt_level = options.opt_level;
-  const Result<Module> lowered = passes::run_pipeline(
-      with_entry(m, function), passes::default_pipeline(options.opt_level, run.target), run, out.refusal);
+  Options on_gpu = options;
+  on_gpu.target = gpu_of(options);
+  const Result<Module> lowered = optimise(m, function, on_gpu, out.refusal);
   Result<aot::Program> program =
       lowered ? aot::make_program(*lowered, "main", out.refusal, passes::Shapes::kConstant)
               : Result<aot::Program>(kReported);
@@ -40,7 +37,7 @@ Emitted emit_aot_cuda(const Module& m, std::string_view function, const Options&
   emit.opt_level = options.opt_level;
   emit.kernel_files = is_emulated(options) ? 1 : kernel::native::usable_cores();
   Result<aot::Sources> sources =
-      program ? aot::cuda::emit(*program, run.target, emit, out.refusal) : Result<aot::Sources>(kReported);
+      program ? aot::cuda::emit(*program, on_gpu.target, emit, out.refusal) : Result<aot::Sources>(kReported);
   if (!sources) {
     out.skipped = reason(out.refusal);
     return out;

@@ -3,16 +3,12 @@
 #include "aot/build.h"
 #include "aot/program.h"
 #include "base/cat.h"
-#include "passes/runner.h"
 
 namespace relay::driver {
 
 Result<Module> optimise(const Model& model, const passes::Pipeline& pipeline, const Options& options,
                         Diagnostics& diagnostics) {
-  passes::RunnerOptions run;
-  run.target = options.target;
-  run.schedule.opt_level = options.opt_level;
-  return passes::run_pipeline(with_entry(model.module, model.function), pipeline, run, diagnostics);
+  return optimise(model.module, model.function, pipeline, options, diagnostics);
 }
 
 Result<Executable> prepare(const Model& model, std::string_view engine, const Options& options,
@@ -38,9 +34,8 @@ Result<aot::Sources> emit(const Model& model, std::span<const target::Target> ta
                           const aot::EmitOptions& options, Diagnostics& diagnostics) {
   std::vector<aot::Program> programs;
   for (const target::Target& target : targets) {
-    const passes::Pipeline pipeline = passes::default_pipeline(options.opt_level, target);
-    const Result<Module> lowered =
-        optimise(model, pipeline, {.opt_level = options.opt_level, .target = target}, diagnostics);
+    const Result<Module> lowered = optimise(model.module, model.function,
+                                            {.opt_level = options.opt_level, .target = target}, diagnostics);
     Result<aot::Program> program =
         lowered ? aot::make_program(*lowered, "main", diagnostics) : Result<aot::Program>(kReported);
     if (!program) return kReported;

@@ -50,20 +50,6 @@ Prepared prepare_interp(const Module& m, std::string_view function, const Option
   }};
 }
 
-// --- what compiled engines share -----------------------------------------------------------------
-
-// The module with @function as its @main, optimised and lowered for the target. Nothing if a
-// pass refuses it.
-std::optional<Module> lower(const Module& m, std::string_view function, const Options& options,
-                            Diagnostics& diagnostics) {
-  passes::RunnerOptions run;
-  run.schedule.opt_level = options.opt_level;
-  run.target = options.target;
-  Result<Module> done = passes::run_pipeline(with_entry(m, function),
-                                             passes::default_pipeline(options.opt_level), run, diagnostics);
-  return done ? std::optional(*done) : std::nullopt;
-}
-
 // --- jit -----------------------------------------------------------------------------------------
 
 Prepared prepare_jit(const Module& m, std::string_view function, const Options& options) {
@@ -104,7 +90,7 @@ Planned plan_graph(const Module& m, std::string_view function, const Options& op
   Planned out;
   out.skipped = target::cannot_run(options.target);
   if (!out.skipped.empty()) return out;
-  out.lowered = lower(m, function, options, out.refusal);
+  if (Result<Module> lowered = optimise(m, function, options, out.refusal)) out.lowered = std::move(*lowered);
   if (out.lowered) {
     if (Result<passes::Plan> plan = passes::plan_memory(*out.lowered, "main", out.refusal))
       out.plan = std::move(*plan);
@@ -191,7 +177,7 @@ Emitted emit_aot(const Module& m, std::string_view function, const Options& opti
   Emitted out;
   out.skipped = target::cannot_run(options.target);
   if (!out.skipped.empty()) return out;
-  const std::optional<Module> lowered = lower(m, function, options, out.refusal);
+  const Result<Module> lowered = optimise(m, function, options, out.refusal);
   Result<aot::Program> program =
       lowered ? aot::make_program(*lowered, "main", out.refusal) : Result<aot::Program>(kReported);
   if (!program) {
@@ -265,6 +251,20 @@ Module with_entry(const Module& m, std::string_view function) {
     if (!reached.contains(name)) out.remove_function(name.text());
   }
   return out;
+}
+
+Result<Module> optimise(const Module& checked, std::string_view function, const passes::Pipeline& pipeline,
+                        const Options& options, Diagnostics& diagnostics) {
+  passes::RunnerOptions run;
+  run.target = options.target;
+  run.schedule.opt_level = options.opt_level;
+  return passes::run_pipeline(with_entry(checked, function), pipeline, run, diagnostics);
+}
+
+Result<Module> optimise(const Module& checked, std::string_view function, const Options& options,
+                        Diagnostics& diagnostics) {
+  return optimise(checked, function, passes::default_pipeline(options.opt_level, options.target), options,
+                  diagnostics);
 }
 
 }  // namespace relay::driver

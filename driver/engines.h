@@ -12,9 +12,11 @@
 #include <vector>
 
 #include "base/diagnostics.h"
+#include "base/result.h"
 #include "graph_runtime/executor.h"
 #include "interp/limits.h"
 #include "ir/module.h"
+#include "passes/pipeline.h"
 #include "runtime/value.h"
 #include "target/target.h"
 
@@ -83,5 +85,12 @@ std::string wrong_engine(const std::string& name);
 
 // The module with `function` as its @main, and nothing that it does not reach.
 Module with_entry(const Module& m, std::string_view function);
+
+// The same after these passes, for the options' target and level.
+Result<Module> optimise(const Module& checked, std::string_view function, const passes::Pipeline& pipeline,
+                        const Options& options, Diagnostics& diagnostics);
+// The same after those of the level.
+Result<Module> optimise(const Module& checked, std::string_view function, const Options& options,
+                        Diagnostics& diagnostics);
 
 }  // namespace relay::driver
