@@ -89,16 +89,18 @@ std::string first_missing(std::span<const std::string> needs) {
   return missing == needs.end() ? std::string() : *missing;
 }
 
+std::string lacks_for(std::string_view target, std::span<const std::string> needs) {
+  const std::string missing = first_missing(needs);
+  return missing.empty() ? missing
+                         : cat("this processor has no ", missing, ", which the target `", target, "` needs");
+}
+
 std::string cannot_run(const Target& target) {
   if (target.gpu) return cat("`", target.text, "` is a GPU, and this engine runs on processors");
   if (target.cpu.isa != kHere)
     return cat("this is no ", target.cpu.isa == Isa::kAarch64 ? "aarch64" : "x86-64", " machine, as `",
                target.text, "` needs: `relay compile` makes code for it");
-  const std::vector<std::string> needed = needs(target.cpu);
-  const std::string missing = first_missing(needed);
-  return missing.empty()
-             ? missing
-             : cat("this processor has no ", missing, ", which the target `", target.text, "` needs");
+  return lacks_for(target.text, needs(target.cpu));
 }
 
 }  // namespace relay::target

@@ -18,6 +18,8 @@ inline constexpr Isa kHere = Isa::kX86_64;
 // The first of the names (target/instructions.h, `needs`) that this processor lacks; empty if it
 // has all.
 std::string first_missing(std::span<const std::string> needs);
+// The same as a sentence about a target of that text.
+std::string lacks_for(std::string_view target, std::span<const std::string> needs);
 
 // Its name, as the system tells it.
 std::string processor_name();

@@ -34,6 +34,13 @@ TEST(Targets, EveryMachineIsReadFromItsNamesAndFromItsText) {
   }
 }
 
+TEST(Targets, ShortNamesStandForOneMachine) {
+  EXPECT_EQ(target_of("cpu:avx2").cpu.lanes(), 8);
+  EXPECT_EQ(target_of("cuda").text, "cuda:sm_90");
+  EXPECT_EQ(target_of("cuda:sm_80").gpu->capability, 80);
+  EXPECT_EQ(target_of("cpu:aarch64").cpu.isa, Isa::kAarch64);
+}
+
 TEST(Targets, TheTableHasEveryNumber) {
   for (const Machine& m : machines()) {
     for (int64_t n : {m.cpu.vector_bytes, m.cpu.vector_registers, m.cpu.products_per_cycle, m.cpu.line_bytes,
@@ -136,6 +143,8 @@ TEST(Targets, WhatCannotRunHereSaysWhy) {
   const std::vector<std::string> needed{"avx65536", "another"};
   EXPECT_EQ(first_missing(needed), "avx65536");
   EXPECT_EQ(first_missing({}), "");
+  EXPECT_EQ(lacks_for("future", needed), "this processor has no avx65536, which the target `future` needs");
+  EXPECT_EQ(lacks_for("future", {}), "");
 }
 
 TEST(Targets, CompilersAreToldTheSameAsLlvm) {

@@ -68,8 +68,8 @@ std::string ran(std::vector<std::string> command) {
 class Emulation {
  public:
   explicit Emulation(std::span<const EmulatedCall> calls) : calls_(calls) {
-    // Vectors are written out, and sums keep their order: results are those of the
-    // executor, to the bit.
+    // At this level nothing is contracted, and sums keep their order: results are those of the
+    // executor, to the bit, but for formulas.
     options_.target = target::target_of("aarch64:neon");
     options_.opt_level = 1;
   }

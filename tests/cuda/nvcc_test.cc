@@ -3,21 +3,14 @@
 #include <gtest/gtest.h>
 
 #include <map>
-#include <regex>
-#include <set>
 
 #include "aot/cuda/build.h"
 #include "base/cat.h"
 #include "base/file.h"
-#include "driver/engines.h"
-#include "ir/text/parser.h"
 #include "kernel/native/parallel.h"
 #include "kernel/native/subprocess.h"
 #include "kernel/print/print.h"
-#include "op/operators.h"
-#include "passes/runner.h"
-#include "tools/test_files/test_file.h"
-#include "typecheck/check.h"
+#include "tests/support/lowered_programs.h"
 
 namespace relay::tests {
 namespace {
@@ -25,37 +18,13 @@ namespace {
 constexpr size_t kKernelsOfAFile = 250;
 constexpr int kMostSeconds = 1500;
 
-// The functions that a file calls.
-std::set<std::string> called(const tools::TestFile& file) {
-  std::set<std::string> out;
-  const std::string* calls = file.find("calls");
-  static const std::regex call("@([A-Za-z0-9_.]+)\\(");
-  for (auto it = std::sregex_iterator(calls->begin(), calls->end(), call); it != std::sregex_iterator(); ++it)
-    out.insert((*it)[1]);
-  return out;
-}
-
 // The kernels' texts under names of their own, each text once.
 class Kernels {
  public:
   void add(const tools::TestFile& file) {
-    const std::string* input = file.find("input");
-    if (!input || !file.find("calls")) return;
-    Diagnostics diagnostics;
-    ParseOptions parsing;
-    Result<Module> parsed = parse(file.path, *input, diagnostics, op::operators(), parsing);
-    Result<Module> checked = parsed ? typecheck::check(*parsed, diagnostics) : Result<Module>(kReported);
-    if (!checked) return;  // a program that is to be refused
-    for (const std::string& name : called(file)) {
-      if (!checked->function(name)) continue;
-      passes::RunnerOptions run;
-      run.target = target::target_of("cuda");
-      Diagnostics refused;
-      const Result<Module> lowered = passes::run_pipeline(
-          driver::with_entry(*checked, name), passes::default_pipeline(2, run.target), run, refused);
-      if (!lowered) continue;  // what has no kernel
-      for (const auto& [symbol, kernel] : lowered->kernels()) add(*kernel);
-    }
+    for_each_lowered(file, target::target_of("cuda"), [&](const std::string&, const Module& lowered) {
+      for (const auto& [symbol, kernel] : lowered.kernels()) add(*kernel);
+    });
   }
 
   std::vector<std::string> files() const {

@@ -49,8 +49,11 @@ tools::ExecProgram& program_of(const std::string& path) {
     kept = std::make_unique<Kept>(path);
     // All levels are run with what users get.
     if (!std::getenv("RELAY_LEVELS")) {
-      kept->program.prepare_by(
-          [&engines = kept->engines](auto&... about) { return engines.prepare(about...); });
+      kept->program.prepare_by([&engines = kept->engines](const driver::EngineAt& at,
+                                                          const std::string& function,
+                                                          const driver::Options& options) {
+        return engines.prepare(at, function, options);
+      });
     }
   }
   return kept->program;

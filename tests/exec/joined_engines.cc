@@ -1,5 +1,7 @@
 #include "tests/exec/joined_engines.h"
 
+#include <gtest/gtest.h>
+
 #include <memory>
 
 #include "aot/build.h"
@@ -65,7 +67,14 @@ void JoinedEngines::build(const driver::EngineAt& at, const driver::Options& opt
       prepared.emplace(function, driver::Prepared{{}, emitted.skipped, emitted.refusal});
   }
   const std::string library = out.folder.path() + "/model.so";
-  if (!items.empty() && !build_library(items, is_gpu(at), out.folder.path(), library).empty()) return;
+  if (std::string wrong; !items.empty()) {
+    wrong = build_library(items, is_gpu(at), out.folder.path(), library);
+    if (!wrong.empty()) {
+      ADD_FAILURE() << program_.path() << ": no library of all functions for " << at.engine->name << ": "
+                    << wrong;
+      return;
+    }
+  }
   for (size_t i = 0; i < items.size(); ++i)
     prepared.emplace(items[i].function, opened(library, i, std::move(items[i].emitted)));
   out.prepared = std::move(prepared);
