@@ -263,7 +263,7 @@ Result<Program> make_program(const Module& lowered, std::string_view function, D
   Result<Program> p = find_program(lowered, function, diagnostics, plans);
   if (!p) return kReported;
   for (const kernel::Kernel* k : p->kernels) {
-    std::string wrong = kernel::cannot_compile(*k);
+    std::string wrong = kernel::codegen::cannot_compile(*k);
     if (wrong.empty()) continue;
     diagnostics.error(Span::none(), "cannot-compile", std::move(wrong))
         .note("the engine `interp` runs any program");

@@ -13,7 +13,7 @@ class Compactor {
   Module run() {
     to_.sources() = from_.context().sources();
     for (const auto& [name, def] : from_.data_types()) out_.set_data_type(data_type(*def));
-    for (const auto& [name, k] : from_.kernels()) out_.set_kernel(name.text(), import_.kernel(*k));
+    for (const auto& [name, k] : from_.kernels()) out_.set_kernel(name.text(), import_.kernels().kernel(*k));
     std::vector<Expr> roots;
     for (const auto& [name, fn] : from_.functions()) roots.push_back(fn);
     for (Expr e : post_order(roots)) now_[e] = copy(e);

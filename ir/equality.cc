@@ -181,15 +181,17 @@ class Comparison {
 
   // Kernels: field by field, without what has no meaning.
 
-  bool same(kernel::Expr a, kernel::Expr b) { return a_.expr(a) == b_.expr(b); }
+  bool same(kernel::Expr a, kernel::Expr b) { return a_.kernels().expr(a) == b_.kernels().expr(b); }
   bool same(const kernel::Binder& a, const kernel::Binder& b) {
     if (a->dtype != b->dtype) return false;
     const kernel::Expr both = scratch_.pool().variable(a->name.text(), a->dtype);
-    a_.bind(a, both);
-    b_.bind(b, both);
+    a_.kernels().bind(a, both);
+    b_.kernels().bind(b, both);
     return true;
   }
-  bool same(const kernel::Buffer* a, const kernel::Buffer* b) { return a_.buffer(a) == b_.buffer(b); }
+  bool same(const kernel::Buffer* a, const kernel::Buffer* b) {
+    return a_.kernels().buffer(a) == b_.kernels().buffer(b);
+  }
   bool same(Symbol a, Symbol b) { return a == b; }
   bool same(kernel::ForKind a, kernel::ForKind b) { return a == b; }
   bool same(kernel::IterKind a, kernel::IterKind b) { return a == b; }
@@ -221,7 +223,7 @@ class Comparison {
     const auto& [id_b, name_b, dtype_b, shape_b, scope_b, strides_b] = *b;
     if (dtype_a != dtype_b || scope_a != scope_b || !same(shape_a, shape_b) || !same(strides_a, strides_b))
       return false;
-    b_.bind(b, a_.buffer(a));
+    b_.kernels().bind(b, a_.kernels().buffer(a));
     return true;
   }
   bool declarations(const List<const kernel::Buffer*>& a, const List<const kernel::Buffer*>& b) {

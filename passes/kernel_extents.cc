@@ -81,8 +81,9 @@ const kernel::Kernel* with_extents(Context& context, const kernel::Kernel& k,
                                    const std::vector<int64_t>& extents, std::string_view name) {
   Importer copy(context);
   const std::vector<kernel::Expr> variables = kernel::shape_parameters(k);
-  for (size_t i = 0; i < variables.size(); ++i) copy.bind(variables[i], context.pool().integer(extents[i]));
-  kernel::Kernel out = *copy.kernel(k);
+  for (size_t i = 0; i < variables.size(); ++i)
+    copy.kernels().bind(variables[i], context.pool().integer(extents[i]));
+  kernel::Kernel out = *copy.kernels().kernel(k);
   out.name = context.symbol(name);
   return context.arena().make<kernel::Kernel>(out);
 }

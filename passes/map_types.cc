@@ -295,8 +295,8 @@ Module map_kernels(const Module& m, const TypeMap& map) {
   for (const auto& [name, kernel] : m.kernels()) {
     if (kernel->external || !changes(*kernel, map)) continue;
     Importer copy(m.context());
-    copy.map_kernel_dtypes(map.dtype);
-    out.set_kernel(name.text(), copy.kernel(*kernel));
+    copy.kernels().map_dtypes(map.dtype);
+    out.set_kernel(name.text(), copy.kernels().kernel(*kernel));
   }
   return out;
 }

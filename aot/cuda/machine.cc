@@ -28,11 +28,11 @@ std::string GpuMachine::run(const kernel::Kernel& k, const std::vector<std::stri
   out += p.messages.empty() ? "  int32_t* const failure = run.machine->failures;  // it does not fail\n"
                             : cat("  int32_t* const failure = failure_word(run, ", p.function,
                                   "_messages);\n  if (failure == nullptr) return {};\n");
-  std::map<uint32_t, std::string> names;
+  std::map<std::string_view, std::string> names;  // the launches' extents have variables of their own
   const std::vector<kernel::Expr> variables = kernel::shape_parameters(k);
-  for (size_t i = 0; i < variables.size(); ++i) names[variables[i]->id] = extents[i];
+  for (size_t i = 0; i < variables.size(); ++i) names[variables[i]->name.text()] = extents[i];
   const auto extent = [&](kernel::Expr e) {
-    return e ? print_extent(e, [&](kernel::Expr v) { return names.at(v->id); }) : "1";
+    return e ? print_extent(e, [&](kernel::Expr v) { return names.at(v->name.text()); }) : "1";
   };
   for (const kernel::Launch& l : p.launches) {
     // Arguments of dim3 are unsigned.

@@ -448,11 +448,12 @@ std::string KernelText::of(std::string_view name, const Kernel& k) {
 std::string print_kernel(std::string_view name, const Kernel& k) {
   Context scratch;
   Importer importer(scratch);
-  for (const Buffer* b : kernel::all_buffers(k)) importer.buffer(b);
+  kernel::Copier& copier = importer.kernels();
+  for (const Buffer* b : kernel::all_buffers(k)) copier.buffer(b);
   kernel::visit(k.body, [&](Stmt s) {
-    for (Expr v : kernel::binders(s)) importer.bind(v, scratch.pool().variable(v->name.text(), v->dtype));
+    for (Expr v : kernel::binders(s)) copier.bind(v, scratch.pool().variable(v->name.text(), v->dtype));
   });
-  return KernelText().of(name, *importer.kernel(k));
+  return KernelText().of(name, *copier.kernel(k));
 }
 
 }  // namespace relay::text

@@ -106,7 +106,7 @@ Value* Arithmetic::float_binary(ExprKind kind, Value* a, Value* b) {
     case ExprKind::kLessEqual: return make_.CreateFCmpOLE(a, b);
     case ExprKind::kMin:
     case ExprKind::kMax: {
-      Value* v = extreme_of_number(kind, Number::kRight, a, b);  // NaN if a is
+      Value* v = extreme_of_number(kind, codegen::Number::kRight, a, b);  // NaN if a is
       return make_.CreateSelect(make_.CreateFCmpUNO(b, b), b, v);
     }
     default: break;
@@ -117,9 +117,9 @@ Value* Arithmetic::float_binary(ExprKind kind, Value* a, Value* b) {
 
 // Each is one instruction of the processor, which gives its second operand if either is NaN
 // or both are zeros.
-Value* Arithmetic::extreme_of_number(ExprKind kind, Number number, Value* a, Value* b) {
+Value* Arithmetic::extreme_of_number(ExprKind kind, codegen::Number number, Value* a, Value* b) {
   const bool least = kind == ExprKind::kMin;
-  if (number == Number::kRight) {
+  if (number == codegen::Number::kRight) {
     return make_.CreateSelect(least ? make_.CreateFCmpOLT(b, a) : make_.CreateFCmpOLT(a, b), b, a);
   }
   return make_.CreateSelect(least ? make_.CreateFCmpOLE(a, b) : make_.CreateFCmpOLE(b, a), a, b);

@@ -10,6 +10,7 @@
 #include <map>
 #include <utility>
 
+#include "kernel/codegen/operations.h"
 #include "kernel/expr.h"
 
 namespace relay::kernel::jit {
@@ -44,8 +45,7 @@ class Arithmetic {
   // it is a small one.
   Value* binary(ExprKind kind, DType d, Value* a, Value* b);
   // The same where one operand of a minimum or maximum is known to be a number.
-  enum class Number { kLeft, kRight };
-  Value* extreme_of_number(ExprKind kind, Number number, Value* a, Value* b);
+  Value* extreme_of_number(ExprKind kind, codegen::Number number, Value* a, Value* b);
   // `was_clamped`: a floating value that is NaN or lies within the integer dtype
   // and within 32 bits.
   Value* cast(DType to, DType from, Value* v, bool was_clamped);

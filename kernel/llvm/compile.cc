@@ -3,16 +3,15 @@
 #include <algorithm>
 #include <atomic>
 #include <map>
-#include <mutex>
 #include <numeric>
 
 #include "base/cat.h"
 #include "base/escape.h"
+#include "kernel/codegen/requirements.h"
 #include "kernel/llvm/fingerprint.h"
 #include "kernel/llvm/generator_stamp.inc"
 #include "kernel/llvm/machine.h"
 #include "kernel/llvm/object_cache.h"
-#include "kernel/llvm/requirements.h"
 #include "kernel/native/parallel.h"
 #include "target/host.h"
 #include "target/instructions.h"
@@ -44,15 +43,11 @@ void compile_missing(std::vector<Job*>& jobs, const native::CompileOptions& opti
   // The longest first, so that no thread is left alone with one of them.
   std::stable_sort(jobs.begin(), jobs.end(), [](const Job* a, const Job* b) { return a->size > b->size; });
   std::atomic<size_t> next = 0;
-  std::mutex pool;  // of expressions: instructions are made by one thread at a time
   const auto work = [&] {
     for (size_t i = next++; i < jobs.size(); i = next++) {
       Job& job = *jobs[i];
       Emitted code;
-      {
-        const std::lock_guard lock(pool);
-        job.wrong = code.make(*job.kernel, entry_of(job.key), options);
-      }
+      job.wrong = code.make(*job.kernel, entry_of(job.key), options);
       if (job.wrong.empty()) job.wrong = code.compile(options, job.object);
       if (job.wrong.empty()) cache.store(job.key, job.object);
     }
@@ -100,7 +95,7 @@ std::string compile(std::span<const Kernel* const> kernels, const native::Compil
     if (std::string wrong = linked->find(entry_of(of_kernel[i]->key), address); !wrong.empty())
       return cat("kernel ", kernels[i]->name.text(), " cannot be linked: ", wrong);
     entries.push_back(
-        {reinterpret_cast<native::CompiledKernels::Function>(address), requirements(*kernels[i])});
+        {reinterpret_cast<native::CompiledKernels::Function>(address), codegen::requirements(*kernels[i])});
   }
   out = native::CompiledKernels(std::move(entries), std::move(linked));
   return {};

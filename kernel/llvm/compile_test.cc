@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <thread>
 
 #include "base/cat.h"
 #include "base/file.h"
@@ -65,6 +66,28 @@ class Compile : public ::testing::Test {
   TemporaryFolder folder_;
   native::CompileOptions options_;
 };
+
+// The sanitizer of threads watches this one (`./dev sanitize`).
+TEST_F(Compile, SeveralThreadsMayCompileOneModule) {
+  setenv("RELAY_CACHE", "off", 1);
+  std::vector<Kernel> kernels;
+  for (int i = 0; i < 4; ++i) kernels.push_back(scaled(i, cat("k", i, "_")));
+  std::vector<const Kernel*> all;
+  for (const Kernel& k : kernels) all.push_back(&k);
+  std::vector<double> results(3);
+  std::vector<std::thread> threads;
+  for (double& result : results) {
+    threads.emplace_back([&] {
+      native::CompiledKernels compiled;
+      EXPECT_EQ(compile(all, options_, compiled), "");
+      const native::Threads one(1);
+      const std::vector x{Values::of<float>(kFloat32, {3}, std::vector<float>{1, 2, 3})};
+      for (size_t i = 0; i < all.size(); ++i) result += compiled.run(i, *all[i], x, one.parallel())[0].get(2);
+    });
+  }
+  for (std::thread& t : threads) t.join();
+  for (double result : results) EXPECT_EQ(result, 1 + 4 + 7 + 10);
+}
 
 TEST_F(Compile, TheSecondTimeTheObjectIsTakenFromDisk) {
   const Kernel k = scaled(2);

@@ -1,10 +1,7 @@
 #include "kernel/llvm/emit.h"
 
-#include "base/check.h"
-#include "kernel/llvm/requirements.h"
+#include "kernel/codegen/working_copy.h"
 #include "kernel/llvm/statements.h"
-#include "kernel/print/expand.h"
-#include "kernel/statements.h"
 
 namespace relay::kernel::jit {
 
@@ -19,10 +16,11 @@ std::unique_ptr<::llvm::Module> emit(const Kernel& k, const EmitOptions& options
   }
   Type *pointer = make.getPtrTy(), *index = make.getInt64Ty(), *status = make.getInt32Ty();
 
+  codegen::WorkingCopy code(k);
   std::vector<const Buffer*> buffers;
-  for (const auto* list : {&k.inputs, &k.outputs, &k.temporaries})
-    buffers.insert(buffers.end(), list->begin(), list->end());
-  const std::vector<Expr> dims = shape_parameters(k);
+  for (const auto& list : {code.kernel().inputs, code.kernel().outputs, code.kernel().temporaries})
+    buffers.insert(buffers.end(), list.begin(), list.end());
+  const std::vector<Expr> dims = shape_parameters(code.kernel());
 
   // int32_t kernel(parallel, buffers..., dims...), whose buffers are known not to overlap.
   std::vector<Type*> types(1 + buffers.size(), pointer);
@@ -38,12 +36,7 @@ std::unique_ptr<::llvm::Module> emit(const Kernel& k, const EmitOptions& options
   }
   for (size_t i = 0; i < dims.size(); ++i)
     around.variables[dims[i].get()] = function->getArg(static_cast<unsigned>(1 + buffers.size() + i));
-  if (ExprPool* pool = pool_of(k)) {
-    Statements(around, *pool, options, requirements(k)).emit(printing::expand(*pool, k), function);
-  } else {  // nothing to compute
-    make.SetInsertPoint(::llvm::BasicBlock::Create(context, "entry", function));
-    make.CreateRet(make.getInt32(0));
-  }
+  Statements(around, code, options).emit(function);
 
   auto* entry =
       ::llvm::Function::Create(::llvm::FunctionType::get(status, {pointer, pointer, pointer}, false),

@@ -25,7 +25,7 @@ struct EmitOptions {
   ::llvm::AttrBuilder* attributes = nullptr;  // of every function: the processor's features
 };
 
-// cannot_compile(k) is empty.
+// codegen::cannot_compile(k) is empty.
 std::unique_ptr<::llvm::Module> emit(const Kernel& k, const EmitOptions& options,
                                      ::llvm::LLVMContext& context);
 

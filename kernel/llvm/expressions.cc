@@ -1,13 +1,11 @@
 #include "kernel/llvm/expressions.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include "base/cat.h"
 #include "base/check.h"
+#include "kernel/codegen/operations.h"
 #include "kernel/llvm/functions.h"
-#include "kernel/print/expressions.h"
-#include "kernel/print/vectors.h"
 #include "kernel/statements.h"
 
 namespace relay::kernel::jit {
@@ -15,56 +13,18 @@ namespace {
 
 constexpr int kHarmless = 8;  // operations that cost less than a branch
 
-bool is_leaf(const ExprNode* n) {
-  return n->kind == ExprKind::kInt || n->kind == ExprKind::kFloat || n->kind == ExprKind::kVar;
-}
-
 }  // namespace
 
 Expressions::Expressions(Surroundings& around, const std::vector<Expr>& roots)
-    : around_(around), make_(around.make), arithmetic_(around.arithmetic), computed_(1) {
-  for (Expr e : roots) count(e.get());
-}
+    : around_(around),
+      make_(around.make),
+      arithmetic_(around.arithmetic),
+      sharing_(around.bounds, around.lanes, roots),
+      computed_(1) {}
 
 Value* Expressions::scalar(Expr e) { return value(e.get()); }
 
 // --- What is shared ---
-
-std::vector<const ExprNode*> Expressions::children(const ExprNode* n) {
-  if (n->kind != ExprKind::kLoad) return {n->args.begin(), n->args.end()};
-  if (n->args.empty()) return {};
-  auto [it, fresh] = offsets_.try_emplace(n);
-  if (fresh) it->second = printing::offset_of(*n->buffer, n->args, around_.bounds, *n->pool);
-  return {it->second.get()};
-}
-
-void Expressions::count(const ExprNode* n) {
-  if (uses_[n]++ > 0) return;
-  for (const ExprNode* c : children(n)) count(c);
-}
-
-// The shared expressions that are computed whenever n is.
-const std::vector<const ExprNode*>& Expressions::certain(const ExprNode* n) {
-  if (auto it = certain_.find(n); it != certain_.end()) return it->second;
-  const auto order = [](const ExprNode* a, const ExprNode* b) { return a->id < b->id; };
-  std::vector<const ExprNode*> all;
-  const auto merge = [&](const std::vector<const ExprNode*>& more) {
-    std::vector<const ExprNode*> both;
-    std::set_union(all.begin(), all.end(), more.begin(), more.end(), std::back_inserter(both), order);
-    all = std::move(both);
-  };
-  if (n->kind == ExprKind::kSelect && !is_vector(n->args[0])) {
-    merge(certain(n->args[0]));
-    const auto &a = certain(n->args[1]), &b = certain(n->args[2]);
-    std::vector<const ExprNode*> common;
-    std::set_intersection(a.begin(), a.end(), b.begin(), b.end(), std::back_inserter(common), order);
-    merge(common);
-  } else {
-    for (const ExprNode* c : children(n)) merge(certain(c));
-  }
-  if (uses_[n] > 1 && !is_leaf(n)) merge({n});
-  return certain_[n] = std::move(all);
-}
 
 Value* Expressions::known(const ExprNode* n) const {
   for (size_t i = computed_.size(); i-- > 0;) {
@@ -86,29 +46,8 @@ Value* Expressions::like(const ExprNode* n, const ExprNode* argument) {
 
 // --- Kinds of expressions ---
 
-bool Expressions::is_vector(const ExprNode* n) {
-  if (!around_.lanes) return false;
-  if (n == around_.lanes->var.get()) return true;
-  if (auto it = vector_.find(n); it != vector_.end()) return it->second;
-  const bool any =
-      std::any_of(n->args.begin(), n->args.end(), [&](const ExprNode* a) { return is_vector(a); });
-  return vector_[n] = any;
-}
-
-// Made of loop and shape variables alone, whose sums and products address memory and
-// do not overflow.
-bool Expressions::is_index(const ExprNode* n) {
-  if (n->dtype != kInt64 || is_vector(n)) return false;
-  if (n->kind == ExprKind::kVar) return true;
-  if (n->kind == ExprKind::kInt) return n->int_value > INT32_MIN && n->int_value <= INT32_MAX;
-  if (n->kind == ExprKind::kLoad || n->kind == ExprKind::kCast || n->kind == ExprKind::kMath) return false;
-  if (auto it = index_.find(n); it != index_.end()) return it->second;
-  const auto first = n->args.begin() + (n->kind == ExprKind::kSelect ? 1 : 0);
-  return index_[n] = std::all_of(first, n->args.end(), [&](const ExprNode* a) { return is_index(a); });
-}
-
 bool Expressions::is_harmless(const ExprNode* n, int& budget) {
-  if (is_leaf(n) || known(n)) return true;
+  if (codegen::is_leaf(n) || known(n)) return true;
   switch (n->kind) {
     case ExprKind::kLoad: return !around_.places.at(n->buffer).variables.empty();
     case ExprKind::kFloorDiv:
@@ -152,7 +91,7 @@ Value* Expressions::compute(const ExprNode* n) {
     case ExprKind::kSelect: return choice(n);
     case ExprKind::kCast:
       return arithmetic_.cast(n->dtype, n->args[0]->dtype, value(n->args[0]),
-                              n->dtype.is_int() && printing::was_clamped_to(n->dtype, n->args[0]));
+                              n->dtype.is_int() && codegen::was_clamped_to(n->dtype, n->args[0]));
     case ExprKind::kLoad: return load(n);
     case ExprKind::kMath: return math(n);
     default: return binary(n);
@@ -182,28 +121,18 @@ Value* Expressions::sum_or_product(const ExprNode* n) {
 }
 
 Value* Expressions::division(const ExprNode* n) {
-  if (is_index(n)) {
-    const Interval a = around_.bounds.of(n->args[0]), b = around_.bounds.of(n->args[1]);
-    if (a.low && *a.low >= 0 && b.low && *b.low >= 1) {
-      const bool quotient = n->kind == ExprKind::kFloorDiv || n->kind == ExprKind::kTruncDiv;
-      Value* left = value(n->args[0]);
-      Value* right = value(n->args[1]);
-      return quotient ? make_.CreateUDiv(left, right) : make_.CreateURem(left, right);
-    }
-  }
-  return binary(n);
+  if (!is_index(n) || !codegen::divides_naturals(n, around_.bounds)) return binary(n);
+  Value* left = value(n->args[0]);
+  Value* right = value(n->args[1]);
+  return codegen::is_quotient(n) ? make_.CreateUDiv(left, right) : make_.CreateURem(left, right);
 }
 
 Value* Expressions::minimum_or_maximum(const ExprNode* n) {
-  const auto number = [](const ExprNode* a) {
-    return a->kind == ExprKind::kFloat && !std::isnan(a->float_value);
-  };
-  const bool right = number(n->args[1]);
-  if (!right && !number(n->args[0])) return binary(n);
+  const codegen::Number number = codegen::number_operand(n);
+  if (number == codegen::Number::kNone) return binary(n);
   Value* a = like(n, n->args[0]);
   Value* b = like(n, n->args[1]);
-  return arithmetic_.extreme_of_number(n->kind,
-                                       right ? Arithmetic::Number::kRight : Arithmetic::Number::kLeft, a, b);
+  return arithmetic_.extreme_of_number(n->kind, number, a, b);
 }
 
 Value* Expressions::choice(const ExprNode* n) {
@@ -219,12 +148,7 @@ Value* Expressions::choice(const ExprNode* n) {
 }
 
 Value* Expressions::branches(const ExprNode* n, Value* condition) {
-  const auto &a = certain(n->args[1]), &b = certain(n->args[2]);
-  std::vector<const ExprNode*> both;
-  for (const ExprNode* s : a) {
-    if (std::find(b.begin(), b.end(), s) != b.end() && !known(s)) both.push_back(s);
-  }
-  for (const ExprNode* s : both) value(s);
+  for (const ExprNode* s : sharing_.on_both_sides(n)) value(s);
 
   ::llvm::Function* function = make_.GetInsertBlock()->getParent();
   auto& context = make_.getContext();
@@ -266,10 +190,6 @@ Value* Expressions::math(const ExprNode* n) {
 
 // --- Memory ---
 
-Expr Expressions::at_base(Expr offset) const {
-  return substitute(offset, {{around_.lanes->var.get(), offset->pool->integer(around_.lanes->base)}});
-}
-
 Value* Expressions::address(const Buffer& buffer, const Place& place, Expr offset) {
   if (place.base == nullptr) {
     CHECK(offset->kind == ExprKind::kInt, "the offset into a buffer that is a set of variables is not known");
@@ -289,10 +209,9 @@ Access* Expressions::marked(Access* access) const {
 Value* Expressions::load(const ExprNode* n) {
   const Place& place = around_.places.at(n->buffer);
   const DType d = n->dtype;
-  const std::vector<const ExprNode*> c = children(n);
-  Expr offset = c.empty() ? n->pool->integer(0) : Expr(c[0]);
+  Expr offset = sharing_.offset(n);
   const int lanes = is_vector(n) ? around_.lanes->count : 1;
-  if (is_vector(n)) offset = at_base(offset);
+  if (is_vector(n)) offset = codegen::at_first_lane(offset, around_.lanes);
   Type* type = place.as_stored ? arithmetic_.memory_type(d, lanes) : arithmetic_.value_type(d, lanes);
   Value* v =
       marked(make_.CreateAlignedLoad(type, address(*n->buffer, place, offset), ::llvm::Align(d.bytes())));
@@ -305,7 +224,7 @@ void Expressions::store(const Buffer& buffer, Expr offset, Expr stored) {
   Value* v = value(stored.get());
   if (vector && !is_vector(stored.get())) v = arithmetic_.splat(v, around_.lanes->count);
   if (place.as_stored) v = arithmetic_.encode(buffer.dtype, v);
-  if (vector) offset = at_base(offset);
+  if (vector) offset = codegen::at_first_lane(offset, around_.lanes);
   marked(make_.CreateAlignedStore(v, address(buffer, place, offset), ::llvm::Align(buffer.dtype.bytes())));
 }
 

@@ -6,6 +6,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "kernel/codegen/sharing.h"
 #include "kernel/kernel.h"
 #include "kernel/llvm/arithmetic.h"
 #include "kernel/simplify.h"
@@ -19,13 +20,6 @@ struct Place {
   std::map<int64_t, Value*> variables = {};  // offset -> stack slot of an element or a vector
 };
 
-// The iterations of a vectorised loop that are computed at once: base, base + 1, ...
-struct Lanes {
-  Expr var;
-  int64_t base;
-  int count;
-};
-
 // What the statements around an expression have said.
 struct Surroundings {
   Instructions& make;
@@ -33,7 +27,7 @@ struct Surroundings {
   std::unordered_map<const ExprNode*, Value*> variables = {};
   std::unordered_map<const Buffer*, Place> places = {};
   Bounds bounds = {};
-  std::optional<Lanes> lanes = {};
+  std::optional<codegen::Lanes> lanes = {};
   ::llvm::MDNode* independent = nullptr;  // the access group of a loop whose iterations are independent
 };
 
@@ -63,27 +57,20 @@ class Expressions {
   Value* math(const ExprNode* n);
   Value* load(const ExprNode* n);
   Value* address(const Buffer& buffer, const Place& place, Expr offset);
-  Expr at_base(Expr offset) const;  // of the first lane
   template <class Access>
   Access* marked(Access* access) const;
 
-  bool is_vector(const ExprNode* n);
-  bool is_index(const ExprNode* n);
+  bool is_vector(const ExprNode* n) { return sharing_.is_vector(n); }
+  bool is_index(const ExprNode* n) { return !is_vector(n) && sharing_.is_index(n); }
   // Nothing that may fail, and less work than a branch; counts `budget` down.
   bool is_harmless(const ExprNode* n, int& budget);
 
-  std::vector<const ExprNode*> children(const ExprNode* n);
-  void count(const ExprNode* n);
-  const std::vector<const ExprNode*>& certain(const ExprNode* n);
   Value* known(const ExprNode* n) const;
 
   Surroundings& around_;
   Instructions& make_;
   Arithmetic& arithmetic_;
-  std::unordered_map<const ExprNode*, int> uses_;
-  std::unordered_map<const ExprNode*, Expr> offsets_;  // of loads
-  std::unordered_map<const ExprNode*, bool> vector_, index_;
-  std::unordered_map<const ExprNode*, std::vector<const ExprNode*>> certain_;
+  codegen::Sharing sharing_;
   std::vector<std::unordered_map<const ExprNode*, Value*>> computed_;  // innermost branch last
 };
 

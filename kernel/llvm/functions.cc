@@ -17,7 +17,7 @@ using ::llvm::Intrinsic::ID;
 
 // --- Values whose operators make instructions ----------------------------------------------------
 //
-// kernel/print/functions.inc is compiled with them.
+// kernel/codegen/functions.inc is compiled with them.
 
 // Where instructions go while a formula runs. Formulas make zeros out of nothing (`V{}`), so it is
 // not passed along.
@@ -95,7 +95,7 @@ Float relay_scaled(Float e, Float n, Float shifted) {
 }
 
 #define RELAY_FUNCTION static
-#include "kernel/print/functions.inc"
+#include "kernel/codegen/functions.inc"
 #undef RELAY_FUNCTION
 
 using Formula = Float (*)(Float);

@@ -1,5 +1,5 @@
-// The formulas of kernel/print/functions.inc as LLVM compiles them: how exact they are, and that a
-// lane of a vector is computed as a single value is.
+// The formulas of kernel/codegen/functions.inc as LLVM compiles them: how exact they are, and that
+// a lane of a vector is computed as a single value is.
 #include <gtest/gtest.h>
 
 #include <bit>

@@ -131,7 +131,7 @@ std::string Emitted::make(const Kernel& k, const std::string& entry, const nativ
   emit_options.vector_bytes = cpu.vector_bytes;
   emit_options.contract = contracts(options);
   emit_options.attributes = &attributes;
-  if (std::string wrong = cannot_compile(k); !wrong.empty()) return wrong;
+  if (std::string wrong = codegen::cannot_compile(k); !wrong.empty()) return wrong;
   module_->module = emit(k, emit_options, module_->context);
   module_->module->setTargetTriple(names.triple);
   std::string wrong;

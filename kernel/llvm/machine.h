@@ -18,7 +18,7 @@ class Emitted {
   ~Emitted();
 
   // The exported function is called `entry`. Returns what this code generator cannot do, or an
-  // empty text. Not for several threads at once: it makes expressions in the kernel's pool.
+  // empty text.
   [[nodiscard]] std::string make(const Kernel& k, const std::string& entry,
                                  const native::CompileOptions& options);
   std::string text() const;  // LLVM's own notation

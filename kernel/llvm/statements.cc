@@ -4,8 +4,8 @@
 
 #include "base/cat.h"
 #include "base/check.h"
+#include "kernel/codegen/requirements.h"
 #include "kernel/llvm/instructions.h"
-#include "kernel/llvm/requirements.h"
 #include "kernel/statements.h"
 
 namespace relay::kernel::jit {
@@ -17,19 +17,9 @@ Value* argument(::llvm::Function* f, size_t i) { return f->getArg(static_cast<un
 
 }  // namespace
 
-std::vector<std::string> requirements(const Kernel& k) {
-  std::vector<std::string> out;
-  visit(k.body, [&](Stmt s) {
-    const auto* n = s->as<Require>();
-    if (n && std::find(out.begin(), out.end(), n->message.text()) == out.end())
-      out.push_back(n->message.str());
-  });
-  return out;
-}
-
-void Statements::emit(Stmt body, ::llvm::Function* function) {
-  quotients_ = printing::name_quotients(pool_, body);
-  plan_ = printing::VectorPlan(quotients_.body, options_.vector_bytes);
+void Statements::emit(::llvm::Function* function) {
+  quotients_ = codegen::name_quotients(code_.pool(), code_.body());
+  plan_ = codegen::VectorPlan(quotients_.body, options_.vector_bytes);
   function_ = function;
   make_.SetInsertPoint(::llvm::BasicBlock::Create(make_.getContext(), "entry", function));
   statement(quotients_.body);
@@ -98,7 +88,7 @@ void Statements::iterate(const For& n, Value* begin, Value* end, bool runs) {
   const size_t outer = loops_.size();
   loops_.push_back(n.var);
   if (const auto it = quotients_.of_loop.find(n.var.get()); it != quotients_.of_loop.end()) {
-    for (const printing::Quotient& q : it->second) {
+    for (const codegen::Quotient& q : it->second) {
       around_.variables[q.var.get()] = Expressions(around_, {q.value}).scalar(q.value);
       loops_.push_back(q.var);
     }
@@ -123,14 +113,9 @@ void Statements::iterate(const For& n, Value* begin, Value* end, bool runs) {
   };
   // Around vectors the schedule says what is unrolled: more of it, and register tiles do not
   // fit the registers.
-  bool vectors = false;
-  visit(n.body, [&](Stmt s) {
-    const auto* f = s->as<For>();
-    vectors |= f && plan_.contains(f);
-  });
   if (n.how == ForKind::kUnrolled) {
     hint("llvm.loop.unroll.full", nullptr);
-  } else if (vectors) {
+  } else if (plan_.reaches(n.body)) {
     hint("llvm.loop.unroll.disable", nullptr);
   }
   if (n.how == ForKind::kVectorized) {
@@ -144,12 +129,12 @@ void Statements::iterate(const For& n, Value* begin, Value* end, bool runs) {
 }
 
 void Statements::vector_loop(const For& n) {
-  for (const printing::Piece& p : plan_.pieces(&n)) {
+  for (const codegen::Piece& p : plan_.pieces(&n)) {
     if (p.lanes == 1) {
-      statement(substitute(pool_.arena(), n.body, {{n.var.get(), pool_.integer(p.start)}}));
+      statement(substitute(code_.pool().arena(), n.body, {{n.var.get(), code_.pool().integer(p.start)}}));
       continue;
     }
-    around_.lanes = Lanes{n.var, p.start, p.lanes};
+    around_.lanes = codegen::Lanes{n.var, p.start, p.lanes};
     statement(n.body);
     around_.lanes.reset();
   }
@@ -247,7 +232,7 @@ void Statements::parallel_loop(const For& n) {
 // --- Other statements ---
 
 void Statements::store(const Store& n) {
-  const Expr offset = printing::offset_of(*n.buffer, n.indices, around_.bounds, pool_);
+  const Expr offset = codegen::offset_of(*n.buffer, n.indices, around_.bounds, code_.pool());
   Expressions(around_, {offset, n.value}).store(*n.buffer, offset, n.value);
 }
 
@@ -267,7 +252,7 @@ void Statements::instruction(const Block& n) {
     return statement(n.body);
   std::vector<Expr> offsets;
   for (const Region* r : operands)
-    offsets.push_back(printing::offset_of(*r->buffer, r->min, around_.bounds, pool_));
+    offsets.push_back(codegen::offset_of(*r->buffer, r->min, around_.bounds, code_.pool()));
   Expressions expressions(around_, offsets);
   std::vector<Value*> addresses;
   for (size_t i = 0; i < operands.size(); ++i) {
@@ -295,18 +280,17 @@ void Statements::condition(const If& n) {
 }
 
 void Statements::require(const Require& n) {
-  const auto at = std::find(messages_.begin(), messages_.end(), n.message.text()) - messages_.begin();
   Value* condition = Expressions(around_, {n.condition}).scalar(n.condition);
   ::llvm::BasicBlock *failed = block("failed"), *after = block("after");
   make_.CreateCondBr(condition, after, failed);
   make_.SetInsertPoint(failed);
-  make_.CreateRet(make_.getInt32(static_cast<uint32_t>(at) + 1));
+  make_.CreateRet(make_.getInt32(static_cast<uint32_t>(codegen::number_of(n, code_.messages()))));
   make_.SetInsertPoint(after);
 }
 
 void Statements::prefetch(const Prefetch& n) {
   const Place& place = around_.places.at(n.buffer);
-  const Expr offset = printing::offset_of(*n.buffer, n.indices, around_.bounds, pool_);
+  const Expr offset = codegen::offset_of(*n.buffer, n.indices, around_.bounds, code_.pool());
   Value* elements = Expressions(around_, {offset}).scalar(offset);
   // The address may be anywhere, where a pointer could not point: it is not "in bounds".
   Value* address = make_.CreateGEP(around_.arithmetic.memory_type(n.buffer->dtype), place.base, elements);
@@ -330,7 +314,7 @@ void Statements::allocate(const Allocate& n) {
   CHECK(extent, cat("local buffer ", b.name.text(), " of a kernel has no constant size: ask cannot_compile"));
   const int64_t count = std::max<int64_t>(*extent, 1);
   Place place{.as_stored = b.dtype.is_bool()};
-  if (const auto variables = printing::as_variables(n, plan_, true)) {
+  if (const auto variables = codegen::as_variables(n, plan_, true)) {
     for (const auto& [offset, lanes] : *variables)
       place.variables[offset] =
           stack_slot(around_.arithmetic.value_type(b.dtype, lanes), nullptr, b.name.text());

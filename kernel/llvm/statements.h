@@ -1,25 +1,25 @@
-// Statements of an expanded body (kernel/print/expand.h) as LLVM instructions.
+// Statements of an expanded body (kernel/codegen/expand.h) as LLVM instructions.
 #pragma once
 
 #include <string>
 #include <vector>
 
+#include "kernel/codegen/quotients.h"
+#include "kernel/codegen/vectors.h"
+#include "kernel/codegen/working_copy.h"
 #include "kernel/llvm/emit.h"
 #include "kernel/llvm/expressions.h"
-#include "kernel/print/quotients.h"
-#include "kernel/print/vectors.h"
 
 namespace relay::kernel::jit {
 
 class Statements {
  public:
   // Instructions go to the end of `function`, whose first argument is the relay_parallel.
-  Statements(Surroundings& around, ExprPool& pool, const EmitOptions& options,
-             std::vector<std::string> messages)
-      : around_(around), make_(around.make), pool_(pool), options_(options), messages_(std::move(messages)) {}
+  Statements(Surroundings& around, codegen::WorkingCopy& code, const EmitOptions& options)
+      : around_(around), make_(around.make), code_(code), options_(options) {}
 
   // The whole body, up to `return 0`.
-  void emit(Stmt body, ::llvm::Function* function);
+  void emit(::llvm::Function* function);
 
  private:
   void statement(Stmt s);
@@ -42,12 +42,11 @@ class Statements {
 
   Surroundings& around_;
   Instructions& make_;
-  ExprPool& pool_;
+  codegen::WorkingCopy& code_;
   const EmitOptions& options_;
-  const std::vector<std::string> messages_;
   ::llvm::Function* function_ = nullptr;
-  printing::Quotients quotients_ = {nullptr};
-  printing::VectorPlan plan_;
+  codegen::Quotients quotients_ = {nullptr};
+  codegen::VectorPlan plan_;
   bool in_parallel_ = false;
   std::vector<Expr> loops_;            // variables of the loops around
   std::vector<const Buffer*> locals_;  // arrays around, which the threads of a parallel loop share

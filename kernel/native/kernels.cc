@@ -46,7 +46,7 @@ std::string CompiledKernels::compile(std::span<const Kernel* const> kernels, con
       entries_.push_back({nullptr, {}, kernels[i]});
       continue;
     }
-    if (std::string wrong = cannot_compile(*kernels[i]); !wrong.empty()) return wrong;
+    if (std::string wrong = codegen::cannot_compile(*kernels[i]); !wrong.empty()) return wrong;
     if (sources.empty() || sources.back().text.size() > head.size() + kBytesPerFile) {
       sources.push_back({cat("kernels_", sources.size(), ".cc"), head});
     }

@@ -8,6 +8,7 @@
 #include <unordered_map>
 
 #include "base/cat.h"
+#include "kernel/codegen/sharing.h"
 #include "kernel/kernel.h"
 #include "kernel/print/dialect.h"
 #include "kernel/print/names.h"
@@ -57,20 +58,13 @@ struct Place {
   std::map<int64_t, std::string> variable_names = {};
 };
 
-// The iterations of a vectorised loop that are being printed at once: base, base + 1, ...
-struct Lanes {
-  Expr var;
-  int64_t base;
-  int count;
-};
-
 struct Context {
   const Dialect& dialect;
   Names names = {};
   std::unordered_map<const ExprNode*, std::string> variables = {};
   std::unordered_map<const Buffer*, Place> places = {};
   Bounds bounds = {};
-  std::optional<Lanes> lanes = {};
+  std::optional<codegen::Lanes> lanes = {};
   Writer out = Writer(1);
 };
 

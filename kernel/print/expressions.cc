@@ -1,11 +1,10 @@
 #include "kernel/print/expressions.h"
 
 #include <fmt/format.h>
-#include <algorithm>
 #include <cmath>
 
 #include "base/check.h"
-#include "kernel/print/vectors.h"
+#include "kernel/codegen/operations.h"
 #include "kernel/scalar.h"
 #include "kernel/statements.h"
 
@@ -16,9 +15,6 @@ constexpr size_t kShortText = 40;  // index arithmetic that reads better where i
 constexpr size_t kLongText = 120;  // what gets a line of its own
 
 bool is_small_float(DType d) { return d.is_float() && d.bits < 32; }
-bool is_leaf(const ExprNode* n) {
-  return n->kind == ExprKind::kInt || n->kind == ExprKind::kFloat || n->kind == ExprKind::kVar;
-}
 bool fits_int(int64_t v) { return v > INT32_MIN && v <= INT32_MAX; }
 
 // relay_float_of_NAME, relay_NAME_of_float and relay_round_NAME in the prelude.
@@ -28,73 +24,14 @@ Level above(Level l) { return static_cast<Level>(static_cast<int>(l) + 1); }
 
 }  // namespace
 
-bool was_clamped_to(DType d, const ExprNode* n) {
-  const auto fits = [&](double v) {
-    return std::fabs(v) < 0x1p31 && v >= static_cast<double>(integer_of_real(d, -0x1p31)) &&
-           v <= static_cast<double>(integer_of_real(d, 0x1p31));
-  };
-  bool low = false, high = false;
-  for (;;) {
-    if (n->kind == ExprKind::kMin || n->kind == ExprKind::kMax) {
-      const int c = n->args[1]->kind == ExprKind::kFloat ? 1 : 0;
-      const ExprNode* bound = n->args[static_cast<size_t>(c)];
-      if (bound->kind != ExprKind::kFloat || !fits(bound->float_value)) return false;
-      (n->kind == ExprKind::kMin ? high : low) = true;
-      n = n->args[static_cast<size_t>(1 - c)];
-    } else if (n->kind == ExprKind::kMath && n->fn >= Math::kFloor && n->fn <= Math::kRound) {
-      n = n->args[0];
-    } else {
-      return false;
-    }
-    if (low && high) return true;
-  }
-}
-
-Expressions::Expressions(Context& context, const std::vector<Expr>& roots) : context_(context), locals_(1) {
-  for (Expr e : roots) count(e.get());
-}
+Expressions::Expressions(Context& context, const std::vector<Expr>& roots)
+    : context_(context), sharing_(context.bounds, context.lanes, roots), locals_(1) {}
 
 std::string Expressions::scalar(Expr e) { return index_operand(e.get(), Level::kChoice); }
 std::string Expressions::bound(Expr e) { return index_operand(e.get(), Level::kShift); }
 std::string Expressions::condition(Expr e) { return value(e.get()).text; }
 
-// --- Shared subexpressions ---
-
-std::vector<const ExprNode*> Expressions::children(const ExprNode* n) {
-  if (n->kind != ExprKind::kLoad) return {n->args.begin(), n->args.end()};
-  if (n->args.empty()) return {};
-  auto [it, fresh] = offsets_.try_emplace(n);
-  if (fresh) it->second = offset_of(*n->buffer, n->args, context_.bounds, *n->pool);
-  return {it->second.get()};
-}
-
-void Expressions::count(const ExprNode* n) {
-  if (uses_[n]++ > 0) return;
-  for (const ExprNode* c : children(n)) count(c);
-}
-
-// The shared expressions that are computed whenever n is.
-const std::vector<const ExprNode*>& Expressions::certain(const ExprNode* n) {
-  if (auto it = certain_.find(n); it != certain_.end()) return it->second;
-  const auto order = [](const ExprNode* a, const ExprNode* b) { return a->id < b->id; };
-  std::vector<const ExprNode*> all;
-  const auto merge = [&](const std::vector<const ExprNode*>& more) {
-    std::vector<const ExprNode*> both;
-    std::set_union(all.begin(), all.end(), more.begin(), more.end(), std::back_inserter(both), order);
-    all = std::move(both);
-  };
-  if (n->kind == ExprKind::kSelect && !is_vector(n->args[0])) {
-    merge(certain(n->args[0]));
-    const auto &a = certain(n->args[1]), &b = certain(n->args[2]);
-    std::vector<const ExprNode*> common;
-    std::set_intersection(a.begin(), a.end(), b.begin(), b.end(), std::back_inserter(common), order);
-    merge(common);
-  } else {
-    for (const ExprNode* c : children(n)) merge(certain(c));
-  }
-  if (uses_[n] > 1 && !is_leaf(n)) merge({n});
-  return certain_[n] = std::move(all);
-}
+// --- Local constants ---
 
 const std::string* Expressions::known(const ExprNode* n) const {
   for (size_t i = locals_.size(); i-- > 0;) {
@@ -116,11 +53,11 @@ Text Expressions::value(const ExprNode* n) {
   if (const std::string* name = known(n)) return {*name, Level::kPrimary};
   Text t = compute(n);
   if (const std::string* name = known(n)) return {*name, Level::kPrimary};
-  if (is_leaf(n)) return t;
+  if (codegen::is_leaf(n)) return t;
   const bool variable = n->kind == ExprKind::kLoad && context_.places.at(n->buffer).variables;
   const bool short_index =
       (n->kind == ExprKind::kAdd || n->kind == ExprKind::kMul) && is_index(n) && t.text.size() < kShortText;
-  if ((uses_[n] > 1 && !variable && !short_index) || t.text.size() > kLongText)
+  if ((sharing_.is_shared(n) && !variable && !short_index) || t.text.size() > kLongText)
     return {declare(n, t), Level::kPrimary};
   return t;
 }
@@ -141,27 +78,6 @@ std::string Expressions::vector_operand(const ExprNode* n, Level least) {
 
 std::string Expressions::like(const ExprNode* n, const ExprNode* argument, Level least) {
   return is_vector(n) ? vector_operand(argument, least) : operand(argument, least);
-}
-
-bool Expressions::is_vector(const ExprNode* n) {
-  if (!context_.lanes) return false;
-  if (n == context_.lanes->var.get()) return true;
-  if (auto it = vector_.find(n); it != vector_.end()) return it->second;
-  const bool any =
-      std::any_of(n->args.begin(), n->args.end(), [&](const ExprNode* a) { return is_vector(a); });
-  return vector_[n] = any;
-}
-
-// Made of loop and shape variables alone, whose sums and products address memory and
-// do not overflow.
-bool Expressions::is_index(const ExprNode* n) {
-  if (n->dtype != kInt64) return false;
-  if (n->kind == ExprKind::kVar) return true;
-  if (n->kind == ExprKind::kInt) return fits_int(n->int_value);
-  if (n->kind == ExprKind::kLoad || n->kind == ExprKind::kCast || n->kind == ExprKind::kMath) return false;
-  if (auto it = index_.find(n); it != index_.end()) return it->second;
-  const auto first = n->args.begin() + (n->kind == ExprKind::kSelect ? 1 : 0);
-  return index_[n] = std::all_of(first, n->args.end(), [&](const ExprNode* a) { return is_index(a); });
 }
 
 std::string Expressions::vector_type(DType d) const {
@@ -296,14 +212,11 @@ Text Expressions::index_product(const ExprNode* n) {
 }
 
 Text Expressions::division(const ExprNode* n) {
-  const bool quotient = n->kind == ExprKind::kFloorDiv || n->kind == ExprKind::kTruncDiv;
-  if (is_index(n)) {
-    const Interval a = context_.bounds.of(n->args[0]), b = context_.bounds.of(n->args[1]);
-    if (a.low && *a.low >= 0 && b.low && *b.low >= 1) {
-      std::string left = index_operand(n->args[0], Level::kProduct),
-                  right = index_operand(n->args[1], Level::kUnary);
-      return {cat(left, quotient ? " / " : " % ", right), Level::kProduct};
-    }
+  const bool quotient = codegen::is_quotient(n);
+  if (is_index(n) && codegen::divides_naturals(n, context_.bounds)) {
+    std::string left = index_operand(n->args[0], Level::kProduct),
+                right = index_operand(n->args[1], Level::kUnary);
+    return {cat(left, quotient ? " / " : " % ", right), Level::kProduct};
   }
   const bool floor = n->kind == ExprKind::kFloorDiv || n->kind == ExprKind::kFloorMod;
   return rounded(n, call(floor ? (quotient ? "relay_floor_div" : "relay_floor_mod")
@@ -313,14 +226,9 @@ Text Expressions::division(const ExprNode* n) {
 
 Text Expressions::minimum_or_maximum(const ExprNode* n) {
   std::string function = n->kind == ExprKind::kMin ? "relay_min" : "relay_max";
-  const auto number = [](const ExprNode* a) {
-    return a->kind == ExprKind::kFloat && !std::isnan(a->float_value);
-  };
-  if (number(n->args[1])) {
-    function += "_right_number";
-  } else if (number(n->args[0])) {
-    function += "_left_number";
-  }
+  const codegen::Number number = codegen::number_operand(n);
+  if (number == codegen::Number::kRight) function += "_right_number";
+  if (number == codegen::Number::kLeft) function += "_left_number";
   return call(function, n);
 }
 
@@ -345,12 +253,9 @@ Text Expressions::logic(const ExprNode* n) {
 // Exactly one side is computed, with all that only it needs.
 Text Expressions::select(const ExprNode* n) {
   const std::string condition = operand(n->args[0], Level::kOr);
-  const auto &a = certain(n->args[1]), &b = certain(n->args[2]);
-  std::vector<const ExprNode*> both;
-  for (const ExprNode* s : a) {
-    if (std::find(b.begin(), b.end(), s) != b.end() && !known(s)) both.push_back(s);
+  for (const ExprNode* s : sharing_.on_both_sides(n)) {
+    if (!known(s)) value(s);
   }
-  for (const ExprNode* s : both) value(s);
 
   std::string sides[2], texts[2];
   for (size_t i = 0; i < 2; ++i) {
@@ -378,7 +283,7 @@ Text Expressions::select(const ExprNode* n) {
 
 std::string Expressions::integer_of(DType to, const ExprNode* a, bool is_vector) {
   const std::string_view each = is_vector ? "_each<" : "<", type = value_type(to);
-  if (was_clamped_to(to, a)) return cat("relay_small_int_of", each, type, ">");
+  if (codegen::was_clamped_to(to, a)) return cat("relay_small_int_of", each, type, ">");
   return cat("relay_int_of", each, type, to.bits < 8 ? cat(", ", int{to.bits}) : "", ">");
 }
 
@@ -429,11 +334,6 @@ Text Expressions::rounded(const ExprNode* n, Text t) const {
 
 // --- Memory ---
 
-Expr Expressions::at_base(Expr offset) const {
-  if (!context_.lanes) return offset;
-  return substitute(offset, {{context_.lanes->var.get(), offset->pool->integer(context_.lanes->base)}});
-}
-
 std::string Expressions::element(const Place& place, Expr offset) {
   if (!place.variables) return cat(place.name, "[", index_operand(offset.get(), Level::kChoice), "]");
   CHECK(offset->kind == ExprKind::kInt, "the offset into a buffer that is a set of variables is not known");
@@ -447,14 +347,13 @@ std::string Expressions::pointer(const Place& place, Expr offset) {
 Text Expressions::load(const ExprNode* n) {
   const Place& place = context_.places.at(n->buffer);
   const DType d = n->dtype;
-  const std::vector<const ExprNode*> c = children(n);
-  const Expr offset = c.empty() ? n->pool->integer(0) : Expr(c[0]);
+  const Expr offset = sharing_.offset(n);
   std::string text;
   if (!is_vector(n)) {
     text = element(place, offset);
     if (d.is_bool() && place.as_stored) return {cat(text, " != 0"), Level::kEquality};
   } else {
-    const Expr first = at_base(offset);
+    const Expr first = codegen::at_first_lane(offset, context_.lanes);
     text = place.variables ? element(place, first)
                            : cat("relay_load<", context_.lanes->count, ">(", pointer(place, first), ")");
     if (d.is_bool()) return {cat(text, " != 0"), Level::kEquality};
@@ -469,7 +368,7 @@ void Expressions::store(const Buffer& buffer, Expr offset, Expr stored) {
   const bool vector = context_.lanes && mentions(offset, context_.lanes->var);
   const ExprNode* n = stored.get();
   const bool small = is_small_float(buffer.dtype) && place.as_stored;
-  if (small && uses_[n] == 1) unrounded_ = n;
+  if (small && !sharing_.is_shared(n)) unrounded_ = n;
   std::string text;
   if (vector && buffer.dtype.is_bool()) {
     text = cat("relay_convert<uint8_t>(-", mask(n, is_vector(n) ? mask_bits(n) : 8), ")");
@@ -478,7 +377,7 @@ void Expressions::store(const Buffer& buffer, Expr offset, Expr stored) {
   }
   unrounded_ = nullptr;
   if (small) text = cat("relay_", small_float_name(buffer.dtype), "_of_float(", text, ")");
-  const Expr first = vector ? at_base(offset) : offset;
+  const Expr first = vector ? codegen::at_first_lane(offset, context_.lanes) : offset;
   if (vector && !place.variables) {
     context_.out.line("relay_store(", pointer(place, first), ", ", text, ");");
   } else {

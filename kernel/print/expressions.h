@@ -82,32 +82,20 @@ class Expressions {
   // Rounded or wrapped if the node's dtype is a small floating format or a 4-bit integer.
   Text rounded(const ExprNode* n, Text t) const;
 
-  bool is_vector(const ExprNode* n);
-  bool is_index(const ExprNode* n);
+  bool is_vector(const ExprNode* n) { return sharing_.is_vector(n); }
+  bool is_index(const ExprNode* n) { return sharing_.is_index(n); }
   int mask_bits(const ExprNode* n);
   std::string element(const Place& place, Expr offset);  // "x[4]", "x_4"
   std::string pointer(const Place& place, Expr offset);  // "x + 4"
-  Expr at_base(Expr offset) const;                       // of the first lane
   std::string vector_type(DType d) const;
   std::string declare(const ExprNode* n, const Text& t);
 
-  // Shared subexpressions.
-  std::vector<const ExprNode*> children(const ExprNode* n);
-  void count(const ExprNode* n);
-  const std::vector<const ExprNode*>& certain(const ExprNode* n);
   const std::string* known(const ExprNode* n) const;
 
   Context& context_;
-  std::unordered_map<const ExprNode*, int> uses_;
-  std::unordered_map<const ExprNode*, Expr> offsets_;  // of loads
-  std::unordered_map<const ExprNode*, bool> vector_, index_;
-  std::unordered_map<const ExprNode*, std::vector<const ExprNode*>> certain_;
+  codegen::Sharing sharing_;
   std::vector<std::unordered_map<const ExprNode*, std::string>> locals_;  // innermost scope last
   const ExprNode* unrounded_ = nullptr;  // what receives this node's value rounds it anyway
 };
-
-// The floating value is known to be NaN or to lie within the integer dtype and within 32
-// bits: it was clamped.
-bool was_clamped_to(DType d, const ExprNode* n);
 
 }  // namespace relay::kernel::printing

@@ -4,8 +4,8 @@
 
 #include "base/cat.h"
 #include "base/check.h"
+#include "kernel/codegen/vectors.h"
 #include "kernel/fields.h"
-#include "kernel/print/vectors.h"
 #include "kernel/statements.h"
 
 namespace relay::kernel::printing {
@@ -175,8 +175,8 @@ std::optional<WarpJoin> find_warp_join(ExprPool& pool, const List<Stmt>& body, s
     if (out.rows) by[step->rows->var.get()] = out.row;
     const auto here = [&](Expr offset) { return substitute(offset, by); };
     Bounds inside = bounds;
-    const Expr mine = here(offset_of(*store.buffer, store.indices, inside, pool));
-    const Expr expected = offset_of(*out.buffer, pool.arena().list(out.at), inside, pool);
+    const Expr mine = here(codegen::offset_of(*store.buffer, store.indices, inside, pool));
+    const Expr expected = codegen::offset_of(*out.buffer, pool.arena().list(out.at), inside, pool);
     const Expr own = half == 1 ? substitute(expected, {{out.lane.get(), pool.integer(0)}}) : expected;
     if (mine != own) return std::nullopt;
     bool known = true;
@@ -185,7 +185,7 @@ std::optional<WarpJoin> find_warp_join(ExprPool& pool, const List<Stmt>& body, s
         known = false;
         return {};
       }
-      const Expr at = here(offset_of(*n->buffer, n->args, inside, pool));
+      const Expr at = here(codegen::offset_of(*n->buffer, n->args, inside, pool));
       if (at == mine) return out.mine;
       if (at == mine + half) return out.other;
       known = false;

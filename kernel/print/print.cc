@@ -5,8 +5,8 @@
 #include "base/cat.h"
 #include "base/check.h"
 #include "base/escape.h"
+#include "kernel/codegen/working_copy.h"
 #include "kernel/external.h"
-#include "kernel/print/expand.h"
 #include "kernel/print/expressions.h"
 #include "kernel/print/statements.h"
 #include "kernel/statements.h"
@@ -101,76 +101,45 @@ std::string external_call(const Kernel& k, const std::string& function,
 
 }  // namespace
 
-std::string cannot_compile(const Kernel& k) {
-  constexpr int64_t kMostElements = int64_t{1} << 20;  // threads have stacks of a few megabytes
-  std::string wrong;
-  visit(k.body, [&](Stmt s) {
-    const auto* n = s->as<Allocate>();
-    if (n == nullptr || !wrong.empty()) return;
-    const Buffer& b = *n->buffer;
-    const auto refuse = [&](const std::string& why) {
-      wrong = cat("kernel ", k.name.text(), " cannot be compiled: its local buffer `", b.name.text(),
-                  "` has ", why, ": make it a temporary");
-    };
-    const auto constant = [&](const char* what, List<Expr> all) {
-      for (Expr e : all) {
-        if (e->kind != ExprKind::kInt && wrong.empty())
-          refuse(cat("the ", what, " `", show(e), "`, which is no constant"));
-      }
-    };
-    constant("extent", b.shape);
-    constant("stride", b.strides);
-    if (!wrong.empty()) return;
-    const std::optional<int64_t> extent = memory_extent(b);
-    if (!extent || *extent > kMostElements) refuse(cat("more than ", kMostElements, " elements"));
-  });
-  return wrong;
-}
-
 Printed print(const Kernel& k, const Dialect& dialect, const PrintOptions& options) {
   Printed result;
   result.function = function_name(k, options);
   Context context{.dialect = dialect};
-  const std::vector<Parameter> all = parameters(k, context);
-
   const std::string_view title = (k.origin.empty() ? k.name : k.origin).text();
   result.text = line_comment("//", title.substr(0, kLongestTitle)) + "\n";
   if (k.external) {
     CHECK(!dialect.has_grid(), "C functions run on the CPU");
+    const std::vector<Parameter> all = parameters(k, context);
     result.text += external_call(k, result.function, all, context, options);
     return result;
   }
-  ExprPool* pool = pool_of(k);
-  if (pool == nullptr) {  // nothing to compute
-    result.text += one_function(result.function, all, context, options, "");
-    if (dialect.has_grid()) result.launches.push_back({result.function, std::vector<Expr>(kGridIndices)});
-    return result;
-  }
-  Stmt body = printing::expand(*pool, k);
-  Statements statements(context, *pool, result.function, all, options);
+  const auto code = std::make_shared<codegen::WorkingCopy>(k);
+  const std::vector<Parameter> all = parameters(code->kernel(), context);
+  Statements statements(context, *code, result.function, all, options);
   if (!dialect.has_grid()) {
-    statements.print(body);
+    statements.print(code->body());
     result.text += statements.before.text();
     result.text += one_function(result.function, all, context, options, context.out.text());
   } else {
     // One launch after the other is the only order between blocks.
-    std::vector<Stmt> stages{body};
-    if (const auto* seq = body->as<Seq>()) stages.assign(seq->body.begin(), seq->body.end());
+    std::vector<Stmt> stages{code->body()};
+    if (const auto* seq = code->body()->as<Seq>()) stages.assign(seq->body.begin(), seq->body.end());
     for (size_t i = 0; i < stages.size(); ++i) {
       const std::string function = stages.size() == 1 ? result.function : cat(result.function, "_", i);
       context.out = Writer(1);
       // A launch may count on what an earlier one has asked for.
-      if (!statements.messages.empty()) context.out.line("if (relay_failed(failure)) return;");
+      if (statements.may_fail()) context.out.line("if (relay_failed(failure)) return;");
       statements.print(stages[i]);
       result.text += one_function(function, all, context, options, context.out.text());
       Launch launch{function, statements.launch_extents};
       for (Expr& e : launch.extents) {
-        if (!e) e = pool->integer(1);
+        if (!e) e = code->pool().integer(1);
       }
       result.launches.push_back(std::move(launch));
     }
+    result.code = code;
   }
-  result.messages = std::move(statements.messages);
+  result.messages = code->messages();
   return result;
 }
 

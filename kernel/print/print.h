@@ -21,10 +21,12 @@
 // number i that a thread failed with. Arrays are then aligned for 16 bytes.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "kernel/codegen/working_copy.h"
 #include "kernel/kernel.h"
 #include "kernel/print/dialect.h"
 #include "kernel/print/prelude.h"
@@ -56,12 +58,12 @@ struct Printed {
   std::string function;  // its name; with a grid, the first part of the names of its launches
   std::vector<std::string> messages = {};  // a result of i > 0 means messages[i - 1]
   std::vector<Launch> launches = {};       // with a grid only
+  // What the launches' extents live in. Their variables are of no other pool: they have the names
+  // of shape_parameters(k).
+  std::shared_ptr<const codegen::WorkingCopy> code = {};
 };
 
-// Why there can be no compiled code of the kernel, as a sentence; empty if there can. It is asked
-// before `print`, and by the other code generator as well.
-std::string cannot_compile(const Kernel& k);
-
+// codegen::cannot_compile(k) is empty.
 Printed print(const Kernel& k, const Dialect& dialect, const PrintOptions& options = {});
 
 // The head of the function as `print` writes it, without a semicolon. Not for dialects with a grid.

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "base/check.h"
+#include "kernel/codegen/requirements.h"
 #include "kernel/print/expressions.h"
 #include "kernel/print/grid.h"
 #include "kernel/statements.h"
@@ -63,10 +64,10 @@ void Statements::print(Stmt body) {
       Expr& extent = launch_extents[grid_index(f->how)];
       extent = extent ? max(extent, f->extent) : f->extent;
     });
-    body = give_to_threads(pool_, body);
+    body = give_to_threads(code_.pool(), body);
   }
-  quotients_ = name_quotients(pool_, body);
-  plan_ = VectorPlan(quotients_.body, context_.dialect.vectors ? options_.vector_bytes : 0);
+  quotients_ = codegen::name_quotients(code_.pool(), body);
+  plan_ = codegen::VectorPlan(quotients_.body, context_.dialect.vectors ? options_.vector_bytes : 0);
   statement(quotients_.body);
 }
 
@@ -104,19 +105,10 @@ void Statements::loop(const For& n) {
     const bool independent = n.how == ForKind::kVectorized;
     serial_loop(n, n.how == ForKind::kUnrolled ? context_.dialect.unroll
                    : independent               ? context_.dialect.independent
-                   : has_vectors(n.body)       ? context_.dialect.rolled
+                   : plan_.reaches(n.body)     ? context_.dialect.rolled
                                                : "");
   }
   context_.bounds = outer;
-}
-
-bool Statements::has_vectors(Stmt s) const {
-  bool found = false;
-  visit(s, [&](Stmt below) {
-    const auto* f = below->as<For>();
-    found |= f && plan_.contains(f);
-  });
-  return found;
 }
 
 // Begins with the divisions that belong to the loop.
@@ -124,7 +116,7 @@ void Statements::body_of(const For& n) {
   const size_t outer = loops_.size();
   loops_.push_back(n.var);
   if (const auto it = quotients_.of_loop.find(n.var.get()); it != quotients_.of_loop.end()) {
-    for (const Quotient& q : it->second) {
+    for (const codegen::Quotient& q : it->second) {
       const std::string value = Expressions(context_, {q.value}).scalar(q.value);
       context_.out.line("const int64_t ", bind(q.var), " = ", value, ";");
       loops_.push_back(q.var);
@@ -149,12 +141,12 @@ void Statements::serial_loop(const For& n, std::string_view hint) {
 }
 
 void Statements::vector_loop(const For& n) {
-  for (const Piece& p : plan_.pieces(&n)) {
+  for (const codegen::Piece& p : plan_.pieces(&n)) {
     if (p.lanes == 1) {
-      statement(substitute(pool_.arena(), n.body, {{n.var.get(), pool_.integer(p.start)}}));
+      statement(substitute(code_.pool().arena(), n.body, {{n.var.get(), code_.pool().integer(p.start)}}));
       continue;
     }
-    context_.lanes = Lanes{n.var, p.start, p.lanes};
+    context_.lanes = codegen::Lanes{n.var, p.start, p.lanes};
     statement(n.body);
     context_.lanes.reset();
   }
@@ -250,7 +242,7 @@ void Statements::sequence(const Seq& n) {
   Touched since;
   for (size_t i = 0; i < n.body.size(); ++i) {
     const std::optional<WarpJoin> join =
-        barriers ? find_warp_join(pool_, n.body, i, context_.bounds) : std::nullopt;
+        barriers ? find_warp_join(code_.pool(), n.body, i, context_.bounds) : std::nullopt;
     if (barriers) {
       const Touched t = Touched::by(n.body[i]);
       if (since.before(t)) {
@@ -290,13 +282,13 @@ void Statements::warp_join(const WarpJoin& join) {
                         Expressions(context_, {join.rows->extent}).bound(join.rows->extent), ") {");
   }
   const std::string lane = index(join.lane, ForKind::kThreadX);
-  context_.bounds.bind(join.lane, pool_.integer(kWarpThreads));
+  context_.bounds.bind(join.lane, code_.pool().integer(kWarpThreads));
   const bool all = launch_extents[3].is_int(kWarpThreads);
   if (!all) context_.out.open("if (", lane, " < ", kWarpThreads, ") {");
-  const List<Expr> at = pool_.arena().list(join.at);
-  const Expr offset = offset_of(*join.buffer, at, context_.bounds, pool_);
+  const List<Expr> at = code_.pool().arena().list(join.at);
+  const Expr offset = codegen::offset_of(*join.buffer, at, context_.bounds, code_.pool());
   const std::string type(value_type(join.buffer->dtype)), mine = bind(join.mine), other = bind(join.other);
-  const Expr element = pool_.load(join.buffer, join.at);
+  const Expr element = code_.pool().load(join.buffer, join.at);
   context_.out.line(type, " ", mine, " = ", Expressions(context_, {element}).scalar(element), ";");
   context_.out.open("for (int half = ", kWarpThreads / 2, "; half > 0; half /= 2) {");
   context_.out.line("const ", type, " ", other, " = ", context_.dialect.shuffle, "(", mine, ", half);");
@@ -321,11 +313,11 @@ bool Statements::copy_loop(const For& n) {
   if (from.dtype != to.dtype || to.dtype.bits < 8 || n.extent->kind != ExprKind::kInt ||
       n.extent->int_value * bytes != kCopyBytes)
     return false;
-  const Expr first = offset_of(to, store->indices, context_.bounds, pool_),
-             second = offset_of(from, store->value->args, context_.bounds, pool_);
+  const Expr first = codegen::offset_of(to, store->indices, context_.bounds, code_.pool()),
+             second = codegen::offset_of(from, store->value->args, context_.bounds, code_.pool());
   const auto aligned = [&](Expr offset) {
-    const Expr start = substitute(offset, {{n.var.get(), pool_.integer(0)}});
-    return is_contiguous(offset, n.var) &&
+    const Expr start = substitute(offset, {{n.var.get(), code_.pool().integer(0)}});
+    return codegen::is_contiguous(offset, n.var) &&
            simplify(floor_mod(start, n.extent->int_value), context_.bounds).is_int(0);
   };
   const auto in_memory = [&](const Buffer& b) {
@@ -334,7 +326,7 @@ bool Statements::copy_loop(const For& n) {
   };
   if (!aligned(first) || !aligned(second) || !in_memory(to) || !in_memory(from)) return false;
   const auto address = [&](const Buffer& b, Expr offset) {
-    const Expr start = substitute(offset, {{n.var.get(), pool_.integer(0)}});
+    const Expr start = substitute(offset, {{n.var.get(), code_.pool().integer(0)}});
     const std::string text = Expressions(context_, {start}).scalar(start);
     return cat(context_.places.at(&b).name, start.is_int(0) ? "" : cat(" + ", text));
   };
@@ -346,7 +338,7 @@ bool Statements::copy_loop(const For& n) {
 // --- Other statements ---
 
 void Statements::store(const Store& n) {
-  const Expr offset = offset_of(*n.buffer, n.indices, context_.bounds, pool_);
+  const Expr offset = codegen::offset_of(*n.buffer, n.indices, context_.bounds, code_.pool());
   const std::string guard = n.buffer->scope == Scope::kLocal ? "" : only_first_thread();
   if (!guard.empty()) context_.out.open("if (", guard, ") {");
   Expressions(context_, {offset, n.value}).store(*n.buffer, offset, n.value);
@@ -372,7 +364,7 @@ void Statements::instruction(const Block& n) {
   for (const auto& list : {n.reads, n.writes}) {
     for (const Region& r : list) {
       operands.push_back(&r);
-      offsets.push_back(offset_of(*r.buffer, r.min, context_.bounds, pool_));
+      offsets.push_back(codegen::offset_of(*r.buffer, r.min, context_.bounds, code_.pool()));
     }
   }
   Expressions e(context_, offsets);
@@ -400,10 +392,8 @@ void Statements::condition(const If& n) {
 }
 
 void Statements::require(const Require& n) {
-  const std::string message = n.message.str();
-  const auto it = std::find(messages.begin(), messages.end(), message);
-  const auto code = it - messages.begin() + 1;
-  if (it == messages.end()) messages.push_back(message);
+  may_fail_ = true;
+  const size_t code = codegen::number_of(n, code_.messages());
   Expressions e(context_, {n.condition});
   const std::string condition = e.condition(n.condition);
   context_.out.open("if (!(", condition, ")) {");
@@ -419,7 +409,7 @@ void Statements::require(const Require& n) {
 void Statements::prefetch(const Prefetch& n) {
   const Place& place = context_.places.at(n.buffer);
   if (context_.dialect.prefetch.empty() || place.variables) return;
-  const Expr offset = offset_of(*n.buffer, n.indices, context_.bounds, pool_);
+  const Expr offset = codegen::offset_of(*n.buffer, n.indices, context_.bounds, code_.pool());
   const std::string text = Expressions(context_, {offset}).scalar(offset);
   context_.out.line(context_.dialect.prefetch, "(", place.name, ", ", text, ");");
 }
@@ -433,7 +423,7 @@ void Statements::allocate(const Allocate& n) {
   // A block's shared memory is scarce: there small floats stay small.
   const bool shared = b.scope == Scope::kShared && !context_.dialect.shared.empty();
   Place place{.name = name, .as_stored = shared || b.dtype.is_bool()};
-  if (!shared) place.variables = as_variables(n, plan_, context_.dialect.parallel);
+  if (!shared) place.variables = codegen::as_variables(n, plan_, context_.dialect.parallel);
   if (place.variables) {
     const std::string_view type = value_type(b.dtype);
     for (const auto& [offset, lanes] : *place.variables) {

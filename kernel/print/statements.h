@@ -1,14 +1,15 @@
-// Statements of an expanded body (expand.h) as text of a C-like language.
+// Statements of an expanded body (kernel/codegen/expand.h) as text of a C-like language.
 #pragma once
 
 #include <string>
 #include <vector>
 
+#include "kernel/codegen/quotients.h"
+#include "kernel/codegen/vectors.h"
+#include "kernel/codegen/working_copy.h"
 #include "kernel/print/context.h"
 #include "kernel/print/grid.h"
 #include "kernel/print/print.h"
-#include "kernel/print/quotients.h"
-#include "kernel/print/vectors.h"
 
 namespace relay::kernel::printing {
 
@@ -21,26 +22,26 @@ struct Parameter {
 
 class Statements {
  public:
-  Statements(Context& context, ExprPool& pool, std::string function, const std::vector<Parameter>& parameters,
-             const PrintOptions& options)
+  Statements(Context& context, codegen::WorkingCopy& code, std::string function,
+             const std::vector<Parameter>& parameters, const PrintOptions& options)
       : context_(context),
-        pool_(pool),
+        code_(code),
         function_(std::move(function)),
         parameters_(parameters),
         options_(options) {}
 
   // Prints to context.out. What was found out about grids is in `launch_extents`.
   void print(Stmt body);
+  // Has something been printed that may fail?
+  bool may_fail() const { return may_fail_; }
 
-  std::vector<std::string> messages;  // in the order of their codes
-  Writer before = Writer(0);          // functions that the statements call
+  Writer before = Writer(0);  // functions that the statements call
   std::vector<Expr> launch_extents =
       std::vector<Expr>(kGridIndices);  // of the statements printed last; null: 1
 
  private:
   void statement(Stmt s);
   void loop(const For& n);
-  bool has_vectors(Stmt s) const;
   void body_of(const For& n);
   void serial_loop(const For& n, std::string_view hint);
   void vector_loop(const For& n);
@@ -63,12 +64,13 @@ class Statements {
   std::string only_first_thread() const;
 
   Context& context_;
-  ExprPool& pool_;
+  codegen::WorkingCopy& code_;
   std::string function_;
   const std::vector<Parameter>& parameters_;
   const PrintOptions& options_;
-  Quotients quotients_ = {nullptr};
-  VectorPlan plan_;
+  codegen::Quotients quotients_ = {nullptr};
+  codegen::VectorPlan plan_;
+  bool may_fail_ = false;
   bool in_parallel_ = false;
   int parallel_loops_ = 0;
   std::vector<bool> bound_ = std::vector<bool>(kGridIndices);  // grid indices of the loops around

@@ -5,10 +5,10 @@
 
 #include "base/cat.h"
 #include "base/file.h"
+#include "kernel/codegen/requirements.h"
 #include "kernel/execute.h"
 #include "kernel/llvm/arithmetic.h"
 #include "kernel/llvm/machine.h"
-#include "kernel/llvm/requirements.h"
 #include "tests/support/program.h"
 
 namespace relay::tests {
@@ -152,7 +152,7 @@ class Emulation {
       std::memcpy(&status, bytes.data(), sizeof status);
       bytes.remove_prefix(sizeof status);
       EmulatedResult& r = results.emplace_back();
-      if (status != 0) r.trap = kernel::jit::requirements(k).at(static_cast<size_t>(status - 1));
+      if (status != 0) r.trap = kernel::codegen::requirements(k).at(static_cast<size_t>(status - 1));
       const auto variables = kernel::bind_shapes(k, c.inputs);
       for (const kernel::Buffer* b : k.outputs) {
         Tensor t = made(*b, variables);

@@ -24,7 +24,7 @@ namespace {
 
 constexpr double kUlpsOfFormulas = 4;  // as much as operators such as exp may be away
 
-// Is something of it computed by a formula (kernel/print/functions.inc), where the executor asks
+// Is something of it computed by a formula (kernel/codegen/functions.inc), where the executor asks
 // the machine's own function?
 bool has_formula(const kernel::Kernel& k) {
   using kernel::Math;
@@ -106,7 +106,7 @@ class Programs {
 
  private:
   void add(std::string name, const kernel::Kernel& k) {
-    if (k.external || !kernel::cannot_compile(k).empty() || has_float8(k)) return;
+    if (k.external || !kernel::codegen::cannot_compile(k).empty() || has_float8(k)) return;
     if (!texts_.insert(show(k)).second) return;
     std::optional<std::vector<Tensor>> inputs = inputs_of(k, random_);
     if (inputs && is_small(k, *inputs)) calls_.push_back({std::move(name), &k, std::move(*inputs)});

@@ -42,7 +42,7 @@ class Kernels {
 
  private:
   void add(const kernel::Kernel& k) {
-    if (!kernel::cannot_compile(k).empty()) return;
+    if (!kernel::codegen::cannot_compile(k).empty()) return;
     texts_.emplace(kernel::print(k, kernel::kCudaDialect, {.function = "KERNEL"}).text,
                    cat("k", texts_.size()));
   }

@@ -1,4 +1,4 @@
-// Which vectorised loops can be printed with vector types, and which local buffers can
+// Which vectorised loops are computed with vectors, and which local buffers can
 // live in registers.
 #pragma once
 
@@ -10,7 +10,7 @@
 #include "kernel/kernel.h"
 #include "kernel/simplify.h"
 
-namespace relay::kernel::printing {
+namespace relay::kernel::codegen {
 
 // Part of a vectorised loop: iterations [start, start + lanes) at once.
 struct Piece {
@@ -20,7 +20,7 @@ struct Piece {
 
 // Loops of kind kVectorized in an expanded body (expand.h) whose accesses are contiguous
 // or the same for all iterations, and whose operations vectors have. The others are
-// printed as plain loops.
+// plain loops.
 class VectorPlan {
  public:
   VectorPlan() = default;
@@ -28,6 +28,8 @@ class VectorPlan {
   VectorPlan(Stmt body, int most_bytes);
 
   bool contains(const For* loop) const { return element_bytes_.contains(loop); }
+  // Is such a loop in the statement?
+  bool reaches(Stmt s) const;
   // The loop cut into vectors, the widest first.
   std::vector<Piece> pieces(const For* loop) const;
 
@@ -51,4 +53,4 @@ Expr offset_of(const Buffer& buffer, const List<const ExprNode*>& indices, const
                ExprPool& pool);
 Expr offset_of(const Buffer& buffer, const List<Expr>& indices, const Bounds& bounds, ExprPool& pool);
 
-}  // namespace relay::kernel::printing
+}  // namespace relay::kernel::codegen

@@ -1,4 +1,4 @@
-#include "kernel/print/quotients.h"
+#include "kernel/codegen/quotients.h"
 
 #include <algorithm>
 #include <unordered_set>
@@ -6,7 +6,7 @@
 #include "kernel/fields.h"
 #include "kernel/statements.h"
 
-namespace relay::kernel::printing {
+namespace relay::kernel::codegen {
 namespace {
 
 bool is_division(const ExprNode* n) {
@@ -104,4 +104,4 @@ Quotients name_quotients(ExprPool& pool, Stmt body) {
   return {named, std::move(naming.of_loop)};
 }
 
-}  // namespace relay::kernel::printing
+}  // namespace relay::kernel::codegen

@@ -10,7 +10,7 @@
 
 #include "kernel/kernel.h"
 
-namespace relay::kernel::printing {
+namespace relay::kernel::codegen {
 
 struct Quotient {
   Expr var, value;
@@ -26,4 +26,4 @@ struct Quotients {
 // stay where they are.
 Quotients name_quotients(ExprPool& pool, Stmt body);
 
-}  // namespace relay::kernel::printing
+}  // namespace relay::kernel::codegen

@@ -4,7 +4,7 @@
 
 #include "kernel/kernel.h"
 
-namespace relay::kernel::printing {
+namespace relay::kernel::codegen {
 
 // The same computation with blocks replaced by their contents (iteration variables by what they are
 // bound to, initial values where the reduction begins, in front of its loops if nothing else is in
@@ -14,4 +14,4 @@ namespace relay::kernel::printing {
 // `writes` (the output), in the order of the instruction's description.
 Stmt expand(ExprPool& pool, const Kernel& k);
 
-}  // namespace relay::kernel::printing
+}  // namespace relay::kernel::codegen

@@ -1,11 +1,11 @@
-#include "kernel/print/vectors.h"
+#include "kernel/codegen/vectors.h"
 
 #include <algorithm>
 #include <bit>
 
 #include "kernel/statements.h"
 
-namespace relay::kernel::printing {
+namespace relay::kernel::codegen {
 namespace {
 
 constexpr size_t kMostVariables = 256;  // of a local buffer
@@ -161,6 +161,15 @@ void VectorPlan::visit(Stmt s, Bounds bounds) {
   for (Stmt c : children(s)) visit(c, bounds);
 }
 
+bool VectorPlan::reaches(Stmt s) const {
+  bool found = false;
+  kernel::visit(s, [&](Stmt below) {
+    const auto* f = below->as<For>();
+    found |= f && contains(f);
+  });
+  return found;
+}
+
 std::vector<Piece> VectorPlan::pieces(const For* loop) const {
   std::vector<Piece> out;
   int lanes = std::max(1, most_bytes_ / element_bytes_.at(loop));
@@ -227,4 +236,4 @@ std::optional<std::map<int64_t, int>> as_variables(const Allocate& a, const Vect
   return found;
 }
 
-}  // namespace relay::kernel::printing
+}  // namespace relay::kernel::codegen

@@ -1,4 +1,4 @@
-#include "kernel/print/expand.h"
+#include "kernel/codegen/expand.h"
 
 #include <algorithm>
 
@@ -8,7 +8,7 @@
 #include "kernel/simplify.h"
 #include "kernel/statements.h"
 
-namespace relay::kernel::printing {
+namespace relay::kernel::codegen {
 namespace {
 
 using Substitution = std::unordered_map<const ExprNode*, Expr>;
@@ -221,4 +221,4 @@ class Expander {
 
 Stmt expand(ExprPool& pool, const Kernel& k) { return Expander(pool).expand(k.body); }
 
-}  // namespace relay::kernel::printing
+}  // namespace relay::kernel::codegen
