@@ -20,7 +20,6 @@
 #include "ir/analysis.h"
 #include "ir/rewrite.h"
 #include "jit/operators.h"
-#include "passes/runner.h"
 #include "target/host.h"
 
 namespace relay::driver {
@@ -58,6 +57,7 @@ Prepared prepare_jit(const Module& m, std::string_view function, const Options& 
   run.compile.target = options.target;
   run.compile.opt_level = options.opt_level;
   run.threads = static_cast<unsigned>(options.threads);
+  run.observers = options.observers;
   const jit::Prepared prepared = jit::prepare(with_entry(m, function), run);
   Diagnostics diagnostics;
   auto made = jit::CompiledOperators::create(prepared.module, run, diagnostics);
@@ -253,12 +253,17 @@ Module with_entry(const Module& m, std::string_view function) {
   return out;
 }
 
+passes::RunnerOptions runner_options(const Options& options) {
+  passes::RunnerOptions out;
+  out.target = options.target;
+  out.schedule.opt_level = options.opt_level;
+  out.observers = options.observers;
+  return out;
+}
+
 Result<Module> optimise(const Module& checked, std::string_view function, const passes::Pipeline& pipeline,
                         const Options& options, Diagnostics& diagnostics) {
-  passes::RunnerOptions run;
-  run.target = options.target;
-  run.schedule.opt_level = options.opt_level;
-  return passes::run_pipeline(with_entry(checked, function), pipeline, run, diagnostics);
+  return passes::run_pipeline(with_entry(checked, function), pipeline, runner_options(options), diagnostics);
 }
 
 Result<Module> optimise(const Module& checked, std::string_view function, const Options& options,

@@ -16,7 +16,7 @@
 #include "graph_runtime/executor.h"
 #include "interp/limits.h"
 #include "ir/module.h"
-#include "passes/pipeline.h"
+#include "passes/runner.h"
 #include "runtime/value.h"
 #include "target/target.h"
 
@@ -31,6 +31,8 @@ struct Options {
   // A folder in which the libraries of ahead-of-time engines are kept, for one program: ENGINE.so,
   // made where it is missing.
   std::string libraries = {};
+  // Told of the passes of engines that compile.
+  std::vector<passes::Observer*> observers = {};
 };
 
 // How a run ended.
@@ -86,7 +88,10 @@ std::string wrong_engine(const std::string& name);
 // The module with `function` as its @main, and nothing that it does not reach.
 Module with_entry(const Module& m, std::string_view function);
 
-// The same after these passes, for the options' target and level.
+// How the passes run under these options.
+passes::RunnerOptions runner_options(const Options& options);
+
+// The same module after these passes, for the options' target and level.
 Result<Module> optimise(const Module& checked, std::string_view function, const passes::Pipeline& pipeline,
                         const Options& options, Diagnostics& diagnostics);
 // The same after those of the level.

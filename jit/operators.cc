@@ -66,6 +66,7 @@ Prepared prepare(const Module& checked, const Options& options) {
   passes::RunnerOptions run;
   run.target = options.compile.target;
   run.schedule.opt_level = options.compile.opt_level;
+  run.observers = options.observers;
   const auto after = [&](const passes::Pipeline& pipeline, Diagnostics& refused) {
     Result<Module> done = passes::run_pipeline(checked, pipeline, run, refused);
     for (const Diagnostic& d : refused.all()) CHECK(d.slug().fault() != Fault::kBug, d.message());

@@ -20,6 +20,7 @@
 #include "kernel/llvm/compile.h"
 #include "kernel/native/kernels.h"
 #include "op/op_def.h"
+#include "passes/observer.h"
 
 namespace relay::jit {
 
@@ -27,6 +28,7 @@ struct Options {
   kernel::native::CompileOptions compile;
   kernel::native::CodeGenerator code_generator = kernel::jit::compile;
   unsigned threads = 1;
+  std::vector<passes::Observer*> observers = {};  // of the passes that `prepare` runs
 };
 
 // The module for the machine: optimised and lowered as for other engines. A program that the

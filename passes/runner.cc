@@ -1,29 +1,20 @@
 #include "passes/runner.h"
 
-#include <fmt/format.h>
 #include <algorithm>
-#include <cerrno>
 #include <chrono>
-#include <cmath>
-#include <cstdlib>
-#include <filesystem>
+#include <functional>
+#include <set>
 
 #include "base/cat.h"
-#include "base/escape.h"
-#include "base/file.h"
-#include "base/nearest.h"
 #include "interp/machine.h"
 #include "ir/analysis.h"
 #include "kernel/validate.h"
-#include "op/operators.h"
 #include "passes/reference.h"
 #include "runtime/compare.h"
 #include "typecheck/check.h"
 
 namespace relay::passes {
 namespace {
-
-constexpr std::string_view kReproducerLine = "// relay-pipeline: ";
 
 // The answer of @main before any pass.
 struct Answer {
@@ -70,40 +61,48 @@ class Runner {
     Module now = *checked;
     std::optional<Answer> answer;
     if (options_.verify == Verify::kSemantics) answer = first_answer(now);
-    if (!dump(steps, 0, now)) return kReported;
+    if (!tell([&](Observer& o) { o.begins(steps, now, diagnostics_); })) return kReported;
     for (size_t i = 0; i < steps.size(); ++i) {
       const Activity activity("pass", steps[i].pass->name);
-      std::optional<Module> next = run_one(now, steps[i]);
+      Times times;
+      std::optional<Module> next = run_one(now, steps[i], times);
       if (!next || !verify(*next, steps[i], answer)) {
-        write_reproducer(now, steps, i);
+        const Pipeline rest(steps.begin() + static_cast<std::ptrdiff_t>(i), steps.end());
+        for (Observer* o : options_.observers) o->failed(rest, now, diagnostics_);
         return kReported;
       }
-      if (!report(now, *next, steps, i + 1)) return kReported;
+      const StepReport report{steps, i + 1, now, *next, times.pass, times.check};
+      if (!tell([&](Observer& o) { o.ran(report, diagnostics_); })) return kReported;
       now = *next;
     }
-    if (options_.time) options_.print(times());
+    for (Observer* o : options_.observers) o->ended();
     return now;
   }
 
  private:
-  // Milliseconds of a step, and of the type check that follows it.
-  struct Time {
-    std::string step;
-    double pass, check;
+  struct Times {  // milliseconds of a step, and of the type check that follows it
+    double pass = 0, check = 0;
   };
 
-  std::optional<Module> run_one(const Module& m, const Step& step) {
+  // False if one of them has reported an error.
+  bool tell(const std::function<void(Observer&)>& what) {
+    const size_t errors = diagnostics_.errors();
+    for (Observer* o : options_.observers) what(*o);
+    return diagnostics_.errors() == errors;
+  }
+
+  std::optional<Module> run_one(const Module& m, const Step& step, Times& times) {
     const size_t errors = diagnostics_.errors();
     const auto begin = std::chrono::steady_clock::now();
-    Module next = step.pass->run(
-        m, {diagnostics_, step.values, options_.target, options_.schedule, options_.on_kernel});
+    Module next =
+        step.pass->run(m, {diagnostics_, step.values, options_.target, options_.schedule, on_kernel_});
     const auto middle = std::chrono::steady_clock::now();
     if (diagnostics_.errors() > errors) return std::nullopt;
     // What did not change was checked.
     Result<Module> checked = next.same(m) ? Result<Module>(next) : typecheck::check(next, diagnostics_);
     const auto end = std::chrono::steady_clock::now();
     const auto ms = [](auto d) { return std::chrono::duration<double, std::milli>(d).count(); };
-    times_.push_back({show(step), ms(middle - begin), ms(end - middle)});
+    times = {ms(middle - begin), ms(end - middle)};
     if (!checked) {
       diagnostics_.error(Span::none(), "pass-broke-types",
                          cat("after pass `", step.pass->name,
@@ -111,24 +110,6 @@ class Runner {
       return std::nullopt;
     }
     return *checked;
-  }
-
-  std::string times() const {
-    double all = 0;
-    for (const Time& t : times_) all += t.pass + t.check;
-    std::string out;
-    const auto line = [&](std::string_view name, double pass, double check) {
-      out += fmt::format("{:<24} {:9.2f} ms   type check {:9.2f} ms   {:5.1f} %\n", name, pass, check,
-                         all > 0 ? 100 * (pass + check) / all : 0.0);
-    };
-    Time sum{"all passes", 0, 0};
-    for (const Time& t : times_) {
-      line(t.step, t.pass, t.check);
-      sum.pass += t.pass;
-      sum.check += t.check;
-    }
-    line(sum.step, sum.pass, sum.check);
-    return out;
   }
 
   bool verify(const Module& m, const Step& step, const std::optional<Answer>& answer) {
@@ -178,48 +159,12 @@ class Runner {
     }
   }
 
-  bool report(const Module& before, const Module& after, const Pipeline& steps, size_t done) {
-    const Step& step = steps[done - 1];
-    const bool changed = !after.same(before);
-    const auto wants = [&](std::string_view what) {
-      return options_.print_after.contains(std::string(what));
-    };
-    if (wants("all") || wants(step.pass->name) || (wants("changed") && changed)) {
-      const std::string head = line_comment("//", cat("after ", show(step), changed ? "" : ": unchanged"));
-      options_.print(cat(head, "\n", changed ? op::text_of(after) : ""));
-    }
-    return dump(steps, done, after);
-  }
-
-  bool dump(const Pipeline& steps, size_t done, const Module& m) {
-    if (options_.dump_dir.empty()) return true;
-    std::error_code ignored;
-    std::filesystem::create_directories(options_.dump_dir, ignored);
-    const std::string wrong = save(dump_path(options_.dump_dir, steps, done), "", m);
-    if (!wrong.empty()) diagnostics_.error(Span::none(), "cannot-write", wrong);
-    return wrong.empty();
-  }
-
-  void write_reproducer(const Module& m, const Pipeline& steps, size_t from) {
-    if (options_.reproducer.empty()) return;
-    const std::string rest = show(Pipeline(steps.begin() + static_cast<std::ptrdiff_t>(from), steps.end()));
-    const std::string wrong = save(options_.reproducer, cat(kReproducerLine, rest, "\n"), m);
-    if (!wrong.empty()) {
-      diagnostics_.error(Span::none(), "cannot-write", wrong);
-    } else {
-      diagnostics_.warning(Span::none(), "reproducer-written",
-                           cat("wrote ", options_.reproducer, "; `relay opt` runs it again"));
-    }
-  }
-
-  std::string save(const std::string& path, const std::string& head, const Module& m) {
-    return options_.save ? options_.save(path, head, m) : write_file_atomically(path, head + op::text_of(m));
-  }
-
   const RunnerOptions& options_;
   Diagnostics& diagnostics_;
   std::set<const kernel::Kernel*> valid_;  // that were looked at
-  std::vector<Time> times_;
+  const OnKernel on_kernel_ = [this](Symbol kernel, const Call& replaced) {
+    for (Observer* o : options_.observers) o->lowered(kernel, replaced);
+  };
 };
 
 }  // namespace
@@ -240,10 +185,6 @@ const Pass* find_pass(std::string_view name) {
   return nullptr;
 }
 
-std::string dump_path(std::string_view folder, const Pipeline& steps, size_t done) {
-  return fmt::format("{}/{:02}-{}.relay", folder, done, done == 0 ? "input" : steps[done - 1].pass->name);
-}
-
 Result<Module> run_pipeline(const Module& m, const Pipeline& pipeline, const RunnerOptions& options,
                             Diagnostics& diagnostics) {
   return Runner(options, diagnostics).run(m, pipeline);
@@ -253,12 +194,6 @@ Result<Module> run_pipeline(const Module& m, std::string_view pipeline, const Ru
                             Diagnostics& diagnostics) {
   const Result<Pipeline> steps = parse_pipeline(pipeline, diagnostics);
   return steps ? run_pipeline(m, *steps, options, diagnostics) : kReported;
-}
-
-std::string pipeline_of_reproducer(std::string_view text) {
-  if (!text.starts_with(kReproducerLine)) return {};
-  text.remove_prefix(kReproducerLine.size());
-  return std::string(text.substr(0, text.find('\n')));
 }
 
 }  // namespace relay::passes

@@ -11,6 +11,7 @@
 #include "ir/rewrite.h"
 #include "ir/text/parser.h"
 #include "op/operators.h"
+#include "passes/dumps.h"
 #include "passes/plan_memory.h"
 
 namespace relay::passes {
@@ -159,17 +160,19 @@ class Reproducer : public testing::Test {
   // nothing before it.
   void reproduces(const std::vector<const Pass*>& passes, RunnerOptions options, std::string_view pipeline,
                   std::string_view slug) {
-    options.reproducer = folder_.path() + "/repro.relay";
+    const std::string path = folder_.path() + "/repro.relay";
+    Dumps dumps({.reproducer = path});
+    options.observers = {&dumps};
     const Ran first = run(parsed(kProgram), passes, options);
     EXPECT_FALSE(first.ok);
     EXPECT_TRUE(has(first, slug)) << first.messages;
-    EXPECT_NE(first.messages.find(options.reproducer), std::string::npos) << first.messages;
+    EXPECT_NE(first.messages.find(path), std::string::npos) << first.messages;
     std::string text;
-    ASSERT_EQ(read_file(options.reproducer, 1 << 20, text), "");
+    ASSERT_EQ(read_file(path, 1 << 20, text), "");
     EXPECT_EQ(pipeline_of_reproducer(text), pipeline);
     const Module again = parsed(text);
     EXPECT_TRUE(alpha_equal(again, parsed(kProgram))) << text;
-    options.reproducer.clear();
+    options.observers.clear();
     const std::vector<const Pass*> rest(passes.begin() + 1, passes.end());
     const Ran second = run(again, rest, options);
     EXPECT_FALSE(second.ok);
@@ -202,25 +205,28 @@ TEST_F(Reproducer, KeepsTheParametersOfPasses) {
       "  %0 = fn (%y: Tensor[(3), float32], Primitive=1) { nn.leaky_relu(%y) };\n"
       "  %0(%x)\n"
       "}");
-  RunnerOptions options;
-  options.reproducer = folder_.path() + "/repro.relay";
-  EXPECT_FALSE(run_pipeline(m, "dead-code,lower,fuse{max-ops=3},dead-code", options, diagnostics));
+  const std::string path = folder_.path() + "/repro.relay";
+  Dumps dumps({.reproducer = path});
+  EXPECT_FALSE(
+      run_pipeline(m, "dead-code,lower,fuse{max-ops=3},dead-code", {.observers = {&dumps}}, diagnostics));
   EXPECT_EQ(diagnostics.all().front().slug().name(), "cannot-lower");
   std::string text;
-  ASSERT_EQ(read_file(options.reproducer, 1 << 20, text), "");
+  ASSERT_EQ(read_file(path, 1 << 20, text), "");
   EXPECT_EQ(pipeline_of_reproducer(text), "lower,fuse{max-ops=3},dead-code");
 }
 
 TEST_F(Reproducer, ThatCannotBeWrittenIsAnErrorToo) {
   const std::string nowhere = folder_.path() + "/none/repro.relay";
-  const Ran ran = run(parsed(kProgram), {&kReshaped}, {.reproducer = nowhere});
+  Dumps dumps({.reproducer = nowhere});
+  const Ran ran = run(parsed(kProgram), {&kReshaped}, {.observers = {&dumps}});
   EXPECT_TRUE(has(ran, "pass-broke-types") && has(ran, "cannot-write")) << ran.messages;
   EXPECT_NE(ran.messages.find(nowhere), std::string::npos) << ran.messages;
 }
 
 TEST_F(Reproducer, IsNotWrittenForSoundPasses) {
   const std::string path = folder_.path() + "/repro.relay";
-  EXPECT_TRUE(run(parsed(kProgram), {&kUnchanged}, {.reproducer = path}).ok);
+  Dumps dumps({.reproducer = path});
+  EXPECT_TRUE(run(parsed(kProgram), {&kUnchanged}, {.observers = {&dumps}}).ok);
   std::string text;
   EXPECT_NE(read_file(path, 1 << 20, text), "");
 }
@@ -231,14 +237,58 @@ TEST_F(Reproducer, OtherTextsHaveNoPipeline) {
   EXPECT_EQ(pipeline_of_reproducer("// relay-pipeline: \n"), "");
 }
 
-// --- what the runner writes ----------------------------------------------------------------------
+// --- what observers see --------------------------------------------------------------------------
 
 TEST_F(Reproducer, DumpsThatCannotBeWrittenStopThePipeline) {
   ASSERT_EQ(write_file_atomically(folder_.path() + "/file", ""), "");
-  const Ran ran = run(parsed(kProgram), {&kUnchanged}, {.dump_dir = folder_.path() + "/file"});
+  Dumps dumps({.folder = folder_.path() + "/file"});
+  const Ran ran = run(parsed(kProgram), {&kUnchanged}, {.observers = {&dumps}});
   EXPECT_FALSE(ran.ok);
   EXPECT_EQ(ran.slugs, std::vector<std::string>{"cannot-write"}) << ran.messages;
   EXPECT_NE(ran.messages.find("/file/00-input.relay"), std::string::npos) << ran.messages;
+}
+
+// Writes down what it is told.
+class Listener : public Observer {
+ public:
+  void begins(const Pipeline& steps, const Module&, Diagnostics&) override {
+    told.push_back("begins " + show(steps));
+  }
+  void ran(const StepReport& r, Diagnostics& d) override {
+    told.push_back("ran " + show(r.step()) + (r.changed() ? ", changed" : ""));
+    if (r.step().pass->name == stop_after) d.error(Span::none(), "bad-argument", "enough");
+  }
+  void failed(const Pipeline& rest, const Module&, Diagnostics&) override {
+    told.push_back("failed " + show(rest));
+  }
+  void ended() override { told.push_back("ended"); }
+
+  std::vector<std::string> told;
+  std::string_view stop_after;
+};
+
+TEST(Observers, AreToldOfEachStep) {
+  Listener first, second;
+  EXPECT_TRUE(run(parsed(kProgram), {&kUnchanged, &kDoubled}, {.observers = {&first, &second}}).ok);
+  EXPECT_EQ(first.told, (std::vector<std::string>{"begins unchanged,doubled", "ran unchanged",
+                                                  "ran doubled, changed", "ended"}));
+  EXPECT_EQ(second.told, first.told);
+}
+
+TEST(Observers, AreToldWhatIsLeftWhereAPassFails) {
+  Listener o;
+  EXPECT_FALSE(run(parsed(kProgram), {&kUnchanged, &kReshaped, &kDoubled}, {.observers = {&o}}).ok);
+  EXPECT_EQ(o.told, (std::vector<std::string>{"begins unchanged,reshaped,doubled", "ran unchanged",
+                                              "failed reshaped,doubled"}));
+}
+
+TEST(Observers, EndThePipelineByAnError) {
+  Listener o;
+  o.stop_after = "unchanged";
+  const Ran ran = run(parsed(kProgram), {&kUnchanged, &kDoubled}, {.observers = {&o}});
+  EXPECT_FALSE(ran.ok);
+  EXPECT_EQ(ran.slugs, std::vector<std::string>{"bad-argument"});
+  EXPECT_EQ(o.told, (std::vector<std::string>{"begins unchanged,doubled", "ran unchanged"}));
 }
 
 TEST(Plan, OfAnUnknownFunctionNamesThoseThereAre) {

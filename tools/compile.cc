@@ -20,11 +20,11 @@
 #include "frontend/data/inputs.h"
 #include "kernel/native/parallel.h"
 #include "op/operators.h"
-#include "passes/runner.h"
 #include "tools/graph.h"
 #include "tools/model.h"
 #include "tools/option_values.h"
 #include "tools/overwriting.h"
+#include "tools/pass_output.h"
 #include "tools/product.h"
 #include "tools/session.h"
 #include "tools/stages.h"
@@ -95,19 +95,12 @@ bool spares_inputs(const Options& o, const Product& product, const driver::Model
   return tools::spares_inputs(outputs_of(o, product), read, s);
 }
 
-// But for what depends on the target.
-passes::RunnerOptions runner_options(const Options& o, Session& s) {
-  passes::RunnerOptions run;
-  run.schedule.opt_level = o.opt_level;
-  run.time = o.time;
-  run.print = [&](std::string_view text) { s.say(text); };
-  return run;
-}
-
-passes::RunnerOptions runner_options(const Options& o, const target::Target& target, Session& s) {
-  passes::RunnerOptions run = runner_options(o, s);
-  run.target = target;
-  return run;
+driver::Options driver_options(const Options& o, const target::Target& target, PassOutput& output) {
+  driver::Options out;
+  out.opt_level = o.opt_level;
+  out.target = target;
+  out.observers = {&output};
+  return out;
 }
 
 // Writes a text to the file that -o names; without one, prints it.
@@ -158,15 +151,21 @@ Result<passes::Pipeline> pipeline_of(const Options& o, const target::Target& tar
                           : passes::parse_pipeline(o.passes, diagnostics);
 }
 
-// The program as it runs on one target.
-std::optional<aot::Program> lower(const Options& o, const driver::Model& model, const target::Target& target,
-                                  Session& s) {
-  const passes::RunnerOptions run = runner_options(o, target, s);
-  Diagnostics diagnostics;
+// The model with its operators as kernels for one target.
+Result<Module> lower(const Options& o, const driver::Model& model, const target::Target& target, Session& s,
+                     Diagnostics& diagnostics) {
+  PassOutput output({}, o.time, s);
   const Result<passes::Pipeline> pipeline = pipeline_of(o, target, diagnostics);
-  Result<Module> lowered = pipeline ? passes::run_pipeline(driver::with_entry(model.module, model.function),
-                                                           *pipeline, run, diagnostics)
-                                    : kReported;
+  return pipeline ? driver::optimise(model.module, model.function, *pipeline,
+                                     driver_options(o, target, output), diagnostics)
+                  : kReported;
+}
+
+// The program as it runs on one processor.
+std::optional<aot::Program> program_for(const Options& o, const driver::Model& model,
+                                        const target::Target& target, Session& s) {
+  Diagnostics diagnostics;
+  const Result<Module> lowered = lower(o, model, target, s, diagnostics);
   Result<aot::Program> program =
       lowered ? aot::make_program(*lowered, "main", diagnostics) : Result<aot::Program>(kReported);
   if (!program) {
@@ -205,13 +204,8 @@ void run_for_gpu(const Options& o, const std::vector<target::Target>& targets, S
   stages.next("passes and plan");
   Progress progress(s, "compile");
   progress.step("optimising");
-  const passes::RunnerOptions run = runner_options(o, target, s);
   Diagnostics diagnostics;
-  const Result<passes::Pipeline> pipeline = pipeline_of(o, target, diagnostics);
-  const Result<Module> lowered =
-      pipeline ? passes::run_pipeline(driver::with_entry(model->module, model->function), *pipeline, run,
-                                      diagnostics)
-               : kReported;
+  const Result<Module> lowered = lower(o, *model, target, s, diagnostics);
   const Result<aot::Program> program =
       lowered ? aot::make_program(*lowered, "main", diagnostics, passes::Shapes::kConstant)
               : Result<aot::Program>(kReported);
@@ -288,13 +282,14 @@ void run(const Options& o, Session& s) {
       s.fail(diagnostics, {});
       return;
     }
+    PassOutput output({}, o.time, s);
     emit_graph(*model, o.passes.empty() ? passes::until(*pipeline, passes::kLower) : *pipeline,
-               runner_options(o, targets[0], s), o.output, s);
+               driver_options(o, targets[0], output), o.output, s);
     return;
   }
   std::vector<aot::Program> programs;
   for (const target::Target& target : targets) {
-    std::optional<aot::Program> one = lower(o, *model, target, s);
+    std::optional<aot::Program> one = program_for(o, *model, target, s);
     if (!one) return;
     programs.push_back(std::move(*one));
   }

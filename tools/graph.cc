@@ -142,12 +142,11 @@ std::string cannot_write_graph(const std::string& folder) {
   return {};
 }
 
-void emit_graph(const driver::Model& model, const passes::Pipeline& pipeline,
-                const passes::RunnerOptions& run, const std::string& folder, Session& s) {
+void emit_graph(const driver::Model& model, const passes::Pipeline& pipeline, const driver::Options& options,
+                const std::string& folder, Session& s) {
   Diagnostics diagnostics;
   const SourceMap& sources = model.module.context().sources();
-  const Result<Module> fused =
-      passes::run_pipeline(driver::with_entry(model.module, model.function), pipeline, run, diagnostics);
+  const Result<Module> fused = driver::optimise(model.module, model.function, pipeline, options, diagnostics);
   const Result<graph_runtime::GraphContents> graph =
       fused
           ? graph_runtime::export_graph(*fused, "main", {model.input_names, model.output_names}, diagnostics)

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "passes/runner.h"
+#include "driver/engines.h"
 #include "tools/model.h"
 #include "tools/session.h"
 
@@ -17,7 +17,7 @@ std::vector<std::string> files_of_graph(const std::string& folder);
 std::string cannot_write_graph(const std::string& folder);
 // Writes FOLDER/graph.json and FOLDER/graph.params; with no folder, prints the JSON. Where it
 // fails, the folder is as it was.
-void emit_graph(const driver::Model& model, const passes::Pipeline& pipeline,
-                const passes::RunnerOptions& run, const std::string& folder, Session& session);
+void emit_graph(const driver::Model& model, const passes::Pipeline& pipeline, const driver::Options& options,
+                const std::string& folder, Session& session);
 
 }  // namespace relay::tools

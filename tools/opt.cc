@@ -10,11 +10,13 @@
 #include "kernel/llvm/compile.h"
 #include "kernel/native/toolchain.h"
 #include "op/operators.h"
+#include "passes/dumps.h"
 #include "passes/plan_memory.h"
 #include "passes/runner.h"
 #include "tools/model.h"
 #include "tools/option_values.h"
 #include "tools/overwriting.h"
+#include "tools/pass_output.h"
 #include "tools/session.h"
 
 namespace relay::tools {
@@ -113,17 +115,14 @@ void run(const Options& o, Session& s) {
     return;
   }
   if (!spares_inputs(o, *model, *steps, s)) return;
-  passes::RunnerOptions run;
-  run.print_after = {o.print_after.begin(), o.print_after.end()};
-  run.time = o.time;
-  run.dump_dir = o.dump_dir;
-  run.reproducer = o.reproducer;
-  run.save = [](const std::string& path, const std::string& head, const Module& m) {
+  PassOutput output({o.print_after.begin(), o.print_after.end()}, o.time, s);
+  const auto save = [](const std::string& path, const std::string& head, const Module& m) {
     return save_module(path, head, m);
   };
-  run.print = [&](std::string_view text) { s.say(text); };
-  run.target = target;
-  if (o.opt_level >= 0) run.schedule.opt_level = o.opt_level;
+  passes::Dumps dumps({.folder = o.dump_dir, .reproducer = o.reproducer, .save = save});
+  driver::Options driven{.target = target, .observers = {&output, &dumps}};
+  if (o.opt_level >= 0) driven.opt_level = o.opt_level;
+  passes::RunnerOptions run = driver::runner_options(driven);
   if (target.gpu && o.emit == "llvm") {
     s.fail(kUnsupported, "there is no LLVM code for GPUs: `relay compile --emit cuda` prints the source");
     return;

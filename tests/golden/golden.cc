@@ -34,6 +34,7 @@
 #include "kernel/print/print.h"
 #include "op/operators.h"
 #include "op/registry.h"
+#include "passes/dumps.h"
 #include "passes/plan_memory.h"
 #include "passes/runner.h"
 #include "pattern/partition.h"
@@ -180,8 +181,8 @@ Result<Module> optimised(const Command& c, const Module& m, Diagnostics& diagnos
     if (!target) return kReported;
     options.target = *target;
   }
-  options.dump_dir = c.option("dump");
-  options.reproducer = c.option("reproducer");
+  passes::Dumps dumps({.folder = c.option("dump"), .reproducer = c.option("reproducer")});
+  options.observers = {&dumps};
   const ScratchFolder folder;
   const std::string broken = c.option("broken");
   for (const passes::Pass* p : {&kBreaksTypes, &kBreaksParameters, &kBreaksModule, &kBreaksAnswer}) {

@@ -12,7 +12,6 @@
 #include "ir/traverse.h"
 #include "kernel/native/toolchain.h"
 #include "op/operators.h"
-#include "passes/runner.h"
 
 namespace relay::tools {
 namespace {
@@ -127,6 +126,22 @@ struct Replaced {
   std::set<size_t> nodes = {};
 };
 
+// Fills `replaced`, by the names of kernels.
+class Origins : public passes::Observer {
+ public:
+  Origins(std::map<std::string, Replaced>& replaced, const Places& places)
+      : replaced_(replaced), places_(places) {}
+  void lowered(Symbol kernel, const Call& call) override {
+    Replaced& r = replaced_[kernel.str()];
+    if (!r.first) r.first = &call;
+    places_.add(call, r.nodes);
+  }
+
+ private:
+  std::map<std::string, Replaced>& replaced_;
+  const Places& places_;
+};
+
 // Adds the C++ of each kernel, and its assembly. Each is compiled by itself, so all of the assembly
 // is the kernel's. Returns false, and reports, if the program cannot be printed.
 bool add_texts(const Module& lowered, const target::Target& target, Lineage& out, Diagnostics& diagnostics) {
@@ -177,17 +192,11 @@ Result<Lineage> lineage_of(const driver::Model& model, Session& session) {
 
   progress.step("the passes");
   std::map<std::string, Replaced> replaced;
-  passes::RunnerOptions run;
-  run.schedule.opt_level = kLevel;
-  run.target = target;
-  run.on_kernel = [&](Symbol kernel, const Call& call) {
-    Replaced& r = replaced[kernel.str()];
-    if (!r.first) r.first = &call;
-    places.add(call, r.nodes);
-  };
+  Origins origins(replaced, places);
   Diagnostics diagnostics;
-  const Result<Module> lowered = passes::run_pipeline(driver::with_entry(model.module, model.function),
-                                                      passes::default_pipeline(kLevel), run, diagnostics);
+  const Result<Module> lowered =
+      driver::optimise(model.module, model.function,
+                       {.opt_level = kLevel, .target = target, .observers = {&origins}}, diagnostics);
   if (!lowered) return refuse(diagnostics);
   Result<passes::Plan> plan = passes::plan_memory(*lowered, "main", diagnostics);
   if (!plan) return refuse(diagnostics);
