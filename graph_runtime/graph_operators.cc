@@ -69,9 +69,9 @@ class Attributes {
     read_.push_back(name);
     return node_.find(name);
   }
-  std::string text(const std::string& name, std::string otherwise) {
+  std::string text(const std::string& name, const std::string& otherwise) {
     const std::string* t = text(name);
-    return t ? *t : std::move(otherwise);
+    return t ? *t : otherwise;
   }
   bool flag(const std::string& name, bool otherwise) {
     const std::string* t = text(name);

@@ -4,6 +4,7 @@
 Usage: tidy.py                the .cc files that the change touches, and for a header that it touches one that includes it
        tidy.py FILE...        these
        tidy.py --all          every file that Bazel compiles
+       tidy.py --sample       an eighth of them, by the commit: what `./dev test` can wait for
        tidy.py ... --jobs=N   N at a time, 1 unless said otherwise
 
 The change is the working tree, compared with the merge base of HEAD and main. Reads compile_commands.json, which
@@ -17,8 +18,12 @@ import re
 import subprocess
 import sys
 import time
+import zlib
 
 import change
+
+# Of as many commits in a row about two thirds of the files have their turn.
+SAMPLES = 8
 
 # A finding, or an error of the compiler's. What follows, up to the next one, explains it.
 FINDING = re.compile(r"^(?P<path>[^\s:][^:\n]*):(?P<line>\d+):(?P<column>\d+): (?:warning|error): .*$", re.M)
@@ -49,6 +54,12 @@ def files_of(changed, compiled, includers_of):
         elif not files.intersection(by):
             files.add(own if own in by else min(by))
     return sorted(files), unseen
+
+
+def sample_of(files, commit):
+    """The files whose turn it is at the commit. A file is in one sample, whichever others there are."""
+    turn = int(commit[:8], 16) % SAMPLES
+    return [path for path in files if zlib.crc32(path.encode()) % SAMPLES == turn]
 
 
 def findings_of(output):
@@ -88,6 +99,8 @@ def main():
         compiled = {command["file"] for command in json.load(file)}
     if arguments == ["--all"]:
         files = sorted(compiled)
+    elif arguments == ["--sample"]:
+        files = sample_of(sorted(compiled), change.git("rev-parse", "HEAD"))
     elif arguments:
         files = [os.path.normpath(a) for a in arguments]
         wrong = [path for path in files if path not in compiled]

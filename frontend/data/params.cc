@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <cstring>
 #include <optional>
 #include <unordered_set>
 #include <vector>
@@ -62,7 +61,7 @@ class Cursor {
   template <class T>
   bool take(T& out) {
     if (rest_.size() < sizeof(T)) return false;
-    std::memcpy(&out, rest_.data(), sizeof(T));
+    std::copy_n(rest_.begin(), sizeof(T), reinterpret_cast<char*>(&out));
     rest_.remove_prefix(sizeof(T));
     return true;
   }

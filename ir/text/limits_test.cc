@@ -236,7 +236,7 @@ TEST(Limits, HostileTextsEndSoon) {
     ParseOptions options;
     EXPECT_FALSE(parse("input", text, diagnostics, operators, options));
     EXPECT_TRUE(diagnostics.has_errors());
-    const std::string rendered = diagnostics.render(options.into.context().sources());
+    EXPECT_FALSE(diagnostics.render(options.into.context().sources()).empty());
     const double took = static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
     EXPECT_LT(took, 20.0) << text.substr(0, 40);
     if (took > 0.5) std::printf("%.40s: %.2f s\n", text.c_str(), took);

@@ -36,11 +36,12 @@ std::optional<uint64_t> magnitude(const Number& n) {
 // tells them apart.
 template <class Wide, class T>
 std::optional<T> rounded(std::string_view digits) {
-  const char* end = digits.data() + digits.size();
+  const char* const begin = digits.data();
+  const char* const end = begin + digits.size();
   T value = 0;
-  if (std::from_chars(digits.data(), end, value).ec == std::errc()) return value;
+  if (std::from_chars(begin, end, value).ec == std::errc()) return value;
   Wide wide = 0;
-  if (std::from_chars(digits.data(), end, wide).ec == std::errc()) {
+  if (std::from_chars(begin, end, wide).ec == std::errc()) {
     value = static_cast<T>(wide);
     return std::isinf(value) ? std::nullopt : std::optional(value);
   }

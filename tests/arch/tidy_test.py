@@ -43,6 +43,27 @@ class FilesTest(unittest.TestCase):
         self.assertEqual(self.files("a/lost.h", "c/t.h"), ([], ["a/lost.h", "c/t.h"]))
 
 
+class SampleTest(unittest.TestCase):
+    FILES = [f"a/{i}.cc" for i in range(400)]
+
+    def commit(self, turn):
+        return f"{turn:08x}" + 32 * "f"
+
+    def test_each_file_has_one_turn(self):
+        samples = [script.sample_of(self.FILES, self.commit(turn)) for turn in range(script.SAMPLES)]
+        self.assertEqual(sorted(sum(samples, [])), sorted(self.FILES))
+        for sample in samples:
+            self.assertGreater(len(sample), 400 / script.SAMPLES / 2)
+
+    def test_a_new_file_moves_no_other(self):
+        before = script.sample_of(self.FILES, self.commit(3))
+        self.assertEqual([f for f in script.sample_of([*self.FILES, "b/new.cc"], self.commit(3)) if f != "b/new.cc"], before)
+
+    def test_commits_have_different_turns(self):
+        self.assertEqual(script.sample_of(self.FILES, self.commit(11)), script.sample_of(self.FILES, self.commit(3)))
+        self.assertNotEqual(script.sample_of(self.FILES, self.commit(4)), script.sample_of(self.FILES, self.commit(3)))
+
+
 class FindingsTest(unittest.TestCase):
     def test_a_finding_is_its_place_and_what_explains_it(self):
         output = ("12 warnings generated.\n/r/a.cc:3:7: warning: 'x' used after it was moved [bugprone-use-after-move]\n    3 |   f(x);\n"
@@ -104,6 +125,17 @@ class RunTest(unittest.TestCase):
         self.assertIn("base/b.cc:6:10: error: ", out)
         self.assertNotIn("base/a.cc", out)
         self.assertIn("clang-tidy: 2 files, 1 findings", said)
+
+    def test_the_sample_of_a_commit(self):
+        self.write(**{f"f{i}_cc": self.MOVED for i in range(24)})
+        self.git("add", ".")
+        self.git("commit", "-qm", "x")
+        commit = subprocess.run(["git", "rev-parse", "HEAD"], cwd=self.root, check=True, capture_output=True, text=True).stdout
+        expected = script.sample_of([f"base/f{i}.cc" for i in range(24)], commit)
+        code, out, said = self.tidy("--sample")
+        self.assertEqual(code, 1 if expected else 0)
+        self.assertEqual({line.split(":")[0] for line in out.splitlines() if ": error: " in line}, set(expected))
+        self.assertIn(f"clang-tidy: {len(expected)} files", said)
 
     def test_what_does_not_compile_is_a_finding(self):
         self.write(a_cc="int f() { return x; }\n")
