@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <set>
 
+#include "analysis/kernel_extents.h"
 #include "aot/extents.h"
 #include "base/cat.h"
 #include "base/check.h"
 #include "kernel/execute.h"
-#include "passes/kernel_extents.h"
 
 namespace relay::aot {
 namespace {
@@ -49,8 +49,8 @@ std::vector<Written> written_by(Context& context, const Call& call, const kernel
   std::vector<Type> types;
   for (Expr arg : call.args) types.push_back(arg->type);
   // Extents that are read, and those that the run compares, are not known before the call.
-  std::optional<passes::GivenExtents> given;
-  if (k.read_extents.empty()) given = passes::given_extents(context, types, k);
+  std::optional<analysis::GivenExtents> given;
+  if (k.read_extents.empty()) given = analysis::given_extents(context, types, k);
   std::vector<Written> out;
   const auto add = [&](const kernel::Buffer& b) {
     Written p{{}, b.dtype.bytes(), given.has_value()};

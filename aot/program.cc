@@ -4,6 +4,7 @@
 #include <memory>
 #include <set>
 
+#include "analysis/kernel_extents.h"
 #include "aot/limits.h"
 #include "aot/ports.h"
 #include "base/cat.h"
@@ -14,7 +15,6 @@
 #include "kernel/print/print.h"
 #include "op/apply.h"
 #include "op/registry.h"
-#include "passes/kernel_extents.h"
 #include "passes/port_names.h"
 
 namespace relay::aot {
@@ -106,7 +106,7 @@ class Collector {
     } else if (const auto* call = e->as<Call>()) {
       if (const op::OpDef* def = op::callee(*call)) operator_call(*call, *def);
       if (const kernel::Kernel* k = kernel_of(call->callee);
-          k && !passes::extents_fit(p_.module.context(), *call, *k))
+          k && !analysis::extents_fit(p_.module.context(), *call, *k))
         p_.compared.insert(k);
     }
   }

@@ -5,6 +5,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "analysis/user_kernels.h"
 #include "base/cat.h"
 #include "graph_runtime/graph_import.h"
 #include "graph_runtime/unique_names.h"
@@ -15,7 +16,6 @@
 #include "op/apply.h"
 #include "op/operators.h"
 #include "op/registry.h"
-#include "passes/own_kernels.h"
 #include "passes/static_dataflow.h"
 
 namespace relay::graph_runtime {
@@ -364,7 +364,7 @@ class Exporter {
   }
 
   const Module& module_;
-  passes::OwnKernels kernels_;
+  analysis::UserKernels kernels_;
   Diagnostics& diagnostics_;
   Builder builder_;
   const Operators operators_;

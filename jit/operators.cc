@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "analysis/user_kernels.h"
 #include "base/cat.h"
 #include "base/failure.h"
 #include "ir/analysis.h"
@@ -11,7 +12,6 @@
 #include "kernel/schedule/cpu.h"
 #include "op/apply.h"
 #include "op/registry.h"
-#include "passes/own_kernels.h"
 #include "passes/runner.h"
 
 namespace relay::jit {
@@ -78,7 +78,7 @@ Prepared prepare(const Module& checked, const Options& options) {
   // `lower` would have made the checks of kernels explicit.
   const Result<Module> expanded =
       after({passes::step(passes::kSimplifyInference), passes::step(passes::kExpandOperators)}, out.refusal);
-  out.module = passes::with_explicit_checks(expanded ? *expanded : checked);
+  out.module = analysis::with_explicit_checks(expanded ? *expanded : checked);
   return out;
 }
 

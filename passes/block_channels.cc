@@ -13,16 +13,19 @@
 #include <optional>
 #include <unordered_map>
 
+#include "analysis/effects.h"
+#include "analysis/views.h"
 #include "base/cat.h"
 #include "ir/rewrite.h"
 #include "op/apply.h"
-#include "op/nn/convolution.h"
+#include "op/nn/pad.h"
 #include "op/nn/pooling.h"
 #include "op/nn/winograd.h"
 #include "op/ops.h"
+#include "op/reduce/reduction.h"
 #include "op/registry.h"
+#include "op/tensor/join.h"
 #include "passes/convolution_cost.h"
-#include "passes/effects.h"
 #include "passes/pass.h"
 #include "passes/phases.h"
 
@@ -37,12 +40,6 @@ const TensorType* image(Expr e) {
 // Its extents may be 0.
 Expr reshaped(Builder& b, Expr e, std::vector<Dim> shape) {
   return op::call(b, op::kReshape, {e}, {{"newshape", std::move(shape)}, {"allowzero", true}});
-}
-
-// Has the attribute this value, or is it left to its default, which is that?
-bool attribute_is(const Attrs& attrs, std::string_view name, std::string_view wanted) {
-  const AttrValue* v = attrs.find(name);
-  return !v || v->string.empty() || v->string == wanted;
 }
 
 // Does some output channel see nothing at a place of the window (OIHW, float32)? Its sums are
@@ -91,7 +88,8 @@ class Blocker {
       in_blocks = padding(b, *call);
     } else if (is_reduction(def)) {
       return reduction(b, *call, *def);
-    } else if (def->fusion <= op::Fusion::kBroadcast && def->lower && !may_trap_on_values(*call, *def)) {
+    } else if (def->fusion <= op::Fusion::kBroadcast && def->lower &&
+               !analysis::may_trap_on_values(*call, *def)) {
       in_blocks = elementwise(b, *call, *def);
     }
     return in_blocks ? as_it_was(b, in_blocks, *image(e)) : e;
@@ -132,9 +130,9 @@ class Blocker {
   Expr convolution(Builder& b, const Call& call) {
     const TensorType *x = image(call.args[0]), *w = image(call.args[1]), *y = image(&call);
     if (!x || !w || !y || !call.args[1]->as<Constant>()) return nullptr;
-    const auto a = op::read_attrs<op::ConvolutionAttrs>(call.attrs);
-    if (a.data_layout != "NCHW" || a.kernel_layout != "OIHW") return nullptr;
-    const op::Convolution c = op::read_convolution(a);
+    const auto view = analysis::convolution_view(&call);
+    if (!view || !view->has_plain_layouts()) return nullptr;
+    const op::Convolution& c = view->convolution;
     const int64_t from = x->dims[1].value(), to = w->dims[0].value();
     const bool depthwise = c.groups == from && c.groups == to && c.groups != 1;
     // Less than half a block would be more filling than channels.
@@ -174,9 +172,9 @@ class Blocker {
     const TensorType *x = image(call.args[0]), *w = image(call.args[1]), *y = image(&call);
     const auto* weight = call.args[1]->as<Constant>();
     if (!x || !w || !y || !weight) return &call;
-    const auto a = op::read_attrs<op::TransposedConvolutionAttrs>(call.attrs);
-    const op::Window window = op::read_convolution(a).window;
-    if (a.data_layout != "NCHW" || a.kernel_layout != "IOHW" || a.groups != 1) return &call;
+    const auto view = analysis::convolution_view(&call);
+    if (!view || !view->has_plain_layouts() || view->convolution.groups != 1) return &call;
+    const op::Window& window = view->convolution.window;
     TransposedConvolution c{window.stride, window.before, {}, {}};
     for (size_t axis = 0; axis < 2; ++axis) {
       // With holes between the windows most phases would be empty.
@@ -247,7 +245,7 @@ class Blocker {
   Expr pooling(Builder& b, const Call& call, const op::OpDef& def) {
     const Expr x = known(call.args[0]);
     const TensorType* y = image(&call);
-    if (!x || !y || !attribute_is(call.attrs, "layout", "NCHW")) return nullptr;
+    if (!x || !y) return nullptr;
     const List<Dim>& dims = op::tensor_type_of(x).dims;
     const Expr images = reshaped(b, x, {dims[0] * dims[1], dims[2], dims[3], dims[4]});
     const bool is_mean = &def == &op::kAvgPool2d;
@@ -258,6 +256,7 @@ class Blocker {
     } else {
       most = op::read_attrs<op::MaxPoolAttrs>(call.attrs);
     }
+    if ((is_mean ? mean.layout : most.layout) != "NCHW") return nullptr;
     mean.layout = most.layout = "NHWC";
     const Expr pooled = op::call(b, def, {images}, is_mean ? op::pool_attrs(mean) : op::pool_attrs(most));
     return reshaped(b, pooled, {dims[0], dims[1], y->dims[2], y->dims[3], dims[4]});
@@ -265,8 +264,8 @@ class Blocker {
 
   Expr concatenation(Builder& b, const Call& call) {
     const auto* parts = call.args[0]->as<Tuple>();
-    const AttrValue* axis = call.attrs.find("axis");
-    if (!parts || !image(&call) || !axis || (axis->integer != 1 && axis->integer != -3)) return nullptr;
+    const int64_t axis = op::read_attrs<op::ConcatenateAttrs>(call.attrs).axis;
+    if (!parts || !image(&call) || (axis != 1 && axis != -3)) return nullptr;
     std::vector<Expr> in_blocks;
     for (size_t i = 0; i < parts->fields.size(); ++i) {
       const Expr part = known(parts->fields[i]);
@@ -288,23 +287,19 @@ class Blocker {
 
   Expr padding(Builder& b, const Call& call) {
     const Expr x = known(call.args[0]);
-    const AttrValue* width = call.attrs.find("pad_width");
-    if (!x || !image(&call) || !width) return nullptr;
-    op::PadWidth by;
-    if (!op::read_attr(*width, by).empty() || by.axes.size() != 4) return nullptr;
+    if (!x || !image(&call)) return nullptr;
+    const auto a = op::read_attrs<op::PadAttrs>(call.attrs);
+    op::PadWidth by = a.pad_width;
     for (size_t d : {0, 1}) {
       for (Dim side : {by.axes[d].first, by.axes[d].second}) {
         if (!side.is_const() || side.value() != 0) return nullptr;
       }
     }
     by.axes.push_back({Dim(0), Dim(0)});
-    std::vector<AttrArg> attrs;
-    for (const Attr& a : call.attrs) {
-      if (a.name != "pad_width") attrs.push_back({a.name.str(), a.value});
-    }
-    attrs.push_back({"pad_width", op::pad_width(b.context(), by.axes)});
     std::vector<Expr> args(call.args.begin(), call.args.end());
     args[0] = x;
+    std::vector<AttrArg> attrs{{"pad_width", op::pad_width(b.context(), by.axes)}};
+    if (a.pad_mode != op::PadAttrs().pad_mode) attrs.push_back({"pad_mode", a.pad_mode});
     return op::call(b, op::kPad, args, attrs);
   }
 
@@ -316,16 +311,12 @@ class Blocker {
   Expr reduction(Builder& b, const Call& call, const op::OpDef& def) {
     const Expr x = known(call.args[0]);
     const auto* y = call.type->as<TensorType>();
-    const AttrValue* axes = call.attrs.find("axis");
-    if (!x || !y || !axes || axes->kind != AttrKind::kList || axes->list.size() != 2 ||
-        call.attrs.flag("exclude"))
-      return &call;
-    std::vector<int64_t> over;
-    for (const AttrValue& v : axes->list) over.push_back(v.integer < 0 ? v.integer + 4 : v.integer);
-    if (std::min(over[0], over[1]) != 2 || std::max(over[0], over[1]) != 3) return &call;
+    if (!x || !y) return &call;
+    const auto a = op::read_attrs<op::ReduceAttrs>(call.attrs);
+    if (op::reduced_axes(a, 4) != std::vector<bool>{false, false, true, true}) return &call;
     const List<Dim>& dims = op::tensor_type_of(x).dims;
-    const Expr reduced = op::call(
-        b, def, {x}, {{"axis", std::vector<int64_t>{2, 3}}, {"keepdims", call.attrs.flag("keepdims")}});
+    const Expr reduced =
+        op::call(b, def, {x}, {{"axis", std::vector<int64_t>{2, 3}}, {"keepdims", a.keepdims}});
     if (y->rank() == 4) return as_it_was(b, reduced, *y);
     const Expr joined = reshaped(b, reduced, {dims[0], dims[1] * dims[4]});
     const Dim channels = y->dims[1];

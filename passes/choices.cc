@@ -339,7 +339,7 @@ class Chooser {
 
   Context& context_;
   Builder b_;
-  Effects effects_;
+  analysis::Effects effects_;
   NodeMap<uint32_t> uses_;
   ChoiceTypes types_;
   const RewriteFn& f_;

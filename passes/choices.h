@@ -5,8 +5,8 @@
 #include <unordered_set>
 #include <vector>
 
+#include "analysis/effects.h"
 #include "ir/rewrite.h"
-#include "passes/effects.h"
 
 namespace relay::passes {
 

@@ -6,9 +6,9 @@
 #include <set>
 #include <utility>
 
+#include "analysis/effects.h"
 #include "ir/analysis.h"
 #include "ir/rewrite.h"
-#include "passes/effects.h"
 #include "passes/pass.h"
 #include "passes/shared_lets.h"
 
@@ -18,7 +18,7 @@ namespace {
 // Variables of lets that can go: nothing live mentions them, and evaluating their value cannot be
 // noticed. Linear: a value is looked into only once its variable turns out to be needed.
 std::set<const Var*> dead_variables(const Module& m, Expr root) {
-  Effects effects(m, root);
+  analysis::Effects effects(m, root);
   NodeMap<const Let*> binding;
   const std::vector<Expr> order = post_order(root);
   for (Expr e : order) {
@@ -66,7 +66,7 @@ Module sweep(const Module& m) {
 
 Module run(const Module& m, const PassContext&) {
   // Without a let, its body is no scope of its own.
-  Module out = with_shared_lets(m, [](const Module& now, TrapOrder) { return sweep(now); });
+  Module out = with_shared_lets(m, [](const Module& now, analysis::TrapOrder) { return sweep(now); });
   if (!out.function("main")) return out;
   std::set<Symbol> reached;
   std::vector<Symbol> pending{m.context().symbol("main")};

@@ -89,7 +89,7 @@ void compare_extents(Builder& b, const op::OpDef& op, const Attrs& attrs, std::v
 
 }  // namespace
 
-Expr expand_in_place(Builder& b, const op::OpDef& op, const Call& call, Effects& effects) {
+Expr expand_in_place(Builder& b, const op::OpDef& op, const Call& call, analysis::Effects& effects) {
   std::vector<Expr> args(call.args.begin(), call.args.end());
   const auto is_generic = [](Expr arg) { return arg->type && arg->type->has_type_var; };
   if (std::any_of(args.begin(), args.end(), is_generic)) return &call;
@@ -113,7 +113,7 @@ Expr expand_in_place(Builder& b, const op::OpDef& op, const Call& call, Effects&
   return lets.around(e);
 }
 
-Expr field_of_tuple(const Proj& proj, Effects& effects) {
+Expr field_of_tuple(const Proj& proj, analysis::Effects& effects) {
   const auto* tuple = proj.tuple->as<Tuple>();
   if (!tuple) return &proj;
   for (size_t i = 0; i < tuple->fields.size(); ++i) {

@@ -1,18 +1,18 @@
 // Rewriting calls and tuples without changing when their parts are evaluated.
 #pragma once
 
+#include "analysis/effects.h"
 #include "ir/builder.h"
 #include "op/op_def.h"
-#include "passes/effects.h"
 
 namespace relay::passes {
 
 // A call of an operator that is defined by others, written out in those. An expansion may use an
 // argument never or several times: one whose evaluation can be noticed is bound by a let, so that
 // it is evaluated once, where it was. A call on values of type parameters stays.
-Expr expand_in_place(Builder& b, const op::OpDef& op, const Call& call, Effects& effects);
+Expr expand_in_place(Builder& b, const op::OpDef& op, const Call& call, analysis::Effects& effects);
 
 // (e0, e1).1 is e1 if nobody can tell; otherwise the projection itself.
-Expr field_of_tuple(const Proj& proj, Effects& effects);
+Expr field_of_tuple(const Proj& proj, analysis::Effects& effects);
 
 }  // namespace relay::passes

@@ -46,12 +46,12 @@ Expr name_operators(relay::Builder& b, Expr e) {
   return changed ? with_children(b.context(), e, children) : e;
 }
 
-Module expand_operators(const Module& m, TrapOrder traps) {
+Module expand_operators(const Module& m, analysis::TrapOrder traps) {
   Module now = rewrite(m, name_operators);
   // An expansion may call further operators that expand: the definitions are not
   // cyclic, so this ends.
   for (;;) {
-    Effects effects(now, traps);
+    analysis::Effects effects(now, traps);
     Module next = rewrite(now, [&](relay::Builder& b, Expr e) -> Expr {
       if (const auto* proj = e->as<Proj>()) return field_of_tuple(*proj, effects);
       const op::OpDef* def = op::callee(e);

@@ -49,7 +49,7 @@ std::optional<int64_t> bytes_of(Type t) {
 bool asks_only_for_shape(const op::OpDef* def) { return def == &op::kShapeOf || def == &op::kNdarraySize; }
 
 std::optional<Value> value_of_call(Context& context, const Call& call, const op::OpDef& def,
-                                   Effects& effects) {
+                                   analysis::Effects& effects) {
   std::vector<Value> args;
   for (Expr a : call.args) {
     std::optional<Value> v = value_of(a);
@@ -95,7 +95,7 @@ class Folder {
   };
 
   Sweep fold(const Module& m, ChoiceTypes types) {
-    Effects effects(m);
+    analysis::Effects effects(m);
     Sweep out{m};
     for (const auto& [name, fn] : m.functions()) {
       const Chosen chosen =
@@ -114,7 +114,7 @@ class Folder {
     if (chosen.touched.empty() && chosen.to_bind.empty()) return fn;
     NodeMap<bool> touched;
     for (Expr e : post_order(chosen.touched)) touched[e] = true;
-    Effects effects(m, fn);
+    analysis::Effects effects(m, fn);
     return let_shared(
         m, fn, [&](Expr e) { return chosen.to_bind.contains(e) || (touched.get(e) && !effects.silent(e)); });
   }
@@ -125,7 +125,7 @@ class Folder {
     return checked ? std::optional(*checked) : std::nullopt;
   }
 
-  Expr fold(relay::Builder& b, Expr e, Effects& effects) {
+  Expr fold(relay::Builder& b, Expr e, analysis::Effects& effects) {
     if (const auto* proj = e->as<Proj>()) {
       const Expr field = field_of_tuple(*proj, effects);
       return field->as<Constant>() ? field : e;

@@ -14,15 +14,18 @@
 // Operators that only change a shape (OpDef::view) and stand alone stay outside: they need
 // no kernel at all.
 //
-// The program's own kernels join like operators, in the class that follows from what they read and
-// write (own_kernels.h). One that cannot be read so, or may trap, stays as it is, and so does one
-// that nothing joins.
+// User kernels join like operators, in the class that follows from what they read and write
+// (analysis/user_kernels.h). One that cannot be read so, or may trap, stays as it is, and so does
+// one that nothing joins.
 #include <algorithm>
 #include <optional>
 #include <span>
 #include <unordered_map>
 #include <unordered_set>
 
+#include "analysis/effects.h"
+#include "analysis/primitives.h"
+#include "analysis/views.h"
 #include "ir/analysis.h"
 #include "ir/rewrite.h"
 #include "kernel/execute.h"
@@ -30,9 +33,7 @@
 #include "op/apply.h"
 #include "op/ops.h"
 #include "op/registry.h"
-#include "passes/effects.h"
 #include "passes/pass.h"
-#include "passes/primitives.h"
 #include "passes/shared_lets.h"
 
 namespace relay::passes {
@@ -98,17 +99,17 @@ class Fuser {
       return fusion ? std::optional(Site{&call, nullptr, *fusion, {}}) : std::nullopt;
     }
     if (!eligible(call, def)) return std::nullopt;
-    const Fit fit = fit_of(context_, call, *def);
-    if (fit == Fit::kUnknown) return std::nullopt;
+    const analysis::Fit fit = analysis::fit_of(context_, call, *def);
+    if (fit == analysis::Fit::kUnknown) return std::nullopt;
     Site site{&call, def, def->fusion, {}};
-    site.checked = fit == Fit::kChecked;
+    site.checked = fit == analysis::Fit::kChecked;
     return site;
   }
 
   void collect() {
     const Scopes& scopes = scopes_;
     const std::vector<Expr> order = post_order(root_);
-    const std::unordered_set<Expr> fused_before = inside_primitives(order);
+    const std::unordered_set<Expr> fused_before = analysis::inside_primitives(order);
     for (Expr e : order) {
       if (const auto* fn = e->as<Fn>()) function_with_[fn->body] = fn;
     }
@@ -125,7 +126,7 @@ class Fuser {
     // it would not happen.
     for (Site& s : sites_) {
       s.escapes = (scopes.uses.get(s.call) > 1 && !effects_.steady(s.call)) ||
-                  (s.def && may_trap_on_values(*s.call, *s.def));
+                  (s.def && analysis::may_trap_on_values(*s.call, *s.def));
     }
     for (Expr e : order) {
       const auto user = site_of_.find(e);
@@ -417,8 +418,9 @@ class Fuser {
              std::find(groups.begin(), groups.end(), find(it->second)) != groups.end();
     };
     const Call& last = *sites_[sink].call;
+    const auto product = analysis::product_view(&last);
     const bool multiplies_rows =
-        inside(last.args[0]) && !inside(last.args[1]) && !last.attrs.flag("transpose_a");
+        product && !product->left_transposed && inside(last.args[0]) && !inside(last.args[1]);
     if (!multiplies_rows || members_[find(sink)].size() != 1) return;
     bool normalised = false;
     for (size_t group : groups) {
@@ -631,7 +633,7 @@ class Fuser {
 
   Context& context_;
   const target::Cpu& cpu_;
-  OwnKernels kernels_;
+  analysis::UserKernels kernels_;
   Expr root_;
   size_t most_;
   int64_t longest_;
@@ -644,7 +646,7 @@ class Fuser {
   std::unordered_map<size_t, Fusion> group_class_;
   std::unordered_map<size_t, std::vector<size_t>>
       members_;  // of groups, once operators have joined by their classes
-  Effects effects_;
+  analysis::Effects effects_;
 };
 
 Module fuse(const Module& m, const PassContext& pass) {
@@ -660,7 +662,7 @@ Module fuse(const Module& m, const PassContext& pass) {
 
 // Several uses in a group are one use of the group.
 Module run(const Module& m, const PassContext& pass) {
-  return with_shared_lets(m, [&](const Module& now, TrapOrder) { return fuse(now, pass); });
+  return with_shared_lets(m, [&](const Module& now, analysis::TrapOrder) { return fuse(now, pass); });
 }
 
 }  // namespace

@@ -19,16 +19,16 @@
 #include <functional>
 #include <optional>
 
+#include "analysis/effects.h"
+#include "analysis/evaluation_regions.h"
+#include "analysis/recursion.h"
 #include "base/cat.h"
 #include "ir/analysis.h"
 #include "ir/rewrite.h"
 #include "kernel/execute.h"
 #include "op/registry.h"
-#include "passes/effects.h"
 #include "passes/map_types.h"
 #include "passes/pass.h"
-#include "passes/recursion.h"
-#include "passes/zones.h"
 
 namespace relay::passes {
 namespace {
@@ -53,7 +53,7 @@ class Hoister {
         most_nodes_(most_nodes),
         order_(post_order(root)),
         scopes_(scopes(root)),
-        zones_(zones(scopes_, order_)),
+        regions_(analysis::evaluation_regions(scopes_, order_)),
         effects_(m, root) {}
 
   // Of the root itself or of a function in it; nothing if it computes nothing again. `rest` names
@@ -99,11 +99,11 @@ class Hoister {
     return calls;
   }
 
-  // Of each zone, whether it is evaluated whenever one of the calls is.
+  // Of each evaluation region, whether it is evaluated whenever one of the calls is.
   std::vector<bool> before_all(const std::vector<const Call*>& calls) const {
-    std::vector<size_t> times(zones_.size());
+    std::vector<size_t> times(regions_.size());
     for (const Call* call : calls) {
-      for (uint32_t z = zones_[scopes_.scope_of.get(call)];; z = zones_[scopes_.all[z].parent]) {
+      for (uint32_t z = regions_[scopes_.scope_of.get(call)];; z = regions_[scopes_.all[z].parent]) {
         ++times[z];
         if (z == 0) break;
       }
@@ -158,7 +158,7 @@ class Hoister {
     for (size_t i = body.size(); i-- > 0;) {
       const Expr e = body[i];
       if (!needed.get(e)) continue;
-      const bool here = before[zones_[scopes_.scope_of.get(e)]];
+      const bool here = before[regions_[scopes_.scope_of.get(e)]];
       if (expensive.get(e) && here && op::callee(e) && is_known(e)) {
         found.push_back(e);
       } else {
@@ -202,14 +202,14 @@ class Hoister {
   size_t most_nodes_;
   const std::vector<Expr> order_;
   const Scopes scopes_;
-  const std::vector<uint32_t> zones_;
-  Effects effects_;
+  const std::vector<uint32_t> regions_;
+  analysis::Effects effects_;
 };
 
 // The root with one of the lets that bind a recursive function split; the root itself
 // if there is none.
 Expr split_let(const Module& m, Expr root, size_t most_nodes) {
-  const std::vector<const Let*> lets = recursive_lets(root);
+  const std::vector<const Let*> lets = analysis::recursive_lets(root);
   if (lets.empty()) return root;
   Hoister hoister(m, root, most_nodes);
   relay::Builder b(m.context());

@@ -223,7 +223,7 @@ Module inlined(const Module& m, int64_t most_nodes) {
 // lets are evaluated one after the other, with all that is shared in each.
 Module run(const Module& m, const PassContext& context) {
   return with_shared_lets(
-      m, [&](const Module& now, TrapOrder) { return inlined(now, context.value("max-nodes")); });
+      m, [&](const Module& now, analysis::TrapOrder) { return inlined(now, context.value("max-nodes")); });
 }
 
 }  // namespace

@@ -5,10 +5,10 @@
 // all uses begins: later than the let or not at all, so it has to be silent. A use inside a
 // function is another matter: there it would be evaluated in each call. Constants and other names
 // are no evaluations, and are put everywhere.
+#include "analysis/effects.h"
 #include "ir/analysis.h"
 #include "ir/rewrite.h"
 #include "op/registry.h"
-#include "passes/effects.h"
 #include "passes/pass.h"
 #include "passes/shared_lets.h"
 
@@ -16,7 +16,7 @@ namespace relay::passes {
 namespace {
 
 // Dataflow: what fusion and the memory plan look through.
-bool is_dataflow(const OwnKernels& kernels, Expr e) {
+bool is_dataflow(const analysis::UserKernels& kernels, Expr e) {
   if (const auto* call = e->as<Call>()) return op::callee(*call) || kernels.callee(call);
   return e->kind == ExprKind::kTuple || e->kind == ExprKind::kProj;
 }
@@ -53,8 +53,8 @@ Expr inline_lets(const Module& m, Expr root) {
     });
   }
 
-  const OwnKernels kernels(m);
-  Effects effects(m);
+  const analysis::UserKernels kernels(m);
+  analysis::Effects effects(m);
   const auto goes = [&](const Let* let) {
     if (let->value->type != let->x->type) return false;  // the name is said to be less than the value is
     // The annotation may be all that says at which types an operator is a value.
@@ -90,7 +90,7 @@ Module inline_lets(const Module& m) {
 
 // Without a let, its body is no scope of its own.
 Module run(const Module& m, const PassContext&) {
-  return with_shared_lets(m, [](const Module& now, TrapOrder) { return inline_lets(now); });
+  return with_shared_lets(m, [](const Module& now, analysis::TrapOrder) { return inline_lets(now); });
 }
 
 }  // namespace

@@ -26,15 +26,16 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "analysis/effects.h"
+#include "analysis/evaluation_regions.h"
+#include "analysis/primitives.h"
+#include "analysis/views.h"
 #include "ir/analysis.h"
 #include "ir/rewrite.h"
 #include "op/apply.h"
 #include "op/ops.h"
 #include "op/registry.h"
-#include "passes/effects.h"
 #include "passes/pass.h"
-#include "passes/primitives.h"
-#include "passes/zones.h"
 
 namespace relay::passes {
 namespace {
@@ -54,18 +55,15 @@ struct Product {
 
 // The weight of a product that may join others, or null.
 const Constant* weight_of(Context& context, const Call& call) {
-  const op::OpDef* def = op::callee(call);
-  if ((def != &op::kDense && def != &op::kMatmul) || call.attrs.flag("transpose_a")) return nullptr;
-  const auto* weight = call.args[1]->as<Constant>();
-  const bool typed = call.type && call.type->as<TensorType>() && call.args[0]->type;
-  if (!weight || !typed || weight->value->rank() != 2 || weight->value->size() == 0) return nullptr;
-  return fit_of(context, call, *def) == Fit::kProved ? weight : nullptr;
+  const auto product = analysis::product_view(&call);
+  if (!product || product->batched || product->left_transposed) return nullptr;
+  const Constant* weight = product->weight();
+  if (!weight || weight->value->size() == 0) return nullptr;
+  return analysis::fit_of(context, call, *product->def) == analysis::Fit::kProved ? weight : nullptr;
 }
 
 // The axis of the weight along which its outputs are.
-size_t axis_of_outputs(const Call& product) {
-  return op::callee(product) == &op::kDense || product.attrs.flag("transpose_b") ? 0 : 1;
-}
+size_t axis_of_outputs(const Call& product) { return analysis::product_view(&product)->column_axis(); }
 
 // Attributes that all products of a group have: all but the number of outputs.
 Attrs common_attributes(Context& context, const Call& product) {
@@ -81,7 +79,7 @@ struct Group {
   const op::OpDef* def;
   Attrs attrs;
   DType weight_dtype;
-  uint32_t zone;
+  uint32_t region;
   std::vector<size_t> products;  // in evaluation order
 };
 
@@ -128,9 +126,9 @@ class Joiner {
         root_(root),
         order_(post_order(root)),
         scopes_(scopes(root)),
-        zones_(zones(scopes_, order_)),
+        regions_(analysis::evaluation_regions(scopes_, order_)),
         effects_(m, root),
-        inside_kernel_(inside_primitives(order_)) {
+        inside_kernel_(analysis::inside_primitives(order_)) {
     for (Expr e : order_) for_each_child(e, [&](Expr child) { user_[child] = e; });
   }
 
@@ -210,7 +208,7 @@ class Joiner {
       Group group{op::callee(*call),
                   common_attributes(context_, *call),
                   weight->value->dtype(),
-                  zones_[scopes_.scope_of.get(e)],
+                  regions_[scopes_.scope_of.get(e)],
                   {}};
       // What cannot be evaluated at another time is its own input alone.
       const Expr input = effects_.steady(call->args[0]) ? input_of(call->args[0]) : e;
@@ -219,7 +217,7 @@ class Joiner {
       for (size_t other : known) {
         const Group& o = groups_[other];
         if (o.def == group.def && o.attrs == group.attrs && o.weight_dtype == group.weight_dtype &&
-            o.zone == group.zone)
+            o.region == group.region)
           g = other;
       }
       if (g == groups_.size()) {
@@ -247,7 +245,8 @@ class Joiner {
     const op::OpDef* def = call ? op::callee(*call) : nullptr;
     if (!def || !def->lower || def->effects == op::Effects::kEffect) return nullptr;
     std::optional<bool>& known = fusible_[e];
-    if (!known) known = call->type && call->type->as<TensorType>() && !may_trap(context_, *call, *def);
+    if (!known)
+      known = call->type && call->type->as<TensorType>() && !analysis::may_trap(context_, *call, *def);
     return *known ? def : nullptr;
   }
   bool is_elementwise(Expr e) {
@@ -393,8 +392,8 @@ class Joiner {
   Expr root_;
   const std::vector<Expr> order_;
   const Scopes scopes_;
-  const std::vector<uint32_t> zones_;
-  Effects effects_;
+  const std::vector<uint32_t> regions_;
+  analysis::Effects effects_;
   const std::unordered_set<Expr> inside_kernel_;
   NodeMap<Expr> user_;  // of nodes that are used once
   NodeMap<std::optional<bool>> fusible_;

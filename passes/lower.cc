@@ -5,7 +5,7 @@
 // It begins with what the operators' relations leave to be compared when the program runs. Equal
 // functions give one kernel; an operator whose extents depend on data (OpDef::extents) gives two,
 // and the first one tells the second its extents. Operators that are left outside of primitive
-// functions stay operator calls. The program's own kernels are made for the extents of each call
+// functions stay operator calls. User kernels are made for the extents of each call
 // where these are constant, and scheduled where their form allows it
 // (kernel/schedule/plain_form.h). A kernel that is called where recursion branches gets a batched
 // one beside it (recursion.h).
@@ -15,6 +15,11 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "analysis/effects.h"
+#include "analysis/kernel_extents.h"
+#include "analysis/primitives.h"
+#include "analysis/recursion.h"
+#include "analysis/user_kernels.h"
 #include "base/cat.h"
 #include "base/check.h"
 #include "base/failure.h"
@@ -31,14 +36,9 @@
 #include "kernel/statements.h"
 #include "op/apply.h"
 #include "op/registry.h"
-#include "passes/effects.h"
 #include "passes/fresh_extents.h"
-#include "passes/kernel_extents.h"
 #include "passes/lets.h"
-#include "passes/own_kernels.h"
 #include "passes/pass.h"
-#include "passes/primitives.h"
-#include "passes/recursion.h"
 
 namespace relay::passes {
 namespace {
@@ -107,7 +107,7 @@ std::optional<std::pair<int64_t, int64_t>> tensor_bytes(Type type) {
 std::unordered_set<const Fn*> may_be_batched(const Module& m) {
   bool shared = false;
   std::unordered_set<const Fn*> out;
-  for (const Fn* around : branching_functions(m)) {
+  for (const Fn* around : analysis::branching_functions(m)) {
     for (Expr e : post_order(around->body)) {
       const auto* call = e->as<Call>();
       const auto* fn = call ? call->callee->as<Fn>() : nullptr;
@@ -116,7 +116,7 @@ std::unordered_set<const Fn*> may_be_batched(const Module& m) {
       const bool fits = std::all_of(inside.begin(), inside.end(), [&](Expr part) {
         const auto* made = part->as<Call>();
         const op::OpDef* def = made ? op::callee(*made) : nullptr;
-        return !made || (tensor_bytes(made->type) && (!def || !may_trap(m.context(), *made, *def)));
+        return !made || (tensor_bytes(made->type) && (!def || !analysis::may_trap(m.context(), *made, *def)));
       });
       if (!fits) continue;
       bool varies = false, weights = false, known = true;
@@ -324,7 +324,7 @@ class Lowerer {
         for (Expr arg : call->args) add(arg);
         const op::OpDef* def = op::callee(*call);
         if (const kernel::Kernel* own = own_.callee(call)) {
-          if (changed) type = result_of(context_, *own, extents_of(*own, parts));
+          if (changed) type = analysis::result_of(context_, *own, extents_of(*own, parts));
         } else if (!def) {
           throw op::RelationError{op::kAttributes, "it calls what is neither an operator nor a kernel"};
         } else if (changed) {
@@ -359,8 +359,8 @@ class Lowerer {
   }
 
   // The shape variables of a kernel of the program.
-  GivenExtents extents_of(const kernel::Kernel& own, std::span<const Type> args) const {
-    auto extents = given_extents(context_, args, own);
+  analysis::GivenExtents extents_of(const kernel::Kernel& own, std::span<const Type> args) const {
+    auto extents = analysis::given_extents(context_, args, own);
     if (!extents)
       throw op::RelationError{op::kAttributes,
                               cat("what `@", own.name.text(), "` is called with may not fit")};
@@ -410,7 +410,7 @@ class Lowerer {
   }
 
   Context& context_;
-  OwnKernels own_;
+  analysis::UserKernels own_;
   const target::Target& target_;
   kernel::schedule::Settings schedule_;
 };
@@ -456,7 +456,7 @@ Expr call_kernel(relay::Builder& b, const Made& made, const Call& call, const Fn
 
 Module run(const Module& written, const PassContext& pass) {
   // Messages name kernels and extents as the program does, so checks come before extents are known.
-  const Module m = with_explicit_checks(written);
+  const Module m = analysis::with_explicit_checks(written);
   Module out = m;
   Context& context = m.context();
   Lowerer lowerer(m, pass);
@@ -503,10 +503,10 @@ Module run(const Module& written, const PassContext& pass) {
     out.set_kernel(name, context.arena().make<kernel::Kernel>(one));
   };
 
-  // The program's own kernels, by what they are for.
+  // User kernels, by what they are for.
   std::map<std::pair<std::string, std::vector<int64_t>>, std::string> own;
   const auto own_kernel_for = [&](const Call& call, const kernel::Kernel& k) -> std::optional<std::string> {
-    const auto extents = extents_at(call, k);
+    const auto extents = analysis::extents_at(call, k);
     const bool schedules = pass.target.gpu && !k.external;
     if (!extents || (extents->empty() && !schedules)) return std::nullopt;
     auto [it, made_now] = own.emplace(std::pair(k.name.str(), *extents), "");
@@ -515,7 +515,8 @@ Module run(const Module& written, const PassContext& pass) {
     size_t next = 0;
     it->second = fresh([&] { return next++ == 0 && base != k.name.text() ? base : cat(base, "_", next); });
     // Known extents settle some of its checks.
-    const kernel::Kernel made = kernel::with_explicit_checks(*with_extents(context, k, *extents, it->second));
+    const kernel::Kernel made =
+        kernel::with_explicit_checks(*analysis::with_extents(context, k, *extents, it->second));
     out.set_kernel(it->second, lowerer.lower_own(context.arena().make<kernel::Kernel>(made)));
     return it->second;
   };
@@ -523,13 +524,14 @@ Module run(const Module& written, const PassContext& pass) {
   // What stands in primitive functions becomes a part of their kernels.
   std::unordered_set<Expr> inside;
   if (!m.kernels().empty()) {
-    for (const auto& [name, function] : m.functions()) inside.merge(inside_primitives(post_order(function)));
+    for (const auto& [name, function] : m.functions())
+      inside.merge(analysis::inside_primitives(post_order(function)));
   }
 
   const auto tell = [&](const std::string& kernel, const Call& replaced) {
     if (pass.on_kernel) pass.on_kernel(context.symbol(kernel), replaced);
   };
-  const OwnKernels own_kernels(m);
+  const analysis::UserKernels own_kernels(m);
   Module rewritten = rewrite(m, [&](relay::Builder& b, Expr e) -> Expr {
     const auto* call = e->as<Call>();
     const kernel::Kernel* k = own_kernels.callee(e);

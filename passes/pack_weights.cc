@@ -6,6 +6,7 @@
 // that is worth it.
 #include <map>
 
+#include "analysis/views.h"
 #include "base/cat.h"
 #include "ir/rewrite.h"
 #include "kernel/schedule/cost.h"
@@ -17,28 +18,22 @@
 namespace relay::passes {
 namespace {
 
-// The weight of a product that can be packed, or null.
-const Constant* packable(const Call& call, const op::OpDef* def) {
-  if (def != &op::kDense && def != &op::kMatmul) return nullptr;
-  const auto* weight = call.args[1]->as<Constant>();
-  const auto* x = call.args[0]->type ? call.args[0]->type->as<TensorType>() : nullptr;
-  const auto* y = call.type ? call.type->as<TensorType>() : nullptr;
-  if (!weight || !x || !y || call.attrs.flag("transpose_a")) return nullptr;
-  const bool floats = x->dtype == kFloat32 && y->dtype == kFloat32 && weight->value->dtype() == kFloat32;
-  return floats && weight->value->rank() == 2 ? weight : nullptr;
+// Can the weight of the product be packed?
+bool is_packable(const analysis::ProductView& product) {
+  return product.weight() && !product.batched && !product.left_transposed && product.is_of(kFloat32);
 }
 
 Module run(const Module& m, const PassContext& pass) {
   const int64_t lanes = pass.target.cpu.lanes();
   std::map<std::pair<const Constant*, bool>, Expr> packed;  // a weight may be used several times
   return rewrite(m, [&](relay::Builder& b, Expr e) -> Expr {
-    const auto* call = e->as<Call>();
-    const op::OpDef* def = call ? op::callee(*call) : nullptr;
-    const Constant* weight = def ? packable(*call, def) : nullptr;
-    if (!weight) return e;
-    const bool transposed = def == &op::kDense || call->attrs.flag("transpose_b");
+    const auto product = analysis::product_view(e);
+    if (!product || !is_packable(*product)) return e;
+    const Call* call = product->call;
+    const Constant* weight = product->weight();
+    const bool transposed = product->right_transposed;
     const Shape& shape = weight->value->shape();
-    const int64_t length = shape[transposed ? 1 : 0], columns = shape[transposed ? 0 : 1];
+    const int64_t length = shape[product->term_axis()], columns = shape[product->column_axis()];
     if (columns < lanes || length == 0) return e;
     const std::string layout = cat("NC", kernel::schedule::kPanelVectors * lanes, "n");
     Expr& panels = packed[{weight, transposed}];

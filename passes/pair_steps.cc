@@ -29,15 +29,16 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "analysis/effects.h"
+#include "analysis/primitives.h"
+#include "analysis/views.h"
 #include "ir/analysis.h"
 #include "ir/rewrite.h"
 #include "kernel/schedule/cost.h"
 #include "op/apply.h"
 #include "op/ops.h"
 #include "op/registry.h"
-#include "passes/effects.h"
 #include "passes/pass.h"
-#include "passes/primitives.h"
 
 namespace relay::passes {
 namespace {
@@ -95,31 +96,10 @@ std::vector<AttrArg> attributes(const Call& call, std::string_view without = {})
 }
 
 // Where a slice along the last axis alone, without gaps, begins.
-std::optional<int64_t> begin_of_slice(const Call& call) {
-  const TensorType *from = tensor_type(call.args[0]), *to = tensor_type(&call);
-  const AttrValue *begin = call.attrs.find("begin"), *axes = call.attrs.find("axes"),
-                  *strides = call.attrs.find("strides");
-  if (!from || !to || !begin || !from->is_static() || !to->is_static()) return std::nullopt;
-  const size_t last = from->rank() - 1;
-  for (size_t i = 0; i < last; ++i) {
-    if (from->dims[i] != to->dims[i]) return std::nullopt;
-  }
-  if (strides && strides->kind == AttrKind::kList) {
-    for (const AttrValue& s : strides->list) {
-      if (s.integer != 1) return std::nullopt;
-    }
-  }
-  const int64_t extent = from->dims[last].value();
-  for (size_t i = 0; i < begin->list.size(); ++i) {
-    int64_t axis = axes && axes->kind == AttrKind::kList ? axes->list[i].integer : static_cast<int64_t>(i);
-    if (axis < 0) axis += static_cast<int64_t>(from->rank());
-    if (axis != static_cast<int64_t>(last)) continue;
-    if (begin->list[i].kind != AttrKind::kInt) return std::nullopt;
-    const int64_t first =
-        begin->list[i].integer < 0 ? begin->list[i].integer + extent : begin->list[i].integer;
-    return first >= 0 && first <= extent ? std::optional(first) : std::nullopt;
-  }
-  return 0;
+std::optional<int64_t> begin_of_slice(Expr e) {
+  const auto slice = analysis::slice_view(e);
+  if (!slice || slice->axis + 1 != slice->of->rank()) return std::nullopt;
+  return slice->begin;
 }
 
 class Pairs {
@@ -129,7 +109,7 @@ class Pairs {
         root_(m.function(name.text())),
         order_(post_order(root_)),
         scopes_(scopes(root_)),
-        inside_kernel_(inside_primitives(order_)),
+        inside_kernel_(analysis::inside_primitives(order_)),
         least_bytes_(least_bytes),
         blocks_(blocks),
         panel_(panel) {}
@@ -195,16 +175,15 @@ class Pairs {
   // Of a product of one row with a large constant weight that has some gates for each
   // unit of the row.
   std::optional<Weight> weight_of(const Call& call) {
-    const op::OpDef* def = op::callee(call);
-    if ((def != &op::kDense && def != &op::kMatmul) || call.attrs.flag("transpose_a")) return std::nullopt;
-    const auto* weight = call.args[1]->as<Constant>();
-    const TensorType *x = tensor_type(call.args[0]), *y = tensor_type(&call);
-    if (!weight || !x || !y || x->dtype != kFloat32 || y->dtype != kFloat32 || inside_kernel_.contains(&call))
+    const auto product = analysis::product_view(&call);
+    if (!product || product->batched || product->left_transposed || !product->is_of(kFloat32))
       return std::nullopt;
-    if (weight->value->rank() != 2 || weight->value->dtype() != kFloat32 || x->rank() != 2 ||
-        !x->is_static() || x->dims[0].value() != kRow)
+    const Constant* weight = product->weight();
+    const TensorType& x = *product->left;
+    if (!weight || inside_kernel_.contains(&call) || x.rank() != 2 || !x.is_static() ||
+        x.dims[0].value() != kRow)
       return std::nullopt;
-    const size_t axis = def == &op::kDense || call.attrs.flag("transpose_b") ? 0 : 1;
+    const size_t axis = product->column_axis();
     const Shape& shape = weight->value->shape();
     const int64_t outputs = shape[axis], units = shape[1 - axis];
     if (units == 0 || outputs % units != 0 || units % (blocks_ * panel_) != 0 ||
@@ -275,9 +254,10 @@ class Pairs {
                                               std::vector<Expr>& wholes) {
     const auto* call = place.e->as<Call>();
     const op::OpDef* def = call ? op::callee(*call) : nullptr;
-    if (!def || inside_kernel_.contains(call) || may_trap(context_, *call, *def)) return std::nullopt;
+    if (!def || inside_kernel_.contains(call) || analysis::may_trap(context_, *call, *def))
+      return std::nullopt;
     if (def == &op::kStridedSlice) {
-      const std::optional<int64_t> begin = begin_of_slice(*call);
+      const std::optional<int64_t> begin = begin_of_slice(call);
       if (!begin) return std::nullopt;
       return std::vector<Place>{{call->args[0], *begin + place.offset}};
     }
@@ -457,7 +437,7 @@ class Pairs {
       SpanScope at(b, call.span);
       Expr made = nullptr;
       if (&def == &op::kStridedSlice) {
-        made = part(b, chain, i, {call.args[0], *begin_of_slice(call) + place.offset}, block);
+        made = part(b, chain, i, {call.args[0], *begin_of_slice(&call) + place.offset}, block);
       } else {
         std::vector<Expr> args;
         for (Expr arg : call.args) {

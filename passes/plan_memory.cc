@@ -5,14 +5,14 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "analysis/effects.h"
+#include "analysis/kernel_extents.h"
 #include "base/cat.h"
 #include "base/escape.h"
 #include "ir/traverse.h"
 #include "kernel/execute.h"
 #include "op/apply.h"
 #include "op/registry.h"
-#include "passes/effects.h"
-#include "passes/kernel_extents.h"
 #include "passes/port_names.h"
 #include "passes/static_dataflow.h"
 
@@ -188,7 +188,7 @@ class Planner {
       // The same bytes under another shape.
       std::vector<const TensorType*> types;
       if (!shaped_types(&call, types)) return false;
-      if (checks_shapes(module_.context(), call, *def)) {
+      if (analysis::checks_shapes(module_.context(), call, *def)) {
         return refuse(&call, "dynamic-shape",
                       cat("operator `", def->name, "` compares extents when the program runs"));
       }
@@ -217,7 +217,7 @@ class Planner {
       return refuse(&call, "dynamic-shape",
                     cat("extents of kernel @", kernel->name.text(), " depend on data"));
     }
-    if (shapes_ == Shapes::kSymbolic && !extents_fit(module_.context(), call, *kernel)) {
+    if (shapes_ == Shapes::kSymbolic && !analysis::extents_fit(module_.context(), call, *kernel)) {
       return refuse(&call, "dynamic-shape",
                     cat("kernel @", kernel->name.text(), " compares extents when the program runs"));
     }

@@ -56,7 +56,7 @@ class SharedLets {
   }
 
   Builder b_;
-  Effects effects_;
+  analysis::Effects effects_;
   Scopes scopes_;
   NodeMap<const Var*> name_;
   NodeMap<Expr> now_;
@@ -72,10 +72,10 @@ Expr let_shared(const Module& m, Expr root, const std::function<bool(Expr)>& whi
 namespace {
 
 // The module with lets for what is shared and may not be moved.
-Module bound(const Module& m, TrapOrder traps) {
+Module bound(const Module& m, analysis::TrapOrder traps) {
   Module out = m;
   for (const auto& [name, fn] : m.functions()) {
-    Effects effects(m, fn, traps);
+    analysis::Effects effects(m, fn, traps);
     const Expr now = let_shared(m, fn, [&](Expr e) { return !effects.steady(e); });
     if (now != fn) out.set_function(name.text(), now->as<Fn>());
   }
@@ -85,11 +85,12 @@ Module bound(const Module& m, TrapOrder traps) {
 }  // namespace
 
 Module with_shared_lets(const Module& m, const MovingPass& pass) {
-  Module out = pass(m, TrapOrder::kFree);
+  Module out = pass(m, analysis::TrapOrder::kFree);
   if (out.same(m)) return m;
-  const Module with_lets = bound(m, TrapOrder::kFree);
-  if (!with_lets.same(m)) out = pass(with_lets, TrapOrder::kFree);
-  return keeps_trap_order(m, out) ? out : pass(bound(m, TrapOrder::kKept), TrapOrder::kKept);
+  const Module with_lets = bound(m, analysis::TrapOrder::kFree);
+  if (!with_lets.same(m)) out = pass(with_lets, analysis::TrapOrder::kFree);
+  return keeps_trap_order(m, out) ? out
+                                  : pass(bound(m, analysis::TrapOrder::kKept), analysis::TrapOrder::kKept);
 }
 
 }  // namespace relay::passes

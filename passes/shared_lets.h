@@ -8,9 +8,9 @@
 
 #include <functional>
 
+#include "analysis/effects.h"
 #include "ir/analysis.h"
 #include "ir/module.h"
-#include "passes/effects.h"
 
 namespace relay::passes {
 
@@ -21,7 +21,7 @@ Expr let_shared(const Module& m, Expr root, const std::function<bool(Expr)>& whi
 
 // A pass that may move what is shared, or, where the order of traps is kept, only
 // what does not trap.
-using MovingPass = std::function<Module(const Module&, TrapOrder)>;
+using MovingPass = std::function<Module(const Module&, analysis::TrapOrder)>;
 
 // What `pass` makes of the module, which must not be noticed by what is shared: if it changes
 // anything, it is given the module with all lets that this needs. If traps were exchanged all the

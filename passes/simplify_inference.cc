@@ -15,8 +15,8 @@ namespace {
 
 bool only_for_training(const op::OpDef* def) { return def == &op::kBatchNorm || def == &op::kDropout; }
 
-Module simplify_inference(const Module& m, TrapOrder traps) {
-  Effects effects(m, traps);
+Module simplify_inference(const Module& m, analysis::TrapOrder traps) {
+  analysis::Effects effects(m, traps);
   return rewrite(m, [&](relay::Builder& b, Expr e) -> Expr {
     if (const auto* proj = e->as<Proj>()) return field_of_tuple(*proj, effects);
     const op::OpDef* def = op::callee(e);

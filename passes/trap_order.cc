@@ -4,10 +4,10 @@
 #include <string_view>
 #include <vector>
 
+#include "analysis/effects.h"
+#include "analysis/user_kernels.h"
 #include "ir/analysis.h"
 #include "op/registry.h"
-#include "passes/effects.h"
-#include "passes/own_kernels.h"
 
 namespace relay::passes {
 namespace {
@@ -18,7 +18,8 @@ using Names = std::vector<std::string_view>;
 // body. Iterative.
 class Walk {
  public:
-  Walk(OwnKernels& kernels, Expr root, Names& out) : kernels_(kernels), scopes_(scopes(root)), out_(out) {
+  Walk(analysis::UserKernels& kernels, Expr root, Names& out)
+      : kernels_(kernels), scopes_(scopes(root)), out_(out) {
     pending_.push_back({Work::kEvaluate, root, 0});
     while (!pending_.empty()) {
       const Work now = pending_.back();
@@ -90,7 +91,7 @@ class Walk {
   void call(const Call& n) {
     if (n.callee->kind == ExprKind::kFn || n.callee->kind == ExprKind::kCtorRef) return;
     if (const op::OpDef* def = op::callee(n)) {
-      if (may_trap_on_values(n, *def)) out_.push_back(def->name);
+      if (analysis::may_trap_on_values(n, *def)) out_.push_back(def->name);
     } else if (const kernel::Kernel* k = kernels_.callee(&n)) {
       if (k->external || kernels_.may_trap(n, *k)) out_.push_back("kernel");
     } else {
@@ -98,7 +99,7 @@ class Walk {
     }
   }
 
-  OwnKernels& kernels_;
+  analysis::UserKernels& kernels_;
   Scopes scopes_;
   Names& out_;
   std::vector<Work> pending_;
@@ -106,7 +107,7 @@ class Walk {
 
 Names traps_in_order(const Module& m) {
   Names out;
-  OwnKernels kernels(m);
+  analysis::UserKernels kernels(m);
   for (const auto& [name, fn] : m.functions()) Walk(kernels, fn, out);
   return out;
 }

@@ -6,6 +6,8 @@
 //
 // where transpose_a and transpose_b exchange the last two axes of a and of b. Integers are
 // multiplied and summed in the result's dtype, float16 and bfloat16 in float32.
+#include "op/nn/matmul.h"
+
 #include "base/cat.h"
 #include "op/broadcast.h"
 #include "op/domain.h"
@@ -15,40 +17,6 @@
 
 namespace relay::op {
 namespace {
-
-struct DenseAttrs {
-  std::optional<Dim> units = {};
-  MaybeDType out_dtype = {};
-  static constexpr auto kFields =
-      fields(field("units", &DenseAttrs::units, "outputs; None: as the weight says"),
-             field("out_dtype", &DenseAttrs::out_dtype, "of the result; None: the data's"));
-};
-
-struct MatmulAttrs {
-  std::optional<Dim> units = {};
-  MaybeDType out_dtype = {};
-  bool transpose_a = false;
-  bool transpose_b = false;
-  static constexpr auto kFields =
-      fields(field("units", &MatmulAttrs::units, "columns of the result; None: as tensor_b says"),
-             field("out_dtype", &MatmulAttrs::out_dtype, "of the result; None: that of tensor_a"),
-             field("transpose_a", &MatmulAttrs::transpose_a, "tensor_a is given transposed"),
-             field("transpose_b", &MatmulAttrs::transpose_b, "tensor_b is given transposed"));
-};
-
-struct BatchMatmulAttrs {
-  MaybeDType out_dtype = {};
-  bool transpose_a = false;
-  bool transpose_b = false;
-  static constexpr auto kFields =
-      fields(field("out_dtype", &BatchMatmulAttrs::out_dtype, "of the result; None: that of tensor_a"),
-             field("transpose_a", &BatchMatmulAttrs::transpose_a, "tensor_a is given transposed"),
-             field("transpose_b", &BatchMatmulAttrs::transpose_b, "tensor_b is given transposed"));
-};
-
-MatmulAttrs as_matmul(const MatmulAttrs& a) { return a; }
-MatmulAttrs as_matmul(const DenseAttrs& a) { return {a.units, a.out_dtype, false, true}; }
-MatmulAttrs as_matmul(const BatchMatmulAttrs& a) { return {{}, a.out_dtype, a.transpose_a, a.transpose_b}; }
 
 //   (Tensor[(.., k), d], Tensor[(k, n), e]) -> Tensor[(.., n), out_dtype], with transpositions
 //   C1: a is a numeric tensor of rank 1 or more; of rank 2 if it is transposed.

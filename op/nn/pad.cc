@@ -10,6 +10,8 @@
 //   C4: pad_value is a scalar, which is converted to d.
 //   C5: an axis that is padded has an element for edge, and more elements than are added on a
 //       side for reflect.
+#include "op/nn/pad.h"
+
 #include "base/cat.h"
 #include "op/nn/window.h"
 #include "op/tensor/attributes.h"
@@ -18,14 +20,6 @@
 
 namespace relay::op {
 namespace {
-
-struct PadAttrs {
-  PadWidth pad_width = {};
-  std::string pad_mode = "constant";
-  static constexpr auto kFields = fields(
-      field("pad_width", &PadAttrs::pad_width, "how many elements before and after each axis").required(),
-      field("pad_mode", &PadAttrs::pad_mode, "constant, edge or reflect"));
-};
 
 Type relate(Relation& r, const PadAttrs& a) {
   const TensorType& x = r.tensor(0);

@@ -34,6 +34,7 @@ struct Layout {
   // The axes that bring a tensor of this layout into the order of the letters, and back.
   std::vector<int64_t> to_letters() const;
   std::vector<int64_t> from_letters() const;
+  friend bool operator==(const Layout&, const Layout&) = default;
 };
 
 // Both throw a RelationError that blames the attributes.

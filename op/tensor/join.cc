@@ -1,4 +1,6 @@
 // Tensors side by side: concatenate, stack, split.
+#include "op/tensor/join.h"
+
 #include "base/cat.h"
 #include "op/ops.h"
 #include "op/tensor/attributes.h"
@@ -8,11 +10,6 @@ namespace relay::op {
 namespace {
 
 // --- concatenate ---------------------------------------------------------------------------------
-
-struct ConcatenateAttrs {
-  int64_t axis = 0;
-  static constexpr auto kFields = fields(field("axis", &ConcatenateAttrs::axis, "from the end if negative"));
-};
 
 // concatenate((x_0, ..))[a.., i, c..] = x_j[a.., i - b, c..], where b is the sum of the extents of
 //     x_0 to x_(j-1) along `axis`, and j the last one with b <= i

@@ -4,6 +4,8 @@
 // outside. A bound of 2^31 - 1 or more is the far end whatever the extent; so is one of at most
 // -(2^31 - 1) at the near end. The same holds of symbolic bounds: which end they count from may
 // only be known at run time.
+#include "op/tensor/slice.h"
+
 #include <algorithm>
 
 #include "base/cat.h"
@@ -13,30 +15,7 @@
 namespace relay::op {
 namespace {
 
-struct StridedSliceAttrs {
-  std::vector<Dim> begin = {}, end = {};
-  std::optional<std::vector<int64_t>> strides = {};
-  std::string slice_mode = "end";
-  std::optional<std::vector<int64_t>> axes = {};
-  static constexpr auto kFields = fields(
-      field("begin", &StridedSliceAttrs::begin, "first position along each axis").required(),
-      field("end", &StridedSliceAttrs::end,
-            "position after the last; for slice_mode \"size\" the number of elements, -1: all that follow")
-          .required(),
-      field("strides", &StridedSliceAttrs::strides, "steps; None or []: 1; not used by slice_mode \"size\""),
-      field("slice_mode", &StridedSliceAttrs::slice_mode, "\"end\" or \"size\""),
-      field("axes", &StridedSliceAttrs::axes,
-            "the axes that are sliced, from the end if negative; None: the first ones"));
-};
-
 constexpr int64_t kFar = INT32_MAX;
-
-// What is taken along one axis.
-struct Range {
-  size_t axis;
-  Dim begin, size;
-  int64_t stride;
-};
 
 bool negative(Dim d) { return d.is_const() && d.value() < 0; }
 
@@ -49,7 +28,7 @@ Dim counted_from_front(Dim bound, Dim extent) {
   return bound + extent * is_negative;
 }
 
-Range forward(size_t axis, Dim extent, Dim begin, Dim end, int64_t stride) {
+SliceRange forward(size_t axis, Dim extent, Dim begin, Dim end, int64_t stride) {
   const bool to_the_end = end.is_const() && end.value() >= kFar;
   const Dim last = to_the_end      ? extent
                    : negative(end) ? extent + end
@@ -62,7 +41,7 @@ Range forward(size_t axis, Dim extent, Dim begin, Dim end, int64_t stride) {
   return {axis, first, clamp_to_zero(stride == 1 ? span : ceil_div(span, Dim(stride))), stride};
 }
 
-Range backward(size_t axis, Dim extent, Dim begin, Dim end, int64_t stride) {
+SliceRange backward(size_t axis, Dim extent, Dim begin, Dim end, int64_t stride) {
   const Dim last_place = extent - Dim(1);
   const auto place = [&](Dim bound) {  // in [-1, extent - 1]
     if (bound.is_const() && bound.value() >= kFar) return last_place;
@@ -75,9 +54,10 @@ Range backward(size_t axis, Dim extent, Dim begin, Dim end, int64_t stride) {
   return {axis, first, clamp_to_zero(ceil_div(first - last, Dim(-stride))), stride};
 }
 
-// The ranges of the sliced axes. `extents` are the argument's; attributes were checked before.
-std::vector<Range> ranges(const StridedSliceAttrs& a, std::span<const Dim> extents) {
-  std::vector<Range> out;
+}  // namespace
+
+std::vector<SliceRange> slice_ranges(const StridedSliceAttrs& a, std::span<const Dim> extents) {
+  std::vector<SliceRange> out;
   for (size_t n = 0; n < a.begin.size(); ++n) {
     const size_t axis = a.axes ? from_front((*a.axes)[n], extents.size()) : n;
     const Dim extent = extents[axis];
@@ -94,6 +74,8 @@ std::vector<Range> ranges(const StridedSliceAttrs& a, std::span<const Dim> exten
   }
   return out;
 }
+
+namespace {
 
 // (Tensor[s, d]) -> Tensor[as many along each axis as the slice takes, d]
 // C1: begin, end, strides and axes have one length (strides may be a single number),
@@ -123,14 +105,14 @@ Type relate(Relation& r, const StridedSliceAttrs& a) {
   }
   if (any_unknown(a.begin) || any_unknown(a.end)) r.fail(kAttributes, "bounds must not be `?`");
   std::vector<Dim> out = dims_of(x);
-  for (const Range& range : ranges(a, x.dims)) out[range.axis] = range.size;
+  for (const SliceRange& range : slice_ranges(a, x.dims)) out[range.axis] = range.size;
   return r.tensor_of(out, x.dtype);
 }
 
 void evaluate(const StridedSliceAttrs& a, Args in, Results out) {
   const std::vector<Dim> extents(in[0].shape().begin(), in[0].shape().end());
   std::vector<int64_t> begin(extents.size(), 0), stride(extents.size(), 1), from(extents.size());
-  for (const Range& range : ranges(a, extents)) {
+  for (const SliceRange& range : slice_ranges(a, extents)) {
     begin[range.axis] = extent_of(range.begin, "a bound of strided_slice");
     stride[range.axis] = range.stride;
   }
@@ -145,7 +127,7 @@ std::vector<Expr> differentiate(Builder& b, const StridedSliceAttrs& a, const Si
   const TensorType& x = c.tensor(0);
   Expr dx = c.dy;
   std::vector<std::pair<Dim, Dim>> around(x.rank(), {Dim(0), Dim(0)});
-  for (const Range& range : ranges(a, x.dims)) {
+  for (const SliceRange& range : slice_ranges(a, x.dims)) {
     if (range.size == Dim(0)) return {call(b, kZerosLike, {c.args[0]})};
     const auto axis = static_cast<int64_t>(range.axis);
     const int64_t step = std::abs(range.stride);
@@ -174,10 +156,10 @@ std::vector<Expr> differentiate(Builder& b, const StridedSliceAttrs& a, const Si
 
 std::vector<kernel::Tensor> lower(kernel::Builder& k, const StridedSliceAttrs& a, const Lowering& c) {
   const kernel::Tensor x = c.in[0];
-  const std::vector<Range> taken = ranges(a, c.arg_types[0]->dims);
+  const std::vector<SliceRange> taken = slice_ranges(a, c.arg_types[0]->dims);
   return {k.compute("slice", c.dtype(), c.shape(), [&](kernel::Indices i) {
     std::vector<kernel::Expr> from = copy_of(i);
-    for (const Range& range : taken)
+    for (const SliceRange& range : taken)
       from[range.axis] = i[range.axis] * range.stride + range.begin.expr(c.pool);
     return x.at(from);
   })};

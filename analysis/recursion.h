@@ -10,7 +10,7 @@
 
 #include "ir/module.h"
 
-namespace relay::passes {
+namespace relay::analysis {
 
 // The lets of function literals that mention themselves, in the order in which they do. One walk,
 // however deeply functions are nested in each other.
@@ -20,4 +20,4 @@ std::vector<const Let*> recursive_lets(Expr root);
 // passed on as a value counts as called more than once.
 std::vector<const Fn*> branching_functions(const Module& m);
 
-}  // namespace relay::passes
+}  // namespace relay::analysis

@@ -1,16 +1,16 @@
-#include "passes/own_kernels.h"
+#include "analysis/user_kernels.h"
 
 #include <algorithm>
 
+#include "analysis/kernel_extents.h"
 #include "kernel/explicit_checks.h"
 #include "kernel/schedule/plain_form.h"
 #include "kernel/schedule/stage.h"
 #include "kernel/schedule/work.h"
 #include "kernel/simplify.h"
 #include "kernel/statements.h"
-#include "passes/kernel_extents.h"
 
-namespace relay::passes {
+namespace relay::analysis {
 namespace {
 
 using kernel::schedule::Axis;
@@ -65,13 +65,13 @@ Module with_explicit_checks(const Module& m) {
   return out;
 }
 
-const kernel::Kernel* OwnKernels::callee(Expr e) const {
+const kernel::Kernel* UserKernels::callee(Expr e) const {
   const auto* call = e->as<Call>();
   const auto* global = call ? call->callee->as<Global>() : nullptr;
   return global ? module_.kernel(global->name.text()) : nullptr;
 }
 
-bool OwnKernels::may_trap(const Call& call, const kernel::Kernel& k) {
+bool UserKernels::may_trap(const Call& call, const kernel::Kernel& k) {
   if (facts(k).may_fail) return true;
   std::vector<Type> types;
   for (Expr arg : call.args) {
@@ -89,7 +89,7 @@ bool OwnKernels::may_trap(const Call& call, const kernel::Kernel& k) {
   });
 }
 
-OwnKernels::Facts OwnKernels::look_at(const kernel::Kernel& k) {
+UserKernels::Facts UserKernels::look_at(const kernel::Kernel& k) {
   const auto plain = kernel::schedule::plain_form(kernel::with_explicit_checks(k));
   if (!plain || !plain->requirements.empty() || !k.read_extents.empty()) return {};
   Facts out{.may_fail = false};
@@ -112,9 +112,9 @@ OwnKernels::Facts OwnKernels::look_at(const kernel::Kernel& k) {
   return out;
 }
 
-const OwnKernels::Facts& OwnKernels::facts(const kernel::Kernel& k) {
+const UserKernels::Facts& UserKernels::facts(const kernel::Kernel& k) {
   const auto it = facts_.find(&k);
   return it != facts_.end() ? it->second : facts_.emplace(&k, look_at(k)).first->second;
 }
 
-}  // namespace relay::passes
+}  // namespace relay::analysis

@@ -1,4 +1,4 @@
-#include "passes/recursion.h"
+#include "analysis/recursion.h"
 
 #include <gtest/gtest.h>
 
@@ -6,7 +6,7 @@
 #include "ir/text/parser.h"
 #include "op/operators.h"
 
-namespace relay::passes {
+namespace relay::analysis {
 namespace {
 
 // Names of the global functions, and `fn` for literals.
@@ -77,4 +77,4 @@ def @main(%t: Tree) {
 }
 
 }  // namespace
-}  // namespace relay::passes
+}  // namespace relay::analysis

@@ -1,4 +1,4 @@
-// The program's own kernels, for the extents that their calls give them.
+// User kernels, for the extents that their calls give them.
 //
 // A kernel of the program may be generic in its extents. Where a call has constant ones, what
 // compiles the program wants them in the code: plans of constant shapes have no others, and loops
@@ -16,7 +16,7 @@
 #include "ir/expr.h"
 #include "kernel/kernel.h"
 
-namespace relay::passes {
+namespace relay::analysis {
 
 // The values of the kernel's shape variables at the call, in the order of `shape_parameters`;
 // nothing if they are not constant or contradict one another, which the run has to find out.
@@ -38,4 +38,4 @@ Type result_of(Context& context, const kernel::Kernel& k, const GivenExtents& ex
 const kernel::Kernel* with_extents(Context& context, const kernel::Kernel& k,
                                    const std::vector<int64_t>& extents, std::string_view name);
 
-}  // namespace relay::passes
+}  // namespace relay::analysis

@@ -1,4 +1,4 @@
-#include "passes/recursion.h"
+#include "analysis/recursion.h"
 
 #include <algorithm>
 #include <functional>
@@ -8,7 +8,7 @@
 #include "ir/analysis.h"
 #include "ir/function_graph.h"
 
-namespace relay::passes {
+namespace relay::analysis {
 namespace {
 
 constexpr uint32_t kSeveral = 2;
@@ -93,4 +93,4 @@ std::vector<const Fn*> branching_functions(const Module& m) {
   return out;
 }
 
-}  // namespace relay::passes
+}  // namespace relay::analysis

@@ -1,8 +1,8 @@
-#include "passes/zones.h"
+#include "analysis/evaluation_regions.h"
 
-namespace relay::passes {
+namespace relay::analysis {
 
-std::vector<uint32_t> zones(const Scopes& scopes, const std::vector<Expr>& order) {
+std::vector<uint32_t> evaluation_regions(const Scopes& scopes, const std::vector<Expr>& order) {
   std::vector<bool> runs_once(scopes.all.size());
   for (Expr e : order) {
     const uint32_t opened = scopes.opens.get(e);
@@ -13,4 +13,4 @@ std::vector<uint32_t> zones(const Scopes& scopes, const std::vector<Expr>& order
   return out;
 }
 
-}  // namespace relay::passes
+}  // namespace relay::analysis

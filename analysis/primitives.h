@@ -7,9 +7,9 @@
 
 #include "ir/expr.h"
 
-namespace relay::passes {
+namespace relay::analysis {
 
 // The bodies of such functions, of those among these expressions.
 std::unordered_set<Expr> inside_primitives(const std::vector<Expr>& order);
 
-}  // namespace relay::passes
+}  // namespace relay::analysis

@@ -1,11 +1,11 @@
-#include "passes/effects.h"
+#include "analysis/effects.h"
 
 #include <vector>
 
 #include "op/apply.h"
 #include "op/registry.h"
 
-namespace relay::passes {
+namespace relay::analysis {
 bool may_trap_on_values(const Call& call, const op::OpDef& op) {
   if (op.effects != op::Effects::kTraps) return false;
   if (!op.traps || !call.type) return true;
@@ -111,4 +111,4 @@ uint8_t Effects::decide(Expr e) {
   return static_cast<uint8_t>(kKnown | now | shares | (shared && !(now & kSilent) ? kSharesEffect : 0));
 }
 
-}  // namespace relay::passes
+}  // namespace relay::analysis

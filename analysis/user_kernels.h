@@ -1,4 +1,4 @@
-// The program's own kernels among its operators: what may be done with calls of them.
+// User kernels, those that the program itself has: what may be done with calls of them.
 #pragma once
 
 #include <optional>
@@ -7,15 +7,15 @@
 #include "ir/module.h"
 #include "op/op_def.h"
 
-namespace relay::passes {
+namespace relay::analysis {
 
 // The module with kernels that require what they rely on (kernel/explicit_checks.h): to be done
 // before they are compiled.
 Module with_explicit_checks(const Module& m);
 
-class OwnKernels {
+class UserKernels {
  public:
-  explicit OwnKernels(const Module& m) : module_(m) {}
+  explicit UserKernels(const Module& m) : module_(m) {}
 
   // The kernel that the expression calls; null if it is something else.
   const kernel::Kernel* callee(Expr e) const;
@@ -36,4 +36,4 @@ class OwnKernels {
   std::unordered_map<const kernel::Kernel*, Facts> facts_;
 };
 
-}  // namespace relay::passes
+}  // namespace relay::analysis

@@ -1,8 +1,8 @@
-#include "passes/primitives.h"
+#include "analysis/primitives.h"
 
 #include "ir/analysis.h"
 
-namespace relay::passes {
+namespace relay::analysis {
 
 std::unordered_set<Expr> inside_primitives(const std::vector<Expr>& order) {
   std::unordered_set<Expr> out;
@@ -14,4 +14,4 @@ std::unordered_set<Expr> inside_primitives(const std::vector<Expr>& order) {
   return out;
 }
 
-}  // namespace relay::passes
+}  // namespace relay::analysis

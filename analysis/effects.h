@@ -6,11 +6,11 @@
 
 #include <optional>
 
+#include "analysis/user_kernels.h"
 #include "ir/analysis.h"
 #include "op/op_def.h"
-#include "passes/own_kernels.h"
 
-namespace relay::passes {
+namespace relay::analysis {
 
 // What the types of a call's arguments say of its shapes.
 enum class Fit : uint8_t {
@@ -57,10 +57,10 @@ class Effects {
   uint8_t decide(Expr e);
 
   Context& context_;
-  OwnKernels kernels_;
+  UserKernels kernels_;
   TrapOrder traps_ = TrapOrder::kFree;
   NodeMap<uint8_t> bits_;
   std::optional<NodeMap<uint32_t>> uses_;
 };
 
-}  // namespace relay::passes
+}  // namespace relay::analysis

@@ -1,4 +1,4 @@
-#include "passes/kernel_extents.h"
+#include "analysis/kernel_extents.h"
 
 #include <unordered_map>
 
@@ -6,7 +6,7 @@
 #include "ir/type.h"
 #include "kernel/execute.h"
 
-namespace relay::passes {
+namespace relay::analysis {
 
 std::optional<std::vector<int64_t>> extents_at(const Call& call, const kernel::Kernel& k) {
   std::vector<kernel::Expr> asked;
@@ -88,4 +88,4 @@ const kernel::Kernel* with_extents(Context& context, const kernel::Kernel& k,
   return context.arena().make<kernel::Kernel>(out);
 }
 
-}  // namespace relay::passes
+}  // namespace relay::analysis

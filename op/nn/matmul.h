@@ -1,0 +1,48 @@
+// The attributes of the products of matrices.
+#pragma once
+
+#include <optional>
+
+#include "op/define.h"
+#include "op/tensor/attributes.h"
+
+namespace relay::op {
+
+struct DenseAttrs {
+  std::optional<Dim> units = {};
+  MaybeDType out_dtype = {};
+  static constexpr auto kFields =
+      fields(field("units", &DenseAttrs::units, "outputs; None: as the weight says"),
+             field("out_dtype", &DenseAttrs::out_dtype, "of the result; None: the data's"));
+};
+
+struct MatmulAttrs {
+  std::optional<Dim> units = {};
+  MaybeDType out_dtype = {};
+  bool transpose_a = false;
+  bool transpose_b = false;
+  static constexpr auto kFields =
+      fields(field("units", &MatmulAttrs::units, "columns of the result; None: as tensor_b says"),
+             field("out_dtype", &MatmulAttrs::out_dtype, "of the result; None: that of tensor_a"),
+             field("transpose_a", &MatmulAttrs::transpose_a, "tensor_a is given transposed"),
+             field("transpose_b", &MatmulAttrs::transpose_b, "tensor_b is given transposed"));
+};
+
+struct BatchMatmulAttrs {
+  MaybeDType out_dtype = {};
+  bool transpose_a = false;
+  bool transpose_b = false;
+  static constexpr auto kFields =
+      fields(field("out_dtype", &BatchMatmulAttrs::out_dtype, "of the result; None: that of tensor_a"),
+             field("transpose_a", &BatchMatmulAttrs::transpose_a, "tensor_a is given transposed"),
+             field("transpose_b", &BatchMatmulAttrs::transpose_b, "tensor_b is given transposed"));
+};
+
+// What each of them says in the words of nn.matmul.
+inline MatmulAttrs as_matmul(const MatmulAttrs& a) { return a; }
+inline MatmulAttrs as_matmul(const DenseAttrs& a) { return {a.units, a.out_dtype, false, true}; }
+inline MatmulAttrs as_matmul(const BatchMatmulAttrs& a) {
+  return {{}, a.out_dtype, a.transpose_a, a.transpose_b};
+}
+
+}  // namespace relay::op
