@@ -1,32 +1,11 @@
 #include "analysis/views.h"
 
-#include <gtest/gtest.h>
-
-#include <string>
-
-#include "ir/text/parser.h"
-#include "op/operators.h"
-#include "typecheck/check.h"
+#include "analysis/testing.h"
 
 namespace relay::analysis {
 namespace {
 
-// The body of @main, typed.
-class Views : public ::testing::Test {
- protected:
-  Expr body(const std::string& parameters, const std::string& expression) {
-    Diagnostics diagnostics;
-    const std::string text = "def @main(" + parameters + ") { " + expression + " }";
-    const Result<Module> parsed = parse("m.relay", text, diagnostics, op::operators(), options_);
-    const Result<Module> typed = parsed ? typecheck::check(*parsed, diagnostics) : kReported;
-    EXPECT_TRUE(typed) << diagnostics.render(options_.into.context().sources());
-    module_ = *typed;
-    return module_.function("main")->body;
-  }
-
-  ParseOptions options_;
-  Module module_;
-};
+using Views = AnalysisTest;
 
 TEST_F(Views, ProductsByEitherOperatorAreOneThing) {
   const std::string xs = "%x: Tensor[(3, 4), float32], ";

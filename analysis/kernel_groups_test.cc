@@ -1,0 +1,69 @@
+#include "analysis/kernel_groups.h"
+
+#include "analysis/testing.h"
+#include "op/registry.h"
+
+namespace relay::analysis {
+namespace {
+
+class KernelGroupsTest : public AnalysisTest {
+ protected:
+  // Each group as the names of its operators, "@" for a user kernel.
+  std::vector<std::string> groups(const std::string& text, const GroupLimits& limits = {}) {
+    const Module& m = typed(text);
+    std::vector<std::string> out;
+    for (const std::vector<const Call*>& calls :
+         kernel_groups(m, m.function("main"), target::default_target().cpu, limits)) {
+      std::string& names = out.emplace_back();
+      for (const Call* call : calls) {
+        const op::OpDef* def = op::callee(*call);
+        names += (names.empty() ? "" : " ") + (def ? def->name : std::string("@"));
+      }
+    }
+    return out;
+  }
+  using Names = std::vector<std::string>;
+};
+
+TEST_F(KernelGroupsTest, ElementwiseWorkFollowsAProduct) {
+  EXPECT_EQ(groups("def @main(%x: Tensor[(2, 4), float32], %w: Tensor[(3, 4), float32]) {"
+                   " nn.relu(add(nn.dense(%x, %w), 1f)) }"),
+            (Names{"nn.dense add nn.relu"}));
+}
+
+TEST_F(KernelGroupsTest, TwoProductsStayApart) {
+  EXPECT_EQ(groups("def @main(%x: Tensor[(4, 4), float32], %w: Tensor[(4, 4), float32]) {"
+                   " nn.relu(nn.dense(nn.relu(nn.dense(%x, %w)), %w)) }"),
+            (Names{"nn.dense nn.relu", "nn.dense nn.relu"}));
+}
+
+TEST_F(KernelGroupsTest, AViewAloneNeedsNoKernel) {
+  EXPECT_EQ(groups("def @main(%x: Tensor[(4, 4), float32]) { reshape(%x, newshape=[16]) }"), Names{});
+}
+
+TEST_F(KernelGroupsTest, WhatIsUsedElsewhereEndsItsGroup) {
+  EXPECT_EQ(groups("def @main(%x: Tensor[(4), float32]) { let %y = exp(%x); (%y, tanh(%y)) }"),
+            (Names{"exp", "tanh"}));
+}
+
+TEST_F(KernelGroupsTest, GroupsHaveALimit) {
+  const std::string text = "def @main(%x: Tensor[(4), float32]) { exp(exp(exp(exp(%x)))) }";
+  EXPECT_EQ(groups(text), (Names{"exp exp exp exp"}));
+  EXPECT_EQ(groups(text, {.most_calls = 2}).size(), 2u);
+}
+
+TEST_F(KernelGroupsTest, CodeInABranchStaysThere) {
+  EXPECT_EQ(groups("def @main(%x: Tensor[(4), float32], %c: bool) { tanh(if (%c) { exp(%x) } else { %x }) }"),
+            (Names{"exp", "tanh"}));
+}
+
+TEST_F(KernelGroupsTest, AUserKernelIsAGroupOfItsOwnIfNothingJoins) {
+  EXPECT_EQ(
+      groups("kernel @copy(x: float32[4]) -> (y: float32[4]) {\n"
+             "  for i in 4 { block y { spatial v in 4 = i; reads x[v]; writes y[v]; y[v] = x[v]; } }\n}\n"
+             "def @main(%x: Tensor[(4), float32]) { @copy(%x) }"),
+      (Names{"@"}));
+}
+
+}  // namespace
+}  // namespace relay::analysis
