@@ -3,52 +3,59 @@
 relay_library() turns this table into Bazel visibility, so an arrow that is not here does not build.
 """
 
-# package -> the packages that it may depend on, directly; what those depend on follows.
-_ARROWS = {
-    "base": [],
-    "runtime": [],
-    "target": ["base"],
-    "kernel": ["base", "runtime"],
-    "kernel/schedule": ["kernel", "target"],
-    "kernel/codegen": ["kernel"],
-    "kernel/print": ["kernel/codegen"],
-    "kernel/native": ["kernel/print", "target"],
-    "kernel/llvm": ["kernel/native"],
-    "ir": ["base", "runtime", "kernel"],
-    "ir/text": ["ir"],
-    "op": ["ir", "ir/text", "kernel"],
-    "pattern": ["op", "ir/text"],
-    "typecheck": ["op"],
-    "interp": ["op"],
-    "analysis": ["typecheck", "kernel/schedule"],
-    "passes": ["analysis", "interp", "pattern"],
-    "graph_runtime": ["passes", "kernel/llvm", "frontend/data"],
-    "jit": ["passes", "kernel/llvm"],
-    "aot": ["passes", "kernel/print", "kernel/native"],
-    "frontend/data": ["base", "runtime"],
-    "frontend/onnx": ["op", "frontend/data"],
-    "driver": ["graph_runtime", "jit", "aot", "frontend/onnx"],
+# package -> the packages that it may depend on, besides what those depend on; and what it is for.
+# docs/architecture.md shows this table (`./dev update`).
+LAYERS = {
+    "base": ([], "memory, names, source texts, diagnostics, files; names of a model as they stand in generated text"),
+    "runtime": ([], "dtypes, tensors, values, the C ABI of artifacts"),
+    "frontend/data": (["base", "runtime"], "tensors in files: npy, npz, safetensors, ONNX, parameters of graphs"),
+    "target": (["base"], "what code is for: the type Target, its texts, the table of machines with a source for each number"),
+    "kernel": (["base", "runtime"], "scalar expressions, loop-level programs, their reference executor"),
+    "kernel/schedule": (["kernel", "target"], "transformations of loops, and the rules that choose them"),
+    "kernel/codegen": (["kernel"], "what both code generators decide alike: expanded loops, vectors, shared subexpressions, formulas; each works on a copy of its kernel"),
+    "kernel/print": (["kernel/codegen"], "kernels as C++ or CUDA text, by a dialect table"),
+    "kernel/native": (["kernel/print", "target"], "the system's compiler: text to machine code, called on tensors"),
+    "kernel/llvm": (["kernel/native"], "the same kernels as LLVM instructions, compiled, kept on disk and linked in this process"),
+    "ir": (["base", "runtime", "kernel"], "expressions, types, patterns, modules, traversal, rewriting, analyses"),
+    "ir/text": (["ir"], "`.relay` texts: lexer, parser, printer; the standard library, which is such texts"),
+    "op": (["ir", "ir/text", "kernel"], "everything about each operator (`ir/text` asks for the names of operators)"),
+    "pattern": (["op", "ir/text"], "dataflow patterns: matching, rewriting, partitioning (it asks operators which of them commute)"),
+    "typecheck": (["op"], "inference, relations, exhaustiveness"),
+    "interp": (["op"], "the abstract machine that defines the semantics; sees neither the checker nor a pass, so a bug there cannot hide itself"),
+    "analysis": (["typecheck", "kernel/schedule"], "questions that passes and engines ask of a module, each with one answer: effects, evaluation regions, what a call is, user kernels, recursion"),
+    "passes": (["analysis", "interp", "pattern"], "transformations of modules (`interp` for folding and verification only)"),
+    "graph_runtime": (["passes", "kernel/llvm", "frontend/data"], "runs a memory plan in this process; graphs as JSON and parameters, read and written"),
+    "jit": (["passes", "kernel/llvm"], "the interpreter's machine, with operators and kernels compiled: the whole language"),
+    "aot": (["passes", "kernel/print", "kernel/native"], "prints a memory plan and its kernels, makes the `.so`"),
+    "frontend/onnx": (["op", "frontend/data"], "ONNX models to modules"),
+    "driver": (["graph_runtime", "jit", "aot", "frontend/onnx"], "the C++ API: models are loaded, made ready on an engine, verified; the table of engines"),
 }
 
 # These may depend on everything.
-_TOP = ["tools", "tests", "bench", "examples", "python"]
+TOP = {
+    "tools": "the `relay` command: options and output",
+    "tests": "",
+    "bench": "",
+    "examples": "",
+    "python": "",
+}
 
 def _below(package):
     """All packages that `package` may depend on."""
     seen = {}
-    todo = list(_ARROWS[package])
+    todo = list(LAYERS[package][0])
     for _ in range(1000):  # Starlark has no while
         if not todo:
             return seen
         p = todo.pop()
         if p not in seen:
             seen[p] = True
-            todo.extend(_ARROWS[p])
+            todo.extend(LAYERS[p][0])
     fail("bazel/layers.bzl: the arrows below %s do not end" % package)
 
 def users_of(package):
     """The visibility of `package`: every package that may depend on it."""
-    if package not in _ARROWS:
-        fail("//%s is in no row of bazel/layers.bzl: add one, and its arrow to docs/architecture.md" % package)
-    users = ["//%s:__pkg__" % p for p in _ARROWS if package in _below(p)]
-    return users + ["//%s:__subpackages__" % p for p in _TOP]
+    if package not in LAYERS:
+        fail("//%s is in no row of bazel/layers.bzl: add one" % package)
+    users = ["//%s:__pkg__" % p for p in LAYERS if package in _below(p)]
+    return users + ["//%s:__subpackages__" % p for p in TOP]

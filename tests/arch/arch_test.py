@@ -2,27 +2,15 @@
 """What every source of the project must keep: the arrows, the sizes, the words, and a test for each message."""
 
 import importlib.util
+import pathlib
 import re
 import unittest
 
 import sources
 
-# docs/architecture.md has the arrows; these folders may include anything.
-TOP = ("tools", "tests", "bench", "examples", "python")
 LONGEST = 1200
 MOST_HEADER_LINES = 300
 FEWEST_SLUGS = 192  # that golden tests show; may only grow
-
-
-def arrows():
-    """folder -> folders that it may include, from the table in docs/architecture.md."""
-    table = {}
-    for line in sources.read("docs/architecture.md").splitlines():
-        cells = [c.strip() for c in line.split("|")]
-        if len(cells) > 3 and cells[1].startswith("`"):
-            for folder in re.findall(r"`([^`]+)`", cells[1]):
-                table[folder] = set(re.findall(r"`([^`]+)`", cells[2])) if cells[2] != "all" else None
-    return table
 
 
 def package(path, table):
@@ -31,15 +19,11 @@ def package(path, table):
     return max(found, key=len) if found else None
 
 
-def below(package, table):
-    """All that the package depends on, directly or not."""
-    seen, todo = set(), [package]
-    while todo:
-        for p in table[todo.pop()] or ():
-            if p not in seen:
-                seen.add(p)
-                todo.append(p)
-    return seen
+def script(path):
+    spec = importlib.util.spec_from_file_location(pathlib.Path(path).stem, sources.ROOT / path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 class ArchTest(unittest.TestCase):
@@ -49,27 +33,37 @@ class ArchTest(unittest.TestCase):
             self.assertGreater(len(sources.files(suffix)), fewest, suffix)
 
     def test_includes_follow_the_arrows(self):
-        table = arrows()
-        self.assertGreater(len(table), 10, "docs/architecture.md lost its table")
+        rules = script("tools/layers_page.py")
+        table, _ = rules.layers(sources.ROOT)
         wrong = []
         for path in sources.files(".h", ".cc"):
             owner = package(path, table)
-            if owner is None or table[owner] is None or owner in TOP:
+            if owner is None:
                 continue
+            known = rules.below(owner, table)
             for include in re.findall(r'^#include "([^"]+)"', sources.read(path), re.M):
                 target = package(include, table)
-                # A test may also read the texts and values of what its package stands on.
-                is_test = path.endswith(("_test.cc", "/testing.h"))
-                known = below(owner, table) if is_test else table[owner]
                 if target is None or target == owner or target in known:
                     continue
                 wrong.append(f"{path} includes {include}: {owner} may not know {target}")
         self.assertEqual(wrong, [])
 
     def test_every_folder_is_in_the_table(self):
-        table = arrows()
+        layers, top = script("tools/layers_page.py").layers(sources.ROOT)
+        table = [*layers, *top]
         folders = {p.split("/")[0] for p in sources.files(".h", ".cc")}
         self.assertEqual(sorted(f for f in folders if not any(t == f or t.startswith(f + "/") for t in table)), [])
+
+    def test_the_page_shows_the_table(self):
+        self.assertTrue(script("tools/layers_page.py").page(sources.ROOT) == sources.read("docs/architecture.md"),
+                        "run ./dev update: docs/architecture.md does not show bazel/layers.bzl")
+
+    def test_a_row_names_only_rows_above_it(self):
+        table, _ = script("tools/layers_page.py").layers(sources.ROOT)
+        above = []
+        for folder, (arrows, _) in table.items():
+            self.assertEqual([p for p in arrows if p not in above], [], folder)
+            above.append(folder)
 
     def test_no_file_is_too_long(self):
         sizes = sorted(((sources.read(p).count("\n"), p) for p in sources.files(".h", ".cc", ".py", ".bzl", ".sh")), reverse=True)
@@ -89,9 +83,7 @@ class ArchTest(unittest.TestCase):
 
     def test_every_diagnostic_is_on_the_page(self):
         """A golden test shows each registered slug, or a test that the registry names does: something reports it."""
-        spec = importlib.util.spec_from_file_location("diagnostics_page", sources.ROOT / "tools/diagnostics_page.py")
-        generator = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(generator)
+        generator = script("tools/diagnostics_page.py")
         shown = set(generator.examples(sources.ROOT))
         registered = generator.registered(sources.ROOT)
         elsewhere = {slug: entry["test"] for slug, entry in registered.items() if "test" in entry}
