@@ -4,13 +4,13 @@
 
 #include <algorithm>
 
+#include "analysis/port_names.h"
 #include "aot/extents.h"
 #include "aot/ports.h"
 #include "base/cat.h"
 #include "base/check.h"
 #include "base/escape.h"
 #include "passes/map_types.h"
-#include "passes/port_names.h"
 
 namespace relay::aot {
 namespace {
@@ -112,7 +112,7 @@ std::vector<std::string> texts(const std::vector<uint32_t>& numbers) {
 Interface find_interface(const Module& m, const Fn& main) {
   Interface out;
   Numbering types(m, out);
-  out.names = passes::input_names(main);
+  out.names = analysis::input_names(main);
   for (const Var* param : main.params) out.parameters.push_back(types.number(param->type, main.span));
   out.result = types.number(main.body->type, main.span);
   return out;

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "analysis/kernel_extents.h"
+#include "analysis/port_names.h"
 #include "aot/limits.h"
 #include "aot/ports.h"
 #include "base/cat.h"
@@ -15,7 +16,6 @@
 #include "kernel/print/print.h"
 #include "op/apply.h"
 #include "op/registry.h"
-#include "passes/port_names.h"
 
 namespace relay::aot {
 namespace {
@@ -241,10 +241,10 @@ Result<Program> find_program(const Module& lowered, std::string_view function, D
   try {
     if (!fn.type_params.empty()) throw Refusal{"the function is generic", fn.span};
     p.interface = find_interface(p.module, fn);
-    const std::vector<std::string> names = passes::input_names(fn);
+    const std::vector<std::string> names = analysis::input_names(fn);
     for (size_t i = 0; i < names.size(); ++i) add_ports(fn.params[i]->type, names[i], p.plan.inputs);
     add_ports(fn.body->type, "", p.plan.outputs);
-    const std::vector<std::string> outputs = passes::output_names(fn, p.plan.outputs.size());
+    const std::vector<std::string> outputs = analysis::output_names(fn, p.plan.outputs.size());
     for (size_t i = 0; i < outputs.size(); ++i) p.plan.outputs[i].name = outputs[i];
     p.plan.tuple_result = fn.body->type->as<TupleType>() != nullptr;
     Collector(p).function(main->first);

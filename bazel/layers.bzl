@@ -24,11 +24,12 @@ LAYERS = {
     "interp": (["op"], "the abstract machine that defines the semantics; sees neither the checker nor a pass, so a bug there cannot hide itself"),
     "analysis": (["typecheck", "kernel/schedule"], "questions that passes and engines ask of a module, each with one answer: effects, evaluation regions, what a call is, user kernels, recursion"),
     "passes": (["analysis", "interp", "pattern"], "transformations of modules (`interp` for folding and verification only)"),
-    "graph_runtime": (["passes", "kernel/llvm", "frontend/data"], "runs a memory plan in this process; graphs as JSON and parameters, read and written"),
+    "frontend/graph": (["analysis", "frontend/data"], "graphs of the graph runtime as JSON and parameters, read and written"),
+    "graph_runtime": (["passes", "kernel/llvm"], "runs a memory plan in this process"),
     "jit": (["passes", "kernel/llvm"], "the interpreter's machine, with operators and kernels compiled: the whole language"),
     "aot": (["passes", "kernel/print", "kernel/native"], "prints a memory plan and its kernels, makes the `.so`"),
     "frontend/onnx": (["op", "frontend/data"], "ONNX models to modules"),
-    "driver": (["graph_runtime", "jit", "aot", "frontend/onnx"], "the C++ API: models are loaded, made ready on an engine, verified; the table of engines"),
+    "driver": (["graph_runtime", "jit", "aot", "frontend/graph", "frontend/onnx"], "the C++ API: models are loaded, made ready on an engine, verified; the table of engines"),
 }
 
 # These may depend on everything.

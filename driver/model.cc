@@ -4,12 +4,12 @@
 #include <map>
 #include <unordered_map>
 
+#include "analysis/port_names.h"
 #include "base/cat.h"
 #include "base/nearest.h"
 #include "driver/libraries.h"
 #include "interp/machine.h"
 #include "passes/map_types.h"
-#include "passes/port_names.h"
 #include "passes/reference.h"
 #include "typecheck/check.h"
 
@@ -31,7 +31,7 @@ Result<Model> with_fixed_inputs(Model model, const InputValues& values, Diagnost
   if (!typed) return kReported;
   model.module = *typed;
   model.fixed = std::move(fixed->values);
-  model.input_names = passes::input_names(model.entry());
+  model.input_names = analysis::input_names(model.entry());
   return model;
 }
 
@@ -99,8 +99,8 @@ Result<Model> model_of(const Module& checked, const std::string& path, const Loa
               .files = std::move(files),
               .is_onnx = is_onnx(path)};
   model.is_listed = model.is_onnx || is_graph(path);
-  model.input_names = model.all_inputs = passes::input_names(*fn);
-  model.output_names = passes::output_names(*fn, tensors_in(fn->body->type));
+  model.input_names = model.all_inputs = analysis::input_names(*fn);
+  model.output_names = analysis::output_names(*fn, tensors_in(fn->body->type));
   if (!model.is_listed && !model.known.shapes.empty()) {
     Result<Module> bound = with_input_shapes(model, model.known.shapes, diagnostics);
     if (!bound) return kReported;
@@ -132,7 +132,7 @@ data::NamedTensors name_outputs(const Model& model, const Value& result) {
   const std::vector<Tensor> tensors = passes::tensors_of(result);
   for (size_t i = 0; i < tensors.size(); ++i) {
     const bool named = i < model.output_names.size();
-    out.push_back({named ? model.output_names[i] : passes::output_name(i, tensors.size()), tensors[i]});
+    out.push_back({named ? model.output_names[i] : analysis::output_name(i, tensors.size()), tensors[i]});
   }
   return out;
 }

@@ -8,8 +8,8 @@
 #include "driver/model.h"
 #include "frontend/data/inputs.h"
 #include "frontend/data/safetensors.h"
+#include "frontend/graph/import.h"
 #include "frontend/onnx/import.h"
-#include "graph_runtime/graph_import.h"
 #include "ir/text/parser.h"
 #include "op/operators.h"
 
@@ -60,7 +60,7 @@ Result<Reading> read_text(const std::string& path, const LoadOptions& load, Diag
 // --- graphs --------------------------------------------------------------------------------------
 
 Result<Reading> read_graph(const std::string& path, const LoadOptions& load, Diagnostics& diagnostics) {
-  graph_runtime::GraphImportOptions import;
+  frontend::GraphImportOptions import;
   for (const auto& [name, dims] : load.known.shapes) {
     for (const frontend::InputDim& d : dims) {
       if (d.extent < 0) {
@@ -73,8 +73,8 @@ Result<Reading> read_graph(const std::string& path, const LoadOptions& load, Dia
       import.input_shapes[name].push_back(d.extent);
     }
   }
-  const Result<graph_runtime::GraphFiles> found = graph_runtime::graph_files(path, diagnostics);
-  Result<Module> m = found ? graph_runtime::import_graph(*found, load.into, import, diagnostics) : kReported;
+  const Result<frontend::GraphFiles> found = frontend::graph_files(path, diagnostics);
+  Result<Module> m = found ? frontend::import_graph(*found, load.into, import, diagnostics) : kReported;
   if (!m) return kReported;
   Reading out{*m, {found->graph}};
   if (!found->params.empty()) out.files.push_back(found->params);

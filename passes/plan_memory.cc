@@ -7,14 +7,14 @@
 
 #include "analysis/effects.h"
 #include "analysis/kernel_extents.h"
+#include "analysis/port_names.h"
+#include "analysis/static_dataflow.h"
 #include "base/cat.h"
 #include "base/escape.h"
 #include "ir/traverse.h"
 #include "kernel/execute.h"
 #include "op/apply.h"
 #include "op/registry.h"
-#include "passes/port_names.h"
-#include "passes/static_dataflow.h"
 
 namespace relay::passes {
 namespace {
@@ -43,13 +43,13 @@ class Planner {
   static constexpr size_t kMostParts = 65536;
 
   bool refuse(Expr e, Slug slug, std::string message) {
-    return refuse_static(e, slug, std::move(message), diagnostics_);
+    return analysis::refuse_static(e, slug, std::move(message), diagnostics_);
   }
 
   // The tensor types of a value; empty and reported if not all of them have a shape that
   // a plan may have.
   bool shaped_types(Expr e, std::vector<const TensorType*>& out) {
-    return static_tensors(e, out, diagnostics_, [&](const TensorType& t) {
+    return analysis::static_tensors(e, out, diagnostics_, [&](const TensorType& t) {
       if (shapes_ != Shapes::kSymbolic || !is_known(t)) return false;
       plan_.dynamic = true;
       return true;
@@ -88,7 +88,7 @@ class Planner {
       }
     }
     known_ = kernel::determined_by(extents);
-    const std::vector<std::string> names = input_names(fn);
+    const std::vector<std::string> names = analysis::input_names(fn);
     for (const Var* p : fn.params) {
       std::vector<const TensorType*> types;
       if (!shaped_types(p, types)) return false;
@@ -103,7 +103,7 @@ class Planner {
 
   bool take_body(const Fn& fn) {
     const std::vector<Expr> order = post_order(fn.body);
-    if (!is_static_dataflow(order, diagnostics_) || !only_calls(fn.body, order)) return false;
+    if (!analysis::is_static_dataflow(order, diagnostics_) || !only_calls(fn.body, order)) return false;
     for (Expr e : order) {
       if (const auto* let = e->as<Let>()) bound_[let->x] = let->value;
     }
@@ -204,7 +204,7 @@ class Planner {
     if (!kernel) {
       return refuse(&call, "not-static-dataflow",
                     def ? cat("operator `", def->name, "` has no kernel here")
-                        : cat(construct_name(call.callee), " is not static dataflow"));
+                        : cat(analysis::construct_name(call.callee), " is not static dataflow"));
     }
     PlanStep step{kernel, {}, {}, {}, &call};
     for (Expr arg : call.args) {
@@ -270,7 +270,7 @@ class Planner {
   void place_outputs(const Fn& fn) {
     plan_.tuple_result = fn.body->type->as<TupleType>() != nullptr;
     const Parts& results = parts_.at(fn.body);
-    const std::vector<std::string> names = output_names(fn, results.size());
+    const std::vector<std::string> names = analysis::output_names(fn, results.size());
     std::unordered_map<uint32_t, bool> taken;
     std::vector<PlanStep> copies;
     for (size_t i = 0; i < results.size(); ++i) {

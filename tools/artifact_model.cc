@@ -10,7 +10,7 @@
 #include "base/escape.h"
 #include "base/failure.h"
 #include "driver/artifact.h"
-#include "graph_runtime/unique_names.h"
+#include "frontend/graph/unique_names.h"
 #include "ir/text/parser.h"
 #include "op/operators.h"
 #include "tools/shared_library.h"
@@ -75,7 +75,7 @@ std::string data_type_in(const Json& description) {
 
 // A function with the inputs of the artifact, as a text: their extents are bound like any model's.
 std::string interface_text(const Json& description) {
-  graph_runtime::UniqueNames unique;
+  frontend::UniqueNames unique;
   std::string params;
   for (const Json& p : description.at("inputs"))
     params +=

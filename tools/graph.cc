@@ -13,16 +13,16 @@
 #include "base/escape.h"
 #include "driver/engines.h"
 #include "frontend/data/params.h"
-#include "graph_runtime/graph_export.h"
-#include "graph_runtime/graph_import.h"
-#include "graph_runtime/graph_operators.h"
+#include "frontend/graph/export.h"
+#include "frontend/graph/import.h"
+#include "frontend/graph/operators.h"
 
 namespace relay::tools {
 namespace {
 
-using graph_runtime::Graph;
-using graph_runtime::GraphEntry;
-using graph_runtime::GraphNode;
+using frontend::Graph;
+using frontend::GraphEntry;
+using frontend::GraphNode;
 
 std::string function_of(const GraphNode& n) {
   if (n.is_input()) return "input";
@@ -33,14 +33,14 @@ std::string function_of(const GraphNode& n) {
 // Does the graph, or the program that reads it, know what the node computes?
 bool is_defined(const GraphNode& n) {
   if (n.is_input()) return true;
-  if (!n.is_call()) return graph_runtime::is_graph_operator(n.op);
+  if (!n.is_call()) return frontend::is_graph_operator(n.op);
   const std::string function = function_of(n);
-  return n.find(graph_runtime::kDefinition) || function == graph_runtime::kReshapeFunction ||
-         function == graph_runtime::kCopyFunction;
+  return n.find(frontend::kDefinition) || function == frontend::kReshapeFunction ||
+         function == frontend::kCopyFunction;
 }
 
 uint64_t bytes_of(const Graph& g, size_t entry) {
-  const std::optional<DType> dtype = graph_runtime::dtype_of_graph(g.dltype[entry]);
+  const std::optional<DType> dtype = frontend::dtype_of_graph(g.dltype[entry]);
   return dtype ? static_cast<uint64_t>(*element_count(g.shape[entry])) * dtype->bytes() : 0;
 }
 
@@ -79,9 +79,9 @@ std::string line_of(const Graph& g, size_t at, bool is_parameter) {
 
 void run(const std::string& path, Session& s) {
   Diagnostics diagnostics;
-  const Result<graph_runtime::GraphFiles> files = graph_runtime::graph_files(path, diagnostics);
-  const Result<graph_runtime::GraphContents> read =
-      files ? graph_runtime::read_graph(*files, {}, diagnostics) : kReported;
+  const Result<frontend::GraphFiles> files = frontend::graph_files(path, diagnostics);
+  const Result<frontend::GraphContents> read =
+      files ? frontend::read_graph(*files, {}, diagnostics) : kReported;
   s.fail(diagnostics, {});
   if (!read) return;
   const Graph& g = read->graph;
@@ -147,11 +147,10 @@ void emit_graph(const driver::Model& model, const passes::Pipeline& pipeline, co
   Diagnostics diagnostics;
   const SourceMap& sources = model.module.context().sources();
   const Result<Module> fused = driver::optimise(model.module, model.function, pipeline, options, diagnostics);
-  const Result<graph_runtime::GraphContents> graph =
-      fused
-          ? graph_runtime::export_graph(*fused, "main", {model.input_names, model.output_names}, diagnostics)
-          : kReported;
-  const Result<std::string> text = graph ? graph_runtime::graph_text(graph->graph, diagnostics) : kReported;
+  const Result<frontend::GraphContents> graph =
+      fused ? frontend::export_graph(*fused, "main", {model.input_names, model.output_names}, diagnostics)
+            : kReported;
+  const Result<std::string> text = graph ? frontend::graph_text(graph->graph, diagnostics) : kReported;
   const Result<std::string> params = text ? data::params_bytes(graph->params, diagnostics) : kReported;
   s.fail(diagnostics, sources);
   if (!params) return;

@@ -2,12 +2,12 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "analysis/port_names.h"
 #include "base/cat.h"
 #include "base/failure.h"
 #include "frontend/data/inputs.h"
 #include "interp/machine.h"
 #include "passes/map_types.h"
-#include "passes/port_names.h"
 #include "passes/reference.h"
 #include "tools/model.h"
 #include "tools/option_values.h"

@@ -6,13 +6,13 @@
 
 #include "base/cat.h"
 #include "base/nearest.h"
-#include "graph_runtime/unique_names.h"
+#include "frontend/graph/unique_names.h"
 #include "tools/option_values.h"
 
 namespace relay::tools {
 
 std::vector<std::string> step_names(const passes::Plan& plan, const Names& values) {
-  graph_runtime::UniqueNames names;
+  frontend::UniqueNames names;
   std::vector<std::string> out(plan.steps.size());
   for (size_t i = out.size(); i-- > 0;) {  // the last step of a value gives it
     const passes::PlanStep& s = plan.steps[i];

@@ -9,8 +9,8 @@
 #include "frontend/data/onnx_tensor.h"
 #include "frontend/data/params.h"
 #include "frontend/data/safetensors.h"
+#include "frontend/graph/import.h"
 #include "frontend/onnx/import.h"
-#include "graph_runtime/graph_import.h"
 #include "ir/analysis.h"
 #include "ir/text/parser.h"
 #include "ir/text/printer.h"
@@ -92,18 +92,18 @@ Outcome read_graph(std::string_view bytes) {
   Diagnostics diagnostics;
   const Module empty;
   const SourceMap& sources = empty.context().sources();
-  const Result<graph_runtime::Graph> graph = graph_runtime::parse_graph(bytes, "fuzz.json", {}, diagnostics);
+  const Result<frontend::Graph> graph = frontend::parse_graph(bytes, "fuzz.json", {}, diagnostics);
   if (!graph) return judge(false, diagnostics, sources);
 
   // What was read is written, and what is written is read.
-  const Result<std::string> text = graph_runtime::graph_text(*graph, diagnostics);
-  const Result<graph_runtime::Graph> again =
-      text ? graph_runtime::parse_graph(*text, "written", {}, diagnostics) : kReported;
-  const Result<std::string> twice = again ? graph_runtime::graph_text(*again, diagnostics) : kReported;
+  const Result<std::string> text = frontend::graph_text(*graph, diagnostics);
+  const Result<frontend::Graph> again =
+      text ? frontend::parse_graph(*text, "written", {}, diagnostics) : kReported;
+  const Result<std::string> twice = again ? frontend::graph_text(*again, diagnostics) : kReported;
   if (!twice || *twice != *text)
     return wrong("what it writes cannot be read:\n" + diagnostics.render(sources));
 
-  const Result<Module> m = graph_runtime::import_graph({*graph, {}}, "fuzz.json", empty, {}, diagnostics);
+  const Result<Module> m = frontend::import_graph({*graph, {}}, "fuzz.json", empty, {}, diagnostics);
   return judge_imported(m, diagnostics, sources);
 }
 

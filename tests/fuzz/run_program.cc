@@ -6,8 +6,8 @@
 #include "base/cat.h"
 #include "base/failure.h"
 #include "base/hash.h"
+#include "frontend/graph/import.h"
 #include "frontend/onnx/import.h"
-#include "graph_runtime/graph_import.h"
 #include "interp/machine.h"
 #include "ir/text/parser.h"
 #include "ir/traverse.h"
@@ -144,9 +144,9 @@ Outcome run_graph(std::string_view bytes) {
   Diagnostics diagnostics;
   const Module empty;
   const SourceMap& sources = empty.context().sources();
-  const Result<graph_runtime::Graph> graph = graph_runtime::parse_graph(bytes, "fuzz.json", {}, diagnostics);
+  const Result<frontend::Graph> graph = frontend::parse_graph(bytes, "fuzz.json", {}, diagnostics);
   if (!graph) return judge(false, diagnostics, sources);
-  const Result<Module> m = graph_runtime::import_graph({*graph, {}}, "fuzz.json", empty, {}, diagnostics);
+  const Result<Module> m = frontend::import_graph({*graph, {}}, "fuzz.json", empty, {}, diagnostics);
   return run_imported(m, bytes, diagnostics, sources);
 }
 

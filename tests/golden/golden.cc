@@ -26,7 +26,7 @@
 #include "aot/program.h"
 #include "base/cat.h"
 #include "base/diagnostics.h"
-#include "graph_runtime/graph_export.h"
+#include "frontend/graph/export.h"
 #include "ir/analysis.h"
 #include "ir/builder.h"
 #include "ir/text/parser.h"
@@ -267,10 +267,9 @@ std::string run(const Command& c, const tools::TestFile& file, Diagnostics& diag
     return plan ? passes::show(*plan) : "";
   }
   if (c.name == "export") {
-    const Result<graph_runtime::GraphContents> graph =
-        graph_runtime::export_graph(*done, "main", {}, diagnostics);
+    const Result<frontend::GraphContents> graph = frontend::export_graph(*done, "main", {}, diagnostics);
     const Result<std::string> text =
-        graph ? graph_runtime::graph_text(graph->graph, diagnostics) : Result<std::string>(kReported);
+        graph ? frontend::graph_text(graph->graph, diagnostics) : Result<std::string>(kReported);
     return text ? *text : "";
   }
   if (c.name == "functions") {

@@ -11,8 +11,8 @@
 
 #include "base/cat.h"
 #include "frontend/data/inputs.h"
+#include "frontend/graph/import.h"
 #include "frontend/onnx/import.h"
-#include "graph_runtime/graph_import.h"
 #include "op/operators.h"
 #include "typecheck/check.h"
 
@@ -143,7 +143,7 @@ std::string import_graph_text(const Command& c, const std::string& files, const 
                               Diagnostics& diagnostics) {
   const ScratchFolder folder;
   write_files(files);
-  graph_runtime::GraphImportOptions options;
+  frontend::GraphImportOptions options;
   options.limits.graph.nodes = c.number("nodes", options.limits.graph.nodes);
   if (const std::string shape = c.option("shape"); !shape.empty()) {
     const size_t colon = shape.find(':');
@@ -151,9 +151,9 @@ std::string import_graph_text(const Command& c, const std::string& files, const 
     for (std::string e; std::getline(extents, e, ',');)
       options.input_shapes[shape.substr(0, colon)].push_back(std::stoll(e));
   }
-  const Result<graph_runtime::GraphFiles> found = graph_runtime::graph_files(c.arguments.at(0), diagnostics);
+  const Result<frontend::GraphFiles> found = frontend::graph_files(c.arguments.at(0), diagnostics);
   if (!found) return "";
-  const Result<Module> m = graph_runtime::import_graph(*found, empty, options, diagnostics);
+  const Result<Module> m = frontend::import_graph(*found, empty, options, diagnostics);
   const Result<Module> checked = m ? typecheck::check(*m, diagnostics) : Result<Module>(kReported);
   return checked ? op::text_of(*checked) : "";
 }

@@ -13,9 +13,9 @@
 #include "frontend/data/npz.h"
 #include "frontend/data/params.h"
 #include "frontend/data/safetensors.h"
+#include "frontend/graph/export.h"
+#include "frontend/graph/import.h"
 #include "frontend/onnx/import.h"
-#include "graph_runtime/graph_export.h"
-#include "graph_runtime/graph_import.h"
 #include "interp/machine.h"
 #include "ir/text/parser.h"
 #include "op/operators.h"
@@ -262,14 +262,14 @@ TEST(FailingAllocation, ImportingAnOnnxModel) {
 TEST(FailingAllocation, WritingAndImportingAGraph) {
   const auto written = [](const Module& m) {
     Diagnostics diagnostics;
-    Result<graph_runtime::GraphContents> graph =
-        graph_runtime::export_graph(m, "main", {{"x"}, {"y", "s"}}, diagnostics);
+    Result<frontend::GraphContents> graph =
+        frontend::export_graph(m, "main", {{"x"}, {"y", "s"}}, diagnostics);
     if (!graph) throw_reported(diagnostics);
     return std::move(*graph);
   };
-  const auto text_of = [](const graph_runtime::GraphContents& graph) {
+  const auto text_of = [](const frontend::GraphContents& graph) {
     Diagnostics diagnostics;
-    Result<std::string> text = graph_runtime::graph_text(graph.graph, diagnostics);
+    Result<std::string> text = frontend::graph_text(graph.graph, diagnostics);
     if (!text) throw_reported(diagnostics);
     return std::move(*text);
   };
@@ -283,19 +283,19 @@ TEST(FailingAllocation, WritingAndImportingAGraph) {
     data::NamedTensors params;
   };
   EXPECT_GT(refuse_each({.prepare = [&]() -> std::shared_ptr<void> {
-                           const graph_runtime::GraphContents graph = written(fused());
+                           const frontend::GraphContents graph = written(fused());
                            return std::make_shared<Files>(Files{text_of(graph), graph.params});
                          },
                          .act =
                              [](void* prepared) {
                                const Files& files = *static_cast<Files*>(prepared);
                                Diagnostics diagnostics;
-                               const Result<graph_runtime::Graph> graph =
-                                   graph_runtime::parse_graph(files.json, "g.json", {}, diagnostics);
+                               const Result<frontend::Graph> graph =
+                                   frontend::parse_graph(files.json, "g.json", {}, diagnostics);
                                if (!graph) throw_reported(diagnostics);
-                               const Result<Module> m = graph_runtime::import_graph(
-                                   graph_runtime::GraphContents{*graph, files.params}, "g.json", Module(), {},
-                                   diagnostics);
+                               const Result<Module> m =
+                                   frontend::import_graph(frontend::GraphContents{*graph, files.params},
+                                                          "g.json", Module(), {}, diagnostics);
                                if (!m) throw_reported(diagnostics);
                                return op::text_of(checked(*m));
                              },

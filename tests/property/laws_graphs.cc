@@ -2,8 +2,8 @@
 // written alike again.
 #include "base/cat.h"
 #include "frontend/data/params.h"
-#include "graph_runtime/graph_export.h"
-#include "graph_runtime/graph_import.h"
+#include "frontend/graph/export.h"
+#include "frontend/graph/import.h"
 #include "passes/reference.h"
 #include "passes/runner.h"
 #include "tests/property/law_list.h"
@@ -12,28 +12,27 @@
 namespace relay::property {
 namespace {
 
-using graph_runtime::GraphContents;
+using frontend::GraphContents;
 
 // The files of a graph.
 struct Written {
   std::string graph, params;
 };
 
-Result<Written> write(const Module& m, const graph_runtime::GraphNames& names, Diagnostics& diagnostics) {
-  const Result<GraphContents> graph = graph_runtime::export_graph(m, "main", names, diagnostics);
+Result<Written> write(const Module& m, const frontend::GraphNames& names, Diagnostics& diagnostics) {
+  const Result<GraphContents> graph = frontend::export_graph(m, "main", names, diagnostics);
   if (!graph) return kReported;
-  const Result<std::string> text = graph_runtime::graph_text(graph->graph, diagnostics);
+  const Result<std::string> text = frontend::graph_text(graph->graph, diagnostics);
   const Result<std::string> params = data::params_bytes(graph->params, diagnostics);
   if (!text || !params) return kReported;
   return Written{*text, *params};
 }
 
 Result<Module> read(const Written& files, const Module& empty, Diagnostics& diagnostics) {
-  const Result<graph_runtime::Graph> graph =
-      graph_runtime::parse_graph(files.graph, "graph.json", {}, diagnostics);
+  const Result<frontend::Graph> graph = frontend::parse_graph(files.graph, "graph.json", {}, diagnostics);
   const Result<data::NamedTensors> params = data::parse_params(files.params, "graph.params", {}, diagnostics);
   if (!graph || !params) return kReported;
-  return graph_runtime::import_graph({*graph, *params}, "graph.json", empty, {}, diagnostics);
+  return frontend::import_graph({*graph, *params}, "graph.json", empty, {}, diagnostics);
 }
 
 // Tuples are taken apart in a graph.
@@ -75,7 +74,7 @@ std::string broken_written_graph(const Program& p, ByteSource choices, Tally& ta
     return cat("after ", passes::show(pipeline), ", read from its graph: ", differs, "\n", files->graph,
                text_of(*typed));
 
-  graph_runtime::GraphNames names;
+  frontend::GraphNames names;
   for (const AttrValue& v : typed->function("main")->attrs.find("input_names")->list)
     names.inputs.push_back(v.string.str());
   for (const AttrValue& v : typed->function("main")->attrs.find("output_names")->list)

@@ -4,12 +4,12 @@
 #include <algorithm>
 #include <span>
 
+#include "analysis/port_names.h"
 #include "base/cat.h"
 #include "base/stopwatch.h"
 #include "driver/tolerance.h"
 #include "interp/machine.h"
 #include "op/apply.h"
-#include "passes/port_names.h"
 #include "passes/reference.h"
 #include "tools/debug/names.h"
 #include "tools/verify/batches.h"
@@ -67,7 +67,7 @@ std::vector<Wanted> wanted_of(const Module& m, const RecordedCall& call) {
 
 void compare_run(driver::VerifyRow& row, const Wanted& wanted, std::span<const Tensor> got, size_t run) {
   for (size_t i = 0; i < wanted.tensors.size(); ++i) {
-    const std::string output = passes::output_name(i, wanted.tensors.size());
+    const std::string output = analysis::output_name(i, wanted.tensors.size());
     row.add(compare(got[i], wanted.tensors[i], wanted.bounds[i]),
             run == 0 ? output : cat(output, " of evaluation ", run + 1), wanted.tensors[i].shape());
   }

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <optional>
 
+#include "analysis/port_names.h"
 #include "base/cat.h"
 #include "base/failure.h"
 #include "base/stopwatch.h"
@@ -12,7 +13,6 @@
 #include "interp/machine.h"
 #include "ir/text/parser.h"
 #include "op/operators.h"
-#include "passes/port_names.h"
 #include "passes/reference.h"
 #include "tools/test_files/test_file.h"
 #include "typecheck/check.h"
@@ -57,7 +57,7 @@ void compare_all(driver::VerifyRow& row, const Value& got, const Value& want, co
     return;
   }
   for (size_t i = 0; i < a.size(); ++i)
-    row.add(compare(a[i], b[i], i), passes::output_name(i, a.size()), b[i].shape());
+    row.add(compare(a[i], b[i], i), analysis::output_name(i, a.size()), b[i].shape());
 }
 
 // The interpreter's outcome against what the file says.

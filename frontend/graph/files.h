@@ -7,9 +7,9 @@
 #include "base/result.h"
 #include "frontend/data/limits.h"
 #include "frontend/data/named_tensors.h"
-#include "graph_runtime/graph_json.h"
+#include "frontend/graph/json.h"
 
-namespace relay::graph_runtime {
+namespace relay::frontend {
 
 // Where a graph and its parameters lie.
 struct GraphFiles {
@@ -37,4 +37,4 @@ struct GraphReadLimits {
 Result<GraphContents> read_graph(const GraphFiles& files, const GraphReadLimits& limits,
                                  Diagnostics& diagnostics);
 
-}  // namespace relay::graph_runtime
+}  // namespace relay::frontend

@@ -1,4 +1,4 @@
-#include "graph_runtime/graph_import.h"
+#include "frontend/graph/import.h"
 
 #include <algorithm>
 #include <span>
@@ -9,8 +9,8 @@
 #include "base/escape.h"
 #include "base/failure.h"
 #include "base/nearest.h"
-#include "graph_runtime/graph_operators.h"
-#include "graph_runtime/unique_names.h"
+#include "frontend/graph/operators.h"
+#include "frontend/graph/unique_names.h"
 #include "ir/analysis.h"
 #include "ir/rewrite.h"
 #include "ir/text/parser.h"
@@ -18,7 +18,7 @@
 #include "op/operators.h"
 #include "op/ops.h"
 
-namespace relay::graph_runtime {
+namespace relay::frontend {
 namespace {
 
 constexpr size_t kLongestName = 120;
@@ -468,4 +468,4 @@ Result<Module> import_graph(const GraphFiles& files, const Module& empty, const 
   return import_graph(*contents, files.graph, empty, options, diagnostics);
 }
 
-}  // namespace relay::graph_runtime
+}  // namespace relay::frontend

@@ -1,4 +1,4 @@
-#include "graph_runtime/graph_operators.h"
+#include "frontend/graph/operators.h"
 
 #include <algorithm>
 #include <charconv>
@@ -13,7 +13,7 @@
 #include "op/registry.h"
 #include "op/tensor/attributes.h"
 
-namespace relay::graph_runtime {
+namespace relay::frontend {
 namespace {
 
 using op::OpDef;
@@ -457,4 +457,4 @@ std::vector<std::string> nnvm_operators() {
   return out;
 }
 
-}  // namespace relay::graph_runtime
+}  // namespace relay::frontend

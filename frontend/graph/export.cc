@@ -1,14 +1,15 @@
-#include "graph_runtime/graph_export.h"
+#include "frontend/graph/export.h"
 
 #include <algorithm>
 #include <map>
 #include <unordered_map>
 #include <unordered_set>
 
+#include "analysis/static_dataflow.h"
 #include "analysis/user_kernels.h"
 #include "base/cat.h"
-#include "graph_runtime/graph_import.h"
-#include "graph_runtime/unique_names.h"
+#include "frontend/graph/import.h"
+#include "frontend/graph/unique_names.h"
 #include "ir/analysis.h"
 #include "ir/rewrite.h"
 #include "ir/text/printer.h"
@@ -16,9 +17,8 @@
 #include "op/apply.h"
 #include "op/operators.h"
 #include "op/registry.h"
-#include "passes/static_dataflow.h"
 
-namespace relay::graph_runtime {
+namespace relay::frontend {
 namespace {
 
 constexpr int64_t kCpu = 1;  // DLPack's number
@@ -79,7 +79,7 @@ class Exporter {
       if (is_leaf(e)) inside_.erase(e);
       if (const auto* let = e->as<Let>()) bound_[let->x] = let->value;
     }
-    return passes::is_static_dataflow(outside, diagnostics_);
+    return analysis::is_static_dataflow(outside, diagnostics_);
   }
 
   uint32_t add_node(GraphNode node, const std::vector<const TensorType*>& types) {
@@ -100,10 +100,10 @@ class Exporter {
     for (size_t i = 0; i < fn.params.size(); ++i) {
       const Var* p = fn.params[i];
       std::vector<const TensorType*> types;
-      if (!passes::static_tensors(p, types, diagnostics_)) return false;
+      if (!analysis::static_tensors(p, types, diagnostics_)) return false;
       if (!p->type->as<TensorType>())
-        return passes::refuse_static(p, "not-static-dataflow",
-                                     cat("parameter %", p->name.text(), " is not a tensor"), diagnostics_);
+        return analysis::refuse_static(p, "not-static-dataflow",
+                                       cat("parameter %", p->name.text(), " is not a tensor"), diagnostics_);
       const std::string name = names_.take(i < names.size() ? names[i] : p->name.str());
       entries_[p] = {{add_node({"null", name}, types), 0}};
     }
@@ -122,7 +122,7 @@ class Exporter {
         for (Expr field : e->as<Tuple>()->fields) {
           const Entries& part = entries_of(field);
           if (all.size() + part.size() > kMostParts)
-            return passes::refuse_static(
+            return analysis::refuse_static(
                 e, "value-too-large",
                 cat("a tuple has more than ", kMostParts, " tensors here, counting what is shared each time"),
                 diagnostics_);
@@ -177,13 +177,13 @@ class Exporter {
   bool take_call(const Call& call) {
     if (const kernel::Kernel* k = kernels_.callee(&call)) return refuse_kernel(call, *k);
     std::vector<const TensorType*> types;
-    if (!passes::static_tensors(&call, types, diagnostics_)) return false;
+    if (!analysis::static_tensors(&call, types, diagnostics_)) return false;
     const op::OpDef* def = op::callee(call);
     const Fn* fn = call.callee->as<Fn>();
     if (!def && !fn) {
-      return passes::refuse_static(&call, "not-static-dataflow",
-                                   cat(passes::construct_name(call.callee), " is not static dataflow"),
-                                   diagnostics_);
+      return analysis::refuse_static(&call, "not-static-dataflow",
+                                     cat(analysis::construct_name(call.callee), " is not static dataflow"),
+                                     diagnostics_);
     }
     // The text of a node's function is all that says what it does.
     for (Expr part : fn ? post_order(fn->body) : std::vector<Expr>()) {
@@ -204,8 +204,8 @@ class Exporter {
     };
     if (is_nested(call.type) ||
         std::any_of(args.begin(), args.end(), [&](Expr arg) { return is_nested(arg->type); }))
-      return passes::refuse_static(&call, "not-static-dataflow",
-                                   "a tuple of tuples is no input or result of a node", diagnostics_);
+      return analysis::refuse_static(&call, "not-static-dataflow",
+                                     "a tuple of tuples is no input or result of a node", diagnostics_);
     if (def) fn = wrapped(call, *def, args);
     fn = without_constants(fn, args);
     Entries inputs;
@@ -391,4 +391,4 @@ Result<GraphContents> export_graph(const Module& m, std::string_view function, c
   return Exporter(m, diagnostics).run(*fn, names);
 }
 
-}  // namespace relay::graph_runtime
+}  // namespace relay::frontend

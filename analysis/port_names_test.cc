@@ -1,11 +1,11 @@
-#include "passes/port_names.h"
+#include "analysis/port_names.h"
 
 #include <gtest/gtest.h>
 
 #include "ir/text/parser.h"
 #include "op/operators.h"
 
-namespace relay::passes {
+namespace relay::analysis {
 namespace {
 
 using Names = std::vector<std::string>;
@@ -44,4 +44,4 @@ TEST(PortNames, TooFewAndTooManyAreNoMistake) {
 }
 
 }  // namespace
-}  // namespace relay::passes
+}  // namespace relay::analysis

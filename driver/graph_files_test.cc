@@ -1,6 +1,6 @@
 // Graphs as modules, and modules as graphs: what is written is read back and
 // computes the same bits.
-#include "graph_runtime/graph_import.h"
+#include "frontend/graph/import.h"
 
 #include <gtest/gtest.h>
 
@@ -10,15 +10,15 @@
 #include "base/cat.h"
 #include "base/file.h"
 #include "frontend/data/params.h"
-#include "graph_runtime/graph_export.h"
-#include "graph_runtime/graph_operators.h"
+#include "frontend/graph/export.h"
+#include "frontend/graph/operators.h"
 #include "interp/machine.h"
 #include "ir/text/parser.h"
 #include "op/operators.h"
 #include "passes/runner.h"
 #include "typecheck/check.h"
 
-namespace relay::graph_runtime {
+namespace relay::frontend {
 namespace {
 
 Module parsed(std::string_view text) {
@@ -510,4 +510,4 @@ TEST_F(GraphFolder, FilesGoByTheirNames) {
 }
 
 }  // namespace
-}  // namespace relay::graph_runtime
+}  // namespace relay::frontend

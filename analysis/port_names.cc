@@ -1,8 +1,8 @@
-#include "passes/port_names.h"
+#include "analysis/port_names.h"
 
 #include "base/cat.h"
 
-namespace relay::passes {
+namespace relay::analysis {
 namespace {
 
 // At most `most` names of the attribute.
@@ -30,4 +30,4 @@ std::vector<std::string> output_names(const Fn& fn, size_t count) {
 
 std::string output_name(size_t i, size_t count) { return count == 1 ? "output" : cat("output_", i); }
 
-}  // namespace relay::passes
+}  // namespace relay::analysis

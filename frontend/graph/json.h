@@ -15,7 +15,7 @@
 #include "base/result.h"
 #include "runtime/tensor.h"
 
-namespace relay::graph_runtime {
+namespace relay::frontend {
 
 // A result of a node.
 struct GraphEntry {
@@ -74,4 +74,4 @@ Result<Graph> parse_graph(std::string_view json, std::string_view source, const 
 // name is not UTF-8.
 Result<std::string> graph_text(const Graph& graph, Diagnostics& diagnostics);
 
-}  // namespace relay::graph_runtime
+}  // namespace relay::frontend

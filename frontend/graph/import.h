@@ -11,10 +11,10 @@
 
 #include "base/diagnostics.h"
 #include "base/result.h"
-#include "graph_runtime/graph_files.h"
+#include "frontend/graph/files.h"
 #include "ir/module.h"
 
-namespace relay::graph_runtime {
+namespace relay::frontend {
 
 // The attribute of a node that calls a function with the function's definition, a `fn`
 // of the language.
@@ -37,4 +37,4 @@ Result<Module> import_graph(const GraphContents& contents, const std::string& na
 Result<Module> import_graph(const GraphFiles& files, const Module& empty, const GraphImportOptions& options,
                             Diagnostics& diagnostics);
 
-}  // namespace relay::graph_runtime
+}  // namespace relay::frontend

@@ -1,11 +1,11 @@
 // The format: every field is read, every injury is refused with words that name it.
-#include "graph_runtime/graph_json.h"
+#include "frontend/graph/json.h"
 
 #include <gtest/gtest.h>
 
 #include "base/cat.h"
 
-namespace relay::graph_runtime {
+namespace relay::frontend {
 namespace {
 
 // A graph as TVM writes them: a fused function with two inputs, and a reshape that
@@ -201,4 +201,4 @@ TEST(GraphJson, NamesThatAreNoTextCannotBeWritten) {
 }
 
 }  // namespace
-}  // namespace relay::graph_runtime
+}  // namespace relay::frontend

@@ -1,4 +1,4 @@
-#include "graph_runtime/graph_files.h"
+#include "frontend/graph/files.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -8,7 +8,7 @@
 #include "frontend/data/input_file.h"
 #include "frontend/data/params.h"
 
-namespace relay::graph_runtime {
+namespace relay::frontend {
 namespace {
 
 namespace fs = std::filesystem;
@@ -85,4 +85,4 @@ Result<GraphContents> read_graph(const GraphFiles& files, const GraphReadLimits&
   return out;
 }
 
-}  // namespace relay::graph_runtime
+}  // namespace relay::frontend

@@ -7,7 +7,7 @@
 
 #include "base/cat.h"
 
-namespace relay::graph_runtime {
+namespace relay::frontend {
 
 class UniqueNames {
  public:
@@ -23,4 +23,4 @@ class UniqueNames {
   std::unordered_map<std::string, size_t> last_;  // number given to a name's like
 };
 
-}  // namespace relay::graph_runtime
+}  // namespace relay::frontend

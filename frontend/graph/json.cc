@@ -1,4 +1,4 @@
-#include "graph_runtime/graph_json.h"
+#include "frontend/graph/json.h"
 
 #include <algorithm>
 #include <charconv>
@@ -10,7 +10,7 @@
 #include "base/cat.h"
 #include "base/json_text.h"
 
-namespace relay::graph_runtime {
+namespace relay::frontend {
 namespace {
 
 using nlohmann::json;
@@ -395,4 +395,4 @@ Result<std::string> graph_text(const Graph& graph, Diagnostics& diagnostics) {
   return kReported;
 }
 
-}  // namespace relay::graph_runtime
+}  // namespace relay::frontend

@@ -10,7 +10,7 @@
 #include "base/diagnostics.h"
 #include "ir/expr.h"
 
-namespace relay::passes {
+namespace relay::analysis {
 
 // Is every expression of the body of a form that static dataflow has? Reports "not-static-dataflow"
 // for each form that it has not, where it first stands.
@@ -28,4 +28,4 @@ std::string_view construct_name(Expr e);
 // instead; always false.
 bool refuse_static(Expr e, Slug slug, std::string message, Diagnostics& diagnostics);
 
-}  // namespace relay::passes
+}  // namespace relay::analysis

@@ -8,7 +8,7 @@
 
 #include "ir/expr.h"
 
-namespace relay::passes {
+namespace relay::analysis {
 
 // One for each parameter.
 std::vector<std::string> input_names(const Fn& fn);
@@ -18,4 +18,4 @@ std::vector<std::string> output_names(const Fn& fn, size_t count);
 // What an output is called that has no name.
 std::string output_name(size_t i, size_t count);
 
-}  // namespace relay::passes
+}  // namespace relay::analysis

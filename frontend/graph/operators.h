@@ -8,10 +8,10 @@
 #include <vector>
 
 #include "base/slug.h"
-#include "graph_runtime/graph_json.h"
+#include "frontend/graph/json.h"
 #include "ir/builder.h"
 
-namespace relay::graph_runtime {
+namespace relay::frontend {
 
 // Why a node cannot be what the graph wants. Caught by the importer, which knows where
 // the node stands.
@@ -36,4 +36,4 @@ std::vector<Expr> parts_of(Builder& b, Expr e);
 // The names of NNVM's operators that can be imported, sorted. For docs and messages.
 std::vector<std::string> nnvm_operators();
 
-}  // namespace relay::graph_runtime
+}  // namespace relay::frontend

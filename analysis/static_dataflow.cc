@@ -1,10 +1,10 @@
-#include "passes/static_dataflow.h"
+#include "analysis/static_dataflow.h"
 
 #include <set>
 
 #include "base/cat.h"
 
-namespace relay::passes {
+namespace relay::analysis {
 namespace {
 
 bool is_dataflow(ExprKind kind) {
@@ -94,4 +94,4 @@ bool static_tensors(Expr e, std::vector<const TensorType*>& out, Diagnostics& di
   return true;
 }
 
-}  // namespace relay::passes
+}  // namespace relay::analysis

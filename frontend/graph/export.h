@@ -12,10 +12,10 @@
 
 #include "base/diagnostics.h"
 #include "base/result.h"
-#include "graph_runtime/graph_files.h"
+#include "frontend/graph/files.h"
 #include "ir/module.h"
 
-namespace relay::graph_runtime {
+namespace relay::frontend {
 
 // What the nodes of inputs and results are called. Where there is no name: a parameter's
 // own, a function's.
@@ -29,4 +29,4 @@ struct GraphNames {
 Result<GraphContents> export_graph(const Module& m, std::string_view function, const GraphNames& names,
                                    Diagnostics& diagnostics);
 
-}  // namespace relay::graph_runtime
+}  // namespace relay::frontend
