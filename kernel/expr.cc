@@ -8,6 +8,7 @@
 #include "base/cat.h"
 #include "base/check.h"
 #include "base/hash.h"
+#include "base/integers.h"
 #include "kernel/buffer.h"
 #include "kernel/polynomial.h"
 #include "kernel/walk.h"
@@ -55,11 +56,7 @@ int64_t wrap(DType d, int64_t v) {
   return negative ? static_cast<int64_t>(low) - (int64_t{1} << d.bits) : static_cast<int64_t>(low);
 }
 
-int64_t floor_div_of(int64_t a, int64_t b) {
-  const int64_t q = a / b;
-  return a % b != 0 && (a % b < 0) != (b < 0) ? q - 1 : q;
-}
-int64_t floor_mod_of(int64_t a, int64_t b) { return b == -1 ? 0 : a - floor_div_of(a, b) * b; }
+int64_t floor_mod_of(int64_t a, int64_t b) { return b == -1 ? 0 : a - quotient_down(a, b) * b; }
 
 // The value of an operation on two integer constants; nothing if it has none.
 std::optional<int64_t> fold(ExprKind kind, int64_t a, int64_t b) {
@@ -69,7 +66,7 @@ std::optional<int64_t> fold(ExprKind kind, int64_t a, int64_t b) {
     case ExprKind::kAdd: return static_cast<int64_t>(ua + ub);
     case ExprKind::kSub: return static_cast<int64_t>(ua - ub);
     case ExprKind::kMul: return static_cast<int64_t>(ua * ub);
-    case ExprKind::kFloorDiv: return divides ? std::optional(floor_div_of(a, b)) : std::nullopt;
+    case ExprKind::kFloorDiv: return divides ? std::optional(quotient_down(a, b)) : std::nullopt;
     case ExprKind::kFloorMod: return divides ? std::optional(floor_mod_of(a, b)) : std::nullopt;
     case ExprKind::kTruncDiv: return divides ? std::optional(a / b) : std::nullopt;
     case ExprKind::kTruncMod: return divides ? std::optional(a % b) : std::nullopt;

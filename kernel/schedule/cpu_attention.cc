@@ -13,6 +13,7 @@
 #include <unordered_map>
 
 #include "base/integers.h"
+#include "kernel/schedule/contraction.h"
 #include "kernel/schedule/cost.h"
 #include "kernel/schedule/cpu_rules.h"
 #include "kernel/schedule/primitive.h"
@@ -31,8 +32,8 @@ constexpr int64_t kEnoughTasks = 16;       // to keep the threads of a machine b
 constexpr int64_t kFewestRows = 32;        // that are worth a task of their own
 
 bool is_product(const Stage& s) {
-  return s.kind == StageKind::kReduce && s.combine && s.combine->kind == ExprKind::kAdd &&
-         s.spatial.size() >= 2 && s.reduction.size() == 1 && s.requirements.empty() &&
+  const std::optional<ContractionView> view = contraction_view(s);
+  return view && view->is_sum() && s.spatial.size() >= 2 && s.reduction.size() == 1 &&
          s.buffer->dtype == kFloat32;
 }
 

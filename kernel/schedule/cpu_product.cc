@@ -14,37 +14,20 @@
 // An operand that does not lie in panels is put there first, if enough rows share the work. Every
 // element is summed in one order (long_sums.h), so results do not depend on the tiles.
 #include <algorithm>
-#include <optional>
 
 #include "base/integers.h"
 #include "kernel/schedule/cost.h"
+#include "kernel/schedule/cpu_product_plan.h"
 #include "kernel/schedule/cpu_rules.h"
 #include "kernel/statements.h"
 
 namespace relay::kernel::schedule {
 namespace {
 
-// Rows that share a packed element and are too few for it, measured with AVX-512 from 1 to 24 rows.
-// A matrix whose columns are scattered, as the weight of a dense layer is, is read along them four
-// rows at a time (cpu_dot.cc): weights of 64x256 to 1024x4096 break even at seven rows. One whose
-// columns lie side by side is read as well where it is: large ones break even between 16 and 20.
-constexpr int64_t kFewRows = 6;
-constexpr int64_t kFewRowsOfLines = 17;
 constexpr int64_t kLongest = 1024;       // terms that are summed in one go
 constexpr int64_t kPiece = 768;          // terms of a piece of a longer sum: its rows of A stay in the cache
 constexpr int64_t kUnrolledSteps = 4;    // of the reduction
 constexpr int64_t kLightOperations = 8;  // an epilogue of so many is written out for every vector of a tile
-
-void add_factors(Expr e, std::vector<Expr>& out) {
-  if (e->kind != ExprKind::kMul) return out.push_back(e);
-  for (const ExprNode* a : e->args) add_factors(a, out);
-}
-
-bool all_float32(Expr e) {
-  bool yes = e->dtype == kFloat32;
-  for_each_load(e, [&](const ExprNode* n) { yes &= n->dtype == kFloat32; });
-  return yes;
-}
 
 // Is it little enough to be written out many times?
 bool is_light(Expr e) {
@@ -58,76 +41,9 @@ bool is_light(Expr e) {
   return operations <= kLightOperations;
 }
 
-struct Plan {
-  const ExprNode* operand = nullptr;  // the factor that varies along the columns
-  int64_t columns = 0;                // of a panel
-  bool in_panels = false;             // it lies in panels already
-  int64_t few_rows = 0;               // that are not worth to put it there
-  bool in_order = false;              // and these lie one after the other, with the rows of each
-  std::vector<size_t> outer, rows;    // axes: those along which the operand varies, and the others
-};
-
-// x[.., column / c, k, column % c], with c as the last extent of x.
-void look_for_panels(Plan& plan, const Stage& s, int64_t width) {
-  const ExprNode* n = plan.operand;
-  if (n->kind != ExprKind::kLoad || n->args.size() < 3) return;
-  const Expr column = s.spatial.back().var, c = n->buffer->shape[n->args.size() - 1];
-  if (c->kind != ExprKind::kInt || c->int_value % width != 0) return;
-  const size_t last = n->args.size() - 1;
-  const auto is = [&](size_t i, Expr e) { return Expr(n->args[i]) == e; };
-  size_t others = 0;
-  bool tile = false;
-  for (size_t i = 0; i < last; ++i) {
-    tile |= is(i, floor_div(column, c));
-    others += mentions(n->args[i], column);
-  }
-  if (!tile || others != 1 || !is(last, floor_mod(column, c))) return;
-  plan.in_panels = true;
-  plan.in_order = is(last - 1, s.reduction[0].var) && is(last - 2, floor_div(column, c));
-  plan.columns = c->int_value;
-}
-
-std::optional<Plan> find_plan(const Stage& s, const target::Cpu& cpu, bool only_if_worth_it = true) {
-  if (s.spatial.empty() || s.reduction.size() != 1 || !s.combine || s.combine->kind != ExprKind::kAdd ||
-      !s.init.is_const() || !s.requirements.empty() || s.buffer->dtype != kFloat32 || !all_float32(s.next)) {
-    return std::nullopt;
-  }
-  const Axis& column = s.spatial.back();
-  std::vector<Expr> operands;
-  add_factors(s.next, operands);
-  Plan plan;
-  for (Expr e : operands) {
-    if (!mentions(e, column.var)) continue;
-    if (plan.operand != nullptr) return std::nullopt;
-    plan.operand = e.get();
-  }
-  if (plan.operand == nullptr || operands.size() < 2 || !mentions(plan.operand, s.reduction[0].var))
-    return std::nullopt;
-  int64_t rows = 1;
-  for (size_t i = 0; i + 1 < s.spatial.size(); ++i) {
-    if (mentions(plan.operand, s.spatial[i].var)) {
-      plan.outer.push_back(i);
-    } else {
-      plan.rows.push_back(i);
-      rows *= guess(s.spatial[i].extent);
-    }
-  }
-  look_for_panels(plan, s, cpu.lanes());
-  if (plan.in_panels) return plan;
-  // A matrix that lies as it is read, and stays in the cache, is read where it is.
-  const bool contiguous = worst_stride(plan.operand, column.var, s.bounds) != Stride::kOther;
-  const int64_t bytes = 4 * guess(column.extent) * guess(s.reduction[0].extent);
-  plan.few_rows = contiguous ? kFewRowsOfLines : kFewRows;
-  const bool worth_it = rows > plan.few_rows && guess(column.extent) >= cpu.lanes() &&
-                        !(contiguous && bytes < cpu.l2.bytes / 4);
-  if (only_if_worth_it && !worth_it) return std::nullopt;
-  plan.columns = kPanelVectors * cpu.lanes();
-  return plan;
-}
-
 class Product {
  public:
-  Product(Writer& w, const CpuJob& job, const Work& work, const Plan& plan)
+  Product(Writer& w, const CpuJob& job, const Work& work, const ProductPlan& plan)
       : w_(w), job_(job), work_(work), s_(work.stage), plan_(plan), cpu_(job.cpu) {
     for (size_t a : plan_.outer) outer_extents_.push_back(s_.spatial[a].extent);
     for (size_t a : plan_.rows) row_extents_.push_back(s_.spatial[a].extent);
@@ -549,7 +465,7 @@ class Product {
   const CpuJob& job_;
   const Work& work_;
   const Stage& s_;
-  Plan plan_;
+  ProductPlan plan_;
   const target::Cpu& cpu_;
   std::vector<Expr> outer_extents_, row_extents_;
   Expr panels_;
@@ -562,12 +478,12 @@ class Product {
 }  // namespace
 
 Stmt write_product(Writer& w, const CpuJob& job, const Work& work) {
-  const std::optional<Plan> plan = find_plan(work.stage, job.cpu);
+  const std::optional<ProductPlan> plan = find_product_plan(work.stage, job.cpu);
   return plan ? Product(w, job, work, *plan).write() : nullptr;
 }
 
 std::optional<ProductRows> rows_of_product(const CpuJob& job, const Work& work) {
-  const std::optional<Plan> plan = find_plan(work.stage, job.cpu);
+  const std::optional<ProductPlan> plan = find_product_plan(work.stage, job.cpu);
   if (!plan) return std::nullopt;
   ProductRows out{work.stage.init->pool->integer(1), plan->few_rows};
   for (size_t a : plan->rows) out.count = out.count * work.stage.spatial[a].extent;
@@ -575,7 +491,7 @@ std::optional<ProductRows> rows_of_product(const CpuJob& job, const Work& work) 
 }
 
 std::optional<PackedProduct> pack_product(Writer& w, const CpuJob& job, const Stage& stage) {
-  const std::optional<Plan> plan = find_plan(stage, job.cpu, /*only_if_worth_it=*/false);
+  const std::optional<ProductPlan> plan = find_product_plan(stage, job.cpu, /*only_if_worth_it=*/false);
   if (!plan) return std::nullopt;
   const Work work{stage};
   return Product(w, job, work, *plan).packed();

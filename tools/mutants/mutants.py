@@ -20,7 +20,7 @@ import time
 import study
 import tree
 
-FOLDERS = ["analysis", "aot", "graph_runtime", "jit", "kernel", "op", "passes"]
+FOLDERS = ["analysis", "aot", "frontend/graph", "graph_runtime", "jit", "kernel", "op", "passes"]
 # `support` is text that is compiled by whoever uses an artifact, not by us.
 WITHOUT = ("_test.cc", "aot/support/")
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -41,7 +41,7 @@ def say(text):
 
 
 def sources():
-    listed = [f for f in tree.checkout_files(ROOT) if f.split("/")[0] in FOLDERS and f.endswith(".cc")]
+    listed = [f for f in tree.checkout_files(ROOT) if f.startswith(tuple(folder + "/" for folder in FOLDERS)) and f.endswith(".cc")]
     return sorted(f for f in listed if not any(f.endswith(w) or f.startswith(w) for w in WITHOUT))
 
 

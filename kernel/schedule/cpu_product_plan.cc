@@ -1,0 +1,72 @@
+#include "kernel/schedule/cpu_product_plan.h"
+
+#include "kernel/schedule/contraction.h"
+#include "kernel/schedule/cost.h"
+#include "kernel/schedule/cpu_rules.h"
+#include "kernel/schedule/work.h"
+#include "kernel/statements.h"
+
+namespace relay::kernel::schedule {
+namespace {
+
+// Rows that share a packed element and are too few for it, measured with AVX-512 from 1 to 24 rows.
+// A matrix whose columns are scattered, as the weight of a dense layer is, is read along them four
+// rows at a time (cpu_dot.cc): weights of 64x256 to 1024x4096 break even at seven rows. One whose
+// columns lie side by side is read as well where it is: large ones break even between 16 and 20.
+constexpr int64_t kFewRows = 6;
+constexpr int64_t kFewRowsOfLines = 17;
+
+// x[.., column / c, k, column % c], with c as the last extent of x.
+void look_for_panels(ProductPlan& plan, const Stage& s, int64_t width) {
+  const ExprNode* n = plan.operand;
+  if (n->kind != ExprKind::kLoad || n->args.size() < 3) return;
+  const Expr column = s.spatial.back().var, c = n->buffer->shape[n->args.size() - 1];
+  if (c->kind != ExprKind::kInt || c->int_value % width != 0) return;
+  const size_t last = n->args.size() - 1;
+  const auto is = [&](size_t i, Expr e) { return Expr(n->args[i]) == e; };
+  size_t others = 0;
+  bool tile = false;
+  for (size_t i = 0; i < last; ++i) {
+    tile |= is(i, floor_div(column, c));
+    others += mentions(n->args[i], column);
+  }
+  if (!tile || others != 1 || !is(last, floor_mod(column, c))) return;
+  plan.in_panels = true;
+  plan.in_order = is(last - 1, s.reduction[0].var) && is(last - 2, floor_div(column, c));
+  plan.columns = c->int_value;
+}
+
+}  // namespace
+
+std::optional<ProductPlan> find_product_plan(const Stage& s, const target::Cpu& cpu, bool only_if_worth_it) {
+  const std::optional<ContractionView> view = contraction_view(s);
+  if (!view || !view->is_sum() || s.reduction.size() != 1 || !view->is_of(kFloat32)) return std::nullopt;
+  const Axis& column = s.spatial.back();
+  const std::vector<Expr> operands = view->along(column);
+  if (operands.size() != 1 || view->factors.size() < 2 || !mentions(operands[0], s.reduction[0].var))
+    return std::nullopt;
+  ProductPlan plan;
+  plan.operand = operands[0].get();
+  int64_t rows = 1;
+  for (size_t i = 0; i + 1 < s.spatial.size(); ++i) {
+    if (mentions(plan.operand, s.spatial[i].var)) {
+      plan.outer.push_back(i);
+    } else {
+      plan.rows.push_back(i);
+      rows *= guess(s.spatial[i].extent);
+    }
+  }
+  look_for_panels(plan, s, cpu.lanes());
+  if (plan.in_panels) return plan;
+  // A matrix that lies as it is read, and stays in the cache, is read where it is.
+  const bool contiguous = worst_stride(plan.operand, column.var, s.bounds) != Stride::kOther;
+  const int64_t bytes = 4 * guess(column.extent) * guess(s.reduction[0].extent);
+  plan.few_rows = contiguous ? kFewRowsOfLines : kFewRows;
+  const bool worth_it = rows > plan.few_rows && guess(column.extent) >= cpu.lanes() &&
+                        !(contiguous && bytes < cpu.l2.bytes / 4);
+  if (only_if_worth_it && !worth_it) return std::nullopt;
+  plan.columns = kPanelVectors * cpu.lanes();
+  return plan;
+}
+
+}  // namespace relay::kernel::schedule
