@@ -221,6 +221,13 @@ bool plan_is_printable(const passes::Plan& plan) {
          });
 }
 
+std::string reason_of(const Diagnostics& refused) {
+  CHECK(!refused.all().empty(), "a plan was refused without a reason");
+  return refused.all().front().message();
+}
+
+// A plan where there can be one: it takes no memory that is not known before the run. Everything
+// else is functions, which can do all that plans can.
 Result<Program> find_program(const Module& lowered, std::string_view function, Diagnostics& diagnostics,
                              passes::Shapes plans) {
   Program p{lowered, {}, {}, {}};
@@ -234,6 +241,7 @@ Result<Program> find_program(const Module& lowered, std::string_view function, D
     }
     return p;
   }
+  p.not_planned = plan.ok() ? "an extent of its tensors has no code in a plan" : reason_of(no_plan);
   const auto main = lowered.functions().find(function);
   CHECK(main != lowered.functions().end(), cat("there is no function @", function));
   const Fn& fn = *main->second;

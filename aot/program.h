@@ -49,6 +49,8 @@ struct Program {
   // compared at each call.
   std::unordered_set<const kernel::Kernel*> compared = {};
   Interface interface = {};
+  // Why there are functions and no plan, as a sentence; empty if there is a plan.
+  std::string not_planned = {};
 };
 
 // The lowered module's function as a program: a plan if it is static dataflow, of constant shapes

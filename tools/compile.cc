@@ -133,10 +133,12 @@ void deliver_source(const aot::Sources& sources, const aot::EmitOptions& emit, c
 }
 
 // Says what was compiled.
-void report(const Options& o, const aot::Sources& sources, const std::vector<std::string>& written,
-            Stages& stages, Session& s) {
+void report(const Options& o, const aot::Program& program, const aot::Sources& sources,
+            const std::vector<std::string>& written, Stages& stages, Session& s) {
   const double seconds = stages.total();
   if (o.time) s.say(stages.table());
+  if (o.time && !program.not_planned.empty())
+    s.say(cat("the program is functions and no plan of static dataflow: ", program.not_planned, "\n"));
   if (s.json) return s.print(sources.description + "\n");
   s.say(fmt::format("wrote {} in {:.1f} s: {} kernel{}, {} bytes of weights, {} bytes of workspace{}\n",
                     join(written, ", "), seconds, sources.kernels, sources.kernels == 1 ? "" : "s",
@@ -234,7 +236,7 @@ void run_for_gpu(const Options& o, const std::vector<target::Target>& targets, S
     s.fail(diagnostics, model->module.context().sources());
     return;
   }
-  report(o, *sources, *written, stages, s);
+  report(o, *program, *sources, *written, stages, s);
 }
 
 void run(const Options& o, Session& s) {
@@ -345,7 +347,7 @@ void run(const Options& o, Session& s) {
     s.fail(missed ? linking : diagnostics, model->module.context().sources());
     return;
   }
-  report(o, sources, *written, stages, s);
+  report(o, programs[0], sources, *written, stages, s);
   for (const std::string& name : driver::needed_at_run_time(o.link))
     s.say(cat(name, " must be there when it is loaded: beside it, or where the system looks\n"));
 }
@@ -411,7 +413,8 @@ void add_compile(CLI::App& app, Session& session) {
       "--package-version", o->package_version,
       "of the package: one number to four, such as 1.2.0; that of the C interface unless said otherwise");
   sub->add_flag("--weights-file", o->weights_file, "put the weights into a .safetensors beside the library");
-  sub->add_flag("--time", o->time, "print how long each pass and each stage took, and its share");
+  sub->add_flag("--time", o->time,
+                "print how long each pass and each stage took, and its share, and why a program is no plan");
   sub->callback([o, &session] { run(*o, session); });
 }
 

@@ -128,6 +128,16 @@ TEST_F(Bench, CompilingTellsTheSharesOfItsStages) {
   EXPECT_NEAR(passes, 200, 2) << "those of the passes, and their sum: " << ended.err;
 }
 
+TEST_F(Bench, CompilingSaysWhyThereIsNoPlan) {
+  const std::string said = "the program is functions and no plan of static dataflow: ";
+  EXPECT_EQ(relay({"compile", "m.relay", "-o", "x.so", "--time"}).err.find(said), std::string::npos);
+  write("f.relay", "def @main(%c: bool) -> int32 { if (%c) { 1 } else { 2 } }");
+  const Ended ended = relay({"compile", "f.relay", "-o", "f.so", "--time"});
+  ASSERT_EQ(ended.exit_code, kOk) << ended.err;
+  EXPECT_NE(ended.err.find(said + "`if`"), std::string::npos) << ended.err;
+  EXPECT_EQ(relay({"compile", "f.relay", "-o", "f.so"}).err.find(said), std::string::npos);
+}
+
 // The machine's numbers are its own; that they fit each other is not.
 TEST_F(Bench, TheRoofIsMeasuredOnceAndUsed) {
   const Invocation patient{.seconds = 240};
