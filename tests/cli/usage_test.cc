@@ -93,7 +93,8 @@ TEST_F(Usage, ThreadsOfAModelAreThoseOfItsCompilation) {
 
 TEST_F(Usage, ThePlanOfShapeVariablesHasAFormula) {
   write("n.relay", "def @main(%x: Tensor[(n, 8), float32]) { nn.softmax(multiply(nn.softmax(%x), 2f)) }");
-  const std::string plan = works({"opt", "n.relay", "-O2", "--emit", "plan"});
+  // Where rows are shorter than a vector, what is between the stages takes memory.
+  const std::string plan = works({"opt", "n.relay", "-O2", "--emit", "plan", "--target", "cpu:avx512"});
   EXPECT_NE(plan.find("\nworkspace: "), std::string::npos) << plan;
   EXPECT_NE(plan.find("*n"), std::string::npos) << plan;
 }
