@@ -313,8 +313,10 @@ std::string Rehearsal::Domain::hole() const {
   std::vector<int64_t> next(extents.size(), 0);
   auto at = seen.begin();
   for (; at != seen.end() && *at == next; ++at) {
-    size_t d = next.size();
-    while (d-- > 0 && ++next[d] == extents[d]) next[d] = 0;
+    for (size_t d = next.size(); d-- > 0;) {
+      next[d] = (next[d] + 1) % extents[d];
+      if (next[d] != 0) break;
+    }
   }
   const bool all_done =
       at == seen.end() && std::all_of(next.begin(), next.end(), [](int64_t n) { return n == 0; });

@@ -45,7 +45,7 @@ std::optional<int> power_of(std::string_view unit) {
   static constexpr std::string_view kPrefixes = "kmgtp";
   const size_t power = kPrefixes.find(lower[0]);
   const std::string_view rest = std::string_view(lower).substr(1);
-  if (power == std::string_view::npos || (rest != "" && rest != "b" && rest != "ib")) return std::nullopt;
+  if (power == std::string_view::npos || (!rest.empty() && rest != "b" && rest != "ib")) return std::nullopt;
   return static_cast<int>(power) + 1;
 }
 
