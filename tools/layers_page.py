@@ -25,11 +25,15 @@ def below(package, table):
     return seen
 
 
+def row(*cells):
+    return "|" + "".join(f" {cell} |" if cell else " |" for cell in cells)
+
+
 def page(root):
     """docs/architecture.md with the table as it should be."""
     table, top = layers(root)
-    rows = [f"| `{folder}` | {' '.join([*(f'`{p}`' for p in arrows), '|'])} {doc} |" for folder, (arrows, doc) in table.items()]
-    rows += [f"| `{folder}` | all | {doc} |".replace("|  |", "| |") for folder, doc in top.items() if (root / folder).is_dir()]
+    rows = [row(f"`{folder}`", " ".join(f"`{p}`" for p in arrows), doc) for folder, (arrows, doc) in table.items()]
+    rows += [row(f"`{folder}`", "all", doc) for folder, doc in top.items() if (root / folder).is_dir()]
     text = (root / "docs/architecture.md").read_text(encoding="utf-8")
     before, _, rest = text.partition(HEAD)
     after = "\n".join(line for line in rest.splitlines() if not line.startswith("| `"))
