@@ -6,11 +6,11 @@
 namespace relay::analysis {
 namespace {
 
-class KernelGroupsTest : public AnalysisTest {
+class KernelGroupsTest : public ::testing::Test {
  protected:
   // Each group as the names of its operators, "@" for a user kernel.
   std::vector<std::string> groups(const std::string& text, const GroupLimits& limits = {}) {
-    const Module& m = typed(text);
+    const Module m = testing::checked(text);
     std::vector<std::string> out;
     for (const std::vector<const Call*>& calls :
          kernel_groups(m, m.function("main"), target::default_target().cpu, limits)) {

@@ -1,33 +1,25 @@
-// Typed programs for tests of analyses.
+// For tests of whole programs.
 #pragma once
 
 #include <gtest/gtest.h>
 
 #include <string>
+#include <string_view>
 
 #include "ir/text/parser.h"
 #include "op/operators.h"
 #include "typecheck/check.h"
 
-namespace relay::analysis {
+namespace relay::analysis::testing {
 
-class AnalysisTest : public ::testing::Test {
- protected:
-  const Module& typed(const std::string& text) {
-    Diagnostics diagnostics;
-    const Result<Module> parsed = parse("m.relay", text, diagnostics, op::operators(), options_);
-    const Result<Module> checked = parsed ? typecheck::check(*parsed, diagnostics) : kReported;
-    EXPECT_TRUE(checked) << diagnostics.render(options_.into.context().sources());
-    return module_ = *checked;
-  }
-  // The body of @main.
-  Expr body(const std::string& parameters, const std::string& expression) {
-    return typed("def @main(" + parameters + ") { " + expression + " }").function("main")->body;
-  }
+// The program of a text that is right.
+inline Module checked(std::string_view text) {
+  Diagnostics diagnostics;
+  ParseOptions options;
+  Result<Module> m = parse("m.relay", std::string(text), diagnostics, op::operators(), options);
+  Result<Module> out = m ? typecheck::check(*m, diagnostics) : Result<Module>(kReported);
+  EXPECT_TRUE(out.ok()) << diagnostics.render(options.into.context().sources());
+  return *out;
+}
 
- private:
-  ParseOptions options_;
-  Module module_;
-};
-
-}  // namespace relay::analysis
+}  // namespace relay::analysis::testing

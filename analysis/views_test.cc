@@ -5,7 +5,17 @@
 namespace relay::analysis {
 namespace {
 
-using Views = AnalysisTest;
+// The body of @main, typed.
+class Views : public ::testing::Test {
+ protected:
+  Expr body(const std::string& parameters, const std::string& expression) {
+    module_ = testing::checked("def @main(" + parameters + ") { " + expression + " }");
+    return module_.function("main")->body;
+  }
+
+ private:
+  Module module_;
+};
 
 TEST_F(Views, ProductsByEitherOperatorAreOneThing) {
   const std::string xs = "%x: Tensor[(3, 4), float32], ";

@@ -3,14 +3,14 @@
 
 #include <gtest/gtest.h>
 
+#include "analysis/testing.h"
 #include "op/operators.h"
 #include "passes/runner.h"
-#include "passes/testing.h"
 
 namespace relay::driver {
 namespace {
 
-using passes::testing::checked;
+using analysis::testing::checked;
 
 constexpr std::string_view kNetwork = R"(
 def @main(%x: Tensor[(2, 3), float32]) {

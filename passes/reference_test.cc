@@ -2,13 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include "analysis/testing.h"
 #include "base/failure.h"
-#include "passes/testing.h"
 
 namespace relay::passes {
 namespace {
 
-using passes::testing::checked;
+using analysis::testing::checked;
 
 Tensor vector(DType dtype, std::vector<double> values) {
   Tensor t(dtype, {static_cast<int64_t>(values.size())});

@@ -2,10 +2,10 @@
 // and keep the rules of their kind.
 #include <gtest/gtest.h>
 
+#include "analysis/testing.h"
 #include "ir/text/parser.h"
 #include "op/operators.h"
 #include "op/registry.h"
-#include "passes/testing.h"
 #include "tools/test_files/literal.h"
 #include "tools/test_files/test_file.h"
 #include "tools/verify/exec_program.h"
@@ -75,7 +75,7 @@ TEST(Templates, TheOperatorRefusesWhatItsGoldenSays) {
 TEST(Templates, ThePassDoesWhatItsGoldenSays) {
   const tools::TestFile file =
       tools::read_test_file(std::string(kWritten) + "golden/passes/pass_as_written.relay");
-  const Module m = passes::testing::checked(*file.find("input"));
+  const Module m = analysis::testing::checked(*file.find("input"));
   Diagnostics diagnostics;
   const passes::PassContext context{diagnostics, {}, {}};
   const Module out = passes::kPassAsWritten.run(m, context);

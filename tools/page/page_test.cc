@@ -3,13 +3,13 @@
 
 #include <gtest/gtest.h>
 
+#include "analysis/testing.h"
 #include "base/cat.h"
-#include "passes/testing.h"
 
 namespace relay::tools {
 namespace {
 
-using passes::testing::checked;
+using analysis::testing::checked;
 
 driver::Model model_of(std::string_view text) { return {.module = checked(text), .function = "main"}; }
 
