@@ -3,6 +3,7 @@
 #include <set>
 
 #include "base/cat.h"
+#include "op/apply.h"
 
 namespace relay::analysis {
 namespace {
@@ -55,6 +56,23 @@ bool refuse_static(Expr e, Slug slug, std::string message, Diagnostics& diagnost
   diagnostics.error(e->span, slug, std::move(message))
       .note("the engines `interp` and `jit` run any program, and `aot-cpp` nearly any");
   return false;
+}
+
+bool refuse_many_tensors(Expr tuple, Diagnostics& diagnostics) {
+  return refuse_static(
+      tuple, "value-too-large",
+      cat("a tuple has more than ", kMostTensors, " tensors here, counting what is shared each time"),
+      diagnostics);
+}
+
+FieldTensors tensors_of_field(const Proj& proj) {
+  const auto* tuple = proj.tuple->type->as<TupleType>();
+  const auto count = [&](uint32_t field) {
+    return op::flatten(std::vector<Type>{tuple->fields[field]}).size();
+  };
+  FieldTensors out{0, count(proj.index)};
+  for (uint32_t i = 0; i < proj.index; ++i) out.begin += count(i);
+  return out;
 }
 
 bool is_static_dataflow(const std::vector<Expr>& post_order, Diagnostics& diagnostics) {

@@ -40,7 +40,6 @@ class Planner {
  private:
   using Parts = std::vector<uint32_t>;  // the tensors of a value, tuples taken apart
   // A tuple of tuples that share their fields may have more than any memory holds.
-  static constexpr size_t kMostParts = 65536;
 
   bool refuse(Expr e, Slug slug, std::string message) {
     return analysis::refuse_static(e, slug, std::move(message), diagnostics_);
@@ -145,18 +144,14 @@ class Planner {
       }
       case ExprKind::kTuple: {
         Parts all;
-        for (Expr field : e->as<Tuple>()->fields) {
-          const Parts& p = parts_.at(field);
-          if (all.size() + p.size() > kMostParts)
-            return refuse(e, "value-too-large",
-                          cat("a tuple has more than ", kMostParts,
-                              " tensors here, counting what is shared each time"));
-          all.insert(all.end(), p.begin(), p.end());
-        }
+        const auto of_field = [&](Expr field) -> const Parts& { return parts_.at(field); };
+        if (!analysis::join_fields(*e->as<Tuple>(), of_field, all, diagnostics_)) return false;
         parts_[e] = std::move(all);
         return true;
       }
-      case ExprKind::kProj: return take_projection(*e->as<Proj>());
+      case ExprKind::kProj:
+        parts_[e] = analysis::part_of_field(*e->as<Proj>(), parts_.at(e->as<Proj>()->tuple));
+        return true;
       case ExprKind::kCall: return take_call(*e->as<Call>());
       case ExprKind::kCtorRef:
       case ExprKind::kFn:
@@ -168,18 +163,6 @@ class Planner {
     }
     CHECK(false, "a form that is no dataflow was not refused");
     return false;
-  }
-
-  bool take_projection(const Proj& proj) {
-    const auto* tuple = proj.tuple->type->as<TupleType>();
-    const Parts& all = parts_.at(proj.tuple);
-    size_t begin = 0;
-    for (uint32_t i = 0; i < proj.index; ++i)
-      begin += op::flatten(std::vector<Type>{tuple->fields[i]}).size();
-    const size_t count = op::flatten(std::vector<Type>{tuple->fields[proj.index]}).size();
-    parts_[&proj] =
-        Parts(all.begin() + static_cast<long>(begin), all.begin() + static_cast<long>(begin + count));
-    return true;
   }
 
   bool take_call(const Call& call) {

@@ -22,8 +22,6 @@ namespace relay::frontend {
 namespace {
 
 constexpr int64_t kCpu = 1;  // DLPack's number
-// A tuple of tuples that share their fields may have more than any graph holds.
-constexpr size_t kMostParts = 65536;
 
 using Entries = std::vector<GraphEntry>;
 
@@ -119,19 +117,14 @@ class Exporter {
       case ExprKind::kConstant: return true;  // a parameter where it is used
       case ExprKind::kTuple: {
         Entries all;
-        for (Expr field : e->as<Tuple>()->fields) {
-          const Entries& part = entries_of(field);
-          if (all.size() + part.size() > kMostParts)
-            return analysis::refuse_static(
-                e, "value-too-large",
-                cat("a tuple has more than ", kMostParts, " tensors here, counting what is shared each time"),
-                diagnostics_);
-          all.insert(all.end(), part.begin(), part.end());
-        }
+        const auto of_field = [&](Expr field) -> const Entries& { return entries_of(field); };
+        if (!analysis::join_fields(*e->as<Tuple>(), of_field, all, diagnostics_)) return false;
         entries_[e] = std::move(all);
         return true;
       }
-      case ExprKind::kProj: return take_projection(*e->as<Proj>());
+      case ExprKind::kProj:
+        entries_[e] = analysis::part_of_field(*e->as<Proj>(), entries_of(e->as<Proj>()->tuple));
+        return true;
       case ExprKind::kCall: return take_call(*e->as<Call>());
       case ExprKind::kGlobal:
       case ExprKind::kOpRef:
@@ -160,18 +153,6 @@ class Exporter {
         add_node({"null", name}, {module_.context().tensor_type(c.value->shape(), c.value->dtype())});
     graph_.parameters.push_back(node);
     return {node, 0};
-  }
-
-  bool take_projection(const Proj& proj) {
-    const auto* tuple = proj.tuple->type->as<TupleType>();
-    const Entries& all = entries_of(proj.tuple);
-    size_t begin = 0;
-    for (uint32_t i = 0; i < proj.index; ++i)
-      begin += op::flatten(std::vector<Type>{tuple->fields[i]}).size();
-    const size_t count = op::flatten(std::vector<Type>{tuple->fields[proj.index]}).size();
-    entries_[&proj] =
-        Entries(all.begin() + static_cast<long>(begin), all.begin() + static_cast<long>(begin + count));
-    return true;
   }
 
   bool take_call(const Call& call) {
