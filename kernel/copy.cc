@@ -37,12 +37,10 @@ void Copier::bring(List<T>& list) {
   list = to_.arena().list(out);
 }
 
-void Copier::bring(BlockIter& i) {
-  for_each_field(i, [&](auto& field) { bring(field); });
-}
-
-void Copier::bring(Region& r) {
-  for_each_field(r, [&](auto& field) { bring(field); });
+template <class T>
+  requires requires { T::kFields; }
+void Copier::bring(T& n) {
+  for_each_field(n, [&](auto& field) { bring(field); });
 }
 
 void Copier::bring(const External*& e) {
@@ -125,7 +123,7 @@ Stmt Copier::statement(Stmt root) {
     }
     statements_[s] = match(s, [&](const auto& n) -> Stmt {
       return changed_copy(to_.arena(), n, [&](auto& copy) {
-        for_each_field(copy, [&](auto& field) { bring(field); });
+        bring(copy);
         if constexpr (requires { copy.instruction; }) {
           if (dtype_) copy.instruction = {};
         }

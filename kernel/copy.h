@@ -45,13 +45,14 @@ class Copier {
   void bring(const Buffer*& b) { b = buffer(b); }
   void bring(Stmt& s) { s = s ? statements_.at(s) : nullptr; }
   void bring(const External*& e);
-  void bring(BlockIter& i);
-  void bring(Region& r);
   void bring(ReadExtent& r) { r.variable = expr(r.variable); }
   void bring(ForKind&) {}
   void bring(IterKind&) {}
   template <class T>
   void bring(List<T>& list);
+  template <class T>
+    requires requires { T::kFields; }
+  void bring(T& n);
 
   ExprPool& to_;
   std::function<uint32_t()> new_id_;
