@@ -246,8 +246,6 @@ class Blocker {
     const Expr x = known(call.args[0]);
     const TensorType* y = image(&call);
     if (!x || !y) return nullptr;
-    const List<Dim>& dims = op::tensor_type_of(x).dims;
-    const Expr images = reshaped(b, x, {dims[0] * dims[1], dims[2], dims[3], dims[4]});
     const bool is_mean = &def == &op::kAvgPool2d;
     op::AvgPoolAttrs mean;
     op::MaxPoolAttrs most;
@@ -258,6 +256,8 @@ class Blocker {
     }
     if ((is_mean ? mean.layout : most.layout) != "NCHW") return nullptr;
     mean.layout = most.layout = "NHWC";
+    const List<Dim>& dims = op::tensor_type_of(x).dims;
+    const Expr images = reshaped(b, x, {dims[0] * dims[1], dims[2], dims[3], dims[4]});
     const Expr pooled = op::call(b, def, {images}, is_mean ? op::pool_attrs(mean) : op::pool_attrs(most));
     return reshaped(b, pooled, {dims[0], dims[1], y->dims[2], y->dims[3], dims[4]});
   }

@@ -52,13 +52,14 @@ struct Product {
   size_t weight, group;
 };
 
-// The weight of a product that may join others, or null.
-const Constant* weight_of(Context& context, const Call& call) {
-  const auto product = analysis::product_view(&call);
-  if (!product || product->batched || product->left_transposed) return nullptr;
+// A product that may join others: it has a weight.
+std::optional<analysis::ProductView> joinable(Context& context, Expr e) {
+  const auto product = analysis::product_view(e);
+  if (!product || product->batched || product->left_transposed) return std::nullopt;
   const Constant* weight = product->weight();
-  if (!weight || weight->value->size() == 0) return nullptr;
-  return analysis::fit_of(context, call, *product->def) == analysis::Fit::kProved ? weight : nullptr;
+  if (!weight || weight->value->size() == 0) return std::nullopt;
+  const bool fits = analysis::fit_of(context, *product->call, *product->def) == analysis::Fit::kProved;
+  return fits ? product : std::nullopt;
 }
 
 // Attributes that all products of a group have: all but the number of outputs.
@@ -90,8 +91,8 @@ class Candidates {
     for (const auto& [name, fn] : m.functions()) {
       bool any = false;
       for (Expr e : post_order(fn)) {
-        const auto* call = e->as<Call>();
-        const Constant* weight = call ? weight_of(m.context(), *call) : nullptr;
+        const auto product = joinable(m.context(), e);
+        const Constant* weight = product ? product->weight() : nullptr;
         if (weight && by_products[weight->value->data()]++ == 0) found.push_back(weight);
         any |= weight != nullptr;
         for_each_child(e, [&](Expr child) {
@@ -214,16 +215,13 @@ class Joiner {
   void collect() {
     std::unordered_map<Expr, std::vector<size_t>> groups_of;  // by input
     for (Expr e : order_) {
-      const auto* call = e->as<Call>();
-      const Constant* weight = call && !inside_kernel_.contains(e) ? weight_of(context_, *call) : nullptr;
-      const std::optional<size_t> number = weight ? candidates_.number(*weight) : std::nullopt;
+      const auto product = inside_kernel_.contains(e) ? std::nullopt : joinable(context_, e);
+      const std::optional<size_t> number = product ? candidates_.number(*product->weight()) : std::nullopt;
       if (!number) continue;
-      Group group{op::callee(*call),
-                  common_attributes(context_, *call),
-                  weight->value->dtype(),
-                  regions_[scopes_.scope_of.get(e)],
-                  analysis::product_view(e)->column_axis(),
-                  {}};
+      const Call* call = product->call;
+      Group group{product->def,           common_attributes(context_, *call),
+                  product->right->dtype,  regions_[scopes_.scope_of.get(e)],
+                  product->column_axis(), {}};
       // What cannot be evaluated at another time is its own input alone.
       const Expr input = effects_.steady(call->args[0]) ? input_of(call->args[0]) : e;
       std::vector<size_t>& known = groups_of[input];
