@@ -60,7 +60,7 @@ class SampleTest(unittest.TestCase):
         self.assertEqual([f for f in script.sample_of([*self.FILES, "b/new.cc"], self.commit(3)) if f != "b/new.cc"], before)
 
     def test_commits_have_different_turns(self):
-        self.assertEqual(script.sample_of(self.FILES, self.commit(11)), script.sample_of(self.FILES, self.commit(3)))
+        self.assertEqual(script.sample_of(self.FILES, self.commit(3 + script.SAMPLES)), script.sample_of(self.FILES, self.commit(3)))
         self.assertNotEqual(script.sample_of(self.FILES, self.commit(4)), script.sample_of(self.FILES, self.commit(3)))
 
 
