@@ -30,7 +30,7 @@ LAYERS = {
     "aot": (["passes", "kernel/print", "kernel/native"], "prints a memory plan and its kernels, makes the `.so`"),
     "frontend/onnx": (["op", "frontend/data"], "ONNX models to modules"),
     "vta/isa": (["base"], "the instructions of the accelerator VTA: parameters, table of fields, bits, text"),
-    "vta/sim": (["vta/isa", "target"], "what a VTA computes: functional simulator, and its oracle"),
+    "vta/sim": (["vta/isa", "target"], "what a VTA computes and how long it takes: functional simulator, its oracle, cycle model"),
     "driver": (["graph_runtime", "jit", "aot", "frontend/graph", "frontend/onnx"], "the C++ API: models are loaded, made ready on an engine, verified; the table of engines"),
 }
 

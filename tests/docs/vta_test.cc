@@ -6,6 +6,7 @@
 
 #include "base/file.h"
 #include "vta/isa/page.h"
+#include "vta/sim/page.h"
 
 namespace relay::tests {
 namespace {
@@ -16,7 +17,8 @@ bool update = false;
 TEST(VtaPage, ShowsTheTablesOfTheCode) {
   std::string page;
   ASSERT_EQ(read_file(kPage, 1 << 20, page), "");
-  const std::string wanted = vta::page_with_tables(page);
+  std::string wanted = vta::with_part(page, "fields", vta::field_tables());
+  wanted = vta::with_part(wanted, "timing", vta::timing_table());
   ASSERT_FALSE(wanted.empty()) << kPage << " has lost a line that stands around its tables";
   if (update) {
     const std::string path = std::string(std::getenv("BUILD_WORKSPACE_DIRECTORY")) + "/" + kPage;
@@ -27,8 +29,11 @@ TEST(VtaPage, ShowsTheTablesOfTheCode) {
 }
 
 TEST(VtaPage, ALostLineIsNoticed) {
-  EXPECT_EQ(vta::page_with_tables("no tables"), "");
-  EXPECT_EQ(vta::page_with_tables(std::string(vta::kPageEnd) + std::string(vta::kPageBegin)), "");
+  EXPECT_EQ(vta::with_part("no tables", "x", "text"), "");
+  EXPECT_EQ(vta::with_part("<!-- begin x -->\n", "x", "text"), "");
+  EXPECT_EQ(vta::with_part("<!-- end x -->\n<!-- begin x -->\n", "x", "text"), "");
+  EXPECT_EQ(vta::with_part("a\n<!-- begin x -->\nold\n<!-- end x -->\nb\n", "x", "new\n"),
+            "a\n<!-- begin x -->\n\nnew\n\n<!-- end x -->\nb\n");
 }
 
 }  // namespace

@@ -6,10 +6,6 @@
 namespace relay::vta {
 namespace {
 
-std::string row(std::initializer_list<std::string_view> cells) {
-  return cat("| ", join(cells, " | "), " |\n");
-}
-
 std::string width_text(const Width& width) {
   if (!width.index) return cat(width.bits);
   return cat(width.bits ? cat(width.bits, " + ") : "", "index of `", name_of(*width.index), "`");
@@ -55,19 +51,25 @@ std::string field_tables() {
   }
   out += "\nMicro-ops, 32 bits:\n\n| field | width | bits | meaning |\n|---|---|---|---|\n";
   for (const Placed<MicroOp>& at : layout->micro_op())
-    out += row({cat("`", at.field->name, "`"), width_text(at.field->width), bits_of(at), at.field->doc});
+    out += markdown_row(
+        {cat("`", at.field->name, "`"), width_text(at.field->width), bits_of(at), at.field->doc});
   out +=
       "\nParameters, each a logarithm to base 2:\n\n| key | default | range | of what |\n|---|---|---|---|\n";
   for (const ParamRow& param : param_rows())
-    out += row({cat("`", param.key, "`"), cat(Params().*param.member), cat(param.least, " to ", param.most),
-                param.doc});
+    out += markdown_row({cat("`", param.key, "`"), cat(Params().*param.member),
+                         cat(param.least, " to ", param.most), param.doc});
   return out;
 }
 
-std::string page_with_tables(std::string_view page) {
-  const size_t begin = page.find(kPageBegin), end = page.find(kPageEnd);
+std::string markdown_row(std::initializer_list<std::string_view> cells) {
+  return cat("| ", join(cells, " | "), " |\n");
+}
+
+std::string with_part(std::string_view page, std::string_view part, std::string_view text) {
+  const std::string first = cat("<!-- begin ", part, " -->\n"), last = cat("<!-- end ", part, " -->\n");
+  const size_t begin = page.find(first), end = page.find(last);
   if (begin == std::string_view::npos || end == std::string_view::npos || end < begin) return "";
-  return cat(page.substr(0, begin + kPageBegin.size()), "\n", field_tables(), "\n", page.substr(end));
+  return cat(page.substr(0, begin + first.size()), "\n", text, "\n", page.substr(end));
 }
 
 }  // namespace relay::vta

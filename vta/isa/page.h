@@ -1,4 +1,4 @@
-// The generated part of docs/vta.md: the table of fields, and that of parameters.
+// The generated parts of docs/vta.md. This one has the tables of fields and of parameters.
 #pragma once
 
 #include <string>
@@ -6,14 +6,14 @@
 
 namespace relay::vta {
 
-// The lines that stand around it on the page.
-inline constexpr std::string_view kPageBegin = "<!-- begin: made of vta/isa by ./dev update -->\n";
-inline constexpr std::string_view kPageEnd = "<!-- end -->\n";
-
 // Markdown: the bits that each field has with the default parameters, and why it has them.
 std::string field_tables();
 
-// The page with its generated part as it should be; empty if the lines are not there once each.
-std::string page_with_tables(std::string_view page);
+// The page with this text between its lines `<!-- begin PART -->` and `<!-- end PART -->`; empty if
+// these are not there, one behind the other.
+std::string with_part(std::string_view page, std::string_view part, std::string_view text);
+
+// "| a | b |", with the end of the line.
+std::string markdown_row(std::initializer_list<std::string_view> cells);
 
 }  // namespace relay::vta
