@@ -29,6 +29,9 @@ LAYERS = {
     "jit": (["passes", "kernel/llvm"], "the interpreter's machine, with operators and kernels compiled: the whole language"),
     "aot": (["passes", "kernel/print", "kernel/native"], "prints a memory plan and its kernels, makes the `.so`"),
     "frontend/onnx": (["op", "frontend/data"], "ONNX models to modules"),
+    "vta/isa": (["base"], "the instructions of the accelerator VTA: parameters, table of fields, bits, text"),
+    "vta/sim": (["vta/isa", "target"], "what a VTA computes and how long it takes: functional simulator, its oracle, cycle model"),
+    "vta": (["vta/sim"], "a VTA as its host sees it: the driver interface, and the simulator behind it"),
     "driver": (["graph_runtime", "jit", "aot", "frontend/graph", "frontend/onnx"], "the C++ API: models are loaded, made ready on an engine, verified; the table of engines"),
 }
 
