@@ -29,7 +29,7 @@ std::shared_ptr<const Program> program_of(std::string_view text) {
   EXPECT_TRUE(plan.ok()) << diagnostics.render(parsing.into.context().sources());
   if (!plan) return nullptr;
   ProgramOptions options;
-  options.compile.target = target::target_of("sse2");
+  options.compile.target = target::baseline(target::kHere);
   auto made = Program::create(std::move(*plan), lowered->shared_context(), options, diagnostics);
   EXPECT_TRUE(made.ok()) << diagnostics.render({});
   return made ? *made : nullptr;

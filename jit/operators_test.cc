@@ -15,7 +15,7 @@ class Jit : public ::testing::Test {
  protected:
   Options options() const {
     Options out;
-    out.compile.target = target::target_of("sse2");
+    out.compile.target = target::baseline(target::kHere);
     return out;
   }
   // `lowers`: as for a run; otherwise operators stay as they are, which is what a program becomes

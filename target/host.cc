@@ -7,8 +7,10 @@
 #include <utility>
 
 #include "base/cat.h"
+#include "base/check.h"
 #include "base/file.h"
 #include "target/instructions.h"
+#include "target/system.h"
 
 namespace relay::target {
 namespace {
@@ -31,6 +33,7 @@ bool has(std::string_view name) {
   return found != std::end(known) && found->second;
 }
 #else
+// Code for aarch64 needs nothing that a processor of that instruction set could lack.
 bool has(std::string_view) { return false; }
 #endif
 
@@ -40,21 +43,22 @@ constexpr std::string_view kHowTo = "`relay doctor --measure` writes it again";
 
 std::string processor_name() {
   std::ifstream cpuinfo("/proc/cpuinfo");
-  for (std::string line; std::getline(cpuinfo, line);) {
-    if (!line.starts_with("model name")) continue;
-    const size_t at = line.find_first_not_of(": \t", line.find(':'));
-    if (at != std::string::npos) return line.substr(at);
-  }
-  return "unnamed processor";
+  return name_in_cpuinfo({std::istreambuf_iterator<char>(cpuinfo), {}});
+}
+
+int64_t cache_bytes(int level) {
+  CHECK(level >= 1 && level <= 3, cat("a cache of level ", level));
+  constexpr int kNames[] = {_SC_LEVEL1_DCACHE_SIZE, _SC_LEVEL2_CACHE_SIZE, _SC_LEVEL3_CACHE_SIZE};
+  // The C library asks processors of x86-64, and knows nothing of others.
+  const int64_t bytes = sysconf(kNames[level - 1]);
+  return bytes > 0 ? bytes : cache_in_sysfs("/sys/devices/system/cpu/cpu0/cache", level);
 }
 
 std::string numbers_of_system() {
   std::vector<std::string> out;
-  const auto add = [&](std::string_view name, int what) {
-    if (const long bytes = sysconf(what); bytes >= 1024) out.push_back(cat(name, "=", bytes / 1024, "K"));
-  };
-  add("l1", _SC_LEVEL1_DCACHE_SIZE);
-  add("l2", _SC_LEVEL2_CACHE_SIZE);
+  for (int level : {1, 2}) {
+    if (const int64_t kib = cache_bytes(level) / 1024; kib > 0) out.push_back(cat("l", level, "=", kib, "K"));
+  }
   return join(out, ",");
 }
 

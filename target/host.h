@@ -31,6 +31,9 @@ struct Measured {
   std::string wrong;    // with what is in the file; empty if nothing is
 };
 Measured measured_numbers();
+// Bytes of this processor's data cache of level 1, 2 or 3, as the system tells them; 0 if it does
+// not.
+int64_t cache_bytes(int level);
 // What the system says of the caches, as such numbers.
 std::string numbers_of_system();
 std::string measured_file();  // empty if there is no place for it

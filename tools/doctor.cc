@@ -48,7 +48,8 @@ Finding llvm() {
 }
 
 Finding features() {
-  return {"processor features", join(target::needs(target::target_of("native").cpu), " ")};
+  const std::string needed = join(target::needs(target::target_of("native").cpu), " ");
+  return {"processor features", needed.empty() ? "what every such processor has" : needed};
 }
 
 // That numbers of another processor are not used is nothing that is missing.
@@ -128,8 +129,9 @@ void add_doctor(CLI::App& app, Session& session) {
       return;
     }
     std::vector<Finding> findings{{"cores", cat(native::usable_cores(), " usable")}, compiler()};
-    if (target::kHere != target::Isa::kAarch64)
-      findings.push_back(cross_compiler(target::Isa::kAarch64, "aarch64"));
+    constexpr bool kX86 = target::kHere == target::Isa::kX86_64;
+    findings.push_back(kX86 ? cross_compiler(target::Isa::kAarch64, "aarch64")
+                            : cross_compiler(target::Isa::kX86_64, "x86-64"));
     for (Finding (*look)() : {llvm, features, native_target, compile_and_load, roofs, cuda})
       findings.push_back(look());
     nlohmann::ordered_json j;

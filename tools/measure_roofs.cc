@@ -37,6 +37,12 @@ constexpr std::string_view kLoops = R"(
 
 typedef float V __attribute__((vector_size(RELAY_BYTES), may_alias));
 
+#ifdef __aarch64__
+#define RELAY_IN_REGISTER(v) "+w"(v)
+#else
+#define RELAY_IN_REGISTER(v) "+x"(v)
+#endif
+
 RELAY_EXPORT float multiply_add(int64_t times) {
   V x = V{} + 0.999f, y = V{} + 0.001f;
 #define RELAY_DECLARE(i) V a##i = V{} + 1.0f / (i + 1);
@@ -44,7 +50,7 @@ RELAY_EXPORT float multiply_add(int64_t times) {
   for (int64_t t = 0; t < times; ++t) {
 #define RELAY_STEP(i) a##i = a##i * x + y;
     RELAY_TWELVE(RELAY_STEP)
-    __asm__ volatile("" : "+x"(x), "+x"(y));
+    __asm__ volatile("" : RELAY_IN_REGISTER(x), RELAY_IN_REGISTER(y));
   }
   V sum = V{};
 #define RELAY_ADD(i) sum += a##i;
@@ -216,11 +222,11 @@ class Memory {
   size_t bytes_;
 };
 
-double cache_bytes(int name) { return static_cast<double>(std::max(0L, sysconf(name))); }
+double number_of_system(int name) { return static_cast<double>(std::max(0L, sysconf(name))); }
 
 // Beyond every cache, but at most a quarter of what memory is free.
 size_t largest_set(const Roofs& roofs) {
-  const double free = cache_bytes(_SC_AVPHYS_PAGES) * cache_bytes(_SC_PAGESIZE);
+  const double free = number_of_system(_SC_AVPHYS_PAGES) * number_of_system(_SC_PAGESIZE);
   size_t bytes = size_t{256} << 20;
   while (static_cast<double>(bytes) < 2 * roofs.l3_bytes && static_cast<double>(bytes) * 8 < free) bytes *= 2;
   return bytes;
@@ -244,9 +250,9 @@ std::string measure_roofs(Roofs& out, const std::function<void(std::string_view)
   out = {};
   out.processor = target::processor_name();
   out.trials = kTrials;
-  out.l1_bytes = cache_bytes(_SC_LEVEL1_DCACHE_SIZE);
-  out.l2_bytes = cache_bytes(_SC_LEVEL2_CACHE_SIZE);
-  out.l3_bytes = cache_bytes(_SC_LEVEL3_CACHE_SIZE);
+  out.l1_bytes = static_cast<double>(target::cache_bytes(1));
+  out.l2_bytes = static_cast<double>(target::cache_bytes(2));
+  out.l3_bytes = static_cast<double>(target::cache_bytes(3));
   Measurement m;
   out.cores = native::usable_cores();
   volatile float keep = 0;

@@ -43,7 +43,7 @@ EACH(double_to_float16, double, uint16_t, DOUBLE_TO_HALF)
 EACH(double_to_bfloat16, double, uint16_t, DOUBLE_TO_BFLOAT)
 )";
 
-class Prelude : public ::testing::TestWithParam<const char*> {
+class Prelude : public ::testing::TestWithParam<std::string> {
  protected:
   void SetUp() override {
     options_.target = target::target_of(GetParam());
@@ -193,7 +193,7 @@ TEST_P(Prelude, FloatsBecomeTheNearestIntegersTowardsZero) {
   EXPECT_EQ((run<float, int8_t>("to_int8_16", a)), want);
 }
 
-INSTANTIATE_TEST_SUITE_P(Targets, Prelude, ::testing::Values("sse2", "native"));
+INSTANTIATE_TEST_SUITE_P(Targets, Prelude, ::testing::Values(target::baseline(target::kHere).text, "native"));
 
 }  // namespace
 }  // namespace relay::kernel::native

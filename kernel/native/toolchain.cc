@@ -9,7 +9,6 @@
 #include <sstream>
 
 #include "base/cat.h"
-#include "base/check.h"
 #include "base/file.h"
 #include "kernel/native/parallel.h"
 #include "kernel/native/subprocess.h"
@@ -87,12 +86,26 @@ std::string find_compiler(Compiler& out) {
   return found.wrong;
 }
 
+namespace {
+
+// The compiler for the instruction set that this process does not run on.
+struct Cross {
+  target::Isa isa;
+  const char *variable, *machine, *package;
+};
+constexpr Cross kCross =
+    target::kHere == target::Isa::kX86_64
+        ? Cross{target::Isa::kAarch64, "RELAY_CXX_AARCH64", "aarch64", "g++-aarch64-linux-gnu"}
+        : Cross{target::Isa::kX86_64, "RELAY_CXX_X86_64", "x86-64", "g++-x86-64-linux-gnu"};
+
+}  // namespace
+
 std::string find_compiler(target::Isa isa, Compiler& out) {
   if (isa == target::kHere) return find_compiler(out);
-  CHECK(isa == target::Isa::kAarch64, "this process runs on the other one");
-  static const Search found("RELAY_CXX_AARCH64", {"aarch64-linux-gnu-g++"},
-                            "there is no C++ compiler for aarch64: install g++-aarch64-linux-gnu "
-                            "(apt-get install g++-aarch64-linux-gnu)");
+  static_assert(kCross.isa != target::kHere);
+  static const Search found(kCross.variable, {target::machine_name(kCross.isa) + "-g++"},
+                            cat("there is no C++ compiler for ", kCross.machine, ": install ", kCross.package,
+                                " (apt-get install ", kCross.package, ")"));
   out = found.compiler;
   return found.wrong;
 }

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "target/target.h"
+#include "target/host.h"
 
 namespace relay::kernel::native {
 
@@ -18,11 +18,12 @@ struct Compiler {
 // them, else clang++-19, clang++, g++. Looked for once. Returns what to do if there is
 // none, or an empty text.
 [[nodiscard]] std::string find_compiler(Compiler& out);
-// For another instruction set: of aarch64, $RELAY_CXX_AARCH64 if set, else aarch64-linux-gnu-g++.
+// The best one for an instruction set. If it is not this process's own: $RELAY_CXX_AARCH64 or
+// $RELAY_CXX_X86_64 if set, else aarch64-linux-gnu-g++ or x86_64-linux-gnu-g++.
 [[nodiscard]] std::string find_compiler(target::Isa isa, Compiler& out);
 
 struct CompileOptions {
-  target::Target target = target::baseline();
+  target::Target target = target::baseline(target::kHere);
   int opt_level = 2;  // of kernels; at 0 and 1 multiplication and addition are not contracted
   std::vector<std::string> compile_flags = {};  // besides those of the target
   std::vector<std::string> link_flags = {};

@@ -14,7 +14,9 @@
 namespace relay::kernel::native {
 namespace {
 
-CompileOptions options() { return {.target = target::baseline()}; }
+constexpr bool kX86 = target::kHere == target::Isa::kX86_64;
+
+CompileOptions options() { return {}; }
 
 TEST(Toolchain, SourcesBecomeALibraryThatHidesWhatItDoesNotExport) {
   TemporaryFolder folder;
@@ -93,8 +95,23 @@ TEST(Toolchain, ARejectedSourceIsKeptWithItsCommand) {
 
 TEST(Toolchain, CodeThatTheProcessorCannotRunIsRefused) {
   CompiledKernels kernels;
-  const std::string wrong = kernels.compile({}, {.target = target::target_of("aarch64")});
-  EXPECT_NE(wrong.find("`aarch64:neon`"), std::string::npos) << wrong;
+  const target::Target foreign = target::target_of(kX86 ? "aarch64" : "sse2");
+  const std::string wrong = kernels.compile({}, {.target = foreign});
+  EXPECT_NE(wrong.find(cat("`", foreign.text, "`")), std::string::npos) << wrong;
+}
+
+TEST(Toolchain, ThereIsACompilerForEachInstructionSetOrARemedy) {
+  Compiler own, same;
+  EXPECT_EQ(find_compiler(own), find_compiler(target::kHere, same));
+  EXPECT_EQ(own.command, same.command);
+  Compiler cross;
+  const std::string wrong = find_compiler(kX86 ? target::Isa::kAarch64 : target::Isa::kX86_64, cross);
+  EXPECT_EQ(wrong.empty(), !cross.command.empty());
+  if (wrong.empty()) return;
+  EXPECT_NE(
+      wrong.find(kX86 ? "apt-get install g++-aarch64-linux-gnu" : "apt-get install g++-x86-64-linux-gnu"),
+      std::string::npos)
+      << wrong;
 }
 
 TEST(Toolchain, WhatIsNotDefinedIsReportedByTheLinker) {
