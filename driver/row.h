@@ -14,13 +14,12 @@ namespace relay::driver {
 struct VerifyOptions {
   std::vector<std::string> engines = {};  // empty: all
   std::vector<int> levels = {0, 1, 2, 3};
-  int threads = 1;
-  std::string target = "native";
+  int threads = 1;  // of a run
+  target::Target target = target::target_of("native");
   std::string libraries = {};  // Options::libraries
 
   Options at(int level) const {
-    return {
-        .opt_level = level, .threads = threads, .target = target::target_of(target), .libraries = libraries};
+    return {.opt_level = level, .threads = threads, .target = target, .libraries = libraries};
   }
 };
 
