@@ -20,7 +20,8 @@ struct Options {
   std::vector<std::string> paths;
   ModelOptions model;  // but for its path
   InputOptions inputs;
-  driver::VerifyOptions verify;
+  driver::VerifyOptions verify;  // but for its target
+  std::string target = "native";
   std::string expected;
   bool every_op = false;
 };
@@ -194,7 +195,7 @@ void add_verify(CLI::App& app, Session& session) {
       ->allow_extra_args(false)
       ->transform(count(0, 3));
   sub->add_option("--threads", o->verify.threads, "threads of a run")->transform(count(1, 1024));
-  add_target_option(*sub, o->verify.target);
+  add_target_option(*sub, o->target);
   sub->add_option("--expected", o->expected,
                   "outputs of another program to compare with: x.npz, a folder, ...; a file that names what "
                   "is computed on the way too is "
@@ -203,7 +204,10 @@ void add_verify(CLI::App& app, Session& session) {
                 "also compare every call of an operator or a kernel by itself, and name the first that "
                 "differs: each is compiled "
                 "with the values it had, in batches");
-  sub->callback([o, &session] { run(*o, session); });
+  sub->callback([o, &session] {
+    o->verify.target = target::target_of(o->target);
+    run(*o, session);
+  });
 }
 
 }  // namespace relay::tools

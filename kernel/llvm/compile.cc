@@ -1,7 +1,6 @@
 #include "kernel/llvm/compile.h"
 
 #include <algorithm>
-#include <atomic>
 #include <map>
 #include <numeric>
 
@@ -42,17 +41,13 @@ void compile_missing(std::vector<Job*>& jobs, const native::CompileOptions& opti
                      const ObjectCache& cache) {
   // The longest first, so that no thread is left alone with one of them.
   std::stable_sort(jobs.begin(), jobs.end(), [](const Job* a, const Job* b) { return a->size > b->size; });
-  std::atomic<size_t> next = 0;
-  const auto work = [&] {
-    for (size_t i = next++; i < jobs.size(); i = next++) {
-      Job& job = *jobs[i];
-      Emitted code;
-      job.wrong = code.make(*job.kernel, entry_of(job.key), options);
-      if (job.wrong.empty()) job.wrong = code.compile(options, job.object);
-      if (job.wrong.empty()) cache.store(job.key, job.object);
-    }
-  };
-  native::on_threads(std::min<size_t>(native::usable_cores(), jobs.size()), work);
+  native::for_each_at_once(jobs.size(), native::usable_cores(), [&](size_t i) {
+    Job& job = *jobs[i];
+    Emitted code;
+    job.wrong = code.make(*job.kernel, entry_of(job.key), options);
+    if (job.wrong.empty()) job.wrong = code.compile(options, job.object);
+    if (job.wrong.empty()) cache.store(job.key, job.object);
+  });
 }
 
 }  // namespace

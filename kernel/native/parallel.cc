@@ -97,6 +97,24 @@ void on_threads(size_t count, const std::function<void()>& work) {
   if (thrown) std::rethrow_exception(thrown);
 }
 
+void for_each_at_once(size_t count, size_t at_once, const std::function<void(size_t)>& work) {
+  std::vector<std::exception_ptr> thrown(count);
+  std::atomic<size_t> next = 0;
+  on_threads(std::min(at_once, count), [&] {
+    for (size_t i = next++; i < count; i = next++) {
+      try {
+        work(i);
+      } catch (...) {
+        thrown[i] = std::current_exception();
+        next = count;  // all numbers below `i` have begun
+      }
+    }
+  });
+  for (const std::exception_ptr& e : thrown) {
+    if (e) std::rethrow_exception(e);
+  }
+}
+
 unsigned usable_cores() {
   // The kernel refuses a set that is too small for the machine, and a cpu_set_t has
   // room for 1024 cores.

@@ -16,6 +16,11 @@ unsigned usable_cores();
 // look for work until there is none.
 void on_threads(size_t count, const std::function<void()>& work);
 
+// Calls `work` once with each number below `count`, in ascending order, on at most `at_once`
+// threads. After a call has thrown, no further one begins. Then throws what the least of the
+// numbers threw, which is what one thread would have met first.
+void for_each_at_once(size_t count, size_t at_once, const std::function<void(size_t)>& work);
+
 // Spreads parallel loops over a number of threads; 1 uses none but the caller's. Static splitting:
 // the same ranges for the same extent and number of threads.
 class Threads {

@@ -8,11 +8,11 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cerrno>
 #include <chrono>
 #include <cstring>
 #include <new>
+#include <semaphore>
 
 #include "base/cat.h"
 #include "base/escape.h"
@@ -201,14 +201,31 @@ Finished run(const std::vector<std::string>& command, const std::string& folder,
   return done;
 }
 
+namespace {
+
+// A core, for as long as it lives.
+class Core {
+ public:
+  Core() { free().acquire(); }
+  ~Core() { free().release(); }
+  Core(const Core&) = delete;
+
+ private:
+  static std::counting_semaphore<>& free() {
+    static std::counting_semaphore<> cores(usable_cores());
+    return cores;
+  }
+};
+
+}  // namespace
+
 std::vector<Finished> run_all(const std::vector<std::vector<std::string>>& commands,
                               const std::string& folder, int seconds, unsigned at_once) {
   std::vector<Finished> results(commands.size());
-  std::atomic<size_t> next{0};
-  const auto work = [&] {
-    for (size_t i = next++; i < commands.size(); i = next++) results[i] = run(commands[i], folder, seconds);
-  };
-  on_threads(std::min<size_t>(at_once, commands.size()), work);
+  for_each_at_once(commands.size(), at_once, [&](size_t i) {
+    const Core core;
+    results[i] = run(commands[i], folder, seconds);
+  });
   return results;
 }
 

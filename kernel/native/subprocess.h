@@ -18,7 +18,8 @@ inline constexpr size_t kMostOutput = size_t{1} << 20;
 // temporary files go, and waits at most `seconds`. An interruption of this program ends it.
 Finished run(const std::vector<std::string>& command, const std::string& folder, int seconds);
 
-// All of them, at most `at_once` at a time; results in the order of the commands.
+// All of them, at most `at_once` at a time; results in the order of the commands. As compilers take
+// memory, all calls together run no more commands at a time than this process has cores.
 std::vector<Finished> run_all(const std::vector<std::vector<std::string>>& commands,
                               const std::string& folder, int seconds, unsigned at_once);
 

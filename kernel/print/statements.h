@@ -44,7 +44,6 @@ class Statements {
   void loop(const For& n);
   void body_of(const For& n);
   void serial_loop(const For& n, std::string_view hint);
-  void vector_loop(const For& n);
   void parallel_loop(const For& n);
   void grid_loop(const For& n);
   void sequence(const Seq& n);

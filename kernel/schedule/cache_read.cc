@@ -51,6 +51,37 @@ std::string take_apart(ExprPool& pool, const Block& block, const std::vector<con
   return {};
 }
 
+// Copies the box to the cache: an iterator for each place in the buffer, and one for each place in
+// the cache. Parts of the box beyond the buffer are left out.
+Stmt write_copy(const Kernel& k, const Block& block, const Box& box, const Buffer* buffer,
+                const Buffer* cache) {
+  ExprPool& pool = *pool_of(k);
+  Arena& arena = pool.arena();
+  Bounds bounds;
+  for (const For* f : loops_around(k.body, &block)) bounds.bind(f->var, f->extent);
+  std::vector<BlockIter> places;
+  std::vector<Expr> from, to, loops;
+  Expr predicate = pool.integer(1, kBool);
+  for (size_t d = 0; d < box.size(); ++d) {
+    loops.push_back(pool.variable(cat("a", d)));
+    bounds.bind(loops[d], cache->shape[d]);
+    const Expr place = box[d].min + loops[d];
+    from.push_back(pool.variable(cat("v", d)));
+    places.push_back({from[d], buffer->shape[d], IterKind::kSpatial, place});
+    predicate = logical_and(predicate, simplify(less_equal(pool.integer(0), place), bounds));
+    predicate = logical_and(predicate, simplify(less(place, buffer->shape[d]), bounds));
+  }
+  for (size_t d = 0; d < box.size(); ++d) {
+    to.push_back(pool.variable(cat("c", d)));
+    places.push_back({to[d], cache->shape[d], IterKind::kSpatial, loops[d]});
+  }
+  Stmt copy = make_block(pool, unused_block_name(k.body, cat(buffer->name.text(), "_cache")), places,
+                         predicate, nullptr, make_store(arena, cache, to, pool.load(buffer, from)));
+  for (size_t d = loops.size(); d-- > 0;)
+    copy = make_for(arena, loops[d], cache->shape[d], ForKind::kSerial, copy);
+  return copy;
+}
+
 }  // namespace
 
 Outcome cache_read(const Kernel& k, const LoopName& name, std::string_view buffer_name, Scope scope) {
@@ -113,29 +144,7 @@ Outcome cache_read(const Kernel& k, const LoopName& name, std::string_view buffe
   iters.insert(iters.end(), part.iters.begin(), part.iters.end());
   Stmt reader = make_block(pool, name.block, iters, block->predicate, init, body);
 
-  // The copy: an iterator for each place in the buffer, and one for each place in the cache.
-  Bounds bounds;
-  for (const For* f : loops_around(k.body, block)) bounds.bind(f->var, f->extent);
-  std::vector<BlockIter> places;
-  std::vector<Expr> from, to, loops;
-  Expr predicate = pool.integer(1, kBool);
-  for (size_t d = 0; d < shape.size(); ++d) {
-    loops.push_back(pool.variable(cat("a", d)));
-    bounds.bind(loops[d], shape[d]);
-    const Expr place = (*box)[d].min + loops[d];
-    from.push_back(pool.variable(cat("v", d)));
-    places.push_back({from[d], buffer->shape[d], IterKind::kSpatial, place});
-    predicate = logical_and(predicate, simplify(less_equal(pool.integer(0), place), bounds));
-    predicate = logical_and(predicate, simplify(less(place, buffer->shape[d]), bounds));
-  }
-  for (size_t d = 0; d < shape.size(); ++d) {
-    to.push_back(pool.variable(cat("c", d)));
-    places.push_back({to[d], shape[d], IterKind::kSpatial, loops[d]});
-  }
-  Stmt copy = make_block(pool, unused_block_name(k.body, cat(buffer_name, "_cache")), places, predicate,
-                         nullptr, make_store(arena, cache, to, pool.load(buffer, from)));
-  for (size_t d = loops.size(); d-- > 0;) copy = make_for(arena, loops[d], shape[d], ForKind::kSerial, copy);
-
+  Stmt copy = write_copy(k, *block, *box, buffer, cache);
   Stmt inside =
       make_allocate(arena, cache, make_sequence(arena, {copy, replace(arena, loop->body, block, reader)}));
   Stmt around = with(arena, *loop, &For::body, inside);

@@ -7,6 +7,41 @@
 #include "kernel/statements.h"
 
 namespace relay::kernel::schedule {
+namespace {
+
+// The spatial loops of a block further in than another loop.
+struct Tile {
+  std::vector<const For*> loops;
+  std::vector<Expr> shape;                             // their extents
+  std::unordered_map<const ExprNode*, Expr> at_first;  // the loops of the reduction at their begin
+};
+
+// Returns why the loops from `depth` on are no tile, or an empty text.
+std::string find_tile(const Block& block, const std::vector<const For*>& loops, size_t depth, Tile& out) {
+  const auto binds = [&](IterKind kind, Expr var) {
+    return std::any_of(block.iters.begin(), block.iters.end(),
+                       [&](const BlockIter& i) { return i.kind == kind && mentions(i.binding, var); });
+  };
+  for (size_t d = 0; d <= depth; ++d) {
+    if (binds(IterKind::kReduction, loops[d]->var))
+      return cat("the reduction loop `", show(loops[d]->var), "` stands further out");
+  }
+  for (size_t d = depth + 1; d < loops.size(); ++d) {
+    if (!binds(IterKind::kSpatial, loops[d]->var)) {
+      out.at_first[loops[d]->var.get()] = loops[d]->var->pool->integer(0);
+      continue;
+    }
+    if (binds(IterKind::kReduction, loops[d]->var))
+      return cat("loop `", show(loops[d]->var), "` is spatial and a reduction");
+    if (loops[d]->extent->kind != ExprKind::kInt)
+      return cat("the extent of `", show(loops[d]->var), "` is not constant");
+    out.loops.push_back(loops[d]);
+    out.shape.push_back(loops[d]->extent);
+  }
+  return {};
+}
+
+}  // namespace
 
 Outcome cache_write(const Kernel& k, const LoopName& name) {
   std::string reason;
@@ -29,37 +64,16 @@ Outcome cache_write(const Kernel& k, const LoopName& name) {
   ExprPool& pool = *pool_of(k);
   Arena& arena = pool.arena();
   const std::vector<const For*> loops = loops_around(k.body, block);
-  const auto binds = [&](IterKind kind, Expr var) {
-    return std::any_of(block->iters.begin(), block->iters.end(),
-                       [&](const BlockIter& i) { return i.kind == kind && mentions(i.binding, var); });
-  };
-  for (size_t d = 0; d <= name.depth; ++d) {
-    if (binds(IterKind::kReduction, loops[d]->var))
-      return Outcome::refused(cat("the reduction loop `", show(loops[d]->var), "` stands further out"));
-  }
-  std::vector<const For*> tile;
-  std::vector<Expr> shape;
-  std::unordered_map<const ExprNode*, Expr> at_first;
-  for (size_t d = name.depth + 1; d < loops.size(); ++d) {
-    const bool spatial = binds(IterKind::kSpatial, loops[d]->var);
-    if (!spatial) {
-      at_first[loops[d]->var.get()] = pool.integer(0);
-      continue;
-    }
-    if (binds(IterKind::kReduction, loops[d]->var))
-      return Outcome::refused(cat("loop `", show(loops[d]->var), "` is spatial and a reduction"));
-    if (loops[d]->extent->kind != ExprKind::kInt)
-      return Outcome::refused(cat("the extent of `", show(loops[d]->var), "` is not constant"));
-    tile.push_back(loops[d]);
-    shape.push_back(loops[d]->extent);
-  }
+  Tile tile;
+  reason = find_tile(*block, loops, name.depth, tile);
+  if (!reason.empty()) return Outcome::refused(reason);
 
   // The block on the tile: a coordinate for each of its loops.
   const Buffer* cache = new_buffer(pool, k, cat(store->buffer->name.text(), "_local"), store->buffer->dtype,
-                                   shape, Scope::kLocal);
+                                   tile.shape, Scope::kLocal);
   std::vector<BlockIter> iters(block->iters.begin(), block->iters.end());
   std::vector<Expr> at;
-  for (const For* f : tile) {
+  for (const For* f : tile.loops) {
     at.push_back(pool.variable(f->var->name.text()));
     iters.push_back({at.back(), f->extent, IterKind::kSpatial, f->var});
   }
@@ -81,12 +95,12 @@ Outcome cache_write(const Kernel& k, const LoopName& name) {
   for (const BlockIter& i : iters) {
     if (i.kind == IterKind::kSpatial) outward.push_back(i);
   }
-  const Expr predicate = block->predicate ? substitute(block->predicate, at_first) : Expr();
+  const Expr predicate = block->predicate ? substitute(block->predicate, tile.at_first) : Expr();
   Stmt copy = make_block(
       pool, unused_block_name(k.body, cat(name.block, "_copy")), outward, predicate, nullptr,
       make_store(arena, store->buffer, {store->indices.begin(), store->indices.end()}, pool.load(cache, at)));
-  for (size_t i = tile.size(); i-- > 0;)
-    copy = make_for(arena, tile[i]->var, tile[i]->extent, ForKind::kSerial, copy);
+  for (size_t i = tile.loops.size(); i-- > 0;)
+    copy = make_for(arena, tile.loops[i]->var, tile.shape[i], ForKind::kSerial, copy);
   copy = refresh(pool, copy);
 
   Stmt body =

@@ -259,104 +259,134 @@ class Contraction {
                     : std::vector<int64_t>{plan_.tile_rows, 1};
   }
 
-  Stmt write_packed() {
-    const int64_t c = plan_.tile_vectors * width_, all_rows = rows()->int_value;
-    std::vector<Expr> column_extents, space;
-    for (size_t i = plan_.columns; i < s_.spatial.size(); ++i) column_extents.push_back(s_.spatial[i].extent);
-    const Expr columns = product(w_.pool(), column_extents), tiles = divide_up(columns, c);
-    int64_t tasks = guess(tiles);
-    for (size_t a : outer_) {
-      space.push_back(s_.spatial[a].extent);
-      tasks *= guess(s_.spatial[a].extent);
-    }
+  // How the packed operand and the rows are divided.
+  struct Packing {
+    int64_t c;  // columns of a tile
+    std::vector<Expr> column_extents;
+    Expr columns, tiles;  // all of them, and tiles of them
+    Expr first;           // the extent of the first reduction axis
+    int64_t chunk;        // of that extent: its packed operand fits the cache
+    bool in_chunks;
+    int64_t share, shares;    // rows of a task, and tasks that share a tile of columns
+    int64_t group;            // columns that are packed at once
+    std::vector<Expr> shape;  // of the operand of one tile and chunk
+  };
 
-    // The reduction in chunks whose packed operand fits the cache.
-    int64_t others = c * static_cast<int64_t>(plan_.packed->dtype.bytes());
+  Packing packing() const {
+    Packing p;
+    p.c = plan_.tile_vectors * width_;
+    for (size_t i = plan_.columns; i < s_.spatial.size(); ++i)
+      p.column_extents.push_back(s_.spatial[i].extent);
+    p.columns = product(w_.pool(), p.column_extents);
+    p.tiles = divide_up(p.columns, p.c);
+    int64_t tasks = guess(p.tiles);
+    for (size_t a : outer_) tasks *= guess(s_.spatial[a].extent);
+
+    int64_t others = p.c * static_cast<int64_t>(plan_.packed->dtype.bytes());
     for (size_t i = 1; i < s_.reduction.size(); ++i) others *= s_.reduction[i].extent->int_value;
-    const Expr first = s_.reduction[0].extent;
-    int64_t chunk = std::max<int64_t>(1, packed_bytes(job_.cpu) / std::max<int64_t>(others, 1));
-    const bool in_chunks = first->kind != ExprKind::kInt || first->int_value > chunk;
-    if (!in_chunks) chunk = first->int_value;
-    if (in_chunks && first->kind == ExprKind::kInt) {  // of equal size
-      const int64_t pieces = ceil_div(first->int_value, chunk);
-      chunk = ceil_div(first->int_value, pieces);
+    p.first = s_.reduction[0].extent;
+    p.chunk = std::max<int64_t>(1, packed_bytes(job_.cpu) / std::max<int64_t>(others, 1));
+    p.in_chunks = p.first->kind != ExprKind::kInt || p.first->int_value > p.chunk;
+    if (!p.in_chunks) p.chunk = p.first->int_value;
+    if (p.in_chunks && p.first->kind == ExprKind::kInt) {  // of equal size
+      const int64_t pieces = ceil_div(p.first->int_value, p.chunk);
+      p.chunk = ceil_div(p.first->int_value, pieces);
     }
 
     // Few tiles: the rows are shared out too, each share packing for itself. Sums that wait between
     // chunks stay small.
-    int64_t share = all_rows;
-    while (tasks * ceil_div(all_rows, share) < kEnoughTasks && share > 64) share = (share + 1) / 2;
-    if (in_chunks) share = std::min<int64_t>(share, 128);
-    share = std::min(all_rows, ceil_div(share, plan_.tile_rows) * plan_.tile_rows);
-    const int64_t shares = ceil_div(all_rows, share), group = contiguous_columns(columns, column_extents);
+    const int64_t all_rows = rows()->int_value;
+    p.share = all_rows;
+    while (tasks * ceil_div(all_rows, p.share) < kEnoughTasks && p.share > 64) p.share = (p.share + 1) / 2;
+    if (p.in_chunks) p.share = std::min<int64_t>(p.share, 128);
+    p.share = std::min(all_rows, ceil_div(p.share, plan_.tile_rows) * plan_.tile_rows);
+    p.shares = ceil_div(all_rows, p.share);
+    p.group = contiguous_columns(p.columns, p.column_extents);
 
-    space.push_back(tiles);
-    space.push_back(w_.index(shares));
-    std::vector<Expr> cost = space;
-    for (const Axis& a : s_.reduction) cost.push_back(a.extent);
-    cost.push_back(w_.index(share * c));
-    const auto start_tile = [&](const std::vector<Expr>& outer, Expr tile) {
-      Tile t;
-      t.columns = c;
-      t.outer = outer;
-      const Expr start = tile * c;
-      t.start = start;
-      t.all_columns = columns;
-      t.group = group;
-      t.column = [=](Expr column) { return unflatten(start + column, column_extents); };
-      if (!floor_mod(columns, c).is_int(0)) t.valid = kernel::min(columns - start, w_.index(c));
-      return t;
+    p.shape = {w_.index(p.chunk)};
+    for (size_t i = 1; i < s_.reduction.size(); ++i) p.shape.push_back(s_.reduction[i].extent);
+    p.shape.push_back(w_.index(p.c));
+    return p;
+  }
+
+  // The tile of columns at the end of `at`, whose last element is something else.
+  Tile start_tile(const Packing& p, const std::vector<Expr>& at) const {
+    const int64_t c = p.c;
+    Tile t;
+    t.columns = c;
+    t.outer.assign(at.begin(), at.end() - 2);
+    const Expr start = at[at.size() - 2] * c;
+    t.start = start;
+    t.all_columns = p.columns;
+    t.group = p.group;
+    t.column = [start, extents = p.column_extents](Expr column) {
+      return unflatten(start + column, extents);
     };
+    if (!floor_mod(p.columns, c).is_int(0)) t.valid = kernel::min(p.columns - start, w_.index(c));
+    return t;
+  }
 
-    std::vector<Expr> shape{w_.index(chunk)};
-    for (size_t i = 1; i < s_.reduction.size(); ++i) shape.push_back(s_.reduction[i].extent);
-    shape.push_back(w_.index(c));
+  Stmt write_packed() {
+    const Packing p = packing();
     const Buffer* everything = nullptr;
     Stmt pack_everything = nullptr;
-    if (shares > 1) {
-      std::vector<Expr> whole;
-      for (size_t a : outer_) whole.push_back(s_.spatial[a].extent);
-      whole.push_back(tiles);
-      whole.push_back(first);
-      std::vector<Expr> pieces = whole;
-      whole.insert(whole.end(), shape.begin() + 1, shape.end());
-      everything = w_.temporary(s_.name + "_packed", plan_.packed->dtype, whole);
-      pack_everything = w_.fused(outer_kind(job_, whole), "piece", pieces, [&](const std::vector<Expr>& at) {
-        Tile t = start_tile({at.begin(), at.end() - 2}, at[at.size() - 2]);
-        t.packed = everything;
-        t.tile = at[at.size() - 2];
-        t.chunk_start = at.back();
-        t.chunk_size = w_.index(1);
-        return pack(t);
-      });
-    }
-
-    Stmt tile_by_tile = w_.fused(outer_kind(job_, cost), "tile", space, [&](const std::vector<Expr>& at) {
-      Tile t = start_tile({at.begin(), at.end() - 2}, at[at.size() - 2]);
-      const Expr first_row = at.back() * share;
-      const auto finish = [&](Stmt body) {
-        if (t.partial) body = w_.allocate(t.partial, body);
-        return everything ? body : w_.allocate(t.packed, body);
-      };
-      t.packed = everything ? everything : w_.local(s_.name + "_packed", plan_.packed->dtype, shape);
-      if (everything) t.tile = at[at.size() - 2];
-      const auto pack_part = [&] { return everything ? w_.sequence({}) : pack(t); };
-      if (!in_chunks) return finish(w_.sequence({pack_part(), write_rows(t, first_row, share)}));
-
-      t.partial = w_.local(s_.name + "_partial", s_.buffer->dtype, {w_.index(share), w_.index(c)});
-      const Expr pieces = divide_up(first, chunk);
-      // An empty reduction has one empty chunk, which stores the initial values.
-      const Expr at_least_one = kernel::max(pieces, w_.index(1));
-      return finish(w_.loop(ForKind::kSerial, "piece", at_least_one, [&](Expr piece) {
-        t.chunk_start = piece * chunk;
-        t.chunk_size = kernel::min(first - t.chunk_start, w_.index(chunk));
-        t.most_of_chunk = chunk;
-        t.is_first = equal(piece, w_.index(0));
-        t.is_last = equal(piece, at_least_one - 1);
-        return w_.sequence({pack_part(), write_rows(t, first_row, share)});
-      }));
-    });
+    if (p.shares > 1) pack_everything = pack_all(p, everything);
+    std::vector<Expr> space;
+    for (size_t a : outer_) space.push_back(s_.spatial[a].extent);
+    space.push_back(p.tiles);
+    space.push_back(w_.index(p.shares));
+    std::vector<Expr> cost = space;
+    for (const Axis& a : s_.reduction) cost.push_back(a.extent);
+    cost.push_back(w_.index(p.share * p.c));
+    Stmt tile_by_tile = w_.fused(outer_kind(job_, cost), "tile", space,
+                                 [&](const std::vector<Expr>& at) { return write_share(p, at, everything); });
     return pack_everything ? w_.sequence({pack_everything, tile_by_tile}) : tile_by_tile;
+  }
+
+  // Packs the operand for all tiles, before any of them, as several tasks read each of its parts.
+  Stmt pack_all(const Packing& p, const Buffer*& everything) {
+    std::vector<Expr> whole;
+    for (size_t a : outer_) whole.push_back(s_.spatial[a].extent);
+    whole.push_back(p.tiles);
+    whole.push_back(p.first);
+    const std::vector<Expr> pieces = whole;
+    whole.insert(whole.end(), p.shape.begin() + 1, p.shape.end());
+    everything = w_.temporary(s_.name + "_packed", plan_.packed->dtype, whole);
+    return w_.fused(outer_kind(job_, whole), "piece", pieces, [&](const std::vector<Expr>& at) {
+      Tile t = start_tile(p, at);
+      t.packed = everything;
+      t.tile = at[at.size() - 2];
+      t.chunk_start = at.back();
+      t.chunk_size = w_.index(1);
+      return pack(t);
+    });
+  }
+
+  // One share of rows with one tile of columns, which are packed here unless `everything` is.
+  Stmt write_share(const Packing& p, const std::vector<Expr>& at, const Buffer* everything) {
+    Tile t = start_tile(p, at);
+    const Expr first_row = at.back() * p.share;
+    const auto finish = [&](Stmt body) {
+      if (t.partial) body = w_.allocate(t.partial, body);
+      return everything ? body : w_.allocate(t.packed, body);
+    };
+    t.packed = everything ? everything : w_.local(s_.name + "_packed", plan_.packed->dtype, p.shape);
+    if (everything) t.tile = at[at.size() - 2];
+    const auto pack_part = [&] { return everything ? w_.sequence({}) : pack(t); };
+    if (!p.in_chunks) return finish(w_.sequence({pack_part(), write_rows(t, first_row, p.share)}));
+
+    t.partial = w_.local(s_.name + "_partial", s_.buffer->dtype, {w_.index(p.share), w_.index(p.c)});
+    const Expr pieces = divide_up(p.first, p.chunk);
+    // An empty reduction has one empty chunk, which stores the initial values.
+    const Expr at_least_one = kernel::max(pieces, w_.index(1));
+    return finish(w_.loop(ForKind::kSerial, "piece", at_least_one, [&](Expr piece) {
+      t.chunk_start = piece * p.chunk;
+      t.chunk_size = kernel::min(p.first - t.chunk_start, w_.index(p.chunk));
+      t.most_of_chunk = p.chunk;
+      t.is_first = equal(piece, w_.index(0));
+      t.is_last = equal(piece, at_least_one - 1);
+      return w_.sequence({pack_part(), write_rows(t, first_row, p.share)});
+    }));
   }
 
   // All tiles of the rows [first, first + share), as far as there are so many.

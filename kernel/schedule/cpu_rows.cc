@@ -211,101 +211,128 @@ class Rows {
     return w_.sequence(parts);
   }
 
-  Stmt reduce(const Stage& s) const {
+  // A reduction on its way: first in many lanes, then in one vector, whose first element becomes
+  // the result.
+  struct Partial {
+    const Stage& stage;
+    int64_t lanes;
+    const Buffer *sums, *joined;
+    Axis lane, in_joined;
+  };
+
+  Partial partial_of(const Stage& s) const {
     const int64_t most = length_->kind == ExprKind::kInt ? length_->int_value / width_ : vectors_of_row_;
     const int64_t lanes = width_ * std::clamp<int64_t>(most, 1, vectors_of_row_);
     const Buffer* sums = w_.local(s.name + "_lanes", kFloat32, {row_.extent, w_.index(lanes)});
     const Buffer* joined = w_.local(s.name + "_joined", kFloat32, {row_.extent, w_.index(width_)});
-    const Axis l = w_.axis("lane", w_.index(lanes)), j = w_.axis("lane", w_.index(width_));
-    const auto combine = [&](Expr a, Expr b) { return s.combine->of(w_.pool(), a, b); };
-    const auto in_vectors = [&](int64_t count, const std::function<Stmt(Expr, Expr)>& body) {
-      return each_row([&](Expr which) {
-        return w_.loop(ForKind::kUnrolled, "v", count / width_, [&](Expr v) {
-          return w_.loop(ForKind::kVectorized, "lane", width_,
-                         [&](Expr lane) { return body(which, v * width_ + lane); });
-        });
-      });
-    };
-    const auto sum = [&](Expr lane) { return w_.pool().load(sums, {row_.var, lane}); };
-    const auto half = [&](Expr lane) { return w_.pool().load(joined, {row_.var, lane}); };
-    const auto store_sum = [&](Expr value) { return w_.store(sums, {row_.var, l.var}, value); };
-    const auto lane_of = [&](Expr which, Expr lane) {
-      return std::vector<Binding>{{row_, IterKind::kSpatial, which}, {l, IterKind::kSpatial, lane}};
-    };
+    return {s, lanes, sums, joined, w_.axis("lane", w_.index(lanes)), w_.axis("lane", w_.index(width_))};
+  }
 
-    std::vector<Stmt> parts{in_vectors(lanes, [&](Expr which, Expr lane) {
-      return w_.block(s.name + "_init", lane_of(which, lane), store_sum(s.init));
+  Expr combine(const Partial& p, Expr a, Expr b) const { return p.stage.combine->of(w_.pool(), a, b); }
+  Expr sum(const Partial& p, Expr lane) const { return w_.pool().load(p.sums, {row_.var, lane}); }
+  Expr half(const Partial& p, Expr lane) const { return w_.pool().load(p.joined, {row_.var, lane}); }
+  Stmt store_sum(const Partial& p, Expr value) const {
+    return w_.store(p.sums, {row_.var, p.lane.var}, value);
+  }
+  std::vector<Binding> lane_of(const Partial& p, Expr which, Expr lane) const {
+    return {{row_, IterKind::kSpatial, which}, {p.lane, IterKind::kSpatial, lane}};
+  }
+  // body(which, lane) for so many lanes of each row.
+  Stmt in_vectors(int64_t count, const std::function<Stmt(Expr, Expr)>& body) const {
+    return each_row([&](Expr which) {
+      return w_.loop(ForKind::kUnrolled, "v", count / width_, [&](Expr v) {
+        return w_.loop(ForKind::kVectorized, "lane", width_,
+                       [&](Expr lane) { return body(which, v * width_ + lane); });
+      });
+    });
+  }
+
+  Stmt reduce(const Stage& s) const {
+    const Partial p = partial_of(s);
+    std::vector<Stmt> parts{in_vectors(p.lanes, [&](Expr which, Expr lane) {
+      return w_.block(s.name + "_init", lane_of(p, which, lane), store_sum(p, s.init));
     })};
     const Expr next = from_locals(s.next);
-    std::vector<int64_t> sizes{lanes};
-    if (lanes > width_) sizes.push_back(width_);
-    sizes.push_back(1);
-    Expr rest_start = {}, rest = w_.index(0);
-    const Accumulators accumulators{s.name, sums, {row_.var, l.var}, [&](const std::string& name, Stmt body) {
-                                      return in_vectors(lanes, [&](Expr which, Expr lane) {
-                                        return w_.block(name, lane_of(which, lane), body);
-                                      });
-                                    }};
-    for (const Segment& piece : segments(length_, sizes)) {
-      if (piece.size == 1) {
-        rest_start = piece.start;
-        rest = piece.tiles;
-        break;
-      }
-      const auto add = [&](const std::vector<Expr>& k) {
-        return in_vectors(piece.size, [&](Expr which, Expr lane) {
-          std::vector<Binding> all = in_row(s, which);
-          all.push_back({l, IterKind::kSpatial, lane});
-          all.push_back({s.reduction[0], IterKind::kReduction, piece.start + k[0] * piece.size + lane});
-          return w_.block(s.name, all, store_sum(combine(sum(l.var), next)));
-        });
-      };
-      TermLoop tiles = piece.loop();
-      if (tiles.most == 0 && known_to_fit_) tiles.most = std::max<int64_t>(1, most_on_stack_ / piece.size);
-      const SumOrder order = sum_order(job_, s, row_.extent->int_value * lanes / width_);
-      parts.push_back(add_terms(w_, order, accumulators, {tiles}, add));
-    }
-    // The vectors into one, and its halves into one element.
-    for (int64_t v = lanes / width_ / 2; v >= 1; v /= 2) {
-      parts.push_back(in_vectors(v * width_, [&](Expr which, Expr lane) {
-        return w_.block(s.name + "_join", lane_of(which, lane),
-                        store_sum(combine(sum(l.var), sum(l.var + v * width_))));
-      }));
-    }
-    if (lanes == 3 * width_) {  // three vectors: the loop above joined the first two
-      parts.push_back(in_vectors(width_, [&](Expr which, Expr lane) {
-        return w_.block(s.name + "_join", lane_of(which, lane),
-                        store_sum(combine(sum(l.var), sum(l.var + 2 * width_))));
-      }));
-    }
-    parts.push_back(in_vectors(width_, [&](Expr which, Expr lane) {
-      std::vector<Binding> all = lane_of(which, lane);
-      all.push_back({j, IterKind::kSpatial, lane});
-      return w_.block(s.name + "_spill", all, w_.store(joined, {row_.var, j.var}, sum(l.var)));
-    }));
-    for (int64_t h = width_ / 2; h >= 1; h /= 2) {
-      parts.push_back(each_row([&](Expr which) {
-        return w_.loop(ForKind::kVectorized, "lane", h, [&](Expr lane) {
-          return w_.block(s.name + "_halve",
-                          {{row_, IterKind::kSpatial, which}, {j, IterKind::kSpatial, lane}},
-                          w_.store(joined, {row_.var, j.var}, combine(half(j.var), half(j.var + h))));
-        });
-      }));
-    }
-    if (!rest.is_int(0)) {
-      parts.push_back(w_.loop(ForKind::kSerial, "k", rest, [&](Expr k) {
+    const Segment rest = add_vectors(p, next, parts);
+    join_vectors(p, parts);
+    halve(p, parts);
+    if (!rest.tiles.is_int(0)) {
+      parts.push_back(w_.loop(ForKind::kSerial, "k", rest.tiles, [&](Expr k) {
         return each_row([&](Expr which) {
           std::vector<Binding> all = in_row(s, which);
-          all.push_back({s.reduction[0], IterKind::kReduction, rest_start + k});
-          return w_.block(s.name + "_rest", all,
-                          w_.store(joined, {row_.var, w_.index(0)}, combine(half(w_.index(0)), next)));
+          all.push_back({s.reduction[0], IterKind::kReduction, rest.start + k});
+          return w_.block(
+              s.name + "_rest", all,
+              w_.store(p.joined, {row_.var, w_.index(0)}, combine(p, half(p, w_.index(0)), next)));
         });
       }));
     }
     parts.push_back(each_row([&](Expr which) {
-      return w_.block(s.name + "_result", in_row(s, which), store(s, half(w_.index(0))));
+      return w_.block(s.name + "_result", in_row(s, which), store(s, half(p, w_.index(0))));
     }));
-    return w_.allocate(sums, w_.allocate(joined, w_.sequence(parts)));
+    return w_.allocate(p.sums, w_.allocate(p.joined, w_.sequence(parts)));
+  }
+
+  // The row in vectors, each into lanes of its own. Returns the elements that are left.
+  Segment add_vectors(const Partial& p, Expr next, std::vector<Stmt>& parts) const {
+    const Stage& s = p.stage;
+    std::vector<int64_t> sizes{p.lanes};
+    if (p.lanes > width_) sizes.push_back(width_);
+    sizes.push_back(1);
+    const Accumulators accumulators{
+        s.name, p.sums, {row_.var, p.lane.var}, [&](const std::string& name, Stmt body) {
+          return in_vectors(
+              p.lanes, [&](Expr which, Expr lane) { return w_.block(name, lane_of(p, which, lane), body); });
+        }};
+    for (const Segment& piece : segments(length_, sizes)) {
+      if (piece.size == 1) return piece;
+      const auto add = [&](const std::vector<Expr>& k) {
+        return in_vectors(piece.size, [&](Expr which, Expr lane) {
+          std::vector<Binding> all = in_row(s, which);
+          all.push_back({p.lane, IterKind::kSpatial, lane});
+          all.push_back({s.reduction[0], IterKind::kReduction, piece.start + k[0] * piece.size + lane});
+          return w_.block(s.name, all, store_sum(p, combine(p, sum(p, p.lane.var), next)));
+        });
+      };
+      TermLoop tiles = piece.loop();
+      if (tiles.most == 0 && known_to_fit_) tiles.most = std::max<int64_t>(1, most_on_stack_ / piece.size);
+      const SumOrder order = sum_order(job_, s, row_.extent->int_value * p.lanes / width_);
+      parts.push_back(add_terms(w_, order, accumulators, {tiles}, add));
+    }
+    return {{}, w_.index(0), 1};
+  }
+
+  // All vectors into the first one, which goes to `joined`.
+  void join_vectors(const Partial& p, std::vector<Stmt>& parts) const {
+    const std::string& name = p.stage.name;
+    const auto join = [&](int64_t lanes, int64_t distance) {
+      parts.push_back(in_vectors(lanes, [&](Expr which, Expr lane) {
+        return w_.block(name + "_join", lane_of(p, which, lane),
+                        store_sum(p, combine(p, sum(p, p.lane.var), sum(p, p.lane.var + distance))));
+      }));
+    };
+    for (int64_t v = p.lanes / width_ / 2; v >= 1; v /= 2) join(v * width_, v * width_);
+    if (p.lanes == 3 * width_) join(width_, 2 * width_);  // the loop above joined the first two of three
+    parts.push_back(in_vectors(width_, [&](Expr which, Expr lane) {
+      std::vector<Binding> all = lane_of(p, which, lane);
+      all.push_back({p.in_joined, IterKind::kSpatial, lane});
+      return w_.block(name + "_spill", all,
+                      w_.store(p.joined, {row_.var, p.in_joined.var}, sum(p, p.lane.var)));
+    }));
+  }
+
+  // The halves of the vector into one element.
+  void halve(const Partial& p, std::vector<Stmt>& parts) const {
+    const Axis& j = p.in_joined;
+    for (int64_t h = width_ / 2; h >= 1; h /= 2) {
+      parts.push_back(each_row([&](Expr which) {
+        return w_.loop(ForKind::kVectorized, "lane", h, [&](Expr lane) {
+          return w_.block(
+              p.stage.name + "_halve", {{row_, IterKind::kSpatial, which}, {j, IterKind::kSpatial, lane}},
+              w_.store(p.joined, {row_.var, j.var}, combine(p, half(p, j.var), half(p, j.var + h))));
+        });
+      }));
+    }
   }
 
   Writer& w_;

@@ -26,6 +26,60 @@ const For* reduction_outside(Stmt root, const Block* block, const For* until) {
   return nullptr;
 }
 
+ptrdiff_t position_in(const std::vector<const Block*>& list, const Block* b) {
+  return std::find(list.begin(), list.end(), b) - list.begin();
+}
+
+// What one iteration of the loop finishes of the tensors that the block reads: a range for each of
+// the block's iterators that depends on the loop. Says in `reason` why the block cannot follow.
+std::vector<std::optional<Range>> finished_by(const Kernel& k, const Block& block, const For& loop,
+                                              std::string& reason) {
+  const std::string_view name = block.name.text();
+  const std::vector<const Block*> inside = outermost_blocks(loop.body), all = outermost_blocks(k.body);
+  std::vector<std::optional<Range>> range(block.iters.size());
+  // Adds what the writer finishes of the region; says why that is no box of the block's iterators.
+  const auto add = [&](const Block* writer, const Region& r) -> std::string {
+    if (const For* f = reduction_outside(k.body, writer, &loop))
+      return cat("block `", writer->name.text(), "` is not done after an iteration: it reduces over `",
+                 show(f->var), "`");
+    std::string no_box;
+    const std::optional<Box> box = box_written(loop.body, writer, r.buffer, no_box);
+    if (!box) return no_box;
+    for (size_t d = 0; d < box->size(); ++d) {
+      const auto iter = std::find_if(block.iters.begin(), block.iters.end(),
+                                     [&](const BlockIter& i) { return i.var == r.min[d]; });
+      if (iter == block.iters.end() || !r.extent[d].is_int(1) || iter->extent != r.buffer->shape[d])
+        return cat("block `", name, "` reads `", r.buffer->name.text(), "` at other places than its own");
+      std::optional<Range>& known = range[static_cast<size_t>(iter - block.iters.begin())];
+      if (known && (known->min != (*box)[d].min || known->extent != (*box)[d].extent))
+        return cat("what the loop writes in dim ", d, " of `", r.buffer->name.text(),
+                   "` differs between blocks or tensors");
+      known = (*box)[d];
+    }
+    return {};
+  };
+  bool reads_loop = false;
+  for (const Region& r : block.reads) {
+    const std::vector<const Block*> from = writers(k.body, r.buffer);
+    const bool in_loop =
+        std::any_of(from.begin(), from.end(), [&](const Block* w) { return contains(inside, w); });
+    for (const Block* w : from) {
+      if (!in_loop && position_in(all, w) > position_in(all, inside.front()))
+        reason = cat("block `", name, "` reads what is written after the loop");
+      if (in_loop && !contains(inside, w))
+        reason = cat("block `", w->name.text(), "` writes `", r.buffer->name.text(), "` outside the loop");
+      if (!reason.empty()) return {};
+    }
+    reads_loop |= in_loop;
+    for (const Block* w : from) {
+      if (in_loop) reason = add(w, r);
+      if (!reason.empty()) return {};
+    }
+  }
+  if (!reads_loop) reason = cat("block `", name, "` reads nothing that the loop writes");
+  return range;
+}
+
 }  // namespace
 
 Outcome reverse_compute_at(const Kernel& k, std::string_view name, const LoopName& at) {
@@ -42,49 +96,12 @@ Outcome reverse_compute_at(const Kernel& k, std::string_view name, const LoopNam
   if (loop->how != ForKind::kSerial)
     return Outcome::refused(cat("loop `", show(loop->var), "` is not serial"));
   const Store* store = single_store(*block);
-  const auto position = [&](const Block* b) { return std::find(all.begin(), all.end(), b) - all.begin(); };
+  const auto position = [&](const Block* b) { return position_in(all, b); };
   if (position(block) < position(inside.back()))
     return Outcome::refused(cat("block `", name, "` runs before the loop"));
 
-  // What one iteration of the loop finishes of the tensors that the block reads, in terms of the
-  // block's iterators.
-  std::vector<std::optional<Range>> range(block->iters.size());
-  bool reads_loop = false;
-  for (const Region& r : block->reads) {
-    const std::vector<const Block*> from = writers(k.body, r.buffer);
-    const bool in_loop =
-        std::any_of(from.begin(), from.end(), [&](const Block* w) { return contains(inside, w); });
-    for (const Block* w : from) {
-      if (!in_loop && position(w) > position(inside.front()))
-        return Outcome::refused(cat("block `", name, "` reads what is written after the loop"));
-      if (in_loop && !contains(inside, w))
-        return Outcome::refused(
-            cat("block `", w->name.text(), "` writes `", r.buffer->name.text(), "` outside the loop"));
-    }
-    if (!in_loop) continue;
-    reads_loop = true;
-    for (const Block* w : from) {
-      if (const For* f = reduction_outside(k.body, w, loop))
-        return Outcome::refused(cat("block `", w->name.text(),
-                                    "` is not done after an iteration: it reduces over `", show(f->var),
-                                    "`"));
-      const std::optional<Box> box = box_written(loop->body, w, r.buffer, reason);
-      if (!box) return Outcome::refused(reason);
-      for (size_t d = 0; d < box->size(); ++d) {
-        const auto iter = std::find_if(block->iters.begin(), block->iters.end(),
-                                       [&](const BlockIter& i) { return i.var == r.min[d]; });
-        if (iter == block->iters.end() || !r.extent[d].is_int(1) || iter->extent != r.buffer->shape[d])
-          return Outcome::refused(
-              cat("block `", name, "` reads `", r.buffer->name.text(), "` at other places than its own"));
-        std::optional<Range>& known = range[static_cast<size_t>(iter - block->iters.begin())];
-        if (known && (known->min != (*box)[d].min || known->extent != (*box)[d].extent))
-          return Outcome::refused(cat("what the loop writes in dim ", d, " of `", r.buffer->name.text(),
-                                      "` differs between blocks or tensors"));
-        known = (*box)[d];
-      }
-    }
-  }
-  if (!reads_loop) return Outcome::refused(cat("block `", name, "` reads nothing that the loop writes"));
+  const std::vector<std::optional<Range>> range = finished_by(k, *block, *loop, reason);
+  if (!reason.empty()) return Outcome::refused(reason);
   for (const Block* b : readers(k.body, store->buffer)) {
     if (position(b) < position(block))
       return Outcome::refused(cat("block `", b->name.text(), "` reads its result before"));
