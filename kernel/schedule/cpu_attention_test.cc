@@ -133,6 +133,7 @@ TEST_F(RowsOfScores, NotIfThereAreMoreScoresThanAreRead) {
 TEST_F(RowsOfScores, LongRowsAreLeftAlone) {
   const Kernel k = attention({1, 1, 2, 5000, 1, 4}), s = scheduled(k);
   EXPECT_EQ(show(s).find("s_rows"), std::string::npos);
+  EXPECT_NE(show(s).find("m_row"), std::string::npos) << "what lies between goes row by row" << show(s);
 }
 TEST_F(RowsOfScores, OfExtentsThatTheRunSays) {
   const Kernel k = open_attention();
