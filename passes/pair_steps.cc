@@ -87,14 +87,6 @@ int64_t last_extent(Expr e) {
   return t && t->rank() > 0 && t->dims[t->rank() - 1].is_const() ? t->dims[t->rank() - 1].value() : -1;
 }
 
-std::vector<AttrArg> attributes(const Call& call, std::string_view without = {}) {
-  std::vector<AttrArg> out;
-  for (const Attr& a : call.attrs) {
-    if (a.name.text() != without) out.push_back({std::string(a.name.text()), a.value});
-  }
-  return out;
-}
-
 // Where a slice along the last axis alone, without gaps, begins.
 std::optional<int64_t> begin_of_slice(Expr e) {
   const auto slice = analysis::slice_view(e);
@@ -394,8 +386,8 @@ class Pairs {
   }
 
   static Expr product(Builder& b, const Chain& chain, Expr x, Expr weight) {
-    const Call& like = *chain.steps[0].product;
-    return op::call(b, *op::callee(like), {x, weight}, attributes(like, "units"));
+    const auto like = *analysis::product_view(chain.steps[0].product);
+    return op::call(b, *like.def, {x, weight}, like.attrs_for_other_columns());
   }
 
   // The blocks of step i's product, with the sums of the blocks after each that are there already.
@@ -445,7 +437,7 @@ class Pairs {
                              ? part(b, chain, i, {arg, place.offset}, block)
                              : now_.get(arg));
         }
-        made = op::call(b, def, args, attributes(call));
+        made = op::call(b, def, args, op::attr_args(call.attrs));
       }
       chain.parts[{place, block}] = made;
     }
