@@ -371,15 +371,19 @@ class Grouping {
   }
 
   // The product `i` and the next one, if what lies between goes along the rows of the first and
-  // something normalises them. Of few rows there are few scores, and little is won.
+  // something normalises them. Where only the run knows how many scores there are, the kernel asks.
   void join_attention(size_t i) {
-    constexpr int64_t kFewestRows = 16;
-    const auto is_product = [&](size_t x) { return sites_[x].def == &op::kBatchMatmul; };
+    // Kernels read a constant weight in panels that are made beforehand.
+    const auto is_product = [&](size_t x) {
+      const auto product = product_view(sites_[x].call);
+      return product && !product->weight();
+    };
     const auto* scores = sites_[i].call->type->as<TensorType>();
-    if (!is_product(i) || !scores || scores->dtype != kFloat32) return;
-    const Dim rows = scores->dims[1], columns = scores->dims[2];
-    if (!rows.is_const() || !columns.is_const()) return;
-    if (rows.value() < kFewestRows || columns.value() > limits_.longest_attention) return;
+    if (!is_product(i) || !scores || scores->dtype != kFloat32 || scores->rank() < 2) return;
+    const Dim rows = scores->dims[scores->rank() - 2], columns = scores->dims[scores->rank() - 1];
+    if (rows.is_const() && rows.value() < kernel::schedule::kFewestScoreRows) return;
+    if (limits_.longest_attention == 0 || (columns.is_const() && columns.value() > limits_.longest_attention))
+      return;
     size_t sink = sites_[i].post_dominator;
     while (sink != SIZE_MAX && !is_product(sink)) sink = sites_[sink].post_dominator;
     if (sink == SIZE_MAX) return;

@@ -252,7 +252,8 @@ const Pass kFuse = {
     .name = "fuse",
     .doc = "gather operator calls into functions that become one kernel each",
     .parameters = {{"max-ops", 64, "the most operators in one kernel"},
-                   {"attention", 4096, "the longest row of scores that attention becomes one kernel for"}},
+                   {"attention", kernel::schedule::kLongestScoreRow,
+                    "the longest row of scores that attention becomes one kernel for; 0: none"}},
     .run = run,
 };
 

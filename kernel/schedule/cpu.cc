@@ -1,6 +1,8 @@
 #include "kernel/schedule/cpu.h"
 
 #include <algorithm>
+#include <span>
+#include <unordered_map>
 
 #include "base/check.h"
 #include "kernel/schedule/cpu_rules.h"
@@ -59,13 +61,70 @@ Stmt write(Writer& w, const CpuJob& job, const Work& work) {
   return write_reduction(w, job, work);
 }
 
-// One after the other, or along rows.
+// The works of a kernel, one after the other; those next to each other that go along the same rows
+// go along them together. Takes time linear in the stages.
+class InOrder {
+ public:
+  InOrder(Writer& w, const CpuJob& job, const Kernel& k, const std::vector<Stage>& stages)
+      : w_(w), job_(job), works_(join_epilogues(k, stages)) {
+    for (const Work& work : works_) {
+      stages_.push_back(work.stage);
+      if (work.epilogue) stages_.push_back(*work.epilogue);
+      ends_.push_back(stages_.size());
+    }
+    for (size_t i = 0; i < stages_.size(); ++i) {
+      for (const Buffer* b : loaded_by(stages_[i])) last_read_[b] = i;
+    }
+    for (const Buffer* b : k.outputs) last_read_[b] = SIZE_MAX;
+  }
+
+  std::vector<Stmt> write_all() {
+    std::vector<Stmt> out;
+    for (size_t work = 0; work < works_.size();) {
+      size_t end = end_of_run(work);
+      Stmt run = end > work + 1 ? along_rows(work, end) : nullptr;
+      if (!run) end = work + 1;
+      out.push_back(run ? run : write(w_, job_, works_[work]));
+      work = end;
+    }
+    return out;
+  }
+
+ private:
+  size_t begin(size_t work) const { return work == 0 ? 0 : ends_[work - 1]; }
+
+  // Of the works from `work` on that go along the rows which its reduction leaves.
+  size_t end_of_run(size_t work) const {
+    if (works_[work].stage.kind != StageKind::kReduce) return work;
+    const size_t last = begin(work) + stages_along_rows(w_, job_, std::span(stages_).subspan(begin(work)));
+    size_t end = work;
+    while (end < works_.size() && ends_[end] <= last) ++end;
+    return end;
+  }
+
+  Stmt along_rows(size_t work, size_t end) const {
+    const auto stages = std::span(stages_).subspan(begin(work), begin(end) - begin(work));
+    std::vector<const Buffer*> kept;
+    for (const Stage& s : stages) {
+      const auto last = last_read_.find(s.buffer);
+      if (last != last_read_.end() && last->second >= begin(end)) kept.push_back(s.buffer);
+    }
+    return write_rows(w_, job_, kept, stages);
+  }
+
+  Writer& w_;
+  const CpuJob& job_;
+  const std::vector<Work> works_;
+  std::vector<Stage> stages_;                            // of the works
+  std::vector<size_t> ends_;                             // of the stages of each work
+  std::unordered_map<const Buffer*, size_t> last_read_;  // by which stage; outputs by whoever called
+};
+
+// Along rows, or one after the other.
 Stmt write_stages(Arena& arena, Writer& w, const CpuJob& job, const Kernel& k,
                   const std::vector<Stage>& stages) {
   if (Stmt rows = write_rows(w, job, {k.outputs.begin(), k.outputs.end()}, stages)) return rows;
-  std::vector<Stmt> parts;
-  for (const Work& work : join_epilogues(k, stages)) parts.push_back(write(w, job, work));
-  return make_sequence(arena, parts);
+  return make_sequence(arena, InOrder(w, job, k, stages).write_all());
 }
 
 }  // namespace

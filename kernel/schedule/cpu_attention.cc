@@ -23,9 +23,7 @@
 namespace relay::kernel::schedule {
 namespace {
 
-constexpr int64_t kLongestRow = 4096;      // more rows than four or so should be at work together
 constexpr int64_t kLongestOpenRow = 1024;  // of those whose length only the run knows
-constexpr int64_t kFewOpenRows = 6;        // for which it is not worth to put anything into panels
 constexpr int64_t kOpenRows = 32;          // of them are at work together
 constexpr int64_t kBetweenOpenRows = 16;   // floats
 constexpr int64_t kEnoughTasks = 16;       // to keep the threads of a machine busy
@@ -75,7 +73,7 @@ class Attention {
   Expr worth_it() const {
     Expr holds;
     const auto add = [&](Expr condition) { holds = holds ? logical_and(holds, condition) : condition; };
-    if (rows_->kind != ExprKind::kInt) add(less(w_.index(kFewOpenRows), rows_));
+    if (rows_->kind != ExprKind::kInt) add(less_equal(w_.index(kFewestScoreRows), rows_));
     if (length_->kind != ExprKind::kInt) add(less_equal(length_, w_.index(longest_)));
     return holds;
   }
@@ -110,7 +108,7 @@ class Attention {
     length_ = column.extent;
     longest_ = length_->kind == ExprKind::kInt ? length_->int_value : kLongestOpenRow;
     if (last.spatial.back().extent->kind != ExprKind::kInt) return false;
-    if (rows_.is_int(0) || longest_ < job_.lanes() || longest_ > kLongestRow) return false;
+    if (rows_.is_int(0) || longest_ < job_.lanes() || longest_ > kLongestScoreRow) return false;
     for (const Axis& a : last.spatial) bounds_.bind(a.var, a.extent);
     // The batch's axes stand for themselves.
     if (!find_places(last.next, row.var, column.var, {})) return false;

@@ -22,20 +22,26 @@ constexpr int64_t kLongestOnStack = 4096;  // floats of a row that is kept on th
 
 class Rows {
  public:
-  Rows(Writer& w, const CpuJob& job, std::span<const Buffer* const> kept, const std::vector<Stage>& stages,
+  Rows(Writer& w, const CpuJob& job, std::span<const Buffer* const> kept, std::span<const Stage> stages,
        int64_t longest)
       : w_(w), job_(job), kept_(kept), stages_(stages), longest_(longest), width_(job.lanes()) {}
 
-  // Null if some stage does not go along rows.
-  Stmt write() {
-    if (!find_rows()) return nullptr;
-    bool elements = false;  // of a row: a reduction by itself has rules of its own
+  // How many of the stages go along rows, from the first one on.
+  size_t count() {
+    if (!find_rows()) return 0;
+    bool elements = false, reduces = false;  // of a row: either by itself has rules of its own
     for (const Stage& s : stages_) {
-      if (!fits(s)) return nullptr;
+      if (!fits(s)) break;
       written_.push_back(s.buffer);
       elements |= is_row(s);
+      reduces |= s.kind == StageKind::kReduce;
     }
-    if (!elements) return nullptr;
+    return elements && reduces ? written_.size() : 0;
+  }
+
+  // Null if some stage does not go along rows.
+  Stmt write() {
+    if (count() != stages_.size()) return nullptr;
     std::vector<Expr> extents, cost;
     for (const Axis& a : rows_) extents.push_back(a.extent);
     cost = extents;
@@ -338,7 +344,7 @@ class Rows {
   Writer& w_;
   const CpuJob& job_;
   std::span<const Buffer* const> kept_;
-  const std::vector<Stage>& stages_;
+  std::span<const Stage> stages_;
   int64_t longest_;  // that a row may be
   int64_t width_;
   const int64_t short_ = short_row(job_.cpu);  // floats of a row that others may go beside
@@ -357,9 +363,13 @@ class Rows {
 }  // namespace
 
 Stmt write_rows(Writer& w, const CpuJob& job, std::span<const Buffer* const> kept,
-                const std::vector<Stage>& stages, int64_t longest) {
+                std::span<const Stage> stages, int64_t longest) {
   if (job.settings.in_order) return nullptr;  // rows are reduced in lanes
   return Rows(w, job, kept, stages, longest).write();
+}
+
+size_t stages_along_rows(Writer& w, const CpuJob& job, std::span<const Stage> stages) {
+  return job.settings.in_order ? 0 : Rows(w, job, {}, stages, INT64_MAX).count();
 }
 
 }  // namespace relay::kernel::schedule

@@ -37,7 +37,9 @@ bool is_padding(const Stage& s);
 // Only the tensors `kept` are looked at afterwards. Where the extents do not say how long a row is,
 // it is no longer than `longest`.
 Stmt write_rows(Writer& w, const CpuJob& job, std::span<const Buffer* const> kept,
-                const std::vector<Stage>& stages, int64_t longest = INT64_MAX);
+                std::span<const Stage> stages, int64_t longest = INT64_MAX);
+// How many of the stages, from the first one on, it takes; 0 if it takes none.
+size_t stages_along_rows(Writer& w, const CpuJob& job, std::span<const Stage> stages);
 // A whole kernel that is a product, what goes along its rows, and a product with the result: a
 // few rows at a time.
 struct AttentionLoops {

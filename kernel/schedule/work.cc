@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <unordered_map>
-#include <unordered_set>
 
 #include "kernel/statements.h"
 
@@ -19,6 +18,8 @@ std::unordered_map<const Buffer*, bool> reads_in_place(const Stage& s) {
   return out;
 }
 
+}  // namespace
+
 std::unordered_set<const Buffer*> loaded_by(const Stage& stage) {
   std::unordered_set<const Buffer*> out;
   visit(stage.statement, [&](Stmt s) {
@@ -26,8 +27,6 @@ std::unordered_set<const Buffer*> loaded_by(const Stage& stage) {
   });
   return out;
 }
-
-}  // namespace
 
 std::vector<Work> join_epilogues(const Kernel& k, const std::vector<Stage>& stages) {
   const std::unordered_set<const Buffer*> outputs(k.outputs.begin(), k.outputs.end());

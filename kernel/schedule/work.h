@@ -3,6 +3,7 @@
 #pragma once
 
 #include <optional>
+#include <unordered_set>
 #include <vector>
 
 #include "kernel/schedule/long_sums.h"
@@ -31,6 +32,9 @@ std::vector<Work> join_epilogues(const Kernel& k, const std::vector<Stage>& stag
 
 // The same work where a shape variable has this value. Buffers keep their shapes.
 Work where(const Work& work, Expr variable, int64_t value);
+
+// Buffers that the stage loads, its own sum among them.
+std::unordered_set<const Buffer*> loaded_by(const Stage& stage);
 
 std::vector<Expr> extents_of(const std::vector<Axis>& axes);
 

@@ -112,7 +112,7 @@ std::vector<std::string> steps_of(const passes::Pipeline& pipeline) {
 // With such parameters a pass works on small programs, too.
 std::string eager(const std::string& step) {
   if (step == "block-channels") return "block-channels{winograd-cycles=1}";
-  return step == "pair-steps" ? "pair-steps{blocks=2,least-bytes=0}" : step;
+  return step == "pair-steps" ? "pair-steps{blocks=2,cores=0}" : step;
 }
 
 // Vectors of a processor that has registers of 16 bytes: networks are small.
