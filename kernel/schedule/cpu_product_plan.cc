@@ -40,7 +40,9 @@ void look_for_panels(ProductPlan& plan, const Stage& s, int64_t width) {
 
 std::optional<ProductPlan> find_product_plan(const Stage& s, const target::Cpu& cpu, bool only_if_worth_it) {
   const std::optional<ContractionView> view = contraction_view(s);
-  if (!view || !view->is_sum() || s.reduction.size() != 1 || !view->is_of(kFloat32)) return std::nullopt;
+  if (!view || !view->is_sum() || !view->starts_constant() || s.spatial.empty() || s.reduction.size() != 1 ||
+      !view->is_of(kFloat32))
+    return std::nullopt;
   const Axis& column = s.spatial.back();
   const std::vector<Expr> operands = view->along(column);
   if (operands.size() != 1 || view->factors.size() < 2 || !mentions(operands[0], s.reduction[0].var))
