@@ -31,8 +31,8 @@ constexpr int64_t kFewestRows = 32;        // that are worth a task of their own
 
 bool is_product(const Stage& s) {
   const std::optional<ContractionView> view = contraction_view(s);
-  return view && view->is_sum() && s.spatial.size() >= 2 && s.reduction.size() == 1 &&
-         s.buffer->dtype == kFloat32;
+  return view && view->is_sum() && view->starts_constant() && s.spatial.size() >= 2 &&
+         s.reduction.size() == 1 && s.buffer->dtype == kFloat32;
 }
 
 // Where the rows at work lie in a tensor: the axes of rows and columns, and the places

@@ -50,7 +50,7 @@ void choose_tile(ContractionPlan& plan, int64_t rows, int64_t columns, int64_t w
 
 std::optional<ContractionPlan> find_contraction_plan(const Stage& s, int64_t width) {
   const std::optional<ContractionView> view = contraction_view(s);
-  if (!view) return std::nullopt;
+  if (!view || !view->starts_constant() || s.spatial.empty()) return std::nullopt;
   const size_t last = s.spatial.size() - 1;
   const std::vector<Expr>& operands = view->factors;
   const auto along_columns = [&](Expr e, size_t first) { return depends(e, s.spatial, first, last + 1); };

@@ -7,43 +7,22 @@
 #include <algorithm>
 #include <optional>
 
+#include "kernel/schedule/contraction.h"
 #include "kernel/schedule/cpu_rules.h"
 #include "kernel/statements.h"
 
 namespace relay::kernel::schedule {
 namespace {
 
-// Can each lane start with the initial value, and the whole with it once more?
-bool starts_neutral(const Stage& s) {
-  switch (s.combine->kind) {
-    case ExprKind::kAdd:
-      return s.init.is_int(0) || (s.init->kind == ExprKind::kFloat && s.init->float_value == 0);
-    case ExprKind::kMul:
-      return s.init.is_int(1) || (s.init->kind == ExprKind::kFloat && s.init->float_value == 1);
-    default: return s.init.is_const();  // the others are idempotent
-  }
-}
-
-// Do some loads vary along one axis and not along the other, both ways round, and none along both?
-bool separate(const Stage& s, size_t p, size_t q) {
-  bool only_p = false, only_q = false, both = false;
-  for_each_load(s.next, [&](const ExprNode* n) {
-    const bool a = mentions(n, s.spatial[p].var), b = mentions(n, s.spatial[q].var);
-    only_p |= a && !b;
-    only_q |= b && !a;
-    both |= a && b;
-  });
-  return only_p && only_q && !both;
-}
-
 class Dot {
  public:
-  Dot(Writer& w, const CpuJob& job, const Work& work) : w_(w), job_(job), work_(work), s_(work.stage) {
+  Dot(Writer& w, const CpuJob& job, const Work& work, const ContractionView& view)
+      : w_(w), job_(job), work_(work), s_(work.stage) {
     width_ = job.lanes();
     const size_t last = s_.spatial.empty() ? 0 : s_.spatial.size() - 1;
     bool has_rows = false;
     for (size_t p = 0; p < last; ++p) {
-      if (separate(s_, p, last) && !s_.spatial[p].extent.is_int(1)) {
+      if (view.separates(s_.spatial[p], s_.spatial[last]) && !s_.spatial[p].extent.is_int(1)) {
         row_axis_ = p;
         has_rows = true;
       }
@@ -243,14 +222,16 @@ class Dot {
 
 Stmt write_dot(Writer& w, const CpuJob& job, const Work& work) {
   const Stage& s = work.stage;
-  if (s.reduction.empty() || !s.combine || !starts_neutral(s) || !s.requirements.empty()) return nullptr;
+  // Each lane begins as the whole does.
+  const std::optional<ContractionView> view = contraction_view(s);
+  if (!view || !view->starts_neutral()) return nullptr;
   const Axis& along = s.reduction.back();
   if (guess(along.extent) < job.lanes() || worst_stride(s.next, along.var, s.bounds) == Stride::kOther)
     return nullptr;
   bool moves = false;
   for_each_load(s.next, [&](const ExprNode* n) { moves |= stride_along(n, along.var) == Stride::kOne; });
   if (!moves) return nullptr;
-  return Dot(w, job, work).write();
+  return Dot(w, job, work, *view).write();
 }
 
 }  // namespace relay::kernel::schedule

@@ -14,6 +14,7 @@
 // An operand that does not lie in panels is put there first, if enough rows share the work. Every
 // element is summed in one order (long_sums.h), so results do not depend on the tiles.
 #include <algorithm>
+#include <array>
 
 #include "base/integers.h"
 #include "kernel/schedule/cost.h"
@@ -56,9 +57,8 @@ class Product {
   PackedProduct packed() {
     if (plan_.in_panels) return {w_.sequence({}), s_};
     PackedProduct out{pack(), s_};
-    const Expr column = s_.spatial.back().var;
     const Expr element =
-        in_panel(floor_div(column, plan_.columns), s_.reduction[0].var, floor_mod(column, plan_.columns));
+        in_panel(plan_.panels().index(std::array{s_.spatial.back().var, s_.reduction[0].var}));
     out.stage.value = substitute(s_.value, {{plan_.operand, element}});
     out.stage.next = substitute(s_.next, {{plan_.operand, element}});
     return out;
@@ -241,7 +241,7 @@ class Product {
         all.push_back({s_.reduction[0], IterKind::kReduction, k});
         all.push_back({panel, IterKind::kSpatial, t.panel + floor_div(column, plan_.columns)});
         all.push_back({lane, IterKind::kSpatial, floor_mod(column, plan_.columns)});
-        const Expr element = in_panel(panel.var, s_.reduction[0].var, lane.var);
+        const Expr element = in_panel({panel.var, s_.reduction[0].var, lane.var});
         return w_.block(
             s_.name, all,
             w_.store(sums, {i.var, c.var},
@@ -313,10 +313,12 @@ class Product {
                      w_.allocate(aside, w_.sequence({clear, some, from})));
   }
 
-  // The element of the operand.
-  Expr in_panel(Expr panel, Expr k, Expr lane) {
+  // The element of the operand, by its index in the layout of panels.
+  Expr in_panel(const std::vector<Expr>& index) {
+    const Layout panels = plan_.panels();
     if (packed_ == nullptr) {
-      const Expr column = s_.spatial.back().var;
+      const Expr column = s_.spatial.back().var, panel = index[panels.place(kPanelColumns)],
+                 lane = index[panels.block_place(kPanelColumns)];
       return rewrite_loads(plan_.operand, [&](const ExprNode* n) {
         std::vector<Expr> at(n->args.begin(), n->args.end());
         for (Expr& e : at) {
@@ -325,16 +327,20 @@ class Product {
         return w_.pool().load(n->buffer, at);
       });
     }
+    return w_.pool().load(packed_, packed_place(index));
+  }
+  // The place of an element in what is packed.
+  std::vector<Expr> packed_place(const std::vector<Expr>& index) const {
     std::vector<Expr> at;
     for (size_t a : plan_.outer) at.push_back(s_.spatial[a].var);
-    at.insert(at.end(), {panel, k, lane});
-    return w_.pool().load(packed_, at);
+    at.insert(at.end(), index.begin(), index.end());
+    return at;
   }
 
   // Hints to fetch this tile's share of the next panel.
   Stmt fetch(const Tile& t, Expr steps) {
     std::vector<Stmt> out;
-    const Expr element = in_panel(t.panel + 1, piece_.start, w_.index(0));
+    const Expr element = in_panel({t.panel + 1, piece_.start, w_.index(0)});
     std::unordered_map<const ExprNode*, Expr> here{{s_.reduction[0].var.get(), piece_.start}};
     for (size_t i = 0; i < t.outer.size(); ++i) here[s_.spatial[plan_.outer[i]].var.get()] = t.outer[i];
     const Expr load = w_.here(substitute(element, here));
@@ -394,8 +400,8 @@ class Product {
 
   // Puts the operand into panels, those columns that do not exist as zeros.
   Stmt pack() {
-    std::vector<Expr> shape = outer_extents_;
-    shape.insert(shape.end(), {panels_, length(), w_.index(plan_.columns)});
+    std::vector<Expr> shape = plan_.panels().shape(std::array{columns(), length()});
+    shape.insert(shape.begin(), outer_extents_.begin(), outer_extents_.end());
     packed_ = w_.temporary(s_.name + "_panels", kFloat32, shape);
     plan_.in_order = true;
     const Axis panel = w_.axis("panel", panels_), lane = w_.axis("lane", w_.index(plan_.columns));
@@ -407,9 +413,7 @@ class Product {
       for (size_t i = 0; i < plan_.outer.size(); ++i)
         all.push_back({s_.spatial[plan_.outer[i]], IterKind::kSpatial, at[i]});
       all.push_back({s_.spatial.back(), IterKind::kSpatial, at.back() * plan_.columns + lane_at});
-      std::vector<Expr> to;
-      for (size_t a : plan_.outer) to.push_back(s_.spatial[a].var);
-      to.insert(to.end(), {panel.var, k, lane.var});
+      const std::vector<Expr> to = packed_place({panel.var, k, lane.var});
       const Expr value = exists ? Expr(plan_.operand) : w_.pool().real(0, kFloat32);
       return w_.block(s_.name + (exists ? "_pack" : "_fill"), all, w_.store(packed_, to, value));
     };

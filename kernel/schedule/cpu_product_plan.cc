@@ -1,5 +1,8 @@
 #include "kernel/schedule/cpu_product_plan.h"
 
+#include <algorithm>
+#include <array>
+
 #include "kernel/schedule/contraction.h"
 #include "kernel/schedule/cost.h"
 #include "kernel/schedule/cpu_rules.h"
@@ -16,23 +19,26 @@ namespace {
 constexpr int64_t kFewRows = 6;
 constexpr int64_t kFewRowsOfLines = 17;
 
-// x[.., column / c, k, column % c], with c as the last extent of x.
+// x[.., panel, .., column in it]: panels as wide as the last extent of x. They are in order if x
+// ends like a panel layout: x[.., panel, k, column in it].
 void look_for_panels(ProductPlan& plan, const Stage& s, int64_t width) {
   const ExprNode* n = plan.operand;
   if (n->kind != ExprKind::kLoad || n->args.size() < 3) return;
   const Expr column = s.spatial.back().var, c = n->buffer->shape[n->args.size() - 1];
-  if (c->kind != ExprKind::kInt || c->int_value % width != 0) return;
-  const size_t last = n->args.size() - 1;
-  const auto is = [&](size_t i, Expr e) { return Expr(n->args[i]) == e; };
+  if (c->kind != ExprKind::kInt || c->int_value < 1 || c->int_value % width != 0) return;
+  const Layout panels = panel_layout(c->int_value);
+  const std::vector<Expr> index = panels.index(std::array{column, s.reduction[0].var}),
+                          at(n->args.begin(), n->args.end());
+  const Expr panel = index[panels.place(kPanelColumns)];
   size_t others = 0;
   bool tile = false;
-  for (size_t i = 0; i < last; ++i) {
-    tile |= is(i, floor_div(column, c));
-    others += mentions(n->args[i], column);
+  for (size_t i = 0; i + 1 < at.size(); ++i) {
+    tile |= at[i] == panel;
+    others += mentions(at[i], column);
   }
-  if (!tile || others != 1 || !is(last, floor_mod(column, c))) return;
+  if (!tile || others != 1 || at.back() != index[panels.block_place(kPanelColumns)]) return;
   plan.in_panels = true;
-  plan.in_order = is(last - 1, s.reduction[0].var) && is(last - 2, floor_div(column, c));
+  plan.in_order = std::equal(index.rbegin(), index.rend(), at.rbegin());
   plan.columns = c->int_value;
 }
 
@@ -40,7 +46,9 @@ void look_for_panels(ProductPlan& plan, const Stage& s, int64_t width) {
 
 std::optional<ProductPlan> find_product_plan(const Stage& s, const target::Cpu& cpu, bool only_if_worth_it) {
   const std::optional<ContractionView> view = contraction_view(s);
-  if (!view || !view->is_sum() || s.reduction.size() != 1 || !view->is_of(kFloat32)) return std::nullopt;
+  if (!view || !view->is_sum() || !view->starts_constant() || s.spatial.empty() || s.reduction.size() != 1 ||
+      !view->is_of(kFloat32))
+    return std::nullopt;
   const Axis& column = s.spatial.back();
   const std::vector<Expr> operands = view->along(column);
   if (operands.size() != 1 || view->factors.size() < 2 || !mentions(operands[0], s.reduction[0].var))

@@ -5,6 +5,7 @@
 #include <optional>
 #include <vector>
 
+#include "kernel/layout.h"
 #include "kernel/schedule/stage.h"
 #include "target/target.h"
 
@@ -17,6 +18,9 @@ struct ProductPlan {
   int64_t few_rows = 0;               // that are not worth to put it there
   bool in_order = false;              // and these lie one after the other, with the rows of each
   std::vector<size_t> outer, rows;    // axes: those along which the operand varies, and the others
+
+  // Of columns and rows of the operand.
+  Layout panels() const { return panel_layout(columns); }
 };
 
 // Nothing if the stage is no such product or, `only_if_worth_it`, if too few rows would share what

@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "kernel/schedule/contraction.h"
 #include "kernel/schedule/cost.h"
 #include "kernel/schedule/cpu_rules.h"
 #include "kernel/statements.h"
@@ -142,7 +143,8 @@ class Chooser {
 };
 
 std::optional<Plan> find_plan(const Stage& s, const CpuJob& job) {
-  if (s.spatial.size() < 2 || s.reduction.empty() || !s.combine || !s.init.is_const()) return std::nullopt;
+  const std::optional<ContractionView> view = contraction_view(s);
+  if (!view || !view->starts_constant() || s.spatial.size() < 2) return std::nullopt;
   const Axis& lanes = s.spatial.back();
   if (!has_whole_vectors(lanes, job.lanes())) return std::nullopt;
   if (s.buffer->dtype != kFloat32 || !vectorizable(s.next, lanes.var, s.bounds)) return std::nullopt;

@@ -10,6 +10,7 @@
 #include <unordered_map>
 
 #include "base/integers.h"
+#include "kernel/schedule/contraction.h"
 #include "kernel/schedule/cost.h"
 #include "kernel/schedule/cpu_rules.h"
 #include "kernel/simplify.h"
@@ -209,8 +210,8 @@ class Windows {
 }  // namespace
 
 bool is_window(const CpuJob& job, const Stage& s) {
-  if (s.kind != StageKind::kReduce || !s.combine || !s.init.is_const() || !s.requirements.empty())
-    return false;
+  const std::optional<ContractionView> view = contraction_view(s);
+  if (!view || !view->starts_constant()) return false;
   if (s.spatial.size() < 3 || s.buffer->dtype != kFloat32) return false;
   const Axis &column = s.spatial[s.spatial.size() - 2], &lanes = s.spatial.back();
   if (!has_whole_vectors(lanes, job.lanes()) || constant(column) == 0) return false;

@@ -9,6 +9,7 @@
 // computed where its element is put.
 #include <algorithm>
 
+#include "kernel/schedule/contraction.h"
 #include "kernel/schedule/gpu_rules.h"
 #include "kernel/schedule/primitive.h"
 #include "kernel/statements.h"
@@ -49,10 +50,12 @@ class Product {
 
   // Is it one?
   bool find() {
-    if (!s_.combine || s_.combine->kind != ExprKind::kAdd || s_.reduction.empty() || s_.spatial.empty())
-      return false;
-    if (s_.next->kind != ExprKind::kMul || s_.next->args.size() != 2) return false;
-    Expr first = s_.next->args[0], second = s_.next->args[1];
+    const std::optional<ContractionView> view = contraction_view(s_);
+    if (!view || !view->is_sum() || s_.spatial.empty()) return false;
+    const auto operands = view->operands();
+    if (!operands) return false;
+    starts_neutral_ = view->starts_neutral();
+    auto [first, second] = *operands;
     // Neighbouring results should be neighbouring columns.
     if (mentions(first, s_.spatial.back().var) && !mentions(second, s_.spatial.back().var))
       std::swap(first, second);
@@ -184,7 +187,7 @@ class Product {
     out.insert(out.begin(), part);
     return out;
   }
-  Expr with_init(Expr sum) { return is_zero(s_.init) ? sum : s_.combine->of(w_.pool(), s_.init, sum); }
+  Expr with_init(Expr sum) { return starts_neutral_ ? sum : s_.combine->of(w_.pool(), s_.init, sum); }
 
   Stmt add_up(const Buffer* parts, const Axis& part) {
     const std::vector<Expr> extents = extents_of(s_.spatial);
@@ -268,11 +271,6 @@ class Product {
 
   Expr known_term(Expr term) { return inside(term, steps_, parts_ * tile_.steps); }
 
-  static bool is_zero(Expr e) {
-    return (e->kind == ExprKind::kFloat && e->float_value == 0) ||
-           (e->kind == ExprKind::kInt && e->int_value == 0);
-  }
-
   static void add_places(std::vector<Binding>& all, const std::vector<Axis>& axes,
                          const std::vector<Expr>& at) {
     for (size_t d = 0; d < axes.size(); ++d) all.push_back({axes[d], IterKind::kSpatial, at[d]});
@@ -310,6 +308,7 @@ class Product {
   std::vector<Axis> batch_;
   Operand rows_, columns_;
   Count batches_ = {}, steps_ = {};
+  bool starts_neutral_ = false;
   int64_t parts_ = 1;
   Tile tile_ = {};
 };

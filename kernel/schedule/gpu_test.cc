@@ -134,6 +134,30 @@ TEST_F(Gpu, ProductsThatTilesDoNotDivide) {
   check(product(37, 45, 19, true));
   check(product(8, 9, 70));
 }
+TEST_F(Gpu, ProductsOfIntegersGoInTiles) {
+  for (const DType left : {kInt8, kUInt8}) {
+    Builder k(pool_);
+    const Tensor a = k.input("a", left, {index(37), index(19)}),
+                 b = k.input("b", kInt8, {index(19), index(45)});
+    const Kernel quantised = k.finish(
+        "k", "",
+        {k.reduce("p", kInt32, {index(37), index(45)}, {index(19)}, k.sum(kInt32), [&](Indices i, Indices r) {
+          return (cast(kInt32, a(i[0], r[0])) - k.constant(kInt32, 3)) * cast(kInt32, b(r[0], i[1]));
+        })});
+    EXPECT_TRUE(has_shared(scheduled(quantised)));
+    check(quantised);
+  }
+}
+TEST_F(Gpu, ASumThatBeginsWithAnElementIsAProduct) {
+  const Tensor a = input("a", {37, 19}), b = input("b", {19, 45}), c = input("c", {45});
+  Reducer sum = k_.sum(kFloat32);
+  sum.init = c(index(7));
+  const Tensor p = k_.reduce("p", kFloat32, {index(37), index(45)}, {index(19)}, sum,
+                             [&](Indices i, Indices r) { return a(i[0], r[0]) * b(r[0], i[1]); });
+  const Kernel k = k_.finish("k", "", {p});
+  EXPECT_TRUE(has_shared(scheduled(k)));
+  check(k);
+}
 TEST_F(Gpu, BlocksShareLongSumsOfFewResults) {
   const Kernel k = scheduled(product(9, 10, 700));
   EXPECT_EQ(k.temporaries.size(), 1u) << show(k);

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "base/cat.h"
+#include "kernel/layout.h"
 #include "kernel/schedule/primitives.h"
 #include "kernel/simplify.h"
 #include "kernel/statements.h"
@@ -35,26 +36,15 @@ Outcome transform_layout(const Kernel& k, std::string_view name, const std::vect
                                   d, "/F and once as ", d, "%F"));
   }
 
+  std::vector<Layout::Part> parts;
+  for (const LayoutDim& l : layout)
+    parts.push_back({.axis = l.dim, .size = l.part == LayoutDim::kRemainder ? l.factor : 0});
+  const Layout to(rank, parts);
   ExprPool& pool = *pool_of(k);
-  std::vector<Expr> shape;
-  for (const LayoutDim& l : layout) {
-    const Expr extent = buffer->shape[l.dim];
-    shape.push_back(l.part == LayoutDim::kWhole      ? extent
-                    : l.part == LayoutDim::kQuotient ? divide_up(extent, l.factor)
-                                                     : pool.integer(l.factor));
-  }
   Buffer copy = *buffer;
-  copy.shape = pool.arena().list(shape);
-  const Kernel moved =
-      with_buffer(k, buffer, pool.arena().make<Buffer>(copy), [&](const std::vector<Expr>& at) {
-        std::vector<Expr> out;
-        for (const LayoutDim& l : layout) {
-          out.push_back(l.part == LayoutDim::kWhole      ? at[l.dim]
-                        : l.part == LayoutDim::kQuotient ? floor_div(at[l.dim], l.factor)
-                                                         : floor_mod(at[l.dim], l.factor));
-        }
-        return out;
-      });
+  copy.shape = pool.arena().list(to.shape(std::vector<Expr>(buffer->shape.begin(), buffer->shape.end())));
+  const Kernel moved = with_buffer(k, buffer, pool.arena().make<Buffer>(copy),
+                                   [&](const std::vector<Expr>& at) { return to.index(at); });
   return with_body(moved, simplify(pool, moved.body));
 }
 
