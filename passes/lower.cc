@@ -26,6 +26,7 @@
 #include "ir/rewrite.h"
 #include "kernel/batched.h"
 #include "kernel/explicit_checks.h"
+#include "kernel/limits.h"
 #include "kernel/statements.h"
 #include "op/apply.h"
 #include "op/registry.h"
@@ -123,9 +124,21 @@ Expr call_kernel(relay::Builder& b, const Made& made, const Call& call, const Fn
   return lets.around(e);
 }
 
+// Checks nest conditions in expressions of the program's kernels.
+bool within_limits(const Module& m, Diagnostics& diagnostics) {
+  const size_t errors = diagnostics.errors();
+  for (const auto& [name, k] : m.kernels()) {
+    if (const std::string deep = kernel::too_deep(*k); !deep.empty())
+      diagnostics.error(Span::none(), "kernel-too-deep",
+                        cat("kernel `@", name.text(), "` with its checks: ", deep));
+  }
+  return diagnostics.errors() == errors;
+}
+
 Module run(const Module& written, const PassContext& pass) {
   // Messages name kernels and extents as the program does, so checks come before extents are known.
   const Module m = analysis::with_explicit_checks(written);
+  if (!within_limits(m, pass.diagnostics)) return written;
   Module out = m;
   Context& context = m.context();
   Lowerer lowerer(m, pass);

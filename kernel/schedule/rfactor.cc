@@ -31,19 +31,6 @@ Expr next_of(Expr value, Expr self) {
 
 Expr combine(ExprKind kind, Expr a, Expr b) { return a->pool->make(kind, a->dtype, {a, b}); }
 
-void collect(Expr condition, std::vector<Expr>& out) {
-  if (condition->kind == ExprKind::kAnd) {
-    for (const ExprNode* a : condition->args) collect(a, out);
-  } else {
-    out.push_back(condition);
-  }
-}
-std::vector<Expr> conjuncts(Expr condition) {
-  std::vector<Expr> out;
-  if (condition) collect(condition, out);
-  return out;
-}
-
 Stmt nest(Arena& arena, const std::vector<Expr>& vars, const std::vector<Expr>& extents, Stmt body) {
   for (size_t i = vars.size(); i-- > 0;) body = make_for(arena, vars[i], extents[i], ForKind::kSerial, body);
   return body;
@@ -148,7 +135,8 @@ Outcome rfactor(const Kernel& k, const LoopName& name) {
     iters.push_back({pool.variable("step"), pool.integer(1), IterKind::kReduction, pool.integer(0)});
   // Steps beyond the end, where the loops were split, are done as well, and change nothing.
   Expr spatial_predicate = pool.integer(1, kBool), real = spatial_predicate;
-  for (Expr condition : conjuncts(block->predicate)) {
+  const std::vector<Expr> conditions = block->predicate ? conjuncts(block->predicate) : std::vector<Expr>();
+  for (Expr condition : conditions) {
     const std::vector<Expr> all = variables(condition);
     const auto of_reduction = [&](Expr v) { return of_loop.contains(v.get()); };
     if (std::none_of(all.begin(), all.end(), of_reduction)) {
