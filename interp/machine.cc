@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "base/cat.h"
+#include "interp/captures.h"
 #include "ir/fields.h"
 #include "kernel/execute.h"
 #include "kernel/explicit_checks.h"
@@ -364,26 +365,8 @@ Machine::State Machine::apply_function(const Fn& fn, const Value* closure, std::
 // mentions. Its own name, if a let gives it one, is bound when it is called instead, so that
 // closures never refer to themselves.
 Value Machine::closure_of(const Fn& fn, const Frame& frame) {
-  auto known = captures_.find(&fn);
-  if (known == captures_.end()) {
-    // Not below a value: what it was made from may lie in a branch that another
-    // activation does not take.
-    std::vector<Expr> mentioned, pending{fn.body};
-    NodeMap<bool> seen;
-    while (!pending.empty()) {
-      const Expr e = pending.back();
-      pending.pop_back();
-      if (std::exchange(seen[e], true)) continue;
-      if (frame.values.contains(e)) {
-        mentioned.push_back(e);
-        continue;
-      }
-      for_each_child(e, [&](Expr child) { pending.push_back(child); });
-    }
-    known = captures_.emplace(&fn, std::move(mentioned)).first;
-  }
   std::vector<Value> captured;
-  for (Expr e : known->second) captured.push_back(frame.values.at(e));
+  for (Expr e : captures_.at(&fn)) captured.push_back(frame.values.at(e));
   // The shape variables around it come last, as one tensor: the same ones at each evaluation
   // of this function.
   auto around = captured_extents_.find(&fn);
@@ -445,6 +428,7 @@ const Scopes& Machine::scopes_of(Expr root) {
     for (Expr e : post_order(root)) {
       if (const auto* fn = e->as<Fn>()) scopes_around_.emplace(fn, entry.get());
     }
+    captures_.merge(captures_in(root, *entry));
   }
   return *entry;
 }

@@ -12,6 +12,7 @@
 #include "base/failure.h"
 #include "kernel/execute_state.h"
 #include "kernel/external.h"
+#include "kernel/limits.h"
 #include "kernel/scalar.h"
 #include "kernel/simplify.h"
 #include "kernel/statements.h"
@@ -155,14 +156,26 @@ class Executor {
     return p;
   }
 
-  // Expressions. What is shared within a block is compiled once (and computed at each use).
+  // Expressions. What is shared within a block is compiled once. It is computed at each use if it
+  // is small, else once until a variable or an element changes.
   Int integer(Expr e) {
     if (auto it = ints_.find(e.get()); it != ints_.end()) return it->second;
-    return ints_[e.get()] = compile_integer(e);
+    return ints_[e.get()] = kept(e, compile_integer(e));
   }
   Real real(Expr e) {
     if (auto it = reals_.find(e.get()); it != reals_.end()) return it->second;
-    return reals_[e.get()] = compile_real(e);
+    return reals_[e.get()] = kept(e, compile_real(e));
+  }
+  template <class T>
+  Compiled<T> kept(Expr e, Compiled<T> f) {
+    if (e->weight <= kSmallWeight) return f;
+    return [this, f, value = T(), as_of = uint64_t{0}]() mutable {
+      if (as_of != changes_) {
+        value = f();
+        as_of = changes_;
+      }
+      return value;
+    };
   }
   void forget_expressions() {
     ints_.clear();
@@ -284,8 +297,9 @@ class Executor {
         const auto* n = s->as<Allocate>();
         allocate(n->buffer);
         if (scope_) scope_->own.insert(n->buffer);
-        return [a = array(n->buffer), body = compile(n->body)] {
+        return [this, a = array(n->buffer), body = compile(n->body)] {
           forget(*a);
+          ++changes_;
           body();
         };
       }
@@ -305,34 +319,39 @@ class Executor {
     const Run body = compile(n.body);
     const bool independent = n.how != ForKind::kSerial && n.how != ForKind::kUnrolled;
     Rehearsal* watch = independent ? rehearsal_ : nullptr;
-    return [=] {
+    return [=, this] {
       const int64_t end = extent(), activation = watch ? watch->enter_loop() : 0;
       for (int64_t i = 0; i < end; ++i) {
         *var = independent ? end - 1 - i : i;
+        ++changes_;
         if (watch) watch->enter_iteration(activation, i);
         body();
         if (watch) watch->leave_iteration();
       }
+      ++changes_;
     };
   }
 
   Run compile(const Store& n) {
     auto p = place(n.buffer, n.indices, true);
     if (n.buffer->dtype == kFloat32) {
-      return [p, v = real(n.value)] {
+      return [this, p, v = real(n.value)] {
         const double x = v();
         p->array->tensor.as<float>()[static_cast<size_t>(p->offset())] = static_cast<float>(x);
+        ++changes_;
       };
     }
     if (n.buffer->dtype.is_float()) {
-      return [p, v = real(n.value)] {
+      return [this, p, v = real(n.value)] {
         const double x = v();
         p->array->tensor.set(p->offset(), x);
+        ++changes_;
       };
     }
-    return [p, v = integer(n.value)] {
+    return [this, p, v = integer(n.value)] {
       const int64_t x = v();
       p->array->tensor.set_int(p->offset(), x);
+      ++changes_;
     };
   }
 
@@ -382,11 +401,12 @@ class Executor {
     enclosing_.resize(enclosing_.size() - n.iters.size());
     scope_ = outer;
     forget_expressions();
-    return [=] {
+    return [=, this] {
       if (!predicate()) return;
       bool first = true;
       for (const Iter& i : iters) {
         *i.var = i.binding();
+        ++changes_;
         if (*i.var < 0 || *i.var >= i.extent()) {
           throw BadKernel(
               cat("block `", scope->name, "`: an iterator is ", *i.var, ", outside [0, ", i.extent(), ")"));
@@ -396,9 +416,11 @@ class Executor {
       for (const auto& w : scope->reads) w->update();
       for (const auto& w : scope->writes) w->update();
       if (init && first) {
+        ++changes_;
         scope->in_init = true;
         init();
         scope->in_init = false;
+        ++changes_;
       }
       if (note_values) note_values();
       if (note_step) {
@@ -427,6 +449,7 @@ class Executor {
   std::vector<std::unique_ptr<BlockScope>> scopes_;
   std::unordered_map<const ExprNode*, Int> ints_;
   std::unordered_map<const ExprNode*, Real> reals_;
+  uint64_t changes_ = 1;                     // of variables, of elements, and of what is checked
   std::vector<const BlockIter*> enclosing_;  // of the blocks around
   BlockScope* scope_ = nullptr;              // of the block being compiled
 };
@@ -435,6 +458,7 @@ class Executor {
 
 std::vector<Tensor> execute(const Kernel& k, std::span<const Tensor> inputs) {
   if (k.external) return execute_external(k, inputs);
+  if (const std::string deep = too_deep(k); !deep.empty()) throw BadKernel(deep);
   return Executor(k, inputs).run();
 }
 

@@ -57,7 +57,7 @@ class Work {
     return a > kTooMuch / b ? kTooMuch : std::min(a * b, kTooMuch);
   }
 
-  // What is shared is evaluated wherever it is used.
+  // At most: what is shared counts wherever it is used.
   int64_t of(const ExprNode* e) {
     if (const auto it = of_.find(e); it != of_.end()) return it->second;
     int64_t total = 1;

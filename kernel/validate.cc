@@ -9,6 +9,7 @@
 #include "kernel/execute.h"
 #include "kernel/external.h"
 #include "kernel/instructions.h"
+#include "kernel/limits.h"
 #include "kernel/simplify.h"
 #include "kernel/statements.h"
 
@@ -20,6 +21,7 @@ class Validator {
   explicit Validator(const Kernel& k) : kernel_(k), pool_(pool_of(k)) {}
 
   std::vector<std::string> run() {
+    if (std::string deep = too_deep(kernel_); !deep.empty()) return {std::move(deep)};
     visit(kernel_.body, [&](Stmt s) {
       const auto* b = s->as<Block>();
       if (b == nullptr || !reduces(*b)) return;

@@ -9,7 +9,7 @@
 namespace relay::kernel {
 
 // What is wrong with the kernel, as sentences that name the block; empty if nothing
-// was found. Checked:
+// was found. A kernel beyond the limits (limits.h) is not looked at further. Checked:
 //  * every variable and allocated buffer is bound once, and used only where it is bound; buffers
 //    have distinct ids;
 //  * stores and loads have an index for each dim, of dtype int64, and the dtype of their buffer;

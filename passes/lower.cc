@@ -26,6 +26,7 @@
 #include "ir/rewrite.h"
 #include "kernel/batched.h"
 #include "kernel/explicit_checks.h"
+#include "kernel/limits.h"
 #include "kernel/statements.h"
 #include "op/apply.h"
 #include "op/registry.h"
@@ -123,13 +124,23 @@ Expr call_kernel(relay::Builder& b, const Made& made, const Call& call, const Fn
   return lets.around(e);
 }
 
+// Checks nest conditions in expressions of the program's kernels.
+bool within_limits(const Module& m, Diagnostics& diagnostics) {
+  const size_t errors = diagnostics.errors();
+  for (const auto& [name, k] : m.kernels()) {
+    if (const std::string deep = kernel::too_deep(*k); !deep.empty())
+      diagnostics.error(Span::none(), "kernel-too-deep",
+                        cat("kernel `@", name.text(), "` with its checks: ", deep));
+  }
+  return diagnostics.errors() == errors;
+}
+
 // One run of the pass over a module.
 class ModuleLowering {
  public:
-  // Messages name kernels and extents as the program does, so checks come before extents are known.
-  ModuleLowering(const Module& written, const PassContext& pass)
+  ModuleLowering(const Module& m, const PassContext& pass)
       : pass_(pass),
-        m_(analysis::with_explicit_checks(written)),
+        m_(m),
         out_(m_),
         context_(m_.context()),
         lowerer_(m_, pass),
@@ -280,7 +291,11 @@ class ModuleLowering {
   std::map<std::pair<std::string, std::vector<int64_t>>, std::string> own_;
 };
 
-Module run(const Module& written, const PassContext& pass) { return ModuleLowering(written, pass).run(); }
+Module run(const Module& written, const PassContext& pass) {
+  // Messages name kernels and extents as the program does, so checks come before extents are known.
+  const Module m = analysis::with_explicit_checks(written);
+  return within_limits(m, pass.diagnostics) ? ModuleLowering(m, pass).run() : written;
+}
 
 }  // namespace
 

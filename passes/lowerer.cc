@@ -13,6 +13,7 @@
 #include "kernel/batched.h"
 #include "kernel/builder.h"
 #include "kernel/execute.h"
+#include "kernel/limits.h"
 #include "kernel/schedule/cpu.h"
 #include "kernel/schedule/gpu.h"
 #include "kernel/schedule/plain_form.h"
@@ -112,6 +113,7 @@ class Lowerer::Writer {
     const op::OpDef& def = *op::callee(*call);
     const kernel::Tensor extents = made_by(def.extents, k, *call, f);
     const kernel::Kernel plain = k.finish(name, cat("extents of ", def.name), {extents});
+    require_within_limits(plain);
     require_known_shapes(plain);
     return scheduled({plain, f.comparisons});
   }
@@ -159,6 +161,7 @@ class Lowerer::Writer {
     const auto last = static_cast<uint32_t>(plain.inputs.size() - 1);
     for (kernel::Expr v : f.read) read.push_back({v, last, static_cast<int64_t>(read.size())});
     plain.read_extents = context_.arena().list(read);
+    require_within_limits(plain);
     require_known_shapes(plain);
     return {plain, f.comparisons, f.in_order};
   }
@@ -212,6 +215,11 @@ class Lowerer::Writer {
               " (called with ", join(types, ", ", [](Type t) { return show(t, 80); }), ")");
       f.comparisons.push_back(kernel::make_require(context_.arena(), holds, context_.symbol(message)));
     }
+  }
+
+  static void require_within_limits(const kernel::Kernel& k) {
+    if (std::string deep = kernel::too_deep(k); !deep.empty())
+      throw op::RelationError{op::kAttributes, std::move(deep)};
   }
 
   // A kernel is told its inputs' shapes, the extents that it reads, and nothing else.

@@ -1,6 +1,7 @@
 #include "passes/places.h"
 
 #include <algorithm>
+#include <map>
 #include <numeric>
 
 namespace relay::passes {
@@ -24,33 +25,71 @@ std::vector<size_t> in_order(size_t count, const std::function<bool(size_t, size
   return order;
 }
 
+// Who is alive at the same time. Steps are numbered anew, without those at which nothing begins or
+// ends, and stand at the leaves of a binary tree: each life is noted at the few nodes whose leaves
+// make up its steps.
+class Timeline {
+ public:
+  explicit Timeline(std::span<const Life> lives) : lives_(lives) {
+    for (const Life& l : lives) steps_.insert(steps_.end(), {l.first, l.last});
+    std::sort(steps_.begin(), steps_.end());
+    steps_.erase(std::unique(steps_.begin(), steps_.end()), steps_.end());
+    nodes_.resize(2 * steps_.size());
+  }
+
+  void add(size_t i) {
+    size_t from = leaf(lives_[i].first), to = leaf(lives_[i].last) + 1;
+    for (; from < to; from /= 2, to /= 2) {
+      if (from % 2 == 1) nodes_[from++].push_back(i);
+      if (to % 2 == 1) nodes_[--to].push_back(i);
+    }
+    beginning_.emplace(lives_[i].first, i);
+  }
+
+  // Those added that share a step with `life`, each once. O(log steps + their number).
+  std::vector<size_t> alive_with(const Life& life) const {
+    std::vector<size_t> out;
+    for (size_t node = leaf(life.first); node > 0; node /= 2)
+      out.insert(out.end(), nodes_[node].begin(), nodes_[node].end());
+    for (auto it = beginning_.upper_bound(life.first); it != beginning_.end() && it->first <= life.last; ++it)
+      out.push_back(it->second);
+    return out;
+  }
+
+ private:
+  size_t leaf(size_t step) const {
+    const auto it = std::lower_bound(steps_.begin(), steps_.end(), step);
+    return steps_.size() + static_cast<size_t>(it - steps_.begin());
+  }
+
+  std::span<const Life> lives_;
+  std::vector<size_t> steps_;
+  std::vector<std::vector<size_t>> nodes_;
+  std::multimap<size_t, size_t> beginning_;  // step -> who is alive from it
+};
+
 }  // namespace
 
 // The largest first, each at the lowest offset where it overlaps with nothing that is alive at the
 // same time (Pisarchyk and Lee, "Efficient Memory Management for Deep Neural Net Inference", 4.2).
 Places find_places(std::span<const Life> lives, std::span<const uint64_t> bytes) {
-  struct Range {
-    uint64_t begin, end;
-    Life life;
-  };
   Places out;
   out.offsets.resize(lives.size());
   const auto size = [&](size_t i) { return aligned(std::max<uint64_t>(bytes[i], 1)); };
-  std::vector<Range> placed;  // by where they begin
+  Timeline placed(lives);
   for (size_t i : in_order(lives.size(), [&](size_t a, size_t b) { return size(a) > size(b); })) {
+    std::vector<size_t> others = placed.alive_with(lives[i]);
+    std::sort(others.begin(), others.end(),
+              [&](size_t a, size_t b) { return out.offsets[a] < out.offsets[b]; });
     uint64_t begin = 0;
-    for (const Range& other : placed) {
-      if (other.life.last < lives[i].first || lives[i].last < other.life.first) continue;
-      if (other.begin >= sum(begin, size(i))) break;
-      begin = std::max(begin, other.end);
+    for (size_t other : others) {
+      if (out.offsets[other] >= sum(begin, size(i))) break;
+      begin = std::max(begin, sum(out.offsets[other], size(other)));
     }
-    const Range r{begin, sum(begin, size(i)), lives[i]};
     out.offsets[i] = begin;
-    out.bytes = std::max(out.bytes, r.end);
+    out.bytes = std::max(out.bytes, sum(begin, size(i)));
     out.bytes_without_sharing = sum(out.bytes_without_sharing, size(i));
-    placed.insert(std::upper_bound(placed.begin(), placed.end(), r,
-                                   [](const Range& a, const Range& b) { return a.begin < b.begin; }),
-                  r);
+    placed.add(i);
   }
   return out;
 }

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <random>
+#include <set>
 
 namespace relay::passes {
 namespace {
@@ -35,6 +36,39 @@ TEST(Places, WhatIsAliveAtOnceDoesNotOverlap) {
         const bool overlap = p.offsets[i] < p.offsets[j] + bytes[j] && p.offsets[j] < p.offsets[i] + bytes[i];
         EXPECT_FALSE(at_once && overlap) << i << " " << j;
       }
+    }
+  }
+}
+
+// Each place beside those of its neighbours alone, so that a long chain takes no time.
+TEST(Places, AChainOfThousands) {
+  constexpr size_t kLong = 200'000;
+  std::vector<Life> lives;
+  for (size_t i = 0; i < kLong; ++i) lives.push_back({i, i + 1});
+  const Places p = find_places(lives, std::vector<uint64_t>(kLong, 64));
+  EXPECT_EQ(p.bytes, 128u);
+  for (size_t i = 0; i + 1 < kLong; ++i) ASSERT_NE(p.offsets[i], p.offsets[i + 1]);
+}
+
+// The lowest place that is free, whoever else is alive.
+TEST(Places, AsFoundByComparingAll) {
+  std::mt19937 random(2);
+  for (int round = 0; round < 50; ++round) {
+    std::vector<Life> lives;
+    for (int i = 0; i < 40; ++i) {
+      const size_t first = 3 * (random() % 20);
+      lives.push_back({first, first + random() % 30});
+    }
+    const std::vector<uint64_t> bytes(lives.size(), 64);  // so that they are placed in order
+    const Places p = find_places(lives, bytes);
+    for (size_t i = 0; i < lives.size(); ++i) {
+      std::set<uint64_t> taken;
+      for (size_t j = 0; j < i; ++j) {
+        if (lives[i].first <= lives[j].last && lives[j].first <= lives[i].last) taken.insert(p.offsets[j]);
+      }
+      uint64_t lowest = 0;
+      while (taken.contains(lowest)) lowest += 64;
+      EXPECT_EQ(p.offsets[i], lowest);
     }
   }
 }

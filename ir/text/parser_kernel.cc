@@ -5,6 +5,7 @@
 #include "ir/text/kernel_reader.h"
 #include "ir/text/kernel_words.h"
 #include "ir/text/names.h"
+#include "kernel/limits.h"
 #include "kernel/rehearsal.h"
 #include "kernel/statements.h"
 #include "kernel/validate.h"
@@ -16,7 +17,8 @@ using kernel::Buffer;
 using kernel::Expr;
 using kernel::Stmt;
 
-constexpr size_t kDeepestStatement = 200;
+// Between two braces lie a statement and what it stands in, and schedules add loops.
+constexpr size_t kDeepestStatement = kernel::kDeepestNest / 4;
 // The check of a block looks at each statement of it, and may compare it with each region that
 // the block declares.
 constexpr size_t kMostChecks = 4'000'000;

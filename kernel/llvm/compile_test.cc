@@ -14,6 +14,7 @@
 #include "base/file.h"
 #include "kernel/builder.h"
 #include "kernel/execute.h"
+#include "kernel/limits.h"
 #include "kernel/llvm/fingerprint.h"
 #include "kernel/llvm/machine.h"
 #include "kernel/statements.h"
@@ -269,6 +270,36 @@ TEST_F(Compile, BuffersAreKnownNotToOverlap) {
   options_.opt_level = 1;
   ASSERT_EQ(show_instructions(scaled(2), options_, text), "");
   EXPECT_EQ(text.find("contract"), std::string::npos) << text;
+}
+
+// Kernels at the limits (kernel/limits.h) have code, and others are refused.
+TEST_F(Compile, DeepKernels) {
+  const auto of = [&](uint32_t depth, const std::function<Expr(Expr)>& step, uint32_t nest) {
+    Builder k(pool_);
+    const Expr n = pool_.shape_variable("n");
+    const Tensor x = k.input("x", kFloat32, {n});
+    const Tensor y = k.compute("y", kFloat32, {n}, [&](Indices i) {
+      Expr e = x.at(i);
+      while (e->depth < depth) e = step(e);
+      return e;
+    });
+    Kernel out = k.finish("deep", "", {y});
+    for (uint32_t loops = 3; loops < nest; ++loops)
+      out.body =
+          make_for(arena_, pool_.variable("l"), kernel::min(n, pool_.integer(1)), ForKind::kSerial, out.body);
+    return out;
+  };
+  const auto magnitude = [](Expr e) { return math(Math::kAbs, e); };
+  const auto doubled = [&](Expr e) { return kernel::max(math(Math::kAbs, e), e); };
+  for (const Kernel& k :
+       {of(kDeepestExpr - 2, magnitude, 0), of(120, doubled, 0), of(0, magnitude, kDeepestNest)}) {
+    ASSERT_EQ(too_deep(k), "");
+    EXPECT_EQ(result_of(k).get(2), 3);
+  }
+  native::CompiledKernels compiled;
+  const Kernel deep = of(0, magnitude, 100'000);
+  const Kernel* const only[] = {&deep};
+  EXPECT_NE(compile(only, options_, compiled), "");
 }
 
 }  // namespace

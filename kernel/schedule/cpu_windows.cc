@@ -25,14 +25,6 @@ constexpr size_t kMostWrittenOut = 4;
 
 int64_t constant(const Axis& a) { return a.extent->kind == ExprKind::kInt ? a.extent->int_value : 0; }
 
-void split_conjunction(Expr condition, std::vector<Expr>& out) {
-  if (condition->kind != ExprKind::kAnd) {
-    out.push_back(condition);
-    return;
-  }
-  for (const ExprNode* part : condition->args) split_conjunction(part, out);
-}
-
 // The selection between the image and what is around it; null unless there is exactly one.
 const ExprNode* padding_of(Expr value, Expr lane) {
   const ExprNode* found = nullptr;
@@ -66,11 +58,9 @@ class Windows {
         width_(job.lanes()) {
     inside_ = substitute(s_.value, {{padding, padding->args[1]}});
     outside_ = substitute(s_.value, {{padding, padding->args[2]}});
-    std::vector<Expr> parts;
-    split_conjunction(padding->args[0], parts);
     Expr truth = w_.pool().integer(1, kBool);
     row_ = column_inside_ = truth;
-    for (Expr part : parts) {
+    for (Expr part : conjuncts(padding->args[0])) {
       Expr& of = mentions(part, column_.var) || mentions(part, across_.var) ? column_inside_ : row_;
       of = logical_and(of, part);
     }

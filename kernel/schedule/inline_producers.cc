@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "kernel/limits.h"
 #include "kernel/schedule/inline.h"
 #include "kernel/schedule/primitive.h"
 #include "kernel/schedule/stage_list.h"
@@ -20,6 +21,8 @@ namespace {
 
 // Chains in which each tensor is used twice double with every link; this ends them.
 constexpr double kLargestTree = 100000;
+// What is done to a kernel later makes expressions deeper, and they stay within the limit.
+constexpr uint32_t kDeepestValue = kDeepestExpr / 4 * 3;
 
 // What it costs to compute an expression again.
 struct Cost {
@@ -66,14 +69,11 @@ bool guards_loads(Expr e, const Bounds& bounds) {
 // arithmetic of indices.
 double tree_size(Expr e) {
   std::unordered_map<const ExprNode*, double> sizes;
-  const auto visit = [&](auto& self, const ExprNode* n) -> double {
-    if (auto it = sizes.find(n); it != sizes.end()) return it->second;
-    double size = 1;
-    for (const ExprNode* a : n->args) size += n->kind == ExprKind::kLoad ? 0 : self(self, a);
-    sizes.emplace(n, size);
-    return size;
-  };
-  return visit(visit, e.get());
+  for (const ExprNode* n : post_order(e)) {
+    double& size = sizes[n] = 1;
+    for (const ExprNode* a : n->args) size += n->kind == ExprKind::kLoad ? 0 : sizes.at(a);
+  }
+  return sizes.at(e.get());
 }
 
 // What the decisions ask of a stage, found once as long as the stage stays as it is.
@@ -167,6 +167,7 @@ bool Inliner::allows(size_t reader, size_t loads, size_t producer) {
   const Stage& p = stages_.stages().at(producer);
   const Cost& cost = facts(producer).cost;
   if (s.value && facts(reader).tree * facts(producer).tree > kLargestTree) return false;
+  if (s.value && p.value && s.value->depth + p.value->depth > kDeepestValue) return false;
   if (s.kind == StageKind::kSequential) return false;
   if (s.kind == StageKind::kCompute) return s.requirements.empty();
   // The body of a reduction runs often: only a move of data or light arithmetic on one element.

@@ -4,6 +4,7 @@
 
 #include "base/integers.h"
 #include "kernel/schedule/primitive.h"
+#include "kernel/walk.h"
 
 namespace relay::kernel::schedule {
 namespace {
@@ -27,8 +28,8 @@ int64_t terms_from(const std::vector<TermLoop>& loops, size_t first) {
 
 // What is left of an extent. Bounds are told of each operand of a minimum, if it is the outermost.
 Expr behind(Expr extent, Expr start) {
-  if (extent->kind != ExprKind::kMin) return extent - start;
-  return kernel::min(behind(extent->args[0], start), behind(extent->args[1], start));
+  const auto whole = [&](const ExprNode* n) { return n->kind == ExprKind::kMin ? Expr() : Expr(n) - start; };
+  return rewrite(extent, whole, [](Expr of_parts) { return of_parts; });
 }
 
 class Blocks {

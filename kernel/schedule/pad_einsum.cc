@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <unordered_map>
 
 #include "base/cat.h"
 #include "kernel/schedule/primitives.h"
@@ -9,14 +10,16 @@ namespace relay::kernel::schedule {
 namespace {
 
 // Is the value zero wherever all that it loads is zero?
-bool vanishes(const ExprNode* e) {
-  switch (e->kind) {
-    case ExprKind::kLoad: return true;
-    case ExprKind::kCast: return vanishes(e->args[0]);
-    case ExprKind::kMul: return std::any_of(e->args.begin(), e->args.end(), vanishes);
-    case ExprKind::kAdd: return std::all_of(e->args.begin(), e->args.end(), vanishes);
-    default: return false;
+bool vanishes(Expr value) {
+  std::unordered_map<const ExprNode*, bool> zero;
+  const auto is_zero = [&](const ExprNode* n) { return zero.at(n); };
+  for (const ExprNode* n : post_order(value)) {
+    bool& out = zero[n] = n->kind == ExprKind::kLoad;
+    if (n->kind == ExprKind::kMul) out = std::any_of(n->args.begin(), n->args.end(), is_zero);
+    if (n->kind == ExprKind::kAdd || n->kind == ExprKind::kCast)
+      out = std::all_of(n->args.begin(), n->args.end(), is_zero);
   }
+  return zero.at(value.get());
 }
 
 // A copy between a buffer and its padded twin, or the other way: a plain nest over `shape`.

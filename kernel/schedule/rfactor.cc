@@ -31,19 +31,6 @@ Expr next_of(Expr value, Expr self) {
 
 Expr combine(ExprKind kind, Expr a, Expr b) { return a->pool->make(kind, a->dtype, {a, b}); }
 
-void collect(Expr condition, std::vector<Expr>& out) {
-  if (condition->kind == ExprKind::kAnd) {
-    for (const ExprNode* a : condition->args) collect(a, out);
-  } else {
-    out.push_back(condition);
-  }
-}
-std::vector<Expr> conjuncts(Expr condition) {
-  std::vector<Expr> out;
-  if (condition) collect(condition, out);
-  return out;
-}
-
 Stmt nest(Arena& arena, const std::vector<Expr>& vars, const std::vector<Expr>& extents, Stmt body) {
   for (size_t i = vars.size(); i-- > 0;) body = make_for(arena, vars[i], extents[i], ForKind::kSerial, body);
   return body;
