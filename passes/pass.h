@@ -46,6 +46,9 @@ struct PassContext {
 struct Pass {
   std::string_view name, doc;
   std::vector<Parameter> parameters = {};
+  // Results afterwards may be farther away than an engine's (docs/semantics.md): no answer after
+  // the pass is compared with one before it.
+  bool approximates = false;
   Module (*run)(const Module& m, const PassContext& context) = nullptr;
 };
 
