@@ -25,22 +25,9 @@
 namespace relay::kernel::schedule {
 namespace {
 
-constexpr int64_t kLongest = 1024;       // terms that are summed in one go
-constexpr int64_t kPiece = 768;          // terms of a piece of a longer sum: its rows of A stay in the cache
-constexpr int64_t kUnrolledSteps = 4;    // of the reduction
-constexpr int64_t kLightOperations = 8;  // an epilogue of so many is written out for every vector of a tile
-
-// Is it little enough to be written out many times?
-bool is_light(Expr e) {
-  int64_t operations = 0;
-  for_each_node(e, [&](const ExprNode* n) {
-    if (n->kind == ExprKind::kLoad) return false;
-    if (n->kind == ExprKind::kMath) operations += kLightOperations;
-    operations += n->args.empty() ? 0 : 1;
-    return true;
-  });
-  return operations <= kLightOperations;
-}
+constexpr int64_t kLongest = 1024;     // terms that are summed in one go
+constexpr int64_t kPiece = 768;        // terms of a piece of a longer sum: its rows of A stay in the cache
+constexpr int64_t kUnrolledSteps = 4;  // of the reduction
 
 class Product {
  public:

@@ -19,6 +19,8 @@ namespace {
 constexpr int64_t kFewRows = 6;
 constexpr int64_t kFewRowsOfLines = 17;
 
+constexpr int64_t kLightOperations = 8;
+
 // x[.., panel, .., column in it]: panels as wide as the last extent of x. They are in order if x
 // ends like a panel layout: x[.., panel, k, column in it].
 void look_for_panels(ProductPlan& plan, const Stage& s, int64_t width) {
@@ -75,6 +77,17 @@ std::optional<ProductPlan> find_product_plan(const Stage& s, const target::Cpu& 
   if (only_if_worth_it && !worth_it) return std::nullopt;
   plan.columns = kPanelVectors * cpu.lanes();
   return plan;
+}
+
+bool is_light(Expr e) {
+  int64_t operations = 0;
+  for_each_node(e, [&](const ExprNode* n) {
+    if (n->kind == ExprKind::kLoad) return false;
+    if (n->kind == ExprKind::kMath) operations += kLightOperations;
+    operations += n->args.empty() ? 0 : 1;
+    return true;
+  });
+  return operations <= kLightOperations;
 }
 
 }  // namespace relay::kernel::schedule

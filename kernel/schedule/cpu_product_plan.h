@@ -28,4 +28,7 @@ struct ProductPlan {
 std::optional<ProductPlan> find_product_plan(const Stage& s, const target::Cpu& cpu,
                                              bool only_if_worth_it = true);
 
+// Is an epilogue little enough to be written out for every vector of a tile?
+bool is_light(Expr e);
+
 }  // namespace relay::kernel::schedule

@@ -14,8 +14,8 @@ MOST_HEADER_LINES = 300
 BACK_HALF = ("analysis", "driver", "graph_runtime", "jit", "kernel", "passes", "target", "tools")
 LONGEST_IN_BACK_HALF = 500
 LONGEST_FUNCTION = 80  # lines between its braces
-# What is longer today.
-LONGER = {"kernel/schedule/cpu_dot.cc", "kernel/schedule/gpu_product.cc", "passes/pair_steps.cc"}
+# Functions of these are longer today.
+LONGER = {"kernel/schedule/cpu_dot.cc", "kernel/schedule/gpu_product.cc"}
 FEWEST_SLUGS = 192  # that golden tests show; may only grow
 
 
