@@ -4,9 +4,11 @@
 #include <charconv>
 #include <fstream>
 #include <sstream>
+#include <string_view>
 #include <vector>
 
 #include "base/cat.h"
+#include "base/trimmed.h"
 
 namespace relay::target {
 namespace {
@@ -16,15 +18,10 @@ struct Field {
   std::string name, value;
 };
 
-Field field_of(const std::string& line) {
-  constexpr const char* kBlanks = " \t\r\n";
-  const auto trimmed = [&](const std::string& s) {
-    const size_t first = s.find_first_not_of(kBlanks);
-    return first == std::string::npos ? "" : s.substr(first, s.find_last_not_of(kBlanks) - first + 1);
-  };
+Field field_of(std::string_view line) {
   const size_t colon = line.find(':');
-  if (colon == std::string::npos) return {};
-  return {trimmed(line.substr(0, colon)), trimmed(line.substr(colon + 1))};
+  if (colon == std::string_view::npos) return {};
+  return {std::string(trimmed(line.substr(0, colon))), std::string(trimmed(line.substr(colon + 1)))};
 }
 
 // `0x3` is 3. Other texts stay what they are.

@@ -3,16 +3,15 @@
 #include <algorithm>
 #include <cctype>
 #include <optional>
+#include <string_view>
 
+#include "base/trimmed.h"
 #include "tools/option_values.h"
 
 namespace relay::tools {
 namespace {
 
-std::string trimmed(const std::string& text) {
-  const size_t begin = text.find_first_not_of(' ');
-  return begin == std::string::npos ? "" : text.substr(begin, text.find_last_not_of(' ') + 1 - begin);
-}
+constexpr std::string_view kBlanks = " ";
 
 bool is_name(const std::string& text) {
   for (char c : text) {
@@ -36,14 +35,15 @@ bool parse_input_shape(const std::string& text, driver::InputShapes& out) {
   // Names of inputs may hold colons themselves: the last one counts.
   const size_t colon = text.rfind(':');
   if (colon == std::string::npos || colon == 0) return false;
-  std::string dims = trimmed(text.substr(colon + 1));
+  std::string dims(trimmed(std::string_view(text).substr(colon + 1), kBlanks));
   const bool brackets = dims.size() >= 2 && dims.front() == '[' && dims.back() == ']';
   if (brackets) dims = dims.substr(1, dims.size() - 2);
   const char separator = brackets || dims.find(',') != std::string::npos ? ',' : 'x';
   std::vector<frontend::InputDim> shape;
   for (size_t begin = 0; begin <= dims.size() && !dims.empty();) {
     const size_t end = std::min(dims.find(separator, begin), dims.size());
-    const std::optional<frontend::InputDim> dim = parse_dim(trimmed(dims.substr(begin, end - begin)));
+    const std::string_view one = trimmed(std::string_view(dims).substr(begin, end - begin), kBlanks);
+    const std::optional<frontend::InputDim> dim = parse_dim(std::string(one));
     if (!dim) return false;
     shape.push_back(*dim);
     begin = end + 1;

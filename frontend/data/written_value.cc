@@ -5,16 +5,13 @@
 #include <system_error>
 
 #include "base/cat.h"
+#include "base/trimmed.h"
 #include "frontend/data/inputs.h"
 
 namespace relay::data {
 namespace {
 
-std::string_view trimmed(std::string_view text) {
-  const size_t begin = text.find_first_not_of(' ');
-  return begin == std::string_view::npos ? std::string_view()
-                                         : text.substr(begin, text.find_last_not_of(' ') + 1 - begin);
-}
+constexpr std::string_view kBlanks = " ";
 
 bool is_truth(std::string_view text) { return text == "true" || text == "false"; }
 
@@ -60,18 +57,18 @@ bool store(std::string_view text, Tensor& to, int64_t at) {
 }  // namespace
 
 std::optional<WrittenValue> parse_value(std::string_view text) {
-  text = trimmed(text);
+  text = trimmed(text, kBlanks);
   WrittenValue out;
   if (is_tensor_file(text)) {
     out.file = text;
     return out;
   }
   out.is_list = text.size() >= 2 && text.front() == '[' && text.back() == ']';
-  if (out.is_list) text = trimmed(text.substr(1, text.size() - 2));
+  if (out.is_list) text = trimmed(text.substr(1, text.size() - 2), kBlanks);
   if (out.is_list && text.empty()) return out;
   for (size_t begin = 0; begin <= text.size();) {
     const size_t end = std::min(out.is_list ? text.find(',', begin) : text.size(), text.size());
-    const std::string_view element = trimmed(text.substr(begin, end - begin));
+    const std::string_view element = trimmed(text.substr(begin, end - begin), kBlanks);
     if (!is_truth(element) && !is_number(element)) return std::nullopt;
     out.elements.emplace_back(element);
     begin = end + 1;

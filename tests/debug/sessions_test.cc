@@ -6,12 +6,12 @@
 // begin with fail_), and `session` the text, whose lines after "(relay) " are the script.
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
 
 #include "tests/cli/cli.h"
+#include "tests/support/checkout.h"
 #include "tools/test_files/test_file.h"
 
 namespace relay::tests {
@@ -63,7 +63,7 @@ class SessionTest : public Cli {
     if (ended.out == *session) return;
     if (update) {
       file.set("session", ended.out);
-      std::ofstream(std::string(std::getenv("BUILD_WORKSPACE_DIRECTORY")) + "/" + path_) << file.text();
+      std::ofstream(in_checkout(path_)) << file.text();
       return;
     }
     EXPECT_EQ(ended.out, *session) << path_ << ": run `./dev update` and read the difference";
@@ -78,10 +78,7 @@ class SessionTest : public Cli {
 
 int main(int argc, char** argv) {
   testing::InitGoogleTest(&argc, argv);
-  // Only under `bazel run` is there a checkout to write to.
-  for (int i = 1; i < argc; ++i)
-    relay::tests::update |=
-        std::string_view(argv[i]) == "--update" && std::getenv("BUILD_WORKSPACE_DIRECTORY") != nullptr;
+  relay::tests::update = relay::tests::wants_update(argc, argv);
   for (const std::string& path : relay::tools::test_files_beneath("tests/debug/sessions")) {
     testing::RegisterTest("Session", std::filesystem::path(path).stem().c_str(), nullptr, nullptr, __FILE__,
                           __LINE__,

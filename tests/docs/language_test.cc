@@ -3,7 +3,6 @@
 // block that nothing checks fails the test. `--update` rewrites the blocks `error`.
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 
@@ -11,6 +10,7 @@
 #include "ir/text/parser.h"
 #include "op/operators.h"
 #include "tests/docs/page.h"
+#include "tests/support/checkout.h"
 #include "tests/support/engine_skips.h"
 #include "tools/verify/exec_program.h"
 #include "typecheck/check.h"
@@ -125,10 +125,7 @@ void add_tests() {
 
 int main(int argc, char** argv) {
   testing::InitGoogleTest(&argc, argv);
-  // Only under `bazel run` is there a checkout to write to.
-  for (int i = 1; i < argc; ++i)
-    relay::tests::update |=
-        std::string_view(argv[i]) == "--update" && std::getenv("BUILD_WORKSPACE_DIRECTORY") != nullptr;
+  relay::tests::update = relay::tests::wants_update(argc, argv);
   relay::tests::add_tests();
   return RUN_ALL_TESTS();
 }

@@ -1,9 +1,10 @@
 #include "tests/docs/page.h"
 
-#include <cstdlib>
 #include <fstream>
 #include <sstream>
 #include <string_view>
+
+#include "tests/support/checkout.h"
 
 namespace relay::tests {
 namespace {
@@ -70,7 +71,7 @@ void rewrite(const std::string& page, const std::vector<PageBlock>& blocks) {
     if (inside) out += blocks.at(next++).text;
   }
   in.close();
-  std::ofstream(std::string(std::getenv("BUILD_WORKSPACE_DIRECTORY")) + "/" + page) << out;
+  std::ofstream(in_checkout(page)) << out;
 }
 
 bool fits(const std::string& text, const std::string& form) {

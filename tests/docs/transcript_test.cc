@@ -7,13 +7,13 @@
 // to machine (tests/docs/page.h). `--update` rewrites what does not fit.
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 
 #include "base/cat.h"
 #include "tests/cli/cli.h"
 #include "tests/docs/page.h"
+#include "tests/support/checkout.h"
 
 namespace relay::tests {
 namespace {
@@ -126,10 +126,7 @@ void add_tests() {
 
 int main(int argc, char** argv) {
   testing::InitGoogleTest(&argc, argv);
-  // Only under `bazel run` is there a checkout to write to.
-  for (int i = 1; i < argc; ++i)
-    relay::tests::update |=
-        std::string_view(argv[i]) == "--update" && std::getenv("BUILD_WORKSPACE_DIRECTORY") != nullptr;
+  relay::tests::update = relay::tests::wants_update(argc, argv);
   relay::tests::add_tests();
   return RUN_ALL_TESTS();
 }

@@ -1,10 +1,10 @@
 // The tables of docs/vta.md are those of the code. `--update` rewrites them.
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <string>
 
 #include "base/file.h"
+#include "tests/support/checkout.h"
 #include "vta/isa/page.h"
 #include "vta/sim/page.h"
 
@@ -21,8 +21,7 @@ TEST(VtaPage, ShowsTheTablesOfTheCode) {
   wanted = vta::with_part(wanted, "timing", vta::timing_table());
   ASSERT_FALSE(wanted.empty()) << kPage << " has lost a line that stands around its tables";
   if (update) {
-    const std::string path = std::string(std::getenv("BUILD_WORKSPACE_DIRECTORY")) + "/" + kPage;
-    EXPECT_EQ(write_file_atomically(path, wanted), "");
+    EXPECT_EQ(write_file_atomically(in_checkout(kPage), wanted), "");
   } else {
     EXPECT_EQ(page, wanted) << "run `./dev update` and read the difference";
   }
@@ -41,9 +40,6 @@ TEST(VtaPage, ALostLineIsNoticed) {
 
 int main(int argc, char** argv) {
   testing::InitGoogleTest(&argc, argv);
-  // Only under `bazel run` is there a checkout to write to.
-  for (int i = 1; i < argc; ++i)
-    relay::tests::update |=
-        std::string_view(argv[i]) == "--update" && std::getenv("BUILD_WORKSPACE_DIRECTORY") != nullptr;
+  relay::tests::update = relay::tests::wants_update(argc, argv);
   return RUN_ALL_TESTS();
 }

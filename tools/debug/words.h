@@ -8,14 +8,9 @@
 #include <string_view>
 #include <utility>
 
-namespace relay::tools::debug {
+#include "base/trimmed.h"
 
-inline std::string_view trimmed(std::string_view text) {
-  constexpr std::string_view kBlank = " \t\r\n\v\f";
-  const size_t first = text.find_first_not_of(kBlank);
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(kBlank) - first + 1);
-}
+namespace relay::tools::debug {
 
 // The first word, and what follows it.
 inline std::pair<std::string_view, std::string_view> first_word(std::string_view text) {

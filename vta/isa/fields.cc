@@ -44,6 +44,7 @@ constexpr auto row(std::string_view name, FieldKind kind, unsigned opcodes, Widt
 
 using enum FieldKind;
 using I = Instruction;
+constexpr int kSramBits = 16;  // LOAD and STORE reach every element of every scratchpad
 constexpr Width kUopIndex = {0, Memory::kUop}, kAccIndex = {0, Memory::kAcc}, kInpIndex = {0, Memory::kInp},
                 kWgtIndex = {0, Memory::kWgt};
 
@@ -55,7 +56,7 @@ constexpr Field<I> kInstructionFields[] = {
     row<&I::push_next>("push_next", kFlag, kAll, {1}, "gives the next engine a token when done"),
 
     row<&I::memory>("memory", kName, kMoves, {3}, "what is moved", kMemoryNames),
-    row<&I::sram_base>("sram_base", kNumber, kMoves, {16}, "first element in the scratchpad"),
+    row<&I::sram_base>("sram_base", kNumber, kMoves, {kSramBits}, "first element in the scratchpad"),
     row<&I::dram_base>("dram_base", kNumber, kMoves, {32},
                        "first element in DRAM: its address / element's bytes"),
     row<&I::y_size>("y_size", kNumber, kMoves, {16}, "rows"),
@@ -144,9 +145,7 @@ Result<Layout> Layout::make(const Params& params, Diagnostics& diagnostics) {
     no_room(diagnostics, "micro-ops", field.name, bits, kMicroOpBits);
     break;
   }
-  // LOAD and STORE reach every element of every scratchpad.
-  constexpr int kSramBits = 16;
-  for (const Memory memory : {Memory::kUop, Memory::kWgt, Memory::kInp, Memory::kAcc}) {
+  for (const Memory memory : kScratchpads) {
     if (params.log_depth(memory) > kSramBits)
       diagnostics.error(Span::none(), "vta-parameters",
                         cat("these parameters have no instructions: the field `sram_base` has ", kSramBits,

@@ -27,6 +27,10 @@ enum class AluOp : uint8_t {
 // The three engines. Instructions of one engine run in order.
 enum class Engine : uint8_t { kLoad, kCompute, kStore };
 inline constexpr int kEngines = 3;
+inline constexpr Engine kAllEngines[] = {Engine::kLoad, Engine::kCompute, Engine::kStore};
+// The neighbours, where there are some.
+constexpr Engine previous(Engine e) { return static_cast<Engine>(static_cast<int>(e) - 1); }
+constexpr Engine next(Engine e) { return static_cast<Engine>(static_cast<int>(e) + 1); }
 
 struct Instruction {
   Opcode opcode = Opcode::kFinish;
@@ -85,6 +89,15 @@ constexpr Engine engine_of(const Instruction& i) {
   if (i.opcode == Opcode::kStore) return Engine::kStore;
   const bool loads = i.opcode == Opcode::kLoad && (i.memory == Memory::kInp || i.memory == Memory::kWgt);
   return loads ? Engine::kLoad : Engine::kCompute;
+}
+
+// What LOAD fills in the scratchpad, zeros included.
+constexpr int64_t padded_rows(const Instruction& i) { return int64_t{i.y_size} + i.y_pad_0 + i.y_pad_1; }
+constexpr int64_t padded_columns(const Instruction& i) { return int64_t{i.x_size} + i.x_pad_0 + i.x_pad_1; }
+
+// The micro-ops that GEMM or ALU runs, in all turns of its loops.
+constexpr uint64_t micro_ops_run(const Instruction& i) {
+  return uint64_t{i.iter_out} * i.iter_in * (i.uop_end - i.uop_bgn);
 }
 
 }  // namespace relay::vta

@@ -55,10 +55,7 @@ std::string field_tables() {
         {cat("`", at.field->name, "`"), width_text(at.field->width), bits_of(at), at.field->doc});
   out +=
       "\nParameters, each a logarithm to base 2:\n\n| key | default | range | of what |\n|---|---|---|---|\n";
-  for (const ParamRow& param : param_rows())
-    out += markdown_row({cat("`", param.key, "`"), cat(Params().*param.member),
-                         cat(param.least, " to ", param.most), param.doc});
-  return out;
+  return out + number_table(param_rows(), Params());
 }
 
 std::string markdown_row(std::initializer_list<std::string_view> cells) {

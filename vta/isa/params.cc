@@ -5,7 +5,6 @@
 #include <optional>
 #include <set>
 
-#include "base/cat.h"
 #include "base/json_text.h"
 #include "base/nearest.h"
 
@@ -35,9 +34,9 @@ void wrong(Diagnostics& d, std::string message) {
   d.error(Span::none(), "vta-parameters", std::move(message));
 }
 
-// Keeps what a document tree would hide or not survive away from it: keys that stand twice, and
-// anything nested.
-bool is_flat_object(std::string_view text, std::string& why) {
+// The object that the text is. Sets `why` if it is none, if a value is nested, or if a key stands
+// twice, which a document tree does not show.
+nlohmann::json flat_object(std::string_view text, std::string& why) {
   std::set<std::string> keys;
   int depth = 0;
   const auto watch = [&](int, nlohmann::json::parse_event_t event, nlohmann::json& value) {
@@ -49,10 +48,10 @@ bool is_flat_object(std::string_view text, std::string& why) {
     }
     return true;
   };
-  const nlohmann::json all = nlohmann::json::parse(text, watch, /*allow_exceptions=*/false);
+  nlohmann::json all = nlohmann::json::parse(text, watch, /*allow_exceptions=*/false);
   if (why.empty() && all.is_discarded()) why = "it is not JSON";
   if (why.empty() && !all.is_object()) why = "it is not a JSON object";
-  return why.empty();
+  return all;
 }
 
 std::optional<int> small_number(const nlohmann::json& value) {
@@ -69,7 +68,7 @@ std::vector<std::string> known_keys() {
   return out;
 }
 
-// The parameter that is the scratchpad's size.
+// The parameter that is the size of the memory's scratchpad.
 int Params::* size_of(Memory memory) {
   switch (memory) {
     case Memory::kUop: return &Params::log_uop_buff_size;
@@ -98,18 +97,18 @@ int Params::log_dram_bytes(Memory memory) const {
 }
 
 int Params::log_depth(Memory memory) const {
-  const Memory kept = memory == Memory::kOut || memory == Memory::kAcc8 ? Memory::kAcc : memory;
-  return this->*size_of(kept) - log_dram_bytes(kept);
+  return this->*size_of(memory) - log_dram_bytes(scratchpad_of(memory));
 }
 
 std::span<const ParamRow> param_rows() { return kRows; }
 
 Result<Params> read_params(std::string_view text, Diagnostics& diagnostics) {
-  if (std::string why; !is_flat_object(text, why)) {
+  std::string why;
+  const nlohmann::json all = flat_object(text, why);
+  if (!why.empty()) {
     wrong(diagnostics, cat("the configuration cannot be read: ", why));
     return kReported;
   }
-  const nlohmann::json all = nlohmann::json::parse(text);
   Params params;
   bool out_width = false, sound = true;
   for (const auto& [key, value] : all.items()) {
@@ -147,14 +146,9 @@ std::string write_params(const Params& params) {
 }
 
 bool check_params(const Params& params, Diagnostics& diagnostics) {
+  if (!check_ranges(param_rows(), params, diagnostics)) return false;
   const size_t before = diagnostics.errors();
-  for (const ParamRow& row : kRows) {
-    const int value = params.*row.member;
-    if (value < row.least || value > row.most)
-      wrong(diagnostics, cat("`", row.key, "` is ", value, ", and has to be ", row.least, " to ", row.most));
-  }
-  if (diagnostics.errors() > before) return false;
-  for (const Memory memory : {Memory::kUop, Memory::kWgt, Memory::kInp, Memory::kAcc}) {
+  for (const Memory memory : kScratchpads) {
     if (params.log_depth(memory) >= 1) continue;
     for (const ParamRow& row : kRows) {
       if (row.member == size_of(memory))

@@ -6,13 +6,10 @@
 
 #include "base/cat.h"
 #include "base/integers.h"
-#include "vta/isa/text.h"
 #include "vta/sim/legal.h"
 
 namespace relay::vta {
 namespace {
-
-constexpr Engine kAll[] = {Engine::kLoad, Engine::kCompute, Engine::kStore};
 
 constexpr TimingRow kRows[] = {
     {"bus-bytes", &Timing::bus_bytes, 1, 4096, "bytes of a beat"},
@@ -43,7 +40,7 @@ class Model {
       // The next event: times never go back, since what begins now has effects later only.
       std::optional<uint64_t> first = fetch_time();
       std::optional<Engine> engine;
-      for (const Engine e : kAll) {
+      for (const Engine e : kAllEngines) {
         const std::optional<uint64_t> at = begin_time(e);
         if (at && (!first || *at < *first)) first = at, engine = e;
       }
@@ -51,7 +48,7 @@ class Model {
       engine ? execute(*engine) : fetch(*first);
     }
     if (std::optional<size_t> stuck = first_stuck())
-      out_.refusal = Refusal{"vta-stall", *stuck, disassemble(stream_[*stuck]), stall_cause()};
+      out_.refusal = refusal("vta-stall", stream_, *stuck, stall_cause());
     for (const Times& times : out_.times) out_.total = std::max(out_.total, times.end);
     return std::move(out_);
   }
@@ -61,10 +58,10 @@ class Model {
     std::deque<uint32_t> queue;    // fetched, and not begun
     uint64_t free = 0;             // when it can take the next instruction
     std::deque<uint64_t> flights;  // ends of LOADs that have begun
-    std::deque<uint64_t> full;     // begins that made room in the queue
+    uint64_t room_since = 0;       // when the queue got room by a begin; 0: it has not since the last fetch
   };
   Unit& unit(Engine e) { return units_[static_cast<size_t>(e)]; }
-  std::deque<uint64_t>& tokens(int from, int to) {
+  std::deque<uint64_t>& tokens(Engine from, Engine to) {
     return tokens_[static_cast<size_t>(from)][static_cast<size_t>(to)];
   }
 
@@ -78,7 +75,7 @@ class Model {
     const uint64_t beats = cycles(ceil_div(kInstructionBytes, t_.bus_bytes));
     const uint64_t stream = fetched_ == 0 ? cycles(t_.read_latency) + beats : fetch_free_ + beats;
     // A place that was taken is free when the instruction in it begins.
-    return std::max(stream, to.full.empty() ? 0 : to.full.back());
+    return std::max(stream, to.room_since);
   }
 
   void fetch(uint64_t at) {
@@ -87,7 +84,7 @@ class Model {
     out_.times[index].fetched = at;
     Unit& to = unit(engine_of(stream_[index]));
     to.queue.push_back(index);
-    to.full.clear();
+    to.room_since = 0;
   }
 
   // --- engines
@@ -97,12 +94,11 @@ class Model {
     Unit& u = unit(e);
     if (u.queue.empty()) return std::nullopt;
     const Instruction& i = stream_[u.queue.front()];
-    const int me = static_cast<int>(e);
-    if (i.pop_prev && tokens(me - 1, me).empty()) return std::nullopt;
-    if (i.pop_next && tokens(me + 1, me).empty()) return std::nullopt;
+    if (i.pop_prev && tokens(previous(e), e).empty()) return std::nullopt;
+    if (i.pop_next && tokens(next(e), e).empty()) return std::nullopt;
     uint64_t at = std::max(u.free, out_.times[u.queue.front()].fetched);
-    if (i.pop_prev) at = std::max(at, tokens(me - 1, me).front());
-    if (i.pop_next) at = std::max(at, tokens(me + 1, me).front());
+    if (i.pop_prev) at = std::max(at, tokens(previous(e), e).front());
+    if (i.pop_next) at = std::max(at, tokens(next(e), e).front());
     return at;
   }
 
@@ -118,21 +114,20 @@ class Model {
     const uint32_t index = u.queue.front();
     u.queue.pop_front();
     const Instruction& i = stream_[index];
-    const int me = static_cast<int>(e);
     Waits& waits = out_.waits[static_cast<size_t>(e)];
     Times& times = out_.times[index];
     uint64_t now = u.free;
     wait_for(times.fetched, now, waits.fetch);
-    if (i.pop_prev) wait_for(take(me - 1, me), now, waits.prev);
-    if (i.pop_next) wait_for(take(me + 1, me), now, waits.next);
-    u.full.push_back(now);
+    if (i.pop_prev) wait_for(take(previous(e), e), now, waits.prev);
+    if (i.pop_next) wait_for(take(next(e), e), now, waits.next);
+    u.room_since = now;
     run(e, i, now, times);
     out_.busy[static_cast<size_t>(e)] += u.free - times.begin;
-    if (i.push_prev) tokens(me, me - 1).push_back(times.end);
-    if (i.push_next) tokens(me, me + 1).push_back(times.end);
+    if (i.push_prev) tokens(e, previous(e)).push_back(times.end);
+    if (i.push_next) tokens(e, next(e)).push_back(times.end);
   }
 
-  uint64_t take(int from, int to) {
+  uint64_t take(Engine from, Engine to) {
     const uint64_t at = tokens(from, to).front();
     tokens(from, to).pop_front();
     return at;
@@ -160,9 +155,7 @@ class Model {
     wait_for(port, now, out_.waits[static_cast<size_t>(e)].port);
     times.begin = now;
     port = now + beats(i);
-    const uint64_t rows = uint64_t{i.y_size} + i.y_pad_0 + i.y_pad_1;
-    const uint64_t columns = uint64_t{i.x_size} + i.x_pad_0 + i.x_pad_1;
-    const uint64_t zeros = rows * columns - uint64_t{i.y_size} * i.x_size;
+    const uint64_t zeros = cycles(padded_rows(i) * padded_columns(i)) - uint64_t{i.y_size} * i.x_size;
     times.end = port + cycles(t_.read_latency) + zeros;
     // `compute` uses what it has loaded without waiting for a token.
     const int64_t in_flight = e == Engine::kLoad ? t_.loads_in_flight : 1;
@@ -183,7 +176,7 @@ class Model {
   }
 
   uint64_t loop(const Instruction& i) {
-    const uint64_t count = uint64_t{i.iter_out} * i.iter_in * (i.uop_end - i.uop_bgn);
+    const uint64_t count = micro_ops_run(i);
     if (i.opcode == Opcode::kGemm) {
       if (!i.reset) out_.gemm += count;
       return cycles(t_.gemm_latency) + count * cycles(t_.gemm_interval);
@@ -196,7 +189,7 @@ class Model {
 
   std::optional<size_t> first_stuck() {
     std::optional<size_t> first;
-    for (const Engine e : kAll) {
+    for (const Engine e : kAllEngines) {
       if (!unit(e).queue.empty())
         first = std::min<size_t>(first.value_or(stream_.size()), unit(e).queue.front());
     }
@@ -224,16 +217,7 @@ class Model {
 
 std::span<const TimingRow> timing_rows() { return kRows; }
 
-bool check_timing(const Timing& timing, Diagnostics& d) {
-  const size_t before = d.errors();
-  for (const TimingRow& row : kRows) {
-    const int64_t value = timing.*row.member;
-    if (value < row.least || value > row.most)
-      d.error(Span::none(), "vta-parameters",
-              cat("`", row.key, "` is ", value, ", and has to be ", row.least, " to ", row.most));
-  }
-  return d.errors() == before;
-}
+bool check_timing(const Timing& timing, Diagnostics& d) { return check_ranges(timing_rows(), timing, d); }
 
 Cycles count_cycles(const Layout& layout, std::span<const Instruction> stream, const Timing& timing) {
   Cycles out;

@@ -4,7 +4,7 @@
 // engines, and waits while a queue is full. An engine takes the next instruction of its queue when
 // the one before is over and the tokens that it pops are there; tokens are pushed at its end.
 //
-//   LOAD   latency, then one beat of the bus after the other for each row, and a cycle a zero element
+//   LOAD   latency, then the beats of the bus of each row, and a cycle for each element of zeros
 //   STORE  latency and beats
 //   GEMM   latency, then `gemm_interval` cycles a micro-op
 //   ALU    latency, then `alu_interval` cycles a micro-op, or `alu_imm_interval`
@@ -36,13 +36,7 @@ struct Timing {
   int64_t alu_latency = 8, alu_interval = 2, alu_imm_interval = 1;
   int64_t queue_length = 512;  // instructions
 };
-// A row for each number, as for parameters: key, range, meaning.
-struct TimingRow {
-  std::string_view key;
-  int64_t Timing::* member;
-  int64_t least, most;
-  std::string_view doc;
-};
+using TimingRow = NumberRow<Timing, int64_t>;
 std::span<const TimingRow> timing_rows();
 
 // In cycles from the begin of the stream.

@@ -1,5 +1,7 @@
 #include "vta/sim/execute.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstring>
 
@@ -12,14 +14,6 @@ namespace relay::vta {
 namespace {
 
 [[noreturn]] void out_of_range(std::string cause) { throw Stop{"vta-instruction", std::move(cause)}; }
-
-std::string hex(uint64_t value) {
-  std::string out;
-  do {
-    out.insert(out.begin(), "0123456789abcdef"[value % 16]);
-  } while (value /= 16);
-  return "0x" + out;
-}
 
 // Elements [begin, begin + count), for SharedPad.
 auto range(uint64_t begin, uint64_t count) {
@@ -111,10 +105,11 @@ void Executor::spend(uint64_t operations) {
 
 void Executor::watch(const std::optional<Race>& race, std::string_view place, bool reads) const {
   if (!race) return;
-  throw Stop{"vta-race", cat("it ", reads ? "reads " : "writes ",
-                             place == "DRAM" ? hex(race->place) : cat("element ", race->place), " of ", place,
-                             ", which ", queues_->name(race->engine, race->number), " ",
-                             reads ? "writes" : "reads", "; no token orders the two")};
+  throw Stop{"vta-race",
+             cat("it ", reads ? "reads " : "writes ",
+                 place == "DRAM" ? fmt::format("{:#x}", race->place) : cat("element ", race->place), " of ",
+                 place, ", which ", queues_->name(race->engine, race->number), " ",
+                 reads ? "writes" : "reads", "; no token orders the two")};
 }
 
 SharedPad& Executor::pad(Memory memory) {
@@ -133,8 +128,8 @@ uint8_t* Executor::row_in_dram(const Instruction& i, int64_t y, uint64_t& addres
 
 namespace {
 [[noreturn]] void no_buffer(int64_t y, uint64_t address, uint64_t bytes) {
-  out_of_range(
-      cat("row ", y, " is ", bytes, " bytes of DRAM at ", hex(address), ", and no buffer has them all"));
+  out_of_range(cat("row ", y, " is ", bytes, " bytes of DRAM at ", fmt::format("{:#x}", address),
+                   ", and no buffer has them all"));
 }
 }  // namespace
 
@@ -145,7 +140,9 @@ void Executor::load_zeros(Memory memory, uint64_t to, uint64_t count) {
       case Memory::kUop: uop_[k] = {}; break;
       case Memory::kInp: std::copy(inp_zero_.begin(), inp_zero_.end(), inp() + k * inp_zero_.size()); break;
       case Memory::kWgt: std::copy(wgt_zero_.begin(), wgt_zero_.end(), wgt() + k * wgt_zero_.size()); break;
-      default: std::fill_n(acc_.data() + k * vector, vector, 0);
+      case Memory::kAcc:
+      case Memory::kOut:
+      case Memory::kAcc8: std::fill_n(acc_.data() + k * vector, vector, 0); break;
     }
   }
 }
@@ -186,8 +183,7 @@ void Executor::load_row(const Instruction& i, const Access& access, int64_t y, u
 
 void Executor::load(const Instruction& i, const Access& access) {
   if (i.x_size == 0) return;
-  const uint64_t columns = uint64_t{i.x_size} + i.x_pad_0 + i.x_pad_1;
-  const uint64_t rows = uint64_t{i.y_size} + i.y_pad_0 + i.y_pad_1;
+  const auto columns = static_cast<uint64_t>(padded_columns(i)), rows = static_cast<uint64_t>(padded_rows(i));
   spend(rows * columns);
   // Micro-ops belong to `compute` alone.
   if (i.memory != Memory::kUop) {
@@ -258,7 +254,7 @@ auto Executor::elements_of(const Instruction& i, const Operand& operand) const {
 }
 
 void Executor::gemm(const Instruction& i, const Access& access) {
-  const uint64_t count = uint64_t{i.iter_out} * i.iter_in * (i.uop_end - i.uop_bgn);
+  const uint64_t count = micro_ops_run(i);
   if (count == 0) return;
   spend(count);
   const Operand dst = {Memory::kAcc, &MicroOp::dst, i.dst_factor_out, i.dst_factor_in};
@@ -339,7 +335,7 @@ void Executor::apply(const Instruction& i) {
 }
 
 void Executor::alu(const Instruction& i, const Access& access) {
-  const uint64_t count = uint64_t{i.iter_out} * i.iter_in * (i.uop_end - i.uop_bgn);
+  const uint64_t count = micro_ops_run(i);
   if (count == 0) return;
   spend(count);
   const Operand dst = {Memory::kAcc, &MicroOp::dst, i.dst_factor_out, i.dst_factor_in};

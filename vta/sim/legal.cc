@@ -23,9 +23,7 @@ std::string wrong_move(const Params& params, const Instruction& i) {
   if (i.opcode == Opcode::kStore && (i.y_pad_0 || i.y_pad_1 || i.x_pad_0 || i.x_pad_1))
     return "`store` has no pads";
   if (i.x_size == 0) return "";
-  const int64_t rows = int64_t{i.y_size} + i.y_pad_0 + i.y_pad_1;
-  const int64_t columns = int64_t{i.x_size} + i.x_pad_0 + i.x_pad_1;
-  const int64_t end = i.sram_base + rows * columns, depth = params.depth(i.memory);
+  const int64_t end = i.sram_base + padded_rows(i) * padded_columns(i), depth = params.depth(i.memory);
   if (end <= depth) return "";
   return cat("it fills elements ", i.sram_base, " to ", end - 1, " of `", name_of(scratchpad_of(i.memory)),
              "`, which has ", depth);

@@ -20,9 +20,4 @@ std::optional<Refusal> malformed(const Layout& layout, std::span<const Instructi
 // Amounts of shifts, to the right: boards take the low bits of larger ones.
 inline constexpr int kLeastShift = -31, kMostShift = 31;
 
-// The scratchpad that the memory is in.
-constexpr Memory scratchpad_of(Memory memory) {
-  return memory == Memory::kOut || memory == Memory::kAcc8 ? Memory::kAcc : memory;
-}
-
 }  // namespace relay::vta

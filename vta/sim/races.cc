@@ -3,6 +3,7 @@
 #include <algorithm>
 
 namespace relay::vta {
+
 void SharedPad::clear() {
   std::fill(filled_.begin(), filled_.end(), 0);
   std::fill(read_.begin(), read_.end(), 0);
@@ -24,13 +25,14 @@ SharedDram::Page* SharedDram::watched(uint64_t page) {
   return found.get();
 }
 
-std::optional<Race> SharedDram::write(const Access& access, uint64_t address, uint64_t bytes) {
+template <Engine... kOthers>
+std::optional<Race> SharedDram::touch(const Access& access, uint64_t address, uint64_t bytes) {
   for (uint64_t at = address; at < address + bytes;) {
     const uint64_t end = std::min(address + bytes, (at / kPage + 1) * kPage);
     Page* page = watched(at / kPage);
     for (; page && at < end; at += kGranule) {
       Clock& last = (*page)[at % kPage / kGranule];
-      for (const Engine other : {Engine::kLoad, Engine::kCompute}) {
+      for (const Engine other : {kOthers...}) {
         if (last[other] > access.clock[other]) return Race{other, last[other], at};
       }
       last[access.engine] = access.number;
@@ -40,19 +42,12 @@ std::optional<Race> SharedDram::write(const Access& access, uint64_t address, ui
   return std::nullopt;
 }
 
+std::optional<Race> SharedDram::write(const Access& access, uint64_t address, uint64_t bytes) {
+  return touch<Engine::kLoad, Engine::kCompute>(access, address, bytes);
+}
+
 std::optional<Race> SharedDram::read(const Access& access, uint64_t address, uint64_t bytes) {
-  for (uint64_t at = address; at < address + bytes;) {
-    const uint64_t end = std::min(address + bytes, (at / kPage + 1) * kPage);
-    Page* page = watched(at / kPage);
-    for (; page && at < end; at += kGranule) {
-      Clock& last = (*page)[at % kPage / kGranule];
-      if (last[Engine::kStore] > access.clock[Engine::kStore])
-        return Race{Engine::kStore, last[Engine::kStore], at};
-      last[access.engine] = access.number;
-    }
-    at = end;
-  }
-  return std::nullopt;
+  return touch<Engine::kStore>(access, address, bytes);
 }
 
 }  // namespace relay::vta

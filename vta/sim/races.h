@@ -102,6 +102,9 @@ class SharedDram {
   using Page = std::array<Clock, kPage / kGranule>;  // by which instruction last
 
   Page* watched(uint64_t page);
+  // Touches the bytes. What the engines `kOthers` did to them has to be over.
+  template <Engine... kOthers>
+  std::optional<Race> touch(const Access& access, uint64_t address, uint64_t bytes);
 
   std::unordered_set<uint64_t> written_;
   std::unordered_map<uint64_t, std::unique_ptr<Page>> pages_;

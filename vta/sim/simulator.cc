@@ -17,10 +17,6 @@ struct Token {
   uint32_t index = 0;  // the instruction that did
 };
 
-// The neighbour, which legal instructions have.
-Engine prev(Engine e) { return static_cast<Engine>(static_cast<int>(e) - 1); }
-Engine next(Engine e) { return static_cast<Engine>(static_cast<int>(e) + 1); }
-
 // One stream on its way through the engines.
 class Run {
  public:
@@ -53,7 +49,7 @@ class Run {
   // The engine that the head of this one waits for.
   std::optional<Engine> awaited(Engine e) {
     const Instruction& i = queues_.stream[head(e)];
-    if (i.pop_prev && tokens(prev(e), e).empty()) return prev(e);
+    if (i.pop_prev && tokens(previous(e), e).empty()) return previous(e);
     if (i.pop_next && tokens(next(e), e).empty()) return next(e);
     return std::nullopt;
   }
@@ -75,14 +71,14 @@ class Run {
   }
 
   void step(Engine e, const Instruction& i) {
-    if (i.pop_prev) pop(prev(e), e);
+    if (i.pop_prev) pop(previous(e), e);
     if (i.pop_next) pop(next(e), e);
     Clock& mine = clock_[static_cast<size_t>(e)];
     if (i.opcode == Opcode::kFinish) check_stores(mine);
     executor_.execute(i, {e, done_[e] + 1, mine});
     const uint32_t index = head(e);
     mine[e] = ++done_[e];
-    if (i.push_prev) tokens(e, prev(e)).push_back({mine, index});
+    if (i.push_prev) tokens(e, previous(e)).push_back({mine, index});
     if (i.push_next) tokens(e, next(e)).push_back({mine, index});
   }
 

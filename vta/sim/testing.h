@@ -9,9 +9,9 @@
 
 namespace relay::vta::testing {
 
-// result[n][m] = clip((sum over k of inp[k][m] x wgt[n][k]) >> shift): vectors, tiles and vectors. A
-// step computes `tile` vectors of `width` columns, with `buffers` sets of scratchpads in turn: with two, the
-// loads of a step run while the step before it computes.
+// result[n][m] = clip((sum over k of inp[k][m] x wgt[n][k]) >> shift): vectors, tiles and vectors.
+// A step computes `tile` vectors of `width` columns. Steps use `buffers` sets of scratchpads in
+// turn: with two, the loads of a step run while the step before it computes.
 struct MatrixProduct {
   int rows = 8, columns = 2, depth = 2;  // M vectors, N and K blocks
   int tile = 4;                          // vectors of a step; divides rows

@@ -8,7 +8,7 @@ namespace relay::vta {
 
 std::string chrome_trace(std::span<const Instruction> stream, const Cycles& cycles) {
   nlohmann::ordered_json events = nlohmann::ordered_json::array();
-  for (const Engine e : {Engine::kLoad, Engine::kCompute, Engine::kStore}) {
+  for (const Engine e : kAllEngines) {
     events.push_back({{"name", "thread_name"},
                       {"ph", "M"},
                       {"pid", 0},
