@@ -14,46 +14,205 @@
 namespace relay::kernel::schedule {
 namespace {
 
-class Dot {
+// How the elements of a result are cut into tiles that are computed together.
+struct Cut {
+  bool has_rows = false;
+  size_t row_axis = 0;  // of the stage's axes, if there are rows
+  int64_t rows = 1, columns = 1;
+};
+
+Cut choose_cut(const Stage& s, int64_t width, const ContractionView& view) {
+  Cut cut;
+  if (s.spatial.empty()) return cut;
+  const size_t last = s.spatial.size() - 1;
+  for (size_t p = 0; p < last; ++p) {
+    if (!view.separates(s.spatial[p], s.spatial[last]) || s.spatial[p].extent.is_int(1)) continue;
+    cut.row_axis = p;
+    cut.has_rows = true;
+  }
+  // Elements that share no operand gain nothing from being computed together, but are
+  // independent sums.
+  cut.columns = std::min<int64_t>(cut.has_rows ? 4 : 8, guess(s.spatial[last].extent));
+  if (cut.has_rows) cut.rows = std::min<int64_t>(width == 16 ? 4 : 2, guess(s.spatial[cut.row_axis].extent));
+  return cut;
+}
+
+// The results of `rows` x `columns` elements from `first` on.
+class DotTile {
  public:
-  Dot(Writer& w, const CpuJob& job, const Work& work, const ContractionView& view)
-      : w_(w), job_(job), work_(work), s_(work.stage) {
+  DotTile(Writer& w, const CpuJob& job, const Work& work, const Cut& cut, int64_t rows, int64_t columns,
+          const std::vector<Expr>& first)
+      : w_(w), work_(work), s_(work.stage), cut_(cut), rows_(rows), columns_(columns), first_(first) {
     width_ = job.lanes();
-    const size_t last = s_.spatial.empty() ? 0 : s_.spatial.size() - 1;
-    bool has_rows = false;
-    for (size_t p = 0; p < last; ++p) {
-      if (view.separates(s_.spatial[p], s_.spatial[last]) && !s_.spatial[p].extent.is_int(1)) {
-        row_axis_ = p;
-        has_rows = true;
-      }
-    }
-    if (!s_.spatial.empty()) {
-      column_tile_ = has_rows ? 4 : 8;
-      row_tile_ = has_rows ? (width_ == 16 ? 4 : 2) : 1;
-      if (!has_rows) row_axis_ = s_.spatial.size();
-      // Elements that share no operand gain nothing from being computed together, but are
-      // independent sums.
-      column_tile_ = std::min(column_tile_, guess(s_.spatial[last].extent));
-      if (has_rows) row_tile_ = std::min(row_tile_, guess(s_.spatial[row_axis_].extent));
-    }
+    // Tiles of all sizes have as many lanes, so that an element's result does not
+    // depend on its place.
+    const int64_t elements = cut.rows * cut.columns;
+    lanes_ = width_ * (elements >= 4 ? 1 : 4);
+    order_ = sum_order(job, s_, elements * lanes_ / width_);
+    vectors_ = s_.buffer->dtype == kFloat32 && vectorizable(s_.next, s_.reduction.back().var, s_.bounds);
+    const DType dtype = s_.buffer->dtype;
+    const std::vector<Expr> shape{w_.index(rows * columns), w_.index(lanes_)};
+    sums_ = w_.local(s_.name + "_lanes", dtype, shape);
+    spill_ = w_.local(s_.name + "_spill", dtype, {shape[0], w_.index(width_)});
+    total_ = w_.local(s_.name + "_total", dtype, {w_.index(1)});
+    t_ = w_.axis("t", shape[0]);
+    lane_ = w_.axis("lane", shape[1]);
+    joined_ = w_.axis("lane", w_.index(width_));
+    sum_ = w_.pool().load(sums_, {t_.var, lane_.var});
+    whole_ = w_.pool().load(total_, {w_.index(0)});
+    pieces_ = segments(s_.reduction.back().extent, lanes_ > width_ ? std::vector<int64_t>{lanes_, width_, 1}
+                                                                   : std::vector<int64_t>{width_, 1});
+    outer_ = term_loops({s_.reduction.begin(), s_.reduction.end() - 1});
   }
 
   Stmt write() {
-    if (s_.spatial.empty()) return tile(1, 1, {});
+    const Stmt init = each_lane(s_.name + "_init", lanes_, w_.store(sums_, {t_.var, lane_.var}, s_.init));
+    std::vector<Stmt> updates;
+    for (const Segment& piece : pieces_) {
+      if (piece.size > 1) updates.push_back(add_piece(piece));
+    }
+    join_vectors(updates);
+    const Stmt update = w_.sequence(updates);
+    const Stmt store = each_lane(s_.name + "_spill", width_, w_.store(spill_, {t_.var, lane_.var}, sum_));
+    const Stmt result =
+        elements(ForKind::kSerial, [&](Expr e, const std::vector<Binding>& at) { return finish(e, at); });
+    return w_.allocate(spill_, w_.sequence({w_.allocate(sums_, w_.sequence({init, update, store})), result}));
+  }
+
+ private:
+  using Bindings = std::vector<Binding>;
+
+  // What is written for the element of this number, where it lies in the result.
+  Stmt elements(ForKind kind, const std::function<Stmt(Expr, const Bindings&)>& body) {
+    return w_.loop(kind, "row", rows_, [&](Expr row) {
+      return w_.loop(kind, "column", columns_, [&](Expr column) {
+        std::vector<Expr> at = first_;
+        if (!at.empty()) at.back() = at.back() + column;
+        if (cut_.has_rows) at[cut_.row_axis] = at[cut_.row_axis] + row;
+        return body(row * columns_ + column, work_.bind(at));
+      });
+    });
+  }
+
+  // `used` lanes of all elements, in vectors.
+  Stmt in_vectors(int64_t used, const std::function<Stmt(Expr, const Bindings&, Expr)>& body) {
+    return elements(ForKind::kUnrolled, [&](Expr e, const Bindings& at) {
+      return w_.loop(ForKind::kUnrolled, "v", used / width_, [&](Expr v) {
+        return w_.loop(vectors_ ? ForKind::kVectorized : ForKind::kSerial, "lane", width_,
+                       [&](Expr lane) { return body(e, at, v * width_ + lane); });
+      });
+    });
+  }
+  Stmt each_lane(const std::string& name, int64_t used, Stmt body) {
+    return in_vectors(used, [&](Expr e, const Bindings&, Expr lane) {
+      return w_.block(name, {{t_, IterKind::kSpatial, e}, {lane_, IterKind::kSpatial, lane}}, body);
+    });
+  }
+
+  // The terms of a piece, onto the lanes.
+  Stmt add_piece(const Segment& piece) {
+    const Accumulators accumulators{
+        s_.name, sums_, {t_.var, lane_.var}, [&](const std::string& name, Stmt body) {
+          return each_lane(name, lanes_, body);
+        }};
+    return add_terms(w_, order_, accumulators, loops_of(piece), [&](const std::vector<Expr>& r) {
+      return in_vectors(piece.size, [&](Expr e, const Bindings& at, Expr lane) {
+        Bindings all = at;
+        all.insert(all.end(), {{t_, IterKind::kSpatial, e}, {lane_, IterKind::kSpatial, lane}});
+        bind_terms(all, r, piece.start + r.back() * piece.size + lane);
+        return w_.block(s_.name, all,
+                        w_.store(sums_, {t_.var, lane_.var}, replace_loads(s_.value, s_.buffer, sum_)));
+      });
+    });
+  }
+
+  // Vectors of lanes become one, two by two.
+  void join_vectors(std::vector<Stmt>& to) {
+    for (int64_t v = lanes_ / width_ / 2; v >= 1; v /= 2) {
+      to.push_back(in_vectors(v * width_, [&](Expr e, const Bindings&, Expr lane) {
+        const Expr other = w_.pool().load(sums_, {t_.var, lane_.var + v * width_});
+        return w_.block(s_.name + "_join", {{t_, IterKind::kSpatial, e}, {lane_, IterKind::kSpatial, lane}},
+                        w_.store(sums_, {t_.var, lane_.var}, s_.combine->of(w_.pool(), sum_, other)));
+      }));
+    }
+  }
+
+  // Adds up an element's lanes and the terms that fill no vector, and puts it into the result.
+  Stmt finish(Expr e, const Bindings& at) {
+    const Stmt start = w_.block(s_.name + "_start", at, w_.store(total_, {w_.index(0)}, s_.init));
+    const Stmt add = w_.loop(ForKind::kSerial, "lane", width_, [&](Expr lane) {
+      const Expr next = w_.pool().load(spill_, {t_.var, joined_.var});
+      return w_.block(s_.name + "_add", {{t_, IterKind::kSpatial, e}, {joined_, IterKind::kReduction, lane}},
+                      w_.store(total_, {w_.index(0)}, s_.combine->of(w_.pool(), whole_, next)));
+    });
+    std::vector<Stmt> parts{start, add};
+    if (pieces_.back().size == 1) {
+      // Many terms of the rest are joined before the lanes, which are larger.
+      parts.insert(outer_.empty() ? parts.end() : parts.begin() + 1, add_rest(pieces_.back(), at));
+    }
+    parts.push_back(w_.block(s_.name + "_result", at, work_.write_back(w_, work_.variables(), whole_)));
+    return w_.allocate(total_, w_.sequence(parts));
+  }
+
+  Stmt add_rest(const Segment& rest, const Bindings& at) {
+    return add_terms(w_, order_, scalar_sum(w_, s_.name + "_rest", total_), loops_of(rest),
+                     [&](const std::vector<Expr>& r) {
+                       Bindings all = at;
+                       bind_terms(all, r, rest.start + r.back());
+                       return w_.block(
+                           s_.name + "_rest", all,
+                           w_.store(total_, {w_.index(0)}, replace_loads(s_.value, s_.buffer, whole_)));
+                     });
+  }
+
+  // The axes of the reduction but the last, then what a piece has of that.
+  std::vector<TermLoop> loops_of(const Segment& piece) const {
+    std::vector<TermLoop> loops = outer_;
+    loops.push_back(piece.loop());
+    return loops;
+  }
+  void bind_terms(Bindings& all, const std::vector<Expr>& r, Expr last) const {
+    for (size_t i = 0; i + 1 < s_.reduction.size(); ++i)
+      all.push_back({s_.reduction[i], IterKind::kReduction, r[i]});
+    all.push_back({s_.reduction.back(), IterKind::kReduction, last});
+  }
+
+  Writer& w_;
+  const Work& work_;
+  const Stage& s_;
+  const Cut& cut_;
+  int64_t rows_, columns_, width_ = 0, lanes_ = 0;
+  const std::vector<Expr>& first_;
+  bool vectors_ = false;
+  SumOrder order_ = kAsWritten;
+  std::vector<Segment> pieces_;  // of the last axis of the reduction
+  std::vector<TermLoop> outer_;  // the axes before it
+  const Buffer *sums_ = nullptr, *spill_ = nullptr, *total_ = nullptr;
+  Axis t_, lane_, joined_;
+  Expr sum_, whole_;
+};
+
+class Dot {
+ public:
+  Dot(Writer& w, const CpuJob& job, const Work& work, const ContractionView& view)
+      : w_(w), job_(job), work_(work), s_(work.stage), cut_(choose_cut(s_, job.lanes(), view)) {}
+
+  Stmt write() {
+    if (s_.spatial.empty()) return DotTile(w_, job_, work_, cut_, 1, 1, {}).write();
     std::vector<Stmt> parts;
-    for (const Segment& c : segments(s_.spatial.back().extent, {column_tile_, 1})) {
-      if (!has_rows()) {
+    for (const Segment& c : segments(s_.spatial.back().extent, {cut_.columns, 1})) {
+      if (!cut_.has_rows) {
         parts.push_back(tiles({w_.index(0), w_.index(1), 1}, c));
         continue;
       }
-      const Expr rows = s_.spatial[row_axis_].extent;
+      const Expr rows = s_.spatial[cut_.row_axis].extent;
       if (rows->kind == ExprKind::kInt) {
-        for (const Segment& r : segments(rows, {row_tile_, 1})) parts.push_back(tiles(r, c));
+        for (const Segment& r : segments(rows, {cut_.rows, 1})) parts.push_back(tiles(r, c));
         continue;
       }
       // One tile for the rows that are left.
-      parts.push_back(tiles({w_.index(0), floor_div(rows, row_tile_), row_tile_}, c));
-      parts.push_back(write_rest(w_, rows, row_tile_, [&](Expr start, int64_t size) {
+      parts.push_back(tiles({w_.index(0), floor_div(rows, cut_.rows), cut_.rows}, c));
+      parts.push_back(write_rest(w_, rows, cut_.rows, [&](Expr start, int64_t size) {
         return tiles({start, w_.index(1), size}, c);
       }));
     }
@@ -61,19 +220,17 @@ class Dot {
   }
 
  private:
-  bool has_rows() const { return row_axis_ < s_.spatial.size(); }
-
   // Tiles of rows last: those that run one after the other share what varies along the columns.
   Stmt tiles(const Segment& r, const Segment& c) {
     const size_t last = s_.spatial.size() - 1;
+    const auto is_row = [&](size_t i) { return cut_.has_rows && i == cut_.row_axis; };
     std::vector<Expr> space, cost;
     std::vector<size_t> axes;
     for (size_t i = 0; i < s_.spatial.size(); ++i) {
-      if (i != row_axis_) axes.push_back(i);
+      if (!is_row(i)) axes.push_back(i);
     }
-    if (has_rows()) axes.push_back(row_axis_);
-    for (size_t i : axes)
-      space.push_back(i == last ? c.tiles : i == row_axis_ ? r.tiles : s_.spatial[i].extent);
+    if (cut_.has_rows) axes.push_back(cut_.row_axis);
+    for (size_t i : axes) space.push_back(i == last ? c.tiles : is_row(i) ? r.tiles : s_.spatial[i].extent);
     cost = space;
     for (const Axis& a : s_.reduction) cost.push_back(a.extent);
     cost.push_back(w_.index(r.size * c.size));
@@ -81,141 +238,16 @@ class Dot {
       std::vector<Expr> at(point.size());
       for (size_t i = 0; i < axes.size(); ++i) at[axes[i]] = point[i];
       at[last] = c.start + at[last] * c.size;
-      if (has_rows()) at[row_axis_] = r.start + at[row_axis_] * r.size;
-      return tile(r.size, c.size, at);
+      if (cut_.has_rows) at[cut_.row_axis] = r.start + at[cut_.row_axis] * r.size;
+      return DotTile(w_, job_, work_, cut_, r.size, c.size, at).write();
     });
-  }
-
-  // The results of `rows` x `columns` elements from `first` on.
-  Stmt tile(int64_t rows, int64_t columns, const std::vector<Expr>& first) {
-    // Tiles of all sizes have as many lanes, so that an element's result does not
-    // depend on its place.
-    const int64_t count = rows * columns, lanes = width_ * (row_tile_ * column_tile_ >= 4 ? 1 : 4);
-    const bool vectors =
-        s_.buffer->dtype == kFloat32 && vectorizable(s_.next, s_.reduction.back().var, s_.bounds);
-    const std::vector<Expr> shape{w_.index(count), w_.index(lanes)};
-    const Buffer* sums = w_.local(s_.name + "_lanes", s_.buffer->dtype, shape);
-    const Buffer* spill = w_.local(s_.name + "_spill", s_.buffer->dtype, {shape[0], w_.index(width_)});
-    const Buffer* total = w_.local(s_.name + "_total", s_.buffer->dtype, {w_.index(1)});
-    const Axis t = w_.axis("t", shape[0]), l = w_.axis("lane", shape[1]),
-               joined = w_.axis("lane", w_.index(width_));
-    const Expr sum = w_.pool().load(sums, {t.var, l.var}), whole = w_.pool().load(total, {w_.index(0)});
-
-    const auto place = [&](Expr row, Expr column) {
-      std::vector<Expr> at = first;
-      if (!at.empty()) at.back() = at.back() + column;
-      if (row_axis_ + 1 < at.size()) at[row_axis_] = at[row_axis_] + row;
-      return at;
-    };
-    const auto elements = [&](ForKind kind,
-                              const std::function<Stmt(Expr, const std::vector<Binding>&)>& body) {
-      return w_.loop(kind, "row", rows, [&](Expr row) {
-        return w_.loop(kind, "column", columns, [&](Expr column) {
-          return body(row * columns + column, work_.bind(place(row, column)));
-        });
-      });
-    };
-    const auto with = [](std::vector<Binding> base, std::initializer_list<Binding> more) {
-      base.insert(base.end(), more);
-      return base;
-    };
-    // All lanes of all elements, in vectors.
-    const auto in_vectors = [&](int64_t used,
-                                const std::function<Stmt(Expr, const std::vector<Binding>&, Expr)>& body) {
-      return elements(ForKind::kUnrolled, [&](Expr e, const std::vector<Binding>& at) {
-        return w_.loop(ForKind::kUnrolled, "v", used / width_, [&](Expr v) {
-          return w_.loop(vectors ? ForKind::kVectorized : ForKind::kSerial, "lane", width_,
-                         [&](Expr lane) { return body(e, at, v * width_ + lane); });
-        });
-      });
-    };
-
-    Stmt init = in_vectors(lanes, [&](Expr e, const std::vector<Binding>&, Expr lane) {
-      return w_.block(s_.name + "_init", {{t, IterKind::kSpatial, e}, {l, IterKind::kSpatial, lane}},
-                      w_.store(sums, {t.var, l.var}, s_.init));
-    });
-    const std::vector<Segment> pieces =
-        segments(s_.reduction.back().extent,
-                 lanes > width_ ? std::vector<int64_t>{lanes, width_, 1} : std::vector<int64_t>{width_, 1});
-    const Accumulators accumulators{
-        s_.name, sums, {t.var, l.var}, [&](const std::string& name, Stmt body) {
-          return in_vectors(lanes, [&](Expr e, const std::vector<Binding>&, Expr lane) {
-            return w_.block(name, {{t, IterKind::kSpatial, e}, {l, IterKind::kSpatial, lane}}, body);
-          });
-        }};
-    const std::vector<TermLoop> outer = outer_loops();
-    const SumOrder order = sum_order(job_, s_, row_tile_ * column_tile_ * lanes / width_);
-    std::vector<Stmt> updates;
-    for (const Segment& s : pieces) {
-      if (s.size == 1) continue;
-      std::vector<TermLoop> loops = outer;
-      loops.push_back(s.loop());
-      updates.push_back(add_terms(w_, order, accumulators, loops, [&](const std::vector<Expr>& r) {
-        return in_vectors(s.size, [&](Expr e, const std::vector<Binding>& at, Expr lane) {
-          std::vector<Binding> all = with(at, {{t, IterKind::kSpatial, e}, {l, IterKind::kSpatial, lane}});
-          bind_terms(all, r, s.start + r.back() * s.size + lane);
-          return w_.block(s_.name, all,
-                          w_.store(sums, {t.var, l.var}, replace_loads(s_.value, s_.buffer, sum)));
-        });
-      }));
-    }
-    // Vectors of lanes become one, two by two.
-    for (int64_t v = lanes / width_ / 2; v >= 1; v /= 2) {
-      updates.push_back(in_vectors(v * width_, [&](Expr e, const std::vector<Binding>&, Expr lane) {
-        const Expr other = w_.pool().load(sums, {t.var, l.var + v * width_});
-        return w_.block(s_.name + "_join", {{t, IterKind::kSpatial, e}, {l, IterKind::kSpatial, lane}},
-                        w_.store(sums, {t.var, l.var}, s_.combine->of(w_.pool(), sum, other)));
-      }));
-    }
-    Stmt update = w_.sequence(updates);
-    Stmt store = in_vectors(width_, [&](Expr e, const std::vector<Binding>&, Expr lane) {
-      return w_.block(s_.name + "_spill", {{t, IterKind::kSpatial, e}, {l, IterKind::kSpatial, lane}},
-                      w_.store(spill, {t.var, l.var}, sum));
-    });
-    Stmt result = elements(ForKind::kSerial, [&](Expr e, const std::vector<Binding>& at) {
-      Stmt start = w_.block(s_.name + "_start", at, w_.store(total, {w_.index(0)}, s_.init));
-      Stmt add = w_.loop(ForKind::kSerial, "lane", width_, [&](Expr lane) {
-        const Expr next = w_.pool().load(spill, {t.var, joined.var});
-        return w_.block(s_.name + "_add", {{t, IterKind::kSpatial, e}, {joined, IterKind::kReduction, lane}},
-                        w_.store(total, {w_.index(0)}, s_.combine->of(w_.pool(), whole, next)));
-      });
-      std::vector<Stmt> parts{start, add};
-      if (const Segment& s = pieces.back(); s.size == 1) {
-        std::vector<TermLoop> loops = outer;
-        loops.push_back(s.loop());
-        const Stmt rest = add_terms(
-            w_, order, scalar_sum(w_, s_.name + "_rest", total), loops, [&](const std::vector<Expr>& r) {
-              std::vector<Binding> all = at;
-              bind_terms(all, r, s.start + r.back());
-              return w_.block(s_.name + "_rest", all,
-                              w_.store(total, {w_.index(0)}, replace_loads(s_.value, s_.buffer, whole)));
-            });
-        // Many terms of the rest are joined before the lanes, which are larger.
-        parts.insert(outer.empty() ? parts.end() : parts.begin() + 1, rest);
-      }
-      parts.push_back(w_.block(s_.name + "_result", at, work_.write_back(w_, work_.variables(), whole)));
-      return w_.allocate(total, w_.sequence(parts));
-    });
-    return w_.allocate(spill, w_.sequence({w_.allocate(sums, w_.sequence({init, update, store})), result}));
-  }
-
-  // The axes of the reduction but the last.
-  std::vector<TermLoop> outer_loops() const {
-    return term_loops({s_.reduction.begin(), s_.reduction.end() - 1});
-  }
-  void bind_terms(std::vector<Binding>& all, const std::vector<Expr>& r, Expr last) const {
-    for (size_t i = 0; i + 1 < s_.reduction.size(); ++i)
-      all.push_back({s_.reduction[i], IterKind::kReduction, r[i]});
-    all.push_back({s_.reduction.back(), IterKind::kReduction, last});
   }
 
   Writer& w_;
   const CpuJob& job_;
   const Work& work_;
   const Stage& s_;
-  int64_t width_ = 8;
-  size_t row_axis_ = 0;  // the number of axes if there are no rows
-  int64_t row_tile_ = 1, column_tile_ = 1;
+  Cut cut_;
 };
 
 }  // namespace

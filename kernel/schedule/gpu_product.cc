@@ -40,7 +40,8 @@ struct Operand {
   Expr value;
   std::vector<Axis> axes;  // of the result, that only this operand knows
   Count count = {};
-  bool along_sum = false;  // neighbours in memory are neighbours along the sum
+  bool along_sum = false;         // neighbours in memory are neighbours along the sum
+  const Buffer* piece = nullptr;  // shared by the threads of a block: what a step takes of it
 };
 
 class Product {
@@ -79,108 +80,117 @@ class Product {
   }
 
   Stmt write() {
-    const DType d = s_.buffer->dtype;
-    const int64_t rows = tile_.rows / kSide, columns = tile_.columns / kSide;  // of a thread
-    const Buffer* a = piece("_rows", rows_, tile_.rows);
-    const Buffer* b = piece("_columns", columns_, tile_.columns);
-    const Buffer* sums =
-        w_.local(s_.name + "_sums", d, {w_.index(kSide), w_.index(kSide), w_.index(rows), w_.index(columns)});
-    // Where blocks share the sums, each has a part of the terms, and what they have is added up by
-    // a launch of its own.
-    const Buffer* parts = nullptr;
-    const Axis part = w_.axis("part", w_.index(parts_));
-    if (parts_ > 1) {
-      std::vector<Expr> shape = extents_of(s_.spatial);
-      shape.insert(shape.begin(), part.extent);
-      parts = w_.temporary(s_.name + "_parts", d, shape);
-    }
-    const Expr steps = divide_up(divide_up(steps_.all, tile_.steps), parts_);  // of a part
+    prepare();
     const Expr down = divide_up(rows_.count.all, tile_.rows),
                across = divide_up(columns_.count.all, tile_.columns);
-    const Axis y = w_.axis("y", w_.index(kSide)), x = w_.axis("x", w_.index(kSide)),
-               i = w_.axis("i", w_.index(rows)), j = w_.axis("j", w_.index(columns));
-    const Expr sum = w_.pool().load(sums, {y.var, x.var, i.var, j.var});
-
-    Stmt tiles =
-        w_.loop(ForKind::kBlockX, "block", part.extent * batches_.all * down * across, [&](Expr block) {
-          std::vector<Expr> at = unflatten(block, {part.extent, batches_.all, down, across});
-          const Expr which = at[0];
-          at.erase(at.begin());
-          const std::vector<Expr> batch = unflatten(at[0], extents_of(batch_));
-          const auto each_sum = [&](Expr ty, Expr tx,
-                                    const std::function<Stmt(const std::vector<Binding>&)>& body) {
-            return w_.loop(ForKind::kUnrolled, "i", rows, [&](Expr r) {
-              return w_.loop(ForKind::kUnrolled, "j", columns, [&](Expr c) {
-                return body({{y, IterKind::kSpatial, ty},
-                             {x, IterKind::kSpatial, tx},
-                             {i, IterKind::kSpatial, r},
-                             {j, IterKind::kSpatial, c}});
-              });
-            });
-          };
-          Stmt begin = on_block([&](Expr ty, Expr tx) {
-            return each_sum(ty, tx, [&](const std::vector<Binding>& where) {
-              return w_.block(s_.name + "_init", where,
-                              w_.store(sums, {y.var, x.var, i.var, j.var}, w_.pool().constant(0, d)));
-            });
-          });
-          const Accumulators accumulators{
-              s_.name, sums, {y.var, x.var, i.var, j.var}, [&](const std::string& name, Stmt body) {
-                return on_block([&](Expr ty, Expr tx) {
-                  return each_sum(
-                      ty, tx, [&](const std::vector<Binding>& where) { return w_.block(name, where, body); });
-                });
-              }};
-          // However small the tile, its threads have no registers to spare, and wait for each
-          // other once a step.
-          const SumOrder order = sum_order(s_, INT64_MAX).by(tile_.steps);
-          Stmt add = add_terms(w_, order, accumulators, {steps}, [&](const std::vector<Expr>& turn) {
-            const Expr step = which * steps + turn[0];
-            Stmt load = on_block([&](Expr ty, Expr tx) {
-              return w_.sequence(
-                  {fill(a, rows_, tile_.rows, batch, at[1] * tile_.rows, step, ty, tx),
-                   fill(b, columns_, tile_.columns, batch, at[2] * tile_.columns, step, ty, tx)});
-            });
-            Stmt multiply = on_block([&](Expr ty, Expr tx) {
-              const Axis k = w_.axis("k", w_.index(tile_.steps));
-              return w_.loop(ForKind::kSerial, "k", tile_.steps, [&](Expr kk) {
-                return each_sum(ty, tx, [&](const std::vector<Binding>& where) {
-                  std::vector<Binding> all = where;
-                  all.push_back({k, IterKind::kReduction, kk});
-                  const Expr left = w_.pool().load(a, {k.var, y.var * rows + i.var}),
-                             right = w_.pool().load(b, {k.var, x.var * columns + j.var});
-                  return w_.block(s_.name, all,
-                                  w_.store(sums, {y.var, x.var, i.var, j.var},
-                                           s_.combine->of(w_.pool(), sum, left * right)));
-                });
-              });
-            });
-            return w_.sequence({load, multiply});
-          });
-          Stmt result = on_block([&](Expr ty, Expr tx) {
-            return each_sum(ty, tx, [&](const std::vector<Binding>& where) {
-              const Expr row = at[1] * tile_.rows + ty * rows + where[2].value,
-                         column = at[2] * tile_.columns + tx * columns + where[3].value;
-              std::vector<Binding> all = where;
-              add_places(all, batch_, batch);
-              add_places(all, rows_.axes, unflatten(row, extents_of(rows_.axes)));
-              add_places(all, columns_.axes, unflatten(column, extents_of(columns_.axes)));
-              if (parts) all.push_back({part, IterKind::kSpatial, which});
-              Stmt store = parts ? w_.store(parts, places_of(part.var), sum)
-                                 : work_.write_back(w_, work_.variables(), with_init(sum));
-              store = w_.block(s_.name + "_result", all, store);
-              return w_.choose(logical_and(inside(row, rows_.count, tile_.rows),
-                                           inside(column, columns_.count, tile_.columns)),
-                               store, nullptr);
-            });
-          });
-          return w_.allocate(a, w_.allocate(b, w_.allocate(sums, w_.sequence({begin, add, result}))));
-        });
-    return parts ? w_.sequence({tiles, add_up(parts, part)}) : tiles;
+    const std::vector<Expr> grid{part_.extent, batches_.all, down, across};
+    Stmt tiles = w_.loop(ForKind::kBlockX, "block", part_.extent * batches_.all * down * across,
+                         [&](Expr block) { return write_tile(unflatten(block, grid)); });
+    return shared_ ? w_.sequence({tiles, add_up(shared_, part_)}) : tiles;
   }
 
  private:
   static int64_t pieces(int64_t all, int64_t of) { return (all + of - 1) / of; }
+
+  using Bindings = std::vector<Binding>;
+
+  void prepare() {
+    const DType d = s_.buffer->dtype;
+    rows_.piece = piece("_rows", rows_, tile_.rows);
+    columns_.piece = piece("_columns", columns_, tile_.columns);
+    sums_ = w_.local(s_.name + "_sums", d,
+                     {w_.index(kSide), w_.index(kSide), w_.index(own_rows()), w_.index(own_columns())});
+    part_ = w_.axis("part", w_.index(parts_));
+    if (parts_ > 1) {
+      std::vector<Expr> shape = extents_of(s_.spatial);
+      shape.insert(shape.begin(), part_.extent);
+      shared_ = w_.temporary(s_.name + "_parts", d, shape);
+    }
+    steps_of_part_ = divide_up(divide_up(steps_.all, tile_.steps), parts_);
+    y_ = w_.axis("y", w_.index(kSide));
+    x_ = w_.axis("x", w_.index(kSide));
+    i_ = w_.axis("i", w_.index(own_rows()));
+    j_ = w_.axis("j", w_.index(own_columns()));
+    sum_ = w_.pool().load(sums_, place_of_sum());
+  }
+  // Of one thread.
+  int64_t own_rows() const { return tile_.rows / kSide; }
+  int64_t own_columns() const { return tile_.columns / kSide; }
+  std::vector<Expr> place_of_sum() const { return {y_.var, x_.var, i_.var, j_.var}; }
+
+  // What a block computes: `at` is its part of the sums, its batch, and its tile, down and across.
+  Stmt write_tile(const std::vector<Expr>& at) {
+    const std::vector<Expr> batch = unflatten(at[1], extents_of(batch_));
+    Stmt begin = on_sums([&](const Bindings& where) {
+      return w_.block(s_.name + "_init", where,
+                      w_.store(sums_, place_of_sum(), w_.pool().constant(0, s_.buffer->dtype)));
+    });
+    const Accumulators accumulators{
+        s_.name, sums_, place_of_sum(), [&](const std::string& name, Stmt body) {
+          return on_sums([&](const Bindings& where) { return w_.block(name, where, body); });
+        }};
+    // However small the tile, its threads have no registers to spare, and wait for each
+    // other once a step.
+    const SumOrder order = sum_order(s_, INT64_MAX).by(tile_.steps);
+    Stmt add = add_terms(w_, order, accumulators, {steps_of_part_}, [&](const std::vector<Expr>& turn) {
+      const Expr step = at[0] * steps_of_part_ + turn[0];
+      Stmt load = on_block([&](Expr ty, Expr tx) {
+        return w_.sequence({fill(rows_, tile_.rows, batch, at[2] * tile_.rows, step, ty, tx),
+                            fill(columns_, tile_.columns, batch, at[3] * tile_.columns, step, ty, tx)});
+      });
+      return w_.sequence({load, on_block([&](Expr ty, Expr tx) { return multiply(ty, tx); })});
+    });
+    Stmt result = on_sums([&](const Bindings& where) { return write_result(at, batch, where); });
+    return w_.allocate(rows_.piece,
+                       w_.allocate(columns_.piece, w_.allocate(sums_, w_.sequence({begin, add, result}))));
+  }
+
+  // All sums of a thread; those of all threads.
+  Stmt each_sum(Expr ty, Expr tx, const std::function<Stmt(const Bindings&)>& body) {
+    return w_.loop(ForKind::kUnrolled, "i", own_rows(), [&](Expr r) {
+      return w_.loop(ForKind::kUnrolled, "j", own_columns(), [&](Expr c) {
+        return body({{y_, IterKind::kSpatial, ty},
+                     {x_, IterKind::kSpatial, tx},
+                     {i_, IterKind::kSpatial, r},
+                     {j_, IterKind::kSpatial, c}});
+      });
+    });
+  }
+  Stmt on_sums(const std::function<Stmt(const Bindings&)>& body) {
+    return on_block([&](Expr ty, Expr tx) { return each_sum(ty, tx, body); });
+  }
+
+  // The terms of a step, onto the sums of a thread.
+  Stmt multiply(Expr ty, Expr tx) {
+    const Axis k = w_.axis("k", w_.index(tile_.steps));
+    return w_.loop(ForKind::kSerial, "k", tile_.steps, [&](Expr kk) {
+      return each_sum(ty, tx, [&](const Bindings& where) {
+        Bindings all = where;
+        all.push_back({k, IterKind::kReduction, kk});
+        const Expr left = w_.pool().load(rows_.piece, {k.var, y_.var * own_rows() + i_.var}),
+                   right = w_.pool().load(columns_.piece, {k.var, x_.var * own_columns() + j_.var});
+        return w_.block(s_.name, all,
+                        w_.store(sums_, place_of_sum(), s_.combine->of(w_.pool(), sum_, left * right)));
+      });
+    });
+  }
+
+  // Puts a sum into the result, or among the parts of what becomes one.
+  Stmt write_result(const std::vector<Expr>& at, const std::vector<Expr>& batch, const Bindings& where) {
+    const Expr row = at[2] * tile_.rows + where[0].value * own_rows() + where[2].value,
+               column = at[3] * tile_.columns + where[1].value * own_columns() + where[3].value;
+    Bindings all = where;
+    add_places(all, batch_, batch);
+    add_places(all, rows_.axes, unflatten(row, extents_of(rows_.axes)));
+    add_places(all, columns_.axes, unflatten(column, extents_of(columns_.axes)));
+    if (shared_) all.push_back({part_, IterKind::kSpatial, at[0]});
+    Stmt store = shared_ ? w_.store(shared_, places_of(part_.var), sum_)
+                         : work_.write_back(w_, work_.variables(), with_init(sum_));
+    store = w_.block(s_.name + "_result", all, store);
+    return w_.choose(
+        logical_and(inside(row, rows_.count, tile_.rows), inside(column, columns_.count, tile_.columns)),
+        store, nullptr);
+  }
 
   std::vector<Expr> places_of(Expr part) const {
     std::vector<Expr> out = work_.variables();
@@ -278,8 +288,9 @@ class Product {
 
   // The operand's elements from row `first` on and of this step, by all threads; zeros
   // where there are none.
-  Stmt fill(const Buffer* to, const Operand& o, int64_t extent, const std::vector<Expr>& batch, Expr first,
-            Expr step, Expr ty, Expr tx) {
+  Stmt fill(const Operand& o, int64_t extent, const std::vector<Expr>& batch, Expr first, Expr step, Expr ty,
+            Expr tx) {
+    const Buffer* to = o.piece;
     const int64_t threads = kSide * kSide;
     const Axis k = w_.axis("k", w_.index(tile_.steps)), i = w_.axis("i", w_.index(extent));
     return w_.loop(ForKind::kUnrolled, "e", tile_.steps * extent / threads, [&](Expr e) {
@@ -311,6 +322,14 @@ class Product {
   bool starts_neutral_ = false;
   int64_t parts_ = 1;
   Tile tile_ = {};
+  // Where blocks share the sums, each has a part of the terms, and what they have is added up by
+  // a launch of its own.
+  const Buffer* shared_ = nullptr;
+  Axis part_;
+  Expr steps_of_part_;
+  const Buffer* sums_ = nullptr;  // of a thread, at y, x (which thread), i, j (which of its sums)
+  Axis y_, x_, i_, j_;
+  Expr sum_;
 };
 
 }  // namespace
