@@ -4,11 +4,12 @@
 
 #include <memory>
 
-#include "aot/build.h"
 #include "aot/cuda/build.h"
+#include "aot/emit.h"
 #include "base/cat.h"
 #include "driver/artifact.h"
 #include "driver/emitted.h"
+#include "kernel/native/toolchain.h"
 #include "tests/support/joined_artifacts.h"
 
 namespace relay::tests {
@@ -29,6 +30,9 @@ std::string build_library(const std::vector<Item>& items, bool gpu, const std::s
   for (const Item& item : items) sources.push_back(&item.emitted.sources);
   const aot::Sources all = joined(sources, gpu ? kernel::kCudaDialect : kernel::kCppDialect);
   if (gpu) return aot::cuda::build_emulated(all, folder, library);
+  if (std::string wrong = write_file_atomically(cat(folder, "/", aot::kWeightsSource), all.weights);
+      !wrong.empty())
+    return wrong;
   kernel::native::CompileOptions compile = items.front().emitted.compile;
   for (const Item& item : items) {
     const auto& flags = item.emitted.compile.link_flags;
@@ -37,10 +41,11 @@ std::string build_library(const std::vector<Item>& items, bool gpu, const std::s
   }
   // What runs a few times needs little optimisation; vectors are written out as such. exec_levels
   // has the options of artifacts.
-  compile.compile_flags = {"-O1", "-w"};
-  Diagnostics diagnostics;
-  return aot::build(all, aot::Weights::kEmbedded, compile, library, diagnostics) ? std::string()
-                                                                                 : diagnostics.render({});
+  compile.compile_flags = {"-w"};
+  std::vector<kernel::native::Source> texts;
+  for (const aot::SourceFile& f : all.files)
+    texts.push_back({f.name, f.text, f.target, {f.name.starts_with("kernels_") ? "-O1" : "-O0"}});
+  return kernel::native::build_library(texts, compile, folder, library);
 }
 
 driver::Prepared opened(const std::string& library, size_t number, driver::Emitted emitted) {

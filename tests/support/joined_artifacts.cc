@@ -43,8 +43,8 @@ class Joiner {
     const std::string begin =
         cat("#undef RELAY_RUNTIME_RELAY_H_\n#undef RELAY_KERNELS_H_\n",
             gpu_ ? "#undef RELAY_PARALLEL_DECLARED\n" : "", "namespace artifact_", number, " {\n");
-    if (gpu_) kernels_ += cat(begin, alone(declarations + kernels, artifact, number), "}\n");
-    model_ += cat(begin, alone(header + declarations + (gpu_ ? "" : kernels) + model, artifact, number),
+    kernels_ += cat(begin, alone(declarations + kernels, artifact, number), "}\n");
+    model_ += cat(begin, alone(header + declarations + model, artifact, number),
                   "}\nextern \"C\" __attribute__((visibility(\"default\"))) const void* ",
                   joined_entry(number), "() { return artifact_", number, "::relay_get_api(); }\n");
     weights_ += artifact.weights;
@@ -58,12 +58,11 @@ class Joiner {
     aot::Sources out;
     out.weights = std::move(weights_);
     out.files.push_back({"dlpack.h", dlpack_});
-    if (gpu_) {
-      out.files.push_back({"kernels_0.cu", shared + prelude_ + kernels_});
-      out.files.push_back({"model.cu", shared + model_});
-      return out;
-    }
-    out.files.push_back({"model.cc", shared + prelude_ + model_, target::target_of("native")});
+    const std::string_view end = gpu_ ? ".cu" : ".cc";
+    const std::optional<target::Target> target =
+        gpu_ ? std::nullopt : std::optional(target::target_of("native"));
+    out.files.push_back({cat("kernels_0", end), shared + prelude_ + kernels_, target});
+    out.files.push_back({cat("model", end), shared + (gpu_ ? "" : prelude_) + model_, target});
     return out;
   }
 
