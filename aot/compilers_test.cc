@@ -29,7 +29,7 @@ def @main(%x: Tensor[(n, 8), float32], %y: Tensor[(2*n), float32], %w: Tensor[(8
 }
 )";
 // Lists, references that end in a cycle, closures, a recursion as deep as the data says, shape
-// variables; a C function; a tree of gates like an LSTM's, whose calls wait for each other.
+// variables; a C function; a tree of gates like an LSTM's, whose calls are deferred.
 constexpr std::string_view kValues = R"(
 extern kernel @scale(x: float32[n, 8], w: float32[8]) -> (y: float32[n, 8]) symbol "scale";
 type List[A] { Cons(A, List[A]), Nil }
@@ -425,7 +425,7 @@ TEST_P(Sanitized, APlanForAllExtentsIsClean) {
 
 TEST_P(Sanitized, ValuesAreClean) {
   const Folder folder(kValues);
-  EXPECT_NE(folder.model.find("wait(run, "), std::string::npos);
+  EXPECT_NE(folder.model.find("defer(run, "), std::string::npos);
   folder.write("driver.cc", cat(kDriver, kScale, kValuesDriver));
   const auto& d = folder.description;
   const size_t list = d["parameters"][0]["type"];

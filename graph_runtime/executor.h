@@ -24,7 +24,7 @@ namespace relay::graph_runtime {
 
 struct ProgramOptions {
   kernel::native::CompileOptions compile;
-  kernel::native::CodeGenerator code_generator = kernel::jit::compile;
+  kernel::native::CodeGenerator code_generator = kernel::llvm::compile;
 };
 
 // A plan that can be run. Never changes, so threads may share it.

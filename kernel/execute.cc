@@ -25,9 +25,9 @@ using ::relay::Tensor;
 // Compiles a kernel's statements to closures over its own state, then runs them.
 class Executor {
  public:
-  // With a rehearsal, it also watches the order and the number of the steps.
-  Executor(const Kernel& k, std::span<const Tensor> inputs, Rehearsal* rehearsal = nullptr)
-      : kernel_(k), rehearsal_(rehearsal) {
+  // With a race check, it also watches the order and the number of the steps.
+  Executor(const Kernel& k, std::span<const Tensor> inputs, RaceCheck* race_check = nullptr)
+      : kernel_(k), race_check_(race_check) {
     const auto extents = bind_shapes(k, inputs);
     for (const auto& [var, value] : extents) slot(var) = value;
     for (size_t i = 0; i < k.inputs.size(); ++i) add(k.inputs[i], inputs[i]);
@@ -53,8 +53,8 @@ class Executor {
       }
       out.push_back(array(b)->tensor);
     }
-    if (rehearsal_) {
-      if (std::string missing = rehearsal_->missing(); !missing.empty()) throw BadKernel(missing);
+    if (race_check_) {
+      if (std::string missing = race_check_->missing(); !missing.empty()) throw BadKernel(missing);
     }
     return out;
   }
@@ -100,7 +100,7 @@ class Executor {
     add(b, Tensor(b->dtype, shape));
     Array& a = *array(b);
     a.defined = work_list<uint8_t>(a.tensor.size());
-    if (rehearsal_) a.past.resize(a.defined.size());
+    if (race_check_) a.past.resize(a.defined.size());
     forget(a);
   }
   static void forget(Array& a) {
@@ -114,7 +114,7 @@ class Executor {
     std::vector<Int> indices;
     const BlockScope* scope;
     bool writes;
-    Rehearsal* rehearsal;
+    RaceCheck* race_check;
     std::vector<int64_t> at;
 
     int64_t offset() {
@@ -127,7 +127,7 @@ class Executor {
       if (!array->past.empty()) {
         ElementHistory& e = array->past[i];
         const std::string_view wrong =
-            writes ? rehearsal->write(e, *scope) : rehearsal->read(e, array->buffer, *scope);
+            writes ? race_check->write(e, *scope) : race_check->read(e, array->buffer, *scope);
         if (!wrong.empty()) fail(wrong);
       }
       return flat;
@@ -150,7 +150,7 @@ class Executor {
   };
   template <class Indices>
   std::shared_ptr<Place> place(const Buffer* b, const Indices& indices, bool writes) {
-    auto p = std::make_shared<Place>(Place{array(b), {}, scope_, writes, rehearsal_, {}});
+    auto p = std::make_shared<Place>(Place{array(b), {}, scope_, writes, race_check_, {}});
     for (Expr i : indices) p->indices.push_back(integer(i));
     p->at.resize(p->indices.size());
     return p;
@@ -318,7 +318,7 @@ class Executor {
     int64_t* var = &slot(n.var.get());
     const Run body = compile(n.body);
     const bool independent = n.how != ForKind::kSerial && n.how != ForKind::kUnrolled;
-    Rehearsal* watch = independent ? rehearsal_ : nullptr;
+    RaceCheck* watch = independent ? race_check_ : nullptr;
     return [=, this] {
       const int64_t end = extent(), activation = watch ? watch->enter_loop() : 0;
       for (int64_t i = 0; i < end; ++i) {
@@ -375,11 +375,11 @@ class Executor {
     const auto slot_of = [this](const BlockIter& i) -> const int64_t* { return &slot(i.var.get()); };
     std::function<void()> note_values;
     std::function<bool(int64_t, int64_t)> note_step;
-    if (rehearsal_) {
+    if (race_check_) {
       scope->goes_on = goes_on_with(n);
       scope->blanks = stores_zero(n);
-      note_values = rehearsal_->watch_values(n, slot_of);
-      if (scope->goes_on) note_step = rehearsal_->watch_steps(n, enclosing_, slot_of);
+      note_values = race_check_->watch_values(n, slot_of);
+      if (scope->goes_on) note_step = race_check_->watch_steps(n, enclosing_, slot_of);
     }
     const Array* sums = scope->goes_on ? array(scope->goes_on) : nullptr;
     const auto window = [&](const Region& r) {
@@ -443,7 +443,7 @@ class Executor {
   }
 
   const Kernel& kernel_;
-  Rehearsal* rehearsal_;
+  RaceCheck* race_check_;
   std::unordered_map<const ExprNode*, std::unique_ptr<int64_t>> slots_;
   std::unordered_map<const Buffer*, std::unique_ptr<Array>> arrays_;
   std::vector<std::unique_ptr<BlockScope>> scopes_;
@@ -462,8 +462,8 @@ std::vector<Tensor> execute(const Kernel& k, std::span<const Tensor> inputs) {
   return Executor(k, inputs).run();
 }
 
-std::string rehearse(const Kernel& k) {
-  if (!rehearsal_work(k)) return {};
+std::string check_races(const Kernel& k) {
+  if (!race_check_work(k)) return {};
   std::vector<Tensor> zeros;
   for (const Buffer* b : k.inputs) {
     Shape shape;
@@ -471,7 +471,7 @@ std::string rehearse(const Kernel& k) {
     zeros.emplace_back(b->dtype, shape);
   }
   try {
-    Rehearsal watch(k);
+    RaceCheck watch(k);
     Executor(k, zeros, &watch).run();
   } catch (const BadKernel& bad) {
     return bad.what();

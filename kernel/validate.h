@@ -27,8 +27,8 @@ namespace relay::kernel {
 //    outputs have none;
 //  * a block that names an instruction does what that does (instructions.h);
 //  * each output is written, and the loops around the writer reach all of each dim;
-//  * a kernel that is small enough is rehearsed (execute.h), which also looks at what several
-//    blocks do together; docs/schedules.md says what it cannot see.
+//  * a kernel that is small enough is checked for races (execute.h), which also looks at what
+//    several blocks do together; docs/schedules.md says what it cannot see.
 std::vector<std::string> validate(const Kernel& k);
 
 }  // namespace relay::kernel

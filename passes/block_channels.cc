@@ -2,9 +2,9 @@
 // as far as they go.
 //
 // A convolution with a constant weight reads and writes blocks (a transposed one becomes ordinary
-// ones, phases.h); element-wise operators, pooling, concatenation and padding take over the layout
-// of what they read. Each such value has two forms, in blocks and as it was: who cannot use the
-// first one asks for the second, and only what is asked for is computed. So a network is
+// ones, subpixel_split.h); element-wise operators, pooling, concatenation and padding take over the
+// layout of what they read. Each such value has two forms, in blocks and as it was: who cannot use
+// the first one asks for the second, and only what is asked for is computed. So a network is
 // transformed where it begins and ends.
 //
 // Where a block does not divide the channels, the last one is filled up. What is computed there is
@@ -27,7 +27,7 @@
 #include "op/tensor/join.h"
 #include "passes/convolution_cost.h"
 #include "passes/pass.h"
-#include "passes/phases.h"
+#include "passes/subpixel_split.h"
 
 namespace relay::passes {
 namespace {
@@ -202,9 +202,9 @@ class Blocker {
       // Images without elements have no phases.
       if (c.data[axis] == 0 || c.results[axis] == 0) return &call;
     }
-    const Phases phases = split_into_phases(c, *weight->value, block_);
+    const SubpixelSplit subpixels = split_subpixels(c, *weight->value, block_);
     std::vector<Expr> parts, in_blocks;
-    for (const PhaseConvolution& phase : phases.convolutions) {
+    for (const SubpixelConvolution& phase : subpixels.convolutions) {
       const std::vector<int64_t> padding(phase.padding.begin(), phase.padding.end());
       parts.push_back(rewrite(
           b, op::call(b, op::kConv2d, {call.args[0], b.constant(phase.weight)}, {{"padding", padding}})));
@@ -212,20 +212,20 @@ class Blocker {
     }
     const Dim channels = y->dims[1];
     if (in_blocks.size() == parts.size() && channels.value() % block_ == 0)
-      return as_it_was(b, interleaved(b, phases, in_blocks, channels.value() / block_, *y), *y);
-    return interleaved(b, phases, parts, channels, *y);
+      return as_it_was(b, interleaved(b, subpixels, in_blocks, channels.value() / block_, *y), *y);
+    return interleaved(b, subpixels, parts, channels, *y);
   }
 
   // From all phases' channels (or blocks of them) of small images to the images of the result.
-  Expr interleaved(Builder& b, const Phases& phases, const std::vector<Expr>& parts, Dim channels,
+  Expr interleaved(Builder& b, const SubpixelSplit& subpixels, const std::vector<Expr>& parts, Dim channels,
                    const TensorType& result) {
     Expr e = parts.size() == 1 ? parts.front() : concatenated(b, parts);
     const auto split = [&](std::vector<Dim> shape) {
       if (op::tensor_type_of(parts.front()).rank() == images_.rank()) shape.push_back(block_);
       return reshaped(b, e, std::move(shape));
     };
-    const Dim batch = result.dims[0], down = phases.count[0], across = phases.count[1],
-              height = phases.extents[0], width = phases.extents[1];
+    const Dim batch = result.dims[0], down = subpixels.count[0], across = subpixels.count[1],
+              height = subpixels.extents[0], width = subpixels.extents[1];
     e = split({batch, down, across, channels, height, width});
     std::vector<int64_t> axes{0, 3, 4, 1, 5, 2};
     if (op::tensor_type_of(e).rank() == 7) axes.push_back(6);

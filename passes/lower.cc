@@ -7,8 +7,8 @@
 // and the first one tells the second its extents. Operators that are left outside of primitive
 // functions stay operator calls. User kernels are made for the extents of each call
 // where these are constant, and scheduled where their form allows it
-// (kernel/schedule/plain_form.h). A kernel that is called where recursion branches gets a batched
-// one beside it (recursion.h).
+// (kernel/schedule/canonical_form.h). A kernel that is called where recursion branches gets a
+// batched one beside it (recursion.h).
 #include <algorithm>
 #include <map>
 #include <set>
@@ -50,7 +50,7 @@ std::optional<std::pair<int64_t, int64_t>> tensor_bytes(Type type) {
   return out;
 }
 
-// The primitive functions of which many calls may wait for each other and be made at once: none of
+// The primitive functions of which many calls may be deferred and made at once: none of
 // them can fail, and the shapes of their results are known before. Empty unless some of them have
 // weights to share.
 std::unordered_set<const Fn*> may_be_batched(const Module& m) {

@@ -14,9 +14,9 @@
 #include "kernel/builder.h"
 #include "kernel/execute.h"
 #include "kernel/limits.h"
+#include "kernel/schedule/canonical_form.h"
 #include "kernel/schedule/cpu.h"
 #include "kernel/schedule/gpu.h"
-#include "kernel/schedule/plain_form.h"
 #include "kernel/schedule/stage.h"
 #include "kernel/statements.h"
 #include "op/apply.h"
@@ -82,8 +82,8 @@ class Lowerer::Writer {
     if (k->external) return k;
     if (target_.gpu)
       return has_launches(*k) ? k : keep(kernel::schedule::schedule_for_gpu(*k, *target_.gpu, schedule_));
-    const auto plain = schedule_.opt_level > 0 ? kernel::schedule::plain_form(*k) : std::nullopt;
-    return plain ? keep(scheduled({plain->kernel, plain->requirements, /*in_order=*/true})) : k;
+    const auto canonical = schedule_.opt_level > 0 ? kernel::schedule::canonical_form(*k) : std::nullopt;
+    return canonical ? keep(scheduled({canonical->kernel, canonical->requirements, /*in_order=*/true})) : k;
   }
 
   std::optional<kernel::Kernel> lower_batched(const Call& call, const Fn& fn, std::string_view name) {
@@ -305,14 +305,14 @@ class Lowerer::Writer {
   // What a kernel of the program computes becomes a part of this one.
   std::vector<kernel::Tensor> taken_over(kernel::Builder& k, const kernel::Kernel& own, const Call& call,
                                          Function& f) {
-    const auto plain = kernel::schedule::plain_form(own);
-    if (!plain || !plain->requirements.empty() || !own.read_extents.empty()) {
+    const auto canonical = kernel::schedule::canonical_form(own);
+    if (!canonical || !canonical->requirements.empty() || !own.read_extents.empty()) {
       throw op::RelationError{op::kAttributes,
                               cat("`@", own.name.text(),
                                   "` may fail, or is not of a form that can be part of another "
                                   "kernel: it has to be called outside of the function")};
     }
-    for (const kernel::schedule::Stage& s : kernel::schedule::stages_of(plain->kernel))
+    for (const kernel::schedule::Stage& s : kernel::schedule::stages_of(canonical->kernel))
       f.in_order |= s.kind == kernel::schedule::StageKind::kReduce;
     std::vector<kernel::Tensor> in;
     std::vector<Type> types;
@@ -320,7 +320,7 @@ class Lowerer::Writer {
       in.push_back(f.tensors.at(arg)[0]);
       types.push_back(f.types.at(arg));
     }
-    return k.take_over(plain->kernel, in, extents_of(own, types));
+    return k.take_over(canonical->kernel, in, extents_of(own, types));
   }
 
   // What a rule of the call's operator makes of it.

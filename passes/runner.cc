@@ -6,6 +6,7 @@
 #include <set>
 
 #include "base/cat.h"
+#include "base/nearest.h"
 #include "interp/machine.h"
 #include "ir/analysis.h"
 #include "kernel/validate.h"
@@ -192,6 +193,15 @@ const Pass* find_pass(std::string_view name) {
     if (p->name == name) return p;
   }
   return nullptr;
+}
+
+std::string no_such_pass(std::string_view name, std::vector<std::string> others) {
+  for (const Pass* p : all_passes()) {
+    if (!name.empty() && p->former_name == name)
+      return cat("there is no pass `", name, "`; it is called `", p->name, "` now");
+    others.emplace_back(p->name);
+  }
+  return no_such("pass", name, others);
 }
 
 Result<Module> run_pipeline(const Module& m, const Pipeline& pipeline, const RunnerOptions& options,

@@ -42,8 +42,8 @@ Finding cross_compiler(target::Isa isa, std::string_view name) {
 }
 
 Finding llvm() {
-  const std::string folder = kernel::jit::ObjectCache::folder_of_environment();
-  return {"LLVM", cat(kernel::jit::code_generator_version(), "; what it compiles is ",
+  const std::string folder = kernel::llvm::ObjectCache::folder_of_environment();
+  return {"LLVM", cat(kernel::llvm::code_generator_version(), "; what it compiles is ",
                       folder.empty() ? "not kept" : "kept in " + folder)};
 }
 

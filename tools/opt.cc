@@ -5,7 +5,6 @@
 
 #include "base/cat.h"
 #include "base/file.h"
-#include "base/nearest.h"
 #include "driver/engines.h"
 #include "kernel/llvm/compile.h"
 #include "kernel/native/toolchain.h"
@@ -51,7 +50,7 @@ std::string instructions_of(const Module& m, const kernel::native::CompileOption
                             std::string& out) {
   for (const auto& [name, kernel] : m.kernels()) {
     std::string text;
-    if (std::string wrong = kernel::jit::show_instructions(*kernel, options, text); !wrong.empty())
+    if (std::string wrong = kernel::llvm::show_instructions(*kernel, options, text); !wrong.empty())
       return wrong;
     out += text + "\n";
   }
@@ -67,9 +66,7 @@ std::string pipeline_in(const std::string& path) {
 
 std::string wrong_print_after(const std::string& name) {
   if (name == "all" || name == "changed" || passes::find_pass(name)) return {};
-  std::vector<std::string> names{"all", "changed"};
-  for (const passes::Pass* p : passes::all_passes()) names.emplace_back(p->name);
-  return no_such("pass", name, names);
+  return passes::no_such_pass(name, {"all", "changed"});
 }
 
 // Is all that the model was read from still there when the output is written? A text that is

@@ -106,12 +106,12 @@ Result<std::vector<std::string>> build(const Sources& sources, const target::Tar
 
 namespace {
 
-// The machine that is emulated is the same for all programs: compiled once in this process.
-struct Machine {
+// The emulated GPU is the same for all programs: compiled once in this process.
+struct EmulatedGpu {
   TemporaryFolder folder;
   std::string object, wrong;
 
-  Machine() {
+  EmulatedGpu() {
     wrong = folder.make();
     native::Compiler compiler;
     if (wrong.empty()) wrong = native::find_compiler(compiler);
@@ -133,8 +133,8 @@ struct Machine {
 }  // namespace
 
 std::string build_emulated(const Sources& sources, const std::string& folder, const std::string& library) {
-  static const Machine machine;
-  if (!machine.wrong.empty()) return machine.wrong;
+  static const EmulatedGpu gpu;
+  if (!gpu.wrong.empty()) return gpu.wrong;
   if (std::string wrong = write_file_atomically(cat(folder, "/", kWeightsSource), sources.weights);
       !wrong.empty())
     return wrong;
@@ -156,7 +156,7 @@ std::string build_emulated(const Sources& sources, const std::string& folder, co
   native::CompileOptions options;
   options.opt_level = 0;  // what takes time is what is watched
   options.compile_flags = {"-DRELAY_CUDA_EMULATION"};
-  options.link_flags = {machine.object};
+  options.link_flags = {gpu.object};
   return native::build_library(texts, options, folder, library);
 }
 

@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "aot/cuda/machine.h"
+#include "aot/cuda/device_library.h"
 #include "aot/embedded.h"
 #include "aot/kernel_files.h"
 #include "aot/ports.h"
@@ -19,10 +19,10 @@
 namespace relay::aot::cuda {
 namespace {
 
-using passes::Place;
 using passes::Plan;
 using passes::PlanStep;
 using passes::PlanValue;
+using passes::Storage;
 
 constexpr uint64_t kPieceAlignment = 256;  // of each piece of the device's memory
 constexpr uint64_t kMostBlocks = 0x7fffffff;
@@ -209,11 +209,11 @@ class Emitter {
   }
 
   std::string place(const PlanValue& v) const {
-    switch (v.place) {
-      case Place::kInput: return cat("r.inputs[", v.at, "]");
-      case Place::kOutput: return cat("r.outputs[", v.at, "]");
-      case Place::kConstant: return cat("r.weights + ", constants_[v.at]);
-      case Place::kWorkspace: return cat("r.workspace + ", v.at);
+    switch (v.storage) {
+      case Storage::kInput: return cat("r.inputs[", v.at, "]");
+      case Storage::kOutput: return cat("r.outputs[", v.at, "]");
+      case Storage::kConstant: return cat("r.weights + ", constants_[v.at]);
+      case Storage::kWorkspace: return cat("r.workspace + ", v.at);
     }
     return {};
   }
@@ -310,11 +310,11 @@ class Emitter {
 
   // A program over values.
   std::string functions() const {
-    GpuMachine machine(printed_);
+    CudaDeviceLibrary device_library(printed_);
     const auto offset = [&](size_t i) { return constants_[i]; };
     return cat("constexpr uint32_t kMostArguments = ", most_arguments(program_),
                ";\nconstexpr unsigned kMemories = 2;\n\n", kValuesSource, "\n", kCudaValuesSource, "\n",
-               print_interface(program_.interface), print_functions(program_, "", machine, offset));
+               print_interface(program_.interface), print_functions(program_, "", device_library, offset));
   }
 
   std::string model_source(const std::string& description) const {

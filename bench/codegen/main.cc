@@ -140,8 +140,8 @@ int run(const Options& options) {
   if (const std::string wrong = cache.make(); !wrong.empty()) return 6;
   setenv("RELAY_CACHE", cache.path().c_str(), 1);
   native::CompiledKernels cpp, llvm, again;
-  if (int code = compile("LLVM, from nothing", kernel::jit::compile, kernels, compiling, llvm)) return code;
-  if (int code = compile("LLVM, from disk", kernel::jit::compile, kernels, compiling, again)) return code;
+  if (int code = compile("LLVM, from nothing", kernel::llvm::compile, kernels, compiling, llvm)) return code;
+  if (int code = compile("LLVM, from disk", kernel::llvm::compile, kernels, compiling, again)) return code;
   if (options.only_llvm) return 0;
   if (int code = compile("C++", native::compile_as_cpp, kernels, compiling, cpp)) return code;
 

@@ -6,7 +6,7 @@
 #include "ir/text/kernel_words.h"
 #include "ir/text/names.h"
 #include "kernel/limits.h"
-#include "kernel/rehearsal.h"
+#include "kernel/race_check.h"
 #include "kernel/statements.h"
 #include "kernel/validate.h"
 
@@ -175,9 +175,9 @@ bool KernelReader::kernel() {
         .note("divide them among several kernels, or among several texts");
     return false;
   }
-  if (p_.options_.validate_kernels) p_.rehearsed_ += kernel::rehearsal_work(k).value_or(0);
-  if (p_.rehearsed_ > p_.options_.max_rehearsed) {
-    p_.error(at_, "kernel-too-large", "the kernels of this text take too long to rehearse")
+  if (p_.options_.validate_kernels) p_.race_checked_ += kernel::race_check_work(k).value_or(0);
+  if (p_.race_checked_ > p_.options_.max_race_checked) {
+    p_.error(at_, "kernel-too-large", "the kernels of this text take too long to check for races")
         .note("divide them among several texts");
     return false;
   }

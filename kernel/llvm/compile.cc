@@ -15,7 +15,7 @@
 #include "target/host.h"
 #include "target/instructions.h"
 
-namespace relay::kernel::jit {
+namespace relay::kernel::llvm {
 namespace {
 
 // Kernels that differ in names alone are one piece of code.
@@ -108,4 +108,4 @@ std::string show_instructions(const Kernel& k, const native::CompileOptions& opt
   return {};
 }
 
-}  // namespace relay::kernel::jit
+}  // namespace relay::kernel::llvm

@@ -12,7 +12,7 @@
 #include "kernel/kernel.h"
 #include "kernel/native/kernels.h"
 
-namespace relay::kernel::jit {
+namespace relay::kernel::llvm {
 
 // A native::CodeGenerator. Returns what went wrong, or an empty text.
 [[nodiscard]] std::string compile(std::span<const Kernel* const> kernels,
@@ -23,4 +23,4 @@ namespace relay::kernel::jit {
 [[nodiscard]] std::string show_instructions(const Kernel& k, const native::CompileOptions& options,
                                             std::string& out);
 
-}  // namespace relay::kernel::jit
+}  // namespace relay::kernel::llvm

@@ -20,7 +20,7 @@
 #include "kernel/statements.h"
 #include "runtime/compare.h"
 
-namespace relay::kernel::jit {
+namespace relay::kernel::llvm {
 namespace {
 
 namespace fs = std::filesystem;
@@ -303,4 +303,4 @@ TEST_F(Compile, DeepKernels) {
 }
 
 }  // namespace
-}  // namespace relay::kernel::jit
+}  // namespace relay::kernel::llvm

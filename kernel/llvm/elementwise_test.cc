@@ -12,7 +12,7 @@
 #include "kernel/print/print.h"
 #include "kernel/statements.h"
 
-namespace relay::kernel::jit {
+namespace relay::kernel::llvm {
 namespace {
 
 using native::Case;
@@ -249,4 +249,4 @@ TEST_F(Elementwise, BooleansAreMasks) {
 }
 
 }  // namespace
-}  // namespace relay::kernel::jit
+}  // namespace relay::kernel::llvm

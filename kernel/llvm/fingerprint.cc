@@ -8,7 +8,7 @@
 
 #include "kernel/fields.h"
 
-namespace relay::kernel::jit {
+namespace relay::kernel::llvm {
 namespace {
 
 // A field that is not written here would let two different kernels share their code. So structs are
@@ -132,4 +132,4 @@ std::string fingerprint(const std::string& text) {
   return ::llvm::toHex(hash.final(), /*LowerCase=*/true);
 }
 
-}  // namespace relay::kernel::jit
+}  // namespace relay::kernel::llvm

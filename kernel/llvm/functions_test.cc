@@ -10,7 +10,7 @@
 #include "kernel/llvm/compile.h"
 #include "kernel/statements.h"
 
-namespace relay::kernel::jit {
+namespace relay::kernel::llvm {
 namespace {
 
 using Values = ::relay::Tensor;
@@ -114,4 +114,4 @@ INSTANTIATE_TEST_SUITE_P(Targets, Functions,
                          ::testing::Values(target::baseline(target::kHere).text, "native"));
 
 }  // namespace
-}  // namespace relay::kernel::jit
+}  // namespace relay::kernel::llvm

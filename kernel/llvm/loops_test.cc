@@ -12,7 +12,7 @@
 #include "kernel/print/print.h"
 #include "kernel/statements.h"
 
-namespace relay::kernel::jit {
+namespace relay::kernel::llvm {
 namespace {
 
 using native::Case;
@@ -383,4 +383,4 @@ TEST_F(Loops, ScalarsAndEmptyTensors) {
 }
 
 }  // namespace
-}  // namespace relay::kernel::jit
+}  // namespace relay::kernel::llvm

@@ -23,7 +23,7 @@
 #include "target/host.h"
 #include "target/instructions.h"
 
-namespace relay::kernel::jit {
+namespace relay::kernel::llvm {
 namespace {
 
 void initialise() {
@@ -211,4 +211,4 @@ std::string Linked::find(const std::string& symbol, void*& address) {
   return {};
 }
 
-}  // namespace relay::kernel::jit
+}  // namespace relay::kernel::llvm

@@ -8,7 +8,7 @@
 #include "kernel/kernel.h"
 #include "kernel/native/toolchain.h"
 
-namespace relay::kernel::jit {
+namespace relay::kernel::llvm {
 
 // A kernel as instructions, before LLVM has worked on it.
 class Emitted {
@@ -52,4 +52,4 @@ class Linked {
   std::unique_ptr<Session> session_;
 };
 
-}  // namespace relay::kernel::jit
+}  // namespace relay::kernel::llvm

@@ -8,7 +8,7 @@
 #include "kernel/llvm/instructions.h"
 #include "kernel/statements.h"
 
-namespace relay::kernel::jit {
+namespace relay::kernel::llvm {
 namespace {
 
 constexpr uint64_t kLocalAlignment = 64;
@@ -343,4 +343,4 @@ void Statements::allocate(const Allocate& n) {
   around_.places.erase(&b);
 }
 
-}  // namespace relay::kernel::jit
+}  // namespace relay::kernel::llvm

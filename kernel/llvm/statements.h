@@ -10,7 +10,7 @@
 #include "kernel/llvm/emit.h"
 #include "kernel/llvm/expressions.h"
 
-namespace relay::kernel::jit {
+namespace relay::kernel::llvm {
 
 class Statements {
  public:
@@ -56,4 +56,4 @@ class Statements {
   std::vector<Expr> loops_;  // variables of the loops around
 };
 
-}  // namespace relay::kernel::jit
+}  // namespace relay::kernel::llvm

@@ -20,29 +20,29 @@ bool may_reorder(const CpuJob& job, const Stage& s) {
   return !job.settings.in_order || s.kind != StageKind::kReduce || !s.buffer->dtype.is_float();
 }
 
-Stmt write(Writer& w, const CpuJob& job, const Work& work);
+Stmt write(Writer& w, const CpuJob& job, const AnchoredStage& anchored);
 
 // A product in panels, or what suits few rows better, where only the run knows how many there are.
-Stmt choose_by_rows(Writer& w, const CpuJob& job, const Work& work, Stmt panels) {
-  const ProductRows rows = *rows_of_product(job, work);
+Stmt choose_by_rows(Writer& w, const CpuJob& job, const AnchoredStage& anchored, Stmt panels) {
+  const ProductRows rows = *rows_of_product(job, anchored);
   if (rows.count->kind == ExprKind::kInt) return panels;
   Stmt chosen = panels;
   if (rows.too_few > 0) {
-    Stmt direct = write_contraction(w, job, work);
-    if (!direct && may_reorder(job, work.stage)) direct = write_dot(w, job, work);
+    Stmt direct = write_contraction(w, job, anchored);
+    if (!direct && may_reorder(job, anchored.stage)) direct = write_dot(w, job, anchored);
     if (direct) chosen = w.choose(less_equal(rows.count, w.index(rows.too_few)), direct, panels);
   }
   // One row shares nothing, and is worth loops of its own.
   if (rows.count->kind != ExprKind::kVar) return chosen;
-  return w.choose(equal(rows.count, w.index(1)), write(w, job, where(work, rows.count, 1)), chosen);
+  return w.choose(equal(rows.count, w.index(1)), write(w, job, where(anchored, rows.count, 1)), chosen);
 }
 
-Stmt write(Writer& w, const CpuJob& job, const Work& work) {
-  const Stage& s = work.stage;
+Stmt write(Writer& w, const CpuJob& job, const AnchoredStage& anchored) {
+  const Stage& s = anchored.stage;
   // Of no elements there is nothing to arrange, and the rules divide by extents.
   if (std::any_of(s.spatial.begin(), s.spatial.end(), [](const Axis& a) { return a.extent.is_int(0); })) {
     std::vector<Stmt> as_written{s.statement};
-    if (work.epilogue) as_written.push_back(work.epilogue->statement);
+    if (anchored.epilogue) as_written.push_back(anchored.epilogue->statement);
     return make_sequence(w.pool().arena(), as_written);
   }
   if (s.kind == StageKind::kCompute) {
@@ -51,25 +51,25 @@ Stmt write(Writer& w, const CpuJob& job, const Work& work) {
     return write_elementwise(w, job, s);
   }
   if (s.kind == StageKind::kSequential || !s.requirements.empty()) return s.statement;
-  if (Stmt windows = write_windows(w, job, work)) return windows;
-  if (Stmt tiles = write_tiles(w, job, work)) return tiles;
-  if (Stmt panels = write_product(w, job, work)) return choose_by_rows(w, job, work, panels);
-  if (Stmt tiles = write_contraction(w, job, work)) return tiles;
+  if (Stmt windows = write_windows(w, job, anchored)) return windows;
+  if (Stmt tiles = write_tiles(w, job, anchored)) return tiles;
+  if (Stmt panels = write_product(w, job, anchored)) return choose_by_rows(w, job, anchored, panels);
+  if (Stmt tiles = write_contraction(w, job, anchored)) return tiles;
   if (may_reorder(job, s)) {
-    if (Stmt lanes = write_dot(w, job, work)) return lanes;
+    if (Stmt lanes = write_dot(w, job, anchored)) return lanes;
   }
-  return write_reduction(w, job, work);
+  return write_reduction(w, job, anchored);
 }
 
-// The works of a kernel, one after the other; those next to each other that go along the same rows
+// The anchored stages of a kernel, one after the other; neighbours that go along the same rows
 // go along them together. Takes time linear in the stages.
 class InOrder {
  public:
   InOrder(Writer& w, const CpuJob& job, const Kernel& k, const std::vector<Stage>& stages)
-      : w_(w), job_(job), works_(join_epilogues(k, stages)) {
-    for (const Work& work : works_) {
-      stages_.push_back(work.stage);
-      if (work.epilogue) stages_.push_back(*work.epilogue);
+      : w_(w), job_(job), anchored_(join_epilogues(k, stages)) {
+    for (const AnchoredStage& a : anchored_) {
+      stages_.push_back(a.stage);
+      if (a.epilogue) stages_.push_back(*a.epilogue);
       ends_.push_back(stages_.size());
     }
     for (size_t i = 0; i < stages_.size(); ++i) {
@@ -80,30 +80,30 @@ class InOrder {
 
   std::vector<Stmt> write_all() {
     std::vector<Stmt> out;
-    for (size_t work = 0; work < works_.size();) {
-      size_t end = end_of_run(work);
-      Stmt run = end > work + 1 ? along_rows(work, end) : nullptr;
-      if (!run) end = work + 1;
-      out.push_back(run ? run : write(w_, job_, works_[work]));
-      work = end;
+    for (size_t first = 0; first < anchored_.size();) {
+      size_t end = end_of_run(first);
+      Stmt run = end > first + 1 ? along_rows(first, end) : nullptr;
+      if (!run) end = first + 1;
+      out.push_back(run ? run : write(w_, job_, anchored_[first]));
+      first = end;
     }
     return out;
   }
 
  private:
-  size_t begin(size_t work) const { return work == 0 ? 0 : ends_[work - 1]; }
+  size_t begin(size_t first) const { return first == 0 ? 0 : ends_[first - 1]; }
 
-  // Of the works from `work` on that go along the rows which its reduction leaves.
-  size_t end_of_run(size_t work) const {
-    if (works_[work].stage.kind != StageKind::kReduce) return work;
-    const size_t last = begin(work) + stages_along_rows(w_, job_, std::span(stages_).subspan(begin(work)));
-    size_t end = work;
-    while (end < works_.size() && ends_[end] <= last) ++end;
+  // Of the anchored stages from `first` on that go along the rows which its reduction leaves.
+  size_t end_of_run(size_t first) const {
+    if (anchored_[first].stage.kind != StageKind::kReduce) return first;
+    const size_t last = begin(first) + stages_along_rows(w_, job_, std::span(stages_).subspan(begin(first)));
+    size_t end = first;
+    while (end < anchored_.size() && ends_[end] <= last) ++end;
     return end;
   }
 
-  Stmt along_rows(size_t work, size_t end) const {
-    const auto stages = std::span(stages_).subspan(begin(work), begin(end) - begin(work));
+  Stmt along_rows(size_t first, size_t end) const {
+    const auto stages = std::span(stages_).subspan(begin(first), begin(end) - begin(first));
     std::vector<const Buffer*> kept;
     for (const Stage& s : stages) {
       const auto last = last_read_.find(s.buffer);
@@ -114,9 +114,9 @@ class InOrder {
 
   Writer& w_;
   const CpuJob& job_;
-  const std::vector<Work> works_;
-  std::vector<Stage> stages_;                            // of the works
-  std::vector<size_t> ends_;                             // of the stages of each work
+  const std::vector<AnchoredStage> anchored_;
+  std::vector<Stage> stages_;                            // of the anchored stages
+  std::vector<size_t> ends_;                             // of the stages of each
   std::unordered_map<const Buffer*, size_t> last_read_;  // by which stage; outputs by whoever called
 };
 

@@ -12,7 +12,7 @@ namespace relay::kernel::schedule {
 
 // Tensors that are cheap to compute where they are used are not stored; elementwise work on the
 // result of a reduction is done while the result is in registers; contractions are computed in
-// register tiles. `k` is as Builder wrote it (plain_form.h).
+// register tiles. `k` is as Builder wrote it (canonical_form.h).
 Kernel schedule_for_cpu(const Kernel& k, const target::Cpu& cpu, const Settings& settings = {});
 
 }  // namespace relay::kernel::schedule

@@ -27,8 +27,8 @@ constexpr int64_t kEnoughTasks = 16;  // to keep the threads of a machine busy
 
 class Contraction {
  public:
-  Contraction(Writer& w, const CpuJob& job, const Work& work, const ContractionPlan& plan)
-      : w_(w), job_(job), work_(work), s_(work.stage), plan_(plan), width_(job.lanes()) {
+  Contraction(Writer& w, const CpuJob& job, const AnchoredStage& anchored, const ContractionPlan& plan)
+      : w_(w), job_(job), anchored_(anchored), s_(anchored.stage), plan_(plan), width_(job.lanes()) {
     vectors_ = s_.buffer->dtype == kFloat32 && dtype_is_float(s_.next);
     for (size_t i = 0; i < s_.spatial.size(); ++i) {
       if (i < plan_.columns && !(plan_.has_rows && i == plan_.row)) outer_.push_back(i);
@@ -97,7 +97,7 @@ class Contraction {
     const auto bindings = [&](Expr row, Expr column) {
       std::vector<Binding> out{{i, IterKind::kSpatial, row}, {c, IterKind::kSpatial, column}};
       const std::vector<Expr> at = place(t.outer, t.row + row, t.column(column));
-      for (const Binding& b : work_.bind(at)) out.push_back(b);
+      for (const Binding& b : anchored_.bind(at)) out.push_back(b);
       return out;
     };
 
@@ -196,7 +196,7 @@ class Contraction {
       });
     };
     Stmt full = over_tile([&](Expr row, Expr column) {
-      return w_.block(name, bindings(row, column), work_.write_back(w_, work_.variables(), sum));
+      return w_.block(name, bindings(row, column), anchored_.write_back(w_, anchored_.variables(), sum));
     });
     if (!t.valid) return full;
     const Buffer* edge =
@@ -207,7 +207,8 @@ class Contraction {
     const Expr spilled = w_.pool().load(edge, {i.var, c.var});
     Stmt part = w_.loop(ForKind::kSerial, "t", t.rows, [&](Expr row) {
       return w_.loop(ForKind::kSerial, "c", t.valid, [&](Expr column) {
-        return w_.block(name, bindings(row, column), work_.write_back(w_, work_.variables(), spilled));
+        return w_.block(name, bindings(row, column),
+                        anchored_.write_back(w_, anchored_.variables(), spilled));
       });
     });
     return w_.choose(less_equal(t.start + t.columns, t.all_columns), full,
@@ -440,7 +441,7 @@ class Contraction {
         return over_reduction(t, [&](const std::vector<Expr>& r, Expr within) {
           return w_.loop(ForKind::kVectorized, "lane", group, [&](Expr lane) {
             const Expr column = first * group + lane;
-            std::vector<Binding> all = work_.bind(place(t.outer, w_.index(0), t.column(column)));
+            std::vector<Binding> all = anchored_.bind(place(t.outer, w_.index(0), t.column(column)));
             all.push_back({c, IterKind::kSpatial, column});
             for (size_t d = 0; d < r.size(); ++d) all.push_back({s_.reduction[d], IterKind::kSpatial, r[d]});
             const std::vector<Expr> to = packed_place(t, IterKind::kSpatial, r[0], within, c.var, all);
@@ -456,7 +457,7 @@ class Contraction {
 
   Writer& w_;
   const CpuJob& job_;
-  const Work& work_;
+  const AnchoredStage& anchored_;
   const Stage& s_;
   ContractionPlan plan_;
   int64_t width_;
@@ -466,9 +467,9 @@ class Contraction {
 
 }  // namespace
 
-Stmt write_contraction(Writer& w, const CpuJob& job, const Work& work) {
-  const std::optional<ContractionPlan> plan = find_contraction_plan(work.stage, job.lanes());
-  return plan ? Contraction(w, job, work, *plan).write() : nullptr;
+Stmt write_contraction(Writer& w, const CpuJob& job, const AnchoredStage& anchored) {
+  const std::optional<ContractionPlan> plan = find_contraction_plan(anchored.stage, job.lanes());
+  return plan ? Contraction(w, job, anchored, *plan).write() : nullptr;
 }
 
 }  // namespace relay::kernel::schedule

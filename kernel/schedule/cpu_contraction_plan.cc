@@ -3,9 +3,9 @@
 #include <algorithm>
 
 #include "base/integers.h"
+#include "kernel/schedule/anchored_stage.h"
 #include "kernel/schedule/contraction.h"
 #include "kernel/schedule/cpu_rules.h"
-#include "kernel/schedule/work.h"
 #include "kernel/statements.h"
 
 namespace relay::kernel::schedule {

@@ -40,9 +40,15 @@ Cut choose_cut(const Stage& s, int64_t width, const ContractionView& view) {
 // The results of `rows` x `columns` elements from `first` on.
 class DotTile {
  public:
-  DotTile(Writer& w, const CpuJob& job, const Work& work, const Cut& cut, int64_t rows, int64_t columns,
-          const std::vector<Expr>& first)
-      : w_(w), work_(work), s_(work.stage), cut_(cut), rows_(rows), columns_(columns), first_(first) {
+  DotTile(Writer& w, const CpuJob& job, const AnchoredStage& anchored, const Cut& cut, int64_t rows,
+          int64_t columns, const std::vector<Expr>& first)
+      : w_(w),
+        anchored_(anchored),
+        s_(anchored.stage),
+        cut_(cut),
+        rows_(rows),
+        columns_(columns),
+        first_(first) {
     width_ = job.lanes();
     // Tiles of all sizes have as many lanes, so that an element's result does not
     // depend on its place.
@@ -89,7 +95,7 @@ class DotTile {
         std::vector<Expr> at = first_;
         if (!at.empty()) at.back() = at.back() + column;
         if (cut_.has_rows) at[cut_.row_axis] = at[cut_.row_axis] + row;
-        return body(row * columns_ + column, work_.bind(at));
+        return body(row * columns_ + column, anchored_.bind(at));
       });
     });
   }
@@ -150,7 +156,8 @@ class DotTile {
       // Many terms of the rest are joined before the lanes, which are larger.
       parts.insert(outer_.empty() ? parts.end() : parts.begin() + 1, add_rest(pieces_.back(), at));
     }
-    parts.push_back(w_.block(s_.name + "_result", at, work_.write_back(w_, work_.variables(), whole_)));
+    parts.push_back(
+        w_.block(s_.name + "_result", at, anchored_.write_back(w_, anchored_.variables(), whole_)));
     return w_.allocate(total_, w_.sequence(parts));
   }
 
@@ -178,7 +185,7 @@ class DotTile {
   }
 
   Writer& w_;
-  const Work& work_;
+  const AnchoredStage& anchored_;
   const Stage& s_;
   const Cut& cut_;
   int64_t rows_, columns_, width_ = 0, lanes_ = 0;
@@ -194,11 +201,11 @@ class DotTile {
 
 class Dot {
  public:
-  Dot(Writer& w, const CpuJob& job, const Work& work, const ContractionView& view)
-      : w_(w), job_(job), work_(work), s_(work.stage), cut_(choose_cut(s_, job.lanes(), view)) {}
+  Dot(Writer& w, const CpuJob& job, const AnchoredStage& anchored, const ContractionView& view)
+      : w_(w), job_(job), anchored_(anchored), s_(anchored.stage), cut_(choose_cut(s_, job.lanes(), view)) {}
 
   Stmt write() {
-    if (s_.spatial.empty()) return DotTile(w_, job_, work_, cut_, 1, 1, {}).write();
+    if (s_.spatial.empty()) return DotTile(w_, job_, anchored_, cut_, 1, 1, {}).write();
     std::vector<Stmt> parts;
     for (const Segment& c : segments(s_.spatial.back().extent, {cut_.columns, 1})) {
       if (!cut_.has_rows) {
@@ -239,21 +246,21 @@ class Dot {
       for (size_t i = 0; i < axes.size(); ++i) at[axes[i]] = point[i];
       at[last] = c.start + at[last] * c.size;
       if (cut_.has_rows) at[cut_.row_axis] = r.start + at[cut_.row_axis] * r.size;
-      return DotTile(w_, job_, work_, cut_, r.size, c.size, at).write();
+      return DotTile(w_, job_, anchored_, cut_, r.size, c.size, at).write();
     });
   }
 
   Writer& w_;
   const CpuJob& job_;
-  const Work& work_;
+  const AnchoredStage& anchored_;
   const Stage& s_;
   Cut cut_;
 };
 
 }  // namespace
 
-Stmt write_dot(Writer& w, const CpuJob& job, const Work& work) {
-  const Stage& s = work.stage;
+Stmt write_dot(Writer& w, const CpuJob& job, const AnchoredStage& anchored) {
+  const Stage& s = anchored.stage;
   // Each lane begins as the whole does.
   const std::optional<ContractionView> view = contraction_view(s);
   if (!view || !view->starts_neutral()) return nullptr;
@@ -263,7 +270,7 @@ Stmt write_dot(Writer& w, const CpuJob& job, const Work& work) {
   bool moves = false;
   for_each_load(s.next, [&](const ExprNode* n) { moves |= stride_along(n, along.var) == Stride::kOne; });
   if (!moves) return nullptr;
-  return Dot(w, job, work, *view).write();
+  return Dot(w, job, anchored, *view).write();
 }
 
 }  // namespace relay::kernel::schedule

@@ -18,10 +18,10 @@ bool few(Expr iterations) { return iterations->kind == ExprKind::kInt && iterati
 Stmt write_elementwise(Writer& w, const CpuJob& job, const Stage& stage) {
   const std::vector<Expr> extents = extents_of(stage.spatial);
   const auto element = [&](const std::vector<Expr>& at) {
-    const Work work{stage};
+    const AnchoredStage anchored{stage};
     std::vector<Stmt> body = stage.requirements;
-    body.push_back(w.store(stage.buffer, work.variables(), stage.value));
-    return w.block(stage.name, work.bind(at), w.sequence(body));
+    body.push_back(w.store(stage.buffer, anchored.variables(), stage.value));
+    return w.block(stage.name, anchored.bind(at), w.sequence(body));
   };
   if (extents.empty()) return element({});
   const int64_t width = job.lanes();
@@ -85,10 +85,10 @@ Stmt write_elementwise(Writer& w, const CpuJob& job, const Stage& stage) {
   return w.fused(outer, "row", rows, [&](const std::vector<Expr>& at) { return row(at, ForKind::kSerial); });
 }
 
-Stmt write_reduction(Writer& w, const CpuJob& job, const Work& work) {
-  const Stage& stage = work.stage;
+Stmt write_reduction(Writer& w, const CpuJob& job, const AnchoredStage& anchored) {
+  const Stage& stage = anchored.stage;
   const SumOrder order = sum_order(job, stage, 1);
-  const auto element = [&](const std::vector<Expr>& at) { return reduce_element(w, work, order, at); };
+  const auto element = [&](const std::vector<Expr>& at) { return reduce_element(w, anchored, order, at); };
   std::vector<Expr> space = extents_of(stage.spatial);
   const std::vector<Expr> extents = space;
   for (const Axis& a : stage.reduction) space.push_back(a.extent);

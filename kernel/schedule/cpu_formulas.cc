@@ -169,8 +169,8 @@ class Formulas {
     for (const Element& e : elements_) {
       const std::vector<Expr> place = place_of(e);
       const Stmt store = over_lanes(e, place, [&](const std::vector<Binding>& all) {
-        const Work work{s_};
-        return w_.block(s_.name, all, w_.store(s_.buffer, work.variables(), substitute(e.value, known)));
+        const AnchoredStage anchored{s_};
+        return w_.block(s_.name, all, w_.store(s_.buffer, anchored.variables(), substitute(e.value, known)));
       });
       Expr exists = w_.pool().constant(1, kBool);
       for (const auto& [a, length] : cycles_) {

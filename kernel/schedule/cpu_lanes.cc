@@ -71,7 +71,7 @@ Stmt write_lanes(Writer& w, const CpuJob& job, const Stage& stage) {
   std::vector<Expr> rows, cost;
   for (const Axis& a : stage.spatial) cost.push_back(a.extent);
   rows.assign(cost.begin(), cost.end() - 2);
-  const Work work{stage};
+  const AnchoredStage anchored{stage};
   return w.fused(outer_kind(job, cost), "row", rows, [&](const std::vector<Expr>& row) {
     return w.loop(ForKind::kSerial, "column", column.extent, [&](Expr c) {
       std::vector<Expr> at = row;
@@ -81,7 +81,8 @@ Stmt write_lanes(Writer& w, const CpuJob& job, const Stage& stage) {
           return w.loop(ForKind::kVectorized, "lane", width, [&](Expr lane) {
             std::vector<Expr> place = at;
             place.push_back(v * width + lane);
-            return w.block(stage.name, work.bind(place), w.store(stage.buffer, work.variables(), value));
+            return w.block(stage.name, anchored.bind(place),
+                           w.store(stage.buffer, anchored.variables(), value));
           });
         });
       };

@@ -31,12 +31,12 @@ constexpr int64_t kUnrolledSteps = 4;  // of the reduction
 
 class Product {
  public:
-  Product(Writer& w, const CpuJob& job, const Work& work, const ProductPlan& plan)
-      : w_(w), job_(job), work_(work), s_(work.stage), plan_(plan), cpu_(job.cpu) {
+  Product(Writer& w, const CpuJob& job, const AnchoredStage& anchored, const ProductPlan& plan)
+      : w_(w), job_(job), anchored_(anchored), s_(anchored.stage), plan_(plan), cpu_(job.cpu) {
     for (size_t a : plan_.outer) outer_extents_.push_back(s_.spatial[a].extent);
     for (size_t a : plan_.rows) row_extents_.push_back(s_.spatial[a].extent);
     panels_ = divide_up(columns(), plan_.columns);
-    light_ = !work_.epilogue || is_light(work_.epilogue->value);
+    light_ = !anchored_.epilogue || is_light(anchored_.epilogue->value);
     piece_ = {w_.index(0), length(), {}, {}};
     order_ = sum_order(job, s_, most_tile_rows(job.cpu) * kPanelVectors);
   }
@@ -101,7 +101,7 @@ class Product {
       return w_.sequence(parts);
     };
     // Sums wait in the place of results only where these are floats.
-    const bool may_wait = work_.output()->dtype == kFloat32;
+    const bool may_wait = anchored_.output()->dtype == kFloat32;
     const Expr all = length();
     if (!may_wait || all->kind != ExprKind::kInt || all->int_value <= kLongest) return whole_blocks();
     const int64_t least = ceil_div(all->int_value, kPiece);
@@ -224,7 +224,7 @@ class Product {
     const auto step = [&](Expr k) {
       return over_tile(t, ForKind::kUnrolled, [&](Expr row, Expr column) {
         std::vector<Binding> all = in_tile(row, column);
-        for (const Binding& b : work_.bind(place(t, t.row + row, w_.index(0)))) all.push_back(b);
+        for (const Binding& b : anchored_.bind(place(t, t.row + row, w_.index(0)))) all.push_back(b);
         all.push_back({s_.reduction[0], IterKind::kReduction, k});
         all.push_back({panel, IterKind::kSpatial, t.panel + floor_div(column, plan_.columns)});
         all.push_back({lane, IterKind::kSpatial, floor_mod(column, plan_.columns)});
@@ -274,8 +274,8 @@ class Product {
     const auto from_here = [&](Expr before) { return in_blocks() ? before + own : before; };
     const auto read = [&](const Buffer* to, Expr row, Expr column, const char* what) {
       std::vector<Binding> all = in_tile(row, column);
-      for (const Binding& b : work_.bind(place(t, t.row + row, start + column))) all.push_back(b);
-      const Expr before = w_.pool().load(work_.output(), work_.variables());
+      for (const Binding& b : anchored_.bind(place(t, t.row + row, start + column))) all.push_back(b);
+      const Expr before = w_.pool().load(anchored_.output(), anchored_.variables());
       return w_.block(s_.name + what, all,
                       w_.store(to, {i.var, c.var}, to == sums ? from_here(before) : before));
     };
@@ -353,13 +353,13 @@ class Product {
     const Expr start = t.panel * plan_.columns;
     const auto bindings = [&](Expr row, Expr column) {
       std::vector<Binding> all = in_tile(row, column);
-      for (const Binding& b : work_.bind(place(t, t.row + row, start + column))) all.push_back(b);
+      for (const Binding& b : anchored_.bind(place(t, t.row + row, start + column))) all.push_back(b);
       return all;
     };
     const auto write = [&](Expr row, Expr column, Expr value) {
       return w_.block(name, bindings(row, column),
-                      final ? work_.write_back(w_, work_.variables(), value)
-                            : w_.store(work_.output(), work_.variables(), value));
+                      final ? anchored_.write_back(w_, anchored_.variables(), value)
+                            : w_.store(anchored_.output(), anchored_.variables(), value));
     };
     const bool whole = floor_mod(columns(), plan_.columns).is_int(0);
     Stmt direct =
@@ -454,7 +454,7 @@ class Product {
 
   Writer& w_;
   const CpuJob& job_;
-  const Work& work_;
+  const AnchoredStage& anchored_;
   const Stage& s_;
   ProductPlan plan_;
   const target::Cpu& cpu_;
@@ -468,24 +468,24 @@ class Product {
 
 }  // namespace
 
-Stmt write_product(Writer& w, const CpuJob& job, const Work& work) {
-  const std::optional<ProductPlan> plan = find_product_plan(work.stage, job.cpu);
-  return plan ? Product(w, job, work, *plan).write() : nullptr;
+Stmt write_product(Writer& w, const CpuJob& job, const AnchoredStage& anchored) {
+  const std::optional<ProductPlan> plan = find_product_plan(anchored.stage, job.cpu);
+  return plan ? Product(w, job, anchored, *plan).write() : nullptr;
 }
 
-std::optional<ProductRows> rows_of_product(const CpuJob& job, const Work& work) {
-  const std::optional<ProductPlan> plan = find_product_plan(work.stage, job.cpu);
+std::optional<ProductRows> rows_of_product(const CpuJob& job, const AnchoredStage& anchored) {
+  const std::optional<ProductPlan> plan = find_product_plan(anchored.stage, job.cpu);
   if (!plan) return std::nullopt;
-  ProductRows out{work.stage.init->pool->integer(1), plan->few_rows};
-  for (size_t a : plan->rows) out.count = out.count * work.stage.spatial[a].extent;
+  ProductRows out{anchored.stage.init->pool->integer(1), plan->few_rows};
+  for (size_t a : plan->rows) out.count = out.count * anchored.stage.spatial[a].extent;
   return out;
 }
 
 std::optional<PackedProduct> pack_product(Writer& w, const CpuJob& job, const Stage& stage) {
   const std::optional<ProductPlan> plan = find_product_plan(stage, job.cpu, /*only_if_worth_it=*/false);
   if (!plan) return std::nullopt;
-  const Work work{stage};
-  return Product(w, job, work, *plan).packed();
+  const AnchoredStage anchored{stage};
+  return Product(w, job, anchored, *plan).packed();
 }
 
 }  // namespace relay::kernel::schedule

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <array>
 
+#include "kernel/schedule/anchored_stage.h"
 #include "kernel/schedule/contraction.h"
 #include "kernel/schedule/cost.h"
 #include "kernel/schedule/cpu_rules.h"
-#include "kernel/schedule/work.h"
 #include "kernel/statements.h"
 
 namespace relay::kernel::schedule {

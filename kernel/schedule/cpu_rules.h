@@ -5,9 +5,9 @@
 #include <optional>
 #include <span>
 
+#include "kernel/schedule/anchored_stage.h"
 #include "kernel/schedule/cpu.h"
 #include "kernel/schedule/primitive.h"
-#include "kernel/schedule/work.h"
 
 namespace relay::kernel::schedule {
 
@@ -27,9 +27,9 @@ Stmt write_lanes(Writer& w, const CpuJob& job, const Stage& stage);
 // t[i] = one of several formulas, chosen by other axes, which are written out.
 Stmt write_formulas(Writer& w, const CpuJob& job, const Stage& stage);
 // Reductions into such an axis: register tiles over the others.
-Stmt write_tiles(Writer& w, const CpuJob& job, const Work& work);
+Stmt write_tiles(Writer& w, const CpuJob& job, const AnchoredStage& anchored);
 // Reductions over small windows into such an axis, of images with padding around them.
-Stmt write_windows(Writer& w, const CpuJob& job, const Work& work);
+Stmt write_windows(Writer& w, const CpuJob& job, const AnchoredStage& anchored);
 // Is it one, once what is_padding is computed in it?
 bool is_window(const CpuJob& job, const Stage& s);
 bool is_padding(const Stage& s);
@@ -50,14 +50,14 @@ std::optional<AttentionLoops> write_attention(Writer& w, const CpuJob& job, cons
                                               const std::vector<Stage>& stages);
 // Products of matrices in panels: an operand whose columns are grouped, two vectors a group, or
 // worth to be put so.
-Stmt write_product(Writer& w, const CpuJob& job, const Work& work);
+Stmt write_product(Writer& w, const CpuJob& job, const AnchoredStage& anchored);
 // How many rows write_product shares a panel between, and how many are too few for that. Nothing if
 // it does not apply.
 struct ProductRows {
   Expr count;
   int64_t too_few = 0;
 };
-std::optional<ProductRows> rows_of_product(const CpuJob& job, const Work& work);
+std::optional<ProductRows> rows_of_product(const CpuJob& job, const AnchoredStage& anchored);
 // The same in two steps, for products that are computed in parts: what puts the operand into
 // panels, and the stage that then reads it there.
 struct PackedProduct {
@@ -68,12 +68,12 @@ std::optional<PackedProduct> pack_product(Writer& w, const CpuJob& job, const St
 // Products of an operand that varies along rows and one that varies along columns, summed: register
 // tiles of rows x columns; an operand that is not contiguous along the columns is packed first.
 // Also sums down columns.
-Stmt write_contraction(Writer& w, const CpuJob& job, const Work& work);
+Stmt write_contraction(Writer& w, const CpuJob& job, const AnchoredStage& anchored);
 // Reductions along an axis that is contiguous in every operand: partial results in the
 // lanes of vectors.
-Stmt write_dot(Writer& w, const CpuJob& job, const Work& work);
+Stmt write_dot(Writer& w, const CpuJob& job, const AnchoredStage& anchored);
 // Any reduction: one accumulator an element.
-Stmt write_reduction(Writer& w, const CpuJob& job, const Work& work);
+Stmt write_reduction(Writer& w, const CpuJob& job, const AnchoredStage& anchored);
 
 // How a reduction with so many vectors of accumulators adds up its terms (long_sums.h).
 SumOrder sum_order(const CpuJob& job, const Stage& stage, int64_t vectors);

@@ -38,9 +38,9 @@ struct Plan {
   std::vector<int64_t> tile = {};  // of each axis but the last
 };
 
-class Chooser {
+class BranchRewriter {
  public:
-  Chooser(const Stage& s, const target::Cpu& cpu) : cpu_(cpu), width_(cpu.lanes()) {
+  BranchRewriter(const Stage& s, const target::Cpu& cpu) : cpu_(cpu), width_(cpu.lanes()) {
     for (const Axis& a : s.spatial)
       extents_.push_back(a.extent->kind == ExprKind::kInt ? a.extent->int_value : 1);
     lanes_ = extents_.back();
@@ -148,16 +148,16 @@ std::optional<Plan> find_plan(const Stage& s, const CpuJob& job) {
   const Axis& lanes = s.spatial.back();
   if (!has_whole_vectors(lanes, job.lanes())) return std::nullopt;
   if (s.buffer->dtype != kFloat32 || !vectorizable(s.next, lanes.var, s.bounds)) return std::nullopt;
-  return Chooser(s, job.cpu).choose();
+  return BranchRewriter(s, job.cpu).choose();
 }
 
 class Tiles {
  public:
-  Tiles(Writer& w, const CpuJob& job, const Work& work, Plan plan)
+  Tiles(Writer& w, const CpuJob& job, const AnchoredStage& anchored, Plan plan)
       : w_(w),
         job_(job),
-        work_(work),
-        s_(work.stage),
+        anchored_(anchored),
+        s_(anchored.stage),
         plan_(std::move(plan)),
         cpu_(job.cpu),
         width_(job.lanes()) {}
@@ -228,7 +228,7 @@ class Tiles {
             for (size_t a = 0; a < within.size(); ++a) place[a] = at[a] * plan_.tile[a] + within[a];
             within.push_back(v * width_ + lane);
             place.push_back(within.back());
-            std::vector<Binding> bindings = work_.bind(place);
+            std::vector<Binding> bindings = anchored_.bind(place);
             for (size_t a = 0; a < axes.size(); ++a)
               bindings.push_back({axes[a], IterKind::kSpatial, within[a]});
             return element(bindings);
@@ -258,7 +258,7 @@ class Tiles {
       return w_.sequence(step);
     });
     const Stmt write = elements([&](const std::vector<Binding>& bindings) {
-      return w_.block(s_.name + "_result", bindings, work_.write_back(w_, work_.variables(), result));
+      return w_.block(s_.name + "_result", bindings, anchored_.write_back(w_, anchored_.variables(), result));
     });
     return w_.allocate(results, w_.sequence({init, update, write}));
   }
@@ -315,7 +315,7 @@ class Tiles {
 
   Writer& w_;
   const CpuJob& job_;
-  const Work& work_;
+  const AnchoredStage& anchored_;
   const Stage& s_;
   Plan plan_;
   const target::Cpu& cpu_;
@@ -324,9 +324,9 @@ class Tiles {
 
 }  // namespace
 
-Stmt write_tiles(Writer& w, const CpuJob& job, const Work& work) {
-  std::optional<Plan> plan = find_plan(work.stage, job);
-  return plan ? Tiles(w, job, work, std::move(*plan)).write() : nullptr;
+Stmt write_tiles(Writer& w, const CpuJob& job, const AnchoredStage& anchored) {
+  std::optional<Plan> plan = find_plan(anchored.stage, job);
+  return plan ? Tiles(w, job, anchored, std::move(*plan)).write() : nullptr;
 }
 
 }  // namespace relay::kernel::schedule

@@ -47,11 +47,11 @@ struct Run {
 
 class Windows {
  public:
-  Windows(Writer& w, const CpuJob& job, const Work& work, const ExprNode* padding)
+  Windows(Writer& w, const CpuJob& job, const AnchoredStage& anchored, const ExprNode* padding)
       : w_(w),
         job_(job),
-        work_(work),
-        s_(work.stage),
+        anchored_(anchored),
+        s_(anchored.stage),
         column_(s_.spatial[s_.spatial.size() - 2]),
         lanes_(s_.spatial.back()),
         across_(s_.reduction.back()),
@@ -127,7 +127,7 @@ class Windows {
           std::vector<Expr> place = row;
           place.push_back(start + column);
           place.push_back(v * width_ + lane);
-          std::vector<Binding> bindings = work_.bind(place);
+          std::vector<Binding> bindings = anchored_.bind(place);
           bindings.push_back({i, IterKind::kSpatial, column});
           bindings.push_back({l, IterKind::kSpatial, place.back()});
           for (size_t d = 0; d < r.size(); ++d)
@@ -182,14 +182,15 @@ class Windows {
       return w_.choose(substitute(row_, here), products(r, here, true), products(r, here, false));
     });
     const Stmt write = columns([&](Expr t) {
-      return element(t, {}, "_result", [&] { return work_.write_back(w_, work_.variables(), result); });
+      return element(t, {}, "_result",
+                     [&] { return anchored_.write_back(w_, anchored_.variables(), result); });
     });
     return w_.allocate(results, w_.sequence({init, update, write}));
   }
 
   Writer& w_;
   const CpuJob& job_;
-  const Work& work_;
+  const AnchoredStage& anchored_;
   const Stage& s_;
   const Axis column_, lanes_, across_;
   int64_t width_, tile_ = 1;
@@ -221,14 +222,14 @@ bool is_padding(const Stage& s) {
   return padding_of(s.value, s.spatial.back().var) == s.value.get();
 }
 
-Stmt write_windows(Writer& w, const CpuJob& job, const Work& work) {
-  const Stage& s = work.stage;
+Stmt write_windows(Writer& w, const CpuJob& job, const AnchoredStage& anchored) {
+  const Stage& s = anchored.stage;
   if (s.kind != StageKind::kReduce || !s.combine || s.spatial.empty()) return nullptr;
   const ExprNode* padding = padding_of(s.next, s.spatial.back().var);
   if (!padding) return nullptr;
   Stage without = s;
   without.next = substitute(s.next, {{padding, padding->args[1]}});
-  return is_window(job, without) ? Windows(w, job, work, padding).write() : nullptr;
+  return is_window(job, without) ? Windows(w, job, anchored, padding).write() : nullptr;
 }
 
 }  // namespace relay::kernel::schedule

@@ -59,47 +59,49 @@ Stmt write_sequential(Writer& w, const target::Gpu& gpu, const Kernel& k, const 
   return w.sequence({write_elements(w, gpu, begun[0]), seq->body[1]});
 }
 
-Stmt write(Writer& w, const target::Gpu& gpu, const Settings& settings, const Kernel& k, const Work& work) {
-  const Stage& s = work.stage;
+Stmt write(Writer& w, const target::Gpu& gpu, const Settings& settings, const Kernel& k,
+           const AnchoredStage& anchored) {
+  const Stage& s = anchored.stage;
   if (is_empty(s)) {
     std::vector<Stmt> as_written{s.statement};
-    if (work.epilogue) as_written.push_back(work.epilogue->statement);
+    if (anchored.epilogue) as_written.push_back(anchored.epilogue->statement);
     return w.sequence(as_written);
   }
   if (s.kind == StageKind::kCompute) return write_elements(w, gpu, s);
   if (s.kind == StageKind::kSequential) return write_sequential(w, gpu, k, s);
   if (!s.requirements.empty()) return s.statement;
   if (settings.opt_level > 0) {
-    if (Stmt tiles = write_tiled_product(w, gpu, work)) return tiles;
-    if (Stmt rows = write_row_reduction(w, gpu, work)) return rows;
+    if (Stmt tiles = write_tiled_product(w, gpu, anchored)) return tiles;
+    if (Stmt rows = write_row_reduction(w, gpu, anchored)) return rows;
   }
-  return write_reductions(w, gpu, work);
+  return write_reductions(w, gpu, anchored);
 }
 
-std::vector<Work> without_joining(const std::vector<Stage>& stages) {
-  std::vector<Work> out;
+std::vector<AnchoredStage> without_joining(const std::vector<Stage>& stages) {
+  std::vector<AnchoredStage> out;
   for (const Stage& s : stages) out.push_back({s});
   return out;
 }
 
-// The longest run of works from `first` on that blocks of rows can do, as statements; `count` is
-// how many. Null if there is none.
-Stmt write_run(Writer& w, const target::Gpu& gpu, const Kernel& k, const std::vector<Work>& works,
-               size_t first, size_t& count) {
-  const auto stages_of_works = [&](size_t from, size_t to) {
+// The longest run of anchored stages from `first` on that blocks of rows can do, as statements;
+// `count` is how many. Null if there is none.
+Stmt write_run(Writer& w, const target::Gpu& gpu, const Kernel& k,
+               const std::vector<AnchoredStage>& anchored_stages, size_t first, size_t& count) {
+  const auto stages_from = [&](size_t from, size_t to) {
     std::vector<const Stage*> out;
     for (size_t i = from; i < to; ++i) {
-      out.push_back(&works[i].stage);
-      if (works[i].epilogue) out.push_back(&*works[i].epilogue);
+      out.push_back(&anchored_stages[i].stage);
+      if (anchored_stages[i].epilogue) out.push_back(&*anchored_stages[i].epilogue);
     }
     return out;
   };
   size_t end = first;
-  while (end < works.size() && !is_tiled_product(w, gpu, works[end])) ++end;
+  while (end < anchored_stages.size() && !is_tiled_product(w, gpu, anchored_stages[end])) ++end;
   for (; end > first; --end) {
-    std::vector<const Stage*> others = stages_of_works(0, first), after = stages_of_works(end, works.size());
+    std::vector<const Stage*> others = stages_from(0, first),
+                              after = stages_from(end, anchored_stages.size());
     others.insert(others.end(), after.begin(), after.end());
-    if (Stmt s = write_row_blocks(w, gpu, k, stages_of_works(first, end), others)) {
+    if (Stmt s = write_row_blocks(w, gpu, k, stages_from(first, end), others)) {
       count = end - first;
       return s;
     }
@@ -121,11 +123,12 @@ Kernel schedule_for_gpu(const Kernel& k, const target::Gpu& gpu, const Settings&
   Writer w(inlined);
   const std::vector<Stage> stages = stages_of(inlined);
   std::vector<Stmt> body;
-  const std::vector<Work> works = joins ? join_epilogues(inlined, stages) : gpu::without_joining(stages);
-  for (size_t i = 0; i < works.size();) {
+  const std::vector<AnchoredStage> anchored_stages =
+      joins ? join_epilogues(inlined, stages) : gpu::without_joining(stages);
+  for (size_t i = 0; i < anchored_stages.size();) {
     size_t count = 1;
-    Stmt run = joins ? gpu::write_run(w, gpu, inlined, works, i, count) : nullptr;
-    body.push_back(run ? run : gpu::write(w, gpu, settings, inlined, works[i]));
+    Stmt run = joins ? gpu::write_run(w, gpu, inlined, anchored_stages, i, count) : nullptr;
+    body.push_back(run ? run : gpu::write(w, gpu, settings, inlined, anchored_stages[i]));
     i += count;
   }
   std::vector<const Buffer*> temporaries(inlined.temporaries.begin(), inlined.temporaries.end());

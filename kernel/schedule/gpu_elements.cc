@@ -34,14 +34,14 @@ Stmt write_vectors(Writer& w, const target::Gpu& gpu, const Stage& stage) {
   if (!alike || operands.empty()) return nullptr;
 
   return on_threads(w, gpu, w.index(*total / lanes), [&](Expr vector) {
-    const Work work{stage};
+    const AnchoredStage anchored{stage};
     const Axis lane = w.axis("lane", w.index(lanes));
     const auto each_lane = [&](ForKind how, const std::string& name, const Buffer* to, bool local,
                                Expr value) {
       return w.loop(how, "lane", lanes, [&](Expr l) {
-        std::vector<Binding> at = work.bind(unflatten(vector * lanes + l, extents));
+        std::vector<Binding> at = anchored.bind(unflatten(vector * lanes + l, extents));
         at.push_back({lane, IterKind::kSpatial, l});
-        const std::vector<Expr> place = local ? std::vector<Expr>{lane.var} : work.variables();
+        const std::vector<Expr> place = local ? std::vector<Expr>{lane.var} : anchored.variables();
         return w.block(name, at, w.store(to, place, value));
       });
     };
@@ -52,7 +52,7 @@ Stmt write_vectors(Writer& w, const target::Gpu& gpu, const Stage& stage) {
       const Buffer* local = w.local(b->name.str() + "_vector", b->dtype, {lane.extent});
       locals.push_back(local);
       body.push_back(each_lane(ForKind::kVectorized, local->name.str(), local, true,
-                               w.pool().load(b, work.variables())));
+                               w.pool().load(b, anchored.variables())));
       value = replace_loads(value, b, w.pool().load(local, {lane.var}));
     }
     const Buffer* result = w.local(stage.name + "_vector", dtype, {lane.extent});
@@ -72,17 +72,17 @@ Stmt write_elements(Writer& w, const target::Gpu& gpu, const Stage& stage) {
   if (Stmt vectors = write_vectors(w, gpu, stage)) return vectors;
   const std::vector<Expr> extents = extents_of(stage.spatial);
   return on_threads(w, gpu, product(w.pool(), extents), [&](Expr i) {
-    const Work work{stage};
+    const AnchoredStage anchored{stage};
     std::vector<Stmt> body = stage.requirements;
-    body.push_back(w.store(stage.buffer, work.variables(), stage.value));
-    return w.block(stage.name, work.bind(unflatten(i, extents)), w.sequence(body));
+    body.push_back(w.store(stage.buffer, anchored.variables(), stage.value));
+    return w.block(stage.name, anchored.bind(unflatten(i, extents)), w.sequence(body));
   });
 }
 
-Stmt write_reductions(Writer& w, const target::Gpu& gpu, const Work& work) {
-  const std::vector<Expr> extents = extents_of(work.stage.spatial);
+Stmt write_reductions(Writer& w, const target::Gpu& gpu, const AnchoredStage& anchored) {
+  const std::vector<Expr> extents = extents_of(anchored.stage.spatial);
   return on_threads(w, gpu, product(w.pool(), extents), [&](Expr i) {
-    return reduce_element(w, work, sum_order(work.stage, 1), unflatten(i, extents));
+    return reduce_element(w, anchored, sum_order(anchored.stage, 1), unflatten(i, extents));
   });
 }
 

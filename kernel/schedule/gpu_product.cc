@@ -46,8 +46,8 @@ struct Operand {
 
 class Product {
  public:
-  Product(Writer& w, const target::Gpu& gpu, const Work& work)
-      : w_(w), gpu_(gpu), work_(work), s_(work.stage) {}
+  Product(Writer& w, const target::Gpu& gpu, const AnchoredStage& anchored)
+      : w_(w), gpu_(gpu), anchored_(anchored), s_(anchored.stage) {}
 
   // Is it one?
   bool find() {
@@ -185,7 +185,7 @@ class Product {
     add_places(all, columns_.axes, unflatten(column, extents_of(columns_.axes)));
     if (shared_) all.push_back({part_, IterKind::kSpatial, at[0]});
     Stmt store = shared_ ? w_.store(shared_, places_of(part_.var), sum_)
-                         : work_.write_back(w_, work_.variables(), with_init(sum_));
+                         : anchored_.write_back(w_, anchored_.variables(), with_init(sum_));
     store = w_.block(s_.name + "_result", all, store);
     return w_.choose(
         logical_and(inside(row, rows_.count, tile_.rows), inside(column, columns_.count, tile_.columns)),
@@ -193,7 +193,7 @@ class Product {
   }
 
   std::vector<Expr> places_of(Expr part) const {
-    std::vector<Expr> out = work_.variables();
+    std::vector<Expr> out = anchored_.variables();
     out.insert(out.begin(), part);
     return out;
   }
@@ -204,7 +204,7 @@ class Product {
     const Buffer* all = w_.local(s_.name + "_all", s_.buffer->dtype, {w_.index(1)});
     const Expr so_far = w_.pool().load(all, {w_.index(0)});
     return on_threads(w_, gpu_, product(w_.pool(), extents), [&](Expr i) {
-      const std::vector<Binding> place = work_.bind(unflatten(i, extents));
+      const std::vector<Binding> place = anchored_.bind(unflatten(i, extents));
       Stmt begin = w_.block(s_.name + "_begin", {},
                             w_.store(all, {w_.index(0)}, w_.pool().constant(0, s_.buffer->dtype)));
       Stmt terms = w_.loop(ForKind::kSerial, "part", parts_, [&](Expr p) {
@@ -214,8 +214,8 @@ class Product {
         return w_.block(s_.name + "_add", bindings,
                         w_.store(all, {w_.index(0)}, s_.combine->of(w_.pool(), so_far, next)));
       });
-      Stmt end =
-          w_.block(s_.name + "_end", place, work_.write_back(w_, work_.variables(), with_init(so_far)));
+      Stmt end = w_.block(s_.name + "_end", place,
+                          anchored_.write_back(w_, anchored_.variables(), with_init(so_far)));
       return w_.allocate(all, w_.sequence({begin, terms, end}));
     });
   }
@@ -314,7 +314,7 @@ class Product {
 
   Writer& w_;
   const target::Gpu& gpu_;
-  const Work& work_;
+  const AnchoredStage& anchored_;
   const Stage& s_;
   std::vector<Axis> batch_;
   Operand rows_, columns_;
@@ -334,12 +334,12 @@ class Product {
 
 }  // namespace
 
-bool is_tiled_product(Writer& w, const target::Gpu& gpu, const Work& work) {
-  return Product(w, gpu, work).find();
+bool is_tiled_product(Writer& w, const target::Gpu& gpu, const AnchoredStage& anchored) {
+  return Product(w, gpu, anchored).find();
 }
 
-Stmt write_tiled_product(Writer& w, const target::Gpu& gpu, const Work& work) {
-  Product product(w, gpu, work);
+Stmt write_tiled_product(Writer& w, const target::Gpu& gpu, const AnchoredStage& anchored) {
+  Product product(w, gpu, anchored);
   return product.find() ? product.write() : nullptr;
 }
 

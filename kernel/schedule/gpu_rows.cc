@@ -58,8 +58,8 @@ Stmt join_partials(Writer& w, const std::string& name, const Buffer* partial, co
   return w.sequence(steps);
 }
 
-Stmt write_row_reduction(Writer& w, const target::Gpu& gpu, const Work& work) {
-  const Stage& s = work.stage;
+Stmt write_row_reduction(Writer& w, const target::Gpu& gpu, const AnchoredStage& anchored) {
+  const Stage& s = anchored.stage;
   if (!s.combine || s.reduction.empty()) return nullptr;
   const std::vector<Expr> extents = extents_of(s.spatial), along = extents_of(s.reduction);
   const std::optional<int64_t> rows = constant_product(extents), length = constant_product(along);
@@ -86,7 +86,7 @@ Stmt write_row_reduction(Writer& w, const target::Gpu& gpu, const Work& work) {
     const auto each_row = [&](const std::function<Stmt(Expr)>& body) {
       return together == 1 ? body(w.index(0)) : bound(w, ForKind::kThreadY, together, body);
     };
-    const auto place = [&](Expr r) { return work.bind(unflatten(block * together + r, extents)); };
+    const auto place = [&](Expr r) { return anchored.bind(unflatten(block * together + r, extents)); };
     Stmt parts = each_row([&](Expr r) {
       return bound(w, ForKind::kThreadX, threads, [&](Expr t) {
         Stmt begin = w.block(s.name + "_init", {}, w.store(sum, {w.index(0)}, nothing));
@@ -113,7 +113,7 @@ Stmt write_row_reduction(Writer& w, const target::Gpu& gpu, const Work& work) {
         bindings.push_back({row, IterKind::kSpatial, r});
         Expr all = w.pool().load(partial, {row.var, w.index(0)});
         if (s.init != nothing) all = s.combine->of(w.pool(), s.init, all);
-        return w.block(s.name + "_result", bindings, work.write_back(w, work.variables(), all));
+        return w.block(s.name + "_result", bindings, anchored.write_back(w, anchored.variables(), all));
       });
     });
     return w.allocate(partial, w.sequence({parts, join_partials(w, s.name, partial, *s.combine), result}));

@@ -6,8 +6,8 @@
 #include <span>
 #include <vector>
 
+#include "kernel/schedule/anchored_stage.h"
 #include "kernel/schedule/gpu.h"
-#include "kernel/schedule/work.h"
 
 namespace relay::kernel::schedule::gpu {
 
@@ -23,13 +23,13 @@ Stmt bound(Writer& w, ForKind index, int64_t extent, const std::function<Stmt(Ex
 // t[i] = value.
 Stmt write_elements(Writer& w, const target::Gpu& gpu, const Stage& stage);
 // A reduction, one thread an element.
-Stmt write_reductions(Writer& w, const target::Gpu& gpu, const Work& work);
+Stmt write_reductions(Writer& w, const target::Gpu& gpu, const AnchoredStage& anchored);
 // A reduction that threads share: a warp or a block an element.
-Stmt write_row_reduction(Writer& w, const target::Gpu& gpu, const Work& work);
+Stmt write_row_reduction(Writer& w, const target::Gpu& gpu, const AnchoredStage& anchored);
 // Sums of products of two operands: a block computes a tile of results, from tiles of the operands
 // in shared memory.
-Stmt write_tiled_product(Writer& w, const target::Gpu& gpu, const Work& work);
-bool is_tiled_product(Writer& w, const target::Gpu& gpu, const Work& work);
+Stmt write_tiled_product(Writer& w, const target::Gpu& gpu, const AnchoredStage& anchored);
+bool is_tiled_product(Writer& w, const target::Gpu& gpu, const AnchoredStage& anchored);
 // Stages that all go along the same rows, at least one of which joins what is in a row. `others`
 // are those of the kernel besides these.
 Stmt write_row_blocks(Writer& w, const target::Gpu& gpu, const Kernel& k,

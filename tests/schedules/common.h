@@ -131,7 +131,7 @@ class SchedulePrimitives : public ::testing::Test {
       native::CompileOptions options;
       options.target = target::target_of("native");
       EXPECT_EQ(native::disagreements(state_->cases, options), "") << "as C++";
-      EXPECT_EQ(native::disagreements(state_->cases, options, 1, jit::compile), "") << "by LLVM";
+      EXPECT_EQ(native::disagreements(state_->cases, options, 1, llvm::compile), "") << "by LLVM";
     }
     delete state_;
     state_ = nullptr;

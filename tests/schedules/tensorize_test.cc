@@ -44,13 +44,13 @@ class Tensorize : public SchedulePrimitives {
     if (std::string wrong = target::cannot_run(options.target); !wrong.empty()) GTEST_SKIP() << wrong;
     const std::vector<native::Case> cases = {{intrinsic, with_dots(k, intrinsic), some_inputs(k)}};
     EXPECT_EQ(native::disagreements(cases, options), "") << "as C++";
-    EXPECT_EQ(native::disagreements(cases, options, 1, jit::compile), "") << "by LLVM";
+    EXPECT_EQ(native::disagreements(cases, options, 1, llvm::compile), "") << "by LLVM";
   }
 
   // What both code generators make of the kernel: the library's instructions, and LLVM's.
   std::string code(const Kernel& k, const std::string& target) {
     std::string llvm;
-    EXPECT_EQ(jit::show_instructions(k, options_for(target), llvm), "");
+    EXPECT_EQ(llvm::show_instructions(k, options_for(target), llvm), "");
     return disassembly(k, options_for(target)) + llvm;
   }
   std::string disassembly(const Kernel& k, const native::CompileOptions& options) {
