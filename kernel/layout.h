@@ -14,8 +14,9 @@
 //
 // This is the one owner of such texts and of what follows from them. An operator reads a layout
 // from its attributes (op/layout.h), and a pass makes one by `cut`. A rule of the schedules makes
-// the layout that it wants, and compares its index with that of a load (cpu_product_plan.cc). A
-// buffer has none yet: its fields are part of the text and the hash of every kernel.
+// the layout that it wants, and compares its index with that of a load
+// (kernel/schedule/cpu/product_plan.cc). A buffer has none yet: its fields are part of the text and
+// the hash of every kernel.
 #pragma once
 
 #include <cstdint>

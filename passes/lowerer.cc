@@ -15,8 +15,8 @@
 #include "kernel/execute.h"
 #include "kernel/limits.h"
 #include "kernel/schedule/canonical_form.h"
-#include "kernel/schedule/cpu.h"
-#include "kernel/schedule/gpu.h"
+#include "kernel/schedule/cpu/schedule.h"
+#include "kernel/schedule/gpu/schedule.h"
 #include "kernel/schedule/stage.h"
 #include "kernel/statements.h"
 #include "op/apply.h"
@@ -81,7 +81,8 @@ class Lowerer::Writer {
   const kernel::Kernel* lower_own(const kernel::Kernel* k) const {
     if (k->external) return k;
     if (target_.gpu)
-      return has_launches(*k) ? k : keep(kernel::schedule::schedule_for_gpu(*k, *target_.gpu, schedule_));
+      return has_launches(*k) ? k
+                              : keep(kernel::schedule::gpu::schedule_for_gpu(*k, *target_.gpu, schedule_));
     const auto canonical = schedule_.opt_level > 0 ? kernel::schedule::canonical_form(*k) : std::nullopt;
     return canonical ? keep(scheduled({canonical->kernel, canonical->requirements, /*in_order=*/true})) : k;
   }
@@ -186,8 +187,9 @@ class Lowerer::Writer {
   kernel::Kernel scheduled(const Written& w) const {
     kernel::schedule::Settings settings = schedule_;
     settings.in_order = w.in_order;
-    kernel::Kernel out = target_.gpu ? kernel::schedule::schedule_for_gpu(w.kernel, *target_.gpu, settings)
-                                     : kernel::schedule::schedule_for_cpu(w.kernel, target_.cpu, settings);
+    kernel::Kernel out = target_.gpu
+                             ? kernel::schedule::gpu::schedule_for_gpu(w.kernel, *target_.gpu, settings)
+                             : kernel::schedule::cpu::schedule_for_cpu(w.kernel, target_.cpu, settings);
     if (w.comparisons.empty()) return out;
     std::vector<kernel::Stmt> body = w.comparisons;
     body.push_back(out.body);

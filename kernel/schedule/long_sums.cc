@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/integers.h"
-#include "kernel/schedule/primitive.h"
+#include "kernel/schedule/primitives/primitive.h"
 #include "kernel/walk.h"
 
 namespace relay::kernel::schedule {
@@ -51,8 +51,8 @@ class Blocks {
     const int64_t piece = std::max<int64_t>(1, order_.block / std::max<int64_t>(inner(), 1));
     const TermLoop& loop = loops[cut];
     std::vector<TermLoop> blocks(loops.begin(), loops.begin() + static_cast<std::ptrdiff_t>(cut));
-    blocks.push_back(
-        {divide_up(loop.extent, piece), loop.most == kUnknown ? kUnknown : ceil_div(loop.most, piece)});
+    blocks.push_back({primitives::divide_up(loop.extent, piece),
+                      loop.most == kUnknown ? kUnknown : ceil_div(loop.most, piece)});
 
     Accumulators totals = sums;
     totals.buffer = w_.local(sums.name + "_blocks", sums.buffer->dtype,

@@ -12,10 +12,10 @@
 #include "kernel/builder.h"
 #include "kernel/llvm/compile.h"
 #include "kernel/native/agreement.h"
-#include "kernel/schedule/schedule.h"
+#include "kernel/schedule/primitives/schedule.h"
 #include "kernel/schedule/testing.h"
 
-namespace relay::kernel::schedule {
+namespace relay::kernel::schedule::primitives {
 
 // Small whole numbers, so that sums are exact in any order.
 inline std::vector<Values> some_inputs(const Kernel& k, uint32_t seed = 1) {
@@ -188,4 +188,4 @@ class SchedulePrimitives : public ::testing::Test {
   static inline State* state_ = nullptr;
 };
 
-}  // namespace relay::kernel::schedule
+}  // namespace relay::kernel::schedule::primitives

@@ -10,7 +10,7 @@
 #include "kernel/race_check.h"
 #include "tests/schedules/common.h"
 
-namespace relay::kernel::schedule {
+namespace relay::kernel::schedule::primitives {
 namespace {
 
 uint32_t how_many() {
@@ -340,4 +340,4 @@ TEST(RandomSchedules, InjectedFaultsAreRejected) {
 }
 
 }  // namespace
-}  // namespace relay::kernel::schedule
+}  // namespace relay::kernel::schedule::primitives

@@ -5,11 +5,11 @@
 #include "kernel/native/subprocess.h"
 #include "kernel/print/prelude.h"
 #include "kernel/print/print.h"
-#include "kernel/schedule/intrinsics.h"
+#include "kernel/schedule/primitives/intrinsics.h"
 #include "target/host.h"
 #include "tests/schedules/common.h"
 
-namespace relay::kernel::schedule {
+namespace relay::kernel::schedule::primitives {
 namespace {
 
 class Tensorize : public SchedulePrimitives {
@@ -212,4 +212,4 @@ TEST_F(Tensorize, ABlockThatDoesNotDoWhatItsInstructionDoesIsRefused) {
 }
 
 }  // namespace
-}  // namespace relay::kernel::schedule
+}  // namespace relay::kernel::schedule::primitives
