@@ -7,7 +7,7 @@
 
 #include "aot/listing.h"
 #include "aot/testing.h"
-#include "kernel/native/subprocess.h"
+#include "toolchain/subprocess.h"
 
 namespace relay::aot {
 namespace {
@@ -293,7 +293,7 @@ relay_status run(relay_context* context, int variant, std::vector<float>* result
 )";
 
 using Words = std::vector<std::string>;
-using kernel::native::Finished;
+using toolchain::Finished;
 
 // The sources of a program in a folder of their own, and what compiles them.
 struct Folder {
@@ -321,7 +321,7 @@ struct Folder {
     command.insert(command.end(), files.begin(), files.end());
     return run(command);
   }
-  Finished run(const Words& command) const { return kernel::native::run(command, folder.path(), 240); }
+  Finished run(const Words& command) const { return toolchain::run(command, folder.path(), 240); }
 };
 
 // --- warnings ------------------------------------------------------------------------------------
@@ -358,9 +358,9 @@ TEST_P(Warnings, ThereAreNoneInAListing) {
         sources_of(program, {kAnyProcessor}, {.weights_source = "the \"weights\"", .kernel_files = 1});
     write("listing.cc", listing(sources));
     if (sources.weights_bytes > 0) write("the \"weights\"", sources.weights);
-    const Finished done = kernel::native::run({GetParam(), "-std=c++17", "-Wall", "-Wextra", "-Wpedantic",
-                                               "-Werror", "-fPIC", "-msse2", "-O1", "-c", "listing.cc"},
-                                              folder.path(), 240);
+    const Finished done = toolchain::run({GetParam(), "-std=c++17", "-Wall", "-Wextra", "-Wpedantic",
+                                          "-Werror", "-fPIC", "-msse2", "-O1", "-c", "listing.cc"},
+                                         folder.path(), 240);
     EXPECT_EQ(done.exit_code, 0) << done.output << done.problem;
   }
 }

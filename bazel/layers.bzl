@@ -6,10 +6,11 @@ relay_library() turns this table into Bazel visibility, so an arrow that is not 
 # package -> the packages that it may depend on, besides what those depend on; and what it is for.
 # docs/architecture.md shows this table (`./dev update`).
 LAYERS = {
-    "base": ([], "memory, names, source texts, diagnostics, files; names of a model as they stand in generated text"),
+    "base": ([], "memory, names, source texts, diagnostics, files, work on several threads; names of a model as they stand in generated text"),
     "runtime": ([], "dtypes, tensors, values, the C ABI of artifacts"),
     "frontend/data": (["base", "runtime"], "tensors in files: npy, npz, safetensors, ONNX, parameters of graphs"),
     "target": (["base"], "what code is for: the type Target, its texts, the table of machines with a source for each number"),
+    "toolchain": (["target"], "compilers, subprocesses, loaded libraries"),
     "kernel": (["base", "runtime"], "scalar expressions, loop-level programs, their reference executor"),
     "kernel/schedule/primitives": (["kernel"], "changes to loops, each by itself, and traces of them"),
     "kernel/schedule": (["kernel/schedule/primitives", "target"], "what the rules share: stages, contractions, costs, a writer of loops"),
@@ -17,7 +18,7 @@ LAYERS = {
     "kernel/schedule/gpu": (["kernel/schedule"], "the same for GPUs"),
     "kernel/codegen": (["kernel"], "what both code generators decide alike: expanded loops, vectors, shared subexpressions, formulas; each works on a copy of its kernel"),
     "kernel/print": (["kernel/codegen"], "kernels as C++ or CUDA text, by a dialect table"),
-    "kernel/native": (["kernel/print", "target"], "the system's compiler: text to machine code, called on tensors"),
+    "kernel/native": (["kernel/print", "toolchain"], "kernels as text, compiled, and called on tensors; threads for them"),
     "kernel/llvm": (["kernel/native"], "the same kernels as LLVM instructions, compiled, kept on disk and linked in this process"),
     "ir": (["base", "runtime", "kernel"], "expressions, types, patterns, modules, traversal, rewriting, analyses"),
     "ir/text": (["ir"], "`.relay` texts: lexer, parser, printer; the standard library, which is such texts"),
@@ -30,7 +31,7 @@ LAYERS = {
     "frontend/graph": (["analysis", "frontend/data"], "graphs of the graph runtime as JSON and parameters, read and written"),
     "graph_runtime": (["passes", "kernel/llvm"], "runs a memory plan in this process"),
     "jit": (["passes", "kernel/llvm"], "the interpreter's machine, with operators and kernels compiled: the whole language"),
-    "aot": (["passes", "kernel/print", "kernel/native"], "prints a memory plan and its kernels, makes the `.so`"),
+    "aot": (["passes", "kernel/print", "toolchain"], "prints a memory plan and its kernels, makes the `.so`"),
     "frontend/onnx": (["op", "frontend/data"], "ONNX models to modules"),
     "vta/isa": (["base"], "the instructions of the accelerator VTA: parameters, table of fields, bits, text"),
     "vta/sim": (["vta/isa", "target"], "what a VTA computes and how long it takes: functional simulator, its oracle, cycle model"),

@@ -1,9 +1,9 @@
 #include "driver/verifier.h"
 
 #include "base/cat.h"
+#include "base/parallel.h"
 #include "base/stopwatch.h"
 #include "driver/nonfinite.h"
-#include "kernel/native/parallel.h"
 
 namespace relay::driver {
 namespace {
@@ -86,10 +86,10 @@ struct Verifier::Run {
 Verifier::Verifier(const Model& model, const std::vector<EngineAt>& engines, const VerifyOptions& options,
                    OnStep on_step)
     : model_(model),
-      at_once_(options.at_once != 0 ? options.at_once : kernel::native::usable_cores()),
+      at_once_(options.at_once != 0 ? options.at_once : usable_cores()),
       on_step_(std::move(on_step)) {
   for (const EngineAt& at : engines) candidates_.push_back({at});
-  kernel::native::for_each_at_once(candidates_.size(), at_once_, [&](size_t i) {
+  for_each_at_once(candidates_.size(), at_once_, [&](size_t i) {
     Candidate& c = candidates_[i];
     say(cat("preparing ", row_of(c.at).label()));
     const Stopwatch watch;
@@ -114,7 +114,7 @@ void Verifier::say(const std::string& step) {
 std::vector<VerifyRow> Verifier::run(const std::vector<Value>& args, const data::NamedTensors* given) {
   passes::Reference reference;
   std::vector<Run> runs(candidates_.size());
-  kernel::native::for_each_at_once(candidates_.size() + 1, at_once_, [&](size_t i) {
+  for_each_at_once(candidates_.size() + 1, at_once_, [&](size_t i) {
     if (i == 0) {  // it takes the longest, and what it throws comes first
       say("the reference, and what float32 does to it");
       reference = passes::reference_of(model_.module, model_.function, args);

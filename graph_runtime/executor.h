@@ -23,7 +23,7 @@
 namespace relay::graph_runtime {
 
 struct ProgramOptions {
-  kernel::native::CompileOptions compile;
+  toolchain::CompileOptions compile;
   kernel::native::CodeGenerator code_generator = kernel::llvm::compile;
 };
 

@@ -14,8 +14,8 @@
 #include "base/cat.h"
 #include "base/file.h"
 #include "base/json_text.h"
+#include "base/parallel.h"
 #include "driver/engines.h"
-#include "kernel/native/parallel.h"
 #include "tools/artifact_model.h"
 #include "tools/model.h"
 #include "tools/opt_levels.h"
@@ -146,7 +146,7 @@ void bench_artifact(const Options& o, unsigned threads, Session& s) {
   const int compiled_for = artifact->description.value("threads", 1);
   const int used = threads        ? static_cast<int>(threads)
                    : compiled_for ? compiled_for
-                                  : static_cast<int>(kernel::native::usable_cores());
+                                  : static_cast<int>(usable_cores());
   report_times(time_runs(artifact->prepared, *args, o, s), o, opened, {"artifact", o.model.path},
                o.model.path, used, s);
 }

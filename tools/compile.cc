@@ -15,10 +15,10 @@
 #include "base/cat.h"
 #include "base/file.h"
 #include "base/nearest.h"
+#include "base/parallel.h"
 #include "driver/engines.h"
 #include "driver/libraries.h"
 #include "frontend/data/inputs.h"
-#include "kernel/native/parallel.h"
 #include "op/operators.h"
 #include "tools/graph.h"
 #include "tools/model.h"
@@ -33,7 +33,6 @@
 namespace relay::tools {
 namespace {
 
-namespace native = kernel::native;
 using Options = CompileRequest;
 
 std::string licence_text(const Options& o, Session& s) {
@@ -217,7 +216,7 @@ void run_for_gpu(const Options& o, const std::vector<target::Target>& targets, S
   if (program) emit.bounds = bounds_of(o, *program, s);
   if (s.exit_code != kOk) return;
   // Of one text, what stands before kernels may stand there once.
-  emit.kernel_files = o.emit == "cuda" ? 1 : native::usable_cores();
+  emit.kernel_files = o.emit == "cuda" ? 1 : usable_cores();
   const Result<aot::Sources> sources =
       program ? aot::cuda::emit(*program, target, emit, diagnostics) : Result<aot::Sources>(kReported);
   if (!sources) {
@@ -302,7 +301,7 @@ aot::EmitOptions emit_options(const Options& o, const Product& product, const st
   emit.weights = o.weights_file ? aot::Weights::kFile : aot::Weights::kEmbedded;
   emit.licence = licence;
   emit.bounds = bounds_of(o, program, s);
-  emit.kernel_files = 2 * native::usable_cores();
+  emit.kernel_files = 2 * usable_cores();
   if (o.emit == "cpp") {
     emit.kernel_files = 1;  // what stands before kernels may stand there once
     emit.weights_source = weights_source(o, product.name);
@@ -314,7 +313,7 @@ aot::EmitOptions emit_options(const Options& o, const Product& product, const st
 // reports.
 std::vector<std::string> compile_and_write(const Product& product, const driver::Model& model,
                                            const aot::Program& program, const aot::Sources& sources,
-                                           aot::Weights weights, const native::CompileOptions& compile,
+                                           aot::Weights weights, const toolchain::CompileOptions& compile,
                                            Session& s) {
   Diagnostics diagnostics;
   const Result<std::string> bytes = aot::compile(sources, weights, compile, diagnostics);
@@ -342,7 +341,7 @@ void run(const Options& o, Session& s) {
     return;
   }
   check_options(o, targets, s);
-  native::CompileOptions compile;
+  toolchain::CompileOptions compile;
   if (std::string wrong = driver::link_with(o.link, compile); !wrong.empty())
     s.fail(kUsage, cat("--link: ", wrong));
   const std::string licence = licence_text(o, s);

@@ -6,20 +6,19 @@
 #include "aot/cuda/build.h"
 #include "base/cat.h"
 #include "base/file.h"
+#include "base/parallel.h"
 #include "kernel/llvm/machine.h"
 #include "kernel/llvm/object_cache.h"
-#include "kernel/native/parallel.h"
-#include "kernel/native/subprocess.h"
-#include "kernel/native/toolchain.h"
 #include "target/host.h"
 #include "target/instructions.h"
+#include "toolchain/compiler.h"
+#include "toolchain/library.h"
+#include "toolchain/subprocess.h"
 #include "tools/roofs.h"
 #include "tools/session.h"
 
 namespace relay::tools {
 namespace {
-
-namespace native = kernel::native;
 
 struct Finding {
   std::string what, found;
@@ -27,16 +26,16 @@ struct Finding {
 };
 
 Finding compiler() {
-  native::Compiler c;
-  const std::string wrong = native::find_compiler(c);
+  toolchain::Compiler c;
+  const std::string wrong = toolchain::find_compiler(c);
   return wrong.empty() ? Finding{"C++ compiler", cat(join(c.command, " "), ": ", c.version)}
                        : Finding{"C++ compiler", wrong, false};
 }
 
 // Not needed for what runs here, so that nothing is wrong without one.
 Finding cross_compiler(target::Isa isa, std::string_view name) {
-  native::Compiler c;
-  const std::string wrong = native::find_compiler(isa, c);
+  toolchain::Compiler c;
+  const std::string wrong = toolchain::find_compiler(isa, c);
   return {cat("compiler, ", name),
           wrong.empty() ? cat(join(c.command, " "), ": ", c.version) : cat("none: ", wrong)};
 }
@@ -63,12 +62,12 @@ Finding compile_and_load() {
   TemporaryFolder folder;
   std::string wrong = folder.make();
   const std::string path = folder.path() + "/probe.so";
-  native::CompileOptions options;
+  toolchain::CompileOptions options;
   options.target = target::target_of("native");
   const std::string text =
       "extern \"C\" __attribute__((visibility(\"default\"))) int probe() { return 42; }\n";
-  if (wrong.empty()) wrong = native::build_library({{"probe.cc", text}}, options, folder.path(), path);
-  native::Library library;
+  if (wrong.empty()) wrong = toolchain::build_library({{"probe.cc", text}}, options, folder.path(), path);
+  toolchain::Library library;
   if (wrong.empty()) wrong = library.open(path);
   if (wrong.empty()) {
     auto probe = reinterpret_cast<int (*)()>(library.find("probe"));
@@ -128,7 +127,7 @@ void add_doctor(CLI::App& app, Session& session) {
       measure(session);
       return;
     }
-    std::vector<Finding> findings{{"cores", cat(native::usable_cores(), " usable")}, compiler()};
+    std::vector<Finding> findings{{"cores", cat(usable_cores(), " usable")}, compiler()};
     constexpr bool kX86 = target::kHere == target::Isa::kX86_64;
     findings.push_back(kX86 ? cross_compiler(target::Isa::kAarch64, "aarch64")
                             : cross_compiler(target::Isa::kX86_64, "x86-64"));

@@ -81,7 +81,7 @@ struct Options {
 // Wall-clock and processor seconds of a compilation; the latter without those of
 // compilers that it starts.
 int compile(std::string_view what, const native::CodeGenerator& generator,
-            std::span<const kernel::Kernel* const> kernels, const native::CompileOptions& options,
+            std::span<const kernel::Kernel* const> kernels, const toolchain::CompileOptions& options,
             native::CompiledKernels& out) {
   const double wall = seconds_of(CLOCK_MONOTONIC), processor = seconds_of(CLOCK_PROCESS_CPUTIME_ID);
   const std::string wrong = generator(kernels, options, out);
@@ -102,7 +102,7 @@ int run(const Options& options) {
   const double begin = seconds_of(CLOCK_PROCESS_CPUTIME_ID);
   const Result<Module> checked = typecheck::check(*imported, diagnostics);
   if (!checked) return fail(diagnostics);
-  native::CompileOptions compiling;
+  toolchain::CompileOptions compiling;
   const Result<target::Target> target = target::parse_target(options.target, diagnostics);
   if (!target) return fail(diagnostics);
   compiling.target = *target;

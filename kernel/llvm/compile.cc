@@ -6,12 +6,12 @@
 
 #include "base/cat.h"
 #include "base/escape.h"
+#include "base/parallel.h"
 #include "kernel/codegen/requirements.h"
 #include "kernel/llvm/fingerprint.h"
 #include "kernel/llvm/generator_stamp.inc"
 #include "kernel/llvm/machine.h"
 #include "kernel/llvm/object_cache.h"
-#include "kernel/native/parallel.h"
 #include "target/host.h"
 #include "target/instructions.h"
 
@@ -26,7 +26,7 @@ struct Job {
 };
 
 // Everything but the kernel that decides what the code is.
-std::string settings(const native::CompileOptions& options) {
+std::string settings(const toolchain::CompileOptions& options) {
   const target::Cpu& cpu = options.target.cpu;
   const target::LlvmNames names = target::llvm_names(cpu);
   const target::Features& f = cpu.features;
@@ -37,11 +37,11 @@ std::string settings(const native::CompileOptions& options) {
 
 std::string entry_of(const std::string& key) { return "relay_kernel_" + key; }
 
-void compile_missing(std::vector<Job*>& jobs, const native::CompileOptions& options,
+void compile_missing(std::vector<Job*>& jobs, const toolchain::CompileOptions& options,
                      const ObjectCache& cache) {
   // The longest first, so that no thread is left alone with one of them.
   std::stable_sort(jobs.begin(), jobs.end(), [](const Job* a, const Job* b) { return a->size > b->size; });
-  native::for_each_at_once(jobs.size(), native::usable_cores(), [&](size_t i) {
+  for_each_at_once(jobs.size(), usable_cores(), [&](size_t i) {
     Job& job = *jobs[i];
     Emitted code;
     job.wrong = code.make(*job.kernel, entry_of(job.key), options);
@@ -52,7 +52,7 @@ void compile_missing(std::vector<Job*>& jobs, const native::CompileOptions& opti
 
 }  // namespace
 
-std::string compile(std::span<const Kernel* const> kernels, const native::CompileOptions& options,
+std::string compile(std::span<const Kernel* const> kernels, const toolchain::CompileOptions& options,
                     native::CompiledKernels& out) {
   if (std::string wrong = target::cannot_run(options.target); !wrong.empty()) return wrong;
   const std::string same = settings(options);
@@ -96,7 +96,7 @@ std::string compile(std::span<const Kernel* const> kernels, const native::Compil
   return {};
 }
 
-std::string show_instructions(const Kernel& k, const native::CompileOptions& options, std::string& out) {
+std::string show_instructions(const Kernel& k, const toolchain::CompileOptions& options, std::string& out) {
   if (k.external) {
     const std::string_view symbol = k.external->symbol.text();
     out = line_comment(";", cat("kernel ", k.name.text(), " is the C function `", symbol, "`")) + "\n";

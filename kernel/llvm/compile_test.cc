@@ -65,7 +65,7 @@ class Compile : public ::testing::Test {
   SymbolTable symbols_{arena_};
   ExprPool pool_{arena_, symbols_};
   TemporaryFolder folder_;
-  native::CompileOptions options_;
+  toolchain::CompileOptions options_;
 };
 
 // The sanitizer of threads watches this one (`./dev sanitize`).

@@ -16,8 +16,8 @@ namespace relay::kernel::llvm {
 namespace {
 
 using native::Case;
-using native::CompileOptions;
 using native::disagreements;
+using toolchain::CompileOptions;
 
 using Values = ::relay::Tensor;
 

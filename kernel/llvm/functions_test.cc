@@ -67,7 +67,7 @@ double distance(float got, double want) {
 }
 
 TEST_P(Functions, AreWithinTwoUnitsAndTheSameInVectors) {
-  native::CompileOptions options;
+  toolchain::CompileOptions options;
   options.target = target::target_of(GetParam());
   options.opt_level = 1;  // contraction may differ between single values and vectors
   std::vector<Kernel> kernels;
@@ -98,7 +98,7 @@ TEST_P(Functions, AreWithinTwoUnitsAndTheSameInVectors) {
 }
 
 TEST_P(Functions, OfVectorsAreNotCallsOfTheLibrary) {
-  native::CompileOptions options;
+  toolchain::CompileOptions options;
   options.target = target::target_of(GetParam());
   for (const Function& f : kFunctions) {
     std::string text;

@@ -5,9 +5,9 @@
 #include "base/cat.h"
 #include "base/file.h"
 #include "kernel/builder.h"
-#include "kernel/native/subprocess.h"
 #include "kernel/print/print.h"
 #include "kernel/statements.h"
+#include "toolchain/subprocess.h"
 
 namespace relay::kernel::native {
 namespace {
@@ -62,7 +62,7 @@ class Compilers : public ::testing::Test {
     ASSERT_EQ(write_file_atomically(folder.path() + "/" + file, text), "");
     flags.insert(flags.begin(), compiler);
     flags.push_back(file);
-    const Finished done = run(flags, folder.path(), 300);
+    const toolchain::Finished done = toolchain::run(flags, folder.path(), 300);
     EXPECT_EQ(done.exit_code, 0) << compiler << " (./dev install):\n" << done.output << done.problem;
     EXPECT_EQ(done.output, "") << compiler;
   }
@@ -99,7 +99,7 @@ TEST_F(Compilers, NvccCompilesTheSameForTheDevice) {
   }
   const char* home = std::getenv("CUDA_HOME");
   const std::string nvcc = cat(home ? home : "/usr/local/cuda", "/bin/nvcc");
-  if (run({nvcc, "--version"}, "", 60).exit_code != 0) GTEST_SKIP() << "there is no " << nvcc;
+  if (toolchain::run({nvcc, "--version"}, "", 60).exit_code != 0) GTEST_SKIP() << "there is no " << nvcc;
   compile(nvcc, "kernels.cu", text, {"-std=c++17", "-ptx", "-o", "/dev/null"});
 }
 

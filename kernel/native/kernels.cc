@@ -7,6 +7,7 @@
 #include "kernel/print/prelude.h"
 #include "kernel/print/print.h"
 #include "target/host.h"
+#include "toolchain/library.h"
 
 namespace relay::kernel::native {
 namespace {
@@ -36,9 +37,10 @@ std::string entry(const Kernel& k, const Printed& printed, size_t number) {
 
 }  // namespace
 
-std::string CompiledKernels::compile(std::span<const Kernel* const> kernels, const CompileOptions& options) {
+std::string CompiledKernels::compile(std::span<const Kernel* const> kernels,
+                                     const toolchain::CompileOptions& options) {
   if (std::string wrong = target::cannot_run(options.target); !wrong.empty()) return wrong;
-  std::vector<Source> sources;
+  std::vector<toolchain::Source> sources;
   const std::string head = prelude(kCppDialect);
   entries_.clear();
   for (size_t i = 0; i < kernels.size(); ++i) {
@@ -60,8 +62,9 @@ std::string CompiledKernels::compile(std::span<const Kernel* const> kernels, con
   TemporaryFolder folder;
   if (std::string wrong = folder.make(); !wrong.empty()) return wrong;
   const std::string path = folder.path() + "/kernels.so";
-  if (std::string wrong = build_library(sources, options, folder.path(), path); !wrong.empty()) return wrong;
-  auto library = std::make_shared<Library>();
+  if (std::string wrong = toolchain::build_library(sources, options, folder.path(), path); !wrong.empty())
+    return wrong;
+  auto library = std::make_shared<toolchain::Library>();
   if (std::string wrong = library->open(path); !wrong.empty()) return wrong;
   for (size_t i = 0; i < entries_.size(); ++i) {
     if (entries_[i].external) continue;
@@ -72,7 +75,7 @@ std::string CompiledKernels::compile(std::span<const Kernel* const> kernels, con
   return {};
 }
 
-std::string compile_as_cpp(std::span<const Kernel* const> kernels, const CompileOptions& options,
+std::string compile_as_cpp(std::span<const Kernel* const> kernels, const toolchain::CompileOptions& options,
                            CompiledKernels& out) {
   return out.compile(kernels, options);
 }
@@ -98,7 +101,7 @@ std::vector<relay::Tensor> CompiledKernels::run(size_t i, const Kernel& k,
 }
 
 std::vector<relay::Tensor> run_natively(const Kernel& k, std::span<const relay::Tensor> inputs,
-                                        const CompileOptions& options, unsigned threads) {
+                                        const toolchain::CompileOptions& options, unsigned threads) {
   CompiledKernels compiled;
   const Kernel* const only[] = {&k};
   const std::string wrong = compiled.compile(only, options);

@@ -166,7 +166,7 @@ class Emulation {
   }
 
   std::span<const EmulatedCall> calls_;
-  kernel::native::CompileOptions options_;
+  toolchain::CompileOptions options_;
   TemporaryFolder folder_;
 };
 

@@ -9,8 +9,8 @@
 #include "base/cat.h"
 #include "driver/artifact.h"
 #include "driver/emitted.h"
-#include "kernel/native/toolchain.h"
 #include "tests/support/joined_artifacts.h"
+#include "toolchain/compiler.h"
 
 namespace relay::tests {
 namespace {
@@ -33,7 +33,7 @@ std::string build_library(const std::vector<Item>& items, bool gpu, const std::s
   if (std::string wrong = write_file_atomically(cat(folder, "/", aot::kWeightsSource), all.weights);
       !wrong.empty())
     return wrong;
-  kernel::native::CompileOptions compile = items.front().emitted.compile;
+  toolchain::CompileOptions compile = items.front().emitted.compile;
   for (const Item& item : items) {
     const auto& flags = item.emitted.compile.link_flags;
     if (&item != &items.front())
@@ -42,10 +42,10 @@ std::string build_library(const std::vector<Item>& items, bool gpu, const std::s
   // What runs a few times needs little optimisation; vectors are written out as such. exec_levels
   // has the options of artifacts.
   compile.compile_flags = {"-w"};
-  std::vector<kernel::native::Source> texts;
+  std::vector<toolchain::Source> texts;
   for (const aot::SourceFile& f : all.files)
     texts.push_back({f.name, f.text, f.target, {f.name.starts_with("kernels_") ? "-O1" : "-O0"}});
-  return kernel::native::build_library(texts, compile, folder, library);
+  return toolchain::build_library(texts, compile, folder, library);
 }
 
 driver::Prepared opened(const std::string& library, size_t number, driver::Emitted emitted) {

@@ -23,7 +23,7 @@ struct Compiler {
 
 std::string build_for_cpu(const aot::Sources& sources, const std::string&, const std::string& library) {
   Diagnostics diagnostics;
-  kernel::native::CompileOptions compile;
+  toolchain::CompileOptions compile;
   compile.opt_level = 0;
   // What runs once needs no optimisation, and warnings are a matter of other tests
   // (aot/compilers_test.cc).

@@ -128,7 +128,7 @@ class SchedulePrimitives : public ::testing::Test {
   static void SetUpTestSuite() { state_ = new State; }
   static void TearDownTestSuite() {
     if (!state_->cases.empty()) {
-      native::CompileOptions options;
+      toolchain::CompileOptions options;
       options.target = target::target_of("native");
       EXPECT_EQ(native::disagreements(state_->cases, options), "") << "as C++";
       EXPECT_EQ(native::disagreements(state_->cases, options, 1, llvm::compile), "") << "by LLVM";

@@ -153,7 +153,7 @@ class Sample {
  private:
   static constexpr size_t kAtATime = 100;
   native::CodeGenerator compile_;
-  native::CompileOptions options_;
+  toolchain::CompileOptions options_;
   std::vector<native::Case> cases_;
   std::vector<std::shared_ptr<Case>> owners_;  // of the kernels
 };

@@ -6,8 +6,8 @@
 #include "base/cat.h"
 #include "base/check.h"
 #include "base/escape.h"
-#include "kernel/native/toolchain.h"
 #include "kernel/print/prelude.h"
+#include "toolchain/compiler.h"
 
 namespace relay::tests {
 namespace {

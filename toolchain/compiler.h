@@ -7,7 +7,7 @@
 
 #include "target/host.h"
 
-namespace relay::kernel::native {
+namespace relay::toolchain {
 
 struct Compiler {
   std::vector<std::string> command;  // a name in PATH or a path, and the arguments that a variable adds
@@ -55,19 +55,4 @@ struct Source {
 [[nodiscard]] std::string assembly_of(const std::vector<Source>& sources, const CompileOptions& options,
                                       std::vector<std::string>& texts);
 
-// A library in this process, unloaded at the end of the scope.
-class Library {
- public:
-  Library() = default;
-  ~Library();
-  Library(Library&& other) noexcept : handle_(other.handle_) { other.handle_ = nullptr; }
-  Library& operator=(Library&& other) noexcept;
-
-  [[nodiscard]] std::string open(const std::string& path);
-  void* find(const std::string& symbol) const;  // null if there is none
-
- private:
-  void* handle_ = nullptr;
-};
-
-}  // namespace relay::kernel::native
+}  // namespace relay::toolchain

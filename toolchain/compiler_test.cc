@@ -1,17 +1,16 @@
-#include "kernel/native/toolchain.h"
+#include "toolchain/compiler.h"
 
 #include <gtest/gtest.h>
-#include <signal.h>
 #include <sys/stat.h>
 
 #include <cstdlib>
 
 #include "base/cat.h"
 #include "base/file.h"
-#include "kernel/native/kernels.h"
-#include "kernel/native/subprocess.h"
+#include "toolchain/library.h"
+#include "toolchain/subprocess.h"
 
-namespace relay::kernel::native {
+namespace relay::toolchain {
 namespace {
 
 constexpr bool kX86 = target::kHere == target::Isa::kX86_64;
@@ -93,13 +92,6 @@ TEST(Toolchain, ARejectedSourceIsKeptWithItsCommand) {
   EXPECT_NE(repeated.output.find("undefined_name"), std::string::npos) << repeated.output;
 }
 
-TEST(Toolchain, CodeThatTheProcessorCannotRunIsRefused) {
-  CompiledKernels kernels;
-  const target::Target foreign = target::target_of(kX86 ? "aarch64" : "sse2");
-  const std::string wrong = kernels.compile({}, {.target = foreign});
-  EXPECT_NE(wrong.find(cat("`", foreign.text, "`")), std::string::npos) << wrong;
-}
-
 TEST(Toolchain, ThereIsACompilerForEachInstructionSetOrARemedy) {
   Compiler own, same;
   EXPECT_EQ(find_compiler(own), find_compiler(target::kHere, same));
@@ -131,50 +123,5 @@ TEST(Toolchain, LibrariesThatAreNoneAreRefused) {
   EXPECT_NE(library.open(folder.path() + "/missing.so").find("missing.so"), std::string::npos);
 }
 
-TEST(Subprocess, ArgumentsAreNotSeenByAShell) {
-  const Finished f = run({"printf", "%s|", "$HOME", "a b", "`id`", "; false"}, "", 10);
-  EXPECT_EQ(f.exit_code, 0);
-  EXPECT_EQ(f.output, "$HOME|a b|`id`|; false|");
-}
-
-TEST(Subprocess, FailuresAreTold) {
-  EXPECT_EQ(run({"false"}, "", 10).exit_code, 1);
-  const Finished missing = run({"no-such-program-at-all"}, "", 10);
-  EXPECT_NE(missing.exit_code, 0);
-  EXPECT_NE(missing.problem.find("no-such-program-at-all"), std::string::npos) << missing.problem;
-  const Finished slow = run({"sleep", "30"}, "", 1);
-  EXPECT_EQ(slow.exit_code, -1);
-  EXPECT_NE(slow.problem, "");
-}
-
-// This program may ignore a signal; a compiler that it starts must still end by it.
-TEST(Subprocess, HasTheUsualSignals) {
-  const auto before = signal(SIGPIPE, SIG_IGN);
-  const Finished done = run({"sh", "-c", "kill -PIPE $$; echo went on"}, "", 20);
-  signal(SIGPIPE, before);
-  EXPECT_NE(done.problem.find(cat("signal ", SIGPIPE)), std::string::npos) << done.problem << done.output;
-}
-
-TEST(Subprocess, TemporaryFilesGoToItsFolder) {
-  TemporaryFolder folder;
-  ASSERT_EQ(folder.make(), "");
-  EXPECT_EQ(run({"sh", "-c", "echo $TMPDIR; pwd"}, folder.path(), 20).output,
-            cat(folder.path(), "\n", folder.path(), "\n"));
-}
-
-TEST(Subprocess, OutputIsCut) {
-  const Finished f = run({"head", "-c", "3000000", "/dev/zero"}, "", 20);
-  EXPECT_LE(f.output.size(), kMostOutput);
-  EXPECT_EQ(f.exit_code, 0);
-}
-
-TEST(Subprocess, ResultsKeepTheOrderOfTheCommands) {
-  std::vector<std::vector<std::string>> commands;
-  for (int i = 0; i < 9; ++i) commands.push_back({"printf", "%s", std::to_string(i)});
-  const std::vector<Finished> done = run_all(commands, "", 20, 3);
-  ASSERT_EQ(done.size(), 9u);
-  for (int i = 0; i < 9; ++i) EXPECT_EQ(done[static_cast<size_t>(i)].output, std::to_string(i));
-}
-
 }  // namespace
-}  // namespace relay::kernel::native
+}  // namespace relay::toolchain

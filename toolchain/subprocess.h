@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-namespace relay::kernel::native {
+namespace relay::toolchain {
 
 struct Finished {
   int exit_code = -1;   // -1: it did not start, or a signal ended it
@@ -27,4 +27,4 @@ std::vector<Finished> run_all(const std::vector<std::vector<std::string>>& comma
 // cause, and the command as a shell takes it.
 [[nodiscard]] std::string failure(const std::vector<std::string>& command, const Finished& f);
 
-}  // namespace relay::kernel::native
+}  // namespace relay::toolchain

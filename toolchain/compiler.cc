@@ -1,6 +1,5 @@
-#include "kernel/native/toolchain.h"
+#include "toolchain/compiler.h"
 
-#include <dlfcn.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,12 +9,12 @@
 
 #include "base/cat.h"
 #include "base/file.h"
-#include "kernel/native/parallel.h"
-#include "kernel/native/subprocess.h"
+#include "base/parallel.h"
 #include "target/host.h"
 #include "target/instructions.h"
+#include "toolchain/subprocess.h"
 
-namespace relay::kernel::native {
+namespace relay::toolchain {
 namespace {
 
 // Keeps the sources where the command can be run again. The same failure has the same folder.
@@ -36,7 +35,7 @@ std::string reproducer(const std::vector<Source>& sources, const std::string& co
 // The same with the folder of a reproducer.
 std::string failure(const std::vector<std::string>& command, const Finished& f,
                     const std::vector<Source>& sources) {
-  const std::string wrong = native::failure(command, f);
+  const std::string wrong = toolchain::failure(command, f);
   if (wrong.empty() || !f.problem.empty()) return wrong;
   return cat(wrong, "  ", reproducer(sources, join(command, " ")), "\n");
 }
@@ -237,22 +236,4 @@ std::string build_library(const std::vector<Source>& sources, const CompileOptio
   return {};
 }
 
-Library::~Library() {
-  if (handle_) dlclose(handle_);
-}
-
-Library& Library::operator=(Library&& other) noexcept {
-  std::swap(handle_, other.handle_);
-  return *this;
-}
-
-std::string Library::open(const std::string& path) {
-  handle_ = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (handle_) return {};
-  const char* why = dlerror();
-  return cat("cannot load ", path, ": ", why ? why : "unknown reason");
-}
-
-void* Library::find(const std::string& symbol) const { return dlsym(handle_, symbol.c_str()); }
-
-}  // namespace relay::kernel::native
+}  // namespace relay::toolchain

@@ -1,4 +1,4 @@
-#include "kernel/native/subprocess.h"
+#include "toolchain/subprocess.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -17,11 +17,11 @@
 #include "base/cat.h"
 #include "base/escape.h"
 #include "base/interruption.h"
-#include "kernel/native/parallel.h"
+#include "base/parallel.h"
 
 extern char** environ;
 
-namespace relay::kernel::native {
+namespace relay::toolchain {
 namespace {
 
 // This program's variables, with another folder for temporary files.
@@ -244,4 +244,4 @@ std::string failure(const std::vector<std::string>& command, const Finished& f) 
              "\n");
 }
 
-}  // namespace relay::kernel::native
+}  // namespace relay::toolchain

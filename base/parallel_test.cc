@@ -1,4 +1,4 @@
-#include "kernel/native/parallel.h"
+#include "base/parallel.h"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 #include <thread>
 #include <vector>
 
-namespace relay::kernel::native {
+namespace relay {
 namespace {
 
 TEST(ForEachAtOnce, EachNumberHasItsTurnOnce) {
@@ -55,4 +55,4 @@ TEST(ForEachAtOnce, WhatTheLeastNumberThrewIsThrown) {
 }
 
 }  // namespace
-}  // namespace relay::kernel::native
+}  // namespace relay
