@@ -13,8 +13,8 @@ std::string CpuDeviceLibrary::run(const kernel::Kernel& k, const std::vector<std
                                                          : "run.device->parallel"};
   const auto add = [&](const List<const kernel::Buffer*>& buffers, std::string_view access) {
     for (const kernel::Buffer* b : buffers)
-      arguments.push_back(
-          cat("data<", access, kernel::memory_type(b->dtype), ">(", values[arguments.size() - 1], ")"));
+      arguments.push_back(cat("data<", access, kernel::print::memory_type(b->dtype), ">(",
+                              values[arguments.size() - 1], ")"));
   };
   add(k.inputs, "const ");
   add(k.outputs, "");

@@ -166,8 +166,8 @@ class Emitter {
   }
 
   // Kernels are seen by the plan's file and hidden from everybody else.
-  static kernel::Dialect dialect() {
-    kernel::Dialect d = kernel::kCppDialect;
+  static kernel::print::Dialect dialect() {
+    kernel::print::Dialect d = kernel::print::kCppDialect;
     d.function = "extern \"C\" __attribute__((visibility(\"hidden\"))) ";
     return d;
   }
@@ -198,17 +198,17 @@ class Emitter {
   }
 
   static std::string kernels_head() {
-    return "#include \"kernels.h\"\n\n" + kernel::prelude(kernel::kCppDialect) + "\n";
+    return "#include \"kernels.h\"\n\n" + kernel::print::prelude(kernel::print::kCppDialect) + "\n";
   }
 
   std::vector<KernelText> kernel_texts(const Part& part) const {
-    const kernel::Dialect d = dialect();
+    const kernel::print::Dialect d = dialect();
     const int vector_bytes = part.variant->target.cpu.vector_bytes;
     std::vector<KernelText> texts;
     for (const auto& [symbol, kernel] : part.kernels) {
       const std::string& name = part.name(*kernel);
-      const kernel::Printed printed =
-          kernel::print(*kernel, d, {.function = name, .vector_bytes = vector_bytes});
+      const kernel::print::Printed printed =
+          kernel::print::print(*kernel, d, {.function = name, .vector_bytes = vector_bytes});
       if (kernel->external) {
         texts.push_back({symbol, printed.text + "\n"});
         continue;
@@ -234,7 +234,7 @@ class Emitter {
   // Where a value is, as a C++ expression of type `const T*` or `T*`.
   std::string pointer(const Part& part, uint32_t value, bool writes) const {
     const PlanValue& v = part.plan().values[value];
-    const std::string type = std::string(kernel::memory_type(v.type->dtype));
+    const std::string type = std::string(kernel::print::memory_type(v.type->dtype));
     const std::string cast = cat("(", writes ? "" : "const ", type, "*)");
     switch (v.storage) {
       case Storage::kInput: return cat(cast, "inputs[", v.at, "]");

@@ -10,7 +10,7 @@
 #include "op/operators.h"
 #include "passes/runner.h"
 
-namespace relay::frontend {
+namespace relay::driver {
 namespace {
 
 using testing::floats;
@@ -53,8 +53,8 @@ std::vector<Tensor> inputs_of(const Module& m) {
 }
 
 // As an importer left them.
-GraphNames names_of(const Module& m) {
-  GraphNames out;
+frontend::GraphNames names_of(const Module& m) {
+  frontend::GraphNames out;
   const Attrs& attrs = m.function("main")->attrs;
   for (const AttrValue& v : attrs.find("input_names")->list) out.inputs.push_back(v.string.str());
   for (const AttrValue& v : attrs.find("output_names")->list) out.outputs.push_back(v.string.str());
@@ -75,34 +75,35 @@ TEST(GraphRoundTrip, GivesTheSameBitsAtEveryLevel) {
   for (int level = 0; level <= 3; ++level) {
     const Module m = fused(parsed(kNet), level);
     Diagnostics d;
-    const Result<GraphContents> out = export_graph(m, "main", {}, d);
+    const Result<frontend::GraphContents> out = frontend::export_graph(m, "main", {}, d);
     ASSERT_TRUE(out.ok()) << d.render({});
-    const Result<std::string> text = graph_text(out->graph, d);
-    const Result<std::string> params = data::params_bytes(out->params, d);
+    const Result<std::string> text = frontend::graph_text(out->graph, d);
+    const Result<std::string> params = frontend::data::params_bytes(out->params, d);
     ASSERT_TRUE(text && params) << d.render({});
-    const Result<Graph> again = parse_graph(*text, "g.json", {}, d);
+    const Result<frontend::Graph> again = frontend::parse_graph(*text, "g.json", {}, d);
     ASSERT_TRUE(again.ok()) << d.render({});
-    const Import back = import(*again, *data::parse_params(*params, "g.params", {}, d));
+    const Import back = import(*again, *frontend::data::parse_params(*params, "g.params", {}, d));
     ASSERT_TRUE(back.module.ok()) << back.said();
     const std::vector<Tensor> inputs = inputs_of(m), want = run(m, inputs), got = run(*back.module, inputs);
     ASSERT_EQ(want.size(), got.size());
     for (size_t i = 0; i < want.size(); ++i) EXPECT_TRUE(identical(want[i], got[i])) << level << " " << i;
 
     // What was read is written as it was.
-    const Result<GraphContents> twice = export_graph(*back.module, "main", names_of(*back.module), d);
+    const Result<frontend::GraphContents> twice =
+        frontend::export_graph(*back.module, "main", names_of(*back.module), d);
     ASSERT_TRUE(twice.ok()) << d.render({});
-    EXPECT_EQ(*graph_text(twice->graph, d), *text) << level;
-    EXPECT_EQ(*data::params_bytes(twice->params, d), *params) << level;
+    EXPECT_EQ(*frontend::graph_text(twice->graph, d), *text) << level;
+    EXPECT_EQ(*frontend::data::params_bytes(twice->params, d), *params) << level;
   }
 }
 
 TEST(GraphExport, LooksAsOtherExecutorsExpect) {
   Diagnostics d;
-  const Result<GraphContents> out = export_graph(fused(parsed(kNet), 1), "main", {}, d);
+  const Result<frontend::GraphContents> out = frontend::export_graph(fused(parsed(kNet), 1), "main", {}, d);
   ASSERT_TRUE(out.ok()) << d.render({});
-  const Graph& g = out->graph;
+  const frontend::Graph& g = out->graph;
   std::vector<std::string> functions;
-  for (const GraphNode& n : g.nodes) {
+  for (const frontend::GraphNode& n : g.nodes) {
     if (!n.is_call()) continue;
     functions.push_back(*n.find("func_name"));
     EXPECT_EQ(*n.find("num_inputs"), cat(n.inputs.size()));
@@ -123,14 +124,15 @@ TEST(GraphExport, MemoryIsSharedWhereNothingLives) {
     text +=
         cat("  %", i, " = nn.softmax(", i ? cat("%", i - 1) : std::string("%x"), ", axis=", i % 2, ");\n");
   Diagnostics d;
-  const Result<GraphContents> out = export_graph(fused(parsed(text + "  add(%11, %0)\n}"), 0), "main", {}, d);
+  const Result<frontend::GraphContents> out =
+      frontend::export_graph(fused(parsed(text + "  add(%11, %0)\n}"), 0), "main", {}, d);
   ASSERT_TRUE(out.ok()) << d.render({});
-  const Graph& g = out->graph;
+  const frontend::Graph& g = out->graph;
   std::vector<size_t> last(g.dltype.size(), 0);
   for (size_t at = 0; at < g.nodes.size(); ++at) {
-    for (const GraphEntry& e : g.nodes[at].inputs) last[g.entry(e)] = at;
+    for (const frontend::GraphEntry& e : g.nodes[at].inputs) last[g.entry(e)] = at;
   }
-  for (const GraphEntry& e : g.heads) last[g.entry(e)] = g.nodes.size();
+  for (const frontend::GraphEntry& e : g.heads) last[g.entry(e)] = g.nodes.size();
   for (size_t a = 0; a < g.nodes.size(); ++a) {
     for (size_t b = a + 1; b < g.nodes.size(); ++b) {
       if (g.storage_id[a] == g.storage_id[b]) {
@@ -148,7 +150,7 @@ def @main(%x: Tensor[(3), float32]) {
   %0(%x)
 })");
   Diagnostics d;
-  const Result<GraphContents> out = export_graph(m, "main", {}, d);
+  const Result<frontend::GraphContents> out = frontend::export_graph(m, "main", {}, d);
   ASSERT_TRUE(out.ok()) << d.render({});
   ASSERT_EQ(out->params.size(), 1u);
   const Import back = import(out->graph, out->params);
@@ -161,7 +163,7 @@ TEST(GraphExport, AConstantMayBeAResult) {
                            "def @main(%x: float32) { let %y = %x; let %z = (%y, 2f); (%z, 2f) }"}) {
     const Module m = parsed(text);
     Diagnostics d;
-    const Result<GraphContents> out = export_graph(m, "main", {}, d);
+    const Result<frontend::GraphContents> out = frontend::export_graph(m, "main", {}, d);
     ASSERT_TRUE(out.ok()) << d.render({});
     const Import back = import(out->graph, out->params);
     ASSERT_TRUE(back.module.ok()) << back.said();
@@ -173,7 +175,7 @@ TEST(GraphExport, RefusesWhatIsNoStaticDataflow) {
   const auto refusal = [](std::string_view text) {
     const Module m = parsed(text);
     Diagnostics d;
-    EXPECT_FALSE(export_graph(m, "main", {}, d).ok());
+    EXPECT_FALSE(frontend::export_graph(m, "main", {}, d).ok());
     return d.render(m.context().sources());
   };
   EXPECT_NE(
@@ -190,7 +192,7 @@ TEST(GraphExport, RefusesWhatIsNoStaticDataflow) {
           .find("a tuple of tuples"),
       std::string::npos);
   Diagnostics d;
-  EXPECT_FALSE(export_graph(parsed("def @main() { 1f }"), "none", {}, d).ok());
+  EXPECT_FALSE(frontend::export_graph(parsed("def @main() { 1f }"), "none", {}, d).ok());
 }
 
 // --- what a graph says of itself -----------------------------------------------------------------
@@ -208,8 +210,8 @@ std::string defined(const std::string& definition, const std::string& shape = "[
              shape, R"(]], "storage_id": ["list_int", [0, 1]]}, "node_row_ptr": [0, 1, 2]})");
 }
 
-std::string refused(const std::string& json, const data::NamedTensors& params = {},
-                    const GraphImportOptions& options = {}) {
+std::string refused(const std::string& json, const frontend::data::NamedTensors& params = {},
+                    const frontend::GraphImportOptions& options = {}) {
   const Import in = import(json, params, options);
   EXPECT_FALSE(in.module.ok()) << json;
   return in.said();
@@ -294,7 +296,7 @@ TEST(GraphImport, ParametersMustFit) {
 }
 
 TEST(GraphImport, ShapesAreGivenOnce) {
-  GraphImportOptions options;
+  frontend::GraphImportOptions options;
   options.input_shapes["x"] = {5};
   EXPECT_NE(refused(defined(kDouble), {}, options).find("[input-shape-mismatch]"), std::string::npos);
   options.input_shapes = {{"z", {4}}};
@@ -312,7 +314,7 @@ class GraphFolder : public ::testing::Test {
   }
   std::string found(const std::string& path = "") const {
     Diagnostics d;
-    const Result<GraphFiles> files = graph_files(folder_.path() + path, d);
+    const Result<frontend::GraphFiles> files = frontend::graph_files(folder_.path() + path, d);
     if (!files) return d.all().front().message();
     const auto name = [](const std::string& p) { return std::filesystem::path(p).filename().string(); };
     return cat(name(files->graph), " ", name(files->params));
@@ -339,4 +341,4 @@ TEST_F(GraphFolder, FilesGoByTheirNames) {
 }
 
 }  // namespace
-}  // namespace relay::frontend
+}  // namespace relay::driver

@@ -13,7 +13,7 @@
 #include "interp/machine.h"
 #include "typecheck/check.h"
 
-namespace relay::frontend::testing {
+namespace relay::driver::testing {
 
 // A graph as a typed module, or why it is none.
 struct Import {
@@ -24,19 +24,19 @@ struct Import {
   std::string said() const { return diagnostics.render(empty.context().sources()); }
 };
 
-inline Import import(const Graph& graph, const data::NamedTensors& params = {},
-                     const GraphImportOptions& options = {}) {
+inline Import import(const frontend::Graph& graph, const frontend::data::NamedTensors& params = {},
+                     const frontend::GraphImportOptions& options = {}) {
   Import out;
-  const Result<Module> m =
-      import_graph(GraphContents{graph, params}, "g.json", out.empty, options, out.diagnostics);
+  const Result<Module> m = frontend::import_graph(frontend::GraphContents{graph, params}, "g.json", out.empty,
+                                                  options, out.diagnostics);
   if (m) out.module = typecheck::check(*m, out.diagnostics);
   return out;
 }
 
-inline Import import(std::string_view json, const data::NamedTensors& params = {},
-                     const GraphImportOptions& options = {}) {
+inline Import import(std::string_view json, const frontend::data::NamedTensors& params = {},
+                     const frontend::GraphImportOptions& options = {}) {
   Diagnostics d;
-  const Result<Graph> graph = parse_graph(json, "g.json", {}, d);
+  const Result<frontend::Graph> graph = frontend::parse_graph(json, "g.json", {}, d);
   EXPECT_TRUE(graph.ok()) << d.render({});
   return graph ? import(*graph, params, options) : Import{};
 }
@@ -71,4 +71,4 @@ inline Tensor floats(const Shape& shape, const std::vector<double>& values) {
   return Tensor::of<double>(kFloat32, shape, values);
 }
 
-}  // namespace relay::frontend::testing
+}  // namespace relay::driver::testing

@@ -3,7 +3,7 @@
 #include "driver/graph_testing.h"
 #include "frontend/graph/operators.h"
 
-namespace relay::frontend {
+namespace relay::driver {
 namespace {
 
 using testing::floats;
@@ -14,7 +14,7 @@ using testing::run;
 
 Tensor computed(const std::string& op, const std::string& attrs, const std::vector<Tensor>& tensors) {
   std::vector<std::string> names;
-  GraphImportOptions options;
+  frontend::GraphImportOptions options;
   for (size_t i = 0; i < tensors.size(); ++i) {
     names.push_back(cat("x", i));
     options.input_shapes[names.back()] = tensors[i].shape();
@@ -91,7 +91,7 @@ TEST(Nnvm, SmallOperatorsMeanWhatTheyMeantThere) {
 
 TEST(Nnvm, AttributesAreChecked) {
   const auto refusal = [](const std::string& op, const std::string& attrs, size_t inputs = 1) {
-    GraphImportOptions options;
+    frontend::GraphImportOptions options;
     std::vector<std::string> names;
     for (size_t i = 0; i < inputs; ++i) {
       names.push_back(cat("x", i));
@@ -121,9 +121,9 @@ TEST(Nnvm, AttributesAreChecked) {
 TEST(Nnvm, EveryOperatorIsDocumented) {
   std::string page;
   ASSERT_EQ(read_file("docs/graphs.md", 1 << 20, page), "");
-  for (const std::string& name : nnvm_operators())
+  for (const std::string& name : frontend::nnvm_operators())
     EXPECT_NE(page.find(cat("`", name, "`")), std::string::npos) << name;
 }
 
 }  // namespace
-}  // namespace relay::frontend
+}  // namespace relay::driver

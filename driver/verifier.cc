@@ -45,7 +45,7 @@ void judge(VerifyRow& row, const std::vector<Tensor>& got, const passes::Referen
   row.ok = row.failed.empty();
 }
 
-VerifyRow judge_given(const data::NamedTensors& given, const passes::Reference& reference,
+VerifyRow judge_given(const frontend::data::NamedTensors& given, const passes::Reference& reference,
                       const Model& model) {
   VerifyRow row;
   row.engine = kExpected;
@@ -111,7 +111,8 @@ void Verifier::say(const std::string& step) {
   on_step_(step);
 }
 
-std::vector<VerifyRow> Verifier::run(const std::vector<Value>& args, const data::NamedTensors* given) {
+std::vector<VerifyRow> Verifier::run(const std::vector<Value>& args,
+                                     const frontend::data::NamedTensors* given) {
   passes::Reference reference;
   std::vector<Run> runs(candidates_.size());
   for_each_at_once(candidates_.size() + 1, at_once_, [&](size_t i) {

@@ -32,7 +32,8 @@ class Verifier {
 
   // A row for each engine and level; with `given`, outputs that another program computed,
   // one more for those.
-  std::vector<VerifyRow> run(const std::vector<Value>& args, const data::NamedTensors* given = nullptr);
+  std::vector<VerifyRow> run(const std::vector<Value>& args,
+                             const frontend::data::NamedTensors* given = nullptr);
   // Of the last run, a sentence for each output that the model's own dtypes cannot compute well.
   const std::vector<std::string>& notes() const { return notes_; }
 

@@ -230,7 +230,7 @@ void compare_with_peer(const Options& o, Session& s) {
   if (!c) return;
   const driver::Prepared p = prepare(*c, o, o.target.opt_level, s);
   if (!p.run) return;
-  data::NamedTensors inputs = c->model.fixed;
+  frontend::data::NamedTensors inputs = c->model.fixed;
   for (size_t i = 0; i < c->args.size(); ++i)
     inputs.push_back({c->model.input_names[i], c->args[i].tensor()});
   const PeerRuns how{o.runs, o.warm_up, o.target.threads};

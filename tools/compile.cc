@@ -89,7 +89,7 @@ bool spares_inputs(const Options& o, const Product& product, const driver::Model
   read.insert(read.end(), o.link.begin(), o.link.end());
   if (!o.licence.empty()) read.push_back(o.licence);
   if (!o.model.examples.empty()) {
-    for (std::string& file : data::files_to_read(o.model.examples)) read.push_back(std::move(file));
+    for (std::string& file : frontend::data::files_to_read(o.model.examples)) read.push_back(std::move(file));
   }
   return tools::spares_inputs(outputs_of(o, product), read, s);
 }

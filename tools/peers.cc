@@ -21,7 +21,8 @@ std::string python() {
 
 }  // namespace
 
-PeerTimes time_onnxruntime(const std::string& model, const data::NamedTensors& inputs, const PeerRuns& how) {
+PeerTimes time_onnxruntime(const std::string& model, const frontend::data::NamedTensors& inputs,
+                           const PeerRuns& how) {
   PeerTimes out;
   TemporaryFolder folder;
   const auto fail = [&](std::string why) {
@@ -34,7 +35,7 @@ PeerTimes time_onnxruntime(const std::string& model, const data::NamedTensors& i
                     " -m pip install onnxruntime numpy; RELAY_PYTHON names another Python"));
   const std::string given = folder.path() + "/inputs/";
   Diagnostics diagnostics;
-  if (!data::write_tensors(given, inputs, data::Role::kInput, diagnostics))
+  if (!frontend::data::write_tensors(given, inputs, frontend::data::Role::kInput, diagnostics))
     return fail(diagnostics.all().front().message());
   const std::string script = folder.path() + "/bench.py";
   if (std::string wrong = write_file_atomically(script, texts::kOnnxRuntimeBench); !wrong.empty())

@@ -11,7 +11,7 @@ namespace relay::aot::cuda {
 
 std::string CudaDeviceLibrary::run(const kernel::Kernel& k, const std::vector<std::string>& values,
                                    const std::vector<std::string>& extents) {
-  const kernel::Printed& p = printed_.at(k.name);
+  const kernel::print::Printed& p = printed_.at(k.name);
   size_t next = 0;
   std::string arguments;
   const auto add = [&](const List<const kernel::Buffer*>& buffers, bool writes) {
@@ -34,7 +34,7 @@ std::string CudaDeviceLibrary::run(const kernel::Kernel& k, const std::vector<st
   const auto extent = [&](kernel::Expr e) {
     return e ? print_extent(e, [&](kernel::Expr v) { return names.at(v->name.text()); }) : "1";
   };
-  for (const kernel::Launch& l : p.launches) {
+  for (const kernel::print::Launch& l : p.launches) {
     // Arguments of dim3 are unsigned.
     const auto three = [&](size_t from, bool casts) {
       std::vector<std::string> list;

@@ -12,7 +12,7 @@ namespace relay::aot::cuda {
 class CudaDeviceLibrary : public DeviceLibrary {
  public:
   // The kernels as they were printed.
-  explicit CudaDeviceLibrary(const std::map<Symbol, kernel::Printed>& printed) : printed_(printed) {}
+  explicit CudaDeviceLibrary(const std::map<Symbol, kernel::print::Printed>& printed) : printed_(printed) {}
 
   std::string name(const kernel::Kernel& k) const override { return printed_.at(k.name).function; }
   // The heap has tensors of one stream: memory that is given back is taken again at once, and as
@@ -24,7 +24,7 @@ class CudaDeviceLibrary : public DeviceLibrary {
   std::string truth(const std::string& value, size_t number, std::vector<std::string>& lines) const override;
 
  private:
-  const std::map<Symbol, kernel::Printed>& printed_;
+  const std::map<Symbol, kernel::print::Printed>& printed_;
 };
 
 }  // namespace relay::aot::cuda

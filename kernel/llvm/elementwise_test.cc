@@ -71,7 +71,7 @@ class Elementwise : public ::testing::Test {
       const auto* l = s->as<For>();
       return l ? make_for(arena_, l->var, l->extent, ForKind::kVectorized, l->body) : s;
     });
-    if (print(kernel, kCppDialect).text.find("relay_store(") == std::string::npos)
+    if (print::print(kernel, print::kCppDialect).text.find("relay_store(") == std::string::npos)
       return;  // it has no vectors
     cases_.push_back({cat(name, kVectorised), kernel, {a, b}, ulps});
   }

@@ -54,7 +54,7 @@ class Loops : public ::testing::Test {
       EXPECT_EQ(disagreements(cases, options_for(target, level), threads, compile), "") << "by LLVM";
     }
   }
-  std::string text(const Kernel& k) { return print(k, kCppDialect).text; }
+  std::string text(const Kernel& k) { return print::print(k, print::kCppDialect).text; }
 
   Arena arena_;
   SymbolTable symbols_{arena_};

@@ -74,12 +74,12 @@ class Compilers : public ::testing::Test {
 
 TEST_F(Compilers, NoneHasAWarningForTheHost) {
   for (const auto& [target, vector_bytes] : {std::pair("-msse2", 16), std::pair("-mavx2", 32)}) {
-    std::string text = prelude(kCppDialect);
+    std::string text = print::prelude(print::kCppDialect);
     int i = 0;
     for (ForKind outer : {ForKind::kSerial, ForKind::kParallel}) {
       for (ForKind inner : {ForKind::kSerial, ForKind::kVectorized, ForKind::kUnrolled}) {
-        const PrintOptions options{.function = cat("kernel_", i++), .vector_bytes = vector_bytes};
-        text += print(sample(outer, inner), kCppDialect, options).text;
+        const print::PrintOptions options{.function = cat("kernel_", i++), .vector_bytes = vector_bytes};
+        text += print::print(sample(outer, inner), print::kCppDialect, options).text;
       }
     }
     for (const char* compiler : {"g++", "clang++-14", "clang++-19"}) {
@@ -90,11 +90,11 @@ TEST_F(Compilers, NoneHasAWarningForTheHost) {
 }
 
 TEST_F(Compilers, NvccCompilesTheSameForTheDevice) {
-  std::string text = prelude(kCudaDialect);
+  std::string text = print::prelude(print::kCudaDialect);
   int i = 0;
   for (ForKind outer : {ForKind::kSerial, ForKind::kBlockX}) {
     for (ForKind inner : {ForKind::kThreadX, ForKind::kVectorized, ForKind::kUnrolled}) {
-      text += print(sample(outer, inner), kCudaDialect, {.function = cat("kernel_", i++)}).text;
+      text += print::print(sample(outer, inner), print::kCudaDialect, {.function = cat("kernel_", i++)}).text;
     }
   }
   const char* home = std::getenv("CUDA_HOME");

@@ -18,12 +18,12 @@ constexpr size_t kBytesPerFile = size_t{24} << 10;
 
 // int32_t relay_call_3(const relay_parallel* p, void* const* b, const int64_t* n): a signature that
 // any kernel can have.
-std::string entry(const Kernel& k, const Printed& printed, size_t number) {
+std::string entry(const Kernel& k, const print::Printed& printed, size_t number) {
   std::vector<std::string> args{"p"};
   size_t at = 0;
   const auto buffers = [&](const List<const Buffer*>& list, std::string_view qualifier) {
     for (const Buffer* b : list)
-      args.push_back(cat("(", qualifier, memory_type(b->dtype), "*)b[", at++, "]"));
+      args.push_back(cat("(", qualifier, print::memory_type(b->dtype), "*)b[", at++, "]"));
   };
   buffers(k.inputs, "const ");
   buffers(k.outputs, "");
@@ -41,7 +41,7 @@ std::string CompiledKernels::compile(std::span<const Kernel* const> kernels,
                                      const toolchain::CompileOptions& options) {
   if (std::string wrong = target::cannot_run(options.target); !wrong.empty()) return wrong;
   std::vector<toolchain::Source> sources;
-  const std::string head = prelude(kCppDialect);
+  const std::string head = print::prelude(print::kCppDialect);
   entries_.clear();
   for (size_t i = 0; i < kernels.size(); ++i) {
     if (kernels[i]->external) {
@@ -52,9 +52,9 @@ std::string CompiledKernels::compile(std::span<const Kernel* const> kernels,
     if (sources.empty() || sources.back().text.size() > head.size() + kBytesPerFile) {
       sources.push_back({cat("kernels_", sources.size(), ".cc"), head});
     }
-    const Printed printed =
-        print(*kernels[i], kCppDialect,
-              {.function = cat("kernel_", i), .vector_bytes = options.target.cpu.vector_bytes});
+    const print::Printed printed =
+        print::print(*kernels[i], print::kCppDialect,
+                     {.function = cat("kernel_", i), .vector_bytes = options.target.cpu.vector_bytes});
     sources.back().text += printed.text + "\n" + entry(*kernels[i], printed, i);
     entries_.push_back({nullptr, printed.messages});
   }

@@ -51,7 +51,7 @@ class Prelude : public ::testing::TestWithParam<std::string> {
     options_.opt_level = 1;  // contraction may differ between scalars and vectors
     ASSERT_EQ(folder_.make(), "");
     const std::string path = folder_.path() + "/prelude.so";
-    ASSERT_EQ(toolchain::build_library({{"prelude.cc", prelude() + std::string(kExports)}}, options_,
+    ASSERT_EQ(toolchain::build_library({{"prelude.cc", print::prelude() + std::string(kExports)}}, options_,
                                        folder_.path(), path),
               "");
     ASSERT_EQ(library_.open(path), "");

@@ -8,7 +8,7 @@
 #include "kernel/print/names.h"
 #include "kernel/statements.h"
 
-namespace relay::kernel {
+namespace relay::kernel::print {
 namespace {
 
 class Print : public ::testing::Test {
@@ -433,4 +433,4 @@ TEST_F(Print, KernelsAtTheLimits) {
 }
 
 }  // namespace
-}  // namespace relay::kernel
+}  // namespace relay::kernel::print

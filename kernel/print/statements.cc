@@ -9,7 +9,7 @@
 #include "kernel/print/grid.h"
 #include "kernel/statements.h"
 
-namespace relay::kernel::printing {
+namespace relay::kernel::print {
 namespace {
 
 bool is_grid(ForKind how) { return how >= ForKind::kBlockX; }
@@ -436,4 +436,4 @@ void Statements::allocate(const Allocate& n) {
   if (array) locals_.pop_back();
 }
 
-}  // namespace relay::kernel::printing
+}  // namespace relay::kernel::print

@@ -11,7 +11,7 @@
 #include "kernel/print/grid.h"
 #include "kernel/print/print.h"
 
-namespace relay::kernel::printing {
+namespace relay::kernel::print {
 
 // A parameter of a kernel's function, and of the functions that its parallel loops become.
 struct Parameter {
@@ -80,4 +80,4 @@ class Statements {
   std::vector<Expr> loops_;  // variables of the loops around, as far as they are variables of the text
 };
 
-}  // namespace relay::kernel::printing
+}  // namespace relay::kernel::print

@@ -14,6 +14,10 @@ MOST_HEADER_LINES = 300
 BACK_HALF = ("analysis", "driver", "graph_runtime", "jit", "kernel", "passes", "target", "toolchain", "tools")
 LONGEST_IN_BACK_HALF = 500
 LONGEST_FUNCTION = 80  # lines between its braces
+# Folders whose subfolders share their namespace.
+SHARED_NAMESPACES = ("aot", "frontend", "op", "passes", "tools", "vta")
+# They are `relay` itself.
+WITHOUT_NAMESPACE = ("base/", "ir/", "runtime/")
 FEWEST_SLUGS = 192  # that golden tests show; may only grow
 
 
@@ -67,6 +71,22 @@ class ArchTest(unittest.TestCase):
                 if target is None or target == owner or target in known:
                     continue
                 wrong.append(f"{path} includes {include}: {owner} may not know {target}")
+        self.assertEqual(wrong, [])
+
+    def test_namespaces_follow_folders(self):
+        table, _ = script("tools/layers_page.py").layers(sources.ROOT)
+        wrong, seen = [], 0
+        for path in sources.files(".h", ".cc"):
+            owner = package(path, table) or ("tools" if path.startswith("tools/") else None)
+            if owner is None or path.startswith((*WITHOUT_NAMESPACE, "tools/templates/")):
+                continue
+            folder = path.split("/")[:-1]
+            wanted = ["relay", *(folder[:1] if folder[0] in SHARED_NAMESPACES else folder)]
+            for name in re.findall(r"^namespace (relay(?:::\w+)*) \{", sources.read(path), re.M):
+                seen += 1
+                if name.split("::")[:len(wanted)] != wanted:
+                    wrong.append(f"{path} is in {name}, not in {'::'.join(wanted)}")
+        self.assertGreater(seen, 800, "namespaces are not found")
         self.assertEqual(wrong, [])
 
     def test_every_folder_is_in_the_table(self):

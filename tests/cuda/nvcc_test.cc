@@ -31,7 +31,7 @@ class Kernels {
     std::vector<std::string> out;
     size_t number = 0;
     for (const auto& [text, name] : texts_) {
-      if (number++ % kKernelsOfAFile == 0) out.push_back(kernel::prelude(kernel::kCudaDialect));
+      if (number++ % kKernelsOfAFile == 0) out.push_back(kernel::print::prelude(kernel::print::kCudaDialect));
       std::string named = text;
       for (size_t at = 0; (at = named.find("KERNEL", at)) != std::string::npos;) named.replace(at, 6, name);
       out.back() += named;
@@ -43,7 +43,7 @@ class Kernels {
  private:
   void add(const kernel::Kernel& k) {
     if (!kernel::codegen::cannot_compile(k).empty()) return;
-    texts_.emplace(kernel::print(k, kernel::kCudaDialect, {.function = "KERNEL"}).text,
+    texts_.emplace(kernel::print::print(k, kernel::print::kCudaDialect, {.function = "KERNEL"}).text,
                    cat("k", texts_.size()));
   }
 

@@ -28,7 +28,7 @@ std::string build_library(const std::vector<Item>& items, bool gpu, const std::s
                           const std::string& library) {
   std::vector<const aot::Sources*> sources;
   for (const Item& item : items) sources.push_back(&item.emitted.sources);
-  const aot::Sources all = joined(sources, gpu ? kernel::kCudaDialect : kernel::kCppDialect);
+  const aot::Sources all = joined(sources, gpu ? kernel::print::kCudaDialect : kernel::print::kCppDialect);
   if (gpu) return aot::cuda::build_emulated(all, folder, library);
   if (std::string wrong = write_file_atomically(cat(folder, "/", aot::kWeightsSource), all.weights);
       !wrong.empty())

@@ -51,11 +51,12 @@ bool update = false;
 // Kernels as CUDA, each launch with its grid, and what calls them unless that is a plan.
 std::string cuda_of(const Module& m, Diagnostics& diagnostics) {
   std::string out;
-  std::map<Symbol, kernel::Printed> all;
+  std::map<Symbol, kernel::print::Printed> all;
   for (const auto& [name, kernel] : m.kernels()) {
-    const kernel::Printed& printed = all[name] = kernel::print(*kernel, kernel::kCudaDialect);
+    const kernel::print::Printed& printed = all[name] =
+        kernel::print::print(*kernel, kernel::print::kCudaDialect);
     out += printed.text;
-    for (const kernel::Launch& l : printed.launches) {
+    for (const kernel::print::Launch& l : printed.launches) {
       const auto shown = [](kernel::Expr e) { return e ? kernel::show(e) : std::string("1"); };
       out += cat("// launch ", l.function, " on ", join(std::span(l.extents).first(3), " x ", shown),
                  " blocks of ", join(std::span(l.extents).last(3), " x ", shown), " threads\n");

@@ -57,9 +57,9 @@ class Tensorize : public SchedulePrimitives {
     TemporaryFolder folder;
     EXPECT_EQ(folder.make(), "");
     const std::string library = folder.path() + "/kernel.so";
-    const Printed printed = print(k, kCppDialect, {.function = "kernel_0"});
+    const print::Printed printed = print::print(k, print::kCppDialect, {.function = "kernel_0"});
     const std::string text =
-        cat(prelude(), "extern \"C\" __attribute__((visibility(\"default\"))) ", printed.text);
+        cat(print::prelude(), "extern \"C\" __attribute__((visibility(\"default\"))) ", printed.text);
     EXPECT_EQ(toolchain::build_library({{"kernel.cc", text}}, options, folder.path(), library), "") << text;
     const toolchain::Finished f = toolchain::run({"objdump", "-d", library}, "", 60);
     EXPECT_EQ(f.exit_code, 0) << f.problem;

@@ -23,8 +23,8 @@ std::string unquoted(const std::string& literal) { return literal.substr(1, lite
 
 class Joiner {
  public:
-  explicit Joiner(const kernel::Dialect& dialect)
-      : prelude_(kernel::prelude(dialect)), gpu_(dialect.has_grid()) {}
+  explicit Joiner(const kernel::print::Dialect& dialect)
+      : prelude_(kernel::print::prelude(dialect)), gpu_(dialect.has_grid()) {}
 
   void add(const aot::Sources& artifact) {
     std::string header, declarations, kernels, model;
@@ -106,7 +106,7 @@ class Joiner {
 
 }  // namespace
 
-aot::Sources joined(std::span<const aot::Sources* const> artifacts, const kernel::Dialect& dialect) {
+aot::Sources joined(std::span<const aot::Sources* const> artifacts, const kernel::print::Dialect& dialect) {
   Joiner joiner(dialect);
   for (const aot::Sources* artifact : artifacts) joiner.add(*artifact);
   return joiner.run();
