@@ -91,12 +91,17 @@ class InOrder {
   }
 
  private:
+  // Stages of a run. The same ones may be looked at for each work, if nothing comes of them.
+  static constexpr size_t kMostTogether = 64;
+
   size_t begin(size_t work) const { return work == 0 ? 0 : ends_[work - 1]; }
 
   // Of the works from `work` on that go along the rows which its reduction leaves.
   size_t end_of_run(size_t work) const {
     if (works_[work].stage.kind != StageKind::kReduce) return work;
-    const size_t last = begin(work) + stages_along_rows(w_, job_, std::span(stages_).subspan(begin(work)));
+    const auto next = std::span(stages_).subspan(begin(work));
+    const size_t last =
+        begin(work) + stages_along_rows(w_, job_, next.first(std::min(next.size(), kMostTogether)));
     size_t end = work;
     while (end < works_.size() && ends_[end] <= last) ++end;
     return end;
