@@ -211,15 +211,15 @@ class Quantiser {
       }
       if (!is_float || !v->weight()) return std::nullopt;
       const op::Convolution& c = v->convolution;
-      const auto shape = c.weight.parts(v->weight()->value->shape());
+      const auto shape = op::parts(c.weight, v->weight()->value->shape());
       std::vector<AttrArg> attrs = attrs_of(call);
       std::erase_if(attrs, [](const AttrArg& a) { return a.name == "out_dtype"; });
       return Product{
           .quantised = v->transposed ? &op::kQnnConv2dTranspose : &op::kQnnConv2d,
           .data = call.args[0],
           .weight = *v->weight()->value,
-          .axis = c.weight.place[0],
-          .channel = v->transposed && c.groups != 1 ? std::nullopt : std::optional(c.data.place[1]),
+          .axis = c.weight.place(0),
+          .channel = v->transposed && c.groups != 1 ? std::nullopt : std::optional(c.data.place(1)),
           .length = shape[1] * shape[2] * shape[3],
           .attrs = std::move(attrs)};
     }
