@@ -216,5 +216,25 @@ TEST(QuantiseGlobal, SumsThatMightNotFitStayInFloats) {
             (std::vector<std::string>{"qnn.quantize", "qnn.dense", "qnn.dequantize", "add"}));
 }
 
+TEST(QuantiseGlobal, AnIntervalFarFromZeroLeavesNoRoomForABias) {
+  const auto one = [](double v) { return Tensor::of(kFloat32, {1, 1}, std::span<const double>({v})); };
+  const auto clipped = [&](double least, double most) {
+    return Network({1, 1})
+        .then(op::kDense, one(0.75))
+        .then(op::kClip, {{"a_min", least}, {"a_max", most}})
+        .then(op::kAdd, one(0x1p19))
+        .module();
+  };
+  // Sums have steps of 2^-11: int32 holds 2^19, and not twice as much.
+  const Module far = quantised(clipped(0x1p19, 0x1p20));
+  EXPECT_EQ(calls_of(far),
+            (std::vector<std::string>{"qnn.quantize", "qnn.dense", "clip", "qnn.dequantize", "add"}));
+  EXPECT_EQ(result(far, one(1)).get(0), 0x1p20);
+  const Module around = quantised(clipped(-0x1p20, 0x1p20));
+  EXPECT_EQ(calls_of(around),
+            (std::vector<std::string>{"qnn.quantize", "qnn.dense", "clip", "add", "qnn.dequantize"}));
+  EXPECT_EQ(result(around, one(1)).get(0), 0x1p19 + 0.75);
+}
+
 }  // namespace
 }  // namespace relay::passes
