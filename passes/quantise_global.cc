@@ -157,8 +157,10 @@ class Quantiser {
     Expr& out = activations_[e];
     if (out) return out;
     const Quantised* found = find(e);
-    if (found && dtype_of(found->q) == kInt8) return out = found->q;
-    if (found) {
+    if (found && dtype_of(found->q) == kInt8) {
+      out = found->q;
+      if (found->bound <= -low()) return out;
+    } else if (found) {
       const int64_t shift = found->exponent - exponent_;
       out = op::call(b, op::kQnnRescale, {found->q},
                      {{"multiplier", int64_t{1} << std::max<int64_t>(-shift, 0)},

@@ -236,5 +236,20 @@ TEST(QuantiseGlobal, AnIntervalFarFromZeroLeavesNoRoomForABias) {
   EXPECT_EQ(result(around, one(1)).get(0), 0x1p19 + 0.75);
 }
 
+// Of 4 bits an activation has at most 7 steps of 1. An int8 has room for 20.
+TEST(QuantiseGlobal, AnIntervalBeyondTheScaleSaturatesBeforeTheNextProduct) {
+  const auto image = [](double v) {
+    return Tensor::of(kFloat32, {1, 1, 1, 1}, std::span<const double>({v}));
+  };
+  const Module m = Network({1, 1, 1, 1})
+                       .then(op::kConv2d, image(0.5))
+                       .then(op::kMaxPool2d, {{"pool_size", std::vector<int64_t>{1, 1}}})
+                       .then(op::kClip, {{"a_min", 20.0}, {"a_max", 30.0}})
+                       .then(op::kConv2d, image(0.5))
+                       .module();
+  EXPECT_EQ(result(m, image(1)).get(0), 10);
+  EXPECT_EQ(result(quantised(m, "quantise-global{bits=4,scale=8,skip=0}"), image(1)).get(0), 3.0625);
+}
+
 }  // namespace
 }  // namespace relay::passes
