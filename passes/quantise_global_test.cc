@@ -199,6 +199,21 @@ TEST(QuantiseGlobal, FactorsOfChannelsBelongToTheWeight) {
   EXPECT_TRUE(identical(result(m, x), result(q, x)));
 }
 
+TEST(QuantiseGlobal, OnlyFactorsOfChannelsBelongToTheWeight) {
+  const Tensor weight = multiples({3, 4, 1, 1}, 1, 3), x = multiples({1, 4, 3, 3}, 2, 4);
+  const auto check = [&](const Tensor& factors, const std::vector<std::string>& calls) {
+    const Module m = Network({1, 4, 3, 3}).then(op::kConv2d, weight).then(op::kMultiply, factors).module();
+    const Module q = quantised(m, "quantise-global{skip=0}");
+    EXPECT_EQ(calls_of(q), calls);
+    EXPECT_TRUE(identical(result(m, x), result(q, x)));
+  };
+  check(Tensor::scalar(kFloat32, 0.5), {"qnn.quantize", "qnn.conv2d", "qnn.dequantize"});
+  // There are as many columns as channels.
+  Tensor columns(kFloat32, {3});
+  for (int64_t i = 0; i < 3; ++i) columns.set(i, std::ldexp(1.0, static_cast<int>(i) - 1));
+  check(columns, {"qnn.quantize", "qnn.conv2d", "qnn.dequantize", "multiply"});
+}
+
 TEST(QuantiseGlobal, SumsThatMightNotFitStayInFloats) {
   const auto products = [](int64_t length, const std::string& pass) {
     return calls_of(
