@@ -27,12 +27,6 @@ Tensor result(const Module& m, const Tensor& x) {
   return interp::Machine(m).call("main", {Value(x)}).tensor();
 }
 
-double largest(const Tensor& t) {
-  double most = 0;
-  for (const double v : t.doubles()) most = std::max(most, std::fabs(v));
-  return most;
-}
-
 double distance(const Tensor& a, const Tensor& b) {
   double most = 0;
   for (int64_t i = 0; i < a.size(); ++i) most = std::max(most, std::fabs(a.get(i) - b.get(i)));
