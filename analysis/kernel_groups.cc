@@ -373,10 +373,10 @@ class Grouping {
   // The product `i` and the next one, if what lies between goes along the rows of the first and
   // something normalises them. Where only the run knows how many scores there are, the kernel asks.
   void join_attention(size_t i) {
-    // Kernels read a constant weight in panels that are made beforehand.
+    // The panels of a constant weight are made beforehand, but for products of batches.
     const auto is_product = [&](size_t x) {
       const auto product = product_view(sites_[x].call);
-      return product && !product->weight();
+      return product && (product->batched || !product->weight());
     };
     const auto* scores = sites_[i].call->type->as<TensorType>();
     if (!is_product(i) || !scores || scores->dtype != kFloat32 || scores->rank() < 2) return;

@@ -16,6 +16,7 @@
 #include "ir/fields.h"
 #include "kernel/execute.h"
 #include "kernel/explicit_checks.h"
+#include "kernel/limits.h"
 #include "op/apply.h"
 #include "op/op_def.h"
 
@@ -331,9 +332,15 @@ Machine::State Machine::apply(const Value& callee, std::vector<Value> args, Span
 
 const kernel::Kernel& Machine::checked_kernel(const kernel::Kernel& k) {
   const auto it = checked_kernels_.find(&k);
-  return it != checked_kernels_.end()
-             ? it->second
-             : checked_kernels_.emplace(&k, kernel::with_explicit_checks(k)).first->second;
+  if (it != checked_kernels_.end()) return it->second;
+  const auto require_within_limits = [](const kernel::Kernel& one) {
+    if (const std::string deep = kernel::too_deep(one); !deep.empty())
+      throw Exhausted(cat("kernel @", one.name.text(), " with its checks: ", deep));
+  };
+  require_within_limits(k);  // what makes checks recurses, and nests them in each other
+  kernel::Kernel checked = kernel::with_explicit_checks(k);
+  require_within_limits(checked);
+  return checked_kernels_.emplace(&k, std::move(checked)).first->second;
 }
 
 Machine::State Machine::apply_function(const Fn& fn, const Value* closure, std::vector<Value> args,

@@ -205,6 +205,7 @@ class Lowerer::Writer {
     op::Relation relation(context_, types);
     op::relate(relation, def, call.attrs);
     for (const op::DimCheck& check : relation.checks()) {
+      if (check.a.is_unknown() || check.b.is_unknown()) continue;  // an attribute `?` fits any extent
       const kernel::Expr a = check.a.expr(context_.pool()), b = check.b.expr(context_.pool()),
                          one = context_.pool().integer(1);
       kernel::Expr holds = equal(a, b);

@@ -29,6 +29,7 @@
 #include "ir/rewrite.h"
 #include "ir/traverse.h"
 #include "op/apply.h"
+#include "op/math/convert.h"
 #include "op/ops.h"
 #include "op/registry.h"
 #include "passes/pass.h"
@@ -156,8 +157,10 @@ class Quantiser {
     Expr& out = activations_[e];
     if (out) return out;
     const Quantised* found = find(e);
-    if (found && dtype_of(found->q) == kInt8) return out = found->q;
-    if (found) {
+    if (found && dtype_of(found->q) == kInt8) {
+      out = found->q;
+      if (found->bound <= -low()) return out;
+    } else if (found) {
       const int64_t shift = found->exponent - exponent_;
       out = op::call(b, op::kQnnRescale, {found->q},
                      {{"multiplier", int64_t{1} << std::max<int64_t>(-shift, 0)},
@@ -211,15 +214,15 @@ class Quantiser {
       }
       if (!is_float || !v->weight()) return std::nullopt;
       const op::Convolution& c = v->convolution;
-      const auto shape = c.weight.parts(v->weight()->value->shape());
+      const auto shape = op::parts(c.weight, v->weight()->value->shape());
       std::vector<AttrArg> attrs = attrs_of(call);
       std::erase_if(attrs, [](const AttrArg& a) { return a.name == "out_dtype"; });
       return Product{
           .quantised = v->transposed ? &op::kQnnConv2dTranspose : &op::kQnnConv2d,
           .data = call.args[0],
           .weight = *v->weight()->value,
-          .axis = c.weight.place[0],
-          .channel = v->transposed && c.groups != 1 ? std::nullopt : std::optional(c.data.place[1]),
+          .axis = c.weight.place(0),
+          .channel = v->transposed && c.groups != 1 ? std::nullopt : std::optional(c.data.place(1)),
           .length = shape[1] * shape[2] * shape[3],
           .attrs = std::move(attrs)};
     }
@@ -292,13 +295,14 @@ class Quantiser {
   }
 
   std::optional<Quantised> clipped(relay::Builder& b, const Call& call, const Quantised& x) {
-    const auto bound = [&](std::string_view name) {
-      double v = 0;
-      op::read_attr(*call.attrs.find(name), v);
-      return std::ldexp(v, x.exponent);
-    };
-    const Expr q = op::call(b, op::kClip, {x.q}, {{"a_min", bound("a_min")}, {"a_max", bound("a_max")}});
-    return Quantised{q, x.exponent, x.bound};
+    const auto a = op::read_attrs<op::ClipAttrs>(call.attrs);
+    const double low = std::ldexp(a.a_min, x.exponent), high = std::ldexp(a.a_max, x.exponent);
+    const Expr q = op::call(b, op::kClip, {x.q}, {{"a_min", low}, {"a_max", high}});
+    // An interval far from 0 moves integers away from it, at most to the ends of their dtype.
+    const auto magnitude = [&](double v) { return std::fabs(std::min(std::max(v, low), high)); };
+    const auto before = static_cast<double>(x.bound);
+    const double most = std::ceil(std::max(magnitude(before), magnitude(-before)));
+    return Quantised{q, x.exponent, static_cast<int64_t>(std::min(most, 0x1p31))};
   }
 
   const int bits_, exponent_;  // of activations; bits_ of weights, too

@@ -27,12 +27,6 @@ Tensor result(const Module& m, const Tensor& x) {
   return interp::Machine(m).call("main", {Value(x)}).tensor();
 }
 
-double largest(const Tensor& t) {
-  double most = 0;
-  for (const double v : t.doubles()) most = std::max(most, std::fabs(v));
-  return most;
-}
-
 double distance(const Tensor& a, const Tensor& b) {
   double most = 0;
   for (int64_t i = 0; i < a.size(); ++i) most = std::max(most, std::fabs(a.get(i) - b.get(i)));
@@ -199,6 +193,21 @@ TEST(QuantiseGlobal, FactorsOfChannelsBelongToTheWeight) {
   EXPECT_TRUE(identical(result(m, x), result(q, x)));
 }
 
+TEST(QuantiseGlobal, OnlyFactorsOfChannelsBelongToTheWeight) {
+  const Tensor weight = multiples({3, 4, 1, 1}, 1, 3), x = multiples({1, 4, 3, 3}, 2, 4);
+  const auto check = [&](const Tensor& factors, const std::vector<std::string>& calls) {
+    const Module m = Network({1, 4, 3, 3}).then(op::kConv2d, weight).then(op::kMultiply, factors).module();
+    const Module q = quantised(m, "quantise-global{skip=0}");
+    EXPECT_EQ(calls_of(q), calls);
+    EXPECT_TRUE(identical(result(m, x), result(q, x)));
+  };
+  check(Tensor::scalar(kFloat32, 0.5), {"qnn.quantize", "qnn.conv2d", "qnn.dequantize"});
+  // There are as many columns as channels.
+  Tensor columns(kFloat32, {3});
+  for (int64_t i = 0; i < 3; ++i) columns.set(i, std::ldexp(1.0, static_cast<int>(i) - 1));
+  check(columns, {"qnn.quantize", "qnn.conv2d", "qnn.dequantize", "multiply"});
+}
+
 TEST(QuantiseGlobal, SumsThatMightNotFitStayInFloats) {
   const auto products = [](int64_t length, const std::string& pass) {
     return calls_of(
@@ -214,6 +223,41 @@ TEST(QuantiseGlobal, SumsThatMightNotFitStayInFloats) {
   const Module m = Network({1, 1}).then(op::kDense, multiples({1, 1}, 3, 4)).then(op::kAdd, bias).module();
   EXPECT_EQ(calls_of(quantised(m)),
             (std::vector<std::string>{"qnn.quantize", "qnn.dense", "qnn.dequantize", "add"}));
+}
+
+TEST(QuantiseGlobal, AnIntervalFarFromZeroLeavesNoRoomForABias) {
+  const auto one = [](double v) { return Tensor::of(kFloat32, {1, 1}, std::span<const double>({v})); };
+  const auto clipped = [&](double least, double most) {
+    return Network({1, 1})
+        .then(op::kDense, one(0.75))
+        .then(op::kClip, {{"a_min", least}, {"a_max", most}})
+        .then(op::kAdd, one(0x1p19))
+        .module();
+  };
+  // Sums have steps of 2^-11: int32 holds 2^19, and not twice as much.
+  const Module far = quantised(clipped(0x1p19, 0x1p20));
+  EXPECT_EQ(calls_of(far),
+            (std::vector<std::string>{"qnn.quantize", "qnn.dense", "clip", "qnn.dequantize", "add"}));
+  EXPECT_EQ(result(far, one(1)).get(0), 0x1p20);
+  const Module around = quantised(clipped(-0x1p20, 0x1p20));
+  EXPECT_EQ(calls_of(around),
+            (std::vector<std::string>{"qnn.quantize", "qnn.dense", "clip", "add", "qnn.dequantize"}));
+  EXPECT_EQ(result(around, one(1)).get(0), 0x1p19 + 0.75);
+}
+
+// Of 4 bits an activation has at most 7 steps of 1. An int8 has room for 20.
+TEST(QuantiseGlobal, AnIntervalBeyondTheScaleSaturatesBeforeTheNextProduct) {
+  const auto image = [](double v) {
+    return Tensor::of(kFloat32, {1, 1, 1, 1}, std::span<const double>({v}));
+  };
+  const Module m = Network({1, 1, 1, 1})
+                       .then(op::kConv2d, image(0.5))
+                       .then(op::kMaxPool2d, {{"pool_size", std::vector<int64_t>{1, 1}}})
+                       .then(op::kClip, {{"a_min", 20.0}, {"a_max", 30.0}})
+                       .then(op::kConv2d, image(0.5))
+                       .module();
+  EXPECT_EQ(result(m, image(1)).get(0), 10);
+  EXPECT_EQ(result(quantised(m, "quantise-global{bits=4,scale=8,skip=0}"), image(1)).get(0), 3.0625);
 }
 
 }  // namespace

@@ -17,7 +17,7 @@
 namespace relay::passes {
 namespace {
 
-// The answer of @main before any pass.
+// The answer of @main before any pass, or after the last one that approximates.
 struct Answer {
   Value value;
   Reference reference;  // what later answers are compared with

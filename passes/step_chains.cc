@@ -25,8 +25,10 @@ bool waits_for_weight(const analysis::ProductView& product, int64_t rows, const 
   const auto bytes = static_cast<int64_t>(weight.bytes());
   if (limits.cores > 0 && bytes / limits.cores <= cpu.l2.bytes + cpu.l3.bytes) return false;
   // While an element is read from beyond the caches of a core, this many are multiplied by a row.
+  // Those that are narrower than float32 are multiplied as such.
   const auto element = static_cast<int64_t>(weight.dtype().bytes());
-  return rows < element * cpu.products_per_cycle * cpu.lanes() / std::max<int64_t>(1, cpu.l3.bytes_per_cycle);
+  const int64_t lanes = cpu.vector_bytes / std::max<int64_t>(element, 4);
+  return rows < element * cpu.products_per_cycle * lanes / std::max<int64_t>(1, cpu.l3.bytes_per_cycle);
 }
 
 class Finder {

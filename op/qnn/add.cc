@@ -38,13 +38,14 @@ Type relate(Relation& r, const QnnAddAttrs& a) {
 
 Expr expand(Builder& b, const QnnAddAttrs& a, const Site& c) {
   const Expr none = b.scalar(kInt32, 0);
+  // Beside a zero point of 64 bits int64 would wrap. Float64 is exact as far as nothing saturates.
+  const DType sums = c.tensor(7).dtype.bits < 64 ? kInt64 : kFloat64;
   const auto operand = [&](size_t data, size_t scale, int64_t axis) {
-    const Term q(b, call(b, kQnnRequantize,
-                         {c.args[data], c.args[scale], to(kInt32, {b, c.args[scale + 1]}), c.args[6], none},
+    const Term q(b, call(b, kQnnRequantize, {c.args[data], c.args[scale], c.args[scale + 1], c.args[6], none},
                          {{"axis", axis}, {"out_dtype", kInt32}}));
-    return to(kInt64, q);
+    return to(sums, q);
   };
-  const Term sum = operand(0, 2, a.lhs_axis) + operand(1, 4, a.rhs_axis) + to(kInt64, {b, c.args[7]});
+  const Term sum = operand(0, 2, a.lhs_axis) + operand(1, 4, a.rhs_axis) + to(sums, {b, c.args[7]});
   return saturated(sum, c.tensor(0).dtype);
 }
 

@@ -83,11 +83,11 @@ std::vector<AttrArg> plain_attrs(const QnnTransposedConvolutionAttrs& a) {
 // The weight's axis of output channels; nothing if no axis of it counts them all.
 std::optional<size_t> channel_axis(const QnnDenseAttrs&) { return 0; }
 std::optional<size_t> channel_axis(const QnnConvolutionAttrs& a) {
-  return read_convolution(a).weight.place[0];
+  return read_convolution(a).weight.place(0);
 }
 std::optional<size_t> channel_axis(const QnnTransposedConvolutionAttrs& a) {
   const Convolution c = read_convolution(a);
-  return c.groups == 1 ? std::optional(c.weight.place[0]) : std::nullopt;
+  return c.groups == 1 ? std::optional(c.weight.place(0)) : std::nullopt;
 }
 
 // --- rules ---------------------------------------------------------------------------------------

@@ -13,6 +13,11 @@ mkdir -p "$folder"
 folder=$(cd "$folder" && pwd)
 # A folder that was left halfway, or is of another list, is made again.
 if [[ -e $folder/made && $folder/made -nt $list && $folder/made -nt ${BASH_SOURCE[0]} ]]; then exit 0; fi
+tools=(ar as gcc g++ gcov ld ld.bfd ld.gold nm objcopy objdump strip)
+for tool in "${tools[@]}"; do
+  command -v "aarch64-linux-gnu-$tool" >/dev/null ||
+    { echo "relay: no aarch64-linux-gnu-$tool: ./dev install" >&2; exit 1; }
+done
 rm -rf "${folder:?}"/{made,root,links,bin,apt}
 mkdir -p "$folder"/{root,links,bin} "$folder"/apt/{lists,archives}/partial
 touch "$folder/apt/status"
@@ -37,7 +42,7 @@ while read -r name file _; do
   ln -s "$found" "$folder/links/lib$name.so"
 done <"$list"
 # Bazel asks the folder of the compiler for a linker: there must not be this machine's.
-for tool in ar as gcc g++ gcov ld ld.bfd ld.gold nm objcopy objdump strip; do
+for tool in "${tools[@]}"; do
   ln -s "$(command -v "aarch64-linux-gnu-$tool")" "$folder/bin/$tool"
 done
 rm -rf "$folder/apt"

@@ -91,12 +91,17 @@ class InOrder {
   }
 
  private:
+  // Stages of a run. The same ones may be looked at for each anchored stage, if nothing comes of them.
+  static constexpr size_t kMostTogether = 64;
+
   size_t begin(size_t first) const { return first == 0 ? 0 : ends_[first - 1]; }
 
   // Of the anchored stages from `first` on that go along the rows which its reduction leaves.
   size_t end_of_run(size_t first) const {
     if (anchored_[first].stage.kind != StageKind::kReduce) return first;
-    const size_t last = begin(first) + stages_along_rows(w_, job_, std::span(stages_).subspan(begin(first)));
+    const auto next = std::span(stages_).subspan(begin(first));
+    const size_t last =
+        begin(first) + stages_along_rows(w_, job_, next.first(std::min(next.size(), kMostTogether)));
     size_t end = first;
     while (end < anchored_.size() && ends_[end] <= last) ++end;
     return end;

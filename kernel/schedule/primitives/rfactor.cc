@@ -172,6 +172,7 @@ std::string Factored::find_iterators() {
 }
 
 std::string Factored::split_predicate() {
+  if (!block_.predicate) return {};
   for (Expr condition : conjuncts(block_.predicate)) {
     const std::vector<Expr> all = variables(condition);
     const auto of_reduction = [&](Expr v) { return of_loop_.contains(v.get()); };
