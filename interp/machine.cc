@@ -429,14 +429,15 @@ Machine::Waiting Machine::waiting(size_t i) const {
 }
 
 const Scopes& Machine::scopes_of(Expr root) {
-  auto& entry = scopes_[root];
-  if (!entry) {
-    entry = std::make_unique<Scopes>(scopes(root));
-    for (Expr e : post_order(root)) {
-      if (const auto* fn = e->as<Fn>()) scopes_around_.emplace(fn, entry.get());
-    }
-    captures_.merge(captures_in(root, *entry));
+  std::unique_ptr<Scopes>& entry = scopes_[root];
+  if (entry) return *entry;
+  auto made = std::make_unique<Scopes>(scopes(root));
+  captures_.merge(captures_in(root, *made));
+  for (Expr e : post_order(root)) {
+    if (const auto* fn = e->as<Fn>()) scopes_around_.insert_or_assign(fn, made.get());
   }
+  // Last: a run that has no memory for all of this may be followed by one that has.
+  entry = std::move(made);
   return *entry;
 }
 

@@ -8,6 +8,7 @@
 #include "base/escape.h"
 #include "base/parallel.h"
 #include "kernel/codegen/requirements.h"
+#include "kernel/codegen/working_copy.h"
 #include "kernel/llvm/fingerprint.h"
 #include "kernel/llvm/generator_stamp.inc"
 #include "kernel/llvm/machine.h"
@@ -64,6 +65,8 @@ std::string compile(std::span<const Kernel* const> kernels, const toolchain::Com
       of_kernel.push_back(nullptr);
       continue;
     }
+    // Also what describes a kernel recurses over it.
+    if (std::string wrong = codegen::cannot_compile(*k); !wrong.empty()) return wrong;
     const std::string description = describe(*k);
     const std::string key = fingerprint(same + description);
     const auto [it, fresh] = jobs.try_emplace(key, Job{k, description.size(), key, {}, {}});

@@ -72,8 +72,8 @@ int64_t rounded(int64_t p, int64_t shift, Rounding rounding) {
   return p;
 }
 
-// The same of the product p of q, which is negative where q is.
-kernel::Expr rounded(kernel::Builder& k, kernel::Expr p, kernel::Expr q, int64_t shift, Rounding rounding) {
+// The same in a kernel.
+kernel::Expr rounded(kernel::Builder& k, kernel::Expr p, int64_t shift, Rounding rounding) {
   if (shift == 0) return p;
   const int64_t half = int64_t{1} << (shift - 1);
   const auto number = [&](int64_t v) { return k.pool().integer(v, kInt64); };
@@ -81,8 +81,7 @@ kernel::Expr rounded(kernel::Builder& k, kernel::Expr p, kernel::Expr q, int64_t
   switch (rounding) {
     case Rounding::kUp: return down(p + number(half));
     case Rounding::kDown: return down(p);
-    case Rounding::kAway:
-      return down(p + select(less(q, k.constant(q->dtype, 0)), number(half - 1), number(half)));
+    case Rounding::kAway: return down(p + select(less(p, number(0)), number(half - 1), number(half)));
     case Rounding::kEven: return down(p + number(half - 1) + bit_and(down(p), number(1)));
   }
   return p;
@@ -102,8 +101,8 @@ std::vector<kernel::Tensor> lower(kernel::Builder& k, const RescaleAttrs& a, con
   const IntegerRange range = range_of(a.out_dtype);
   const auto number = [&](int64_t v) { return k.pool().integer(v, kInt64); };
   return {k.compute("rescale", a.out_dtype, c.shape(), [&](kernel::Indices i) {
-    const kernel::Expr q = c.in[0].at(i), product = cast(kInt64, q) * number(a.multiplier);
-    const kernel::Expr moved = rounded(k, product, q, a.shift, rounding) + number(a.zero_point);
+    const kernel::Expr product = cast(kInt64, c.in[0].at(i)) * number(a.multiplier);
+    const kernel::Expr moved = rounded(k, product, a.shift, rounding) + number(a.zero_point);
     return cast(a.out_dtype, min(max(moved, number(range.low)), number(range.high)));
   })};
 }
