@@ -61,6 +61,9 @@ TEST_F(KernelGroupsTest, AttentionMayBeOfOneMatrix) {
                     v = "%v: Tensor[(20, 8), float32]) ";
   EXPECT_EQ(groups(q + k + v + "{ nn.matmul(nn.softmax(nn.dense(%q, %k)), %v) }"),
             (Names{"nn.dense nn.softmax nn.matmul"}));
+  const std::string layers = "%v: Tensor[(8, 20), float32]) ";
+  EXPECT_EQ(groups(q + k + layers + "{ nn.dense(nn.softmax(nn.dense(%q, %k)), %v) }").size(), 3u)
+      << "weights of two layers";
 }
 
 TEST_F(KernelGroupsTest, AViewAloneNeedsNoKernel) {

@@ -44,7 +44,7 @@ std::string build_library(const std::vector<Item>& items, bool gpu, const std::s
   compile.compile_flags = {"-w"};
   std::vector<toolchain::Source> texts;
   for (const aot::SourceFile& f : all.files)
-    texts.push_back({f.name, f.text, f.target, {f.name.starts_with("kernels_") ? "-O1" : "-O0"}});
+    texts.push_back({f.name, f.text, f.target, {f.name.starts_with("kernels_") ? "-O2" : "-O0"}});
   return toolchain::build_library(texts, compile, folder, library);
 }
 

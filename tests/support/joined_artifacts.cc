@@ -39,6 +39,11 @@ class Joiner {
         part += without_prelude(f.text);
       }
     }
+    // An artifact of one file begins with its kernels.
+    const size_t begins = model.find("#include \"relay.h\"");
+    CHECK(begins != std::string::npos, "the model's source includes relay.h");
+    kernels += model.substr(0, begins);
+    model.erase(0, begins);
     const size_t number = count_++;
     const std::string begin =
         cat("#undef RELAY_RUNTIME_RELAY_H_\n#undef RELAY_KERNELS_H_\n",
