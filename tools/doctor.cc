@@ -133,7 +133,7 @@ void add_doctor(CLI::App& app, Session& session) {
                             : cross_compiler(target::Isa::kX86_64, "x86-64"));
     for (Finding (*look)() : {llvm, features, native_target, compile_and_load, roofs, cuda})
       findings.push_back(look());
-    nlohmann::ordered_json j;
+    nlohmann::ordered_json j = nlohmann::ordered_json::object();
     for (const Finding& f : findings) {
       j[f.what] = {{"found", f.found}, {"ok", f.ok}};
       if (!session.json) session.print(fmt::format("{:<20} {} {}\n", f.what, f.ok ? "ok " : "BAD", f.found));
