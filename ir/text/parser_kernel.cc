@@ -187,6 +187,10 @@ bool KernelReader::kernel() {
 }
 
 void KernelReader::check(const kernel::Kernel& k) {
+  if (const std::string deep = kernel::too_deep(k); !deep.empty()) {
+    p_.error(at_, "kernel-too-deep", cat("kernel `@", k.name.text(), "`: ", deep));
+    return;
+  }
   const std::vector<std::string> wrong = kernel::validate(k);
   if (wrong.empty()) return;
   constexpr size_t kMost = 5;
