@@ -371,15 +371,19 @@ class Grouping {
   }
 
   // The product `i` and the next one, if what lies between goes along the rows of the first and
-  // something normalises them. Of few rows there are few scores, and little is won.
+  // something normalises them. Where only the run knows how many scores there are, the kernel asks.
   void join_attention(size_t i) {
-    constexpr int64_t kFewestRows = 16;
-    const auto is_product = [&](size_t x) { return sites_[x].def == &op::kBatchMatmul; };
+    // The panels of a constant weight are made beforehand, but for products of batches.
+    const auto is_product = [&](size_t x) {
+      const auto product = product_view(sites_[x].call);
+      return product && (product->batched || !product->weight());
+    };
     const auto* scores = sites_[i].call->type->as<TensorType>();
-    if (!is_product(i) || !scores || scores->dtype != kFloat32) return;
-    const Dim rows = scores->dims[1], columns = scores->dims[2];
-    if (!rows.is_const() || !columns.is_const()) return;
-    if (rows.value() < kFewestRows || columns.value() > limits_.longest_attention) return;
+    if (!is_product(i) || !scores || scores->dtype != kFloat32 || scores->rank() < 2) return;
+    const Dim rows = scores->dims[scores->rank() - 2], columns = scores->dims[scores->rank() - 1];
+    if (rows.is_const() && rows.value() < kernel::schedule::kFewestScoreRows) return;
+    if (limits_.longest_attention == 0 || (columns.is_const() && columns.value() > limits_.longest_attention))
+      return;
     size_t sink = sites_[i].post_dominator;
     while (sink != SIZE_MAX && !is_product(sink)) sink = sites_[sink].post_dominator;
     if (sink == SIZE_MAX) return;
@@ -390,10 +394,14 @@ class Grouping {
              std::find(groups.begin(), groups.end(), find(it->second)) != groups.end();
     };
     const Call& last = *sites_[sink].call;
-    const auto product = product_view(&last);
+    const auto first = product_view(sites_[i].call), product = product_view(&last);
     const bool multiplies_rows =
         product && !product->left_transposed && inside(last.args[0]) && !inside(last.args[1]);
     if (!multiplies_rows || members_[find(sink)].size() != 1) return;
+    // Of matrices, keys and values have a row for each score. Weights of two layers have not: a kernel
+    // of both would put them into panels at each call, and win nothing.
+    const bool has_keys = first->batched || (first->right_transposed && !product->right_transposed);
+    if (!has_keys) return;
     bool normalised = false;
     for (size_t group : groups) {
       for (size_t x : members_[group]) {

@@ -9,7 +9,7 @@
 // Reductions share a group where everything goes along the same rows, as in a normalisation: a
 // row is computed from one end to the other while it is in the cache. So do two products of
 // matrices in attention, where the rows of the first, once normalised, are the rows that the
-// second one multiplies.
+// second one multiplies. Extents may be open.
 //
 // Operators that only change a shape (OpDef::view) and stand alone are in no group: they need no
 // kernel at all.
@@ -23,13 +23,15 @@
 #include <vector>
 
 #include "ir/module.h"
+#include "kernel/schedule/cost.h"
 #include "target/target.h"
 
 namespace relay::analysis {
 
 struct GroupLimits {
-  size_t most_calls = 64;            // in one group
-  int64_t longest_attention = 4096;  // a row of scores in attention, 0 for no attention
+  size_t most_calls = 64;  // in one group
+  // A row of scores in attention, if it is known; 0 for no attention.
+  int64_t longest_attention = kernel::schedule::kLongestScoreRow;
 };
 
 // Each group in evaluation order; the last call gives its result.

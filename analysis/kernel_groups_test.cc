@@ -37,6 +37,35 @@ TEST_F(KernelGroupsTest, TwoProductsStayApart) {
             (Names{"nn.dense nn.relu", "nn.dense nn.relu"}));
 }
 
+TEST_F(KernelGroupsTest, AttentionIsOneKernelForAnyExtents) {
+  const auto attention = [](const std::string& rows, const std::string& columns) {
+    const std::string q = "Tensor[(6, " + rows + ", 8), float32]",
+                      k = "Tensor[(6, 8, " + columns + "), float32]",
+                      v = "Tensor[(6, " + columns + ", 8), float32]";
+    return "def @main(%q: " + q + ", %k: " + k + ", %v: " + v +
+           ") { nn.batch_matmul(nn.softmax(nn.batch_matmul(%q, %k)), %v) }";
+  };
+  const Names one{"nn.batch_matmul nn.softmax nn.batch_matmul"};
+  EXPECT_EQ(groups(attention("16", "4096")), one);
+  EXPECT_EQ(groups(attention("n", "m")), one);
+  EXPECT_EQ(groups(attention("n", "20")), one);
+  EXPECT_EQ(groups(attention("16", "n + 1")), one);
+  EXPECT_EQ(groups(attention("?", "?")), one);
+  EXPECT_EQ(groups(attention("15", "m")).size(), 3u) << "few rows";
+  EXPECT_EQ(groups(attention("n", "4097")).size(), 3u) << "long rows";
+  EXPECT_EQ(groups(attention("n", "m"), {.longest_attention = 0}).size(), 3u);
+}
+
+TEST_F(KernelGroupsTest, AttentionMayBeOfOneMatrix) {
+  const std::string q = "def @main(%q: Tensor[(16, 8), float32], ", k = "%k: Tensor[(20, 8), float32], ",
+                    v = "%v: Tensor[(20, 8), float32]) ";
+  EXPECT_EQ(groups(q + k + v + "{ nn.matmul(nn.softmax(nn.dense(%q, %k)), %v) }"),
+            (Names{"nn.dense nn.softmax nn.matmul"}));
+  const std::string layers = "%v: Tensor[(8, 20), float32]) ";
+  EXPECT_EQ(groups(q + k + layers + "{ nn.dense(nn.softmax(nn.dense(%q, %k)), %v) }").size(), 3u)
+      << "weights of two layers";
+}
+
 TEST_F(KernelGroupsTest, AViewAloneNeedsNoKernel) {
   EXPECT_EQ(groups("def @main(%x: Tensor[(4, 4), float32]) { reshape(%x, newshape=[16]) }"), Names{});
 }

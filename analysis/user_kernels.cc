@@ -4,9 +4,9 @@
 
 #include "analysis/kernel_extents.h"
 #include "kernel/explicit_checks.h"
-#include "kernel/schedule/plain_form.h"
+#include "kernel/schedule/anchored_stage.h"
+#include "kernel/schedule/canonical_form.h"
 #include "kernel/schedule/stage.h"
-#include "kernel/schedule/work.h"
 #include "kernel/simplify.h"
 #include "kernel/statements.h"
 
@@ -90,11 +90,11 @@ bool UserKernels::may_trap(const Call& call, const kernel::Kernel& k) {
 }
 
 UserKernels::Facts UserKernels::look_at(const kernel::Kernel& k) {
-  const auto plain = kernel::schedule::plain_form(kernel::with_explicit_checks(k));
-  if (!plain || !plain->requirements.empty() || !k.read_extents.empty()) return {};
+  const auto canonical = kernel::schedule::canonical_form(kernel::with_explicit_checks(k));
+  if (!canonical || !canonical->requirements.empty() || !k.read_extents.empty()) return {};
   Facts out{.may_fail = false};
   if (!k.batched.empty()) return out;  // its author says how many calls of it are done at once
-  const std::vector<Stage> stages = kernel::schedule::stages_of(plain->kernel);
+  const std::vector<Stage> stages = kernel::schedule::stages_of(canonical->kernel);
   if (stages.empty()) return {};
   Fusion all = Fusion::kElementwise;
   size_t reductions = 0;

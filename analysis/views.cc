@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "op/apply.h"
 #include "op/nn/matmul.h"
 #include "op/ops.h"
 #include "op/registry.h"
@@ -42,6 +43,10 @@ std::optional<ProductView> product_view(Expr e) {
                      .left_transposed = a.transpose_a,
                      .right_transposed = a.transpose_b,
                      .batched = def == &op::kBatchMatmul};
+}
+
+std::vector<AttrArg> ProductView::attrs_for_other_columns() const {
+  return op::attr_args(call->attrs, "units");
 }
 
 std::optional<ConvolutionView> convolution_view(Expr e) {

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "ir/expr.h"
 #include "op/nn/convolution.h"
@@ -30,6 +31,8 @@ struct ProductView {
   // The axes of the right operand along which n and k run.
   size_t column_axis() const { return right->rank() - (right_transposed ? 2 : 1); }
   size_t term_axis() const { return right->rank() - (right_transposed ? 1 : 2); }
+  // The attributes of the same product by a right operand with another number of columns.
+  std::vector<AttrArg> attrs_for_other_columns() const;
   // All operands and the result have the dtype.
   bool is_of(DType d) const { return left->dtype == d && right->dtype == d && result->dtype == d; }
 };

@@ -13,7 +13,7 @@ namespace relay::aot {
 namespace {
 
 // As support/values.cc has them, which asserts it.
-constexpr uint64_t kCellBytes = 32, kAlignment = passes::kPlaceAlignment;
+constexpr uint64_t kCellBytes = 32, kAlignment = passes::kLocationAlignment;
 
 // With its head, which says its extents; nothing if they are not constant, or if no
 // memory holds it.
@@ -182,18 +182,18 @@ void Arenas::lay_out(const std::vector<size_t>& items,
     if (is_static) bytes.push_back(*bytes_of(items_[i].written));
   }
   const std::string name = cat("arena_", arenas_.size());
-  const passes::Places places = passes::find_places(lives, bytes);
+  const passes::Locations locations = passes::find_locations(lives, bytes);
   const auto put = [&](size_t item, const std::string& offset) {
     items_[item].arena = arenas_.size();
     items_[item].place = cat(name, ".at(", offset, ")");
   };
-  for (size_t i = 0; i < constant.size(); ++i) put(constant[i], cat(places.offsets[i]));
+  for (size_t i = 0; i < constant.size(); ++i) put(constant[i], cat(locations.offsets[i]));
 
   const std::vector<size_t> slots = passes::find_slots(other_lives, [&](size_t a, size_t b) {
     return is_same_size(items_[others[a]].written, items_[others[b]].written);
   });
   Arena arena{items_[items[0]].stretch, {}};
-  std::string end = cat(places.bytes);
+  std::string end = cat(locations.bytes);
   const size_t count = slots.empty() ? 0 : 1 + *std::max_element(slots.begin(), slots.end());
   for (size_t s = 0; s < count; ++s) {
     const std::string begin = std::exchange(end, cat("end_", slots_++));

@@ -20,7 +20,7 @@
 #include <vector>
 
 #include "ir/module.h"
-#include "passes/places.h"
+#include "passes/locations.h"
 
 namespace relay::aot {
 

@@ -17,7 +17,7 @@
 #include "aot/testing.h"
 #include "base/cat.h"
 #include "base/file.h"
-#include "kernel/native/subprocess.h"
+#include "toolchain/subprocess.h"
 
 namespace relay::aot {
 namespace {
@@ -635,24 +635,23 @@ TEST(Artifact, TheHeaderIsAllThatAProgramNeeds) {
   const Compiled& c = embedded();
   const std::string header = c.folder.path() + "/model.h";
   for (const char* language : {"c", "c++"}) {
-    const auto done =
-        kernel::native::run({"cc", "-x", language, language[1] ? "-std=c++11" : "-std=c99", "-Wall",
-                             "-Wextra", "-Wpedantic", "-Werror", "-fsyntax-only", header},
-                            c.folder.path(), 60);
+    const auto done = toolchain::run({"cc", "-x", language, language[1] ? "-std=c++11" : "-std=c99", "-Wall",
+                                      "-Wextra", "-Wpedantic", "-Werror", "-fsyntax-only", header},
+                                     c.folder.path(), 60);
     EXPECT_EQ(done.exit_code, 0) << language << ": " << done.output << done.problem;
   }
 }
 
 TEST(Artifact, ExportsTheInterfaceAndNeedsTheCLibraryOnly) {
   const Compiled& c = embedded();
-  const auto symbols = kernel::native::run({"nm", "-D", "--defined-only", "-P", c.path}, "", 60);
+  const auto symbols = toolchain::run({"nm", "-D", "--defined-only", "-P", c.path}, "", 60);
   ASSERT_EQ(symbols.exit_code, 0) << symbols.output << symbols.problem;
   std::istringstream lines(symbols.output);
   int exported = 0;
   for (std::string line; std::getline(lines, line); ++exported)
     EXPECT_EQ(line.substr(0, 6), "relay_") << line;
   EXPECT_EQ(exported, 17) << symbols.output;
-  const auto head = kernel::native::run({"objdump", "-p", c.path}, "", 60);
+  const auto head = toolchain::run({"objdump", "-p", c.path}, "", 60);
   ASSERT_EQ(head.exit_code, 0) << head.output << head.problem;
   std::istringstream needs(head.output);
   int needed = 0;

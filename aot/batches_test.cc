@@ -1,4 +1,4 @@
-// Calls of kernels that wait for each other (support/batches.cc), through the C interface.
+// Deferred calls of kernels (support/batches.cc), through the C interface.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -66,13 +66,13 @@ TEST(Batches, CallsOfDifferentBranchesWaitForEachOther) {
   for (const SourceFile& f : s.files) {
     if (f.name == "model.cc") model = f.text;
   }
-  EXPECT_NE(model.find("wait(run, "), std::string::npos);
+  EXPECT_NE(model.find("defer(run, "), std::string::npos);
   // What decides on the depth is read; nothing of this is in a program that only counts.
-  EXPECT_NE(model.find("if (!settle(run)) return {};\n    if (truth("), std::string::npos) << model;
+  EXPECT_NE(model.find("if (!flush(run)) return {};\n    if (truth("), std::string::npos) << model;
   const Sources other = sources_of(
       "def @main(%n: int32) -> int32 { if (%n < 2) { %n } else { @main(%n - 1) + @main(%n - 2) } }",
       {kAnyProcessor}, {});
-  for (const SourceFile& f : other.files) EXPECT_EQ(f.text.find("settle"), std::string::npos);
+  for (const SourceFile& f : other.files) EXPECT_EQ(f.text.find("flush"), std::string::npos);
 }
 
 TEST(Batches, ManyMoreCallsThanFit) {
@@ -83,9 +83,9 @@ TEST(Batches, ManyMoreCallsThanFit) {
   }
 }
 
-// Results that wait are handed on under another shape. There are more such views than
+// Results of deferred calls are handed on under another shape. There are more such views than
 // there is room for.
-TEST(Batches, ViewsOfWhatWaits) {
+TEST(Batches, ViewsOfWhatIsDeferred) {
   constexpr std::string_view kViews = R"(
 type Column { Column(Tensor[(64, 1), float32]) }
 type Tree { Leaf(Tensor[(1, 64), float32]), Fork(Tree, Tree) }

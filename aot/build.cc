@@ -80,8 +80,8 @@ std::string name_of(const std::string& artifact) {
   return name;
 }
 
-Result<std::string> compile(const Sources& sources, Weights weights,
-                            const kernel::native::CompileOptions& options, Diagnostics& diagnostics) {
+Result<std::string> compile(const Sources& sources, Weights weights, const toolchain::CompileOptions& options,
+                            Diagnostics& diagnostics) {
   if (std::string wrong = too_large_to_embed(sources.weights_bytes);
       weights == Weights::kEmbedded && !wrong.empty()) {
     diagnostics.error(Span::none(), "cannot-compile", std::move(wrong))
@@ -101,11 +101,11 @@ Result<std::string> compile(const Sources& sources, Weights weights,
     std::string wrong = write_file_atomically(cat(folder.path(), "/", kWeightsSource), sources.weights);
     if (!wrong.empty()) return uncompiled(std::move(wrong));
   }
-  std::vector<kernel::native::Source> texts;
+  std::vector<toolchain::Source> texts;
   for (const SourceFile& f : sources.files) texts.push_back({f.name, f.text, f.target});
   const std::string made = folder.path() + "/model.so";
   std::string bytes;
-  std::string wrong = kernel::native::build_library(texts, options, folder.path(), made);
+  std::string wrong = toolchain::build_library(texts, options, folder.path(), made);
   if (wrong.empty()) wrong = read_file(made, kMostLibraryBytes, bytes);
   if (!wrong.empty()) return uncompiled(std::move(wrong));
   return bytes;
@@ -135,8 +135,8 @@ Result<std::vector<std::string>> write_artifact(const std::string& artifact, Art
 }
 
 Result<std::vector<std::string>> build(const Sources& sources, Weights weights,
-                                       const kernel::native::CompileOptions& options,
-                                       const std::string& artifact, Diagnostics& diagnostics) {
+                                       const toolchain::CompileOptions& options, const std::string& artifact,
+                                       Diagnostics& diagnostics) {
   const Result<std::string> bytes = compile(sources, weights, options, diagnostics);
   if (!bytes) return kReported;
   return write_artifact(artifact, {weights, options.program}, sources, *bytes, diagnostics);

@@ -10,7 +10,7 @@
 #include "base/diagnostics.h"
 #include "base/file.h"
 #include "base/result.h"
-#include "kernel/native/toolchain.h"
+#include "toolchain/compiler.h"
 
 namespace relay::aot {
 
@@ -36,8 +36,8 @@ std::string name_of(const std::string& artifact);
 // Compiles and links the sources: the bytes of the library, or of the program if the options say
 // that it is one. Reports "cannot-compile", before anything is compiled if the weights are too
 // large for where they are to be.
-Result<std::string> compile(const Sources& sources, Weights weights,
-                            const kernel::native::CompileOptions& options, Diagnostics& diagnostics);
+Result<std::string> compile(const Sources& sources, Weights weights, const toolchain::CompileOptions& options,
+                            Diagnostics& diagnostics);
 
 struct ArtifactKind {
   Weights weights = Weights::kEmbedded;
@@ -58,7 +58,7 @@ Result<std::vector<std::string>> write_artifact(const std::string& artifact, Art
 // options, so leave it at its default: any processor. Reports "cannot-compile" and
 // "file-unwritable".
 Result<std::vector<std::string>> build(const Sources& sources, Weights weights,
-                                       const kernel::native::CompileOptions& options,
-                                       const std::string& artifact, Diagnostics& diagnostics);
+                                       const toolchain::CompileOptions& options, const std::string& artifact,
+                                       Diagnostics& diagnostics);
 
 }  // namespace relay::aot

@@ -7,7 +7,7 @@
 
 #include "aot/listing.h"
 #include "aot/testing.h"
-#include "kernel/native/subprocess.h"
+#include "toolchain/subprocess.h"
 
 namespace relay::aot {
 namespace {
@@ -29,7 +29,7 @@ def @main(%x: Tensor[(n, 8), float32], %y: Tensor[(2*n), float32], %w: Tensor[(8
 }
 )";
 // Lists, references that end in a cycle, closures, a recursion as deep as the data says, shape
-// variables; a C function; a tree of gates like an LSTM's, whose calls wait for each other.
+// variables; a C function; a tree of gates like an LSTM's, whose calls are deferred.
 constexpr std::string_view kValues = R"(
 extern kernel @scale(x: float32[n, 8], w: float32[8]) -> (y: float32[n, 8]) symbol "scale";
 type List[A] { Cons(A, List[A]), Nil }
@@ -293,7 +293,7 @@ relay_status run(relay_context* context, int variant, std::vector<float>* result
 )";
 
 using Words = std::vector<std::string>;
-using kernel::native::Finished;
+using toolchain::Finished;
 
 // The sources of a program in a folder of their own, and what compiles them.
 struct Folder {
@@ -321,7 +321,7 @@ struct Folder {
     command.insert(command.end(), files.begin(), files.end());
     return run(command);
   }
-  Finished run(const Words& command) const { return kernel::native::run(command, folder.path(), 240); }
+  Finished run(const Words& command) const { return toolchain::run(command, folder.path(), 240); }
 };
 
 // --- warnings ------------------------------------------------------------------------------------
@@ -358,9 +358,9 @@ TEST_P(Warnings, ThereAreNoneInAListing) {
         sources_of(program, {kAnyProcessor}, {.weights_source = "the \"weights\"", .kernel_files = 1});
     write("listing.cc", listing(sources));
     if (sources.weights_bytes > 0) write("the \"weights\"", sources.weights);
-    const Finished done = kernel::native::run({GetParam(), "-std=c++17", "-Wall", "-Wextra", "-Wpedantic",
-                                               "-Werror", "-fPIC", "-msse2", "-O1", "-c", "listing.cc"},
-                                              folder.path(), 240);
+    const Finished done = toolchain::run({GetParam(), "-std=c++17", "-Wall", "-Wextra", "-Wpedantic",
+                                          "-Werror", "-fPIC", "-msse2", "-O1", "-c", "listing.cc"},
+                                         folder.path(), 240);
     EXPECT_EQ(done.exit_code, 0) << done.output << done.problem;
   }
 }
@@ -425,7 +425,7 @@ TEST_P(Sanitized, APlanForAllExtentsIsClean) {
 
 TEST_P(Sanitized, ValuesAreClean) {
   const Folder folder(kValues);
-  EXPECT_NE(folder.model.find("wait(run, "), std::string::npos);
+  EXPECT_NE(folder.model.find("defer(run, "), std::string::npos);
   folder.write("driver.cc", cat(kDriver, kScale, kValuesDriver));
   const auto& d = folder.description;
   const size_t list = d["parameters"][0]["type"];

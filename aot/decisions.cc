@@ -34,20 +34,26 @@ class Decider {
 
   // Adds what the pattern asks of the part at `path`: of a tuple, and of the only constructor of a
   // type, only their fields.
-  void ask(Row& row, const Path& path, Pattern p) const {
-    if (p->kind == PatternKind::kWildcard || p->kind == PatternKind::kVar) return;
-    if (p->kind == PatternKind::kCtor && type_of(p).ctors.size() > 1) {
-      row.asks[path] = p;
-    } else {
-      ask_fields(row, path, p);
+  void ask(Row& row, const Path& path, Pattern pattern) const {
+    std::vector<std::pair<Path, Pattern>> pending{{path, pattern}};
+    while (!pending.empty()) {
+      const auto [at, p] = std::move(pending.back());
+      pending.pop_back();
+      if (p->kind == PatternKind::kWildcard || p->kind == PatternKind::kVar) continue;
+      if (p->kind == PatternKind::kCtor && type_of(p).ctors.size() > 1) {
+        row.asks[at] = p;
+      } else {
+        for (uint32_t i = 0; i < p->fields.size(); ++i) pending.emplace_back(field(at, i), p->fields[i]);
+      }
     }
   }
   void ask_fields(Row& row, const Path& path, Pattern p) const {
-    for (uint32_t i = 0; i < p->fields.size(); ++i) {
-      Path field = path;
-      field.push_back(i);
-      ask(row, field, p->fields[i]);
-    }
+    for (uint32_t i = 0; i < p->fields.size(); ++i) ask(row, field(path, i), p->fields[i]);
+  }
+  static Path field(const Path& path, uint32_t i) {
+    Path out = path;
+    out.push_back(i);
+    return out;
   }
 
   Decision decide(const std::vector<Row>& rows, uint32_t questions) {

@@ -6,6 +6,7 @@ namespace relay::aot {
 
 const std::string_view kRelayHeader = texts::kRelayHeader;
 const std::string_view kDlpackHeader = texts::kDlpackHeader;
+const std::string_view kAlternationSource = texts::kAlternationSource;
 const std::string_view kArenasSource = texts::kArenasSource;
 const std::string_view kArtifactSource = texts::kArtifactSource;
 const std::string_view kBaseSource = texts::kBaseSource;
@@ -36,7 +37,6 @@ const std::string_view kReportSource = texts::kReportSource;
 const std::string_view kStopSource = texts::kStopSource;
 const std::string_view kTensorsSource = texts::kTensorsSource;
 const std::string_view kThreadsSource = texts::kThreadsSource;
-const std::string_view kTurnsSource = texts::kTurnsSource;
 const std::string_view kValueRunSource = texts::kValueRunSource;
 const std::string_view kValuesSource = texts::kValuesSource;
 const std::string_view kWeightsFileSource = texts::kWeightsFileSource;

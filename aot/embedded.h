@@ -8,6 +8,7 @@ namespace relay::aot {
 extern const std::string_view kPythonModule;          // aot/package/model.py
 extern const std::string_view kRelayHeader;           // runtime/relay.h
 extern const std::string_view kDlpackHeader;          // runtime/dlpack.h
+extern const std::string_view kAlternationSource;     // aot/support/alternation.cc
 extern const std::string_view kArenasSource;          // aot/support/arenas.cc
 extern const std::string_view kArtifactSource;        // aot/support/artifact.cc
 extern const std::string_view kBaseSource;            // aot/support/base.cc
@@ -37,7 +38,6 @@ extern const std::string_view kReportSource;          // aot/support/report.cc
 extern const std::string_view kStopSource;            // aot/support/stop.cc
 extern const std::string_view kTensorsSource;         // aot/support/tensors.cc
 extern const std::string_view kThreadsSource;         // aot/support/threads.cc
-extern const std::string_view kTurnsSource;           // aot/support/turns.cc
 extern const std::string_view kValueRunSource;        // aot/support/value_run.cc
 extern const std::string_view kValuesSource;          // aot/support/values.cc
 extern const std::string_view kWeightsFileSource;     // aot/support/weights_file.cc

@@ -5,11 +5,11 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "aot/alternation.h"
 #include "aot/embedded.h"
 #include "aot/kernel_files.h"
 #include "aot/ports.h"
 #include "aot/program.h"
-#include "aot/turns.h"
 #include "aot/weights.h"
 #include "base/cat.h"
 #include "base/escape.h"
@@ -22,10 +22,10 @@
 namespace relay::aot {
 namespace {
 
-using passes::Place;
 using passes::Plan;
 using passes::PlanStep;
 using passes::PlanValue;
+using passes::Storage;
 
 // So many kernels compile about as fast as the rest of a model.
 constexpr size_t kFewKernels = 3;
@@ -166,8 +166,8 @@ class Emitter {
   }
 
   // Kernels are seen by the plan's file and hidden from everybody else.
-  static kernel::Dialect dialect() {
-    kernel::Dialect d = kernel::kCppDialect;
+  static kernel::print::Dialect dialect() {
+    kernel::print::Dialect d = kernel::print::kCppDialect;
     d.function = "extern \"C\" __attribute__((visibility(\"hidden\"))) ";
     return d;
   }
@@ -198,17 +198,17 @@ class Emitter {
   }
 
   static std::string kernels_head() {
-    return "#include \"kernels.h\"\n\n" + kernel::prelude(kernel::kCppDialect) + "\n";
+    return "#include \"kernels.h\"\n\n" + kernel::print::prelude(kernel::print::kCppDialect) + "\n";
   }
 
   std::vector<KernelText> kernel_texts(const Part& part) const {
-    const kernel::Dialect d = dialect();
+    const kernel::print::Dialect d = dialect();
     const int vector_bytes = part.variant->target.cpu.vector_bytes;
     std::vector<KernelText> texts;
     for (const auto& [symbol, kernel] : part.kernels) {
       const std::string& name = part.name(*kernel);
-      const kernel::Printed printed =
-          kernel::print(*kernel, d, {.function = name, .vector_bytes = vector_bytes});
+      const kernel::print::Printed printed =
+          kernel::print::print(*kernel, d, {.function = name, .vector_bytes = vector_bytes});
       if (kernel->external) {
         texts.push_back({symbol, printed.text + "\n"});
         continue;
@@ -234,14 +234,14 @@ class Emitter {
   // Where a value is, as a C++ expression of type `const T*` or `T*`.
   std::string pointer(const Part& part, uint32_t value, bool writes) const {
     const PlanValue& v = part.plan().values[value];
-    const std::string type = std::string(kernel::memory_type(v.type->dtype));
+    const std::string type = std::string(kernel::print::memory_type(v.type->dtype));
     const std::string cast = cat("(", writes ? "" : "const ", type, "*)");
-    switch (v.place) {
-      case Place::kInput: return cat(cast, "inputs[", v.at, "]");
-      case Place::kOutput: return cat(cast, "outputs[", v.at, "]");
-      case Place::kConstant:
+    switch (v.storage) {
+      case Storage::kInput: return cat(cast, "inputs[", v.at, "]");
+      case Storage::kOutput: return cat(cast, "outputs[", v.at, "]");
+      case Storage::kConstant:
         return cat(cast, "(weights + ", weights_.offsets[part.first_constant + v.at], ")");
-      case Place::kWorkspace:
+      case Storage::kWorkspace:
         return part.plan().dynamic ? cat(cast, "(workspace + slots[", v.at, "])")
                                    : cat(cast, "(workspace + ", v.at, ")");
     }
@@ -255,9 +255,10 @@ class Emitter {
 
   // A program over values.
   std::string program(const Part& part) const {
-    CpuMachine machine([&](const kernel::Kernel& k) { return part.name(k); }, part.variant->target.cpu);
+    CpuDeviceLibrary device_library([&](const kernel::Kernel& k) { return part.name(k); },
+                                    part.variant->target.cpu);
     const auto offset = [&](size_t i) { return weights_.offsets[part.first_constant + i]; };
-    return print_functions(*part.variant->program, part.prefix, machine, offset);
+    return print_functions(*part.variant->program, part.prefix, device_library, offset);
   }
 
   std::string extent_text(kernel::Expr e) const {
@@ -297,7 +298,7 @@ class Emitter {
                           "  int32_t status = 0;\n");
     const std::vector<bool> backwards = backward_steps(part.plan(), part.variant->target.cpu);
     if (std::find(backwards.begin(), backwards.end(), true) != backwards.end())
-      out += "  const relay_parallel backwards = turned(parallel);\n";
+      out += "  const relay_parallel backwards = backwards_of(parallel);\n";
     for (size_t i = 0; i < part.plan().steps.size(); ++i) {
       const PlanStep& s = part.plan().steps[i];
       out += "  if ((status = stop->asked()) != 0) return status;\n";
@@ -371,7 +372,7 @@ class Emitter {
         "<stdint.h>\n#include <pthread.h>\n#include <string.h>\n#include <time.h>\n\n#include <new>\n\n";
     out += "#define RELAY_EXPORT __attribute__((visibility(\"default\")))\n\n";
     out += cat(weights_text(), "\n", kBaseSource, "\nnamespace {\n\n", tables(description), "\n");
-    out += cat(kStopSource, "\n", kTurnsSource, "\n", kExtentsSource, "\n");
+    out += cat(kStopSource, "\n", kAlternationSource, "\n", kExtentsSource, "\n");
     if (has_values()) {
       size_t most = 1, most_batched = 0;
       for (const Part& part : parts_) {

@@ -13,9 +13,9 @@
 #include <vector>
 
 #include "aot/program.h"
-#include "kernel/native/toolchain.h"
 #include "target/instructions.h"
 #include "target/target.h"
+#include "toolchain/compiler.h"
 
 namespace relay::aot {
 

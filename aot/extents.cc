@@ -24,6 +24,16 @@ const char* operation(ExprKind kind) {
   }
 }
 
+// `texts` has those of the operands.
+std::string print_node(const kernel::ExprNode* n, const std::function<std::string(kernel::Expr)>& name,
+                       const std::unordered_map<const kernel::ExprNode*, std::string>& texts) {
+  if (n->kind == ExprKind::kInt) return n->int_value == INT64_MIN ? "INT64_MIN" : cat(n->int_value);
+  if (n->kind == ExprKind::kVar) return name(n);
+  const char* function = operation(n->kind);
+  CHECK(function, cat("an extent is `", show(kernel::Expr(n)), "`"));
+  return cat(function, "(", join(n->args, ", ", [&](const kernel::ExprNode* a) { return texts.at(a); }), ")");
+}
+
 }  // namespace
 
 bool is_printable(kernel::Expr root, const std::function<bool(kernel::Expr)>& known) {
@@ -37,13 +47,20 @@ bool is_printable(kernel::Expr root, const std::function<bool(kernel::Expr)>& kn
 }
 
 std::string print_extent(kernel::Expr e, const std::function<std::string(kernel::Expr)>& name) {
-  if (e->kind == ExprKind::kInt) return e->int_value == INT64_MIN ? "INT64_MIN" : cat(e->int_value);
-  if (e->kind == ExprKind::kVar) return name(e);
-  std::vector<std::string> parts;
-  for (kernel::Expr a : e->args) parts.push_back(print_extent(a, name));
-  const char* function = operation(e->kind);
-  CHECK(function, cat("an extent is `", show(e), "`"));
-  return cat(function, "(", join(parts, ", "), ")");
+  const bool is_large = Dim(e).is_too_complex();
+  std::string lines;
+  std::unordered_map<const kernel::ExprNode*, std::string> texts;
+  size_t number = 0;
+  for (const kernel::ExprNode* n : kernel::post_order(e)) {
+    std::string& text = texts[n];
+    text = print_node(n, name, texts);
+    if (!is_large || n->args.empty()) continue;
+    const std::string part = cat("extent_part", number++);
+    lines += cat("const int64_t ", part, " = ", text, "; ");
+    text = part;
+  }
+  const std::string& text = texts.at(e.get());
+  return is_large ? cat("[&] { ", lines, "return ", text, "; }()") : text;
 }
 
 void add_extents(Type root, std::vector<kernel::Expr>& out) {

@@ -23,7 +23,9 @@ using Extents = std::unordered_map<const kernel::ExprNode*, std::string>;
 // Can it be printed: does it consist of what extents are made of, over variables of
 // which `known` holds?
 bool is_printable(kernel::Expr e, const std::function<bool(kernel::Expr)>& known);
-// The C++ expression; it must be printable. `name` gives that of a variable.
+// The C++ expression, for the body of a function; it must be printable. `name` gives that of a
+// variable. Of an extent that is larger than those of types (Dim::is_too_complex), each operation
+// is computed once and has a name, so that the text is linear in the extent.
 std::string print_extent(kernel::Expr e, const std::function<std::string(kernel::Expr)>& name);
 
 // Adds the symbolic extents of tensors of the type, in order; of a tuple, those of its fields.

@@ -12,10 +12,10 @@
 #include "aot/captures.h"
 #include "aot/decisions.h"
 #include "aot/extents.h"
-#include "aot/giving.h"
 #include "aot/kernel_calls.h"
 #include "aot/ports.h"
 #include "aot/program.h"
+#include "aot/tail_position.h"
 #include "base/cat.h"
 #include "base/check.h"
 #include "base/escape.h"
@@ -49,20 +49,20 @@ struct Function {
   const Var* self = nullptr;                              // by which a closure calls itself
   std::vector<Expr> captures = {};
   std::vector<const kernel::ExprNode*> extents = {};  // shape variables that it takes from around it
-  bool gives_outputs = false;                         // giving.h
+  bool gives_outputs = false;                         // tail_position.h
 };
 
 class Printer {
  public:
-  Printer(const Program& p, std::string_view prefix, Machine& machine,
+  Printer(const Program& p, std::string_view prefix, DeviceLibrary& device_library,
           const std::function<uint64_t(size_t)>& offset)
-      : p_(p), prefix_(prefix), machine_(machine), offset_(offset), calls_(p, machine) {}
+      : p_(p), prefix_(prefix), device_library_(device_library), offset_(offset), calls_(p, device_library) {}
 
   std::string print() {
-    const std::set<Symbol> giving = giving_functions(p_);
+    const std::set<Symbol> in_tail_position = functions_in_tail_position(p_);
     for (Symbol name : p_.functions) {
       Function f{p_.module.function(name.text()), function_name(prefix_, name.text(), next_++)};
-      f.gives_outputs = giving.contains(name);
+      f.gives_outputs = in_tail_position.contains(name);
       scopes_.push_back(std::make_unique<Scopes>(scopes(f.fn->body)));
       f.scopes = scopes_.back().get();
       captures_.push_back(std::make_unique<NodeMap<std::vector<Expr>>>(find_captures(f.fn->body, *f.scopes)));
@@ -76,9 +76,9 @@ class Printer {
     std::string declarations;
     for (const Function& f : functions_) declarations += cat(signature(f), ";\n", any_signature(f), ";\n");
     return cat(calls_.print(), wrappers_, declarations, "\n", bodies, "Value ", prefix_,
-               "run_main(Run& run, Value* args) {\n  return ", calls_.any_waits() ? "settled(run, " : "",
+               "run_main(Run& run, Value* args) {\n  return ", calls_.any_deferred() ? "flushed(run, " : "",
                "finish(run, ", functions_.front().name, "_any(run, Value(), args))",
-               calls_.any_waits() ? ")" : "", ";\n}\n");
+               calls_.any_deferred() ? ")" : "", ";\n}\n");
   }
 
  private:
@@ -110,7 +110,7 @@ class Printer {
     const std::set<std::string> constructors = constructors_;
     arenas_ = {};
     function_once(index);
-    arenas_.plan(machine_.has_arenas(), [&](kernel::Expr e) { return print_extent(e, at_entry_); });
+    arenas_.plan(device_library_.has_arenas(), [&](kernel::Expr e) { return print_extent(e, at_entry_); });
     next_ = next;
     functions_.erase(functions_.begin() + static_cast<ptrdiff_t>(functions), functions_.end());
     wrappers_.resize(text);
@@ -328,11 +328,11 @@ class Printer {
   void branches(const If& n, const std::string& into) {
     const std::string condition = borrow(n.cond);
     const size_t before = renamed_.size();
-    text_ += calls_.settle(indent_);
+    text_ += calls_.flush(indent_);
     arenas_.use(condition);
     arenas_.fork();
     std::vector<std::string> lines;
-    const std::string is_true = machine_.truth(condition, next_++, lines);
+    const std::string is_true = device_library_.truth(condition, next_++, lines);
     for (const std::string& l : lines) line(l);
     open(cat("if (", is_true, ") {"));
     scope(n.then_branch, into);
@@ -693,8 +693,8 @@ class Printer {
   // The first operand's elements under another shape.
   std::string view(const std::vector<std::string>& operands, const op::OpDef& def, const View& view) {
     const std::string& x = operands[0];
-    // Elements that wait are waited for by the view, and extents that it opens are asked for later.
-    if (calls_.any_waits()) arenas_.keep(x);
+    // The view waits for elements of deferred calls, and extents that it opens are asked for later.
+    if (calls_.any_deferred()) arenas_.keep(x);
     for (const View::Opened& o : view.opened) {
       arenas_.keep(operands[o.arg]);
       extents_[o.variable.get()] = cat("extent(", operands[o.arg], ", ", o.axis, ")");
@@ -712,7 +712,7 @@ class Printer {
     for (Dim d : view.dims) extents.push_back(extent_of(d));
     const std::string v = cat("v_", next_++);
     const std::string keeper = arenas_.is_borrowed(x) ? "" : cat(", ", copy(x));
-    text_ += calls_.any_waits()
+    text_ += calls_.any_deferred()
                  ? print_tensor(indent_, v, extents, cat("view_of(run, ", x, ", "), ")")
                  : print_tensor(indent_, v, extents, cat("make_view(run, ", x, "->data, "), cat(keeper, ")"));
     arenas_.show(v, x);
@@ -735,7 +735,7 @@ class Printer {
     return variable(cat("call(run, ", join(operands, ", "), ")"));
   }
 
-  // A call that waits keeps what it reads.
+  // A deferred call keeps what it reads.
   std::string kernel_call(const Call& call, const kernel::Kernel& k,
                           const std::vector<std::string>& operands) {
     if (!k.batched.empty()) {
@@ -772,7 +772,7 @@ class Printer {
 
   // A kernel as a value: a function that calls it.
   std::string kernel_value(const kernel::Kernel& k) {
-    const std::string name = cat(prefix_, "value_", machine_.name(k));
+    const std::string name = cat(prefix_, "value_", device_library_.name(k));
     if (constructors_.insert(name).second) {
       std::vector<std::string> args;
       for (size_t i = 0; i < k.inputs.size(); ++i) args.push_back(cat("args[", i, "]"));
@@ -838,7 +838,7 @@ class Printer {
 
   const Program& p_;
   std::string prefix_;
-  Machine& machine_;
+  DeviceLibrary& device_library_;
   const std::function<uint64_t(size_t)>& offset_;
   KernelCalls calls_;
   std::vector<std::unique_ptr<Scopes>> scopes_;
@@ -859,9 +859,9 @@ class Printer {
 
 }  // namespace
 
-std::string print_functions(const Program& program, std::string_view prefix, Machine& machine,
+std::string print_functions(const Program& program, std::string_view prefix, DeviceLibrary& device_library,
                             const std::function<uint64_t(size_t)>& offset) {
-  return Printer(program, prefix, machine, offset).print();
+  return Printer(program, prefix, device_library, offset).print();
 }
 
 }  // namespace relay::aot

@@ -41,9 +41,10 @@ size_t first_with_place(const kernel::Kernel& k) { return k.outputs.size() == 1 
 
 }  // namespace
 
-KernelCalls::KernelCalls(const Program& program, Machine& machine) : p_(program), machine_(machine) {
+KernelCalls::KernelCalls(const Program& program, DeviceLibrary& device_library)
+    : p_(program), device_library_(device_library) {
   for (const kernel::Kernel* k : p_.kernels) {
-    if (!k->batched.empty()) can_wait_.insert(k), can_wait_.insert(p_.module.kernel(k->batched.text()));
+    if (!k->batched.empty()) deferrable_.insert(k), deferrable_.insert(p_.module.kernel(k->batched.text()));
   }
 }
 
@@ -74,8 +75,8 @@ void KernelCalls::kernel(const kernel::Kernel& k) {
   const size_t first_place = placed_.contains(&k) ? first_with_place(k) : made_count;
   for (size_t i = first_place; i < made_count; ++i)
     parameters.push_back(cat("const Place& place", i, " = {}"));
-  std::string out = cat("Value call_", machine_.name(k), "(", join(parameters, ", "), ") {\n");
-  if (!can_wait_.contains(&k)) out += settle("  ");
+  std::string out = cat("Value call_", device_library_.name(k), "(", join(parameters, ", "), ") {\n");
+  if (!deferrable_.contains(&k)) out += flush("  ");
   Extents names;
   const auto print = [&](kernel::Expr e) {
     return print_extent(e, [&](kernel::Expr v) { return names.at(v.get()); });
@@ -92,7 +93,7 @@ void KernelCalls::kernel(const kernel::Kernel& k) {
   if (p_.compared.contains(&k)) compare_extents(k, extents, places, names, out);
   for (const kernel::ReadExtent& r : k.read_extents) {
     const std::string n = name_extent(r.variable);
-    out += machine_.read(n, cat("x", r.input), r.element);
+    out += device_library_.read(n, cat("x", r.input), r.element);
     out += cat("  if (", n, " < 0) return run.trap(", c_string(kernel::no_such_extent(k, r)), ");\n");
   }
   size_t made = 0;
@@ -109,7 +110,7 @@ void KernelCalls::kernel(const kernel::Kernel& k) {
   }
   std::vector<std::string> shape_parameters;
   for (kernel::Expr e : kernel::shape_parameters(k)) shape_parameters.push_back(print(e));
-  out += machine_.run(k, values, shape_parameters);
+  out += device_library_.run(k, values, shape_parameters);
   if (k.outputs.size() == 1) {
     out += "  return y0;\n}\n";
   } else {
@@ -120,13 +121,13 @@ void KernelCalls::kernel(const kernel::Kernel& k) {
   text_ += out;
 }
 
-std::string KernelCalls::settle(const std::string& indent) const {
-  return can_wait_.empty() ? "" : cat(indent, "if (!settle(run)) return {};\n");
+std::string KernelCalls::flush(const std::string& indent) const {
+  return deferrable_.empty() ? "" : cat(indent, "if (!flush(run)) return {};\n");
 }
 
-// What a call of the kernel needs to wait for others.
+// What a deferred call of the kernel needs.
 void KernelCalls::batched(const kernel::Kernel& one, const kernel::Kernel& many) {
-  const std::string name = machine_.name(one);
+  const std::string name = device_library_.name(one);
   std::vector<std::string> inputs, outputs, arguments{"run"}, values;
   const auto bytes = [](const kernel::Buffer& b) {
     return static_cast<size_t>(*kernel::memory_extent(b)) * b.dtype.bytes();
@@ -148,9 +149,9 @@ void KernelCalls::batched(const kernel::Kernel& one, const kernel::Kernel& many)
     body += print_tensor("  ", values.back(), extents, cat("make_tensor(run, ", b.dtype.bytes(), ", "), ")");
   }
   text_ += cat("Value one_", name, "(Run& run, const Value* x, const Value* y) {\n", body,
-               machine_.run(one, values, {}), "  return y[0];\n}\n");
-  text_ += cat("Value many_", name, "(Run& run, const Value* x) {\n  return call_", machine_.name(many), "(",
-               join(arguments, ", "), ");\n}\n");
+               device_library_.run(one, values, {}), "  return y[0];\n}\n");
+  text_ += cat("Value many_", name, "(Run& run, const Value* x) {\n  return call_",
+               device_library_.name(many), "(", join(arguments, ", "), ");\n}\n");
   for (const kernel::Buffer* b : one.outputs) {
     std::string extents = "nullptr";
     if (!b->shape.empty()) {
@@ -169,13 +170,13 @@ void KernelCalls::batched(const kernel::Kernel& one, const kernel::Kernel& many)
 
 std::string KernelCalls::call(const kernel::Kernel& k, std::vector<std::string> args,
                               std::vector<std::string> places) {
-  const std::string name = machine_.name(k);
+  const std::string name = device_library_.name(k);
   while (!places.empty() && places.back().empty()) places.pop_back();
   if (!places.empty()) placed_.insert(&k);
   for (const std::string& p : places) args.push_back(p.empty() ? "Place()" : p);
   if (!k.batched.empty()) args.insert(args.begin(), name + "_calls");
   args.insert(args.begin(), "run");
-  return cat(k.batched.empty() ? "call_" + name : "wait", "(", join(args, ", "), ")");
+  return cat(k.batched.empty() ? "call_" + name : "defer", "(", join(args, ", "), ")");
 }
 
 std::string print_tensor(const std::string& indent, const std::string& name,

@@ -1,30 +1,30 @@
 // How the functions of a program call kernels (see functions.cc): what makes a kernel's results and
-// runs it, and what calls need that wait for each other (support/batches.cc).
+// runs it, and what deferred calls need (support/batches.cc).
 #pragma once
 
 #include <set>
 #include <string>
 #include <vector>
 
-#include "aot/machine.h"
+#include "aot/device_library.h"
 #include "aot/program.h"
 
 namespace relay::aot {
 
 class KernelCalls {
  public:
-  KernelCalls(const Program& program, Machine& machine);
+  KernelCalls(const Program& program, DeviceLibrary& device_library);
 
   // A call of the kernel with these arguments. What it writes lies at these places, in the order of
   // `written_by` (arenas.h), or by itself where a place is empty.
   std::string call(const kernel::Kernel& k, std::vector<std::string> args,
                    std::vector<std::string> places = {});
-  // A line that stands before elements of tensors are read; empty if no call waits.
-  std::string settle(const std::string& indent) const;
-  bool any_waits() const { return !can_wait_.empty(); }
+  // A line that stands before elements of tensors are read; empty if no call is deferred.
+  std::string flush(const std::string& indent) const;
+  bool any_deferred() const { return !deferrable_.empty(); }
 
   // When all calls are known: a function `call_NAME` for each kernel, from values to a value, and
-  // tables of those that can wait.
+  // tables of those whose calls can be deferred.
   std::string print();
 
  private:
@@ -32,10 +32,9 @@ class KernelCalls {
   void batched(const kernel::Kernel& one, const kernel::Kernel& many);
 
   const Program& p_;
-  Machine& machine_;
-  std::set<const kernel::Kernel*>
-      can_wait_;                            // kernels whose calls wait for each other, and their batched ones
-  std::set<const kernel::Kernel*> placed_;  // a call says where something of theirs lies
+  DeviceLibrary& device_library_;
+  std::set<const kernel::Kernel*> deferrable_;  // kernels whose calls are deferred, and their batched ones
+  std::set<const kernel::Kernel*> placed_;      // a call says where something of theirs lies
   std::string text_;
 };
 

@@ -32,9 +32,9 @@ std::string KernelNames::name(Symbol kernel, std::string_view prefix) {
 
 std::vector<std::string> pointer_types(const kernel::Kernel& k) {
   std::vector<std::string> types;
-  for (const auto* b : k.inputs) types.push_back(cat("const ", kernel::memory_type(b->dtype), "*"));
-  for (const auto* b : k.outputs) types.push_back(cat(kernel::memory_type(b->dtype), "*"));
-  for (const auto* b : k.temporaries) types.push_back(cat(kernel::memory_type(b->dtype), "*"));
+  for (const auto* b : k.inputs) types.push_back(cat("const ", kernel::print::memory_type(b->dtype), "*"));
+  for (const auto* b : k.outputs) types.push_back(cat(kernel::print::memory_type(b->dtype), "*"));
+  for (const auto* b : k.temporaries) types.push_back(cat(kernel::print::memory_type(b->dtype), "*"));
   return types;
 }
 

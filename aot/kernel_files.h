@@ -21,7 +21,7 @@ class KernelNames {
   std::string name(Symbol kernel, std::string_view prefix = "");
 
  private:
-  kernel::Names names_;
+  kernel::print::Names names_;
 };
 
 // The types of a kernel's parameters that are memory: `const float*`, `float*`.

@@ -4,7 +4,7 @@
 
 #include "aot/listing.h"
 #include "aot/testing.h"
-#include "kernel/native/subprocess.h"
+#include "toolchain/subprocess.h"
 
 namespace relay::aot {
 namespace {
@@ -193,7 +193,7 @@ TEST_P(DeepestCode, Compiles) {
     const Sources sources = emit(variant, {.kernel_files = 1});
     ASSERT_EQ(write_file_atomically(folder.path() + "/listing.cc", listing(sources)), "");
     ASSERT_EQ(write_file_atomically(cat(folder.path(), "/", kWeightsSource), sources.weights), "");
-    const kernel::native::Finished done = kernel::native::run(
+    const toolchain::Finished done = toolchain::run(
         {GetParam(), "-std=c++17", "-fPIC", "-msse2", "-O0", "-c", "listing.cc"}, folder.path(), 240);
     EXPECT_EQ(done.exit_code, 0) << limit.name << "\n" << done.output.substr(0, 2000) << done.problem;
   }

@@ -186,7 +186,8 @@ std::string PortExtents::print_rules() const {
 }
 
 nlohmann::ordered_json describe_ports(std::string_view model_name, const passes::Plan& plan) {
-  nlohmann::ordered_json d;
+  // Not null: the library's null that has no memory to become an object cannot be destroyed.
+  nlohmann::ordered_json d = nlohmann::ordered_json::object();
   d["abi_version"] = RELAY_ABI_VERSION;
   d["name"] = model_name;
   d["inputs"] = describe(plan.inputs);

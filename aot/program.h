@@ -13,9 +13,9 @@
 #include <unordered_set>
 #include <vector>
 
+#include "aot/device_library.h"
 #include "aot/extents.h"
 #include "aot/interface.h"
-#include "aot/machine.h"
 #include "base/diagnostics.h"
 #include "base/result.h"
 #include "ir/module.h"
@@ -62,11 +62,11 @@ Result<Program> make_program(const Module& lowered, std::string_view function, D
 
 // The functions, and `run_main` that calls the first one with arguments that it takes away. Names
 // begin with `prefix`; constant i lies at `offset` of it in the weights.
-std::string print_functions(const Program& program, std::string_view prefix, Machine& machine,
+std::string print_functions(const Program& program, std::string_view prefix, DeviceLibrary& device_library,
                             const std::function<uint64_t(size_t)>& offset);
 // The most arguments that a function of the program takes, at least 1.
 size_t most_arguments(const Program& program);
-// The most inputs and outputs of a kernel whose calls wait (support/batches.cc); 0 if there
+// The most inputs and outputs of a kernel whose calls are deferred (support/batches.cc); 0 if there
 // is no such kernel.
 size_t most_operands(const Program& program);
 

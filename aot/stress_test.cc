@@ -15,7 +15,7 @@ namespace {
 constexpr int kThreads = 64;
 
 // The same arithmetic as a plan, and as functions over values with a loop; a tree whose calls
-// wait for each other.
+// are deferred.
 constexpr std::string_view kPlan = R"(
 def @main(%x: Tensor[(4, 16), float32]) { nn.softmax(nn.dense(exp(%x), add(%x, tensor([[0.5]], float32)))) }
 )";
@@ -103,12 +103,12 @@ INSTANTIATE_TEST_SUITE_P(Programs, Stress,
                                          Load{"tree", kTree, 1000}),
                          [](const auto& test) { return std::string(test.param.name); });
 
-TEST(Tree, Waits) {
+TEST(Tree, IsDeferred) {
   std::string model;
   for (const SourceFile& f : sources_of(kTree, {kAnyProcessor}, {}).files) {
     if (f.name == "model.cc") model = f.text;
   }
-  EXPECT_NE(model.find("wait(run, "), std::string::npos);
+  EXPECT_NE(model.find("defer(run, "), std::string::npos);
 }
 
 }  // namespace

@@ -13,10 +13,11 @@
 #include "base/cat.h"
 #include "base/file.h"
 #include "ir/text/parser.h"
-#include "kernel/native/toolchain.h"
 #include "op/operators.h"
 #include "passes/runner.h"
 #include "runtime/relay.h"
+#include "toolchain/compiler.h"
+#include "toolchain/library.h"
 
 namespace relay::aot {
 
@@ -57,12 +58,12 @@ inline Sources sources_of(std::string_view program, const std::vector<std::vecto
 struct Compiled {
   TemporaryFolder folder;
   std::string path;
-  kernel::native::Library library;
+  toolchain::Library library;
   const relay_api* api = nullptr;
 
   explicit Compiled(std::string_view program, const EmitOptions& options = {},
                     const std::vector<std::vector<std::string>>& features = {kAnyProcessor},
-                    const kernel::native::CompileOptions& compile = {})
+                    const toolchain::CompileOptions& compile = {})
       : Compiled(NotYet()) {
     Diagnostics diagnostics;
     EXPECT_TRUE(

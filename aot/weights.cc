@@ -34,7 +34,7 @@ WeightsLayout lay_out_weights(const std::vector<Tensor>& constants) {
   std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
     return constants[a].dtype().bytes() > constants[b].dtype().bytes();
   });
-  nlohmann::ordered_json head;
+  nlohmann::ordered_json head = nlohmann::ordered_json::object();
   head["__metadata__"] = nlohmann::ordered_json::object();
   std::vector<std::pair<uint64_t, size_t>> placed;  // hash of the bytes, which constant
   for (size_t i : order) {

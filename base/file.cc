@@ -4,7 +4,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
+#include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
@@ -46,6 +48,8 @@ bool write_all(int file, std::string_view bytes) {
   return true;
 }
 
+constexpr int kMostTries = 1000;  // of names for a file on its way
+
 // A file on its way: written under another name beside its destination, then renamed.
 class Staged {
  public:
@@ -71,11 +75,7 @@ class Staged {
     if (destination_.empty()) destination_ = path_;
     const Descriptor to{make_temporary()};
     if (to.number < 0) return cannot_make(path_);
-    // mkostemp makes files for their owner alone; a result is as readable as any other file.
-    const mode_t mask = umask(0);
-    umask(mask);
-    const bool done =
-        fchmod(to.number, 0666 & ~mask) == 0 && write_all(to.number, file.bytes) && fsync(to.number) == 0;
+    const bool done = write_all(to.number, file.bytes) && fsync(to.number) == 0;
     return done ? std::string() : reason("cannot write", path_);
   }
 
@@ -97,15 +97,23 @@ class Staged {
   }
 
  private:
-  // Opens a file beside the destination; negative if that fails.
+  // Opens a new file beside the destination; negative if that fails. A result is as readable as any
+  // other file. mkostemp makes files for their owner alone, and who asks umask how readable others
+  // are sets it, for all threads.
   int make_temporary() {
-    std::string name = destination_ + ".XXXXXX";
-    const Uninterrupted making;
-    const int file = mkostemp(name.data(), O_CLOEXEC);
-    if (file < 0) return file;
-    temporary_ = std::move(name);  // which takes no memory: what is there is never left behind
-    fleeting_.path(temporary_);
-    return file;
+    static std::atomic<uint64_t> next{0};
+    const std::string before = cat(destination_, ".", getpid(), "-");
+    for (int tries = 0; tries < kMostTries; ++tries) {
+      std::string name = cat(before, next++);
+      const Uninterrupted making;
+      const int file = open(name.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+      if (file < 0 && errno == EEXIST) continue;  // a process of that number left it behind
+      if (file < 0) return file;
+      temporary_ = std::move(name);  // which takes no memory: what is there is never left behind
+      fleeting_.path(temporary_);
+      return file;
+    }
+    return -1;
   }
 
   std::string write_through(std::string_view bytes) {

@@ -3,9 +3,22 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cstdlib>
+
+#include "base/cat.h"
+
+namespace {
+int masks_set = 0;
+}
+
+// In the place of libc's, for the whole program.
+extern "C" mode_t umask(mode_t mask) noexcept {
+  ++masks_set;
+  return static_cast<mode_t>(syscall(SYS_umask, mask));
+}
 
 namespace relay {
 namespace {
@@ -95,6 +108,28 @@ TEST_F(File, FilesThatBelongTogetherAreAllWrittenOrNone) {
   EXPECT_EQ(text_, "new");
   ASSERT_EQ(read_file(path("new"), 10, text_), "");
   EXPECT_EQ(text_, "too");
+}
+
+// The mask is the process's: another thread may be making a file meanwhile, or ask for it as well.
+TEST_F(File, AWrittenFileFollowsTheMaskWithoutSettingIt) {
+  const mode_t before = umask(027);
+  const int set = masks_set;
+  EXPECT_EQ(write_file_atomically(path("x"), "x"), "");
+  EXPECT_EQ(masks_set, set);
+  EXPECT_EQ(umask(before), 027u);
+  struct stat s;
+  ASSERT_EQ(stat(path("x").c_str(), &s), 0);
+  EXPECT_EQ(s.st_mode & 0777, 0640u);
+}
+
+TEST_F(File, NamesOfFilesOnTheirWayThatAreTakenArePassedOver) {
+  ASSERT_EQ(write_file_atomically(path("x"), "old"), "");
+  // What a process of the same number left behind, under the next names.
+  const std::string taken = path(cat("x.", getpid(), "-"));
+  for (int i = 0; i < 200; ++i) close(open(cat(taken, i).c_str(), O_CREAT | O_WRONLY | O_CLOEXEC, 0600));
+  EXPECT_EQ(write_file_atomically(path("x"), "new"), "");
+  ASSERT_EQ(read_file(path("x"), 10, text_), "");
+  EXPECT_EQ(text_, "new");
 }
 
 TEST_F(File, AskingWhetherAFileCanBeWrittenLeavesNothing) {

@@ -10,9 +10,10 @@
 
 #include "aot/program.h"
 #include "driver/engines.h"
-#include "kernel/native/toolchain.h"
 #include "runtime/relay.h"
 #include "runtime/value.h"
+#include "toolchain/compiler.h"
+#include "toolchain/library.h"
 
 namespace relay::driver {
 
@@ -52,7 +53,7 @@ class Artifact {
   Value look(const aot::Interface& interface, relay_value* value);  // takes it away
   void check(relay_status status) const;
 
-  kernel::native::Library library_;
+  toolchain::Library library_;
   relay_status opened_ = RELAY_BAD_MODEL;
   const relay_api* api_ = nullptr;
   relay_model* model_ = nullptr;

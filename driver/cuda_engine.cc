@@ -7,9 +7,9 @@
 #include "aot/cuda/emit.h"
 #include "base/cat.h"
 #include "base/check.h"
+#include "base/parallel.h"
 #include "driver/artifact.h"
 #include "driver/emitted.h"
-#include "kernel/native/parallel.h"
 
 namespace relay::driver {
 
@@ -35,7 +35,7 @@ Emitted emit_aot_cuda(const Module& m, std::string_view function, const Options&
               : Result<aot::Program>(kReported);
   aot::cuda::EmitOptions emit;
   emit.opt_level = options.opt_level;
-  emit.kernel_files = is_emulated(options) ? 1 : kernel::native::usable_cores();
+  emit.kernel_files = is_emulated(options) ? 1 : usable_cores();
   Result<aot::Sources> sources =
       program ? aot::cuda::emit(*program, on_gpu.target, emit, out.refusal) : Result<aot::Sources>(kReported);
   if (!sources) {

@@ -49,7 +49,7 @@ Result<aot::Sources> emit(const Model& model, std::span<const target::Target> ta
 Result<std::vector<std::string>> build(const aot::Sources& sources, const aot::EmitOptions& options,
                                        target::Isa isa, const std::string& artifact,
                                        Diagnostics& diagnostics) {
-  kernel::native::CompileOptions compile;
+  toolchain::CompileOptions compile;
   compile.target = target::baseline(isa);
   compile.opt_level = options.opt_level;
   return aot::build(sources, options.weights, compile, artifact, diagnostics);

@@ -11,15 +11,15 @@
 #include "base/diagnostics.h"
 #include "driver/engines.h"
 #include "ir/module.h"
-#include "kernel/native/toolchain.h"
+#include "toolchain/compiler.h"
 
 namespace relay::driver {
 
 struct Emitted {
-  std::optional<aot::Program> program = {};     // none if the engine skips it
-  aot::Sources sources = {};                    // with embedded weights
-  kernel::native::CompileOptions compile = {};  // of the CPU's
-  std::string skipped = {};                     // why
+  std::optional<aot::Program> program = {};  // none if the engine skips it
+  aot::Sources sources = {};                 // with embedded weights
+  toolchain::CompileOptions compile = {};    // of the CPU's
+  std::string skipped = {};                  // why
   Diagnostics refusal = {};  // the same in full, where a pass or the compiler refused the program
 };
 

@@ -10,6 +10,7 @@
 #include "base/failure.h"
 #include "base/file.h"
 #include "base/nearest.h"
+#include "base/parallel.h"
 #include "driver/artifact.h"
 #include "driver/cuda_engine.h"
 #include "driver/emitted.h"
@@ -23,11 +24,7 @@
 #include "target/host.h"
 
 namespace relay::driver {
-namespace {
-
-namespace native = kernel::native;
-
-}  // namespace
+namespace {}  // namespace
 
 std::string kept_library(const Options& options, std::string_view engine) {
   return options.libraries.empty() ? "" : cat(options.libraries, "/", engine, ".so");
@@ -190,7 +187,7 @@ Emitted emit_aot(const Module& m, std::string_view function, const Options& opti
   aot::EmitOptions emit;
   emit.opt_level = options.opt_level;
   emit.threads = options.threads;
-  emit.kernel_files = native::usable_cores();
+  emit.kernel_files = usable_cores();
   emit.join_files = true;
   out.sources = aot::emit({&*program, options.target}, emit);
   out.program = std::move(*program);

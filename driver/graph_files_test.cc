@@ -1,25 +1,23 @@
 // Graphs as modules, and modules as graphs: what is written is read back and
 // computes the same bits.
-#include "frontend/graph/import.h"
-
-#include <gtest/gtest.h>
-
-#include <algorithm>
 #include <filesystem>
 
-#include "base/cat.h"
 #include "base/file.h"
+#include "driver/graph_testing.h"
 #include "frontend/data/params.h"
 #include "frontend/graph/export.h"
-#include "frontend/graph/operators.h"
-#include "interp/machine.h"
 #include "ir/text/parser.h"
 #include "op/operators.h"
 #include "passes/runner.h"
-#include "typecheck/check.h"
 
-namespace relay::frontend {
+namespace relay::driver {
 namespace {
+
+using testing::floats;
+using testing::Import;
+using testing::import;
+using testing::one;
+using testing::run;
 
 Module parsed(std::string_view text) {
   Diagnostics d;
@@ -39,41 +37,6 @@ Module fused(const Module& m, int level) {
   return out ? *out : m;
 }
 
-struct Import {
-  Module empty;
-  Diagnostics diagnostics;
-  Result<Module> module = kReported;
-
-  std::string said() const { return diagnostics.render(empty.context().sources()); }
-};
-
-Import import(const Graph& graph, const data::NamedTensors& params = {},
-              const GraphImportOptions& options = {}) {
-  Import out;
-  const Result<Module> m =
-      import_graph(GraphContents{graph, params}, "g.json", out.empty, options, out.diagnostics);
-  if (m) out.module = typecheck::check(*m, out.diagnostics);
-  return out;
-}
-
-Import import(std::string_view json, const data::NamedTensors& params = {},
-              const GraphImportOptions& options = {}) {
-  Diagnostics d;
-  const Result<Graph> graph = parse_graph(json, "g.json", {}, d);
-  EXPECT_TRUE(graph.ok()) << d.render({});
-  return graph ? import(*graph, params, options) : Import{};
-}
-
-std::vector<Tensor> run(const Module& m, const std::vector<Tensor>& inputs) {
-  std::vector<Value> args;
-  for (const Tensor& t : inputs) args.push_back(Value(t));
-  const Value v = interp::Machine(m).call("main", args);
-  if (v.is_tensor()) return {v.tensor()};
-  std::vector<Tensor> out;
-  for (const Value& f : v.fields()) out.push_back(f.tensor());
-  return out;
-}
-
 Tensor counting(DType dtype, const Shape& shape) {
   Tensor t(dtype, shape);
   for (int64_t i = 0; i < t.size(); ++i) t.set(i, static_cast<double>(i % 13) / 4 - 1);
@@ -90,8 +53,8 @@ std::vector<Tensor> inputs_of(const Module& m) {
 }
 
 // As an importer left them.
-GraphNames names_of(const Module& m) {
-  GraphNames out;
+frontend::GraphNames names_of(const Module& m) {
+  frontend::GraphNames out;
   const Attrs& attrs = m.function("main")->attrs;
   for (const AttrValue& v : attrs.find("input_names")->list) out.inputs.push_back(v.string.str());
   for (const AttrValue& v : attrs.find("output_names")->list) out.outputs.push_back(v.string.str());
@@ -112,34 +75,35 @@ TEST(GraphRoundTrip, GivesTheSameBitsAtEveryLevel) {
   for (int level = 0; level <= 3; ++level) {
     const Module m = fused(parsed(kNet), level);
     Diagnostics d;
-    const Result<GraphContents> out = export_graph(m, "main", {}, d);
+    const Result<frontend::GraphContents> out = frontend::export_graph(m, "main", {}, d);
     ASSERT_TRUE(out.ok()) << d.render({});
-    const Result<std::string> text = graph_text(out->graph, d);
-    const Result<std::string> params = data::params_bytes(out->params, d);
+    const Result<std::string> text = frontend::graph_text(out->graph, d);
+    const Result<std::string> params = frontend::data::params_bytes(out->params, d);
     ASSERT_TRUE(text && params) << d.render({});
-    const Result<Graph> again = parse_graph(*text, "g.json", {}, d);
+    const Result<frontend::Graph> again = frontend::parse_graph(*text, "g.json", {}, d);
     ASSERT_TRUE(again.ok()) << d.render({});
-    const Import back = import(*again, *data::parse_params(*params, "g.params", {}, d));
+    const Import back = import(*again, *frontend::data::parse_params(*params, "g.params", {}, d));
     ASSERT_TRUE(back.module.ok()) << back.said();
     const std::vector<Tensor> inputs = inputs_of(m), want = run(m, inputs), got = run(*back.module, inputs);
     ASSERT_EQ(want.size(), got.size());
     for (size_t i = 0; i < want.size(); ++i) EXPECT_TRUE(identical(want[i], got[i])) << level << " " << i;
 
     // What was read is written as it was.
-    const Result<GraphContents> twice = export_graph(*back.module, "main", names_of(*back.module), d);
+    const Result<frontend::GraphContents> twice =
+        frontend::export_graph(*back.module, "main", names_of(*back.module), d);
     ASSERT_TRUE(twice.ok()) << d.render({});
-    EXPECT_EQ(*graph_text(twice->graph, d), *text) << level;
-    EXPECT_EQ(*data::params_bytes(twice->params, d), *params) << level;
+    EXPECT_EQ(*frontend::graph_text(twice->graph, d), *text) << level;
+    EXPECT_EQ(*frontend::data::params_bytes(twice->params, d), *params) << level;
   }
 }
 
 TEST(GraphExport, LooksAsOtherExecutorsExpect) {
   Diagnostics d;
-  const Result<GraphContents> out = export_graph(fused(parsed(kNet), 1), "main", {}, d);
+  const Result<frontend::GraphContents> out = frontend::export_graph(fused(parsed(kNet), 1), "main", {}, d);
   ASSERT_TRUE(out.ok()) << d.render({});
-  const Graph& g = out->graph;
+  const frontend::Graph& g = out->graph;
   std::vector<std::string> functions;
-  for (const GraphNode& n : g.nodes) {
+  for (const frontend::GraphNode& n : g.nodes) {
     if (!n.is_call()) continue;
     functions.push_back(*n.find("func_name"));
     EXPECT_EQ(*n.find("num_inputs"), cat(n.inputs.size()));
@@ -160,14 +124,15 @@ TEST(GraphExport, MemoryIsSharedWhereNothingLives) {
     text +=
         cat("  %", i, " = nn.softmax(", i ? cat("%", i - 1) : std::string("%x"), ", axis=", i % 2, ");\n");
   Diagnostics d;
-  const Result<GraphContents> out = export_graph(fused(parsed(text + "  add(%11, %0)\n}"), 0), "main", {}, d);
+  const Result<frontend::GraphContents> out =
+      frontend::export_graph(fused(parsed(text + "  add(%11, %0)\n}"), 0), "main", {}, d);
   ASSERT_TRUE(out.ok()) << d.render({});
-  const Graph& g = out->graph;
+  const frontend::Graph& g = out->graph;
   std::vector<size_t> last(g.dltype.size(), 0);
   for (size_t at = 0; at < g.nodes.size(); ++at) {
-    for (const GraphEntry& e : g.nodes[at].inputs) last[g.entry(e)] = at;
+    for (const frontend::GraphEntry& e : g.nodes[at].inputs) last[g.entry(e)] = at;
   }
-  for (const GraphEntry& e : g.heads) last[g.entry(e)] = g.nodes.size();
+  for (const frontend::GraphEntry& e : g.heads) last[g.entry(e)] = g.nodes.size();
   for (size_t a = 0; a < g.nodes.size(); ++a) {
     for (size_t b = a + 1; b < g.nodes.size(); ++b) {
       if (g.storage_id[a] == g.storage_id[b]) {
@@ -185,7 +150,7 @@ def @main(%x: Tensor[(3), float32]) {
   %0(%x)
 })");
   Diagnostics d;
-  const Result<GraphContents> out = export_graph(m, "main", {}, d);
+  const Result<frontend::GraphContents> out = frontend::export_graph(m, "main", {}, d);
   ASSERT_TRUE(out.ok()) << d.render({});
   ASSERT_EQ(out->params.size(), 1u);
   const Import back = import(out->graph, out->params);
@@ -198,7 +163,7 @@ TEST(GraphExport, AConstantMayBeAResult) {
                            "def @main(%x: float32) { let %y = %x; let %z = (%y, 2f); (%z, 2f) }"}) {
     const Module m = parsed(text);
     Diagnostics d;
-    const Result<GraphContents> out = export_graph(m, "main", {}, d);
+    const Result<frontend::GraphContents> out = frontend::export_graph(m, "main", {}, d);
     ASSERT_TRUE(out.ok()) << d.render({});
     const Import back = import(out->graph, out->params);
     ASSERT_TRUE(back.module.ok()) << back.said();
@@ -210,7 +175,7 @@ TEST(GraphExport, RefusesWhatIsNoStaticDataflow) {
   const auto refusal = [](std::string_view text) {
     const Module m = parsed(text);
     Diagnostics d;
-    EXPECT_FALSE(export_graph(m, "main", {}, d).ok());
+    EXPECT_FALSE(frontend::export_graph(m, "main", {}, d).ok());
     return d.render(m.context().sources());
   };
   EXPECT_NE(
@@ -227,141 +192,7 @@ TEST(GraphExport, RefusesWhatIsNoStaticDataflow) {
           .find("a tuple of tuples"),
       std::string::npos);
   Diagnostics d;
-  EXPECT_FALSE(export_graph(parsed("def @main() { 1f }"), "none", {}, d).ok());
-}
-
-// --- operators, as NNVM saves them ---------------------------------------------------------------
-
-// A graph of one operator on these inputs; texts in its attributes stand in single quotes here.
-std::string one(const std::string& op, const std::vector<std::string>& inputs, const std::string& attrs) {
-  std::string nodes, ids, edges;
-  for (size_t i = 0; i < inputs.size(); ++i) {
-    nodes += cat("{\"op\": \"null\", \"name\": \"", inputs[i], "\", \"inputs\": []}, ");
-    ids += cat(i ? ", " : "", i);
-    edges += cat(i ? ", " : "", "[", i, ", 0, 0]");
-  }
-  std::string quoted = attrs;
-  std::replace(quoted.begin(), quoted.end(), '\'', '"');
-  return cat("{\"nodes\": [", nodes, "{\"op\": \"", op, "\", \"name\": \"y\", \"attrs\": {", quoted,
-             "}, \"inputs\": [", edges, "]}], \"arg_nodes\": [", ids, "], \"heads\": [[", inputs.size(),
-             ", 0, 0]]}");
-}
-
-Tensor computed(const std::string& op, const std::string& attrs, const std::vector<Tensor>& tensors) {
-  std::vector<std::string> names;
-  GraphImportOptions options;
-  for (size_t i = 0; i < tensors.size(); ++i) {
-    names.push_back(cat("x", i));
-    options.input_shapes[names.back()] = tensors[i].shape();
-  }
-  const Import in = import(one(op, names, attrs), {}, options);
-  EXPECT_TRUE(in.module.ok()) << op << "\n" << in.said();
-  return in.module ? run(*in.module, tensors)[0] : Tensor();
-}
-
-Tensor floats(const Shape& shape, const std::vector<double>& values) {
-  return Tensor::of<double>(kFloat32, shape, values);
-}
-
-TEST(Nnvm, DenseHasABiasUnlessItSaysSo) {
-  const Tensor x = floats({1, 2}, {1, 2}), w = floats({2, 2}, {1, 0, 3, 4}), b = floats({2}, {10, 20});
-  EXPECT_EQ(computed("dense", "'units': '2'", {x, w, b}).doubles(), (std::vector<double>{11, 31}));
-  for (const char* yes : {"True", "true", "1"}) {
-    EXPECT_EQ(computed("dense", cat("'units': '2', 'use_bias': '", yes, "'"), {x, w, b}).doubles(),
-              (std::vector<double>{11, 31}));
-  }
-  EXPECT_EQ(computed("dense", "'units': '2', 'use_bias': 'False'", {x, w}).doubles(),
-            (std::vector<double>{1, 11}));
-}
-
-TEST(Nnvm, ConvolutionsReadTheirTexts) {
-  const Tensor x = floats({1, 1, 3, 3}, {1, 2, 3, 4, 5, 6, 7, 8, 9}), w = floats({1, 1, 2, 2}, {1, 0, 0, 1});
-  EXPECT_EQ(
-      computed("conv2d", "'channels': '1', 'kernel_size': '(2, 2)', 'strides': '(1,1)', 'layout': 'NCHW'",
-               {x, w, floats({1}, {0.5})})
-          .doubles(),
-      (std::vector<double>{6.5, 8.5, 12.5, 14.5}));
-  EXPECT_EQ(computed("conv2d",
-                     "'channels': '1', 'kernel_size': '[2, 2]', 'strides': '[2, 2]', 'use_bias': '0'", {x, w})
-                .doubles(),
-            (std::vector<double>{6}));
-}
-
-TEST(Nnvm, SmallOperatorsMeanWhatTheyMeantThere) {
-  const Tensor x = floats({1, 2, 2}, {-1, 2, -3, 4});
-  using List = std::vector<double>;
-  EXPECT_EQ(computed("relu", "", {x}).doubles(), (List{0, 2, 0, 4}));
-  EXPECT_EQ(computed("leaky_relu", "'alpha': '0.5'", {x}).doubles(), (List{-0.5, 2, -1.5, 4}));
-  EXPECT_EQ(computed("elemwise_add", "", {x, x}).doubles(), (List{-2, 4, -6, 8}));
-  EXPECT_EQ(computed("elemwise_sum", "'num_args': '3'", {x, x, x}).doubles(), (List{-3, 6, -9, 12}));
-  EXPECT_EQ(computed("__rsub_scalar__", "'scalar': '1'", {x}).doubles(), (List{2, -1, 4, -3}));
-  EXPECT_EQ(computed("__div_scalar__", "'scalar': '2.0'", {x}).doubles(), (List{-0.5, 1, -1.5, 2}));
-  EXPECT_EQ(computed("clip", "'a_min': '0', 'a_max': '3'", {x}).doubles(), (List{0, 2, 0, 3}));
-  EXPECT_EQ(computed("flatten", "", {x}).shape(), (Shape{1, 4}));
-  EXPECT_EQ(computed("reshape", "'shape': '(2, -1)'", {x}).shape(), (Shape{2, 2}));
-  EXPECT_EQ(computed("transpose", "", {x}).shape(), (Shape{2, 2, 1}));
-  EXPECT_EQ(computed("transpose", "'axes': '(0, 2, 1)'", {x}).doubles(), (List{-1, -3, 2, 4}));
-  EXPECT_EQ(computed("concatenate", "", {x, x}).shape(), (Shape{1, 4, 2})) << "along axis 1 there";
-  EXPECT_EQ(computed("split", "'indices_or_sections': '2'", {x}).doubles(), (List{-1, 2})) << "likewise";
-  EXPECT_EQ(computed("sum", "", {x}).shape(), (Shape{1})) << "no scalars there";
-  EXPECT_EQ(computed("max", "'axis': '(1,)', 'keepdims': 'True'", {x}).shape(), (Shape{1, 1, 2}));
-  EXPECT_EQ(computed("expand_dims", "'axis': '1', 'num_newaxis': '2'", {x}).shape(), (Shape{1, 1, 1, 2, 2}));
-  EXPECT_EQ(computed("squeeze", "", {x}).shape(), (Shape{2, 2}));
-  EXPECT_EQ(computed("strided_slice", "'begin': '(0, 0, 1)', 'end': '(1, 2, 2)'", {x}).doubles(),
-            (List{2, 4}));
-  EXPECT_EQ(computed("pad", "'pad_width': '((0, 0), (0, 0), (1, 0))', 'pad_value': '7'", {x}).doubles(),
-            (List{7, -1, 2, 7, -3, 4}));
-  EXPECT_EQ(computed("dropout", "'rate': '0.3'", {x}).doubles(), x.doubles());
-  EXPECT_EQ(computed("cast", "'dtype': 'int32'", {x}).dtype(), kInt32);
-  EXPECT_EQ(computed("batch_norm", "'epsilon': '0', 'momentum': '0.9'",
-                     {floats({1, 2}, {3, 8}), floats({2}, {1, 2}), floats({2}, {0, 1}), floats({2}, {1, 2}),
-                      floats({2}, {4, 9})})
-                .doubles(),
-            (List{1, 5}));
-  EXPECT_EQ(computed("upsampling", "'scale': '2'", {floats({1, 1, 1, 2}, {1, 2})}).doubles(),
-            (List{1, 1, 2, 2, 1, 1, 2, 2}));
-  EXPECT_EQ(computed("max_pool2d", "'pool_size': '(2, 2)', 'strides': '(2, 2)', 'ceil_mode': 'False'",
-                     {floats({1, 1, 2, 2}, {1, 4, 3, 2})})
-                .doubles(),
-            (List{4}));
-  EXPECT_EQ(computed("nn.softmax", "'axis': '-1'", {floats({1, 2}, {0, 0})}).doubles(), (List{0.5, 0.5}))
-      << "operators of ours by their own names";
-}
-
-TEST(Nnvm, AttributesAreChecked) {
-  const auto refusal = [](const std::string& op, const std::string& attrs, size_t inputs = 1) {
-    GraphImportOptions options;
-    std::vector<std::string> names;
-    for (size_t i = 0; i < inputs; ++i) {
-      names.push_back(cat("x", i));
-      options.input_shapes[names.back()] = {1, 4};
-    }
-    const Import in = import(one(op, names, attrs), {}, options);
-    EXPECT_FALSE(in.module.ok()) << op << attrs;
-    return in.said();
-  };
-  const auto said = [&](const std::string& text, const char* words) {
-    EXPECT_NE(text.find(words), std::string::npos) << text;
-  };
-  said(refusal("relu", "'slope': '1'"), "its attribute `slope` is unknown [graph-attribute]");
-  said(refusal("reshape", ""), "its attribute `shape` is missing");
-  said(refusal("reshape", "'shape': '(2, x)'"), "`(2, x)` and not a list of integers");
-  said(refusal("leaky_relu", "'alpha': 'inf!'"), "and not a number");
-  said(refusal("__add_scalar__", "'scalar': 'nan'"), "and not a number");
-  said(refusal("dense", "'use_bias': 'maybe'", 3), "and not True or False");
-  said(refusal("dense", "'use_bias': 'False'", 3), "it has 3 inputs and needs 2");
-  said(refusal("elemwise_add", ""), "it has 1 inputs and needs 2");
-  said(refusal("upsampling", "'scale': '2', 'method': 'BILINEAR'"),
-       "not BILINEAR [unsupported-operator-form]");
-  said(refusal("reshape", "'shape': '(3,)'"), "[graph-type-error]");
-  said(refusal("conv9d", ""), "operator `conv9d` is not supported [unsupported-operator]");
-}
-
-TEST(Nnvm, EveryOperatorIsDocumented) {
-  std::string page;
-  ASSERT_EQ(read_file("docs/graphs.md", 1 << 20, page), "");
-  for (const std::string& name : nnvm_operators())
-    EXPECT_NE(page.find(cat("`", name, "`")), std::string::npos) << name;
+  EXPECT_FALSE(frontend::export_graph(parsed("def @main() { 1f }"), "none", {}, d).ok());
 }
 
 // --- what a graph says of itself -----------------------------------------------------------------
@@ -379,8 +210,8 @@ std::string defined(const std::string& definition, const std::string& shape = "[
              shape, R"(]], "storage_id": ["list_int", [0, 1]]}, "node_row_ptr": [0, 1, 2]})");
 }
 
-std::string refused(const std::string& json, const data::NamedTensors& params = {},
-                    const GraphImportOptions& options = {}) {
+std::string refused(const std::string& json, const frontend::data::NamedTensors& params = {},
+                    const frontend::GraphImportOptions& options = {}) {
   const Import in = import(json, params, options);
   EXPECT_FALSE(in.module.ok()) << json;
   return in.said();
@@ -465,7 +296,7 @@ TEST(GraphImport, ParametersMustFit) {
 }
 
 TEST(GraphImport, ShapesAreGivenOnce) {
-  GraphImportOptions options;
+  frontend::GraphImportOptions options;
   options.input_shapes["x"] = {5};
   EXPECT_NE(refused(defined(kDouble), {}, options).find("[input-shape-mismatch]"), std::string::npos);
   options.input_shapes = {{"z", {4}}};
@@ -475,7 +306,7 @@ TEST(GraphImport, ShapesAreGivenOnce) {
 
 // --- files ---------------------------------------------------------------------------------------
 
-class GraphFolder : public testing::Test {
+class GraphFolder : public ::testing::Test {
  protected:
   void SetUp() override { ASSERT_EQ(folder_.make(), ""); }
   void touch(const std::string& name) const {
@@ -483,7 +314,7 @@ class GraphFolder : public testing::Test {
   }
   std::string found(const std::string& path = "") const {
     Diagnostics d;
-    const Result<GraphFiles> files = graph_files(folder_.path() + path, d);
+    const Result<frontend::GraphFiles> files = frontend::graph_files(folder_.path() + path, d);
     if (!files) return d.all().front().message();
     const auto name = [](const std::string& p) { return std::filesystem::path(p).filename().string(); };
     return cat(name(files->graph), " ", name(files->params));
@@ -510,4 +341,4 @@ TEST_F(GraphFolder, FilesGoByTheirNames) {
 }
 
 }  // namespace
-}  // namespace relay::frontend
+}  // namespace relay::driver

@@ -28,7 +28,8 @@ bool parse_input_value(const std::string& text, InputValues& out) {
   // Names of inputs may hold equals signs themselves: the last one counts.
   const size_t equals = text.rfind('=');
   if (equals == std::string::npos || equals == 0) return false;
-  std::optional<data::WrittenValue> value = data::parse_value(std::string_view(text).substr(equals + 1));
+  std::optional<frontend::data::WrittenValue> value =
+      frontend::data::parse_value(std::string_view(text).substr(equals + 1));
   return value && out.emplace(text.substr(0, equals), std::move(*value)).second;
 }
 
@@ -36,7 +37,7 @@ bool read_value_files(InputValues& values, std::vector<std::string>& files, Diag
   const size_t errors = diagnostics.errors();
   for (auto& [name, value] : values) {
     if (value.file.empty()) continue;
-    Result<Tensor> tensor = data::read_tensor(value.file, name, {}, diagnostics);
+    Result<Tensor> tensor = frontend::data::read_tensor(value.file, name, {}, diagnostics);
     if (tensor) value.tensor = std::move(*tensor);
     files.push_back(value.file);
   }

@@ -14,7 +14,7 @@
 
 namespace relay::driver {
 
-using InputValues = std::map<std::string, data::WrittenValue>;
+using InputValues = std::map<std::string, frontend::data::WrittenValue>;
 
 // "sr=16000", "w=[1,2,3]" or "w=w.npy": the name, then the value. False if it is none of these, or
 // the name has a value already.
@@ -35,7 +35,7 @@ bool read_value_files(InputValues& values, std::vector<std::string>& files, Diag
 // @function all of its inputs.
 struct FixedInputs {
   Module module;
-  data::NamedTensors values;  // in the order of the inputs
+  frontend::data::NamedTensors values;  // in the order of the inputs
 };
 Result<FixedInputs> fix_inputs(const Module& m, std::string_view function,
                                const std::vector<std::string>& names, const InputValues& values,

@@ -15,7 +15,6 @@ namespace relay::driver {
 namespace {
 
 namespace fs = std::filesystem;
-namespace native = kernel::native;
 
 std::string absolute(const std::string& path) { return fs::absolute(path).lexically_normal().string(); }
 
@@ -131,7 +130,7 @@ Result<Module> with_libraries(const Module& m, std::string_view function,
   return out;
 }
 
-std::string link_here(const aot::Program& program, native::CompileOptions& options) {
+std::string link_here(const aot::Program& program, toolchain::CompileOptions& options) {
   std::set<std::string> linked;
   for (const kernel::Kernel* k : program.kernels) {
     if (!k->external) continue;
@@ -144,7 +143,7 @@ std::string link_here(const aot::Program& program, native::CompileOptions& optio
   return {};
 }
 
-std::string link_with(const std::vector<std::string>& paths, native::CompileOptions& options) {
+std::string link_with(const std::vector<std::string>& paths, toolchain::CompileOptions& options) {
   bool any_archive = false;
   for (const std::string& path : paths) {
     std::error_code error;

@@ -12,7 +12,7 @@
 #include "base/diagnostics.h"
 #include "base/result.h"
 #include "ir/module.h"
-#include "kernel/native/toolchain.h"
+#include "toolchain/compiler.h"
 
 namespace relay::driver {
 
@@ -27,7 +27,7 @@ Result<Module> with_libraries(const Module& m, std::string_view function,
 
 // How a library that is opened in this process is linked with those that the program's kernels have
 // their functions from. Returns what is wrong, or an empty text: a kernel has none.
-[[nodiscard]] std::string link_here(const aot::Program& program, kernel::native::CompileOptions& options);
+[[nodiscard]] std::string link_here(const aot::Program& program, toolchain::CompileOptions& options);
 
 // --- artifacts -----------------------------------------------------------------------------------
 
@@ -35,7 +35,7 @@ Result<Module> with_libraries(const Module& m, std::string_view function,
 // compiled to; shared libraries are looked for beside it. Returns what is wrong with a path,
 // or an empty text.
 [[nodiscard]] std::string link_with(const std::vector<std::string>& paths,
-                                    kernel::native::CompileOptions& options);
+                                    toolchain::CompileOptions& options);
 
 // Reports "unresolved-symbol" for an artifact that could not be linked, or will not be: nothing to
 // link with was given. False if `why` (what the linker said) names no function of the program's.

@@ -127,8 +127,8 @@ Result<Model> specialise(const Model& model, std::span<const Value> args, Diagno
   return out;
 }
 
-data::NamedTensors name_outputs(const Model& model, const Value& result) {
-  data::NamedTensors out;
+frontend::data::NamedTensors name_outputs(const Model& model, const Value& result) {
+  frontend::data::NamedTensors out;
   const std::vector<Tensor> tensors = passes::tensors_of(result);
   for (size_t i = 0; i < tensors.size(); ++i) {
     const bool named = i < model.output_names.size();

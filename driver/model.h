@@ -23,7 +23,7 @@ struct Model {
   std::vector<std::string> input_names = {}, output_names = {};
   // Those of inputs and of what was fixed, in the model's order.
   std::vector<std::string> all_inputs = {};
-  data::NamedTensors fixed = {};
+  frontend::data::NamedTensors fixed = {};
   KnownInputs known = {};               // as it was loaded
   std::vector<std::string> files = {};  // that it was read from
   bool is_onnx = false;
@@ -72,7 +72,7 @@ Result<Model> model_of(const Module& checked, const std::string& path, const Loa
 Result<Model> specialise(const Model& model, std::span<const Value> args, Diagnostics& diagnostics);
 
 // The result's tensors with the names of the model's outputs.
-data::NamedTensors name_outputs(const Model& model, const Value& result);
+frontend::data::NamedTensors name_outputs(const Model& model, const Value& result);
 
 // PATH with .safetensors in the place of .relay: where the large constants of a text are.
 std::string side_file(const std::string& path);

@@ -39,9 +39,9 @@ Result<Reading> read_text(const std::string& path, const LoadOptions& load, Diag
   const std::string side = side_file(path);
   std::map<std::string, Tensor> constants;
   if (std::filesystem::exists(side)) {
-    Result<data::Safetensors> read = data::map_safetensors(side, {}, diagnostics);
+    Result<frontend::data::Safetensors> read = frontend::data::map_safetensors(side, {}, diagnostics);
     if (!read) return kReported;
-    for (data::NamedTensor& t : read->tensors) constants.emplace(t.name, t.value);
+    for (frontend::data::NamedTensor& t : read->tensors) constants.emplace(t.name, t.value);
   }
   bool takes_from_side = false;  // a file of that name may be there for another reason
   options.constants = [&](std::string_view name) -> std::optional<Tensor> {
@@ -92,10 +92,11 @@ std::optional<KnownInputs> extents_of_examples(const frontend::Interface& interf
     if (!known.values.contains(p.name)) names.push_back(p.name);
   }
   Diagnostics ignored;  // who reads the inputs later reports what is wrong with them
-  const Result<data::NamedTensors> read = data::read_named(examples, names, data::Role::kInput, {}, ignored);
+  const Result<frontend::data::NamedTensors> read =
+      frontend::data::read_named(examples, names, frontend::data::Role::kInput, {}, ignored);
   if (!read) return std::nullopt;
   for (const frontend::Port& p : interface.inputs) {
-    for (const data::NamedTensor& t : *read) {
+    for (const frontend::data::NamedTensor& t : *read) {
       if (t.name != p.name || known.shapes.contains(p.name)) continue;
       std::vector<frontend::InputDim>& dims = known.shapes[p.name];
       for (const int64_t extent : t.value.shape()) dims.push_back({extent, {}});

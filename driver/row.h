@@ -1,6 +1,7 @@
 // What comparing one engine with the reference gave: a row of the tables of `relay verify`.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -14,13 +15,15 @@ namespace relay::driver {
 struct VerifyOptions {
   std::vector<std::string> engines = {};  // empty: all
   std::vector<int> levels = {0, 1, 2, 3};
-  int threads = 1;
-  std::string target = "native";
+  int threads = 1;  // of a run
+  target::Target target = target::target_of("native");
   std::string libraries = {};  // Options::libraries
+  // Engines that are prepared at once, and that run at once; 0: one for each core that this process
+  // may run on. A report differs by its times alone.
+  unsigned at_once = 0;
 
   Options at(int level) const {
-    return {
-        .opt_level = level, .threads = threads, .target = target::target_of(target), .libraries = libraries};
+    return {.opt_level = level, .threads = threads, .target = target, .libraries = libraries};
   }
 };
 
@@ -55,6 +58,7 @@ struct VerifyRow {
   std::string output = {};                  // its name
   Shape shape = {};
   Value result = {};
+  std::shared_ptr<const Context> context = {};  // where constructors and functions of `result` live
 
   Verdict verdict() const;
   std::string label() const;  // "graph -O2"

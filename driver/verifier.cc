@@ -1,9 +1,9 @@
 #include "driver/verifier.h"
 
 #include "base/cat.h"
+#include "base/parallel.h"
 #include "base/stopwatch.h"
 #include "driver/nonfinite.h"
-#include "passes/reference.h"
 
 namespace relay::driver {
 namespace {
@@ -45,7 +45,7 @@ void judge(VerifyRow& row, const std::vector<Tensor>& got, const passes::Referen
   row.ok = row.failed.empty();
 }
 
-VerifyRow judge_given(const data::NamedTensors& given, const passes::Reference& reference,
+VerifyRow judge_given(const frontend::data::NamedTensors& given, const passes::Reference& reference,
                       const Model& model) {
   VerifyRow row;
   row.engine = kExpected;
@@ -71,21 +71,61 @@ VerifyRow judge_given(const data::NamedTensors& given, const passes::Reference& 
 
 }  // namespace
 
+// How an engine did in its last run.
+struct Verifier::Run {
+  Outcome outcome;
+  double seconds = 0;
+
+  void add(const Prepared& prepared, const std::vector<Value>& args) {
+    const Stopwatch watch;
+    outcome = prepared.run(args);
+    seconds = watch.seconds();
+  }
+};
+
 Verifier::Verifier(const Model& model, const std::vector<EngineAt>& engines, const VerifyOptions& options,
                    OnStep on_step)
-    : model_(model), on_step_(std::move(on_step)) {
-  if (!on_step_) on_step_ = [](std::string_view) {};
-  for (const EngineAt& at : engines) {
-    on_step_(cat("preparing ", row_of(at).label()));
+    : model_(model),
+      at_once_(options.at_once != 0 ? options.at_once : usable_cores()),
+      on_step_(std::move(on_step)) {
+  for (const EngineAt& at : engines) candidates_.push_back({at});
+  for_each_at_once(candidates_.size(), at_once_, [&](size_t i) {
+    Candidate& c = candidates_[i];
+    say(cat("preparing ", row_of(c.at).label()));
     const Stopwatch watch;
-    Prepared p = at.engine->prepare(model.module, model.function, options.at(at.level));
-    candidates_.push_back({at, std::move(p), watch.seconds()});
-  }
+    c.module = compact(model_.module);
+    c.prepared = c.at.engine->prepare(c.module, model_.function, options.at(c.at.level));
+    c.prepare_seconds = watch.seconds();
+  });
 }
 
-std::vector<VerifyRow> Verifier::run(const std::vector<Value>& args, const data::NamedTensors* given) {
-  on_step_("the reference, and what float32 does to it");
-  const passes::Reference reference = passes::reference_of(model_.module, model_.function, args);
+std::vector<Value> Verifier::args_of(const Candidate& c, const std::vector<Value>& args) {
+  std::vector<Value> out;
+  for (const Value& v : args) out.push_back(passes::in_module(v, c.module));
+  return out;
+}
+
+void Verifier::say(const std::string& step) {
+  if (!on_step_) return;
+  const std::lock_guard guard(saying_);
+  on_step_(step);
+}
+
+std::vector<VerifyRow> Verifier::run(const std::vector<Value>& args,
+                                     const frontend::data::NamedTensors* given) {
+  passes::Reference reference;
+  std::vector<Run> runs(candidates_.size());
+  for_each_at_once(candidates_.size() + 1, at_once_, [&](size_t i) {
+    if (i == 0) {  // it takes the longest, and what it throws comes first
+      say("the reference, and what float32 does to it");
+      reference = passes::reference_of(model_.module, model_.function, args);
+      return;
+    }
+    const Candidate& c = candidates_[i - 1];
+    if (!c.prepared.run) return;
+    say(row_of(c.at).label());
+    runs[i - 1].add(c.prepared, args_of(c, args));
+  });
   notes_.clear();
   for (size_t i = 0; i < reference.bounds.size(); ++i) {
     if (const std::string note = reference.bounds[i].note(); !note.empty())
@@ -94,34 +134,35 @@ std::vector<VerifyRow> Verifier::run(const std::vector<Value>& args, const data:
       notes_.push_back(cat(output_name(model_, i), ": ", note));
   }
   std::vector<VerifyRow> rows;
-  for (const Candidate& c : candidates_) {
-    VerifyRow row = row_of(c.at);
-    on_step_(row.label());
-    row.prepare_seconds = c.prepare_seconds;
-    row.prepare(c.prepared);
-    if (c.prepared.run) {
-      Outcome outcome;
-      const auto timed = [&] {
-        const Stopwatch watch;
-        outcome = c.prepared.run(args);
-        return watch.seconds();
-      };
-      row.seconds = timed();
-      // The first run touches its memory, which one of seconds does not feel.
-      if (c.at.engine->compiles && row.seconds < 1) row.seconds = timed();
-      row.interpreted_calls = outcome.interpreted_calls;
-      if (outcome.kind == Outcome::Kind::kValue) {
-        judge(row, passes::tensors_of(outcome.value), reference, model_);
-        row.result = outcome.value;
-      } else {
-        row.ok = false;
-        row.failed = outcome.message;
-      }
-    }
-    rows.push_back(std::move(row));
+  for (size_t i = 0; i < runs.size(); ++i) {
+    rows.push_back(row_for(candidates_[i], args, std::move(runs[i]), reference));
   }
   if (given) rows.push_back(judge_given(*given, reference, model_));
   return rows;
+}
+
+VerifyRow Verifier::row_for(const Candidate& c, const std::vector<Value>& args, Run run,
+                            const passes::Reference& reference) {
+  VerifyRow row = row_of(c.at);
+  row.prepare_seconds = c.prepare_seconds;
+  row.prepare(c.prepared);
+  if (!c.prepared.run) return row;
+  // The first run touches its memory, and others are at work: one of seconds does not feel it.
+  if (c.at.engine->compiles && run.seconds < 1) {
+    say(row.label());
+    run.add(c.prepared, args_of(c, args));
+  }
+  row.seconds = run.seconds;
+  row.interpreted_calls = run.outcome.interpreted_calls;
+  if (run.outcome.kind != Outcome::Kind::kValue) {
+    row.ok = false;
+    row.failed = run.outcome.message;
+    return row;
+  }
+  judge(row, passes::tensors_of(run.outcome.value), reference, model_);
+  row.result = run.outcome.value;
+  row.context = c.module.shared_context();
+  return row;
 }
 
 }  // namespace relay::driver

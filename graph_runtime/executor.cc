@@ -58,11 +58,11 @@ Executor::Executor(std::shared_ptr<const Program> program, unsigned threads)
 void* Executor::address(uint32_t value, std::span<const Tensor> inputs, std::span<Tensor> outputs) {
   const passes::PlanValue& v = plan().values[value];
   // Kernels only read inputs and constants.
-  switch (v.place) {
-    case passes::Place::kInput: return const_cast<void*>(inputs[v.at].data());
-    case passes::Place::kOutput: return outputs[v.at].data();
-    case passes::Place::kConstant: return const_cast<void*>(plan().constants[v.at].data());
-    case passes::Place::kWorkspace: return static_cast<uint8_t*>(workspace_.data()) + v.at;
+  switch (v.storage) {
+    case passes::Storage::kInput: return const_cast<void*>(inputs[v.at].data());
+    case passes::Storage::kOutput: return outputs[v.at].data();
+    case passes::Storage::kConstant: return const_cast<void*>(plan().constants[v.at].data());
+    case passes::Storage::kWorkspace: return static_cast<uint8_t*>(workspace_.data()) + v.at;
   }
   return nullptr;
 }
@@ -154,7 +154,7 @@ std::vector<Tensor> Executor::run_to(size_t last, std::span<const Tensor> inputs
     if (!needed[i]) continue;
     for (uint32_t v : plan().steps[i].outputs) {
       const passes::PlanValue& value = plan().values[v];
-      if (value.place != passes::Place::kOutput) continue;
+      if (value.storage != passes::Storage::kOutput) continue;
       const TensorType& type = *plan().outputs[value.at].type;
       outputs[value.at] = Tensor(type.dtype, *type.static_shape());
     }
@@ -169,16 +169,16 @@ std::vector<bool> steps_needed(const passes::Plan& plan, size_t step) {
   // Backwards: what is wanted is where it lies, since a value and its views lie in one place and,
   // from its step to its last use, nothing else does.
   std::vector<bool> needed(plan.steps.size());
-  std::set<std::pair<passes::Place, uint64_t>> wanted;
-  const auto place = [&](uint32_t v) { return std::pair(plan.values[v].place, plan.values[v].at); };
-  for (uint32_t v : plan.steps[step].outputs) wanted.insert(place(v));
+  std::set<std::pair<passes::Storage, uint64_t>> wanted;
+  const auto location = [&](uint32_t v) { return std::pair(plan.values[v].storage, plan.values[v].at); };
+  for (uint32_t v : plan.steps[step].outputs) wanted.insert(location(v));
   for (size_t i = step + 1; i-- > 0;) {
     const passes::PlanStep& s = plan.steps[i];
     bool gives = false;
-    for (uint32_t v : s.outputs) gives |= wanted.erase(place(v)) > 0;
+    for (uint32_t v : s.outputs) gives |= wanted.erase(location(v)) > 0;
     if (!gives) continue;
     needed[i] = true;
-    for (uint32_t v : s.inputs) wanted.insert(place(v));
+    for (uint32_t v : s.inputs) wanted.insert(location(v));
   }
   return needed;
 }

@@ -23,8 +23,8 @@
 namespace relay::graph_runtime {
 
 struct ProgramOptions {
-  kernel::native::CompileOptions compile;
-  kernel::native::CodeGenerator code_generator = kernel::jit::compile;
+  toolchain::CompileOptions compile;
+  kernel::native::CodeGenerator code_generator = kernel::llvm::compile;
 };
 
 // A plan that can be run. Never changes, so threads may share it.

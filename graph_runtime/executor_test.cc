@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "base/cat.h"
+#include "base/parallel.h"
 #include "ir/text/parser.h"
 #include "op/operators.h"
 #include "passes/runner.h"
@@ -121,7 +122,7 @@ TEST(Executor, OneThreadStartsNoOther) {
 
 // Both have the threads of one pool, which has as many as the process has cores.
 TEST(Executor, ModelsOfOneProcessShareItsThreads) {
-  const unsigned cores = kernel::native::usable_cores();
+  const unsigned cores = usable_cores();
   const auto one = executor_of(kParallel[1], cores), two = executor_of(kParallel[1], cores);
   ASSERT_TRUE(one && two);
   const size_t before = thread_count();

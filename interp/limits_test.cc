@@ -9,6 +9,8 @@
 #include "base/diagnostics.h"
 #include "interp/machine.h"
 #include "ir/text/parser.h"
+#include "kernel/builder.h"
+#include "kernel/limits.h"
 #include "op/operators.h"
 
 namespace relay::interp {
@@ -180,6 +182,26 @@ TEST(TailCalls, LeaveNothingBehind) {
 
 TEST(Depth, AMillionPendingCallsRun) {
   EXPECT_EQ(Machine(program()).call("deep", {number(1000000)}).tensor().get_int(0), 1000000);
+}
+
+// Modules that are built, not read, may have kernels of any depth.
+TEST(Limits, DeepKernelsAreExhausted) {
+  Module m;
+  kernel::Builder k(m.context().pool());
+  const kernel::Tensor x = k.input("x", kFloat32, {k.index(4)});
+  const kernel::Kernel deep =
+      k.finish("k", "", {k.compute("y", kFloat32, {k.index(4)}, [&](kernel::Indices i) {
+                 kernel::Expr e = x.at(i);
+                 for (int depth = 0; depth < 100'000; ++depth) e = kernel::exp(e);
+                 return e;
+               })});
+  m.set_kernel("k", m.context().arena().make<kernel::Kernel>(deep));
+  try {
+    Machine(m).call("k", {Value(Tensor(kFloat32, {4}))});
+    FAIL() << "it ran";
+  } catch (const Exhausted& e) {
+    EXPECT_NE(std::string(e.what()).find("nested more than"), std::string::npos) << e.what();
+  }
 }
 
 }  // namespace

@@ -12,9 +12,11 @@
 #include <utility>
 
 #include "base/cat.h"
+#include "interp/captures.h"
 #include "ir/fields.h"
 #include "kernel/execute.h"
 #include "kernel/explicit_checks.h"
+#include "kernel/limits.h"
 #include "op/apply.h"
 #include "op/op_def.h"
 
@@ -330,9 +332,15 @@ Machine::State Machine::apply(const Value& callee, std::vector<Value> args, Span
 
 const kernel::Kernel& Machine::checked_kernel(const kernel::Kernel& k) {
   const auto it = checked_kernels_.find(&k);
-  return it != checked_kernels_.end()
-             ? it->second
-             : checked_kernels_.emplace(&k, kernel::with_explicit_checks(k)).first->second;
+  if (it != checked_kernels_.end()) return it->second;
+  const auto require_within_limits = [](const kernel::Kernel& one) {
+    if (const std::string deep = kernel::too_deep(one); !deep.empty())
+      throw Exhausted(cat("kernel @", one.name.text(), " with its checks: ", deep));
+  };
+  require_within_limits(k);  // what makes checks recurses, and nests them in each other
+  kernel::Kernel checked = kernel::with_explicit_checks(k);
+  require_within_limits(checked);
+  return checked_kernels_.emplace(&k, std::move(checked)).first->second;
 }
 
 Machine::State Machine::apply_function(const Fn& fn, const Value* closure, std::vector<Value> args,
@@ -364,26 +372,8 @@ Machine::State Machine::apply_function(const Fn& fn, const Value* closure, std::
 // mentions. Its own name, if a let gives it one, is bound when it is called instead, so that
 // closures never refer to themselves.
 Value Machine::closure_of(const Fn& fn, const Frame& frame) {
-  auto known = captures_.find(&fn);
-  if (known == captures_.end()) {
-    // Not below a value: what it was made from may lie in a branch that another
-    // activation does not take.
-    std::vector<Expr> mentioned, pending{fn.body};
-    NodeMap<bool> seen;
-    while (!pending.empty()) {
-      const Expr e = pending.back();
-      pending.pop_back();
-      if (std::exchange(seen[e], true)) continue;
-      if (frame.values.contains(e)) {
-        mentioned.push_back(e);
-        continue;
-      }
-      for_each_child(e, [&](Expr child) { pending.push_back(child); });
-    }
-    known = captures_.emplace(&fn, std::move(mentioned)).first;
-  }
   std::vector<Value> captured;
-  for (Expr e : known->second) captured.push_back(frame.values.at(e));
+  for (Expr e : captures_.at(&fn)) captured.push_back(frame.values.at(e));
   // The shape variables around it come last, as one tensor: the same ones at each evaluation
   // of this function.
   auto around = captured_extents_.find(&fn);
@@ -439,13 +429,15 @@ Machine::Waiting Machine::waiting(size_t i) const {
 }
 
 const Scopes& Machine::scopes_of(Expr root) {
-  auto& entry = scopes_[root];
-  if (!entry) {
-    entry = std::make_unique<Scopes>(scopes(root));
-    for (Expr e : post_order(root)) {
-      if (const auto* fn = e->as<Fn>()) scopes_around_.emplace(fn, entry.get());
-    }
+  std::unique_ptr<Scopes>& entry = scopes_[root];
+  if (entry) return *entry;
+  auto made = std::make_unique<Scopes>(scopes(root));
+  captures_.merge(captures_in(root, *made));
+  for (Expr e : post_order(root)) {
+    if (const auto* fn = e->as<Fn>()) scopes_around_.insert_or_assign(fn, made.get());
   }
+  // Last: a run that has no memory for all of this may be followed by one that has.
+  entry = std::move(made);
   return *entry;
 }
 

@@ -194,7 +194,7 @@ class Machine {
   // Functions inside of them stand in the same tree: one of its own for each would be quadratic
   // where they nest.
   std::unordered_map<const Fn*, const Scopes*> scopes_around_;
-  std::unordered_map<const Fn*, std::vector<Expr>> captures_;
+  std::unordered_map<const Fn*, std::vector<Expr>> captures_;  // of the same functions
   std::unordered_map<const Fn*, std::vector<const kernel::ExprNode*>> captured_extents_;
   std::unordered_map<const kernel::Kernel*, kernel::Kernel> checked_kernels_;
   std::unordered_map<const Fn*, const Var*> self_;  // the name by which a let-bound function calls itself

@@ -8,6 +8,7 @@
 #include <span>
 #include <string>
 
+#include "base/check.h"
 #include "kernel/expr.h"
 
 namespace relay {
@@ -47,7 +48,10 @@ class Dim {
   int64_t value() const { return value_; }             // if is_const()
   kernel::Expr symbolic() const { return symbolic_; }  // if is_symbolic()
   // As an index expression; the dim must not be unknown.
-  kernel::Expr expr(kernel::ExprPool& pool) const { return symbolic_ ? symbolic_ : pool.integer(value_); }
+  kernel::Expr expr(kernel::ExprPool& pool) const {
+    CHECK(!is_unknown(), "an unknown extent has no expression");
+    return symbolic_ ? symbolic_ : pool.integer(value_);
+  }
 
   // Equal as texts of the type: `?` equals `?` here, though two unknown extents may
   // differ at run time.

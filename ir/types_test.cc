@@ -56,6 +56,13 @@ TEST(Dim, WhatDoesNotFitStaysTooLarge) {
   EXPECT_EQ(prove_equal(beyond, beyond), kernel::Proof::kUnknown);
 }
 
+TEST(DimDeathTest, AnUnknownOneIsNoExpression) {
+  Context c;
+  EXPECT_EQ(Dim(3).expr(c.pool()), c.pool().integer(3));
+  EXPECT_DEATH((void)Dim::unknown().expr(c.pool()), "an unknown extent has no expression");
+  EXPECT_DEATH((void)Dim::too_large().expr(c.pool()), "an unknown extent has no expression");
+}
+
 TEST(Dim, SymbolicArithmeticIsCanonical) {
   Context c;
   const Dim n = c.shape_variable("n");

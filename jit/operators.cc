@@ -9,7 +9,8 @@
 #include "ir/analysis.h"
 #include "kernel/builder.h"
 #include "kernel/execute.h"
-#include "kernel/schedule/cpu.h"
+#include "kernel/limits.h"
+#include "kernel/schedule/cpu/schedule.h"
 #include "op/apply.h"
 #include "op/registry.h"
 #include "passes/runner.h"
@@ -218,9 +219,10 @@ void CompiledOperators::compile(Operator& into, std::span<const Value> args, con
     }
     k.set_operator(into.def->name);
     const auto out = into.def->lower(k, attrs, {in, in_types, out_types, scratch.pool()});
-    const kernel::Kernel kernel = kernel::schedule::schedule_for_cpu(
-        k.finish(into.def->name, into.def->name, out), options_.compile.target.cpu,
-        {.opt_level = options_.compile.opt_level});
+    const kernel::Kernel plain = k.finish(into.def->name, into.def->name, out);
+    if (!kernel::too_deep(plain).empty()) return;  // no code can be made of it
+    const kernel::Kernel kernel = kernel::schedule::cpu::schedule_for_cpu(
+        plain, options_.compile.target.cpu, {.opt_level = options_.compile.opt_level});
     if (!kernel::shape_parameters(kernel).empty()) return;  // it depends on what is in its arguments
     auto code = std::make_unique<kernel::native::CompiledKernels>();
     const kernel::Kernel* const only[] = {&kernel};

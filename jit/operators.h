@@ -25,8 +25,8 @@
 namespace relay::jit {
 
 struct Options {
-  kernel::native::CompileOptions compile;
-  kernel::native::CodeGenerator code_generator = kernel::jit::compile;
+  toolchain::CompileOptions compile;
+  kernel::native::CodeGenerator code_generator = kernel::llvm::compile;
   unsigned threads = 1;
   std::vector<passes::Observer*> observers = {};  // of the passes that `prepare` runs
 };

@@ -66,16 +66,28 @@ bool overlap(const std::vector<Digits>& a, const std::vector<Digits>& b) {
 
 std::string not_quasi_affine(Expr binding) {
   if (binding->has_load) return "it depends on data";
-  for (const polynomial::Term& t : polynomial::terms(binding)) {
-    const auto varies = [](const ExprNode* atom) {
-      const std::vector<Expr> all = variables(atom);
-      return std::any_of(all.begin(), all.end(), [](Expr v) { return !v->shape_variable; });
-    };
-    if (std::count_if(t.atoms.begin(), t.atoms.end(), varies) > 1) return "it multiplies loop variables";
-    for (const ExprNode* atom : t.atoms) {
-      if (!varies(atom) || (atom->kind != ExprKind::kFloorDiv && atom->kind != ExprKind::kFloorMod)) continue;
-      if (varies(atom->args[1])) return "it divides by a loop variable";
-      if (std::string why = not_quasi_affine(atom->args[0]); !why.empty()) return why;
+  std::unordered_set<const ExprNode*> varying;
+  for (const ExprNode* n : post_order(binding)) {
+    const bool is_variable = n->kind == ExprKind::kVar && !n->shape_variable;
+    if (is_variable ||
+        std::any_of(n->args.begin(), n->args.end(), [&](auto* a) { return varying.contains(a); }))
+      varying.insert(n);
+  }
+  const auto varies = [&](const ExprNode* n) { return varying.contains(n); };
+  std::unordered_set<const ExprNode*> seen;
+  std::vector<Expr> pending{binding};
+  while (!pending.empty()) {
+    const Expr e = pending.back();
+    pending.pop_back();
+    if (!seen.insert(e.get()).second) continue;
+    for (const polynomial::Term& t : polynomial::terms(e)) {
+      if (std::count_if(t.atoms.begin(), t.atoms.end(), varies) > 1) return "it multiplies loop variables";
+      for (const ExprNode* atom : t.atoms) {
+        if (!varies(atom) || (atom->kind != ExprKind::kFloorDiv && atom->kind != ExprKind::kFloorMod))
+          continue;
+        if (varies(atom->args[1])) return "it divides by a loop variable";
+        pending.emplace_back(atom->args[0]);
+      }
     }
   }
   return {};

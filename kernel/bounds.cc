@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "base/integers.h"
+#include "kernel/limits.h"
 #include "kernel/polynomial.h"
 #include "kernel/walk.h"
 
@@ -73,10 +74,7 @@ bool inside(const Interval& a, const Interval& b) {
 
 }  // namespace
 
-bool may_wrap(const ExprNode* n) {
-  if (n->kind == ExprKind::kLoad || n->kind == ExprKind::kCast) return inside(Interval{}, range_of(n->dtype));
-  return std::any_of(n->args.begin(), n->args.end(), may_wrap);
-}
+bool may_wrap(const ExprNode* n) { return n->may_wrap; }
 
 void Bounds::set(Expr variable, Interval range) {
   ranges_[variable.get()] = range;
@@ -89,21 +87,34 @@ void Bounds::bind(Expr variable, Expr extent) {
   if (extent->kind == ExprKind::kInt) {
     last_.erase(variable.get());
   } else {
+    // A proof may try all of them.
+    constexpr size_t kMostEnds = 64;
     std::vector<Expr> ends;
-    const auto collect = [&](auto& self, Expr e) -> void {
-      if (e->kind == ExprKind::kMin) {
-        for (const ExprNode* a : e->args) self(self, a);
-      } else {
-        ends.push_back(e - 1);
-      }
-    };
-    collect(collect, extent);
+    for_each_node(extent, [&](const ExprNode* n) {
+      if (n->kind == ExprKind::kMin) return ends.size() < kMostEnds;
+      if (ends.size() < kMostEnds) ends.push_back(Expr(n) - 1);
+      return false;
+    });
     last_[variable.get()] = {++bound_, ends};
   }
 }
 
 Interval Bounds::of(Expr e) const {
-  const auto arg = [&](size_t i) { return of(e->args[i]); };
+  if (e->depth > kDeepestExpr) return range_of(e->dtype);
+  Known known;
+  return of(e, known);
+}
+
+Interval Bounds::of(Expr e, Known& known) const {
+  if (e->weight <= kSmallWeight) return compute(e, known);
+  if (const auto it = known.find(e.get()); it != known.end()) return it->second;
+  const Interval out = compute(e, known);
+  known.emplace(e.get(), out);
+  return out;
+}
+
+Interval Bounds::compute(Expr e, Known& known) const {
+  const auto arg = [&](size_t i) { return of(e->args[i], known); };
   const auto fit = [&](Interval i) {
     return e->dtype == kInt64 || inside(i, range_of(e->dtype)) ? i : range_of(e->dtype);
   };
@@ -218,9 +229,10 @@ Interval Bounds::difference(Expr a, Expr b) const {
 }
 
 void Bounds::assume(Expr condition) {
-  if (condition->kind == ExprKind::kAnd) {
-    for (const ExprNode* a : condition->args) assume(a);
-  }
+  for (Expr part : conjuncts(condition)) assume_comparison(part);
+}
+
+void Bounds::assume_comparison(Expr condition) {
   if (condition->args.size() != 2 || condition->args[0]->dtype != kInt64) return;
   const Expr a = condition->args[0], b = condition->args[1];
   if (condition->kind != ExprKind::kLess && condition->kind != ExprKind::kLessEqual) return;
@@ -275,6 +287,7 @@ bool Bounds::proves_less(Expr a, Expr b) const {
     if (t.coefficient != 1 || t.atoms.size() != 1 || t.atoms[0]->kind != ExprKind::kFloorDiv) continue;
     const Expr x = t.atoms[0]->args[0], c = t.atoms[0]->args[1];
     if (const Interval divisor = of(c); !divisor.low || *divisor.low < 1) continue;
+    if (x->depth > kDeepestExpr) return false;
     return proves_less((a - Expr(t.atoms[0])) * c + x, b * c);
   }
   return false;

@@ -2,7 +2,8 @@
 // proofs that follow from them.
 //
 // Sums and products of indices are taken not to wrap: they address memory. Data that was loaded may
-// wrap, so nothing is concluded about a sum of loaded 64-bit values.
+// wrap, so nothing is concluded about a sum of loaded 64-bit values. Nothing is known of an
+// expression that is deeper than those of kernels (limits.h) but the range of its dtype.
 #pragma once
 
 #include <optional>
@@ -43,6 +44,10 @@ class Bounds {
   bool proves_not_equal(Expr a, Expr b) const;
 
  private:
+  void assume_comparison(Expr condition);
+  using Known = std::unordered_map<const ExprNode*, Interval>;
+  Interval of(Expr e, Known& known) const;  // `known`: of what is shared
+  Interval compute(Expr e, Known& known) const;
   // Variables with symbolic upper ends are replaced by the end that makes the value largest (or
   // smallest); of several upper ends, the one of that number.
   Expr widen(Expr e, bool upwards, size_t choice) const;

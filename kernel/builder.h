@@ -77,8 +77,8 @@ class Builder {
                 const std::function<Expr(Tensor self, Indices r)>& value);
 
   // What another kernel computes of these inputs, one tensor for each of its outputs: its nests
-  // become nests of this kernel. It is in plain form (kernel/schedule/plain_form.h) and begins with
-  // no requirement. `extents` has the values of its shape variables.
+  // become nests of this kernel. It is in canonical form (kernel/schedule/canonical_form.h) and
+  // begins with no requirement. `extents` has the values of its shape variables.
   std::vector<Tensor> take_over(const Kernel& k, std::span<const Tensor> inputs,
                                 const std::unordered_map<const ExprNode*, Expr>& extents);
 

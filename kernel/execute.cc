@@ -12,6 +12,7 @@
 #include "base/failure.h"
 #include "kernel/execute_state.h"
 #include "kernel/external.h"
+#include "kernel/limits.h"
 #include "kernel/scalar.h"
 #include "kernel/simplify.h"
 #include "kernel/statements.h"
@@ -24,9 +25,9 @@ using ::relay::Tensor;
 // Compiles a kernel's statements to closures over its own state, then runs them.
 class Executor {
  public:
-  // With a rehearsal, it also watches the order and the number of the steps.
-  Executor(const Kernel& k, std::span<const Tensor> inputs, Rehearsal* rehearsal = nullptr)
-      : kernel_(k), rehearsal_(rehearsal) {
+  // With a race check, it also watches the order and the number of the steps.
+  Executor(const Kernel& k, std::span<const Tensor> inputs, RaceCheck* race_check = nullptr)
+      : kernel_(k), race_check_(race_check) {
     const auto extents = bind_shapes(k, inputs);
     for (const auto& [var, value] : extents) slot(var) = value;
     for (size_t i = 0; i < k.inputs.size(); ++i) add(k.inputs[i], inputs[i]);
@@ -52,8 +53,8 @@ class Executor {
       }
       out.push_back(array(b)->tensor);
     }
-    if (rehearsal_) {
-      if (std::string missing = rehearsal_->missing(); !missing.empty()) throw BadKernel(missing);
+    if (race_check_) {
+      if (std::string missing = race_check_->missing(); !missing.empty()) throw BadKernel(missing);
     }
     return out;
   }
@@ -99,7 +100,7 @@ class Executor {
     add(b, Tensor(b->dtype, shape));
     Array& a = *array(b);
     a.defined = work_list<uint8_t>(a.tensor.size());
-    if (rehearsal_) a.past.resize(a.defined.size());
+    if (race_check_) a.past.resize(a.defined.size());
     forget(a);
   }
   static void forget(Array& a) {
@@ -113,7 +114,7 @@ class Executor {
     std::vector<Int> indices;
     const BlockScope* scope;
     bool writes;
-    Rehearsal* rehearsal;
+    RaceCheck* race_check;
     std::vector<int64_t> at;
 
     int64_t offset() {
@@ -126,7 +127,7 @@ class Executor {
       if (!array->past.empty()) {
         ElementHistory& e = array->past[i];
         const std::string_view wrong =
-            writes ? rehearsal->write(e, *scope) : rehearsal->read(e, array->buffer, *scope);
+            writes ? race_check->write(e, *scope) : race_check->read(e, array->buffer, *scope);
         if (!wrong.empty()) fail(wrong);
       }
       return flat;
@@ -149,20 +150,32 @@ class Executor {
   };
   template <class Indices>
   std::shared_ptr<Place> place(const Buffer* b, const Indices& indices, bool writes) {
-    auto p = std::make_shared<Place>(Place{array(b), {}, scope_, writes, rehearsal_, {}});
+    auto p = std::make_shared<Place>(Place{array(b), {}, scope_, writes, race_check_, {}});
     for (Expr i : indices) p->indices.push_back(integer(i));
     p->at.resize(p->indices.size());
     return p;
   }
 
-  // Expressions. What is shared within a block is compiled once (and computed at each use).
+  // Expressions. What is shared within a block is compiled once. It is computed at each use if it
+  // is small, else once until a variable or an element changes.
   Int integer(Expr e) {
     if (auto it = ints_.find(e.get()); it != ints_.end()) return it->second;
-    return ints_[e.get()] = compile_integer(e);
+    return ints_[e.get()] = kept(e, compile_integer(e));
   }
   Real real(Expr e) {
     if (auto it = reals_.find(e.get()); it != reals_.end()) return it->second;
-    return reals_[e.get()] = compile_real(e);
+    return reals_[e.get()] = kept(e, compile_real(e));
+  }
+  template <class T>
+  Compiled<T> kept(Expr e, Compiled<T> f) {
+    if (e->weight <= kSmallWeight) return f;
+    return [this, f, value = T(), as_of = uint64_t{0}]() mutable {
+      if (as_of != changes_) {
+        value = f();
+        as_of = changes_;
+      }
+      return value;
+    };
   }
   void forget_expressions() {
     ints_.clear();
@@ -284,8 +297,9 @@ class Executor {
         const auto* n = s->as<Allocate>();
         allocate(n->buffer);
         if (scope_) scope_->own.insert(n->buffer);
-        return [a = array(n->buffer), body = compile(n->body)] {
+        return [this, a = array(n->buffer), body = compile(n->body)] {
           forget(*a);
+          ++changes_;
           body();
         };
       }
@@ -304,35 +318,40 @@ class Executor {
     int64_t* var = &slot(n.var.get());
     const Run body = compile(n.body);
     const bool independent = n.how != ForKind::kSerial && n.how != ForKind::kUnrolled;
-    Rehearsal* watch = independent ? rehearsal_ : nullptr;
-    return [=] {
+    RaceCheck* watch = independent ? race_check_ : nullptr;
+    return [=, this] {
       const int64_t end = extent(), activation = watch ? watch->enter_loop() : 0;
       for (int64_t i = 0; i < end; ++i) {
         *var = independent ? end - 1 - i : i;
+        ++changes_;
         if (watch) watch->enter_iteration(activation, i);
         body();
         if (watch) watch->leave_iteration();
       }
+      ++changes_;
     };
   }
 
   Run compile(const Store& n) {
     auto p = place(n.buffer, n.indices, true);
     if (n.buffer->dtype == kFloat32) {
-      return [p, v = real(n.value)] {
+      return [this, p, v = real(n.value)] {
         const double x = v();
         p->array->tensor.as<float>()[static_cast<size_t>(p->offset())] = static_cast<float>(x);
+        ++changes_;
       };
     }
     if (n.buffer->dtype.is_float()) {
-      return [p, v = real(n.value)] {
+      return [this, p, v = real(n.value)] {
         const double x = v();
         p->array->tensor.set(p->offset(), x);
+        ++changes_;
       };
     }
-    return [p, v = integer(n.value)] {
+    return [this, p, v = integer(n.value)] {
       const int64_t x = v();
       p->array->tensor.set_int(p->offset(), x);
+      ++changes_;
     };
   }
 
@@ -356,11 +375,11 @@ class Executor {
     const auto slot_of = [this](const BlockIter& i) -> const int64_t* { return &slot(i.var.get()); };
     std::function<void()> note_values;
     std::function<bool(int64_t, int64_t)> note_step;
-    if (rehearsal_) {
+    if (race_check_) {
       scope->goes_on = goes_on_with(n);
       scope->blanks = stores_zero(n);
-      note_values = rehearsal_->watch_values(n, slot_of);
-      if (scope->goes_on) note_step = rehearsal_->watch_steps(n, enclosing_, slot_of);
+      note_values = race_check_->watch_values(n, slot_of);
+      if (scope->goes_on) note_step = race_check_->watch_steps(n, enclosing_, slot_of);
     }
     const Array* sums = scope->goes_on ? array(scope->goes_on) : nullptr;
     const auto window = [&](const Region& r) {
@@ -382,11 +401,12 @@ class Executor {
     enclosing_.resize(enclosing_.size() - n.iters.size());
     scope_ = outer;
     forget_expressions();
-    return [=] {
+    return [=, this] {
       if (!predicate()) return;
       bool first = true;
       for (const Iter& i : iters) {
         *i.var = i.binding();
+        ++changes_;
         if (*i.var < 0 || *i.var >= i.extent()) {
           throw BadKernel(
               cat("block `", scope->name, "`: an iterator is ", *i.var, ", outside [0, ", i.extent(), ")"));
@@ -396,9 +416,11 @@ class Executor {
       for (const auto& w : scope->reads) w->update();
       for (const auto& w : scope->writes) w->update();
       if (init && first) {
+        ++changes_;
         scope->in_init = true;
         init();
         scope->in_init = false;
+        ++changes_;
       }
       if (note_values) note_values();
       if (note_step) {
@@ -421,12 +443,13 @@ class Executor {
   }
 
   const Kernel& kernel_;
-  Rehearsal* rehearsal_;
+  RaceCheck* race_check_;
   std::unordered_map<const ExprNode*, std::unique_ptr<int64_t>> slots_;
   std::unordered_map<const Buffer*, std::unique_ptr<Array>> arrays_;
   std::vector<std::unique_ptr<BlockScope>> scopes_;
   std::unordered_map<const ExprNode*, Int> ints_;
   std::unordered_map<const ExprNode*, Real> reals_;
+  uint64_t changes_ = 1;                     // of variables, of elements, and of what is checked
   std::vector<const BlockIter*> enclosing_;  // of the blocks around
   BlockScope* scope_ = nullptr;              // of the block being compiled
 };
@@ -435,11 +458,12 @@ class Executor {
 
 std::vector<Tensor> execute(const Kernel& k, std::span<const Tensor> inputs) {
   if (k.external) return execute_external(k, inputs);
+  if (const std::string deep = too_deep(k); !deep.empty()) throw BadKernel(deep);
   return Executor(k, inputs).run();
 }
 
-std::string rehearse(const Kernel& k) {
-  if (!rehearsal_work(k)) return {};
+std::string check_races(const Kernel& k) {
+  if (!race_check_work(k)) return {};
   std::vector<Tensor> zeros;
   for (const Buffer* b : k.inputs) {
     Shape shape;
@@ -447,7 +471,7 @@ std::string rehearse(const Kernel& k) {
     zeros.emplace_back(b->dtype, shape);
   }
   try {
-    Rehearsal watch(k);
+    RaceCheck watch(k);
     Executor(k, zeros, &watch).run();
   } catch (const BadKernel& bad) {
     return bad.what();

@@ -64,8 +64,8 @@ std::vector<::relay::Tensor> execute(const Kernel& k, std::span<const ::relay::T
 // What goes wrong when the kernel runs on zeros, watched more closely: independent iterations that
 // meet in an element, a step of a reduction that is done twice or never, a result that is written
 // over before anything read it. Empty if nothing does; also for kernels that are not of constant
-// size, take more than kMostRehearsed operations or trap on zeros.
-std::string rehearse(const Kernel& k);
-inline constexpr int64_t kMostRehearsed = int64_t{1} << 20;  // a tenth of a second
+// size, take more than kMostRaceChecked operations or trap on zeros.
+std::string check_races(const Kernel& k);
+inline constexpr int64_t kMostRaceChecked = int64_t{1} << 20;  // a tenth of a second
 
 }  // namespace relay::kernel

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "kernel/buffer.h"
-#include "kernel/rehearsal.h"
+#include "kernel/race_check.h"
 #include "runtime/tensor.h"
 
 namespace relay::kernel {
@@ -40,7 +40,7 @@ struct Array {
   std::vector<int64_t> shape, strides;
   ::relay::Tensor tensor;                 // of the buffer's shape, or flat if it has strides
   std::vector<uint8_t> defined = {};      // has the element been written? None for inputs
-  std::vector<ElementHistory> past = {};  // in a rehearsal only
+  std::vector<ElementHistory> past = {};  // in a race check only
 };
 
 // A declared region of the block that is running.

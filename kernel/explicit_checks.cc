@@ -18,7 +18,7 @@ namespace {
 // Beyond these, an expression is looked at as a whole: its parts are not told apart.
 constexpr size_t kMostVisits = 4096;  // of nodes of one expression, each in one context
 constexpr size_t kMostChecks = 16;    // of one expression
-constexpr size_t kMostShown = 64;     // nodes of an expression in a message
+constexpr uint32_t kMostShown = 64;   // nodes of an expression in a message
 
 // What is known where a statement or an expression stands.
 struct Known {
@@ -33,9 +33,9 @@ struct Known {
     if (simplify(condition, bounds).is_int(1) || conditions.contains(condition.get())) return true;
     if (is_low_end(condition) && bounds.proves_less(Expr(condition->args[0]) - 1, condition->args[1]))
       return true;
-    return condition->kind == ExprKind::kAnd &&
-           std::all_of(condition->args.begin(), condition->args.end(),
-                       [&](const ExprNode* part) { return holds(part); });
+    if (condition->kind != ExprKind::kAnd) return false;
+    const std::vector<Expr> parts = conjuncts(condition);
+    return std::all_of(parts.begin(), parts.end(), [&](Expr part) { return holds(part); });
   }
 
  private:
@@ -45,8 +45,9 @@ struct Known {
            condition->args[0]->dtype == kInt64;
   }
   void add(const ExprNode* condition) {
-    if (!conditions.insert(condition).second || condition->kind != ExprKind::kAnd) return;
-    for (const ExprNode* part : condition->args) add(part);
+    for_each_node(condition, [&](const ExprNode* n) {
+      return conditions.insert(n).second && n->kind == ExprKind::kAnd;
+    });
   }
 };
 
@@ -147,13 +148,7 @@ class Checks {
 
   // "`y[v] + 1`"; `otherwise` if that is long.
   std::string text(Expr e, std::string_view otherwise) {
-    size_t nodes = 0;
-    const auto count = [&](auto& self, const ExprNode* n) -> void {
-      if (++nodes > kMostShown) return;
-      for (const ExprNode* a : n->args) self(self, a);
-    };
-    count(count, e.get());
-    return nodes > kMostShown ? std::string(otherwise) : cat("`", show(e), "`");
+    return e->weight > kMostShown ? std::string(otherwise) : cat("`", show(e), "`");
   }
 
   const std::string& place() const { return place_; }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "base/cat.h"
@@ -10,6 +11,7 @@
 #include "base/hash.h"
 #include "base/integers.h"
 #include "kernel/buffer.h"
+#include "kernel/limits.h"
 #include "kernel/polynomial.h"
 #include "kernel/walk.h"
 
@@ -32,8 +34,8 @@ struct Identity {
   friend bool operator==(const Identity&, const Identity&) = default;
 };
 Identity identity(const ExprNode& n) {
-  const auto& [kind, dtype, fn, shape_variable, has_load, depth, weight, id, pool, int_value, float_value,
-               name, buffer, args] = n;
+  const auto& [kind, dtype, fn, shape_variable, has_load, has_data, may_wrap, non_negative, depth, weight, id,
+               pool, int_value, float_value, name, buffer, args] = n;
   return {kind, dtype, fn, static_cast<uint64_t>(int_value), std::bit_cast<uint64_t>(float_value), buffer};
 }
 
@@ -93,6 +95,25 @@ std::optional<int64_t> fold_index(ExprKind kind, int64_t a, int64_t b) {
   return fold(kind, a, b);
 }
 
+// A number of the dtype may be anything that 64 bits hold, or more.
+bool is_wide(DType d) { return !d.is_bool() && (!d.is_int() || d.bits >= 64); }
+
+bool is_non_negative(const ExprNode& n) {
+  const auto is_one = [](const ExprNode* a) { return a->non_negative; };
+  const auto divides = [&] { return n.args[1]->kind == ExprKind::kInt && n.args[1]->int_value > 0; };
+  switch (n.kind) {
+    case ExprKind::kInt: return n.int_value >= 0;
+    case ExprKind::kVar: return n.shape_variable;
+    case ExprKind::kAdd:
+    case ExprKind::kMul:
+    case ExprKind::kMin: return std::all_of(n.args.begin(), n.args.end(), is_one);
+    case ExprKind::kMax: return std::any_of(n.args.begin(), n.args.end(), is_one);
+    case ExprKind::kFloorDiv: return n.args[0]->non_negative && divides();
+    case ExprKind::kFloorMod: return divides();
+    default: return false;
+  }
+}
+
 bool commutative(ExprKind kind) {
   switch (kind) {
     case ExprKind::kMin:
@@ -142,8 +163,15 @@ Expr ExprPool::intern(ExprNode proto, const std::vector<const ExprNode*>& args) 
   proto.pool = this;
   proto.args = arena_.list(args);
   proto.has_load = proto.kind == ExprKind::kLoad;
+  const bool is_data = proto.has_load || proto.kind == ExprKind::kCast;
+  proto.has_data = is_data;
+  // What is below such a number does not say what it is.
+  proto.may_wrap = is_data && is_wide(proto.dtype);
+  proto.non_negative = is_non_negative(proto);
   for (const ExprNode* a : args) {
     proto.has_load |= a->has_load;
+    proto.has_data |= a->has_data;
+    if (!is_data) proto.may_wrap |= a->may_wrap;
     proto.depth = std::max(proto.depth, a->depth + 1);
     proto.weight = std::min(kMostWeight, proto.weight + a->weight);
   }
@@ -173,7 +201,8 @@ Expr ExprPool::shape_variable(std::string_view name) {
   auto it = shape_variables_.find(name);
   if (it == shape_variables_.end()) {
     Expr v = variable(name);
-    const_cast<ExprNode*>(v.get())->shape_variable = true;  // just made, seen by nobody
+    auto* made = const_cast<ExprNode*>(v.get());  // seen by nobody
+    made->shape_variable = made->non_negative = true;
     it = shape_variables_.emplace(std::string(name), v.get()).first;
   }
   return it->second;
@@ -300,8 +329,10 @@ Expr cast(DType dtype, Expr e) { return e->pool->cast(dtype, e); }
 Expr math(Math fn, Expr a) { return a->pool->math(fn, {a}); }
 Expr math(Math fn, Expr a, Expr b) { return a->pool->math(fn, {a, b}); }
 
-int compare(const ExprNode* a, const ExprNode* b) {
-  if (a == b) return 0;
+namespace {
+
+// As `compare`, of what the nodes are without their operands.
+int compare_alone(const ExprNode* a, const ExprNode* b) {
   const auto order = [](auto x, auto y) { return x < y ? -1 : x > y ? 1 : 0; };
   if (int c = order(a->kind, b->kind)) return c;
   if (int c = order(a->dtype, b->dtype)) return c;
@@ -319,9 +350,27 @@ int compare(const ExprNode* a, const ExprNode* b) {
   if (a->buffer && b->buffer) {
     if (int c = order(a->buffer->id, b->buffer->id)) return c;
   }
-  if (int c = order(a->args.size(), b->args.size())) return c;
-  for (size_t i = 0; i < a->args.size(); ++i) {
-    if (int c = compare(a->args[i], b->args[i])) return c;
+  return order(a->args.size(), b->args.size());
+}
+
+}  // namespace
+
+int compare(const ExprNode* a, const ExprNode* b) {
+  if (a == b) return 0;
+  if (int c = compare_alone(a, b)) return c;
+  std::vector<std::pair<const ExprNode*, const ExprNode*>> pending;
+  std::set<std::pair<const ExprNode*, const ExprNode*>> alike;  // but for operands, which are compared
+  const auto compare_operands = [&](const ExprNode* x, const ExprNode* y) {
+    for (size_t i = x->args.size(); i-- > 0;) {
+      if (x->args[i] != y->args[i]) pending.emplace_back(x->args[i], y->args[i]);
+    }
+  };
+  uint32_t steps = 0;
+  for (compare_operands(a, b); !pending.empty();) {
+    const auto [x, y] = pending.back();
+    pending.pop_back();
+    if (int c = compare_alone(x, y)) return c;
+    if (++steps <= kSmallWeight || alike.emplace(x, y).second) compare_operands(x, y);
   }
   return 0;
 }
@@ -353,48 +402,77 @@ std::vector<Expr> variables(Expr e) {
   return found;
 }
 
+namespace {
+
+class Evaluation {
+ public:
+  using Values = std::unordered_map<const ExprNode*, int64_t>;
+  explicit Evaluation(const Values& values) : values_(values) {}
+
+  std::optional<int64_t> of(const ExprNode* e) {
+    if (e->weight <= kSmallWeight) return compute(e);
+    if (const auto it = done_.find(e); it != done_.end()) return it->second;
+    const std::optional<int64_t> value = compute(e);
+    done_.emplace(e, value);
+    return value;
+  }
+
+ private:
+  std::optional<int64_t> compute(const ExprNode* e) {
+    switch (e->kind) {
+      case ExprKind::kInt: return e->int_value;
+      case ExprKind::kVar: {
+        auto it = values_.find(e);
+        return it == values_.end() ? std::nullopt : std::optional(it->second);
+      }
+      case ExprKind::kSelect: {
+        auto c = of(e->args[0]);
+        return c ? of(*c ? e->args[1] : e->args[2]) : std::nullopt;
+      }
+      case ExprKind::kNot: {
+        auto a = of(e->args[0]);
+        return a ? std::optional<int64_t>(!*a) : std::nullopt;
+      }
+      case ExprKind::kCast: {
+        auto a = of(e->args[0]);
+        return a ? std::optional(wrap(e->dtype, *a)) : std::nullopt;
+      }
+      case ExprKind::kFloat:
+      case ExprKind::kLoad:
+      case ExprKind::kMath: return std::nullopt;
+      default: return arithmetic(e);
+    }
+  }
+
+  std::optional<int64_t> arithmetic(const ExprNode* e) {
+    const bool is_index = e->dtype == kInt64, multiplies = is_index && e->kind == ExprKind::kMul;
+    bool has_value = true, has_zero = false;
+    int64_t result = 0;
+    for (size_t i = 0; i < e->args.size(); ++i) {
+      const std::optional<int64_t> next = of(e->args[i]);
+      has_zero = has_zero || next == 0;
+      if (!has_value || !next) {
+        has_value = false;
+        continue;
+      }
+      const std::optional<int64_t> so_far = i == 0     ? next
+                                            : is_index ? fold_index(e->kind, result, *next)
+                                                       : fold(e->kind, result, *next);
+      has_value = so_far.has_value();
+      result = so_far.value_or(0);
+    }
+    if (multiplies && has_zero) return 0;
+    return has_value ? std::optional(wrap(e->dtype, result)) : std::nullopt;
+  }
+
+  const Values& values_;
+  std::unordered_map<const ExprNode*, std::optional<int64_t>> done_;  // of what is not small
+};
+
+}  // namespace
+
 std::optional<int64_t> evaluate(Expr e, const std::unordered_map<const ExprNode*, int64_t>& values) {
-  switch (e->kind) {
-    case ExprKind::kInt: return e->int_value;
-    case ExprKind::kVar: {
-      auto it = values.find(e.get());
-      return it == values.end() ? std::nullopt : std::optional(it->second);
-    }
-    case ExprKind::kSelect: {
-      auto c = evaluate(e->args[0], values);
-      return c ? evaluate(*c ? e->args[1] : e->args[2], values) : std::nullopt;
-    }
-    case ExprKind::kNot: {
-      auto a = evaluate(e->args[0], values);
-      return a ? std::optional<int64_t>(!*a) : std::nullopt;
-    }
-    case ExprKind::kCast: {
-      auto a = evaluate(e->args[0], values);
-      return a ? std::optional(wrap(e->dtype, *a)) : std::nullopt;
-    }
-    case ExprKind::kFloat:
-    case ExprKind::kLoad:
-    case ExprKind::kMath: return std::nullopt;
-    default: break;
-  }
-  const bool is_index = e->dtype == kInt64, multiplies = is_index && e->kind == ExprKind::kMul;
-  bool has_value = true, has_zero = false;
-  int64_t result = 0;
-  for (size_t i = 0; i < e->args.size(); ++i) {
-    const std::optional<int64_t> next = evaluate(e->args[i], values);
-    has_zero = has_zero || next == 0;
-    if (!has_value || !next) {
-      has_value = false;
-      continue;
-    }
-    const std::optional<int64_t> so_far = i == 0     ? next
-                                          : is_index ? fold_index(e->kind, result, *next)
-                                                     : fold(e->kind, result, *next);
-    has_value = so_far.has_value();
-    result = so_far.value_or(0);
-  }
-  if (multiplies && has_zero) return 0;
-  return has_value ? std::optional(wrap(e->dtype, result)) : std::nullopt;
+  return e->depth > kDeepestExpr ? std::nullopt : Evaluation(values).of(e.get());
 }
 
 }  // namespace relay::kernel

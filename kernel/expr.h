@@ -97,6 +97,8 @@ struct Buffer;
 class ExprPool;
 
 constexpr uint32_t kMostWeight = 1 << 30;
+// A tree of so many nodes is walked as a tree. Of larger ones, what is shared is looked at once.
+constexpr uint32_t kSmallWeight = 64;
 
 struct ExprNode {
   ExprKind kind = {};
@@ -104,6 +106,9 @@ struct ExprNode {
   Math fn = {};                 // kMath
   bool shape_variable = false;  // kVar: a dim's variable (known by its name, never negative)
   bool has_load = false;        // it, or something below it, is a kLoad
+  bool has_data = false;        // it, or something below it, is a kLoad or a kCast
+  bool may_wrap = false;        // see may_wrap in kernel/bounds.h
+  bool non_negative = false;    // follows from the form alone: shape variables are never negative
   uint32_t depth = 1;           // of its tree
   uint32_t weight = 1;          // nodes of its tree, shared ones each time; at most kMostWeight
   uint32_t id = 0;              // in order of creation within the pool
@@ -217,7 +222,7 @@ enum class Proof : uint8_t { kProved, kRefuted, kUnknown };
 Proof prove_equal(Expr a, Expr b);
 
 // A total order that depends only on structure (variables that are not shape variables: on
-// creation order).
+// creation order). Linear in the nodes of both.
 int compare(const ExprNode* a, const ExprNode* b);
 
 // The expression with variables replaced. Memoised over shared parts.
@@ -226,12 +231,14 @@ Expr substitute(Expr e, const std::unordered_map<const ExprNode*, Expr>& by);
 // The variables that occur in it, each once, in order of first occurrence.
 std::vector<Expr> variables(Expr e);
 
-// "2*n + 1", with C++-like precedence; a text that the `.relay` parser reads back for dims.
+// "2*n + 1", with C++-like precedence; a text that the `.relay` parser reads back for dims. Of an
+// expression that is beyond kDeepestExpr (kernel/limits.h), or whose text would have more than
+// some ten thousand parts, it has the beginning, with `...` for what is left out.
 std::string show(Expr e);
 
 // The value of an int64 expression without loads, given values of its variables; nothing if one
-// is missing, a sum or product does not fit 64 bits, or a division by zero is met. 0 times what
-// does not fit is 0.
+// is missing, a sum or product does not fit 64 bits, a division by zero is met, or the expression
+// is beyond kDeepestExpr (kernel/limits.h). 0 times what does not fit is 0.
 std::optional<int64_t> evaluate(Expr e, const std::unordered_map<const ExprNode*, int64_t>& values);
 
 }  // namespace relay::kernel

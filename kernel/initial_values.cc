@@ -33,16 +33,6 @@ std::unordered_set<const ExprNode*> bound_to(const Block& b, IterKind kind) {
   return out;
 }
 
-std::vector<Expr> parts_of(Expr condition) {
-  if (condition->kind != ExprKind::kAnd) return {condition};
-  std::vector<Expr> out;
-  for (const ExprNode* a : condition->args) {
-    const std::vector<Expr> parts = parts_of(a);
-    out.insert(out.end(), parts.begin(), parts.end());
-  }
-  return out;
-}
-
 // Names of blocks: schedules find a block by its name.
 class Names {
  public:
@@ -311,7 +301,7 @@ class Inits {
     for (Expr c : r.conditions) conditions.push_back(c);
     if (b.predicate) conditions.push_back(b.predicate);
     for (Expr c : conditions) {
-      for (Expr part : parts_of(c)) {
+      for (Expr part : conjuncts(c)) {
         if (!depends_on(part, left_out)) begins = logical_and(begins, part);
       }
     }

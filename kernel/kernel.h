@@ -194,7 +194,8 @@ struct Kernel {
 // The shape variables that the kernel's buffers and loops mention, each once, by name.
 std::vector<Expr> shape_parameters(const Kernel& k);
 
-// Text for people and goldens (kernel/show.cc).
+// Text for people and goldens (kernel/show.cc). What is nested beyond the limits (kernel/limits.h)
+// is `...` there.
 std::string show(const Kernel& k);
 std::string show(Stmt s, int indent = 0);
 

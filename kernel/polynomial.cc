@@ -10,6 +10,9 @@ namespace {
 // A product of two sums is multiplied out only up to this many terms; a larger one stays a product,
 // whose factors are then atoms.
 constexpr size_t kMostTerms = 64;
+// A sum of more terms, and a product of more factors, is one of sums and products: adding one more
+// does not take the time and the memory of all that are there.
+constexpr size_t kLongest = 128;
 
 int64_t wrapping_add(int64_t a, int64_t b) {
   return static_cast<int64_t>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
@@ -105,36 +108,15 @@ Split split(Expr e, int64_t c) {
   return s;
 }
 
-// Moving whole multiples out of a division is exact only if the sum does not wrap, which holds for
-// indices and dims but not for loaded data.
-bool has_load(const ExprNode* n) {
-  if (n->kind == ExprKind::kLoad || n->kind == ExprKind::kCast) return true;
-  return std::any_of(n->args.begin(), n->args.end(), has_load);
-}
-
 enum class Sign { kNegative, kNonNegative, kPositive, kUnknown };
-
-bool non_negative(const ExprNode* n) {
-  switch (n->kind) {
-    case ExprKind::kInt: return n->int_value >= 0;
-    case ExprKind::kVar: return n->shape_variable;
-    case ExprKind::kAdd:
-    case ExprKind::kMul:
-    case ExprKind::kMin: return std::all_of(n->args.begin(), n->args.end(), non_negative);
-    case ExprKind::kMax: return std::any_of(n->args.begin(), n->args.end(), non_negative);
-    case ExprKind::kFloorDiv:
-      return non_negative(n->args[0]) && n->args[1]->kind == ExprKind::kInt && n->args[1]->int_value > 0;
-    case ExprKind::kFloorMod: return n->args[1]->kind == ExprKind::kInt && n->args[1]->int_value > 0;
-    default: return false;
-  }
-}
 
 Sign sign(Expr e) {
   bool none_negative = true, none_positive = true;
   int64_t constant = 0;
   for (const Term& t : terms(e)) {
     if (t.atoms.empty()) constant = t.coefficient;
-    const bool known = std::all_of(t.atoms.begin(), t.atoms.end(), non_negative);
+    const bool known =
+        std::all_of(t.atoms.begin(), t.atoms.end(), [](const ExprNode* a) { return a->non_negative; });
     if (!known || t.coefficient < 0) none_negative = false;
     if (!known || t.coefficient > 0) none_positive = false;
   }
@@ -156,8 +138,15 @@ std::vector<Term> terms(Expr e) {
 }
 
 Expr add(ExprPool& pool, const std::vector<Expr>& args) {
+  const auto length = [](Expr a) { return a->kind == ExprKind::kAdd ? a->args.size() : 1; };
+  size_t all = 0;
+  for (Expr a : args) all += length(a);
   std::vector<Term> sum;
   for (Expr a : args) {
+    if (all > kLongest && length(a) > kLongest / 2) {
+      sum.push_back({1, {a.get()}});
+      continue;
+    }
     for (Term& t : terms(a)) sum.push_back(std::move(t));
   }
   return build(pool, std::move(sum));
@@ -178,14 +167,24 @@ Expr multiply(ExprPool& pool, const std::vector<Expr>& args) {
     normalise(next);
     product = std::move(next);
   };
+  const auto length = [](const std::vector<Term>& sum) {
+    size_t most = 0;
+    for (const Term& t : sum) most = std::max(most, t.atoms.size());
+    return most;
+  };
+  size_t all = 0;
+  for (Expr a : args) all += length(terms(a));
   for (Expr a : args) {
     const std::vector<Term> factor = terms(a);
-    const bool too_many = product.size() * factor.size() > kMostTerms;
+    const bool too_many =
+        product.size() * factor.size() > kMostTerms || (all > kLongest && length(factor) > kLongest / 2);
     times(too_many ? std::vector<Term>{{1, {a.get()}}} : factor);
   }
   return build(pool, std::move(product));
 }
 
+// Moving whole multiples out of a division is exact only if the sum does not wrap, which holds for
+// indices and dims but not for data.
 Expr simplify_binary(ExprPool& pool, ExprKind kind, Expr a, Expr b) {
   const bool constant = b->kind == ExprKind::kInt;
   const int64_t c = b->int_value;
@@ -193,7 +192,7 @@ Expr simplify_binary(ExprPool& pool, ExprKind kind, Expr a, Expr b) {
     case ExprKind::kFloorDiv: {
       if (!constant || c <= 0) return {};
       if (c == 1) return a;
-      if (has_load(a.get())) return {};
+      if (a->has_data) return {};
       Split s = split(a, c);
       if (s.quotient.empty()) return {};
       Expr rest = build(pool, std::move(s.rest));
@@ -203,7 +202,7 @@ Expr simplify_binary(ExprPool& pool, ExprKind kind, Expr a, Expr b) {
     case ExprKind::kFloorMod: {
       if (!constant || c <= 0) return {};
       if (c == 1) return pool.integer(0);
-      if (has_load(a.get())) return {};
+      if (a->has_data) return {};
       Split s = split(a, c);
       if (s.quotient.empty()) return {};
       return pool.make(ExprKind::kFloorMod, kInt64, {build(pool, std::move(s.rest)), b});
@@ -213,7 +212,7 @@ Expr simplify_binary(ExprPool& pool, ExprKind kind, Expr a, Expr b) {
     case ExprKind::kMax: {
       const bool smaller = kind == ExprKind::kMin;
       if (a == b) return a;
-      if (has_load(a.get()) || has_load(b.get())) return {};
+      if (a->has_data || b->has_data) return {};
       const Sign s = sign(a - b);
       if (s == Sign::kNegative) return smaller ? a : b;
       if (s == Sign::kPositive || s == Sign::kNonNegative) return smaller ? b : a;
@@ -222,12 +221,12 @@ Expr simplify_binary(ExprPool& pool, ExprKind kind, Expr a, Expr b) {
     case ExprKind::kEqual:
     case ExprKind::kNotEqual: {
       if (a == b) return pool.integer(kind == ExprKind::kEqual, kBool);
-      if (has_load(a.get()) || has_load(b.get())) return {};
+      if (a->has_data || b->has_data) return {};
       return never_zero(a - b) ? pool.integer(kind == ExprKind::kNotEqual, kBool) : Expr();
     }
     case ExprKind::kLess:
     case ExprKind::kLessEqual: {
-      if (has_load(a.get()) || has_load(b.get()))
+      if (a->has_data || b->has_data)
         return a == b ? pool.integer(kind == ExprKind::kLessEqual, kBool) : Expr();
       const Sign s = sign(a - b);
       if (s == Sign::kNegative) return pool.integer(1, kBool);

@@ -5,6 +5,7 @@
 #include "base/cat.h"
 #include "base/escape.h"
 #include "kernel/fields.h"
+#include "kernel/limits.h"
 #include "kernel/statements.h"
 
 namespace relay::kernel {
@@ -65,7 +66,9 @@ std::string text(const List<Expr>& list) {
   return join(list, ", ", [](Expr e) { return show(e); });
 }
 
-std::string text(const Block& b, int indent) {
+std::string text(Stmt s, int indent, uint32_t depth);
+
+std::string text(const Block& b, int indent, uint32_t depth) {
   const auto& [name, iters, reads, writes, predicate, init, body, instruction] = fields(b);
   std::string out = line(indent, cat("block ", name.text(), ":"));
   for (const BlockIter& i : iters) {
@@ -77,39 +80,40 @@ std::string text(const Block& b, int indent) {
   if (!instruction.empty()) out += line(indent + 1, cat("instruction ", instruction.text()));
   if (!reads.empty()) out += line(indent + 1, cat("reads ", text(reads)));
   if (!writes.empty()) out += line(indent + 1, cat("writes ", text(writes)));
-  if (init) out += line(indent + 1, "init:") + show(init, indent + 2);
-  return out + show(body, indent + 1);
+  if (init) out += line(indent + 1, "init:") + text(init, indent + 2, depth);
+  return out + text(body, indent + 1, depth);
 }
 
-}  // namespace
-
-// Users nest statements 200 deep at most (ir/text/parser_kernel.cc).
-std::string show(Stmt s, int indent) {
+// `depth`: of statements around it. Kernels do not nest them more deeply than the limit, but this
+// shows what is no kernel yet, too.
+std::string text(Stmt s, int indent, uint32_t depth) {
+  if (depth++ == kDeepestNest) return line(indent, "...");
   return match(
       s,
       [&](const For& n) {
         const auto& [var, extent, how, body] = fields(n);
         return line(indent, cat(keyword(how), " ", show(var), " in ", show(extent), ":")) +
-               show(body, indent + 1);
+               text(body, indent + 1, depth);
       },
-      [&](const Block& n) { return text(n, indent); },
+      [&](const Block& n) { return text(n, indent, depth); },
       [&](const Store& n) {
         const auto& [buffer, indices, value] = fields(n);
         return line(indent, cat(buffer->name.text(), "[", text(indices), "] = ", show(value)));
       },
       [&](const Seq& n) {
         const auto& [body] = fields(n);
-        return join(body, "", [&](Stmt c) { return show(c, indent); });
+        return join(body, "", [&](Stmt c) { return text(c, indent, depth); });
       },
       [&](const If& n) {
         const auto& [condition, then_branch, else_branch] = fields(n);
-        std::string out = line(indent, cat("if ", show(condition), ":")) + show(then_branch, indent + 1);
-        if (else_branch) out += line(indent, "else:") + show(else_branch, indent + 1);
+        std::string out =
+            line(indent, cat("if ", show(condition), ":")) + text(then_branch, indent + 1, depth);
+        if (else_branch) out += line(indent, "else:") + text(else_branch, indent + 1, depth);
         return out;
       },
       [&](const Allocate& n) {
         const auto& [buffer, body] = fields(n);
-        return line(indent, cat(word(buffer->scope), " ", declared(buffer))) + show(body, indent);
+        return line(indent, cat(word(buffer->scope), " ", declared(buffer))) + text(body, indent, depth);
       },
       [&](const Require& n) {
         const auto& [condition, message] = fields(n);
@@ -121,6 +125,10 @@ std::string show(Stmt s, int indent) {
       },
       [&](const Nop&) { return line(indent, "nothing"); });
 }
+
+}  // namespace
+
+std::string show(Stmt s, int indent) { return text(s, indent, 0); }
 
 std::string show(const Kernel& k) {
   const auto list = [](List<const Buffer*> buffers) { return join(buffers, ", ", declared); };

@@ -5,6 +5,7 @@
 
 #include "base/integers.h"
 #include "kernel/fields.h"
+#include "kernel/limits.h"
 #include "kernel/polynomial.h"
 #include "kernel/statements.h"
 
@@ -179,7 +180,7 @@ class Simplifier {
 
 }  // namespace
 
-Expr simplify(Expr e, const Bounds& bounds) { return Simplifier(bounds)(e); }
+Expr simplify(Expr e, const Bounds& bounds) { return e->depth > kDeepestExpr ? e : Simplifier(bounds)(e); }
 
 Stmt simplify(ExprPool& pool, Stmt s, Bounds bounds) {
   Arena& arena = pool.arena();

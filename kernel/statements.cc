@@ -20,8 +20,13 @@ class RegionCollector {
     for (const BlockIter& i : iters) bounds_.bind(i.var, i.extent);
   }
 
-  void statement(Stmt s) {
-    if (s == nullptr) return;
+  void add(Stmt s) {
+    if (s) visit(s, [&](Stmt below) { look_at(below); });
+  }
+  Regions take() { return std::move(found_); }
+
+ private:
+  void look_at(Stmt s) {
     for (Expr e : expressions(s)) {
       for_each_load(e, [&](const ExprNode* n) { add(found_.reads, n->buffer, n->args, false); });
     }
@@ -37,11 +42,8 @@ class RegionCollector {
       for (const BlockIter& i : block->iters) inner_block_[i.var.get()] = substitute(i.binding, inner_block_);
     }
     if (const auto* a = s->as<Allocate>()) own_.insert(a->buffer);
-    for (Stmt c : children(s)) statement(c);
   }
-  Regions take() { return std::move(found_); }
 
- private:
   template <class Indices>
   void add(std::vector<Region>& to, const Buffer* buffer, const Indices& indices, bool writes) {
     if (own_.contains(buffer)) return;
@@ -163,8 +165,8 @@ std::optional<Range> range_over(Expr index, const std::vector<std::pair<Expr, Ex
 
 Regions derive_regions(ExprPool& pool, const std::vector<BlockIter>& iters, Stmt init, Stmt body) {
   RegionCollector collector(pool, iters);
-  collector.statement(init);
-  collector.statement(body);
+  collector.add(init);
+  collector.add(body);
   return collector.take();
 }
 

@@ -9,6 +9,7 @@
 #include "kernel/execute.h"
 #include "kernel/external.h"
 #include "kernel/instructions.h"
+#include "kernel/limits.h"
 #include "kernel/simplify.h"
 #include "kernel/statements.h"
 
@@ -20,6 +21,7 @@ class Validator {
   explicit Validator(const Kernel& k) : kernel_(k), pool_(pool_of(k)) {}
 
   std::vector<std::string> run() {
+    if (std::string deep = too_deep(kernel_); !deep.empty()) return {std::move(deep)};
     visit(kernel_.body, [&](Stmt s) {
       const auto* b = s->as<Block>();
       if (b == nullptr || !reduces(*b)) return;
@@ -43,7 +45,7 @@ class Validator {
         report(cat("output `", b->name.text(), "` is not written everywhere"));
     }
     if (problems_.empty()) {
-      if (std::string wrong = rehearse(kernel_); !wrong.empty()) report(std::move(wrong));
+      if (std::string wrong = check_races(kernel_); !wrong.empty()) report(std::move(wrong));
     }
     return std::move(problems_);
   }
@@ -245,7 +247,7 @@ class Validator {
   void region(const Region& r, const Bounds& bounds) {
     if (!runs_) return;
     // Loops over a buffer of no elements never run, and conditions keep what runs, such as padding,
-    // away from it. An access that happens all the same is found by the rehearsal.
+    // away from it. An access that happens all the same is found by the race check.
     const auto empty = [](Expr extent) { return extent->kind == ExprKind::kInt && extent->int_value == 0; };
     if (std::any_of(r.buffer->shape.begin(), r.buffer->shape.end(), empty)) return;
     for (size_t d = 0; d < r.min.size(); ++d) {
@@ -391,7 +393,7 @@ class Validator {
       }
       if (reaches) covered_.insert(w.buffer);
       // Several blocks may share an output between them: pieces of an axis. Their union is left
-      // to the rehearsal.
+      // to the race check.
       if (++writers_[w.buffer] > 1) covered_.insert(w.buffer);
     }
   }

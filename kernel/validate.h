@@ -9,7 +9,7 @@
 namespace relay::kernel {
 
 // What is wrong with the kernel, as sentences that name the block; empty if nothing
-// was found. Checked:
+// was found. A kernel beyond the limits (limits.h) is not looked at further. Checked:
 //  * every variable and allocated buffer is bound once, and used only where it is bound; buffers
 //    have distinct ids;
 //  * stores and loads have an index for each dim, of dtype int64, and the dtype of their buffer;
@@ -27,8 +27,8 @@ namespace relay::kernel {
 //    outputs have none;
 //  * a block that names an instruction does what that does (instructions.h);
 //  * each output is written, and the loops around the writer reach all of each dim;
-//  * a kernel that is small enough is rehearsed (execute.h), which also looks at what several
-//    blocks do together; docs/schedules.md says what it cannot see.
+//  * a kernel that is small enough is checked for races (execute.h), which also looks at what
+//    several blocks do together; docs/schedules.md says what it cannot see.
 std::vector<std::string> validate(const Kernel& k);
 
 }  // namespace relay::kernel

@@ -7,7 +7,7 @@
 
 #include "base/cat.h"
 #include "kernel/builder.h"
-#include "kernel/rehearsal.h"
+#include "kernel/race_check.h"
 #include "kernel/statements.h"
 
 namespace relay::kernel {
@@ -153,7 +153,7 @@ TEST_F(Validate, Strides) {
   std::swap(k.inputs, k.temporaries);
   expect_problem(k, "`t` is not dense, and callers would not know");
 }
-// Two iterators over `n` loop iterations, written at y[v0, v1]: too many to be rehearsed.
+// Two iterators over `n` loop iterations, written at y[v0, v1]: too many to be checked for races.
 TEST_F(Validate, BindingsAreQuasiAffineAndIndependent) {
   const int64_t n = 400000;
   const auto problems = [&](int64_t rows, int64_t columns,
@@ -241,7 +241,7 @@ TEST_F(Validate, WhatASmallKernelDoesIsWatched) {
   pieces.body = make_sequence(arena_, {part(0, 4), part(5, 3)});
   expect_problem(pieces, "element 4 of output `y` is not written");
 }
-TEST_F(Validate, WhatTakesTooLongIsNotRehearsed) {
+TEST_F(Validate, WhatTakesTooLongIsNotCheckedForRaces) {
   // Nothing, done 10^15 times.
   const Expr i = pool_.variable("i");
   Kernel idle = kernel_;
@@ -249,7 +249,7 @@ TEST_F(Validate, WhatTakesTooLongIsNotRehearsed) {
       arena_, {make_for(arena_, i, pool_.integer(int64_t{1'000'000'000'000'000}), ForKind::kSerial,
                         make_require(arena_, less(pool_.integer(-1), i), symbols_.intern("no"))),
                kernel_.body});
-  EXPECT_EQ(rehearsal_work(idle), std::nullopt);
+  EXPECT_EQ(race_check_work(idle), std::nullopt);
   EXPECT_EQ(join(validate(idle), "\n"), "");
   // A value that is shared on 60 levels.
   Builder b(pool_, 20);
@@ -260,9 +260,9 @@ TEST_F(Validate, WhatTakesTooLongIsNotRehearsed) {
     return value;
   });
   const Kernel doubled = b.finish("k", "", {y});
-  EXPECT_EQ(rehearsal_work(doubled), std::nullopt);
+  EXPECT_EQ(race_check_work(doubled), std::nullopt);
   EXPECT_EQ(join(validate(doubled), "\n"), "");
-  EXPECT_LT(rehearsal_work(kernel_).value_or(0), 1000);
+  EXPECT_LT(race_check_work(kernel_).value_or(0), 1000);
 }
 TEST_F(Validate, AReadThatIsNotDeclared) {
   expect_problem(with<Block>([](Block& b) { b.reads = {}; }),

@@ -158,6 +158,23 @@ void for_each_node(Expr e, const std::function<bool(const ExprNode*)>& f) {
   }
 }
 
+std::vector<const ExprNode*> post_order(Expr e) {
+  std::vector<const ExprNode*> out;
+  std::unordered_set<const ExprNode*> seen;
+  std::vector<std::pair<const ExprNode*, bool>> pending{{e.get(), false}};
+  while (!pending.empty()) {
+    const auto [n, closing] = pending.back();
+    pending.pop_back();
+    if (closing) {
+      out.push_back(n);
+    } else if (seen.insert(n).second) {
+      pending.emplace_back(n, true);
+      for (size_t i = n->args.size(); i-- > 0;) pending.emplace_back(n->args[i], false);
+    }
+  }
+  return out;
+}
+
 void for_each_load(Expr e, const std::function<void(const ExprNode*)>& f) {
   if (!e->has_load) return;
   std::unordered_set<const ExprNode*> seen;
@@ -173,6 +190,15 @@ void for_each_load(Expr e, const std::function<void(const ExprNode*)>& f) {
     if (n->kind == ExprKind::kLoad) pending.emplace_back(n, true);
     for (size_t i = n->args.size(); i-- > 0;) pending.emplace_back(n->args[i], false);
   }
+}
+
+std::vector<Expr> conjuncts(Expr condition) {
+  std::vector<Expr> out;
+  for_each_node(condition, [&](const ExprNode* n) {
+    if (n->kind != ExprKind::kAnd) out.push_back(n);
+    return n->kind == ExprKind::kAnd;
+  });
+  return out;
 }
 
 bool mentions(Expr e, Expr variable) {

@@ -34,9 +34,13 @@ Stmt refresh(ExprPool& pool, Stmt s);
 // Calls `f` for `e` and what is below it, each node once, outer ones first; below a node
 // only if `f` says so.
 void for_each_node(Expr e, const std::function<bool(const ExprNode*)>& f);
+// `e` and the nodes below it, each once, operands before what they are operands of.
+std::vector<const ExprNode*> post_order(Expr e);
 // Calls `f` for each load below `e`, each node once, inner ones first.
 void for_each_load(Expr e, const std::function<void(const ExprNode*)>& f);
 bool mentions(Expr e, Expr variable);
+// What holds if the condition does: the parts of its `and`s, each once, in order.
+std::vector<Expr> conjuncts(Expr condition);
 // Bottom-up, each node once: what `before` gives stands for a node and all below it; else `after`
 // sees the node with its operands rewritten. Null in `before` means that it says nothing.
 Expr rewrite(Expr e, const std::function<Expr(const ExprNode*)>& before,

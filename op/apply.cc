@@ -178,6 +178,14 @@ Expr call(Builder& b, const OpDef& op, std::span<const Expr> args, const std::ve
   return b.call(b.op(op), args, interned, typed ? infer(b.context(), op, types, interned) : nullptr);
 }
 
+std::vector<AttrArg> attr_args(const Attrs& attrs, std::string_view without) {
+  std::vector<AttrArg> out;
+  for (const Attr& a : attrs) {
+    if (a.name.text() != without) out.push_back({std::string(a.name.text()), a.value});
+  }
+  return out;
+}
+
 Expr expand(Builder& b, const OpDef& op, std::span<const Expr> args, const Attrs& attrs) {
   if (!op.expand) return nullptr;
   return op.expand(b, attrs, Site{args});

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "ir/builder.h"
@@ -26,6 +27,8 @@ inline Expr call(Builder& b, const OpDef& op, std::initializer_list<Expr> args,
                  const std::vector<AttrArg>& attrs = {}) {
   return call(b, op, std::span<const Expr>(args.begin(), args.size()), attrs);
 }
+// The attributes of a call, for one like it; without the attribute of that name, if one is given.
+std::vector<AttrArg> attr_args(const Attrs& attrs, std::string_view without = {});
 // The call written out in other operators; null if the operator has no `expand`.
 // Arguments must be typed.
 Expr expand(Builder& b, const OpDef& op, std::span<const Expr> args, const Attrs& attrs);

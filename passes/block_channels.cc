@@ -2,9 +2,9 @@
 // as far as they go.
 //
 // A convolution with a constant weight reads and writes blocks (a transposed one becomes ordinary
-// ones, phases.h); element-wise operators, pooling, concatenation and padding take over the layout
-// of what they read. Each such value has two forms, in blocks and as it was: who cannot use the
-// first one asks for the second, and only what is asked for is computed. So a network is
+// ones, subpixel_split.h); element-wise operators, pooling, concatenation and padding take over the
+// layout of what they read. Each such value has two forms, in blocks and as it was: who cannot use
+// the first one asks for the second, and only what is asked for is computed. So a network is
 // transformed where it begins and ends.
 //
 // Where a block does not divide the channels, the last one is filled up. What is computed there is
@@ -15,8 +15,8 @@
 
 #include "analysis/effects.h"
 #include "analysis/views.h"
-#include "base/cat.h"
 #include "ir/rewrite.h"
+#include "kernel/layout.h"
 #include "op/apply.h"
 #include "op/nn/pad.h"
 #include "op/nn/pooling.h"
@@ -27,7 +27,7 @@
 #include "op/tensor/join.h"
 #include "passes/convolution_cost.h"
 #include "passes/pass.h"
-#include "passes/phases.h"
+#include "passes/subpixel_split.h"
 
 namespace relay::passes {
 namespace {
@@ -36,6 +36,10 @@ const TensorType* image(Expr e) {
   const auto* t = e->type ? e->type->as<TensorType>() : nullptr;
   return t && t->rank() == 4 && t->dtype == kFloat32 && t->is_static() ? t : nullptr;
 }
+
+using kernel::Layout;
+
+enum : size_t { kBatch, kChannels, kHeight, kWidth };  // the axes of an image: NCHW
 
 // Its extents may be 0.
 Expr reshaped(Builder& b, Expr e, std::vector<Dim> shape) {
@@ -66,6 +70,9 @@ class Blocker {
   Blocker(const target::Cpu& cpu, int64_t winograd, int64_t error_growth, int64_t cycles)
       : cpu_(cpu),
         block_(cpu.lanes()),
+        images_(Layout::plain("NCHW").cut(kChannels, block_)),
+        weights_(Layout::plain("OIHW").cut(0, block_)),
+        points_(Layout::plain("HWOI").cut(2, block_)),
         winograd_(winograd),
         error_growth_(static_cast<double>(error_growth)),
         cycles_(static_cast<double>(cycles) / 100) {}
@@ -96,9 +103,6 @@ class Blocker {
   }
 
  private:
-  std::string layout() const { return cat("NCHW", block_, "c"); }
-  std::string weight_layout() const { return cat("OIHW", block_, "o"); }
-
   // The form in blocks of a value that is known in both; null otherwise.
   Expr known(Expr e) const {
     const auto it = in_blocks_.find(e);
@@ -107,16 +111,16 @@ class Blocker {
 
   // The value of the original type, computed from its form in blocks.
   Expr as_it_was(Builder& b, Expr in_blocks, const TensorType& type) {
-    const Dim channels = type.dims[1];
-    const bool point = type.dims[2].is_const() && type.dims[2].value() == 1 && type.dims[3].is_const() &&
-                       type.dims[3].value() == 1;
+    const Dim channels = type.dims[kChannels];
+    const bool point = type.dims[kHeight] == Dim(1) && type.dims[kWidth] == Dim(1);
     Expr e;
     if (point) {  // the same order in memory
-      e = reshaped(b, in_blocks, {type.dims[0], rounded(channels), Dim(1), Dim(1)});
+      e = reshaped(b, in_blocks, {type.dims[kBatch], rounded(channels), Dim(1), Dim(1)});
     } else {
-      e = op::call(b, op::kLayoutTransform, {in_blocks}, {{"src_layout", layout()}, {"dst_layout", "NCHW"}});
+      e = op::call(b, op::kLayoutTransform, {in_blocks},
+                   {{"src_layout", images_.text()}, {"dst_layout", "NCHW"}});
     }
-    if (rounded(channels).value() != channels.value()) e = op::sliced(b, e, 1, 0, channels);
+    if (rounded(channels).value() != channels.value()) e = op::sliced(b, e, kChannels, 0, channels);
     in_blocks_[e] = in_blocks;
     return e;
   }
@@ -124,7 +128,21 @@ class Blocker {
   Dim rounded(Dim channels) const { return ceil_div(channels, block_) * block_; }
 
   Expr transformed(Builder& b, Expr e) {
-    return op::call(b, op::kLayoutTransform, {e}, {{"src_layout", "NCHW"}, {"dst_layout", layout()}});
+    return op::call(b, op::kLayoutTransform, {e}, {{"src_layout", "NCHW"}, {"dst_layout", images_.text()}});
+  }
+
+  // The dim of a tensor in blocks that belongs to the axis of the image.
+  Dim dim(Expr in_blocks, size_t axis) const {
+    return op::tensor_type_of(in_blocks).dims[images_.place(axis)];
+  }
+  // Values for the axes of an image, and one for the elements of a block, in the order in which
+  // they are in blocks.
+  template <class T>
+  std::vector<T> arranged(const std::vector<T>& axes, T block) const {
+    std::vector<T> out(images_.rank());
+    for (size_t axis = 0; axis < axes.size(); ++axis) out[images_.place(axis)] = axes[axis];
+    out[images_.block_place(kChannels)] = block;
+    return out;
   }
 
   Expr convolution(Builder& b, const Call& call) {
@@ -145,25 +163,25 @@ class Blocker {
         tile > 0) {
       const Expr points =
           op::packed(b, op::kContribConv2dWinogradWeightTransform, call.args[1], {{"tile_size", tile}});
-      const std::string in_blocks = cat("HWOI", block_, "o");
+      const std::string in_blocks = points_.text();
       return op::call(b, op::kContribConv2dWinogradWithoutWeightTransform,
                       {data, op::packed(b, op::kLayoutTransform, points,
                                         {{"src_layout", "HWOI"}, {"dst_layout", in_blocks}})},
                       {{"tile_size", tile},
                        {"padding", c.window.padding()},
-                       {"data_layout", layout()},
+                       {"data_layout", images_.text()},
                        {"kernel_layout", in_blocks},
-                       {"out_layout", layout()}});
+                       {"out_layout", images_.text()}});
     }
     const Expr weight = op::packed(b, op::kLayoutTransform, call.args[1],
-                                   {{"src_layout", "OIHW"}, {"dst_layout", weight_layout()}});
+                                   {{"src_layout", "OIHW"}, {"dst_layout", weights_.text()}});
     return op::call(b, depthwise ? op::kContribDepthwiseConv2dNCHWc : op::kContribConv2dNCHWc, {data, weight},
                     {{"strides", c.window.strides()},
                      {"padding", c.window.padding()},
                      {"dilation", c.window.dilations()},
-                     {"data_layout", as_it_is ? std::string("NCHW") : layout()},
-                     {"kernel_layout", weight_layout()},
-                     {"out_layout", layout()}});
+                     {"data_layout", as_it_is ? std::string("NCHW") : images_.text()},
+                     {"kernel_layout", weights_.text()},
+                     {"out_layout", images_.text()}});
   }
 
   // Phase by phase, each an ordinary convolution; then the phases' results are put
@@ -184,9 +202,9 @@ class Blocker {
       // Images without elements have no phases.
       if (c.data[axis] == 0 || c.results[axis] == 0) return &call;
     }
-    const Phases phases = split_into_phases(c, *weight->value, block_);
+    const SubpixelSplit subpixels = split_subpixels(c, *weight->value, block_);
     std::vector<Expr> parts, in_blocks;
-    for (const PhaseConvolution& phase : phases.convolutions) {
+    for (const SubpixelConvolution& phase : subpixels.convolutions) {
       const std::vector<int64_t> padding(phase.padding.begin(), phase.padding.end());
       parts.push_back(rewrite(
           b, op::call(b, op::kConv2d, {call.args[0], b.constant(phase.weight)}, {{"padding", padding}})));
@@ -194,20 +212,20 @@ class Blocker {
     }
     const Dim channels = y->dims[1];
     if (in_blocks.size() == parts.size() && channels.value() % block_ == 0)
-      return as_it_was(b, interleaved(b, phases, in_blocks, channels.value() / block_, *y), *y);
-    return interleaved(b, phases, parts, channels, *y);
+      return as_it_was(b, interleaved(b, subpixels, in_blocks, channels.value() / block_, *y), *y);
+    return interleaved(b, subpixels, parts, channels, *y);
   }
 
   // From all phases' channels (or blocks of them) of small images to the images of the result.
-  Expr interleaved(Builder& b, const Phases& phases, const std::vector<Expr>& parts, Dim channels,
+  Expr interleaved(Builder& b, const SubpixelSplit& subpixels, const std::vector<Expr>& parts, Dim channels,
                    const TensorType& result) {
     Expr e = parts.size() == 1 ? parts.front() : concatenated(b, parts);
     const auto split = [&](std::vector<Dim> shape) {
-      if (op::tensor_type_of(parts.front()).rank() == 5) shape.push_back(block_);
+      if (op::tensor_type_of(parts.front()).rank() == images_.rank()) shape.push_back(block_);
       return reshaped(b, e, std::move(shape));
     };
-    const Dim batch = result.dims[0], down = phases.count[0], across = phases.count[1],
-              height = phases.extents[0], width = phases.extents[1];
+    const Dim batch = result.dims[0], down = subpixels.count[0], across = subpixels.count[1],
+              height = subpixels.extents[0], width = subpixels.extents[1];
     e = split({batch, down, across, channels, height, width});
     std::vector<int64_t> axes{0, 3, 4, 1, 5, 2};
     if (op::tensor_type_of(e).rank() == 7) axes.push_back(6);
@@ -256,10 +274,11 @@ class Blocker {
     }
     if ((is_mean ? mean.layout : most.layout) != "NCHW") return nullptr;
     mean.layout = most.layout = "NHWC";
-    const List<Dim>& dims = op::tensor_type_of(x).dims;
-    const Expr images = reshaped(b, x, {dims[0] * dims[1], dims[2], dims[3], dims[4]});
+    const Dim batch = dim(x, kBatch), blocks = dim(x, kChannels);
+    const Expr images = reshaped(b, x, {batch * blocks, dim(x, kHeight), dim(x, kWidth), Dim(block_)});
     const Expr pooled = op::call(b, def, {images}, is_mean ? op::pool_attrs(mean) : op::pool_attrs(most));
-    return reshaped(b, pooled, {dims[0], dims[1], y->dims[2], y->dims[3], dims[4]});
+    return reshaped(b, pooled,
+                    arranged<Dim>({batch, blocks, y->dims[kHeight], y->dims[kWidth]}, Dim(block_)));
   }
 
   Expr concatenation(Builder& b, const Call& call) {
@@ -295,7 +314,7 @@ class Blocker {
         if (!side.is_const() || side.value() != 0) return nullptr;
       }
     }
-    by.axes.push_back({Dim(0), Dim(0)});
+    by.axes = arranged<std::pair<Dim, Dim>>(by.axes, {Dim(0), Dim(0)});
     std::vector<Expr> args(call.args.begin(), call.args.end());
     args[0] = x;
     std::vector<AttrArg> attrs{{"pad_width", op::pad_width(b.context(), by.axes)}};
@@ -314,12 +333,12 @@ class Blocker {
     if (!x || !y) return &call;
     const auto a = op::read_attrs<op::ReduceAttrs>(call.attrs);
     if (op::reduced_axes(a, 4) != std::vector<bool>{false, false, true, true}) return &call;
-    const List<Dim>& dims = op::tensor_type_of(x).dims;
-    const Expr reduced =
-        op::call(b, def, {x}, {{"axis", std::vector<int64_t>{2, 3}}, {"keepdims", a.keepdims}});
+    const std::vector<int64_t> image{static_cast<int64_t>(images_.place(kHeight)),
+                                     static_cast<int64_t>(images_.place(kWidth))};
+    const Expr reduced = op::call(b, def, {x}, {{"axis", image}, {"keepdims", a.keepdims}});
     if (y->rank() == 4) return as_it_was(b, reduced, *y);
-    const Expr joined = reshaped(b, reduced, {dims[0], dims[1] * dims[4]});
-    const Dim channels = y->dims[1];
+    const Dim channels = y->dims[kChannels];
+    const Expr joined = reshaped(b, reduced, {dim(x, kBatch), rounded(channels)});
     return rounded(channels).value() == channels.value() ? joined : op::sliced(b, joined, 1, 0, channels);
   }
 
@@ -353,14 +372,15 @@ class Blocker {
     if (has_channels && known(e)) return known(e);
     std::vector<Dim> shape(4 - type->rank(), Dim(1));
     shape.insert(shape.end(), type->dims.begin(), type->dims.end());
-    if (!has_channels) shape.push_back(1);
-    if (!has_channels) return reshaped(b, e, shape);
+    if (!has_channels) return reshaped(b, e, arranged<Dim>(shape, Dim(1)));
     if (shape[1].value() != result.dims[1].value()) return nullptr;
     return transformed(b, type->rank() == 4 ? e : reshaped(b, e, shape));
   }
 
   const target::Cpu& cpu_;
-  int64_t block_, winograd_;
+  int64_t block_;
+  Layout images_, weights_, points_;  // in blocks; points are weights as Winograd's filtering has them
+  int64_t winograd_;
   double error_growth_, cycles_;
   std::unordered_map<Expr, Expr> in_blocks_;  // of a value in its original form
 };

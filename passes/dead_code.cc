@@ -9,8 +9,8 @@
 #include "analysis/effects.h"
 #include "ir/analysis.h"
 #include "ir/rewrite.h"
+#include "passes/let_insertion.h"
 #include "passes/pass.h"
-#include "passes/shared_lets.h"
 
 namespace relay::passes {
 namespace {
@@ -66,7 +66,7 @@ Module sweep(const Module& m) {
 
 Module run(const Module& m, const PassContext&) {
   // Without a let, its body is no scope of its own.
-  Module out = with_shared_lets(m, [](const Module& now, analysis::TrapOrder) { return sweep(now); });
+  Module out = with_inserted_lets(m, [](const Module& now, analysis::TrapOrder) { return sweep(now); });
   if (!out.function("main")) return out;
   std::set<Symbol> reached;
   std::vector<Symbol> pending{m.context().symbol("main")};

@@ -8,8 +8,8 @@
 #include "op/apply.h"
 #include "op/registry.h"
 #include "passes/expand.h"
+#include "passes/let_insertion.h"
 #include "passes/pass.h"
-#include "passes/shared_lets.h"
 
 namespace relay::passes {
 namespace {
@@ -63,7 +63,7 @@ Module expand_operators(const Module& m, analysis::TrapOrder traps) {
 }
 
 // Arguments that become lets are evaluated one after the other, with all that is shared in each.
-Module run(const Module& m, const PassContext&) { return with_shared_lets(m, expand_operators); }
+Module run(const Module& m, const PassContext&) { return with_inserted_lets(m, expand_operators); }
 
 }  // namespace
 

@@ -11,10 +11,10 @@
 #include "op/apply.h"
 #include "op/ops.h"
 #include "op/registry.h"
-#include "passes/choices.h"
 #include "passes/expand.h"
+#include "passes/known_branches.h"
+#include "passes/let_insertion.h"
 #include "passes/pass.h"
-#include "passes/shared_lets.h"
 #include "typecheck/check.h"
 
 namespace relay::passes {
@@ -74,16 +74,16 @@ class Folder {
  public:
   explicit Folder(const PassContext& pass) : pass_(pass) {}
 
-  // Choices may make other things constant, and types more definite. Once none is made,
+  // Known branches may make other things constant, and types more definite. Once none is made,
   // nothing more follows.
   Module run(Module m) {
     for (;;) {
-      Sweep sweep = fold(m, ChoiceTypes::kInferred);
-      if (!sweep.chose) return sweep.module;
+      Sweep sweep = fold(m, BranchTypes::kInferred);
+      if (!sweep.took_branches) return sweep.module;
       std::optional<Module> checked = well_typed(sweep.module);
-      if (!checked) checked = well_typed(fold(m, ChoiceTypes::kWritten).module);
+      if (!checked) checked = well_typed(fold(m, BranchTypes::kWritten).module);
       if (!checked)
-        return fold(m, ChoiceTypes::kNone).module;  // a branch that is not taken says what its types are
+        return fold(m, BranchTypes::kNone).module;  // a branch that is not taken says what its types are
       m = *checked;
     }
   }
@@ -91,32 +91,32 @@ class Folder {
  private:
   struct Sweep {
     Module module;
-    bool chose = false;
+    bool took_branches = false;
   };
 
-  Sweep fold(const Module& m, ChoiceTypes types) {
+  Sweep fold(const Module& m, BranchTypes types) {
     analysis::Effects effects(m);
     Sweep out{m};
     for (const auto& [name, fn] : m.functions()) {
-      const Chosen chosen =
-          rewrite_choosing(m, fn, types, [&](relay::Builder& b, Expr e) { return fold(b, e, effects); });
-      out.chose = out.chose || !chosen.touched.empty() || !chosen.to_bind.empty();
-      Expr now = with_lets(m, fn, chosen);
-      if (now == fn) now = chosen.root;
+      const BranchesTaken taken = rewrite_known_branches(
+          m, fn, types, [&](relay::Builder& b, Expr e) { return fold(b, e, effects); });
+      out.took_branches = out.took_branches || !taken.touched.empty() || !taken.to_bind.empty();
+      Expr now = with_lets(m, fn, taken);
+      if (now == fn) now = taken.root;
       if (now != fn) out.module.set_function(name.text(), now->as<Fn>());
     }
     return out;
   }
 
-  // The function with lets for what is shared where choices are made. It may be the
+  // The function with lets for what is shared where branches are taken. It may be the
   // function itself.
-  static Expr with_lets(const Module& m, Expr fn, const Chosen& chosen) {
-    if (chosen.touched.empty() && chosen.to_bind.empty()) return fn;
+  static Expr with_lets(const Module& m, Expr fn, const BranchesTaken& taken) {
+    if (taken.touched.empty() && taken.to_bind.empty()) return fn;
     NodeMap<bool> touched;
-    for (Expr e : post_order(chosen.touched)) touched[e] = true;
+    for (Expr e : post_order(taken.touched)) touched[e] = true;
     analysis::Effects effects(m, fn);
-    return let_shared(
-        m, fn, [&](Expr e) { return chosen.to_bind.contains(e) || (touched.get(e) && !effects.silent(e)); });
+    return insert_lets(
+        m, fn, [&](Expr e) { return taken.to_bind.contains(e) || (touched.get(e) && !effects.silent(e)); });
   }
 
   static std::optional<Module> well_typed(const Module& m) {

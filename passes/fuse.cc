@@ -13,8 +13,8 @@
 #include "op/apply.h"
 #include "op/ops.h"
 #include "op/registry.h"
+#include "passes/let_insertion.h"
 #include "passes/pass.h"
-#include "passes/shared_lets.h"
 
 namespace relay::passes {
 namespace {
@@ -243,7 +243,7 @@ Module fuse(const Module& m, const PassContext& pass) {
 
 // Several uses in a group are one use of the group.
 Module run(const Module& m, const PassContext& pass) {
-  return with_shared_lets(m, [&](const Module& now, analysis::TrapOrder) { return fuse(now, pass); });
+  return with_inserted_lets(m, [&](const Module& now, analysis::TrapOrder) { return fuse(now, pass); });
 }
 
 }  // namespace
@@ -252,7 +252,8 @@ const Pass kFuse = {
     .name = "fuse",
     .doc = "gather operator calls into functions that become one kernel each",
     .parameters = {{"max-ops", 64, "the most operators in one kernel"},
-                   {"attention", 4096, "the longest row of scores that attention becomes one kernel for"}},
+                   {"attention", kernel::schedule::kLongestScoreRow,
+                    "the longest row of scores that attention becomes one kernel for; 0: none"}},
     .run = run,
 };
 

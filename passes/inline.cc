@@ -22,9 +22,9 @@
 #include "ir/builder.h"
 #include "ir/function_graph.h"
 #include "ir/rewrite.h"
+#include "passes/let_insertion.h"
 #include "passes/map_types.h"
 #include "passes/pass.h"
-#include "passes/shared_lets.h"
 #include "typecheck/check.h"
 
 namespace relay::passes {
@@ -222,7 +222,7 @@ Module inlined(const Module& m, int64_t most_nodes) {
 // A body that is put into another function is no scope of its own there, and arguments that become
 // lets are evaluated one after the other, with all that is shared in each.
 Module run(const Module& m, const PassContext& context) {
-  return with_shared_lets(
+  return with_inserted_lets(
       m, [&](const Module& now, analysis::TrapOrder) { return inlined(now, context.value("max-nodes")); });
 }
 

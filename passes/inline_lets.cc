@@ -9,8 +9,8 @@
 #include "ir/analysis.h"
 #include "ir/rewrite.h"
 #include "op/registry.h"
+#include "passes/let_insertion.h"
 #include "passes/pass.h"
-#include "passes/shared_lets.h"
 
 namespace relay::passes {
 namespace {
@@ -90,7 +90,7 @@ Module inline_lets(const Module& m) {
 
 // Without a let, its body is no scope of its own.
 Module run(const Module& m, const PassContext&) {
-  return with_shared_lets(m, [](const Module& now, analysis::TrapOrder) { return inline_lets(now); });
+  return with_inserted_lets(m, [](const Module& now, analysis::TrapOrder) { return inline_lets(now); });
 }
 
 }  // namespace

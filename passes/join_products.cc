@@ -62,15 +62,6 @@ std::optional<analysis::ProductView> joinable(Context& context, Expr e) {
   return fits ? product : std::nullopt;
 }
 
-// Attributes that all products of a group have: all but the number of outputs.
-Attrs common_attributes(Context& context, const Call& product) {
-  std::vector<Attr> items;
-  for (const Attr& a : product.attrs) {
-    if (a.name.text() != "units") items.push_back(a);
-  }
-  return context.intern_attrs(std::move(items));
-}
-
 // Products of one input that are evaluated together.
 struct Group {
   const op::OpDef* def;
@@ -219,7 +210,7 @@ class Joiner {
       const std::optional<size_t> number = product ? candidates_.number(*product->weight()) : std::nullopt;
       if (!number) continue;
       const Call* call = product->call;
-      Group group{product->def,           common_attributes(context_, *call),
+      Group group{product->def,           context_.attrs(product->attrs_for_other_columns()),
                   product->right->dtype,  regions_[scopes_.scope_of.get(e)],
                   product->column_axis(), {}};
       // What cannot be evaluated at another time is its own input alone.
@@ -244,9 +235,7 @@ class Joiner {
   }
 
   static Expr product_of(relay::Builder& b, const Group& group, Expr input, Expr weight) {
-    std::vector<AttrArg> attrs;
-    for (const Attr& a : group.attrs) attrs.push_back({std::string(a.name.text()), a.value});
-    return op::call(b, *group.def, {input, weight}, attrs);
+    return op::call(b, *group.def, {input, weight}, op::attr_args(group.attrs));
   }
 
   Context& context_;

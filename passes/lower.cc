@@ -7,8 +7,8 @@
 // and the first one tells the second its extents. Operators that are left outside of primitive
 // functions stay operator calls. User kernels are made for the extents of each call
 // where these are constant, and scheduled where their form allows it
-// (kernel/schedule/plain_form.h). A kernel that is called where recursion branches gets a batched
-// one beside it (recursion.h).
+// (kernel/schedule/canonical_form.h). A kernel that is called where recursion branches gets a
+// batched one beside it (recursion.h).
 #include <algorithm>
 #include <map>
 #include <set>
@@ -26,6 +26,7 @@
 #include "ir/rewrite.h"
 #include "kernel/batched.h"
 #include "kernel/explicit_checks.h"
+#include "kernel/limits.h"
 #include "kernel/statements.h"
 #include "op/apply.h"
 #include "op/registry.h"
@@ -49,7 +50,7 @@ std::optional<std::pair<int64_t, int64_t>> tensor_bytes(Type type) {
   return out;
 }
 
-// The primitive functions of which many calls may wait for each other and be made at once: none of
+// The primitive functions of which many calls may be deferred and made at once: none of
 // them can fail, and the shapes of their results are known before. Empty unless some of them have
 // weights to share.
 std::unordered_set<const Fn*> may_be_batched(const Module& m) {
@@ -123,125 +124,177 @@ Expr call_kernel(relay::Builder& b, const Made& made, const Call& call, const Fn
   return lets.around(e);
 }
 
-Module run(const Module& written, const PassContext& pass) {
-  // Messages name kernels and extents as the program does, so checks come before extents are known.
-  const Module m = analysis::with_explicit_checks(written);
-  Module out = m;
-  Context& context = m.context();
-  Lowerer lowerer(m, pass);
-  // Kernels made so far, by the structural hash of the function they came from.
-  std::multimap<uint64_t, std::pair<const Fn*, Made>> made;
-  size_t number = m.kernels().size();
+// Checks nest conditions in expressions of the program's kernels.
+bool within_limits(const Module& m, Diagnostics& diagnostics) {
+  const size_t errors = diagnostics.errors();
+  for (const auto& [name, k] : m.kernels()) {
+    if (const std::string deep = kernel::too_deep(*k); !deep.empty())
+      diagnostics.error(Span::none(), "kernel-too-deep",
+                        cat("kernel `@", name.text(), "` with its checks: ", deep));
+  }
+  return diagnostics.errors() == errors;
+}
 
-  // The program may have a kernel or a function of that name.
-  const auto fresh = [&](const auto& next) {
+// One run of the pass over a module.
+class ModuleLowering {
+ public:
+  ModuleLowering(const Module& m, const PassContext& pass)
+      : pass_(pass),
+        m_(m),
+        out_(m_),
+        context_(m_.context()),
+        lowerer_(m_, pass),
+        number_(m_.kernels().size()) {
+    if (!pass.target.gpu) many_ = may_be_batched(m_);
+  }
+
+  Module run() {
+    // What stands in primitive functions becomes a part of their kernels.
+    std::unordered_set<Expr> inside;
+    if (!m_.kernels().empty()) {
+      for (const auto& [name, function] : m_.functions())
+        inside.merge(analysis::inside_primitives(post_order(function)));
+    }
+    const analysis::UserKernels own_kernels(m_);
+    const Module rewritten = rewrite(m_, [&](relay::Builder& b, Expr e) -> Expr {
+      const auto* call = e->as<Call>();
+      const kernel::Kernel* k = own_kernels.callee(e);
+      if (k && !inside.contains(e)) return call_own_kernel(b, *call, *k);
+      const auto* fn = call ? call->callee->as<Fn>() : nullptr;
+      return fn && fn->attrs.flag("Primitive") ? call_primitive(b, *call, *fn) : e;
+    });
+    for (const auto& [name, fn] : rewritten.functions()) out_.set_function(name.text(), fn);
+    schedule_kept_kernels(rewritten);
+    return out_;
+  }
+
+ private:
+  // The first of the names that is free: the program may have a kernel or a function of that name.
+  template <class Next>
+  std::string fresh(const Next& next) const {
     std::string name = next();
-    while (out.kernel(name) || out.function(name)) name = next();
+    while (out_.kernel(name) || out_.function(name)) name = next();
     return name;
-  };
-  const auto kernels_for = [&](const Fn* fn) -> Made {
+  }
+
+  void set_kernel(const std::string& name, const kernel::Kernel& k) {
+    out_.set_kernel(name, context_.arena().make<kernel::Kernel>(k));
+  }
+
+  void tell(const std::string& kernel, const Call& replaced) const {
+    if (pass_.on_kernel) pass_.on_kernel(context_.symbol(kernel), replaced);
+  }
+
+  // --- primitive functions ---
+
+  // Equal functions have one kernel.
+  Made kernels_for(const Fn* fn) {
     const uint64_t hash = structural_hash(fn);
-    for (auto [it, end] = made.equal_range(hash); it != end; ++it) {
+    for (auto [it, end] = made_.equal_range(hash); it != end; ++it) {
       if (alpha_equal(it->second.first, fn)) return it->second.second;
     }
-    Made now{fresh([&] { return kernel_name(*fn, number++); })};
+    Made now{fresh([&] { return kernel_name(*fn, number_++); })};
     const Activity activity("lowering", now.kernel);
-    const auto* kernel = context.arena().make<kernel::Kernel>(lowerer.lower(*fn, now.kernel));
-    out.set_kernel(now.kernel, kernel);
-    if (!kernel->read_extents.empty()) {
-      now.extents = fresh([&] { return kernel_name(*fn, number++) + "_extents"; });
-      now.extent_count = static_cast<int64_t>(kernel->read_extents.size());
-      out.set_kernel(now.extents,
-                     context.arena().make<kernel::Kernel>(lowerer.lower_extents(*fn, now.extents)));
+    const kernel::Kernel k = lowerer_.lower(*fn, now.kernel);
+    set_kernel(now.kernel, k);
+    if (!k.read_extents.empty()) {
+      now.extents = fresh([&] { return kernel_name(*fn, number_++) + "_extents"; });
+      now.extent_count = static_cast<int64_t>(k.read_extents.size());
+      set_kernel(now.extents, lowerer_.lower_extents(*fn, now.extents));
     }
-    made.emplace(hash, std::pair(fn, now));
+    made_.emplace(hash, std::pair(fn, now));
     return now;
-  };
+  }
 
-  const std::unordered_set<const Fn*> many =
-      pass.target.gpu ? std::unordered_set<const Fn*>() : may_be_batched(m);
-  const auto add_batched = [&](const std::string& name, const Call& call, const Fn& fn) {
+  void add_batched(const std::string& name, const Call& call, const Fn& fn) {
     size_t next = 0;
     const std::string batched =
         fresh([&] { return next++ == 0 ? cat(name, "_batched") : cat(name, "_batched_", next); });
-    const std::optional<kernel::Kernel> made_of_many = lowerer.lower_batched(call, fn, batched);
+    const std::optional<kernel::Kernel> made_of_many = lowerer_.lower_batched(call, fn, batched);
     if (!made_of_many) return;
-    out.set_kernel(batched, context.arena().make<kernel::Kernel>(*made_of_many));
-    kernel::Kernel one = *out.kernel(name);
-    one.batched = context.symbol(batched);
-    out.set_kernel(name, context.arena().make<kernel::Kernel>(one));
-  };
+    set_kernel(batched, *made_of_many);
+    kernel::Kernel one = *out_.kernel(name);
+    one.batched = context_.symbol(batched);
+    set_kernel(name, one);
+  }
 
-  // User kernels, by what they are for.
-  std::map<std::pair<std::string, std::vector<int64_t>>, std::string> own;
-  const auto own_kernel_for = [&](const Call& call, const kernel::Kernel& k) -> std::optional<std::string> {
+  // The call as it is, and an error, if an operator cannot be lowered.
+  Expr call_primitive(relay::Builder& b, const Call& call, const Fn& fn) {
+    try {
+      const Made kernels = kernels_for(&fn);
+      tell(kernels.kernel, call);
+      if (!kernels.extents.empty()) tell(kernels.extents, call);
+      if (many_.contains(&fn) && out_.kernel(kernels.kernel)->batched.empty())
+        add_batched(kernels.kernel, call, fn);
+      if (const Symbol batched = out_.kernel(kernels.kernel)->batched; !batched.empty())
+        tell(batched.str(), call);
+      return call_kernel(b, kernels, call, fn);
+    } catch (const op::RelationError& error) {
+      pass_.diagnostics
+          .error(call.span, "cannot-lower", cat("cannot lower ", describe(fn, " + ", 12), ": ", error.reason))
+          .note(
+              "the engines `interp` and `jit` run any program; `expand-operators` before `lower` leaves "
+              "fewer "
+              "operators");
+      return &call;
+    }
+  }
+
+  // --- user kernels ---
+
+  // The name of the kernel for the extents of the call; nothing if it stays as it is.
+  std::optional<std::string> own_kernel_for(const Call& call, const kernel::Kernel& k) {
     const auto extents = analysis::extents_at(call, k);
-    const bool schedules = pass.target.gpu && !k.external;
+    const bool schedules = pass_.target.gpu && !k.external;
     if (!extents || (extents->empty() && !schedules)) return std::nullopt;
-    auto [it, made_now] = own.emplace(std::pair(k.name.str(), *extents), "");
+    auto [it, made_now] = own_.emplace(std::pair(k.name.str(), *extents), "");
     if (!made_now) return it->second;
     const std::string base = cat(k.name.text(), extents->empty() ? "" : "_", join(*extents, "_"));
     size_t next = 0;
     it->second = fresh([&] { return next++ == 0 && base != k.name.text() ? base : cat(base, "_", next); });
     // Known extents settle some of its checks.
     const kernel::Kernel made =
-        kernel::with_explicit_checks(*analysis::with_extents(context, k, *extents, it->second));
-    out.set_kernel(it->second, lowerer.lower_own(context.arena().make<kernel::Kernel>(made)));
+        kernel::with_explicit_checks(*analysis::with_extents(context_, k, *extents, it->second));
+    out_.set_kernel(it->second, lowerer_.lower_own(context_.arena().make<kernel::Kernel>(made)));
     return it->second;
-  };
-
-  // What stands in primitive functions becomes a part of their kernels.
-  std::unordered_set<Expr> inside;
-  if (!m.kernels().empty()) {
-    for (const auto& [name, function] : m.functions())
-      inside.merge(analysis::inside_primitives(post_order(function)));
   }
 
-  const auto tell = [&](const std::string& kernel, const Call& replaced) {
-    if (pass.on_kernel) pass.on_kernel(context.symbol(kernel), replaced);
-  };
-  const analysis::UserKernels own_kernels(m);
-  Module rewritten = rewrite(m, [&](relay::Builder& b, Expr e) -> Expr {
-    const auto* call = e->as<Call>();
-    const kernel::Kernel* k = own_kernels.callee(e);
-    if (k && !inside.contains(e)) {
-      const std::optional<std::string> name = own_kernel_for(*call, *k);
-      tell(name ? *name : k->name.str(), *call);
-      return name ? b.call(b.global(*name), call->args, {}, call->type) : e;
-    }
-    const auto* fn = call ? call->callee->as<Fn>() : nullptr;
-    if (!fn || !fn->attrs.flag("Primitive")) return e;
-    try {
-      const Made kernels = kernels_for(fn);
-      tell(kernels.kernel, *call);
-      if (!kernels.extents.empty()) tell(kernels.extents, *call);
-      if (many.contains(fn) && out.kernel(kernels.kernel)->batched.empty())
-        add_batched(kernels.kernel, *call, *fn);
-      if (const Symbol batched = out.kernel(kernels.kernel)->batched; !batched.empty())
-        tell(batched.str(), *call);
-      return call_kernel(b, kernels, *call, *fn);
-    } catch (const op::RelationError& error) {
-      pass.diagnostics
-          .error(e->span, "cannot-lower", cat("cannot lower ", describe(*fn, " + ", 12), ": ", error.reason))
-          .note(
-              "the engines `interp` and `jit` run any program; `expand-operators` before `lower` leaves "
-              "fewer "
-              "operators");
-      return e;
-    }
-  });
-  for (const auto& [name, fn] : rewritten.functions()) out.set_function(name.text(), fn);
+  Expr call_own_kernel(relay::Builder& b, const Call& call, const kernel::Kernel& k) {
+    const std::optional<std::string> name = own_kernel_for(call, k);
+    tell(name ? *name : k.name.str(), call);
+    return name ? b.call(b.global(*name), call.args, {}, call.type) : &call;
+  }
+
   // Kernels of constant extents keep their names; so do those of open ones and those
   // that are values.
-  std::set<Symbol> used;
-  for (const auto& [name, fn] : rewritten.functions()) {
-    for (Symbol global : mentioned_globals(fn)) {
-      const kernel::Kernel* k = m.kernel(global.text());
-      if (k && used.insert(global).second && !k->batched.empty()) used.insert(k->batched);
+  void schedule_kept_kernels(const Module& rewritten) {
+    std::set<Symbol> used;
+    for (const auto& [name, fn] : rewritten.functions()) {
+      for (Symbol global : mentioned_globals(fn)) {
+        const kernel::Kernel* k = m_.kernel(global.text());
+        if (k && used.insert(global).second && !k->batched.empty()) used.insert(k->batched);
+      }
     }
+    for (Symbol name : used) out_.set_kernel(name.text(), lowerer_.lower_own(m_.kernel(name.text())));
   }
-  for (Symbol name : used) out.set_kernel(name.text(), lowerer.lower_own(m.kernel(name.text())));
-  return out;
+
+  const PassContext& pass_;
+  const Module m_;
+  Module out_;
+  Context& context_;
+  Lowerer lowerer_;
+  size_t number_;
+  std::unordered_set<const Fn*> many_;  // that may get a kernel for many calls at once
+  // Kernels made so far, by the structural hash of the function they came from.
+  std::multimap<uint64_t, std::pair<const Fn*, Made>> made_;
+  // User kernels, by what they are for: the kernel's name and the extents.
+  std::map<std::pair<std::string, std::vector<int64_t>>, std::string> own_;
+};
+
+Module run(const Module& written, const PassContext& pass) {
+  // Messages name kernels and extents as the program does, so checks come before extents are known.
+  const Module m = analysis::with_explicit_checks(written);
+  return within_limits(m, pass.diagnostics) ? ModuleLowering(m, pass).run() : written;
 }
 
 }  // namespace

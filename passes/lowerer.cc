@@ -13,9 +13,10 @@
 #include "kernel/batched.h"
 #include "kernel/builder.h"
 #include "kernel/execute.h"
-#include "kernel/schedule/cpu.h"
-#include "kernel/schedule/gpu.h"
-#include "kernel/schedule/plain_form.h"
+#include "kernel/limits.h"
+#include "kernel/schedule/canonical_form.h"
+#include "kernel/schedule/cpu/schedule.h"
+#include "kernel/schedule/gpu/schedule.h"
 #include "kernel/schedule/stage.h"
 #include "kernel/statements.h"
 #include "op/apply.h"
@@ -80,9 +81,10 @@ class Lowerer::Writer {
   const kernel::Kernel* lower_own(const kernel::Kernel* k) const {
     if (k->external) return k;
     if (target_.gpu)
-      return has_launches(*k) ? k : keep(kernel::schedule::schedule_for_gpu(*k, *target_.gpu, schedule_));
-    const auto plain = schedule_.opt_level > 0 ? kernel::schedule::plain_form(*k) : std::nullopt;
-    return plain ? keep(scheduled({plain->kernel, plain->requirements, /*in_order=*/true})) : k;
+      return has_launches(*k) ? k
+                              : keep(kernel::schedule::gpu::schedule_for_gpu(*k, *target_.gpu, schedule_));
+    const auto canonical = schedule_.opt_level > 0 ? kernel::schedule::canonical_form(*k) : std::nullopt;
+    return canonical ? keep(scheduled({canonical->kernel, canonical->requirements, /*in_order=*/true})) : k;
   }
 
   std::optional<kernel::Kernel> lower_batched(const Call& call, const Fn& fn, std::string_view name) {
@@ -112,6 +114,7 @@ class Lowerer::Writer {
     const op::OpDef& def = *op::callee(*call);
     const kernel::Tensor extents = made_by(def.extents, k, *call, f);
     const kernel::Kernel plain = k.finish(name, cat("extents of ", def.name), {extents});
+    require_within_limits(plain);
     require_known_shapes(plain);
     return scheduled({plain, f.comparisons});
   }
@@ -159,6 +162,7 @@ class Lowerer::Writer {
     const auto last = static_cast<uint32_t>(plain.inputs.size() - 1);
     for (kernel::Expr v : f.read) read.push_back({v, last, static_cast<int64_t>(read.size())});
     plain.read_extents = context_.arena().list(read);
+    require_within_limits(plain);
     require_known_shapes(plain);
     return {plain, f.comparisons, f.in_order};
   }
@@ -183,8 +187,9 @@ class Lowerer::Writer {
   kernel::Kernel scheduled(const Written& w) const {
     kernel::schedule::Settings settings = schedule_;
     settings.in_order = w.in_order;
-    kernel::Kernel out = target_.gpu ? kernel::schedule::schedule_for_gpu(w.kernel, *target_.gpu, settings)
-                                     : kernel::schedule::schedule_for_cpu(w.kernel, target_.cpu, settings);
+    kernel::Kernel out = target_.gpu
+                             ? kernel::schedule::gpu::schedule_for_gpu(w.kernel, *target_.gpu, settings)
+                             : kernel::schedule::cpu::schedule_for_cpu(w.kernel, target_.cpu, settings);
     if (w.comparisons.empty()) return out;
     std::vector<kernel::Stmt> body = w.comparisons;
     body.push_back(out.body);
@@ -200,6 +205,7 @@ class Lowerer::Writer {
     op::Relation relation(context_, types);
     op::relate(relation, def, call.attrs);
     for (const op::DimCheck& check : relation.checks()) {
+      if (check.a.is_unknown() || check.b.is_unknown()) continue;  // an attribute `?` fits any extent
       const kernel::Expr a = check.a.expr(context_.pool()), b = check.b.expr(context_.pool()),
                          one = context_.pool().integer(1);
       kernel::Expr holds = equal(a, b);
@@ -212,6 +218,11 @@ class Lowerer::Writer {
               " (called with ", join(types, ", ", [](Type t) { return show(t, 80); }), ")");
       f.comparisons.push_back(kernel::make_require(context_.arena(), holds, context_.symbol(message)));
     }
+  }
+
+  static void require_within_limits(const kernel::Kernel& k) {
+    if (std::string deep = kernel::too_deep(k); !deep.empty())
+      throw op::RelationError{op::kAttributes, std::move(deep)};
   }
 
   // A kernel is told its inputs' shapes, the extents that it reads, and nothing else.
@@ -297,14 +308,14 @@ class Lowerer::Writer {
   // What a kernel of the program computes becomes a part of this one.
   std::vector<kernel::Tensor> taken_over(kernel::Builder& k, const kernel::Kernel& own, const Call& call,
                                          Function& f) {
-    const auto plain = kernel::schedule::plain_form(own);
-    if (!plain || !plain->requirements.empty() || !own.read_extents.empty()) {
+    const auto canonical = kernel::schedule::canonical_form(own);
+    if (!canonical || !canonical->requirements.empty() || !own.read_extents.empty()) {
       throw op::RelationError{op::kAttributes,
                               cat("`@", own.name.text(),
                                   "` may fail, or is not of a form that can be part of another "
                                   "kernel: it has to be called outside of the function")};
     }
-    for (const kernel::schedule::Stage& s : kernel::schedule::stages_of(plain->kernel))
+    for (const kernel::schedule::Stage& s : kernel::schedule::stages_of(canonical->kernel))
       f.in_order |= s.kind == kernel::schedule::StageKind::kReduce;
     std::vector<kernel::Tensor> in;
     std::vector<Type> types;
@@ -312,7 +323,7 @@ class Lowerer::Writer {
       in.push_back(f.tensors.at(arg)[0]);
       types.push_back(f.types.at(arg));
     }
-    return k.take_over(plain->kernel, in, extents_of(own, types));
+    return k.take_over(canonical->kernel, in, extents_of(own, types));
   }
 
   // What a rule of the call's operator makes of it.

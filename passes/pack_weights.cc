@@ -7,8 +7,8 @@
 #include <map>
 
 #include "analysis/views.h"
-#include "base/cat.h"
 #include "ir/rewrite.h"
+#include "kernel/layout.h"
 #include "kernel/schedule/cost.h"
 #include "op/apply.h"
 #include "op/ops.h"
@@ -25,6 +25,7 @@ bool is_packable(const analysis::ProductView& product) {
 
 Module run(const Module& m, const PassContext& pass) {
   const int64_t lanes = pass.target.cpu.lanes();
+  const std::string layout = kernel::panel_layout(kernel::schedule::kPanelVectors * lanes).text();
   std::map<std::pair<const Constant*, bool>, Expr> packed;  // a weight may be used several times
   return rewrite(m, [&](relay::Builder& b, Expr e) -> Expr {
     const auto product = analysis::product_view(e);
@@ -35,7 +36,6 @@ Module run(const Module& m, const PassContext& pass) {
     const Shape& shape = weight->value->shape();
     const int64_t length = shape[product->term_axis()], columns = shape[product->column_axis()];
     if (columns < lanes || length == 0) return e;
-    const std::string layout = cat("NC", kernel::schedule::kPanelVectors * lanes, "n");
     Expr& panels = packed[{weight, transposed}];
     SpanScope at(b, e->span);
     if (!panels) {

@@ -1,13 +1,12 @@
 // pair-steps: two steps of a recurrence share what they read of a weight that is too large for the
-// caches near a core.
+// caches near a core (step_chains.h says which steps these are).
 //
 //   h1 = f(h0 W),  h2 = f(h1 W)       with an f that makes each unit of the state of that unit's gates
 //
-// A step multiplies one row by the weight, so it takes as long as the weight takes to be read. All
-// of h1 must be known before h2 is, but as soon as some units of h1 are, their terms of h1 W may be
-// summed. So units are computed in blocks, the last block first, and the terms of the blocks that
-// are known are summed for both steps at once, as two rows. With two blocks, 0 and 1, and W[k, c]
-// for the part of the weight that multiplies block k and gives the gates of block c:
+// All of h1 must be known before h2 is, but as soon as some units of h1 are, their terms of h1 W
+// may be summed. So units are computed in blocks, the last block first, and the terms of the blocks
+// that are known are summed for both steps at once, as twice as many rows. With two blocks, 0 and
+// 1, and W[k, c] for the part of the weight that multiplies block k and gives the gates of block c:
 //
 //   first step     block 1:  h0 W[., 1]
 //                  block 0:  h0[1] W[1, 0] + h0[0] W[0, 0],
@@ -18,19 +17,13 @@
 // Two blocks read 7/8 of the bytes, four 13/16. The second step takes the blocks in the order that
 // begins with what was read last.
 //
-// Sums are taken in another order than before, as an algorithm for convolutions does it. Between
-// two products of one weight, the state must depend on the first one unit by unit: elementwise
-// calls and slices of gates. Whatever else is in f (a second product, a normalisation) leaves these
-// steps as they are. No weight is kept twice: all its uses must be steps.
+// Sums are taken in another order than before, as an algorithm for convolutions does it. Parts of a
+// sum of float16 or bfloat16 stay in float32 until they are added up. The weight is cut into parts,
+// and none is kept twice.
 #include <algorithm>
 #include <map>
-#include <optional>
-#include <set>
 #include <unordered_map>
-#include <unordered_set>
 
-#include "analysis/effects.h"
-#include "analysis/primitives.h"
 #include "analysis/views.h"
 #include "ir/analysis.h"
 #include "ir/rewrite.h"
@@ -39,115 +32,41 @@
 #include "op/ops.h"
 #include "op/registry.h"
 #include "passes/pass.h"
+#include "passes/step_chains.h"
 
 namespace relay::passes {
 namespace {
 
-using op::Fusion;
+const TensorType& tensor_type(Expr e) { return *e->type->as<TensorType>(); }
 
-// The units of a value: elements [offset, offset + units) along its last axis.
-struct Place {
-  Expr e;
-  int64_t offset;
-  friend bool operator<(const Place& a, const Place& b) {
-    return a.e->id != b.e->id ? a.e->id < b.e->id : a.offset < b.offset;
-  }
-};
-
-struct Step {
-  const Call* product;
-  // How the units of its argument follow from the step before, what is needed first at the
-  // beginning, and what is needed as a whole.
-  std::vector<Place> cell = {};
-  std::vector<Expr> wholes = {};
-  std::vector<Expr> blocks = {};  // of the product, once they are made
-};
-
-struct Weight {
-  const Constant* constant;
-  size_t output_axis;
-  int64_t units, gates;
-};
-
-// Steps of which each depends on the one before. Two and two are pairs, the last one may be alone.
+// A chain, and what is made of it.
 struct Chain {
-  Weight weight;
-  std::vector<Step> steps;
-  std::set<Place> known = {};                             // places of all cells
-  std::map<std::pair<Place, int64_t>, Expr> parts = {};   // of a place, by block
-  std::map<std::pair<Place, int64_t>, Expr> joined = {};  // of a state: blocks [offset, the number) together
+  StepChain found;
+  std::vector<std::vector<Expr>> blocks = {};             // of the product of each step
+  std::map<std::pair<Units, int64_t>, Expr> parts = {};   // of units, by block
+  std::map<std::pair<Units, int64_t>, Expr> joined = {};  // of a state: blocks [offset, the number) together
   std::map<int64_t, std::pair<Expr, Expr>> weights = {};  // by block: for the units up to it, and after it
 };
 
-const TensorType* tensor_type(Expr e) { return e->type ? e->type->as<TensorType>() : nullptr; }
-
-// The constant extent along the last axis, or -1.
-int64_t last_extent(Expr e) {
-  const TensorType* t = tensor_type(e);
-  return t && t->rank() > 0 && t->dims[t->rank() - 1].is_const() ? t->dims[t->rank() - 1].value() : -1;
-}
-
-std::vector<AttrArg> attributes(const Call& call, std::string_view without = {}) {
-  std::vector<AttrArg> out;
-  for (const Attr& a : call.attrs) {
-    if (a.name.text() != without) out.push_back({std::string(a.name.text()), a.value});
-  }
-  return out;
-}
-
-// Where a slice along the last axis alone, without gaps, begins.
-std::optional<int64_t> begin_of_slice(Expr e) {
-  const auto slice = analysis::slice_view(e);
-  if (!slice || slice->axis + 1 != slice->of->rank()) return std::nullopt;
-  return slice->begin;
-}
-
 class Pairs {
  public:
-  Pairs(const Module& m, Symbol name, int64_t least_bytes, int64_t blocks, int64_t panel)
-      : context_(m.context()),
-        root_(m.function(name.text())),
-        order_(post_order(root_)),
-        scopes_(scopes(root_)),
-        inside_kernel_(analysis::inside_primitives(order_)),
-        least_bytes_(least_bytes),
-        blocks_(blocks),
-        panel_(panel) {}
-
-  // `uses`: how often the module has each constant, by where its elements are.
-  void find_chains(const std::map<const void*, size_t>& uses) {
-    std::map<std::pair<const void*, uint32_t>, std::vector<const Call*>> products;  // by weight and scope
-    std::vector<std::pair<const void*, uint32_t>> found;
-    for (Expr e : order_) {
-      const auto* call = e->as<Call>();
-      const std::optional<Weight> weight = call ? weight_of(*call) : std::nullopt;
-      if (!weight) continue;
-      const std::pair key(weight->constant->value->data(), scopes_.scope_of.get(e));
-      std::vector<const Call*>& all = products[key];
-      if (all.empty()) found.push_back(key);
-      all.push_back(call);
-    }
-    for (const auto& key : found) {
-      const std::vector<const Call*>& all = products.at(key);
-      const auto known = uses.find(key.first);
-      if (all.size() < 2 || known == uses.end() || known->second != all.size()) continue;
-      if (std::optional<Chain> chain = chain_of(all)) {
-        for (size_t i = 1; i < all.size(); ++i) {
-          for (const Place& p : chain->steps[i].cell) {
-            if (is_state(*chain, p)) states_.emplace(p.e, std::pair(chains_.size(), i));
-          }
+  Pairs(Context& context, const Fn* fn, std::vector<StepChain> chains, int64_t blocks)
+      : context_(context), root_(fn), blocks_(blocks) {
+    for (size_t c = 0; c < chains.size(); ++c) {
+      const std::vector<ChainStep>& steps = chains[c].steps;
+      for (size_t i = 0; i < steps.size(); ++i) {
+        products_.emplace(steps[i].product, std::pair(c, i));
+        for (const Units& u : steps[i].cell) {
+          if (chains[c].is_state(u)) states_.emplace(u.e, std::pair(c, i));
         }
-        for (size_t i = 0; i < all.size(); ++i)
-          products_.insert_or_assign(all[i], std::pair(chains_.size(), i));
-        chains_.push_back(std::move(*chain));
       }
+      chains_.push_back({std::move(chains[c])});
+      chains_.back().blocks.resize(chains_.back().found.steps.size());
     }
   }
 
-  // The function with its chains in pairs; null if there are none, or each of several
-  // waits for another.
+  // The function with its chains in pairs; null if each of several waits for another.
   Expr rebuild() {
-    if (chains_.empty()) return nullptr;
     std::vector<Expr> ordered;
     if (!order_again(ordered)) return nullptr;
     Builder b(context_);
@@ -156,7 +75,7 @@ class Pairs {
       if (const auto s = states_.find(e); s != states_.end()) {
         Chain& chain = chains_[s->second.first];
         const size_t step = s->second.second;
-        if (e == chain.steps[step].product->args[0]) make_input(b, chain, step);
+        if (e == chain.found.steps[step].product->args[0]) make_input(b, chain, step);
         now_[e] = state(b, chain, e, 0, blocks_);
       } else if (const auto p = products_.find(e); p != products_.end()) {
         now_[e] = whole_product(b, chains_[p->second.first], p->second.second);
@@ -170,133 +89,17 @@ class Pairs {
   }
 
  private:
-  static constexpr int64_t kRow = 1;  // more rows would have more to do than to read
-
-  // Of a product of one row with a large constant weight that has some gates for each
-  // unit of the row.
-  std::optional<Weight> weight_of(const Call& call) {
-    const auto product = analysis::product_view(&call);
-    if (!product || product->batched || product->left_transposed || !product->is_of(kFloat32))
-      return std::nullopt;
-    const Constant* weight = product->weight();
-    const TensorType& x = *product->left;
-    if (!weight || inside_kernel_.contains(&call) || x.rank() != 2 || !x.is_static() ||
-        x.dims[0].value() != kRow)
-      return std::nullopt;
-    const size_t axis = product->column_axis();
-    const Shape& shape = weight->value->shape();
-    const int64_t outputs = shape[axis], units = shape[1 - axis];
-    if (units == 0 || outputs % units != 0 || units % (blocks_ * panel_) != 0 ||
-        4 * outputs * units < least_bytes_)
-      return std::nullopt;
-    return Weight{weight, axis, units, outputs / units};
-  }
-
-  std::optional<Chain> chain_of(const std::vector<const Call*>& products) {
-    Chain chain{*weight_of(*products[0]), {}};
-    NodeMap<size_t> latest;  // the number of the last product that it depends on, from 1
-    size_t next = 0;
-    for (Expr e : order_) {
-      size_t& own = latest[e];
-      for_each_child(e, [&](Expr child) { own = std::max(own, latest.get(child)); });
-      if (next == products.size() || e != products[next]) continue;
-      // Each depends on the one before.
-      if (own != next || op::callee(e) != op::callee(products[0]) ||
-          e->as<Call>()->attrs != products[0]->attrs ||
-          (next > 0 && products[next]->args[0] == products[next - 1]))
-        return std::nullopt;
-      own = ++next;
-    }
-    for (size_t i = 0; i < products.size(); ++i) {
-      chain.steps.push_back({products[i]});
-      if (i > 0 && !follow(chain, i, latest)) return std::nullopt;
-    }
-    return chain;
-  }
-
-  // Finds out how the units of the argument of step i follow from the product before. False if they
-  // do not, unit by unit.
-  bool follow(Chain& chain, size_t i, const NodeMap<size_t>& latest) {
-    Step& step = chain.steps[i];
-    const Expr before = chain.steps[i - 1].product;
-    const uint32_t scope = scopes_.scope_of.get(before);
-    std::vector<std::pair<Place, bool>> pending{{{step.product->args[0], 0}, false}};
-    while (!pending.empty()) {
-      const auto [place, done] = pending.back();
-      pending.pop_back();
-      const Expr e = place.e;
-      if (done) {
-        step.cell.push_back(place);
-        continue;
-      }
-      if (e == before) {
-        if (place.offset % chain.weight.units != 0) return false;
-        continue;
-      }
-      if (chain.known.contains(place)) continue;
-      if (latest.get(e) < i) {
-        step.wholes.push_back(e);
-        continue;
-      }
-      if (is_state(chain, place) && states_.contains(e)) return false;  // another chain makes it
-      chain.known.insert(place);
-      const std::optional<std::vector<Place>> args = arguments(place, i, latest, step.wholes);
-      if (!args || scopes_.scope_of.get(e) != scope) return false;
-      pending.push_back({place, true});
-      for (const Place& a : *args) pending.push_back({a, false});
-    }
-    return true;
-  }
-
-  // Of a call that works unit by unit: the units of its arguments. What all units share must
-  // be there before.
-  std::optional<std::vector<Place>> arguments(const Place& place, size_t i, const NodeMap<size_t>& latest,
-                                              std::vector<Expr>& wholes) {
-    const auto* call = place.e->as<Call>();
-    const op::OpDef* def = call ? op::callee(*call) : nullptr;
-    if (!def || inside_kernel_.contains(call) || analysis::may_trap(context_, *call, *def))
-      return std::nullopt;
-    if (def == &op::kStridedSlice) {
-      const std::optional<int64_t> begin = begin_of_slice(call);
-      if (!begin) return std::nullopt;
-      return std::vector<Place>{{call->args[0], *begin + place.offset}};
-    }
-    if (!is_unitwise(*call, *def)) return std::nullopt;
-    std::vector<Place> out;
-    for (Expr arg : call->args) {
-      if (last_extent(arg) == last_extent(call)) {
-        out.push_back({arg, place.offset});
-      } else if (is_shared(arg) && latest.get(arg) < i) {
-        wholes.push_back(arg);
-      } else {
-        return std::nullopt;
-      }
-    }
-    return out;
-  }
-
-  // An elementwise call whose attributes say nothing of extents.
-  static bool is_unitwise(const Call& call, const op::OpDef& def) {
-    if (def.effects == op::Effects::kEffect || last_extent(&call) <= 1) return false;
-    return def.fusion == Fusion::kElementwise || (def.fusion == Fusion::kBroadcast && call.attrs.empty());
-  }
-  // One element for all units.
-  static bool is_shared(Expr e) {
-    const TensorType* t = tensor_type(e);
-    return t && (t->rank() == 0 || last_extent(e) == 1);
-  }
-
   // What is made before e is.
   std::vector<Expr> needs(Expr e) const {
     std::vector<Expr> out;
     if (const auto s = states_.find(e); s != states_.end()) {
-      const std::vector<Step>& steps = chains_[s->second.first].steps;
+      const std::vector<ChainStep>& steps = chains_[s->second.first].found.steps;
       const size_t step = s->second.second;
       if (e != steps[step].product->args[0]) return {steps[step].product->args[0]};
       out = steps[step].wholes;
       out.push_back(steps[step - 1].product->args[0]);
     } else if (const auto p = products_.find(e); p != products_.end()) {
-      const std::vector<Step>& steps = chains_[p->second.first].steps;
+      const std::vector<ChainStep>& steps = chains_[p->second.first].found.steps;
       const size_t step = p->second.second;
       const bool first = step % 2 == 0 && step + 1 < steps.size();
       out.push_back(steps[first ? step + 1 : step].product->args[0]);
@@ -328,14 +131,10 @@ class Pairs {
     return true;
   }
 
-  // All units, and nothing else.
-  static bool is_state(const Chain& chain, const Place& p) {
-    return p.offset == 0 && last_extent(p.e) == chain.weight.units;
-  }
-  int64_t block_units(const Chain& chain) const { return chain.weight.units / blocks_; }
+  int64_t block_units(const Chain& chain) const { return chain.found.weight.units / blocks_; }
 
   static Expr slice(Builder& b, Expr e, int64_t axis, int64_t begin, int64_t end) {
-    const TensorType& t = *tensor_type(e);
+    const TensorType& t = tensor_type(e);
     if (begin == 0 && t.dims[static_cast<size_t>(axis)] == Dim(end)) return e;
     return op::call(b, op::kStridedSlice, {e},
                     {{"begin", std::vector<int64_t>{begin}},
@@ -351,7 +150,7 @@ class Pairs {
   Expr state(Builder& b, Chain& chain, Expr e, int64_t first, int64_t last) const {
     Expr& out = chain.joined[{{e, first}, last}];
     if (out) return out;
-    const auto axis = static_cast<int64_t>(tensor_type(e)->rank()) - 1;
+    const auto axis = static_cast<int64_t>(tensor_type(e).rank()) - 1;
     std::vector<Expr> parts;
     for (int64_t c = first; c < last; ++c) {
       const auto part = chain.parts.find({{e, 0}, c});
@@ -362,7 +161,7 @@ class Pairs {
     return out = concatenate(b, parts, axis);
   }
   Expr argument(Builder& b, Chain& chain, size_t step, int64_t first, int64_t last) const {
-    return state(b, chain, chain.steps[step].product->args[0], first, last);
+    return state(b, chain, chain.found.steps[step].product->args[0], first, last);
   }
 
   // The part of the weight that gives the gates of a block, for the blocks of the argument up to
@@ -370,7 +169,7 @@ class Pairs {
   const std::pair<Expr, Expr>& weights(Builder& b, Chain& chain, int64_t block) {
     std::pair<Expr, Expr>& out = chain.weights[block];
     if (out.first) return out;
-    const Weight& w = chain.weight;
+    const ChainWeight& w = chain.found.weight;
     const int64_t size = block_units(chain), middle = (block + 1) * size;
     const auto part = [&](int64_t begin, int64_t end) {
       std::vector<Value> gates;
@@ -393,61 +192,69 @@ class Pairs {
     return out;
   }
 
-  static Expr product(Builder& b, const Chain& chain, Expr x, Expr weight) {
-    const Call& like = *chain.steps[0].product;
-    return op::call(b, *op::callee(like), {x, weight}, attributes(like, "units"));
+  // A product of a part of the weight. Sums of narrow floats that are to be added up stay wider.
+  static Expr product(Builder& b, const Chain& chain, Expr x, Expr weight, bool is_sum) {
+    const auto like = *analysis::product_view(chain.found.steps[0].product);
+    std::vector<AttrArg> attrs = like.attrs_for_other_columns();
+    if (is_sum && is_narrow(like.result->dtype)) attrs.push_back({"out_dtype", kFloat32});
+    return op::call(b, *like.def, {x, weight}, attrs);
   }
+  static bool is_narrow(DType d) { return d.is_float() && d.bits < 32; }
 
   // The blocks of step i's product, with the sums of the blocks after each that are there already.
   void make_product(Builder& b, Chain& chain, size_t i, int64_t block, Expr sums) {
-    std::vector<Expr>& blocks = chain.steps[i].blocks;
+    std::vector<Expr>& blocks = chain.blocks[i];
     blocks.resize(static_cast<size_t>(blocks_));
-    const Expr rest = product(b, chain, argument(b, chain, i, 0, block + 1), weights(b, chain, block).first);
-    blocks[static_cast<size_t>(block)] = sums ? op::call(b, op::kAdd, {sums, rest}) : rest;
+    Expr all = product(b, chain, argument(b, chain, i, 0, block + 1), weights(b, chain, block).first,
+                       sums != nullptr);
+    if (sums) all = op::call(b, op::kAdd, {sums, all});
+    const DType dtype = tensor_type(chain.found.steps[i].product).dtype;
+    if (tensor_type(all).dtype != dtype) all = op::call(b, op::kCast, {all}, {{"dtype", dtype}});
+    blocks[static_cast<size_t>(block)] = all;
   }
   void make_alone(Builder& b, Chain& chain, size_t i) {
     for (int64_t c = blocks_; c-- > 0;) {
       const Expr later = weights(b, chain, c).second;
       make_product(b, chain, i, c,
-                   later ? product(b, chain, argument(b, chain, i, c + 1, blocks_), later) : nullptr);
+                   later ? product(b, chain, argument(b, chain, i, c + 1, blocks_), later, true) : nullptr);
     }
   }
 
-  // A block of a place.
-  Expr part(Builder& b, Chain& chain, size_t i, const Place& place, int64_t block) {
-    const Step& before = chain.steps[i - 1];
+  // A block of some units.
+  Expr part(Builder& b, Chain& chain, size_t i, const Units& units, int64_t block) {
+    const Expr before = chain.found.steps[i - 1].product;
     const int64_t size = block_units(chain);
-    if (place.e == before.product) {
-      const int64_t gate = place.offset / chain.weight.units;
-      return slice(b, before.blocks[static_cast<size_t>(block)], 1, gate * size, (gate + 1) * size);
+    if (units.e == before) {
+      const int64_t gate = units.offset / chain.found.weight.units;
+      return slice(b, chain.blocks[i - 1][static_cast<size_t>(block)], 1, gate * size, (gate + 1) * size);
     }
-    Expr& out = chain.parts[{place, block}];
+    Expr& out = chain.parts[{units, block}];
     if (out) return out;
-    const Expr whole = now_.get(place.e);
-    const auto axis = static_cast<int64_t>(tensor_type(place.e)->rank()) - 1;
-    const int64_t begin = place.offset + block * size;
+    const Expr whole = now_.get(units.e);
+    const auto axis = static_cast<int64_t>(tensor_type(units.e).rank()) - 1;
+    const int64_t begin = units.offset + block * size;
     return out = slice(b, whole, axis, begin, begin + size);
   }
 
-  // A block of all places between the product of step i - 1 and the argument of step i.
+  // A block of all units between the product of step i - 1 and the argument of step i.
   void make_cell(Builder& b, Chain& chain, size_t i, int64_t block) {
-    for (const Place& place : chain.steps[i].cell) {
-      const Call& call = *place.e->as<Call>();
+    for (const Units& units : chain.found.steps[i].cell) {
+      const Call& call = *units.e->as<Call>();
       const op::OpDef& def = *op::callee(call);
       SpanScope at(b, call.span);
       Expr made = nullptr;
       if (&def == &op::kStridedSlice) {
-        made = part(b, chain, i, {call.args[0], *begin_of_slice(&call) + place.offset}, block);
+        made = part(b, chain, i, {call.args[0], *begin_of_slice(&call) + units.offset}, block);
       } else {
         std::vector<Expr> args;
         for (Expr arg : call.args) {
           args.push_back(last_extent(arg) == last_extent(&call)
-                             ? part(b, chain, i, {arg, place.offset}, block)
+                             ? part(b, chain, i, {arg, units.offset}, block)
                              : now_.get(arg));
         }
-        made = op::call(b, def, args, attributes(call));
+        made = op::call(b, def, args, op::attr_args(call.attrs));
       }
-      chain.parts[{place, block}] = made;
+      chain.parts[{units, block}] = made;
     }
   }
 
@@ -462,9 +269,10 @@ class Pairs {
         if (const Expr later = weights(b, chain, c).second) {
           const Expr rows = concatenate(
               b, {argument(b, chain, before, c + 1, blocks_), argument(b, chain, i, c + 1, blocks_)}, 0);
-          const Expr both = product(b, chain, rows, later);
-          own = slice(b, both, 0, 0, 1);
-          sums[static_cast<size_t>(c)] = slice(b, both, 0, 1, 2);
+          const Expr both = product(b, chain, rows, later, true);
+          const int64_t count = chain.found.weight.rows;
+          own = slice(b, both, 0, 0, count);
+          sums[static_cast<size_t>(c)] = slice(b, both, 0, count, 2 * count);
         }
         make_product(b, chain, before, c, own);
         make_cell(b, chain, i, c);
@@ -477,22 +285,18 @@ class Pairs {
 
   // For whoever reads a product otherwise than unit by unit, or after the last step.
   Expr whole_product(Builder& b, Chain& chain, size_t i) {
-    Step& step = chain.steps[i];
-    if (step.blocks.empty()) make_alone(b, chain, i);
+    if (chain.blocks[i].empty()) make_alone(b, chain, i);
     const int64_t size = block_units(chain);
     std::vector<Expr> parts;
-    for (int64_t g = 0; g < chain.weight.gates; ++g) {
-      for (const Expr block : step.blocks) parts.push_back(slice(b, block, 1, g * size, (g + 1) * size));
+    for (int64_t g = 0; g < chain.found.weight.gates; ++g) {
+      for (const Expr block : chain.blocks[i]) parts.push_back(slice(b, block, 1, g * size, (g + 1) * size));
     }
     return concatenate(b, parts, 1);
   }
 
   Context& context_;
   Expr root_;
-  const std::vector<Expr> order_;
-  const Scopes scopes_;
-  const std::unordered_set<Expr> inside_kernel_;
-  const int64_t least_bytes_, blocks_, panel_;
+  const int64_t blocks_;
   std::vector<Chain> chains_;
   // By expression: the chain and the step that has it between the product before and its own
   // argument, or is it.
@@ -501,21 +305,15 @@ class Pairs {
 };
 
 Module run(const Module& m, const PassContext& pass) {
-  if (pass.target.gpu || pass.value("blocks") < 2) return m;
-  std::map<const void*, size_t> uses;  // of constants, by where their elements are
-  for (const auto& [name, fn] : m.functions()) {
-    for (Expr e : post_order(fn)) {
-      for_each_child(e, [&](Expr child) {
-        if (const auto* c = child->as<Constant>()) ++uses[c->value->data()];
-      });
-    }
-  }
+  const int64_t blocks = pass.value("blocks");
+  if (pass.target.gpu || blocks < 2) return m;
+  const target::Cpu& cpu = pass.target.cpu;
+  const ChainLimits limits{cpu, pass.value("cores"), blocks * kernel::schedule::kPanelVectors * cpu.lanes()};
+  const ConstantUses uses = constant_uses(m);
   Module out = m;
   for (const auto& [name, fn] : m.functions()) {
-    Pairs pairs(m, name, pass.value("least-bytes"), pass.value("blocks"),
-                kernel::schedule::kPanelVectors * pass.target.cpu.lanes());
-    pairs.find_chains(uses);
-    const Expr now = pairs.rebuild();
+    std::vector<StepChain> chains = find_step_chains(m, fn, uses, limits);
+    const Expr now = chains.empty() ? nullptr : Pairs(m.context(), fn, std::move(chains), blocks).rebuild();
     if (now) out.set_function(name.text(), now->as<Fn>());
   }
   return out;
@@ -527,7 +325,7 @@ const Pass kPairSteps = {
     .name = "pair-steps",
     .doc = "let two steps of a recurrence share what they read of a large weight",
     .parameters = {{"blocks", 4, "of the units of a state; 0 keeps steps apart", 0, 64},
-                   {"least-bytes", 8 << 20, "of a weight; less may stay in the caches of two cores"}},
+                   {"cores", 2, "whose caches do not hold the weight; 0: any weight will do", 0, 1024}},
     .run = run,
 };
 

@@ -46,10 +46,17 @@ struct PassContext {
 struct Pass {
   std::string_view name, doc;
   std::vector<Parameter> parameters = {};
+  // Results afterwards may be farther away than an engine's (docs/semantics.md): no answer after
+  // the pass is compared with one before it.
+  bool approximates = false;
+  std::string_view former_name = {};  // that users may still write; it is refused
   Module (*run)(const Module& m, const PassContext& context) = nullptr;
 };
 
 std::span<const Pass* const> all_passes();  // sorted by name
 const Pass* find_pass(std::string_view name);
+// Says that no pass has this name. Gives the new name of a renamed pass, or lists `others` and the
+// passes.
+std::string no_such_pass(std::string_view name, std::vector<std::string> others = {});
 
 }  // namespace relay::passes

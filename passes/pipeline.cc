@@ -5,7 +5,6 @@
 #include <cstdlib>
 
 #include "base/cat.h"
-#include "base/nearest.h"
 #include "base/split.h"
 
 namespace relay::passes {
@@ -28,7 +27,7 @@ struct Row {
 // alone: more may be inlined then.
 constexpr Row kRows[] = {
     {&kInline, 1},
-    {&kSpecialise, 0},
+    {&kMonomorphise, 0},
     {&kSimplifyInference, 0},
     {&kExpandOperators, 0},
     {&kInlineLets, 1},
@@ -135,8 +134,7 @@ Result<Pipeline> parse_pipeline(std::string_view text, Diagnostics& diagnostics)
     const std::string_view name = trim(item.substr(0, brace));
     const Pass* pass = find_pass(name);
     if (!pass) {
-      diagnostics.error(Span::none(), "bad-pipeline",
-                        no_such("pass", name, names_of(all_passes(), [](const Pass* p) { return p->name; })));
+      diagnostics.error(Span::none(), "bad-pipeline", no_such_pass(name));
       return kReported;
     }
     Step step = passes::step(*pass);

@@ -19,7 +19,9 @@
 namespace relay::passes {
 namespace {
 
-uint64_t aligned(uint64_t bytes) { return (bytes + kPlaceAlignment - 1) / kPlaceAlignment * kPlaceAlignment; }
+uint64_t aligned(uint64_t bytes) {
+  return (bytes + kLocationAlignment - 1) / kLocationAlignment * kLocationAlignment;
+}
 
 class Planner {
  public:
@@ -73,8 +75,8 @@ class Planner {
     return shape ? static_cast<uint64_t>(*element_count(*shape)) * t.dtype.bytes() : 0;
   }
 
-  uint32_t add_value(Place place, uint64_t at, const TensorType* type) {
-    plan_.values.push_back({place, at, type, bytes_of(*type)});
+  uint32_t add_value(Storage storage, uint64_t at, const TensorType* type) {
+    plan_.values.push_back({storage, at, type, bytes_of(*type)});
     return static_cast<uint32_t>(plan_.values.size() - 1);
   }
 
@@ -94,7 +96,7 @@ class Planner {
       if (types.size() != 1 || !p->type->as<TensorType>()) {
         return refuse(p, "not-static-dataflow", cat("parameter %", p->name.text(), " is not a tensor"));
       }
-      parts_[p] = {add_value(Place::kInput, plan_.inputs.size(), types[0])};
+      parts_[p] = {add_value(Storage::kInput, plan_.inputs.size(), types[0])};
       plan_.inputs.push_back({names[plan_.inputs.size()], types[0]});
     }
     return true;
@@ -138,7 +140,7 @@ class Planner {
       case ExprKind::kGlobal: return true;  // looked at where it is called
       case ExprKind::kConstant: {
         const Tensor& t = *e->as<Constant>()->value;
-        parts_[e] = {add_value(Place::kConstant, plan_.constants.size(), e->type->as<TensorType>())};
+        parts_[e] = {add_value(Storage::kConstant, plan_.constants.size(), e->type->as<TensorType>())};
         plan_.constants.push_back(t);
         return true;
       }
@@ -177,7 +179,7 @@ class Planner {
       }
       const PlanValue source = plan_.values[parts_.at(call.args[0])[0]];
       const uint32_t root = root_of(parts_.at(call.args[0])[0]);
-      const uint32_t view = add_value(source.place, source.at, types[0]);
+      const uint32_t view = add_value(source.storage, source.at, types[0]);
       view_of_[view] = root;
       parts_[&call] = {view};
       return true;
@@ -204,7 +206,7 @@ class Planner {
       return refuse(&call, "dynamic-shape",
                     cat("kernel @", kernel->name.text(), " compares extents when the program runs"));
     }
-    for (const TensorType* t : types) step.outputs.push_back(add_value(Place::kWorkspace, 0, t));
+    for (const TensorType* t : types) step.outputs.push_back(add_value(Storage::kWorkspace, 0, t));
     parts_[&call] = step.outputs;
     const std::unordered_map<const kernel::ExprNode*, kernel::Expr> extents = extents_of(step);
     for (kernel::Expr v : kernel::shape_parameters(*kernel)) step.extents.push_back(extents.at(v.get()));
@@ -217,7 +219,7 @@ class Planner {
       std::vector<Dim> dims;
       for (kernel::Expr e : kernel::memory_shape(*b)) dims.push_back(Dim(kernel::substitute(e, extents)));
       step.temporaries.push_back(
-          add_value(Place::kWorkspace, 0, module_.context().tensor_type(dims, b->dtype)));
+          add_value(Storage::kWorkspace, 0, module_.context().tensor_type(dims, b->dtype)));
     }
     plan_.steps.push_back(std::move(step));
     return true;
@@ -260,11 +262,11 @@ class Planner {
       const uint32_t value = results[i];
       plan_.outputs.push_back({names[i], plan_.values[value].type});
       const uint32_t root = root_of(value);
-      if (plan_.values[root].place == Place::kWorkspace && !taken[root]) {
+      if (plan_.values[root].storage == Storage::kWorkspace && !taken[root]) {
         taken[root] = true;
         move_to_output(root, i);
       } else {
-        const uint32_t out = add_value(Place::kOutput, i, plan_.values[value].type);
+        const uint32_t out = add_value(Storage::kOutput, i, plan_.values[value].type);
         copies.push_back({nullptr, {value}, {out}, {}, fn.body});
       }
     }
@@ -272,11 +274,11 @@ class Planner {
   }
 
   void move_to_output(uint32_t root, size_t output) {
-    plan_.values[root].place = Place::kOutput;
+    plan_.values[root].storage = Storage::kOutput;
     plan_.values[root].at = output;
     for (const auto& [view, of] : view_of_) {
       if (of != root) continue;
-      plan_.values[view].place = Place::kOutput;
+      plan_.values[view].storage = Storage::kOutput;
       plan_.values[view].at = output;
     }
   }
@@ -293,7 +295,7 @@ class Planner {
       for (const auto* list : {&s.inputs, &s.outputs, &s.temporaries}) {
         for (uint32_t v : *list) {
           const uint32_t root = root_of(v);
-          if (plan_.values[root].place != Place::kWorkspace) continue;
+          if (plan_.values[root].storage != Storage::kWorkspace) continue;
           found.emplace(root, Life{i, i}).first->second.last = i;
         }
       }
@@ -324,10 +326,10 @@ class Planner {
     const Values all = workspace_values();
     std::vector<uint64_t> bytes;
     for (uint32_t v : all.values) bytes.push_back(plan_.values[v].bytes);
-    const Places places = find_places(all.lives, bytes);
-    for (size_t i = 0; i < all.values.size(); ++i) plan_.values[all.values[i]].at = places.offsets[i];
-    plan_.workspace_bytes = places.bytes;
-    plan_.workspace_bytes_without_sharing = places.bytes_without_sharing;
+    const Locations locations = find_locations(all.lives, bytes);
+    for (size_t i = 0; i < all.values.size(); ++i) plan_.values[all.values[i]].at = locations.offsets[i];
+    plan_.workspace_bytes = locations.bytes;
+    plan_.workspace_bytes_without_sharing = locations.bytes_without_sharing;
     place_views();
   }
 
@@ -347,11 +349,11 @@ class Planner {
 
 std::string show_value(const Plan& plan, uint32_t value) {
   const PlanValue& v = plan.values[value];
-  switch (v.place) {
-    case Place::kInput: return cat("input ", v.at);
-    case Place::kOutput: return cat("output ", v.at);
-    case Place::kConstant: return cat("constant ", v.at);
-    case Place::kWorkspace:
+  switch (v.storage) {
+    case Storage::kInput: return cat("input ", v.at);
+    case Storage::kOutput: return cat("output ", v.at);
+    case Storage::kConstant: return cat("constant ", v.at);
+    case Storage::kWorkspace:
       return plan.dynamic ? cat("slot ", v.at, " (", show(v.type), ")")
                           : cat("workspace +", v.at, " (", v.bytes, " bytes)");
   }
@@ -373,7 +375,7 @@ Result<Plan> plan_memory(const Module& m, std::string_view function, Diagnostics
 
 Dim workspace_formula(const Plan& plan) {
   if (!plan.dynamic) return Dim(static_cast<int64_t>(plan.workspace_bytes));
-  const Dim alignment(static_cast<int64_t>(kPlaceAlignment));
+  const Dim alignment(static_cast<int64_t>(kLocationAlignment));
   Dim all(0);
   for (const std::vector<uint32_t>& slot : plan.slots) {
     Dim largest(0);

@@ -1,4 +1,4 @@
-// plan-memory: a lowered function as a list of steps over values with fixed places.
+// plan-memory: a lowered function as a list of steps over values with fixed locations.
 //
 // What the graph runtime executes and the ahead-of-time compiler prints. Static dataflow only:
 // kernel calls, shape changes, tuples and projections over tensors. Anything else is refused by
@@ -15,12 +15,12 @@
 #include "base/result.h"
 #include "ir/module.h"
 #include "kernel/simplify.h"
-#include "passes/places.h"
+#include "passes/locations.h"
 
 namespace relay::passes {
 
-// A value of the plan has the bytes of one tensor, in one place.
-enum class Place : uint8_t {
+// A value of the plan has the bytes of one tensor, in one location.
+enum class Storage : uint8_t {
   kInput,      // the caller's, by index
   kOutput,     // the caller's, by index
   kConstant,   // of Plan::constants, by index
@@ -28,7 +28,7 @@ enum class Place : uint8_t {
 };
 
 struct PlanValue {
-  Place place;
+  Storage storage;
   uint64_t at;  // index or byte offset
   const TensorType* type;
   uint64_t bytes;  // 0 if the shape is not constant
@@ -76,7 +76,7 @@ Dim workspace_formula(const Plan& plan);
 // is no such number.
 std::optional<uint64_t> most_workspace_bytes(const Plan& plan, const kernel::Bounds& bounds);
 
-// The steps and places as text, for --emit=plan and goldens.
+// The steps and locations as text, for --emit=plan and goldens.
 std::string show(const Plan& plan);
 
 }  // namespace relay::passes

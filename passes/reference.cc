@@ -50,17 +50,18 @@ Module widened(const Module& m) {
   return *wide;
 }
 
-Value widened(const Value& v, const Module& wide) {
-  struct Open {  // whose fields are being widened
+namespace {
+
+// The value with the module's constructors, and with other tensors.
+Value rebuilt(const Value& v, const Module& to, Tensor (*tensor_for)(const Tensor&)) {
+  struct Open {  // whose fields are being rebuilt
     Value value;
     std::vector<Value> fields = {};
   };
   const auto has_parts = [](const Value& x) {
     return x.kind() == ValueKind::kTuple || x.kind() == ValueKind::kData;
   };
-  const auto leaf = [](const Value& x) {
-    return x.is_tensor() && x.tensor().dtype() == kFloat32 ? Value(x.tensor().converted(kFloat64)) : x;
-  };
+  const auto leaf = [&](const Value& x) { return x.is_tensor() ? Value(tensor_for(x.tensor())) : x; };
   if (!has_parts(v)) return leaf(v);
   std::vector<Open> open{{v}};  // a list is as deep as it is long
   while (true) {
@@ -77,12 +78,22 @@ Value widened(const Value& v, const Module& wide) {
     Value done =
         top.value.kind() == ValueKind::kTuple
             ? Value::tuple(std::move(top.fields))
-            : Value::data(wide.constructor(static_cast<const Constructor*>(top.value.code())->name.text()),
+            : Value::data(to.constructor(static_cast<const Constructor*>(top.value.code())->name.text()),
                           std::move(top.fields));
     open.pop_back();
     if (open.empty()) return done;
     open.back().fields.push_back(std::move(done));
   }
+}
+
+}  // namespace
+
+Value widened(const Value& v, const Module& wide) {
+  return rebuilt(v, wide, [](const Tensor& t) { return t.dtype() == kFloat32 ? t.converted(kFloat64) : t; });
+}
+
+Value in_module(const Value& v, const Module& copy) {
+  return rebuilt(v, copy, [](const Tensor& t) { return t; });
 }
 
 Bound ErrorBound::at_every_element() const {

@@ -27,6 +27,9 @@ std::vector<Tensor> tensors_of(const Value& v);
 // references stay.
 Module widened(const Module& m);
 Value widened(const Value& v, const Module& wide);
+// The value for a copy of the module that it was made for (`compact`): an engine knows a
+// constructor by its address. Functions and references stay.
+Value in_module(const Value& v, const Module& copy);
 
 // How far one output of a whole program may be from the float64 result, at every element.
 struct ErrorBound {

@@ -69,6 +69,8 @@ const Pass kCopied{.name = "copied", .doc = "", .run = copied};
 const Pass kUnchanged{.name = "unchanged", .doc = "", .run = unchanged};
 const Pass kComplaining{.name = "complaining", .doc = "", .run = complaining};
 const Pass kTrapping{.name = "trapping", .doc = "", .run = trapping};
+const Pass kRough{.name = "rough", .doc = "", .approximates = true, .run = doubled};
+const Pass kRoughTrapping{.name = "rough-trapping", .doc = "", .approximates = true, .run = trapping};
 
 struct Ran {
   bool ok;
@@ -122,6 +124,17 @@ TEST(Runner, APassThatBreaksTheModuleIsNamedIfTypesAreVerified) {
   EXPECT_FALSE(ran.ok);
   EXPECT_TRUE(has(ran, "pass-broke-module")) << ran.messages;
   EXPECT_NE(ran.messages.find("after pass `copied`"), std::string::npos) << ran.messages;
+}
+
+TEST(Runner, AnswersAreComparedWithThoseAfterAPassThatApproximates) {
+  Ran ran = run(parsed(kProgram), {&kUnchanged, &kRough, &kUnchanged}, semantics());
+  EXPECT_TRUE(ran.ok) << ran.messages;
+  ran = run(parsed(kProgram), {&kRough, &kDoubled}, semantics());
+  EXPECT_FALSE(ran.ok);
+  EXPECT_NE(ran.messages.find("pass `doubled` changed the answer"), std::string::npos) << ran.messages;
+  ran = run(parsed(kProgram), {&kRoughTrapping}, semantics());
+  EXPECT_FALSE(ran.ok);
+  EXPECT_EQ(ran.slugs, std::vector<std::string>{"pass-changed-answer"}) << ran.messages;
 }
 
 TEST(Runner, TheFirstPassThatChangesTheAnswerIsNamedWithTheDifference) {

@@ -7,8 +7,8 @@
 #include "op/ops.h"
 #include "op/registry.h"
 #include "passes/expand.h"
+#include "passes/let_insertion.h"
 #include "passes/pass.h"
-#include "passes/shared_lets.h"
 
 namespace relay::passes {
 namespace {
@@ -25,7 +25,7 @@ Module simplify_inference(const Module& m, analysis::TrapOrder traps) {
 }
 
 // Arguments that become lets are evaluated one after the other, with all that is shared in each.
-Module run(const Module& m, const PassContext&) { return with_shared_lets(m, simplify_inference); }
+Module run(const Module& m, const PassContext&) { return with_inserted_lets(m, simplify_inference); }
 
 }  // namespace
 

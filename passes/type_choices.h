@@ -1,5 +1,6 @@
 // The types that generic functions are called with, for what makes functions of known types of
-// them: of those of the module (specialise.cc) and of those that a let binds (specialise_lets.cc).
+// them: of those of the module (monomorphise.cc) and of those that a let binds
+// (monomorphise_lets.cc).
 #pragma once
 
 #include <optional>

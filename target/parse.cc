@@ -127,47 +127,53 @@ const Cpu& native_cpu() {
   return found;
 }
 
-// Returns what is wrong, or an empty text.
-std::string parse(std::string_view text, Target& out) {
+// The target, or nothing and what is wrong.
+std::optional<Target> parse(std::string_view text, std::string& wrong) {
   const size_t brace = text.find('{');
   const std::string_view name = text.substr(0, brace);
   const bool is_native = name == kNative || name == "cpu:native" || name == "cpu" || name.empty();
   const Machine* machine = is_native ? &native_machine() : find_machine(name);
-  if (!machine) return no_such("target", std::string(name), all_names());
-  out = of_machine(*machine);
+  if (!machine) {
+    wrong = no_such("target", std::string(name), all_names());
+    return std::nullopt;
+  }
+  Target out = of_machine(*machine);
   if (is_native) out.cpu = native_cpu();
+  if (brace != std::string_view::npos) {
+    const std::string_view rest = text.substr(brace + 1);
+    if (!rest.ends_with('}')) {
+      wrong = cat("the target `", text, "` has no closing brace");
+    } else if (machine->gpu) {
+      wrong = cat("the target `", text, "` is a GPU, of which no numbers can be set");
+    } else {
+      wrong = set_numbers(rest.substr(0, rest.size() - 1), out.cpu);
+    }
+    if (!wrong.empty()) return std::nullopt;
+  }
   out.text = canonical(*machine, out.cpu);
-  if (brace == std::string_view::npos) return {};
-  std::string_view rest = text.substr(brace + 1);
-  if (rest.empty() || rest.back() != '}') return cat("the target `", text, "` has no closing brace");
-  if (machine->gpu) return cat("the target `", text, "` is a GPU, of which no numbers can be set");
-  rest.remove_suffix(1);
-  if (std::string wrong = set_numbers(rest, out.cpu); !wrong.empty()) return wrong;
-  out.text = canonical(*machine, out.cpu);
-  return {};
+  return out;
 }
 
 }  // namespace
 
 Result<Target> parse_target(std::string_view text, Diagnostics& diagnostics) {
-  Target out;
-  if (std::string wrong = parse(text, out); !wrong.empty()) {
-    diagnostics.error(Span::none(), "bad-target", wrong);
-    return kReported;
-  }
-  return out;
+  std::string wrong;
+  if (std::optional<Target> out = parse(text, wrong)) return std::move(*out);
+  diagnostics.error(Span::none(), "bad-target", wrong);
+  return kReported;
 }
 
 std::string wrong_target(std::string_view text) {
-  Target ignored;
-  return parse(text, ignored);
+  std::string wrong;
+  parse(text, wrong);
+  return wrong;
 }
 
 Target target_of(std::string_view text) {
-  Target out;
-  const std::string wrong = parse(text, out);
-  CHECK(wrong.empty(), wrong);
-  return out;
+  std::string wrong;
+  std::optional<Target> out = parse(text, wrong);
+  CHECK(out, wrong);
+  return std::move(*out);
 }
 
 std::vector<std::string> native_names() {

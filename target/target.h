@@ -29,35 +29,55 @@ struct Features {
 };
 
 struct Cache {
-  int64_t bytes = 0;            // that one core may count on
-  int64_t bytes_per_cycle = 0;  // that it reads of vectors
+  int64_t bytes;            // that one core may count on
+  int64_t bytes_per_cycle;  // that it reads of vectors
 
   friend bool operator==(const Cache&, const Cache&) = default;
 };
 
+// Has all of its numbers: loops for a processor without vectors or caches make no sense. The table
+// of machines makes it, and nobody else needs to.
 struct Cpu {
-  Isa isa = Isa::kX86_64;
-  Features features = {};
-  int64_t vector_bytes = 0, vector_registers = 0;
-  int64_t products_per_cycle = 0;  // vectors that are multiplied and added to others
-  int64_t line_bytes = 0;          // of all caches
-  Cache l1 = {}, l2 = {}, l3 = {};
+  Isa isa;
+  Features features;
+  int64_t vector_bytes, vector_registers;
+  int64_t products_per_cycle;  // vectors that are multiplied and added to others
+  int64_t line_bytes;          // of all caches
+  Cache l1, l2, l3;
+
+  Cpu() = delete;
+  constexpr Cpu(Isa of, Features has, int64_t vector, int64_t registers, int64_t products, int64_t line,
+                Cache first, Cache second, Cache third)
+      : isa(of),
+        features(has),
+        vector_bytes(vector),
+        vector_registers(registers),
+        products_per_cycle(products),
+        line_bytes(line),
+        l1(first),
+        l2(second),
+        l3(third) {}
 
   int64_t lanes() const { return vector_bytes / 4; }  // elements of float32 in a vector register
   friend bool operator==(const Cpu&, const Cpu&) = default;
 };
 
 struct Gpu {
-  int64_t capability = 0;    // the least that a device must have: ten times the major number, plus the minor
-  int64_t shared_bytes = 0;  // of the memory that threads of a block share, in every launch
-  int64_t warp = 0;          // threads
+  int64_t capability;    // the least that a device must have: ten times the major number, plus the minor
+  int64_t shared_bytes;  // of the memory that threads of a block share, in every launch
+  int64_t warp;          // threads
+
+  Gpu() = delete;
+  constexpr Gpu(int64_t least, int64_t shared, int64_t threads)
+      : capability(least), shared_bytes(shared), warp(threads) {}
 
   friend bool operator==(const Gpu&, const Gpu&) = default;
 };
 
+// Made from a text, or by one of the functions below.
 struct Target {
-  std::string text = {};  // canonical: parse_target(text) gives this target
-  Cpu cpu = {};
+  std::string text;  // canonical: parse_target(text) gives this target
+  Cpu cpu;
   std::optional<Gpu> gpu = {};
 
   friend bool operator==(const Target&, const Target&) = default;

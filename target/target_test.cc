@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <set>
+#include <type_traits>
 
 #include "base/file.h"
 #include "target/host.h"
@@ -40,6 +41,10 @@ TEST(Targets, ShortNamesStandForOneMachine) {
   EXPECT_EQ(target_of("cuda:sm_80").gpu->capability, 80);
   EXPECT_EQ(target_of("cpu:aarch64").cpu.isa, Isa::kAarch64);
 }
+
+// A target of zeros would have no loop to choose.
+static_assert(!std::is_default_constructible_v<Cpu> && !std::is_default_constructible_v<Gpu> &&
+              !std::is_default_constructible_v<Target>);
 
 TEST(Targets, TheTableHasEveryNumber) {
   for (const Machine& m : machines()) {

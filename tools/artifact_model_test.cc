@@ -34,7 +34,7 @@ TEST(ArtifactModel, AnEmulatedGpuRunsLikeAnyOther) {
   ASSERT_TRUE(args);
   const driver::Outcome wanted = engine.run(*args), got = artifact->prepared.run(*args);
   ASSERT_EQ(got.kind, driver::Outcome::Kind::kValue) << got.message;
-  const data::NamedTensors outputs = driver::name_outputs(artifact->model, got.value);
+  const frontend::data::NamedTensors outputs = driver::name_outputs(artifact->model, got.value);
   ASSERT_EQ(outputs.size(), 2u);
   EXPECT_EQ(outputs[0].name, "output_0");
   EXPECT_EQ(outputs[1].value.doubles(), (std::vector<double>{3, 12}));

@@ -14,8 +14,8 @@
 #include "base/cat.h"
 #include "base/file.h"
 #include "base/json_text.h"
+#include "base/parallel.h"
 #include "driver/engines.h"
-#include "kernel/native/parallel.h"
 #include "tools/artifact_model.h"
 #include "tools/model.h"
 #include "tools/opt_levels.h"
@@ -146,7 +146,7 @@ void bench_artifact(const Options& o, unsigned threads, Session& s) {
   const int compiled_for = artifact->description.value("threads", 1);
   const int used = threads        ? static_cast<int>(threads)
                    : compiled_for ? compiled_for
-                                  : static_cast<int>(kernel::native::usable_cores());
+                                  : static_cast<int>(usable_cores());
   report_times(time_runs(artifact->prepared, *args, o, s), o, opened, {"artifact", o.model.path},
                o.model.path, used, s);
 }
@@ -230,7 +230,7 @@ void compare_with_peer(const Options& o, Session& s) {
   if (!c) return;
   const driver::Prepared p = prepare(*c, o, o.target.opt_level, s);
   if (!p.run) return;
-  data::NamedTensors inputs = c->model.fixed;
+  frontend::data::NamedTensors inputs = c->model.fixed;
   for (size_t i = 0; i < c->args.size(); ++i)
     inputs.push_back({c->model.input_names[i], c->args[i].tensor()});
   const PeerRuns how{o.runs, o.warm_up, o.target.threads};

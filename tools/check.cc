@@ -53,7 +53,7 @@ void report(const driver::Model& model, const Session& s) {
   }
   const Fn& fn = model.entry();
   if (s.json) {
-    nlohmann::ordered_json j;
+    nlohmann::ordered_json j = nlohmann::ordered_json::object();
     for (size_t i = 0; i < fn.params.size(); ++i) {
       j["inputs"].push_back(
           {{"name", model.input_names[i]}, {"type", show(fn.params[i]->type, kLongestType)}});

@@ -88,12 +88,12 @@ void print_version(const Session& session) {
                         {"text", kTextVersion},
                         {"c_interface", RELAY_ABI_VERSION},
                         {"json", kJsonVersion},
-                        {"llvm", kernel::jit::code_generator_version()}});
+                        {"llvm", kernel::llvm::code_generator_version()}});
     return;
   }
   session.print(cat("relay ", kVersion, "\ntext format ", kTextVersion, "\nC interface of artifacts ",
                     RELAY_ABI_VERSION, "\nJSON of results ", kJsonVersion, "\ncode generator ",
-                    kernel::jit::code_generator_version(), "\n"));
+                    kernel::llvm::code_generator_version(), "\n"));
 }
 
 }  // namespace relay::tools

@@ -15,10 +15,10 @@
 #include "base/cat.h"
 #include "base/file.h"
 #include "base/nearest.h"
+#include "base/parallel.h"
 #include "driver/engines.h"
 #include "driver/libraries.h"
 #include "frontend/data/inputs.h"
-#include "kernel/native/parallel.h"
 #include "op/operators.h"
 #include "tools/graph.h"
 #include "tools/model.h"
@@ -33,7 +33,6 @@
 namespace relay::tools {
 namespace {
 
-namespace native = kernel::native;
 using Options = CompileRequest;
 
 std::string licence_text(const Options& o, Session& s) {
@@ -90,7 +89,7 @@ bool spares_inputs(const Options& o, const Product& product, const driver::Model
   read.insert(read.end(), o.link.begin(), o.link.end());
   if (!o.licence.empty()) read.push_back(o.licence);
   if (!o.model.examples.empty()) {
-    for (std::string& file : data::files_to_read(o.model.examples)) read.push_back(std::move(file));
+    for (std::string& file : frontend::data::files_to_read(o.model.examples)) read.push_back(std::move(file));
   }
   return tools::spares_inputs(outputs_of(o, product), read, s);
 }
@@ -217,7 +216,7 @@ void run_for_gpu(const Options& o, const std::vector<target::Target>& targets, S
   if (program) emit.bounds = bounds_of(o, *program, s);
   if (s.exit_code != kOk) return;
   // Of one text, what stands before kernels may stand there once.
-  emit.kernel_files = o.emit == "cuda" ? 1 : native::usable_cores();
+  emit.kernel_files = o.emit == "cuda" ? 1 : usable_cores();
   const Result<aot::Sources> sources =
       program ? aot::cuda::emit(*program, target, emit, diagnostics) : Result<aot::Sources>(kReported);
   if (!sources) {
@@ -239,6 +238,95 @@ void run_for_gpu(const Options& o, const std::vector<target::Target>& targets, S
   report(o, *program, *sources, *written, stages, s);
 }
 
+bool links(const Options& o) { return makes_library(o) || o.emit == "package" || o.emit == "exe"; }
+
+// Reports options that mean nothing for these processors or with each other.
+void check_options(const Options& o, const std::vector<target::Target>& targets, Session& s) {
+  if (std::string wrong = never_chosen(targets); !wrong.empty()) s.fail(kUsage, wrong);
+  if (o.emit == "graph" && targets.size() > 1) s.fail(kUsage, "--target: a graph is for one target");
+  if (o.emit == "cpp" && targets.size() > 1)
+    s.fail(kUsage, "--target: a text is compiled for one target; print one for each of them");
+  if (o.emit == "graph" && (o.weights_file || !o.licence.empty()))
+    s.fail(kUsage,
+           "--weights-file and --licence: a graph has its weights in a file, and no place for a licence");
+  if (o.emit == "graph" && !o.bounds.empty())
+    s.fail(kUsage, "--bounds: a graph has constant shapes: give them by --input-shapes");
+  if (o.emit == "graph" && o.threads != 1)
+    s.fail(kUsage, "--threads: who runs a graph says how many: relay run --threads");
+  if (!links(o) && !o.link.empty()) s.fail(kUsage, cat("--link: --emit ", o.emit, " links nothing"));
+}
+
+void run_for_graph(const Options& o, const driver::Model& model, const target::Target& target, Session& s) {
+  Diagnostics diagnostics;
+  const Result<passes::Pipeline> pipeline = pipeline_of(o, target, diagnostics);
+  if (!pipeline) {
+    s.fail(diagnostics, {});
+    return;
+  }
+  PassOutput output({}, o.time, s);
+  emit_graph(model, o.passes.empty() ? passes::until(*pipeline, passes::kLower) : *pipeline,
+             driver_options(o, target, output), o.output, s);
+}
+
+// The program for each of the processors. Reports why there is none, and gives none then.
+std::vector<aot::Program> programs_for(const Options& o, const driver::Model& model,
+                                       const std::vector<target::Target>& targets, Session& s) {
+  std::vector<aot::Program> programs;
+  for (const target::Target& target : targets) {
+    std::optional<aot::Program> one = program_for(o, model, target, s);
+    if (!one) return {};
+    programs.push_back(std::move(*one));
+  }
+  if (o.emit == "exe") {
+    if (std::string wrong = no_executable(programs[0]); !wrong.empty()) {
+      s.fail(kUnsupported, wrong);
+      return {};
+    }
+  }
+  Diagnostics diagnostics;
+  if (links(o) && o.link.empty() && driver::report_unresolved(programs[0], "", diagnostics)) {
+    s.fail(diagnostics, model.module.context().sources());
+    return {};
+  }
+  return programs;
+}
+
+aot::EmitOptions emit_options(const Options& o, const Product& product, const std::string& licence,
+                              const aot::Program& program, Session& s) {
+  aot::EmitOptions emit;
+  emit.model_name = product.name;
+  emit.program = o.emit == "exe";
+  emit.opt_level = o.opt_level;
+  emit.threads = o.threads;
+  emit.weights = o.weights_file ? aot::Weights::kFile : aot::Weights::kEmbedded;
+  emit.licence = licence;
+  emit.bounds = bounds_of(o, program, s);
+  emit.kernel_files = 2 * usable_cores();
+  if (o.emit == "cpp") {
+    emit.kernel_files = 1;  // what stands before kernels may stand there once
+    emit.weights_source = weights_source(o, product.name);
+  }
+  return emit;
+}
+
+// Compiles the sources and writes the product. Returns the paths, and none if it failed, which it
+// reports.
+std::vector<std::string> compile_and_write(const Product& product, const driver::Model& model,
+                                           const aot::Program& program, const aot::Sources& sources,
+                                           aot::Weights weights, const toolchain::CompileOptions& compile,
+                                           Session& s) {
+  Diagnostics diagnostics;
+  const Result<std::string> bytes = aot::compile(sources, weights, compile, diagnostics);
+  const Result<std::vector<std::string>> written =
+      bytes ? write(product, sources, *bytes, diagnostics) : Result<std::vector<std::string>>(kReported);
+  if (written) return *written;
+  Diagnostics linking;
+  const bool missed =
+      !bytes && driver::report_unresolved(program, diagnostics.all().front().message(), linking);
+  s.fail(missed ? linking : diagnostics, model.module.context().sources());
+  return {};
+}
+
 void run(const Options& o, Session& s) {
   const std::vector<target::Target> targets = targets_of(o.targets);
   const auto is_gpu = [](const target::Target& t) { return t.gpu.has_value(); };
@@ -252,20 +340,8 @@ void run(const Options& o, Session& s) {
     s.fail(kUsage, wrong);
     return;
   }
-  if (std::string wrong = never_chosen(targets); !wrong.empty()) s.fail(kUsage, wrong);
-  if (o.emit == "graph" && targets.size() > 1) s.fail(kUsage, "--target: a graph is for one target");
-  if (o.emit == "cpp" && targets.size() > 1)
-    s.fail(kUsage, "--target: a text is compiled for one target; print one for each of them");
-  if (o.emit == "graph" && (o.weights_file || !o.licence.empty()))
-    s.fail(kUsage,
-           "--weights-file and --licence: a graph has its weights in a file, and no place for a licence");
-  if (o.emit == "graph" && !o.bounds.empty())
-    s.fail(kUsage, "--bounds: a graph has constant shapes: give them by --input-shapes");
-  if (o.emit == "graph" && o.threads != 1)
-    s.fail(kUsage, "--threads: who runs a graph says how many: relay run --threads");
-  const bool links = makes_library(o) || o.emit == "package" || o.emit == "exe";
-  native::CompileOptions compile;
-  if (!links && !o.link.empty()) s.fail(kUsage, cat("--link: --emit ", o.emit, " links nothing"));
+  check_options(o, targets, s);
+  toolchain::CompileOptions compile;
   if (std::string wrong = driver::link_with(o.link, compile); !wrong.empty())
     s.fail(kUsage, cat("--link: ", wrong));
   const std::string licence = licence_text(o, s);
@@ -277,52 +353,14 @@ void run(const Options& o, Session& s) {
   stages.next("passes and plan");
   Progress progress(s, "compile");
   progress.step("optimising");
-  if (o.emit == "graph") {
-    Diagnostics diagnostics;
-    const Result<passes::Pipeline> pipeline = pipeline_of(o, targets[0], diagnostics);
-    if (!pipeline) {
-      s.fail(diagnostics, {});
-      return;
-    }
-    PassOutput output({}, o.time, s);
-    emit_graph(*model, o.passes.empty() ? passes::until(*pipeline, passes::kLower) : *pipeline,
-               driver_options(o, targets[0], output), o.output, s);
-    return;
-  }
-  std::vector<aot::Program> programs;
-  for (const target::Target& target : targets) {
-    std::optional<aot::Program> one = program_for(o, *model, target, s);
-    if (!one) return;
-    programs.push_back(std::move(*one));
-  }
-  if (o.emit == "exe") {
-    if (std::string wrong = no_executable(programs[0]); !wrong.empty()) {
-      s.fail(kUnsupported, wrong);
-      return;
-    }
-  }
-  Diagnostics diagnostics;
-  if (links && o.link.empty() && driver::report_unresolved(programs[0], "", diagnostics)) {
-    s.fail(diagnostics, model->module.context().sources());
-    return;
-  }
+  if (o.emit == "graph") return run_for_graph(o, *model, targets[0], s);
+  const std::vector<aot::Program> programs = programs_for(o, *model, targets, s);
+  if (programs.empty()) return;
   stages.next("print C++");
   std::vector<aot::Variant> variants;
   for (size_t i = 0; i < targets.size(); ++i) variants.push_back({&programs[i], targets[i]});
-  aot::EmitOptions emit;
-  emit.model_name = product.name;
-  emit.program = o.emit == "exe";
-  emit.opt_level = o.opt_level;
-  emit.threads = o.threads;
-  emit.weights = o.weights_file ? aot::Weights::kFile : aot::Weights::kEmbedded;
-  emit.licence = licence;
-  emit.bounds = bounds_of(o, programs[0], s);
+  const aot::EmitOptions emit = emit_options(o, product, licence, programs[0], s);
   if (s.exit_code != kOk) return;
-  emit.kernel_files = 2 * native::usable_cores();
-  if (o.emit == "cpp") {
-    emit.kernel_files = 1;  // what stands before kernels may stand there once
-    emit.weights_source = weights_source(o, product.name);
-  }
   const aot::Sources sources = aot::emit(variants, emit);
   if (o.emit == "cpp") return deliver_source(sources, emit, o, s);
   if (o.emit == "header") return deliver(sources.header, o, s);
@@ -337,17 +375,10 @@ void run(const Options& o, Session& s) {
   }
   compile.target = target::baseline(targets[0].cpu.isa);
   if (product.package) compile.link_flags.push_back("-Wl,-soname," + product.package->soname());
-  const Result<std::string> bytes = aot::compile(sources, emit.weights, compile, diagnostics);
-  const Result<std::vector<std::string>> written =
-      bytes ? write(product, sources, *bytes, diagnostics) : Result<std::vector<std::string>>(kReported);
-  if (!written) {
-    Diagnostics linking;
-    const bool missed =
-        !bytes && driver::report_unresolved(programs[0], diagnostics.all().front().message(), linking);
-    s.fail(missed ? linking : diagnostics, model->module.context().sources());
-    return;
-  }
-  report(o, programs[0], sources, *written, stages, s);
+  const std::vector<std::string> written =
+      compile_and_write(product, *model, programs[0], sources, emit.weights, compile, s);
+  if (written.empty()) return;
+  report(o, programs[0], sources, written, stages, s);
   for (const std::string& name : driver::needed_at_run_time(o.link))
     s.say(cat(name, " must be there when it is loaded: beside it, or where the system looks\n"));
 }

@@ -7,9 +7,9 @@
 #include "base/nearest.h"
 #include "base/slug.h"
 #include "driver/engines.h"
-#include "kernel/native/toolchain.h"
 #include "op/registry.h"
 #include "passes/runner.h"
+#include "toolchain/compiler.h"
 #include "tools/option_values.h"
 #include "tools/session.h"
 

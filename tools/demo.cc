@@ -166,8 +166,8 @@ std::optional<Example> read_example(Session& s) {
   Result<driver::Model> model = load_model({.path = folder + "/model.onnx", .input_shapes = {}}, s);
   if (!model) return std::nullopt;
   Diagnostics diagnostics;
-  Result<data::NamedTensors> digits =
-      data::read_tensors(folder + "/digits", data::Role::kInput, {}, diagnostics);
+  Result<frontend::data::NamedTensors> digits =
+      frontend::data::read_tensors(folder + "/digits", frontend::data::Role::kInput, {}, diagnostics);
   if (!digits || digits->size() != 2) {
     s.fail(diagnostics, model->module.context().sources());
     return std::nullopt;

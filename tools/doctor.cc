@@ -6,20 +6,19 @@
 #include "aot/cuda/build.h"
 #include "base/cat.h"
 #include "base/file.h"
+#include "base/parallel.h"
 #include "kernel/llvm/machine.h"
 #include "kernel/llvm/object_cache.h"
-#include "kernel/native/parallel.h"
-#include "kernel/native/subprocess.h"
-#include "kernel/native/toolchain.h"
 #include "target/host.h"
 #include "target/instructions.h"
+#include "toolchain/compiler.h"
+#include "toolchain/library.h"
+#include "toolchain/subprocess.h"
 #include "tools/roofs.h"
 #include "tools/session.h"
 
 namespace relay::tools {
 namespace {
-
-namespace native = kernel::native;
 
 struct Finding {
   std::string what, found;
@@ -27,23 +26,23 @@ struct Finding {
 };
 
 Finding compiler() {
-  native::Compiler c;
-  const std::string wrong = native::find_compiler(c);
+  toolchain::Compiler c;
+  const std::string wrong = toolchain::find_compiler(c);
   return wrong.empty() ? Finding{"C++ compiler", cat(join(c.command, " "), ": ", c.version)}
                        : Finding{"C++ compiler", wrong, false};
 }
 
 // Not needed for what runs here, so that nothing is wrong without one.
 Finding cross_compiler(target::Isa isa, std::string_view name) {
-  native::Compiler c;
-  const std::string wrong = native::find_compiler(isa, c);
+  toolchain::Compiler c;
+  const std::string wrong = toolchain::find_compiler(isa, c);
   return {cat("compiler, ", name),
           wrong.empty() ? cat(join(c.command, " "), ": ", c.version) : cat("none: ", wrong)};
 }
 
 Finding llvm() {
-  const std::string folder = kernel::jit::ObjectCache::folder_of_environment();
-  return {"LLVM", cat(kernel::jit::code_generator_version(), "; what it compiles is ",
+  const std::string folder = kernel::llvm::ObjectCache::folder_of_environment();
+  return {"LLVM", cat(kernel::llvm::code_generator_version(), "; what it compiles is ",
                       folder.empty() ? "not kept" : "kept in " + folder)};
 }
 
@@ -63,12 +62,12 @@ Finding compile_and_load() {
   TemporaryFolder folder;
   std::string wrong = folder.make();
   const std::string path = folder.path() + "/probe.so";
-  native::CompileOptions options;
+  toolchain::CompileOptions options;
   options.target = target::target_of("native");
   const std::string text =
       "extern \"C\" __attribute__((visibility(\"default\"))) int probe() { return 42; }\n";
-  if (wrong.empty()) wrong = native::build_library({{"probe.cc", text}}, options, folder.path(), path);
-  native::Library library;
+  if (wrong.empty()) wrong = toolchain::build_library({{"probe.cc", text}}, options, folder.path(), path);
+  toolchain::Library library;
   if (wrong.empty()) wrong = library.open(path);
   if (wrong.empty()) {
     auto probe = reinterpret_cast<int (*)()>(library.find("probe"));
@@ -128,13 +127,13 @@ void add_doctor(CLI::App& app, Session& session) {
       measure(session);
       return;
     }
-    std::vector<Finding> findings{{"cores", cat(native::usable_cores(), " usable")}, compiler()};
+    std::vector<Finding> findings{{"cores", cat(usable_cores(), " usable")}, compiler()};
     constexpr bool kX86 = target::kHere == target::Isa::kX86_64;
     findings.push_back(kX86 ? cross_compiler(target::Isa::kAarch64, "aarch64")
                             : cross_compiler(target::Isa::kX86_64, "x86-64"));
     for (Finding (*look)() : {llvm, features, native_target, compile_and_load, roofs, cuda})
       findings.push_back(look());
-    nlohmann::ordered_json j;
+    nlohmann::ordered_json j = nlohmann::ordered_json::object();
     for (const Finding& f : findings) {
       j[f.what] = {{"found", f.found}, {"ok", f.ok}};
       if (!session.json) session.print(fmt::format("{:<20} {} {}\n", f.what, f.ok ? "ok " : "BAD", f.found));

@@ -19,8 +19,9 @@ std::string standard_text(const Module& m, const std::string& path) {
   std::set<std::string> beside;
   Diagnostics ignored;
   if (!named.empty()) {
-    if (Result<data::Safetensors> side = data::map_safetensors(driver::side_file(path), {}, ignored)) {
-      for (const data::NamedTensor& t : side->tensors) beside.insert(t.name);
+    if (Result<frontend::data::Safetensors> side =
+            frontend::data::map_safetensors(driver::side_file(path), {}, ignored)) {
+      for (const frontend::data::NamedTensor& t : side->tensors) beside.insert(t.name);
     }
   }
   const bool all_beside =

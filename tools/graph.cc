@@ -87,7 +87,7 @@ void run(const std::string& path, Session& s) {
   const Graph& g = read->graph;
   std::map<std::string_view, const Tensor*> params;
   uint64_t param_bytes = 0;
-  for (const data::NamedTensor& p : read->params) {
+  for (const frontend::data::NamedTensor& p : read->params) {
     params.emplace(p.name, &p.value);
     param_bytes += p.value.bytes();
   }
@@ -151,7 +151,8 @@ void emit_graph(const driver::Model& model, const passes::Pipeline& pipeline, co
       fused ? frontend::export_graph(*fused, "main", {model.input_names, model.output_names}, diagnostics)
             : kReported;
   const Result<std::string> text = graph ? frontend::graph_text(graph->graph, diagnostics) : kReported;
-  const Result<std::string> params = text ? data::params_bytes(graph->params, diagnostics) : kReported;
+  const Result<std::string> params =
+      text ? frontend::data::params_bytes(graph->params, diagnostics) : kReported;
   s.fail(diagnostics, sources);
   if (!params) return;
   if (folder.empty()) {

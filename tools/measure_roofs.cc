@@ -11,15 +11,14 @@
 
 #include "base/cat.h"
 #include "base/file.h"
-#include "kernel/native/parallel.h"
-#include "kernel/native/toolchain.h"
+#include "base/parallel.h"
 #include "target/host.h"
+#include "toolchain/compiler.h"
+#include "toolchain/library.h"
 #include "tools/roofs.h"
 
 namespace relay::tools {
 namespace {
-
-namespace native = kernel::native;
 
 constexpr int kTrials = 25;
 constexpr double kTrialSeconds = 0.004;  // shorter than what a scheduler gives a process at a time
@@ -232,13 +231,13 @@ size_t largest_set(const Roofs& roofs) {
   return bytes;
 }
 
-std::string open_loops(const target::Target& target, TemporaryFolder& folder, native::Library& library) {
+std::string open_loops(const target::Target& target, TemporaryFolder& folder, toolchain::Library& library) {
   if (std::string wrong = folder.make(); !wrong.empty()) return wrong;
-  native::CompileOptions options;
+  toolchain::CompileOptions options;
   options.target = target;
   const std::string path = folder.path() + "/loops.so";
   const std::string text = cat("#define RELAY_BYTES ", target.cpu.vector_bytes, "\n", kLoops);
-  if (std::string wrong = native::build_library({{"loops.cc", text}}, options, folder.path(), path);
+  if (std::string wrong = toolchain::build_library({{"loops.cc", text}}, options, folder.path(), path);
       !wrong.empty())
     return wrong;
   return library.open(path);
@@ -254,7 +253,7 @@ std::string measure_roofs(Roofs& out, const std::function<void(std::string_view)
   out.l2_bytes = static_cast<double>(target::cache_bytes(2));
   out.l3_bytes = static_cast<double>(target::cache_bytes(3));
   Measurement m;
-  out.cores = native::usable_cores();
+  out.cores = usable_cores();
   volatile float keep = 0;
   int64_t vector_bytes = 0;  // of the target before
   for (const std::string& name : target::native_names()) {
@@ -262,7 +261,7 @@ std::string measure_roofs(Roofs& out, const std::function<void(std::string_view)
     if (!target::cannot_run(target).empty()) continue;
     progress("arithmetic of " + name);
     TemporaryFolder folder;
-    native::Library library;
+    toolchain::Library library;
     if (std::string wrong = open_loops(target, folder, library); !wrong.empty()) return wrong;
     struct Loop {
       const char *symbol, *operation;
@@ -283,7 +282,7 @@ std::string measure_roofs(Roofs& out, const std::function<void(std::string_view)
     vector_bytes = target.cpu.vector_bytes;
   }
   TemporaryFolder folder;
-  native::Library library;
+  toolchain::Library library;
   if (std::string wrong = open_loops(target::target_of("native"), folder, library); !wrong.empty())
     return wrong;
   auto* read =

@@ -219,10 +219,10 @@ std::string save_module(const std::string& path, const std::string& head, const 
   options.constants = &constants;
   const std::string text = head + op::text_of(m, options);
   if (constants.empty() || is_stream(path)) return write_file_atomically(path, text);
-  data::Safetensors side;
+  frontend::data::Safetensors side;
   for (const auto& [name, value] : constants) side.tensors.push_back({name, value});
   Diagnostics diagnostics;
-  Result<std::string> bytes = data::safetensors_bytes(side, diagnostics);
+  Result<std::string> bytes = frontend::data::safetensors_bytes(side, diagnostics);
   if (!bytes) return diagnostics.all().front().message();
   const FileContents files[] = {{driver::side_file(path), *bytes}, {path, text}};
   return write_files_atomically(files);

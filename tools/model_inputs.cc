@@ -63,13 +63,13 @@ Result<std::vector<Value>> make_inputs(const driver::Model& model, const InputOp
   std::vector<Value> args;
   if (!options.inputs.empty()) {
     Diagnostics diagnostics;
-    Result<data::NamedTensors> read =
-        data::read_named(options.inputs, model.all_inputs, data::Role::kInput, {}, diagnostics, model.fixed);
+    Result<frontend::data::NamedTensors> read = frontend::data::read_named(
+        options.inputs, model.all_inputs, frontend::data::Role::kInput, {}, diagnostics, model.fixed);
     if (!read) {
       session.fail(diagnostics, model.module.context().sources(), kUsage);
       return kReported;
     }
-    std::erase_if(*read, [&](const data::NamedTensor& t) {
+    std::erase_if(*read, [&](const frontend::data::NamedTensor& t) {
       return std::any_of(model.fixed.begin(), model.fixed.end(),
                          [&](const auto& f) { return f.name == t.name; });
     });

@@ -5,14 +5,13 @@
 
 #include "base/cat.h"
 #include "base/file.h"
-#include "base/nearest.h"
 #include "driver/engines.h"
 #include "kernel/llvm/compile.h"
-#include "kernel/native/toolchain.h"
 #include "op/operators.h"
 #include "passes/dumps.h"
 #include "passes/plan_memory.h"
 #include "passes/runner.h"
+#include "toolchain/compiler.h"
 #include "tools/model.h"
 #include "tools/option_values.h"
 #include "tools/overwriting.h"
@@ -47,11 +46,10 @@ std::string kernels_of(const Module& m) {
 }
 
 // The kernels in LLVM's notation. Returns what went wrong, or an empty text.
-std::string instructions_of(const Module& m, const kernel::native::CompileOptions& options,
-                            std::string& out) {
+std::string instructions_of(const Module& m, const toolchain::CompileOptions& options, std::string& out) {
   for (const auto& [name, kernel] : m.kernels()) {
     std::string text;
-    if (std::string wrong = kernel::jit::show_instructions(*kernel, options, text); !wrong.empty())
+    if (std::string wrong = kernel::llvm::show_instructions(*kernel, options, text); !wrong.empty())
       return wrong;
     out += text + "\n";
   }
@@ -67,9 +65,7 @@ std::string pipeline_in(const std::string& path) {
 
 std::string wrong_print_after(const std::string& name) {
   if (name == "all" || name == "changed" || passes::find_pass(name)) return {};
-  std::vector<std::string> names{"all", "changed"};
-  for (const passes::Pass* p : passes::all_passes()) names.emplace_back(p->name);
-  return no_such("pass", name, names);
+  return passes::no_such_pass(name, {"all", "changed"});
 }
 
 // Is all that the model was read from still there when the output is written? A text that is
@@ -141,7 +137,7 @@ void run(const Options& o, Session& s) {
   if (o.emit == "kernel") {
     text = kernels_of(*done);
   } else if (o.emit == "llvm") {
-    kernel::native::CompileOptions compile{.target = target, .opt_level = run.schedule.opt_level};
+    toolchain::CompileOptions compile{.target = target, .opt_level = run.schedule.opt_level};
     if (std::string wrong = instructions_of(*done, compile, text); !wrong.empty()) {
       s.fail(kUnsupported, wrong);
       return;

@@ -60,7 +60,7 @@ std::string show(const std::vector<Level>& levels, bool processor_time) {
 }
 
 nlohmann::ordered_json json(const std::vector<Level>& levels) {
-  nlohmann::ordered_json j;
+  nlohmann::ordered_json j = nlohmann::ordered_json::object();
   j["levels"] = nlohmann::ordered_json::array();
   for (size_t i = 0; i < levels.size(); ++i) {
     j["levels"].push_back({{"opt_level", i},

@@ -6,7 +6,7 @@
 #include "base/cat.h"
 #include "base/file.h"
 #include "frontend/data/inputs.h"
-#include "kernel/native/subprocess.h"
+#include "toolchain/subprocess.h"
 #include "tools/peers_text.inc"
 
 namespace relay::tools {
@@ -21,7 +21,8 @@ std::string python() {
 
 }  // namespace
 
-PeerTimes time_onnxruntime(const std::string& model, const data::NamedTensors& inputs, const PeerRuns& how) {
+PeerTimes time_onnxruntime(const std::string& model, const frontend::data::NamedTensors& inputs,
+                           const PeerRuns& how) {
   PeerTimes out;
   TemporaryFolder folder;
   const auto fail = [&](std::string why) {
@@ -29,17 +30,17 @@ PeerTimes time_onnxruntime(const std::string& model, const data::NamedTensors& i
     return out;
   };
   if (std::string wrong = folder.make(); !wrong.empty()) return fail(wrong);
-  if (kernel::native::run({python(), "-c", "import onnxruntime, numpy"}, "", kMostSeconds).exit_code != 0)
+  if (toolchain::run({python(), "-c", "import onnxruntime, numpy"}, "", kMostSeconds).exit_code != 0)
     return fail(cat(python(), " has no ONNX Runtime: ", python(),
                     " -m pip install onnxruntime numpy; RELAY_PYTHON names another Python"));
   const std::string given = folder.path() + "/inputs/";
   Diagnostics diagnostics;
-  if (!data::write_tensors(given, inputs, data::Role::kInput, diagnostics))
+  if (!frontend::data::write_tensors(given, inputs, frontend::data::Role::kInput, diagnostics))
     return fail(diagnostics.all().front().message());
   const std::string script = folder.path() + "/bench.py";
   if (std::string wrong = write_file_atomically(script, texts::kOnnxRuntimeBench); !wrong.empty())
     return fail(wrong);
-  const kernel::native::Finished ended = kernel::native::run(
+  const toolchain::Finished ended = toolchain::run(
       {python(), script, model, given, cat(how.runs), cat(how.warm_up), cat(how.threads)}, "", kMostSeconds);
   // Its last line; warnings of the runtime stand before it.
   const std::string text = ended.output.substr(0, ended.output.find_last_not_of('\n') + 1);

@@ -19,6 +19,7 @@ struct PeerTimes {
 };
 
 // ONNX Runtime of `python3`, or of the one that RELAY_PYTHON names, in float32 on the CPU.
-PeerTimes time_onnxruntime(const std::string& model, const data::NamedTensors& inputs, const PeerRuns& how);
+PeerTimes time_onnxruntime(const std::string& model, const frontend::data::NamedTensors& inputs,
+                           const PeerRuns& how);
 
 }  // namespace relay::tools

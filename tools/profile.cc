@@ -79,7 +79,7 @@ Profile::StepCost Profile::cost_of(const passes::PlanStep& s, const Roofs* roofs
   }
   for (size_t i = 0; i < bytes.size() && i < values.size(); ++i) {
     out.bytes += bytes[i];
-    if (plan_.values[values[i]].place == passes::Place::kConstant) weights += bytes[i];
+    if (plan_.values[values[i]].storage == passes::Storage::kConstant) weights += bytes[i];
   }
   const double peak = roofs ? roofs->peak(target, threads) : 0;
   if (peak <= 0) return out;

@@ -77,7 +77,7 @@ driver::InputValues guessed_values(const std::vector<Port>& inputs, const driver
     const bool one = p.dims && std::all_of(p.dims->begin(), p.dims->end(),
                                            [](const InputDim& d) { return d.extent == 1; });
     if (!one || !p.dtype || p.dtype->is_float() || given.contains(p.name)) continue;
-    out.emplace(p.name, data::WrittenValue{.elements = {p.dtype->is_bool() ? "true" : "1"}});
+    out.emplace(p.name, frontend::data::WrittenValue{.elements = {p.dtype->is_bool() ? "true" : "1"}});
   }
   return out;
 }

@@ -7,9 +7,9 @@
 #include "base/cat.h"
 #include "base/file.h"
 #include "base/json_text.h"
-#include "kernel/native/parallel.h"
-#include "kernel/native/toolchain.h"
+#include "base/parallel.h"
 #include "target/host.h"
+#include "toolchain/compiler.h"
 
 namespace relay::tools {
 namespace {
@@ -110,7 +110,7 @@ std::string load_roofs(Roofs& out) {
   } catch (const nlohmann::json::exception&) {
     return cat(roofs_file(), " does not hold what Relay wrote: ", kHowTo);
   }
-  const unsigned cores = kernel::native::usable_cores();
+  const unsigned cores = usable_cores();
   if (out.processor == target::processor_name() && out.cores == cores) return {};
   return cat("the roof was measured on ", out.cores, " cores of ", out.processor, ", this is ", cores, " of ",
              target::processor_name(), ": ", kHowTo);

@@ -5,7 +5,7 @@
 #include <cstdlib>
 
 #include "base/file.h"
-#include "kernel/native/parallel.h"
+#include "base/parallel.h"
 #include "target/host.h"
 
 namespace relay::tools {
@@ -14,7 +14,7 @@ namespace {
 Roofs example() {
   Roofs r;
   r.processor = target::processor_name();
-  r.cores = kernel::native::usable_cores();
+  r.cores = usable_cores();
   r.peaks = {{"sse2", "float32 multiply-add", {10, 40}},
              {"avx2", "float32 multiply-add", {20, 60}},
              {"avx2", "int8 dot", {80, 320}}};

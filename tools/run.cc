@@ -68,10 +68,11 @@ bool spares_inputs(const Options& o, const driver::Model& model, std::span<const
   if (path.empty()) return true;
   std::vector<std::string> read = model.files;
   if (!o.inputs.inputs.empty()) {
-    const std::vector<std::string> inputs = data::files_to_read(o.inputs.inputs);
+    const std::vector<std::string> inputs = frontend::data::files_to_read(o.inputs.inputs);
     read.insert(read.end(), inputs.begin(), inputs.end());
   }
-  return tools::spares_inputs(data::files_to_write(path, names, data::Role::kOutput), read, s);
+  return tools::spares_inputs(frontend::data::files_to_write(path, names, frontend::data::Role::kOutput),
+                              read, s);
 }
 
 // The same before the program runs, as far as the names are known.
@@ -80,13 +81,13 @@ bool spares_inputs(const Options& o, const driver::Model& model, Session& s) {
   return spares_inputs(o, model, names, o.outputs, s) && spares_inputs(o, model, {}, o.dump, s);
 }
 
-void write(const Options& o, const driver::Model& model, const data::NamedTensors& tensors,
+void write(const Options& o, const driver::Model& model, const frontend::data::NamedTensors& tensors,
            const std::string& path, Session& s) {
   std::vector<std::string> names;
-  for (const data::NamedTensor& t : tensors) names.push_back(t.name);
+  for (const frontend::data::NamedTensor& t : tensors) names.push_back(t.name);
   if (!spares_inputs(o, model, names, path, s)) return;
   Diagnostics diagnostics;
-  if (!data::write_tensors(path, tensors, data::Role::kOutput, diagnostics))
+  if (!frontend::data::write_tensors(path, tensors, frontend::data::Role::kOutput, diagnostics))
     s.fail(diagnostics, model.module.context().sources());
 }
 
@@ -103,7 +104,7 @@ driver::Outcome run_steps(const Options& o, driver::Model& model, const driver::
   }
   const Names values(model.module, model.is_listed);
   const std::vector<std::string> names = step_names(p.executor->plan(), values);
-  data::NamedTensors kept;
+  frontend::data::NamedTensors kept;
   if (!o.dump.empty()) keep_results(*p.executor, names, kept);
   driver::Outcome outcome;
   if (o.to.empty()) {
@@ -152,10 +153,10 @@ driver::Outcome execute(const Options& o, driver::Model& model, const driver::En
 }
 
 void show_outputs(const Options& o, const driver::Model& model, const Value& result, const Session& s) {
-  const data::NamedTensors outputs = driver::name_outputs(model, result);
+  const frontend::data::NamedTensors outputs = driver::name_outputs(model, result);
   if (s.json) {
     nlohmann::ordered_json j = nlohmann::ordered_json::array();
-    for (const data::NamedTensor& t : outputs) {
+    for (const frontend::data::NamedTensor& t : outputs) {
       j.push_back({{"name", t.name},
                    {"dtype", t.value.dtype().name()},
                    {"shape", t.value.shape()},
@@ -165,7 +166,7 @@ void show_outputs(const Options& o, const driver::Model& model, const Value& res
     return;
   }
   if (result.kind() == ValueKind::kData || outputs.empty()) s.print(interp::show(result) + "\n");
-  for (const data::NamedTensor& t : outputs) {
+  for (const frontend::data::NamedTensor& t : outputs) {
     s.print(cat(harmless(t.name, ""), ": ", show(t.value, o.print),
                 t.value.size() > o.print ? cat("\n  ", summary(t.value)) : "", "\n"));
   }
@@ -176,7 +177,7 @@ void warn_of_nonfinite(const driver::Model& model, const Value& result,
                        const std::function<std::string()>& find_origin, const Session& s) {
   nlohmann::ordered_json j = {{"severity", "warning"}, {"outputs", nlohmann::ordered_json::array()}};
   std::string text;
-  for (const data::NamedTensor& t : driver::name_outputs(model, result)) {
+  for (const frontend::data::NamedTensor& t : driver::name_outputs(model, result)) {
     const driver::NonFinite n = driver::count_nonfinite(t.value);
     if (!n.any()) continue;
     j["outputs"].push_back({{"name", t.name}, {"nans", n.nans}, {"infinities", n.infinities}});

@@ -46,13 +46,14 @@ std::optional<size_t> find_step(const std::vector<std::string>& names, const Nam
   return std::nullopt;
 }
 
-void name_results(const std::string& step, std::span<const Tensor> results, data::NamedTensors& out) {
+void name_results(const std::string& step, std::span<const Tensor> results,
+                  frontend::data::NamedTensors& out) {
   for (size_t i = 0; i < results.size(); ++i)
     out.push_back({results.size() == 1 ? step : cat(step, ".", i), results[i]});
 }
 
 void keep_results(graph_runtime::Executor& executor, const std::vector<std::string>& names,
-                  data::NamedTensors& out) {
+                  frontend::data::NamedTensors& out) {
   const passes::PlanStep* first = executor.plan().steps.data();
   executor.set_observer(
       [&out, &names, first](const passes::PlanStep& step, auto, std::span<const Tensor> results, double) {

@@ -23,11 +23,12 @@ std::optional<size_t> find_step(const std::vector<std::string>& names, const Nam
                                 const std::string& wanted, Session& session);
 
 // The results of a step, named after it: "conv1", or "split.0" and "split.1".
-void name_results(const std::string& step, std::span<const Tensor> results, data::NamedTensors& out);
+void name_results(const std::string& step, std::span<const Tensor> results,
+                  frontend::data::NamedTensors& out);
 
 // From now on the executor's steps leave copies of their results in `out`, in the order in which
 // they ran: "000_conv1", "001_relu1", ... Both must outlive the runs.
 void keep_results(graph_runtime::Executor& executor, const std::vector<std::string>& names,
-                  data::NamedTensors& out);
+                  frontend::data::NamedTensors& out);
 
 }  // namespace relay::tools

@@ -4,7 +4,7 @@
 Usage: tidy.py                the .cc files that the change touches, and for a header that it touches one that includes it
        tidy.py FILE...        these
        tidy.py --all          every file that Bazel compiles
-       tidy.py --sample       a sixteenth of them, by the commit: what `./dev test` can wait for
+       tidy.py --sample       one in 32 of them, by the commit: what `./dev test` can wait for
        tidy.py ... --jobs=N   N at a time, 1 unless said otherwise
 
 The change is the working tree, compared with the merge base of HEAD and main. Reads compile_commands.json, which
@@ -23,7 +23,7 @@ import zlib
 import change
 
 # Of as many commits in a row about two thirds of the files have their turn.
-SAMPLES = 16
+SAMPLES = 32
 
 # A finding, or an error of the compiler's. What follows, up to the next one, explains it.
 FINDING = re.compile(r"^(?P<path>[^\s:][^:\n]*):(?P<line>\d+):(?P<column>\d+): (?:warning|error): .*$", re.M)

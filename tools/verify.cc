@@ -20,7 +20,8 @@ struct Options {
   std::vector<std::string> paths;
   ModelOptions model;  // but for its path
   InputOptions inputs;
-  driver::VerifyOptions verify;
+  driver::VerifyOptions verify;  // but for its target
+  std::string target = "native";
   std::string expected;
   bool every_op = false;
 };
@@ -44,8 +45,8 @@ bool fit(const Options& o, const std::vector<VerifySource>& sources, Session& se
 
 // What another program computed: all outputs, tensors by name, or both.
 struct Theirs {
-  std::optional<data::NamedTensors> outputs = {};
-  data::NamedTensors tensors = {};
+  std::optional<frontend::data::NamedTensors> outputs = {};
+  frontend::data::NamedTensors tensors = {};
 };
 
 // A file with a name that is no output is one of tensors: outputs are among them, and need not be.
@@ -54,18 +55,19 @@ std::optional<Theirs> read_theirs(const driver::Model& model, const Names& names
                                   Session& session) {
   if (path.empty()) return Theirs{};
   Diagnostics ignored;
-  const Result<data::NamedTensors> all = data::read_tensors(path, data::Role::kOutput, {}, ignored);
-  const auto is_output = [&](const data::NamedTensor& t) {
+  const Result<frontend::data::NamedTensors> all =
+      frontend::data::read_tensors(path, frontend::data::Role::kOutput, {}, ignored);
+  const auto is_output = [&](const frontend::data::NamedTensor& t) {
     return std::find(model.output_names.begin(), model.output_names.end(), t.name) !=
            model.output_names.end();
   };
-  const auto is_between = [&](const data::NamedTensor& t) {
+  const auto is_between = [&](const frontend::data::NamedTensor& t) {
     return !is_output(t) && !names.meant(t.name).empty();
   };
   if (all && std::any_of(all->begin(), all->end(), is_between)) return Theirs{.tensors = *all};
   Diagnostics diagnostics;
-  Result<data::NamedTensors> read =
-      data::read_named(path, model.output_names, data::Role::kOutput, {}, diagnostics);
+  Result<frontend::data::NamedTensors> read =
+      frontend::data::read_named(path, model.output_names, frontend::data::Role::kOutput, {}, diagnostics);
   if (!read) {
     session.fail(diagnostics, model.module.context().sources(), kUsage);
     return std::nullopt;
@@ -194,7 +196,7 @@ void add_verify(CLI::App& app, Session& session) {
       ->allow_extra_args(false)
       ->transform(count(0, 3));
   sub->add_option("--threads", o->verify.threads, "threads of a run")->transform(count(1, 1024));
-  add_target_option(*sub, o->verify.target);
+  add_target_option(*sub, o->target);
   sub->add_option("--expected", o->expected,
                   "outputs of another program to compare with: x.npz, a folder, ...; a file that names what "
                   "is computed on the way too is "
@@ -203,7 +205,10 @@ void add_verify(CLI::App& app, Session& session) {
                 "also compare every call of an operator or a kernel by itself, and name the first that "
                 "differs: each is compiled "
                 "with the values it had, in batches");
-  sub->callback([o, &session] { run(*o, session); });
+  sub->callback([o, &session] {
+    o->verify.target = target::target_of(o->target);
+    run(*o, session);
+  });
 }
 
 }  // namespace relay::tools

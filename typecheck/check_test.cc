@@ -229,6 +229,8 @@ TEST(Infer, UnknownDims) {
 
 TEST(Errors, EachIsReportedOnce) {
   EXPECT_EQ(slugs("def @main() { add(1, 2f) }"), "dtypes-differ");
+  EXPECT_EQ(slugs("def @f[A, A](%x: A) { 1 } def @main() { add(1, 2f) }"),
+            "duplicate-type-parameter dtypes-differ");
   EXPECT_EQ(slugs("def @main() { let %x = add(1, 2f); add(%x, add(%x, %x)) }"), "dtypes-differ");
   EXPECT_EQ(slugs("def @main() { (add(1, 2f), 1(2), (1, 2).5) }"),
             "dtypes-differ not-a-function bad-projection");

@@ -5,6 +5,8 @@
 #include <ctime>
 
 #include "base/cat.h"
+#include "kernel/builder.h"
+#include "kernel/limits.h"
 #include "op/apply.h"
 #include "op/ops.h"
 #include "typecheck/check.h"
@@ -307,6 +309,25 @@ TEST(Speed, ClosuresAndLets) {
   }
   m.set_function("main", b.fn(std::vector<const Var*>{x}, e));
   measure("20000 polymorphic closures", m);
+}
+
+// Kernels that no reader has seen.
+TEST(DeepKernels, AreRefused) {
+  Module m;
+  Context& context = m.context();
+  kernel::Builder k(context.pool());
+  const kernel::Tensor x = k.input("x", kFloat32, {k.index(4)});
+  kernel::Kernel deep = k.finish("k", "", {k.compute("y", kFloat32, {k.index(4)}, [&](kernel::Indices i) {
+                                   kernel::Expr e = x.at(i);
+                                   for (int depth = 0; depth < kDepth; ++depth) e = kernel::exp(e);
+                                   return e;
+                                 })});
+  m.set_kernel("k", context.arena().make<kernel::Kernel>(deep));
+  Diagnostics diagnostics;
+  EXPECT_FALSE(check(m, diagnostics));
+  EXPECT_EQ(diagnostics.render(context.sources()),
+            cat("error: kernel `@k`: an expression is nested more than ", kernel::kDeepestExpr,
+                " deep [kernel-too-deep]\n"));
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include "ir/function_graph.h"
 #include "ir/traverse.h"
 #include "kernel/kernel.h"
+#include "kernel/limits.h"
 #include "typecheck/inference.h"
 #include "typecheck/kinds.h"
 
@@ -48,7 +49,13 @@ Result<Checked> Inference::run() {
         });
     for_each_binder(e, [&](const Var* v) { reserve_names(v->annotation); });
   }
-  for (const auto& [name, kernel] : module_.kernels()) reserve_names(kernel_type(*kernel));
+  const size_t other_errors = diagnostics_.errors();
+  for (const auto& [name, kernel] : module_.kernels()) {
+    reserve_names(kernel_type(*kernel));
+    if (const std::string deep = kernel::too_deep(*kernel); !deep.empty())
+      error(Span::none(), "kernel-too-deep", cat("kernel `@", name.text(), "`: ", deep));
+  }
+  if (diagnostics_.errors() > other_errors) return kReported;  // messages would recurse over extents
 
   // Programs of people need a quarter of this.
   constexpr uint64_t kPartsOfAny = 20'000'000, kPartsOfEach = 200;

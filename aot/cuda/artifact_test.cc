@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "aot/cuda/testing.h"
+#include "toolchain/library.h"
 
 namespace relay::aot::cuda {
 namespace {
@@ -19,7 +20,7 @@ def @main(%x: Tensor[(4, 64), float32], %n: Tensor[(8), int32]) {
 // Compiled once for all tests: they only load it.
 const relay_api* api() {
   static TemporaryFolder folder;
-  static kernel::native::Library library;
+  static toolchain::Library library;
   static const relay_api* found = [] {
     EXPECT_EQ(folder.make(), "");
     const std::string path = folder.path() + "/model.so";
@@ -321,7 +322,7 @@ kernel @two(x: float32[4]) -> (y: float32[4]) {
   ASSERT_EQ(folder.make(), "");
   const std::string path = folder.path() + "/model.so";
   ASSERT_EQ(build_emulated(sources_of(program), folder.path(), path), "");
-  kernel::native::Library library;
+  toolchain::Library library;
   ASSERT_EQ(library.open(path), "");
   const auto* named = reinterpret_cast<const relay_api* (*)()>(library.find("relay_get_api"))();
   relay_model* model = nullptr;
@@ -362,7 +363,7 @@ TEST(CudaArtifact, NvccCompilesTheWhole) {
   EXPECT_TRUE(cuda::build(sources_of(kProgram), target, {}, folder.path() + "/model.so", diagnostics).ok())
       << diagnostics.render({});
   // Here is no GPU, which is what it says then.
-  kernel::native::Library library;
+  toolchain::Library library;
   ASSERT_EQ(library.open(folder.path() + "/model.so"), "");
   const auto* opened = reinterpret_cast<const relay_api* (*)()>(library.find("relay_get_api"))();
   char error[256] = "";

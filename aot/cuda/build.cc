@@ -6,14 +6,12 @@
 #include "aot/embedded.h"
 #include "base/cat.h"
 #include "base/file.h"
-#include "kernel/native/parallel.h"
-#include "kernel/native/subprocess.h"
-#include "kernel/native/toolchain.h"
+#include "base/parallel.h"
+#include "toolchain/compiler.h"
+#include "toolchain/subprocess.h"
 
 namespace relay::aot::cuda {
 namespace {
-
-namespace native = kernel::native;
 
 constexpr int kMostSeconds = 1800;  // of one run of nvcc
 
@@ -40,14 +38,14 @@ std::string compile_in(const std::string& folder, const Sources& sources, const 
     commands.push_back(std::move(command));
     link.push_back(f.name + ".o");
   }
-  const auto done = native::run_all(commands, folder, kMostSeconds, native::usable_cores());
+  const auto done = toolchain::run_all(commands, folder, kMostSeconds, usable_cores());
   for (size_t i = 0; i < done.size(); ++i) {
-    if (std::string wrong = native::failure(commands[i], done[i]); !wrong.empty()) return wrong;
+    if (std::string wrong = toolchain::failure(commands[i], done[i]); !wrong.empty()) return wrong;
   }
   if (!options.soname.empty()) link.insert(link.end(), {"-Xlinker", "-soname=" + options.soname});
   link.insert(link.end(), {"-Xlinker", "--as-needed", "-Xlinker", "--no-undefined", "-Xlinker",
                            "--build-id=none", "-lpthread", "-ldl", "-lrt"});
-  return native::failure(link, native::run(link, folder, kMostSeconds));
+  return toolchain::failure(link, toolchain::run(link, folder, kMostSeconds));
 }
 
 }  // namespace
@@ -61,7 +59,7 @@ std::string find_nvcc(std::string& out) {
     candidates.push_back("/usr/local/cuda/bin/nvcc");
     if (given && *given) candidates = {given};
     for (const std::string& program : candidates) {
-      if (native::run({program, "--version"}, "", 60).exit_code == 0)
+      if (toolchain::run({program, "--version"}, "", 60).exit_code == 0)
         return std::pair(std::string(), program);
     }
     return std::pair(given && *given
@@ -106,15 +104,15 @@ Result<std::vector<std::string>> build(const Sources& sources, const target::Tar
 
 namespace {
 
-// The machine that is emulated is the same for all programs: compiled once in this process.
-struct Machine {
+// The emulated GPU is the same for all programs: compiled once in this process.
+struct EmulatedGpu {
   TemporaryFolder folder;
   std::string object, wrong;
 
-  Machine() {
+  EmulatedGpu() {
     wrong = folder.make();
-    native::Compiler compiler;
-    if (wrong.empty()) wrong = native::find_compiler(compiler);
+    toolchain::Compiler compiler;
+    if (wrong.empty()) wrong = toolchain::find_compiler(compiler);
     const auto put = [&](const char* name, std::string_view text) {
       if (wrong.empty()) wrong = write_file_atomically(cat(folder.path(), "/", name), text);
     };
@@ -125,7 +123,7 @@ struct Machine {
     command.insert(command.end(),
                    {"-std=c++17", "-O2", "-fPIC", "-fvisibility=hidden", "-fno-exceptions", "-fno-rtti",
                     "-DRELAY_CUDA_EMULATION", "-c", "machine.cc", "-o", "machine.o"});
-    wrong = native::failure(command, native::run(command, folder.path(), 300));
+    wrong = toolchain::failure(command, toolchain::run(command, folder.path(), 300));
     object = folder.path() + "/machine.o";
   }
 };
@@ -133,15 +131,15 @@ struct Machine {
 }  // namespace
 
 std::string build_emulated(const Sources& sources, const std::string& folder, const std::string& library) {
-  static const Machine machine;
-  if (!machine.wrong.empty()) return machine.wrong;
+  static const EmulatedGpu gpu;
+  if (!gpu.wrong.empty()) return gpu.wrong;
   if (std::string wrong = write_file_atomically(cat(folder, "/", kWeightsSource), sources.weights);
       !wrong.empty())
     return wrong;
   // What runs once needs no optimisation, which takes longer; and starting a compiler takes as long
   // as compiling a small kernel.
   const std::string host = "-O0", watched = "-fsanitize=thread";
-  std::vector<native::Source> texts{{"cuda_emulation.h", std::string(kCudaEmulationHeader)}};
+  std::vector<toolchain::Source> texts{{"cuda_emulation.h", std::string(kCudaEmulationHeader)}};
   std::string model;
   for (const SourceFile& f : sources.files) {
     if (f.name.ends_with(".h")) {
@@ -153,11 +151,11 @@ std::string build_emulated(const Sources& sources, const std::string& folder, co
     }
   }
   texts.push_back({"model.cc", model, {}, {host}});
-  native::CompileOptions options;
+  toolchain::CompileOptions options;
   options.opt_level = 0;  // what takes time is what is watched
   options.compile_flags = {"-DRELAY_CUDA_EMULATION"};
-  options.link_flags = {machine.object};
-  return native::build_library(texts, options, folder, library);
+  options.link_flags = {gpu.object};
+  return toolchain::build_library(texts, options, folder, library);
 }
 
 }  // namespace relay::aot::cuda

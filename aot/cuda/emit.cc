@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "aot/cuda/machine.h"
+#include "aot/cuda/device_library.h"
 #include "aot/embedded.h"
 #include "aot/kernel_files.h"
 #include "aot/ports.h"
@@ -19,10 +19,10 @@
 namespace relay::aot::cuda {
 namespace {
 
-using passes::Place;
 using passes::Plan;
 using passes::PlanStep;
 using passes::PlanValue;
+using passes::Storage;
 
 constexpr uint64_t kPieceAlignment = 256;  // of each piece of the device's memory
 constexpr uint64_t kMostBlocks = 0x7fffffff;
@@ -105,7 +105,7 @@ class Emitter {
     KernelNames names;
     for (const auto& [name, kernel] : kernels_) printed_.emplace(name, print(*kernel, names));
     for (const auto& [name, p] : printed_) {
-      for (const kernel::Launch& l : p.launches) {
+      for (const kernel::print::Launch& l : p.launches) {
         const kernel::Expr blocks = l.extents[0];
         if (blocks && blocks->kind == kernel::ExprKind::kInt && extent(l, 0) > kMostBlocks)
           return cat("kernel ", name.text(), " would need a grid of ", extent(l, 0),
@@ -134,13 +134,13 @@ class Emitter {
   };
 
   // Launches are named after their kernel, with numbers where there are several.
-  kernel::Printed print(const kernel::Kernel& k, KernelNames& names) {
-    const auto is_free = [&](const kernel::Launch& l) { return !launches_.contains(l.function); };
-    kernel::Printed out;
+  kernel::print::Printed print(const kernel::Kernel& k, KernelNames& names) {
+    const auto is_free = [&](const kernel::print::Launch& l) { return !launches_.contains(l.function); };
+    kernel::print::Printed out;
     do {
-      out = kernel::print(k, kernel::kCudaDialect, {.function = names.name(k.name)});
+      out = kernel::print::print(k, kernel::print::kCudaDialect, {.function = names.name(k.name)});
     } while (!std::all_of(out.launches.begin(), out.launches.end(), is_free));
-    for (const kernel::Launch& l : out.launches) launches_.insert(l.function);
+    for (const kernel::print::Launch& l : out.launches) launches_.insert(l.function);
     return out;
   }
 
@@ -150,7 +150,7 @@ class Emitter {
     return at;
   }
 
-  static uint64_t extent(const kernel::Launch& l, size_t index) {
+  static uint64_t extent(const kernel::print::Launch& l, size_t index) {
     const kernel::Expr e = l.extents[index];
     return e ? static_cast<uint64_t>(kernel::evaluate(e, {}).value()) : 1;
   }
@@ -193,7 +193,7 @@ class Emitter {
       std::vector<std::string> types = pointer_types(k);
       types.insert(types.end(), kernel::shape_parameters(k).size(), "int64_t");
       types.push_back("int32_t*");
-      for (const kernel::Launch& l : p.launches)
+      for (const kernel::print::Launch& l : p.launches)
         out += cat("extern \"C\" __global__ void ", l.function, "(", join(types, ", "), ");\n");
     }
     return out;
@@ -202,24 +202,25 @@ class Emitter {
   void add_kernel_sources(std::vector<SourceFile>& files) const {
     std::vector<std::string> texts;
     for (const auto& [name, p] : printed_) texts.push_back(p.text + "\n");
-    const std::string prelude = "#include \"kernels.h\"\n\n" + kernel::prelude(kernel::kCudaDialect) + "\n";
+    const std::string prelude =
+        "#include \"kernels.h\"\n\n" + kernel::print::prelude(kernel::print::kCudaDialect) + "\n";
     for (size_t i = 0; const std::string& text : spread(std::move(texts), options_.kernel_files)) {
       files.push_back({cat("kernels_", i++, ".cu"), prelude + text});
     }
   }
 
   std::string place(const PlanValue& v) const {
-    switch (v.place) {
-      case Place::kInput: return cat("r.inputs[", v.at, "]");
-      case Place::kOutput: return cat("r.outputs[", v.at, "]");
-      case Place::kConstant: return cat("r.weights + ", constants_[v.at]);
-      case Place::kWorkspace: return cat("r.workspace + ", v.at);
+    switch (v.storage) {
+      case Storage::kInput: return cat("r.inputs[", v.at, "]");
+      case Storage::kOutput: return cat("r.outputs[", v.at, "]");
+      case Storage::kConstant: return cat("r.weights + ", constants_[v.at]);
+      case Storage::kWorkspace: return cat("r.workspace + ", v.at);
     }
     return {};
   }
 
   std::string launches(size_t step, const PlanStep& s) const {
-    const kernel::Printed& p = printed_.at(s.kernel->name);
+    const kernel::print::Printed& p = printed_.at(s.kernel->name);
     std::string arguments;
     const auto add = [&](const std::vector<uint32_t>& values, const List<const kernel::Buffer*>& buffers,
                          bool writes) {
@@ -234,7 +235,7 @@ class Emitter {
     add(s.temporaries, s.kernel->temporaries, true);
     std::string out = cat("  ", line_comment("//", cat(step, ": ", s.kernel->origin.text())),
                           "\n  {\n    const Argument arguments[] = {\n", arguments, "    };\n");
-    for (const kernel::Launch& l : p.launches) {
+    for (const kernel::print::Launch& l : p.launches) {
       const auto dims = [&](size_t from) {
         return cat("dim3(", extent(l, from), ", ", extent(l, from + 1), ", ", extent(l, from + 2), ")");
       };
@@ -302,7 +303,7 @@ class Emitter {
             place_table("kInputPlaces", input_places_), place_table("kOutputPlaces", output_places_),
             "const char* const* const kMessages[] = {\n");
     for (const PlanStep& s : plan_.steps) {
-      const kernel::Printed* p = s.kernel ? &printed_.at(s.kernel->name) : nullptr;
+      const kernel::print::Printed* p = s.kernel ? &printed_.at(s.kernel->name) : nullptr;
       out += p && !p->messages.empty() ? cat("    ", p->function, "_messages,\n") : "    nullptr,\n";
     }
     return out + "    nullptr,\n};\n";
@@ -310,11 +311,11 @@ class Emitter {
 
   // A program over values.
   std::string functions() const {
-    GpuMachine machine(printed_);
+    CudaDeviceLibrary device_library(printed_);
     const auto offset = [&](size_t i) { return constants_[i]; };
     return cat("constexpr uint32_t kMostArguments = ", most_arguments(program_),
                ";\nconstexpr unsigned kMemories = 2;\n\n", kValuesSource, "\n", kCudaValuesSource, "\n",
-               print_interface(program_.interface), print_functions(program_, "", machine, offset));
+               print_interface(program_.interface), print_functions(program_, "", device_library, offset));
   }
 
   std::string model_source(const std::string& description) const {
@@ -338,7 +339,7 @@ class Emitter {
   const EmitOptions& options_;
   const PortExtents extents_;
   std::map<Symbol, const kernel::Kernel*> kernels_;
-  std::map<Symbol, kernel::Printed> printed_;
+  std::map<Symbol, kernel::print::Printed> printed_;
   std::set<std::string> launches_;
   std::vector<uint64_t> constants_;  // in the device's memory
   std::vector<Weight> weights_;

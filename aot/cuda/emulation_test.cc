@@ -6,7 +6,8 @@
 #include "aot/embedded.h"
 #include "base/cat.h"
 #include "base/file.h"
-#include "kernel/native/toolchain.h"
+#include "toolchain/compiler.h"
+#include "toolchain/library.h"
 
 namespace relay::aot::cuda {
 namespace {
@@ -142,23 +143,22 @@ extern "C" __attribute__((visibility("default"))) const char* run(const char* wh
 class Emulation : public ::testing::Test {
  protected:
   static void SetUpTestSuite() {
-    namespace native = kernel::native;
     TemporaryFolder folder;
     ASSERT_EQ(folder.make(), "");
-    native::CompileOptions options;
+    toolchain::CompileOptions options;
     options.compile_flags = {"-DRELAY_CUDA_EMULATION"};
     options.opt_level = 0;
-    ASSERT_EQ(native::build_library({{"cuda_emulation.h", std::string(kCudaEmulationHeader)},
-                                     {"kernels.cc", std::string(kKernels), {}, {"-fsanitize=thread"}},
-                                     {"host.cc", std::string(kHost)},
-                                     {"machine.cc", std::string(kCudaMachineSource)}},
-                                    options, folder.path(), folder.path() + "/test.so"),
+    ASSERT_EQ(toolchain::build_library({{"cuda_emulation.h", std::string(kCudaEmulationHeader)},
+                                        {"kernels.cc", std::string(kKernels), {}, {"-fsanitize=thread"}},
+                                        {"host.cc", std::string(kHost)},
+                                        {"machine.cc", std::string(kCudaMachineSource)}},
+                                       options, folder.path(), folder.path() + "/test.so"),
               "");
     ASSERT_EQ(library().open(folder.path() + "/test.so"), "");
   }
   static void TearDownTestSuite() { library() = {}; }
-  static kernel::native::Library& library() {
-    static kernel::native::Library l;
+  static toolchain::Library& library() {
+    static toolchain::Library l;
     return l;
   }
 

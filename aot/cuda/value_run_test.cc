@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "aot/cuda/testing.h"
-#include "kernel/native/subprocess.h"
+#include "toolchain/subprocess.h"
 
 namespace relay::aot::cuda {
 namespace {
@@ -241,7 +241,7 @@ TEST(CudaValues, NvccHasNoWarningsForTheFunctions) {
     const std::vector<std::string> command{
         nvcc,  "-std=c++17", "-arch=sm_90", "-Werror", "all-warnings", "-Xcompiler", "-Wall,-Wextra",
         "-I.", "-c",         "model.cu",    "-o",      "model.o"};
-    const kernel::native::Finished done = kernel::native::run(command, folder.path(), 600);
+    const toolchain::Finished done = toolchain::run(command, folder.path(), 600);
     EXPECT_EQ(done.exit_code, 0) << done.output.substr(0, 4000) << done.problem;
   }
 }

@@ -1,5 +1,5 @@
-// Calls of kernels that wait until something asks for what they compute; part of the programs that
-// have such (see emit.cc).
+// Deferred calls of kernels: they wait until something asks for what they compute; part of the
+// programs that have such (see emit.cc).
 //
 // Where recursion branches, calls in different branches do not depend on each other. They are
 // written down instead of made; then those that are as far from what was known run as one, kernel
@@ -32,8 +32,8 @@ struct Batched {
   Value (*many)(Run& run, const Value* inputs);
 };
 
-// A call that waits. Its inputs and then its outputs are in `operands`.
-struct WaitingCall {
+// A deferred call. Its inputs and then its outputs are in `operands`.
+struct DeferredCall {
   const Batched* kernel;
   uint32_t operands, level;
 };
@@ -42,7 +42,7 @@ struct Batches {
   static constexpr uint32_t kMostCalls = 1024, kMostWaiting = 8 * kMostCalls;
   static constexpr size_t kMostBytes = size_t{16} << 20;  // that results of calls which wait may take
 
-  WaitingCall calls[kMostCalls];
+  DeferredCall calls[kMostCalls];
   Value operands[kMostWaiting];
   Value views[kMostCalls];  // of results that wait
   uint32_t order[kMostCalls], others[kMostCalls], first_of_level[kMostCalls + 2];
@@ -218,13 +218,13 @@ inline bool make_all_calls(Run& run) {
 }
 
 // Before the elements of a tensor are read. False if the run ends.
-inline bool settle(Run& run) {
+inline bool flush(Run& run) {
   return run.heap->batches == nullptr || run.heap->batches->call_count == 0 || make_all_calls(run);
 }
 
 // The result of the program, or of none if it fails. Nothing waits afterwards.
-inline Value settled(Run& run, Value result) {
-  if (result && settle(run)) return result;
+inline Value flushed(Run& run, Value result) {
+  if (result && flush(run)) return result;
   if (run.heap->batches != nullptr) run.heap->batches->clear();
   return Value();
 }
@@ -276,7 +276,7 @@ inline Value result_of(Run& run, const Batched& k, const Value* outputs) {
 
 // The result of a call that is made when it is needed, or at once if there is nothing to wait for.
 template <class... V>
-Value wait(Run& run, const Batched& k, const V&... inputs) {
+Value defer(Run& run, const Batched& k, const V&... inputs) {
   uint32_t level = 0;
   ((level = level_of(inputs) > level ? level_of(inputs) : level), ...);
   if (level == 0 && !k.shares_weights) {

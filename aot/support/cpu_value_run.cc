@@ -9,8 +9,8 @@ DLDevice device_of(const relay_context*) { return {kDLCPU, 0}; }
 class Stay {
  public:
   Stay(relay_context* c, Run& run, bool computes) : c_(c), run_(run), threads_(c->model, computes) {
-    run.machine->parallel = threads_.get();
-    run.machine->backwards = turned(threads_.get());
+    run.device->parallel = threads_.get();
+    run.device->backwards = backwards_of(threads_.get());
   }
   relay_status begun() const { return RELAY_OK; }
   // Everything is computed; what the run came to.

@@ -1,13 +1,13 @@
-// The machine of programs with functions that run on CPUs: tensors have their elements after their
+// The device of programs with functions that run on CPUs: tensors have their elements after their
 // heads, and kernels run on the threads of the model. Part of their artifacts (see interface.cc).
 
-struct Machine {
+struct Device {
   const relay_parallel* parallel;
   relay_parallel backwards;
   uint64_t turned;  // a bit for each kernel: whether it went backwards last
 
-  // The loops of a kernel that goes to and fro (turns.h).
-  const relay_parallel* turn(uint32_t kernel) {
+  // The loops of a kernel that goes to and fro (alternation.h).
+  const relay_parallel* alternate(uint32_t kernel) {
     const uint64_t bit = uint64_t{1} << kernel % 64;
     turned ^= bit;
     return (turned & bit) != 0 ? &backwards : parallel;

@@ -10,7 +10,7 @@ DLDevice device_of(const relay_context* c) { return {kDLCUDA, c->model->device};
 class Stay {
  public:
   Stay(relay_context* c, Run& run, bool computes) : c_(c), run_(run), here_(c->model->device) {
-    Machine& m = *run.machine;
+    Device& m = *run.device;
     m.stream = c->stream;
     m.memory = &workspace_in(c->workspace)->memory;
     m.failures = reinterpret_cast<int32_t*>(c->device_memory + kFailuresAt);
@@ -41,7 +41,7 @@ class Stay {
     } else {
       cudaStreamSynchronize(c_->stream);
     }
-    return run_.status == kDevice ? failed(c_, *run_.message, run_.machine->error)
+    return run_.status == kDevice ? failed(c_, *run_.message, run_.device->error)
                                   : report(c_, run_.status, *run_.message);
   }
 
@@ -61,7 +61,7 @@ Value copy_tensor(Run& run, const DLTensor& given, const TypeEntry& t) {
   if (bytes == 0) return v;
   const cudaError_t error =
       cudaMemcpyAsync(v->data, memory_of(given), bytes,
-                      on_gpu(given) ? cudaMemcpyDeviceToDevice : cudaMemcpyHostToDevice, run.machine->stream);
+                      on_gpu(given) ? cudaMemcpyDeviceToDevice : cudaMemcpyHostToDevice, run.device->stream);
   if (error == cudaSuccess) return v;
   device_failed(run, "a tensor could not be copied to the device", error);
   return Value();
@@ -75,7 +75,7 @@ Value take_tensor(Run& run, const DLTensor& given, const TypeEntry& t) {
 void copy_to(Run& run, void* to, bool to_gpu, const Cell* from, size_t bytes) {
   if (bytes == 0 || to == from->data) return;
   const cudaError_t error = cudaMemcpyAsync(
-      to, from->data, bytes, to_gpu ? cudaMemcpyDeviceToDevice : cudaMemcpyDeviceToHost, run.machine->stream);
+      to, from->data, bytes, to_gpu ? cudaMemcpyDeviceToDevice : cudaMemcpyDeviceToHost, run.device->stream);
   if (error != cudaSuccess) device_failed(run, "a tensor could not be copied from the device", error);
 }
 void copy_out(Run& run, Cell* cell, size_t bytes, const DLTensor& to) {

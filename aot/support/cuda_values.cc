@@ -1,4 +1,4 @@
-// The machine of programs with functions that run on GPUs; part of their artifacts
+// The device of programs with functions that run on GPUs; part of their artifacts
 // (see interface.cc).
 //
 // A tensor has its head in the host's memory and its elements in the device's. Everything is put
@@ -65,7 +65,7 @@ inline void end_workspace(unsigned char* workspace) {
   workspace_in(workspace)->heap.end();
 }
 
-struct Machine {
+struct Device {
   cudaStream_t stream;
   DeviceMemory* memory;
   int32_t *failures, *seen;      // words of the device, and a copy of them
@@ -75,13 +75,13 @@ struct Machine {
 };
 
 inline void device_failed(Run& run, const char* what, cudaError_t error) {
-  if (run.status == 0) run.machine->error = error;
+  if (run.status == 0) run.device->error = error;
   run.fail(kDevice, what);
 }
 
 // Waits for all that is in the stream. False if something of it failed, which ends the run.
 inline bool look_back(Run& run) {
-  Machine& m = *run.machine;
+  Device& m = *run.device;
   const uint32_t calls = m.calls;
   m.calls = 0;
   cudaError_t error = cudaSuccess;
@@ -104,7 +104,7 @@ inline bool look_back(Run& run) {
 
 // The word of a kernel with these messages; null if an earlier one failed.
 inline int32_t* failure_word(Run& run, const char* const* messages) {
-  Machine& m = *run.machine;
+  Device& m = *run.device;
   if (m.calls == kFailureWords && !look_back(run)) return nullptr;
   m.messages[m.calls] = messages;
   return m.failures + m.calls++;
@@ -128,7 +128,7 @@ bool put(Run& run, Kernel* kernel, const char* name, const int64_t (&grid)[3], d
   const dim3 blocks(static_cast<unsigned>(grid[0]), static_cast<unsigned>(grid[1]),
                     static_cast<unsigned>(grid[2]));
   const cudaError_t error =
-      launch(run.machine->stream, kernel, name, blocks, block, arguments, extents, extent_count, failure);
+      launch(run.device->stream, kernel, name, blocks, block, arguments, extents, extent_count, failure);
   if (error != cudaSuccess) device_failed(run, name, error);
   return error == cudaSuccess;
 }
@@ -137,7 +137,7 @@ inline Value take_piece(Run& run, size_t bytes) {
   size_t most = 0;
   Cell* c = run.heap->take_piece(bytes, &most);
   if (c == nullptr) {
-    void* memory = run.machine->memory->take(*run.heap, most);
+    void* memory = run.device->memory->take(*run.heap, most);
     if (memory != nullptr) c = run.heap->add_piece(memory, most);
     if (c == nullptr) return run.fail(kLimit, "there is not enough memory on the device");
   }
@@ -173,8 +173,8 @@ inline Argument argument(const char* name, const Value& v, uint32_t element_byte
 
 // Elements for the host, which waits for them. False if the run ends.
 inline bool read(Run& run, const Value& v, size_t offset, size_t bytes, void* to) {
-  const cudaError_t error = cudaMemcpyAsync(to, data<unsigned char>(v) + offset, bytes,
-                                            cudaMemcpyDeviceToHost, run.machine->stream);
+  const cudaError_t error =
+      cudaMemcpyAsync(to, data<unsigned char>(v) + offset, bytes, cudaMemcpyDeviceToHost, run.device->stream);
   if (error != cudaSuccess) device_failed(run, "an element could not be copied to the host", error);
   return error == cudaSuccess && look_back(run);
 }

@@ -6,7 +6,7 @@
 // and, outside of main.cc, no global state. In order:
 //
 //   all        base.cc and the tables
-//   for CPUs   among the tables stop.cc, turns.cc, extents.cc and, of functions over values,
+//   for CPUs   among the tables stop.cc, alternation.cc, extents.cc and, of functions over values,
 //              values.cc, cpu_values.cc, arenas.cc and batches.cc; threads.cc, weights_file.cc,
 //              model.cc, report.cc, tensors.cc; of plans outputs.cc, plan_run.cc and no_values.cc,
 //              of functions cpu_value_run.cc and value_run.cc; artifact.cc

@@ -11,12 +11,12 @@ Heap* heap_of(const relay_context* c) { return heap_in(c->workspace); }
 
 // What makes values needs a run, to say why there is none.
 struct Start {
-  Machine machine = {};
+  Device device = {};
   Run run = {};
   const char* message = nullptr;
 
   explicit Start(relay_context* c) {
-    run.machine = &machine;
+    run.device = &device;
     run.weights = c->model->weights;
     run.stop = &c->stop;
     run.message = &message;

@@ -15,7 +15,7 @@ enum class Kind : uint8_t { kTensor, kNode, kClosure, kReference, kPiece };
 class Heap;
 class Value;
 struct Batches;
-struct Machine;  // what a run has of the machine: cpu_values.cc, cuda_values.cc
+struct Device;  // what a run has of the device: cpu_values.cc, cuda_values.cc
 struct Run;
 
 // A function that was made a value: its own value, and its arguments, which it may take away.
@@ -296,7 +296,7 @@ inline void write(const Value& reference, Value v) {
 
 // One run of the program. What there is no value of ends it.
 struct Run {
-  Machine* machine;
+  Device* device;
   const unsigned char* weights;  // where kernels read them
   Stop* stop;
   const char** message;

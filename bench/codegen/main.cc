@@ -81,7 +81,7 @@ struct Options {
 // Wall-clock and processor seconds of a compilation; the latter without those of
 // compilers that it starts.
 int compile(std::string_view what, const native::CodeGenerator& generator,
-            std::span<const kernel::Kernel* const> kernels, const native::CompileOptions& options,
+            std::span<const kernel::Kernel* const> kernels, const toolchain::CompileOptions& options,
             native::CompiledKernels& out) {
   const double wall = seconds_of(CLOCK_MONOTONIC), processor = seconds_of(CLOCK_PROCESS_CPUTIME_ID);
   const std::string wrong = generator(kernels, options, out);
@@ -102,7 +102,7 @@ int run(const Options& options) {
   const double begin = seconds_of(CLOCK_PROCESS_CPUTIME_ID);
   const Result<Module> checked = typecheck::check(*imported, diagnostics);
   if (!checked) return fail(diagnostics);
-  native::CompileOptions compiling;
+  toolchain::CompileOptions compiling;
   const Result<target::Target> target = target::parse_target(options.target, diagnostics);
   if (!target) return fail(diagnostics);
   compiling.target = *target;
@@ -140,8 +140,8 @@ int run(const Options& options) {
   if (const std::string wrong = cache.make(); !wrong.empty()) return 6;
   setenv("RELAY_CACHE", cache.path().c_str(), 1);
   native::CompiledKernels cpp, llvm, again;
-  if (int code = compile("LLVM, from nothing", kernel::jit::compile, kernels, compiling, llvm)) return code;
-  if (int code = compile("LLVM, from disk", kernel::jit::compile, kernels, compiling, again)) return code;
+  if (int code = compile("LLVM, from nothing", kernel::llvm::compile, kernels, compiling, llvm)) return code;
+  if (int code = compile("LLVM, from disk", kernel::llvm::compile, kernels, compiling, again)) return code;
   if (options.only_llvm) return 0;
   if (int code = compile("C++", native::compile_as_cpp, kernels, compiling, cpp)) return code;
 

@@ -7,7 +7,7 @@
 #include "base/cat.h"
 #include "frontend/data/limits.h"
 
-namespace relay::data {
+namespace relay::frontend::data {
 
 std::string check_size(const Shape& shape, DType dtype, uint64_t bytes) {
   if (shape.size() > kMaxRank) return cat("it has more than ", kMaxRank, " dimensions");
@@ -49,4 +49,4 @@ Result<Tensor> copy_elements(DType dtype, const Shape& shape, std::string_view b
   }
 }
 
-}  // namespace relay::data
+}  // namespace relay::frontend::data

@@ -7,7 +7,7 @@
 #include "base/result.h"
 #include "runtime/tensor.h"
 
-namespace relay::data {
+namespace relay::frontend::data {
 
 // Is `bytes` exactly the size of a tensor of this shape and dtype? What is wrong, or an empty text.
 // Nothing is computed that could overflow, and nothing may be allocated before this has answered.
@@ -21,4 +21,4 @@ bool fits_four_bits(DType dtype, std::string_view bytes);
 // there is no memory.
 Result<Tensor> copy_elements(DType dtype, const Shape& shape, std::string_view bytes, bool swapped = false);
 
-}  // namespace relay::data
+}  // namespace relay::frontend::data

@@ -12,7 +12,7 @@
 
 #include "base/cat.h"
 
-namespace relay::data {
+namespace relay::frontend::data {
 namespace {
 
 std::string system_message(int error) { return std::generic_category().message(error); }
@@ -188,4 +188,4 @@ Result<std::string> read_file(const std::string& path, uint64_t limit, Diagnosti
   return file->read(diagnostics);
 }
 
-}  // namespace relay::data
+}  // namespace relay::frontend::data

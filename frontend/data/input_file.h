@@ -8,7 +8,7 @@
 #include "base/diagnostics.h"
 #include "base/result.h"
 
-namespace relay::data {
+namespace relay::frontend::data {
 
 // The remedy where `open_beneath` refuses.
 inline constexpr std::string_view kWhatAModelMayName =
@@ -58,4 +58,4 @@ class InputFile {
 // open().read()
 Result<std::string> read_file(const std::string& path, uint64_t limit, Diagnostics& diagnostics);
 
-}  // namespace relay::data
+}  // namespace relay::frontend::data

@@ -17,7 +17,7 @@
 #include "frontend/data/params.h"
 #include "frontend/data/safetensors.h"
 
-namespace relay::data {
+namespace relay::frontend::data {
 namespace {
 
 namespace fs = std::filesystem;
@@ -396,4 +396,4 @@ std::vector<std::string> files_to_read(const std::string& path) {
   return out;
 }
 
-}  // namespace relay::data
+}  // namespace relay::frontend::data

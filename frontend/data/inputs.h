@@ -16,7 +16,7 @@
 #include "frontend/data/limits.h"
 #include "frontend/data/named_tensors.h"
 
-namespace relay::data {
+namespace relay::frontend::data {
 
 // Which files of a test_data_set_N/ are meant.
 enum class Role { kInput, kOutput };
@@ -57,4 +57,4 @@ std::vector<std::string> files_to_read(const std::string& path);
 // NAME.npy without the suffix: bytes that a file name cannot hold, and "%", are written %2F.
 std::string file_name_of(std::string_view tensor_name);
 
-}  // namespace relay::data
+}  // namespace relay::frontend::data

@@ -7,7 +7,7 @@
 #include "base/cat.h"
 #include "base/file.h"
 
-namespace relay::data {
+namespace relay::frontend::data {
 namespace {
 
 class Inputs : public ::testing::Test {
@@ -203,4 +203,4 @@ TEST(FileNames, AreSafe) {
 }
 
 }  // namespace
-}  // namespace relay::data
+}  // namespace relay::frontend::data

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace relay::data {
+namespace relay::frontend::data {
 
 // The defaults let every honest file pass and keep a hostile one of 1 MB below 512 MB and 2 s.
 struct Limits {
@@ -20,4 +20,4 @@ struct Limits {
 // More dims than any array library of today makes.
 inline constexpr size_t kMaxRank = 64;
 
-}  // namespace relay::data
+}  // namespace relay::frontend::data

@@ -6,7 +6,7 @@
 
 #include "runtime/tensor.h"
 
-namespace relay::data {
+namespace relay::frontend::data {
 
 struct NamedTensor {
   std::string name;
@@ -14,4 +14,4 @@ struct NamedTensor {
 };
 using NamedTensors = std::vector<NamedTensor>;
 
-}  // namespace relay::data
+}  // namespace relay::frontend::data

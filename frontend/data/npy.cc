@@ -9,7 +9,7 @@
 #include "base/cat.h"
 #include "frontend/data/elements.h"
 
-namespace relay::data {
+namespace relay::frontend::data {
 namespace {
 
 constexpr std::string_view kMagic{"\x93NUMPY", 6};
@@ -262,4 +262,4 @@ std::string npy_bytes(const Tensor& tensor) {
   return out;
 }
 
-}  // namespace relay::data
+}  // namespace relay::frontend::data

@@ -13,7 +13,7 @@
 #include "frontend/data/limits.h"
 #include "runtime/tensor.h"
 
-namespace relay::data {
+namespace relay::frontend::data {
 
 // `source` names the file in messages: "x.npy", "inputs.npz: x.npy".
 Result<Tensor> parse_npy(std::string_view bytes, std::string_view source, Diagnostics& diagnostics);
@@ -22,4 +22,4 @@ Result<Tensor> parse_npy(std::string_view bytes, std::string_view source, Diagno
 // integers, exactly.
 std::string npy_bytes(const Tensor& tensor);
 
-}  // namespace relay::data
+}  // namespace relay::frontend::data

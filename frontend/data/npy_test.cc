@@ -6,7 +6,7 @@
 
 #include "base/cat.h"
 
-namespace relay::data {
+namespace relay::frontend::data {
 namespace {
 
 std::string file(std::string header, std::string payload, char version = 1) {
@@ -157,4 +157,4 @@ TEST(Npy, RefusesAHeaderThatIsTooLong) {
 }
 
 }  // namespace
-}  // namespace relay::data
+}  // namespace relay::frontend::data

@@ -11,7 +11,7 @@
 #include "base/cat.h"
 #include "frontend/data/npy.h"
 
-namespace relay::data {
+namespace relay::frontend::data {
 namespace {
 
 struct ZipError {
@@ -193,4 +193,4 @@ Result<std::string> npz_bytes(const NamedTensors& tensors, Diagnostics& diagnost
   return out;
 }
 
-}  // namespace relay::data
+}  // namespace relay::frontend::data

@@ -9,7 +9,7 @@
 #include "frontend/data/limits.h"
 #include "frontend/data/named_tensors.h"
 
-namespace relay::data {
+namespace relay::frontend::data {
 
 Result<NamedTensors> parse_npz(std::string_view bytes, std::string_view source, const Limits& limits,
                                Diagnostics& diagnostics);
@@ -18,4 +18,4 @@ Result<NamedTensors> parse_npz(std::string_view bytes, std::string_view source, 
 // must be distinct.
 Result<std::string> npz_bytes(const NamedTensors& tensors, Diagnostics& diagnostics);
 
-}  // namespace relay::data
+}  // namespace relay::frontend::data

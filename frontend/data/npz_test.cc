@@ -6,7 +6,7 @@
 #include "base/cat.h"
 #include "frontend/data/npy.h"
 
-namespace relay::data {
+namespace relay::frontend::data {
 namespace {
 
 Tensor numbers(std::initializer_list<int> values) {
@@ -144,4 +144,4 @@ TEST(Npz, NamesThatCannotBeWritten) {
 }
 
 }  // namespace
-}  // namespace relay::data
+}  // namespace relay::frontend::data

@@ -14,7 +14,7 @@
 #include "frontend/data/elements.h"
 #include "frontend/data/input_file.h"
 
-namespace relay::data {
+namespace relay::frontend::data {
 namespace {
 
 static_assert(std::endian::native == std::endian::little, "raw_data holds little-endian elements");
@@ -312,4 +312,4 @@ std::string parse_message(std::string_view bytes, google::protobuf::MessageLite&
   return "it is not a sound protobuf message (damaged, cut short, or nested too deeply)";
 }
 
-}  // namespace relay::data
+}  // namespace relay::frontend::data

@@ -17,7 +17,7 @@ namespace onnx {
 class TensorProto;
 }
 
-namespace relay::data {
+namespace relay::frontend::data {
 
 // The numbers of TensorProto.DataType, with those that are newer than the installed headers.
 std::optional<DType> dtype_of_onnx(int32_t code);  // nothing for text, complex numbers and unknown codes
@@ -43,4 +43,4 @@ std::string onnx_tensor_bytes(const NamedTensor& tensor);
 // or an empty text.
 std::string parse_message(std::string_view bytes, google::protobuf::MessageLite& out);
 
-}  // namespace relay::data
+}  // namespace relay::frontend::data

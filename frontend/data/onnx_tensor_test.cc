@@ -11,7 +11,7 @@
 #include "base/cat.h"
 #include "base/file.h"
 
-namespace relay::data {
+namespace relay::frontend::data {
 namespace {
 
 using ::onnx::TensorProto;
@@ -239,4 +239,4 @@ TEST_F(ExternalData, RefusesATensorOfPetabytes) {
 }
 
 }  // namespace
-}  // namespace relay::data
+}  // namespace relay::frontend::data

@@ -9,7 +9,7 @@
 #include "base/cat.h"
 #include "frontend/data/elements.h"
 
-namespace relay::data {
+namespace relay::frontend::data {
 namespace {
 
 static_assert(std::endian::native == std::endian::little, "the format holds little-endian numbers");
@@ -213,4 +213,4 @@ Result<std::string> params_bytes(const NamedTensors& tensors, Diagnostics& diagn
   return out;
 }
 
-}  // namespace relay::data
+}  // namespace relay::frontend::data

@@ -13,7 +13,7 @@
 #include "frontend/data/limits.h"
 #include "frontend/data/named_tensors.h"
 
-namespace relay::data {
+namespace relay::frontend::data {
 
 // Everything that writers of the format make is read, and nothing else: sizes are exactly shape
 // times dtype, reserved words are zero, elements lie on the CPU, names are distinct.
@@ -24,4 +24,4 @@ Result<NamedTensors> parse_params(std::string_view bytes, std::string_view sourc
 // about their number.
 Result<std::string> params_bytes(const NamedTensors& tensors, Diagnostics& diagnostics);
 
-}  // namespace relay::data
+}  // namespace relay::frontend::data

@@ -6,7 +6,7 @@
 
 #include "base/cat.h"
 
-namespace relay::data {
+namespace relay::frontend::data {
 namespace {
 
 // The words of the format, by hand.
@@ -185,4 +185,4 @@ TEST(Params, CannotHoldWhatWritersDisagreeAbout) {
 }
 
 }  // namespace
-}  // namespace relay::data
+}  // namespace relay::frontend::data

@@ -12,7 +12,7 @@
 #include "frontend/data/elements.h"
 #include "frontend/data/input_file.h"
 
-namespace relay::data {
+namespace relay::frontend::data {
 namespace {
 
 using nlohmann::json;
@@ -299,4 +299,4 @@ Result<std::string> safetensors_bytes(const Safetensors& contents, Diagnostics& 
   return out;
 }
 
-}  // namespace relay::data
+}  // namespace relay::frontend::data

@@ -13,7 +13,7 @@
 #include "frontend/data/limits.h"
 #include "frontend/data/named_tensors.h"
 
-namespace relay::data {
+namespace relay::frontend::data {
 
 struct Safetensors {
   NamedTensors tensors;  // in the order of their data
@@ -30,4 +30,4 @@ Result<Safetensors> map_safetensors(const std::string& path, const Limits& limit
 // the metadata notes.
 Result<std::string> safetensors_bytes(const Safetensors& contents, Diagnostics& diagnostics);
 
-}  // namespace relay::data
+}  // namespace relay::frontend::data

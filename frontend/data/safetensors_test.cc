@@ -8,7 +8,7 @@
 #include "base/cat.h"
 #include "base/file.h"
 
-namespace relay::data {
+namespace relay::frontend::data {
 namespace {
 
 std::string bytes_of(const Safetensors& contents) {
@@ -176,4 +176,4 @@ TEST(Safetensors, RefusesToWriteWhatTheFormatDoesNotHold) {
 }
 
 }  // namespace
-}  // namespace relay::data
+}  // namespace relay::frontend::data

@@ -8,7 +8,7 @@
 #include "base/trimmed.h"
 #include "frontend/data/inputs.h"
 
-namespace relay::data {
+namespace relay::frontend::data {
 namespace {
 
 constexpr std::string_view kBlanks = " ";
@@ -100,4 +100,4 @@ std::string make_tensor(const WrittenValue& value, DType dtype, const Shape& sha
   return {};
 }
 
-}  // namespace relay::data
+}  // namespace relay::frontend::data

@@ -9,7 +9,7 @@
 
 #include "runtime/tensor.h"
 
-namespace relay::data {
+namespace relay::frontend::data {
 
 struct WrittenValue {
   std::vector<std::string> elements;  // numbers, `true`, `false`
@@ -28,4 +28,4 @@ std::string show(const WrittenValue& value);  // as it was written
 // length, or a file that holds something else.
 std::string make_tensor(const WrittenValue& value, DType dtype, const Shape& shape, Tensor& out);
 
-}  // namespace relay::data
+}  // namespace relay::frontend::data

@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-namespace relay::data {
+namespace relay::frontend::data {
 namespace {
 
 // The tensor's text, or why there is none.
@@ -85,4 +85,4 @@ TEST(WrittenValue, AListHasAsManyElementsAsTheTensor) {
 }
 
 }  // namespace
-}  // namespace relay::data
+}  // namespace relay::frontend::data

@@ -156,7 +156,7 @@ TEST(Limits, LengthIsLimited) {
   }
 }
 
-TEST(Limits, RehearsalsAreLimited) {
+TEST(Limits, RaceChecksAreLimited) {
   std::string text;
   for (const char* name : {"a", "b", "c"})
     text +=
@@ -165,13 +165,13 @@ TEST(Limits, RehearsalsAreLimited) {
             "    }\n  }\n}\n");
   const auto slug = [&](int64_t most) -> std::string {
     ParseOptions options;
-    options.max_rehearsed = most;
+    options.max_race_checked = most;
     Diagnostics diagnostics;
     const bool read = static_cast<bool>(parse("input", text, diagnostics, test_operators(), options));
     EXPECT_EQ(read, !diagnostics.has_errors());
     return read ? std::string() : std::string(diagnostics.all().front().slug().name());
   };
-  EXPECT_EQ(slug(ParseOptions().max_rehearsed), "");
+  EXPECT_EQ(slug(ParseOptions().max_race_checked), "");
   EXPECT_EQ(slug(3000), "kernel-too-large");
 }
 

@@ -2,7 +2,7 @@
 //
 // It accepts what TVM 0.18's Relay parser accepts and a superset of it: symbolic dims, tensor
 // literals, constants by name, kernels, imports of the standard library. Any bytes give a module or
-// diagnostics, in time and memory linear in their number, but for the rehearsals of kernels, which
+// diagnostics, in time and memory linear in their number, but for the race checks of kernels, which
 // are limited; nothing recurses on how deeply a program is nested.
 #pragma once
 
@@ -29,9 +29,9 @@ struct ParseOptions {
   size_t max_bytes = size_t{1} << 31;
   // Kernels are checked (kernel/validate.h), because their texts may come from anywhere.
   bool validate_kernels = true;
-  // How many operations the rehearsals of small kernels (kernel/execute.h) may take in
+  // How many operations the race checks of small kernels (kernel/execute.h) may take in
   // all: some seconds.
-  int64_t max_rehearsed = int64_t{1} << 28;
+  int64_t max_race_checked = int64_t{1} << 28;
   // The tensor that `const("name")` stands for; nothing if there is none of that name.
   std::function<std::optional<Tensor>(std::string_view name)> constants = {};
 };

@@ -252,7 +252,7 @@ class Parser {
   std::vector<std::pair<Symbol, Span>> batched_kernels_;  // those that name another, and where
   std::map<Symbol, const kernel::Kernel*> externals_;     // the first kernel of each C function
   size_t kernel_checks_ = 0;                              // how much there was to validate so far
-  int64_t rehearsed_ = 0;                                 // and to rehearse
+  int64_t race_checked_ = 0;                              // and to check for races
   bool module_mode_ = false, failed_ = false;
 
   // Scopes: the variables that a name may mean, innermost last; what was bound, for

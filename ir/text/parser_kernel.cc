@@ -5,7 +5,8 @@
 #include "ir/text/kernel_reader.h"
 #include "ir/text/kernel_words.h"
 #include "ir/text/names.h"
-#include "kernel/rehearsal.h"
+#include "kernel/limits.h"
+#include "kernel/race_check.h"
 #include "kernel/statements.h"
 #include "kernel/validate.h"
 
@@ -16,7 +17,8 @@ using kernel::Buffer;
 using kernel::Expr;
 using kernel::Stmt;
 
-constexpr size_t kDeepestStatement = 200;
+// Between two braces lie a statement and what it stands in, and schedules add loops.
+constexpr size_t kDeepestStatement = kernel::kDeepestNest / 4;
 // The check of a block looks at each statement of it, and may compare it with each region that
 // the block declares.
 constexpr size_t kMostChecks = 4'000'000;
@@ -173,9 +175,9 @@ bool KernelReader::kernel() {
         .note("divide them among several kernels, or among several texts");
     return false;
   }
-  if (p_.options_.validate_kernels) p_.rehearsed_ += kernel::rehearsal_work(k).value_or(0);
-  if (p_.rehearsed_ > p_.options_.max_rehearsed) {
-    p_.error(at_, "kernel-too-large", "the kernels of this text take too long to rehearse")
+  if (p_.options_.validate_kernels) p_.race_checked_ += kernel::race_check_work(k).value_or(0);
+  if (p_.race_checked_ > p_.options_.max_race_checked) {
+    p_.error(at_, "kernel-too-large", "the kernels of this text take too long to check for races")
         .note("divide them among several texts");
     return false;
   }
@@ -185,6 +187,10 @@ bool KernelReader::kernel() {
 }
 
 void KernelReader::check(const kernel::Kernel& k) {
+  if (const std::string deep = kernel::too_deep(k); !deep.empty()) {
+    p_.error(at_, "kernel-too-deep", cat("kernel `@", k.name.text(), "`: ", deep));
+    return;
+  }
   const std::vector<std::string> wrong = kernel::validate(k);
   if (wrong.empty()) return;
   constexpr size_t kMost = 5;

@@ -4,6 +4,7 @@
 #include "base/cat.h"
 #include "ir/text/kernel_reader.h"
 #include "ir/text/kernel_words.h"
+#include "kernel/limits.h"
 
 namespace relay::text {
 namespace {
@@ -13,9 +14,10 @@ using kernel::Expr;
 using kernel::ExprKind;
 
 constexpr size_t kDeepestExpr = 100;
-// Building sums takes time quadratic in their length, and expressions are recursed over.
+// Building sums takes time quadratic in their length.
 constexpr size_t kMostOperators = 1024;  // of one expression
-constexpr size_t kHighest = 512;
+// What is done to a kernel makes its expressions deeper, and they stay within the limit.
+constexpr size_t kHighest = kernel::kDeepestExpr / 2;
 // Steps of canonical sums in one kernel.
 constexpr size_t kMostSteps = 2'000'000;
 

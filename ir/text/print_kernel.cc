@@ -321,7 +321,7 @@ void KernelText::body(Stmt s, int indent) {
   for (Stmt child : sequence->body) statement(child, indent);
 }
 
-// Users nest statements 200 deep at most (parser_kernel.cc).
+// Kernels nest them kDeepestNest deep at most (kernel/limits.h).
 void KernelText::statement(Stmt s, int indent) {
   const auto saved = abbreviations_;
   const size_t names_before = in_use_.size();

@@ -181,6 +181,19 @@ std::vector<Piece> VectorPlan::pieces(const For* loop) const {
   return out;
 }
 
+void for_each_piece(const VectorPlan& plan, const For& loop, ExprPool& pool, std::optional<Lanes>& lanes,
+                    const std::function<void(Stmt)>& emit) {
+  for (const Piece& p : plan.pieces(&loop)) {
+    if (p.lanes == 1) {
+      emit(substitute(pool.arena(), loop.body, {{loop.var.get(), pool.integer(p.start)}}));
+      continue;
+    }
+    lanes = Lanes{loop.var, p.start, p.lanes};
+    emit(loop.body);
+    lanes.reset();
+  }
+}
+
 std::optional<std::map<int64_t, int>> as_variables(const Allocate& a, const VectorPlan& plan, bool threads) {
   std::map<int64_t, int> found;
   bool ok = true;

@@ -2,11 +2,13 @@
 // live in registers.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <unordered_map>
 #include <vector>
 
+#include "kernel/codegen/sharing.h"
 #include "kernel/kernel.h"
 #include "kernel/simplify.h"
 
@@ -39,6 +41,11 @@ class VectorPlan {
   int most_bytes_ = 0;
   std::unordered_map<const For*, int> element_bytes_;  // of the widest element in the loop
 };
+
+// Emits the body of a loop of the plan once for each piece: `lanes` are those of the piece
+// meanwhile. A piece of one iteration has none, and the loop's variable is a number in it.
+void for_each_piece(const VectorPlan& plan, const For& loop, ExprPool& pool, std::optional<Lanes>& lanes,
+                    const std::function<void(Stmt)>& emit);
 
 // Which elements of a local buffer are accessed, if each access is to one element or vector that is
 // known here and no two vectors overlap: offset -> lanes. Such a buffer is a set of variables,

@@ -6,6 +6,7 @@
 #include "kernel/codegen/expand.h"
 #include "kernel/codegen/requirements.h"
 #include "kernel/copy.h"
+#include "kernel/limits.h"
 #include "kernel/statements.h"
 
 namespace relay::kernel::codegen {
@@ -18,7 +19,8 @@ WorkingCopy::WorkingCopy(const Kernel& k)
 
 std::string cannot_compile(const Kernel& k) {
   constexpr int64_t kMostElements = int64_t{1} << 20;  // threads have stacks of a few megabytes
-  std::string wrong;
+  std::string wrong = too_deep(k);
+  if (!wrong.empty()) return cat("kernel ", k.name.text(), " cannot be compiled: ", wrong);
   visit(k.body, [&](Stmt s) {
     const auto* n = s->as<Allocate>();
     if (n == nullptr || !wrong.empty()) return;

@@ -6,7 +6,7 @@
 #include "base/check.h"
 #include "kernel/scalar.h"
 
-namespace relay::kernel::jit {
+namespace relay::kernel::llvm {
 namespace {
 
 bool is_float8(DType d) { return d.code == DTypeCode::kFloat8E4M3 || d.code == DTypeCode::kFloat8E5M2; }
@@ -338,4 +338,4 @@ Value* Arithmetic::by_helper(const char* name, Type* result, Value* v) {
   return call;
 }
 
-}  // namespace relay::kernel::jit
+}  // namespace relay::kernel::llvm

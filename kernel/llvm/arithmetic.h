@@ -13,7 +13,7 @@
 #include "kernel/codegen/operations.h"
 #include "kernel/expr.h"
 
-namespace relay::kernel::jit {
+namespace relay::kernel::llvm {
 
 using ::llvm::Type;
 using ::llvm::Value;
@@ -90,4 +90,4 @@ struct Helper {
 };
 extern const Helper kHelpers[4];
 
-}  // namespace relay::kernel::jit
+}  // namespace relay::kernel::llvm

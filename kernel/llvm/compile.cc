@@ -1,22 +1,22 @@
 #include "kernel/llvm/compile.h"
 
 #include <algorithm>
-#include <atomic>
 #include <map>
 #include <numeric>
 
 #include "base/cat.h"
 #include "base/escape.h"
+#include "base/parallel.h"
 #include "kernel/codegen/requirements.h"
+#include "kernel/codegen/working_copy.h"
 #include "kernel/llvm/fingerprint.h"
 #include "kernel/llvm/generator_stamp.inc"
 #include "kernel/llvm/machine.h"
 #include "kernel/llvm/object_cache.h"
-#include "kernel/native/parallel.h"
 #include "target/host.h"
 #include "target/instructions.h"
 
-namespace relay::kernel::jit {
+namespace relay::kernel::llvm {
 namespace {
 
 // Kernels that differ in names alone are one piece of code.
@@ -27,7 +27,7 @@ struct Job {
 };
 
 // Everything but the kernel that decides what the code is.
-std::string settings(const native::CompileOptions& options) {
+std::string settings(const toolchain::CompileOptions& options) {
   const target::Cpu& cpu = options.target.cpu;
   const target::LlvmNames names = target::llvm_names(cpu);
   const target::Features& f = cpu.features;
@@ -38,26 +38,22 @@ std::string settings(const native::CompileOptions& options) {
 
 std::string entry_of(const std::string& key) { return "relay_kernel_" + key; }
 
-void compile_missing(std::vector<Job*>& jobs, const native::CompileOptions& options,
+void compile_missing(std::vector<Job*>& jobs, const toolchain::CompileOptions& options,
                      const ObjectCache& cache) {
   // The longest first, so that no thread is left alone with one of them.
   std::stable_sort(jobs.begin(), jobs.end(), [](const Job* a, const Job* b) { return a->size > b->size; });
-  std::atomic<size_t> next = 0;
-  const auto work = [&] {
-    for (size_t i = next++; i < jobs.size(); i = next++) {
-      Job& job = *jobs[i];
-      Emitted code;
-      job.wrong = code.make(*job.kernel, entry_of(job.key), options);
-      if (job.wrong.empty()) job.wrong = code.compile(options, job.object);
-      if (job.wrong.empty()) cache.store(job.key, job.object);
-    }
-  };
-  native::on_threads(std::min<size_t>(native::usable_cores(), jobs.size()), work);
+  for_each_at_once(jobs.size(), usable_cores(), [&](size_t i) {
+    Job& job = *jobs[i];
+    Emitted code;
+    job.wrong = code.make(*job.kernel, entry_of(job.key), options);
+    if (job.wrong.empty()) job.wrong = code.compile(options, job.object);
+    if (job.wrong.empty()) cache.store(job.key, job.object);
+  });
 }
 
 }  // namespace
 
-std::string compile(std::span<const Kernel* const> kernels, const native::CompileOptions& options,
+std::string compile(std::span<const Kernel* const> kernels, const toolchain::CompileOptions& options,
                     native::CompiledKernels& out) {
   if (std::string wrong = target::cannot_run(options.target); !wrong.empty()) return wrong;
   const std::string same = settings(options);
@@ -69,6 +65,8 @@ std::string compile(std::span<const Kernel* const> kernels, const native::Compil
       of_kernel.push_back(nullptr);
       continue;
     }
+    // Also what describes a kernel recurses over it.
+    if (std::string wrong = codegen::cannot_compile(*k); !wrong.empty()) return wrong;
     const std::string description = describe(*k);
     const std::string key = fingerprint(same + description);
     const auto [it, fresh] = jobs.try_emplace(key, Job{k, description.size(), key, {}, {}});
@@ -101,7 +99,7 @@ std::string compile(std::span<const Kernel* const> kernels, const native::Compil
   return {};
 }
 
-std::string show_instructions(const Kernel& k, const native::CompileOptions& options, std::string& out) {
+std::string show_instructions(const Kernel& k, const toolchain::CompileOptions& options, std::string& out) {
   if (k.external) {
     const std::string_view symbol = k.external->symbol.text();
     out = line_comment(";", cat("kernel ", k.name.text(), " is the C function `", symbol, "`")) + "\n";
@@ -113,4 +111,4 @@ std::string show_instructions(const Kernel& k, const native::CompileOptions& opt
   return {};
 }
 
-}  // namespace relay::kernel::jit
+}  // namespace relay::kernel::llvm

@@ -12,15 +12,15 @@
 #include "kernel/kernel.h"
 #include "kernel/native/kernels.h"
 
-namespace relay::kernel::jit {
+namespace relay::kernel::llvm {
 
 // A native::CodeGenerator. Returns what went wrong, or an empty text.
 [[nodiscard]] std::string compile(std::span<const Kernel* const> kernels,
-                                  const native::CompileOptions& options, native::CompiledKernels& out);
+                                  const toolchain::CompileOptions& options, native::CompiledKernels& out);
 
 // The kernel in LLVM's own notation, before LLVM has worked on it. Returns what went wrong,
 // or an empty text.
-[[nodiscard]] std::string show_instructions(const Kernel& k, const native::CompileOptions& options,
+[[nodiscard]] std::string show_instructions(const Kernel& k, const toolchain::CompileOptions& options,
                                             std::string& out);
 
-}  // namespace relay::kernel::jit
+}  // namespace relay::kernel::llvm

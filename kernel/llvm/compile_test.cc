@@ -14,12 +14,13 @@
 #include "base/file.h"
 #include "kernel/builder.h"
 #include "kernel/execute.h"
+#include "kernel/limits.h"
 #include "kernel/llvm/fingerprint.h"
 #include "kernel/llvm/machine.h"
 #include "kernel/statements.h"
 #include "runtime/compare.h"
 
-namespace relay::kernel::jit {
+namespace relay::kernel::llvm {
 namespace {
 
 namespace fs = std::filesystem;
@@ -64,7 +65,7 @@ class Compile : public ::testing::Test {
   SymbolTable symbols_{arena_};
   ExprPool pool_{arena_, symbols_};
   TemporaryFolder folder_;
-  native::CompileOptions options_;
+  toolchain::CompileOptions options_;
 };
 
 // The sanitizer of threads watches this one (`./dev sanitize`).
@@ -271,5 +272,35 @@ TEST_F(Compile, BuffersAreKnownNotToOverlap) {
   EXPECT_EQ(text.find("contract"), std::string::npos) << text;
 }
 
+// Kernels at the limits (kernel/limits.h) have code, and others are refused.
+TEST_F(Compile, DeepKernels) {
+  const auto of = [&](uint32_t depth, const std::function<Expr(Expr)>& step, uint32_t nest) {
+    Builder k(pool_);
+    const Expr n = pool_.shape_variable("n");
+    const Tensor x = k.input("x", kFloat32, {n});
+    const Tensor y = k.compute("y", kFloat32, {n}, [&](Indices i) {
+      Expr e = x.at(i);
+      while (e->depth < depth) e = step(e);
+      return e;
+    });
+    Kernel out = k.finish("deep", "", {y});
+    for (uint32_t loops = 3; loops < nest; ++loops)
+      out.body =
+          make_for(arena_, pool_.variable("l"), kernel::min(n, pool_.integer(1)), ForKind::kSerial, out.body);
+    return out;
+  };
+  const auto magnitude = [](Expr e) { return math(Math::kAbs, e); };
+  const auto doubled = [&](Expr e) { return kernel::max(math(Math::kAbs, e), e); };
+  for (const Kernel& k :
+       {of(kDeepestExpr - 2, magnitude, 0), of(120, doubled, 0), of(0, magnitude, kDeepestNest)}) {
+    ASSERT_EQ(too_deep(k), "");
+    EXPECT_EQ(result_of(k).get(2), 3);
+  }
+  native::CompiledKernels compiled;
+  const Kernel deep = of(0, magnitude, 100'000);
+  const Kernel* const only[] = {&deep};
+  EXPECT_NE(compile(only, options_, compiled), "");
+}
+
 }  // namespace
-}  // namespace relay::kernel::jit
+}  // namespace relay::kernel::llvm

@@ -12,12 +12,12 @@
 #include "kernel/print/print.h"
 #include "kernel/statements.h"
 
-namespace relay::kernel::jit {
+namespace relay::kernel::llvm {
 namespace {
 
 using native::Case;
-using native::CompileOptions;
 using native::disagreements;
+using toolchain::CompileOptions;
 
 using Values = ::relay::Tensor;
 
@@ -71,7 +71,7 @@ class Elementwise : public ::testing::Test {
       const auto* l = s->as<For>();
       return l ? make_for(arena_, l->var, l->extent, ForKind::kVectorized, l->body) : s;
     });
-    if (print(kernel, kCppDialect).text.find("relay_store(") == std::string::npos)
+    if (print::print(kernel, print::kCppDialect).text.find("relay_store(") == std::string::npos)
       return;  // it has no vectors
     cases_.push_back({cat(name, kVectorised), kernel, {a, b}, ulps});
   }
@@ -249,4 +249,4 @@ TEST_F(Elementwise, BooleansAreMasks) {
 }
 
 }  // namespace
-}  // namespace relay::kernel::jit
+}  // namespace relay::kernel::llvm

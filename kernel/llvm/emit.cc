@@ -3,7 +3,7 @@
 #include "kernel/codegen/working_copy.h"
 #include "kernel/llvm/statements.h"
 
-namespace relay::kernel::jit {
+namespace relay::kernel::llvm {
 
 std::unique_ptr<::llvm::Module> emit(const Kernel& k, const EmitOptions& options,
                                      ::llvm::LLVMContext& context) {
@@ -52,4 +52,4 @@ std::unique_ptr<::llvm::Module> emit(const Kernel& k, const EmitOptions& options
   return module;
 }
 
-}  // namespace relay::kernel::jit
+}  // namespace relay::kernel::llvm

@@ -15,7 +15,7 @@
 #include "kernel/kernel.h"
 #include "kernel/llvm/arithmetic.h"
 
-namespace relay::kernel::jit {
+namespace relay::kernel::llvm {
 
 struct EmitOptions {
   std::string entry;
@@ -29,4 +29,4 @@ struct EmitOptions {
 std::unique_ptr<::llvm::Module> emit(const Kernel& k, const EmitOptions& options,
                                      ::llvm::LLVMContext& context);
 
-}  // namespace relay::kernel::jit
+}  // namespace relay::kernel::llvm

@@ -8,7 +8,7 @@
 #include "kernel/llvm/functions.h"
 #include "kernel/statements.h"
 
-namespace relay::kernel::jit {
+namespace relay::kernel::llvm {
 namespace {
 
 constexpr int kHarmless = 8;  // operations that cost less than a branch
@@ -228,4 +228,4 @@ void Expressions::store(const Buffer& buffer, Expr offset, Expr stored) {
   marked(make_.CreateAlignedStore(v, address(buffer, place, offset), ::llvm::Align(buffer.dtype.bytes())));
 }
 
-}  // namespace relay::kernel::jit
+}  // namespace relay::kernel::llvm

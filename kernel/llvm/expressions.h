@@ -11,7 +11,7 @@
 #include "kernel/llvm/arithmetic.h"
 #include "kernel/simplify.h"
 
-namespace relay::kernel::jit {
+namespace relay::kernel::llvm {
 
 // Where a buffer's elements are.
 struct Place {
@@ -74,4 +74,4 @@ class Expressions {
   std::vector<std::unordered_map<const ExprNode*, Value*>> computed_;  // innermost branch last
 };
 
-}  // namespace relay::kernel::jit
+}  // namespace relay::kernel::llvm

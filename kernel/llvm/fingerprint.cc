@@ -8,7 +8,7 @@
 
 #include "kernel/fields.h"
 
-namespace relay::kernel::jit {
+namespace relay::kernel::llvm {
 namespace {
 
 // A field that is not written here would let two different kernels share their code. So structs are
@@ -67,8 +67,8 @@ class Writer {
     const auto [n, fresh] = number(expressions_, e);
     put(n);
     if (!fresh) return;
-    const auto& [kind, type, fn, shape_variable, has_load, depth, weight, id, pool, int_value, float_value,
-                 name, buffer, args] = *e;
+    const auto& [kind, type, fn, shape_variable, has_load, has_data, may_wrap, non_negative, depth, weight,
+                 id, pool, int_value, float_value, name, buffer, args] = *e;
     put(static_cast<uint64_t>(kind));
     dtype(type);
     put(static_cast<uint64_t>(int_value));
@@ -90,7 +90,7 @@ class Writer {
     for_each_field(n, [&](const auto& f) { field(f); });
   }
 
-  // Users nest statements 200 deep at most (ir/text/parser_kernel.cc).
+  // Kernels nest them kDeepestNest deep at most (kernel/limits.h).
   void field(Stmt s) {
     put(s ? 1 : 0);
     if (!s) return;
@@ -132,4 +132,4 @@ std::string fingerprint(const std::string& text) {
   return ::llvm::toHex(hash.final(), /*LowerCase=*/true);
 }
 
-}  // namespace relay::kernel::jit
+}  // namespace relay::kernel::llvm

@@ -5,7 +5,7 @@
 
 #include "kernel/kernel.h"
 
-namespace relay::kernel::jit {
+namespace relay::kernel::llvm {
 
 // A complete description: loops, blocks, accesses, expressions with their sharing. Names of
 // buffers, variables and blocks, the origin, the batched kernel, and the texts of requirements
@@ -15,4 +15,4 @@ std::string describe(const Kernel& k);
 // 256 bits of SHA-2 over the text, as 64 hexadecimal digits.
 std::string fingerprint(const std::string& text);
 
-}  // namespace relay::kernel::jit
+}  // namespace relay::kernel::llvm

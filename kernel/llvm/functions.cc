@@ -10,7 +10,7 @@
 
 #include "base/check.h"
 
-namespace relay::kernel::jit {
+namespace relay::kernel::llvm {
 namespace {
 
 using ::llvm::Intrinsic::ID;
@@ -171,4 +171,4 @@ Value* call_math(Instructions& make, const Rules& rules, Math fn, std::span<Valu
   }
 }
 
-}  // namespace relay::kernel::jit
+}  // namespace relay::kernel::llvm

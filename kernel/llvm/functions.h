@@ -4,10 +4,10 @@
 
 #include "kernel/llvm/arithmetic.h"
 
-namespace relay::kernel::jit {
+namespace relay::kernel::llvm {
 
 // fn(args) for float or double, single values or vectors. Booleans for kIsNan and its like. Not
 // rounded to a small dtype.
 Value* call_math(Instructions& make, const Rules& rules, Math fn, std::span<Value* const> args);
 
-}  // namespace relay::kernel::jit
+}  // namespace relay::kernel::llvm

@@ -10,7 +10,7 @@
 #include "kernel/llvm/compile.h"
 #include "kernel/statements.h"
 
-namespace relay::kernel::jit {
+namespace relay::kernel::llvm {
 namespace {
 
 using Values = ::relay::Tensor;
@@ -67,7 +67,7 @@ double distance(float got, double want) {
 }
 
 TEST_P(Functions, AreWithinTwoUnitsAndTheSameInVectors) {
-  native::CompileOptions options;
+  toolchain::CompileOptions options;
   options.target = target::target_of(GetParam());
   options.opt_level = 1;  // contraction may differ between single values and vectors
   std::vector<Kernel> kernels;
@@ -98,7 +98,7 @@ TEST_P(Functions, AreWithinTwoUnitsAndTheSameInVectors) {
 }
 
 TEST_P(Functions, OfVectorsAreNotCallsOfTheLibrary) {
-  native::CompileOptions options;
+  toolchain::CompileOptions options;
   options.target = target::target_of(GetParam());
   for (const Function& f : kFunctions) {
     std::string text;
@@ -114,4 +114,4 @@ INSTANTIATE_TEST_SUITE_P(Targets, Functions,
                          ::testing::Values(target::baseline(target::kHere).text, "native"));
 
 }  // namespace
-}  // namespace relay::kernel::jit
+}  // namespace relay::kernel::llvm

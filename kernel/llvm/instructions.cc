@@ -5,7 +5,7 @@
 
 #include "base/check.h"
 
-namespace relay::kernel::jit {
+namespace relay::kernel::llvm {
 namespace {
 
 // c += the dot products of one group of numbers, the same for all lanes, with each group of b.
@@ -53,4 +53,4 @@ void emit_instruction(Instructions& make, std::string_view name, const std::vect
   make.CreateAlignedStore(make.CreateIntrinsic(d->intrinsic, {}, {c, a, b}), addresses[2], any);
 }
 
-}  // namespace relay::kernel::jit
+}  // namespace relay::kernel::llvm

@@ -6,7 +6,7 @@
 
 #include "kernel/llvm/arithmetic.h"
 
-namespace relay::kernel::jit {
+namespace relay::kernel::llvm {
 
 // Does the processor have it? What it has not, the block's body does.
 bool has_instruction(const Rules& rules, std::string_view name);
@@ -15,4 +15,4 @@ bool has_instruction(const Rules& rules, std::string_view name);
 // at any alignment.
 void emit_instruction(Instructions& make, std::string_view name, const std::vector<Value*>& addresses);
 
-}  // namespace relay::kernel::jit
+}  // namespace relay::kernel::llvm

@@ -12,12 +12,12 @@
 #include "kernel/print/print.h"
 #include "kernel/statements.h"
 
-namespace relay::kernel::jit {
+namespace relay::kernel::llvm {
 namespace {
 
 using native::Case;
-using native::CompileOptions;
 using native::disagreements;
+using toolchain::CompileOptions;
 
 using Values = ::relay::Tensor;
 
@@ -54,7 +54,7 @@ class Loops : public ::testing::Test {
       EXPECT_EQ(disagreements(cases, options_for(target, level), threads, compile), "") << "by LLVM";
     }
   }
-  std::string text(const Kernel& k) { return print(k, kCppDialect).text; }
+  std::string text(const Kernel& k) { return print::print(k, print::kCppDialect).text; }
 
   Arena arena_;
   SymbolTable symbols_{arena_};
@@ -383,4 +383,4 @@ TEST_F(Loops, ScalarsAndEmptyTensors) {
 }
 
 }  // namespace
-}  // namespace relay::kernel::jit
+}  // namespace relay::kernel::llvm

@@ -23,7 +23,7 @@
 #include "target/host.h"
 #include "target/instructions.h"
 
-namespace relay::kernel::jit {
+namespace relay::kernel::llvm {
 namespace {
 
 void initialise() {
@@ -43,9 +43,9 @@ void initialise() {
   });
 }
 
-bool contracts(const native::CompileOptions& options) { return options.opt_level >= 2; }
+bool contracts(const toolchain::CompileOptions& options) { return options.opt_level >= 2; }
 
-std::unique_ptr<::llvm::TargetMachine> target_machine(const native::CompileOptions& options) {
+std::unique_ptr<::llvm::TargetMachine> target_machine(const toolchain::CompileOptions& options) {
   initialise();
   std::string wrong;
   const target::LlvmNames names = target::llvm_names(options.target.cpu);
@@ -112,7 +112,8 @@ Emitted::Emitted() = default;
 Emitted::Emitted(Emitted&&) noexcept = default;
 Emitted::~Emitted() = default;
 
-std::string Emitted::make(const Kernel& k, const std::string& entry, const native::CompileOptions& options) {
+std::string Emitted::make(const Kernel& k, const std::string& entry,
+                          const toolchain::CompileOptions& options) {
   module_ = std::make_unique<Module>();
   const target::Cpu& cpu = options.target.cpu;
   const target::LlvmNames names = target::llvm_names(cpu);
@@ -146,7 +147,7 @@ std::string Emitted::text() const {
   return out;
 }
 
-std::string Emitted::compile(const native::CompileOptions& options, std::string& object) {
+std::string Emitted::compile(const toolchain::CompileOptions& options, std::string& object) {
   const std::unique_ptr<::llvm::TargetMachine> machine = target_machine(options);
   ::llvm::Module& module = *module_->module;
   module.setDataLayout(machine->createDataLayout());
@@ -211,4 +212,4 @@ std::string Linked::find(const std::string& symbol, void*& address) {
   return {};
 }
 
-}  // namespace relay::kernel::jit
+}  // namespace relay::kernel::llvm

@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "kernel/kernel.h"
-#include "kernel/native/toolchain.h"
+#include "toolchain/compiler.h"
 
-namespace relay::kernel::jit {
+namespace relay::kernel::llvm {
 
 // A kernel as instructions, before LLVM has worked on it.
 class Emitted {
@@ -20,12 +20,12 @@ class Emitted {
   // The exported function is called `entry`. Returns what this code generator cannot do, or an
   // empty text.
   [[nodiscard]] std::string make(const Kernel& k, const std::string& entry,
-                                 const native::CompileOptions& options);
+                                 const toolchain::CompileOptions& options);
   std::string text() const;  // LLVM's own notation
 
   // Optimises and generates code: the bytes of an object file. For several threads,
   // each with its own.
-  [[nodiscard]] std::string compile(const native::CompileOptions& options, std::string& object);
+  [[nodiscard]] std::string compile(const toolchain::CompileOptions& options, std::string& object);
 
  private:
   struct Module;
@@ -52,4 +52,4 @@ class Linked {
   std::unique_ptr<Session> session_;
 };
 
-}  // namespace relay::kernel::jit
+}  // namespace relay::kernel::llvm

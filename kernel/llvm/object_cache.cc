@@ -11,7 +11,7 @@
 #include "base/file.h"
 #include "kernel/llvm/fingerprint.h"
 
-namespace relay::kernel::jit {
+namespace relay::kernel::llvm {
 namespace {
 
 namespace fs = std::filesystem;
@@ -84,4 +84,4 @@ void ObjectCache::trim() const {
   }
 }
 
-}  // namespace relay::kernel::jit
+}  // namespace relay::kernel::llvm

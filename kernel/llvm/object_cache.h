@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <string>
 
-namespace relay::kernel::jit {
+namespace relay::kernel::llvm {
 
 class ObjectCache {
  public:
@@ -35,4 +35,4 @@ class ObjectCache {
   uint64_t most_bytes_;
 };
 
-}  // namespace relay::kernel::jit
+}  // namespace relay::kernel::llvm

@@ -10,7 +10,7 @@
 #include "base/cat.h"
 #include "base/file.h"
 
-namespace relay::kernel::jit {
+namespace relay::kernel::llvm {
 namespace {
 
 namespace fs = std::filesystem;
@@ -125,4 +125,4 @@ TEST(FolderOfEnvironment, FollowsTheVariables) {
 }
 
 }  // namespace
-}  // namespace relay::kernel::jit
+}  // namespace relay::kernel::llvm

@@ -8,7 +8,7 @@
 #include "kernel/llvm/instructions.h"
 #include "kernel/statements.h"
 
-namespace relay::kernel::jit {
+namespace relay::kernel::llvm {
 namespace {
 
 constexpr uint64_t kLocalAlignment = 64;
@@ -54,7 +54,7 @@ void Statements::loop(const For& n) {
   if (n.how == ForKind::kParallel && !in_parallel_) {
     parallel_loop(n);
   } else if (n.how == ForKind::kVectorized && plan_.contains(&n)) {
-    vector_loop(n);
+    codegen::for_each_piece(plan_, n, code_.pool(), around_.lanes, [&](Stmt s) { statement(s); });
   } else {
     serial_loop(n);
   }
@@ -128,16 +128,31 @@ void Statements::iterate(const For& n, Value* begin, Value* end, bool runs) {
   return id;
 }
 
-void Statements::vector_loop(const For& n) {
-  for (const codegen::Piece& p : plan_.pieces(&n)) {
-    if (p.lanes == 1) {
-      statement(substitute(code_.pool().arena(), n.body, {{n.var.get(), code_.pool().integer(p.start)}}));
-      continue;
-    }
-    around_.lanes = codegen::Lanes{n.var, p.start, p.lanes};
-    statement(n.body);
-    around_.lanes.reset();
+// What the body of a parallel loop uses from outside: arrays, then variables.
+struct Statements::Shared {
+  std::vector<const Buffer*> arrays;
+  std::vector<const ExprNode*> variables;
+  std::vector<Value*> values;  // of the arrays, then of the variables
+  std::vector<Type*> types;
+};
+
+Statements::Shared Statements::shared_values() const {
+  Shared out;
+  for (const auto& [b, place] : around_.places) {
+    if (place.base) out.arrays.push_back(b);
   }
+  std::sort(out.arrays.begin(), out.arrays.end(),
+            [](const Buffer* a, const Buffer* b) { return a->id < b->id; });
+  for (const Buffer* b : out.arrays) out.values.push_back(around_.places.at(b).base);
+  for (Expr v : loops_) out.variables.push_back(v.get());
+  for (const auto& [v, value] : around_.variables) {
+    if (v->shape_variable) out.variables.push_back(v);
+  }
+  std::sort(out.variables.begin(), out.variables.end(),
+            [](const ExprNode* a, const ExprNode* b) { return a->id < b->id; });
+  for (const ExprNode* v : out.variables) out.values.push_back(around_.variables.at(v));
+  for (Value* v : out.values) out.types.push_back(v->getType());
+  return out;
 }
 
 // The loop's body becomes a function of its own, which each thread calls for a range of iterations:
@@ -145,82 +160,81 @@ void Statements::vector_loop(const For& n) {
 //   int32_t range(void* closure, int64_t begin, int64_t end)      unpacks the closure and calls it
 void Statements::parallel_loop(const For& n) {
   Value* extent = Expressions(around_, {n.extent}).scalar(n.extent);
-  auto& context = make_.getContext();
-  ::llvm::Module& module = *function_->getParent();
-
-  std::vector<Value*> shared;
-  std::vector<const Buffer*> arrays;
-  std::vector<const ExprNode*> variables;
-  for (const auto& [b, place] : around_.places) {
-    if (place.base) arrays.push_back(b);
-  }
-  std::sort(arrays.begin(), arrays.end(), [](const Buffer* a, const Buffer* b) { return a->id < b->id; });
-  for (const Buffer* b : arrays) shared.push_back(around_.places.at(b).base);
-  for (Expr v : loops_) variables.push_back(v.get());
-  for (const auto& [v, value] : around_.variables) {
-    if (v->shape_variable) variables.push_back(v);
-  }
-  std::sort(variables.begin(), variables.end(),
-            [](const ExprNode* a, const ExprNode* b) { return a->id < b->id; });
-  for (const ExprNode* v : variables) shared.push_back(around_.variables.at(v));
-
-  std::vector<Type*> types;
-  for (Value* v : shared) types.push_back(v->getType());
+  const Shared shared = shared_values();
   Type *pointer = make_.getPtrTy(), *index = make_.getInt64Ty(), *status = make_.getInt32Ty();
-  ::llvm::StructType* closure_type = ::llvm::StructType::get(context, types);
-  std::vector<Type*> part_types = types;
+  ::llvm::StructType* closure_type = ::llvm::StructType::get(make_.getContext(), shared.types);
+  std::vector<Type*> part_types = shared.types;
   part_types.insert(part_types.end(), {index, index});
   const auto function = [&](const std::vector<Type*>& parameters, const char* name) {
     auto* f = ::llvm::Function::Create(::llvm::FunctionType::get(status, parameters, false),
-                                       ::llvm::GlobalValue::InternalLinkage, name, module);
+                                       ::llvm::GlobalValue::InternalLinkage, name, function_->getParent());
     f->addFnAttrs(*options_.attributes);
     return f;
   };
   ::llvm::Function* part = function(part_types, "part");
   part->addFnAttr(::llvm::Attribute::NoInline);  // its pointers would no longer be known not to alias
-  for (size_t i = 0; i < arrays.size(); ++i)
+  for (size_t i = 0; i < shared.arrays.size(); ++i)
     part->addParamAttr(static_cast<unsigned>(i), ::llvm::Attribute::NoAlias);
   ::llvm::Function* range = function({pointer, index, index}, "range");
 
-  // The body, with the function's arguments in the place of what is outside.
   const auto outer_point = make_.saveIP();
+  ::llvm::Function* outer_function = function_;
+  emit_part(n, shared, part);
+  emit_range(shared, closure_type, part, range);
+  function_ = outer_function;
+  make_.restoreIP(outer_point);
+
+  Value* closure = stack_slot(closure_type, nullptr, "closure");
+  for (size_t i = 0; i < shared.values.size(); ++i) {
+    make_.CreateStore(shared.values[i],
+                      make_.CreateStructGEP(closure_type, closure, static_cast<unsigned>(i)));
+  }
+  run_parallel(extent, range, closure);
+}
+
+// The body, with the function's arguments in the place of what is outside.
+void Statements::emit_part(const For& n, const Shared& shared, ::llvm::Function* part) {
   const auto outer_variables = around_.variables;
   const auto outer_places = around_.places;
-  ::llvm::Function* outer_function = std::exchange(function_, part);
+  function_ = part;
   make_.SetInsertPoint(block("entry"));
-  for (size_t i = 0; i < arrays.size(); ++i) around_.places[arrays[i]].base = argument(part, i);
-  for (size_t i = 0; i < variables.size(); ++i)
-    around_.variables[variables[i]] = argument(part, arrays.size() + i);
+  const size_t arrays = shared.arrays.size(), all = shared.values.size();
+  for (size_t i = 0; i < arrays; ++i) around_.places[shared.arrays[i]].base = argument(part, i);
+  for (size_t i = 0; i < shared.variables.size(); ++i)
+    around_.variables[shared.variables[i]] = argument(part, arrays + i);
   in_parallel_ = true;
-  iterate(n, argument(part, shared.size()), argument(part, shared.size() + 1), false);
+  iterate(n, argument(part, all), argument(part, all + 1), false);
   in_parallel_ = false;
   make_.CreateRet(make_.getInt32(0));
+  around_.variables = outer_variables;
+  around_.places = outer_places;
+}
 
+void Statements::emit_range(const Shared& shared, ::llvm::StructType* closure_type, ::llvm::Function* part,
+                            ::llvm::Function* range) {
   function_ = range;
   make_.SetInsertPoint(block("entry"));
   std::vector<Value*> args;
-  for (size_t i = 0; i < shared.size(); ++i) {
+  for (size_t i = 0; i < shared.types.size(); ++i) {
     args.push_back(make_.CreateLoad(
-        types[i], make_.CreateStructGEP(closure_type, argument(range, 0), static_cast<unsigned>(i))));
+        shared.types[i], make_.CreateStructGEP(closure_type, argument(range, 0), static_cast<unsigned>(i))));
   }
   args.push_back(argument(range, 1));
   args.push_back(argument(range, 2));
   make_.CreateRet(make_.CreateCall(part, args));
+}
 
-  function_ = outer_function;
-  around_.variables = outer_variables;
-  around_.places = outer_places;
-  make_.restoreIP(outer_point);
-  Value* closure = stack_slot(closure_type, nullptr, "closure");
-  for (size_t i = 0; i < shared.size(); ++i)
-    make_.CreateStore(shared[i], make_.CreateStructGEP(closure_type, closure, static_cast<unsigned>(i)));
-  // struct relay_parallel { uint32_t struct_size; void* self; int32_t (*run)(void* self, int64_t
-  // extent, body, void* closure); };
-  ::llvm::StructType* callback = ::llvm::StructType::get(context, {make_.getInt32Ty(), pointer, pointer});
+// Calls the function's relay_parallel, and returns if that fails.
+//   struct relay_parallel { uint32_t struct_size; void* self; int32_t (*run)(self, extent, range, closure) };
+void Statements::run_parallel(Value* extent, ::llvm::Function* range, Value* closure) {
+  Type* pointer = make_.getPtrTy();
+  ::llvm::StructType* callback =
+      ::llvm::StructType::get(make_.getContext(), {make_.getInt32Ty(), pointer, pointer});
   Value* parallel = argument(function_, 0);
   Value* self = make_.CreateLoad(pointer, make_.CreateStructGEP(callback, parallel, 1));
   Value* run = make_.CreateLoad(pointer, make_.CreateStructGEP(callback, parallel, 2));
-  auto* type = ::llvm::FunctionType::get(status, {pointer, index, pointer, pointer}, false);
+  auto* type =
+      ::llvm::FunctionType::get(make_.getInt32Ty(), {pointer, make_.getInt64Ty(), pointer, pointer}, false);
   Value* failure = make_.CreateCall(type, run, {self, extent, range, closure});
   ::llvm::BasicBlock *failed = block("failed"), *after = block("done");
   make_.CreateCondBr(make_.CreateICmpNE(failure, make_.getInt32(0)), failed, after);
@@ -329,4 +343,4 @@ void Statements::allocate(const Allocate& n) {
   around_.places.erase(&b);
 }
 
-}  // namespace relay::kernel::jit
+}  // namespace relay::kernel::llvm

@@ -10,7 +10,7 @@
 #include "kernel/llvm/emit.h"
 #include "kernel/llvm/expressions.h"
 
-namespace relay::kernel::jit {
+namespace relay::kernel::llvm {
 
 class Statements {
  public:
@@ -27,8 +27,13 @@ class Statements {
   void serial_loop(const For& n);
   // A loop over [begin, end) around the body of n.
   void iterate(const For& n, Value* begin, Value* end, bool runs);
-  void vector_loop(const For& n);
   void parallel_loop(const For& n);
+  struct Shared;
+  Shared shared_values() const;
+  void emit_part(const For& n, const Shared& shared, ::llvm::Function* part);
+  void emit_range(const Shared& shared, ::llvm::StructType* closure_type, ::llvm::Function* part,
+                  ::llvm::Function* range);
+  void run_parallel(Value* extent, ::llvm::Function* range, Value* closure);
   void condition(const If& n);
   void require(const Require& n);
   void allocate(const Allocate& n);
@@ -48,9 +53,7 @@ class Statements {
   codegen::Quotients quotients_ = {nullptr};
   codegen::VectorPlan plan_;
   bool in_parallel_ = false;
-  std::vector<Expr> loops_;            // variables of the loops around
-  std::vector<const Buffer*> locals_;  // arrays around, which the threads of a parallel loop share
-  List<const Buffer*> parameters_ = {};
+  std::vector<Expr> loops_;  // variables of the loops around
 };
 
-}  // namespace relay::kernel::jit
+}  // namespace relay::kernel::llvm

@@ -24,8 +24,8 @@ Outcome outcome(F run) {
 
 }  // namespace
 
-std::string disagreements(const std::vector<Case>& cases, const CompileOptions& options, unsigned threads,
-                          const CodeGenerator& compile) {
+std::string disagreements(const std::vector<Case>& cases, const toolchain::CompileOptions& options,
+                          unsigned threads, const CodeGenerator& compile) {
   std::vector<const Kernel*> kernels;
   for (const Case& c : cases) kernels.push_back(&c.kernel);
   CompiledKernels compiled;

@@ -17,7 +17,7 @@ struct Case {
 
 // Compiles all kernels at once, runs each on its inputs, and does the same with the reference
 // executor. One line for each case that differs; traps must be the same text. Empty if all agree.
-std::string disagreements(const std::vector<Case>& cases, const CompileOptions& options, unsigned threads = 1,
-                          const CodeGenerator& compile = compile_as_cpp);
+std::string disagreements(const std::vector<Case>& cases, const toolchain::CompileOptions& options,
+                          unsigned threads = 1, const CodeGenerator& compile = compile_as_cpp);
 
 }  // namespace relay::kernel::native

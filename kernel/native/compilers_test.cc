@@ -5,9 +5,9 @@
 #include "base/cat.h"
 #include "base/file.h"
 #include "kernel/builder.h"
-#include "kernel/native/subprocess.h"
 #include "kernel/print/print.h"
 #include "kernel/statements.h"
+#include "toolchain/subprocess.h"
 
 namespace relay::kernel::native {
 namespace {
@@ -62,7 +62,7 @@ class Compilers : public ::testing::Test {
     ASSERT_EQ(write_file_atomically(folder.path() + "/" + file, text), "");
     flags.insert(flags.begin(), compiler);
     flags.push_back(file);
-    const Finished done = run(flags, folder.path(), 300);
+    const toolchain::Finished done = toolchain::run(flags, folder.path(), 300);
     EXPECT_EQ(done.exit_code, 0) << compiler << " (./dev install):\n" << done.output << done.problem;
     EXPECT_EQ(done.output, "") << compiler;
   }
@@ -74,12 +74,12 @@ class Compilers : public ::testing::Test {
 
 TEST_F(Compilers, NoneHasAWarningForTheHost) {
   for (const auto& [target, vector_bytes] : {std::pair("-msse2", 16), std::pair("-mavx2", 32)}) {
-    std::string text = prelude(kCppDialect);
+    std::string text = print::prelude(print::kCppDialect);
     int i = 0;
     for (ForKind outer : {ForKind::kSerial, ForKind::kParallel}) {
       for (ForKind inner : {ForKind::kSerial, ForKind::kVectorized, ForKind::kUnrolled}) {
-        const PrintOptions options{.function = cat("kernel_", i++), .vector_bytes = vector_bytes};
-        text += print(sample(outer, inner), kCppDialect, options).text;
+        const print::PrintOptions options{.function = cat("kernel_", i++), .vector_bytes = vector_bytes};
+        text += print::print(sample(outer, inner), print::kCppDialect, options).text;
       }
     }
     for (const char* compiler : {"g++", "clang++-14", "clang++-19"}) {
@@ -90,16 +90,16 @@ TEST_F(Compilers, NoneHasAWarningForTheHost) {
 }
 
 TEST_F(Compilers, NvccCompilesTheSameForTheDevice) {
-  std::string text = prelude(kCudaDialect);
+  std::string text = print::prelude(print::kCudaDialect);
   int i = 0;
   for (ForKind outer : {ForKind::kSerial, ForKind::kBlockX}) {
     for (ForKind inner : {ForKind::kThreadX, ForKind::kVectorized, ForKind::kUnrolled}) {
-      text += print(sample(outer, inner), kCudaDialect, {.function = cat("kernel_", i++)}).text;
+      text += print::print(sample(outer, inner), print::kCudaDialect, {.function = cat("kernel_", i++)}).text;
     }
   }
   const char* home = std::getenv("CUDA_HOME");
   const std::string nvcc = cat(home ? home : "/usr/local/cuda", "/bin/nvcc");
-  if (run({nvcc, "--version"}, "", 60).exit_code != 0) GTEST_SKIP() << "there is no " << nvcc;
+  if (toolchain::run({nvcc, "--version"}, "", 60).exit_code != 0) GTEST_SKIP() << "there is no " << nvcc;
   compile(nvcc, "kernels.cu", text, {"-std=c++17", "-ptx", "-o", "/dev/null"});
 }
 

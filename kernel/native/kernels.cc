@@ -7,6 +7,7 @@
 #include "kernel/print/prelude.h"
 #include "kernel/print/print.h"
 #include "target/host.h"
+#include "toolchain/library.h"
 
 namespace relay::kernel::native {
 namespace {
@@ -17,12 +18,12 @@ constexpr size_t kBytesPerFile = size_t{24} << 10;
 
 // int32_t relay_call_3(const relay_parallel* p, void* const* b, const int64_t* n): a signature that
 // any kernel can have.
-std::string entry(const Kernel& k, const Printed& printed, size_t number) {
+std::string entry(const Kernel& k, const print::Printed& printed, size_t number) {
   std::vector<std::string> args{"p"};
   size_t at = 0;
   const auto buffers = [&](const List<const Buffer*>& list, std::string_view qualifier) {
     for (const Buffer* b : list)
-      args.push_back(cat("(", qualifier, memory_type(b->dtype), "*)b[", at++, "]"));
+      args.push_back(cat("(", qualifier, print::memory_type(b->dtype), "*)b[", at++, "]"));
   };
   buffers(k.inputs, "const ");
   buffers(k.outputs, "");
@@ -36,10 +37,11 @@ std::string entry(const Kernel& k, const Printed& printed, size_t number) {
 
 }  // namespace
 
-std::string CompiledKernels::compile(std::span<const Kernel* const> kernels, const CompileOptions& options) {
+std::string CompiledKernels::compile(std::span<const Kernel* const> kernels,
+                                     const toolchain::CompileOptions& options) {
   if (std::string wrong = target::cannot_run(options.target); !wrong.empty()) return wrong;
-  std::vector<Source> sources;
-  const std::string head = prelude(kCppDialect);
+  std::vector<toolchain::Source> sources;
+  const std::string head = print::prelude(print::kCppDialect);
   entries_.clear();
   for (size_t i = 0; i < kernels.size(); ++i) {
     if (kernels[i]->external) {
@@ -50,9 +52,9 @@ std::string CompiledKernels::compile(std::span<const Kernel* const> kernels, con
     if (sources.empty() || sources.back().text.size() > head.size() + kBytesPerFile) {
       sources.push_back({cat("kernels_", sources.size(), ".cc"), head});
     }
-    const Printed printed =
-        print(*kernels[i], kCppDialect,
-              {.function = cat("kernel_", i), .vector_bytes = options.target.cpu.vector_bytes});
+    const print::Printed printed =
+        print::print(*kernels[i], print::kCppDialect,
+                     {.function = cat("kernel_", i), .vector_bytes = options.target.cpu.vector_bytes});
     sources.back().text += printed.text + "\n" + entry(*kernels[i], printed, i);
     entries_.push_back({nullptr, printed.messages});
   }
@@ -60,8 +62,9 @@ std::string CompiledKernels::compile(std::span<const Kernel* const> kernels, con
   TemporaryFolder folder;
   if (std::string wrong = folder.make(); !wrong.empty()) return wrong;
   const std::string path = folder.path() + "/kernels.so";
-  if (std::string wrong = build_library(sources, options, folder.path(), path); !wrong.empty()) return wrong;
-  auto library = std::make_shared<Library>();
+  if (std::string wrong = toolchain::build_library(sources, options, folder.path(), path); !wrong.empty())
+    return wrong;
+  auto library = std::make_shared<toolchain::Library>();
   if (std::string wrong = library->open(path); !wrong.empty()) return wrong;
   for (size_t i = 0; i < entries_.size(); ++i) {
     if (entries_[i].external) continue;
@@ -72,7 +75,7 @@ std::string CompiledKernels::compile(std::span<const Kernel* const> kernels, con
   return {};
 }
 
-std::string compile_as_cpp(std::span<const Kernel* const> kernels, const CompileOptions& options,
+std::string compile_as_cpp(std::span<const Kernel* const> kernels, const toolchain::CompileOptions& options,
                            CompiledKernels& out) {
   return out.compile(kernels, options);
 }
@@ -98,7 +101,7 @@ std::vector<relay::Tensor> CompiledKernels::run(size_t i, const Kernel& k,
 }
 
 std::vector<relay::Tensor> run_natively(const Kernel& k, std::span<const relay::Tensor> inputs,
-                                        const CompileOptions& options, unsigned threads) {
+                                        const toolchain::CompileOptions& options, unsigned threads) {
   CompiledKernels compiled;
   const Kernel* const only[] = {&k};
   const std::string wrong = compiled.compile(only, options);

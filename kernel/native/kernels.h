@@ -9,9 +9,9 @@
 
 #include "kernel/external.h"
 #include "kernel/kernel.h"
-#include "kernel/native/parallel.h"
-#include "kernel/native/toolchain.h"
+#include "kernel/native/threads.h"
 #include "runtime/tensor.h"
+#include "toolchain/compiler.h"
 
 namespace relay::kernel::native {
 
@@ -31,7 +31,8 @@ class CompiledKernels {
       : entries_(std::move(entries)), code_(std::move(code)) {}
 
   // Prints the kernels as C++, compiles and loads them. Returns what went wrong, or an empty text.
-  [[nodiscard]] std::string compile(std::span<const Kernel* const> kernels, const CompileOptions& options);
+  [[nodiscard]] std::string compile(std::span<const Kernel* const> kernels,
+                                    const toolchain::CompileOptions& options);
 
   // Runs the i-th kernel on pointers to its inputs, outputs and temporaries, in this order, and
   // the values of its shape parameters. Returns 0, or the number of the requirement that was
@@ -57,14 +58,14 @@ class CompiledKernels {
 };
 
 // Makes machine code of kernels. Returns what went wrong, or an empty text.
-using CodeGenerator = std::function<std::string(std::span<const Kernel* const> kernels,
-                                                const CompileOptions& options, CompiledKernels& out)>;
+using CodeGenerator = std::function<std::string(
+    std::span<const Kernel* const> kernels, const toolchain::CompileOptions& options, CompiledKernels& out)>;
 // By way of C++ and the system's compiler. The other one is kernel/llvm.
 [[nodiscard]] std::string compile_as_cpp(std::span<const Kernel* const> kernels,
-                                         const CompileOptions& options, CompiledKernels& out);
+                                         const toolchain::CompileOptions& options, CompiledKernels& out);
 
 // Compiles one kernel and runs it once, for small uses. Throws Trap.
 std::vector<relay::Tensor> run_natively(const Kernel& k, std::span<const relay::Tensor> inputs,
-                                        const CompileOptions& options, unsigned threads = 1);
+                                        const toolchain::CompileOptions& options, unsigned threads = 1);
 
 }  // namespace relay::kernel::native

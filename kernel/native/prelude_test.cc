@@ -9,8 +9,9 @@
 
 #include "base/cat.h"
 #include "base/file.h"
-#include "kernel/native/toolchain.h"
 #include "runtime/dtype.h"
+#include "toolchain/compiler.h"
+#include "toolchain/library.h"
 
 namespace relay::kernel::native {
 namespace {
@@ -50,9 +51,9 @@ class Prelude : public ::testing::TestWithParam<std::string> {
     options_.opt_level = 1;  // contraction may differ between scalars and vectors
     ASSERT_EQ(folder_.make(), "");
     const std::string path = folder_.path() + "/prelude.so";
-    ASSERT_EQ(
-        build_library({{"prelude.cc", prelude() + std::string(kExports)}}, options_, folder_.path(), path),
-        "");
+    ASSERT_EQ(toolchain::build_library({{"prelude.cc", print::prelude() + std::string(kExports)}}, options_,
+                                       folder_.path(), path),
+              "");
     ASSERT_EQ(library_.open(path), "");
   }
   template <class From, class To>
@@ -64,9 +65,9 @@ class Prelude : public ::testing::TestWithParam<std::string> {
     return b;
   }
 
-  CompileOptions options_;
+  toolchain::CompileOptions options_;
   TemporaryFolder folder_;
-  Library library_;
+  toolchain::Library library_;
 };
 
 const std::string kWidths[] = {"", "_4", "_16"};

@@ -1,4 +1,4 @@
-// What the printing of statements and of expressions share: text under construction, and what
+// What the printers of statements and of expressions share: text under construction, and what
 // names stand for.
 #pragma once
 
@@ -14,7 +14,7 @@
 #include "kernel/print/names.h"
 #include "kernel/simplify.h"
 
-namespace relay::kernel::printing {
+namespace relay::kernel::print {
 
 // Lines of text, indented.
 class Writer {
@@ -68,4 +68,4 @@ struct Context {
   Writer out = Writer(1);
 };
 
-}  // namespace relay::kernel::printing
+}  // namespace relay::kernel::print

@@ -2,7 +2,7 @@
 
 #include "kernel/print/prelude.h"
 
-namespace relay::kernel {
+namespace relay::kernel::print {
 namespace {
 
 // In the order of `Math`.
@@ -104,4 +104,4 @@ std::string_view value_type(DType d) {
   return memory_type(d);
 }
 
-}  // namespace relay::kernel
+}  // namespace relay::kernel::print

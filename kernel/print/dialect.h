@@ -7,7 +7,7 @@
 
 #include "kernel/expr.h"
 
-namespace relay::kernel {
+namespace relay::kernel::print {
 
 inline constexpr size_t kMathFunctions = static_cast<size_t>(Math::kIsFinite) + 1;
 inline constexpr int64_t kCopyBytes = 16;  // that a thread of a grid loads or stores at once
@@ -54,4 +54,4 @@ extern const Dialect kCudaDialect;
 std::string_view memory_type(DType d);
 std::string_view value_type(DType d);
 
-}  // namespace relay::kernel
+}  // namespace relay::kernel::print

@@ -8,7 +8,7 @@
 #include "kernel/scalar.h"
 #include "kernel/statements.h"
 
-namespace relay::kernel::printing {
+namespace relay::kernel::print {
 namespace {
 
 constexpr size_t kShortText = 40;  // index arithmetic that reads better where it is used
@@ -386,4 +386,4 @@ void Expressions::store(const Buffer& buffer, Expr offset, Expr stored) {
   }
 }
 
-}  // namespace relay::kernel::printing
+}  // namespace relay::kernel::print

@@ -7,7 +7,7 @@
 
 #include "kernel/print/context.h"
 
-namespace relay::kernel::printing {
+namespace relay::kernel::print {
 
 // How tightly a text's outermost operator binds.
 enum class Level : uint8_t {
@@ -98,4 +98,4 @@ class Expressions {
   const ExprNode* unrounded_ = nullptr;  // what receives this node's value rounds it anyway
 };
 
-}  // namespace relay::kernel::printing
+}  // namespace relay::kernel::print

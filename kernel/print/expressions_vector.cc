@@ -4,7 +4,7 @@
 #include "base/check.h"
 #include "kernel/print/expressions.h"
 
-namespace relay::kernel::printing {
+namespace relay::kernel::print {
 namespace {
 
 int value_bits(DType d) {
@@ -111,4 +111,4 @@ Text Expressions::vector_cast(const ExprNode* n) {
   return rounded(n, {cat("relay_convert<", type, ">(", operand, ")"), Level::kPrimary});
 }
 
-}  // namespace relay::kernel::printing
+}  // namespace relay::kernel::print

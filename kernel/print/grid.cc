@@ -8,7 +8,7 @@
 #include "kernel/fields.h"
 #include "kernel/statements.h"
 
-namespace relay::kernel::printing {
+namespace relay::kernel::print {
 namespace {
 
 bool is_thread(const Stmt s) {
@@ -199,4 +199,4 @@ std::optional<WarpJoin> find_warp_join(ExprPool& pool, const List<Stmt>& body, s
   return out;
 }
 
-}  // namespace relay::kernel::printing
+}  // namespace relay::kernel::print

@@ -8,7 +8,7 @@
 #include "kernel/kernel.h"
 #include "kernel/simplify.h"
 
-namespace relay::kernel::printing {
+namespace relay::kernel::print {
 
 // Local buffers around loops over the threads of a block belong to no thread as they are written.
 // One whose first indices are those of the threads in every access has a piece for each: these
@@ -37,4 +37,4 @@ inline constexpr size_t kWarpSteps = 5;
 std::optional<WarpJoin> find_warp_join(ExprPool& pool, const List<Stmt>& body, size_t first,
                                        const Bounds& bounds);
 
-}  // namespace relay::kernel::printing
+}  // namespace relay::kernel::print

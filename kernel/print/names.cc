@@ -3,7 +3,7 @@
 #include "base/cat.h"
 #include "base/escape.h"
 
-namespace relay::kernel {
+namespace relay::kernel::print {
 namespace {
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
@@ -34,4 +34,4 @@ std::string Names::unique(std::string_view wanted) {
   return candidate;
 }
 
-}  // namespace relay::kernel
+}  // namespace relay::kernel::print

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <unordered_map>
 
-namespace relay::kernel {
+namespace relay::kernel::print {
 
 // True if the identifier occurs in the text as a whole word, and not as a member of something.
 bool has_word(std::string_view text, std::string_view word);
@@ -21,4 +21,4 @@ class Names {
   std::unordered_map<std::string, int> taken_;  // and the number to try next
 };
 
-}  // namespace relay::kernel
+}  // namespace relay::kernel::print

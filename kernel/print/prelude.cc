@@ -1,6 +1,6 @@
 #include "kernel/print/prelude.h"
 
-namespace relay::kernel {
+namespace relay::kernel::print {
 
 const std::string_view kPreludeHost = R"prelude(#include <cstdint>
 #include <cstring>
@@ -389,4 +389,4 @@ std::string prelude(const Dialect& dialect) {
   return out;
 }
 
-}  // namespace relay::kernel
+}  // namespace relay::kernel::print

@@ -11,7 +11,7 @@
 
 #include "kernel/print/dialect.h"
 
-namespace relay::kernel {
+namespace relay::kernel::print {
 
 std::string prelude(const Dialect& dialect = kCppDialect);
 
@@ -27,4 +27,4 @@ extern const std::string_view kPreludeFunctions;    // exp, log, tanh, erf of sc
 // RELAY_HAS_X and relay_x for each instruction X of kernel/instructions.h; host only.
 extern const std::string_view kPreludeInstructions;
 
-}  // namespace relay::kernel
+}  // namespace relay::kernel::print

@@ -1,6 +1,6 @@
 #include "kernel/print/prelude.h"
 
-namespace relay::kernel {
+namespace relay::kernel::print {
 
 // The operands in the order of the description; what they do is written down there.
 const std::string_view kPreludeInstructions = R"prelude(
@@ -28,4 +28,4 @@ RELAY_FUNCTION void relay_vdpbf16ps(const uint16_t* a, const uint16_t* b, float*
 #endif
 )prelude";
 
-}  // namespace relay::kernel
+}  // namespace relay::kernel::print

@@ -3,7 +3,7 @@
 #include "kernel/print/functions_text.inc"
 #include "kernel/print/prelude.h"
 
-namespace relay::kernel {
+namespace relay::kernel::print {
 
 const std::string_view kPreludeVectors = R"prelude(
 // Vectors of the compiler: relay_vec<float, 16> holds 16 floats, in a register where the machine has it.
@@ -177,6 +177,6 @@ RELAY_FUNCTION V relay_copysign(V magnitude, V sign) {
 }
 )prelude";
 
-const std::string_view kPreludeFunctions = printing::kFunctions;
+const std::string_view kPreludeFunctions = kFunctions;
 
-}  // namespace relay::kernel
+}  // namespace relay::kernel::print

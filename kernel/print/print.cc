@@ -11,13 +11,8 @@
 #include "kernel/print/statements.h"
 #include "kernel/statements.h"
 
-namespace relay::kernel {
+namespace relay::kernel::print {
 namespace {
-
-using printing::Context;
-using printing::Parameter;
-using printing::Statements;
-using printing::Writer;
 
 constexpr size_t kLongestTitle = 200;  // of a kernel: fused operators have long ones
 
@@ -88,7 +83,7 @@ std::string external_call(const Kernel& k, const std::string& function,
     types.push_back(parameters[i].type);
     args.push_back(parameters[i].name);
   }
-  printing::Expressions extents(context, {k.external->extents.begin(), k.external->extents.end()});
+  Expressions extents(context, {k.external->extents.begin(), k.external->extents.end()});
   for (Expr e : k.external->extents) {
     types.push_back("int64_t");
     args.push_back(extents.scalar(e));
@@ -149,4 +144,4 @@ std::string declaration(const Kernel& k, const Dialect& dialect, const PrintOpti
   return head(function_name(k, options), all, dialect, options);
 }
 
-}  // namespace relay::kernel
+}  // namespace relay::kernel::print

@@ -31,7 +31,7 @@
 #include "kernel/print/dialect.h"
 #include "kernel/print/prelude.h"
 
-namespace relay::kernel {
+namespace relay::kernel::print {
 
 inline constexpr int32_t kNoFailure = 0x7fffffff;
 
@@ -69,4 +69,4 @@ Printed print(const Kernel& k, const Dialect& dialect, const PrintOptions& optio
 // The head of the function as `print` writes it, without a semicolon. Not for dialects with a grid.
 std::string declaration(const Kernel& k, const Dialect& dialect, const PrintOptions& options = {});
 
-}  // namespace relay::kernel
+}  // namespace relay::kernel::print

@@ -4,10 +4,11 @@
 
 #include "base/cat.h"
 #include "kernel/builder.h"
+#include "kernel/limits.h"
 #include "kernel/print/names.h"
 #include "kernel/statements.h"
 
-namespace relay::kernel {
+namespace relay::kernel::print {
 namespace {
 
 class Print : public ::testing::Test {
@@ -410,5 +411,26 @@ TEST(Names, AreUnique) {
   EXPECT_EQ(names.unique("x"), "x_3");
 }
 
+// Texts of kernels at the limits (kernel/limits.h); what is nested in an expression gets names.
+TEST_F(Print, KernelsAtTheLimits) {
+  const Tensor x = k_.input("x", kFloat32, {n_});
+  const Tensor y = k_.compute("y", kFloat32, {n_}, [&](Indices i) {
+    Expr e = x.at(i);
+    while (e->depth + 2 < kDeepestExpr) e = exp(e);
+    return e;
+  });
+  const Tensor z = k_.compute("z", kFloat32, {n_}, [&](Indices i) {
+    Expr e = x.at(i);
+    for (int doublings = 0; doublings < 60; ++doublings) e = e * exp(e);
+    return e;
+  });
+  Kernel k = k_.finish("k", "", {y, z});
+  for (uint32_t loops = 4; loops < kDeepestNest; ++loops)
+    k.body = make_for(arena_, pool_.variable("l"), n_, ForKind::kSerial, k.body);
+  ASSERT_EQ(too_deep(k), "");
+  EXPECT_LT(cpp(k).size(), size_t{1} << 22);
+  EXPECT_LT(cuda(k).size(), size_t{1} << 22);
+}
+
 }  // namespace
-}  // namespace relay::kernel
+}  // namespace relay::kernel::print

@@ -9,7 +9,7 @@
 #include "kernel/print/grid.h"
 #include "kernel/statements.h"
 
-namespace relay::kernel::printing {
+namespace relay::kernel::print {
 namespace {
 
 bool is_grid(ForKind how) { return how >= ForKind::kBlockX; }
@@ -99,7 +99,7 @@ void Statements::loop(const For& n) {
   } else if (n.how == ForKind::kParallel && context_.dialect.parallel && !in_parallel_) {
     parallel_loop(n);
   } else if (n.how == ForKind::kVectorized && plan_.contains(&n)) {
-    vector_loop(n);
+    codegen::for_each_piece(plan_, n, code_.pool(), context_.lanes, [&](Stmt s) { statement(s); });
   } else if (n.how == ForKind::kVectorized && !context_.dialect.copy.empty() && copy_loop(n)) {
   } else {
     const bool independent = n.how == ForKind::kVectorized;
@@ -138,18 +138,6 @@ void Statements::serial_loop(const For& n, std::string_view hint) {
     if (t.before(t)) context_.out.line(context_.dialect.barrier);
   }
   context_.out.close();
-}
-
-void Statements::vector_loop(const For& n) {
-  for (const codegen::Piece& p : plan_.pieces(&n)) {
-    if (p.lanes == 1) {
-      statement(substitute(code_.pool().arena(), n.body, {{n.var.get(), code_.pool().integer(p.start)}}));
-      continue;
-    }
-    context_.lanes = codegen::Lanes{n.var, p.start, p.lanes};
-    statement(n.body);
-    context_.lanes.reset();
-  }
 }
 
 // The loop's body becomes a function of its own, which each thread calls for a range of iterations.
@@ -448,4 +436,4 @@ void Statements::allocate(const Allocate& n) {
   if (array) locals_.pop_back();
 }
 
-}  // namespace relay::kernel::printing
+}  // namespace relay::kernel::print

@@ -11,7 +11,7 @@
 #include "kernel/print/grid.h"
 #include "kernel/print/print.h"
 
-namespace relay::kernel::printing {
+namespace relay::kernel::print {
 
 // A parameter of a kernel's function, and of the functions that its parallel loops become.
 struct Parameter {
@@ -44,7 +44,6 @@ class Statements {
   void loop(const For& n);
   void body_of(const For& n);
   void serial_loop(const For& n, std::string_view hint);
-  void vector_loop(const For& n);
   void parallel_loop(const For& n);
   void grid_loop(const For& n);
   void sequence(const Seq& n);
@@ -81,4 +80,4 @@ class Statements {
   std::vector<Expr> loops_;  // variables of the loops around, as far as they are variables of the text
 };
 
-}  // namespace relay::kernel::printing
+}  // namespace relay::kernel::print

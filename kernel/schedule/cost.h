@@ -42,6 +42,12 @@ int64_t packed_bytes(const target::Cpu& cpu);
 int64_t short_row(const target::Cpu& cpu);
 int64_t row_at_work(const target::Cpu& cpu);
 
+// Attention is computed a few rows of scores at a time where there are so many rows, and rows are
+// no longer than this. Few rows are not worth panels of the operands; of long ones, too few would
+// be at work together.
+inline constexpr int64_t kFewestScoreRows = 16;
+inline constexpr int64_t kLongestScoreRow = 4096;
+
 // What each of the tiles of a panel fetches of the next one: `lines` for every `steps` rows of the
 // panel that it goes through, so that together they fetch all of it.
 struct FetchAhead {

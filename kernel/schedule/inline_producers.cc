@@ -9,8 +9,9 @@
 #include <utility>
 #include <vector>
 
-#include "kernel/schedule/inline.h"
-#include "kernel/schedule/primitive.h"
+#include "kernel/limits.h"
+#include "kernel/schedule/primitives/inline.h"
+#include "kernel/schedule/primitives/primitive.h"
 #include "kernel/schedule/stage_list.h"
 #include "kernel/simplify.h"
 #include "kernel/statements.h"
@@ -20,6 +21,8 @@ namespace {
 
 // Chains in which each tensor is used twice double with every link; this ends them.
 constexpr double kLargestTree = 100000;
+// What is done to a kernel later makes expressions deeper, and they stay within the limit.
+constexpr uint32_t kDeepestValue = kDeepestExpr / 4 * 3;
 
 // What it costs to compute an expression again.
 struct Cost {
@@ -66,14 +69,11 @@ bool guards_loads(Expr e, const Bounds& bounds) {
 // arithmetic of indices.
 double tree_size(Expr e) {
   std::unordered_map<const ExprNode*, double> sizes;
-  const auto visit = [&](auto& self, const ExprNode* n) -> double {
-    if (auto it = sizes.find(n); it != sizes.end()) return it->second;
-    double size = 1;
-    for (const ExprNode* a : n->args) size += n->kind == ExprKind::kLoad ? 0 : self(self, a);
-    sizes.emplace(n, size);
-    return size;
-  };
-  return visit(visit, e.get());
+  for (const ExprNode* n : post_order(e)) {
+    double& size = sizes[n] = 1;
+    for (const ExprNode* a : n->args) size += n->kind == ExprKind::kLoad ? 0 : sizes.at(a);
+  }
+  return sizes.at(e.get());
 }
 
 // What the decisions ask of a stage, found once as long as the stage stays as it is.
@@ -140,7 +140,7 @@ Kernel Inliner::run() {
     changed |= inline_block(std::string(stages_.stages().at(number).name));
   }
   if (!changed) return kernel_;
-  return with_body(kernel_, make_sequence(pool_.arena(), stages_.statements()));
+  return primitives::with_body(kernel_, make_sequence(pool_.arena(), stages_.statements()));
 }
 
 const Facts& Inliner::facts(size_t number) {
@@ -167,6 +167,7 @@ bool Inliner::allows(size_t reader, size_t loads, size_t producer) {
   const Stage& p = stages_.stages().at(producer);
   const Cost& cost = facts(producer).cost;
   if (s.value && facts(reader).tree * facts(producer).tree > kLargestTree) return false;
+  if (s.value && p.value && s.value->depth + p.value->depth > kDeepestValue) return false;
   if (s.kind == StageKind::kSequential) return false;
   if (s.kind == StageKind::kCompute) return s.requirements.empty();
   // The body of a reduction runs often: only a move of data or light arithmetic on one element.
@@ -200,7 +201,7 @@ bool Inliner::worth_inlining(size_t number) {
 
 bool Inliner::is_only_writer(const Buffer* buffer) const {
   const Numbers& all = stages_.writing(buffer);
-  return all.size() == 1 && writers(stages_.statement(*all.begin()), buffer).size() == 1;
+  return all.size() == 1 && primitives::writers(stages_.statement(*all.begin()), buffer).size() == 1;
 }
 
 bool Inliner::operands_change_later(size_t number, const Block* block) const {
@@ -208,7 +209,7 @@ bool Inliner::operands_change_later(size_t number, const Block* block) const {
     const Numbers& all = stages_.writing(r.buffer);
     return !all.empty() && *all.rbegin() > number;
   });
-  return later || schedule::operands_change_later(stages_.statement(number), block);
+  return later || primitives::operands_change_later(stages_.statement(number), block);
 }
 
 bool Inliner::inline_block(const std::string& name) {
@@ -216,15 +217,15 @@ bool Inliner::inline_block(const std::string& name) {
   if (named.empty()) return false;
   const size_t number = *named.begin();
   const Block* block = find_block(stages_.statement(number), name);
-  if (!is_plain(*block)) return false;
-  const Buffer* buffer = single_store(*block)->buffer;
+  if (!primitives::is_plain(*block)) return false;
+  const Buffer* buffer = primitives::single_store(*block)->buffer;
   if (outputs_.contains(buffer) || !is_only_writer(buffer) || operands_change_later(number, block))
     return false;
 
-  Replacements by{{number, remove_block(pool_.arena(), stages_.statement(number), block)}};
+  Replacements by{{number, primitives::remove_block(pool_.arena(), stages_.statement(number), block)}};
   for (const size_t n : stages_.loading(buffer)) {
     Stmt& s = by.try_emplace(n, stages_.statement(n)).first->second;
-    s = inline_loads(pool_, s, *block);
+    s = primitives::inline_loads(pool_, s, *block);
   }
   for (const size_t n : unsettled_) by.try_emplace(n, stages_.statement(n));
   unsettled_.clear();
@@ -245,7 +246,7 @@ void Inliner::replace(const Replacements& by) {
   std::vector<std::pair<size_t, const Buffer*>> written;
   for (const auto& [n, s] : by) {
     look_around(n);
-    for (const Block* b : outermost_blocks(stages_.statement(n))) {
+    for (const Block* b : primitives::outermost_blocks(stages_.statement(n))) {
       for (const Region& r : b->writes) written.emplace_back(n, r.buffer);
     }
   }
@@ -271,7 +272,7 @@ void Inliner::start_again(const Replacements& by) {
     const auto it = by.find(n);
     body.push_back(it == by.end() ? stages_.statement(n) : it->second);
   }
-  const Kernel now = with_body(kernel_, make_sequence(pool_.arena(), body));
+  const Kernel now = primitives::with_body(kernel_, make_sequence(pool_.arena(), body));
   kernel_.temporaries = now.temporaries;
   stages_ = StageList(pool_, now.body);
   look_at_all();
@@ -281,7 +282,7 @@ void Inliner::start_again(const Replacements& by) {
 bool Inliner::prefetches_in_vain() const {
   const std::vector<const Buffer*> all = stages_.prefetched();
   return std::any_of(all.begin(), all.end(), [&](const Buffer* b) {
-    return stages_.accessing(b).empty() && is_temporary(kernel_, b);
+    return stages_.accessing(b).empty() && primitives::is_temporary(kernel_, b);
   });
 }
 

@@ -4,7 +4,7 @@
 
 #include "base/cat.h"
 #include "kernel/builder.h"
-#include "kernel/schedule/primitives.h"
+#include "kernel/schedule/primitives/primitives.h"
 #include "kernel/statements.h"
 
 namespace relay::kernel::schedule {
@@ -56,7 +56,7 @@ TEST_F(InlineProducers, TakesTheFirstFirst) {
       b.compute("y", kFloat32, {n}, [&](Indices i) { return power.at(i) * power(n - 1 - i[0]); });
   const Kernel k = b.finish("k", "", {y});
   // An exponential that is read at two elements is not computed twice.
-  EXPECT_EQ(show(inlined(k)), show(*compute_inline(k, "twice")));
+  EXPECT_EQ(show(inlined(k)), show(*primitives::compute_inline(k, "twice")));
 }
 
 // The two statements of a sum are one stage once nothing stands between them. Only then may what
@@ -74,9 +74,9 @@ TEST_F(InlineProducers, JoinsWhatStoodApart) {
   const List<Stmt> body = k.body->as<Seq>()->body;  // twice, sum_init, sum, between, y
   ASSERT_EQ(body.size(), 5u);
   k.body = make_sequence(arena_, {body[0], body[1], body[3], body[2], body[4]});
-  const Outcome alone = compute_inline(k, "between");
+  const primitives::Outcome alone = primitives::compute_inline(k, "between");
   ASSERT_TRUE(alone);
-  EXPECT_EQ(show(inlined(k)), show(*compute_inline(*alone, "twice")));
+  EXPECT_EQ(show(inlined(k)), show(*primitives::compute_inline(*alone, "twice")));
 }
 
 }  // namespace

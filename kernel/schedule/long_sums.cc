@@ -3,7 +3,8 @@
 #include <algorithm>
 
 #include "base/integers.h"
-#include "kernel/schedule/primitive.h"
+#include "kernel/schedule/primitives/primitive.h"
+#include "kernel/walk.h"
 
 namespace relay::kernel::schedule {
 namespace {
@@ -27,8 +28,8 @@ int64_t terms_from(const std::vector<TermLoop>& loops, size_t first) {
 
 // What is left of an extent. Bounds are told of each operand of a minimum, if it is the outermost.
 Expr behind(Expr extent, Expr start) {
-  if (extent->kind != ExprKind::kMin) return extent - start;
-  return kernel::min(behind(extent->args[0], start), behind(extent->args[1], start));
+  const auto whole = [&](const ExprNode* n) { return n->kind == ExprKind::kMin ? Expr() : Expr(n) - start; };
+  return rewrite(extent, whole, [](Expr of_parts) { return of_parts; });
 }
 
 class Blocks {
@@ -50,8 +51,8 @@ class Blocks {
     const int64_t piece = std::max<int64_t>(1, order_.block / std::max<int64_t>(inner(), 1));
     const TermLoop& loop = loops[cut];
     std::vector<TermLoop> blocks(loops.begin(), loops.begin() + static_cast<std::ptrdiff_t>(cut));
-    blocks.push_back(
-        {divide_up(loop.extent, piece), loop.most == kUnknown ? kUnknown : ceil_div(loop.most, piece)});
+    blocks.push_back({primitives::divide_up(loop.extent, piece),
+                      loop.most == kUnknown ? kUnknown : ceil_div(loop.most, piece)});
 
     Accumulators totals = sums;
     totals.buffer = w_.local(sums.name + "_blocks", sums.buffer->dtype,

@@ -4,7 +4,7 @@
 #include <limits>
 
 #include "kernel/fields.h"
-#include "kernel/schedule/primitive.h"
+#include "kernel/schedule/primitives/primitive.h"
 #include "kernel/statements.h"
 
 namespace relay::kernel::schedule {
@@ -89,7 +89,7 @@ void StageList::enter(size_t number) {
   });
   for (const auto& [buffer, times] : item.loads) loading_[buffer].insert(number);
   for_each_accessed(item.statement, [&](const Buffer* b) { accessing_[b].insert(number); });
-  for (const Block* b : outermost_blocks(item.statement)) {
+  for (const Block* b : primitives::outermost_blocks(item.statement)) {
     for (const Region& r : b->writes) writing_[r.buffer].insert(number);
   }
 }

@@ -11,9 +11,9 @@
 
 #include "kernel/builder.h"
 #include "kernel/execute.h"
-#include "kernel/schedule/cpu.h"
 #include "kernel/statements.h"
 #include "kernel/validate.h"
+#include "target/target.h"
 
 namespace relay::kernel::schedule {
 
@@ -74,7 +74,6 @@ class ScheduleTest : public ::testing::Test {
     for (int64_t e : shape) extents.push_back(index(e));
     return k_.input(name, kFloat32, extents);
   }
-  Kernel scheduled(const Kernel& k, int width = 4) { return schedule_for_cpu(k, cpu_with(width)); }
   bool has_prefetch(const Kernel& k) {
     bool found = false;
     visit(k.body, [&](Stmt s) { found |= s->as<Prefetch>() != nullptr; });

@@ -82,7 +82,7 @@ Choice choose(std::string_view attribute, std::string_view word,
 
 Resize read_resize(const Resize2dAttrs& a) {
   Resize r;
-  r.layout = read_layout("layout", a.layout, "NCHW");
+  r.layout = read_order("layout", a.layout, "NCHW");
   r.method = choose<Method>(
       "method", a.method,
       {{"nearest_neighbor", Method::kNearest}, {"linear", Method::kLinear}, {"cubic", Method::kCubic}});
@@ -109,7 +109,7 @@ Type relate(Relation& r, const Resize2dAttrs& a) {
   const Resize how = read_resize(a);                                  // C2, C4
   if (how.method != Method::kNearest) require(r, 0, Domain::kFloat);  // C1
   const std::array<Dim, 2> size = read_extents("size", a.size);       // C3
-  std::array<Dim, 4> dims = how.layout.parts(x.dims);
+  std::array<Dim, 4> dims = parts(how.layout, x.dims);
   for (size_t axis = 0; axis < 2; ++axis) {
     r.require(dims[2 + axis] != Dim(0), 0, "an image without pixels cannot be resized");  // C5
     dims[2 + axis] = size[axis];
@@ -118,7 +118,7 @@ Type relate(Relation& r, const Resize2dAttrs& a) {
   r.require(a.cubic_exclude == 0, kAttributes, "cubic_exclude must be 0");  // C6
   r.require(a.out_dtype.value_or(x.dtype) == x.dtype, kAttributes,
             "out_dtype must be the data's dtype");  // C6
-  return r.tensor_of(how.layout.arrange(dims), x.dtype);
+  return r.tensor_of(how.layout.shape(dims), x.dtype);
 }
 
 // Where index i of an axis of `to` pixels comes from in one of `from`: a fraction. The formulas are
@@ -201,7 +201,7 @@ std::vector<Pixel> pixels(const Resize& r, int64_t i, int64_t from, int64_t to) 
 void evaluate(const Resize2dAttrs& a, Args in, Results out) {
   const Resize r = read_resize(a);
   const Tensor& x = in[0];
-  const std::array<int64_t, 4> from = r.layout.parts(x.shape()), to = r.layout.parts(out[0].shape());
+  const std::array<int64_t, 4> from = parts(r.layout, x.shape()), to = parts(r.layout, out[0].shape());
   const std::array<int64_t, 4> step = strides_of(x.shape(), r.layout);
   std::array<std::vector<std::vector<Pixel>>, 2> all;
   for (size_t axis = 0; axis < 2; ++axis) {
@@ -210,7 +210,7 @@ void evaluate(const Resize2dAttrs& a, Args in, Results out) {
   }
   int64_t number = 0;
   for_each_index(out[0].shape(), [&](const std::vector<int64_t>& index) {
-    const std::array<int64_t, 4> at = r.layout.parts(index);
+    const std::array<int64_t, 4> at = parts(r.layout, index);
     const std::vector<Pixel>& rows = all[0][static_cast<size_t>(at[2])];
     const std::vector<Pixel>& columns = all[1][static_cast<size_t>(at[3])];
     const int64_t image = at[0] * step[0] + at[1] * step[1];
@@ -232,14 +232,14 @@ void evaluate(const Resize2dAttrs& a, Args in, Results out) {
 std::vector<kernel::Tensor> lower(kernel::Builder& k, const Resize2dAttrs& a, const Lowering& l) {
   const Resize r = read_resize(a);
   const kernel::Tensor& x = l.in[0];
-  const std::array<kernel::Expr, 4> from = r.layout.parts(x.shape()), to = r.layout.parts(l.shape());
+  const std::array<kernel::Expr, 4> from = parts(r.layout, x.shape()), to = parts(r.layout, l.shape());
   const DType wide = l.dtype().bits < 32 ? kFloat32 : l.dtype();
   return {k.compute("resize2d", l.dtype(), l.shape(), [&](kernel::Indices i) {
-    std::array<kernel::Expr, 4> at = r.layout.parts(i);
+    std::array<kernel::Expr, 4> at = parts(r.layout, i);
     const auto inside = [&](size_t d, kernel::Expr e) { return min(max(e, k.index(0)), from[d] - 1); };
     if (r.method == Method::kNearest) {
       for (const size_t d : {2, 3}) at[d] = inside(d, nearest(r.rounding, place(r, at[d], from[d], to[d])));
-      return x.at(r.layout.arrange(at));
+      return x.at(r.layout.index(at));
     }
     std::array<kernel::Expr, 2> first;
     std::array<std::vector<kernel::Expr>, 2> w;
@@ -255,7 +255,7 @@ std::vector<kernel::Tensor> lower(kernel::Builder& k, const Resize2dAttrs& a, co
       for (size_t v = 0; v < w[1].size(); ++v) {
         at[2] = inside(2, first[0] + static_cast<int64_t>(u));
         at[3] = inside(3, first[1] + static_cast<int64_t>(v));
-        const kernel::Expr term = w[1][v] * cast(wide, x.at(r.layout.arrange(at)));
+        const kernel::Expr term = w[1][v] * cast(wide, x.at(r.layout.index(at)));
         line = line ? line + term : term;
       }
       sum = sum ? sum + w[0][u] * line : w[0][u] * line;

@@ -6,19 +6,15 @@
 // To bool: whether it is not zero. Floating point to integer truncates; NaN becomes 0, and what is
 // beyond the dtype's range becomes its nearest end. Integer to integer wraps. To floating point
 // rounds once, to the nearest, ties to even.
-#include "op/define.h"
+#include "op/math/convert.h"
 #include "op/term.h"
 
 namespace relay::op {
 namespace {
 
-struct CastAttrs {
-  DType dtype;
-  static constexpr auto kFields =
-      fields(field("dtype", &CastAttrs::dtype, "of the result").required());  // C1
-};
-
-Type relate(Relation& r, const CastAttrs& a) { return r.context().tensor_type(r.tensor(0).dims, a.dtype); }
+Type relate(Relation& r, const CastAttrs& a) {
+  return r.context().tensor_type(r.tensor(0).dims, a.dtype);  // C1
+}
 
 void evaluate(const CastAttrs& a, Args in, Results out) { out[0] = in[0].converted(a.dtype); }
 

@@ -6,18 +6,12 @@
 // counts as the nearest integer inside, and one beyond the dtype's range as the end of the range.
 #include <cmath>
 
-#include "op/define.h"
 #include "op/domain.h"
+#include "op/math/convert.h"
 #include "op/term.h"
 
 namespace relay::op {
 namespace {
-
-struct ClipAttrs {
-  double a_min = 0, a_max = 0;
-  static constexpr auto kFields = fields(field("a_min", &ClipAttrs::a_min, "the least result").required(),
-                                         field("a_max", &ClipAttrs::a_max, "the largest result").required());
-};
 
 Type relate(Relation& r, const ClipAttrs& a) {
   require(r, 0, Domain::kNumber);                                                                   // C1

@@ -29,27 +29,27 @@ Type relate(Relation& r, const AdaptivePoolAttrs& a) {
   r.require_rank(0, 4);           // C1
   require(r, 0, Domain::kFloat);  // C1
   const TensorType& x = r.tensor(0);
-  const Layout layout = read_layout("layout", a.layout, "NCHW");  // C2
-  require_same_layout(a.out_layout, a.layout);                    // C2
+  const Layout layout = read_order("layout", a.layout, "NCHW");  // C2
+  require_same_layout(a.out_layout, a.layout);                   // C2
   if (a.output_size.empty()) return &x;
   const std::array<int64_t, 2> size = read_sizes("output_size", a.output_size);  // C3
-  std::array<Dim, 4> dims = layout.parts(x.dims);
+  std::array<Dim, 4> dims = parts(layout, x.dims);
   for (size_t axis = 0; axis < 2; ++axis) {
     r.require(size[axis] <= kMost, kAttributes, cat("output_size must not be above ", kMost));  // C3
     r.require(dims[2 + axis].is_const() || size[axis] == 1, 0,
               cat("the ", axis == 0 ? "height" : "width", " of the image must be known"));  // C4
     dims[2 + axis] = size[axis];
   }
-  return r.tensor_of(layout.arrange(dims), x.dtype);
+  return r.tensor_of(layout.shape(dims), x.dtype);
 }
 
 // Axis by axis: the mean of a rectangle is the mean of the means of its rows.
 Expr expand(Builder& b, const AdaptivePoolAttrs& a, const Site& c) {
-  const Layout layout = read_layout("layout", a.layout, "NCHW");
+  const Layout layout = read_order("layout", a.layout, "NCHW");
   Expr x = c.args[0];
   if (a.output_size.empty()) return call(b, kCopy, {x});
   for (size_t axis = 0; axis < 2; ++axis) {
-    const auto place = static_cast<int64_t>(layout.place[2 + axis]);
+    const auto place = static_cast<int64_t>(layout.place(2 + axis));
     const int64_t to = axis == 0 ? a.output_size.front() : a.output_size.back();
     const auto mean = [&](Expr part) {
       return call(b, kMean, {part}, {{"axis", std::vector<int64_t>{place}}, {"keepdims", true}});

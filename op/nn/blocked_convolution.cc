@@ -12,9 +12,9 @@ void require_whole_images(Relation& r, const BlockedConvolution& c) {
 }
 
 void require_layouts(Relation& r, const BlockedConvolution& c) {
-  if (const std::string wrong = c.data.misfit(r.tensor(0).dims); !wrong.empty())
+  if (const std::string wrong = misfit(c.data, r.tensor(0).dims); !wrong.empty())
     r.fail(0, wrong, "wrong-rank");
-  if (const std::string wrong = c.weight.misfit(r.tensor(1).dims); !wrong.empty())
+  if (const std::string wrong = misfit(c.weight, r.tensor(1).dims); !wrong.empty())
     r.fail(1, wrong, "wrong-rank");
 }
 
@@ -35,9 +35,7 @@ Dim output_channels(Relation& r, const BlockedConvolution& c, Dim weight_channel
 
 kernel::Tensor padded(kernel::Builder& k, const kernel::Tensor& x, const BlockedConvolution& c,
                       const std::array<kernel::Expr, 2>& extents) {
-  Layout places;
-  for (size_t axis = 0; axis < 2; ++axis) places.place[2 + axis] = c.data.place(2 + axis);
-  return padded(k, x, places, c.window.before, extents, k.constant(x.dtype(), 0));
+  return padded(k, x, c.data, c.window.before, extents, k.constant(x.dtype(), 0));
 }
 
 ChannelLoops::ChannelLoops(kernel::Builder& k, const BlockedConvolution& c, Dim channels)
@@ -50,8 +48,8 @@ ChannelLoops::ChannelLoops(kernel::Builder& k, const BlockedConvolution& c, Dim 
   }
 }
 
-std::vector<kernel::Expr> place(const BlockLayout& layout, std::vector<kernel::Expr> at,
-                                kernel::Indices variables, const std::vector<kernel::Expr>& extents) {
+std::vector<kernel::Expr> place(const Layout& layout, std::vector<kernel::Expr> at, kernel::Indices variables,
+                                const std::vector<kernel::Expr>& extents) {
   kernel::Bounds bounds;
   for (size_t d = 0; d < variables.size(); ++d) bounds.bind(variables[d], extents[d]);
   std::vector<kernel::Expr> index = layout.index(std::move(at));

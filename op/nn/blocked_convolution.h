@@ -7,23 +7,23 @@
 #include <vector>
 
 #include "kernel/builder.h"
+#include "op/layout.h"
 #include "op/nn/window.h"
 #include "op/relation.h"
-#include "op/tensor/block_layout.h"
 
 namespace relay::op {
 
 // Their attributes, understood. The axes of data and result are N, C, H, W, those of the
 // weight O, I, H, W.
 struct BlockedConvolution {
-  BlockLayout data, weight, out;
+  Layout data, weight, out;
   Window window;
 };
 template <class Attrs>
 BlockedConvolution read_blocked_convolution(const Attrs& a) {
-  return {BlockLayout::read("data_layout", a.data_layout, "NCHW"),
-          BlockLayout::read("kernel_layout", a.kernel_layout, "OIHW"),
-          BlockLayout::read("out_layout", a.out_layout.empty() ? a.data_layout : a.out_layout, "NCHW"),
+  return {read_layout("data_layout", a.data_layout, "NCHW"),
+          read_layout("kernel_layout", a.kernel_layout, "OIHW"),
+          read_layout("out_layout", a.out_layout.empty() ? a.data_layout : a.out_layout, "NCHW"),
           read_window(a.strides, a.dilation, a.padding)};
 }
 
@@ -54,7 +54,7 @@ class ChannelLoops {
   std::vector<kernel::Expr> extents_;
 };
 // The index of an element by its coordinates, simplified by what the variables are bound by.
-std::vector<kernel::Expr> place(const BlockLayout& layout, std::vector<kernel::Expr> at,
-                                kernel::Indices variables, const std::vector<kernel::Expr>& extents);
+std::vector<kernel::Expr> place(const Layout& layout, std::vector<kernel::Expr> at, kernel::Indices variables,
+                                const std::vector<kernel::Expr>& extents);
 
 }  // namespace relay::op

@@ -26,20 +26,20 @@ Type relate(Relation& r, const ConvolutionAttrs& a) {
   require(r, 0, Domain::kNumber);                     // C1
   const Convolution c = read_convolution(a);          // C2, C3
   const DType result = result_dtype(r, a.out_dtype);  // C5
-  const std::array<Dim, 4> x = c.data.parts(r.tensor(0).dims);
+  const std::array<Dim, 4> x = parts(c.data, r.tensor(0).dims);
   const Dim within = per_group(x[1], c.groups, 0, "input channels");                        // C4
   const std::array<Dim, 4> w = relate_weight(r, a, c, {a.channels, within});                // C6
   per_group(w[0], c.groups, r.known(1) ? 1 : kAttributes, "output channels");               // C4
   const Dim height = c.window.count(0, x[2], w[2]), width = c.window.count(1, x[3], w[3]);  // C7
-  return r.tensor_of(c.data.arrange<Dim>({x[0], w[0], height, width}), result);
+  return r.tensor_of(c.data.shape(std::array<Dim, 4>{x[0], w[0], height, width}), result);
 }
 
 // Sums in T: floating point, or integers that wrap at 64 bits.
 template <class T>
 std::vector<T> convolve(const Convolution& c, const Tensor& data, const Tensor& weight, const Tensor& result,
                         const std::vector<T>& x, const std::vector<T>& w) {
-  const auto shape = c.data.parts(data.shape()), out = c.data.parts(result.shape());
-  const auto kernel = c.weight.parts(weight.shape());
+  const auto shape = parts(c.data, data.shape()), out = parts(c.data, result.shape());
+  const auto kernel = parts(c.weight, weight.shape());
   const auto xs = strides_of(data.shape(), c.data), ws = strides_of(weight.shape(), c.weight);
   const auto ys = strides_of(result.shape(), c.data);
   std::vector<T> y = work_list<T>(result.size());
@@ -84,7 +84,7 @@ void evaluate(const ConvolutionAttrs& a, Args in, Results out, Sums sums) {
 std::vector<Expr> differentiate(Builder& b, const ConvolutionAttrs& a, const Site& s) {
   const Convolution c = read_convolution(a);
   const DType d = s.tensor(0).dtype;
-  const std::array<Dim, 4> x = c.data.parts(s.tensor(0).dims), w = c.weight.parts(s.tensor(1).dims);
+  const std::array<Dim, 4> x = parts(c.data, s.tensor(0).dims), w = parts(c.weight, s.tensor(1).dims);
   const Expr data = canonical(b, s.args[0], c.data, d), weight = canonical(b, s.args[1], c.weight, d);
   const Expr dy = canonical(b, s.dy, c.data, d);
   const Expr dx = data_gradient(b, dy, weight, c.window, c.groups, x[2], x[3]);
@@ -99,12 +99,12 @@ std::vector<kernel::Tensor> lower(kernel::Builder& k, const ConvolutionAttrs& a,
   if (c.window.pads()) {
     std::array<kernel::Expr, 2> extents;
     for (size_t axis = 0; axis < 2; ++axis) {
-      extents[axis] = x.dim(c.data.place[2 + axis]) + (c.window.before[axis] + c.window.after[axis]);
+      extents[axis] = x.dim(c.data.place(2 + axis)) + (c.window.before[axis] + c.window.after[axis]);
     }
     x = padded(k, x, c.data, c.window.before, extents, k.constant(x.dtype(), 0));
   }
-  const std::array<kernel::Expr, 4> kernel_dims = c.weight.parts(w.shape());
-  const std::array<kernel::Expr, 4> out = c.data.parts(l.shape());
+  const std::array<kernel::Expr, 4> kernel_dims = parts(c.weight, w.shape());
+  const std::array<kernel::Expr, 4> out = parts(c.data, l.shape());
   const kernel::Expr within = kernel_dims[1];
   const bool one_channel = within.is_int(1);  // depthwise, or an image of one channel
   std::vector<kernel::Expr> extents{kernel_dims[2], kernel_dims[3]};
@@ -113,15 +113,15 @@ std::vector<kernel::Tensor> lower(kernel::Builder& k, const ConvolutionAttrs& a,
   const DType sum = sum_dtype(x.dtype(), l.dtype());
   const kernel::Tensor y =
       k.reduce("conv2d", sum, l.shape(), extents, k.sum(sum), [&](kernel::Indices i, kernel::Indices r) {
-        const std::array<kernel::Expr, 4> at = c.data.parts(i);
+        const std::array<kernel::Expr, 4> at = parts(c.data, i);
         const kernel::Expr u = r[r.size() - 2], v = r[r.size() - 1];
         const kernel::Expr channel = one_channel ? k.index(0) : r[0];
         kernel::Expr from = channel;
         if (c.groups != 1) from = from + floor_div(at[1], floor_div(out[1], c.groups)) * within;
         const kernel::Expr row = at[2] * c.window.stride[0] + u * c.window.dilation[0];
         const kernel::Expr column = at[3] * c.window.stride[1] + v * c.window.dilation[1];
-        return cast(sum, x.at(c.data.arrange<kernel::Expr>({at[0], from, row, column}))) *
-               cast(sum, w.at(c.weight.arrange<kernel::Expr>({at[1], channel, u, v})));
+        return cast(sum, x.at(c.data.index(std::array<kernel::Expr, 4>{at[0], from, row, column}))) *
+               cast(sum, w.at(c.weight.index(std::array<kernel::Expr, 4>{at[1], channel, u, v})));
       });
   if (sum == l.dtype()) return {y};
   return {k.compute("conv2d_end", l.dtype(), l.shape(),
@@ -131,7 +131,7 @@ std::vector<kernel::Tensor> lower(kernel::Builder& k, const ConvolutionAttrs& a,
 // The number of products in each sum.
 int64_t length(std::span<const Type> args, const Attrs& attrs) {
   const Convolution c = read_convolution(read_attrs<ConvolutionAttrs>(attrs));
-  const std::array<Dim, 4> w = c.weight.parts(args[1]->as<TensorType>()->dims);
+  const std::array<Dim, 4> w = parts(c.weight, args[1]->as<TensorType>()->dims);
   return constant_part(std::span(w).subspan(1));
 }
 

@@ -61,7 +61,7 @@ Type relate(Relation& r, const BlockedAttrs& a) {
   require_layouts(r, c);                                     // C1
   const DType result = result_dtype(r, a.out_dtype);         // C4
   require_weight_dtype(r, a.out_dtype, 1);                   // C4
-  const std::vector<Dim> x = c.data.axes(r.tensor(0).dims), w = c.weight.axes(r.tensor(1).dims);
+  const std::vector<Dim> x = c.data.extents(r.tensor(0).dims), w = c.weight.extents(r.tensor(1).dims);
   if (depthwise) r.same(w[1], 1, 1, "extent I of the weight");   // C5
   require_input_blocks(r, c, w[depthwise ? 0 : 1], x[1]);        // C5
   const Dim channels = output_channels(r, c, w[0], a.channels);  // C6
@@ -78,7 +78,7 @@ template <bool depthwise>
 void evaluate(const BlockedAttrs& a, Args in, Results out, Sums sums) {
   const BlockedConvolution c = read_blocked_convolution(a);
   const Tensor &data = in[0], &weight = in[1];
-  const auto whole = [](const BlockLayout& layout, const Tensor& t) {
+  const auto whole = [](const Layout& layout, const Tensor& t) {
     std::vector<int64_t> last;
     for (int64_t extent : t.shape()) last.push_back(extent - 1);
     std::vector<int64_t> extents = layout.coordinates(std::span<const int64_t>(last));
@@ -128,7 +128,7 @@ std::vector<kernel::Tensor> lower(kernel::Builder& k, const BlockedAttrs& a, con
       extents[axis] = x.dim(c.data.place(2 + axis)) + (c.window.before[axis] + c.window.after[axis]);
     x = padded(k, x, c, extents);
   }
-  const std::vector<Dim> window = c.weight.axes(l.arg_types[1]->dims);
+  const std::vector<Dim> window = c.weight.extents(l.arg_types[1]->dims);
   const ChannelLoops loops(k, c, window[1]);
   std::vector<kernel::Expr> extents;
   if (!depthwise) extents = loops.extents();
@@ -158,7 +158,7 @@ std::vector<kernel::Tensor> lower(kernel::Builder& k, const BlockedAttrs& a, con
 // The number of products in each sum.
 int64_t length(std::span<const Type> args, const Attrs& attrs) {
   const BlockedConvolution c = read_blocked_convolution(read_attrs<BlockedAttrs>(attrs));
-  const std::vector<Dim> w = c.weight.axes(args[1]->as<TensorType>()->dims);
+  const std::vector<Dim> w = c.weight.extents(args[1]->as<TensorType>()->dims);
   return constant_part(std::span(w).subspan(1));
 }
 

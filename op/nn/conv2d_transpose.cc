@@ -44,7 +44,7 @@ Type relate(Relation& r, const TransposedConvolutionAttrs& a) {
   const Convolution c = read_convolution(a);                             // C2, C3
   const DType result = result_dtype(r, a.out_dtype);                     // C5
   const std::array<int64_t, 2> more = read_output_padding(a, c.window);  // C7
-  const std::array<Dim, 4> x = c.data.parts(r.tensor(0).dims);
+  const std::array<Dim, 4> x = parts(c.data, r.tensor(0).dims);
   per_group(x[1], c.groups, 0, "input channels");  // C4
   std::optional<Dim> within;
   if (a.channels) within = per_group(*a.channels, c.groups, kAttributes, "output channels");  // C4
@@ -53,14 +53,14 @@ Type relate(Relation& r, const TransposedConvolutionAttrs& a) {
     return (x[2 + axis] - 1) * c.window.stride[axis] + c.window.covers(axis, w[2 + axis]) + more[axis] -
            (c.window.before[axis] + c.window.after[axis]);
   };
-  return r.tensor_of(c.data.arrange<Dim>({x[0], w[0] * c.groups, extent(0), extent(1)}), result);
+  return r.tensor_of(c.data.shape(std::array<Dim, 4>{x[0], w[0] * c.groups, extent(0), extent(1)}), result);
 }
 
 template <class T>
 std::vector<T> spread_out(const Convolution& c, const Tensor& data, const Tensor& weight,
                           const Tensor& result, const std::vector<T>& x, const std::vector<T>& w) {
-  const auto shape = c.data.parts(data.shape()), out = c.data.parts(result.shape());
-  const auto kernel = c.weight.parts(weight.shape());
+  const auto shape = parts(c.data, data.shape()), out = parts(c.data, result.shape());
+  const auto kernel = parts(c.weight, weight.shape());
   const auto xs = strides_of(data.shape(), c.data), ws = strides_of(weight.shape(), c.weight);
   const auto ys = strides_of(result.shape(), c.data);
   std::vector<T> y = work_list<T>(result.size());
@@ -101,11 +101,10 @@ void evaluate(const TransposedConvolutionAttrs& a, Args in, Results out, Sums su
 std::vector<Expr> differentiate(Builder& b, const TransposedConvolutionAttrs& a, const Site& s) {
   const Convolution c = read_convolution(a);
   const DType d = s.tensor(0).dtype;
-  const std::array<Dim, 4> w = c.weight.parts(s.tensor(1).dims);
+  const std::array<Dim, 4> w = parts(c.weight, s.tensor(1).dims);
   // In the letters of the convolution the data's channels are the output channels: the weight is
   // I, O, H, W here.
-  Layout weight_layout = c.weight;
-  std::swap(weight_layout.place[0], weight_layout.place[1]);
+  const Layout weight_layout = read_order("kernel_layout", a.kernel_layout, "IOHW");
   const Expr data = canonical(b, s.args[0], c.data, d), weight = canonical(b, s.args[1], weight_layout, d);
   const Expr dy = canonical(b, s.dy, c.data, d);
   const Expr dx = call(b, kConv2d, {dy, weight}, convolution_attrs(c.window, c.groups));
@@ -119,8 +118,8 @@ std::vector<kernel::Tensor> lower(kernel::Builder& k, const TransposedConvolutio
                                   const Lowering& l) {
   const Convolution c = read_convolution(a);
   const kernel::Tensor &x = l.in[0], &w = l.in[1];
-  const std::array<kernel::Expr, 4> shape = c.data.parts(x.shape()), size = c.weight.parts(w.shape());
-  const std::array<kernel::Expr, 4> out = c.data.parts(l.shape());
+  const std::array<kernel::Expr, 4> shape = parts(c.data, x.shape()), size = parts(c.weight, w.shape());
+  const std::array<kernel::Expr, 4> out = parts(c.data, l.shape());
   std::array<kernel::Expr, 2> offset;
   std::array<kernel::Expr, 4> stretched = shape;
   for (size_t axis = 0; axis < 2; ++axis) {
@@ -129,8 +128,8 @@ std::vector<kernel::Tensor> lower(kernel::Builder& k, const TransposedConvolutio
     stretched[2 + axis] = out[2 + axis] + reach;
   }
   const kernel::Tensor wide =
-      k.compute("stretched", x.dtype(), c.data.arrange(stretched), [&](kernel::Indices i) {
-        std::array<kernel::Expr, 4> at = c.data.parts(i);
+      k.compute("stretched", x.dtype(), c.data.shape(stretched), [&](kernel::Indices i) {
+        std::array<kernel::Expr, 4> at = parts(c.data, i);
         kernel::Expr inside = k.constant(kBool, 1);
         for (size_t axis = 0; axis < 2; ++axis) {
           const int64_t stride = c.window.stride[axis];
@@ -140,25 +139,25 @@ std::vector<kernel::Tensor> lower(kernel::Builder& k, const TransposedConvolutio
           inside = logical_and(inside, less(at[2 + axis], shape[2 + axis]));
           if (stride != 1) inside = logical_and(inside, equal(floor_mod(from, stride), k.index(0)));
         }
-        return select(inside, x.at(c.data.arrange(at)), k.constant(x.dtype(), 0));
+        return select(inside, x.at(c.data.index(at)), k.constant(x.dtype(), 0));
       });
   const kernel::Expr channels = floor_div(shape[1], c.groups);
   const DType sum = sum_dtype(x.dtype(), l.dtype());
-  const kernel::Tensor y =
-      k.reduce("conv2d_transpose", sum, l.shape(), {channels, size[2], size[3]}, k.sum(sum),
-               [&](kernel::Indices i, kernel::Indices r) {
-                 const std::array<kernel::Expr, 4> at = c.data.parts(i);
-                 kernel::Expr channel = r[0], o = at[1];
-                 if (c.groups != 1) {
-                   channel = channel + floor_div(at[1], size[0]) * channels;
-                   o = floor_mod(at[1], size[0]);
-                 }
-                 const kernel::Expr row = at[2] + r[1] * c.window.dilation[0],
-                                    column = at[3] + r[2] * c.window.dilation[1];
-                 const kernel::Expr u = size[2] - 1 - r[1], v = size[3] - 1 - r[2];
-                 return cast(sum, wide.at(c.data.arrange<kernel::Expr>({at[0], channel, row, column}))) *
-                        cast(sum, w.at(c.weight.arrange<kernel::Expr>({o, channel, u, v})));
-               });
+  const kernel::Tensor y = k.reduce(
+      "conv2d_transpose", sum, l.shape(), {channels, size[2], size[3]}, k.sum(sum),
+      [&](kernel::Indices i, kernel::Indices r) {
+        const std::array<kernel::Expr, 4> at = parts(c.data, i);
+        kernel::Expr channel = r[0], o = at[1];
+        if (c.groups != 1) {
+          channel = channel + floor_div(at[1], size[0]) * channels;
+          o = floor_mod(at[1], size[0]);
+        }
+        const kernel::Expr row = at[2] + r[1] * c.window.dilation[0],
+                           column = at[3] + r[2] * c.window.dilation[1];
+        const kernel::Expr u = size[2] - 1 - r[1], v = size[3] - 1 - r[2];
+        return cast(sum, wide.at(c.data.index(std::array<kernel::Expr, 4>{at[0], channel, row, column}))) *
+               cast(sum, w.at(c.weight.index(std::array<kernel::Expr, 4>{o, channel, u, v})));
+      });
   if (sum == l.dtype()) return {y};
   return {k.compute("conv2d_transpose_end", l.dtype(), l.shape(),
                     [&](kernel::Indices i) { return cast(l.dtype(), y.at(i)); })};
@@ -167,7 +166,7 @@ std::vector<kernel::Tensor> lower(kernel::Builder& k, const TransposedConvolutio
 // At most as many products as the window has elements, for each channel of a group.
 int64_t length(std::span<const Type> args, const Attrs& attrs) {
   const TransposedConvolutionAttrs a = read_attrs<TransposedConvolutionAttrs>(attrs);
-  const std::array<Dim, 4> w = read_convolution(a).weight.parts(args[1]->as<TensorType>()->dims);
+  const std::array<Dim, 4> w = parts(read_convolution(a).weight, args[1]->as<TensorType>()->dims);
   return constant_part(std::span(w).subspan(1)) / a.groups;
 }
 

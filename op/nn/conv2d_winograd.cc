@@ -177,7 +177,7 @@ Type relate(Relation& r, const WinogradAttrs& a) {
   r.require_float(0);
   r.require_same_dtype(1, 0);
   require_layouts(r, c);  // C1
-  const std::vector<Dim> x = c.data.axes(r.tensor(0).dims), w = c.weight.axes(r.tensor(1).dims);
+  const std::vector<Dim> x = c.data.extents(r.tensor(0).dims), w = c.weight.extents(r.tensor(1).dims);
   r.require(w[2].is_const(), 1, "the number of products must be known");
   r.same(w[3], w[2], 1, "extent W of the weight");               // C4
   require_tile(r, a.tile_size, w[2].value());                    // C4
@@ -206,7 +206,7 @@ void compute(const WinogradAttrs& a, Args in, Results out, bool magnitudes) {
   const Tensor &data = in[0], &weight = in[1];
   Tensor& y = out[0];
   if (y.size() == 0) return;
-  const auto extent = [](const BlockLayout& layout, const Tensor& t, size_t axis) {
+  const auto extent = [](const Layout& layout, const Tensor& t, size_t axis) {
     std::vector<int64_t> last;
     for (int64_t e : t.shape()) last.push_back(e - 1);
     return layout.coordinates(std::span<const int64_t>(last))[axis] + 1;
@@ -219,7 +219,7 @@ void compute(const WinogradAttrs& a, Args in, Results out, bool magnitudes) {
   Winograd f = winograd(m, products - m + 1);
   if (magnitudes) f = {f.results, f.taps, f.products, absolute(f.at), absolute(f.g), absolute(f.bt)};
   const auto n = static_cast<size_t>(products);
-  const auto value = [&](const Tensor& t, const BlockLayout& layout, const std::vector<int64_t>& at) {
+  const auto value = [&](const Tensor& t, const Layout& layout, const std::vector<int64_t>& at) {
     const double v = t.get(offset_of(t.shape(), layout.index(at)));
     return magnitudes ? std::fabs(v) : v;
   };
@@ -272,14 +272,15 @@ void terms(const Attrs& attrs, Args in, Results out) {
 // The channels, and both transforms of data and of results, each along two axes.
 int64_t length(std::span<const Type> args, const Attrs& attrs) {
   const BlockedConvolution c = read_blocked_convolution(read_attrs<WinogradAttrs>(attrs));
-  const std::vector<Dim> w = c.weight.axes(args[1]->as<TensorType>()->dims);
+  const std::vector<Dim> w = c.weight.extents(args[1]->as<TensorType>()->dims);
   return (w[1].is_const() ? w[1].value() : 1) + 4 * kMostProducts;
 }
 
 std::vector<kernel::Tensor> lower(kernel::Builder& k, const WinogradAttrs& a, const Lowering& l) {
   const BlockedConvolution c = read_blocked_convolution(a);
-  const std::vector<Dim> weight = c.weight.axes(l.arg_types[1]->dims),
-                         image = c.data.axes(l.arg_types[0]->dims), result = c.out.axes(l.out_types[0]->dims);
+  const std::vector<Dim> weight = c.weight.extents(l.arg_types[1]->dims),
+                         image = c.data.extents(l.arg_types[0]->dims),
+                         result = c.out.extents(l.out_types[0]->dims);
   const int64_t m = a.tile_size, products = weight[2].value();
   const Winograd f = winograd(m, products - m + 1);
   const DType wide = sum_dtype(l.in[0].dtype(), l.dtype());

@@ -8,8 +8,8 @@ namespace relay::op {
 
 Convolution read_convolution(const ConvolutionAttrs& a) {
   Convolution c;
-  c.data = read_layout("data_layout", a.data_layout, "NCHW");
-  c.weight = read_layout("kernel_layout", a.kernel_layout, "OIHW");
+  c.data = read_order("data_layout", a.data_layout, "NCHW");
+  c.weight = read_order("kernel_layout", a.kernel_layout, "OIHW");
   require_same_layout(a.out_layout, a.data_layout);
   c.window = read_window(a.strides, a.dilation, a.padding);
   if (a.groups < 1) throw RelationError{kAttributes, cat("groups must be positive, not ", a.groups)};
@@ -56,12 +56,12 @@ std::array<Dim, 4> relate_weight(Relation& r, const ConvolutionAttrs& a, const C
              "ambiguous-type");
     }
     const std::array<Dim, 4> dims{*given[0], *given[1], (*size)[0], (*size)[1]};
-    r.assign(1, r.tensor_of(c.weight.arrange(dims), r.tensor(0).dtype));
+    r.assign(1, r.tensor_of(c.weight.shape(dims), r.tensor(0).dtype));
     return dims;
   }
   r.require_rank(1, 4);
   require_weight_dtype(r, a.out_dtype, 1);
-  std::array<Dim, 4> dims = c.weight.parts(r.tensor(1).dims);
+  std::array<Dim, 4> dims = parts(c.weight, r.tensor(1).dims);
   const auto agree = [&](size_t p, Dim wanted, std::string_view what) {
     dims[p] = r.same(dims[p], wanted, 1, what, 0);
   };
@@ -78,11 +78,11 @@ std::array<Dim, 4> relate_weight(Relation& r, const ConvolutionAttrs& a, const C
 
 Expr canonical(Builder& b, Expr x, const Layout& layout, DType dtype) {
   if (tensor_type_of(x).dtype != dtype) x = call(b, kCast, {x}, {{"dtype", dtype}});
-  return transposed(b, x, layout.to_letters());
+  return transposed(b, x, axes_to_plain(layout));
 }
 
 Expr from_canonical(Builder& b, Expr x, const Layout& layout, DType dtype) {
-  x = transposed(b, x, layout.from_letters());
+  x = transposed(b, x, axes_from_plain(layout));
   return tensor_type_of(x).dtype == dtype ? x : call(b, kCast, {x}, {{"dtype", dtype}});
 }
 

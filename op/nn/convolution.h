@@ -17,7 +17,8 @@ struct ConvolutionAttrs {
   std::optional<std::vector<Dim>> kernel_size = {};
   std::string data_layout = "NCHW", kernel_layout = "OIHW", out_layout = {};
   MaybeDType out_dtype = {};
-  static constexpr auto kFields =
+  // All but the dtype of the result.
+  static constexpr auto kShapeFields =
       fields(field("strides", &ConvolutionAttrs::strides,
                    "how far the window moves: one number, or height and width"),
              field("padding", &ConvolutionAttrs::padding,
@@ -31,19 +32,20 @@ struct ConvolutionAttrs {
                    "height and width of the window; None: as the weight says"),
              field("data_layout", &ConvolutionAttrs::data_layout, "an order of the letters NCHW"),
              field("kernel_layout", &ConvolutionAttrs::kernel_layout, "an order of the letters OIHW"),
-             field("out_layout", &ConvolutionAttrs::out_layout, "the data's layout, which \"\" stands for"),
-             field("out_dtype", &ConvolutionAttrs::out_dtype, "of the result; None: the data's"));
+             field("out_layout", &ConvolutionAttrs::out_layout, "the data's layout, which \"\" stands for"));
+  static constexpr auto kFields = std::tuple_cat(
+      kShapeFields,
+      fields(field("out_dtype", &ConvolutionAttrs::out_dtype, "of the result; None: the data's")));
 };
 
 struct TransposedConvolutionAttrs : ConvolutionAttrs {
   std::vector<int64_t> output_padding = {0, 0};
   TransposedConvolutionAttrs() { kernel_layout = "IOHW"; }
-  static constexpr auto kFields = std::tuple_cat(
-      ConvolutionAttrs::kFields,
-      fields(
-          field("output_padding", &TransposedConvolutionAttrs::output_padding,
-                "how many rows and columns more the result has: which of the sizes that a convolution would "
-                "have taken to this one")));
+  static constexpr auto kOwnFields = fields(
+      field("output_padding", &TransposedConvolutionAttrs::output_padding,
+            "how many rows and columns more the result has: which of the sizes that a convolution would "
+            "have taken to this one"));
+  static constexpr auto kFields = std::tuple_cat(ConvolutionAttrs::kFields, kOwnFields);
 };
 
 // The attributes, understood.

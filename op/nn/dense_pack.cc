@@ -11,10 +11,9 @@
 //       panels of c outputs.
 //   C5: the lengths of the sums agree.
 //   C6: `units` outputs fill p panels, the last one perhaps in part.
-#include <charconv>
-
 #include "base/cat.h"
 #include "op/domain.h"
+#include "op/layout.h"
 #include "op/nn/convolution.h"
 #include "op/tensor/attributes.h"
 #include "op/tensor/common.h"
@@ -32,18 +31,12 @@ struct DensePackAttrs {
       field("weight_layout", &DensePackAttrs::weight_layout, "NC32n: panels of 32 outputs").required());
 };
 
-// Outputs in a panel.
-int64_t panel_of(const DensePackAttrs& a) {
-  const std::string& s = a.weight_layout;
-  int64_t c = 0;
-  const char* begin = s.data() + 2;
-  const bool framed = s.size() > 3 && s.starts_with("NC") && s.back() == 'n';
-  const char* end = framed ? s.data() + s.size() - 1 : begin;
-  if (!framed || std::from_chars(begin, end, c).ptr != end || c <= 0 || c > (1 << 16)) {
-    throw RelationError{kAttributes, cat("weight_layout must be like NC32n, not ", s), kNoOther,
-                        Slug("bad-attribute")};
-  }
-  return c;
+// The layout of the weight: outputs N in panels, inputs C.
+Layout panels_of(const DensePackAttrs& a) {
+  const Layout layout = read_layout("weight_layout", a.weight_layout, "NC");
+  if (layout != kernel::panel_layout(layout.block(kernel::kPanelColumns)))
+    throw RelationError{kAttributes, cat("weight_layout must be like NC32n, not ", a.weight_layout)};
+  return layout;
 }
 
 Type relate(Relation& r, const DensePackAttrs& a) {
@@ -51,20 +44,21 @@ Type relate(Relation& r, const DensePackAttrs& a) {
   const TensorType& x = r.tensor(0);
   r.require_no_scalar(0);                             // C1
   const DType result = result_dtype(r, a.out_dtype);  // C2
-  const Dim c(panel_of(a));                           // C3
-  r.require_rank(1, 3);                               // C4
-  require_weight_dtype(r, a.out_dtype, 1);            // C4
+  const Layout panels = panels_of(a);                 // C3
+  const Dim c(panels.block(kernel::kPanelColumns));
+  r.require_rank(1, panels.rank());         // C4
+  require_weight_dtype(r, a.out_dtype, 1);  // C4
   const TensorType& w = r.tensor(1);
-  r.same(w.dims[2], c, 1, "outputs in a panel");                     // C4
-  r.same(w.dims[1], x.dims.back(), 1, "the length of the sums", 0);  // C5
-  const Dim held = w.dims[0] * c;
+  r.same(w.dims[panels.block_place(kernel::kPanelColumns)], c, 1, "outputs in a panel");            // C4
+  r.same(w.dims[panels.place(kernel::kPanelRows)], x.dims.back(), 1, "the length of the sums", 0);  // C5
+  const Dim count = w.dims[panels.place(kernel::kPanelColumns)], held = count * c;
   r.require_fits(held, 1, "outputs");
   Dim units = held;
   if (a.units) {
     units = *a.units;
-    if (units.is_const() && w.dims[0].is_const()) {
+    if (units.is_const() && count.is_const()) {
       if (units.value() > held.value() || units.value() <= held.value() - c.value()) {
-        r.fail(1, cat(units.value(), " outputs do not fill ", w.dims[0].value(), " panels of ", c.value()),
+        r.fail(1, cat(units.value(), " outputs do not fill ", count.value(), " panels of ", c.value()),
                "dims-differ");  // C6
       }
     }
@@ -75,16 +69,15 @@ Type relate(Relation& r, const DensePackAttrs& a) {
 }
 
 template <class T>
-std::vector<T> multiply(int64_t rows, int64_t units, int64_t length, int64_t c, const std::vector<T>& x,
-                        const std::vector<T>& w) {
+std::vector<T> multiply(int64_t rows, int64_t units, int64_t length, const Layout& panels, const Shape& shape,
+                        const std::vector<T>& x, const std::vector<T>& w) {
   std::vector<T> y;
   for (int64_t m = 0; m < rows; ++m) {
     for (int64_t u = 0; u < units; ++u) {
       T sum = 0;
-      for (int64_t k = 0; k < length; ++k) {
-        sum +=
-            x[static_cast<size_t>(m * length + k)] * w[static_cast<size_t>((u / c * length + k) * c + u % c)];
-      }
+      int64_t at = offset_of(shape, panels.index(std::array{u, int64_t{0}}));
+      for (int64_t k = 0; k < length; ++k, at += panels.block(kernel::kPanelColumns))
+        sum += x[static_cast<size_t>(m * length + k)] * w[static_cast<size_t>(at)];
       y.push_back(sum);
     }
   }
@@ -92,22 +85,24 @@ std::vector<T> multiply(int64_t rows, int64_t units, int64_t length, int64_t c, 
 }
 
 void evaluate(const DensePackAttrs& a, Args in, Results out, Sums sums) {
-  const int64_t length = in[0].shape().back(), units = out[0].shape().back(), c = panel_of(a);
+  const int64_t length = in[0].shape().back(), units = out[0].shape().back();
+  const Layout panels = panels_of(a);
   int64_t rows = 1;
   for (size_t d = 0; d + 1 < in[0].rank(); ++d) rows *= in[0].shape()[d];
-  evaluate_products(in, out, sums,
-                    [&](const auto& x, const auto& w) { return multiply(rows, units, length, c, x, w); });
+  evaluate_products(in, out, sums, [&](const auto& x, const auto& w) {
+    return multiply(rows, units, length, panels, in[1].shape(), x, w);
+  });
 }
 
 std::vector<kernel::Tensor> lower(kernel::Builder& k, const DensePackAttrs& a, const Lowering& l) {
   const kernel::Tensor &x = l.in[0], &w = l.in[1];
-  const int64_t c = panel_of(a);
+  const Layout panels = panels_of(a);
   const DType sum = sum_dtype(x.dtype(), l.dtype());
   const kernel::Tensor y = k.reduce(
       "dense", sum, l.shape(), {x.dim(x.rank() - 1)}, k.sum(sum), [&](kernel::Indices i, kernel::Indices r) {
         std::vector<kernel::Expr> at(i.begin(), i.end() - 1);
         at.push_back(r[0]);
-        return cast(sum, x.at(at)) * cast(sum, w(floor_div(i.back(), c), r[0], floor_mod(i.back(), c)));
+        return cast(sum, x.at(at)) * cast(sum, w.at(panels.index(std::array{i.back(), r[0]})));
       });
   if (sum == l.dtype()) return {y};
   return {k.compute("dense_end", l.dtype(), l.shape(),

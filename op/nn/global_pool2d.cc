@@ -22,24 +22,24 @@ struct GlobalPoolAttrs {
 
 template <Domain domain>
 Type relate(Relation& r, const GlobalPoolAttrs& a) {
-  r.require_rank(0, 4);                                           // C1
-  require(r, 0, domain);                                          // C1
-  const Layout layout = read_layout("layout", a.layout, "NCHW");  // C2
-  require_same_layout(a.out_layout, a.layout);                    // C2
+  r.require_rank(0, 4);                                          // C1
+  require(r, 0, domain);                                         // C1
+  const Layout layout = read_order("layout", a.layout, "NCHW");  // C2
+  require_same_layout(a.out_layout, a.layout);                   // C2
   std::vector<Dim> dims = dims_of(r.tensor(0));
-  dims[layout.place[2]] = dims[layout.place[3]] = 1;
+  dims[layout.place(2)] = dims[layout.place(3)] = 1;
   return r.tensor_of(dims, r.tensor(0).dtype);
 }
 
 Expr expand(Builder& b, const OpDef& reduction, const GlobalPoolAttrs& a, const Site& c) {
-  std::vector<int64_t> axes = read_layout("layout", a.layout, "NCHW").to_letters();
+  std::vector<int64_t> axes = axes_to_plain(read_order("layout", a.layout, "NCHW"));
   axes.erase(axes.begin(), axes.begin() + 2);
   return call(b, reduction, {c.args[0]}, {{"axis", axes}, {"keepdims", true}});
 }
 
 int64_t length(std::span<const Type> args, const Attrs& attrs) {
-  const Layout layout = read_layout("layout", read_attrs<GlobalPoolAttrs>(attrs).layout, "NCHW");
-  const std::array<Dim, 4> dims = layout.parts(args[0]->as<TensorType>()->dims);
+  const Layout layout = read_order("layout", read_attrs<GlobalPoolAttrs>(attrs).layout, "NCHW");
+  const std::array<Dim, 4> dims = parts(layout, args[0]->as<TensorType>()->dims);
   return (dims[2].is_const() ? dims[2].value() : 1) * (dims[3].is_const() ? dims[3].value() : 1);
 }
 

@@ -39,18 +39,18 @@ kernel::Tensor reachable(kernel::Builder& k, const Pool& p, const kernel::Tensor
   std::array<kernel::Expr, 2> extents;
   for (size_t axis = 0; axis < 2; ++axis) {
     const int64_t beyond = p.ceil ? p.window.stride[axis] - 1 : 0;
-    extents[axis] = x.dim(p.layout.place[2 + axis]) + (p.window.before[axis] + p.window.after[axis] + beyond);
+    extents[axis] = x.dim(p.layout.place(2 + axis)) + (p.window.before[axis] + p.window.after[axis] + beyond);
   }
   return padded(k, x, p.layout, p.window.before, extents, fill);
 }
 
 // The element (r[0], r[1]) of the window of result i.
 kernel::Expr element(const Pool& p, const kernel::Tensor& x, kernel::Indices i, kernel::Indices r) {
-  std::array<kernel::Expr, 4> at = p.layout.parts(i);
+  std::array<kernel::Expr, 4> at = parts(p.layout, i);
   for (size_t axis = 0; axis < 2; ++axis) {
     at[2 + axis] = at[2 + axis] * p.window.stride[axis] + r[axis] * p.window.dilation[axis];
   }
-  return x.at(p.layout.arrange(at));
+  return x.at(p.layout.index(at));
 }
 
 // --- max_pool2d ----------------------------------------------------------------------------------
@@ -121,9 +121,9 @@ std::vector<kernel::Tensor> lower_avg(kernel::Builder& k, const AvgPoolAttrs& a,
   const kernel::Tensor sum =
       k.reduce("avg_pool2d_sum", wide, c.shape(), {k.index(p.size[0]), k.index(p.size[1])}, k.sum(wide),
                [&](kernel::Indices i, kernel::Indices r) { return cast(wide, element(p, x, i, r)); });
-  const std::array<kernel::Expr, 4> extents = p.layout.parts(c.in[0].shape());
+  const std::array<kernel::Expr, 4> extents = parts(p.layout, c.in[0].shape());
   return {k.compute("avg_pool2d", d, c.shape(), [&](kernel::Indices i) {
-    const std::array<kernel::Expr, 4> at = p.layout.parts(i);
+    const std::array<kernel::Expr, 4> at = parts(p.layout, i);
     const kernel::Expr count = p.count(k, 0, at[2], extents[2]) * p.count(k, 1, at[3], extents[3]);
     if (d.is_float()) return cast(d, sum.at(i) / cast(wide, count));
     return cast(d, trunc_div(sum.at(i), cast(wide, max(count, k.index(1)))));

@@ -70,10 +70,10 @@ std::vector<kernel::Tensor> lower_max(kernel::Builder& k, const MaxPoolAttrs& a,
   const DType d = c.dtype(), wide = widened(d);
   const kernel::Tensor &x = c.in[0], &dy = c.in[1];
   const std::vector<kernel::Expr> window{k.index(p.size[0]), k.index(p.size[1])};
-  const std::array<kernel::Expr, 4> extents = p.layout.parts(x.shape());
+  const std::array<kernel::Expr, 4> extents = parts(p.layout, x.shape());
   // f of the element (r[0], r[1]) of window i, `otherwise` where that is padding.
   const auto in_window = [&](kernel::Indices i, kernel::Indices r, kernel::Expr otherwise, const auto& f) {
-    std::array<kernel::Expr, 4> at = p.layout.parts(i);
+    std::array<kernel::Expr, 4> at = parts(p.layout, i);
     kernel::Expr inside = k.constant(kBool, 1);
     for (size_t axis = 0; axis < 2; ++axis) {
       at[2 + axis] =
@@ -81,7 +81,7 @@ std::vector<kernel::Tensor> lower_max(kernel::Builder& k, const MaxPoolAttrs& a,
       inside = logical_and(inside, less_equal(k.index(0), at[2 + axis]));
       inside = logical_and(inside, less(at[2 + axis], extents[2 + axis]));
     }
-    return select(inside, f(x.at(p.layout.arrange(at))), otherwise);
+    return select(inside, f(x.at(p.layout.index(at))), otherwise);
   };
   const kernel::Reducer most{k.lowest(d), [](kernel::Expr so_far, kernel::Expr next) {
                                return select(less(so_far, next), next, so_far);
@@ -133,9 +133,9 @@ std::vector<kernel::Tensor> lower_avg(kernel::Builder& k, const AvgPoolAttrs& a,
   const Pool p = read_pool(a);
   const DType d = c.dtype(), wide = widened(d);
   const kernel::Tensor& dy = c.in[1];
-  const std::array<kernel::Expr, 4> extents = p.layout.parts(c.in[0].shape());
+  const std::array<kernel::Expr, 4> extents = parts(p.layout, c.in[0].shape());
   const kernel::Tensor share = k.compute("share", wide, dy.shape(), [&](kernel::Indices i) {
-    const std::array<kernel::Expr, 4> at = p.layout.parts(i);
+    const std::array<kernel::Expr, 4> at = parts(p.layout, i);
     const kernel::Expr count = p.count(k, 0, at[2], extents[2]) * p.count(k, 1, at[3], extents[3]);
     return cast(wide, dy.at(i)) / cast(wide, count);
   });

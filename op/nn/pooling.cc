@@ -34,7 +34,7 @@ int64_t Pool::count(size_t axis, int64_t result, int64_t extent) const {
 
 Pool read_pool(const MaxPoolAttrs& a) {
   Pool p;
-  p.layout = read_layout("layout", a.layout, "NCHW");
+  p.layout = read_order("layout", a.layout, "NCHW");
   require_same_layout(a.out_layout, a.layout);
   p.window = read_window(a.strides, a.dilation, a.padding);
   p.size = read_sizes("pool_size", a.pool_size);
@@ -49,10 +49,10 @@ Pool read_pool(const AvgPoolAttrs& a) {
 }
 
 std::vector<Dim> pooled(const Pool& p, const TensorType& x) {
-  std::array<Dim, 4> dims = p.layout.parts(x.dims);
+  std::array<Dim, 4> dims = parts(p.layout, x.dims);
   for (size_t axis = 0; axis < 2; ++axis)
     dims[2 + axis] = p.window.count(axis, dims[2 + axis], p.size[axis], p.ceil);
-  return p.layout.arrange(dims);
+  return p.layout.shape(dims);
 }
 
 std::vector<AttrArg> pool_attrs(const MaxPoolAttrs& a) {
@@ -68,8 +68,8 @@ std::vector<AttrArg> pool_attrs(const AvgPoolAttrs& a) {
 
 Covering covering(kernel::Builder& k, const Pool& p, kernel::Indices i, kernel::Indices r,
                   const kernel::Tensor& result) {
-  std::array<kernel::Expr, 4> at = p.layout.parts(i);
-  const std::array<kernel::Expr, 4> extents = p.layout.parts(result.shape());
+  std::array<kernel::Expr, 4> at = parts(p.layout, i);
+  const std::array<kernel::Expr, 4> extents = parts(p.layout, result.shape());
   kernel::Expr exists = k.constant(kBool, 1);
   for (size_t axis = 0; axis < 2; ++axis) {
     const int64_t stride = p.window.stride[axis];
@@ -79,7 +79,7 @@ Covering covering(kernel::Builder& k, const Pool& p, kernel::Indices i, kernel::
     exists = logical_and(exists, less(at[2 + axis], extents[2 + axis]));
     if (stride != 1) exists = logical_and(exists, equal(floor_mod(start, stride), k.index(0)));
   }
-  return {p.layout.arrange(at), exists};
+  return {p.layout.index(at), exists};
 }
 
 }  // namespace relay::op

@@ -69,11 +69,11 @@ int64_t window_length(std::span<const Type>, const Attrs& attrs) {
 // the elements of x in its window, and by what an average of them is to be divided.
 template <class F>
 void for_each_window(const Pool& p, const Shape& x, const Shape& result, const F& f) {
-  const std::array<int64_t, 4> extents = p.layout.parts(x), step = strides_of(x, p.layout);
+  const std::array<int64_t, 4> extents = parts(p.layout, x), step = strides_of(x, p.layout);
   std::vector<int64_t> elements;
   int64_t number = 0;
   for_each_index(result, [&](const std::vector<int64_t>& index) {
-    const std::array<int64_t, 4> at = p.layout.parts(index);
+    const std::array<int64_t, 4> at = parts(p.layout, index);
     elements.clear();
     const auto place = [&](size_t axis, int64_t k) {
       return at[2 + axis] * p.window.stride[axis] + k * p.window.dilation[axis] - p.window.before[axis];

@@ -31,7 +31,7 @@ struct UpsamplingAttrs {
 
 // The attributes of the resizing.
 std::vector<AttrArg> resizing(const UpsamplingAttrs& a, const TensorType& x) {
-  const std::array<Dim, 4> dims = read_layout("layout", a.layout, "NCHW").parts(x.dims);  // C2
+  const std::array<Dim, 4> dims = parts(read_order("layout", a.layout, "NCHW"), x.dims);  // C2
   std::vector<Dim> size;
   for (size_t axis = 0; axis < 2; ++axis) {
     const double scale = axis == 0 ? a.scale_h : a.scale_w;

@@ -30,25 +30,6 @@ std::array<int64_t, 2> read_sizes(std::string_view attribute, std::span<const in
   return {values.front(), values.back()};
 }
 
-std::vector<int64_t> Layout::to_letters() const {
-  std::vector<int64_t> out;
-  for (const size_t p : place) out.push_back(static_cast<int64_t>(p));
-  return out;
-}
-
-std::vector<int64_t> Layout::from_letters() const { return arrange<int64_t>({0, 1, 2, 3}); }
-
-Layout read_layout(std::string_view attribute, std::string_view text, std::string_view letters) {
-  Layout out;
-  bool good = text.size() == 4;
-  for (size_t p = 0; p < 4 && good; ++p) {
-    out.place[p] = text.find(letters[p]);
-    good = out.place[p] != std::string_view::npos;
-  }
-  if (!good) blame(cat(attribute, " must be an order of the letters of ", letters, ", not `", text, "`"));
-  return out;
-}
-
 void require_same_layout(std::string_view out_layout, std::string_view layout) {
   if (!out_layout.empty() && out_layout != layout) {
     blame(cat("out_layout must be the layout of the data, ", layout, ", not `", out_layout, "`"));
@@ -100,22 +81,22 @@ void require_extent(std::string_view what, Dim extent, int arg) {
   require_at_most(what, extent.value(), arg);
 }
 
-std::array<int64_t, 4> strides_of(const Shape& shape, const Layout& layout) {
+std::array<int64_t, 4> strides_of(const Shape& shape, const Layout& order) {
   std::vector<int64_t> stride(4, 1);
   for (size_t d = 3; d-- > 0;) stride[d] = stride[d + 1] * shape[d + 1];
-  return layout.parts(stride);
+  return parts(order, stride);
 }
 
 kernel::Tensor padded(kernel::Builder& k, const kernel::Tensor& x, const Layout& layout,
                       const std::array<int64_t, 2>& before, const std::array<kernel::Expr, 2>& extents,
                       kernel::Expr fill) {
   std::vector<kernel::Expr> shape = x.shape();
-  for (size_t axis = 0; axis < 2; ++axis) shape[layout.place[2 + axis]] = extents[axis];
+  for (size_t axis = 0; axis < 2; ++axis) shape[layout.place(2 + axis)] = extents[axis];
   return k.compute("padded", x.dtype(), shape, [&](kernel::Indices i) {
     std::vector<kernel::Expr> at(i.begin(), i.end());
     kernel::Expr inside = k.constant(kBool, 1);
     for (size_t axis = 0; axis < 2; ++axis) {
-      const size_t d = layout.place[2 + axis];
+      const size_t d = layout.place(2 + axis);
       if (before[axis] == 0 && extents[axis] == x.dim(d)) continue;
       at[d] = i[d] - before[axis];
       if (before[axis] != 0) inside = logical_and(inside, less_equal(k.index(0), at[d]));

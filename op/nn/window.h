@@ -10,36 +10,12 @@
 #include "ir/dim.h"
 #include "kernel/builder.h"
 #include "op/define.h"
+#include "op/layout.h"
 #include "runtime/tensor.h"
 
 namespace relay::op {
 
-// Where each letter stands in a layout: of "NHWC" the letters N, C, H, W are at 0, 3, 1, 2.
-struct Layout {
-  std::array<size_t, 4> place = {0, 1, 2, 3};
-
-  // Values given in the order of the letters, put in the order of the layout.
-  template <class T>
-  std::vector<T> arrange(const std::array<T, 4>& parts) const {
-    std::vector<T> out(4);
-    for (size_t p = 0; p < 4; ++p) out[place[p]] = parts[p];
-    return out;
-  }
-  // The other way round.
-  template <class List>
-  auto parts(const List& list) const {
-    using T = std::decay_t<decltype(list[0])>;
-    return std::array<T, 4>{list[place[0]], list[place[1]], list[place[2]], list[place[3]]};
-  }
-  // The axes that bring a tensor of this layout into the order of the letters, and back.
-  std::vector<int64_t> to_letters() const;
-  std::vector<int64_t> from_letters() const;
-  friend bool operator==(const Layout&, const Layout&) = default;
-};
-
-// Both throw a RelationError that blames the attributes.
-Layout read_layout(std::string_view attribute, std::string_view text, std::string_view letters);
-// The result has the layout of the data.
+// Throws a RelationError unless the result has the layout of the data.
 void require_same_layout(std::string_view out_layout, std::string_view layout);
 
 // How a window moves.
@@ -70,8 +46,8 @@ std::array<Dim, 2> read_extents(std::string_view attribute, std::span<const Dim>
 // Fails for an extent of a window that is known and not positive, or absurdly large.
 void require_extent(std::string_view what, Dim extent, int arg = kAttributes);
 
-// The strides of a tensor's axes in the order of the layout's letters.
-std::array<int64_t, 4> strides_of(const Shape& shape, const Layout& layout);
+// The strides of a tensor's axes in their plain order.
+std::array<int64_t, 4> strides_of(const Shape& shape, const Layout& order);
 
 // To lower: x with `before` elements in front of height and width and as many behind that they
 // reach `extents`.

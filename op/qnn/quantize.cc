@@ -3,13 +3,10 @@
 // Scale and zero point are scalars, or vectors with an element for each index of one
 // axis of the data.
 #include <algorithm>
-#include <cmath>
 
 #include "base/cat.h"
-#include "op/define.h"
 #include "op/domain.h"
-#include "op/tensor/common.h"
-#include "op/term.h"
+#include "op/qnn/common.h"
 
 namespace relay::op {
 namespace {
@@ -41,35 +38,6 @@ struct RequantizeAttrs {
       field("compute_dtype", &RequantizeAttrs::compute_dtype, "accepted, but it is always float64"),
       field("out_dtype", &RequantizeAttrs::out_dtype, "of the result"));
 };
-
-bool is_narrow_integer(DType d) { return d.is_int() && (d.bits == 8 || d.bits == 16); }
-
-// C5, C6: a scale or a zero point fits the data.
-void require_fit(Relation& r, int arg, int64_t axis) {
-  const TensorType &x = r.tensor(0), &parameter = r.tensor(arg);
-  if (parameter.rank() == 0) return;
-  r.require(parameter.rank() == 1, arg, "expected a scalar or a vector");
-  const size_t place = r.axis(axis, x.rank());
-  r.broadcasts_to(parameter.dims[0], x.dims[place], arg, "extent of the quantized axis", 0);
-}
-
-// A scale or a zero point, shaped to broadcast with x along the axis.
-Term along(Builder& b, Expr parameter, Expr x, int64_t axis) {
-  const auto rank = static_cast<int64_t>(x->type->as<TensorType>()->rank());
-  const int64_t after = axis < 0 ? -axis - 1 : rank - 1 - axis;
-  if (parameter->type->as<TensorType>()->rank() == 0) return {b, parameter};
-  if (after > 0)
-    parameter = call(b, kExpandDims, {parameter}, {{"axis", int64_t{1}}, {"num_newaxis", after}});
-  return {b, sure_to_broadcast(b, parameter, x)};
-}
-
-Term to(DType d, Term x) { return x.dtype() == d ? x : x.apply(kCast, {x}, {{"dtype", d}}); }
-
-Term saturated(Term x, DType d) {
-  const double high = std::ldexp(1.0, d.is_signed_int() ? d.bits - 1 : d.bits) - 1;
-  const double low = d.is_signed_int() ? -high - 1 : 0;
-  return to(d, x.apply(kClip, {x}, {{"a_min", low}, {"a_max", high}}));
-}
 
 // qnn.quantize(x, scale, zero) = saturate(round(x / scale) + zero), halves to even
 //

@@ -1,6 +1,9 @@
 // Tensors side by side: concatenate, stack, split.
 #include "op/tensor/join.h"
 
+#include <algorithm>
+#include <utility>
+
 #include "base/cat.h"
 #include "op/ops.h"
 #include "op/tensor/attributes.h"
@@ -73,17 +76,36 @@ std::vector<kernel::Tensor> lower_concatenate(kernel::Builder& k, const Concaten
                                               const Lowering& c) {
   const size_t axis = from_front(a.axis, c.in[0].rank());
   return {k.compute("concatenate", c.dtype(), c.shape(), [&](kernel::Indices i) {
-    // Built from the last tensor backwards: i < end_0 ? x_0[i] : i < end_1 ? x_1[i - end_0] : ...
     std::vector<kernel::Expr> begin{k.index(0)};
     for (const kernel::Tensor& x : c.in) begin.push_back(begin.back() + x.dim(axis));
-    kernel::Expr value;
-    for (size_t n = c.in.size(); n-- > 0;) {
+    const auto element = [&](size_t n) {
       std::vector<kernel::Expr> at = copy_of(i);
       at[axis] = i[axis] - begin[n];
-      const kernel::Expr own = c.in[n].at(at);
-      value = value ? kernel::select(kernel::less(i[axis], begin[n + 1]), own, value) : own;
+      return c.in[n].at(at);
+    };
+    const auto choose = [&](size_t n, kernel::Expr before, kernel::Expr from) {
+      return kernel::select(kernel::less(i[axis], begin[n]), before, from);
+    };
+    // i < end_0 ? x_0[i] : i < end_1 ? x_1[i - end_0] : ... for each so many tensors.
+    constexpr size_t kMostInARow = 64;
+    std::vector<std::pair<size_t, kernel::Expr>> parts;  // the first tensor, and the choice from there
+    for (size_t first = 0; first < c.in.size(); first += kMostInARow) {
+      size_t n = std::min(c.in.size(), first + kMostInARow) - 1;
+      kernel::Expr value = element(n);
+      for (; n > first; --n) value = choose(n, element(n - 1), value);
+      parts.emplace_back(first, value);
     }
-    return value;
+    // Between these by halves, so that what is chosen from thousands is not thousands deep.
+    while (parts.size() > 1) {
+      std::vector<std::pair<size_t, kernel::Expr>> halves;
+      for (size_t p = 0; p < parts.size(); p += 2) {
+        const auto [first, value] = parts[p];
+        const bool alone = p + 1 == parts.size();
+        halves.emplace_back(first, alone ? value : choose(parts[p + 1].first, value, parts[p + 1].second));
+      }
+      parts = std::move(halves);
+    }
+    return parts[0].second;
   })};
 }
 

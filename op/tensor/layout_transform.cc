@@ -9,8 +9,8 @@
 // taken apart again.
 #include <algorithm>
 
+#include "op/layout.h"
 #include "op/ops.h"
-#include "op/tensor/block_layout.h"
 #include "op/tensor/common.h"
 
 namespace relay::op {
@@ -24,7 +24,7 @@ struct LayoutTransformAttrs {
 };
 
 struct Layouts {
-  BlockLayout from, to;
+  Layout from, to;
 };
 
 Layouts read_layouts(const LayoutTransformAttrs& a) {
@@ -32,24 +32,23 @@ Layouts read_layouts(const LayoutTransformAttrs& a) {
   for (char c : a.src_layout) {
     if (c >= 'A' && c <= 'Z') axes += c;
   }
-  return {BlockLayout::read("src_layout", a.src_layout, axes),
-          BlockLayout::read("dst_layout", a.dst_layout, axes)};
+  return {read_layout("src_layout", a.src_layout, axes), read_layout("dst_layout", a.dst_layout, axes)};
 }
 
 Type relate(Relation& r, const LayoutTransformAttrs& a) {
   const TensorType& x = r.tensor(0);
-  const Layouts l = read_layouts(a);                                                      // C1
-  if (const std::string wrong = l.from.misfit(x.dims); !wrong.empty()) r.fail(0, wrong);  // C2
-  return r.tensor_of(l.to.shape(l.from.axes(x.dims)), x.dtype);
+  const Layouts l = read_layouts(a);                                                       // C1
+  if (const std::string wrong = misfit(l.from, x.dims); !wrong.empty()) r.fail(0, wrong);  // C2
+  return r.tensor_of(l.to.shape(l.from.extents(x.dims)), x.dtype);
 }
 
 // Where each coordinate along an axis lies: the sum over all axes is the element's offset. -1:
 // there is no such element.
-std::vector<std::vector<int64_t>> offsets(const BlockLayout& layout, const Shape& shape, size_t axes) {
-  std::vector<std::vector<int64_t>> out(axes);
-  for (size_t axis = 0; axis < axes; ++axis) {
+std::vector<std::vector<int64_t>> offsets(const Layout& layout, const Shape& shape) {
+  std::vector<std::vector<int64_t>> out(layout.axes());
+  for (size_t axis = 0; axis < layout.axes(); ++axis) {
     for (int64_t c = 0;; ++c) {
-      std::vector<int64_t> at(axes, 0);
+      std::vector<int64_t> at(layout.axes(), 0);
       at[axis] = c;
       const std::vector<int64_t> index = layout.index(at);
       bool exists = true;
@@ -65,36 +64,28 @@ std::vector<std::vector<int64_t>> offsets(const BlockLayout& layout, const Shape
 // looked up, and a row of the result, which lies along one axis, is a loop of its own.
 template <class Bits>
 void transform(const Layouts& l, const Tensor& x, Tensor& y) {
-  const size_t axes = l.from.coordinates(std::span<const int64_t>(x.shape())).size(), last = l.to.rank() - 1;
-  const std::vector<std::vector<int64_t>> from = offsets(l.from, x.shape(), axes);
-  std::vector<size_t> axis_of;  // of each dim of the result, and how far one step goes
-  std::vector<int64_t> step;
-  for (size_t d = 0; d <= last; ++d) {
-    std::vector<int64_t> one(l.to.rank(), 0);
-    one[d] = 1;
-    const std::vector<int64_t> moved = l.to.coordinates(std::span<const int64_t>(one));
-    const auto axis = std::find_if(moved.begin(), moved.end(), [](int64_t c) { return c != 0; });
-    axis_of.push_back(static_cast<size_t>(axis - moved.begin()));
-    step.push_back(*axis);
-  }
-  const std::vector<int64_t>& along = from[axis_of[last]];
+  const size_t axes = l.from.axes();
+  const std::vector<std::vector<int64_t>> from = offsets(l.from, x.shape());
+  const std::span<const Layout::Part> parts = l.to.parts();
+  const Layout::Part& last = parts.back();
+  const std::vector<int64_t>& along = from[last.axis];
   const std::span<const Bits> source = x.as<Bits>();
   std::span<Bits> to = y.as<Bits>();  // all zero
-  const auto row = static_cast<size_t>(y.shape()[last]);
+  const auto row = static_cast<size_t>(y.shape().back());
   std::vector<int64_t> at(axes);
   for_each_index(Shape(y.shape().begin(), y.shape().end() - 1), [&](const std::vector<int64_t>& i) {
     std::fill(at.begin(), at.end(), 0);
-    for (size_t d = 0; d < i.size(); ++d) at[axis_of[d]] += i[d] * step[d];
+    for (size_t d = 0; d < i.size(); ++d) at[parts[d].axis] += i[d] * parts[d].step;
     int64_t offset = 0;
     bool exists = true;
     for (size_t axis = 0; axis < axes && exists; ++axis) {
-      if (axis == axis_of[last]) continue;
+      if (axis == last.axis) continue;
       const auto c = static_cast<size_t>(at[axis]);
       exists = c < from[axis].size();
       if (exists) offset += from[axis][c];
     }
-    auto c = static_cast<size_t>(at[axis_of[last]]);
-    for (size_t j = 0; exists && j < row && c < along.size(); ++j, c += static_cast<size_t>(step[last]))
+    auto c = static_cast<size_t>(at[last.axis]);
+    for (size_t j = 0; exists && j < row && c < along.size(); ++j, c += static_cast<size_t>(last.step))
       to[j] = source[static_cast<size_t>(offset + along[c])];
     to = to.subspan(row);
   });
@@ -125,7 +116,7 @@ std::vector<Expr> differentiate(Builder& b, const LayoutTransformAttrs& a, const
 std::vector<kernel::Tensor> lower(kernel::Builder& k, const LayoutTransformAttrs& a, const Lowering& c) {
   const Layouts l = read_layouts(a);
   const kernel::Tensor& x = c.in[0];
-  const std::vector<Dim> whole = l.from.shape(l.to.axes(c.out_types[0]->dims));
+  const std::vector<Dim> whole = l.from.shape(l.to.extents(c.out_types[0]->dims));
   return {k.compute("layout_transform", c.dtype(), c.shape(), [&](kernel::Indices i) {
     const std::vector<kernel::Expr> from = l.from.index(l.to.coordinates(i));
     kernel::Expr exists = k.constant(kBool, 1);

@@ -6,8 +6,15 @@
 #include "base/failure.h"
 #include "op/ops.h"
 #include "op/tensor/common.h"
+#include "op/tensor/reshape.h"
 
 namespace relay::op {
+
+bool ReshapeAttrs::is_extent(size_t i) const {
+  return !newshape[i].is_const() ||
+         std::find(extents.begin(), extents.end(), static_cast<int64_t>(i)) != extents.end();
+}
+
 namespace {
 
 // All of them are evaluated, lowered and differentiated alike.
@@ -30,27 +37,6 @@ std::vector<Expr> differentiate_view(Builder& b, const A&, const Site& c) {
 }
 
 // --- reshape -------------------------------------------------------------------------------------
-
-struct ReshapeAttrs {
-  std::vector<Dim> newshape = {};
-  bool allowzero = false;
-  std::vector<int64_t> extents = {};
-  static constexpr auto kFields =
-      fields(field("newshape", &ReshapeAttrs::newshape,
-                   "extents, as symbolic ones always are, or codes: 0 keeps the input's dim, -1 is inferred, "
-                   "-2 keeps all dims that are "
-                   "left, -3 merges two "
-                   "dims, -4 splits a dim into the two that follow (one of which may be -1)")
-                 .required(),
-             field("allowzero", &ReshapeAttrs::allowzero, "0 is an extent and not a code"),
-             field("extents", &ReshapeAttrs::extents,
-                   "places in newshape of numbers that are extents and no codes, as what was symbolic is"));
-
-  bool is_extent(size_t i) const {
-    return !newshape[i].is_const() ||
-           std::find(extents.begin(), extents.end(), static_cast<int64_t>(i)) != extents.end();
-  }
-};
 
 // A symbolic extent is an extent whatever it turns out to be.
 std::vector<AttrArg> settle_reshape(const ReshapeAttrs& symbolic, const ReshapeAttrs& known) {

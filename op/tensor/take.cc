@@ -45,6 +45,7 @@ Type relate_take(Relation& r, const TakeAttrs& a) {
             cat("mode must be \"clip\", \"wrap\" or \"fast\", not \"", a.mode, "\""));  // C3
   if (!a.axis) {
     r.require(a.batch_dims == 0, kAttributes, "batch_dims needs an axis");  // C4
+    r.require_fits(product(x.dims), 0, "number of elements");
     return r.tensor_of(dims_of(j), x.dtype);
   }
   const size_t axis = r.axis(*a.axis, x.rank());  // C2

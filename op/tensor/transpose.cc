@@ -5,19 +5,11 @@
 #include "base/cat.h"
 #include "op/ops.h"
 #include "op/tensor/common.h"
+#include "op/tensor/transpose.h"
 
 namespace relay::op {
-namespace {
 
-struct TransposeAttrs {
-  std::optional<std::vector<int64_t>> axes = {};
-  static constexpr auto kFields =
-      fields(field("axes", &TransposeAttrs::axes,
-                   "the axis of the argument that each axis of the result is; None or []: reversed"));
-};
-
-// The axes counted from the front.
-std::vector<size_t> order(const TransposeAttrs& a, size_t rank) {
+std::vector<size_t> transposed_axes(const TransposeAttrs& a, size_t rank) {
   std::vector<size_t> out(rank);
   if (a.axes && !a.axes->empty()) {
     std::transform(a.axes->begin(), a.axes->end(), out.begin(),
@@ -27,6 +19,8 @@ std::vector<size_t> order(const TransposeAttrs& a, size_t rank) {
   }
   return out;
 }
+
+namespace {
 
 // (Tensor[s, d]) -> Tensor[s in the order of axes, d]
 // C1: axes are in [-rank, rank).   C2: each axis is there exactly once.
@@ -40,12 +34,12 @@ Type relate(Relation& r, const TransposeAttrs& a) {
     }
   }
   std::vector<Dim> out;
-  for (size_t axis : order(a, x.rank())) out.push_back(x.dims[axis]);
+  for (size_t axis : transposed_axes(a, x.rank())) out.push_back(x.dims[axis]);
   return r.tensor_of(out, x.dtype);
 }
 
 void evaluate(const TransposeAttrs& a, Args in, Results out) {
-  const std::vector<size_t> axes = order(a, in[0].rank());
+  const std::vector<size_t> axes = transposed_axes(a, in[0].rank());
   std::vector<int64_t> from(axes.size());
   fill_from(in[0], out[0], [&](const std::vector<int64_t>& i) -> const std::vector<int64_t>& {
     for (size_t d = 0; d < axes.size(); ++d) from[axes[d]] = i[d];
@@ -54,14 +48,14 @@ void evaluate(const TransposeAttrs& a, Args in, Results out) {
 }
 
 std::vector<Expr> differentiate(Builder& b, const TransposeAttrs& a, const Site& c) {
-  const std::vector<size_t> axes = order(a, c.tensor(0).rank());
+  const std::vector<size_t> axes = transposed_axes(a, c.tensor(0).rank());
   std::vector<int64_t> back(axes.size());
   for (size_t d = 0; d < axes.size(); ++d) back[axes[d]] = static_cast<int64_t>(d);
   return {transposed(b, c.dy, back)};
 }
 
 std::vector<kernel::Tensor> lower(kernel::Builder& k, const TransposeAttrs& a, const Lowering& c) {
-  const std::vector<size_t> axes = order(a, c.in[0].rank());
+  const std::vector<size_t> axes = transposed_axes(a, c.in[0].rank());
   return {k.compute("transpose", c.dtype(), c.shape(), [&](kernel::Indices i) {
     std::vector<kernel::Expr> from(axes.size());
     for (size_t d = 0; d < axes.size(); ++d) from[axes[d]] = i[d];

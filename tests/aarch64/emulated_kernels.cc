@@ -91,7 +91,7 @@ class Emulation {
   std::string compile() {
     std::string table, declared, objects;
     for (size_t i = 0; i < calls_.size(); ++i) {
-      kernel::jit::Emitted code;
+      kernel::llvm::Emitted code;
       std::string object;
       std::string wrong = code.make(*calls_[i].kernel, cat("kernel_", i), options_);
       if (wrong.empty()) wrong = code.compile(options_, object);
@@ -103,7 +103,7 @@ class Emulation {
       objects += path(cat(i, ".o")) + "\n";
     }
     // No kernel here has them.
-    for (const kernel::jit::Helper& h : kernel::jit::kHelpers)
+    for (const kernel::llvm::Helper& h : kernel::llvm::kHelpers)
       declared += cat("extern \"C\" void ", h.name, "() { abort(); }\n");
     const std::string text =
         cat("#include <stdint.h>\n#include <stdio.h>\n#include <stdlib.h>\n#include <vector>\n",
@@ -166,7 +166,7 @@ class Emulation {
   }
 
   std::span<const EmulatedCall> calls_;
-  kernel::native::CompileOptions options_;
+  toolchain::CompileOptions options_;
   TemporaryFolder folder_;
 };
 

@@ -10,6 +10,14 @@ import sources
 
 LONGEST = 1200
 MOST_HEADER_LINES = 300
+# Of the folders that turn a typed module into running code: what is longer does several things.
+BACK_HALF = ("analysis", "driver", "graph_runtime", "jit", "kernel", "passes", "target", "toolchain", "tools")
+LONGEST_IN_BACK_HALF = 500
+LONGEST_FUNCTION = 80  # lines between its braces
+# Folders whose subfolders share their namespace.
+SHARED_NAMESPACES = ("aot", "frontend", "op", "passes", "tools", "vta")
+# They are `relay` itself.
+WITHOUT_NAMESPACE = ("base/", "ir/", "runtime/")
 FEWEST_SLUGS = 192  # that golden tests show; may only grow
 
 
@@ -17,6 +25,23 @@ def package(path, table):
     """The folder of the table that a file belongs to: the longest that is a prefix."""
     found = [f for f in table if path.startswith(f + "/")]
     return max(found, key=len) if found else None
+
+
+def functions(text):
+    """(line, lines between the braces) of each function of a formatted C++ text, methods within their class included.
+
+    Formatted code closes a function by a brace that stands where its first line begins.
+    """
+    lines = text.splitlines()
+    last_at = {}  # by indentation: the last line that begins there and is no label and no end of a block
+    for number, line in enumerate(lines):
+        body = line.lstrip(" ")
+        indent = len(line) - len(body)
+        if body == "}" and indent in (0, 2) and indent in last_at:
+            opened = next((n for n in range(last_at[indent], number) if lines[n].endswith("{")), number)
+            yield last_at[indent] + 1, max(0, number - opened - 1)
+        elif body and body[0] not in "})#/":
+            last_at[indent] = number
 
 
 def script(path):
@@ -48,6 +73,22 @@ class ArchTest(unittest.TestCase):
                 wrong.append(f"{path} includes {include}: {owner} may not know {target}")
         self.assertEqual(wrong, [])
 
+    def test_namespaces_follow_folders(self):
+        table, _ = script("tools/layers_page.py").layers(sources.ROOT)
+        wrong, seen = [], 0
+        for path in sources.files(".h", ".cc"):
+            owner = package(path, table) or ("tools" if path.startswith("tools/") else None)
+            if owner is None or path.startswith((*WITHOUT_NAMESPACE, "tools/templates/")):
+                continue
+            folder = path.split("/")[:-1]
+            wanted = ["relay", *(folder[:1] if folder[0] in SHARED_NAMESPACES else folder)]
+            for name in re.findall(r"^namespace (relay(?:::\w+)*) \{", sources.read(path), re.M):
+                seen += 1
+                if name.split("::")[:len(wanted)] != wanted:
+                    wrong.append(f"{path} is in {name}, not in {'::'.join(wanted)}")
+        self.assertGreater(seen, 800, "namespaces are not found")
+        self.assertEqual(wrong, [])
+
     def test_every_folder_is_in_the_table(self):
         layers, top = script("tools/layers_page.py").layers(sources.ROOT)
         table = [*layers, *top]
@@ -71,6 +112,26 @@ class ArchTest(unittest.TestCase):
         for lines, path in sizes[:10]:
             print(f"  {lines:5} {path}")
         self.assertEqual([f"{p}: {n} lines" for n, p in sizes if n > LONGEST], [])
+
+    def back_half(self):
+        found = [p for p in sources.files(".h", ".cc") if p.startswith(tuple(f + "/" for f in BACK_HALF))]
+        self.assertGreater(len(found), 400)
+        return found
+
+    def test_no_file_of_the_back_half_is_long(self):
+        sizes = [(p, sources.read(p).count("\n")) for p in self.back_half()]
+        self.assertEqual([f"{p}: {n} lines" for p, n in sizes if n > LONGEST_IN_BACK_HALF], [])
+
+    def test_no_function_of_the_back_half_is_long(self):
+        found = [(p, line, n) for p in self.back_half() for line, n in functions(sources.read(p))]
+        self.assertGreater(len(found), 3000, "functions are not found")
+        self.assertEqual([f"{p}:{line}: {n} lines" for p, line, n in found if n > LONGEST_FUNCTION], [])
+
+    def test_functions_are_measured(self):
+        body = "    x();\n" * 3
+        text = ("namespace relay {\nclass A {\n public:\n  explicit A(int a)\n      : a_(a) {}\n\n  int f(int a,\n        int b) {\n"
+                f"{body}    if (a) {{\n      y();\n    }}\n  }}\n}};\nint g() {{\n  // {{\n  return 1;\n}}\n}}  // namespace relay\n")
+        self.assertEqual(list(functions(text)), [(7, 6), (17, 2)])
 
     def test_headers_are_for_reading(self):
         long = [(sources.read(p).count("\n"), p) for p in sources.files(".h")]

@@ -44,7 +44,7 @@ class FilesTest(unittest.TestCase):
 
 
 class SampleTest(unittest.TestCase):
-    FILES = [f"a/{i}.cc" for i in range(400)]
+    FILES = [f"a/{i}.cc" for i in range(800)]
 
     def commit(self, turn):
         return f"{turn:08x}" + 32 * "f"
@@ -53,7 +53,7 @@ class SampleTest(unittest.TestCase):
         samples = [script.sample_of(self.FILES, self.commit(turn)) for turn in range(script.SAMPLES)]
         self.assertEqual(sorted(sum(samples, [])), sorted(self.FILES))
         for sample in samples:
-            self.assertGreater(len(sample), 400 / script.SAMPLES / 2)
+            self.assertGreater(len(sample), 800 / script.SAMPLES / 2)
 
     def test_a_new_file_moves_no_other(self):
         before = script.sample_of(self.FILES, self.commit(3))
@@ -127,11 +127,11 @@ class RunTest(unittest.TestCase):
         self.assertIn("clang-tidy: 2 files, 1 findings", said)
 
     def test_the_sample_of_a_commit(self):
-        self.write(**{f"f{i}_cc": self.MOVED for i in range(24)})
+        self.write(**{f"f{i}_cc": self.MOVED for i in range(48)})
         self.git("add", ".")
         self.git("commit", "-qm", "x")
         commit = subprocess.run(["git", "rev-parse", "HEAD"], cwd=self.root, check=True, capture_output=True, text=True).stdout
-        expected = script.sample_of([f"base/f{i}.cc" for i in range(24)], commit)
+        expected = script.sample_of([f"base/f{i}.cc" for i in range(48)], commit)
         code, out, said = self.tidy("--sample")
         self.assertEqual(code, 1 if expected else 0)
         self.assertEqual({line.split(":")[0] for line in out.splitlines() if ": error: " in line}, set(expected))

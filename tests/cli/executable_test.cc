@@ -64,13 +64,15 @@ class Executable : public Cli {
     EXPECT_EQ(contents(), before);
   }
 
-  void write_array(const std::string& name, const Tensor& t) const { write(name, data::npy_bytes(t)); }
+  void write_array(const std::string& name, const Tensor& t) const {
+    write(name, frontend::data::npy_bytes(t));
+  }
   void write_floats(const std::string& name, Shape shape, const std::vector<float>& values) const {
     write_array(name, Tensor::of<float>(kFloat32, std::move(shape), values));
   }
   Tensor read_array(const std::string& name) const {
     Diagnostics diagnostics;
-    const Result<Tensor> t = data::parse_npy(read(name), name, diagnostics);
+    const Result<Tensor> t = frontend::data::parse_npy(read(name), name, diagnostics);
     EXPECT_TRUE(t.ok()) << diagnostics.render({});
     return t ? *t : Tensor();
   }

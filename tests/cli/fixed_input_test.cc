@@ -42,9 +42,10 @@ class FixedInput : public Cli {
     n->add_output(output);
     graph.add_output()->set_name(output);
   }
-  void write_inputs(const std::string& to, const data::NamedTensors& tensors) const {
+  void write_inputs(const std::string& to, const frontend::data::NamedTensors& tensors) const {
     Diagnostics d;
-    ASSERT_TRUE(data::write_tensors(path(to), tensors, data::Role::kInput, d).ok()) << d.render({});
+    ASSERT_TRUE(frontend::data::write_tensors(path(to), tensors, frontend::data::Role::kInput, d).ok())
+        << d.render({});
   }
 
   const Tensor x_ = Tensor::of<float>(kFloat32, {1, 3}, std::vector<float>{1, 2, 3});

@@ -14,11 +14,12 @@ namespace fs = std::filesystem;
 class Graphs : public Cli {
  protected:
   // The tensors of a file that `relay` wrote.
-  data::NamedTensors tensors(const std::string& name) const {
+  frontend::data::NamedTensors tensors(const std::string& name) const {
     Diagnostics d;
-    const Result<data::NamedTensors> read = data::read_tensors(path(name), data::Role::kOutput, {}, d);
+    const Result<frontend::data::NamedTensors> read =
+        frontend::data::read_tensors(path(name), frontend::data::Role::kOutput, {}, d);
     EXPECT_TRUE(read.ok()) << d.render({});
-    return read ? *read : data::NamedTensors{};
+    return read ? *read : frontend::data::NamedTensors{};
   }
   // A node that calls a function of a library.
   void write_compiled(const std::string& name) const {
@@ -160,7 +161,7 @@ TEST_F(Graphs, AreDumpedNodeByNode) {
         "def @main(%x: Tensor[(3), float32]) { (nn.softmax(nn.relu(%x)), sum(nn.softmax(negative(%x)))) }\n");
   works({"compile", "m.relay", "--emit", "graph", "-O0", "-o", "g"});
   works({"run", "g", "--engine", "graph", "-O0", "--dump", "all.npz", "-o", "out.npz"});
-  const data::NamedTensors all = tensors("all.npz"), out = tensors("out.npz");
+  const frontend::data::NamedTensors all = tensors("all.npz"), out = tensors("out.npz");
   ASSERT_EQ(all.size(), 5u);
   std::vector<std::string> names;
   for (size_t i = 0; i < all.size(); ++i) {
@@ -173,7 +174,7 @@ TEST_F(Graphs, AreDumpedNodeByNode) {
       works({"run", "g", "--engine", "graph", "-O0", "--to", name, "-o", "one.npz"});
       EXPECT_TRUE(identical(tensors("one.npz")[0].value, all[i].value)) << name;
     }
-    for (const data::NamedTensor& t : out) {
+    for (const frontend::data::NamedTensor& t : out) {
       if (t.name == names[i]) {
         EXPECT_TRUE(identical(t.value, all[i].value));
       }

@@ -34,10 +34,12 @@ class Input : public Cli {
     Cli::SetUp();
     write_sum("m.relay");
   }
-  void write_npy(const std::string& name, const Tensor& t) const { write(name, data::npy_bytes(t)); }
-  void write_npz(const std::string& name, const data::NamedTensors& tensors) const {
+  void write_npy(const std::string& name, const Tensor& t) const {
+    write(name, frontend::data::npy_bytes(t));
+  }
+  void write_npz(const std::string& name, const frontend::data::NamedTensors& tensors) const {
     Diagnostics diagnostics;
-    const Result<std::string> bytes = data::npz_bytes(tensors, diagnostics);
+    const Result<std::string> bytes = frontend::data::npz_bytes(tensors, diagnostics);
     ASSERT_TRUE(bytes);
     write(name, *bytes);
   }
@@ -54,7 +56,8 @@ TEST_F(Input, SoundInputsAreTakenInEveryForm) {
   write_npz("in.npz", {{"y", three_}, {"x", three_}});
   EXPECT_EQ(works({"run", "m.relay", "-i", "in.npz"}), sum);
   Diagnostics diagnostics;
-  write("in.safetensors", *data::safetensors_bytes({{{"x", three_}, {"y", three_}}, {}}, diagnostics));
+  write("in.safetensors",
+        *frontend::data::safetensors_bytes({{{"x", three_}, {"y", three_}}, {}}, diagnostics));
   EXPECT_EQ(works({"run", "m.relay", "-i", "in.safetensors"}), sum);
   fs::create_directory(path("in"));
   write_npy("in/x.npy", three_);
@@ -101,7 +104,7 @@ TEST_F(Input, AWrongDtypeIsNamedWithBothDtypes) {
 }
 
 TEST_F(Input, BrokenFilesAreNamedWithWhatIsWrong) {
-  const std::string npy = data::npy_bytes(filled(kFloat32, {1, 1, 28, 28}));
+  const std::string npy = frontend::data::npy_bytes(filled(kFloat32, {1, 1, 28, 28}));
   for (const size_t length : {size_t{0}, size_t{5}, size_t{40}, size_t{200}, npy.size() - 1}) {
     write("in.npy", npy.substr(0, length));
     refused_by_all("in.npy", kUsage, {"[npy-invalid]", "`in.npy`"}, mnist());
@@ -113,7 +116,8 @@ TEST_F(Input, BrokenFilesAreNamedWithWhatIsWrong) {
     refused_by_all("in.npz", kUsage, {"[npz-invalid]", "`in.npz`"});
   }
   Diagnostics diagnostics;
-  const std::string sound = *data::safetensors_bytes({{{"x", three_}, {"y", three_}}, {}}, diagnostics);
+  const std::string sound =
+      *frontend::data::safetensors_bytes({{{"x", three_}, {"y", three_}}, {}}, diagnostics);
   for (const size_t length : {size_t{0}, size_t{7}, size_t{20}, sound.size() - 1}) {
     write("in.safetensors", sound.substr(0, length));
     refused_by_all("in.safetensors", kUsage, {"[safetensors-", "`in.safetensors`"});

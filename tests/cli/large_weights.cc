@@ -47,7 +47,8 @@ TEST_F(LargeWeights, AreReadFromTheirFile) {
   works({"compile", "large.relay", "--emit", "exe", "--weights-file", "-o", "rows"}, patient);
   EXPECT_GT(std::filesystem::file_size(path("rows.safetensors")), uint64_t{1} << 31);
   EXPECT_LT(std::filesystem::file_size(path("rows")), uint64_t{1} << 20);
-  write("rows.npy", data::npy_bytes(Tensor::of<int64_t>(kInt64, {2}, std::vector<int64_t>{kRows - 1, 0})));
+  write("rows.npy",
+        frontend::data::npy_bytes(Tensor::of<int64_t>(kInt64, {2}, std::vector<int64_t>{kRows - 1, 0})));
   const Ended ended = run({.command = {path("rows"), "rows.npy"}, .folder = path("")});
   EXPECT_EQ(ended.exit_code, kOk) << ended.err;
   EXPECT_EQ(ended.out, "output: float32 (2, 2)\n7.5 0\n0.5 0\n");

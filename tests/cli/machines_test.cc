@@ -26,7 +26,7 @@ class Aarch64 : public Cli {
     return run({.command = std::move(command), .folder = path("")});
   }
   void write_floats(const std::string& name, Shape shape, const std::vector<float>& values) const {
-    write(name, data::npy_bytes(Tensor::of<float>(kFloat32, std::move(shape), values)));
+    write(name, frontend::data::npy_bytes(Tensor::of<float>(kFloat32, std::move(shape), values)));
   }
 };
 

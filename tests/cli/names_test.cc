@@ -12,11 +12,12 @@ using Json = nlohmann::json;
 
 class Names : public Cli {
  protected:
-  data::NamedTensors tensors(const std::string& name) const {
+  frontend::data::NamedTensors tensors(const std::string& name) const {
     Diagnostics diagnostics;
-    Result<data::NamedTensors> out = data::read_tensors(path(name), data::Role::kOutput, {}, diagnostics);
+    Result<frontend::data::NamedTensors> out =
+        frontend::data::read_tensors(path(name), frontend::data::Role::kOutput, {}, diagnostics);
     EXPECT_TRUE(out) << name;
-    return out ? *out : data::NamedTensors();
+    return out ? *out : frontend::data::NamedTensors();
   }
   // Every command that takes a name of a value takes this one.
   void expect_taken(const std::string& model, const std::string& name, const Words& inputs) const {
@@ -43,7 +44,7 @@ TEST_F(Names, OfAnOnnxModelAreItsTensors) {
   // What each shows:
   works({"run", model, "-i", mnist_inputs(), "--engine", "graph", "-O0", "--dump", "all.npz"});
   std::vector<std::string> dumped;
-  for (const data::NamedTensor& t : tensors("all.npz")) dumped.push_back(t.name.substr(4));
+  for (const frontend::data::NamedTensor& t : tensors("all.npz")) dumped.push_back(t.name.substr(4));
   const auto shows = [&](const std::string& name) {
     return std::find(dumped.begin(), dumped.end(), name) != dumped.end();
   };

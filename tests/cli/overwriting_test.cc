@@ -20,7 +20,7 @@ class Overwriting : public Cli {
     write("model.relay", "def @main(%x: Tensor[(3), float32]) { add(%x, const(\"w\")) }\n");
     Diagnostics diagnostics;
     const Tensor w = Tensor::of<float>(kFloat32, {3}, std::vector<float>{1, 2, 3});
-    write("model.safetensors", *data::safetensors_bytes({{{"w", w}}, {}}, diagnostics));
+    write("model.safetensors", *frontend::data::safetensors_bytes({{{"w", w}}, {}}, diagnostics));
   }
   // x + w, with w in another file.
   void write_external(const std::string& name, const std::string& weights) const {
@@ -107,10 +107,11 @@ TEST_F(Overwriting, ResultsOfARunDoNotReplaceItsInputs) {
   write_sum("sum.relay");
   fs::create_directory(path("in"));
   const Tensor ones = Tensor::of<float>(kFloat32, {3}, std::vector<float>{1, 1, 1});
-  const data::NamedTensors inputs{{"x", ones}, {"y", ones}};
+  const frontend::data::NamedTensors inputs{{"x", ones}, {"y", ones}};
   Diagnostics d;
   for (const std::string to : {"in.npz", "in", "test_data_set_0"})
-    ASSERT_TRUE(data::write_tensors(path(to), inputs, data::Role::kInput, d).ok()) << d.render({});
+    ASSERT_TRUE(frontend::data::write_tensors(path(to), inputs, frontend::data::Role::kInput, d).ok())
+        << d.render({});
   const Words run{"run", "sum.relay", "--engine", "graph", "-i"};
   const auto with = [&](const Words& more) {
     Words command = run;

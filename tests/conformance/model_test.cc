@@ -54,8 +54,8 @@ TEST_P(RealModels, EnginesAgreeWithEachOtherAndWithAnother) {
   model = tools::specialise(*model, *args, session);
   ASSERT_TRUE(model.ok());
   Diagnostics diagnostics;
-  const Result<data::NamedTensors> expected =
-      data::read_named(folder + "/outputs", model->output_names, data::Role::kOutput, {}, diagnostics);
+  const Result<frontend::data::NamedTensors> expected = frontend::data::read_named(
+      folder + "/outputs", model->output_names, frontend::data::Role::kOutput, {}, diagnostics);
   ASSERT_TRUE(expected.ok());
 
   driver::VerifyOptions options;

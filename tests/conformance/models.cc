@@ -73,16 +73,16 @@ std::optional<ModelTest> load_test(const std::string& model, const std::string& 
     return std::nullopt;
   }
   const Fn& main = *checked->function("main");
-  const Result<data::NamedTensors> args =
-      data::read_named(inputs, names_of(main, "input_names"), data::Role::kInput, {}, diagnostics);
-  Result<data::NamedTensors> want =
-      data::read_named(outputs, names_of(main, "output_names"), data::Role::kOutput, {}, diagnostics);
+  const Result<frontend::data::NamedTensors> args = frontend::data::read_named(
+      inputs, names_of(main, "input_names"), frontend::data::Role::kInput, {}, diagnostics);
+  Result<frontend::data::NamedTensors> want = frontend::data::read_named(
+      outputs, names_of(main, "output_names"), frontend::data::Role::kOutput, {}, diagnostics);
   if (!args || !want) {
     why = {Verdict::Kind::kSkip, said(), 0, 0};
     return std::nullopt;
   }
   ModelTest out{*checked, {}, std::move(*want)};
-  for (const data::NamedTensor& t : *args) out.args.emplace_back(t.value);
+  for (const frontend::data::NamedTensor& t : *args) out.args.emplace_back(t.value);
   return out;
 }
 

@@ -33,12 +33,12 @@ struct Bounds {
 struct ModelTest {
   Module module;  // its only function is @main
   std::vector<Value> args;
-  data::NamedTensors want;  // one for each output, in order
+  frontend::data::NamedTensors want;  // one for each output, in order
 };
 
 // Imports the model into the context of `empty`, and checks types. Returns nothing and sets `why`
 // if that fails. A model that needs what is not supported is skipped with the reason. Inputs and
-// outputs are read from `inputs` and `outputs`, in any form that data::read_named reads.
+// outputs are read from `inputs` and `outputs`, in any form that frontend::data::read_named reads.
 std::optional<ModelTest> load_test(const std::string& model, const std::string& inputs,
                                    const std::string& outputs, const Module& empty,
                                    const frontend::ImportOptions& options, Verdict& why);

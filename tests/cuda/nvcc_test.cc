@@ -7,10 +7,10 @@
 #include "aot/cuda/build.h"
 #include "base/cat.h"
 #include "base/file.h"
-#include "kernel/native/parallel.h"
-#include "kernel/native/subprocess.h"
+#include "base/parallel.h"
 #include "kernel/print/print.h"
 #include "tests/support/lowered_programs.h"
+#include "toolchain/subprocess.h"
 
 namespace relay::tests {
 namespace {
@@ -31,7 +31,7 @@ class Kernels {
     std::vector<std::string> out;
     size_t number = 0;
     for (const auto& [text, name] : texts_) {
-      if (number++ % kKernelsOfAFile == 0) out.push_back(kernel::prelude(kernel::kCudaDialect));
+      if (number++ % kKernelsOfAFile == 0) out.push_back(kernel::print::prelude(kernel::print::kCudaDialect));
       std::string named = text;
       for (size_t at = 0; (at = named.find("KERNEL", at)) != std::string::npos;) named.replace(at, 6, name);
       out.back() += named;
@@ -43,7 +43,7 @@ class Kernels {
  private:
   void add(const kernel::Kernel& k) {
     if (!kernel::codegen::cannot_compile(k).empty()) return;
-    texts_.emplace(kernel::print(k, kernel::kCudaDialect, {.function = "KERNEL"}).text,
+    texts_.emplace(kernel::print::print(k, kernel::print::kCudaDialect, {.function = "KERNEL"}).text,
                    cat("k", texts_.size()));
   }
 
@@ -66,8 +66,7 @@ TEST(Nvcc, CompilesEveryKernelOfTheExecPrograms) {
     commands.push_back({nvcc, "-std=c++17", "-arch=sm_90", "-Werror", "all-warnings", "-cubin", name + ".cu",
                         "-o", name + ".cubin"});
   }
-  const auto done =
-      kernel::native::run_all(commands, folder.path(), kMostSeconds, kernel::native::usable_cores());
+  const auto done = toolchain::run_all(commands, folder.path(), kMostSeconds, usable_cores());
   for (size_t i = 0; i < done.size(); ++i)
     EXPECT_EQ(done[i].exit_code, 0) << join(commands[i], " ") << "\n"
                                     << done[i].output.substr(0, 4000) << done[i].problem;

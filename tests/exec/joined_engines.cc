@@ -4,12 +4,13 @@
 
 #include <memory>
 
-#include "aot/build.h"
 #include "aot/cuda/build.h"
+#include "aot/emit.h"
 #include "base/cat.h"
 #include "driver/artifact.h"
 #include "driver/emitted.h"
 #include "tests/support/joined_artifacts.h"
+#include "toolchain/compiler.h"
 
 namespace relay::tests {
 namespace {
@@ -27,9 +28,12 @@ std::string build_library(const std::vector<Item>& items, bool gpu, const std::s
                           const std::string& library) {
   std::vector<const aot::Sources*> sources;
   for (const Item& item : items) sources.push_back(&item.emitted.sources);
-  const aot::Sources all = joined(sources, gpu ? kernel::kCudaDialect : kernel::kCppDialect);
+  const aot::Sources all = joined(sources, gpu ? kernel::print::kCudaDialect : kernel::print::kCppDialect);
   if (gpu) return aot::cuda::build_emulated(all, folder, library);
-  kernel::native::CompileOptions compile = items.front().emitted.compile;
+  if (std::string wrong = write_file_atomically(cat(folder, "/", aot::kWeightsSource), all.weights);
+      !wrong.empty())
+    return wrong;
+  toolchain::CompileOptions compile = items.front().emitted.compile;
   for (const Item& item : items) {
     const auto& flags = item.emitted.compile.link_flags;
     if (&item != &items.front())
@@ -37,10 +41,11 @@ std::string build_library(const std::vector<Item>& items, bool gpu, const std::s
   }
   // What runs a few times needs little optimisation; vectors are written out as such. exec_levels
   // has the options of artifacts.
-  compile.compile_flags = {"-O1", "-w"};
-  Diagnostics diagnostics;
-  return aot::build(all, aot::Weights::kEmbedded, compile, library, diagnostics) ? std::string()
-                                                                                 : diagnostics.render({});
+  compile.compile_flags = {"-w"};
+  std::vector<toolchain::Source> texts;
+  for (const aot::SourceFile& f : all.files)
+    texts.push_back({f.name, f.text, f.target, {f.name.starts_with("kernels_") ? "-O2" : "-O0"}});
+  return toolchain::build_library(texts, compile, folder, library);
 }
 
 driver::Prepared opened(const std::string& library, size_t number, driver::Emitted emitted) {

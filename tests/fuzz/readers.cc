@@ -117,19 +117,20 @@ Outcome read_data(const Read& read) {
 }
 
 Outcome read_npy(std::string_view bytes) {
-  return read_data([&](Diagnostics& d) { return data::parse_npy(bytes, "fuzz.npy", d); });
+  return read_data([&](Diagnostics& d) { return frontend::data::parse_npy(bytes, "fuzz.npy", d); });
 }
 Outcome read_npz(std::string_view bytes) {
-  return read_data([&](Diagnostics& d) { return data::parse_npz(bytes, "fuzz.npz", {}, d); });
+  return read_data([&](Diagnostics& d) { return frontend::data::parse_npz(bytes, "fuzz.npz", {}, d); });
 }
 Outcome read_safetensors(std::string_view bytes) {
-  return read_data([&](Diagnostics& d) { return data::parse_safetensors(bytes, "fuzz.safetensors", {}, d); });
+  return read_data(
+      [&](Diagnostics& d) { return frontend::data::parse_safetensors(bytes, "fuzz.safetensors", {}, d); });
 }
 Outcome read_params(std::string_view bytes) {
-  return read_data([&](Diagnostics& d) { return data::parse_params(bytes, "fuzz.params", {}, d); });
+  return read_data([&](Diagnostics& d) { return frontend::data::parse_params(bytes, "fuzz.params", {}, d); });
 }
 Outcome read_tensor(std::string_view bytes) {
-  return read_data([&](Diagnostics& d) { return data::parse_onnx_tensor(bytes, "fuzz.pb", d); });
+  return read_data([&](Diagnostics& d) { return frontend::data::parse_onnx_tensor(bytes, "fuzz.pb", d); });
 }
 
 // --- mutations that keep the outer structure

@@ -22,8 +22,8 @@ namespace relay::fuzz {
 namespace {
 
 namespace fs = std::filesystem;
-using data::NamedTensors;
 using frontend::TestModel;
+using frontend::data::NamedTensors;
 
 constexpr DType kDTypes[] = {kBool,     kInt4,    kUInt4,   kInt8,       kInt16,     kInt32,
                              kInt64,    kUInt8,   kUInt16,  kUInt32,     kUInt64,    kFloat16,
@@ -310,11 +310,11 @@ const Seeds& npy_seeds() {
     Seeds out;
     for (DType dtype : kDTypes) {
       for (const Shape& shape : {Shape{}, Shape{5}, Shape{2, 0, 3}, Shape{2, 3}})
-        out.push_back(data::npy_bytes(numbers(dtype, shape)));
+        out.push_back(frontend::data::npy_bytes(numbers(dtype, shape)));
     }
     // Turned around: big-endian, column-major.
     for (const auto& [from, to] : {std::pair("'<", "'>"), std::pair("False", "True ")}) {
-      std::string bytes = data::npy_bytes(numbers(kInt32, {2, 3}));
+      std::string bytes = frontend::data::npy_bytes(numbers(kInt32, {2, 3}));
       bytes.replace(bytes.find(from), std::string_view(from).size(), to);
       out.push_back(bytes);
     }
@@ -356,28 +356,30 @@ std::string archive_of(const std::vector<std::pair<std::string, std::string>>& e
 const Seeds& npz_seeds() {
   return made_once([] {
     const Seeds& npy = npy_seeds();
-    return Seeds{archive_of({{"x.npy", npy[0]}, {"y.npy", npy[5]}}, false),
-                 archive_of({{"x.npy", data::npy_bytes(numbers(kInt8, {300}))}, {"a/b:0.npy", npy[9]}}, true),
-                 archive_of({}, false)};
+    return Seeds{
+        archive_of({{"x.npy", npy[0]}, {"y.npy", npy[5]}}, false),
+        archive_of({{"x.npy", frontend::data::npy_bytes(numbers(kInt8, {300}))}, {"a/b:0.npy", npy[9]}},
+                   true),
+        archive_of({}, false)};
   });
 }
 
 const Seeds& safetensors_seeds() {
   return made_once([] {
     Seeds out;
-    data::Safetensors all;
+    frontend::data::Safetensors all;
     for (DType dtype : kDTypes) {
       const std::string name = cat("t.", dtype.name());
       all.tensors.push_back({name, numbers(dtype, {3, 2})});
       Diagnostics d;
-      data::Safetensors one;
+      frontend::data::Safetensors one;
       one.tensors.push_back({name, numbers(dtype, {})});
       one.tensors.push_back({"none", numbers(dtype, {0, 2})});
-      out.push_back(*data::safetensors_bytes(one, d));
+      out.push_back(*frontend::data::safetensors_bytes(one, d));
     }
     all.metadata["format"] = "relay";
     Diagnostics d;
-    out.push_back(*data::safetensors_bytes(all, d));
+    out.push_back(*frontend::data::safetensors_bytes(all, d));
     return out;
   });
 }
@@ -385,7 +387,8 @@ const Seeds& safetensors_seeds() {
 const Seeds& tensor_seeds() {
   return made_once([] {
     Seeds out;
-    for (DType dtype : kDTypes) out.push_back(data::onnx_tensor_bytes({"w", numbers(dtype, {2, 3})}));
+    for (DType dtype : kDTypes)
+      out.push_back(frontend::data::onnx_tensor_bytes({"w", numbers(dtype, {2, 3})}));
     // The same in fields instead of bytes.
     TestModel m;
     m.ints("i", {1, -2, 3}).floats("f", {2, 2}, 1.5f);
@@ -433,11 +436,12 @@ const Seeds& params_seeds() {
     for (DType dtype : kDTypes) {
       if (dtype.code == DTypeCode::kFloat8E4M3 || dtype.code == DTypeCode::kFloat8E5M2) continue;
       Diagnostics d;
-      out.push_back(*data::params_bytes({{"w", numbers(dtype, {3, 2})}, {"none", numbers(dtype, {0})}}, d));
+      out.push_back(
+          *frontend::data::params_bytes({{"w", numbers(dtype, {3, 2})}, {"none", numbers(dtype, {0})}}, d));
       all.push_back({cat("t.", dtype.name()), numbers(dtype, {})});
     }
     Diagnostics d;
-    out.push_back(*data::params_bytes(all, d));
+    out.push_back(*frontend::data::params_bytes(all, d));
     return out;
   });
 }

@@ -22,7 +22,7 @@
 #include <fstream>
 
 #include "aot/build.h"
-#include "aot/cuda/machine.h"
+#include "aot/cuda/device_library.h"
 #include "aot/program.h"
 #include "base/cat.h"
 #include "base/diagnostics.h"
@@ -51,11 +51,12 @@ bool update = false;
 // Kernels as CUDA, each launch with its grid, and what calls them unless that is a plan.
 std::string cuda_of(const Module& m, Diagnostics& diagnostics) {
   std::string out;
-  std::map<Symbol, kernel::Printed> all;
+  std::map<Symbol, kernel::print::Printed> all;
   for (const auto& [name, kernel] : m.kernels()) {
-    const kernel::Printed& printed = all[name] = kernel::print(*kernel, kernel::kCudaDialect);
+    const kernel::print::Printed& printed = all[name] =
+        kernel::print::print(*kernel, kernel::print::kCudaDialect);
     out += printed.text;
-    for (const kernel::Launch& l : printed.launches) {
+    for (const kernel::print::Launch& l : printed.launches) {
       const auto shown = [](kernel::Expr e) { return e ? kernel::show(e) : std::string("1"); };
       out += cat("// launch ", l.function, " on ", join(std::span(l.extents).first(3), " x ", shown),
                  " blocks of ", join(std::span(l.extents).last(3), " x ", shown), " threads\n");
@@ -64,8 +65,8 @@ std::string cuda_of(const Module& m, Diagnostics& diagnostics) {
   }
   const Result<aot::Program> program = aot::make_program(m, "main", diagnostics, passes::Shapes::kConstant);
   if (!program || program->functions.empty()) return out;
-  aot::cuda::GpuMachine machine(all);
-  return out + aot::print_functions(*program, "", machine, [](size_t i) { return 64 * i; });
+  aot::cuda::CudaDeviceLibrary device_library(all);
+  return out + aot::print_functions(*program, "", device_library, [](size_t i) { return 64 * i; });
 }
 
 std::string kernels_of(const Module& m) {
@@ -277,8 +278,8 @@ std::string run(const Command& c, const tools::TestFile& file, Diagnostics& diag
     if (!program) return "";
     if (program->functions.empty()) return passes::show(program->plan);
     const target::Target target = target::default_target();
-    aot::CpuMachine machine([](const kernel::Kernel& k) { return k.name.str(); }, target.cpu);
-    return aot::print_functions(*program, "", machine, [](size_t i) { return 64 * i; });
+    aot::CpuDeviceLibrary device_library([](const kernel::Kernel& k) { return k.name.str(); }, target.cpu);
+    return aot::print_functions(*program, "", device_library, [](size_t i) { return 64 * i; });
   }
   ADD_FAILURE() << path << ": there is no command `" << c.name << "`";
   return "";

@@ -61,8 +61,8 @@ void write_files(const std::string& lines) {
   finish();
 }
 
-data::Limits limits_of(const Command& c) {
-  data::Limits out;
+frontend::data::Limits limits_of(const Command& c) {
+  frontend::data::Limits out;
   out.file_bytes = c.number("file-bytes", out.file_bytes);
   out.total_bytes = c.number("total-bytes", out.total_bytes);
   out.tensors = c.number("tensors", out.tensors);
@@ -91,7 +91,8 @@ std::string imported(const Command& c, const std::string& bytes, const Module& e
   }
   if (const std::string fixed = c.option("fix"); !fixed.empty()) {
     const size_t equals = fixed.find('=');
-    options.input_values.emplace(fixed.substr(0, equals), *data::parse_value(fixed.substr(equals + 1)));
+    options.input_values.emplace(fixed.substr(0, equals),
+                                 *frontend::data::parse_value(fixed.substr(equals + 1)));
   }
   const ScratchFolder folder;
   if (const std::string data = c.option("data"); !data.empty()) {
@@ -163,9 +164,10 @@ std::string read_text(const Command& c, const std::string& files, Diagnostics& d
   write_files(files);
   const std::string path = c.arguments.empty() ? "" : c.arguments[0];
   const std::vector<std::string> names = c.list("names");
-  const Result<data::NamedTensors> found =
-      names.empty() ? data::read_tensors(path, data::Role::kInput, limits_of(c), diagnostics)
-                    : data::read_named(path, names, data::Role::kInput, limits_of(c), diagnostics);
+  const Result<frontend::data::NamedTensors> found =
+      names.empty()
+          ? frontend::data::read_tensors(path, frontend::data::Role::kInput, limits_of(c), diagnostics)
+          : frontend::data::read_named(path, names, frontend::data::Role::kInput, limits_of(c), diagnostics);
   std::string out;
   for (size_t i = 0; found && i < found->size(); ++i) {
     const Tensor& t = (*found)[i].value;
@@ -176,10 +178,11 @@ std::string read_text(const Command& c, const std::string& files, Diagnostics& d
 
 std::string write_text(const Command& c, Diagnostics& diagnostics) {
   const ScratchFolder folder;
-  data::NamedTensors tensors;
+  frontend::data::NamedTensors tensors;
   for (const std::string& name : c.list("names")) tensors.push_back({name, Tensor(kFloat32, {})});
   const std::string path = c.arguments.empty() ? "" : c.arguments[0];
-  return data::write_tensors(path, tensors, data::Role::kInput, diagnostics) ? "written\n" : "";
+  return frontend::data::write_tensors(path, tensors, frontend::data::Role::kInput, diagnostics) ? "written\n"
+                                                                                                 : "";
 }
 
 }  // namespace relay::tests

@@ -47,7 +47,7 @@ std::string import_graph_text(const Command& c, const std::string& files, const 
 
 // read PATH: the tensors of a file. The files (`---- files`) are lines `NAME: escaped bytes`, and
 // lines that go on with spaces. --names=a,b asks for these; --file-bytes=N and so on are the limits
-// of data::Limits.
+// of frontend::data::Limits.
 std::string read_text(const Command& c, const std::string& files, Diagnostics& diagnostics);
 
 // write PATH --names=a,b: a scalar for each name, so that what cannot be written is refused.

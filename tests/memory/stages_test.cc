@@ -59,20 +59,20 @@ const Module& module_of(void* prepared) { return *static_cast<const Module*>(pre
 // Up to fusion, as `relay compile --emit graph` does.
 passes::Pipeline until_lower() { return passes::until(passes::default_pipeline(2), passes::kLower); }
 
-data::NamedTensors some_tensors() {
-  data::NamedTensors out;
+frontend::data::NamedTensors some_tensors() {
+  frontend::data::NamedTensors out;
   out.push_back({"a", Tensor(kFloat32, {2, 3})});
   out.push_back({"b", Tensor(kInt64, {4})});
   out.push_back({"c", Tensor(kBool, {})});
-  for (data::NamedTensor& t : out) {
+  for (frontend::data::NamedTensor& t : out) {
     for (int64_t i = 0; i < t.value.size(); ++i) t.value.set(i, static_cast<double>(i % 2));
   }
   return out;
 }
 
-std::string shown(const data::NamedTensors& tensors) {
+std::string shown(const frontend::data::NamedTensors& tensors) {
   std::string out;
-  for (const data::NamedTensor& t : tensors) {
+  for (const frontend::data::NamedTensor& t : tensors) {
     out += cat(t.name, ": ", t.value.dtype().name(), " ", show(t.value.shape()));
     for (int64_t i = 0; i < t.value.size(); ++i) out += cat(" ", t.value.get(i));
     out += "\n";
@@ -195,14 +195,15 @@ TEST(FailingAllocation, ReadingAndWritingTensors) {
     const int64_t lost = form == "npz" ? kLostByZip : form == "safetensors" ? kLostByJson : 0;
     struct Files {
       TemporaryFolder folder;
-      data::NamedTensors tensors = some_tensors();
+      frontend::data::NamedTensors tensors = some_tensors();
     };
     const auto path = [&](const Files& files, const std::string& name) {
       return files.folder.path() + "/" + name + "." + form;
     };
-    const auto write = [&](const std::string& to, const data::NamedTensors& tensors) {
+    const auto write = [&](const std::string& to, const frontend::data::NamedTensors& tensors) {
       Diagnostics diagnostics;
-      if (!data::write_tensors(to, tensors, data::Role::kOutput, diagnostics)) throw_reported(diagnostics);
+      if (!frontend::data::write_tensors(to, tensors, frontend::data::Role::kOutput, diagnostics))
+        throw_reported(diagnostics);
     };
     const auto prepare = [&]() -> std::shared_ptr<void> {
       auto files = std::make_shared<Files>();
@@ -214,9 +215,10 @@ TEST(FailingAllocation, ReadingAndWritingTensors) {
                            .act =
                                [&](void* prepared) {
                                  Diagnostics diagnostics;
-                                 const Result<data::NamedTensors> read =
-                                     data::read_tensors(path(*static_cast<Files*>(prepared), "there"),
-                                                        data::Role::kInput, {}, diagnostics);
+                                 const Result<frontend::data::NamedTensors> read =
+                                     frontend::data::read_tensors(
+                                         path(*static_cast<Files*>(prepared), "there"),
+                                         frontend::data::Role::kInput, {}, diagnostics);
                                  if (!read) throw_reported(diagnostics);
                                  return shown(*read);
                                },
@@ -280,7 +282,7 @@ TEST(FailingAllocation, WritingAndImportingAGraph) {
             kFew);
   struct Files {
     std::string json;
-    data::NamedTensors params;
+    frontend::data::NamedTensors params;
   };
   EXPECT_GT(refuse_each({.prepare = [&]() -> std::shared_ptr<void> {
                            const frontend::GraphContents graph = written(fused());

@@ -15,9 +15,10 @@
 #include <vector>
 
 #include "base/file.h"
-#include "kernel/native/parallel.h"
-#include "kernel/native/subprocess.h"
+#include "base/parallel.h"
+#include "kernel/native/threads.h"
 #include "tests/memory/allocations.h"
+#include "toolchain/subprocess.h"
 
 namespace relay::tests {
 namespace {
@@ -99,8 +100,8 @@ TEST(FailingAllocation, OfATemporaryFolderLeavesNone) {
 
 TEST(FailingAllocation, OfAProcessLeavesNone) {
   const ptrdiff_t files = open_files();
-  native::Finished done;
-  refuse_each([&] { done = native::run({"/bin/sh", "-c", "echo said; exit 3"}, "/", 60); },
+  toolchain::Finished done;
+  refuse_each([&] { done = toolchain::run({"/bin/sh", "-c", "echo said; exit 3"}, "/", 60); },
               [&](bool ended) {
                 if (ended) {
                   EXPECT_EQ(done.output, "said\n");
@@ -119,7 +120,7 @@ TEST(FailingAllocation, OfAThreadReachesTheCaller) {
   refuse_each(
       [&] {
         std::atomic<int> next = 0;
-        native::on_threads(3, [&] {
+        on_threads(3, [&] {
           ++at_work;
           try {
             while (next++ < 20) std::string(100, 'x').append("y");

@@ -2,10 +2,8 @@
 // them, `graph` those that are static dataflow, with the interpreter's result and in linear time.
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <ctime>
 
-#include "base/cat.h"
 #include "driver/engines.h"
 #include "interp/machine.h"
 #include "tests/property/nests.h"
@@ -46,14 +44,6 @@ Timed run(std::string_view engine, const Module& typed, int level) {
 // times more than that.
 constexpr int kPart = 8;
 constexpr double kMostTimes = 3 * kPart, kNoise = 1;  // seconds that say nothing
-// These take quadratic time, and leave the list when that is mended. The machine looks for what
-// each of ten thousand nested closures captures in all of its body; a plan compares a place with
-// all others (passes/places).
-constexpr std::string_view kQuadratic[] = {"jit let_function", "graph long_chain_of_operators"};
-
-bool is_linear(std::string_view engine, const Nest& nest) {
-  return std::ranges::find(kQuadratic, cat(engine, " ", nest.name)) == std::end(kQuadratic);
-}
 
 Result<Module> typed_nest(const Nest& nest, int times) {
   std::string wrong;
@@ -72,9 +62,7 @@ TEST_P(DeepOnEngines, JitRunsIt) {
     const Timed got = run("jit", *whole, level);
     EXPECT_EQ(got.result, expected) << "at -O" << level << got.skipped;
     EXPECT_EQ(got.slug, "") << "it runs in a weaker form at -O" << level;
-    if (is_linear("jit", nest)) {
-      EXPECT_LT(got.seconds, kMostTimes * before + kNoise) << "at -O" << level;
-    }
+    EXPECT_LT(got.seconds, kMostTimes * before + kNoise) << "at -O" << level;
   }
 }
 
@@ -86,9 +74,7 @@ TEST_P(DeepOnEngines, GraphRunsItOrSaysWhyNot) {
   for (const int level : {0, 2}) {
     const double before = run("graph", *part, level).seconds;
     const Timed got = run("graph", *whole, level);
-    if (is_linear("graph", nest)) {
-      EXPECT_LT(got.seconds, kMostTimes * before + kNoise) << "at -O" << level;
-    }
+    EXPECT_LT(got.seconds, kMostTimes * before + kNoise) << "at -O" << level;
     if (got.result.empty()) {
       EXPECT_FALSE(nest.is_graph) << "at -O" << level << ": " << got.skipped;
       EXPECT_EQ(got.slug, "not-static-dataflow") << "at -O" << level << ": " << got.skipped;

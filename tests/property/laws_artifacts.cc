@@ -16,14 +16,14 @@ namespace {
 // One of the engines that compile ahead of time.
 struct Compiler {
   driver::Emitted (*emit)(const Module& m, std::string_view function, const driver::Options& options);
-  const kernel::Dialect& dialect;
+  const kernel::print::Dialect& dialect;
   // Returns what is wrong, or an empty text. The library is `folder`/model.so.
   std::string (*build)(const aot::Sources& sources, const std::string& folder, const std::string& library);
 };
 
 std::string build_for_cpu(const aot::Sources& sources, const std::string&, const std::string& library) {
   Diagnostics diagnostics;
-  kernel::native::CompileOptions compile;
+  toolchain::CompileOptions compile;
   compile.opt_level = 0;
   // What runs once needs no optimisation, and warnings are a matter of other tests
   // (aot/compilers_test.cc).
@@ -32,8 +32,8 @@ std::string build_for_cpu(const aot::Sources& sources, const std::string&, const
                                                                                      : diagnostics.render({});
 }
 
-const Compiler kCpu{driver::emit_aot, kernel::kCppDialect, build_for_cpu};
-const Compiler kGpu{driver::emit_aot_cuda, kernel::kCudaDialect, aot::cuda::build_emulated};
+const Compiler kCpu{driver::emit_aot, kernel::print::kCppDialect, build_for_cpu};
+const Compiler kGpu{driver::emit_aot_cuda, kernel::print::kCudaDialect, aot::cuda::build_emulated};
 
 // A program that is about to be compiled.
 struct Item {

@@ -23,14 +23,15 @@ Result<Written> write(const Module& m, const frontend::GraphNames& names, Diagno
   const Result<GraphContents> graph = frontend::export_graph(m, "main", names, diagnostics);
   if (!graph) return kReported;
   const Result<std::string> text = frontend::graph_text(graph->graph, diagnostics);
-  const Result<std::string> params = data::params_bytes(graph->params, diagnostics);
+  const Result<std::string> params = frontend::data::params_bytes(graph->params, diagnostics);
   if (!text || !params) return kReported;
   return Written{*text, *params};
 }
 
 Result<Module> read(const Written& files, const Module& empty, Diagnostics& diagnostics) {
   const Result<frontend::Graph> graph = frontend::parse_graph(files.graph, "graph.json", {}, diagnostics);
-  const Result<data::NamedTensors> params = data::parse_params(files.params, "graph.params", {}, diagnostics);
+  const Result<frontend::data::NamedTensors> params =
+      frontend::data::parse_params(files.params, "graph.params", {}, diagnostics);
   if (!graph || !params) return kReported;
   return frontend::import_graph({*graph, *params}, "graph.json", empty, {}, diagnostics);
 }

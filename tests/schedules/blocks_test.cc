@@ -2,7 +2,7 @@
 // rfactor, cache_write, cache_read, blockize, pad_einsum.
 #include "tests/schedules/common.h"
 
-namespace relay::kernel::schedule {
+namespace relay::kernel::schedule::primitives {
 namespace {
 
 class Blocks : public SchedulePrimitives {};
@@ -244,4 +244,4 @@ TEST_F(Blocks, PadEinsumRefuses) {
 }
 
 }  // namespace
-}  // namespace relay::kernel::schedule
+}  // namespace relay::kernel::schedule::primitives

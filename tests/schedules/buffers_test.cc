@@ -1,7 +1,7 @@
 // set_scope, storage_align, transform_layout.
 #include "tests/schedules/common.h"
 
-namespace relay::kernel::schedule {
+namespace relay::kernel::schedule::primitives {
 namespace {
 
 class Buffers : public SchedulePrimitives {};
@@ -99,4 +99,4 @@ TEST_F(Buffers, WhatIsPrefetchedMovesWithThem) {
 }
 
 }  // namespace
-}  // namespace relay::kernel::schedule
+}  // namespace relay::kernel::schedule::primitives

@@ -12,10 +12,10 @@
 #include "kernel/builder.h"
 #include "kernel/llvm/compile.h"
 #include "kernel/native/agreement.h"
-#include "kernel/schedule/schedule.h"
+#include "kernel/schedule/primitives/schedule.h"
 #include "kernel/schedule/testing.h"
 
-namespace relay::kernel::schedule {
+namespace relay::kernel::schedule::primitives {
 
 // Small whole numbers, so that sums are exact in any order.
 inline std::vector<Values> some_inputs(const Kernel& k, uint32_t seed = 1) {
@@ -128,10 +128,10 @@ class SchedulePrimitives : public ::testing::Test {
   static void SetUpTestSuite() { state_ = new State; }
   static void TearDownTestSuite() {
     if (!state_->cases.empty()) {
-      native::CompileOptions options;
+      toolchain::CompileOptions options;
       options.target = target::target_of("native");
       EXPECT_EQ(native::disagreements(state_->cases, options), "") << "as C++";
-      EXPECT_EQ(native::disagreements(state_->cases, options, 1, jit::compile), "") << "by LLVM";
+      EXPECT_EQ(native::disagreements(state_->cases, options, 1, llvm::compile), "") << "by LLVM";
     }
     delete state_;
     state_ = nullptr;
@@ -188,4 +188,4 @@ class SchedulePrimitives : public ::testing::Test {
   static inline State* state_ = nullptr;
 };
 
-}  // namespace relay::kernel::schedule
+}  // namespace relay::kernel::schedule::primitives

@@ -1,7 +1,7 @@
 // Faults in scheduled kernels that a validator once accepted: what random_test has found.
 #include "tests/schedules/common.h"
 
-namespace relay::kernel::schedule {
+namespace relay::kernel::schedule::primitives {
 namespace {
 
 class Faults : public SchedulePrimitives {
@@ -91,4 +91,4 @@ TEST_F(Faults, ABlockAroundAnInstructionThatLeavesOutAPiece) {
 }
 
 }  // namespace
-}  // namespace relay::kernel::schedule
+}  // namespace relay::kernel::schedule::primitives

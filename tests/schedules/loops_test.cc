@@ -1,7 +1,7 @@
 // split, fuse, reorder, parallel, vectorize, unroll, bind.
 #include "tests/schedules/common.h"
 
-namespace relay::kernel::schedule {
+namespace relay::kernel::schedule::primitives {
 namespace {
 
 class Loops : public SchedulePrimitives {};
@@ -90,4 +90,4 @@ TEST_F(Loops, BindRefuses) {
 }
 
 }  // namespace
-}  // namespace relay::kernel::schedule
+}  // namespace relay::kernel::schedule::primitives

@@ -7,10 +7,10 @@
 #include <tuple>
 
 #include "kernel/affine.h"
-#include "kernel/rehearsal.h"
+#include "kernel/race_check.h"
 #include "tests/schedules/common.h"
 
-namespace relay::kernel::schedule {
+namespace relay::kernel::schedule::primitives {
 namespace {
 
 uint32_t how_many() {
@@ -153,7 +153,7 @@ class Sample {
  private:
   static constexpr size_t kAtATime = 100;
   native::CodeGenerator compile_;
-  native::CompileOptions options_;
+  toolchain::CompileOptions options_;
   std::vector<native::Case> cases_;
   std::vector<std::shared_ptr<Case>> owners_;  // of the kernels
 };
@@ -161,7 +161,7 @@ class Sample {
 TEST(RandomSchedules, WhatIsAcceptedComputesTheSame) {
   constexpr uint32_t kByLlvm = 5, kAsCpp = 50;  // every fifth schedule, every fiftieth
   std::map<std::string, size_t, std::less<>> done;
-  Sample by_llvm(jit::compile), as_cpp(native::compile_as_cpp);
+  Sample by_llvm(llvm::compile), as_cpp(native::compile_as_cpp);
   for (uint32_t seed = 1; seed <= how_many(); ++seed) {
     const auto c = std::make_shared<Case>(seed);
     const Schedule s = c->scheduled(done);
@@ -317,7 +317,7 @@ TEST(RandomSchedules, InjectedFaultsAreRejected) {
       const Kernel faulty = inject(c, sound);
       if (faulty.body == sound.body) continue;
       ++injected;
-      if (!rehearsal_work(faulty)) {  // loops that were split again and again: more than is watched
+      if (!race_check_work(faulty)) {  // loops that were split again and again: more than is watched
         ++beyond;
         continue;
       }
@@ -340,4 +340,4 @@ TEST(RandomSchedules, InjectedFaultsAreRejected) {
 }
 
 }  // namespace
-}  // namespace relay::kernel::schedule
+}  // namespace relay::kernel::schedule::primitives

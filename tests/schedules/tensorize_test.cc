@@ -2,14 +2,14 @@
 #include "base/file.h"
 #include "kernel/instructions.h"
 #include "kernel/llvm/compile.h"
-#include "kernel/native/subprocess.h"
 #include "kernel/print/prelude.h"
 #include "kernel/print/print.h"
-#include "kernel/schedule/intrinsics.h"
+#include "kernel/schedule/primitives/intrinsics.h"
 #include "target/host.h"
 #include "tests/schedules/common.h"
+#include "toolchain/subprocess.h"
 
-namespace relay::kernel::schedule {
+namespace relay::kernel::schedule::primitives {
 namespace {
 
 class Tensorize : public SchedulePrimitives {
@@ -32,36 +32,36 @@ class Tensorize : public SchedulePrimitives {
     for (const std::string& step : lanes(intrinsic)) EXPECT_EQ(s.apply(step), "");
     return s.kernel();
   }
-  static native::CompileOptions options_for(const std::string& target) {
-    native::CompileOptions options;
+  static toolchain::CompileOptions options_for(const std::string& target) {
+    toolchain::CompileOptions options;
     options.target = target::target_of(target);
     return options;
   }
 
   // Compiled with the instruction, on whole numbers, which it does not round.
   void expect_same_with(const Kernel& k, const std::string& intrinsic, const std::string& target) {
-    const native::CompileOptions options = options_for(target);
+    const toolchain::CompileOptions options = options_for(target);
     if (std::string wrong = target::cannot_run(options.target); !wrong.empty()) GTEST_SKIP() << wrong;
     const std::vector<native::Case> cases = {{intrinsic, with_dots(k, intrinsic), some_inputs(k)}};
     EXPECT_EQ(native::disagreements(cases, options), "") << "as C++";
-    EXPECT_EQ(native::disagreements(cases, options, 1, jit::compile), "") << "by LLVM";
+    EXPECT_EQ(native::disagreements(cases, options, 1, llvm::compile), "") << "by LLVM";
   }
 
   // What both code generators make of the kernel: the library's instructions, and LLVM's.
   std::string code(const Kernel& k, const std::string& target) {
     std::string llvm;
-    EXPECT_EQ(jit::show_instructions(k, options_for(target), llvm), "");
+    EXPECT_EQ(llvm::show_instructions(k, options_for(target), llvm), "");
     return disassembly(k, options_for(target)) + llvm;
   }
-  std::string disassembly(const Kernel& k, const native::CompileOptions& options) {
+  std::string disassembly(const Kernel& k, const toolchain::CompileOptions& options) {
     TemporaryFolder folder;
     EXPECT_EQ(folder.make(), "");
     const std::string library = folder.path() + "/kernel.so";
-    const Printed printed = print(k, kCppDialect, {.function = "kernel_0"});
+    const print::Printed printed = print::print(k, print::kCppDialect, {.function = "kernel_0"});
     const std::string text =
-        cat(prelude(), "extern \"C\" __attribute__((visibility(\"default\"))) ", printed.text);
-    EXPECT_EQ(native::build_library({{"kernel.cc", text}}, options, folder.path(), library), "") << text;
-    const native::Finished f = native::run({"objdump", "-d", library}, "", 60);
+        cat(print::prelude(), "extern \"C\" __attribute__((visibility(\"default\"))) ", printed.text);
+    EXPECT_EQ(toolchain::build_library({{"kernel.cc", text}}, options, folder.path(), library), "") << text;
+    const toolchain::Finished f = toolchain::run({"objdump", "-d", library}, "", 60);
     EXPECT_EQ(f.exit_code, 0) << f.problem;
     return f.output;
   }
@@ -212,4 +212,4 @@ TEST_F(Tensorize, ABlockThatDoesNotDoWhatItsInstructionDoesIsRefused) {
 }
 
 }  // namespace
-}  // namespace relay::kernel::schedule
+}  // namespace relay::kernel::schedule::primitives

@@ -1,7 +1,7 @@
 // Steps as text: what is understood, and where a mistake is.
 #include "tests/schedules/common.h"
 
-namespace relay::kernel::schedule {
+namespace relay::kernel::schedule::primitives {
 namespace {
 
 class Trace : public SchedulePrimitives {};
@@ -13,7 +13,7 @@ TEST_F(Trace, EveryPrimitiveHasItsArguments) {
   for (std::string_view p : all) {
     EXPECT_NE(arguments_of(p), "");
     // Nothing but the name is never enough, and the message says what it takes.
-    const Outcome alone = schedule::apply(make().layer(), p);
+    const Outcome alone = primitives::apply(make().layer(), p);
     ASSERT_FALSE(alone);
     expect_text(alone.reason(), cat("found the end; it is `", p, " ", arguments_of(p), "`"));
   }
@@ -40,7 +40,7 @@ TEST_F(Trace, MistakesHaveTheirPlace) {
         "column 26: expected D, D/F or D%F, found `1/`; it is `transform_layout BUFFER D|D/F|D%F...`");
   wrong("split dense.0 99999999999999999999",
         "column 15: expected FACTOR, found `99999999999999999999`; it is `split BLOCK.DEPTH FACTOR`");
-  const Outcome unknown = schedule::apply(make().layer(), " tilt dense.0");
+  const Outcome unknown = primitives::apply(make().layer(), " tilt dense.0");
   ASSERT_FALSE(unknown);
   expect_text(unknown.reason(), "column 2: there is no primitive `tilt`; there are: bind, blockize, ");
 }
@@ -56,4 +56,4 @@ TEST_F(Trace, ReplayStopsAtTheLineThatIsRefused) {
 }
 
 }  // namespace
-}  // namespace relay::kernel::schedule
+}  // namespace relay::kernel::schedule::primitives

@@ -6,8 +6,8 @@
 #include "base/cat.h"
 #include "base/check.h"
 #include "base/escape.h"
-#include "kernel/native/toolchain.h"
 #include "kernel/print/prelude.h"
+#include "toolchain/compiler.h"
 
 namespace relay::tests {
 namespace {
@@ -23,8 +23,8 @@ std::string unquoted(const std::string& literal) { return literal.substr(1, lite
 
 class Joiner {
  public:
-  explicit Joiner(const kernel::Dialect& dialect)
-      : prelude_(kernel::prelude(dialect)), gpu_(dialect.has_grid()) {}
+  explicit Joiner(const kernel::print::Dialect& dialect)
+      : prelude_(kernel::print::prelude(dialect)), gpu_(dialect.has_grid()) {}
 
   void add(const aot::Sources& artifact) {
     std::string header, declarations, kernels, model;
@@ -39,12 +39,17 @@ class Joiner {
         part += without_prelude(f.text);
       }
     }
+    // An artifact of one file begins with its kernels.
+    const size_t begins = model.find("#include \"relay.h\"");
+    CHECK(begins != std::string::npos, "the model's source includes relay.h");
+    kernels += model.substr(0, begins);
+    model.erase(0, begins);
     const size_t number = count_++;
     const std::string begin =
         cat("#undef RELAY_RUNTIME_RELAY_H_\n#undef RELAY_KERNELS_H_\n",
             gpu_ ? "#undef RELAY_PARALLEL_DECLARED\n" : "", "namespace artifact_", number, " {\n");
-    if (gpu_) kernels_ += cat(begin, alone(declarations + kernels, artifact, number), "}\n");
-    model_ += cat(begin, alone(header + declarations + (gpu_ ? "" : kernels) + model, artifact, number),
+    kernels_ += cat(begin, alone(declarations + kernels, artifact, number), "}\n");
+    model_ += cat(begin, alone(header + declarations + model, artifact, number),
                   "}\nextern \"C\" __attribute__((visibility(\"default\"))) const void* ",
                   joined_entry(number), "() { return artifact_", number, "::relay_get_api(); }\n");
     weights_ += artifact.weights;
@@ -58,12 +63,11 @@ class Joiner {
     aot::Sources out;
     out.weights = std::move(weights_);
     out.files.push_back({"dlpack.h", dlpack_});
-    if (gpu_) {
-      out.files.push_back({"kernels_0.cu", shared + prelude_ + kernels_});
-      out.files.push_back({"model.cu", shared + model_});
-      return out;
-    }
-    out.files.push_back({"model.cc", shared + prelude_ + model_, target::target_of("native")});
+    const std::string_view end = gpu_ ? ".cu" : ".cc";
+    const std::optional<target::Target> target =
+        gpu_ ? std::nullopt : std::optional(target::target_of("native"));
+    out.files.push_back({cat("kernels_0", end), shared + prelude_ + kernels_, target});
+    out.files.push_back({cat("model", end), shared + (gpu_ ? "" : prelude_) + model_, target});
     return out;
   }
 
@@ -107,7 +111,7 @@ class Joiner {
 
 }  // namespace
 
-aot::Sources joined(std::span<const aot::Sources* const> artifacts, const kernel::Dialect& dialect) {
+aot::Sources joined(std::span<const aot::Sources* const> artifacts, const kernel::print::Dialect& dialect) {
   Joiner joiner(dialect);
   for (const aot::Sources* artifact : artifacts) joiner.add(*artifact);
   return joiner.run();

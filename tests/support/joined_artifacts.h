@@ -13,9 +13,9 @@
 
 namespace relay::tests {
 
-// The sources of one library. The artifacts are all for CPUs or all for the emulated GPU, as
-// the dialect says.
-aot::Sources joined(std::span<const aot::Sources* const> artifacts, const kernel::Dialect& dialect);
+// The sources of one library: kernels_0.cc and model.cc, or the same as .cu. The artifacts are all
+// for CPUs or all for the emulated GPU, as the dialect says.
+aot::Sources joined(std::span<const aot::Sources* const> artifacts, const kernel::print::Dialect& dialect);
 
 // The function of that library that gives the interface of artifact i, as relay_get_api does alone.
 std::string joined_entry(size_t i);

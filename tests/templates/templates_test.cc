@@ -77,7 +77,8 @@ TEST(Templates, ThePassDoesWhatItsGoldenSays) {
       tools::read_test_file(std::string(kWritten) + "golden/passes/pass_as_written.relay");
   const Module m = analysis::testing::checked(*file.find("input"));
   Diagnostics diagnostics;
-  const passes::PassContext context{diagnostics, {}, {}};
+  const target::Target target = target::baseline();
+  const passes::PassContext context{diagnostics, {}, target, {}};
   const Module out = passes::kPassAsWritten.run(m, context);
   EXPECT_EQ(op::text_of(out), *file.find("output"));
   // Nothing is left to do, and that is seen by the pointers.

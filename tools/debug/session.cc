@@ -76,11 +76,11 @@ void Session::refuse(std::string_view why) {
 }
 
 Session::Verdict Session::verdict() const {
-  if (without_memory_) return Verdict::kExhausted;
+  // First: commands behind the end of a run at a limit may ask for what is not there.
+  if (without_memory_ || execution_.state() == State::kExhausted) return Verdict::kExhausted;
   if (ever_refused_) return Verdict::kRefused;
   if (differs_) return Verdict::kDiffers;
-  if (execution_.state() == State::kTrapped) return Verdict::kTrapped;
-  return execution_.state() == State::kExhausted ? Verdict::kExhausted : Verdict::kFine;
+  return execution_.state() == State::kTrapped ? Verdict::kTrapped : Verdict::kFine;
 }
 
 // --- running -------------------------------------------------------------------------------------

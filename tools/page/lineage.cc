@@ -10,13 +10,11 @@
 #include "base/check.h"
 #include "driver/engines.h"
 #include "ir/traverse.h"
-#include "kernel/native/toolchain.h"
 #include "op/operators.h"
+#include "toolchain/compiler.h"
 
 namespace relay::tools {
 namespace {
-
-namespace native = kernel::native;
 
 constexpr int kLevel = 2;
 
@@ -152,7 +150,7 @@ bool add_texts(const Module& lowered, const target::Target& target, Lineage& out
   const aot::Sources sources = aot::emit({&*program, target}, emit);
   std::map<std::string_view, const std::string*> texts;
   for (const aot::KernelText& k : sources.kernel_texts) texts[k.kernel.text()] = &k.text;
-  std::vector<native::Source> compiled;
+  std::vector<toolchain::Source> compiled;
   for (const aot::SourceFile& f : sources.files) {
     if (f.name.ends_with(".h")) compiled.push_back({f.name, f.text});
   }
@@ -163,11 +161,11 @@ bool add_texts(const Module& lowered, const target::Target& target, Lineage& out
   }
   const auto head =
       static_cast<size_t>(std::count(sources.kernels_head.begin(), sources.kernels_head.end(), '\n'));
-  native::Compiler compiler;
+  toolchain::Compiler compiler;
   std::vector<std::string> assembly;
-  out.no_assembly = native::find_compiler(compiler);
+  out.no_assembly = toolchain::find_compiler(compiler);
   if (out.no_assembly.empty())
-    out.no_assembly = native::assembly_of(compiled, {.target = target, .opt_level = kLevel}, assembly);
+    out.no_assembly = toolchain::assembly_of(compiled, {.target = target, .opt_level = kLevel}, assembly);
   out.compiler = compiler.version;
   for (size_t i = 0; i < assembly.size(); ++i) {
     out.kernels[i].assembly = parse_assembly(assembly[i], file_name(i));

@@ -46,7 +46,7 @@ Runs record(const Module& m, const std::string& function, const std::vector<Valu
   return out;
 }
 
-TensorRow compare_one(const data::NamedTensor& theirs, const Names& names, const Runs& runs) {
+TensorRow compare_one(const frontend::data::NamedTensor& theirs, const Names& names, const Runs& runs) {
   TensorRow row{.name = theirs.name, .shape = theirs.value.shape()};
   const std::string name = names.meant(theirs.name);
   const Recorded &plain = runs.own.front(), &exact = runs.exact.back();
@@ -82,11 +82,12 @@ TensorRow compare_one(const data::NamedTensor& theirs, const Names& names, const
 }  // namespace
 
 std::vector<TensorRow> compare_tensors(const driver::Model& model, const Names& names,
-                                       const std::vector<Value>& args, const data::NamedTensors& theirs) {
+                                       const std::vector<Value>& args,
+                                       const frontend::data::NamedTensors& theirs) {
   const Runs runs = record(model.module, model.function, args, names);
   std::vector<TensorRow> out;
-  std::multimap<std::string, const data::NamedTensor*> left;  // by what they mean
-  for (const data::NamedTensor& t : theirs) left.emplace(names.meant(t.name), &t);
+  std::multimap<std::string, const frontend::data::NamedTensor*> left;  // by what they mean
+  for (const frontend::data::NamedTensor& t : theirs) left.emplace(names.meant(t.name), &t);
   for (const std::string& name : runs.own.front().order) {
     const auto [begin, end] = left.equal_range(name);
     for (auto it = begin; it != end; ++it) out.push_back(compare_one(*it->second, names, runs));

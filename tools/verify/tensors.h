@@ -24,7 +24,8 @@ struct TensorRow {
 // it does not come to are last. Bounds are those of outputs (passes/reference.h), from one run in
 // the program's own dtypes.
 std::vector<TensorRow> compare_tensors(const driver::Model& model, const Names& names,
-                                       const std::vector<Value>& args, const data::NamedTensors& theirs);
+                                       const std::vector<Value>& args,
+                                       const frontend::data::NamedTensors& theirs);
 
 // One table, and the first that differs.
 std::string show(const std::vector<TensorRow>& rows);

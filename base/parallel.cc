@@ -1,0 +1,66 @@
+#include "base/parallel.h"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+#include <exception>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+namespace relay {
+
+void on_threads(size_t count, const std::function<void()>& work) {
+  std::mutex lock;
+  std::exception_ptr thrown;
+  const auto guarded = [&]() noexcept {
+    try {
+      work();
+    } catch (...) {
+      const std::lock_guard guard(lock);
+      if (!thrown) thrown = std::current_exception();
+    }
+  };
+  std::vector<std::thread> others;
+  try {
+    for (size_t t = 1; t < count; ++t) others.emplace_back(guarded);
+  } catch (...) {
+  }
+  guarded();
+  for (std::thread& t : others) t.join();
+  if (thrown) std::rethrow_exception(thrown);
+}
+
+void for_each_at_once(size_t count, size_t at_once, const std::function<void(size_t)>& work) {
+  std::vector<std::exception_ptr> thrown(count);
+  std::atomic<size_t> next = 0;
+  on_threads(std::min(at_once, count), [&] {
+    for (size_t i = next++; i < count; i = next++) {
+      try {
+        work(i);
+      } catch (...) {
+        thrown[i] = std::current_exception();
+        next = count;  // all numbers below `i` have begun
+      }
+    }
+  });
+  for (const std::exception_ptr& e : thrown) {
+    if (e) std::rethrow_exception(e);
+  }
+}
+
+unsigned usable_cores() {
+  // The kernel refuses a set that is too small for the machine, and a cpu_set_t has
+  // room for 1024 cores.
+  for (size_t sets = 1; sets <= 64; sets *= 2) {
+    std::vector<cpu_set_t> mask(sets);
+    const size_t bytes = sets * sizeof(cpu_set_t);
+    if (sched_getaffinity(0, bytes, mask.data()) == 0)
+      return static_cast<unsigned>(std::max(1, CPU_COUNT_S(bytes, mask.data())));
+  }
+  return 1;
+}
+
+}  // namespace relay
