@@ -1,7 +1,5 @@
 #include "tools/artifact_model.h"
 
-#include <CLI/CLI.hpp>
-
 #include <algorithm>
 #include <filesystem>
 #include <set>
@@ -13,6 +11,7 @@
 #include "frontend/graph/unique_names.h"
 #include "ir/text/parser.h"
 #include "op/operators.h"
+#include "tools/options/options.h"
 #include "tools/shared_library.h"
 #include "typecheck/check.h"
 
@@ -190,7 +189,7 @@ void describe_artifact(const std::string& path, Session& session,
     with_description(*artifact, path, session, report);
 }
 
-bool fits_artifact(const CLI::App& sub, const std::string& path, Session& session) {
+bool fits_artifact(Command sub, const std::string& path, Session& session) {
   constexpr const char* kCompiled = "it was decided when the model was compiled: `relay compile ";
   constexpr const char* kInside =
       "an artifact shows nothing of what is inside it: give the model that it was "
@@ -223,15 +222,14 @@ bool fits_artifact(const CLI::App& sub, const std::string& path, Session& sessio
       {"--max-memory", kBound},
   };
   for (const auto& [option, remedy] : kWithout) {
-    const CLI::Option* given = sub.get_option_no_throw(option);
-    if (!given || given->count() == 0) continue;
+    if (!sub.given(option)) continue;
     return session.fail(kUsage, cat(option, " means nothing for ", path, "; ", remedy));
   }
   return true;
 }
 
-unsigned threads_given(const CLI::App& sub, int threads) {
-  return sub.get_option("--threads")->count() > 0 ? static_cast<unsigned>(threads) : 0;
+unsigned threads_given(Command sub, int threads) {
+  return sub.given("--threads") ? static_cast<unsigned>(threads) : 0;
 }
 
 }  // namespace relay::tools

@@ -32,9 +32,9 @@ void describe_artifact(const std::string& path, Session& session,
 std::string type_of_port(const nlohmann::ordered_json& port);
 
 // Reports the first option given to the command that means nothing for an artifact, with a remedy.
-bool fits_artifact(const CLI::App& sub, const std::string& path, Session& session);
+bool fits_artifact(Command sub, const std::string& path, Session& session);
 
 // How many threads a command was told to use; 0 if it was not told.
-unsigned threads_given(const CLI::App& sub, int threads);
+unsigned threads_given(Command sub, int threads);
 
 }  // namespace relay::tools

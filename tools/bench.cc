@@ -4,7 +4,6 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -19,7 +18,8 @@
 #include "tools/artifact_model.h"
 #include "tools/model.h"
 #include "tools/opt_levels.h"
-#include "tools/option_values.h"
+#include "tools/options/options.h"
+#include "tools/options/values.h"
 #include "tools/peers.h"
 #include "tools/profile.h"
 #include "tools/roofs.h"
@@ -319,43 +319,37 @@ void run(const Options& o, Session& s) {
 
 }  // namespace
 
-void add_bench(CLI::App& app, Session& session) {
+void add_bench(Command app, Session& session) {
   auto o = std::make_shared<Options>();
-  CLI::App* sub = app.add_subcommand("bench", "time a model on an engine, or what it was compiled to");
-  add_model_options(*sub, o->model, /*takes_artifacts=*/true);
-  add_library_option(*sub, o->model);
-  add_input_options(*sub, o->inputs);
-  add_target_options(*sub, o->target);
-  sub->add_option("--repeat", o->runs, "runs that are timed")
-      ->transform(count(1, 1000000))
-      ->capture_default_str();
-  sub->add_option("--warmup", o->warm_up, "runs before those")
-      ->transform(count(0, 1000000))
-      ->capture_default_str();
-  sub->add_option("--percentiles", o->percentiles, "as 50,90,99")
-      ->delimiter(',')
-      ->allow_extra_args(false)
-      ->transform(number(0, 100));
-  sub->add_flag(
-      "--profile", o->profile,
+  Command sub = app.command("bench", "time a model on an engine, or what it was compiled to");
+  add_model_options(sub, o->model, /*takes_artifacts=*/true);
+  add_library_option(sub, o->model);
+  add_input_options(sub, o->inputs);
+  add_target_options(sub, o->target);
+  sub.option("--repeat", &o->runs, "runs that are timed").check(count(1, 1000000)).shows_default();
+  sub.option("--warmup", &o->warm_up, "runs before those").check(count(0, 1000000)).shows_default();
+  sub.option("--percentiles", &o->percentiles, "as 50,90,99")
+      .separated_by_commas()
+      .one_at_a_time()
+      .check(number(0, 100));
+  sub.flag(
+      "--profile", &o->profile,
       "each kernel's time, arithmetic and bytes, and its share of what this machine can do; on the engine "
       "graph unless --engine says otherwise");
-  sub->add_option("--top", o->top, "kernels that --profile lists")
-      ->transform(count(1, 100000))
-      ->capture_default_str();
-  sub->add_option("--trace", o->trace, "a file for every kernel of every run, as chrome://tracing reads it");
-  sub->add_flag("--opt-levels", o->opt_levels, "compare -O0 to -O3, in turns");
-  sub->add_option("--compare", o->compare,
-                  "time another runtime on the same inputs, where python3 (or RELAY_PYTHON) has it")
-      ->check(one_of("runtime", {"onnxruntime"}));
-  sub->callback([o, sub, &session] {
+  sub.option("--top", &o->top, "kernels that --profile lists").check(count(1, 100000)).shows_default();
+  sub.option("--trace", &o->trace, "a file for every kernel of every run, as chrome://tracing reads it");
+  sub.flag("--opt-levels", &o->opt_levels, "compare -O0 to -O3, in turns");
+  sub.option("--compare", &o->compare,
+             "time another runtime on the same inputs, where python3 (or RELAY_PYTHON) has it")
+      .check(one_of("runtime", {"onnxruntime"}));
+  sub.action([o, sub, &session] {
     if (driver::is_artifact(o->model.path)) {
-      if (fits_artifact(*sub, o->model.path, session))
-        bench_artifact(*o, threads_given(*sub, o->target.threads), session);
+      if (fits_artifact(sub, o->model.path, session))
+        bench_artifact(*o, threads_given(sub, o->target.threads), session);
       return;
     }
     const bool watches = o->profile || !o->trace.empty();
-    if (watches && sub->get_option("--engine")->count() == 0) o->target.engine = "graph";
+    if (watches && !sub.given("--engine")) o->target.engine = "graph";
     run(*o, session);
   });
 }

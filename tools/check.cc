@@ -1,6 +1,5 @@
 // relay check: is the model sound, and what does it take and give?
 #include <fmt/format.h>
-#include <CLI/CLI.hpp>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
@@ -12,6 +11,7 @@
 #include "op/registry.h"
 #include "tools/artifact_model.h"
 #include "tools/model.h"
+#include "tools/options/options.h"
 #include "tools/session.h"
 
 namespace relay::tools {
@@ -112,9 +112,9 @@ void report_artifact(const nlohmann::ordered_json& d, const Session& s) {
   line("weights", cat(number("weights_bytes"), " bytes, ", text(d.at("weights"))));
 }
 
-void check_artifact(const CLI::App& sub, const std::string& path, Session& s) {
+void check_artifact(Command sub, const std::string& path, Session& s) {
   if (!fits_artifact(sub, path, s)) return;
-  if (sub.get_option("--input-shapes")->count() > 0) {
+  if (sub.given("--input-shapes")) {
     s.fail(kUsage, cat("--input-shapes means nothing here; `relay run ", path, "` takes it"));
     return;
   }
@@ -123,16 +123,16 @@ void check_artifact(const CLI::App& sub, const std::string& path, Session& s) {
 
 }  // namespace
 
-void add_check(CLI::App& app, Session& session) {
+void add_check(Command app, Session& session) {
   auto options = std::make_shared<ModelOptions>();
-  CLI::App* sub = app.add_subcommand("check",
-                                     "read a model, check its types, and say which engines take it; of what "
-                                     "it was compiled to, list what it takes and needs");
-  add_model_options(*sub, *options, /*takes_artifacts=*/true);
+  Command sub = app.command("check",
+                            "read a model, check its types, and say which engines take it; of what "
+                            "it was compiled to, list what it takes and needs");
+  add_model_options(sub, *options, /*takes_artifacts=*/true);
   options->on_refusal = [&session](const frontend::Interface& i) { report_refused(i, session); };
-  sub->callback([options, sub, &session] {
+  sub.action([options, sub, &session] {
     if (driver::is_artifact(options->path)) {
-      check_artifact(*sub, options->path, session);
+      check_artifact(sub, options->path, session);
       return;
     }
     if (Result<driver::Model> model = load_model(*options, session)) report(*model, session);

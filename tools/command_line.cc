@@ -12,32 +12,22 @@
 namespace relay::tools {
 namespace {
 
-// The command line as the user has to write it, up to the options.
-std::string command_of(const CLI::App& app) {
-  std::string out = app.get_name();
-  for (const CLI::App* sub : app.get_subcommands()) out += cat(" ", sub->get_name());
-  return out;
-}
-
-void add_help(CLI::App& app, Session& session) {
-  CLI::App* sub = app.add_subcommand("help", "explain a command: the same as relay COMMAND --help");
+void add_help(Command app, Session& session) {
+  Command sub = app.command("help", "explain a command: the same as relay COMMAND --help");
   auto name = std::make_shared<std::string>();
-  sub->add_option("command", *name, "a command, such as run")->type_name("COMMAND");
-  sub->callback([&app, &session, name] {
-    const CLI::App* command = name->empty() ? &app : find_command(app, *name);
-    if (command) {
-      // App::help would give that of the command that was parsed, which is this one.
-      const std::string called = command == &app ? "relay" : "relay " + command->get_name();
-      session.print(app.get_formatter()->make_help(command, called, CLI::AppFormatMode::Normal));
+  sub.option("command", name.get(), "a command, such as run").kind("COMMAND");
+  sub.action([app, &session, name] {
+    if (const std::optional<Command> command = name->empty() ? app : find_command(app, *name)) {
+      session.print(command->help());
     } else {
       session.fail(kUsage, no_such("command", *name, command_names(app)));
     }
   });
 }
 
-// The argument of an ExtrasError that looks like an option; empty if none does.
-std::string unknown_option(const CLI::App& app) {
-  for (const std::string& argument : app.remaining(true)) {
+// The first unknown word that looks like an option; empty if none does.
+std::string unknown_option(const Parsed& refused) {
+  for (const std::string& argument : refused.unknown) {
     if (argument.starts_with("-") && argument.size() > 1) return argument.substr(0, argument.find('='));
   }
   return {};
@@ -45,41 +35,34 @@ std::string unknown_option(const CLI::App& app) {
 
 }  // namespace
 
-void add_commands(CLI::App& app, Session& session) {
-  app.name("relay");
-  app.require_subcommand(1);
-  app.fallthrough();
-  app.add_flag("--json", session.json, "print results as JSON, and errors as one JSON object a line");
-  app.add_flag("-q,--quiet", session.quiet, "print results only");
-  app.set_version_flag("--version", "", "print the version of Relay and of its formats");
+void add_commands(CommandLine& line, Session& session) {
+  Command app = line.program();
+  app.flag("--json", &session.json, "print results as JSON, and errors as one JSON object a line");
+  app.flag("-q,--quiet", &session.quiet, "print results only");
+  line.add_version_flag("print the version of Relay and of its formats");
   for (auto* add :
        {add_demo, add_run, add_debug, add_compile, add_check, add_fmt, add_opt, add_import, add_graph,
         add_ops, add_bench, add_verify, add_doctor, add_explain, add_help, add_completion}) {
     add(app, session);
   }
-  for (CLI::App* sub : app.get_subcommands([](CLI::App*) { return true; }))
-    sub->footer("Every command has --json (results as JSON) and -q,--quiet (results only).");
+  for (Command sub : app.commands())
+    sub.footer("Every command has --json (results as JSON) and -q,--quiet (results only).");
 }
 
-std::string misuse(CLI::App& app, const CLI::ParseError& e) {
-  const std::vector<std::string> rest = app.remaining();
-  const auto chosen = app.get_subcommands();
-  if (chosen.empty()) {
+std::string misuse(Command app, const Parsed& refused) {
+  if (!refused.command) {
     const std::vector<std::string> names = command_names(app);
-    const std::string wrong = rest.empty() ? cat("a command is needed; there are: ", join(names, ", "))
-                                           : no_such("command", rest[0], names);
-    return cat(wrong, "; see relay --help");
+    const std::string wrong = refused.unknown.empty()
+                                  ? cat("a command is needed; there are: ", join(names, ", "))
+                                  : no_such("command", refused.unknown[0], names);
+    return cat(wrong, "; see ", app.name(), " --help");
   }
-  const std::string where = cat("see ", command_of(app), " --help");
-  if (const std::string option = unknown_option(app); !option.empty()) {
-    const std::string near = did_you_mean(option, option_names(*chosen[0]));
+  const std::string where = cat("see ", app.name(), " ", refused.command->name(), " --help");
+  if (const std::string option = unknown_option(refused); !option.empty()) {
+    const std::string near = did_you_mean(option, option_names(*refused.command));
     return cat("there is no option `", option, "`; ", near.empty() ? "" : cat(near, " "), where);
   }
-  const std::string said = e.what();
-  // The library counts: "--engine: 1 required ENGINE missing".
-  if (dynamic_cast<const CLI::ArgumentMismatch*>(&e))
-    return cat(said.substr(0, said.find(':')), " needs a value; ", where);
-  return cat(said, "; ", where);
+  return cat(refused.text, "; ", where);
 }
 
 void print_version(const Session& session) {

@@ -2,20 +2,19 @@
 // is said of wrong use.
 #pragma once
 
-#include <CLI/CLI.hpp>
-
 #include <string>
 
+#include "tools/options/options.h"
 #include "tools/session.h"
 
 namespace relay::tools {
 
 // All commands of `relay`, and the options that every one of them has.
-void add_commands(CLI::App& app, Session& session);
+void add_commands(CommandLine& line, Session& session);
 
 // What is wrong with a command line that was refused, with the nearest name for a misspelt command
 // or option, and where to look.
-std::string misuse(CLI::App& app, const CLI::ParseError& e);
+std::string misuse(Command app, const Parsed& refused);
 
 // `relay --version`: of Relay, and of each format that it reads and writes (CHANGELOG.md says what
 // their numbers promise).

@@ -1,6 +1,5 @@
 // relay compile: a model to a library that needs nothing of ours.
 #include <fmt/format.h>
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <filesystem>
 #include <map>
@@ -22,7 +21,8 @@
 #include "op/operators.h"
 #include "tools/graph.h"
 #include "tools/model.h"
-#include "tools/option_values.h"
+#include "tools/options/options.h"
+#include "tools/options/values.h"
 #include "tools/overwriting.h"
 #include "tools/pass_output.h"
 #include "tools/product.h"
@@ -385,16 +385,15 @@ void run(const Options& o, Session& s) {
 
 }  // namespace
 
-void add_compile(CLI::App& app, Session& session) {
+void add_compile(Command app, Session& session) {
   auto o = std::make_shared<Options>();
-  CLI::App* sub = app.add_subcommand("compile", "compile a model to a library and a header, or to a program");
-  add_model_options(*sub, o->model);
-  sub->add_option(
-      "-o,--output", o->output,
-      "the library, model.so unless said otherwise; the header stands beside it. The program or the "
-      "package's folder: model");
-  sub->add_option(
-         "--emit", o->emit,
+  Command sub = app.command("compile", "compile a model to a library and a header, or to a program");
+  add_model_options(sub, o->model);
+  sub.option("-o,--output", &o->output,
+             "the library, model.so unless said otherwise; the header stands beside it. The program or the "
+             "package's folder: model");
+  sub.option(
+         "--emit", &o->emit,
          "so: a shared library, or a static one if -o ends in .a; python: the module -o X.py, which takes "
          "and "
          "gives NumPy arrays, and its library libX.so; package: a folder with the library and the "
@@ -404,49 +403,46 @@ void add_compile(CLI::App& app, Session& session) {
          "weights beside it; graph: the folder -o with graph.json and graph.params. "
          "Without -o, "
          "texts are printed")
-      ->check(one_of("form", {"so", "python", "package", "exe", "header", "cpp", "cuda", "graph"}))
-      ->capture_default_str();
-  sub->add_option(
-         "--target", o->targets,
+      .check(one_of("form", {"so", "python", "package", "exe", "header", "cpp", "cuda", "graph"}))
+      .shows_default();
+  sub.option(
+         "--target", &o->targets,
          cat("what the code is for: ", join(target::all_names(), ", "),
              "; several processors, with commas between them and the best first: the library has code for "
              "each and "
              "runs the first that the processor can; or one GPU. `cpu:avx2{l2=512K}` overrides a number: "
              "line, l1, l2, l3, l1-rate, l2-rate, l3-rate"))
-      ->check(wrong_targets)
-      ->type_name("TARGET")
-      ->capture_default_str();
-  add_opt_level_option(*sub, o->opt_level)->capture_default_str();
-  sub->add_option(
-         "--threads", o->threads,
-         "threads of a run, unless the opening program says otherwise; 0: one for each core that it may "
-         "run on")
-      ->transform(count(0, 1024))
-      ->capture_default_str();
-  sub->add_option("-i,--inputs", o->model.examples,
-                  "examples of the inputs: what the model leaves open has their extents");
-  sub->add_option("--passes", o->passes, "a pipeline in the place of the level's")->type_name("PASSES");
-  sub->add_option(
-         "--bounds", o->bounds,
+      .check({wrong_targets})
+      .kind("TARGET")
+      .shows_default();
+  add_opt_level_option(sub, o->opt_level).shows_default();
+  sub.option("--threads", &o->threads,
+             "threads of a run, unless the opening program says otherwise; 0: one for each core that it may "
+             "run on")
+      .check(count(0, 1024))
+      .shows_default();
+  sub.option("-i,--inputs", &o->model.examples,
+             "examples of the inputs: what the model leaves open has their extents");
+  sub.option("--passes", &o->passes, "a pipeline in the place of the level's").kind("PASSES");
+  sub.option(
+         "--bounds", &o->bounds,
          "NAME:EXTENT, the largest value of a shape variable: larger inputs are refused, and where each has "
          "one, a context of static dataflow has all its workspace from the beginning")
-      ->delimiter(',');
-  sub->add_option(
-         "--link", o->link,
-         "a file with C functions that the program's external kernels name: .o and .a become part of the "
-         "artifact, .c and .cc are compiled into it, a .so is looked for beside it; may be repeated")
-      ->allow_extra_args(false);
-  sub->add_option("--licence", o->licence,
-                  "a file with the model's licence, kept in the library's description");
-  sub->add_option("--package-name", o->package_name,
-                  "of the package, a C identifier; the name of its folder unless said otherwise");
-  sub->add_option(
-      "--package-version", o->package_version,
+      .separated_by_commas();
+  sub.option("--link", &o->link,
+             "a file with C functions that the program's external kernels name: .o and .a become part of the "
+             "artifact, .c and .cc are compiled into it, a .so is looked for beside it; may be repeated")
+      .one_at_a_time();
+  sub.option("--licence", &o->licence, "a file with the model's licence, kept in the library's description");
+  sub.option("--package-name", &o->package_name,
+             "of the package, a C identifier; the name of its folder unless said otherwise");
+  sub.option(
+      "--package-version", &o->package_version,
       "of the package: one number to four, such as 1.2.0; that of the C interface unless said otherwise");
-  sub->add_flag("--weights-file", o->weights_file, "put the weights into a .safetensors beside the library");
-  sub->add_flag("--time", o->time,
-                "print how long each pass and each stage took, and its share, and why a program is no plan");
-  sub->callback([o, &session] { run(*o, session); });
+  sub.flag("--weights-file", &o->weights_file, "put the weights into a .safetensors beside the library");
+  sub.flag("--time", &o->time,
+           "print how long each pass and each stage took, and its share, and why a program is no plan");
+  sub.action([o, &session] { run(*o, session); });
 }
 
 }  // namespace relay::tools

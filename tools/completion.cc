@@ -10,15 +10,11 @@
 #include "op/registry.h"
 #include "passes/runner.h"
 #include "toolchain/compiler.h"
-#include "tools/option_values.h"
+#include "tools/options/values.h"
 #include "tools/session.h"
 
 namespace relay::tools {
 namespace {
-
-std::vector<const CLI::App*> commands_of(const CLI::App& app) {
-  return app.get_subcommands([](const CLI::App*) { return true; });
-}
 
 std::vector<std::string> split(const std::string& text, char at) {
   std::vector<std::string> out;
@@ -30,28 +26,25 @@ std::vector<std::string> split(const std::string& text, char at) {
   return out;
 }
 
-const CLI::Option* find_option(const CLI::App& command, const std::string& word) {
-  for (const CLI::App* app : {&command, command.get_parent()}) {
-    if (!app) continue;
-    for (const CLI::Option* o : app->get_options()) {
-      if (!word.empty() && o->nonpositional() && o->check_name(word)) return o;
-    }
+std::optional<KnownOption> find_option(Command command, const std::string& word) {
+  for (const KnownOption& o : command.options()) {
+    if (std::find(o.names.begin(), o.names.end(), word) != o.names.end()) return o;
   }
-  return nullptr;
+  return std::nullopt;
 }
 
-const CLI::Option* first_positional(const CLI::App& command) {
-  for (const CLI::Option* o : command.get_options()) {
-    if (o->get_positional()) return o;
+std::optional<KnownOption> first_positional(Command command) {
+  for (const KnownOption& o : command.options()) {
+    if (o.names.empty()) return o;
   }
-  return nullptr;
+  return std::nullopt;
 }
 
 // What the values of an option are, by its type name; nothing where they are files or free.
-std::vector<std::string> values_of(const CLI::App& app, const CLI::Option& option) {
+std::vector<std::string> values_of(Command app, const KnownOption& option) {
   // A choice shows its words in braces (option_values). Checks of values add what they
   // are after a colon.
-  const std::string kind = option.get_type_name();
+  const std::string& kind = option.kind;
   if (const size_t brace = kind.find('{'); brace != std::string::npos)
     return split(kind.substr(brace + 1, kind.find('}', brace) - brace - 1), ',');
   const std::string name = kind.substr(0, kind.find(':'));
@@ -103,48 +96,43 @@ complete -c relay -a '((commandline -opc)[1] completion --words -- (commandline 
 
 }  // namespace
 
-std::vector<std::string> command_names(const CLI::App& app) {
-  return names_of(commands_of(app), [](const CLI::App* c) { return c->get_name(); });
+std::vector<std::string> command_names(Command app) {
+  return names_of(app.commands(), [](Command c) { return c.name(); });
 }
 
-const CLI::App* find_command(const CLI::App& app, const std::string& name) {
-  for (const CLI::App* c : commands_of(app)) {
-    if (c->get_name() == name) return c;
+std::optional<Command> find_command(Command app, const std::string& name) {
+  for (const Command c : app.commands()) {
+    if (c.name() == name) return c;
   }
-  return nullptr;
+  return std::nullopt;
 }
 
-std::vector<std::string> option_names(const CLI::App& command) {
+std::vector<std::string> option_names(Command command) {
   std::vector<std::string> out;
-  for (const CLI::App* app : {&command, command.get_parent()}) {
-    if (!app) continue;
-    for (const CLI::Option* o : app->get_options()) {
-      for (const std::string& name : o->get_lnames()) out.push_back("--" + name);
-      for (const std::string& name : o->get_snames()) out.push_back("-" + name);
-    }
-  }
+  for (const KnownOption& o : command.options()) out.insert(out.end(), o.names.begin(), o.names.end());
   return out;
 }
 
-std::vector<std::string> completions(const CLI::App& app, const std::vector<std::string>& words) {
+std::vector<std::string> completions(Command app, const std::vector<std::string>& words) {
   const std::string begun = words.empty() ? "" : words.back();
-  const CLI::App* command = nullptr;
+  std::optional<Command> command;
   for (size_t i = 0; i + 1 < words.size() && !command; ++i) command = find_command(app, words[i]);
   if (!command) return beginning(begun.starts_with("-") ? option_names(app) : command_names(app), begun);
   if (const size_t equal = begun.find('='); begun.starts_with("--") && equal != std::string::npos) {
-    const CLI::Option* option = find_option(*command, begun.substr(0, equal));
+    const std::optional<KnownOption> option = find_option(*command, begun.substr(0, equal));
     if (!option) return {};
     const std::string before = begun.substr(0, equal + 1);
     return names_of(beginning(values_of(app, *option), begun.substr(equal + 1)),
                     [&](const std::string& word) { return before + word; });
   }
   if (begun.starts_with("-")) return beginning(option_names(*command), begun);
-  const CLI::Option* of = words.size() < 2 ? nullptr : find_option(*command, words[words.size() - 2]);
-  if (!of || of->get_expected_max() == 0) of = first_positional(*command);
+  std::optional<KnownOption> of;
+  if (words.size() >= 2) of = find_option(*command, words[words.size() - 2]);
+  if (!of || !of->takes_value) of = first_positional(*command);
   return of ? beginning(values_of(app, *of), begun) : std::vector<std::string>{};
 }
 
-bool complete_words(const CLI::App& app, int argc, char** argv, const Session& session) {
+bool complete_words(Command app, int argc, char** argv, const Session& session) {
   if (argc < 4 || argv[1] != std::string_view("completion") || argv[2] != std::string_view("--words"))
     return false;
   const std::vector<std::string> words(argv + 4, argv + argc);  // after the `--`
@@ -152,17 +140,15 @@ bool complete_words(const CLI::App& app, int argc, char** argv, const Session& s
   return true;
 }
 
-void add_completion(CLI::App& app, Session& session) {
-  CLI::App* sub = app.add_subcommand(
+void add_completion(Command app, Session& session) {
+  Command sub = app.command(
       "completion",
       "print what makes a shell complete commands, options and names: source <(relay completion bash)");
   auto shell = std::make_shared<std::string>();
-  sub->add_option("shell", *shell, "whose script to print")
-      ->required()
-      ->check(one_of("shell", {"bash", "zsh", "fish"}));
-  sub->callback([&session, shell] {
-    session.print(*shell == "bash" ? kBash : *shell == "zsh" ? kZsh : kFish);
-  });
+  sub.option("shell", shell.get(), "whose script to print")
+      .required()
+      .check(one_of("shell", {"bash", "zsh", "fish"}));
+  sub.action([&session, shell] { session.print(*shell == "bash" ? kBash : *shell == "zsh" ? kZsh : kFish); });
 }
 
 }  // namespace relay::tools

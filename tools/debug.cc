@@ -1,6 +1,4 @@
 // relay debug: runs a model on the reference interpreter, one step at a time (docs/debugging.md).
-#include <CLI/CLI.hpp>
-
 #include <unistd.h>
 
 #include <iostream>
@@ -14,6 +12,7 @@
 #include "tools/debug/terminal.h"
 #include "tools/limits.h"
 #include "tools/model.h"
+#include "tools/options/options.h"
 #include "tools/session.h"
 
 namespace relay::tools {
@@ -113,22 +112,21 @@ void run(const Options& o, Session& s) {
 
 }  // namespace
 
-void add_debug(CLI::App& app, Session& session) {
+void add_debug(Command app, Session& session) {
   auto o = std::make_shared<Options>();
-  CLI::App* sub = app.add_subcommand("debug", "run a model one step at a time, and look at its values");
-  add_model_options(*sub, o->model);
-  add_library_option(*sub, o->model);
-  add_input_options(*sub, o->inputs);
-  sub->add_option("--script", o->script,
-                  "a file of commands; without it they come from the terminal or standard input");
-  sub->add_option(
-         "--break", o->breakpoints,
-         "a line, FILE:LINE, an operator, @global, the name of a value (%y, or of an ONNX model a "
-         "tensor or a node) or * for every call, perhaps with a condition, as in \"* if nan|inf\"; may "
-         "be repeated")
-      ->allow_extra_args(false);
-  add_limit_options(*sub, o->limits);
-  sub->callback([o, &session] { run(*o, session); });
+  Command sub = app.command("debug", "run a model one step at a time, and look at its values");
+  add_model_options(sub, o->model);
+  add_library_option(sub, o->model);
+  add_input_options(sub, o->inputs);
+  sub.option("--script", &o->script,
+             "a file of commands; without it they come from the terminal or standard input");
+  sub.option("--break", &o->breakpoints,
+             "a line, FILE:LINE, an operator, @global, the name of a value (%y, or of an ONNX model a "
+             "tensor or a node) or * for every call, perhaps with a condition, as in \"* if nan|inf\"; may "
+             "be repeated")
+      .one_at_a_time();
+  add_limit_options(sub, o->limits);
+  sub.action([o, &session] { run(*o, session); });
 }
 
 }  // namespace relay::tools

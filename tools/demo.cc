@@ -1,6 +1,5 @@
 // relay demo: a trained model from its file to the same answer on every engine.
 #include <fmt/format.h>
-#include <CLI/CLI.hpp>
 #include <cstdlib>
 #include <filesystem>
 #include <optional>
@@ -13,7 +12,8 @@
 #include "frontend/data/inputs.h"
 #include "passes/reference.h"
 #include "tools/model.h"
-#include "tools/option_values.h"
+#include "tools/options/options.h"
+#include "tools/options/values.h"
 #include "tools/overwriting.h"
 #include "tools/page/page.h"
 #include "tools/session.h"
@@ -216,22 +216,20 @@ void write_page(const std::string& file, Session& s) {
 
 }  // namespace
 
-void add_demo(CLI::App& app, Session& session) {
+void add_demo(Command app, Session& session) {
   auto images = std::make_shared<int64_t>(4);
-  CLI::App* sub = app.add_subcommand("demo", "run a trained model on every engine and compare");
-  sub->add_option("--images", *images, "digits to look at")->transform(count(1, 100))->capture_default_str();
+  Command sub = app.command("demo", "run a trained model on every engine and compare");
+  sub.option("--images", images.get(), "digits to look at").check(count(1, 100)).shows_default();
   auto page = std::make_shared<std::string>();
-  CLI::Option* wants_page =
-      sub->add_option(
-             "--page", *page,
+  sub.option("--page", page.get(),
              "write one HTML file instead, by default demo.html: the model as nodes, program, loops, "
              "C++ and assembly side by side, linked line by line, with each kernel's error and time")
-          ->expected(0, 1)
-          ->type_name("[FILE]");
+      .expects(0, 1)
+      .kind("[FILE]");
   auto folder = std::make_shared<std::string>();
-  sub->add_option("--prepare", *folder, "")->group("");  // for the build alone
-  sub->callback([images, page, wants_page, folder, &session] {
-    if (wants_page->count() > 0) {
+  sub.option("--prepare", folder.get(), "").hidden();  // for the build alone
+  sub.action([sub, images, page, folder, &session] {
+    if (sub.given("--page")) {
       write_page(page->empty() ? "demo.html" : *page, session);
     } else if (folder->empty()) {
       run(*images, session);

@@ -1,6 +1,5 @@
 // relay doctor: what this machine has for Relay, and what is missing.
 #include <fmt/format.h>
-#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
 #include "aot/cuda/build.h"
@@ -14,6 +13,7 @@
 #include "toolchain/compiler.h"
 #include "toolchain/library.h"
 #include "toolchain/subprocess.h"
+#include "tools/options/options.h"
 #include "tools/roofs.h"
 #include "tools/session.h"
 
@@ -115,14 +115,13 @@ void measure(Session& session) {
 
 }  // namespace
 
-void add_doctor(CLI::App& app, Session& session) {
-  CLI::App* sub = app.add_subcommand("doctor", "say what this machine has for Relay and what is missing");
+void add_doctor(Command app, Session& session) {
+  Command sub = app.command("doctor", "say what this machine has for Relay and what is missing");
   auto measures = std::make_shared<bool>(false);
-  sub->add_flag(
-      "--measure", *measures,
-      "measure what the processor and its memory can do at best, and keep it for `bench --profile`; and "
-      "keep the sizes of caches for `--target native`");
-  sub->callback([measures, &session] {
+  sub.flag("--measure", measures.get(),
+           "measure what the processor and its memory can do at best, and keep it for `bench --profile`; and "
+           "keep the sizes of caches for `--target native`");
+  sub.action([measures, &session] {
     if (*measures) {
       measure(session);
       return;

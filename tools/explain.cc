@@ -1,6 +1,5 @@
 // relay explain: what a diagnostic means, and what the user can do about it.
 #include <fmt/format.h>
-#include <CLI/CLI.hpp>
 
 #include <nlohmann/json.hpp>
 
@@ -8,6 +7,7 @@
 #include "base/nearest.h"
 #include "base/slug.h"
 #include "tools/diagnostics_text.inc"
+#include "tools/options/options.h"
 #include "tools/session.h"
 
 namespace relay::tools {
@@ -98,13 +98,13 @@ bool explain(Session& s, std::string_view word) {
 
 }  // namespace
 
-void add_explain(CLI::App& app, Session& session) {
+void add_explain(Command app, Session& session) {
   auto slug = std::make_shared<std::string>();
-  CLI::App* sub = app.add_subcommand("explain", "say what a diagnostic means, and what to do about it");
-  sub->add_option("slug", *slug, "what a message ends in, as unknown-variable; without it, all are listed")
-      ->type_name("SLUG");
-  sub->callback([sub, slug, &session] {
-    if (sub->count("slug") > 0) {
+  Command sub = app.command("explain", "say what a diagnostic means, and what to do about it");
+  sub.option("slug", slug.get(), "what a message ends in, as unknown-variable; without it, all are listed")
+      .kind("SLUG");
+  sub.action([sub, slug, &session] {
+    if (sub.given("slug")) {
       explain(session, *slug);
     } else {
       list(session);

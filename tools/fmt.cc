@@ -1,5 +1,4 @@
 // relay fmt: a text in its printed form.
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <set>
 
@@ -7,6 +6,7 @@
 #include "frontend/data/safetensors.h"
 #include "op/operators.h"
 #include "tools/model.h"
+#include "tools/options/options.h"
 #include "tools/session.h"
 
 namespace relay::tools {
@@ -31,16 +31,16 @@ std::string standard_text(const Module& m, const std::string& path) {
 
 }  // namespace
 
-void add_fmt(CLI::App& app, Session& session) {
+void add_fmt(Command app, Session& session) {
   struct Options {
     ModelOptions model;
     bool in_place = false;
   };
   auto o = std::make_shared<Options>();
-  CLI::App* sub = app.add_subcommand("fmt", "print a .relay text in its standard form");
-  sub->add_option("file", o->model.path, "a .relay file")->required();
-  sub->add_flag("-w,--write", o->in_place, "replace the file");
-  sub->callback([o, &session] {
+  Command sub = app.command("fmt", "print a .relay text in its standard form");
+  sub.option("file", &o->model.path, "a .relay file").required();
+  sub.flag("-w,--write", &o->in_place, "replace the file");
+  sub.action([o, &session] {
     if (!o->model.path.ends_with(".relay")) {
       session.fail(kUsage, cat(o->model.path, ": only .relay texts have a standard form"));
       return;

@@ -3,7 +3,6 @@
 #include "tools/graph.h"
 
 #include <fmt/format.h>
-#include <CLI/CLI.hpp>
 #include <filesystem>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -16,6 +15,7 @@
 #include "frontend/graph/export.h"
 #include "frontend/graph/import.h"
 #include "frontend/graph/operators.h"
+#include "tools/options/options.h"
 
 namespace relay::tools {
 namespace {
@@ -175,11 +175,11 @@ void emit_graph(const driver::Model& model, const passes::Pipeline& pipeline, co
             graph->params.size(), " parameters\n"));
 }
 
-void add_graph(CLI::App& app, Session& session) {
+void add_graph(Command app, Session& session) {
   auto path = std::make_shared<std::string>();
-  CLI::App* sub = app.add_subcommand("graph", "list the nodes of a graph and what is not known of them");
-  sub->add_option("graph", *path, "a graph: its folder or .json")->required();
-  sub->callback([path, &session] { run(*path, session); });
+  Command sub = app.command("graph", "list the nodes of a graph and what is not known of them");
+  sub.option("graph", path.get(), "a graph: its folder or .json").required();
+  sub.action([path, &session] { run(*path, session); });
 }
 
 }  // namespace relay::tools

@@ -1,27 +1,26 @@
 // relay import: an ONNX model or a graph as a .relay text.
-#include <CLI/CLI.hpp>
 #include <filesystem>
 
 #include "base/cat.h"
 #include "op/operators.h"
 #include "tools/model.h"
+#include "tools/options/options.h"
 #include "tools/overwriting.h"
 #include "tools/session.h"
 
 namespace relay::tools {
 
-void add_import(CLI::App& app, Session& session) {
+void add_import(Command app, Session& session) {
   struct Options {
     ModelOptions model;
     std::string output;
   };
   auto o = std::make_shared<Options>();
-  CLI::App* sub = app.add_subcommand("import", "turn an ONNX model or a graph into a .relay text");
-  sub->add_option("model", o->model.path, "a .onnx file, or a graph: its folder or .json")->required();
-  add_known_input_options(*sub, o->model);
-  sub->add_option("-o,--output", o->output,
-                  "the .relay file (large constants go to a .safetensors beside it)");
-  sub->callback([o, &session] {
+  Command sub = app.command("import", "turn an ONNX model or a graph into a .relay text");
+  sub.option("model", &o->model.path, "a .onnx file, or a graph: its folder or .json").required();
+  add_known_input_options(sub, o->model);
+  sub.option("-o,--output", &o->output, "the .relay file (large constants go to a .safetensors beside it)");
+  sub.action([o, &session] {
     if (!o->model.path.ends_with(".onnx") && !driver::is_graph(o->model.path)) {
       session.fail(kUsage, cat(o->model.path, ": only .onnx models and graphs can be imported"));
       return;

@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "base/trimmed.h"
-#include "tools/option_values.h"
+#include "tools/options/values.h"
 
 namespace relay::tools {
 namespace {

@@ -2,18 +2,17 @@
 // and the debugger.
 #pragma once
 
-#include <CLI/CLI.hpp>
-
 #include <string>
 
 #include "interp/limits.h"
+#include "tools/options/options.h"
 
 namespace relay::tools {
 
 // --fuel, --max-depth, --max-time and --max-memory.
-void add_limit_options(CLI::App& sub, interp::Limits& limits);
+void add_limit_options(Command sub, interp::Limits& limits);
 
 // Returns what is wrong with a limit that was given for an engine without it; empty if nothing is.
-std::string limits_without_effect(const CLI::App& sub, const std::string& engine);
+std::string limits_without_effect(Command sub, const std::string& engine);
 
 }  // namespace relay::tools

@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <unistd.h>
-#include <CLI/CLI.hpp>
 
 #include <algorithm>
 #include <cstdio>
@@ -18,6 +17,7 @@
 #include "driver/engines.h"
 #include "tools/command_line.h"
 #include "tools/completion.h"
+#include "tools/options/options.h"
 #include "tools/session.h"
 
 namespace relay::tools {
@@ -41,20 +41,27 @@ void prepare_process() {
   }
 }
 
+// Says what the command line asks for in the place of a command, or what is wrong with it.
+void report(Command app, const Parsed& parsed, Session& session) {
+  switch (parsed.end) {
+    case Parsed::End::kRan: break;
+    case Parsed::End::kAsksHelp: session.print(parsed.text); break;
+    case Parsed::End::kAsksVersion: print_version(session); break;
+    case Parsed::End::kRefused:
+      session.json = app.given("--json");  // which may stand behind the mistake
+      session.fail(kUsage, misuse(app, parsed));
+  }
+}
+
 // What a subcommand does not catch ends here; a bug aborts with a message of its
 // own (base/check.h).
 void run(int argc, char** argv, Session& session) {
-  CLI::App app("Relay: a compiler for deep learning. Runs, checks, compiles and compares models.");
-  add_commands(app, session);
+  CommandLine line("Relay: a compiler for deep learning. Runs, checks, compiles and compares models.",
+                   "relay");
+  add_commands(line, session);
   try {
-    if (!complete_words(app, argc, argv, session)) app.parse(argc, argv);
-  } catch (const CLI::CallForHelp&) {
-    session.print(app.help());
-  } catch (const CLI::CallForVersion&) {
-    print_version(session);
-  } catch (const CLI::ParseError& e) {
-    session.json = app.get_option("--json")->count() > 0;  // which may stand behind the mistake
-    session.fail(kUsage, misuse(app, e));
+    if (!complete_words(line.program(), argc, argv, session))
+      report(line.program(), line.parse(argc, argv), session);
   } catch (const Trap& trap) {
     session.fail(kMismatch, cat("the program failed: ", trap.what()));
   } catch (const Exhausted& limit) {

@@ -1,7 +1,5 @@
 #include "tools/model.h"
 
-#include <CLI/CLI.hpp>
-
 #include <filesystem>
 #include <map>
 #include <optional>
@@ -14,7 +12,8 @@
 #include "frontend/data/safetensors.h"
 #include "op/operators.h"
 #include "tools/input_shape_text.h"
-#include "tools/option_values.h"
+#include "tools/options/options.h"
+#include "tools/options/values.h"
 #include "tools/remedy.h"
 #include "tools/targets.h"
 
@@ -67,75 +66,70 @@ std::string find_in_folder(std::string& path) {
 
 }  // namespace
 
-void add_known_input_options(CLI::App& sub, ModelOptions& options) {
+void add_known_input_options(Command sub, ModelOptions& options) {
   // One a time: a list would swallow the model that comes after it.
-  sub.add_option("--input-shapes", options.input_shapes,
-                 "NAME:[1,3,224,224] or NAME:1x3x224x224; -1, ? and names are dynamic; may be repeated")
-      ->allow_extra_args(false);
-  sub.add_option("--fix-input", options.fixed_inputs,
-                 "NAME=16000, NAME=[1,2,3] or NAME=x.npy, x.npz, ...: the input is this constant, and no "
-                 "input any more; may "
-                 "be repeated")
-      ->allow_extra_args(false);
+  sub.option("--input-shapes", &options.input_shapes,
+             "NAME:[1,3,224,224] or NAME:1x3x224x224; -1, ? and names are dynamic; may be repeated")
+      .one_at_a_time();
+  sub.option("--fix-input", &options.fixed_inputs,
+             "NAME=16000, NAME=[1,2,3] or NAME=x.npy, x.npz, ...: the input is this constant, and no "
+             "input any more; may "
+             "be repeated")
+      .one_at_a_time();
 }
 
-void add_model_options(CLI::App& sub, ModelOptions& options, bool takes_artifacts) {
-  sub.add_option(
-         "model", options.path,
-         takes_artifacts
-             ? "a model: .onnx, .relay, a folder with model.onnx, or a graph: its folder or .json; or "
-               "what it was compiled to: .so, which is run"
-             : "a model: .onnx, .relay, a folder with model.onnx, or a graph: its folder or .json")
-      ->required()
-      ->transform(CLI::Validator(find_in_folder, ""));
+void add_model_options(Command sub, ModelOptions& options, bool takes_artifacts) {
+  sub.option("model", &options.path,
+             takes_artifacts
+                 ? "a model: .onnx, .relay, a folder with model.onnx, or a graph: its folder or .json; or "
+                   "what it was compiled to: .so, which is run"
+                 : "a model: .onnx, .relay, a folder with model.onnx, or a graph: its folder or .json")
+      .required()
+      .check({find_in_folder});
   add_known_input_options(sub, options);
-  sub.add_option("--function", options.function, "the function to run")->capture_default_str();
+  sub.option("--function", &options.function, "the function to run").shows_default();
 }
 
-void add_library_option(CLI::App& sub, ModelOptions& options) {
+void add_library_option(Command sub, ModelOptions& options) {
   options.runs = true;
-  sub.add_option(
-         "--library", options.libraries,
-         "a shared library with C functions that the program's external kernels name; may be repeated")
-      ->allow_extra_args(false);
+  sub.option("--library", &options.libraries,
+             "a shared library with C functions that the program's external kernels name; may be repeated")
+      .one_at_a_time();
 }
 
-void add_input_options(CLI::App& sub, InputOptions& options) {
-  sub.add_option("-i,--inputs", options.inputs,
-                 "x.npz, x.npy, x.safetensors, x.params, a folder of NAME.npy, or test_data_set_0/");
-  sub.add_option("--fill", options.fill, "without --inputs: random, zeros, ones, range or seed:N")
-      ->capture_default_str();
+void add_input_options(Command sub, InputOptions& options) {
+  sub.option("-i,--inputs", &options.inputs,
+             "x.npz, x.npy, x.safetensors, x.params, a folder of NAME.npy, or test_data_set_0/");
+  sub.option("--fill", &options.fill, "without --inputs: random, zeros, ones, range or seed:N")
+      .shows_default();
 }
 
-void add_target_option(CLI::App& sub, std::string& target) {
-  sub.add_option("--target", target,
-                 "what the code is for: native, cpu:sse2, cpu:avx2, cpu:avx512, cpu:avx512-vnni, "
-                 "cpu:avx512-bf16; or a GPU: "
-                 "cuda:sm_90 and the like")
-      ->check(wrong_target_here)
-      ->type_name("TARGET")
-      ->capture_default_str();
+void add_target_option(Command sub, std::string& target) {
+  sub.option("--target", &target,
+             "what the code is for: native, cpu:sse2, cpu:avx2, cpu:avx512, cpu:avx512-vnni, "
+             "cpu:avx512-bf16; or a GPU: "
+             "cuda:sm_90 and the like")
+      .check({wrong_target_here})
+      .kind("TARGET")
+      .shows_default();
 }
 
-CLI::Option* add_opt_level_option(CLI::App& sub, int& level) {
+Option add_opt_level_option(Command sub, int& level) {
   return sub
-      .add_option(
-          "-O,--opt-level", level,
-          "0: each operator a kernel, as written; 1: simplified and fused; 2: laid out for the processor "
-          "too; 3: the same as 2")
-      ->transform(count(0, 3));
+      .option("-O,--opt-level", &level,
+              "0: each operator a kernel, as written; 1: simplified and fused; 2: laid out for the processor "
+              "too; 3: the same as 2")
+      .check(count(0, 3));
 }
 
-void add_target_options(CLI::App& sub, TargetOptions& options) {
-  sub.add_option("--engine", options.engine, "interp, jit, graph, aot-cpp or aot-cuda")
-      ->check(driver::wrong_engine)
-      ->type_name("ENGINE")
-      ->capture_default_str();
+void add_target_options(Command sub, TargetOptions& options) {
+  sub.option("--engine", &options.engine, "interp, jit, graph, aot-cpp or aot-cuda")
+      .check({driver::wrong_engine})
+      .kind("ENGINE")
+      .shows_default();
   add_target_option(sub, options.target);
-  add_opt_level_option(sub, options.opt_level)->capture_default_str();
-  sub.add_option("--threads", options.threads, "threads of a run")
-      ->transform(count(1, 1024))
-      ->capture_default_str();
+  add_opt_level_option(sub, options.opt_level).shows_default();
+  sub.option("--threads", &options.threads, "threads of a run").check(count(1, 1024)).shows_default();
 }
 
 std::optional<driver::LoadOptions> load_options(const ModelOptions& o, Session& session) {

@@ -13,12 +13,8 @@
 #include "ir/module.h"
 #include "ir/text/printer.h"
 #include "runtime/value.h"
+#include "tools/options/options.h"
 #include "tools/session.h"
-
-namespace CLI {
-class App;
-class Option;
-}  // namespace CLI
 
 namespace relay::tools {
 
@@ -36,11 +32,11 @@ struct ModelOptions {
   std::function<void(const frontend::Interface&)> on_refusal = {};
 };
 // `takes_artifacts`: the command runs compiled models too (tools/artifact_model.h).
-void add_model_options(CLI::App& sub, ModelOptions& options, bool takes_artifacts = false);
+void add_model_options(Command sub, ModelOptions& options, bool takes_artifacts = false);
 // --library, for commands that run models.
-void add_library_option(CLI::App& sub, ModelOptions& options);
+void add_library_option(Command sub, ModelOptions& options);
 // --input-shapes and --fix-input: what is known of the inputs.
-void add_known_input_options(CLI::App& sub, ModelOptions& options);
+void add_known_input_options(Command sub, ModelOptions& options);
 
 // What the options say, read. Reports to standard error and sets the exit code where that fails.
 std::optional<driver::LoadOptions> load_options(const ModelOptions& options, Session& session);
@@ -66,7 +62,7 @@ struct InputOptions {
 };
 // The options of a model that is to run on these inputs.
 ModelOptions with_examples(ModelOptions model, const InputOptions& inputs);
-void add_input_options(CLI::App& sub, InputOptions& options);
+void add_input_options(Command sub, InputOptions& options);
 
 // Arguments for the model's parameters, from the file or filled. Shape variables must be fixed by
 // the files' shapes or by --input-shapes.
@@ -88,9 +84,9 @@ struct TargetOptions {
   int opt_level = 2;
   int threads = 1;
 };
-void add_target_options(CLI::App& sub, TargetOptions& options);
-void add_target_option(CLI::App& sub, std::string& target);
+void add_target_options(Command sub, TargetOptions& options);
+void add_target_option(Command sub, std::string& target);
 // -O, with what the levels mean.
-CLI::Option* add_opt_level_option(CLI::App& sub, int& level);
+Option add_opt_level_option(Command sub, int& level);
 
 }  // namespace relay::tools

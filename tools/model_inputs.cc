@@ -10,7 +10,7 @@
 #include "passes/map_types.h"
 #include "passes/reference.h"
 #include "tools/model.h"
-#include "tools/option_values.h"
+#include "tools/options/values.h"
 #include "tools/remedy.h"
 #include "typecheck/check.h"
 

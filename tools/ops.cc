@@ -1,6 +1,5 @@
 // relay ops: the operators there are.
 #include <fmt/format.h>
-#include <CLI/CLI.hpp>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
@@ -10,6 +9,7 @@
 #include "op/document.h"
 #include "op/registry.h"
 #include "tools/operator_examples.h"
+#include "tools/options/options.h"
 #include "tools/session.h"
 
 namespace relay::tools {
@@ -82,17 +82,17 @@ void list(const Session& s) {
 
 }  // namespace
 
-void add_ops(CLI::App& app, Session& session) {
+void add_ops(Command app, Session& session) {
   struct Options {
     std::string name;
     bool markdown = false, onnx = false;
   };
   auto o = std::make_shared<Options>();
-  CLI::App* sub = app.add_subcommand("ops", "list the operators, or describe one");
-  sub->add_option("name", o->name, "an operator, as nn.conv2d")->type_name("OPERATOR");
-  sub->add_flag("--markdown", o->markdown, "print docs/operators.md");
-  sub->add_flag("--onnx", o->onnx, "list the ONNX operators that can be imported");
-  sub->callback([o, &session] {
+  Command sub = app.command("ops", "list the operators, or describe one");
+  sub.option("name", &o->name, "an operator, as nn.conv2d").kind("OPERATOR");
+  sub.flag("--markdown", &o->markdown, "print docs/operators.md");
+  sub.flag("--onnx", &o->onnx, "list the ONNX operators that can be imported");
+  sub.action([o, &session] {
     if (o->onnx) {
       for (const std::string& name : frontend::importable_operators()) session.print(name + "\n");
     } else if (o->markdown) {

@@ -1,6 +1,5 @@
 // relay opt: runs passes on a model and prints what they make of it.
 #include <fmt/format.h>
-#include <CLI/CLI.hpp>
 #include <filesystem>
 
 #include "base/cat.h"
@@ -13,7 +12,8 @@
 #include "passes/runner.h"
 #include "toolchain/compiler.h"
 #include "tools/model.h"
-#include "tools/option_values.h"
+#include "tools/options/options.h"
+#include "tools/options/values.h"
 #include "tools/overwriting.h"
 #include "tools/pass_output.h"
 #include "tools/session.h"
@@ -167,34 +167,34 @@ void run(const Options& o, Session& s) {
 
 }  // namespace
 
-void add_opt(CLI::App& app, Session& session) {
+void add_opt(Command app, Session& session) {
   auto o = std::make_shared<Options>();
-  CLI::App* sub = app.add_subcommand("opt", "run passes on a model and print the result");
-  sub->add_option("model", o->model.path, "a model: .onnx or .relay (a reproducer runs the passes it names)");
-  add_known_input_options(*sub, o->model);
-  sub->add_option("--function", o->model.function,
-                  "the function that is @main to the passes; others that it needs stay")
-      ->capture_default_str();
-  sub->add_option("--passes", o->passes, "a pipeline: fold-constants,fuse{max-ops=8}")->type_name("PASSES");
-  add_opt_level_option(*sub, o->opt_level);
-  sub->add_option("--print-after", o->print_after, "a pass, all, or changed")
-      ->delimiter(',')
-      ->allow_extra_args(false)
-      ->check(wrong_print_after)
-      ->type_name("PASSES");
-  sub->add_option("--dump-dir", o->dump_dir, "write a numbered .relay file after each pass");
-  sub->add_option("--verify", o->verify, "none, types, or semantics (interpret before and after each pass)")
-      ->check(one_of("check", {"none", "types", "semantics"}));
-  sub->add_option("--reproducer", o->reproducer, "where to write a reproducer if a pass fails");
-  sub->add_option("--emit", o->emit, "relay, kernel, llvm or plan")
-      ->check(one_of("form", {"relay", "kernel", "llvm", "plan"}));
-  add_target_option(*sub, o->target);
-  sub->add_option("-o,--output", o->output, "a file instead of standard output");
-  sub->add_flag("--time", o->time, "print how long each pass took");
-  sub->add_flag("--list-passes", o->list, "list the passes there are");
-  add_input_options(*sub, o->inputs);
-  add_library_option(*sub, o->model);
-  sub->callback([o, &session] {
+  Command sub = app.command("opt", "run passes on a model and print the result");
+  sub.option("model", &o->model.path, "a model: .onnx or .relay (a reproducer runs the passes it names)");
+  add_known_input_options(sub, o->model);
+  sub.option("--function", &o->model.function,
+             "the function that is @main to the passes; others that it needs stay")
+      .shows_default();
+  sub.option("--passes", &o->passes, "a pipeline: fold-constants,fuse{max-ops=8}").kind("PASSES");
+  add_opt_level_option(sub, o->opt_level);
+  sub.option("--print-after", &o->print_after, "a pass, all, or changed")
+      .separated_by_commas()
+      .one_at_a_time()
+      .check({wrong_print_after})
+      .kind("PASSES");
+  sub.option("--dump-dir", &o->dump_dir, "write a numbered .relay file after each pass");
+  sub.option("--verify", &o->verify, "none, types, or semantics (interpret before and after each pass)")
+      .check(one_of("check", {"none", "types", "semantics"}));
+  sub.option("--reproducer", &o->reproducer, "where to write a reproducer if a pass fails");
+  sub.option("--emit", &o->emit, "relay, kernel, llvm or plan")
+      .check(one_of("form", {"relay", "kernel", "llvm", "plan"}));
+  add_target_option(sub, o->target);
+  sub.option("-o,--output", &o->output, "a file instead of standard output");
+  sub.flag("--time", &o->time, "print how long each pass took");
+  sub.flag("--list-passes", &o->list, "list the passes there are");
+  add_input_options(sub, o->inputs);
+  add_library_option(sub, o->model);
+  sub.action([o, &session] {
     if (o->list) {
       list_passes(session);
     } else if (o->model.path.empty()) {

@@ -1,6 +1,5 @@
 // relay run: runs a model on one engine.
 #include <fmt/format.h>
-#include <CLI/CLI.hpp>
 #include <cmath>
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -15,7 +14,8 @@
 #include "tools/limits.h"
 #include "tools/model.h"
 #include "tools/nonfinite.h"
-#include "tools/option_values.h"
+#include "tools/options/options.h"
+#include "tools/options/values.h"
 #include "tools/overwriting.h"
 #include "tools/session.h"
 #include "tools/steps.h"
@@ -258,35 +258,35 @@ void run_artifact(const Options& o, unsigned threads, Session& s) {
 
 }  // namespace
 
-void add_run(CLI::App& app, Session& session) {
+void add_run(Command app, Session& session) {
   auto o = std::make_shared<Options>();
-  CLI::App* sub = app.add_subcommand("run", "run a model on one engine, or what it was compiled to");
-  add_model_options(*sub, o->model, /*takes_artifacts=*/true);
-  add_library_option(*sub, o->model);
-  add_input_options(*sub, o->inputs);
-  add_target_options(*sub, o->target);
-  sub->add_option("-o,--outputs", o->outputs,
-                  "where the results go: x.npz, x.safetensors, x.params, a folder, test_data_set_0/");
-  sub->add_option("--to", o->to,
-                  "with --engine graph: run only what this value needs, and give it: %y of a text, a tensor "
-                  "or a node of an "
-                  "ONNX model, or the number of a step");
-  sub->add_option("--dump", o->dump,
-                  "with --engine graph: where the results of all steps go, in their order: x.npz, x.params, "
-                  "a folder, ...");
-  sub->add_option("--print", o->print, "elements of each result that are printed")
-      ->transform(count(0, INT64_MAX))
-      ->capture_default_str();
-  sub->add_flag("--nan-trap", o->nan_trap,
-                "on the engines interp and jit: fail at the first call that gives a NaN");
-  add_limit_options(*sub, o->limits);
-  sub->callback([o, sub, &session] {
+  Command sub = app.command("run", "run a model on one engine, or what it was compiled to");
+  add_model_options(sub, o->model, /*takes_artifacts=*/true);
+  add_library_option(sub, o->model);
+  add_input_options(sub, o->inputs);
+  add_target_options(sub, o->target);
+  sub.option("-o,--outputs", &o->outputs,
+             "where the results go: x.npz, x.safetensors, x.params, a folder, test_data_set_0/");
+  sub.option("--to", &o->to,
+             "with --engine graph: run only what this value needs, and give it: %y of a text, a tensor "
+             "or a node of an "
+             "ONNX model, or the number of a step");
+  sub.option("--dump", &o->dump,
+             "with --engine graph: where the results of all steps go, in their order: x.npz, x.params, "
+             "a folder, ...");
+  sub.option("--print", &o->print, "elements of each result that are printed")
+      .check(count(0, INT64_MAX))
+      .shows_default();
+  sub.flag("--nan-trap", &o->nan_trap,
+           "on the engines interp and jit: fail at the first call that gives a NaN");
+  add_limit_options(sub, o->limits);
+  sub.action([o, sub, &session] {
     if (driver::is_artifact(o->model.path)) {
-      if (fits_artifact(*sub, o->model.path, session) && known_forms(*o, session))
-        run_artifact(*o, threads_given(*sub, o->target.threads), session);
+      if (fits_artifact(sub, o->model.path, session) && known_forms(*o, session))
+        run_artifact(*o, threads_given(sub, o->target.threads), session);
       return;
     }
-    if (std::string wrong = limits_without_effect(*sub, o->target.engine); !wrong.empty()) {
+    if (std::string wrong = limits_without_effect(sub, o->target.engine); !wrong.empty()) {
       session.fail(kUsage, wrong);
       return;
     }

@@ -10,11 +10,9 @@
 #include "base/stopwatch.h"
 #include "ir/module.h"
 
-namespace CLI {
-class App;
-}
-
 namespace relay::tools {
+
+class Command;
 
 // docs/command-line.md; the same numbers as relay_status of runtime/relay.h where they overlap.
 enum ExitCode {
@@ -71,20 +69,20 @@ class Progress {
 };
 
 // One function a subcommand, in a file of its own.
-void add_bench(CLI::App& app, Session& session);
-void add_check(CLI::App& app, Session& session);
-void add_completion(CLI::App& app, Session& session);
-void add_compile(CLI::App& app, Session& session);
-void add_debug(CLI::App& app, Session& session);
-void add_demo(CLI::App& app, Session& session);
-void add_doctor(CLI::App& app, Session& session);
-void add_explain(CLI::App& app, Session& session);
-void add_fmt(CLI::App& app, Session& session);
-void add_graph(CLI::App& app, Session& session);
-void add_import(CLI::App& app, Session& session);
-void add_ops(CLI::App& app, Session& session);
-void add_opt(CLI::App& app, Session& session);
-void add_run(CLI::App& app, Session& session);
-void add_verify(CLI::App& app, Session& session);
+void add_bench(Command app, Session& session);
+void add_check(Command app, Session& session);
+void add_completion(Command app, Session& session);
+void add_compile(Command app, Session& session);
+void add_debug(Command app, Session& session);
+void add_demo(Command app, Session& session);
+void add_doctor(Command app, Session& session);
+void add_explain(Command app, Session& session);
+void add_fmt(Command app, Session& session);
+void add_graph(Command app, Session& session);
+void add_import(Command app, Session& session);
+void add_ops(Command app, Session& session);
+void add_opt(Command app, Session& session);
+void add_run(Command app, Session& session);
+void add_verify(Command app, Session& session);
 
 }  // namespace relay::tools

@@ -7,7 +7,7 @@
 #include "base/cat.h"
 #include "base/nearest.h"
 #include "frontend/graph/unique_names.h"
-#include "tools/option_values.h"
+#include "tools/options/values.h"
 
 namespace relay::tools {
 

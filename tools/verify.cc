@@ -1,5 +1,4 @@
 // relay verify: the same inputs on every engine and level, against the interpreter.
-#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
 #include "base/cat.h"
@@ -7,7 +6,8 @@
 #include "driver/verifier.h"
 #include "frontend/data/inputs.h"
 #include "tools/model.h"
-#include "tools/option_values.h"
+#include "tools/options/options.h"
+#include "tools/options/values.h"
 #include "tools/session.h"
 #include "tools/verify/exec_program.h"
 #include "tools/verify/report.h"
@@ -173,39 +173,38 @@ void run(const Options& o, Session& session) {
 
 }  // namespace
 
-void add_verify(CLI::App& app, Session& session) {
+void add_verify(Command app, Session& session) {
   auto o = std::make_shared<Options>();
-  CLI::App* sub = app.add_subcommand(
-      "verify", "run models on every engine and level and compare with the float64 interpreter");
-  sub->add_option(
-         "model", o->paths,
-         "models (.onnx, .relay, a graph's folder or .json), exec tests, and folders of them; a model's "
-         "folder may have its inputs/ and outputs/")
-      ->required();
-  add_library_option(*sub, o->model);
-  add_known_input_options(*sub, o->model);
-  sub->add_option("--function", o->model.function, "the function to run")->capture_default_str();
-  add_input_options(*sub, o->inputs);
-  sub->add_option("--engines", o->verify.engines, "only these")
-      ->delimiter(',')
-      ->allow_extra_args(false)
-      ->check(driver::wrong_engine)
-      ->type_name("ENGINE");
-  sub->add_option("--levels", o->verify.levels, "opt levels of compiled engines")
-      ->delimiter(',')
-      ->allow_extra_args(false)
-      ->transform(count(0, 3));
-  sub->add_option("--threads", o->verify.threads, "threads of a run")->transform(count(1, 1024));
-  add_target_option(*sub, o->target);
-  sub->add_option("--expected", o->expected,
-                  "outputs of another program to compare with: x.npz, a folder, ...; a file that names what "
-                  "is computed on the way too is "
-                  "compared tensor by tensor");
-  sub->add_flag("--every-op", o->every_op,
-                "also compare every call of an operator or a kernel by itself, and name the first that "
-                "differs: each is compiled "
-                "with the values it had, in batches");
-  sub->callback([o, &session] {
+  Command sub =
+      app.command("verify", "run models on every engine and level and compare with the float64 interpreter");
+  sub.option("model", &o->paths,
+             "models (.onnx, .relay, a graph's folder or .json), exec tests, and folders of them; a model's "
+             "folder may have its inputs/ and outputs/")
+      .required();
+  add_library_option(sub, o->model);
+  add_known_input_options(sub, o->model);
+  sub.option("--function", &o->model.function, "the function to run").shows_default();
+  add_input_options(sub, o->inputs);
+  sub.option("--engines", &o->verify.engines, "only these")
+      .separated_by_commas()
+      .one_at_a_time()
+      .check({driver::wrong_engine})
+      .kind("ENGINE");
+  sub.option("--levels", &o->verify.levels, "opt levels of compiled engines")
+      .separated_by_commas()
+      .one_at_a_time()
+      .check(count(0, 3));
+  sub.option("--threads", &o->verify.threads, "threads of a run").check(count(1, 1024));
+  add_target_option(sub, o->target);
+  sub.option("--expected", &o->expected,
+             "outputs of another program to compare with: x.npz, a folder, ...; a file that names what "
+             "is computed on the way too is "
+             "compared tensor by tensor");
+  sub.flag("--every-op", &o->every_op,
+           "also compare every call of an operator or a kernel by itself, and name the first that "
+           "differs: each is compiled "
+           "with the values it had, in batches");
+  sub.action([o, &session] {
     o->verify.target = target::target_of(o->target);
     run(*o, session);
   });

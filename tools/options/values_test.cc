@@ -1,5 +1,5 @@
 // What is a number on the command line, and what is none.
-#include "tools/option_values.h"
+#include "tools/options/values.h"
 
 #include <gtest/gtest.h>
 
@@ -7,8 +7,8 @@ namespace relay::tools {
 namespace {
 
 // What the check leaves of the text, or its refusal.
-std::string checked(const CLI::Validator& check, std::string text) {
-  const std::string wrong = check(text);
+std::string checked(const Check& check, std::string text) {
+  const std::string wrong = check.read(text);
   return wrong.empty() ? text : wrong;
 }
 
@@ -41,12 +41,12 @@ TEST(Sizes, HaveUnitsOfPowersOf1024) {
 }
 
 TEST(Words, AreOneOfSeveral) {
-  const CLI::Validator form = one_of("form", {"so", "package"});
+  const Check form = one_of("form", {"so", "package"});
   EXPECT_EQ(checked(form, "package"), "package");
   EXPECT_EQ(checked(form, "pakcage"),
             "there is no form `pakcage`; did you mean `package`? There are: so, package");
   EXPECT_EQ(checked(form, "x"), "there is no form `x`; there are: so, package");
-  EXPECT_EQ(form.get_description(), "{so,package}");
+  EXPECT_EQ(form.shown, "{so,package}");
 }
 
 TEST(Numbers, AreFinite) {

@@ -1,4 +1,4 @@
-#include "tools/option_values.h"
+#include "tools/options/values.h"
 
 #include <fmt/format.h>
 
@@ -18,7 +18,7 @@ constexpr uint64_t kMostCount = UINT64_MAX;
 // A check that leaves the number's canonical text for the option to convert. `range` is
 // what --help shows.
 template <class Parse>
-CLI::Validator validator(const std::string& range, const std::string& expected, Parse parse) {
+Check check_of(const std::string& range, const std::string& expected, Parse parse) {
   return {[parse, expected](std::string& text) {
             const std::optional<std::string> canonical = parse(text);
             if (!canonical) return cat("`", text, "` is not ", expected);
@@ -71,38 +71,38 @@ std::optional<uint64_t> parse_size(std::string_view text) {
   return static_cast<uint64_t>(std::ldexp(*value, bits));
 }
 
-CLI::Validator count(uint64_t least, uint64_t most) {
+Check count(uint64_t least, uint64_t most) {
   const std::string expected = most == kMostCount ? cat("a whole number from ", least, " on")
                                                   : cat("a whole number from ", least, " to ", most);
   const std::string range = most == kMostCount ? cat(least, " or more") : cat(least, " to ", most);
-  return validator(range, expected, [=](const std::string& text) -> std::optional<std::string> {
+  return check_of(range, expected, [=](const std::string& text) -> std::optional<std::string> {
     const std::optional<uint64_t> value = parse_count(text);
     if (!value || *value < least || *value > most) return std::nullopt;
     return cat(*value);
   });
 }
 
-CLI::Validator count_from(uint64_t least) { return count(least, kMostCount); }
+Check count_from(uint64_t least) { return count(least, kMostCount); }
 
-CLI::Validator size() {
-  return validator("such as 2GB", "a size of at least one byte, such as 4096, 300MB or 1.5GB",
-                   [](const std::string& text) -> std::optional<std::string> {
-                     const std::optional<uint64_t> bytes = parse_size(text);
-                     if (!bytes || *bytes == 0) return std::nullopt;
-                     return cat(*bytes);
-                   });
+Check size() {
+  return check_of("such as 2GB", "a size of at least one byte, such as 4096, 300MB or 1.5GB",
+                  [](const std::string& text) -> std::optional<std::string> {
+                    const std::optional<uint64_t> bytes = parse_size(text);
+                    if (!bytes || *bytes == 0) return std::nullopt;
+                    return cat(*bytes);
+                  });
 }
 
-CLI::Validator seconds() {
-  return validator("0 or more", "a number of seconds, 0 or more, such as 0.5",
-                   [](const std::string& text) -> std::optional<std::string> {
-                     const std::optional<double> value = parse_number(text);
-                     if (!value || std::signbit(*value)) return std::nullopt;
-                     return text;
-                   });
+Check seconds() {
+  return check_of("0 or more", "a number of seconds, 0 or more, such as 0.5",
+                  [](const std::string& text) -> std::optional<std::string> {
+                    const std::optional<double> value = parse_number(text);
+                    if (!value || std::signbit(*value)) return std::nullopt;
+                    return text;
+                  });
 }
 
-CLI::Validator one_of(std::string what, std::vector<std::string> words) {
+Check one_of(std::string what, std::vector<std::string> words) {
   const std::string all = cat("{", join(words, ","), "}");
   return {[what = std::move(what), words = std::move(words)](std::string& text) {
             return std::find(words.begin(), words.end(), text) != words.end() ? std::string()
@@ -111,14 +111,14 @@ CLI::Validator one_of(std::string what, std::vector<std::string> words) {
           all};
 }
 
-CLI::Validator number(double least, double most) {
-  return validator(fmt::format("{:g} to {:g}", least, most),
-                   fmt::format("a number from {:g} to {:g}", least, most),
-                   [=](const std::string& text) -> std::optional<std::string> {
-                     const std::optional<double> value = parse_number(text);
-                     if (!value || *value < least || *value > most) return std::nullopt;
-                     return text;
-                   });
+Check number(double least, double most) {
+  return check_of(fmt::format("{:g} to {:g}", least, most),
+                  fmt::format("a number from {:g} to {:g}", least, most),
+                  [=](const std::string& text) -> std::optional<std::string> {
+                    const std::optional<double> value = parse_number(text);
+                    if (!value || *value < least || *value > most) return std::nullopt;
+                    return text;
+                  });
 }
 
 }  // namespace relay::tools
