@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 #include <time.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -21,6 +20,8 @@
 #include "kernel/native/kernels.h"
 #include "passes/plan_memory.h"
 #include "passes/runner.h"
+#include "tools/options/options.h"
+#include "tools/options/values.h"
 #include "typecheck/check.h"
 
 namespace relay::bench {
@@ -186,12 +187,14 @@ int run(const Options& options) {
 
 int main(int argc, char** argv) {
   relay::bench::Options options;
-  CLI::App app("compares the two code generators on the kernels of an ONNX model");
-  app.add_option("model", options.model, "the ONNX file")->required();
-  app.add_option("--target", options.target, "processor features");
-  app.add_option("-O", options.opt_level, "optimisation level");
-  app.add_option("--rounds", options.rounds, "times that each kernel runs")->check(CLI::Range(1, 100000));
-  app.add_flag("--only-llvm", options.only_llvm, "times to compile only, without the C++ compiler");
-  CLI11_PARSE(app, argc, argv);
+  relay::tools::CommandLine line("compares the two code generators on the kernels of an ONNX model");
+  relay::tools::Command app = line.program();
+  app.option("model", &options.model, "the ONNX file").required();
+  app.option("--target", &options.target, "processor features");
+  app.option("-O", &options.opt_level, "optimisation level");
+  app.option("--rounds", &options.rounds, "times that each kernel runs")
+      .check(relay::tools::count(1, 100000));
+  app.flag("--only-llvm", &options.only_llvm, "times to compile only, without the C++ compiler");
+  if (const std::optional<int> code = line.parse_or_report(argc, argv)) return *code;
   return relay::bench::run(options);
 }

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <malloc.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
 #include <ctime>
@@ -17,6 +16,8 @@
 #include "ir/text/printer.h"
 #include "ir/traverse.h"
 #include "op/operators.h"
+#include "tools/options/options.h"
+#include "tools/options/values.h"
 #include "typecheck/check.h"
 
 namespace relay::bench {
@@ -78,18 +79,17 @@ Row measure(const Text& text, int nodes, int rounds) {
 }
 
 int run(int argc, char** argv) {
-  CLI::App app("How long large texts take to be read, checked and printed.");
+  tools::CommandLine line("How long large texts take to be read, checked and printed.");
+  tools::Command app = line.program();
   std::vector<int> sizes{10'000, 100'000, 1'000'000};
   int rounds = 5;
   bool json = false;
-  app.add_option("--nodes", sizes, "about how many expressions")
-      ->delimiter(',')
-      ->check(CLI::Range(100, 10'000'000));
-  app.add_option("--rounds", rounds, "of which the median counts")
-      ->check(CLI::Range(1, 1000))
-      ->capture_default_str();
-  app.add_flag("--json", json, "the rows as JSON");
-  CLI11_PARSE(app, argc, argv);
+  app.option("--nodes", &sizes, "about how many expressions")
+      .separated_by_commas()
+      .check(tools::count(100, 10'000'000));
+  app.option("--rounds", &rounds, "of which the median counts").check(tools::count(1, 1000)).shows_default();
+  app.flag("--json", &json, "the rows as JSON");
+  if (const std::optional<int> code = line.parse_or_report(argc, argv)) return *code;
   nlohmann::ordered_json rows = nlohmann::ordered_json::array();
   if (!json) {
     fmt::print("{:<18}{:>9}{:>9}{:>10}{:>10}{:>10}{:>12}{:>12}\n", "text", "nodes", "MB", "parse s",

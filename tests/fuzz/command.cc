@@ -1,7 +1,5 @@
 #include "tests/fuzz/command.h"
 
-#include <CLI/CLI.hpp>
-
 #include <errno.h>
 
 #include <algorithm>
@@ -13,6 +11,8 @@
 #include "base/cat.h"
 #include "base/file.h"
 #include "tests/fuzz/campaign.h"
+#include "tools/options/options.h"
+#include "tools/options/values.h"
 
 namespace relay::fuzz {
 namespace {
@@ -126,15 +126,16 @@ int fuzz_command(int argc, char** argv, const std::vector<Reader>& readers) {
   for (const Reader& r : readers) names.push_back(r.name);
   double seconds = 0;
   uint64_t count = 0, seed = std::random_device()(), index = UINT64_MAX;
-  CLI::App app(
+  tools::CommandLine line(
       "Feeds mutated inputs to the readers: each must be accepted or refused, soon and in little memory.");
-  app.add_option("--seconds", seconds, "stop after this time");
-  app.add_option("--count", count, "mutations of each reader");
-  app.add_option("--reader", names, "only this reader (may be repeated)")->check(CLI::IsMember(names));
-  app.add_option("--seed", seed, "the same seed gives the same mutations; drawn unless given");
-  app.add_option("--index", index, "write this mutation of each reader to a file, and read it");
-  app.add_option("--replay", replayed, "READER FILE: read one input")->expected(2);
-  CLI11_PARSE(app, argc, argv);
+  tools::Command app = line.program();
+  app.option("--seconds", &seconds, "stop after this time");
+  app.option("--count", &count, "mutations of each reader");
+  app.option("--reader", &names, "only this reader (may be repeated)").check(tools::one_of("reader", names));
+  app.option("--seed", &seed, "the same seed gives the same mutations; drawn unless given");
+  app.option("--index", &index, "write this mutation of each reader to a file, and read it");
+  app.option("--replay", &replayed, "READER FILE: read one input").expects(2, 2);
+  if (const std::optional<int> code = line.parse_or_report(argc, argv)) return *code;
   if (!replayed.empty()) {
     if (std::count(names.begin(), names.end(), replayed[0]) != 0)
       return replay_file(*find(replayed[0]), replayed[1]);
