@@ -186,6 +186,11 @@ class ArchTest(unittest.TestCase):
         self.assertGreater(len(imported), 100)
         self.assertEqual(sorted(imported ^ drawn), [], "a row is missing, or too many: tests/outside/graphs/operators")
 
+    def test_one_file_includes_the_library_of_options(self):
+        """Its header costs each file that includes it seconds of compile time: tools/options/options.h stands for it."""
+        found = [p for p in sources.files(".h", ".cc") if re.search(r"^#include [<\"]CLI/", sources.read(p), re.M)]
+        self.assertEqual(found, ["tools/options/options.cc"])
+
     def test_nothing_is_left_for_later(self):
         # The words stand apart here so that this file does not find itself.
         later = re.compile(r"\b(TO" r"DO|FIX" r"ME|XX" r"X|HA" r"CK)\b")
