@@ -31,13 +31,12 @@
 #include "op/apply.h"
 #include "op/ops.h"
 #include "op/registry.h"
+#include "op/tensor/common.h"
 #include "passes/pass.h"
 #include "passes/step_chains.h"
 
 namespace relay::passes {
 namespace {
-
-const TensorType& tensor_type(Expr e) { return *e->type->as<TensorType>(); }
 
 // A chain, and what is made of it.
 struct Chain {
@@ -134,7 +133,7 @@ class Pairs {
   int64_t block_units(const Chain& chain) const { return chain.found.weight.units / blocks_; }
 
   static Expr slice(Builder& b, Expr e, int64_t axis, int64_t begin, int64_t end) {
-    const TensorType& t = tensor_type(e);
+    const TensorType& t = op::tensor_type_of(e);
     if (begin == 0 && t.dims[static_cast<size_t>(axis)] == Dim(end)) return e;
     return op::call(b, op::kStridedSlice, {e},
                     {{"begin", std::vector<int64_t>{begin}},
@@ -150,7 +149,7 @@ class Pairs {
   Expr state(Builder& b, Chain& chain, Expr e, int64_t first, int64_t last) const {
     Expr& out = chain.joined[{{e, first}, last}];
     if (out) return out;
-    const auto axis = static_cast<int64_t>(tensor_type(e).rank()) - 1;
+    const auto axis = static_cast<int64_t>(op::tensor_type_of(e).rank()) - 1;
     std::vector<Expr> parts;
     for (int64_t c = first; c < last; ++c) {
       const auto part = chain.parts.find({{e, 0}, c});
@@ -208,8 +207,8 @@ class Pairs {
     Expr all = product(b, chain, argument(b, chain, i, 0, block + 1), weights(b, chain, block).first,
                        sums != nullptr);
     if (sums) all = op::call(b, op::kAdd, {sums, all});
-    const DType dtype = tensor_type(chain.found.steps[i].product).dtype;
-    if (tensor_type(all).dtype != dtype) all = op::call(b, op::kCast, {all}, {{"dtype", dtype}});
+    const DType dtype = op::tensor_type_of(chain.found.steps[i].product).dtype;
+    if (op::tensor_type_of(all).dtype != dtype) all = op::call(b, op::kCast, {all}, {{"dtype", dtype}});
     blocks[static_cast<size_t>(block)] = all;
   }
   void make_alone(Builder& b, Chain& chain, size_t i) {
@@ -231,7 +230,7 @@ class Pairs {
     Expr& out = chain.parts[{units, block}];
     if (out) return out;
     const Expr whole = now_.get(units.e);
-    const auto axis = static_cast<int64_t>(tensor_type(units.e).rank()) - 1;
+    const auto axis = static_cast<int64_t>(op::tensor_type_of(units.e).rank()) - 1;
     const int64_t begin = units.offset + block * size;
     return out = slice(b, whole, axis, begin, begin + size);
   }

@@ -24,6 +24,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "analysis/primitives.h"
 #include "analysis/views.h"
 #include "base/cat.h"
 #include "ir/rewrite.h"
@@ -68,19 +69,9 @@ bool is_float_tensor(Expr e) {
 
 DType dtype_of(Expr e) { return e->type->as<TensorType>()->dtype; }
 
-std::vector<AttrArg> attrs_of(const Call& call) {
-  std::vector<AttrArg> out;
-  for (const Attr& a : call.attrs) out.push_back({a.name.str(), a.value});
-  return out;
-}
-
-Tensor transposed(const Tensor& t) {
-  const int64_t rows = t.shape()[0], columns = t.shape()[1];
-  Tensor out(t.dtype(), {columns, rows});
-  for (int64_t i = 0; i < rows; ++i) {
-    for (int64_t j = 0; j < columns; ++j) out.set(j * rows + i, t.get(i * columns + j));
-  }
-  return out;
+Tensor transposed(relay::Builder& b, Expr constant) {
+  const Expr out = op::packed(b, op::kTranspose, constant, {{"axes", std::vector<int64_t>{1, 0}}});
+  return *out->as<Constant>()->value;
 }
 
 // Element o for each index o along the axis; nullopt if the constant differs along another axis of
@@ -114,15 +105,11 @@ class Quantiser {
 
   // The function in integers; the function itself if nothing in it is.
   const Fn* operator()(Context& context, const Fn* fn) {
-    for (Expr e : post_order(fn)) {
-      const auto* inner = e->as<Fn>();
-      if (!inner || !inner->attrs.flag("Primitive")) continue;
-      for (Expr part : post_order(inner->body)) in_kernels_.insert(part);
-    }
+    inside_kernel_ = analysis::inside_primitives(post_order(fn));
     const Expr now = rewrite(context, fn, [&](relay::Builder& b, Expr e) -> Expr {
       const auto* call = e->as<Call>();
       const op::OpDef* def = call ? op::callee(*call) : nullptr;
-      if (!def || !is_float_tensor(e) || in_kernels_.contains(e)) return e;
+      if (!def || !is_float_tensor(e) || inside_kernel_.contains(e)) return e;
       SpanScope at(b, e->span);
       const std::optional<Quantised> found = quantised(b, *call, *def);
       return found ? as_float(b, *found) : e;
@@ -184,7 +171,7 @@ class Quantiser {
   // --- rules: the call in integers; nullopt if it stays in floats ---
 
   std::optional<Quantised> quantised(relay::Builder& b, const Call& call, const op::OpDef& def) {
-    if (std::optional<Product> p = product(call)) return sums(b, *std::move(p));
+    if (std::optional<Product> p = product(b, call)) return sums(b, *std::move(p));
     if (&def == &op::kMultiply) return scaled_product(b, call);
     if (&def == &op::kBiasAdd) return biased(b, call, def, call.args[0], call.args[1]);
     if (&def == &op::kAdd) {
@@ -197,15 +184,15 @@ class Quantiser {
     if (!x) return std::nullopt;
     if (&def == &op::kClip) return clipped(b, call, *x);
     if (&def == &op::kMaxPool2d || &def == &op::kGlobalMaxPool2d) {
-      const Expr q = op::call(b, def, {activation(b, call.args[0])}, attrs_of(call));
+      const Expr q = op::call(b, def, {activation(b, call.args[0])}, op::attr_args(call.attrs));
       return Quantised{q, exponent_, -low()};
     }
     if (&def == &op::kRelu || &def == &op::kTranspose || &def == &op::kBatchFlatten || def.view)
-      return Quantised{op::call(b, def, {x->q}, attrs_of(call)), x->exponent, x->bound};
+      return Quantised{op::call(b, def, {x->q}, op::attr_args(call.attrs)), x->exponent, x->bound};
     return std::nullopt;
   }
 
-  std::optional<Product> product(const Call& call) {
+  std::optional<Product> product(relay::Builder& b, const Call& call) {
     if (const auto v = analysis::convolution_view(&call)) {
       const bool is_float = v->data->dtype == kFloat32 && v->weights->dtype == kFloat32;
       if (is_float && !v->transposed && skip_ > 0) {
@@ -215,8 +202,6 @@ class Quantiser {
       if (!is_float || !v->weight()) return std::nullopt;
       const op::Convolution& c = v->convolution;
       const auto shape = op::parts(c.weight, v->weight()->value->shape());
-      std::vector<AttrArg> attrs = attrs_of(call);
-      std::erase_if(attrs, [](const AttrArg& a) { return a.name == "out_dtype"; });
       return Product{
           .quantised = v->transposed ? &op::kQnnConv2dTranspose : &op::kQnnConv2d,
           .data = call.args[0],
@@ -224,14 +209,14 @@ class Quantiser {
           .axis = c.weight.place(0),
           .channel = v->transposed && c.groups != 1 ? std::nullopt : std::optional(c.data.place(1)),
           .length = shape[1] * shape[2] * shape[3],
-          .attrs = std::move(attrs)};
+          .attrs = op::attr_args(call.attrs, "out_dtype")};
     }
     const auto v = analysis::product_view(&call);
     if (!v || !v->weight() || v->batched || v->left_transposed || !v->is_of(kFloat32)) return std::nullopt;
     const Tensor& weight = *v->weight()->value;
     return Product{.quantised = &op::kQnnDense,
                    .data = call.args[0],
-                   .weight = v->right_transposed ? weight : transposed(weight),
+                   .weight = v->right_transposed ? weight : transposed(b, v->weight()),
                    .axis = 0,
                    .channel = v->result->rank() - 1,
                    .length = weight.shape()[v->term_axis()],
@@ -274,7 +259,7 @@ class Quantiser {
     const auto largest = largest_integer(*constant->value, x->exponent, INT32_MAX - x->bound);
     if (!largest) return std::nullopt;
     const Expr more = b.constant(to_integers(*constant->value, x->exponent, kInt32, INT32_MIN, INT32_MAX));
-    const Expr q = op::call(b, def, {widened(b, x->q), more}, attrs_of(call));
+    const Expr q = op::call(b, def, {widened(b, x->q), more}, op::attr_args(call.attrs));
     return Quantised{q, x->exponent, x->bound + *largest};
   }
 
@@ -291,7 +276,8 @@ class Quantiser {
       return std::nullopt;
     std::vector<Expr> fields;
     for (Expr e : tuple->fields) fields.push_back(activation(b, e));
-    return Quantised{op::call(b, op::kConcatenate, {b.tuple(fields)}, attrs_of(call)), exponent_, -low()};
+    return Quantised{op::call(b, op::kConcatenate, {b.tuple(fields)}, op::attr_args(call.attrs)), exponent_,
+                     -low()};
   }
 
   std::optional<Quantised> clipped(relay::Builder& b, const Call& call, const Quantised& x) {
@@ -307,7 +293,7 @@ class Quantiser {
 
   const int bits_, exponent_;  // of activations; bits_ of weights, too
   int64_t skip_;
-  std::unordered_set<Expr> in_kernels_;  // parts of functions that are one kernel already
+  std::unordered_set<Expr> inside_kernel_;
   std::unordered_map<Expr, Quantised> integers_;
   std::unordered_map<Expr, Expr> activations_;
 };
