@@ -24,8 +24,6 @@
 #include "target/host.h"
 
 namespace relay::driver {
-namespace {}  // namespace
-
 std::string kept_library(const Options& options, std::string_view engine) {
   return options.libraries.empty() ? "" : cat(options.libraries, "/", engine, ".so");
 }

@@ -338,9 +338,9 @@ const kernel::Kernel& Machine::checked_kernel(const kernel::Kernel& k) {
       throw Exhausted(cat("kernel @", one.name.text(), " with its checks: ", deep));
   };
   require_within_limits(k);  // what makes checks recurses, and nests them in each other
-  kernel::Kernel checked = kernel::with_explicit_checks(k);
+  const kernel::Kernel checked = kernel::with_explicit_checks(k);
   require_within_limits(checked);
-  return checked_kernels_.emplace(&k, std::move(checked)).first->second;
+  return checked_kernels_.emplace(&k, checked).first->second;
 }
 
 Machine::State Machine::apply_function(const Fn& fn, const Value* closure, std::vector<Value> args,

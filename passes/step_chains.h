@@ -1,6 +1,8 @@
 // Chains of steps: the products by one large weight in a recurrence whose steps are written out.
 //
-//   h1 = f(h0 W),  h2 = f(h1 W), ...   with an f that makes each unit of the state of that unit's gates
+//   h1 = f(h0 W),  h2 = f(h1 W), ...
+//
+// with an f that makes each unit of the state of that unit's gates.
 //
 // A step of a chain takes as long as its weight takes to be read: the caches near a core do not
 // hold the weight, and the step has so few rows that multiplying them takes less time than that.

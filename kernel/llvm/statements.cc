@@ -156,7 +156,8 @@ Statements::Shared Statements::shared_values() const {
 }
 
 // The loop's body becomes a function of its own, which each thread calls for a range of iterations:
-//   int32_t part(parallel, buffers..., local arrays..., loop variables..., shape variables..., begin, end)
+//   int32_t part(parallel, buffers..., local arrays..., loop variables..., shape variables...,
+//                begin, end)
 //   int32_t range(void* closure, int64_t begin, int64_t end)      unpacks the closure and calls it
 void Statements::parallel_loop(const For& n) {
   Value* extent = Expressions(around_, {n.extent}).scalar(n.extent);
@@ -225,7 +226,9 @@ void Statements::emit_range(const Shared& shared, ::llvm::StructType* closure_ty
 }
 
 // Calls the function's relay_parallel, and returns if that fails.
-//   struct relay_parallel { uint32_t struct_size; void* self; int32_t (*run)(self, extent, range, closure) };
+//   struct relay_parallel {
+//     uint32_t struct_size; void* self; int32_t (*run)(self, extent, range, closure);
+//   };
 void Statements::run_parallel(Value* extent, ::llvm::Function* range, Value* closure) {
   Type* pointer = make_.getPtrTy();
   ::llvm::StructType* callback =

@@ -112,7 +112,7 @@ class Attention {
     if (rows_.is_int(0) || longest_ < job_.lanes() || longest_ > kLongestScoreRow) return false;
     for (const Axis& a : last.spatial) bounds_.bind(a.var, a.extent);
     // The batch's axes stand for themselves.
-    if (!find_locations(last.next, row.var, column.var, {})) return false;
+    if (!find_places(last.next, row.var, column.var, {})) return false;
     if (places_.size() != 1) return false;
     for (size_t i = stages_.size() - 1; i-- > 0;) {
       if (!fits(stages_[i], i == 0)) return false;
@@ -133,7 +133,7 @@ class Attention {
     if (reduces && (has_column || s.reduction.size() != 1 || s.reduction[0].extent != length_)) return false;
     Expr along;
     if (reduces || has_column) along = reduces ? s.reduction[0].var : s.spatial[place.column].var;
-    return find_locations(reduces ? s.next : s.value, s.spatial[place.row].var, along, batch_of(s, place));
+    return find_places(reduces ? s.next : s.value, s.spatial[place.row].var, along, batch_of(s, place));
   }
 
   bool reads_written(Expr e) const {
@@ -152,7 +152,7 @@ class Attention {
   }
 
   // Where the expression reads what stages wrote; false if that is not the same rows everywhere.
-  bool find_locations(Expr e, Expr row, Expr column, const std::unordered_map<const ExprNode*, Expr>& batch) {
+  bool find_places(Expr e, Expr row, Expr column, const std::unordered_map<const ExprNode*, Expr>& batch) {
     bool good = true;
     for_each_load(e, [&](const ExprNode* n) {
       if (!written_.contains(n->buffer)) return;

@@ -91,7 +91,7 @@ class InOrder {
   }
 
  private:
-  // Stages of a run. The same ones may be looked at for each anchored stage, if nothing comes of them.
+  // Stages of a run. If nothing comes of them, each anchored stage may look at the same ones.
   static constexpr size_t kMostTogether = 64;
 
   size_t begin(size_t first) const { return first == 0 ? 0 : ends_[first - 1]; }
