@@ -398,8 +398,8 @@ class Grouping {
     const bool multiplies_rows =
         product && !product->left_transposed && inside(last.args[0]) && !inside(last.args[1]);
     if (!multiplies_rows || members_[find(sink)].size() != 1) return;
-    // Of matrices, keys and values have a row for each score. Weights of two layers have not: a kernel
-    // of both would put them into panels at each call, and win nothing.
+    // Of matrices, keys and values have a row for each score. Weights of two layers have not: a
+    // kernel of both would put them into panels at each call, and win nothing.
     const bool has_keys = first->batched || (first->right_transposed && !product->right_transposed);
     if (!has_keys) return;
     bool normalised = false;

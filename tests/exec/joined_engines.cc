@@ -39,8 +39,8 @@ std::string build_library(const std::vector<Item>& items, bool gpu, const std::s
     if (&item != &items.front())
       compile.link_flags.insert(compile.link_flags.end(), flags.begin(), flags.end());
   }
-  // What runs a few times needs no optimisation. Kernels do: they call a function for each operation
-  // otherwise, and some have many. exec_levels has the options of artifacts.
+  // What runs a few times needs no optimisation. Kernels do: they call a function for each
+  // operation otherwise, and some have many. exec_levels has the options of artifacts.
   compile.compile_flags = {"-w"};
   std::vector<toolchain::Source> texts;
   for (const aot::SourceFile& f : all.files)
