@@ -65,18 +65,45 @@ Expr multiply_matrices(Node& n, Expr a, Expr b, const std::vector<AttrArg>& attr
 
 Results matrix_product(Node& n) { return {multiply_matrices(n, n.input(0), n.input(1), {})}; }
 
-// A zero point for each row of the first factor, or for each column of the second.
+// A scale or zero point of the first factor (one, or one a row) or of the second (one, or one a
+// column), shaped to broadcast with the factor and with the product.
+Expr by_line(Node& n, Expr parameter, bool rows) {
+  const std::vector<Dim> dims = dims_of(parameter);
+  if (dims.size() >= 2)
+    n.require(dims[dims.size() - (rows ? 1 : 2)] == Dim(1), "a scale or zero point varies along its sums");
+  return dims.size() == 1 && rows && dims[0] != Dim(1) ? n.expand_dims(parameter, 1) : parameter;
+}
+
 Expr without_zero_point(Node& n, size_t value, size_t zero_point, bool rows) {
   const Expr x = n.cast(n.input(value), kInt32);
   if (!n.has(zero_point)) return x;
-  Expr zero = n.cast(n.input(zero_point), kInt32);
-  if (type_of(zero).rank() == 1 && rows && type_of(zero).dims[0] != Dim(1)) zero = n.expand_dims(zero, 1);
-  return n.call(kSubtract, {x, zero});
+  return n.call(kSubtract, {x, by_line(n, n.cast(n.input(zero_point), kInt32), rows)});
 }
 
 Results matrix_product_of_integers(Node& n) {
   const Expr a = without_zero_point(n, 0, 2, true), b = without_zero_point(n, 1, 3, false);
   return {multiply_matrices(n, a, b, {{"out_dtype", kInt32}})};
+}
+
+// A tensor of one element as a scalar; any other one as it is.
+Expr as_scalar(Node& n, Expr e) {
+  return type_of(e).rank() > 0 && product(dims_of(e)) == Dim(1) ? n.reshape(e, {}) : e;
+}
+
+// The product of integers, each of which stands for scale * (integer - zero point), as such
+// integers.
+Results quantised_matrix_product(Node& n) {
+  const Expr a = without_zero_point(n, 0, 2, true), b = without_zero_point(n, 3, 5, false);
+  const Expr sums = multiply_matrices(n, a, b, {{"out_dtype", kInt32}});
+  const auto scale = [&](size_t i, bool rows) { return by_line(n, n.cast(n.input(i), kFloat32), rows); };
+  const Expr scales = as_scalar(n, n.call(kMultiply, {scale(1, true), scale(4, false)}));
+  const Expr real = n.call(kMultiply, {n.cast(sums, kFloat32), scales});
+  if (dims_of(real) != dims_of(sums)) n.unsupported("its scales give the product another shape");
+  const Expr step = as_scalar(n, n.cast(n.input(6), kFloat32)),
+             zero = as_scalar(n, n.cast(n.input(7), kInt32));
+  if (type_of(step).rank() > 0 || type_of(zero).rank() > 0)
+    n.unsupported("its result must have one scale and one zero point");
+  return {n.call(kQnnQuantize, {real, step, zero}, {{"axis", int64_t{-1}}, {"out_dtype", n.dtype(7)}})};
 }
 
 // alpha * a * b + beta * c
@@ -100,6 +127,7 @@ constexpr Row kRows[] = {
     {"Gemm", 7, gemm},
     {"MatMul", 1, matrix_product},
     {"MatMulInteger", 10, matrix_product_of_integers},
+    {"QLinearMatMul", 10, quantised_matrix_product},
 };
 
 }  // namespace

@@ -1,4 +1,5 @@
-// Models on which Relay differed from ONNX Runtime (tests/outside), with results computed by hand.
+// Models on which Relay differed from ONNX Runtime (tests/outside), and forms that no node test
+// has, with results computed by hand.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -206,6 +207,25 @@ TEST(Findings, WhatIsNotKnownIsUnsupported) {
   eye.node("EyeLike", {"m"}, {"y"}).output("y");
   EXPECT_EQ(frontend::import_model(eye).failure, frontend::ImportFailure::kUnsupported);
   EXPECT_EQ(frontend::import_model(nd).failure, frontend::ImportFailure::kUnsupported);
+}
+
+// No node test has more than one scale. Without zero points the sums are [[0, 4], [4, 8]], which
+// stand for [[0, 4], [1, 4]]; in steps of 2 the 1 is half-way, and goes to the even 0.
+TEST(Findings, AQuantisedProductHasAScaleForEachRowAndColumn) {
+  constexpr int kByte = ::onnx::TensorProto::UINT8, kSigned = ::onnx::TensorProto::INT8;
+  TestModel model;
+  model.input("a", {2, 2}, kByte).input("a_scale", {2}).input("a_zero", {2}, kByte);
+  model.input("b", {2, 2}, kSigned).input("b_scale", {2}).input("b_zero", {2}, kSigned);
+  model.input("y_scale", {1}).input("y_zero", {}, kByte).output("y");
+  model.node("QLinearMatMul", {"a", "a_scale", "a_zero", "b", "b_scale", "b_zero", "y_scale", "y_zero"},
+             {"y"});
+  const std::vector<Tensor> got =
+      run(model, {Value(tensor(kUInt8, {2, 2}, {3, 1, 2, 4})), Value(tensor(kFloat32, {2}, {0.5, 0.25})),
+                  Value(tensor(kUInt8, {2}, {1, 2})), Value(tensor(kInt8, {2, 2}, {1, 2, 3, 4})),
+                  Value(tensor(kFloat32, {2}, {1, 2})), Value(tensor(kInt8, {2}, {1, 0})),
+                  Value(tensor(kFloat32, {1}, {2})), Value(tensor(kUInt8, {}, {3}))});
+  ASSERT_EQ(got.size(), 1u);
+  expect(got[0], kUInt8, {2, 2}, {3, 5, 3, 5});
 }
 
 // One step, one unit: z = sigmoid(0) = 0.5, the candidate is tanh(0.5 * (h * 2)) with h = 0.5, h' =

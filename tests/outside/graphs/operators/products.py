@@ -1,6 +1,8 @@
 """Matrix products."""
 
-from ..draw import FLOATS, MOST_ELEMENTS, Draw, NoFit
+import numpy as np
+
+from ..draw import FLOATS, MOST_ELEMENTS, Draw, NoFit, Value
 
 DTYPES = (*FLOATS, *FLOATS, "int32", "int64")
 
@@ -50,8 +52,29 @@ def matmul_integer(d: Draw, name: str) -> None:
     d.add(name, [a, b, a_zero, b_zero])
 
 
+def quantised_matmul(d: Draw, name: str) -> None:
+    """Scales are powers of two, as in quantisation.py; the peer takes one scale for the first factor."""
+    a = d.value(("uint8", "int8"), rank=(2, 4), low=-200, high=200)
+    if a.shape[-1] == 0:
+        raise NoFit  # as in matmul
+    columns = d.choose((1, 2, 3, 5, 17))
+    b = d.weight("int8" if a.dtype == "int8" else d.choose(("uint8", "int8")), (a.shape[-1], columns), -9, 9)
+    count = () if d.chance(0.5) else (d.choose((1, columns)),)
+
+    def scale(shape) -> Value:
+        return d.constant(np.array(d.choose((0.25, 0.5, 1.0)) * np.ones(shape), "float32"))
+
+    def zero(of: str, shape) -> Value:
+        return d.constant(d.elements(of, shape, 0, 5))
+
+    a_parameters = [scale(()), zero(a.dtype, ())]
+    b_parameters = [scale(count), zero(b.dtype, count)]
+    d.add(name, [a, *a_parameters, b, *b_parameters, scale(()), zero(a.dtype, ())])
+
+
 ROWS = {
     "Gemm": (gemm, 7, 21, False),
     "MatMul": (matmul, 7, 21, True),
     "MatMulInteger": (matmul_integer, 10, 21, True),
+    "QLinearMatMul": (quantised_matmul, 10, 21, True),
 }
