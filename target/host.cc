@@ -4,38 +4,24 @@
 
 #include <algorithm>
 #include <fstream>
-#include <utility>
 
 #include "base/cat.h"
 #include "base/check.h"
 #include "base/file.h"
 #include "target/instructions.h"
+#include "target/machines.h"
 #include "target/system.h"
 
 namespace relay::target {
 namespace {
 
-#if defined(__x86_64__)
-// By name, because the compilers' builtin takes nothing but a literal.
-bool has(std::string_view name) {
-  __builtin_cpu_init();
-  const std::pair<std::string_view, bool> known[] = {{"sse2", __builtin_cpu_supports("sse2")},
-                                                     {"avx2", __builtin_cpu_supports("avx2")},
-                                                     {"fma", __builtin_cpu_supports("fma")},
-                                                     {"avx512f", __builtin_cpu_supports("avx512f")},
-                                                     {"avx512bw", __builtin_cpu_supports("avx512bw")},
-                                                     {"avx512dq", __builtin_cpu_supports("avx512dq")},
-                                                     {"avx512vl", __builtin_cpu_supports("avx512vl")},
-                                                     {"avx512vnni", __builtin_cpu_supports("avx512vnni")},
-                                                     {"avx512bf16", __builtin_cpu_supports("avx512bf16")}};
-  const auto is_it = [&](const auto& feature) { return feature.first == name; };
-  const auto* found = std::find_if(std::begin(known), std::end(known), is_it);
-  return found != std::end(known) && found->second;
-}
-#else
 // Code for aarch64 needs nothing that a processor of that instruction set could lack.
-bool has(std::string_view) { return false; }
-#endif
+bool has(std::string_view name) {
+  for (const InstructionSet& s : instruction_sets()) {
+    if (s.name == name) return s.is_here && s.is_here();
+  }
+  return false;
+}
 
 constexpr std::string_view kHowTo = "`relay doctor --measure` writes it again";
 

@@ -2,29 +2,20 @@
 
 #include "base/cat.h"
 #include "base/check.h"
+#include "target/machines.h"
 
 namespace relay::target {
 namespace {
 
-// A set by its names: "-m" and the name is the compilers' flag, "+" and the name LLVM's feature.
-struct InstructionSet {
-  std::string_view name;
-  bool asked = true;  // of the processor; false: whoever has the others has it
-};
-
-// In the order in which processors got them.
 std::vector<InstructionSet> x86_sets(const Cpu& cpu) {
   std::vector<InstructionSet> out;
-  switch (cpu.vector_bytes) {
-    case 16: out = {{"sse2"}}; break;
-    case 32: out = {{"avx2"}}; break;
-    case 64: out = {{"avx512f"}, {"avx512bw"}, {"avx512dq"}, {"avx512vl"}}; break;
-    default: CHECK(false, cat("vectors of ", cpu.vector_bytes, " bytes"));
+  bool has_vectors = false;
+  for (const InstructionSet& s : instruction_sets()) {
+    const bool by_length = s.vector_bytes == cpu.vector_bytes;
+    has_vectors |= by_length;
+    if (by_length || (s.feature && cpu.features.*s.feature)) out.push_back(s);
   }
-  if (cpu.features.fma) out.push_back({"fma"});
-  if (cpu.features.fp16) out.push_back({"f16c", false});
-  if (cpu.features.int8_dot) out.push_back({"avx512vnni"});
-  if (cpu.features.bf16_dot) out.push_back({"avx512bf16"});
+  CHECK(has_vectors, cat("vectors of ", cpu.vector_bytes, " bytes"));
   return out;
 }
 
@@ -53,7 +44,7 @@ std::vector<std::string> needs(const Cpu& cpu) {
   std::vector<std::string> out;
   if (cpu.isa != Isa::kX86_64) return out;
   for (const InstructionSet& s : x86_sets(cpu)) {
-    if (s.asked) out.emplace_back(s.name);
+    if (s.is_here) out.emplace_back(s.name);
   }
   return out;
 }

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "base/fields.h"
+
 namespace relay::target {
 namespace {
 
@@ -32,6 +34,37 @@ constexpr Cpu x86_64(Features features, int64_t vector_bytes, int64_t registers)
 constexpr Cpu kNeon{Isa::kAarch64, {.fma = true, .fp16 = true}, 16, 32, kProducts, kLine, kL1, kL2, kL3};
 
 constexpr Cpu kAvx2 = x86_64({.fma = true, .fp16 = true}, 32, 16);
+
+// A function that asks this processor for a set. It is a macro because the compilers' builtin takes
+// nothing but a literal.
+#if defined(__x86_64__)
+#define RELAY_IS_HERE(name) [] { return __builtin_cpu_init(), __builtin_cpu_supports(name) != 0; }
+#else
+#define RELAY_IS_HERE(name) [] { return false; }
+#endif
+constexpr std::array kSets = {
+    InstructionSet{"sse2", 16, nullptr, RELAY_IS_HERE("sse2")},
+    InstructionSet{"avx2", 32, nullptr, RELAY_IS_HERE("avx2")},
+    InstructionSet{"avx512f", 64, nullptr, RELAY_IS_HERE("avx512f")},
+    InstructionSet{"avx512bw", 64, nullptr, RELAY_IS_HERE("avx512bw")},
+    InstructionSet{"avx512dq", 64, nullptr, RELAY_IS_HERE("avx512dq")},
+    InstructionSet{"avx512vl", 64, nullptr, RELAY_IS_HERE("avx512vl")},
+    InstructionSet{"fma", 0, &Features::fma, RELAY_IS_HERE("fma")},
+    InstructionSet{"f16c", 0, &Features::fp16, nullptr},
+    InstructionSet{"avx512vnni", 0, &Features::int8_dot, RELAY_IS_HERE("avx512vnni")},
+    InstructionSet{"avx512bf16", 0, &Features::bf16_dot, RELAY_IS_HERE("avx512bf16")},
+};
+#undef RELAY_IS_HERE
+
+// Does some set stand for each feature?
+constexpr bool has_set_for_each_feature() {
+  const auto has_set = [](bool Features::* feature) {
+    return std::any_of(kSets.begin(), kSets.end(),
+                       [&](const InstructionSet& s) { return s.feature == feature; });
+  };
+  return std::apply([&](auto... feature) { return (has_set(feature) && ...); }, Features::kFields);
+}
+static_assert(lists_all_fields<Features> && has_set_for_each_feature());
 
 // What every launch has of shared memory and threads of a warp: CUDA C++ Programming Guide, table
 // "Technical Specifications per Compute Capability". The processor beside a GPU runs no kernels;
@@ -66,6 +99,8 @@ constexpr std::array kMachines = {
 }  // namespace
 
 std::span<const Machine> machines() { return kMachines; }
+
+std::span<const InstructionSet> instruction_sets() { return kSets; }
 
 const Machine* find_machine(std::string_view name) {
   // `cpu:` may stand before the short name of any processor.

@@ -1,4 +1,5 @@
-// The table of machines: every number that is known of a kind of machine.
+// The table of machines: every number that is known of a kind of machine, and the instruction sets
+// that processors have.
 #pragma once
 
 #include <span>
@@ -19,6 +20,18 @@ struct Machine {
 std::span<const Machine> machines();
 // By name or by short name; null if there is none.
 const Machine* find_machine(std::string_view name);
+
+// A set of instructions of x86-64.
+struct InstructionSet {
+  // "-m" and the name is the compilers' flag, "+" and the name LLVM's feature.
+  std::string_view name;
+  int64_t vector_bytes;      // processors with vectors of this length have it; 0: those with the feature
+  bool Features::* feature;  // null: those with such vectors
+  bool (*is_here)();         // does this processor have it? null: it has it if it has the others
+};
+
+// In the order in which processors got them.
+std::span<const InstructionSet> instruction_sets();
 
 // The machine of `cuda`, and that of default_target().
 inline constexpr std::string_view kUsualGpu = "cuda:sm_90", kUsualCpu = "cpu:avx2";

@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
 #include "base/diagnostics.h"
@@ -19,11 +20,14 @@ namespace relay::target {
 enum class Isa : uint8_t { kX86_64, kAarch64 };
 
 // What some processors of an instruction set have, besides the length of their vectors.
+// machines.cc says by which instructions, and which machines.
 struct Features {
   bool fma = false;       // a multiplication and an addition, rounded once
   bool fp16 = false;      // vectors of float16 to float32 and back
   bool int8_dot = false;  // sums of four products of bytes
   bool bf16_dot = false;  // sums of two products of bfloat16
+  static constexpr auto kFields =
+      std::tuple{&Features::fma, &Features::fp16, &Features::int8_dot, &Features::bf16_dot};
 
   friend bool operator==(const Features&, const Features&) = default;
 };

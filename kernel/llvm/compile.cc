@@ -6,6 +6,7 @@
 
 #include "base/cat.h"
 #include "base/escape.h"
+#include "base/fields.h"
 #include "base/parallel.h"
 #include "kernel/codegen/requirements.h"
 #include "kernel/codegen/working_copy.h"
@@ -30,10 +31,11 @@ struct Job {
 std::string settings(const toolchain::CompileOptions& options) {
   const target::Cpu& cpu = options.target.cpu;
   const target::LlvmNames names = target::llvm_names(cpu);
-  const target::Features& f = cpu.features;
+  std::string features;
+  for_each_field(cpu.features, [&](bool has) { features += has ? '1' : '0'; });
   return cat(kGeneratorStamp, "\n", code_generator_version(), "\n", names.triple, " ", names.processor, " ",
-             names.features, " ", names.vector_width, " ", cpu.vector_bytes, " ", int{f.fp16},
-             int{f.int8_dot}, int{f.bf16_dot}, "\n", std::clamp(options.opt_level, 0, 2), "\n");
+             names.features, " ", names.vector_width, " ", cpu.vector_bytes, " ", features, "\n",
+             std::clamp(options.opt_level, 0, 2), "\n");
 }
 
 std::string entry_of(const std::string& key) { return "relay_kernel_" + key; }
