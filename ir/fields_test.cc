@@ -1,6 +1,7 @@
 // Every field of every form and of every kind of type counts: two that differ in it alone are
-// different, but for the fields that `is_compared` leaves out. A new form is tested without a line;
-// a field of a new type does not compile before `fill` and `vary` take it.
+// different, but for the fields that `is_compared` leaves out. Forms without children are leaves.
+// A new form is tested without a line; a field of a new type does not compile before `fill` and
+// `vary` take it.
 #include "ir/fields.h"
 
 #include <gtest/gtest.h>
@@ -101,6 +102,9 @@ struct Fields : WithModule {
     SCOPED_TRACE(static_cast<int>(T::kKind));
     const T n = filled<T>();
     expect_equal(c.node(n), c.node(n), true);
+    size_t children = 0;
+    for_each_child(c.node(n), [&](Expr) { ++children; });
+    EXPECT_EQ(is_leaf(c.node(n)), children == 0) << "ExprKind has the leaves first";
     size_t number = 0;
     for_each_variant(n, [&](const T& other, auto field) {
       SCOPED_TRACE(number++);
