@@ -7,6 +7,7 @@
 #include <unordered_set>
 
 #include "base/integers.h"
+#include "kernel/fields.h"
 #include "kernel/polynomial.h"
 #include "kernel/simplify.h"
 #include "kernel/statements.h"
@@ -246,9 +247,8 @@ class Counter {
         for (Stmt c : children(s)) walk(c, times);
         return;
       case StmtKind::kStore:
-      case StmtKind::kRequire:
-      case StmtKind::kPrefetch:
-      case StmtKind::kNop: return;
+      case StmtKind::kPrefetch: return;
+      default: static_assert(others_only_look<For, Block, Store, Seq, If, Allocate, Prefetch>); return;
     }
   }
 

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "kernel/fields.h"
 #include "kernel/simplify.h"
 #include "kernel/statements.h"
 
@@ -86,11 +87,11 @@ class Flow {
         std::erase_if(written_, [&](const Box& box) { return box.buffer == n->buffer; });
         return;
       }
-      case StmtKind::kRequire:
+      case StmtKind::kPrefetch: return;
+      default:
+        static_assert(others_only_look<For, Block, Store, Seq, If, Allocate, Prefetch>);
         for (Expr e : expressions(s)) read(e, known);
         return;
-      case StmtKind::kPrefetch:
-      case StmtKind::kNop: return;
     }
   }
 

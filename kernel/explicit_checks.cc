@@ -7,6 +7,7 @@
 
 #include "base/cat.h"
 #include "base/failure.h"
+#include "kernel/fields.h"
 #include "kernel/fits.h"
 #include "kernel/initial_values.h"
 #include "kernel/simplify.h"
@@ -347,14 +348,14 @@ class Writer {
         out.push_back(s);
         return together(out, s);
       }
-      case StmtKind::kPrefetch: {
+      case StmtKind::kPrefetch:
+      default: {
+        static_assert(others_only_look<For, Block, Store, Seq, If, Allocate, Prefetch>);
         std::vector<Stmt> out = required(expressions(s), facts.now);
         out.push_back(s);
         return together(out, s);
       }
-      case StmtKind::kNop: return s;
     }
-    return s;
   }
 
  private:

@@ -20,6 +20,24 @@ decltype(auto) match(Stmt s, F&&... f) {
   return match_among<AllStmts>(s, std::forward<F>(f)...);
 }
 
+namespace detail {
+template <class T, class... Field>
+constexpr bool has_expressions_alone(std::tuple<Field T::*...>) {
+  return (OneOf<Field, Expr, List<Expr>, Symbol> && ...);
+}
+}  // namespace detail
+
+// Are the statement's fields expressions and words alone? Then it has no buffer to write, no
+// statement to run and no variable to bind: all that it can do is to look at its expressions.
+template <class T>
+constexpr bool only_looks = detail::has_expressions_alone<T>(T::kFields);
+
+// Do all statements but the named ones only look? The default of a switch asserts it, and does what
+// is right for any such statement: it goes over its `expressions` (walk.h), or does nothing.
+template <class... Named>
+constexpr bool others_only_look =
+    []<class... T>(TypeList<T...>) { return ((OneOf<T, Named...> || only_looks<T>) && ...); }(AllStmts{});
+
 // A statement of all its fields, in order.
 template <class T, class... F>
 const T* make_stmt(Arena& arena, F&&... field) {

@@ -10,6 +10,7 @@
 
 #include "base/cat.h"
 #include "kernel/definite_assignment.h"
+#include "kernel/fields.h"
 #include "kernel/simplify.h"
 #include "kernel/statements.h"
 
@@ -197,11 +198,9 @@ class Inits {
         return n.body == s->as<Allocate>()->body ? s : arena_.make<Allocate>(n);
       }
       case StmtKind::kStore:
-      case StmtKind::kRequire:
-      case StmtKind::kPrefetch:
-      case StmtKind::kNop: return s;
+      case StmtKind::kPrefetch: return s;
+      default: static_assert(others_only_look<For, Block, Store, Seq, If, Allocate, Prefetch>); return s;
     }
-    return s;
   }
 
   Stmt loop(const For& f, const Bounds& known) {
@@ -251,9 +250,8 @@ class Inits {
         return;
       case StmtKind::kAllocate:
       case StmtKind::kStore:
-      case StmtKind::kRequire:
-      case StmtKind::kPrefetch:
-      case StmtKind::kNop: return;
+      case StmtKind::kPrefetch: return;
+      default: static_assert(others_only_look<For, Block, Store, Seq, If, Allocate, Prefetch>); return;
     }
   }
 

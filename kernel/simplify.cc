@@ -244,10 +244,11 @@ Stmt simplify(ExprPool& pool, Stmt s, Bounds bounds) {
       return c == n->condition ? s : with(arena, *n, &Require::condition, c);
     }
     case StmtKind::kStore:
-    case StmtKind::kPrefetch: return rewrite_expressions(arena, s, simple);
-    case StmtKind::kNop: return s;
+    case StmtKind::kPrefetch:
+    default:
+      static_assert(others_only_look<For, Block, Store, Seq, If, Allocate, Prefetch>);
+      return rewrite_expressions(arena, s, simple);
   }
-  return s;
 }
 
 Expr flat_offset(const Buffer& buffer, const std::vector<Expr>& indices, const Bounds& bounds) {

@@ -8,6 +8,7 @@
 #include "kernel/affine.h"
 #include "kernel/execute.h"
 #include "kernel/external.h"
+#include "kernel/fields.h"
 #include "kernel/instructions.h"
 #include "kernel/limits.h"
 #include "kernel/simplify.h"
@@ -178,9 +179,9 @@ class Validator {
         return;
       }
       case StmtKind::kIf: return conditional(*s->as<If>(), bounds);
-      case StmtKind::kRequire:
       case StmtKind::kSeq:
-      case StmtKind::kNop:
+      default:
+        static_assert(others_only_look<For, Block, Store, Seq, If, Allocate, Prefetch>);
         for (Expr e : expressions(s)) expression(e);
         for (Stmt c : children(s)) statement(c, bounds);
         return;

@@ -8,6 +8,12 @@
 namespace relay::kernel {
 namespace {
 
+// A new statement with a buffer, a body or a variable does not compile in a switch that has a
+// default for all that only look.
+static_assert(only_looks<Require> && only_looks<Nop> && !only_looks<Prefetch> && !only_looks<Seq>);
+static_assert(others_only_look<For, Block, Store, Seq, If, Allocate, Prefetch>);
+static_assert(!others_only_look<For, Block, Store, Seq, If, Allocate>);
+
 class Walk : public ::testing::Test {
  protected:
   const Buffer* buffer(std::string_view name, DType dtype = kFloat32) {

@@ -52,15 +52,11 @@ class Expander {
         if (condition.is_int(1)) return make_nop(arena_);
         return with(arena_, *n, &Require::condition, condition);
       }
-      case StmtKind::kPrefetch: {
-        const auto* n = s->as<Prefetch>();
-        std::vector<Expr> indices;
-        for (Expr i : n->indices) indices.push_back(here(i));
-        return make_prefetch(arena_, n->buffer, indices);
-      }
-      case StmtKind::kNop: return s;
+      case StmtKind::kPrefetch:
+      default:
+        static_assert(others_only_look<For, Block, Store, Seq, If, Allocate, Prefetch>);
+        return rewrite_expressions(arena_, s, [&](Expr e) { return here(e); });
     }
-    return s;
   }
 
  private:

@@ -38,11 +38,9 @@ class Naming {
         return with(arena, *s->as<Allocate>(), &Allocate::body, statement(s->as<Allocate>()->body));
       case StmtKind::kBlock:
       case StmtKind::kStore:
-      case StmtKind::kRequire:
-      case StmtKind::kPrefetch:
-      case StmtKind::kNop: return s;
+      case StmtKind::kPrefetch: return s;
+      default: static_assert(others_only_look<For, Block, Store, Seq, If, Allocate, Prefetch>); return s;
     }
-    return s;
   }
 
   std::unordered_map<const ExprNode*, std::vector<Quotient>> of_loop;

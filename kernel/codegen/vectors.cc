@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "kernel/fields.h"
 #include "kernel/statements.h"
 
 namespace relay::kernel::codegen {
@@ -27,7 +28,6 @@ class Check {
 
   bool statement(Stmt s) {
     switch (s->kind) {
-      case StmtKind::kNop: return true;
       case StmtKind::kSeq: {
         const auto& body = s->as<Seq>()->body;
         return std::all_of(body.begin(), body.end(), [&](Stmt c) { return statement(c); });
@@ -44,11 +44,6 @@ class Check {
         return !mentions(n->condition, var_) && statement(n->then_branch) &&
                (!n->else_branch || statement(n->else_branch));
       }
-      case StmtKind::kRequire: return !mentions(s->as<Require>()->condition, var_);
-      case StmtKind::kPrefetch: {
-        const auto& at = s->as<Prefetch>()->indices;
-        return std::none_of(at.begin(), at.end(), [&](Expr i) { return mentions(i, var_); });
-      }
       case StmtKind::kFor: {
         const auto* n = s->as<For>();
         if (n->how != ForKind::kSerial && n->how != ForKind::kUnrolled) return false;
@@ -61,8 +56,13 @@ class Check {
       }
       case StmtKind::kAllocate:
       case StmtKind::kBlock: return false;
+      case StmtKind::kPrefetch:
+      default: {
+        static_assert(others_only_look<For, Block, Store, Seq, If, Allocate, Prefetch>);
+        const std::vector<Expr> all = expressions(s);
+        return std::none_of(all.begin(), all.end(), [&](Expr e) { return mentions(e, var_); });
+      }
     }
-    return false;
   }
 
   int widest() const { return widest_; }

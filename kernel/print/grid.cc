@@ -113,11 +113,9 @@ Stmt outside_threads(ExprPool& pool, Stmt s) {
     }
     case StmtKind::kBlock:
     case StmtKind::kStore:
-    case StmtKind::kRequire:
-    case StmtKind::kPrefetch:
-    case StmtKind::kNop: return s;
+    case StmtKind::kPrefetch: return s;
+    default: static_assert(others_only_look<For, Block, Store, Seq, If, Allocate, Prefetch>); return s;
   }
-  return s;
 }
 
 // A step of a join by `half`: the store, and the loop over rows around it.
