@@ -1,0 +1,118 @@
+#include "vta/compile/slots.h"
+
+#include <algorithm>
+#include <array>
+
+#include "base/cat.h"
+#include "base/integers.h"
+
+namespace relay::vta {
+namespace {
+
+struct ReuseLoop {
+  int64_t count = 1;
+  bool changes = false;  // another turn needs another tile
+};
+// Bundles, then images and output blocks in the schedule's order, then input blocks.
+using ReuseLoops = std::array<ReuseLoop, 4>;
+
+// Keeps the tiles of as many inner loops as there is room for: those are loaded once in each turn
+// of the loops around. `spare` slots more let the next tile come early. No slots: no room.
+Slots keep(const ReuseLoops& loops, int64_t size, int64_t room, int64_t spare) {
+  int64_t all = 1;
+  for (const ReuseLoop& loop : loops) all *= loop.changes ? loop.count : 1;
+  int64_t outside = 1, inside = all;
+  for (size_t level = 0; level <= loops.size(); level++) {
+    const int64_t count = std::min(all, inside + (level > 0 ? spare : 0));
+    if (count <= room / size) return {size, count, count == all ? all : outside * inside};
+    if (level == loops.size()) break;
+    outside *= loops[level].count;
+    inside /= loops[level].changes ? loops[level].count : 1;
+  }
+  return {size, 0, 0};
+}
+
+std::string no_room(Memory memory, int64_t needed, int64_t room, int threads) {
+  return cat("`", name_of(memory), "` has ", room, " elements, and a tile takes ", needed,
+             threads > 1 ? " in each of two virtual threads" : "");
+}
+
+class Assignment {
+ public:
+  Assignment(const Layer& l, const BlockedLayer& blocked, const Params& params, Schedule& s)
+      : l_(l), blocked_(blocked), params_(params), s_(s), counts_(count_tiles(blocked, s.tile)) {}
+
+  std::string run() {
+    s_.inputs = s_.weights = s_.channels = {};
+    s_.operands = 0;
+    std::string wrong = sums();
+    if (wrong.empty() && l_.multiplies()) wrong = products();
+    return wrong;
+  }
+
+ private:
+  ReuseLoops loops(bool inputs, bool blocks, bool ins) const {
+    const ReuseLoop images = {counts_.images(), inputs}, outs = {counts_.outs, blocks};
+    return {ReuseLoop{counts_.bundles, true}, s_.blocks_outside ? outs : images,
+            s_.blocks_outside ? images : outs, ReuseLoop{counts_.ins, ins}};
+  }
+
+  std::string products() {
+    const Tile& t = s_.tile;
+    const int64_t window =
+        largest_window(l_.kind, l_.rows, t.rows) * largest_window(l_.kind, l_.columns, t.columns);
+    const int64_t inp = reachable(params_, Memory::kInp), wgt = reachable(params_, Memory::kWgt);
+    s_.inputs = keep(loops(true, false, true), t.batches * t.in_blocks() * window, inp, s_.threads - 1);
+    if (!s_.inputs.count) return no_room(Memory::kInp, s_.inputs.size, inp, s_.threads);
+    s_.weights =
+        keep(loops(false, true, true), t.bundles * t.outs * t.ins * blocked_.taps, wgt, s_.threads - 1);
+    if (!s_.weights.count) return no_room(Memory::kWgt, s_.weights.size, wgt, s_.threads);
+    return "";
+  }
+
+  std::string sums() {
+    const Tile& t = s_.tile;
+    s_.sums = {t.out_vectors(), s_.threads, 0};
+    int64_t constants = 0;
+    for (const LayerStep& step : l_.steps) {
+      constants += step.operand == OperandKind::kChannel;
+      if (step.operand == OperandKind::kTensor) s_.operands = t.out_vectors();
+    }
+    if (l_.pools())
+      s_.operands =
+          std::max(s_.operands, t.batches * t.out_blocks() * largest_window(l_.kind, l_.rows, t.rows) *
+                                    largest_window(l_.kind, l_.columns, t.columns));
+    const int64_t room = reachable(params_, Memory::kAcc), used = s_.sums.total() + s_.operands;
+    const int64_t needed = used + constants * t.out_blocks();
+    if (needed > room) return no_room(Memory::kAcc, needed, room, 1);
+    if (constants) {
+      s_.channels = keep(loops(false, true, false), t.out_blocks() * constants, room - used, 0);
+    }
+    return "";
+  }
+
+  const Layer& l_;
+  const BlockedLayer& blocked_;
+  const Params& params_;
+  Schedule& s_;
+  TileCounts counts_;
+};
+
+}  // namespace
+
+TileCounts count_tiles(const BlockedLayer& b, const Tile& t) {
+  const Section& s = b.sections[0];
+  return {ceil_div(s.bundles, t.bundles), ceil_div(b.batches, t.batches), ceil_div(s.out_blocks, t.outs),
+          ceil_div(s.in_blocks, t.ins),   ceil_div(b.out_rows, t.rows),   ceil_div(b.out_columns, t.columns)};
+}
+
+int64_t reachable(const Params& params, Memory memory) {
+  return std::min<int64_t>(params.depth(memory), int64_t{1} << 16);
+}
+
+std::string assign_slots(const Layer& layer, const BlockedLayer& blocked, const Params& params,
+                         Schedule& schedule) {
+  return Assignment(layer, blocked, params, schedule).run();
+}
+
+}  // namespace relay::vta
