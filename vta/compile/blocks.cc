@@ -28,6 +28,11 @@ BlockedLayer in_blocks(const Layer& l, const Params& params) {
   out.out_rows = out_size(l.kind, l.rows);
   out.out_columns = out_size(l.kind, l.columns);
   out.taps = l.rows.window * l.columns.window;
+  out.rows = l.rows;
+  if (l.kind == LayerKind::kProduct && l.rows.window == 1) {
+    out.rows = {.size = out.out_rows};  // without pads: they are smaller than the window
+    out.row_step = l.rows.stride;
+  }
   if (!l.multiplies()) {
     out.sections.push_back({.bundles = out.in_blocks});
     return out;

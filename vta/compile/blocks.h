@@ -26,6 +26,10 @@ struct BlockedLayer {
   int64_t batches = 1;                    // of images
   int64_t in_blocks = 1, out_blocks = 1;  // of all channels
   int64_t out_rows = 1, out_columns = 1;
+  // The rows that windows see, each `row_step` rows behind the one before: a product whose windows
+  // have one row does not load the rows between.
+  Axis rows = {};
+  int64_t row_step = 1;
   int64_t taps = 1;     // positions of a window, which are the weight tiles of two blocks
   int64_t weights = 0;  // tiles
   std::vector<Section> sections;

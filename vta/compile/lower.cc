@@ -151,44 +151,48 @@ class Lowering {
     on_all({.opcode = Opcode::kGemm, .reset = true}, p, OperandKind::kImmediate, 0);
   }
 
-  Box input_box(const Piece& p, int64_t blocks, const Clipped& rows, const Clipped& columns) const {
-    return activation_box(p.batches.size(), blocks, b_.in_blocks, rows, l_.rows.size, columns,
-                          l_.columns.size);
+  Pixels input_pixels() const { return {b_.in_blocks, l_.rows.size, l_.columns.size, b_.row_step}; }
+  Pixels output_pixels() const { return {b_.out_blocks, b_.out_rows, b_.out_columns}; }
+  // The first element of a box.
+  static int64_t at(const Pixels& all, int64_t batch, int64_t block, int64_t row, int64_t column) {
+    return ((batch * all.blocks + block) * all.rows + row * all.row_step) * all.columns + column;
   }
-  int64_t input_at(const Piece& p, int64_t block, int64_t row, int64_t column) const {
-    return ((p.batches.begin * b_.in_blocks + block) * l_.rows.size + row) * l_.columns.size + column;
+
+  void load_input(const Piece& p, Memory memory, int64_t sram, Extent blocks, const Clipped& rows,
+                  const Clipped& columns) {
+    move(Opcode::kLoad, memory, buffers::kInput,
+         activation_box(input_pixels(), p.batches.size(), blocks.size(), rows, columns), sram,
+         at(input_pixels(), p.batches.begin, blocks.begin, rows.first, columns.first));
   }
-  Box output_box(const Piece& p) const {
-    return activation_box(p.batches.size(), p.tile(1).out_blocks(), b_.out_blocks, {0, p.rows.size()},
-                          b_.out_rows, {0, p.columns.size()}, b_.out_columns);
-  }
-  int64_t output_at(const Piece& p) const {
-    return ((p.batches.begin * b_.out_blocks + p.first_out_block()) * b_.out_rows + p.rows.begin) *
-               b_.out_columns +
-           p.columns.begin;
+  // Tensors that have the shape of the result.
+  void move_output(Opcode opcode, Memory memory, int buffer, const Piece& p, int64_t sram) {
+    const Clipped rows = {p.rows.begin, p.rows.size()}, columns = {p.columns.begin, p.columns.size()};
+    move(opcode, memory, buffer,
+         activation_box(output_pixels(), p.batches.size(), p.tile(1).out_blocks(), rows, columns), sram,
+         at(output_pixels(), p.batches.begin, p.first_out_block(), rows.first, columns.first));
   }
 
   // --- products
 
   void product(const Piece& p) {
     reset(p);
-    const Clipped rows = clip(window_of(l_.kind, l_.rows, p.rows.begin, p.rows.size()), l_.rows.size);
+    const Clipped rows = clip(window_of(l_.kind, b_.rows, p.rows.begin, p.rows.size()), b_.rows.size);
     const Clipped columns =
         clip(window_of(l_.kind, l_.columns, p.columns.begin, p.columns.size()), l_.columns.size);
     if (rows.count == 0 || columns.count == 0) return;  // nothing but zeros
     for_each_extent(p.section->in_blocks, s_.tile.ins, [&](Extent ins) {
       const Tile tile = p.tile(ins.size());
+      const int64_t first = p.first_in_block(ins.begin);
+      const Extent blocks = {first, first + tile.in_blocks()};
       const TileCache::Found input = inputs_.find(
           {p.section_index, p.bundles.begin, p.batches.begin, ins.begin, p.rows.begin, p.columns.begin});
-      if (!input.loaded)
-        move(Opcode::kLoad, Memory::kInp, buffers::kInput, input_box(p, tile.in_blocks(), rows, columns),
-             input.base, input_at(p, p.first_in_block(ins.begin), rows.first, columns.first));
+      if (!input.loaded) load_input(p, Memory::kInp, input.base, blocks, rows, columns);
       const TileCache::Found weights =
           weights_.find({p.section_index, p.bundles.begin, p.outs.begin, ins.begin});
       if (!weights.loaded)
         move(Opcode::kLoad, Memory::kWgt, buffers::kWeights, weight_box(tile, *p.section, b_.taps),
              weights.base, weights_at(p, ins.begin));
-      for (const Phase& r : phases_of(l_.kind, l_.rows, p.rows.begin, p.rows.size())) {
+      for (const Phase& r : phases_of(l_.kind, b_.rows, p.rows.begin, p.rows.size())) {
         for (const Phase& c : phases_of(l_.kind, l_.columns, p.columns.begin, p.columns.size()))
           run({.opcode = Opcode::kGemm}, {product_loops(tile, r, c, rows.size(), columns.size(), b_.taps),
                                           product_offsets(tile, r, c, columns.size(), l_.columns.window),
@@ -208,14 +212,13 @@ class Lowering {
     const Clipped rows = clip_off(window_of(l_.kind, l_.rows, p.rows.begin, p.rows.size()), l_.rows.size);
     const Clipped columns =
         clip_off(window_of(l_.kind, l_.columns, p.columns.begin, p.columns.size()), l_.columns.size);
-    const int64_t blocks = p.bundles.size(), operand = s_.sums.total();
+    const int64_t blocks = p.bundles.size(), first = p.first_in_block(0), operand = s_.sums.total();
     reset(p);
     const bool largest = l_.kind == LayerKind::kMaxPool;
     if (largest)
       on_all({.opcode = Opcode::kAlu, .alu_op = AluOp::kAdd, .use_imm = true, .imm = INT8_MIN}, p,
              OperandKind::kImmediate, 0);
-    move(Opcode::kLoad, Memory::kAcc8, buffers::kInput, input_box(p, blocks, rows, columns), operand,
-         input_at(p, p.first_in_block(0), rows.first, columns.first));
+    load_input(p, Memory::kAcc8, operand, {first, first + blocks}, rows, columns);
     // Windows are cut at the border, so a tap may have fewer results than others.
     std::map<std::tuple<int64_t, int64_t, int64_t, int64_t>, std::vector<Indices>> taps;
     for (int64_t y = 0; y < l_.rows.window; y++) {
@@ -253,7 +256,7 @@ class Lowering {
   }
 
   void copy(const Piece& p) {
-    move(Opcode::kLoad, Memory::kAcc8, buffers::kInput, output_box(p), sums_, output_at(p));
+    move_output(Opcode::kLoad, Memory::kAcc8, buffers::kInput, p, sums_);
     // Boards may keep results beside the accumulators, where LOAD brings nothing.
     if (l_.steps.empty())
       on_all({.opcode = Opcode::kAlu, .alu_op = AluOp::kAdd, .use_imm = true}, p, OperandKind::kImmediate, 0);
@@ -274,7 +277,7 @@ class Lowering {
         break;
       case OperandKind::kTensor:
         src = s_.sums.total();
-        move(Opcode::kLoad, Memory::kAcc8, buffer, output_box(p), src, output_at(p));
+        move_output(Opcode::kLoad, Memory::kAcc8, buffer, p, src);
         break;
       case OperandKind::kChannel:
         src = next_constant_;
@@ -286,9 +289,7 @@ class Lowering {
     on_all(i, p, step.operand, src);
   }
 
-  void store(const Piece& p) {
-    move(Opcode::kStore, Memory::kOut, buffers::kOutput, output_box(p), sums_, output_at(p));
-  }
+  void store(const Piece& p) { move_output(Opcode::kStore, Memory::kOut, buffers::kOutput, p, sums_); }
 
   const Layer& l_;
   const Schedule& s_;

@@ -21,13 +21,23 @@ class Model {
   Estimate estimate(const Schedule& s) const {
     const TileCounts counts = count_tiles(b_, s.tile);
     Estimate out;
-    int64_t first = 0;  // cycles until the first product can begin
-    if (l_.multiplies()) first = loads(s, counts, out);
+    Loads inputs, weights;
+    if (l_.multiplies()) loads(s, counts, out, inputs, weights);
     compute(s, counts, out);
     stores(s, counts, out);
     const int64_t last = cost(s.tile.out_vectors() * bytes(Memory::kOut), 1, t_.write_latency);
-    out.total = s.threads == 1 ? out.load + out.compute + out.store
-                               : std::max({out.load, out.compute, out.store}) + first + last;
+    const int64_t tiles = counts.tiles(), steps = tiles * counts.ins;
+    if (s.threads == 1) {
+      // The first LOADs of a tile run while the tile before it is worked on by ALU, and stored.
+      // What is loaded less often than that is not hidden.
+      int64_t first = 0;
+      for (const Loads& l : {inputs, weights}) first += l.count >= tiles ? l.cycles : 0;
+      const int64_t hidden = std::min(first, (out.after_products + out.store) / tiles);
+      out.total = out.load + out.compute + out.store - tiles * hidden;
+    } else {
+      out.total = std::max(overlapped(inputs, weights, steps, out.compute), out.store) + inputs.cycles +
+                  weights.cycles + last;
+    }
     return out;
   }
 
@@ -35,6 +45,20 @@ class Model {
   int64_t bytes(Memory memory) const { return params_.dram_bytes(memory); }
   int64_t cost(int64_t moved, int64_t instructions, int64_t latency) const {
     return ceil_div(moved, t_.bus_bytes) + instructions * latency;
+  }
+
+  // Of a kind of tile: how many are loaded, and how long one takes.
+  struct Loads {
+    int64_t count = 0, cycles = 0;
+  };
+
+  // Steps are the products of an input tile and a weight tile. While one computes, the tiles of the
+  // next one are loaded: some steps need both, some one, and some none, because it stays.
+  static int64_t overlapped(const Loads& inputs, const Loads& weights, int64_t steps, int64_t compute) {
+    const int64_t both = std::min(inputs.count, weights.count), some = std::max(inputs.count, weights.count);
+    const int64_t one = compute / steps, single = (inputs.count > weights.count ? inputs : weights).cycles;
+    return both * std::max(inputs.cycles + weights.cycles, one) + (some - both) * std::max(single, one) +
+           (steps - some) * one + compute % steps;
   }
 
   // Sum over both axes' phases of results x taps.
@@ -58,7 +82,7 @@ class Model {
     return sum;
   }
   int64_t loaded_pixels(const Tile& t) const {
-    return loaded(l_.rows, b_.out_rows, t.rows) * loaded(l_.columns, b_.out_columns, t.columns);
+    return loaded(b_.rows, b_.out_rows, t.rows) * loaded(l_.columns, b_.out_columns, t.columns);
   }
 
   // Of a tile in the corner, which has zeros beside it.
@@ -67,11 +91,12 @@ class Model {
       const Window w = window_of(l_.kind, axis, 0, count);
       return l_.multiplies() ? clip(w, axis.size) : clip_off(w, axis.size);
     };
-    return activation_box(t.batches, t.in_blocks(), b_.in_blocks, corner(l_.rows, t.rows), l_.rows.size,
-                          corner(l_.columns, t.columns), l_.columns.size);
+    return activation_box({b_.in_blocks, l_.rows.size, l_.columns.size, b_.row_step}, t.batches,
+                          t.in_blocks(), corner(b_.rows, t.rows), corner(l_.columns, t.columns));
   }
 
-  int64_t loads(const Schedule& s, const TileCounts& counts, Estimate& out) const {
+  void loads(const Schedule& s, const TileCounts& counts, Estimate& out, Loads& inputs,
+             Loads& weights) const {
     const Tile& t = s.tile;
     // How often everything is loaded.
     const int64_t again_inputs = s.inputs.loads / (counts.bundles * counts.images() * counts.ins);
@@ -79,19 +104,19 @@ class Model {
     const int64_t input_bytes =
         b_.batches * b_.in_blocks * loaded_pixels(t) * again_inputs * bytes(Memory::kInp);
     const int64_t weight_bytes = b_.weights * again_weights * bytes(Memory::kWgt);
-    const int64_t input_loads = transfers(input_box(t)),
-                  weight_loads = transfers(weight_box(t, b_.sections[0], b_.taps));
+    const int64_t input_cycles = cost(input_bytes, s.inputs.loads * transfers(input_box(t)), t_.read_latency);
+    const int64_t weight_loads = s.weights.loads * transfers(weight_box(t, b_.sections[0], b_.taps));
+    const int64_t weight_cycles = cost(weight_bytes, weight_loads, t_.read_latency);
     out.bytes += input_bytes + weight_bytes;
-    out.load += cost(input_bytes, s.inputs.loads * input_loads, t_.read_latency) +
-                cost(weight_bytes, s.weights.loads * weight_loads, t_.read_latency);
-    return cost(s.inputs.size * bytes(Memory::kInp), input_loads, t_.read_latency) +
-           cost(s.weights.size * bytes(Memory::kWgt), weight_loads, t_.read_latency);
+    out.load += input_cycles + weight_cycles;
+    inputs = {s.inputs.loads, input_cycles / s.inputs.loads};
+    weights = {s.weights.loads, weight_cycles / s.weights.loads};
   }
 
   // Micro-ops of GEMM: indices have the slots in them, so each combination of slots has its own.
   void micro_ops(const Schedule& s, const TileCounts& counts, Estimate& out) const {
     const Tile& t = s.tile;
-    const std::vector<Phase> rows = phases_of(l_.kind, l_.rows, 0, t.rows),
+    const std::vector<Phase> rows = phases_of(l_.kind, b_.rows, 0, t.rows),
                              columns = phases_of(l_.kind, l_.columns, 0, t.columns);
     if (rows.empty() || columns.empty()) return;
     int64_t list = 0;
@@ -123,6 +148,7 @@ class Model {
     }
     if (l_.pools()) out.compute += vectors * b_.taps * t_.alu_interval + tiles * t_.alu_latency;
     if (l_.kind == LayerKind::kMaxPool) out.compute += vectors * t_.alu_imm_interval + tiles * t_.alu_latency;
+    const int64_t before_steps = out.compute;
     for (const LayerStep& step : l_.steps) {
       const bool immediate = step.operand == OperandKind::kImmediate;
       out.compute += vectors * (immediate ? t_.alu_imm_interval : t_.alu_interval) + tiles * t_.alu_latency;
@@ -134,11 +160,12 @@ class Model {
       out.bytes += moved;
       out.compute += cost(moved, instructions, t_.read_latency);
     }
+    out.after_products = out.compute - before_steps;
   }
 
   Box output_box(const Tile& t) const {
-    return activation_box(t.batches, t.out_blocks(), b_.out_blocks, {0, t.rows}, b_.out_rows, {0, t.columns},
-                          b_.out_columns);
+    return activation_box({b_.out_blocks, b_.out_rows, b_.out_columns}, t.batches, t.out_blocks(),
+                          {0, t.rows}, {0, t.columns});
   }
 
   void stores(const Schedule& s, const TileCounts& counts, Estimate& out) const {

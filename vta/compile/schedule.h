@@ -25,6 +25,7 @@ struct Slots {
 // Modelled: cycles of each engine alone, bytes of DRAM.
 struct Estimate {
   int64_t load = 0, compute = 0, store = 0;
+  int64_t after_products = 0;  // the part of `compute` that steps of the layer take
   int64_t total = 0;
   int64_t bytes = 0;
 };

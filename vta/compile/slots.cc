@@ -60,7 +60,7 @@ class Assignment {
   std::string products() {
     const Tile& t = s_.tile;
     const int64_t window =
-        largest_window(l_.kind, l_.rows, t.rows) * largest_window(l_.kind, l_.columns, t.columns);
+        largest_window(l_.kind, blocked_.rows, t.rows) * largest_window(l_.kind, l_.columns, t.columns);
     const int64_t inp = reachable(params_, Memory::kInp), wgt = reachable(params_, Memory::kWgt);
     s_.inputs = keep(loops(true, false, true), t.batches * t.in_blocks() * window, inp, s_.threads - 1);
     if (!s_.inputs.count) return no_room(Memory::kInp, s_.inputs.size, inp, s_.threads);
@@ -80,7 +80,7 @@ class Assignment {
     }
     if (l_.pools())
       s_.operands =
-          std::max(s_.operands, t.batches * t.out_blocks() * largest_window(l_.kind, l_.rows, t.rows) *
+          std::max(s_.operands, t.batches * t.out_blocks() * largest_window(l_.kind, blocked_.rows, t.rows) *
                                     largest_window(l_.kind, l_.columns, t.columns));
     const int64_t room = reachable(params_, Memory::kAcc), used = s_.sums.total() + s_.operands;
     const int64_t needed = used + constants * t.out_blocks();

@@ -15,12 +15,12 @@ Clipped clip_off(Window w, int64_t size) {
   return {c.first, c.count};
 }
 
-Box activation_box(int64_t batches, int64_t tile_blocks, int64_t all_blocks, const Clipped& rows,
-                   int64_t all_rows, const Clipped& columns, int64_t all_columns) {
-  const int64_t pixels = all_rows * all_columns;
-  return {{batches, all_blocks * pixels},
-          {tile_blocks, pixels},
-          {rows.count, all_columns, rows.before, rows.after},
+Box activation_box(const Pixels& all, int64_t batches, int64_t blocks, const Clipped& rows,
+                   const Clipped& columns) {
+  const int64_t block = all.rows * all.columns;
+  return {{batches, all.blocks * block},
+          {blocks, block},
+          {rows.count, all.columns * all.row_step, rows.before, rows.after},
           {columns.count, 1, columns.before, columns.after}};
 }
 

@@ -33,9 +33,14 @@ Clipped clip(Window window, int64_t size);
 // Without zeros.
 Clipped clip_off(Window window, int64_t size);
 
-// From tensors of `blocks` channel blocks and these rows and columns.
-Box activation_box(int64_t batches, int64_t tile_blocks, int64_t all_blocks, const Clipped& rows,
-                   int64_t all_rows, const Clipped& columns, int64_t all_columns);
+// Of a tensor in DRAM.
+struct Pixels {
+  int64_t blocks = 1;  // of channels
+  int64_t rows = 1, columns = 1;
+  int64_t row_step = 1;  // rows from one row of the box to the next
+};
+Box activation_box(const Pixels& all, int64_t batches, int64_t blocks, const Clipped& rows,
+                   const Clipped& columns);
 Box weight_box(const Tile& tile, const Section& section, int64_t taps);
 
 // GEMM of two phases: over batches, bundles, blocks, rows and columns. Rows and columns of the

@@ -1,0 +1,142 @@
+#include "vta/compile/schedule.h"
+
+#include <gtest/gtest.h>
+
+#include "vta/compile/compile.h"
+#include "vta/compile/slots.h"
+#include "vta/compile/testing.h"
+#include "vta/isa/testing.h"
+
+namespace relay::vta {
+namespace {
+
+using testing::layout_of;
+
+LayerConstants zeros(const Layer& layer) {
+  LayerConstants out;
+  if (layer.multiplies()) out.weights.resize(static_cast<size_t>(weight_shape(layer).size()));
+  return out;
+}
+
+TEST(Schedule, VirtualThreadsAreFasterOnEveryLayer) {
+  const Layout layout = layout_of({});
+  for (const testing::NamedLayer& l : testing::resnet18_layers()) {
+    Diagnostics d;
+    uint64_t cycles[3] = {};
+    for (const int threads : {1, 2}) {
+      const Result<LayerCode> code = compile_layer(l.layer, zeros(l.layer), layout, {.threads = threads}, d);
+      ASSERT_TRUE(code.ok()) << l.name;
+      const Cycles counted = count_cycles(layout, code->instructions, {});
+      ASSERT_FALSE(counted.refusal) << l.name;
+      cycles[threads] = counted.total;
+      // The model says what the cycle model counts, nearly.
+      EXPECT_NEAR(static_cast<double>(code->schedule.estimate.total), static_cast<double>(counted.total),
+                  0.1 * static_cast<double>(counted.total))
+          << l.name << " " << text_of(code->schedule);
+      uint64_t bytes = 0;
+      for (const uint64_t of_memory : counted.bytes) bytes += of_memory;
+      EXPECT_NEAR(static_cast<double>(code->schedule.estimate.bytes), static_cast<double>(bytes),
+                  0.02 * static_cast<double>(bytes))
+          << l.name << " " << text_of(code->schedule);
+    }
+    EXPECT_LT(cycles[2], cycles[1]) << l.name;
+  }
+}
+
+TEST(Schedule, WhatDoesNotFitIsRefusedWithTheScratchpad) {
+  const Layer layer = {.in_channels = 16,
+                       .out_channels = 16,
+                       .rows = {.size = 20, .window = 9},
+                       .columns = {.size = 20, .window = 9},
+                       .origin = {"nn.conv2d"}};
+  Diagnostics d;
+  EXPECT_FALSE(choose_schedule(layer, {.log_inp_buff_size = 10}, {}, d).ok());
+  EXPECT_FALSE(choose_schedule(layer, {.log_wgt_buff_size = 14}, {}, d).ok());
+  EXPECT_FALSE(choose_schedule({.kind = LayerKind::kSumPool, .rows = {.size = 40, .window = 40}},
+                               {.log_acc_buff_size = 11}, {.threads = 2}, d)
+                   .ok());
+  EXPECT_EQ(
+      d.render(SourceMap()),
+      "error: `nn.conv2d`: no tile fits, not even one of a single result: `inp` has 64 elements, and a tile "
+      "takes 81 [vta-layer]\n"
+      "error: `nn.conv2d`: no tile fits, not even one of a single result: `wgt` has 64 elements, and a tile "
+      "takes 81 [vta-layer]\n"
+      "error: no tile fits, not even one of a single result: `acc` has 32 elements, and a tile takes 42 "
+      "[vta-layer]\n");
+}
+
+TEST(Schedule, TheSameLayerHasTheSameSchedule) {
+  for (const testing::NamedLayer& l : testing::resnet18_layers()) {
+    Diagnostics d;
+    EXPECT_EQ(text_of(*choose_schedule(l.layer, {}, {}, d)), text_of(*choose_schedule(l.layer, {}, {}, d)));
+  }
+}
+
+// Of VGG-16, of MobileNet, and a batch of images: many tiles to choose from.
+TEST(Schedule, LargeLayersHaveOne) {
+  const auto square = [](int64_t size, int64_t window, int64_t pad) {
+    return Axis{.size = size, .window = window, .pad_before = pad, .pad_after = pad};
+  };
+  const Axis image = square(224, 3, 1), small = square(56, 3, 1), wide = square(112, 3, 1);
+  const Layer layers[] = {
+      {.in_channels = 64, .out_channels = 64, .rows = image, .columns = image},
+      {.batch = 64, .in_channels = 256, .out_channels = 256, .rows = small, .columns = small},
+      {.in_channels = 1024, .out_channels = 1024, .groups = 1024, .rows = wide, .columns = wide},
+      {.batch = 8, .in_channels = 25088, .out_channels = 4096}};
+  for (const Layer& layer : layers) {
+    Diagnostics d;
+    ASSERT_TRUE(check_layer(layer, {}, d)) << d.render(SourceMap());
+    const Result<Schedule> schedule = choose_schedule(layer, {}, {}, d);
+    ASSERT_TRUE(schedule.ok());
+    EXPECT_EQ(schedule->threads, 2) << text_of(*schedule);
+  }
+}
+
+TEST(Schedule, TilesThatStayAreLoadedOnce) {
+  // 4 output blocks, 2 input blocks, 3 rows of tiles.
+  Layer layer = {.in_channels = 32, .out_channels = 64, .rows = {.size = 12}, .columns = {.size = 4}};
+  const BlockedLayer blocked = in_blocks(layer, {});
+  Schedule s = {.tile = {.rows = 4, .columns = 4}, .threads = 1};
+  ASSERT_EQ(assign_slots(layer, blocked, {}, s), "");
+  EXPECT_EQ(s.weights.loads, 8);  // all 8 stay
+  EXPECT_EQ(s.inputs.loads, 6);
+  // Room for two weight tiles, which are those of an output block, and for one input tile.
+  const Params small = {.log_inp_buff_size = 8, .log_wgt_buff_size = 9};
+  ASSERT_EQ(assign_slots(layer, blocked, small, s), "");
+  EXPECT_EQ(s.weights.count, 2);
+  EXPECT_EQ(s.weights.loads, 8);
+  EXPECT_EQ(s.inputs.count, 1);
+  EXPECT_EQ(s.inputs.loads, 24);
+  s.blocks_outside = false;
+  ASSERT_EQ(assign_slots(layer, blocked, small, s), "");
+  EXPECT_EQ(s.weights.loads, 24);
+  s.threads = 2;
+  EXPECT_EQ(assign_slots(layer, blocked, small, s),
+            "`inp` has 16 elements, and a tile takes 16 in each of two virtual threads");
+}
+
+TEST(Listing, ShowsTheOperatorOfEachInstruction) {
+  SourceMap sources;
+  const std::string text = "nn.dense(%x, %w)\nnn.relu(%0)\n";
+  const uint32_t file = sources.add("net.relay", text);
+  const Layer layer = {.steps = {{.op = AluOp::kMax, .origin = {"nn.relu", {file, 17, 24}}}},
+                       .origin = {"nn.dense", {file, 0, 8}}};
+  Diagnostics d;
+  const Result<LayerCode> code =
+      compile_layer(layer, {.weights = {1}, .channels = {{}}}, layout_of({}), {}, d);
+  ASSERT_TRUE(code.ok());
+  EXPECT_EQ(listing(*code, sources),
+            "# tile bundles=1 batches=1 outs=1 ins=1 rows=1 columns=1; blocks outside; threads=1\n"
+            "load memory=uop y_size=1 x_size=1 x_stride=1  # nn.dense net.relay:1:1\n"
+            "gemm reset uop_end=1 iter_out=1 iter_in=1  # nn.dense net.relay:1:1\n"
+            "load memory=inp y_size=1 x_size=1 x_stride=1  # nn.dense net.relay:1:1\n"
+            "load push_next memory=wgt y_size=1 x_size=1 x_stride=1  # nn.dense net.relay:1:1\n"
+            "gemm pop_prev uop_end=1 iter_out=1 iter_in=1  # nn.dense net.relay:1:1\n"
+            "alu push_next uop_end=1 iter_out=1 iter_in=1 alu_op=max use_imm  # nn.relu net.relay:2:1\n"
+            "store pop_prev push_prev memory=out y_size=1 x_size=1 x_stride=1  # nn.relu net.relay:2:1\n"
+            "finish pop_next  # nn.relu net.relay:2:1\n"
+            "uop\n");
+}
+
+}  // namespace
+}  // namespace relay::vta
