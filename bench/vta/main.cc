@@ -1,12 +1,15 @@
 // How fast the simulator of VTA multiplies: a product of 784 x 576 and 576 x 1024 numbers of 8
 // bits, by each kind of products that this processor runs. The times are those of whole streams:
 // loads, micro-ops of ALU and the search for races included. They are of the processor: what other
-// programs take does not count.
+// programs take does not count. With the argument `layers`: how many cycles the streams of layers
+// take instead.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <ctime>
+#include <string_view>
 
+#include "bench/vta/layers.h"
 #include "vta/isa/testing.h"
 #include "vta/sim/simulator.h"
 #include "vta/sim/testing.h"
@@ -39,8 +42,9 @@ void measure(const Layout& layout, const Products& products) {
 }  // namespace
 }  // namespace relay::vta
 
-int main() {
+int main(int argc, char** argv) {
   using namespace relay::vta;
+  if (argc == 2 && std::string_view(argv[1]) == "layers") return measure_layers();
   const Layout layout = testing::layout_of({});
   for (const Products& products : all_products()) {
     if (runs_here(products)) measure(layout, products);
