@@ -60,5 +60,19 @@ TEST(CompileLayer, RandomLayersOfEveryKindEqualTheReference) {
   }
 }
 
+// Lists of micro-ops come and go, and tiles are such that each list fits.
+TEST(CompileLayer, AFewMicroOpsAreEnough) {
+  std::mt19937_64 random(2);
+  const Params params = {.log_uop_buff_size = 7};
+  const Layout layout = layout_of(params);
+  for (const LayerKind kind : kKinds) {
+    for (int n = 0; n < 20; n++) {
+      const LayerCase c = testing::random_numbers(testing::random_layer(kind, params, random), random);
+      expect_reference(c, layout, {});
+      if (HasFailure()) return;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace relay::vta

@@ -119,10 +119,13 @@ class Model {
     const std::vector<Phase> rows = phases_of(l_.kind, b_.rows, 0, t.rows),
                              columns = phases_of(l_.kind, l_.columns, 0, t.columns);
     if (rows.empty() || columns.empty()) return;
+    const int64_t in_rows = largest_window(l_.kind, b_.rows, t.rows);
+    const int64_t in_columns = largest_window(l_.kind, l_.columns, t.columns);
     int64_t list = 0;
     for (const Phase& r : rows) {
       for (const Phase& c : columns)
-        list += folded_size(product_loops(t, r, c, 1, 1, b_.taps)) * std::ssize(r.taps) * std::ssize(c.taps);
+        list += folded_size(product_loops(t, r, c, in_rows, in_columns, b_.taps)) * std::ssize(r.taps) *
+                std::ssize(c.taps);
     }
     const int64_t gemms = counts.tiles() * counts.ins;
     const int64_t lists = std::min(gemms, s.threads * s.inputs.count * s.weights.count);

@@ -55,6 +55,7 @@ TEST(Schedule, WhatDoesNotFitIsRefusedWithTheScratchpad) {
   EXPECT_FALSE(choose_schedule({.kind = LayerKind::kSumPool, .rows = {.size = 40, .window = 40}},
                                {.log_acc_buff_size = 11}, {.threads = 2}, d)
                    .ok());
+  EXPECT_FALSE(choose_schedule(layer, {.log_uop_buff_size = 8}, {}, d).ok());
   EXPECT_EQ(
       d.render(SourceMap()),
       "error: `nn.conv2d`: no tile fits, not even one of a single result: `inp` has 64 elements, and a tile "
@@ -62,7 +63,9 @@ TEST(Schedule, WhatDoesNotFitIsRefusedWithTheScratchpad) {
       "error: `nn.conv2d`: no tile fits, not even one of a single result: `wgt` has 64 elements, and a tile "
       "takes 81 [vta-layer]\n"
       "error: no tile fits, not even one of a single result: `acc` has 32 elements, and a tile takes 42 "
-      "[vta-layer]\n");
+      "[vta-layer]\n"
+      "error: `nn.conv2d`: no tile fits, not even one of a single result: `uop` has 64 elements, and an "
+      "instruction takes 81 [vta-layer]\n");
 }
 
 TEST(Schedule, TheSameLayerHasTheSameSchedule) {

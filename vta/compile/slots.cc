@@ -47,6 +47,7 @@ class Assignment {
     s_.operands = 0;
     std::string wrong = sums();
     if (wrong.empty() && l_.multiplies()) wrong = products();
+    if (wrong.empty()) wrong = micro_ops();
     return wrong;
   }
 
@@ -68,6 +69,35 @@ class Assignment {
         keep(loops(false, true, true), t.bundles * t.outs * t.ins * blocked_.taps, wgt, s_.threads - 1);
     if (!s_.weights.count) return no_room(Memory::kWgt, s_.weights.size, wgt, s_.threads);
     return "";
+  }
+
+  // The longest list of an instruction has to fit. Other tiles of the layer have shorter ones: none
+  // of their loops turns more often.
+  std::string micro_ops() const {
+    const Tile& t = s_.tile;
+    int64_t longest = 0;
+    if (l_.multiplies())
+      longest = most_taps(blocked_.rows) * most_taps(l_.columns) *
+                all_but_two({t.batches, t.bundles, t.outs, t.ins, t.rows, t.columns});
+    if (l_.pools()) longest = blocked_.taps * all_but_two({t.batches * t.out_blocks(), t.rows, t.columns});
+    for (const LayerStep& step : l_.steps)
+      longest = std::max(longest, folded_size(step_loops(t, step.operand)));
+    const int64_t room = reachable(params_, Memory::kUop);
+    if (longest <= room) return "";
+    return cat("`uop` has ", room, " elements, and an instruction takes ", longest);
+  }
+
+  // Turns of loops that become micro-ops: the two that turn most often are the instruction's.
+  static int64_t all_but_two(std::vector<int64_t> counts) {
+    std::sort(counts.begin(), counts.end());
+    int64_t out = 1;
+    for (size_t k = 0; k + 2 < counts.size(); k++) out *= counts[k];
+    return out;
+  }
+  // Of a phase. Taps of a transposed convolution are a stride apart, if it has no dilation.
+  int64_t most_taps(const Axis& a) const {
+    const bool apart = l_.kind == LayerKind::kTransposed && a.dilation == 1;
+    return apart ? ceil_div(a.window, a.stride) : a.window;
   }
 
   std::string sums() {
