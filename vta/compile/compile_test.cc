@@ -51,7 +51,7 @@ TEST(CompileLayer, RandomLayersOfEveryKindEqualTheReference) {
   for (const Params& params : testing::usual_params()) {
     const Layout layout = layout_of(params);
     for (const LayerKind kind : kKinds) {
-      for (int n = 0; n < 12; n++) {
+      for (int n = 0; n < 30; n++) {
         const LayerCase c = testing::random_numbers(testing::random_layer(kind, params, random), random);
         expect_reference(c, layout, {.threads = 1 + n % 2});
         if (HasFailure()) return;

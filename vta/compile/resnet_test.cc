@@ -13,22 +13,24 @@ TEST(ResNet18, LayersEqualTheReferenceAndCountItsProducts) {
   // Multiply-adds / 256, as published shapes give them.
   constexpr uint64_t kProducts[] = {451584, 225792, 25088,  451584, 225792,
                                     25088,  451584, 225792, 25088,  451584};
-  const Layout layout = testing::layout_of({});
   std::mt19937_64 random(1);
   size_t at = 0;
   for (const testing::NamedLayer& l : testing::resnet18_layers()) {
-    SCOPED_TRACE(l.name);
     const testing::LayerCase c = testing::random_numbers(l.layer, random);
-    Diagnostics d;
-    const Result<LayerCode> code = compile_layer(c.layer, c.constants, layout, {}, d);
-    ASSERT_TRUE(code.ok()) << d.render(SourceMap());
-    SimulatorDriver driver(layout);
-    const Result<std::vector<int8_t>> result = run_layer(driver, *code, c.input, c.tensors, d);
-    ASSERT_TRUE(result.ok()) << d.render(SourceMap());
-    EXPECT_TRUE(*result == testing::reference(c));
-    EXPECT_EQ(driver.counters().gemm, kProducts[at]);
-    EXPECT_EQ(testing::block_products(l.layer, layout.params()), kProducts[at]);
-    at++;
+    const std::vector<int8_t> wanted = testing::reference(c);
+    EXPECT_EQ(testing::block_products(l.layer, {}), kProducts[at++]);
+    for (const Params& params : testing::usual_params()) {
+      SCOPED_TRACE(l.name + " " + write_params(params));
+      const Layout layout = testing::layout_of(params);
+      Diagnostics d;
+      const Result<LayerCode> code = compile_layer(c.layer, c.constants, layout, {}, d);
+      ASSERT_TRUE(code.ok()) << d.render(SourceMap());
+      SimulatorDriver driver(layout);
+      const Result<std::vector<int8_t>> result = run_layer(driver, *code, c.input, c.tensors, d);
+      ASSERT_TRUE(result.ok()) << d.render(SourceMap());
+      EXPECT_TRUE(*result == wanted);
+      EXPECT_EQ(driver.counters().gemm, testing::block_products(l.layer, params));
+    }
   }
 }
 
