@@ -17,7 +17,7 @@ from zoo.catalogue import NETWORKS
 from . import noise, peers, timing
 from .engine import Arrays, Engine
 from .ours import Ours
-from .row import OURS, Request, Row, Versus
+from .row import BEFORE, OURS, Request, Row, Versus
 
 LARGEST_DIFFERENCE = 1e-3  # of the largest magnitude of an output; the bound proper is `relay verify`'s business
 
@@ -37,6 +37,9 @@ def duel(request: Request) -> Row:
     row.flops, row.bytes = graph.flops(), graph.traffic_bytes()
     inputs = graph.sample_inputs()
     engines = start_peers(request, inputs, row)
+    if request.before:
+        row.versus[BEFORE] = Versus()
+        engines[BEFORE] = Ours(Path(request.before), inputs, request.threads)
     reference = results(engines[peers.REFERENCE])
     for name, engine in engines.items():
         if name != peers.REFERENCE and relative_error(reference, results(engine)) > LARGEST_DIFFERENCE:

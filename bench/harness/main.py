@@ -17,7 +17,7 @@ from zoo.catalogue import NETWORKS
 from . import compiling, environment, models, options, peers, roof, table
 from .options import Options
 from .roof import Roof
-from .row import Request, Row
+from .row import BEFORE, Request, Row, Versus
 
 BENCH = Path(__file__).resolve().parents[1]
 LONGEST_DUEL_S = 1800
@@ -51,13 +51,13 @@ def measure_all(chosen: Options) -> int:
     folder = Path(tempfile.mkdtemp(prefix="artifacts-", dir=options.home()))
     if limits:
         print(table.roof_line(limits), flush=True)
-    print(table.header(chosen.peers), flush=True)
+    print(table.header(chosen.columns()), flush=True)
     try:
         for name in chosen.networks:
             for threads in chosen.threads:
                 rows.append(measure(chosen, name, threads, folder, why_not))
                 hold_against(limits, rows[-1])
-                print(table.line(rows[-1], chosen.peers), flush=True)
+                print(table.line(rows[-1], chosen.columns()), flush=True)
     finally:
         clear(folder, chosen.keep)
     finish(chosen, rows, limits)
@@ -86,11 +86,16 @@ def measure(chosen: Options, name: str, threads: int, folder: Path, why_not: str
     made = compiling.Compiled(None, None, why_not)
     if not why_not:
         made = compiling.compile_model(chosen.relay, model, artifact, threads, models.fixed_shapes(name))
+    before = compiling.Compiled(None, None)
+    if chosen.before:
+        earlier = artifact.with_name("before.so")
+        before = compiling.compile_model(chosen.before, model, earlier, threads, models.fixed_shapes(name))
     request = Request(
         network=name,
         threads=threads,
         model=str(model),
         artifact=str(made.artifact) if made.artifact else None,
+        before=str(before.artifact) if before.artifact else None,
         peers=list(chosen.peers),
         runs=chosen.runs,
         rounds=chosen.rounds,
@@ -100,7 +105,9 @@ def measure(chosen: Options, name: str, threads: int, folder: Path, why_not: str
     row = ask(request, folder)
     if made.artifact and not row.best_peer():  # ours took the process down: the peers have their numbers all the same
         row = replace(ask(replace(request, artifact=None), folder), status=row.status)
-    row.compile_s = made.seconds
+    row.compile_s, row.before_compile_s = made.seconds, before.seconds
+    if before.reason:
+        row.versus[BEFORE] = Versus(status=before.reason)
     row.status = made.reason or row.status
     if not chosen.keep:
         shutil.rmtree(artifact.parent)
@@ -134,7 +141,7 @@ def how_it_ended(ended: subprocess.CompletedProcess[str]) -> str:
 def finish(chosen: Options, rows: list[Row], limits: Roof | None) -> None:
     """The means below the table, why a peer has no number, and the file with every number."""
     for threads in chosen.threads:
-        print(table.summary(rows, threads, chosen.peers), flush=True)
+        print(table.summary(rows, threads, chosen.columns()), flush=True)
     for note in table.notes(rows):
         print(note, file=sys.stderr)
     disturbed = table.disturbed(rows)
@@ -149,7 +156,7 @@ def everything(chosen: Options, rows: list[Row], limits: Roof | None) -> dict[st
     means = {}
     for threads in chosen.threads:
         mine = [row for row in rows if row.threads == threads]
-        columns = {name: table.counted(mine, name) for name in (*chosen.peers, table.BEST)}
+        columns = {name: table.counted(mine, name) for name in (*chosen.columns(), table.BEST)}
         means[str(threads)] = {
             name: {"ratio": table.geometric_mean(ratios), "networks": len(ratios)} for name, ratios in columns.items()
         }

@@ -5,6 +5,8 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
+from .row import BEFORE
+
 ROOT = Path(__file__).resolve().parents[2]
 
 CONVOLUTIONAL = (
@@ -33,8 +35,13 @@ class Options:
     rounds: int
     seconds: float
     relay: Path
+    before: Path | None
     json: Path | None
     keep: bool
+
+    def columns(self) -> tuple[str, ...]:
+        """What ours is compared with."""
+        return (*self.peers, BEFORE) if self.before else self.peers
 
 
 def home() -> Path:
@@ -57,6 +64,7 @@ def parse() -> Options:
     parser.add_argument("--runs", metavar="N", type=positive, default=20, help="at least this many timed runs (20)")
     parser.add_argument("--rounds", metavar="N", type=positive, default=5, help="turns that each engine takes (5)")
     parser.add_argument("--relay", metavar="PATH", type=Path, default=ROOT / "relay", help="the command to compile with")
+    parser.add_argument("--before", metavar="PATH", type=command, help="an earlier `relay`: how much faster is this one?")
     parser.add_argument("--json", metavar="FILE", type=file_to_write, help="write every number here as well")
     parser.add_argument("--keep", action="store_true", help="keep the compiled models and say where they are")
     given = parser.parse_args()
@@ -68,6 +76,7 @@ def parse() -> Options:
         rounds=given.rounds,
         seconds=0.5 if given.quick else 2.0,
         relay=given.relay.absolute(),
+        before=given.before,
         json=given.json,
         keep=given.keep,
     )
@@ -92,6 +101,14 @@ def positive(text: str) -> int:
     if not text.isascii() or not text.isdecimal() or int(text) < 1:
         raise argparse.ArgumentTypeError(f"`{text}` is not a number of at least 1")
     return int(text)
+
+
+def command(text: str) -> Path:
+    """A program that is there."""
+    path = Path(text).absolute()
+    if not os.access(path, os.X_OK) or not path.is_file():
+        raise argparse.ArgumentTypeError(f"there is no program `{path}`")
+    return path
 
 
 def file_to_write(text: str) -> Path:

@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 
 OURS = "relay"
+BEFORE = "before"  # an earlier Relay: a column like a peer, and none of the peers
 
 
 @dataclass(frozen=True)
@@ -13,6 +14,7 @@ class Request:
     threads: int
     model: str
     artifact: str | None
+    before: str | None  # the artifact of an earlier Relay
     peers: list[str]
     runs: int
     rounds: int
@@ -46,6 +48,7 @@ class Row:
     runs: int = 0
     repeats: int = 0
     compile_s: float | None = None
+    before_compile_s: float | None = None
     max_abs_error: float | None = None
     max_rel_error: float | None = None
     others: float | None = None
@@ -58,5 +61,6 @@ class Row:
 
     def best_peer(self) -> str | None:
         """The fastest of those whose results agree."""
-        sound = {name: v.ms for name, v in self.versus.items() if v.ms is not None and v.status == "ok"}
+        peers = {name: v for name, v in self.versus.items() if name != BEFORE}
+        sound = {name: v.ms for name, v in peers.items() if v.ms is not None and v.status == "ok"}
         return min(sound, key=sound.__getitem__) if sound else None

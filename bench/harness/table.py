@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterable, Sequence
 
 from .roof import Roof
-from .row import Row, Versus
+from .row import BEFORE, Row, Versus
 
 BEST = "best"  # a column: the best peer of each row
 DISTURBED = 0.05  # share of our cores' time; above it a row is worth repeating
@@ -117,6 +117,9 @@ def summary(rows: list[Row], threads: int, peers: Sequence[str]) -> str:
         mean = geometric_mean(ratios)
         name = "best peer" if peer == BEST else peer
         told.append(f"{name} -" if mean is None else f"{name} {mean:.3f} ({len(ratios)} of {len(mine)})")
+    compiled = [row.compile_s / row.before_compile_s for row in mine if row.compile_s and row.before_compile_s]
+    if compiled:
+        told.append(f"{BEFORE} to compile {geometric_mean(compiled):.3f} ({len(compiled)} of {len(mine)})")
     word = "thread" if threads == 1 else "threads"
     return f"{threads} {word}: geometric means of relay by " + ", ".join(told)
 
