@@ -1,7 +1,7 @@
 // Structs that list their own fields. What walks them, compares, hashes or copies them is made of
 // the list.
 //
-// A struct `S` has `static constexpr auto kFields = std::tuple{&S::first, &S::second};`.
+// A struct `S` has `static constexpr auto kFields = FieldList<&S::first, &S::second>{};`.
 // `lists_all_fields<S>` holds if nothing is missing there: a field that is added and not listed
 // does not compile.
 //
@@ -26,6 +26,27 @@ Overload(F...) -> Overload<F...>;
 
 template <class... T>
 struct TypeList {};
+
+// Pointers to the fields of a struct, which it gives to a function. A std::tuple of them would take
+// a compiler a tenth of its time in every file that includes `ir`.
+template <auto... kField>
+struct FieldList {
+  static constexpr size_t kCount = sizeof...(kField);
+
+  template <class F>
+  constexpr decltype(auto) operator()(F&& f) const {
+    return f(kField...);
+  }
+};
+
+namespace detail {
+template <class S, class Field>
+Field type_of(Field S::*);  // only ever named
+}  // namespace detail
+
+// The type of the field that it points to.
+template <auto kField>
+using FieldType = decltype(detail::type_of(kField));
 
 // A type that stands in the list. Visitors name the types of fields that they pass over, so that a
 // field of a new type does not compile before they say what becomes of it.
@@ -52,15 +73,11 @@ constexpr bool takes(std::index_sequence<kIndex...>) {
   return requires { S{AnyOf<kIndex>{}...}; };
 }
 
-// How many initialisers the aggregate takes: its base, if it has one, and its fields.
-template <class S, size_t kCount = 24>
-constexpr size_t initialisers() {
-  static_assert(kCount > 0, "no aggregate, or one of more than 24 fields");
-  if constexpr (takes<S>(std::make_index_sequence<kCount>{})) {
-    return kCount;
-  } else {
-    return initialisers<S, kCount - 1>();
-  }
+// Does the aggregate take so many initialisers, for its base, if it has one, and its fields, and no
+// more?
+template <class S, size_t kCount>
+constexpr bool takes_exactly() {
+  return takes<S>(std::make_index_sequence<kCount>{}) && !takes<S>(std::make_index_sequence<kCount + 1>{});
 }
 
 }  // namespace detail
@@ -69,8 +86,7 @@ constexpr size_t initialisers() {
 // inherited.
 template <class S, size_t kInherited = 0>
 constexpr bool lists_all_fields =
-    std::is_aggregate_v<S> &&
-    detail::initialisers<S>() == std::tuple_size_v<decltype(S::kFields)> + kInherited;
+    std::is_aggregate_v<S> && detail::takes_exactly<S, decltype(S::kFields)::kCount + kInherited>();
 
 // Does each struct of the list have all of its fields in its kFields?
 template <size_t kInherited = 0, class... S>
@@ -83,13 +99,13 @@ constexpr bool all_list_fields(TypeList<S...>) {
 template <class S>
   requires requires { S::kFields; }
 constexpr auto fields(const S& n) {
-  return std::apply([&](auto... field) { return std::tie(n.*field...); }, S::kFields);
+  return S::kFields([&](auto... field) { return std::tie(n.*field...); });
 }
 
 // Calls f on each field, in order.
 template <class S, class F>
 constexpr void for_each_field(S& n, F&& f) {
-  std::apply([&](auto... field) { (f(n.*field), ...); }, std::remove_const_t<S>::kFields);
+  std::remove_const_t<S>::kFields([&](auto... field) { (f(n.*field), ...); });
 }
 
 namespace detail {

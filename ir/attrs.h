@@ -4,7 +4,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <tuple>
 #include <variant>
 #include <vector>
 
@@ -26,8 +25,8 @@ struct AttrValue {
   Dim dim = {};        // symbolic or unknown; constant dims are kInt
   List<AttrValue> list = {};
   static constexpr auto kFields =
-      std::tuple{&AttrValue::kind,   &AttrValue::boolean, &AttrValue::integer, &AttrValue::real,
-                 &AttrValue::string, &AttrValue::dim,     &AttrValue::list};
+      FieldList<&AttrValue::kind, &AttrValue::boolean, &AttrValue::integer, &AttrValue::real,
+                &AttrValue::string, &AttrValue::dim, &AttrValue::list>{};
 
   friend bool operator==(const AttrValue& a, const AttrValue& b);
 };
@@ -36,7 +35,7 @@ std::string show(const AttrValue& v);  // as in a `.relay` text
 struct Attr {
   Symbol name;
   AttrValue value;
-  static constexpr auto kFields = std::tuple{&Attr::name, &Attr::value};
+  static constexpr auto kFields = FieldList<&Attr::name, &Attr::value>{};
   friend bool operator==(const Attr& a, const Attr& b) { return a.name == b.name && a.value == b.value; }
 };
 

@@ -109,7 +109,7 @@ const T* Context::type(T fields) {
   for (auto [it, end] = types_.equal_range(hash); it != end; ++it) {
     const T* known = it->second->template as<T>();
     const auto same = [&](auto... field) { return ((known->*field == fields.*field) && ...); };
-    if (known && std::apply(same, T::kFields)) return known;
+    if (known && T::kFields(same)) return known;
   }
   for_each_field(fields, [&](auto& field) { own(arena_, field); });
   fields.kind = T::kKind;

@@ -103,11 +103,9 @@ class Comparison {
   // after it.
   template <class T, class Filter>
   bool fields(const T& a, const T& b, Pair& at, Filter&& counts) {
-    return std::apply(
-        [&](auto... field) {
-          return ((!is_compared(field) || !counts(field) || same(a.*field, b.*field, at)) && ...);
-        },
-        T::kFields);
+    return T::kFields([&](auto... field) {
+      return ((!is_compared(field) || !counts(field) || same(a.*field, b.*field, at)) && ...);
+    });
   }
   template <class T>
   bool fields(const T& a, const T& b, Pair& at) {
@@ -214,7 +212,7 @@ class Comparison {
   }
   template <class T>
   bool same_fields(const T& a, const T& b) {
-    return std::apply([&](auto... field) { return (same(a.*field, b.*field) && ...); }, T::kFields);
+    return T::kFields([&](auto... field) { return (same(a.*field, b.*field) && ...); });
   }
 
   // The places where buffers are declared correspond.

@@ -10,7 +10,6 @@
 #pragma once
 
 #include <string_view>
-#include <tuple>
 
 #include "base/arena.h"
 #include "base/fields.h"
@@ -69,7 +68,7 @@ struct Constant : ExprNode {
   static constexpr ExprKind kKind = ExprKind::kConstant;
   const Tensor* value;  // owned by the context
   Symbol name;          // of the entry in the side file that holds it, if it has one
-  static constexpr auto kFields = std::tuple{&Constant::value, &Constant::name};
+  static constexpr auto kFields = FieldList<&Constant::value, &Constant::name>{};
 };
 
 // A local variable. Identity is the node; the name is for people. Bound exactly once in a module.
@@ -77,35 +76,35 @@ struct Var : ExprNode {
   static constexpr ExprKind kKind = ExprKind::kVar;
   Symbol name;
   Type annotation;  // what the user wrote; null if nothing
-  static constexpr auto kFields = std::tuple{&Var::name, &Var::annotation};
+  static constexpr auto kFields = FieldList<&Var::name, &Var::annotation>{};
 };
 
 // @name: a function or a kernel of the module.
 struct Global : ExprNode {
   static constexpr ExprKind kKind = ExprKind::kGlobal;
   Symbol name;
-  static constexpr auto kFields = std::tuple{&Global::name};
+  static constexpr auto kFields = FieldList<&Global::name>{};
 };
 
 // An operator, as a function value.
 struct OpRef : ExprNode {
   static constexpr ExprKind kKind = ExprKind::kOpRef;
   const op::OpDef* op;
-  static constexpr auto kFields = std::tuple{&OpRef::op};
+  static constexpr auto kFields = FieldList<&OpRef::op>{};
 };
 
 // A constructor of a data type, as a function value.
 struct CtorRef : ExprNode {
   static constexpr ExprKind kKind = ExprKind::kCtorRef;
   const Constructor* ctor;
-  static constexpr auto kFields = std::tuple{&CtorRef::ctor};
+  static constexpr auto kFields = FieldList<&CtorRef::ctor>{};
 };
 
 // (e0, e1, ...)
 struct Tuple : ExprNode {
   static constexpr ExprKind kKind = ExprKind::kTuple;
   List<Expr> fields;
-  static constexpr auto kFields = std::tuple{&Tuple::fields};
+  static constexpr auto kFields = FieldList<&Tuple::fields>{};
 };
 
 // e.index
@@ -113,7 +112,7 @@ struct Proj : ExprNode {
   static constexpr ExprKind kKind = ExprKind::kProj;
   Expr tuple;
   uint32_t index;
-  static constexpr auto kFields = std::tuple{&Proj::tuple, &Proj::index};
+  static constexpr auto kFields = FieldList<&Proj::tuple, &Proj::index>{};
 };
 
 // fn[type params](params) -> result { body }. Evaluates to a closure over its free variables.
@@ -127,7 +126,7 @@ struct Fn : ExprNode {
   Expr body;
   Attrs attrs;
   static constexpr auto kFields =
-      std::tuple{&Fn::type_params, &Fn::where, &Fn::params, &Fn::result, &Fn::body, &Fn::attrs};
+      FieldList<&Fn::type_params, &Fn::where, &Fn::params, &Fn::result, &Fn::body, &Fn::attrs>{};
 };
 
 // callee(args), with attributes if the callee is an operator. Calling a global that names a kernel
@@ -139,7 +138,7 @@ struct Call : ExprNode {
   List<Expr> args;
   Attrs attrs;
   List<Type> type_args;  // of a generic callee, filled in by the type check
-  static constexpr auto kFields = std::tuple{&Call::callee, &Call::args, &Call::attrs, &Call::type_args};
+  static constexpr auto kFields = FieldList<&Call::callee, &Call::args, &Call::attrs, &Call::type_args>{};
 };
 
 // let x = value; body. If value is a Fn, x is in scope inside it too: this is how programs recur.
@@ -147,14 +146,14 @@ struct Let : ExprNode {
   static constexpr ExprKind kKind = ExprKind::kLet;
   const Var* x;
   Expr value, body;
-  static constexpr auto kFields = std::tuple{&Let::x, &Let::value, &Let::body};
+  static constexpr auto kFields = FieldList<&Let::x, &Let::value, &Let::body>{};
 };
 
 // if (cond) { then_branch } else { else_branch }; cond is a scalar bool.
 struct If : ExprNode {
   static constexpr ExprKind kKind = ExprKind::kIf;
   Expr cond, then_branch, else_branch;
-  static constexpr auto kFields = std::tuple{&If::cond, &If::then_branch, &If::else_branch};
+  static constexpr auto kFields = FieldList<&If::cond, &If::then_branch, &If::else_branch>{};
 };
 
 // Patterns of match arms.
@@ -165,15 +164,15 @@ struct PatternNode {
   const Var* var = nullptr;           // kVar: binds it
   const Constructor* ctor = nullptr;  // kCtor
   List<const PatternNode*> fields = {};
-  static constexpr auto kFields = std::tuple{&PatternNode::kind, &PatternNode::span, &PatternNode::var,
-                                             &PatternNode::ctor, &PatternNode::fields};
+  static constexpr auto kFields = FieldList<&PatternNode::kind, &PatternNode::span, &PatternNode::var,
+                                            &PatternNode::ctor, &PatternNode::fields>{};
 };
 using Pattern = const PatternNode*;
 
 struct Arm {
   Pattern pattern;
   Expr body;
-  static constexpr auto kFields = std::tuple{&Arm::pattern, &Arm::body};
+  static constexpr auto kFields = FieldList<&Arm::pattern, &Arm::body>{};
 };
 
 // match (value) { pattern => body, ... }: the first arm that fits. `match?` (total == false) traps
@@ -183,28 +182,28 @@ struct Match : ExprNode {
   Expr value;
   List<Arm> arms;
   bool total;
-  static constexpr auto kFields = std::tuple{&Match::value, &Match::arms, &Match::total};
+  static constexpr auto kFields = FieldList<&Match::value, &Match::arms, &Match::total>{};
 };
 
 // ref(e): a new cell. Two evaluations give two cells.
 struct RefNew : ExprNode {
   static constexpr ExprKind kKind = ExprKind::kRefNew;
   Expr value;
-  static constexpr auto kFields = std::tuple{&RefNew::value};
+  static constexpr auto kFields = FieldList<&RefNew::value>{};
 };
 
 // ref_read(e)
 struct RefRead : ExprNode {
   static constexpr ExprKind kKind = ExprKind::kRefRead;
   Expr ref;
-  static constexpr auto kFields = std::tuple{&RefRead::ref};
+  static constexpr auto kFields = FieldList<&RefRead::ref>{};
 };
 
 // ref_write(ref, value): evaluates to ().
 struct RefWrite : ExprNode {
   static constexpr ExprKind kKind = ExprKind::kRefWrite;
   Expr ref, value;
-  static constexpr auto kFields = std::tuple{&RefWrite::ref, &RefWrite::value};
+  static constexpr auto kFields = FieldList<&RefWrite::ref, &RefWrite::value>{};
 };
 
 using AllExprs = TypeList<Constant, Var, Global, OpRef, CtorRef, Tuple, Proj, Fn, Call, Let, If, Match,

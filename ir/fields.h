@@ -37,11 +37,11 @@ template <class F>
 void visit_child(const List<Expr>& field, F& f) {
   for (Expr e : field) f(e);
 }
-template <class T, class... Held, class... Field>
-constexpr bool has_field_of(std::tuple<Field T::*...>) {
-  return (OneOf<Field, Held...> || ...);
+template <class... Held, auto... kField>
+constexpr bool has_field_of(FieldList<kField...>) {
+  return (OneOf<FieldType<kField>, Held...> || ...);
 }
-static_assert(!has_field_of<PatternNode, Expr, List<Expr>, List<Arm>>(PatternNode::kFields),
+static_assert(!has_field_of<Expr, List<Expr>, List<Arm>>(PatternNode::kFields),
               "traversals take patterns to hold no expressions");
 
 // A binder is not a child: `x` of a let and the parameters of a function are bound, not evaluated.
@@ -111,7 +111,7 @@ void for_each_binder(Expr e, F&& f) {
 // Does the form have a field of one of these types? A visitor that takes some forms apart, and has
 // a default for all others, asserts there that they have nothing of the kind.
 template <class Form, class... Field>
-constexpr bool has_field = detail::has_field_of<Form, Field...>(Form::kFields);
+constexpr bool has_field = detail::has_field_of<Field...>(Form::kFields);
 template <class Form>
 constexpr bool binds_variables = has_field<Form, const Var*, List<const Var*>, List<Arm>>;
 template <class Form>

@@ -85,7 +85,7 @@ struct Fields : WithModule {
       vary(other.*field);
       f(other, field);
     };
-    std::apply([&](auto... field) { (one(field), ...); }, T::kFields);
+    T::kFields([&](auto... field) { (one(field), ...); });
   }
 
   void expect_equal(Expr x, Expr y, bool equal) {

@@ -128,18 +128,16 @@ class Hasher {
     const auto add = [&](auto field) {
       if (is_compared(field)) h = mix(h, of(n.*field));
     };
-    std::apply([&](auto... field) { (add(field), ...); }, T::kFields);
+    T::kFields([&](auto... field) { (add(field), ...); });
     return h;
   }
   // Hashes a bound variable with its number instead of its name.
   uint64_t fields(const Var& v) {
     const uint64_t number = number_.get(&v);
     uint64_t h = 0;
-    std::apply(
-        [&](auto... field) {
-          ((h = mix(h, number && is_variable_name(field) ? number : hash_of(v.*field))), ...);
-        },
-        Var::kFields);
+    Var::kFields([&](auto... field) {
+      ((h = mix(h, number && is_variable_name(field) ? number : hash_of(v.*field))), ...);
+    });
     return h;
   }
 

@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/fields.h"
 #include "ir/context.h"
 #include "ir/expr.h"
 #include "kernel/kernel.h"
@@ -22,8 +23,8 @@ struct Constructor {
   uint32_t tag;       // its place among the constructors
   List<Type> fields;  // over the data type's parameters
   Span span;
-  static constexpr auto kFields = std::tuple{&Constructor::name, &Constructor::data_type, &Constructor::tag,
-                                             &Constructor::fields, &Constructor::span};
+  static constexpr auto kFields = FieldList<&Constructor::name, &Constructor::data_type, &Constructor::tag,
+                                            &Constructor::fields, &Constructor::span>{};
 };
 
 // type Name[params] { Ctor(fields), ... }. An extern type has no constructors and says so.
@@ -33,8 +34,8 @@ struct DataTypeDef {
   List<const Constructor*> ctors;
   bool is_extern = false;
   Span span = {};
-  static constexpr auto kFields = std::tuple{&DataTypeDef::name, &DataTypeDef::params, &DataTypeDef::ctors,
-                                             &DataTypeDef::is_extern, &DataTypeDef::span};
+  static constexpr auto kFields = FieldList<&DataTypeDef::name, &DataTypeDef::params, &DataTypeDef::ctors,
+                                            &DataTypeDef::is_extern, &DataTypeDef::span>{};
 };
 static_assert(lists_all_fields<Constructor> && lists_all_fields<DataTypeDef>);
 

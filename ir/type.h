@@ -4,7 +4,6 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -39,7 +38,7 @@ struct TensorType : TypeNode {
   static constexpr TypeKind kKind = TypeKind::kTensor;
   List<Dim> dims;
   DType dtype;
-  static constexpr auto kFields = std::tuple{&TensorType::dims, &TensorType::dtype};
+  static constexpr auto kFields = FieldList<&TensorType::dims, &TensorType::dtype>{};
 
   size_t rank() const { return dims.size(); }
   bool is_static() const;                     // every dim is a constant
@@ -53,14 +52,14 @@ bool is_countable(const TensorType& t);
 struct TupleType : TypeNode {
   static constexpr TypeKind kKind = TypeKind::kTuple;
   List<Type> fields;
-  static constexpr auto kFields = std::tuple{&TupleType::fields};
+  static constexpr auto kFields = FieldList<&TupleType::fields>{};
 };
 
 // A type parameter of a generic function or data type, known by its name.
 struct TypeVar : TypeNode {
   static constexpr TypeKind kKind = TypeKind::kVar;
   Symbol name;
-  static constexpr auto kFields = std::tuple{&TypeVar::name};
+  static constexpr auto kFields = FieldList<&TypeVar::name>{};
 };
 
 // fn[type params where relations](args) -> result. The relations say for which types it may be
@@ -73,14 +72,14 @@ struct FnType : TypeNode {
   List<Type> args;
   Type result;
   static constexpr auto kFields =
-      std::tuple{&FnType::type_params, &FnType::where, &FnType::args, &FnType::result};
+      FieldList<&FnType::type_params, &FnType::where, &FnType::args, &FnType::result>{};
 };
 
 // ref(T): a mutable cell.
 struct RefType : TypeNode {
   static constexpr TypeKind kKind = TypeKind::kRef;
   Type contents;
-  static constexpr auto kFields = std::tuple{&RefType::contents};
+  static constexpr auto kFields = FieldList<&RefType::contents>{};
 };
 
 // Name[args]: an algebraic data type, declared in the module, applied to arguments.
@@ -88,13 +87,13 @@ struct DataType : TypeNode {
   static constexpr TypeKind kKind = TypeKind::kData;
   Symbol name;
   List<Type> args;
-  static constexpr auto kFields = std::tuple{&DataType::name, &DataType::args};
+  static constexpr auto kFields = FieldList<&DataType::name, &DataType::args>{};
 };
 
 // An unknown of type inference; `_` in a text. Every hole is a different one.
 struct HoleType : TypeNode {
   static constexpr TypeKind kKind = TypeKind::kHole;
-  static constexpr auto kFields = std::tuple<>{};
+  static constexpr auto kFields = FieldList<>{};
 };
 
 // Name(T0, ..., Tn, attributes): the operator called Name, or each of the family of that name,
@@ -105,7 +104,8 @@ struct RelationType : TypeNode {
   Symbol name;
   List<Type> parts;
   Attrs attrs;
-  static constexpr auto kFields = std::tuple{&RelationType::name, &RelationType::parts, &RelationType::attrs};
+  static constexpr auto kFields =
+      FieldList<&RelationType::name, &RelationType::parts, &RelationType::attrs>{};
 
   std::span<const Type> args() const { return {parts.begin(), parts.size() - 1}; }
   Type result() const { return parts.back(); }

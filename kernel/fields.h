@@ -21,16 +21,16 @@ decltype(auto) match(Stmt s, F&&... f) {
 }
 
 namespace detail {
-template <class T, class... Field>
-constexpr bool has_expressions_alone(std::tuple<Field T::*...>) {
-  return (OneOf<Field, Expr, List<Expr>, Symbol> && ...);
+template <auto... kField>
+constexpr bool has_expressions_alone(FieldList<kField...>) {
+  return (OneOf<FieldType<kField>, Expr, List<Expr>, Symbol> && ...);
 }
 }  // namespace detail
 
 // Are the statement's fields expressions and words alone? Then it has no buffer to write, no
 // statement to run and no variable to bind: all that it can do is to look at its expressions.
 template <class T>
-constexpr bool only_looks = detail::has_expressions_alone<T>(T::kFields);
+constexpr bool only_looks = detail::has_expressions_alone(T::kFields);
 
 // Do all statements but the named ones only look? The default of a switch asserts it, and does what
 // is right for any such statement: it goes over its `expressions` (walk.h), or does nothing.
@@ -42,7 +42,7 @@ constexpr bool others_only_look =
 template <class T, class... F>
 const T* make_stmt(Arena& arena, F&&... field) {
   static_assert(is_among<T>(AllStmts{}), "a statement has to be in AllStmts");
-  static_assert(sizeof...(F) == std::tuple_size_v<decltype(T::kFields)>, "a statement is made of all fields");
+  static_assert(sizeof...(F) == decltype(T::kFields)::kCount, "a statement is made of all fields");
   return arena.make<T>(StmtNode{T::kKind}, std::forward<F>(field)...);
 }
 

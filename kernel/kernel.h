@@ -10,7 +10,6 @@
 #pragma once
 
 #include <string>
-#include <tuple>
 #include <vector>
 
 #include "base/fields.h"
@@ -56,7 +55,7 @@ struct For : StmtNode {
   Expr extent;
   ForKind how;
   Stmt body;
-  static constexpr auto kFields = std::tuple{&For::var, &For::extent, &For::how, &For::body};
+  static constexpr auto kFields = FieldList<&For::var, &For::extent, &For::how, &For::body>{};
 };
 
 enum class IterKind : uint8_t { kSpatial, kReduction };
@@ -69,14 +68,14 @@ struct BlockIter {
   IterKind kind;
   Expr binding;
   static constexpr auto kFields =
-      std::tuple{&BlockIter::var, &BlockIter::extent, &BlockIter::kind, &BlockIter::binding};
+      FieldList<&BlockIter::var, &BlockIter::extent, &BlockIter::kind, &BlockIter::binding>{};
 };
 
 // buffer[min_0 : min_0 + extent_0, ...] in terms of the block's own iteration variables.
 struct Region {
   const Buffer* buffer;
   List<Expr> min, extent;
-  static constexpr auto kFields = std::tuple{&Region::buffer, &Region::min, &Region::extent};
+  static constexpr auto kFields = FieldList<&Region::buffer, &Region::min, &Region::extent>{};
 };
 
 struct Block : StmtNode {
@@ -91,8 +90,8 @@ struct Block : StmtNode {
   // none. What does not know it, or has no such instruction, runs the body.
   Symbol instruction = {};
   static constexpr auto kFields =
-      std::tuple{&Block::name,      &Block::iters, &Block::reads, &Block::writes,
-                 &Block::predicate, &Block::init,  &Block::body,  &Block::instruction};
+      FieldList<&Block::name, &Block::iters, &Block::reads, &Block::writes, &Block::predicate, &Block::init,
+                &Block::body, &Block::instruction>{};
 };
 
 // What addresses memory should use `flat_offset` (kernel/simplify.h): accesses that look scattered
@@ -102,13 +101,13 @@ struct Store : StmtNode {
   const Buffer* buffer;
   List<Expr> indices;
   Expr value;
-  static constexpr auto kFields = std::tuple{&Store::buffer, &Store::indices, &Store::value};
+  static constexpr auto kFields = FieldList<&Store::buffer, &Store::indices, &Store::value>{};
 };
 
 struct Seq : StmtNode {
   static constexpr StmtKind kKind = StmtKind::kSeq;
   List<Stmt> body;
-  static constexpr auto kFields = std::tuple{&Seq::body};
+  static constexpr auto kFields = FieldList<&Seq::body>{};
 };
 
 struct If : StmtNode {
@@ -116,7 +115,7 @@ struct If : StmtNode {
   Expr condition;
   Stmt then_branch;
   Stmt else_branch;  // may be null
-  static constexpr auto kFields = std::tuple{&If::condition, &If::then_branch, &If::else_branch};
+  static constexpr auto kFields = FieldList<&If::condition, &If::then_branch, &If::else_branch>{};
 };
 
 // A buffer of scope kLocal or kShared that exists during `body`.
@@ -124,7 +123,7 @@ struct Allocate : StmtNode {
   static constexpr StmtKind kKind = StmtKind::kAllocate;
   const Buffer* buffer;
   Stmt body;
-  static constexpr auto kFields = std::tuple{&Allocate::buffer, &Allocate::body};
+  static constexpr auto kFields = FieldList<&Allocate::buffer, &Allocate::body>{};
 };
 
 // The kernel fails with `message` (a trap of the program) where the condition does not hold.
@@ -132,7 +131,7 @@ struct Require : StmtNode {
   static constexpr StmtKind kKind = StmtKind::kRequire;
   Expr condition;
   Symbol message;
-  static constexpr auto kFields = std::tuple{&Require::condition, &Require::message};
+  static constexpr auto kFields = FieldList<&Require::condition, &Require::message>{};
 };
 
 // The element is going to be read: a hint to fetch its cache line, which computes nothing and may
@@ -141,12 +140,12 @@ struct Prefetch : StmtNode {
   static constexpr StmtKind kKind = StmtKind::kPrefetch;
   const Buffer* buffer;  // not a local one, which has no memory of its own
   List<Expr> indices;
-  static constexpr auto kFields = std::tuple{&Prefetch::buffer, &Prefetch::indices};
+  static constexpr auto kFields = FieldList<&Prefetch::buffer, &Prefetch::indices>{};
 };
 
 struct Nop : StmtNode {
   static constexpr StmtKind kKind = StmtKind::kNop;
-  static constexpr auto kFields = std::tuple{};
+  static constexpr auto kFields = FieldList<>{};
 };
 
 using AllStmts = TypeList<For, Block, Store, Seq, If, Allocate, Require, Nop, Prefetch>;

@@ -62,7 +62,7 @@ constexpr bool has_set_for_each_feature() {
     return std::any_of(kSets.begin(), kSets.end(),
                        [&](const InstructionSet& s) { return s.feature == feature; });
   };
-  return std::apply([&](auto... feature) { return (has_set(feature) && ...); }, Features::kFields);
+  return Features::kFields([&](auto... feature) { return (has_set(feature) && ...); });
 }
 static_assert(lists_all_fields<Features> && has_set_for_each_feature());
 

@@ -9,10 +9,10 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <tuple>
 #include <vector>
 
 #include "base/diagnostics.h"
+#include "base/fields.h"
 #include "base/result.h"
 
 namespace relay::target {
@@ -27,7 +27,7 @@ struct Features {
   bool int8_dot = false;  // sums of four products of bytes
   bool bf16_dot = false;  // sums of two products of bfloat16
   static constexpr auto kFields =
-      std::tuple{&Features::fma, &Features::fp16, &Features::int8_dot, &Features::bf16_dot};
+      FieldList<&Features::fma, &Features::fp16, &Features::int8_dot, &Features::bf16_dot>{};
 
   friend bool operator==(const Features&, const Features&) = default;
 };

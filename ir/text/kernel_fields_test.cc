@@ -63,7 +63,7 @@ class KernelFields : public ::testing::Test {
       if constexpr (std::is_same_v<Field, List<Region>> || std::is_same_v<Field, List<BlockIter>>)
         changed_items(n, field, out);
     };
-    std::apply([&](auto... field) { (one(field), ...); }, T::kFields);
+    T::kFields([&](auto... field) { (one(field), ...); });
     return out;
   }
   template <class T, class Item>
@@ -75,7 +75,7 @@ class KernelFields : public ::testing::Test {
         out.push_back(with(arena(), n, list, arena().list(items)));
       }
     };
-    std::apply([&](auto... field) { (one(field), ...); }, Item::kFields);
+    Item::kFields([&](auto... field) { (one(field), ...); });
   }
 
   Context c_;
