@@ -17,6 +17,8 @@ def relay_library(
         test_size = "small"):
     """One cc_library of the folder's *.cc and *.h, and one cc_test for each of its *_test.cc.
 
+    What testing.h declares for tests is in testing.cc, if there is one: a library of its own, `testing`, for tests alone.
+
     Args:
       name: of the library; each test is called after its file.
       deps: of the library, and so of the tests.
@@ -32,15 +34,25 @@ def relay_library(
     """
     places = [""] + [f + "/" for f in folders]
     tests = native.glob([p + "*_test.cc" for p in places], exclude = exclude, allow_empty = True)
+    testing = native.glob(["testing.cc"], exclude = exclude, allow_empty = True)
     cc_library(
         name = name,
-        srcs = native.glob([p + "*.cc" for p in places], exclude = exclude + tests, allow_empty = True),
+        srcs = native.glob([p + "*.cc" for p in places], exclude = exclude + tests + testing, allow_empty = True),
         hdrs = native.glob([p + "*.h" for p in places], exclude = exclude, allow_empty = True) + generated,
         data = data,
         linkopts = linkopts,
         visibility = visibility or users_of(native.package_name()),
         deps = deps,
     )
+    for source in testing:
+        cc_library(
+            name = "testing",
+            testonly = True,
+            srcs = [source],
+            visibility = ["//:__subpackages__"],
+            deps = [":" + name, "//tests/support:gtest_main"],
+        )
+        test_deps = test_deps + [":testing"]
     test_deps = {d: None for d in [":" + name, "//tests/support:gtest_main"] + test_deps}
     for test in tests:
         cc_test(
