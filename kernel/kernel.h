@@ -10,6 +10,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <vector>
 
@@ -130,6 +131,7 @@ struct Allocate : StmtNode {
 // The kernel fails with `message` (a trap of the program) where the condition does not hold.
 struct Require : StmtNode {
   static constexpr StmtKind kKind = StmtKind::kRequire;
+  static constexpr std::string_view kWord = "require";
   Expr condition;
   Symbol message;
   static constexpr auto kFields = std::tuple{&Require::condition, &Require::message};
@@ -146,6 +148,7 @@ struct Prefetch : StmtNode {
 
 struct Nop : StmtNode {
   static constexpr StmtKind kKind = StmtKind::kNop;
+  static constexpr std::string_view kWord = "nothing";
   static constexpr auto kFields = std::tuple{};
 };
 
