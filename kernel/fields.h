@@ -29,6 +29,9 @@ constexpr bool has_expressions_alone(FieldList<kField...>) {
 
 // Are the statement's fields expressions and words alone? Then it has no buffer to write, no
 // statement to run and no variable to bind: all that it can do is to look at its expressions.
+//
+// Texts of such a statement are derived: its kWord, and its fields in parentheses. A field of type
+// Expr is a condition there, and a Symbol is a string. Other fields have no text yet.
 template <class T>
 constexpr bool only_looks = detail::has_expressions_alone(T::kFields);
 

@@ -10,6 +10,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/fields.h"
@@ -129,6 +130,7 @@ struct Allocate : StmtNode {
 // The kernel fails with `message` (a trap of the program) where the condition does not hold.
 struct Require : StmtNode {
   static constexpr StmtKind kKind = StmtKind::kRequire;
+  static constexpr std::string_view kWord = "require";
   Expr condition;
   Symbol message;
   static constexpr auto kFields = FieldList<&Require::condition, &Require::message>{};
@@ -145,6 +147,7 @@ struct Prefetch : StmtNode {
 
 struct Nop : StmtNode {
   static constexpr StmtKind kKind = StmtKind::kNop;
+  static constexpr std::string_view kWord = "nothing";
   static constexpr auto kFields = FieldList<>{};
 };
 

@@ -1,6 +1,8 @@
 // The text of kernels, for people and goldens.
 #include <algorithm>
 #include <set>
+#include <string>
+#include <vector>
 
 #include "base/cat.h"
 #include "base/escape.h"
@@ -66,6 +68,18 @@ std::string text(const List<Expr>& list) {
   return join(list, ", ", [](Expr e) { return show(e); });
 }
 
+std::string operand(Expr e) { return show(e); }
+std::string operand(Symbol word) { return cat("\"", word.text(), "\""); }
+
+// A statement that only looks (fields.h): its word and its fields.
+template <class T>
+std::string looking(const T& n) {
+  static_assert(only_looks<T>, "this statement has a text of its own");
+  std::vector<std::string> operands;
+  for_each_field(n, [&](const auto& field) { operands.push_back(operand(field)); });
+  return cat(T::kWord, operands.empty() ? "" : " ", join(operands, ", "));
+}
+
 std::string text(Stmt s, int indent, uint32_t depth);
 
 std::string text(const Block& b, int indent, uint32_t depth) {
@@ -115,15 +129,11 @@ std::string text(Stmt s, int indent, uint32_t depth) {
         const auto& [buffer, body] = fields(n);
         return line(indent, cat(word(buffer->scope), " ", declared(buffer))) + text(body, indent, depth);
       },
-      [&](const Require& n) {
-        const auto& [condition, message] = fields(n);
-        return line(indent, cat("require ", show(condition), ", \"", message.text(), "\""));
-      },
       [&](const Prefetch& n) {
         const auto& [buffer, indices] = fields(n);
         return line(indent, cat("prefetch ", buffer->name.text(), "[", text(indices), "]"));
       },
-      [&](const Nop&) { return line(indent, "nothing"); });
+      [&](const auto& n) { return line(indent, looking(n)); });
 }
 
 }  // namespace

@@ -46,6 +46,17 @@ class KernelReader {
   const kernel::Buffer* element(std::vector<kernel::Expr>& at);
   kernel::Stmt prefetch();
   kernel::Stmt store();
+  // The statement T or one of T... that only looks (kernel/fields.h), if it has this word.
+  template <class T>
+  bool looking(const Token& word, kernel::Stmt& out);
+  template <class... T>
+  bool looking_among(TypeList<T...>, const Token& word, kernel::Stmt& out) {
+    return (looking<T>(word, out) || ...);
+  }
+  template <class T>
+  kernel::Stmt operands();  // of it, after its word
+  bool operand(kernel::Expr& out);
+  bool operand(Symbol& out);
   bool iteration(kernel::IterKind kind, std::vector<kernel::BlockIter>& out);
   bool regions(std::vector<kernel::Region>& out);
   bool indices(const kernel::Buffer& b, std::vector<kernel::Expr>& out, std::string_view closer);

@@ -21,6 +21,7 @@
 #include "kernel/external.h"
 #include "kernel/fields.h"
 #include "kernel/statements.h"
+#include "kernel/walk.h"
 
 namespace relay::text {
 namespace {
@@ -112,6 +113,17 @@ class KernelText {
   void body(Stmt s, int indent);
   void statement(Stmt s, int indent);
   void block(const kernel::Block& b, int indent);
+  std::string operand(Expr e) { return expr(e); }
+  std::string operand(Symbol word) { return quoted_string(word.text()); }
+  // A statement that only looks (kernel/fields.h): its word, and its fields in parentheses.
+  template <class T>
+  void looking(const T& n, int indent) {
+    static_assert(kernel::only_looks<T>, "this statement has a text of its own");
+    abbreviate(kernel::expressions(&n), indent);
+    std::vector<std::string> operands;
+    for_each_field(n, [&](const auto& field) { operands.push_back(operand(field)); });
+    line(indent, operands.empty() ? cat(T::kWord, ";") : cat(T::kWord, " (", join(operands, ", "), ");"));
+  }
   void line(int indent, std::string_view text) {
     out_.append(static_cast<size_t>(std::min(indent, 40)) * 2, ' ');
     out_ += text;
@@ -366,17 +378,12 @@ void KernelText::statement(Stmt s, int indent) {
         body(inside, indent + 1);
         line(indent, "}");
       },
-      [&](const kernel::Require& n) {
-        const auto& [condition, message] = fields(n);
-        abbreviate({condition}, indent);
-        line(indent, cat("require (", expr(condition), ", ", quoted_string(message.text()), ");"));
-      },
       [&](const kernel::Prefetch& n) {
         const auto& [buffer, indices] = fields(n);
         abbreviate({indices.begin(), indices.end()}, indent);
         line(indent, cat("prefetch ", name_of(buffer), "[", exprs(indices), "];"));
       },
-      [&](const kernel::Nop&) { line(indent, "nothing;"); });
+      [&](const auto& n) { looking(n, indent); });
   abbreviations_ = saved;
   for (; in_use_.size() > names_before; in_use_.pop_back()) taken_.erase(in_use_.back());
 }
