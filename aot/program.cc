@@ -10,6 +10,7 @@
 #include "aot/ports.h"
 #include "base/cat.h"
 #include "ir/analysis.h"
+#include "ir/fields.h"
 #include "ir/traverse.h"
 #include "kernel/batched.h"
 #include "kernel/execute.h"
@@ -94,21 +95,24 @@ class Collector {
   }
 
   void expression(Expr e, bool is_callee) {
-    if (const auto* c = e->as<Constant>()) {
-      constant(c);
-    } else if (e->as<Global>()) {
-      if (const kernel::Kernel* k = kernel_of(e)) {
-        kernel(*k, e->span);
-        if (!is_callee) p_.compared.insert(k);  // nobody knows what it will be called with
-      }
-    } else if (const auto* op = e->as<OpRef>()) {
-      if (!is_callee) throw Refusal{cat("operator `", op->op->name, "` is used as a value"), e->span};
-    } else if (const auto* call = e->as<Call>()) {
-      if (const op::OpDef* def = op::callee(*call)) operator_call(*call, *def);
-      if (const kernel::Kernel* k = kernel_of(call->callee);
-          k && !analysis::extents_fit(p_.module.context(), *call, *k))
-        p_.compared.insert(k);
-    }
+    match(
+        e, [&](const Constant& c) { constant(&c); },
+        [&](const Global&) {
+          const kernel::Kernel* k = kernel_of(e);
+          if (!k) return;
+          kernel(*k, e->span);
+          if (!is_callee) p_.compared.insert(k);  // nobody knows what it will be called with
+        },
+        [&](const OpRef& op) {
+          if (!is_callee) throw Refusal{cat("operator `", op.op->name, "` is used as a value"), e->span};
+        },
+        [&](const Call& call) {
+          if (const op::OpDef* def = op::callee(call)) operator_call(call, *def);
+          if (const kernel::Kernel* k = kernel_of(call.callee);
+              k && !analysis::extents_fit(p_.module.context(), call, *k))
+            p_.compared.insert(k);
+        },
+        [](const OneOf<Var, CtorRef, Tuple, Proj, Fn, Let, If, Match, RefNew, RefRead, RefWrite> auto&) {});
   }
 
   const kernel::Kernel* kernel_of(Expr callee) const {

@@ -10,6 +10,7 @@
 #include "base/check.h"
 #include "base/failure.h"
 #include "ir/analysis.h"
+#include "ir/fields.h"
 #include "kernel/batched.h"
 #include "kernel/builder.h"
 #include "kernel/execute.h"
@@ -142,22 +143,8 @@ class Lowerer::Writer {
     Function f = named_extents(fn);
     take_inputs(k, fn, f);
     if (!f.read.empty()) k.input("e", kInt64, {k.index(static_cast<int64_t>(f.read.size()))});
-    for (Expr e : post_order(fn.body)) {
-      if (const auto* c = e->as<Constant>(); c && c->value->size() == 1) {
-        f.tensors[e] = {literal(k, *c->value)};
-      } else if (const auto* tuple = e->as<Tuple>()) {
-        for (Expr field : tuple->fields) {
-          const auto& parts = f.tensors.at(field);
-          f.tensors[e].insert(f.tensors[e].end(), parts.begin(), parts.end());
-        }
-      } else if (const kernel::Kernel* own = own_.callee(e)) {
-        f.tensors[e] = taken_over(k, *own, *e->as<Call>(), f);
-      } else if (const auto* call = e->as<Call>()) {
-        compare_extents(*call, f);
-        f.tensors[e] = made_by(op::callee(*call)->lower, k, *call, f);
-      }
-    }
-    kernel::Kernel plain = k.finish(name, describe(fn, " + ", 12), f.tensors.at(fn.body));
+    for (Expr e : post_order(fn.body)) add_part(k, e, f);
+    kernel::Kernel plain = k.finish(name, describe(fn, " + ", 12), tensors_of(fn.body, f));
     std::vector<kernel::ReadExtent> read;
     const auto last = static_cast<uint32_t>(plain.inputs.size() - 1);
     for (kernel::Expr v : f.read) read.push_back({v, last, static_cast<int64_t>(read.size())});
@@ -165,6 +152,44 @@ class Lowerer::Writer {
     require_within_limits(plain);
     require_known_shapes(plain);
     return {plain, f.comparisons, f.in_order};
+  }
+
+  // The tensors of a part of a function, of whose children there are some already.
+  void add_part(kernel::Builder& k, Expr e, Function& f) {
+    match(
+        e,
+        [&](const Constant& c) {
+          if (c.value->size() == 1) f.tensors[e] = {literal(k, *c.value)};  // others are inputs
+        },
+        [&](const Var& v) {
+          if (!f.tensors.contains(e))
+            throw op::RelationError{op::kAttributes,
+                                    cat("its variable `%", v.name.text(), "` comes from outside")};
+        },
+        [&](const Tuple& tuple) {
+          std::vector<kernel::Tensor> parts;
+          for (Expr field : tuple.fields) {
+            const auto& of_field = tensors_of(field, f);
+            parts.insert(parts.end(), of_field.begin(), of_field.end());
+          }
+          f.tensors[e] = std::move(parts);
+        },
+        [&](const Call& call) {
+          const kernel::Kernel* own = own_.callee(e);
+          if (!own) compare_extents(call, f);
+          f.tensors[e] = own ? taken_over(k, *own, call, f) : made_by(op::callee(call)->lower, k, call, f);
+        },
+        [](const OneOf<Global, OpRef, CtorRef> auto&) {},  // callees
+        [&](const OneOf<Proj, Fn, Let, If, Match, RefNew, RefRead, RefWrite> auto&) {
+          throw op::RelationError{op::kAttributes,
+                                  "a kernel is made of calls of operators and kernels, and of tuples"};
+        });
+  }
+
+  static const std::vector<kernel::Tensor>& tensors_of(Expr part, const Function& f) {
+    const auto it = f.tensors.find(part);
+    if (it == f.tensors.end()) throw op::RelationError{op::kAttributes, "a part of it is no tensor"};
+    return it->second;
   }
 
   void take_inputs(kernel::Builder& k, const Fn& fn, Function& f) {
