@@ -10,6 +10,7 @@
 #include "base/parallel.h"
 #include "driver/artifact.h"
 #include "driver/emitted.h"
+#include "target/host.h"
 
 namespace relay::driver {
 
@@ -27,6 +28,10 @@ target::Target gpu_of(const Options& options) {
 
 Emitted emit_aot_cuda(const Module& m, std::string_view function, const Options& options) {
   Emitted out;
+  if (options.target.vta) {
+    out.skipped = target::cannot_run(options.target);
+    return out;
+  }
   Options on_gpu = options;
   on_gpu.target = gpu_of(options);
   const Result<Module> lowered = optimise(m, function, on_gpu, out.refusal);

@@ -73,6 +73,11 @@ constexpr Machine gpu(std::string_view name, std::string_view short_name, int64_
   return {name, short_name, kAvx2, Gpu{capability, 48 * kKiB, 32}};
 }
 
+// The parameters that published designs for boards share (`vta_config.json`): blocks of 1 x 16, and
+// as much memory as the FPGA of a Pynq board holds. The processor is that of default_target();
+// texts have `native` in its place.
+constexpr Vta kVta{1, 16, 32 * kKiB, 32 * kKiB, 256 * kKiB, 128 * kKiB, 2};
+
 // From Volta on, threads of a warp may part and meet again, which our kernels count on; nvcc 13
 // begins with Turing.
 constexpr std::array kMachines = {
@@ -94,6 +99,7 @@ constexpr std::array kMachines = {
     gpu("cuda:sm_110", "", 110),
     gpu("cuda:sm_120", "", 120),
     gpu("cuda:sm_121", "", 121),
+    Machine{"vta", "", kAvx2, {}, kVta},
 };
 
 }  // namespace
@@ -107,7 +113,7 @@ const Machine* find_machine(std::string_view name) {
   std::string_view bare = name;
   if (bare.starts_with("cpu:")) bare.remove_prefix(4);
   const auto is_it = [&](const Machine& m) {
-    return m.name == name || (!m.short_name.empty() && m.short_name == (m.gpu ? name : bare));
+    return m.name == name || (!m.short_name.empty() && m.short_name == (m.is_processor() ? bare : name));
   };
   const auto* found = std::find_if(kMachines.begin(), kMachines.end(), is_it);
   return found == kMachines.end() ? nullptr : found;

@@ -14,6 +14,9 @@ struct Machine {
   std::string_view short_name;  // `avx2`; empty if there is none
   Cpu cpu;
   std::optional<Gpu> gpu = {};
+  std::optional<Vta> vta = {};
+
+  bool is_processor() const { return !gpu && !vta; }
 };
 
 // Processors of x86-64 come first, from the least to the most demanding.

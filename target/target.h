@@ -78,18 +78,42 @@ struct Gpu {
   friend bool operator==(const Gpu&, const Gpu&) = default;
 };
 
+// The accelerator VTA (docs/vta.md). All numbers but `threads` are powers of two.
+struct Vta {
+  int64_t batch, block;  // rows and columns of an input vector
+  // Of the scratchpads for micro-ops, inputs, weights and accumulators.
+  int64_t uop_bytes, inp_bytes, wgt_bytes, acc_bytes;
+  int64_t threads;  // virtual threads: 1, or up to 2 where that is faster
+
+  Vta() = delete;
+  constexpr Vta(int64_t rows, int64_t columns, int64_t uop, int64_t inp, int64_t wgt, int64_t acc,
+                int64_t most_threads)
+      : batch(rows),
+        block(columns),
+        uop_bytes(uop),
+        inp_bytes(inp),
+        wgt_bytes(wgt),
+        acc_bytes(acc),
+        threads(most_threads) {}
+
+  friend bool operator==(const Vta&, const Vta&) = default;
+};
+
 // Made from a text, or by one of the functions below.
 struct Target {
   std::string text;  // canonical: parse_target(text) gives this target
   Cpu cpu;
+  // At most one of the devices.
   std::optional<Gpu> gpu = {};
+  std::optional<Vta> vta = {};
 
   friend bool operator==(const Target&, const Target&) = default;
 };
 
-// Texts: `cpu:avx2`, `aarch64:neon`, `cuda:sm_90`. `avx2`, `aarch64` and `cuda` are short for some;
-// `native` is the best that this processor has, with what was measured of it (host.h). Braces
-// override numbers of the processor: `cpu:avx2{l1=48K,l2=2M}`.
+// Texts: `cpu:avx2`, `aarch64:neon`, `cuda:sm_90`, `vta`. `avx2`, `aarch64` and `cuda` are short
+// for some; `native` is the best that this processor has, with what was measured of it (host.h).
+// Braces override numbers: `cpu:avx2{l1=48K,l2=2M}`, `vta{block=8}`. The processor beside a VTA is
+// `native`, unless braces name it: `vta{host=avx2}`.
 // Reports "bad-target", with what there is.
 Result<Target> parse_target(std::string_view text, Diagnostics& diagnostics);
 // The same for the command line: returns what is wrong, or an empty text.
@@ -102,6 +126,9 @@ Target target_of(std::string_view text);
 std::vector<std::string> native_names();
 // All names that users may write, `native` first.
 std::vector<std::string> all_names();
+
+// The processor by itself: what a target without its device is.
+Target host_of(const Target& target);
 
 // What every processor of the instruction set runs: for code that is not worth variants.
 Target baseline(Isa isa = Isa::kX86_64);

@@ -23,14 +23,16 @@ TEST(Targets, EveryMachineIsReadFromItsNamesAndFromItsText) {
   for (const Machine& m : machines()) {
     EXPECT_TRUE(names.insert(m.name).second) << m.name;
     const Target t = target_of(m.name);
+    EXPECT_EQ(t.gpu, m.gpu);
+    EXPECT_EQ(t.vta, m.vta);
+    if (m.vta) continue;  // has the processor of this machine
     EXPECT_EQ(t.text, m.name);
     EXPECT_EQ(t.cpu, m.cpu);
-    EXPECT_EQ(t.gpu, m.gpu);
     if (!m.short_name.empty()) {
       EXPECT_TRUE(names.insert(m.short_name).second) << m.short_name;
       EXPECT_EQ(target_of(m.short_name), t);
     }
-    if (m.gpu) continue;
+    if (!m.is_processor()) continue;
     EXPECT_EQ(target_of("cpu:" + std::string(m.short_name)), t);
   }
 }
@@ -44,7 +46,7 @@ TEST(Targets, ShortNamesStandForOneMachine) {
 
 // A target of zeros would have no loop to choose.
 static_assert(!std::is_default_constructible_v<Cpu> && !std::is_default_constructible_v<Gpu> &&
-              !std::is_default_constructible_v<Target>);
+              !std::is_default_constructible_v<Vta> && !std::is_default_constructible_v<Target>);
 
 TEST(Targets, TheTableHasEveryNumber) {
   for (const Machine& m : machines()) {
@@ -52,6 +54,7 @@ TEST(Targets, TheTableHasEveryNumber) {
                       m.cpu.l1.bytes, m.cpu.l2.bytes, m.cpu.l3.bytes, m.cpu.l1.bytes_per_cycle,
                       m.cpu.l2.bytes_per_cycle, m.cpu.l3.bytes_per_cycle})
       EXPECT_GT(n, 0) << m.name;
+    EXPECT_FALSE(m.gpu && m.vta) << m.name;
     if (!m.gpu) continue;
     for (int64_t n : {m.gpu->capability, m.gpu->shared_bytes, m.gpu->warp}) EXPECT_GT(n, 0) << m.name;
     EXPECT_EQ(m.name, "cuda:sm_" + std::to_string(m.gpu->capability));
@@ -80,6 +83,30 @@ TEST(Targets, BracesOverrideNumbers) {
   EXPECT_EQ(target_of("avx2{line=64}").text, "cpu:avx2") << "what the table says needs no words";
 }
 
+TEST(Targets, AnAcceleratorHasNumbersAndAHost) {
+  const Target usual = target_of("vta");
+  EXPECT_EQ(*usual.vta, Vta(1, 16, 32 << 10, 32 << 10, 256 << 10, 128 << 10, 2));
+  EXPECT_EQ(usual.cpu, target_of("native").cpu);
+  EXPECT_EQ(host_of(usual), target_of("native"));
+  EXPECT_EQ(target_of(usual.text), usual) << usual.text;
+  EXPECT_TRUE(usual.text.starts_with("vta{host=")) << usual.text << ": it means the same everywhere";
+
+  const Target t = target_of("vta{l2=512K,inp=16384,block=8,threads=1,host=cpu:avx2}");
+  EXPECT_EQ(t.text, "vta{host=avx2,block=8,inp=16K,threads=1,l2=512K}");
+  EXPECT_EQ(target_of(t.text), t);
+  EXPECT_EQ(*t.vta, Vta(1, 8, 32 << 10, 16 << 10, 256 << 10, 128 << 10, 1));
+  EXPECT_EQ(host_of(t), target_of("avx2{l2=512K}"));
+  EXPECT_EQ(target_of("vta{host=avx2,block=16}").text, "vta{host=avx2}");
+  EXPECT_EQ(target_of("vta{batch=2,uop=8K,wgt=512K,acc=1M,host=aarch64}").text,
+            "vta{host=aarch64,batch=2,uop=8K,wgt=512K,acc=1M}");
+}
+
+TEST(Targets, AHostIsATargetWithoutItsDevice) {
+  EXPECT_EQ(host_of(target_of("cuda")), default_target());
+  for (const char* name : {"native", "sse2", "avx512-vnni{l1=48K}", "aarch64"})
+    EXPECT_EQ(host_of(target_of(name)), target_of(name)) << name;
+}
+
 TEST(Targets, WhatNamesNoTargetIsReported) {
   const auto refused = [](std::string_view text, std::string_view why) {
     Diagnostics diagnostics;
@@ -106,6 +133,26 @@ TEST(Targets, WhatNamesNoTargetIsReported) {
   refused("avx2{l2=-1K}", "`l2` cannot be");
   refused("avx2{l1=K}", "`l1` cannot be `K`");
   refused("cuda{l2=1M}", "is a GPU");
+  refused("vtx", "no target `vtx`; did you mean `vta`?");
+  refused("cpu:vta", "no target `cpu:vta`");
+  refused("vta{", "no closing brace");
+  refused("vta{}", "no number of a target ``");
+  refused("vta{blocks=8}",
+          "did you mean `block`? There are: host, batch, block, uop, inp, wgt, acc, threads, line");
+  refused("avx2{block=8}", "no number of a target `block`");
+  refused("vta{block}", "`block` has no value: block=16");
+  refused("vta{block=12}", "`block` cannot be `12`: it is a power of two from 4 to 64");
+  refused("vta{block=128}", "from 4 to 64");
+  refused("vta{batch=0}", "a power of two from 1 to 16");
+  refused("vta{inp=32M}", "from 4 to 16M");
+  refused("vta{inp=-4}", "`inp` cannot be `-4`");
+  refused("vta{threads=3}", "it is a number from 1 to 2");
+  refused("vta{host}", "`host` has no value: host=native");
+  refused("vta{host=}", "no host ``");
+  refused("vta{host=cuda}", "no host `cuda`");
+  refused("vta{host=vta}", "no host `vta`");
+  refused("vta{host=avx3}", "did you mean `avx2`?");
+  refused("avx2{host=sse2}", "no number of a target `host`");
   EXPECT_EQ(wrong_target("avx2"), "");
 }
 
@@ -143,6 +190,7 @@ TEST(Targets, MeasuredNumbersAreOfThisProcessor) {
 
 TEST(Targets, WhatCannotRunHereSaysWhy) {
   EXPECT_NE(cannot_run(target_of("cuda")).find("is a GPU"), std::string::npos);
+  EXPECT_NE(cannot_run(target_of("vta")).find("has an accelerator"), std::string::npos);
   const Target foreign = baseline(kHere == Isa::kX86_64 ? Isa::kAarch64 : Isa::kX86_64);
   EXPECT_NE(cannot_run(foreign).find(foreign.text), std::string::npos);
   const std::vector<std::string> needed{"avx65536", "another"};
@@ -157,7 +205,7 @@ TEST(Targets, CompilersAreToldTheSameAsLlvm) {
   EXPECT_EQ(llvm_names(vnni).features, "+avx512f,+avx512bw,+avx512dq,+avx512vl,+fma,+f16c,+avx512vnni");
   EXPECT_EQ(llvm_names(vnni).vector_width, "512");
   for (const Machine& m : machines()) {
-    if (m.gpu || m.cpu.isa != Isa::kX86_64) continue;
+    if (!m.is_processor() || m.cpu.isa != Isa::kX86_64) continue;
     std::string features;
     for (const std::string& flag : compiler_flags(m.cpu)) {
       ASSERT_TRUE(flag.starts_with("-m")) << flag;

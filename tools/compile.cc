@@ -329,6 +329,10 @@ std::vector<std::string> compile_and_write(const Product& product, const driver:
 
 void run(const Options& o, Session& s) {
   const std::vector<target::Target> targets = targets_of(o.targets);
+  if (std::string wrong = accelerators(targets); !wrong.empty()) {
+    s.fail(kUnsupported, wrong);
+    return;
+  }
   const auto is_gpu = [](const target::Target& t) { return t.gpu.has_value(); };
   if (std::any_of(targets.begin(), targets.end(), is_gpu)) return run_for_gpu(o, targets, s);
   if (o.emit == "cuda") {

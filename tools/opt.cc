@@ -17,6 +17,7 @@
 #include "tools/overwriting.h"
 #include "tools/pass_output.h"
 #include "tools/session.h"
+#include "tools/targets.h"
 
 namespace relay::tools {
 namespace {
@@ -101,6 +102,10 @@ void run(const Options& o, Session& s) {
     model->function = "main";
   }
   const target::Target target = target::target_of(o.target);
+  if (std::string wrong = accelerators({target}); !wrong.empty()) {
+    s.fail(kUnsupported, wrong);
+    return;
+  }
   Diagnostics diagnostics;
   const Result<passes::Pipeline> steps =
       o.passes.empty() && o.opt_level >= 0

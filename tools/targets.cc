@@ -36,6 +36,16 @@ std::vector<target::Target> targets_of(const std::vector<std::string>& texts) {
   return out;
 }
 
+std::string accelerators(const std::vector<target::Target>& targets) {
+  for (const target::Target& t : targets) {
+    if (t.vta)
+      return cat("--target: ", t.text,
+                 " has an accelerator, for which nothing is compiled yet: ", target::host_of(t).text,
+                 " is its processor");
+  }
+  return {};
+}
+
 std::string never_chosen(const std::vector<target::Target>& targets) {
   for (size_t later = 1; later < targets.size(); ++later) {
     if (!runs_wherever(targets[later - 1], targets[later])) continue;
@@ -57,7 +67,7 @@ std::string wrong_target_here(const std::string& name) {
   const std::string wrong = target::wrong_target(name);
   if (!wrong.empty()) return wrong;
   const target::Target t = target::target_of(name);
-  return t.gpu || t.cpu.isa == target::kHere ? std::string() : target::cannot_run(t);
+  return t.gpu || t.cpu.isa == target::kHere ? std::string() : target::cannot_run(target::host_of(t));
 }
 
 }  // namespace relay::tools

@@ -99,6 +99,17 @@ TEST_F(Usage, ThePlanOfShapeVariablesHasAFormula) {
   EXPECT_NE(plan.find("*n"), std::string::npos) << plan;
 }
 
+TEST_F(Usage, AnAcceleratorIsATargetOfItsEngineAlone) {
+  const std::string why = "has an accelerator";
+  for (const char* engine : {"jit", "graph", "aot-cpp", "aot-cuda"})
+    refused({"run", "m.relay", "--engine", engine, "--target", "vta"}, kUnsupported, {why});
+  refused({"bench", "m.relay", "--engine", "graph", "--target", "vta"}, kUnsupported, {why});
+  refused({"compile", "m.relay", "--target", "vta"}, kUnsupported, {why, "is its processor"});
+  refused({"compile", "m.relay", "--target", "avx2,vta{block=8}"}, kUnsupported, {why, "block=8"});
+  refused({"opt", "m.relay", "-O2", "--target", "vta{host=avx2}"}, kUnsupported, {why, "cpu:avx2"});
+  refused({"run", "m.relay", "--target", "vta{block=3}"}, kUsage, {"a power of two from 4 to 64"});
+}
+
 TEST_F(Usage, AGpuIsATargetByItself) {
   refused({"compile", "m.relay", "--target", "cuda:sm_1"}, kUsage, {"no target `cuda:sm_1`", "cuda:sm_90"});
   refused({"compile", "m.relay", "--target", "cuda:sm_90,cpu:avx2"}, kUsage, {"--target", "no other target"});
