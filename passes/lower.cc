@@ -135,6 +135,45 @@ bool within_limits(const Module& m, Diagnostics& diagnostics) {
   return diagnostics.errors() == errors;
 }
 
+void refuse(Diagnostics& diagnostics, Span span, const std::string& message) {
+  diagnostics.error(span, "cannot-lower", message)
+      .note(
+          "the engines `interp` and `jit` run any program; `expand-operators` before `lower` leaves fewer "
+          "operators");
+}
+
+bool is_made_of_tensors(Type type) {
+  std::vector<Type> pending{type};
+  while (!pending.empty()) {
+    const Type t = pending.back();
+    pending.pop_back();
+    if (const auto* tuple = t->as<TupleType>())
+      pending.insert(pending.end(), tuple->fields.begin(), tuple->fields.end());
+    else if (!t->as<TensorType>())
+      return false;
+  }
+  return true;
+}
+
+// Do functions marked `Primitive` take and give tensors alone? Programs may mark any function.
+bool takes_tensors(const Module& m, Diagnostics& diagnostics) {
+  const size_t errors = diagnostics.errors();
+  for (const auto& [name, function] : m.functions()) {
+    for (Expr e : post_order(function)) {
+      const auto* fn = e->as<Fn>();
+      if (!fn || !fn->attrs.flag("Primitive")) continue;
+      std::vector<Type> types{fn->body->type};
+      for (const Var* p : fn->params) types.push_back(p->type);
+      const auto other = std::find_if_not(types.begin(), types.end(), is_made_of_tensors);
+      if (other == types.end()) continue;
+      refuse(diagnostics, e->span,
+             cat("cannot lower a primitive function: it takes or gives ", show(*other, 80),
+                 ", which is no tensor"));
+    }
+  }
+  return diagnostics.errors() == errors;
+}
+
 // One run of the pass over a module.
 class ModuleLowering {
  public:
@@ -230,12 +269,7 @@ class ModuleLowering {
         tell(batched.str(), call);
       return call_kernel(b, kernels, call, fn);
     } catch (const op::RelationError& error) {
-      pass_.diagnostics
-          .error(call.span, "cannot-lower", cat("cannot lower ", describe(fn, " + ", 12), ": ", error.reason))
-          .note(
-              "the engines `interp` and `jit` run any program; `expand-operators` before `lower` leaves "
-              "fewer "
-              "operators");
+      refuse(pass_.diagnostics, call.span, cat("cannot lower ", describe(fn, " + ", 12), ": ", error.reason));
       return &call;
     }
   }
@@ -294,7 +328,8 @@ class ModuleLowering {
 Module run(const Module& written, const PassContext& pass) {
   // Messages name kernels and extents as the program does, so checks come before extents are known.
   const Module m = analysis::with_explicit_checks(written);
-  return within_limits(m, pass.diagnostics) ? ModuleLowering(m, pass).run() : written;
+  const bool possible = within_limits(m, pass.diagnostics) && takes_tensors(m, pass.diagnostics);
+  return possible ? ModuleLowering(m, pass).run() : written;
 }
 
 }  // namespace
