@@ -19,8 +19,8 @@ from .catalogue import PROGRAMS, Program, items_of
 
 LARGEST_DIFFERENCE = 1e-5  # of any element: all states are below one in magnitude
 RUNS, ROUNDS, SECONDS = 50, 9, 4.0
-COLUMNS = (("program", -12), ("relay ms", 9), ("torch ms", 9), ("/torch", 7), ("least..most", 12), ("others", 6),
-           ("comp s", 6), ("error", 8), ("status", -1))  # fmt: skip
+COLUMNS = (("program", -12), ("relay ms", 9), ("torch ms", 9), ("/torch", 7), ("least..most", 12), ("/before", 7),
+           ("others", 6), ("comp s", 6), ("error", 8), ("status", -1))  # fmt: skip
 
 
 class Compiled:
@@ -55,7 +55,7 @@ class Peer:
         return flattened(self._last)
 
 
-def run(only: tuple[str, ...], relay: Path, keep: bool) -> int:
+def run(only: tuple[str, ...], relay: Path, earlier: Path | None, keep: bool) -> int:
     """0 is good, 1 says that a program did not run or results differ, 2 is a wrong name."""
     if refused := compiling.cannot_begin(only, list(PROGRAMS), relay):
         return refused
@@ -66,7 +66,7 @@ def run(only: tuple[str, ...], relay: Path, keep: bool) -> int:
     good = True
     for program in PROGRAMS.values():
         if not only or program.name in only:
-            texts, ok = measure(program, relay, folder)
+            texts, ok = measure(program, relay, earlier, folder)
             print(cells(texts), flush=True)
             good &= ok
     if keep:
@@ -76,28 +76,30 @@ def run(only: tuple[str, ...], relay: Path, keep: bool) -> int:
     return 0 if good else 1
 
 
-def measure(program: Program, relay: Path, folder: Path) -> tuple[list[str], bool]:
+def measure(program: Program, relay: Path, earlier: Path | None, folder: Path) -> tuple[list[str], bool]:
     """The cells of a row, and whether all is well."""
     rng = program.random()
     weights, arguments = program.weights(rng), program.arguments(rng)
     model = files.write(program, weights, folder)
     made = compiling.compile_model(relay, model, folder / f"{program.name}.so", 1, [])
     if made.artifact is None:
-        return [program.name, *["-"] * 7, made.reason], False
+        return [program.name, *["-"] * 8, made.reason], False
+    before = compiling.compile_model(earlier, model, folder / f"{program.name}-before.so", 1, []) if earlier else None
     try:
         ours = Compiled(made.artifact, arguments)
         ours.run()
+        old = [Compiled(before.artifact, arguments)] if before and before.artifact else []
     except RelayError as error:
-        return [program.name, *["-"] * 7, f"run: {error}"], False
+        return [program.name, *["-"] * 8, f"run: {error}"], False
     theirs = Peer(program.torch, weights, arguments)
     theirs.run()
     error_of = difference(theirs.outputs(), ours.outputs())
-    before = noise.read()
-    engines = [theirs, ours]
+    reading = noise.read()
+    engines = [theirs, ours, *old]
     seconds = timing.measure(engines, timing.plan(engines, RUNS, ROUNDS, SECONDS))
-    others = noise.others(before, noise.read())
-    ratios = [statistics.median(mine) / statistics.median(peers) for peers, mine in zip(*seconds)]
-    torch_ms, relay_ms = (1e3 * statistics.median(s for turn in rounds for s in turn) for rounds in seconds)
+    others = noise.others(reading, noise.read())
+    ratios = [statistics.median(mine) / statistics.median(peers) for peers, mine in zip(seconds[0], seconds[1])]
+    torch_ms, relay_ms, *old_ms = (1e3 * statistics.median(s for turn in rounds for s in turn) for rounds in seconds)
     ok = error_of <= LARGEST_DIFFERENCE
     texts = [
         program.name,
@@ -105,6 +107,7 @@ def measure(program: Program, relay: Path, folder: Path) -> tuple[list[str], boo
         f"{torch_ms:.3g}",
         f"{relay_ms / torch_ms:.3f}",
         f"{min(ratios):.3f}..{max(ratios):.3f}",
+        f"{relay_ms / old_ms[0]:.3f}" if old_ms else "-",
         "-" if others is None else f"{others:.0%}",
         f"{made.seconds:.1f}",
         f"{error_of:.1e}",
