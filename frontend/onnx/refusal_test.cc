@@ -4,7 +4,7 @@
 #include <ctime>
 
 #include "base/cat.h"
-#include "frontend/onnx/testing.h"
+#include "frontend/onnx/expect_refused.h"
 
 namespace relay::frontend {
 namespace {
@@ -29,8 +29,6 @@ void expect_said(const Refused& refused, std::string_view slugs,
   for (std::string_view part : said)
     EXPECT_NE(refused.text.find(part), std::string::npos) << refused.text << " <- " << part;
 }
-
-TestModel relu() { return TestModel().input("x", {1, 4}).node("Relu", {"x"}, {"y"}).output("y"); }
 
 ::onnx::TensorProto weight(int type) {
   ::onnx::TensorProto t;

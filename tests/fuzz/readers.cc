@@ -17,6 +17,7 @@
 #include "op/operators.h"
 #include "pattern/text.h"
 #include "tests/fuzz/run_program.h"
+#include "tests/fuzz/vta.h"
 #include "typecheck/check.h"
 
 namespace relay::fuzz {
@@ -235,6 +236,9 @@ const std::vector<Reader>& readers() {
       {"graph", graph_seeds, mutate_text, read_graph},
       {"onnx", model_seeds, mutate_model, read_model},
       {"onnx-tensor", tensor_seeds, mutate_tensor, read_tensor},
+      {"vta-config", vta_config_seeds, mutate_text, read_vta_config},
+      {"vta-assembly", vta_assembly_seeds, mutate_text, read_vta_assembly},
+      {"vta-stream", vta_stream_seeds, mutate_vta_stream, read_vta_stream},
       // What is read is also checked and run.
       {"run", function_seeds, mutate_program, run_text, false},
       {"run-onnx", runnable_model_seeds, mutate_onnx, run_model, false},

@@ -42,13 +42,16 @@ const std::vector<Known>& known_commands() {
        {"files"},
        true},
       {"write", {"names"}, {}, true},
+      {"simulate", {"operations"}, {"assembly", "config", "host"}},
+      {"layer", {"threads"}, {"layer", "config"}},
   };
   return all;
 }
 
 const std::set<std::string_view> kNumbers = {
     "O",          "max-nesting", "max-bytes", "nodes",        "graph-depth",   "unrolled-steps",
-    "file-bytes", "total-bytes", "tensors",   "header-bytes", "archive-ratio", "small-archive-bytes"};
+    "file-bytes", "total-bytes", "tensors",   "header-bytes", "archive-ratio", "small-archive-bytes",
+    "operations", "threads"};
 const std::map<std::string_view, std::set<std::string_view>> kWords = {
     {"verify", {"types", "semantics"}},
     {"broken", {"breaks-types", "breaks-parameters", "breaks-module", "breaks-answer"}},

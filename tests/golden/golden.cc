@@ -10,6 +10,7 @@
 //   pattern    pattern
 //   expression expression, and build --cxx=COMPILER, which compiles a program of nothing
 //   model, bytes, files    import, read, write: see readers.h
+//   assembly, layer        simulate, layer: see vta.h
 // --verify=semantics runs @main before and after each pass. An option or a section that a command
 // does not know fails the test. What is compared is the printed module, or the diagnostics if there
 // are errors; names of inputs that must fail begin with fail_. A list of all passes in diagnostics
@@ -40,6 +41,7 @@
 #include "pattern/partition.h"
 #include "pattern/text.h"
 #include "tests/golden/readers.h"
+#include "tests/golden/vta.h"
 #include "tools/test_files/test_file.h"
 #include "typecheck/check.h"
 
@@ -226,6 +228,8 @@ std::string run(const Command& c, const tools::TestFile& file, Diagnostics& diag
   if (c.name == "import") return import_text(c, repeated(section("model")), options.into, diagnostics);
   if (c.name == "read") return read_text(c, section("files"), diagnostics);
   if (c.name == "write") return write_text(c, diagnostics);
+  if (c.name == "simulate") return simulate_text(c, file, options.into.context().sources(), diagnostics);
+  if (c.name == "layer") return layer_text(c, file, options.into.context().sources(), diagnostics);
   if (c.name == "expression") {
     const Result<Expr> e = parse_expr(name, section("expression"), diagnostics, op::operators(), options);
     const Operators operators = op::operators();

@@ -134,13 +134,15 @@ class LineReader {
   Diagnostics& d_;
 };
 
+// Of the line [begin, end), without its comment. Linear: nothing is looked for behind the line.
 std::vector<Token> tokens_of(std::string_view text, uint32_t file, size_t begin, size_t end) {
   std::vector<Token> out;
-  end = std::min(end, std::min(text.find('#', begin), text.size()));
+  text = text.substr(0, end);
+  text = text.substr(0, text.find('#', begin));
   while (true) {
     begin = text.find_first_not_of(kBlanks, begin);
-    if (begin >= end) return out;
-    const size_t stop = std::min(end, std::min(text.find_first_of(kBlanks, begin), text.size()));
+    if (begin == std::string_view::npos) return out;
+    const size_t stop = std::min(text.find_first_of(kBlanks, begin), text.size());
     out.push_back({text.substr(begin, stop - begin),
                    {file, static_cast<uint32_t>(begin), static_cast<uint32_t>(stop)}});
     begin = stop;

@@ -49,6 +49,18 @@ TEST(Text, Reads) {
             "uop dst=1 wgt=2\n");
 }
 
+// Reading looks at no line twice: to look for the end of each word and comment in the whole text
+// would take minutes here.
+TEST(Text, AMegabyteOfShortLinesIsReadAtOnce) {
+  std::string text;
+  for (int i = 0; i < 250000; i++) text += "uop\n";
+  SourceMap sources;
+  Diagnostics d;
+  const Result<Stream> stream = assemble(layout_of({}), sources, sources.add("long.vta", text), d);
+  ASSERT_TRUE(stream.ok());
+  EXPECT_EQ(stream->micro_ops.size(), 250000u);
+}
+
 TEST(Text, PointsAtEachMistake) {
   SourceMap sources;
   Diagnostics d;
