@@ -2,6 +2,8 @@
 // are those of docs/patterns.md.
 #include "pattern/match.h"
 
+#include <cmath>
+
 #include "base/failure.h"
 #include "op/apply.h"
 #include "op/ops.h"

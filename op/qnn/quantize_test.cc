@@ -1,3 +1,5 @@
+#include <cmath>
+
 #include "op/ops.h"
 #include "op/testing.h"
 
