@@ -4,6 +4,7 @@
 
 #include "base/cat.h"
 #include "interp/machine.h"
+#include "ir/traverse.h"
 #include "op/ops.h"
 #include "op/registry.h"
 #include "op/testing.h"

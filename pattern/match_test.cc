@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "base/cat.h"
 #include "base/failure.h"
 #include "op/apply.h"
 #include "op/ops.h"

@@ -1,6 +1,8 @@
 #include <limits>
 
+#include "base/cat.h"
 #include "base/failure.h"
+#include "kernel/execute.h"
 #include "op/ops.h"
 #include "op/testing.h"
 

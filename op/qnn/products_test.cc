@@ -1,3 +1,4 @@
+#include "ir/traverse.h"
 #include "op/ops.h"
 #include "op/testing.h"
 

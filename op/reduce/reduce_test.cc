@@ -1,6 +1,7 @@
 #include <limits>
 
 #include "base/failure.h"
+#include "kernel/execute.h"
 #include "op/ops.h"
 #include "op/testing.h"
 

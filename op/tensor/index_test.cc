@@ -1,6 +1,7 @@
 // take, gather, gather_nd, scatter_nd, scatter_elements; iota, arange, one_hot,
 // shapes and constants.
 #include "base/failure.h"
+#include "kernel/execute.h"
 #include "op/ops.h"
 #include "op/testing.h"
 

@@ -1,4 +1,5 @@
 // strided_slice, concatenate, stack, split, broadcast_to, tile, repeat, reverse.
+#include "kernel/execute.h"
 #include "op/ops.h"
 #include "op/testing.h"
 
