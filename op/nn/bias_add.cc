@@ -4,16 +4,13 @@
 //   C1: d is numeric.
 //   C2: axis is in [-rank, rank).
 //   C3: bias has rank 1, the data's dtype and its extent there.
+#include "op/nn/bias_add.h"
+
 #include "op/domain.h"
 #include "op/tensor/common.h"
 
 namespace relay::op {
 namespace {
-
-struct BiasAddAttrs {
-  int64_t axis = 1;
-  static constexpr auto kFields = fields(field("axis", &BiasAddAttrs::axis, "along which the bias lies"));
-};
 
 Type relate(Relation& r, const BiasAddAttrs& a) {
   require(r, 0, Domain::kNumber);  // C1

@@ -6,19 +6,14 @@
 //   (Tensor[(n, c, h, w), d]) -> Tensor[(n, c, 1, 1), d]
 //   C1: data has rank 4 and a numeric dtype, for the mean a floating-point one.
 //   C2: the layout is an order of NCHW.
+#include "op/nn/global_pool2d.h"
+
 #include "op/domain.h"
 #include "op/nn/window.h"
 #include "op/tensor/common.h"
 
 namespace relay::op {
 namespace {
-
-struct GlobalPoolAttrs {
-  std::string layout = "NCHW", out_layout = {};
-  static constexpr auto kFields =
-      fields(field("layout", &GlobalPoolAttrs::layout, "an order of the letters NCHW"),
-             field("out_layout", &GlobalPoolAttrs::out_layout, "the data's layout, which \"\" stands for"));
-};
 
 template <Domain domain>
 Type relate(Relation& r, const GlobalPoolAttrs& a) {

@@ -10,6 +10,8 @@
 // Integers alone, and exact: the product fits 62 bits and a sign. With the multiplier 1 it is a
 // shift that rounds. A fixed-point factor of 31 bits, m * 2^(e - 31), is the multiplier m with
 // the shift 31 - e.
+#include "op/qnn/rescale.h"
+
 #include <algorithm>
 #include <optional>
 
@@ -19,18 +21,6 @@
 
 namespace relay::op {
 namespace {
-
-struct RescaleAttrs {
-  int64_t multiplier = 1, shift = 0, zero_point = 0;
-  std::string rounding = "UPWARD";
-  DType out_dtype = kInt8;
-  static constexpr auto kFields =
-      fields(field("multiplier", &RescaleAttrs::multiplier, "what integers are multiplied by"),
-             field("shift", &RescaleAttrs::shift, "the power of two that products are divided by"),
-             field("zero_point", &RescaleAttrs::zero_point, "the integer of the result that stands for 0"),
-             field("rounding", &RescaleAttrs::rounding, "UPWARD, DOWNWARD, TONEAREST or TOEVEN"),
-             field("out_dtype", &RescaleAttrs::out_dtype, "of the result"));
-};
 
 enum class Rounding : uint8_t { kUp, kDown, kAway, kEven };
 
