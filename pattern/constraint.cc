@@ -155,6 +155,7 @@ bool demand_holds(const Node& n, Expr e) {
     }
     case Kind::kAlt:
     case Kind::kWildcard:
+    case Kind::kOnce:  // the program says it, not the expression
     case Kind::kDominator: return true;
     case Kind::kType: return e->type && fits(n.type, e->type);
     case Kind::kDataType: return tensor_type(e) && tensor_type(e)->dtype == n.dtype;

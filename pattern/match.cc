@@ -198,10 +198,10 @@ class Search {
       case Kind::kType:
       case Kind::kDataType:
       case Kind::kShape:
-      case Kind::kAttr: {
-        const std::optional<bool> inner = ask(part.children[0], f.e);
-        return inner && *inner ? demand_holds(*part.node, f.e) : inner;
-      }
+      case Kind::kAttr:
+        // What the expression says by itself comes first: it takes no search.
+        return demand_holds(*part.node, f.e) ? ask(part.children[0], f.e) : false;
+      case Kind::kOnce: return graph_.uses(f.e) == 1 ? ask(part.children[0], f.e) : false;
       case Kind::kAlt: {
         const std::optional<bool> first = ask(part.children[0], f.e);
         return !first || *first ? first : ask(part.children[1], f.e);
@@ -351,7 +351,8 @@ class Search {
       case Kind::kType:
       case Kind::kDataType:
       case Kind::kShape:
-      case Kind::kAttr: return {{part.children[0], e}};
+      case Kind::kAttr:
+      case Kind::kOnce: return {{part.children[0], e}};
       case Kind::kAlt: return {{part.children[holds(part.children[0], e) ? 0 : 1], e}};
       case Kind::kDominator: {
         Walk w;

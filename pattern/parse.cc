@@ -132,6 +132,9 @@ class Reader {
       } else if (t.is(":")) {
         next();
         p = typed(*p);
+      } else if (t.is_word("once")) {
+        next();
+        p = p->used_once();
       } else if (t.is("[")) {
         next();
         Attributes attrs;

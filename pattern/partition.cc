@@ -61,8 +61,9 @@ class Nesting {
 };
 
 struct Region {
-  std::vector<Expr> inside;  // in evaluation order; the root is the last
-  std::vector<Expr> inputs;  // in the order of the parameters
+  std::vector<Expr> inside;         // in evaluation order; the root is the last
+  std::vector<Expr> inputs;         // in the order of the parameters
+  std::vector<AttrArg> attrs = {};  // of its function alone
 };
 
 class Partitioner {
@@ -115,6 +116,7 @@ class Partitioner {
     if (!found) return;
     std::optional<Region> region = closed(*found);
     if (!region || (options_.check && !options_.check(*found))) return;
+    if (options_.own_attrs) region->attrs = options_.own_attrs(*found);
     regions_.push_back(std::move(*region));
     for (Expr inside : regions_.back().inside) {
       if (!is_leaf(inside) || inside == e) region_of_[inside] = static_cast<uint32_t>(regions_.size());
@@ -225,6 +227,7 @@ class Partitioner {
       if (const op::OpDef* def = op::callee(e)) trace += cat(def->name, "_");
     }
     std::vector<AttrArg> all = options_.attrs;
+    all.insert(all.end(), region.attrs.begin(), region.attrs.end());
     all.push_back({std::string(kPartitionedFromPattern), trace});
     return context_.attrs(all);
   }

@@ -21,6 +21,8 @@ inline constexpr std::string_view kPartitionedFromPattern = "PartitionedFromPatt
 struct PartitionOptions {
   std::vector<AttrArg> attrs = {};                 // of the functions: {{"Composite", std::string("name")}}
   std::function<bool(const Match& m)> check = {};  // may refuse a match, for what a pattern cannot say
+  // Further attributes of the function of a match, asked for when the match is taken.
+  std::function<std::vector<AttrArg>(const Match& m)> own_attrs = {};
   MatchOptions match = {};
 };
 

@@ -55,6 +55,19 @@ TEST_F(Partition, RegionsBecomeFunctions) {
               nn.relu(nn.conv2d(%a, %b)) }(%x, %y)))");
 }
 
+TEST_F(Partition, FunctionsHaveAttributesOfTheirOwn) {
+  int64_t taken = 0;
+  PartitionOptions options = kNamed;
+  options.own_attrs = [&](const Match&) { return std::vector<AttrArg>{{"Number", taken++}}; };
+  const Expr now = run("tanh(_)", t_.expr("tanh(exp(tanh(%x)))"), options);
+  const Fn* outer = function_of(now);
+  ASSERT_TRUE(outer);
+  const Fn* inner = function_of(now->as<Call>()->args[0]->as<Call>()->args[0]);
+  ASSERT_TRUE(inner);
+  EXPECT_EQ(outer->attrs.find("Number")->integer, 0);  // the outermost match is taken first
+  EXPECT_EQ(inner->attrs.find("Number")->integer, 1);
+}
+
 TEST_F(Partition, InputsBecomeParametersOnce) {
   expect("add(multiply(_, _), _)", "%0 = tanh(%x); %0 * %y + %0",
          R"(%0 = tanh(%x); fn (%a, %b, Composite="c", PartitionedFromPattern="multiply_add_") {

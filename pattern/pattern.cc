@@ -86,6 +86,8 @@ Pattern Pattern::with_attrs(const std::vector<AttrArg>& attrs) const {
   });
 }
 
+Pattern Pattern::used_once() const { return make(Kind::kOnce, {*this}); }
+
 bool same_everywhere(const Node& n) {
   if (n.kind != Kind::kExpr || !n.name.empty()) return false;
   return n.op || (is_leaf(n.expr) && n.expr->kind != ExprKind::kVar);

@@ -41,6 +41,7 @@ enum class Kind : uint8_t {
   kDataType,
   kShape,
   kAttr,
+  kOnce,
   kDominator,
 };
 
@@ -67,6 +68,7 @@ class Pattern {
   Pattern with_shape(
       std::vector<std::optional<Dim>> dims) const;              // of these dims; nothing stands for any dim
   Pattern with_attrs(const std::vector<AttrArg>& attrs) const;  // a call, function or operator that has these
+  Pattern used_once() const;                                    // used at one place of the program
 
  private:
   friend struct Node;
@@ -87,7 +89,7 @@ struct Node {
   std::string name;  // what its match is called; "" if nothing
   // kCall: callee, arguments; kFunction: parameters, body; kIf: condition, branches; kLet:
   // variable, value, body; kTuple: fields; kTupleGetItem: the tuple; kAlt: both; kDominator:
-  // parent, path, child; the constraints kType to kAttr: what they constrain.
+  // parent, path, child; the constraints kType to kOnce: what they constrain.
   std::vector<Pattern> children;
   uint32_t nested_paths = 0;      // how many paths lie in each other in it; see kMostNestedPaths
   bool any = false;               // kCall, kFunction, kTuple, kTupleGetItem: arguments etc. are not described

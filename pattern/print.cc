@@ -28,7 +28,8 @@ struct Written {
 
 // Words that mean something else in a pattern than an operator.
 bool reserved(std::string_view name) {
-  return name == "_" || name == "var" || name == "expr" || name == "as" || name == "dominates";
+  return name == "_" || name == "var" || name == "expr" || name == "as" || name == "once" ||
+         name == "dominates";
 }
 
 std::string quoted_operator(std::string_view name) {
@@ -109,7 +110,8 @@ class Writer {
     Written w{.text = form(n)};
     if (n.kind == Kind::kAlt) w.level = kAlt;
     if (n.kind == Kind::kLet) w.level = kLet;
-    if (n.kind == Kind::kType || n.kind == Kind::kDataType || n.kind == Kind::kShape) w.level = kTyped;
+    if (n.kind == Kind::kType || n.kind == Kind::kDataType || n.kind == Kind::kShape || n.kind == Kind::kOnce)
+      w.level = kTyped;
     for (size_t i = 0; i < n.children.size(); ++i) w.height = std::max(w.height, child(n, i).height + 1);
     if (!n.name.empty()) {
       if (n.kind == Kind::kWildcard) {
@@ -143,6 +145,7 @@ class Writer {
       case Kind::kDataType: return cat(at_least(n, 0, kTyped), " : Tensor[_, ", n.dtype.name(), "]");
       case Kind::kShape: return cat(at_least(n, 0, kTyped), " : Tensor[(", dims(n), "), _]");
       case Kind::kAttr: return attributes(n);
+      case Kind::kOnce: return cat(at_least(n, 0, kTyped), " once");
       case Kind::kDominator: return cat("dominates(", children(n, 0, 3), ")");
     }
     return "";

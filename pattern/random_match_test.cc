@@ -47,6 +47,7 @@ class Naive {
       case Kind::kVar: return e->kind == ExprKind::kVar ? one({}) : none();
       case Kind::kConstant: return e->kind == ExprKind::kConstant ? one({}) : none();
       case Kind::kExpr: return e->as<OpRef>() && e->as<OpRef>()->op == n.op ? one({}) : none();
+      case Kind::kOnce: return uses(e) == 1 ? one({{child(0), e}}) : none();
       case Kind::kAlt: return {{{child(0), e}}, {{child(1), e}}};
       case Kind::kTupleGetItem: {
         const auto* proj = e->as<Proj>();
@@ -80,6 +81,13 @@ class Naive {
       }
       default: ADD_FAILURE() << "not generated"; return none();
     }
+  }
+
+  // Places that use e; the program as a whole is one, too.
+  size_t uses(Expr e) const {
+    size_t out = e == graph_.order().back() ? 1 : 0;
+    for (Expr user : graph_.order()) for_each_child(user, [&](Expr input) { out += input == e; });
+    return out;
   }
 
   // D1 to D4, but for what parent and child say.
@@ -194,12 +202,13 @@ class PatternMaker {
       const size_t kind = r_.below(6);
       return kind == 0 ? var() : kind == 1 ? constant() : wildcard();
     }
-    switch (r_.below(9)) {
+    switch (r_.below(10)) {
       case 0: return tuple({part(), part()});
       case 1: return proj(part(), static_cast<uint32_t>(r_.below(2)));
       case 2:
       case 3: return part() | part();
       case 4: return call(op(*kUnary[r_.below(2)]), part());
+      case 9: return part().used_once();
       case 5: return call(op(*kUnary[0]) | op(*kUnary[1]), part());
       default: return call(op(*kBinary[r_.below(2)]), part(), part());
     }
