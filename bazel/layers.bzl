@@ -37,6 +37,7 @@ LAYERS = {
     "vta/sim": (["vta/isa", "target"], "what a VTA computes and how long it takes: functional simulator, its oracle, cycle model"),
     "vta": (["vta/sim"], "a VTA as its host sees it: the driver interface, and the simulator behind it"),
     "vta/compile": (["vta"], "layers to streams: packing, tiles, micro-ops, tokens, code with its origins"),
+    "vta/program": (["vta/compile", "passes"], "programs to layers: which regions a VTA computes bit for bit, and how they run (`passes` for tests only)"),
     "driver": (["graph_runtime", "jit", "aot", "frontend/graph", "frontend/onnx"], "the C++ API: models are loaded, made ready on an engine, verified; the table of engines"),
 }
 
