@@ -113,6 +113,10 @@ Result<std::unique_ptr<CompiledOperators>> CompiledOperators::create(const Modul
   }
   for (const auto& [name, k] : prepared.kernels()) {
     if (!called.contains(name)) continue;
+    if (const auto it = made->options_.elsewhere.find(name); it != made->options_.elsewhere.end()) {
+      made->elsewhere_.emplace(k, &it->second);
+      continue;
+    }
     Known known{.index = kernels.size(), .is_static = kernel::shape_parameters(*k).empty()};
     if (known.is_static) known.made = made_by(*k);
     if (made->known_.emplace(k, std::move(known)).second) kernels.push_back(k);
@@ -135,6 +139,7 @@ void CompiledOperators::use_in(interp::Options& machine) {
 }
 
 std::vector<Tensor> CompiledOperators::run(const kernel::Kernel& k, std::span<const Tensor> inputs) {
+  if (const auto it = elsewhere_.find(&k); it != elsewhere_.end()) return (*it->second)(inputs);
   const Known& known = known_.at(&k);
   if (!known.is_static) return kernels_.run(known.index, k, inputs, threads_.parallel());
   return call_static(kernels_, known.index, known.made, k.outputs.size(), inputs, threads_.parallel());

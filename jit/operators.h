@@ -7,7 +7,9 @@
 // makes it. An operator without a lowering is evaluated as it is defined, and counted.
 #pragma once
 
+#include <functional>
 #include <list>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -16,6 +18,7 @@
 
 #include "base/diagnostics.h"
 #include "base/result.h"
+#include "base/symbol.h"
 #include "interp/machine.h"
 #include "kernel/llvm/compile.h"
 #include "kernel/native/kernels.h"
@@ -24,11 +27,16 @@
 
 namespace relay::jit {
 
+// Computes a kernel by other means than compiled code: the results for these inputs.
+using RunElsewhere = std::function<std::vector<Tensor>(std::span<const Tensor> inputs)>;
+
 struct Options {
   toolchain::CompileOptions compile;
   kernel::native::CodeGenerator code_generator = kernel::llvm::compile;
   unsigned threads = 1;
   std::vector<passes::Observer*> observers = {};  // of the passes that `prepare` runs
+  // By kernels of the module that run on a device: none of them is compiled.
+  std::map<Symbol, RunElsewhere> elsewhere = {};
 };
 
 // The module for the machine: optimised and lowered as for other engines. A program that the
@@ -78,7 +86,8 @@ class CompiledOperators {
     std::vector<std::pair<DType, Shape>> made = {};  // results, then temporaries
   };
   std::unordered_map<const kernel::Kernel*, Known> known_;
-  Operators operators_;  // the last used first
+  std::unordered_map<const kernel::Kernel*, const RunElsewhere*> elsewhere_;  // into options_
+  Operators operators_;                                                       // the last used first
   std::unordered_multimap<uint64_t, Operators::iterator> found_;
   size_t compiled_calls_ = 0, view_calls_ = 0, interpreted_calls_ = 0;
 };

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "ir/text/parser.h"
+#include "kernel/execute.h"
 #include "op/operators.h"
 #include "runtime/compare.h"
 #include "typecheck/check.h"
@@ -143,6 +144,29 @@ TEST_F(Jit, WhatTrapsTrapsWithTheSameWords) {
   const Value three = numbers({3}, kInt32);
   EXPECT_EQ(trap_of([&] { run({x, three}); }),
             trap_of([&] { interp::Machine(checked_).call("main", {x, three}); }));
+}
+
+TEST_F(Jit, KernelsThatRunElsewhereAreNotCompiled) {
+  load("def @main(%x: Tensor[(2, 4), float32]) { nn.softmax(%x) }");
+  ASSERT_EQ(prepared_.kernels().size(), 1u);
+  const auto& [name, kernel] = *prepared_.kernels().begin();
+  Options o = options();
+  size_t compiled = 0, runs = 0;
+  o.code_generator = [&](auto kernels, const auto&, auto&) {
+    compiled += kernels.size();
+    return std::string();
+  };
+  o.elsewhere.emplace(name, [&, k = kernel](std::span<const Tensor> inputs) {
+    ++runs;
+    return kernel::execute(*k, inputs);
+  });
+  Diagnostics diagnostics;
+  auto made = CompiledOperators::create(prepared_, o, diagnostics);
+  ASSERT_TRUE(made.ok()) << diagnostics.render({});
+  operators_ = std::move(*made);
+  expect_the_meaning({numbers({2, 4})});
+  EXPECT_EQ(compiled, 0u);
+  EXPECT_EQ(runs, 1u);
 }
 
 TEST_F(Jit, OtherCodeGeneratorsFit) {

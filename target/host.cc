@@ -87,7 +87,9 @@ std::string lacks_for(std::string_view target, std::span<const std::string> need
 
 std::string cannot_run(const Target& target) {
   if (target.gpu) return cat("`", target.text, "` is a GPU, and this engine runs on processors");
-  if (target.vta) return cat("`", target.text, "` has an accelerator, and this engine runs on processors");
+  if (target.vta)
+    return cat("`", target.text, "` has an accelerator, and this engine runs on processors: ",
+               "the engine `vta` runs it on a simulator");
   if (target.cpu.isa != kHere)
     return cat("this is no ", target.cpu.isa == Isa::kAarch64 ? "aarch64" : "x86-64", " machine, as `",
                target.text, "` needs: `relay compile` makes code for it");

@@ -99,7 +99,7 @@ constexpr std::array kMachines = {
     gpu("cuda:sm_110", "", 110),
     gpu("cuda:sm_120", "", 120),
     gpu("cuda:sm_121", "", 121),
-    Machine{"vta", "", kAvx2, {}, kVta},
+    Machine{kUsualVta, "", kAvx2, {}, kVta},
 };
 
 }  // namespace

@@ -36,7 +36,7 @@ struct InstructionSet {
 // In the order in which processors got them.
 std::span<const InstructionSet> instruction_sets();
 
-// The machine of `cuda`, and that of default_target().
-inline constexpr std::string_view kUsualGpu = "cuda:sm_90", kUsualCpu = "cpu:avx2";
+// The machines of `cuda` and `vta`, and that of default_target().
+inline constexpr std::string_view kUsualGpu = "cuda:sm_90", kUsualVta = "vta", kUsualCpu = "cpu:avx2";
 
 }  // namespace relay::target

@@ -286,6 +286,14 @@ Target host_of(const Target& target) {
   return out;
 }
 
+Target with_vta(const Target& target) {
+  const Machine& machine = *find_machine(kUsualVta);
+  Target out = of_machine(machine);
+  out.cpu = target.cpu;
+  out.text = canonical(machine, out);
+  return out;
+}
+
 Target baseline(Isa isa) {
   const auto all = machines();
   return of_machine(

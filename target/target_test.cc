@@ -102,6 +102,8 @@ TEST(Targets, AnAcceleratorHasNumbersAndAHost) {
 }
 
 TEST(Targets, AHostIsATargetWithoutItsDevice) {
+  EXPECT_EQ(with_vta(target_of("avx2{l1=48K}")), target_of("vta{host=avx2,l1=48K}"));
+  EXPECT_EQ(with_vta(target_of("native")), target_of("vta"));
   EXPECT_EQ(host_of(target_of("cuda")), default_target());
   for (const char* name : {"native", "sse2", "avx512-vnni{l1=48K}", "aarch64"})
     EXPECT_EQ(host_of(target_of(name)), target_of(name)) << name;

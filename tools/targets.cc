@@ -39,9 +39,8 @@ std::vector<target::Target> targets_of(const std::vector<std::string>& texts) {
 std::string accelerators(const std::vector<target::Target>& targets) {
   for (const target::Target& t : targets) {
     if (t.vta)
-      return cat("--target: ", t.text,
-                 " has an accelerator, for which nothing is compiled yet: ", target::host_of(t).text,
-                 " is its processor");
+      return cat("--target: ", t.text, " has an accelerator, which `relay run --engine vta` and `relay ",
+                 "compile --emit vta` take; ", target::host_of(t).text, " is its processor");
   }
   return {};
 }
