@@ -38,7 +38,7 @@ LAYERS = {
     "vta": (["vta/sim"], "a VTA as its host sees it: the driver interface, and the simulator behind it"),
     "vta/compile": (["vta"], "layers to streams: packing, tiles, micro-ops, tokens, code with its origins"),
     "vta/program": (["vta/compile", "passes"], "programs to layers: which regions a VTA computes bit for bit, and how they run (`passes` for tests only)"),
-    "driver": (["graph_runtime", "jit", "aot", "frontend/graph", "frontend/onnx"], "the C++ API: models are loaded, made ready on an engine, verified; the table of engines"),
+    "driver": (["graph_runtime", "jit", "aot", "vta/program", "frontend/graph", "frontend/onnx"], "the C++ API: models are loaded, made ready on an engine, verified; the table of engines"),
 }
 
 # These may depend on everything.

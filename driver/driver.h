@@ -44,8 +44,8 @@ class Executable {
   std::shared_ptr<const Prepared> prepared_;
 };
 
-// On the engine "interp", "jit", "graph", "aot-cpp" or "aot-cuda". Reports why the engine does not
-// take the model ("engine-skips" if nothing else says so), and what this machine lacks.
+// On the engine "interp", "jit", "graph", "aot-cpp", "aot-cuda" or "vta". Reports why the engine
+// does not take the model ("engine-skips" if nothing else says so), and what this machine lacks.
 Result<Executable> prepare(const Model& model, std::string_view engine, const Options& options,
                            Diagnostics& diagnostics);
 

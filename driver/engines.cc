@@ -16,6 +16,7 @@
 #include "driver/emitted.h"
 #include "driver/libraries.h"
 #include "driver/nonfinite.h"
+#include "driver/vta_engine.h"
 #include "graph_runtime/executor.h"
 #include "interp/machine.h"
 #include "ir/analysis.h"
@@ -29,12 +30,6 @@ std::string kept_library(const Options& options, std::string_view engine) {
 }
 
 namespace {
-
-interp::Options machine_options(const Options& options) {
-  interp::Options out{options.limits};
-  if (options.trap_nan) out.observe = trap_nan;
-  return out;
-}
 
 // --- interp --------------------------------------------------------------------------------------
 
@@ -140,10 +135,11 @@ std::string aot_cuda_skips(const Module& m, std::string_view function, const Opt
   return emit_aot_cuda(m, function, options).skipped;
 }
 
-constexpr std::array<Engine, 5> kEngines = {{
-    {"interp", "the reference interpreter: defines what programs mean", false, prepare_interp, skips_nothing},
+constexpr std::array<Engine, 6> kEngines = {{
+    {"interp", "the reference interpreter: defines what programs mean", false, prepare_interp, skips_nothing,
+     /*for_device=*/false, /*on_machine=*/true},
     {"jit", "the interpreter with compiled operators: the whole language, in this process", true, prepare_jit,
-     skips_nothing},
+     skips_nothing, /*for_device=*/false, /*on_machine=*/true},
     {"graph", "the graph runtime: static dataflow, compiled kernels, in this process", true, prepare_graph,
      graph_skips},
     {"aot-cpp", "the ahead-of-time compiler: C++ to a library, through its C interface", true, prepare_aot,
@@ -151,6 +147,8 @@ constexpr std::array<Engine, 5> kEngines = {{
     {"aot-cuda",
      "the ahead-of-time compiler: CUDA to a library; emulated on the CPU unless the target is a GPU", true,
      prepare_aot_cuda, aot_cuda_skips},
+    {"vta", "layers of integers on a VTA, which is simulated; the rest as `jit`", true, prepare_vta,
+     vta_skips, /*for_device=*/true, /*on_machine=*/true},
 }};
 
 // Frees the name for an entry: other functions may call the program's own @main.
@@ -245,6 +243,12 @@ Module with_entry(const Module& m, std::string_view function) {
   for (const auto& [name, fn] : whole.functions()) {
     if (!reached.contains(name)) out.remove_function(name.text());
   }
+  return out;
+}
+
+interp::Options machine_options(const Options& options) {
+  interp::Options out{options.limits};
+  if (options.trap_nan) out.observe = trap_nan;
   return out;
 }
 

@@ -14,7 +14,7 @@
 #include "base/diagnostics.h"
 #include "base/result.h"
 #include "graph_runtime/executor.h"
-#include "interp/limits.h"
+#include "interp/machine.h"
 #include "ir/module.h"
 #include "passes/runner.h"
 #include "runtime/value.h"
@@ -22,11 +22,13 @@
 
 namespace relay::driver {
 
+struct VtaProgram;  // driver/vta_engine.h
+
 struct Options {
   int opt_level = 2;
   int threads = 1;
   target::Target target = target::target_of("native");
-  interp::Limits limits = {};  // of runs on the interpreter's machine: interp and jit
+  interp::Limits limits = {};  // of runs on the interpreter's machine: interp, jit and vta
   bool trap_nan = false;       // of the same: a call that gives a NaN fails
   // A folder in which the libraries of ahead-of-time engines are kept, for one program: ENGINE.so,
   // made where it is missing.
@@ -58,6 +60,8 @@ struct Prepared {
   Diagnostics refusal = {};
   // Of the graph runtime: its steps can be observed, and run one by one. Null for other engines.
   std::shared_ptr<graph_runtime::Executor> executor = {};
+  // Of the engine `vta`: its layers, and what runs of them have done. Null for other engines.
+  std::shared_ptr<const VtaProgram> vta = {};
 };
 
 struct Engine {
@@ -66,6 +70,11 @@ struct Engine {
   Prepared (*prepare)(const Module& checked, std::string_view function, const Options& options);
   // Why `prepare` would skip the program, or an empty text: found without compiling anything.
   std::string (*skips)(const Module& checked, std::string_view function, const Options& options);
+  // It has a device that few programs have work for: asked if it is named, or if a target has the
+  // device.
+  bool for_device = false;
+  // It stands on the interpreter's machine: Options::limits and trap_nan hold.
+  bool on_machine = false;
 };
 
 // The machine, not the program, is to blame: no compiler, a full disk.
@@ -88,6 +97,8 @@ std::string wrong_engine(const std::string& name);
 // The module with `function` as its @main, and nothing that it does not reach.
 Module with_entry(const Module& m, std::string_view function);
 
+// How the interpreter's machine runs under these options.
+interp::Options machine_options(const Options& options);
 // How the passes run under these options.
 passes::RunnerOptions runner_options(const Options& options);
 

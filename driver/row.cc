@@ -11,7 +11,9 @@ std::vector<EngineAt> engines_at(const VerifyOptions& options) {
   std::vector<EngineAt> out;
   for (const Engine& e : engines()) {
     const auto& only = options.engines;
-    if (!only.empty() && std::find(only.begin(), only.end(), e.name) == only.end()) continue;
+    if (only.empty() ? e.for_device && !options.target.vta
+                     : std::find(only.begin(), only.end(), e.name) == only.end())
+      continue;
     if (!e.compiles) out.push_back({&e});
     for (int level : e.compiles ? options.levels : std::vector<int>()) out.push_back({&e, level});
   }

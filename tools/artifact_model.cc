@@ -195,7 +195,9 @@ bool fits_artifact(Command sub, const std::string& path, Session& session) {
       "an artifact shows nothing of what is inside it: give the model that it was "
       "compiled from, with `--engine graph`";
   constexpr const char* kBound =
-      "it bounds the engines interp and jit: give the model that it was compiled from";
+      "it bounds the engines interp, jit and vta: give the model that it was compiled from";
+  constexpr const char* kOnVta =
+      "an artifact knows no layers: give the model that it was compiled from, with `--engine vta`";
   const struct {
     const char* option;
     std::string remedy;
@@ -208,7 +210,8 @@ bool fits_artifact(Command sub, const std::string& path, Session& session) {
       {"--library", cat(kCompiled, "--link`")},
       {"--to", kInside},
       {"--dump", kInside},
-      {"--profile", kInside},
+      {"--profile", sub.name() == "run" ? kOnVta : kInside},
+      {"--plot", kOnVta},
       {"--trace", kInside},
       {"--top", kInside},
       {"--nan-trap",

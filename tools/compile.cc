@@ -29,6 +29,7 @@
 #include "tools/session.h"
 #include "tools/stages.h"
 #include "tools/targets.h"
+#include "tools/vta_layers.h"
 
 namespace relay::tools {
 namespace {
@@ -329,6 +330,7 @@ std::vector<std::string> compile_and_write(const Product& product, const driver:
 
 void run(const Options& o, Session& s) {
   const std::vector<target::Target> targets = targets_of(o.targets);
+  if (o.emit == "vta" || o.emit == "vta-stream") return compile_to_layers(o, targets, s);
   if (std::string wrong = accelerators(targets); !wrong.empty()) {
     s.fail(kUnsupported, wrong);
     return;
@@ -404,10 +406,12 @@ void add_compile(Command app, Session& session) {
          "header for CMake's find_package and for pkg-config; "
          "exe: a program that reads and writes .npy files; header: what stands beside a "
          "library; cpp, cuda: the generated source as one text; that of cpp compiles by itself, with the "
-         "weights beside it; graph: the folder -o with graph.json and graph.params. "
+         "weights beside it; graph: the folder -o with graph.json and graph.params; vta: the instructions of "
+         "layers on a VTA; vta-stream: the folder -o with files of them for another simulator. "
          "Without -o, "
          "texts are printed")
-      .check(one_of("form", {"so", "python", "package", "exe", "header", "cpp", "cuda", "graph"}))
+      .check(one_of(
+          "form", {"so", "python", "package", "exe", "header", "cpp", "cuda", "graph", "vta", "vta-stream"}))
       .shows_default();
   sub.option(
          "--target", &o->targets,

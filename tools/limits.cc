@@ -1,6 +1,7 @@
 #include "tools/limits.h"
 
 #include "base/cat.h"
+#include "driver/engines.h"
 #include "tools/options/values.h"
 
 namespace relay::tools {
@@ -24,10 +25,10 @@ void add_limit_options(Command sub, interp::Limits& limits) {
 }
 
 std::string limits_without_effect(Command sub, const std::string& engine) {
-  if (engine == "interp" || engine == "jit") return {};
+  if (driver::find_engine(engine)->on_machine) return {};
   for (const char* name : {"--fuel", "--max-depth", "--max-time", "--max-memory"}) {
     if (sub.given(name))
-      return cat(name, " bounds the engines interp and jit; the engine `", engine,
+      return cat(name, " bounds the engines interp, jit and vta; the engine `", engine,
                  "` has no such bound: leave ", name, " out, or use --engine jit");
   }
   return {};

@@ -1,4 +1,4 @@
-// The options that bound a run on the interpreter's machine: the engines interp and jit,
+// The options that bound a run on the interpreter's machine: the engines interp, jit and vta,
 // and the debugger.
 #pragma once
 

@@ -123,7 +123,7 @@ Option add_opt_level_option(Command sub, int& level) {
 }
 
 void add_target_options(Command sub, TargetOptions& options) {
-  sub.option("--engine", &options.engine, "interp, jit, graph, aot-cpp or aot-cuda")
+  sub.option("--engine", &options.engine, "interp, jit, graph, aot-cpp, aot-cuda or vta")
       .check({driver::wrong_engine})
       .kind("ENGINE")
       .shows_default();

@@ -6,6 +6,7 @@
 
 #include "base/cat.h"
 #include "base/escape.h"
+#include "base/file.h"
 #include "driver/engines.h"
 #include "driver/nonfinite.h"
 #include "frontend/data/inputs.h"
@@ -19,6 +20,7 @@
 #include "tools/overwriting.h"
 #include "tools/session.h"
 #include "tools/steps.h"
+#include "tools/vta_profile.h"
 
 namespace relay::tools {
 namespace {
@@ -27,9 +29,9 @@ struct Options {
   ModelOptions model;
   InputOptions inputs;
   TargetOptions target;
-  std::string outputs, to, dump;
+  std::string outputs, to, dump, plot;
   int64_t print = 16;
-  bool nan_trap = false;
+  bool nan_trap = false, profile = false;
   interp::Limits limits;
 };
 
@@ -78,7 +80,9 @@ bool spares_inputs(const Options& o, const driver::Model& model, std::span<const
 // The same before the program runs, as far as the names are known.
 bool spares_inputs(const Options& o, const driver::Model& model, Session& s) {
   const std::vector<std::string> names = o.to.empty() ? model.output_names : std::vector<std::string>();
-  return spares_inputs(o, model, names, o.outputs, s) && spares_inputs(o, model, {}, o.dump, s);
+  const std::vector<std::string> plots(o.plot.empty() ? 0 : 1, o.plot);
+  return spares_inputs(o, model, names, o.outputs, s) && spares_inputs(o, model, {}, o.dump, s) &&
+         tools::spares_inputs(plots, model.files, s);
 }
 
 void write(const Options& o, const driver::Model& model, const frontend::data::NamedTensors& tensors,
@@ -129,7 +133,8 @@ driver::Outcome run_steps(const Options& o, driver::Model& model, const driver::
 }
 
 driver::Outcome execute(const Options& o, driver::Model& model, const driver::Engine& engine,
-                        const std::vector<Value>& args, Session& s) {
+                        const std::vector<Value>& args, std::shared_ptr<const driver::VtaProgram>& vta,
+                        Session& s) {
   const driver::Prepared p = engine.prepare(model.module, model.function,
                                             {.opt_level = o.target.opt_level,
                                              .threads = o.target.threads,
@@ -149,10 +154,13 @@ driver::Outcome execute(const Options& o, driver::Model& model, const driver::En
   if (outcome.interpreted_calls > 0)
     s.say(cat("relay: engine `", engine.name, "` interpreted ", outcome.interpreted_calls,
               " operator calls, for which it has no code\n"));
+  vta = p.vta;
   return outcome;
 }
 
-void show_outputs(const Options& o, const driver::Model& model, const Value& result, const Session& s) {
+// `profile`: what is known of the run besides; null if nothing is.
+void show_outputs(const Options& o, const driver::Model& model, const Value& result,
+                  const VtaProfile* profile, const Session& s) {
   const frontend::data::NamedTensors outputs = driver::name_outputs(model, result);
   if (s.json) {
     nlohmann::ordered_json j = nlohmann::ordered_json::array();
@@ -162,7 +170,7 @@ void show_outputs(const Options& o, const driver::Model& model, const Value& res
                    {"shape", t.value.shape()},
                    {"values", t.value.doubles()}});
     }
-    s.print_json(j, -1);
+    s.print_json(profile ? nlohmann::ordered_json{{"outputs", j}, {"profile", profile->json()}} : j, -1);
     return;
   }
   if (result.kind() == ValueKind::kData || outputs.empty()) s.print(interp::show(result) + "\n");
@@ -170,6 +178,7 @@ void show_outputs(const Options& o, const driver::Model& model, const Value& res
     s.print(cat(harmless(t.name, ""), ": ", show(t.value, o.print),
                 t.value.size() > o.print ? cat("\n  ", summary(t.value)) : "", "\n"));
   }
+  if (profile) s.print(profile->table());
 }
 
 // Numbers that went wrong, and where that began: `find_origin` says it, or what to do to learn it.
@@ -199,7 +208,7 @@ void warn_of_nonfinite(const driver::Model& model, const Value& result,
 
 // What a run came to: its outputs, or why it has none.
 void report(const Options& o, const driver::Model& model, const driver::Outcome& outcome,
-            const std::function<std::string()>& find_origin, Session& s) {
+            const VtaProfile* profile, const std::function<std::string()>& find_origin, Session& s) {
   if (outcome.kind == driver::Outcome::Kind::kExhausted) {
     s.fail(kLimit, outcome.message);
     return;
@@ -209,7 +218,7 @@ void report(const Options& o, const driver::Model& model, const driver::Outcome&
     s.fail(kMismatch, cat("the program failed: ", outcome.message, place.empty() ? "" : " at ", place));
     return;
   }
-  show_outputs(o, model, outcome.value, s);
+  show_outputs(o, model, outcome.value, profile, s);
   if (!s.quiet) warn_of_nonfinite(model, outcome.value, find_origin, s);
   if (!o.outputs.empty()) write(o, model, driver::name_outputs(model, outcome.value), o.outputs, s);
 }
@@ -236,9 +245,17 @@ void run(const Options& o, Session& s) {
     model = specialise(*model, *args, s);
     if (!model) return;
   }
-  const driver::Outcome outcome = execute(o, *model, *engine, *args, s);
+  std::shared_ptr<const driver::VtaProgram> vta;
+  const driver::Outcome outcome = execute(o, *model, *engine, *args, vta, s);
   if (s.exit_code != kOk) return;
-  report(o, *model, outcome, [&] { return origin_of_nonfinite(*model, *args); }, s);
+  std::optional<VtaProfile> profile;
+  if (vta) profile.emplace(*vta);
+  report(
+      o, *model, outcome, o.profile ? &*profile : nullptr, [&] { return origin_of_nonfinite(*model, *args); },
+      s);
+  if (s.exit_code != kOk || o.plot.empty()) return;
+  if (std::string wrong = write_file_atomically(o.plot, profile->plot()); !wrong.empty())
+    s.fail(kLimit, wrong);
 }
 
 void run_artifact(const Options& o, unsigned threads, Session& s) {
@@ -247,7 +264,7 @@ void run_artifact(const Options& o, unsigned threads, Session& s) {
   const Result<std::vector<Value>> args = make_inputs(artifact->model, o.inputs, s);
   if (!args) return;
   report(
-      o, artifact->model, artifact->prepared.run(*args),
+      o, artifact->model, artifact->prepared.run(*args), nullptr,
       [] {
         return std::string(
             "an artifact does not know which operator gave it: `relay run MODEL`, with the model that it was "
@@ -278,7 +295,12 @@ void add_run(Command app, Session& session) {
       .check(count(0, INT64_MAX))
       .shows_default();
   sub.flag("--nan-trap", &o->nan_trap,
-           "on the engines interp and jit: fail at the first call that gives a NaN");
+           "on the engines interp, jit and vta: fail at the first call that gives a NaN");
+  sub.flag(
+      "--profile", &o->profile,
+      "with --engine vta: print what each layer takes on the model of the machine, and what stays on the "
+      "CPU");
+  sub.option("--plot", &o->plot, "with --engine vta: an SVG with the roofline and a point for each layer");
   add_limit_options(sub, o->limits);
   sub.action([o, sub, &session] {
     if (driver::is_artifact(o->model.path)) {
@@ -290,9 +312,22 @@ void add_run(Command app, Session& session) {
       session.fail(kUsage, wrong);
       return;
     }
-    if (o->nan_trap && o->target.engine != "interp" && o->target.engine != "jit") {
-      session.fail(kUsage, cat("--nan-trap is of the engines interp and jit; the engine `", o->target.engine,
-                               "` has no place to stop: use --engine jit"));
+    if (o->nan_trap && !driver::find_engine(o->target.engine)->on_machine) {
+      session.fail(kUsage, cat("--nan-trap is of the engines interp, jit and vta; the engine `",
+                               o->target.engine, "` has no place to stop: use --engine jit"));
+      return;
+    }
+    if ((o->profile || !o->plot.empty()) && o->target.engine != "vta") {
+      session.fail(kUsage, cat(o->profile ? "--profile" : "--plot", " is of the engine vta, not of `",
+                               o->target.engine, "`: `relay bench --profile` measures kernels"));
+      return;
+    }
+    if (!o->plot.empty() && !o->plot.ends_with(".svg")) {
+      session.fail(kUsage, cat("--plot ", o->plot, ": expected x.svg"));
+      return;
+    }
+    if (std::string wrong = o->plot.empty() ? "" : cannot_write(o->plot); !wrong.empty()) {
+      session.fail(kLimit, wrong);
       return;
     }
     if (known_forms(*o, session)) run(*o, session);

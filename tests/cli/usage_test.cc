@@ -46,7 +46,7 @@ TEST_F(Usage, AnOptionWithoutItsValueIsNamed) {
 }
 
 TEST_F(Usage, EveryCommandWithEnginesListsThemForAnUnknownOne) {
-  const Words words{"no engine `nonsense`", "interp, jit, graph, aot-cpp, aot-cuda"};
+  const Words words{"no engine `nonsense`", "interp, jit, graph, aot-cpp, aot-cuda, vta"};
   refused({"run", "m.relay", "--engine", "nonsense"}, kUsage, words);
   refused({"bench", "m.relay", "--engine", "nonsense"}, kUsage, words);
   refused({"verify", "m.relay", "--engines", "interp,nonsense"}, kUsage, words);
@@ -108,6 +108,16 @@ TEST_F(Usage, AnAcceleratorIsATargetOfItsEngineAlone) {
   refused({"compile", "m.relay", "--target", "avx2,vta{block=8}"}, kUnsupported, {why, "block=8"});
   refused({"opt", "m.relay", "-O2", "--target", "vta{host=avx2}"}, kUnsupported, {why, "cpu:avx2"});
   refused({"run", "m.relay", "--target", "vta{block=3}"}, kUsage, {"a power of two from 4 to 64"});
+  refused({"run", "m.relay", "--engine", "vta"}, kUnsupported, {"nothing of it is for a VTA"});
+  refused({"run", "m.relay", "--engine", "vta", "--target", "cuda"}, kUnsupported, {"is a GPU"});
+  refused({"run", "m.relay", "--engine", "jit", "--profile"}, kUsage, {"--profile", "engine vta", "bench"});
+  refused({"run", "m.relay", "--plot", "x.svg"}, kUsage, {"--plot", "engine vta"});
+  refused({"run", "m.relay", "--engine", "vta", "--plot", "x.png"}, kUsage, {"--plot x.png", "x.svg"});
+  refused({"compile", "m.relay", "--emit", "vta"}, kUnsupported, {"nothing of it is for a VTA"});
+  refused({"compile", "m.relay", "--emit", "vta-stream"}, kUsage, {"name the folder with -o"});
+  refused({"compile", "m.relay", "--emit", "vta", "--threads", "2"}, kUsage, {"--threads", "virtual threads"});
+  refused({"compile", "m.relay", "--emit", "vta", "--target", "avx2,sse2"}, kUsage, {"one target"});
+  refused({"compile", "m.relay", "--emit", "vta", "--weights-file"}, kUsage, {"--weights-file", "no place"});
 }
 
 TEST_F(Usage, AGpuIsATargetByItself) {

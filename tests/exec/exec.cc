@@ -3,8 +3,9 @@
 // Each call line is a test of its own: first the interpreter against the expected result, then
 // every other engine against the interpreter, within the operator's tolerance. An engine may skip
 // what its users are told that it is not for (tests/support/engine_skips.h); skips are printed. How
-// many calls of each file an engine skips is in skips.txt. The ordinary run is at -O2, and for some
-// files at another level too. `relay verify tests/exec` is the same at every level.
+// many calls of each file an engine skips is in skips.txt; of `vta`, how many it takes. The
+// ordinary run is at -O2, and for some files at another level too. `relay verify tests/exec` is the
+// same at every level.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -16,6 +17,7 @@
 #include <set>
 #include <sstream>
 
+#include "base/nearest.h"
 #include "tests/exec/joined_engines.h"
 #include "tests/support/engine_skips.h"
 #include "tools/test_files/test_file.h"
@@ -80,7 +82,15 @@ driver::VerifyOptions options(const std::string& path) {
   const char* only = std::getenv("RELAY_ENGINES");
   std::istringstream in(only ? only : "");
   for (std::string name; std::getline(in, name, ',');) out.engines.push_back(name);
+  if (!only) out.engines = names_of(driver::engines(), [](const driver::Engine& e) { return e.name; });
   return out;
+}
+
+// Few programs have something for the device of an engine: what it takes is listed, not what it
+// skips.
+bool lists_taken(const driver::VerifyRow& row) {
+  const driver::Engine* engine = driver::find_engine(row.engine);
+  return engine && engine->for_device;
 }
 
 // Once for each function, however many calls it has.
@@ -91,7 +101,8 @@ void print_skip(const std::string& path, const std::string& function, const driv
               row.skipped.c_str());
 }
 
-// How many calls of a file each engine skips, by "graph tests/exec/lang/if.relay".
+// How many calls of a file each engine skips, or takes (`lists_taken`), by "graph
+// tests/exec/lang/if.relay".
 using Skips = std::map<std::string, size_t>;
 
 // Lines like "graph tests/exec/lang/if.relay 3".
@@ -123,14 +134,14 @@ void count_skips(const std::string& path, const std::vector<driver::VerifyRow>& 
   ++file.calls;
   for (const driver::VerifyRow& row : rows) {
     const bool counts = !row.level || *row.level == kListedLevel;
-    file.skips[row.engine] += counts && !row.skipped.empty();
+    file.skips[row.engine] += counts && row.skipped.empty() == lists_taken(row);
   }
   if (file.calls < program_of(path).calls().size()) return;
   for (const auto& [engine, count] : file.skips) {
     const std::string key = engine + " " + path;
     const auto listed = listed_skips().find(key);
     EXPECT_EQ(count, listed == listed_skips().end() ? 0 : listed->second)
-        << "calls that the engine skips: if that is right, tests/exec/skips.txt needs the line\n"
+        << "calls that the engine skips (takes, if it has a device): if that is right, tests/exec/skips.txt needs the line\n"
         << key << " " << count;
   }
 }
@@ -144,7 +155,7 @@ class ExecTest : public testing::Test {
     const std::vector<driver::VerifyRow> rows = program_of(path_).run(call, options(path_));
     count_skips(path_, rows);
     for (const driver::VerifyRow& row : rows) {
-      if (!row.skipped.empty()) {
+      if (!row.skipped.empty() && !lists_taken(row)) {
         print_skip(path_, call.function, row);
         EXPECT_TRUE(may_skip(row.engine, row.slug))
             << row.engine << " skips it: [" << row.slug << "] " << row.skipped;

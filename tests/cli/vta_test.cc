@@ -1,0 +1,138 @@
+// Layers on a VTA: run and profiled, drawn, listed, and written for another simulator.
+#include <nlohmann/json.hpp>
+
+#include "tests/cli/cli.h"
+
+namespace relay::tests {
+namespace {
+
+// 16 positions of 16 channels to 32 and back: 32 micro-ops each.
+constexpr const char* kNetwork = R"(
+def @main(%x: Tensor[(1, 16, 4, 4), int8]) {
+  %0 = nn.conv2d(%x, cast(full(3, shape=[32, 16, 1, 1], dtype="int32"), dtype="int8"), out_dtype="int32");
+  %1 = nn.relu(qnn.rescale(%0, shift=5));
+  %2 = nn.conv2d(%1, cast(full(-2, shape=[16, 32, 1, 1], dtype="int32"), dtype="int8"), out_dtype="int32");
+  (qnn.rescale(%2, shift=6), nn.conv2d(cast(%x, dtype="float32"), full(1f, shape=[1, 16, 1, 1], dtype="float32")))
+}
+)";
+
+class VtaCommands : public Cli {
+ protected:
+  void SetUp() override {
+    Cli::SetUp();
+    write("net.relay", kNetwork);
+  }
+};
+
+TEST_F(VtaCommands, ARunHasTheResultsOfTheInterpreterAndAProfile) {
+  for (const std::string engine : {"interp", "vta"})
+    works({"run", "net.relay", "--engine", engine, "--fill", "random", "-o", engine + ".npz"});
+  EXPECT_EQ(read("vta.npz"), read("interp.npz"));
+  const std::string out =
+      works({"run", "net.relay", "--engine", "vta", "--target", "vta{host=sse2}", "--profile"});
+  for (const std::string word : {"vta{host=sse2}", "GEMM bound", "layer 0: nn.conv2d", "layer 1: nn.conv2d",
+                                 "times the GEMM bound", "stays on the CPU:", "`nn.conv2d` at net.relay:6:"})
+    EXPECT_NE(out.find(word), std::string::npos) << word << "\n" << out;
+}
+
+TEST_F(VtaCommands, AProfileAsJsonAddsUp) {
+  const nlohmann::json j =
+      nlohmann::json::parse(works({"run", "net.relay", "--engine", "vta", "--profile", "--json"}));
+  EXPECT_EQ(j.at("outputs").size(), 2u);
+  const nlohmann::json& profile = j.at("profile");
+  ASSERT_EQ(profile.at("layers").size(), 2u);
+  uint64_t cycles = 0, bytes = 0;
+  for (const nlohmann::json& layer : profile.at("layers")) {
+    EXPECT_EQ(layer.at("runs"), 1);
+    EXPECT_EQ(layer.at("gemm_bound"), 32) << layer;
+    EXPECT_GE(layer.at("cycles"), layer.at("gemm_bound"));
+    EXPECT_GE(layer.at("cycles"), layer.at("bus_bound"));
+    cycles += layer.at("cycles").get<uint64_t>(), bytes += layer.at("bytes").get<uint64_t>();
+  }
+  EXPECT_EQ(profile.at("total").at("cycles"), cycles);
+  EXPECT_EQ(profile.at("total").at("bytes"), bytes);
+  ASSERT_FALSE(profile.at("cpu").empty());
+  EXPECT_EQ(profile.at("cpu")[0].at("operator"), "nn.conv2d");
+}
+
+TEST_F(VtaCommands, ARooflineIsDrawn) {
+  works({"run", "net.relay", "--engine", "vta", "--plot", "roof.svg"});
+  const std::string svg = read("roof.svg");
+  for (const std::string word :
+       {"<svg ", "products per byte", "products per cycle", ">layer 0<", ">layer 1<", "</svg>"})
+    EXPECT_NE(svg.find(word), std::string::npos) << word << "\n" << svg;
+  refused({"run", "net.relay", "--engine", "vta", "--plot", "none/roof.svg"}, kLimit, {"none"});
+}
+
+TEST_F(VtaCommands, AListingNamesOperatorsAndWhatStaysOnTheCpu) {
+  const std::vector<std::string> listed{"compile", "net.relay", "--emit",
+                                        "vta",     "--target",  "vta{host=sse2}"};
+  const std::string out = works(listed);
+  for (const std::string word :
+       {"# vta{host=sse2}\n", "# layer 0: nn.conv2d", "# tile ", "\ngemm ", "\nfinish",
+        "net.relay:3:", "# stays on the CPU:\n#   `nn.conv2d` at net.relay:6:"})
+    EXPECT_NE(out.find(word), std::string::npos) << word << "\n" << out;
+  EXPECT_EQ(works(listed), out) << "the same bytes";
+  std::vector<std::string> to_file = listed;
+  to_file.insert(to_file.end(), {"-o", "net.vta"});
+  works(to_file);
+  EXPECT_EQ(read("net.vta"), out);
+  to_file.back() = "net.relay";
+  refused(to_file, kUsage, {"output-is-input"});
+}
+
+TEST_F(VtaCommands, StreamsAreWrittenForAnotherSimulator) {
+  works({"compile", "net.relay", "--emit", "vta-stream", "-o", "streams"});
+  for (const std::string layer : {"layer_0", "layer_1"}) {
+    for (const std::string file : {"instructions.bin", "uop.bin", "input.bin", "weight.bin",
+                                   "accumulator.bin", "expected_out.bin", "vta_config.json"})
+      EXPECT_TRUE(exists("streams/" + layer + "/" + file)) << layer << "/" << file;
+    EXPECT_EQ(read("streams/" + layer + "/instructions.bin").size() % 16, 0u);
+  }
+  EXPECT_EQ(read("streams/layer_0/input.bin").size(), 256u);
+  EXPECT_EQ(read("streams/layer_0/expected_out.bin").size(), 512u);
+  const std::string before = read("streams/layer_1/expected_out.bin");
+  works({"compile", "net.relay", "--emit", "vta-stream", "-o", "streams"});
+  EXPECT_EQ(read("streams/layer_1/expected_out.bin"), before) << "the same bytes";
+}
+
+TEST_F(VtaCommands, LayersWithoutFilesAreNamed) {
+  write(
+      "pool.relay",
+      "def @main(%x: Tensor[(1, 16, 4, 4), int8]) { nn.max_pool2d(%x, pool_size=[2, 2], strides=[2, 2]) }\n");
+  refused({"compile", "pool.relay", "--emit", "vta-stream", "-o", "streams"}, kUnsupported,
+          {"layer 0: nn.max_pool2d has no files", "no layer has files"});
+}
+
+TEST_F(VtaCommands, AnArtifactHasNoLayers) {
+  works({"compile", "net.relay", "-o", "net.so"});
+  refused({"run", "net.so", "--profile"}, kUsage, {"--profile", "--engine vta"});
+  refused({"run", "net.so", "--plot", "x.svg"}, kUsage, {"--plot", "--engine vta"});
+}
+
+TEST_F(VtaCommands, CheckNamesTheEngineWhereItTakesTheModel) {
+  EXPECT_NE(works({"check", "net.relay"}).find("engine vta      takes it\n"), std::string::npos);
+  write_sum("sum.relay");
+  EXPECT_EQ(works({"check", "sum.relay"}).find("engine vta"), std::string::npos);
+}
+
+TEST_F(VtaCommands, VerifyRunsTheEngineWhereItIsAskedTo) {
+  EXPECT_NE(works({"verify", "net.relay", "--engines", "vta"}).find("vta -O2"), std::string::npos);
+  EXPECT_NE(works({"verify", "net.relay", "--engines", "vta", "--target", "vta{block=8}"}).find("vta -O2"),
+            std::string::npos);
+}
+
+TEST_F(VtaCommands, TheExampleGoesFromOnnxToCycles) {
+  const Ended ended =
+      run({.command = {"/bin/sh", of_checkout("examples/vta/mnist.sh"), of_checkout("tools/relay")},
+           .folder = path(""),
+           .environment = {{"TMPDIR", temporary()}, {"XDG_CACHE_HOME", cache()}}});
+  ASSERT_EQ(ended.exit_code, 0) << ended.err;
+  for (const std::string word : {"Plus214_Output_0", "layer 0: qnn.conv2d", "times the GEMM bound"})
+    EXPECT_NE(ended.out.find(word), std::string::npos) << word << "\n" << ended.out;
+  EXPECT_NE(read("mnist8.vta").find("# layer 0: qnn.conv2d"), std::string::npos);
+  EXPECT_NE(read("roofline.svg").find(">layer 0<"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace relay::tests
