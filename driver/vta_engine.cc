@@ -9,6 +9,7 @@
 #include "interp/machine.h"
 #include "jit/operators.h"
 #include "target/host.h"
+#include "target/machines.h"
 #include "vta/compile/for_target.h"
 #include "vta/program/run.h"
 #include "vta/simulator_driver.h"

@@ -7,6 +7,7 @@
 #include "ir/text/parser.h"
 #include "op/operators.h"
 #include "target/host.h"
+#include "target/machines.h"
 #include "typecheck/check.h"
 #include "vta/sim/cycles.h"
 

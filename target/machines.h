@@ -39,4 +39,7 @@ std::span<const InstructionSet> instruction_sets();
 // The machines of `cuda` and `vta`, and that of default_target().
 inline constexpr std::string_view kUsualGpu = "cuda:sm_90", kUsualVta = "vta", kUsualCpu = "cpu:avx2";
 
+// The usual VTA beside the processor of the target.
+Target with_vta(const Target& target);
+
 }  // namespace relay::target

@@ -130,9 +130,6 @@ std::vector<std::string> all_names();
 // The processor by itself: what a target without its device is.
 Target host_of(const Target& target);
 
-// The usual VTA beside the processor of the target.
-Target with_vta(const Target& target);
-
 // What every processor of the instruction set runs: for code that is not worth variants.
 Target baseline(Isa isa = Isa::kX86_64);
 // What passes and schedules work for where nobody says otherwise.
