@@ -5,6 +5,7 @@
 namespace relay::aot {
 
 const std::string_view kRelayHeader = texts::kRelayHeader;
+const std::string_view kRelayVtaHeader = texts::kRelayVtaHeader;
 const std::string_view kDlpackHeader = texts::kDlpackHeader;
 const std::string_view kAlternationSource = texts::kAlternationSource;
 const std::string_view kArenasSource = texts::kArenasSource;
@@ -26,6 +27,7 @@ const std::string_view kInterfaceSource = texts::kInterfaceSource;
 const std::string_view kMainSource = texts::kMainSource;
 const std::string_view kModelSource = texts::kModelSource;
 const std::string_view kNoValuesSource = texts::kNoValuesSource;
+const std::string_view kNoVtaSource = texts::kNoVtaSource;
 const std::string_view kNpySource = texts::kNpySource;
 const std::string_view kOutputsSource = texts::kOutputsSource;
 const std::string_view kPackageConfig = texts::kPackageConfig;
@@ -39,6 +41,8 @@ const std::string_view kTensorsSource = texts::kTensorsSource;
 const std::string_view kThreadsSource = texts::kThreadsSource;
 const std::string_view kValueRunSource = texts::kValueRunSource;
 const std::string_view kValuesSource = texts::kValuesSource;
+const std::string_view kVtaSource = texts::kVtaSource;
+const std::string_view kVtaTablesSource = texts::kVtaTablesSource;
 const std::string_view kWeightsFileSource = texts::kWeightsFileSource;
 
 }  // namespace relay::aot

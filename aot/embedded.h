@@ -7,6 +7,7 @@ namespace relay::aot {
 
 extern const std::string_view kPythonModule;          // aot/package/model.py
 extern const std::string_view kRelayHeader;           // runtime/relay.h
+extern const std::string_view kRelayVtaHeader;        // runtime/relay_vta.h
 extern const std::string_view kDlpackHeader;          // runtime/dlpack.h
 extern const std::string_view kAlternationSource;     // aot/support/alternation.cc
 extern const std::string_view kArenasSource;          // aot/support/arenas.cc
@@ -28,6 +29,7 @@ extern const std::string_view kInterfaceSource;       // aot/support/interface.c
 extern const std::string_view kMainSource;            // aot/support/main.cc
 extern const std::string_view kModelSource;           // aot/support/model.cc
 extern const std::string_view kNoValuesSource;        // aot/support/no_values.cc
+extern const std::string_view kNoVtaSource;           // aot/support/no_vta.cc
 extern const std::string_view kNpySource;             // aot/support/npy.cc
 extern const std::string_view kOutputsSource;         // aot/support/outputs.cc
 extern const std::string_view kPackageConfig;         // aot/package/Config.cmake
@@ -40,6 +42,8 @@ extern const std::string_view kTensorsSource;         // aot/support/tensors.cc
 extern const std::string_view kThreadsSource;         // aot/support/threads.cc
 extern const std::string_view kValueRunSource;        // aot/support/value_run.cc
 extern const std::string_view kValuesSource;          // aot/support/values.cc
+extern const std::string_view kVtaSource;             // aot/support/vta.cc
+extern const std::string_view kVtaTablesSource;       // aot/support/vta_tables.cc
 extern const std::string_view kWeightsFileSource;     // aot/support/weights_file.cc
 
 }  // namespace relay::aot

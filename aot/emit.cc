@@ -10,8 +10,10 @@
 #include "aot/kernel_files.h"
 #include "aot/ports.h"
 #include "aot/program.h"
+#include "aot/vta_layers.h"
 #include "aot/weights.h"
 #include "base/cat.h"
+#include "base/check.h"
 #include "base/escape.h"
 #include "base/json_text.h"
 #include "kernel/print/dialect.h"
@@ -35,8 +37,8 @@ struct Part {
   const Variant* variant;
   std::string prefix;  // of its names; empty if there is only one
   size_t first_constant = 0;
-  std::map<Symbol, const kernel::Kernel*> kernels = {};
-  std::map<Symbol, std::string> names = {};  // of their functions
+  std::map<Symbol, const kernel::Kernel*> kernels = {};  // that the processor runs
+  std::map<Symbol, std::string> names = {};              // of their functions
   const Plan& plan() const { return variant->program->plan; }
   const std::string& name(const kernel::Kernel& k) const { return names.at(k.name); }
 };
@@ -45,6 +47,10 @@ class Emitter {
  public:
   Emitter(std::span<const Variant> variants, const EmitOptions& options)
       : options_(options), plan_(variants[0].program->plan), extents_(plan_.inputs, plan_.outputs) {
+    if (const VtaLayers* vta = variants[0].vta; vta && !vta->layers.empty()) {
+      CHECK(variants.size() == 1, "an artifact has one VTA");
+      vta_.emplace(*vta);
+    }
     // A kernel of the program may be called like a C function that is called from outside.
     KernelNames names;
     for (const Variant& v : variants) {
@@ -58,9 +64,13 @@ class Emitter {
       for (const kernel::Kernel* k : part.variant->program->kernels) part.kernels.emplace(k->name, k);
       for (const auto& [symbol, k] : part.kernels)
         part.names.emplace(symbol, names.name(symbol, part.prefix));
+      if (vta_)
+        std::erase_if(part.kernels, [&](const auto& k) { return vta_->layer_of(*k.second).has_value(); });
       constants.insert(constants.end(), part.plan().constants.begin(), part.plan().constants.end());
       parts_.push_back(std::move(part));
     }
+    first_vta_constant_ = constants.size();
+    if (vta_) constants.insert(constants.end(), vta_->constants().begin(), vta_->constants().end());
     weights_ = lay_out_weights(constants);
     workspace_ = workspace();
   }
@@ -76,6 +86,7 @@ class Emitter {
     out.weights = options_.weights == Weights::kFile ? weights_.head + weights_.data : weights_.data;
     out.files.push_back({"relay.h", std::string(kRelayHeader)});
     out.files.push_back({"dlpack.h", std::string(kDlpackHeader)});
+    if (vta_) out.files.push_back({"relay_vta.h", std::string(kRelayVtaHeader)});
     out.files.push_back({"kernels.h", kernels_header()});
     std::vector<SourceFile> kernels;
     for (const Part& part : parts_) {
@@ -109,6 +120,7 @@ class Emitter {
     d["licence"] = options_.licence;
     if (const std::vector<std::string> called = external_functions(); !called.empty())
       d["external_functions"] = called;
+    if (vta_) vta_->describe(d);
     return json_text(d);
   }
 
@@ -162,7 +174,12 @@ class Emitter {
           {"", cat("It calls these C functions, which come from the libraries that it was linked with: ",
                    join(called, ", "))});
     }
-    return print_header(cat("How to use ", options_.model_name, ", which Relay compiled"), plan_, more);
+    if (vta_) {
+      const std::vector<std::string> list = vta_->list();
+      more.insert(more.end(), list.begin(), list.end());
+    }
+    const std::string title = cat("How to use ", options_.model_name, ", which Relay compiled");
+    return print_header(title, plan_, more) + (vta_ ? vta_header() : "");
   }
 
   // Kernels are seen by the plan's file and hidden from everybody else.
@@ -251,14 +268,17 @@ class Emitter {
   static constexpr std::string_view kRunParameters =
       "const relay_parallel* parallel, const void* const* inputs, void* const* outputs,\n"
       "                 const unsigned char* weights, unsigned char* workspace, const int64_t* variables,\n"
-      "                 const size_t* slots, Stop* stop, const char** message";
+      "                 const size_t* slots, VtaContext* vta, Stop* stop, const char** message";
 
   // A program over values.
   std::string program(const Part& part) const {
-    CpuDeviceLibrary device_library([&](const kernel::Kernel& k) { return part.name(k); },
-                                    part.variant->target.cpu);
+    const auto name = [&](const kernel::Kernel& k) { return part.name(k); };
+    const target::Cpu& cpu = part.variant->target.cpu;
     const auto offset = [&](size_t i) { return weights_.offsets[part.first_constant + i]; };
-    return print_functions(*part.variant->program, part.prefix, device_library, offset);
+    CpuDeviceLibrary on_cpu(name, cpu);
+    if (!vta_) return print_functions(*part.variant->program, part.prefix, on_cpu, offset);
+    VtaDeviceLibrary on_vta(name, cpu, *vta_);
+    return print_functions(*part.variant->program, part.prefix, on_vta, offset);
   }
 
   std::string extent_text(kernel::Expr e) const {
@@ -294,7 +314,7 @@ class Emitter {
     std::string out = cat("int32_t ", part.prefix, "run_plan(", kRunParameters, ") {\n",
                           "  (void)parallel, (void)inputs, (void)weights, (void)workspace, (void)stop, "
                           "(void)message;\n"
-                          "  (void)variables, (void)slots;\n"
+                          "  (void)variables, (void)slots, (void)vta;\n"
                           "  int32_t status = 0;\n");
     const std::vector<bool> backwards = backward_steps(part.plan(), part.variant->target.cpu);
     if (std::find(backwards.begin(), backwards.end(), true) != backwards.end())
@@ -306,6 +326,13 @@ class Emitter {
         const passes::PlanValue& from = part.plan().values[s.inputs[0]];
         out += cat("  memcpy(", pointer(part, s.outputs[0], true), ", ", pointer(part, s.inputs[0], false),
                    ", ", from.type->is_static() ? cat(from.bytes) : bytes_text(*from.type), ");\n");
+        continue;
+      }
+      if (const std::optional<size_t> layer = vta_ ? vta_->layer_of(*s.kernel) : std::nullopt) {
+        std::vector<std::string> inputs;
+        for (uint32_t v : s.inputs) inputs.push_back(pointer(part, v, false));
+        out += cat("  {\n", VtaTables::call(*layer, "vta", inputs, pointer(part, s.outputs[0], true)),
+                   "    if (status != 0) return *message = vta->error, status;\n  }\n");
         continue;
       }
       const std::string& name = part.name(*s.kernel);
@@ -370,9 +397,10 @@ class Emitter {
     out +=
         "\n#include \"relay.h\"\n#include \"kernels.h\"\n\n#include <dlfcn.h>\n#include <stddef.h>\n#include "
         "<stdint.h>\n#include <pthread.h>\n#include <string.h>\n#include <time.h>\n\n#include <new>\n\n";
+    if (vta_) out += "#include \"relay_vta.h\"\n\n";
     out += "#define RELAY_EXPORT __attribute__((visibility(\"default\")))\n\n";
     out += cat(weights_text(), "\n", kBaseSource, "\nnamespace {\n\n", tables(description), "\n");
-    out += cat(kStopSource, "\n", kAlternationSource, "\n", kExtentsSource, "\n");
+    out += cat(kStopSource, "\n", kAlternationSource, "\n", kExtentsSource, "\n", vta_text(), "\n");
     if (has_values()) {
       size_t most = 1, most_batched = 0;
       for (const Part& part : parts_) {
@@ -393,10 +421,17 @@ class Emitter {
                options_.program ? cat("\n", kNpySource, "\n", kMainSource) : "");
   }
 
+  std::string vta_text() const {
+    const auto offset = [&](size_t i) { return weights_.offsets[first_vta_constant_ + i]; };
+    return vta_ ? cat(kVtaTablesSource, "\n", vta_->print(offset), kVtaSource) : std::string(kNoVtaSource);
+  }
+
   const EmitOptions& options_;
   const Plan& plan_;  // of the first: inputs and outputs are the same for all
   const PortExtents extents_;
   std::vector<Part> parts_;
+  std::optional<VtaTables> vta_;
+  size_t first_vta_constant_ = 0;
   WeightsLayout weights_;
   Workspace workspace_;
 };

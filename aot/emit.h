@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "aot/program.h"
+#include "aot/vta_layers.h"
 #include "target/instructions.h"
 #include "target/target.h"
 #include "toolchain/compiler.h"
@@ -52,6 +53,9 @@ struct Variant {
   target::Target target = target::baseline();
   // What the processor must have, as __builtin_cpu_supports knows it.
   std::vector<std::string> needs = target::needs(target.cpu);
+  // The layers that a VTA runs, of a program of `with_vta_kernels`; null: none. There is one such
+  // variant then.
+  const VtaLayers* vta = nullptr;
 };
 
 struct SourceFile {

@@ -1,5 +1,6 @@
 #include "driver/artifact.h"
 
+#include <cstddef>
 #include <cstring>
 #include <memory>
 
@@ -8,6 +9,8 @@
 #include "base/check.h"
 #include "base/failure.h"
 #include "base/file.h"
+#include "vta/c_driver.h"
+#include "vta/simulator_driver.h"
 
 namespace relay::driver {
 namespace {
@@ -109,9 +112,29 @@ Prepared prepare_artifact(aot::Program program, int threads, const BuildLibrary&
   }};
 }
 
+// The driver of an artifact's model.
+struct Artifact::SimulatedVta {
+  vta::SimulatorDriver driver;
+  vta::CDriver functions;
+  explicit SimulatedVta(const vta::Layout& layout) : driver(layout), functions(driver) {}
+};
+
+Artifact::Artifact() = default;
+
 Artifact::~Artifact() {
   if (context_) api_->context_free(context_);
   if (model_) api_->model_close(model_);
+}
+
+std::string Artifact::simulate_vta() {
+  constexpr size_t kEnd = offsetof(relay_api, needed_vta) + sizeof(api_->needed_vta);
+  const relay_vta_params* needed = api_->struct_size >= kEnd ? api_->needed_vta() : nullptr;
+  if (!needed) return {};
+  Diagnostics wrong;
+  const Result<vta::Layout> layout = vta::Layout::make(vta::params_of(*needed), wrong);
+  if (!layout) return wrong.all().front().message();
+  vta_ = std::make_unique<SimulatedVta>(*layout);
+  return {};
 }
 
 std::string Artifact::open(const std::string& path, unsigned threads, const std::string& entry) {
@@ -130,6 +153,8 @@ std::string Artifact::open(const std::string& path, unsigned threads, const std:
   options.threads = threads;
   options.error = error;
   options.error_size = sizeof error;
+  if (std::string wrong = simulate_vta(); !wrong.empty()) return cat(path, " needs a VTA: ", wrong);
+  if (vta_) options.vta = &vta_->functions.table();
   opened_ = api_->model_open(&options, &model_);
   if (opened_ == RELAY_LIMIT) throw Exhausted(error);
   if (opened_ != RELAY_OK) return error;

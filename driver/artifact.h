@@ -1,8 +1,9 @@
 // An artifact as a user's program sees it: loaded, and called through its C interface
-// and nothing else.
+// and nothing else. Layers for a VTA run on the simulator.
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -19,7 +20,7 @@ namespace relay::driver {
 
 class Artifact {
  public:
-  Artifact() = default;
+  Artifact();
   Artifact(const Artifact&) = delete;
   Artifact& operator=(const Artifact&) = delete;
   ~Artifact();
@@ -53,6 +54,11 @@ class Artifact {
   Value look(const aot::Interface& interface, relay_value* value);  // takes it away
   void check(relay_status status) const;
 
+  // A simulator of the VTA that the artifact needs, if it does: what is wrong with it.
+  std::string simulate_vta();
+
+  struct SimulatedVta;
+  std::unique_ptr<SimulatedVta> vta_;  // outlives the model
   toolchain::Library library_;
   relay_status opened_ = RELAY_BAD_MODEL;
   const relay_api* api_ = nullptr;

@@ -84,6 +84,10 @@ typedef enum {
   RELAY_LOG_WARNING = 1 /* why relay_context_create failed */
 } relay_log_level;
 
+/* Of the accelerator VTA: runtime/relay_vta.h, which the header of an artifact contains that needs it. */
+typedef struct relay_vta_params relay_vta_params;
+typedef struct relay_vta_driver relay_vta_driver;
+
 typedef struct relay_open_options {
   uint32_t struct_size;
   /* Threads that a run may use. 0: what `relay compile --threads` said, and if that was 0, too, one for each core that the
@@ -102,10 +106,16 @@ typedef struct relay_open_options {
    * ends in 0; it is empty after a success. May be NULL. */
   char* error;
   size_t error_size;
+  /* The driver of the VTA that the model needs (relay_needed_vta); ignored if it needs none. Copied; its `self` must
+   * outlive the model. */
+  const relay_vta_driver* vta;
 } relay_open_options;
 
 /* RELAY_ABI_VERSION of the header that the artifact was compiled with. Refuse what is not yours. Any thread. */
 uint32_t relay_abi_version(void);
+
+/* The parameters of the VTA that layers of the model run on; NULL if all of it runs without one. Constant. Any thread. */
+const relay_vta_params* relay_needed_vta(void);
 
 /* Makes `*model`, to be given to relay_model_close; on failure it is NULL and `options->error` says why. The weights
  * are mapped or referred to, not copied. `options` may be NULL, and is not kept. Any thread; as often as you like. */
@@ -230,6 +240,7 @@ typedef struct relay_api {
   relay_status (*call)(relay_context* context, relay_value* const* arguments, size_t count,
                        relay_value** result);
   relay_status (*set_timeout)(relay_context* context, int64_t nanoseconds);
+  const relay_vta_params* (*needed_vta)(void); /* added after version 2 */
 } relay_api;
 const relay_api* relay_get_api(void);
 

@@ -324,7 +324,7 @@ class Emitter {
                "\n#include \"kernels.h\"\n#include \"relay.h\"\n\n", kIncludes,
                is_file() ? print_weights_file(layout_, options_.model_name) : declare_embedded_weights(),
                "\n", kBaseSource, "\nnamespace {\n\n", tables(description), "\n", kStopSource, "\n",
-               has_values() ? kExtentsSource : "", extents_.print(options_.bounds), kCudaLaunchSource, "\n",
+               kNoVtaSource, "\n", has_values() ? kExtentsSource : "", extents_.print(options_.bounds), kCudaLaunchSource, "\n",
                has_values() ? functions() : cat(plan_tables(), "\n", kPlanRun, "\n", steps()),
                "\n}  // namespace\n\n", kWeightsFileSource, "\n", kCudaModelSource, "\n", kReportSource, "\n",
                kTensorsSource, "\n",

@@ -45,7 +45,9 @@ RELAY_EXPORT relay_status relay_model_open(const relay_open_options* given, rela
       }
     }
   }
+  if (status == RELAY_OK) status = open_vta(&m->vta, options, m->weights, memory);
   if (status != RELAY_OK) {
+    m->pool.stop();
     unmap_weights(&m->file);
     memory.release(memory.self, place, sizeof(relay_model));
     return status;
@@ -64,6 +66,7 @@ RELAY_EXPORT relay_status relay_model_close(relay_model* m) {
   if (m == nullptr) return RELAY_OK;
   if (__atomic_load_n(&m->contexts, __ATOMIC_ACQUIRE) != 0) return RELAY_BUSY;
   m->pool.stop();
+  close_vta(&m->vta);
   unmap_weights(&m->file);
   const relay_allocator memory = m->memory;
   memory.release(memory.self, m, sizeof(relay_model));
@@ -86,6 +89,11 @@ RELAY_EXPORT relay_status relay_context_create(relay_model* m, relay_context** c
         static_cast<unsigned long long>(kWorkspaceBytes));
     return no_context(m, RELAY_LIMIT, why);
   }
+  if (!create_vta_context(&c->vta, &m->vta, m->memory)) {
+    release_workspace(c);
+    m->memory.release(m->memory.self, place, sizeof(relay_context));
+    return no_context(m, RELAY_LIMIT, "there is no memory for the tensors of the VTA");
+  }
   if (c->workspace != nullptr) start_workspace(c->workspace, &m->memory);
   __atomic_add_fetch(&m->contexts, 1, __ATOMIC_ACQ_REL);
   *context = c;
@@ -98,6 +106,7 @@ RELAY_EXPORT void relay_context_free(relay_context* c) {
   release_held(c);
   if (c->workspace != nullptr) end_workspace(c->workspace);
   release_workspace(c);
+  free_vta_context(&c->vta, m->memory);
   m->memory.release(m->memory.self, c, sizeof(relay_context));
   __atomic_sub_fetch(&m->contexts, 1, __ATOMIC_ACQ_REL);
 }

@@ -10,6 +10,7 @@ class Stay {
  public:
   Stay(relay_context* c, Run& run, bool computes) : c_(c), run_(run), threads_(c->model, computes) {
     run.device->parallel = threads_.get();
+    run.device->vta = &c->vta;
     run.device->backwards = backwards_of(threads_.get());
   }
   relay_status begun() const { return RELAY_OK; }

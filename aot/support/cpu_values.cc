@@ -4,6 +4,7 @@
 struct Device {
   const relay_parallel* parallel;
   relay_parallel backwards;
+  VtaContext* vta;  // null if nothing runs
   uint64_t turned;  // a bit for each kernel: whether it went backwards last
 
   // The loops of a kernel that goes to and fro (alternation.h).

@@ -6,19 +6,22 @@
 // and, outside of main.cc, no global state. In order:
 //
 //   all        base.cc and the tables
-//   for CPUs   among the tables stop.cc, alternation.cc, extents.cc and, of functions over values,
-//              values.cc, cpu_values.cc, arenas.cc and batches.cc; threads.cc, weights_file.cc,
-//              model.cc, report.cc, tensors.cc; of plans outputs.cc, plan_run.cc and no_values.cc,
-//              of functions cpu_value_run.cc and value_run.cc; artifact.cc
-//   for GPUs   among the tables stop.cc, cuda_launch.cc and, of functions over values, extents.cc,
-//              values.cc and cuda_values.cc; weights_file.cc, cuda_model.cc, report.cc, tensors.cc;
-//              of plans outputs.cc, cuda_plan_run.cc and no_values.cc, of functions
+//   for CPUs   among the tables stop.cc, alternation.cc, extents.cc, vta_tables.cc and vta.cc or else
+//              no_vta.cc, and, of functions over values, values.cc, cpu_values.cc, arenas.cc and batches.cc;
+//              threads.cc, weights_file.cc, model.cc, report.cc, tensors.cc; of plans outputs.cc,
+//              plan_run.cc and no_values.cc, of functions cpu_value_run.cc and value_run.cc;
+//              artifact.cc
+//   for GPUs   among the tables stop.cc, no_vta.cc, cuda_launch.cc and, of functions over values,
+//              extents.cc, values.cc and cuda_values.cc; weights_file.cc, cuda_model.cc, report.cc,
+//              tensors.cc; of plans outputs.cc, cuda_plan_run.cc and no_values.cc, of functions
 //              cuda_value_run.cc and value_run.cc; cuda_artifact.cc
 //   all        this one; in a program of its own npy.cc and main.cc follow
 
 extern "C" {
 
 RELAY_EXPORT uint32_t relay_abi_version(void) { return RELAY_ABI_VERSION; }
+
+RELAY_EXPORT const relay_vta_params* relay_needed_vta(void) { return needed_vta(); }
 
 RELAY_EXPORT const char* relay_model_describe(const relay_model*) { return kDescription; }
 
@@ -70,7 +73,7 @@ RELAY_EXPORT const relay_api* relay_get_api(void) {
       sizeof(relay_api),    RELAY_ABI_VERSION,  relay_model_open, relay_model_describe, relay_model_close,
       relay_context_create, relay_context_free, relay_run,        relay_cancel,         relay_error,
       relay_value_tensor,   relay_value_node,   relay_value_look, relay_value_field,    relay_value_free,
-      relay_call,           relay_set_timeout};
+      relay_call,           relay_set_timeout, relay_needed_vta};
   return &api;
 }
 

@@ -8,6 +8,7 @@ struct relay_model {
   const Variant* variant;
   const unsigned char* weights;
   WeightsFile file;
+  Vta vta;
   void (*log)(void* log_self, relay_log_level level, const char* text);
   void* log_self;
   unsigned contexts;  // changed with atomic built-ins only
@@ -20,6 +21,7 @@ struct relay_context {
   void* held[kOutputCount + 1];  // outputs that live in the context
   size_t held_bytes[kOutputCount + 1];
   int64_t held_shapes[kMostDims * kOutputCount + 1];
+  VtaContext vta;
   Stop stop;
   char error[kErrorSize];
 };

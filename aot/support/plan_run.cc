@@ -35,7 +35,7 @@ relay_status run_tensors(relay_context* c, const DLTensor* const* inputs, DLTens
   const Threads threads(c->model);
   const char* message = nullptr;
   const int32_t ended = c->model->variant->run_plan(threads.get(), in, out, c->model->weights, c->workspace,
-                                                    variables, slots, &c->stop, &message);
+                                                    variables, slots, &c->vta, &c->stop, &message);
   return report(c, ended, message);
 }
 
