@@ -116,7 +116,7 @@ TEST(Artifact, ExportsTheInterfaceAndNeedsTheCLibraryOnly) {
   int exported = 0;
   for (std::string line; std::getline(lines, line); ++exported)
     EXPECT_EQ(line.substr(0, 6), "relay_") << line;
-  EXPECT_EQ(exported, 17) << symbols.output;
+  EXPECT_EQ(exported, 18) << symbols.output;
   const auto head = toolchain::run({"objdump", "-p", c.path}, "", 60);
   ASSERT_EQ(head.exit_code, 0) << head.output << head.problem;
   std::istringstream needs(head.output);

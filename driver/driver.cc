@@ -3,6 +3,7 @@
 #include "aot/build.h"
 #include "aot/program.h"
 #include "base/cat.h"
+#include "driver/target_program.h"
 
 namespace relay::driver {
 
@@ -32,17 +33,16 @@ Result<Executable> prepare(const Model& model, std::string_view engine, const Op
 
 Result<aot::Sources> emit(const Model& model, std::span<const target::Target> targets,
                           const aot::EmitOptions& options, Diagnostics& diagnostics) {
-  std::vector<aot::Program> programs;
+  std::vector<TargetProgram> programs;
   for (const target::Target& target : targets) {
-    const Result<Module> lowered = optimise(model.module, model.function,
-                                            {.opt_level = options.opt_level, .target = target}, diagnostics);
-    Result<aot::Program> program =
-        lowered ? aot::make_program(*lowered, "main", diagnostics) : Result<aot::Program>(kReported);
+    Result<TargetProgram> program = program_for_target(
+        model.module, model.function, passes::default_pipeline(options.opt_level, target::host_of(target)),
+        {.opt_level = options.opt_level, .target = target}, diagnostics);
     if (!program) return kReported;
     programs.push_back(std::move(*program));
   }
   std::vector<aot::Variant> variants;
-  for (size_t i = 0; i < targets.size(); ++i) variants.push_back({&programs[i], targets[i]});
+  for (const TargetProgram& program : programs) variants.push_back(program.variant());
   return aot::emit(variants, options);
 }
 

@@ -6,6 +6,7 @@
 #include "base/cat.h"
 #include "base/check.h"
 #include "base/failure.h"
+#include "driver/kernels_of_layers.h"
 #include "interp/machine.h"
 #include "jit/operators.h"
 #include "target/host.h"
@@ -28,31 +29,6 @@ passes::Pipeline before_partition(const Options& options, const target::Target& 
   std::erase_if(out, [](const passes::Step& s) { return s.pass == &passes::kExpandOperators; });
   return out;
 }
-
-// Which kernels are whose layer.
-class KernelsOfLayers : public passes::Observer {
- public:
-  struct Of {
-    size_t layer;
-    size_t params;  // of the layer's function; constants come behind them
-    const TensorType* result;
-  };
-
-  void lowered(Symbol kernel, const Call& replaced) override {
-    const auto* fn = replaced.callee->as<Fn>();
-    const AttrValue* device = fn ? fn->attrs.find(vta::kDevice) : nullptr;
-    if (!device || device->string.text() != vta::kDeviceName) return;
-    const AttrValue* layer = fn->attrs.find(vta::kLayer);
-    const auto* result = replaced.type->as<TensorType>();
-    CHECK(layer && result, "a layer has a number and gives a tensor");
-    found_.emplace(kernel, Of{static_cast<size_t>(layer->integer), fn->params.size(), result});
-  }
-
-  const std::map<Symbol, Of>& found() const { return found_; }
-
- private:
-  std::map<Symbol, Of> found_;
-};
 
 // A simulated VTA and the layers that it runs.
 class Device {

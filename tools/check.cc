@@ -109,6 +109,13 @@ void report_artifact(const nlohmann::ordered_json& d, const Session& s) {
        cat(text(d.at("target")), d.at("features").empty() ? "" : ": ", join(d.at("features"), ", ", text)));
   line("compiled", cat("-O", number("opt_level"), ", --threads ", number("threads")));
   line("kernels", number("kernels"));
+  if (d.contains("vta")) {
+    const auto& parameters = d.at("vta").at("parameters");
+    std::vector<std::string> list;
+    for (const auto& [key, value] : parameters.items()) list.push_back(cat(key, " ", value.get<int>()));
+    line("needs", "a VTA with " + join(list, ", "));
+    for (const auto& layer : d.at("vta").at("layers")) line("on it", text(layer));
+  }
   line("workspace", cat(number("workspace_bytes"), " bytes"));
   line("weights", cat(number("weights_bytes"), " bytes, ", text(d.at("weights"))));
 }

@@ -17,6 +17,7 @@
 #include "base/parallel.h"
 #include "driver/engines.h"
 #include "driver/libraries.h"
+#include "driver/target_program.h"
 #include "frontend/data/inputs.h"
 #include "op/operators.h"
 #include "tools/graph.h"
@@ -163,17 +164,22 @@ Result<Module> lower(const Options& o, const driver::Model& model, const target:
                   : kReported;
 }
 
-// The program as it runs on one processor.
-std::optional<aot::Program> program_for(const Options& o, const driver::Model& model,
-                                        const target::Target& target, Session& s) {
+// The program as it runs on one target.
+std::optional<driver::TargetProgram> program_for(const Options& o, const driver::Model& model,
+                                                 const target::Target& target, Session& s) {
   Diagnostics diagnostics;
-  const Result<Module> lowered = lower(o, model, target, s, diagnostics);
-  Result<aot::Program> program =
-      lowered ? aot::make_program(*lowered, "main", diagnostics) : Result<aot::Program>(kReported);
+  PassOutput output({}, o.time, s);
+  const Result<passes::Pipeline> pipeline = pipeline_of(o, target::host_of(target), diagnostics);
+  Result<driver::TargetProgram> program =
+      pipeline ? driver::program_for_target(model.module, model.function, *pipeline,
+                                            driver_options(o, target, output), diagnostics)
+               : Result<driver::TargetProgram>(kReported);
   if (!program) {
     s.fail(diagnostics, model.module.context().sources());
     return std::nullopt;
   }
+  if (program->vta && program->vta->layers.empty())
+    s.say("relay: no layer of the model runs on the VTA; `--emit vta` says why\n");
   return std::move(*program);
 }
 
@@ -241,6 +247,22 @@ void run_for_gpu(const Options& o, const std::vector<target::Target>& targets, S
 
 bool links(const Options& o) { return makes_library(o) || o.emit == "package" || o.emit == "exe"; }
 
+// What of the options means nothing for a VTA; empty if there is no such thing.
+std::string wrong_for_vta(const Options& o, const std::vector<target::Target>& targets) {
+  const auto vta =
+      std::find_if(targets.begin(), targets.end(), [](const auto& t) { return t.vta.has_value(); });
+  if (vta == targets.end()) return {};
+  if (targets.size() > 1) return "--target: a library for a VTA holds code for no other target";
+  if (o.emit == "exe" || o.emit == "python")
+    return cat(
+        "--emit ", o.emit,
+        ": a VTA needs a driver, which programs of yours give through the C interface: ", "use --emit so");
+  if (o.emit == "graph")
+    return cat("--emit graph: a graph runs on no VTA: --target ", target::host_of(*vta).text,
+               " is its processor");
+  return {};
+}
+
 // Reports options that mean nothing for these processors or with each other.
 void check_options(const Options& o, const std::vector<target::Target>& targets, Session& s) {
   if (std::string wrong = never_chosen(targets); !wrong.empty()) s.fail(kUsage, wrong);
@@ -254,6 +276,7 @@ void check_options(const Options& o, const std::vector<target::Target>& targets,
     s.fail(kUsage, "--bounds: a graph has constant shapes: give them by --input-shapes");
   if (o.emit == "graph" && o.threads != 1)
     s.fail(kUsage, "--threads: who runs a graph says how many: relay run --threads");
+  if (std::string wrong = wrong_for_vta(o, targets); !wrong.empty()) s.fail(kUsage, wrong);
   if (!links(o) && !o.link.empty()) s.fail(kUsage, cat("--link: --emit ", o.emit, " links nothing"));
 }
 
@@ -270,22 +293,22 @@ void run_for_graph(const Options& o, const driver::Model& model, const target::T
 }
 
 // The program for each of the processors. Reports why there is none, and gives none then.
-std::vector<aot::Program> programs_for(const Options& o, const driver::Model& model,
-                                       const std::vector<target::Target>& targets, Session& s) {
-  std::vector<aot::Program> programs;
+std::vector<driver::TargetProgram> programs_for(const Options& o, const driver::Model& model,
+                                                const std::vector<target::Target>& targets, Session& s) {
+  std::vector<driver::TargetProgram> programs;
   for (const target::Target& target : targets) {
-    std::optional<aot::Program> one = program_for(o, model, target, s);
+    std::optional<driver::TargetProgram> one = program_for(o, model, target, s);
     if (!one) return {};
     programs.push_back(std::move(*one));
   }
   if (o.emit == "exe") {
-    if (std::string wrong = no_executable(programs[0]); !wrong.empty()) {
+    if (std::string wrong = no_executable(programs[0].program); !wrong.empty()) {
       s.fail(kUnsupported, wrong);
       return {};
     }
   }
   Diagnostics diagnostics;
-  if (links(o) && o.link.empty() && driver::report_unresolved(programs[0], "", diagnostics)) {
+  if (links(o) && o.link.empty() && driver::report_unresolved(programs[0].program, "", diagnostics)) {
     s.fail(diagnostics, model.module.context().sources());
     return {};
   }
@@ -331,10 +354,6 @@ std::vector<std::string> compile_and_write(const Product& product, const driver:
 void run(const Options& o, Session& s) {
   const std::vector<target::Target> targets = targets_of(o.targets);
   if (o.emit == "vta" || o.emit == "vta-stream") return compile_to_layers(o, targets, s);
-  if (std::string wrong = accelerators(targets); !wrong.empty()) {
-    s.fail(kUnsupported, wrong);
-    return;
-  }
   const auto is_gpu = [](const target::Target& t) { return t.gpu.has_value(); };
   if (std::any_of(targets.begin(), targets.end(), is_gpu)) return run_for_gpu(o, targets, s);
   if (o.emit == "cuda") {
@@ -360,12 +379,13 @@ void run(const Options& o, Session& s) {
   Progress progress(s, "compile");
   progress.step("optimising");
   if (o.emit == "graph") return run_for_graph(o, *model, targets[0], s);
-  const std::vector<aot::Program> programs = programs_for(o, *model, targets, s);
+  const std::vector<driver::TargetProgram> programs = programs_for(o, *model, targets, s);
   if (programs.empty()) return;
   stages.next("print C++");
   std::vector<aot::Variant> variants;
-  for (size_t i = 0; i < targets.size(); ++i) variants.push_back({&programs[i], targets[i]});
-  const aot::EmitOptions emit = emit_options(o, product, licence, programs[0], s);
+  for (const driver::TargetProgram& program : programs) variants.push_back(program.variant());
+  const aot::Program& first = programs[0].program;
+  const aot::EmitOptions emit = emit_options(o, product, licence, first, s);
   if (s.exit_code != kOk) return;
   const aot::Sources sources = aot::emit(variants, emit);
   if (o.emit == "cpp") return deliver_source(sources, emit, o, s);
@@ -382,9 +402,9 @@ void run(const Options& o, Session& s) {
   compile.target = target::baseline(targets[0].cpu.isa);
   if (product.package) compile.link_flags.push_back("-Wl,-soname," + product.package->soname());
   const std::vector<std::string> written =
-      compile_and_write(product, *model, programs[0], sources, emit.weights, compile, s);
+      compile_and_write(product, *model, first, sources, emit.weights, compile, s);
   if (written.empty()) return;
-  report(o, programs[0], sources, written, stages, s);
+  report(o, first, sources, written, stages, s);
   for (const std::string& name : driver::needed_at_run_time(o.link))
     s.say(cat(name, " must be there when it is loaded: beside it, or where the system looks\n"));
 }
@@ -418,7 +438,8 @@ void add_compile(Command app, Session& session) {
          cat("what the code is for: ", join(target::all_names(), ", "),
              "; several processors, with commas between them and the best first: the library has code for "
              "each and "
-             "runs the first that the processor can; or one GPU. `cpu:avx2{l2=512K}` overrides a number: "
+             "runs the first that the processor can; or one GPU; or one VTA, whose driver the opening "
+             "program gives. `cpu:avx2{l2=512K}` overrides a number: "
              "line, l1, l2, l3, l1-rate, l2-rate, l3-rate"))
       .check({wrong_targets})
       .kind("TARGET")

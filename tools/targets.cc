@@ -40,7 +40,7 @@ std::string accelerators(const std::vector<target::Target>& targets) {
   for (const target::Target& t : targets) {
     if (t.vta)
       return cat("--target: ", t.text, " has an accelerator, which `relay run --engine vta` and `relay ",
-                 "compile --emit vta` take; ", target::host_of(t).text, " is its processor");
+                 "compile` take; ", target::host_of(t).text, " is its processor");
   }
   return {};
 }

@@ -104,8 +104,12 @@ TEST_F(Usage, AnAcceleratorIsATargetOfItsEngineAlone) {
   for (const char* engine : {"jit", "graph", "aot-cpp", "aot-cuda"})
     refused({"run", "m.relay", "--engine", engine, "--target", "vta"}, kUnsupported, {why});
   refused({"bench", "m.relay", "--engine", "graph", "--target", "vta"}, kUnsupported, {why});
-  refused({"compile", "m.relay", "--target", "vta"}, kUnsupported, {why, "is its processor"});
-  refused({"compile", "m.relay", "--target", "avx2,vta{block=8}"}, kUnsupported, {why, "block=8"});
+  refused({"compile", "m.relay", "--target", "avx2,vta{block=8}"}, kUsage, {"code for no other target"});
+  refused({"compile", "m.relay", "--target", "vta", "--emit", "exe"}, kUsage, {"--emit exe", "a driver"});
+  refused({"compile", "m.relay", "--target", "vta", "--emit", "python"}, kUsage,
+          {"--emit python", "a driver"});
+  refused({"compile", "m.relay", "--target", "vta{host=avx2}", "--emit", "graph"}, kUsage,
+          {"--target cpu:avx2"});
   refused({"opt", "m.relay", "-O2", "--target", "vta{host=avx2}"}, kUnsupported, {why, "cpu:avx2"});
   refused({"run", "m.relay", "--target", "vta{block=3}"}, kUsage, {"a power of two from 4 to 64"});
   refused({"run", "m.relay", "--engine", "vta"}, kUnsupported, {"nothing of it is for a VTA"});
@@ -115,7 +119,8 @@ TEST_F(Usage, AnAcceleratorIsATargetOfItsEngineAlone) {
   refused({"run", "m.relay", "--engine", "vta", "--plot", "x.png"}, kUsage, {"--plot x.png", "x.svg"});
   refused({"compile", "m.relay", "--emit", "vta"}, kUnsupported, {"nothing of it is for a VTA"});
   refused({"compile", "m.relay", "--emit", "vta-stream"}, kUsage, {"name the folder with -o"});
-  refused({"compile", "m.relay", "--emit", "vta", "--threads", "2"}, kUsage, {"--threads", "virtual threads"});
+  refused({"compile", "m.relay", "--emit", "vta", "--threads", "2"}, kUsage,
+          {"--threads", "virtual threads"});
   refused({"compile", "m.relay", "--emit", "vta", "--target", "avx2,sse2"}, kUsage, {"one target"});
   refused({"compile", "m.relay", "--emit", "vta", "--weights-file"}, kUsage, {"--weights-file", "no place"});
 }

@@ -104,7 +104,38 @@ TEST_F(VtaCommands, LayersWithoutFilesAreNamed) {
           {"layer 0: nn.max_pool2d has no files", "no layer has files"});
 }
 
-TEST_F(VtaCommands, AnArtifactHasNoLayers) {
+// Two layers, and an operator of the processor between them.
+TEST_F(VtaCommands, AnArtifactRunsItsLayersOnTheSimulator) {
+  write("two.relay", R"(
+def @main(%x: Tensor[(3, 16, 4, 4), int8]) {
+  %0 = nn.conv2d(%x, cast(full(3, shape=[20, 16, 1, 1], dtype="int32"), dtype="int8"), out_dtype="int32");
+  %1 = bitwise_xor(nn.relu(qnn.rescale(%0, shift=5)), 85i8);
+  %2 = nn.conv2d(%1, cast(full(-2, shape=[16, 20, 1, 1], dtype="int32"), dtype="int8"), out_dtype="int32");
+  qnn.rescale(%2, shift=6)
+}
+)");
+  works({"run", "two.relay", "--engine", "interp", "--fill", "random", "-o", "interp.npz"});
+  for (const std::string target : {"vta", "vta{batch=2,host=sse2}"}) {
+    const auto d =
+        nlohmann::json::parse(works({"compile", "two.relay", "--target", target, "-o", "two.so", "--json"}));
+    EXPECT_EQ(d.at("vta").at("layers").size(), 2u) << d;
+    EXPECT_EQ(d.at("vta").at("parameters").at("LOG_BATCH"), target == "vta" ? 0 : 1);
+    works({"run", "two.so", "--fill", "random", "-o", "so.npz"});
+    EXPECT_EQ(read("so.npz"), read("interp.npz")) << target;
+  }
+  EXPECT_NE(read("two.h").find("relay_vta_driver"), std::string::npos);
+  const std::string checked = works({"check", "two.so"});
+  for (const std::string words : {"needs     a VTA with ", "LOG_BATCH 1,", "on it     layer 1: nn.conv2d"})
+    EXPECT_NE(checked.find(words), std::string::npos) << words << "\n" << checked;
+}
+
+TEST_F(VtaCommands, AnArtifactWithoutLayersSaysSo) {
+  write_sum("sum.relay");
+  const std::string said = works({"compile", "sum.relay", "--target", "vta", "-o", "sum.so"});
+  EXPECT_NE(said.find("no layer of the model runs on the VTA"), std::string::npos) << said;
+}
+
+TEST_F(VtaCommands, AnArtifactIsNotProfiled) {
   works({"compile", "net.relay", "-o", "net.so"});
   refused({"run", "net.so", "--profile"}, kUsage, {"--profile", "--engine vta"});
   refused({"run", "net.so", "--plot", "x.svg"}, kUsage, {"--plot", "--engine vta"});

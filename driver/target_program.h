@@ -1,0 +1,34 @@
+// A program as an artifact has it for one target.
+#pragma once
+
+#include <optional>
+#include <string_view>
+
+#include "aot/emit.h"
+#include "aot/program.h"
+#include "aot/vta_layers.h"
+#include "base/diagnostics.h"
+#include "base/result.h"
+#include "driver/engines.h"
+#include "passes/pipeline.h"
+
+namespace relay::driver {
+
+struct TargetProgram {
+  target::Target target;
+  aot::Program program;
+  std::optional<aot::VtaLayers> vta = {};  // of a target with a VTA; there may be none
+
+  // Refers to this.
+  aot::Variant variant() const {
+    return {.program = &program, .target = target, .vta = vta ? &*vta : nullptr};
+  }
+};
+
+// The function for the processor, and the VTA, of the options' target. These passes make kernels of
+// what runs on the processor. Reports what they report, and why there is no code ahead of time.
+Result<TargetProgram> program_for_target(const Module& checked, std::string_view function,
+                                         const passes::Pipeline& pipeline, const Options& options,
+                                         Diagnostics& diagnostics);
+
+}  // namespace relay::driver
