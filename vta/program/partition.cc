@@ -143,17 +143,28 @@ class Partitioner {
 
   // --- layers ---
 
-  // Device functions get the numbers of layers. One that was there before is compiled; it is no
-  // device function if it has no code.
+  // Device functions get the numbers of layers, in the order of their calls. One that was there
+  // before is compiled; it is no device function if it has no code.
   Module number(const Module& m) {
+    NodeMap<std::optional<int64_t>> numbers;
+    for (const auto& [name, root] : m.functions()) {
+      for (Expr e : post_order(root)) {
+        const auto* call = e->as<Call>();
+        const auto* fn = call ? call->callee->as<Fn>() : nullptr;
+        if (!fn || !is_device_function(*fn) || numbers.get(fn)) continue;
+        std::optional<DeviceLayer> layer = layer_of_function(*fn);
+        if (!layer) continue;
+        numbers[fn] = std::ssize(out_.layers);
+        layer->name = cat("layer ", out_.layers.size(), ": ", layer->name);
+        out_.layers.push_back(std::move(*layer));
+      }
+    }
     return rewrite(m, [&](Builder& b, Expr e) -> Expr {
       const auto* fn = e->as<Fn>();
       if (!fn || !is_device_function(*fn)) return e;
       std::vector<AttrArg> attrs = op::attr_args(fn->attrs, kLayer);
-      if (std::optional<DeviceLayer> layer = layer_of_function(*fn)) {
-        attrs.push_back({std::string(kLayer), std::ssize(out_.layers)});
-        layer->name = cat("layer ", out_.layers.size(), ": ", layer->name);
-        out_.layers.push_back(std::move(*layer));
+      if (const std::optional<int64_t> number = numbers.get(fn)) {
+        attrs.push_back({std::string(kLayer), *number});
       } else {
         std::erase_if(attrs, [](const AttrArg& a) { return a.name == kDevice; });
       }
@@ -162,8 +173,10 @@ class Partitioner {
   }
 
   static Expr with_attrs(Builder& b, const Fn& fn, const std::vector<AttrArg>& attrs) {
+    const Attrs now = b.context().attrs(attrs);
+    if (now == fn.attrs) return &fn;
     SpanScope at(b, fn.span);
-    const Fn* out = b.fn({fn.params.begin(), fn.params.end()}, fn.body, fn.result, b.context().attrs(attrs),
+    const Fn* out = b.fn({fn.params.begin(), fn.params.end()}, fn.body, fn.result, now,
                          {fn.type_params.begin(), fn.type_params.end()}, {fn.where.begin(), fn.where.end()});
     return b.with_type(out, fn.type);
   }

@@ -95,12 +95,14 @@ inline Partitioned expect_same(const Module& m, const Layout& layout, uint64_t s
   std::unordered_map<Expr, Value> seen;
   interp::Options options;
   options.observe = [&](Expr e, const Value& v) { seen.insert_or_assign(e, v); };
+  const Fn& main = *p.module.function("main");
+  for (size_t k = 0; k < args.size(); k++) seen.emplace(main.params[k], args[k]);
   const Value after = interp::Machine(p.module, options).call("main", args);
   EXPECT_TRUE(identical(before.tensor(), after.tensor()));
 
   SimulatorDriver driver(layout);
   size_t runs = 0;
-  for (Expr e : post_order(p.module.function("main"))) {
+  for (Expr e : post_order(&main)) {
     const Fn* fn = device_function(e);
     if (!fn) continue;
     EXPECT_EQ(fn->attrs.find(kLayer)->integer, static_cast<int64_t>(runs));
