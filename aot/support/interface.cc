@@ -73,7 +73,7 @@ RELAY_EXPORT const relay_api* relay_get_api(void) {
       sizeof(relay_api),    RELAY_ABI_VERSION,  relay_model_open, relay_model_describe, relay_model_close,
       relay_context_create, relay_context_free, relay_run,        relay_cancel,         relay_error,
       relay_value_tensor,   relay_value_node,   relay_value_look, relay_value_field,    relay_value_free,
-      relay_call,           relay_set_timeout, relay_needed_vta};
+      relay_call,           relay_set_timeout,  relay_needed_vta};
   return &api;
 }
 

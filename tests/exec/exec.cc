@@ -141,7 +141,8 @@ void count_skips(const std::string& path, const std::vector<driver::VerifyRow>& 
     const std::string key = engine + " " + path;
     const auto listed = listed_skips().find(key);
     EXPECT_EQ(count, listed == listed_skips().end() ? 0 : listed->second)
-        << "calls that the engine skips (takes, if it has a device): if that is right, tests/exec/skips.txt needs the line\n"
+        << "calls that the engine skips (takes, if it has a device): if that is right, tests/exec/skips.txt "
+           "needs the line\n"
         << key << " " << count;
   }
 }
