@@ -168,7 +168,10 @@ TEST(VtaArtifact, AddressesThatNoInstructionReachesAreRefused) {
     board.api.allocate = [](void* self, uint64_t, uint64_t* to) {
       return *to = given, ++Board::of(self).live, 0;
     };
-    board.api.release = [](void* self, uint64_t at) { EXPECT_EQ(at, given), --Board::of(self).live; };
+    board.api.release = [](void* self, uint64_t at) {
+      EXPECT_EQ(at, given);
+      --Board::of(self).live;
+    };
     {
       LayerRun r(plan_on_vta(), &board.api);
       EXPECT_EQ(r.status, RELAY_UNSUPPORTED);
