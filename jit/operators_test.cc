@@ -147,7 +147,7 @@ TEST_F(Jit, WhatTrapsTrapsWithTheSameWords) {
 }
 
 TEST_F(Jit, KernelsThatRunElsewhereAreNotCompiled) {
-  load("def @main(%x: Tensor[(2, 4), float32]) { nn.softmax(%x) }");
+  load("def @main(%x: Tensor[(2, 4), float32]) { add(%x, %x) }");
   ASSERT_EQ(prepared_.kernels().size(), 1u);
   const auto& [name, kernel] = *prepared_.kernels().begin();
   Options o = options();
