@@ -104,24 +104,36 @@ TEST_F(VtaCommands, LayersWithoutFilesAreNamed) {
           {"layer 0: nn.max_pool2d has no files", "no layer has files"});
 }
 
-// Two layers, and an operator of the processor between them.
+// Two layers, and an operator of the processor between them; in the order NHWC with a tensor.
 TEST_F(VtaCommands, AnArtifactRunsItsLayersOnTheSimulator) {
   write("two.relay", R"(
 def @main(%x: Tensor[(3, 16, 4, 4), int8]) {
   %0 = nn.conv2d(%x, cast(full(3, shape=[20, 16, 1, 1], dtype="int32"), dtype="int8"), out_dtype="int32");
-  %1 = bitwise_xor(nn.relu(qnn.rescale(%0, shift=5)), 85i8);
+  %1 = bitwise_xor(nn.relu(qnn.rescale(%0, shift=2)), 85i8);
   %2 = nn.conv2d(%1, cast(full(-2, shape=[16, 20, 1, 1], dtype="int32"), dtype="int8"), out_dtype="int32");
   qnn.rescale(%2, shift=6)
 }
 )");
-  works({"run", "two.relay", "--engine", "interp", "--fill", "random", "-o", "interp.npz"});
-  for (const std::string target : {"vta", "vta{batch=2,host=sse2}"}) {
-    const auto d =
-        nlohmann::json::parse(works({"compile", "two.relay", "--target", target, "-o", "two.so", "--json"}));
-    EXPECT_EQ(d.at("vta").at("layers").size(), 2u) << d;
-    EXPECT_EQ(d.at("vta").at("parameters").at("LOG_BATCH"), target == "vta" ? 0 : 1);
-    works({"run", "two.so", "--fill", "random", "-o", "so.npz"});
-    EXPECT_EQ(read("so.npz"), read("interp.npz")) << target;
+  write("nhwc.relay", R"(
+def @main(%x: Tensor[(2, 5, 6, 2), int8], %y: Tensor[(2, 5, 6, 3), int8]) {
+  %0 = nn.conv2d(%x, tensor([[[[11, 52, 33], [-44, 15, -26]]]], int8), data_layout="NHWC", kernel_layout="HWIO",
+                 out_dtype="int32");
+  %1 = bitwise_xor(qnn.rescale(add(right_shift(%0, 1), cast(%y, dtype="int32"))), 85i8);
+  %2 = nn.conv2d(%1, tensor([[[[11], [42], [-33]]]], int8), data_layout="NHWC", kernel_layout="HWIO",
+                 out_dtype="int32");
+  qnn.rescale(%2, shift=3)
+}
+)");
+  for (const std::string model : {"two", "nhwc"}) {
+    works({"run", model + ".relay", "--engine", "interp", "--fill", "random", "-o", "interp.npz"});
+    for (const std::string target : {"vta", "vta{batch=2,host=sse2}"}) {
+      const auto d = nlohmann::json::parse(
+          works({"compile", model + ".relay", "--target", target, "-o", model + ".so", "--json"}));
+      EXPECT_EQ(d.at("vta").at("layers").size(), 2u) << d;
+      EXPECT_EQ(d.at("vta").at("parameters").at("LOG_BATCH"), target == "vta" ? 0 : 1);
+      works({"run", model + ".so", "--fill", "random", "-o", "so.npz"});
+      EXPECT_EQ(read("so.npz"), read("interp.npz")) << model << " " << target;
+    }
   }
   EXPECT_NE(read("two.h").find("relay_vta_driver"), std::string::npos);
   const std::string checked = works({"check", "two.so"});
