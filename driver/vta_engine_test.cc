@@ -80,7 +80,8 @@ TEST_F(VtaEngine, CountersAreTheProductsOfTheLayers) {
 
 TEST_F(VtaEngine, EveryVtaGivesTheSame) {
   const Module m = checked(kNetwork);
-  for (const char* text : {"vta{block=8}", "vta{batch=2}", "vta{threads=1}", "vta{inp=4K,wgt=8K,acc=8K}"}) {
+  for (const char* text : {"vta{block=8,uop=16K,inp=16K,wgt=64K,acc=64K}", "vta{batch=2}", "vta{threads=1}",
+                           "vta{inp=4K,wgt=8K,acc=8K}"}) {
     const Prepared prepared = prepare_vta(m, "main", {.target = target::target_of(text)});
     expect_the_meaning(m, prepared, {input({1, 16, 4, 4})});
     EXPECT_EQ(prepared.vta->target, target::target_of(text));
