@@ -56,15 +56,16 @@ Pattern step_behind(const Pattern& chain) {
          pattern::call(any("broadcast"), operand(), only_here);
 }
 
-// A call is a step, if it can be, rather than the beginning.
-Pattern chain_from(Pattern (*beginning)()) {
-  Pattern out = beginning();
-  for (int calls = 1; calls < kMostCalls; calls++) out = step_behind(out) | beginning();
+// A call is a step, if it can be, rather than the beginning. There is one beginning, so all
+// lengths share its pattern.
+Pattern chain_from(const Pattern& beginning) {
+  Pattern out = beginning;
+  for (int calls = 1; calls < kMostCalls; calls++) out = step_behind(out) | beginning;
   return out;
 }
 
 // Where two chains meet, one that begins with sums goes on.
-Pattern chains() { return (chain_from(sums) | chain_from(widened)).with_dtype(kInt8); }
+Pattern chains() { return (chain_from(sums()) | chain_from(widened())).with_dtype(kInt8); }
 
 bool is_device_function(const Fn& fn) {
   const AttrValue* device = fn.attrs.find(kDevice);
@@ -86,6 +87,7 @@ class Partitioner {
     }
     for (;;) {
       look_at(m);
+      if (!begins_) break;
       const Module next = pattern::partition(m, pattern_, options());
       if (next.same(m)) break;
       m = next;
@@ -110,10 +112,13 @@ class Partitioner {
     refused_.clear();
     inside_kernels_.clear();
     facts_ = {};
+    begins_ = false;
     for (const auto& [name, fn] : m.functions()) {
       const std::vector<Expr> order = post_order(fn);
       inside_kernels_.merge(analysis::inside_primitives(order));
       for (Expr e : order) {
+        const auto* call = e->as<Call>();
+        begins_ |= call && op::callee(*call) && !inside_kernels_.contains(e) && may_begin(*call);
         for_each_child(e, [&](Expr child) {
           Facts& facts = facts_[child];
           facts.user = e;
@@ -284,6 +289,7 @@ class Partitioner {
   std::unordered_map<Expr, std::string> refused_;  // by what begins the chain: why, of the longest
   std::unordered_set<Expr> inside_kernels_;
   NodeMap<Facts> facts_;
+  bool begins_ = false;  // there is a call that may begin a layer
   Partitioned out_;
 };
 

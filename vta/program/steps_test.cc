@@ -38,7 +38,10 @@ std::vector<int64_t> hard(const Range& range) {
     if (range.low <= v && v <= range.high) out.push_back(v);
   };
   for (int64_t v = -300; v <= 300; v++) take(v);
-  for (int64_t v = 0; v < 40; v++) take(range.low + v), take(range.high - v);
+  for (int64_t v = 0; v < 40; v++) {
+    take(range.low + v);
+    take(range.high - v);
+  }
   for (int bit = 8; bit < 31; bit++) {
     for (const int64_t near : {-1, 0, 1}) {
       for (const int64_t odd : {1, 3, 5})
