@@ -31,6 +31,12 @@ std::string kept_library(const Options& options, std::string_view engine) {
 
 namespace {
 
+interp::Options machine_options(const Options& options) {
+  interp::Options out{options.limits};
+  if (options.trap_nan) out.observe = trap_nan;
+  return out;
+}
+
 // --- interp --------------------------------------------------------------------------------------
 
 Prepared prepare_interp(const Module& m, std::string_view function, const Options& options) {
@@ -52,18 +58,7 @@ Prepared prepare_jit(const Module& m, std::string_view function, const Options& 
   Diagnostics diagnostics;
   auto made = jit::CompiledOperators::create(prepared.module, run, diagnostics);
   if (!made) throw CannotPrepare(diagnostics);
-  std::shared_ptr<jit::CompiledOperators> operators = std::move(*made);
-  Prepared out;
-  out.refusal = prepared.refusal;
-  out.run = [m = prepared.module, operators, run = machine_options(options)](const std::vector<Value>& args) {
-    interp::Options machine = run;
-    operators->use_in(machine);
-    const size_t before = operators->interpreted_calls();
-    Outcome outcome = outcome_of([&] { return interp::Machine(m, machine).call("main", args); });
-    outcome.interpreted_calls = operators->interpreted_calls() - before;
-    return outcome;
-  };
-  return out;
+  return {run_with(std::move(*made), prepared.module, options), {}, prepared.refusal};
 }
 
 // --- graph ---------------------------------------------------------------------------------------
@@ -246,10 +241,17 @@ Module with_entry(const Module& m, std::string_view function) {
   return out;
 }
 
-interp::Options machine_options(const Options& options) {
-  interp::Options out{options.limits};
-  if (options.trap_nan) out.observe = trap_nan;
-  return out;
+std::function<Outcome(const std::vector<Value>& args)> run_with(
+    std::shared_ptr<jit::CompiledOperators> operators, Module m, const Options& options) {
+  return [m = std::move(m), operators = std::move(operators),
+          run = machine_options(options)](const std::vector<Value>& args) {
+    interp::Options machine = run;
+    operators->use_in(machine);
+    const size_t before = operators->interpreted_calls();
+    Outcome outcome = outcome_of([&] { return interp::Machine(m, machine).call("main", args); });
+    outcome.interpreted_calls = operators->interpreted_calls() - before;
+    return outcome;
+  };
 }
 
 passes::RunnerOptions runner_options(const Options& options) {

@@ -14,11 +14,15 @@
 #include "base/diagnostics.h"
 #include "base/result.h"
 #include "graph_runtime/executor.h"
-#include "interp/machine.h"
+#include "interp/limits.h"
 #include "ir/module.h"
 #include "passes/runner.h"
 #include "runtime/value.h"
 #include "target/target.h"
+
+namespace relay::jit {
+class CompiledOperators;
+}
 
 namespace relay::driver {
 
@@ -97,8 +101,9 @@ std::string wrong_engine(const std::string& name);
 // The module with `function` as its @main, and nothing that it does not reach.
 Module with_entry(const Module& m, std::string_view function);
 
-// How the interpreter's machine runs under these options.
-interp::Options machine_options(const Options& options);
+// Runs of the module's @main on the interpreter's machine, which computes with these.
+std::function<Outcome(const std::vector<Value>& args)> run_with(
+    std::shared_ptr<jit::CompiledOperators> operators, Module m, const Options& options);
 // How the passes run under these options.
 passes::RunnerOptions runner_options(const Options& options);
 

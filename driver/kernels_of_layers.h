@@ -19,8 +19,7 @@ class KernelsOfLayers : public passes::Observer {
 
   void lowered(Symbol kernel, const Call& replaced) override {
     const auto* fn = replaced.callee->as<Fn>();
-    const AttrValue* device = fn ? fn->attrs.find(vta::kDevice) : nullptr;
-    if (!device || device->string.text() != vta::kDeviceName) return;
+    if (!fn || !vta::is_device_function(*fn)) return;
     const AttrValue* layer = fn->attrs.find(vta::kLayer);
     const auto* result = replaced.type->as<TensorType>();
     CHECK(layer && result, "a layer has a number and gives a tensor");

@@ -7,7 +7,6 @@
 #include "base/check.h"
 #include "base/failure.h"
 #include "driver/kernels_of_layers.h"
-#include "interp/machine.h"
 #include "jit/operators.h"
 #include "target/host.h"
 #include "target/machines.h"
@@ -124,18 +123,9 @@ Prepared prepare_vta(const Module& checked, std::string_view function, const Opt
   Diagnostics diagnostics;
   auto made = jit::CompiledOperators::create(prepared.module, run, diagnostics);
   if (!made) throw CannotPrepare(diagnostics);
-  const std::shared_ptr<jit::CompiledOperators> operators = std::move(*made);
   Prepared out;
   out.vta = device->program();
-  out.run = [m = prepared.module, operators,
-             machine = machine_options(options)](const std::vector<Value>& args) {
-    interp::Options with_code = machine;
-    operators->use_in(with_code);
-    const size_t before = operators->interpreted_calls();
-    Outcome outcome = outcome_of([&] { return interp::Machine(m, with_code).call("main", args); });
-    outcome.interpreted_calls = operators->interpreted_calls() - before;
-    return outcome;
-  };
+  out.run = run_with(std::move(*made), prepared.module, options);
   return out;
 }
 

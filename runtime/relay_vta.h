@@ -30,9 +30,10 @@ extern "C" {
 /* What a function came to. Any other number is a failure, too, and stands in the message. */
 typedef enum {
   RELAY_VTA_OK = 0,
-  RELAY_VTA_NO_MEMORY =
-      1,               /* there is no room for so many bytes: the call on the model ends with RELAY_LIMIT */
-  RELAY_VTA_FAILED = 2 /* relay_model_open ends with RELAY_UNSUPPORTED, and a run with RELAY_TRAP */
+  /* There is no room for so many bytes: the call on the model ends with RELAY_LIMIT. */
+  RELAY_VTA_NO_MEMORY = 1,
+  /* relay_model_open ends with RELAY_UNSUPPORTED, and a run with RELAY_TRAP. */
+  RELAY_VTA_FAILED = 2
 } relay_vta_status;
 
 /* The parameters of a VTA, each a logarithm to base 2, as in a file vta_config.json: LOG_INP_WIDTH and so on. */

@@ -18,7 +18,6 @@
 #include "driver/engines.h"
 #include "driver/libraries.h"
 #include "driver/target_program.h"
-#include "frontend/data/inputs.h"
 #include "op/operators.h"
 #include "tools/graph.h"
 #include "tools/model.h"
@@ -87,13 +86,7 @@ std::string no_executable(const aot::Program& program) {
 
 // Is all that was read still there when the files are written?
 bool spares_inputs(const Options& o, const Product& product, const driver::Model& model, Session& s) {
-  std::vector<std::string> read = model.files;
-  read.insert(read.end(), o.link.begin(), o.link.end());
-  if (!o.licence.empty()) read.push_back(o.licence);
-  if (!o.model.examples.empty()) {
-    for (std::string& file : frontend::data::files_to_read(o.model.examples)) read.push_back(std::move(file));
-  }
-  return tools::spares_inputs(outputs_of(o, product), read, s);
+  return tools::spares_inputs(outputs_of(o, product), files_read(o, model), s);
 }
 
 driver::Options driver_options(const Options& o, const target::Target& target, PassOutput& output) {
@@ -102,16 +95,6 @@ driver::Options driver_options(const Options& o, const target::Target& target, P
   out.target = target;
   out.observers = {&output};
   return out;
-}
-
-// Writes a text to the file that -o names; without one, prints it.
-void deliver(const std::string& text, const Options& o, Session& s) {
-  if (o.output.empty()) return s.print(text);
-  if (std::string wrong = write_file_atomically(o.output, text); !wrong.empty()) {
-    s.fail(kLimit, wrong);
-  } else {
-    s.say(cat("wrote ", o.output, "\n"));
-  }
 }
 
 // The source as one text. Its weights stand in a file beside it, which is needed when the text is

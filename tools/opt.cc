@@ -102,7 +102,7 @@ void run(const Options& o, Session& s) {
     model->function = "main";
   }
   const target::Target target = target::target_of(o.target);
-  if (std::string wrong = accelerators({target}); !wrong.empty()) {
+  if (std::string wrong = accelerator(target); !wrong.empty()) {
     s.fail(kUnsupported, wrong);
     return;
   }

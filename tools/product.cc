@@ -6,6 +6,7 @@
 #include "aot/python.h"
 #include "base/cat.h"
 #include "base/file.h"
+#include "frontend/data/inputs.h"
 #include "tools/graph.h"
 #include "tools/overwriting.h"
 
@@ -88,6 +89,25 @@ void product_with_module(const std::string& module, Product& p, Session& s) {
 }  // namespace
 
 // What the weights of a source stand in that is one text.
+std::vector<std::string> files_read(const CompileRequest& o, const driver::Model& model) {
+  std::vector<std::string> out = model.files;
+  out.insert(out.end(), o.link.begin(), o.link.end());
+  if (!o.licence.empty()) out.push_back(o.licence);
+  if (!o.model.examples.empty()) {
+    for (std::string& file : frontend::data::files_to_read(o.model.examples)) out.push_back(std::move(file));
+  }
+  return out;
+}
+
+void deliver(const std::string& text, const CompileRequest& o, Session& s) {
+  if (o.output.empty()) return s.print(text);
+  if (std::string wrong = write_file_atomically(o.output, text); !wrong.empty()) {
+    s.fail(kLimit, wrong);
+  } else {
+    s.say(cat("wrote ", o.output, "\n"));
+  }
+}
+
 std::string weights_source(const CompileRequest& o, const std::string& name) {
   return name + (o.weights_file ? ".safetensors" : ".weights");
 }

@@ -43,6 +43,12 @@ Product product_of(const CompileRequest& o, const std::string& licence, Session&
 // The files that will be written. Empty: the result is printed.
 std::vector<std::string> outputs_of(const CompileRequest& o, const Product& p);
 
+// The files that the command reads.
+std::vector<std::string> files_read(const CompileRequest& o, const driver::Model& model);
+
+// Writes a text to the file that -o names; without one, prints it.
+void deliver(const std::string& text, const CompileRequest& o, Session& s);
+
 // What the weights of a source stand in that is one text, by itself and beside that text.
 std::string weights_source(const CompileRequest& o, const std::string& name);
 std::string weights_beside_source(const CompileRequest& o, const std::string& name);

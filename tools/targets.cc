@@ -36,13 +36,10 @@ std::vector<target::Target> targets_of(const std::vector<std::string>& texts) {
   return out;
 }
 
-std::string accelerators(const std::vector<target::Target>& targets) {
-  for (const target::Target& t : targets) {
-    if (t.vta)
-      return cat("--target: ", t.text, " has an accelerator, which `relay run --engine vta` and `relay ",
-                 "compile` take; ", target::host_of(t).text, " is its processor");
-  }
-  return {};
+std::string accelerator(const target::Target& target) {
+  if (!target.vta) return {};
+  return cat("--target: ", target.text, " has an accelerator, which `relay run --engine vta` and `relay ",
+             "compile` take; ", target::host_of(target).text, " is its processor");
 }
 
 std::string never_chosen(const std::vector<target::Target>& targets) {

@@ -21,8 +21,8 @@ std::vector<target::Target> targets_of(const std::vector<std::string>& texts);
 // One library is of one machine: what is wrong if these are not; empty if they are.
 std::string several_machines(const std::vector<target::Target>& targets);
 
-// What is wrong with targets that have an accelerator; empty if none has.
-std::string accelerators(const std::vector<target::Target>& targets);
+// What is wrong with a target that has an accelerator; empty if it has none.
+std::string accelerator(const target::Target& target);
 
 // Why a target would never be chosen; empty if each can be.
 std::string never_chosen(const std::vector<target::Target>& targets);

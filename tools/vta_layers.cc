@@ -6,7 +6,6 @@
 #include "aot/new_folders.h"
 #include "base/cat.h"
 #include "base/file.h"
-#include "frontend/data/inputs.h"
 #include "tools/model.h"
 #include "tools/overwriting.h"
 #include "vta/compile/run_layer.h"
@@ -151,10 +150,7 @@ void compile_to_layers(const CompileRequest& o, const std::vector<target::Target
   }
   const Result<driver::Model> model = load_specialised(o.model, s);
   if (!model) return;
-  std::vector<std::string> read = model->files;
-  if (!o.model.examples.empty()) {
-    for (std::string& file : frontend::data::files_to_read(o.model.examples)) read.push_back(std::move(file));
-  }
+  const std::vector<std::string> read = files_read(o, *model);
   const std::vector<std::string> text(o.emit == kStreams || o.output.empty() ? 0 : 1, o.output);
   if (!spares_inputs(text, read, s)) return;
   Diagnostics diagnostics;
@@ -169,13 +165,7 @@ void compile_to_layers(const CompileRequest& o, const std::vector<target::Target
     return;
   }
   if (o.emit == kStreams) return write_vta_streams(*program, o.output, read, s);
-  const std::string listing = vta_listing(*program);
-  if (o.output.empty()) return s.print(listing);
-  if (std::string wrong = write_file_atomically(o.output, listing); !wrong.empty()) {
-    s.fail(kLimit, wrong);
-  } else {
-    s.say(cat("wrote ", o.output, "\n"));
-  }
+  deliver(vta_listing(*program), o, s);
 }
 
 }  // namespace relay::tools

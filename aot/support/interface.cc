@@ -6,11 +6,11 @@
 // and, outside of main.cc, no global state. In order:
 //
 //   all        base.cc and the tables
-//   for CPUs   among the tables stop.cc, alternation.cc, extents.cc, vta_tables.cc and vta.cc or else
-//              no_vta.cc, and, of functions over values, values.cc, cpu_values.cc, arenas.cc and batches.cc;
-//              threads.cc, weights_file.cc, model.cc, report.cc, tensors.cc; of plans outputs.cc,
-//              plan_run.cc and no_values.cc, of functions cpu_value_run.cc and value_run.cc;
-//              artifact.cc
+//   for CPUs   among the tables stop.cc, alternation.cc, extents.cc, vta_tables.cc and vta.cc or
+//              else no_vta.cc, and, of functions over values, values.cc, cpu_values.cc, arenas.cc
+//              and batches.cc; threads.cc, weights_file.cc, model.cc, report.cc, tensors.cc; of
+//              plans outputs.cc, plan_run.cc and no_values.cc, of functions cpu_value_run.cc and
+//              value_run.cc; artifact.cc
 //   for GPUs   among the tables stop.cc, no_vta.cc, cuda_launch.cc and, of functions over values,
 //              extents.cc, values.cc and cuda_values.cc; weights_file.cc, cuda_model.cc, report.cc,
 //              tensors.cc; of plans outputs.cc, cuda_plan_run.cc and no_values.cc, of functions

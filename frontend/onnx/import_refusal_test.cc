@@ -62,27 +62,19 @@ TEST(Import, RefusesBadModels) {
                  ImportFailure::kBadModel, "value of another kind");
   expect_refused(TestModel().input("x", {1, 2}).node("Cast", {"x"}, {"y"}).output("y"),
                  ImportFailure::kBadModel, "`to` is missing");
-  expect_refused(TestModel()
-                     .input("x", {1, 1, 8, 8})
-                     .floats("w", {1, 1, 3, 3})
-                     .node("Conv", {"x", "w"}, {"y"})
-                     .attr("strides", std::vector<int64_t>{0, 1})
-                     .output("y"),
-                 ImportFailure::kBadModel, "out of range");
-  expect_refused(TestModel()
-                     .input("x", {1, 1, 8, 8})
-                     .floats("w", {1, 1, 3, 3})
-                     .node("Conv", {"x", "w"}, {"y"})
-                     .attr("pads", std::vector<int64_t>{INT64_MAX, 1, 1, 1})
-                     .output("y"),
-                 ImportFailure::kBadModel, "out of range");
-  expect_refused(TestModel()
-                     .input("x", {1, 1, 8, 8})
-                     .floats("w", {1, 1, 3, 3})
-                     .node("Conv", {"x", "w"}, {"y"})
-                     .attr("group", -1)
-                     .output("y"),
-                 ImportFailure::kBadModel, "out of range");
+  const auto expect_refused_convolution = [](const std::string& attribute, const auto& value) {
+    SCOPED_TRACE(attribute);
+    expect_refused(TestModel()
+                       .input("x", {1, 1, 8, 8})
+                       .floats("w", {1, 1, 3, 3})
+                       .node("Conv", {"x", "w"}, {"y"})
+                       .attr(attribute, value)
+                       .output("y"),
+                   ImportFailure::kBadModel, "out of range");
+  };
+  expect_refused_convolution("strides", std::vector<int64_t>{0, 1});
+  expect_refused_convolution("pads", std::vector<int64_t>{INT64_MAX, 1, 1, 1});
+  expect_refused_convolution("group", -1);
   expect_refused(TestModel().input("x", {4}).ints("i", {9}).node("Gather", {"x", "i"}, {"y"}).output("y"),
                  ImportFailure::kBadModel, "outside of the 4 elements");
   expect_refused(TestModel().input("x", {4}).ints("s", {3}).node("Reshape", {"x", "s"}, {"y"}).output("y"),

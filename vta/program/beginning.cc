@@ -39,11 +39,6 @@ bool is_cast_of_bytes(Expr e) {
   return from && from->dtype == kInt8;
 }
 
-std::vector<int64_t> extents_of(const TensorType& t) {
-  std::vector<int64_t> out;
-  for (const Dim d : t.dims) out.push_back(d.value());
-  return out;
-}
 int64_t product_of(std::span<const int64_t> extents) {
   return std::accumulate(extents.begin(), extents.end(), int64_t{1}, std::multiplies<>());
 }
@@ -144,7 +139,7 @@ class Beginner {
     const auto a =
         matmul ? op::read_attrs<op::MatmulAttrs>(call_.attrs) : op::MatmulAttrs{.transpose_b = true};
     if (a.transpose_a) return no("its left operand is transposed");
-    const std::vector<int64_t> extents = extents_of(*data_);
+    const Shape extents = *data_->static_shape();
     const int64_t ins = extents.back(), outs = w->size() / ins;
     Layer& l = out_.layer;
     l.batch = product_of(std::span(extents).first(extents.size() - 1));
@@ -265,7 +260,7 @@ class Beginner {
 
   // One axis counts channels; those around it are images and pixels.
   bool elementwise() {
-    const std::vector<int64_t> extents = extents_of(*data_);
+    const Shape extents = *data_->static_shape();
     Layer& l = out_.layer;
     l.kind = LayerKind::kElementwise;
     out_.sums = range_of(kInt8);

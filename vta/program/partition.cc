@@ -67,11 +67,6 @@ Pattern chain_from(const Pattern& beginning) {
 // Where two chains meet, one that begins with sums goes on.
 Pattern chains() { return (chain_from(sums()) | chain_from(widened())).with_dtype(kInt8); }
 
-bool is_device_function(const Fn& fn) {
-  const AttrValue* device = fn.attrs.find(kDevice);
-  return device && device->kind == AttrKind::kString && device->string == kDeviceName;
-}
-
 // --- partitioning ---
 
 class Partitioner {
@@ -294,6 +289,11 @@ class Partitioner {
 };
 
 }  // namespace
+
+bool is_device_function(const Fn& fn) {
+  const AttrValue* device = fn.attrs.find(kDevice);
+  return device && device->kind == AttrKind::kString && device->string == kDeviceName;
+}
 
 Partitioned partition(const Module& m, const Layout& layout, const ScheduleOptions& options) {
   return Partitioner(layout, options).run(m);

@@ -24,6 +24,7 @@ namespace relay::vta {
 // The attribute that pattern::partition gives is there, too.
 inline constexpr std::string_view kDevice = "Device", kLayer = "Layer";
 inline constexpr std::string_view kDeviceName = "vta";
+bool is_device_function(const Fn& fn);
 
 struct DeviceLayer {
   std::string name;  // "layer 3: qnn.conv2d + add + nn.relu", for people

@@ -66,9 +66,7 @@ Result<Tensor> run(Driver& driver, const DeviceLayer& layer, std::span<const Ten
   const Result<std::vector<int8_t>> values =
       run_layer(driver, layer.code, parameter(layer.input), tensors, d);
   if (!values) return kReported;
-  Shape shape;
-  for (const Dim dim : result.dims) shape.push_back(dim.value());
-  return from_layer(*values, shape, layer.axes);
+  return from_layer(*values, *result.static_shape(), layer.axes);
 }
 
 }  // namespace relay::vta

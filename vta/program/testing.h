@@ -54,8 +54,7 @@ inline std::string show(const Module& m) {
 inline const Fn* device_function(Expr e) {
   const auto* call = e->as<Call>();
   const auto* fn = call ? call->callee->as<Fn>() : nullptr;
-  const AttrValue* device = fn ? fn->attrs.find(kDevice) : nullptr;
-  return device && device->string == kDeviceName ? fn : nullptr;
+  return fn && is_device_function(*fn) ? fn : nullptr;
 }
 
 // Each device function replaced by its body.
@@ -73,10 +72,9 @@ inline std::vector<Value> random_args(const Fn& fn, uint64_t seed) {
   std::vector<Value> out;
   for (const Var* v : fn.params) {
     const auto& type = *v->type->as<TensorType>();
-    Shape shape;
-    for (const Dim d : type.dims) shape.push_back(d.value());
     const bool real = type.dtype.is_float();
-    out.emplace_back(op::testing::random(type.dtype, shape, seed++, real ? -8 : -128, real ? 8 : 127));
+    out.emplace_back(
+        op::testing::random(type.dtype, *type.static_shape(), seed++, real ? -8 : -128, real ? 8 : 127));
   }
   return out;
 }
