@@ -15,7 +15,7 @@
 #include "driver/cuda_engine.h"
 #include "driver/emitted.h"
 #include "driver/libraries.h"
-#include "driver/nonfinite.h"
+#include "driver/machine.h"
 #include "driver/vta_engine.h"
 #include "graph_runtime/executor.h"
 #include "interp/machine.h"
@@ -30,12 +30,6 @@ std::string kept_library(const Options& options, std::string_view engine) {
 }
 
 namespace {
-
-interp::Options machine_options(const Options& options) {
-  interp::Options out{options.limits};
-  if (options.trap_nan) out.observe = trap_nan;
-  return out;
-}
 
 // --- interp --------------------------------------------------------------------------------------
 
@@ -239,19 +233,6 @@ Module with_entry(const Module& m, std::string_view function) {
     if (!reached.contains(name)) out.remove_function(name.text());
   }
   return out;
-}
-
-std::function<Outcome(const std::vector<Value>& args)> run_with(
-    std::shared_ptr<jit::CompiledOperators> operators, Module m, const Options& options) {
-  return [m = std::move(m), operators = std::move(operators),
-          run = machine_options(options)](const std::vector<Value>& args) {
-    interp::Options machine = run;
-    operators->use_in(machine);
-    const size_t before = operators->interpreted_calls();
-    Outcome outcome = outcome_of([&] { return interp::Machine(m, machine).call("main", args); });
-    outcome.interpreted_calls = operators->interpreted_calls() - before;
-    return outcome;
-  };
 }
 
 passes::RunnerOptions runner_options(const Options& options) {

@@ -20,10 +20,6 @@
 #include "runtime/value.h"
 #include "target/target.h"
 
-namespace relay::jit {
-class CompiledOperators;
-}
-
 namespace relay::driver {
 
 struct VtaProgram;  // driver/vta_engine.h
@@ -101,9 +97,6 @@ std::string wrong_engine(const std::string& name);
 // The module with `function` as its @main, and nothing that it does not reach.
 Module with_entry(const Module& m, std::string_view function);
 
-// Runs of the module's @main on the interpreter's machine, which computes with these.
-std::function<Outcome(const std::vector<Value>& args)> run_with(
-    std::shared_ptr<jit::CompiledOperators> operators, Module m, const Options& options);
 // How the passes run under these options.
 passes::RunnerOptions runner_options(const Options& options);
 

@@ -7,7 +7,7 @@
 #include "base/check.h"
 #include "base/failure.h"
 #include "driver/kernels_of_layers.h"
-#include "jit/operators.h"
+#include "driver/machine.h"
 #include "target/host.h"
 #include "target/machines.h"
 #include "vta/compile/for_target.h"
