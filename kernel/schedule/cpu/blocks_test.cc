@@ -1,6 +1,7 @@
 // The rules for tensors in blocks: register tiles, copies with padding, formulas; against the
 // kernel as it was written.
 #include "kernel/schedule/cpu/testing.h"
+#include "kernel/simplify.h"
 #include "kernel/statements.h"
 
 namespace relay::kernel::schedule::cpu {
@@ -62,6 +63,44 @@ TEST_F(CpuBlocks, Convolutions) {
       EXPECT_TRUE(has_block(s, "_result")) << "no register tile: " << show(s);
       expect_same(k, s);
     }
+  }
+}
+
+// Where no window looks beside a pixel, the pixels of all rows make whole tiles together.
+TEST_F(CpuBlocks, PixelsAreOneAxis) {
+  const auto axes_of_tile = [&](const Kernel& s) {
+    size_t axes = 0;
+    visit(s.body, [&](Stmt at) {
+      if (const auto* a = at->as<Allocate>()) axes = std::max(axes, a->buffer->shape.size());
+    });
+    return axes;
+  };
+  const Kernel pixels = simplify(convolution(8, 3, 2, 7, 1, 1));
+  EXPECT_EQ(axes_of_tile(scheduled(pixels, 8)), 3u) << "blocks, pixels, lanes";
+  expect_same(pixels, scheduled(pixels, 8));
+  for (const auto& [window, stride] : {std::pair<int64_t, int64_t>{3, 1}, {1, 2}})
+    EXPECT_EQ(axes_of_tile(scheduled(convolution(8, 3, 2, 7, window, stride), 8)), 4u) << "rows, columns";
+}
+
+// What follows the sum may go along the rows alone.
+TEST_F(CpuBlocks, RowsOfTheirOwnBehindASum) {
+  const Tensor x = input("x", {2, 5, 5, 8}), f = input("f", {16, 8}), bias = input("bias", {5});
+  const Tensor y =
+      k_.reduce("conv", kFloat32, {index(5), index(5), index(8)}, {index(2), index(8)}, k_.sum(kFloat32),
+                [&](Indices i, Indices r) { return x(r[0], i[0], i[1], r[1]) * f(r[0] * 8 + r[1], i[2]); });
+  const Tensor z = k_.compute("biased", kFloat32, y.shape(), [&](Indices i) { return y.at(i) + bias(i[0]); });
+  const Kernel k = k_.finish("k", "", {z});
+  expect_same(k, scheduled(k, 8));
+}
+
+TEST_F(CpuBlocks, TilesOfALargeImageInParts) {
+  target::Cpu small = cpu_with(8);
+  small.l2.bytes = 4 << 10;
+  for (const auto& [size, window] : {std::pair<int64_t, int64_t>{9, 1}, {9, 2}}) {
+    const Kernel k = convolution(8, 6, 4, size, window, 1);
+    const Kernel s = schedule_for_cpu(k, small);
+    EXPECT_NE(show(s), show(scheduled(k, 8))) << "the size of the cache changes nothing";
+    expect_same(k, s);
   }
 }
 

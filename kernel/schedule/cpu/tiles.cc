@@ -11,149 +11,20 @@
 #include <algorithm>
 #include <optional>
 
-#include "kernel/schedule/contraction.h"
-#include "kernel/schedule/cost.h"
 #include "kernel/schedule/cpu/rules.h"
+#include "kernel/schedule/cpu/tile_order.h"
+#include "kernel/schedule/cpu/tile_plan.h"
 #include "kernel/statements.h"
 
 namespace relay::kernel::schedule::cpu {
 namespace {
 
-constexpr double kPerCycle = 2;       // operations that a core begins in a cycle, and loads
-constexpr double kLatency = 4;        // of an operation, in cycles: fewer results in flight leave it waiting
-constexpr double kOverhead = 1;       // of a step's loop, in cycles
-constexpr double kTileOverhead = 12;  // of beginning and ending a tile
-
-// What the operands of one step are loaded for.
-struct Operand {
-  std::vector<bool> along;  // each axis of the tile: does it vary there?
-  bool in_lanes = false;
-};
-
 // Of the reduction, as far as memory takes to answer.
 constexpr int64_t kStepsAhead = 64;
 
-struct Plan {
-  int64_t vectors = 1;             // in the lanes
-  std::vector<int64_t> tile = {};  // of each axis but the last
-};
-
-class BranchRewriter {
- public:
-  BranchRewriter(const Stage& s, const target::Cpu& cpu) : cpu_(cpu), width_(cpu.lanes()) {
-    for (const Axis& a : s.spatial)
-      extents_.push_back(a.extent->kind == ExprKind::kInt ? a.extent->int_value : 1);
-    lanes_ = extents_.back();
-    extents_.pop_back();
-    for (const Axis& a : s.reduction)
-      steps_ *= a.extent->kind == ExprKind::kInt ? static_cast<double>(a.extent->int_value) : 64;
-    for_each_load(s.next, [&](const ExprNode* load) {
-      Operand o;
-      for (size_t a = 0; a + 1 < s.spatial.size(); ++a) o.along.push_back(mentions(load, s.spatial[a].var));
-      o.in_lanes = mentions(load, s.spatial.back().var);
-      operands_.push_back(o);
-    });
-  }
-
-  Plan choose() {
-    best_.vectors = lanes_ / width_;
-    std::vector<int64_t> tile(extents_.size(), 1);
-    best_.tile = tile;
-    best_cost_ = cost(tile);
-    enlarge(tile, 0);
-    return best_;
-  }
-
- private:
-  static int64_t volume(const std::vector<int64_t>& tile) {
-    int64_t n = 1;
-    for (int64_t t : tile) n *= t;
-    return n;
-  }
-
-  // Results, the operands that several of them share, and one that is being loaded.
-  bool fits(const std::vector<int64_t>& tile) const {
-    int64_t needed = volume(tile) * best_.vectors + 1, least_shared = 0;
-    for (const Operand& o : operands_) {
-      if (!o.in_lanes) continue;
-      const int64_t loaded = loads(o, tile);
-      if (loaded < volume(tile) * best_.vectors) least_shared += std::min<int64_t>(loaded, 2 * best_.vectors);
-    }
-    return needed + least_shared <= cpu_.vector_registers;
-  }
-
-  int64_t loads(const Operand& o, const std::vector<int64_t>& tile) const {
-    int64_t n = o.in_lanes ? best_.vectors : 1;
-    for (size_t a = 0; a < tile.size(); ++a) n *= o.along[a] ? tile[a] : 1;
-    return n;
-  }
-
-  // Cycles for one tile.
-  double tile_cost(const std::vector<int64_t>& tile) const {
-    double loaded = 0;
-    for (const Operand& o : operands_) loaded += static_cast<double>(loads(o, tile));
-    const double operations = static_cast<double>(volume(tile) * best_.vectors);
-    const double step =
-        std::max({operations / kPerCycle, loaded / kPerCycle, kLatency, (operations + loaded) / 4});
-    return steps_ * (step + kOverhead) + kTileOverhead + operations;
-  }
-
-  // Cycles for everything: whole tiles and what remains at the end of each axis.
-  double cost(const std::vector<int64_t>& tile) const {
-    double total = 0;
-    std::vector<int64_t> part(tile.size());
-    const auto down = [&](auto& self, size_t a, double count) -> void {
-      if (a == tile.size()) {
-        total += count * tile_cost(part);
-        return;
-      }
-      const int64_t whole = extents_[a] / tile[a], rest = extents_[a] % tile[a];
-      part[a] = tile[a];
-      if (whole > 0) self(self, a + 1, count * static_cast<double>(whole));
-      part[a] = rest;
-      if (rest > 0) self(self, a + 1, count);
-    };
-    down(down, 0, 1);
-    return total;
-  }
-
-  void enlarge(std::vector<int64_t>& tile, size_t axis) {
-    if (axis == tile.size()) return;
-    for (int64_t size = 1; size <= extents_[axis]; ++size) {
-      tile[axis] = size;
-      if (!fits(tile)) break;
-      // Small differences are worth no larger code.
-      if (const double c = cost(tile); c < 0.99 * best_cost_) {
-        best_cost_ = c;
-        best_.tile = tile;
-      }
-      enlarge(tile, axis + 1);
-      std::fill(tile.begin() + static_cast<std::ptrdiff_t>(axis) + 1, tile.end(), 1);
-    }
-    tile[axis] = 1;
-  }
-
-  const target::Cpu& cpu_;
-  int64_t width_, lanes_ = 1;
-  double steps_ = 1;
-  std::vector<int64_t> extents_;
-  std::vector<Operand> operands_;
-  Plan best_;
-  double best_cost_ = 0;
-};
-
-std::optional<Plan> find_plan(const Stage& s, const Job& job) {
-  const std::optional<ContractionView> view = contraction_view(s);
-  if (!view || !view->starts_constant() || s.spatial.size() < 2) return std::nullopt;
-  const Axis& lanes = s.spatial.back();
-  if (!has_whole_vectors(lanes, job.lanes())) return std::nullopt;
-  if (s.buffer->dtype != kFloat32 || !vectorizable(s.next, lanes.var, s.bounds)) return std::nullopt;
-  return BranchRewriter(s, job.cpu).choose();
-}
-
 class Tiles {
  public:
-  Tiles(Writer& w, const Job& job, const AnchoredStage& anchored, Plan plan)
+  Tiles(Writer& w, const Job& job, const AnchoredStage& anchored, TilePlan plan)
       : w_(w),
         job_(job),
         anchored_(anchored),
@@ -164,24 +35,78 @@ class Tiles {
 
   // The last axis that is tiled runs inside one thread; all before it are shared out.
   Stmt write() {
-    std::vector<Expr> space;
-    for (size_t a = 0; a < plan_.tile.size(); ++a)
-      space.push_back(divide_up(s_.spatial[a].extent, plan_.tile[a]));
-    std::vector<Expr> cost{w_.index(plan_.vectors * width_)};
-    for (size_t a = 0; a < plan_.tile.size(); ++a) cost.push_back(s_.spatial[a].extent);
+    std::vector<Expr> tiles, cost{w_.index(plan_.vectors * width_)};
+    for (size_t a = 0; a < plan_.tile.size(); ++a) {
+      tiles.push_back(divide_up(plan_.axes[a].extent, plan_.tile[a]));
+      cost.push_back(plan_.axes[a].extent);
+    }
     for (const Axis& a : s_.reduction) cost.push_back(a.extent);
-    const Expr last = space.back();
-    space.pop_back();
-    return w_.fused(outer_kind(job_, cost), "tile", space, [&](const std::vector<Expr>& outer) {
-      return w_.loop(ForKind::kSerial, "run", last, [&](Expr inner) {
-        std::vector<Expr> at = outer;
-        at.push_back(inner);
+    const size_t run = tiles.size() - 1, split = splits_run() ? run : run - 1;
+    const TileOrder order = order_of(tiles, split);
+    const Expr together = w_.index(order.together);
+    std::vector<Expr> space(tiles.begin(), tiles.end() - 1);
+    if (order.together > 0) {
+      if (split < run) space.back() = together;
+      space.insert(space.begin() + order.before, divide_up(tiles[split], order.together));
+    }
+    return w_.fused(outer_kind(job_, cost), "tile", space, [&](std::vector<Expr> at) {
+      Expr first = w_.index(0), runs = tiles[run];
+      if (order.together > 0) {
+        first = at[static_cast<size_t>(order.before)] * together;
+        at.erase(at.begin() + order.before);
+        if (split < run) {
+          at.back() = first + at.back();
+          first = w_.index(0);
+        } else {
+          runs = min(together, runs - first);
+        }
+      }
+      return w_.loop(ForKind::kSerial, "run", runs, [&](Expr i) {
+        at.push_back(first + i);
         return choose_size(at, {});
       });
     });
   }
 
  private:
+  // The pixels of an image are one axis, or there are no rows: the run itself may be split.
+  bool splits_run() const {
+    return plan_.axes.size() < 2 || plan_.axes.back().first != plan_.axes.back().last;
+  }
+
+  // The operands that tiles share decide. Extents that only the run knows stay in the order of the
+  // axes.
+  TileOrder order_of(const std::vector<Expr>& tiles, size_t split) const {
+    std::vector<int64_t> counts;
+    for (const Expr& n : tiles) {
+      if (n->kind != ExprKind::kInt) return {};
+      counts.push_back(n->int_value);
+    }
+    std::vector<TileOperand> operands;
+    for_each_load(s_.next, [&](const ExprNode* n) {
+      TileOperand o{{}, bytes_of(*n->buffer)};
+      for (const TileAxis& a : plan_.axes) o.along.push_back(goes_along(n, s_, a));
+      operands.push_back(o);
+    });
+    return tile_order(cpu_, counts, operands, split);
+  }
+
+  // The places of the stage's axes, but for that of the lanes, which these of the tiles' axes are.
+  std::vector<Expr> places(const std::vector<Expr>& of_tiles) const {
+    std::vector<Expr> out;
+    for (size_t a = 0; a < of_tiles.size(); ++a) {
+      const TileAxis& axis = plan_.axes[a];
+      if (axis.first == axis.last) {
+        out.push_back(of_tiles[a]);
+      } else {
+        const Expr inner = s_.spatial[axis.last].extent;
+        out.push_back(floor_div(of_tiles[a], inner));
+        out.push_back(floor_mod(of_tiles[a], inner));
+      }
+    }
+    return out;
+  }
+
   // Of the axes in order: is the tile whole, or the rest at the end?
   Stmt choose_size(const std::vector<Expr>& at, std::vector<int64_t> size) {
     const size_t a = size.size();
@@ -189,7 +114,7 @@ class Tiles {
     const int64_t whole = plan_.tile[a];
     size.push_back(whole);
     if (whole == 1) return choose_size(at, size);
-    const int64_t extent = s_.spatial[a].extent->int_value, rest = extent % whole;
+    const int64_t extent = plan_.axes[a].extent->int_value, rest = extent % whole;
     Stmt full = choose_size(at, size);
     if (rest == 0) return full;
     size.back() = rest;
@@ -223,10 +148,11 @@ class Tiles {
       return w_.loops(ForKind::kUnrolled, "t", boxes, [&](const std::vector<Expr>& t) {
         return w_.loop(ForKind::kUnrolled, "v", plan_.vectors, [&](Expr v) {
           return w_.loop(ForKind::kVectorized, "lane", width_, [&](Expr lane) {
-            std::vector<Expr> within(order.size()), place(order.size());
+            std::vector<Expr> within(order.size()), of_tiles(order.size());
             for (size_t i = 0; i < order.size(); ++i) within[order[i]] = t[i];
-            for (size_t a = 0; a < within.size(); ++a) place[a] = at[a] * plan_.tile[a] + within[a];
+            for (size_t a = 0; a < within.size(); ++a) of_tiles[a] = at[a] * plan_.tile[a] + within[a];
             within.push_back(v * width_ + lane);
+            std::vector<Expr> place = places(of_tiles);
             place.push_back(within.back());
             std::vector<Binding> bindings = anchored_.bind(place);
             for (size_t a = 0; a < axes.size(); ++a)
@@ -274,17 +200,18 @@ class Tiles {
       if (!mentions(n, lane) || !is_large(*n->buffer)) return;
       std::unordered_map<const ExprNode*, Expr> here;
       for (size_t d = 0; d < r.size(); ++d) here[s_.reduction[d].var.get()] = r[d];
+      std::vector<Expr> streams, of_tiles;
       std::vector<size_t> axes;
-      std::vector<Expr> streams;
       for (size_t a = 0; a < size.size(); ++a) {
-        here[s_.spatial[a].var.get()] = at[a] * plan_.tile[a];
-        if (!mentions(n, s_.spatial[a].var)) continue;
+        of_tiles.push_back(at[a] * plan_.tile[a]);
+        if (!goes_along(n, s_, plan_.axes[a])) continue;
         axes.push_back(a);
         streams.push_back(w_.index(size[a]));
       }
       out.push_back(w_.loops(ForKind::kUnrolled, "stream", streams, [&](const std::vector<Expr>& t) {
-        for (size_t i = 0; i < axes.size(); ++i)
-          here[s_.spatial[axes[i]].var.get()] = at[axes[i]] * plan_.tile[axes[i]] + t[i];
+        for (size_t i = 0; i < axes.size(); ++i) of_tiles[axes[i]] = at[axes[i]] * plan_.tile[axes[i]] + t[i];
+        const std::vector<Expr> real = places(of_tiles);
+        for (size_t a = 0; a < real.size(); ++a) here[s_.spatial[a].var.get()] = real[a];
         return w_.loop(ForKind::kUnrolled, "v", plan_.vectors, [&](Expr v) {
           here[lane.get()] = v * width_;
           const Expr load = substitute(n, here);
@@ -297,18 +224,23 @@ class Tiles {
     return out;
   }
 
+  static double bytes_of(const Buffer& b) {
+    double bytes = 4;
+    for (Expr extent : b.shape)
+      bytes *= extent->kind == ExprKind::kInt ? static_cast<double>(extent->int_value) : 1;
+    return bytes;
+  }
+
   // Does it have to come through the second-level cache each time?
   bool is_large(const Buffer& b) const {
-    int64_t bytes = 4;
-    for (Expr extent : b.shape) bytes *= extent->kind == ExprKind::kInt ? extent->int_value : 1;
-    return bytes > cpu_.l2.bytes / 2 && b.scope != Scope::kLocal;
+    return bytes_of(b) > static_cast<double>(cpu_.l2.bytes / 2) && b.scope != Scope::kLocal;
   }
 
   // Does an operand that is loaded as vectors vary along the axis?
   bool varies_in_lanes(size_t axis) const {
     bool yes = false;
     for_each_load(s_.next, [&](const ExprNode* n) {
-      yes |= mentions(n, s_.spatial[axis].var) && mentions(n, s_.spatial.back().var);
+      yes |= goes_along(n, s_, plan_.axes[axis]) && mentions(n, s_.spatial.back().var);
     });
     return yes;
   }
@@ -317,7 +249,7 @@ class Tiles {
   const Job& job_;
   const AnchoredStage& anchored_;
   const Stage& s_;
-  Plan plan_;
+  TilePlan plan_;
   const target::Cpu& cpu_;
   int64_t width_;
 };
@@ -325,7 +257,7 @@ class Tiles {
 }  // namespace
 
 Stmt write_tiles(Writer& w, const Job& job, const AnchoredStage& anchored) {
-  std::optional<Plan> plan = find_plan(anchored.stage, job);
+  std::optional<TilePlan> plan = tile_plan(anchored, job.cpu);
   return plan ? Tiles(w, job, anchored, std::move(*plan)).write() : nullptr;
 }
 
