@@ -2,8 +2,8 @@
 //
 // The choice is analytic, and depends on nothing but layer, parameters and timing. All tiles whose
 // extents are ceil(n / k) are weighed. For each of them, the model counts what is loaded, computed
-// and stored, as docs/vta.md says. The least modelled time wins; among tiles within one percent of
-// it, the fewest bytes.
+// and stored, as docs/vta.md says. The least modelled time wins; among tiles within a third of a
+// percent of it, the fewest bytes.
 #pragma once
 
 #include <optional>
@@ -38,6 +38,8 @@ struct Schedule {
   // Virtual threads: with 2, the loads of a tile run while the tile before it computes, and its
   // STORE while the next one does.
   int threads = 1;
+  // The steps of the last tile run part by part, so that ALU works on one while another is stored.
+  int64_t last_parts = 1;
 
   Slots inputs, weights;  // in `inp` and `wgt`
   Slots sums, channels;   // in `acc`: accumulators of tiles, constants for channels

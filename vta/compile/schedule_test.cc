@@ -43,6 +43,41 @@ TEST(Schedule, VirtualThreadsAreFasterOnEveryLayer) {
   }
 }
 
+// Depthwise and pointwise layers of MobileNet: five passes of ALU over the sums, which are those of
+// `add` (2), shift, ReLU and clip, and little else beside the products.
+TEST(Schedule, LayersOfMobileNetTakeLittleMoreThanTheirPasses) {
+  struct Row {
+    int64_t size, in, out, window, stride;
+  };
+  constexpr Row kRows[] = {{112, 32, 32, 3, 1},  {112, 32, 64, 1, 1},  {56, 128, 128, 3, 2},
+                           {28, 256, 256, 3, 1}, {14, 512, 512, 3, 1}, {14, 512, 512, 1, 1}};
+  const Layout layout = layout_of({});
+  for (const Row& r : kRows) {
+    const int64_t pad = r.window / 2;
+    const Axis axis = {
+        .size = r.size, .window = r.window, .stride = r.stride, .pad_before = pad, .pad_after = pad};
+    Layer layer = {.in_channels = r.in, .out_channels = r.out, .rows = axis, .columns = axis};
+    if (r.window > 1) layer.groups = r.in;
+    layer.steps = {{.op = AluOp::kAdd, .operand = OperandKind::kChannel},
+                   {.op = AluOp::kShr, .immediate = 7},
+                   {.op = AluOp::kMax},
+                   {.op = AluOp::kMin, .immediate = 127}};
+    LayerConstants constants = zeros(layer);
+    constants.channels.resize(layer.steps.size());
+    constants.channels[0].resize(static_cast<size_t>(r.out), 1000);
+    Diagnostics d;
+    const Result<LayerCode> code = compile_layer(layer, constants, layout, {}, d);
+    ASSERT_TRUE(code.ok());
+    const auto total = static_cast<double>(count_cycles(layout, code->instructions, {}).total);
+    EXPECT_NEAR(static_cast<double>(code->schedule.estimate.total), total, 0.02 * total)
+        << r.size << " " << r.in;
+    const BlockedLayer b = in_blocks(layer, {});
+    const int64_t vectors = b.out_blocks * b.out_rows * b.out_columns;
+    const int64_t products = vectors * b.sections[0].in_blocks * b.taps;
+    EXPECT_LT(total, 1.045 * static_cast<double>(products + 5 * vectors)) << r.size << " " << r.in;
+  }
+}
+
 TEST(Schedule, WhatDoesNotFitIsRefusedWithTheScratchpad) {
   const Layer layer = {.in_channels = 16,
                        .out_channels = 16,
