@@ -143,7 +143,10 @@ TileCounts count_tiles(const BlockedLayer& b, const Tile& t) {
 }
 
 int64_t reachable(const Params& params, Memory memory) {
-  return std::min<int64_t>(params.depth(memory), int64_t{1} << 16);
+  int64_t depth = params.depth(memory);
+  // The field of micro-ops for inputs is the one for accumulators.
+  if (memory == Memory::kInp) depth = std::min(depth, params.depth(Memory::kAcc));
+  return std::min<int64_t>(depth, int64_t{1} << 16);
 }
 
 std::string assign_slots(const Layer& layer, const BlockedLayer& blocked, const Params& params,

@@ -20,7 +20,8 @@ struct TileCounts {
 };
 TileCounts count_tiles(const BlockedLayer& blocked, const Tile& tile);
 
-// Scratchpad elements that instructions reach: their bases have 16 bits.
+// Scratchpad elements that instructions and micro-ops reach: bases have 16 bits, and inputs share a
+// field with accumulators.
 int64_t reachable(const Params& params, Memory memory);
 
 }  // namespace relay::vta
