@@ -21,9 +21,6 @@ std::vector<int64_t> extents(int64_t n) {
   return out;
 }
 
-// A part of the least total: schedules this near to it are chosen by their bytes.
-constexpr int64_t kNear = 300;
-
 // Counts what a schedule loads, computes and stores. Tiles at the border count as whole ones where
 // only latencies depend on it.
 class Model {
@@ -42,17 +39,19 @@ class Model {
     compute(s, counts, out);
     stores(s, counts, out);
     const int64_t tiles = counts.tiles(), steps = tiles * counts.ins;
-    if (s.threads == 1) {
+    const int64_t first = inputs.cycles + weights.cycles, alone = first - std::min(first, before_products(s));
+    if (s.threads > 1) {
+      const int64_t loaded = overlapped(inputs, weights, steps, out.compute);
+      out.total = std::max(loaded, out.store) + alone + last_store(s);
+    } else if (come_early(s.inputs) && come_early(s.weights)) {
+      out.total = overlapped(inputs, weights, steps, out.compute) + alone + out.store;
+    } else {
       // The first LOADs of a tile run while the tile before it is worked on by ALU, and stored.
       // What is loaded less often than that is not hidden.
-      int64_t first = 0;
-      for (const Loads& l : {inputs, weights}) first += l.count >= tiles ? l.cycles : 0;
-      const int64_t hidden = std::min(first, (out.after_products + out.store) / tiles);
-      out.total = out.load + out.compute + out.store - (tiles - 1) * hidden;
-    } else {
-      const int64_t first = inputs.cycles + weights.cycles;
-      out.total = std::max(overlapped(inputs, weights, steps, out.compute), out.store) + first -
-                  std::min(first, before_products(s)) + last_store(s);
+      int64_t hidden = 0;
+      for (const Loads& l : {inputs, weights}) hidden += l.count >= tiles ? l.cycles : 0;
+      hidden = std::min(hidden, (out.after_products + out.store) / tiles);
+      out.total = out.load + out.compute + out.store - (tiles - 1) * hidden + alone - first;
     }
     return out;
   }
@@ -67,6 +66,9 @@ class Model {
   struct Loads {
     int64_t count = 0, cycles = 0;
   };
+
+  // Whether the next tile is loaded while one is in use, also by one virtual thread.
+  static bool come_early(const Slots& s) { return s.count > 1 || s.loads == 1; }
 
   // Steps are the products of an input tile and a weight tile. While one computes, the tiles of the
   // next one are loaded: some steps need both, some one, and some none, because it stays.
@@ -280,7 +282,7 @@ class Search {
     for (const int64_t ins : extents(s.in_blocks)) {
       if (tile.bundles > 1 && ins < s.in_blocks) break;
       tile.ins = ins;
-      for (const int threads : {2, 1}) {
+      for (const int threads : {1, 2}) {
         if (options_.threads.value_or(threads) != threads) continue;
         weigh(tile, threads, true);
         if (l_.multiplies() && tile.outs < s.out_blocks) weigh(tile, threads, false);
@@ -296,7 +298,7 @@ class Search {
     if (near(schedule)) near_.push_back(std::move(schedule));
   }
 
-  bool near(const Schedule& s) const { return s.estimate.total <= *least_ + *least_ / kNear; }
+  bool near(const Schedule& s) const { return s.estimate.total <= *least_ + *least_ / 100; }
 
   std::optional<Schedule> best() const {
     const Schedule* best = nullptr;

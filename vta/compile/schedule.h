@@ -2,8 +2,8 @@
 //
 // The choice is analytic, and depends on nothing but layer, parameters and timing. All tiles whose
 // extents are ceil(n / k) are weighed. For each of them, the model counts what is loaded, computed
-// and stored, as docs/vta.md says. The least modelled time wins; among tiles within a third of a
-// percent of it, the fewest bytes.
+// and stored, as docs/vta.md says. The least modelled time wins; among tiles within one percent of
+// it, the fewest bytes.
 #pragma once
 
 #include <optional>
