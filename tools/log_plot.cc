@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 #include <numbers>
-#include <optional>
 
 #include "base/cat.h"
 #include "base/escape.h"
@@ -83,7 +82,7 @@ double LogPlot::y(double value) const {
 }
 
 void LogPlot::line(double xa, double ya, double xb, double yb) {
-  lines_.push_back({{.x = x(xa), .y = y(ya)}, {.x = x(xb), .y = y(yb)}});
+  lines_.push_back({x(xa), y(ya), x(xb), y(yb)});
 }
 
 void LogPlot::point(double px, double py, std::string label, std::string title) {
@@ -102,11 +101,11 @@ std::string LogPlot::svg(std::string_view x_title, std::string_view y_title) con
       "font-family=\"sans-serif\" font-size=\"12\">\n<rect width=\"{0}\" height=\"{1}\" fill=\"white\"/>\n",
       kWidth, kHeight);
   out += axes(x_title, y_title);
-  for (const auto& [a, b] : lines_)
+  for (const Line& l : lines_)
     out += fmt::format(
         "<line x1=\"{:.1f}\" y1=\"{:.1f}\" x2=\"{:.1f}\" y2=\"{:.1f}\" stroke=\"#c33\" "
         "stroke-width=\"2\"/>\n",
-        a.x, a.y, b.x, b.y);
+        l.xa, l.ya, l.xb, l.yb);
   const std::string texts = labels();
   for (const Dot& d : dots_)
     out +=
@@ -144,10 +143,10 @@ std::string LogPlot::labels() const {
   std::vector<Rectangle> taken;
   for (const Dot& d : dots_)
     taken.push_back({d.x - kDotRadius, d.y - kDotRadius, d.x + kDotRadius, d.y + kDotRadius});
-  for (const auto& [a, b] : lines_) {  // as a row of small squares
-    const double steps = std::ceil(std::max(std::hypot(b.x - a.x, b.y - a.y) / 4, 1.0));
+  for (const Line& l : lines_) {  // as a row of small squares
+    const double steps = std::ceil(std::max(std::hypot(l.xb - l.xa, l.yb - l.ya) / 4, 1.0));
     for (double k = 0; k <= steps; ++k) {
-      const double at_x = a.x + (b.x - a.x) * k / steps, at_y = a.y + (b.y - a.y) * k / steps;
+      const double at_x = l.xa + (l.xb - l.xa) * k / steps, at_y = l.ya + (l.yb - l.ya) * k / steps;
       taken.push_back({at_x - 2, at_y - 2, at_x + 2, at_y + 2});
     }
   }

@@ -3,7 +3,6 @@
 
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 namespace relay::tools {
@@ -27,8 +26,12 @@ class LogPlot {
   std::string svg(std::string_view x_title, std::string_view y_title) const;
 
  private:
+  // Both are in the picture's numbers.
+  struct Line {
+    double xa, ya, xb, yb;
+  };
   struct Dot {
-    double x, y;  // in the picture
+    double x, y;
     std::vector<std::string> labels;
     std::string title;
   };
@@ -38,7 +41,7 @@ class LogPlot {
   std::string labels() const;
 
   double x0_, x1_, y0_, y1_;  // exponents
-  std::vector<std::pair<Dot, Dot>> lines_;
+  std::vector<Line> lines_;
   std::vector<Dot> dots_;
 };
 
