@@ -15,7 +15,7 @@ namespace {
 constexpr int kWidth = 720, kHeight = 440, kLeft = 64, kRight = 24, kTop = 20, kBottom = 48;
 constexpr double kDotRadius = 4;
 // Of a letter at size 12, on the wide side: fonts differ.
-constexpr double kLetter = 6.8, kLine = 13;
+constexpr double kLetter = 6.3, kLine = 13;
 constexpr double kSame = 1.5;  // dots that are nearer lie on each other
 
 struct Rectangle {
@@ -29,15 +29,33 @@ struct Rectangle {
   }
 };
 
-struct Place {
+bool meet(const std::vector<Rectangle>& some, const Rectangle& r) {
+  return std::any_of(some.begin(), some.end(), [&](const Rectangle& s) { return s.meets(r); });
+}
+
+// A line as a row of small squares.
+std::vector<Rectangle> squares(double xa, double ya, double xb, double yb) {
+  const int steps = std::max(1, static_cast<int>(std::hypot(xb - xa, yb - ya) / 4));
+  std::vector<Rectangle> out;
+  for (int k = 0; k <= steps; ++k) {
+    const double x = xa + (xb - xa) * k / steps, y = ya + (yb - ya) * k / steps;
+    out.push_back({x - 2, y - 2, x + 2, y + 2});
+  }
+  return out;
+}
+
+constexpr double kFar = 16;  // a label at this distance has a line to its dot
+
+struct Candidate {
   Rectangle area;
-  double distance = 0;  // from the dot to the label's nearest end
+  double x, y;  // where a line to the dot ends
+  bool is_far;
 };
 
 // Where a label of this width may be, the nearest first: around the dot, then on wider and wider
 // circles.
-std::vector<Place> places(double x, double y, double width) {
-  std::vector<Place> out;
+std::vector<Candidate> candidates(double x, double y, double width) {
+  std::vector<Candidate> out;
   for (double distance = kDotRadius + 3; distance < kHeight; distance += 8) {
     constexpr int kDirections = 16;
     for (int k = 0; k < kDirections; ++k) {
@@ -46,7 +64,10 @@ std::vector<Place> places(double x, double y, double width) {
       const double ax = x + distance * std::cos(angle), ay = y + distance * std::sin(angle);
       const double left = std::cos(angle) >= 0 ? ax : ax - width;
       const double top = std::sin(angle) <= 0 ? ay - kLine : ay;
-      out.push_back({{left, top, left + width, top + kLine}, distance});
+      out.push_back({{left, top, left + width, top + kLine},
+                     std::clamp(x, left, left + width),
+                     std::clamp(y, top, top + kLine),
+                     distance > kFar});
     }
   }
   return out;
@@ -140,31 +161,38 @@ std::string LogPlot::axes(std::string_view x_title, std::string_view y_title) co
 }
 
 std::string LogPlot::labels() const {
-  std::vector<Rectangle> taken;
+  std::vector<Rectangle> taken, written;
+  const auto add = [](std::vector<Rectangle>& to, const std::vector<Rectangle>& more) {
+    to.insert(to.end(), more.begin(), more.end());
+  };
   for (const Dot& d : dots_)
     taken.push_back({d.x - kDotRadius, d.y - kDotRadius, d.x + kDotRadius, d.y + kDotRadius});
-  for (const Line& l : lines_) {  // as a row of small squares
-    const double steps = std::ceil(std::max(std::hypot(l.xb - l.xa, l.yb - l.ya) / 4, 1.0));
-    for (double k = 0; k <= steps; ++k) {
-      const double at_x = l.xa + (l.xb - l.xa) * k / steps, at_y = l.ya + (l.yb - l.ya) * k / steps;
-      taken.push_back({at_x - 2, at_y - 2, at_x + 2, at_y + 2});
-    }
-  }
-  const auto is_free = [&](const Rectangle& r) {
-    return r.in_plot() &&
-           std::none_of(taken.begin(), taken.end(), [&](const Rectangle& t) { return t.meets(r); });
+  for (const Line& l : lines_) add(taken, squares(l.xa, l.ya, l.xb, l.yb));
+  const auto is_free = [&](const Candidate& c) { return c.area.in_plot() && !meet(taken, c.area); };
+  const auto crosses_text = [&](const Dot& d, const Candidate& c) {
+    const std::vector<Rectangle> line = squares(d.x, d.y, c.x, c.y);
+    return std::any_of(line.begin(), line.end(), [&](const Rectangle& r) { return meet(written, r); });
   };
   std::string out;
   for (const Dot& d : dots_) {
     const std::string text = joined(d.labels);
-    const std::vector<Place> all = places(d.x, d.y, kLetter * static_cast<double>(text.size()));
-    const auto free = std::find_if(all.begin(), all.end(), [&](const Place& p) { return is_free(p.area); });
-    const Place& place = free == all.end() ? all.front() : *free;  // the picture is full
+    const std::vector<Candidate> all = candidates(d.x, d.y, kLetter * static_cast<double>(text.size()));
+    // In a crowd, its line may have to cross a label; a full picture has no free place.
+    const Candidate* best = nullptr;
+    for (const Candidate& c : all) {
+      if (!is_free(c)) continue;
+      const bool crosses = crosses_text(d, c);
+      if (!best || !crosses) best = &c;
+      if (!crosses) break;
+    }
+    const Candidate& place = best ? *best : all.front();
     taken.push_back(place.area);
-    if (place.distance > 16)
+    written.push_back(place.area);
+    if (place.is_far) {
+      add(taken, squares(d.x, d.y, place.x, place.y));
       out += fmt::format("<line x1=\"{:.1f}\" y1=\"{:.1f}\" x2=\"{:.1f}\" y2=\"{:.1f}\" stroke=\"#999\"/>\n",
-                         d.x, d.y, std::clamp(d.x, place.area.left, place.area.right),
-                         std::clamp(d.y, place.area.top, place.area.bottom));
+                         d.x, d.y, place.x, place.y);
+    }
     out += fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\">{}</text>\n", place.area.left, place.area.bottom - 3,
                        html_text(text));
   }
