@@ -152,6 +152,7 @@ def @main(%x: Tensor[(2, 5, 6, 2), int8], %y: Tensor[(2, 5, 6, 3), int8]) {
   for (const std::string model : {"two", "same", "nhwc"}) {
     works({"run", model + ".relay", "--engine", "interp", "--fill", "random", "-o", "interp.npz"});
     for (const std::string target : {"vta", "vta{batch=2,host=sse2}"}) {
+      if (model == "same" && target != "vta") continue;
       const auto d = nlohmann::json::parse(
           works({"compile", model + ".relay", "--target", target, "-o", model + ".so", "--json"}));
       EXPECT_EQ(d.at("vta").at("layers").size(), 2u) << d;
