@@ -123,7 +123,12 @@ Results gemm(Node& n) {
   return {y};
 }
 
+Results einsum(Node& n) {
+  return {n.call(kEinsum, {n.builder().tuple(n.all_inputs())}, {{"equation", n.text("equation", "")}})};
+}
+
 constexpr Row kRows[] = {
+    {"Einsum", 12, einsum},
     {"Gemm", 7, gemm},
     {"MatMul", 1, matrix_product},
     {"MatMulInteger", 10, matrix_product_of_integers},

@@ -222,11 +222,20 @@ Results space_to_depth(Node& n) {
   return {n.reshape(n.transpose(split, {0, 3, 5, 1, 2, 4}), {d[0], d[1] * Dim(b * b), height, width})};
 }
 
+Results reverse_sequence(Node& n) {
+  const auto axis = [&](std::string_view name, int64_t otherwise) {
+    return static_cast<int64_t>(n.axis(n.integer(name, otherwise), n.rank(0)));
+  };
+  return {n.call(kReverseSequence, {n.input(0), n.input(1)},
+                 {{"seq_axis", axis("time_axis", 0)}, {"batch_axis", axis("batch_axis", 1)}})};
+}
+
 constexpr Row kRows[] = {
     {"Concat", 4, concat},
     {"DepthToSpace", 1, depth_to_space},
     {"Pad", 2, pad_attributes},
     {"Pad", 11, pad},
+    {"ReverseSequence", 10, reverse_sequence},
     {"Slice", 1, slice_attributes},
     {"Slice", 10, slice},
     {"SpaceToDepth", 1, space_to_depth},

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 
 from ..draw import Draw
 from . import activations, control_flow, elementwise, indexing, movement, normalisation
-from . import products, quantisation, recurrent, reductions, resize, shapes, windows
+from . import products, quantisation, recurrent, reductions, resize, shapes, signal, sorting, windows
 
 FAMILIES = (
     elementwise, activations, windows, normalisation, products, reductions, shapes, movement, indexing, resize,
-    quantisation, recurrent, control_flow,
+    quantisation, recurrent, control_flow, signal, sorting,
 )  # fmt: skip
 
 
@@ -27,4 +27,8 @@ class Row:
 OPERATORS: dict[str, Row] = {name: Row(*row) for family in FAMILIES for name, row in family.ROWS.items()}
 
 # Operators that Relay imports and that are not drawn, with the reason.
-EXCLUDED: dict[str, str] = {}
+EXCLUDED: dict[str, str] = {
+    "NonZero": "the extent of its result depends on data, and graphs are drawn with known extents",
+    "STFT": "its inputs are a signal and numbers that must fit it, which no other operator makes",
+    "Unique": "as NonZero",
+}
