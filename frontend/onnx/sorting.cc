@@ -1,4 +1,4 @@
-// Elements in order, and elements that are alike.
+// Elements in order, elements that are alike, and those of which something holds.
 #include "base/cat.h"
 #include "frontend/onnx/node.h"
 
@@ -53,11 +53,23 @@ Results unique(Node& n) {
 
 Results non_zero(Node& n) { return {n.cast(n.transpose(n.call(kArgwhere, {n.input(0)}), {1, 0}), kInt64)}; }
 
+// A condition that holds beyond the axis traps.
+Results compress(Node& n) {
+  Expr x = n.input(0);
+  n.require(n.rank(1) == 1 && n.dtype(1).is_bool(), "its condition must be booleans of one dimension");
+  size_t axis = 0;
+  if (n.attribute("axis")) {
+    axis = n.axis(n.integer("axis"), type_of(x).rank());
+  } else if (type_of(x).rank() != 1) {
+    x = n.call(kReshape, {x}, {{"newshape", std::vector<int64_t>{-1}}});
+  }
+  const Expr places = n.squeeze(n.call(kArgwhere, {n.input(1)}), {1});
+  return {n.call(kTake, {x, places}, {{"axis", static_cast<int64_t>(axis)}, {"mode", std::string("fast")}})};
+}
+
 constexpr Row kRows[] = {
-    {"NonZero", 9, non_zero},
-    {"TopK", 1, top_attribute},
-    {"TopK", 10, top},
-    {"Unique", 11, unique},
+    {"Compress", 9, compress}, {"NonZero", 9, non_zero}, {"TopK", 1, top_attribute},
+    {"TopK", 10, top},         {"Unique", 11, unique},
 };
 
 }  // namespace

@@ -28,6 +28,7 @@ OPERATORS: dict[str, Row] = {name: Row(*row) for family in FAMILIES for name, ro
 
 # Operators that Relay imports and that are not drawn, with the reason.
 EXCLUDED: dict[str, str] = {
+    "Compress": "as NonZero",
     "NonZero": "the extent of its result depends on data, and graphs are drawn with known extents",
     "STFT": "its inputs are a signal and numbers that must fit it, which no other operator makes",
     "Unique": "as NonZero",
