@@ -58,7 +58,7 @@ Type relate(Relation& r, const EinsumAttrs& a) {
   for (size_t n = 0; n < xs.size(); ++n) {
     for (size_t d = 0; d < xs[n]->rank(); ++d) {
       Dim& extent = extents[equation.terms[n][d]];
-      extent = r.broadcast(std::span(&extent, 1), std::span(&xs[n]->dims[d], 1), 0, 0)[0];  // C4
+      extent = r.broadcast(std::span(&extent, 1), std::span(&xs[n]->dims[d], 1), kNoOther, 0)[0];  // C4
     }
   }
   std::vector<Dim> out;

@@ -165,6 +165,9 @@ Expr expand_stft(Builder& b, const StftAttrs& a, const Site& c) {
                              {"strides", std::vector<int64_t>{a.hop()}}}));
   const int64_t missing = a.n_fft - a.window();
   Term window(b, c.args[1]);
+  // One element would be repeated.
+  if (c.tensor(1).dims[0] != Dim(a.window()))
+    window = {b, call(b, kReshape, {window}, {{"newshape", std::vector<int64_t>{a.window()}}})};
   if (missing > 0) window = {b, zero_padded(b, window, {{Dim(missing / 2), Dim(missing - missing / 2)}})};
   Term x = frames * window;
   if (a.normalized) x = x / std::sqrt(static_cast<double>(a.n_fft));

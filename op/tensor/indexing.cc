@@ -110,7 +110,7 @@ Type relate_adv(Relation& r, const NoAttrs&) {
   for (size_t n = 1; n < all.size(); ++n) {
     r.require(all[n]->dtype.is_int(), 0,
               cat("index ", n - 1, " must be an integer, found ", all[n]->dtype.name()));  // C2
-    out = r.broadcast(out, all[n]->dims, 0, 0);                                            // C3
+    out = r.broadcast(out, all[n]->dims, kNoOther, 0);                                     // C3
   }
   out.insert(out.end(), all[0]->dims.begin() + static_cast<std::ptrdiff_t>(all.size() - 1),
              all[0]->dims.end());
