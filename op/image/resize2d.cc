@@ -108,7 +108,7 @@ Type relate(Relation& r, const Resize2dAttrs& a) {
   const TensorType& x = r.tensor(0);
   const Resize how = read_resize(a);                                  // C2, C4
   if (how.method != Method::kNearest) require(r, 0, Domain::kFloat);  // C1
-  const std::array<Dim, 2> size = read_extents("size", a.size);       // C3
+  const std::vector<Dim> size = read_extents("size", a.size);         // C3
   std::array<Dim, 4> dims = parts(how.layout, x.dims);
   for (size_t axis = 0; axis < 2; ++axis) {
     r.require(dims[2 + axis] != Dim(0), 0, "an image without pixels cannot be resized");  // C5
@@ -202,7 +202,7 @@ void evaluate(const Resize2dAttrs& a, Args in, Results out) {
   const Resize r = read_resize(a);
   const Tensor& x = in[0];
   const std::array<int64_t, 4> from = parts(r.layout, x.shape()), to = parts(r.layout, out[0].shape());
-  const std::array<int64_t, 4> step = strides_of(x.shape(), r.layout);
+  const std::vector<int64_t> step = strides_of(x.shape(), r.layout);
   std::array<std::vector<std::vector<Pixel>>, 2> all;
   for (size_t axis = 0; axis < 2; ++axis) {
     for (int64_t i = 0; i < to[2 + axis]; ++i)
