@@ -49,7 +49,7 @@ Expr convolve(Node& n, Expr x, Expr weight, Window& w, const std::vector<AttrArg
                              {"kernel_size", w.both(w.kernel, 1)}};
   if (channels.is_const()) attrs.push_back({"channels", channels.value()});
   attrs.insert(attrs.end(), more.begin(), more.end());
-  return n.call(kConv2d, {as_image(n, x, w), as_image(n, weight, w)}, attrs);
+  return n.call(w.over(kConv2d, kConv3d), {as_image(n, x, w), as_image(n, weight, w)}, attrs);
 }
 
 Results convolution(Node& n) {
@@ -130,14 +130,37 @@ Results transposed_convolution(Node& n) {
     n.require(channels.is_const(), "its attribute `group` is out of range");
     attrs.push_back({"channels", channels.value()});
   }
-  const Expr y = n.call(kConv2dTranspose, {as_image(n, n.input(0), w), as_image(n, n.input(1), w)}, attrs);
+  const OpDef& op = w.over(kConv2dTranspose, kConv3dTranspose);
+  const Expr y = n.call(op, {as_image(n, n.input(0), w), as_image(n, n.input(1), w)}, attrs);
   return {as_line(n, with_bias(n, y, 2), w)};
+}
+
+// The offsets are input 2. What lies beyond the edge of an image is 0, also between it and a pixel.
+Results deformable_convolution(Node& n) {
+  n.require(n.rank(0) >= 3, "its input needs batch, channels and spatial axes");
+  if (n.rank(0) != 4) n.unsupported(cat("it has ", n.rank(0) - 2, " spatial axes; two are supported"));
+  if (n.has(4)) n.unsupported("its mask is not supported");
+  const Window w = window_of(n);
+  n.require(!w.begin.empty(), "its attribute `auto_pad` does not exist");
+  const int64_t offset_groups = n.integer("offset_group", 1);
+  n.require(offset_groups >= 1 && offset_groups < (1 << 24), "its attribute `offset_group` is out of range");
+  n.require(n.rank(2) == 4, "its offset must have four dimensions");
+  const Expr y = n.call(kDeformableConv2d, {n.input(0), n.input(2), n.input(1)},
+                        {{"strides", w.strides},
+                         {"padding", w.padding()},
+                         {"dilation", w.dilations},
+                         {"groups", groups_of(n)},
+                         {"kernel_size", w.kernel},
+                         {"deformable_groups", offset_groups},
+                         {"zero_border", true}});
+  return {with_bias(n, y, 3)};
 }
 
 constexpr Row kRows[] = {
     {"Conv", 1, convolution},
     {"ConvInteger", 10, convolution_of_integers},
     {"ConvTranspose", 1, transposed_convolution},
+    {"DeformConv", 19, deformable_convolution},
 };
 
 }  // namespace

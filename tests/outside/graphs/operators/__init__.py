@@ -4,12 +4,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from ..draw import Draw
-from . import activations, control_flow, elementwise, indexing, movement, normalisation
+from . import activations, control_flow, elementwise, indexing, losses, movement, normalisation
 from . import products, quantisation, recurrent, reductions, resize, shapes, windows
 
 FAMILIES = (
     elementwise, activations, windows, normalisation, products, reductions, shapes, movement, indexing, resize,
-    quantisation, recurrent, control_flow,
+    quantisation, recurrent, control_flow, losses,
 )  # fmt: skip
 
 
