@@ -25,6 +25,8 @@
 //
 // i is in group g = i // (c / groups). It is the gradient of a convolution with
 // respect to its data.
+#include <algorithm>
+
 #include "base/cat.h"
 #include "op/domain.h"
 #include "op/nn/convolution.h"
@@ -142,6 +144,10 @@ template <class A>
 std::vector<Expr> differentiate(Builder& b, const A& a, const Site& s) {
   const Convolution c = read_convolution(a);
   const DType d = s.tensor(0).dtype;
+  // Without elements nothing was added, and no window would fit into dy.
+  const List<Dim>& extents = s.tensor(0).dims;
+  if (std::find(extents.begin(), extents.end(), Dim(0)) != extents.end())
+    return {call(b, kZerosLike, {s.args[0]}), call(b, kZerosLike, {s.args[1]})};
   const std::vector<Dim> w = c.weight.extents(s.tensor(1).dims);
   // In the letters of the convolution the data's channels are the output channels: the weight is
   // I, O, and the window here.

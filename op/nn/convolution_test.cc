@@ -115,6 +115,8 @@ TEST(Conv2dTranspose, GradientsAreTheDerivatives) {
   }
   check_gradient(kConv2dTranspose, {random(kFloat64, {1, 2, 3, 3}, 1), random(kFloat64, {2, 3, 3, 3}, 2)},
                  {{"strides", Ints{3, 2}}, {"output_padding", Ints{2, 1}}, {"padding", Ints{1}}});
+  // An image without rows still gives two.
+  check_gradient(kConv2dTranspose, {Tensor(kFloat64, {1, 1, 0, 3}), random(kFloat64, {1, 1, 3, 2}, 2)});
   check_gradient(
       kConv2dTranspose, {random(kFloat64, {1, 3, 3, 2}, 1), random(kFloat64, {3, 2, 4, 2}, 2)},
       {{"data_layout", std::string("NHWC")}, {"kernel_layout", std::string("HWOI")}, {"strides", Ints{2}}});
