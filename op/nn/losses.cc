@@ -81,8 +81,10 @@ Expr expand(Builder& b, const NllLossAttrs& a, const Site& c) {
   const Term row = chosen.apply(kExpandDims, {chosen}, {{"axis", axis}});
   const Term found = chosen.apply(kGather, {c.args[0], row}, {{"axis", axis}});
   const Term prediction = widened(found.apply(kSqueeze, {found}, {{"axis", std::vector<int64_t>{axis}}}));
-  Term weight = widened(
-      chosen.apply(kTake, {c.args[2], chosen}, {{"axis", int64_t{0}}, {"mode", std::string("fast")}}));
+  // Both look-ups trap with one message, so that no engine's order of them shows.
+  const Term flat = chosen.apply(kReshape, {chosen}, {{"newshape", std::vector<int64_t>{-1}}});
+  const Term found_weights = flat.apply(kGather, {c.args[2], flat}, {{"axis", int64_t{0}}});
+  Term weight = widened({b, in_shape_of(b, found_weights, chosen)});
   const Term loss = unless_ignored(-(prediction * weight), prediction.number(0));
   if (a.reduction == "none") return narrowed(loss, c.tensor(0).dtype);
   const Term sum = loss.apply(kSum, {loss});
