@@ -13,7 +13,8 @@ std::vector<AttrArg> to(Ints size, const char* method, const char* mode, const c
           {"rounding_method", std::string(rounding)}};
 }
 
-const char* const kModes[] = {"half_pixel", "asymmetric", "align_corners", "pytorch_half_pixel"};
+const char* const kModes[] = {"half_pixel", "asymmetric", "align_corners", "pytorch_half_pixel",
+                              "tf_half_pixel_for_nn"};
 
 TEST(Resize2d, LoweringsComputeWhatEvaluationDoes) {
   for (const DType d : {kFloat32, kFloat64, kFloat16}) {
@@ -34,6 +35,32 @@ TEST(Resize2d, LoweringsComputeWhatEvaluationDoes) {
   attrs.push_back({"layout", std::string("NHWC")});
   check_lowering(kResize2d, {random(kInt8, {1, 2, 3, 2}, 1, -100, 100)}, attrs);
   check_lowering(kResize2d, {Tensor(kFloat32, {0, 1, 2, 2})}, to({3, 3}, "linear", "half_pixel"));
+}
+
+TEST(Resize, LoweringsOfOtherRanksComputeWhatEvaluationDoes) {
+  const Tensor row = random(kFloat32, {2, 2, 5}, 1), volume = random(kFloat32, {1, 2, 3, 4, 2}, 2);
+  for (const char* mode : kModes) {
+    SCOPED_TRACE(mode);
+    for (const char* method : {"nearest_neighbor", "linear", "cubic"}) {
+      check_lowering(kResize1d, {row}, to({7}, method, mode));
+      check_lowering(kResize3d, {volume}, to({4, 3, 5}, method, mode));
+    }
+  }
+  std::vector<AttrArg> attrs = to({9}, "cubic", "half_pixel");
+  attrs.push_back({"cubic_exclude", int64_t{1}});
+  check_lowering(kResize1d, {row}, attrs);
+}
+
+TEST(Resize, LoweringsOfRegionsComputeWhatEvaluationDoes) {
+  const Tensor image = random(kFloat32, {1, 2, 5, 4}, 1);
+  for (const char* method : {"nearest_neighbor", "linear", "cubic"}) {
+    for (const Ints& size : {Ints{3, 5}, Ints{1, 2}}) {
+      std::vector<AttrArg> attrs = to(size, method, "tf_crop_and_resize");
+      attrs.push_back({"roi", std::vector<double>{0.125, -0.25, 0.75, 1.5}});
+      attrs.push_back({"extrapolation_value", 0.1});
+      check_lowering(kResize2d, {image}, attrs);
+    }
+  }
 }
 
 // The results below are those of the ONNX operator's documentation.
