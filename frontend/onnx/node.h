@@ -133,6 +133,8 @@ std::span<const Row> indexing_rows();
 std::span<const Row> resize_rows();
 std::span<const Row> quantisation_rows();
 std::span<const Row> recurrent_rows();
+std::span<const Row> vision_rows();
+std::span<const Row> random_rows();
 
 // The row for a node of this name in this version of the operator set; null if there is none.
 const Row* find_row(std::string_view name, int64_t opset);

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 
 from ..draw import Draw
 from . import activations, control_flow, elementwise, indexing, movement, normalisation
-from . import products, quantisation, recurrent, reductions, resize, shapes, windows
+from . import products, quantisation, recurrent, reductions, resize, shapes, vision, windows
 
 FAMILIES = (
     elementwise, activations, windows, normalisation, products, reductions, shapes, movement, indexing, resize,
-    quantisation, recurrent, control_flow,
+    quantisation, recurrent, control_flow, vision,
 )  # fmt: skip
 
 
@@ -27,4 +27,11 @@ class Row:
 OPERATORS: dict[str, Row] = {name: Row(*row) for family in FAMILIES for name, row in family.ROWS.items()}
 
 # Operators that Relay imports and that are not drawn, with the reason.
-EXCLUDED: dict[str, str] = {}
+EXCLUDED: dict[str, str] = {
+    "Bernoulli": "ONNX leaves open which numbers a seed gives",
+    "Multinomial": "ONNX leaves open which numbers a seed gives",
+    "RandomNormal": "ONNX leaves open which numbers a seed gives",
+    "RandomNormalLike": "ONNX leaves open which numbers a seed gives",
+    "RandomUniform": "ONNX leaves open which numbers a seed gives",
+    "RandomUniformLike": "ONNX leaves open which numbers a seed gives",
+}
