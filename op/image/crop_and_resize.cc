@@ -29,6 +29,7 @@
 namespace relay::op {
 namespace {
 
+constexpr std::string_view kNoPixels = "an image without pixels cannot be resized";
 constexpr auto kOutOfRange = "box index out of range";
 
 struct CropAndResizeAttrs {
@@ -64,7 +65,7 @@ Type relate(Relation& r, const CropAndResizeAttrs& a) {
             "out_dtype must be the data's dtype");  // C7
   std::array<Dim, 4> dims = parts(layout, x.dims);
   for (size_t axis = 0; axis < 2; ++axis) {
-    r.require(dims[2 + axis] != Dim(0), 0, "an image without pixels cannot be resized");  // C6
+    r.require(dims[2 + axis] != Dim(0), 0, kNoPixels);  // C6
     dims[2 + axis] = size[axis];
   }
   dims[0] = boxes;
@@ -161,6 +162,7 @@ std::vector<kernel::Tensor> lower(kernel::Builder& k, const CropAndResizeAttrs& 
     const auto side = [&](int64_t n) { return cast(computed, boxes(box[0], k.index(n))); };
     std::vector<Line<kernel::Expr>> lines;
     for (size_t axis = 0; axis < 2; ++axis) {
+      k.require_shape(less(k.index(0), from[2 + axis]), kNoPixels);
       const auto n = static_cast<int64_t>(axis);
       lines.push_back(line(a, place(side(n), side(2 + n), at[2 + axis], from[2 + axis], to[2 + axis]),
                            k.constant(wide, 0), from[2 + axis]));

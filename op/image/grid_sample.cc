@@ -27,6 +27,8 @@
 namespace relay::op {
 namespace {
 
+constexpr std::string_view kNoPixels = "an image without pixels has none to give";
+
 struct GridSampleAttrs {
   std::string method = "bilinear";
   std::string layout = "NCHW";
@@ -62,7 +64,7 @@ Type relate(Relation& r, const GridSampleAttrs& a) {
   std::vector<Dim> out{r.same(g.dims[0], x.dims[0], 1, "batch", 0), x.dims[1]};                  // C3
   r.same(g.dims[1], Dim(static_cast<int64_t>(x.rank()) - 2), 1, "number of axes");               // C3
   for (size_t d = 2; d < x.rank(); ++d) {
-    r.require(x.dims[d] != Dim(0), 0, "an image without pixels has none to give");  // C5
+    r.require(x.dims[d] != Dim(0), 0, kNoPixels);  // C5
     out.push_back(g.dims[d]);
   }
   return r.tensor_of(out, x.dtype);
@@ -209,6 +211,7 @@ std::vector<kernel::Tensor> lower(kernel::Builder& k, const GridSampleAttrs& a, 
     Shape count;
     for (size_t axis = 0; axis < axes; ++axis) {
       at[1] = k.index(static_cast<int64_t>(axes - 1 - axis));
+      k.require_shape(less(k.index(0), x.dim(2 + axis)), kNoPixels);
       all.push_back(taps(a, cast(computed, grid.at(at)), k.constant(wide, 0), x.dim(2 + axis)));
       count.push_back(static_cast<int64_t>(all.back().size()));
     }

@@ -43,6 +43,7 @@
 namespace relay::op {
 namespace {
 
+constexpr std::string_view kNoPixels = "an image without pixels cannot be resized";
 constexpr std::string_view kLayouts[] = {"NCW", "NCHW", "NCDHW"};
 
 // Of images with so many axes besides batch and channels.
@@ -146,8 +147,8 @@ Type relate(Relation& r, const ResizeAttrs<count>& a) {
   std::vector<Dim> dims = how.layout.extents(x.dims);
   for (size_t axis = 0; axis < count; ++axis) {
     const Dim to = a.size.size() == 1 ? a.size[0] : a.size[axis];
-    require_extent("size", to);                                                           // C3
-    r.require(dims[2 + axis] != Dim(0), 0, "an image without pixels cannot be resized");  // C5
+    require_extent("size", to);                         // C3
+    r.require(dims[2 + axis] != Dim(0), 0, kNoPixels);  // C5
     dims[2 + axis] = to;
   }
   const bool crops = how.mode == Mode::kTfCrop;
@@ -346,6 +347,7 @@ std::vector<kernel::Tensor> lower(kernel::Builder& k, const ResizeAttrs<count>& 
     kernel::Expr outside;
     for (size_t axis = 0; axis < count; ++axis) {
       const size_t d = 2 + axis;
+      k.require_shape(less(k.index(0), from[d]), kNoPixels);
       all.push_back(pixels(r, axis, k.constant(wide, 0), at[d], from[d], to[d]));
       if (const auto& o = all.back().outside) outside = outside ? either(outside, *o) : *o;
     }

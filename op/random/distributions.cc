@@ -14,10 +14,9 @@ namespace {
 struct DistributionAttrs {
   std::vector<Dim> out_shape = {};
   MaybeDType out_dtype = {};
-  static constexpr auto kFields =
-      fields(field("out_shape", &DistributionAttrs::out_shape, "of the numbers").required(),
-             field("out_dtype", &DistributionAttrs::out_dtype,
-                   "of the numbers: float32, which None stands for, or float64"));
+  static constexpr auto kFields = fields(
+      field("out_shape", &DistributionAttrs::out_shape, "of the numbers").required(),
+      field("out_dtype", &DistributionAttrs::out_dtype, "of the numbers; None: that of the other arguments"));
 };
 
 // The type of (next key, numbers): what generating bits gives, in another dtype.
@@ -31,12 +30,12 @@ Type with_numbers(Relation& r, const std::vector<Dim>& shape, DType dtype) {
 
 // (Tensor[(10), uint64], Tensor[(), d], Tensor[(), d]) -> (Tensor[(10), uint64], Tensor[out_shape, d])
 // C1: the key is ten words of uint64, and out_shape holds extents.
-// C2: out_dtype is float32 or float64.
+// C2: d is float32 or float64.
 // C3: the other arguments have rank 0 and this dtype.
 Type relate_distribution(Relation& r, const DistributionAttrs& a) {
-  const DType dtype = a.out_dtype.value_or(kFloat32);
+  const DType dtype = a.out_dtype.value_or(r.tensor(1).dtype);
   r.require(dtype == kFloat32 || dtype == kFloat64, kAttributes,
-            cat("out_dtype must be float32 or float64, not ", dtype.name()));  // C2
+            cat("numbers must be float32 or float64, not ", dtype.name()));  // C2
   for (int i = 1; i < 3; ++i) {
     r.require_rank(i, 0);  // C3
     r.require(r.tensor(i).dtype == dtype, i,
@@ -62,7 +61,7 @@ void fill(Tensor& t, double value) {
 //
 // A number is at least low and below high, but for rounding.
 Expr expand_uniform(Builder& b, const DistributionAttrs& a, const Site& c) {
-  const DType dtype = a.out_dtype.value_or(kFloat32);
+  const DType dtype = c.tensor(1).dtype;
   const int bits = dtype == kFloat32 ? 23 : 52;
   const Expr pair = call(b, kThreefryGenerate, {c.args[0]}, {{"out_shape", a.out_shape}});
   const Term shift(b, b.constant(Tensor::scalar_int(kUInt64, 64 - bits)));
@@ -84,7 +83,7 @@ void uniform_terms(const Attrs&, std::span<const Tensor> in, std::span<Tensor> o
 //
 // This is the method of Box and Muller.
 Expr expand_normal(Builder& b, const DistributionAttrs& a, const Site& c) {
-  const DType dtype = a.out_dtype.value_or(kFloat32);
+  const DType dtype = c.tensor(1).dtype;
   std::vector<Dim> twice = a.out_shape;
   twice.insert(twice.begin(), Dim(2));
   const Expr pair = call(b, kUniform, {c.args[0], b.scalar(dtype, 0), b.scalar(dtype, 1)},

@@ -31,6 +31,8 @@
 namespace relay::op {
 namespace {
 
+constexpr std::string_view kNoClass = "there must be a class for the background";
+
 struct TransformLocAttrs {
   bool clip = true;
   double threshold = 0.01;
@@ -53,7 +55,7 @@ Type relate(Relation& r, const TransformLocAttrs& a) {
   const Dim batch = r.same(places.dims[0], scores.dims[0], 1, "batch", 0);               // C2
   const Dim count = r.same(anchors.dims[1], scores.dims[2], 2, "number of anchors", 0);  // C2
   r.same(places.dims[1], count * Dim(4), 1, "four numbers for each anchor", 0);          // C2
-  r.require(scores.dims[1] != Dim(0), 0, "there must be a class for the background");    // C2
+  r.require(scores.dims[1] != Dim(0), 0, kNoClass);                                      // C2
   r.same(anchors.dims[0], Dim(1), 2, "batch of the anchors");                            // C2
   r.same(anchors.dims[2], Dim(4), 2, "number of sides");                                 // C2
   const bool finite =
@@ -159,6 +161,7 @@ std::vector<kernel::Tensor> lower(kernel::Builder& k, const TransformLocAttrs& a
       k.reduce("count", kInt32, {shape[0]}, {shape[1]}, k.sum(kInt32),
                [&](kernel::Indices i, kernel::Indices r) { return cast(kInt32, has_row(i, r[0])); });
   const kernel::Tensor rows = k.compute("rows", dtype, c.shape(), [&](kernel::Indices n) {
+    k.require_shape(less(none, scores.dim(1)), kNoClass);
     const Expr from = cast(kInt64, order(n[0], n[1])), i = safe(from, shape[1]), b = n[0], label = best(b, i);
     // What stands in the row, but for class and score: which side, and of which axis.
     const Expr field = max(n[2] - 2, none), axis = floor_mod(field, 2);

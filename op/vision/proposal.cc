@@ -33,6 +33,8 @@
 namespace relay::op {
 namespace {
 
+constexpr std::string_view kNoPixels = "an image without pixels has nothing to propose";
+
 struct ProposalAttrs {
   std::vector<double> scales = {4, 8, 16, 32}, ratios = {0.5, 1, 2};
   int64_t feature_stride = 16;
@@ -78,8 +80,8 @@ Type relate(Relation& r, const ProposalAttrs& a) {
   r.same(moves.dims[1], Dim(4 * count), 1, "four channels for each anchor");                      // C2
   r.same(info.dims[1], Dim(3), 2, "height, width and scale");                                     // C2
   for (size_t d = 2; d < 4; ++d) {
-    r.same(moves.dims[d], scores.dims[d], 1, cat("dimension ", d), 0);                         // C2
-    r.require(scores.dims[d] != Dim(0), 0, "an image without pixels has nothing to propose");  // C5
+    r.same(moves.dims[d], scores.dims[d], 1, cat("dimension ", d), 0);  // C2
+    r.require(scores.dims[d] != Dim(0), 0, kNoPixels);                  // C5
   }
   return r.tensor_of({batch * Dim(a.rpn_post_nms_top_n), Dim(5)}, scores.dtype);
 }
@@ -268,6 +270,7 @@ std::vector<kernel::Tensor> lower(kernel::Builder& k, const ProposalAttrs& a, co
                    [&](kernel::Indices row, Expr place) { return survives(row[0], place); },
                    {}});
   return {k.compute("proposals", c.dtype(), c.shape(), [&](kernel::Indices i) {
+    k.require_shape(less(k.index(0), all.dim(1)), kNoPixels);
     const Expr b = floor_div(i[0], a.rpn_post_nms_top_n), n = floor_mod(i[0], a.rpn_post_nms_top_n);
     // There is at least one: no other box overlaps the first one.
     const Expr place = safe(floor_mod(n, max(cast(kInt64, number(b)), k.index(1))), all.dim(1));

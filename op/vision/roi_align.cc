@@ -284,7 +284,7 @@ std::vector<kernel::Tensor> lower(kernel::Builder& k, const RoiAlignAttrs& a, co
   const Layout layout = read_order("layout", a.layout, "NCHW");
   const std::array<kernel::Expr, 4> from = parts(layout, c.in[0].shape()), to = parts(layout, c.shape());
   const DType wide = accumulator(c.dtype());
-  const kernel::Tensor images = images_of(k, c.in[1], from[0]);
+  const kernel::Tensor images = images_of(k, c.in[1], from);
   const std::array<Tables, 2> t{tables(k, a, c, 0, to[2], from[2], wide),
                                 tables(k, a, c, 1, to[3], from[3], wide)};
   const bool mean = a.mode == "avg";

@@ -113,7 +113,7 @@ std::vector<kernel::Tensor> lower(kernel::Builder& k, const RoiPoolAttrs& a, con
   const Layout layout = read_order("layout", a.layout, "NCHW");
   const kernel::Tensor &x = c.in[0], &rois = c.in[1];
   const std::array<kernel::Expr, 4> from = parts(layout, x.shape()), to = parts(layout, c.shape());
-  const kernel::Tensor images = images_of(k, rois, from[0]);
+  const kernel::Tensor images = images_of(k, rois, from);
   const Bounds rows = bounds(k, a, rois, 0, to[2], from[2]), columns = bounds(k, a, rois, 1, to[3], from[3]);
   const kernel::Expr lowest = k.lowest(c.dtype());
   const auto is_in = [](const Bounds& b, kernel::Expr roi, kernel::Expr part, kernel::Expr v) {

@@ -125,8 +125,8 @@ TEST(YoloReorg, LoweringsComputeWhatEvaluationDoes) {
 TEST(AllClassNonMaxSuppression, TypesOfSymbolicShapes) {
   Context context;
   const Dim n = context.shape_variable("n");
-  const std::vector<Dim> boxes{1, n, 4}, scores{1, 3, n};
-  const Type number = context.tensor_type({}, kInt64), real = context.tensor_type({}, kFloat32);
+  const std::vector<Dim> boxes{1, n, 4}, scores{1, 3, n}, none;
+  const Type number = context.tensor_type(none, kInt64), real = context.tensor_type(none, kFloat32);
   EXPECT_EQ(infer_text(context, kAllClassNonMaxSuppression,
                        {context.tensor_type(boxes, kFloat32), context.tensor_type(scores, kFloat32), number,
                         real, real}),
