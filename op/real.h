@@ -52,32 +52,32 @@ inline kernel::Expr both(kernel::Expr a, kernel::Expr b) { return logical_and(a,
 inline bool either(bool a, bool b) { return a || b; }
 inline kernel::Expr either(kernel::Expr a, kernel::Expr b) { return logical_or(a, b); }
 
-// A number of the dtype that `like` has.
+// Returns a number of the dtype that `like` has.
 inline Real number(Real like, double value) { return rounded(like.dtype, value); }
 inline kernel::Expr number(kernel::Expr like, double value) { return like->pool->real(value, like->dtype); }
-// The number in the dtype that `like` has, and in float64.
+// Return the number in the dtype that `like` has, and in float64.
 inline Real in_dtype_of(Real like, Real a) { return rounded(like.dtype, a.value); }
 inline kernel::Expr in_dtype_of(kernel::Expr like, kernel::Expr a) { return cast(like->dtype, a); }
 inline Real wider(Real a) { return {a.value, kFloat64}; }
 inline kernel::Expr wider(kernel::Expr a) { return cast(kFloat64, a); }
-// A whole number as a number of the dtype that `like` has.
+// Returns a whole number as one of the dtype that `like` has.
 inline Real real_of(Real like, int64_t value) { return rounded(like.dtype, static_cast<double>(value)); }
 inline kernel::Expr real_of(kernel::Expr like, kernel::Expr value) { return cast(like->dtype, value); }
-// The number without its fraction, as casts do it: see integer_of_real.
+// Returns the number without its fraction, as a cast does: see integer_of_real.
 inline int64_t whole_of(Real a) { return kernel::scalar::to_integer(kInt64, a.value); }
 inline kernel::Expr whole_of(kernel::Expr a) { return cast(kInt64, a); }
 
 // Whole numbers.
 inline int64_t whole(int64_t, int64_t value) { return value; }
 inline kernel::Expr whole(kernel::Expr like, int64_t value) { return like->pool->integer(value); }
-// `value`, brought into [low, high].
+// Returns the number in [low, high] that is nearest to `value`.
 inline int64_t between(int64_t value, int64_t low, int64_t high) {
   return std::min(std::max(value, low), high);
 }
 inline kernel::Expr between(kernel::Expr value, kernel::Expr low, kernel::Expr high) {
   return min(max(value, low), high);
 }
-// Is the index one of an axis of so many elements?
+// Is the index in [0, extent)?
 inline bool is_inside(int64_t index, int64_t extent) { return index >= 0 && index < extent; }
 inline kernel::Expr is_inside(kernel::Expr index, kernel::Expr extent) {
   return logical_and(less_equal(index->pool->integer(0), index), less(index, extent));

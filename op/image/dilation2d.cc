@@ -1,5 +1,5 @@
-// image.dilation2d(data, weight)[n, c, y, x] = max over u, v of data[n, c, y * stride + u * dilation - pad, ...]
-//     + weight[c, u, v], where the indices are in the image
+// image.dilation2d(data, weight)[n, c, y, x] = max over u, v of
+//     data[n, c, y * stride + u * dilation - pad, ...] + weight[c, u, v], where the indices are in the image
 //
 //   (Tensor[(n, c, h, w), d], Tensor[(c, kh, kw), d]) -> Tensor[(n, c, h', w'), d]
 //   C1: data has rank 4, weight rank 3, and both one dtype, a number's.

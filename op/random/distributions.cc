@@ -56,8 +56,8 @@ void fill(Tensor& t, double value) {
 
 // --- uniform -------------------------------------------------------------------------------------
 
-// random.uniform(key, low, high) = (next key, low + (high - low) * bits / 2^n), where bits are the first n of
-//     those of random.threefry_generate: 23 for float32, 52 for float64
+// random.uniform(key, low, high) = (next key, low + (high - low) * bits / 2^n),
+//     where bits are the first n of those of random.threefry_generate: 23 for float32, 52 for float64
 //
 // A number is at least low and below high, but for rounding.
 Expr expand_uniform(Builder& b, const DistributionAttrs& a, const Site& c) {
@@ -78,8 +78,8 @@ void uniform_terms(const Attrs&, std::span<const Tensor> in, std::span<Tensor> o
 
 // --- normal --------------------------------------------------------------------------------------
 
-// random.normal(key, mean, scale) = (next key, mean + scale * sqrt(-2 log(1 - u)) * sin(2 pi v)), where u and v
-//     are the two halves of what `random.uniform` gives in the shape (2, out_shape) for 0 and 1
+// random.normal(key, mean, scale) = (next key, mean + scale * sqrt(-2 log(1 - u)) * sin(2 pi v)),
+//     where u and v are the two halves of what `random.uniform` gives in the shape (2, out_shape) for 0 and 1
 //
 // This is the method of Box and Muller.
 Expr expand_normal(Builder& b, const DistributionAttrs& a, const Site& c) {
@@ -113,11 +113,11 @@ struct MultinomialAttrs {
       fields(field("num_samples", &MultinomialAttrs::num_samples, "how often each row is drawn from"));
 };
 
-// random.multinomial(key, probs) = (next key, indices): each index is drawn with a probability that is its share of
-//     the sum of probs along the last axis
+// random.multinomial(key, probs) = (next key, indices): each index is drawn with a probability
+//     that is its share of the sum of probs along the last axis
 //
-//   It is the first index at which the sum of probs up to there is above u times the sum of all, where u is what
-//   `random.uniform` gives for 0 and 1 in float32.
+//   It is the first index at which the sum of probs up to there is above u times the sum of all,
+//   where u is what `random.uniform` gives for 0 and 1 in float32.
 //
 // (Tensor[(10), uint64], Tensor[(s.., n), d]) -> (Tensor[(10), uint64], Tensor[(s.., num_samples), int32])
 // C1: the key is ten words of uint64.

@@ -170,8 +170,8 @@ struct ThreefryGenerateAttrs {
       fields(field("out_shape", &ThreefryGenerateAttrs::out_shape, "of the numbers").required());
 };
 
-// random.threefry_generate(key) = (next key, numbers): number i is word i mod 4 of block i / 4, whose counter is
-//     the key's and i / 4
+// random.threefry_generate(key) = (next key, numbers): number i is word i mod 4 of block i / 4,
+//     whose counter is the key's and i / 4
 //
 //   (Tensor[(10), uint64]) -> (Tensor[(10), uint64], Tensor[out_shape, uint64])
 //   C1: the key is ten words of uint64.   C2: out_shape holds extents.

@@ -31,8 +31,7 @@ TEST(Threefry, LoweringsComputeWhatEvaluationDoes) {
   }
 }
 
-// One call for many numbers gives what several calls give only in its first block: the counter goes
-// on by the number of elements, so that no block is used twice.
+// The counter goes on by the number of elements, of which there are more than blocks.
 TEST(Threefry, NoNumberIsGivenTwice) {
   Context context;
   std::set<int64_t> seen;

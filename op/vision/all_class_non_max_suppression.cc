@@ -1,11 +1,11 @@
-// vision.all_class_non_max_suppression(boxes, scores, most, iou_threshold, score_threshold) = for each batch and
-//     class the boxes that no better one overlaps, the best first
+// vision.all_class_non_max_suppression(boxes, scores, most, iou_threshold, score_threshold) =
+//     for each batch and class the boxes that no better one overlaps, the best first
 //
-//   onnx: -> (Tensor[(b * c * n, 3), int64], Tensor[(1), int64]); the triples (batch, class, box) that are
-//   left, class after class, and their number
+//   onnx: -> (Tensor[(b * c * n, 3), int64], Tensor[(1), int64]); the triples (batch, class, box)
+//   that are left, class after class, and their number
 //
-//   tensorflow: -> (Tensor[(b, c * n, 2), int64], Tensor[(b, c * n), float32], Tensor[(b), int64]); of each
-//   batch the pairs (class, box), their scores, and their number
+//   tensorflow: -> (Tensor[(b, c * n, 2), int64], Tensor[(b, c * n), float32], Tensor[(b), int64]);
+//   of each batch the pairs (class, box), their scores, and their number
 //
 //   (Tensor[(b, n, 4), d], Tensor[(b, c, n), e], Tensor[(), m], Tensor[(), f], Tensor[(), g]) -> a tuple
 //   C1: boxes and scores have rank 3 and are floating-point; a box has four sides.

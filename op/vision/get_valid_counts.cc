@@ -1,7 +1,8 @@
-// vision.get_valid_counts(data, score_threshold) = (count, rows, indices): of each batch how many rows of
-//     data are valid, these rows first, and where they were
+// vision.get_valid_counts(data, score_threshold) = (count, rows, indices): of each batch how many
+//     rows of data are valid, these rows first, and where they were
 //
-//   (Tensor[(b, n, k), d], Tensor[(), e]) -> (Tensor[(b), int32], Tensor[(b, n, k), d], Tensor[(b, n), int32])
+//   (Tensor[(b, n, k), d], Tensor[(), e]) -> (Tensor[(b), int32], Tensor[(b, n, k), d],
+//       Tensor[(b, n), int32])
 //   C1: data has rank 3, score_threshold rank 0; both are floating-point.
 //   C2: the extent of a row is known, and has score_index and id_index, which may be
 //       negative for none.

@@ -1,5 +1,5 @@
-// vision.multibox_prior(data)[0, (y * w + x) * boxes + k] = (cx - u, cy - v, cx + u, cy + v), the box k around the
-//     pixel (y, x), in shares of the image
+// vision.multibox_prior(data)[0, (y * w + x) * boxes + k] = (cx - u, cy - v, cx + u, cy + v),
+//     the box k around the pixel (y, x), in shares of the image
 //
 //   where cy = (y + offsets[0]) * steps[0] and cx = (x + offsets[1]) * steps[1]; a step that is not
 //   positive is 1 / h or 1 / w
@@ -7,7 +7,8 @@
 //   u = sizes[k] * h / w / 2 and v = sizes[k] / 2 for each size, and then, for each ratio but the first,
 //   u = sizes[0] * h / w * sqrt(ratio) / 2 and v = sizes[0] / sqrt(ratio) / 2
 //
-//   (Tensor[(n, c, h, w), d]) -> Tensor[(1, h * w * boxes, 4), d], where boxes = len(sizes) + len(ratios) - 1
+//   (Tensor[(n, c, h, w), d]) -> Tensor[(1, h * w * boxes, 4), d],
+//       where boxes = len(sizes) + len(ratios) - 1
 //   C1: data has rank 4 and a floating-point dtype.
 //   C2: there are sizes and ratios, at most 64 of each.
 //   C3: steps and offsets are two numbers each.

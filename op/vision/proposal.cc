@@ -1,5 +1,5 @@
-// vision.proposal(cls_prob, bbox_pred, im_info) = the boxes (batch, x1, y1, x2, y2) with the best scores that no
-//     better one of the batch overlaps, rpn_post_nms_top_n for each batch
+// vision.proposal(cls_prob, bbox_pred, im_info) = the boxes (batch, x1, y1, x2, y2) with the best
+//     scores that no better one of the batch overlaps, rpn_post_nms_top_n for each batch
 //
 //   (Tensor[(b, 2 * a, h, w), d], Tensor[(b, 4 * a, h, w), d], Tensor[(b, 3), d])
 //       -> Tensor[(b * rpn_post_nms_top_n, 5), d], where a = len(scales) * len(ratios)

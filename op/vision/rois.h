@@ -34,9 +34,9 @@ void for_each_pooled(const Layout& layout, Args in, const Tensor& out,
                      const std::function<void(int64_t number, const std::array<int64_t, 4>& at, int64_t image,
                                               const std::function<double(int64_t column)>& roi)>& f);
 
-// To lower: the image of each region, of data with these extents in the order NCHW. What the
-// relation and the regions must fulfil is required here, once for each region, so that the sums
-// that read it need not ask.
+// To lower: returns the image of each region, of data with these extents in the order NCHW.
+// Requires here, once for each region, that the image exists and has pixels. So the sums that read
+// it need not ask.
 kernel::Tensor images_of(kernel::Builder& k, const kernel::Tensor& rois,
                          const std::array<kernel::Expr, 4>& data);
 

@@ -16,8 +16,8 @@ struct Box {
   T x1, y1, x2, y2;
 };
 
-// The area that two boxes share, as a part of the area that they cover together; 0 if they cover
-// none. `unit` is what a side is longer than the difference of its ends: 1 if these are pixels.
+// Returns the area that two boxes share, as a part of the area that they cover together. Boxes that
+// cover nothing share 0. `unit` is 1 where sides count pixels, both ends included, and else 0.
 template <class T>
 T overlap(const Box<T>& a, const Box<T>& b, double unit = 0) {
   const T zero = number(a.x1, 0), more = number(a.x1, unit);
@@ -36,43 +36,43 @@ T overlap(const Box<T>& a, const Box<T>& b, double unit = 0) {
 
 // --- to evaluate ---------------------------------------------------------------------------------
 
-// The candidates among `count` boxes, the best score first, and of equal scores the first one. A
-// score that is NaN is the worst.
+// Returns the candidates among `count` boxes, the best score first. Of equal scores the first box
+// comes first. NaN is the worst score.
 std::vector<int64_t> ranked(int64_t count, const std::function<bool(int64_t)>& is_candidate,
                             const std::function<double(int64_t)>& score);
-// Those of the candidates that none of those before, which is left itself, suppresses.
+// Returns the candidates, best first, that no earlier survivor suppresses.
 std::vector<int64_t> survivors(const std::vector<int64_t>& candidates,
                                const std::function<bool(int64_t better, int64_t worse)>& suppresses);
 
 // --- to lower ------------------------------------------------------------------------------------
 
-// Boxes of several rows, each of which is suppressed by itself. Everything is asked by the indices
-// of a row and the number of a box in it.
+// Boxes of several rows. Each row is suppressed by itself. The functions take the indices of a row
+// and the number of a box in it. Only `order_of` needs `score`.
 struct Candidates {
   std::vector<kernel::Expr> rows;  // extents
   kernel::Expr count;              // of boxes of a row
   std::function<kernel::Expr(kernel::Indices row, kernel::Expr box)> is_candidate, score;
 };
 
-// [row.., place]: the box at each place in the order of `ranked`; -1 behind the last candidate.
+// Returns the box at each place in the order of `ranked`, [row.., place]. Behind the last candidate
+// it is -1. Takes time in the square of the number of boxes, in parallel.
 kernel::Tensor order_of(kernel::Builder& k, const Candidates& c);
-// [row.., place]: the candidates without gaps, in the order of their numbers; -1
-// behind the last one.
+// Returns the candidates in the order of their numbers, [row.., place]. Behind the
+// last one it is -1.
 kernel::Tensor gathered(kernel::Builder& k, const Candidates& c);
-// [row.., place]: does the box at this place of the order survive?
+// Returns whether the box at each place of the order survives, [row.., place]. Takes time in the
+// square of the number of boxes, one after the other.
 kernel::Tensor survivors_of(kernel::Builder& k, const Candidates& c, const kernel::Tensor& order,
                             const std::function<kernel::Expr(kernel::Indices row, kernel::Expr better,
                                                              kernel::Expr worse)>& suppresses);
-// [row.., place]: how many places before this one hold true, of a tensor [row..,
-// place] of booleans.
+// Returns how many earlier places of the row hold true, for booleans [row.., place].
 kernel::Tensor counted_before(kernel::Builder& k, const kernel::Tensor& holds);
-// [row..]: how many places hold true.
+// Returns how many places of each row hold true, [row..].
 kernel::Tensor counted(kernel::Builder& k, const kernel::Tensor& holds);
 
-// The indices of a row and one more.
+// Returns the indices of a row and one more.
 std::vector<kernel::Expr> with(kernel::Indices row, kernel::Expr last);
-// A number of a box or place, for an access: never outside of `count`, even where nobody
-// looks at the result.
+// Returns an index below `count` for a load whose result is not used where `index` is none.
 kernel::Expr safe(kernel::Expr index, kernel::Expr count);
 
 }  // namespace relay::op

@@ -1,5 +1,6 @@
-// vision.yolo_reorg(data)[n, (u * stride + v) * m + k, y, x] = data, read as [n, m, h * stride, w * stride], at
-//     [n, k, y * stride + u, x * stride + v], where m = c / stride^2; the result is then read as
+// vision.yolo_reorg(data)[n, (u * stride + v) * m + k, y, x] = data, read as
+//     [n, m, h * stride, w * stride], at [n, k, y * stride + u, x * stride + v],
+//     where m = c / stride^2; the result is then read as
 //     [n, c * stride^2, h / stride, w / stride]
 //
 //   (Tensor[(n, c, h, w), d]) -> Tensor[(n, c * stride^2, h / stride, w / stride), d]
