@@ -5,8 +5,8 @@
 //   x1, x2 = px * variances[0] * w + x -+ exp(pw * variances[2]) * w / 2
 //   y1, y2 = py * variances[1] * h + y -+ exp(ph * variances[3]) * h / 2
 //
-//   (Tensor[(b, c, n), d], Tensor[(b, 4 * n), d], Tensor[(1, n, 4), d])
-//       -> (Tensor[(b, n, 6), d], Tensor[(b), int32])
+//   (Tensor[(b, c, n), d], Tensor[(b, 4 * n), d], Tensor[(1, n, 4), d]) -> (Tensor[(b, n, 6), d],
+//       Tensor[(b), int32])
 //   C1: all are floating-point of one dtype; cls_prob and anchor have rank 3, loc_pred rank 2.
 //   C2: loc_pred has the batch of cls_prob, and four numbers for each anchor; an anchor has four
 //     sides; there is a class.

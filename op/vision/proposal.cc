@@ -1,8 +1,8 @@
 // vision.proposal(cls_prob, bbox_pred, im_info) = the boxes (batch, x1, y1, x2, y2) with the best
 //     scores that no better one of the batch overlaps, rpn_post_nms_top_n for each batch
 //
-//   (Tensor[(b, 2 * a, h, w), d], Tensor[(b, 4 * a, h, w), d], Tensor[(b, 3), d])
-//       -> Tensor[(b * rpn_post_nms_top_n, 5), d], where a = len(scales) * len(ratios)
+//   (Tensor[(b, 2 * a, h, w), d], Tensor[(b, 4 * a, h, w), d], Tensor[(b, 3), d]) -> Tensor[(b * m, 5), d],
+//       where a = len(scales) * len(ratios) and m = rpn_post_nms_top_n
 //   C1: all are floating-point of one dtype; cls_prob and bbox_pred have rank 4, im_info rank 2.
 //   C2: they have one batch; cls_prob has 2 * a channels, bbox_pred 4 * a of the same extents,
 //       im_info 3 columns.
