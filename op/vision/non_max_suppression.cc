@@ -1,8 +1,8 @@
 // vision.non_max_suppression(data, valid_count, indices, max_output_size, iou_threshold) = of the first
 //     valid_count[b] boxes of a batch those that no better one overlaps, the best first
 //
-//   (Tensor[(b, n, k), d], Tensor[(b), i], Tensor[(b, n), j], Tensor[(), m], Tensor[(), e]) -> (Tensor[(b, n),
-//       int32], Tensor[(b, 1), int32]), or Tensor[(b, n, k), d]
+//   (Tensor[(b, n, k), d], Tensor[(b), i], Tensor[(b, n), j], Tensor[(), m], Tensor[(), e]) -> (Tensor[
+//       (b, n), int32], Tensor[(b, 1), int32]), or Tensor[(b, n, k), d]
 //   C1: data has rank 3 and is floating-point.
 //   C2: valid_count and indices are integers, with the batch of data, and as many indices as boxes.
 //   C3: max_output_size is an integer and iou_threshold floating-point, both of rank 0.
