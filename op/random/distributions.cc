@@ -116,15 +116,16 @@ struct MultinomialAttrs {
 // random.multinomial(key, probs) = (next key, indices): each index is drawn with a probability
 //     that is its share of the sum of probs along the last axis
 //
-//   It is the first index at which the sum of probs up to there is above u times the sum of all,
-//   where u is what `random.uniform` gives for 0 and 1 in float32.
+//   It is the first index at which the sum of probs up to there is above u times the largest of
+//   these sums, where u is what `random.uniform` gives for 0 and 1 in float32; 0 if there is none.
 //
 // (Tensor[(10), uint64], Tensor[(s.., n), d]) -> (Tensor[(10), uint64], Tensor[(s.., num_samples), int32])
 // C1: the key is ten words of uint64.
 // C2: probs have a floating-point dtype, an axis, and a number along it.
 // C3: num_samples is in [0, 2^31).
 //
-// Sums are made in float64, one number after the other. Nothing asks whether probs are positive.
+// Sums are made in float64, one number after the other. The largest is the last one, unless probs
+// are negative, which nothing asks.
 Type relate_multinomial(Relation& r, const MultinomialAttrs& a) {
   require(r, 1, Domain::kFloat);  // C2
   r.require_no_scalar(1);         // C2
@@ -139,23 +140,24 @@ Type relate_multinomial(Relation& r, const MultinomialAttrs& a) {
 
 Expr expand_multinomial(Builder& b, const MultinomialAttrs& a, const Site& c) {
   const TensorType& probs = c.tensor(1);
-  const int64_t last = static_cast<int64_t>(probs.rank()) - 1;
-  const Dim count = probs.dims.back();
   std::vector<Dim> shape = dims_of(probs);
   shape.back() = Dim(a.num_samples);
   const Expr pair = call(b, kUniform, {c.args[0], b.scalar(kFloat32, 0), b.scalar(kFloat32, 1)},
                          {{"out_shape", shape}, {"out_dtype", kFloat32}});
   const Term given(b, c.args[1]);
-  const auto wide = [&](Expr e) { return given.apply(kCast, {e}, {{"dtype", kFloat64}}); };
-  const Term sums = given.apply(kCumsum, {wide(given)}, {{"axis", last}});
-  const Term all(b, sliced(b, sums, last, count - 1, count)), drawn = wide(numbers(b, pair)) * all;
-  // The last sum is not needed: it is above what is drawn.
-  const Expr up_to_here = call(b, kExpandDims, {sliced(b, sums, last, Dim(0), count - 1)}, {{"axis", last}});
+  const auto as = [&](Expr e, DType dtype) { return given.apply(kCast, {e}, {{"dtype", dtype}}); };
+  const auto along = [&](const OpDef& op, Expr e, bool keepdims) {
+    return given.apply(op, {e}, {{"axis", std::vector<int64_t>{-1}}, {"keepdims", keepdims}});
+  };
+  const Term sums = given.apply(kCumsum, {as(given, kFloat64)}, {{"axis", int64_t{-1}}});
+  const Term drawn = as(numbers(b, pair), kFloat64) * along(kMax, sums, true);
+  // The sums along the last axis, the samples along the one before.
+  const auto last = static_cast<int64_t>(probs.rank()) - 1;
+  const Expr row = call(b, kExpandDims, {sums}, {{"axis", last}});
   const Expr column = call(b, kExpandDims, {drawn}, {{"axis", last + 1}});
-  const Term passed = given.apply(kLessEqual, {up_to_here, column});
-  const Term counted = passed.apply(kCast, {passed}, {{"dtype", kInt32}});
-  return b.tuple(
-      {next_key(b, pair), counted.apply(kSum, {counted}, {{"axis", std::vector<int64_t>{last + 1}}})});
+  const Term passed = given.apply(kLess, {column, row});
+  // The first of the largest is the first that is above. It traps where there is none at all.
+  return b.tuple({next_key(b, pair), along(kArgmax, as(passed, kInt32), false)});
 }
 
 }  // namespace
