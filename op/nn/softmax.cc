@@ -6,6 +6,8 @@
 //   (Tensor[s, d]) -> Tensor[s, d]   C1: d is floating.   C2: axis is in [-rank, rank).
 //
 // A NaN, or the infinity as the maximum, makes NaN of everything along the axis.
+#include "op/nn/softmax.h"
+
 #include <cmath>
 
 #include "op/domain.h"
@@ -14,11 +16,6 @@
 
 namespace relay::op {
 namespace {
-
-struct SoftmaxAttrs {
-  int64_t axis = -1;
-  static constexpr auto kFields = fields(field("axis", &SoftmaxAttrs::axis, "from the end if negative"));
-};
 
 Type relate(Relation& r, const SoftmaxAttrs& a) {
   require(r, 0, Domain::kFloat);  // C1
