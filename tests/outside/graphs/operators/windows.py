@@ -1,5 +1,7 @@
 """Convolutions and pooling: what looks through a window."""
 
+import numpy as np
+
 from ..draw import FLOATS, Draw, NoFit, Value
 
 
@@ -68,6 +70,28 @@ def convolution_of_integers(d: Draw, name: str) -> None:
     d.add(name, [x, weight, zero, weight_zero], **attributes)
 
 
+def quantised_convolution(d: Draw, name: str) -> None:
+    """Scales are powers of two, as in quantisation.py; the peer takes int8 weights with int8 images."""
+    x = image(d, ("uint8", "int8"), 0 if d.chance(0.5) else -4, 100)
+    attributes = window(d, x)
+    group = d.choose([g for g in (1, 1, 1, 2, x.shape[1]) if x.shape[1] % g == 0])
+    outputs = group * d.choose((1, 2, 3))
+    dtype = "int8" if x.dtype == "int8" else d.choose(("uint8", "int8"))
+    weight = d.weight(dtype, (outputs, x.shape[1] // group, *attributes["kernel_shape"]), -9, 9)
+    count = (outputs,) if d.chance(0.3) else ()
+
+    def scale(shape: tuple[int, ...]) -> Value:
+        return d.constant(np.array(d.choose((0.25, 0.5, 1.0)) * np.ones(shape), "float32"))
+
+    def zero(of: str, shape: tuple[int, ...]) -> Value:
+        return d.constant(np.full(shape, d.integer(0, 5), of))
+
+    bias = d.weight("int32", (outputs,), -100, 100) if d.chance(0.5) else None
+    x_parameters = [scale(()), zero(x.dtype, ())]
+    inputs = [x, *x_parameters, weight, scale(count), zero(dtype, count), scale(()), zero(x.dtype, ()), bias]
+    d.add(name, inputs, group=group if group > 1 else None, **attributes)
+
+
 def transposed_convolution(d: Draw, name: str) -> None:
     x = image(d)
     axes = x.rank - 2
@@ -130,4 +154,5 @@ ROWS = {
     "GlobalMaxPool": (global_pool, 7, 21, True),
     "LpPool": (pool,),
     "MaxPool": (pool, 8, 21, True),
+    "QLinearConv": (quantised_convolution, 10, 21, True),
 }
