@@ -133,6 +133,7 @@ std::span<const Row> indexing_rows();
 std::span<const Row> resize_rows();
 std::span<const Row> quantisation_rows();
 std::span<const Row> quantised_rows();
+std::span<const Row> quantised_attention_rows();
 std::span<const Row> recurrent_rows();
 
 // The name of a node's operator, with that of its domain if it is not ONNX's own: "Conv",

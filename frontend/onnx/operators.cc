@@ -15,7 +15,7 @@ const std::map<std::string_view, std::vector<const Row*>>& table() {
     for (const auto rows :
          {elementwise_rows(), activation_rows(), convolution_rows(), pooling_rows(), normalisation_rows(),
           matrix_rows(), reduction_rows(), shape_rows(), movement_rows(), indexing_rows(), resize_rows(),
-          quantisation_rows(), quantised_rows(), recurrent_rows()}) {
+          quantisation_rows(), quantised_rows(), quantised_attention_rows(), recurrent_rows()}) {
       for (const Row& row : rows) out[row.name].push_back(&row);
     }
     for (auto& [name, rows] : out) {
