@@ -10,8 +10,8 @@
 //   C1: d and e are int8, uint8, int16 or uint16.   C2: zero points are integers.
 //   C3: scales are floating.
 //   C4: the data's zero point and scale are scalars. The weight's are scalars, or have an element
-//       for each output channel. They are scalars of a transposed convolution in groups and of
-//       qnn.batch_matmul, and so is the zero point of a packed weight.
+//       for each output channel. They are scalars of a transposed convolution in groups, of
+//       qnn.batch_matmul and of a packed weight.
 //   C5: out_dtype is int16 or int32.
 //   C6: data, weight and attributes are as the operator without `qnn.` wants them.
 //
@@ -119,18 +119,6 @@ std::optional<size_t> channel_axis(const QnnTransposedConvolutionAttrs& a) {
   return c.groups == 1 ? std::optional(c.weight.place(0)) : std::nullopt;
 }
 
-// How many elements a vector of the weight's zero points or scales has; nothing if it has to
-// be a scalar.
-template <class A>
-std::optional<Dim> channels(const A& a, bool, const TensorType& weight, const TensorType&) {
-  const std::optional<size_t> axis = channel_axis(a);
-  return axis ? std::optional(weight.dims[*axis]) : std::nullopt;
-}
-std::optional<Dim> channels(const QnnDensePackAttrs&, bool scales, const TensorType&,
-                            const TensorType& result) {
-  return scales ? std::optional(result.dims.back()) : std::nullopt;
-}
-
 template <class A>
 std::string_view why_scalar(const A&) {
   return "expected a scalar";
@@ -150,13 +138,14 @@ Type relate(Relation& r, const A& a) {
   const DType sums = sums_of(a);
   r.require(sums == kInt16 || sums == kInt32, kAttributes, "out_dtype must be int16 or int32");  // C5
   const Type result = plain(a).relate(r, r.context().attrs(plain_attrs(a)));                     // C6
+  const std::optional<size_t> axis = channel_axis(a);
   for (const int arg : {3, 5}) {
     const TensorType& parameter = r.tensor(arg);
     if (parameter.rank() == 0) continue;
-    const auto count = channels(a, arg == 5, r.tensor(1), *result->template as<TensorType>());
-    r.require(count && parameter.rank() == 1, arg,
-              count ? "expected a scalar or a vector" : why_scalar(a));                    // C4
-    r.same(parameter.dims[0], *count, arg, "the number of output channels of weight", 1);  // C4
+    r.require(axis && parameter.rank() == 1, arg,
+              axis ? "expected a scalar or a vector" : why_scalar(a));  // C4
+    r.same(parameter.dims[0], r.tensor(1).dims[*axis], arg, "the number of output channels of weight",
+           1);  // C4
   }
   return result;
 }

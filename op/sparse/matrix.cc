@@ -76,7 +76,7 @@ Expr dense_matrix(Builder& b, std::span<const Expr> matrix, Dim columns) {
       call(b, kScatterNd, {zeros, places_of(b, matrix), matrix[0]}, {{"mode", std::string("add")}});
   if (data.rank() == 1) return filled;
   return call(b, kReshape, {transposed(b, filled, {0, 2, 1, 3})},
-              {{"newshape", std::vector<Dim>{rows, columns}}});
+              {{"newshape", std::vector<Dim>{rows, columns}}, {"allowzero", true}});
 }
 
 }  // namespace relay::op

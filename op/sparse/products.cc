@@ -77,8 +77,14 @@ Type relate_add(Relation& r, const NoAttrs&) {
 }
 
 Expr expand_add(Builder& b, const NoAttrs&, const Site& c) {
-  return call(b, kScatterNd, {c.args[0], places_of(b, c.args.subspan(1)), c.args[1]},
-              {{"mode", std::string("add")}});
+  const std::span<const Expr> matrix = c.args.subspan(1);
+  const std::vector<Dim> shape{sparse_rows(matrix), c.tensor(0).dims[1]};
+  // Where only a run tells whether the rows are as many, this comes before a trap of an index.
+  const bool same = prove_equal(shape[0], c.tensor(0).dims[0]) == kernel::Proof::kProved;
+  const Expr x =
+      same ? c.args[0] : call(b, kReshape, {c.args[0]}, {{"newshape", shape}, {"allowzero", true}});
+  const Expr sum = call(b, kScatterNd, {x, places_of(b, matrix), c.args[1]}, {{"mode", std::string("add")}});
+  return same ? sum : in_shape_of(b, sum, c.args[0]);
 }
 
 // --- nn.sparse_conv2d ----------------------------------------------------------------------------
@@ -130,7 +136,8 @@ Expr expand_conv2d(Builder& b, const SparseConv2dAttrs& a, const Site& c) {
   const Dim rows = tensor_type_of(matrix).dims[0];
   const std::vector<Dim> shape = s.last ? std::vector<Dim>{rows, width, width, channels}
                                         : std::vector<Dim>{rows, channels, width, width};
-  return call(b, kConv2d, {c.args[0], call(b, kReshape, {matrix}, {{"newshape", shape}})},
+  const Expr weight = call(b, kReshape, {matrix}, {{"newshape", shape}, {"allowzero", true}});
+  return call(b, kConv2d, {c.args[0], weight},
               {{"padding", std::vector<int64_t>{s.width / 2, s.width / 2}},
                {"data_layout", a.layout},
                {"kernel_layout", std::string(s.last ? "OHWI" : "OIHW")}});
