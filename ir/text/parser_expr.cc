@@ -155,12 +155,13 @@ Parser::State Parser::free_variable() {
   Type annotation = nullptr;
   if (take(":") && !read_annotation(annotation)) return State::kFailed;
   if (!need(";", "after a free variable")) return State::kFailed;
-  if (module_mode_) {
+  if (module_mode_ && !lone_) {
     error(name.span, "free-variable", cat("`%", name.name(), "` is free; functions of a module have none"))
         .note("make it a parameter of the function");
   }
   SpanScope span(builder_, name.span);
   const Var* var = builder_.var(name.name(), annotation);
+  free_variables_.push_back(var);
   // Known from here to the end of the text: below everything that scopes bind.
   auto& known = locals_[var->name];
   known.insert(known.begin(), var);
@@ -237,7 +238,7 @@ Parser::State Parser::special_operand(bool& special) {
     header.begin = begin;
     if (!fn_header(header) || !need("{", "before the body of the function")) {
       leave_scope(header.scope);
-      leave_types(header.types);
+      types_.leave(header.types);
       return State::kFailed;
     }
     headers_.push_back(std::move(header));
@@ -558,7 +559,7 @@ Parser::State Parser::closed() {
       pop();
       close();
       leave_scope(h.scope);
-      leave_types(h.types);
+      types_.leave(h.types);
       SpanScope span(builder_, here_from(h.begin));
       return value(builder_.fn(h.params, value_, h.result, h.attrs, h.type_params, h.where), h.begin);
     }
