@@ -30,7 +30,7 @@ Parser::Parser(uint32_t file, std::string_view text, Diagnostics& diagnostics, c
       imported_(imported),
       errors_before_(diagnostics.errors()),
       errors_at_item_(diagnostics.errors()),
-      types_(module_, text) {
+      types_(module_, text, operators) {
   poison_ = builder_.tuple({});
 }
 

@@ -319,6 +319,8 @@ Parser::State Parser::name_operand() {
   }
   const op::OpDef* op = operators_.find && !only_ctor ? operators_.find(name) : nullptr;
   if (op) return value(builder_.op(*op), begin);
+  if (!only_ctor && !only_op && peek().is("(") && operators_.reads && operators_.reads(name))
+    return value(read_calls_.stand_in(builder_, name), begin);
   if (broken_types_ && !name.empty() && name[0] >= 'A' && name[0] <= 'Z') {
     return value(poison_, begin);  // most likely of a type that could not be read
   }
@@ -329,6 +331,7 @@ Parser::State Parser::name_operand() {
     d.note(cat("did you mean `%", name, "`?"));  // a variable without its sign
     return value(poison_, begin);
   }
+  if (explain_absent(operators_, d, name)) return value(poison_, begin);
   suggest(d, name, "", [&] {
     std::vector<std::string> names = operators_.names ? operators_.names() : std::vector<std::string>();
     for (std::string& c : ctor_names()) names.push_back(std::move(c));
@@ -434,7 +437,14 @@ Parser::State Parser::finish_call() {
   const Attrs attrs = std::exchange(call_attrs_, {});
   SpanScope span(builder_, here_from(f.begin));
   const std::span<const Expr> args(operands_.data() + f.operands, operands_.size() - f.operands);
-  const Expr call = builder_.call(f.first, args, attrs);
+  Expr call = nullptr;
+  if (const std::string* name = read_calls_.name_of(f.first)) {
+    Operators::Read read = operators_.read(builder_, *name, args, attrs);
+    if (!read.e) error(builder_.span(), read.slug, cat("`", *name, "`: ", read.wrong));
+    call = read.e ? read.e : poison_;
+  } else {
+    call = builder_.call(f.first, args, attrs);
+  }
   operands_.resize(f.operands);
   return value(call, f.begin);
 }

@@ -21,6 +21,7 @@
 #include "ir/text/metadata.h"
 #include "ir/text/parser.h"
 #include "ir/text/parser_frames.h"
+#include "ir/text/read_calls.h"
 #include "ir/text/type_names.h"
 
 namespace relay::text {
@@ -244,6 +245,7 @@ class Parser {
   uint32_t value_begin_ = 0;
   Expr poison_ = nullptr;
   Attrs call_attrs_;  // of the call that is about to be finished
+  ReadCalls read_calls_;
   // Variables of `let %f = fn ...` whose value is being read, and whether it mentions them.
   std::unordered_map<const Var*, bool> pending_lets_;
 };

@@ -153,23 +153,25 @@ Type Parser::type() {
       next();
       const Symbol name = context.symbol(t.name());
       const TypeVar* var = types_.variable(name);
-      if (!var) used_types_.emplace_back(name, t.span);
+      const Type read = var ? nullptr : types_.read_as(name);
+      if (!read && !var) used_types_.emplace_back(name, t.span);
       if (peek().is("[")) {
         const Span at = next().span;
         if (var) used_types_.emplace_back(name, t.span);
         if (!open(at)) return nullptr;
         if (!take("]")) {
+          if (read) used_types_.emplace_back(name, t.span);  // it has no parameters
           OpenType data{OpenType::kData, parts.size()};
           data.name = name;
           open_types.push_back(std::move(data));
           continue;
         }
         close();
-        done = context.data_type(name.text(), {});
+        done = read ? read : Type(context.data_type(name.text(), {}));
       } else if (var) {
         done = var;
       } else {
-        done = context.data_type(name.text(), {});
+        done = read ? read : Type(context.data_type(name.text(), {}));
       }
     }
 

@@ -4,6 +4,7 @@
 #include <cctype>
 
 #include "base/cat.h"
+#include "ir/text/lexer.h"
 
 namespace relay::text {
 
@@ -42,6 +43,37 @@ const TypeVar* TypeNames::renamed(Symbol name) {
     const std::string fresh = cat(plain ? given : "T", "_", ++number);
     if (!words_.contains(fresh) && !module_.data_type(fresh)) return module_.context().type_var(fresh);
   }
+}
+
+// Has the text a type of that name with constructors?
+bool TypeNames::defines(std::string_view name) const {
+  Diagnostics ignored;
+  Lexer lexer(0, text_, ignored);
+  lexer.set_quiet(true);
+  const auto at_end = [&] {
+    return lexer.peek().kind == TokenKind::kEnd || lexer.peek().kind == TokenKind::kMetadata;
+  };
+  while (!at_end()) {
+    if (!lexer.next().is_word("type") || lexer.peek().kind != TokenKind::kName || lexer.peek().name() != name)
+      continue;
+    lexer.next();
+    if (lexer.peek().is("[")) {
+      while (!at_end() && !lexer.next().is("]")) continue;
+    }
+    if (!lexer.peek().is("{")) continue;
+    lexer.next();
+    if (lexer.peek().kind == TokenKind::kName) return true;
+  }
+  return false;
+}
+
+Type TypeNames::read_as(Symbol name) {
+  const Type read = operators_.type ? operators_.type(module_.context(), name.text()) : nullptr;
+  const DataTypeDef* def = module_.data_type(name.text());
+  if (!read || (def && !def->ctors.empty())) return nullptr;
+  const auto [known, fresh] = defined_.emplace(name, false);
+  if (fresh) known->second = defines(name.text());
+  return known->second ? nullptr : read;
 }
 
 }  // namespace relay::text
